@@ -1,0 +1,32 @@
+package engram
+
+// EntityUpdate is what one entity is to become at one time. All its instances are
+// stored as one snapshot, or none.
+type EntityUpdate struct {
+	Entity    ID   // of level entity; its memory and core segment must exist
+	Time      Time // when it was true, in [MinTime, MaxTime)
+	Instances []Instance
+}
+
+// Commit is a bundle of entity updates, written together in one call. Each update
+// succeeds or fails by itself.
+type Commit struct {
+	Updates []EntityUpdate
+}
+
+// UpdateResult answers one entity update: the stored snapshot or an error.
+type UpdateResult struct {
+	ID     ID     // the snapshot; the entity if it was refused
+	Number uint64 // the update number; 0 if it was refused
+	Err    error  // an *Error, or nil
+}
+
+// FirstError returns the first error among results, or nil.
+func FirstError(results []UpdateResult) error {
+	for i := range results {
+		if results[i].Err != nil {
+			return results[i].Err
+		}
+	}
+	return nil
+}

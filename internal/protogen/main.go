@@ -1,0 +1,124 @@
+// Command protogen writes gen/ from api/: it compiles the .proto files and hands
+// them to the plugins that go.mod pins as tools, so that nothing but Go is needed.
+//
+//	go run ./internal/protogen        # from the module's root
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"github.com/bufbuild/protocompile/protoutil"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/pluginpb"
+)
+
+const module = "github.com/seed-301d4374/engram/gen"
+
+func main() {
+	log.SetFlags(0)
+	if err := generate("api", "gen"); err != nil {
+		log.Fatal("protogen: ", err)
+	}
+}
+
+func generate(apiDir, genDir string) error {
+	var files []string
+	err := filepath.WalkDir(apiDir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".proto") {
+			rel, _ := filepath.Rel(apiDir, path)
+			files = append(files, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	compiler := protocompile.Compiler{
+		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{apiDir}}),
+		SourceInfoMode: protocompile.SourceInfoStandard,
+	}
+	compiled, err := compiler.Compile(context.Background(), files...)
+	if err != nil {
+		return err
+	}
+	req := &pluginpb.CodeGeneratorRequest{
+		FileToGenerate: files,
+		Parameter:      proto.String("module=" + module),
+	}
+	seen := map[string]bool{}
+	for _, f := range compiled {
+		addFile(req, seen, f)
+	}
+	if err := os.RemoveAll(genDir); err != nil {
+		return err
+	}
+	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-connect-go"} {
+		if err := run(plugin, req, genDir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addFile adds f after everything it imports, as plugins expect.
+func addFile(req *pluginpb.CodeGeneratorRequest, seen map[string]bool, f protoreflect.FileDescriptor) {
+	if seen[f.Path()] {
+		return
+	}
+	seen[f.Path()] = true
+	for i := range f.Imports().Len() {
+		addFile(req, seen, f.Imports().Get(i).FileDescriptor)
+	}
+	// Through bytes, so that options are of the generated Go types.
+	b, err := proto.Marshal(protoutil.ProtoFromFileDescriptor(f))
+	if err != nil {
+		log.Fatal("protogen: ", err)
+	}
+	fd := &descriptorpb.FileDescriptorProto{}
+	if err := proto.Unmarshal(b, fd); err != nil {
+		log.Fatal("protogen: ", err)
+	}
+	req.ProtoFile = append(req.ProtoFile, fd)
+}
+
+func run(plugin string, req *pluginpb.CodeGeneratorRequest, genDir string) error {
+	in, err := proto.Marshal(req)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "tool", plugin)
+	cmd.Stdin = bytes.NewReader(in)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", plugin, err)
+	}
+	var resp pluginpb.CodeGeneratorResponse
+	if err := proto.Unmarshal(out, &resp); err != nil {
+		return fmt.Errorf("%s: %w", plugin, err)
+	}
+	if resp.Error != nil {
+		return fmt.Errorf("%s: %s", plugin, resp.GetError())
+	}
+	for _, f := range resp.File {
+		path := filepath.Join(genDir, f.GetName())
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(f.GetContent()), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package engram
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// NameKind is the kind of a [NameSelector].
+type NameKind uint8
+
+// The kinds of name selectors; the zero value selects all names.
+const (
+	NameAll NameKind = iota
+	NameOneOf
+	NameRegex
+)
+
+// MaxRegexLen is the longest regular expression accepted in a selector, in bytes.
+const MaxRegexLen = 1024
+
+// NameSelector selects names at one level.
+type NameSelector struct {
+	Kind  NameKind
+	Names []string // NameOneOf
+	Regex string   // NameRegex: RE2, matched against the whole name
+}
+
+// AllNames selects every name.
+func AllNames() NameSelector { return NameSelector{} }
+
+// OneOf selects the given names.
+func OneOf(names ...string) NameSelector { return NameSelector{Kind: NameOneOf, Names: names} }
+
+// MatchRegex selects the names that the RE2 expression matches as a whole.
+func MatchRegex(expr string) NameSelector { return NameSelector{Kind: NameRegex, Regex: expr} }
+
+// String returns the selector as it stands in a pattern's text.
+func (s NameSelector) String() string {
+	switch s.Kind {
+	case NameOneOf:
+		if len(s.Names) == 1 {
+			return escapePatternName(s.Names[0])
+		}
+		quoted := make([]string, len(s.Names))
+		for i, n := range s.Names {
+			quoted[i] = regexp.QuoteMeta(n)
+		}
+		return "~" + escapeSlashes(strings.Join(quoted, "|"))
+	case NameRegex:
+		return "~" + escapeSlashes(s.Regex)
+	}
+	return "*"
+}
+
+// Matcher returns the compiled form of the selector, safe for concurrent use. The
+// error is Invalid for a regex that does not compile and Exhausted for one that
+// is too long.
+func (s NameSelector) Matcher() (NameMatcher, error) {
+	switch s.Kind {
+	case NameAll:
+		return NameMatcher{all: true}, nil
+	case NameOneOf:
+		return NameMatcher{names: s.Names}, nil
+	case NameRegex:
+		if len(s.Regex) > MaxRegexLen {
+			return NameMatcher{}, Errorf(Exhausted, quoteShort(s.Regex), "the regex is %d bytes long; at most %d are allowed", len(s.Regex), MaxRegexLen)
+		}
+		re, err := regexp.Compile(`^(?:` + s.Regex + `)$`)
+		if err != nil {
+			return NameMatcher{}, Errorf(Invalid, quoteShort(s.Regex), "the regex does not compile (RE2 syntax): %w", err)
+		}
+		return NameMatcher{re: re}, nil
+	}
+	return NameMatcher{}, Errorf(Invalid, "", "a name selector of unknown kind %d", s.Kind)
+}
+
+// NameMatcher is a compiled [NameSelector]. Its zero value matches nothing.
+type NameMatcher struct {
+	all   bool
+	names []string
+	re    *regexp.Regexp
+}
+
+// Match reports whether the name is selected.
+func (m *NameMatcher) Match(name string) bool {
+	if m.all {
+		return true
+	}
+	if m.re != nil {
+		return m.re.MatchString(name)
+	}
+	return slices.Contains(m.names, name)
+}
+
+// Exact returns the selected names if the selector lists them, so that they can
+// be looked up instead of matched.
+func (m *NameMatcher) Exact() (names []string, ok bool) { return m.names, !m.all && m.re == nil }
+
+// Pattern selects what lies in the hierarchy by one name selector per level, from
+// the memory down. What lies below a matched name is matched too, so the empty
+// pattern matches everything. Its text looks like an ID's:
+//
+//	Object/Instance            everything in one core segment
+//	Object/*/Vision/~cup-\d+   * is any name, ~ begins a regex
+//
+// A name that begins with "*" or "~" is written with a backslash before it. In a
+// regex "/" is written `\/`; other backslashes stand for themselves.
+type Pattern struct {
+	Levels []NameSelector // at most 4
+}
+
+// PatternOf returns the pattern that matches id and all below it, as far down as
+// the level of entities.
+func PatternOf(id ID) Pattern {
+	var p Pattern
+	for _, n := range id.names[:min(id.level, LevelEntity)] {
+		p.Levels = append(p.Levels, OneOf(n))
+	}
+	return p
+}
+
+// ParsePattern reads a pattern's text. The error is Invalid or Exhausted.
+func ParsePattern(text string) (Pattern, error) {
+	var p Pattern
+	for rest, more := text, text != ""; more; {
+		if len(p.Levels) == 4 {
+			return Pattern{}, Errorf(Invalid, quoteShort(text), "a pattern has at most 4 levels: memory, core segment, provider segment, entity")
+		}
+		var sel NameSelector
+		var part string
+		var err error
+		switch {
+		case strings.HasPrefix(rest, "~"):
+			part, rest, more = cutRegex(rest[1:])
+			sel = MatchRegex(part)
+			_, err = sel.Matcher()
+		case strings.HasPrefix(rest, `\*`), strings.HasPrefix(rest, `\~`):
+			first := rest[1:2]
+			part, rest, more, err = cutName(rest[2:])
+			sel = OneOf(first + part)
+		default:
+			part, rest, more, err = cutName(rest)
+			if sel = OneOf(part); part == "*" {
+				sel = AllNames()
+			}
+		}
+		if err == nil && sel.Kind == NameOneOf {
+			err = CheckName(sel.Names[0])
+		}
+		if err != nil {
+			return Pattern{}, Errorf(CodeOf(err), quoteShort(text), "not a pattern: %w", err)
+		}
+		p.Levels = append(p.Levels, sel)
+	}
+	return p, nil
+}
+
+// MustPattern is [ParsePattern] for texts known to be right; it panics on an error.
+func MustPattern(text string) Pattern {
+	p, err := ParsePattern(text)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// String returns the pattern's text.
+func (p Pattern) String() string {
+	parts := make([]string, len(p.Levels))
+	for i, s := range p.Levels {
+		parts[i] = s.String()
+	}
+	return strings.Join(parts, "/")
+}
+
+// selector returns the selector of level i, counted from the memory at 0.
+func (p Pattern) selector(i int) NameSelector {
+	if i < len(p.Levels) {
+		return p.Levels[i]
+	}
+	return AllNames()
+}
+
+// Matcher returns the compiled form of the pattern, safe for concurrent use.
+func (p Pattern) Matcher() (*PatternMatcher, error) {
+	if len(p.Levels) > 4 {
+		return nil, Errorf(Invalid, "", "a pattern has %d levels; at most 4 are allowed", len(p.Levels))
+	}
+	m := &PatternMatcher{levels: make([]NameMatcher, len(p.Levels))}
+	for i, s := range p.Levels {
+		var err error
+		if m.levels[i], err = s.Matcher(); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// PatternMatcher is a compiled [Pattern].
+type PatternMatcher struct{ levels []NameMatcher }
+
+// Match reports whether the pattern matches id or something that contains it.
+func (m *PatternMatcher) Match(id ID) bool {
+	if int(min(id.level, LevelEntity)) < len(m.levels) {
+		return false
+	}
+	for i := range m.levels {
+		if !m.levels[i].Match(id.names[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Level returns the matcher of the names at level l, from LevelMemory to
+// LevelEntity; below the pattern's own levels it matches every name.
+func (m *PatternMatcher) Level(l Level) *NameMatcher {
+	if i := int(l) - 1; i < len(m.levels) {
+		return &m.levels[i]
+	}
+	return &NameMatcher{all: true}
+}
+
+func escapePatternName(name string) string {
+	s := EscapeName(name)
+	if s[:min(1, len(s))] == "*" || s[:min(1, len(s))] == "~" {
+		return `\` + s
+	}
+	return s
+}
+
+// escapeSlashes writes "/" in a regex as `\/`, which RE2 reads as a slash too.
+func escapeSlashes(expr string) string {
+	var b strings.Builder
+	escaped := false
+	for i := range len(expr) {
+		if expr[i] == '/' && !escaped {
+			b.WriteByte('\\')
+		}
+		escaped = expr[i] == '\\' && !escaped
+		b.WriteByte(expr[i])
+	}
+	return b.String()
+}
+
+// cutRegex takes a regex up to the next slash without a backslash before it.
+func cutRegex(s string) (expr, rest string, more bool) {
+	escaped := false
+	for i := range len(s) {
+		switch {
+		case escaped:
+			escaped = false
+		case s[i] == '\\':
+			escaped = true
+		case s[i] == '/':
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}

@@ -1,0 +1,174 @@
+package engram
+
+import (
+	"strings"
+	"time"
+)
+
+// Target says which memory answers a query.
+type Target uint8
+
+// The targets of a query. TargetBoth is the default: the merge of both.
+const (
+	TargetBoth Target = iota
+	TargetWM
+	TargetLTM
+)
+
+// Query is a tree shaped like the hierarchy: per level which names, per entity
+// which snapshots. Several nodes or selectors at one level form a union.
+type Query struct {
+	Memories []QueryNode
+	Target   Target
+
+	// AsOf asks what the memory knew then: only what had arrived at or before it,
+	// in the version of that time. Nil means now.
+	AsOf *Time
+	// Where is a CEL expression over an instance (see package idf); selectors see
+	// only snapshots with an instance that satisfies it, and results hold only
+	// such instances. Empty means all.
+	Where string
+	// Fields keeps only these members (dotted paths) of the payloads. Empty means all.
+	Fields []string
+	// WithoutPayload leaves the payloads' bytes out.
+	WithoutPayload bool
+}
+
+// QueryNode selects names at one level and says what is wanted below them. A node
+// without Children and Snapshots asks for the names alone.
+type QueryNode struct {
+	Names     NameSelector
+	Children  []QueryNode        // for memories, core segments and provider segments
+	Snapshots []SnapshotSelector // for entities
+}
+
+// SnapshotKind is the kind of a [SnapshotSelector].
+type SnapshotKind uint8
+
+// The kinds of snapshot selectors.
+const (
+	KindAll SnapshotKind = iota + 1
+	KindLatest
+	KindAt
+	KindAtOrBefore
+	KindNearest
+	KindRange
+	KindIndexRange
+)
+
+// SnapshotSelector selects snapshots of an entity by time or index. Make one with
+// [All], [Latest], [At] …
+type SnapshotSelector struct {
+	Kind     SnapshotKind
+	N        int           // KindLatest: how many
+	Time     Time          // KindAt, KindAtOrBefore, KindNearest
+	Within   time.Duration // KindNearest: the largest distance, inclusive
+	Interval Interval      // KindRange
+	First    int           // KindIndexRange: first index, negative counts from the end
+	Last     int           // KindIndexRange: last index, inclusive, negative counts from the end
+}
+
+// All selects every snapshot.
+func All() SnapshotSelector { return SnapshotSelector{Kind: KindAll} }
+
+// Latest selects the n snapshots with the highest times.
+func Latest(n int) SnapshotSelector { return SnapshotSelector{Kind: KindLatest, N: n} }
+
+// At selects the snapshot with exactly time t.
+func At(t Time) SnapshotSelector { return SnapshotSelector{Kind: KindAt, Time: t} }
+
+// AtOrBefore selects the latest snapshot whose time is not after t: what was in
+// force at t.
+func AtOrBefore(t Time) SnapshotSelector { return SnapshotSelector{Kind: KindAtOrBefore, Time: t} }
+
+// Nearest selects the snapshot closest to t, at most within away; of two equally
+// close ones the earlier.
+func Nearest(t Time, within time.Duration) SnapshotSelector {
+	return SnapshotSelector{Kind: KindNearest, Time: t, Within: within}
+}
+
+// In selects the snapshots whose times lie in the half-open interval.
+func In(iv Interval) SnapshotSelector { return SnapshotSelector{Kind: KindRange, Interval: iv} }
+
+// Indices selects by position among the entity's retained snapshots in order of
+// time, both ends inclusive; 0 is the oldest, -1 the latest.
+func Indices(first, last int) SnapshotSelector {
+	return SnapshotSelector{Kind: KindIndexRange, First: first, Last: last}
+}
+
+// Check returns an Invalid error if the selector makes no sense.
+func (s SnapshotSelector) Check() error {
+	switch s.Kind {
+	case KindAll, KindAt, KindAtOrBefore, KindIndexRange:
+	case KindLatest:
+		if s.N < 1 {
+			return Errorf(Invalid, "", "latest %d snapshots: at least 1 must be asked for", s.N)
+		}
+	case KindNearest:
+		if s.Within < 0 {
+			return Errorf(Invalid, "", "nearest within %v: the distance is negative", s.Within)
+		}
+	case KindRange:
+		if s.Interval.End < s.Interval.Start {
+			return Errorf(Invalid, "", "the range %v ends before it starts", s.Interval)
+		}
+	default:
+		return Errorf(Invalid, "", "a snapshot selector of unknown kind %d", s.Kind)
+	}
+	return nil
+}
+
+// SelectID returns the query for the given snapshots of one entity, or of all
+// entities below a shallower ID.
+func SelectID(id ID, snapshots ...SnapshotSelector) Query {
+	return PatternOf(id).Select(snapshots...)
+}
+
+// Select returns the query for the given snapshots of every entity that the
+// pattern matches.
+func (p Pattern) Select(snapshots ...SnapshotSelector) Query {
+	node := QueryNode{Names: p.selector(3), Snapshots: snapshots}
+	for level := 2; level >= 0; level-- {
+		node = QueryNode{Names: p.selector(level), Children: []QueryNode{node}}
+	}
+	return Query{Memories: []QueryNode{node}}
+}
+
+// Check returns an Invalid or Exhausted error if the query's form is wrong: too
+// deep, snapshots asked of what is not an entity, a bad selector. limit bounds the
+// number of nodes and selectors; 0 means no bound.
+func (q *Query) Check(limit int) error {
+	n := 0
+	return checkNodes(q.Memories, LevelMemory, &n, limit)
+}
+
+func checkNodes(nodes []QueryNode, level Level, n *int, limit int) error {
+	if len(nodes) > 0 && level > LevelEntity {
+		return Errorf(Invalid, "", "a query has more levels of names than memory, core segment, provider segment and entity")
+	}
+	for i := range nodes {
+		nd := &nodes[i]
+		*n += 1 + len(nd.Snapshots)
+		if nd.Names.Kind == NameOneOf {
+			*n += len(nd.Names.Names)
+		}
+		if limit > 0 && *n > limit {
+			return Errorf(Exhausted, "", "a query has more than %d nodes and selectors; split it, or use a regex", limit)
+		}
+		if len(nd.Snapshots) > 0 && level != LevelEntity {
+			return Errorf(Invalid, "", "a query asks a %s for snapshots; only entities have them", level)
+		}
+		for _, s := range nd.Snapshots {
+			if err := s.Check(); err != nil {
+				return err
+			}
+		}
+		if err := checkNodes(nd.Children, level+1, n, limit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SplitPath splits a dotted member path such as "pose.position.z".
+func SplitPath(path string) []string { return strings.Split(path, ".") }

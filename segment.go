@@ -1,0 +1,89 @@
+package engram
+
+import "time"
+
+// Durability says what a successful commit promises.
+type Durability uint8
+
+// The durabilities of a core segment.
+const (
+	Volatile Durability = iota // kept in the working memory only
+	Logged                     // in the log, on disk within 1 s
+	Synced                     // on disk before the commit returns
+)
+
+var durabilityNames = [...]string{"volatile", "logged", "synced"}
+
+// String returns "volatile", "logged" or "synced".
+func (d Durability) String() string {
+	if int(d) < len(durabilityNames) {
+		return durabilityNames[d]
+	}
+	return "unknown durability"
+}
+
+// Bounds limits how much history the working memory keeps. Zero fields mean no
+// bound. The bounds hold for superseded versions as well as for snapshots.
+type Bounds struct {
+	MaxCount int           // snapshots
+	MaxAge   time.Duration // by snapshot time, measured back from the newest snapshot
+	MaxBytes int64         // payload bytes
+}
+
+// CoreSegment defines one modality of a memory.
+type CoreSegment struct {
+	ID   ID     // of level core segment
+	Type string // the payloads' type; "" means [ValueType], any data
+	// History bounds each entity. An entity's newest snapshot is never evicted for
+	// its age or count.
+	History    Bounds
+	Durability Durability
+	// FixedProviders refuses commits to provider segments that were not added
+	// explicitly.
+	FixedProviders bool
+}
+
+// ProviderSegment defines the data of one source within a core segment.
+type ProviderSegment struct {
+	ID   ID     // of level provider segment
+	Type string // extends the core segment's type; "" means any type that does
+}
+
+// TypeDef is a payload type with all that is needed to read it.
+type TypeDef struct {
+	Name string // the message's full name
+	// Descriptors is an encoded google.protobuf.FileDescriptorSet that holds the
+	// message's file and all it imports.
+	Descriptors []byte
+	// Source is the definition as it was written, kept so that an export loses
+	// nothing, and Format its language: "proto", "xml", "ros1msg", "ros2msg",
+	// "jsonschema" … Both may be empty.
+	Source string
+	Format string
+}
+
+// Description describes a core or provider segment as it stands.
+type Description struct {
+	ID             ID
+	Type           string // the effective type of its payloads
+	History        Bounds
+	Durability     Durability
+	FixedProviders bool
+}
+
+// Stats tells what a node of the hierarchy holds. Which fields are filled depends
+// on the node's level.
+type Stats struct {
+	ID         ID
+	Type       string // core and provider segments; entities: of the newest snapshot
+	Entities   uint64
+	Snapshots  uint64 // retained, without superseded versions
+	Superseded uint64 // retained superseded versions
+	Instances  uint64
+	Bytes      int64  // retained payload bytes
+	First      Time   // times of the oldest and the newest retained snapshot;
+	Last       Time   // valid if Snapshots > 0
+	Committed  uint64 // snapshots ever stored
+	Evicted    uint64 // snapshots and versions dropped to stay within bounds
+	Refused    uint64 // entity updates refused; counted down to provider segments
+}
