@@ -1,0 +1,122 @@
+package engram_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+)
+
+func TestPatternMatches(t *testing.T) {
+	cup := engram.MustID("Object/Instance/Vision/cup-12")
+	topic := engram.MustID(`Robot/Joints/rec/\/joint_states`)
+	for text, want := range map[string][2]bool{ // matches the cup, the topic
+		"":                             {true, true},
+		"Object":                       {true, false},
+		"Object/Instance/*/~cup-\\d+":  {true, false},
+		"Object/*/Vision":              {true, false},
+		"*/*/*/~.*-1":                  {false, false},
+		`*/~Inst.*|Joints`:             {true, true},
+		`Robot/Joints/*/\/joint_state`: {false, false},
+		`Robot/Joints/*/~\/joint.*`:    {false, true},
+		`Robot/Joints/*/\/joint_states`: {
+			false, true},
+	} {
+		p, err := engram.ParsePattern(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		m, err := p.Matcher()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]bool{m.Match(cup), m.Match(topic)}; got != want {
+			t.Errorf("%q matches %v, want %v", text, got, want)
+		}
+		if m.Match(cup.At(5)) != want[0] {
+			t.Errorf("%q treats a snapshot otherwise than its entity", text)
+		}
+	}
+}
+
+func TestPatternDoesNotMatchAboveItself(t *testing.T) {
+	m, _ := engram.MustPattern("*/*/*").Matcher()
+	if m.Match(engram.MustID("Object/Instance")) {
+		t.Error("a pattern of three levels matches a core segment")
+	}
+}
+
+func TestParsePatternRefuses(t *testing.T) {
+	for text, code := range map[string]engram.Code{
+		"a/b/c/d/e":                     engram.Invalid,
+		"~(":                            engram.Invalid,
+		"a//b":                          engram.Invalid,
+		`a\b`:                           engram.Invalid,
+		"~" + strings.Repeat("x", 1025): engram.Exhausted,
+	} {
+		if _, err := engram.ParsePattern(text); !errors.Is(err, code) {
+			t.Errorf("%.30q gives %v, want %v", text, err, code)
+		}
+	}
+}
+
+// A pattern of an ID matches that ID, its text parses to a pattern that does too,
+// and so on, whatever the names are.
+func TestPatternOfIDRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id, other := drawID(t), drawID(t)
+		p := engram.PatternOf(id)
+		back, err := engram.ParsePattern(p.String())
+		if err != nil {
+			t.Fatalf("pattern %q of %q does not parse: %v", p, id, err)
+		}
+		m, err := back.Matcher()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !m.Match(id) {
+			t.Fatalf("pattern %q does not match its ID %q", p, id)
+		}
+		if want := id.Truncate(engram.LevelEntity).Contains(other); m.Match(other) != want {
+			t.Fatalf("pattern %q matches %q: %v", p, other, !want)
+		}
+	})
+}
+
+func TestPatternTextKeepsRegex(t *testing.T) {
+	for _, sel := range []engram.NameSelector{
+		engram.MatchRegex(`\/joint.*`), engram.MatchRegex(`/a/b`), engram.MatchRegex(`a\\/b`), engram.OneOf("x", "a/b", "*"),
+	} {
+		p := engram.Pattern{Levels: []engram.NameSelector{sel, engram.AllNames()}}
+		back, err := engram.ParsePattern(p.String())
+		if err != nil || len(back.Levels) != 2 {
+			t.Errorf("%q parses to %d levels, %v", p, len(back.Levels), err)
+			continue
+		}
+		a, _ := sel.Matcher()
+		b, _ := back.Levels[0].Matcher()
+		for _, name := range []string{"/joint", "/a/b", `a\/b`, "x", "a/b", "*", "y"} {
+			if a.Match(name) != b.Match(name) {
+				t.Errorf("%q and its text %q differ on %q", sel.Regex, p, name)
+			}
+		}
+	}
+}
+
+func FuzzParsePattern(f *testing.F) {
+	f.Add(`Object/*/~cup\d+/\*x`)
+	f.Add(`~\/a|b/~/`)
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := engram.ParsePattern(text)
+		if err != nil {
+			return
+		}
+		if back, err := engram.ParsePattern(p.String()); err != nil || back.String() != p.String() {
+			t.Fatalf("%q prints as %q, which parses to %q, %v", text, p, back, err)
+		}
+	})
+}
