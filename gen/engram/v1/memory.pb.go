@@ -227,6 +227,110 @@ func (Level) EnumDescriptor() ([]byte, []int) {
 	return file_engram_v1_memory_proto_rawDescGZIP(), []int{3}
 }
 
+type InfoRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InfoRequest) Reset() {
+	*x = InfoRequest{}
+	mi := &file_engram_v1_memory_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InfoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InfoRequest) ProtoMessage() {}
+
+func (x *InfoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InfoRequest.ProtoReflect.Descriptor instead.
+func (*InfoRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{0}
+}
+
+type InfoResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Server        string                 `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"` // the server's identity, as it registers with the name system
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`  // identifies this life of the server; 0 if it does not tell
+	Memories      []string               `protobuf:"bytes,3,rep,name=memories,proto3" json:"memories,omitempty"`
+	Version       string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of Engram
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InfoResponse) Reset() {
+	*x = InfoResponse{}
+	mi := &file_engram_v1_memory_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InfoResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InfoResponse) ProtoMessage() {}
+
+func (x *InfoResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
+func (*InfoResponse) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *InfoResponse) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *InfoResponse) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *InfoResponse) GetMemories() []string {
+	if x != nil {
+		return x.Memories
+	}
+	return nil
+}
+
+func (x *InfoResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
 type Payload struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Full name of the message in data; may be left empty in a commit, then it is
@@ -242,7 +346,7 @@ type Payload struct {
 
 func (x *Payload) Reset() {
 	*x = Payload{}
-	mi := &file_engram_v1_memory_proto_msgTypes[0]
+	mi := &file_engram_v1_memory_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -254,7 +358,7 @@ func (x *Payload) String() string {
 func (*Payload) ProtoMessage() {}
 
 func (x *Payload) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[0]
+	mi := &file_engram_v1_memory_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -267,7 +371,7 @@ func (x *Payload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payload.ProtoReflect.Descriptor instead.
 func (*Payload) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{0}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Payload) GetType() string {
@@ -302,7 +406,7 @@ type Instance struct {
 
 func (x *Instance) Reset() {
 	*x = Instance{}
-	mi := &file_engram_v1_memory_proto_msgTypes[1]
+	mi := &file_engram_v1_memory_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -314,7 +418,7 @@ func (x *Instance) String() string {
 func (*Instance) ProtoMessage() {}
 
 func (x *Instance) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[1]
+	mi := &file_engram_v1_memory_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -327,7 +431,7 @@ func (x *Instance) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instance.ProtoReflect.Descriptor instead.
 func (*Instance) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{1}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Instance) GetPayload() *Payload {
@@ -363,7 +467,7 @@ type Snapshot struct {
 
 func (x *Snapshot) Reset() {
 	*x = Snapshot{}
-	mi := &file_engram_v1_memory_proto_msgTypes[2]
+	mi := &file_engram_v1_memory_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -375,7 +479,7 @@ func (x *Snapshot) String() string {
 func (*Snapshot) ProtoMessage() {}
 
 func (x *Snapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[2]
+	mi := &file_engram_v1_memory_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -388,7 +492,7 @@ func (x *Snapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Snapshot.ProtoReflect.Descriptor instead.
 func (*Snapshot) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{2}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Snapshot) GetTime() int64 {
@@ -432,7 +536,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_engram_v1_memory_proto_msgTypes[3]
+	mi := &file_engram_v1_memory_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -444,7 +548,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[3]
+	mi := &file_engram_v1_memory_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -457,7 +561,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{3}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Error) GetCode() string {
@@ -492,7 +596,7 @@ type EntityUpdate struct {
 
 func (x *EntityUpdate) Reset() {
 	*x = EntityUpdate{}
-	mi := &file_engram_v1_memory_proto_msgTypes[4]
+	mi := &file_engram_v1_memory_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -504,7 +608,7 @@ func (x *EntityUpdate) String() string {
 func (*EntityUpdate) ProtoMessage() {}
 
 func (x *EntityUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[4]
+	mi := &file_engram_v1_memory_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -517,7 +621,7 @@ func (x *EntityUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EntityUpdate.ProtoReflect.Descriptor instead.
 func (*EntityUpdate) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{4}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EntityUpdate) GetEntity() string {
@@ -550,7 +654,7 @@ type CommitRequest struct {
 
 func (x *CommitRequest) Reset() {
 	*x = CommitRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[5]
+	mi := &file_engram_v1_memory_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -562,7 +666,7 @@ func (x *CommitRequest) String() string {
 func (*CommitRequest) ProtoMessage() {}
 
 func (x *CommitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[5]
+	mi := &file_engram_v1_memory_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -575,7 +679,7 @@ func (x *CommitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitRequest.ProtoReflect.Descriptor instead.
 func (*CommitRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{5}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CommitRequest) GetUpdates() []*EntityUpdate {
@@ -594,7 +698,7 @@ type CommitResponse struct {
 
 func (x *CommitResponse) Reset() {
 	*x = CommitResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[6]
+	mi := &file_engram_v1_memory_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -606,7 +710,7 @@ func (x *CommitResponse) String() string {
 func (*CommitResponse) ProtoMessage() {}
 
 func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[6]
+	mi := &file_engram_v1_memory_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -619,7 +723,7 @@ func (x *CommitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitResponse.ProtoReflect.Descriptor instead.
 func (*CommitResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{6}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CommitResponse) GetResults() []*UpdateResult {
@@ -640,7 +744,7 @@ type UpdateResult struct {
 
 func (x *UpdateResult) Reset() {
 	*x = UpdateResult{}
-	mi := &file_engram_v1_memory_proto_msgTypes[7]
+	mi := &file_engram_v1_memory_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -652,7 +756,7 @@ func (x *UpdateResult) String() string {
 func (*UpdateResult) ProtoMessage() {}
 
 func (x *UpdateResult) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[7]
+	mi := &file_engram_v1_memory_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -665,7 +769,7 @@ func (x *UpdateResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateResult.ProtoReflect.Descriptor instead.
 func (*UpdateResult) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{7}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateResult) GetId() string {
@@ -705,7 +809,7 @@ type NameSelector struct {
 
 func (x *NameSelector) Reset() {
 	*x = NameSelector{}
-	mi := &file_engram_v1_memory_proto_msgTypes[8]
+	mi := &file_engram_v1_memory_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +821,7 @@ func (x *NameSelector) String() string {
 func (*NameSelector) ProtoMessage() {}
 
 func (x *NameSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[8]
+	mi := &file_engram_v1_memory_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +834,7 @@ func (x *NameSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NameSelector.ProtoReflect.Descriptor instead.
 func (*NameSelector) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{8}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NameSelector) GetKind() isNameSelector_Kind {
@@ -807,7 +911,7 @@ type SnapshotSelector struct {
 
 func (x *SnapshotSelector) Reset() {
 	*x = SnapshotSelector{}
-	mi := &file_engram_v1_memory_proto_msgTypes[9]
+	mi := &file_engram_v1_memory_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +923,7 @@ func (x *SnapshotSelector) String() string {
 func (*SnapshotSelector) ProtoMessage() {}
 
 func (x *SnapshotSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[9]
+	mi := &file_engram_v1_memory_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +936,7 @@ func (x *SnapshotSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSelector.ProtoReflect.Descriptor instead.
 func (*SnapshotSelector) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{9}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SnapshotSelector) GetKind() isSnapshotSelector_Kind {
@@ -962,7 +1066,7 @@ type QueryNode struct {
 
 func (x *QueryNode) Reset() {
 	*x = QueryNode{}
-	mi := &file_engram_v1_memory_proto_msgTypes[10]
+	mi := &file_engram_v1_memory_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +1078,7 @@ func (x *QueryNode) String() string {
 func (*QueryNode) ProtoMessage() {}
 
 func (x *QueryNode) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[10]
+	mi := &file_engram_v1_memory_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +1091,7 @@ func (x *QueryNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryNode.ProtoReflect.Descriptor instead.
 func (*QueryNode) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{10}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *QueryNode) GetNames() *NameSelector {
@@ -1031,7 +1135,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[11]
+	mi := &file_engram_v1_memory_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1147,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[11]
+	mi := &file_engram_v1_memory_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1160,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *QueryRequest) GetMemories() []*QueryNode {
@@ -1133,7 +1237,7 @@ type ResultNode struct {
 
 func (x *ResultNode) Reset() {
 	*x = ResultNode{}
-	mi := &file_engram_v1_memory_proto_msgTypes[12]
+	mi := &file_engram_v1_memory_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1145,7 +1249,7 @@ func (x *ResultNode) String() string {
 func (*ResultNode) ProtoMessage() {}
 
 func (x *ResultNode) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[12]
+	mi := &file_engram_v1_memory_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1158,7 +1262,7 @@ func (x *ResultNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultNode.ProtoReflect.Descriptor instead.
 func (*ResultNode) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{12}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ResultNode) GetName() string {
@@ -1195,7 +1299,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_engram_v1_memory_proto_msgTypes[13]
+	mi := &file_engram_v1_memory_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1311,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[13]
+	mi := &file_engram_v1_memory_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1324,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{13}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Missing) GetId() string {
@@ -1268,7 +1372,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[14]
+	mi := &file_engram_v1_memory_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1384,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[14]
+	mi := &file_engram_v1_memory_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1397,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{14}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *QueryResponse) GetMemories() []*ResultNode {
@@ -1321,7 +1425,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[15]
+	mi := &file_engram_v1_memory_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1333,7 +1437,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[15]
+	mi := &file_engram_v1_memory_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1346,7 +1450,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{15}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LatestRequest) GetEntity() string {
@@ -1380,7 +1484,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[16]
+	mi := &file_engram_v1_memory_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1392,7 +1496,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[16]
+	mi := &file_engram_v1_memory_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1405,7 +1509,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{16}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LatestResponse) GetId() string {
@@ -1445,7 +1549,7 @@ type SubscribeRequest struct {
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[17]
+	mi := &file_engram_v1_memory_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1561,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[17]
+	mi := &file_engram_v1_memory_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1574,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{17}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SubscribeRequest) GetPatterns() []string {
@@ -1592,7 +1696,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_engram_v1_memory_proto_msgTypes[18]
+	mi := &file_engram_v1_memory_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1708,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[18]
+	mi := &file_engram_v1_memory_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1721,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{18}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Update) GetNumber() uint64 {
@@ -1662,18 +1766,22 @@ func (x *Update) GetDropped() uint64 {
 	return 0
 }
 
-// The first response of a subscription holds the epoch and no updates.
+// The first response of a subscription holds the epoch and no updates. From then
+// on every update that is committed is delivered, or counted as dropped.
 type SubscribeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Epoch         uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Updates       []*Update              `protobuf:"bytes,2,rep,name=updates,proto3" json:"updates,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Epoch   uint64                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Updates []*Update              `protobuf:"bytes,2,rep,name=updates,proto3" json:"updates,omitempty"`
+	// In the first response: the newest update when the subscription began, from
+	// which it can be resumed if no update has been seen; absent if unknown.
+	Number        *uint64 `protobuf:"varint,3,opt,name=number,proto3,oneof" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SubscribeResponse) Reset() {
 	*x = SubscribeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[19]
+	mi := &file_engram_v1_memory_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1685,7 +1793,7 @@ func (x *SubscribeResponse) String() string {
 func (*SubscribeResponse) ProtoMessage() {}
 
 func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[19]
+	mi := &file_engram_v1_memory_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1698,7 +1806,7 @@ func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SubscribeResponse) GetEpoch() uint64 {
@@ -1715,6 +1823,13 @@ func (x *SubscribeResponse) GetUpdates() []*Update {
 	return nil
 }
 
+func (x *SubscribeResponse) GetNumber() uint64 {
+	if x != nil && x.Number != nil {
+		return *x.Number
+	}
+	return 0
+}
+
 type PredictRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"` // of level snapshot: an entity and a time
@@ -1724,7 +1839,7 @@ type PredictRequest struct {
 
 func (x *PredictRequest) Reset() {
 	*x = PredictRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[20]
+	mi := &file_engram_v1_memory_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1851,7 @@ func (x *PredictRequest) String() string {
 func (*PredictRequest) ProtoMessage() {}
 
 func (x *PredictRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[20]
+	mi := &file_engram_v1_memory_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1864,7 @@ func (x *PredictRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictRequest.ProtoReflect.Descriptor instead.
 func (*PredictRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PredictRequest) GetIds() []string {
@@ -1768,7 +1883,7 @@ type PredictResponse struct {
 
 func (x *PredictResponse) Reset() {
 	*x = PredictResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[21]
+	mi := &file_engram_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +1895,7 @@ func (x *PredictResponse) String() string {
 func (*PredictResponse) ProtoMessage() {}
 
 func (x *PredictResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[21]
+	mi := &file_engram_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +1908,7 @@ func (x *PredictResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictResponse.ProtoReflect.Descriptor instead.
 func (*PredictResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PredictResponse) GetPredictions() []*Prediction {
@@ -1814,7 +1929,7 @@ type Prediction struct {
 
 func (x *Prediction) Reset() {
 	*x = Prediction{}
-	mi := &file_engram_v1_memory_proto_msgTypes[22]
+	mi := &file_engram_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1826,7 +1941,7 @@ func (x *Prediction) String() string {
 func (*Prediction) ProtoMessage() {}
 
 func (x *Prediction) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[22]
+	mi := &file_engram_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1839,7 +1954,7 @@ func (x *Prediction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prediction.ProtoReflect.Descriptor instead.
 func (*Prediction) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Prediction) GetId() string {
@@ -1874,7 +1989,7 @@ type Bounds struct {
 
 func (x *Bounds) Reset() {
 	*x = Bounds{}
-	mi := &file_engram_v1_memory_proto_msgTypes[23]
+	mi := &file_engram_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1886,7 +2001,7 @@ func (x *Bounds) String() string {
 func (*Bounds) ProtoMessage() {}
 
 func (x *Bounds) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[23]
+	mi := &file_engram_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1899,7 +2014,7 @@ func (x *Bounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bounds.ProtoReflect.Descriptor instead.
 func (*Bounds) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Bounds) GetMaxCount() int64 {
@@ -1937,7 +2052,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_engram_v1_memory_proto_msgTypes[24]
+	mi := &file_engram_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1949,7 +2064,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[24]
+	mi := &file_engram_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1962,7 +2077,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Segment) GetId() string {
@@ -2009,7 +2124,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[25]
+	mi := &file_engram_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2136,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[25]
+	mi := &file_engram_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2149,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DescribeRequest) GetPattern() string {
@@ -2053,7 +2168,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[26]
+	mi := &file_engram_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2065,7 +2180,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[26]
+	mi := &file_engram_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2078,7 +2193,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DescribeResponse) GetSegments() []*Segment {
@@ -2097,7 +2212,7 @@ type AddSegmentRequest struct {
 
 func (x *AddSegmentRequest) Reset() {
 	*x = AddSegmentRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	mi := &file_engram_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2109,7 +2224,7 @@ func (x *AddSegmentRequest) String() string {
 func (*AddSegmentRequest) ProtoMessage() {}
 
 func (x *AddSegmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	mi := &file_engram_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2122,7 +2237,7 @@ func (x *AddSegmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSegmentRequest.ProtoReflect.Descriptor instead.
 func (*AddSegmentRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AddSegmentRequest) GetSegment() *Segment {
@@ -2140,7 +2255,7 @@ type AddSegmentResponse struct {
 
 func (x *AddSegmentResponse) Reset() {
 	*x = AddSegmentResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	mi := &file_engram_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2152,7 +2267,7 @@ func (x *AddSegmentResponse) String() string {
 func (*AddSegmentResponse) ProtoMessage() {}
 
 func (x *AddSegmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	mi := &file_engram_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2165,7 +2280,7 @@ func (x *AddSegmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSegmentResponse.ProtoReflect.Descriptor instead.
 func (*AddSegmentResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 type RemoveSegmentRequest struct {
@@ -2177,7 +2292,7 @@ type RemoveSegmentRequest struct {
 
 func (x *RemoveSegmentRequest) Reset() {
 	*x = RemoveSegmentRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	mi := &file_engram_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2189,7 +2304,7 @@ func (x *RemoveSegmentRequest) String() string {
 func (*RemoveSegmentRequest) ProtoMessage() {}
 
 func (x *RemoveSegmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	mi := &file_engram_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2202,7 +2317,7 @@ func (x *RemoveSegmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSegmentRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSegmentRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RemoveSegmentRequest) GetId() string {
@@ -2220,7 +2335,7 @@ type RemoveSegmentResponse struct {
 
 func (x *RemoveSegmentResponse) Reset() {
 	*x = RemoveSegmentResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[30]
+	mi := &file_engram_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2232,7 +2347,7 @@ func (x *RemoveSegmentResponse) String() string {
 func (*RemoveSegmentResponse) ProtoMessage() {}
 
 func (x *RemoveSegmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[30]
+	mi := &file_engram_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2245,7 +2360,7 @@ func (x *RemoveSegmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSegmentResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSegmentResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 type TypeDef struct {
@@ -2260,7 +2375,7 @@ type TypeDef struct {
 
 func (x *TypeDef) Reset() {
 	*x = TypeDef{}
-	mi := &file_engram_v1_memory_proto_msgTypes[31]
+	mi := &file_engram_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2387,7 @@ func (x *TypeDef) String() string {
 func (*TypeDef) ProtoMessage() {}
 
 func (x *TypeDef) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[31]
+	mi := &file_engram_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2400,7 @@ func (x *TypeDef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TypeDef.ProtoReflect.Descriptor instead.
 func (*TypeDef) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *TypeDef) GetName() string {
@@ -2325,7 +2440,7 @@ type AddTypeRequest struct {
 
 func (x *AddTypeRequest) Reset() {
 	*x = AddTypeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[32]
+	mi := &file_engram_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2337,7 +2452,7 @@ func (x *AddTypeRequest) String() string {
 func (*AddTypeRequest) ProtoMessage() {}
 
 func (x *AddTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[32]
+	mi := &file_engram_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2350,7 +2465,7 @@ func (x *AddTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddTypeRequest.ProtoReflect.Descriptor instead.
 func (*AddTypeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AddTypeRequest) GetType() *TypeDef {
@@ -2368,7 +2483,7 @@ type AddTypeResponse struct {
 
 func (x *AddTypeResponse) Reset() {
 	*x = AddTypeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[33]
+	mi := &file_engram_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2380,7 +2495,7 @@ func (x *AddTypeResponse) String() string {
 func (*AddTypeResponse) ProtoMessage() {}
 
 func (x *AddTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[33]
+	mi := &file_engram_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2393,7 +2508,7 @@ func (x *AddTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddTypeResponse.ProtoReflect.Descriptor instead.
 func (*AddTypeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 type GetTypeRequest struct {
@@ -2405,7 +2520,7 @@ type GetTypeRequest struct {
 
 func (x *GetTypeRequest) Reset() {
 	*x = GetTypeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[34]
+	mi := &file_engram_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2532,7 @@ func (x *GetTypeRequest) String() string {
 func (*GetTypeRequest) ProtoMessage() {}
 
 func (x *GetTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[34]
+	mi := &file_engram_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2545,7 @@ func (x *GetTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTypeRequest.ProtoReflect.Descriptor instead.
 func (*GetTypeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GetTypeRequest) GetName() string {
@@ -2449,7 +2564,7 @@ type GetTypeResponse struct {
 
 func (x *GetTypeResponse) Reset() {
 	*x = GetTypeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[35]
+	mi := &file_engram_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2576,7 @@ func (x *GetTypeResponse) String() string {
 func (*GetTypeResponse) ProtoMessage() {}
 
 func (x *GetTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[35]
+	mi := &file_engram_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2589,7 @@ func (x *GetTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTypeResponse.ProtoReflect.Descriptor instead.
 func (*GetTypeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetTypeResponse) GetType() *TypeDef {
@@ -2492,7 +2607,7 @@ type ListTypesRequest struct {
 
 func (x *ListTypesRequest) Reset() {
 	*x = ListTypesRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	mi := &file_engram_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2504,7 +2619,7 @@ func (x *ListTypesRequest) String() string {
 func (*ListTypesRequest) ProtoMessage() {}
 
 func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	mi := &file_engram_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2517,7 +2632,7 @@ func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesRequest.ProtoReflect.Descriptor instead.
 func (*ListTypesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 type ListTypesResponse struct {
@@ -2529,7 +2644,7 @@ type ListTypesResponse struct {
 
 func (x *ListTypesResponse) Reset() {
 	*x = ListTypesResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	mi := &file_engram_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2541,7 +2656,7 @@ func (x *ListTypesResponse) String() string {
 func (*ListTypesResponse) ProtoMessage() {}
 
 func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	mi := &file_engram_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2554,7 +2669,7 @@ func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesResponse.ProtoReflect.Descriptor instead.
 func (*ListTypesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListTypesResponse) GetNames() []string {
@@ -2574,7 +2689,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[38]
+	mi := &file_engram_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2586,7 +2701,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[38]
+	mi := &file_engram_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2599,7 +2714,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *StatsRequest) GetPattern() string {
@@ -2625,7 +2740,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[39]
+	mi := &file_engram_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2752,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[39]
+	mi := &file_engram_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2765,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StatsResponse) GetNodes() []*Stats {
@@ -2681,7 +2796,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_engram_v1_memory_proto_msgTypes[40]
+	mi := &file_engram_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2808,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[40]
+	mi := &file_engram_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2821,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Stats) GetId() string {
@@ -2809,7 +2924,7 @@ type NameSelector_Names struct {
 
 func (x *NameSelector_Names) Reset() {
 	*x = NameSelector_Names{}
-	mi := &file_engram_v1_memory_proto_msgTypes[41]
+	mi := &file_engram_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2821,7 +2936,7 @@ func (x *NameSelector_Names) String() string {
 func (*NameSelector_Names) ProtoMessage() {}
 
 func (x *NameSelector_Names) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[41]
+	mi := &file_engram_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2834,7 +2949,7 @@ func (x *NameSelector_Names) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NameSelector_Names.ProtoReflect.Descriptor instead.
 func (*NameSelector_Names) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{8, 0}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{10, 0}
 }
 
 func (x *NameSelector_Names) GetNames() []string {
@@ -2854,7 +2969,7 @@ type SnapshotSelector_Nearest struct {
 
 func (x *SnapshotSelector_Nearest) Reset() {
 	*x = SnapshotSelector_Nearest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[42]
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2866,7 +2981,7 @@ func (x *SnapshotSelector_Nearest) String() string {
 func (*SnapshotSelector_Nearest) ProtoMessage() {}
 
 func (x *SnapshotSelector_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[42]
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2879,7 +2994,7 @@ func (x *SnapshotSelector_Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSelector_Nearest.ProtoReflect.Descriptor instead.
 func (*SnapshotSelector_Nearest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{9, 0}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11, 0}
 }
 
 func (x *SnapshotSelector_Nearest) GetTime() int64 {
@@ -2906,7 +3021,7 @@ type SnapshotSelector_Range struct {
 
 func (x *SnapshotSelector_Range) Reset() {
 	*x = SnapshotSelector_Range{}
-	mi := &file_engram_v1_memory_proto_msgTypes[43]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2918,7 +3033,7 @@ func (x *SnapshotSelector_Range) String() string {
 func (*SnapshotSelector_Range) ProtoMessage() {}
 
 func (x *SnapshotSelector_Range) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[43]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2931,7 +3046,7 @@ func (x *SnapshotSelector_Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSelector_Range.ProtoReflect.Descriptor instead.
 func (*SnapshotSelector_Range) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{9, 1}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11, 1}
 }
 
 func (x *SnapshotSelector_Range) GetStart() int64 {
@@ -2958,7 +3073,7 @@ type SnapshotSelector_Indices struct {
 
 func (x *SnapshotSelector_Indices) Reset() {
 	*x = SnapshotSelector_Indices{}
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2970,7 +3085,7 @@ func (x *SnapshotSelector_Indices) String() string {
 func (*SnapshotSelector_Indices) ProtoMessage() {}
 
 func (x *SnapshotSelector_Indices) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2983,7 +3098,7 @@ func (x *SnapshotSelector_Indices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSelector_Indices.ProtoReflect.Descriptor instead.
 func (*SnapshotSelector_Indices) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{9, 2}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11, 2}
 }
 
 func (x *SnapshotSelector_Indices) GetFirst() int64 {
@@ -3010,7 +3125,7 @@ type SubscribeRequest_Resume struct {
 
 func (x *SubscribeRequest_Resume) Reset() {
 	*x = SubscribeRequest_Resume{}
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3022,7 +3137,7 @@ func (x *SubscribeRequest_Resume) String() string {
 func (*SubscribeRequest_Resume) ProtoMessage() {}
 
 func (x *SubscribeRequest_Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3035,7 +3150,7 @@ func (x *SubscribeRequest_Resume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest_Resume.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest_Resume) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{17, 0}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{19, 0}
 }
 
 func (x *SubscribeRequest_Resume) GetNumber() uint64 {
@@ -3056,7 +3171,13 @@ var File_engram_v1_memory_proto protoreflect.FileDescriptor
 
 const file_engram_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x16engram/v1/memory.proto\x12\tengram.v1\x1a\x1cgoogle/protobuf/struct.proto\"]\n" +
+	"\x16engram/v1/memory.proto\x12\tengram.v1\x1a\x1cgoogle/protobuf/struct.proto\"\r\n" +
+	"\vInfoRequest\"r\n" +
+	"\fInfoResponse\x12\x16\n" +
+	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1a\n" +
+	"\bmemories\x18\x03 \x03(\tR\bmemories\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\"]\n" +
 	"\aPayload\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12*\n" +
@@ -3183,10 +3304,12 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"supersedes\x18\x04 \x01(\bR\n" +
 	"supersedes\x12/\n" +
 	"\bsnapshot\x18\x05 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\x12\x18\n" +
-	"\adropped\x18\x06 \x01(\x04R\adropped\"V\n" +
+	"\adropped\x18\x06 \x01(\x04R\adropped\"~\n" +
 	"\x11SubscribeResponse\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12+\n" +
-	"\aupdates\x18\x02 \x03(\v2\x11.engram.v1.UpdateR\aupdates\"\"\n" +
+	"\aupdates\x18\x02 \x03(\v2\x11.engram.v1.UpdateR\aupdates\x12\x1b\n" +
+	"\x06number\x18\x03 \x01(\x04H\x00R\x06number\x88\x01\x01B\t\n" +
+	"\a_number\"\"\n" +
 	"\x0ePredictRequest\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\"J\n" +
 	"\x0fPredictResponse\x127\n" +
@@ -3276,8 +3399,9 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\fLEVEL_MEMORY\x10\x01\x12\x16\n" +
 	"\x12LEVEL_CORE_SEGMENT\x10\x02\x12\x1a\n" +
 	"\x16LEVEL_PROVIDER_SEGMENT\x10\x03\x12\x10\n" +
-	"\fLEVEL_ENTITY\x10\x042\xec\a\n" +
-	"\rMemoryService\x12=\n" +
+	"\fLEVEL_ENTITY\x10\x042\xaa\b\n" +
+	"\rMemoryService\x12<\n" +
+	"\x04Info\x12\x16.engram.v1.InfoRequest\x1a\x17.engram.v1.InfoResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\x06Commit\x12\x18.engram.v1.CommitRequest\x1a\x19.engram.v1.CommitResponse\x12G\n" +
 	"\fCommitStream\x12\x18.engram.v1.CommitRequest\x1a\x19.engram.v1.CommitResponse(\x010\x01\x12?\n" +
 	"\x05Query\x12\x17.engram.v1.QueryRequest\x1a\x18.engram.v1.QueryResponse\"\x03\x90\x02\x01\x12B\n" +
@@ -3307,129 +3431,133 @@ func file_engram_v1_memory_proto_rawDescGZIP() []byte {
 }
 
 var file_engram_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_engram_v1_memory_proto_goTypes = []any{
 	(Target)(0),                      // 0: engram.v1.Target
 	(SlowPolicy)(0),                  // 1: engram.v1.SlowPolicy
 	(Durability)(0),                  // 2: engram.v1.Durability
 	(Level)(0),                       // 3: engram.v1.Level
-	(*Payload)(nil),                  // 4: engram.v1.Payload
-	(*Instance)(nil),                 // 5: engram.v1.Instance
-	(*Snapshot)(nil),                 // 6: engram.v1.Snapshot
-	(*Error)(nil),                    // 7: engram.v1.Error
-	(*EntityUpdate)(nil),             // 8: engram.v1.EntityUpdate
-	(*CommitRequest)(nil),            // 9: engram.v1.CommitRequest
-	(*CommitResponse)(nil),           // 10: engram.v1.CommitResponse
-	(*UpdateResult)(nil),             // 11: engram.v1.UpdateResult
-	(*NameSelector)(nil),             // 12: engram.v1.NameSelector
-	(*SnapshotSelector)(nil),         // 13: engram.v1.SnapshotSelector
-	(*QueryNode)(nil),                // 14: engram.v1.QueryNode
-	(*QueryRequest)(nil),             // 15: engram.v1.QueryRequest
-	(*ResultNode)(nil),               // 16: engram.v1.ResultNode
-	(*Missing)(nil),                  // 17: engram.v1.Missing
-	(*QueryResponse)(nil),            // 18: engram.v1.QueryResponse
-	(*LatestRequest)(nil),            // 19: engram.v1.LatestRequest
-	(*LatestResponse)(nil),           // 20: engram.v1.LatestResponse
-	(*SubscribeRequest)(nil),         // 21: engram.v1.SubscribeRequest
-	(*Update)(nil),                   // 22: engram.v1.Update
-	(*SubscribeResponse)(nil),        // 23: engram.v1.SubscribeResponse
-	(*PredictRequest)(nil),           // 24: engram.v1.PredictRequest
-	(*PredictResponse)(nil),          // 25: engram.v1.PredictResponse
-	(*Prediction)(nil),               // 26: engram.v1.Prediction
-	(*Bounds)(nil),                   // 27: engram.v1.Bounds
-	(*Segment)(nil),                  // 28: engram.v1.Segment
-	(*DescribeRequest)(nil),          // 29: engram.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 30: engram.v1.DescribeResponse
-	(*AddSegmentRequest)(nil),        // 31: engram.v1.AddSegmentRequest
-	(*AddSegmentResponse)(nil),       // 32: engram.v1.AddSegmentResponse
-	(*RemoveSegmentRequest)(nil),     // 33: engram.v1.RemoveSegmentRequest
-	(*RemoveSegmentResponse)(nil),    // 34: engram.v1.RemoveSegmentResponse
-	(*TypeDef)(nil),                  // 35: engram.v1.TypeDef
-	(*AddTypeRequest)(nil),           // 36: engram.v1.AddTypeRequest
-	(*AddTypeResponse)(nil),          // 37: engram.v1.AddTypeResponse
-	(*GetTypeRequest)(nil),           // 38: engram.v1.GetTypeRequest
-	(*GetTypeResponse)(nil),          // 39: engram.v1.GetTypeResponse
-	(*ListTypesRequest)(nil),         // 40: engram.v1.ListTypesRequest
-	(*ListTypesResponse)(nil),        // 41: engram.v1.ListTypesResponse
-	(*StatsRequest)(nil),             // 42: engram.v1.StatsRequest
-	(*StatsResponse)(nil),            // 43: engram.v1.StatsResponse
-	(*Stats)(nil),                    // 44: engram.v1.Stats
-	(*NameSelector_Names)(nil),       // 45: engram.v1.NameSelector.Names
-	(*SnapshotSelector_Nearest)(nil), // 46: engram.v1.SnapshotSelector.Nearest
-	(*SnapshotSelector_Range)(nil),   // 47: engram.v1.SnapshotSelector.Range
-	(*SnapshotSelector_Indices)(nil), // 48: engram.v1.SnapshotSelector.Indices
-	(*SubscribeRequest_Resume)(nil),  // 49: engram.v1.SubscribeRequest.Resume
-	(*structpb.Value)(nil),           // 50: google.protobuf.Value
+	(*InfoRequest)(nil),              // 4: engram.v1.InfoRequest
+	(*InfoResponse)(nil),             // 5: engram.v1.InfoResponse
+	(*Payload)(nil),                  // 6: engram.v1.Payload
+	(*Instance)(nil),                 // 7: engram.v1.Instance
+	(*Snapshot)(nil),                 // 8: engram.v1.Snapshot
+	(*Error)(nil),                    // 9: engram.v1.Error
+	(*EntityUpdate)(nil),             // 10: engram.v1.EntityUpdate
+	(*CommitRequest)(nil),            // 11: engram.v1.CommitRequest
+	(*CommitResponse)(nil),           // 12: engram.v1.CommitResponse
+	(*UpdateResult)(nil),             // 13: engram.v1.UpdateResult
+	(*NameSelector)(nil),             // 14: engram.v1.NameSelector
+	(*SnapshotSelector)(nil),         // 15: engram.v1.SnapshotSelector
+	(*QueryNode)(nil),                // 16: engram.v1.QueryNode
+	(*QueryRequest)(nil),             // 17: engram.v1.QueryRequest
+	(*ResultNode)(nil),               // 18: engram.v1.ResultNode
+	(*Missing)(nil),                  // 19: engram.v1.Missing
+	(*QueryResponse)(nil),            // 20: engram.v1.QueryResponse
+	(*LatestRequest)(nil),            // 21: engram.v1.LatestRequest
+	(*LatestResponse)(nil),           // 22: engram.v1.LatestResponse
+	(*SubscribeRequest)(nil),         // 23: engram.v1.SubscribeRequest
+	(*Update)(nil),                   // 24: engram.v1.Update
+	(*SubscribeResponse)(nil),        // 25: engram.v1.SubscribeResponse
+	(*PredictRequest)(nil),           // 26: engram.v1.PredictRequest
+	(*PredictResponse)(nil),          // 27: engram.v1.PredictResponse
+	(*Prediction)(nil),               // 28: engram.v1.Prediction
+	(*Bounds)(nil),                   // 29: engram.v1.Bounds
+	(*Segment)(nil),                  // 30: engram.v1.Segment
+	(*DescribeRequest)(nil),          // 31: engram.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 32: engram.v1.DescribeResponse
+	(*AddSegmentRequest)(nil),        // 33: engram.v1.AddSegmentRequest
+	(*AddSegmentResponse)(nil),       // 34: engram.v1.AddSegmentResponse
+	(*RemoveSegmentRequest)(nil),     // 35: engram.v1.RemoveSegmentRequest
+	(*RemoveSegmentResponse)(nil),    // 36: engram.v1.RemoveSegmentResponse
+	(*TypeDef)(nil),                  // 37: engram.v1.TypeDef
+	(*AddTypeRequest)(nil),           // 38: engram.v1.AddTypeRequest
+	(*AddTypeResponse)(nil),          // 39: engram.v1.AddTypeResponse
+	(*GetTypeRequest)(nil),           // 40: engram.v1.GetTypeRequest
+	(*GetTypeResponse)(nil),          // 41: engram.v1.GetTypeResponse
+	(*ListTypesRequest)(nil),         // 42: engram.v1.ListTypesRequest
+	(*ListTypesResponse)(nil),        // 43: engram.v1.ListTypesResponse
+	(*StatsRequest)(nil),             // 44: engram.v1.StatsRequest
+	(*StatsResponse)(nil),            // 45: engram.v1.StatsResponse
+	(*Stats)(nil),                    // 46: engram.v1.Stats
+	(*NameSelector_Names)(nil),       // 47: engram.v1.NameSelector.Names
+	(*SnapshotSelector_Nearest)(nil), // 48: engram.v1.SnapshotSelector.Nearest
+	(*SnapshotSelector_Range)(nil),   // 49: engram.v1.SnapshotSelector.Range
+	(*SnapshotSelector_Indices)(nil), // 50: engram.v1.SnapshotSelector.Indices
+	(*SubscribeRequest_Resume)(nil),  // 51: engram.v1.SubscribeRequest.Resume
+	(*structpb.Value)(nil),           // 52: google.protobuf.Value
 }
 var file_engram_v1_memory_proto_depIdxs = []int32{
-	50, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
-	4,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
-	5,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
-	5,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
-	8,  // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
-	11, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
-	7,  // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
-	45, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
-	46, // 8: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
-	47, // 9: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
-	48, // 10: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
-	12, // 11: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
-	14, // 12: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
-	13, // 13: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
-	14, // 14: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
-	13, // 15: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
+	52, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
+	6,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
+	7,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
+	7,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
+	10, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
+	13, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
+	9,  // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
+	47, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
+	48, // 8: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
+	49, // 9: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
+	50, // 10: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
+	14, // 11: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
+	16, // 12: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
+	15, // 13: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
+	16, // 14: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
+	15, // 15: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
 	0,  // 16: engram.v1.QueryRequest.target:type_name -> engram.v1.Target
-	16, // 17: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
-	6,  // 18: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
-	16, // 19: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
-	17, // 20: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
-	6,  // 21: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
-	49, // 22: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
+	18, // 17: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
+	8,  // 18: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
+	18, // 19: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
+	19, // 20: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
+	8,  // 21: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
+	51, // 22: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
 	1,  // 23: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
-	6,  // 24: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
-	22, // 25: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
-	26, // 26: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
-	6,  // 27: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
-	7,  // 28: engram.v1.Prediction.error:type_name -> engram.v1.Error
-	27, // 29: engram.v1.Segment.history:type_name -> engram.v1.Bounds
+	8,  // 24: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
+	24, // 25: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
+	28, // 26: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
+	8,  // 27: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
+	9,  // 28: engram.v1.Prediction.error:type_name -> engram.v1.Error
+	29, // 29: engram.v1.Segment.history:type_name -> engram.v1.Bounds
 	2,  // 30: engram.v1.Segment.durability:type_name -> engram.v1.Durability
-	28, // 31: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
-	28, // 32: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
-	35, // 33: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
-	35, // 34: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
+	30, // 31: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
+	30, // 32: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
+	37, // 33: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
+	37, // 34: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
 	3,  // 35: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
-	44, // 36: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
+	46, // 36: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
 	3,  // 37: engram.v1.Stats.level:type_name -> engram.v1.Level
-	9,  // 38: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
-	9,  // 39: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
-	15, // 40: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
-	15, // 41: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
-	19, // 42: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
-	21, // 43: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
-	24, // 44: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
-	29, // 45: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
-	31, // 46: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
-	33, // 47: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
-	36, // 48: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
-	38, // 49: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
-	40, // 50: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
-	42, // 51: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
-	10, // 52: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
-	10, // 53: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
-	18, // 54: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
-	18, // 55: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
-	20, // 56: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
-	23, // 57: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
-	25, // 58: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
-	30, // 59: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
-	32, // 60: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
-	34, // 61: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
-	37, // 62: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
-	39, // 63: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
-	41, // 64: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
-	43, // 65: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
-	52, // [52:66] is the sub-list for method output_type
-	38, // [38:52] is the sub-list for method input_type
+	4,  // 38: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
+	11, // 39: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
+	11, // 40: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
+	17, // 41: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
+	17, // 42: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
+	21, // 43: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
+	23, // 44: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
+	26, // 45: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
+	31, // 46: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
+	33, // 47: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
+	35, // 48: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
+	38, // 49: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
+	40, // 50: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
+	42, // 51: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
+	44, // 52: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
+	5,  // 53: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
+	12, // 54: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
+	12, // 55: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
+	20, // 56: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
+	20, // 57: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
+	22, // 58: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
+	25, // 59: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
+	27, // 60: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
+	32, // 61: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
+	34, // 62: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
+	36, // 63: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
+	39, // 64: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
+	41, // 65: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
+	43, // 66: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
+	45, // 67: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
+	53, // [53:68] is the sub-list for method output_type
+	38, // [38:53] is the sub-list for method input_type
 	38, // [38:38] is the sub-list for extension type_name
 	38, // [38:38] is the sub-list for extension extendee
 	0,  // [0:38] is the sub-list for field type_name
@@ -3440,14 +3568,14 @@ func file_engram_v1_memory_proto_init() {
 	if File_engram_v1_memory_proto != nil {
 		return
 	}
-	file_engram_v1_memory_proto_msgTypes[1].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[4].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[8].OneofWrappers = []any{
+	file_engram_v1_memory_proto_msgTypes[3].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[6].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[10].OneofWrappers = []any{
 		(*NameSelector_Name)(nil),
 		(*NameSelector_Names_)(nil),
 		(*NameSelector_Regex)(nil),
 	}
-	file_engram_v1_memory_proto_msgTypes[9].OneofWrappers = []any{
+	file_engram_v1_memory_proto_msgTypes[11].OneofWrappers = []any{
 		(*SnapshotSelector_All)(nil),
 		(*SnapshotSelector_Latest)(nil),
 		(*SnapshotSelector_At)(nil),
@@ -3456,22 +3584,23 @@ func file_engram_v1_memory_proto_init() {
 		(*SnapshotSelector_Range_)(nil),
 		(*SnapshotSelector_Indices_)(nil),
 	}
-	file_engram_v1_memory_proto_msgTypes[11].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[15].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[17].OneofWrappers = []any{
+	file_engram_v1_memory_proto_msgTypes[13].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[17].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[19].OneofWrappers = []any{
 		(*SubscribeRequest_Last)(nil),
 		(*SubscribeRequest_Since)(nil),
 		(*SubscribeRequest_Resume_)(nil),
 	}
-	file_engram_v1_memory_proto_msgTypes[40].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[43].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[21].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[42].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_memory_proto_rawDesc), len(file_engram_v1_memory_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   46,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

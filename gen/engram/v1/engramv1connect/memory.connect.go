@@ -38,6 +38,8 @@ const (
 // reflection-formatted method names, remove the leading slash and convert the remaining slash to a
 // period.
 const (
+	// MemoryServiceInfoProcedure is the fully-qualified name of the MemoryService's Info RPC.
+	MemoryServiceInfoProcedure = "/engram.v1.MemoryService/Info"
 	// MemoryServiceCommitProcedure is the fully-qualified name of the MemoryService's Commit RPC.
 	MemoryServiceCommitProcedure = "/engram.v1.MemoryService/Commit"
 	// MemoryServiceCommitStreamProcedure is the fully-qualified name of the MemoryService's
@@ -74,6 +76,8 @@ const (
 
 // MemoryServiceClient is a client for the engram.v1.MemoryService service.
 type MemoryServiceClient interface {
+	// Info tells which server answers, and what it hosts.
+	Info(context.Context, *connect.Request[v1.InfoRequest]) (*connect.Response[v1.InfoResponse], error)
 	Commit(context.Context, *connect.Request[v1.CommitRequest]) (*connect.Response[v1.CommitResponse], error)
 	// CommitStream answers each request with one response, in order.
 	CommitStream(context.Context) *connect.BidiStreamForClient[v1.CommitRequest, v1.CommitResponse]
@@ -104,6 +108,13 @@ func NewMemoryServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 	baseURL = strings.TrimRight(baseURL, "/")
 	memoryServiceMethods := v1.File_engram_v1_memory_proto.Services().ByName("MemoryService").Methods()
 	return &memoryServiceClient{
+		info: connect.NewClient[v1.InfoRequest, v1.InfoResponse](
+			httpClient,
+			baseURL+MemoryServiceInfoProcedure,
+			connect.WithSchema(memoryServiceMethods.ByName("Info")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		commit: connect.NewClient[v1.CommitRequest, v1.CommitResponse](
 			httpClient,
 			baseURL+MemoryServiceCommitProcedure,
@@ -199,6 +210,7 @@ func NewMemoryServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 
 // memoryServiceClient implements MemoryServiceClient.
 type memoryServiceClient struct {
+	info          *connect.Client[v1.InfoRequest, v1.InfoResponse]
 	commit        *connect.Client[v1.CommitRequest, v1.CommitResponse]
 	commitStream  *connect.Client[v1.CommitRequest, v1.CommitResponse]
 	query         *connect.Client[v1.QueryRequest, v1.QueryResponse]
@@ -213,6 +225,11 @@ type memoryServiceClient struct {
 	getType       *connect.Client[v1.GetTypeRequest, v1.GetTypeResponse]
 	listTypes     *connect.Client[v1.ListTypesRequest, v1.ListTypesResponse]
 	stats         *connect.Client[v1.StatsRequest, v1.StatsResponse]
+}
+
+// Info calls engram.v1.MemoryService.Info.
+func (c *memoryServiceClient) Info(ctx context.Context, req *connect.Request[v1.InfoRequest]) (*connect.Response[v1.InfoResponse], error) {
+	return c.info.CallUnary(ctx, req)
 }
 
 // Commit calls engram.v1.MemoryService.Commit.
@@ -287,6 +304,8 @@ func (c *memoryServiceClient) Stats(ctx context.Context, req *connect.Request[v1
 
 // MemoryServiceHandler is an implementation of the engram.v1.MemoryService service.
 type MemoryServiceHandler interface {
+	// Info tells which server answers, and what it hosts.
+	Info(context.Context, *connect.Request[v1.InfoRequest]) (*connect.Response[v1.InfoResponse], error)
 	Commit(context.Context, *connect.Request[v1.CommitRequest]) (*connect.Response[v1.CommitResponse], error)
 	// CommitStream answers each request with one response, in order.
 	CommitStream(context.Context, *connect.BidiStream[v1.CommitRequest, v1.CommitResponse]) error
@@ -313,6 +332,13 @@ type MemoryServiceHandler interface {
 // and JSON codecs. They also support gzip compression.
 func NewMemoryServiceHandler(svc MemoryServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
 	memoryServiceMethods := v1.File_engram_v1_memory_proto.Services().ByName("MemoryService").Methods()
+	memoryServiceInfoHandler := connect.NewUnaryHandler(
+		MemoryServiceInfoProcedure,
+		svc.Info,
+		connect.WithSchema(memoryServiceMethods.ByName("Info")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	memoryServiceCommitHandler := connect.NewUnaryHandler(
 		MemoryServiceCommitProcedure,
 		svc.Commit,
@@ -405,6 +431,8 @@ func NewMemoryServiceHandler(svc MemoryServiceHandler, opts ...connect.HandlerOp
 	)
 	return "/engram.v1.MemoryService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
+		case MemoryServiceInfoProcedure:
+			memoryServiceInfoHandler.ServeHTTP(w, r)
 		case MemoryServiceCommitProcedure:
 			memoryServiceCommitHandler.ServeHTTP(w, r)
 		case MemoryServiceCommitStreamProcedure:
@@ -441,6 +469,10 @@ func NewMemoryServiceHandler(svc MemoryServiceHandler, opts ...connect.HandlerOp
 
 // UnimplementedMemoryServiceHandler returns CodeUnimplemented from all methods.
 type UnimplementedMemoryServiceHandler struct{}
+
+func (UnimplementedMemoryServiceHandler) Info(context.Context, *connect.Request[v1.InfoRequest]) (*connect.Response[v1.InfoResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.MemoryService.Info is not implemented"))
+}
 
 func (UnimplementedMemoryServiceHandler) Commit(context.Context, *connect.Request[v1.CommitRequest]) (*connect.Response[v1.CommitResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.MemoryService.Commit is not implemented"))
