@@ -84,6 +84,8 @@ type LocationFix struct {
 	Altitude               float64                            `protobuf:"fixed64,3,opt,name=altitude,proto3" json:"altitude,omitempty"`                                                      // metres above the WGS 84 ellipsoid
 	PositionCovariance     []float64                          `protobuf:"fixed64,4,rep,packed,name=position_covariance,json=positionCovariance,proto3" json:"position_covariance,omitempty"` // m², east north up, row-major 3x3
 	PositionCovarianceType LocationFix_PositionCovarianceType `protobuf:"varint,5,opt,name=position_covariance_type,json=positionCovarianceType,proto3,enum=foxglove.LocationFix_PositionCovarianceType" json:"position_covariance_type,omitempty"`
+	Color                  *Color                             `protobuf:"bytes,8,opt,name=color,proto3,oneof" json:"color,omitempty"` // to draw it in
+	Metadata               []*KeyValuePair                    `protobuf:"bytes,9,rep,name=metadata,proto3" json:"metadata,omitempty"` // keys are unique
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
 }
@@ -167,11 +169,25 @@ func (x *LocationFix) GetPositionCovarianceType() LocationFix_PositionCovariance
 	return LocationFix_UNKNOWN
 }
 
+func (x *LocationFix) GetColor() *Color {
+	if x != nil {
+		return x.Color
+	}
+	return nil
+}
+
+func (x *LocationFix) GetMetadata() []*KeyValuePair {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
 var File_foxglove_LocationFix_proto protoreflect.FileDescriptor
 
 const file_foxglove_LocationFix_proto_rawDesc = "" +
 	"\n" +
-	"\x1afoxglove/LocationFix.proto\x12\bfoxglove\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa9\x03\n" +
+	"\x1afoxglove/LocationFix.proto\x12\bfoxglove\x1a\x14foxglove/Color.proto\x1a\x1bfoxglove/KeyValuePair.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x04\n" +
 	"\vLocationFix\x128\n" +
 	"\ttimestamp\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\ttimestamp\x12\x19\n" +
 	"\bframe_id\x18\a \x01(\tR\aframeId\x12\x1a\n" +
@@ -179,12 +195,15 @@ const file_foxglove_LocationFix_proto_rawDesc = "" +
 	"\tlongitude\x18\x02 \x01(\x01R\tlongitude\x12\x1a\n" +
 	"\baltitude\x18\x03 \x01(\x01R\baltitude\x12/\n" +
 	"\x13position_covariance\x18\x04 \x03(\x01R\x12positionCovariance\x12f\n" +
-	"\x18position_covariance_type\x18\x05 \x01(\x0e2,.foxglove.LocationFix.PositionCovarianceTypeR\x16positionCovarianceType\"V\n" +
+	"\x18position_covariance_type\x18\x05 \x01(\x0e2,.foxglove.LocationFix.PositionCovarianceTypeR\x16positionCovarianceType\x12*\n" +
+	"\x05color\x18\b \x01(\v2\x0f.foxglove.ColorH\x00R\x05color\x88\x01\x01\x122\n" +
+	"\bmetadata\x18\t \x03(\v2\x16.foxglove.KeyValuePairR\bmetadata\"V\n" +
 	"\x16PositionCovarianceType\x12\v\n" +
 	"\aUNKNOWN\x10\x00\x12\x10\n" +
 	"\fAPPROXIMATED\x10\x01\x12\x12\n" +
 	"\x0eDIAGONAL_KNOWN\x10\x02\x12\t\n" +
-	"\x05KNOWN\x10\x03B7Z5github.com/seed-301d4374/engram/gen/foxglove;foxgloveb\x06proto3"
+	"\x05KNOWN\x10\x03B\b\n" +
+	"\x06_colorB7Z5github.com/seed-301d4374/engram/gen/foxglove;foxgloveb\x06proto3"
 
 var (
 	file_foxglove_LocationFix_proto_rawDescOnce sync.Once
@@ -204,15 +223,19 @@ var file_foxglove_LocationFix_proto_goTypes = []any{
 	(LocationFix_PositionCovarianceType)(0), // 0: foxglove.LocationFix.PositionCovarianceType
 	(*LocationFix)(nil),                     // 1: foxglove.LocationFix
 	(*timestamppb.Timestamp)(nil),           // 2: google.protobuf.Timestamp
+	(*Color)(nil),                           // 3: foxglove.Color
+	(*KeyValuePair)(nil),                    // 4: foxglove.KeyValuePair
 }
 var file_foxglove_LocationFix_proto_depIdxs = []int32{
 	2, // 0: foxglove.LocationFix.timestamp:type_name -> google.protobuf.Timestamp
 	0, // 1: foxglove.LocationFix.position_covariance_type:type_name -> foxglove.LocationFix.PositionCovarianceType
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 2: foxglove.LocationFix.color:type_name -> foxglove.Color
+	4, // 3: foxglove.LocationFix.metadata:type_name -> foxglove.KeyValuePair
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_foxglove_LocationFix_proto_init() }
@@ -220,6 +243,9 @@ func file_foxglove_LocationFix_proto_init() {
 	if File_foxglove_LocationFix_proto != nil {
 		return
 	}
+	file_foxglove_Color_proto_init()
+	file_foxglove_KeyValuePair_proto_init()
+	file_foxglove_LocationFix_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
