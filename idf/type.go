@@ -1,7 +1,11 @@
 package idf
 
 import (
+	"sync"
+
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -9,40 +13,50 @@ import (
 // Type is a payload type: a message descriptor and what is compiled from it. It is
 // immutable and safe for concurrent use.
 type Type struct {
-	desc protoreflect.MessageDescriptor
-	def  engram.TypeDef
+	desc  protoreflect.MessageDescriptor
+	def   func() engram.TypeDef // computed once
+	check func() *checkPlan     // compiled once
+
+	// cache holds plans compiled from the descriptor, each stored under a key type
+	// of the file that compiles it. A plan is compiled twice at worst.
+	cache sync.Map
+}
+
+// newType makes a type of a descriptor that was checked.
+func newType(md protoreflect.MessageDescriptor, def func() engram.TypeDef) *Type {
+	t := &Type{desc: md, def: def}
+	t.check = sync.OnceValue(func() *checkPlan { return compileCheck(md) })
+	return t
 }
 
 // Name returns the message's full name.
 func (t *Type) Name() string { return string(t.desc.FullName()) }
 
-// Descriptor returns the message's descriptor.
+// Descriptor returns the message's descriptor. Its options are of the generated
+// types, and it may be another one than [TypeOf] was given.
 func (t *Type) Descriptor() protoreflect.MessageDescriptor { return t.desc }
 
 // Def returns the self-contained definition that makes the type known elsewhere.
-func (t *Type) Def() engram.TypeDef { return t.def }
+func (t *Type) Def() engram.TypeDef { return t.def() }
 
 // TypeOf makes a type from a message descriptor. source and format keep the
-// definition it was made from; both may be empty.
+// definition it was made from; both may be empty. The error is Invalid and says
+// what is wrong with the descriptor.
 func TypeOf(md protoreflect.MessageDescriptor, source, format string) (*Type, error) {
-	panic("to be built")
+	name := string(md.FullName())
+	b, err := descriptorSet(md.ParentFile())
+	if err != nil {
+		return nil, engram.Errorf(engram.Invalid, name, "type: %w", err)
+	}
+	return ParseType(engram.TypeDef{Name: name, Descriptors: b, Source: source, Format: format})
 }
 
-// ParseType makes a type from its self-contained definition. The error is Invalid
-// and says what is wrong with the descriptors.
-func ParseType(def engram.TypeDef) (*Type, error) { panic("to be built") }
-
-// Same reports whether both types have the same name and the same members, so
-// that one can stand for the other.
-func (t *Type) Same(o *Type) bool { panic("to be built") }
-
-// CheckExtends returns nil if every member of core is in t with the same number,
-// name and type, and a TypeMismatch that names the first member that is not.
-// Every type extends [engram.ValueType], which stands for any data.
-func (t *Type) CheckExtends(core *Type) error { panic("to be built") }
-
-// Check scans b and returns a Corrupt error with the member's path and the offset
-// if it is not the wire form of the type: bad tags, cut values, wrong wire types,
-// strings that are not UTF-8, nesting beyond 100. Unknown fields pass. It does not
-// allocate on success.
-func (t *Type) Check(b []byte) error { panic("to be built") }
+// descriptorSet returns the encoded FileDescriptorSet of a file and all it
+// imports, each file after its imports. Equal files give equal bytes.
+func descriptorSet(file protoreflect.FileDescriptor) ([]byte, error) {
+	set := &descriptorpb.FileDescriptorSet{}
+	if err := appendFiles(set, map[string]bool{}, file); err != nil {
+		return nil, err
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(set)
+}

@@ -30,10 +30,11 @@ const (
 type Wrapper int32
 
 const (
-	Wrapper_WRAPPER_NONE  Wrapper = 0
-	Wrapper_WRAPPER_LIST  Wrapper = 1 // one repeated field, "items"
-	Wrapper_WRAPPER_DICT  Wrapper = 2 // one map field, "items"
-	Wrapper_WRAPPER_TUPLE Wrapper = 3 // fields "item0", "item1" … in order; shown as a list
+	Wrapper_WRAPPER_NONE     Wrapper = 0
+	Wrapper_WRAPPER_LIST     Wrapper = 1 // one repeated field, "items"
+	Wrapper_WRAPPER_DICT     Wrapper = 2 // one map field, "items"
+	Wrapper_WRAPPER_TUPLE    Wrapper = 3 // fields "item0", "item1" … in order; shown as a list
+	Wrapper_WRAPPER_OPTIONAL Wrapper = 4 // one field with presence, "item"; an element of a list or
 )
 
 // Enum value maps for Wrapper.
@@ -43,12 +44,14 @@ var (
 		1: "WRAPPER_LIST",
 		2: "WRAPPER_DICT",
 		3: "WRAPPER_TUPLE",
+		4: "WRAPPER_OPTIONAL",
 	}
 	Wrapper_value = map[string]int32{
-		"WRAPPER_NONE":  0,
-		"WRAPPER_LIST":  1,
-		"WRAPPER_DICT":  2,
-		"WRAPPER_TUPLE": 3,
+		"WRAPPER_NONE":     0,
+		"WRAPPER_LIST":     1,
+		"WRAPPER_DICT":     2,
+		"WRAPPER_TUPLE":    3,
+		"WRAPPER_OPTIONAL": 4,
 	}
 )
 
@@ -230,12 +233,13 @@ const file_engram_idf_v1_options_proto_rawDesc = "" +
 	"\x04ndim\x18\x03 \x01(\x05R\x04ndim\x12*\n" +
 	"\x05dtype\x18\x04 \x01(\x0e2\x14.engram.idf.v1.DTypeR\x05dtype\x12\x1a\n" +
 	"\bencoding\x18\x05 \x01(\tR\bencoding\x12\x14\n" +
-	"\x05voxel\x18\x06 \x01(\tR\x05voxel*R\n" +
+	"\x05voxel\x18\x06 \x01(\tR\x05voxel*h\n" +
 	"\aWrapper\x12\x10\n" +
 	"\fWRAPPER_NONE\x10\x00\x12\x10\n" +
 	"\fWRAPPER_LIST\x10\x01\x12\x10\n" +
 	"\fWRAPPER_DICT\x10\x02\x12\x11\n" +
-	"\rWRAPPER_TUPLE\x10\x03:S\n" +
+	"\rWRAPPER_TUPLE\x10\x03\x12\x14\n" +
+	"\x10WRAPPER_OPTIONAL\x10\x04:S\n" +
 	"\awrapper\x12\x1f.google.protobuf.MessageOptions\x18Ԧ\x03 \x01(\x0e2\x16.engram.idf.v1.WrapperR\awrapper:;\n" +
 	"\aextends\x12\x1f.google.protobuf.MessageOptions\x18զ\x03 \x01(\tR\aextends:K\n" +
 	"\x05shape\x12\x1d.google.protobuf.FieldOptions\x18ަ\x03 \x01(\v2\x14.engram.idf.v1.ShapeR\x05shape:5\n" +

@@ -1,0 +1,79 @@
+package idf
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	idfv1 "github.com/seed-301d4374/engram/gen/engram/idf/v1"
+)
+
+// wrapperOf says whether a message of a type stands for something protobuf has no
+// direct form for, and for what.
+func wrapperOf(md protoreflect.MessageDescriptor) idfv1.Wrapper {
+	return proto.GetExtension(md.Options(), idfv1.E_Wrapper).(idfv1.Wrapper)
+}
+
+// extendsOf returns the full name of the message that a message says it extends,
+// or "".
+func extendsOf(md protoreflect.MessageDescriptor) string {
+	return proto.GetExtension(md.Options(), idfv1.E_Extends).(string)
+}
+
+// shapeOf returns the restriction on a matrix, ndarray, image or point cloud
+// member, or nil.
+func shapeOf(fd protoreflect.FieldDescriptor) *idfv1.Shape {
+	return proto.GetExtension(fd.Options(), idfv1.E_Shape).(*idfv1.Shape)
+}
+
+// enumKey returns the key of an enumeration's value as it was written.
+func enumKey(ev protoreflect.EnumValueDescriptor) string {
+	if k := proto.GetExtension(ev.Options(), idfv1.E_Key).(string); k != "" {
+		return k
+	}
+	return string(ev.Name())
+}
+
+// wrapperWords returns what a wrapper message stands for.
+func wrapperWords(w idfv1.Wrapper) string {
+	switch w {
+	case idfv1.Wrapper_WRAPPER_NONE:
+		return "plain message"
+	case idfv1.Wrapper_WRAPPER_LIST:
+		return "list"
+	case idfv1.Wrapper_WRAPPER_DICT:
+		return "dict"
+	case idfv1.Wrapper_WRAPPER_TUPLE:
+		return "tuple"
+	case idfv1.Wrapper_WRAPPER_OPTIONAL:
+		return "optional"
+	}
+	return fmt.Sprintf("wrapper %d", w)
+}
+
+// shapeWords returns a shape's restrictions, such as "(rows 4, cols 4, FLOAT32)".
+func shapeWords(s *idfv1.Shape) string {
+	var words []string
+	for _, d := range []struct {
+		name string
+		n    int64
+	}{{"rows", s.GetRows()}, {"cols", s.GetCols()}, {"ndim", int64(s.GetNdim())}} {
+		if d.n != 0 {
+			words = append(words, fmt.Sprintf("%s %d", d.name, d.n))
+		}
+	}
+	if s.GetDtype() != 0 {
+		words = append(words, s.GetDtype().String())
+	}
+	for _, w := range []string{s.GetEncoding(), s.GetVoxel()} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	if words == nil {
+		return "(any)"
+	}
+	return "(" + strings.Join(words, ", ") + ")"
+}
