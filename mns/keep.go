@@ -1,0 +1,87 @@
+package mns
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Kept is a registration that is kept alive in the background. Make one with
+// [Keep].
+type Kept struct {
+	registry     Registry
+	registration Registration
+	cancel       context.CancelFunc
+	done         chan struct{}
+
+	mu    sync.Mutex
+	lease Lease
+	err   error
+}
+
+// Keep registers r and keeps it registered until [Kept.Close]: it renews the lease
+// three times in its TTL, and registers again when the name system has lost it, by
+// a restart or because it was out of reach for too long. The error is that of the
+// first registration; ctx bounds only that.
+func Keep(ctx context.Context, registry Registry, r Registration) (*Kept, error) {
+	lease, err := registry.Register(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	k := &Kept{registry: registry, registration: r, cancel: cancel, done: make(chan struct{}), lease: lease}
+	go k.run(loop)
+	return k, nil
+}
+
+func (k *Kept) run(ctx context.Context) {
+	defer close(k.done)
+	for {
+		lease, _ := k.state()
+		interval := max(lease.TTL, MinTTL) / 3
+		select {
+		case <-time.After(interval):
+		case <-ctx.Done():
+			return
+		}
+		call, cancel := context.WithTimeout(ctx, interval)
+		err := k.registry.Renew(call, lease.ID)
+		if engram.CodeOf(err) == engram.NotFound {
+			var again Lease
+			if again, err = k.registry.Register(call, k.registration); err == nil {
+				lease = again
+			}
+		}
+		cancel()
+		k.mu.Lock()
+		k.lease, k.err = lease, err
+		k.mu.Unlock()
+	}
+}
+
+func (k *Kept) state() (Lease, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lease, k.err
+}
+
+// Err returns why the last attempt to renew the registration failed, or nil: a
+// Conflict if another server took a name while this one was away, Unavailable if
+// the name system does not answer.
+func (k *Kept) Err() error {
+	_, err := k.state()
+	return err
+}
+
+// Close stops the renewal and releases the names. It waits at most a second for
+// the name system, whose lease runs out otherwise.
+func (k *Kept) Close() error {
+	k.cancel()
+	<-k.done
+	lease, _ := k.state()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return k.registry.Release(ctx, lease.ID)
+}

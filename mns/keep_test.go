@@ -1,0 +1,81 @@
+package mns_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mns"
+)
+
+// restarting is a registry that can be out of reach and come back empty.
+type restarting struct {
+	mns.Registry
+	away atomic.Bool
+}
+
+func (r *restarting) Renew(ctx context.Context, lease uint64) error {
+	if r.away.Load() {
+		return engram.Errorf(engram.Unavailable, "", "out of reach")
+	}
+	return r.Registry.Renew(ctx, lease)
+}
+
+func TestKeepRenewsAndReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mns.NewLocal()
+		defer l.Close()
+		k, err := mns.Keep(t.Context(), l, registration("a", "Vision"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if got := names(t, l); got != "Vision@a" {
+			t.Errorf("a minute later the registry holds %q", got)
+		}
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+		if got := names(t, l); got != "" {
+			t.Errorf("after Close the registry holds %q", got)
+		}
+	})
+}
+
+func TestKeepRegistersAgainAfterALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mns.NewLocal()
+		defer l.Close()
+		r := &restarting{Registry: l}
+		k, err := mns.Keep(t.Context(), r, registration("a", "Vision"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer k.Close()
+		r.away.Store(true)
+		time.Sleep(30 * time.Second)
+		if got := names(t, l); got != "" {
+			t.Errorf("out of reach for 30 s, the registry holds %q", got)
+		}
+		if engram.CodeOf(k.Err()) != engram.Unavailable {
+			t.Errorf("while out of reach Err is %v", k.Err())
+		}
+		r.away.Store(false)
+		time.Sleep(5 * time.Second)
+		if got := names(t, l); got != "Vision@a" || k.Err() != nil {
+			t.Errorf("back in reach, the registry holds %q, Err is %v", got, k.Err())
+		}
+	})
+}
+
+func TestKeepReportsAConflict(t *testing.T) {
+	l := mns.NewLocal()
+	defer l.Close()
+	register(t, l, registration("a", "Vision"))
+	if _, err := mns.Keep(t.Context(), l, registration("b", "Vision")); engram.CodeOf(err) != engram.Conflict {
+		t.Errorf("keeping a name that is taken: %v", err)
+	}
+}

@@ -1,0 +1,307 @@
+package mns
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Local is the registry of one process. It has no goroutines; leases expire by
+// timers.
+type Local struct {
+	mu      sync.Mutex
+	entries map[string]Entry // by memory
+	holder  map[string]uint64
+	leases  map[uint64]*lease
+	changed chan struct{} // closed and replaced at each change
+	closed  bool
+}
+
+type lease struct {
+	Lease
+	server   string
+	memories []string
+	expiry   *time.Timer
+	deadline time.Time
+}
+
+// NewLocal returns an empty registry.
+func NewLocal() *Local {
+	return &Local{
+		entries: map[string]Entry{}, holder: map[string]uint64{}, leases: map[uint64]*lease{},
+		changed: make(chan struct{}),
+	}
+}
+
+// Register implements [Registry].
+func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
+	if err := checkRegistration(r); err != nil {
+		return Lease{}, err
+	}
+	memories := slices.Compact(slices.Sorted(slices.Values(r.Memories)))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.aliveLocked(ctx); err != nil {
+		return Lease{}, err
+	}
+	fresh := 0
+	for _, m := range memories {
+		held, ok := l.entries[m]
+		if ok && held.Server != r.Server {
+			return Lease{}, engram.Errorf(engram.Conflict, m,
+				"the memory is hosted by server %q at %v; stop that server, or give this memory another name", held.Server, held.Addresses)
+		}
+		if !ok {
+			fresh++
+		}
+	}
+	if len(l.entries)+fresh > MaxEntries {
+		return Lease{}, engram.Errorf(engram.Exhausted, r.Server, "the name system holds %d memories; at most %d are allowed", len(l.entries), MaxEntries)
+	}
+	for id, old := range l.leases {
+		if old.server == r.Server {
+			l.dropLocked(id, memories)
+		}
+	}
+	ls := &lease{server: r.Server, memories: memories}
+	ls.TTL = min(max(cmp.Or(r.TTL, DefaultTTL), MinTTL), MaxTTL)
+	for ls.ID == 0 || l.leases[ls.ID] != nil {
+		ls.ID = rand.Uint64() // not to be mistaken for a lease of an earlier life
+	}
+	ls.deadline = time.Now().Add(ls.TTL)
+	ls.expiry = time.AfterFunc(ls.TTL, func() { l.expire(ls) })
+	l.leases[ls.ID] = ls
+	for _, m := range memories {
+		l.entries[m] = Entry{Memory: m, Addresses: slices.Clone(r.Addresses), Server: r.Server}
+		l.holder[m] = ls.ID
+	}
+	l.wakeLocked()
+	return ls.Lease, nil
+}
+
+func checkRegistration(r Registration) error {
+	switch {
+	case r.Server == "":
+		return engram.Errorf(engram.Invalid, "", "the registration does not identify its server")
+	case len(r.Memories) == 0:
+		return engram.Errorf(engram.Invalid, short(r.Server), "the registration names no memory")
+	case len(r.Addresses) == 0:
+		return engram.Errorf(engram.Invalid, short(r.Server), "the registration has no address")
+	case len(r.Memories) > MaxMemories:
+		return engram.Errorf(engram.Exhausted, short(r.Server), "the registration names %d memories; at most %d are allowed", len(r.Memories), MaxMemories)
+	case len(r.Addresses) > MaxAddresses:
+		return engram.Errorf(engram.Exhausted, short(r.Server), "the registration has %d addresses; at most %d are allowed", len(r.Addresses), MaxAddresses)
+	}
+	for _, text := range append([]string{r.Server}, r.Addresses...) {
+		if text == "" || len(text) > MaxText {
+			return engram.Errorf(engram.Invalid, short(r.Server), "%q cannot identify a server or be an address: it must have 1 to %d bytes", short(text), MaxText)
+		}
+	}
+	for _, m := range r.Memories {
+		if err := engram.CheckName(m); err != nil {
+			return engram.Errorf(engram.Invalid, short(r.Server), "a memory cannot be registered: %w", err)
+		}
+	}
+	return nil
+}
+
+func short(s string) string {
+	if len(s) > 80 {
+		return s[:77] + "…"
+	}
+	return s
+}
+
+// dropLocked ends a lease. The names in keep stay, for the lease that follows.
+func (l *Local) dropLocked(id uint64, keep []string) {
+	ls := l.leases[id]
+	ls.expiry.Stop()
+	delete(l.leases, id)
+	for _, m := range ls.memories {
+		if l.holder[m] == id && !slices.Contains(keep, m) {
+			delete(l.entries, m)
+			delete(l.holder, m)
+		}
+	}
+}
+
+func (l *Local) expire(ls *lease) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leases[ls.ID] != ls {
+		return
+	}
+	// A renewal may have come between the timer's firing and the lock.
+	if left := time.Until(ls.deadline); left > 0 {
+		ls.expiry.Reset(left)
+		return
+	}
+	l.dropLocked(ls.ID, nil)
+	l.wakeLocked()
+}
+
+// Renew implements [Registry].
+func (l *Local) Renew(ctx context.Context, id uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.aliveLocked(ctx); err != nil {
+		return err
+	}
+	ls := l.leases[id]
+	if ls == nil {
+		return engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier life of the name system; register again")
+	}
+	ls.deadline = time.Now().Add(ls.TTL)
+	ls.expiry.Reset(ls.TTL)
+	return nil
+}
+
+// Release implements [Registry].
+func (l *Local) Release(ctx context.Context, id uint64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.aliveLocked(ctx); err != nil {
+		return err
+	}
+	if l.leases[id] != nil {
+		l.dropLocked(id, nil)
+		l.wakeLocked()
+	}
+	return nil
+}
+
+// Resolve implements [Registry].
+func (l *Local) Resolve(ctx context.Context, memory string) (Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.aliveLocked(ctx); err != nil {
+		return Entry{}, err
+	}
+	return l.resolveLocked(memory)
+}
+
+func (l *Local) resolveLocked(memory string) (Entry, error) {
+	if e, ok := l.entries[memory]; ok {
+		return e, nil
+	}
+	known := "none is"
+	if names := slices.Sorted(maps.Keys(l.entries)); len(names) > 0 {
+		known = "registered are " + short(strings.Join(names, ", "))
+	}
+	return Entry{}, engram.Errorf(engram.NotFound, short(memory), "no memory of this name is registered; %s", known)
+}
+
+// Wait implements [Registry].
+func (l *Local) Wait(ctx context.Context, memory string) (Entry, error) {
+	if err := engram.CheckName(memory); err != nil {
+		return Entry{}, err
+	}
+	for {
+		l.mu.Lock()
+		err := l.aliveLocked(ctx)
+		e, missing := l.resolveLocked(memory)
+		changed := l.changed
+		l.mu.Unlock()
+		if err != nil {
+			return Entry{}, err
+		}
+		if missing == nil {
+			return e, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Entry{}, engram.Errorf(engram.Canceled, memory, "given up waiting for the memory to be registered: %w", ctx.Err())
+		}
+	}
+}
+
+// List implements [Registry].
+func (l *Local) List(ctx context.Context) ([]Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.aliveLocked(ctx); err != nil {
+		return nil, err
+	}
+	return sortedEntries(l.entries), nil
+}
+
+// Watch implements [Registry]. A slow watcher costs nothing: what it is told is
+// the difference between the registry and what it knows already.
+func (l *Local) Watch(ctx context.Context) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		known := map[string]Entry{}
+		for synced := false; ; {
+			l.mu.Lock()
+			err := l.aliveLocked(ctx)
+			now := maps.Clone(l.entries)
+			changed := l.changed
+			l.mu.Unlock()
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, m := range slices.Sorted(maps.Keys(known)) {
+				if _, ok := now[m]; !ok && !yield(Event{Entry: Entry{Memory: m}, Removed: true}, nil) {
+					return
+				}
+			}
+			for _, e := range sortedEntries(now) {
+				if old, ok := known[e.Memory]; ok && old.Server == e.Server && slices.Equal(old.Addresses, e.Addresses) {
+					continue
+				}
+				if !yield(Event{Entry: e}, nil) {
+					return
+				}
+			}
+			if !synced && !yield(Event{Synced: true}, nil) {
+				return
+			}
+			known, synced = now, true
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// Close ends all leases, waiters and watchers; what is called afterwards returns
+// Unavailable.
+func (l *Local) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for id := range l.leases {
+		l.dropLocked(id, nil)
+	}
+	l.wakeLocked()
+	return nil
+}
+
+func (l *Local) wakeLocked() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *Local) aliveLocked(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return engram.Errorf(engram.Canceled, "", "the call to the name system was given up: %w", err)
+	}
+	if l.closed {
+		return engram.Errorf(engram.Unavailable, "", "the name system is closed")
+	}
+	return nil
+}
+
+func sortedEntries(entries map[string]Entry) []Entry {
+	return slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return cmp.Compare(a.Memory, b.Memory) })
+}
