@@ -1,0 +1,62 @@
+package memorytest
+
+import (
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// MemoryName is the name of the memory that the function given to [Run] provides.
+const MemoryName = "Test"
+
+// Memory is what every implementation must have.
+type Memory interface {
+	engram.Writer
+	engram.Reader
+	engram.LatestReader
+	engram.Subscriber
+	engram.Segments
+	engram.Types
+	engram.Statistician
+}
+
+// options say what the suite may expect of an implementation.
+type options struct {
+	maxPayload int
+}
+
+// Option changes what [Run] expects.
+type Option func(*options)
+
+// MaxPayload gives the limit on one payload's bytes that the memory was opened
+// with. Without it the suite does not test the limit.
+func MaxPayload(bytes int) Option { return func(o *options) { o.maxPayload = bytes } }
+
+// Run tests a memory. open returns one that holds an unbounded memory of the name
+// "Test" and lives as long as the test it is given; it is called for each part of
+// the suite, and may return the same one or a new one each time: each part makes
+// core segments of its own. Default limits (see wm.Limits) are expected to hold.
+func Run(t *testing.T, open func(t *testing.T) Memory, opts ...Option) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	for _, part := range parts {
+		t.Run(part.name, func(t *testing.T) {
+			part.run(&suite{T: t, m: open(t), options: o})
+		})
+	}
+}
+
+// parts is the suite, in the order it runs.
+var parts = []struct {
+	name string
+	run  func(*suite)
+}{}
+
+// suite is one part of the suite at work on its own core segment.
+type suite struct {
+	*testing.T
+	options
+	m Memory
+}
