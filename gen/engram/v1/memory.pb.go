@@ -893,6 +893,52 @@ func (*NameSelector_Names_) isNameSelector_Kind() {}
 
 func (*NameSelector_Regex) isNameSelector_Kind() {}
 
+// Pattern is a pattern as one selector per level, from the memory down, where its
+// text would be unwieldy.
+type Pattern struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Levels        []*NameSelector        `protobuf:"bytes,1,rep,name=levels,proto3" json:"levels,omitempty"` // at most 4
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pattern) Reset() {
+	*x = Pattern{}
+	mi := &file_engram_v1_memory_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pattern) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pattern) ProtoMessage() {}
+
+func (x *Pattern) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pattern.ProtoReflect.Descriptor instead.
+func (*Pattern) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Pattern) GetLevels() []*NameSelector {
+	if x != nil {
+		return x.Levels
+	}
+	return nil
+}
+
 type SnapshotSelector struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Kind:
@@ -911,7 +957,7 @@ type SnapshotSelector struct {
 
 func (x *SnapshotSelector) Reset() {
 	*x = SnapshotSelector{}
-	mi := &file_engram_v1_memory_proto_msgTypes[11]
+	mi := &file_engram_v1_memory_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -923,7 +969,7 @@ func (x *SnapshotSelector) String() string {
 func (*SnapshotSelector) ProtoMessage() {}
 
 func (x *SnapshotSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[11]
+	mi := &file_engram_v1_memory_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -936,7 +982,7 @@ func (x *SnapshotSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSelector.ProtoReflect.Descriptor instead.
 func (*SnapshotSelector) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SnapshotSelector) GetKind() isSnapshotSelector_Kind {
@@ -1066,7 +1112,7 @@ type QueryNode struct {
 
 func (x *QueryNode) Reset() {
 	*x = QueryNode{}
-	mi := &file_engram_v1_memory_proto_msgTypes[12]
+	mi := &file_engram_v1_memory_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1124,7 @@ func (x *QueryNode) String() string {
 func (*QueryNode) ProtoMessage() {}
 
 func (x *QueryNode) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[12]
+	mi := &file_engram_v1_memory_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1137,7 @@ func (x *QueryNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryNode.ProtoReflect.Descriptor instead.
 func (*QueryNode) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{12}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *QueryNode) GetNames() *NameSelector {
@@ -1135,7 +1181,7 @@ type QueryRequest struct {
 
 func (x *QueryRequest) Reset() {
 	*x = QueryRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[13]
+	mi := &file_engram_v1_memory_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1147,7 +1193,7 @@ func (x *QueryRequest) String() string {
 func (*QueryRequest) ProtoMessage() {}
 
 func (x *QueryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[13]
+	mi := &file_engram_v1_memory_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1160,7 +1206,7 @@ func (x *QueryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
 func (*QueryRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{13}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *QueryRequest) GetMemories() []*QueryNode {
@@ -1237,7 +1283,7 @@ type ResultNode struct {
 
 func (x *ResultNode) Reset() {
 	*x = ResultNode{}
-	mi := &file_engram_v1_memory_proto_msgTypes[14]
+	mi := &file_engram_v1_memory_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1295,7 @@ func (x *ResultNode) String() string {
 func (*ResultNode) ProtoMessage() {}
 
 func (x *ResultNode) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[14]
+	mi := &file_engram_v1_memory_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1308,7 @@ func (x *ResultNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultNode.ProtoReflect.Descriptor instead.
 func (*ResultNode) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{14}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ResultNode) GetName() string {
@@ -1299,7 +1345,7 @@ type Missing struct {
 
 func (x *Missing) Reset() {
 	*x = Missing{}
-	mi := &file_engram_v1_memory_proto_msgTypes[15]
+	mi := &file_engram_v1_memory_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1311,7 +1357,7 @@ func (x *Missing) String() string {
 func (*Missing) ProtoMessage() {}
 
 func (x *Missing) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[15]
+	mi := &file_engram_v1_memory_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1324,7 +1370,7 @@ func (x *Missing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Missing.ProtoReflect.Descriptor instead.
 func (*Missing) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{15}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Missing) GetId() string {
@@ -1372,7 +1418,7 @@ type QueryResponse struct {
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[16]
+	mi := &file_engram_v1_memory_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1384,7 +1430,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[16]
+	mi := &file_engram_v1_memory_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1397,7 +1443,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{16}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *QueryResponse) GetMemories() []*ResultNode {
@@ -1425,7 +1471,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[17]
+	mi := &file_engram_v1_memory_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1437,7 +1483,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[17]
+	mi := &file_engram_v1_memory_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1450,7 +1496,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{17}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LatestRequest) GetEntity() string {
@@ -1484,7 +1530,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[18]
+	mi := &file_engram_v1_memory_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1496,7 +1542,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[18]
+	mi := &file_engram_v1_memory_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1509,7 +1555,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{18}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LatestResponse) GetId() string {
@@ -1543,13 +1589,14 @@ type SubscribeRequest struct {
 	Slow          SlowPolicy               `protobuf:"varint,8,opt,name=slow,proto3,enum=engram.v1.SlowPolicy" json:"slow,omitempty"`
 	Queue         uint32                   `protobuf:"varint,9,opt,name=queue,proto3" json:"queue,omitempty"` // how many updates may wait
 	Json          bool                     `protobuf:"varint,10,opt,name=json,proto3" json:"json,omitempty"`
+	Selectors     []*Pattern               `protobuf:"bytes,11,rep,name=selectors,proto3" json:"selectors,omitempty"` // a union with patterns
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[19]
+	mi := &file_engram_v1_memory_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1608,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[19]
+	mi := &file_engram_v1_memory_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1621,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SubscribeRequest) GetPatterns() []string {
@@ -1660,6 +1707,13 @@ func (x *SubscribeRequest) GetJson() bool {
 	return false
 }
 
+func (x *SubscribeRequest) GetSelectors() []*Pattern {
+	if x != nil {
+		return x.Selectors
+	}
+	return nil
+}
+
 type isSubscribeRequest_Start interface {
 	isSubscribeRequest_Start()
 }
@@ -1696,7 +1750,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_engram_v1_memory_proto_msgTypes[20]
+	mi := &file_engram_v1_memory_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1708,7 +1762,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[20]
+	mi := &file_engram_v1_memory_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1721,7 +1775,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Update) GetNumber() uint64 {
@@ -1781,7 +1835,7 @@ type SubscribeResponse struct {
 
 func (x *SubscribeResponse) Reset() {
 	*x = SubscribeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[21]
+	mi := &file_engram_v1_memory_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +1847,7 @@ func (x *SubscribeResponse) String() string {
 func (*SubscribeResponse) ProtoMessage() {}
 
 func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[21]
+	mi := &file_engram_v1_memory_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +1860,7 @@ func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SubscribeResponse) GetEpoch() uint64 {
@@ -1839,7 +1893,7 @@ type PredictRequest struct {
 
 func (x *PredictRequest) Reset() {
 	*x = PredictRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[22]
+	mi := &file_engram_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +1905,7 @@ func (x *PredictRequest) String() string {
 func (*PredictRequest) ProtoMessage() {}
 
 func (x *PredictRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[22]
+	mi := &file_engram_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +1918,7 @@ func (x *PredictRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictRequest.ProtoReflect.Descriptor instead.
 func (*PredictRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PredictRequest) GetIds() []string {
@@ -1883,7 +1937,7 @@ type PredictResponse struct {
 
 func (x *PredictResponse) Reset() {
 	*x = PredictResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[23]
+	mi := &file_engram_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1895,7 +1949,7 @@ func (x *PredictResponse) String() string {
 func (*PredictResponse) ProtoMessage() {}
 
 func (x *PredictResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[23]
+	mi := &file_engram_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1908,7 +1962,7 @@ func (x *PredictResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictResponse.ProtoReflect.Descriptor instead.
 func (*PredictResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PredictResponse) GetPredictions() []*Prediction {
@@ -1929,7 +1983,7 @@ type Prediction struct {
 
 func (x *Prediction) Reset() {
 	*x = Prediction{}
-	mi := &file_engram_v1_memory_proto_msgTypes[24]
+	mi := &file_engram_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1941,7 +1995,7 @@ func (x *Prediction) String() string {
 func (*Prediction) ProtoMessage() {}
 
 func (x *Prediction) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[24]
+	mi := &file_engram_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1954,7 +2008,7 @@ func (x *Prediction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prediction.ProtoReflect.Descriptor instead.
 func (*Prediction) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Prediction) GetId() string {
@@ -1989,7 +2043,7 @@ type Bounds struct {
 
 func (x *Bounds) Reset() {
 	*x = Bounds{}
-	mi := &file_engram_v1_memory_proto_msgTypes[25]
+	mi := &file_engram_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2001,7 +2055,7 @@ func (x *Bounds) String() string {
 func (*Bounds) ProtoMessage() {}
 
 func (x *Bounds) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[25]
+	mi := &file_engram_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2014,7 +2068,7 @@ func (x *Bounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bounds.ProtoReflect.Descriptor instead.
 func (*Bounds) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Bounds) GetMaxCount() int64 {
@@ -2052,7 +2106,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_engram_v1_memory_proto_msgTypes[26]
+	mi := &file_engram_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2118,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[26]
+	mi := &file_engram_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2131,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Segment) GetId() string {
@@ -2118,13 +2172,14 @@ func (x *Segment) GetFixedProviders() bool {
 type DescribeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Pattern       string                 `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
+	Selector      *Pattern               `protobuf:"bytes,2,opt,name=selector,proto3" json:"selector,omitempty"` // instead of pattern
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	mi := &file_engram_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2136,7 +2191,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	mi := &file_engram_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2149,7 +2204,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DescribeRequest) GetPattern() string {
@@ -2157,6 +2212,13 @@ func (x *DescribeRequest) GetPattern() string {
 		return x.Pattern
 	}
 	return ""
+}
+
+func (x *DescribeRequest) GetSelector() *Pattern {
+	if x != nil {
+		return x.Selector
+	}
+	return nil
 }
 
 type DescribeResponse struct {
@@ -2168,7 +2230,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	mi := &file_engram_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2180,7 +2242,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	mi := &file_engram_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,7 +2255,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DescribeResponse) GetSegments() []*Segment {
@@ -2212,7 +2274,7 @@ type AddSegmentRequest struct {
 
 func (x *AddSegmentRequest) Reset() {
 	*x = AddSegmentRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	mi := &file_engram_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2286,7 @@ func (x *AddSegmentRequest) String() string {
 func (*AddSegmentRequest) ProtoMessage() {}
 
 func (x *AddSegmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	mi := &file_engram_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2299,7 @@ func (x *AddSegmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSegmentRequest.ProtoReflect.Descriptor instead.
 func (*AddSegmentRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AddSegmentRequest) GetSegment() *Segment {
@@ -2255,7 +2317,7 @@ type AddSegmentResponse struct {
 
 func (x *AddSegmentResponse) Reset() {
 	*x = AddSegmentResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[30]
+	mi := &file_engram_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2267,7 +2329,7 @@ func (x *AddSegmentResponse) String() string {
 func (*AddSegmentResponse) ProtoMessage() {}
 
 func (x *AddSegmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[30]
+	mi := &file_engram_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2280,7 +2342,7 @@ func (x *AddSegmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSegmentResponse.ProtoReflect.Descriptor instead.
 func (*AddSegmentResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 type RemoveSegmentRequest struct {
@@ -2292,7 +2354,7 @@ type RemoveSegmentRequest struct {
 
 func (x *RemoveSegmentRequest) Reset() {
 	*x = RemoveSegmentRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[31]
+	mi := &file_engram_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2366,7 @@ func (x *RemoveSegmentRequest) String() string {
 func (*RemoveSegmentRequest) ProtoMessage() {}
 
 func (x *RemoveSegmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[31]
+	mi := &file_engram_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2379,7 @@ func (x *RemoveSegmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSegmentRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSegmentRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RemoveSegmentRequest) GetId() string {
@@ -2335,7 +2397,7 @@ type RemoveSegmentResponse struct {
 
 func (x *RemoveSegmentResponse) Reset() {
 	*x = RemoveSegmentResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[32]
+	mi := &file_engram_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2347,7 +2409,7 @@ func (x *RemoveSegmentResponse) String() string {
 func (*RemoveSegmentResponse) ProtoMessage() {}
 
 func (x *RemoveSegmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[32]
+	mi := &file_engram_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2360,7 +2422,7 @@ func (x *RemoveSegmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSegmentResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSegmentResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 type TypeDef struct {
@@ -2375,7 +2437,7 @@ type TypeDef struct {
 
 func (x *TypeDef) Reset() {
 	*x = TypeDef{}
-	mi := &file_engram_v1_memory_proto_msgTypes[33]
+	mi := &file_engram_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2387,7 +2449,7 @@ func (x *TypeDef) String() string {
 func (*TypeDef) ProtoMessage() {}
 
 func (x *TypeDef) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[33]
+	mi := &file_engram_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2400,7 +2462,7 @@ func (x *TypeDef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TypeDef.ProtoReflect.Descriptor instead.
 func (*TypeDef) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *TypeDef) GetName() string {
@@ -2440,7 +2502,7 @@ type AddTypeRequest struct {
 
 func (x *AddTypeRequest) Reset() {
 	*x = AddTypeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[34]
+	mi := &file_engram_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2452,7 +2514,7 @@ func (x *AddTypeRequest) String() string {
 func (*AddTypeRequest) ProtoMessage() {}
 
 func (x *AddTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[34]
+	mi := &file_engram_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2465,7 +2527,7 @@ func (x *AddTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddTypeRequest.ProtoReflect.Descriptor instead.
 func (*AddTypeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AddTypeRequest) GetType() *TypeDef {
@@ -2483,7 +2545,7 @@ type AddTypeResponse struct {
 
 func (x *AddTypeResponse) Reset() {
 	*x = AddTypeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[35]
+	mi := &file_engram_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2495,7 +2557,7 @@ func (x *AddTypeResponse) String() string {
 func (*AddTypeResponse) ProtoMessage() {}
 
 func (x *AddTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[35]
+	mi := &file_engram_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2508,7 +2570,7 @@ func (x *AddTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddTypeResponse.ProtoReflect.Descriptor instead.
 func (*AddTypeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 type GetTypeRequest struct {
@@ -2520,7 +2582,7 @@ type GetTypeRequest struct {
 
 func (x *GetTypeRequest) Reset() {
 	*x = GetTypeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	mi := &file_engram_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2532,7 +2594,7 @@ func (x *GetTypeRequest) String() string {
 func (*GetTypeRequest) ProtoMessage() {}
 
 func (x *GetTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	mi := &file_engram_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2545,7 +2607,7 @@ func (x *GetTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTypeRequest.ProtoReflect.Descriptor instead.
 func (*GetTypeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetTypeRequest) GetName() string {
@@ -2564,7 +2626,7 @@ type GetTypeResponse struct {
 
 func (x *GetTypeResponse) Reset() {
 	*x = GetTypeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	mi := &file_engram_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2576,7 +2638,7 @@ func (x *GetTypeResponse) String() string {
 func (*GetTypeResponse) ProtoMessage() {}
 
 func (x *GetTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	mi := &file_engram_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2589,7 +2651,7 @@ func (x *GetTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTypeResponse.ProtoReflect.Descriptor instead.
 func (*GetTypeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetTypeResponse) GetType() *TypeDef {
@@ -2607,7 +2669,7 @@ type ListTypesRequest struct {
 
 func (x *ListTypesRequest) Reset() {
 	*x = ListTypesRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[38]
+	mi := &file_engram_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2619,7 +2681,7 @@ func (x *ListTypesRequest) String() string {
 func (*ListTypesRequest) ProtoMessage() {}
 
 func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[38]
+	mi := &file_engram_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2632,7 +2694,7 @@ func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesRequest.ProtoReflect.Descriptor instead.
 func (*ListTypesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 type ListTypesResponse struct {
@@ -2644,7 +2706,7 @@ type ListTypesResponse struct {
 
 func (x *ListTypesResponse) Reset() {
 	*x = ListTypesResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[39]
+	mi := &file_engram_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2656,7 +2718,7 @@ func (x *ListTypesResponse) String() string {
 func (*ListTypesResponse) ProtoMessage() {}
 
 func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[39]
+	mi := &file_engram_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2669,7 +2731,7 @@ func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesResponse.ProtoReflect.Descriptor instead.
 func (*ListTypesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListTypesResponse) GetNames() []string {
@@ -2682,14 +2744,15 @@ func (x *ListTypesResponse) GetNames() []string {
 type StatsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Pattern       string                 `protobuf:"bytes,1,opt,name=pattern,proto3" json:"pattern,omitempty"`
-	Depth         Level                  `protobuf:"varint,2,opt,name=depth,proto3,enum=engram.v1.Level" json:"depth,omitempty"`
+	Depth         Level                  `protobuf:"varint,2,opt,name=depth,proto3,enum=engram.v1.Level" json:"depth,omitempty"` // memories, if absent
+	Selector      *Pattern               `protobuf:"bytes,3,opt,name=selector,proto3" json:"selector,omitempty"`                 // instead of pattern
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[40]
+	mi := &file_engram_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +2764,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[40]
+	mi := &file_engram_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +2777,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StatsRequest) GetPattern() string {
@@ -2731,6 +2794,13 @@ func (x *StatsRequest) GetDepth() Level {
 	return Level_LEVEL_UNSPECIFIED
 }
 
+func (x *StatsRequest) GetSelector() *Pattern {
+	if x != nil {
+		return x.Selector
+	}
+	return nil
+}
+
 type StatsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Nodes         []*Stats               `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
@@ -2740,7 +2810,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[41]
+	mi := &file_engram_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2752,7 +2822,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[41]
+	mi := &file_engram_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2765,7 +2835,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *StatsResponse) GetNodes() []*Stats {
@@ -2796,7 +2866,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_engram_v1_memory_proto_msgTypes[42]
+	mi := &file_engram_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2808,7 +2878,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[42]
+	mi := &file_engram_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2821,7 +2891,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{42}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Stats) GetId() string {
@@ -2924,7 +2994,7 @@ type NameSelector_Names struct {
 
 func (x *NameSelector_Names) Reset() {
 	*x = NameSelector_Names{}
-	mi := &file_engram_v1_memory_proto_msgTypes[43]
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +3006,7 @@ func (x *NameSelector_Names) String() string {
 func (*NameSelector_Names) ProtoMessage() {}
 
 func (x *NameSelector_Names) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[43]
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2969,7 +3039,7 @@ type SnapshotSelector_Nearest struct {
 
 func (x *SnapshotSelector_Nearest) Reset() {
 	*x = SnapshotSelector_Nearest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +3051,7 @@ func (x *SnapshotSelector_Nearest) String() string {
 func (*SnapshotSelector_Nearest) ProtoMessage() {}
 
 func (x *SnapshotSelector_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +3064,7 @@ func (x *SnapshotSelector_Nearest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSelector_Nearest.ProtoReflect.Descriptor instead.
 func (*SnapshotSelector_Nearest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11, 0}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{12, 0}
 }
 
 func (x *SnapshotSelector_Nearest) GetTime() int64 {
@@ -3021,7 +3091,7 @@ type SnapshotSelector_Range struct {
 
 func (x *SnapshotSelector_Range) Reset() {
 	*x = SnapshotSelector_Range{}
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3103,7 @@ func (x *SnapshotSelector_Range) String() string {
 func (*SnapshotSelector_Range) ProtoMessage() {}
 
 func (x *SnapshotSelector_Range) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3116,7 @@ func (x *SnapshotSelector_Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSelector_Range.ProtoReflect.Descriptor instead.
 func (*SnapshotSelector_Range) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11, 1}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{12, 1}
 }
 
 func (x *SnapshotSelector_Range) GetStart() int64 {
@@ -3073,7 +3143,7 @@ type SnapshotSelector_Indices struct {
 
 func (x *SnapshotSelector_Indices) Reset() {
 	*x = SnapshotSelector_Indices{}
-	mi := &file_engram_v1_memory_proto_msgTypes[46]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3085,7 +3155,7 @@ func (x *SnapshotSelector_Indices) String() string {
 func (*SnapshotSelector_Indices) ProtoMessage() {}
 
 func (x *SnapshotSelector_Indices) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[46]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3098,7 +3168,7 @@ func (x *SnapshotSelector_Indices) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSelector_Indices.ProtoReflect.Descriptor instead.
 func (*SnapshotSelector_Indices) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{11, 2}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{12, 2}
 }
 
 func (x *SnapshotSelector_Indices) GetFirst() int64 {
@@ -3125,7 +3195,7 @@ type SubscribeRequest_Resume struct {
 
 func (x *SubscribeRequest_Resume) Reset() {
 	*x = SubscribeRequest_Resume{}
-	mi := &file_engram_v1_memory_proto_msgTypes[47]
+	mi := &file_engram_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3137,7 +3207,7 @@ func (x *SubscribeRequest_Resume) String() string {
 func (*SubscribeRequest_Resume) ProtoMessage() {}
 
 func (x *SubscribeRequest_Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[47]
+	mi := &file_engram_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3150,7 +3220,7 @@ func (x *SubscribeRequest_Resume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest_Resume.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest_Resume) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{19, 0}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{20, 0}
 }
 
 func (x *SubscribeRequest_Resume) GetNumber() uint64 {
@@ -3218,7 +3288,9 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x05regex\x18\x03 \x01(\tH\x00R\x05regex\x1a\x1d\n" +
 	"\x05Names\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05namesB\x06\n" +
-	"\x04kind\"\xff\x03\n" +
+	"\x04kind\":\n" +
+	"\aPattern\x12/\n" +
+	"\x06levels\x18\x01 \x03(\v2\x17.engram.v1.NameSelectorR\x06levels\"\xff\x03\n" +
 	"\x10SnapshotSelector\x12\x12\n" +
 	"\x03all\x18\x01 \x01(\bH\x00R\x03all\x12\x18\n" +
 	"\x06latest\x18\x02 \x01(\rH\x00R\x06latest\x12\x10\n" +
@@ -3279,7 +3351,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\r_at_or_before\"Q\n" +
 	"\x0eLatestResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
-	"\bsnapshot\x18\x02 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\"\xfb\x02\n" +
+	"\bsnapshot\x18\x02 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\"\xad\x03\n" +
 	"\x10SubscribeRequest\x12\x1a\n" +
 	"\bpatterns\x18\x01 \x03(\tR\bpatterns\x12\x14\n" +
 	"\x04last\x18\x02 \x01(\rH\x00R\x04last\x12\x16\n" +
@@ -3291,7 +3363,8 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x04slow\x18\b \x01(\x0e2\x15.engram.v1.SlowPolicyR\x04slow\x12\x14\n" +
 	"\x05queue\x18\t \x01(\rR\x05queue\x12\x12\n" +
 	"\x04json\x18\n" +
-	" \x01(\bR\x04json\x1a6\n" +
+	" \x01(\bR\x04json\x120\n" +
+	"\tselectors\x18\v \x03(\v2\x12.engram.v1.PatternR\tselectors\x1a6\n" +
 	"\x06Resume\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epochB\a\n" +
@@ -3330,9 +3403,10 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\n" +
 	"durability\x18\x04 \x01(\x0e2\x15.engram.v1.DurabilityR\n" +
 	"durability\x12'\n" +
-	"\x0ffixed_providers\x18\x05 \x01(\bR\x0efixedProviders\"+\n" +
+	"\x0ffixed_providers\x18\x05 \x01(\bR\x0efixedProviders\"[\n" +
 	"\x0fDescribeRequest\x12\x18\n" +
-	"\apattern\x18\x01 \x01(\tR\apattern\"B\n" +
+	"\apattern\x18\x01 \x01(\tR\apattern\x12.\n" +
+	"\bselector\x18\x02 \x01(\v2\x12.engram.v1.PatternR\bselector\"B\n" +
 	"\x10DescribeResponse\x12.\n" +
 	"\bsegments\x18\x01 \x03(\v2\x12.engram.v1.SegmentR\bsegments\"A\n" +
 	"\x11AddSegmentRequest\x12,\n" +
@@ -3355,10 +3429,11 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x04type\x18\x01 \x01(\v2\x12.engram.v1.TypeDefR\x04type\"\x12\n" +
 	"\x10ListTypesRequest\")\n" +
 	"\x11ListTypesResponse\x12\x14\n" +
-	"\x05names\x18\x01 \x03(\tR\x05names\"P\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"\x80\x01\n" +
 	"\fStatsRequest\x12\x18\n" +
 	"\apattern\x18\x01 \x01(\tR\apattern\x12&\n" +
-	"\x05depth\x18\x02 \x01(\x0e2\x10.engram.v1.LevelR\x05depth\"7\n" +
+	"\x05depth\x18\x02 \x01(\x0e2\x10.engram.v1.LevelR\x05depth\x12.\n" +
+	"\bselector\x18\x03 \x01(\v2\x12.engram.v1.PatternR\bselector\"7\n" +
 	"\rStatsResponse\x12&\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x10.engram.v1.StatsR\x05nodes\"\xfa\x02\n" +
 	"\x05Stats\x12\x0e\n" +
@@ -3431,7 +3506,7 @@ func file_engram_v1_memory_proto_rawDescGZIP() []byte {
 }
 
 var file_engram_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_engram_v1_memory_proto_goTypes = []any{
 	(Target)(0),                      // 0: engram.v1.Target
 	(SlowPolicy)(0),                  // 1: engram.v1.SlowPolicy
@@ -3448,119 +3523,124 @@ var file_engram_v1_memory_proto_goTypes = []any{
 	(*CommitResponse)(nil),           // 12: engram.v1.CommitResponse
 	(*UpdateResult)(nil),             // 13: engram.v1.UpdateResult
 	(*NameSelector)(nil),             // 14: engram.v1.NameSelector
-	(*SnapshotSelector)(nil),         // 15: engram.v1.SnapshotSelector
-	(*QueryNode)(nil),                // 16: engram.v1.QueryNode
-	(*QueryRequest)(nil),             // 17: engram.v1.QueryRequest
-	(*ResultNode)(nil),               // 18: engram.v1.ResultNode
-	(*Missing)(nil),                  // 19: engram.v1.Missing
-	(*QueryResponse)(nil),            // 20: engram.v1.QueryResponse
-	(*LatestRequest)(nil),            // 21: engram.v1.LatestRequest
-	(*LatestResponse)(nil),           // 22: engram.v1.LatestResponse
-	(*SubscribeRequest)(nil),         // 23: engram.v1.SubscribeRequest
-	(*Update)(nil),                   // 24: engram.v1.Update
-	(*SubscribeResponse)(nil),        // 25: engram.v1.SubscribeResponse
-	(*PredictRequest)(nil),           // 26: engram.v1.PredictRequest
-	(*PredictResponse)(nil),          // 27: engram.v1.PredictResponse
-	(*Prediction)(nil),               // 28: engram.v1.Prediction
-	(*Bounds)(nil),                   // 29: engram.v1.Bounds
-	(*Segment)(nil),                  // 30: engram.v1.Segment
-	(*DescribeRequest)(nil),          // 31: engram.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 32: engram.v1.DescribeResponse
-	(*AddSegmentRequest)(nil),        // 33: engram.v1.AddSegmentRequest
-	(*AddSegmentResponse)(nil),       // 34: engram.v1.AddSegmentResponse
-	(*RemoveSegmentRequest)(nil),     // 35: engram.v1.RemoveSegmentRequest
-	(*RemoveSegmentResponse)(nil),    // 36: engram.v1.RemoveSegmentResponse
-	(*TypeDef)(nil),                  // 37: engram.v1.TypeDef
-	(*AddTypeRequest)(nil),           // 38: engram.v1.AddTypeRequest
-	(*AddTypeResponse)(nil),          // 39: engram.v1.AddTypeResponse
-	(*GetTypeRequest)(nil),           // 40: engram.v1.GetTypeRequest
-	(*GetTypeResponse)(nil),          // 41: engram.v1.GetTypeResponse
-	(*ListTypesRequest)(nil),         // 42: engram.v1.ListTypesRequest
-	(*ListTypesResponse)(nil),        // 43: engram.v1.ListTypesResponse
-	(*StatsRequest)(nil),             // 44: engram.v1.StatsRequest
-	(*StatsResponse)(nil),            // 45: engram.v1.StatsResponse
-	(*Stats)(nil),                    // 46: engram.v1.Stats
-	(*NameSelector_Names)(nil),       // 47: engram.v1.NameSelector.Names
-	(*SnapshotSelector_Nearest)(nil), // 48: engram.v1.SnapshotSelector.Nearest
-	(*SnapshotSelector_Range)(nil),   // 49: engram.v1.SnapshotSelector.Range
-	(*SnapshotSelector_Indices)(nil), // 50: engram.v1.SnapshotSelector.Indices
-	(*SubscribeRequest_Resume)(nil),  // 51: engram.v1.SubscribeRequest.Resume
-	(*structpb.Value)(nil),           // 52: google.protobuf.Value
+	(*Pattern)(nil),                  // 15: engram.v1.Pattern
+	(*SnapshotSelector)(nil),         // 16: engram.v1.SnapshotSelector
+	(*QueryNode)(nil),                // 17: engram.v1.QueryNode
+	(*QueryRequest)(nil),             // 18: engram.v1.QueryRequest
+	(*ResultNode)(nil),               // 19: engram.v1.ResultNode
+	(*Missing)(nil),                  // 20: engram.v1.Missing
+	(*QueryResponse)(nil),            // 21: engram.v1.QueryResponse
+	(*LatestRequest)(nil),            // 22: engram.v1.LatestRequest
+	(*LatestResponse)(nil),           // 23: engram.v1.LatestResponse
+	(*SubscribeRequest)(nil),         // 24: engram.v1.SubscribeRequest
+	(*Update)(nil),                   // 25: engram.v1.Update
+	(*SubscribeResponse)(nil),        // 26: engram.v1.SubscribeResponse
+	(*PredictRequest)(nil),           // 27: engram.v1.PredictRequest
+	(*PredictResponse)(nil),          // 28: engram.v1.PredictResponse
+	(*Prediction)(nil),               // 29: engram.v1.Prediction
+	(*Bounds)(nil),                   // 30: engram.v1.Bounds
+	(*Segment)(nil),                  // 31: engram.v1.Segment
+	(*DescribeRequest)(nil),          // 32: engram.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 33: engram.v1.DescribeResponse
+	(*AddSegmentRequest)(nil),        // 34: engram.v1.AddSegmentRequest
+	(*AddSegmentResponse)(nil),       // 35: engram.v1.AddSegmentResponse
+	(*RemoveSegmentRequest)(nil),     // 36: engram.v1.RemoveSegmentRequest
+	(*RemoveSegmentResponse)(nil),    // 37: engram.v1.RemoveSegmentResponse
+	(*TypeDef)(nil),                  // 38: engram.v1.TypeDef
+	(*AddTypeRequest)(nil),           // 39: engram.v1.AddTypeRequest
+	(*AddTypeResponse)(nil),          // 40: engram.v1.AddTypeResponse
+	(*GetTypeRequest)(nil),           // 41: engram.v1.GetTypeRequest
+	(*GetTypeResponse)(nil),          // 42: engram.v1.GetTypeResponse
+	(*ListTypesRequest)(nil),         // 43: engram.v1.ListTypesRequest
+	(*ListTypesResponse)(nil),        // 44: engram.v1.ListTypesResponse
+	(*StatsRequest)(nil),             // 45: engram.v1.StatsRequest
+	(*StatsResponse)(nil),            // 46: engram.v1.StatsResponse
+	(*Stats)(nil),                    // 47: engram.v1.Stats
+	(*NameSelector_Names)(nil),       // 48: engram.v1.NameSelector.Names
+	(*SnapshotSelector_Nearest)(nil), // 49: engram.v1.SnapshotSelector.Nearest
+	(*SnapshotSelector_Range)(nil),   // 50: engram.v1.SnapshotSelector.Range
+	(*SnapshotSelector_Indices)(nil), // 51: engram.v1.SnapshotSelector.Indices
+	(*SubscribeRequest_Resume)(nil),  // 52: engram.v1.SubscribeRequest.Resume
+	(*structpb.Value)(nil),           // 53: google.protobuf.Value
 }
 var file_engram_v1_memory_proto_depIdxs = []int32{
-	52, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
+	53, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
 	6,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
 	7,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
 	7,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
 	10, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
 	13, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
 	9,  // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
-	47, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
-	48, // 8: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
-	49, // 9: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
-	50, // 10: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
-	14, // 11: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
-	16, // 12: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
-	15, // 13: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
-	16, // 14: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
-	15, // 15: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
-	0,  // 16: engram.v1.QueryRequest.target:type_name -> engram.v1.Target
-	18, // 17: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
-	8,  // 18: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
-	18, // 19: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
-	19, // 20: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
-	8,  // 21: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
-	51, // 22: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
-	1,  // 23: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
-	8,  // 24: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
-	24, // 25: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
-	28, // 26: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
-	8,  // 27: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
-	9,  // 28: engram.v1.Prediction.error:type_name -> engram.v1.Error
-	29, // 29: engram.v1.Segment.history:type_name -> engram.v1.Bounds
-	2,  // 30: engram.v1.Segment.durability:type_name -> engram.v1.Durability
-	30, // 31: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
-	30, // 32: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
-	37, // 33: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
-	37, // 34: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
-	3,  // 35: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
-	46, // 36: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
-	3,  // 37: engram.v1.Stats.level:type_name -> engram.v1.Level
-	4,  // 38: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
-	11, // 39: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
-	11, // 40: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
-	17, // 41: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
-	17, // 42: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
-	21, // 43: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
-	23, // 44: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
-	26, // 45: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
-	31, // 46: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
-	33, // 47: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
-	35, // 48: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
-	38, // 49: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
-	40, // 50: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
-	42, // 51: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
-	44, // 52: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
-	5,  // 53: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
-	12, // 54: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
-	12, // 55: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
-	20, // 56: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
-	20, // 57: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
-	22, // 58: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
-	25, // 59: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
-	27, // 60: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
-	32, // 61: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
-	34, // 62: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
-	36, // 63: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
-	39, // 64: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
-	41, // 65: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
-	43, // 66: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
-	45, // 67: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
-	53, // [53:68] is the sub-list for method output_type
-	38, // [38:53] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	48, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
+	14, // 8: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
+	49, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
+	50, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
+	51, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
+	14, // 12: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
+	17, // 13: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
+	16, // 14: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
+	17, // 15: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
+	16, // 16: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
+	0,  // 17: engram.v1.QueryRequest.target:type_name -> engram.v1.Target
+	19, // 18: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
+	8,  // 19: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
+	19, // 20: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
+	20, // 21: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
+	8,  // 22: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
+	52, // 23: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
+	1,  // 24: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
+	15, // 25: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
+	8,  // 26: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
+	25, // 27: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
+	29, // 28: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
+	8,  // 29: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
+	9,  // 30: engram.v1.Prediction.error:type_name -> engram.v1.Error
+	30, // 31: engram.v1.Segment.history:type_name -> engram.v1.Bounds
+	2,  // 32: engram.v1.Segment.durability:type_name -> engram.v1.Durability
+	15, // 33: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
+	31, // 34: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
+	31, // 35: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
+	38, // 36: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
+	38, // 37: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
+	3,  // 38: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
+	15, // 39: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
+	47, // 40: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
+	3,  // 41: engram.v1.Stats.level:type_name -> engram.v1.Level
+	4,  // 42: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
+	11, // 43: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
+	11, // 44: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
+	18, // 45: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
+	18, // 46: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
+	22, // 47: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
+	24, // 48: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
+	27, // 49: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
+	32, // 50: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
+	34, // 51: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
+	36, // 52: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
+	39, // 53: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
+	41, // 54: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
+	43, // 55: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
+	45, // 56: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
+	5,  // 57: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
+	12, // 58: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
+	12, // 59: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
+	21, // 60: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
+	21, // 61: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
+	23, // 62: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
+	26, // 63: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
+	28, // 64: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
+	33, // 65: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
+	35, // 66: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
+	37, // 67: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
+	40, // 68: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
+	42, // 69: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
+	44, // 70: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
+	46, // 71: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
+	57, // [57:72] is the sub-list for method output_type
+	42, // [42:57] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_memory_proto_init() }
@@ -3575,7 +3655,7 @@ func file_engram_v1_memory_proto_init() {
 		(*NameSelector_Names_)(nil),
 		(*NameSelector_Regex)(nil),
 	}
-	file_engram_v1_memory_proto_msgTypes[11].OneofWrappers = []any{
+	file_engram_v1_memory_proto_msgTypes[12].OneofWrappers = []any{
 		(*SnapshotSelector_All)(nil),
 		(*SnapshotSelector_Latest)(nil),
 		(*SnapshotSelector_At)(nil),
@@ -3584,23 +3664,23 @@ func file_engram_v1_memory_proto_init() {
 		(*SnapshotSelector_Range_)(nil),
 		(*SnapshotSelector_Indices_)(nil),
 	}
-	file_engram_v1_memory_proto_msgTypes[13].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[17].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[19].OneofWrappers = []any{
+	file_engram_v1_memory_proto_msgTypes[14].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[18].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[20].OneofWrappers = []any{
 		(*SubscribeRequest_Last)(nil),
 		(*SubscribeRequest_Since)(nil),
 		(*SubscribeRequest_Resume_)(nil),
 	}
-	file_engram_v1_memory_proto_msgTypes[21].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[42].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[45].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[22].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[43].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_memory_proto_rawDesc), len(file_engram_v1_memory_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
