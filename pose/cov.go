@@ -1,0 +1,249 @@
+package pose
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Cov is the covariance of a pose T = T̄·Exp([ρ φ]): a right perturbation, in the
+// axes of the child (source) frame, translation first, in m², m·rad and rad².
+//
+// Unknown is not zero. Mask has bit i set if dimension i (ρx ρy ρz φx φy φz) is
+// estimated, and the rows and columns of the others are zero. The zero Cov is
+// therefore unknown, and a Cov with a full mask and all zeros is exact.
+type Cov struct {
+	// S is the upper triangle, row by row: S00 S01 … S05 S11 … S55.
+	S    Sym6
+	Mask uint8
+}
+
+// Sym6 is a symmetric 6×6 matrix, the upper triangle row by row.
+type Sym6 [21]float64
+
+// AllDims is the mask of a covariance in which every dimension is estimated.
+const AllDims = 0x3f
+
+// CovState is what is known about an uncertainty.
+type CovState uint8
+
+// The states of a covariance.
+const (
+	Unknown   CovState = iota // nothing is known about some dimension
+	Exact                     // taken as free of error
+	Estimated                 // every dimension has a variance
+)
+
+var covStateNames = [...]string{"unknown", "exact", "estimated"}
+
+// String returns "unknown", "exact" or "estimated".
+func (c CovState) String() string {
+	if int(c) < len(covStateNames) {
+		return covStateNames[c]
+	}
+	return "unknown state"
+}
+
+// ExactCov returns the covariance of a pose taken as free of error.
+func ExactCov() Cov { return Cov{Mask: AllDims} }
+
+// DiagonalCov returns a covariance with the standard deviations sigmaTrans (m) and
+// sigmaRot (rad) on every axis.
+func DiagonalCov(sigmaTrans, sigmaRot float64) Cov {
+	c := Cov{Mask: AllDims}
+	for i := range 3 {
+		c.S[symIndex(i, i)] = sigmaTrans * sigmaTrans
+		c.S[symIndex(i+3, i+3)] = sigmaRot * sigmaRot
+	}
+	return c
+}
+
+// NewCov returns the covariance with the full matrix m and every dimension
+// estimated. The error is Invalid if m is not finite, symmetric (within 1e-9 of
+// its largest element) and positive semidefinite.
+func NewCov(m *[6][6]float64) (Cov, error) {
+	c := Cov{Mask: AllDims}
+	var largest float64
+	for i := range 6 {
+		for j := range 6 {
+			largest = math.Max(largest, math.Abs(m[i][j]))
+		}
+	}
+	for i := range 6 {
+		for j := i; j < 6; j++ {
+			if !(math.Abs(m[i][j]-m[j][i]) <= 1e-9*largest) {
+				return Cov{}, engram.Errorf(engram.Invalid, "", "covariance has %g at row %d, column %d and %g at the transposed place; it must be symmetric and finite", m[i][j], i, j, m[j][i])
+			}
+			c.S[symIndex(i, j)] = m[i][j]
+		}
+	}
+	return c.Checked()
+}
+
+// Checked returns c with the rows and columns outside its mask set to zero. The
+// error is Invalid if a number is not finite or if c is not positive semidefinite
+// (within rounding).
+func (c Cov) Checked() (Cov, error) {
+	if c.Mask&^AllDims != 0 {
+		return Cov{}, engram.Errorf(engram.Invalid, "", "covariance mask %#x has bits beyond the six dimensions", c.Mask)
+	}
+	c.clearUnmasked()
+	for i, x := range c.S {
+		if !finite(x) {
+			return Cov{}, engram.Errorf(engram.Invalid, "", "covariance element %d of 21 is %g", i, x)
+		}
+	}
+	if !c.S.positiveSemidefinite() {
+		return Cov{}, engram.Errorf(engram.Invalid, "", "covariance with the diagonal %.3g is not positive semidefinite", c.S.diagonal())
+	}
+	return c, nil
+}
+
+func (c *Cov) clearUnmasked() {
+	if c.Mask == AllDims {
+		return
+	}
+	for i := range 6 {
+		for j := i; j < 6; j++ {
+			if c.Mask>>i&1 == 0 || c.Mask>>j&1 == 0 {
+				c.S[symIndex(i, j)] = 0
+			}
+		}
+	}
+}
+
+// State returns what is known: Unknown if any dimension is not estimated.
+func (c *Cov) State() CovState {
+	switch {
+	case c.Mask != AllDims:
+		return Unknown
+	case c.S == Sym6{}:
+		return Exact
+	}
+	return Estimated
+}
+
+// At returns the element at row i and column j, 0 to 5.
+func (c *Cov) At(i, j int) float64 { return c.S.at(i, j) }
+
+// Matrix returns the full matrix.
+func (c *Cov) Matrix() (m [6][6]float64) {
+	for i := range 6 {
+		for j := range 6 {
+			m[i][j] = c.S.at(i, j)
+		}
+	}
+	return m
+}
+
+// SigmaTrans returns the square root of the sum of the translation's variances, in
+// metres; it does not depend on the axes.
+func (c *Cov) SigmaTrans() float64 { return math.Sqrt(c.S[0] + c.S[6] + c.S[11]) }
+
+// SigmaRot returns the same for the rotation, in radians.
+func (c *Cov) SigmaRot() float64 { return math.Sqrt(c.S[15] + c.S[18] + c.S[20]) }
+
+// String returns the state, and the standard deviations of an estimated one.
+func (c Cov) String() string {
+	if s := c.State(); s != Estimated {
+		return s.String()
+	}
+	d := c.S.diagonal()
+	for i := range d {
+		d[i] = math.Sqrt(d[i])
+	}
+	return fmt.Sprintf("σ[%.3g %.3g %.3g m, %.3g %.3g %.3g rad]", d[0], d[1], d[2], d[3], d[4], d[5])
+}
+
+// symIndex returns the place of row i, column j in a Sym6, for i <= j.
+func symIndex(i, j int) int { return i*(11-i)/2 + j }
+
+func (s *Sym6) at(i, j int) float64 {
+	if i > j {
+		i, j = j, i
+	}
+	return s[symIndex(i, j)]
+}
+
+func (s *Sym6) diagonal() [6]float64 {
+	return [6]float64{s[0], s[6], s[11], s[15], s[18], s[20]}
+}
+
+// addOuter adds k·v·vᵀ.
+func (s *Sym6) addOuter(k float64, v Twist) {
+	x := [6]float64{v.Rho.X, v.Rho.Y, v.Rho.Z, v.Phi.X, v.Phi.Y, v.Phi.Z}
+	n := 0
+	for i := range 6 {
+		kx := k * x[i]
+		for j := i; j < 6; j++ {
+			s[n] += kx * x[j]
+			n++
+		}
+	}
+}
+
+// positiveSemidefinite eliminates symmetrically, largest pivot first, and allows
+// for rounding relative to the diagonal, so that a rank-deficient covariance (that
+// of one joint, say) passes. Rows are scaled to a unit diagonal first, because
+// metres and radians may differ by many orders of magnitude.
+func (s *Sym6) positiveSemidefinite() bool {
+	const tolerance = 1e-9
+	var m [6][6]float64
+	var scale [6]float64
+	for i, d := range s.diagonal() {
+		if d < 0 {
+			return false
+		}
+		scale[i] = math.Sqrt(d)
+	}
+	for i := range 6 {
+		for j := range 6 {
+			x := s.at(i, j)
+			if d := scale[i] * scale[j]; d > 0 {
+				m[i][j] = x / d
+			} else if x != 0 {
+				return false // covariance with something that has no variance
+			}
+		}
+	}
+	var used [6]bool
+	for range 6 {
+		p := -1
+		for i := range 6 {
+			if !used[i] && (p < 0 || m[i][i] > m[p][p]) {
+				p = i
+			}
+		}
+		used[p] = true
+		if m[p][p] <= tolerance {
+			// Nothing positive is left: the remainder must vanish.
+			used[p] = false
+			return remainderVanishes(&m, &used, tolerance)
+		}
+		for i := range 6 {
+			if used[i] {
+				continue
+			}
+			f := m[i][p] / m[p][p]
+			for j := range 6 {
+				m[i][j] -= f * m[p][j]
+			}
+		}
+	}
+	return true
+}
+
+// remainderVanishes reports whether the rows and columns of m that are not used
+// hold nothing beyond rounding. A pivot of at most tolerance bounds an
+// off-diagonal element by itself only if m is positive semidefinite.
+func remainderVanishes(m *[6][6]float64, used *[6]bool, tolerance float64) bool {
+	for i := range 6 {
+		for j := range 6 {
+			if !used[i] && !used[j] && math.Abs(m[i][j]) > 2*tolerance {
+				return false
+			}
+		}
+	}
+	return true
+}
