@@ -1,7 +1,12 @@
 package idf
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"path"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -10,18 +15,44 @@ import (
 // searched in order.
 type Source []fs.FS
 
-// CompileXML compiles the ArmarX XML type file of that path (slashes, relative to
-// one of the file systems) and returns the types it generates, each a
-// self-contained definition of format "xml". The error is Invalid and begins with
-// file:line.
-func CompileXML(src Source, path string) ([]engram.TypeDef, error) { panic("to be built") }
+const (
+	maxSourceFile  = 1 << 20  // bytes of one type file
+	maxSourceTotal = 16 << 20 // of a type file with all it includes
+)
 
-// CompileProto compiles a .proto file and returns its top-level messages, each a
-// self-contained definition of format "proto". Imports are searched in src and
-// among the files every [Registry] knows. The error is Invalid and begins with
-// file:line:column.
-func CompileProto(src Source, path string) ([]engram.TypeDef, error) { panic("to be built") }
+// sourceReader reads the files of one compilation, within its limits.
+type sourceReader struct {
+	src   Source
+	total int
+}
 
-// PrintProto returns the .proto text of the file in which the type is defined,
-// which compiles to the same type: the way from XML to .proto.
-func PrintProto(t *Type) (string, error) { panic("to be built") }
+// read returns the content of a file. The error is NotFound, Exhausted or what the
+// file system says, and names the path.
+func (r *sourceReader) read(name string) ([]byte, error) {
+	if !fs.ValidPath(name) || strings.Contains(name, `\`) {
+		return nil, engram.Errorf(engram.Invalid, name, "not a path of a type file; write it with slashes, relative to a folder that is searched")
+	}
+	for _, fsys := range r.src {
+		f, err := fsys.Open(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		b, err := io.ReadAll(io.LimitReader(f, maxSourceFile+1))
+		_ = f.Close() // was only read
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if r.total += len(b); len(b) > maxSourceFile || r.total > maxSourceTotal {
+			return nil, engram.Errorf(engram.Exhausted, name,
+				"too large: a type file may have %d bytes, %d with all it includes", maxSourceFile, maxSourceTotal)
+		}
+		return b, nil
+	}
+	return nil, engram.Errorf(engram.NotFound, name, "not found in the %d folders that are searched", len(r.src))
+}
+
+// cleanPath returns a path without "./", "x/.." and doubled slashes.
+func cleanPath(name string) string { return path.Clean(name) }
