@@ -1,0 +1,72 @@
+package idf
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// JSONOptions says how payloads are shown as JSON.
+type JSONOptions struct {
+	// SummarizeBytes shows bytes longer than this as {"bytes": n, "sha256": "…"};
+	// negative never does, so that [Type.FromJSON] reads all back.
+	SummarizeBytes int
+	// Indent begins a new line per member, indented by this per level; lists of
+	// numbers stay on one line. Empty writes no white space at all.
+	Indent string
+	// AllMembers shows members without presence that have their zero value too.
+	AllMembers bool
+}
+
+// JSON returns the payload as JSON in its plain structure: lists of lists as
+// arrays of arrays, times and links and 64-bit integers as strings, durations as
+// seconds ("1.5s"), enumerations by key, bytes as base64, NaN and infinities as
+// strings, members as declared, dict keys sorted. The data of an array of up to
+// 256 elements is a list of numbers. A Value is shown as what it holds, with a tag
+// where that would not be read back as the same Value: see docs/formats/idf.md.
+// What reads back with [Type.FromJSON] is the same payload, but for the bits by
+// which one NaN differs from another.
+// The error is Corrupt, and names the member, if b is not the wire form of the type.
+func (t *Type) JSON(b []byte, o JSONOptions) ([]byte, error) {
+	w := jsonWriter{opts: o, buf: make([]byte, 0, 64+2*min(len(b), 1<<16))}
+	if err := w.message(t.layout(), b, 1); err != nil {
+		return nil, t.fail(err)
+	}
+	return w.buf, nil
+}
+
+// FromJSON returns the wire form of a payload written as JSON: what [Type.JSON]
+// writes, and with it numbers as strings, integers with a fraction of zero, times
+// as RFC 3339 or nanoseconds, members by their protobuf JSON name, arrays as nested
+// lists of numbers. A null leaves a member unset. The error names the member and
+// what was expected there: TypeMismatch for a value of the wrong kind or a member
+// that the type does not have, OutOfRange for a number that does not fit, Invalid
+// for what is not JSON or cannot be.
+func (t *Type) FromJSON(j []byte) ([]byte, error) {
+	v, err := parseJSON(string(j))
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	e := encoder{json: true}
+	if err := e.message(t.layout(), v, 1, nil); err != nil {
+		return nil, t.fail(err)
+	}
+	return e.buf, nil
+}
+
+// BytesSummary stands for bytes that are too long to show.
+type BytesSummary struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"` // in hex
+}
+
+// SummarizeBytes returns the summary of b.
+func SummarizeBytes(b []byte) BytesSummary {
+	sum := sha256.Sum256(b)
+	return BytesSummary{Bytes: len(b), SHA256: hex.EncodeToString(sum[:])}
+}
+
+// String returns such as "921600 bytes, sha256 9f86d081".
+func (s BytesSummary) String() string {
+	return fmt.Sprintf("%d bytes, sha256 %.8s", s.Bytes, s.SHA256)
+}
