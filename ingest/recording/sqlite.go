@@ -1,0 +1,314 @@
+package recording
+
+import (
+	"database/sql"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// sqliteFile is a rosbag2 database.
+type sqliteFile struct {
+	path     string
+	size     int64
+	db       *sql.DB
+	channels map[int64]*Channel
+	rows     *sql.Rows
+	data     sql.RawBytes
+	zstd     *zstd.Decoder // of messages compressed one by one, else nil
+	plain    []byte
+
+	byID   bool  // after damage: in the order of row numbers
+	lastID int64 // the last row delivered or given up
+	maxID  int64
+	after  engram.Time // log time of the last message before the damage
+	afterI int64
+
+	delivered uint64
+	expected  uint64
+	done      int64
+	loss      []Loss
+	ended     bool
+}
+
+func openSQLite(path string, size int64) (Reader, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, engram.Errorf(engram.Invalid, path, "cannot be opened: %w", err)
+	}
+	// Immutable: nothing is written beside the recording, not even a lock.
+	dsn := (&url.URL{Scheme: "file", Path: abs, RawQuery: "mode=ro&immutable=1"}).String()
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, engram.Errorf(engram.Corrupt, path, "cannot be opened as a database: %w", err)
+	}
+	db.SetMaxOpenConns(1)
+	s := &sqliteFile{path: path, size: size, db: db, channels: map[int64]*Channel{}}
+	if err := s.prepare(); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare reads the topics and their definitions and begins with the messages.
+func (s *sqliteFile) prepare() error {
+	definitions, err := s.definitions()
+	if err != nil {
+		return err
+	}
+	rows, err := s.db.Query("SELECT id, name, type, serialization_format FROM topics ORDER BY id")
+	if err != nil {
+		if strings.Contains(err.Error(), "no such") {
+			return engram.Errorf(engram.Invalid, s.path, "is a database, but not of rosbag2: %w", err)
+		}
+		return engram.Errorf(engram.Corrupt, s.path, "its list of topics cannot be read: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		c := &Channel{}
+		if err := rows.Scan(&id, &c.Topic, &c.Type, &c.Encoding); err != nil {
+			return engram.Errorf(engram.Corrupt, s.path, "its list of topics is damaged: %w", err)
+		}
+		if d, ok := definitions[c.Type]; ok {
+			c.SchemaEncoding, c.Schema = d.encoding, []byte(d.text)
+		}
+		s.channels[id] = c
+	}
+	if err := rows.Err(); err != nil {
+		return engram.Errorf(engram.Corrupt, s.path, "its list of topics cannot be read: %w", err)
+	}
+	s.readMetadata()
+	if info, err := os.Stat(s.path + "-wal"); err == nil && info.Size() > 0 {
+		s.loss = append(s.loss, Loss{File: s.path + "-wal", Bytes: info.Size(),
+			Reason: "the database was not closed and its newest messages stand in the write-ahead log; copy both files and run `sqlite3 copy.db3 'PRAGMA wal_checkpoint'` to get them"})
+	}
+	if err := s.db.QueryRow("SELECT coalesce(max(id), 0) FROM messages").Scan(&s.maxID); err != nil {
+		return engram.Errorf(engram.Corrupt, s.path, "its messages cannot be read: %w", err)
+	}
+	s.rows, err = s.db.Query("SELECT id, topic_id, timestamp, data FROM messages ORDER BY timestamp, id")
+	if err != nil {
+		s.recover(err)
+	}
+	return nil
+}
+
+type definition struct{ encoding, text string }
+
+// definitions reads the message definitions, which recordings have since Iron.
+func (s *sqliteFile) definitions() (map[string]definition, error) {
+	out := map[string]definition{}
+	rows, err := s.db.Query("SELECT topic_type, encoding, encoded_message_definition FROM message_definitions")
+	if err != nil {
+		if strings.Contains(err.Error(), "no such table") {
+			return out, nil
+		}
+		return nil, engram.Errorf(engram.Corrupt, s.path, "its message definitions cannot be read: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var d definition
+		if err := rows.Scan(&name, &d.encoding, &d.text); err != nil {
+			break
+		}
+		out[name] = d
+	}
+	return out, nil
+}
+
+// readMetadata takes from the metadata that newer recordings keep in the database
+// how many messages there are and whether they are compressed.
+func (s *sqliteFile) readMetadata() {
+	var text string
+	if s.db.QueryRow("SELECT metadata FROM metadata ORDER BY id DESC LIMIT 1").Scan(&text) != nil {
+		return
+	}
+	if m, err := parseMetadata([]byte(text)); err == nil {
+		s.expected = m.MessageCount
+		if strings.EqualFold(m.CompressionMode, "message") && strings.EqualFold(m.CompressionFormat, "zstd") {
+			s.decompressMessages()
+		}
+	}
+}
+
+// decompressMessages makes Next decompress each message.
+func (s *sqliteFile) decompressMessages() {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxChunk))
+	if err == nil {
+		s.zstd = d
+	}
+}
+
+// Next implements Reader.
+func (s *sqliteFile) Next() (Message, error) {
+	for {
+		if s.ended {
+			return Message{}, io.EOF
+		}
+		m, id, err := s.row()
+		switch {
+		case err == io.EOF:
+			s.finish()
+		case err != nil:
+			s.recover(err)
+		case m.Channel == nil:
+			s.lose(id, "a message belongs to a topic that is not listed", len(m.Data), m.LogTime)
+		default:
+			s.delivered++
+			return m, nil
+		}
+	}
+}
+
+// row returns the message of the next row.
+func (s *sqliteFile) row() (m Message, id int64, err error) {
+	for {
+		if s.rows == nil || !s.rows.Next() {
+			err := error(nil)
+			if s.rows != nil {
+				err = s.rows.Err()
+			}
+			if err == nil {
+				err = io.EOF
+			}
+			return m, 0, err
+		}
+		var topic, stamp int64
+		if err := s.rows.Scan(&id, &topic, &stamp, &s.data); err != nil {
+			return m, id, err
+		}
+		s.lastID = id
+		s.done += int64(len(s.data))
+		if s.byID {
+			// Rows that were delivered before the damage was met come again.
+			if t := engram.Time(stamp); s.afterI > 0 && (t < s.after || t == s.after && id <= s.afterI) {
+				continue
+			}
+		} else {
+			s.after, s.afterI = engram.Time(stamp), id
+		}
+		at := engram.Time(stamp)
+		m = Message{Channel: s.channels[topic], LogTime: at, PublishTime: at, Data: s.data}
+		if s.zstd != nil && m.Channel != nil {
+			s.plain, err = s.zstd.DecodeAll(s.data, s.plain[:0])
+			if err != nil {
+				s.lose(id, "a compressed message is damaged", len(s.data), at)
+				continue
+			}
+			m.Data = s.plain
+		}
+		return m, id, nil
+	}
+}
+
+// recover goes on after damage. The database library stops at the first damaged
+// page, so the rows are read by their numbers from the next one that can be read.
+func (s *sqliteFile) recover(cause error) {
+	if s.rows != nil {
+		s.rows.Close()
+		s.rows = nil
+	}
+	if !s.byID {
+		s.byID, s.lastID = true, 0
+		s.loss = append(s.loss, Loss{File: s.path, Reason: "the database is damaged; the rest was read in the order of row numbers: " + cause.Error()})
+		if s.restart(1) {
+			return
+		}
+	}
+	// Step over the damage, in growing steps so that a huge hole costs few queries.
+	for step, from := int64(1), s.lastID+1; from <= s.maxID && step > 0; step *= 2 {
+		from = s.lastID + step
+		if from > s.maxID {
+			break
+		}
+		if s.restart(from) {
+			s.loss = append(s.loss, Loss{File: s.path, Messages: uint64(from - s.lastID - 1),
+				Reason: fmt.Sprintf("rows %d to %d of the messages cannot be read: %v", s.lastID+1, from-1, cause)})
+			s.lastID = from - 1
+			return
+		}
+	}
+	if s.maxID > s.lastID {
+		s.loss = append(s.loss, Loss{File: s.path, Messages: uint64(s.maxID - s.lastID),
+			Reason: fmt.Sprintf("rows from %d on of the messages cannot be read: %v", s.lastID+1, cause)})
+	}
+	s.finish()
+}
+
+// restart begins to read rows from that number on; false if the first cannot be read.
+func (s *sqliteFile) restart(from int64) bool {
+	probe := s.db.QueryRow("SELECT length(data) FROM messages WHERE id >= ? ORDER BY id LIMIT 1", from)
+	var n int64
+	if probe.Scan(&n) != nil {
+		return false
+	}
+	rows, err := s.db.Query("SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id", from)
+	if err != nil {
+		return false
+	}
+	s.rows = rows
+	return true
+}
+
+func (s *sqliteFile) lose(id int64, reason string, n int, t engram.Time) {
+	for i := range s.loss {
+		if l := &s.loss[i]; l.Reason == reason {
+			l.Messages++
+			l.Bytes += int64(n)
+			l.Span.Start, l.Span.End = min(l.Span.Start, t), max(l.Span.End, t.Add(1))
+			return
+		}
+	}
+	s.loss = append(s.loss, Loss{File: s.path, Offset: id, Bytes: int64(n), Messages: 1, HasSpan: true,
+		Span: engram.Interval{Start: t, End: t.Add(1)}, Reason: reason})
+}
+
+func (s *sqliteFile) finish() {
+	s.ended = true
+	s.done = s.size
+	if s.rows != nil {
+		s.rows.Close()
+		s.rows = nil
+	}
+	var told uint64
+	for _, l := range s.loss {
+		told += l.Messages
+	}
+	if s.expected > s.delivered+told {
+		topics := map[string]bool{}
+		for _, c := range s.channels {
+			topics[c.Topic] = true
+		}
+		s.loss = append(s.loss, Loss{File: s.path, Messages: s.expected - s.delivered - told, Topics: slices.Sorted(maps.Keys(topics)),
+			Reason: fmt.Sprintf("the metadata count %d messages, %d were read", s.expected, s.delivered)})
+	}
+}
+
+// Progress implements Reader.
+func (s *sqliteFile) Progress() (done, total int64) { return min(s.done, s.size), s.size }
+
+// Loss implements Reader.
+func (s *sqliteFile) Loss() []Loss { return s.loss }
+
+// Close implements Reader.
+func (s *sqliteFile) Close() error {
+	if s.rows != nil {
+		s.rows.Close()
+	}
+	if s.zstd != nil {
+		s.zstd.Close()
+	}
+	return s.db.Close()
+}
