@@ -215,7 +215,9 @@ func (c *compiler) field(m *Message, path string) *Field {
 
 // touches reports whether a rule or a tap concerns something below path.
 func (c *compiler) touches(path string) bool {
-	below := func(s string) bool { return path == "" || len(s) > len(path) && s[len(path)] == '.' && s[:len(path)] == path }
+	below := func(s string) bool {
+		return path == "" || len(s) > len(path) && s[len(path)] == '.' && s[:len(path)] == path
+	}
 	return below(c.stamp) || slices.ContainsFunc(c.members, func(m Member) bool { return below(m.From) }) ||
 		slices.ContainsFunc(c.o.Taps, below)
 }
