@@ -1,10 +1,30 @@
 // Package wm is the working memory: the hierarchy and its time index in RAM,
 // within bounds, with one change feed.
 //
-// A [WM] holds any number of memories. Writers are serialised per WM; readers
-// never wait for them, they get an immutable view of an entity's timeline. Every
-// stored snapshot gets the next update number, and one feed hands updates to all
-// subscriptions in that order.
+// A [WM] holds any number of memories. It knows no transport and no disk.
 //
-// The package knows no transport and no disk.
+// # Concurrency
+//
+// Writers are serialised by one lock per WM. What does not need the lock is done
+// before it is taken: a payload is checked and its snapshot is built outside, and
+// under the lock it is put into its entity's timeline, gets its number, and is
+// handed to the subscriptions' queues.
+//
+// Readers take no lock and wait for nobody. Names are found in hash tables that
+// are read with atomic loads ([table]), and an entity's [timeline] publishes what
+// was put into it in the same way. A reader begins by loading the newest published
+// update number, its horizon, and takes no notice of what was written beyond it;
+// so what it sees of one entity, and of all entities together, is what stood at
+// one moment, however long it reads. Only where something that stood at that
+// moment was evicted since does it look at the entity again with a later horizon.
+//
+// # Bounds
+//
+// A core segment bounds each of its entities: snapshots and superseded versions
+// are evicted in the order of their times (versions of one time: of their
+// arrival), never the newest snapshot. A memory bounds all it holds together: what
+// was evicted first is what stopped being its entity's newest state longest ago,
+// wherever it is; when nothing but newest states is left, the one that arrived
+// first goes, and its entity with it. Every eviction is counted in the entity and
+// its segments, and a query that asks for what was evicted says so.
 package wm

@@ -2,6 +2,9 @@ package wm
 
 import (
 	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
@@ -19,29 +22,147 @@ type Limits struct {
 	MaxPayload    int // bytes of one payload; default 64 MiB
 	MaxInstances  int // of one snapshot; default 4096
 	MaxQueryNodes int // nodes, names and selectors of one query; default 10,000
-	MaxResults    int // snapshots in one answer; default 1,000,000
+	MaxResults    int // snapshots and bare names in one answer, or one part of it; default 1,000,000
 	MaxQueue      int // of one subscription; default 65,536
+	// MaxQueueBytes bounds the payloads that wait in one subscription's queue;
+	// beyond it its slow policy applies, as it does to the queue's length. At
+	// least one update can always wait. Default 256 MiB.
+	MaxQueueBytes int64
+}
+
+func (l Limits) withDefaults() Limits {
+	def := func(p *int, v int) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	def(&l.MaxPayload, 64<<20)
+	def(&l.MaxInstances, 4096)
+	def(&l.MaxQueryNodes, 10_000)
+	def(&l.MaxResults, 1_000_000)
+	def(&l.MaxQueue, 65_536)
+	if l.MaxQueueBytes <= 0 {
+		l.MaxQueueBytes = 256 << 20
+	}
+	return l
 }
 
 // WM is a working memory. It implements engram.Writer, Reader, PartReader,
 // LatestReader, Subscriber, Segments, Types and Statistician. Safe for concurrent
 // use.
-type WM struct{}
+type WM struct {
+	types    *idf.Registry
+	now      func() engram.Time
+	limits   Limits
+	epoch    uint64
+	regexes  *cache[engram.NameMatcher]
+	filters  *cache[*idf.Filter]
+	memories table[*memory]
+
+	// number is the newest published update number: readers' horizon. It is
+	// stored when all up to it can be read.
+	number atomic.Uint64
+
+	// mu serialises writers: all changes of the hierarchy and of the timelines, and
+	// the order in which updates reach the subscriptions. It is taken before a
+	// subscription's own lock.
+	mu struct {
+		sync.Mutex
+		closed  bool
+		number  uint64      // the last given
+		arrived engram.Time // the last given
+		feed    feed
+	}
+}
+
+var (
+	_ engram.Writer       = (*WM)(nil)
+	_ engram.Reader       = (*WM)(nil)
+	_ engram.PartReader   = (*WM)(nil)
+	_ engram.LatestReader = (*WM)(nil)
+	_ engram.Subscriber   = (*WM)(nil)
+	_ engram.Segments     = (*WM)(nil)
+	_ engram.Types        = (*WM)(nil)
+	_ engram.Statistician = (*WM)(nil)
+)
 
 // New returns an empty working memory.
-func New(c Config) *WM { panic("to be built") }
+func New(c Config) *WM {
+	w := &WM{
+		types:   c.Types,
+		now:     c.Now,
+		limits:  c.Limits.withDefaults(),
+		epoch:   rand.Uint64() | 1,
+		regexes: newCache[engram.NameMatcher](256),
+		filters: newCache[*idf.Filter](64),
+	}
+	if w.types == nil {
+		w.types = idf.NewRegistry()
+	}
+	if w.now == nil {
+		w.now = engram.Now
+	}
+	w.mu.arrived = engram.MinTime
+	return w
+}
 
-// AddMemory adds a memory; bounds limit all it holds together. Conflict if it
-// exists with other bounds.
-func (w *WM) AddMemory(name string, bounds engram.Bounds) error { panic("to be built") }
+// AddMemory adds a memory; bounds limit all it holds together. Adding it again
+// with the same bounds does nothing; Conflict if it exists with others.
+func (w *WM) AddMemory(name string, bounds engram.Bounds) error {
+	id, err := engram.NewID(name)
+	if err != nil {
+		return err
+	}
+	if err := checkBounds(id, bounds); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if m, ok := w.memories.get(name); ok {
+		if m.bounds != bounds {
+			return engram.Errorf(engram.Conflict, id.String(), "the memory exists with other bounds: %+v, not %+v", m.bounds, bounds)
+		}
+		return nil
+	}
+	w.memories.add(name, &memory{id: id, bounds: bounds})
+	return nil
+}
 
 // Epoch identifies this life of the working memory; it is never 0.
-func (w *WM) Epoch() uint64 { panic("to be built") }
+func (w *WM) Epoch() uint64 { return w.epoch }
 
-// Close ends all subscriptions.
-func (w *WM) Close() error { panic("to be built") }
+// Number returns the number of the newest update that can be read; 0 if there was
+// none.
+func (w *WM) Number() uint64 { return w.number.Load() }
 
-// Commit implements engram.Writer.
-func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
-	panic("to be built")
+// Close ends all subscriptions; what waits in their queues can still be taken.
+// Commits are refused from then on as Unavailable; reading goes on.
+func (w *WM) Close() error {
+	w.mu.Lock()
+	w.mu.closed = true
+	subs := w.mu.feed.takeAll()
+	w.mu.Unlock()
+	for _, s := range subs {
+		s.queue.finish(errServerClosed, false)
+	}
+	return nil
+}
+
+// checkContext returns a Canceled error if ctx has ended.
+func checkContext(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return canceled(ctx)
+}
+
+func canceled(ctx context.Context) error {
+	return engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(ctx))
+}
+
+func checkBounds(id engram.ID, b engram.Bounds) error {
+	if b.MaxCount < 0 || b.MaxAge < 0 || b.MaxBytes < 0 {
+		return engram.Errorf(engram.Invalid, id.String(), "bounds %+v: none may be negative; 0 means no bound", b)
+	}
+	return nil
 }

@@ -1,0 +1,216 @@
+package wm
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// recorded says where an update of the past is found, if it is still kept. A
+// backfill is a list of these, so that it does not keep what the memory evicts.
+type recorded struct {
+	match  *match
+	time   engram.Time
+	number uint64
+}
+
+// checkStartLocked checks a start by number against the numbers that were given.
+func (w *WM) checkStartLocked(start engram.Start) error {
+	if start.Kind != engram.StartNumber {
+		return nil
+	}
+	if start.Epoch != 0 && start.Epoch != w.epoch {
+		return engram.Errorf(engram.Conflict, "", "update %d is of another life of the memory (epoch %d, now %d); begin anew", start.Number, start.Epoch, w.epoch)
+	}
+	if start.Number > w.mu.number {
+		return engram.Errorf(engram.TooNew, "", "update %d was not written yet; the newest is %d", start.Number, w.mu.number)
+	}
+	return nil
+}
+
+// since copies what the feed remembers of the updates in (after, last]; first is
+// the number of the first of them.
+func (f *feed) since(after, last uint64) (recent []recentUpdate, first uint64) {
+	first = after + 1
+	if last >= maxRecent {
+		first = max(first, last-maxRecent+1)
+	}
+	recent = make([]recentUpdate, 0, last+1-first)
+	for n := first; n <= last; n++ {
+		recent = append(recent, f.recent[n%maxRecent])
+	}
+	return recent, first
+}
+
+// backfiller collects the backfill of a subscription.
+type backfiller struct {
+	*subscription
+	ctx     context.Context
+	start   engram.Start
+	matches map[*entity]*match // nil for those that do not match
+	lost    float64            // an estimate of what was evicted
+}
+
+// findBackfill finds what the subscription wants of the past, up to its own start.
+// recent is what the feed remembers from the number first on, if it starts by number.
+func (s *subscription) findBackfill(ctx context.Context, sub engram.Subscription, recent []recentUpdate, first uint64) error {
+	b := &backfiller{subscription: s, ctx: ctx, start: sub.Start, matches: make(map[*entity]*match)}
+	if sub.Start.Kind != engram.StartNumber || first > sub.Start.Number+1 {
+		if err := b.search(sub.Patterns, first); err != nil {
+			return err
+		}
+		slices.SortFunc(s.backfill, func(x, y recorded) int { return cmp.Compare(x.number, y.number) })
+	}
+	for i, u := range recent {
+		if m := b.match(u.entity); m != nil {
+			s.backfill = append(s.backfill, recorded{m, u.time, first + uint64(i)})
+		}
+	}
+	s.lost = uint64(b.lost + 0.5)
+	return nil
+}
+
+// match returns the subscription's match of e, or nil if it does not match.
+func (b *backfiller) match(e *entity) *match {
+	m, ok := b.matches[e]
+	if !ok {
+		if b.subscription.matches(e.id) {
+			m = &match{subscription: b.subscription, entity: e}
+		}
+		b.matches[e] = m
+	}
+	return m
+}
+
+// search looks through all entities that the patterns match; for a start by number
+// for updates below before.
+func (b *backfiller) search(patterns []engram.Pattern, before uint64) error {
+	if len(patterns) == 0 {
+		patterns = []engram.Pattern{{}}
+	}
+	var nodes []engram.QueryNode
+	for _, p := range patterns {
+		nodes = append(nodes, p.Select(engram.All()).Memories...)
+	}
+	plan, err := b.w.compile(nodes)
+	if err != nil {
+		return err
+	}
+	return b.w.eachEntity(b.ctx, plan, func(e *entity) error {
+		if err := checkContext(b.ctx); err != nil {
+			return err
+		}
+		switch b.start.Kind {
+		case engram.StartLast:
+			return b.snapshots(e, engram.Latest(b.start.N))
+		case engram.StartTime:
+			b.lost += e.lost.after(b.start.Time)
+			return b.snapshots(e, engram.In(engram.Interval{Start: b.start.Time, End: engram.MaxTime}))
+		}
+		b.lost += e.lost.numbered(e.firstNumber.Load(), b.start.Number, before)
+		b.updates(e, before)
+		return nil
+	})
+}
+
+// snapshots adds the snapshots of e that the selector selects.
+func (b *backfiller) snapshots(e *entity, s engram.SnapshotSelector) error {
+	var sel selection
+	l := lens{ctx: b.ctx, horizon: b.subscription.start, asOf: engram.MaxTime}
+	if _, err := b.w.read(l, e, []engram.SnapshotSelector{s}, math.MaxInt-1, &sel); err != nil {
+		return err
+	}
+	for _, snap := range sel.snapshots {
+		if snap.Number <= b.subscription.start { // what is newer is in the queue
+			b.backfill = append(b.backfill, recorded{b.match(e), snap.Time, snap.Number})
+		}
+	}
+	return nil
+}
+
+// updates adds the updates of e, superseded ones too, after the start's number and
+// below before.
+func (b *backfiller) updates(e *entity, before uint64) {
+	r := reading{spans: e.timeline.spans()}
+	for p := (place{}); ; {
+		v := r.next(&p)
+		if v == nil {
+			return
+		}
+		for ; v != nil && v != evictedVersion; v = v.older.Load() {
+			if v.Number > b.start.Number && v.Number < before {
+				b.backfill = append(b.backfill, recorded{b.match(e), v.Time, v.Number})
+			}
+		}
+	}
+}
+
+// after estimates how many of the lost snapshots had times from t on.
+func (l *losses) after(t engram.Time) float64 {
+	count := l.snapshots.Load()
+	first, last := engram.Time(l.first.Load()), engram.Time(l.last.Load())
+	switch {
+	case count == 0 || last < t:
+		return 0
+	case first >= t:
+		return float64(count)
+	}
+	return float64(count) * share(float64(first), float64(last)+1, float64(t), math.Inf(1))
+}
+
+// numbered estimates how many of what was lost, of an entity whose first update was
+// first, had numbers in (after, before).
+func (l *losses) numbered(first, after, before uint64) float64 {
+	count, last := l.evictions.Load(), l.lastNumber.Load()
+	if count == 0 {
+		return 0
+	}
+	return float64(count) * share(float64(first), float64(last)+1, float64(after)+1, float64(before))
+}
+
+// share returns which part of [first, last) lies in [from, to).
+func share(first, last, from, to float64) float64 {
+	return max(0, min(last, to)-max(first, from)) / (last - first)
+}
+
+// takeBackfill moves the next of the backfill, as far as it is still kept, into taken.
+func (s *subscription) takeBackfill() {
+	n := 0
+	lost := uint64(0)
+	for ; n < len(s.backfill) && len(s.taken) < batchSize; n++ {
+		v := s.backfill[n].find()
+		if v == nil {
+			lost++
+			continue
+		}
+		u := waiting{number: v.Number, time: v.Time, arrived: v.Arrived, supersedes: v.older.Load() != nil, match: s.backfill[n].match, lost: lost}
+		if s.needsVersion() {
+			u.version = v
+		}
+		s.taken = append(s.taken, u)
+		lost = 0
+	}
+	if s.backfill = s.backfill[n:]; len(s.backfill) == 0 {
+		s.backfill = nil
+		s.lost += lost // before the first from the queue
+	}
+}
+
+// find returns the version if it is still kept.
+func (r recorded) find() *version {
+	look := reading{spans: r.match.entity.timeline.spans()}
+	p := look.after(r.time)
+	v := look.prev(&p)
+	if v == nil || v.Time != r.time {
+		return nil
+	}
+	for ; v != nil && v.Number > r.number; v = v.older.Load() {
+	}
+	if v == nil || v.Number != r.number {
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,276 @@
+package wm
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// commitBatch is how many updates of one commit are written under one hold of the
+// lock. They become visible together.
+const commitBatch = 32
+
+// pending is an entity update on its way into the memory.
+type pending struct {
+	version    *version // nil if it was refused
+	core       *core
+	provider   *provider // nil if it is to be made
+	entity     *entity   // nil if it is to be made
+	superseded *version
+}
+
+// Commit implements engram.Writer. An update is refused with NotFound for an
+// unknown memory, segment or type, TypeMismatch for a type that the segment does
+// not accept, Corrupt for a payload that is not the wire form of its type,
+// OutOfRange for a time of MaxTime or a confidence outside [0, 1], Exhausted for a
+// limit, Invalid for what is wrong with its form.
+func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	results := make([]engram.UpdateResult, len(c.Updates))
+	for first := 0; first < len(c.Updates); first += commitBatch {
+		if err := checkContext(ctx); err != nil {
+			return nil, err
+		}
+		end := min(first+commitBatch, len(c.Updates))
+		if err := w.commitBatch(ctx, c.Updates[first:end], results[first:end]); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// commitBatch writes at most commitBatch updates: prepare → lock → put into the
+// timelines → publish the numbers → evict what is beyond the bounds → hand to the
+// subscriptions → unlock.
+//
+// Evicting comes after publishing, so that a reader who misses what was evicted
+// finds with a new horizon what took its place.
+func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, results []engram.UpdateResult) error {
+	var buf [commitBatch]pending
+	batch := buf[:len(updates)]
+	for i := range updates {
+		batch[i], results[i].Err = w.prepare(&updates[i])
+	}
+	var slow []*subscription // that writers must wait for
+
+	w.mu.Lock()
+	if w.mu.closed {
+		w.mu.Unlock()
+		return errServerClosed
+	}
+	w.mu.arrived = max(w.mu.arrived, w.now())
+	for i := range batch {
+		if batch[i].version != nil {
+			results[i].Err = w.storeLocked(&updates[i], &batch[i])
+		}
+	}
+	w.number.Store(w.mu.number)
+	for i := range batch {
+		if p := &batch[i]; p.version != nil {
+			w.boundLocked(p.entity)
+		}
+	}
+	if w.mu.feed.active() {
+		for i := range batch {
+			if p := &batch[i]; p.version != nil {
+				slow = w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, slow)
+			}
+		}
+	}
+	w.mu.Unlock()
+
+	for i := range batch {
+		if v := batch[i].version; v != nil {
+			results[i].ID, results[i].Number = updates[i].Entity.At(v.Time), v.Number
+		} else {
+			results[i].ID = updates[i].Entity
+			w.countRefusal(updates[i].Entity)
+		}
+	}
+	for _, s := range slow {
+		s.waitForRoom(ctx)
+	}
+	return nil
+}
+
+// prepare checks all of an update that can be checked without the lock, and makes
+// the version it is to become.
+func (w *WM) prepare(u *engram.EntityUpdate) (pending, error) {
+	if u.Entity.Level() != engram.LevelEntity {
+		return pending{}, engram.Errorf(engram.Invalid, u.Entity.String(), "the ID of a %s; an update needs an entity's", u.Entity.Level())
+	}
+	c, err := w.core(u.Entity)
+	if err != nil {
+		return pending{}, err
+	}
+	p := pending{core: c}
+	rule := c.rule
+	if prov, ok := c.providers.get(u.Entity.ProviderSegment()); ok {
+		p.provider, rule = prov, prov.rule
+		p.entity, _ = prov.entities.get(u.Entity.Entity())
+	} else if c.def.FixedProviders {
+		return pending{}, engram.Errorf(engram.NotFound, u.Entity.Parent().String(), "there is no such provider segment, and its core segment takes only those that were added with AddProviderSegment")
+	}
+	if err := w.checkForm(u, c); err != nil {
+		return pending{}, err
+	}
+	p.version = newVersion(u)
+	for i := range p.version.Instances {
+		payload := &p.version.Instances[i].Payload
+		t, err := rule.resolve(w.types, payload.Type)
+		if err == nil {
+			err = t.typ.Check(payload.Bytes)
+		}
+		if err != nil {
+			return pending{}, engram.Errorf(engram.CodeOf(err), u.Entity.String(), "instance %d: %w", i, err)
+		}
+		payload.Type = t.name
+	}
+	return p, nil
+}
+
+// checkForm checks an update but for its payloads' types.
+func (w *WM) checkForm(u *engram.EntityUpdate, c *core) error {
+	fail := func(code engram.Code, format string, args ...any) error {
+		return engram.Errorf(code, u.Entity.String(), format, args...)
+	}
+	switch {
+	case u.Time == engram.MaxTime:
+		return fail(engram.OutOfRange, "the time %v is the open end of intervals and cannot be the time of data", u.Time)
+	case len(u.Instances) == 0:
+		return fail(engram.Invalid, "the update has no instances; a snapshot has at least one")
+	case len(u.Instances) > w.limits.MaxInstances:
+		return fail(engram.Exhausted, "the update has %d instances; at most %d are allowed", len(u.Instances), w.limits.MaxInstances)
+	}
+	size := int64(0)
+	for i := range u.Instances {
+		in := &u.Instances[i]
+		size += int64(len(in.Payload.Bytes))
+		switch {
+		case len(in.Payload.Bytes) > w.limits.MaxPayload:
+			return fail(engram.Exhausted, "instance %d: the payload has %d bytes; at most %d are allowed", i, len(in.Payload.Bytes), w.limits.MaxPayload)
+		case in.Confidence != in.Confidence:
+			return fail(engram.Invalid, "instance %d: the confidence is NaN; it must lie in [0, 1]", i)
+		case in.Confidence < 0 || in.Confidence > 1:
+			return fail(engram.OutOfRange, "instance %d: the confidence %v does not lie in [0, 1]", i, in.Confidence)
+		case in.HasSent && in.Sent == engram.MaxTime:
+			return fail(engram.OutOfRange, "instance %d: it was sent at %v, the open end of intervals, which is no time of data", i, in.Sent)
+		}
+	}
+	if limit := c.def.History.MaxBytes; limit > 0 && size > limit {
+		return fail(engram.Exhausted, "the snapshot has %d bytes; its core segment keeps at most %d per entity", size, limit)
+	}
+	if limit := c.memory.bounds.MaxBytes; limit > 0 && size > limit {
+		return fail(engram.Exhausted, "the snapshot has %d bytes; its memory keeps at most %d in all", size, limit)
+	}
+	return nil
+}
+
+// storeLocked puts a prepared version into its timeline. If a segment was removed
+// or added since it was prepared, it is prepared again; an error refuses it.
+func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending) error {
+	if !p.standsLocked(u) {
+		again, err := w.prepare(u)
+		*p = again
+		if err != nil {
+			return err
+		}
+	}
+	if p.provider == nil {
+		p.provider = p.core.addProviderLocked(u.Entity.ProviderSegment(), "", p.core.rule)
+	}
+	if p.entity == nil || p.entity.removed {
+		var ok bool
+		if p.entity, ok = p.provider.entities.get(u.Entity.Entity()); !ok {
+			p.entity = p.provider.addEntityLocked(u.Entity.Entity())
+		}
+	}
+	e, v := p.entity, p.version
+	w.mu.number++
+	v.entity, v.Number, v.Arrived = e, w.mu.number, w.mu.arrived
+	for i := range v.Instances {
+		if in := &v.Instances[i]; !in.HasSent {
+			in.Sent, in.HasSent = v.Arrived, true
+		}
+	}
+	e.lastNumber.Store(v.Number) // before the version: who sees that, sees this
+	p.superseded = e.timeline.put(v)
+	if e.held.committed == 0 {
+		e.firstNumber.Store(v.Number)
+	}
+	e.countLocked(v, p.superseded != nil)
+	e.rankLocked(v)
+	w.mu.feed.record(v)
+	return nil
+}
+
+// standsLocked reports whether the segments are still those that the update was
+// prepared for.
+func (p *pending) standsLocked(u *engram.EntityUpdate) bool {
+	if p.core.removed {
+		return false
+	}
+	if p.provider == nil {
+		made, ok := p.core.providers.get(u.Entity.ProviderSegment())
+		if ok && made.rule != p.core.rule {
+			return false
+		}
+		p.provider = made
+		return true
+	}
+	return !p.provider.removed
+}
+
+// countLocked counts a version that was stored, at every level.
+func (e *entity) countLocked(v *version, supersedes bool) {
+	one := counters{snapshots: 1, instances: uint64(len(v.Instances)), bytes: int64(v.Size())}
+	if supersedes {
+		one.snapshots, one.superseded = 0, 1
+	}
+	past := counters{committed: 1}
+	m := e.provider.core.memory
+	for _, c := range [...]*counters{&e.held, &e.provider.held, &m.held} {
+		c.addHeld(&one)
+		c.addPast(&past)
+	}
+}
+
+// rankLocked finds out whether v is its entity's newest state, and tells the
+// memory, which evicts what is not first.
+func (e *entity) rankLocked(v *version) {
+	m := e.provider.core.memory
+	if v.Time > m.newest || m.held.committed == 1 {
+		m.newest = v.Time
+	}
+	list := &m.history
+	old := e.newest.Load()
+	if old == nil || v.Time >= old.Time {
+		e.newest.Store(v)
+		list = &m.current
+		if old != nil && m.bounded() {
+			m.current.remove(old)
+			m.history.push(old)
+		}
+	}
+	if m.bounded() {
+		list.push(v)
+	}
+}
+
+// countRefusal counts a refused update at the deepest segment on its way.
+func (w *WM) countRefusal(id engram.ID) {
+	m, ok := w.memories.get(id.Memory())
+	if !ok {
+		return
+	}
+	c, ok := m.cores.get(id.CoreSegment())
+	if !ok {
+		m.refused.Add(1)
+		return
+	}
+	p, ok := c.providers.get(id.ProviderSegment())
+	if !ok {
+		c.refused.Add(1)
+		return
+	}
+	p.refused.Add(1)
+}

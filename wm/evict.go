@@ -1,0 +1,175 @@
+package wm
+
+import (
+	"container/heap"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// boundLocked evicts what e and its memory hold beyond their bounds. Each eviction
+// costs the same whatever is held (a search in the timeline apart), and removes
+// what a commit brought, so the cost of a commit is bounded on average.
+func (w *WM) boundLocked(e *entity) {
+	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) {
+		for v := e.oldestEvictable(); v != nil && e.beyond(b, v); v = e.oldestEvictable() {
+			e.evictLocked(v)
+		}
+	}
+	m := e.provider.core.memory
+	if m.bounds == (engram.Bounds{}) {
+		return
+	}
+	m.byAge.refresh(e, m.bounds)
+	for m.bounds.MaxAge > 0 && len(m.byAge) > 0 {
+		old := m.byAge[0]
+		if m.newest.Sub(old.ageKey.time) <= m.bounds.MaxAge {
+			break
+		}
+		old.evictLocked(old.oldestEvictable())
+	}
+	for beyondSize(&m.held, &m.bounds) {
+		v := m.history.first
+		if v == nil {
+			v = m.current.first
+		}
+		v.entity.evictLocked(v)
+	}
+}
+
+func beyondSize(c *counters, b *engram.Bounds) bool {
+	return b.MaxCount > 0 && c.versions() > uint64(b.MaxCount) || b.MaxBytes > 0 && c.bytes > b.MaxBytes
+}
+
+// beyond reports whether the entity is beyond its bounds with v, the oldest it holds.
+func (e *entity) beyond(b *engram.Bounds, v *version) bool {
+	return beyondSize(&e.held, b) || b.MaxAge > 0 && e.newest.Load().Time.Sub(v.Time) > b.MaxAge
+}
+
+// oldestEvictable returns what the entity's own bounds evict next, or nil: the
+// oldest version of the snapshot with the lowest time, but not the newest state.
+func (e *entity) oldestEvictable() *version {
+	v := e.timeline.front()
+	switch {
+	case v == nil:
+		return nil
+	case v.oldest != nil:
+		return v.oldest
+	case v == e.newest.Load():
+		return nil
+	}
+	return v
+}
+
+// evictLocked drops v, a version that supersedes no other retained one. An entity
+// that has nothing left is removed.
+func (e *entity) evictLocked(v *version) {
+	p := e.provider
+	m := p.core.memory
+	one := counters{superseded: 1, instances: uint64(len(v.Instances)), bytes: int64(v.Size())}
+	if v.newer == nil {
+		one.snapshots, one.superseded = 1, 0
+	}
+	past := counters{evicted: 1}
+	for _, c := range [...]*counters{&e.held, &p.held, &m.held} {
+		if c == &m.held && p.removed {
+			break // what the segment held was taken off when it was removed
+		}
+		c.subHeld(&one)
+		c.addPast(&past)
+	}
+	if m.bounded() {
+		if v == e.newest.Load() {
+			m.current.remove(v)
+		} else {
+			m.history.remove(v)
+		}
+	}
+
+	// First the news of the loss, then the loss.
+	if v.newer == nil {
+		e.lost.add(1, v.Time, v.Time, v.Arrived)
+	}
+	e.lost.lastNumber.Store(max(e.lost.lastNumber.Load(), v.Number))
+	e.lost.evictions.Add(1)
+	if v.newer == nil {
+		if e.held.snapshots == 0 {
+			e.removeLocked()
+		}
+		e.timeline.clear(v)
+	} else {
+		current := e.timeline.current(v.Time)
+		if current.oldest = v.newer; v.newer == current {
+			current.oldest = nil
+		}
+		v.newer.older.Store(evictedVersion)
+	}
+	m.byAge.refresh(e, m.bounds)
+}
+
+// removeLocked removes an entity that has nothing left from its provider segment,
+// which remembers what was lost with it.
+func (e *entity) removeLocked() {
+	g := &e.provider.gone
+	g.lastNumber.Store(max(g.lastNumber.Load(), e.lost.lastNumber.Load()))
+	g.evictions.Add(e.lost.evictions.Load())
+	g.add(e.lost.snapshots.Load(), engram.Time(e.lost.first.Load()), engram.Time(e.lost.last.Load()), engram.Time(e.lost.arrived.Load()))
+	e.provider.entities.remove(e.id.Entity())
+	e.removed = true
+}
+
+// ageHeap holds the entities that have something to evict for its age, those with
+// the oldest first.
+type ageHeap []*entity
+
+// ageKey is an entity's place in its memory's ageHeap.
+type ageKey struct {
+	time  engram.Time // of the entity's oldest evictable version
+	place int         // in the heap, counted from 1; 0 if it is not there
+}
+
+// refresh puts e where it belongs after its oldest evictable version may have
+// changed.
+func (h *ageHeap) refresh(e *entity, b engram.Bounds) {
+	if b.MaxAge == 0 {
+		return
+	}
+	v := e.oldestEvictable()
+	switch k := &e.ageKey; {
+	case v == nil:
+		h.drop(e)
+	case k.place == 0:
+		k.time = v.Time
+		heap.Push(h, e)
+	case k.time != v.Time:
+		k.time = v.Time
+		heap.Fix(h, k.place-1)
+	}
+}
+
+// drop removes e if it is there.
+func (h *ageHeap) drop(e *entity) {
+	if e.ageKey.place > 0 {
+		heap.Remove(h, e.ageKey.place-1)
+	}
+}
+
+// Len, Less, Swap, Push and Pop implement heap.Interface.
+func (h ageHeap) Len() int           { return len(h) }
+func (h ageHeap) Less(i, j int) bool { return h[i].ageKey.time < h[j].ageKey.time }
+func (h ageHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].ageKey.place, h[j].ageKey.place = i+1, j+1
+}
+func (h *ageHeap) Push(x any) {
+	e := x.(*entity)
+	*h = append(*h, e)
+	e.ageKey.place = len(*h)
+}
+func (h *ageHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	e.ageKey.place = 0
+	return e
+}

@@ -1,0 +1,107 @@
+package wm
+
+import (
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// feed hands every update to the subscriptions that match its entity, in the order
+// of the numbers. The WM's lock protects it.
+type feed struct {
+	subscriptions []*subscription // in the order they began
+	begun         uint64          // how many ever
+	ended         uint64          // how many of them ended
+	recent        []recentUpdate  // the last maxRecent updates, at number modulo maxRecent
+}
+
+// recentUpdate remembers where an update went, so that a subscription that resumes
+// shortly after it broke off finds what it missed without a search.
+type recentUpdate struct {
+	entity *entity
+	time   engram.Time
+}
+
+// maxRecent is how many updates the feed remembers.
+const maxRecent = 1 << 16
+
+// matches is an entity's list of the subscriptions that match it. It is brought up
+// to date when the entity is written to; each subscription is matched once.
+type matches struct {
+	list  []*match
+	begun uint64 // the feed's counts when that was done
+	ended uint64
+}
+
+// match is a subscription that matches an entity.
+type match struct {
+	*subscription
+	entity  *entity
+	waiting uint64 // where its newest update waits in the queue, for SlowLatest; 0 if none does
+}
+
+func (f *feed) active() bool { return len(f.subscriptions) > 0 }
+
+// record remembers an update.
+func (f *feed) record(v *version) {
+	u := recentUpdate{v.entity, v.Time}
+	if len(f.recent) < maxRecent {
+		if len(f.recent) == 0 {
+			f.recent = append(f.recent, recentUpdate{}) // no update has number 0
+		}
+		f.recent = append(f.recent, u)
+		return
+	}
+	f.recent[v.Number%maxRecent] = u
+}
+
+// add adds a subscription.
+func (f *feed) add(s *subscription) {
+	f.begun++
+	s.ordinal = f.begun
+	f.subscriptions = append(f.subscriptions, s)
+}
+
+// remove removes a subscription if it is there.
+func (f *feed) remove(s *subscription) {
+	if i := slices.Index(f.subscriptions, s); i >= 0 {
+		f.subscriptions = slices.Delete(f.subscriptions, i, i+1)
+		f.ended++
+	}
+}
+
+// takeAll removes and returns all subscriptions.
+func (f *feed) takeAll() []*subscription {
+	all := f.subscriptions
+	f.ended += uint64(len(all))
+	f.subscriptions = nil
+	return all
+}
+
+// notifyLocked hands v to the subscriptions that match e. It appends to slow those
+// that writers must wait for.
+func (f *feed) notifyLocked(e *entity, v *version, supersedes bool, slow []*subscription) []*subscription {
+	if e.matches.begun != f.begun || e.matches.ended != f.ended {
+		f.match(e)
+	}
+	for _, m := range e.matches.list {
+		if m.push(m, v, supersedes) && !slices.Contains(slow, m.subscription) {
+			slow = append(slow, m.subscription)
+		}
+	}
+	return slow
+}
+
+// match brings an entity's list up to date.
+func (f *feed) match(e *entity) {
+	m := &e.matches
+	if m.ended != f.ended {
+		m.list = slices.DeleteFunc(m.list, func(m *match) bool { return m.isOver() })
+	}
+	for i := len(f.subscriptions) - 1; i >= 0 && f.subscriptions[i].ordinal > m.begun; i-- {
+		if s := f.subscriptions[i]; s.matches(e.id) {
+			m.list = append(m.list, &match{subscription: s, entity: e})
+		}
+	}
+	m.begun, m.ended = f.begun, f.ended
+}

@@ -1,0 +1,191 @@
+package wm
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// counters tell what a node holds and what it ever did. The WM's lock protects them.
+type counters struct {
+	snapshots  uint64 // retained, without superseded versions
+	superseded uint64 // retained superseded versions
+	instances  uint64
+	bytes      int64
+	committed  uint64 // ever
+	evicted    uint64 // ever, snapshots and versions
+}
+
+// versions returns how many snapshots and superseded versions are retained.
+func (c *counters) versions() uint64 { return c.snapshots + c.superseded }
+
+// addPast adds what o ever did, which outlives what it holds.
+func (c *counters) addPast(o *counters) {
+	c.committed += o.committed
+	c.evicted += o.evicted
+}
+
+func (c *counters) addHeld(o *counters) {
+	c.snapshots += o.snapshots
+	c.superseded += o.superseded
+	c.instances += o.instances
+	c.bytes += o.bytes
+}
+
+func (c *counters) subHeld(o *counters) {
+	c.snapshots -= o.snapshots
+	c.superseded -= o.superseded
+	c.instances -= o.instances
+	c.bytes -= o.bytes
+}
+
+// memory is a node of the first level.
+type memory struct {
+	id      engram.ID
+	bounds  engram.Bounds
+	cores   table[*core]
+	refused atomic.Uint64 // updates to no known core segment, and those of removed ones
+
+	// The WM's lock protects what follows.
+	held    counters    // of all segments, with what removed ones did
+	newest  engram.Time // the highest time of all snapshots ever stored, if held.committed > 0
+	history versionList // what is not its entity's newest state, in the order it ceased to be
+	current versionList // the newest states of all entities, in the order of their arrival
+	byAge   ageHeap     // entities that have something old to evict
+}
+
+// bounded reports whether the memory as a whole has bounds that need its lists.
+func (m *memory) bounded() bool { return m.bounds.MaxCount > 0 || m.bounds.MaxBytes > 0 }
+
+// core is a core segment.
+type core struct {
+	id        engram.ID
+	def       engram.CoreSegment
+	memory    *memory
+	rule      *typeRule
+	providers table[*provider]
+	refused   atomic.Uint64 // updates to no known provider segment, and those of removed ones
+
+	// The WM's lock protects what follows.
+	past    counters // what removed provider segments did
+	removed bool
+}
+
+// provider is a provider segment.
+type provider struct {
+	id       engram.ID
+	core     *core
+	typ      string    // as it was added; "" if by a commit or without a type
+	rule     *typeRule // the core segment's if typ is ""
+	entities table[*entity]
+	refused  atomic.Uint64
+	gone     losses // of entities that were evicted as a whole
+
+	// The WM's lock protects what follows.
+	held    counters // with what evicted entities did
+	removed bool
+}
+
+// entity is one thing with its timeline.
+type entity struct {
+	id       engram.ID
+	provider *provider
+	timeline timeline
+	newest   atomic.Pointer[version] // the current version of the snapshot with the highest time
+	lost     losses
+
+	firstNumber atomic.Uint64 // of the first update ever
+	lastNumber  atomic.Uint64
+
+	// The WM's lock protects what follows.
+	held    counters
+	removed bool
+	matches matches // the subscriptions that match it
+	ageKey  ageKey  // its place among the entities with something old
+}
+
+// losses tell readers what was evicted, "as far as is known": each field is
+// written before what it tells of disappears, but not all at once.
+type losses struct {
+	evictions  atomic.Uint64 // snapshots and versions
+	snapshots  atomic.Uint64 // snapshots with all their versions
+	first      atomic.Int64  // times of the first and the last of these snapshots,
+	last       atomic.Int64  // if there are any
+	arrived    atomic.Int64  // when the first of them arrived
+	lastNumber atomic.Uint64 // the highest number of an evicted snapshot or version
+}
+
+// add tells of n snapshots with times from first to last, the earliest of which
+// arrived at arrived.
+func (l *losses) add(n uint64, first, last, arrived engram.Time) {
+	if known := l.snapshots.Load(); known > 0 {
+		first = min(first, engram.Time(l.first.Load()))
+		last = max(last, engram.Time(l.last.Load()))
+		arrived = min(arrived, engram.Time(l.arrived.Load()))
+	}
+	l.first.Store(int64(first))
+	l.last.Store(int64(last))
+	l.arrived.Store(int64(arrived))
+	l.snapshots.Add(n)
+}
+
+// between reports whether some of what was lost may have had a time in (after, last].
+func (l *losses) between(after, last engram.Time) bool {
+	return l.snapshots.Load() > 0 && engram.Time(l.last.Load()) > after && engram.Time(l.first.Load()) <= last
+}
+
+// core returns the core segment that id lies in.
+func (w *WM) core(id engram.ID) (*core, error) {
+	m, ok := w.memories.get(id.Memory())
+	if !ok {
+		return nil, engram.Errorf(engram.NotFound, id.String(), "there is no memory %q here", id.Memory())
+	}
+	c, ok := m.cores.get(id.CoreSegment())
+	if !ok {
+		return nil, engram.Errorf(engram.NotFound, id.String(), "there is no core segment %s; add it first", id.Truncate(engram.LevelCoreSegment))
+	}
+	return c, nil
+}
+
+// entity returns the entity of that ID, or nil.
+func (w *WM) entity(id engram.ID) *entity {
+	m, ok := w.memories.get(id.Memory())
+	if !ok {
+		return nil
+	}
+	c, ok := m.cores.get(id.CoreSegment())
+	if !ok {
+		return nil
+	}
+	p, ok := c.providers.get(id.ProviderSegment())
+	if !ok {
+		return nil
+	}
+	e, _ := p.entities.get(id.Entity())
+	return e
+}
+
+// addProviderLocked adds a provider segment that is not there.
+func (c *core) addProviderLocked(name, typ string, rule *typeRule) *provider {
+	p := &provider{id: child(c.id, name), core: c, typ: typ, rule: rule}
+	c.providers.add(p.id.ProviderSegment(), p)
+	return p
+}
+
+// addEntityLocked adds an entity that is not there.
+func (p *provider) addEntityLocked(name string) *entity {
+	e := &entity{id: child(p.id, name), provider: p}
+	p.entities.add(e.id.Entity(), e)
+	return e
+}
+
+// child returns the ID of a child whose name was checked when the ID it was taken
+// from was made. The name is copied, so that it keeps nothing else in memory.
+func child(parent engram.ID, name string) engram.ID {
+	id, err := parent.Child(strings.Clone(name))
+	if err != nil {
+		panic(err) // a name out of an ID is always a name
+	}
+	return id
+}

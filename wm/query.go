@@ -1,0 +1,348 @@
+package wm
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Query implements engram.Reader. What is asked for and not there, names and
+// snapshots alike, is not in the result, nor is a node below which nothing was
+// found. All entities are shown as they stood at one moment, except those of which
+// something asked for was evicted while the query ran: these are shown as they
+// stood a little later. What was evicted earlier is told in Result.Missing, also
+// of entities that are gone as a whole: then under their provider segment.
+//
+// There is no long-term memory here: TargetLTM finds nothing.
+func (w *WM) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
+	x, err := w.newExecution(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.run(); err != nil {
+		return nil, err
+	}
+	return x.out.take(), nil
+}
+
+// Sizes of a part of an answer, beyond which it is handed over.
+const (
+	partSnapshots = 4096
+	partBytes     = 1 << 20
+	partNodes     = 4096
+)
+
+// QueryParts implements engram.PartReader. A part ends within an entity if that
+// has many snapshots; each part is a tree of its own from the memories down.
+func (w *WM) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+	x, err := w.newExecution(ctx, q)
+	if err != nil {
+		return err
+	}
+	x.part = part
+	if err := x.run(); err != nil {
+		return err
+	}
+	if r := x.out.take(); len(r.Memories)+len(r.Missing) > 0 {
+		return part(r)
+	}
+	return nil
+}
+
+// execution is a query at work.
+type execution struct {
+	w     *WM
+	plan  []*planNode
+	lens  lens
+	shape *shape
+	empty bool // nothing here can answer
+	limit int  // snapshots and bare names that are still allowed
+	part  func(*engram.Result) error
+	out   resultBuilder
+	found selection // reused
+	steps int       // entities looked at
+}
+
+func (w *WM) newExecution(ctx context.Context, q engram.Query) (*execution, error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
+	if err := q.Check(w.limits.MaxQueryNodes); err != nil {
+		return nil, err
+	}
+	if q.Target > engram.TargetLTM {
+		return nil, engram.Errorf(engram.Invalid, "", "a query of unknown target %d", q.Target)
+	}
+	x := &execution{
+		w:     w,
+		lens:  lens{ctx: ctx, horizon: w.number.Load(), asOf: engram.MaxTime},
+		empty: q.Target == engram.TargetLTM,
+		limit: w.limits.MaxResults,
+	}
+	if q.AsOf != nil {
+		x.lens.asOf = *q.AsOf
+	}
+	var err error
+	if x.plan, err = w.compile(q.Memories); err != nil {
+		return nil, err
+	}
+	if x.lens.accept, err = w.acceptFilter(q.Where); err != nil {
+		return nil, err
+	}
+	x.shape = newShape(w.types, q.Fields, q.WithoutPayload)
+	return x, nil
+}
+
+// run visits everything the query asks for.
+func (x *execution) run() error {
+	if x.empty {
+		return nil
+	}
+	if err := eachChild(x.lens.ctx, &x.w.memories, x.plan, x.memory); err != nil {
+		return err
+	}
+	return x.shape.check()
+}
+
+func (x *execution) memory(m *memory, nodes []*planNode) error {
+	x.out.enter(engram.LevelMemory, m.id)
+	return x.inner(engram.LevelMemory, nodes, func() error {
+		return eachChild(x.lens.ctx, &m.cores, below(nodes), x.core)
+	})
+}
+
+func (x *execution) core(c *core, nodes []*planNode) error {
+	x.out.enter(engram.LevelCoreSegment, c.id)
+	return x.inner(engram.LevelCoreSegment, nodes, func() error {
+		return eachChild(x.lens.ctx, &c.providers, below(nodes), x.provider)
+	})
+}
+
+func (x *execution) provider(p *provider, nodes []*planNode) error {
+	x.out.enter(engram.LevelProviderSegment, p.id)
+	return x.inner(engram.LevelProviderSegment, nodes, func() error {
+		if err := eachChild(x.lens.ctx, &p.entities, below(nodes), x.entity); err != nil {
+			return err
+		}
+		if p.gone.snapshots.Load() > 0 {
+			x.goneEntities(p, below(nodes))
+		}
+		return nil
+	})
+}
+
+// inner visits what lies below a node, and notes the node itself if its name was
+// asked for.
+func (x *execution) inner(l engram.Level, nodes []*planNode, visit func() error) error {
+	if slices.ContainsFunc(nodes, (*planNode).bare) {
+		if err := x.spend(1); err != nil {
+			return err
+		}
+		x.out.name(l)
+	}
+	return visit()
+}
+
+// entity answers what several nodes of the query, which all select it, ask of e.
+func (x *execution) entity(e *entity, nodes []*planNode) error {
+	if x.steps++; x.steps%256 == 0 {
+		if err := checkContext(x.lens.ctx); err != nil {
+			return err
+		}
+	}
+	x.out.enter(engram.LevelEntity, e.id)
+	selectors := nodes[0].snapshots
+	if len(nodes) > 1 {
+		selectors = nil
+		for _, n := range nodes {
+			selectors = append(selectors, n.snapshots...)
+		}
+	}
+	if slices.ContainsFunc(nodes, (*planNode).bare) {
+		if err := x.spend(1); err != nil {
+			return err
+		}
+		x.out.name(engram.LevelEntity)
+	}
+	if len(selectors) == 0 {
+		return x.flush(partNodes)
+	}
+	limit := x.limit
+	if x.part != nil {
+		limit = math.MaxInt - 1
+	}
+	missing, err := x.w.read(x.lens, e, selectors, limit, &x.found)
+	if err != nil {
+		return err
+	}
+	if missing != nil {
+		x.out.missing = append(x.out.missing, *missing)
+	}
+	return x.add(x.found.snapshots)
+}
+
+// add adds an entity's snapshots to the answer, in parts if it is given so.
+func (x *execution) add(snapshots []*engram.Snapshot) error {
+	if err := x.spend(len(snapshots)); err != nil {
+		return err
+	}
+	if !x.shape.whole() {
+		for i := range snapshots {
+			var err error
+			if snapshots[i], err = x.shape.apply(snapshots[i]); err != nil {
+				return err
+			}
+		}
+	}
+	for len(snapshots) > 0 {
+		n := len(snapshots)
+		if x.part != nil {
+			n = x.out.room(snapshots)
+		}
+		x.out.add(snapshots[:n])
+		snapshots = snapshots[n:]
+		if err := x.flush(partSnapshots); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *execution) spend(n int) error {
+	if x.part != nil {
+		return nil
+	}
+	if x.limit -= n; x.limit < 0 {
+		return engram.Errorf(engram.Exhausted, "", "the answer has more than %d snapshots; ask for less, or for an answer in parts", x.w.limits.MaxResults)
+	}
+	return nil
+}
+
+// flush hands the answer so far over if it is worth a part.
+func (x *execution) flush(atLeast int) error {
+	if x.part == nil || x.out.count < atLeast && x.out.bytes < partBytes {
+		return nil
+	}
+	if err := checkContext(x.lens.ctx); err != nil {
+		return err
+	}
+	return x.part(x.out.take())
+}
+
+// goneEntities tells what was lost of entities that are gone as a whole, if what
+// the nodes ask for may have been theirs.
+func (x *execution) goneEntities(p *provider, nodes []*planNode) {
+	var m *engram.Missing
+	for _, n := range nodes {
+		if names, ok := n.match.Exact(); ok && !slices.ContainsFunc(names, func(name string) bool { _, there := p.entities.get(name); return !there }) {
+			continue
+		}
+		for _, s := range n.snapshots {
+			a := asked{first: engram.MinTime, last: engram.MaxTime}
+			switch s.Kind {
+			case engram.KindAt:
+				a.first, a.last = s.Time, s.Time
+			case engram.KindAtOrBefore:
+				a.last = s.Time
+			case engram.KindNearest:
+				a.first, a.last = s.Time.Add(-s.Within), s.Time.Add(s.Within)
+			case engram.KindRange:
+				if s.Interval.Empty() {
+					continue
+				}
+				a.first, a.last = s.Interval.Start, s.Interval.End-1
+			}
+			m = p.gone.missing(p.id, a, x.lens.asOf, m)
+		}
+	}
+	if m != nil {
+		x.out.missing = append(x.out.missing, *m)
+	}
+}
+
+// resultBuilder builds a result tree in the order of names. A node is made when
+// something is found below it.
+type resultBuilder struct {
+	result  *engram.Result
+	missing []engram.Missing
+	path    [engram.LevelEntity]struct { // from the memory down, as far as entered
+		name string
+		node *engram.ResultNode // nil if not made yet
+	}
+	count int // snapshots and nodes in the result
+	bytes int // of payloads in a part
+
+	nodes []engram.ResultNode // made in blocks
+	slots []*engram.Snapshot  // for entities with one snapshot
+}
+
+// enter says which node of level l comes next.
+func (b *resultBuilder) enter(l engram.Level, id engram.ID) {
+	for i := int(l) - 1; i < len(b.path); i++ {
+		b.path[i].node = nil
+	}
+	b.path[l-1].name = id.Name()
+}
+
+// name adds the node entered last at level l to the result.
+func (b *resultBuilder) name(l engram.Level) *engram.ResultNode {
+	p := &b.path[l-1]
+	if p.node != nil {
+		return p.node
+	}
+	if b.result == nil {
+		b.result = &engram.Result{}
+	}
+	siblings := &b.result.Memories
+	if l > engram.LevelMemory {
+		siblings = &b.name(l - 1).Children
+	}
+	if len(b.nodes) == 0 {
+		b.nodes = make([]engram.ResultNode, min(b.count+4, 64))
+	}
+	p.node, b.nodes = &b.nodes[0], b.nodes[1:]
+	p.node.Name = p.name
+	*siblings = append(*siblings, p.node)
+	b.count++
+	return p.node
+}
+
+// add adds snapshots to the entity entered last.
+func (b *resultBuilder) add(snapshots []*engram.Snapshot) {
+	n := b.name(engram.LevelEntity)
+	if len(snapshots) == 1 && n.Snapshots == nil {
+		if len(b.slots) == 0 {
+			b.slots = make([]*engram.Snapshot, min(b.count+1, 64))
+		}
+		n.Snapshots, b.slots = b.slots[:0:1], b.slots[1:]
+	}
+	n.Snapshots = append(n.Snapshots, snapshots...)
+	b.count += len(snapshots)
+}
+
+// room returns how many of the snapshots, at least one, still belong into the part.
+func (b *resultBuilder) room(snapshots []*engram.Snapshot) int {
+	for i, s := range snapshots {
+		b.bytes += s.Size()
+		if b.count+i+1 >= partSnapshots || b.bytes >= partBytes {
+			return i + 1
+		}
+	}
+	return len(snapshots)
+}
+
+// take returns what was built, and begins anew below the nodes that were entered.
+func (b *resultBuilder) take() *engram.Result {
+	r := b.result
+	if r == nil {
+		r = &engram.Result{}
+	}
+	r.Missing = b.missing
+	b.result, b.missing, b.count, b.bytes = nil, nil, 0, 0
+	for i := range b.path {
+		b.path[i].node = nil
+	}
+	return r
+}

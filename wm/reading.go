@@ -1,0 +1,424 @@
+package wm
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// reading is how a reader looks at one entity's timeline: the view it got, and
+// what it takes notice of.
+type reading struct {
+	lens
+	spans []span
+	steps int // versions looked at
+
+	// What it met on its way.
+	torn    bool  // something was evicted
+	newer   bool  // something is beyond the horizon
+	skipped bool  // chunks were skipped by their counts
+	stop    error // the reader's context ended
+	// As of: how many snapshots' versions of then were evicted, and their times.
+	cuts              uint64
+	firstCut, lastCut engram.Time
+}
+
+// lens says what a reader takes notice of.
+type lens struct {
+	ctx     context.Context
+	horizon uint64      // the highest update number
+	asOf    engram.Time // the latest arrival; MaxTime is now
+	// accept returns what of a version satisfies the reader's filter, or nil. A nil
+	// accept takes every version as it is.
+	accept func(*version) *engram.Snapshot
+}
+
+// visible returns what the reader sees of the snapshot whose current version is v:
+// the newest version within its horizon and arrival time, if that satisfies the
+// filter.
+func (r *reading) visible(v *version) *engram.Snapshot {
+	for v.Number > r.horizon || v.Arrived > r.asOf {
+		later := v.Arrived > r.asOf
+		if !later {
+			r.newer = true
+		}
+		older := v.older.Load()
+		if older == nil {
+			return nil
+		}
+		if older == evictedVersion {
+			r.torn = true
+			if later {
+				r.noteCut(v.Time)
+			}
+			return nil
+		}
+		v = older
+	}
+	if r.accept == nil {
+		return &v.Snapshot
+	}
+	if r.steps++; r.steps%256 == 0 && r.stop == nil {
+		r.stop = checkContext(r.ctx)
+	}
+	return r.accept(v)
+}
+
+func (r *reading) noteCut(t engram.Time) {
+	if r.cuts == 0 {
+		r.firstCut, r.lastCut = t, t
+	}
+	r.cuts++
+	r.firstCut, r.lastCut = min(r.firstCut, t), max(r.lastCut, t)
+}
+
+// place is a place between two slots: before slot j of chunk i.
+type place struct{ i, j int }
+
+// after returns the place behind the last slot whose time is not after t.
+func (r *reading) after(t engram.Time) place {
+	if len(r.spans) == 0 {
+		return place{}
+	}
+	i := spanAt(r.spans, t)
+	return place{i, r.spans[i].after(t, int(r.spans[i].filled.Load()))}
+}
+
+// from returns the place before the first slot whose time is not before t.
+func (r *reading) from(t engram.Time) place {
+	if t == engram.MinTime {
+		return place{}
+	}
+	return r.after(t - 1)
+}
+
+func (r *reading) end() place { return r.after(engram.MaxTime) }
+
+// next returns the current version behind p and moves p behind it; nil at the end.
+func (r *reading) next(p *place) *version {
+	for ; p.i < len(r.spans); p.i, p.j = p.i+1, 0 {
+		c := r.spans[p.i].chunk
+		n := int(c.filled.Load())
+		if int(c.dead.Load()) == n {
+			r.torn = true
+			continue
+		}
+		for p.j < n {
+			v := c.slots[p.j].Load()
+			p.j++
+			if v != nil {
+				return v
+			}
+			r.torn = true
+		}
+	}
+	return nil
+}
+
+// prev returns the current version before p and moves p before it; nil at the
+// beginning.
+func (r *reading) prev(p *place) *version {
+	for len(r.spans) > 0 {
+		c := r.spans[p.i].chunk
+		for p.j > 0 {
+			p.j--
+			if v := c.slots[p.j].Load(); v != nil {
+				return v
+			}
+			r.torn = true
+		}
+		if p.i == 0 {
+			return nil
+		}
+		p.i--
+		p.j = int(r.spans[p.i].filled.Load())
+	}
+	return nil
+}
+
+// nextVisible returns what the reader sees behind p with a time up to last, and
+// prevVisible what it sees before p with a time from first.
+func (r *reading) nextVisible(p *place, last engram.Time) *engram.Snapshot {
+	for v := r.next(p); v != nil && v.Time <= last && r.stop == nil; v = r.next(p) {
+		if s := r.visible(v); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+func (r *reading) prevVisible(p *place, first engram.Time) *engram.Snapshot {
+	for v := r.prev(p); v != nil && v.Time >= first && r.stop == nil; v = r.prev(p) {
+		if s := r.visible(v); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// asked is the closed span of times in which a selector wanted to know of every
+// snapshot, to be compared with what was lost.
+type asked struct {
+	first, last engram.Time
+	count       int // how many are wanted at most; 0 is not known
+}
+
+var askedNothing = asked{first: engram.MaxTime, last: engram.MinTime}
+
+// selection is what selectors select from one entity.
+type selection struct {
+	snapshots []*engram.Snapshot // by time
+	asked     []asked
+	short     bool // a selector got nothing, or less than it wanted
+}
+
+// add adds what one selector selects, at most limit snapshots and one more.
+func (sel *selection) add(r *reading, s engram.SnapshotSelector, limit int) {
+	had := len(sel.snapshots)
+	a := asked{first: engram.MinTime, last: engram.MaxTime}
+	one := func(s *engram.Snapshot) {
+		if s != nil {
+			sel.snapshots = append(sel.snapshots, s)
+		}
+	}
+	run := func(p place, last engram.Time) {
+		for len(sel.snapshots) <= limit {
+			s := r.nextVisible(&p, last)
+			if s == nil {
+				return
+			}
+			sel.snapshots = append(sel.snapshots, s)
+		}
+	}
+	switch s.Kind {
+	case engram.KindAll:
+		run(place{}, engram.MaxTime)
+	case engram.KindRange:
+		if s.Interval.Empty() {
+			sel.asked = append(sel.asked, askedNothing)
+			return
+		}
+		a.first, a.last = s.Interval.Start, s.Interval.End-1
+		run(r.from(a.first), a.last)
+	case engram.KindLatest:
+		p := r.end()
+		for len(sel.snapshots)-had < s.N && len(sel.snapshots) <= limit {
+			snap := r.prevVisible(&p, engram.MinTime)
+			if snap == nil {
+				break
+			}
+			sel.snapshots = append(sel.snapshots, snap)
+		}
+		slices.Reverse(sel.snapshots[had:])
+		if got := len(sel.snapshots) - had; got < s.N {
+			a.count = s.N - got
+			sel.short = true
+		} else {
+			a.first = sel.snapshots[had].Time
+		}
+	case engram.KindAt:
+		a.first, a.last = s.Time, s.Time
+		run(r.from(s.Time), s.Time)
+		if len(sel.snapshots) > had {
+			a = askedNothing
+		}
+	case engram.KindAtOrBefore:
+		a.last = s.Time
+		p := r.after(s.Time)
+		if snap := r.prevVisible(&p, engram.MinTime); snap != nil {
+			one(snap)
+			a.first = snap.Time
+		}
+	case engram.KindNearest:
+		snap := r.nearest(s.Time, s.Within)
+		one(snap)
+		within := s.Within
+		if snap != nil {
+			within = distance(snap.Time, s.Time)
+		}
+		a.first, a.last = s.Time.Add(-within), s.Time.Add(within)
+	case engram.KindIndexRange:
+		a = askedNothing
+		r.indices(s.First, s.Last, func(s *engram.Snapshot) bool {
+			one(s)
+			return len(sel.snapshots) <= limit
+		})
+	}
+	sel.short = sel.short || len(sel.snapshots) == had
+	sel.asked = append(sel.asked, a)
+}
+
+func (r *reading) nearest(t engram.Time, within time.Duration) *engram.Snapshot {
+	p := r.after(t)
+	q := p
+	before := r.prevVisible(&p, t.Add(-within))
+	if before != nil {
+		within = distance(before.Time, t)
+	}
+	after := r.nextVisible(&q, t.Add(within))
+	if before == nil || after != nil && distance(after.Time, t) < within {
+		return after
+	}
+	return before
+}
+
+func distance(a, b engram.Time) time.Duration { return max(a.Sub(b), b.Sub(a)) }
+
+// indices visits what stands at the positions from first to last, both inclusive,
+// among all the reader sees; negative ones count from the end.
+func (r *reading) indices(first, last int, visit func(*engram.Snapshot) bool) {
+	p, q := place{}, r.end()
+	if first >= 0 {
+		r.skip(&p, first)
+	} else {
+		p = q
+		r.skipBack(&p, -max(first, -math.MaxInt))
+	}
+	switch {
+	case last >= 0 && first >= 0:
+		for n := last - first; n >= 0; n-- {
+			if s := r.nextVisible(&p, engram.MaxTime); s == nil || !visit(s) {
+				return
+			}
+		}
+		return
+	case last >= 0:
+		q = place{}
+		r.skip(&q, last)
+		r.nextVisible(&q, engram.MaxTime)
+	default:
+		r.skipBack(&q, -last-1)
+	}
+	for {
+		s := r.nextVisible(&p, engram.MaxTime)
+		if s == nil || p.i > q.i || p.i == q.i && p.j > q.j || !visit(s) {
+			return
+		}
+	}
+}
+
+// skip moves p forward over n of what the reader sees, or to the end; skipBack
+// moves it backward. Where the reader sees everything, whole chunks are skipped.
+func (r *reading) skip(p *place, n int) {
+	for n > 0 {
+		if r.seesAll() && p.j == 0 && p.i < len(r.spans) && r.spans[p.i].live() <= n {
+			n -= r.spans[p.i].live()
+			p.i++
+			r.skipped = true
+			continue
+		}
+		if r.nextVisible(p, engram.MaxTime) == nil {
+			return
+		}
+		n--
+	}
+}
+
+func (r *reading) skipBack(p *place, n int) {
+	for n > 0 {
+		if r.seesAll() && p.i > 0 && p.j == int(r.spans[p.i].filled.Load()) && r.spans[p.i].live() <= n {
+			n -= r.spans[p.i].live()
+			r.skipped = true
+			p.i--
+			p.j = int(r.spans[p.i].filled.Load())
+			continue
+		}
+		if r.prevVisible(p, engram.MinTime) == nil {
+			return
+		}
+		n--
+	}
+}
+
+// seesAll reports whether nothing retained is hidden from the reader.
+func (r *reading) seesAll() bool { return r.accept == nil && r.asOf == engram.MaxTime && !r.newer }
+
+// Attempts to read an entity again when what a reader missed was evicted under it.
+// With a filter each takes long.
+const (
+	maxAttempts         = 64
+	maxFilteredAttempts = 2
+)
+
+// read selects from e what selectors say, at most limit snapshots and one more of
+// each, into sel. missing is nil if nothing of it was lost.
+func (w *WM) read(l lens, e *entity, selectors []engram.SnapshotSelector, limit int, sel *selection) (missing *engram.Missing, err error) {
+	attempts := maxAttempts
+	if l.accept != nil {
+		attempts = maxFilteredAttempts
+	}
+	var r reading
+	for {
+		before := e.lost.evictions.Load()
+		r = reading{lens: l, spans: e.timeline.spans(), newer: e.lastNumber.Load() > l.horizon}
+		sel.snapshots, sel.asked, sel.short = sel.snapshots[:0], sel.asked[:0], false
+		for i := range selectors {
+			sel.add(&r, selectors[i], limit)
+		}
+		if r.stop != nil {
+			return nil, r.stop
+		}
+		evicted := e.lost.evictions.Load() != before
+		missed := sel.short && r.torn && (r.newer || evicted)
+		shifted := r.skipped && (e.lastNumber.Load() > r.horizon || evicted)
+		if attempts--; attempts == 0 || !missed && !shifted {
+			break
+		}
+		l.horizon = w.number.Load()
+	}
+	if len(selectors) > 1 {
+		sel.unite()
+	}
+	return e.missing(&r, sel), nil
+}
+
+// unite sorts what several selectors selected and drops what is there twice.
+func (sel *selection) unite() {
+	slices.SortStableFunc(sel.snapshots, func(a, b *engram.Snapshot) int { return cmp.Compare(a.Time, b.Time) })
+	sel.snapshots = slices.CompactFunc(sel.snapshots, func(a, b *engram.Snapshot) bool { return a.Time == b.Time })
+}
+
+// missing returns what was asked for and was lost, or nil.
+func (e *entity) missing(r *reading, sel *selection) *engram.Missing {
+	var m *engram.Missing
+	for _, a := range sel.asked {
+		m = e.lost.missing(e.id, a, r.asOf, m)
+	}
+	if r.cuts > 0 {
+		m = widen(m, e.id, r.firstCut, r.lastCut, r.cuts)
+	}
+	return m
+}
+
+// missing adds to m what was asked for and was lost.
+func (l *losses) missing(id engram.ID, a asked, asOf engram.Time, m *engram.Missing) *engram.Missing {
+	count := l.snapshots.Load()
+	if count == 0 {
+		return m
+	}
+	first, last := engram.Time(l.first.Load()), engram.Time(l.last.Load())
+	if first > a.last || last < a.first || engram.Time(l.arrived.Load()) > asOf {
+		return m
+	}
+	switch {
+	case a.count > 0:
+		count = min(count, uint64(a.count))
+	case a.first > first || a.last < last:
+		count = 0 // some of those that were lost
+	}
+	return widen(m, id, max(first, a.first), min(last, a.last), count)
+}
+
+func widen(m *engram.Missing, id engram.ID, first, last engram.Time, count uint64) *engram.Missing {
+	iv := engram.Interval{Start: first, End: last + 1}
+	if m == nil {
+		return &engram.Missing{ID: id, Reason: engram.MissingEvicted, Count: count, Interval: iv}
+	}
+	m.Interval.Start, m.Interval.End = min(m.Interval.Start, iv.Start), max(m.Interval.End, iv.End)
+	m.Count = max(m.Count, count)
+	return m
+}

@@ -1,0 +1,238 @@
+package wm
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// AddCoreSegment implements engram.Segments. The only durability offered is
+// Volatile: this memory has no disk.
+func (w *WM) AddCoreSegment(_ context.Context, s engram.CoreSegment) error {
+	if s.ID.Level() != engram.LevelCoreSegment {
+		return engram.Errorf(engram.Invalid, s.ID.String(), "the ID of a %s, not of a core segment", s.ID.Level())
+	}
+	if s.Durability != engram.Volatile {
+		return engram.Errorf(engram.Unsupported, s.ID.String(), "durability %v is not offered here; only %v is", s.Durability, engram.Volatile)
+	}
+	if err := checkBounds(s.ID, s.History); err != nil {
+		return err
+	}
+	if s.Type == "" {
+		s.Type = engram.ValueType
+	}
+	t, err := knownType(w.types, s.Type)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m, ok := w.memories.get(s.ID.Memory())
+	if !ok {
+		return engram.Errorf(engram.NotFound, s.ID.String(), "there is no memory %q here", s.ID.Memory())
+	}
+	if c, ok := m.cores.get(s.ID.CoreSegment()); ok {
+		if c.def != s {
+			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.FixedProviders)
+		}
+		return nil
+	}
+	s.ID = child(m.id, s.ID.CoreSegment())
+	m.cores.add(s.ID.CoreSegment(), &core{id: s.ID, def: s, memory: m, rule: newTypeRule(t)})
+	return nil
+}
+
+// AddProviderSegment implements engram.Segments. Adding a provider segment again
+// with the same type, or one that a commit made without a type, does nothing; with
+// another type it fails with AlreadyExists.
+func (w *WM) AddProviderSegment(_ context.Context, s engram.ProviderSegment) error {
+	if s.ID.Level() != engram.LevelProviderSegment {
+		return engram.Errorf(engram.Invalid, s.ID.String(), "the ID of a %s, not of a provider segment", s.ID.Level())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c, err := w.core(s.ID)
+	if err != nil {
+		return err
+	}
+	rule := c.rule
+	if s.Type != "" {
+		t, err := knownType(w.types, s.Type)
+		if err != nil {
+			return err
+		}
+		if err := t.CheckExtends(c.rule.base.typ); err != nil {
+			return engram.Errorf(engram.CodeOf(err), s.ID.String(), "its core segment's type is not met: %w", err)
+		}
+		rule = newTypeRule(t)
+	}
+	if p, ok := c.providers.get(s.ID.ProviderSegment()); ok {
+		if p.typ != s.Type {
+			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the provider segment exists with type %q, not %q; remove it first", p.typ, s.Type)
+		}
+		return nil
+	}
+	c.addProviderLocked(s.ID.ProviderSegment(), s.Type, rule)
+	return nil
+}
+
+// releaseBatch is how many entities of a removed segment are let go under one hold
+// of the lock.
+const releaseBatch = 64
+
+// RemoveSegment implements engram.Segments. What the segment did stays counted
+// above it. Updates of it that already wait for subscribers are delivered.
+func (w *WM) RemoveSegment(_ context.Context, id engram.ID) error {
+	removed, err := w.detach(id)
+	if err != nil {
+		return err
+	}
+	for _, p := range removed {
+		entities := p.entities.sorted()
+		for len(entities) > 0 {
+			n := min(releaseBatch, len(entities))
+			w.mu.Lock()
+			for _, e := range entities[:n] {
+				e.value.releaseLocked()
+			}
+			w.mu.Unlock()
+			entities = entities[n:]
+		}
+	}
+	return nil
+}
+
+// detach takes a segment out of the hierarchy and returns its provider segments.
+func (w *WM) detach(id engram.ID) ([]*provider, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch id.Level() {
+	case engram.LevelCoreSegment, engram.LevelProviderSegment:
+	default:
+		return nil, engram.Errorf(engram.Invalid, id.String(), "the ID of a %s; only core and provider segments can be removed", id.Level())
+	}
+	c, err := w.core(id)
+	if err != nil {
+		return nil, err
+	}
+	if id.Level() == engram.LevelProviderSegment {
+		p, ok := c.providers.get(id.ProviderSegment())
+		if !ok {
+			return nil, engram.Errorf(engram.NotFound, id.String(), "there is no such provider segment")
+		}
+		c.providers.remove(id.ProviderSegment())
+		p.detachLocked()
+		c.past.addPast(&p.held)
+		c.refused.Add(p.refused.Load())
+		return []*provider{p}, nil
+	}
+	c.memory.cores.remove(id.CoreSegment())
+	c.removed = true
+	c.memory.refused.Add(c.refused.Load())
+	var out []*provider
+	for _, e := range c.providers.sorted() {
+		e.value.detachLocked()
+		c.memory.refused.Add(e.value.refused.Load())
+		out = append(out, e.value)
+	}
+	return out, nil
+}
+
+func (p *provider) detachLocked() {
+	p.removed = true
+	p.core.memory.held.subHeld(&p.held)
+}
+
+// releaseLocked lets go of what an entity of a removed segment holds.
+func (e *entity) releaseLocked() {
+	m := e.provider.core.memory
+	if m.bounded() {
+		newest := e.newest.Load()
+		r := reading{spans: e.timeline.spans()}
+		for p := (place{}); ; {
+			v := r.next(&p)
+			if v == nil {
+				break
+			}
+			for ; v != nil && v != evictedVersion; v = v.older.Load() {
+				if v == newest {
+					m.current.remove(v)
+				} else {
+					m.history.remove(v)
+				}
+			}
+		}
+	}
+	m.byAge.drop(e)
+	e.timeline.view.Store(nil)
+	e.timeline.deadFront = 0
+	e.newest.Store(nil)
+	e.removed = true
+}
+
+// Describe implements engram.Segments.
+func (w *WM) Describe(ctx context.Context, p engram.Pattern) ([]engram.Description, error) {
+	match, err := p.Matcher()
+	if err != nil {
+		return nil, err
+	}
+	var out []engram.Description
+	for _, m := range w.memories.sorted() {
+		if !match.Level(engram.LevelMemory).Match(m.name) {
+			continue
+		}
+		for _, c := range m.value.cores.sorted() {
+			if err := checkContext(ctx); err != nil {
+				return nil, err
+			}
+			if match.Level(engram.LevelCoreSegment).Match(c.name) {
+				out = c.value.describe(out, match, len(p.Levels))
+			}
+		}
+	}
+	return out, nil
+}
+
+// describe appends the descriptions of the core segment and of its provider
+// segments that a pattern of so many levels matches or that lie above what it
+// matches.
+func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, levels int) []engram.Description {
+	d := engram.Description{
+		ID: c.id, Type: c.def.Type, History: c.def.History,
+		Durability: c.def.Durability, FixedProviders: c.def.FixedProviders,
+	}
+	at := len(out)
+	out = append(out, d)
+	found := levels <= int(engram.LevelCoreSegment)
+	for _, p := range c.providers.sorted() {
+		if !match.Level(engram.LevelProviderSegment).Match(p.name) ||
+			levels == int(engram.LevelEntity) && !p.value.anyEntity(match.Level(engram.LevelEntity)) {
+			continue
+		}
+		found = true
+		d.ID, d.Type = p.value.id, p.value.rule.base.name
+		out = append(out, d)
+	}
+	if !found {
+		return out[:at]
+	}
+	return out
+}
+
+// anyEntity reports whether m matches an entity of the provider segment.
+func (p *provider) anyEntity(m *engram.NameMatcher) bool {
+	if names, ok := m.Exact(); ok {
+		for _, name := range names {
+			if _, there := p.entities.get(name); there {
+				return true
+			}
+		}
+		return false
+	}
+	for _, e := range p.entities.sorted() {
+		if m.Match(e.name) {
+			return true
+		}
+	}
+	return false
+}

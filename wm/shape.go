@@ -1,0 +1,127 @@
+package wm
+
+import (
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+)
+
+// acceptFilter returns a function that gives what of a version satisfies the CEL
+// expression: its snapshot with the instances that do, or nil. The function is nil
+// if the expression is empty.
+func (w *WM) acceptFilter(where string) (func(*version) *engram.Snapshot, error) {
+	if where == "" {
+		return nil, nil
+	}
+	f, err := w.filters.get(where, func() (*idf.Filter, error) { return idf.CompileFilter(where) })
+	if err != nil {
+		return nil, err
+	}
+	return func(v *version) *engram.Snapshot { return filterSnapshot(w.types, f, &v.Snapshot) }, nil
+}
+
+// filterSnapshot returns s with the instances that satisfy f, or nil if none does.
+func filterSnapshot(types *idf.Registry, f *idf.Filter, s *engram.Snapshot) *engram.Snapshot {
+	var kept []engram.Instance
+	all := true
+	for i := range s.Instances {
+		t, ok := types.Get(s.Instances[i].Payload.Type)
+		if ok && f.Match(t, s, i) {
+			if !all {
+				kept = append(kept, s.Instances[i])
+			}
+		} else if all {
+			all = false
+			kept = append(kept, s.Instances[:i]...)
+		}
+	}
+	if all {
+		return s
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	out := *s
+	out.Instances = kept
+	return &out
+}
+
+// shape is what a reader wants to have of the payloads: all, none, or some members.
+type shape struct {
+	types          *idf.Registry
+	fields         []string
+	withoutPayload bool
+
+	projections map[string]*idf.Projection // by type; nil if it has none of the fields
+	known       map[string]bool            // fields that some type had
+	unknown     map[string]error           // what the first type without it said
+}
+
+func newShape(types *idf.Registry, fields []string, withoutPayload bool) *shape {
+	s := &shape{types: types, fields: fields, withoutPayload: withoutPayload}
+	if len(fields) > 0 {
+		s.projections = make(map[string]*idf.Projection)
+		s.known = make(map[string]bool)
+		s.unknown = make(map[string]error)
+	}
+	return s
+}
+
+// whole reports whether nothing is to be left out.
+func (s *shape) whole() bool { return !s.withoutPayload && len(s.fields) == 0 }
+
+// apply returns a copy of snap in the wanted shape.
+func (s *shape) apply(snap *engram.Snapshot) (*engram.Snapshot, error) {
+	out := *snap
+	out.Instances = append([]engram.Instance(nil), snap.Instances...)
+	for i := range out.Instances {
+		p := &out.Instances[i].Payload
+		projection := s.projection(p.Type)
+		if s.withoutPayload || projection == nil {
+			p.Bytes = nil
+			continue
+		}
+		var err error
+		if p.Bytes, err = projection.Apply(p.Bytes); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
+}
+
+// projection returns the projection of that type's payloads onto those of the
+// fields that it has; nil if it has none.
+func (s *shape) projection(typ string) *idf.Projection {
+	if len(s.fields) == 0 {
+		return nil
+	}
+	p, ok := s.projections[typ]
+	if ok {
+		return p
+	}
+	if t, ok := s.types.Get(typ); ok {
+		var has []string
+		for _, f := range s.fields {
+			if _, err := t.Project([]string{f}); err == nil {
+				has = append(has, f)
+				s.known[f] = true
+			} else if s.unknown[f] == nil {
+				s.unknown[f] = err
+			}
+		}
+		if len(has) > 0 {
+			p, _ = t.Project(has)
+		}
+	}
+	s.projections[typ] = p
+	return p
+}
+
+// check returns an error if a field was in none of the types that were met.
+func (s *shape) check() error {
+	for _, f := range s.fields {
+		if err := s.unknown[f]; err != nil && !s.known[f] {
+			return err
+		}
+	}
+	return nil
+}

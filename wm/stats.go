@@ -1,0 +1,169 @@
+package wm
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Stats implements engram.Statistician. Nodes that the pattern matches are told of
+// even if they lie deeper than depth. The figures of one node are of one moment;
+// those of different nodes may be of different ones.
+func (w *WM) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([]engram.Stats, error) {
+	if depth < engram.LevelMemory || depth > engram.LevelEntity {
+		return nil, engram.Errorf(engram.Invalid, "", "stats down to the level of a %s; from memory to entity is possible", depth)
+	}
+	match, err := p.Matcher()
+	if err != nil {
+		return nil, err
+	}
+	s := &statistics{w: w, ctx: ctx, match: match, from: max(engram.LevelMemory, engram.Level(len(p.Levels)))}
+	s.to = max(depth, s.from)
+	for _, m := range w.memories.sorted() {
+		if !match.Level(engram.LevelMemory).Match(m.name) {
+			continue
+		}
+		if err := s.memory(m.value); err != nil {
+			return nil, err
+		}
+	}
+	return s.out, nil
+}
+
+// statistics collects the stats of nodes from one level to another.
+type statistics struct {
+	w        *WM
+	ctx      context.Context
+	match    *engram.PatternMatcher
+	from, to engram.Level
+	out      []engram.Stats
+}
+
+func (s *statistics) wants(l engram.Level, name string) bool {
+	return s.match.Level(l).Match(name)
+}
+
+// node reserves the place of a node's stats, before those below it, and returns a
+// function that fills it in.
+func (s *statistics) node(id engram.ID, typ string) (fill func(engram.Stats)) {
+	if id.Level() < s.from || id.Level() > s.to {
+		return func(engram.Stats) {}
+	}
+	place := len(s.out)
+	s.out = append(s.out, engram.Stats{})
+	return func(st engram.Stats) {
+		st.ID, st.Type = id, typ
+		s.out[place] = st
+	}
+}
+
+// include adds what a child holds and did to its parent's stats.
+func include(sum *engram.Stats, child *engram.Stats) {
+	if child.Snapshots > 0 {
+		if sum.Snapshots == 0 {
+			sum.First, sum.Last = child.First, child.Last
+		}
+		sum.First, sum.Last = min(sum.First, child.First), max(sum.Last, child.Last)
+	}
+	sum.Entities += child.Entities
+	sum.Snapshots += child.Snapshots
+	sum.Superseded += child.Superseded
+	sum.Instances += child.Instances
+	sum.Bytes += child.Bytes
+	sum.Committed += child.Committed
+	sum.Evicted += child.Evicted
+	sum.Refused += child.Refused
+}
+
+// set sets what counters count.
+func (c *counters) set(st *engram.Stats) {
+	st.Snapshots, st.Superseded, st.Instances, st.Bytes = c.snapshots, c.superseded, c.instances, c.bytes
+	st.Committed, st.Evicted = c.committed, c.evicted
+}
+
+func (s *statistics) memory(m *memory) error {
+	fill := s.node(m.id, "")
+	var sum engram.Stats
+	for _, c := range m.cores.sorted() {
+		if s.from >= engram.LevelCoreSegment && !s.wants(engram.LevelCoreSegment, c.name) {
+			continue
+		}
+		st, err := s.core(c.value)
+		if err != nil {
+			return err
+		}
+		include(&sum, &st)
+	}
+	s.w.mu.Lock()
+	sum.Committed, sum.Evicted = m.held.committed, m.held.evicted // with removed segments
+	s.w.mu.Unlock()
+	sum.Refused += m.refused.Load()
+	fill(sum)
+	return nil
+}
+
+func (s *statistics) core(c *core) (engram.Stats, error) {
+	fill := s.node(c.id, c.def.Type)
+	var sum engram.Stats
+	for _, p := range c.providers.sorted() {
+		if s.from >= engram.LevelProviderSegment && !s.wants(engram.LevelProviderSegment, p.name) {
+			continue
+		}
+		st, err := s.provider(p.value)
+		if err != nil {
+			return sum, err
+		}
+		include(&sum, &st)
+	}
+	s.w.mu.Lock()
+	sum.Committed += c.past.committed
+	sum.Evicted += c.past.evicted
+	s.w.mu.Unlock()
+	sum.Refused += c.refused.Load()
+	fill(sum)
+	return sum, nil
+}
+
+// statsBatch is how many entities are counted under one hold of the lock.
+const statsBatch = 256
+
+func (s *statistics) provider(p *provider) (engram.Stats, error) {
+	fill := s.node(p.id, p.rule.base.name)
+	var sum engram.Stats
+	for entities := p.entities.sorted(); len(entities) > 0; {
+		if err := checkContext(s.ctx); err != nil {
+			return sum, err
+		}
+		n := min(statsBatch, len(entities))
+		s.w.mu.Lock()
+		for _, e := range entities[:n] {
+			if s.from < engram.LevelEntity || s.wants(engram.LevelEntity, e.name) {
+				st := e.value.statsLocked()
+				include(&sum, &st)
+				if s.to == engram.LevelEntity {
+					st.Entities = 0
+					s.out = append(s.out, st)
+				}
+			}
+		}
+		s.w.mu.Unlock()
+		entities = entities[n:]
+	}
+	s.w.mu.Lock()
+	p.held.set(&sum)
+	s.w.mu.Unlock()
+	sum.Refused = p.refused.Load()
+	fill(sum)
+	return sum, nil
+}
+
+// statsLocked returns the entity's stats; it counts as one entity.
+func (e *entity) statsLocked() engram.Stats {
+	st := engram.Stats{ID: e.id, Entities: 1}
+	e.held.set(&st)
+	if v := e.newest.Load(); v != nil && st.Snapshots > 0 {
+		st.First, st.Last = e.timeline.front().Time, v.Time
+		st.Type = v.Instances[0].Payload.Type
+	}
+	return st
+}

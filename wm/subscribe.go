@@ -1,0 +1,253 @@
+package wm
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+)
+
+var (
+	errServerClosed = engram.Errorf(engram.Unavailable, "", "the memory was closed")
+	errStreamClosed = engram.Errorf(engram.Canceled, "", "the subscription was closed")
+)
+
+// batchSize is how many updates Next returns at most.
+const batchSize = 256
+
+// defaultQueue is how many updates may wait if the subscription does not say.
+const defaultQueue = 1024
+
+// subscription is a subscription at work, and its stream.
+type subscription struct {
+	w        *WM
+	ordinal  uint64 // among all of the feed
+	patterns []*engram.PatternMatcher
+	withData bool
+	filter   *idf.Filter // nil: every update
+	shape    *shape
+	start    uint64 // the newest update when it began
+	closed   atomic.Bool
+	queue    *queue
+
+	// The consumer's.
+	backfill []recorded // still to be delivered, in the order of numbers
+	lost     uint64     // updates lost before what comes next
+	taken    []waiting
+	batch    []engram.Update
+}
+
+// Subscribe implements engram.Subscriber.
+//
+// A subscription that begins in the past finds what is still kept. What it wanted
+// and was evicted is counted in Dropped of the next update: exactly for the last
+// 65,536 updates of the memory before it resumes by number, and estimated from the
+// mean rate of each entity's updates beyond these and for a start by time; entities
+// that were evicted as a whole are not counted. An update that is evicted between
+// the call and its delivery counts as dropped as well.
+//
+// Where and Fields are evaluated in Next, on the consumer's time. An update whose
+// instances do not satisfy Where was not wanted and does not count as dropped.
+// Fields that a payload's type does not have are left out.
+//
+// The updates that wait keep their snapshots in memory if the subscription asks
+// for data or has a filter; Limits.MaxQueueBytes bounds them.
+//
+// With SlowBlock, a commit returns after the queues of all such subscriptions are
+// within their bounds again or its context has ended; so who consumes such a
+// stream must not commit between calls of Next what it is itself subscribed to.
+func (w *WM) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
+	s, err := w.newSubscription(sub)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	if w.mu.closed {
+		w.mu.Unlock()
+		return nil, errServerClosed
+	}
+	if err := w.checkStartLocked(sub.Start); err != nil {
+		w.mu.Unlock()
+		return nil, err
+	}
+	s.start = w.mu.number
+	w.mu.feed.add(s)
+	var recent []recentUpdate
+	var first uint64
+	if sub.Start.Kind == engram.StartNumber {
+		recent, first = w.mu.feed.since(sub.Start.Number, s.start)
+	}
+	w.mu.Unlock()
+
+	if sub.Start.Kind != engram.StartNow {
+		if err := s.findBackfill(ctx, sub, recent, first); err != nil {
+			s.Close()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (w *WM) newSubscription(sub engram.Subscription) (*subscription, error) {
+	switch {
+	case sub.Queue < 0 || sub.Queue > w.limits.MaxQueue:
+		return nil, engram.Errorf(engram.Exhausted, "", "a queue of %d updates; at most %d may wait", sub.Queue, w.limits.MaxQueue)
+	case sub.Slow > engram.SlowBlock:
+		return nil, engram.Errorf(engram.Invalid, "", "an unknown policy %d for slow consumers", sub.Slow)
+	case sub.Start.Kind > engram.StartNumber:
+		return nil, engram.Errorf(engram.Invalid, "", "a start of unknown kind %d", sub.Start.Kind)
+	case sub.Start.Kind == engram.StartLast && sub.Start.N < 1:
+		return nil, engram.Errorf(engram.Invalid, "", "a start with the last %d snapshots: at least 1 must be asked for", sub.Start.N)
+	case len(sub.Patterns) > w.limits.MaxQueryNodes:
+		return nil, engram.Errorf(engram.Exhausted, "", "a subscription with %d patterns; at most %d are allowed", len(sub.Patterns), w.limits.MaxQueryNodes)
+	}
+	if sub.Queue == 0 {
+		sub.Queue = min(defaultQueue, w.limits.MaxQueue)
+	}
+	s := &subscription{
+		w:        w,
+		withData: sub.WithData,
+		shape:    newShape(w.types, sub.Fields, false),
+		queue:    newQueue(sub.Slow, sub.Queue, w.limits.MaxQueueBytes),
+	}
+	for _, p := range sub.Patterns {
+		m, err := p.Matcher()
+		if err != nil {
+			return nil, err
+		}
+		s.patterns = append(s.patterns, m)
+	}
+	if sub.Where != "" {
+		var err error
+		s.filter, err = w.filters.get(sub.Where, func() (*idf.Filter, error) { return idf.CompileFilter(sub.Where) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// matches reports whether the subscription wants updates of that entity.
+func (s *subscription) matches(entity engram.ID) bool {
+	for _, p := range s.patterns {
+		if p.Match(entity) {
+			return true
+		}
+	}
+	return len(s.patterns) == 0
+}
+
+// needsVersion reports whether the consumer looks at snapshots.
+func (s *subscription) needsVersion() bool { return s.withData || s.filter != nil }
+
+// push is called by writers with each update that the subscription matches.
+func (s *subscription) push(m *match, v *version, supersedes bool) (full bool) {
+	u := waiting{number: v.Number, time: v.Time, arrived: v.Arrived, supersedes: supersedes, match: m}
+	if s.needsVersion() {
+		u.version, u.bytes = v, int64(v.Size())
+	}
+	return s.queue.put(u)
+}
+
+func (s *subscription) waitForRoom(ctx context.Context) { s.queue.waitForRoom(ctx) }
+
+// isOver reports whether the subscription has ended.
+func (s *subscription) isOver() bool {
+	select {
+	case <-s.queue.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// Next implements engram.UpdateStream. If ctx ends, the stream does not: another
+// call goes on where this one would have.
+func (s *subscription) Next(ctx context.Context) ([]engram.Update, error) {
+	s.batch = s.batch[:0]
+	for {
+		if err := checkContext(ctx); err != nil {
+			return nil, err
+		}
+		if len(s.backfill) > 0 {
+			if s.closed.Load() {
+				return nil, errStreamClosed
+			}
+			s.takeBackfill()
+		} else {
+			var err error
+			if s.taken, err = s.queue.take(s.taken[:0], batchSize); err != nil {
+				return nil, err
+			}
+		}
+		for i := range s.taken {
+			if err := s.deliver(&s.taken[i]); err != nil {
+				return nil, err
+			}
+		}
+		idle := len(s.taken) == 0
+		clear(s.taken)
+		s.taken = s.taken[:0]
+		if len(s.batch) > 0 {
+			return s.batch, nil
+		}
+		if idle && len(s.backfill) == 0 {
+			select {
+			case <-s.queue.wake:
+			case <-s.queue.over:
+			case <-ctx.Done():
+				return nil, canceled(ctx)
+			}
+		}
+	}
+}
+
+// deliver appends an update to the batch, if it satisfies the filter.
+func (s *subscription) deliver(u *waiting) error {
+	s.lost += u.lost
+	var snap *engram.Snapshot
+	if u.version != nil {
+		snap = &u.version.Snapshot
+		if s.filter != nil {
+			if snap = filterSnapshot(s.w.types, s.filter, snap); snap == nil {
+				return nil
+			}
+		}
+		switch {
+		case !s.withData:
+			snap = nil
+		case !s.shape.whole():
+			var err error
+			if snap, err = s.shape.apply(snap); err != nil {
+				return err
+			}
+		}
+	}
+	s.batch = append(s.batch, engram.Update{
+		Number: u.number, ID: u.match.entity.id.At(u.time), Arrived: u.arrived,
+		Supersedes: u.supersedes, Snapshot: snap, Dropped: s.lost,
+	})
+	s.lost = 0
+	return nil
+}
+
+// Epoch implements engram.UpdateStream.
+func (s *subscription) Epoch() uint64 { return s.w.epoch }
+
+// Number returns the number of the newest update when the subscription began: it
+// can be resumed from there if no update has been seen.
+func (s *subscription) Number() uint64 { return s.start }
+
+// Close implements engram.UpdateStream.
+func (s *subscription) Close() error {
+	s.closed.Store(true)
+	s.w.mu.Lock()
+	s.w.mu.feed.remove(s)
+	s.w.mu.Unlock()
+	s.queue.finish(errStreamClosed, true)
+	return nil
+}
