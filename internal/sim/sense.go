@@ -1,0 +1,169 @@
+package sim
+
+import (
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// State returns the joint states of a tick and, with every second one, where the
+// robot is.
+func (r *Robot) State(tick int) engram.Commit {
+	t := r.Time(tick)
+	c := engram.Commit{Updates: []engram.EntityUpdate{update(r.ids.proprioception, t, r.proprioception(tick))}}
+	if tick%localizationTicks == 0 {
+		c.Updates = append(c.Updates, update(r.ids.base, t, r.localization(tick)))
+	}
+	return c
+}
+
+// proprioception encodes an engram.robot_state.Proprioception.
+func (r *Robot) proprioception(tick int) engram.Payload {
+	const dt = 1e-3
+	s := seconds(tick)
+	q, before, after := positionsAt(s), positionsAt(s-dt/2), positionsAt(s+dt/2)
+	var velocity, effort [NumJoints]float64
+	for i := range q {
+		j := &body[i]
+		velocity[i] = (after[i]-before[i])/dt + 1e-3*r.noise.gauss(noiseJoint, tick, 2*i)
+		// Friction, and a load that grows as the joint leaves its middle.
+		effort[i] = j.load * (0.05*velocity[i] + 0.3*math.Sin(q[i]) + 0.01*r.noise.gauss(noiseJoint, tick, 2*i+1))
+		q[i] += 1e-4 * r.noise.gauss(noiseJoint, tick, 2*NumJoints+i)
+	}
+	b := make([]byte, 0, len(r.names)+3*(8*NumJoints+4)+64)
+	b = appendTime(b, 1, r.Time(tick))
+	b = appendString(b, 2, baseFrame)
+	b = append(b, r.names...)
+	b = appendPacked(b, 4, q[:]...)
+	b = appendPacked(b, 5, velocity[:]...)
+	b = appendPacked(b, 6, effort[:]...)
+	// Two hours of battery.
+	b = protowire.AppendTag(b, 9, protowire.Fixed64Type)
+	b = protowire.AppendFixed64(b, math.Float64bits(max(1-s/7200, 0)))
+	return engram.Payload{Type: "engram.robot_state.Proprioception", Bytes: b}
+}
+
+// Standard deviations of the robot's localization, m and rad.
+const (
+	localizationSigma = 0.002
+	headingSigma      = 0.001
+)
+
+// localization encodes the pose of the base in odom as an
+// engram.robot_state.Localization.
+func (r *Robot) localization(tick int) engram.Payload {
+	const dt = 1e-3
+	s := seconds(tick)
+	p := baseAt(s)
+	velocity := p.r.transpose().apply(baseAt(s + dt/2).t.sub(baseAt(s - dt/2).t)).mul(1 / dt)
+	n := func(i int) float64 { return r.noise.gauss(noiseLocalization, tick, i) }
+	p.t.x += localizationSigma * n(0)
+	p.t.y += localizationSigma * n(1)
+	q := rotation(vec3{z: 1}, headingSigma*n(2)).compose(p.r).quaternion()
+	covariance := [36]float64{0: localizationSigma * localizationSigma, 7: localizationSigma * localizationSigma, 35: headingSigma * headingSigma}
+	b := make([]byte, 0, 512)
+	b = appendTime(b, 1, r.Time(tick))
+	b = appendString(b, 2, odomFrame)
+	b = appendString(b, 3, baseFrame)
+	b = appendDoubles(b, 4, p.t.x, p.t.y, p.t.z)
+	b = appendDoubles(b, 5, q.x, q.y, q.z, q.w)
+	b = appendPacked(b, 6, covariance[:]...)
+	b = appendDoubles(b, 7, velocity.x, velocity.y, velocity.z)
+	b = appendDoubles(b, 8, 0, 0, 0)
+	return engram.Payload{Type: "engram.robot_state.Localization", Bytes: b}
+}
+
+// Images returns the stereo pair that is taken at the tick, left eye first, as one
+// snapshot; nothing at ticks without one.
+func (r *Robot) Images(tick int) engram.Commit {
+	if tick%imageTicks != 0 {
+		return engram.Commit{}
+	}
+	s := stateAt(seconds(tick))
+	u := engram.EntityUpdate{Entity: r.ids.images, Time: r.Time(tick)}
+	painter := r.renderers.Get().(*renderer)
+	for side := range sideNames {
+		u.Instances = append(u.Instances, engram.NewInstance(r.image(painter, &s, side, u.Time)))
+	}
+	r.renderers.Put(painter)
+	return engram.Commit{Updates: []engram.EntityUpdate{u}}
+}
+
+// image renders straight into a foxglove.RawImage.
+func (r *Robot) image(painter *renderer, s *state, side int, t engram.Time) engram.Payload {
+	frame := [2]string{leftCameraFrame, rightCameraFrame}[side]
+	size := 3 * r.config.Width * r.config.Height
+	b := make([]byte, 0, size+128)
+	b = appendTime(b, 1, t)
+	b = appendFixed32(b, 2, r.config.Width)
+	b = appendFixed32(b, 3, r.config.Height)
+	b = appendString(b, 4, "rgb8")
+	b = appendFixed32(b, 5, 3*r.config.Width)
+	b = protowire.AppendVarint(protowire.AppendTag(b, 6, protowire.BytesType), uint64(size))
+	pixels := b[len(b) : len(b)+size]
+	painter.render(s, side, pixels)
+	b = appendString(b[:len(b)+size], 7, frame)
+	return engram.Payload{Type: "foxglove.RawImage", Bytes: b}
+}
+
+// Objects returns the poses that the object localiser has found at the tick, in an
+// image taken a little before; nothing at ticks without any.
+func (r *Robot) Objects(tick int) engram.Commit {
+	taken := tick - objectDelay
+	if taken < 0 || taken%objectTicks != 0 {
+		return engram.Commit{}
+	}
+	t := r.Time(taken)
+	s := stateAt(seconds(taken))
+	var c engram.Commit
+	for i := range objects {
+		seen, confidence := r.localize(&s, i, taken)
+		if confidence == 0 {
+			continue
+		}
+		o := &objects[i]
+		value := map[string]any{
+			"timestamp": t, "frame_id": mapFrame, "pose": poseValue(seen),
+			"object_class":       r.id("Object", "Class", o.class),
+			"source_image":       r.ids.images.At(t).Instance(left),
+			"robot_localization": r.ids.base.At(t).Instance(0),
+		}
+		if held, since := r.heldSince(s.t); held && i == cup {
+			value["attachment"] = r.id("Object", "Attachments", o.name).At(since).Instance(0)
+		}
+		u := update(r.id("Object", "Instance", o.name), t, payload(r.types.instance, value))
+		u.Instances[0].Confidence = float32(confidence)
+		c.Updates = append(c.Updates, u)
+	}
+	return c
+}
+
+// localize returns an object's pose in the map as the object localiser sees it,
+// and how sure that is; 0 if it does not see it.
+func (r *Robot) localize(s *state, i, tick int) (pose, float64) {
+	truth := s.objects[i]
+	inCamera := s.camera(left).inverse().apply(truth.t)
+	if inCamera.z < 0.25 {
+		return pose{}, 0
+	}
+	f := focalLength(r.config.Width)
+	u, v := f*inCamera.x/inCamera.z, f*inCamera.y/inCamera.z
+	// From 0 in the middle of the image to 1 at its border.
+	off := max(math.Abs(u)/(float64(r.config.Width)/2), math.Abs(v)/(float64(r.config.Height)/2))
+	if off > 0.97 {
+		return pose{}, 0
+	}
+	confidence := 0.97 - 0.12*inCamera.z*inCamera.z/2 - 0.15*max(off-0.6, 0)
+	sigma := 0.001 + 0.0015*inCamera.z*inCamera.z
+	if i == cup && holding(s.t) {
+		confidence, sigma = confidence*0.85, sigma*1.5 // the hand hides a part of it
+	}
+	n := func(k int) float64 { return r.noise.gauss(noiseObject, tick, 8*i+k) }
+	seen := truth
+	seen.t = seen.t.add(vec3{n(0), n(1), n(2)}.mul(sigma))
+	seen.r = rotation(vec3{z: 1}, 0.01*n(3)).compose(seen.r)
+	confidence = min(max(confidence+0.01*n(4), 0.05), 1)
+	return seen, math.Round(confidence*1000) / 1000
+}

@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// skills are what the robot can do, with what each calls.
+var skills = []struct {
+	name, description string
+	resources         []any
+	calls             []string
+}{
+	{"BringObject", "Fetches an object and holds it out.", nil, []string{"MoveTo", "GraspObject"}},
+	{"PlaceObject", "Puts what the hand holds back to where it was.", nil, []string{"ReleaseObject", "MoveTo"}},
+	{"MoveTo", "Drives to a place that has a name.", []any{"platform"}, nil},
+	{"GraspObject", "Takes hold of an object and lifts it.", []any{"right_arm", "right_hand", "torso"}, nil},
+	{"ReleaseObject", "Puts down what the hand holds and draws the arm back.", []any{"right_arm", "right_hand", "torso"}, nil},
+}
+
+// Setup returns what is known from the beginning: the robot's model, the kinds of
+// objects, the skills, the places and the transforms that never change. Its time is
+// that of tick 0.
+func (r *Robot) Setup() engram.Commit {
+	t := r.config.Start
+	var c engram.Commit
+	add := func(entity engram.ID, p engram.Payload) { c.Updates = append(c.Updates, update(entity, t, p)) }
+	add(r.id("RobotState", "Description", r.config.Robot), payload(r.types.robot, map[string]any{
+		"name": r.config.Robot, "urdf": URDF(r.config.Robot), "root_frame_id": baseFrame,
+		"joint_groups": jointGroups(), "model": "Engram simulated humanoid", "serial_number": "0",
+	}))
+	static := func(parent, child string, p pose) {
+		add(r.edge(parent, child), payload(r.types.localization, map[string]any{
+			"timestamp": t, "parent_frame_id": parent, "child_frame_id": child,
+			"translation": vector(p.t), "rotation": rotationValue(p.r), "is_static": true,
+		}))
+	}
+	static(mapFrame, odomFrame, translation(0, 0, 0))
+	static(body[neckPitch].link, leftCameraFrame, cameraInHead)
+	static(leftCameraFrame, rightCameraFrame, translation(stereoBaseline, 0, 0))
+	for i := range objects {
+		o := &objects[i]
+		symmetry := []any{1, 1, 0}
+		if o.shape == boxShape {
+			symmetry = []any{2, 2, 2}
+		} else if o.shape == cupShape {
+			symmetry = []any{1, 1, 1}
+		}
+		add(r.id("Object", "Class", o.class), payload(r.types.class, map[string]any{
+			"name": o.class, "spoken_names": []any{o.spoken}, "articulated": false, "mass": o.mass, "symmetry": symmetry,
+			"oobb": map[string]any{"pose": poseValue(translation(0, 0, 0)), "size": vector(o.size)},
+		}))
+	}
+	for _, s := range skills {
+		var calls []any
+		for _, name := range s.calls {
+			calls = append(calls, r.id("Skill", "Description", name))
+		}
+		add(r.id("Skill", "Description", s.name), payload(r.types.skill, map[string]any{
+			"name": s.name, "description": s.description, "skill_provider": r.config.Robot,
+			"timeout": time.Minute, "resources": s.resources, "subskills": calls,
+		}))
+	}
+	place := func(name string, p pose) {
+		add(r.id("Navigation", "Location", name), payload(r.types.location, map[string]any{
+			"names": []any{name}, "frame_id": mapFrame, "pose": poseValue(p),
+		}))
+	}
+	place("home", translation(0, 0, 0))
+	place("table", translation(driveDistance, 0, 0))
+	return c
+}
+
+func jointGroups() map[string]any {
+	names := func(from, to int) (list []any) {
+		for i := from; i < to; i++ {
+			list = append(list, body[i].name)
+		}
+		return list
+	}
+	groups := map[string]any{"torso": names(torsoLift, neckYaw), "head": names(neckYaw, firstArmJoint)}
+	for side, s := range sideNames {
+		groups[s+"_arm"] = names(arm(side, 0), finger(side, 0))
+		groups[s+"_hand"] = names(finger(side, 0), finger(side, fingerJoints))
+	}
+	return groups
+}

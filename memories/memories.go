@@ -1,0 +1,67 @@
+package memories
+
+import (
+	"io/fs"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// Option is something that [All] adds to the memories.
+type Option func(*options)
+
+type options struct {
+	knowledge    []fs.FS
+	monitorEvery time.Duration
+}
+
+// WithPriorKnowledge commits a folder of prior knowledge when the server starts;
+// see [PriorKnowledge]. It may be given several times.
+func WithPriorKnowledge(dir fs.FS) Option {
+	return func(o *options) { o.knowledge = append(o.knowledge, dir) }
+}
+
+// WithSystemMonitor has the memory SystemState watch the computer and the memory
+// server, once in each period; see [MonitorSystem].
+func WithSystemMonitor(every time.Duration) Option {
+	return func(o *options) { o.monitorEvery = every }
+}
+
+// All returns all concrete memories. A server with all of them keeps less than
+// 1.5 GiB of payloads.
+func All(opts ...Option) []server.Memory {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	all := []server.Memory{
+		RobotState(), Object(), Vision(), Speech(), Skill(), Navigation(), Grasp(),
+		SystemState(), Example(), GeneralPurpose(),
+	}
+	for i := range all {
+		m := &all[i]
+		switch {
+		case m.Name == "SystemState" && o.monitorEvery > 0:
+			m.Hooks.Run = MonitorSystem(o.monitorEvery)
+		case m.Name == "GeneralPurpose" && len(o.knowledge) > 0:
+			// Any memory's Start hook would do: they run when all memories are there.
+			m.Hooks.Start = PriorKnowledge(o.knowledge...)
+		}
+	}
+	return all
+}
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+)
+
+// segment defines a core segment of payloads of the type, with bounds of each
+// entity's history.
+func segment(memory, name, typ string, history engram.Bounds) engram.CoreSegment {
+	return engram.CoreSegment{ID: engram.MustID(memory + "/" + name), Type: typ, History: history, Durability: engram.Volatile}
+}
+
+// forever keeps the newest versions of what changes rarely, of whatever age.
+func forever(versions int) engram.Bounds { return engram.Bounds{MaxCount: versions} }

@@ -1,0 +1,27 @@
+package memories
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// Object is what objects there are, of which kinds, where, and what holds them. An
+// entity is an object, of Class a kind of objects.
+func Object() server.Memory {
+	const name = "Object"
+	minutes := engram.Bounds{MaxCount: 10_000, MaxAge: 15 * time.Minute, MaxBytes: 8 * mib}
+	return server.Memory{
+		Name:  name,
+		Doc:   "kinds of objects, their poses and attachments",
+		Types: typesIn("geometry", "object"),
+		Segments: []engram.CoreSegment{
+			segment(name, "Class", "engram.object.Class", forever(16)),
+			segment(name, "Instance", "engram.object.Instance", minutes),
+			segment(name, "Attachments", "engram.object.Attachment", minutes),
+			segment(name, "ArticulatedAttachments", "engram.object.ArticulatedAttachment", minutes),
+		},
+		Bounds: engram.Bounds{MaxBytes: 96 * mib, MaxCount: 500_000},
+	}
+}

@@ -1,0 +1,29 @@
+package memories
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// RobotState is what robots know of themselves: their models, their joints and
+// where they are. An entity of Description and Proprioception is a robot, an
+// entity of Localization an edge of the transform tree.
+func RobotState() server.Memory {
+	const name = "RobotState"
+	return server.Memory{
+		Name:  name,
+		Doc:   "robots' models, joint states and places",
+		Types: typesIn("robot_state"),
+		Segments: []engram.CoreSegment{
+			segment(name, "Description", "engram.robot_state.Description", forever(16)),
+			// 43 joints at 100 Hz are 0.2 MB/s.
+			segment(name, "Proprioception", "engram.robot_state.Proprioception",
+				engram.Bounds{MaxCount: 60_000, MaxAge: 5 * time.Minute, MaxBytes: 64 * mib}),
+			segment(name, "Localization", "engram.robot_state.Localization",
+				engram.Bounds{MaxCount: 60_000, MaxAge: 10 * time.Minute, MaxBytes: 32 * mib}),
+		},
+		Bounds: engram.Bounds{MaxBytes: 256 * mib, MaxCount: 1_000_000},
+	}
+}

@@ -1,0 +1,26 @@
+package memories
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// SystemState is how the computers and the memories themselves are. An entity of
+// Cpu and Ram is a computer, an entity of Memory a memory. [MonitorSystem] fills it.
+func SystemState() server.Memory {
+	const name = "SystemState"
+	hour := engram.Bounds{MaxCount: 4_000, MaxAge: time.Hour, MaxBytes: 4 * mib}
+	return server.Memory{
+		Name:  name,
+		Doc:   "load of computers, their main memory, and what the memories hold",
+		Types: typesIn("system_state"),
+		Segments: []engram.CoreSegment{
+			segment(name, "Cpu", "engram.system_state.Cpu", hour),
+			segment(name, "Ram", "engram.system_state.Ram", hour),
+			segment(name, "Memory", "engram.system_state.Memory", hour),
+		},
+		Bounds: engram.Bounds{MaxBytes: 24 * mib, MaxCount: 60_000},
+	}
+}
