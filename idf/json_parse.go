@@ -14,7 +14,7 @@ type jsonNumber string
 
 // maxJSONNesting is how deep a JSON text may be nested: no payload needs more, for
 // a message is an object within a list at most.
-const maxJSONNesting = 2*maxDepth + maxDims
+const maxJSONNesting = 2*maxDepth + maxArrayDims
 
 // parseJSON reads a JSON text (RFC 8259) into nil, bool, jsonNumber, string, []any
 // and map[string]any. Keys that stand twice in an object are refused.

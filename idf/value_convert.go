@@ -72,11 +72,11 @@ func asBool(v any) (b, ok bool) {
 
 // mismatch is the error about a value of the wrong kind.
 func mismatch(v any, expected string) error {
-	return memberErrorf(engram.TypeMismatch, "expected %s, got %s", expected, describe(v))
+	return memberErrorf(engram.TypeMismatch, "expected %s, got %s", expected, inWords(v))
 }
 
-// describe says in words what a value is.
-func describe(v any) string {
+// inWords says in words what a value is.
+func inWords(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"

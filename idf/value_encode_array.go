@@ -59,13 +59,13 @@ func validArray(a *NDArray) (*NDArray, error) {
 	return a, nil
 }
 
-// maxDims is how many dimensions an array may have that is given as nested lists.
-const maxDims = 16
+// maxArrayDims is how many dimensions an array may have that is given as nested lists.
+const maxArrayDims = 16
 
 // shapeOfList returns the shape of nested lists, judged by their first items.
 func shapeOfList(items []any) []int64 {
 	shape := []int64{int64(len(items))}
-	for len(items) > 0 && len(shape) < maxDims {
+	for len(items) > 0 && len(shape) < maxArrayDims {
 		inner, ok := asList(items[0])
 		if !ok {
 			break
@@ -170,8 +170,8 @@ func (e *encoder) fill(a *NDArray, items []any) error {
 }
 
 func (e *encoder) fillFrom(a *NDArray, items []any, depth int) error {
-	if depth > maxDims {
-		return memberErrorf(engram.Invalid, "an array is nested deeper than %d lists", maxDims)
+	if depth > maxArrayDims {
+		return memberErrorf(engram.Invalid, "an array is nested deeper than %d lists", maxArrayDims)
 	}
 	for i, item := range items {
 		if inner, ok := asList(item); ok {
