@@ -21,7 +21,8 @@ import (
 // file:line:column; NotFound if there is no such file.
 func CompileProto(src Source, path string) ([]engram.TypeDef, error) {
 	path = cleanPath(path)
-	files := &protoFiles{reader: sourceReader{src: src}}
+	files := &protoFiles{main: path}
+	files.mu.reader.src = src
 	text, err := files.read(path)
 	if err != nil {
 		return nil, err
@@ -31,10 +32,9 @@ func CompileProto(src Source, path string) ([]engram.TypeDef, error) {
 		MaxParallelism: 1,
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
-	files.main = path
 	linked, err := compiler.Compile(context.Background(), path)
 	if err != nil {
-		return nil, protoError(path, err)
+		return nil, files.explain(err)
 	}
 	set, err := descriptorSet(linked[0])
 	if err != nil {
@@ -56,6 +56,9 @@ func CompileProto(src Source, path string) ([]engram.TypeDef, error) {
 
 // protoError gives what the compiler reports the form of this package's errors.
 func protoError(path string, err error) error {
+	if e, ok := errors.AsType[*engram.Error](err); ok && e.Code == engram.Invalid {
+		return e
+	}
 	if pos, ok := errors.AsType[reporter.ErrorWithPos](err); ok {
 		p := pos.GetPosition()
 		return engram.Errorf(engram.Invalid, fmt.Sprintf("%s:%d:%d", p.Filename, p.Line, p.Col), "%w", pos.Unwrap())
@@ -69,9 +72,21 @@ type protoFiles struct {
 
 	mu struct {
 		sync.Mutex
-		texts map[string][]byte
+		reader sourceReader
+		texts  map[string][]byte
+		broken error // of the first file that could not be parsed, with its own place
 	}
-	reader sourceReader // under mu
+}
+
+// explain returns the error of a compilation: of the file that could not be parsed,
+// where there is one, else what the compiler says.
+func (p *protoFiles) explain(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.broken != nil {
+		return p.mu.broken
+	}
+	return protoError(p.main, err)
 }
 
 // read returns a file's text, which is read once.
@@ -81,7 +96,7 @@ func (p *protoFiles) read(path string) ([]byte, error) {
 	if b, ok := p.mu.texts[path]; ok {
 		return b, nil
 	}
-	b, err := p.reader.read(path)
+	b, err := p.mu.reader.read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -101,24 +116,36 @@ func (p *protoFiles) FindFileByPath(path string) (protocompile.SearchResult, err
 	if err != nil {
 		return protocompile.SearchResult{}, err
 	}
-	if err := limitBraces(path, text); err != nil {
+	result, err := parseProto(path, text)
+	if err != nil {
+		err = protoError(path, err)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.mu.broken == nil {
+			p.mu.broken = err
+		}
 		return protocompile.SearchResult{}, err
+	}
+	return protocompile.SearchResult{ParseResult: result}, nil
+}
+
+// parseProto parses a file within the limits of a type's definition: the compiler
+// makes full names of all that is declared.
+func parseProto(path string, text []byte) (parser.Result, error) {
+	if err := limitBraces(path, text); err != nil {
+		return nil, err
 	}
 	handler := reporter.NewHandler(nil)
 	tree, err := parser.Parse(path, bytes.NewReader(text), handler)
 	if err != nil {
-		return protocompile.SearchResult{}, err
+		return nil, err
 	}
 	result, err := parser.ResultFromAST(tree, true, handler)
 	if err != nil {
-		return protocompile.SearchResult{}, err
+		return nil, err
 	}
-	// The compiler makes full names of all that is declared.
 	set := &descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{result.FileDescriptorProto()}}
-	if err := limitFiles(set); err != nil {
-		return protocompile.SearchResult{}, engram.Errorf(engram.Invalid, path+":1:1", "%w", err)
-	}
-	return protocompile.SearchResult{ParseResult: result}, nil
+	return result, limitFiles(set)
 }
 
 // limitBraces refuses text nested so deeply that the compiler, which calls itself

@@ -125,8 +125,24 @@ func appendFiles(set *descriptorpb.FileDescriptorSet, have map[string]bool, file
 			return err
 		}
 	}
-	set.File = append(set.File, protoutil.ProtoFromFileDescriptor(file))
+	set.File = append(set.File, onlyComments(protoutil.ProtoFromFileDescriptor(file)))
 	return nil
+}
+
+// onlyComments returns f with those source locations only that have comments.
+func onlyComments(f *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto {
+	if f.SourceCodeInfo == nil {
+		return f
+	}
+	var kept []*descriptorpb.SourceCodeInfo_Location
+	for _, l := range f.SourceCodeInfo.Location {
+		if l.GetLeadingComments() != "" || l.GetTrailingComments() != "" {
+			kept = append(kept, l)
+		}
+	}
+	f = proto.CloneOf(f)
+	f.SourceCodeInfo.Location = kept
+	return f
 }
 
 // limitFiles counts what a set of files declares, before anything is made of it.

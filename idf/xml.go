@@ -33,7 +33,11 @@ func CompileXML(src Source, path string) ([]engram.TypeDef, error) {
 		homes:  knownHomes(),
 	}
 	path = cleanPath(path)
-	f, err := c.file(path, nil)
+	text, err := c.reader.read(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.file(path, text, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -112,11 +116,7 @@ func (f *xmlFile) errorf(n *xmlNode, format string, args ...any) error {
 }
 
 // file compiles the type file of that path; stack holds the files that include it.
-func (c *xmlCompiler) file(path string, stack []string) (*xmlFile, error) {
-	text, err := c.reader.read(path)
-	if err != nil {
-		return nil, err
-	}
+func (c *xmlCompiler) file(path string, text []byte, stack []string) (*xmlFile, error) {
 	root, err := parseXML(path, text)
 	if err != nil {
 		return nil, err
@@ -194,16 +194,15 @@ func (c *xmlCompiler) include(f *xmlFile, n *xmlNode, stack []string) error {
 		if len(c.files) >= maxFiles {
 			return f.errorf(n, "over %d files are included", maxFiles)
 		}
-		var err error
-		included, err = c.file(path, stack)
-		switch {
-		case err == nil:
-		case engram.CodeOf(err) == engram.Invalid:
-			return err // of the included file, with its own place
-		case path == memoryIDFile && engram.CodeOf(err) == engram.NotFound:
+		text, err := c.reader.read(path)
+		if path == memoryIDFile && engram.CodeOf(err) == engram.NotFound {
 			return nil
-		default:
+		}
+		if err != nil {
 			return f.errorf(n, "include: %w", err)
+		}
+		if included, err = c.file(path, text, stack); err != nil {
+			return err // with its own place
 		}
 	}
 	for p := range included.sees {
