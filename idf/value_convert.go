@@ -11,18 +11,30 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// asMap returns a dict or object; any map with string keys is one.
+// asMap returns a dict or object; any map whose keys are strings, integers or bools
+// is one.
 func asMap(v any) (map[string]any, bool) {
 	if m, ok := v.(map[string]any); ok {
 		return m, true
 	}
 	rv := reflect.ValueOf(v)
-	if rv.Kind() != reflect.Map || rv.Type().Key().Kind() != reflect.String {
+	if rv.Kind() != reflect.Map {
 		return nil, false
 	}
 	m := make(map[string]any, rv.Len())
 	for it := rv.MapRange(); it.Next(); {
-		m[it.Key().String()] = it.Value().Interface()
+		switch k := it.Key(); {
+		case k.Kind() == reflect.String:
+			m[k.String()] = it.Value().Interface()
+		case k.CanInt():
+			m[strconv.FormatInt(k.Int(), 10)] = it.Value().Interface()
+		case k.CanUint():
+			m[strconv.FormatUint(k.Uint(), 10)] = it.Value().Interface()
+		case k.Kind() == reflect.Bool:
+			m[strconv.FormatBool(k.Bool())] = it.Value().Interface()
+		default:
+			return nil, false
+		}
 	}
 	return m, true
 }

@@ -30,6 +30,7 @@ func under(segment string, err error) error {
 		return err
 	}
 	switch {
+	case segment == "":
 	case e.path == "":
 		e.path = segment
 	case e.path[0] == '[':

@@ -398,7 +398,7 @@ func (g contents) wire(md protoreflect.MessageDescriptor) (b []byte, m *dynamicp
 		parts = rapid.IntRange(1, 2).Draw(t, "parts")
 	}
 	for range parts {
-		part, err := proto.Marshal(g.message(md, 3))
+		part, err := proto.MarshalOptions{Deterministic: true}.Marshal(g.message(md, 3))
 		if err != nil {
 			t.Fatal(err)
 		}
