@@ -1,0 +1,124 @@
+package client
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram/mns"
+)
+
+// staleFor is how long names are kept that a name system which was away does not
+// know when it is back: servers register again within their lease.
+const staleFor = mns.DefaultTTL + 5*time.Second
+
+// follow keeps the table as the name system tells it, until the client is closed.
+// synced gets nil when all names are known for the first time, or why that failed.
+func (c *Client) follow(synced chan<- error) {
+	const firstPause, longestPause = 50 * time.Millisecond, 2 * time.Second
+	pause := firstPause
+	for first := true; ; {
+		fresh := map[string]mns.Entry{}
+		complete := false
+		for e, err := range c.home.Names().Watch(c.ctx) {
+			switch {
+			case c.ctx.Err() != nil:
+				return
+			case err != nil:
+				if first {
+					synced <- err
+					return
+				}
+			case e.Synced:
+				c.replace(fresh)
+				complete, pause = true, firstPause
+				if first {
+					synced <- nil
+					first = false
+				}
+			case !complete:
+				fresh[e.Entry.Memory] = e.Entry
+			case e.Removed:
+				c.set(mns.Entry{Memory: e.Entry.Memory})
+			default:
+				c.set(e.Entry)
+			}
+		}
+		select {
+		case <-time.After(pause):
+		case <-c.ctx.Done():
+			return
+		}
+		pause = min(2*pause, longestPause)
+		c.dropStale()
+	}
+}
+
+// set makes one entry known; one without addresses is removed.
+func (c *Client) set(e mns.Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.stale, e.Memory)
+	if len(e.Addresses) == 0 {
+		if _, ok := c.table[e.Memory]; !ok {
+			return
+		}
+		delete(c.table, e.Memory)
+	} else {
+		c.table[e.Memory] = e
+	}
+	c.changedLocked()
+}
+
+// replace makes fresh the table. What was known and is not in fresh is stale.
+func (c *Client) replace(fresh map[string]mns.Entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for m, e := range c.table {
+		if _, ok := fresh[m]; ok {
+			delete(c.stale, m)
+			continue
+		}
+		fresh[m] = e
+		if _, ok := c.stale[m]; !ok {
+			c.stale[m] = time.Now().Add(staleFor)
+			c.ownLocked(func() {
+				select {
+				case <-time.After(staleFor):
+					c.dropStale()
+				case <-c.ctx.Done():
+				}
+			})
+		}
+	}
+	c.table = fresh
+	c.changedLocked()
+}
+
+func (c *Client) dropStale() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for m, until := range c.stale {
+		if !now.Before(until) {
+			delete(c.stale, m)
+			delete(c.table, m)
+			c.changedLocked()
+		}
+	}
+}
+
+func (c *Client) changedLocked() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+	used := map[string]bool{}
+	for _, e := range c.table {
+		used[connKey(e)] = true
+	}
+	for key, cn := range c.conns {
+		if !used[key] {
+			delete(c.conns, key)
+			if !c.ownLocked(cn.close) {
+				c.conns[key] = cn // for Close
+			}
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Commit implements engram.Writer.
+func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	if !s.has.commit && !s.has.stored {
+		return s.wm.Commit(ctx, c)
+	}
+	passed, refusals := s.runCommitHooks(ctx, c)
+	results, err := s.wm.Commit(ctx, passed)
+	if err != nil {
+		return nil, err
+	}
+	s.runStoredHooks(ctx, passed, results)
+	if len(refusals) == 0 {
+		return results, nil
+	}
+	all := make([]engram.UpdateResult, len(c.Updates))
+	next := 0
+	for i := range all {
+		if err, ok := refusals[i]; ok {
+			all[i] = engram.UpdateResult{ID: c.Updates[i].Entity, Err: err}
+			continue
+		}
+		all[i] = results[next]
+		next++
+	}
+	return all, nil
+}
+
+// runCommitHooks returns the updates that the hooks let pass, and the errors of
+// the others by index. The caller's commit is not changed.
+func (s *Server) runCommitHooks(ctx context.Context, c engram.Commit) (passed engram.Commit, refused map[int]error) {
+	if !s.has.commit {
+		return c, nil
+	}
+	passed.Updates = make([]engram.EntityUpdate, 0, len(c.Updates))
+	for i, u := range c.Updates {
+		if h := s.hooks[u.Entity.Memory()]; h != nil && h.Commit != nil {
+			if err := h.Commit(ctx, &u); err != nil {
+				if refused == nil {
+					refused = map[int]error{}
+				}
+				refused[i] = asError(err, c.Updates[i].Entity)
+				s.refused.count(c.Updates[i].Entity)
+				continue
+			}
+		}
+		passed.Updates = append(passed.Updates, u)
+	}
+	return passed, refused
+}
+
+func (s *Server) runStoredHooks(ctx context.Context, c engram.Commit, results []engram.UpdateResult) {
+	if !s.has.stored {
+		return
+	}
+	for i, r := range results {
+		h := s.hooks[r.ID.Memory()]
+		if r.Err != nil || h == nil || h.Stored == nil {
+			continue
+		}
+		t, _ := r.ID.Time()
+		snap, err := s.wm.AtOrBefore(ctx, r.ID.Truncate(engram.LevelEntity), t)
+		if err != nil || snap.Number != r.Number {
+			// It was superseded or evicted since.
+			snap = &engram.Snapshot{Time: t, Arrived: t, Number: r.Number, Instances: c.Updates[i].Instances}
+		}
+		h.Stored(ctx, engram.Update{Number: r.Number, ID: r.ID, Arrived: snap.Arrived, Snapshot: snap})
+	}
+}
+
+// asError makes what a hook returned an *engram.Error about id.
+func asError(err error, id engram.ID) error {
+	if _, ok := errors.AsType[*engram.Error](err); ok {
+		return err
+	}
+	return engram.Errorf(engram.CodeOf(err), id.String(), "refused by the memory's hook: %w", err)
+}

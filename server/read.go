@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Query implements engram.Reader.
+func (s *Server) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
+	if err := s.runQueryHooks(ctx, &q); err != nil {
+		return nil, err
+	}
+	return s.wm.Query(ctx, q)
+}
+
+// QueryParts implements engram.PartReader.
+func (s *Server) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+	if err := s.runQueryHooks(ctx, &q); err != nil {
+		return err
+	}
+	return s.wm.QueryParts(ctx, q, part)
+}
+
+// Latest implements engram.LatestReader.
+func (s *Server) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot, error) {
+	if err := s.runLatestHooks(ctx, entity, engram.Latest(1)); err != nil {
+		return nil, err
+	}
+	return s.wm.Latest(ctx, entity)
+}
+
+// AtOrBefore implements engram.LatestReader.
+func (s *Server) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
+	if err := s.runLatestHooks(ctx, entity, engram.AtOrBefore(t)); err != nil {
+		return nil, err
+	}
+	return s.wm.AtOrBefore(ctx, entity, t)
+}
+
+func (s *Server) runLatestHooks(ctx context.Context, entity engram.ID, sel engram.SnapshotSelector) error {
+	if err := s.alive(); err != nil || !s.has.query {
+		return err
+	}
+	if h := s.hooks[entity.Memory()]; h == nil || h.Query == nil {
+		return nil
+	}
+	q := engram.SelectID(entity, sel)
+	return s.runQueryHooks(ctx, &q)
+}
+
+// runQueryHooks calls the Query hooks of the memories whose names the query
+// selects, in the order of their names.
+func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
+	if err := s.alive(); err != nil || !s.has.query {
+		return err
+	}
+	matchers := make([]engram.NameMatcher, len(q.Memories))
+	for i := range q.Memories {
+		var err error
+		if matchers[i], err = q.Memories[i].Names.Matcher(); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.names {
+		h := s.hooks[name]
+		if h.Query == nil {
+			continue
+		}
+		for i := range matchers {
+			if !matchers[i].Match(name) {
+				continue
+			}
+			if err := h.Query(ctx, q); err != nil {
+				return engram.Errorf(engram.CodeOf(err), name, "the memory's Query hook refused: %w", err)
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// Subscribe implements engram.Subscriber.
+func (s *Server) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
+	if err := s.alive(); err != nil {
+		return nil, err
+	}
+	return s.wm.Subscribe(ctx, sub)
+}

@@ -1,0 +1,362 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/memorytest"
+	"github.com/seed-301d4374/engram/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+func newServer(t *testing.T, memories ...server.Memory) *server.Server {
+	t.Helper()
+	s, err := server.New(server.Config{Memories: memories, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func memory(name string, h server.Hooks) server.Memory {
+	return server.Memory{Name: name, Hooks: h, Segments: []engram.CoreSegment{{ID: engram.MustID(name + "/Any")}}}
+}
+
+func update(t *testing.T, entity string, at engram.Time, v any) engram.EntityUpdate {
+	t.Helper()
+	p, err := idf.ValuePayload(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engram.EntityUpdate{Entity: engram.MustID(entity), Time: at, Instances: []engram.Instance{engram.NewInstance(p)}}
+}
+
+func commit(t *testing.T, w engram.Writer, updates ...engram.EntityUpdate) []engram.UpdateResult {
+	t.Helper()
+	results, err := w.Commit(t.Context(), engram.Commit{Updates: updates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+func content(t *testing.T, s *engram.Snapshot) any {
+	t.Helper()
+	v, err := idf.DecodeValue(s.Instances[0].Payload.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestServerIsAMemory(t *testing.T) {
+	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
+		return newServer(t, server.Memory{Name: memorytest.MemoryName})
+	})
+}
+
+// The suite passes as well when every hook is there and does nothing.
+func TestServerWithHooksIsAMemory(t *testing.T) {
+	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
+		return newServer(t, server.Memory{Name: memorytest.MemoryName, Hooks: server.Hooks{
+			Commit: func(context.Context, *engram.EntityUpdate) error { return nil },
+			Stored: func(context.Context, engram.Update) {},
+			Query:  func(context.Context, *engram.Query) error { return nil },
+		}})
+	})
+}
+
+func TestCommitHookChangesAndRefuses(t *testing.T) {
+	refusal := engram.Errorf(engram.Conflict, "the cup", "is elsewhere")
+	s := newServer(t, memory("Plain", server.Hooks{}), memory("Test", server.Hooks{
+		Commit: func(_ context.Context, u *engram.EntityUpdate) error {
+			switch u.Entity.Entity() {
+			case "refused":
+				return refusal
+			case "untyped":
+				return errors.New("no reason given")
+			case "late":
+				u.Time += 1000
+			}
+			return nil
+		},
+	}))
+	updates := []engram.EntityUpdate{
+		update(t, "Test/Any/p/refused", 1, "a"), update(t, "Test/Any/p/late", 1, "b"),
+		update(t, "Plain/Any/p/refused", 1, "c"), update(t, "Test/Any/p/untyped", 1, "d"),
+	}
+	results := commit(t, s, updates...)
+	if !errors.Is(results[0].Err, refusal) || results[0].ID != updates[0].Entity {
+		t.Errorf("the refused update: %v, %v", results[0].ID, results[0].Err)
+	}
+	if want := engram.MustID("Test/Any/p/late").At(1001); results[1].Err != nil || results[1].ID != want {
+		t.Errorf("the changed update: %v, %v; want %v", results[1].ID, results[1].Err, want)
+	}
+	if results[2].Err != nil {
+		t.Errorf("the hook of one memory refused an update of another: %v", results[2].Err)
+	}
+	if e, ok := errors.AsType[*engram.Error](results[3].Err); !ok || !strings.Contains(e.Error(), "Test/Any/p/untyped") {
+		t.Errorf("an error without a code: %v; want an *engram.Error that names the entity", results[3].Err)
+	}
+	if updates[1].Time != 1 {
+		t.Error("the hook's change reached the caller's commit")
+	}
+	stats, err := s.Stats(t.Context(), engram.MustPattern("Test"), engram.LevelCoreSegment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range stats {
+		if st.Refused != 2 {
+			t.Errorf("%v counts %d refusals; want 2", st.ID, st.Refused)
+		}
+	}
+}
+
+func TestStoredHookSeesWhatCanBeRead(t *testing.T) {
+	var s *server.Server
+	var told []engram.Update
+	s = newServer(t, memory("Test", server.Hooks{Stored: func(ctx context.Context, u engram.Update) {
+		at, _ := u.ID.Time()
+		now, err := s.AtOrBefore(ctx, u.ID.Truncate(engram.LevelEntity), at)
+		if err != nil || now.Number != u.Number || u.Snapshot != now {
+			t.Errorf("told of %v, number %d, but the memory has %v, %v", u.ID, u.Number, now, err)
+		}
+		told = append(told, u)
+	}}))
+	bad := update(t, "Test/Nowhere/p/e", 1, "x")
+	results := commit(t, s, update(t, "Test/Any/p/e", 1, "a"), bad, update(t, "Test/Any/p/e", 2, "b"))
+	if len(told) != 0 && told[0].ID != results[0].ID {
+		t.Errorf("told of %v first; want %v", told[0].ID, results[0].ID)
+	}
+	if len(told) != 2 {
+		t.Fatalf("told of %d snapshots; want the 2 that were stored", len(told))
+	}
+}
+
+func TestQueryHookSeesWhatConcernsItsMemory(t *testing.T) {
+	var seen []string
+	hook := func(name string) server.Hooks {
+		return server.Hooks{Query: func(_ context.Context, q *engram.Query) error {
+			seen = append(seen, name)
+			if q.Where == "refuse" {
+				return engram.Errorf(engram.Unavailable, "", "the camera is off")
+			}
+			return nil
+		}}
+	}
+	s := newServer(t, memory("B", hook("B")), memory("A", hook("A")), memory("C", server.Hooks{}))
+	entity := engram.MustID("A/Any/p/e")
+	commit(t, s, update(t, entity.String(), 1, "x"))
+	for _, tt := range []struct {
+		what string
+		ask  func() error
+		want string
+	}{
+		{"all", func() error { _, err := s.Query(t.Context(), engram.Pattern{}.Select(engram.All())); return err }, "A B"},
+		{"regex", func() error {
+			_, err := s.Query(t.Context(), engram.MustPattern("~B|C").Select(engram.All()))
+			return err
+		}, "B"},
+		{"by name", func() error { _, err := s.Query(t.Context(), engram.MustPattern("C").Select(engram.All())); return err }, ""},
+		{"parts", func() error {
+			return s.QueryParts(t.Context(), engram.MustPattern("A").Select(engram.All()), func(*engram.Result) error { return nil })
+		}, "A"},
+		{"latest", func() error { _, err := s.Latest(t.Context(), entity); return err }, "A"},
+		{"at or before", func() error { _, err := s.AtOrBefore(t.Context(), entity, 5); return err }, "A"},
+	} {
+		seen = nil
+		if err := tt.ask(); err != nil {
+			t.Errorf("%s: %v", tt.what, err)
+		}
+		if got := strings.Join(seen, " "); got != tt.want {
+			t.Errorf("%s: the hooks of %q were called; want %q", tt.what, got, tt.want)
+		}
+	}
+	q := engram.MustPattern("A").Select(engram.All())
+	q.Where = "refuse"
+	if _, err := s.Query(t.Context(), q); engram.CodeOf(err) != engram.Unavailable || !strings.Contains(err.Error(), "A: ") {
+		t.Errorf("a refused query: %v; want Unavailable that names memory A", err)
+	}
+}
+
+func TestPredictAsksTheMemory(t *testing.T) {
+	s := newServer(t, memory("Plain", server.Hooks{}), memory("Bad", server.Hooks{
+		Predict: func(context.Context, []engram.ID) ([]engram.Prediction, error) { return nil, nil },
+	}), memory("Test", server.Hooks{
+		Predict: func(_ context.Context, ids []engram.ID) ([]engram.Prediction, error) {
+			all := make([]engram.Prediction, len(ids))
+			for i, id := range ids {
+				at, _ := id.Time()
+				all[i].Snapshot = &engram.Snapshot{Time: at}
+			}
+			return all, nil
+		},
+	}))
+	ids := []engram.ID{
+		engram.MustID("Test/Any/p/a").At(5), engram.MustID("Plain/Any/p/a").At(5), engram.MustID("Nowhere/Any/p/a").At(5),
+		engram.MustID("Test/Any/p/a"), engram.MustID("Bad/Any/p/a").At(5), engram.MustID("Test/Any/p/b").At(6),
+	}
+	got, err := s.Predict(t.Context(), ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []engram.Code
+	for i, p := range got {
+		if p.ID != ids[i] {
+			t.Errorf("answer %d is about %v; want %v", i, p.ID, ids[i])
+		}
+		codes = append(codes, engram.CodeOf(p.Err))
+	}
+	if want := []engram.Code{0, engram.Unsupported, engram.NotFound, engram.Invalid, engram.Internal, 0}; !slices.Equal(codes, want) {
+		t.Errorf("codes %v; want %v", codes, want)
+	}
+	if got[5].Snapshot == nil || got[5].Snapshot.Time != 6 {
+		t.Errorf("the second prediction is %+v; want one of time 6", got[5].Snapshot)
+	}
+}
+
+func TestStartHookFindsAllMemories(t *testing.T) {
+	s := newServer(t, memory("First", server.Hooks{Start: func(ctx context.Context, svc engram.Service) error {
+		results, err := svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{update(t, "Second/Any/p/e", 1, "from First")}})
+		if err != nil {
+			return err
+		}
+		return engram.FirstError(results)
+	}}), memory("Second", server.Hooks{}))
+	snap, err := s.Latest(t.Context(), engram.MustID("Second/Any/p/e"))
+	if err != nil || content(t, snap) != "from First" {
+		t.Errorf("what the Start hook committed: %v, %v", snap, err)
+	}
+	if got := s.Memories(); !slices.Equal(got, []string{"First", "Second"}) {
+		t.Errorf("memories %v", got)
+	}
+}
+
+func TestNewRefusesWhatCannotServe(t *testing.T) {
+	ended := false
+	for _, tt := range []struct {
+		what     string
+		memories []server.Memory
+		code     engram.Code
+		word     string
+	}{
+		{"a bad name", []server.Memory{{Name: ""}}, engram.Invalid, ""},
+		{"one name twice", []server.Memory{memory("A", server.Hooks{}), memory("A", server.Hooks{})}, engram.AlreadyExists, "A"},
+		{"a segment elsewhere", []server.Memory{{Name: "A", Segments: []engram.CoreSegment{{ID: engram.MustID("B/Any")}}}}, engram.Invalid, "B/Any"},
+		{"an unknown type", []server.Memory{{Name: "A", Segments: []engram.CoreSegment{{ID: engram.MustID("A/Any"), Type: "no.Such"}}}}, engram.NotFound, "no.Such"},
+		{"a failing Start hook", []server.Memory{memory("A", server.Hooks{Run: func(ctx context.Context, _ engram.Service) error {
+			<-ctx.Done()
+			ended = true
+			return nil
+		}}), memory("B", server.Hooks{Start: func(context.Context, engram.Service) error { return errors.New("no camera") }})}, engram.Internal, "no camera"},
+	} {
+		_, err := server.New(server.Config{Memories: tt.memories, Log: quiet})
+		if engram.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.word) {
+			t.Errorf("%s: %v; want %v with %q", tt.what, err, tt.code, tt.word)
+		}
+	}
+	if !ended {
+		t.Error("New returned before the Run hook of a server that failed to start had ended")
+	}
+}
+
+func TestCloseEndsEverything(t *testing.T) {
+	ended := false
+	s, err := server.New(server.Config{Log: quiet, Memories: []server.Memory{memory("Test", server.Hooks{
+		Run: func(ctx context.Context, svc engram.Service) error {
+			<-ctx.Done()
+			last := update(t, "Test/Any/p/e", 1, "the last word")
+			if err := engram.FirstError(commit(t, svc, last)); err != nil {
+				t.Errorf("what a Run hook commits at the end: %v", err)
+			}
+			ended = true
+			return nil
+		},
+	})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	updates, err := s.Subscribe(t.Context(), engram.Subscription{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !ended {
+		t.Error("Close returned before the Run hook did")
+	}
+	batch, err := updates.Next(t.Context())
+	for err == nil {
+		batch, err = updates.Next(t.Context()) // what was written before the end
+	}
+	if len(batch) > 0 || engram.CodeOf(err) != engram.Unavailable && engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("a subscription to a closed server: %v", err)
+	}
+	_, err = s.Commit(t.Context(), engram.Commit{})
+	for what, err := range map[string]error{
+		"Commit": err,
+		"Query":  second(s.Query(t.Context(), engram.Query{})),
+		"Latest": second(s.Latest(t.Context(), engram.MustID("Test/Any/p/e"))),
+		"Stats":  second(s.Stats(t.Context(), engram.Pattern{}, engram.LevelMemory)),
+	} {
+		if engram.CodeOf(err) != engram.Unavailable {
+			t.Errorf("%s of a closed server: %v; want Unavailable", what, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestCommitStreamInProcess(t *testing.T) {
+	s := newServer(t, memory("Test", server.Hooks{}))
+	stream, err := s.CommitStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	for i := range 3 {
+		if err := stream.Send(engram.Commit{Updates: []engram.EntityUpdate{update(t, "Test/Any/p/e", engram.Time(i), i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(engram.Commit{}); engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("Send after CloseSend: %v", err)
+	}
+	for i := range 3 {
+		results, err := stream.Recv()
+		if err != nil || len(results) != 1 || results[0].ID != engram.MustID("Test/Any/p/e").At(engram.Time(i)) {
+			t.Errorf("answer %d: %v, %v", i, results, err)
+		}
+	}
+	if _, err := stream.Recv(); err != io.EOF {
+		t.Errorf("after the last answer: %v; want io.EOF", err)
+	}
+	abandoned, err := s.CommitStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	abandoned.Close()
+	if _, err := abandoned.Recv(); engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("Recv after Close: %v; want Canceled", err)
+	}
+}

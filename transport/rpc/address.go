@@ -1,0 +1,80 @@
+package rpc
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// DefaultTCP is where a server listens, and a client looks, on TCP by default.
+const DefaultTCP = "http://127.0.0.1:7411"
+
+// DefaultSocket returns the address of the Unix socket where a server of this user
+// listens, and a client looks, by default: unix:$XDG_RUNTIME_DIR/engram.sock, or
+// unix:/tmp/engram-<user id>/engram.sock where there is no such directory.
+func DefaultSocket() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		return "unix:" + filepath.Join(dir, "engram.sock")
+	}
+	return "unix:" + fallbackSocket()
+}
+
+func fallbackSocket() string {
+	return filepath.Join(os.TempDir(), "engram-"+strconv.Itoa(os.Getuid()), "engram.sock")
+}
+
+// DefaultAddresses returns where a server listens by default, and where a client
+// looks for one, in that order.
+func DefaultAddresses() []string { return []string{DefaultSocket(), DefaultTCP} }
+
+// splitAddress takes an address apart into what package net wants. Addresses are
+// "unix:/path", "http://host:port" and "host:port".
+func splitAddress(address string) (network, target string, err error) {
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		path = strings.TrimPrefix(path, "//") // unix:///path, as gRPC writes it
+		if path == "" {
+			return "", "", engram.Errorf(engram.Invalid, address, "the address of a Unix socket has no path; write unix:/path/engram.sock")
+		}
+		return "unix", path, nil
+	}
+	hostPort := address
+	if strings.Contains(address, "://") {
+		u, err := url.Parse(address)
+		switch {
+		case err != nil:
+			return "", "", engram.Errorf(engram.Invalid, address, "not an address: %w", err)
+		case u.Scheme != "http":
+			return "", "", engram.Errorf(engram.Unsupported, address, "addresses begin with http:// or unix:, not with %s://", u.Scheme)
+		case u.Path != "" && u.Path != "/" || u.RawQuery != "":
+			return "", "", engram.Errorf(engram.Invalid, address, "an address ends after its port")
+		}
+		hostPort = u.Host
+	}
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil || port == "" {
+		return "", "", engram.Errorf(engram.Invalid, address, "not an address; write unix:/path, http://host:port or host:port")
+	}
+	return "tcp", net.JoinHostPort(host, port), nil
+}
+
+// AddressOf returns the address under which a client on this host reaches a
+// listener: that of a wildcard listener is the loopback's.
+func AddressOf(l net.Listener) string {
+	a := l.Addr()
+	if a.Network() == "unix" {
+		return "unix:" + a.String()
+	}
+	host, port, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}

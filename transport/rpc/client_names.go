@@ -1,0 +1,86 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"connectrpc.com/connect"
+
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/mns"
+)
+
+// Names returns the name system that the server offers. Its calls return
+// Unsupported if it offers none.
+func (c *Client) Names() mns.Registry { return nameClient{c} }
+
+// nameClient implements mns.Registry over the client's connection.
+type nameClient struct{ c *Client }
+
+func (n nameClient) Register(ctx context.Context, r mns.Registration) (mns.Lease, error) {
+	// The same server registering again takes its own lease over.
+	m, err := call(ctx, n.c, n.c.names.Register, &engramv1.RegisterRequest{
+		Memories: r.Memories, Addresses: r.Addresses, Server: r.Server, TtlNanos: int64(r.TTL),
+	}, repeatable)
+	return mns.Lease{ID: m.GetLease(), TTL: time.Duration(m.GetTtlNanos())}, err
+}
+
+func (n nameClient) Renew(ctx context.Context, lease uint64) error {
+	_, err := call(ctx, n.c, n.c.names.Renew, &engramv1.RenewRequest{Lease: lease}, repeatable)
+	return err
+}
+
+func (n nameClient) Release(ctx context.Context, lease uint64) error {
+	_, err := call(ctx, n.c, n.c.names.Release, &engramv1.ReleaseRequest{Lease: lease}, repeatable)
+	return err
+}
+
+func (n nameClient) Resolve(ctx context.Context, memory string) (mns.Entry, error) {
+	m, err := call(ctx, n.c, n.c.names.Resolve, &engramv1.ResolveRequest{Memory: memory}, repeatable)
+	return entryFromMessage(m.GetEntry()), err
+}
+
+func (n nameClient) Wait(ctx context.Context, memory string) (mns.Entry, error) {
+	m, err := call(ctx, n.c, n.c.names.Resolve, &engramv1.ResolveRequest{Memory: memory, Wait: true}, repeatable)
+	return entryFromMessage(m.GetEntry()), err
+}
+
+func (n nameClient) List(ctx context.Context) ([]mns.Entry, error) {
+	m, err := call(ctx, n.c, n.c.names.ListNames, &engramv1.ListNamesRequest{}, repeatable)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]mns.Entry, len(m.GetEntries()))
+	for i, e := range m.GetEntries() {
+		entries[i] = entryFromMessage(e)
+	}
+	return entries, nil
+}
+
+func (n nameClient) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
+	return func(yield func(mns.Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(n.c.ctx, cancel)()
+		stream, err := n.c.names.WatchNames(ctx, connect.NewRequest(&engramv1.WatchNamesRequest{}))
+		if err != nil {
+			yield(mns.Event{}, domainError(ctx, n.c.address, err))
+			return
+		}
+		defer stream.Close()
+		for stream.Receive() {
+			m := stream.Msg()
+			if !yield(mns.Event{Entry: entryFromMessage(m.GetEntry()), Removed: m.GetRemoved(), Synced: m.GetSynced()}, nil) {
+				cancel() // Close would wait for the server otherwise
+				return
+			}
+		}
+		err = stream.Err()
+		if err == nil {
+			err = connect.NewError(connect.CodeUnavailable, errors.New("the watch was ended"))
+		}
+		yield(mns.Event{}, domainError(ctx, n.c.address, err))
+	}
+}

@@ -1,0 +1,40 @@
+package rpc
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// QueryParts implements engram.PartReader. It is not repeated once the first part
+// has come.
+func (c *Client) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+	req, err := queryMessage(q)
+	if err != nil {
+		return err
+	}
+	if c.ctx.Err() != nil {
+		return errClosed(c.address)
+	}
+	// Leaving early must end the stream on the server too.
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := c.memory.QueryStream(call, connect.NewRequest(req))
+	if err != nil {
+		return domainError(ctx, c.address, err)
+	}
+	defer stream.Close()
+	for stream.Receive() {
+		r, err := resultFromMessage(stream.Msg())
+		if err != nil {
+			return err
+		}
+		if err := part(r); err != nil {
+			cancel()
+			return err
+		}
+	}
+	return domainError(ctx, c.address, stream.Err())
+}

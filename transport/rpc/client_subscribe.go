@@ -1,0 +1,233 @@
+package rpc
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/seed-301d4374/engram"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/transport/internal/resume"
+)
+
+// Subscribe implements engram.Subscriber. When the connection breaks, the stream
+// reconnects and resumes after the last update it delivered, without gap or
+// duplicate; what the server no longer keeps is counted in Update.Dropped. If the
+// server began a new life meanwhile, the stream goes on with the new life's first
+// update and marks it Restarted.
+//
+// A backfill of StartLast that is interrupted is completed with every kept
+// snapshot written since what was delivered last, which may be more than the last
+// N of an entity.
+func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
+	if c.ctx.Err() != nil {
+		return nil, errClosed(c.address)
+	}
+	s := &updateStream{c: c, state: resume.New(sub), batches: make(chan received), done: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(c.ctx)
+	giveUp := context.AfterFunc(ctx, s.cancel)
+	stream, err := s.open()
+	if !giveUp() && err == nil {
+		stream.Close()
+		err = ctx.Err()
+	}
+	if err != nil {
+		s.cancel()
+		return nil, domainError(ctx, c.address, err)
+	}
+	s.delivered.Store(s.state.Epoch())
+	owned := c.own(func() {
+		defer close(s.done)
+		defer s.cancel()
+		s.err = s.run(stream)
+	})
+	if !owned {
+		stream.Close()
+		return nil, errClosed(c.address)
+	}
+	return s, nil
+}
+
+type serverStream = connect.ServerStreamForClient[engramv1.SubscribeResponse]
+
+// updateStream is a subscription at a remote server. One goroutine receives; what
+// it has received waits until Next takes it, so a slow consumer slows the server's
+// sending and the server's policy for slow consumers applies.
+type updateStream struct {
+	c       *Client
+	ctx     context.Context
+	cancel  context.CancelFunc
+	batches chan received
+	done    chan struct{}
+	err     error // why it ended; to be read after done
+
+	rest      []engram.Update // Next's own: what did not fit into the last batch
+	delivered atomic.Uint64   // the epoch of what Next returned last
+
+	// The receiving goroutine's own:
+	state    *resume.State
+	position engram.Start // after what was handed to Next; others may read it after done
+}
+
+// received is what came with one response.
+type received struct {
+	updates []engram.Update
+	epoch   uint64
+}
+
+// open begins a stream where the last one left off and takes its first response.
+func (s *updateStream) open() (*serverStream, error) {
+	req, err := subscriptionMessage(s.state.Request())
+	if err != nil {
+		return nil, err
+	}
+	stream, err := s.c.memory.Subscribe(s.ctx, connect.NewRequest(req))
+	if err != nil {
+		return nil, err
+	}
+	if !stream.Receive() {
+		err := stream.Err()
+		stream.Close()
+		if err == nil {
+			err = engram.Errorf(engram.Unavailable, s.c.address, "the server ended the subscription before it began")
+		}
+		return nil, err
+	}
+	first := stream.Msg()
+	if known := s.state.Epoch(); known != 0 && known != first.GetEpoch() {
+		// There was no number to resume from, so the server did not refuse; but this
+		// stream may leave out the beginning of its new life.
+		stream.Close()
+		return nil, engram.Errorf(engram.Conflict, s.c.address, "the memory server has begun a new life")
+	}
+	s.state.Begun(first.GetEpoch(), first.GetNumber(), first.Number != nil)
+	s.position = s.state.Request().Start
+	return stream, nil
+}
+
+// run receives until the subscription ends and returns why.
+func (s *updateStream) run(stream *serverStream) error {
+	for {
+		err := s.receive(stream)
+		stream.Close()
+		if s.ctx.Err() != nil {
+			return errStreamClosed(s.c.address)
+		}
+		if !mayReturn(err) {
+			return err
+		}
+		if stream, err = s.reconnect(); err != nil {
+			return err
+		}
+	}
+}
+
+func errStreamClosed(address string) error {
+	return engram.Errorf(engram.Canceled, address, "the subscription is closed")
+}
+
+// mayReturn reports whether a subscription can be had again after err: the server
+// or the way to it was away, or it had too many subscriptions.
+func mayReturn(err error) bool {
+	code := engram.CodeOf(err)
+	return code == engram.Unavailable || code == engram.Exhausted
+}
+
+// receive hands updates on until the stream breaks.
+func (s *updateStream) receive(stream *serverStream) error {
+	for stream.Receive() {
+		batch := make([]engram.Update, len(stream.Msg().GetUpdates()))
+		for i, m := range stream.Msg().GetUpdates() {
+			var err error
+			if batch[i], err = noticeFromMessage(m); err != nil {
+				return err
+			}
+		}
+		if batch = s.state.Deliver(batch); len(batch) == 0 {
+			continue
+		}
+		select {
+		case s.batches <- received{batch, s.state.Epoch()}:
+			s.position = s.state.Request().Start
+		case <-s.ctx.Done():
+			return errStreamClosed(s.c.address)
+		}
+	}
+	err := stream.Err()
+	if err == nil {
+		return engram.Errorf(engram.Unavailable, s.c.address, "the server ended the subscription")
+	}
+	return domainError(s.ctx, s.c.address, err)
+}
+
+// reconnect begins the stream again where it broke, as soon as that succeeds.
+func (s *updateStream) reconnect() (*serverStream, error) {
+	const firstPause, longestPause = 20 * time.Millisecond, 2 * time.Second
+	began := time.Now()
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		// Jitter, so that the clients of a server that comes back do not come as one.
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-s.ctx.Done():
+			return nil, errStreamClosed(s.c.address)
+		}
+		stream, err := s.open()
+		if err == nil {
+			return stream, nil
+		}
+		err = domainError(s.ctx, s.c.address, err)
+		switch {
+		case s.ctx.Err() != nil:
+			return nil, errStreamClosed(s.c.address)
+		case engram.CodeOf(err) == engram.Conflict:
+			s.state.NewLife()
+			pause = firstPause
+		case !mayReturn(err):
+			return nil, err
+		case s.c.o.ReconnectFor > 0 && time.Since(began) > s.c.o.ReconnectFor:
+			return nil, engram.Errorf(engram.Unavailable, s.c.address, "given up reconnecting after %v: %w", s.c.o.ReconnectFor, err)
+		}
+	}
+}
+
+// maxBatch is the most that [engram.UpdateStream.Next] returns at once.
+const maxBatch = 256
+
+// Next implements engram.UpdateStream. The slice it returns is not used again.
+func (s *updateStream) Next(ctx context.Context) ([]engram.Update, error) {
+	batch := s.rest
+	if len(batch) == 0 {
+		select {
+		case r := <-s.batches:
+			batch = r.updates
+			s.delivered.Store(r.epoch)
+		case <-ctx.Done():
+			return nil, engram.Errorf(engram.Canceled, s.c.address, "given up waiting for an update: %w", ctx.Err())
+		case <-s.done:
+			return nil, s.err
+		}
+	}
+	n := min(len(batch), maxBatch)
+	s.rest = batch[n:]
+	return batch[:n:n], nil
+}
+
+// Epoch implements engram.UpdateStream: it is that of what Next returned last.
+func (s *updateStream) Epoch() uint64 { return s.delivered.Load() }
+
+// Close implements engram.UpdateStream.
+func (s *updateStream) Close() error {
+	s.cancel()
+	<-s.done
+	return nil
+}
+
+// Position returns where a subscription would begin that continues after one that
+// has ended: to be called when Next has returned its error.
+func (s *updateStream) Position() engram.Start {
+	<-s.done
+	return s.position
+}

@@ -1,0 +1,94 @@
+package rpc
+
+import (
+	"github.com/seed-301d4374/engram"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+)
+
+func resultMessage(r *engram.Result) *engramv1.QueryResponse {
+	return &engramv1.QueryResponse{Memories: nodeMessages(r.Memories), Missing: missingMessages(r.Missing)}
+}
+
+func nodeMessages(nodes []*engram.ResultNode) []*engramv1.ResultNode {
+	if len(nodes) == 0 {
+		return nil
+	}
+	ms := make([]*engramv1.ResultNode, len(nodes))
+	for i, n := range nodes {
+		ms[i] = &engramv1.ResultNode{Name: n.Name, Children: nodeMessages(n.Children), Snapshots: snapshotMessages(n.Snapshots)}
+	}
+	return ms
+}
+
+func snapshotMessages(snapshots []*engram.Snapshot) []*engramv1.Snapshot {
+	if len(snapshots) == 0 {
+		return nil
+	}
+	ms := make([]*engramv1.Snapshot, len(snapshots))
+	for i, s := range snapshots {
+		ms[i] = snapshotMessage(s)
+	}
+	return ms
+}
+
+func missingMessages(missing []engram.Missing) []*engramv1.Missing {
+	if len(missing) == 0 {
+		return nil
+	}
+	ms := make([]*engramv1.Missing, len(missing))
+	for i, m := range missing {
+		ms[i] = &engramv1.Missing{
+			Id: m.ID.String(), Reason: m.Reason, Count: m.Count,
+			Start: int64(m.Interval.Start), End: int64(m.Interval.End),
+		}
+	}
+	return ms
+}
+
+func resultFromMessage(m *engramv1.QueryResponse) (*engram.Result, error) {
+	r := &engram.Result{}
+	var err error
+	if r.Memories, err = nodesFromMessages(m.GetMemories(), engram.LevelMemory); err != nil {
+		return nil, err
+	}
+	for _, mm := range m.GetMissing() {
+		id, err := engram.Parse(mm.GetId())
+		if err != nil {
+			return nil, badAnswer(err)
+		}
+		r.Missing = append(r.Missing, engram.Missing{
+			ID: id, Reason: mm.GetReason(), Count: mm.GetCount(),
+			Interval: engram.Interval{Start: engram.Time(mm.GetStart()), End: engram.Time(mm.GetEnd())},
+		})
+	}
+	return r, nil
+}
+
+func nodesFromMessages(ms []*engramv1.ResultNode, level engram.Level) ([]*engram.ResultNode, error) {
+	if len(ms) == 0 {
+		return nil, nil
+	}
+	if level > engram.LevelEntity {
+		return nil, engram.Errorf(engram.Corrupt, "", "the server's answer has more levels than memory, core segment, provider segment and entity")
+	}
+	nodes := make([]*engram.ResultNode, len(ms))
+	for i, m := range ms {
+		children, err := nodesFromMessages(m.GetChildren(), level+1)
+		if err != nil {
+			return nil, err
+		}
+		nodes[i] = &engram.ResultNode{Name: m.GetName(), Children: children}
+		if level == engram.LevelEntity && len(m.GetSnapshots()) > 0 {
+			nodes[i].Snapshots = make([]*engram.Snapshot, len(m.GetSnapshots()))
+			for k, s := range m.GetSnapshots() {
+				nodes[i].Snapshots[k] = snapshotFromMessage(s)
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// badAnswer is an error of a server that answers what cannot be.
+func badAnswer(err error) error {
+	return engram.Errorf(engram.Corrupt, "", "the server's answer cannot be understood: %w", err)
+}

@@ -1,0 +1,75 @@
+package rpc
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/mns"
+)
+
+func segmentMessage(d engram.Description) *engramv1.Segment {
+	return &engramv1.Segment{
+		Id: d.ID.String(), Type: d.Type, Durability: engramv1.Durability(d.Durability), FixedProviders: d.FixedProviders,
+		History: &engramv1.Bounds{
+			MaxCount: int64(d.History.MaxCount), MaxAgeNanos: int64(d.History.MaxAge), MaxBytes: d.History.MaxBytes,
+		},
+	}
+}
+
+func segmentFromMessage(m *engramv1.Segment) (engram.Description, error) {
+	id, err := engram.Parse(m.GetId())
+	if err != nil {
+		return engram.Description{}, err
+	}
+	if m.GetDurability() < 0 || m.GetDurability() > engramv1.Durability_DURABILITY_SYNCED {
+		return engram.Description{}, engram.Errorf(engram.Invalid, id.String(), "unknown durability %d", m.GetDurability())
+	}
+	return engram.Description{
+		ID: id, Type: m.GetType(), Durability: engram.Durability(m.GetDurability()), FixedProviders: m.GetFixedProviders(),
+		History: engram.Bounds{
+			MaxCount: int(m.GetHistory().GetMaxCount()), MaxAge: time.Duration(m.GetHistory().GetMaxAgeNanos()), MaxBytes: m.GetHistory().GetMaxBytes(),
+		},
+	}, nil
+}
+
+func typeMessage(t engram.TypeDef) *engramv1.TypeDef {
+	return &engramv1.TypeDef{Name: t.Name, Descriptors: t.Descriptors, Source: t.Source, Format: t.Format}
+}
+
+func typeFromMessage(m *engramv1.TypeDef) engram.TypeDef {
+	return engram.TypeDef{Name: m.GetName(), Descriptors: m.GetDescriptors(), Source: m.GetSource(), Format: m.GetFormat()}
+}
+
+func statsMessage(s engram.Stats) *engramv1.Stats {
+	m := &engramv1.Stats{
+		Id: s.ID.String(), Level: engramv1.Level(s.ID.Level()), Type: s.Type, Entities: s.Entities,
+		Snapshots: s.Snapshots, Superseded: s.Superseded, Instances: s.Instances, Bytes: s.Bytes,
+		Committed: s.Committed, Evicted: s.Evicted, Refused: s.Refused,
+	}
+	if s.Snapshots > 0 {
+		first, last := int64(s.First), int64(s.Last)
+		m.First, m.Last = &first, &last
+	}
+	return m
+}
+
+func statsFromMessage(m *engramv1.Stats) (engram.Stats, error) {
+	id, err := engram.Parse(m.GetId())
+	if err != nil {
+		return engram.Stats{}, badAnswer(err)
+	}
+	return engram.Stats{
+		ID: id, Type: m.GetType(), Entities: m.GetEntities(), Snapshots: m.GetSnapshots(), Superseded: m.GetSuperseded(),
+		Instances: m.GetInstances(), Bytes: m.GetBytes(), First: engram.Time(m.GetFirst()), Last: engram.Time(m.GetLast()),
+		Committed: m.GetCommitted(), Evicted: m.GetEvicted(), Refused: m.GetRefused(),
+	}, nil
+}
+
+func entryMessage(e mns.Entry) *engramv1.NameEntry {
+	return &engramv1.NameEntry{Memory: e.Memory, Addresses: e.Addresses, Server: e.Server}
+}
+
+func entryFromMessage(m *engramv1.NameEntry) mns.Entry {
+	return mns.Entry{Memory: m.GetMemory(), Addresses: m.GetAddresses(), Server: m.GetServer()}
+}

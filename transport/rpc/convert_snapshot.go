@@ -1,0 +1,83 @@
+package rpc
+
+import (
+	"github.com/seed-301d4374/engram"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+)
+
+// Conversions of what is stored. Payload bytes go by reference both ways.
+
+// snapshotBox holds the messages of a snapshot with one instance, by far the most
+// frequent, in one allocation.
+type snapshotBox struct {
+	snapshot  engramv1.Snapshot
+	instances [1]*engramv1.Instance
+	instance  engramv1.Instance
+	payload   engramv1.Payload
+}
+
+func snapshotMessage(s *engram.Snapshot) *engramv1.Snapshot {
+	if s == nil {
+		return nil
+	}
+	if len(s.Instances) == 1 {
+		b := new(snapshotBox)
+		fillInstance(&b.instance, &b.payload, &s.Instances[0])
+		b.instances[0] = &b.instance
+		b.snapshot.Instances = b.instances[:]
+		b.snapshot.Time, b.snapshot.Arrived, b.snapshot.Number = int64(s.Time), int64(s.Arrived), s.Number
+		return &b.snapshot
+	}
+	return &engramv1.Snapshot{
+		Time: int64(s.Time), Arrived: int64(s.Arrived), Number: s.Number,
+		Instances: instanceMessages(s.Instances),
+	}
+}
+
+func instanceMessages(instances []engram.Instance) []*engramv1.Instance {
+	ms := make([]*engramv1.Instance, len(instances))
+	for i := range instances {
+		ms[i] = new(engramv1.Instance)
+		fillInstance(ms[i], new(engramv1.Payload), &instances[i])
+	}
+	return ms
+}
+
+func fillInstance(m *engramv1.Instance, p *engramv1.Payload, in *engram.Instance) {
+	p.Type, p.Data = in.Payload.Type, in.Payload.Bytes
+	m.Payload = p
+	if in.HasSent {
+		sent := int64(in.Sent)
+		m.Sent = &sent
+	}
+	if in.Confidence != 1 {
+		m.Confidence = &in.Confidence
+	}
+}
+
+func snapshotFromMessage(m *engramv1.Snapshot) *engram.Snapshot {
+	if m == nil {
+		return nil
+	}
+	return &engram.Snapshot{
+		Time: engram.Time(m.GetTime()), Arrived: engram.Time(m.GetArrived()), Number: m.GetNumber(),
+		Instances: instancesFromMessages(m.GetInstances()),
+	}
+}
+
+func instancesFromMessages(ms []*engramv1.Instance) []engram.Instance {
+	if len(ms) == 0 {
+		return nil
+	}
+	instances := make([]engram.Instance, len(ms))
+	for i, m := range ms {
+		instances[i] = engram.NewInstance(engram.Payload{Type: m.GetPayload().GetType(), Bytes: m.GetPayload().GetData()})
+		if m.Sent != nil {
+			instances[i].Sent, instances[i].HasSent = engram.Time(m.GetSent()), true
+		}
+		if m.Confidence != nil {
+			instances[i].Confidence = m.GetConfidence()
+		}
+	}
+	return instances
+}

@@ -1,0 +1,139 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"connectrpc.com/connect"
+
+	"github.com/seed-301d4374/engram"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+)
+
+// wireCodes maps the codes of the domain to those of RPC, of which there are
+// fewer; the detail says which one it was.
+var wireCodes = map[engram.Code]connect.Code{
+	engram.Internal:      connect.CodeInternal,
+	engram.Invalid:       connect.CodeInvalidArgument,
+	engram.NotFound:      connect.CodeNotFound,
+	engram.AlreadyExists: connect.CodeAlreadyExists,
+	engram.TypeMismatch:  connect.CodeInvalidArgument,
+	engram.OutOfRange:    connect.CodeOutOfRange,
+	engram.TooOld:        connect.CodeOutOfRange,
+	engram.TooNew:        connect.CodeOutOfRange,
+	engram.Conflict:      connect.CodeAborted,
+	engram.Unavailable:   connect.CodeUnavailable,
+	engram.Exhausted:     connect.CodeResourceExhausted,
+	engram.Corrupt:       connect.CodeDataLoss,
+	engram.Canceled:      connect.CodeCanceled,
+	engram.Unsupported:   connect.CodeUnimplemented,
+}
+
+// domainCodes is the way back for errors without a detail: those of the RPC layer
+// itself, of a proxy, or of another server than ours.
+var domainCodes = map[connect.Code]engram.Code{
+	connect.CodeInvalidArgument:    engram.Invalid,
+	connect.CodeNotFound:           engram.NotFound,
+	connect.CodeAlreadyExists:      engram.AlreadyExists,
+	connect.CodeOutOfRange:         engram.OutOfRange,
+	connect.CodeAborted:            engram.Conflict,
+	connect.CodeFailedPrecondition: engram.Invalid,
+	connect.CodePermissionDenied:   engram.Invalid,
+	connect.CodeUnauthenticated:    engram.Invalid,
+	connect.CodeUnavailable:        engram.Unavailable,
+	connect.CodeResourceExhausted:  engram.Exhausted,
+	connect.CodeDataLoss:           engram.Corrupt,
+	connect.CodeCanceled:           engram.Canceled,
+	connect.CodeDeadlineExceeded:   engram.Canceled,
+	connect.CodeUnimplemented:      engram.Unsupported,
+}
+
+// codesByText finds a code by its words, as [engramv1.Error] holds it.
+var codesByText = func() map[string]engram.Code {
+	m := make(map[string]engram.Code, len(wireCodes))
+	for c := range wireCodes {
+		m[c.String()] = c
+	}
+	return m
+}()
+
+// errorMessage returns the message of a domain error, nil for nil.
+func errorMessage(err error) *engramv1.Error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*engram.Error); ok {
+		return &engramv1.Error{Code: e.Code.String(), Thing: e.Thing, Message: e.Msg}
+	}
+	return &engramv1.Error{Code: engram.CodeOf(err).String(), Message: err.Error()}
+}
+
+// errorFromMessage is the inverse of errorMessage.
+func errorFromMessage(m *engramv1.Error) error {
+	if m == nil {
+		return nil
+	}
+	code, ok := codesByText[m.GetCode()]
+	if !ok {
+		code = engram.Internal
+	}
+	return &engram.Error{Code: code, Thing: m.GetThing(), Msg: m.GetMessage()}
+}
+
+// wireError maps an error of the service to one of RPC.
+func wireError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if ce, ok := errors.AsType[*connect.Error](err); ok {
+		return ce // of the RPC layer itself: a message too large, not to be decoded …
+	}
+	code, ok := wireCodes[engram.CodeOf(err)]
+	if !ok {
+		code = connect.CodeInternal
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		code = connect.CodeDeadlineExceeded
+	}
+	ce := connect.NewError(code, err)
+	if d, detailErr := connect.NewErrorDetail(errorMessage(err)); detailErr == nil {
+		ce.AddDetail(d)
+	}
+	return ce
+}
+
+// domainError maps an error of RPC to one of the domain. address names the server
+// where the error itself does not say what it is about.
+func domainError(ctx context.Context, address string, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	if cause := ctx.Err(); cause != nil {
+		return engram.Errorf(engram.Canceled, address, "the call was given up: %w", cause)
+	}
+	ce, ok := errors.AsType[*connect.Error](err)
+	if !ok {
+		return engram.Errorf(engram.Unavailable, address, "the memory server does not answer: %w", err)
+	}
+	for _, d := range ce.Details() {
+		if v, err := d.Value(); err == nil {
+			if m, ok := v.(*engramv1.Error); ok {
+				e := errorFromMessage(m).(*engram.Error)
+				if ce.Code() == connect.CodeDeadlineExceeded {
+					e.Err = context.DeadlineExceeded
+				}
+				return e
+			}
+		}
+	}
+	code, ok := domainCodes[ce.Code()]
+	switch {
+	case !ok && ce.Code() == connect.CodeUnknown && !connect.IsWireError(ce), code == engram.Unavailable:
+		// The connection broke or never was.
+		return engram.Errorf(engram.Unavailable, address, "the memory server does not answer: %w", ce.Unwrap())
+	case !ok:
+		code = engram.Internal
+	}
+	return &engram.Error{Code: code, Thing: address, Msg: ce.Message(), Err: ce}
+}

@@ -1,0 +1,33 @@
+package rpc
+
+import (
+	"errors"
+	"net"
+	"syscall"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Listen listens on "unix:/path", "http://host:port" or "host:port".
+//
+// A Unix socket has mode 0600 from its first moment. Its directory is made if
+// there is none, with mode 0700. A socket that a dead server left is replaced; a
+// live server's is not, AlreadyExists says that one is there. The same error is
+// returned for a TCP port that is taken.
+func Listen(address string) (net.Listener, error) {
+	network, target, err := splitAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	if network == "unix" {
+		return listenUnix(target)
+	}
+	l, err := net.Listen(network, target)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, engram.Errorf(engram.AlreadyExists, address, "another program listens here; stop it, or listen elsewhere: %w", err)
+	case err != nil:
+		return nil, engram.Errorf(engram.Unavailable, address, "cannot listen here: %w", err)
+	}
+	return l, nil
+}

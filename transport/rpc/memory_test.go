@@ -1,0 +1,29 @@
+package rpc_test
+
+import (
+	"testing"
+
+	"github.com/seed-301d4374/engram/memorytest"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+// A client behaves like the memory itself, on every way to it.
+func TestClientIsAMemory(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		address func(t *testing.T) string
+		o       rpc.DialOptions
+	}{
+		{"unix", func(t *testing.T) string { return socket(t) }, rpc.DialOptions{}},
+		{"tcp", func(*testing.T) string { return anyPort }, rpc.DialOptions{}},
+		{"grpc", func(*testing.T) string { return anyPort }, rpc.DialOptions{GRPC: true}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			memorytest.Run(t, func(t *testing.T) memorytest.Memory {
+				s := newServer(t, server.Memory{Name: memorytest.MemoryName})
+				return dial(t, serve(t, s, nil, rpc.Options{}, tt.address(t)).address, tt.o)
+			})
+		})
+	}
+}

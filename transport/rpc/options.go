@@ -1,0 +1,57 @@
+package rpc
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Options configures a [Handler] and how it is served. Zero fields mean the
+// defaults. What goes beyond a limit is refused with an Exhausted error that names
+// the limit.
+type Options struct {
+	// Server identifies this server, as in its registration with the name system.
+	Server string
+
+	MaxMessage       int // bytes of one message, in or out; default 128 MiB
+	MaxStreams       int // streams open on one connection; default 256
+	MaxSubscriptions int // subscriptions and name watches on the whole server; default 4096
+	MaxPattern       int // bytes of a pattern's text; default 8192
+	MaxRegex         int // bytes of one regex; default and most engram.MaxRegexLen
+	MaxQueryNodes    int // nodes, names, selectors, patterns or IDs in one request; default 10,000
+
+	// HeaderTimeout bounds how long a client may take for a request's headers;
+	// default 5 s.
+	HeaderTimeout time.Duration
+	// StallTimeout bounds how long a client may read nothing while it is written
+	// to, or send nothing in the middle of a unary request; then the call is cut
+	// off. Default 60 s. A client library that buffers hides a program that reads
+	// slowly; such a program is dropped updates, not cut off.
+	StallTimeout time.Duration
+	// Grace is how long calls may go on when the server is told to stop; default 5 s.
+	Grace time.Duration
+
+	Log *slog.Logger // nil means slog.Default()
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxMessage = cmp.Or(o.MaxMessage, 128<<20)
+	o.MaxStreams = cmp.Or(o.MaxStreams, 256)
+	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 4096)
+	o.MaxPattern = cmp.Or(o.MaxPattern, 8192)
+	o.MaxRegex = min(cmp.Or(o.MaxRegex, engram.MaxRegexLen), engram.MaxRegexLen)
+	o.MaxQueryNodes = cmp.Or(o.MaxQueryNodes, 10_000)
+	o.HeaderTimeout = cmp.Or(o.HeaderTimeout, 5*time.Second)
+	o.StallTimeout = cmp.Or(o.StallTimeout, time.Minute)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	return o
+}
+
+// partBytes is how many payload bytes the parts of a streamed answer hold, about:
+// far below the 4 MiB that gRPC clients of other languages accept by default.
+const partBytes = 1 << 20

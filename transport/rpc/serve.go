@@ -1,0 +1,72 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Serve serves h on the listeners until ctx ends, then stops in good order: no new
+// connections, streams ended with Unavailable, calls under way finished for at
+// most the handler's Grace. It closes the listeners and returns when everything
+// has ended: nil if ctx was the reason, otherwise why a listener failed.
+func Serve(ctx context.Context, h *Handler, listeners ...net.Listener) error {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	var calls sync.WaitGroup
+	srv := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			calls.Add(1)
+			defer calls.Done()
+			h.ServeHTTP(w, r)
+		}),
+		Protocols:         protocols,
+		ReadHeaderTimeout: h.o.HeaderTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		HTTP2: &http.HTTP2Config{
+			// Unary calls need streams of HTTP/2 too.
+			MaxConcurrentStreams: h.o.MaxStreams + 256,
+			// Images are committed; the default windows throttle them.
+			MaxReceiveBufferPerConnection: 4<<20 - 1,
+			MaxReceiveBufferPerStream:     2 << 20,
+			// A client that is gone without a word is noticed.
+			SendPingTimeout: 20 * time.Second,
+			PingTimeout:     20 * time.Second,
+		},
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, new(connection))
+		},
+		ErrorLog: slog.NewLogLogger(h.o.Log.Handler(), slog.LevelDebug),
+	}
+	var serving sync.WaitGroup
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		serving.Go(func() {
+			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- engram.Errorf(engram.Unavailable, AddressOf(l), "the listener failed: %w", err)
+			}
+		})
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	h.Drain()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.o.Grace)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		srv.Close()
+	}
+	serving.Wait()
+	calls.Wait() // closed connections end their calls' contexts
+	return err
+}
