@@ -77,6 +77,12 @@ func TestCompileProto(t *testing.T) {
 	}
 }
 
+// wrapperProto returns a file with a message marked as a wrapper.
+func wrapperProto(wrapper, fields string) string {
+	return `syntax = "proto3"; package test; import "engram/idf/v1/options.proto";
+		message M { W w = 1; } message W { option (engram.idf.v1.wrapper) = ` + wrapper + "; " + fields + " }"
+}
+
 func TestCompileProtoErrors(t *testing.T) {
 	const head = "syntax = \"proto3\";\npackage test;\n"
 	for name, c := range map[string]struct {
@@ -93,6 +99,11 @@ func TestCompileProtoErrors(t *testing.T) {
 		"deep literal":   {head + "option (x) = " + strings.Repeat("{x:", 500), "test.proto:3:1: ", "nested"},
 		"deep messages":  {head + strings.Repeat("message M {", 50) + strings.Repeat("}", 50), "test.proto:3:", "nesting"},
 		"long name":      {head + "message " + strings.Repeat("M", 2000) + " {}", "test.proto:", "full name"},
+		"no list":        {wrapperProto("WRAPPER_LIST", "int32 items = 1;"), "test.proto:", "one repeated field"},
+		"list of two":    {wrapperProto("WRAPPER_LIST", "repeated int32 items = 1; int32 b = 2;"), "test.proto:", "one repeated field"},
+		"no dict":        {wrapperProto("WRAPPER_DICT", "repeated int32 items = 1;"), "test.proto:", "one map field"},
+		"no optional":    {wrapperProto("WRAPPER_OPTIONAL", "int32 item = 1;"), "test.proto:", "one optional field"},
+		"no tuple":       {wrapperProto("WRAPPER_TUPLE", ""), "test.proto:", "test.W is marked"},
 		"known type":     {"syntax = \"proto3\"; package foxglove; message Pose { string position = 1; }", "test.proto:", "position"},
 		"known number":   {"syntax = \"proto3\"; package google.protobuf; message Timestamp { int64 secs = 1; }", "test.proto:", "seconds"},
 	} {

@@ -203,12 +203,15 @@ func fieldWords(fd protoreflect.FieldDescriptor) string {
 }
 
 // kindWord returns a field's scalar type, or the full name of its message or enum.
+// Equal words mean equal kinds.
 func kindWord(fd protoreflect.FieldDescriptor) string {
 	switch {
+	case fd.Kind() == protoreflect.GroupKind:
+		return "group " + string(fd.Message().FullName())
 	case fd.Message() != nil:
 		return string(fd.Message().FullName())
 	case fd.Enum() != nil:
-		return string(fd.Enum().FullName())
+		return "enum " + string(fd.Enum().FullName())
 	}
 	return fd.Kind().String()
 }

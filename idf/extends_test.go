@@ -49,7 +49,7 @@ func TestCheckExtends(t *testing.T) {
 		"like a known one": {n + s + l + d + "V p = 5;" + in + e + x + w + o, wrapper + "message V { double x = 1; double y = 2; double z = 3; }", "member p is test.V, not foxglove.Vector3", false},
 		"message extends":  {n + s + l + d + p + "In2 in = 6;" + e + x + w + o, wrapper + "message In2 { int32 a = 1; M m = 2; string more = 3; }", "", false},
 		"message differs":  {n + s + l + d + p + "In2 in = 6;" + e + x + w + o, wrapper + "message In2 { uint32 a = 1; M m = 2; }", "member in.a is uint32, not int32", false},
-		"enum":             {n + s + l + d + p + in + "More e = 7;" + x + w + o, "", "member e is test.More, not test.E", false},
+		"enum":             {n + s + l + d + p + in + "More e = 7;" + x + w + o, "", "member e is enum test.More, not enum test.E", false},
 		"shape":            {n + s + l + d + p + in + e + "engram.idf.v1.Matrix x = 8 [(engram.idf.v1.shape) = { rows: 4 }];" + w + o, "", "member x is of shape (rows 4), not (rows 3)", false},
 		"wider shape":      {n + s + l + d + p + in + e + "engram.idf.v1.Matrix x = 8;" + w + o, "", "member x is of shape (any), not (rows 3)", false},
 		"narrower shape":   {n + s + l + d + p + in + e + "engram.idf.v1.Matrix x = 8 [(engram.idf.v1.shape) = { rows: 3, cols: 1 }];" + w + o, "", "", false},

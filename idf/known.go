@@ -91,9 +91,9 @@ func eachMessage(mds protoreflect.MessageDescriptors, f func(protoreflect.Messag
 }
 
 // checkKnown returns an error if files declare a known message otherwise than it
-// is known. Code finds the members of the known messages by name and number, so
-// those of IDF and protobuf must all be there; a Foxglove schema may be an older
-// or a newer one, with members missing or more.
+// is known, since code reads the known messages by their numbers. IDF's and
+// Foxglove's may be of an older or a newer version, with members missing or more;
+// of protobuf's own every member must be there.
 func checkKnown(files *protoregistry.Files) error {
 	for name, t := range knownTypes() {
 		d, err := files.FindDescriptorByName(protoreflect.FullName(name))
@@ -113,7 +113,7 @@ func checkKnown(files *protoregistry.Files) error {
 
 // agree compares the members of one known message.
 func agree(md, known protoreflect.MessageDescriptor) error {
-	older := known.ParentFile().Package() == "foxglove"
+	older := known.ParentFile().Package() != "google.protobuf"
 	for i := range known.Fields().Len() {
 		want := known.Fields().Get(i)
 		got := md.Fields().ByNumber(want.Number())
@@ -126,12 +126,13 @@ func agree(md, known protoreflect.MessageDescriptor) error {
 		if s := fieldDiff(got, want); s != "" {
 			return fmt.Errorf("%s: member %s%s", md.FullName(), want.Name(), s)
 		}
-		if e, ok := got.Enum(), want.Enum(); e != nil && ok != nil {
-			for j := range ok.Values().Len() {
-				v := ok.Values().Get(j)
-				if g := e.Values().ByNumber(v.Number()); g == nil && !older || g != nil && g.Name() != v.Name() {
-					return fmt.Errorf("%s: value %d is known as %s", e.FullName(), v.Number(), v.Name())
-				}
+		if want.Enum() == nil {
+			continue
+		}
+		for j := range want.Enum().Values().Len() {
+			v := want.Enum().Values().Get(j)
+			if g := got.Enum().Values().ByNumber(v.Number()); g == nil && !older || g != nil && g.Name() != v.Name() {
+				return fmt.Errorf("%s: value %d is known as %s", got.Enum().FullName(), v.Number(), v.Name())
 			}
 		}
 	}

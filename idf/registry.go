@@ -1,6 +1,7 @@
 package idf
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"sync"
@@ -31,6 +32,9 @@ func NewRegistry() *Registry {
 // returned; a different one of the same name gives AlreadyExists with the first
 // member that differs. A Foxglove schema of another version is the known one.
 func (r *Registry) Add(def engram.TypeDef) (*Type, error) {
+	if k, ok := r.Get(def.Name); ok && bytes.Equal(k.Def().Descriptors, def.Descriptors) {
+		return k, nil
+	}
 	t, err := ParseType(def)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/seed-301d4374/engram"
+	idfv1 "github.com/seed-301d4374/engram/gen/engram/idf/v1"
 	"github.com/seed-301d4374/engram/gen/foxglove"
 )
 
@@ -217,6 +218,24 @@ func TestParseTypeRefuses(t *testing.T) {
 				t.Errorf("%v, want Invalid with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// A set may declare what is known as an enumeration as a message.
+func TestParseTypeEnumAsMessage(t *testing.T) {
+	value := protodesc.ToFileDescriptorProto(idfv1.File_engram_idf_v1_value_proto)
+	value.EnumType = nil
+	value.MessageType = append(value.MessageType, &descriptorpb.DescriptorProto{Name: proto.String("DType")})
+	for _, m := range value.MessageType {
+		for _, f := range m.Field {
+			if f.GetTypeName() == ".engram.idf.v1.DType" {
+				f.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
+			}
+		}
+	}
+	_, err := ParseType(engram.TypeDef{Name: "engram.idf.v1.Matrix", Descriptors: fileSet(t, value)})
+	if !errors.Is(err, engram.Invalid) || !strings.Contains(err.Error(), "member dtype") {
+		t.Errorf("%v, want Invalid naming dtype", err)
 	}
 }
 

@@ -36,6 +36,30 @@ func enumKey(ev protoreflect.EnumValueDescriptor) string {
 	return string(ev.Name())
 }
 
+// checkWrapper returns an error if a message says that it is a wrapper and has not
+// the fields of one.
+func checkWrapper(md protoreflect.MessageDescriptor) error {
+	var only protoreflect.FieldDescriptor
+	if md.Fields().Len() == 1 {
+		only = md.Fields().Get(0)
+	}
+	ok, want := true, ""
+	switch wrapperOf(md) {
+	case idfv1.Wrapper_WRAPPER_LIST:
+		ok, want = only != nil && only.IsList(), "one repeated field"
+	case idfv1.Wrapper_WRAPPER_DICT:
+		ok, want = only != nil && only.IsMap(), "one map field"
+	case idfv1.Wrapper_WRAPPER_OPTIONAL:
+		ok, want = only != nil && only.HasPresence() && oneofName(only) == "", "one optional field"
+	case idfv1.Wrapper_WRAPPER_TUPLE:
+		ok, want = md.Fields().Len() > 0, "fields"
+	}
+	if !ok {
+		return fmt.Errorf("%s is marked as the wrapper of a %s, which has %s and no other", md.FullName(), wrapperWords(wrapperOf(md)), want)
+	}
+	return nil
+}
+
 // wrapperWords returns what a wrapper message stands for.
 func wrapperWords(w idfv1.Wrapper) string {
 	switch w {

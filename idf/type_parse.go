@@ -74,6 +74,17 @@ func linkFiles(set *descriptorpb.FileDescriptorSet) (*protoregistry.Files, error
 	if err := checkKnown(files); err != nil {
 		return nil, err
 	}
+	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		eachMessage(f.Messages(), func(md protoreflect.MessageDescriptor) {
+			if err == nil {
+				err = checkWrapper(md)
+			}
+		})
+		return err == nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	return files, nil
 }
 

@@ -41,15 +41,12 @@ func CompileXML(src Source, path string) ([]engram.TypeDef, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &descriptorpb.FileDescriptorSet{}
-	for _, p := range c.order {
-		set.File = append(set.File, p)
-	}
-	files, err := linkFiles(set)
+	files, err := linkFiles(&descriptorpb.FileDescriptorSet{File: c.order})
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, path+":1", "the types do not fit together: %w", err)
 	}
 	var defs []engram.TypeDef
+	sets := map[string][]byte{} // by the path of the .proto file
 	for _, t := range f.types {
 		if t.message == nil {
 			continue
@@ -58,11 +55,13 @@ func CompileXML(src Source, path string) ([]engram.TypeDef, error) {
 		if err != nil {
 			return nil, engram.Errorf(engram.Internal, t.name, "compiled but not linked: %w", err)
 		}
-		b, err := descriptorSet(d.ParentFile())
-		if err != nil {
-			return nil, engram.Errorf(engram.Internal, t.name, "definition: %w", err)
+		file := d.ParentFile()
+		if sets[file.Path()] == nil {
+			if sets[file.Path()], err = descriptorSet(file); err != nil {
+				return nil, engram.Errorf(engram.Internal, t.name, "definition: %w", err)
+			}
 		}
-		defs = append(defs, engram.TypeDef{Name: t.protoName(), Descriptors: b, Source: f.text, Format: "xml"})
+		defs = append(defs, engram.TypeDef{Name: t.protoName(), Descriptors: sets[file.Path()], Source: f.text, Format: "xml"})
 	}
 	return defs, nil
 }
