@@ -1,6 +1,10 @@
 package sim
 
-import "math"
+import (
+	"math"
+
+	"github.com/seed-301d4374/engram/pose"
+)
 
 // The robot lives in cycles: it is asked for the cup, drives to the table, takes
 // the cup and lifts it, is asked to put it back, does so and drives home. Times
@@ -103,5 +107,5 @@ func positionsAt(t float64) (q positions) {
 
 func blend(from, to, s float64) float64 { return from + s*(to-from) }
 
-// baseAt returns the pose of the robot's base in the map.
-func baseAt(t float64) pose { return translation(driveDistance*phaseAt(t).drive, 0, 0) }
+// baseAt returns the pose.Pose of the robot's base in the map.
+func baseAt(t float64) pose.Pose { return pose.Translation(driveDistance*phaseAt(t).drive, 0, 0) }

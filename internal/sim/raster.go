@@ -1,6 +1,10 @@
 package sim
 
-import "math"
+import (
+	"math"
+
+	"github.com/seed-301d4374/engram/pose"
+)
 
 // raster fills convex polygons into an RGB image with a depth buffer.
 type raster struct {
@@ -9,7 +13,7 @@ type raster struct {
 	cx, cy        float64   // principal point; pixel (i, j) has its centre at (i, j)
 	depth         []float32 // 1/z per pixel; 0 is infinitely far
 	pix           []byte    // rgb8 without padding, being painted
-	view          pose      // world to camera
+	view          pose.Pose // world to camera
 	eye           vec3      // the camera's place in the world
 	points        []vec3    // scratch: a polygon in camera coordinates, clipped
 	edges         []edge    // scratch
@@ -33,12 +37,12 @@ const (
 // edge is one side of a projected polygon, from top to bottom.
 type edge struct {
 	y0, y1 float64
-	x, dx  float64 // x where y = y0, and its change per row
+	X0, dx float64 // x where y = y0, and its change per row
 }
 
 // begin starts a new image seen from a camera in the world.
-func (r *raster) begin(camera pose, pix []byte) {
-	r.view, r.eye, r.pix = camera.inverse(), camera.t, pix
+func (r *raster) begin(camera pose.Pose, pix []byte) {
+	r.view, r.eye, r.pix = camera.Inverse(), camera.T, pix
 	clear(r.depth)
 }
 
@@ -49,13 +53,13 @@ func (r *raster) fill(polygon []vec3, c colour, tex *texture) {
 		return
 	}
 	// The polygon's plane n·p = d gives 1/z = n·ray/d, which is affine in the image.
-	p0 := r.view.apply(polygon[0])
-	n := r.view.apply(polygon[1]).sub(p0).cross(r.view.apply(polygon[2]).sub(p0))
-	d := n.dot(p0)
+	p0 := r.view.Apply(polygon[0])
+	n := r.view.Apply(polygon[1]).Sub(p0).Cross(r.view.Apply(polygon[2]).Sub(p0))
+	d := n.Dot(p0)
 	if math.Abs(d) < 1e-12 {
 		return // seen exactly from its edge
 	}
-	iz := r.overImage(n.mul(1 / d))
+	iz := r.overImage(n.Scale(1 / d))
 	var s, t affine
 	if tex != nil {
 		s, t = r.textureCoordinate(tex.s, tex.perMetre, iz), r.textureCoordinate(tex.t, tex.perMetre, iz)
@@ -88,29 +92,29 @@ func (a affine) plus(b affine, f float64) affine {
 
 // overImage returns v·ray over the image, where ray is a pixel's ray of depth 1.
 func (r *raster) overImage(v vec3) affine {
-	dx, dy := v.x/r.focal, v.y/r.focal
-	return affine{v.z - dx*r.cx - dy*r.cy, dx, dy}
+	dx, dy := v.X/r.focal, v.Y/r.focal
+	return affine{v.Z - dx*r.cx - dy*r.cy, dx, dy}
 }
 
 // textureCoordinate returns a texture coordinate divided by z: with the world's
 // point eye + z*R*ray, u·point/z = (Rᵀu)·ray + u·eye/z.
 func (r *raster) textureCoordinate(u vec3, scale float64, iz affine) affine {
-	u = u.mul(scale)
-	return r.overImage(r.view.r.apply(u)).plus(iz, u.dot(r.eye))
+	u = u.Scale(scale)
+	return r.overImage(r.view.R.Rotate(u)).plus(iz, u.Dot(r.eye))
 }
 
 // clip brings a polygon into camera coordinates, into r.points, and cuts off what
 // lies before the near plane; it reports whether something is left.
 func (r *raster) clip(polygon []vec3) bool {
 	r.points = r.points[:0]
-	prev := r.view.apply(polygon[len(polygon)-1])
+	prev := r.view.Apply(polygon[len(polygon)-1])
 	for _, w := range polygon {
-		p := r.view.apply(w)
-		if (p.z > nearPlane) != (prev.z > nearPlane) {
-			f := (nearPlane - prev.z) / (p.z - prev.z)
-			r.points = append(r.points, prev.add(p.sub(prev).mul(f)))
+		p := r.view.Apply(w)
+		if (p.Z > nearPlane) != (prev.Z > nearPlane) {
+			f := (nearPlane - prev.Z) / (p.Z - prev.Z)
+			r.points = append(r.points, prev.Add(p.Sub(prev).Scale(f)))
 		}
-		if p.z > nearPlane {
+		if p.Z > nearPlane {
 			r.points = append(r.points, p)
 		}
 		prev = p
@@ -123,18 +127,18 @@ func (r *raster) project() (top, bottom float64) {
 	r.edges = r.edges[:0]
 	top, bottom = math.Inf(1), math.Inf(-1)
 	for i, p := range r.points {
-		x, y := r.focal*p.x/p.z+r.cx, r.focal*p.y/p.z+r.cy
-		r.points[i] = vec3{x, y, 0}
+		x, y := r.focal*p.X/p.Z+r.cx, r.focal*p.Y/p.Z+r.cy
+		r.points[i] = xyz(x, y, 0)
 		top, bottom = min(top, y), max(bottom, y)
 	}
 	prev := r.points[len(r.points)-1]
 	for _, p := range r.points {
 		a, b := prev, p
-		if a.y > b.y {
+		if a.Y > b.Y {
 			a, b = b, a
 		}
-		if a.y < b.y {
-			r.edges = append(r.edges, edge{a.y, b.y, a.x, (b.x - a.x) / (b.y - a.y)})
+		if a.Y < b.Y {
+			r.edges = append(r.edges, edge{a.Y, b.Y, a.X, (b.X - a.X) / (b.Y - a.Y)})
 		}
 		prev = p
 	}
@@ -147,7 +151,7 @@ func (r *raster) span(y float64) (x0, x1 int) {
 	for i := range r.edges {
 		e := &r.edges[i]
 		if e.y0 <= y && y < e.y1 {
-			x := e.x + (y-e.y0)*e.dx
+			x := e.X0 + (y-e.y0)*e.dx
 			lo, hi = min(lo, x), max(hi, x)
 		}
 	}

@@ -3,6 +3,8 @@ package sim
 import (
 	"math"
 	"slices"
+
+	"github.com/seed-301d4374/engram/pose"
 )
 
 // renderer paints what a camera of the robot sees. It is not safe for concurrent
@@ -31,9 +33,9 @@ func newRenderer(width, height int) *renderer {
 func focalLength(width int) float64 { return float64(width) * 525 / 640 }
 
 // sun is the direction to the light.
-var sun = vec3{-0.35, 0.45, 0.95}.unit()
+var sun = unit(xyz(-0.35, 0.45, 0.95))
 
-func shade(normal vec3) float64 { return 0.46 + 0.62*max(normal.dot(sun), 0) }
+func shade(normal vec3) float64 { return 0.46 + 0.62*max(normal.Dot(sun), 0) }
 
 // render paints the world as a camera sees it into pix, width*height pixels of
 // rgb8. What is near is painted first, so that most of what it hides is skipped.
@@ -54,12 +56,12 @@ func (r *renderer) room() {
 	r.wallRect(wallX-0.02, 0.45, 1.55, 1.30, 2.10, colour{70, 55, 45})
 	r.wallRect(wallX-0.03, 0.50, 1.50, 1.35, 2.05, colour{120, 165, 190})
 	r.wallRect(wallX-0.04, 0.50, 1.50, 1.35, 1.60, colour{90, 130, 80})
-	r.fill([]vec3{{back, -y, 0}, {wallX, -y, 0}, {wallX, y, 0}, {back, y, 0}}, colour{}, &r.tex.floor)
-	r.fill([]vec3{{wallX, -y, 0}, {wallX, y, 0}, {wallX, y, ceiling}, {wallX, -y, ceiling}}, colour{}, &r.tex.wall)
+	r.fill([]vec3{xyz(back, -y, 0), xyz(wallX, -y, 0), xyz(wallX, y, 0), xyz(back, y, 0)}, colour{}, &r.tex.floor)
+	r.fill([]vec3{xyz(wallX, -y, 0), xyz(wallX, y, 0), xyz(wallX, y, ceiling), xyz(wallX, -y, ceiling)}, colour{}, &r.tex.wall)
 }
 
 func (r *renderer) wallRect(x, y0, y1, z0, z1 float64, c colour) {
-	r.fill([]vec3{{x, y0, z0}, {x, y1, z0}, {x, y1, z1}, {x, y0, z1}}, c, nil)
+	r.fill([]vec3{xyz(x, y0, z0), xyz(x, y1, z0), xyz(x, y1, z1), xyz(x, y0, z1)}, c, nil)
 }
 
 func (r *renderer) table(s *state) {
@@ -68,28 +70,28 @@ func (r *renderer) table(s *state) {
 	for i := range objects {
 		r.shadow(&objects[i], s.objects[i])
 	}
-	r.fill([]vec3{{x0, y0, tableZ}, {x1, y0, tableZ}, {x1, y1, tableZ}, {x0, y1, tableZ}}, colour{}, &r.tex.wood)
+	r.fill([]vec3{xyz(x0, y0, tableZ), xyz(x1, y0, tableZ), xyz(x1, y1, tableZ), xyz(x0, y1, tableZ)}, colour{}, &r.tex.wood)
 	wood := colour{150, 102, 60}
 	// Half a millimetre lower than the textured top, which stays visible.
-	r.box(translation(tableX, tableY, tableZ-tableThickness/2-0.0005), vec3{tableDepth, tableWidth, tableThickness}, wood)
+	r.box(pose.Translation(tableX, tableY, tableZ-tableThickness/2-0.0005), xyz(tableDepth, tableWidth, tableThickness), wood)
 	const leg, height = 0.06, tableZ - tableThickness
 	for _, x := range []float64{x0 + leg, x1 - leg} {
 		for _, y := range []float64{y0 + leg, y1 - leg} {
-			r.box(translation(x, y, height/2), vec3{leg, leg, height}, wood)
+			r.box(pose.Translation(x, y, height/2), xyz(leg, leg, height), wood)
 		}
 	}
 }
 
-func (r *renderer) object(o *object, p pose) {
+func (r *renderer) object(o *object, p pose.Pose) {
 	switch o.shape {
 	case boxShape:
 		r.box(p, o.size, o.colour)
 		// A label on the largest faces.
-		label := o.size.mul(0.62)
-		label.x = o.size.x + 0.001
+		label := o.size.Scale(0.62)
+		label.X = o.size.X + 0.001
 		r.box(p, label, o.colour.scale(1.5))
 	case cylinderShape:
-		h, d := o.size.z, o.size.x
+		h, d := o.size.Z, o.size.X
 		if h > 2*d { // a bottle: a neck and a cap above the body
 			r.cylinder(p, d/2, -h/2, 0.18*h, o.colour, false)
 			r.cylinder(p, d/2+0.0005, -0.2*h, 0.05*h, colour{240, 235, 225}, false)
@@ -100,12 +102,12 @@ func (r *renderer) object(o *object, p pose) {
 		r.cylinder(p, d/2, -h/2, h/2, colour{165, 168, 172}, false)
 		r.cylinder(p, d/2+0.0005, -0.42*h, 0.42*h, o.colour, false)
 	case cupShape:
-		h, d := o.size.z, o.size.x
+		h, d := o.size.Z, o.size.X
 		r.cylinder(p, d/2, -h/2, h/2, o.colour, true)
 		for _, z := range []float64{-0.25 * h, 0.25 * h} { // the handle
-			r.box(p.compose(translation(0, -d/2-0.012, z)), vec3{0.012, 0.026, 0.012}, o.colour)
+			r.box(p.Mul(pose.Translation(0, -d/2-0.012, z)), xyz(0.012, 0.026, 0.012), o.colour)
 		}
-		r.box(p.compose(translation(0, -d/2-0.025, 0)), vec3{0.012, 0.01, 0.62 * h}, o.colour)
+		r.box(p.Mul(pose.Translation(0, -d/2-0.025, 0)), xyz(0.012, 0.01, 0.62*h), o.colour)
 	}
 }
 
@@ -113,38 +115,38 @@ func (r *renderer) object(o *object, p pose) {
 func (r *renderer) arms(s *state) {
 	skin, metal := colour{190, 192, 198}, colour{75, 80, 90}
 	for side := range sideNames {
-		link := func(i int) pose { return s.base.compose(s.joints.link(i)) }
-		r.box(link(arm(side, 3)).compose(translation(0, 0, -0.05)), vec3{0.08, 0.08, 0.24}, skin)
-		r.box(link(arm(side, 5)).compose(translation(0, 0, -0.04)), vec3{0.065, 0.065, 0.2}, skin)
+		link := func(i int) pose.Pose { return s.base.Mul(s.joints.link(i)) }
+		r.box(link(arm(side, 3)).Mul(pose.Translation(0, 0, -0.05)), xyz(0.08, 0.08, 0.24), skin)
+		r.box(link(arm(side, 5)).Mul(pose.Translation(0, 0, -0.04)), xyz(0.065, 0.065, 0.2), skin)
 		palm := link(hand(side))
-		r.box(palm.compose(translation(-0.01, 0, -0.055)), vec3{0.03, 0.085, 0.09}, metal)
+		r.box(palm.Mul(pose.Translation(-0.01, 0, -0.055)), xyz(0.03, 0.085, 0.09), metal)
 		for i := 1; i < fingerJoints; i++ {
-			r.box(link(finger(side, i)).compose(translation(0, 0, -0.02)), vec3{0.016, 0.016, 0.04}, metal)
+			r.box(link(finger(side, i)).Mul(pose.Translation(0, 0, -0.02)), xyz(0.016, 0.016, 0.04), metal)
 		}
 	}
 }
 
 // box paints a box about a pose's origin.
-func (r *renderer) box(p pose, size vec3, c colour) {
-	h := size.mul(0.5)
+func (r *renderer) box(p pose.Pose, size vec3, c colour) {
+	h := size.Scale(0.5)
 	for axis := range 3 {
 		for _, sign := range []float64{-1, 1} {
 			var n, u, v vec3
 			switch axis {
 			case 0:
-				n, u, v = vec3{x: sign}, vec3{y: h.y}, vec3{z: h.z}
+				n, u, v = vec3{X: sign}, vec3{Y: h.Y}, vec3{Z: h.Z}
 			case 1:
-				n, u, v = vec3{y: sign}, vec3{x: h.x}, vec3{z: h.z}
+				n, u, v = vec3{Y: sign}, vec3{X: h.X}, vec3{Z: h.Z}
 			default:
-				n, u, v = vec3{z: sign}, vec3{x: h.x}, vec3{y: h.y}
+				n, u, v = vec3{Z: sign}, vec3{X: h.X}, vec3{Y: h.Y}
 			}
-			normal := p.r.apply(n)
-			middle := p.apply(vec3{n.x * h.x, n.y * h.y, n.z * h.z})
-			if normal.dot(r.eye.sub(middle)) <= 0 {
+			normal := p.R.Rotate(n)
+			middle := p.Apply(xyz(n.X*h.X, n.Y*h.Y, n.Z*h.Z))
+			if normal.Dot(r.eye.Sub(middle)) <= 0 {
 				continue
 			}
-			u, v = p.r.apply(u), p.r.apply(v)
-			r.corners = append(r.corners[:0], middle.sub(u).sub(v), middle.add(u).sub(v), middle.add(u).add(v), middle.sub(u).add(v))
+			u, v = p.R.Rotate(u), p.R.Rotate(v)
+			r.corners = append(r.corners[:0], middle.Sub(u).Sub(v), middle.Add(u).Sub(v), middle.Add(u).Add(v), middle.Sub(u).Add(v))
 			r.fill(r.corners, c.scale(shade(normal)), nil)
 		}
 	}
@@ -157,28 +159,28 @@ const facets = 36
 var unitCircle = func() (c [facets + 1]vec3) {
 	for i := range c {
 		s, cos := math.Sincos(2 * math.Pi * float64(i) / facets)
-		c[i] = vec3{cos, s, 0}
+		c[i] = xyz(cos, s, 0)
 	}
 	return c
 }()
 
-// cylinder paints a cylinder about the z axis of a pose from z0 to z1. An open one
+// cylinder paints a cylinder about the z axis of a pose.Pose from z0 to z1. An open one
 // shows its inside and its bottom, a closed one its top.
-func (r *renderer) cylinder(p pose, radius, z0, z1 float64, c colour, open bool) {
+func (r *renderer) cylinder(p pose.Pose, radius, z0, z1 float64, c colour, open bool) {
 	for i := range facets {
 		a, b := unitCircle[i], unitCircle[i+1]
-		normal := p.r.apply(a.add(b).unit())
-		outside := normal.dot(r.eye.sub(p.apply(a.mul(radius)))) > 0
+		normal := p.R.Rotate(unit(a.Add(b)))
+		outside := normal.Dot(r.eye.Sub(p.Apply(a.Scale(radius)))) > 0
 		if !outside && !open {
 			continue
 		}
 		brightness := shade(normal)
 		if !outside {
-			brightness = 0.7 * shade(normal.mul(-1))
+			brightness = 0.7 * shade(normal.Scale(-1))
 		}
-		low, high := vec3{z: z0}, vec3{z: z1}
-		a, b = a.mul(radius), b.mul(radius)
-		r.corners = append(r.corners[:0], p.apply(a.add(low)), p.apply(b.add(low)), p.apply(b.add(high)), p.apply(a.add(high)))
+		low, high := vec3{Z: z0}, vec3{Z: z1}
+		a, b = a.Scale(radius), b.Scale(radius)
+		r.corners = append(r.corners[:0], p.Apply(a.Add(low)), p.Apply(b.Add(low)), p.Apply(b.Add(high)), p.Apply(a.Add(high)))
 		r.fill(r.corners, c.scale(brightness), nil)
 	}
 	end, brightness := z1, 1.0
@@ -187,29 +189,29 @@ func (r *renderer) cylinder(p pose, radius, z0, z1 float64, c colour, open bool)
 	}
 	r.corners = r.corners[:0]
 	for _, a := range unitCircle[:facets] {
-		a = a.mul(radius)
-		a.z = end
-		r.corners = append(r.corners, p.apply(a))
+		a = a.Scale(radius)
+		a.Z = end
+		r.corners = append(r.corners, p.Apply(a))
 	}
-	r.fill(r.corners, c.scale(brightness*shade(p.r.apply(vec3{z: 1}))), nil)
+	r.fill(r.corners, c.scale(brightness*shade(p.R.Rotate(vec3{Z: 1}))), nil)
 }
 
 // shadow paints the table darker where the object keeps the sun away: the convex
 // hull of its corners, moved along the light onto the table and cut at its edges.
-func (r *renderer) shadow(o *object, p pose) {
-	h := o.size.mul(0.5)
+func (r *renderer) shadow(o *object, p pose.Pose) {
+	h := o.size.Scale(0.5)
 	pts := r.hull[:0]
-	for _, z := range []float64{-h.z, h.z} {
+	for _, z := range []float64{-h.Z, h.Z} {
 		if o.shape == boxShape {
-			for _, c := range [4]vec3{{-h.x, -h.y, z}, {h.x, -h.y, z}, {h.x, h.y, z}, {-h.x, h.y, z}} {
-				pts = append(pts, onto(p.apply(c)))
+			for _, c := range [4]vec3{xyz(-h.X, -h.Y, z), xyz(h.X, -h.Y, z), xyz(h.X, h.Y, z), xyz(-h.X, h.Y, z)} {
+				pts = append(pts, onto(p.Apply(c)))
 			}
 			continue
 		}
 		for i := 0; i < facets; i += 2 {
-			c := unitCircle[i].mul(h.x)
-			c.z = z
-			pts = append(pts, onto(p.apply(c)))
+			c := unitCircle[i].Scale(h.X)
+			c.Z = z
+			pts = append(pts, onto(p.Apply(c)))
 		}
 	}
 	r.hull = pts
@@ -221,9 +223,9 @@ func (r *renderer) shadow(o *object, p pose) {
 // onto moves a point along the light to just above the table, and into its edges.
 func onto(v vec3) vec3 {
 	const above = 0.0008
-	v = v.sub(sun.mul((v.z - tableZ - above) / sun.z))
-	v.x = min(max(v.x, tableX-tableDepth/2), tableX+tableDepth/2)
-	v.y = min(max(v.y, tableY-tableWidth/2), tableY+tableWidth/2)
+	v = v.Sub(sun.Scale((v.Z - tableZ - above) / sun.Z))
+	v.X = min(max(v.X, tableX-tableDepth/2), tableX+tableDepth/2)
+	v.Y = min(max(v.Y, tableY-tableWidth/2), tableY+tableWidth/2)
 	return v
 }
 
@@ -231,7 +233,7 @@ func onto(v vec3) vec3 {
 // in place (Andrew's monotone chain).
 func convexHull(pts []vec3) []vec3 {
 	slices.SortFunc(pts, func(a, b vec3) int {
-		if a.x < b.x || a.x == b.x && a.y < b.y {
+		if a.X < b.X || a.X == b.X && a.Y < b.Y {
 			return -1
 		}
 		return 1
@@ -239,7 +241,7 @@ func convexHull(pts []vec3) []vec3 {
 	chain := func(hull []vec3, seq func(func(vec3))) []vec3 {
 		base := len(hull)
 		seq(func(p vec3) {
-			for len(hull) >= base+2 && hull[len(hull)-1].sub(hull[len(hull)-2]).cross(p.sub(hull[len(hull)-2])).z <= 0 {
+			for len(hull) >= base+2 && hull[len(hull)-1].Sub(hull[len(hull)-2]).Cross(p.Sub(hull[len(hull)-2])).Z <= 0 {
 				hull = hull[:len(hull)-1]
 			}
 			hull = append(hull, p)

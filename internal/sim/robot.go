@@ -8,6 +8,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/pose"
 )
 
 // Period is the time from one tick of the world to the next; joint states come
@@ -158,13 +159,12 @@ func update(entity engram.ID, t engram.Time, p engram.Payload) engram.EntityUpda
 	return engram.EntityUpdate{Entity: entity, Time: t, Instances: []engram.Instance{engram.NewInstance(p)}}
 }
 
-func vector(v vec3) map[string]any { return map[string]any{"x": v.x, "y": v.y, "z": v.z} }
+func vector(v vec3) map[string]any { return map[string]any{"x": v.X, "y": v.Y, "z": v.Z} }
 
-func rotationValue(m mat3) map[string]any {
-	q := m.quaternion()
-	return map[string]any{"x": q.x, "y": q.y, "z": q.z, "w": q.w}
+func rotationValue(q pose.Quat) map[string]any {
+	return map[string]any{"x": q.X, "y": q.Y, "z": q.Z, "w": q.W}
 }
 
-func poseValue(p pose) map[string]any {
-	return map[string]any{"position": vector(p.t), "orientation": rotationValue(p.r)}
+func poseValue(p pose.Pose) map[string]any {
+	return map[string]any{"position": vector(p.T), "orientation": rotationValue(p.R)}
 }

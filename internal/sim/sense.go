@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
 )
 
 // State returns the joint states of a tick and, with every second one, where the
@@ -51,26 +52,26 @@ const (
 	headingSigma      = 0.001
 )
 
-// localization encodes the pose of the base in odom as an
+// localization encodes the pose.Pose of the base in odom as an
 // engram.robot_state.Localization.
 func (r *Robot) localization(tick int) engram.Payload {
 	const dt = 1e-3
 	s := seconds(tick)
 	p := baseAt(s)
-	velocity := p.r.transpose().apply(baseAt(s + dt/2).t.sub(baseAt(s - dt/2).t)).mul(1 / dt)
+	velocity := p.R.Conj().Rotate(baseAt(s + dt/2).T.Sub(baseAt(s - dt/2).T)).Scale(1 / dt)
 	n := func(i int) float64 { return r.noise.gauss(noiseLocalization, tick, i) }
-	p.t.x += localizationSigma * n(0)
-	p.t.y += localizationSigma * n(1)
-	q := rotation(vec3{z: 1}, headingSigma*n(2)).compose(p.r).quaternion()
+	p.T.X += localizationSigma * n(0)
+	p.T.Y += localizationSigma * n(1)
+	q := pose.AxisAngle(vec3{Z: 1}, headingSigma*n(2)).Mul(p.R)
 	covariance := [36]float64{0: localizationSigma * localizationSigma, 7: localizationSigma * localizationSigma, 35: headingSigma * headingSigma}
 	b := make([]byte, 0, 512)
 	b = appendTime(b, 1, r.Time(tick))
 	b = appendString(b, 2, odomFrame)
 	b = appendString(b, 3, baseFrame)
-	b = appendDoubles(b, 4, p.t.x, p.t.y, p.t.z)
-	b = appendDoubles(b, 5, q.x, q.y, q.z, q.w)
+	b = appendDoubles(b, 4, p.T.X, p.T.Y, p.T.Z)
+	b = appendDoubles(b, 5, q.X, q.Y, q.Z, q.W)
 	b = appendPacked(b, 6, covariance[:]...)
-	b = appendDoubles(b, 7, velocity.x, velocity.y, velocity.z)
+	b = appendDoubles(b, 7, velocity.X, velocity.Y, velocity.Z)
 	b = appendDoubles(b, 8, 0, 0, 0)
 	return engram.Payload{Type: "engram.robot_state.Localization", Bytes: b}
 }
@@ -140,30 +141,30 @@ func (r *Robot) Objects(tick int) engram.Commit {
 	return c
 }
 
-// localize returns an object's pose in the map as the object localiser sees it,
+// localize returns an object's pose.Pose in the map as the object localiser sees it,
 // and how sure that is; 0 if it does not see it.
-func (r *Robot) localize(s *state, i, tick int) (pose, float64) {
+func (r *Robot) localize(s *state, i, tick int) (pose.Pose, float64) {
 	truth := s.objects[i]
-	inCamera := s.camera(left).inverse().apply(truth.t)
-	if inCamera.z < 0.25 {
-		return pose{}, 0
+	inCamera := s.camera(left).Inverse().Apply(truth.T)
+	if inCamera.Z < 0.25 {
+		return pose.Pose{}, 0
 	}
 	f := focalLength(r.config.Width)
-	u, v := f*inCamera.x/inCamera.z, f*inCamera.y/inCamera.z
+	u, v := f*inCamera.X/inCamera.Z, f*inCamera.Y/inCamera.Z
 	// From 0 in the middle of the image to 1 at its border.
 	off := max(math.Abs(u)/(float64(r.config.Width)/2), math.Abs(v)/(float64(r.config.Height)/2))
 	if off > 0.97 {
-		return pose{}, 0
+		return pose.Pose{}, 0
 	}
-	confidence := 0.97 - 0.12*inCamera.z*inCamera.z/2 - 0.15*max(off-0.6, 0)
-	sigma := 0.001 + 0.0015*inCamera.z*inCamera.z
+	confidence := 0.97 - 0.12*inCamera.Z*inCamera.Z/2 - 0.15*max(off-0.6, 0)
+	sigma := 0.001 + 0.0015*inCamera.Z*inCamera.Z
 	if i == cup && holding(s.t) {
 		confidence, sigma = confidence*0.85, sigma*1.5 // the hand hides a part of it
 	}
 	n := func(k int) float64 { return r.noise.gauss(noiseObject, tick, 8*i+k) }
 	seen := truth
-	seen.t = seen.t.add(vec3{n(0), n(1), n(2)}.mul(sigma))
-	seen.r = rotation(vec3{z: 1}, 0.01*n(3)).compose(seen.r)
+	seen.T = seen.T.Add(xyz(n(0), n(1), n(2)).Scale(sigma))
+	seen.R = pose.AxisAngle(vec3{Z: 1}, 0.01*n(3)).Mul(seen.R)
 	confidence = min(max(confidence+0.01*n(4), 0.05), 1)
 	return seen, math.Round(confidence*1000) / 1000
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
 )
 
 // skills are what the robot can do, with what each calls.
@@ -30,15 +31,15 @@ func (r *Robot) Setup() engram.Commit {
 		"name": r.config.Robot, "urdf": URDF(r.config.Robot), "root_frame_id": baseFrame,
 		"joint_groups": jointGroups(), "model": "Engram simulated humanoid", "serial_number": "0",
 	}))
-	static := func(parent, child string, p pose) {
+	static := func(parent, child string, p pose.Pose) {
 		add(r.edge(parent, child), payload(r.types.localization, map[string]any{
 			"timestamp": t, "parent_frame_id": parent, "child_frame_id": child,
-			"translation": vector(p.t), "rotation": rotationValue(p.r), "is_static": true,
+			"translation": vector(p.T), "rotation": rotationValue(p.R), "is_static": true,
 		}))
 	}
-	static(mapFrame, odomFrame, translation(0, 0, 0))
+	static(mapFrame, odomFrame, pose.Translation(0, 0, 0))
 	static(body[neckPitch].link, leftCameraFrame, cameraInHead)
-	static(leftCameraFrame, rightCameraFrame, translation(stereoBaseline, 0, 0))
+	static(leftCameraFrame, rightCameraFrame, pose.Translation(stereoBaseline, 0, 0))
 	for i := range objects {
 		o := &objects[i]
 		symmetry := []any{1, 1, 0}
@@ -49,7 +50,7 @@ func (r *Robot) Setup() engram.Commit {
 		}
 		add(r.id("Object", "Class", o.class), payload(r.types.class, map[string]any{
 			"name": o.class, "spoken_names": []any{o.spoken}, "articulated": false, "mass": o.mass, "symmetry": symmetry,
-			"oobb": map[string]any{"pose": poseValue(translation(0, 0, 0)), "size": vector(o.size)},
+			"oobb": map[string]any{"pose": poseValue(pose.Translation(0, 0, 0)), "size": vector(o.size)},
 		}))
 	}
 	for _, s := range skills {
@@ -62,13 +63,13 @@ func (r *Robot) Setup() engram.Commit {
 			"timeout": time.Minute, "resources": s.resources, "subskills": calls,
 		}))
 	}
-	place := func(name string, p pose) {
+	place := func(name string, p pose.Pose) {
 		add(r.id("Navigation", "Location", name), payload(r.types.location, map[string]any{
 			"names": []any{name}, "frame_id": mapFrame, "pose": poseValue(p),
 		}))
 	}
-	place("home", translation(0, 0, 0))
-	place("table", translation(driveDistance, 0, 0))
+	place("home", pose.Translation(0, 0, 0))
+	place("table", pose.Translation(driveDistance, 0, 0))
 	return c
 }
 

@@ -9,7 +9,7 @@ import (
 type textures struct{ floor, wood, woodShade, wall texture }
 
 var roomTextures = sync.OnceValue(func() *textures {
-	x, y, z := vec3{x: 1}, vec3{y: 1}, vec3{z: 1}
+	x, y, z := vec3{X: 1}, vec3{Y: 1}, vec3{Z: 1}
 	wood := func(brightness float64) *[textureSize * textureSize]colour {
 		return makeTexels(func(s, t int) (colour, float64) {
 			// Rings that wander along the board.

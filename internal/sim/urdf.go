@@ -19,17 +19,17 @@ func URDF(name string) string {
 			parent = body[j.parent].link
 		}
 		urdfJoint(&b, j.name, kind, parent, j.link, j.origin, "0 0 0")
-		fmt.Fprintf(&b, "    <axis xyz=\"%g %g %g\"/>\n", j.axis.x, j.axis.y, j.axis.z)
+		fmt.Fprintf(&b, "    <axis xyz=\"%g %g %g\"/>\n", j.axis.X, j.axis.Y, j.axis.Z)
 		fmt.Fprintf(&b, "    <limit lower=\"%g\" upper=\"%g\" effort=\"%g\" velocity=\"3\"/>\n  </joint>\n", j.lower, j.upper, 3*j.load)
 	}
 	for side, frame := range [2]string{leftCameraFrame, rightCameraFrame} {
-		origin := cameraInHead.apply(vec3{x: float64(side) * stereoBaseline})
+		origin := cameraInHead.Apply(vec3{X: float64(side) * stereoBaseline})
 		// The optical frame's axes, as URDF's fixed rotations about x, y and z.
 		urdfJoint(&b, frame+"_joint", "fixed", body[neckPitch].link, frame, origin, "-1.5707963267948966 0 -1.5707963267948966")
 		b.WriteString("  </joint>\n")
 	}
 	for side, s := range sideNames {
-		urdfJoint(&b, s+"_tcp_joint", "fixed", body[hand(side)].link, tcpFrame(side), tcpInHand.t, "0 0 0")
+		urdfJoint(&b, s+"_tcp_joint", "fixed", body[hand(side)].link, tcpFrame(side), tcpInHand.T, "0 0 0")
 		b.WriteString("  </joint>\n")
 	}
 	b.WriteString("</robot>\n")
@@ -39,7 +39,7 @@ func URDF(name string) string {
 func urdfJoint(b *strings.Builder, name, kind, parent, child string, origin vec3, rpy string) {
 	fmt.Fprintf(b, "  <link name=%q/>\n  <joint name=%q type=%q>\n", child, name, kind)
 	fmt.Fprintf(b, "    <parent link=%q/>\n    <child link=%q/>\n", parent, child)
-	fmt.Fprintf(b, "    <origin xyz=\"%.9g %.9g %.9g\" rpy=\"%s\"/>\n", origin.x, origin.y, origin.z, rpy)
+	fmt.Fprintf(b, "    <origin xyz=\"%.9g %.9g %.9g\" rpy=\"%s\"/>\n", origin.X, origin.Y, origin.Z, rpy)
 }
 
 // tcpFrame is the name of a hand's tool centre point.

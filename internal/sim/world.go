@@ -1,5 +1,7 @@
 package sim
 
+import "github.com/seed-301d4374/engram/pose"
+
 // shape is the form of an object.
 type shape int
 
@@ -15,8 +17,8 @@ type object struct {
 	class  string
 	spoken string
 	shape  shape
-	size   vec3 // edge lengths or, of what is round, diameter, diameter and height; metres
-	place  pose // in the map, of the object's middle
+	size   vec3      // edge lengths or, of what is round, diameter, diameter and height; metres
+	place  pose.Pose // in the map, of the object's middle
 	colour colour
 	mass   float64 // kg
 }
@@ -33,30 +35,30 @@ const (
 const cup = 0
 
 var objects = [...]object{
-	onTable("cup", "cup", "cup", cupShape, vec3{0.08, 0.08, 0.10}, 1.17, -0.22, 2.6, colour{40, 80, 200}, 0.25),
-	onTable("cereal", "cereal_box", "cereal", boxShape, vec3{0.07, 0.19, 0.28}, 1.45, 0.28, 0.4, colour{205, 45, 40}, 0.4),
-	onTable("can", "soup_can", "soup", cylinderShape, vec3{0.068, 0.068, 0.11}, 1.28, 0.08, 0, colour{50, 160, 70}, 0.35),
-	onTable("book", "book", "book", boxShape, vec3{0.24, 0.17, 0.035}, 1.32, 0.42, -0.5, colour{230, 190, 50}, 0.6),
-	onTable("bottle", "bottle", "bottle", cylinderShape, vec3{0.075, 0.075, 0.24}, 1.55, -0.15, 0, colour{225, 120, 35}, 1.0),
+	onTable("cup", "cup", "cup", cupShape, xyz(0.08, 0.08, 0.10), 1.17, -0.22, 2.6, colour{40, 80, 200}, 0.25),
+	onTable("cereal", "cereal_box", "cereal", boxShape, xyz(0.07, 0.19, 0.28), 1.45, 0.28, 0.4, colour{205, 45, 40}, 0.4),
+	onTable("can", "soup_can", "soup", cylinderShape, xyz(0.068, 0.068, 0.11), 1.28, 0.08, 0, colour{50, 160, 70}, 0.35),
+	onTable("book", "book", "book", boxShape, xyz(0.24, 0.17, 0.035), 1.32, 0.42, -0.5, colour{230, 190, 50}, 0.6),
+	onTable("bottle", "bottle", "bottle", cylinderShape, xyz(0.075, 0.075, 0.24), 1.55, -0.15, 0, colour{225, 120, 35}, 1.0),
 }
 
 func onTable(name, class, spoken string, s shape, size vec3, x, y, yaw float64, c colour, mass float64) object {
-	return object{name, class, spoken, s, size, pose{rotation(vec3{z: 1}, yaw), vec3{x, y, tableZ + size.z/2}}, c, mass}
+	return object{name, class, spoken, s, size, pose.Pose{T: xyz(x, y, tableZ+size.Z/2), R: pose.AxisAngle(vec3{Z: 1}, yaw)}, c, mass}
 }
 
-// cupInHand is the cup's pose in the right hand's tool centre point while it is
+// cupInHand is the cup's pose.Pose in the right hand's tool centre point while it is
 // held: what it is at the moment of the grasp.
-var cupInHand = func() pose {
+var cupInHand = func() pose.Pose {
 	q := positionsAt(cupHeld)
-	return baseAt(cupHeld).compose(q.tcp(right)).inverse().compose(objects[cup].place)
+	return baseAt(cupHeld).Mul(q.tcp(right)).Inverse().Mul(objects[cup].place)
 }()
 
 // state is the world at one time.
 type state struct {
-	t       float64 // seconds since the world began
-	base    pose    // of the robot in the map
+	t       float64   // seconds since the world began
+	base    pose.Pose // of the robot in the map
 	joints  positions
-	objects [len(objects)]pose // in the map
+	objects [len(objects)]pose.Pose // in the map
 }
 
 func stateAt(t float64) state {
@@ -65,14 +67,14 @@ func stateAt(t float64) state {
 		s.objects[i] = objects[i].place
 	}
 	if holding(t) {
-		s.objects[cup] = s.base.compose(s.joints.tcp(right)).compose(cupInHand)
+		s.objects[cup] = s.base.Mul(s.joints.tcp(right)).Mul(cupInHand)
 	}
 	return s
 }
 
-// camera returns the pose of a camera's optical frame in the map.
-func (s *state) camera(side int) pose {
-	c := s.base.compose(s.joints.camera())
-	c.t = c.apply(vec3{x: float64(side) * stereoBaseline})
+// camera returns the pose.Pose of a camera's optical frame in the map.
+func (s *state) camera(side int) pose.Pose {
+	c := s.base.Mul(s.joints.camera())
+	c.T = c.Apply(vec3{X: float64(side) * stereoBaseline})
 	return c
 }
