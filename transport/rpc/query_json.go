@@ -1,0 +1,19 @@
+package rpc
+
+import (
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/seed-301d4374/engram"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+)
+
+// ParseQuery reads a query written as JSON: the body of a request of the method
+// Query, as docs/http.md describes it. The error is Invalid or Exhausted.
+func ParseQuery(j []byte) (engram.Query, error) {
+	var m engramv1.QueryRequest
+	if err := protojson.Unmarshal(j, &m); err != nil {
+		return engram.Query{}, engram.Errorf(engram.Invalid, "query", "not a query in JSON, see docs/http.md: %w", err)
+	}
+	o := Options{}.withDefaults()
+	return limits{pattern: o.MaxPattern, regex: o.MaxRegex, nodes: o.MaxQueryNodes}.query(&m)
+}
