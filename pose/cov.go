@@ -172,7 +172,7 @@ func (s *Sym6) diagonal() [6]float64 {
 
 // addOuter adds k·v·vᵀ.
 func (s *Sym6) addOuter(k float64, v Twist) {
-	x := [6]float64{v.Rho.X, v.Rho.Y, v.Rho.Z, v.Phi.X, v.Phi.Y, v.Phi.Z}
+	x := v.components()
 	n := 0
 	for i := range 6 {
 		kx := k * x[i]

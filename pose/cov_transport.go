@@ -90,7 +90,7 @@ func transportMask(mask uint8, p *Pose) uint8 {
 			continue
 		}
 		column := p.Adjoint(basisTwist(j))
-		for i, x := range [6]float64{column.Rho.X, column.Rho.Y, column.Rho.Z, column.Phi.X, column.Phi.Y, column.Phi.Z} {
+		for i, x := range column.components() {
 			if math.Abs(x) > 1e-9 {
 				out &^= 1 << i
 			}
@@ -124,6 +124,15 @@ func (c *Cov) Transported(p Pose) Cov {
 	out := Cov{Mask: transportMask(c.Mask, &p)}
 	out.S.addTransported(1, &p, &c.S)
 	out.clearUnmasked()
+	return out
+}
+
+// scaled returns k·c for k >= 0.
+func (c *Cov) scaled(k float64) Cov {
+	out := *c
+	for i := range out.S {
+		out.S[i] *= k
+	}
 	return out
 }
 

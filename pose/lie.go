@@ -8,6 +8,10 @@ type Twist struct{ Rho, Phi Vec3 }
 // Scale returns k·x.
 func (x Twist) Scale(k float64) Twist { return Twist{x.Rho.Scale(k), x.Phi.Scale(k)} }
 
+func (x Twist) components() [6]float64 {
+	return [6]float64{x.Rho.X, x.Rho.Y, x.Rho.Z, x.Phi.X, x.Phi.Y, x.Phi.Z}
+}
+
 // Exp returns the pose reached by moving along the twist x for one unit of time.
 func Exp(x Twist) Pose {
 	th2 := x.Phi.Dot(x.Phi)

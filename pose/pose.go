@@ -169,3 +169,20 @@ func (a *Pose) refusal() *engram.Error {
 	}
 	return engram.Errorf(engram.Invalid, "", "pose %v holds a number that is not finite", *a)
 }
+
+// mul sets a to a·b.
+func (a *Pose) mul(b *Pose) {
+	aw, ax, ay, az := a.R.W, a.R.X, a.R.Y, a.R.Z
+	vx, vy, vz := b.T.X, b.T.Y, b.T.Z
+	tx := 2 * (ay*vz - az*vy)
+	ty := 2 * (az*vx - ax*vz)
+	tz := 2 * (ax*vy - ay*vx)
+	a.T.X += vx + aw*tx + ay*tz - az*ty
+	a.T.Y += vy + aw*ty + az*tx - ax*tz
+	a.T.Z += vz + aw*tz + ax*ty - ay*tx
+	bw, bx, by, bz := b.R.W, b.R.X, b.R.Y, b.R.Z
+	a.R.W = aw*bw - ax*bx - ay*by - az*bz
+	a.R.X = aw*bx + ax*bw + ay*bz - az*by
+	a.R.Y = aw*by - ax*bz + ay*bw + az*bx
+	a.R.Z = aw*bz + ax*by - ay*bx + az*bw
+}

@@ -1,0 +1,158 @@
+package pose
+
+import (
+	"maps"
+	"math"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// draft is a change of the content in the making. Nothing of it is seen before
+// publish, so a refused change leaves everything as it was.
+type draft struct {
+	s     *Store
+	c     *content
+	fresh map[string]int32 // frames that it adds
+	dirty map[int32]bool   // frames whose edges it changes
+}
+
+// draftLocked begins a change; Store.mu is held until it is published or dropped.
+func (s *Store) draftLocked() *draft {
+	return &draft{s: s, c: s.state.Load().content.clone(), fresh: map[string]int32{}, dirty: map[int32]bool{}}
+}
+
+func (d *draft) frame(name string) (int32, error) {
+	if id, ok := d.s.frameID(d.c, name); ok {
+		return id, nil
+	}
+	if id, ok := d.fresh[name]; ok {
+		return id, nil
+	}
+	if err := engram.CheckName(name); err != nil {
+		return 0, engram.Errorf(engram.Invalid, "frame", "%w", err)
+	}
+	if len(d.c.frames) >= d.s.cfg.MaxFrames {
+		return 0, engram.Errorf(engram.Exhausted, "frame "+name, "the store holds %d frames, as many as Config.MaxFrames allows", len(d.c.frames))
+	}
+	id := int32(len(d.c.frames))
+	d.c.frames = append(d.c.frames, newFrame(name))
+	d.fresh[name] = id
+	return id, nil
+}
+
+func (d *draft) frames(parent, child string) (p, c int32, err error) {
+	if p, err = d.frame(parent); err == nil {
+		c, err = d.frame(child)
+	}
+	return p, c, err
+}
+
+func edgeName(parent, child string) string { return "edge " + parent + " ← " + child }
+
+// existing returns an edge of the kind that joins the frames already. The error is
+// Conflict if the edge is of another kind, the child has another parent, or the
+// edge would close a loop. Both may be nil.
+func (d *draft) existing(kind Kind, p, c int32) (*edge, error) {
+	thing := edgeName(d.c.frames[p].name, d.c.frames[c].name)
+	var found, other *edge
+	for _, per := range d.c.frames[c].periods {
+		switch e := per.edge; {
+		case e == nil:
+		case e.parent == p:
+			found = e
+		default:
+			other = e
+		}
+	}
+	if found != nil && found.kind != kind {
+		return nil, engram.Errorf(engram.Conflict, thing, "it is %s and cannot become %s", found.kind, kind)
+	}
+	if found == nil && other != nil {
+		return nil, engram.Errorf(engram.Conflict, thing, "a second parent: %s hangs on %s; use Reparent if that changed at some time", other.childName, other.parentName)
+	}
+	if found == nil && d.c.above(c, p, engram.Always()) {
+		return nil, engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", d.c.frames[c].name, d.c.frames[p].name)
+	}
+	return found, nil
+}
+
+// newEdge returns an edge with its options; the caller completes and inserts it.
+func (d *draft) newEdge(kind Kind, p, c int32, opts []Option) (*edge, error) {
+	e := &edge{
+		kind: kind, parent: p, child: c,
+		parentName: d.c.frames[p].name, childName: d.c.frames[c].name,
+		cfg: edgeConfig{sigma: math.NaN()},
+	}
+	return e, e.configure(&d.s.cfg, opts)
+}
+
+// configure applies options to an edge that is not published yet.
+func (e *edge) configure(c *Config, opts []Option) error {
+	for _, o := range opts {
+		o(&e.cfg)
+	}
+	thing := edgeName(e.parentName, e.childName)
+	if err := e.cfg.noise.check(); err != nil {
+		return engram.Errorf(engram.Invalid, thing, "its noise: %w", err)
+	}
+	if s := e.cfg.sigma; s < 0 || math.IsInf(s, 0) {
+		return engram.Errorf(engram.Invalid, thing, "sigma %g of a joint must be finite and not negative", s)
+	}
+	if u := e.cfg.unset; u.Use && (!finite(u.Q) || !finite(u.Sigma) || u.Sigma < 0) {
+		return engram.Errorf(engram.Invalid, thing, "default value %g with sigma %g", u.Q, u.Sigma)
+	}
+	gap := e.cfg.maxGap
+	if gap == 0 {
+		gap = c.MaxGap
+	}
+	e.rules = rules{maxGap: max(gap, 0), beyond: e.cfg.beyond, maxAge: e.cfg.maxAge, ended: e.rules.ended}
+	if e.joint != nil && e.joint.Mimic == nil {
+		e.unset = e.cfg.unset
+	}
+	return nil
+}
+
+func (e *edge) retention(c *Config) Retention {
+	if e.cfg.retention != nil {
+		return *e.cfg.retention
+	}
+	return c.Retention
+}
+
+// insert puts the edge above its child during iv.
+func (d *draft) insert(e *edge, iv engram.Interval) {
+	d.set(e.child, d.c.frames[e.child].with(iv, e))
+}
+
+// addJoint makes a joint known by its name.
+func (d *draft) addJoint(e *edge) {
+	d.c.joints = maps.Clone(d.c.joints)
+	d.c.joints[e.joint.Name] = e
+}
+
+// swap replaces every edge above the frame child that swap changes.
+func (d *draft) swap(child int32, swap func(*edge) *edge) {
+	d.set(child, d.c.frames[child].replaced(swap))
+}
+
+// set replaces a frame.
+func (d *draft) set(id int32, f *frame) {
+	d.c.frames[id] = f
+	d.dirty[id] = true
+}
+
+// publishLocked makes the draft current, under a new revision if revise.
+func (d *draft) publishLocked(revise bool, author string) Revision {
+	for name, id := range d.fresh {
+		d.s.ids.Store(name, id) // visible with the content that holds the frame
+	}
+	if revise {
+		d.s.reviseLocked(d.c, author)
+	} else {
+		d.s.setContentLocked(d.c)
+	}
+	for id := range d.dirty {
+		d.s.refreshLocked(d.c, id)
+	}
+	return d.s.state.Load().rev
+}

@@ -1,0 +1,314 @@
+package pose
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// change runs edit on a draft and publishes it, under a new revision if revise.
+func (s *Store) change(edit func(d *draft) (revise bool, err error)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.draftLocked()
+	revise, err := edit(d)
+	if err != nil || len(d.dirty) == 0 && len(d.fresh) == 0 {
+		return err
+	}
+	d.publishLocked(revise, "")
+	return nil
+}
+
+// Fixed adds a KindFixed edge: child has the pose p in parent, with the covariance
+// cov, at all times. Adding the same edge again changes nothing; another value is a
+// Conflict, because it revises the past: use [Tx.Fix].
+//
+// Fixed, Free, Joint and Anchor add the frames they name. They return an Invalid
+// error for a name or value that cannot be, and Conflict for a second parent, a
+// loop, or an edge of another kind.
+func (s *Store) Fixed(parent, child string, p Pose, cov Cov, opts ...Option) error {
+	return s.change(func(d *draft) (bool, error) { return false, d.fixed(parent, child, p, cov, opts) })
+}
+
+func (d *draft) fixed(parent, child string, p Pose, cov Cov, opts []Option) error {
+	thing := edgeName(parent, child)
+	value, err := checkedValue(thing, p, cov)
+	if err != nil {
+		return err
+	}
+	pf, cf, err := d.frames(parent, child)
+	if err != nil {
+		return err
+	}
+	e, err := d.existing(KindFixed, pf, cf)
+	if err != nil {
+		return err
+	}
+	if e != nil {
+		if e.fixed != value {
+			return engram.Errorf(engram.Conflict, thing, "it stands at %v; another value revises the past and needs a transaction", e.fixed.pose)
+		}
+		return nil
+	}
+	if e, err = d.newEdge(KindFixed, pf, cf, opts); err != nil {
+		return err
+	}
+	e.fixed = value
+	d.insert(e, engram.Always())
+	return nil
+}
+
+// checkedValue checks and normalises a pose and a covariance about thing.
+func checkedValue(thing string, p Pose, cov Cov) (v fixedValue, err error) {
+	if !p.check() {
+		err := p.refusal()
+		err.Thing = thing
+		return v, err
+	}
+	if cov, err = cov.Checked(); err != nil {
+		return v, engram.Errorf(engram.Invalid, thing, "%w", err)
+	}
+	return fixedValue{p, cov}, nil
+}
+
+// Anchor adds a KindAnchor edge. It is unset until a transaction writes its first
+// key ([Tx.Key], [Tx.Localize]).
+func (s *Store) Anchor(parent, child string, opts ...Option) error {
+	return s.change(func(d *draft) (bool, error) {
+		pf, cf, err := d.frames(parent, child)
+		if err != nil {
+			return false, err
+		}
+		e, err := d.existing(KindAnchor, pf, cf)
+		if err != nil || e != nil {
+			return false, err
+		}
+		if e, err = d.newEdge(KindAnchor, pf, cf, opts); err != nil {
+			return false, err
+		}
+		e.keys = &anchorKeys{}
+		d.insert(e, engram.Always())
+		return false, nil
+	})
+}
+
+// FreeEdge is the handle to write a KindFree edge with. It is safe for concurrent
+// use.
+type FreeEdge struct {
+	s     *Store
+	child int32
+	thing string
+	spans atomic.Pointer[[]freeSpan] // in the order of time
+}
+
+// freeSpan is a time during which the edge exists, with its history.
+type freeSpan struct {
+	engram.Interval
+	h *poseHistory
+}
+
+// Free adds a KindFree edge, or returns the handle of the one that is there; options
+// then apply to it as by [Store.Configure].
+func (s *Store) Free(parent, child string, opts ...Option) (*FreeEdge, error) {
+	err := s.change(func(d *draft) (bool, error) { return false, d.free(parent, child, opts) })
+	if err != nil {
+		return nil, err
+	}
+	return s.freeEdge(parent, child), nil
+}
+
+func (d *draft) free(parent, child string, opts []Option) error {
+	pf, cf, err := d.frames(parent, child)
+	if err != nil {
+		return err
+	}
+	e, err := d.existing(KindFree, pf, cf)
+	switch {
+	case err != nil:
+		return err
+	case e == nil:
+		return d.insertFree(pf, cf, engram.Always(), opts)
+	case len(opts) > 0:
+		return d.configure(pf, cf, opts)
+	}
+	return nil
+}
+
+// insertFree puts a new Free edge above a frame during iv.
+func (d *draft) insertFree(pf, cf int32, iv engram.Interval, opts []Option) error {
+	e, err := d.newEdge(KindFree, pf, cf, opts)
+	if err != nil {
+		return err
+	}
+	e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg))
+	e.rules.ended = iv.End != engram.MaxTime
+	d.insert(e, iv)
+	return nil
+}
+
+// freeEdge returns the handle of an edge that exists.
+func (s *Store) freeEdge(parent, child string) *FreeEdge {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.state.Load().content
+	pf, _ := s.frameID(c, parent)
+	cf, _ := s.frameID(c, child)
+	return s.edges[[2]int32{pf, cf}]
+}
+
+// refreshLocked brings the handles of the edges above a frame up to date, and makes
+// those that are missing.
+func (s *Store) refreshLocked(c *content, child int32) {
+	spans := map[int32]*[]freeSpan{} // by parent
+	periods := c.frames[child].periods
+	for i, p := range periods {
+		if p.edge == nil {
+			continue
+		}
+		if spans[p.edge.parent] == nil {
+			spans[p.edge.parent] = &[]freeSpan{}
+		}
+		if p.edge.kind != KindFree {
+			continue
+		}
+		key := [2]int32{p.edge.parent, child}
+		if s.edges[key] == nil {
+			s.edges[key] = &FreeEdge{s: s, child: child, thing: edgeName(p.edge.parentName, p.edge.childName)}
+			s.above[child] = append(s.above[child], p.edge.parent)
+		}
+		end := engram.MaxTime
+		if i+1 < len(periods) {
+			end = periods[i+1].from
+		}
+		list := spans[p.edge.parent]
+		*list = append(*list, freeSpan{engram.Interval{Start: p.from, End: end}, p.edge.poses})
+	}
+	for _, parent := range s.above[child] {
+		list := spans[parent]
+		if list == nil {
+			list = &[]freeSpan{}
+		}
+		s.edges[[2]int32{parent, child}].spans.Store(list)
+	}
+}
+
+// Configure changes the options of an edge. Answers about all its past change with
+// it, without a new revision.
+func (s *Store) Configure(parent, child string, opts ...Option) error {
+	return s.change(func(d *draft) (bool, error) {
+		pf, ok1 := s.frameID(d.c, parent)
+		cf, ok2 := s.frameID(d.c, child)
+		if !ok1 || !ok2 || len(d.c.edgesBetween(pf, cf)) == 0 {
+			return false, engram.Errorf(engram.NotFound, edgeName(parent, child), "there is no such edge")
+		}
+		return false, d.configure(pf, cf, opts)
+	})
+}
+
+func (d *draft) configure(pf, cf int32, opts []Option) (err error) {
+	d.swap(cf, func(e *edge) *edge {
+		if e.parent != pf || err != nil {
+			return e
+		}
+		next := *e
+		err = next.configure(&d.s.cfg, opts)
+		return &next
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range d.c.edgesBetween(pf, cf) {
+		if e.joint != nil {
+			d.addJoint(e)
+			d.followMimics(e)
+		}
+	}
+	return nil
+}
+
+// followMimics gives the joints that mimic e its policy for unset values.
+func (d *draft) followMimics(e *edge) {
+	for name, m := range d.c.joints {
+		if m.joint.Mimic == nil || m.values != e.values || m.unset == e.unset {
+			continue
+		}
+		d.swap(m.child, func(old *edge) *edge {
+			if old.joint == nil || old.joint.Name != name {
+				return old
+			}
+			next := *old
+			next.unset = e.unset
+			d.addJoint(&next)
+			return &next
+		})
+	}
+}
+
+// Reparent says that from t on, until the next such event that is known, child
+// hangs on parent by a KindFree edge, and on its present parent no more: an object
+// is grasped or put down. Nothing interpolates across t, and what the edge before
+// had at or after t is forgotten. It is a revision. An empty parent makes child a
+// root.
+func (s *Store) Reparent(t engram.Time, parent, child string, opts ...Option) (*FreeEdge, error) {
+	err := s.change(func(d *draft) (bool, error) { return true, d.reparent(t, parent, child, opts) })
+	if err != nil || parent == "" {
+		return nil, err
+	}
+	return s.freeEdge(parent, child), nil
+}
+
+func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) error {
+	thing := edgeName(parent, child)
+	if t == engram.MaxTime {
+		return engram.Errorf(engram.OutOfRange, thing, "%v is no time of data", t)
+	}
+	cf, err := d.frame(child)
+	if err != nil {
+		return err
+	}
+	per, end := d.c.frames[cf].periodAt(t)
+	iv := engram.Interval{Start: t, End: end}
+	if parent == "" {
+		if per.edge != nil {
+			d.cut(cf, per, t)
+			d.set(cf, d.c.frames[cf].with(iv, nil))
+		}
+		return nil
+	}
+	pf, err := d.frame(parent)
+	if err != nil {
+		return err
+	}
+	if per.edge != nil && per.edge.parent == pf {
+		if per.edge.kind != KindFree {
+			return engram.Errorf(engram.Conflict, thing, "it is %s and cannot become free", per.edge.kind)
+		}
+		return nil
+	}
+	if d.c.above(cf, pf, iv) {
+		return engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", child, parent)
+	}
+	if per.edge != nil {
+		d.cut(cf, per, t)
+	}
+	return d.insertFree(pf, cf, iv, opts)
+}
+
+// cut ends the edge of a period at t. A free edge goes on with a new history that
+// holds the samples before t, so that earlier revisions keep theirs.
+func (d *draft) cut(child int32, per period, t engram.Time) {
+	f := d.c.frames[child]
+	i := slices.Index(f.periods, per)
+	if per.from == t {
+		return // it is replaced as a whole
+	}
+	ended := *per.edge
+	ended.rules.ended = true
+	if ended.poses != nil {
+		ended.poses = ended.poses.split(t)
+	}
+	f = &frame{name: f.name, periods: slices.Clone(f.periods)}
+	f.periods[i].edge = &ended
+	d.set(child, f)
+}

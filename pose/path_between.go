@@ -1,0 +1,255 @@
+package pose
+
+import (
+	"math"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// legs are the two paths of a Between through one fixed frame.
+type legs struct {
+	fixed    string
+	to, from *Path // target ← fixed, fixed ← source
+}
+
+func (p *Path) legsThrough(st *state, fixed string) (*legs, Failure) {
+	if l := p.legs.Load(); l != nil && l.fixed == fixed {
+		return l, Failure{}
+	}
+	id, ok := p.store.frameID(st.content, fixed)
+	if !ok {
+		return nil, Failure{Code: UnknownFrame, name: fixed}
+	}
+	l := &legs{
+		fixed: fixed,
+		to:    &Path{store: p.store, view: p.view, target: p.target, targetName: p.targetName, source: id, sourceName: fixed},
+		from:  &Path{store: p.store, view: p.view, target: id, targetName: fixed, source: p.source, sourceName: p.sourceName},
+	}
+	p.legs.Store(l)
+	return l, Failure{}
+}
+
+// Between answers where the source was at sourceTime, as seen from the target at
+// targetTime, given that the frame fixed did not move meanwhile:
+// target(targetTime) ← fixed ← source(sourceTime). Where the base was a second ago,
+// seen from itself, is Between(now, now-1s, "rover1/odom") on the path from the base
+// to the base.
+func (p *Path) Between(targetTime, sourceTime engram.Time, fixed string) (T Pose, info Info, fail Failure) {
+	st := p.now()
+	l, fail := p.legsThrough(st, fixed)
+	if fail.Code != OK {
+		return Pose{}, Info{Revision: st.rev}, fail
+	}
+	q := newQuery(targetTime, st.rev)
+	to, _, fail := l.to.ask(st, &q)
+	if fail.Code != OK {
+		return Pose{}, q.info, fail
+	}
+	q2 := newQuery(sourceTime, st.rev)
+	from, _, fail := l.from.ask(st, &q2)
+	if fail.Code != OK {
+		return Pose{}, q2.info, fail
+	}
+	return to.Mul(from), q.info.then(&q2.info), Failure{}
+}
+
+// then returns the info of an answer made of two.
+func (i Info) then(j *Info) Info {
+	static := i.Flags & j.Flags & Static
+	i.SourceTime = j.SourceTime
+	i.Oldest = min(i.Oldest, j.Oldest)
+	i.Flags = (i.Flags|j.Flags)&^Static | static
+	return i
+}
+
+// BetweenCov is Between with the covariance. What is on both ways errs on both:
+//
+//   - a constant edge has one error, the same at both times;
+//   - a free edge whose uncertainty adds up (GrowthNoise, or samples whose own
+//     covariances grow) and an anchor contribute their error at the earlier time to
+//     both, and the increment since to one; for the motion within one trajectory
+//     only the increment remains;
+//   - joints, and free edges with constant noise, err anew at each time.
+func (p *Path) BetweenCov(targetTime, sourceTime engram.Time, fixed string) (T Pose, cov Cov, info Info, fail Failure) {
+	st := p.now()
+	if targetTime == sourceTime {
+		return p.askCov(st, newQuery(targetTime, st.rev))
+	}
+	l, fail := p.legsThrough(st, fixed)
+	if fail.Code != OK {
+		return Pose{}, Cov{}, Info{Revision: st.rev}, fail
+	}
+	to, q1, fail := l.to.walk(st, targetTime)
+	if fail.Code != OK {
+		return Pose{}, Cov{}, q1.info, fail
+	}
+	from, q2, fail := l.from.walk(st, sourceTime)
+	if fail.Code != OK {
+		return Pose{}, Cov{}, q2.info, fail
+	}
+	b := between{Cov: Cov{Mask: AllDims}}
+	// Everything is brought into the axes of the source at its time: the second
+	// leg's own source, and the first leg's, fixed, seen from there.
+	b.first = q1.terms.movedTo(from.Inverse().Mul(q1.terms.source.Inverse()))
+	b.second = q2.terms.movedTo(q2.terms.source.Inverse())
+	b.sum(targetTime, sourceTime, st.rev)
+	info = q1.info.then(&q2.info)
+	if b.SigmaRot() > maxLinearSigma {
+		info.Flags |= BeyondLinear
+	}
+	return to.Mul(from), b.Cov, info, Failure{}
+}
+
+// walk evaluates an unfolded segment and collects the terms.
+func (p *Path) walk(st *state, t engram.Time) (Pose, *query, Failure) {
+	var ice *frozen
+	if p.view != nil {
+		ice = p.view.frozen
+	}
+	q := newQuery(t, st.rev)
+	q.terms = &terms{side: 1, linked: true}
+	var pose Pose
+	if !st.content.compile(p.target, p.source, t, ice, true).eval(&pose, &q) {
+		q.fail.path = p
+		return pose, &q, q.fail
+	}
+	if q.info.Oldest == engram.MaxTime {
+		q.info.Flags |= Static
+	}
+	return pose, &q, Failure{}
+}
+
+// link is one edge of a way at one time.
+type link struct {
+	step  *step
+	side  float64
+	frame Pose // of the child, in the chains' top frame or where movedTo brought it
+	own   Pose // of the child in the parent
+}
+
+// movedTo brings frames into the axes of another frame, to which move leads.
+func (ts *terms) movedTo(move Pose) *terms {
+	for i := range ts.list {
+		ts.list[i].frame = move.Mul(ts.list[i].frame)
+	}
+	for i := range ts.links {
+		ts.links[i].frame = move.Mul(ts.links[i].frame)
+	}
+	return ts
+}
+
+func (ts *terms) link(e *edge) *link {
+	for i := range ts.links {
+		if ts.links[i].step.edge == e {
+			return &ts.links[i]
+		}
+	}
+	return nil
+}
+
+// between sums the terms of two legs, all in the source's axes.
+type between struct {
+	Cov
+	first, second *terms // at the target's and at the source's time
+}
+
+func (b *between) sum(targetTime, sourceTime engram.Time, rev Revision) {
+	together := map[*edge]bool{}
+	for i := range b.first.links {
+		one := &b.first.links[i]
+		e := one.step.edge
+		two := b.second.link(e)
+		switch {
+		case two == nil:
+		case e.kind == KindFixed:
+			b.addBoth(one, &one.frame, two, &two.frame, &e.fixed.cov)
+			together[e] = true
+		case sourceTime < targetTime:
+			together[e] = b.addTrajectory(two, sourceTime, one, targetTime, rev)
+		default:
+			together[e] = b.addTrajectory(one, targetTime, two, sourceTime, rev)
+		}
+	}
+	for _, leg := range [2]*terms{b.first, b.second} {
+		var rest terms
+		for _, t := range leg.list {
+			if !together[t.edge] {
+				rest.list = append(rest.list, t)
+			}
+		}
+		root := Identity()
+		part := rest.sum(&root, true)
+		b.Cov = b.plus(&part)
+	}
+}
+
+// addBoth adds a perturbation with the covariance c that acts in the axes f on one
+// leg and, being the same, in the axes g on the other.
+func (b *between) addBoth(one *link, f *Pose, two *link, g *Pose, c *Cov) {
+	var j [6][6]float64
+	for k := range 6 {
+		x := f.Adjoint(basisTwist(k)).components()
+		y := g.Adjoint(basisTwist(k)).components()
+		for i := range 6 {
+			v := one.side*x[i] + two.side*y[i]
+			if math.Abs(v) <= 1e-12*math.Abs(x[i]) {
+				v = 0 // they cancel but for rounding
+			}
+			j[i][k] = v
+			if c.Mask>>k&1 == 0 && math.Abs(v) > 1e-9 {
+				b.Mask &^= 1 << i
+			}
+		}
+	}
+	b.S.addCongruence(&j, &c.S)
+}
+
+// addTrajectory adds what an edge errs at the earlier time, which the later one
+// inherits, and the increment between them. It returns false, and adds nothing, if
+// the edge's errors do not add up along the way but are independent.
+func (b *between) addTrajectory(early *link, earlyTime engram.Time, late *link, lateTime engram.Time, rev Revision) bool {
+	covEarly, ok1 := early.covAlone(earlyTime, rev)
+	covLate, ok2 := late.covAlone(lateTime, rev)
+	if !ok1 || !ok2 {
+		return false
+	}
+	inc, ok := increment(early.own, &covEarly, late.own, &covLate)
+	if e := late.step.edge; e.kind == KindFree && e.cfg.noise.kind == noiseGrowth {
+		inc = e.cfg.noise.rate.scaled(lateTime.Sub(earlyTime).Seconds())
+	} else if !ok {
+		return false
+	}
+	inherited := late.frame.Mul(late.own.Inverse().Mul(early.own))
+	b.addBoth(early, &early.frame, late, &inherited, &covEarly)
+	moved := inc.Transported(late.frame)
+	b.Cov = b.plus(&moved)
+	return true
+}
+
+// covAlone returns the covariance of the edge by itself, if it is one that adds up
+// along the way.
+func (l *link) covAlone(t engram.Time, rev Revision) (cov Cov, ok bool) {
+	e := l.step.edge
+	switch {
+	case e.kind == KindAnchor:
+		i, u := e.keys.find(t)
+		if u == 0 {
+			return e.keys.covs[i], e.keys.covs[i].Mask == AllDims
+		}
+		a, b := &e.keys.keys[i].v, &e.keys.keys[i+1].v
+		cov = InterpolateCov(a.c, &e.keys.covs[i], b.c, &e.keys.covs[i+1], u, l.own)
+		return cov, cov.Mask == AllDims
+	case e.kind != KindFree || l.step.below != nil:
+		return cov, false
+	}
+	s := l.step.posesNow()
+	if _, cov, ok = poseAndCov(s, t, &e.rules, rev); ok {
+		return cov, ok
+	}
+	if cov.Mask != 0 || e.cfg.noise.kind != noiseGrowth {
+		return cov, false
+	}
+	rate := e.cfg.noise.rate.scaled(growthSeconds(l.step, s, t))
+	cov = e.cfg.noise.cov.plus(&rate)
+	return cov, cov.Mask == AllDims
+}

@@ -1,0 +1,319 @@
+package pose
+
+import (
+	"math"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// A path's covariance is the sum, over everything uncertain on it, of that thing's
+// covariance transported to the source's axes. A perturbation in the axes of a
+// frame c below the common ancestor, on either side, moves the answer by
+// Ad(T_source←c) (on the target's side with the opposite sign, which the square
+// does not see). So one walk collects a term per uncertain thing, with the pose of
+// its frame in the common ancestor, and a second loop sums them up. Nothing is
+// counted that lies above the common ancestor.
+
+// term is one contribution to a covariance.
+type term struct {
+	frame  Pose // of the frame whose axes it is in, in the chain's top frame
+	weight float64
+	side   float64 // -1 on the target's side
+	edge   *edge   // nil for constant edges folded together
+	cov    *Sym6   // weight·cov, or
+	twist  Twist   // weight·twist·twistᵀ if cov is nil
+	mask   uint8   // of what is estimated; 0 of a twist: unknown
+}
+
+// terms collects contributions.
+type terms struct {
+	list   []term
+	side   float64 // of the chain being walked
+	source Pose    // of the source in the chains' top frame
+	linked bool    // note the edges as well
+	links  []link
+}
+
+func (ts *terms) add(frame *Pose, weight float64, cov *Cov, e *edge) {
+	ts.list = append(ts.list, term{frame: *frame, weight: weight, side: ts.side, edge: e, cov: &cov.S, mask: cov.Mask})
+}
+
+// addCov adds a constant covariance in the axes of frame; nil is exact.
+func (ts *terms) addCov(frame *Pose, cov *Cov, e *edge) {
+	if cov != nil {
+		ts.add(frame, 1, cov, e)
+	}
+}
+
+// addRoot adds the covariance of the constant end that was folded into the chain's
+// top frame, which belongs to the other side.
+func (ts *terms) addRoot(cov *Cov) {
+	if cov != nil {
+		root := Identity()
+		ts.add(&root, 1, cov, nil)
+		ts.list[len(ts.list)-1].side = -ts.side
+	}
+}
+
+// addFree adds the covariance of a free edge; parent and child are the poses of its
+// frames.
+func (ts *terms) addFree(parent, child *Pose, st *step, s snapshot[Pose, Cov], res *around[Pose], q *query) {
+	var xa, xb Cov
+	if s.hasExtras(res) {
+		xa, xb = s.extras(res, q.t, q.rev)
+	}
+	if res.flags&Extrapolated != 0 && res.b != nil {
+		// The last sample's covariance is the best there is.
+		last := around[Pose]{a: res.b}
+		res, xa = &last, xb
+	}
+	if xa.Mask != 0 && (res.b == nil || xb.Mask != 0) && st.below != nil && len(st.below.keys) > 0 {
+		if ts.addSinceKey(parent, st, s, q) {
+			return
+		}
+	}
+	if res.b == nil || xa.Mask == 0 && xb.Mask == 0 {
+		// A model gives both samples, and so what is between them, the same.
+		ts.addSample(child, 1, &xa, st, s, q)
+		return
+	}
+	atA, atB := parent.Mul(res.a.v), parent.Mul(res.b.v)
+	ts.addSample(&atA, 1-res.u, &xa, st, s, q)
+	ts.addSample(&atB, res.u, &xb, st, s, q)
+}
+
+// hasExtras reports whether a sample of the answer may bring a covariance.
+func (s snapshot[V, X]) hasExtras(res *around[V]) bool {
+	return res.k < 0 || s.b.activeX != nil || int(res.k) < len(s.b.sealed) && s.b.sealed[res.k].v.x != nil || len(s.b.old) > 0
+}
+
+// addSample adds one sample's own covariance or that of the edge's noise model.
+func (ts *terms) addSample(at *Pose, weight float64, own *Cov, st *step, s snapshot[Pose, Cov], q *query) {
+	if own.Mask != 0 {
+		c := *own // the terms outlive own
+		ts.add(at, weight, &c, st.edge)
+		return
+	}
+	noise := &st.edge.cfg.noise
+	if noise.kind == noiseExact {
+		return
+	}
+	ts.add(at, weight, &noise.cov, st.edge)
+	if noise.kind == noiseGrowth {
+		ts.add(at, weight*growthSeconds(st, s, q.t), &noise.rate, st.edge)
+	}
+}
+
+// growthSeconds returns how long the uncertainty of a free edge has grown at t:
+// since the nearest key of the anchor above it, or its first sample.
+func growthSeconds(st *step, s snapshot[Pose, Cov], t engram.Time) float64 {
+	since := s.b.born
+	if st.below != nil && len(st.below.keys) > 0 {
+		since = st.below.nearest(t)
+	}
+	return math.Abs(t.Sub(since).Seconds())
+}
+
+// addSinceKey adds what a trajectory below an anchor gathered since the anchor's
+// nearest key: the key says where the trajectory was then, and how well that is
+// known, so only the increments from there count. It returns false if the samples'
+// covariances do not say what the increments are.
+func (ts *terms) addSinceKey(acc *Pose, st *step, s snapshot[Pose, Cov], q *query) bool {
+	key := st.below.nearest(q.t)
+	now, covNow, ok1 := poseAndCov(s, q.t, &st.edge.rules, q.rev)
+	then, covThen, ok2 := poseAndCov(s, key, &st.edge.rules, q.rev)
+	if !ok1 || !ok2 {
+		return false
+	}
+	early, late, covEarly, covLate := then, now, covThen, covNow
+	if key > q.t {
+		early, late, covEarly, covLate = now, then, covNow, covThen
+	}
+	inc, ok := increment(early, &covEarly, late, &covLate)
+	if !ok {
+		return false
+	}
+	at := acc.Mul(late)
+	ts.add(&at, 1, &inc, st.edge)
+	return true
+}
+
+// poseAndCov returns what a free edge says alone at t: the pose and the covariance
+// that its samples bring.
+func poseAndCov(s snapshot[Pose, Cov], t engram.Time, r *rules, rev Revision) (p Pose, cov Cov, ok bool) {
+	res := s.at(t, r, rev)
+	if res.code != OK || res.flags&Extrapolated != 0 {
+		return p, cov, false
+	}
+	xa, xb := s.extras(&res, t, rev)
+	if res.b == nil {
+		return res.a.v, xa, xa.Mask == AllDims
+	}
+	interpolate(&p, &res.a.v, &res.b.v, res.u)
+	cov = InterpolateCov(res.a.v, &xa, res.b.v, &xb, res.u, p)
+	return p, cov, cov.Mask == AllDims
+}
+
+// increment returns the covariance of early⁻¹·late, in the axes of late, for a
+// trajectory whose uncertainty adds up along the way: that of late without what
+// early had already. It returns false if the covariances are not such.
+func increment(early Pose, covEarly *Cov, late Pose, covLate *Cov) (inc Cov, ok bool) {
+	inc = *covLate
+	d := late.Inverse().Mul(early)
+	inc.S.addTransported(-1, &d, &covEarly.S)
+	for _, i := range [6]int{0, 6, 11, 15, 18, 20} {
+		// What rounding leaves of equal variances is none.
+		if math.Abs(inc.S[i]) < 1e-12*covLate.S[i] {
+			inc.S[i] = 0
+		}
+	}
+	if inc.S.diagonal() == [6]float64{} {
+		inc.S = Sym6{}
+	}
+	return inc, inc.S.positiveSemidefinite()
+}
+
+// addJoint adds σ²·s·sᵀ of a joint; acc is the pose of its child.
+func (ts *terms) addJoint(acc *Pose, st *step, s snapshot[float64, float64], res *around[float64], q *query) {
+	e := st.edge
+	own := func(x float64) float64 {
+		switch {
+		case x != 0:
+			return x
+		case e.cfg.noise.kind == noiseExact:
+			return 0
+		}
+		return e.cfg.sigma
+	}
+	var variance float64
+	switch {
+	case res.code == Unset:
+		variance = e.unset.Sigma * e.unset.Sigma
+	default:
+		xa, xb := s.extras(res, q.t, q.rev)
+		a, b := own(xa), own(xb)
+		variance = a * a
+		if res.b != nil {
+			u := min(res.u, 1)
+			variance = (1-u)*a*a + u*b*b
+		}
+	}
+	scale, _ := e.joint.scaleOffset()
+	t := term{frame: *acc, weight: variance, side: ts.side, edge: e, twist: e.joint.twist().Scale(scale), mask: AllDims}
+	if math.IsNaN(variance) {
+		t.weight, t.mask = 0, 0
+	}
+	ts.list = append(ts.list, t)
+}
+
+// addAnchor adds the covariance of an anchor at t; acc is the pose of its parent.
+func (ts *terms) addAnchor(acc *Pose, st *step, t engram.Time) {
+	a := st.edge.keys
+	i, u := a.find(t)
+	at := acc.Mul(a.keys[i].v.c)
+	ts.add(&at, 1-u, &a.covs[i], st.edge)
+	if u != 0 {
+		at = acc.Mul(a.keys[i+1].v.c)
+		ts.add(&at, u, &a.covs[i+1], st.edge)
+	}
+}
+
+// sum adds all terms up in the axes of the source, whose pose in the chains' top
+// frame is source. mimics says that several terms may be of one joint's value.
+func (ts *terms) sum(source *Pose, mimics bool) Cov {
+	out := Cov{Mask: AllDims}
+	inv := source.Inverse()
+	for i := range ts.list {
+		t := &ts.list[i]
+		g := inv
+		g.mul(&t.frame)
+		if t.cov != nil {
+			if t.mask != AllDims {
+				out.Mask &= transportMask(t.mask, &g)
+			}
+			out.S.addTransported(t.weight, &g, t.cov)
+			continue
+		}
+		v := g.Adjoint(t.twist)
+		if mimics {
+			var first bool
+			if v, first = ts.gather(i, &inv); !first {
+				continue
+			}
+		}
+		if t.mask == 0 {
+			out.Mask &^= v.dims()
+		}
+		out.S.addOuter(t.weight, v)
+	}
+	out.clearUnmasked()
+	return out
+}
+
+// gather adds up the motions of all joints that have the value of term i's, which
+// err together. It reports whether i is the first of them.
+func (ts *terms) gather(i int, inv *Pose) (sum Twist, first bool) {
+	values := ts.list[i].edge.values
+	for j := range ts.list {
+		t := &ts.list[j]
+		if t.cov != nil || t.edge.values != values {
+			continue
+		}
+		if j < i {
+			return sum, false
+		}
+		g := inv.Mul(t.frame)
+		v := g.Adjoint(t.twist).Scale(t.side)
+		sum.Rho, sum.Phi = sum.Rho.Add(v.Rho), sum.Phi.Add(v.Phi)
+	}
+	return sum, true
+}
+
+// dims returns the mask of the dimensions in which x moves.
+func (x Twist) dims() (mask uint8) {
+	for i, c := range x.components() {
+		if math.Abs(c) > 1e-9 {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// AtCov is At with the covariance, a right perturbation in the source's axes.
+func (p *Path) AtCov(t engram.Time) (T Pose, cov Cov, info Info, fail Failure) {
+	st := p.now()
+	return p.askCov(st, newQuery(t, st.rev))
+}
+
+// maxLinearSigma is the standard deviation of a rotation up to which first order
+// covariances are good: 15°.
+const maxLinearSigma = 15 * math.Pi / 180
+
+func (p *Path) askCov(st *state, q query) (T Pose, cov Cov, info Info, fail Failure) {
+	var room [16]term
+	ts := terms{list: room[:0], side: 1}
+	q.terms = &ts
+	seg := p.segmentAt(st, q.t)
+	if !seg.eval(&T, &q) {
+		q.fail.path = p
+		return Pose{}, Cov{}, q.info, q.fail
+	}
+	if q.info.Oldest == engram.MaxTime {
+		q.info.Flags |= Static
+	}
+	cov = ts.sum(&ts.source, seg.mimics)
+	if cov.SigmaRot() > maxLinearSigma {
+		q.info.Flags |= BeyondLinear
+	}
+	return T, cov, q.info, Failure{}
+}
+
+// LatestCommonCov is LatestCommon with the covariance.
+func (p *Path) LatestCommonCov() (T Pose, cov Cov, info Info, fail Failure) {
+	st := p.now()
+	t, fail := p.latestCommon(st)
+	if fail.Code != OK {
+		return Pose{}, Cov{}, Info{Revision: st.rev}, fail
+	}
+	return p.askCov(st, newQuery(t, st.rev))
+}

@@ -1,0 +1,306 @@
+package pose
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Tx is a transaction: corrections and calibrations that become valid together,
+// under one revision, or not at all. It collects; nothing is checked or seen before
+// Commit. A Tx is for one goroutine.
+type Tx struct {
+	s      *Store
+	author string
+	ops    []txOp
+	keys   int
+	done   bool
+}
+
+// txOp is one change; exactly one of its three forms.
+type txOp struct {
+	parent, child string
+	keys          []keyChange      // of an anchor; or
+	replace       *engram.Interval // of an anchor; or
+	fix           *fixChange       // of a fixed edge
+	localize      bool             // child is a frame below an anchor, and keys are its poses
+}
+
+type fixChange struct {
+	valid engram.Interval
+	pose  Pose
+	cov   Cov
+}
+
+// Begin starts a transaction. The author is kept with the revision.
+func (s *Store) Begin(author string) *Tx { return &Tx{s: s, author: author} }
+
+// Key sets an anchor's correction at the time t: child, the odometry frame, has the
+// pose c in parent, the world frame, with the covariance cov.
+func (tx *Tx) Key(parent, child string, t engram.Time, c Pose, cov Cov) {
+	tx.key(parent, child, false, keyChange{t, c, cov})
+}
+
+// Localize sets the same by its consequence: at t the frame body, which hangs below
+// the anchor's child, has the pose p in the world frame parent, with the covariance
+// cov in the axes of body. The correction is p·O⁻¹, O the pose of body in the
+// anchor's child at t, which must be known at the commit. The anchor is the one
+// below parent on the way to body.
+func (tx *Tx) Localize(parent, body string, t engram.Time, p Pose, cov Cov) {
+	tx.key(parent, body, true, keyChange{t, p, cov})
+}
+
+func (tx *Tx) key(parent, child string, localize bool, k keyChange) {
+	tx.keys++
+	if n := len(tx.ops); n > 0 {
+		if op := &tx.ops[n-1]; op.keys != nil && op.localize == localize && op.parent == parent && op.child == child {
+			op.keys = append(op.keys, k)
+			return
+		}
+	}
+	tx.ops = append(tx.ops, txOp{parent: parent, child: child, localize: localize, keys: []keyChange{k}})
+}
+
+// Replace removes the anchor's present keys in the span iv; those that the
+// transaction sets, before or after this call, stay.
+func (tx *Tx) Replace(parent, child string, iv engram.Interval) {
+	tx.ops = append(tx.ops, txOp{parent: parent, child: child, replace: &iv})
+}
+
+// Fix sets the calibration of a fixed edge during valid: child has the pose p in
+// parent, with the covariance cov. Before and after, it is what it was.
+func (tx *Tx) Fix(parent, child string, valid engram.Interval, p Pose, cov Cov) {
+	tx.keys++
+	tx.ops = append(tx.ops, txOp{parent: parent, child: child, fix: &fixChange{valid, p, cov}})
+}
+
+// Commit makes the changes current under the next revision, which it returns.
+// Readers see all of them or none. If one is refused nothing changes: NotFound for
+// an edge that does not exist or an O that is not known, Conflict for an edge of
+// another kind, Invalid for a pose, covariance or time that cannot be, Exhausted
+// beyond Config.MaxChanges. A transaction commits once.
+func (tx *Tx) Commit() (Revision, error) {
+	if tx.done {
+		return 0, engram.Errorf(engram.Conflict, "transaction", "it was committed already; begin another")
+	}
+	if tx.keys > tx.s.cfg.MaxChanges {
+		return 0, engram.Errorf(engram.Exhausted, "transaction", "%d changes; Config.MaxChanges allows %d", tx.keys, tx.s.cfg.MaxChanges)
+	}
+	if err := tx.checkOps(); err != nil {
+		return 0, err
+	}
+	s := tx.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.draftLocked()
+	if err := tx.apply(d); err != nil {
+		return 0, err
+	}
+	tx.done = true
+	return d.publishLocked(true, tx.author), nil
+}
+
+// anchorChange is what a transaction does to one anchor.
+type anchorChange struct {
+	replaced []engram.Interval
+	add      []keyChange
+}
+
+// checkOps checks the values, which needs no lock.
+func (tx *Tx) checkOps() error {
+	for i := range tx.ops {
+		op := &tx.ops[i]
+		thing := edgeName(op.parent, op.child)
+		for j := range op.keys {
+			k := &op.keys[j]
+			v, err := checkedValue(thing, k.c, k.cov)
+			if err != nil {
+				return err
+			}
+			if k.t == engram.MaxTime {
+				return engram.Errorf(engram.Invalid, thing, "%v is no time of data", k.t)
+			}
+			k.c, k.cov = v.pose, v.cov
+		}
+		if op.replace != nil && op.replace.Empty() || op.fix != nil && op.fix.valid.Empty() {
+			return engram.Errorf(engram.Invalid, thing, "the interval of a change is empty")
+		}
+		if op.fix != nil {
+			v, err := checkedValue(thing, op.fix.pose, op.fix.cov)
+			if err != nil {
+				return err
+			}
+			op.fix.pose, op.fix.cov = v.pose, v.cov
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) apply(d *draft) error {
+	anchors := map[*edge]*anchorChange{}
+	for i := range tx.ops {
+		op := &tx.ops[i]
+		if op.fix != nil {
+			if err := d.fix(op); err != nil {
+				return err
+			}
+			continue
+		}
+		anchor, err := d.anchorOf(op)
+		if err != nil {
+			return err
+		}
+		change := anchors[anchor]
+		if change == nil {
+			change = &anchorChange{}
+			anchors[anchor] = change
+		}
+		switch {
+		case op.replace != nil:
+			change.replaced = append(change.replaced, *op.replace)
+		case op.localize:
+			keys, err := d.corrections(anchor, op)
+			if err != nil {
+				return err
+			}
+			change.add = append(change.add, keys...)
+		default:
+			change.add = append(change.add, op.keys...)
+		}
+	}
+	for anchor, change := range anchors {
+		if !slices.IsSortedFunc(change.add, byTime) {
+			slices.SortStableFunc(change.add, byTime)
+		}
+		next := *anchor
+		next.keys = anchor.keys.with(change.replaced, change.add)
+		d.swap(anchor.child, func(e *edge) *edge {
+			if e == anchor {
+				return &next
+			}
+			return e
+		})
+	}
+	return nil
+}
+
+func byTime(a, b keyChange) int {
+	switch {
+	case a.t < b.t:
+		return -1
+	case a.t > b.t:
+		return 1
+	}
+	return 0
+}
+
+func (d *draft) framesOf(op *txOp) (parent, child int32, err error) {
+	var ok1, ok2 bool
+	parent, ok1 = d.s.frameID(d.c, op.parent)
+	child, ok2 = d.s.frameID(d.c, op.child)
+	if !ok1 || !ok2 {
+		return 0, 0, engram.Errorf(engram.NotFound, edgeName(op.parent, op.child), "there is no such edge")
+	}
+	return parent, child, nil
+}
+
+// anchorOf finds the anchor that an op is about: the edge itself, or the anchor
+// below the parent on the way to the body at the first key.
+func (d *draft) anchorOf(op *txOp) (*edge, error) {
+	parent, child, err := d.framesOf(op)
+	if err != nil {
+		return nil, err
+	}
+	thing := edgeName(op.parent, op.child)
+	if !op.localize {
+		edges := d.c.edgesBetween(parent, child)
+		switch {
+		case len(edges) == 0:
+			return nil, engram.Errorf(engram.NotFound, thing, "there is no such edge")
+		case edges[0].kind != KindAnchor:
+			return nil, engram.Errorf(engram.Conflict, thing, "it is %s; keys belong to an anchor", edges[0].kind)
+		}
+		return edges[0], nil
+	}
+	for at := child; ; {
+		per, _ := d.c.frames[at].periodAt(op.keys[0].t)
+		if per.edge == nil {
+			return nil, engram.Errorf(engram.NotFound, thing, "there is no anchor below %s on the way to %s at %v", op.parent, op.child, op.keys[0].t)
+		}
+		if per.edge.kind == KindAnchor && per.edge.parent == parent {
+			return per.edge, nil
+		}
+		at = per.edge.parent
+	}
+}
+
+// corrections turns poses of a body into corrections of the anchor. The body's own
+// uncertainty below the anchor counts from the key on, so the whole covariance goes
+// to the correction.
+func (d *draft) corrections(anchor *edge, op *txOp) ([]keyChange, error) {
+	p, err := d.s.newPath(nil, d.c, anchor.childName, op.child)
+	if err != nil {
+		return nil, err
+	}
+	st := &state{rev: d.s.state.Load().rev, content: d.c}
+	out := make([]keyChange, len(op.keys))
+	for i := range op.keys {
+		k := &op.keys[i]
+		q := newQuery(k.t, st.rev)
+		o, _, fail := p.ask(st, &q)
+		if fail.Code != OK {
+			return nil, engram.Errorf(fail.Code.Code(), edgeName(op.parent, op.child), "the key at %v cannot become a correction: %w", k.t, fail)
+		}
+		inv := o.Inverse()
+		out[i] = keyChange{k.t, k.c, k.cov.Transported(o)}
+		out[i].c.mul(&inv)
+		out[i].c.check() // rounding
+	}
+	return out, nil
+}
+
+// fix gives a fixed edge another value during a span.
+func (d *draft) fix(op *txOp) error {
+	parent, child, err := d.framesOf(op)
+	if err != nil {
+		return err
+	}
+	thing := edgeName(op.parent, op.child)
+	edges := d.c.edgesBetween(parent, child)
+	if len(edges) == 0 {
+		return engram.Errorf(engram.NotFound, thing, "there is no such edge")
+	}
+	if edges[0].kind != KindFixed {
+		return engram.Errorf(engram.Conflict, thing, "it is %s; only a fixed edge has a calibration", edges[0].kind)
+	}
+	// The child may hang on another frame for a part of the span; that stays.
+	f := d.c.frames[child]
+	for i, per := range f.periods {
+		part := op.fix.valid
+		part.Start = max(part.Start, per.from)
+		if i+1 < len(f.periods) {
+			part.End = min(part.End, f.periods[i+1].from)
+		}
+		if per.edge == nil || per.edge.parent != parent || part.Empty() {
+			continue
+		}
+		next := *per.edge
+		next.fixed = fixedValue{op.fix.pose, op.fix.cov}
+		d.set(child, d.c.frames[child].with(part, &next))
+	}
+	return nil
+}
+
+// keyTimes returns the times of the keys in a span.
+func (a *anchorKeys) keyTimes(iv engram.Interval) []engram.Time {
+	lo := sort.Search(len(a.keys), func(i int) bool { return a.keys[i].t >= iv.Start })
+	var out []engram.Time
+	for _, k := range a.keys[lo:] {
+		if k.t >= iv.End {
+			break
+		}
+		out = append(out, k.t)
+	}
+	return out
+}

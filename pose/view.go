@@ -1,0 +1,60 @@
+package pose
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// View is an immutable look at the store: the structure, calibrations, anchors and
+// replaced samples as they were in a revision, and of every history the samples
+// that were there when the view was made. It is safe for concurrent use.
+type View struct {
+	store  *Store
+	state  *state
+	frozen *frozen
+}
+
+// AsOf selects the revision of a view.
+type AsOf Revision
+
+// View returns a look at the store as of a revision. The error is TooOld for a
+// revision that is retained no more (see Config.Revisions) and TooNew for one that
+// does not exist yet. A view keeps what it shows in memory.
+func (s *Store) View(rev AsOf) (*View, error) {
+	st, err := s.stateOf(Revision(rev))
+	if err != nil {
+		return nil, err
+	}
+	return s.viewOf(st), nil
+}
+
+func (s *Store) viewOf(st *state) *View {
+	return &View{store: s, state: st, frozen: st.content.freeze()}
+}
+
+// Now returns a view of the current revision.
+func (s *Store) Now() *View { return s.viewOf(s.state.Load()) }
+
+// Revision returns the revision the view shows.
+func (v *View) Revision() Revision { return v.state.rev }
+
+// Path resolves the way between two frames in the view; see [Store.Path].
+func (v *View) Path(target, source string) (*Path, error) {
+	return v.store.newPath(v, v.state.content, target, source)
+}
+
+// waitRevision returns when the current revision is later than rev.
+func (s *Store) waitRevision(ctx context.Context, rev Revision) error {
+	for {
+		changed := s.stateChanged()
+		if s.state.Load().rev > rev {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return engram.Errorf(engram.Canceled, "", "waiting for a revision after %d: %w", rev, ctx.Err())
+		}
+	}
+}
