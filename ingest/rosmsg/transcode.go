@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -22,7 +23,23 @@ const (
 // Tap is the value of a field that a plan reports.
 type Tap struct {
 	Text []byte // of a string; shares the source's memory
+	Kind Kind   // of a number; 0 for a string, and where the message has no such field
 	Num  uint64 // of a number: its bits
+}
+
+// Append appends the value as text.
+func (t Tap) Append(b []byte) []byte {
+	switch {
+	case t.Kind == 0:
+		return append(b, t.Text...)
+	case t.Kind == Float32:
+		return strconv.AppendFloat(b, float(t.Kind, t.Num), 'g', -1, 32)
+	case t.Kind == Float64:
+		return strconv.AppendFloat(b, float(t.Kind, t.Num), 'g', -1, 64)
+	case t.Kind == Int8 || t.Kind == Int16 || t.Kind == Int32 || t.Kind == Int64:
+		return strconv.AppendInt(b, signed(t.Kind, t.Num), 10)
+	}
+	return strconv.AppendUint(b, t.Num, 10)
 }
 
 // Output is one protobuf message that came out of a transcoder.

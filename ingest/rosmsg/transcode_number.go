@@ -40,7 +40,7 @@ func (t *Transcoder) number(o *op) bool {
 	}
 	bits := t.bits(o.size, i)
 	if o.tap > 0 {
-		t.taps[t.base+o.tap-1].Num = bits
+		t.taps[t.base+o.tap-1] = Tap{Kind: o.kind, Num: bits}
 	}
 	if o.values != nil {
 		bits = translate(o.values, bits)

@@ -1,0 +1,217 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ingest/recording"
+)
+
+// jsonSource is a channel of JSON messages, with or without a JSON schema. They
+// describe themselves and arrive as Values; those of a Foxglove schema arrive as
+// that message.
+type jsonSource struct {
+	schema *idf.Type // the Foxglove message, or nil
+	proto  *protoSource
+}
+
+func newJSONSource(c *recording.Channel) (source, error) {
+	s := &jsonSource{}
+	if strings.HasPrefix(c.Type, "foxglove.") {
+		if t, ok := idf.NewRegistry().Get(c.Type); ok {
+			s.schema, s.proto = t, &protoSource{typ: t, def: t.Def()}
+		}
+	}
+	return s, nil
+}
+
+func (s *jsonSource) mirror(string) (*idf.Type, error) {
+	if s.schema != nil {
+		return s.schema, nil
+	}
+	t, _ := idf.NewRegistry().Get(engram.ValueType)
+	return t, nil
+}
+
+func (s *jsonSource) convert(target *idf.Type, rule *Rule, fields []string) (converter, error) {
+	if s.schema != nil {
+		inner, err := s.proto.convert(target, rule, fields)
+		if err != nil {
+			return nil, err
+		}
+		return &foxgloveJSON{schema: s.schema, inner: inner}, nil
+	}
+	if target.Name() != engram.ValueType || rule != nil && (rule.Split != "" || len(rule.Members) > 0 || len(rule.Set) > 0) {
+		return nil, engram.Errorf(engram.Unsupported, "", "JSON messages without a known schema arrive as %s only", engram.ValueType)
+	}
+	return &jsonConverter{fields: fields}, nil
+}
+
+func (s *jsonSource) probe(fields []string) (converter, error) {
+	if s.schema != nil {
+		return s.convert(s.schema, nil, fields)
+	}
+	return &jsonConverter{fields: fields}, nil
+}
+
+// maxJSON is the largest JSON message read; its form in memory is many times larger.
+const maxJSON = 64 << 20
+
+func parseJSON(data []byte) (any, error) {
+	if len(data) > maxJSON {
+		return nil, engram.Errorf(engram.Exhausted, "", "a JSON message of %d bytes; at most %d are read", len(data), maxJSON)
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, engram.Errorf(engram.Corrupt, "", "the message is not JSON: %w", err)
+	}
+	if d.More() {
+		return nil, engram.Errorf(engram.Corrupt, "", "the message goes on after its JSON value")
+	}
+	return v, nil
+}
+
+// jsonConverter makes Values of JSON.
+type jsonConverter struct {
+	fields  []string
+	outputs [1]output
+}
+
+func (c *jsonConverter) convert(data []byte) ([]output, error) {
+	v, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	o := &c.outputs[0]
+	*o = output{owned: true}
+	for _, f := range c.fields {
+		o.fields = append(o.fields, []byte(jsonText(jsonAt(v, f))))
+	}
+	for _, path := range []string{"header.stamp", "timestamp"} {
+		if t, ok := jsonTime(jsonAt(v, path)); ok && t != 0 {
+			o.time, o.timed = t, true
+			break
+		}
+	}
+	if o.bytes, err = idf.EncodeValue(plainJSON(v)); err != nil {
+		return nil, err
+	}
+	return c.outputs[:], nil
+}
+
+// plainJSON turns JSON's numbers into int64 where they are whole, else float64.
+func plainJSON(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = plainJSON(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = plainJSON(e)
+		}
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		f, _ := v.Float64() // beyond range it is infinite, which is as near as it gets
+		return f
+	}
+	return v
+}
+
+func jsonAt(v any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		m, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = m[name]
+	}
+	return v
+}
+
+func jsonText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}
+
+// jsonTime reads a time as JSON messages of robots have it: seconds and
+// nanoseconds, or a text.
+func jsonTime(v any) (engram.Time, bool) {
+	switch v := v.(type) {
+	case string:
+		t, err := engram.ParseTime(v)
+		return t, err == nil
+	case map[string]any:
+		if len(v) != 2 {
+			return 0, false
+		}
+		sec, ok := v["sec"].(json.Number)
+		nsec, ok2 := v["nsec"].(json.Number)
+		if !ok2 {
+			nsec, ok2 = v["nanosec"].(json.Number)
+		}
+		s, err := strconv.ParseInt(sec.String(), 10, 64)
+		n, err2 := strconv.ParseInt(nsec.String(), 10, 64)
+		if !ok || !ok2 || err != nil || err2 != nil || s < 0 || s > math.MaxInt64/1_000_000_000-5 || n < 0 || n >= 4e9 {
+			return 0, false
+		}
+		return engram.Time(s*1e9 + n), true
+	}
+	return 0, false
+}
+
+// foxgloveJSON makes the protobuf message of a Foxglove schema of its JSON form.
+type foxgloveJSON struct {
+	schema *idf.Type
+	inner  converter
+}
+
+func (c *foxgloveJSON) convert(data []byte) ([]output, error) {
+	v, err := parseJSON(data)
+	if err != nil {
+		return nil, err
+	}
+	j, err := json.Marshal(timesAsText(v))
+	if err != nil {
+		return nil, engram.Errorf(engram.Corrupt, "", "the message is not JSON: %w", err)
+	}
+	b, err := c.schema.FromJSON(j)
+	if err != nil {
+		return nil, err
+	}
+	return c.inner.convert(b)
+}
+
+// timesAsText writes times as IDF's JSON has them.
+func timesAsText(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		if t, ok := jsonTime(v); ok {
+			return t.String()
+		}
+		for k, e := range v {
+			v[k] = timesAsText(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = timesAsText(e)
+		}
+	}
+	return v
+}

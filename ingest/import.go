@@ -1,0 +1,234 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ingest/recording"
+)
+
+// Destination is what an import needs of a memory. Commits go through a pipeline
+// if it is an engram.CommitStreamer too.
+type Destination interface {
+	engram.Writer
+	engram.Segments
+	engram.Types
+}
+
+// Options of an import.
+type Options struct {
+	// Source is the name of the provider segments; "" means the file's name without
+	// extension, or the folder's.
+	Source  string
+	Mapping *Mapping // nil means [DefaultMapping]
+	// Rate replays the recording at its own pace times this factor; 0 imports as
+	// fast as possible.
+	Rate float64
+	// Progress is called every now and then with the bytes of the recording that
+	// have been dealt with.
+	Progress func(done, total int64)
+}
+
+// SourceName returns the provider segments' name for a recording that is given no
+// other.
+func SourceName(path string) string {
+	path = filepath.Clean(path)
+	if filepath.Base(path) == "metadata.yaml" {
+		path = filepath.Dir(path)
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	base := filepath.Base(path)
+	if name := strings.TrimSuffix(base, filepath.Ext(base)); name != "" {
+		return name
+	}
+	return base
+}
+
+// Import reads the recording at path and commits it to dst. The report tells what
+// became of each topic, and [Report.Lossy] whether something is missing; it is
+// also returned with an error, with what was done until then, once the recording
+// could be opened. The errors are those of [recording.Open], before anything is
+// committed, of a destination that went away, and Canceled.
+func Import(ctx context.Context, dst Destination, path string, o Options) (*Report, error) {
+	began := time.Now()
+	if o.Source == "" {
+		o.Source = SourceName(path)
+	}
+	if err := engram.CheckName(o.Source); err != nil {
+		return nil, engram.Errorf(engram.Invalid, path, "the recording's name cannot be the provider segment's; give another: %w", err)
+	}
+	if o.Rate < 0 || o.Rate != o.Rate {
+		return nil, engram.Errorf(engram.Invalid, path, "the rate %v is not a positive number", o.Rate)
+	}
+	if o.Mapping == nil {
+		o.Mapping = DefaultMapping()
+	}
+	rec, err := recording.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Close()
+	report := &Report{File: path, Source: o.Source}
+	im := &importer{o: o, rec: rec, report: report, router: newRouter(ctx, dst, o.Mapping, o.Source)}
+	im.out, err = newSender(ctx, dst)
+	if err == nil {
+		err = im.run(ctx)
+		err = errors.Join(err, im.out.finish(err == nil))
+	}
+	for _, t := range im.router.topics {
+		report.Topics = append(report.Topics, *t)
+	}
+	report.Loss = rec.Loss()
+	report.finish()
+	report.Took = time.Since(began)
+	if err != nil {
+		return report, importError(ctx, path, err)
+	}
+	return report, nil
+}
+
+// importError names the recording in an error of the destination.
+func importError(ctx context.Context, path string, err error) error {
+	code := engram.CodeOf(err)
+	if ctx.Err() != nil {
+		code = engram.Canceled
+	}
+	return engram.Errorf(code, path, "the import ended early: %w", err)
+}
+
+// importer imports one recording.
+type importer struct {
+	o      Options
+	rec    recording.Reader
+	router *router
+	report *Report
+	out    *sender
+	pace   pace
+}
+
+// progressEvery is after how many messages progress is told.
+const progressEvery = 256
+
+func (im *importer) run(ctx context.Context) error {
+	im.pace.rate = im.o.Rate
+	for n := 0; ; n++ {
+		if n%progressEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			im.progress()
+		}
+		m, err := im.rec.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := im.pace.wait(ctx, m.LogTime, im.out.flush); err != nil {
+			return err
+		}
+		if err := im.message(&m); err != nil {
+			return err
+		}
+	}
+	im.progress()
+	return nil
+}
+
+func (im *importer) progress() {
+	if im.o.Progress != nil {
+		im.o.Progress(im.rec.Progress())
+	}
+}
+
+// message sends one message on its way. The error ends the import.
+func (im *importer) message(m *recording.Message) error {
+	r := im.report
+	if r.Bytes += uint64(len(m.Data)); r.Span.Empty() {
+		r.Span = engram.Interval{Start: m.LogTime, End: m.LogTime + 1}
+	}
+	r.Span.Start, r.Span.End = min(r.Span.Start, m.LogTime), max(r.Span.End, m.LogTime+1)
+
+	ch := im.router.channel(m.Channel)
+	ch.report.Messages++
+	rt, err := im.router.route(ch, m.Data)
+	if err != nil {
+		if code := engram.CodeOf(err); code == engram.Unavailable || code == engram.Canceled {
+			return err
+		}
+		im.out.refuse(ch.report, err)
+		return nil
+	}
+	if rt == nil || rt.rule.Skip {
+		ch.report.Skipped++
+		return nil
+	}
+	outs, err := rt.convert.convert(m.Data)
+	if err != nil {
+		im.out.refuse(ch.report, err)
+		return nil
+	}
+	for i := range outs {
+		o := &outs[i]
+		id, err := im.router.entity(ch, rt, o.fields)
+		if err != nil {
+			im.out.refuse(ch.report, err)
+			continue
+		}
+		if !o.timed {
+			o.time = m.LogTime
+		}
+		if !o.owned {
+			// The transcoder uses its buffer again; the memory keeps what it is given.
+			o.bytes = append(make([]byte, 0, len(o.bytes)), o.bytes...)
+		}
+		if err := im.out.add(ch.report, id, o.time, m.LogTime, engram.Payload{Type: rt.payload, Bytes: o.bytes}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pace holds a replay back to the recording's own time.
+type pace struct {
+	rate  float64 // 0: not at all
+	began time.Time
+	first engram.Time
+	late  engram.Time // the latest log time waited for
+}
+
+// wait returns when a message of that log time is due. Before it sleeps, it calls
+// flush.
+func (p *pace) wait(ctx context.Context, t engram.Time, flush func() error) error {
+	if p.rate == 0 || !p.began.IsZero() && t <= p.late {
+		return nil
+	}
+	if p.began.IsZero() {
+		p.began, p.first = time.Now(), t
+	}
+	p.late = t
+	due := p.began.Add(time.Duration(float64(t.Sub(p.first)) / p.rate))
+	left := time.Until(due)
+	if left <= 0 {
+		return nil
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

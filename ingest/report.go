@@ -1,0 +1,131 @@
+package ingest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ingest/recording"
+)
+
+// Report tells what became of a recording.
+type Report struct {
+	File   string // as it was given
+	Source string // the provider segments' name
+	Topics []TopicReport
+	// Messages counts those read, Stored and Refused the entity updates made of
+	// them; a message with several transforms is several updates. Skipped counts
+	// messages that the mapping leaves out.
+	Messages, Stored, Refused, Skipped uint64
+	Bytes                              uint64          // of the messages read
+	Span                               engram.Interval // of the log times; empty without messages
+	Took                               time.Duration
+	Loss                               []recording.Loss
+}
+
+// Lossy reports whether something of the recording was not imported: a part could
+// not be read, or updates were refused.
+func (r *Report) Lossy() bool { return len(r.Loss) > 0 || r.Refused > 0 }
+
+// LossSummary returns one line that names what could not be read: bytes, messages,
+// span and topics; "" if nothing was lost.
+func (r *Report) LossSummary() string {
+	if len(r.Loss) == 0 {
+		return ""
+	}
+	sum := recording.Loss{File: r.File, Offset: r.Loss[0].Offset, Reason: r.Loss[0].Reason}
+	for _, l := range r.Loss {
+		sum.Bytes += l.Bytes
+		sum.Messages += l.Messages
+		sum.Topics = append(sum.Topics, l.Topics...)
+		if l.HasSpan {
+			if !sum.HasSpan {
+				sum.Span = l.Span
+			}
+			sum.HasSpan = true
+			sum.Span.Start, sum.Span.End = min(sum.Span.Start, l.Span.Start), max(sum.Span.End, l.Span.End)
+		}
+	}
+	slices.Sort(sum.Topics)
+	sum.Topics = slices.Compact(sum.Topics)
+	return sum.String()
+}
+
+// TopicReport tells what became of one topic's messages of one type.
+type TopicReport struct {
+	Topic    string
+	Type     string // message type as recorded; "" if it has none
+	Encoding string
+	Messages uint64
+	Targets  []engram.ID // the core segments, sorted
+	Stored   uint64
+	Refused  uint64
+	Skipped  uint64
+	Reasons  []Reason // why updates were refused, the most frequent first
+	// Notes say what is not as the mapping has it, such as messages that went to
+	// GeneralPurpose because they do not fit their segment.
+	Notes []string
+}
+
+// Reason is why updates were refused, and how many.
+type Reason struct {
+	Text  string
+	Code  engram.Code
+	Count uint64
+}
+
+// maxReasons bounds the different reasons kept for a topic.
+const maxReasons = 16
+
+// refuse counts n refused updates.
+func (t *TopicReport) refuse(err error, n uint64) {
+	t.Refused += n
+	text, code := err.Error(), engram.CodeOf(err)
+	if e, ok := errors.AsType[*engram.Error](err); ok && e.Msg != "" {
+		text = e.Msg // without the thing, which differs from one update to the next
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	for i := range t.Reasons {
+		if r := &t.Reasons[i]; r.Text == text || i == maxReasons {
+			r.Count += n
+			return
+		}
+	}
+	if len(t.Reasons) == maxReasons {
+		text = "other reasons"
+	}
+	t.Reasons = append(t.Reasons, Reason{Text: text, Code: code, Count: n})
+}
+
+func (t *TopicReport) note(text string) {
+	if !slices.Contains(t.Notes, text) && len(t.Notes) < maxReasons {
+		t.Notes = append(t.Notes, text)
+	}
+}
+
+func (t *TopicReport) target(id engram.ID) {
+	if !slices.Contains(t.Targets, id) {
+		t.Targets = append(t.Targets, id)
+		slices.SortFunc(t.Targets, engram.ID.Compare)
+	}
+}
+
+// finish sums the topics up.
+func (r *Report) finish() {
+	slices.SortFunc(r.Topics, func(a, b TopicReport) int {
+		if c := strings.Compare(a.Topic, b.Topic); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Type, b.Type)
+	})
+	for i := range r.Topics {
+		t := &r.Topics[i]
+		r.Messages += t.Messages
+		r.Stored += t.Stored
+		r.Refused += t.Refused
+		r.Skipped += t.Skipped
+		slices.SortStableFunc(t.Reasons, func(a, b Reason) int { return int(b.Count) - int(a.Count) })
+	}
+}

@@ -1,0 +1,396 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ingest/recording"
+)
+
+// router finds for each message where it goes.
+type router struct {
+	ctx      context.Context
+	dst      Destination
+	mapping  *Mapping
+	provider string
+
+	channels map[*recording.Channel]*channel
+	topics   map[topicKey]*TopicReport
+	types    map[string]*idf.Type // of the destination; nil where it has none
+	kept     map[keptKey]keptSegment
+}
+
+type topicKey struct{ topic, typ, encoding string }
+
+// keptKey is a message type that arrives as itself.
+type keptKey struct{ rule, typ, format, schema string }
+
+type keptSegment struct {
+	core engram.ID
+	typ  *idf.Type
+}
+
+// channel is what the router knows of a recording's channel.
+type channel struct {
+	c      *recording.Channel
+	report *TopicReport
+	source source // nil: the messages are not understood
+	routes []route
+
+	probe  converter // reads the fields that rules ask about; nil if none does
+	fields []string  // of probe
+}
+
+// route is one rule as it applies to one channel; it is built at its first message.
+type route struct {
+	rule     *Rule
+	built    bool
+	failed   bool // the rule cannot be applied here; the next one that fits is taken
+	core     engram.ID
+	provider engram.ID
+	payload  string // type
+	convert  converter
+	name     template
+	fields   []int                // which of an output's fields stand in the name, -1 for the topic
+	fixed    engram.ID            // the entity, where the name has no fields
+	entities map[string]engram.ID // else, by name
+	key      []byte
+}
+
+// maxEntities bounds the entity names remembered per route.
+const maxEntities = 1 << 16
+
+func newRouter(ctx context.Context, dst Destination, m *Mapping, provider string) *router {
+	return &router{
+		ctx: ctx, dst: dst, mapping: m, provider: provider,
+		channels: map[*recording.Channel]*channel{}, topics: map[topicKey]*TopicReport{},
+		types: map[string]*idf.Type{}, kept: map[keptKey]keptSegment{},
+	}
+}
+
+// channel returns what is known of c, finding it out at the first message.
+func (r *router) channel(c *recording.Channel) *channel {
+	ch, ok := r.channels[c]
+	if ok {
+		return ch
+	}
+	key := topicKey{c.Topic, c.Type, c.Encoding}
+	report, ok := r.topics[key]
+	if !ok {
+		report = &TopicReport{Topic: c.Topic, Type: c.Type, Encoding: c.Encoding}
+		r.topics[key] = report
+	}
+	ch = &channel{c: c, report: report}
+	r.channels[c] = ch
+	var err error
+	if ch.source, err = sourceOf(c); err != nil {
+		ch.source = nil
+		report.note(err.Error())
+	}
+	asked := map[string]bool{}
+	for i := range r.mapping.Rules {
+		rule := &r.mapping.Rules[i]
+		if !rule.fits(c.Type, c.Topic) || ch.source == nil && (len(rule.When) > 0 || !rule.keepsType() && !rule.Skip) {
+			continue
+		}
+		ch.routes = append(ch.routes, route{rule: rule})
+		for field := range rule.When {
+			asked[field] = true
+		}
+		if len(rule.When) == 0 && (rule.Skip || rule.keepsType()) {
+			break // it takes everything
+		}
+	}
+	if len(asked) > 0 {
+		ch.fields = slices.Sorted(maps.Keys(asked))
+		if ch.probe, err = ch.source.probe(ch.fields); err != nil {
+			report.note(err.Error())
+		}
+	}
+	return ch
+}
+
+// route returns the first route that fits a message, or nil if none does. The
+// error says why the message is refused.
+func (r *router) route(ch *channel, data []byte) (*route, error) {
+	var values [][]byte
+	if ch.probe != nil {
+		outs, err := ch.probe.convert(data)
+		if err != nil {
+			return nil, err
+		}
+		if len(outs) > 0 {
+			values = outs[0].fields
+		}
+	}
+	var last error
+	for i := range ch.routes {
+		rt := &ch.routes[i]
+		if rt.failed || !ch.holds(rt.rule, values) {
+			continue
+		}
+		if !rt.built && !rt.rule.Skip {
+			if err := r.build(ch, rt); err != nil {
+				if r.ctx.Err() != nil || engram.CodeOf(err) == engram.Unavailable {
+					return nil, err
+				}
+				rt.failed, last = true, err
+				ch.report.note("not into " + rt.rule.To + ": " + err.Error())
+				continue
+			}
+		}
+		return rt, nil
+	}
+	return nil, last
+}
+
+// holds reports whether the fields have the values that the rule asks for.
+func (ch *channel) holds(rule *Rule, values [][]byte) bool {
+	for field, globs := range rule.When {
+		i := slices.Index(ch.fields, field)
+		if i >= len(values) || !anyGlob(globs, string(values[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// build makes the route's target known and compiles its conversion.
+func (r *router) build(ch *channel, rt *route) error {
+	var err error
+	if rt.name, err = parseTemplate(rt.rule.entity()); err != nil {
+		return err
+	}
+	var fields []string
+	for _, f := range rt.name.fields {
+		if f == "topic" {
+			rt.fields = append(rt.fields, -1)
+			continue
+		}
+		rt.fields = append(rt.fields, len(fields))
+		fields = append(fields, f)
+	}
+	if rt.rule.keepsType() {
+		err = r.keep(ch, rt, fields)
+	} else {
+		err = r.into(ch, rt, fields)
+	}
+	if err != nil {
+		return err
+	}
+	if rt.provider, err = rt.core.Child(r.provider); err != nil {
+		return err
+	}
+	if len(fields) == 0 {
+		if rt.fixed, err = r.entity(ch, rt, nil); err != nil {
+			return err
+		}
+	}
+	rt.entities = map[string]engram.ID{}
+	rt.built = true
+	ch.report.target(rt.core)
+	return nil
+}
+
+// into prepares a route into a core segment that exists.
+func (r *router) into(ch *channel, rt *route, fields []string) error {
+	id, err := engram.Parse(rt.rule.To)
+	if err != nil {
+		return err
+	}
+	d, err := r.describe(id)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return engram.Errorf(engram.NotFound, id.String(), "there is no such core segment")
+	}
+	names := rt.rule.As
+	if len(names) == 0 {
+		names = Texts{d.Type}
+	}
+	var target *idf.Type
+	for _, name := range names {
+		if target, err = r.typ(name); err != nil {
+			return err
+		}
+		if target != nil {
+			break
+		}
+	}
+	if target == nil {
+		return engram.Errorf(engram.NotFound, id.String(), "the memory does not know the type %s", strings.Join(names, " or "))
+	}
+	rt.core, rt.payload = id, target.Name()
+	rt.convert, err = ch.source.convert(target, rt.rule, fields)
+	return err
+}
+
+// keep prepares a route on which messages keep their type.
+func (r *router) keep(ch *channel, rt *route, fields []string) error {
+	name := ch.c.Type
+	if name == "" {
+		name = ch.c.Encoding
+	}
+	if name == "" {
+		name = "unknown"
+	}
+	memory, segment, _ := strings.Cut(rt.rule.To, "/")
+	id, err := engram.NewID(memory, strings.ReplaceAll(segment, "{type}", name))
+	if err != nil {
+		return err
+	}
+	key := keptKey{rt.rule.To, ch.c.Type, ch.c.Encoding + " " + ch.c.SchemaEncoding, string(ch.c.Schema)}
+	kept, ok := r.kept[key]
+	if !ok {
+		if kept, err = r.addKept(ch, id); err != nil {
+			return err
+		}
+		r.kept[key] = kept
+	}
+	rt.core = kept.core
+	if kept.typ == nil {
+		rt.payload, rt.convert = engram.ValueType, &opaqueConverter{channel: ch.c}
+		return nil
+	}
+	rt.payload = kept.typ.Name()
+	rt.convert, err = ch.source.convert(kept.typ, nil, fields)
+	return err
+}
+
+// addKept makes a message type known and adds its core segment. Where the type's
+// or the segment's name is taken by another definition, a hash of the definition
+// tells them apart.
+func (r *router) addKept(ch *channel, id engram.ID) (keptSegment, error) {
+	sum := sha256.Sum256(append([]byte(ch.c.SchemaEncoding+"\x00"+ch.c.Type+"\x00"), ch.c.Schema...))
+	suffix := "_" + hex.EncodeToString(sum[:4])
+	t, err := r.addMirror(ch, suffix)
+	if err != nil {
+		if r.ctx.Err() != nil || engram.CodeOf(err) == engram.Unavailable {
+			return keptSegment{}, err
+		}
+		ch.report.note("kept as bytes: " + err.Error())
+		t = nil
+	}
+	typeName := engram.ValueType
+	if t != nil {
+		typeName = t.Name()
+	}
+	for _, end := range []string{"", suffix} {
+		core, err := engram.NewID(id.Memory(), id.CoreSegment()+end)
+		if err != nil {
+			return keptSegment{}, err
+		}
+		d, err := r.describe(core)
+		if err != nil {
+			return keptSegment{}, err
+		}
+		if d == nil {
+			err := r.dst.AddCoreSegment(r.ctx, engram.CoreSegment{ID: core, Type: typeName})
+			if err == nil {
+				return keptSegment{core, t}, nil
+			}
+			if !errors.Is(err, engram.AlreadyExists) {
+				return keptSegment{}, err
+			}
+			if d, err = r.describe(core); err != nil || d == nil {
+				return keptSegment{}, err
+			}
+		}
+		if d.Type == typeName || d.Type == engram.ValueType {
+			return keptSegment{core, t}, nil
+		}
+	}
+	return keptSegment{}, engram.Errorf(engram.AlreadyExists, id.String(), "the core segment and the one with the suffix %s exist with other types", suffix)
+}
+
+// addMirror makes the type known that the channel's messages keep; nil if they are
+// not understood.
+func (r *router) addMirror(ch *channel, suffix string) (*idf.Type, error) {
+	if ch.source == nil {
+		return nil, nil
+	}
+	for _, end := range []string{"", suffix} {
+		t, err := ch.source.mirror(end)
+		if err != nil {
+			return nil, err
+		}
+		err = r.dst.AddType(r.ctx, t.Def())
+		if err == nil {
+			return t, nil
+		}
+		if !errors.Is(err, engram.AlreadyExists) {
+			return nil, err
+		}
+	}
+	return nil, engram.Errorf(engram.AlreadyExists, ch.c.Type, "types of this name are known with other members, even with the suffix %s", suffix)
+}
+
+// describe returns a core segment's description, or nil if there is none.
+func (r *router) describe(id engram.ID) (*engram.Description, error) {
+	ds, err := r.dst.Describe(r.ctx, engram.PatternOf(id))
+	if err != nil {
+		return nil, err
+	}
+	for i := range ds {
+		if ds[i].ID == id {
+			return &ds[i], nil
+		}
+	}
+	return nil, nil
+}
+
+// typ returns a type that the destination knows, or nil.
+func (r *router) typ(name string) (*idf.Type, error) {
+	if t, ok := r.types[name]; ok {
+		return t, nil
+	}
+	def, err := r.dst.Type(r.ctx, name)
+	if errors.Is(err, engram.NotFound) {
+		r.types[name] = nil
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := idf.ParseType(def)
+	if err != nil {
+		return nil, err
+	}
+	r.types[name] = t
+	return t, nil
+}
+
+// entity returns the ID of the entity that an output belongs to.
+func (r *router) entity(ch *channel, rt *route, fields [][]byte) (engram.ID, error) {
+	if !rt.fixed.IsRoot() {
+		return rt.fixed, nil
+	}
+	rt.key = rt.key[:0]
+	for i, f := range rt.fields {
+		rt.key = append(rt.key, rt.name.literals[i]...)
+		switch {
+		case f < 0:
+			rt.key = append(rt.key, ch.c.Topic...)
+		case f < len(fields):
+			rt.key = append(rt.key, fields[f]...)
+		}
+	}
+	rt.key = append(rt.key, rt.name.literals[len(rt.fields)]...)
+	if id, ok := rt.entities[string(rt.key)]; ok {
+		return id, nil
+	}
+	id, err := rt.provider.Child(string(bytes.ToValidUTF8(rt.key, []byte("\uFFFD"))))
+	if err == nil && rt.entities != nil && len(rt.entities) < maxEntities {
+		rt.entities[string(rt.key)] = id
+	}
+	return id, err
+}
