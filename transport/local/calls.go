@@ -1,0 +1,236 @@
+package local
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// call is a call under way on the server, other than the commits of a stream.
+type call struct {
+	number uint32
+	w      *writer
+	ctx    context.Context
+	cancel context.CancelFunc
+	credit *credit // nil if its answer is one frame
+}
+
+// frame handles one frame of a client. The error ends the connection.
+func (c *conn) frame(w *writer, h header) error {
+	switch {
+	case h.kind == kindCommit && h.flags&flagStream != 0:
+		return c.streamed(w, h)
+	case h.kind == kindCredit:
+		n := c.rd.u32()
+		if err := c.rd.finish(); err != nil {
+			return err
+		}
+		if cl := c.find(h.call); cl != nil && cl.credit != nil {
+			return cl.credit.add(n)
+		}
+		return nil
+	case h.kind == kindCancel:
+		if err := c.rd.finish(); err != nil {
+			return err
+		}
+		if cl := c.find(h.call); cl != nil {
+			cl.cancel()
+		}
+		return nil
+	}
+	cl := &call{number: h.call, w: w}
+	run, err := c.decode(cl, h)
+	if err != nil {
+		return err
+	}
+	return c.start(cl, run)
+}
+
+// find returns an open call, or nil: it may have ended meanwhile.
+func (c *conn) find(number uint32) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.calls[number]
+}
+
+// decode reads the rest of a frame that opens a call, and returns what the call is
+// to do. The error that run returns is the call's answer.
+func (c *conn) decode(cl *call, h header) (run func() error, err error) {
+	d := &c.rd.decoder
+	switch h.kind {
+	case kindCommit:
+		scratch := commits.Get().(*commit)
+		cm := scratch.decode(d)
+		run = func() error {
+			defer commits.Put(scratch)
+			defer scratch.clear()
+			results, err := c.s.commit(cl.ctx, cm)
+			if err != nil {
+				return err
+			}
+			return sendResults(cl.ctx, cl.w, cl.number, cm, results, 0)
+		}
+	case kindLatest:
+		mode, entity, t := d.u8(), d.idRef(), engram.Time(d.u64())
+		run = func() error { return c.latest(cl, mode, entity, t) }
+	case kindCall:
+		method, request := d.text(), d.remainder()
+		run = func() error { return c.rare(cl, method, request) }
+	case kindQuery:
+		cl.credit = newCredit(d.u32())
+		request := d.remainder()
+		run = func() error { return c.query(cl, h.flags&flagParts != 0, request) }
+	case kindSubscribe:
+		cl.credit = newCredit(d.u32())
+		request := d.remainder()
+		run = func() error { return c.subscribe(cl, request) }
+	default:
+		return nil, corrupt("a client sent a frame of the unknown kind %#02x", uint8(h.kind))
+	}
+	return run, c.rd.finish()
+}
+
+var commits = sync.Pool{New: func() any { return new(commit) }}
+
+// start runs a call in a goroutine of its own.
+func (c *conn) start(cl *call, run func() error) error {
+	c.mu.Lock()
+	open := len(c.mu.calls)
+	_, taken := c.mu.calls[cl.number]
+	full := open >= c.s.o.MaxCalls
+	if !taken && !full && cl.number != 0 {
+		cl.ctx, cl.cancel = context.WithCancel(c.ctx)
+		c.mu.calls[cl.number] = cl
+	}
+	c.mu.Unlock()
+	switch {
+	case taken || cl.number == 0:
+		return corrupt("a client opened call %d, which is open already or cannot be", cl.number)
+	case full:
+		return sendError(c.ctx, cl.w, cl.number, engram.Errorf(engram.Exhausted, "", "the connection has %d open calls; at most %d are allowed; wait for some, or open another connection", open, c.s.o.MaxCalls))
+	}
+	c.calls.Go(func() {
+		err := c.s.guard(run)
+		cl.cancel()
+		c.mu.Lock()
+		delete(c.mu.calls, cl.number)
+		c.mu.Unlock()
+		if err != nil {
+			sendError(c.ctx, cl.w, cl.number, err) // if that fails the connection has ended
+		}
+	})
+	return nil
+}
+
+// guard turns a panic of the service, such as in a memory's hook, into an error of
+// that call alone.
+func (s *service) guard(run func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.o.Log.Error("a call panicked", "cause", cause, "stack", string(debug.Stack()))
+			err = engram.Errorf(engram.Internal, "", "the call failed by a defect of the memory server: %v", cause)
+		}
+	}()
+	return run()
+}
+
+// commit stores a commit; the results are as many as its updates.
+func (s *service) commit(ctx context.Context, cm engram.Commit) (results []engram.UpdateResult, err error) {
+	err = s.guard(func() error {
+		results, err = s.svc.Commit(ctx, cm)
+		return err
+	})
+	if err == nil && len(results) != len(cm.Updates) {
+		err = engram.Errorf(engram.Internal, "", "the memory answered %d of %d updates", len(results), len(cm.Updates))
+	}
+	return results, err
+}
+
+// streamed stores what a commit stream sent, in the reading goroutine.
+func (c *conn) streamed(w *writer, h header) error {
+	cm := c.scratch.decode(&c.rd.decoder)
+	if err := c.rd.finish(); err != nil {
+		return err
+	}
+	defer c.scratch.clear()
+	results, err := c.s.commit(c.ctx, cm)
+	if err != nil {
+		return sendError(c.ctx, w, h.call, err)
+	}
+	return sendResults(c.ctx, w, h.call, cm, results, h.flags&(flagMore|flagStream))
+}
+
+// sendResults answers a commit; if it is one of a stream the answer may wait for
+// others. With flagMore the client expects the answer to another part.
+func sendResults(ctx context.Context, w *writer, number uint32, cm engram.Commit, results []engram.UpdateResult, flags uint8) error {
+	for i := 0; ; {
+		e, err := w.begin(ctx)
+		if err != nil {
+			return err
+		}
+		n := e.countLater()
+		from := i
+		for i < len(results) && e.used() < minFrame/2 {
+			e.result(&cm.Updates[i], &results[i])
+			i++
+		}
+		e.setCount(n, i-from)
+		more := flags & flagMore
+		if i < len(results) {
+			more = flagMore
+		}
+		if flags&flagStream != 0 {
+			w.gather(kindResults, more, number)
+		} else {
+			w.send(kindResults, more, number)
+		}
+		if i == len(results) {
+			return nil
+		}
+	}
+}
+
+// sendError answers a call with an error, or with call 0 says why the connection
+// ends.
+func sendError(ctx context.Context, w *writer, number uint32, err error) error {
+	e, werr := w.begin(ctx)
+	if werr != nil {
+		return werr
+	}
+	e.err(err)
+	w.send(kindError, 0, number)
+	return nil
+}
+
+// How a snapshot is asked for.
+const (
+	latestNewest     = 0
+	latestAtOrBefore = 1
+)
+
+func (c *conn) latest(cl *call, mode uint8, entity engram.ID, t engram.Time) (err error) {
+	var s *engram.Snapshot
+	switch mode {
+	case latestNewest:
+		s, err = c.s.svc.Latest(cl.ctx, entity)
+	case latestAtOrBefore:
+		s, err = c.s.svc.AtOrBefore(cl.ctx, entity, t)
+	default:
+		err = engram.Errorf(engram.Unsupported, "", "a snapshot is asked for in the way %d, which this server does not know", mode)
+	}
+	if err == nil {
+		err = checkSnapshot(entity, s.Instances, cl.w.peer.frame)
+	}
+	if err != nil {
+		return err
+	}
+	e, err := cl.w.begin(cl.ctx)
+	if err != nil {
+		return err
+	}
+	e.snapshot(s)
+	cl.w.send(kindSnapshot, 0, cl.number)
+	return nil
+}

@@ -1,0 +1,223 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+// DialOptions configures a [Client]. Zero fields mean the defaults.
+type DialOptions struct {
+	// Server is the identity the server must have; empty accepts any.
+	Server string
+	// MaxFrame bounds the bytes of one frame from the server; default 128 MiB, at
+	// least 64 KiB.
+	MaxFrame int
+	// Window is how many bytes of a subscription's updates, or of an answer, may be
+	// under way to this client, about; default 8 MiB.
+	Window int
+	// ReconnectFor is how long a subscription tries to reach a server that went
+	// away before its Next returns Unavailable; 0 means without end.
+	ReconnectFor time.Duration
+	// StallTimeout is how long the server may read nothing while it is written to;
+	// default 60 s.
+	StallTimeout time.Duration
+}
+
+func (o DialOptions) withDefaults() DialOptions {
+	o.MaxFrame = min(max(cmp.Or(o.MaxFrame, maxFrame), minFrame), 1<<31-1)
+	o.Window = min(max(cmp.Or(o.Window, 8<<20), 1), 1<<30)
+	o.StallTimeout = cmp.Or(o.StallTimeout, time.Minute)
+	return o
+}
+
+// Client reaches one memory server on this host. It implements engram.Service.
+// Safe for concurrent use.
+//
+// Calls share one connection, which is made again when it breaks; each commit
+// stream and each subscription has its own, so that large payloads in one do not
+// hold up another. A call that failed because the server was away is repeated, for
+// a moment, if it only reads or if it was never sent. Payloads that a call returns
+// are the caller's.
+type Client struct {
+	*rpc.Client // the rare calls, carried by this client
+	address     string
+	o           DialOptions
+
+	ctx     context.Context // of the streams; ends with Close
+	cancel  context.CancelFunc
+	streams sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		mux    *mux // nil before the first call
+		closed bool
+	}
+}
+
+var _ engram.Service = (*Client)(nil)
+
+// Dial reaches the memory server at "local:/path". The error is Unavailable if
+// none answers there, Corrupt or Unsupported if what answers speaks another
+// protocol or version, Exhausted if the server has too many connections, and
+// Conflict if it is another server than o.Server.
+func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
+	c := &Client{address: address, o: o.withDefaults()}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	// So that a refusal of the connection is not asked for three times.
+	_, err := c.connection(ctx)
+	if err == nil {
+		c.Client, err = rpc.DialCarried(ctx, address, c.carry, rpc.DialOptions{Server: o.Server})
+	}
+	if err != nil {
+		c.end()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends the client's streams and closes its connections.
+func (c *Client) Close() error {
+	c.end()
+	return c.Client.Close()
+}
+
+func (c *Client) end() {
+	c.cancel()
+	c.mu.Lock()
+	c.mu.closed = true
+	m := c.mu.mux
+	c.mu.Unlock()
+	if m != nil {
+		m.close(errClosed(c.address))
+	}
+	c.streams.Wait()
+}
+
+func errClosed(address string) error {
+	return engram.Errorf(engram.Canceled, address, "the client is closed")
+}
+
+// connection returns the connection that calls share, and makes it if there is
+// none or it broke.
+func (c *Client) connection(ctx context.Context) (*mux, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.closed {
+		return nil, errClosed(c.address)
+	}
+	if c.mu.mux != nil && c.mu.mux.alive() {
+		return c.mu.mux, nil
+	}
+	l, err := dial(ctx, c.address, c.o)
+	if err != nil {
+		return nil, err
+	}
+	m := newMux(l)
+	c.streams.Go(m.read)
+	c.mu.mux = m
+	return m, nil
+}
+
+// retryDelays are the pauses before a call is sent again, as in transport/rpc.
+var retryDelays = [...]time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
+
+// repeat calls try until it does not fail, or not because the server was away for
+// a moment, or it says that it must not be tried again.
+func (c *Client) repeat(ctx context.Context, try func() (again bool, err error)) error {
+	for attempt := 0; ; attempt++ {
+		again, err := try()
+		if engram.CodeOf(err) != engram.Unavailable || attempt == len(retryDelays) || !again {
+			return err
+		}
+		select {
+		case <-time.After(retryDelays[attempt]):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// call performs a call with one answer: it sends the frame that encode fills, and
+// waits. sent says whether the server may have got it.
+func (c *Client) call(ctx context.Context, p *pending, k kind, encode func(*encoder)) (sent bool, err error) {
+	m, err := c.connection(ctx)
+	if err != nil {
+		return false, err
+	}
+	e, err := m.begin(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	defer m.end(p)
+	encode(e)
+	m.w.send(k, 0, p.number)
+	return true, m.wait(ctx, p)
+}
+
+// spawn runs a stream's goroutine, for which Close waits.
+func (c *Client) spawn(run func()) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.closed {
+		return errClosed(c.address)
+	}
+	c.streams.Go(run)
+	return nil
+}
+
+// Latest implements engram.LatestReader.
+func (c *Client) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot, error) {
+	return c.latest(ctx, latestNewest, entity, 0)
+}
+
+// AtOrBefore implements engram.LatestReader.
+func (c *Client) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
+	return c.latest(ctx, latestAtOrBefore, entity, t)
+}
+
+func (c *Client) latest(ctx context.Context, mode uint8, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
+	var p *pending
+	err := c.repeat(ctx, func() (bool, error) {
+		p = &pending{want: kindSnapshot}
+		_, err := c.call(ctx, p, kindLatest, func(e *encoder) {
+			e.u8(mode)
+			e.idRef(entity)
+			e.u64(uint64(t))
+		})
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.snapshot, nil
+}
+
+// carry performs a rare call. transport/rpc repeats it where that is safe.
+func (c *Client) carry(ctx context.Context, procedure string, req, res proto.Message) error {
+	m, err := c.connection(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := encodeMessage(req, m.w.peer)
+	if err != nil {
+		return err
+	}
+	p := &pending{want: kindReply}
+	if _, err := c.call(ctx, p, kindCall, func(e *encoder) {
+		e.text(procedure)
+		e.bytes(b)
+	}); err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(p.reply, res); err != nil {
+		return engram.Errorf(engram.Corrupt, c.address, "the server's answer is not a %s: %w", res.ProtoReflect().Descriptor().FullName(), err)
+	}
+	return nil
+}

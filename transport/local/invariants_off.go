@@ -1,0 +1,5 @@
+//go:build !invariants
+
+package local
+
+const invariants = false

@@ -1,0 +1,19 @@
+package local
+
+import "context"
+
+// Peer is the process at the other end of a connection, as the kernel vouches for.
+type Peer struct {
+	PID int // 0 where the system does not tell
+	UID int
+	GID int
+}
+
+type peerKey struct{}
+
+// PeerOf returns who made the call that ctx belongs to; ok is false if it did not
+// come through this package.
+func PeerOf(ctx context.Context) (p Peer, ok bool) {
+	p, ok = ctx.Value(peerKey{}).(Peer)
+	return p, ok
+}

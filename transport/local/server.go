@@ -1,0 +1,199 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// service is one call of Serve at work.
+type service struct {
+	svc   engram.Service
+	o     Options
+	epoch uint64
+	rare  *rare
+
+	mu struct {
+		sync.Mutex
+		conns map[*conn]struct{}
+	}
+	wg sync.WaitGroup // connections
+}
+
+// Serve serves svc to the clients that connect to l until ctx ends; then it tells
+// them, closes their connections and l, and returns nil when all has ended. It
+// returns earlier only if the listener fails. Calls are given a context that ends
+// with their connection and knows their [PeerOf].
+func Serve(ctx context.Context, l *net.UnixListener, svc engram.Service, o Options) error {
+	o = o.withDefaults()
+	s := &service{svc: svc, o: o, epoch: epoch(svc), rare: newRare(svc, o.RPC)}
+	s.mu.conns = map[*conn]struct{}{}
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	err := s.accept(ctx, l)
+	s.mu.Lock()
+	for c := range s.mu.conns {
+		go c.refuse(engram.Errorf(engram.Unavailable, "", "the memory server is stopping; try again when it is back"))
+	}
+	s.mu.Unlock()
+	s.wg.Wait()
+	return err
+}
+
+func (s *service) accept(ctx context.Context, l *net.UnixListener) error {
+	defer l.Close()
+	for {
+		nc, err := l.AcceptUnix()
+		switch {
+		case err == nil:
+			s.add(nc)
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return engram.Errorf(engram.Unavailable, l.Addr().String(), "the listener was closed: %w", err)
+		default: // out of descriptors, a client gone again: others may succeed
+			s.o.Log.Warn("a connection cannot be accepted", "socket", l.Addr().String(), "error", err)
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// add takes a connection in, or refuses it if there are too many.
+func (s *service) add(nc *net.UnixConn) {
+	c := &conn{s: s, nc: nc}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.mu.calls = map[uint32]*call{}
+	s.mu.Lock()
+	full := len(s.mu.conns) >= s.o.MaxConnections
+	if !full {
+		s.mu.conns[c] = struct{}{}
+	}
+	s.mu.Unlock()
+	if full {
+		writeRefusal(nc, engram.Errorf(engram.Exhausted, "", "the memory server has %d connections; at most %d are allowed; close one, or raise the limit", s.o.MaxConnections, s.o.MaxConnections))
+		nc.Close()
+		return
+	}
+	s.wg.Go(func() {
+		c.serve()
+		s.mu.Lock()
+		delete(s.mu.conns, c)
+		s.mu.Unlock()
+	})
+}
+
+// conn is a client's connection.
+type conn struct {
+	s  *service
+	nc *net.UnixConn
+	// ctx ends with the connection. Calls' contexts derive from it.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	rd     *reader
+	calls  sync.WaitGroup
+
+	scratch commit // of the reading goroutine
+
+	mu struct {
+		sync.Mutex
+		w     *writer // nil until the hellos are exchanged
+		calls map[uint32]*call
+	}
+}
+
+func (c *conn) serve() {
+	defer c.nc.Close()
+	w, err := c.hello()
+	if err != nil {
+		writeRefusal(c.nc, err)
+		return
+	}
+	err = c.read(w)
+	c.cancel(err)
+	if err != io.EOF {
+		c.refuse(err)
+	}
+	w.fail(engram.Errorf(engram.Unavailable, "", "the client is gone"))
+	c.calls.Wait()
+	w.drains.Wait()
+}
+
+// refuse tells the client why the connection ends, if it still listens, and ends it.
+func (c *conn) refuse(err error) {
+	c.mu.Lock()
+	w := c.mu.w
+	c.mu.Unlock()
+	if w != nil {
+		w.last(err)
+	}
+	c.nc.Close()
+}
+
+func (c *conn) hello() (*writer, error) {
+	c.nc.SetDeadline(time.Now().Add(c.s.o.HelloTimeout))
+	var b [helloSize]byte
+	if _, err := io.ReadFull(c.nc, b[:]); err != nil {
+		return nil, engram.Errorf(engram.Invalid, "", "the client did not say who it is: %w", err)
+	}
+	theirs, err := parseHello(b[:])
+	if err != nil {
+		return nil, err
+	}
+	if theirs.minVersion > version || theirs.version < version {
+		return nil, engram.Errorf(engram.Unsupported, "", "the client speaks versions %d to %d of the local protocol; this server speaks version %d; bring both to the same release", theirs.minVersion, theirs.version, version)
+	}
+	peer, err := peerOf(c.nc)
+	if err != nil {
+		return nil, engram.Errorf(engram.Internal, "", "the kernel does not say who the client is: %w", err)
+	}
+	c.ctx = context.WithValue(c.ctx, peerKey{}, peer)
+	w, err := newWriter(c.nc, theirs.limits, c.s.o.StallTimeout)
+	if err != nil {
+		return nil, err
+	}
+	ours := hello{version: version, limits: c.s.o.limits(), epoch: c.s.epoch, calls: uint32(c.s.o.MaxCalls)}
+	if _, err := c.nc.Write(ours.append(nil, true)); err != nil {
+		return nil, err
+	}
+	c.nc.SetDeadline(time.Time{})
+	c.rd = newReader(c.nc, ours.limits, c.s.o.StallTimeout)
+	c.mu.Lock()
+	c.mu.w = w
+	c.mu.Unlock()
+	return w, nil
+}
+
+// writeRefusal writes a server's hello that says no, and why, to a socket that is
+// empty and takes it at once.
+func writeRefusal(nc *net.UnixConn, err error) {
+	nc.SetWriteDeadline(time.Now().Add(time.Millisecond))
+	var e encoder
+	e.begin(&batch{buf: hello{}.append(nil, true)})
+	e.err(err)
+	e.end(kindError, 0, 0)
+	nc.Write(e.buf)
+}
+
+// read reads frames until the connection ends; io.EOF if the client ended it.
+func (c *conn) read(w *writer) error {
+	for {
+		if !c.rd.hasFrame() {
+			w.flush() // the results of what came together go out together
+		}
+		h, err := c.rd.next()
+		if err != nil {
+			return err
+		}
+		if err := c.frame(w, h); err != nil {
+			return err
+		}
+	}
+}
