@@ -144,8 +144,7 @@ func parseProto(path string, text []byte) (parser.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{result.FileDescriptorProto()}}
-	return result, limitFiles(set)
+	return result, limitFiles([]*descriptorpb.FileDescriptorProto{result.FileDescriptorProto()})
 }
 
 // limitBraces refuses text nested so deeply that the compiler, which calls itself

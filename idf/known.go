@@ -35,6 +35,24 @@ var knownFiles = sync.OnceValue(func() map[string]protoreflect.FileDescriptor {
 	return files
 })
 
+// encodedFiles holds the known files with their encoded form, both ways.
+type encodedFiles struct {
+	bytes map[string][]byte                      // by path
+	files map[string]protoreflect.FileDescriptor // by their bytes
+}
+
+var knownEncoded = sync.OnceValue(func() encodedFiles {
+	e := encodedFiles{map[string][]byte{}, map[string]protoreflect.FileDescriptor{}}
+	for _, f := range knownFiles() {
+		b, err := encodeFile(f)
+		if err != nil {
+			panic(fmt.Sprintf("idf: %s of this program: %v", f.Path(), err))
+		}
+		e.bytes[f.Path()], e.files[string(b)] = b, f
+	}
+	return e
+})
+
 // payloadFiles returns the known files whose messages are payload types.
 func payloadFiles() []protoreflect.FileDescriptor {
 	files := []protoreflect.FileDescriptor{

@@ -118,9 +118,12 @@ func TestRegistryAddsMembers(t *testing.T) {
 // A set that brings its own copies of known files, as MCAP schemas do.
 func TestParseTypeOwnCopies(t *testing.T) {
 	copies := func(change func(pose *descriptorpb.FileDescriptorProto)) []byte {
+		b, err := descriptorSet(foxglove.File_foxglove_RawImage_proto)
+		if err != nil {
+			t.Fatal(err)
+		}
 		set := &descriptorpb.FileDescriptorSet{}
-		have := map[string]bool{}
-		if err := appendFiles(set, have, foxglove.File_foxglove_RawImage_proto); err != nil {
+		if err := proto.Unmarshal(b, set); err != nil {
 			t.Fatal(err)
 		}
 		img := protodesc.ToFileDescriptorProto(foxglove.File_foxglove_RawImage_proto)
@@ -218,6 +221,34 @@ func TestParseTypeRefuses(t *testing.T) {
 				t.Errorf("%v, want Invalid with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// A set brings its own copy of a file, and not the known file that imports it.
+func TestParseTypeOwnCopyBelowKnown(t *testing.T) {
+	pose := protodesc.ToFileDescriptorProto(foxglove.File_foxglove_Pose_proto)
+	added := proto.CloneOf(pose.MessageType[0].Field[0])
+	added.Name, added.Number, added.JsonName = proto.String("added"), proto.Int32(99), nil
+	pose.MessageType[0].Field = append(pose.MessageType[0].Field, added)
+	ty, err := ParseType(engram.TypeDef{Name: "acme.Thing",
+		Descriptors: fileSet(t, pose, protoFile([]string{"foxglove/PoseInFrame.proto"}, "pose", ".foxglove.PoseInFrame"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := ty.Descriptor().Fields().ByName("pose").Message().Fields().ByName("pose").Message()
+	if in.Fields().ByName("added") == nil {
+		t.Error("the member's pose is not that of the set")
+	}
+}
+
+// Types share the descriptors of the known files.
+func TestParseTypeShares(t *testing.T) {
+	ty, err := ParseType(known(t, "foxglove.RawImage").Def())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ty.Descriptor() != known(t, "foxglove.RawImage").Descriptor() {
+		t.Error("the known descriptor was made again")
 	}
 }
 

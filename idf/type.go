@@ -3,9 +3,7 @@ package idf
 import (
 	"sync"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -49,14 +47,4 @@ func TypeOf(md protoreflect.MessageDescriptor, source, format string) (*Type, er
 		return nil, engram.Errorf(engram.Invalid, name, "type: %w", err)
 	}
 	return ParseType(engram.TypeDef{Name: name, Descriptors: b, Source: source, Format: format})
-}
-
-// descriptorSet returns the encoded FileDescriptorSet of a file and all it
-// imports, each file after its imports. Equal files give equal bytes.
-func descriptorSet(file protoreflect.FileDescriptor) ([]byte, error) {
-	set := &descriptorpb.FileDescriptorSet{}
-	if err := appendFiles(set, map[string]bool{}, file); err != nil {
-		return nil, err
-	}
-	return proto.MarshalOptions{Deterministic: true}.Marshal(set)
 }

@@ -3,26 +3,15 @@ package idf
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/bufbuild/protocompile/protoutil"
+
 	"github.com/seed-301d4374/engram"
-)
-
-// Limits of a type's definition, far above what people write, so that a hostile
-// one cannot make the descriptors grow without bound.
-const (
-	// MaxDescriptors is the longest encoded FileDescriptorSet accepted, in bytes.
-	MaxDescriptors = 4 << 20
-
-	maxFiles        = 1024
-	maxDeclarations = 100_000 // messages, fields, enumerations, values … in a set
-	maxFullName     = 512     // bytes
-	maxNesting      = 32      // messages declared in messages
 )
 
 // ParseType makes a type from its self-contained definition. Imports that the
@@ -46,197 +35,89 @@ func ParseType(def engram.TypeDef) (*Type, error) {
 	return newType(md, func() engram.TypeDef { return def }), nil
 }
 
-// parseFiles makes descriptors from an encoded FileDescriptorSet.
+// setFile is FileDescriptorSet.file, the only field of the message.
+const setFile = 1
+
+// parseFiles makes descriptors from an encoded FileDescriptorSet. Files that are
+// the known ones, byte by byte, are not made again.
 func parseFiles(b []byte) (*protoregistry.Files, error) {
 	if len(b) > MaxDescriptors {
 		return nil, fmt.Errorf("the descriptors have %d bytes, at most %d are accepted", len(b), MaxDescriptors)
 	}
-	set := &descriptorpb.FileDescriptorSet{}
-	if err := (proto.UnmarshalOptions{RecursionLimit: 100}).Unmarshal(b, set); err != nil {
-		return nil, fmt.Errorf("the descriptors are not a FileDescriptorSet: %w", err)
-	}
-	return linkFiles(set)
-}
-
-// linkFiles makes descriptors from a set of files, to which it adds the imports
-// that every registry knows.
-func linkFiles(set *descriptorpb.FileDescriptorSet) (*protoregistry.Files, error) {
-	if err := limitFiles(set); err != nil {
-		return nil, err
-	}
-	if err := addKnownImports(set); err != nil {
-		return nil, err
-	}
-	files, err := newFiles(set)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkKnown(files); err != nil {
-		return nil, err
-	}
-	files.RangeFiles(func(f protoreflect.FileDescriptor) bool {
-		eachMessage(f.Messages(), func(md protoreflect.MessageDescriptor) {
-			if err == nil {
-				err = checkWrapper(md)
-			}
-		})
-		return err == nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return files, nil
-}
-
-// newFiles is protodesc.NewFiles; should that panic on descriptors that no
-// compiler makes, the definition is refused.
-func newFiles(set *descriptorpb.FileDescriptorSet) (files *protoregistry.Files, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			files, err = nil, fmt.Errorf("the descriptors contradict themselves: %v", r)
+	var protos []*descriptorpb.FileDescriptorProto
+	var known []protoreflect.FileDescriptor
+	for len(b) > 0 {
+		num, wire, n := protowire.ConsumeField(b)
+		if n < 0 {
+			return nil, fmt.Errorf("the descriptors are not a FileDescriptorSet: %w", protowire.ParseError(n))
 		}
-	}()
-	return protodesc.NewFiles(set)
-}
-
-// addKnownImports adds the files that the set imports and does not bring.
-func addKnownImports(set *descriptorpb.FileDescriptorSet) error {
-	have := make(map[string]bool, len(set.File))
-	for _, f := range set.File {
-		have[f.GetName()] = true
-	}
-	for _, f := range set.File[:len(set.File):len(set.File)] {
-		for _, dep := range f.GetDependency() {
-			if have[dep] {
-				continue
-			}
-			known, ok := knownFiles()[dep]
-			if !ok {
-				return fmt.Errorf("%s imports %q, which the descriptors do not bring; add the file to the set", f.GetName(), dep)
-			}
-			if err := appendFiles(set, have, known); err != nil {
-				return err
-			}
+		field := b[:n]
+		b = b[n:]
+		if num != setFile || wire != protowire.BytesType {
+			continue
 		}
+		_, _, tag := protowire.ConsumeTag(field)
+		raw, _ := protowire.ConsumeBytes(field[tag:])
+		if f, ok := knownEncoded().files[string(raw)]; ok {
+			known = append(known, f)
+			continue
+		}
+		if len(protos) == maxFiles {
+			return nil, fmt.Errorf("over %d files", maxFiles)
+		}
+		f := &descriptorpb.FileDescriptorProto{}
+		if err := (proto.UnmarshalOptions{RecursionLimit: 100}).Unmarshal(raw, f); err != nil {
+			return nil, fmt.Errorf("the descriptors are not a FileDescriptorSet: %w", err)
+		}
+		protos = append(protos, f)
 	}
-	return nil
+	return linkFiles(protos, known)
 }
 
-// appendFiles adds file to the set, after those it imports, unless it is there.
-func appendFiles(set *descriptorpb.FileDescriptorSet, have map[string]bool, file protoreflect.FileDescriptor) error {
+// descriptorSet returns the encoded FileDescriptorSet of a file and all it
+// imports, each file after its imports. Equal files give equal bytes.
+func descriptorSet(file protoreflect.FileDescriptor) ([]byte, error) {
+	return appendFile(nil, map[string]bool{}, file)
+}
+
+// appendFile adds file to an encoded set, after those it imports, unless it is there.
+func appendFile(set []byte, have map[string]bool, file protoreflect.FileDescriptor) ([]byte, error) {
 	if have[file.Path()] {
-		return nil
+		return set, nil
 	}
 	if file.IsPlaceholder() {
-		return fmt.Errorf("the import %q is not resolved", file.Path())
+		return nil, fmt.Errorf("the import %q is not resolved", file.Path())
 	}
 	have[file.Path()] = true
 	for i := range file.Imports().Len() {
-		if err := appendFiles(set, have, file.Imports().Get(i).FileDescriptor); err != nil {
-			return err
+		var err error
+		if set, err = appendFile(set, have, file.Imports().Get(i).FileDescriptor); err != nil {
+			return nil, err
 		}
 	}
-	set.File = append(set.File, onlyComments(protoutil.ProtoFromFileDescriptor(file)))
-	return nil
-}
-
-// onlyComments returns f with those source locations only that have comments.
-func onlyComments(f *descriptorpb.FileDescriptorProto) *descriptorpb.FileDescriptorProto {
-	if f.SourceCodeInfo == nil {
-		return f
-	}
-	var kept []*descriptorpb.SourceCodeInfo_Location
-	for _, l := range f.SourceCodeInfo.Location {
-		if l.GetLeadingComments() != "" || l.GetTrailingComments() != "" {
-			kept = append(kept, l)
+	raw := knownEncoded().bytes[file.Path()]
+	if knownFiles()[file.Path()] != file {
+		var err error
+		if raw, err = encodeFile(file); err != nil {
+			return nil, err
 		}
 	}
-	f = proto.CloneOf(f)
-	f.SourceCodeInfo.Location = kept
-	return f
+	return protowire.AppendBytes(protowire.AppendTag(set, setFile, protowire.BytesType), raw), nil
 }
 
-// limitFiles counts what a set of files declares, before anything is made of it.
-func limitFiles(set *descriptorpb.FileDescriptorSet) error {
-	if len(set.File) > maxFiles {
-		return fmt.Errorf("%d files, at most %d are accepted", len(set.File), maxFiles)
-	}
-	var l limiter
-	for _, f := range set.File {
-		pkg := len(f.GetPackage())
-		l.add(len(f.Dependency) + len(f.PublicDependency) + len(f.GetSourceCodeInfo().GetLocation())/4)
-		l.messages(pkg, 0, f.MessageType)
-		l.enums(pkg, f.EnumType)
-		l.fields(pkg, f.Extension)
-		for _, s := range f.Service {
-			l.name(pkg, s.GetName())
-			l.add(len(s.Method))
-			for _, m := range s.Method {
-				l.name(pkg+len(s.GetName()), m.GetName())
+// encodeFile returns an encoded FileDescriptorProto, with those source locations
+// only that have comments.
+func encodeFile(file protoreflect.FileDescriptor) ([]byte, error) {
+	f := protoutil.ProtoFromFileDescriptor(file)
+	if f.SourceCodeInfo != nil {
+		var kept []*descriptorpb.SourceCodeInfo_Location
+		for _, l := range f.SourceCodeInfo.Location {
+			if l.GetLeadingComments() != "" || l.GetTrailingComments() != "" {
+				kept = append(kept, l)
 			}
 		}
-		if l.err != nil {
-			return fmt.Errorf("%.100q: %w", f.GetName(), l.err)
-		}
+		f = proto.CloneOf(f)
+		f.SourceCodeInfo.Location = kept
 	}
-	return nil
-}
-
-type limiter struct {
-	n   int
-	err error
-}
-
-func (l *limiter) add(n int) {
-	if l.n += n; l.n > maxDeclarations && l.err == nil {
-		l.err = fmt.Errorf("over %d declarations", maxDeclarations)
-	}
-}
-
-// name takes a declaration with the length of its scope's full name and returns
-// the length of its own.
-func (l *limiter) name(scope int, name string) int {
-	l.add(1)
-	n := scope + 1 + len(name)
-	if n > maxFullName && l.err == nil {
-		l.err = fmt.Errorf("%.40q… has a full name of over %d bytes", name, maxFullName)
-	}
-	return n
-}
-
-func (l *limiter) messages(scope, depth int, mds []*descriptorpb.DescriptorProto) {
-	if depth > maxNesting {
-		l.err = fmt.Errorf("messages nested over %d deep", maxNesting)
-		return
-	}
-	for _, md := range mds {
-		n := l.name(scope, md.GetName())
-		if l.err != nil {
-			return
-		}
-		l.fields(n, md.Field)
-		l.fields(n, md.Extension)
-		l.enums(n, md.EnumType)
-		l.add(len(md.ReservedName) + len(md.ReservedRange) + len(md.ExtensionRange))
-		for _, o := range md.OneofDecl {
-			l.name(n, o.GetName())
-		}
-		l.messages(n, depth+1, md.NestedType)
-	}
-}
-
-func (l *limiter) fields(scope int, fds []*descriptorpb.FieldDescriptorProto) {
-	for _, fd := range fds {
-		l.name(scope, fd.GetName())
-	}
-}
-
-func (l *limiter) enums(scope int, eds []*descriptorpb.EnumDescriptorProto) {
-	for _, ed := range eds {
-		l.name(scope, ed.GetName())
-		l.add(len(ed.ReservedName) + len(ed.ReservedRange))
-		for _, v := range ed.Value {
-			l.name(scope, v.GetName())
-		}
-	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(f)
 }

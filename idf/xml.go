@@ -41,7 +41,7 @@ func CompileXML(src Source, path string) ([]engram.TypeDef, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := linkFiles(&descriptorpb.FileDescriptorSet{File: c.order})
+	files, err := linkFiles(c.order, nil)
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, path+":1", "the types do not fit together: %w", err)
 	}
