@@ -194,7 +194,7 @@ func (c *xmlCompiler) include(f *xmlFile, n *xmlNode, stack []string) error {
 			return f.errorf(n, "over %d files are included", maxFiles)
 		}
 		text, err := c.reader.read(path)
-		if path == memoryIDFile && engram.CodeOf(err) == engram.NotFound {
+		if engram.CodeOf(err) == engram.NotFound && strings.HasSuffix("/"+path, memoryIDFile) {
 			return nil
 		}
 		if err != nil {
@@ -210,9 +210,9 @@ func (c *xmlCompiler) include(f *xmlFile, n *xmlNode, stack []string) error {
 	return nil
 }
 
-// memoryIDFile is where ArmarX defines the MemoryID, which is the Link here, so that
-// the file is not needed.
-const memoryIDFile = "RobotAPI/libraries/armem/aron/MemoryID.xml"
+// memoryIDFile is the end of the path of ArmarX's file that defines the MemoryID.
+// That is the Link here, so the file is not needed.
+const memoryIDFile = "/MemoryID.xml"
 
 // declare makes the names of the file's types known, so that they can be used.
 func (c *xmlCompiler) declare(f *xmlFile, nodes []*xmlNode) error {

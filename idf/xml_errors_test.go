@@ -221,6 +221,7 @@ func TestXMLAccepts(t *testing.T) {
 		"no types":            "<AronTypeDefinition/>",
 		"comments everywhere": "<!-- a --><AronTypeDefinition><!-- b --><GenerateTypes><!-- c --></GenerateTypes><!-- d --></AronTypeDefinition><!-- e -->",
 		"documentation":       xmlHead + "<Object name='n::O' doc-brief='An object' doc-author='me'/>" + xmlTail,
+		"the link's file":     "<AronTypeDefinition><AronIncludes><Include include='<armarx/arondto/MemoryID.xml>'/></AronIncludes></AronTypeDefinition>",
 		"spaces":              xmlHead + "<Object  name = ' n::O '\n><ObjectChild key\n=\t'a' ><Int /></ObjectChild ></Object>" + xmlTail,
 	} {
 		if _, err := CompileXML(memSource(map[string]string{"o.xml": text}), "o.xml"); err != nil {

@@ -340,7 +340,7 @@ func (c *xmlCompiler) tuple(t *xmlType, n *xmlNode, name string) (xmlForm, error
 			form = c.wrap(t, name+"Item"+strconv.Itoa(i), form)
 			form.optional = true
 		}
-		if err := c.field(t, m, child, key, docOf(child), form); err != nil {
+		if err := c.field(t, m, child, key, "", form); err != nil {
 			return xmlForm{}, err
 		}
 	}
