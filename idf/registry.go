@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/seed-301d4374/engram"
+	idfv1 "github.com/seed-301d4374/engram/gen/engram/idf/v1"
 )
 
 // Registry knows types by name. It is safe for concurrent use; Get does not lock.
@@ -58,13 +59,14 @@ func (r *Registry) Add(def engram.TypeDef) (*Type, error) {
 	return t, nil
 }
 
-// addMembers adds the messages that md's members and declarations name.
+// addMembers adds the messages that md's members and declarations name, but for
+// wrappers, which are nobody's payload.
 func addMembers(types map[string]*Type, md protoreflect.MessageDescriptor, seen map[protoreflect.FullName]bool) {
 	if seen[md.FullName()] {
 		return
 	}
 	seen[md.FullName()] = true
-	if name := string(md.FullName()); types[name] == nil && !md.IsMapEntry() {
+	if name := string(md.FullName()); types[name] == nil && !md.IsMapEntry() && wrapperOf(md) == idfv1.Wrapper_WRAPPER_NONE {
 		types[name] = impliedType(md)
 	}
 	for i := range md.Messages().Len() {

@@ -50,6 +50,31 @@ func TestRegistryKnows(t *testing.T) {
 	}
 }
 
+// Wrappers are no types, what is in them is.
+func TestRegistryAddsNoWrappers(t *testing.T) {
+	src, _ := xmlFiles(t)
+	defs, err := CompileXML(src, "grasping/GraspCandidate.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewRegistry()
+	for _, def := range defs {
+		if strings.HasSuffix(def.Name, ".Candidates") {
+			if _, err := r.Add(def); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, name := range r.Names() {
+		if ty, _ := r.Get(name); wrapperOf(ty.Descriptor()) != idfv1.Wrapper_WRAPPER_NONE {
+			t.Errorf("the wrapper %s is a type", name)
+		}
+	}
+	if _, ok := r.Get("armarx.objpose.arondto.OOBB"); !ok {
+		t.Error("the box below the wrapped candidates is not known")
+	}
+}
+
 // fileSet encodes files given as text.
 func fileSet(t testing.TB, files ...*descriptorpb.FileDescriptorProto) []byte {
 	t.Helper()
