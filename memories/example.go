@@ -12,7 +12,7 @@ func Example() server.Memory {
 	return server.Memory{
 		Name:  name,
 		Doc:   "a segment with every type of data, to try things out",
-		Types: typesIn("example"),
+		Types: typesIn("geometry", "example"),
 		Segments: []engram.CoreSegment{
 			segment(name, "ExampleData", "engram.example.ExampleData",
 				engram.Bounds{MaxCount: 1_000, MaxBytes: 8 * mib}),

@@ -43,7 +43,11 @@ func parseJSON(b []byte) (v any, err error) {
 			return v, nil
 		}
 	}
-	line := 1 + bytes.Count(b[:min(int(d.InputOffset()), len(b))], []byte("\n"))
+	offset := d.InputOffset()
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		offset = syntax.Offset
+	}
+	line := 1 + bytes.Count(b[:min(int(offset), len(b))], []byte("\n"))
 	return nil, fmt.Errorf("line %d: %w", line, err)
 }
 

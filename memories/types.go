@@ -3,7 +3,6 @@ package memories
 import (
 	"embed"
 	"io/fs"
-	"path"
 	"strings"
 	"sync"
 
@@ -14,9 +13,15 @@ import (
 //go:embed types
 var typeFiles embed.FS
 
+// typeFolders are the folders under types/engram. Each but the first, whose types
+// others include, holds the types of a memory.
+var typeFolders = []string{
+	"geometry", "example", "grasp", "navigation", "object", "robot_state", "skill", "speech", "system_state", "vision",
+}
+
 // compiledTypes are the types of all memories.
 type compiledTypes struct {
-	byFolder map[string][]engram.TypeDef // of the folder under types/engram, in the order of the files
+	byFolder map[string][]engram.TypeDef // in the order of the files
 	registry *idf.Registry
 }
 
@@ -27,10 +32,23 @@ var compiled = sync.OnceValues(func() (*compiledTypes, error) {
 		return nil, err
 	}
 	c := &compiledTypes{byFolder: map[string][]engram.TypeDef{}, registry: idf.NewRegistry()}
-	err = fs.WalkDir(root, ".", func(file string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+	for _, folder := range typeFolders {
+		if err = c.compile(root, folder); err != nil {
+			break
 		}
+	}
+	if err != nil {
+		return nil, engram.Errorf(engram.Internal, "types", "the types of the memories do not compile: %w", err)
+	}
+	return c, nil
+})
+
+func (c *compiledTypes) compile(root fs.FS, folder string) error {
+	files, err := fs.Glob(root, "engram/"+folder+"/*")
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
 		compile := idf.CompileXML
 		if strings.HasSuffix(file, ".proto") {
 			compile = idf.CompileProto
@@ -44,15 +62,10 @@ var compiled = sync.OnceValues(func() (*compiledTypes, error) {
 				return err
 			}
 		}
-		folder := path.Base(path.Dir(file))
 		c.byFolder[folder] = append(c.byFolder[folder], defs...)
-		return nil
-	})
-	if err != nil {
-		return nil, engram.Errorf(engram.Internal, "types", "the types of the memories do not compile: %w", err)
 	}
-	return c, nil
-})
+	return nil
+}
 
 // mustCompile returns the compiled types. They are part of the program, so it
 // panics if they are wrong.
