@@ -118,7 +118,7 @@ func (a *answerer) open() (err error) {
 func (a *answerer) close(flags uint8) {
 	if a.e != nil {
 		a.credit.use(headerSize + a.e.used())
-		a.w.send(kindAnswer, flags, a.number)
+		a.send(kindAnswer, flags)
 		a.e = nil
 	}
 }

@@ -74,6 +74,8 @@ func child(role, dir string) error {
 		return Serve(ctx, l, svc, Options{})
 	case "consumer":
 		return consume(ctx, dir)
+	case "victim":
+		return victim(dir)
 	}
 	return fmt.Errorf("no role %q", role)
 }

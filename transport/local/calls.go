@@ -15,6 +15,16 @@ type call struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	credit *credit // nil if its answer is one frame
+	forget func()  // makes its number free, and room for another call
+}
+
+// send completes the frame that is being encoded as one of the call's. The last
+// one ends the call, before the client can know: it may then open another.
+func (cl *call) send(k kind, flags uint8) {
+	if flags&flagMore == 0 {
+		cl.forget()
+	}
+	cl.w.send(k, flags, cl.number)
 }
 
 // frame handles one frame of a client. The error ends the connection.
@@ -70,7 +80,7 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 			if err != nil {
 				return err
 			}
-			return sendResults(cl.ctx, cl.w, cl.number, cm, results, 0)
+			return sendResults(cl.ctx, cl.w, cm, results, 0, cl.send)
 		}
 	case kindLatest:
 		mode, entity, t := d.u8(), d.idRef(), engram.Time(d.u64())
@@ -102,6 +112,11 @@ func (c *conn) start(cl *call, run func() error) error {
 	full := open >= c.s.o.MaxCalls
 	if !taken && !full && cl.number != 0 {
 		cl.ctx, cl.cancel = context.WithCancel(c.ctx)
+		cl.forget = func() {
+			c.mu.Lock()
+			delete(c.mu.calls, cl.number)
+			c.mu.Unlock()
+		}
 		c.mu.calls[cl.number] = cl
 	}
 	c.mu.Unlock()
@@ -112,12 +127,9 @@ func (c *conn) start(cl *call, run func() error) error {
 		return sendError(c.ctx, cl.w, cl.number, engram.Errorf(engram.Exhausted, "", "the connection has %d open calls; at most %d are allowed; wait for some, or open another connection", open, c.s.o.MaxCalls))
 	}
 	c.calls.Go(func() {
-		err := c.s.guard(run)
-		cl.cancel()
-		c.mu.Lock()
-		delete(c.mu.calls, cl.number)
-		c.mu.Unlock()
-		if err != nil {
+		defer cl.cancel()
+		if err := c.s.guard(run); err != nil {
+			cl.forget()
 			sendError(c.ctx, cl.w, cl.number, err) // if that fails the connection has ended
 		}
 	})
@@ -159,12 +171,12 @@ func (c *conn) streamed(w *writer, h header) error {
 	if err != nil {
 		return sendError(c.ctx, w, h.call, err)
 	}
-	return sendResults(c.ctx, w, h.call, cm, results, h.flags&(flagMore|flagStream))
+	return sendResults(c.ctx, w, cm, results, h.flags&flagMore, func(k kind, flags uint8) { w.gather(k, flags, h.call) })
 }
 
-// sendResults answers a commit; if it is one of a stream the answer may wait for
-// others. With flagMore the client expects the answer to another part.
-func sendResults(ctx context.Context, w *writer, number uint32, cm engram.Commit, results []engram.UpdateResult, flags uint8) error {
+// sendResults answers a commit with frames that send completes. With flagMore the
+// client expects the answer to another part.
+func sendResults(ctx context.Context, w *writer, cm engram.Commit, results []engram.UpdateResult, flags uint8, send func(kind, uint8)) error {
 	for i := 0; ; {
 		e, err := w.begin(ctx)
 		if err != nil {
@@ -177,18 +189,11 @@ func sendResults(ctx context.Context, w *writer, number uint32, cm engram.Commit
 			i++
 		}
 		e.setCount(n, i-from)
-		more := flags & flagMore
-		if i < len(results) {
-			more = flagMore
-		}
-		if flags&flagStream != 0 {
-			w.gather(kindResults, more, number)
-		} else {
-			w.send(kindResults, more, number)
-		}
 		if i == len(results) {
+			send(kindResults, flags)
 			return nil
 		}
+		send(kindResults, flagMore)
 	}
 }
 
@@ -231,6 +236,6 @@ func (c *conn) latest(cl *call, mode uint8, entity engram.ID, t engram.Time) (er
 		return err
 	}
 	e.snapshot(s)
-	cl.w.send(kindSnapshot, 0, cl.number)
+	cl.send(kindSnapshot, 0)
 	return nil
 }

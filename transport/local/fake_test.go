@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"io"
 	"sync"
 
 	"github.com/seed-301d4374/engram"
@@ -80,12 +79,6 @@ func (f *fake) Subscribe(_ context.Context, s engram.Subscription) (engram.Updat
 	return st, nil
 }
 
-func (f *fake) subscribers() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.mu.subs)
-}
-
 type fakeStream struct {
 	f     *fake
 	queue int
@@ -158,5 +151,3 @@ func (s *fakeStream) Close() error {
 	}
 	return nil
 }
-
-var _ io.Closer = (*fakeStream)(nil)

@@ -70,7 +70,7 @@ func (c *conn) rare(cl *call, name string, request []byte) error {
 		return err
 	}
 	e.bytes(b)
-	cl.w.send(kindReply, 0, cl.number)
+	cl.send(kindReply, 0)
 	return nil
 }
 

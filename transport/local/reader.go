@@ -25,7 +25,7 @@ const (
 
 // reader reads frames. It belongs to one goroutine.
 type reader struct {
-	conn  *net.UnixConn
+	conn  net.Conn
 	stall time.Duration // how long the rest of a begun frame may take; 0 means for ever
 	own   limits
 
@@ -38,7 +38,7 @@ type reader struct {
 	decoder
 }
 
-func newReader(conn *net.UnixConn, own limits, stall time.Duration) *reader {
+func newReader(conn net.Conn, own limits, stall time.Duration) *reader {
 	rd := &reader{conn: conn, stall: stall, own: own, buf: make([]byte, readLarge)}
 	rd.ids.limit, rd.types.limit = own.ids, own.types
 	return rd

@@ -174,7 +174,7 @@ func (c *conn) hello() (*writer, error) {
 // writeRefusal writes a server's hello that says no, and why, to a socket that is
 // empty and takes it at once.
 func writeRefusal(nc *net.UnixConn, err error) {
-	nc.SetWriteDeadline(time.Now().Add(time.Millisecond))
+	nc.SetWriteDeadline(time.Now().Add(time.Second))
 	var e encoder
 	e.begin(&batch{buf: hello{}.append(nil, true)})
 	e.err(err)

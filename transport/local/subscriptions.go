@@ -38,7 +38,7 @@ func (c *conn) subscribe(cl *call, request []byte) error {
 	} else {
 		e.u8(0)
 	}
-	cl.w.send(kindSubscribed, 0, cl.number)
+	cl.send(kindSubscribed, flagMore)
 	for {
 		// First the room, then the updates: those that wait are subject to the
 		// subscription's policy for slow consumers.
@@ -84,7 +84,7 @@ func (cl *call) updates(batch []engram.Update) error {
 			e.update(&batch[i])
 		}
 		cl.credit.use(headerSize + e.used())
-		cl.w.send(kindUpdates, 0, cl.number)
+		cl.send(kindUpdates, flagMore)
 		batch = batch[n:]
 	}
 	return nil
