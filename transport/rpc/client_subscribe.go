@@ -1,8 +1,10 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,15 +23,16 @@ import (
 //
 // A backfill of StartLast that is interrupted is completed with every kept
 // snapshot written since what was delivered last, which may be more than the last
-// N of an entity.
+// N of an entity. If nothing was delivered, it is made anew: an entity that was
+// written to meanwhile begins with what is new.
 func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
 	if c.ctx.Err() != nil {
 		return nil, errClosed(c.address)
 	}
-	s := &updateStream{c: c, state: resume.New(sub), batches: make(chan received), done: make(chan struct{})}
+	s := &updateStream{c: c, sub: sub, state: resume.New(sub), batches: make(chan received), done: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(c.ctx)
 	giveUp := context.AfterFunc(ctx, s.cancel)
-	stream, err := s.open()
+	stream, err := s.open(s.state)
 	if !giveUp() && err == nil {
 		stream.Close()
 		err = ctx.Err()
@@ -60,6 +63,7 @@ type updateStream struct {
 	c       *Client
 	ctx     context.Context
 	cancel  context.CancelFunc
+	sub     engram.Subscription
 	batches chan received
 	done    chan struct{}
 	err     error // why it ended; to be read after done
@@ -69,6 +73,7 @@ type updateStream struct {
 
 	// The receiving goroutine's own:
 	state    *resume.State
+	base     *uint64      // the server's newest update when the subscription began, if it told
 	position engram.Start // after what was handed to Next; others may read it after done
 }
 
@@ -79,8 +84,8 @@ type received struct {
 }
 
 // open begins a stream where the last one left off and takes its first response.
-func (s *updateStream) open() (*serverStream, error) {
-	req, err := subscriptionMessage(s.state.Request())
+func (s *updateStream) open(state *resume.State) (*serverStream, error) {
+	req, err := subscriptionMessage(state.Request())
 	if err != nil {
 		return nil, err
 	}
@@ -97,15 +102,79 @@ func (s *updateStream) open() (*serverStream, error) {
 		return nil, err
 	}
 	first := stream.Msg()
-	if known := s.state.Epoch(); known != 0 && known != first.GetEpoch() {
+	if known := state.Epoch(); known != 0 && known != first.GetEpoch() {
 		// There was no number to resume from, so the server did not refuse; but this
 		// stream may leave out the beginning of its new life.
 		stream.Close()
 		return nil, engram.Errorf(engram.Conflict, s.c.address, "the memory server has begun a new life")
 	}
-	s.state.Begun(first.GetEpoch(), first.GetNumber(), first.Number != nil)
-	s.position = s.state.Request().Start
+	state.Begun(first.GetEpoch(), first.GetNumber(), first.Number != nil)
+	if state == s.state {
+		s.position = state.Request().Start
+		if s.base == nil {
+			s.base = first.Number
+		}
+	}
 	return stream, nil
+}
+
+// openAnew begins a stream again of which nothing was delivered and that begins
+// with the last snapshots of each entity. Asking for these again as before would
+// leave out what was written since and is not among the last any more. So all that
+// was written since is asked for, and the last snapshots from before come from a
+// query.
+func (s *updateStream) openAnew() (*serverStream, error) {
+	sub := s.sub
+	sub.Start = engram.Start{Kind: engram.StartNumber, Number: *s.base, Epoch: s.state.Epoch()}
+	state := resume.New(sub)
+	stream, err := s.open(state)
+	if err != nil {
+		return nil, err
+	}
+	batch, err := s.lastBefore(*s.base)
+	if err == nil && len(batch) > 0 {
+		select {
+		case s.batches <- received{batch, state.Epoch()}:
+		case <-s.ctx.Done():
+			err = errStreamClosed(s.c.address)
+		}
+	}
+	if err != nil {
+		stream.Close()
+		return nil, err
+	}
+	s.state, s.position = state, state.Request().Start
+	return stream, nil
+}
+
+// lastBefore returns the last snapshots of each entity, those with numbers up to
+// base, as the updates that they were.
+func (s *updateStream) lastBefore(base uint64) ([]engram.Update, error) {
+	q := engram.Query{Where: s.sub.Where, Fields: s.sub.Fields, WithoutPayload: !s.sub.WithData}
+	patterns := s.sub.Patterns
+	if len(patterns) == 0 {
+		patterns = []engram.Pattern{{}}
+	}
+	for _, p := range patterns {
+		q.Memories = append(q.Memories, p.Select(engram.Latest(s.sub.Start.N)).Memories...)
+	}
+	r, err := s.c.Query(s.ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	var updates []engram.Update
+	for it := range r.All() {
+		if it.Number > base {
+			continue
+		}
+		u := engram.Update{Number: it.Number, ID: it.ID, Arrived: it.Arrived}
+		if s.sub.WithData {
+			u.Snapshot = it.Snapshot
+		}
+		updates = append(updates, u)
+	}
+	slices.SortFunc(updates, func(a, b engram.Update) int { return cmp.Compare(a.Number, b.Number) })
+	return updates, nil
 }
 
 // run receives until the subscription ends and returns why.
@@ -174,7 +243,13 @@ func (s *updateStream) reconnect() (*serverStream, error) {
 		case <-s.ctx.Done():
 			return nil, errStreamClosed(s.c.address)
 		}
-		stream, err := s.open()
+		var stream *serverStream
+		var err error
+		if s.position.Kind == engram.StartLast && s.base != nil {
+			stream, err = s.openAnew()
+		} else {
+			stream, err = s.open(s.state)
+		}
 		if err == nil {
 			return stream, nil
 		}
@@ -184,6 +259,7 @@ func (s *updateStream) reconnect() (*serverStream, error) {
 			return nil, errStreamClosed(s.c.address)
 		case engram.CodeOf(err) == engram.Conflict:
 			s.state.NewLife()
+			s.position = s.state.Request().Start
 			pause = firstPause
 		case !mayReturn(err):
 			return nil, err

@@ -109,6 +109,9 @@ func domainError(ctx context.Context, address string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
+	if e, ok := err.(*engram.Error); ok {
+		return e // found on this side, before anything was sent
+	}
 	if cause := ctx.Err(); cause != nil {
 		return engram.Errorf(engram.Canceled, address, "the call was given up: %w", cause)
 	}
@@ -128,11 +131,17 @@ func domainError(ctx context.Context, address string, err error) error {
 		}
 	}
 	code, ok := domainCodes[ce.Code()]
-	switch {
-	case !ok && ce.Code() == connect.CodeUnknown && !connect.IsWireError(ce), code == engram.Unavailable:
-		// The connection broke or never was.
-		return engram.Errorf(engram.Unavailable, address, "the memory server does not answer: %w", ce.Unwrap())
-	case !ok:
+	if !connect.IsWireError(ce) {
+		switch code {
+		case engram.Exhausted, engram.Unsupported, engram.Invalid:
+			// A message over this client's limit, or what is no memory server.
+		default:
+			// The connection broke, or never was; what it broke in the middle of
+			// decides the code.
+			return engram.Errorf(engram.Unavailable, address, "the memory server does not answer: %w", ce.Unwrap())
+		}
+	}
+	if !ok {
 		code = engram.Internal
 	}
 	return &engram.Error{Code: code, Thing: address, Msg: ce.Message(), Err: ce}

@@ -1,0 +1,528 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/memorytest"
+	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// host is a memory server on a socket, registered with a name system.
+type host struct {
+	*server.Server
+	address string
+	kept    *mns.Kept
+	stop    func() // ends serving and the registration
+}
+
+// start serves memories of those names. names is the name system to register with;
+// if own is not nil, the host offers it.
+func start(t *testing.T, identity string, names, own mns.Registry, address string, memories ...server.Memory) *host {
+	t.Helper()
+	s, err := server.New(server.Config{Memories: memories, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := rpc.Listen(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	h := &host{Server: s, address: rpc.AddressOf(l)}
+	handler := rpc.NewHandler(s, own, rpc.Options{Server: identity, Log: quiet, Grace: time.Second})
+	go func() { served <- rpc.Serve(ctx, handler, l) }()
+	if len(memories) > 0 {
+		h.kept, err = mns.Keep(t.Context(), names, mns.Registration{Server: identity, Memories: s.Memories(), Addresses: []string{h.address}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	stopped := false
+	h.stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		if h.kept != nil {
+			h.kept.Close()
+		}
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		s.Close()
+	}
+	t.Cleanup(h.stop)
+	return h
+}
+
+func socket(t *testing.T) string { return "unix:" + filepath.Join(t.TempDir(), "s") }
+
+func memory(name string) server.Memory {
+	return server.Memory{Name: name, Segments: []engram.CoreSegment{{ID: engram.MustID(name + "/Any")}}}
+}
+
+func connect(t *testing.T, address string) *client.Client {
+	t.Helper()
+	c, err := client.Connect(t.Context(), client.Options{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// cluster is a name system at a host that has memory A, and two more hosts with B
+// and with C and D.
+func cluster(t *testing.T) (c *client.Client, names *mns.Local, hosts []*host) {
+	t.Helper()
+	names = mns.NewLocal()
+	t.Cleanup(func() { names.Close() })
+	hosts = []*host{
+		start(t, "first", names, names, socket(t), memory("A")),
+		start(t, "second", names, nil, socket(t), memory("B")),
+		start(t, "third", names, nil, socket(t), memory("C"), memory("D")),
+	}
+	return connect(t, hosts[0].address), names, hosts
+}
+
+func update(t *testing.T, entity string, at engram.Time, v any) engram.EntityUpdate {
+	t.Helper()
+	p, err := idf.ValuePayload(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engram.EntityUpdate{Entity: engram.MustID(entity), Time: at, Instances: []engram.Instance{engram.NewInstance(p)}}
+}
+
+func entity(memory string) string { return memory + "/Any/p/e" }
+
+func commit(t *testing.T, w engram.Writer, updates ...engram.EntityUpdate) {
+	t.Helper()
+	results, err := w.Commit(t.Context(), engram.Commit{Updates: updates})
+	if err == nil {
+		err = engram.FirstError(results)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func next(t *testing.T, s engram.UpdateStream, n int) []engram.Update {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var all []engram.Update
+	for len(all) < n {
+		batch, err := s.Next(ctx)
+		if err != nil {
+			t.Fatalf("after %d of %d updates: %v", len(all), n, err)
+		}
+		all = append(all, batch...)
+	}
+	return all
+}
+
+func ids(r *engram.Result) string {
+	var all []string
+	for it := range r.All() {
+		all = append(all, it.ID.Truncate(engram.LevelEntity).String())
+	}
+	return strings.Join(all, " ")
+}
+
+func TestClientIsAMemory(t *testing.T) {
+	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
+		names := mns.NewLocal()
+		t.Cleanup(func() { names.Close() })
+		return connect(t, start(t, "one", names, names, socket(t), memory(memorytest.MemoryName)).address)
+	})
+}
+
+// The same with the memory on another server than the name system, and others there.
+func TestClusterIsAMemory(t *testing.T) {
+	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
+		names := mns.NewLocal()
+		t.Cleanup(func() { names.Close() })
+		home := start(t, "home", names, names, socket(t), memory("Other"))
+		start(t, "elsewhere", names, nil, socket(t), memory(memorytest.MemoryName))
+		return connect(t, home.address)
+	})
+}
+
+func TestCommitAndQueryAcrossServers(t *testing.T) {
+	c, _, hosts := cluster(t)
+	results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{
+		update(t, entity("C"), 1, "c"), update(t, entity("A"), 2, "a"), update(t, entity("Nowhere"), 3, "x"),
+		update(t, entity("D"), 4, "d"), update(t, entity("B"), 5, "b"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range []string{"C", "A", "", "D", "B"} {
+		if m == "" {
+			if engram.CodeOf(results[i].Err) != engram.NotFound || !strings.Contains(results[i].Err.Error(), "Nowhere") {
+				t.Errorf("an update of an unknown memory: %v", results[i].Err)
+			}
+		} else if results[i].Err != nil || results[i].ID != engram.MustID(entity(m)).At(engram.Time(i+1)) {
+			t.Errorf("update of %s: %v, %v", m, results[i].ID, results[i].Err)
+		}
+	}
+	if _, err := hosts[2].Latest(t.Context(), engram.MustID(entity("D"))); err != nil {
+		t.Errorf("D is not where it belongs: %v", err)
+	}
+	for _, tt := range []struct{ pattern, want string }{
+		{"", "A/Any/p/e B/Any/p/e C/Any/p/e D/Any/p/e"},
+		{"~[BD]", "B/Any/p/e D/Any/p/e"},
+		{"C", "C/Any/p/e"},
+		{"Nowhere", ""},
+	} {
+		q := engram.MustPattern(tt.pattern).Select(engram.Latest(1))
+		r, err := c.Query(t.Context(), q)
+		if err != nil || ids(r) != tt.want || len(r.Missing) > 0 {
+			t.Errorf("%q: %q, missing %v, %v; want %q", tt.pattern, ids(r), r.Missing, err, tt.want)
+		}
+		whole := &engram.Result{}
+		err = c.QueryParts(t.Context(), q, func(part *engram.Result) error { whole.Merge(part); return nil })
+		if err != nil || ids(whole) != tt.want {
+			t.Errorf("%q in parts: %q, %v; want %q", tt.pattern, ids(whole), err, tt.want)
+		}
+	}
+	for _, m := range []string{"A", "B", "C", "D"} {
+		if _, err := c.Latest(t.Context(), engram.MustID(entity(m))); err != nil {
+			t.Errorf("latest of %s: %v", m, err)
+		}
+	}
+	if _, err := c.Latest(t.Context(), engram.MustID(entity("Nowhere"))); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("latest of an unknown memory: %v", err)
+	}
+	stats, err := c.Stats(t.Context(), engram.Pattern{}, engram.LevelMemory)
+	var counted []string
+	for _, s := range stats {
+		counted = append(counted, fmt.Sprint(s.ID, s.Snapshots))
+	}
+	if got := strings.Join(counted, " "); err != nil || got != "A 1 B 1 C 1 D 1" {
+		t.Errorf("stats %q, %v", got, err)
+	}
+}
+
+// A server that is away is said to be missing; the others answer.
+func TestQueryWithoutAServer(t *testing.T) {
+	c, names, hosts := cluster(t)
+	commit(t, c, update(t, entity("A"), 1, "a"), update(t, entity("B"), 1, "b"), update(t, entity("C"), 1, "c"))
+	address := hosts[1].address
+	hosts[1].stop()
+	// It is gone, but still registered, as after a crash.
+	if _, err := names.Register(t.Context(), mns.Registration{Server: "second", Memories: []string{"B"}, Addresses: []string{address}}); err != nil {
+		t.Fatal(err)
+	}
+	q := engram.Pattern{}.Select(engram.Latest(1))
+	var r *engram.Result
+	for { // until the client knows the registration
+		var err error
+		if r, err = c.Query(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Missing) > 0 {
+			break
+		}
+	}
+	if ids(r) != "A/Any/p/e C/Any/p/e" || len(r.Missing) != 1 || r.Missing[0].ID != engram.MustID("B") || r.Missing[0].Reason != engram.MissingUnreachable {
+		t.Errorf("answered %q, missing %v", ids(r), r.Missing)
+	}
+	if _, err := c.Query(t.Context(), engram.MustPattern("B").Select(engram.Latest(1))); engram.CodeOf(err) != engram.Unavailable {
+		t.Errorf("a query of B alone: %v; want Unavailable", err)
+	}
+	results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{update(t, entity("A"), 2, "a"), update(t, entity("B"), 2, "b")}})
+	if err != nil || results[0].Err != nil || engram.CodeOf(results[1].Err) != engram.Unavailable {
+		t.Errorf("a commit to A and B: %v, %v", results, err)
+	}
+}
+
+// A memory that moves to another server is found there.
+func TestMemoryThatMovesIsFollowed(t *testing.T) {
+	c, names, hosts := cluster(t)
+	commit(t, c, update(t, entity("B"), 1, "old"))
+	sub, err := c.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("B")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	hosts[1].stop()
+	moved := start(t, "fourth", names, nil, socket(t), memory("B"))
+	commit(t, c, update(t, entity("B"), 2, "new"))
+	if snap, err := c.Latest(t.Context(), engram.MustID(entity("B"))); err != nil || snap.Time != 2 {
+		t.Errorf("latest %v, %v", snap, err)
+	}
+	if _, err := moved.Latest(t.Context(), engram.MustID(entity("B"))); err != nil {
+		t.Errorf("the commit did not go where B is: %v", err)
+	}
+	if got := next(t, sub, 1); got[0].ID != engram.MustID(entity("B")).At(2) || sub.Epoch() != moved.Epoch() {
+		t.Errorf("the subscription tells of %v, epoch %d", got[0].ID, sub.Epoch())
+	}
+}
+
+func TestSubscriptionMergesServers(t *testing.T) {
+	c, names, hosts := cluster(t)
+	commit(t, c, update(t, entity("A"), 1, "before"), update(t, entity("C"), 1, "before"))
+	sub, err := c.Subscribe(t.Context(), engram.Subscription{WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	got := next(t, sub, 2)
+	const n = 50
+	for i := range n {
+		commit(t, c, update(t, entity("A"), engram.Time(10+i), i), update(t, entity("B"), engram.Time(10+i), i), update(t, entity("D"), engram.Time(10+i), i))
+	}
+	got = append(got, next(t, sub, 3*n)...)
+	last := map[string]engram.Time{}
+	count := map[string]int{}
+	for _, u := range got {
+		at, _ := u.ID.Time()
+		m := u.ID.Memory()
+		if at <= last[m] {
+			t.Errorf("%v came after time %v", u.ID, last[m])
+		}
+		last[m] = at
+		count[m]++
+	}
+	if want := map[string]int{"A": n + 1, "B": n, "C": 1, "D": n}; !maps.Equal(count, want) {
+		t.Errorf("updates per memory %v; want %v", count, want)
+	}
+	// A server that comes later is subscribed to from its first update.
+	late := start(t, "late", names, nil, socket(t), memory("E"))
+	commit(t, late, update(t, entity("E"), 1, "x"))
+	if u := next(t, sub, 1); u[0].ID.Memory() != "E" {
+		t.Errorf("got %v; want what the new server has", u[0].ID)
+	}
+	// One that comes back in a new life is followed, and says so.
+	address := hosts[1].address
+	hosts[1].stop()
+	again := start(t, "second", names, nil, address, memory("B"))
+	commit(t, again, update(t, entity("B"), 1, "new life"))
+	if u := next(t, sub, 1); u[0].ID != engram.MustID(entity("B")).At(1) || !u[0].Restarted || u[0].Number != 1 {
+		t.Errorf("got %+v; want the first update of B's new life", u[0])
+	}
+	sub.Close()
+	if _, err := sub.Next(t.Context()); engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("Next after Close: %v", err)
+	}
+}
+
+func TestSubscriptionIsJudgedBeforeThereIsAnything(t *testing.T) {
+	names := mns.NewLocal()
+	defer names.Close()
+	home := start(t, "home", names, names, socket(t))
+	c := connect(t, home.address)
+	_, err := c.Subscribe(t.Context(), engram.Subscription{Slow: engram.SlowBlock})
+	if engram.CodeOf(err) != engram.Unsupported {
+		t.Errorf("a subscription that blocks writers: %v", err)
+	}
+	sub, err := c.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("A")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	h := start(t, "a", names, nil, socket(t), memory("A"))
+	commit(t, h, update(t, entity("A"), 1, "x"))
+	if u := next(t, sub, 1); u[0].ID.Memory() != "A" {
+		t.Errorf("got %v", u[0].ID)
+	}
+}
+
+func TestCommitStreamAcrossServers(t *testing.T) {
+	c, _, _ := cluster(t)
+	stream, err := c.CommitStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	memories := []string{"A", "B", "C", "D", "Nowhere"}
+	const n = 2000
+	failed := make(chan error, 1)
+	go func() {
+		for i := range n {
+			var cm engram.Commit
+			for k := range i % 4 {
+				cm.Updates = append(cm.Updates, update(t, entity(memories[(i+k)%5]), engram.Time(i), i))
+			}
+			if err := stream.Send(cm); err != nil {
+				failed <- err
+				return
+			}
+		}
+		failed <- errors.Join(stream.Flush(), stream.CloseSend())
+	}()
+	for i := range n {
+		results, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(results) != i%4 {
+			t.Fatalf("commit %d has %d answers; want %d", i, len(results), i%4)
+		}
+		for k, r := range results {
+			m := memories[(i+k)%5]
+			if m == "Nowhere" && engram.CodeOf(r.Err) == engram.NotFound {
+				continue
+			}
+			if r.Err != nil || r.ID != engram.MustID(entity(m)).At(engram.Time(i)) {
+				t.Fatalf("commit %d, update %d: %v, %v", i, k, r.ID, r.Err)
+			}
+		}
+	}
+	if _, err := stream.Recv(); err != io.EOF {
+		t.Errorf("after the last answer: %v", err)
+	}
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
+}
+
+// A type is brought to the server that needs it.
+func TestTypesReachTheServersThatNeedThem(t *testing.T) {
+	c, names, hosts := cluster(t)
+	def := gripType(t)
+	if err := hosts[0].AddType(t.Context(), def); err != nil { // only the first knows it
+		t.Fatal(err)
+	}
+	seg := engram.CoreSegment{ID: engram.MustID("B/Typed"), Type: def.Name}
+	if err := c.AddCoreSegment(t.Context(), seg); err != nil {
+		t.Errorf("a segment on B of a type that A's server knows: %v", err)
+	}
+	if err := c.AddType(t.Context(), def); err != nil {
+		t.Error(err)
+	}
+	start(t, "late", names, nil, socket(t), memory("E"))
+	if _, err := c.Names().Wait(t.Context(), "E"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("E/Typed"), Type: def.Name}); err != nil {
+		t.Errorf("a segment on a server that came after the type: %v", err)
+	}
+	if err := c.AddProviderSegment(t.Context(), engram.ProviderSegment{ID: engram.MustID("E/Typed/p")}); err != nil {
+		t.Error(err)
+	}
+	descriptions, err := c.Describe(t.Context(), engram.MustPattern("*/Typed"))
+	var found []string
+	for _, d := range descriptions {
+		found = append(found, d.ID.String())
+	}
+	if got := strings.Join(found, " "); err != nil || got != "B/Typed E/Typed E/Typed/p" {
+		t.Errorf("described %q, %v", got, err)
+	}
+	all, err := c.TypeNames(t.Context())
+	if err != nil || !slices.Contains(all, def.Name) || !slices.IsSorted(all) {
+		t.Errorf("type names %v, %v", all, err)
+	}
+	if _, err := c.Type(t.Context(), "no.Such"); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("an unknown type: %v", err)
+	}
+	if err := c.RemoveSegment(t.Context(), seg.ID); err != nil {
+		t.Error(err)
+	}
+	if err := c.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("B/X"), Type: "no.Such"}); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("a segment of an unknown type: %v", err)
+	}
+}
+
+// The memories go on when the name system restarts.
+func TestNameSystemRestarts(t *testing.T) {
+	before := mns.NewLocal()
+	address := socket(t)
+	home := start(t, "home", before, before, address)
+	far := start(t, "far", before, nil, socket(t), memory("A"))
+	c := connect(t, home.address)
+	commit(t, c, update(t, entity("A"), 1, "x"))
+	home.stop()
+	before.Close()
+	commit(t, c, update(t, entity("A"), 2, "while the name system is away"))
+	after := mns.NewLocal()
+	defer after.Close()
+	start(t, "home", after, after, address)
+	commit(t, c, update(t, entity("A"), 3, "before A has registered again"))
+	if snap, err := far.Latest(t.Context(), engram.MustID(entity("A"))); err != nil || snap.Time != 3 {
+		t.Errorf("latest %v, %v", snap, err)
+	}
+}
+
+func TestConnectSaysWhereItLooked(t *testing.T) {
+	t.Setenv(client.AddressVariable, "")
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	if c, err := client.Connect(t.Context(), client.Options{}); err == nil {
+		c.Close()
+		t.Skip("an engram server runs on this machine's default port")
+	} else if engram.CodeOf(err) != engram.Unavailable || !strings.Contains(err.Error(), rpc.DefaultSocket()) ||
+		!strings.Contains(err.Error(), rpc.DefaultTCP) || !strings.Contains(err.Error(), "engram serve") {
+		t.Errorf("nothing to connect to: %v", err)
+	}
+	names := mns.NewLocal()
+	defer names.Close()
+	byDefault := start(t, "default", names, names, rpc.DefaultSocket(), memory("A"))
+	if c := connect(t, ""); c.Address() != byDefault.address {
+		t.Errorf("connected to %s", c.Address())
+	}
+	other := start(t, "other", names, names, socket(t))
+	t.Setenv(client.AddressVariable, other.address)
+	if c := connect(t, ""); c.Address() != other.address {
+		t.Errorf("with %s set, connected to %s", client.AddressVariable, c.Address())
+	}
+	lone := start(t, "lone", names, nil, socket(t), memory("L"))
+	if _, err := client.Connect(t.Context(), client.Options{Address: lone.address}); engram.CodeOf(err) != engram.Unsupported {
+		t.Errorf("a server without a name system: %v", err)
+	}
+}
+
+func TestClosedClient(t *testing.T) {
+	c, _, _ := cluster(t)
+	sub, err := c.Subscribe(t.Context(), engram.Subscription{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sub.Next(t.Context()); engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("a subscription of a closed client: %v", err)
+	}
+	if _, err := c.Query(t.Context(), engram.Query{}); engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("a query of a closed client: %v", err)
+	}
+	if _, err := c.Commit(t.Context(), engram.Commit{}); engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("a commit of a closed client: %v", err)
+	}
+}
+
+// gripType returns a type that no server knows from the start.
+func gripType(t *testing.T) engram.TypeDef {
+	t.Helper()
+	defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"grip.proto": {Data: []byte("syntax = \"proto3\"; package test; message Grip { double force = 1; }")}}}, "grip.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return defs[0]
+}

@@ -1,0 +1,125 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+// Hosted is a memory server that [Host] can put on the network, such as
+// server.Server.
+type Hosted interface {
+	engram.Service
+	Memories() []string
+}
+
+// HostOptions configures [Host]. The zero value is right beside an engram that
+// runs on the same computer.
+type HostOptions struct {
+	// Address of the name system, as in [Options].
+	Address string
+	// Listen lists where to listen. Empty means a Unix socket beside that of the
+	// name system, or a free port of the loopback interface if the name system has
+	// none.
+	Listen []string
+	// Advertise lists the addresses to register; empty means those listened on,
+	// which are good for programs on this computer only if they are of the loopback
+	// interface.
+	Advertise []string
+	// TTL of the registration; 0 means mns.DefaultTTL.
+	TTL time.Duration
+	RPC rpc.Options
+}
+
+// Host puts a memory server on the network and registers its memories with the
+// name system, until ctx ends: what a program needs that defines a memory of its
+// own. The error is Conflict if another server hosts one of the memories, and
+// AlreadyExists if the program runs already.
+func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
+	home, err := dialHome(ctx, Options{Address: o.Address})
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	memories := svc.Memories()
+	if len(memories) == 0 {
+		return engram.Errorf(engram.Invalid, "", "the server has no memory to host")
+	}
+	if len(o.Listen) == 0 {
+		o.Listen = []string{beside(home.Address(), memories)}
+	}
+	var listeners []net.Listener
+	var addresses []string
+	for _, address := range o.Listen {
+		l, err := rpc.Listen(address)
+		if err != nil {
+			return errors.Join(err, closeAll(listeners))
+		}
+		listeners = append(listeners, l)
+		addresses = append(addresses, rpc.AddressOf(l))
+	}
+	if o.RPC.Server == "" {
+		// The same after a restart, so that the program need not wait for its own old
+		// lease; and no other program's, which could not listen here.
+		host, _ := os.Hostname()
+		o.RPC.Server = cmp.Or(host, "localhost") + " " + addresses[0]
+	}
+	serve, cancel := context.WithCancel(ctx)
+	defer cancel()
+	served := make(chan error, 1)
+	handler := rpc.NewHandler(svc, nil, o.RPC)
+	go func() { served <- rpc.Serve(serve, handler, listeners...) }()
+	if len(o.Advertise) == 0 {
+		o.Advertise = addresses
+	}
+	kept, err := mns.Keep(ctx, home.Names(), mns.Registration{Server: o.RPC.Server, Memories: memories, Addresses: o.Advertise, TTL: o.TTL})
+	if err != nil {
+		cancel()
+		return errors.Join(err, <-served)
+	}
+	log := cmp.Or(o.RPC.Log, slog.Default())
+	log.Info("hosting", "memories", strings.Join(memories, ", "), "addresses", strings.Join(o.Advertise, ", "))
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+		served <- nil
+	}
+	if closeErr := kept.Close(); closeErr != nil && engram.CodeOf(closeErr) != engram.Unavailable {
+		err = errors.Join(err, closeErr)
+	}
+	cancel()
+	return errors.Join(err, <-served)
+}
+
+// beside returns where to listen next to the name system at an address.
+func beside(home string, memories []string) string {
+	path, ok := strings.CutPrefix(home, "unix:")
+	if !ok {
+		return "127.0.0.1:0"
+	}
+	name := strings.Map(func(r rune) rune {
+		if r == filepath.Separator || r == '.' {
+			return '-'
+		}
+		return r
+	}, memories[0])
+	return "unix:" + filepath.Join(filepath.Dir(path), "engram-"+name+".sock")
+}
+
+func closeAll(listeners []net.Listener) error {
+	var errs []error
+	for _, l := range listeners {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
