@@ -21,7 +21,7 @@ const (
 	// maxKnowledgeNodes bounds what a file grows to when its aliases are followed.
 	maxKnowledgeNodes = 4_000_000
 	// maxYAML bounds a YAML file, in bytes; large content is referred to.
-	maxYAML = 8 * mib
+	maxYAML = 4 * mib
 )
 
 // parseKnowledge returns a file's content as nil, bool, json.Number, string, []any
@@ -75,22 +75,35 @@ func parseYAML(b []byte) (v any, err error) {
 	return y.value(f.Docs[0].Body, 0)
 }
 
-// nestsTooDeeply returns the first line with more open brackets, or more list
-// marks at its beginning, than any knowledge has; 0 if there is none. It guards the
-// parser, which descends as deeply as its input does.
+// nestsTooDeeply returns the first line with more open brackets, more list marks
+// at its beginning, or more tags and anchors one after the other than any knowledge
+// has; 0 if there is none. It guards the parser, which descends as deeply as its
+// input does.
 func nestsTooDeeply(b []byte) (line int) {
 	const limit = 10 * maxKnowledgeDepth // brackets may stand in texts
-	open := 0
+	open, tags := 0, 0
 	for text := range bytes.Lines(b) {
 		line++
+		if len(text)-len(bytes.TrimLeft(text, " ")) > limit {
+			return line
+		}
 		marks := 0
-		for rest := text; ; marks++ {
-			rest = bytes.TrimLeft(rest, " \t")
-			if len(rest) < 2 || rest[0] != '-' && rest[0] != '?' && rest[0] != ':' {
-				break
+		for word := range bytes.FieldsSeq(text) {
+			if marks >= 0 && len(word) == 1 && strings.IndexByte("-?:", word[0]) >= 0 {
+				marks++
+			} else if marks > limit {
+				return line
+			} else {
+				marks = -1
 			}
-			rest = rest[1:]
-			text = rest
+			if word[0] != '!' && word[0] != '&' {
+				tags = 0
+			} else if tags++; tags > maxKnowledgeDepth {
+				return line
+			}
+		}
+		if marks > limit {
+			return line
 		}
 		for _, c := range text {
 			switch c {
@@ -102,9 +115,6 @@ func nestsTooDeeply(b []byte) (line int) {
 			if open > limit {
 				return line
 			}
-		}
-		if marks > limit || len(text)-len(bytes.TrimLeft(text, " ")) > 4*limit {
-			return line
 		}
 	}
 	return 0

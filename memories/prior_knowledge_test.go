@@ -175,6 +175,8 @@ func TestPriorKnowledgeErrors(t *testing.T) {
 		{"key twice", folder("Speech/Text/a.yaml", "text: x\ntext: y"), []string{"Speech/Text/a.yaml"}},
 		{"deep", folder("Speech/Text/a.yaml", strings.Repeat("[", 100_000)), []string{"nest"}},
 		{"deep lists", folder("Speech/Text/a.yaml", strings.Repeat("- ", 100_000)), []string{"nest"}},
+		{"tags", folder("Speech/Text/a.yaml", strings.Repeat("!a ", 100_000)), []string{"nest"}},
+		{"too large", folder("Speech/Text/a.yaml", strings.Repeat("#\n", 3<<20)), []string{"Speech/Text/a.yaml", "4194304 bytes"}},
 		{"alias bomb", folder("Speech/Text/a.yaml", bomb()), []string{"more than", "values"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -243,6 +245,7 @@ func FuzzPriorKnowledge(f *testing.F) {
 	f.Add(true, "$instances:\n- {text: x, arguments: {a: b}}\n- $payload: {}")
 	f.Add(true, "$snapshots: [&a {$time: 1}, {$time: 2, refers_to: [a/b]}]")
 	f.Add(true, bomb())
+	f.Add(true, "!a &b [- x]: ? y\n- - z\n")
 	f.Add(true, "text: {$text: a.yaml}")
 	f.Add(true, "text: |\n  a\n  b\nspeaker: >-\n  c\nduration: !!str 1s")
 	f.Add(false, `{"text": "hello", "$time": 5}`)
