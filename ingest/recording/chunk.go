@@ -49,8 +49,8 @@ var zstdDecoders = sync.Pool{New: func() any {
 }}
 
 // load reads and decompresses c. With an error there may be records all the same:
-// those before the place where the chunk is cut or damaged. Records whose checksum
-// is wrong are not returned.
+// those before the place where the chunk is cut. Of a damaged chunk none are
+// returned, since what came before an error shows may be wrong already.
 func (c *chunk) load(f io.ReaderAt) (*bytes.Buffer, error) {
 	buf := buffers.Get().(*bytes.Buffer)
 	buf.Reset()
@@ -83,8 +83,10 @@ func (c *chunk) load(f io.ReaderAt) (*bytes.Buffer, error) {
 	case uint64(n) < c.rawSize:
 		err = io.ErrUnexpectedEOF
 	case c.crc != 0 && crc32.ChecksumIEEE(buf.Bytes()) != c.crc:
-		buf.Reset()
 		err = fmt.Errorf("its checksum is wrong")
+	}
+	if err != nil && !c.cut {
+		buf.Reset()
 	}
 	return buf, err
 }
