@@ -41,6 +41,8 @@ func PriorKnowledge(dirs ...fs.FS) func(ctx context.Context, svc engram.Service)
 //
 // All files are read before anything is committed. If some are wrong nothing is,
 // and the error, Invalid, has a line for each that names the file and the member.
+// What only the server can refuse, such as a name that is too long, is told in the
+// same way after the rest was stored. Unavailable if the server is away.
 func LoadPriorKnowledge(ctx context.Context, svc engram.Service, dir fs.FS) ([]engram.ID, error) {
 	r := knowledgeReader{ctx: ctx, svc: svc, dir: dir, types: map[string]*idf.Type{}, from: map[engram.ID]string{}}
 	err := fs.WalkDir(dir, ".", func(file string, entry fs.DirEntry, err error) error {
@@ -54,7 +56,11 @@ func LoadPriorKnowledge(ctx context.Context, svc engram.Service, dir fs.FS) ([]e
 			return nil
 		}
 		if ext := path.Ext(file); !entry.IsDir() && (ext == ".json" || ext == ".yaml" || ext == ".yml") {
-			if err := r.file(file); err != nil {
+			err := r.file(file)
+			if c := engram.CodeOf(err); c == engram.Unavailable || c == engram.Canceled {
+				return err // not the file's fault
+			}
+			if err != nil {
 				r.problems = append(r.problems, err)
 			}
 		}

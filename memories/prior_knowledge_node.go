@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 )
 
 // node is what may be said about a snapshot or an instance beside its payload,
@@ -21,6 +22,7 @@ import (
 type node struct {
 	file       string
 	where      string // in the file, for messages
+	core       string // the segment's type
 	typ        string
 	time       engram.Time
 	confidence float32
@@ -35,7 +37,7 @@ func (r *knowledgeReader) entity(file string, segment engram.ID, name string, co
 	if err != nil {
 		return engram.Errorf(engram.Invalid, file, "%w", err)
 	}
-	n := node{file: file, where: name, typ: typ, confidence: 1}
+	n := node{file: file, where: name, core: typ, typ: typ, confidence: 1}
 	m, isMap := content.(map[string]any)
 	if !isMap || m["$snapshots"] == nil {
 		return r.snapshot(n, entity, content)
@@ -172,7 +174,7 @@ func (r *knowledgeReader) instance(n node, content any) (engram.Instance, error)
 	if content, err = r.files(n, content); err != nil {
 		return engram.Instance{}, err
 	}
-	t, err := r.idfType(n.typ)
+	t, err := r.instanceType(n)
 	if err != nil {
 		return engram.Instance{}, n.errorf("%w", err)
 	}
@@ -185,6 +187,20 @@ func (r *knowledgeReader) instance(n node, content any) (engram.Instance, error)
 		return engram.Instance{}, n.errorf("%w", err)
 	}
 	return engram.Instance{Payload: engram.Payload{Type: t.Name(), Bytes: b}, Confidence: n.confidence}, nil
+}
+
+// instanceType returns the type of an instance's payload, which extends the
+// segment's.
+func (r *knowledgeReader) instanceType(n node) (*idf.Type, error) {
+	t, err := r.idfType(n.typ)
+	if err != nil || n.typ == n.core {
+		return t, err
+	}
+	core, err := r.idfType(n.core)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.CheckExtends(core)
 }
 
 // isFileReference reports whether a mapping stands for a file's content.

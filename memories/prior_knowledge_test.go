@@ -1,6 +1,7 @@
 package memories_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -191,8 +192,7 @@ func TestPriorKnowledgeErrors(t *testing.T) {
 					t.Errorf("the error does not name %q:\n%v", want, err)
 				}
 			}
-			// What the server itself refuses is found after the rest was stored.
-			if _, err := srv.Latest(t.Context(), engram.MustID("Speech/Text/PriorKnowledge/good")); engram.CodeOf(err) != engram.NotFound && c.name != "type that does not fit" {
+			if _, err := srv.Latest(t.Context(), engram.MustID("Speech/Text/PriorKnowledge/good")); engram.CodeOf(err) != engram.NotFound {
 				t.Errorf("something was stored: %v", err)
 			}
 		})
@@ -218,6 +218,29 @@ func TestPriorKnowledgeAllErrors(t *testing.T) {
 	_, err := memories.LoadPriorKnowledge(t.Context(), newServer(t), dir)
 	if err == nil || strings.Count(err.Error(), ".yaml") != 20 || !strings.Contains(err.Error(), "10 more") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestPriorKnowledgeRefused: what the server refuses is told with its file.
+func TestPriorKnowledgeRefused(t *testing.T) {
+	m := memories.Speech()
+	m.Hooks.Commit = func(_ context.Context, u *engram.EntityUpdate) error {
+		if u.Entity.Entity() == "b" {
+			return engram.Errorf(engram.OutOfRange, "", "no b")
+		}
+		return nil
+	}
+	dir := folder("Speech/Text/a.yaml", "text: x", "Speech/Text/b.yaml", "text: x")
+	ids, err := memories.LoadPriorKnowledge(t.Context(), newServer(t, m), dir)
+	if len(ids) != 1 || !errors.Is(err, engram.Invalid) || !strings.Contains(err.Error(), "Speech/Text/b.yaml") {
+		t.Errorf("%v, %v", ids, err)
+	}
+	closed := newServer(t)
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := memories.LoadPriorKnowledge(t.Context(), closed, dir); engram.CodeOf(err) != engram.Unavailable {
+		t.Errorf("of a closed server: %v", err)
 	}
 }
 
