@@ -176,10 +176,10 @@ func share(first, last, from, to float64) float64 {
 	return max(0, min(last, to)-max(first, from)) / (last - first)
 }
 
-// takeBackfill moves the next of the backfill, as far as it is still kept, into taken.
-func (s *subscription) takeBackfill() {
+// takeBackfill moves the next of the backfill, as far as it is still kept, into
+// taken. It returns how many updates were lost behind these.
+func (s *subscription) takeBackfill() (lost uint64) {
 	n := 0
-	lost := uint64(0)
 	for ; n < len(s.backfill) && len(s.taken) < batchSize; n++ {
 		v := s.backfill[n].find()
 		if v == nil {
@@ -195,8 +195,8 @@ func (s *subscription) takeBackfill() {
 	}
 	if s.backfill = s.backfill[n:]; len(s.backfill) == 0 {
 		s.backfill = nil
-		s.lost += lost // before the first from the queue
 	}
+	return lost
 }
 
 // find returns the version if it is still kept.

@@ -86,11 +86,7 @@ func (e *entity) evictLocked(v *version) {
 	}
 
 	// First the news of the loss, then the loss.
-	if v.newer == nil {
-		e.lost.add(1, v.Time, v.Time, v.Arrived)
-	}
-	e.lost.lastNumber.Store(max(e.lost.lastNumber.Load(), v.Number))
-	e.lost.evictions.Add(1)
+	e.lost.version(v)
 	if v.newer == nil {
 		if e.held.snapshots == 0 {
 			e.removeLocked()
@@ -109,11 +105,12 @@ func (e *entity) evictLocked(v *version) {
 // removeLocked removes an entity that has nothing left from its provider segment,
 // which remembers what was lost with it.
 func (e *entity) removeLocked() {
-	g := &e.provider.gone
-	g.lastNumber.Store(max(g.lastNumber.Load(), e.lost.lastNumber.Load()))
-	g.evictions.Add(e.lost.evictions.Load())
-	g.add(e.lost.snapshots.Load(), engram.Time(e.lost.first.Load()), engram.Time(e.lost.last.Load()), engram.Time(e.lost.arrived.Load()))
-	e.provider.entities.remove(e.id.Entity())
+	p := e.provider
+	p.gone.all(&e.lost)
+	if p.goneFrom.Load() == 0 {
+		p.goneFrom.Store(e.lost.lastNumber.Load())
+	}
+	p.entities.remove(e.id.Entity())
 	e.removed = true
 }
 

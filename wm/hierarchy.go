@@ -80,7 +80,8 @@ type provider struct {
 	rule     *typeRule // the core segment's if typ is ""
 	entities table[*entity]
 	refused  atomic.Uint64
-	gone     losses // of entities that were evicted as a whole
+	gone     losses        // of entities that were evicted as a whole
+	goneFrom atomic.Uint64 // no entity with a first update up to this was one of them before; 0 if none is gone
 
 	// The WM's lock protects what follows.
 	held    counters // with what evicted entities did
@@ -109,24 +110,43 @@ type entity struct {
 // written before what it tells of disappears, but not all at once.
 type losses struct {
 	evictions  atomic.Uint64 // snapshots and versions
-	snapshots  atomic.Uint64 // snapshots with all their versions
-	first      atomic.Int64  // times of the first and the last of these snapshots,
-	last       atomic.Int64  // if there are any
 	arrived    atomic.Int64  // when the first of them arrived
-	lastNumber atomic.Uint64 // the highest number of an evicted snapshot or version
+	lastNumber atomic.Uint64 // the highest number of them
+	snapshots  atomic.Uint64 // snapshots with all their versions
+	first      atomic.Int64  // times of the first and the last of these snapshots
+	last       atomic.Int64
 }
 
-// add tells of n snapshots with times from first to last, the earliest of which
-// arrived at arrived.
-func (l *losses) add(n uint64, first, last, arrived engram.Time) {
-	if known := l.snapshots.Load(); known > 0 {
+// version tells of a version that is evicted, with its snapshot if it is the last.
+func (l *losses) version(v *version) {
+	l.add(1, v.Arrived, v.Number)
+	if v.newer == nil {
+		l.addSnapshots(1, v.Time, v.Time)
+	}
+}
+
+// all adds what o tells of.
+func (l *losses) all(o *losses) {
+	l.add(o.evictions.Load(), engram.Time(o.arrived.Load()), o.lastNumber.Load())
+	l.addSnapshots(o.snapshots.Load(), engram.Time(o.first.Load()), engram.Time(o.last.Load()))
+}
+
+func (l *losses) add(n uint64, arrived engram.Time, number uint64) {
+	if l.evictions.Load() > 0 {
+		arrived = min(arrived, engram.Time(l.arrived.Load()))
+	}
+	l.arrived.Store(int64(arrived))
+	l.lastNumber.Store(max(number, l.lastNumber.Load()))
+	l.evictions.Add(n)
+}
+
+func (l *losses) addSnapshots(n uint64, first, last engram.Time) {
+	if l.snapshots.Load() > 0 {
 		first = min(first, engram.Time(l.first.Load()))
 		last = max(last, engram.Time(l.last.Load()))
-		arrived = min(arrived, engram.Time(l.arrived.Load()))
 	}
 	l.first.Store(int64(first))
 	l.last.Store(int64(last))
-	l.arrived.Store(int64(arrived))
 	l.snapshots.Add(n)
 }
 

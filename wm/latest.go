@@ -46,9 +46,11 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 	l := lens{ctx: ctx, horizon: w.number.Load(), asOf: engram.MaxTime}
 	var sel selection
 	missing, err := w.read(l, e, []engram.SnapshotSelector{s}, 1, &sel)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	missing = e.missingBefore(&sel, l.asOf, missing)
+	switch {
 	case len(sel.snapshots) > 0 && missing == nil:
 		return sel.snapshots[0], nil
 	case missing != nil:
@@ -69,5 +71,5 @@ func (w *WM) noEntity(id engram.ID) error {
 	if _, ok := c.providers.get(id.ProviderSegment()); !ok {
 		return engram.Errorf(engram.NotFound, id.String(), "there is no provider segment %s", id.Truncate(engram.LevelProviderSegment))
 	}
-	return engram.Errorf(engram.NotFound, id.String(), "there is no such entity")
+	return engram.Errorf(engram.NotFound, id.String(), "there is no such entity, or it was evicted as a whole")
 }

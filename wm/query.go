@@ -61,8 +61,9 @@ type execution struct {
 	limit int  // snapshots and bare names that are still allowed
 	part  func(*engram.Result) error
 	out   resultBuilder
-	found selection // reused
-	steps int       // entities looked at
+	found selection       // reused
+	gone  *engram.Missing // of entities of the provider segment that are gone as a whole
+	steps int             // entities looked at
 }
 
 func (w *WM) newExecution(ctx context.Context, q engram.Query) (*execution, error) {
@@ -126,7 +127,7 @@ func (x *execution) provider(p *provider, nodes []*planNode) error {
 		if err := eachChild(x.lens.ctx, &p.entities, below(nodes), x.entity); err != nil {
 			return err
 		}
-		if p.gone.snapshots.Load() > 0 {
+		if p.goneFrom.Load() > 0 {
 			x.goneEntities(p, below(nodes))
 		}
 		return nil
@@ -180,6 +181,7 @@ func (x *execution) entity(e *entity, nodes []*planNode) error {
 	if missing != nil {
 		x.out.missing = append(x.out.missing, *missing)
 	}
+	x.gone = e.missingBefore(&x.found, x.lens.asOf, x.gone)
 	return x.add(x.found.snapshots)
 }
 
@@ -234,31 +236,17 @@ func (x *execution) flush(atLeast int) error {
 // goneEntities tells what was lost of entities that are gone as a whole, if what
 // the nodes ask for may have been theirs.
 func (x *execution) goneEntities(p *provider, nodes []*planNode) {
-	var m *engram.Missing
 	for _, n := range nodes {
-		if names, ok := n.match.Exact(); ok && !slices.ContainsFunc(names, func(name string) bool { _, there := p.entities.get(name); return !there }) {
+		if n.lists && !slices.ContainsFunc(n.names, func(name string) bool { _, there := p.entities.get(name); return !there }) {
 			continue
 		}
 		for _, s := range n.snapshots {
-			a := asked{first: engram.MinTime, last: engram.MaxTime}
-			switch s.Kind {
-			case engram.KindAt:
-				a.first, a.last = s.Time, s.Time
-			case engram.KindAtOrBefore:
-				a.last = s.Time
-			case engram.KindNearest:
-				a.first, a.last = s.Time.Add(-s.Within), s.Time.Add(s.Within)
-			case engram.KindRange:
-				if s.Interval.Empty() {
-					continue
-				}
-				a.first, a.last = s.Interval.Start, s.Interval.End-1
-			}
-			m = p.gone.missing(p.id, a, x.lens.asOf, m)
+			x.gone = p.gone.missing(p.id, askedBy(s), x.lens.asOf, x.gone)
 		}
 	}
-	if m != nil {
-		x.out.missing = append(x.out.missing, *m)
+	if x.gone != nil {
+		x.out.missing = append(x.out.missing, *x.gone)
+		x.gone = nil
 	}
 }
 

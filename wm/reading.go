@@ -85,7 +85,7 @@ func (r *reading) after(t engram.Time) place {
 		return place{}
 	}
 	i := spanAt(r.spans, t)
-	return place{i, r.spans[i].after(t, int(r.spans[i].filled.Load()))}
+	return place{i, after(r.spans, i, t)}
 }
 
 // from returns the place before the first slot whose time is not before t.
@@ -161,13 +161,34 @@ func (r *reading) prevVisible(p *place, first engram.Time) *engram.Snapshot {
 }
 
 // asked is the closed span of times in which a selector wanted to know of every
-// snapshot, to be compared with what was lost.
+// snapshot, beyond those it got, to be compared with what was lost.
 type asked struct {
 	first, last engram.Time
-	count       int // how many are wanted at most; 0 is not known
+	count       int  // how many are wanted at most; 0 is not known
+	met         bool // all it wanted was there; there may have been something better
 }
 
 var askedNothing = asked{first: engram.MaxTime, last: engram.MinTime}
+
+// askedBy returns what a selector wants to know of an entity that is not there.
+func askedBy(s engram.SnapshotSelector) asked {
+	switch s.Kind {
+	case engram.KindAt:
+		return asked{first: s.Time, last: s.Time}
+	case engram.KindAtOrBefore:
+		return asked{first: engram.MinTime, last: s.Time}
+	case engram.KindNearest:
+		return asked{first: s.Time.Add(-s.Within), last: s.Time.Add(s.Within)}
+	case engram.KindRange:
+		if s.Interval.Empty() {
+			return askedNothing
+		}
+		return asked{first: s.Interval.Start, last: s.Interval.End - 1}
+	case engram.KindIndexRange: // counts what is retained
+		return askedNothing
+	}
+	return asked{first: engram.MinTime, last: engram.MaxTime}
+}
 
 // selection is what selectors select from one entity.
 type selection struct {
@@ -179,74 +200,52 @@ type selection struct {
 // add adds what one selector selects, at most limit snapshots and one more.
 func (sel *selection) add(r *reading, s engram.SnapshotSelector, limit int) {
 	had := len(sel.snapshots)
-	a := asked{first: engram.MinTime, last: engram.MaxTime}
-	one := func(s *engram.Snapshot) {
-		if s != nil {
-			sel.snapshots = append(sel.snapshots, s)
+	take := func(snap *engram.Snapshot) (more bool) {
+		if snap == nil {
+			return false
 		}
+		sel.snapshots = append(sel.snapshots, snap)
+		return len(sel.snapshots) <= limit
 	}
-	run := func(p place, last engram.Time) {
-		for len(sel.snapshots) <= limit {
-			s := r.nextVisible(&p, last)
-			if s == nil {
-				return
-			}
-			sel.snapshots = append(sel.snapshots, s)
-		}
-	}
+	a := askedBy(s)
 	switch s.Kind {
-	case engram.KindAll:
-		run(place{}, engram.MaxTime)
-	case engram.KindRange:
-		if s.Interval.Empty() {
-			sel.asked = append(sel.asked, askedNothing)
-			return
+	case engram.KindAll, engram.KindRange:
+		for p := r.from(a.first); take(r.nextVisible(&p, a.last)); {
 		}
-		a.first, a.last = s.Interval.Start, s.Interval.End-1
-		run(r.from(a.first), a.last)
 	case engram.KindLatest:
-		p := r.end()
-		for len(sel.snapshots)-had < s.N && len(sel.snapshots) <= limit {
-			snap := r.prevVisible(&p, engram.MinTime)
-			if snap == nil {
-				break
-			}
-			sel.snapshots = append(sel.snapshots, snap)
+		for p := r.end(); len(sel.snapshots)-had < s.N && take(r.prevVisible(&p, engram.MinTime)); {
 		}
 		slices.Reverse(sel.snapshots[had:])
 		if got := len(sel.snapshots) - had; got < s.N {
 			a.count = s.N - got
 			sel.short = true
 		} else {
-			a.first = sel.snapshots[had].Time
+			a.first, a.met = sel.snapshots[had].Time+1, true
 		}
 	case engram.KindAt:
-		a.first, a.last = s.Time, s.Time
-		run(r.from(s.Time), s.Time)
-		if len(sel.snapshots) > had {
+		p := r.from(s.Time)
+		if take(r.nextVisible(&p, s.Time)); len(sel.snapshots) > had {
 			a = askedNothing
 		}
 	case engram.KindAtOrBefore:
-		a.last = s.Time
 		p := r.after(s.Time)
 		if snap := r.prevVisible(&p, engram.MinTime); snap != nil {
-			one(snap)
-			a.first = snap.Time
+			take(snap)
+			a.first, a.met = snap.Time+1, true
 		}
 	case engram.KindNearest:
 		snap := r.nearest(s.Time, s.Within)
-		one(snap)
-		within := s.Within
-		if snap != nil {
-			within = distance(snap.Time, s.Time)
+		a.met = snap != nil
+		take(snap)
+		switch {
+		case snap == nil:
+		case snap.Time <= s.Time: // what is as far on the other side does not count
+			a.first, a.last = snap.Time+1, s.Time.Add(s.Time.Sub(snap.Time)-1)
+		default:
+			a.first, a.last = s.Time.Add(s.Time.Sub(snap.Time)), snap.Time-1
 		}
-		a.first, a.last = s.Time.Add(-within), s.Time.Add(within)
 	case engram.KindIndexRange:
-		a = askedNothing
-		r.indices(s.First, s.Last, func(s *engram.Snapshot) bool {
-			one(s)
-			return len(sel.snapshots) <= limit
-		})
+		r.indices(s.First, s.Last, take)
 	}
 	sel.short = sel.short || len(sel.snapshots) == had
 	sel.asked = append(sel.asked, a)
@@ -390,6 +389,21 @@ func (e *entity) missing(r *reading, sel *selection) *engram.Missing {
 	}
 	if r.cuts > 0 {
 		m = widen(m, e.id, r.firstCut, r.lastCut, r.cuts)
+	}
+	return m
+}
+
+// missingBefore adds to m what was asked of e, not met, and may have been of an
+// entity of its name that was evicted as a whole before it.
+func (e *entity) missingBefore(sel *selection, asOf engram.Time, m *engram.Missing) *engram.Missing {
+	p := e.provider
+	if from := p.goneFrom.Load(); from == 0 || e.firstNumber.Load() <= from {
+		return m
+	}
+	for _, a := range sel.asked {
+		if !a.met {
+			m = p.gone.missing(p.id, a, asOf, m)
+		}
 	}
 	return m
 }

@@ -173,29 +173,31 @@ func (s *subscription) Next(ctx context.Context) ([]engram.Update, error) {
 		if err := checkContext(ctx); err != nil {
 			return nil, err
 		}
+		lostBehind, idle := uint64(0), false
 		if len(s.backfill) > 0 {
 			if s.closed.Load() {
 				return nil, errStreamClosed
 			}
-			s.takeBackfill()
+			lostBehind = s.takeBackfill()
 		} else {
 			var err error
 			if s.taken, err = s.queue.take(s.taken[:0], batchSize); err != nil {
 				return nil, err
 			}
+			idle = len(s.taken) == 0
 		}
 		for i := range s.taken {
 			if err := s.deliver(&s.taken[i]); err != nil {
 				return nil, err
 			}
 		}
-		idle := len(s.taken) == 0
+		s.lost += lostBehind
 		clear(s.taken)
 		s.taken = s.taken[:0]
 		if len(s.batch) > 0 {
 			return s.batch, nil
 		}
-		if idle && len(s.backfill) == 0 {
+		if idle {
 			select {
 			case <-s.queue.wake:
 			case <-s.queue.over:
@@ -245,9 +247,9 @@ func (s *subscription) Number() uint64 { return s.start }
 // Close implements engram.UpdateStream.
 func (s *subscription) Close() error {
 	s.closed.Store(true)
+	s.queue.finish(errStreamClosed, true) // before the feed lets go of it
 	s.w.mu.Lock()
 	s.w.mu.feed.remove(s)
 	s.w.mu.Unlock()
-	s.queue.finish(errStreamClosed, true)
 	return nil
 }

@@ -64,17 +64,53 @@ func (c *chunk) full() bool { return int(c.filled.Load()) == len(c.times) }
 
 func (c *chunk) live() int { return int(c.filled.Load() - c.dead.Load()) }
 
-// after returns how many of the chunk's first n times are not after t.
-func (c *chunk) after(t engram.Time, n int) int {
+// after returns how many of the times in spans[i] are not after t.
+//
+// Snapshots mostly come at a steady rate, so it looks first where t would be then,
+// and from there in growing steps: in a long timeline that touches one or two lines
+// of memory where halving would touch five.
+func after(spans []span, i int, t engram.Time) int {
+	c := spans[i].chunk
+	n := int(c.filled.Load())
+	if t < spans[i].first {
+		return 0
+	}
+	end := c.times[n-1]
+	if i+1 < len(spans) {
+		end = spans[i+1].first // at hand already
+	} else if t >= end {
+		return n
+	}
+	// times[lo] <= t, and times[hi] > t if hi < n.
 	lo, hi := 0, n
-	for lo < hi {
+	guess := int(float64(n) * (float64(t) - float64(spans[i].first)) / (float64(end) - float64(spans[i].first)))
+	if guess = min(max(guess, 0), n-1); c.times[guess] <= t {
+		lo = guess
+		for step := 1; lo+step < n; step *= 2 {
+			if c.times[lo+step] > t {
+				hi = lo + step
+				break
+			}
+			lo += step
+		}
+	} else {
+		hi = guess
+		for step := 1; hi-step > 0; step *= 2 {
+			if c.times[hi-step] <= t {
+				lo = hi - step
+				break
+			}
+			hi -= step
+		}
+	}
+	for hi-lo > 1 {
 		if mid := int(uint(lo+hi) / 2); c.times[mid] <= t {
-			lo = mid + 1
+			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	return lo
+	return hi
 }
 
 // spanAt returns the index of the last span that begins at or before t, or 0.
@@ -119,7 +155,7 @@ func (tl *timeline) put(v *version) (superseded *version) {
 	i := spanAt(spans, v.Time)
 	c := spans[i]
 	n := int(c.filled.Load())
-	j := c.after(v.Time, n)
+	j := after(spans, i, v.Time)
 	if j > 0 && c.times[j-1] == v.Time {
 		return tl.replace(i, c.chunk, j-1, v)
 	}
@@ -250,8 +286,9 @@ func (tl *timeline) current(t engram.Time) *version {
 	if len(spans) == 0 {
 		return nil
 	}
-	c := spans[spanAt(spans, t)]
-	j := c.after(t, int(c.filled.Load()))
+	i := spanAt(spans, t)
+	c := spans[i]
+	j := after(spans, i, t)
 	if j == 0 || c.times[j-1] != t {
 		return nil
 	}
@@ -277,7 +314,7 @@ func (tl *timeline) clear(v *version) {
 	spans := tl.spans()
 	i := spanAt(spans, v.Time)
 	c := spans[i]
-	j := c.after(v.Time, int(c.filled.Load())) - 1
+	j := after(spans, i, v.Time) - 1
 	c.slots[j].Store(nil)
 	if c.dead.Add(1) < c.filled.Load() {
 		return
