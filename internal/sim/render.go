@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -229,34 +230,21 @@ func onto(v vec3) vec3 {
 	return v
 }
 
-// convexHull returns the convex hull of points of one height, counterclockwise,
-// in place (Andrew's monotone chain).
-func convexHull(pts []vec3) []vec3 {
-	slices.SortFunc(pts, func(a, b vec3) int {
-		if a.X < b.X || a.X == b.X && a.Y < b.Y {
-			return -1
-		}
-		return 1
-	})
-	chain := func(hull []vec3, seq func(func(vec3))) []vec3 {
-		base := len(hull)
-		seq(func(p vec3) {
-			for len(hull) >= base+2 && hull[len(hull)-1].Sub(hull[len(hull)-2]).Cross(p.Sub(hull[len(hull)-2])).Z <= 0 {
+// convexHull returns the convex hull of points of one height, counterclockwise
+// (Andrew's monotone chain). It sorts the points.
+func convexHull(points []vec3) []vec3 {
+	slices.SortFunc(points, func(a, b vec3) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) })
+	hull := make([]vec3, 0, 2*len(points))
+	for range 2 { // the lower side, then the upper one backwards
+		first := len(hull)
+		for _, p := range points {
+			for len(hull) >= first+2 && hull[len(hull)-1].Sub(hull[len(hull)-2]).Cross(p.Sub(hull[len(hull)-2])).Z <= 0 {
 				hull = hull[:len(hull)-1]
 			}
 			hull = append(hull, p)
-		})
-		return hull[:len(hull)-1]
+		}
+		hull = hull[:len(hull)-1]
+		slices.Reverse(points)
 	}
-	hull := make([]vec3, 0, len(pts)+2)
-	hull = chain(hull, func(yield func(vec3)) {
-		for _, p := range pts {
-			yield(p)
-		}
-	})
-	return chain(hull, func(yield func(vec3)) {
-		for i := range pts {
-			yield(pts[len(pts)-1-i])
-		}
-	})
+	return hull
 }

@@ -25,7 +25,7 @@ const (
 
 // Config configures a [Robot]. Zero fields mean the defaults.
 type Config struct {
-	Start    engram.Time // when the world begins; tick 0
+	Start    engram.Time // when the world begins: the time of tick 0
 	Seed     uint64      // of the measurement noise
 	Robot    string      // the robot's name; default "humanoid"
 	Provider string      // the provider segments' name; default "Simulation"
@@ -33,8 +33,9 @@ type Config struct {
 	Height   int         // default 480
 }
 
-// Robot is a simulated robot. It is immutable but for [Robot.Step] and its other
-// methods are safe for concurrent use.
+// Robot is a simulated robot. What it reports at a tick never changes, and asking
+// for it is safe for concurrent use; [Robot.Step] and [Robot.Run] move its present
+// on and are not.
 type Robot struct {
 	config    Config
 	noise     noise
@@ -42,7 +43,7 @@ type Robot struct {
 	ids       ids
 	names     []byte    // the joints' names as they stand in a payload
 	renderers sync.Pool // of *renderer
-	next      int       // the tick that Step reports next
+	next      int       // the tick that Step or Run reports next
 }
 
 // ids are the entities that the robot reports about.
@@ -128,8 +129,7 @@ func (r *Robot) Time(tick int) engram.Time { return r.config.Start.Add(time.Dura
 func seconds(tick int) float64 { return float64(tick) / float64(time.Second/Period) }
 
 // Step returns what is reported at the next tick, in the order in which it becomes
-// known; before the first tick comes [Robot.Setup]. It is not safe for concurrent
-// use.
+// known; before the first tick comes [Robot.Setup].
 func (r *Robot) Step() []engram.Commit {
 	tick := r.next
 	r.next++

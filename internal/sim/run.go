@@ -24,9 +24,9 @@ type Report struct {
 
 // Run lives in real time, or speed times as fast, and writes what it reports into
 // w: in pipelines if w is an [engram.CommitStreamer] too, one for the body and one
-// for what takes longer, so that joint states do not wait for images. A speed of 0
-// means as fast as possible, everything in order. Time goes on from where the last run of the robot
-// ended; Run and [Robot.Step] must not be called at the same time.
+// for the eyes, so that joint states do not wait for images. A speed of 0 means as
+// fast as possible, everything in order. The world goes on where the last Run or
+// [Robot.Step] left it, but its times do not jump: Config.Start should be now.
 //
 // It returns when ctx ends, which is no error, or when w takes nothing more.
 // Image pairs that are late by more than one are skipped, as a camera does, unless

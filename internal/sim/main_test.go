@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -11,12 +10,7 @@ import (
 	"github.com/seed-301d4374/engram/memories"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv("ENGRAM_SIM_PNG") != "" { // see TestImages
-		os.Exit(m.Run())
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // start is a time with a fraction, so that nothing works by chance.
 const start engram.Time = 1_767_225_600_123_456_789
