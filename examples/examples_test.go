@@ -1,0 +1,186 @@
+// Package examples_test runs the programs in this folder for real.
+package examples_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+// engramServer serves the memory GeneralPurpose and a name system at an address.
+func engramServer(t *testing.T, listen string) (address string) {
+	t.Helper()
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "GeneralPurpose"}}, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := rpc.Listen(listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = rpc.AddressOf(l)
+	names := mns.NewLocal()
+	kept, err := mns.Keep(t.Context(), names, mns.Registration{Server: "test", Memories: s.Memories(), Addresses: []string{address}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() {
+		served <- rpc.Serve(ctx, rpc.NewHandler(s, names, rpc.Options{Server: "test", Log: quiet, Grace: time.Second}), l)
+	}()
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		s.Close()
+		names.Close()
+	})
+	return address
+}
+
+func build(t *testing.T, program string) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), program)
+	if out, err := exec.Command("go", "build", "-o", binary, "./"+program).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// run runs a program to its end and returns what it printed.
+func run(t *testing.T, address string, command ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), client.AddressVariable+"="+address)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+func wantLines(t *testing.T, out string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(out, w) {
+			t.Errorf("printed\n%s\nwithout %q", out, w)
+		}
+	}
+}
+
+func TestQuickstart(t *testing.T) {
+	address := engramServer(t, "unix:"+filepath.Join(t.TempDir(), "s"))
+	out := run(t, address, build(t, "quickstart"))
+	wantLines(t, out, "committed GeneralPurpose/Seen/quickstart/blue-cup/", "where:table", "told of GeneralPurpose/Seen/quickstart/blue-cup/")
+}
+
+func TestHooks(t *testing.T) {
+	out := run(t, "", build(t, "hooks"))
+	wantLines(t, out, "Start:", "Commit refused: Counters/Visits/sensor/door: -3 visitors", "Query: Counters/Uptime/clock/this-program",
+		"Predict: 2 visitors", "Stored: 4 snapshots", "Run: the memory is closed")
+}
+
+// A program outside this module's packages hosts a memory that others find by name.
+func TestWeather(t *testing.T) {
+	address := engramServer(t, "unix:"+filepath.Join(t.TempDir(), "s"))
+	cmd := exec.Command(build(t, "weather"))
+	cmd.Env = append(os.Environ(), client.AddressVariable+"="+address)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	defer cmd.Process.Kill()
+
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	m, err := client.Connect(ctx, client.Options{Address: address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Names().Wait(ctx, "Weather"); err != nil {
+		t.Fatalf("%v\n%s", err, log.String())
+	}
+	def, err := m.Type(ctx, "weather.Reading")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading, err := idf.ParseType(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	station := engram.MustID("Weather/Station/roof/mast")
+	measured := func(at engram.Time, celsius float64) engram.EntityUpdate {
+		b, err := reading.Encode(map[string]any{"temperature_celsius": celsius, "humidity": 0.4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return engram.EntityUpdate{Entity: station, Time: at, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: def.Name, Bytes: b})}}
+	}
+	results, err := m.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{measured(1, 21.5), measured(2, 400)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if results[0].Err != nil || engram.CodeOf(results[1].Err) != engram.OutOfRange {
+		t.Errorf("a good reading: %v; one of 400 °C: %v", results[0].Err, results[1].Err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-exited; err != nil {
+		t.Errorf("the program ended with %v\n%s", err, log.String())
+	}
+	if _, err := m.Names().Resolve(ctx, "Weather"); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("after the program's end its memory is still registered: %v", err)
+	}
+}
+
+func TestPython(t *testing.T) {
+	python, err := pythonWithGRPC()
+	if err != nil {
+		t.Skip(err)
+	}
+	address := engramServer(t, "127.0.0.1:0")
+	out := run(t, "", python, "python/client.py", strings.TrimPrefix(address, "http://"))
+	wantLines(t, out, "memories: GeneralPurpose", "committed: GeneralPurpose/FromPython/client.py/counter/",
+		"told of: [1, 2, 3]", "latest: 3 of type engram.idf.v1.Value", "an error: NOT_FOUND - ")
+}
+
+// pythonWithGRPC returns an interpreter that has what the Python client needs.
+func pythonWithGRPC() (string, error) {
+	if exec.Command("protoc", "--version").Run() != nil {
+		return "", errors.New("no Python client here: protoc is not installed (Debian: protobuf-compiler)")
+	}
+	for _, python := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(python, "-c", "import grpc, google.protobuf").Run() == nil {
+			return python, nil
+		}
+	}
+	return "", errors.New("no Python client here: no python3 imports grpc and google.protobuf (Debian: python3-grpcio, python3-protobuf)")
+}
