@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/sim"
+	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+func newDemo() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a simulated robot live in a memory, and ask about it",
+		Long: `Starts a memory server, lets a simulated robot live in it for some seconds, and
+shows what can be asked, with the commands to do it by hand. The robot reports 43
+joints at 100 Hz, a stereo pair of rendered 640x480 images at 20 Hz, objects, speech
+and what its skills do.`,
+		Args: positional(cobra.NoArgs),
+	}
+	cmd.Flags().Duration("for", 8*time.Second, "how long the robot lives")
+	cmd.Flags().Bool("keep", false, "keep the server running afterwards, so that you can ask more")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		d := &demo{cmd: cmd, out: cmd.OutOrStdout()}
+		d.life, _ = cmd.Flags().GetDuration("for")
+		if d.life < 5*time.Second || d.life > time.Hour {
+			return usagef("--for %v: from 5s to 1h", d.life)
+		}
+		d.keep, _ = cmd.Flags().GetBool("keep")
+		return d.run(cmd.Context())
+	}
+	return cmd
+}
+
+// demo tells a story in which every command that it prints is really run.
+type demo struct {
+	cmd     *cobra.Command
+	out     io.Writer
+	life    time.Duration
+	keep    bool
+	address string
+	folder  string // for what it saves
+}
+
+const demoCup = "Object/Instance/Simulation/cup"
+
+func (d *demo) run(ctx context.Context) (err error) {
+	if d.folder, err = os.MkdirTemp("", "engram-demo-"); err != nil {
+		return err
+	}
+	h, err := d.start(ctx)
+	if err != nil {
+		return err
+	}
+	d.address = h.addresses[0]
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	served := make(chan error, 1)
+	wg.Go(func() { served <- h.serve(serving) })
+	defer func() {
+		stop()
+		wg.Wait()
+		err = errors.Join(err, <-served)
+	}()
+
+	if err := d.live(ctx); err != nil {
+		return err
+	}
+	if err := d.ask(ctx); err != nil {
+		return err
+	}
+	if !d.keep {
+		d.say("That was it. To ask more yourself, keep the memory running with 'engram demo --keep'\n"+
+			"and type the commands above in another terminal. To run a memory for your own robot:\n"+
+			"'engram serve'. The picture of the cup is in %s.", d.folder)
+		return nil
+	}
+	hint := ""
+	if d.address != rpc.DefaultSocket() {
+		hint = fmt.Sprintf(" after\n\n    export ENGRAM_ADDRESS=%s\n\n", d.address)
+	}
+	d.say("The memory goes on running; type the commands above in another terminal%s. ^C ends it.", hint)
+	<-ctx.Done()
+	return nil
+}
+
+// start starts the server on the default socket, or on one of its own where
+// another server runs already.
+func (d *demo) start(ctx context.Context) (*host, error) {
+	config := server.Config{Memories: memories.All(memories.WithSystemMonitor(time.Second))}
+	h, err := startHost(ctx, config, []string{rpc.DefaultSocket()})
+	if errors.Is(err, engram.AlreadyExists) {
+		h, err = startHost(ctx, config, []string{"unix:" + filepath.Join(d.folder, "engram.sock")})
+	}
+	if err == nil {
+		d.say("A memory server runs in this process, at %s.", h.addresses[0])
+	}
+	return h, err
+}
+
+// live lets the robot live, while the memory is watched.
+func (d *demo) live(ctx context.Context) error {
+	robot, err := sim.New(sim.Config{Start: engram.TimeOf(time.Now().Truncate(time.Millisecond))})
+	if err != nil {
+		return err
+	}
+	dial, err := rpc.Dial(ctx, d.address, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer dial.Close()
+	d.say("A simulated robot now lives in it for %v: 43 joints at 100 Hz, two 640x480 cameras at\n"+
+		"20 Hz, the objects it sees, what it hears and does. Its words and deeds, as they come:", d.life)
+
+	var wg sync.WaitGroup
+	watching, stop := context.WithCancel(ctx)
+	var watchErr error
+	wg.Go(func() { watchErr = d.command(watching, "watch", "Speech", "Skill/Transition") })
+	began := time.Now()
+	report, err := robot.RunTicks(ctx, dial, 1, int(d.life/sim.Period))
+	lived := time.Since(began)
+	stop()
+	wg.Wait()
+	if err = errors.Join(err, watchErr, ctx.Err()); err != nil {
+		return err
+	}
+	if report.Refused > 0 {
+		return fmt.Errorf("the memory refused %s: %w", countOf(uint64(report.Refused), "update"), report.Err)
+	}
+	d.say("In %.1f s the robot wrote %s, among them %s; none was refused.", lived.Seconds(),
+		countOf(uint64(report.Updates), "snapshot"), countOf(uint64(report.Frames), "stereo pair"))
+	if report.Skipped > 0 {
+		d.say("(This computer was too slow for %s, which the simulated camera left out.)", countOf(uint64(report.Skipped), "more pair"))
+	}
+	return nil
+}
+
+// ask shows what can be asked.
+func (d *demo) ask(ctx context.Context) error {
+	link, err := d.sourceImage(ctx)
+	if err != nil {
+		return err
+	}
+	picture := filepath.Join(d.folder, "cup.png")
+	for _, step := range []struct {
+		say  string
+		args []string
+	}{
+		{"What does the memory hold?", []string{"ls", "--depth", "core"}},
+		{"The current state: where is the cup?", []string{"get", demoCup, "--field", "pose", "--field", "frame_id", "--field", "attachment"}},
+		{"A past state: where was it three seconds before?", []string{"get", demoCup, "--at", "-3s", "--field", "pose", "--field", "frame_id", "--field", "attachment"}},
+		{"A history: how did the skills end in the last ten seconds?", []string{"history", "Skill/Transition", "--range", "now-10s..", "--where", "to_status in ['Succeeded', 'Failed']", "--field", "to_status", "--field", "reason"}},
+		{"The newest pose of the cup links to the image that it was seen in:", []string{"get", demoCup, "--field", "source_image"}},
+		{"Follow the link:", []string{"get", link, "--save", picture}},
+	} {
+		d.say("%s", step.say)
+		if err := d.command(ctx, step.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sourceImage returns the link from the newest pose of the cup to its image.
+func (d *demo) sourceImage(ctx context.Context) (string, error) {
+	m, err := rpc.Dial(ctx, d.address, rpc.DialOptions{})
+	if err != nil {
+		return "", err
+	}
+	defer m.Close()
+	s, err := m.Latest(ctx, engram.MustID(demoCup))
+	if err != nil {
+		return "", err
+	}
+	t, err := newTypeCache(m).get(ctx, s.Instances[0].Payload.Type)
+	if err != nil {
+		return "", err
+	}
+	links, err := t.Links(s.Instances[0].Payload.Bytes)
+	if err != nil {
+		return "", err
+	}
+	image := func(l idf.Link) bool { return l.ID.CoreSegment() == "ImageRGB" }
+	for _, l := range links {
+		if image(l) {
+			return l.ID.String(), nil
+		}
+	}
+	return "", engram.Errorf(engram.NotFound, demoCup, "the newest pose has no link to an image")
+}
+
+// command prints a command as it is typed in a shell, and runs it.
+func (d *demo) command(ctx context.Context, args ...string) error {
+	typed := make([]string, len(args))
+	for i, a := range args {
+		switch typed[i] = a; {
+		case strings.Contains(a, "'"):
+			typed[i] = `"` + a + `"` // no command here has $, ` or " as well
+		case strings.ContainsAny(a, " *~\\!<>&|;()"):
+			typed[i] = "'" + a + "'"
+		}
+	}
+	fmt.Fprintf(d.out, "\n    $ engram %s\n", strings.Join(typed, " "))
+	w := &indenter{w: d.out}
+	root := newRoot()
+	root.SetArgs(append(args, "--address", d.address))
+	root.SetOut(w)
+	root.SetErr(w)
+	return root.ExecuteContext(ctx)
+}
+
+func (d *demo) say(format string, args ...any) {
+	fmt.Fprintf(d.out, "\n"+format+"\n", args...)
+}
+
+// indenter indents each line by four spaces.
+type indenter struct {
+	w      io.Writer
+	inLine bool
+}
+
+func (i *indenter) Write(p []byte) (int, error) {
+	var b strings.Builder
+	for line := range strings.Lines(string(p)) {
+		if !i.inLine && line != "\n" {
+			b.WriteString("    ")
+		}
+		b.WriteString(line)
+		i.inLine = !strings.HasSuffix(line, "\n")
+	}
+	_, err := io.WriteString(i.w, b.String())
+	return len(p), err
+}

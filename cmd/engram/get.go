@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// snapshotJSON is a snapshot as get and history print it.
+type snapshotJSON struct {
+	ID        string         `json:"id"`
+	Time      engram.Time    `json:"time"`
+	Number    string         `json:"number"`
+	Instances []instanceJSON `json:"instances"`
+}
+
+type instanceJSON struct {
+	Index      int             `json:"index"`
+	Confidence float32         `json:"confidence"`
+	Sent       engram.Time     `json:"sent"`
+	Arrived    engram.Time     `json:"arrived"`
+	Type       string          `json:"type"`
+	Data       json.RawMessage `json:"data"`
+}
+
+func newGet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "get ID…",
+		Short: "Print what is, or was, known of entities",
+		Long: `Prints the latest snapshot of each entity that an ID names, or another one with
+--at, --latest, --range or a time in the ID. In an ID, * stands for any name of a
+level and ~regex for the names it matches; a shorter ID stands for all below it.`,
+		Example: `  engram get Object/Instance
+  engram get 'RobotState/Proprioception/*/~.*joint_states' --at -10s
+  engram get Object/Instance/Localizer/cup --latest 3 -o json
+  engram get 'Vision/ImageRGB/*/~.*left' --save left.png`,
+		Args:              positional(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeIDs,
+	}
+	addSelectionFlags(cmd)
+	addShowFlags(cmd)
+	cmd.Flags().String("save", "", "save the image in the payload to this file (.png, .jpg; or as it is encoded)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return show(cmd, args, engram.Latest(1), showBlocks)
+	}
+	return cmd
+}
+
+func newHistory() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "history ID…",
+		Short: "Print the snapshots of entities over time, a line each",
+		Example: `  engram history Object/Instance/Localizer/cup
+  engram history Speech --range -1m..
+  engram history RobotState --where 'confidence < 0.5' -o ndjson`,
+		Args:              positional(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeIDs,
+	}
+	addSelectionFlags(cmd)
+	addShowFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return show(cmd, args, engram.All(), showLines)
+	}
+	return cmd
+}
+
+func addShowFlags(cmd *cobra.Command) {
+	addOutputFlag(cmd)
+	cmd.Flags().Bool("bytes", false, "with -o, print bytes in full (base64) instead of their size and hash")
+}
+
+// showTable prints the snapshots for people.
+type showTable func(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error
+
+// shown is a snapshot and the instances of it that are to be shown.
+type shown struct {
+	engram.Item
+	index int // -1 is all
+}
+
+func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, people showTable) error {
+	format, err := outputFormat(cmd)
+	if err != nil {
+		return err
+	}
+	sel, err := readSelection(cmd)
+	if err != nil {
+		return err
+	}
+	targets := make([]target, len(args))
+	for i, a := range args {
+		if targets[i], err = parseTarget(a); err != nil {
+			return err
+		}
+	}
+	m, err := connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	ctx := cmd.Context()
+	var items []shown
+	for _, t := range targets {
+		found, missing, err := sel.query(ctx, m, t, fallback)
+		if err != nil {
+			return err
+		}
+		for _, it := range found {
+			if t.index < len(it.Instances) {
+				items = append(items, shown{it, t.index})
+			}
+		}
+		warnMissing(cmd, missing)
+	}
+	if len(items) == 0 {
+		return engram.Errorf(engram.NotFound, strings.Join(args, " "), "nothing there is selected; 'engram ls' shows what there is")
+	}
+	types := newTypeCache(m)
+	if save, _ := cmd.Flags().GetString("save"); save != "" {
+		return saveImages(cmd, items, save)
+	}
+	if format == "table" {
+		return people(ctx, cmd, types, items)
+	}
+	allBytes, _ := cmd.Flags().GetBool("bytes")
+	return printItems(ctx, cmd, types, format, items, allBytes)
+}
+
+func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
+	for _, miss := range missing {
+		count := "some snapshots"
+		if miss.Count > 0 {
+			count = countOf(miss.Count, "snapshot")
+		}
+		cmd.PrintErrf("engram: of %s, %s within %v %s\n", miss.ID, count, miss.Interval, miss.Reason)
+	}
+}
+
+// countOf prints a count with its noun: "1 byte", "2 entities".
+func countOf(n uint64, noun string) string {
+	if n != 1 {
+		if stem, ok := strings.CutSuffix(noun, "y"); ok {
+			noun = stem + "ies"
+		} else {
+			noun += "s"
+		}
+	}
+	return formatCount(n) + " " + noun
+}
+
+func toSnapshotJSON(ctx context.Context, types *typeCache, it shown, allBytes bool) (snapshotJSON, error) {
+	s := snapshotJSON{ID: it.ID.String(), Time: it.Time, Number: strconv.FormatUint(it.Number, 10)}
+	for i, inst := range it.Instances {
+		if it.index >= 0 && i != it.index {
+			continue
+		}
+		data, err := types.json(ctx, inst.Payload, allBytes)
+		if err != nil {
+			return s, err
+		}
+		s.Instances = append(s.Instances, instanceJSON{
+			Index: i, Confidence: inst.Confidence, Sent: inst.Sent, Arrived: it.Arrived, Type: inst.Payload.Type, Data: data,
+		})
+	}
+	return s, nil
+}
+
+func printItems(ctx context.Context, cmd *cobra.Command, types *typeCache, format string, items []shown, allBytes bool) error {
+	t := &table{header: []string{"id", "time", "number", "index", "confidence", "sent", "arrived", "type", "data"}}
+	objects := make([]snapshotJSON, 0, len(items))
+	for _, it := range items {
+		s, err := toSnapshotJSON(ctx, types, it, allBytes)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, s)
+		for _, inst := range s.Instances {
+			t.add(s.ID, s.Time.String(), s.Number, strconv.Itoa(inst.Index), fmt.Sprint(inst.Confidence),
+				inst.Sent.String(), inst.Arrived.String(), inst.Type, string(inst.Data))
+		}
+	}
+	return print(cmd.OutOrStdout(), format, t, objects)
+}
+
+// showBlocks prints a block per snapshot with a line per member.
+func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error {
+	for n, it := range items {
+		if n > 0 {
+			cmd.Println()
+		}
+		cmd.Printf("%s\n", it.ID)
+		for i, inst := range it.Instances {
+			if it.index >= 0 && i != it.index {
+				continue
+			}
+			if len(it.Instances) > 1 {
+				cmd.Printf("  instance %d\n", i)
+			}
+			cmd.Printf("  %s, confidence %g, update %d, arrived %s\n", inst.Payload.Type, inst.Confidence, it.Number, it.Arrived)
+			for line := range strings.Lines(types.text(ctx, inst.Payload, true)) {
+				cmd.Printf("    %s", line)
+			}
+			cmd.Println()
+		}
+	}
+	return nil
+}
+
+// showLines prints a line per instance.
+func showLines(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error {
+	var current engram.ID
+	for _, it := range items {
+		if e := it.ID.Parent(); e != current {
+			current = e
+			cmd.Printf("%s\n", e)
+		}
+		for i, inst := range it.Instances {
+			if it.index < 0 || i == it.index {
+				cmd.Printf("  %s  %4.2f  %s\n", it.Time, inst.Confidence, types.text(ctx, inst.Payload, false))
+			}
+		}
+	}
+	return nil
+}

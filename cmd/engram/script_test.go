@@ -1,0 +1,83 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"engram": main})
+}
+
+// The scripts in testdata/script run the real program, each in a folder of its own
+// with $ENGRAM_ADDRESS set to a socket there and $DATA to the shared recordings.
+func TestScripts(t *testing.T) {
+	data, err := filepath.Abs("../../../shared/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, missing := os.Stat(data)
+	if missing != nil {
+		t.Logf("scripts that need recordings are skipped: there is no %s", data)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DATA", data)
+			e.Setenv("ENGRAM_ADDRESS", "unix:"+filepath.Join(e.WorkDir, "e.sock"))
+			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
+			return nil
+		},
+		Condition: func(cond string) (bool, error) { return cond == "data" && missing == nil, nil },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serve":    serveInBackground,
+			"exitcode": exitCode,
+		},
+	})
+}
+
+// serve [ARG…] starts a server at $ENGRAM_ADDRESS, waits until it answers, and
+// ends it with the script.
+func serveInBackground(ts *testscript.TestScript, _ bool, args []string) {
+	address := ts.Getenv("ENGRAM_ADDRESS")
+	bin, err := exec.LookPath("engram")
+	ts.Check(err)
+	cmd := exec.Command(bin, append([]string{"serve", "--listen", address}, args...)...)
+	cmd.Dir = ts.MkAbs(".")
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		cmd.Process.Signal(os.Interrupt)
+		cmd.Wait()
+	})
+	path := strings.TrimPrefix(address, "unix:")
+	for range 400 {
+		if c, err := net.Dial("unix", path); err == nil {
+			c.Close()
+			return
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	ts.Fatalf("the server does not answer at %s", address)
+}
+
+// exitcode N COMMAND… runs a command that must end with exit code N.
+func exitCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N COMMAND…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if code != args[0] {
+		ts.Fatalf("%s ended with %v, want exit code %s", strings.Join(args[1:], " "), err, args[0])
+	}
+}

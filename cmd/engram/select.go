@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// selection is what get, history and query ask for: which snapshots, as of when,
+// and which part of them.
+type selection struct {
+	at      *timeArg
+	span    *rangeArg
+	latest  int
+	nearest *timeArg
+	within  time.Duration
+	asOf    *timeArg
+	where   string
+	fields  []string
+	target  engram.Target
+}
+
+func addSelectionFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.String("at", "", "the snapshot in force at this time: absolute, now-10s, or -10s before the entity's latest")
+	f.Int("latest", 0, "the newest N snapshots of each entity")
+	f.String("range", "", "the snapshots from A up to, but not at, B, as A..B; either may be left out")
+	f.String("nearest", "", "the snapshot closest to this time; see --within")
+	f.String("within", "1s", "how far from --nearest a snapshot may be")
+	addSelectionOptions(cmd)
+	cmd.MarkFlagsMutuallyExclusive("at", "latest", "range", "nearest")
+}
+
+// addSelectionOptions adds the flags that hold whatever is selected.
+func addSelectionOptions(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.String("as-of", "", "what the memory knew at this time of arrival")
+	f.String("where", "", "a CEL expression, such as 'confidence > 0.8 && pose.position.z < 1.0'")
+	f.StringArray("field", nil, "only this member, such as pose.position; may be repeated")
+	f.String("target", "both", "which memory answers: wm, ltm, both")
+}
+
+func readSelection(cmd *cobra.Command) (s selection, err error) {
+	f := cmd.Flags()
+	if s, err = readSelectionOptions(cmd); err != nil {
+		return s, err
+	}
+	if s.at, err = timeFlag(cmd, "at"); err != nil {
+		return s, err
+	}
+	if s.nearest, err = timeFlag(cmd, "nearest"); err != nil {
+		return s, err
+	}
+	if text, _ := f.GetString("range"); f.Changed("range") {
+		r, err := parseRangeArg(text)
+		if err != nil {
+			return s, usagef("--range: %w", err)
+		}
+		s.span = &r
+	}
+	if s.latest, _ = f.GetInt("latest"); f.Changed("latest") && s.latest < 1 {
+		return s, usagef("--latest %d: at least 1", s.latest)
+	}
+	within, _ := f.GetString("within")
+	s.within, err = parseSpan(within)
+	return s, err
+}
+
+// timeFlag returns the time given with a flag, or nil.
+func timeFlag(cmd *cobra.Command, name string) (*timeArg, error) {
+	if !cmd.Flags().Changed(name) {
+		return nil, nil
+	}
+	text, _ := cmd.Flags().GetString(name)
+	t, err := parseTimeArg(text)
+	if err != nil {
+		return nil, usagef("--%s: %w", name, err)
+	}
+	return &t, nil
+}
+
+func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
+	f := cmd.Flags()
+	if s.asOf, err = timeFlag(cmd, "as-of"); err != nil {
+		return s, err
+	}
+	if s.asOf != nil && s.asOf.base == baseLatest {
+		return s, usagef("--as-of: say an absolute time, or one relative to now")
+	}
+	s.where, _ = f.GetString("where")
+	s.fields, _ = f.GetStringArray("field")
+	switch name, _ := f.GetString("target"); name {
+	case "wm":
+		s.target = engram.TargetWM
+	case "ltm":
+		s.target = engram.TargetLTM
+	case "both":
+	default:
+		return s, usagef("--target %s: there is wm, ltm, both", name)
+	}
+	return s, nil
+}
+
+// apply sets what holds whatever is selected.
+func (s selection) apply(q *engram.Query, now engram.Time) {
+	q.Target, q.Where, q.Fields = s.target, s.where, s.fields
+	if s.asOf != nil {
+		at := s.asOf.resolve(now, 0)
+		q.AsOf = &at
+	}
+}
+
+// selectors returns the snapshot selectors for an entity whose newest snapshot is
+// at latest. fallback stands where the flags select nothing.
+func (s selection) selectors(t target, now, latest engram.Time, fallback engram.SnapshotSelector) []engram.SnapshotSelector {
+	switch {
+	case t.time != nil:
+		return []engram.SnapshotSelector{engram.At(t.time.resolve(now, latest))}
+	case s.at != nil:
+		return []engram.SnapshotSelector{engram.AtOrBefore(s.at.resolve(now, latest))}
+	case s.nearest != nil:
+		return []engram.SnapshotSelector{engram.Nearest(s.nearest.resolve(now, latest), s.within)}
+	case s.span != nil:
+		return []engram.SnapshotSelector{engram.In(s.span.resolve(now, latest))}
+	case s.latest > 0:
+		return []engram.SnapshotSelector{engram.Latest(s.latest)}
+	}
+	return []engram.SnapshotSelector{fallback}
+}
+
+// usesLatest reports whether times are relative to each entity's newest snapshot.
+func (s selection) usesLatest(t target) bool {
+	rel := func(a *timeArg) bool { return a != nil && a.base == baseLatest }
+	return rel(t.time) || rel(s.at) || rel(s.nearest) || s.span != nil && s.span.usesLatest()
+}
+
+// query reads what the target and the flags select, with what the answer lacks.
+func (s selection) query(ctx context.Context, m engram.Reader, t target, fallback engram.SnapshotSelector) ([]engram.Item, []engram.Missing, error) {
+	now := engram.Now()
+	ask := func(p engram.Pattern, latest engram.Time) (*engram.Result, error) {
+		q := p.Select(s.selectors(t, now, latest, fallback)...)
+		s.apply(&q, now)
+		return m.Query(ctx, q)
+	}
+	if !s.usesLatest(t) {
+		r, err := ask(t.pattern, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		return r.Items(), r.Missing, nil
+	}
+	// Times relative to the newest snapshot differ from entity to entity.
+	newest := t.pattern.Select(engram.Latest(1))
+	newest.WithoutPayload = true
+	heads, err := m.Query(ctx, newest)
+	if err != nil {
+		return nil, nil, err
+	}
+	var items []engram.Item
+	var missing []engram.Missing
+	for head := range heads.All() {
+		r, err := ask(engram.PatternOf(head.ID), head.Snapshot.Time)
+		if err != nil {
+			return nil, nil, err
+		}
+		items = append(items, r.Items()...)
+		missing = append(missing, r.Missing...)
+	}
+	return items, missing, nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+func newServe() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a memory server with all memories",
+		Long: `Runs a memory server in the foreground, until interrupted. It hosts the memories
+RobotState, Object, Vision, Speech, Skill, Navigation, Grasp, SystemState, Example
+and GeneralPurpose, and their name system. It listens on a Unix socket that only
+this user can open, and on the loopback interface; there is no access control yet,
+so think before you listen on more.`,
+		Example: `  engram serve
+  engram serve --prior ./knowledge
+  engram serve --listen unix:/run/robot/engram.sock --listen 0.0.0.0:7411`,
+		Args: positional(cobra.NoArgs),
+	}
+	f := cmd.Flags()
+	f.StringArray("listen", nil, "listen on unix:/path or host:port; may be repeated\n(default: "+strings.Join(rpc.DefaultAddresses(), " and ")+")")
+	f.StringArray("prior", nil, "commit the prior knowledge in this folder at the start; may be repeated")
+	f.Duration("monitor", time.Second, "how often SystemState watches this computer; 0 is never")
+	f.Int("max-payload", 0, "refuse payloads of more bytes (default 64 MiB)")
+	f.Int("max-results", 0, "refuse to answer a query with more snapshots (default 1,000,000)")
+	f.Int("max-queue", 0, "let at most so many updates wait for one subscriber (default 65,536)")
+	cmd.RunE = serve
+	return cmd
+}
+
+func serve(cmd *cobra.Command, _ []string) error {
+	f := cmd.Flags()
+	var options []memories.Option
+	folders, _ := f.GetStringArray("prior")
+	for _, dir := range folders {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return usagef("--prior %s: there is no such folder", dir)
+		}
+		options = append(options, memories.WithPriorKnowledge(os.DirFS(dir)))
+	}
+	if every, _ := f.GetDuration("monitor"); every > 0 {
+		options = append(options, memories.WithSystemMonitor(every))
+	}
+	addresses, _ := f.GetStringArray("listen")
+	if len(addresses) == 0 {
+		addresses = rpc.DefaultAddresses()
+	}
+	var limits wm.Limits
+	limits.MaxPayload, _ = f.GetInt("max-payload")
+	limits.MaxResults, _ = f.GetInt("max-results")
+	limits.MaxQueue, _ = f.GetInt("max-queue")
+
+	h, err := startHost(cmd.Context(), server.Config{Memories: memories.All(options...), Limits: limits}, addresses)
+	if err != nil {
+		if engram.CodeOf(err) == engram.AlreadyExists && !f.Changed("listen") {
+			cmd.PrintErrln("engram: if that is an engram server, use it as it is; or start another one with --listen unix:/path")
+		}
+		return err
+	}
+	cmd.PrintErrf("engram: %d memories are ready at\n", len(h.Memories()))
+	for i, a := range h.addresses {
+		cmd.PrintErrf("  %s%s\n", a, exposure(h.listeners[i]))
+	}
+	cmd.PrintErrln("Try 'engram import RECORDING' or 'engram ls --all' in another terminal; ^C ends this one.")
+	return h.serve(cmd.Context())
+}
+
+// exposure says who can reach a listener, where that deserves a warning.
+func exposure(l net.Listener) string {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		return "   (WARNING: everyone on the network can read and write)"
+	}
+	return ""
+}

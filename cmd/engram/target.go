@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// target is what an ID argument names: entities by a pattern, and maybe one
+// snapshot and instance of each.
+type target struct {
+	text    string
+	pattern engram.Pattern
+	time    *timeArg
+	index   int // -1 is all instances
+}
+
+// parseTarget reads an ID in which names may be patterns and the time relative.
+func parseTarget(text string) (target, error) {
+	t := target{text: text, index: -1}
+	names, rest := splitNames(text)
+	var err error
+	if t.pattern, err = engram.ParsePattern(names); err != nil {
+		return t, &usageError{err}
+	}
+	if rest == "" {
+		return t, nil
+	}
+	at, index, hasIndex := cutLast(rest)
+	when, err := parseTimeArg(at)
+	if err != nil {
+		return t, err
+	}
+	t.time = &when
+	if hasIndex {
+		if t.index, err = strconv.Atoi(index); err != nil || t.index < 0 {
+			return t, usagef("%q is not an instance's index", index)
+		}
+	}
+	return t, nil
+}
+
+// splitNames cuts an ID's text after its four names, at unescaped slashes.
+func splitNames(text string) (names, rest string) {
+	slashes := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '/':
+			if slashes++; slashes == 4 {
+				return text[:i], text[i+1:]
+			}
+		}
+	}
+	return text, ""
+}
+
+func cutLast(s string) (before, after string, found bool) {
+	for i := range len(s) {
+		if s[i] == '/' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+// entity returns the ID if the target is exactly one entity.
+func (t target) entity() (engram.ID, bool) {
+	id, err := engram.Parse(t.text)
+	if err != nil || id.Level() != engram.LevelEntity || t.time != nil {
+		return engram.ID{}, false
+	}
+	m, err := t.pattern.Matcher()
+	if err != nil || len(t.pattern.Levels) != 4 {
+		return engram.ID{}, false
+	}
+	for l := engram.LevelMemory; l <= engram.LevelEntity; l++ {
+		if _, exact := m.Level(l).Exact(); !exact {
+			return engram.ID{}, false
+		}
+	}
+	return id, true
+}

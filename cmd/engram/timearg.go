@@ -1,0 +1,124 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// timeArg is a time as typed on the command line: absolute, relative to now
+// ("now", "now-10s") or relative to an entity's newest snapshot ("-10s").
+type timeArg struct {
+	base   timeBase
+	at     engram.Time   // baseAbsolute
+	offset time.Duration // otherwise
+}
+
+type timeBase uint8
+
+const (
+	baseAbsolute timeBase = iota
+	baseNow
+	baseLatest
+)
+
+func parseTimeArg(s string) (timeArg, error) {
+	switch {
+	case s == "now":
+		return timeArg{base: baseNow}, nil
+	case s == "latest":
+		return timeArg{base: baseLatest}, nil
+	case strings.HasPrefix(s, "now-"), strings.HasPrefix(s, "now+"):
+		d, err := parseSpan(s[3:])
+		return timeArg{base: baseNow, offset: d}, err
+	case strings.HasPrefix(s, "-") && len(s) > 1 && strings.ContainsAny(s[len(s)-1:], "smhd"):
+		d, err := parseSpan(s)
+		return timeArg{base: baseLatest, offset: d}, err
+	}
+	t, err := engram.ParseTime(s)
+	if err != nil {
+		return timeArg{}, usagef("%q is not a time; write 2026-01-01 00:02:03.5, RFC 3339, nanoseconds, now-10s, or -10s for before the entity's latest", s)
+	}
+	return timeArg{at: t}, nil
+}
+
+// parseSpan reads a signed duration; beside Go's units there is d for days.
+func parseSpan(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n > -100_000 && n < 100_000 {
+			return time.Duration(n * float64(24*time.Hour)), nil
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return 0, usagef("%q is not a span of time; write 500ms, 10s, 5m, 2h, 3d", strings.TrimLeft(s, "+-"))
+	}
+	return d, nil
+}
+
+// resolve returns the time meant for an entity whose newest snapshot is at latest.
+func (a timeArg) resolve(now, latest engram.Time) engram.Time {
+	switch a.base {
+	case baseNow:
+		return now.Add(a.offset)
+	case baseLatest:
+		return latest.Add(a.offset)
+	}
+	return a.at
+}
+
+// rangeArg is "A..B"; an open side is nil.
+type rangeArg struct{ start, end *timeArg }
+
+func parseRangeArg(s string) (rangeArg, error) {
+	from, to, ok := strings.Cut(s, "..")
+	if !ok {
+		return rangeArg{}, usagef("%q is not a range; write A..B, where one of them may be left out", s)
+	}
+	var r rangeArg
+	for _, side := range []struct {
+		text string
+		arg  **timeArg
+	}{{from, &r.start}, {to, &r.end}} {
+		if side.text == "" {
+			continue
+		}
+		a, err := parseTimeArg(side.text)
+		if err != nil {
+			return rangeArg{}, err
+		}
+		*side.arg = &a
+	}
+	return r, nil
+}
+
+func (r rangeArg) resolve(now, latest engram.Time) engram.Interval {
+	iv := engram.Always()
+	if r.start != nil {
+		iv.Start = r.start.resolve(now, latest)
+	}
+	if r.end != nil {
+		iv.End = r.end.resolve(now, latest)
+	}
+	return iv
+}
+
+func (r rangeArg) usesLatest() bool {
+	return r.start != nil && r.start.base == baseLatest || r.end != nil && r.end.base == baseLatest
+}
+
+// parseIndexRange reads "A..B", or "A" alone.
+func parseIndexRange(s string) (first, last int, err error) {
+	from, to, ok := strings.Cut(s, "..")
+	if !ok {
+		to = from
+	}
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	if err1 != nil || err2 != nil {
+		return 0, 0, usagef("--index %s: write A..B, both inclusive, such as 0..9 or -3..-1", s)
+	}
+	return first, last, nil
+}

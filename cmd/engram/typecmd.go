@@ -1,0 +1,232 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+)
+
+func newType() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "type",
+		Short: "List, show, check and convert types",
+		Args:  positional(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert())
+	return cmd
+}
+
+func newTypeLs() *cobra.Command {
+	cmd := &cobra.Command{Use: "ls", Short: "List the types that the memory knows", Args: positional(cobra.NoArgs)}
+	addOutputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		format, err := outputFormat(cmd)
+		if err != nil {
+			return err
+		}
+		m, err := connect(cmd)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		names, err := m.TypeNames(cmd.Context())
+		if err != nil {
+			return err
+		}
+		t := &table{header: []string{"TYPE"}}
+		for _, n := range names {
+			t.add(n)
+		}
+		return print(cmd.OutOrStdout(), format, t, names)
+	}
+	return cmd
+}
+
+// memberJSON is a member of a type as 'type show' prints it.
+type memberJSON struct {
+	Number   int32  `json:"number"`
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Optional bool   `json:"optional,omitempty"`
+	Doc      string `json:"doc,omitempty"`
+}
+
+func newTypeShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "show NAME", Short: "Show a type's members", Args: positional(cobra.ExactArgs(1)),
+		Example: "  engram type show engram.object.Instance\n  engram type show foxglove.RawImage --proto",
+	}
+	addOutputFlag(cmd)
+	cmd.Flags().Bool("proto", false, "as .proto")
+	cmd.Flags().Bool("source", false, "as it was written (ROS message definition, XML, .proto)")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		m, err := connect(cmd)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer m.Close()
+		names, _ := m.TypeNames(cmd.Context())
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		format, err := outputFormat(cmd)
+		if err != nil {
+			return err
+		}
+		m, err := connect(cmd)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		t, err := newTypeCache(m).get(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if source, _ := cmd.Flags().GetBool("source"); source {
+			if t.Def().Source == "" {
+				return engram.Errorf(engram.NotFound, t.Name(), "the definition it was made from was not kept; --proto shows the type")
+			}
+			cmd.Println(t.Def().Source)
+			return nil
+		}
+		if proto, _ := cmd.Flags().GetBool("proto"); proto {
+			return printProto(cmd, t)
+		}
+		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "", "DOC"}, right: []bool{true}}
+		var members []memberJSON
+		for _, mem := range t.Members() {
+			members = append(members, memberJSON{mem.Number, mem.Name, mem.Type, mem.Optional, mem.Doc})
+			optional := ""
+			if mem.Optional {
+				optional = "optional"
+			}
+			tab.add(strconv.Itoa(int(mem.Number)), mem.Name, mem.Type, optional, strings.Join(strings.Fields(mem.Doc), " "))
+		}
+		return print(cmd.OutOrStdout(), format, tab, members)
+	}
+	return cmd
+}
+
+func printProto(cmd *cobra.Command, t *idf.Type) error {
+	text, err := idf.PrintProto(t)
+	if err == nil {
+		cmd.Print(text)
+	}
+	return err
+}
+
+// compileFile compiles a type file found on disk; includes are searched in its
+// folder and in the folders given with -I.
+func compileFile(cmd *cobra.Command, name string) ([]engram.TypeDef, error) {
+	if _, err := os.Stat(name); err != nil {
+		return nil, err
+	}
+	folders, _ := cmd.Flags().GetStringArray("include")
+	src := idf.Source{os.DirFS(filepath.Dir(name))}
+	for _, f := range folders {
+		src = append(src, os.DirFS(f))
+	}
+	switch filepath.Ext(name) {
+	case ".xml":
+		return idf.CompileXML(src, filepath.Base(name))
+	case ".proto":
+		return idf.CompileProto(src, filepath.Base(name))
+	}
+	return nil, usagef("%s: a type file ends in .xml or .proto", name)
+}
+
+func addIncludeFlag(cmd *cobra.Command) {
+	cmd.Flags().StringArrayP("include", "I", nil, "search included files in this folder too; may be repeated")
+}
+
+func newTypeCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Check a type file, a payload against it, or that it extends another type",
+		Example: `  engram type check cup.xml
+  engram type check cup.xml --extends engram.object.Instance
+  engram type check cup.xml --data @cup.json`,
+		Args: positional(cobra.ExactArgs(1)),
+	}
+	addIncludeFlag(cmd)
+	cmd.Flags().String("extends", "", "check that the file's last type extends this type of the memory")
+	cmd.Flags().String("data", "", "check that this JSON (or @FILE) is a payload of the file's last type")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		defs, err := compileFile(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		reg := idf.NewRegistry()
+		var last *idf.Type
+		for _, def := range defs {
+			if last, err = reg.Add(def); err != nil {
+				return err
+			}
+		}
+		if last == nil {
+			return engram.Errorf(engram.Invalid, args[0], "the file defines no type")
+		}
+		if core, _ := cmd.Flags().GetString("extends"); core != "" {
+			m, err := connect(cmd)
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			t, err := newTypeCache(m).get(cmd.Context(), core)
+			if err != nil {
+				return err
+			}
+			if err := last.CheckExtends(t); err != nil {
+				return err
+			}
+			cmd.Printf("%s extends %s\n", last.Name(), core)
+		}
+		if data, _ := cmd.Flags().GetString("data"); data != "" {
+			j, err := readArg(cmd, data)
+			if err != nil {
+				return err
+			}
+			b, err := encodeJSON(last, json.RawMessage(j))
+			if err != nil {
+				return err
+			}
+			cmd.Printf("a payload of %s, %s encoded\n", last.Name(), countOf(uint64(len(b)), "byte"))
+		}
+		for _, def := range defs {
+			cmd.Printf("%s is a valid type\n", def.Name)
+		}
+		return nil
+	}
+	return cmd
+}
+
+func newTypeConvert() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "convert FILE.xml", Short: "Print an ArmarX XML type file as .proto", Args: positional(cobra.ExactArgs(1)),
+	}
+	addIncludeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		defs, err := compileFile(cmd, args[0])
+		if err != nil {
+			return err
+		}
+		if len(defs) == 0 {
+			return errors.New(args[0] + ": the file defines no type")
+		}
+		t, err := idf.ParseType(defs[len(defs)-1])
+		if err != nil {
+			return err
+		}
+		return printProto(cmd, t)
+	}
+	return cmd
+}

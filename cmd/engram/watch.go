@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// updateJSON is an update as watch prints it.
+type updateJSON struct {
+	Number     string         `json:"number"`
+	ID         string         `json:"id"`
+	Time       engram.Time    `json:"time"`
+	Arrived    engram.Time    `json:"arrived"`
+	Supersedes bool           `json:"supersedes,omitempty"`
+	Dropped    uint64         `json:"dropped,omitempty"`
+	Restarted  bool           `json:"restarted,omitempty"`
+	Instances  []instanceJSON `json:"instances,omitempty"`
+}
+
+func newWatch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "watch [ID…]",
+		Short: "Print updates as they come",
+		Long: `Prints a line for each snapshot that is written below the given IDs (patterns
+allowed; none is everything), until interrupted. If the terminal is too slow,
+updates are dropped and the number of dropped ones is shown.`,
+		Example: `  engram watch Object/Instance
+  engram watch Vision --ids
+  engram watch Speech --last 3 --for 10s
+  engram watch RobotState --count 1 -o json`,
+		ValidArgsFunction: completeIDs,
+	}
+	f := cmd.Flags()
+	addOutputFlag(cmd)
+	f.Int("last", 0, "begin with the last N snapshots of each entity")
+	f.String("since", "", "begin with the kept snapshots from this time on: absolute or now-10s")
+	f.Bool("ids", false, "IDs only, without the data")
+	f.Bool("latest", false, "if too slow, skip to the newest update of each entity")
+	f.Int("count", 0, "end after N updates")
+	f.Duration("for", 0, "end after this time")
+	f.String("where", "", "a CEL expression, such as 'confidence > 0.8'")
+	f.StringArray("field", nil, "deliver only this member; may be repeated")
+	f.Bool("bytes", false, "with -o, print bytes in full (base64) instead of their size and hash")
+	cmd.MarkFlagsMutuallyExclusive("last", "since")
+	cmd.RunE = watch
+	return cmd
+}
+
+func watch(cmd *cobra.Command, args []string) error {
+	format, err := outputFormat(cmd)
+	if err != nil {
+		return err
+	}
+	if format == "yaml" || format == "csv" {
+		return usagef("-o %s: watch prints table, json or ndjson", format)
+	}
+	sub, err := watchSubscription(cmd, args)
+	if err != nil {
+		return err
+	}
+	m, err := connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	stream, err := m.Subscribe(cmd.Context(), sub)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	if d, _ := cmd.Flags().GetDuration("for"); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	count, _ := cmd.Flags().GetInt("count")
+	allBytes, _ := cmd.Flags().GetBool("bytes")
+	types := newTypeCache(m)
+	seen := 0
+	for u, err := range engram.Updates(ctx, stream) {
+		if err != nil {
+			if engram.CodeOf(err) == engram.Canceled {
+				return nil // the user, or --for, ended it
+			}
+			return err
+		}
+		if format == "table" {
+			printUpdate(ctx, cmd, types, u)
+		} else if err := printUpdateJSON(ctx, cmd, types, u, allBytes); err != nil {
+			return err
+		}
+		if seen++; seen == count {
+			return nil
+		}
+	}
+	return nil
+}
+
+func watchSubscription(cmd *cobra.Command, args []string) (engram.Subscription, error) {
+	f := cmd.Flags()
+	sub := engram.Subscription{WithData: true}
+	var err error
+	if sub.Patterns, err = parsePatterns(args); err != nil {
+		return sub, err
+	}
+	if ids, _ := f.GetBool("ids"); ids {
+		sub.WithData = false
+	}
+	if latest, _ := f.GetBool("latest"); latest {
+		sub.Slow = engram.SlowLatest
+	}
+	sub.Where, _ = f.GetString("where")
+	sub.Fields, _ = f.GetStringArray("field")
+	if n, _ := f.GetInt("last"); f.Changed("last") {
+		if n < 1 {
+			return sub, usagef("--last %d: at least 1", n)
+		}
+		sub.Start = engram.Start{Kind: engram.StartLast, N: n}
+	}
+	if text, _ := f.GetString("since"); f.Changed("since") {
+		at, err := parseTimeArg(text)
+		if err != nil {
+			return sub, usagef("--since: %w", err)
+		}
+		if at.base == baseLatest {
+			return sub, usagef("--since %s: say an absolute time, or one relative to now", text)
+		}
+		sub.Start = engram.Start{Kind: engram.StartTime, Time: at.resolve(engram.Now(), 0)}
+	}
+	return sub, nil
+}
+
+func printUpdate(ctx context.Context, cmd *cobra.Command, types *typeCache, u engram.Update) {
+	if u.Restarted {
+		cmd.Println("-- the memory server has restarted; its update numbers begin again --")
+	}
+	if u.Dropped > 0 {
+		cmd.Printf("-- %s dropped: this watch was too slow --\n", countOf(u.Dropped, "update"))
+	}
+	text := ""
+	if u.Snapshot != nil {
+		for i, inst := range u.Snapshot.Instances {
+			if i > 0 {
+				text += " | "
+			}
+			text += types.text(ctx, inst.Payload, false)
+		}
+	}
+	when, _ := u.ID.Time()
+	delay := u.Arrived.Sub(when)
+	cmd.Printf("%8d  %s  %s  %s\n", u.Number, u.ID.Parent(), formatAge(when, delay), text)
+}
+
+// formatAge prints a snapshot's time and, if that is telling, how much later it arrived.
+func formatAge(t engram.Time, delay time.Duration) string {
+	if delay < 0 || delay > time.Hour {
+		return t.String()
+	}
+	return fmt.Sprintf("%s +%.1fms", t, float64(delay)/1e6)
+}
+
+func printUpdateJSON(ctx context.Context, cmd *cobra.Command, types *typeCache, u engram.Update, allBytes bool) error {
+	when, _ := u.ID.Time()
+	out := updateJSON{
+		Number: strconv.FormatUint(u.Number, 10), ID: u.ID.String(), Time: when, Arrived: u.Arrived,
+		Supersedes: u.Supersedes, Dropped: u.Dropped, Restarted: u.Restarted,
+	}
+	if u.Snapshot != nil {
+		s, err := toSnapshotJSON(ctx, types, shown{engram.Item{ID: u.ID, Snapshot: u.Snapshot}, -1}, allBytes)
+		if err != nil {
+			return err
+		}
+		out.Instances = s.Instances
+	}
+	j, err := json.Marshal(out)
+	if err == nil {
+		cmd.Println(string(j))
+	}
+	return err
+}
