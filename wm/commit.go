@@ -199,6 +199,8 @@ func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending) error {
 	}
 	e.countLocked(v, p.superseded != nil)
 	e.rankLocked(v)
+	m := e.provider.core.memory
+	m.byAge.refresh(e, m.bounds)
 	w.mu.feed.record(v)
 	return nil
 }

@@ -19,7 +19,6 @@ func (w *WM) boundLocked(e *entity) {
 	if m.bounds == (engram.Bounds{}) {
 		return
 	}
-	m.byAge.refresh(e, m.bounds)
 	for m.bounds.MaxAge > 0 && len(m.byAge) > 0 {
 		old := m.byAge[0]
 		if m.newest.Sub(old.ageKey.time) <= m.bounds.MaxAge {

@@ -150,7 +150,7 @@ func (x *machine) query(t *rapid.T) {
 		q.AsOf = &asOf
 	}
 	keep := func(*engram.Snapshot) bool { return true }
-	if x.filters() && rapid.Bool().Draw(t, "filter") {
+	if rapid.IntRange(0, 3).Draw(t, "filter") == 0 {
 		q.Where = "confidence >= 0.5"
 		keep = func(s *engram.Snapshot) bool { return s.Instances[0].Confidence >= 0.5 }
 	}
@@ -176,9 +176,6 @@ func (x *machine) query(t *rapid.T) {
 func (x *machine) anyEvicted() bool {
 	return slices.ContainsFunc(x.m.stored, func(v *modelVersion) bool { return v.evicted })
 }
-
-// filters reports whether package idf has filters yet.
-func (x *machine) filters() bool { return false }
 
 func numbers(r *engram.Result) []uint64 {
 	var out []uint64
