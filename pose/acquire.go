@@ -68,7 +68,7 @@ func (s *Store) Acquire(sensor string, t engram.Time) (Acquisition, error) {
 	st := s.state.Load()
 	id, ok := s.frameID(st.content, sensor)
 	if !ok {
-		return Acquisition{}, Failure{Code: UnknownFrame, name: sensor}.Err()
+		return Acquisition{}, unknownFrame(sensor, t).Err()
 	}
 	a := Acquisition{Sensor: sensor, Time: t}
 	rec := acquired{t: t}

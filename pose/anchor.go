@@ -109,7 +109,7 @@ func (a *anchorKeys) find(t engram.Time) (i int, u float64) {
 		return 0, 0
 	}
 	if i = n - 2; t < a.keys[i].t {
-		i = search(a.keys, t, last, n-1)
+		i = search(a.keys, t, proportion(a.keys[0].t, t, last, n-1))
 	}
 	return i, span(a.keys[i].t, t) / span(a.keys[i].t, a.keys[i+1].t)
 }

@@ -31,8 +31,10 @@ type chain struct {
 // step is a moving edge and the constant pose before it.
 type step struct {
 	edge   *edge
-	pre    Pose
+	poses  *poseHistory // the edge's, a pointer nearer
+	kind   Kind
 	hasPre bool
+	pre    Pose
 	preCov *Cov // in the axes behind pre; nil if exact
 	// frozen is the history's state in a view; a live path asks the history.
 	frozen       bool
@@ -46,7 +48,7 @@ func (s *step) posesNow() snapshot[Pose, Cov] {
 	if s.frozen {
 		return s.frozenPoses
 	}
-	return s.edge.poses.snapshot()
+	return s.poses.snapshot()
 }
 
 func (s *step) valuesNow() snapshot[float64, float64] {
@@ -124,7 +126,7 @@ func newChain(bottomUp []*edge, ice *frozen, unfolded bool) chain {
 			acc.append(e.fixed.pose, &e.fixed.cov)
 			continue
 		}
-		st := step{edge: e}
+		st := step{edge: e, kind: e.kind, poses: e.poses}
 		switch e.kind {
 		case KindJoint:
 			exact := ExactCov()

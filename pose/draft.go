@@ -83,6 +83,7 @@ func (d *draft) newEdge(kind Kind, p, c int32, opts []Option) (*edge, error) {
 		parentName: d.c.frames[p].name, childName: d.c.frames[c].name,
 		cfg: edgeConfig{sigma: math.NaN()},
 	}
+	e.about = &subject{kind: "edge", of: e.parentName, to: e.childName, edge: e}
 	return e, e.configure(&d.s.cfg, opts)
 }
 

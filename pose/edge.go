@@ -44,6 +44,7 @@ type edge struct {
 	kind                  Kind
 	parent, child         int32
 	parentName, childName string
+	about                 *subject
 	cfg                   edgeConfig
 	rules                 rules
 

@@ -6,25 +6,32 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// query is one question in progress.
+// query is one question in progress. Look-ups are so short that copying structs
+// shows; so one query is handed down, and results come back in registers.
 type query struct {
-	t    engram.Time
-	rev  Revision
-	hold time.Duration // >= 0: edges are held this long, whatever their rules
-	info Info
-	fail Failure
-	// terms collects what the covariance is made of; nil if it is not asked for.
-	terms *terms
+	t      engram.Time
+	rev    Revision
+	hold   int64       // >= 0: edges are held this long (ns), whatever their rules
+	oldest engram.Time // sample used; MaxTime if none was
+	flags  Flags
+	fail   Failure // why eval returned false; about is nil if it is the path
 }
 
 func newQuery(t engram.Time, rev Revision) query {
-	return query{
-		t: t, rev: rev, hold: -1,
-		info: Info{TargetTime: t, SourceTime: t, Revision: rev, Oldest: engram.MaxTime},
-	}
+	return query{t: t, rev: rev, hold: -1, oldest: engram.MaxTime}
 }
 
-// eval sets p to the pose of the source in the target.
+func (q *query) answerFlags() Flags {
+	if q.oldest == engram.MaxTime {
+		return q.flags | Static
+	}
+	return q.flags
+}
+
+func (q *query) info() Info { return Info{q.t, q.t, q.rev, q.oldest, q.answerFlags()} }
+
+// eval sets p to the pose of the source in the target. It returns false, with
+// q.fail set, if there is none.
 func (seg *segment) eval(p *Pose, q *query) bool {
 	if !seg.connected {
 		q.fail = Failure{Code: NotConnected, Time: q.t}
@@ -33,14 +40,8 @@ func (seg *segment) eval(p *Pose, q *query) bool {
 	if !seg.down.eval(p, q) {
 		return false
 	}
-	if q.terms != nil {
-		q.terms.source = *p
-	}
 	if len(seg.up.steps) == 0 && !seg.up.hasPost {
 		return true
-	}
-	if q.terms != nil {
-		q.terms.side = -1
 	}
 	var up Pose
 	if !seg.up.eval(&up, q) {
@@ -56,144 +57,116 @@ func (seg *segment) eval(p *Pose, q *query) bool {
 func (c *chain) eval(acc *Pose, q *query) bool {
 	if len(c.steps) == 0 {
 		*acc = c.post
-		if q.terms != nil {
-			q.terms.addRoot(c.rootCov)
-			q.terms.addCov(acc, c.postCov, nil)
-		}
 		return true
-	}
-	*acc = c.steps[0].pre
-	if q.terms != nil {
-		q.terms.addRoot(c.rootCov)
 	}
 	for i := range c.steps {
 		st := &c.steps[i]
-		if i > 0 && st.hasPre {
+		if i == 0 {
+			*acc = st.pre
+		} else if st.hasPre {
 			acc.mul(&st.pre)
 		}
-		if q.terms != nil {
-			q.terms.addCov(acc, st.preCov, nil)
-		}
-		var parent Pose
-		if q.terms != nil {
-			parent = *acc
-		}
-		ok := true
-		switch st.edge.kind {
-		case KindFree:
-			ok = st.free(acc, &parent, q)
-		case KindJoint:
-			ok = st.joint(acc, q)
-		case KindFixed:
-			acc.mul(&st.edge.fixed.pose)
-			if q.terms != nil {
-				q.terms.addCov(acc, &st.edge.fixed.cov, st.edge)
+		if st.kind == KindFree {
+			if !st.free(acc, q) {
+				return false
 			}
-		default:
-			ok = st.anchor(acc, q)
-		}
-		if !ok {
+		} else if !st.move(acc, q) {
 			return false
-		}
-		if q.terms != nil && q.terms.linked {
-			q.terms.links = append(q.terms.links, link{st, q.terms.side, *acc, parent.Inverse().Mul(*acc)})
 		}
 	}
 	if c.hasPost {
 		acc.mul(&c.post)
 	}
-	if q.terms != nil {
-		q.terms.addCov(acc, c.postCov, nil)
-	}
 	return true
 }
 
-// rules returns the edge's rules, or those of a question that holds.
-func (st *step) rules(q *query, own *rules) *rules {
-	if q.hold < 0 {
-		return &st.edge.rules
+// move sets acc, the pose of the edge's parent, to that of its child.
+func (st *step) move(acc *Pose, q *query) bool {
+	switch st.kind {
+	case KindFree:
+		return st.free(acc, q)
+	case KindJoint:
+		return st.joint(acc, q)
+	case KindFixed:
+		acc.mul(&st.edge.fixed.pose)
+		return true
 	}
-	*own = st.edge.rules
-	own.beyond, own.maxAge = beyondHold, q.hold
-	return own
-}
-
-// free sets acc to acc·T(t). parent is what acc was, if terms are collected.
-func (st *step) free(acc, parent *Pose, q *query) bool {
-	s := st.posesNow()
-	var own rules
-	res := s.at(q.t, st.rules(q, &own), q.rev)
-	if res.code != OK {
-		return failed(st.edge, &res, s, q)
-	}
-	q.info.Flags |= res.flags
-	q.info.Oldest = min(q.info.Oldest, res.a.t)
-	switch {
-	case res.b == nil:
-		acc.mul(&res.a.v)
-	case res.flags&Extrapolated != 0:
-		p := Geodesic(res.a.v, res.b.v, res.u)
-		acc.mul(&p)
-	default:
-		var p Pose
-		interpolate(&p, &res.a.v, &res.b.v, res.u)
-		acc.mul(&p)
-	}
-	if q.terms != nil {
-		q.terms.addFree(parent, acc, st, s, &res, q)
-	}
-	return true
-}
-
-// joint sets acc to acc·motion(q(t)); the joint's origin is folded into pre.
-func (st *step) joint(acc *Pose, q *query) bool {
-	s := st.valuesNow()
-	e := st.edge
-	var own rules
-	res := s.at(q.t, st.rules(q, &own), q.rev)
-	var value float64
-	switch {
-	case res.code == Unset && e.unset.Use:
-		value = e.unset.Q
-		q.info.Flags |= Defaulted
-	case res.code != OK:
-		return failed(e, &res, s, q)
-	default:
-		q.info.Flags |= res.flags
-		q.info.Oldest = min(q.info.Oldest, res.a.t)
-		value = res.a.v
-		if res.b != nil {
-			value = e.joint.between(res.a.v, res.b.v, res.u)
-		}
-	}
-	scale, offset := e.joint.scaleOffset()
-	e.joint.move(acc, scale*value+offset)
-	if q.terms != nil {
-		q.terms.addJoint(acc, st, s, &res, q)
-	}
-	return true
-}
-
-// anchor sets acc to acc·C(t).
-func (st *step) anchor(acc *Pose, q *query) bool {
 	if len(st.edge.keys.keys) == 0 {
-		q.fail = Failure{Code: Unset, Time: q.t, edge: st.edge}
+		q.fail = Failure{Code: Unset, Time: q.t, about: st.edge.about}
 		return false
-	}
-	if q.terms != nil {
-		q.terms.addAnchor(acc, st, q.t)
 	}
 	st.edge.keys.apply(acc, q.t)
 	return true
 }
 
-// failed fills in the failure of an edge.
-func failed[V, X comparable](e *edge, res *around[V], s snapshot[V, X], q *query) bool {
-	q.fail.Code, q.fail.Time, q.fail.edge = res.code, q.t, e
+// rules returns the edge's rules, or those of a question that holds.
+func (st *step) rules(q *query) *rules {
+	if q.hold < 0 {
+		return &st.edge.rules
+	}
+	own := st.edge.rules
+	own.beyond, own.maxAge = beyondHold, time.Duration(q.hold)
+	return &own
+}
+
+// free moves along a free edge.
+func (st *step) free(acc *Pose, q *query) bool {
+	s := st.posesNow()
+	r := &st.edge.rules
+	if q.hold >= 0 {
+		r = st.rules(q)
+	}
+	a, b, u, flags, code := s.near(q.t, r, q.rev)
+	if code != OK {
+		return failed(st.edge, code, a, b, s, q)
+	}
+	q.flags |= flags
+	if a.t < q.oldest {
+		q.oldest = a.t
+	}
 	switch {
-	case res.code == Unset:
-	case res.code == Gap && res.b != nil:
-		q.fail.First, q.fail.Last = res.a.t, res.b.t
+	case b == nil:
+		acc.mul(&a.v)
+	case flags&Extrapolated != 0:
+		p := Geodesic(a.v, b.v, u)
+		acc.mul(&p)
+	default:
+		acc.mulInterpolated(&a.v, &b.v, u)
+	}
+	return true
+}
+
+// joint moves along a joint; its origin is folded into pre.
+func (st *step) joint(acc *Pose, q *query) bool {
+	s := st.valuesNow()
+	e := st.edge
+	a, b, u, flags, code := s.near(q.t, st.rules(q), q.rev)
+	var value float64
+	switch {
+	case code == Unset && e.unset.Use:
+		value, flags = e.unset.Q, Defaulted
+	case code != OK:
+		return failed(e, code, a, b, s, q)
+	default:
+		q.oldest = min(q.oldest, a.t)
+		value = a.v
+		if b != nil {
+			value = e.joint.between(a.v, b.v, u)
+		}
+	}
+	q.flags |= flags
+	scale, offset := e.joint.scaleOffset()
+	e.joint.move(acc, scale*value+offset)
+	return true
+}
+
+// failed fills in the failure of an edge; a and b are the samples beside a gap.
+func failed[V, X comparable](e *edge, code FailureCode, a, b *sample[V], s snapshot[V, X], q *query) bool {
+	q.fail.Code, q.fail.Time, q.fail.about = code, q.t, e.about
+	switch {
+	case code == Unset:
+	case code == Gap && b != nil:
+		q.fail.First, q.fail.Last = a.t, b.t
 	default:
 		q.fail.First, q.fail.Last = s.first(), s.last()
 	}
@@ -209,24 +182,25 @@ func (seg *segment) lasts() (earliest, latest engram.Time, fail Failure) {
 		for i := range c.steps {
 			st := &c.steps[i]
 			var t engram.Time
-			switch e := st.edge; e.kind {
+			n := 0
+			switch st.kind {
 			case KindFree:
 				s := st.posesNow()
-				if s.n == 0 {
-					return 0, 0, Failure{Code: Unset, Time: engram.MaxTime, edge: e}
+				if n = s.n; n > 0 {
+					t = s.last()
 				}
-				t = s.last()
 			case KindJoint:
 				s := st.valuesNow()
-				if s.n == 0 && e.unset.Use {
+				if n = s.n; n > 0 {
+					t = s.last()
+				} else if st.edge.unset.Use {
 					continue
 				}
-				if s.n == 0 {
-					return 0, 0, Failure{Code: Unset, Time: engram.MaxTime, edge: e}
-				}
-				t = s.last()
 			default:
 				continue
+			}
+			if n == 0 {
+				return 0, 0, Failure{Code: Unset, Time: engram.MaxTime, about: st.edge.about}
 			}
 			earliest, latest = min(earliest, t), max(latest, t)
 		}

@@ -56,18 +56,23 @@ type Failure struct {
 	// NotConnected and Unset.
 	First, Last engram.Time
 
-	edge *edge
-	path *Path
-	name string // of an unknown frame
+	about *subject
+}
+
+// subject is what a failure is about.
+type subject struct {
+	kind   string // "edge", "path" or "frame"
+	of, to string // the frames; of alone for a frame
+	edge   *edge
 }
 
 // Edge returns the frames of the guilty edge; empty for UnknownFrame and
 // NotConnected.
 func (f Failure) Edge() (parent, child string) {
-	if f.edge == nil {
+	if f.about == nil || f.about.edge == nil {
 		return "", ""
 	}
-	return f.edge.parentName, f.edge.childName
+	return f.about.of, f.about.to
 }
 
 // Err returns nil for the zero Failure, and otherwise an [*engram.Error] whose
@@ -83,13 +88,18 @@ func (f Failure) Err() error {
 func (f Failure) Error() string { return f.thing() + ": " + f.text() }
 
 func (f Failure) thing() string {
-	switch {
-	case f.edge != nil:
-		return "edge " + f.edge.parentName + " ← " + f.edge.childName
-	case f.path != nil:
-		return "path " + f.path.targetName + " ← " + f.path.sourceName
+	switch a := f.about; {
+	case a == nil:
+		return "look-up"
+	case a.to == "":
+		return a.kind + " " + a.of
+	default:
+		return a.kind + " " + a.of + " ← " + a.to
 	}
-	return "frame " + f.name
+}
+
+func unknownFrame(name string, t engram.Time) Failure {
+	return Failure{Code: UnknownFrame, Time: t, about: &subject{kind: "frame", of: name}}
 }
 
 func (f Failure) text() string {

@@ -39,6 +39,16 @@ type sample[V any] struct {
 type chunk[V, X any] struct {
 	s []sample[V]
 	x []X // nil, or as long as s
+	// rate is the samples per nanosecond, to guess by; of sealed chunks only.
+	rate float64
+}
+
+// sealed returns a chunk as it stands in body.sealed.
+func (c chunk[V, X]) sealed() sample[chunk[V, X]] {
+	if n := len(c.s); n > 1 {
+		c.rate = float64(n-1) / span(c.s[0].t, c.s[n-1].t)
+	}
+	return sample[chunk[V, X]]{c.s[0].t, c}
 }
 
 // body is what a reader sees. All but n and the slots of active beyond n is
@@ -48,6 +58,7 @@ type body[V comparable, X comparable] struct {
 	active  []sample[V]
 	sealed  []sample[chunk[V, X]] // each with the time of its first sample
 	activeX []X                   // nil, or as long as active
+	extras  bool                  // some sample has had an X
 	// replacedAt is the last revision in which a sample was replaced, and old holds
 	// what was replaced, by time and then revision.
 	replacedAt Revision
@@ -105,7 +116,7 @@ func chunkLimit[V any](r Retention) int {
 // clone copies a body; n samples of the active chunk stay published.
 func (b *body[V, X]) clone(n int) *body[V, X] {
 	c := &body[V, X]{
-		active: b.active, sealed: b.sealed, activeX: b.activeX,
+		active: b.active, sealed: b.sealed, activeX: b.activeX, extras: b.extras,
 		replacedAt: b.replacedAt, old: b.old,
 		pruned: b.pruned, prunedTo: b.prunedTo, pinned: b.pinned, born: b.born,
 	}
@@ -147,10 +158,24 @@ func (s snapshot[V, X]) chunk(k int) chunk[V, X] {
 	return c
 }
 
-// extra returns the X of sample i of chunk k.
-func (s snapshot[V, X]) extra(k, i int) (x X) {
-	if c := s.chunk(k); c.x != nil {
-		return c.x[i]
+// extra returns the X of sample i of chunk k, or nil.
+func (s snapshot[V, X]) extra(k, i int) *X {
+	if k == len(s.b.sealed) {
+		if s.b.activeX != nil {
+			return &s.b.activeX[i]
+		}
+		return nil
 	}
-	return x
+	if x := s.b.sealed[k].v.x; x != nil {
+		return &x[i]
+	}
+	return nil
+}
+
+// valueOr returns what x points to, or the zero value for nil.
+func valueOr[X any](x *X) (v X) {
+	if x != nil {
+		v = *x
+	}
+	return v
 }

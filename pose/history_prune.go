@@ -67,7 +67,8 @@ func (h *history[V, X]) dropLocked(b *body[V, X], s snapshot[V, X], chunks int) 
 		any := rules{}
 		if res := s.at(at, &any, revisionNow); res.code == OK {
 			p := pinnedSamples[V, X]{at: at, a: *res.a, single: res.b == nil}
-			p.xa, p.xb = s.extras(&res, at, revisionNow)
+			xa, xb := s.extras(&res, at, revisionNow)
+			p.xa, p.xb = valueOr(xa), valueOr(xb)
 			if res.b != nil {
 				p.b = *res.b
 			}

@@ -42,6 +42,55 @@ type around[V any] struct {
 // span returns b-a for a <= b, also where the difference exceeds an int64.
 func span(a, b engram.Time) float64 { return float64(uint64(b - a)) }
 
+// near is at for those who need the samples only. It goes straight to where most
+// questions end, between the newest samples or between any two.
+func (s snapshot[V, X]) near(t engram.Time, r *rules, rev Revision) (a, b *sample[V], u float64, flags Flags, code FailureCode) {
+	n := s.n
+	if n >= 2 && s.b.replacedAt <= rev {
+		b, a = &s.b.active[n-1], &s.b.active[n-2]
+		if t == b.t {
+			return b, nil, 0, 0, OK
+		}
+		if t < b.t {
+			if t < a.t {
+				k, i := s.locate(t)
+				if k < 0 {
+					goto anything
+				}
+				a, b = s.pair(k, i)
+			}
+			if a.t == t {
+				return a, nil, 0, 0, OK
+			}
+			if r.tooFar(a.t, b.t) {
+				return a, b, 0, 0, Gap
+			}
+			return a, b, span(a.t, t) / span(a.t, b.t), Interpolated, OK
+		}
+		if r.beyond == beyondError && !r.ended {
+			return b, nil, 0, 0, TooNew
+		}
+	}
+anything:
+	res := s.at(t, r, rev)
+	return res.a, res.b, res.u, res.flags, res.code
+}
+
+// pair returns sample i of chunk k and the one behind it, which there must be.
+func (s snapshot[V, X]) pair(k, i int) (a, b *sample[V]) {
+	c := s.b.active
+	if k < len(s.b.sealed) {
+		c = s.b.sealed[k].v.s
+	}
+	if i+1 < len(c) {
+		return &c[i], &c[i+1]
+	}
+	if k+1 < len(s.b.sealed) {
+		return &c[i], &s.b.sealed[k+1].v.s[0]
+	}
+	return &c[i], &s.b.active[0]
+}
+
 // at finds what the history says at t in the revision rev.
 func (s snapshot[V, X]) at(t engram.Time, r *rules, rev Revision) (res around[V]) {
 	b, n := s.b, s.n
@@ -49,48 +98,34 @@ func (s snapshot[V, X]) at(t engram.Time, r *rules, rev Revision) (res around[V]
 		res.code = Unset
 		return res
 	}
-	last := &b.active[n-1]
-	if t >= last.t {
+	if last := &b.active[n-1]; t >= last.t {
 		res.k, res.i, res.a = int32(len(b.sealed)), int32(n-1), last
 		if t > last.t {
 			s.beyond(&res, t, r)
 		}
-		if b.replacedAt > rev {
-			s.restore(&res, rev)
-		}
+	} else if k, i := s.locate(t); k < 0 {
+		return s.before(t, r)
+	} else if s.interior(&res, k, i, t); res.b != nil && r.tooFar(res.a.t, res.b.t) {
+		res.code = Gap
 		return res
-	}
-	k, i := len(b.sealed), n-2
-	if i < 0 || t < b.active[i].t {
-		if k, i = s.locate(t); k < 0 {
-			return s.before(t, r)
-		}
-	}
-	c := b.active
-	if k < len(b.sealed) {
-		c = b.sealed[k].v.s
-	}
-	res.k, res.i, res.a = int32(k), int32(i), &c[i]
-	if res.a.t != t {
-		switch {
-		case i+1 < len(c):
-			res.b = &c[i+1]
-		case k+1 < len(b.sealed):
-			res.b = &b.sealed[k+1].v.s[0]
-		default:
-			res.b = &b.active[0]
-		}
-		if r.tooFar(res.a.t, res.b.t) {
-			res.code = Gap
-			return res
-		}
-		res.u = span(res.a.t, t) / span(res.a.t, res.b.t)
-		res.flags = Interpolated
 	}
 	if b.replacedAt > rev {
 		s.restore(&res, rev)
 	}
 	return res
+}
+
+// interior completes the answer at t between sample i of chunk k, which is at or
+// before t, and the one behind it.
+func (s snapshot[V, X]) interior(res *around[V], k, i int, t engram.Time) {
+	res.k, res.i = int32(k), int32(i)
+	a, b := s.pair(k, i)
+	if res.a = a; a.t == t {
+		return
+	}
+	res.b = b
+	res.u = span(res.a.t, t) / span(res.a.t, res.b.t)
+	res.flags = Interpolated
 }
 
 // beyond completes the answer at t after the last sample, which is res.a.
@@ -133,30 +168,35 @@ func (s snapshot[V, X]) previous(k, i int) *sample[V] {
 // last sample; k < 0 if t is before the first.
 func (s snapshot[V, X]) locate(t engram.Time) (k, i int) {
 	b := s.b
-	a := b.active[:s.n]
-	if t >= a[0].t {
-		return len(b.sealed), search(a, t, a[len(a)-1].t, len(a)-1)
+	c := b.active[:s.n]
+	if t >= c[0].t {
+		return len(b.sealed), search(c, t, proportion(c[0].t, t, c[len(c)-1].t, len(c)-1))
 	}
-	if len(b.sealed) == 0 || t < b.sealed[0].t {
+	k = len(b.sealed) - 1
+	if k < 0 || t < b.sealed[0].t {
 		return -1, 0
 	}
-	k = search(b.sealed, t, a[0].t, len(b.sealed))
-	hi := a[0].t
-	if k+1 < len(b.sealed) {
-		hi = b.sealed[k+1].t
+	if t < b.sealed[k].t {
+		k = search(b.sealed, t, proportion(b.sealed[0].t, t, b.sealed[k].t, k))
 	}
-	c := b.sealed[k].v.s
-	return k, search(c, t, hi, len(c))
+	full := &b.sealed[k]
+	c = full.v.s
+	// Samples come at nearly equal intervals, so that this is mostly right at once.
+	if i = int(span(full.t, t) * full.v.rate); i+1 < len(c) && c[i].t <= t && t < c[i+1].t {
+		return k, i
+	}
+	return k, search(c, t, i)
 }
 
-// search returns the index of the last element of s at or before t, given that
-// s[0].t <= t < hi, where element number steps would have the time hi. Samples come
-// at nearly equal intervals, so it guesses by proportion and then gallops.
-func search[V any](s []sample[V], t, hi engram.Time, steps int) int {
-	i := int(span(s[0].t, t) / span(s[0].t, hi) * float64(steps))
-	if i >= len(s) {
-		i = len(s) - 1
-	}
+// proportion returns where t lies between lo and hi in steps, rounded down.
+func proportion(lo, t, hi engram.Time, steps int) int {
+	return int(span(lo, t) / span(lo, hi) * float64(steps))
+}
+
+// search returns the index of the last element of s at or before t, which the first
+// is. It gallops from a guess.
+func search[V any](s []sample[V], t engram.Time, guess int) int {
+	i := min(max(guess, 0), len(s)-1)
 	lo, end := 0, len(s) // s[lo].t <= t < s[end].t
 	if s[i].t <= t {
 		lo = i
@@ -255,27 +295,30 @@ func (s snapshot[V, X]) supersededAt(t engram.Time, rev Revision) *superseded[V,
 	return nil
 }
 
-// extras returns the X of both samples of an answer.
-func (s snapshot[V, X]) extras(res *around[V], t engram.Time, rev Revision) (xa, xb X) {
+// extras returns the X of both samples of an answer, nil where there is none.
+func (s snapshot[V, X]) extras(res *around[V], t engram.Time, rev Revision) (xa, xb *X) {
+	if !s.b.extras {
+		return nil, nil
+	}
 	if res.k < 0 {
 		p := s.pinnedAt(t)
-		return p.xa, p.xb
+		return &p.xa, &p.xb
 	}
-	xa = s.extra(int(res.k), int(res.i))
+	k, i := int(res.k), int(res.i)
+	xa = s.extra(k, i)
 	if res.b != nil {
-		k, i := int(res.k), int(res.i)+1
-		if i == len(s.chunk(k).s) {
+		if i++; k < len(s.b.sealed) && i == len(s.b.sealed[k].v.s) {
 			k, i = k+1, 0
 		}
 		xb = s.extra(k, i)
 	}
 	if s.b.replacedAt > rev {
 		if o := s.supersededAt(res.a.t, rev); o != nil {
-			xa = o.x
+			xa = &o.x
 		}
 		if res.b != nil {
 			if o := s.supersededAt(res.b.t, rev); o != nil {
-				xb = o.x
+				xb = &o.x
 			}
 		}
 	}

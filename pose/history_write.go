@@ -81,7 +81,7 @@ func (h *history[V, X]) writeSlowLocked(t engram.Time, v *V, x *X) written {
 	k, i := s.locateAny(t)
 	if k >= 0 {
 		if c := s.chunk(k); c.s[i].t == t {
-			if c.s[i].v == *v && (x == nil || s.extra(k, i) == *x) {
+			if c.s[i].v == *v && (x == nil || valueOr(s.extra(k, i)) == *x) {
 				return repeated
 			}
 			return mustRevise
@@ -106,10 +106,10 @@ func (h *history[V, X]) replace(t engram.Time, v *V, x *X, rev, oldest Revision)
 		return false
 	}
 	c := s.chunk(k)
-	if c.s[i].t != t || c.s[i].v == *v && (x == nil || s.extra(k, i) == *x) {
+	if c.s[i].t != t || c.s[i].v == *v && (x == nil || valueOr(s.extra(k, i)) == *x) {
 		return false
 	}
-	was := superseded[V, X]{c.s[i], s.extra(k, i), rev}
+	was := superseded[V, X]{c.s[i], valueOr(s.extra(k, i)), rev}
 	fresh := chunk[V, X]{s: slices.Clone(c.s), x: slices.Clone(c.x)}
 	fresh.s[i].v = *v
 	if x != nil {
@@ -124,6 +124,7 @@ func (h *history[V, X]) replace(t engram.Time, v *V, x *X, rev, oldest Revision)
 	at := sort.Search(len(old), func(j int) bool { return old[j].t > t })
 	b.old = slices.Insert(old, at, was)
 	b.replacedAt = rev
+	b.extras = b.extras || x != nil
 	b.setChunk(k, fresh)
 	h.publishLocked(b)
 	return true
@@ -147,7 +148,7 @@ func (c *chunk[V, X]) allocateExtras() {
 func (b *body[V, X]) setChunk(k int, c chunk[V, X]) {
 	if k < len(b.sealed) {
 		b.sealed = slices.Clone(b.sealed)
-		b.sealed[k].v, b.sealed[k].t = c, c.s[0].t
+		b.sealed[k] = c.sealed()
 		return
 	}
 	b.setActive(c, len(b.active))
@@ -174,7 +175,7 @@ func (h *history[V, X]) withAppended(s snapshot[V, X], smp sample[V], x *X) *bod
 		if s.n < h.limit {
 			b.setActive(c, min(2*s.n, h.limit))
 		} else {
-			b.sealed = append(b.sealed, sample[chunk[V, X]]{c.s[0].t, c})
+			b.sealed = append(b.sealed, c.sealed())
 			// A stream that brings extras goes on to bring them.
 			b.active, b.activeX = make([]sample[V], s.n), nil
 			b.n.Store(0)
@@ -187,6 +188,7 @@ func (h *history[V, X]) withAppended(s snapshot[V, X], smp sample[V], x *X) *bod
 			b.activeX = make([]X, len(b.active))
 		}
 		b.activeX[n] = *x
+		b.extras = true
 	}
 	b.n.Store(int64(n + 1))
 	return b
@@ -204,11 +206,8 @@ func (h *history[V, X]) withInserted(s snapshot[V, X], k, i int, smp sample[V], 
 	fresh := chunk[V, X]{s: slices.Insert(slices.Clone(c.s), i+1, smp)}
 	if c.x != nil || x != nil {
 		c.allocateExtras()
-		var extra X
-		if x != nil {
-			extra = *x
-		}
-		fresh.x = slices.Insert(slices.Clone(c.x), i+1, extra)
+		fresh.x = slices.Insert(slices.Clone(c.x), i+1, valueOr(x))
+		b.extras = true
 	}
 	if len(fresh.s) <= h.limit {
 		if k < len(b.sealed) || len(fresh.s) <= len(b.active) {
@@ -220,13 +219,13 @@ func (h *history[V, X]) withInserted(s snapshot[V, X], k, i int, smp sample[V], 
 	}
 	left, right := fresh.split(len(fresh.s) / 2)
 	if k == len(b.sealed) {
-		b.sealed = append(slices.Clip(b.sealed), sample[chunk[V, X]]{left.s[0].t, left})
+		b.sealed = append(slices.Clip(b.sealed), left.sealed())
 		b.setActive(right, h.limit)
 		return b
 	}
 	b.sealed = slices.Clone(b.sealed)
-	b.sealed[k] = sample[chunk[V, X]]{left.s[0].t, left}
-	b.sealed = slices.Insert(b.sealed, k+1, sample[chunk[V, X]]{right.s[0].t, right})
+	b.sealed[k] = left.sealed()
+	b.sealed = slices.Insert(b.sealed, k+1, right.sealed())
 	return b
 }
 

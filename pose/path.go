@@ -16,12 +16,12 @@ import (
 // Each question returns the pose targetFromSource, how it came about, and the
 // failure, whose Code is [OK] if there is an answer.
 type Path struct {
-	store                  *Store
-	view                   *View // nil: the current revision
-	target, source         int32
-	targetName, sourceName string
-	compiled               atomic.Pointer[compiled]
-	legs                   atomic.Pointer[legs] // of the last Between
+	store          *Store
+	view           *View // nil: the current revision
+	target, source int32
+	about          *subject // names them
+	compiled       atomic.Pointer[compiled]
+	legs           atomic.Pointer[legs] // of the last Between
 }
 
 // compiled is what a path knows of one content.
@@ -37,24 +37,27 @@ func (s *Store) Path(target, source string) (*Path, error) {
 }
 
 func (s *Store) newPath(v *View, c *content, target, source string) (*Path, error) {
-	p := &Path{store: s, view: v, targetName: target, sourceName: source}
-	var ok bool
-	for _, f := range []struct {
-		name string
-		id   *int32
-	}{{target, &p.target}, {source, &p.source}} {
-		if *f.id, ok = s.frameID(c, f.name); !ok {
-			return nil, Failure{Code: UnknownFrame, name: f.name}.Err()
-		}
+	ti, ok := s.frameID(c, target)
+	if !ok {
+		return nil, unknownFrame(target, 0).Err()
 	}
-	return p, nil
+	si, ok := s.frameID(c, source)
+	if !ok {
+		return nil, unknownFrame(source, 0).Err()
+	}
+	return s.pathOf(v, target, source, ti, si), nil
+}
+
+// pathOf makes the path between two frames that exist.
+func (s *Store) pathOf(v *View, target, source string, ti, si int32) *Path {
+	return &Path{store: s, view: v, target: ti, source: si, about: &subject{kind: "path", of: target, to: source}}
 }
 
 // Target and Source return the names of the path's frames.
-func (p *Path) Target() string { return p.targetName }
+func (p *Path) Target() string { return p.about.of }
 
 // Source returns the name of the source frame.
-func (p *Path) Source() string { return p.sourceName }
+func (p *Path) Source() string { return p.about.to }
 
 // now returns what the path is asked about.
 func (p *Path) now() *state {
@@ -96,20 +99,27 @@ func (p *Path) compile(st *state, t engram.Time) *segment {
 // At answers at the time t.
 func (p *Path) At(t engram.Time) (T Pose, info Info, fail Failure) {
 	st := p.now()
-	q := newQuery(t, st.rev)
-	return p.ask(st, &q)
+	q := query{t: t, rev: st.rev, hold: -1, oldest: engram.MaxTime}
+	if !p.segmentAt(st, t).eval(&T, &q) {
+		return Pose{}, Info{TargetTime: t, SourceTime: t, Revision: st.rev}, p.failure(&q)
+	}
+	return T, Info{t, t, st.rev, q.oldest, q.answerFlags()}, Failure{}
 }
 
+// ask answers a question that was prepared.
 func (p *Path) ask(st *state, q *query) (T Pose, info Info, fail Failure) {
-	seg := p.segmentAt(st, q.t)
-	if !seg.eval(&T, q) {
-		q.fail.path = p
-		return Pose{}, q.info, q.fail
+	if !p.segmentAt(st, q.t).eval(&T, q) {
+		return Pose{}, q.info(), p.failure(q)
 	}
-	if q.info.Oldest == engram.MaxTime {
-		q.info.Flags |= Static
+	return T, q.info(), Failure{}
+}
+
+// failure returns why eval returned false.
+func (p *Path) failure(q *query) Failure {
+	if q.fail.about == nil {
+		q.fail.about = p.about
 	}
-	return T, q.info, Failure{}
+	return q.fail
 }
 
 // LatestCommon answers at the latest time at which every edge on the path has
@@ -132,7 +142,7 @@ func (p *Path) latestCommon(st *state) (engram.Time, Failure) {
 		seg := p.segmentAt(st, t)
 		if !seg.connected {
 			if first.Code == OK {
-				first = Failure{Code: NotConnected, Time: t, path: p}
+				first = Failure{Code: NotConnected, Time: t, about: p.about}
 			}
 			return 0, first
 		}
@@ -145,7 +155,7 @@ func (p *Path) latestCommon(st *state) (engram.Time, Failure) {
 				return last, fail
 			}
 		} else if first.Code == OK {
-			first, first.path = fail, p
+			first = fail
 		}
 		if seg.Start == engram.MinTime {
 			return 0, first
@@ -162,12 +172,11 @@ func (p *Path) Latest(maxSkew time.Duration) (T Pose, info Info, fail Failure) {
 	t := engram.MaxTime
 	if seg.connected && !seg.static() {
 		if _, t, fail = seg.lasts(); fail.Code != OK {
-			fail.path = p
 			return Pose{}, Info{Revision: st.rev}, fail
 		}
 	}
 	q := newQuery(t, st.rev)
-	q.hold = max(maxSkew, 0)
+	q.hold = int64(max(maxSkew, 0))
 	return p.ask(st, &q)
 }
 
@@ -181,13 +190,13 @@ func (p *Path) Wait(ctx context.Context, t engram.Time) (T Pose, info Info, err 
 			return T, info, fail.Err()
 		}
 		// Ask again with the bells in hand, lest something was written in between.
-		edge, changed := fail.edge, p.store.stateChanged()
-		written := fail.edge.written()
+		guilty, changed := fail.about, p.store.stateChanged()
+		written := guilty.edge.written()
 		T, info, fail = p.At(t)
 		if fail.Code != TooNew {
 			return T, info, fail.Err()
 		}
-		if fail.edge != edge {
+		if fail.about != guilty {
 			continue
 		}
 		select {
@@ -216,11 +225,11 @@ func (s *Store) Lookup(target, source string, t engram.Time) (T Pose, info Info,
 	c := s.state.Load().content
 	ti, ok := s.frameID(c, target)
 	if !ok {
-		return Pose{}, Info{}, Failure{Code: UnknownFrame, Time: t, name: target}
+		return Pose{}, Info{}, unknownFrame(target, t)
 	}
 	si, ok := s.frameID(c, source)
 	if !ok {
-		return Pose{}, Info{}, Failure{Code: UnknownFrame, Time: t, name: source}
+		return Pose{}, Info{}, unknownFrame(source, t)
 	}
 	return s.cachedPath(target, source, ti, si).At(t)
 }
@@ -230,7 +239,7 @@ func (s *Store) cachedPath(target, source string, ti, si int32) *Path {
 	key := [2]string{target, source}
 	p := s.paths.get(key)
 	if p == nil {
-		p = &Path{store: s, target: ti, source: si, targetName: target, sourceName: source}
+		p = s.pathOf(nil, target, source, ti, si)
 		s.paths.put(key, p)
 	}
 	return p

@@ -18,12 +18,12 @@ func (p *Path) legsThrough(st *state, fixed string) (*legs, Failure) {
 	}
 	id, ok := p.store.frameID(st.content, fixed)
 	if !ok {
-		return nil, Failure{Code: UnknownFrame, name: fixed}
+		return nil, unknownFrame(fixed, 0)
 	}
 	l := &legs{
 		fixed: fixed,
-		to:    &Path{store: p.store, view: p.view, target: p.target, targetName: p.targetName, source: id, sourceName: fixed},
-		from:  &Path{store: p.store, view: p.view, target: id, targetName: fixed, source: p.source, sourceName: p.sourceName},
+		to:    p.store.pathOf(p.view, p.about.of, fixed, p.target, id),
+		from:  p.store.pathOf(p.view, fixed, p.about.to, id, p.source),
 	}
 	p.legs.Store(l)
 	return l, Failure{}
@@ -41,16 +41,16 @@ func (p *Path) Between(targetTime, sourceTime engram.Time, fixed string) (T Pose
 		return Pose{}, Info{Revision: st.rev}, fail
 	}
 	q := newQuery(targetTime, st.rev)
-	to, _, fail := l.to.ask(st, &q)
+	to, info, fail := l.to.ask(st, &q)
 	if fail.Code != OK {
-		return Pose{}, q.info, fail
+		return Pose{}, info, fail
 	}
 	q2 := newQuery(sourceTime, st.rev)
-	from, _, fail := l.from.ask(st, &q2)
+	from, info2, fail := l.from.ask(st, &q2)
 	if fail.Code != OK {
-		return Pose{}, q2.info, fail
+		return Pose{}, info2, fail
 	}
-	return to.Mul(from), q.info.then(&q2.info), Failure{}
+	return to.Mul(from), info.then(&info2), Failure{}
 }
 
 // then returns the info of an answer made of two.
@@ -79,44 +79,39 @@ func (p *Path) BetweenCov(targetTime, sourceTime engram.Time, fixed string) (T P
 	if fail.Code != OK {
 		return Pose{}, Cov{}, Info{Revision: st.rev}, fail
 	}
-	to, q1, fail := l.to.walk(st, targetTime)
+	ts1, ts2 := terms{linked: true}, terms{linked: true}
+	to, info, fail := l.to.collect(st, targetTime, &ts1)
 	if fail.Code != OK {
-		return Pose{}, Cov{}, q1.info, fail
+		return Pose{}, Cov{}, info, fail
 	}
-	from, q2, fail := l.from.walk(st, sourceTime)
+	from, info2, fail := l.from.collect(st, sourceTime, &ts2)
 	if fail.Code != OK {
-		return Pose{}, Cov{}, q2.info, fail
+		return Pose{}, Cov{}, info2, fail
 	}
 	b := between{Cov: Cov{Mask: AllDims}}
 	// Everything is brought into the axes of the source at its time: the second
 	// leg's own source, and the first leg's, fixed, seen from there.
-	b.first = q1.terms.movedTo(from.Inverse().Mul(q1.terms.source.Inverse()))
-	b.second = q2.terms.movedTo(q2.terms.source.Inverse())
+	b.first = ts1.movedTo(from.Inverse().Mul(ts1.source.Inverse()))
+	b.second = ts2.movedTo(ts2.source.Inverse())
 	b.sum(targetTime, sourceTime, st.rev)
-	info = q1.info.then(&q2.info)
+	info = info.then(&info2)
 	if b.SigmaRot() > maxLinearSigma {
 		info.Flags |= BeyondLinear
 	}
 	return to.Mul(from), b.Cov, info, Failure{}
 }
 
-// walk evaluates an unfolded segment and collects the terms.
-func (p *Path) walk(st *state, t engram.Time) (Pose, *query, Failure) {
+// collect evaluates an unfolded segment and collects its terms.
+func (p *Path) collect(st *state, t engram.Time, ts *terms) (T Pose, info Info, fail Failure) {
 	var ice *frozen
 	if p.view != nil {
 		ice = p.view.frozen
 	}
 	q := newQuery(t, st.rev)
-	q.terms = &terms{side: 1, linked: true}
-	var pose Pose
-	if !st.content.compile(p.target, p.source, t, ice, true).eval(&pose, &q) {
-		q.fail.path = p
-		return pose, &q, q.fail
+	if !st.content.compile(p.target, p.source, t, ice, true).walk(&T, &q, ts) {
+		return Pose{}, q.info(), p.failure(&q)
 	}
-	if q.info.Oldest == engram.MaxTime {
-		q.info.Flags |= Static
-	}
-	return pose, &q, Failure{}
+	return T, q.info(), Failure{}
 }
 
 // link is one edge of a way at one time.

@@ -34,6 +34,61 @@ type terms struct {
 	links  []link
 }
 
+// walk is eval that collects the terms.
+func (seg *segment) walk(p *Pose, q *query, ts *terms) bool {
+	if !seg.connected {
+		return seg.eval(p, q)
+	}
+	ts.side = 1
+	if !seg.down.walk(p, q, ts) {
+		return false
+	}
+	ts.source = *p
+	ts.side = -1
+	var up Pose
+	if !seg.up.walk(&up, q, ts) {
+		return false
+	}
+	up = up.Inverse()
+	up.mul(p)
+	*p = up
+	return true
+}
+
+func (c *chain) walk(acc *Pose, q *query, ts *terms) bool {
+	*acc = Identity()
+	ts.addRoot(c.rootCov)
+	for i := range c.steps {
+		st := &c.steps[i]
+		if st.hasPre {
+			acc.mul(&st.pre)
+		}
+		ts.addCov(acc, st.preCov, nil)
+		parent := *acc
+		if !st.move(acc, q) {
+			return false
+		}
+		switch st.kind {
+		case KindFree:
+			ts.addFree(&parent, acc, st, q)
+		case KindJoint:
+			ts.addJoint(acc, st, q)
+		case KindAnchor:
+			ts.addAnchor(&parent, st, q.t)
+		case KindFixed:
+			ts.addCov(acc, &st.edge.fixed.cov, st.edge)
+		}
+		if ts.linked {
+			ts.links = append(ts.links, link{st, ts.side, *acc, parent.Inverse().Mul(*acc)})
+		}
+	}
+	if c.hasPost {
+		acc.mul(&c.post)
+	}
+	ts.addCov(acc, c.postCov, nil)
+	return true
+}
+
 func (ts *terms) add(frame *Pose, weight float64, cov *Cov, e *edge) {
 	ts.list = append(ts.list, term{frame: *frame, weight: weight, side: ts.side, edge: e, cov: &cov.S, mask: cov.Mask})
 }
@@ -57,41 +112,38 @@ func (ts *terms) addRoot(cov *Cov) {
 
 // addFree adds the covariance of a free edge; parent and child are the poses of its
 // frames.
-func (ts *terms) addFree(parent, child *Pose, st *step, s snapshot[Pose, Cov], res *around[Pose], q *query) {
-	var xa, xb Cov
-	if s.hasExtras(res) {
-		xa, xb = s.extras(res, q.t, q.rev)
+func (ts *terms) addFree(parent, child *Pose, st *step, q *query) {
+	s := st.posesNow()
+	if !s.b.extras {
+		ts.addSample(child, 1, nil, st, s, q)
+		return
 	}
+	res := s.at(q.t, st.rules(q), q.rev)
+	xa, xb := s.extras(&res, q.t, q.rev)
 	if res.flags&Extrapolated != 0 && res.b != nil {
 		// The last sample's covariance is the best there is.
-		last := around[Pose]{a: res.b}
-		res, xa = &last, xb
+		xa, res.b = xb, nil
 	}
-	if xa.Mask != 0 && (res.b == nil || xb.Mask != 0) && st.below != nil && len(st.below.keys) > 0 {
+	knownA, knownB := xa != nil && xa.Mask != 0, xb != nil && xb.Mask != 0
+	if knownA && (res.b == nil || knownB) && st.below != nil && len(st.below.keys) > 0 {
 		if ts.addSinceKey(parent, st, s, q) {
 			return
 		}
 	}
-	if res.b == nil || xa.Mask == 0 && xb.Mask == 0 {
+	if res.b == nil || !knownA && !knownB {
 		// A model gives both samples, and so what is between them, the same.
-		ts.addSample(child, 1, &xa, st, s, q)
+		ts.addSample(child, 1, xa, st, s, q)
 		return
 	}
 	atA, atB := parent.Mul(res.a.v), parent.Mul(res.b.v)
-	ts.addSample(&atA, 1-res.u, &xa, st, s, q)
-	ts.addSample(&atB, res.u, &xb, st, s, q)
-}
-
-// hasExtras reports whether a sample of the answer may bring a covariance.
-func (s snapshot[V, X]) hasExtras(res *around[V]) bool {
-	return res.k < 0 || s.b.activeX != nil || int(res.k) < len(s.b.sealed) && s.b.sealed[res.k].v.x != nil || len(s.b.old) > 0
+	ts.addSample(&atA, 1-res.u, xa, st, s, q)
+	ts.addSample(&atB, res.u, xb, st, s, q)
 }
 
 // addSample adds one sample's own covariance or that of the edge's noise model.
 func (ts *terms) addSample(at *Pose, weight float64, own *Cov, st *step, s snapshot[Pose, Cov], q *query) {
-	if own.Mask != 0 {
-		c := *own // the terms outlive own
-		ts.add(at, weight, &c, st.edge)
+	if own != nil && own.Mask != 0 {
+		ts.add(at, weight, own, st.edge)
 		return
 	}
 	noise := &st.edge.cfg.noise
@@ -147,10 +199,14 @@ func poseAndCov(s snapshot[Pose, Cov], t engram.Time, r *rules, rev Revision) (p
 	}
 	xa, xb := s.extras(&res, t, rev)
 	if res.b == nil {
-		return res.a.v, xa, xa.Mask == AllDims
+		cov = valueOr(xa)
+		return res.a.v, cov, cov.Mask == AllDims
+	}
+	if xa == nil || xb == nil {
+		return p, cov, false
 	}
 	interpolate(&p, &res.a.v, &res.b.v, res.u)
-	cov = InterpolateCov(res.a.v, &xa, res.b.v, &xb, res.u, p)
+	cov = InterpolateCov(res.a.v, xa, res.b.v, xb, res.u, p)
 	return p, cov, cov.Mask == AllDims
 }
 
@@ -174,28 +230,26 @@ func increment(early Pose, covEarly *Cov, late Pose, covLate *Cov) (inc Cov, ok 
 }
 
 // addJoint adds σ²·s·sᵀ of a joint; acc is the pose of its child.
-func (ts *terms) addJoint(acc *Pose, st *step, s snapshot[float64, float64], res *around[float64], q *query) {
+func (ts *terms) addJoint(acc *Pose, st *step, q *query) {
 	e := st.edge
-	own := func(x float64) float64 {
+	own := func(x *float64) float64 {
 		switch {
-		case x != 0:
-			return x
+		case x != nil && *x != 0:
+			return *x * *x
 		case e.cfg.noise.kind == noiseExact:
 			return 0
 		}
-		return e.cfg.sigma
+		return e.cfg.sigma * e.cfg.sigma
 	}
-	var variance float64
-	switch {
-	case res.code == Unset:
-		variance = e.unset.Sigma * e.unset.Sigma
-	default:
-		xa, xb := s.extras(res, q.t, q.rev)
-		a, b := own(xa), own(xb)
-		variance = a * a
+	s := st.valuesNow()
+	res := s.at(q.t, st.rules(q), q.rev)
+	variance := e.unset.Sigma * e.unset.Sigma
+	if res.code == OK {
+		xa, xb := s.extras(&res, q.t, q.rev)
+		variance = own(xa)
 		if res.b != nil {
 			u := min(res.u, 1)
-			variance = (1-u)*a*a + u*b*b
+			variance = (1-u)*variance + u*own(xb)
 		}
 	}
 	scale, _ := e.joint.scaleOffset()
@@ -291,21 +345,16 @@ const maxLinearSigma = 15 * math.Pi / 180
 
 func (p *Path) askCov(st *state, q query) (T Pose, cov Cov, info Info, fail Failure) {
 	var room [16]term
-	ts := terms{list: room[:0], side: 1}
-	q.terms = &ts
+	ts := terms{list: room[:0]}
 	seg := p.segmentAt(st, q.t)
-	if !seg.eval(&T, &q) {
-		q.fail.path = p
-		return Pose{}, Cov{}, q.info, q.fail
-	}
-	if q.info.Oldest == engram.MaxTime {
-		q.info.Flags |= Static
+	if !seg.walk(&T, &q, &ts) {
+		return Pose{}, Cov{}, q.info(), p.failure(&q)
 	}
 	cov = ts.sum(&ts.source, seg.mimics)
 	if cov.SigmaRot() > maxLinearSigma {
-		q.info.Flags |= BeyondLinear
+		q.flags |= BeyondLinear
 	}
-	return T, cov, q.info, Failure{}
+	return T, cov, q.info(), Failure{}
 }
 
 // LatestCommonCov is LatestCommon with the covariance.
