@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,28 +23,34 @@ import (
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
-// engramServer serves the memory GeneralPurpose and a name system at an address.
-func engramServer(t *testing.T, listen string) (address string) {
+// engramServer serves the memory GeneralPurpose and a name system, and returns the
+// first of its addresses.
+func engramServer(t *testing.T, listen ...string) string {
 	t.Helper()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "GeneralPurpose"}}, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := rpc.Listen(listen)
-	if err != nil {
-		t.Fatal(err)
+	var listeners []net.Listener
+	var addresses []string
+	for _, address := range listen {
+		l, err := rpc.Listen(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners = append(listeners, l)
+		addresses = append(addresses, rpc.AddressOf(l))
 	}
-	address = rpc.AddressOf(l)
 	names := mns.NewLocal()
-	kept, err := mns.Keep(t.Context(), names, mns.Registration{Server: "test", Memories: s.Memories(), Addresses: []string{address}})
+	kept, err := mns.Keep(t.Context(), names, mns.Registration{Server: "test", Memories: s.Memories(), Addresses: addresses})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
-		served <- rpc.Serve(ctx, rpc.NewHandler(s, names, rpc.Options{Server: "test", Log: quiet, Grace: time.Second}), l)
+		served <- rpc.Serve(ctx, rpc.NewHandler(s, names, rpc.Options{Server: "test", Log: quiet, Grace: time.Second}), listeners...)
 	}()
 	t.Cleanup(func() {
 		if err := kept.Close(); err != nil {
@@ -56,7 +63,7 @@ func engramServer(t *testing.T, listen string) (address string) {
 		s.Close()
 		names.Close()
 	})
-	return address
+	return addresses[0]
 }
 
 func build(t *testing.T, program string) string {
