@@ -135,3 +135,28 @@ func TestDependenciesAreExplained(t *testing.T) {
 		}
 	}
 }
+
+// The README's Go code is the quick start's, without the handling of errors.
+func TestReadmeCodeIsTheQuickstart(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile("examples/quickstart/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```go\n(.*?)```").FindSubmatch(readme)
+	if block == nil {
+		t.Fatal("README.md has no Go code")
+	}
+	rest := string(program)
+	for line := range strings.Lines(string(block[1])) {
+		line = strings.TrimSpace(line)
+		_, after, found := strings.Cut(rest, line)
+		if !found {
+			t.Fatalf("examples/quickstart/main.go does not have, at its place: %s", line)
+		}
+		rest = after
+	}
+}
