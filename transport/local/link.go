@@ -1,10 +1,13 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -35,34 +38,35 @@ func dial(ctx context.Context, address string, o DialOptions) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	timed, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", p)
+	conn, err := dialer.DialContext(timed, "unix", p)
+	for errors.Is(err, syscall.EAGAIN) && timed.Err() == nil {
+		time.Sleep(time.Millisecond) // very many connect at once: the queue is full
+		conn, err = dialer.DialContext(timed, "unix", p)
+	}
 	if err != nil {
 		return nil, engram.Errorf(engram.Unavailable, address, "the memory server does not answer: %w", err)
 	}
 	l := &link{address: address, nc: conn.(*net.UnixConn)}
-	stop := context.AfterFunc(ctx, func() { l.nc.Close() })
+	stop := context.AfterFunc(timed, func() { l.nc.Close() })
 	err = l.hello(o)
 	if !stop() && err == nil {
-		err = context.Cause(ctx)
+		err = timed.Err()
 	}
-	if err != nil {
-		l.nc.Close()
-		return nil, engram.Errorf(codeOfLoss(err), address, "no connection to the memory server: %w", err)
+	if err == nil {
+		return l, nil
 	}
-	return l, nil
+	l.nc.Close()
+	if ctx.Err() != nil {
+		return nil, gaveUp(ctx, address)
+	}
+	return nil, l.lost(err)
 }
 
-// codeOfLoss returns the code of an error of a connection: what the domain has no
-// word for is the loss of it.
-func codeOfLoss(err error) engram.Code {
-	if code := engram.CodeOf(err); code != engram.Internal {
-		return code
-	}
-	return engram.Unavailable
-}
+// dialTimeout bounds how long a server may take to accept a connection.
+const dialTimeout = 5 * time.Second
 
 func (l *link) hello(o DialOptions) error {
 	ours := hello{version: version, minVersion: version, limits: limits{frame: uint32(o.MaxFrame), ids: maxIDs, types: maxTypes}}
@@ -106,10 +110,14 @@ func (l *link) close(err error) {
 	l.w.drains.Wait()
 }
 
-// lost returns the error of a connection that ended with err.
+// lost returns the error of a connection that ended with err: the domain's own as
+// it is, whatever else as the loss of the connection.
 func (l *link) lost(err error) error {
-	if engram.CodeOf(err) == engram.Internal || err == io.EOF {
-		return engram.Errorf(engram.Unavailable, l.address, "the connection to the memory server was lost: %w", err)
+	if l.w != nil && errors.Is(err, net.ErrClosed) {
+		err = cmp.Or(l.w.failure(), err) // the writer closed it, and knows why
 	}
-	return err
+	if e, ok := errors.AsType[*engram.Error](err); ok {
+		return e
+	}
+	return engram.Errorf(engram.Unavailable, l.address, "the connection to the memory server was lost: %w", err)
 }

@@ -210,9 +210,6 @@ func (p *pending) received(h header) {
 	if h.kind == kindAnswer && (h.flags&flagPart != 0 || last && !p.inParts) {
 		p.mu.parts = append(p.mu.parts, p.answer.take())
 	}
-	if h.kind == kindResults && last && p.commit.next < len(p.commit.results) {
-		p.mu.err = corrupt("the server answered %d of %d updates", p.commit.next, len(p.commit.results))
-	}
 	p.mu.Unlock()
 	if last || h.kind == kindAnswer {
 		p.wake()

@@ -117,11 +117,11 @@ func (c *conn) serve() {
 		return
 	}
 	err = c.read(w)
-	c.cancel(err)
 	if err != io.EOF {
 		c.refuse(err)
 	}
 	w.fail(engram.Errorf(engram.Unavailable, "", "the client is gone"))
+	c.cancel(err)
 	c.calls.Wait()
 	w.drains.Wait()
 }

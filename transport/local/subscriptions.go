@@ -67,7 +67,8 @@ func (cl *call) updates(batch []engram.Update) error {
 					if n > 0 {
 						break // the others first
 					}
-					return err
+					// Not Exhausted: trying again does not help.
+					return engram.Errorf(engram.OutOfRange, "", "the subscription cannot go on: %w", err)
 				}
 				size += snapshotSize(s.Instances)
 			} else {

@@ -241,6 +241,13 @@ func (w *writer) fail(err error) {
 	w.mu.Unlock()
 }
 
+// failure returns why nothing can be written any more, or nil.
+func (w *writer) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mu.err
+}
+
 func (w *writer) failLocked(err error) {
 	if w.mu.err == nil {
 		var e *engram.Error
