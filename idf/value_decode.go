@@ -12,6 +12,7 @@ import (
 // decoder makes plain Go values of encoded messages.
 type decoder struct {
 	records
+	written bool // leave out members that were not written
 }
 
 // message decodes a message that stands depth messages deep.
@@ -53,7 +54,7 @@ func (d *decoder) message(l *layout, b []byte, depth int) (any, error) {
 func (d *decoder) members(l *layout, from, to, depth int, set func(*member, any)) error {
 	for i, m := range l.members {
 		if from == to || d.stack[from].m.index != i {
-			if !m.presence {
+			if !m.presence && !d.written {
 				set(m, emptyOf(m))
 			}
 			continue

@@ -22,7 +22,8 @@ type encoder struct {
 	// json takes the values for those of a JSON text: numbers and bytes may be
 	// strings, and a Value may be an object with a tag.
 	json bool
-	// partial leaves out what the type has no member for, instead of refusing it.
+	// partial takes what fits of a value of another type: what has no member of
+	// that name is left out, an enumeration or a link may become a string.
 	partial bool
 }
 
@@ -78,7 +79,7 @@ func (e *encoder) object(l *layout, v any, depth int) error {
 	for name, v := range object {
 		m := l.byName[name]
 		switch {
-		case m == nil:
+		case m == nil, e.partial && m.name != name:
 			unknown = append(unknown, name)
 		case given[m.index]:
 			return under(m.name, memberErrorf(engram.Invalid, "is given twice, by its name and its JSON name"))
@@ -106,20 +107,14 @@ func (e *encoder) tuple(l *layout, v any, depth int) error {
 
 // members writes the given values of members, by rising number.
 func (e *encoder) members(l *layout, values []any, given []bool, depth int) error {
-	var chosen map[int]*member // by oneof
+	var chosen oneofs
 	for _, m := range l.byNumber {
 		v := values[m.index]
 		if !given[m.index] || v == nil && !m.isVariant() {
 			continue
 		}
-		if m.oneof > 0 {
-			if other := chosen[m.oneof]; other != nil {
-				return under(m.name, memberErrorf(engram.Invalid, "excludes %s, which is given too", other.name))
-			}
-			if chosen == nil {
-				chosen = map[int]*member{}
-			}
-			chosen[m.oneof] = m
+		if err := chosen.choose(m); err != nil {
+			return under(m.name, err)
 		}
 		if err := e.member(m, v, depth); err != nil {
 			if l.special == isTuple {
@@ -128,6 +123,24 @@ func (e *encoder) members(l *layout, values []any, given []bool, depth int) erro
 			return under(m.name, err)
 		}
 	}
+	return nil
+}
+
+// oneofs holds the member that was written of each oneof.
+type oneofs map[int]*member
+
+// choose refuses a second member of a oneof.
+func (o *oneofs) choose(m *member) error {
+	if m.oneof == 0 {
+		return nil
+	}
+	if other := (*o)[m.oneof]; other != nil {
+		return memberErrorf(engram.Invalid, "excludes %s, which is given too", other.name)
+	}
+	if *o == nil {
+		*o = oneofs{}
+	}
+	(*o)[m.oneof] = m
 	return nil
 }
 
@@ -318,6 +331,9 @@ func (m *member) compareKeys(a, b dictKey) int {
 // delimited returns the content of a string or bytes record.
 func (e *encoder) delimited(m *member, v any) ([]byte, error) {
 	s, isString := asString(v)
+	if e.partial && !isString {
+		s, isString = partialString(v)
+	}
 	if m.kind == protoreflect.StringKind {
 		if !isString {
 			return nil, mismatch(v, m.words())
@@ -337,6 +353,17 @@ func (e *encoder) delimited(m *member, v any) ([]byte, error) {
 		return nil, memberErrorf(engram.TypeMismatch, "is a summary of bytes, not the bytes; write the JSON with all bytes")
 	}
 	return nil, mismatch(v, m.words())
+}
+
+// partialString returns the string that a value of another kind becomes.
+func partialString(v any) (string, bool) {
+	switch v := v.(type) {
+	case Enum:
+		return v.String(), true
+	case engram.ID:
+		return v.String(), true
+	}
+	return "", false
 }
 
 // parseBase64 reads base64 of either alphabet, padded or not.

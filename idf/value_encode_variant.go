@@ -16,7 +16,7 @@ import (
 
 // variant writes the content of a Value that stands depth messages deep.
 func (e *encoder) variant(v any, depth int) error {
-	if depth > maxDepth {
+	if depth > maxDepth || depth == maxDepth && !isScalar(v) {
 		return errNesting(engram.Invalid)
 	}
 	switch v := v.(type) {
@@ -78,6 +78,15 @@ func (e *encoder) variant(v any, depth int) error {
 		return e.variantOther(v, depth)
 	}
 	return nil
+}
+
+// isScalar reports whether a Value holds v without a message.
+func isScalar(v any) bool {
+	switch v.(type) {
+	case nil, bool, int, int32, int64, float32, float64, string, Enum, jsonNumber:
+		return true
+	}
+	return false
 }
 
 // variantOther writes a value of one of Go's many other types.

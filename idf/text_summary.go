@@ -1,0 +1,77 @@
+package idf
+
+import (
+	"bytes"
+	"image"
+	_ "image/jpeg" // sizes of compressed images
+	_ "image/png"
+	"strconv"
+)
+
+// isVector reports whether the object is shown as its coordinates.
+func isVector(l *layout) bool {
+	switch l.name {
+	case "foxglove.Vector2", "foxglove.Vector3", "foxglove.Quaternion", "foxglove.Point2", "foxglove.Point3":
+		return true
+	}
+	return false
+}
+
+// summary writes what takes the place of an object that is better not shown member
+// by member; false if it is an ordinary one.
+func (w *textWriter) summary(l *layout, v any) bool {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return false
+	}
+	switch l.name {
+	case "foxglove.RawImage":
+		w.print("RawImage " + textOf(object["encoding"]) + " " + dimensions(object["width"], object["height"]))
+	case "foxglove.CompressedImage":
+		w.print("CompressedImage " + textOf(object["format"]))
+		data, _ := object["data"].([]byte)
+		if c, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
+			w.print(" " + dimensions(c.Width, c.Height))
+		}
+	case "foxglove.CompressedVideo":
+		w.print("CompressedVideo " + textOf(object["format"]))
+	case "foxglove.PointCloud":
+		data, _ := object["data"].([]byte)
+		w.print("PointCloud")
+		if stride, ok := numberOf(object["point_stride"]).int64(); ok && stride > 0 {
+			w.print(" of " + grouped(len(data)/int(stride)) + " points")
+		}
+	default:
+		if isVector(l) {
+			w.vector(l, object)
+			return true
+		}
+		return false
+	}
+	data, _ := object["data"].([]byte)
+	w.print(", " + grouped(len(data)) + " bytes")
+	if frame := textOf(object["frame_id"]); frame != "" {
+		w.print(", frame " + strconv.Quote(frame))
+	}
+	return true
+}
+
+func (w *textWriter) vector(l *layout, object map[string]any) {
+	w.print("(")
+	for i, m := range l.members {
+		if i > 0 {
+			w.print(", ")
+		}
+		w.any(object[m.name])
+	}
+	w.print(")")
+}
+
+func textOf(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+func dimensions(width, height any) string {
+	return numberOf(width).String() + "x" + numberOf(height).String()
+}
