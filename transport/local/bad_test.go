@@ -82,6 +82,7 @@ func (c rawClient) refusal() error {
 			last = rd.err()
 		}
 		rd.b = nil
+		rd.payload(uint32(rd.rest))
 		if err := rd.finish(); err != nil {
 			c.t.Fatal(err)
 		}

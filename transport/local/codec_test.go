@@ -2,10 +2,14 @@ package local
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"reflect"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -206,6 +210,28 @@ func TestPayloadMemory(t *testing.T) {
 		if cap(p) != len(p) && cap(p) > len(p)+len(p)/4+16 {
 			t.Errorf("%d bytes hold %d", len(p), cap(p))
 		}
+	}
+}
+
+// The example in docs/formats/local.md is what is written.
+func TestFormatExample(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/formats/local.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(doc), "## A commit, byte by byte")
+	_, text, _ = strings.Cut(text, "```\n")
+	text, _, _ = strings.Cut(text, "```")
+	var want []byte
+	for _, m := range regexp.MustCompile(`\b[0-9A-F]{2}\b`).FindAllString(text, -1) {
+		b, _ := hex.DecodeString(m)
+		want = append(want, b...)
+	}
+	got := commitFrame(0, 1, engram.EntityUpdate{Entity: engram.MustID("M/C/P/e"), Time: 1, Instances: []engram.Instance{
+		engram.NewInstance(engram.Payload{Type: "T", Bytes: []byte{0xAA, 0xBB}}),
+	}})
+	if !bytes.Equal(got, want) {
+		t.Errorf("written is\n% X, documented\n% X", got, want)
 	}
 }
 
