@@ -1,0 +1,158 @@
+package rpc_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+// benchPayload is a payload of n bytes of any data.
+func benchPayload(b *testing.B, n int) engram.Payload {
+	for size := n; ; size-- {
+		if p := value(b, string(make([]byte, size))); len(p.Bytes) <= n {
+			return p
+		}
+	}
+}
+
+// pipe is a commit stream and a subscription with data, each on a connection of
+// its own.
+func pipe(b *testing.B, address string, queue int) (engram.CommitStream, engram.UpdateStream) {
+	s := newServer(b, server.Memory{Name: "Test", Segments: []engram.CoreSegment{{
+		ID: engram.MustID("Test/Any"), History: engram.Bounds{MaxCount: 1000},
+	}}})
+	at := serve(b, s, nil, rpc.Options{}, address)
+	sub, err := dial(b, at.address, rpc.DialOptions{}).Subscribe(b.Context(), engram.Subscription{WithData: true, Queue: queue})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { sub.Close() })
+	stream, err := dial(b, at.address, rpc.DialOptions{}).CommitStream(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { stream.Close() })
+	return stream, sub
+}
+
+func benchAddress(b *testing.B, network string) string {
+	if network == "unix" {
+		return socket(b)
+	}
+	return anyPort
+}
+
+// BenchmarkStreamLatency measures one way: from Send of a commit of 33 bytes to
+// the subscriber that has it with its data, one at a time.
+func BenchmarkStreamLatency(b *testing.B) {
+	for _, network := range []string{"unix", "tcp"} {
+		b.Run(network, func(b *testing.B) {
+			stream, sub := pipe(b, benchAddress(b, network), 0)
+			u := update(b, "e", 0, nil)
+			u.Instances[0].Payload = benchPayload(b, 33)
+			var took []time.Duration
+			for b.Loop() {
+				u.Time++
+				began := time.Now()
+				if err := stream.Send(engram.Commit{Updates: []engram.EntityUpdate{u}}); err != nil {
+					b.Fatal(err)
+				}
+				batch, err := sub.Next(b.Context())
+				took = append(took, time.Since(began))
+				if err != nil || len(batch) != 1 || batch[0].Snapshot == nil {
+					b.Fatal(batch, err)
+				}
+				if _, err := stream.Recv(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1000, "p50-µs")
+			b.ReportMetric(float64(took[len(took)*99/100].Nanoseconds())/1000, "p99-µs")
+		})
+	}
+}
+
+// BenchmarkStreamThroughput sends as fast as the pipeline takes it, while a
+// subscriber receives everything.
+func BenchmarkStreamThroughput(b *testing.B) {
+	for _, size := range []struct {
+		name  string
+		bytes int
+	}{{"33B", 33}, {"49KB", 49_000}, {"1MB", 1 << 20}} {
+		b.Run(size.name, func(b *testing.B) {
+			stream, sub := pipe(b, socket(b), 65_536)
+			u := update(b, "e", 0, nil)
+			u.Instances[0].Payload = benchPayload(b, size.bytes)
+			b.SetBytes(int64(size.bytes))
+			b.ResetTimer()
+			failed := make(chan error, 2)
+			go func() {
+				for range b.N {
+					u.Time++
+					if err := stream.Send(engram.Commit{Updates: []engram.EntityUpdate{u}}); err != nil {
+						failed <- err
+						return
+					}
+				}
+				failed <- stream.CloseSend()
+			}()
+			go func() {
+				for range b.N {
+					if _, err := stream.Recv(); err != nil {
+						failed <- err
+						return
+					}
+				}
+				failed <- nil
+			}()
+			dropped, seen := 0, 0
+			for seen+dropped < b.N {
+				batch, err := sub.Next(b.Context())
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range batch {
+					seen++
+					dropped += int(batch[i].Dropped)
+				}
+			}
+			for range 2 {
+				if err := <-failed; err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+			b.ReportMetric(float64(dropped), "dropped")
+		})
+	}
+}
+
+// BenchmarkLatest reads one entity's newest snapshot, one call after the other.
+func BenchmarkLatest(b *testing.B) {
+	s := newServer(b, testMemory(server.Hooks{}))
+	c := dial(b, serve(b, s, nil, rpc.Options{}, socket(b)).address, rpc.DialOptions{})
+	u := update(b, "e", 1, "x")
+	commit(b, c, u)
+	for b.Loop() {
+		if _, err := c.Latest(b.Context(), u.Entity); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCommit commits 33 bytes, one call after the other.
+func BenchmarkCommit(b *testing.B) {
+	s := newServer(b, testMemory(server.Hooks{}))
+	c := dial(b, serve(b, s, nil, rpc.Options{}, socket(b)).address, rpc.DialOptions{})
+	u := update(b, "e", 1, nil)
+	u.Instances[0].Payload = benchPayload(b, 33)
+	for b.Loop() {
+		u.Time++
+		commit(b, c, u)
+	}
+}
