@@ -52,11 +52,66 @@ func Run(t *testing.T, open func(t *testing.T) Memory, opts ...Option) {
 var parts = []struct {
 	name string
 	run  func(*suite)
-}{}
+}{
+	{"Commit", testCommit},
+	{"Instances", testInstances},
+	{"PartialFailure", testPartialFailure},
+	{"BadUpdates", testBadUpdates},
+	{"BadPayloads", testBadPayloads},
+	{"PayloadLimit", testPayloadLimit},
+	{"ProviderTypes", testProviderTypes},
+	{"CommitStream", testCommitStream},
+	{"CommitStreamClosed", testCommitStreamClosed},
 
-// suite is one part of the suite at work on its own core segment.
+	{"Selectors", testSelectors},
+	{"SelectorUnion", testSelectorUnion},
+	{"OutOfOrder", testOutOfOrder},
+	{"Supersede", testSupersede},
+	{"AsOf", testAsOf},
+	{"LatestReader", testLatestReader},
+	{"ExtremeTimes", testExtremeTimes},
+	{"Names", testNames},
+	{"OddNames", testOddNames},
+	{"BareNames", testBareNames},
+	{"NothingFound", testNothingFound},
+	{"WithoutPayload", testWithoutPayload},
+	{"Where", testWhere},
+	{"Fields", testFields},
+	{"Target", testTarget},
+	{"BadQueries", testBadQueries},
+	{"ManyEntities", testManyEntities},
+	{"Parts", testParts},
+	{"Bounds", testBounds},
+
+	{"SubscribeNow", testSubscribeNow},
+	{"SubscribeLast", testSubscribeLast},
+	{"SubscribeTime", testSubscribeTime},
+	{"SubscribeNumber", testSubscribeNumber},
+	{"SubscribePatterns", testSubscribePatterns},
+	{"SubscribeData", testSubscribeData},
+	{"SubscribeWhere", testSubscribeWhere},
+	{"SubscribeSlow", testSubscribeSlow},
+	{"SubscribeBad", testSubscribeBad},
+	{"SubscribeEnd", testSubscribeEnd},
+	{"SubscribeRemoved", testSubscribeRemoved},
+
+	{"Segments", testSegments},
+	{"BadSegments", testBadSegments},
+	{"RemoveSegment", testRemoveSegment},
+	{"Describe", testDescribe},
+	{"Types", testTypeDefs},
+	{"Stats", testStats},
+	{"Predict", testPredict},
+
+	{"ConcurrentWriters", testConcurrentWriters},
+	{"ConcurrentBackfill", testConcurrentBackfill},
+	{"WholeSnapshots", testWholeSnapshots},
+}
+
+// suite is one part of the suite at work, in core segments of its own.
 type suite struct {
 	*testing.T
 	options
-	m Memory
+	m        Memory
+	segments int // made so far
 }

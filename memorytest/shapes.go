@@ -1,0 +1,269 @@
+package memorytest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// testWithoutPayload leaves the bytes out and nothing else.
+func testWithoutPayload(s *suite) {
+	entity := s.readings("cup")
+	s.fill(entity, 10, 20)
+	q := engram.SelectID(entity, engram.All())
+	q.WithoutPayload = true
+	r := s.query(q)
+	if got := times(r); !slices.Equal(got, []engram.Time{10, 20}) {
+		s.Fatalf("times %d", got)
+	}
+	for it := range r.All() {
+		in := it.Instances[0]
+		if len(in.Payload.Bytes) != 0 || in.Payload.Type != readingType || in.Confidence != 1 || it.Number == 0 {
+			s.Errorf("without payload came %+v", in)
+		}
+	}
+	if snap, err := s.m.Latest(s.ctx(), entity); err != nil || s.value(snap) != 20 {
+		s.Errorf("the memory holds %+v, %v afterwards", snap, err)
+	}
+}
+
+// testWhere filters by payload and metadata, before the selectors choose.
+func testWhere(s *suite) {
+	entity := s.readings("cup")
+	for i := range 6 {
+		u := update(entity, engram.Time(i*10), reading(float64(i)), reading(float64(-i)))
+		u.Instances[0].Confidence = float32(i) / 10
+		u.Instances[1].Confidence = 0.5
+		s.commit(u)
+	}
+	where := func(expr string, sel ...engram.SnapshotSelector) engram.Query {
+		q := engram.SelectID(entity, sel...)
+		q.Where = expr
+		return q
+	}
+	s.wantTimes("by a member", where("value > 2.0", engram.All()), 30, 40, 50)
+	s.wantTimes("by confidence", where("confidence < 0.25", engram.All()), 0, 10, 20)
+	s.wantTimes("by both", where("value >= 1.0 && confidence < 0.25", engram.All()), 10, 20)
+	s.wantTimes("the latest that satisfies", where("value < 3.0 && value >= 0.0", engram.Latest(1)), 20)
+	s.wantTimes("at or before, of those that satisfy", where("value == 1.0 || value == 4.0", engram.AtOrBefore(39)), 10)
+	s.wantTimes("indices among those that satisfy", where("value > 1.0", engram.Indices(0, 1)), 20, 30)
+	s.wantTimes("by a member that is not there", where("no_such_member == 1", engram.All()))
+	s.wantTimes("by nothing", where("false", engram.All()))
+	for it := range s.query(where("value < 0.0", engram.Latest(1))).All() {
+		if len(it.Instances) != 1 || s.value(it.Snapshot) != -5 {
+			s.Errorf("the result holds %d instances, the first of value %v; only the second satisfies", len(it.Instances), s.value(it.Snapshot))
+		}
+	}
+	_, err := s.m.Query(s.ctx(), where("value >", engram.All()))
+	s.wantCode("an expression that does not compile", err, engram.Invalid)
+	_, err = s.m.Query(s.ctx(), where("value == 1.0 || "+strings.Repeat("false || ", 1000)+"true", engram.All()))
+	s.wantCode("an expression that is too long", err, engram.Exhausted)
+}
+
+// testFields asks for some members only.
+func testFields(s *suite) {
+	entity := s.readings("cup")
+	full := payload(readingType, map[string]any{"value": 1.5, "unit": "m", "detail": map[string]any{"z": 2.5, "tags": []any{"a"}}})
+	s.commit(update(entity, 10, full))
+	s.commit(update(sibling(entity, "marked"), 10, payload(markedType, map[string]any{"value": 3.5, "unit": "s", "mark": 4})))
+	for _, c := range []struct {
+		fields []string
+		want   engram.Payload
+	}{
+		{[]string{"value"}, payload(readingType, map[string]any{"value": 1.5})},
+		{[]string{"unit", "detail.z"}, payload(readingType, map[string]any{"unit": "m", "detail": map[string]any{"z": 2.5}})},
+		{[]string{"detail"}, payload(readingType, map[string]any{"detail": map[string]any{"z": 2.5, "tags": []any{"a"}}})},
+	} {
+		q := engram.SelectID(entity, engram.All())
+		q.Fields = c.fields
+		items := s.query(q).Items()
+		if len(items) != 1 || !slices.Equal(items[0].Instances[0].Payload.Bytes, c.want.Bytes) {
+			s.Errorf("fields %v: got %+v, want %x", c.fields, items, c.want.Bytes)
+		}
+	}
+	q := engram.SelectID(entity.Parent(), engram.All())
+	q.Fields = []string{"mark"} // only one of the two types has it
+	items := s.query(q).Items()
+	if len(items) != 2 || len(items[0].Instances[0].Payload.Bytes) != 0 ||
+		!slices.Equal(items[1].Instances[0].Payload.Bytes, payload(markedType, map[string]any{"mark": 4}).Bytes) {
+		s.Errorf("a field of one type of two gives %+v", items)
+	}
+	q.Fields = []string{"valu"}
+	_, err := s.m.Query(s.ctx(), q)
+	s.wantCode("a field that no type has", err, engram.NotFound, "valu")
+	if snap, err := s.m.Latest(s.ctx(), entity); err != nil || !slices.Equal(snap.Instances[0].Payload.Bytes, full.Bytes) {
+		s.Errorf("the memory holds %+v, %v afterwards", snap, err)
+	}
+}
+
+// testTarget asks the working memory alone, and both.
+func testTarget(s *suite) {
+	entity := s.readings("cup")
+	s.fill(entity, 10)
+	for _, target := range []engram.Target{engram.TargetBoth, engram.TargetWM} {
+		q := engram.SelectID(entity, engram.All())
+		q.Target = target
+		s.wantTimes(fmt.Sprintf("target %d", target), q, 10)
+	}
+}
+
+// testBadQueries asks what makes no sense or too much.
+func testBadQueries(s *suite) {
+	entity := s.readings("cup")
+	s.fill(entity, 10)
+	pattern := func(sel engram.NameSelector) engram.Query {
+		p := engram.PatternOf(entity.Parent())
+		p.Levels = append(p.Levels, sel)
+		return p.Select(engram.Latest(1))
+	}
+	deep := engram.QueryNode{}
+	for range 4 {
+		deep = engram.QueryNode{Children: []engram.QueryNode{deep}}
+	}
+	names := make([]string, 100_000)
+	for i := range names {
+		names[i] = fmt.Sprintf("entity-%d", i)
+	}
+	snapshotsAbove := engram.SelectID(entity, engram.All())
+	snapshotsAbove.Memories[0].Snapshots = []engram.SnapshotSelector{engram.All()}
+	for what, c := range map[string]struct {
+		q    engram.Query
+		code engram.Code
+	}{
+		"a regex that does not compile": {pattern(engram.MatchRegex("cup[")), engram.Invalid},
+		"a regex with a lookahead":      {pattern(engram.MatchRegex("(?=cup)")), engram.Invalid},
+		"a regex that is too long":      {pattern(engram.MatchRegex(strings.Repeat("x", engram.MaxRegexLen+1))), engram.Exhausted},
+		"100,000 entities by name":      {pattern(engram.OneOf(names...)), engram.Exhausted},
+		"latest 0":                      {engram.SelectID(entity, engram.Latest(0)), engram.Invalid},
+		"nearest within less than 0":    {engram.SelectID(entity, engram.Nearest(1, -time.Second)), engram.Invalid},
+		"a range that ends first":       {engram.SelectID(entity, engram.In(span(2, 1))), engram.Invalid},
+		"snapshots of a memory":         {snapshotsAbove, engram.Invalid},
+		"more levels than there are":    {engram.Query{Memories: []engram.QueryNode{deep}}, engram.Invalid},
+	} {
+		_, err := s.m.Query(s.ctx(), c.q)
+		s.wantCode(what, err, c.code)
+	}
+	s.wantTimes("what was stored before", engram.SelectID(entity, engram.All()), 10)
+}
+
+// testManyEntities asks for the latest snapshots of 100,000 entities at once.
+func testManyEntities(s *suite) {
+	s.addTypes()
+	provider := below(s.coreSegment(engram.CoreSegment{Type: readingType}), "Provider")
+	const n = 100_000
+	p := reading(1)
+	var updates []engram.EntityUpdate
+	for i := range n {
+		updates = append(updates, update(below(provider, fmt.Sprintf("entity-%06d", i)), engram.Time(i), p))
+		if len(updates) == 5000 {
+			s.commit(updates...)
+			updates = updates[:0]
+		}
+	}
+	count := func(q engram.Query) (n int) {
+		last := engram.ID{}
+		for it := range s.query(q).All() {
+			if n++; last.Compare(it.ID) >= 0 {
+				s.Fatalf("%v follows %v", it.ID, last)
+			}
+			last = it.ID
+		}
+		return n
+	}
+	if got := count(engram.SelectID(provider, engram.Latest(1))); got != n {
+		s.Errorf("%d entities were found of %d", got, n)
+	}
+	pattern := engram.PatternOf(provider)
+	pattern.Levels = append(pattern.Levels, engram.MatchRegex(`entity-\d*7`))
+	if got := count(pattern.Select(engram.Latest(1))); got != n/10 {
+		s.Errorf("%d entities match, want %d", got, n/10)
+	}
+	stats, err := s.m.Stats(s.ctx(), engram.PatternOf(provider), engram.LevelProviderSegment)
+	s.must(err)
+	if len(stats) != 1 || stats[0].Entities != n || stats[0].Snapshots != n {
+		s.Errorf("stats %+v", stats)
+	}
+}
+
+// testParts gets a large answer in parts, which together are the whole one.
+func testParts(s *suite) {
+	reader, ok := s.m.(engram.PartReader)
+	if !ok {
+		s.Skip("answers in parts are not offered")
+	}
+	entity := s.readings("many")
+	var want []engram.ID
+	var updates []engram.EntityUpdate
+	for i := range 10_000 {
+		updates = append(updates, update(entity, engram.Time(i), reading(1)))
+		want = append(want, entity.At(engram.Time(i)))
+	}
+	s.commit(updates...)
+	for i := range 5000 {
+		e := sibling(entity, fmt.Sprintf("one-%04d", i))
+		updates[i] = update(e, 1, reading(1))
+		want = append(want, e.At(1))
+	}
+	s.commit(updates[:5000]...)
+	q := engram.SelectID(entity.Parent(), engram.All())
+	parts, got := 0, []engram.ID(nil)
+	s.must(reader.QueryParts(s.ctx(), q, func(r *engram.Result) error {
+		parts++
+		for it := range r.All() {
+			got = append(got, it.ID)
+		}
+		return nil
+	}))
+	if parts < 2 {
+		s.Errorf("the answer came in %d parts", parts)
+	}
+	if !slices.Equal(got, want) {
+		s.Errorf("the parts hold %d snapshots, or in another order; want %d", len(got), len(want))
+	}
+	enough := errors.New("enough")
+	if err := reader.QueryParts(s.ctx(), q, func(*engram.Result) error { return enough }); !errors.Is(err, enough) {
+		s.Errorf("an error of the callback comes back as %v", err)
+	}
+	q.Memories[0].Names = engram.MatchRegex("(")
+	s.wantCode("a bad query in parts", reader.QueryParts(s.ctx(), q, func(*engram.Result) error { return nil }), engram.Invalid)
+}
+
+// testBounds lets snapshots be evicted and finds that it is said.
+func testBounds(s *suite) {
+	s.addTypes()
+	core := s.coreSegment(engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxCount: 3}})
+	entity := below(core, "Provider", "cup")
+	s.fill(entity, 10, 20, 30, 40, 50)
+	r := s.query(engram.SelectID(entity, engram.All()))
+	if got := times(r); !slices.Equal(got, []engram.Time{30, 40, 50}) {
+		s.Errorf("times %d are kept, want 3", got)
+	}
+	if len(r.Missing) != 1 || r.Missing[0].ID != entity || r.Missing[0].Reason != engram.MissingEvicted || r.Missing[0].Count != 2 || r.Missing[0].Interval != span(10, 21) {
+		s.Errorf("missing is %+v", r.Missing)
+	}
+	s.wantCode("what was evicted", second(s.m.AtOrBefore(s.ctx(), entity, 25)), engram.TooOld)
+	s.wantCode("what never was", second(s.m.AtOrBefore(s.ctx(), entity, 9)), engram.NotFound)
+	if r := s.query(engram.SelectID(entity, engram.Latest(3), engram.AtOrBefore(35), engram.In(span(30, 99)))); len(r.Missing) != 0 {
+		s.Errorf("missing %+v of what is all there", r.Missing)
+	}
+	s.fill(entity, 50, 50) // superseded versions count
+	s.wantTimes("with two superseded versions", engram.SelectID(entity, engram.All()), 50)
+
+	aged := below(s.coreSegment(engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxAge: 10}}), "Provider", "cup")
+	s.fill(aged, 100, 91, 90, 89)
+	s.wantTimes("within the age", engram.SelectID(aged, engram.All()), 90, 91, 100)
+	s.fill(aged, 101)
+	s.wantTimes("a newer one lets others age", engram.SelectID(aged, engram.All()), 91, 100, 101)
+
+	size := int64(len(reading(1).Bytes))
+	sized := below(s.coreSegment(engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxBytes: 2*size + 1}}), "Provider", "cup")
+	s.fill(sized, 1, 2, 3)
+	s.wantTimes("within the bytes", engram.SelectID(sized, engram.All()), 2, 3)
+	big := payload(readingType, map[string]any{"value": 1.0, "unit": "m", "blob": make([]byte, 2*size)})
+	s.refuse("more bytes than are ever kept", update(sized, 4, big), engram.Exhausted)
+	s.wantTimes("within the bytes, afterwards", engram.SelectID(sized, engram.All()), 2, 3)
+}
