@@ -526,3 +526,66 @@ func gripType(t *testing.T) engram.TypeDef {
 	}
 	return defs[0]
 }
+
+func TestHostRefuses(t *testing.T) {
+	names := mns.NewLocal()
+	defer names.Close()
+	home := start(t, "home", names, names, socket(t), memory("A"))
+	host := func(o client.HostOptions, memories ...server.Memory) error {
+		s, err := server.New(server.Config{Memories: memories, Log: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		o.Address, o.RPC.Log = home.address, quiet
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		return client.Host(ctx, s, o)
+	}
+	for _, tt := range []struct {
+		what string
+		err  error
+		code engram.Code
+		word string
+	}{
+		{"a memory that another server hosts", host(client.HostOptions{}, memory("A")), engram.Conflict, `"home"`},
+		{"no memory", host(client.HostOptions{}), engram.Invalid, "no memory"},
+		{"a socket that is taken", host(client.HostOptions{Listen: []string{"127.0.0.1:0", home.address}}, memory("B")), engram.AlreadyExists, home.address},
+	} {
+		if engram.CodeOf(tt.err) != tt.code || !strings.Contains(tt.err.Error(), tt.word) {
+			t.Errorf("%s: %v; want %v with %q", tt.what, tt.err, tt.code, tt.word)
+		}
+	}
+}
+
+// What a program hosts is found by name beside the rest, until it ends.
+func TestHostedMemoryIsFound(t *testing.T) {
+	names := mns.NewLocal()
+	defer names.Close()
+	home := start(t, "home", names, names, socket(t), memory("A"))
+	s, err := server.New(server.Config{Memories: []server.Memory{memory("B")}, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- client.Host(ctx, s, client.HostOptions{Address: home.address, RPC: rpc.Options{Log: quiet}})
+	}()
+	c := connect(t, home.address)
+	if _, err := c.Names().Wait(t.Context(), "B"); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, c, update(t, entity("A"), 1, "x"), update(t, entity("B"), 1, "x"))
+	if _, err := s.Latest(t.Context(), engram.MustID(entity("B"))); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Host ended with %v", err)
+	}
+	if _, err := names.Resolve(t.Context(), "B"); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("after its end the memory is still registered: %v", err)
+	}
+}

@@ -86,8 +86,10 @@ func wireError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if ce, ok := errors.AsType[*connect.Error](err); ok {
-		return ce // of the RPC layer itself: a message too large, not to be decoded …
+	if _, ours := errors.AsType[*engram.Error](err); !ours {
+		if ce, ok := errors.AsType[*connect.Error](err); ok {
+			return ce // of the RPC layer itself: a message too large, not to be decoded …
+		}
 	}
 	code, ok := wireCodes[engram.CodeOf(err)]
 	if !ok {
