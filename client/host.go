@@ -82,7 +82,10 @@ func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
 	if len(o.Advertise) == 0 {
 		o.Advertise = addresses
 	}
-	kept, err := mns.Keep(ctx, home.Names(), mns.Registration{Server: o.RPC.Server, Memories: memories, Addresses: o.Advertise, TTL: o.TTL})
+	// Not given up halfway: a registration whose lease is not known cannot be released.
+	register, registered := context.WithTimeout(context.WithoutCancel(ctx), registerTimeout)
+	kept, err := mns.Keep(register, home.Names(), mns.Registration{Server: o.RPC.Server, Memories: memories, Addresses: o.Advertise, TTL: o.TTL})
+	registered()
 	if err != nil {
 		cancel()
 		return errors.Join(err, <-served)
@@ -100,6 +103,9 @@ func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
 	cancel()
 	return errors.Join(err, <-served)
 }
+
+// registerTimeout bounds how long the name system may take to register memories.
+const registerTimeout = 5 * time.Second
 
 // beside returns where to listen next to the name system at an address.
 func beside(home string, memories []string) string {
