@@ -272,7 +272,7 @@ func BenchmarkOneWay(b *testing.B) {
 	defer fill.Close()
 	for _, size := range benchSizes {
 		p := benchPayload(size)
-		for i := range benchHistory { // the memory is full of such data
+		for i := range 4 * benchHistory { // the memory is full of such data, and its heap as large as it gets
 			if err := fill.Send(benchCommit(1, p, engram.Time(i))); err != nil {
 				b.Fatal(err)
 			}

@@ -46,7 +46,10 @@ func dial(ctx context.Context, address string, o DialOptions) (*link, error) {
 		time.Sleep(time.Millisecond) // very many connect at once: the queue is full
 		conn, err = dialer.DialContext(timed, "unix", p)
 	}
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, gaveUp(ctx, address)
+	case err != nil:
 		return nil, engram.Errorf(engram.Unavailable, address, "the memory server does not answer: %w", err)
 	}
 	l := &link{address: address, nc: conn.(*net.UnixConn)}

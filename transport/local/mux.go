@@ -58,6 +58,9 @@ func (m *mux) alive() bool {
 // begin registers a call and returns the encoder for its first frame, to be
 // completed with m.w.send.
 func (m *mux) begin(ctx context.Context, p *pending) (*encoder, error) {
+	if ctx.Err() != nil {
+		return nil, gaveUp(ctx, m.address)
+	}
 	select {
 	case m.slots <- struct{}{}:
 	default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"time"
 
@@ -100,7 +101,9 @@ type conn struct {
 	rd     *reader
 	calls  sync.WaitGroup
 
-	scratch commit // of the reading goroutine
+	// Owned by the reading goroutine.
+	scratch   commit
+	committed bool // something, since the last flush
 
 	mu struct {
 		sync.Mutex
@@ -186,6 +189,10 @@ func writeRefusal(nc *net.UnixConn, err error) {
 func (c *conn) read(w *writer) error {
 	for {
 		if !c.rd.hasFrame() {
+			if c.committed {
+				c.committed = false
+				runtime.Gosched() // who sends the updates goes first: data is worth more than results
+			}
 			w.flush() // the results of what came together go out together
 		}
 		h, err := c.rd.next()
