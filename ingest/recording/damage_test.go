@@ -77,7 +77,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 	dir := t.TempDir()
 	before := 0
-	for cut := 60; cut < len(b); cut += 7 {
+	for cut := 60; cut < len(b); cut += 17 {
 		path := filepath.Join(dir, "cut.mcap")
 		if err := os.WriteFile(path, b[:cut], 0o600); err != nil {
 			t.Fatal(err)
@@ -213,7 +213,7 @@ func TestFlippedBits(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	dir := t.TempDir()
 	for name, b := range files {
-		for range 150 {
+		for range 60 {
 			bad := bytes.Clone(b)
 			for range 1 + rnd.IntN(3) {
 				bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
@@ -256,6 +256,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(smallMCAP(f, "loose"))
 	f.Add(smallBag())
 	f.Add([]byte("#ROSBAG V2.0\n"))
+	f.Add(smallDB(f, false))
 	path := filepath.Join(f.TempDir(), "fuzzed")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) < 1<<20 {

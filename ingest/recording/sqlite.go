@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,15 +25,20 @@ type sqliteFile struct {
 	db       *sql.DB
 	channels map[int64]*Channel
 	rows     *sql.Rows
-	data     sql.RawBytes
 	zstd     *zstd.Decoder // of messages compressed one by one, else nil
 	plain    []byte
 
 	byID   bool  // after damage: in the order of row numbers
-	lastID int64 // the last row delivered or given up
+	lastID int64 // the last row read so
 	maxID  int64
-	after  engram.Time // log time of the last message before the damage
-	afterI int64
+	// The last row delivered in the order of times.
+	after   engram.Time
+	afterID int64
+
+	// The row that was scanned last; pending says that it is still to be delivered.
+	id, topic, stamp int64
+	data             sql.RawBytes
+	pending          bool
 
 	delivered uint64
 	expected  uint64
@@ -175,32 +181,23 @@ func (s *sqliteFile) Next() (Message, error) {
 // row returns the message of the next row.
 func (s *sqliteFile) row() (m Message, id int64, err error) {
 	for {
-		if s.rows == nil || !s.rows.Next() {
-			err := error(nil)
-			if s.rows != nil {
-				err = s.rows.Err()
-			}
-			if err == nil {
-				err = io.EOF
-			}
+		if s.pending {
+			s.pending = false
+		} else if err := s.scan(); err != nil {
 			return m, 0, err
 		}
-		var topic, stamp int64
-		if err := s.rows.Scan(&id, &topic, &stamp, &s.data); err != nil {
-			return m, id, err
-		}
-		s.lastID = id
+		id, at := s.id, engram.Time(s.stamp)
 		s.done += int64(len(s.data))
 		if s.byID {
+			s.lastID = id
 			// Rows that were delivered before the damage was met come again.
-			if t := engram.Time(stamp); s.afterI > 0 && (t < s.after || t == s.after && id <= s.afterI) {
+			if s.delivered > 0 && (at < s.after || at == s.after && id <= s.afterID) {
 				continue
 			}
 		} else {
-			s.after, s.afterI = engram.Time(stamp), id
+			s.after, s.afterID = at, id
 		}
-		at := engram.Time(stamp)
-		m = Message{Channel: s.channels[topic], LogTime: at, PublishTime: at, Data: s.data}
+		m = Message{Channel: s.channels[s.topic], LogTime: at, PublishTime: at, Data: s.data}
 		if s.zstd != nil && m.Channel != nil {
 			s.plain, err = s.zstd.DecodeAll(s.data, s.plain[:0])
 			if err != nil {
@@ -213,53 +210,84 @@ func (s *sqliteFile) row() (m Message, id int64, err error) {
 	}
 }
 
+// scan reads the next row. Rows that do not come in order are damage: a broken tree
+// of pages may repeat itself for ever.
+func (s *sqliteFile) scan() error {
+	if s.rows == nil {
+		return io.EOF
+	}
+	if !s.rows.Next() {
+		if err := s.rows.Err(); err != nil {
+			return err
+		}
+		return io.EOF
+	}
+	if err := s.rows.Scan(&s.id, &s.topic, &s.stamp, &s.data); err != nil {
+		return err
+	}
+	at := engram.Time(s.stamp)
+	if s.byID && s.id <= s.lastID || !s.byID && s.delivered > 0 && (at < s.after || at == s.after && s.id <= s.afterID) {
+		return fmt.Errorf("rows are out of order")
+	}
+	if at < 0 || at == engram.MaxTime {
+		return fmt.Errorf("a message's time is out of range")
+	}
+	return nil
+}
+
 // recover goes on after damage. The database library stops at the first damaged
 // page, so the rows are read by their numbers from the next one that can be read.
 func (s *sqliteFile) recover(cause error) {
+	if !s.byID {
+		s.byID, s.lastID = true, math.MinInt64
+		s.loss = append(s.loss, Loss{File: s.path, Reason: "the database is damaged; the rest was read in the order of row numbers: " + cause.Error()})
+		if s.restart(math.MinInt64 + 1) {
+			return
+		}
+		s.lastID = 0
+	}
+	if s.maxID <= s.lastID {
+		s.finish()
+		return
+	}
+	// Step over the damage, in growing steps so that a huge hole costs few queries,
+	// then back to the first row that can be read.
+	gap := uint64(s.maxID - s.lastID)
+	bad, good := uint64(0), uint64(1)
+	for !s.restart(s.lastID + int64(good)) {
+		if good == gap {
+			s.loss = append(s.loss, Loss{File: s.path, Reason: fmt.Sprintf("rows from %d on of the messages cannot be read: %v", s.lastID+1, cause)})
+			s.finish()
+			return
+		}
+		bad, good = good, min(2*good, gap)
+	}
+	for good-bad > 1 {
+		if mid := bad + (good-bad)/2; s.restart(s.lastID + int64(mid)) {
+			good = mid
+		} else {
+			bad = mid
+		}
+	}
+	if s.restart(s.lastID + int64(good)) {
+		s.loss = append(s.loss, Loss{File: s.path, Reason: fmt.Sprintf("the messages up to row %d cannot be read: %v", s.id-1, cause)})
+	}
+}
+
+// restart begins to read rows from that number on; false if not even the first can
+// be read.
+func (s *sqliteFile) restart(from int64) bool {
 	if s.rows != nil {
 		s.rows.Close()
 		s.rows = nil
-	}
-	if !s.byID {
-		s.byID, s.lastID = true, 0
-		s.loss = append(s.loss, Loss{File: s.path, Reason: "the database is damaged; the rest was read in the order of row numbers: " + cause.Error()})
-		if s.restart(1) {
-			return
-		}
-	}
-	// Step over the damage, in growing steps so that a huge hole costs few queries.
-	for step, from := int64(1), s.lastID+1; from <= s.maxID && step > 0; step *= 2 {
-		from = s.lastID + step
-		if from > s.maxID {
-			break
-		}
-		if s.restart(from) {
-			s.loss = append(s.loss, Loss{File: s.path, Messages: uint64(from - s.lastID - 1),
-				Reason: fmt.Sprintf("rows %d to %d of the messages cannot be read: %v", s.lastID+1, from-1, cause)})
-			s.lastID = from - 1
-			return
-		}
-	}
-	if s.maxID > s.lastID {
-		s.loss = append(s.loss, Loss{File: s.path, Messages: uint64(s.maxID - s.lastID),
-			Reason: fmt.Sprintf("rows from %d on of the messages cannot be read: %v", s.lastID+1, cause)})
-	}
-	s.finish()
-}
-
-// restart begins to read rows from that number on; false if the first cannot be read.
-func (s *sqliteFile) restart(from int64) bool {
-	probe := s.db.QueryRow("SELECT length(data) FROM messages WHERE id >= ? ORDER BY id LIMIT 1", from)
-	var n int64
-	if probe.Scan(&n) != nil {
-		return false
 	}
 	rows, err := s.db.Query("SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id", from)
 	if err != nil {
 		return false
 	}
 	s.rows = rows
-	return true
+	s.pending = s.scan() == nil && s.id >= from
+	return s.pending
 }
 
 func (s *sqliteFile) lose(id int64, reason string, n int, t engram.Time) {
