@@ -160,3 +160,31 @@ func TestReadmeCodeIsTheQuickstart(t *testing.T) {
 		rest = after
 	}
 }
+
+// docs/guarantees.md names only tests that exist.
+func TestGuaranteesNameTests(t *testing.T) {
+	doc, err := os.ReadFile("docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, err := exec.Command("git", "grep", "-hE", `func (Test|Benchmark)|^	\{"[A-Z]`, "--", "*_test.go", "memorytest/run.go").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(?:(memorytest): )?([A-Z][A-Za-z0-9]+)`").FindAllStringSubmatch(string(doc), -1)
+	if len(named) < 30 {
+		t.Fatalf("docs/guarantees.md names only %d tests", len(named))
+	}
+	for _, m := range named {
+		want := "func " + m[2] + "("
+		switch {
+		case m[1] == "memorytest":
+			want = `{"` + m[2] + `"`
+		case !strings.HasPrefix(m[2], "Test") && !strings.HasPrefix(m[2], "Benchmark"):
+			continue
+		}
+		if !strings.Contains(string(tests), want) {
+			t.Errorf("docs/guarantees.md names %s, which is no test", m[2])
+		}
+	}
+}
