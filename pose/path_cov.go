@@ -101,13 +101,10 @@ func (ts *terms) addCov(frame *Pose, cov *Cov, e *edge) {
 }
 
 // addRoot adds the covariance of the constant end that was folded into the chain's
-// top frame, which belongs to the other side.
+// top frame.
 func (ts *terms) addRoot(cov *Cov) {
-	if cov != nil {
-		root := Identity()
-		ts.add(&root, 1, cov, nil)
-		ts.list[len(ts.list)-1].side = -ts.side
-	}
+	root := Identity()
+	ts.addCov(&root, cov, nil)
 }
 
 // addFree adds the covariance of a free edge; parent and child are the poses of its

@@ -199,6 +199,21 @@ func TestDiffFindsWhatMoved(t *testing.T) {
 	}
 }
 
+func TestDiffLooksBetweenKeys(t *testing.T) {
+	// The correction turns about the place where the rover ends: at both keys it
+	// stands where it stood, and in between it does not.
+	s := rover(t, Config{})
+	one := commit(t, s, key(0, 0, 0), key(10*second, 0, 0))
+	tx := s.Begin("slam")
+	tx.Localize("site", "base", 10*second, Pose{T: Vec3{X: 10}, R: RPY(0, 0, 0.1)}, ExactCov())
+	two := must[Revision](t)(tx.Commit())
+	changes := must[[]Change](t)(s.Diff("site", "base", one, two, DefaultThreshold()))
+	if len(changes) != 1 || changes[0].TransAt != 5*second || math.Abs(changes[0].Trans-10*math.Sin(0.025)) > 1e-9 ||
+		changes[0].RotAt != 10*second || math.Abs(changes[0].Rot-0.1) > 1e-9 {
+		t.Errorf("the difference is %+v", changes)
+	}
+}
+
 func TestViewStandsStill(t *testing.T) {
 	s := rover(t, Config{})
 	commit(t, s, key(0, 0, 0))
@@ -218,6 +233,9 @@ func TestViewStandsStill(t *testing.T) {
 	}
 	if _, _, fail := p.At(10*second + 1); fail.Code != TooNew {
 		t.Errorf("the view sees a later write: %v", fail.Code)
+	}
+	if _, _, err := p.Wait(t.Context(), 11*second); !errors.Is(err, engram.TooNew) {
+		t.Errorf("waiting for a view to change: %v", err)
 	}
 }
 
@@ -265,7 +283,7 @@ func TestAcquireKeepsItsSamples(t *testing.T) {
 }
 
 func TestSubscriptions(t *testing.T) {
-	s := rover(t, Config{Revisions: 6})
+	s := rover(t, Config{Revisions: 8})
 	start := commit(t, s, key(0, 0, 0), key(5*second, 0, 0), key(10*second, 0, 0))
 	early := must[Acquisition](t)(s.Acquire("cam", second))
 	late := must[Acquisition](t)(s.Acquire("cam", 9*second))
@@ -305,13 +323,21 @@ func TestSubscriptions(t *testing.T) {
 		t.Errorf("event %+v", ev)
 	}
 	mine.Ack(to)
+	// One made in a revision that was taken back moved, though nothing else did.
+	commit(t, s, key(0, 0, 3))
+	during := must[Acquisition](t)(s.Acquire("cam", second/2))
+	commit(t, s, key(0, 0, 2))
+	ev = must[Event](t)(mine.Next(t.Context()))
+	if len(ev.Moved) != 1 || ev.Moved[0].ID != during.ID || math.Abs(ev.Moved[0].Trans-0.9) > 1e-12 {
+		t.Errorf("taken back: %+v", ev.Moved)
+	}
 
 	ev = must[Event](t)(all.Next(t.Context()))
 	if ev.From != start || len(ev.Changes) != 1 || ev.Changes[0].Start != 0 || ev.Changes[0].Trans != 2 {
 		t.Errorf("all changes: %+v", ev.Changes)
 	}
 	// Who is away for too long is told so.
-	for i := range 7 {
+	for i := range 9 {
 		commit(t, s, key(0, 0, float64(i)))
 	}
 	if _, err := all.Next(t.Context()); !errors.Is(err, engram.TooOld) {
