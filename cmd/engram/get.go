@@ -188,8 +188,10 @@ func printItems(ctx context.Context, cmd *cobra.Command, types *typeCache, forma
 	return print(cmd.OutOrStdout(), format, t, objects)
 }
 
-// showBlocks prints a block per snapshot with a line per member.
+// showBlocks prints a block per snapshot with a line per member; of chosen members
+// one line, without those that were not chosen.
 func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error {
+	lines := !cmd.Flags().Changed("field")
 	for n, it := range items {
 		if n > 0 {
 			cmd.Println()
@@ -203,7 +205,7 @@ func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items
 				cmd.Printf("  instance %d\n", i)
 			}
 			cmd.Printf("  %s, confidence %g, update %d, arrived %s\n", inst.Payload.Type, inst.Confidence, it.Number, it.Arrived)
-			for line := range strings.Lines(types.text(ctx, inst.Payload, true)) {
+			for line := range strings.Lines(types.text(ctx, inst.Payload, lines)) {
 				cmd.Printf("    %s", line)
 			}
 			cmd.Println()
