@@ -69,6 +69,10 @@ type Subscription struct {
 	Fields   []string
 	Slow     SlowPolicy
 	Queue    int // how many updates may wait; 0 means 1024
+	// Transient says that the consumer uses a snapshot only until its next call of
+	// Next: a stream from another process may then use its memory again, which
+	// spares a consumer of images most of its garbage collection.
+	Transient bool
 }
 
 // UpdateStream delivers a subscription's updates in the order of their numbers.

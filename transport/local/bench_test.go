@@ -134,7 +134,7 @@ func consumeUpdates(ctx context.Context, conn net.Conn, memory string, n int) {
 		panic(err)
 	}
 	defer c.Close()
-	st, err := c.Subscribe(ctx, engram.Subscription{WithData: true, Queue: 65536})
+	st, err := c.Subscribe(ctx, engram.Subscription{WithData: true, Queue: 65536, Transient: true})
 	if err != nil {
 		panic(err)
 	}

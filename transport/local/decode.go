@@ -137,9 +137,13 @@ type stored struct {
 }
 
 func (d *decoder) snapshot() *engram.Snapshot {
-	s := &stored{Snapshot: engram.Snapshot{
-		Time: engram.Time(d.u64()), Arrived: engram.Time(d.u64()), Number: d.u64(),
-	}}
+	var s *stored
+	if d.lender != nil {
+		s = d.lender.snapshot()
+	} else {
+		s = new(stored)
+	}
+	s.Time, s.Arrived, s.Number = engram.Time(d.u64()), engram.Time(d.u64()), d.u64()
 	list := s.one[:0]
 	n := d.count(instanceSize)
 	if n > 1 {

@@ -103,9 +103,14 @@ func payload(n int, seed byte) []byte {
 }
 
 func TestCommitLatestAndUpdates(t *testing.T) {
+	t.Run("kept", func(t *testing.T) { testCommitLatestAndUpdates(t, false) })
+	t.Run("transient", func(t *testing.T) { testCommitLatestAndUpdates(t, true) })
+}
+
+func testCommitLatestAndUpdates(t *testing.T, transient bool) {
 	c := client(t, serve(t, newFake(), Options{}), DialOptions{})
 	ctx := within(t)
-	st, err := c.Subscribe(ctx, engram.Subscription{WithData: true})
+	st, err := c.Subscribe(ctx, engram.Subscription{WithData: true, Transient: transient})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,6 +173,7 @@ type decoder struct {
 	bad      error
 	payloads [][]byte // in order; to be filled
 	chunk    []byte   // for small payloads
+	lender   *lender  // nil: what is decoded is the caller's for good
 
 	ids   receivedNames[engram.ID]
 	types receivedNames[string]
@@ -265,6 +266,8 @@ func (d *decoder) payload(n uint32) []byte {
 	d.rest -= int(n)
 	var p []byte
 	switch {
+	case d.lender != nil:
+		p = d.lender.payload(int(n))
 	case n >= shareBelow:
 		p = makePayload(int(n))
 	case int(n) > len(d.chunk):

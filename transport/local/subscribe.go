@@ -25,7 +25,7 @@ const maxBatch = 256
 // connection breaks, the stream reconnects and resumes after the last update it
 // delivered, as that of transport/rpc does.
 func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
-	s := &updateStream{c: c, state: resume.New(sub)}
+	s := &updateStream{c: c, transient: sub.Transient, state: resume.New(sub)}
 	s.ctx, s.cancel = context.WithCancel(c.ctx)
 	if err := s.open(ctx); err != nil {
 		s.cancel()
@@ -38,9 +38,10 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 
 // updateStream is a subscription at a server.
 type updateStream struct {
-	c      *Client
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
+	c         *Client
+	ctx       context.Context // ends with Close
+	cancel    context.CancelFunc
+	transient bool
 
 	// Owned by the goroutine in Next.
 	state *resume.State
@@ -112,6 +113,9 @@ func (s *updateStream) begin(ctx context.Context, l *link, msg proto.Message) er
 			return err
 		}
 		s.state.Begun(epoch, number, flags&subscribedHasNumber != 0)
+		if s.transient {
+			d.lender = new(lender)
+		}
 		return nil
 	case kindError:
 		failure := d.err()
@@ -183,6 +187,9 @@ func (s *updateStream) receive(l *link) error {
 	case kindUpdates:
 		clear(s.batch)
 		s.batch = s.batch[:0]
+		if d.lender != nil {
+			d.lender.takeBack()
+		}
 		for range d.count(updateSize) {
 			s.batch = append(s.batch, d.update())
 		}
