@@ -53,8 +53,7 @@ func (s *protoSource) mirror(suffix string) (*idf.Type, error) {
 // renameMessage appends suffix to a top-level message's name, everywhere it stands.
 func renameMessage(set *descriptorpb.FileDescriptorSet, name, suffix string) {
 	old := "." + name
-	var fields func(fds []*descriptorpb.FieldDescriptorProto)
-	fields = func(fds []*descriptorpb.FieldDescriptorProto) {
+	fields := func(fds []*descriptorpb.FieldDescriptorProto) {
 		for _, f := range fds {
 			if tn := f.GetTypeName(); tn == old || strings.HasPrefix(tn, old+".") {
 				f.TypeName = proto.String(old + suffix + tn[len(old):])

@@ -200,7 +200,7 @@ func TestPipelineBreaks(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		rep, err := Import(context.Background(), breaking{s, s, 2}, recordingPath(t, "guardian_palette.bag"), Options{})
+		rep, err := Import(context.Background(), breaking{s, s, 2}, recordingPath(t, "tilt_laser.bag"), Options{})
 		if !errors.Is(err, engram.Unavailable) || rep == nil || rep.Stored > 2*batchUpdates {
 			t.Errorf("%v, %+v", err, rep)
 		}

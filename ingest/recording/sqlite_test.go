@@ -132,10 +132,14 @@ func TestDatabaseWithLog(t *testing.T) {
 // TestDatabaseFlippedBits expects no crash, no hang and no endless stream of a
 // damaged database.
 func TestDatabaseFlippedBits(t *testing.T) {
+	flips := 50
+	if raced {
+		flips = 3
+	}
 	rnd := rand.New(rand.NewPCG(3, 4))
 	path := filepath.Join(t.TempDir(), "flipped.db3")
 	for _, whole := range [][]byte{smallDB(t, false), smallDB(t, true)} {
-		for range 50 {
+		for range flips {
 			bad := bytes.Clone(whole)
 			for range 1 + rnd.IntN(4) {
 				bad[16+rnd.IntN(len(bad)-16)] ^= 1 << rnd.IntN(8)
