@@ -13,16 +13,14 @@ func TestClientIsAMemory(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		address func(t *testing.T) string
-		o       rpc.DialOptions
 	}{
-		{"unix", func(t *testing.T) string { return socket(t) }, rpc.DialOptions{}},
-		{"tcp", func(*testing.T) string { return anyPort }, rpc.DialOptions{}},
-		{"grpc", func(*testing.T) string { return anyPort }, rpc.DialOptions{GRPC: true}},
+		{"unix", func(t *testing.T) string { return socket(t) }},
+		{"tcp", func(*testing.T) string { return anyPort }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			memorytest.Run(t, func(t *testing.T) memorytest.Memory {
 				s := newServer(t, server.Memory{Name: memorytest.MemoryName})
-				return dial(t, serve(t, s, nil, rpc.Options{}, tt.address(t)).address, tt.o)
+				return dial(t, serve(t, s, nil, rpc.Options{}, tt.address(t)).address, rpc.DialOptions{})
 			})
 		})
 	}

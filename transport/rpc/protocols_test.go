@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -99,8 +100,8 @@ func TestReflectionAndHealth(t *testing.T) {
 	at := serve(t, newServer(t, testMemory(server.Hooks{})), mns.NewLocal(), rpc.Options{}, socket(t))
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
-	transport.Dial = func(string, string) (net.Conn, error) {
-		return net.Dial("unix", strings.TrimPrefix(at.address, "unix:"))
+	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", strings.TrimPrefix(at.address, "unix:"))
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
