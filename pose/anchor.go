@@ -8,7 +8,7 @@ import (
 // immutable; versions share the array where only keys behind the last were added.
 type anchorKeys struct {
 	keys []sample[anchorKey]
-	covs []Cov
+	covs []*Cov // of the keys; nil for an unknown one
 }
 
 // anchorKey is the correction C at a key time and the twist that leads to it from
@@ -23,7 +23,7 @@ type anchorKey struct {
 type keyChange struct {
 	t   engram.Time
 	c   Pose
-	cov Cov
+	cov *Cov // nil if unknown
 }
 
 // with returns the version in which the keys in the spans replaced are gone and
@@ -35,7 +35,7 @@ func (a *anchorKeys) with(replaced []engram.Interval, add []keyChange) *anchorKe
 	}
 	out := &anchorKeys{
 		keys: make([]sample[anchorKey], 0, len(a.keys)+len(add)),
-		covs: make([]Cov, 0, len(a.keys)+len(add)),
+		covs: make([]*Cov, 0, len(a.keys)+len(add)),
 	}
 	i := 0
 	keepUntil := func(t engram.Time) { // takes over the old keys before t
@@ -86,6 +86,16 @@ func (a *anchorKeys) link(from int) {
 		a.keys[i].v.fromPrev = Log(before.Inverse().Mul(a.keys[i].v.c))
 	}
 }
+
+// cov returns the covariance of key i.
+func (a *anchorKeys) cov(i int) *Cov {
+	if c := a.covs[i]; c != nil {
+		return c
+	}
+	return &unknownCov
+}
+
+var unknownCov Cov
 
 func inAny(spans []engram.Interval, t engram.Time) bool {
 	for _, iv := range spans {

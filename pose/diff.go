@@ -2,6 +2,7 @@ package pose
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -84,28 +85,24 @@ type differ struct {
 
 // segment compares the paths in a span in which neither's structure changes.
 func (d *differ) segment(sa, sb *segment, iv engram.Interval) {
-	times, differ := probes(sa, sb, iv)
+	times, differ, alike := probes(sa, sb, iv)
 	if !differ {
 		d.open = false
 		return
 	}
-	slices.Sort(times)
-	times = slices.Compact(times)
-	var walkA, walkB walker
+	p := pair{a: sa, b: sb, revA: d.a.now().rev, revB: d.b.now().rev, alike: alike}
 	for i, t := range times {
 		end := iv.End
 		if i+1 < len(times) {
 			end = times[i+1]
 		}
-		d.at(t, end, sa, sb, &walkA, &walkB)
+		d.at(t, end, &p)
 	}
 }
 
 // at compares at t; the difference is taken to last until end.
-func (d *differ) at(t, end engram.Time, sa, sb *segment, wa, wb *walker) {
-	var ta, tb Pose
-	okA := wa.eval(sa, &ta, t, d.a.now().rev)
-	okB := wb.eval(sb, &tb, t, d.b.now().rev)
+func (d *differ) at(t, end engram.Time, p *pair) {
+	ta, tb, okA, okB := p.eval(t)
 	if !okA && !okB {
 		d.open = false
 		return
@@ -133,77 +130,173 @@ func (d *differ) at(t, end engram.Time, sa, sb *segment, wa, wb *walker) {
 	}
 }
 
-// walker evaluates a segment at one time after the other.
-type walker struct{ q query }
-
-func (w *walker) eval(seg *segment, p *Pose, t engram.Time, rev Revision) bool {
-	w.q = newQuery(t, rev)
-	return seg.eval(p, &w.q)
+// pair evaluates two segments at the same times. What is the same in both is asked
+// once.
+type pair struct {
+	a, b       *segment
+	qa, qb     query
+	revA, revB Revision
+	alike      bool // the segments have the same steps and constants
 }
 
-// probes returns the times at which two compiled paths may differ most in a span,
-// and whether they may differ at all.
-func probes(sa, sb *segment, iv engram.Interval) (times []engram.Time, differ bool) {
+func (p *pair) eval(t engram.Time) (ta, tb Pose, okA, okB bool) {
+	p.qa, p.qb = newQuery(t, p.revA), newQuery(t, p.revB)
+	if !p.alike {
+		return ta, tb, p.a.eval(&ta, &p.qa), p.b.eval(&tb, &p.qb)
+	}
+	var ua, ub Pose
+	okA, okB = p.chains(&p.a.down, &p.b.down, &ta, &tb)
+	if okA && okB && len(p.a.up.edges) > 0 {
+		okA, okB = p.chains(&p.a.up, &p.b.up, &ua, &ub)
+		ta, tb = ua.Inverse().Mul(ta), ub.Inverse().Mul(tb)
+	}
+	return ta, tb, okA, okB
+}
+
+// chains evaluates two chains with the same steps and constants.
+func (p *pair) chains(a, b *chain, ta, tb *Pose) (okA, okB bool) {
+	*ta, *tb = Identity(), Identity()
+	for i := range a.steps {
+		sa, sb := &a.steps[i], &b.steps[i]
+		if sa.hasPre {
+			ta.mul(&sa.pre)
+			tb.mul(&sa.pre)
+		}
+		if sa.same(sb, min(p.revA, p.revB)) {
+			own := Identity()
+			if !sa.move(&own, &p.qa) {
+				return false, false
+			}
+			ta.mul(&own)
+			tb.mul(&own)
+			continue
+		}
+		if okA, okB = sa.move(ta, &p.qa), sb.move(tb, &p.qb); !okA || !okB {
+			return okA, okB
+		}
+	}
+	if a.hasPost {
+		ta.mul(&a.post)
+		tb.mul(&a.post)
+	}
+	return true, true
+}
+
+// same reports whether two steps with the same kind and history give the same
+// answers in the revision rev and later.
+func (st *step) same(o *step, rev Revision) bool {
+	switch st.kind {
+	case KindFree:
+		return st.posesNow().b.replacedAt <= rev && st.edge.rules == o.edge.rules
+	case KindJoint:
+		return st.valuesNow().b.replacedAt <= rev && st.edge.rules == o.edge.rules && st.edge.unset == o.edge.unset
+	}
+	return st.edge == o.edge
+}
+
+// probes returns the times, sorted, at which two compiled paths may differ most in
+// a span, whether they may differ at all, and whether they have the same steps and
+// constants.
+func probes(sa, sb *segment, iv engram.Interval) (times []engram.Time, differ, alike bool) {
 	if !sa.connected && !sb.connected {
-		return nil, false
+		return nil, false, true
 	}
-	add := func(t engram.Time) {
-		if iv.Contains(t) {
-			times = append(times, t)
-		}
-	}
-	structure := sa.connected != sb.connected
 	ea, eb := sa.moving(), sb.moving()
-	structure = structure || len(ea) != len(eb) || !sa.sameConstants(sb)
-	for i := range ea {
-		if structure {
-			break
-		}
+	p := prober{iv: iv}
+	structure := sa.connected != sb.connected || len(ea) != len(eb) || !sa.sameConstants(sb)
+	for i := 0; i < len(ea) && !structure; i++ {
 		a, b := ea[i], eb[i]
 		switch {
-		case a.edge.kind != b.edge.kind || a.edge.poses != b.edge.poses || a.edge.values != b.edge.values:
+		case a.kind != b.kind || a.poses != b.poses || a.edge.values != b.edge.values:
 			structure = true
-		case a.edge.kind == KindAnchor && a.edge.keys != b.edge.keys:
-			for _, e := range [2]*edge{a.edge, b.edge} {
-				keys := e.keys.keyTimes(iv)
-				for j, t := range keys {
-					add(t)
-					if j+1 < len(keys) {
-						add(t + engram.Time(keys[j+1].Sub(t)/2))
-					}
-				}
-			}
+		case a.kind == KindAnchor && a.edge.keys != b.edge.keys:
 			differ = true
-		case a.edge.kind == KindFree:
-			differ = a.posesNow().replacedTimes(add) || differ
-		case a.edge.kind == KindJoint:
-			differ = a.valuesNow().replacedTimes(add) || differ
+			p.keys(a.edge.keys)
+			p.keys(b.edge.keys)
+		case a.kind == KindFree:
+			differ = a.posesNow().replacedTimes(p.add) || differ
+		case a.kind == KindJoint:
+			differ = a.valuesNow().replacedTimes(p.add) || differ
 		}
 	}
 	if structure {
 		differ = true
 		for _, st := range append(ea, eb...) {
-			switch st.edge.kind {
+			switch st.kind {
 			case KindFree:
-				st.posesNow().allTimes(add)
+				st.posesNow().allTimes(p.add)
 			case KindJoint:
-				st.valuesNow().allTimes(add)
+				st.valuesNow().allTimes(p.add)
 			case KindAnchor:
-				for _, t := range st.edge.keys.keyTimes(iv) {
-					add(t)
-				}
+				p.keys(st.edge.keys)
 			}
 		}
 	}
-	if differ {
-		first, last := extent(ea, eb)
-		add(max(first, iv.Start))
-		add(min(last, iv.End-1))
-		if last < first { // nothing but constants
-			add(iv.Start)
+	if !differ {
+		return nil, false, true
+	}
+	first, last := extent(ea, eb)
+	p.add(max(first, iv.Start))
+	p.add(min(last, iv.End-1))
+	if last < first { // nothing but constants
+		p.add(iv.Start)
+	}
+	return p.sorted(), true, !structure
+}
+
+// prober collects times in a span. Keys come sorted and by the thousand, so they
+// are merged and not sorted with the rest.
+type prober struct {
+	iv    engram.Interval
+	runs  [][]engram.Time // each sorted
+	other []engram.Time
+}
+
+func (p *prober) add(t engram.Time) {
+	if p.iv.Contains(t) {
+		p.other = append(p.other, t)
+	}
+}
+
+// keys adds the times of keys and those midway between them.
+func (p *prober) keys(a *anchorKeys) {
+	lo := sort.Search(len(a.keys), func(i int) bool { return a.keys[i].t >= p.iv.Start })
+	run := make([]engram.Time, 0, 2*(len(a.keys)-lo))
+	for i := lo; i < len(a.keys) && a.keys[i].t < p.iv.End; i++ {
+		t := a.keys[i].t
+		run = append(run, t)
+		if i+1 < len(a.keys) {
+			if mid := t + engram.Time(a.keys[i+1].t.Sub(t)/2); mid < p.iv.End {
+				run = append(run, mid)
+			}
 		}
 	}
-	return times, differ
+	p.runs = append(p.runs, run)
+}
+
+func (p *prober) sorted() []engram.Time {
+	slices.Sort(p.other)
+	out := slices.Compact(p.other)
+	for _, run := range p.runs {
+		out = merged(out, run)
+	}
+	return out
+}
+
+// merged merges two sorted lists, equal times once.
+func merged(a, b []engram.Time) []engram.Time {
+	out := make([]engram.Time, 0, len(a)+len(b))
+	for len(a) > 0 || len(b) > 0 {
+		from := &a
+		if len(a) == 0 || len(b) > 0 && b[0] < a[0] {
+			from = &b
+		}
+		if t := (*from)[0]; len(out) == 0 || out[len(out)-1] != t {
+			out = append(out, t)
+		}
+		*from = (*from)[1:]
+	}
+	return out
 }
 
 // extent returns the first and the last time of any sample on two paths.
@@ -212,7 +305,7 @@ func extent(lists ...[]*step) (first, last engram.Time) {
 	note := func(f, l engram.Time) { first, last = min(first, f), max(last, l) }
 	for _, steps := range lists {
 		for _, st := range steps {
-			switch st.edge.kind {
+			switch st.kind {
 			case KindFree:
 				if s := st.posesNow(); s.n > 0 {
 					note(s.first(), s.last())

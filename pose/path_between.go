@@ -229,10 +229,10 @@ func (l *link) covAlone(t engram.Time, rev Revision) (cov Cov, ok bool) {
 	case e.kind == KindAnchor:
 		i, u := e.keys.find(t)
 		if u == 0 {
-			return e.keys.covs[i], e.keys.covs[i].Mask == AllDims
+			return *e.keys.cov(i), e.keys.cov(i).Mask == AllDims
 		}
 		a, b := &e.keys.keys[i].v, &e.keys.keys[i+1].v
-		cov = InterpolateCov(a.c, &e.keys.covs[i], b.c, &e.keys.covs[i+1], u, l.own)
+		cov = InterpolateCov(a.c, e.keys.cov(i), b.c, e.keys.cov(i+1), u, l.own)
 		return cov, cov.Mask == AllDims
 	case e.kind != KindFree || l.step.below != nil:
 		return cov, false

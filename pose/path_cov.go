@@ -262,10 +262,10 @@ func (ts *terms) addAnchor(acc *Pose, st *step, t engram.Time) {
 	a := st.edge.keys
 	i, u := a.find(t)
 	at := acc.Mul(a.keys[i].v.c)
-	ts.add(&at, 1-u, &a.covs[i], st.edge)
+	ts.add(&at, 1-u, a.cov(i), st.edge)
 	if u != 0 {
 		at = acc.Mul(a.keys[i+1].v.c)
-		ts.add(&at, u, &a.covs[i+1], st.edge)
+		ts.add(&at, u, a.cov(i+1), st.edge)
 	}
 }
 

@@ -28,13 +28,14 @@ func commit(t testing.TB, s *Store, keys ...keyChange) Revision {
 	t.Helper()
 	tx := s.Begin("slam")
 	for _, k := range keys {
-		tx.Key("site", "odom", k.t, k.c, k.cov)
+		tx.Key("site", "odom", k.t, k.c, *k.cov)
 	}
 	return must[Revision](t)(tx.Commit())
 }
 
 func key(t engram.Time, x, y float64) keyChange {
-	return keyChange{t, Translation(x, y, 0), ExactCov()}
+	exact := ExactCov()
+	return keyChange{t, Translation(x, y, 0), &exact}
 }
 
 func TestEqualStampRevises(t *testing.T) {
@@ -118,10 +119,9 @@ func TestTransactionIsWhole(t *testing.T) {
 		"unknown O":       {func(tx *Tx) { tx.Localize("site", "cam", 99*second, Identity(), Cov{}) }, engram.TooNew},
 		"no anchor above": {func(tx *Tx) { tx.Localize("odom", "cam", second, Identity(), Cov{}) }, engram.NotFound},
 		"too many": {func(tx *Tx) {
-			key := key(0, 0, 0)
-			tx.Key("site", "odom", 1, key.c, key.cov)
-			tx.Key("site", "odom", 2, key.c, key.cov)
-			tx.Key("site", "odom", 3, key.c, key.cov)
+			for i := range engram.Time(3) {
+				tx.Key("site", "odom", i, Identity(), Cov{})
+			}
 		}, engram.Exhausted},
 	} {
 		tx := s.Begin("slam")

@@ -2,7 +2,6 @@ package pose
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -39,7 +38,7 @@ func (s *Store) Begin(author string) *Tx { return &Tx{s: s, author: author} }
 // Key sets an anchor's correction at the time t: child, the odometry frame, has the
 // pose c in parent, the world frame, with the covariance cov.
 func (tx *Tx) Key(parent, child string, t engram.Time, c Pose, cov Cov) {
-	tx.key(parent, child, false, keyChange{t, c, cov})
+	tx.key(parent, child, false, keyChange{t, c, known(&cov)})
 }
 
 // Localize sets the same by its consequence: at t the frame body, which hangs below
@@ -48,7 +47,16 @@ func (tx *Tx) Key(parent, child string, t engram.Time, c Pose, cov Cov) {
 // anchor's child at t, which must be known at the commit. The anchor is the one
 // below parent on the way to body.
 func (tx *Tx) Localize(parent, body string, t engram.Time, p Pose, cov Cov) {
-	tx.key(parent, body, true, keyChange{t, p, cov})
+	tx.key(parent, body, true, keyChange{t, p, known(&cov)})
+}
+
+// known returns a copy of a covariance, or nil for an unknown one, which most are.
+func known(c *Cov) *Cov {
+	if c.Mask == 0 {
+		return nil
+	}
+	own := *c
+	return &own
 }
 
 func (tx *Tx) key(parent, child string, localize bool, k keyChange) {
@@ -114,14 +122,9 @@ func (tx *Tx) checkOps() error {
 		thing := edgeName(op.parent, op.child)
 		for j := range op.keys {
 			k := &op.keys[j]
-			v, err := checkedValue(thing, k.c, k.cov)
-			if err != nil {
+			if err := k.check(thing); err != nil {
 				return err
 			}
-			if k.t == engram.MaxTime {
-				return engram.Errorf(engram.Invalid, thing, "%v is no time of data", k.t)
-			}
-			k.c, k.cov = v.pose, v.cov
 		}
 		if op.replace != nil && op.replace.Empty() || op.fix != nil && op.fix.valid.Empty() {
 			return engram.Errorf(engram.Invalid, thing, "the interval of a change is empty")
@@ -134,6 +137,27 @@ func (tx *Tx) checkOps() error {
 			op.fix.pose, op.fix.cov = v.pose, v.cov
 		}
 	}
+	return nil
+}
+
+// check checks and normalises a key.
+func (k *keyChange) check(thing string) error {
+	if !k.c.check() {
+		err := k.c.refusal()
+		err.Thing = thing
+		return err
+	}
+	if k.t == engram.MaxTime {
+		return engram.Errorf(engram.Invalid, thing, "%v is no time of data", k.t)
+	}
+	if k.cov == nil {
+		return nil
+	}
+	cov, err := k.cov.Checked()
+	if err != nil {
+		return engram.Errorf(engram.Invalid, thing, "the key at %v: %w", k.t, err)
+	}
+	*k.cov = cov
 	return nil
 }
 
@@ -253,7 +277,11 @@ func (d *draft) corrections(anchor *edge, op *txOp) ([]keyChange, error) {
 			return nil, engram.Errorf(fail.Code.Code(), edgeName(op.parent, op.child), "the key at %v cannot become a correction: %w", k.t, fail)
 		}
 		inv := o.Inverse()
-		out[i] = keyChange{k.t, k.c, k.cov.Transported(o)}
+		out[i] = keyChange{t: k.t, c: k.c}
+		if k.cov != nil {
+			cov := k.cov.Transported(o)
+			out[i].cov = &cov
+		}
 		out[i].c.mul(&inv)
 		out[i].c.check() // rounding
 	}
@@ -290,17 +318,4 @@ func (d *draft) fix(op *txOp) error {
 		d.set(child, d.c.frames[child].with(part, &next))
 	}
 	return nil
-}
-
-// keyTimes returns the times of the keys in a span.
-func (a *anchorKeys) keyTimes(iv engram.Interval) []engram.Time {
-	lo := sort.Search(len(a.keys), func(i int) bool { return a.keys[i].t >= iv.Start })
-	var out []engram.Time
-	for _, k := range a.keys[lo:] {
-		if k.t >= iv.End {
-			break
-		}
-		out = append(out, k.t)
-	}
-	return out
 }
