@@ -150,15 +150,11 @@ func (b *backfiller) updates(e *entity, before uint64) {
 
 // after estimates how many of the lost snapshots had times from t on.
 func (l *losses) after(t engram.Time) float64 {
-	count := l.snapshots.Load()
-	first, last := engram.Time(l.first.Load()), engram.Time(l.last.Load())
-	switch {
-	case count == 0 || last < t:
+	was := l.load()
+	if was.snapshots == 0 {
 		return 0
-	case first >= t:
-		return float64(count)
 	}
-	return float64(count) * share(float64(first), float64(last)+1, float64(t), math.Inf(1))
+	return float64(was.snapshots) * share(float64(was.first), float64(was.last)+1, float64(t), math.Inf(1))
 }
 
 // numbered estimates how many of what was lost, of an entity whose first update was

@@ -26,16 +26,18 @@ type pending struct {
 // limit, Invalid for what is wrong with its form.
 func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
 	results := make([]engram.UpdateResult, len(c.Updates))
-	for first := 0; first < len(c.Updates); first += commitBatch {
+	for rest := c.Updates; ; {
 		if err := checkContext(ctx); err != nil {
 			return nil, err
 		}
-		end := min(first+commitBatch, len(c.Updates))
-		if err := w.commitBatch(ctx, c.Updates[first:end], results[first:end]); err != nil {
+		n := min(commitBatch, len(rest))
+		if err := w.commitBatch(ctx, rest[:n], results[len(c.Updates)-len(rest):]); err != nil {
 			return nil, err
 		}
+		if rest = rest[n:]; len(rest) == 0 {
+			return results, nil
+		}
 	}
-	return results, nil
 }
 
 // commitBatch writes at most commitBatch updates: prepare → lock → put into the

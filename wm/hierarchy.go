@@ -150,6 +150,19 @@ func (l *losses) addSnapshots(n uint64, first, last engram.Time) {
 	l.snapshots.Add(n)
 }
 
+// loss is what losses told of at one time.
+type loss struct {
+	evictions, snapshots uint64
+	arrived, first, last engram.Time
+}
+
+func (l *losses) load() loss {
+	return loss{
+		evictions: l.evictions.Load(), snapshots: l.snapshots.Load(),
+		arrived: engram.Time(l.arrived.Load()), first: engram.Time(l.first.Load()), last: engram.Time(l.last.Load()),
+	}
+}
+
 // between reports whether some of what was lost may have had a time in (after, last].
 func (l *losses) between(after, last engram.Time) bool {
 	return l.snapshots.Load() > 0 && engram.Time(l.last.Load()) > after && engram.Time(l.first.Load()) <= last

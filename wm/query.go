@@ -241,7 +241,7 @@ func (x *execution) goneEntities(p *provider, nodes []*planNode) {
 			continue
 		}
 		for _, s := range n.snapshots {
-			x.gone = p.gone.missing(p.id, askedBy(s), x.lens.asOf, x.gone)
+			x.gone = p.gone.load().missing(p.id, askedBy(s), x.lens.asOf, x.gone)
 		}
 	}
 	if x.gone != nil {

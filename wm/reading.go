@@ -194,7 +194,7 @@ func askedBy(s engram.SnapshotSelector) asked {
 type selection struct {
 	snapshots []*engram.Snapshot // by time
 	asked     []asked
-	short     bool // a selector got nothing, or less than it wanted
+	picky     bool // what a selector chose, or that it found nothing, depends on what was not evicted
 }
 
 // add adds what one selector selects, at most limit snapshots and one more.
@@ -218,7 +218,6 @@ func (sel *selection) add(r *reading, s engram.SnapshotSelector, limit int) {
 		slices.Reverse(sel.snapshots[had:])
 		if got := len(sel.snapshots) - had; got < s.N {
 			a.count = s.N - got
-			sel.short = true
 		} else {
 			a.first, a.met = sel.snapshots[had].Time+1, true
 		}
@@ -247,7 +246,11 @@ func (sel *selection) add(r *reading, s engram.SnapshotSelector, limit int) {
 	case engram.KindIndexRange:
 		r.indices(s.First, s.Last, take)
 	}
-	sel.short = sel.short || len(sel.snapshots) == had
+	switch s.Kind {
+	case engram.KindLatest, engram.KindAtOrBefore, engram.KindNearest:
+		sel.picky = true
+	}
+	sel.picky = sel.picky || len(sel.snapshots) == had
 	sel.asked = append(sel.asked, a)
 }
 
@@ -351,18 +354,19 @@ func (w *WM) read(l lens, e *entity, selectors []engram.SnapshotSelector, limit 
 		attempts = maxFilteredAttempts
 	}
 	var r reading
+	var lost loss
 	for {
-		before := e.lost.evictions.Load()
+		lost = e.lost.load()
 		r = reading{lens: l, spans: e.timeline.spans(), newer: e.lastNumber.Load() > l.horizon}
-		sel.snapshots, sel.asked, sel.short = sel.snapshots[:0], sel.asked[:0], false
+		sel.snapshots, sel.asked, sel.picky = sel.snapshots[:0], sel.asked[:0], false
 		for i := range selectors {
 			sel.add(&r, selectors[i], limit)
 		}
 		if r.stop != nil {
 			return nil, r.stop
 		}
-		evicted := e.lost.evictions.Load() != before
-		missed := sel.short && r.torn && (r.newer || evicted)
+		evicted := e.lost.evictions.Load() != lost.evictions
+		missed := sel.picky && r.torn && (r.newer || evicted)
 		shifted := r.skipped && (e.lastNumber.Load() > r.horizon || evicted)
 		if attempts--; attempts == 0 || !missed && !shifted {
 			break
@@ -372,7 +376,10 @@ func (w *WM) read(l lens, e *entity, selectors []engram.SnapshotSelector, limit 
 	if len(selectors) > 1 {
 		sel.unite()
 	}
-	return e.missing(&r, sel), nil
+	if r.torn { // also by what was evicted while it read
+		lost = e.lost.load()
+	}
+	return e.missing(lost, &r, sel), nil
 }
 
 // unite sorts what several selectors selected and drops what is there twice.
@@ -382,10 +389,10 @@ func (sel *selection) unite() {
 }
 
 // missing returns what was asked for and was lost, or nil.
-func (e *entity) missing(r *reading, sel *selection) *engram.Missing {
+func (e *entity) missing(lost loss, r *reading, sel *selection) *engram.Missing {
 	var m *engram.Missing
 	for _, a := range sel.asked {
-		m = e.lost.missing(e.id, a, r.asOf, m)
+		m = lost.missing(e.id, a, r.asOf, m)
 	}
 	if r.cuts > 0 {
 		m = widen(m, e.id, r.firstCut, r.lastCut, r.cuts)
@@ -402,29 +409,25 @@ func (e *entity) missingBefore(sel *selection, asOf engram.Time, m *engram.Missi
 	}
 	for _, a := range sel.asked {
 		if !a.met {
-			m = p.gone.missing(p.id, a, asOf, m)
+			m = p.gone.load().missing(p.id, a, asOf, m)
 		}
 	}
 	return m
 }
 
 // missing adds to m what was asked for and was lost.
-func (l *losses) missing(id engram.ID, a asked, asOf engram.Time, m *engram.Missing) *engram.Missing {
-	count := l.snapshots.Load()
-	if count == 0 {
+func (l loss) missing(id engram.ID, a asked, asOf engram.Time, m *engram.Missing) *engram.Missing {
+	if l.snapshots == 0 || l.first > a.last || l.last < a.first || l.arrived > asOf {
 		return m
 	}
-	first, last := engram.Time(l.first.Load()), engram.Time(l.last.Load())
-	if first > a.last || last < a.first || engram.Time(l.arrived.Load()) > asOf {
-		return m
-	}
+	count := l.snapshots
 	switch {
 	case a.count > 0:
 		count = min(count, uint64(a.count))
-	case a.first > first || a.last < last:
+	case a.first > l.first || a.last < l.last:
 		count = 0 // some of those that were lost
 	}
-	return widen(m, id, max(first, a.first), min(last, a.last), count)
+	return widen(m, id, max(l.first, a.first), min(l.last, a.last), count)
 }
 
 func widen(m *engram.Missing, id engram.ID, first, last engram.Time, count uint64) *engram.Missing {

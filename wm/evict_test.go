@@ -1,0 +1,176 @@
+package wm_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"weak"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+func held(t testing.TB, w *wm.WM, p string) engram.Stats {
+	t.Helper()
+	st, err := w.Stats(context.Background(), engram.MustPattern(p), engram.LevelMemory)
+	if err != nil || len(st) != 1 {
+		t.Fatal(st, err)
+	}
+	return st[0]
+}
+
+func query(t testing.TB, w *wm.WM, q engram.Query) *engram.Result {
+	t.Helper()
+	r, err := w.Query(context.Background(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestMemoryBoundOrder evicts from a whole memory what ceased to be current first,
+// and current states only when nothing else is left.
+func TestMemoryBoundOrder(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxCount: 4})
+	p := blob(5)
+	commit(t, w, change("static", 1, p))
+	for i := range 10 {
+		commit(t, w, change("busy", i, p))
+	}
+	if got := numbers(query(t, w, engram.SelectID(modelCore, engram.All()))); !slices.Equal(got, []uint64{9, 10, 11, 1}) {
+		t.Errorf("held are %v, want the static one and the last of the busy one", got)
+	}
+	for i := range 3 {
+		commit(t, w, change(fmt.Sprint("new", i), 1, p))
+	}
+	r := query(t, w, engram.SelectID(modelCore, engram.All()))
+	if got := numbers(r); !slices.Equal(got, []uint64{11, 12, 13, 14}) {
+		t.Errorf("held are %v, want the four current states that arrived last", got)
+	}
+	if _, err := w.Latest(context.Background(), modelID("static")); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("the evicted entity: %v", err)
+	}
+	provider := modelID("x").Parent()
+	if !slices.ContainsFunc(r.Missing, func(m engram.Missing) bool { return m.ID == provider && m.Count == 1 }) {
+		t.Errorf("the entity that is gone is not told of: %+v", r.Missing)
+	}
+	if st := held(t, w, "Test/Core"); st.Entities != 4 || st.Snapshots != 4 || st.Evicted != 10 || st.Committed != 14 {
+		t.Errorf("stats %+v", st)
+	}
+}
+
+// TestMemoryBoundEntities commits ever new entities: what is kept does not grow.
+func TestMemoryBoundEntities(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxBytes: 1000})
+	for i := range 20_000 {
+		commit(t, w, change(fmt.Sprint(i), 1, blob(100)))
+	}
+	if st := held(t, w, "Test"); st.Entities != 10 || st.Bytes != 1000 || st.Evicted != 19_990 {
+		t.Errorf("stats %+v", st)
+	}
+	if r := query(t, w, engram.SelectID(modelID("3"), engram.All())); len(r.Memories) != 0 || len(r.Missing) != 1 {
+		t.Errorf("an entity that is gone: %+v", r)
+	}
+}
+
+// TestMemoryBoundSize refuses what the memory could never hold.
+func TestMemoryBoundSize(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxBytes: 100})
+	commit(t, w, change("a", 1, blob(100)))
+	r, err := w.Commit(context.Background(), engram.Commit{Updates: []engram.EntityUpdate{change("a", 2, blob(101))}})
+	if err != nil || engram.CodeOf(r[0].Err) != engram.Exhausted {
+		t.Errorf("one byte too many: %+v, %v", r, err)
+	}
+	if got := numbers(query(t, w, engram.SelectID(modelCore, engram.All()))); !slices.Equal(got, []uint64{1}) {
+		t.Errorf("held are %v", got)
+	}
+}
+
+// TestMemoryBoundAge evicts by the memory's newest time, in all its entities, but no
+// current state.
+func TestMemoryBoundAge(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxAge: 10})
+	p := blob(5)
+	commit(t, w, change("a", 1, p), change("a", 2, p), change("a", 2, p), change("b", 3, p), change("b", 9, p))
+	commit(t, w, change("c", 13, p))
+	if got := numbers(query(t, w, engram.SelectID(modelCore, engram.All()))); !slices.Equal(got, []uint64{3, 4, 5, 6}) {
+		t.Errorf("held are %v", got)
+	}
+	if st := held(t, w, "Test"); st.Superseded != 0 || st.Evicted != 2 {
+		t.Errorf("the superseded version stays: %+v", st)
+	}
+	commit(t, w, change("c", 100, p))
+	if got := numbers(query(t, w, engram.SelectID(modelCore, engram.All()))); !slices.Equal(got, []uint64{3, 5, 7}) {
+		t.Errorf("held are %v, want the current states", got)
+	}
+}
+
+// TestEvictedPayloadIsReleased shows that what is evicted does not stay in memory.
+func TestEvictedPayloadIsReleased(t *testing.T) {
+	for name, c := range map[string]struct {
+		history, all engram.Bounds
+		remove       bool
+	}{
+		"entity bound":   {history: engram.Bounds{MaxCount: 3}},
+		"memory bound":   {all: engram.Bounds{MaxCount: 3}},
+		"removed":        {remove: true},
+		"removed, bound": {remove: true, all: engram.Bounds{MaxCount: 1000, MaxAge: 1000}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := memory(t, wm.Config{}, c.history, c.all)
+			s := subscribe(t, w, engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("Test/Core/*/none")}})
+			defer s.Close()
+			var payloads []weak.Pointer[byte]
+			for i := range 20 {
+				p := blob(10_000)
+				payloads = append(payloads, weak.Make(&p.Bytes[0]))
+				commit(t, w, change("a", i/2, p)) // every second one supersedes
+			}
+			kept := 3
+			if c.remove {
+				kept = 0
+				if err := w.RemoveSegment(context.Background(), modelCore); err != nil {
+					t.Fatal(err)
+				}
+			}
+			runtime.GC()
+			for i, p := range payloads {
+				if alive := p.Value() != nil; alive != (i >= len(payloads)-kept) {
+					t.Errorf("payload %d of %d in memory: %v", i, len(payloads), alive)
+				}
+			}
+			if st := held(t, w, "Test"); st.Bytes != int64(kept)*10_000 {
+				t.Errorf("stats %+v", st)
+			}
+			runtime.KeepAlive(w)
+		})
+	}
+}
+
+// TestRemoveSegmentInBoundedMemory removes a segment and fills the memory again:
+// what was removed no longer counts.
+func TestRemoveSegmentInBoundedMemory(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxCount: 10, MaxAge: 1 << 40})
+	p := blob(5)
+	other := engram.MustID("Test/Core/Other/a")
+	for i := range 5 {
+		commit(t, w, change("a", i, p), engram.EntityUpdate{Entity: other, Time: engram.Time(i), Instances: []engram.Instance{engram.NewInstance(p)}})
+	}
+	if err := w.RemoveSegment(context.Background(), modelID("a").Parent()); err != nil {
+		t.Fatal(err)
+	}
+	if st := held(t, w, "Test"); st.Snapshots != 5 || st.Committed != 10 || st.Evicted != 0 {
+		t.Errorf("after the removal: %+v", st)
+	}
+	for i := range 8 {
+		commit(t, w, change("a", i, p))
+	}
+	if st := held(t, w, "Test"); st.Snapshots != 10 || st.Evicted != 3 || st.Entities != 2 {
+		t.Errorf("after filling up: %+v", st)
+	}
+	if got := numbers(query(t, w, engram.SelectID(other, engram.All()))); !slices.Equal(got, []uint64{8, 10}) {
+		t.Errorf("of the other provider segment are held %v", got)
+	}
+}
