@@ -93,7 +93,7 @@ func (s *Store) Acquire(sensor string, t engram.Time) (Acquisition, error) {
 	a.Base = st.content.frames[base].name
 	p := s.cachedPath(a.Base, sensor, base, id)
 	var fail Failure
-	if a.Pose, a.Cov, a.Info, fail = p.askCov(st, newQuery(t, st.rev)); fail.Code != OK {
+	if a.Pose, a.Cov, a.Info, fail = p.askCov(st, t); fail.Code != OK {
 		return Acquisition{}, fail.Err()
 	}
 	for _, h := range rec.poses {

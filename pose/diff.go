@@ -1,6 +1,7 @@
 package pose
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -14,7 +15,7 @@ type Threshold struct{ Trans, Rot float64 }
 // DefaultThreshold is 1 cm and 0.1°.
 func DefaultThreshold() Threshold { return Threshold{Trans: 0.01, Rot: 0.1 * degree} }
 
-const degree = 3.14159265358979323846 / 180
+const degree = math.Pi / 180
 
 func (th Threshold) exceeded(trans, rot float64) bool { return trans > th.Trans || rot > th.Rot }
 
@@ -62,7 +63,7 @@ func diffViews(va, vb *View, target, source string, th Threshold) ([]Change, err
 	if err != nil {
 		return nil, err
 	}
-	d := differ{a: pa, b: pb, th: th}
+	d := differ{a: pa, b: pb, th: th, sine: math.Sin(min(th.Rot, math.Pi) / 2)}
 	for t := engram.MinTime; ; {
 		sa, sb := pa.segmentAt(pa.now(), t), pb.segmentAt(pb.now(), t)
 		iv := engram.Interval{Start: t, End: min(sa.End, sb.End)}
@@ -77,10 +78,12 @@ func diffViews(va, vb *View, target, source string, th Threshold) ([]Change, err
 
 // differ compares two paths along time.
 type differ struct {
-	a, b *Path
-	th   Threshold
-	out  []Change
-	open bool // the last change goes on to the next time looked at
+	a, b    *Path
+	th      Threshold
+	out     []Change
+	open    bool    // the last change goes on to the next time looked at
+	sine    float64 // of half the threshold's angle
+	largest float64 // half sine of the open change
 }
 
 // segment compares the paths in a span in which neither's structure changes.
@@ -90,7 +93,8 @@ func (d *differ) segment(sa, sb *segment, iv engram.Interval) {
 		d.open = false
 		return
 	}
-	p := pair{a: sa, b: sb, revA: d.a.now().rev, revB: d.b.now().rev, alike: alike}
+	p := pair{a: sa, b: sb, alike: alike}
+	p.qa, p.qb = newQuery(0, d.a.now().rev, &p.fail), newQuery(0, d.b.now().rev, &p.fail)
 	for i, t := range times {
 		end := iv.End
 		if i+1 < len(times) {
@@ -102,22 +106,22 @@ func (d *differ) segment(sa, sb *segment, iv engram.Interval) {
 
 // at compares at t; the difference is taken to last until end.
 func (d *differ) at(t, end engram.Time, p *pair) {
-	ta, tb, okA, okB := p.eval(t)
+	okA, okB := p.eval(t)
 	if !okA && !okB {
 		d.open = false
 		return
 	}
-	var trans, rot float64
+	var trans, sine float64
 	if okA && okB {
-		trans, rot = ta.Distance(tb)
-		if !d.th.exceeded(trans, rot) {
+		trans, sine = p.ta.T.Sub(p.tb.T).Norm(), halfSine(&p.ta.R, &p.tb.R)
+		if trans <= d.th.Trans && sine <= d.sine {
 			d.open = false
 			return
 		}
 	}
 	if !d.open {
 		d.out = append(d.out, Change{Interval: engram.Interval{Start: t}, TransAt: t, RotAt: t})
-		d.open = true
+		d.open, d.largest = true, 0
 	}
 	c := &d.out[len(d.out)-1]
 	c.End = end
@@ -125,32 +129,44 @@ func (d *differ) at(t, end engram.Time, p *pair) {
 	if trans > c.Trans {
 		c.Trans, c.TransAt = trans, t
 	}
-	if rot > c.Rot {
-		c.Rot, c.RotAt = rot, t
+	if sine > d.largest {
+		d.largest = sine
+		c.Rot, c.RotAt = 2*math.Asin(min(sine, 1)), t
 	}
+}
+
+// halfSine returns the sine of half the angle between two rotations. It grows with
+// the angle, and takes no arctangent.
+func halfSine(a, b *Quat) float64 {
+	x := a.W*b.X - a.X*b.W - a.Y*b.Z + a.Z*b.Y
+	y := a.W*b.Y + a.X*b.Z - a.Y*b.W - a.Z*b.X
+	z := a.W*b.Z - a.X*b.Y + a.Y*b.X - a.Z*b.W
+	return math.Sqrt(x*x + y*y + z*z)
 }
 
 // pair evaluates two segments at the same times. What is the same in both is asked
 // once.
 type pair struct {
-	a, b       *segment
-	qa, qb     query
-	revA, revB Revision
-	alike      bool // the segments have the same steps and constants
+	a, b   *segment
+	qa, qb query
+	ta, tb Pose // the answers
+	fail   Failure
+	alike  bool // the segments have the same steps and constants
 }
 
-func (p *pair) eval(t engram.Time) (ta, tb Pose, okA, okB bool) {
-	p.qa, p.qb = newQuery(t, p.revA), newQuery(t, p.revB)
+// eval sets ta and tb to the answers at t.
+func (p *pair) eval(t engram.Time) (okA, okB bool) {
+	p.qa.t, p.qb.t = t, t
 	if !p.alike {
-		return ta, tb, p.a.eval(&ta, &p.qa), p.b.eval(&tb, &p.qb)
+		return p.a.eval(&p.ta, &p.qa), p.b.eval(&p.tb, &p.qb)
 	}
-	var ua, ub Pose
-	okA, okB = p.chains(&p.a.down, &p.b.down, &ta, &tb)
-	if okA && okB && len(p.a.up.edges) > 0 {
+	okA, okB = p.chains(&p.a.down, &p.b.down, &p.ta, &p.tb)
+	if okA && okB && (len(p.a.up.steps) > 0 || p.a.up.hasPost) {
+		var ua, ub Pose
 		okA, okB = p.chains(&p.a.up, &p.b.up, &ua, &ub)
-		ta, tb = ua.Inverse().Mul(ta), ub.Inverse().Mul(tb)
+		p.ta, p.tb = ua.Inverse().Mul(p.ta), ub.Inverse().Mul(p.tb)
 	}
-	return ta, tb, okA, okB
+	return okA, okB
 }
 
 // chains evaluates two chains with the same steps and constants.
@@ -162,7 +178,7 @@ func (p *pair) chains(a, b *chain, ta, tb *Pose) (okA, okB bool) {
 			ta.mul(&sa.pre)
 			tb.mul(&sa.pre)
 		}
-		if sa.same(sb, min(p.revA, p.revB)) {
+		if sa.same(sb, min(p.qa.rev, p.qb.rev)) {
 			own := Identity()
 			if !sa.move(&own, &p.qa) {
 				return false, false

@@ -14,11 +14,13 @@ type query struct {
 	hold   int64       // >= 0: edges are held this long (ns), whatever their rules
 	oldest engram.Time // sample used; MaxTime if none was
 	flags  Flags
-	fail   Failure // why eval returned false; about is nil if it is the path
+	// fail is filled in where eval returns false: the result of the question itself,
+	// so that nothing has to be copied. Its about is nil if it is the path.
+	fail *Failure
 }
 
-func newQuery(t engram.Time, rev Revision) query {
-	return query{t: t, rev: rev, hold: -1, oldest: engram.MaxTime}
+func newQuery(t engram.Time, rev Revision, fail *Failure) query {
+	return query{t: t, rev: rev, hold: -1, oldest: engram.MaxTime, fail: fail}
 }
 
 func (q *query) answerFlags() Flags {
@@ -34,7 +36,7 @@ func (q *query) info() Info { return Info{q.t, q.t, q.rev, q.oldest, q.answerFla
 // q.fail set, if there is none.
 func (seg *segment) eval(p *Pose, q *query) bool {
 	if !seg.connected {
-		q.fail = Failure{Code: NotConnected, Time: q.t}
+		*q.fail = Failure{Code: NotConnected, Time: q.t}
 		return false
 	}
 	if !seg.down.eval(p, q) {
@@ -92,7 +94,7 @@ func (st *step) move(acc *Pose, q *query) bool {
 		return true
 	}
 	if len(st.edge.keys.keys) == 0 {
-		q.fail = Failure{Code: Unset, Time: q.t, about: st.edge.about}
+		*q.fail = Failure{Code: Unset, Time: q.t, about: st.edge.about}
 		return false
 	}
 	st.edge.keys.apply(acc, q.t)
@@ -162,13 +164,14 @@ func (st *step) joint(acc *Pose, q *query) bool {
 
 // failed fills in the failure of an edge; a and b are the samples beside a gap.
 func failed[V, X comparable](e *edge, code FailureCode, a, b *sample[V], s snapshot[V, X], q *query) bool {
-	q.fail.Code, q.fail.Time, q.fail.about = code, q.t, e.about
+	f := q.fail
+	f.Code, f.Time, f.about = code, q.t, e.about
 	switch {
 	case code == Unset:
 	case code == Gap && b != nil:
-		q.fail.First, q.fail.Last = a.t, b.t
+		f.First, f.Last = a.t, b.t
 	default:
-		q.fail.First, q.fail.Last = s.first(), s.last()
+		f.First, f.Last = s.first(), s.last()
 	}
 	return false
 }

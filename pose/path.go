@@ -99,27 +99,34 @@ func (p *Path) compile(st *state, t engram.Time) *segment {
 // At answers at the time t.
 func (p *Path) At(t engram.Time) (T Pose, info Info, fail Failure) {
 	st := p.now()
-	q := query{t: t, rev: st.rev, hold: -1, oldest: engram.MaxTime}
+	q := newQuery(t, st.rev, &fail)
 	if !p.segmentAt(st, t).eval(&T, &q) {
-		return Pose{}, Info{TargetTime: t, SourceTime: t, Revision: st.rev}, p.failure(&q)
+		p.blame(&fail)
+		return Pose{}, Info{TargetTime: t, SourceTime: t, Revision: st.rev}, fail
 	}
-	return T, Info{t, t, st.rev, q.oldest, q.answerFlags()}, Failure{}
+	return T, Info{t, t, st.rev, q.oldest, q.answerFlags()}, fail
 }
 
-// ask answers a question that was prepared.
+// blame completes a failure that is not that of an edge.
+func (p *Path) blame(f *Failure) {
+	if f.about == nil {
+		f.about = p.about
+	}
+}
+
+// at is At in a state.
+func (p *Path) at(st *state, t engram.Time) (T Pose, info Info, fail Failure) {
+	q := newQuery(t, st.rev, &fail)
+	return p.ask(st, &q)
+}
+
+// ask answers a question that was prepared, whose failure is at q.fail.
 func (p *Path) ask(st *state, q *query) (T Pose, info Info, fail Failure) {
 	if !p.segmentAt(st, q.t).eval(&T, q) {
-		return Pose{}, q.info(), p.failure(q)
+		p.blame(q.fail)
+		return Pose{}, q.info(), *q.fail
 	}
 	return T, q.info(), Failure{}
-}
-
-// failure returns why eval returned false.
-func (p *Path) failure(q *query) Failure {
-	if q.fail.about == nil {
-		q.fail.about = p.about
-	}
-	return q.fail
 }
 
 // LatestCommon answers at the latest time at which every edge on the path has
@@ -130,8 +137,7 @@ func (p *Path) LatestCommon() (T Pose, info Info, fail Failure) {
 	if fail.Code != OK {
 		return Pose{}, Info{Revision: st.rev}, fail
 	}
-	q := newQuery(t, st.rev)
-	return p.ask(st, &q)
+	return p.at(st, t)
 }
 
 // latestCommon finds that time. It lies in an earlier segment if edges that took
@@ -175,7 +181,7 @@ func (p *Path) Latest(maxSkew time.Duration) (T Pose, info Info, fail Failure) {
 			return Pose{}, Info{Revision: st.rev}, fail
 		}
 	}
-	q := newQuery(t, st.rev)
+	q := newQuery(t, st.rev, &fail)
 	q.hold = int64(max(maxSkew, 0))
 	return p.ask(st, &q)
 }

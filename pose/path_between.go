@@ -40,13 +40,11 @@ func (p *Path) Between(targetTime, sourceTime engram.Time, fixed string) (T Pose
 	if fail.Code != OK {
 		return Pose{}, Info{Revision: st.rev}, fail
 	}
-	q := newQuery(targetTime, st.rev)
-	to, info, fail := l.to.ask(st, &q)
+	to, info, fail := l.to.at(st, targetTime)
 	if fail.Code != OK {
 		return Pose{}, info, fail
 	}
-	q2 := newQuery(sourceTime, st.rev)
-	from, info2, fail := l.from.ask(st, &q2)
+	from, info2, fail := l.from.at(st, sourceTime)
 	if fail.Code != OK {
 		return Pose{}, info2, fail
 	}
@@ -73,7 +71,7 @@ func (i Info) then(j *Info) Info {
 func (p *Path) BetweenCov(targetTime, sourceTime engram.Time, fixed string) (T Pose, cov Cov, info Info, fail Failure) {
 	st := p.now()
 	if targetTime == sourceTime {
-		return p.askCov(st, newQuery(targetTime, st.rev))
+		return p.askCov(st, targetTime)
 	}
 	l, fail := p.legsThrough(st, fixed)
 	if fail.Code != OK {
@@ -107,11 +105,12 @@ func (p *Path) collect(st *state, t engram.Time, ts *terms) (T Pose, info Info, 
 	if p.view != nil {
 		ice = p.view.frozen
 	}
-	q := newQuery(t, st.rev)
+	q := newQuery(t, st.rev, &fail)
 	if !st.content.compile(p.target, p.source, t, ice, true).walk(&T, &q, ts) {
-		return Pose{}, q.info(), p.failure(&q)
+		p.blame(&fail)
+		return Pose{}, q.info(), fail
 	}
-	return T, q.info(), Failure{}
+	return T, q.info(), fail
 }
 
 // link is one edge of a way at one time.
@@ -166,14 +165,14 @@ func (b *between) sum(targetTime, sourceTime engram.Time, rev Revision) {
 		}
 	}
 	for _, leg := range [2]*terms{b.first, b.second} {
-		var rest terms
+		rest := terms{source: Identity()}
 		for _, t := range leg.list {
 			if !together[t.edge] {
 				rest.list = append(rest.list, t)
 			}
 		}
-		root := Identity()
-		part := rest.sum(&root, true)
+		var part Cov
+		rest.sum(&part, true)
 		b.Cov = b.plus(&part)
 	}
 }

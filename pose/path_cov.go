@@ -269,11 +269,11 @@ func (ts *terms) addAnchor(acc *Pose, st *step, t engram.Time) {
 	}
 }
 
-// sum adds all terms up in the axes of the source, whose pose in the chains' top
-// frame is source. mimics says that several terms may be of one joint's value.
-func (ts *terms) sum(source *Pose, mimics bool) Cov {
-	out := Cov{Mask: AllDims}
-	inv := source.Inverse()
+// sum sets out to the sum of all terms in the axes of the source. mimics says that
+// several terms may be of one joint's value.
+func (ts *terms) sum(out *Cov, mimics bool) {
+	*out = Cov{Mask: AllDims}
+	inv := ts.source.Inverse()
 	for i := range ts.list {
 		t := &ts.list[i]
 		g := inv
@@ -298,7 +298,6 @@ func (ts *terms) sum(source *Pose, mimics bool) Cov {
 		out.S.addOuter(t.weight, v)
 	}
 	out.clearUnmasked()
-	return out
 }
 
 // gather adds up the motions of all joints that have the value of term i's, which
@@ -333,25 +332,27 @@ func (x Twist) dims() (mask uint8) {
 // AtCov is At with the covariance, a right perturbation in the source's axes.
 func (p *Path) AtCov(t engram.Time) (T Pose, cov Cov, info Info, fail Failure) {
 	st := p.now()
-	return p.askCov(st, newQuery(t, st.rev))
+	return p.askCov(st, t)
 }
 
 // maxLinearSigma is the standard deviation of a rotation up to which first order
 // covariances are good: 15°.
 const maxLinearSigma = 15 * math.Pi / 180
 
-func (p *Path) askCov(st *state, q query) (T Pose, cov Cov, info Info, fail Failure) {
+func (p *Path) askCov(st *state, t engram.Time) (T Pose, cov Cov, info Info, fail Failure) {
 	var room [16]term
 	ts := terms{list: room[:0]}
-	seg := p.segmentAt(st, q.t)
+	q := newQuery(t, st.rev, &fail)
+	seg := p.segmentAt(st, t)
 	if !seg.walk(&T, &q, &ts) {
-		return Pose{}, Cov{}, q.info(), p.failure(&q)
+		p.blame(&fail)
+		return Pose{}, Cov{}, q.info(), fail
 	}
-	cov = ts.sum(&ts.source, seg.mimics)
+	ts.sum(&cov, seg.mimics)
 	if cov.SigmaRot() > maxLinearSigma {
 		q.flags |= BeyondLinear
 	}
-	return T, cov, q.info(), Failure{}
+	return T, cov, q.info(), fail
 }
 
 // LatestCommonCov is LatestCommon with the covariance.
@@ -361,5 +362,5 @@ func (p *Path) LatestCommonCov() (T Pose, cov Cov, info Info, fail Failure) {
 	if fail.Code != OK {
 		return Pose{}, Cov{}, Info{Revision: st.rev}, fail
 	}
-	return p.askCov(st, newQuery(t, st.rev))
+	return p.askCov(st, t)
 }

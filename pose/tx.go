@@ -271,8 +271,7 @@ func (d *draft) corrections(anchor *edge, op *txOp) ([]keyChange, error) {
 	out := make([]keyChange, len(op.keys))
 	for i := range op.keys {
 		k := &op.keys[i]
-		q := newQuery(k.t, st.rev)
-		o, _, fail := p.ask(st, &q)
+		o, _, fail := p.at(st, k.t)
 		if fail.Code != OK {
 			return nil, engram.Errorf(fail.Code.Code(), edgeName(op.parent, op.child), "the key at %v cannot become a correction: %w", k.t, fail)
 		}
