@@ -150,11 +150,11 @@ func testBadQueries(s *suite) {
 	s.wantTimes("what was stored before", engram.SelectID(entity, engram.All()), 10)
 }
 
-// testManyEntities asks for the latest snapshots of 100,000 entities at once.
+// testManyEntities asks for the latest snapshots of very many entities at once.
 func testManyEntities(s *suite) {
 	s.addTypes()
 	provider := below(s.coreSegment(engram.CoreSegment{Type: readingType}), "Provider")
-	const n = 100_000
+	const n = manyEntities
 	p := reading(1)
 	var updates []engram.EntityUpdate
 	for i := range n {

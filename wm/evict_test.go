@@ -64,10 +64,10 @@ func TestMemoryBoundOrder(t *testing.T) {
 // TestMemoryBoundEntities commits ever new entities: what is kept does not grow.
 func TestMemoryBoundEntities(t *testing.T) {
 	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxBytes: 1000})
-	for i := range 20_000 {
+	for i := range 5000 {
 		commit(t, w, change(fmt.Sprint(i), 1, blob(100)))
 	}
-	if st := held(t, w, "Test"); st.Entities != 10 || st.Bytes != 1000 || st.Evicted != 19_990 {
+	if st := held(t, w, "Test"); st.Entities != 10 || st.Bytes != 1000 || st.Evicted != 4990 {
 		t.Errorf("stats %+v", st)
 	}
 	if r := query(t, w, engram.SelectID(modelID("3"), engram.All())); len(r.Memories) != 0 || len(r.Missing) != 1 {

@@ -126,7 +126,7 @@ func TestTimeline(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"append": func(t *rapid.T) {
 				step := engram.Time(rapid.SampledFrom([]int{1, 1, 3, 100}).Draw(t, "step"))
-				for range rapid.IntRange(1, 700).Draw(t, "n") {
+				for range rapid.IntRange(1, 400).Draw(t, "n") {
 					end += step
 					m.put(t, end)
 				}
@@ -138,14 +138,14 @@ func TestTimeline(t *testing.T) {
 			},
 			"merge a run": func(t *rapid.T) {
 				at := engram.Time(rapid.IntRange(-3000, 3000).Draw(t, "time"))
-				for range rapid.IntRange(1, 400).Draw(t, "n") {
+				for range rapid.IntRange(1, 200).Draw(t, "n") {
 					at++
 					m.put(t, at)
 				}
 			},
 			"backward": func(t *rapid.T) {
 				at := engram.Time(rapid.IntRange(0, 3000).Draw(t, "time"))
-				for range rapid.IntRange(1, 300).Draw(t, "n") {
+				for range rapid.IntRange(1, 150).Draw(t, "n") {
 					at--
 					m.put(t, at)
 				}
@@ -164,13 +164,14 @@ func TestTimeline(t *testing.T) {
 					m.clear(at)
 				}
 			},
-			"": func(t *rapid.T) {
-				m.check(t)
+			"check": m.check,
+			"": func(*rapid.T) {
 				if n := len(m.want); n > 0 {
 					end = max(end, m.want[n-1].Time)
 				}
 			},
 		})
+		m.check(t)
 	})
 }
 
@@ -193,7 +194,7 @@ func TestTimelineOldView(t *testing.T) {
 				got = append(got, s.Number)
 			}
 		}
-		for range rapid.IntRange(1, 40).Draw(t, "rounds") {
+		for range rapid.IntRange(1, 20).Draw(t, "rounds") {
 			for range rapid.IntRange(1, 60).Draw(t, "n") {
 				m.put(t, engram.Time(rapid.IntRange(0, 400).Draw(t, "time")))
 			}
