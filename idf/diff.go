@@ -63,7 +63,7 @@ func (d *differ) report(a, b any) {
 
 func (d *differ) message(l *layout, a, b any) {
 	switch l.special {
-	case isList, isDict:
+	case isList, isDict, isOptional:
 		d.member(l.members[0], a, b)
 	case isTuple:
 		d.items(a, b, func(i int, a, b any) { d.member(l.members[i], a, b) })

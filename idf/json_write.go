@@ -89,6 +89,12 @@ func (w *jsonWriter) message(l *layout, b []byte, depth int) error {
 			return nil
 		}
 		return w.value(from, to, depth)
+	case isOptional:
+		if from == to {
+			w.buf = append(w.buf, "null"...)
+			return nil
+		}
+		return w.value(from, to, depth)
 	case isTuple:
 		return w.tuple(l, from, to, depth)
 	}

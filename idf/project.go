@@ -139,7 +139,7 @@ func (c *choice) chooseIn(l *layout, steps []step) error {
 	c.layout = l
 	s := steps[0]
 	switch l.special {
-	case isList, isDict:
+	case isList, isDict, isOptional:
 		return c.sub(l.members[0]).choose(l.members[0], steps)
 	case isTuple:
 		i, err := strconv.Atoi(s.name)

@@ -162,6 +162,8 @@ func (l *layout) words() string {
 		return "a list"
 	case isDict:
 		return "a dict"
+	case isOptional:
+		return "a value or null"
 	case isTuple:
 		return "a list of " + strconv.Itoa(len(l.members)) + " items"
 	case isTime:

@@ -40,6 +40,11 @@ func (d *decoder) message(l *layout, b []byte, depth int) (any, error) {
 			v, err = d.value(from, to, depth)
 		}
 		return v, err
+	case isOptional:
+		if from == to {
+			return nil, nil
+		}
+		return d.value(from, to, depth)
 	case isTuple:
 		items := make([]any, len(l.members))
 		err = d.members(l, from, to, depth, func(m *member, v any) { items[m.index] = v })

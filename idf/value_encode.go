@@ -62,6 +62,11 @@ func (e *encoder) message(l *layout, v any, depth int, shape *idfv1.Shape) error
 		return e.array(l, v, shape)
 	case isList, isDict:
 		return e.member(l.members[0], v, depth)
+	case isOptional:
+		if v == nil {
+			return nil
+		}
+		return e.member(l.members[0], v, depth)
 	case isTuple:
 		return e.tuple(l, v, depth)
 	}
@@ -144,6 +149,11 @@ func (o *oneofs) choose(m *member) error {
 	return nil
 }
 
+// takesNull reports whether an element of the member may be null.
+func (m *member) takesNull() bool {
+	return m.msg != nil && (m.msg.special == isValue || m.msg.special == isOptional)
+}
+
 // isVariant reports whether the member is a single Value, which nil makes null.
 func (m *member) isVariant() bool { return m.isMessage() && !m.list && m.msg.special == isValue }
 
@@ -204,7 +214,7 @@ func (e *encoder) list(m *member, v any, depth int) error {
 		return mismatch(v, "a list")
 	}
 	for i, item := range items {
-		if item == nil && !(m.msg != nil && m.msg.special == isValue) {
+		if item == nil && !m.takesNull() {
 			return under(indexSegment(i), mismatch(nil, m.words()))
 		}
 		if err := e.single(m, item, depth, true); err != nil {
@@ -275,7 +285,7 @@ func (e *encoder) dict(m *member, v any, depth int) error {
 			return under(keySegment(k.text), memberErrorf(engram.Invalid, "is the same key as %q", keys[i-1].text))
 		}
 		v := dict[k.text]
-		if v == nil && !m.elem().isVariant() {
+		if v == nil && !m.elem().takesNull() {
 			return under(keySegment(k.text), mismatch(nil, m.elem().words()))
 		}
 		start := e.begin(m.number)

@@ -29,10 +29,11 @@ type layout struct {
 type special uint8
 
 const (
-	isObject special = iota
-	isList           // the wrapper of one repeated field, members[0]
-	isDict           // the wrapper of one map, members[0]
-	isTuple          // the wrapper of items in order
+	isObject   special = iota
+	isList             // the wrapper of one repeated field, members[0]
+	isDict             // the wrapper of one map, members[0]
+	isOptional         // the wrapper of one member that may be null, members[0]
+	isTuple            // the wrapper of items in order
 	isTime
 	isDuration
 	isLink
@@ -163,6 +164,10 @@ func (l *layout) stand(md protoreflect.MessageDescriptor) special {
 	case idfv1.Wrapper_WRAPPER_DICT:
 		if len(l.members) == 1 && l.members[0].dict {
 			return isDict
+		}
+	case idfv1.Wrapper_WRAPPER_OPTIONAL:
+		if len(l.members) == 1 && l.members[0].presence {
+			return isOptional
 		}
 	case idfv1.Wrapper_WRAPPER_TUPLE:
 		return isTuple

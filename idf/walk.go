@@ -185,7 +185,7 @@ func (w *walker) message(p *walkPlan, b []byte, depth int) (more bool, err error
 // part of it.
 func (w *walker) member(p *walkPlan, f *walkField) {
 	switch p.layout.special {
-	case isList, isDict:
+	case isList, isDict, isOptional:
 		return
 	case isTuple:
 		w.index(f.m.index)
