@@ -94,7 +94,9 @@ func (d *differ) segment(sa, sb *segment, iv engram.Interval) {
 		return
 	}
 	p := pair{a: sa, b: sb, alike: alike}
-	p.qa, p.qb = newQuery(0, d.a.now().rev, &p.fail), newQuery(0, d.b.now().rev, &p.fail)
+	p.qa.init(0, d.a.now().rev)
+	p.qb.init(0, d.b.now().rev)
+	p.qa.fail, p.qb.fail = &p.fail, &p.fail
 	for i, t := range times {
 		end := iv.End
 		if i+1 < len(times) {

@@ -19,8 +19,10 @@ type query struct {
 	fail *Failure
 }
 
-func newQuery(t engram.Time, rev Revision, fail *Failure) query {
-	return query{t: t, rev: rev, hold: -1, oldest: engram.MaxTime, fail: fail}
+// init prepares a query, but for fail, field by field: a literal would be built
+// elsewhere and copied. Whoever sets fail here would send it to the heap.
+func (q *query) init(t engram.Time, rev Revision) {
+	q.t, q.rev, q.hold, q.oldest = t, rev, -1, engram.MaxTime
 }
 
 func (q *query) answerFlags() Flags {

@@ -99,12 +99,17 @@ func (p *Path) compile(st *state, t engram.Time) *segment {
 // At answers at the time t.
 func (p *Path) At(t engram.Time) (T Pose, info Info, fail Failure) {
 	st := p.now()
-	q := newQuery(t, st.rev, &fail)
-	if !p.segmentAt(st, t).eval(&T, &q) {
+	var q query
+	q.init(t, st.rev)
+	q.fail = &fail
+	if p.segmentAt(st, t).eval(&T, &q) {
+		info.Oldest, info.Flags = q.oldest, q.answerFlags()
+	} else {
 		p.blame(&fail)
-		return Pose{}, Info{TargetTime: t, SourceTime: t, Revision: st.rev}, fail
+		T = Pose{}
 	}
-	return T, Info{t, t, st.rev, q.oldest, q.answerFlags()}, fail
+	info.TargetTime, info.SourceTime, info.Revision = t, t, st.rev
+	return // naked, because naming fail would copy it onto itself
 }
 
 // blame completes a failure that is not that of an edge.
@@ -116,7 +121,9 @@ func (p *Path) blame(f *Failure) {
 
 // at is At in a state.
 func (p *Path) at(st *state, t engram.Time) (T Pose, info Info, fail Failure) {
-	q := newQuery(t, st.rev, &fail)
+	var q query
+	q.init(t, st.rev)
+	q.fail = &fail
 	return p.ask(st, &q)
 }
 
@@ -181,7 +188,9 @@ func (p *Path) Latest(maxSkew time.Duration) (T Pose, info Info, fail Failure) {
 			return Pose{}, Info{Revision: st.rev}, fail
 		}
 	}
-	q := newQuery(t, st.rev, &fail)
+	var q query
+	q.init(t, st.rev)
+	q.fail = &fail
 	q.hold = int64(max(maxSkew, 0))
 	return p.ask(st, &q)
 }

@@ -105,7 +105,9 @@ func (p *Path) collect(st *state, t engram.Time, ts *terms) (T Pose, info Info, 
 	if p.view != nil {
 		ice = p.view.frozen
 	}
-	q := newQuery(t, st.rev, &fail)
+	var q query
+	q.init(t, st.rev)
+	q.fail = &fail
 	if !st.content.compile(p.target, p.source, t, ice, true).walk(&T, &q, ts) {
 		p.blame(&fail)
 		return Pose{}, q.info(), fail

@@ -342,7 +342,9 @@ const maxLinearSigma = 15 * math.Pi / 180
 func (p *Path) askCov(st *state, t engram.Time) (T Pose, cov Cov, info Info, fail Failure) {
 	var room [16]term
 	ts := terms{list: room[:0]}
-	q := newQuery(t, st.rev, &fail)
+	var q query
+	q.init(t, st.rev)
+	q.fail = &fail
 	seg := p.segmentAt(st, t)
 	if !seg.walk(&T, &q, &ts) {
 		p.blame(&fail)
