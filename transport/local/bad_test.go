@@ -563,3 +563,54 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A socket that Listen made is this user's alone, is not taken from a live server,
+// and serves.
+func TestListen(t *testing.T) {
+	dir, err := os.MkdirTemp("", "local")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	address, ok := Beside("unix:" + filepath.Join(dir, "engram.sock"))
+	if !ok || address != "local:"+filepath.Join(dir, "engram.local") {
+		t.Errorf("beside is %q", address)
+	}
+	if _, ok := Beside("http://127.0.0.1:1"); ok {
+		t.Error("a local socket beside TCP")
+	}
+	l, err := Listen(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(strings.TrimPrefix(address, "local:")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := Listen(address); engram.CodeOf(err) != engram.AlreadyExists {
+		t.Errorf("a second listener: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- Serve(ctx, l, newFake(), Options{}) }()
+	client(t, address, DialOptions{})
+	cancel()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if _, err := Dial(within(t), address, DialOptions{}); engram.CodeOf(err) != engram.Unavailable {
+		t.Errorf("Dial of a server that ended: %v", err)
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Skip("no TCP here:", err)
+	}
+	go func() { served <- Serve(t.Context(), tcp, newFake(), Options{}) }()
+	conn, err := net.Dial("tcp", tcp.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := <-served; engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("Serve on TCP: %v", err)
+	}
+}

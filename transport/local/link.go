@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io"
 	"net"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // link is a client's connection after the hellos.
@@ -22,19 +22,13 @@ type link struct {
 	calls   uint32 // that may be open at once
 }
 
-// path returns the path in an address of the form local:/path.
-func path(address string) (string, error) {
-	p, ok := strings.CutPrefix(address, "local:")
-	if !ok || p == "" {
-		return "", engram.Errorf(engram.Invalid, address, "not the address of a local socket; write local:/path/engram.local")
-	}
-	return p, nil
-}
-
 // dial makes a connection. The error is Unavailable if nobody answers, Corrupt
 // if what answers speaks another protocol, or the server's refusal.
 func dial(ctx context.Context, address string, o DialOptions) (*link, error) {
 	p, err := path(address)
+	if err == nil {
+		err = rpc.CheckSocket(p)
+	}
 	if err != nil {
 		return nil, err
 	}

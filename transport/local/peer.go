@@ -4,7 +4,7 @@ import "context"
 
 // Peer is the process at the other end of a connection, as the kernel vouches for.
 type Peer struct {
-	PID int // 0 where the system does not tell
+	PID int
 	UID int
 	GID int
 }
@@ -12,7 +12,7 @@ type Peer struct {
 type peerKey struct{}
 
 // PeerOf returns who made the call that ctx belongs to; ok is false if it did not
-// come through this package.
+// come through this package, or on a system whose kernel does not tell.
 func PeerOf(ctx context.Context) (p Peer, ok bool) {
 	p, ok = ctx.Value(peerKey{}).(Peer)
 	return p, ok

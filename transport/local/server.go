@@ -26,11 +26,12 @@ type service struct {
 	wg sync.WaitGroup // connections
 }
 
-// Serve serves svc to the clients that connect to l until ctx ends; then it tells
+// Serve serves svc to the clients that connect to l, a listener of Unix sockets
+// such as [Listen] returns, until ctx ends; then it tells
 // them, closes their connections and l, and returns nil when all has ended. It
 // returns earlier only if the listener fails. Calls are given a context that ends
 // with their connection and knows their [PeerOf].
-func Serve(ctx context.Context, l *net.UnixListener, svc engram.Service, o Options) error {
+func Serve(ctx context.Context, l net.Listener, svc engram.Service, o Options) error {
 	o = o.withDefaults()
 	s := &service{svc: svc, o: o, epoch: epoch(svc), rare: newRare(svc, o.RPC)}
 	s.mu.conns = map[*conn]struct{}{}
@@ -46,13 +47,18 @@ func Serve(ctx context.Context, l *net.UnixListener, svc engram.Service, o Optio
 	return err
 }
 
-func (s *service) accept(ctx context.Context, l *net.UnixListener) error {
+func (s *service) accept(ctx context.Context, l net.Listener) error {
 	defer l.Close()
 	for {
-		nc, err := l.AcceptUnix()
+		nc, err := l.Accept()
 		switch {
 		case err == nil:
-			s.add(nc)
+			unixConn, ok := nc.(*net.UnixConn)
+			if !ok {
+				nc.Close()
+				return engram.Errorf(engram.Invalid, l.Addr().String(), "the local protocol needs a Unix socket; listen on local:/path")
+			}
+			s.add(unixConn)
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, net.ErrClosed):
@@ -154,10 +160,12 @@ func (c *conn) hello() (*writer, error) {
 		return nil, engram.Errorf(engram.Unsupported, "", "the client speaks versions %d to %d of the local protocol; this server speaks version %d; bring both to the same release", theirs.minVersion, theirs.version, version)
 	}
 	peer, err := peerOf(c.nc)
-	if err != nil {
+	switch {
+	case err == nil:
+		c.ctx = context.WithValue(c.ctx, peerKey{}, peer)
+	case !errors.Is(err, errors.ErrUnsupported):
 		return nil, engram.Errorf(engram.Internal, "", "the kernel does not say who the client is: %w", err)
 	}
-	c.ctx = context.WithValue(c.ctx, peerKey{}, peer)
 	w, err := newWriter(c.nc, theirs.limits, c.s.o.StallTimeout)
 	if err != nil {
 		return nil, err

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -31,7 +28,6 @@ const (
 // writer puts frames on a connection. Safe for concurrent use.
 type writer struct {
 	conn  *net.UnixConn
-	raw   syscall.RawConn
 	stall time.Duration // how long the peer may read nothing
 	peer  limits
 
@@ -42,10 +38,8 @@ type writer struct {
 		batch *batch
 		all   [][]byte // backing of rest
 		rest  [][]byte // not yet written
-		wait  bool     // until the socket takes it
 		wide  bool     // the socket has been told to take wideSocket
-		err   error
-		write func(fd uintptr) bool // writer.write, bound once
+		socketState
 	}
 
 	mu struct {
@@ -60,12 +54,10 @@ type writer struct {
 }
 
 func newWriter(conn *net.UnixConn, peer limits, stall time.Duration) (*writer, error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
+	w := &writer{conn: conn, stall: stall, peer: peer}
+	if err := w.openSocket(); err != nil {
 		return nil, err
 	}
-	w := &writer{conn: conn, raw: raw, stall: stall, peer: peer}
-	w.out.write = w.write
 	w.mu.waiting, w.mu.spare = &batch{}, &batch{}
 	w.mu.ids.limit, w.mu.types.limit = min(peer.ids, maxIDs), min(peer.types, maxTypes)
 	return w, nil
@@ -165,14 +157,7 @@ func (w *writer) take() bool {
 // the socket takes. It returns with the lock held, and true if all was written.
 func (w *writer) push(wait bool) bool {
 	w.mu.Unlock()
-	w.out.wait = wait
-	if wait {
-		w.conn.SetWriteDeadline(time.Now().Add(w.stall))
-	}
-	err := w.raw.Write(w.out.write)
-	if err == nil {
-		err = w.out.err
-	}
+	err := w.write(wait)
 	w.mu.Lock()
 	if err != nil {
 		w.failLocked(err)
@@ -204,36 +189,6 @@ func (w *writer) drain() {
 	}
 }
 
-// write is what raw.Write calls: it writes until all is written, the socket is
-// full and nobody wants to wait, or an error.
-func (w *writer) write(fd uintptr) bool {
-	for len(w.out.rest) > 0 {
-		n, err := unix.Writev(int(fd), w.out.rest[:min(len(w.out.rest), maxVectors)])
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err == unix.EAGAIN && w.out.wait:
-			return false // raw.Write waits, then calls again
-		case err == unix.EAGAIN:
-			return true
-		case err != nil:
-			w.out.err = err
-			return true
-		}
-		if w.out.wait {
-			w.conn.SetWriteDeadline(time.Now().Add(w.stall)) // it does read
-		}
-		for n > 0 && n >= len(w.out.rest[0]) {
-			n -= len(w.out.rest[0])
-			w.out.rest = w.out.rest[1:]
-		}
-		if n > 0 {
-			w.out.rest[0] = w.out.rest[0][n:]
-		}
-	}
-	return true
-}
-
 // fail makes every further use of the writer return err, or what failed first.
 func (w *writer) fail(err error) {
 	w.mu.Lock()
@@ -255,7 +210,7 @@ func (w *writer) failLocked(err error) {
 			e = engram.Errorf(engram.Unavailable, "", "the connection is broken: %w", err)
 		}
 		w.mu.err = e
-		w.conn.Close() // ends the reader and whoever waits in raw.Write
+		w.conn.Close() // ends the reader and whoever waits in write
 	}
 	if w.mu.taken != nil {
 		close(w.mu.taken)

@@ -15,6 +15,10 @@ import (
 // This file lets transport/local carry the calls that are rare with the same
 // messages and the same code, over its own connection.
 
+// CheckSocket returns an error if somebody else may have put the socket at path
+// there to be taken for a server's.
+func CheckSocket(path string) error { return checkSocketDir(path) }
+
 // MemoryService returns the handler's procedures without a network.
 func (h *Handler) MemoryService() engramv1connect.MemoryServiceHandler { return memoryHandler{h} }
 
