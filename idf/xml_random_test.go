@@ -103,7 +103,6 @@ func TestXMLRandom(t *testing.T) {
 		if err := core.CheckExtends(extended); (err != nil) != (nOwn > 0) || err != nil && !errors.Is(err, engram.TypeMismatch) {
 			rt.Errorf("%d own members, the core extends the extended type: %v", nOwn, err)
 		}
-		printsSame(t, extended)
-		printsSame(t, core)
+		printsSame(t, extended, core)
 	})
 }

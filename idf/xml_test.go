@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,16 +64,14 @@ func TestXMLGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			types := parseAll(t, defs)
+			printsSame(t, slices.Collect(maps.Values(types))...)
 			texts := map[string]string{}
 			for _, def := range defs {
 				if def.Format != "xml" || def.Source != string(own) {
 					t.Errorf("%s does not keep its source", def.Name)
 				}
-				ty, err := ParseType(def)
-				if err != nil {
-					t.Fatal(err)
-				}
-				printsSame(t, ty)
+				ty := types[def.Name]
 				text, err := PrintProto(ty)
 				if err != nil {
 					t.Fatal(err)
@@ -98,33 +97,29 @@ func TestXMLGolden(t *testing.T) {
 	}
 }
 
-// printsSame checks that the .proto text of a type compiles to the same type.
-func printsSame(t *testing.T, ty *Type) {
+// printsSame checks that the .proto texts of types compile to the same types. Types
+// of one file are compiled together.
+func printsSame(t *testing.T, types ...*Type) {
 	t.Helper()
-	texts, err := PrintFiles(ty)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defs, err := CompileProto(memSource(texts), ty.Descriptor().ParentFile().Path())
-	if err != nil {
-		t.Fatalf("%s: its .proto text: %v\n%s", ty.Name(), err, texts[ty.Descriptor().ParentFile().Path()])
-	}
-	back := parseAll(t, defs)[string(topMessage(ty.Descriptor()).FullName())]
-	if back == nil {
-		t.Fatalf("%s is not in its own .proto text", ty.Name())
-	}
-	if s := typeDiff(back, ty); s != "" && ty.Descriptor().Parent() == protoreflect.Descriptor(ty.Descriptor().ParentFile()) {
-		t.Errorf("%s differs after printing: %s\n%s", ty.Name(), s, texts[ty.Descriptor().ParentFile().Path()])
-	}
-}
-
-func topMessage(md protoreflect.MessageDescriptor) protoreflect.MessageDescriptor {
-	for {
-		parent, ok := md.Parent().(protoreflect.MessageDescriptor)
-		if !ok {
-			return md
+	compiled := map[string]map[string]*Type{}
+	for _, ty := range types {
+		path := ty.Descriptor().ParentFile().Path()
+		if compiled[path] == nil {
+			texts, err := PrintFiles(ty)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defs, err := CompileProto(memSource(texts), path)
+			if err != nil {
+				t.Fatalf("%s: its .proto text: %v\n%s", ty.Name(), err, texts[path])
+			}
+			compiled[path] = parseAll(t, defs)
 		}
-		md = parent
+		if back := compiled[path][ty.Name()]; back == nil {
+			t.Errorf("%s is not in its own .proto text", ty.Name())
+		} else if s := typeDiff(back, ty); s != "" {
+			t.Errorf("%s differs after printing: %s", ty.Name(), s)
+		}
 	}
 }
 
@@ -339,9 +334,7 @@ func TestXMLOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, ty := range parseAll(t, defs) {
-				printsSame(t, ty)
-			}
+			printsSame(t, slices.Collect(maps.Values(parseAll(t, defs)))...)
 		})
 	}
 }
