@@ -100,10 +100,11 @@ func consume(ctx context.Context, dir string) error {
 			if _, err := io.ReadFull(conn, b[:]); err != nil {
 				return
 			}
-			if kind := binary.LittleEndian.Uint64(b[:]); kind == 0 {
-				consumeRaw(conn, int(binary.LittleEndian.Uint64(b[8:])))
+			n := int(binary.LittleEndian.Uint64(b[8:]))
+			if kind := binary.LittleEndian.Uint64(b[:]); kind == kindRaw {
+				consumeRaw(conn, n)
 			} else {
-				consumeUpdates(ctx, conn, filepath.Join(dir, "memory"), int(binary.LittleEndian.Uint64(b[8:])))
+				consumeUpdates(ctx, conn, filepath.Join(dir, "memory"), n, kind == kindTransient)
 			}
 		}()
 	}
@@ -128,13 +129,13 @@ func consumeRaw(conn net.Conn, size int) {
 	}
 }
 
-func consumeUpdates(ctx context.Context, conn net.Conn, memory string, n int) {
+func consumeUpdates(ctx context.Context, conn net.Conn, memory string, n int, transient bool) {
 	c, err := Dial(ctx, "local:"+memory, DialOptions{})
 	if err != nil {
 		panic(err)
 	}
 	defer c.Close()
-	st, err := c.Subscribe(ctx, engram.Subscription{WithData: true, Queue: 65536, Transient: true})
+	st, err := c.Subscribe(ctx, engram.Subscription{WithData: true, Queue: 65536, Transient: transient})
 	if err != nil {
 		panic(err)
 	}
@@ -229,7 +230,14 @@ func benchCommit(n int, payload []byte, from engram.Time) engram.Commit {
 	return c
 }
 
-// dialConsumer connects to the consumer's process; kind 0 is raw bytes, 1 updates.
+// What a consumer is to receive.
+const (
+	kindRaw = iota
+	kindUpdatesKept
+	kindTransient
+)
+
+// dialConsumer connects to the consumer's process.
 func dialConsumer(b *testing.B, dir string, kind, n int) net.Conn {
 	conn, err := net.Dial("unix", filepath.Join(dir, "consumer"))
 	if err != nil {
@@ -259,7 +267,8 @@ func report(b *testing.B, took []float64) {
 }
 
 // One way of a batch, back to back: from the producer that hands it over to the
-// consumer that has all of it. raw is one hop of plain bytes without a memory.
+// consumer that has all of it, who keeps the updates (local) or does not
+// (transient). raw is one hop of plain bytes without a memory.
 func BenchmarkOneWay(b *testing.B) {
 	dir := benchDir(b)
 	start(b, "server", dir)
@@ -282,7 +291,7 @@ func BenchmarkOneWay(b *testing.B) {
 		}
 		for _, n := range benchBatches {
 			b.Run(fmt.Sprintf("raw/%dB/x%d", size, n), func(b *testing.B) {
-				conn := dialConsumer(b, dir, 0, size*n)
+				conn := dialConsumer(b, dir, kindRaw, size*n)
 				defer conn.Close()
 				buf := make([]byte, size*n)
 				var took []float64
@@ -295,38 +304,40 @@ func BenchmarkOneWay(b *testing.B) {
 				}
 				report(b, took)
 			})
-			b.Run(fmt.Sprintf("local/%dB/x%d", size, n), func(b *testing.B) {
-				conn := dialConsumer(b, dir, 1, n)
-				defer conn.Close()
-				told(b, conn)
-				st, err := c.CommitStream(b.Context())
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer st.Close()
-				now := engram.Now()
-				var took []float64
-				for b.Loop() {
-					cm := benchCommit(n, p, now)
-					now += engram.Time(n)
-					from := monotonic()
-					if err := st.Send(cm); err != nil {
-						b.Fatal(err)
-					}
-					if err := st.Flush(); err != nil {
-						b.Fatal(err)
-					}
-					took = append(took, float64(told(b, conn)-from))
-					results, err := st.Recv()
-					if err == nil {
-						err = engram.FirstError(results)
-					}
+			for kind, name := range map[int]string{kindUpdatesKept: "local", kindTransient: "transient"} {
+				b.Run(fmt.Sprintf("%s/%dB/x%d", name, size, n), func(b *testing.B) {
+					conn := dialConsumer(b, dir, kind, n)
+					defer conn.Close()
+					told(b, conn)
+					st, err := c.CommitStream(b.Context())
 					if err != nil {
 						b.Fatal(err)
 					}
-				}
-				report(b, took)
-			})
+					defer st.Close()
+					now := engram.Now()
+					var took []float64
+					for b.Loop() {
+						cm := benchCommit(n, p, now)
+						now += engram.Time(n)
+						from := monotonic()
+						if err := st.Send(cm); err != nil {
+							b.Fatal(err)
+						}
+						if err := st.Flush(); err != nil {
+							b.Fatal(err)
+						}
+						took = append(took, float64(told(b, conn)-from))
+						results, err := st.Recv()
+						if err == nil {
+							err = engram.FirstError(results)
+						}
+						if err != nil {
+							b.Fatal(err)
+						}
+					}
+					report(b, took)
+				})
+			}
 		}
 	}
 }
@@ -347,7 +358,7 @@ func BenchmarkThroughput(b *testing.B) {
 			}
 			defer st.Close()
 			n := b.N
-			conn := dialConsumer(b, dir, 1, n)
+			conn := dialConsumer(b, dir, kindTransient, n)
 			defer conn.Close()
 			told(b, conn)
 			now := engram.Now()

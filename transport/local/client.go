@@ -54,7 +54,8 @@ type Client struct {
 	cancel  context.CancelFunc
 	streams sync.WaitGroup
 
-	mu struct {
+	dialing chan struct{} // holds a token while the shared connection is made
+	mu      struct {
 		sync.Mutex
 		mux    *mux // nil before the first call
 		closed bool
@@ -68,7 +69,7 @@ var _ engram.Service = (*Client)(nil)
 // protocol or version, Exhausted if the server has too many connections, and
 // Conflict if it is another server than o.Server.
 func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
-	c := &Client{address: address, o: o.withDefaults()}
+	c := &Client{address: address, o: o.withDefaults(), dialing: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	// So that a refusal of the connection is not asked for three times.
 	_, err := c.connection(ctx)
@@ -107,22 +108,47 @@ func errClosed(address string) error {
 // connection returns the connection that calls share, and makes it if there is
 // none or it broke.
 func (c *Client) connection(ctx context.Context) (*mux, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mu.closed {
-		return nil, errClosed(c.address)
+	if m, err := c.current(); m != nil || err != nil {
+		return m, err
 	}
-	if c.mu.mux != nil && c.mu.mux.alive() {
-		return c.mu.mux, nil
+	select {
+	case c.dialing <- struct{}{}:
+		defer func() { <-c.dialing }()
+	case <-ctx.Done():
+		return nil, gaveUp(ctx, c.address)
+	}
+	if m, err := c.current(); m != nil || err != nil { // another call made it meanwhile
+		return m, err
 	}
 	l, err := dial(ctx, c.address, c.o)
 	if err != nil {
 		return nil, err
 	}
 	m := newMux(l)
-	c.streams.Go(m.read)
+	if err := c.spawn(m.read); err != nil {
+		l.close(err)
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.mu.mux = m
+	if c.mu.closed {
+		m.w.fail(errClosed(c.address)) // Close did not know it
+	}
 	return m, nil
+}
+
+// current returns the connection that calls share, nil if there is none.
+func (c *Client) current() (*mux, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.mu.closed:
+		return nil, errClosed(c.address)
+	case c.mu.mux != nil && c.mu.mux.alive():
+		return c.mu.mux, nil
+	}
+	return nil, nil
 }
 
 // retryDelays are the pauses before a call is sent again, as in transport/rpc.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,10 +41,11 @@ func Serve(ctx context.Context, l net.Listener, svc engram.Service, o Options) e
 	defer stop()
 	err := s.accept(ctx, l)
 	s.mu.Lock()
-	for c := range s.mu.conns {
-		go c.refuse(engram.Errorf(engram.Unavailable, "", "the memory server is stopping; try again when it is back"))
-	}
+	conns := slices.Collect(maps.Keys(s.mu.conns))
 	s.mu.Unlock()
+	for _, c := range conns {
+		c.refuse(engram.Errorf(engram.Unavailable, "", "the memory server is stopping; try again when it is back"))
+	}
 	s.wg.Wait()
 	return err
 }
@@ -66,7 +69,7 @@ func (s *service) accept(ctx context.Context, l net.Listener) error {
 		default: // out of descriptors, a client gone again: others may succeed
 			s.o.Log.Warn("a connection cannot be accepted", "socket", l.Addr().String(), "error", err)
 			select {
-			case <-time.After(10 * time.Millisecond):
+			case <-time.After(50 * time.Millisecond):
 			case <-ctx.Done():
 			}
 		}
