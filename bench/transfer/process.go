@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/local"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+// The command is started again for the other processes, with one of these and a
+// folder as its arguments.
+const (
+	roleMemory   = "memory"
+	roleConsumer = "consumer"
+)
+
+// role runs what the arguments ask for, if that is one of the other processes.
+func role(args []string) (is bool, err error) {
+	if len(args) < 2 {
+		return false, nil
+	}
+	// A process ends when the one that started it does, or closes its input.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	switch args[0] {
+	case roleMemory:
+		go endWithInput(cancel)
+		return true, serveMemory(ctx, args[1], args[2:])
+	case roleConsumer:
+		go endWithInput(cancel)
+		return true, serveConsumer(ctx, args[1])
+	}
+	return false, nil
+}
+
+func endWithInput(cancel func()) {
+	io.Copy(io.Discard, os.Stdin)
+	cancel()
+}
+
+// process is one of the other processes.
+type process struct {
+	cmd   *exec.Cmd
+	input io.Closer
+	ready map[string]string // what it said when it was ready
+}
+
+// startProcess starts this binary in a role and waits until it is ready.
+func startProcess(args ...string) (*process, error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{cmd: exec.Command(binary, args...)}
+	p.cmd.Stderr = os.Stderr
+	if p.input, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &p.ready)
+	}
+	if err != nil {
+		p.stop()
+		return nil, fmt.Errorf("the %s does not start: %w", args[0], err)
+	}
+	return p, nil
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+func (p *process) stop() error {
+	p.input.Close()
+	return p.cmd.Wait()
+}
+
+// sayReady tells the process that started this one.
+func sayReady(facts map[string]string) error {
+	return json.NewEncoder(os.Stdout).Encode(facts)
+}
+
+// The transports, by the names they have in the results.
+const (
+	overLocal = "local" // transport/local
+	overUnix  = "unix"  // transport/rpc over a Unix socket
+	overTCP   = "tcp"   // transport/rpc over TCP on the loopback interface
+)
+
+var transports = []string{overLocal, overUnix, overTCP}
+
+// service is a memory server's client.
+type service interface {
+	engram.Service
+	Close() error
+}
+
+func connect(ctx context.Context, transport, address string) (service, error) {
+	if transport == overLocal {
+		return local.Dial(ctx, address, local.DialOptions{})
+	}
+	return rpc.Dial(ctx, address, rpc.DialOptions{})
+}
