@@ -2,6 +2,7 @@ package pose
 
 import (
 	"math"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -89,8 +90,22 @@ func (c *chain) walk(acc *Pose, q *query, ts *terms) bool {
 	return true
 }
 
+// termsPool saves every AtCov an allocation. What is in it has no links.
+var termsPool = sync.Pool{New: func() any { return &terms{list: make([]term, 0, 16)} }}
+
+// next returns a new term, which the caller fills in where it stands.
+func (ts *terms) next() *term {
+	if n := len(ts.list); n < cap(ts.list) {
+		ts.list = ts.list[:n+1]
+	} else {
+		ts.list = append(ts.list, term{})
+	}
+	return &ts.list[len(ts.list)-1]
+}
+
 func (ts *terms) add(frame *Pose, weight float64, cov *Cov, e *edge) {
-	ts.list = append(ts.list, term{frame: *frame, weight: weight, side: ts.side, edge: e, cov: &cov.S, mask: cov.Mask})
+	t := ts.next()
+	t.frame, t.weight, t.side, t.edge, t.cov, t.mask = *frame, weight, ts.side, e, &cov.S, cov.Mask
 }
 
 // addCov adds a constant covariance in the axes of frame; nil is exact.
@@ -250,11 +265,12 @@ func (ts *terms) addJoint(acc *Pose, st *step, q *query) {
 		}
 	}
 	scale, _ := e.joint.scaleOffset()
-	t := term{frame: *acc, weight: variance, side: ts.side, edge: e, twist: e.joint.twist().Scale(scale), mask: AllDims}
+	t := ts.next()
+	t.frame, t.weight, t.side, t.edge = *acc, variance, ts.side, e
+	t.cov, t.twist, t.mask = nil, e.joint.twist().Scale(scale), AllDims
 	if math.IsNaN(variance) {
 		t.weight, t.mask = 0, 0
 	}
-	ts.list = append(ts.list, t)
 }
 
 // addAnchor adds the covariance of an anchor at t; acc is the pose of its parent.
@@ -340,13 +356,14 @@ func (p *Path) AtCov(t engram.Time) (T Pose, cov Cov, info Info, fail Failure) {
 const maxLinearSigma = 15 * math.Pi / 180
 
 func (p *Path) askCov(st *state, t engram.Time) (T Pose, cov Cov, info Info, fail Failure) {
-	var room [16]term
-	ts := terms{list: room[:0]}
+	ts := termsPool.Get().(*terms)
+	defer termsPool.Put(ts)
+	ts.list = ts.list[:0]
 	var q query
 	q.init(t, st.rev)
 	q.fail = &fail
 	seg := p.segmentAt(st, t)
-	if !seg.walk(&T, &q, &ts) {
+	if !seg.walk(&T, &q, ts) {
 		p.blame(&fail)
 		return Pose{}, Cov{}, q.info(), fail
 	}
