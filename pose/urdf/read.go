@@ -20,12 +20,14 @@ const MaxBytes = 32 << 20
 // Read reads a description; file is its name in errors. The error is Invalid (or
 // Exhausted beyond [MaxBytes], or the reader's own) and names file, line and
 // element.
-func Read(r io.Reader, file string) (*Robot, error) {
-	limited := &io.LimitedReader{R: r, N: MaxBytes + 1}
+func Read(r io.Reader, file string) (*Robot, error) { return read(r, file, MaxBytes) }
+
+func read(r io.Reader, file string, maxBytes int64) (*Robot, error) {
+	limited := &io.LimitedReader{R: r, N: maxBytes + 1}
 	p := &reader{file: file, dec: xml.NewDecoder(limited)}
 	err := p.document()
 	if limited.N <= 0 {
-		return nil, engram.Errorf(engram.Exhausted, file, "the description is larger than %d bytes", MaxBytes)
+		return nil, engram.Errorf(engram.Exhausted, file, "the description is larger than %d bytes", maxBytes)
 	}
 	if err != nil {
 		return nil, err

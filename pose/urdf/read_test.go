@@ -176,7 +176,7 @@ func (endless) Read(b []byte) (int, error) {
 }
 
 func TestReadIsBounded(t *testing.T) {
-	if _, err := Read(endless{}, "zeros"); !errors.Is(err, engram.Exhausted) {
+	if _, err := read(endless{}, "zeros", 1<<16); !errors.Is(err, engram.Exhausted) {
 		t.Errorf("an endless file gave %v", err)
 	}
 }
