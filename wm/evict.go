@@ -110,6 +110,7 @@ func (e *entity) removeLocked() {
 		p.goneFrom.Store(e.lost.lastNumber.Load())
 	}
 	p.entities.remove(e.id.Entity())
+	e.newest.Store(nil) // who still knows the entity is not to keep its payload
 	e.removed = true
 }
 

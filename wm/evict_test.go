@@ -112,9 +112,11 @@ func TestEvictedPayloadIsReleased(t *testing.T) {
 	for name, c := range map[string]struct {
 		history, all engram.Bounds
 		remove       bool
+		entities     bool // each payload goes to an entity of its own
 	}{
 		"entity bound":   {history: engram.Bounds{MaxCount: 3}},
 		"memory bound":   {all: engram.Bounds{MaxCount: 3}},
+		"whole entities": {all: engram.Bounds{MaxCount: 3}, entities: true},
 		"removed":        {remove: true},
 		"removed, bound": {remove: true, all: engram.Bounds{MaxCount: 1000, MaxAge: 1000}},
 	} {
@@ -126,7 +128,11 @@ func TestEvictedPayloadIsReleased(t *testing.T) {
 			for i := range 20 {
 				p := blob(10_000)
 				payloads = append(payloads, weak.Make(&p.Bytes[0]))
-				commit(t, w, change("a", i/2, p)) // every second one supersedes
+				entity := "a"
+				if c.entities {
+					entity = fmt.Sprint(i)
+				}
+				commit(t, w, change(entity, i/2, p)) // of one entity, every second one supersedes
 			}
 			kept := 3
 			if c.remove {

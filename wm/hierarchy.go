@@ -106,68 +106,6 @@ type entity struct {
 	ageKey  ageKey  // its place among the entities with something old
 }
 
-// losses tell readers what was evicted, "as far as is known": each field is
-// written before what it tells of disappears, but not all at once.
-type losses struct {
-	evictions  atomic.Uint64 // snapshots and versions
-	arrived    atomic.Int64  // when the first of them arrived
-	lastNumber atomic.Uint64 // the highest number of them
-	snapshots  atomic.Uint64 // snapshots with all their versions
-	first      atomic.Int64  // times of the first and the last of these snapshots
-	last       atomic.Int64
-}
-
-// version tells of a version that is evicted, with its snapshot if it is the last.
-func (l *losses) version(v *version) {
-	l.add(1, v.Arrived, v.Number)
-	if v.newer == nil {
-		l.addSnapshots(1, v.Time, v.Time)
-	}
-}
-
-// all adds what o tells of.
-func (l *losses) all(o *losses) {
-	l.add(o.evictions.Load(), engram.Time(o.arrived.Load()), o.lastNumber.Load())
-	l.addSnapshots(o.snapshots.Load(), engram.Time(o.first.Load()), engram.Time(o.last.Load()))
-}
-
-func (l *losses) add(n uint64, arrived engram.Time, number uint64) {
-	if l.evictions.Load() > 0 {
-		arrived = min(arrived, engram.Time(l.arrived.Load()))
-	}
-	l.arrived.Store(int64(arrived))
-	l.lastNumber.Store(max(number, l.lastNumber.Load()))
-	l.evictions.Add(n)
-}
-
-func (l *losses) addSnapshots(n uint64, first, last engram.Time) {
-	if l.snapshots.Load() > 0 {
-		first = min(first, engram.Time(l.first.Load()))
-		last = max(last, engram.Time(l.last.Load()))
-	}
-	l.first.Store(int64(first))
-	l.last.Store(int64(last))
-	l.snapshots.Add(n)
-}
-
-// loss is what losses told of at one time.
-type loss struct {
-	evictions, snapshots uint64
-	arrived, first, last engram.Time
-}
-
-func (l *losses) load() loss {
-	return loss{
-		evictions: l.evictions.Load(), snapshots: l.snapshots.Load(),
-		arrived: engram.Time(l.arrived.Load()), first: engram.Time(l.first.Load()), last: engram.Time(l.last.Load()),
-	}
-}
-
-// between reports whether some of what was lost may have had a time in (after, last].
-func (l *losses) between(after, last engram.Time) bool {
-	return l.snapshots.Load() > 0 && engram.Time(l.last.Load()) > after && engram.Time(l.first.Load()) <= last
-}
-
 // core returns the core segment that id lies in.
 func (w *WM) core(id engram.ID) (*core, error) {
 	m, ok := w.memories.get(id.Memory())

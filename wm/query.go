@@ -27,11 +27,10 @@ func (w *WM) Query(ctx context.Context, q engram.Query) (*engram.Result, error) 
 	return x.out.take(), nil
 }
 
-// Sizes of a part of an answer, beyond which it is handed over.
+// Sizes of a part of an answer, at which it is handed over.
 const (
-	partSnapshots = 4096
-	partBytes     = 1 << 20
-	partNodes     = 4096
+	partNodes = 4096 // snapshots, nodes and notes of what is missing
+	partBytes = 1 << 20
 )
 
 // QueryParts implements engram.PartReader. A part ends within an entity if that
@@ -168,7 +167,7 @@ func (x *execution) entity(e *entity, nodes []*planNode) error {
 		x.out.name(engram.LevelEntity)
 	}
 	if len(selectors) == 0 {
-		return x.flush(partNodes)
+		return x.flush()
 	}
 	limit := x.limit
 	if x.part != nil {
@@ -182,7 +181,10 @@ func (x *execution) entity(e *entity, nodes []*planNode) error {
 		x.out.missing = append(x.out.missing, *missing)
 	}
 	x.gone = e.missingBefore(&x.found, x.lens.asOf, x.gone)
-	return x.add(x.found.snapshots)
+	if err := x.add(x.found.snapshots); err != nil {
+		return err
+	}
+	return x.flush()
 }
 
 // add adds an entity's snapshots to the answer, in parts if it is given so.
@@ -205,8 +207,10 @@ func (x *execution) add(snapshots []*engram.Snapshot) error {
 		}
 		x.out.add(snapshots[:n])
 		snapshots = snapshots[n:]
-		if err := x.flush(partSnapshots); err != nil {
-			return err
+		if len(snapshots) > 0 {
+			if err := x.flush(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -217,120 +221,18 @@ func (x *execution) spend(n int) error {
 		return nil
 	}
 	if x.limit -= n; x.limit < 0 {
-		return engram.Errorf(engram.Exhausted, "", "the answer has more than %d snapshots; ask for less, or for an answer in parts", x.w.limits.MaxResults)
+		return engram.Errorf(engram.Exhausted, "", "the answer has more than %d snapshots and names; ask for less, or for an answer in parts", x.w.limits.MaxResults)
 	}
 	return nil
 }
 
-// flush hands the answer so far over if it is worth a part.
-func (x *execution) flush(atLeast int) error {
-	if x.part == nil || x.out.count < atLeast && x.out.bytes < partBytes {
+// flush hands the answer so far over if it is of a part's size.
+func (x *execution) flush() error {
+	if x.part == nil || x.out.count+len(x.out.missing) < partNodes && x.out.bytes < partBytes {
 		return nil
 	}
 	if err := checkContext(x.lens.ctx); err != nil {
 		return err
 	}
 	return x.part(x.out.take())
-}
-
-// goneEntities tells what was lost of entities that are gone as a whole, if what
-// the nodes ask for may have been theirs.
-func (x *execution) goneEntities(p *provider, nodes []*planNode) {
-	for _, n := range nodes {
-		if n.lists && !slices.ContainsFunc(n.names, func(name string) bool { _, there := p.entities.get(name); return !there }) {
-			continue
-		}
-		for _, s := range n.snapshots {
-			x.gone = p.gone.load().missing(p.id, askedBy(s), x.lens.asOf, x.gone)
-		}
-	}
-	if x.gone != nil {
-		x.out.missing = append(x.out.missing, *x.gone)
-		x.gone = nil
-	}
-}
-
-// resultBuilder builds a result tree in the order of names. A node is made when
-// something is found below it.
-type resultBuilder struct {
-	result  *engram.Result
-	missing []engram.Missing
-	path    [engram.LevelEntity]struct { // from the memory down, as far as entered
-		name string
-		node *engram.ResultNode // nil if not made yet
-	}
-	count int // snapshots and nodes in the result
-	bytes int // of payloads in a part
-
-	nodes []engram.ResultNode // made in blocks
-	slots []*engram.Snapshot  // for entities with one snapshot
-}
-
-// enter says which node of level l comes next.
-func (b *resultBuilder) enter(l engram.Level, id engram.ID) {
-	for i := int(l) - 1; i < len(b.path); i++ {
-		b.path[i].node = nil
-	}
-	b.path[l-1].name = id.Name()
-}
-
-// name adds the node entered last at level l to the result.
-func (b *resultBuilder) name(l engram.Level) *engram.ResultNode {
-	p := &b.path[l-1]
-	if p.node != nil {
-		return p.node
-	}
-	if b.result == nil {
-		b.result = &engram.Result{}
-	}
-	siblings := &b.result.Memories
-	if l > engram.LevelMemory {
-		siblings = &b.name(l - 1).Children
-	}
-	if len(b.nodes) == 0 {
-		b.nodes = make([]engram.ResultNode, min(b.count+4, 64))
-	}
-	p.node, b.nodes = &b.nodes[0], b.nodes[1:]
-	p.node.Name = p.name
-	*siblings = append(*siblings, p.node)
-	b.count++
-	return p.node
-}
-
-// add adds snapshots to the entity entered last.
-func (b *resultBuilder) add(snapshots []*engram.Snapshot) {
-	n := b.name(engram.LevelEntity)
-	if len(snapshots) == 1 && n.Snapshots == nil {
-		if len(b.slots) == 0 {
-			b.slots = make([]*engram.Snapshot, min(b.count+1, 64))
-		}
-		n.Snapshots, b.slots = b.slots[:0:1], b.slots[1:]
-	}
-	n.Snapshots = append(n.Snapshots, snapshots...)
-	b.count += len(snapshots)
-}
-
-// room returns how many of the snapshots, at least one, still belong into the part.
-func (b *resultBuilder) room(snapshots []*engram.Snapshot) int {
-	for i, s := range snapshots {
-		b.bytes += s.Size()
-		if b.count+i+1 >= partSnapshots || b.bytes >= partBytes {
-			return i + 1
-		}
-	}
-	return len(snapshots)
-}
-
-// take returns what was built, and begins anew below the nodes that were entered.
-func (b *resultBuilder) take() *engram.Result {
-	r := b.result
-	if r == nil {
-		r = &engram.Result{}
-	}
-	r.Missing = b.missing
-	b.result, b.missing, b.count, b.bytes = nil, nil, 0, 0
-	for i := range b.path {
-		b.path[i].node = nil
-	}
-	return r
 }

@@ -48,6 +48,9 @@ type waiting struct {
 	dead    bool
 }
 
+// keptRing is how many places an empty ring keeps at most.
+const keptRing = 4096
+
 func newQueue(policy engram.SlowPolicy, max int, maxBytes int64) *queue {
 	q := &queue{policy: policy, max: max, maxBytes: maxBytes, wake: make(chan struct{}, 1), over: make(chan struct{})}
 	q.mu.head, q.mu.tail = 1, 1 // 0 stands for no place
@@ -169,6 +172,9 @@ func (q *queue) take(out []waiting, max int) ([]waiting, error) {
 		}
 		u.lost, q.mu.lost = q.mu.lost, 0
 		out = append(out, u)
+	}
+	if q.mu.head == q.mu.tail && len(q.mu.ring) > keptRing {
+		q.mu.ring = nil // it grew in a bad time
 	}
 	if q.mu.room != nil && !q.beyond(0, 0) {
 		close(q.mu.room)

@@ -9,8 +9,8 @@ import (
 // timeline holds an entity's snapshots in the order of their times. The writer
 // holds the WM's lock; readers take a [reading] without one.
 //
-// The snapshots lie in chunks: arrays of times, which never change once published,
-// with as many slots for the current versions. A snapshot at the end of a chunk is
+// The snapshots lie in chunks: arrays of slots, each a time, which never changes
+// once published, and the current version at that time. A snapshot at the end of a chunk is
 // published by raising the chunk's length; a version that supersedes another one,
 // by storing it in its slot, from where it links to what it superseded. Only a
 // snapshot that belongs between others makes the writer copy a chunk, and publish
@@ -33,12 +33,17 @@ type span struct {
 
 // chunk is a run of snapshots. It has at least one slot filled.
 type chunk struct {
-	filled atomic.Int32  // slots in use, published after their content
-	dead   atomic.Int32  // of these, slots whose snapshot was evicted
-	times  []engram.Time // ascending; of evicted snapshots too
-	slots  []atomic.Pointer[version]
+	filled atomic.Int32 // slots in use, published after their content
+	dead   atomic.Int32 // of these, slots whose snapshot was evicted
+	slots  []slot       // by ascending time; evicted ones too
 
 	evicted int // slots below it are evicted; the writer's hint
+}
+
+// slot is the place of one snapshot.
+type slot struct {
+	time    engram.Time             // does not change
+	current atomic.Pointer[version] // nil once it is evicted
 }
 
 // Sizes of chunks, in slots. The first chunk of a timeline is small and doubles.
@@ -49,81 +54,92 @@ const (
 )
 
 func newChunk(capacity int) *chunk {
-	return &chunk{times: make([]engram.Time, capacity), slots: make([]atomic.Pointer[version], capacity)}
+	return &chunk{slots: make([]slot, capacity)}
 }
 
 // push appends v, which belongs at the end; there must be room. It publishes v.
 func (c *chunk) push(v *version) {
 	n := c.filled.Load()
-	c.times[n] = v.Time
-	c.slots[n].Store(v)
+	c.slots[n].time = v.Time
+	c.slots[n].current.Store(v)
 	c.filled.Store(n + 1)
 }
 
-func (c *chunk) full() bool { return int(c.filled.Load()) == len(c.times) }
+func (c *chunk) full() bool { return int(c.filled.Load()) == len(c.slots) }
 
 func (c *chunk) live() int { return int(c.filled.Load() - c.dead.Load()) }
 
-// after returns how many of the times in spans[i] are not after t.
+// search returns the lowest i in [0, n) for which beyond(i), or n; beyond must hold
+// for all above one for which it holds.
 //
-// Snapshots mostly come at a steady rate, so it looks first where t would be then,
-// and from there in growing steps: in a long timeline that touches one or two lines
-// of memory where halving would touch five.
+// Snapshots mostly come at a steady rate, so it looks first at a guess of where a
+// time would be then, and from there in growing steps: in a long timeline that
+// touches one or two lines of memory where halving would touch five.
+func search(n, guess int, beyond func(i int) bool) int {
+	lo, hi := -1, n // not beyond, and beyond
+	if guess = min(max(guess, 0), n-1); beyond(guess) {
+		hi = guess
+		for step := 1; hi-step > lo; step *= 2 {
+			if !beyond(hi - step) {
+				lo = hi - step
+				break
+			}
+			hi -= step
+		}
+	} else {
+		lo = guess
+		for step := 1; lo+step < hi; step *= 2 {
+			if beyond(lo + step) {
+				hi = lo + step
+				break
+			}
+			lo += step
+		}
+	}
+	for hi-lo > 1 {
+		if mid := int(uint(lo+hi) / 2); beyond(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// guess returns where among n steady times from first to last, which is later, t
+// would be.
+func guess(t, first, last engram.Time, n int) int {
+	// Unsigned differences are right over the whole range of Time.
+	return int(float64(n) * float64(uint64(t)-uint64(first)) / float64(uint64(last)-uint64(first)))
+}
+
+// after returns how many of the times in spans[i] are not after t.
 func after(spans []span, i int, t engram.Time) int {
 	c := spans[i].chunk
 	n := int(c.filled.Load())
 	if t < spans[i].first {
 		return 0
 	}
-	end := c.times[n-1]
+	var end engram.Time
 	if i+1 < len(spans) {
-		end = spans[i+1].first // at hand already
-	} else if t >= end {
+		end = spans[i+1].first // at hand
+	} else if end = c.slots[n-1].time; t >= end {
 		return n
 	}
-	// times[lo] <= t, and times[hi] > t if hi < n.
-	lo, hi := 0, n
-	guess := int(float64(n) * (float64(t) - float64(spans[i].first)) / (float64(end) - float64(spans[i].first)))
-	if guess = min(max(guess, 0), n-1); c.times[guess] <= t {
-		lo = guess
-		for step := 1; lo+step < n; step *= 2 {
-			if c.times[lo+step] > t {
-				hi = lo + step
-				break
-			}
-			lo += step
-		}
-	} else {
-		hi = guess
-		for step := 1; hi-step > 0; step *= 2 {
-			if c.times[hi-step] <= t {
-				lo = hi - step
-				break
-			}
-			hi -= step
-		}
-	}
-	for hi-lo > 1 {
-		if mid := int(uint(lo+hi) / 2); c.times[mid] <= t {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi
+	return search(n, guess(t, spans[i].first, end, n), func(j int) bool { return c.slots[j].time > t })
 }
 
 // spanAt returns the index of the last span that begins at or before t, or 0.
 func spanAt(spans []span, t engram.Time) int {
-	lo, hi := 0, len(spans)
-	for hi-lo > 1 {
-		if mid := int(uint(lo+hi) / 2); spans[mid].first <= t {
-			lo = mid
-		} else {
-			hi = mid
-		}
+	last := len(spans) - 1
+	switch {
+	case t >= spans[last].first:
+		return last
+	case t < spans[0].first:
+		return 0
 	}
-	return lo
+	g := guess(t, spans[0].first, spans[last].first, last)
+	return search(len(spans), g, func(i int) bool { return spans[i].first > t }) - 1
 }
 
 func (tl *timeline) spans() []span {
@@ -143,7 +159,7 @@ func (tl *timeline) put(v *version) (superseded *version) {
 		return nil
 	}
 	last := spans[len(spans)-1]
-	if v.Time > last.times[last.filled.Load()-1] {
+	if v.Time > last.slots[last.filled.Load()-1].time {
 		if last.full() {
 			tl.extend(spans, v)
 		} else {
@@ -156,7 +172,7 @@ func (tl *timeline) put(v *version) (superseded *version) {
 	c := spans[i]
 	n := int(c.filled.Load())
 	j := after(spans, i, v.Time)
-	if j > 0 && c.times[j-1] == v.Time {
+	if j > 0 && c.slots[j-1].time == v.Time {
 		return tl.replace(i, c.chunk, j-1, v)
 	}
 	if j == n && !c.full() {
@@ -170,9 +186,9 @@ func (tl *timeline) put(v *version) (superseded *version) {
 
 // replace stores v in the slot of its time.
 func (tl *timeline) replace(i int, c *chunk, slot int, v *version) (superseded *version) {
-	old := c.slots[slot].Load()
+	old := c.slots[slot].current.Load()
 	if old == nil { // it was evicted
-		c.slots[slot].Store(v)
+		c.slots[slot].current.Store(v)
 		c.dead.Add(-1)
 		c.evicted = min(c.evicted, slot)
 		tl.touch(i)
@@ -184,7 +200,7 @@ func (tl *timeline) replace(i int, c *chunk, slot int, v *version) (superseded *
 		v.oldest = old
 	}
 	old.oldest = nil
-	c.slots[slot].Store(v)
+	c.slots[slot].current.Store(v)
 	return old
 }
 
@@ -194,7 +210,7 @@ func (tl *timeline) touch(i int) { tl.deadFront = min(tl.deadFront, i) }
 // extend appends v to a timeline whose last chunk is full.
 func (tl *timeline) extend(spans []span, v *version) {
 	last := spans[len(spans)-1]
-	size := len(last.times)
+	size := len(last.slots)
 	if len(spans) > 1 || last.dead.Load() > 0 || size >= maxChunk {
 		tl.appendChunk(spans, v, min(max(2*last.live(), min(2*size, midChunk), minChunk), maxChunk))
 		return
@@ -230,9 +246,9 @@ func (c *chunk) copyLive(capacity int) *chunk {
 func (c *chunk) copySlots(out *chunk, lo, hi int) {
 	n := out.filled.Load()
 	for i := lo; i < hi; i++ {
-		if v := c.slots[i].Load(); v != nil {
-			out.times[n] = c.times[i]
-			out.slots[n].Store(v)
+		if v := c.slots[i].current.Load(); v != nil {
+			out.slots[n].time = c.slots[i].time
+			out.slots[n].current.Store(v)
 			n++
 		}
 	}
@@ -251,7 +267,7 @@ func (tl *timeline) insert(spans []span, i, j int, v *version) {
 		c.copySlots(a, 0, j)
 		a.push(v)
 		c.copySlots(a, j, n)
-		parts = []span{{a.times[0], a}}
+		parts = []span{{a.slots[0].time, a}}
 	case j == n: // what follows will likely follow here
 		b := newChunk(maxChunk / 4)
 		b.push(v)
@@ -270,7 +286,7 @@ func (tl *timeline) insert(spans []span, i, j int, v *version) {
 			b.push(v)
 			c.copySlots(b, j, n)
 		}
-		parts = []span{{a.times[0], a}, {b.times[0], b}}
+		parts = []span{{a.slots[0].time, a}, {b.slots[0].time, b}}
 	}
 	next := make([]span, 0, len(spans)+2)
 	next = append(next, spans[:i]...)
@@ -289,10 +305,10 @@ func (tl *timeline) current(t engram.Time) *version {
 	i := spanAt(spans, t)
 	c := spans[i]
 	j := after(spans, i, t)
-	if j == 0 || c.times[j-1] != t {
+	if j == 0 || c.slots[j-1].time != t {
 		return nil
 	}
-	return c.slots[j-1].Load()
+	return c.slots[j-1].current.Load()
 }
 
 // front returns the current version of the snapshot with the lowest time, or nil.
@@ -301,7 +317,7 @@ func (tl *timeline) front() *version {
 	for _, c := range tl.spans()[tl.deadFront:] {
 		n := int(c.filled.Load())
 		for ; c.evicted < n; c.evicted++ {
-			if v := c.slots[c.evicted].Load(); v != nil {
+			if v := c.slots[c.evicted].current.Load(); v != nil {
 				return v
 			}
 		}
@@ -315,7 +331,7 @@ func (tl *timeline) clear(v *version) {
 	i := spanAt(spans, v.Time)
 	c := spans[i]
 	j := after(spans, i, v.Time) - 1
-	c.slots[j].Store(nil)
+	c.slots[j].current.Store(nil)
 	if c.dead.Add(1) < c.filled.Load() {
 		return
 	}

@@ -1,0 +1,169 @@
+package wm
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// losses tell readers what was evicted, "as far as is known": each field is
+// written before what it tells of disappears, but not all at once.
+type losses struct {
+	evictions  atomic.Uint64 // snapshots and versions
+	arrived    atomic.Int64  // when the first of them arrived
+	lastNumber atomic.Uint64 // the highest number of them
+	snapshots  atomic.Uint64 // snapshots with all their versions
+	first      atomic.Int64  // times of the first and the last of these snapshots
+	last       atomic.Int64
+}
+
+// version tells of a version that is evicted, with its snapshot if it is the last.
+func (l *losses) version(v *version) {
+	l.add(1, v.Arrived, v.Number)
+	if v.newer == nil {
+		l.addSnapshots(1, v.Time, v.Time)
+	}
+}
+
+// all adds what o tells of.
+func (l *losses) all(o *losses) {
+	l.add(o.evictions.Load(), engram.Time(o.arrived.Load()), o.lastNumber.Load())
+	l.addSnapshots(o.snapshots.Load(), engram.Time(o.first.Load()), engram.Time(o.last.Load()))
+}
+
+func (l *losses) add(n uint64, arrived engram.Time, number uint64) {
+	if l.evictions.Load() > 0 {
+		arrived = min(arrived, engram.Time(l.arrived.Load()))
+	}
+	l.arrived.Store(int64(arrived))
+	l.lastNumber.Store(max(number, l.lastNumber.Load()))
+	l.evictions.Add(n)
+}
+
+func (l *losses) addSnapshots(n uint64, first, last engram.Time) {
+	if l.snapshots.Load() > 0 {
+		first = min(first, engram.Time(l.first.Load()))
+		last = max(last, engram.Time(l.last.Load()))
+	}
+	l.first.Store(int64(first))
+	l.last.Store(int64(last))
+	l.snapshots.Add(n)
+}
+
+// loss is what losses told of at one time.
+type loss struct {
+	evictions, snapshots uint64
+	arrived, first, last engram.Time
+}
+
+func (l *losses) load() loss {
+	return loss{
+		evictions: l.evictions.Load(), snapshots: l.snapshots.Load(),
+		arrived: engram.Time(l.arrived.Load()), first: engram.Time(l.first.Load()), last: engram.Time(l.last.Load()),
+	}
+}
+
+// between reports whether some of what was lost may have had a time in (after, last].
+func (l *losses) between(after, last engram.Time) bool {
+	return l.snapshots.Load() > 0 && engram.Time(l.last.Load()) > after && engram.Time(l.first.Load()) <= last
+}
+
+// asked is the closed span of times in which a selector wanted to know of every
+// snapshot, beyond those it got, to be compared with what was lost.
+type asked struct {
+	first, last engram.Time
+	count       int  // how many are wanted at most; 0 is not known
+	met         bool // all it wanted was there; there may have been something better
+}
+
+var askedNothing = asked{first: engram.MaxTime, last: engram.MinTime}
+
+// askedBy returns what a selector wants to know of an entity that is not there.
+func askedBy(s engram.SnapshotSelector) asked {
+	switch s.Kind {
+	case engram.KindAt:
+		return asked{first: s.Time, last: s.Time}
+	case engram.KindAtOrBefore:
+		return asked{first: engram.MinTime, last: s.Time}
+	case engram.KindNearest:
+		return asked{first: s.Time.Add(-s.Within), last: s.Time.Add(s.Within)}
+	case engram.KindRange:
+		if s.Interval.Empty() {
+			return askedNothing
+		}
+		return asked{first: s.Interval.Start, last: s.Interval.End - 1}
+	case engram.KindIndexRange: // counts what is retained
+		return askedNothing
+	}
+	return asked{first: engram.MinTime, last: engram.MaxTime}
+}
+
+// missing returns what was asked for and was lost, or nil.
+func (e *entity) missing(lost loss, r *reading, sel *selection) *engram.Missing {
+	var m *engram.Missing
+	for _, a := range sel.asked {
+		m = lost.missing(e.id, a, r.asOf, m)
+	}
+	if r.cuts > 0 {
+		m = widen(m, e.id, r.firstCut, r.lastCut, r.cuts)
+	}
+	return m
+}
+
+// missingBefore adds to m what was asked of e, not met, and may have been of an
+// entity of its name that was evicted as a whole before it.
+func (e *entity) missingBefore(sel *selection, asOf engram.Time, m *engram.Missing) *engram.Missing {
+	p := e.provider
+	if from := p.goneFrom.Load(); from == 0 || e.firstNumber.Load() <= from {
+		return m
+	}
+	for _, a := range sel.asked {
+		if !a.met {
+			m = p.gone.load().missing(p.id, a, asOf, m)
+		}
+	}
+	return m
+}
+
+// missing adds to m what was asked for and was lost.
+func (l loss) missing(id engram.ID, a asked, asOf engram.Time, m *engram.Missing) *engram.Missing {
+	if l.snapshots == 0 || l.first > a.last || l.last < a.first || l.arrived > asOf {
+		return m
+	}
+	count := l.snapshots
+	switch {
+	case a.count > 0:
+		count = min(count, uint64(a.count))
+	case a.first > l.first || a.last < l.last:
+		count = 0 // some of those that were lost
+	}
+	return widen(m, id, max(l.first, a.first), min(l.last, a.last), count)
+}
+
+func widen(m *engram.Missing, id engram.ID, first, last engram.Time, count uint64) *engram.Missing {
+	iv := engram.Interval{Start: first, End: last + 1}
+	if m == nil {
+		return &engram.Missing{ID: id, Reason: engram.MissingEvicted, Count: count, Interval: iv}
+	}
+	m.Interval.Start, m.Interval.End = min(m.Interval.Start, iv.Start), max(m.Interval.End, iv.End)
+	m.Count = max(m.Count, count)
+	return m
+}
+
+// goneEntities tells what was lost of entities that are gone as a whole, if what
+// the nodes ask for may have been theirs.
+func (x *execution) goneEntities(p *provider, nodes []*planNode) {
+	for _, n := range nodes {
+		if n.lists && !slices.ContainsFunc(n.names, func(name string) bool { _, there := p.entities.get(name); return !there }) {
+			continue
+		}
+		for _, s := range n.snapshots {
+			x.gone = p.gone.load().missing(p.id, askedBy(s), x.lens.asOf, x.gone)
+		}
+	}
+	if x.gone != nil {
+		x.out.missing = append(x.out.missing, *x.gone)
+		x.gone = nil
+	}
+}
