@@ -10,12 +10,13 @@ import (
 
 // call is a call under way on the server, other than the commits of a stream.
 type call struct {
-	number uint32
-	w      *writer
-	ctx    context.Context
-	cancel context.CancelFunc
-	credit *credit // nil if its answer is one frame
-	forget func()  // makes its number free, and room for another call
+	number  uint32
+	w       *writer
+	ctx     context.Context
+	cancel  context.CancelFunc
+	credit  *credit // nil if its answer is one frame
+	endless bool    // it ends only when it is cancelled
+	forget  func()  // makes its number free, and room for another call
 }
 
 // send completes the frame that is being encoded as one of the call's. The last
@@ -93,7 +94,7 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 		request := d.remainder()
 		run = func() error { return c.query(cl, h.flags&flagParts != 0, request) }
 	case kindSubscribe:
-		cl.credit = newCredit(d.u32())
+		cl.credit, cl.endless = newCredit(d.u32()), true
 		request := d.remainder()
 		run = func() error { return c.subscribe(cl, request) }
 	default:
@@ -130,6 +131,9 @@ func (c *conn) start(cl *call, run func() error) error {
 		defer cl.cancel()
 		if err := c.s.guard(run); err != nil {
 			cl.forget()
+			if cl.endless && c.stopping.Load() {
+				err = errStopping
+			}
 			sendError(c.ctx, cl.w, cl.number, err) // if that fails the connection has ended
 		}
 	})

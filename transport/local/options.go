@@ -30,6 +30,9 @@ type Options struct {
 	// subscription whose consumer is slow is none of these. Default 60 s.
 	StallTimeout time.Duration
 
+	// Grace is how long calls may go on when the server is told to stop; default 5 s.
+	Grace time.Duration
+
 	// RPC holds what the rare calls share with transport/rpc: the server's identity,
 	// limits on patterns, regexes and queries.
 	RPC rpc.Options
@@ -43,6 +46,7 @@ func (o Options) withDefaults() Options {
 	o.MaxCalls = cmp.Or(o.MaxCalls, 256)
 	o.HelloTimeout = cmp.Or(o.HelloTimeout, 5*time.Second)
 	o.StallTimeout = cmp.Or(o.StallTimeout, time.Minute)
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -29,9 +30,9 @@ type service struct {
 }
 
 // Serve serves svc to the clients that connect to l, a listener of Unix sockets
-// such as [Listen] returns, until ctx ends; then it tells
-// them, closes their connections and l, and returns nil when all has ended. It
-// returns earlier only if the listener fails. Calls are given a context that ends
+// such as [Listen] returns, until ctx ends. Then it closes l, ends streams with
+// Unavailable, lets calls under way go on for at most o.Grace, and returns nil when
+// all has ended. It returns earlier only if the listener fails. Calls are given a context that ends
 // with their connection and knows their [PeerOf].
 func Serve(ctx context.Context, l net.Listener, svc engram.Service, o Options) error {
 	o = o.withDefaults()
@@ -44,8 +45,15 @@ func Serve(ctx context.Context, l net.Listener, svc engram.Service, o Options) e
 	conns := slices.Collect(maps.Keys(s.mu.conns))
 	s.mu.Unlock()
 	for _, c := range conns {
-		c.refuse(engram.Errorf(engram.Unavailable, "", "the memory server is stopping; try again when it is back"))
+		c.stop()
 	}
+	grace := time.AfterFunc(s.o.Grace, func() {
+		for _, c := range conns {
+			c.refuse(errStopping)
+			c.cancel(errStopping)
+		}
+	})
+	defer grace.Stop()
 	s.wg.Wait()
 	return err
 }
@@ -109,6 +117,8 @@ type conn struct {
 	cancel context.CancelCauseFunc
 	rd     *reader
 	calls  sync.WaitGroup
+	// stopping is set when no more is to be read.
+	stopping atomic.Bool
 
 	// Owned by the reading goroutine.
 	scratch   commit
@@ -129,6 +139,11 @@ func (c *conn) serve() {
 		return
 	}
 	err = c.read(w)
+	if c.stopping.Load() {
+		err = errStopping
+		c.endStreams()
+		c.calls.Wait()
+	}
 	if err != io.EOF {
 		c.refuse(err)
 	}
@@ -136,6 +151,25 @@ func (c *conn) serve() {
 	c.cancel(err)
 	c.calls.Wait()
 	w.drains.Wait()
+}
+
+var errStopping = engram.Errorf(engram.Unavailable, "", "the memory server is stopping; try again when it is back")
+
+// stop makes the connection end when its calls have.
+func (c *conn) stop() {
+	c.stopping.Store(true)
+	c.nc.SetReadDeadline(time.Unix(1, 0)) // after the flag, which the reader looks at before it reads
+}
+
+// endStreams ends the calls that would not end by themselves.
+func (c *conn) endStreams() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cl := range c.mu.calls {
+		if cl.endless {
+			cl.cancel()
+		}
+	}
 }
 
 // refuse tells the client why the connection ends, if it still listens, and ends it.
@@ -205,6 +239,9 @@ func (c *conn) read(w *writer) error {
 				runtime.Gosched() // who sends the updates goes first: data is worth more than results
 			}
 			w.flush() // the results of what came together go out together
+			if c.stopping.Load() {
+				return errStopping
+			}
 		}
 		h, err := c.rd.next()
 		if err != nil {

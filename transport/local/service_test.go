@@ -338,6 +338,64 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// A server that is told to stop finishes the calls under way, for a while.
+func TestGrace(t *testing.T) {
+	for name, grace := range map[string]time.Duration{"enough": 20 * time.Second, "too short": time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := os.MkdirTemp("", "local")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			f := newFake()
+			entered, release := make(chan struct{}), make(chan struct{})
+			f.commitHook = func(ctx context.Context, c engram.Commit) error {
+				close(entered)
+				select {
+				case <-release:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			stop := serveAt(t, filepath.Join(dir, "s"), f, Options{Grace: grace})
+			c := client(t, "local:"+filepath.Join(dir, "s"), DialOptions{ReconnectFor: time.Millisecond})
+			st, err := c.Subscribe(within(t), engram.Subscription{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			committed := make(chan error, 1)
+			go func() {
+				_, err := c.Commit(within(t), engram.Commit{Updates: []engram.EntityUpdate{update("M/C/P/e", 1)}})
+				committed <- err
+			}()
+			<-entered
+			stopped := make(chan struct{})
+			go func() {
+				stop()
+				close(stopped)
+			}()
+			want := engram.Unavailable
+			if name == "enough" {
+				want = 0
+				for {
+					if _, err := st.Next(within(t)); err != nil { // it ends at once
+						if engram.CodeOf(err) != engram.Unavailable {
+							t.Errorf("Next: %v", err)
+						}
+						break
+					}
+				}
+				close(release)
+			}
+			if err := <-committed; engram.CodeOf(err) != want {
+				t.Errorf("Commit: %v, want %v", err, want)
+			}
+			<-stopped
+		})
+	}
+}
+
 // A panic in the service is an error of one call.
 func TestPanic(t *testing.T) {
 	f := newFake()
