@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/seed-301d4374/engram/pose"
 )
 
@@ -42,7 +40,8 @@ func cases() []benchCase {
 			p := ten()
 			return func(n int) {
 				for range n {
-					sinkPose, _, sinkFail = p.LatestCommon()
+					T, _, fail := p.LatestCommon()
+					keep(&T, fail.Code)
 				}
 			}
 		}},
@@ -54,7 +53,8 @@ func cases() []benchCase {
 			target, source, t := frame(0), frame(10), tick(samples-1.5)
 			return func(n int) {
 				for range n {
-					sinkPose, _, sinkFail = s.Lookup(target, source, t)
+					T, _, fail := s.Lookup(target, source, t)
+					keep(&T, fail.Code)
 				}
 			}
 		}},
@@ -114,10 +114,9 @@ func cases() []benchCase {
 			p, t := ten(), tick(samples+5)
 			return func(n int) {
 				for range n {
-					sinkPose, _, sinkFail = p.At(t)
-				}
-				if sinkFail.Code != pose.TooNew {
-					panic(fmt.Sprint("not in the future: ", sinkFail))
+					if _, _, fail := p.At(t); fail.Code != pose.TooNew {
+						panic("not in the future: " + fail.Error())
+					}
 				}
 			}
 		}},

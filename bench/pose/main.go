@@ -55,18 +55,7 @@ func main() {
 		printRow(w, c, ns, theirs)
 	}
 	ours := path(chain(10, samples, 0), 10)
-	// The sinks of the rows are shared; readers that run at once need their own.
-	times := randomTimes(samples)
-	look := func(n int) {
-		var last pose.Pose
-		for i := range n {
-			last, _, _ = ours.At(times[i&4095])
-		}
-		if last == (pose.Pose{}) {
-			panic("no pose")
-		}
-	}
-	scale := readersScale(look, measured["depth 10, random in 10 s"], 80**repeats)
+	scale := readersScale(at(ours, randomTimes(samples)...), measured["depth 10, random in 10 s"], 80**repeats)
 	tf2Scale := "–"
 	if one, two := theirs["lookup_random_1thr_ref,10 best"], theirs["lookup_random_2thr,10 best"]; two > 0 {
 		tf2Scale = fmt.Sprintf("×%.2f", one/two)
