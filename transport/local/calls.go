@@ -105,7 +105,7 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 
 var commits = sync.Pool{New: func() any { return new(commit) }}
 
-// start runs a call in a goroutine of its own.
+// start runs a call beside the others.
 func (c *conn) start(cl *call, run func() error) error {
 	c.mu.Lock()
 	open := len(c.mu.calls)
@@ -127,7 +127,9 @@ func (c *conn) start(cl *call, run func() error) error {
 	case full:
 		return sendError(c.ctx, cl.w, cl.number, engram.Errorf(engram.Exhausted, "", "the connection has %d open calls; at most %d are allowed; wait for some, or open another connection", open, c.s.o.MaxCalls))
 	}
-	c.calls.Go(func() {
+	c.calls.Add(1)
+	job := func() {
+		defer c.calls.Done()
 		defer cl.cancel()
 		if err := c.s.guard(run); err != nil {
 			cl.forget()
@@ -136,8 +138,34 @@ func (c *conn) start(cl *call, run func() error) error {
 			}
 			sendError(c.ctx, cl.w, cl.number, err) // if that fails the connection has ended
 		}
-	})
+	}
+	select {
+	case c.jobs <- job:
+	default:
+		c.workers.Go(func() { c.work(job) })
+	}
 	return nil
+}
+
+// idleWorkers is how many goroutines of a connection wait for calls. Their stacks
+// have grown, which a new goroutine's have to do first.
+const idleWorkers = 2
+
+// work runs a call, and then others that come while there are not too many idle.
+func (c *conn) work(job func()) {
+	for {
+		job()
+		if c.idle.Add(1) > idleWorkers {
+			c.idle.Add(-1)
+			return
+		}
+		select {
+		case job = <-c.jobs:
+			c.idle.Add(-1)
+		case <-c.ctx.Done():
+			return
+		}
+	}
 }
 
 // guard turns a panic of the service, such as in a memory's hook, into an error of

@@ -14,7 +14,8 @@
 // A payload's bytes are copied by the kernel only. The reader of a frame knows
 // the payloads' lengths from its records, allocates each payload once and reads
 // into it from the socket; from then on the bytes belong to whoever got the
-// decoded value (the working memory, the consumer) and are never written again.
+// decoded value (the working memory, the consumer) and are never written again,
+// unless the consumer of a transient subscription gave them back.
 // A writer refers to a payload's bytes until they are with the kernel, so whoever
 // hands a payload over must not change it afterwards, as engram.Writer says. All
 // other buffers (a reader's input, a writer's output, the scratch that commits
@@ -26,8 +27,9 @@
 // # Who does what
 //
 // A server's connection has one goroutine that reads, and commits what a commit
-// stream sends right there; every other call has a goroutine of its own. Whoever
-// has something to say encodes it under the writer's lock and, if nobody is
+// stream sends right there; every other call runs in a goroutine beside it. On the
+// client's side one goroutine reads for all calls, one for each commit stream, and
+// whoever waits in a subscription's Next reads himself. Whoever has something to say encodes it under the writer's lock and, if nobody is
 // writing, writes it and what others add meanwhile, without waiting for the peer:
 // what the socket does not take at once is left to a goroutine that does.
 package local

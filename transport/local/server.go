@@ -86,7 +86,7 @@ func (s *service) accept(ctx context.Context, l net.Listener) error {
 
 // add takes a connection in, or refuses it if there are too many.
 func (s *service) add(nc *net.UnixConn) {
-	c := &conn{s: s, nc: nc}
+	c := &conn{s: s, nc: nc, jobs: make(chan func())}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.mu.calls = map[uint32]*call{}
 	s.mu.Lock()
@@ -117,6 +117,11 @@ type conn struct {
 	cancel context.CancelCauseFunc
 	rd     *reader
 	calls  sync.WaitGroup
+
+	jobs    chan func() // to idle workers
+	idle    atomic.Int32
+	workers sync.WaitGroup
+
 	// stopping is set when no more is to be read.
 	stopping atomic.Bool
 
@@ -149,7 +154,7 @@ func (c *conn) serve() {
 	}
 	w.fail(engram.Errorf(engram.Unavailable, "", "the client is gone"))
 	c.cancel(err)
-	c.calls.Wait()
+	c.workers.Wait()
 	w.drains.Wait()
 }
 

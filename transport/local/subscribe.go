@@ -31,6 +31,7 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 		s.cancel()
 		return nil, err
 	}
+	s.position = s.state.Request().Start
 	// The client's end ends a waiting Next.
 	context.AfterFunc(s.ctx, func() { s.Close() })
 	return s, nil
@@ -47,6 +48,8 @@ type updateStream struct {
 	state *resume.State
 	batch []engram.Update // decoded into, again and again
 	rest  []engram.Update // of batch: what did not fit into the last answer
+	// Where a subscription would begin that continues after what Next returned.
+	position engram.Start
 	owed  uint32          // bytes to be credited
 
 	mu struct {
@@ -173,8 +176,13 @@ func (s *updateStream) Next(ctx context.Context) ([]engram.Update, error) {
 	n := min(len(s.rest), maxBatch)
 	batch := s.rest[:n:n]
 	s.rest = s.rest[n:]
+	s.position = engram.Start{Kind: engram.StartNumber, Number: batch[n-1].Number, Epoch: s.state.Epoch()}
 	return batch, nil
 }
+
+// Position returns where a subscription would begin that continues after what Next
+// has returned. It belongs to the goroutine that calls Next.
+func (s *updateStream) Position() engram.Start { return s.position }
 
 // receive reads one frame. The updates of the last one are no longer valid.
 func (s *updateStream) receive(l *link) error {
