@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/seed-301d4374/engram/memorytest"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -45,17 +47,19 @@ func start(t *testing.T, identity string, names, own mns.Registry, address strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := rpc.Listen(address)
+	endpoint, err := transport.Listen(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	h := &host{Server: s, address: rpc.AddressOf(l)}
-	handler := rpc.NewHandler(s, own, rpc.Options{Server: identity, Log: quiet, Grace: time.Second})
-	go func() { served <- rpc.Serve(ctx, handler, l) }()
+	addresses := endpoint.Addresses()
+	h := &host{Server: s, address: addresses[len(addresses)-1]}
+	go func() {
+		served <- endpoint.Serve(ctx, s, own, rpc.Options{Server: identity, Log: quiet, Grace: time.Second})
+	}()
 	if len(memories) > 0 {
-		h.kept, err = mns.Keep(t.Context(), names, mns.Registration{Server: identity, Memories: s.Memories(), Addresses: []string{h.address}})
+		h.kept, err = mns.Keep(t.Context(), names, mns.Registration{Server: identity, Memories: s.Memories(), Addresses: addresses})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +277,16 @@ func TestMemoryThatMovesIsFollowed(t *testing.T) {
 	defer sub.Close()
 	hosts[1].stop()
 	moved := start(t, "fourth", names, nil, socket(t), memory("B"))
-	commit(t, c, update(t, entity("B"), 2, "new"))
+	// A commit on a connection that breaks may have been stored: it is not repeated.
+	for {
+		results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{update(t, entity("B"), 2, "new")}})
+		if err = cmp.Or(err, engram.FirstError(results)); err == nil {
+			break
+		}
+		if !errors.Is(err, engram.Unavailable) {
+			t.Fatal(err)
+		}
+	}
 	if snap, err := c.Latest(t.Context(), engram.MustID(entity("B"))); err != nil || snap.Time != 2 {
 		t.Errorf("latest %v, %v", snap, err)
 	}
@@ -587,5 +600,31 @@ func TestHostedMemoryIsFound(t *testing.T) {
 	}
 	if _, err := names.Resolve(t.Context(), "B"); engram.CodeOf(err) != engram.NotFound {
 		t.Errorf("after its end the memory is still registered: %v", err)
+	}
+}
+
+// The name system is reached by transport/rpc, the memories by transport/local
+// where that can be: with nothing else registered it must be, and where nobody
+// listens the other way is taken.
+func TestClientPrefersTheLocalTransport(t *testing.T) {
+	for name, registered := range map[string]func(addresses []string) []string{
+		"local only":    func(addresses []string) []string { return addresses[:1] },
+		"local is dead": func(addresses []string) []string { return []string{"local:/nowhere", addresses[1]} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			names := mns.NewLocal()
+			defer names.Close()
+			home := start(t, "home", names, names, socket(t), memory("A"))
+			away := start(t, "away", names, nil, socket(t), memory("B"))
+			addresses := []string{"local:" + strings.TrimPrefix(away.address, "unix:") + ".local", away.address}
+			if _, err := names.Register(t.Context(), mns.Registration{Server: "away", Memories: []string{"B"}, Addresses: registered(addresses)}); err != nil {
+				t.Fatal(err)
+			}
+			c := connect(t, home.address)
+			commit(t, c, update(t, entity("B"), 1, "x"))
+			if _, err := c.Latest(t.Context(), engram.MustID(entity("B"))); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

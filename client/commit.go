@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport"
 )
 
 // Commit implements engram.Writer. The parts for several servers are committed at
@@ -18,7 +18,7 @@ func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.Upd
 	}
 	if memory, ok := c.together(commit.Updates); ok {
 		var results []engram.UpdateResult
-		err := c.onMemory(ctx, memory, false, func(s *rpc.Client) (err error) {
+		err := c.onMemory(ctx, memory, false, func(s transport.Client) (err error) {
 			results, err = s.Commit(ctx, commit)
 			return err
 		})
@@ -34,7 +34,7 @@ func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.Upd
 	for i, p := range parts {
 		wait.Go(func() {
 			var answers []engram.UpdateResult
-			failed[i] = c.onMemory(ctx, p.memory, false, func(s *rpc.Client) (err error) {
+			failed[i] = c.onMemory(ctx, p.memory, false, func(s transport.Client) (err error) {
 				answers, err = s.Commit(ctx, p.commit(commit.Updates))
 				return err
 			})

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport"
 )
 
 // pipelineDepth is how many commits of a stream may wait for their answers to be
@@ -21,7 +21,7 @@ func (c *Client) CommitStream(ctx context.Context) (engram.CommitStream, error) 
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
-	s := &commitStream{c: c, sent: make(chan sentCommit, pipelineDepth), pipes: map[*rpc.Client]engram.CommitStream{}}
+	s := &commitStream{c: c, sent: make(chan sentCommit, pipelineDepth), pipes: map[transport.Client]engram.CommitStream{}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	return s, nil
 }
@@ -33,7 +33,7 @@ type commitStream struct {
 	sent   chan sentCommit // in order, until CloseSend closes it
 
 	mu     sync.Mutex
-	pipes  map[*rpc.Client]engram.CommitStream
+	pipes  map[transport.Client]engram.CommitStream
 	closed bool // CloseSend was called
 }
 

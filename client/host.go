@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -58,16 +58,11 @@ func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
 	if len(o.Listen) == 0 {
 		o.Listen = []string{beside(home.Address(), memories)}
 	}
-	var listeners []net.Listener
-	var addresses []string
-	for _, address := range o.Listen {
-		l, err := rpc.Listen(address)
-		if err != nil {
-			return errors.Join(err, closeAll(listeners))
-		}
-		listeners = append(listeners, l)
-		addresses = append(addresses, rpc.AddressOf(l))
+	endpoint, err := transport.Listen(o.Listen...)
+	if err != nil {
+		return err
 	}
+	addresses := endpoint.Addresses()
 	if o.RPC.Server == "" {
 		// The same after a restart, so that the program need not wait for its own old
 		// lease; and no other program's, which could not listen here.
@@ -77,8 +72,7 @@ func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
 	serve, cancel := context.WithCancel(ctx)
 	defer cancel()
 	served := make(chan error, 1)
-	handler := rpc.NewHandler(svc, nil, o.RPC)
-	go func() { served <- rpc.Serve(serve, handler, listeners...) }()
+	go func() { served <- endpoint.Serve(serve, svc, nil, o.RPC) }()
 	if len(o.Advertise) == 0 {
 		o.Advertise = addresses
 	}
@@ -120,12 +114,4 @@ func beside(home string, memories []string) string {
 		return r
 	}, memories[0])
 	return "unix:" + filepath.Join(filepath.Dir(path), "engram-"+name+".sock")
-}
-
-func closeAll(listeners []net.Listener) error {
-	var errs []error
-	for _, l := range listeners {
-		errs = append(errs, l.Close())
-	}
-	return errors.Join(errs...)
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport"
 )
 
 // Query implements engram.Reader. Servers are asked at the same time; a memory
@@ -21,7 +21,7 @@ func (c *Client) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 	var wait sync.WaitGroup
 	for i, sh := range shares {
 		wait.Go(func() {
-			failed[i] = c.ask(ctx, sh, func(s *rpc.Client) (err error) {
+			failed[i] = c.ask(ctx, sh, func(s transport.Client) (err error) {
 				answers[i], err = s.Query(ctx, sh.query)
 				return err
 			})
@@ -51,7 +51,7 @@ func (c *Client) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 	failed := make([]error, len(shares))
 	for i, sh := range shares {
 		begun := false
-		failed[i] = c.ask(ctx, sh, func(s *rpc.Client) error {
+		failed[i] = c.ask(ctx, sh, func(s transport.Client) error {
 			if begun { // parts that were handed over must not come again from elsewhere
 				return failed[i]
 			}
@@ -171,15 +171,12 @@ func keys(byMemory map[string]*conn) []string {
 }
 
 // ask calls f with a share's server, or with the one that hosts its memories by now.
-func (c *Client) ask(ctx context.Context, sh *share, f func(*rpc.Client) error) error {
+func (c *Client) ask(ctx context.Context, sh *share, f func(transport.Client) error) error {
 	if len(sh.memories) > 0 {
 		return c.onMemory(ctx, sh.memories[0], true, f)
 	}
-	client, err := c.get(ctx, sh.conn)
-	if err != nil {
-		return err
-	}
-	return f(client)
+	_, err := c.on(ctx, sh.conn, f)
+	return err
 }
 
 func (sh *share) missing() []engram.Missing {
@@ -194,7 +191,7 @@ func (sh *share) missing() []engram.Missing {
 
 // Latest implements engram.LatestReader.
 func (c *Client) Latest(ctx context.Context, entity engram.ID) (snap *engram.Snapshot, err error) {
-	err = c.onMemory(ctx, entity.Memory(), true, func(s *rpc.Client) (err error) {
+	err = c.onMemory(ctx, entity.Memory(), true, func(s transport.Client) (err error) {
 		snap, err = s.Latest(ctx, entity)
 		return err
 	})
@@ -203,7 +200,7 @@ func (c *Client) Latest(ctx context.Context, entity engram.ID) (snap *engram.Sna
 
 // AtOrBefore implements engram.LatestReader.
 func (c *Client) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (snap *engram.Snapshot, err error) {
-	err = c.onMemory(ctx, entity.Memory(), true, func(s *rpc.Client) (err error) {
+	err = c.onMemory(ctx, entity.Memory(), true, func(s transport.Client) (err error) {
 		snap, err = s.AtOrBefore(ctx, entity, t)
 		return err
 	})
@@ -226,7 +223,7 @@ func (c *Client) Predict(ctx context.Context, ids []engram.ID) ([]engram.Predict
 			asked[k] = ids[i]
 		}
 		var answers []engram.Prediction
-		err := c.onMemory(ctx, p.memory, true, func(s *rpc.Client) (err error) {
+		err := c.onMemory(ctx, p.memory, true, func(s transport.Client) (err error) {
 			answers, err = s.Predict(ctx, asked)
 			return err
 		})

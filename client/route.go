@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport"
 )
 
 // conn is the connection to one memory server, made when it is first needed.
@@ -20,8 +20,8 @@ type conn struct {
 	addresses []string
 	lock      chan struct{} // holds a token while free; whoever dials has it
 
-	client *rpc.Client // nil until dialled
-	home   bool        // the client is the one to the name system, which stays
+	client transport.Client // nil until dialled
+	home   bool             // the client is the one to the name system, which stays
 	closed bool
 }
 
@@ -33,7 +33,7 @@ const dialTimeout = 3 * time.Second
 
 // get returns the connection's client, dialling if there is none: the server's
 // addresses in order, those first that the server itself put first.
-func (c *Client) get(ctx context.Context, cn *conn) (*rpc.Client, error) {
+func (c *Client) get(ctx context.Context, cn *conn) (transport.Client, error) {
 	select {
 	case <-cn.lock:
 		defer func() { cn.lock <- struct{}{} }()
@@ -46,18 +46,18 @@ func (c *Client) get(ctx context.Context, cn *conn) (*rpc.Client, error) {
 	if cn.client != nil {
 		return cn.client, nil
 	}
-	if c.home.Server().Server == cn.server && cn.server != "" {
-		// However the name system was reached, the same way leads to its memories:
-		// the registered addresses need not be valid from here.
-		cn.client, cn.home = c.home, true
-		return cn.client, nil
-	}
+	athome := c.home.Server().Server == cn.server && cn.server != ""
 	o := c.o.Dial
 	o.Server = cn.server
 	var failures []error
 	for _, address := range cn.addresses {
+		if athome && !transport.IsLocal(address) {
+			// However the name system was reached, the same way leads to its memories:
+			// the registered addresses need not be valid from here.
+			break
+		}
 		dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
-		client, err := rpc.Dial(dialCtx, address, o)
+		client, err := transport.Dial(dialCtx, address, o)
 		cancel()
 		if err == nil {
 			c.mu.Lock()
@@ -71,6 +71,10 @@ func (c *Client) get(ctx context.Context, cn *conn) (*rpc.Client, error) {
 			return client, nil
 		}
 		failures = append(failures, err)
+	}
+	if athome {
+		cn.client, cn.home = c.home, true
+		return cn.client, nil
 	}
 	return nil, engram.Errorf(engram.Unavailable, cn.server, "the memory server cannot be reached: %w", errors.Join(failures...))
 }
@@ -192,17 +196,13 @@ func (c *Client) all() []*conn {
 // onMemory calls f with the server that hosts the memory. If that does not answer
 // and the name system knows the memory elsewhere by now, a call that only reads is
 // made there.
-func (c *Client) onMemory(ctx context.Context, memory string, reads bool, f func(*rpc.Client) error) error {
+func (c *Client) onMemory(ctx context.Context, memory string, reads bool, f func(transport.Client) error) error {
 	for first := true; ; first = false {
 		cn, err := c.host(ctx, memory)
 		if err != nil {
 			return err
 		}
-		client, err := c.get(ctx, cn)
-		sent := err == nil
-		if sent {
-			err = f(client)
-		}
+		sent, err := c.on(ctx, cn, f)
 		if engram.CodeOf(err) != engram.Unavailable {
 			return err
 		}
@@ -211,6 +211,26 @@ func (c *Client) onMemory(ctx context.Context, memory string, reads bool, f func
 			return err
 		}
 	}
+}
+
+// on calls f with the connection's client; sent reports whether it came to that.
+func (c *Client) on(ctx context.Context, cn *conn, f func(transport.Client) error) (sent bool, err error) {
+	client, err := c.get(ctx, cn)
+	if err != nil {
+		return false, err
+	}
+	err = f(client)
+	if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil && c.ctx.Err() == nil && cn.isClosed() {
+		// Not the caller's doing: the server has left the name system meanwhile.
+		err = engram.Errorf(engram.Unavailable, cn.server, "the memory server is no longer registered: %w", err)
+	}
+	return true, err
+}
+
+func (cn *conn) isClosed() bool {
+	<-cn.lock
+	defer func() { cn.lock <- struct{}{} }()
+	return cn.closed
 }
 
 func (c *Client) alive() error {

@@ -5,23 +5,23 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport"
 )
 
 // AddCoreSegment implements engram.Segments. A type that the memory's server does
 // not know is brought to it from this client or another server.
 func (c *Client) AddCoreSegment(ctx context.Context, seg engram.CoreSegment) error {
-	return c.addSegment(ctx, seg.ID, seg.Type, func(s *rpc.Client) error { return s.AddCoreSegment(ctx, seg) })
+	return c.addSegment(ctx, seg.ID, seg.Type, func(s transport.Client) error { return s.AddCoreSegment(ctx, seg) })
 }
 
 // AddProviderSegment implements engram.Segments; types are brought as by
 // AddCoreSegment.
 func (c *Client) AddProviderSegment(ctx context.Context, seg engram.ProviderSegment) error {
-	return c.addSegment(ctx, seg.ID, seg.Type, func(s *rpc.Client) error { return s.AddProviderSegment(ctx, seg) })
+	return c.addSegment(ctx, seg.ID, seg.Type, func(s transport.Client) error { return s.AddProviderSegment(ctx, seg) })
 }
 
-func (c *Client) addSegment(ctx context.Context, id engram.ID, typeName string, add func(*rpc.Client) error) error {
-	return c.onMemory(ctx, id.Memory(), true, func(s *rpc.Client) error {
+func (c *Client) addSegment(ctx context.Context, id engram.ID, typeName string, add func(transport.Client) error) error {
+	return c.onMemory(ctx, id.Memory(), true, func(s transport.Client) error {
 		err := add(s)
 		if engram.CodeOf(err) != engram.NotFound || typeName == "" {
 			return err
@@ -39,13 +39,13 @@ func (c *Client) addSegment(ctx context.Context, id engram.ID, typeName string, 
 
 // RemoveSegment implements engram.Segments.
 func (c *Client) RemoveSegment(ctx context.Context, id engram.ID) error {
-	return c.onMemory(ctx, id.Memory(), false, func(s *rpc.Client) error { return s.RemoveSegment(ctx, id) })
+	return c.onMemory(ctx, id.Memory(), false, func(s transport.Client) error { return s.RemoveSegment(ctx, id) })
 }
 
 // Describe implements engram.Segments. The error is Unavailable if one of the
 // servers concerned does not answer.
 func (c *Client) Describe(ctx context.Context, p engram.Pattern) ([]engram.Description, error) {
-	return gather(ctx, c, p, func(d engram.Description) engram.ID { return d.ID }, func(s *rpc.Client) ([]engram.Description, error) {
+	return gather(ctx, c, p, func(d engram.Description) engram.ID { return d.ID }, func(s transport.Client) ([]engram.Description, error) {
 		return s.Describe(ctx, p)
 	})
 }
@@ -53,14 +53,14 @@ func (c *Client) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descr
 // Stats implements engram.Statistician. The error is Unavailable if one of the
 // servers concerned does not answer.
 func (c *Client) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([]engram.Stats, error) {
-	return gather(ctx, c, p, func(s engram.Stats) engram.ID { return s.ID }, func(s *rpc.Client) ([]engram.Stats, error) {
+	return gather(ctx, c, p, func(s engram.Stats) engram.ID { return s.ID }, func(s transport.Client) ([]engram.Stats, error) {
 		return s.Stats(ctx, p, depth)
 	})
 }
 
 // gather calls f with every server that hosts what the pattern selects and returns
 // what they answer, sorted by ID.
-func gather[T any](ctx context.Context, c *Client, p engram.Pattern, id func(T) engram.ID, f func(*rpc.Client) ([]T, error)) ([]T, error) {
+func gather[T any](ctx context.Context, c *Client, p engram.Pattern, id func(T) engram.ID, f func(transport.Client) ([]T, error)) ([]T, error) {
 	q := engram.Query{Memories: []engram.QueryNode{{}}}
 	if len(p.Levels) > 0 {
 		q.Memories[0].Names = p.Levels[0]
@@ -72,7 +72,7 @@ func gather[T any](ctx context.Context, c *Client, p engram.Pattern, id func(T) 
 	var all []T
 	for _, sh := range shares {
 		var some []T
-		err := c.ask(ctx, sh, func(s *rpc.Client) (err error) {
+		err := c.ask(ctx, sh, func(s transport.Client) (err error) {
 			some, err = f(s)
 			return err
 		})

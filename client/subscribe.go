@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
+	sub.Transient = false // a source is asked for more while the consumer has its last
 	m := &merged{
 		c: c, sub: sub, batches: make(chan batch), lost: make(chan struct{}, 1), done: make(chan struct{}),
 		sources: map[*conn]bool{}, starts: map[string]engram.Start{},
@@ -225,8 +227,9 @@ func (m *merged) pass(stream engram.UpdateStream, restarted bool) error {
 		if restarted {
 			updates[0].Restarted, restarted = true, false
 		}
+		// A copy: the stream's own is valid until its next call only.
 		select {
-		case m.batches <- batch{updates, stream.Epoch()}:
+		case m.batches <- batch{slices.Clone(updates), stream.Epoch()}:
 		case <-m.ctx.Done():
 			return m.ctx.Err()
 		}

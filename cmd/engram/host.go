@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"net"
 	"time"
 
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -17,9 +17,9 @@ type host struct {
 	*server.Server
 	names     *mns.Local
 	kept      *mns.Kept
-	handler   *rpc.Handler
-	listeners []net.Listener
-	addresses []string // as clients of this computer write them
+	endpoint  *transport.Endpoint
+	addresses []string // given by the user, as clients of this computer write them
+	id        string
 }
 
 // startHost starts a server and listens on the addresses. It serves once
@@ -31,44 +31,36 @@ func startHost(ctx context.Context, c server.Config, addresses []string) (h *hos
 			h.close()
 		}
 	}()
-	for _, a := range addresses {
-		l, err := rpc.Listen(a)
-		if err != nil {
-			return h, err
-		}
-		h.listeners = append(h.listeners, l)
+	if h.endpoint, err = transport.Listen(addresses...); err != nil {
+		return h, err
+	}
+	for _, l := range h.endpoint.Listeners() {
 		h.addresses = append(h.addresses, rpc.AddressOf(l))
 	}
 	if h.Server, err = server.New(c); err != nil {
 		return h, err
 	}
-	id := rand.Text()[:12]
+	h.id = rand.Text()[:12]
 	h.names = mns.NewLocal()
 	h.kept, err = mns.Keep(ctx, h.names, mns.Registration{
-		Server: id, Memories: h.Memories(), Addresses: h.addresses, TTL: 10 * time.Second,
+		Server: h.id, Memories: h.Memories(), Addresses: h.endpoint.Addresses(), TTL: 10 * time.Second,
 	})
-	if err != nil {
-		return h, err
-	}
-	h.handler = rpc.NewHandler(h.Server, h.names, rpc.Options{Server: id})
-	return h, nil
+	return h, err
 }
 
 // serve answers calls until ctx ends, then closes everything.
 func (h *host) serve(ctx context.Context) error {
-	listeners := h.listeners
-	h.listeners = nil // Serve closes them
-	err := rpc.Serve(ctx, h.handler, listeners...)
+	err := h.endpoint.Serve(ctx, h.Server, h.names, rpc.Options{Server: h.id})
 	return errors.Join(err, h.close())
 }
 
 func (h *host) close() error {
-	for _, l := range h.listeners {
-		l.Close()
-	}
 	var err error
+	if h.endpoint != nil {
+		err = h.endpoint.Close()
+	}
 	if h.kept != nil {
-		err = h.kept.Close()
+		err = errors.Join(err, h.kept.Close())
 	}
 	if h.names != nil {
 		err = errors.Join(err, h.names.Close())

@@ -71,7 +71,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	}
 	cmd.PrintErrf("engram: %d memories are ready at\n", len(h.Memories()))
 	for i, a := range h.addresses {
-		cmd.PrintErrf("  %s%s\n", a, exposure(h.listeners[i]))
+		cmd.PrintErrf("  %s%s\n", a, exposure(h.endpoint.Listeners()[i]))
 	}
 	cmd.PrintErrln("Try 'engram import RECORDING' or 'engram ls --all' in another terminal; ^C ends this one.")
 	return h.serve(cmd.Context())

@@ -2,9 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -211,22 +212,58 @@ func newTypeCheck() *cobra.Command {
 
 func newTypeConvert() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "convert FILE.xml", Short: "Print an ArmarX XML type file as .proto", Args: positional(cobra.ExactArgs(1)),
+		Use: "convert FILE.xml", Short: "Convert an ArmarX XML type file to .proto", Args: positional(cobra.ExactArgs(1)),
+		Long: `Prints the .proto that an ArmarX XML type file stands for. Types of several
+namespaces, and included ones, become several files: --out writes them to a folder.`,
+		Example: "  engram type convert cup.xml\n  engram type convert cup.xml -I ../types --out proto",
 	}
 	addIncludeFlag(cmd)
+	cmd.Flags().String("out", "", "write the files to this folder instead of printing them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		defs, err := compileFile(cmd, args[0])
 		if err != nil {
 			return err
 		}
-		if len(defs) == 0 {
-			return errors.New(args[0] + ": the file defines no type")
+		files := map[string]string{}
+		for _, def := range defs {
+			t, err := idf.ParseType(def)
+			if err != nil {
+				return err
+			}
+			texts, err := idf.PrintFiles(t)
+			if err != nil {
+				return err
+			}
+			maps.Copy(files, texts)
 		}
-		t, err := idf.ParseType(defs[len(defs)-1])
-		if err != nil {
-			return err
+		if len(files) == 0 {
+			return engram.Errorf(engram.Invalid, args[0], "the file defines no type")
 		}
-		return printProto(cmd, t)
+		out, _ := cmd.Flags().GetString("out")
+		for i, name := range slices.Sorted(maps.Keys(files)) {
+			if out != "" {
+				if err := writeFile(filepath.Join(out, filepath.FromSlash(name)), files[name]); err != nil {
+					return err
+				}
+				cmd.Println(filepath.Join(out, filepath.FromSlash(name)))
+				continue
+			}
+			if i > 0 {
+				cmd.Println()
+			}
+			if len(files) > 1 {
+				cmd.Printf("// file: %s\n", name)
+			}
+			cmd.Print(files[name])
+		}
+		return nil
 	}
 	return cmd
+}
+
+func writeFile(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
 }
