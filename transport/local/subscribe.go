@@ -50,7 +50,7 @@ type updateStream struct {
 	rest  []engram.Update // of batch: what did not fit into the last answer
 	// Where a subscription would begin that continues after what Next returned.
 	position engram.Start
-	owed  uint32          // bytes to be credited
+	owed     uint32 // bytes to be credited
 
 	mu struct {
 		sync.Mutex
