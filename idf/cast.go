@@ -76,11 +76,11 @@ func (l *layout) named(name string) *member {
 	return nil
 }
 
-// sameRecords reports whether every record of a is one of b too.
+// sameRecords reports whether every record of a is one of b too. Messages are taken
+// apart: their members may differ.
 func sameRecords(a, b *member) bool {
-	return a.number == b.number && a.kind == b.kind && a.list == b.list && a.dict == b.dict &&
-		a.presence == b.presence && a.packed == b.packed && a.oneof == 0 && b.oneof == 0 &&
-		(a.msg == nil || !a.dict && a.msg.special >= isTime && a.msg.special == b.msg.special) && a.enum == nil
+	return a.number == b.number && a.kind == b.kind && a.list == b.list && a.msg == nil && b.msg == nil &&
+		a.presence == b.presence && a.packed == b.packed && a.oneof == 0 && b.oneof == 0 && a.enum == nil
 }
 
 // cast writes the target's members. What the source has not written stays unset.
@@ -113,7 +113,9 @@ func (p *castPlan) cast(e *encoder, from *layout, b []byte, to *layout) error {
 		end := d.group(start, last)
 		if c.same {
 			for i := start; i < end; i++ {
-				e.record(&d.stack[i])
+				if err := e.record(&d.stack[i]); err != nil {
+					return under(c.to.name, err)
+				}
 			}
 			continue
 		}
@@ -128,17 +130,27 @@ func (p *castPlan) cast(e *encoder, from *layout, b []byte, to *layout) error {
 	return nil
 }
 
-// record writes a record as it was read.
-func (e *encoder) record(o *occurrence) {
+// record writes a record of a scalar as it was read.
+func (e *encoder) record(o *occurrence) error {
 	e.buf = protowire.AppendTag(e.buf, o.m.number, o.wire)
-	switch o.wire {
-	case protowire.BytesType:
-		e.buf = protowire.AppendBytes(e.buf, o.b)
-	case protowire.StartGroupType:
-		e.buf = protowire.AppendGroup(e.buf, o.m.number, o.b)
-	default:
+	if o.wire != protowire.BytesType {
 		e.buf = o.m.appendNumeric(e.buf, o.num)
+		return nil
 	}
+	if o.m.kind == protoreflect.StringKind {
+		if err := validText(o.b); err != nil {
+			return err
+		}
+	} else if o.isPacked() {
+		for rest := o.b; len(rest) > 0; {
+			var err error
+			if _, rest, err = o.m.consumeScalar(rest); err != nil {
+				return err
+			}
+		}
+	}
+	e.buf = protowire.AppendBytes(e.buf, o.b)
+	return nil
 }
 
 // castCheck finds the members that no value could be cast between.
@@ -155,7 +167,7 @@ func (c *castCheck) layouts(from, to *layout) error {
 		return nil // shows when the value is there
 	}
 	switch {
-	case from.special == isList && to.special == isList, from.special == isDict && to.special == isDict:
+	case from.special == to.special && (from.special == isList || from.special == isDict || from.special == isOptional):
 		return c.elements(from.members[0], to.members[0])
 	case from.isArray() && to.isArray():
 		return nil

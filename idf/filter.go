@@ -1,14 +1,10 @@
 package idf
 
 import (
-	"context"
-	"regexp/syntax"
 	"strings"
 	"sync"
-	"time"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
@@ -37,6 +33,7 @@ type Filter struct {
 	// folds says that the expression goes through lists or dicts; only then can
 	// its evaluation be long.
 	folds bool
+	steps int // that loops may take: maxFilterSteps
 }
 
 // Bounds of filters.
@@ -44,13 +41,13 @@ const (
 	// MaxFilterLen is the longest filter expression accepted, in bytes.
 	MaxFilterLen = 4096
 
-	maxFilterFolds  = 3    // macros such as all() within each other
-	maxFilterSums   = 64   // additions, which may join strings
-	maxFilterRegex  = 1000 // instructions of a compiled regex
-	maxFilterParse  = 100  // nesting
-	maxFilterCost   = 1e6  // steps of an evaluation, roughly
-	maxFilterTime   = time.Second
-	checkFilterTime = 100 // iterations
+	maxFilterFolds  = 3         // macros such as all() within each other
+	maxFilterSums   = 64        // additions, which may join strings
+	maxFilterRegex  = 1000      // instructions of a compiled regex
+	maxFilterParse  = 100       // nesting
+	maxFilterSteps  = 1_000_000 // of loops: about 50 ms
+	maxFilterString = 1 << 16   // bytes of a string that is looked at in loops
+	charsPerStep    = 16        // of a string that is made or compared
 )
 
 // filterNames are the names that do not stand for members of the payload.
@@ -104,7 +101,7 @@ func CompileFilter(expr string) (f *Filter, err error) {
 	if issues.Err() != nil {
 		return nil, filterError(issues)
 	}
-	use := filterUse{members: map[string]bool{}}
+	use := filterUse{members: map[string]bool{}, steps: map[int64]int{}, charged: map[int64]func(ref.Val) int{}}
 	if err := use.visit(parsed.NativeRep().Expr(), 0); err != nil {
 		return nil, err
 	}
@@ -124,13 +121,13 @@ func CompileFilter(expr string) (f *Filter, err error) {
 	}
 	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	if use.folds {
-		opts = append(opts, cel.CostTracking(filterCost{}), cel.CostLimit(maxFilterCost), cel.InterruptCheckFrequency(checkFilterTime))
+		opts = append(opts, cel.CustomDecoratorV2(use.charge))
 	}
 	program, err := env.Program(checked, opts...)
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, "filter", "%s: %w", shorten(expr), err)
 	}
-	return &Filter{expr: expr, program: program, folds: use.folds}, nil
+	return &Filter{expr: expr, program: program, folds: use.folds, steps: maxFilterSteps}, nil
 }
 
 // filterError gives the first of CEL's messages with the caret below its place.
@@ -140,134 +137,6 @@ func filterError(issues *cel.Issues) error {
 		msg = msg[:i]
 	}
 	return engram.Errorf(engram.Invalid, "filter", "%s", msg)
-}
-
-// filterUse is what an expression uses.
-type filterUse struct {
-	members map[string]bool // names that may be members
-	folds   bool
-	sums    int
-}
-
-// celTypes are names that stand for types in CEL.
-var celTypes = map[string]bool{
-	"bool": true, "bytes": true, "double": true, "dyn": true, "duration": true, "int": true, "list": true,
-	"map": true, "null_type": true, "string": true, "timestamp": true, "uint": true, "google": true,
-	"math": true, "strings": true,
-}
-
-// visit goes through an expression within so many folds.
-func (u *filterUse) visit(e ast.Expr, folds int) error {
-	switch e.Kind() {
-	case ast.IdentKind:
-		name := e.AsIdent()
-		if _, ok := filterNames[name]; !ok && !celTypes[name] && !strings.HasPrefix(name, "@") {
-			u.members[name] = true
-		}
-	case ast.SelectKind:
-		return u.visit(e.AsSelect().Operand(), folds)
-	case ast.ListKind:
-		return u.visitAll(e.AsList().Elements(), folds)
-	case ast.MapKind:
-		for _, entry := range e.AsMap().Entries() {
-			if err := u.visitAll([]ast.Expr{entry.AsMapEntry().Key(), entry.AsMapEntry().Value()}, folds); err != nil {
-				return err
-			}
-		}
-	case ast.StructKind:
-		for _, f := range e.AsStruct().Fields() {
-			if err := u.visit(f.AsStructField().Value(), folds); err != nil {
-				return err
-			}
-		}
-	case ast.ComprehensionKind:
-		u.folds = true
-		if folds++; folds > maxFilterFolds {
-			return engram.Errorf(engram.Exhausted, "filter", "all(), exists(), map() and the like stand more than %d deep within each other", maxFilterFolds)
-		}
-		c := e.AsComprehension()
-		return u.visitAll([]ast.Expr{c.IterRange(), c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result()}, folds)
-	case ast.CallKind:
-		return u.visitCall(e.AsCall(), folds)
-	}
-	return nil
-}
-
-func (u *filterUse) visitAll(exprs []ast.Expr, folds int) error {
-	for _, e := range exprs {
-		if err := u.visit(e, folds); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (u *filterUse) visitCall(c ast.CallExpr, folds int) error {
-	switch name := c.FunctionName(); {
-	case unboundedFunctions[name]:
-		return engram.Errorf(engram.Invalid, "filter", "%s() is not offered in filters: what it returns can be far larger than what it is given", name)
-	case name == "matches":
-		if err := checkPattern(c.Args()); err != nil {
-			return err
-		}
-	case name == "_+_":
-		if u.sums++; u.sums > maxFilterSums {
-			return engram.Errorf(engram.Exhausted, "filter", "more than %d additions", maxFilterSums)
-		}
-	}
-	if c.IsMemberFunction() {
-		if err := u.visit(c.Target(), folds); err != nil {
-			return err
-		}
-	}
-	return u.visitAll(c.Args(), folds)
-}
-
-// checkPattern checks the pattern of matches(), the last of its arguments: that it
-// is a literal, so that it is compiled once, and of bounded size.
-func checkPattern(args []ast.Expr) error {
-	var pattern types.String
-	ok := false
-	if n := len(args); n > 0 && args[n-1].Kind() == ast.LiteralKind {
-		pattern, ok = args[n-1].AsLiteral().(types.String)
-	}
-	if !ok {
-		return engram.Errorf(engram.Invalid, "filter", "the pattern of matches() must be a string in quotes")
-	}
-	re, err := syntax.Parse(string(pattern), syntax.Perl)
-	if err != nil {
-		return engram.Errorf(engram.Invalid, "filter", "the pattern of matches() does not compile (RE2 syntax): %w", err)
-	}
-	program, err := syntax.Compile(re.Simplify())
-	if err != nil {
-		return engram.Errorf(engram.Invalid, "filter", "the pattern of matches() does not compile (RE2 syntax): %w", err)
-	}
-	if len(program.Inst) > maxFilterRegex {
-		return engram.Errorf(engram.Exhausted, "filter", "the pattern %s of matches() is too large", shorten(string(pattern)))
-	}
-	return nil
-}
-
-// filterCost counts what CEL itself takes for one step although it goes through
-// strings or lists.
-type filterCost struct{}
-
-// CallCost implements interpreter.ActualCostEstimator.
-func (filterCost) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint64 {
-	cost := uint64(1)
-	for _, v := range append(args[:len(args):len(args)], result) {
-		switch v := v.(type) {
-		case types.String:
-			cost += uint64(len(v)) / 10
-		case types.Bytes:
-			cost += uint64(len(v)) / 10
-		case interface{ Size() ref.Val }:
-			if n, ok := v.Size().(types.Int); ok && function != "_[_]" && function != "size" {
-				cost += uint64(n)
-			}
-		}
-	}
-	return &cost
 }
 
 // String returns the expression.
@@ -280,23 +149,12 @@ func (f *Filter) String() string { return f.expr }
 // concurrent use.
 func (f *Filter) Match(t *Type, s *engram.Snapshot, i int) bool {
 	v := filterVars.Get().(*filterInput)
-	v.snapshot, v.instance = s, &s.Instances[i]
+	v.snapshot, v.instance, v.steps = s, &s.Instances[i], f.steps
 	if t != nil {
-		v.payload = filterMap{layout: t.layout(), b: v.instance.Payload.Bytes, depth: 1}
+		v.payload = filterMap{layout: t.layout(), b: v.instance.Payload.Bytes, depth: 1, loops: f.folds}
 	}
-	ok := f.eval(v)
+	out, _, err := f.program.Eval(v)
 	*v = filterInput{}
 	filterVars.Put(v)
-	return ok
-}
-
-func (f *Filter) eval(v *filterInput) bool {
-	if !f.folds {
-		out, _, err := f.program.Eval(v)
-		return err == nil && out == types.True
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), maxFilterTime)
-	defer cancel()
-	out, _, err := f.program.ContextEval(ctx, v)
 	return err == nil && out == types.True
 }

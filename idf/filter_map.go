@@ -1,7 +1,9 @@
 package idf
 
 import (
+	"bytes"
 	"reflect"
+	"slices"
 
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
@@ -13,17 +15,18 @@ import (
 // filterMap is an object or a dict for CEL: a map whose values are decoded when
 // they are asked for. It belongs to one evaluation. It implements traits.Mapper.
 type filterMap struct {
-	layout *layout
-	b      []byte
+	layout *layout // of the object, or of the message that the dict is in
+	b      []byte  // the object; of a dict the records, with others between them
 	depth  int
-	lists  map[*member]ref.Val // the lists and dicts of an object that were decoded
+	isDict bool
+	dict   *member // the dict; nil for one inside a Value
 
-	isDict  bool
-	entries [][]byte
-	entry   *member // the dict; nil for one inside a Value
-
-	finds int           // in the entries
-	full  traits.Mapper // all of it, once that was asked for
+	// loops is set if the expression goes through lists: it may ask for the same
+	// again and again, so what was decoded is kept.
+	loops   bool
+	decoded map[*member]ref.Val
+	finds   int           // in a dict
+	full    traits.Mapper // all of it, once that was asked for
 }
 
 // maxDictFinds is how often a dict is searched entry by entry before it is made a
@@ -45,20 +48,52 @@ func (o *filterMap) Find(key ref.Val) (ref.Val, bool) {
 		return o.all().Find(key)
 	}
 	o.finds++
-	for i := len(o.entries) - 1; i >= 0; i-- { // of equal keys the last is in force
-		k, err := lastRecord(o.entries[i], 1, false)
-		if err != nil {
-			return errorVal(err), false
-		}
+	var last []byte // of equal keys the last is in force
+	found := false
+	err := o.eachEntry(func(entry []byte) error {
+		k, err := lastRecord(entry, 1, false)
 		if string(k) == string(name) {
-			return o.entryValue(o.entries[i]), true
+			last, found = entry, true
 		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return errorVal(err), false
+	case !found:
+		return nil, false
 	}
-	return nil, false
+	return o.entryValue(last), true
 }
 
 func (o *filterMap) hasStringKeys() bool {
-	return o.entry == nil || o.entry.key().kind == protoreflect.StringKind
+	return o.dict == nil || o.dict.key().kind == protoreflect.StringKind
+}
+
+// eachEntry calls visit with each encoded entry of a dict.
+func (o *filterMap) eachEntry(visit func(entry []byte) error) error {
+	for b := o.b; len(b) > 0; {
+		if o.dict == nil {
+			entry, rest, found, err := nextRecord(b, 1)
+			if err == nil && found {
+				err = visit(entry)
+			}
+			if err != nil {
+				return err
+			}
+			b = rest
+			continue
+		}
+		r, n, err := o.layout.seek(b, o.dict)
+		if err == nil && r.m != nil {
+			err = visit(r.b)
+		}
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
 }
 
 // member returns the value of the object's member of that name; not found if there
@@ -72,16 +107,25 @@ func (o *filterMap) member(name string) (ref.Val, bool) {
 }
 
 func (o *filterMap) value(m *member) (ref.Val, bool) {
-	if m.list || m.dict {
-		v, ok := o.lists[m]
-		if !ok {
-			if o.lists == nil {
-				o.lists = map[*member]ref.Val{}
-			}
-			v = o.list(m)
-			o.lists[m] = v
-		}
+	if v, ok := o.decoded[m]; ok {
 		return v, true
+	}
+	v, ok := o.decode(m)
+	if ok && o.loops && (m.list || m.msg != nil) {
+		if o.decoded == nil {
+			o.decoded = map[*member]ref.Val{}
+		}
+		o.decoded[m] = v
+	}
+	return v, ok
+}
+
+func (o *filterMap) decode(m *member) (ref.Val, bool) {
+	switch {
+	case m.dict:
+		return &filterMap{isDict: true, dict: m, layout: o.layout, b: o.b, depth: o.depth + 1, loops: o.loops}, true
+	case m.list:
+		return o.list(m), true
 	}
 	rec, ok, err := o.last(m)
 	switch {
@@ -98,9 +142,9 @@ func (o *filterMap) value(m *member) (ref.Val, bool) {
 func (o *filterMap) single(rec *occurrence) ref.Val {
 	switch m := rec.m; {
 	case m.msg != nil:
-		return filterMessage(m.msg, rec.b, o.depth+1)
+		return filterMessage(m.msg, rec.b, o.depth+1, o.loops)
 	case m.kind == protoreflect.StringKind:
-		return types.String(rec.b)
+		return filterString(rec.b, o.loops)
 	case m.kind == protoreflect.BytesKind:
 		return types.Bytes(rec.b)
 	}
@@ -146,10 +190,9 @@ func (l *layout) seek(b []byte, m *member) (o occurrence, n int, err error) {
 	return l.next(b)
 }
 
-// list returns a list or a dict.
+// list returns a list.
 func (o *filterMap) list(m *member) ref.Val {
 	var items []ref.Val
-	var entries [][]byte
 	for b := o.b; len(b) > 0; {
 		r, n, err := o.layout.seek(b, m)
 		if err != nil {
@@ -158,9 +201,8 @@ func (o *filterMap) list(m *member) ref.Val {
 		b = b[n:]
 		switch {
 		case r.m == nil:
-		case m.dict:
-			entries = append(entries, r.b)
 		case r.isPacked():
+			items = slices.Grow(items, m.packedLen(r.b))
 			for rest := r.b; len(rest) > 0; {
 				if r.num, rest, err = m.consumeScalar(rest); err != nil {
 					return errorVal(under(m.name, err))
@@ -171,27 +213,24 @@ func (o *filterMap) list(m *member) ref.Val {
 			items = append(items, o.single(&r))
 		}
 	}
-	if m.dict {
-		return &filterMap{isDict: true, entries: entries, entry: m, depth: o.depth + 1}
-	}
 	return types.NewRefValList(types.DefaultTypeAdapter, items)
 }
 
 // entryValue returns the value of a dict's entry.
 func (o *filterMap) entryValue(entry []byte) ref.Val {
-	if o.entry == nil {
+	if o.dict == nil {
 		value, err := lastRecord(entry, 2, true)
 		if err != nil {
 			return errorVal(err)
 		}
-		return filterVariant(value, o.depth)
+		return filterVariant(value, o.depth, o.loops)
 	}
-	e := filterMap{layout: o.entry.msg, b: entry, depth: o.depth}
-	elem := o.entry.elem()
-	if v, ok := e.value(elem); ok || v != nil {
+	e := filterMap{layout: o.dict.msg, b: entry, depth: o.depth, loops: o.loops}
+	elem := o.dict.elem()
+	if v, ok := e.decode(elem); ok || v != nil {
 		return v
 	}
-	return filterMessage(elem.msg, nil, o.depth+1) // a message without content
+	return filterMessage(elem.msg, nil, o.depth+1, o.loops) // a message without content
 }
 
 // entryKey returns the key of a dict's entry.
@@ -203,8 +242,8 @@ func (o *filterMap) entryKey(entry []byte) ref.Val {
 		}
 		return types.String(k)
 	}
-	e := filterMap{layout: o.entry.msg, b: entry, depth: o.depth}
-	v, _ := e.value(o.entry.key())
+	e := filterMap{layout: o.dict.msg, b: entry}
+	v, _ := e.decode(o.dict.key())
 	return v
 }
 
@@ -215,8 +254,12 @@ func (o *filterMap) all() traits.Mapper {
 	}
 	whole := map[ref.Val]ref.Val{}
 	if o.isDict {
-		for _, entry := range o.entries {
+		err := o.eachEntry(func(entry []byte) error {
 			whole[o.entryKey(entry)] = o.entryValue(entry)
+			return nil
+		})
+		if err != nil {
+			whole[types.String("")] = errorVal(err)
 		}
 	} else {
 		for _, m := range o.layout.members {
@@ -256,6 +299,9 @@ func (o *filterMap) Size() ref.Val { return o.all().Size() }
 // Equal implements ref.Val.
 func (o *filterMap) Equal(other ref.Val) ref.Val {
 	if p, ok := other.(*filterMap); ok {
+		if o.layout == p.layout && o.dict == p.dict && bytes.Equal(o.b, p.b) {
+			return types.True
+		}
 		other = p.all()
 	}
 	return o.all().Equal(other)

@@ -2,6 +2,7 @@ package idf
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -180,21 +181,41 @@ func TestCompileFilterErrors(t *testing.T) {
 // gives up.
 func TestFilterIsBounded(t *testing.T) {
 	ty := zoo(t)
-	s := snapshotOf(t, ty, map[string]any{"joints": make([]float64, 100_000), "name": strings.Repeat("x", 1e5)})
+	points := make([]map[string]any, 5_000)
+	s := snapshotOf(t, ty, map[string]any{
+		"joints": make([]float64, 20_000), "name": strings.Repeat("x", 1e5), "rows": []any{points, points},
+		"tags":  slices.Repeat([]string{strings.Repeat("t", 4000)}, 1000),
+		"child": map[string]any{"joints": make([]float64, 20_000)}, "pose": map[string]any{"position": map[string]any{}},
+	})
 	for _, expr := range []string{
 		`joints.all(a, joints.all(b, joints.all(c, c == 0.0)))`,
 		`joints.all(a, joints == joints)`,
+		`joints.all(a, rows == rows)`,
+		`[joints.map(x, x)].all(l, joints.all(a, l == l))`,
+		`joints.all(a, (joints + joints) == (joints + joints))`,
+		`joints.all(a, math.greatest(joints) == 0.0)`,
+		`tags.map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).map(a, a + a).size() > 0`,
+		`joints.all(a, payload == payload)`,
+		`joints.all(a, pose.position.x == 0.0 && child.joints == joints)`,
 		`joints.all(a, a in joints && !(1.0 in joints))`,
 		`size(joints.map(a, name + name)) > 0`,
 		`size(joints.map(a, name.split(""))) > 0`,
 	} {
-		if compileFilter(t, expr).Match(ty, s, 0) {
+		f := compileFilter(t, expr)
+		f.steps = 50_000
+		if f.Match(ty, s, 0) {
 			t.Errorf("%s came to an end", expr)
 		}
 	}
-	s = snapshotOf(t, ty, map[string]any{"joints": make([]float64, 10_000)})
-	if !compileFilter(t, `joints.all(a, a == 0.0)`).Match(ty, s, 0) {
+	// What is decoded is kept: otherwise this would take 5,000 times 5,000 steps.
+	joints := make([]float64, 5_000)
+	joints[7] = 1
+	s = snapshotOf(t, ty, map[string]any{"joints": make([]float64, 5_000), "child": map[string]any{"joints": joints}})
+	if !compileFilter(t, `joints.all(a, child.joints[7] == 1.0 && a == 0.0)`).Match(ty, s, 0) {
 		t.Error("going through the list once is too costly")
+	}
+	if !compileFilter(t, `joints.map(a, a + 1.0).size() == 5000`).Match(ty, s, 0) {
+		t.Error("making a list of it is too costly")
 	}
 }
 

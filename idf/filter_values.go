@@ -23,6 +23,7 @@ type filterInput struct {
 	instance *engram.Instance
 	payload  filterMap
 	whole    ref.Val // the payload as a value, once it was asked for
+	steps    int     // left to be charged
 }
 
 var filterVars = sync.Pool{New: func() any { return new(filterInput) }}
@@ -49,6 +50,8 @@ func (v *filterInput) ResolveName(name string) (any, bool) {
 	case "payload":
 		whole := v.wholePayload()
 		return whole, whole != nil
+	case inputName:
+		return v, true
 	}
 	if v.payload.layout == nil {
 		return nil, false
@@ -74,7 +77,7 @@ func found(v ref.Val, ok bool) (any, bool) {
 
 func (v *filterInput) wholePayload() ref.Val {
 	if v.whole == nil && v.payload.layout != nil {
-		v.whole = filterMessage(v.payload.layout, v.payload.b, 1)
+		v.whole = filterMessage(v.payload.layout, v.payload.b, 1, v.payload.loops)
 	}
 	return v.whole
 }
@@ -111,19 +114,26 @@ func decimal(f float32) float64 {
 }
 
 // filterMessage returns a message as a value of CEL.
-func filterMessage(l *layout, b []byte, depth int) ref.Val {
+func filterMessage(l *layout, b []byte, depth int, loops bool) ref.Val {
 	if depth > maxDepth {
 		return errorVal(errNesting(engram.Corrupt))
 	}
 	switch l.special {
 	case isObject:
-		return &filterMap{layout: l, b: b, depth: depth}
+		return &filterMap{layout: l, b: b, depth: depth, loops: loops}
 	case isList, isDict:
-		o := filterMap{layout: l, b: b, depth: depth}
+		o := filterMap{layout: l, b: b, depth: depth, loops: loops}
 		v, _ := o.value(l.members[0])
 		return v
+	case isOptional:
+		o := filterMap{layout: l, b: b, depth: depth, loops: loops}
+		v, ok := o.value(l.members[0])
+		if !ok && v == nil {
+			return types.NullValue
+		}
+		return v
 	case isTuple:
-		o := filterMap{layout: l, b: b, depth: depth}
+		o := filterMap{layout: l, b: b, depth: depth, loops: loops}
 		items := make([]ref.Val, len(l.members))
 		for i, m := range l.members {
 			v, ok := o.value(m)
@@ -134,13 +144,13 @@ func filterMessage(l *layout, b []byte, depth int) ref.Val {
 		}
 		return types.NewRefValList(types.DefaultTypeAdapter, items)
 	case isValue:
-		return filterVariant(b, depth)
+		return filterVariant(b, depth, loops)
 	}
-	return filterSpecial(l, b)
+	return filterSpecial(l, b, loops)
 }
 
 // filterSpecial returns a special message as a value of CEL.
-func filterSpecial(l *layout, b []byte) ref.Val {
+func filterSpecial(l *layout, b []byte, loops bool) ref.Val {
 	switch l.special {
 	case isTime, isDuration:
 		sec, nanos, err := readSeconds(b)
@@ -164,7 +174,7 @@ func filterSpecial(l *layout, b []byte) ref.Val {
 		if err != nil {
 			return errorVal(err)
 		}
-		return types.String(text)
+		return filterString(text, loops)
 	}
 	a, err := readArray(b, l.special == isMatrix)
 	if err != nil {
@@ -200,6 +210,14 @@ func filterUint(u uint64) ref.Val {
 
 func errorVal(err error) ref.Val { return types.NewErr("%v", err) }
 
+// filterString returns a string. In an expression with loops a long one is an error.
+func filterString(b []byte, loops bool) ref.Val {
+	if loops && len(b) > maxFilterString {
+		return errorVal(memberErrorf(engram.Exhausted, "the string is too long for a filter that goes through lists"))
+	}
+	return types.String(b)
+}
+
 // filterScalar returns a varint or fixed value as a value of CEL.
 func filterScalar(m *member, num uint64) ref.Val {
 	switch m.kind {
@@ -220,7 +238,7 @@ func filterScalar(m *member, num uint64) ref.Val {
 }
 
 // filterVariant returns what a Value holds as a value of CEL.
-func filterVariant(b []byte, depth int) ref.Val {
+func filterVariant(b []byte, depth int, loops bool) ref.Val {
 	if depth > maxDepth {
 		return errorVal(errNesting(engram.Corrupt))
 	}
@@ -242,32 +260,26 @@ func filterVariant(b []byte, depth int) ref.Val {
 	case variantDouble:
 		return types.Double(math.Float64frombits(v.num))
 	case variantString:
-		return types.String(v.b)
-	case variantList, variantDict:
-		return filterItems(&v, depth)
+		return filterString(v.b, loops)
+	case variantDict:
+		return &filterMap{isDict: true, b: v.b, depth: depth + 3, loops: loops}
+	case variantList:
+		return filterItems(v.b, depth+2, loops)
 	}
-	return filterSpecial(valueLayout.find(v.kind).msg, v.b)
+	return filterSpecial(valueLayout.find(v.kind).msg, v.b, loops)
 }
 
-// filterItems returns the list or dict in a Value.
-func filterItems(v *variant, depth int) ref.Val {
-	var records [][]byte
-	for b := v.b; ; {
-		record, rest, found, err := nextRecord(b, 1)
+// filterItems returns the list in a Value.
+func filterItems(b []byte, depth int, loops bool) ref.Val {
+	var items []ref.Val
+	for {
+		item, rest, found, err := nextRecord(b, 1)
 		if err != nil {
 			return errorVal(err)
 		}
 		if !found {
-			break
+			return types.NewRefValList(types.DefaultTypeAdapter, items)
 		}
-		records, b = append(records, record), rest
+		items, b = append(items, filterVariant(item, depth, loops)), rest
 	}
-	if v.kind == variantDict {
-		return &filterMap{isDict: true, entries: records, depth: depth + 3}
-	}
-	items := make([]ref.Val, len(records))
-	for i, r := range records {
-		items[i] = filterVariant(r, depth+2)
-	}
-	return types.NewRefValList(types.DefaultTypeAdapter, items)
 }

@@ -220,7 +220,7 @@ func (w *textWriter) single(m *member, v any) {
 func (w *textWriter) message(l *layout, v any) {
 	object, isMap := v.(map[string]any)
 	switch {
-	case l.special == isList || l.special == isDict:
+	case l.special == isList, l.special == isDict, l.special == isOptional:
 		w.member(l.members[0], v)
 	case l.special == isTuple:
 		w.tuple(l, v)
@@ -318,7 +318,7 @@ func (w *textWriter) any(v any) {
 	case time.Duration:
 		w.print(v.String())
 	case engram.ID:
-		w.buf = v.Append(w.buf)
+		w.print(printable(v.String()))
 	case Enum:
 		w.buf = v.append(w.buf)
 	case *NDArray:

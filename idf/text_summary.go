@@ -6,6 +6,8 @@ import (
 	_ "image/jpeg" // sizes of compressed images
 	_ "image/png"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // isVector reports whether the object is shown as its coordinates.
@@ -50,7 +52,7 @@ func (w *textWriter) summary(l *layout, v any) bool {
 	}
 	data, _ := object["data"].([]byte)
 	w.print(", " + grouped(len(data)) + " bytes")
-	if frame := textOf(object["frame_id"]); frame != "" {
+	if frame, _ := object["frame_id"].(string); frame != "" {
 		w.print(", frame " + strconv.Quote(frame))
 	}
 	return true
@@ -69,6 +71,15 @@ func (w *textWriter) vector(l *layout, object map[string]any) {
 
 func textOf(v any) string {
 	s, _ := v.(string)
+	return printable(s)
+}
+
+// printable returns s, in quotes if there is anything in it that would upset a
+// terminal.
+func printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(s)
+	}
 	return s
 }
 

@@ -1,0 +1,282 @@
+package idf
+
+import (
+	"regexp/syntax"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/interpreter"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// How filters are kept from running away. Without macros that go through lists, an
+// expression is evaluated once, and what it takes grows with its length times the
+// payload's at most. With them, every step of a loop is charged by its size, and every
+// string it makes, list it searches or object it compares by that one's; beyond
+// maxFilterSteps the evaluation ends. (CEL's own cost tracking is not used: it takes
+// longer with every step.)
+
+// stringFunctions return strings as long as what they are given together. (A list
+// that is added to another is not copied.)
+var stringFunctions = map[string]bool{
+	operators.Add: true, "lowerAscii": true, "upperAscii": true, "reverse": true,
+	"substring": true, "trim": true, "string": true, "bytes": true,
+}
+
+// filterUse is what an expression uses.
+type filterUse struct {
+	members map[string]bool // names that may be members
+	folds   bool
+	sums    int
+	nodes   int                         // seen so far
+	steps   map[int64]int               // by the ID of a fold's step: its nodes
+	charged map[int64]func(ref.Val) int // by the ID of a value within a fold: the steps it is charged
+}
+
+// celTypes are names that stand for types in CEL.
+var celTypes = map[string]bool{
+	"bool": true, "bytes": true, "double": true, "dyn": true, "duration": true, "int": true, "list": true,
+	"map": true, "null_type": true, "string": true, "timestamp": true, "uint": true, "google": true,
+	"math": true, "strings": true,
+}
+
+// visit goes through an expression within so many folds.
+func (u *filterUse) visit(e ast.Expr, folds int) error {
+	u.nodes++
+	switch e.Kind() {
+	case ast.IdentKind:
+		name := e.AsIdent()
+		if _, ok := filterNames[name]; !ok && !celTypes[name] && !strings.HasPrefix(name, "@") {
+			u.members[name] = true
+		}
+	case ast.SelectKind:
+		return u.visit(e.AsSelect().Operand(), folds)
+	case ast.ListKind:
+		return u.visitAll(e.AsList().Elements(), folds)
+	case ast.MapKind:
+		for _, entry := range e.AsMap().Entries() {
+			if err := u.visitAll([]ast.Expr{entry.AsMapEntry().Key(), entry.AsMapEntry().Value()}, folds); err != nil {
+				return err
+			}
+		}
+	case ast.StructKind:
+		for _, f := range e.AsStruct().Fields() {
+			if err := u.visit(f.AsStructField().Value(), folds); err != nil {
+				return err
+			}
+		}
+	case ast.ComprehensionKind:
+		return u.visitFold(e.AsComprehension(), folds)
+	case ast.CallKind:
+		if folds > 0 {
+			u.chargeSizes(e)
+		}
+		return u.visitCall(e.AsCall(), folds)
+	}
+	return nil
+}
+
+// visitFold goes through a fold that stands within so many others. What it goes
+// through does not stand within it.
+func (u *filterUse) visitFold(c ast.ComprehensionExpr, folds int) error {
+	u.folds = true
+	if err := u.visitAll([]ast.Expr{c.IterRange(), c.AccuInit(), c.Result()}, folds); err != nil {
+		return err
+	}
+	if folds++; folds > maxFilterFolds {
+		return engram.Errorf(engram.Exhausted, "filter", "all(), exists(), map() and the like stand more than %d deep within each other", maxFilterFolds)
+	}
+	before := u.nodes
+	if err := u.visitAll([]ast.Expr{c.LoopCondition(), c.LoopStep()}, folds); err != nil {
+		return err
+	}
+	u.steps[c.LoopStep().ID()] = u.nodes - before
+	return nil
+}
+
+func (u *filterUse) visitAll(exprs []ast.Expr, folds int) error {
+	for _, e := range exprs {
+		if err := u.visit(e, folds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *filterUse) visitCall(c ast.CallExpr, folds int) error {
+	switch name := c.FunctionName(); {
+	case unboundedFunctions[name]:
+		return engram.Errorf(engram.Invalid, "filter", "%s() is not offered in filters: what it returns can be far larger than what it is given", name)
+	case name == "matches":
+		size, err := patternSize(c.Args())
+		if err != nil {
+			return err
+		}
+		u.nodes += size
+	case name == operators.Add:
+		if u.sums++; u.sums > maxFilterSums {
+			return engram.Errorf(engram.Exhausted, "filter", "more than %d additions", maxFilterSums)
+		}
+	}
+	if c.IsMemberFunction() {
+		if err := u.visit(c.Target(), folds); err != nil {
+			return err
+		}
+	}
+	return u.visitAll(c.Args(), folds)
+}
+
+// patternSize checks the pattern of matches(), the last of its arguments: that it is
+// a literal, so that it is compiled once, and of bounded size, which it returns.
+func patternSize(args []ast.Expr) (int, error) {
+	var pattern types.String
+	ok := false
+	if n := len(args); n > 0 && args[n-1].Kind() == ast.LiteralKind {
+		pattern, ok = args[n-1].AsLiteral().(types.String)
+	}
+	if !ok {
+		return 0, engram.Errorf(engram.Invalid, "filter", "the pattern of matches() must be a string in quotes")
+	}
+	re, err := syntax.Parse(string(pattern), syntax.Perl)
+	if err != nil {
+		return 0, engram.Errorf(engram.Invalid, "filter", "the pattern of matches() does not compile (RE2 syntax): %w", err)
+	}
+	program, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return 0, engram.Errorf(engram.Invalid, "filter", "the pattern of matches() does not compile (RE2 syntax): %w", err)
+	}
+	if len(program.Inst) > maxFilterRegex {
+		return 0, engram.Errorf(engram.Exhausted, "filter", "the pattern %s of matches() is too large", shorten(string(pattern)))
+	}
+	return len(program.Inst), nil
+}
+
+// chargeSizes notes which values of a call are charged: what it makes, and what it
+// goes through although that is not a string.
+func (u *filterUse) chargeSizes(e ast.Expr) {
+	c := e.AsCall()
+	switch name := c.FunctionName(); {
+	case stringFunctions[name]:
+		if u.charged[e.ID()] == nil { // it may be compared, and charged for that
+			u.charged[e.ID()] = stringSize
+		}
+	case name == "split":
+		u.charged[e.ID()] = deepSize
+	case name == operators.Equals, name == operators.NotEquals, name == operators.In, strings.HasPrefix(name, "math.@"):
+		for _, arg := range c.Args() {
+			if arg.Kind() != ast.LiteralKind {
+				u.charged[arg.ID()] = deepSize
+			}
+		}
+	}
+}
+
+// charge decorates the steps of loops and the values that are charged.
+func (u *filterUse) charge(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	if _, ok := i.(interpreter.InterpretableConst); ok {
+		return i, nil
+	}
+	id := i.ID()
+	if size := u.charged[id]; size != nil {
+		i = &chargedValue{i, size}
+	}
+	if n, ok := u.steps[id]; ok {
+		i = &chargedStep{i, n}
+	}
+	return i, nil
+}
+
+// chargedStep is the step of a loop.
+type chargedStep struct {
+	interpreter.InterpretableV2
+	nodes int
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (s *chargedStep) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	inputOf(frame).charge(s.nodes)
+	return s.InterpretableV2.Exec(frame)
+}
+
+// Eval implements interpreter.Interpretable.
+func (s *chargedStep) Eval(vars interpreter.Activation) ref.Val {
+	return s.Exec(interpreter.AsFrame(vars))
+}
+
+// chargedValue is an expression whose result is charged by its size.
+type chargedValue struct {
+	interpreter.InterpretableV2
+	size func(ref.Val) int
+}
+
+// Exec implements interpreter.InterpretableV2.
+func (c *chargedValue) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+	v := c.InterpretableV2.Exec(frame)
+	if n := c.size(v); n > 0 {
+		inputOf(frame).charge(n)
+	}
+	return v
+}
+
+// Eval implements interpreter.Interpretable.
+func (c *chargedValue) Eval(vars interpreter.Activation) ref.Val {
+	return c.Exec(interpreter.AsFrame(vars))
+}
+
+// stringSize returns the steps it takes to go through a string, none for all else.
+func stringSize(v ref.Val) int {
+	switch v := v.(type) {
+	case types.String:
+		return len(v) / charsPerStep
+	case types.Bytes:
+		return len(v) / charsPerStep
+	}
+	return 0
+}
+
+// deepSize returns the steps it takes to go through a value: none for a number.
+func deepSize(v ref.Val) int {
+	switch v := v.(type) {
+	case *filterMap:
+		n := 1 + len(v.b)/charsPerStep
+		if !v.isDict {
+			n += len(v.layout.members)
+		}
+		return n
+	case traits.Lister:
+		n := 1
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			n += 1 + deepSize(it.Next())
+		}
+		return n
+	case traits.Mapper:
+		n := 1
+		for it := v.Iterator(); it.HasNext() == types.True; {
+			n += 1 + deepSize(v.Get(it.Next()))
+		}
+		return n
+	}
+	return stringSize(v)
+}
+
+// inputOf returns the input of the evaluation that the frame belongs to.
+func inputOf(frame *interpreter.ExecutionFrame) *filterInput {
+	v, _ := frame.ResolveName(inputName)
+	return v.(*filterInput)
+}
+
+// inputName resolves to the input itself. No expression can write it.
+const inputName = "@input"
+
+// charge counts steps and ends the evaluation when there were too many, as CEL's own
+// limits do.
+func (v *filterInput) charge(steps int) {
+	if v.steps -= steps; v.steps < 0 {
+		panic(interpreter.EvalCancelledError{Message: "too many steps", Cause: interpreter.CostLimitExceeded})
+	}
+}
