@@ -3,13 +3,14 @@
 // which revision.
 //
 // A [Store] holds frames with absolute names such as "rover1/base". An edge joins
-// a frame to its one parent and is [Fixed] (a calibration), [Joint] (a URDF joint
-// with a history of its value), [Free] (a history of poses) or [Anchor] (a world
-// frame over an odometry frame, corrected at key times). A [Path] between two
+// a frame to its one parent and is fixed (a calibration), a joint (a URDF joint
+// with a history of its value), free (a history of poses) or an anchor (a world
+// frame over an odometry frame, corrected at key times); see [Kind]. A [Path] between two
 // frames is resolved once and then asked: [Path.At] a time, [Path.LatestCommon],
 // [Path.Latest], [Path.Between] two times through a fixed frame, or [Path.Wait].
-// Each question has a form that also answers the covariance. A question that has
-// no answer gets a [Failure], a value that names the guilty edge.
+// [Path.AtCov], [Path.LatestCommonCov] and [Path.BetweenCov] answer the covariance
+// as well. A question that has no answer gets a [Failure], a value that names the
+// guilty edge.
 //
 // A transaction ([Store.Begin]) revises the past: it moves the keys of anchors and
 // the calibrations of fixed edges, all of it or none, under a new [Revision].

@@ -130,7 +130,7 @@ const (
 )
 
 // Noise is the uncertainty of an edge's samples that bring no covariance of their
-// own. A sample that brings one ([Edge.SetCov]) always has that one.
+// own. A sample that brings one ([FreeEdge.SetCov]) always has that one.
 type Noise struct {
 	kind      noiseKind
 	cov, rate Cov
@@ -205,7 +205,7 @@ func (j *JointSpec) check() error {
 	return nil
 }
 
-// scale and offset return the factors of the mimic, 1 and 0 without one.
+// scaleOffset returns the factors of the mimic, 1 and 0 without one.
 func (j *JointSpec) scaleOffset() (scale, offset float64) {
 	if j.Mimic == nil {
 		return 1, 0

@@ -51,14 +51,16 @@ type Subscription struct {
 
 // Subscribe begins to report what changed since the revision from, which is the
 // last one that the subscriber knows of. A subscriber that was away resumes from
-// the last revision it acknowledged. The errors are NotFound for an unknown frame,
-// Invalid for a negative threshold, TooOld if the revision is retained no more (all
-// may have moved: begin anew at the current one) and TooNew if it does not exist.
+// the last revision it acknowledged. The errors are NotFound for a frame that is
+// unknown in that revision, Invalid for a negative threshold, TooOld if the revision
+// is retained no more (all may have moved: begin anew at the current one) and TooNew
+// if it does not exist.
 func (s *Store) Subscribe(c Changes, from Revision) (*Subscription, error) {
-	if _, err := s.stateOf(from); err != nil {
+	st, err := s.stateOf(from)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := s.Path(c.Target, c.Source); err != nil {
+	if _, err := s.newPath(nil, st.content, c.Target, c.Source); err != nil {
 		return nil, err
 	}
 	th := Threshold{c.Trans, c.Rot}

@@ -224,9 +224,9 @@ func (s *Store) JointEdge(name string) (*JointEdge, error) {
 }
 
 // SetJoints stores the values of several joints at t. Values of joints that mimic
-// another, which drivers like to report too, are left out. If any name or value is
-// refused nothing is stored, and the errors are those of [JointEdge.Set] and
-// NotFound.
+// another, which drivers like to report too, are left out. If any name or value
+// cannot be (NotFound, Invalid, OutOfRange) nothing is stored. With TooOld, for a
+// joint that keeps less history than t needs, those named before it are.
 func (s *Store) SetJoints(t engram.Time, values []JointValue) error {
 	joints := s.state.Load().content.joints
 	for i := range values {
