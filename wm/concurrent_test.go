@@ -3,6 +3,7 @@ package wm_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -204,4 +205,135 @@ func TestEverythingAtOnce(t *testing.T) {
 	if uint64(n) != all.Snapshots {
 		t.Errorf("%d snapshots are found, %d are counted", n, all.Snapshots)
 	}
+}
+
+// TestIndicesBesideAppends counts from both ends of a timeline of many chunks while
+// it grows: what is found belongs to one moment.
+func TestIndicesBesideAppends(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{})
+	n := 0
+	grow := func(by int) {
+		var updates []engram.EntityUpdate
+		for range by {
+			updates = append(updates, change("a", n, blob(5)))
+			n++
+		}
+		commit(t, w, updates...)
+	}
+	grow(3000)
+	readWhile(3, func() {
+		for range 3000 {
+			grow(1)
+		}
+	}, func(reader int) {
+		back := 1 + 700*reader
+		q := engram.SelectID(modelID("a"), engram.Indices(-back, -back), engram.Latest(1), engram.Indices(back, back))
+		r, err := w.Query(context.Background(), q)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		times := []engram.Time{}
+		for it := range r.All() {
+			times = append(times, it.Time)
+		}
+		want := []engram.Time{engram.Time(back), times[len(times)-1] - engram.Time(back-1), times[len(times)-1]}
+		if want = slices.Compact(want); !slices.Equal(times, want) {
+			t.Errorf("indices %d, %d and the latest are at %d, want %d", back, -back, times, want)
+		}
+	})
+}
+
+// TestCommitBesideRemoval removes and adds segments under writers, in a memory that
+// is full: in the end it holds what it counts.
+func TestCommitBesideRemoval(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxCount: 600, MaxAge: 1 << 40})
+	ctx := context.Background()
+	def := engram.CoreSegment{ID: engram.MustID("Test/Other")}
+	readWhile(2, func() {
+		for i := range 60 {
+			if err := w.AddCoreSegment(ctx, def); err != nil {
+				t.Error(err)
+			}
+			id := def.ID
+			if i%2 == 0 {
+				id = engram.MustID("Test/Core/Provider")
+			}
+			for w.Number() < uint64(i*100) { // let them write for a while
+				runtime.Gosched()
+			}
+			if err := w.RemoveSegment(ctx, id); err != nil && engram.CodeOf(err) != engram.NotFound {
+				t.Error(err)
+			}
+		}
+	}, func(writer int) {
+		var c engram.Commit
+		for i := range 40 {
+			u := change(fmt.Sprint(writer, "-", w.Number()%300, "-", i), i, blob(5))
+			if i%2 == 0 {
+				u.Entity = engram.MustID("Test/Other/Provider/" + u.Entity.Entity())
+			}
+			c.Updates = append(c.Updates, u)
+		}
+		results, err := w.Commit(ctx, c)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, r := range results {
+			if r.Err != nil && engram.CodeOf(r.Err) != engram.NotFound {
+				t.Error(r.Err)
+			}
+		}
+	})
+	n := uint64(0)
+	for range query(t, w, engram.SelectID(engram.MustID("Test"), engram.All())).All() {
+		n++
+	}
+	if st := held(t, w, "Test"); st.Snapshots != n || st.Bytes != int64(5*n) || st.Snapshots > 600 {
+		t.Errorf("%d snapshots are found; counted are %+v", n, st)
+	}
+	var updates []engram.EntityUpdate // what is not counted any more must not be in the way
+	for i := range 1000 {
+		updates = append(updates, change(fmt.Sprint("last", i), 1, blob(5)))
+	}
+	commit(t, w, updates...)
+	if st := held(t, w, "Test"); st.Snapshots != 600 || st.Entities != 600 {
+		t.Errorf("in the end there are %+v", st)
+	}
+}
+
+// TestBackfillBesideEviction begins subscriptions under a writer that evicts all the
+// time: no update comes twice, or before one with a lower number.
+func TestBackfillBesideEviction(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{MaxCount: 1}, engram.Bounds{})
+	commit(t, w, change("a", 0, blob(5)), change("b", 0, blob(5)))
+	readWhile(2, func() {
+		for i := range 3000 {
+			commit(t, w, change("a", i, blob(5)), change("b", i, blob(5)))
+		}
+		w.Close()
+	}, func(reader int) {
+		start := engram.Start{Kind: engram.StartLast, N: 1}
+		if reader == 1 {
+			start = engram.Start{Kind: engram.StartTime, Time: 0}
+		}
+		s, err := w.Subscribe(context.Background(), engram.Subscription{Start: start})
+		if err != nil {
+			return // it was closed
+		}
+		defer s.Close()
+		last := uint64(0)
+		for range 3 {
+			updates, err := s.Next(context.Background())
+			if err != nil {
+				return
+			}
+			for _, u := range updates {
+				if u.Number <= last {
+					t.Errorf("update %d follows update %d", u.Number, last)
+				}
+				last = u.Number
+			}
+		}
+	})
 }

@@ -56,7 +56,15 @@ func TestMemoryBoundOrder(t *testing.T) {
 	if !slices.ContainsFunc(r.Missing, func(m engram.Missing) bool { return m.ID == provider && m.Count == 1 }) {
 		t.Errorf("the entity that is gone is not told of: %+v", r.Missing)
 	}
-	if st := held(t, w, "Test/Core"); st.Entities != 4 || st.Snapshots != 4 || st.Evicted != 10 || st.Committed != 14 {
+	commit(t, w, change("static", 5, p))
+	r = query(t, w, engram.SelectID(modelID("static"), engram.All()))
+	if len(r.Missing) != 1 || r.Missing[0].ID != provider {
+		t.Errorf("of an entity that was gone and is back, missing is %+v", r.Missing)
+	}
+	if r = query(t, w, engram.SelectID(modelID("static"), engram.Latest(1))); len(r.Missing) != 0 {
+		t.Errorf("its newest state is there, and missing is %+v", r.Missing)
+	}
+	if st := held(t, w, "Test/Core"); st.Entities != 4 || st.Snapshots != 4 || st.Evicted != 11 || st.Committed != 15 {
 		t.Errorf("stats %+v", st)
 	}
 }
@@ -178,5 +186,64 @@ func TestRemoveSegmentInBoundedMemory(t *testing.T) {
 	}
 	if got := numbers(query(t, w, engram.SelectID(other, engram.All()))); !slices.Equal(got, []uint64{8, 10}) {
 		t.Errorf("of the other provider segment are held %v", got)
+	}
+}
+
+// TestEvictedVersionIsMissing asks as of a time whose version was evicted, while the
+// snapshot is still there.
+func TestEvictedVersionIsMissing(t *testing.T) {
+	now := engram.Time(0)
+	w := memory(t, wm.Config{Now: func() engram.Time { now++; return now }}, engram.Bounds{MaxCount: 2}, engram.Bounds{})
+	for range 3 {
+		commit(t, w, change("a", 10, blob(5)))
+	}
+	for asOf, want := range map[engram.Time]struct {
+		numbers []uint64
+		missing int
+	}{1: {nil, 1}, 2: {[]uint64{2}, 0}, 3: {[]uint64{3}, 0}} {
+		q := engram.SelectID(modelID("a"), engram.All())
+		q.AsOf = &asOf
+		r := query(t, w, q)
+		if !slices.Equal(numbers(r), want.numbers) || len(r.Missing) != want.missing {
+			t.Errorf("as of %d: updates %v, missing %+v; want %+v", asOf, numbers(r), r.Missing, want)
+		}
+		if want.missing == 1 && len(r.Missing) == 1 && (r.Missing[0].Interval != engram.Interval{Start: 10, End: 11} || r.Missing[0].Count != 1) {
+			t.Errorf("as of %d: missing %+v", asOf, r.Missing)
+		}
+	}
+}
+
+// TestEvictedBetween evicts a snapshot that has older ones beside it: what was in
+// force then is not taken for what is left.
+func TestEvictedBetween(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxCount: 3})
+	p := blob(5)
+	commit(t, w, change("a", 5, p))
+	commit(t, w, change("a", 20, p))
+	commit(t, w, change("a", 3, p))
+	commit(t, w, change("b", 1, p)) // 5 ceased to be current before 3 did
+	if got := numbers(query(t, w, engram.SelectID(modelID("a"), engram.All()))); !slices.Equal(got, []uint64{3, 2}) {
+		t.Fatalf("held are %v", got)
+	}
+	if snap, err := w.AtOrBefore(context.Background(), modelID("a"), 10); engram.CodeOf(err) != engram.TooOld {
+		t.Errorf("at or before 10: %+v, %v; 5 was in force and is evicted", snap, err)
+	}
+	if snap, err := w.AtOrBefore(context.Background(), modelID("a"), 4); err != nil || snap.Time != 3 {
+		t.Errorf("at or before 4: %+v, %v", snap, err)
+	}
+	for _, c := range []struct {
+		sel  engram.SnapshotSelector
+		lost bool
+	}{
+		{engram.AtOrBefore(10), true}, {engram.AtOrBefore(4), false}, {engram.AtOrBefore(20), false},
+		{engram.Latest(1), false}, {engram.Latest(2), true}, {engram.Latest(3), true},
+		{engram.Nearest(4, 5), false}, {engram.Nearest(6, 5), true}, {engram.Nearest(19, 20), false},
+		{engram.At(5), true}, {engram.At(6), false}, {engram.At(3), false},
+		{engram.In(engram.Interval{Start: 3, End: 5}), false}, {engram.In(engram.Interval{Start: 3, End: 6}), true},
+		{engram.Indices(0, 5), false},
+	} {
+		if r := query(t, w, engram.SelectID(modelID("a"), c.sel)); (len(r.Missing) > 0) != c.lost {
+			t.Errorf("%+v: missing %+v, want some: %v", c.sel, r.Missing, c.lost)
+		}
 	}
 }
