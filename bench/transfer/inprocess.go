@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -27,8 +28,10 @@ func cellsInProcess(e extent, round int, k *kind, into *results) error {
 		}{
 			{metricConvert, func() (int64, error) {
 				from := monotonic()
-				sink = b.commit(next)
-				return monotonic() - from, nil
+				c := b.commit(next)
+				took := monotonic() - from
+				runtime.KeepAlive(c)
+				return took, nil
 			}},
 			{metricStore, func() (int64, error) {
 				c := b.commit(next)
@@ -65,6 +68,3 @@ func cellsInProcess(e extent, round int, k *kind, into *results) error {
 	}
 	return nil
 }
-
-// sink keeps what was converted, so that the compiler does not find it unused.
-var sink engram.Commit

@@ -4,6 +4,8 @@
 // that works as ArMem does, in turn on the same machine.
 //
 //	go run ./bench/transfer [-out DIR] [-rounds 3] [-n 1000] [-quick] [-no-peers]
+//	      [-objects simple,moderate,complex] [-batches 1,20,50,100,1000]
+//	      [-transports local,unix,tcp] [-profile]
 //
 // Producer, memory server and consumer are three processes. The objects are the
 // paper's three (types/), in batches of 1 to 1000; the memory holds 1000 entries
@@ -15,12 +17,16 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -41,13 +47,21 @@ func main() {
 	flag.DurationVar(&c.extent.mix, "mix", 8*time.Second, "time for each of the rates, about")
 	flag.BoolVar(&c.quick, "quick", false, "a smoke run: one round, few samples")
 	flag.StringVar(&c.script, "peers", c.script, "the peers' benchmark")
+	flag.BoolVar(&c.profile, "profile", false, "write CPU profiles of all processes into DIR, which costs time itself")
+	objects := flag.String("objects", "simple,moderate,complex", "the kinds of objects")
+	batches := flag.String("batches", "1,20,50,100,1000", "the sizes of batches")
+	ways := flag.String("transports", strings.Join(transports, ","), "the transports")
 	noPeers := flag.Bool("no-peers", false, "measure only ours")
 	flag.Parse()
-	if flag.NArg() > 0 || c.rounds < 1 || c.extent.samples < 1 || c.extent.cell <= 0 || c.extent.mix <= 0 {
+	err := errors.Join(c.setObjects(*objects), c.setBatches(*batches), c.setTransports(*ways))
+	if err != nil {
+		log.Print(err)
+	}
+	if err != nil || flag.NArg() > 0 || c.rounds < 1 || c.extent.samples < 1 || c.extent.cell <= 0 || c.extent.mix <= 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	c.extent.batches, c.extent.warm = []int{1, 20, 50, 100, 1000}, true
+	c.extent.warm = true
 	if c.quick {
 		c.rounds, c.extent.samples, c.extent.cell, c.extent.mix = 1, 50, 200*time.Millisecond, 2*time.Second
 	}
@@ -69,6 +83,41 @@ type config struct {
 	quick  bool
 	script string // the peers' benchmark; "" for none
 	extent extent
+	kinds  []*kind
+
+	profile bool
+}
+
+func (c *config) setObjects(names string) error {
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
+		if i < 0 {
+			return fmt.Errorf("-objects: there is none called %q", name)
+		}
+		c.kinds = append(c.kinds, &kinds[i])
+	}
+	return nil
+}
+
+func (c *config) setBatches(sizes string) error {
+	for size := range strings.SplitSeq(sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 1 || n > held {
+			return fmt.Errorf("-batches: %q is not a size from 1 to %d", size, held)
+		}
+		c.extent.batches = append(c.extent.batches, n)
+	}
+	return nil
+}
+
+func (c *config) setTransports(names string) error {
+	c.extent.transports = strings.Split(names, ",")
+	for _, name := range c.extent.transports {
+		if !slices.Contains(transports, name) {
+			return fmt.Errorf("-transports: there is none called %q", name)
+		}
+	}
+	return nil
 }
 
 // run measures, and writes the tables to w and the files.
@@ -76,11 +125,23 @@ func (c config) run(w io.Writer) error {
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
 		return err
 	}
+	if c.profile {
+		dir, err := filepath.Abs(c.out)
+		if err != nil {
+			return err
+		}
+		os.Setenv(profileVariable, dir)
+		stop, err := startProfile("producer")
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	res, rounds := newResults(), []rates{}
 	own := func(round int) error {
-		for i := range kinds {
-			log.Printf("round %d of %d: %s", round, c.rounds, kinds[i].name)
-			if err := cells(c.extent, round, &kinds[i], res); err != nil {
+		for _, k := range c.kinds {
+			log.Printf("round %d of %d: %s", round, c.rounds, k.name)
+			if err := cells(c.extent, round, k, res); err != nil {
 				return err
 			}
 		}

@@ -87,11 +87,12 @@ func summarise(nanoseconds []int64) figures {
 
 // extent says how much is measured.
 type extent struct {
-	samples int           // of each cell, at most
-	cell    time.Duration // of each cell, at most, but for one sample
-	mix     time.Duration // of each of the rows that are about rates
-	batches []int
-	warm    bool // before a cell, as the peers do
+	samples    int           // of each cell, at most
+	cell       time.Duration // of each cell, at most, but for one sample
+	mix        time.Duration // of each of the rows that are about rates
+	batches    []int
+	transports []string
+	warm       bool // before a cell, as the peers do
 }
 
 // warmUps is as many as the peers make for so many bytes of information.
@@ -115,8 +116,8 @@ func (e extent) measure(total int, pids []int, sample func() (int64, error)) (fi
 				return figures{}, err
 			}
 		}
+		runtime.GC() // what an earlier cell left behind is not this one's
 	}
-	runtime.GC() // what an earlier cell left behind is not this one's
 	before := loadNow(pids)
 	end = monotonic() + int64(e.cell)
 	took := make([]int64, 0, e.samples)

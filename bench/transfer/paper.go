@@ -80,7 +80,7 @@ func figuresOf(r *results) []figure {
 
 func (r *results) figure(name, title string, curves []curve) figure {
 	f := figure{name: name, title: title, styles: map[string]style{}}
-	for _, k := range kinds {
+	for _, k := range r.kinds() {
 		p := panel{title: fmt.Sprintf("%s (%s B)", k.name, thousands(k.info))}
 		for _, c := range curves {
 			s := series{name: c.name}

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/transport/local"
@@ -29,15 +32,44 @@ func role(args []string) (is bool, err error) {
 	// A process ends when the one that started it does, or closes its input.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	var run func() error
 	switch args[0] {
 	case roleMemory:
-		go endWithInput(cancel)
-		return true, serveMemory(ctx, args[1], args[2:])
+		run = func() error { return serveMemory(ctx, args[1], args[2:]) }
 	case roleConsumer:
-		go endWithInput(cancel)
-		return true, serveConsumer(ctx, args[1])
+		run = func() error { return serveConsumer(ctx, args[1]) }
+	default:
+		return false, nil
 	}
-	return false, nil
+	go endWithInput(cancel)
+	stop, err := startProfile(args[0])
+	if err != nil {
+		return true, err
+	}
+	return true, errors.Join(run(), stop())
+}
+
+// profileVariable holds the folder for CPU profiles, for all processes; if it is
+// empty, none are taken.
+const profileVariable = "ENGRAM_TRANSFER_PROFILE"
+
+// startProfile takes a CPU profile of this process, if that is wanted.
+func startProfile(name string) (stop func() error, err error) {
+	dir := os.Getenv(profileVariable)
+	if dir == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%d.pprof", name, os.Getpid())))
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, err
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 func endWithInput(cancel func()) {

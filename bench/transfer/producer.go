@@ -203,7 +203,7 @@ func cells(e extent, round int, k *kind, into *results) error {
 
 func (s *session) cells(e extent, round int, k *kind, into *results) error {
 	for _, n := range e.batches {
-		for _, t := range transports {
+		for _, t := range e.transports {
 			for _, m := range []struct {
 				mode, metric string
 				measure      func() (figures, error)

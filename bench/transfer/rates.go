@@ -108,11 +108,18 @@ func (s *session) polling(e extent, r *rates) error {
 			return 0, 0, err
 		}
 		defer conn.Close()
-		b, next := newBatch(k, 1), engram.Now()
+		st, err := s.stream(overLocal, k, 1)
+		if err != nil {
+			return 0, 0, err
+		}
+		defer st.Close()
 		from := monotonic()
 		for i := range n {
-			b.objects[0].setNumber(int64(i))
-			if err := commit(s.services[overLocal], b.commit(next+engram.Time(i))); err != nil {
+			st.batch.objects[0].setNumber(int64(i))
+			if err := st.send(); err != nil {
+				return 0, 0, err
+			}
+			if err := st.answer(); err != nil {
 				return 0, 0, err
 			}
 		}
@@ -123,9 +130,9 @@ func (s *session) polling(e extent, r *rates) error {
 		seconds := float64(got.At-from) / 1e9
 		return float64(n) / seconds, float64(got.Polls) / seconds, nil
 	}
-	states, _, err := run(500)
+	states, _, err := run(100)
 	if err == nil {
-		r.pollingStates, r.polling, err = run(max(500, int(states*e.mix.Seconds())))
+		r.pollingStates, r.polling, err = run(max(100, int(states*e.mix.Seconds())))
 	}
 	return err
 }
@@ -134,11 +141,11 @@ func (s *session) polling(e extent, r *rates) error {
 // delivered to one consumer who converts them. If the consumer loses some, it is
 // tried again at a lower rate.
 func (s *session) throughput(e extent, r *rates) error {
-	rate, err := s.flood(5000, 0)
+	rate, err := s.flood(2000, 0)
 	if err != nil {
 		return err
 	}
-	n := max(5000, int(rate*e.mix.Seconds()))
+	n := max(2000, int(rate*e.mix.Seconds()))
 	pace := 0.0
 	for range 8 {
 		r.throughput, err = s.flood(n, pace)

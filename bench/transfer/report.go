@@ -44,8 +44,12 @@ func (r report) conditions(b *strings.Builder) {
 	load, _ := over(foreign)
 	var uname unix.Utsname
 	unix.Uname(&uname)
-	fmt.Fprintf(b, "%s, %d cores, Linux %s, %s; %s; %d rounds, at most %d samples of a cell and round. Others used %.0f %% of the machine during the median cell, %.0f %% during the worst.\n\n",
-		processor(), runtime.NumCPU(), unix.ByteSliceToString(uname.Release[:]), runtime.Version(), time.Now().UTC().Format(time.DateOnly),
+	collector := os.Getenv("GOGC")
+	if collector == "" {
+		collector = "as it is by default"
+	}
+	fmt.Fprintf(b, "%s, %d cores, Linux %s, %s, GOGC %s; %s; %d rounds, at most %d samples of a cell and round. Others used %.0f %% of the machine during the median cell, %.0f %% during the worst.\n\n",
+		processor(), runtime.NumCPU(), unix.ByteSliceToString(uname.Release[:]), runtime.Version(), collector, time.Now().UTC().Format(time.DateOnly),
 		r.config.rounds, r.extent.samples, load.median, load.max)
 }
 
@@ -87,7 +91,7 @@ func (r report) ages(b *strings.Builder) {
 	}
 	b.WriteString("\n|---|---|" + strings.Repeat("---|---|---|", len(peers)) + "\n")
 	met, all := 0, 0
-	for _, k := range kinds {
+	for _, k := range r.res.kinds() {
 		for _, n := range []int{1, 20, 50, 100} {
 			mine := bySubscriptionLocal.of(k.name, n)
 			fmt.Fprintf(b, "| %s B × %d | %s |", thousands(k.info), n, r.cell(mine))
@@ -185,13 +189,13 @@ func (r report) rows(b *strings.Builder) {
 			r.cell(peerMemory.of("moderate", 1))+" µs", "≤ 0.5", s.median <= 0.5)
 	}
 	polling := r.rateOf(func(x rates) float64 { return x.polling })
-	row("queries a second that each bring a fresh 33 B state, none missed", polling.String(), "the paper: 160", "≥ 20,000", polling.median >= 20_000)
+	row("queries a second that each bring a fresh 33 B state, none missed", polling.String()+"; states: "+r.rateOf(func(x rates) float64 { return x.pollingStates }).String(), "the paper: 160", "≥ 20,000", polling.median >= 20_000)
 	throughput := r.rateOf(func(x rates) float64 { return x.throughput })
 	row("commits a second of one 33 B object, one stream, stored and with one subscriber, none lost", throughput.String(), "–", "≥ 250,000", throughput.median >= 250_000)
 	camera := r.rateOf(func(x rates) float64 { return x.camera })
 	row("640×480 RGB stereo at 20 Hz to two consumers: CPU of the server, % of one core", camera.String(), "–", "≤ 20", camera.median <= 20)
 	var tcp []float64
-	for _, k := range kinds {
+	for _, k := range r.res.kinds() {
 		for _, n := range r.res.batches() {
 			if s, ok := r.res.ratio(cell{ours + overTCP, bySubscription, k.name, n, metricAge}, cell{ours + overUnix, bySubscription, k.name, n, metricAge}); ok {
 				tcp = append(tcp, s.median)
@@ -209,7 +213,7 @@ func (r report) medians(b *strings.Builder) {
 	batches := slices.DeleteFunc(r.res.batches(), func(n int) bool { return !slices.Contains(r.extent.batches, n) })
 	curves := slices.Concat([]curve{conversion, storage}, commitCurves, []curve{lookup}, queryCurves, []curve{conversionBack}, ageCurves,
 		[]curve{peerRoundTrip, peerQuery, peerDirect, peerStorm, peerUnordered, peerMemory})
-	for _, k := range kinds {
+	for _, k := range r.res.kinds() {
 		fmt.Fprintf(b, "%s (%s B), medians in µs by the size of the batch:\n\n|  |", k.name, thousands(k.info))
 		for _, n := range batches {
 			fmt.Fprintf(b, " %d |", n)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // The systems of ours, and their peers as run.sh calls them.
@@ -113,6 +114,20 @@ func (r *results) write(w io.Writer) error {
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// kinds returns the kinds of objects that were measured.
+func (r *results) kinds() []*kind {
+	var all []*kind
+	for i := range kinds {
+		for _, c := range r.order {
+			if c.kind == kinds[i].name && strings.HasPrefix(c.system, inProcess) {
+				all = append(all, &kinds[i])
+				break
+			}
+		}
+	}
+	return all
 }
 
 func us(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }

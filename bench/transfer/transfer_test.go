@@ -2,17 +2,22 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-301d4374/engram"
 )
 
 // The tests' binary is started again for the other processes, as the command is.
@@ -28,11 +33,11 @@ func TestMain(m *testing.M) {
 }
 
 // tiny is as little as can be measured.
-var tiny = extent{samples: 2, cell: 10 * time.Millisecond, mix: 100 * time.Millisecond, batches: []int{1, 20}}
+var tiny = extent{samples: 2, cell: 10 * time.Millisecond, mix: 100 * time.Millisecond, batches: []int{1, 20}, transports: transports}
 
 // A run measures every cell and every rate, and draws what it measured.
 func TestRun(t *testing.T) {
-	c := config{out: t.TempDir(), rounds: 1, quick: true, extent: tiny}
+	c := config{out: t.TempDir(), rounds: 1, quick: true, extent: tiny, kinds: []*kind{&kinds[0], &kinds[1], &kinds[2]}}
 	var printed bytes.Buffer
 	if err := c.run(&printed); err != nil {
 		t.Fatal(err)
@@ -202,30 +207,38 @@ func TestAgeTarget(t *testing.T) {
 	}
 }
 
+// dropping is a memory whose subscription has lost two updates.
+type dropping struct{ service }
+
+func (dropping) Subscribe(context.Context, engram.Subscription) (engram.UpdateStream, error) {
+	return dropping{}, nil
+}
+
+func (dropping) Next(context.Context) ([]engram.Update, error) {
+	return []engram.Update{{Number: 3, Dropped: 2}}, nil
+}
+
+func (dropping) Epoch() uint64 { return 1 }
+func (dropping) Close() error  { return nil }
+
 // A consumer that loses updates is not taken for a fast one.
 func TestLostIsAnError(t *testing.T) {
-	s, err := newSession(1, "moderate")
-	if err != nil {
-		t.Fatal(err)
+	theirs, mine := net.Pipe()
+	defer mine.Close()
+	c := consumer{
+		task: task{Way: bySubscription, Batch: 1}, svc: dropping{}, batch: newBatch(&kinds[0], 1),
+		tell: func(x told) error { return binary.Write(theirs, binary.LittleEndian, x) },
 	}
-	defer s.close()
-	// The history is shorter than what is committed before the consumer's first
-	// query can have seen it.
-	conn, err := s.consume(0, overLocal, byPolling, "moderate", 3*held)
-	if err != nil {
-		t.Fatal(err)
+	go func() {
+		defer theirs.Close()
+		c.updates(t.Context())
+	}()
+	conn := consumerConn{mine}
+	if _, err := conn.next(); err != nil {
+		t.Fatalf("it does not begin: %v", err)
 	}
-	defer conn.Close()
-	st, err := s.stream(overLocal, kindNamed("moderate"), 3*held)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	if err := st.send(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.next(); !errors.Is(err, errLost) {
-		t.Errorf("instead of a loss: %v", err)
+	if got, err := conn.next(); !errors.Is(err, errLost) || got.Lost != 2 {
+		t.Errorf("instead of a loss: %+v, %v", got, err)
 	}
 }
 
