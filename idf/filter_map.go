@@ -153,6 +153,7 @@ func (o *filterMap) single(rec *occurrence) ref.Val {
 
 // last returns the record of a single member that is in force.
 func (o *filterMap) last(m *member) (rec occurrence, ok bool, err error) {
+	var content parts
 	for b := o.b; len(b) > 0; {
 		r, n, err := o.layout.seek(b, m)
 		if err != nil {
@@ -160,12 +161,15 @@ func (o *filterMap) last(m *member) (rec occurrence, ok bool, err error) {
 		}
 		b = b[n:]
 		switch {
-		case r.m == m && ok && m.msg != nil: // two parts of one message
-			rec.b = append(rec.b[:len(rec.b):len(rec.b)], r.b...)
-		case r.m == m:
+		case r.m == nil:
+		case r.m != m: // of the same oneof
+			rec, ok, content = occurrence{}, false, parts{}
+		case m.msg != nil:
+			content.add(r.b)
 			rec, ok = r, true
-		case r.m != nil:
-			rec, ok = occurrence{}, false
+			rec.b = content.b
+		default:
+			rec, ok = r, true
 		}
 	}
 	return rec, ok, nil

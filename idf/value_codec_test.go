@@ -267,3 +267,31 @@ func zoo(t testing.TB) *Type {
 			sint64 far = 200;
 		}`)
 }
+
+// TestManyParts: a message in very many records is read in time that grows with its
+// size, not with its square.
+func TestManyParts(t *testing.T) {
+	ty := zoo(t)
+	const n = 100_000
+	var b, list wire
+	for range n {
+		list = list.bytes(10, wire{}.bytes(1, nil)) // one part of a list in a Value
+		b = b.bytes(29, wire{}.bytes(9, nil))       // one part of child, with a tag
+	}
+	b = b.bytes(21, list)
+	v, err := ty.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := v.(map[string]any)
+	if got := len(object["any"].([]any)); got != n {
+		t.Errorf("%d items in the Value, not %d", got, n)
+	}
+	if got := len(object["child"].(map[string]any)["tags"].([]any)); got != n {
+		t.Errorf("%d tags, not %d", got, n)
+	}
+	s := &engram.Snapshot{Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: ty.Name(), Bytes: b})}}
+	if !compileFilter(t, `size(any) == 100000 && size(child.tags) == 100000`).Match(ty, s, 0) {
+		t.Error("the filter sees other lists")
+	}
+}

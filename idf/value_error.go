@@ -72,6 +72,9 @@ func errNesting(code engram.Code) error {
 // nearest returns `; did you mean "x"?` with the name most like the given one, or
 // "" if none is.
 func nearest(name string, names []string) string {
+	if len(name) > 100 { // no slip of the pen
+		return ""
+	}
 	best, bestDist := "", 1+len(name)/3
 	for _, n := range names {
 		if d := editDistance(strings.ToLower(name), strings.ToLower(n), bestDist+1); d <= bestDist && (best == "" || d < bestDist) {

@@ -201,17 +201,31 @@ func (m *member) packedLen(b []byte) int {
 // isPacked reports whether the record holds several elements of a list of scalars.
 func (o *occurrence) isPacked() bool { return o.wire == protowire.BytesType && o.wire != o.m.wire }
 
-// merged returns the content of a message that stands in several records: written
-// one after the other they are one message.
+// merged returns the content of a message from all its records.
 func merged(occ []occurrence) []byte {
-	if len(occ) == 1 {
-		return occ[0].b
-	}
-	var b []byte
+	var p parts
 	for i := range occ {
-		b = append(b, occ[i].b...)
+		p.add(occ[i].b)
 	}
-	return b
+	return p.b
+}
+
+// parts gathers the content of a message that stands in several records: written one
+// after the other they are one message. That of a single record is not copied.
+type parts struct {
+	b   []byte
+	own bool
+}
+
+func (p *parts) add(b []byte) {
+	switch {
+	case len(p.b) == 0:
+		p.b = b
+	case p.own:
+		p.b = append(p.b, b...)
+	default:
+		p.b, p.own = slices.Concat(p.b, b), true
+	}
 }
 
 // text returns the record as a string, which must be UTF-8.

@@ -54,6 +54,7 @@ type variant struct {
 // readVariant opens a Value. The last kind written wins; of a message written in
 // several records the parts are merged.
 func readVariant(b []byte) (v variant, err error) {
+	var content parts
 	for len(b) > 0 {
 		num, wire, n := consumeTag(b)
 		if n < 0 {
@@ -86,9 +87,11 @@ func readVariant(b []byte) (v variant, err error) {
 		if n < 0 {
 			return v, errWire(n)
 		}
-		if v.kind == num && num >= variantTime {
-			next.b = append(v.b[:len(v.b):len(v.b)], next.b...)
+		if v.kind != num || num < variantTime {
+			content = parts{}
 		}
+		content.add(next.b)
+		next.b = content.b
 		v, b = next, b[n:]
 	}
 	return v, nil
@@ -122,16 +125,18 @@ func nextRecord(b []byte, num protowire.Number) (content, rest []byte, found boo
 
 // lastRecord returns the content of the last record of field num in b. Messages
 // are merged with those before.
-func lastRecord(b []byte, num protowire.Number, message bool) (last []byte, err error) {
+func lastRecord(b []byte, num protowire.Number, message bool) ([]byte, error) {
+	var last parts
 	for {
 		content, rest, found, err := nextRecord(b, num)
 		if err != nil || !found {
-			return last, err
+			return last.b, err
 		}
-		if message && len(last) > 0 {
-			content = append(last[:len(last):len(last)], content...)
+		if !message {
+			last = parts{}
 		}
-		last, b = content, rest
+		last.add(content)
+		b = rest
 	}
 }
 

@@ -23,6 +23,8 @@ const (
 	KindTime        // google.protobuf.Timestamp
 	KindImage       // foxglove.RawImage and CompressedImage
 	KindString
+
+	allKinds = 1<<iota - 1
 )
 
 // Found is one member that a walk stopped at.
@@ -229,17 +231,20 @@ func (w *walker) entry(f *walkField, b []byte, depth int) (more bool, err error)
 		return false, errNesting(engram.Corrupt)
 	}
 	var key, value occurrence
+	var content parts
 	for rest := b; len(rest) > 0; {
 		o, n, err := f.m.msg.next(rest)
 		if err != nil {
 			return false, err
 		}
 		switch rest = rest[n:]; {
+		case o.m == nil:
 		case o.m == f.m.key():
 			key = o
-		case o.m == nil:
-		case value.m != nil && o.m.msg != nil: // two parts of one message
-			value.b = append(value.b[:len(value.b):len(value.b)], o.b...)
+		case o.m.msg != nil:
+			content.add(o.b)
+			value = o
+			value.b = content.b
 		default:
 			value = o
 		}

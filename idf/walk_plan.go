@@ -34,6 +34,7 @@ type walkKey struct{ kinds Kind }
 
 // walkPlan returns the plan for a walk, nil if the type has no such members.
 func (t *Type) walkPlan(kinds Kind) *walkPlan {
+	kinds &= allKinds
 	if p, ok := t.cache.Load(walkKey{kinds}); ok {
 		return p.(*walkPlan)
 	}
