@@ -48,7 +48,7 @@ func (r report) conditions(b *strings.Builder) {
 	if collector == "" {
 		collector = "as it is by default"
 	}
-	fmt.Fprintf(b, "%s, %d cores, Linux %s, %s, GOGC %s; %s; %d rounds, at most %d samples of a cell and round. Others used %.0f %% of the machine during the median cell, %.0f %% during the worst.\n\n",
+	fmt.Fprintf(b, "%s, %d cores, Linux %s, %s, GOGC %s; %s; rounds: %d, at most %d samples of a cell and round. Others used %.0f %% of the machine during the median cell, %.0f %% during the worst.\n\n",
 		processor(), runtime.NumCPU(), unix.ByteSliceToString(uname.Release[:]), runtime.Version(), collector, time.Now().UTC().Format(time.DateOnly),
 		r.config.rounds, r.extent.samples, load.median, load.max)
 }
