@@ -20,20 +20,12 @@ func prepare(c engram.Commit, limit uint32) *sentCommit {
 	for i := range c.Updates {
 		u := &c.Updates[i]
 		s.results[i].ID = u.Entity
-		if s.results[i].Err = checkUpdate(u, limit); s.results[i].Err == nil && u.Entity.Level() == engram.LevelEntity {
+		if s.results[i].Err = checkSnapshot(u.Entity, u.Instances, limit); s.results[i].Err == nil && u.Entity.Level() == engram.LevelEntity {
 			s.results[i].ID = u.Entity.At(u.Time)
 		}
 	}
 	s.skip()
 	return s
-}
-
-// checkUpdate returns the error of an update that cannot be sent.
-func checkUpdate(u *engram.EntityUpdate, limit uint32) error {
-	if err := checkSnapshot(u.Entity, u.Instances, limit); err != nil {
-		return err // not a nil *engram.Error
-	}
-	return nil
 }
 
 // skip goes to the next update that the server answers.
@@ -77,7 +69,8 @@ func (s *sentCommit) parts(c engram.Commit, limit int, part func(updates []engra
 			from, size = i+1, 0
 			continue
 		}
-		n := snapshotSize(c.Updates[i].Instances)
+		records, payloads := snapshotSize(c.Updates[i].Instances)
+		n := records + payloads
 		if from < i && size+n > limit {
 			if err := part(c.Updates[from:i], false); err != nil {
 				return err
@@ -99,7 +92,7 @@ func (c *Client) Commit(ctx context.Context, cm engram.Commit) ([]engram.UpdateR
 	sent := prepare(cm, limit)
 	// Almost always this is one frame; a larger commit is several of them, one after
 	// the other, because the order of updates matters.
-	err = sent.parts(cm, int(limit), func(updates []engram.EntityUpdate, _ bool) error {
+	err = sent.parts(cm, int(min(limit, maxRecords)), func(updates []engram.EntityUpdate, _ bool) error {
 		return c.repeat(ctx, func() (bool, error) {
 			done, err := c.call(ctx, &pending{want: kindResults, commit: sent}, kindCommit, func(e *encoder) { e.updates(updates) })
 			return !done, err

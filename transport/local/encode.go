@@ -266,14 +266,15 @@ func (e *encoder) update(u *engram.Update) {
 }
 
 // snapshotSize returns the most bytes that instances take in a frame, with an ID
-// and what stands around them.
-func snapshotSize(list []engram.Instance) int {
-	n := 64 + maxIDSize
+// and what stands around them: as records and as payloads.
+func snapshotSize(list []engram.Instance) (records, payloads int) {
+	records = 64 + maxIDSize
 	for i := range list {
 		p := &list[i].Payload
-		n += instanceSize + 2 + len(p.Type) + len(p.Bytes)
+		records += instanceSize + 2 + len(p.Type)
+		payloads += len(p.Bytes)
 	}
-	return n
+	return records, payloads
 }
 
 // checkSnapshot returns an error if the instances do not fit in a frame of at
@@ -284,8 +285,12 @@ func checkSnapshot(id engram.ID, list []engram.Instance, limit uint32) error {
 			return engram.Errorf(engram.Invalid, id.String(), "instance %d has a type name of %d bytes; at most %d are allowed", i, n, maxTypeName)
 		}
 	}
-	if n := snapshotSize(list); n > int(limit) {
+	records, payloads := snapshotSize(list)
+	if n := records + payloads; n > int(limit) {
 		return engram.Errorf(engram.Exhausted, id.String(), "its instances take %d bytes; at most %d pass through this connection at once", n, limit)
+	}
+	if records > maxRecords/2 {
+		return engram.Errorf(engram.Exhausted, id.String(), "its %d instances take %d bytes without their payloads; at most %d pass through a connection at once", len(list), records, maxRecords/2)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -131,6 +132,17 @@ func TestTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(st.Recv())
+	many := mk(11)
+	wordy := many.Instances[0]
+	wordy.Payload.Type = string(bytes.Repeat([]byte("x"), maxTypeName))
+	for range maxRecords / 2 / maxTypeName {
+		many.Instances = append(many.Instances, wordy)
+	}
+	wide := client(t, serve(t, svc, Options{}), DialOptions{})
+	results, err := wide.Commit(within(t), engram.Commit{Updates: []engram.EntityUpdate{many, mk(12)}})
+	if err != nil || engram.CodeOf(results[0].Err) != engram.Exhausted || results[1].Err != nil {
+		t.Errorf("very many instances: %v, %v", results, err)
+	}
 	// The other way: a client that takes less than is stored.
 	narrow := client(t, address, DialOptions{MaxFrame: minFrame})
 	if _, err := narrow.Latest(within(t), benchEntity); engram.CodeOf(err) != engram.Exhausted {

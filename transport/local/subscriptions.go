@@ -70,9 +70,11 @@ func (cl *call) updates(batch []engram.Update) error {
 					// Not Exhausted: trying again does not help.
 					return engram.Errorf(engram.OutOfRange, "", "the subscription cannot go on: %w", err)
 				}
-				size += snapshotSize(s.Instances)
+				records, payloads := snapshotSize(s.Instances)
+				size += records + payloads
 			} else {
-				size += snapshotSize(nil)
+				records, _ := snapshotSize(nil)
+				size += records
 			}
 			n++
 		}
