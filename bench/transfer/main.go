@@ -40,7 +40,7 @@ func main() {
 		return
 	}
 	c := config{script: "../shared/peers/transfer/run.sh"}
-	flag.StringVar(&c.out, "out", "bench-transfer", "where results.csv, rates.csv and the figures go")
+	flag.StringVar(&c.out, "out", filepath.Join(os.TempDir(), "engram-transfer"), "where results.csv, rates.csv and the figures go")
 	flag.IntVar(&c.rounds, "rounds", 3, "how often ours and the peers are measured, in turn")
 	flag.IntVar(&c.extent.samples, "n", 1000, "samples of a cell, at most")
 	flag.DurationVar(&c.extent.cell, "cell", 5*time.Second, "time for a cell, about")
@@ -147,7 +147,9 @@ func (c config) run(w io.Writer) error {
 		}
 		log.Printf("round %d of %d: rates", round, c.rounds)
 		r, err := measureRates(c.extent)
-		rounds = append(rounds, r)
+		if err == nil {
+			rounds = append(rounds, r)
+		}
 		return err
 	}
 	peers := func(round int) error {
@@ -157,31 +159,38 @@ func (c config) run(w io.Writer) error {
 		log.Printf("round %d of %d: the peers", round, c.rounds)
 		return runPeers(c.script, c.out, c.extent, c.quick, round, res)
 	}
-	for round := 1; round <= c.rounds; round++ {
-		// In turn, so that neither always comes first.
-		steps := []func(int) error{own, peers}
-		if round%2 == 0 {
-			steps[0], steps[1] = peers, own
-		}
-		for _, step := range steps {
-			if err := step(round); err != nil {
-				return err
+	measure := func() error {
+		for round := 1; round <= c.rounds; round++ {
+			// In turn, so that neither always comes first.
+			steps := []func(int) error{own, peers}
+			if round%2 == 0 {
+				steps[0], steps[1] = peers, own
+			}
+			for _, step := range steps {
+				if err := step(round); err != nil {
+					return err
+				}
 			}
 		}
+		return nil
 	}
-	if err := c.save("results.csv", res.write); err != nil {
+	err := measure()
+	if len(rounds) == 0 {
 		return err
 	}
-	if err := c.save("rates.csv", func(w io.Writer) error { return writeRates(w, rounds) }); err != nil {
-		return err
-	}
+	// What was measured before a failure took long; it is not thrown away.
+	return errors.Join(err, c.save("results.csv", res.write), c.save("rates.csv", func(w io.Writer) error { return writeRates(w, rounds) }),
+		c.draw(res), report{c, res, rounds}.write(w))
+}
+
+func (c config) draw(res *results) error {
 	for _, f := range figuresOf(res) {
 		if err := c.save(f.name+".svg", f.write); err != nil {
 			return err
 		}
 	}
-	report := report{c, res, rounds}
-	return report.write(w)
+	log.Printf("results and figures are in %s", c.out)
+	return nil
 }
 
 func (c config) save(name string, write func(io.Writer) error) error {

@@ -191,6 +191,20 @@ func TestBadPeers(t *testing.T) {
 	}
 }
 
+// What was measured before the peers failed is kept, and the failure told.
+func TestFailingPeersLoseNothing(t *testing.T) {
+	dir := t.TempDir()
+	few := tiny
+	few.batches, few.transports = []int{1}, []string{overLocal}
+	c := config{out: dir, rounds: 1, quick: true, extent: few, kinds: []*kind{&kinds[0]}, script: filepath.Join(dir, "missing.sh")}
+	if err := c.run(io.Discard); err == nil {
+		t.Error("no error")
+	}
+	if rows := readCSV(t, filepath.Join(dir, "results.csv")); len(rows) != 1+4+4 {
+		t.Errorf("%d rows", len(rows))
+	}
+}
+
 // The targets are those of issue 3.
 func TestAgeTarget(t *testing.T) {
 	for _, c := range []struct {
