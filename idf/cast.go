@@ -167,7 +167,7 @@ func (c *castCheck) layouts(from, to *layout) error {
 		return nil // shows when the value is there
 	}
 	switch {
-	case from.special == to.special && (from.special == isList || from.special == isDict || from.special == isOptional):
+	case from.special == to.special && (from.special == isList || from.special == isDict):
 		return c.elements(from.members[0], to.members[0])
 	case from.isArray() && to.isArray():
 		return nil
@@ -213,16 +213,13 @@ func unfit(from, to string) error {
 func (c *castCheck) members(from, to *member) error {
 	from, to = from.unwrapped(), to.unwrapped()
 	switch {
-	case from.isAny() || to.isAny():
+	case from.isVariant() || to.isVariant():
 		return nil
 	case from.dict != to.dict || from.list != to.list:
 		return unfit(from.wholeWords(), to.wholeWords())
 	}
 	return c.elements(from, to)
 }
-
-// isAny reports whether the member is a single Value.
-func (m *member) isAny() bool { return m.isVariant() }
 
 // unwrapped returns the field that a member stands for if it is a wrapper of a list
 // or dict.
@@ -231,6 +228,21 @@ func (m *member) unwrapped() *member {
 		return m.msg.members[0]
 	}
 	return m
+}
+
+// isNullable reports whether the member, or each element of a list, is the wrapper of
+// an item that may be null.
+func (m *member) isNullable() bool { return m.isMessage() && m.msg.special == isOptional }
+
+// item returns what stands for a single value of the member, or for the item in it if
+// it is nullable.
+func (m *member) item() *member {
+	if m.isNullable() {
+		return m.msg.members[0]
+	}
+	single := *m
+	single.list = false
+	return &single
 }
 
 func (m *member) wholeWords() string {
@@ -250,6 +262,9 @@ func (c *castCheck) elements(from, to *member) error {
 			return unfit("a dict whose key is "+from.key().words(), "one whose key is "+to.key().words())
 		}
 		return c.members(from.elem(), to.elem())
+	}
+	if from.isNullable() || to.isNullable() {
+		return c.members(from.item(), to.item())
 	}
 	if from.msg != nil && to.msg != nil {
 		return c.layouts(from.msg, to.msg)

@@ -17,6 +17,8 @@ const castHead = `syntax = "proto3"; package test;
 	message Ints { option (engram.idf.v1.wrapper) = WRAPPER_LIST; repeated int32 items = 1; }
 	message Pair { option (engram.idf.v1.wrapper) = WRAPPER_TUPLE; int32 item0 = 1; string item1 = 2; }
 	message Triple { option (engram.idf.v1.wrapper) = WRAPPER_TUPLE; int32 item0 = 1; string item1 = 2; bool item2 = 3; }
+	message MaybeInt { option (engram.idf.v1.wrapper) = WRAPPER_OPTIONAL; optional int32 item = 1; }
+	message MaybeSmall { option (engram.idf.v1.wrapper) = WRAPPER_OPTIONAL; Small item = 1; }
 	message Small { double x = 2; string only_here = 1; }
 	message Large { float y = 1; float x = 5; string label = 3; }
 	enum Mood { NONE = 0; GLAD = 1; SAD = 2; }
@@ -40,6 +42,10 @@ func TestCast(t *testing.T) {
 		{"repeated int32 l = 1;", "repeated double l = 1;", `{"l":[1,2]}`, `{"l":[1,2]}`},
 		{"repeated int32 l = 1;", "Doubles l = 1;", `{"l":[1,2]}`, `{"l":[1,2]}`},
 		{"repeated Ints l = 1;", "repeated Doubles l = 2;", `{"l":[[1],[]]}`, `{"l":[[1],[]]}`},
+		{"repeated MaybeInt l = 1;", "repeated MaybeInt l = 2;", `{"l":[1,null]}`, `{"l":[1,null]}`},
+		{"repeated int32 l = 1;", "repeated MaybeInt l = 2;", `{"l":[1,0]}`, `{"l":[1,0]}`},
+		{"repeated MaybeInt l = 1;", "repeated double l = 1;", `{"l":[1]}`, `{"l":[1]}`},
+		{"map<string, MaybeSmall> l = 1;", "map<string, Large> l = 1;", `{"l":{"a":{"x":1}}}`, `{"l":{"a":{"x":1}}}`},
 		{"map<string, int32> d = 1;", "map<string, double> d = 1;", `{"d":{"b":1,"a":2}}`, `{"d":{"a":2,"b":1}}`},
 		{"Small m = 1;", "Large m = 1;", `{"m":{"x":1.5,"only_here":"x"}}`, `{"m":{"x":1.5}}`},
 		{"repeated Small m = 1;", "repeated Large m = 1;", `{"m":[{"x":1.5},{}]}`, `{"m":[{"x":1.5},{}]}`},
@@ -89,6 +95,9 @@ func TestCastErrors(t *testing.T) {
 		{"Pair p = 1;", "Triple p = 1;", `{}`, engram.TypeMismatch, "a list of 2 items does not become a list of 3 items"},
 		{"bool b = 1;", "int32 b = 1;", `{}`, engram.TypeMismatch, "a bool does not become a number"},
 		{"bytes b = 1;", "string b = 1;", `{}`, engram.TypeMismatch, "bytes does not become a string"},
+		{"repeated MaybeInt l = 1;", "repeated string l = 1;", `{}`, engram.TypeMismatch, "member l: cast from test.M: a number (int32) does not become a string"},
+		{"repeated MaybeSmall l = 1;", "repeated MaybeInt l = 1;", `{}`, engram.TypeMismatch, "an object (test.Small) does not become a number (int32)"},
+		{"repeated MaybeInt l = 1;", "repeated int32 l = 1;", `{"l":[1,null]}`, engram.TypeMismatch, "member l[1]: cast from test.M: expected a number (int32), got null"},
 		// What may fit is refused where it does not.
 		{"double n = 1;", "int32 n = 1;", `{"n":0.5}`, engram.OutOfRange, "member n: cast from test.M: the number 0.5 does not fit"},
 		{"repeated int64 l = 1;", "repeated uint32 l = 1;", `{"l":[1,-1]}`, engram.OutOfRange, "member l[1]: cast from test.M: the number -1 does not fit"},

@@ -163,7 +163,7 @@ func randomPath(t *rapid.T, md protoreflect.MessageDescriptor, keep *kept, path 
 	}
 	keep = keep.fields[fd.Name()]
 	switch wrapperOf(md) {
-	case idfv1.Wrapper_WRAPPER_LIST, idfv1.Wrapper_WRAPPER_DICT:
+	case idfv1.Wrapper_WRAPPER_LIST, idfv1.Wrapper_WRAPPER_DICT, idfv1.Wrapper_WRAPPER_OPTIONAL:
 	case idfv1.Wrapper_WRAPPER_TUPLE:
 		path += fmt.Sprintf("[%d]", fd.Index())
 	default:

@@ -115,7 +115,7 @@ func (e *encoder) members(l *layout, values []any, given []bool, depth int) erro
 	var chosen oneofs
 	for _, m := range l.byNumber {
 		v := values[m.index]
-		if !given[m.index] || v == nil && !m.isVariant() {
+		if !given[m.index] || v == nil && (m.list || !m.takesNull()) {
 			continue
 		}
 		if err := chosen.choose(m); err != nil {
@@ -154,7 +154,7 @@ func (m *member) takesNull() bool {
 	return m.msg != nil && (m.msg.special == isValue || m.msg.special == isOptional)
 }
 
-// isVariant reports whether the member is a single Value, which nil makes null.
+// isVariant reports whether the member is a single Value.
 func (m *member) isVariant() bool { return m.isMessage() && !m.list && m.msg.special == isValue }
 
 // member writes all records of a member.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -206,7 +207,7 @@ func (g *typeGen) wrapper() string {
 	w := &descriptorpb.DescriptorProto{Name: proto.String(name), Options: &descriptorpb.MessageOptions{}}
 	g.wrappers = append(g.wrappers, w)
 	kind := rapid.SampledFrom([]idfv1.Wrapper{
-		idfv1.Wrapper_WRAPPER_LIST, idfv1.Wrapper_WRAPPER_DICT, idfv1.Wrapper_WRAPPER_TUPLE,
+		idfv1.Wrapper_WRAPPER_LIST, idfv1.Wrapper_WRAPPER_DICT, idfv1.Wrapper_WRAPPER_TUPLE, idfv1.Wrapper_WRAPPER_OPTIONAL,
 	}).Draw(g.t, "wrapper")
 	proto.SetExtension(w.Options, idfv1.E_Wrapper, kind)
 	items := &descriptorpb.FieldDescriptorProto{
@@ -223,23 +224,43 @@ func (g *typeGen) wrapper() string {
 		g.setType(items)
 		g.makeDict(w, items)
 		w.Field = append(w.Field, items)
+	case idfv1.Wrapper_WRAPPER_OPTIONAL:
+		items.Name, items.Label = proto.String("item"), descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()
+		if g.setTypeButNullable(items); items.GetTypeName() == "" || items.GetType() == descriptorpb.FieldDescriptorProto_TYPE_ENUM {
+			items.Proto3Optional, items.OneofIndex = proto.Bool(true), proto.Int32(0)
+			w.OneofDecl = []*descriptorpb.OneofDescriptorProto{{Name: proto.String("_item")}}
+		}
+		w.Field = append(w.Field, items)
 	default:
 		for i := range rapid.IntRange(1, 3).Draw(g.t, "items") {
 			f := &descriptorpb.FieldDescriptorProto{
 				Name: proto.String(fmt.Sprintf("item%d", i)), Number: proto.Int32(int32(i + 1)),
 				Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
 			}
-			for {
-				// A null in a tuple is an item that is not set, so Values cannot tell.
-				if g.setType(f); f.GetTypeName() != ".engram.idf.v1.Value" {
-					break
-				}
-				f.TypeName = nil
-			}
+			g.setTypeButNullable(f)
 			w.Field = append(w.Field, f)
 		}
 	}
 	return ".random." + name
+}
+
+// setTypeButNullable draws the type of an item of a tuple or of what may be null: a
+// null there is an item that is not set, so the item itself must not be null.
+func (g *typeGen) setTypeButNullable(f *descriptorpb.FieldDescriptorProto) {
+	for {
+		f.TypeName = nil
+		switch g.setType(f); {
+		case f.GetTypeName() == ".engram.idf.v1.Value":
+		case strings.HasPrefix(f.GetTypeName(), ".random.W") && g.isOptional(f.GetTypeName()):
+		default:
+			return
+		}
+	}
+}
+
+func (g *typeGen) isOptional(name string) bool {
+	i, err := strconv.Atoi(strings.TrimPrefix(name, ".random.W"))
+	return err == nil && proto.GetExtension(g.wrappers[i].Options, idfv1.E_Wrapper).(idfv1.Wrapper) == idfv1.Wrapper_WRAPPER_OPTIONAL
 }
 
 // contents draws messages. Regular ones have only times, durations, arrays and
@@ -442,6 +463,11 @@ func plainOf(m protoreflect.Message) any {
 	}
 	switch wrapperOf(m.Descriptor()) {
 	case idfv1.Wrapper_WRAPPER_LIST, idfv1.Wrapper_WRAPPER_DICT:
+		return field(fds.Get(0))
+	case idfv1.Wrapper_WRAPPER_OPTIONAL:
+		if !m.Has(fds.Get(0)) {
+			return nil
+		}
 		return field(fds.Get(0))
 	case idfv1.Wrapper_WRAPPER_TUPLE:
 		items := make([]any, fds.Len())

@@ -219,7 +219,7 @@ func reflectWalk(m protoreflect.Message, path string, kinds Kind, out *[]string)
 		case inValue && (fd.Name() == "list" || fd.Name() == "dict"):
 			v = v.Message().Get(fd.Message().Fields().ByName("items"))
 			fd = fd.Message().Fields().ByName("items")
-		case inValue, wrapper == idfv1.Wrapper_WRAPPER_LIST, wrapper == idfv1.Wrapper_WRAPPER_DICT:
+		case inValue, wrapper == idfv1.Wrapper_WRAPPER_LIST, wrapper == idfv1.Wrapper_WRAPPER_DICT, wrapper == idfv1.Wrapper_WRAPPER_OPTIONAL:
 		case wrapper == idfv1.Wrapper_WRAPPER_TUPLE:
 			p += fmt.Sprintf("[%d]", fd.Index())
 		case p == "":
