@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // tiny is as little as can be measured.
-var tiny = extent{samples: 2, cell: 10 * time.Millisecond, mix: 100 * time.Millisecond, batches: []int{1, 20}, transports: transports}
+var tiny = extent{samples: 2, cell: 10 * time.Millisecond, mix: 100 * time.Millisecond, batches: []int{20}, transports: transports}
 
 // A run measures every cell and every rate, and draws what it measured.
 func TestRun(t *testing.T) {
