@@ -178,13 +178,17 @@ func TestRemoveSegmentInBoundedMemory(t *testing.T) {
 	if st := held(t, w, "Test"); st.Snapshots != 5 || st.Committed != 10 || st.Evicted != 0 {
 		t.Errorf("after the removal: %+v", st)
 	}
-	for i := range 8 {
-		commit(t, w, change("a", i, p))
+	commit(t, w, engram.EntityUpdate{Entity: other, Time: 1 << 50, Instances: []engram.Instance{engram.NewInstance(p)}})
+	if st := held(t, w, "Test"); st.Snapshots != 1 || st.Evicted != 5 {
+		t.Errorf("after a jump in time: %+v", st)
 	}
-	if st := held(t, w, "Test"); st.Snapshots != 10 || st.Evicted != 3 || st.Entities != 2 {
+	for i := range 12 {
+		commit(t, w, change("a", 1<<50+i, p))
+	}
+	if st := held(t, w, "Test"); st.Snapshots != 10 || st.Evicted != 8 || st.Entities != 2 {
 		t.Errorf("after filling up: %+v", st)
 	}
-	if got := numbers(query(t, w, engram.SelectID(other, engram.All()))); !slices.Equal(got, []uint64{8, 10}) {
+	if got := numbers(query(t, w, engram.SelectID(other, engram.All()))); !slices.Equal(got, []uint64{11}) {
 		t.Errorf("of the other provider segment are held %v", got)
 	}
 }

@@ -12,7 +12,6 @@ import (
 type selection struct {
 	snapshots []*engram.Snapshot // by time
 	asked     []asked
-	picky     bool // what a selector chose, or that it found nothing, depends on what was not evicted
 }
 
 // add adds what one selector selects, at most limit snapshots and one more.
@@ -64,11 +63,6 @@ func (sel *selection) add(r *reading, s engram.SnapshotSelector, limit int) {
 	case engram.KindIndexRange:
 		r.indices(s.First, s.Last, take)
 	}
-	switch s.Kind {
-	case engram.KindLatest, engram.KindAtOrBefore, engram.KindNearest:
-		sel.picky = true
-	}
-	sel.picky = sel.picky || len(sel.snapshots) == had
 	sel.asked = append(sel.asked, a)
 }
 
@@ -88,11 +82,13 @@ func (r *reading) nearest(t engram.Time, within time.Duration) *engram.Snapshot 
 
 func distance(a, b engram.Time) time.Duration { return max(a.Sub(b), b.Sub(a)) }
 
-// Attempts to read an entity again when what a reader missed was evicted under it.
-// With a filter each takes long.
+// An entity is read again when something of what stood at the reader's horizon was
+// evicted under it, and so it may have found something else. This bounds how often:
+// an attempt costs one, and one more for each so many snapshots it found.
 const (
 	maxAttempts         = 64
-	maxFilteredAttempts = 2
+	maxFilteredAttempts = 2 // with a filter each takes long
+	foundPerAttempt     = 64
 )
 
 // read selects from e what selectors say, at most limit snapshots and one more of
@@ -103,24 +99,29 @@ func (w *WM) read(l lens, e *entity, selectors []engram.SnapshotSelector, limit 
 		attempts = maxFilteredAttempts
 	}
 	var r reading
-	var lost loss
-	for {
-		lost = e.lost.load()
+	lost := e.lost.load()
+	for first := true; ; first = false {
 		r = reading{lens: l, spans: e.timeline.spans(), newer: e.lastNumber.Load() > l.horizon}
-		sel.snapshots, sel.asked, sel.picky = sel.snapshots[:0], sel.asked[:0], false
+		sel.snapshots, sel.asked = sel.snapshots[:0], sel.asked[:0]
 		for i := range selectors {
 			sel.add(&r, selectors[i], limit)
 		}
 		if r.stop != nil {
 			return nil, r.stop
 		}
-		evicted := e.lost.evictions.Load() != lost.evictions
-		missed := sel.picky && r.torn && (r.newer || evicted)
+		evictions := e.lost.evictions.Load()
+		evicted := evictions != lost.evictions
+		missed := evicted && (r.newer || r.torn)
+		if first { // the horizon is older than lost, so that tells less
+			missed = missed || r.newer && evictions > 0
+		}
 		shifted := r.skipped && (e.lastNumber.Load() > r.horizon || evicted)
-		if attempts--; attempts == 0 || !missed && !shifted {
+		attempts -= 1 + len(sel.snapshots)/foundPerAttempt
+		if attempts <= 0 || !missed && !shifted {
 			break
 		}
-		l.horizon = w.number.Load()
+		lost = e.lost.load()
+		l.horizon = w.number.Load() // after lost: what was evicted since then is noticed
 	}
 	if len(selectors) > 1 {
 		sel.unite()
