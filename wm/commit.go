@@ -42,7 +42,7 @@ func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult
 
 // commitBatch writes at most commitBatch updates: prepare → lock → put into the
 // timelines → publish the numbers → evict what is beyond the bounds → hand to the
-// subscriptions → unlock.
+// subscriptions → unlock → wake who waits for them.
 //
 // Evicting comes after publishing, so that a reader who misses what was evicted
 // finds with a new horizon what took its place.
@@ -52,7 +52,7 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 	for i := range updates {
 		batch[i], results[i].Err = w.prepare(&updates[i])
 	}
-	var slow []*subscription // that writers must wait for
+	var owed notices
 
 	w.mu.Lock()
 	if w.mu.closed {
@@ -74,12 +74,15 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 	if w.mu.feed.active() {
 		for i := range batch {
 			if p := &batch[i]; p.version != nil {
-				slow = w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, slow)
+				w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, &owed)
 			}
 		}
 	}
 	w.mu.Unlock()
 
+	for _, s := range owed.asleep {
+		s.rouse()
+	}
 	for i := range batch {
 		if v := batch[i].version; v != nil {
 			results[i].ID, results[i].Number = updates[i].Entity.At(v.Time), v.Number
@@ -88,7 +91,7 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 			w.countRefusal(updates[i].Entity)
 		}
 	}
-	for _, s := range slow {
+	for _, s := range owed.slow {
 		s.waitForRoom(ctx)
 	}
 	return nil

@@ -78,18 +78,27 @@ func (f *feed) takeAll() []*subscription {
 	return all
 }
 
-// notifyLocked hands v to the subscriptions that match e. It appends to slow those
-// that writers must wait for.
-func (f *feed) notifyLocked(e *entity, v *version, supersedes bool, slow []*subscription) []*subscription {
+// notices are what writers owe subscriptions once they have let go of the lock.
+type notices struct {
+	asleep []*subscription // to be woken
+	slow   []*subscription // to be waited for
+}
+
+// notifyLocked hands v to the subscriptions that match e, and notes what is owed to
+// them.
+func (f *feed) notifyLocked(e *entity, v *version, supersedes bool, owed *notices) {
 	if e.matches.begun != f.begun || e.matches.ended != f.ended {
 		f.match(e)
 	}
 	for _, m := range e.matches.list {
-		if m.push(m, v, supersedes) && !slices.Contains(slow, m.subscription) {
-			slow = append(slow, m.subscription)
+		full, asleep := m.push(m, v, supersedes)
+		if asleep {
+			owed.asleep = append(owed.asleep, m.subscription)
+		}
+		if full && !slices.Contains(owed.slow, m.subscription) {
+			owed.slow = append(owed.slow, m.subscription)
 		}
 	}
-	return slow
 }
 
 // match brings an entity's list up to date.

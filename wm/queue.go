@@ -57,12 +57,13 @@ func newQueue(policy engram.SlowPolicy, max int, maxBytes int64) *queue {
 	return q
 }
 
-// put appends u. full is true if a writer must wait for room.
-func (q *queue) put(u waiting) (full bool) {
+// put appends u. full is true if a writer must wait for room, and asleep if the
+// consumer waits and must be woken with rouse.
+func (q *queue) put(u waiting) (full, asleep bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.mu.end != nil {
-		return false
+		return false, false
 	}
 	if q.policy == engram.SlowLatest {
 		q.replace(u.match)
@@ -80,14 +81,19 @@ func (q *queue) put(u waiting) (full bool) {
 	q.mu.tail++
 	q.mu.live++
 	q.mu.bytes += u.bytes
-	if q.mu.asleep {
-		q.mu.asleep = false
-		select {
-		case q.wake <- struct{}{}:
-		default: // it was woken before, and gave up waiting
-		}
+	asleep = q.mu.asleep
+	q.mu.asleep = false
+	return q.policy == engram.SlowBlock && q.beyond(0, 0), asleep
+}
+
+// rouse wakes a consumer that put found asleep. Writers do so once all of their
+// updates are in the queue: a consumer woken by the first of a batch would take
+// them one by one.
+func (q *queue) rouse() {
+	select {
+	case q.wake <- struct{}{}:
+	default: // it was woken before, and gave up waiting
 	}
-	return q.policy == engram.SlowBlock && q.beyond(0, 0)
 }
 
 // beyond reports whether n more updates with so many bytes are more than may wait.

@@ -145,7 +145,7 @@ func (s *subscription) matches(entity engram.ID) bool {
 func (s *subscription) needsVersion() bool { return s.withData || s.filter != nil }
 
 // push is called by writers with each update that the subscription matches.
-func (s *subscription) push(m *match, v *version, supersedes bool) (full bool) {
+func (s *subscription) push(m *match, v *version, supersedes bool) (full, asleep bool) {
 	u := waiting{number: v.Number, time: v.Time, arrived: v.Arrived, supersedes: supersedes, match: m}
 	if s.needsVersion() {
 		u.version, u.bytes = v, int64(v.Size())
@@ -154,6 +154,8 @@ func (s *subscription) push(m *match, v *version, supersedes bool) (full bool) {
 }
 
 func (s *subscription) waitForRoom(ctx context.Context) { s.queue.waitForRoom(ctx) }
+
+func (s *subscription) rouse() { s.queue.rouse() }
 
 // isOver reports whether the subscription has ended.
 func (s *subscription) isOver() bool {
