@@ -628,3 +628,37 @@ func TestClientPrefersTheLocalTransport(t *testing.T) {
 		})
 	}
 }
+
+// A server that comes back under another identity is reached in two ways for a
+// moment: by the stream that reconnects, and by its new registration.
+func TestUpdatesComeOnceAfterARestart(t *testing.T) {
+	address := socket(t)
+	begin := func(identity string) *host {
+		names := mns.NewLocal()
+		t.Cleanup(func() { names.Close() })
+		return start(t, identity, names, names, address, memory("A"))
+	}
+	first := begin("first")
+	c := connect(t, address)
+	sub, err := c.Subscribe(t.Context(), engram.Subscription{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	commit(t, c, update(t, entity("A"), 1, "before"))
+	next(t, sub, 1)
+	first.stop()
+	second := begin("second")
+	const n = 20
+	var got []engram.Update
+	for i := range n {
+		commit(t, second, update(t, entity("A"), engram.Time(10+i), i))
+		got = append(got, next(t, sub, 1)...)
+		time.Sleep(10 * time.Millisecond) // as long as it takes to see the new registration
+	}
+	for i, u := range got {
+		if u.ID != engram.MustID(entity("A")).At(engram.Time(10+i)) || u.Restarted != (i == 0) {
+			t.Errorf("update %d: %v, restarted %v", i, u.ID, u.Restarted)
+		}
+	}
+}

@@ -26,7 +26,8 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	sub.Transient = false // a source is asked for more while the consumer has its last
 	m := &merged{
 		c: c, sub: sub, batches: make(chan batch), lost: make(chan struct{}, 1), done: make(chan struct{}),
-		sources: map[*conn]bool{}, starts: map[string]engram.Start{},
+		sources: map[*conn]context.CancelFunc{}, starts: map[string]engram.Start{},
+		lives: map[uint64]*life{}, in: map[string]uint64{},
 	}
 	for _, p := range sub.Patterns {
 		pm, err := p.Matcher()
@@ -76,9 +77,19 @@ type merged struct {
 	done       chan struct{}  // all goroutines have ended
 
 	mu      sync.Mutex
-	sources map[*conn]bool          // servers that are subscribed to
-	starts  map[string]engram.Start // by server: where to begin when it can be reached again
-	err     error                   // why the subscription ended by itself
+	sources map[*conn]context.CancelFunc // servers that are subscribed to
+	starts  map[string]engram.Start      // by server: where to begin when it can be reached again
+	lives   map[uint64]*life             // by epoch
+	in      map[string]uint64            // by memory: the epoch of its last update
+	err     error                        // why the subscription ended by itself
+}
+
+// life is what was delivered from one life of a server. Two sources may lead to it
+// for a moment: one that reconnected by itself, and one that was begun when the
+// server registered again.
+type life struct {
+	last uint64 // number of the last update
+	told bool   // that the server was restarted
 }
 
 type batch struct {
@@ -173,12 +184,14 @@ func (m *merged) startAt(cn *conn, start engram.Start) {
 // add makes a server's stream a source of the merged one. restarted is told with
 // the first update.
 func (m *merged) add(cn *conn, stream engram.UpdateStream, restarted bool) {
+	ctx, cancel := context.WithCancel(m.ctx)
 	m.mu.Lock()
-	m.sources[cn] = true
+	m.sources[cn] = cancel
 	m.mu.Unlock()
 	m.epoch.CompareAndSwap(0, stream.Epoch())
 	m.goroutines.Go(func() {
-		err := m.pass(stream, restarted)
+		defer cancel()
+		err := m.pass(ctx, stream, restarted)
 		stream.Close()
 		start := m.sub.Start
 		if s, ok := stream.(interface{ Position() engram.Start }); ok {
@@ -217,23 +230,50 @@ func (m *merged) fail(err error) {
 	m.cancel()
 }
 
-// pass hands on what a source delivers until it ends.
-func (m *merged) pass(stream engram.UpdateStream, restarted bool) error {
+// pass hands on what a source delivers until it or ctx ends.
+func (m *merged) pass(ctx context.Context, stream engram.UpdateStream, restarted bool) error {
 	for {
-		updates, err := stream.Next(m.ctx)
+		updates, err := stream.Next(ctx)
 		if err != nil {
 			return err
 		}
-		if restarted {
-			updates[0].Restarted, restarted = true, false
-		}
+		epoch := stream.Epoch()
 		// A copy: the stream's own is valid until its next call only.
+		if updates = m.admit(slices.Clone(updates), epoch, restarted); len(updates) == 0 {
+			continue
+		}
+		restarted = false
 		select {
-		case m.batches <- batch{slices.Clone(updates), stream.Epoch()}:
+		case m.batches <- batch{updates, epoch}:
 		case <-m.ctx.Done():
 			return m.ctx.Err()
 		}
 	}
+}
+
+// admit returns what of a source's updates was not delivered before, with the first
+// of a server's new life marked.
+func (m *merged) admit(updates []engram.Update, epoch uint64, restarted bool) []engram.Update {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.lives[epoch]
+	if l == nil {
+		l = &life{}
+		m.lives[epoch] = l
+	}
+	kept := updates[:0]
+	for _, u := range updates {
+		if u.Number <= l.last && epoch != 0 {
+			continue
+		}
+		memory := u.ID.Memory()
+		before, known := m.in[memory]
+		u.Restarted = !l.told && (u.Restarted || restarted || known && before != epoch)
+		l.told = l.told || u.Restarted
+		l.last, m.in[memory] = u.Number, epoch
+		kept = append(kept, u)
+	}
+	return kept
 }
 
 // follow subscribes at servers that come, and come back, until the end.
@@ -252,9 +292,17 @@ func (m *merged) follow(changed <-chan struct{}) {
 		m.c.mu.Lock()
 		changed = m.c.changed
 		m.c.mu.Unlock()
-		for _, cn := range m.concerned() {
+		concerned := m.concerned()
+		m.mu.Lock()
+		for cn, cancel := range m.sources {
+			if !slices.Contains(concerned, cn) {
+				cancel() // the server is gone, or registered in another way
+			}
+		}
+		m.mu.Unlock()
+		for _, cn := range concerned {
 			m.mu.Lock()
-			has := m.sources[cn]
+			_, has := m.sources[cn]
 			start, known := m.starts[cn.server]
 			m.mu.Unlock()
 			if has {

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
+	"os"
 	"time"
 
 	"github.com/seed-301d4374/engram/mns"
@@ -40,7 +41,9 @@ func startHost(ctx context.Context, c server.Config, addresses []string) (h *hos
 	if h.Server, err = server.New(c); err != nil {
 		return h, err
 	}
-	h.id = rand.Text()[:12]
+	// The same after a restart, so that clients know the server again.
+	name, _ := os.Hostname()
+	h.id = cmp.Or(name, "localhost") + " " + h.addresses[0]
 	h.names = mns.NewLocal()
 	h.kept, err = mns.Keep(ctx, h.names, mns.Registration{
 		Server: h.id, Memories: h.Memories(), Addresses: h.endpoint.Addresses(), TTL: 10 * time.Second,
