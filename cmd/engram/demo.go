@@ -31,7 +31,7 @@ joints at 100 Hz, a stereo pair of rendered 640x480 images at 20 Hz, objects, sp
 and what its skills do.`,
 		Args: positional(cobra.NoArgs),
 	}
-	cmd.Flags().Duration("for", 8*time.Second, "how long the robot lives")
+	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives")
 	cmd.Flags().Bool("keep", false, "keep the server running afterwards, so that you can ask more")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := &demo{cmd: cmd, out: cmd.OutOrStdout()}
@@ -128,7 +128,7 @@ func (d *demo) live(ctx context.Context) error {
 	var wg sync.WaitGroup
 	watching, stop := context.WithCancel(ctx)
 	var watchErr error
-	wg.Go(func() { watchErr = d.command(watching, "watch", "Speech", "Skill/Transition") })
+	wg.Go(func() { watchErr = d.command(watching, "watch", "Speech", "Skill/Transition", "--last", "5") })
 	began := time.Now()
 	report, err := robot.RunTicks(ctx, dial, 1, int(d.life/sim.Period))
 	lived := time.Since(began)
@@ -162,7 +162,7 @@ func (d *demo) ask(ctx context.Context) error {
 		{"What does the memory hold?", []string{"ls", "--depth", "core"}},
 		{"The current state: where is the cup?", []string{"get", demoCup, "--field", "pose", "--field", "frame_id", "--field", "attachment"}},
 		{"A past state: where was it three seconds before?", []string{"get", demoCup, "--at", "-3s", "--field", "pose", "--field", "frame_id", "--field", "attachment"}},
-		{"A history: how did the skills end in the last ten seconds?", []string{"history", "Skill/Transition", "--range", "now-10s..", "--where", "to_status in ['Succeeded', 'Failed']", "--field", "to_status", "--field", "reason"}},
+		{"A history: how did the skills end?", []string{"history", "Skill/Transition", "--latest", "2", "--where", "to_status in ['Succeeded', 'Failed']", "--field", "to_status", "--field", "reason"}},
 		{"The newest pose of the cup links to the image that it was seen in:", []string{"get", demoCup, "--field", "source_image"}},
 		{"Follow the link:", []string{"get", link, "--save", picture}},
 	} {
