@@ -84,6 +84,7 @@ func serveMemory(ctx context.Context, dir string, kinds []string) error {
 	if err != nil {
 		return err
 	}
+	server.TuneRuntime()
 	s, err := server.New(server.Config{Memories: []server.Memory{def}})
 	if err != nil {
 		return err

@@ -62,6 +62,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	limits.MaxResults, _ = f.GetInt("max-results")
 	limits.MaxQueue, _ = f.GetInt("max-queue")
 
+	server.TuneRuntime()
 	h, err := startHost(cmd.Context(), server.Config{Memories: memories.All(options...), Limits: limits}, addresses)
 	if err != nil {
 		if engram.CodeOf(err) == engram.AlreadyExists && !f.Changed("listen") {
