@@ -1,6 +1,8 @@
 package vision
 
 import (
+	"image"
+	"image/draw"
 	"image/jpeg"
 	"image/png"
 	"io"
@@ -33,11 +35,24 @@ func Export(w io.Writer, p engram.Payload, format string) error {
 	switch format {
 	case "", "png":
 		encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-		return encoder.Encode(w, img)
+		return encoder.Encode(w, forPNG(img))
 	case "jpeg":
 		return jpeg.Encode(w, img, &jpeg.Options{Quality: 95})
 	}
 	return engram.Errorf(engram.Unsupported, format, "images are written as png or jpeg")
+}
+
+// forPNG returns the image in a form that PNG has. The encoder would write every
+// other one, such as a JPEG's YCbCr, with 16 bits per channel.
+func forPNG(img image.Image) image.Image {
+	switch img.(type) {
+	case *image.YCbCr, *image.CMYK:
+		// Both are opaque and have 8 bits per channel.
+		rgba := image.NewRGBA(img.Bounds())
+		draw.Draw(rgba, rgba.Rect, img, rgba.Rect.Min, draw.Src)
+		return rgba
+	}
+	return img
 }
 
 func formatName(format string) string {

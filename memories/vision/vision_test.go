@@ -152,6 +152,40 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestExportColourJPEG expects 8 bits per channel and the colours of the JPEG.
+func TestExportColourJPEG(t *testing.T) {
+	colours := image.NewRGBA(image.Rect(0, 0, 16, 16))
+	for i := range 256 {
+		colours.Set(i%16, i/16, color.RGBA{200, 80, uint8(i), 255})
+	}
+	var jpg, out bytes.Buffer
+	if err := jpeg.Encode(&jpg, colours, nil); err != nil {
+		t.Fatal(err)
+	}
+	want, err := jpeg.Decode(bytes.NewReader(jpg.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := payload(t, &foxglove.CompressedImage{Format: "jpeg", Data: jpg.Bytes()})
+	if err := Export(&out, p, "png"); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := img.(*image.RGBA); !ok {
+		t.Errorf("the PNG decodes as %T, not as one of 8 bits per channel", img)
+	}
+	for i := range 256 {
+		r, g, b, _ := img.At(i%16, i/16).RGBA()
+		wr, wg, wb, _ := want.At(i%16, i/16).RGBA()
+		if r>>8 != wr>>8 || g>>8 != wg>>8 || b>>8 != wb>>8 {
+			t.Fatalf("pixel %d is %d %d %d, want %d %d %d", i, r>>8, g>>8, b>>8, wr>>8, wg>>8, wb>>8)
+		}
+	}
+}
+
 func TestCompressedDepth(t *testing.T) {
 	depth := image.NewGray16(image.Rect(0, 0, 4, 4))
 	depth.SetGray16(1, 2, color.Gray16{Y: 1234})
