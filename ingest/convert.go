@@ -77,5 +77,10 @@ func encodedMembers(t *idf.Type, set map[string]any) ([]byte, error) {
 	return b, nil
 }
 
+// nothingFits says that a rule would store payloads without content.
+func nothingFits(message string, target *idf.Type) error {
+	return engram.Errorf(engram.TypeMismatch, target.Name(), "has no member that a field of %s fits, its time aside; name some under \"members\"", message)
+}
+
 // nothing is a type without members: the target of what is only probed.
 func nothing() protoreflect.MessageDescriptor { return (&emptypb.Empty{}).ProtoReflect().Descriptor() }

@@ -123,7 +123,22 @@ func (s *protoSource) build(target *idf.Type, rule *Rule, fields []string) (conv
 		return c, err
 	}
 	c.cast = target.CheckExtends(c.source) != nil
+	if c.cast && len(rule.Set) == 0 && !shareMembers(element, target.Descriptor()) {
+		return nil, nothingFits(s.def.Name, target)
+	}
 	return c, nil
+}
+
+// shareMembers reports whether two messages have a member of the same name, their
+// time and frame aside.
+func shareMembers(a, b protoreflect.MessageDescriptor) bool {
+	for i := range a.Fields().Len() {
+		name := a.Fields().Get(i).Name()
+		if name != "timestamp" && name != "frame_id" && b.Fields().ByName(name) != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func isTimestamp(fd protoreflect.FieldDescriptor) bool {

@@ -4,8 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
-
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ingest/recording"
@@ -58,15 +56,18 @@ func (s *rosSource) convert(target *idf.Type, rule *Rule, fields []string) (conv
 			return nil, err
 		}
 	}
-	return s.compile(target.Descriptor(), o)
+	plan, err := rosmsg.Compile(s.definition, target.Descriptor(), o)
+	if err != nil {
+		return nil, err
+	}
+	if rule != nil && len(rule.Set) == 0 && plan.Fills() == 0 {
+		return nil, nothingFits(s.definition.Root.Name, target)
+	}
+	return &rosConverter{plan: plan, wire: s.wire}, nil
 }
 
 func (s *rosSource) probe(fields []string) (converter, error) {
-	return s.compile(nothing(), rosmsg.Options{Taps: fields})
-}
-
-func (s *rosSource) compile(target protoreflect.MessageDescriptor, o rosmsg.Options) (converter, error) {
-	plan, err := rosmsg.Compile(s.definition, target, o)
+	plan, err := rosmsg.Compile(s.definition, nothing(), rosmsg.Options{Taps: fields})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,8 +30,9 @@ type Options struct {
 	// Rate replays the recording at its own pace times this factor; 0 imports as
 	// fast as possible.
 	Rate float64
-	// Progress is called every now and then with the bytes of the recording that
-	// have been dealt with.
+	// Progress is called every now and then with how much has been dealt with: bytes
+	// of the recording, or with a Rate, where the recording's time span is known
+	// beforehand, nanoseconds of it.
 	Progress func(done, total int64)
 }
 
@@ -76,16 +78,17 @@ func Import(ctx context.Context, dst Destination, path string, o Options) (*Repo
 	}
 	defer rec.Close()
 	report := &Report{File: path, Source: o.Source}
-	im := &importer{o: o, rec: rec, report: report, router: newRouter(ctx, dst, o.Mapping, o.Source)}
+	im := &importer{o: o, rec: rec, report: report, router: newRouter(ctx, dst, o.Mapping, o.Source, path)}
 	im.out, err = newSender(ctx, dst)
 	if err == nil {
 		err = im.run(ctx)
 		err = errors.Join(err, im.out.finish(err == nil))
+		report.Evictions, report.Displaced = im.out.keep.finish(dst)
 	}
 	for _, t := range im.router.topics {
 		report.Topics = append(report.Topics, *t)
 	}
-	report.Loss = rec.Loss()
+	report.Loss = slices.Concat(rec.Loss(), im.router.damaged)
 	report.finish()
 	report.Took = time.Since(began)
 	if err != nil {
@@ -111,13 +114,15 @@ type importer struct {
 	report *Report
 	out    *sender
 	pace   pace
+	now    engram.Time // the latest log time
+	span   engram.Interval
 }
 
 // progressEvery is after how many messages progress is told.
 const progressEvery = 256
 
 func (im *importer) run(ctx context.Context) error {
-	im.pace.rate = im.o.Rate
+	im.pace.rate, im.span = im.o.Rate, im.rec.Span()
 	for n := 0; ; n++ {
 		if n%progressEvery == 0 {
 			if err := ctx.Err(); err != nil {
@@ -132,6 +137,10 @@ func (im *importer) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		im.now = max(im.now, m.LogTime)
+		if im.o.Rate > 0 {
+			im.progress()
+		}
 		if err := im.pace.wait(ctx, m.LogTime, im.out.flush); err != nil {
 			return err
 		}
@@ -144,9 +153,14 @@ func (im *importer) run(ctx context.Context) error {
 }
 
 func (im *importer) progress() {
-	if im.o.Progress != nil {
-		im.o.Progress(im.rec.Progress())
+	if im.o.Progress == nil {
+		return
 	}
+	if span := im.span; im.o.Rate > 0 && !span.Empty() {
+		im.o.Progress(int64(min(max(im.now, span.Start), span.End).Sub(span.Start)), int64(span.End.Sub(span.Start)))
+		return
+	}
+	im.o.Progress(im.rec.Progress())
 }
 
 // message sends one message on its way. The error ends the import.

@@ -132,14 +132,30 @@ rules:
 	if got := snapshots(t, s, "Speech", "Text", "test", "/said/a"); len(got) != 1 {
 		t.Errorf("the default took %d of the others, want 1", len(got))
 	}
-	// A vector has nothing for a text: its members have no place there, but it is
-	// stored as the rule says.
-	if got := targets(t, rep, "/v"); got != "Speech/Text" {
-		t.Errorf("/v went to %s", got)
+	// A vector has nothing for a text: the rule does not fit.
+	if v := topic(t, rep, "/v"); fmt.Sprint(v.Targets) != `[GeneralPurpose/geometry_msgs\/msg\/Vector3]` || len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "not into Speech/Text") {
+		t.Errorf("/v: %+v", v)
 	}
 	n := topic(t, rep, "/n")
 	if fmt.Sprint(n.Targets) != `[GeneralPurpose/std_msgs\/msg\/Int32]` || len(n.Notes) != 1 || !strings.Contains(n.Notes[0], "Nowhere/AtAll") {
 		t.Errorf("/n: %+v", n)
+	}
+}
+
+// TestRuleThatCannotBeApplied has no rule to fall back on: every message counts as
+// refused, with the reason once.
+func TestRuleThatCannotBeApplied(t *testing.T) {
+	m, err := ParseMapping("m", []byte("rules: [{to: Nowhere/AtAll}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRecorder(t)
+	for range 5 {
+		r.write("/n", "std_msgs/msg/Int32", "cdr", "ros2msg", []byte("int32 data"), cdr(uint32(4)))
+	}
+	n := topic(t, mustImport(t, newServer(t), r.file(), Options{Mapping: m}), "/n")
+	if n.Messages != 5 || n.Refused != 5 || n.Skipped != 0 || len(n.Notes) != 0 || len(n.Reasons) != 1 || n.Reasons[0].Count != 5 || !strings.Contains(n.Reasons[0].Text, "not into Nowhere/AtAll") {
+		t.Errorf("%+v", n)
 	}
 }
 

@@ -19,15 +19,22 @@ type Report struct {
 	// them; a message with several transforms is several updates. Skipped counts
 	// messages that the mapping leaves out.
 	Messages, Stored, Refused, Skipped uint64
-	Bytes                              uint64          // of the messages read
-	Span                               engram.Interval // of the log times; empty without messages
-	Took                               time.Duration
-	Loss                               []recording.Loss
+	// Evicted counts those of the stored that the memory dropped before the import
+	// ended, to stay within its bounds; Evictions tells where and why. Superseded
+	// counts those stored that have a successor of equal time in their entity.
+	Evicted, Superseded uint64
+	Evictions           []Eviction
+	// Displaced counts what the same entities held before and dropped for the import.
+	Displaced uint64
+	Bytes     uint64          // of the messages read
+	Span      engram.Interval // of the log times; empty without messages
+	Took      time.Duration
+	Loss      []recording.Loss
 }
 
-// Lossy reports whether something of the recording was not imported: a part could
-// not be read, or updates were refused.
-func (r *Report) Lossy() bool { return len(r.Loss) > 0 || r.Refused > 0 }
+// Lossy reports whether something of the recording is not in the memory: a part
+// could not be read, updates were refused, or they are evicted already.
+func (r *Report) Lossy() bool { return len(r.Loss) > 0 || r.Refused > 0 || r.Evicted > 0 }
 
 // LossSummary returns one line that names what could not be read: bytes, messages,
 // span and topics; "" if nothing was lost.
@@ -40,6 +47,7 @@ func (r *Report) LossSummary() string {
 		sum.Bytes += l.Bytes
 		sum.Messages += l.Messages
 		sum.Topics = append(sum.Topics, l.Topics...)
+		sum.Beyond = sum.Beyond || l.Beyond
 		if l.HasSpan {
 			if !sum.HasSpan {
 				sum.Span = l.Span
@@ -61,9 +69,12 @@ type TopicReport struct {
 	Messages uint64
 	Targets  []engram.ID // the core segments, sorted
 	Stored   uint64
-	Refused  uint64
-	Skipped  uint64
-	Reasons  []Reason // why updates were refused, the most frequent first
+	Evicted  uint64 // of the stored, gone already
+	// Superseded counts the stored that have a successor of equal time.
+	Superseded uint64
+	Refused    uint64
+	Skipped    uint64
+	Reasons    []Reason // why updates were refused, the most frequent first
 	// Notes say what is not as the mapping has it, such as messages that went to
 	// GeneralPurpose because they do not fit their segment.
 	Notes []string
@@ -126,6 +137,8 @@ func (r *Report) finish() {
 		r.Stored += t.Stored
 		r.Refused += t.Refused
 		r.Skipped += t.Skipped
+		r.Evicted += t.Evicted
+		r.Superseded += t.Superseded
 		slices.SortStableFunc(t.Reasons, func(a, b Reason) int { return int(b.Count) - int(a.Count) })
 	}
 }

@@ -21,11 +21,13 @@ type router struct {
 	dst      Destination
 	mapping  *Mapping
 	provider string
+	file     string // the recording, as it is named in losses
 
 	channels map[*recording.Channel]*channel
 	topics   map[topicKey]*TopicReport
 	types    map[string]*idf.Type // of the destination; nil where it has none
 	kept     map[keptKey]keptSegment
+	damaged  []recording.Loss // definitions that cannot be read
 }
 
 type topicKey struct{ topic, typ, encoding string }
@@ -53,7 +55,7 @@ type channel struct {
 type route struct {
 	rule     *Rule
 	built    bool
-	failed   bool // the rule cannot be applied here; the next one that fits is taken
+	failed   error // why the rule cannot be applied here; the next one that fits is taken
 	core     engram.ID
 	provider engram.ID
 	payload  string // type
@@ -68,9 +70,9 @@ type route struct {
 // maxEntities bounds the entity names remembered per route.
 const maxEntities = 1 << 16
 
-func newRouter(ctx context.Context, dst Destination, m *Mapping, provider string) *router {
+func newRouter(ctx context.Context, dst Destination, m *Mapping, provider, file string) *router {
 	return &router{
-		ctx: ctx, dst: dst, mapping: m, provider: provider,
+		ctx: ctx, dst: dst, mapping: m, provider: provider, file: file,
 		channels: map[*recording.Channel]*channel{}, topics: map[topicKey]*TopicReport{},
 		types: map[string]*idf.Type{}, kept: map[keptKey]keptSegment{},
 	}
@@ -94,6 +96,10 @@ func (r *router) channel(c *recording.Channel) *channel {
 	if ch.source, err = sourceOf(c); err != nil {
 		ch.source = nil
 		report.note(err.Error())
+		if code := engram.CodeOf(err); (code == engram.Invalid || code == engram.Corrupt) && len(r.damaged) < maxReasons {
+			r.damaged = append(r.damaged, recording.Loss{File: r.file, Topics: []string{c.Topic},
+				Reason: "a message definition cannot be read, so its messages are kept as bytes: " + err.Error()})
+		}
 	}
 	asked := map[string]bool{}
 	for i := range r.mapping.Rules {
@@ -131,25 +137,32 @@ func (r *router) route(ch *channel, data []byte) (*route, error) {
 			values = outs[0].fields
 		}
 	}
-	var last error
+	var last *route
 	for i := range ch.routes {
 		rt := &ch.routes[i]
-		if rt.failed || !ch.holds(rt.rule, values) {
+		if !ch.holds(rt.rule, values) {
 			continue
 		}
-		if !rt.built && !rt.rule.Skip {
+		if rt.failed == nil && !rt.built && !rt.rule.Skip {
 			if err := r.build(ch, rt); err != nil {
 				if r.ctx.Err() != nil || engram.CodeOf(err) == engram.Unavailable {
 					return nil, err
 				}
-				rt.failed, last = true, err
-				ch.report.note("not into " + rt.rule.To + ": " + err.Error())
-				continue
+				rt.failed = engram.Errorf(engram.CodeOf(err), "", "not into %s: %w", rt.rule.To, err)
 			}
 		}
-		return rt, nil
+		if last != nil {
+			ch.report.note(last.failed.Error()) // this rule is in its place
+		}
+		if rt.failed == nil {
+			return rt, nil
+		}
+		last = rt
 	}
-	return nil, last
+	if last != nil {
+		return nil, last.failed
+	}
+	return nil, nil
 }
 
 // holds reports whether the fields have the values that the rule asks for.

@@ -21,22 +21,23 @@ type sender struct {
 	ctx    context.Context
 	dst    engram.Writer
 	stream engram.CommitStream // nil: commit by commit
+	keep   *keeping
 
 	updates   []engram.EntityUpdate
 	instances []engram.Instance // of the updates, allocated together
-	reports   []*TopicReport    // of the updates
+	sent      []sent            // of the updates
 	bytes     int
 
 	received sync.WaitGroup
 	mu       struct {
 		sync.Mutex
-		waiting [][]*TopicReport // of the commits sent, in order; also guards the reports' counts
-		err     error            // of receiving
+		waiting [][]sent // of the commits sent, in order; also guards the reports' and tallies' counts
+		err     error    // of receiving
 	}
 }
 
 func newSender(ctx context.Context, dst engram.Writer) (*sender, error) {
-	s := &sender{ctx: ctx, dst: dst}
+	s := &sender{ctx: ctx, dst: dst, keep: newKeeping(ctx, dst)}
 	streamer, ok := dst.(engram.CommitStreamer)
 	if !ok {
 		return s, nil
@@ -53,6 +54,12 @@ func newSender(ctx context.Context, dst engram.Writer) (*sender, error) {
 	return s, nil
 }
 
+// sent is what is to be counted when an update is answered.
+type sent struct {
+	tally *tally
+	time  engram.Time
+}
+
 // refuse counts an update that was not even sent.
 func (s *sender) refuse(t *TopicReport, err error) {
 	s.mu.Lock()
@@ -61,16 +68,17 @@ func (s *sender) refuse(t *TopicReport, err error) {
 }
 
 // add appends an update; the error ends the import.
-func (s *sender) add(t *TopicReport, entity engram.ID, at, sent engram.Time, p engram.Payload) error {
+func (s *sender) add(t *TopicReport, entity engram.ID, at, logged engram.Time, p engram.Payload) error {
 	if s.updates == nil {
 		s.updates = make([]engram.EntityUpdate, 0, batchUpdates)
 		s.instances = make([]engram.Instance, 0, batchUpdates)
-		s.reports = make([]*TopicReport, 0, batchUpdates)
+		s.sent = make([]sent, 0, batchUpdates)
 	}
+	of := s.keep.of(t, entity)
 	i := len(s.instances)
-	s.instances = append(s.instances, engram.Instance{Payload: p, Sent: sent, HasSent: true, Confidence: 1})
+	s.instances = append(s.instances, engram.Instance{Payload: p, Sent: logged, HasSent: true, Confidence: 1})
 	s.updates = append(s.updates, engram.EntityUpdate{Entity: entity, Time: at, Instances: s.instances[i : i+1 : i+1]})
-	s.reports = append(s.reports, t)
+	s.sent = append(s.sent, sent{of, at})
 	if s.bytes += len(p.Bytes); len(s.updates) < batchUpdates && s.bytes < batchBytes {
 		return nil
 	}
@@ -82,30 +90,30 @@ func (s *sender) commit() error {
 	if len(s.updates) == 0 {
 		return nil
 	}
-	c, reports := engram.Commit{Updates: s.updates}, s.reports
+	c, commit := engram.Commit{Updates: s.updates}, s.sent
 	s.bytes = 0
 	if s.stream != nil {
 		s.mu.Lock()
-		s.mu.waiting = append(s.mu.waiting, reports)
+		s.mu.waiting = append(s.mu.waiting, commit)
 		err := s.mu.err
 		s.mu.Unlock()
 		if err != nil {
 			return err
 		}
-		s.updates, s.instances, s.reports = nil, nil, nil // the pipeline may hold them
+		s.updates, s.instances, s.sent = nil, nil, nil // the pipeline may hold them
 		if err := s.stream.Send(c); err != nil {
 			return s.cause(err)
 		}
 		return nil
 	}
-	s.updates, s.instances, s.reports = nil, nil, nil
+	s.updates, s.instances, s.sent = nil, nil, nil
 	results, err := s.dst.Commit(s.ctx, c)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return count(reports, results)
+	return count(commit, results)
 }
 
 // flush sends what was gathered, all the way.
@@ -155,16 +163,19 @@ func (s *sender) receive() {
 	}
 }
 
-func count(reports []*TopicReport, results []engram.UpdateResult) error {
-	if len(results) != len(reports) {
-		return engram.Errorf(engram.Internal, "", "the memory gave %d answers to %d updates", len(results), len(reports))
+func count(commit []sent, results []engram.UpdateResult) error {
+	if len(results) != len(commit) {
+		return engram.Errorf(engram.Internal, "", "the memory gave %d answers to %d updates", len(results), len(commit))
 	}
 	for i := range results {
+		a, at := commit[i].tally, commit[i].time
 		if err := results[i].Err; err != nil {
-			reports[i].refuse(err, 1)
-		} else {
-			reports[i].Stored++
+			a.topic.refuse(err, 1)
+			continue
 		}
+		a.topic.Stored++
+		a.stored++
+		a.first, a.last = min(a.first, at), max(a.last, at)
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func (b *bagFile) scan(off int64) {
 		return
 	}
 	if b.indexPos == 0 || b.indexPos > uint64(b.w.size) {
-		l := Loss{File: b.path, Offset: b.w.size, Reason: "the file ends without its index: it was cut, or never closed"}
+		l := Loss{File: b.path, Offset: b.w.size, Beyond: true, Reason: "the file ends without its index: it was cut, or never closed"}
 		if b.indexPos > uint64(b.w.size) && b.indexPos < 1<<60 {
 			l.Bytes = int64(b.indexPos) - b.w.size
 		}
@@ -182,7 +182,7 @@ func (b *bagFile) damaged(off int64, reason string) int64 {
 		b.cut = true
 		reason = "the file ends in the middle of a record"
 	}
-	b.reader.loss = append(b.reader.loss, Loss{File: b.path, Offset: off, Bytes: next - off, Reason: reason})
+	b.reader.loss = append(b.reader.loss, Loss{File: b.path, Offset: off, Bytes: next - off, Beyond: b.cut, Reason: reason})
 	return next
 }
 
@@ -343,6 +343,9 @@ func (b *bagFile) index(data []byte, dst []entry) ([]entry, int) {
 	}
 	return dst, bad
 }
+
+// topics implements container.
+func (b *bagFile) topics() []string { return topicsOf(b.connections) }
 
 // lost implements container by the index records that follow a chunk.
 func (b *bagFile) lost(c *chunk) (messages uint64, topics []string) {

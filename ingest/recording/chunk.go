@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -112,6 +113,8 @@ type container interface {
 	index(data []byte, dst []entry) (entries []entry, rest int)
 	// lost tells what the index records after a chunk say it holds.
 	lost(c *chunk) (messages uint64, topics []string)
+	// topics returns the topics of all channels known so far, sorted.
+	topics() []string
 }
 
 // maxOpen bounds how many overlapping chunks are held at once. Beyond it messages
@@ -210,7 +213,7 @@ func (r *chunkReader) openNext() {
 			loss.Reason = "a chunk cannot be read: " + l.err.Error()
 		}
 		if c.cut {
-			loss.Reason = "the file ends in the middle of a chunk"
+			loss.Reason, loss.Beyond = "the file ends in the middle of a chunk", true
 		}
 		if len(entries) > 0 && c.rawSize > 0 {
 			good := int64(l.buf.Len() - rest)
@@ -270,13 +273,28 @@ func (r *chunkReader) finish() {
 	r.ended = true
 	r.done = r.size
 	var told uint64
-	for _, l := range r.loss {
+	for i := range r.loss {
+		l := &r.loss[i]
 		told += l.Messages
+		if l.Beyond {
+			l.Topics = r.form.topics() // each may have gone on behind the cut
+		}
 	}
 	if r.expected > r.delivered+told {
 		r.loss = append(r.loss, Loss{File: r.path, Messages: r.expected - r.delivered - told,
 			Reason: fmt.Sprintf("the file's summary counts %d messages, %d were read", r.expected, r.delivered)})
 	}
+}
+
+// Span implements Reader.
+func (r *chunkReader) Span() engram.Interval {
+	span := engram.Interval{Start: engram.MaxTime}
+	for _, c := range r.chunks {
+		if c.end >= c.start && c.end != 0 {
+			span.Start, span.End = min(span.Start, c.start), max(span.End, c.end.Add(1))
+		}
+	}
+	return span
 }
 
 // Progress implements Reader.
@@ -289,4 +307,13 @@ func (r *chunkReader) Loss() []Loss { return r.loss }
 func (r *chunkReader) Close() error {
 	r.workers.Wait()
 	return r.closer.Close()
+}
+
+// topicsOf returns the topics of channels, sorted.
+func topicsOf[K comparable](channels map[K]*Channel) []string {
+	names := map[string]bool{}
+	for _, c := range channels {
+		names[c.Topic] = true
+	}
+	return slices.Sorted(maps.Keys(names))
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/klauspost/compress/zstd"
@@ -23,8 +24,14 @@ type metadata struct {
 	StorageIdentifier string   `yaml:"storage_identifier"`
 	RelativeFilePaths []string `yaml:"relative_file_paths"`
 	MessageCount      uint64   `yaml:"message_count"`
-	CompressionFormat string   `yaml:"compression_format"`
-	CompressionMode   string   `yaml:"compression_mode"`
+	StartingTime      struct {
+		Nanoseconds int64 `yaml:"nanoseconds_since_epoch"`
+	} `yaml:"starting_time"`
+	Duration struct {
+		Nanoseconds int64 `yaml:"nanoseconds"`
+	} `yaml:"duration"`
+	CompressionFormat string `yaml:"compression_format"`
+	CompressionMode   string `yaml:"compression_mode"`
 }
 
 // maxMetadata is the largest metadata file read.
@@ -134,6 +141,39 @@ func recordingsIn(path string) ([]string, error) {
 	return names, nil
 }
 
+// List returns the recordings that path holds: those in a folder that has no
+// metadata.yaml to say that they are parts of one, by their content, with the
+// folders of rosbag2 recordings below it; else path itself.
+func List(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() || isSplit(path) {
+		return []string{path}, nil //nolint:nilerr // Open says what is wrong with it
+	}
+	names, err := recordingsIn(path)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, engram.Errorf(engram.Unavailable, path, "cannot be read: %w", err)
+	}
+	for _, e := range entries {
+		if sub := filepath.Join(path, e.Name()); e.IsDir() && isSplit(sub) {
+			names = append(names, sub)
+		}
+	}
+	if len(names) == 0 {
+		return []string{path}, nil
+	}
+	return names, nil
+}
+
+// isSplit reports whether the folder is described as one recording.
+func isSplit(path string) bool {
+	_, err := os.Stat(filepath.Join(path, metadataFile))
+	return err == nil
+}
+
 func isRecording(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -228,6 +268,15 @@ func (f *folder) Next() (Message, error) {
 		}
 	}
 	return Message{}, io.EOF
+}
+
+// Span implements Reader.
+func (f *folder) Span() engram.Interval {
+	start := engram.Time(f.meta.StartingTime.Nanoseconds)
+	if start <= 0 || f.meta.Duration.Nanoseconds < 0 {
+		return engram.Interval{}
+	}
+	return engram.Interval{Start: start, End: start.Add(time.Duration(f.meta.Duration.Nanoseconds)).Add(1)}
 }
 
 // Progress implements Reader.

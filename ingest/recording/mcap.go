@@ -88,7 +88,7 @@ func (m *mcapFile) scan(off int64) {
 		off = m.damaged(op, off)
 	}
 	if !m.closed && len(m.reader.loss) == 0 && (len(m.reader.chunks) == 0 || !m.reader.chunks[len(m.reader.chunks)-1].cut) {
-		m.reader.loss = append(m.reader.loss, Loss{File: m.path, Offset: m.w.size,
+		m.reader.loss = append(m.reader.loss, Loss{File: m.path, Offset: m.w.size, Beyond: true,
 			Reason: "the file ends without its footer: it was cut, or never closed"})
 	}
 }
@@ -123,7 +123,7 @@ func (m *mcapFile) damaged(op mcap.OpCode, off int64) int64 {
 	if m.closed {
 		reason = "the file goes on after its footer"
 	}
-	m.reader.loss = append(m.reader.loss, Loss{File: m.path, Offset: off, Bytes: m.w.size - off, Reason: reason})
+	m.reader.loss = append(m.reader.loss, Loss{File: m.path, Offset: off, Bytes: m.w.size - off, Beyond: !m.closed, Reason: reason})
 	return m.w.size
 }
 
@@ -339,6 +339,9 @@ func (m *mcapFile) message(body []byte) (e entry, ok bool) {
 	}
 	return e, true
 }
+
+// topics implements container.
+func (m *mcapFile) topics() []string { return topicsOf(m.channels) }
 
 // lost implements container by the message indexes that follow a chunk.
 func (m *mcapFile) lost(c *chunk) (messages uint64, topics []string) {

@@ -3,7 +3,6 @@ package recording
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -34,42 +33,15 @@ type Message struct {
 	Data        []byte // valid until the next call of Next
 }
 
-// Loss is a part of a recording that could not be read.
-type Loss struct {
-	File     string
-	Offset   int64    // where it begins in the file
-	Bytes    int64    // of the file; 0 if that is unknown
-	Messages uint64   // as far as is known
-	Topics   []string // as far as is known, sorted
-	// Span is from the first to just after the last lost message; HasSpan is false
-	// if that is unknown.
-	Span    engram.Interval
-	HasSpan bool
-	Reason  string
-}
-
-// String returns one line that names the loss.
-func (l Loss) String() string {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %d bytes at %d", l.File, l.Bytes, l.Offset)
-	if l.Messages > 0 {
-		fmt.Fprintf(&b, ", %d messages", l.Messages)
-	}
-	if l.HasSpan {
-		fmt.Fprintf(&b, ", %s", l.Span)
-	}
-	if len(l.Topics) > 0 {
-		fmt.Fprintf(&b, ", topics %q", l.Topics)
-	}
-	return b.String() + ": " + l.Reason
-}
-
 // Reader reads a recording. Its methods are for one goroutine at a time.
 type Reader interface {
 	// Next returns the next message, and io.EOF after the last.
 	Next() (Message, error)
 	// Progress returns how many of the recording's bytes have been dealt with.
 	Progress() (done, total int64)
+	// Span returns the time span of the messages as far as it is known before they
+	// are read; empty if it is not.
+	Span() engram.Interval
 	// Loss returns what could not be read so far; it is complete after io.EOF.
 	Loss() []Loss
 	// Close releases files and goroutines.

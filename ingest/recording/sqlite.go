@@ -4,16 +4,15 @@ import (
 	"database/sql"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite/vfs"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -23,6 +22,7 @@ type sqliteFile struct {
 	path     string
 	size     int64
 	db       *sql.DB
+	files    *vfs.FS // of a database that was cut, else nil
 	channels map[int64]*Channel
 	rows     *sql.Rows
 	zstd     *zstd.Decoder // of messages compressed one by one, else nil
@@ -40,6 +40,7 @@ type sqliteFile struct {
 	data             sql.RawBytes
 	pending          bool
 
+	span      engram.Interval
 	delivered uint64
 	expected  uint64
 	done      int64
@@ -54,14 +55,26 @@ func openSQLite(path string, size int64) (Reader, error) {
 	}
 	// Immutable: nothing is written beside the recording, not even a lock.
 	dsn := (&url.URL{Scheme: "file", Path: abs, RawQuery: "mode=ro&immutable=1"}).String()
-	db, err := sql.Open("sqlite", dsn)
+	s := &sqliteFile{path: path, size: size, channels: map[int64]*Channel{}}
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, engram.Errorf(engram.Corrupt, path, "cannot be opened as a database: %w", err)
+		return nil, engram.Errorf(engram.Unavailable, path, "cannot be opened: %w", err)
 	}
-	db.SetMaxOpenConns(1)
-	s := &sqliteFile{path: path, size: size, db: db, channels: map[int64]*Channel{}}
+	full := fullSize(f, size)
+	f.Close()
+	if full > size {
+		s.loss = append(s.loss, Loss{File: path, Offset: size, Bytes: full - size, Beyond: true,
+			Reason: "the database is shorter than its header says: it was cut"})
+		if dsn, s.files, err = extend(abs, full); err != nil {
+			return nil, engram.Errorf(engram.Corrupt, path, "is a database that was cut: %w", err)
+		}
+	}
+	if s.db, err = sql.Open("sqlite", dsn); err != nil {
+		return nil, engram.Errorf(engram.Corrupt, path, "cannot be opened as a database: %w", closeCut(s.files, err))
+	}
+	s.db.SetMaxOpenConns(1)
 	if err := s.prepare(); err != nil {
-		db.Close()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
@@ -71,7 +84,7 @@ func openSQLite(path string, size int64) (Reader, error) {
 func (s *sqliteFile) prepare() error {
 	definitions, err := s.definitions()
 	if err != nil {
-		return err
+		s.loss = append(s.loss, Loss{File: s.path, Reason: "message definitions cannot be read, so messages may be kept as bytes: " + err.Error()})
 	}
 	rows, err := s.db.Query("SELECT id, name, type, serialization_format FROM topics ORDER BY id")
 	if err != nil {
@@ -101,8 +114,12 @@ func (s *sqliteFile) prepare() error {
 			Reason: "the database was not closed and its newest messages stand in the write-ahead log; copy both files and run `sqlite3 copy.db3 'PRAGMA wal_checkpoint'` to get them"})
 	}
 	if err := s.db.QueryRow("SELECT coalesce(max(id), 0) FROM messages").Scan(&s.maxID); err != nil {
-		return engram.Errorf(engram.Corrupt, s.path, "its messages cannot be read: %w", err)
+		if strings.Contains(err.Error(), "no such") {
+			return engram.Errorf(engram.Invalid, s.path, "is a database, but not of rosbag2: %w", err)
+		}
+		s.maxID = unknownID
 	}
+	s.readSpan()
 	s.rows, err = s.db.Query("SELECT id, topic_id, timestamp, data FROM messages ORDER BY timestamp, id")
 	if err != nil {
 		s.recover(err)
@@ -110,28 +127,44 @@ func (s *sqliteFile) prepare() error {
 	return nil
 }
 
+// unknownID stands for the last row's number where the last rows are damaged.
+const unknownID = math.MaxInt64 / 2
+
+// readSpan finds the span of the messages' times, which is an index away.
+func (s *sqliteFile) readSpan() {
+	var first, last int64
+	err := s.db.QueryRow("SELECT min(timestamp) FROM messages").Scan(&first)
+	if err == nil {
+		err = s.db.QueryRow("SELECT max(timestamp) FROM messages").Scan(&last)
+	}
+	if err == nil && first >= 0 && last >= first && engram.Time(last) < engram.MaxTime {
+		s.span = engram.Interval{Start: engram.Time(first), End: engram.Time(last).Add(1)}
+	}
+}
+
 type definition struct{ encoding, text string }
 
-// definitions reads the message definitions, which recordings have since Iron.
+// definitions reads the message definitions, which recordings have since Iron. With
+// an error there may be some all the same.
 func (s *sqliteFile) definitions() (map[string]definition, error) {
 	out := map[string]definition{}
 	rows, err := s.db.Query("SELECT topic_type, encoding, encoded_message_definition FROM message_definitions")
 	if err != nil {
 		if strings.Contains(err.Error(), "no such table") {
-			return out, nil
+			err = nil
 		}
-		return nil, engram.Errorf(engram.Corrupt, s.path, "its message definitions cannot be read: %w", err)
+		return out, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var name string
 		var d definition
 		if err := rows.Scan(&name, &d.encoding, &d.text); err != nil {
-			break
+			return out, err
 		}
 		out[name] = d
 	}
-	return out, nil
+	return out, rows.Err()
 }
 
 // readMetadata takes from the metadata that newer recordings keep in the database
@@ -256,7 +289,11 @@ func (s *sqliteFile) recover(cause error) {
 	bad, good := uint64(0), uint64(1)
 	for !s.restart(s.lastID + int64(good)) {
 		if good == gap {
-			s.loss = append(s.loss, Loss{File: s.path, Reason: fmt.Sprintf("rows from %d on of the messages cannot be read: %v", s.lastID+1, cause)})
+			l := Loss{File: s.path, Reason: fmt.Sprintf("rows from %d on of the messages cannot be read: %v", s.lastID+1, cause)}
+			if s.maxID != unknownID {
+				l.Messages = gap
+			}
+			s.loss = append(s.loss, l)
 			s.finish()
 			return
 		}
@@ -270,7 +307,7 @@ func (s *sqliteFile) recover(cause error) {
 		}
 	}
 	if s.restart(s.lastID + int64(good)) {
-		s.loss = append(s.loss, Loss{File: s.path, Reason: fmt.Sprintf("the messages up to row %d cannot be read: %v", s.id-1, cause)})
+		s.loss = append(s.loss, Loss{File: s.path, Messages: uint64(s.id - 1 - s.lastID), Reason: fmt.Sprintf("the messages up to row %d cannot be read: %v", s.id-1, cause)})
 	}
 }
 
@@ -311,18 +348,21 @@ func (s *sqliteFile) finish() {
 		s.rows = nil
 	}
 	var told uint64
-	for _, l := range s.loss {
+	for i := range s.loss {
+		l := &s.loss[i]
 		told += l.Messages
+		if l.File == s.path && len(l.Topics) == 0 {
+			l.Topics = topicsOf(s.channels)
+		}
 	}
 	if s.expected > s.delivered+told {
-		topics := map[string]bool{}
-		for _, c := range s.channels {
-			topics[c.Topic] = true
-		}
-		s.loss = append(s.loss, Loss{File: s.path, Messages: s.expected - s.delivered - told, Topics: slices.Sorted(maps.Keys(topics)),
+		s.loss = append(s.loss, Loss{File: s.path, Messages: s.expected - s.delivered - told, Topics: topicsOf(s.channels),
 			Reason: fmt.Sprintf("the metadata count %d messages, %d were read", s.expected, s.delivered)})
 	}
 }
+
+// Span implements Reader.
+func (s *sqliteFile) Span() engram.Interval { return s.span }
 
 // Progress implements Reader.
 func (s *sqliteFile) Progress() (done, total int64) { return min(s.done, s.size), s.size }
@@ -338,5 +378,5 @@ func (s *sqliteFile) Close() error {
 	if s.zstd != nil {
 		s.zstd.Close()
 	}
-	return s.db.Close()
+	return closeCut(s.files, s.db.Close())
 }

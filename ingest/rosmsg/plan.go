@@ -53,8 +53,9 @@ type Plan struct {
 
 // block is the compiled form of one message as it goes to one target.
 type block struct {
-	ops []op
-	min int // no message takes fewer bytes, padding aside
+	ops   []op
+	min   int // no message takes fewer bytes, padding aside
+	fills int // fields that go to a member of the target, times and default rules aside
 }
 
 type opcode uint8
@@ -124,6 +125,11 @@ func Compile(d *Definition, target protoreflect.MessageDescriptor, o Options) (*
 	return p, nil
 }
 
+// Fills returns how many fields of the message, or of the element of a split one,
+// go to a member of the target. Its time and a header's frame do not count, unless
+// a Member names them: they fit nearly every target.
+func (p *Plan) Fills() int { return p.body.fills }
+
 type memoKey struct {
 	message string
 	target  protoreflect.FullName // "": dropped
@@ -188,6 +194,7 @@ func (c *compiler) splitRoot(target protoreflect.MessageDescriptor) (*block, err
 		}
 		found = true
 		b.ops = append(b.ops, op{code: opSplit, kind: Struct, array: f.Type.Array, n: f.Type.Len, body: sub})
+		b.fills = sub.fills
 		if err := c.addMin(b, f, sub.min); err != nil {
 			return nil, err
 		}
@@ -253,10 +260,16 @@ func (c *compiler) block(m *Message, target protoreflect.MessageDescriptor, path
 			}
 			b.ops = append(b.ops, op{code: opInline, kind: Struct, body: sub})
 			b.min = addMin(b.min, sub.min)
+			b.fills += sub.fills
 			continue
 		}
 		if err := c.add(b, f, rule, fd, fpath); err != nil {
 			return nil, err
+		}
+		if fd != nil && (rule == nil && fd.Name() != "timestamp" || rule != nil && !rule.Optional) {
+			if body := b.ops[len(b.ops)-1].body; body == nil || body.fills > 0 {
+				b.fills++
+			}
 		}
 	}
 	if len(m.Fields) == 0 && c.d.Version == ROS2 {
