@@ -553,6 +553,19 @@ func TestReplayRate(t *testing.T) {
 	})
 }
 
+// TestProgressByTime expects a replay's progress in recorded time, to its end.
+func TestProgressByTime(t *testing.T) {
+	path := recordingPath(t, "bag_edge_cases/example-unsorted-chunks.bag")
+	s := newServer(t)
+	synctest.Test(t, func(t *testing.T) {
+		var last, whole int64
+		mustImport(t, s, path, Options{Rate: 1, Progress: func(done, total int64) { last, whole = done, total }})
+		if span := int64(2 * time.Second); whole < span || whole > span+1 || last < span {
+			t.Errorf("progress ended at %d of %d, want 2 s", last, whole)
+		}
+	})
+}
+
 func TestImportTwice(t *testing.T) {
 	path := recordingPath(t, "tilt_laser.bag")
 	s := newServer(t)

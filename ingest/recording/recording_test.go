@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -336,5 +337,73 @@ func TestFolderMissesAPart(t *testing.T) {
 	}
 	if again := readAll(t, dir); again.messages != g.messages || len(again.loss) > 0 {
 		t.Errorf("without metadata: %d messages, loss %v", again.messages, again.loss)
+	}
+}
+
+func TestLossText(t *testing.T) {
+	for _, tt := range []struct {
+		loss Loss
+		want string
+	}{
+		{Loss{File: "a.bag", Reason: "gone"}, "a.bag: gone"},
+		{Loss{File: "a.bag", Offset: 1935283, Bytes: 64717, Beyond: true, Topics: []string{"/a", "/b"}, Reason: "cut"},
+			"a.bag: 64,717 bytes at 1,935,283, topics /a /b, beyond the cut unknown: cut"},
+		{Loss{File: "a.bag", Offset: 12, Beyond: true, Reason: "cut"}, "a.bag: all from byte 12 on, beyond the cut unknown: cut"},
+		{Loss{File: "a.bag", Messages: 1234, HasSpan: true, Span: engram.Interval{Start: 1e18, End: 1e18 + 5e8 + 1}, Reason: "bad"},
+			"a.bag: 1,234 messages, 2001-09-09T01:46:40.000Z to 2001-09-09T01:46:40.500Z: bad"},
+	} {
+		if got := tt.loss.String(); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+// TestSpan compares the span that is known beforehand with what is read.
+func TestSpan(t *testing.T) {
+	for _, name := range []string{"g1_bottle_2.mcap", "tilt_laser.bag", "rosbag2/cdr_test_0.db3"} {
+		r, err := Open(recordingPath(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		span, read := r.Span(), engram.Interval{Start: engram.MaxTime}
+		for {
+			m, err := r.Next()
+			if err != nil {
+				break
+			}
+			read.Start, read.End = min(read.Start, m.LogTime), max(read.End, m.LogTime.Add(1))
+		}
+		r.Close()
+		if span != read {
+			t.Errorf("%s: the span is %v, read were %v", name, span, read)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b10.mcap", "b9.mcap", "split/metadata.yaml", "other/x.mcap", "notes.txt"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := "text"
+		if strings.HasSuffix(name, ".mcap") {
+			text = string(mcapMagic)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string][]string{
+		dir:                               {filepath.Join(dir, "b9.mcap"), filepath.Join(dir, "b10.mcap"), filepath.Join(dir, "split")},
+		filepath.Join(dir, "split"):       {filepath.Join(dir, "split")},
+		filepath.Join(dir, "notes.txt"):   {filepath.Join(dir, "notes.txt")},
+		filepath.Join(dir, "nowhere.bag"): {filepath.Join(dir, "nowhere.bag")},
+	} {
+		got, err := List(path)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("List(%s) = %v, %v; want %v", path, got, err, want)
+		}
 	}
 }

@@ -148,3 +148,64 @@ func TestDatabaseFlippedBits(t *testing.T) {
 		}
 	}
 }
+
+// TestCutDatabase cuts a database behind each of its pages, in the middle of some:
+// what is there is read, and the loss says how much is missing.
+func TestCutDatabase(t *testing.T) {
+	whole := smallDB(t, false)
+	best := 0
+	for cut := 512; cut < len(whole); cut += 256 {
+		r, err := Open(writeTemp(t, "cut.db3", whole[:cut]))
+		if err != nil {
+			if cut > len(whole)/2 {
+				t.Errorf("cut at %d of %d: %v", cut, len(whole), err)
+			}
+			continue // the list of topics is behind the cut
+		}
+		g := drain(t, r)
+		if err := r.Close(); err != nil {
+			t.Errorf("cut at %d: closing: %v", cut, err)
+		}
+		if len(g.loss) == 0 || g.loss[0].Bytes != int64(len(whole)-cut) || g.loss[0].Offset != int64(cut) || !g.loss[0].Beyond || len(g.loss[0].Topics) != 2 {
+			t.Errorf("cut at %d of %d: %d messages, loss %v", cut, len(whole), g.messages, g.loss)
+		}
+		best = max(best, g.messages)
+	}
+	if best < 50 {
+		t.Errorf("at most %d of 60 messages were read", best)
+	}
+}
+
+// TestDamagedDefinitions wipes the page that the definitions stand on: the messages
+// are read, and the loss is told.
+func TestDamagedDefinitions(t *testing.T) {
+	path := writeTemp(t, "defined.db3", smallDB(t, false))
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{
+		"CREATE TABLE message_definitions(id INTEGER PRIMARY KEY,topic_type TEXT,encoding TEXT,encoded_message_definition TEXT,type_description_hash TEXT)",
+		"INSERT INTO message_definitions VALUES (1, 'std_msgs/msg/String', 'ros2msg', 'string data', '')",
+	} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var page int
+	if err := db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'message_definitions'").Scan(&page); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	if g := readAll(t, path); g.messages != 60 || len(g.loss) > 0 {
+		t.Fatalf("the whole: %d messages, loss %v", g.messages, g.loss)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b[(page-1)*512:], make([]byte, 512))
+	if g := readAll(t, writeTemp(t, "bad.db3", b)); g.messages != 60 || len(g.loss) != 1 || !strings.Contains(g.loss[0].Reason, "definitions") {
+		t.Errorf("%d messages, loss %v", g.messages, g.loss)
+	}
+}
