@@ -32,8 +32,9 @@ type Filter struct {
 	program cel.Program
 	// folds says that the expression goes through lists or dicts; only then can
 	// its evaluation be long.
-	folds bool
-	steps int // that loops may take: maxFilterSteps
+	folds   bool
+	steps   int      // that loops may take: maxFilterSteps
+	members []string // that it mentions
 }
 
 // Bounds of filters.
@@ -127,7 +128,7 @@ func CompileFilter(expr string) (f *Filter, err error) {
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, "filter", "%s: %w", shorten(expr), err)
 	}
-	return &Filter{expr: expr, program: program, folds: use.folds, steps: maxFilterSteps}, nil
+	return &Filter{expr: expr, program: program, folds: use.folds, steps: maxFilterSteps, members: use.mentioned()}, nil
 }
 
 // filterError gives the first of CEL's messages with the caret below its place.
@@ -141,6 +142,9 @@ func filterError(issues *cel.Issues) error {
 
 // String returns the expression.
 func (f *Filter) String() string { return f.expr }
+
+// Members returns the members of payloads that the expression mentions, sorted.
+func (f *Filter) Members() []string { return f.members }
 
 // Match evaluates the filter on instance i of s, whose payload is of type t; t may
 // be nil if the type is not known, and the payload then has no members. Only members

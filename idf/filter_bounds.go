@@ -1,7 +1,9 @@
 package idf
 
 import (
+	"maps"
 	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -31,6 +33,7 @@ var stringFunctions = map[string]bool{
 // filterUse is what an expression uses.
 type filterUse struct {
 	members map[string]bool // names that may be members
+	loops   []string        // variables of folds
 	folds   bool
 	sums    int
 	nodes   int                         // seen so far
@@ -43,6 +46,11 @@ var celTypes = map[string]bool{
 	"bool": true, "bytes": true, "double": true, "dyn": true, "duration": true, "int": true, "list": true,
 	"map": true, "null_type": true, "string": true, "timestamp": true, "uint": true, "google": true,
 	"math": true, "strings": true,
+}
+
+// mentioned returns the names of members, sorted, without the variables of folds.
+func (u *filterUse) mentioned() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(u.members)), func(name string) bool { return slices.Contains(u.loops, name) })
 }
 
 // visit goes through an expression within so many folds.
@@ -85,6 +93,7 @@ func (u *filterUse) visit(e ast.Expr, folds int) error {
 // through does not stand within it.
 func (u *filterUse) visitFold(c ast.ComprehensionExpr, folds int) error {
 	u.folds = true
+	u.loops = append(u.loops, c.IterVar(), c.IterVar2())
 	if err := u.visitAll([]ast.Expr{c.IterRange(), c.AccuInit(), c.Result()}, folds); err != nil {
 		return err
 	}

@@ -18,7 +18,10 @@ func connect(cmd *cobra.Command) (*client.Client, error) {
 	address, _ := cmd.Flags().GetString("address")
 	m, err := client.Connect(cmd.Context(), client.Options{Address: address})
 	if address = cmp.Or(address, os.Getenv(client.AddressVariable)); address != "" && errors.Is(err, engram.Unavailable) {
-		err = fmt.Errorf("%w\nStart one there with 'engram serve --listen %s'", err, address)
+		err = fmt.Errorf("%w; start one there with 'engram serve --listen %s'", err, address)
+	}
+	if code := engram.CodeOf(err); address != "" && (code == engram.Invalid || code == engram.Unsupported) {
+		err = usagef("--address: %w", err)
 	}
 	return m, err
 }

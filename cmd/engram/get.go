@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,10 @@ func newGet() *cobra.Command {
 		Short: "Print what is, or was, known of entities",
 		Long: `Prints the latest snapshot of each entity that an ID names, or another one with
 --at, --latest, --range or a time in the ID. In an ID, * stands for any name of a
-level and ~regex for the names it matches; a shorter ID stands for all below it.`,
+level and ~regex for the names it matches; a shorter ID stands for all below it.
+A relative time in an ID (…/-10s, …/now) means the snapshot in force then, as with
+--at; an absolute one the snapshot of exactly that time. With --where the newest
+snapshot that satisfies it is shown, even where a newer one does not.`,
 		Example: `  engram get Object/Instance
   engram get 'RobotState/Proprioception/*/~.*joint_states' --at -10s
   engram get Object/Instance/Localizer/cup --latest 3 -o json
@@ -45,7 +49,7 @@ level and ~regex for the names it matches; a shorter ID stands for all below it.
 	}
 	addSelectionFlags(cmd)
 	addShowFlags(cmd)
-	cmd.Flags().String("save", "", "save the image in the payload to this file (.png, .jpg; or as it is encoded)")
+	cmd.Flags().String("save", "", "save the image in the payload to this file (.png, .jpg; or as it is encoded); - is standard output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return show(cmd, args, engram.Latest(1), showBlocks)
 	}
@@ -105,31 +109,83 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 	}
 	defer m.Close()
 	ctx := cmd.Context()
+	types := newTypeCache(m)
 	var items []shown
+	var why []string
+	var refused error
 	for _, t := range targets {
 		found, missing, err := sel.query(ctx, m, t, fallback)
+		if code := engram.CodeOf(err); len(sel.fields) > 0 && len(targets) > 1 && (code == engram.NotFound || code == engram.TypeMismatch) {
+			refused = cmp.Or(refused, err) // no type there has the members; one elsewhere may
+			cmd.PrintErrf("engram: %s is left out: %s\n", visible(t.text), oneLine(err.Error()))
+			continue
+		}
 		if err != nil {
 			return err
 		}
+		warnMissing(cmd, missing)
+		n := len(items)
 		for _, it := range found {
 			if t.index < len(it.Instances) {
 				items = append(items, shown{it, t.index})
 			}
 		}
-		warnMissing(cmd, missing)
+		if len(items) > n {
+			continue
+		}
+		e := explainer{m: m, types: types, sel: sel, target: t, fallback: fallback, found: found, missing: missing}
+		reason, err := e.explain(ctx)
+		if err != nil {
+			return err
+		}
+		why = append(why, reason)
+	}
+	if items, err = withFields(ctx, cmd, types, items, sel.fields); err != nil {
+		return err
+	}
+	if len(items) == 0 && refused != nil {
+		return refused
 	}
 	if len(items) == 0 {
-		return engram.Errorf(engram.NotFound, strings.Join(args, " "), "nothing there is selected; 'engram ls' shows what there is")
+		if format != "table" {
+			if err := printItems(ctx, cmd, types, format, nil, shape{}); err != nil {
+				return err
+			}
+		}
+		return engram.Errorf(engram.NotFound, "", "%s", strings.Join(why, "; "))
 	}
-	types := newTypeCache(m)
 	if save, _ := cmd.Flags().GetString("save"); save != "" {
 		return saveImages(cmd, items, save)
 	}
 	if format == "table" {
 		return people(ctx, cmd, types, items)
 	}
-	allBytes, _ := cmd.Flags().GetBool("bytes")
-	return printItems(ctx, cmd, types, format, items, allBytes)
+	s := shape{fields: sel.fields}
+	s.allBytes, _ = cmd.Flags().GetBool("bytes")
+	return printItems(ctx, cmd, types, format, items, s)
+}
+
+// withFields leaves out, with a note, the snapshots whose type has none of the
+// fields. That no type at all has them is the memory's to say.
+func withFields(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown, fields []string) ([]shown, error) {
+	if len(fields) == 0 {
+		return items, nil
+	}
+	noted := map[string]bool{}
+	var kept []shown
+	for _, it := range items {
+		name := it.Instances[max(it.index, 0)].Payload.Type
+		if types.has(ctx, name, fields) {
+			kept = append(kept, it)
+		} else if !noted[name] {
+			noted[name] = true
+			cmd.PrintErrf("engram: %s has no member %s; what is of that type is left out\n", visible(name), visible(strings.Join(fields, ", ")))
+		}
+	}
+	if len(items) > 0 && len(kept) == 0 {
+		return nil, usagef("no payload has the member %s; 'engram type show' lists those of a type", strings.Join(fields, ", "))
+	}
+	return kept, nil
 }
 
 func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
@@ -138,7 +194,7 @@ func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
 		if miss.Count > 0 {
 			count = countOf(miss.Count, "snapshot")
 		}
-		cmd.PrintErrf("engram: of %s, %s within %v %s\n", miss.ID, count, miss.Interval, miss.Reason)
+		cmd.PrintErrf("engram: of %s, %s within %v %s\n", visible(miss.ID.String()), count, miss.Interval, miss.Reason)
 	}
 }
 
@@ -154,13 +210,13 @@ func countOf(n uint64, noun string) string {
 	return formatCount(n) + " " + noun
 }
 
-func toSnapshotJSON(ctx context.Context, types *typeCache, it shown, allBytes bool) (snapshotJSON, error) {
+func toSnapshotJSON(ctx context.Context, types *typeCache, it shown, sh shape) (snapshotJSON, error) {
 	s := snapshotJSON{ID: it.ID.String(), Time: it.Time, Number: strconv.FormatUint(it.Number, 10)}
 	for i, inst := range it.Instances {
 		if it.index >= 0 && i != it.index {
 			continue
 		}
-		data, err := types.json(ctx, inst.Payload, allBytes)
+		data, err := types.json(ctx, inst.Payload, sh)
 		if err != nil {
 			return s, err
 		}
@@ -171,18 +227,17 @@ func toSnapshotJSON(ctx context.Context, types *typeCache, it shown, allBytes bo
 	return s, nil
 }
 
-func printItems(ctx context.Context, cmd *cobra.Command, types *typeCache, format string, items []shown, allBytes bool) error {
-	t := &table{header: []string{"id", "time", "number", "index", "confidence", "sent", "arrived", "type", "data"}}
+func printItems(ctx context.Context, cmd *cobra.Command, types *typeCache, format string, items []shown, sh shape) error {
+	t := &table{header: []string{"ID", "TIME", "NUMBER", "INDEX", "CONFIDENCE", "SENT", "ARRIVED", "TYPE", "DATA"}}
 	objects := make([]snapshotJSON, 0, len(items))
 	for _, it := range items {
-		s, err := toSnapshotJSON(ctx, types, it, allBytes)
+		s, err := toSnapshotJSON(ctx, types, it, sh)
 		if err != nil {
 			return err
 		}
 		objects = append(objects, s)
 		for _, inst := range s.Instances {
-			t.add(s.ID, s.Time.String(), s.Number, strconv.Itoa(inst.Index), fmt.Sprint(inst.Confidence),
-				inst.Sent.String(), inst.Arrived.String(), inst.Type, string(inst.Data))
+			t.add(s.ID, s.Time, s.Number, inst.Index, inst.Confidence, inst.Sent, inst.Arrived, inst.Type, string(inst.Data))
 		}
 	}
 	return print(cmd.OutOrStdout(), format, t, objects)
@@ -196,35 +251,42 @@ func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items
 		if n > 0 {
 			cmd.Println()
 		}
-		cmd.Printf("%s\n", it.ID)
+		cmd.Printf("%s\n", visible(it.ID.String()))
 		for i, inst := range it.Instances {
 			if it.index >= 0 && i != it.index {
 				continue
 			}
+			indent := "  "
 			if len(it.Instances) > 1 {
 				cmd.Printf("  instance %d\n", i)
+				indent = "    "
 			}
-			cmd.Printf("  %s, confidence %g, update %d, arrived %s\n", inst.Payload.Type, inst.Confidence, it.Number, it.Arrived)
+			cmd.Printf("%s%s, confidence %g, update %d, arrived %s\n", indent, visible(inst.Payload.Type), inst.Confidence, it.Number, it.Arrived)
 			for line := range strings.Lines(types.text(ctx, inst.Payload, lines)) {
-				cmd.Printf("    %s", line)
+				cmd.Printf("%s  %s\n", indent, visible(strings.TrimRight(line, "\n")))
 			}
-			cmd.Println()
 		}
 	}
 	return nil
 }
 
-// showLines prints a line per instance.
+// showLines prints a line per instance, cut to the width of a terminal.
 func showLines(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error {
 	var current engram.ID
+	digits := 0
+	for _, it := range items {
+		digits = max(digits, len(it.Time.String()))
+	}
+	screen := terminalWidth(cmd.OutOrStdout())
 	for _, it := range items {
 		if e := it.ID.Parent(); e != current {
 			current = e
-			cmd.Printf("%s\n", e)
+			cmd.Println(cutLine(visible(e.String()), screen))
 		}
 		for i, inst := range it.Instances {
 			if it.index < 0 || i == it.index {
-				cmd.Printf("  %s  %4.2f  %s\n", it.Time, inst.Confidence, types.text(ctx, inst.Payload, false))
+				line := fmt.Sprintf("  %-*s  %4.2f  %s", digits, it.Time, inst.Confidence, visible(types.text(ctx, inst.Payload, false)))
+				cmd.Println(cutLine(strings.TrimRight(line, " "), screen))
 			}
 		}
 	}

@@ -14,16 +14,16 @@ type nodeJSON struct {
 	ID         string       `json:"id"`
 	Level      string       `json:"level"`
 	Type       string       `json:"type,omitempty"`
-	Entities   *uint64      `json:"entities,omitempty"`
-	Snapshots  uint64       `json:"snapshots"`
-	Superseded uint64       `json:"superseded,omitempty"`
-	Instances  uint64       `json:"instances"`
-	Bytes      int64        `json:"bytes"`
+	Entities   *uint64      `json:"entities,omitempty,string"`
+	Snapshots  uint64       `json:"snapshots,string"`
+	Superseded uint64       `json:"superseded,omitempty,string"`
+	Instances  uint64       `json:"instances,string"`
+	Bytes      int64        `json:"bytes,string"`
 	First      *engram.Time `json:"first,omitempty"`
 	Last       *engram.Time `json:"last,omitempty"`
-	Committed  *uint64      `json:"committed,omitempty"`
-	Evicted    *uint64      `json:"evicted,omitempty"`
-	Refused    *uint64      `json:"refused,omitempty"`
+	Committed  *uint64      `json:"committed,omitempty,string"`
+	Evicted    *uint64      `json:"evicted,omitempty,string"`
+	Refused    *uint64      `json:"refused,omitempty,string"`
 }
 
 func toNodeJSON(s engram.Stats, counters bool) nodeJSON {
@@ -50,6 +50,10 @@ var depths = map[string]engram.Level{
 
 func newLs() *cobra.Command {
 	cmd := newLister("ls [ID…]", "List what a memory holds, down to its entities", "entity", false)
+	cmd.Long = `Lists the memories, segments and entities, with how much each holds and from when
+to when. IDs may be patterns: * stands for any name of a level and ~regex for the
+names it matches as a whole. In a name write \/ for a slash and \\ for a backslash, and
+at its begin \* for a star and \~ for a tilde; quote it all for the shell.`
 	cmd.Example = `  engram ls
   engram ls Vision
   engram ls 'Object/Instance/*/~cup.*'
@@ -119,6 +123,9 @@ func parsePatterns(args []string) ([]engram.Pattern, error) {
 	}
 	patterns := make([]engram.Pattern, len(args))
 	for i, a := range args {
+		if a == "" {
+			return nil, errEmptyID
+		}
 		var err error
 		if patterns[i], err = engram.ParsePattern(a); err != nil {
 			return nil, &usageError{err}
@@ -128,6 +135,10 @@ func parsePatterns(args []string) ([]engram.Pattern, error) {
 }
 
 func printNodes(cmd *cobra.Command, format string, nodes []engram.Stats, counters bool) error {
+	if len(nodes) == 0 && format == "table" {
+		cmd.PrintErrln("The memory is empty. Fill it with 'engram import FILE' or 'engram put', or see 'engram ls --all --depth core'.")
+		return nil
+	}
 	t := &table{
 		header: []string{"ID", "ENTITIES", "SNAPSHOTS", "BYTES", "FIRST", "LAST", "TYPE"},
 		right:  []bool{false, true, true, true},
@@ -137,47 +148,52 @@ func printNodes(cmd *cobra.Command, format string, nodes []engram.Stats, counter
 		t.right = []bool{false, true, true, true, true, true, true, true}
 	}
 	objects := make([]nodeJSON, len(nodes))
+	above := tree{}
 	for i, s := range nodes {
 		objects[i] = toNodeJSON(s, counters)
-		id := s.ID.String()
-		if format == "table" {
-			id = treeName(nodes[:i], s.ID)
-		}
-		entities := ""
+		name, typ := above.place(s)
+		var entities any = ""
 		if objects[i].Entities != nil {
-			entities = formatCount(s.Entities)
+			entities = s.Entities
 		}
 		if counters {
-			t.add(id, entities, formatCount(s.Snapshots), formatCount(s.Superseded), formatBytes(s.Bytes),
-				formatCount(s.Committed), formatCount(s.Evicted), formatCount(s.Refused))
+			t.add(name, entities, s.Snapshots, s.Superseded, byteSize(s.Bytes), s.Committed, s.Evicted, s.Refused)
 			continue
 		}
-		var first, last string
+		var first, last any = "", ""
 		if s.Snapshots > 0 {
-			first, last = s.First.String(), s.Last.String()
-			if format == "table" {
-				first, last = first[:len("2006-01-02 15:04:05.000")], last[:len("2006-01-02 15:04:05.000")]
-			}
+			first, last = s.First, s.Last
 		}
-		t.add(id, entities, formatCount(s.Snapshots), formatBytes(s.Bytes), first, last, s.Type)
-	}
-	if len(nodes) == 0 && format == "table" {
-		cmd.PrintErrln("The memory is empty. Fill it with 'engram import FILE' or 'engram put', or see 'engram ls --all --depth core'.")
-		return nil
+		t.add(name, entities, s.Snapshots, byteSize(s.Bytes), first, last, typ)
 	}
 	return print(cmd.OutOrStdout(), format, t, objects)
 }
 
-// treeName returns a node's name, indented by its depth, if its parent stands above
-// it; and the whole ID if it does not.
-func treeName(above []engram.Stats, id engram.ID) string {
-	for i := len(above) - 1; i >= 0; i-- {
-		if above[i].ID == id.Parent() {
-			return strings.Repeat("  ", int(id.Level())-1) + engram.EscapeName(id.Name())
+// tree is what was listed so far.
+type tree map[engram.ID]branch
+
+type branch struct {
+	depth int
+	typ   string // its own, or that of what is above it
+}
+
+// place returns how a node's ID and type stand in the list: indented below its
+// parent with its name and, if it differs, its type; or at the left with its ID if
+// the parent is not listed.
+func (t tree) place(s engram.Stats) (name, typ cell) {
+	id := s.ID.String()
+	name, typ = cell{id, id}, cell{s.Type, s.Type}
+	b := branch{typ: s.Type}
+	if parent, ok := t[s.ID.Parent()]; ok {
+		b.depth = parent.depth + 1
+		name.shown = strings.Repeat("  ", b.depth) + engram.EscapeName(s.ID.Name())
+		if s.Type == parent.typ {
+			typ.shown = ""
 		}
-		if above[i].ID.Level() < id.Level()-1 {
-			break
+		if s.Type == "" {
+			b.typ = parent.typ
 		}
 	}
-	return strings.Repeat("  ", int(id.Level())-1) + id.String()
+	t[s.ID] = b
+	return name, typ
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "engram: %v\nRun '%s --help' for how it is used.\n", err, cmd.CommandPath())
+		fmt.Fprintf(stderr, "engram: %s\nRun '%s --help' for how it is used.\n", oneLine(err.Error()), cmd.CommandPath())
 		return exitUsage
 	case errors.As(err, &loss):
 		fmt.Fprintf(stderr, "engram: %v\n", err)
@@ -52,9 +53,25 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case ctx.Err() != nil && engram.CodeOf(err) == engram.Canceled:
 		fmt.Fprintln(stderr, "engram: interrupted")
 	default:
-		fmt.Fprintf(stderr, "engram: %v\n", err)
+		msg := oneLine(err.Error())
+		if engram.CodeOf(err) == engram.NotFound && strings.Contains(msg, "AddType") {
+			msg += " (engram type add FILE)"
+		}
+		fmt.Fprintf(stderr, "engram: %s\n", msg)
 	}
 	return exitFailed
+}
+
+// oneLine puts a message on one line, without the lines that draw what they are
+// about, and so that nothing in it steers the terminal.
+func oneLine(msg string) string {
+	var parts []string
+	for line := range strings.Lines(msg) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '|' {
+			parts = append(parts, visible(line))
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // usageError is a call that was typed wrongly.
@@ -102,8 +119,35 @@ To fill it:          engram import recording.mcap`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().String("address", "", "where the memory's name system is: unix:/path or http://host:port\n(default: $ENGRAM_ADDRESS, else the local server)")
 	root.AddCommand(newServe(), newDemo(), newImport(), newLs(), newGet(), newHistory(), newQuery(),
-		newWatch(), newPut(), newType(), newStats(), newVersion())
+		newWatch(), newPut(), newType(), newSegment(), newStats(), newVersion())
+	root.Version = versionOf().String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetHelpCommand(newHelp(root))
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
+		c.Args = positional(cobra.NoArgs)
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	return root
+}
+
+// newHelp is cobra's help, but for what it says of commands that there are not.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Print how a command is used",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err == nil && len(rest) > 0 {
+				err = usagef("there is no command %q; 'engram help' lists them", strings.Join(args, " "))
+			}
+			if err != nil {
+				return &usageError{err}
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
 }
 
 // args wraps a check of positional arguments so that failing it is a usage error.

@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -31,43 +29,6 @@ func outputFormat(cmd *cobra.Command) (string, error) {
 	return f, nil
 }
 
-// table is what a command prints for people, and as CSV.
-type table struct {
-	header []string
-	right  []bool // columns aligned to the right
-	rows   [][]string
-}
-
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
-
-// write prints the table with aligned columns.
-func (t *table) write(w io.Writer) error {
-	width := make([]int, len(t.header))
-	for _, row := range append([][]string{t.header}, t.rows...) {
-		for i, c := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(c))
-		}
-	}
-	for _, row := range append([][]string{t.header}, t.rows...) {
-		var line strings.Builder
-		for i, c := range row {
-			if i > 0 {
-				line.WriteString("  ")
-			}
-			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
-			if i < len(t.right) && t.right[i] {
-				line.WriteString(pad + c)
-			} else {
-				line.WriteString(c + pad)
-			}
-		}
-		if _, err := io.WriteString(w, strings.TrimRight(line.String(), " ")+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // print writes objects in the format asked for; the table stands for them in
 // "table" and "csv".
 func print[T any](w io.Writer, format string, t *table, objects []T) error {
@@ -87,7 +48,15 @@ func print[T any](w io.Writer, format string, t *table, objects []T) error {
 	if objects == nil {
 		objects = []T{}
 	}
-	j, err := json.Marshal(objects)
+	return printObject(w, format, objects)
+}
+
+// printObject writes a value as JSON, on a line of its own as NDJSON, or as YAML.
+func printObject(w io.Writer, format string, v any) error {
+	if format == "ndjson" {
+		return writeJSONLine(w, v)
+	}
+	j, err := marshalJSON(v)
 	if err != nil {
 		return err
 	}
@@ -103,32 +72,35 @@ func print[T any](w io.Writer, format string, t *table, objects []T) error {
 	if err := json.Indent(&out, j, "", "  "); err != nil {
 		return err
 	}
-	out.WriteByte('\n')
 	_, err = w.Write(out.Bytes())
 	return err
 }
 
-func (t *table) writeCSV(w io.Writer) error {
-	c := csv.NewWriter(w)
-	if err := c.WriteAll(append([][]string{t.header}, t.rows...)); err != nil {
-		return err
-	}
-	return c.Error()
+// marshalJSON returns v on one line that ends with a line break. What is special to
+// HTML stands as it is, so that "a < b" can be read.
+func marshalJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
 }
 
 func writeJSONLine(w io.Writer, v any) error {
-	j, err := json.Marshal(v)
+	j, err := marshalJSON(v)
 	if err == nil {
-		_, err = w.Write(append(j, '\n'))
+		_, err = w.Write(j)
 	}
 	return err
 }
 
-// formatBytes prints a size as people read it, such as "1.2 MB".
-func formatBytes(n int64) string {
+// byteSize prints as people read it, such as "1.2 MB".
+type byteSize int64
+
+func (n byteSize) String() string {
 	const units = "kMGTPE"
 	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
+		return fmt.Sprintf("%d B", int64(n))
 	}
 	f, u := float64(n), -1
 	for f >= 999.95 && u < len(units)-1 {

@@ -71,11 +71,11 @@ func put(cmd *cobra.Command, args []string) error {
 	}
 	r := results[0]
 	if format == "table" {
-		cmd.Printf("%s (update %d)\n", r.ID, r.Number)
+		cmd.Printf("%s (update %d)\n", visible(r.ID.String()), r.Number)
 		return nil
 	}
-	t := &table{header: []string{"id", "number"}}
-	t.add(r.ID.String(), formatCount(r.Number))
+	t := &table{header: []string{"ID", "NUMBER"}}
+	t.add(r.ID, r.Number)
 	return print(cmd.OutOrStdout(), format, t, []updateResultJSON{{r.ID.String(), r.Number}})
 }
 
@@ -86,24 +86,34 @@ type updateResultJSON struct {
 
 // readUpdate reads the update that the arguments describe, without its payloads.
 func readUpdate(cmd *cobra.Command, args []string) (engram.EntityUpdate, error) {
-	id, err := engram.Parse(args[0])
+	names, when := splitNames(args[0])
+	id, err := engram.Parse(names)
 	if err != nil {
 		return engram.EntityUpdate{}, &usageError{err}
 	}
 	u := engram.EntityUpdate{Entity: id, Time: engram.Now()}
-	if t, ok := id.Time(); ok {
-		u.Entity, u.Time = id.Truncate(engram.LevelEntity), t
+	if id.Level() != engram.LevelEntity {
+		return u, usagef("%q is a %s; put writes to an entity: memory/core segment/provider segment/entity", names, id.Level())
 	}
-	if id.Level() < engram.LevelEntity || id.Level() > engram.LevelSnapshot {
-		return u, usagef("%s is a %s; put writes to an entity: memory/core segment/provider segment/entity", id, id.Level())
+	text, _ := cmd.Flags().GetString("time")
+	given := cmd.Flags().Changed("time")
+	if given && when != "" {
+		return u, usagef("the ID has a time, %s, and --time too; give one of them", when)
 	}
-	if text, _ := cmd.Flags().GetString("time"); cmd.Flags().Changed("time") {
-		at, err := parseTimeArg(text)
-		if err != nil || at.base == baseLatest {
-			return u, usagef("--time %s: say an absolute time, or one relative to now", text)
-		}
-		u.Time = at.resolve(u.Time, 0)
+	if when != "" {
+		text, given = when, true
 	}
+	if !given {
+		return u, nil
+	}
+	at, err := parseTimeArg(text)
+	if err != nil {
+		return u, err
+	}
+	if at.base == baseLatest {
+		return u, usagef("time %s: say an absolute time, or one relative to now", text)
+	}
+	u.Time = at.resolve(u.Time, 0)
 	return u, nil
 }
 

@@ -66,14 +66,15 @@ func query(cmd *cobra.Command, args []string) error {
 			err = showLines(ctx, cmd, types, items)
 		} else {
 			for _, it := range items {
-				cmd.Println(it.ID)
+				cmd.Println(visible(it.ID.String()))
 			}
 		}
 		cmd.PrintErrf("%s of %s\n", countOf(uint64(len(items)), "snapshot"), countOf(uint64(len(entities)), "entity"))
 		return err
 	}
-	allBytes, _ := cmd.Flags().GetBool("bytes")
-	return printItems(ctx, cmd, types, format, items, allBytes)
+	s := shape{fields: q.Fields, none: q.WithoutPayload}
+	s.allBytes, _ = cmd.Flags().GetBool("bytes")
+	return printItems(ctx, cmd, types, format, items, s)
 }
 
 func readQuery(cmd *cobra.Command, args []string) (engram.Query, error) {
@@ -120,7 +121,10 @@ func readSelectors(cmd *cobra.Command) (selectors []engram.SnapshotSelector, err
 		texts, _ := f.GetStringArray(name)
 		for _, text := range texts {
 			at, err := parseTimeArg(text)
-			if err != nil || at.base == baseLatest {
+			if err != nil {
+				return nil, usagef("--%s: %w", name, err)
+			}
+			if at.base == baseLatest {
 				return nil, usagef("--%s %s: say an absolute time, or one relative to now", name, text)
 			}
 			selectors = append(selectors, make(at.resolve(now, 0)))
@@ -129,7 +133,10 @@ func readSelectors(cmd *cobra.Command) (selectors []engram.SnapshotSelector, err
 	ranges, _ := f.GetStringArray("range")
 	for _, text := range ranges {
 		r, err := parseRangeArg(text)
-		if err != nil || r.usesLatest() {
+		if err != nil {
+			return nil, usagef("--range: %w", err)
+		}
+		if r.usesLatest() {
 			return nil, usagef("--range %s: write A..B with absolute times, or ones relative to now", text)
 		}
 		selectors = append(selectors, engram.In(r.resolve(now, 0)))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,34 +14,55 @@ import (
 )
 
 // saveImages writes the images in the payloads to files: one to name itself, more
-// to name with a number before its ending.
+// to name with a number before its ending. What is no image is left out with a note.
 func saveImages(cmd *cobra.Command, items []shown, name string) error {
 	n := 0
+	var first error
 	for _, it := range items {
 		for i, inst := range it.Instances {
 			if it.index >= 0 && i != it.index {
 				continue
 			}
-			n++
-			file := name
-			if n > 1 {
-				ext := filepath.Ext(name)
-				file = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
-			}
 			id := it.ID.Instance(i)
 			info, err := vision.Describe(inst.Payload)
-			if err != nil {
-				return fmt.Errorf("%s: %w", id, err)
-			}
 			var out bytes.Buffer
-			if err := vision.Export(&out, inst.Payload, filepath.Ext(name)); err != nil {
-				return fmt.Errorf("%s: %w", id, err)
+			ext := filepath.Ext(name)
+			if err == nil {
+				if name == "-" {
+					ext = ""
+				}
+				err = vision.Export(&out, inst.Payload, ext)
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", id, err)
+				first = cmp.Or(first, err)
+				if len(items) > 1 || len(it.Instances) > 1 {
+					cmd.PrintErrf("engram: not saved: %s\n", oneLine(err.Error()))
+				}
+				continue
+			}
+			n++
+			switch {
+			case name == "-" && n > 1:
+				return usagef("--save -: more than one image is selected; give a file name, or an ID of one")
+			case name == "-":
+				if _, err := out.WriteTo(cmd.OutOrStdout()); err != nil {
+					return err
+				}
+				continue
+			}
+			file := name
+			if n > 1 {
+				file = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), n, ext)
 			}
 			if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
 				return err
 			}
-			cmd.Printf("%s  %s, from %s\n", file, info, id)
+			cmd.Printf("%s  %s, from %s\n", file, info, visible(id.String()))
 		}
+	}
+	if n == 0 {
+		return first
 	}
 	return nil
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 )
 
 // selection is what get, history and query ask for: which snapshots, as of when,
@@ -19,6 +22,7 @@ type selection struct {
 	within  time.Duration
 	asOf    *timeArg
 	where   string
+	filter  *idf.Filter // of where; nil if that is empty
 	fields  []string
 	target  engram.Target
 }
@@ -31,7 +35,6 @@ func addSelectionFlags(cmd *cobra.Command) {
 	f.String("nearest", "", "the snapshot closest to this time; see --within")
 	f.String("within", "1s", "how far from --nearest a snapshot may be")
 	addSelectionOptions(cmd)
-	cmd.MarkFlagsMutuallyExclusive("at", "latest", "range", "nearest")
 }
 
 // addSelectionOptions adds the flags that hold whatever is selected.
@@ -45,6 +48,9 @@ func addSelectionOptions(cmd *cobra.Command) {
 
 func readSelection(cmd *cobra.Command) (s selection, err error) {
 	f := cmd.Flags()
+	if err = exclusive(cmd, "at", "latest", "range", "nearest"); err != nil {
+		return s, err
+	}
 	if s, err = readSelectionOptions(cmd); err != nil {
 		return s, err
 	}
@@ -65,8 +71,50 @@ func readSelection(cmd *cobra.Command) (s selection, err error) {
 		return s, usagef("--latest %d: at least 1", s.latest)
 	}
 	within, _ := f.GetString("within")
-	s.within, err = parseSpan(within)
+	if f.Changed("within") && s.nearest == nil {
+		return s, usagef("--within %s: it says how far from --nearest; give that too", within)
+	}
+	if s.within, err = parseSpan(within); err == nil && s.within < 0 {
+		return s, usagef("--within %s: 0 or more", within)
+	}
 	return s, err
+}
+
+// exclusive returns a usage error if several of the flags are given.
+func exclusive(cmd *cobra.Command, names ...string) error {
+	given := ""
+	for _, name := range names {
+		switch {
+		case !cmd.Flags().Changed(name):
+		case given == "":
+			given = name
+		default:
+			return usagef("--%s and --%s exclude each other; give one of them", given, name)
+		}
+	}
+	return nil
+}
+
+// whereFlag returns the value of --where, compiled to see that it is right.
+func whereFlag(cmd *cobra.Command) (where string, filter *idf.Filter, err error) {
+	if where, _ = cmd.Flags().GetString("where"); where == "" {
+		return "", nil, nil
+	}
+	filter, err = idf.CompileFilter(where)
+	var e *engram.Error
+	if errors.As(err, &e) {
+		return where, nil, usagef("--where %s: at %s", where, oneLine(e.Msg))
+	}
+	return where, filter, err
+}
+
+// fieldFlag returns the values of --field.
+func fieldFlag(cmd *cobra.Command) ([]string, error) {
+	fields, _ := cmd.Flags().GetStringArray("field")
+	if cmd.Flags().Changed("field") && len(fields) == 0 || slices.Contains(fields, "") {
+		return nil, usagef("--field '': name a member, such as pose.position; 'engram type show' lists them")
+	}
+	return fields, nil
 }
 
 // timeFlag returns the time given with a flag, or nil.
@@ -90,8 +138,12 @@ func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
 	if s.asOf != nil && s.asOf.base == baseLatest {
 		return s, usagef("--as-of: say an absolute time, or one relative to now")
 	}
-	s.where, _ = f.GetString("where")
-	s.fields, _ = f.GetStringArray("field")
+	if s.where, s.filter, err = whereFlag(cmd); err != nil {
+		return s, err
+	}
+	if s.fields, err = fieldFlag(cmd); err != nil {
+		return s, err
+	}
 	switch name, _ := f.GetString("target"); name {
 	case "wm":
 		s.target = engram.TargetWM
@@ -117,6 +169,8 @@ func (s selection) apply(q *engram.Query, now engram.Time) {
 // at latest. fallback stands where the flags select nothing.
 func (s selection) selectors(t target, now, latest engram.Time, fallback engram.SnapshotSelector) []engram.SnapshotSelector {
 	switch {
+	case t.time != nil && t.time.base != baseAbsolute:
+		return []engram.SnapshotSelector{engram.AtOrBefore(t.time.resolve(now, latest))}
 	case t.time != nil:
 		return []engram.SnapshotSelector{engram.At(t.time.resolve(now, latest))}
 	case s.at != nil:
@@ -141,7 +195,13 @@ func (s selection) usesLatest(t target) bool {
 func (s selection) query(ctx context.Context, m engram.Reader, t target, fallback engram.SnapshotSelector) ([]engram.Item, []engram.Missing, error) {
 	now := engram.Now()
 	ask := func(p engram.Pattern, latest engram.Time) (*engram.Result, error) {
-		q := p.Select(s.selectors(t, now, latest, fallback)...)
+		selectors := s.selectors(t, now, latest, fallback)
+		for _, sel := range selectors {
+			if err := sel.Check(); err != nil {
+				return nil, &usageError{err}
+			}
+		}
+		q := p.Select(selectors...)
 		s.apply(&q, now)
 		return m.Query(ctx, q)
 	}

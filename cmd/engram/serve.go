@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"os"
 	"strings"
@@ -50,7 +51,16 @@ func serve(cmd *cobra.Command, _ []string) error {
 		}
 		options = append(options, memories.WithPriorKnowledge(os.DirFS(dir)))
 	}
-	if every, _ := f.GetDuration("monitor"); every > 0 {
+	for _, name := range []string{"max-payload", "max-results", "max-queue"} {
+		if n, _ := f.GetInt(name); n < 0 {
+			return usagef("--%s %d: 0 or more", name, n)
+		}
+	}
+	every, _ := f.GetDuration("monitor")
+	if every < 0 {
+		return usagef("--monitor %v: 0 or more", every)
+	}
+	if every > 0 {
 		options = append(options, memories.WithSystemMonitor(every))
 	}
 	addresses, _ := f.GetStringArray("listen")
@@ -65,10 +75,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	server.TuneRuntime()
 	h, err := startHost(cmd.Context(), server.Config{Memories: memories.All(options...), Limits: limits}, addresses)
 	if err != nil {
-		if engram.CodeOf(err) == engram.AlreadyExists && !f.Changed("listen") {
-			cmd.PrintErrln("engram: if that is an engram server, use it as it is; or start another one with --listen unix:/path")
-		}
-		return err
+		return listenError(err)
 	}
 	cmd.PrintErrf("engram: %d memories are ready at\n", len(h.Memories()))
 	for i, a := range h.addresses {
@@ -76,6 +83,21 @@ func serve(cmd *cobra.Command, _ []string) error {
 	}
 	cmd.PrintErrln("Try 'engram import RECORDING' or 'engram ls --all' in another terminal; ^C ends this one.")
 	return h.serve(cmd.Context())
+}
+
+// listenError says what to do about an address at which no server can listen.
+func listenError(err error) error {
+	e, ok := errors.AsType[*engram.Error](err)
+	switch {
+	case !ok:
+		return err
+	case e.Code == engram.AlreadyExists:
+		what, _, _ := strings.Cut(e.Msg, ";")
+		return engram.Errorf(e.Code, e.Thing, "%s; use that one, or listen elsewhere with --listen 127.0.0.1:7412", what)
+	case e.Code == engram.Invalid || e.Code == engram.Unsupported:
+		return usagef("--listen: %w", err)
+	}
+	return err
 }
 
 // exposure says who can reach a listener, where that deserves a warning.

@@ -15,9 +15,14 @@ type target struct {
 	index   int // -1 is all instances
 }
 
+var errEmptyID = usagef("an ID is empty; '*' stands for every memory")
+
 // parseTarget reads an ID in which names may be patterns and the time relative.
 func parseTarget(text string) (target, error) {
 	t := target{text: text, index: -1}
+	if text == "" {
+		return t, errEmptyID
+	}
 	names, rest := splitNames(text)
 	var err error
 	if t.pattern, err = engram.ParsePattern(names); err != nil {

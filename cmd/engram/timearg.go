@@ -37,11 +37,52 @@ func parseTimeArg(s string) (timeArg, error) {
 		d, err := parseSpan(s)
 		return timeArg{base: baseLatest, offset: d}, err
 	}
-	t, err := engram.ParseTime(s)
-	if err != nil {
-		return timeArg{}, usagef("%q is not a time; write 2026-01-01 00:02:03.5, RFC 3339, nanoseconds, now-10s, or -10s for before the entity's latest", s)
+	t, err := parseAbsolute(s)
+	return timeArg{at: t}, err
+}
+
+// parseAbsolute reads what engram.ParseTime reads, and what people and other
+// programs write for a time: dates, minutes, seconds since 1970.
+func parseAbsolute(s string) (engram.Time, error) {
+	if n := strings.TrimLeft(s, "+-"); n != "" && strings.Trim(n, "0123456789.") == "" && strings.Count(n, ".") < 2 {
+		return parseNumber(s, n)
 	}
-	return timeArg{at: t}, nil
+	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return engram.ParseTime(t.Format(time.RFC3339))
+		}
+	}
+	t, err := engram.ParseTime(s)
+	switch {
+	case engram.CodeOf(err) == engram.OutOfRange:
+		return 0, &usageError{err}
+	case err != nil:
+		return 0, usagef("%q is not a time; write 2026-01-01, 2026-01-01 00:02:03.5 (UTC), RFC 3339, seconds or nanoseconds since 1970, now-10s, or -10s for before the entity's latest", s)
+	}
+	return t, nil
+}
+
+// parseNumber reads a bare number, whose digits without sign are n: seconds since
+// 1970 if it is as long as those of our days, nanoseconds if it is far longer.
+func parseNumber(s, n string) (engram.Time, error) {
+	whole, frac, decimal := strings.Cut(n, ".")
+	switch {
+	case n == s && len(whole) >= 9 && len(whole) <= 11 && len(frac) <= 9:
+		t, err := strconv.ParseInt(whole+frac+strings.Repeat("0", 9-len(frac)), 10, 64)
+		if err != nil {
+			return 0, usagef("time %q is outside the years 1677 to 2262", s)
+		}
+		return engram.Time(t), nil
+	case !decimal && len(strings.TrimLeft(n, "0")) > 15:
+		t, err := strconv.ParseInt(s, 10, 64)
+		if err != nil {
+			return 0, usagef("time %q is outside the years 1677 to 2262", s)
+		}
+		return engram.Time(t), nil
+	case n != s && len(n) < 9:
+		return 0, usagef("%s of what? write %ss for seconds", s, s)
+	}
+	return 0, usagef("%q is not a time: seconds since 1970 have 9 to 11 digits before the point and up to 9 after it, nanoseconds 16 or more; or write 2026-01-01 00:02:03.5", s)
 }
 
 // parseSpan reads a signed duration; beside Go's units there is d for days.
@@ -52,6 +93,9 @@ func parseSpan(s string) (time.Duration, error) {
 		}
 	}
 	d, err := time.ParseDuration(s)
+	if n := strings.TrimLeft(s, "+-"); err != nil && n != "" && strings.Trim(n, "0123456789.") == "" {
+		return 0, usagef("%s of what? write %ss for seconds", s, s)
+	}
 	if err != nil {
 		return 0, usagef("%q is not a span of time; write 500ms, 10s, 5m, 2h, 3d", strings.TrimLeft(s, "+-"))
 	}
@@ -91,6 +135,9 @@ func parseRangeArg(s string) (rangeArg, error) {
 		}
 		*side.arg = &a
 	}
+	if r.start != nil && r.end != nil && r.start.base == r.end.base && r.resolve(0, 0).Start > r.resolve(0, 0).End {
+		return r, usagef("the range %s ends before it starts", s)
+	}
 	return r, nil
 }
 
@@ -119,6 +166,9 @@ func parseIndexRange(s string) (first, last int, err error) {
 	last, err2 := strconv.Atoi(to)
 	if err1 != nil || err2 != nil {
 		return 0, 0, usagef("--index %s: write A..B, both inclusive, such as 0..9 or -3..-1", s)
+	}
+	if first > last && (first < 0) == (last < 0) {
+		return 0, 0, usagef("--index %s: the range ends before it starts", s)
 	}
 	return first, last, nil
 }

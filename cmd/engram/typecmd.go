@@ -18,11 +18,11 @@ import (
 func newType() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "type",
-		Short: "List, show, check and convert types",
+		Short: "List, show, check, convert and add types",
 		Args:  positional(cobra.NoArgs),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert())
+	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert(), newTypeAdd())
 	return cmd
 }
 
@@ -102,13 +102,13 @@ func newTypeShow() *cobra.Command {
 		if proto, _ := cmd.Flags().GetBool("proto"); proto {
 			return printProto(cmd, t)
 		}
-		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "", "DOC"}, right: []bool{true}}
+		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "OPTIONAL", "DOC"}, right: []bool{true}}
 		var members []memberJSON
 		for _, mem := range t.Members() {
 			members = append(members, memberJSON{mem.Number, mem.Name, mem.Type, mem.Optional, mem.Doc})
-			optional := ""
+			optional := cell{"", "false"}
 			if mem.Optional {
-				optional = "optional"
+				optional = cell{"optional", "true"}
 			}
 			tab.add(strconv.Itoa(int(mem.Number)), mem.Name, mem.Type, optional, strings.Join(strings.Fields(mem.Doc), " "))
 		}
@@ -200,6 +200,9 @@ func newTypeCheck() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := last.Check(b); err != nil {
+				return err
+			}
 			cmd.Printf("a payload of %s, %s encoded\n", last.Name(), countOf(uint64(len(b)), "byte"))
 		}
 		for _, def := range defs {
@@ -255,6 +258,40 @@ namespaces, and included ones, become several files: --out writes them to a fold
 				cmd.Printf("// file: %s\n", name)
 			}
 			cmd.Print(files[name])
+		}
+		return nil
+	}
+	return cmd
+}
+
+func newTypeAdd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "add FILE…", Short: "Make the types in files known to the running memory", Args: positional(cobra.MinimumNArgs(1)),
+		Example: "  engram type add cup.xml\n  engram segment add Object/Cup --type lab.Cup",
+	}
+	addIncludeFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		var defs []engram.TypeDef
+		for _, name := range args {
+			found, err := compileFile(cmd, name)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 {
+				return engram.Errorf(engram.Invalid, name, "the file defines no type")
+			}
+			defs = append(defs, found...)
+		}
+		m, err := connect(cmd)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		for _, def := range defs {
+			if err := m.AddType(cmd.Context(), def); err != nil {
+				return err
+			}
+			cmd.Printf("%s added\n", def.Name)
 		}
 		return nil
 	}

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +19,7 @@ type updateJSON struct {
 	Time       engram.Time    `json:"time"`
 	Arrived    engram.Time    `json:"arrived"`
 	Supersedes bool           `json:"supersedes,omitempty"`
-	Dropped    uint64         `json:"dropped,omitempty"`
+	Dropped    uint64         `json:"dropped,omitempty,string"`
 	Restarted  bool           `json:"restarted,omitempty"`
 	Instances  []instanceJSON `json:"instances,omitempty"`
 }
@@ -48,7 +48,6 @@ updates are dropped and the number of dropped ones is shown.`,
 	f.String("where", "", "a CEL expression, such as 'confidence > 0.8'")
 	f.StringArray("field", nil, "deliver only this member; may be repeated")
 	f.Bool("bytes", false, "with -o, print bytes in full (base64) instead of their size and hash")
-	cmd.MarkFlagsMutuallyExclusive("last", "since")
 	cmd.RunE = watch
 	return cmd
 }
@@ -75,13 +74,17 @@ func watch(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	ctx := cmd.Context()
+	if err := noteUnknown(ctx, cmd, m, sub.Patterns); err != nil {
+		return err
+	}
 	if d, _ := cmd.Flags().GetDuration("for"); d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
 	}
 	count, _ := cmd.Flags().GetInt("count")
-	allBytes, _ := cmd.Flags().GetBool("bytes")
+	sh := shape{fields: sub.Fields}
+	sh.allBytes, _ = cmd.Flags().GetBool("bytes")
 	types := newTypeCache(m)
 	seen := 0
 	for u, err := range engram.Updates(ctx, stream) {
@@ -93,11 +96,29 @@ func watch(cmd *cobra.Command, args []string) error {
 		}
 		if format == "table" {
 			printUpdate(ctx, cmd, types, u)
-		} else if err := printUpdateJSON(ctx, cmd, types, u, allBytes); err != nil {
+		} else if err := printUpdateJSON(ctx, cmd, types, u, sh); err != nil {
 			return err
 		}
 		if seen++; seen == count {
 			return nil
+		}
+	}
+	return nil
+}
+
+// noteUnknown tells of memories that are waited for.
+func noteUnknown(ctx context.Context, cmd *cobra.Command, m engram.Statistician, patterns []engram.Pattern) error {
+	for _, p := range patterns {
+		if len(p.Levels) == 0 {
+			continue
+		}
+		memory := engram.Pattern{Levels: p.Levels[:1]}
+		found, err := m.Stats(ctx, memory, engram.LevelMemory)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			cmd.PrintErrf("engram: there is no memory %s yet; waiting\n", visible(memory.String()))
 		}
 	}
 	return nil
@@ -116,8 +137,21 @@ func watchSubscription(cmd *cobra.Command, args []string) (engram.Subscription, 
 	if latest, _ := f.GetBool("latest"); latest {
 		sub.Slow = engram.SlowLatest
 	}
-	sub.Where, _ = f.GetString("where")
-	sub.Fields, _ = f.GetStringArray("field")
+	if sub.Where, _, err = whereFlag(cmd); err != nil {
+		return sub, err
+	}
+	if sub.Fields, err = fieldFlag(cmd); err != nil {
+		return sub, err
+	}
+	if err = exclusive(cmd, "last", "since"); err != nil {
+		return sub, err
+	}
+	if n, _ := f.GetInt("count"); n < 0 {
+		return sub, usagef("--count %d: 0 or more", n)
+	}
+	if d, _ := f.GetDuration("for"); d < 0 {
+		return sub, usagef("--for %v: 0 or more", d)
+	}
 	if n, _ := f.GetInt("last"); f.Changed("last") {
 		if n < 1 {
 			return sub, usagef("--last %d: at least 1", n)
@@ -155,7 +189,8 @@ func printUpdate(ctx context.Context, cmd *cobra.Command, types *typeCache, u en
 	}
 	when, _ := u.ID.Time()
 	delay := u.Arrived.Sub(when)
-	cmd.Printf("%8d  %s  %s  %s\n", u.Number, u.ID.Parent(), formatAge(when, delay), text)
+	line := fmt.Sprintf("%8d  %s  %s  %s", u.Number, visible(u.ID.Parent().String()), formatAge(when, delay), visible(text))
+	cmd.Println(cutLine(strings.TrimRight(line, " "), terminalWidth(cmd.OutOrStdout())))
 }
 
 // formatAge prints a snapshot's time and, if that is telling, how much later it arrived.
@@ -166,22 +201,18 @@ func formatAge(t engram.Time, delay time.Duration) string {
 	return fmt.Sprintf("%s +%.1fms", t, float64(delay)/1e6)
 }
 
-func printUpdateJSON(ctx context.Context, cmd *cobra.Command, types *typeCache, u engram.Update, allBytes bool) error {
+func printUpdateJSON(ctx context.Context, cmd *cobra.Command, types *typeCache, u engram.Update, sh shape) error {
 	when, _ := u.ID.Time()
 	out := updateJSON{
 		Number: strconv.FormatUint(u.Number, 10), ID: u.ID.String(), Time: when, Arrived: u.Arrived,
 		Supersedes: u.Supersedes, Dropped: u.Dropped, Restarted: u.Restarted,
 	}
 	if u.Snapshot != nil {
-		s, err := toSnapshotJSON(ctx, types, shown{engram.Item{ID: u.ID, Snapshot: u.Snapshot}, -1}, allBytes)
+		s, err := toSnapshotJSON(ctx, types, shown{engram.Item{ID: u.ID, Snapshot: u.Snapshot}, -1}, sh)
 		if err != nil {
 			return err
 		}
 		out.Instances = s.Instances
 	}
-	j, err := json.Marshal(out)
-	if err == nil {
-		cmd.Println(string(j))
-	}
-	return err
+	return writeJSONLine(cmd.OutOrStdout(), out)
 }

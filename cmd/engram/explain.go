@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// explainer finds out why a target selected nothing.
+type explainer struct {
+	m        engram.Service
+	types    *typeCache
+	sel      selection
+	target   target
+	fallback engram.SnapshotSelector
+	found    []engram.Item // without the instance that was asked for
+	missing  []engram.Missing
+}
+
+// explain says on one line why nothing is selected, and what to do.
+func (e *explainer) explain(ctx context.Context) (string, error) {
+	levels := e.target.pattern.Levels
+	nodes, err := e.m.Stats(ctx, e.target.pattern, engram.Level(max(len(levels), 1)))
+	if err != nil {
+		return "", err
+	}
+	nodes = slices.DeleteFunc(nodes, func(s engram.Stats) bool { return int(s.ID.Level()) < len(levels) })
+	if len(nodes) == 0 {
+		return e.noName(ctx)
+	}
+	var snapshots, evicted uint64
+	span := engram.Interval{Start: engram.MaxTime, End: engram.MinTime}
+	for _, s := range nodes {
+		evicted += s.Evicted
+		if snapshots += s.Snapshots; s.Snapshots > 0 {
+			span.Start, span.End = min(span.Start, s.First), max(span.End, s.Last)
+		}
+	}
+	there := fmt.Sprintf("the first of its %s is of %s, the last of %s", countOf(snapshots, "snapshot"), span.Start, span.End)
+	switch {
+	case e.sel.target == engram.TargetLTM:
+		return e.say("there is no long-term memory of it; without --target ltm the working memory is asked"), nil
+	case snapshots == 0 && evicted > 0:
+		return e.say("all its snapshots were evicted, to keep within the segment's bounds"), nil
+	case snapshots == 0:
+		return e.say("it is empty; 'engram ls' shows what is not"), nil
+	case len(e.found) > 0:
+		return e.say(fmt.Sprintf("there is no instance %d; its instances are 0 to %d", e.target.index, len(e.found[0].Instances)-1)), nil
+	}
+	if e.sel.where != "" {
+		if reason, err := e.noMatch(ctx); err != nil || reason != "" {
+			return reason, err
+		}
+	}
+	for _, miss := range e.missing {
+		if miss.Reason == engram.MissingEvicted {
+			return e.say("what was asked for is evicted; " + there), nil
+		}
+	}
+	if e.sel.asOf != nil {
+		return e.say("nothing that is asked for had arrived then; " + there), nil
+	}
+	return e.say("there is no snapshot at that time; " + there), nil
+}
+
+func (e *explainer) say(reason string) string { return e.target.text + ": " + reason }
+
+// noName says which name of the target there is not, and one that is like it.
+func (e *explainer) noName(ctx context.Context) (string, error) {
+	levels := e.target.pattern.Levels
+	for n := range levels {
+		level := engram.Level(n + 1)
+		found, err := e.names(ctx, levels[:n+1], level)
+		if err != nil {
+			return "", err
+		}
+		if len(found) > 0 {
+			continue
+		}
+		if levels[n].Kind != engram.NameOneOf {
+			return e.say(fmt.Sprintf("no %s matches %s; 'engram ls --all' shows what there is", level, levels[n])), nil
+		}
+		siblings, err := e.names(ctx, levels[:n], level)
+		if err != nil {
+			return "", err
+		}
+		hint := "'engram ls --all' shows what there is"
+		if near := nearest(levels[n].Names[0], siblings); near != "" {
+			hint = "did you mean " + engram.EscapeName(near) + "?"
+		}
+		return e.say(fmt.Sprintf("there is no %s %s; %s", level, levels[n], hint)), nil
+	}
+	return e.say("there is nothing like that; 'engram ls' shows what there is"), nil
+}
+
+// names returns the names at a level below what the pattern selects.
+func (e *explainer) names(ctx context.Context, above []engram.NameSelector, level engram.Level) ([]string, error) {
+	nodes, err := e.m.Stats(ctx, engram.Pattern{Levels: above}, level)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range nodes {
+		if s.ID.Level() == level {
+			names = append(names, s.ID.Name())
+		}
+	}
+	return names, nil
+}
+
+// nearest returns the name most like the one that was typed; "" if none is.
+func nearest(typed string, names []string) string {
+	best, fewest := "", max(2, len(typed)/3)+1
+	for _, name := range names {
+		a, b := strings.ToLower(typed), strings.ToLower(name)
+		d := edits(a, b)
+		if len(a) > 2 && (strings.Contains(b, a) || strings.Contains(a, b)) {
+			d = min(d, 2)
+		}
+		if d < fewest {
+			best, fewest = name, d
+		}
+	}
+	return best
+}
+
+// edits counts the characters to insert, delete or replace to make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost = 1 + min(before, row[j], row[j+1])
+			}
+			before, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
+
+// noMatch says that what the times select does not satisfy --where; "" if they
+// select nothing.
+func (e *explainer) noMatch(ctx context.Context) (string, error) {
+	without := e.sel
+	without.where, without.filter, without.fields = "", nil, nil
+	found, _, err := without.query(ctx, e.m, e.target, e.fallback)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	met := map[string]bool{}
+	for _, it := range found {
+		for _, inst := range it.Instances {
+			met[inst.Payload.Type] = true
+		}
+	}
+	for _, member := range e.sel.filter.Members() {
+		had := false
+		for name := range met {
+			had = had || name == engram.ValueType || e.types.has(ctx, name, []string{member})
+		}
+		if !had {
+			return e.say(fmt.Sprintf("no payload has the member %s that --where asks for; 'engram type show' lists those of a type", member)), nil
+		}
+	}
+	return e.say(fmt.Sprintf("none of the %s satisfies --where", countOf(uint64(len(found)), "snapshot"))), nil
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+)
+
+func newSegment() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "segment",
+		Short: "List, add and remove core and provider segments",
+		Args:  positional(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newSegmentLs(), newSegmentAdd(), newSegmentRm())
+	return cmd
+}
+
+// segmentJSON is a segment as 'segment ls' prints it. What is 0 has no bound.
+type segmentJSON struct {
+	ID             string `json:"id"`
+	Level          string `json:"level"`
+	Type           string `json:"type"`
+	KeepCount      int    `json:"keep_count,string"`
+	KeepAge        string `json:"keep_age"`
+	KeepBytes      int64  `json:"keep_bytes,string"`
+	Durability     string `json:"durability"`
+	FixedProviders bool   `json:"fixed_providers"`
+}
+
+func newSegmentLs() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ls [ID…]", Short: "List segments with their types and how much they keep of each entity",
+		Example: "  engram segment ls\n  engram segment ls Vision -o json", ValidArgsFunction: completeIDs,
+	}
+	addOutputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		format, err := outputFormat(cmd)
+		if err != nil {
+			return err
+		}
+		patterns, err := parsePatterns(args)
+		if err != nil {
+			return err
+		}
+		m, err := connect(cmd)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		t := &table{header: []string{"ID", "TYPE", "COUNT", "AGE", "BYTES", "DURABILITY"}, right: []bool{false, false, true, true, true}}
+		objects := []segmentJSON{}
+		seen := map[engram.ID]bool{}
+		for _, p := range patterns {
+			found, err := m.Describe(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			for _, d := range found {
+				if seen[d.ID] {
+					continue
+				}
+				seen[d.ID] = true
+				o := segmentJSON{
+					ID: d.ID.String(), Level: d.ID.Level().String(), Type: d.Type, KeepCount: d.History.MaxCount,
+					KeepAge: d.History.MaxAge.String(), KeepBytes: d.History.MaxBytes, Durability: d.Durability.String(),
+					FixedProviders: d.FixedProviders,
+				}
+				objects = append(objects, o)
+				count := cell{"", strconv.Itoa(o.KeepCount)}
+				if o.KeepCount > 0 {
+					count.shown = formatCount(o.KeepCount)
+				}
+				age, size := cell{"", o.KeepAge}, cell{"", strconv.FormatInt(o.KeepBytes, 10)}
+				if d.History.MaxAge > 0 {
+					age.shown = o.KeepAge
+				}
+				if o.KeepBytes > 0 {
+					size.shown = byteSize(o.KeepBytes).String()
+				}
+				t.add(o.ID, o.Type, count, age, size, o.Durability)
+			}
+		}
+		return print(cmd.OutOrStdout(), format, t, objects)
+	}
+	return cmd
+}
+
+func newSegmentAdd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "add ID",
+		Short: "Add a core segment, or a provider segment of one",
+		Long: `Adds the core segment memory/name, or the provider segment memory/core/name. The
+payloads of a core segment are of --type, or any data without it; --type of a provider
+segment extends that of its core segment. 'engram type add' makes a type known.`,
+		Example: `  engram type add cup.xml
+  engram segment add Object/Cup --type lab.Cup --keep-age 10m
+  engram put Object/Cup/me/red '{"fill": 0.5}'`,
+		Args: positional(cobra.ExactArgs(1)), ValidArgsFunction: completeIDs,
+	}
+	f := cmd.Flags()
+	f.String("type", "", "the payloads' type, by its full name")
+	f.Int("keep-count", 0, "of each entity keep at most so many snapshots; 0 is no bound")
+	f.String("keep-age", "0s", "of each entity keep snapshots up to this much older than its newest, such as 10m or 2d; 0s is no bound")
+	f.Int64("keep-bytes", 0, "of each entity keep at most so many bytes of payload; 0 is no bound")
+	cmd.RunE = addSegment
+	return cmd
+}
+
+func addSegment(cmd *cobra.Command, args []string) error {
+	f := cmd.Flags()
+	id, err := segmentID(args[0])
+	if err != nil {
+		return err
+	}
+	typeName, _ := f.GetString("type")
+	var keep engram.Bounds
+	keep.MaxCount, _ = f.GetInt("keep-count")
+	keep.MaxBytes, _ = f.GetInt64("keep-bytes")
+	age, _ := f.GetString("keep-age")
+	if keep.MaxAge, err = parseSpan(age); err != nil {
+		return usagef("--keep-age: %w", err)
+	}
+	if keep.MaxCount < 0 || keep.MaxBytes < 0 || keep.MaxAge < 0 {
+		return usagef("--keep-count, --keep-age and --keep-bytes: 0 or more")
+	}
+	provider := id.Level() == engram.LevelProviderSegment
+	if provider && keep != (engram.Bounds{}) {
+		return usagef("%s is a provider segment; how much is kept is said of its core segment", id)
+	}
+	m, err := connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if provider {
+		err = m.AddProviderSegment(cmd.Context(), engram.ProviderSegment{ID: id, Type: typeName})
+	} else {
+		err = m.AddCoreSegment(cmd.Context(), engram.CoreSegment{ID: id, Type: typeName, History: keep})
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s added\n", visible(id.String()))
+	}
+	return err
+}
+
+func newSegmentRm() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "rm ID", Short: "Remove a core or provider segment with all it holds",
+		Example: "  engram segment rm Object/Cup", Args: positional(cobra.ExactArgs(1)), ValidArgsFunction: completeIDs,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		id, err := segmentID(args[0])
+		if err != nil {
+			return err
+		}
+		m, err := connect(cmd)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		if err := m.RemoveSegment(cmd.Context(), id); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s removed\n", visible(id.String()))
+		return err
+	}
+	return cmd
+}
+
+func segmentID(text string) (engram.ID, error) {
+	id, err := engram.Parse(text)
+	switch {
+	case err != nil:
+		return id, &usageError{err}
+	case id.Level() != engram.LevelCoreSegment && id.Level() != engram.LevelProviderSegment:
+		return id, usagef("%q is a %s; write memory/core segment or memory/core segment/provider segment", text, id.Level())
+	}
+	return id, nil
+}

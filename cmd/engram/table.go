@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+	"golang.org/x/term"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// table is what a command prints for people, and as CSV. Programs that read CSV get
+// the cells raw: numbers without separators and units, times in full, names as
+// they are.
+type table struct {
+	header []string // upper case
+	right  []bool   // columns aligned to the right
+	rows   [][]cell
+}
+
+type cell struct{ shown, raw string }
+
+// add adds a row. Counts, sizes and times may stand as such (int, uint64, int64,
+// byteSize, engram.Time), and a cell that differs for people as a cell.
+func (t *table) add(values ...any) {
+	row := make([]cell, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case cell:
+			row[i] = v
+		case int:
+			row[i] = cell{formatCount(v), strconv.Itoa(v)}
+		case int64:
+			row[i] = cell{formatCount(v), strconv.FormatInt(v, 10)}
+		case uint64:
+			row[i] = cell{formatCount(v), strconv.FormatUint(v, 10)}
+		case byteSize:
+			row[i] = cell{v.String(), strconv.FormatInt(int64(v), 10)}
+		case engram.Time:
+			text := v.String()
+			row[i] = cell{text[:len("2006-01-02 15:04:05.000")], text}
+		default:
+			text := fmt.Sprint(v)
+			row[i] = cell{text, text}
+		}
+	}
+	t.rows = append(t.rows, row)
+}
+
+// write prints the table with aligned columns, cut to the terminal's width if w is
+// a terminal.
+func (t *table) write(w io.Writer) error {
+	lines := make([][]string, 1, 1+len(t.rows))
+	lines[0] = t.header
+	for _, row := range t.rows {
+		line := make([]string, len(row))
+		for i, c := range row {
+			line[i] = visible(c.shown)
+		}
+		lines = append(lines, line)
+	}
+	width := make([]int, len(t.header))
+	for _, line := range lines {
+		for i, c := range line {
+			width[i] = max(width[i], uniseg.StringWidth(c))
+		}
+	}
+	screen := terminalWidth(w)
+	for _, cells := range lines {
+		var line strings.Builder
+		for i, c := range cells {
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			pad := strings.Repeat(" ", width[i]-uniseg.StringWidth(c))
+			if i < len(t.right) && t.right[i] {
+				line.WriteString(pad + c)
+			} else {
+				line.WriteString(c + pad)
+			}
+		}
+		if _, err := io.WriteString(w, cutLine(strings.TrimRight(line.String(), " "), screen)+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *table) writeCSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	header := make([]string, len(t.header))
+	for i, h := range t.header {
+		header[i] = strings.ToLower(h)
+	}
+	_ = c.Write(header) // its error stays until Error
+	for _, row := range t.rows {
+		record := make([]string, len(row))
+		for i, cell := range row {
+			record[i] = cell.raw
+		}
+		_ = c.Write(record)
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// visible writes control characters, and others that cannot be seen, as escapes
+// such as \x1b: what a robot stored must not steer the terminal it is shown on.
+func visible(s string) string {
+	plain := true
+	for _, r := range s {
+		plain = plain && r != utf8.RuneError && strconv.IsPrint(r)
+	}
+	if plain {
+		return s
+	}
+	b := make([]byte, 0, len(s)+8)
+	for i, r := range s {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			b = fmt.Appendf(b, `\x%02x`, s[i])
+		case strconv.IsPrint(r):
+			b = utf8.AppendRune(b, r)
+		default:
+			q := strconv.QuoteRune(r)
+			b = append(b, q[1:len(q)-1]...)
+		}
+	}
+	return string(b)
+}
+
+// terminalWidth returns how many cells wide the terminal is that w writes to; 0 if
+// it is none.
+func terminalWidth(w io.Writer) int {
+	file, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// cutLine cuts a line that is wider than so many cells; 0 is no limit.
+func cutLine(line string, width int) string {
+	if width < 1 || uniseg.StringWidth(line) <= width {
+		return line
+	}
+	var cut strings.Builder
+	used, state := 0, -1
+	for rest := line; rest != ""; {
+		var cluster string
+		var w int
+		cluster, rest, w, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if used += w; used > width-1 {
+			break
+		}
+		cut.WriteString(cluster)
+	}
+	return cut.String() + "…"
+}
