@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/ingest/recording"
 )
 
 func newImport() *cobra.Command {
@@ -25,8 +28,11 @@ to Vision, strings to Speech, everything else to GeneralPurpose/<message type>. 
 provider is the recording's name, the entity the topic.
 
 A recording is an MCAP file, a ROS 1 bag, a rosbag2 database, or the folder of a
-split rosbag2. Of a damaged one what can be read is imported and the loss is named;
-then the exit code is 3. docs/ingest.md describes the mapping.`,
+split rosbag2; the files in a folder without a metadata.yaml are recordings of their
+own. Of a damaged one what can be read is imported and the loss is named; then the
+exit code is 3, as it is if the memory keeps less than what was imported, if one of
+several recordings cannot be read, and after an interrupt. docs/ingest.md describes
+the mapping.`,
 		Example: `  engram import g1_bottle_2.mcap
   engram import lab.bag --source lab-monday --rate 1
   engram import bags/run7 --mapping mine.yaml`,
@@ -66,44 +72,135 @@ func importRecordings(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer m.Close()
+	names, err := recordingsOf(args)
+	if err != nil {
+		return err
+	}
 	var reports []*ingest.Report
 	var loss []string
-	for _, name := range args {
-		bar := newProgress(cmd, name)
+	imported := false
+	for _, name := range names {
+		bar := newProgress(cmd, name, o.Rate > 0)
 		o.Progress = bar.set
 		report, err := ingest.Import(cmd.Context(), m, name, o)
 		bar.finish()
-		if err != nil {
+		if report != nil {
+			loss = append(loss, lossesOf(cmd, report, reports)...)
+			reports = append(reports, report)
+			imported = imported || report.Stored > 0 || err == nil
+		}
+		if err == nil {
+			continue
+		}
+		code := engram.CodeOf(err)
+		if len(names) == 1 && !imported {
 			return err
 		}
-		reports = append(reports, report)
-		if s := report.LossSummary(); s != "" {
-			loss = append(loss, "lost of "+s)
+		if cmd.Context().Err() != nil {
+			loss = append(loss, "interrupted: "+name+" was imported in part"+notBegun(len(names)-len(reports)))
+			break
 		}
-		if report.Refused > 0 {
-			loss = append(loss, fmt.Sprintf("%s: the memory refused %s, see the table", report.File, countOf(report.Refused, "update")))
+		loss = append(loss, err.Error())
+		if code == engram.Unavailable && report != nil {
+			break // the memory went away
 		}
 	}
-	if err := printReports(cmd, format, reports); err != nil {
-		return err
+	if len(reports) > 0 {
+		if err := printReports(cmd, format, reports); err != nil {
+			return err
+		}
 	}
-	if len(loss) > 0 {
-		return &lossError{strings.Join(loss, "\nengram: ")}
+	if len(loss) == 0 {
+		return nil
 	}
-	return nil
+	text := strings.Join(loss, "\nengram: ")
+	if !imported {
+		return errors.New(text)
+	}
+	return &lossError{text}
 }
 
-// progress shows how far an import has come, on a terminal.
+func notBegun(n int) string {
+	if n < 1 {
+		return ""
+	}
+	return fmt.Sprintf(", %s not begun", countOf(uint64(n), "recording"))
+}
+
+// recordingsOf returns the recordings that the arguments name: a folder without a
+// description holds recordings of their own.
+func recordingsOf(args []string) ([]string, error) {
+	var names []string
+	for _, arg := range args {
+		found, err := recording.List(arg)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, found...)
+	}
+	return names, nil
+}
+
+// lossesOf returns a line for each kind of loss of an import. What it pushed out of
+// the memory is a loss if it was of the imports before.
+func lossesOf(cmd *cobra.Command, r *ingest.Report, before []*ingest.Report) []string {
+	var loss []string
+	if s := r.LossSummary(); s != "" {
+		loss = append(loss, "lost: "+s)
+	}
+	if r.Refused > 0 {
+		loss = append(loss, fmt.Sprintf("%s: the memory refused %s, see the table", r.File, countOf(r.Refused, "update")))
+	}
+	if r.Evicted > 0 {
+		segments := make([]string, len(r.Evictions))
+		for i, e := range r.Evictions {
+			segments[i] = fmt.Sprintf("%s %s", formatCount(e.Evicted), keepsOf(e))
+		}
+		loss = append(loss, fmt.Sprintf("%s: of %s stored %s are gone already: %s; "+
+			"to keep all, send the topics with --mapping to GeneralPurpose/{type}, whose entities have no bounds of their own, or serve from a program that sets larger bounds",
+			r.File, countOf(r.Stored, "snapshot"), formatCount(r.Evicted), strings.Join(segments, ", ")))
+	}
+	if r.Displaced > 0 {
+		text := fmt.Sprintf("%s: %s that the same entities held before are gone, to stay within the segments' bounds; "+
+			"import with another --source to keep both", r.File, countOf(r.Displaced, "snapshot"))
+		if slices.ContainsFunc(before, func(b *ingest.Report) bool { return b.Source == r.Source }) {
+			return append(loss, text)
+		}
+		cmd.PrintErrln("engram: " + text)
+	}
+	return loss
+}
+
+// keepsOf says what bounds evicted snapshots of a segment.
+func keepsOf(e ingest.Eviction) string {
+	var bounds []string
+	if h := e.History; h.MaxAge > 0 {
+		bounds = append(bounds, h.MaxAge.String())
+	}
+	if h := e.History; h.MaxBytes > 0 {
+		bounds = append(bounds, fmt.Sprintf("%.4g MiB", float64(h.MaxBytes)/(1<<20)))
+	}
+	if h := e.History; h.MaxCount > 0 {
+		bounds = append(bounds, countOf(uint64(h.MaxCount), "snapshot"))
+	}
+	if len(bounds) == 0 {
+		return fmt.Sprintf("in %s (the memory %s is full)", e.Segment, e.Segment.Memory())
+	}
+	return fmt.Sprintf("in %s (it keeps %s per entity)", e.Segment, strings.Join(bounds, " / "))
+}
+
+// progress shows how far an import has come, on a terminal: in bytes, or at a rate
+// in recorded time.
 type progress struct{ bar *progressbar.ProgressBar }
 
-func newProgress(cmd *cobra.Command, name string) *progress {
+func newProgress(cmd *cobra.Command, name string, paced bool) *progress {
 	file, ok := cmd.ErrOrStderr().(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return &progress{}
 	}
 	return &progress{progressbar.NewOptions64(1,
 		progressbar.OptionSetWriter(file), progressbar.OptionSetDescription(name),
-		progressbar.OptionShowBytes(true), progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionShowBytes(!paced), progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())}
 }
 
@@ -122,70 +219,138 @@ func (p *progress) finish() {
 
 // reportJSON is what became of a recording, as import prints it.
 type reportJSON struct {
-	File     string      `json:"file"`
-	Source   string      `json:"source"`
-	Messages uint64      `json:"messages"`
-	Stored   uint64      `json:"stored"`
-	Refused  uint64      `json:"refused"`
-	Skipped  uint64      `json:"skipped"`
-	Seconds  float64     `json:"seconds"`
-	Loss     []string    `json:"loss,omitempty"`
-	Topics   []topicJSON `json:"topics"`
+	File       string      `json:"file"`
+	Source     string      `json:"source"`
+	Messages   uint64      `json:"messages,string"`
+	Stored     uint64      `json:"stored,string"`
+	Kept       uint64      `json:"kept,string"`
+	Superseded uint64      `json:"superseded,string"`
+	Refused    uint64      `json:"refused,string"`
+	Skipped    uint64      `json:"skipped,string"`
+	Seconds    float64     `json:"seconds"`
+	Loss       []string    `json:"loss,omitempty"`
+	Topics     []topicJSON `json:"topics"`
 }
 
 type topicJSON struct {
-	Topic    string   `json:"topic"`
-	Type     string   `json:"type"`
-	Messages uint64   `json:"messages"`
-	Target   []string `json:"target"`
-	Stored   uint64   `json:"stored"`
-	Refused  uint64   `json:"refused"`
-	Skipped  uint64   `json:"skipped"`
-	Reasons  []string `json:"reasons,omitempty"`
-	Notes    []string `json:"notes,omitempty"`
+	Topic      string   `json:"topic"`
+	Type       string   `json:"type"`
+	Messages   uint64   `json:"messages,string"`
+	Target     []string `json:"target"`
+	Stored     uint64   `json:"stored,string"`
+	Kept       uint64   `json:"kept,string"`
+	Superseded uint64   `json:"superseded,string"`
+	Refused    uint64   `json:"refused,string"`
+	Skipped    uint64   `json:"skipped,string"`
+	Reasons    []string `json:"reasons,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+}
+
+func toReportJSON(r *ingest.Report) reportJSON {
+	o := reportJSON{
+		File: r.File, Source: r.Source, Messages: r.Messages, Stored: r.Stored, Kept: r.Stored - r.Evicted, Superseded: r.Superseded,
+		Refused: r.Refused, Skipped: r.Skipped, Seconds: r.Took.Seconds(), Topics: []topicJSON{},
+	}
+	for _, l := range r.Loss {
+		o.Loss = append(o.Loss, l.String())
+	}
+	for _, topic := range r.Topics {
+		t := topicJSON{
+			Topic: topic.Topic, Type: topic.Type, Messages: topic.Messages, Target: []string{}, Stored: topic.Stored,
+			Kept: topic.Stored - topic.Evicted, Superseded: topic.Superseded, Refused: topic.Refused, Skipped: topic.Skipped, Notes: topic.Notes,
+		}
+		for _, id := range topic.Targets {
+			t.Target = append(t.Target, id.String())
+		}
+		for _, reason := range topic.Reasons {
+			t.Reasons = append(t.Reasons, fmt.Sprintf("%s × %s", formatCount(reason.Count), reason.Text))
+		}
+		o.Topics = append(o.Topics, t)
+	}
+	return o
+}
+
+// reportTable has a row for each topic, and one for each loss in CSV, where there is
+// no other place for it.
+func reportTable(format string, objects []reportJSON) *table {
+	t := &table{
+		header: []string{"FILE", "TOPIC", "TYPE", "MESSAGES", "TARGET", "STORED", "KEPT", "SKIPPED", "REFUSED", "WHY"},
+		right:  []bool{false, false, false, true, false, true, true, true, true},
+	}
+	hide := map[string]bool{"FILE": len(objects) == 1, "SKIPPED": true}
+	for _, o := range objects {
+		for _, topic := range o.Topics {
+			hide["SKIPPED"] = hide["SKIPPED"] && topic.Skipped == 0
+			target, why := strings.Join(topic.Target, ", "), slices.Concat(topic.Reasons, topic.Notes)
+			if topic.Skipped > 0 {
+				why = append([]string{"left out by the mapping"}, why...)
+			}
+			if topic.Superseded > 0 {
+				why = append(why, formatCount(topic.Superseded)+" superseded at equal times")
+			}
+			t.add(o.File, topic.Topic, topic.Type, topic.Messages, target, topic.Stored, topic.Kept, topic.Skipped, topic.Refused, strings.Join(why, "; "))
+		}
+		if format == "csv" {
+			for _, l := range o.Loss {
+				t.add(o.File, "", "", "", "", "", "", "", "", "lost: "+l)
+			}
+		}
+	}
+	if format != "csv" {
+		t.hide(hide)
+	}
+	return t
+}
+
+// hide drops columns by their header.
+func (t *table) hide(columns map[string]bool) {
+	hidden := func(i int) bool { return columns[t.header[i]] }
+	for r, row := range t.rows {
+		t.rows[r] = without(row, hidden)
+	}
+	t.right = without(t.right, hidden)
+	t.header = without(t.header, hidden)
+}
+
+// without returns s without the elements whose index is dropped.
+func without[T any](s []T, drop func(int) bool) []T {
+	var kept []T
+	for i, v := range s {
+		if !drop(i) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
 }
 
 func printReports(cmd *cobra.Command, format string, reports []*ingest.Report) error {
-	t := &table{
-		header: []string{"TOPIC", "TYPE", "MESSAGES", "TARGET", "STORED", "REFUSED", "WHY"},
-		right:  []bool{false, false, true, false, true, true},
-	}
 	objects := make([]reportJSON, len(reports))
 	for i, r := range reports {
-		o := reportJSON{
-			File: r.File, Source: r.Source, Messages: r.Messages, Stored: r.Stored, Refused: r.Refused,
-			Skipped: r.Skipped, Seconds: r.Took.Seconds(), Topics: []topicJSON{},
-		}
-		for _, l := range r.Loss {
-			o.Loss = append(o.Loss, l.String())
-		}
-		for _, topic := range r.Topics {
-			tj := topicJSON{
-				Topic: topic.Topic, Type: topic.Type, Messages: topic.Messages, Target: []string{}, Stored: topic.Stored,
-				Refused: topic.Refused, Skipped: topic.Skipped, Notes: topic.Notes,
-			}
-			for _, id := range topic.Targets {
-				tj.Target = append(tj.Target, id.String())
-			}
-			for _, reason := range topic.Reasons {
-				tj.Reasons = append(tj.Reasons, fmt.Sprintf("%d × %s", reason.Count, reason.Text))
-			}
-			o.Topics = append(o.Topics, tj)
-			t.add(topic.Topic, topic.Type, formatCount(topic.Messages), strings.Join(tj.Target, ", "),
-				formatCount(topic.Stored), formatCount(topic.Refused), strings.Join(append(tj.Reasons, tj.Notes...), "; "))
-		}
-		objects[i] = o
+		objects[i] = toReportJSON(r)
 	}
-	if err := print(cmd.OutOrStdout(), format, t, objects); err != nil || format != "table" {
-		return err
+	t := reportTable(format, objects)
+	if format != "table" || len(t.rows) > 0 {
+		if err := print(cmd.OutOrStdout(), format, t, objects); err != nil || format != "table" {
+			return err
+		}
 	}
 	for _, r := range reports {
-		rate := ""
-		if s := r.Took.Seconds(); s > 0 && r.Messages > 0 {
-			rate = fmt.Sprintf(" in %s s (%s messages/s)", strconv.FormatFloat(s, 'f', 2, 64), formatCount(int64(float64(r.Messages)/s)))
+		if r.Messages == 0 {
+			cmd.PrintErrf("%s: holds no messages that can be read\n", r.File)
+			continue
 		}
 		cmd.PrintErrf("%s: %s of %s recorded%s, written to */*/%s\n", r.File, countOf(r.Messages, "message"),
-			r.Span.End.Sub(r.Span.Start).Round(10*time.Millisecond), rate, engram.EscapeName(r.Source))
+			r.Span.End.Sub(r.Span.Start).Round(10*time.Millisecond), speedOf(r), engram.EscapeName(r.Source))
 	}
 	return nil
+}
+
+// speedOf says how long an import took, and how fast it was if that is a measure.
+func speedOf(r *ingest.Report) string {
+	s := r.Took.Seconds()
+	text := " in " + strconv.FormatFloat(s, 'f', 2, 64) + " s"
+	if s < 0.1 || r.Messages < 1000 {
+		return text
+	}
+	return fmt.Sprintf("%s (%s messages/s)", text, formatCount(int64(float64(r.Messages)/s)))
 }
