@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +16,8 @@ import (
 // to name with a number before its ending. What is no image is left out with a note.
 func saveImages(cmd *cobra.Command, items []shown, name string) error {
 	n := 0
-	var first error
+	var others []error
+	var single []byte // for standard output
 	for _, it := range items {
 		for i, inst := range it.Instances {
 			if it.index >= 0 && i != it.index {
@@ -34,11 +34,7 @@ func saveImages(cmd *cobra.Command, items []shown, name string) error {
 				err = vision.Export(&out, inst.Payload, ext)
 			}
 			if err != nil {
-				err = fmt.Errorf("%s: %w", id, err)
-				first = cmp.Or(first, err)
-				if len(items) > 1 || len(it.Instances) > 1 {
-					cmd.PrintErrf("engram: not saved: %s\n", oneLine(err.Error()))
-				}
+				others = append(others, fmt.Errorf("%s: %w", id, err))
 				continue
 			}
 			n++
@@ -46,9 +42,7 @@ func saveImages(cmd *cobra.Command, items []shown, name string) error {
 			case name == "-" && n > 1:
 				return usagef("--save -: more than one image is selected; give a file name, or an ID of one")
 			case name == "-":
-				if _, err := out.WriteTo(cmd.OutOrStdout()); err != nil {
-					return err
-				}
+				single = out.Bytes()
 				continue
 			}
 			file := name
@@ -61,8 +55,12 @@ func saveImages(cmd *cobra.Command, items []shown, name string) error {
 			cmd.Printf("%s  %s, from %s\n", file, info, visible(id.String()))
 		}
 	}
-	if n == 0 {
-		return first
+	if n == 0 && len(others) > 0 {
+		return others[0]
 	}
-	return nil
+	for _, err := range others {
+		cmd.PrintErrf("engram: not saved: %s\n", oneLine(err.Error()))
+	}
+	_, err := cmd.OutOrStdout().Write(single)
+	return err
 }

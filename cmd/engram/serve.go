@@ -93,8 +93,8 @@ func listenError(err error) error {
 		return err
 	case e.Code == engram.AlreadyExists:
 		what, _, _ := strings.Cut(e.Msg, ";")
-		return engram.Errorf(e.Code, e.Thing, "%s; use that one, or listen elsewhere with --listen 127.0.0.1:7412", what)
-	case e.Code == engram.Invalid || e.Code == engram.Unsupported:
+		return engram.Errorf(e.Code, e.Thing, "%s; if it is a memory server use that one, or listen elsewhere with --listen 127.0.0.1:7412", what)
+	case e.Code == engram.Invalid, e.Code == engram.Unsupported, strings.Contains(e.Msg, "invalid port"):
 		return usagef("--listen: %w", err)
 	}
 	return err

@@ -69,21 +69,3 @@ func cutLast(s string) (before, after string, found bool) {
 	}
 	return s, "", false
 }
-
-// entity returns the ID if the target is exactly one entity.
-func (t target) entity() (engram.ID, bool) {
-	id, err := engram.Parse(t.text)
-	if err != nil || id.Level() != engram.LevelEntity || t.time != nil {
-		return engram.ID{}, false
-	}
-	m, err := t.pattern.Matcher()
-	if err != nil || len(t.pattern.Levels) != 4 {
-		return engram.ID{}, false
-	}
-	for l := engram.LevelMemory; l <= engram.LevelEntity; l++ {
-		if _, exact := m.Level(l).Exact(); !exact {
-			return engram.ID{}, false
-		}
-	}
-	return id, true
-}

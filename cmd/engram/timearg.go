@@ -47,20 +47,23 @@ func parseAbsolute(s string) (engram.Time, error) {
 	if n := strings.TrimLeft(s, "+-"); n != "" && strings.Trim(n, "0123456789.") == "" && strings.Count(n, ".") < 2 {
 		return parseNumber(s, n)
 	}
+	full := s
 	for _, layout := range []string{time.DateOnly, "2006-01-02 15:04"} {
 		if t, err := time.Parse(layout, s); err == nil {
-			return engram.ParseTime(t.Format(time.RFC3339))
+			full = t.Format(time.RFC3339)
 		}
 	}
-	t, err := engram.ParseTime(s)
+	t, err := engram.ParseTime(full)
 	switch {
 	case engram.CodeOf(err) == engram.OutOfRange:
-		return 0, &usageError{err}
+		return 0, errYears(s)
 	case err != nil:
 		return 0, usagef("%q is not a time; write 2026-01-01, 2026-01-01 00:02:03.5 (UTC), RFC 3339, seconds or nanoseconds since 1970, now-10s, or -10s for before the entity's latest", s)
 	}
 	return t, nil
 }
+
+func errYears(s string) error { return usagef("time %q is outside the years 1677 to 2262", s) }
 
 // parseNumber reads a bare number, whose digits without sign are n: seconds since
 // 1970 if it is as long as those of our days, nanoseconds if it is far longer.
@@ -70,13 +73,13 @@ func parseNumber(s, n string) (engram.Time, error) {
 	case n == s && len(whole) >= 9 && len(whole) <= 11 && len(frac) <= 9:
 		t, err := strconv.ParseInt(whole+frac+strings.Repeat("0", 9-len(frac)), 10, 64)
 		if err != nil {
-			return 0, usagef("time %q is outside the years 1677 to 2262", s)
+			return 0, errYears(s)
 		}
 		return engram.Time(t), nil
 	case !decimal && len(strings.TrimLeft(n, "0")) > 15:
 		t, err := strconv.ParseInt(s, 10, 64)
 		if err != nil {
-			return 0, usagef("time %q is outside the years 1677 to 2262", s)
+			return 0, errYears(s)
 		}
 		return engram.Time(t), nil
 	case n != s && len(n) < 9:

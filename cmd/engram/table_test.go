@@ -1,0 +1,70 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+)
+
+func TestTableCells(t *testing.T) {
+	tab := &table{header: []string{"NAME", "COUNT"}, right: []bool{false, true}}
+	tab.add("机器人", 1234567)
+	tab.add("a\x1b[2J\tb\u202e", byteSize(1500))
+	var shown, raw strings.Builder
+	if err := tab.write(&shown); err != nil {
+		t.Fatal(err)
+	}
+	if err := tab.writeCSV(&raw); err != nil {
+		t.Fatal(err)
+	}
+	want := "NAME                   COUNT\n机器人             1,234,567\na\\x1b[2J\\tb\\u202e     1.5 kB\n"
+	if shown.String() != want {
+		t.Errorf("the table is\n%s, want\n%s", shown.String(), want)
+	}
+	if want := "name,count\n机器人,1234567\na\x1b[2J\tb\u202e,1500\n"; raw.String() != want {
+		t.Errorf("the CSV is %q, want %q", raw.String(), want)
+	}
+}
+
+func TestCutLine(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		width int
+		want  string
+	}{
+		{"abcdef", 0, "abcdef"}, {"abcdef", 6, "abcdef"}, {"abcdef", 5, "abcd…"},
+		{"机器人", 6, "机器人"}, {"机器人", 5, "机器…"}, {"机器人", 4, "机…"}, {"ab", 1, "…"},
+	} {
+		if got := cutLine(c.line, c.width); got != c.want {
+			t.Errorf("cutLine(%q, %d) = %q, want %q", c.line, c.width, got, c.want)
+		}
+	}
+}
+
+func TestKeepMembers(t *testing.T) {
+	j := `{"a":{"x":0,"y":"<"},"b":[{"x":1,"y":2}],"c":{"k":{"x":1,"y":3}},"d":null}`
+	for fields, want := range map[string]string{
+		"a":       `{"a":{"x":0,"y":"<"}}`,
+		"a.x b.y": `{"a":{"x":0},"b":[{"y":2}]}`,
+		"c.*.x d": `{"c":{"k":{"x":1}},"d":null}`,
+		"nope":    `{}`,
+	} {
+		var paths [][]string
+		for _, f := range strings.Fields(fields) {
+			paths = append(paths, engram.SplitPath(f))
+		}
+		if got, err := keepMembers([]byte(j), paths); err != nil || string(got) != want {
+			t.Errorf("keepMembers(%s) = %s, %v, want %s", fields, got, err, want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"Speech", "Skill", "Vision"}
+	for typed, want := range map[string]string{"speech": "Speech", "Speach": "Speech", "vison": "Vision", "Grasp": "", "x": ""} {
+		if got := nearest(typed, names); got != want {
+			t.Errorf("nearest(%s) = %q, want %q", typed, got, want)
+		}
+	}
+}
