@@ -28,6 +28,7 @@ A recording is an MCAP file, a ROS 1 bag, a rosbag2 database, or the folder of a
 split rosbag2. Of a damaged one what can be read is imported and the loss is named;
 then the exit code is 3. docs/ingest.md describes the mapping.`,
 		Example: `  engram import g1_bottle_2.mcap
+  engram import run7.bag --urdf rover.urdf
   engram import lab.bag --source lab-monday --rate 1
   engram import bags/run7 --mapping mine.yaml`,
 		Args: positional(cobra.MinimumNArgs(1)),
@@ -35,6 +36,7 @@ then the exit code is 3. docs/ingest.md describes the mapping.`,
 	addOutputFlag(cmd)
 	f := cmd.Flags()
 	f.String("source", "", "the provider segments' name (default: the recording's name)")
+	f.String("urdf", "", "the robot's description, committed before what was recorded")
 	f.String("mapping", "", "a YAML file that says which messages go where, before the built-in rules")
 	f.Float64("rate", 0, "replay at this multiple of the recorded speed; 0 is as fast as possible")
 	cmd.RunE = importRecordings
@@ -66,6 +68,9 @@ func importRecordings(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer m.Close()
+	if err := importURDF(cmd, m, args, o.Source); err != nil {
+		return err
+	}
 	var reports []*ingest.Report
 	var loss []string
 	for _, name := range args {
