@@ -25,6 +25,7 @@ var segments = map[string]string{
 	"RobotState/Description":        "engram.robot_state.Description",
 	"RobotState/Proprioception":     "engram.robot_state.Proprioception",
 	"RobotState/Localization":       "engram.robot_state.Localization",
+	"RobotState/Revision":           "engram.robot_state.Revision",
 	"Object/Class":                  "engram.object.Class",
 	"Object/Instance":               "engram.object.Instance",
 	"Object/Attachments":            "engram.object.Attachment",

@@ -9,9 +9,14 @@ import (
 
 // RobotState is what robots know of themselves: their models, their joints and
 // where they are. An entity of Description and Proprioception is a robot, an
-// entity of Localization an edge of the transform tree.
+// entity of Localization an edge of the transform tree, one of Revision an author
+// of revisions of where they were.
+//
+// The memory keeps a [pose.Store] of all this, which it serves; docs/pose.md says
+// how commits come into it.
 func RobotState() server.Memory {
 	const name = "RobotState"
+	p := newPoses()
 	return server.Memory{
 		Name:  name,
 		Doc:   "robots' models, joint states and places",
@@ -23,7 +28,10 @@ func RobotState() server.Memory {
 				engram.Bounds{MaxCount: 60_000, MaxAge: 5 * time.Minute, MaxBytes: 64 * mib}),
 			segment(name, "Localization", "engram.robot_state.Localization",
 				engram.Bounds{MaxCount: 60_000, MaxAge: 10 * time.Minute, MaxBytes: 32 * mib}),
+			segment(name, "Revision", "engram.robot_state.Revision", engram.Bounds{MaxCount: 1_000, MaxBytes: 32 * mib}),
 		},
 		Bounds: engram.Bounds{MaxBytes: 256 * mib, MaxCount: 1_000_000},
+		Hooks:  server.Hooks{Start: p.start, Commit: p.committed, Stored: p.stored},
+		Poses:  p.service,
 	}
 }

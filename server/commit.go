@@ -12,7 +12,7 @@ func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
-	if !s.has.commit && !s.has.stored {
+	if !s.concernsHooks(c) {
 		return s.wm.Commit(ctx, c)
 	}
 	passed, refusals := s.runCommitHooks(ctx, c)
@@ -35,6 +35,20 @@ func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 		next++
 	}
 	return all, nil
+}
+
+// concernsHooks reports whether a hook has to do with what is committed to one of
+// the memories.
+func (s *Server) concernsHooks(c engram.Commit) bool {
+	if !s.has.commit && !s.has.stored {
+		return false
+	}
+	for i := range c.Updates {
+		if h := s.hooks[c.Updates[i].Entity.Memory()]; h != nil && (h.Commit != nil || h.Stored != nil) {
+			return true
+		}
+	}
+	return false
 }
 
 // runCommitHooks returns the updates that the hooks let pass, and the errors of

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose/service"
 )
 
 // Memory defines a concrete memory.
@@ -14,6 +15,9 @@ type Memory struct {
 	Segments []engram.CoreSegment // their IDs lie below Name
 	Bounds   engram.Bounds        // of all the memory holds together
 	Hooks    Hooks
+	// Poses is the store of poses that the memory keeps, if it keeps one; at most one
+	// memory of a server does.
+	Poses service.Service
 }
 
 // Hooks hang a memory's own code on what happens in it. Nil hooks do nothing. They

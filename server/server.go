@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -29,6 +30,7 @@ type Server struct {
 	names []string          // of the memories, sorted
 	hooks map[string]*Hooks // by memory
 	has   struct{ commit, stored, query bool }
+	poses service.Service
 
 	ctx    context.Context // of the Start and Run hooks; ends with Close
 	cancel context.CancelFunc
@@ -107,6 +109,12 @@ func (s *Server) add(m *Memory) error {
 			return err
 		}
 	}
+	if m.Poses != nil {
+		if s.poses != nil {
+			return engram.Errorf(engram.AlreadyExists, "", "another memory of this server keeps poses already")
+		}
+		s.poses = m.Poses
+	}
 	h := m.Hooks
 	s.hooks[m.Name] = &h
 	s.names = append(s.names, m.Name)
@@ -118,6 +126,9 @@ func (s *Server) add(m *Memory) error {
 
 // Memories returns the names of the memories hosted, sorted.
 func (s *Server) Memories() []string { return slices.Clone(s.names) }
+
+// Poses returns the poses that a memory of the server keeps, nil if none does.
+func (s *Server) Poses() service.Service { return s.poses }
 
 // Epoch identifies this life of the server; it is never 0.
 func (s *Server) Epoch() uint64 { return s.wm.Epoch() }

@@ -34,6 +34,7 @@ exit code is 3, as it is if the memory keeps less than what was imported, if one
 several recordings cannot be read, and after an interrupt. docs/ingest.md describes
 the mapping.`,
 		Example: `  engram import g1_bottle_2.mcap
+  engram import run7.bag --urdf rover.urdf
   engram import lab.bag --source lab-monday --rate 1
   engram import bags/run7 --mapping mine.yaml`,
 		Args: positional(cobra.MinimumNArgs(1)),
@@ -41,6 +42,7 @@ the mapping.`,
 	addOutputFlag(cmd)
 	f := cmd.Flags()
 	f.String("source", "", "the provider segments' name (default: the recording's name)")
+	f.String("urdf", "", "the robot's description, committed before what was recorded")
 	f.String("mapping", "", "a YAML file that says which messages go where, before the built-in rules")
 	f.Float64("rate", 0, "replay at this multiple of the recorded speed; 0 is as fast as possible")
 	cmd.RunE = importRecordings
@@ -74,6 +76,9 @@ func importRecordings(cmd *cobra.Command, args []string) error {
 	defer m.Close()
 	names, err := recordingsOf(args)
 	if err != nil {
+		return err
+	}
+	if err := importURDF(cmd, m, names, o.Source); err != nil {
 		return err
 	}
 	var reports []*ingest.Report

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"connectrpc.com/connect"
@@ -47,7 +48,7 @@ type Carrier func(ctx context.Context, procedure string, req, res proto.Message)
 // DialCarried is [Dial] for a server that is reached through carry. Streams and
 // whatever else is not unary are the carrier's own matter. o's bounds do not apply.
 func DialCarried(ctx context.Context, address string, carry Carrier, o DialOptions) (*Client, error) {
-	c := &Client{address: address, o: o, http: &http.Client{}, memory: carried{carry: carry}}
+	c := &Client{address: address, o: o, http: &http.Client{}, memory: carried{carry: carry}, poses: notCarried{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	var err error
 	if c.info, err = c.Info(ctx); err == nil && o.Server != "" && c.info.Server != o.Server {
@@ -64,6 +65,15 @@ func DialCarried(ctx context.Context, address string, carry Carrier, o DialOptio
 type carried struct {
 	engramv1connect.MemoryServiceClient
 	carry Carrier
+}
+
+// notCarried is a PoseServiceClient whose calls transport/local does not carry.
+type notCarried struct {
+	engramv1connect.UnimplementedPoseServiceHandler
+}
+
+func (notCarried) WatchPoses(context.Context, *connect.Request[engramv1.WatchPosesRequest]) (*connect.ServerStreamForClient[engramv1.WatchPosesResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("poses are asked for over RPC"))
 }
 
 func carry[Req, Res any](ctx context.Context, c carried, procedure string, r *connect.Request[Req]) (*connect.Response[Res], error) {

@@ -59,6 +59,10 @@ func NewHandler(svc engram.Service, names mns.Registry, o Options) *Handler {
 		services = append(services, engramv1connect.NameServiceName)
 		h.mux.Handle(engramv1connect.NewNameServiceHandler(nameHandler{h}, opts))
 	}
+	if poses := posesOf(svc); poses != nil {
+		services = append(services, engramv1connect.PoseServiceName)
+		h.mux.Handle(engramv1connect.NewPoseServiceHandler(poseHandler{h, poses}, opts))
+	}
 	h.health = grpchealth.NewStaticChecker(services...)
 	h.mux.Handle(grpchealth.NewHandler(h.health, opts))
 	reflector := grpcreflect.NewStaticReflector(append(services, grpchealth.HealthV1ServiceName)...)
@@ -72,6 +76,9 @@ func NewHandler(svc engram.Service, names mns.Registry, o Options) *Handler {
 func (h *Handler) Drain() {
 	h.health.SetStatus("", grpchealth.StatusNotServing)
 	h.health.SetStatus(engramv1connect.MemoryServiceName, grpchealth.StatusNotServing)
+	if posesOf(h.svc) != nil {
+		h.health.SetStatus(engramv1connect.PoseServiceName, grpchealth.StatusNotServing)
+	}
 	if h.names != nil {
 		h.health.SetStatus(engramv1connect.NameServiceName, grpchealth.StatusNotServing)
 	}

@@ -41,7 +41,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer c.streams.Add(-1)
 	}
 	switch r.URL.Path {
-	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure:
+	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure,
+		engramv1connect.PoseServiceWatchPosesProcedure:
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(h.draining, cancel)()
@@ -63,7 +64,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 func streamKind(path string) (streams, bidi bool) {
 	switch path {
 	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure,
-		engramv1connect.MemoryServiceQueryStreamProcedure:
+		engramv1connect.MemoryServiceQueryStreamProcedure, engramv1connect.PoseServiceWatchPosesProcedure:
 		return true, false
 	case engramv1connect.MemoryServiceCommitStreamProcedure:
 		return true, true

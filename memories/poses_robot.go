@@ -1,0 +1,178 @@
+package memories
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/pose/urdf"
+)
+
+// descriptionURDF returns the URDF text of an engram.robot_state.Description.
+func descriptionURDF(b []byte) (text []byte, err error) {
+	err = eachField(b, func(num protowire.Number, f field) error {
+		if num == 2 {
+			text = f.bytes
+		}
+		return nil
+	})
+	return text, err
+}
+
+// checkDescription refuses a description whose URDF cannot be right.
+func checkDescription(u *engram.EntityUpdate) error {
+	for i := range u.Instances {
+		text, err := descriptionURDF(u.Instances[i].Payload.Bytes)
+		if err != nil || len(bytes.TrimSpace(text)) == 0 {
+			continue // what is no message, the memory says best
+		}
+		if _, err := urdf.Read(bytes.NewReader(text), robotOf(u.Entity)+".urdf"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe adds a robot, and the joint states that came before it.
+func (p *poses) describe(ctx context.Context, entity engram.ID, b []byte) error {
+	text, err := descriptionURDF(b)
+	if err != nil || len(bytes.TrimSpace(text)) == 0 {
+		return err
+	}
+	robot := robotOf(entity)
+	d, err := urdf.Read(bytes.NewReader(text), robot+".urdf")
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	err = p.addRobotLocked(entity, d, robot)
+	clear(p.joints) // joints that were unknown may be known now
+	p.mu.Unlock()
+	svc := p.svc.Load()
+	if err != nil || svc == nil {
+		return err
+	}
+	provider, err := engram.NewID("RobotState", "Proprioception", robot)
+	if err != nil {
+		return err
+	}
+	return p.replay(ctx, *svc, engram.PatternOf(provider))
+}
+
+// addRobotLocked adds a robot. Where a frame has an edge already, because transforms
+// came before the description or because the description changed, only the values of
+// fixed edges are revised; other edges stay as they are.
+func (p *poses) addRobotLocked(entity engram.ID, d *urdf.Robot, robot string) error {
+	err := p.store.AddRobot(d, robot)
+	if engram.CodeOf(err) != engram.Conflict {
+		return err
+	}
+	for _, mimics := range []bool{false, true} {
+		for _, j := range d.Joints {
+			if (j.Mimic != nil) != mimics {
+				continue
+			}
+			one := &urdf.Robot{Name: d.Name, Root: j.Parent, Joints: []urdf.Joint{j}}
+			err := p.store.AddRobot(one, robot)
+			if engram.CodeOf(err) == engram.Conflict && j.Type == urdf.Fixed {
+				origin := pose.Pose{T: pose.Vec3{X: j.XYZ[0], Y: j.XYZ[1], Z: j.XYZ[2]}, R: pose.RPY(j.RPY[0], j.RPY[1], j.RPY[2])}
+				err = p.calibrate(entity, robot+"/"+j.Parent, robot+"/"+j.Child, origin, pose.Cov{})
+			}
+			if err != nil {
+				slog.Warn("a joint of a robot description is left out: the frame has another edge", "robot", robot, "joint", j.Name, "reason", err)
+			}
+		}
+	}
+	return nil
+}
+
+// calibrate gives a fixed edge a value, at all times; a revision if it had another.
+func (p *poses) calibrate(author engram.ID, parent, child string, v pose.Pose, cov pose.Cov) error {
+	err := p.store.Fixed(parent, child, v, cov)
+	if engram.CodeOf(err) != engram.Conflict {
+		return err
+	}
+	path, pathErr := p.store.Path(parent, child)
+	if pathErr != nil {
+		return err
+	}
+	now, known, info, fail := path.LatestCommonCov()
+	if fail.Code != pose.OK || info.Flags&pose.Static == 0 {
+		return err
+	}
+	// Rounding of angles to a quaternion and back is no calibration.
+	const rounding = 1e-9
+	if trans, rot := now.Distance(v); trans < rounding && rot < rounding && (cov.Mask == 0 || cov == known) {
+		return nil
+	}
+	tx := p.store.Begin(author.String())
+	tx.Fix(parent, child, engram.Always(), v, cov)
+	_, err = tx.Commit()
+	return err
+}
+
+// jointFeed is what is known of an entity of joint states.
+type jointFeed struct {
+	names   []string // as they came last
+	handles []*pose.JointEdge
+}
+
+// feel stores joint values. A joint is set by the entity that set it first: beside
+// what a robot does, recordings hold what it was told to do.
+func (p *poses) feel(entity engram.ID, t engram.Time, b []byte) error {
+	j, err := decodeJoints(b)
+	if err != nil || len(j.positions) == 0 {
+		return err
+	}
+	var failed error
+	for i, h := range p.jointHandles(entity, j.names) {
+		if h == nil || i >= len(j.positions) {
+			continue
+		}
+		if err := h.Set(t, j.positions[i], 0); err != nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// jointHandles returns the joints of the names, nil for those that are unknown,
+// mimic others or belong to another entity.
+func (p *poses) jointHandles(entity engram.ID, names [][]byte) []*pose.JointEdge {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	feed := p.joints[entity]
+	if feed != nil && len(feed.names) == len(names) {
+		same := true
+		for i := range names {
+			same = same && feed.names[i] == string(names[i])
+		}
+		if same {
+			return feed.handles
+		}
+	}
+	robot := robotOf(entity)
+	feed = &jointFeed{names: make([]string, len(names)), handles: make([]*pose.JointEdge, len(names))}
+	for i := range names {
+		feed.names[i] = string(names[i])
+		name := absolute(robot, feed.names[i])
+		h, err := p.store.JointEdge(name)
+		if err != nil {
+			continue
+		}
+		if owner, ok := p.owners[name]; ok && owner != entity {
+			continue
+		}
+		p.owners[strings.Clone(name)] = entity
+		feed.handles[i] = h
+	}
+	if len(p.joints) < maxPoseFrames {
+		p.joints[entity] = feed
+	}
+	return feed.handles
+}
