@@ -48,6 +48,7 @@ func NewHandler(svc engram.Service, names mns.Registry, o Options) *Handler {
 	}
 	h.draining, h.drain = context.WithCancel(context.Background())
 	opts := connect.WithHandlerOptions(
+		withStrictJSON(),
 		connect.WithReadMaxBytes(o.MaxMessage),
 		connect.WithSendMaxBytes(o.MaxMessage),
 		connect.WithCompressMinBytes(math.MaxInt), // accept gzip, never send it; see doc.go

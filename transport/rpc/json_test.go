@@ -153,3 +153,18 @@ func FuzzRequest(f *testing.F) {
 		}
 	})
 }
+
+// A member that a message does not have is refused: a mistyped filter must not
+// answer as if there were none.
+func TestUnknownJSONMembersAreRefused(t *testing.T) {
+	address := serve(t, newServer(t, testMemory(server.Hooks{})), nil, rpc.Options{}, anyPort).address
+	defer http.DefaultClient.CloseIdleConnections()
+	answer := ask(t, address, "Query", `{"pattern": "Test", "wehre": "false"}`)
+	message, _ := at(answer, "message").(string)
+	if at(answer, "code") != "invalid_argument" || !strings.Contains(message, "wehre") {
+		t.Errorf("answered %v", answer)
+	}
+	if answer := ask(t, address, "Info", `{}`); at(answer, "memories", 0) != "Test" {
+		t.Errorf("an empty request is answered %v", answer)
+	}
+}
