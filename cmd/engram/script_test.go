@@ -31,6 +31,8 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", data)
+			// Under the race detector each process would wait a second at its end.
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("ENGRAM_ADDRESS", "unix:"+filepath.Join(e.WorkDir, "e.sock"))
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
 			return nil
