@@ -101,9 +101,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 // another server runs already.
 func (d *demo) start(ctx context.Context) (*host, error) {
 	config := server.Config{Memories: memories.All(memories.WithSystemMonitor(time.Second))}
-	h, err := startHost(ctx, config, []string{rpc.DefaultSocket()})
+	h, err := startHost(ctx, config, rpc.Options{}, []string{rpc.DefaultSocket()})
 	if errors.Is(err, engram.AlreadyExists) {
-		h, err = startHost(ctx, config, []string{"unix:" + filepath.Join(d.folder, "engram.sock")})
+		h, err = startHost(ctx, config, rpc.Options{}, []string{"unix:" + filepath.Join(d.folder, "engram.sock")})
 	}
 	if err == nil {
 		d.say("A memory server runs in this process, at %s.", h.addresses[0])

@@ -20,20 +20,20 @@ type host struct {
 	kept      *mns.Kept
 	endpoint  *transport.Endpoint
 	addresses []string // given by the user, as clients of this computer write them
-	id        string
+	options   rpc.Options
 }
 
 // startHost starts a server and listens on the addresses. It serves once
 // [host.serve] is called.
-func startHost(ctx context.Context, c server.Config, addresses []string) (h *host, err error) {
-	h = &host{}
+func startHost(ctx context.Context, c server.Config, o rpc.Options, addresses []string) (h *host, err error) {
+	h = &host{options: o}
 	defer func() {
 		if err != nil {
 			h.close()
 		}
 	}()
 	if h.endpoint, err = transport.Listen(addresses...); err != nil {
-		return h, err
+		return h, listenError(err)
 	}
 	for _, l := range h.endpoint.Listeners() {
 		h.addresses = append(h.addresses, rpc.AddressOf(l))
@@ -43,17 +43,17 @@ func startHost(ctx context.Context, c server.Config, addresses []string) (h *hos
 	}
 	// The same after a restart, so that clients know the server again.
 	name, _ := os.Hostname()
-	h.id = cmp.Or(name, "localhost") + " " + h.addresses[0]
+	h.options.Server = cmp.Or(name, "localhost") + " " + h.addresses[0]
 	h.names = mns.NewLocal()
 	h.kept, err = mns.Keep(ctx, h.names, mns.Registration{
-		Server: h.id, Memories: h.Memories(), Addresses: h.endpoint.Addresses(), TTL: 10 * time.Second,
+		Server: h.options.Server, Memories: h.Memories(), Addresses: h.endpoint.Addresses(), TTL: 10 * time.Second,
 	})
 	return h, err
 }
 
 // serve answers calls until ctx ends, then closes everything.
 func (h *host) serve(ctx context.Context) error {
-	err := h.endpoint.Serve(ctx, h.Server, h.names, rpc.Options{Server: h.id})
+	err := h.endpoint.Serve(ctx, h.Server, h.names, h.options)
 	return errors.Join(err, h.close())
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"math"
 	"net"
 	"os"
 	"strings"
@@ -37,6 +38,12 @@ so think before you listen on more.`,
 	f.Int("max-payload", 0, "refuse payloads of more bytes (default 64 MiB)")
 	f.Int("max-results", 0, "refuse to answer a query with more snapshots (default 1,000,000)")
 	f.Int("max-queue", 0, "let at most so many updates wait for one subscriber (default 65,536)")
+	f.Int("max-message", 0, "refuse messages of more bytes (default 128 MiB, and twice --max-payload)")
+	f.Int("max-streams", 0, "refuse more streams on one connection (default 256)")
+	f.Int("max-subscriptions", 0, "refuse more subscriptions in all (default 4096)")
+	f.Int("max-pattern", 0, "refuse patterns of more bytes (default 8192)")
+	f.Int("max-regex", 0, "refuse regular expressions of more bytes (default, and at most, 1024)")
+	f.Int("max-query", 0, "refuse queries of more nodes, names and selectors (default 10,000)")
 	cmd.RunE = serve
 	return cmd
 }
@@ -51,11 +58,21 @@ func serve(cmd *cobra.Command, _ []string) error {
 		}
 		options = append(options, memories.WithPriorKnowledge(os.DirFS(dir)))
 	}
-	for _, name := range []string{"max-payload", "max-results", "max-queue"} {
-		if n, _ := f.GetInt(name); n < 0 {
-			return usagef("--%s %d: 0 or more", name, n)
+	var limits wm.Limits
+	var edge rpc.Options
+	for name, limit := range map[string]*int{
+		"max-payload": &limits.MaxPayload, "max-results": &limits.MaxResults, "max-queue": &limits.MaxQueue,
+		"max-message": &edge.MaxMessage, "max-streams": &edge.MaxStreams, "max-subscriptions": &edge.MaxSubscriptions,
+		"max-pattern": &edge.MaxPattern, "max-regex": &edge.MaxRegex, "max-query": &edge.MaxQueryNodes,
+	} {
+		if *limit, _ = f.GetInt(name); *limit < 0 {
+			return usagef("--%s %d: 0 or more", name, *limit)
 		}
 	}
+	if edge.MaxMessage == 0 && limits.MaxPayload > 64<<20 {
+		edge.MaxMessage = min(2*limits.MaxPayload, math.MaxInt32)
+	}
+	limits.MaxQueryNodes = edge.MaxQueryNodes
 	every, _ := f.GetDuration("monitor")
 	if every < 0 {
 		return usagef("--monitor %v: 0 or more", every)
@@ -67,15 +84,10 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if len(addresses) == 0 {
 		addresses = rpc.DefaultAddresses()
 	}
-	var limits wm.Limits
-	limits.MaxPayload, _ = f.GetInt("max-payload")
-	limits.MaxResults, _ = f.GetInt("max-results")
-	limits.MaxQueue, _ = f.GetInt("max-queue")
-
 	server.TuneRuntime()
-	h, err := startHost(cmd.Context(), server.Config{Memories: memories.All(options...), Limits: limits}, addresses)
+	h, err := startHost(cmd.Context(), server.Config{Memories: memories.All(options...), Limits: limits}, edge, addresses)
 	if err != nil {
-		return listenError(err)
+		return err
 	}
 	cmd.PrintErrf("engram: %d memories are ready at\n", len(h.Memories()))
 	for i, a := range h.addresses {

@@ -174,7 +174,7 @@ func newTypeCheck() *cobra.Command {
 			}
 		}
 		if last == nil {
-			return engram.Errorf(engram.Invalid, args[0], "the file defines no type")
+			return engram.Errorf(engram.Invalid, args[0]+":1", "the file defines no type; expected <Object name=…> in <GenerateTypes>, or a message")
 		}
 		if core, _ := cmd.Flags().GetString("extends"); core != "" {
 			m, err := connect(cmd)
@@ -240,7 +240,7 @@ namespaces, and included ones, become several files: --out writes them to a fold
 			maps.Copy(files, texts)
 		}
 		if len(files) == 0 {
-			return engram.Errorf(engram.Invalid, args[0], "the file defines no type")
+			return engram.Errorf(engram.Invalid, args[0]+":1", "the file defines no type; expected <Object name=…> in <GenerateTypes>, or a message")
 		}
 		out, _ := cmd.Flags().GetString("out")
 		for i, name := range slices.Sorted(maps.Keys(files)) {
@@ -278,7 +278,7 @@ func newTypeAdd() *cobra.Command {
 				return err
 			}
 			if len(found) == 0 {
-				return engram.Errorf(engram.Invalid, name, "the file defines no type")
+				return engram.Errorf(engram.Invalid, name, "the file defines no type; expected <Object name=…> in <GenerateTypes>, or a message")
 			}
 			defs = append(defs, found...)
 		}

@@ -157,6 +157,7 @@ func TestSubscriptionsPerServerAreBounded(t *testing.T) {
 func TestClientThatDisconnectsIsForgotten(t *testing.T) {
 	s := newServer(t, testMemory(server.Hooks{}))
 	at := serve(t, s, nil, rpc.Options{MaxSubscriptions: 1}, socket(t))
+	commit(t, s, update(t, "kept", 1, "x"))
 	p := newProxy(t, at.address)
 	gone, err := dial(t, rpc.AddressOf(p), rpc.DialOptions{ReconnectFor: time.Nanosecond}).Subscribe(t.Context(), engram.Subscription{})
 	if err != nil {
@@ -175,6 +176,9 @@ func TestClientThatDisconnectsIsForgotten(t *testing.T) {
 		return err
 	})
 	commit(t, c, update(t, "e", 1, "x"))
+	if _, err := c.Latest(t.Context(), engram.MustID("Test/Any/p/kept")); err != nil {
+		t.Errorf("what was stored before: %v", err)
+	}
 }
 
 // Whoever takes too long for his headers, or stops in the middle of his request,
@@ -211,8 +215,12 @@ func TestStallingClientsAreCutOff(t *testing.T) {
 		})
 		conn.Close()
 	}
-	if _, err := dial(t, at.address, rpc.DialOptions{}).TypeNames(t.Context()); err != nil {
-		t.Errorf("others: %v", err)
+	// Nothing stored was lost, and others are answered.
+	kept, err := dial(t, at.address, rpc.DialOptions{}).Query(t.Context(), engram.Query{
+		Memories: engram.MustPattern("Test").Select(engram.All()).Memories, WithoutPayload: true,
+	})
+	if err != nil || len(kept.Items()) != 40 {
+		t.Errorf("others: %d snapshots, %v; want all 40", len(kept.Items()), err)
 	}
 }
 

@@ -312,4 +312,8 @@ func TestSlowSubscriberIsToldWhatItLost(t *testing.T) {
 	if dropped == 0 {
 		t.Error("nothing was dropped; the test does not test what it should")
 	}
+	kept, err := s.Query(t.Context(), engram.MustPattern("Test").Select(engram.All()))
+	if err != nil || len(kept.Items()) != n {
+		t.Errorf("stored are %d snapshots, %v; want all %d", len(kept.Items()), err, n)
+	}
 }
