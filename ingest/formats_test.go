@@ -168,9 +168,14 @@ func TestImagesByEncoding(t *testing.T) {
 	} {
 		schema(e.topic, "sensor_msgs/msg/CompressedImage", cdr(uint32(5), uint32(6), "cam", e.format, []byte{1, 2, 3}))
 	}
+	// Big-endian pixels would be read wrongly as a RawImage; single bytes have no order.
+	for topic, encoding := range map[string]string{"/big16": "16UC1", "/big8": "rgb8"} {
+		schema(topic, "sensor_msgs/msg/Image", cdr(uint32(5), uint32(6), "cam", uint32(1), uint32(2), encoding, uint8(1), uint32(4), bytes.Repeat([]byte{7}, 4)))
+	}
 	s := newServer(t)
 	rep := mustImport(t, s, r.file(), Options{})
 	for _, tt := range []struct{ topic, target, member, value string }{
+		{"/big16", `GeneralPurpose/sensor_msgs\/msg\/Image`, "encoding", "16UC1"}, {"/big8", "Vision/ImageRGB", "encoding", "rgb8"},
 		{"/rgb", "Vision/ImageRGB", "encoding", "rgb8"}, {"/mono", "Vision/ImageRGB", "encoding", "mono8"},
 		{"/depth16", "Vision/ImageDepth", "encoding", "16UC1"}, {"/depth32", "Vision/ImageDepth", "encoding", "32FC1"}, {"/mono16", "Vision/ImageDepth", "encoding", "mono16"},
 		{"/jpeg", "Vision/ImageRGB", "format", "jpeg"}, {"/ros_jpeg", "Vision/ImageRGB", "format", "jpeg"}, {"/png", "Vision/ImageRGB", "format", "png"},
@@ -180,9 +185,12 @@ func TestImagesByEncoding(t *testing.T) {
 			t.Errorf("%s went to %s, want %s; notes %q", tt.topic, got, tt.target, topic(t, rep, tt.topic).Notes)
 			continue
 		}
-		memory, segment, _ := strings.Cut(tt.target, "/")
-		snaps := snapshots(t, s, memory, segment, "test", tt.topic)
+		id := engram.MustID(tt.target)
+		snaps := snapshots(t, s, id.Memory(), id.CoreSegment(), "test", tt.topic)
 		v := decoded(t, s, snaps[0])
+		if id.Memory() == "GeneralPurpose" {
+			v["frame_id"] = v["header"].(map[string]any)["frame_id"]
+		}
 		if v[tt.member] != tt.value || v["frame_id"] != "cam" || snaps[0].Time != 5*1e9+6 {
 			t.Errorf("%s: %v at %v", tt.topic, v, snaps[0].Time)
 		}
