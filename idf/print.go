@@ -3,6 +3,7 @@ package idf
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -101,7 +102,13 @@ func (p *protoPrinter) doc(d protoreflect.Descriptor) {
 	for _, text := range []string{loc.LeadingComments, loc.TrailingComments} {
 		if text = strings.TrimRight(text, "\n"); text != "" {
 			for s := range strings.SplitSeq(text, "\n") {
-				p.line("%s", strings.TrimRight("//"+strings.TrimRight(s, "\r"), " "))
+				s = strings.Map(func(r rune) rune {
+					if r != '\t' && unicode.IsControl(r) { // no compiler reads those
+						return ' '
+					}
+					return r
+				}, strings.TrimRight(s, "\r"))
+				p.line("%s", strings.TrimRight("//"+s, " "))
 			}
 		}
 	}

@@ -25,6 +25,7 @@ func TestXMLErrors(t *testing.T) {
 		// not XML
 		"empty":               {"", 1, "expected <AronTypeDefinition>"},
 		"only a comment":      {"<!-- x -->\n", 2, "expected <AronTypeDefinition>"},
+		"control character":   {"<AronTypeDefinition>\n<!-- a\x00b -->", 2, "U+0000"},
 		"text":                {"\nhello", 2, `unexpected text "hello"`},
 		"not ended":           {"<AronTypeDefinition>\n<GenerateTypes>", 2, "not ended with </GenerateTypes>"},
 		"ended otherwise":     {"<AronTypeDefinition>\n</GenerateTypes>", 2, "expected </AronTypeDefinition>, which ends <AronTypeDefinition> of line 1"},

@@ -47,12 +47,20 @@ func parseXML(file string, text []byte) (*xmlNode, error) {
 		}
 		return nil, p.errorf(p.line, "a byte that is not UTF-8; save the file as UTF-8")
 	}
+	if i := bytes.IndexFunc(p.b, isXMLControl); i >= 0 {
+		r := p.b[i]
+		p.skip(i)
+		return nil, p.errorf(p.line, "the control character U+%04X, which XML forbids", r)
+	}
 	root, err := p.document()
 	if err != nil {
 		return nil, err
 	}
 	return root, nil
 }
+
+// isXMLControl reports whether XML 1.0 forbids the character (section 2.2).
+func isXMLControl(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }
 
 type xmlParser struct {
 	file string
