@@ -168,7 +168,7 @@ func (s *updateStream) Next(ctx context.Context) ([]engram.Update, error) {
 		s.mu.link = nil
 		s.mu.Unlock()
 		l.close(err)
-		if !mayReturn(err) {
+		if !resume.MayReturn(err) {
 			s.Close()
 			return nil, err
 		}
@@ -225,13 +225,6 @@ func (s *updateStream) receive(l *link) error {
 	return corrupt("the server continued a subscription with a frame of the kind %#02x", uint8(h.kind))
 }
 
-// mayReturn reports whether a subscription can be had again after err: the server
-// was away, or it had too many connections or calls.
-func mayReturn(err error) bool {
-	code := engram.CodeOf(err)
-	return code == engram.Unavailable || code == engram.Exhausted
-}
-
 // reconnect begins the stream again where it broke, as soon as that succeeds.
 func (s *updateStream) reconnect(ctx context.Context) error {
 	const firstPause, longestPause = 20 * time.Millisecond, 2 * time.Second
@@ -256,7 +249,7 @@ func (s *updateStream) reconnect(ctx context.Context) error {
 		case engram.CodeOf(err) == engram.Conflict:
 			s.state.NewLife()
 			pause = firstPause
-		case !mayReturn(err):
+		case !resume.MayReturn(err):
 			return err
 		case s.c.o.ReconnectFor > 0 && time.Since(began) > s.c.o.ReconnectFor:
 			return engram.Errorf(engram.Unavailable, s.c.address, "given up reconnecting after %v: %w", s.c.o.ReconnectFor, err)

@@ -185,7 +185,7 @@ func (s *updateStream) run(stream *serverStream) error {
 		if s.ctx.Err() != nil {
 			return errStreamClosed(s.c.address)
 		}
-		if !mayReturn(err) {
+		if !resume.MayReturn(err) {
 			return err
 		}
 		if stream, err = s.reconnect(); err != nil {
@@ -196,13 +196,6 @@ func (s *updateStream) run(stream *serverStream) error {
 
 func errStreamClosed(address string) error {
 	return engram.Errorf(engram.Canceled, address, "the subscription is closed")
-}
-
-// mayReturn reports whether a subscription can be had again after err: the server
-// or the way to it was away, or it had too many subscriptions.
-func mayReturn(err error) bool {
-	code := engram.CodeOf(err)
-	return code == engram.Unavailable || code == engram.Exhausted
 }
 
 // receive hands updates on until the stream breaks.
@@ -261,7 +254,7 @@ func (s *updateStream) reconnect() (*serverStream, error) {
 			s.state.NewLife()
 			s.position = s.state.Request().Start
 			pause = firstPause
-		case !mayReturn(err):
+		case !resume.MayReturn(err):
 			return nil, err
 		case s.c.o.ReconnectFor > 0 && time.Since(began) > s.c.o.ReconnectFor:
 			return nil, engram.Errorf(engram.Unavailable, s.c.address, "given up reconnecting after %v: %w", s.c.o.ReconnectFor, err)

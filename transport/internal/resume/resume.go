@@ -83,3 +83,10 @@ func (s *State) beforeStart(u *engram.Update) bool {
 	t, _ := u.ID.Time()
 	return t < s.sub.Start.Time
 }
+
+// MayReturn reports whether a subscription can be had again after err: the server
+// or the way to it was away, or it had too many connections, calls or subscriptions.
+func MayReturn(err error) bool {
+	code := engram.CodeOf(err)
+	return code == engram.Unavailable || code == engram.Exhausted
+}
