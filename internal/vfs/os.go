@@ -1,0 +1,44 @@
+package vfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// OS is the computer's own file system.
+var OS FS = osFS{}
+
+type osFS struct{}
+
+func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err // not f: a nil *os.File would be a File that is not nil
+	}
+	return f, nil
+}
+
+func (osFS) Rename(oldname, newname string) error         { return os.Rename(oldname, newname) }
+func (osFS) Remove(name string) error                     { return os.Remove(name) }
+func (osFS) MkdirAll(name string, perm fs.FileMode) error { return os.MkdirAll(name, perm) }
+func (osFS) ReadDir(name string) ([]fs.DirEntry, error)   { return os.ReadDir(name) }
+func (osFS) Stat(name string) (fs.FileInfo, error)        { return os.Stat(name) }
+
+func (osFS) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (osFS) Space(name string) (total, free uint64, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(name, &s); err != nil {
+		return 0, 0, &fs.PathError{Op: "statfs", Path: name, Err: err}
+	}
+	return s.Blocks * uint64(s.Bsize), s.Bavail * uint64(s.Bsize), nil
+}

@@ -1,0 +1,168 @@
+// Package episode writes, reads, checks and repairs episodes: MCAP files that hold
+// a span of what the robot's memories knew, and that any robotics tool can open.
+//
+// Every entity has a channel of its own with the schema of what is stored; log
+// time is the snapshot's time, publish time its arrival. What viewers need not see
+// (sent, confidence, update numbers, which messages form one snapshot) lies in a
+// small channel beside them. docs/formats/episode.md fixes the layout.
+//
+// It knows files and codecs; it knows no policies and no working memory.
+package episode
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/vfs"
+	"github.com/seed-301d4374/engram/ltm/codec"
+)
+
+// Options configure reading and writing.
+type Options struct {
+	FS         vfs.FS        // nil means vfs.OS
+	Types      *idf.Registry // where types are looked up and those of episodes become known
+	ChunkBytes int           // uncompressed; default 256 KiB
+	FlushEvery time.Duration // an open chunk is ended after this time; default 1 s
+	Cache      *Cache        // of chunks and indices; nil means none
+}
+
+// Info is what an episode says of itself.
+type Info struct {
+	Name       string // of the file, without folder
+	Version    int    // of the layout
+	Robot      string
+	Epoch      uint64          // the life of the memory server that recorded it
+	Span       engram.Interval // of the snapshots' times
+	Arrived    engram.Interval // of their arrival
+	Snapshots  uint64          // versions, superseded ones too
+	Messages   uint64
+	Bytes      int64 // of the file
+	Sealed     bool
+	Marks      []Mark
+	Losses     []string          // why something that happened in its span is not in it
+	Labels     map[string]string // "reason": why it began, "skill": of whose run …
+	InForce    uint64            // how many of the snapshots are values in force at the start
+	Recovered  bool              // salvaged after a crash
+	Supersedes string            // the episode that it is a rewritten form of
+}
+
+// Mark is something that someone noted at a time.
+type Mark struct {
+	Time   engram.Time
+	Label  string
+	Before time.Duration // what is to be kept around it
+	After  time.Duration
+}
+
+// Entity is what an episode holds of one entity.
+type Entity struct {
+	ID        engram.ID
+	Type      string // of its payloads
+	Codec     string
+	Span      engram.Interval // of the snapshots' times
+	Arrived   engram.Interval
+	Snapshots uint64 // versions
+	InForce   uint64 // of these, values in force at the start: they belong to an earlier episode, too
+	Bytes     int64  // stored, as compressed as can be told
+	Chunks    int
+}
+
+// Source is an episode to read from: a sealed one ([Reader]) or the one that is
+// being written ([Writer]). Safe for concurrent use.
+type Source interface {
+	Info() Info
+	// Entities are sorted by ID.
+	Entities() []Entity
+	// Timeline returns an entity's timeline, or NotFound.
+	Timeline(entity engram.ID) (Timeline, error)
+}
+
+// Timeline is the index of one entity's versions in one episode, in blocks of a
+// few hundred to thousand. Blocks are in the order of writing, and within a block
+// the versions are sorted by time, those of one time by arrival; the spans of
+// blocks may overlap where data came late.
+type Timeline interface {
+	Blocks() []Block
+	// Index returns the versions of block i without their payloads' bytes.
+	Index(ctx context.Context, i int) ([]*engram.Snapshot, error)
+	// Load returns the versions first to last, exclusive, of block i with their
+	// payloads. A video frame needs the frames from the last key frame on; they
+	// are decoded for it and cached.
+	Load(ctx context.Context, i, first, last int) ([]*engram.Snapshot, error)
+}
+
+// Block is a part of a timeline.
+type Block struct {
+	Span    engram.Interval // of the snapshots' times
+	Arrived engram.Interval
+	Count   int
+}
+
+// Channel says how an entity is stored.
+type Channel struct {
+	Entity engram.ID
+	Type   engram.TypeDef // of the provider segment's payloads
+	Policy string         // shown in the channel's metadata
+	Codec  codec.Config
+}
+
+// Writer writes one episode. Add and Seal may be called by one goroutine at a
+// time, the methods of Source by any.
+type Writer struct{}
+
+// Create begins an episode in a folder, under a name that ends in ".mcap.open"
+// until it is sealed.
+func Create(dir, name string, info Info, o Options) (*Writer, error) { panic("to be built") }
+
+// Add stores a version of an entity's snapshot. inForce says that it is a value
+// in force at the start. The channel is made at the first one of an entity.
+func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inForce bool) error {
+	panic("to be built")
+}
+
+// Flush ends the open chunks and syncs: what was added before survives a crash.
+func (w *Writer) Flush(ctx context.Context) error { panic("to be built") }
+
+// Seal ends the episode, writes its summary, syncs, and renames it.
+func (w *Writer) Seal(ctx context.Context) (Info, error) { panic("to be built") }
+
+// Reader reads a sealed episode.
+type Reader struct{}
+
+// Open opens a sealed episode. It reads the summary only. Corrupt if that is not
+// whole; then [Repair] may help.
+func Open(path string, o Options) (*Reader, error) { panic("to be built") }
+
+// Close closes the file when the last call that uses it has ended.
+func (r *Reader) Close() error { panic("to be built") }
+
+// Cache holds decoded chunks, indices and video frames of any number of episodes,
+// bounded in bytes. Safe for concurrent use.
+type Cache struct{}
+
+// NewCache returns a cache of at most maxBytes.
+func NewCache(maxBytes int64) *Cache { panic("to be built") }
+
+// Problem is something wrong in an episode.
+type Problem struct {
+	Offset int64
+	What   string
+}
+
+// Verify checks every CRC, count and reference of an episode.
+func Verify(ctx context.Context, path string, o Options) ([]Problem, error) { panic("to be built") }
+
+// Repair writes what can be saved of a damaged or unsealed episode into a sealed
+// one at path to, and returns what was lost.
+func Repair(ctx context.Context, from, to string, o Options) (Info, []Problem, error) {
+	panic("to be built")
+}
+
+// Rewrite writes the episode anew with only the versions for which keep returns
+// true, without decoding what stays where the codec allows, and replaces it
+// atomically. why becomes one of its losses.
+func Rewrite(ctx context.Context, path string, keep func(entity engram.ID, s *engram.Snapshot) bool, why string, o Options) (Info, error) {
+	panic("to be built")
+}
