@@ -21,11 +21,17 @@ func (s *Store) draftLocked() *draft {
 	return &draft{s: s, c: s.state.Load().content.clone(), fresh: map[string]int32{}, dirty: map[int32]bool{}}
 }
 
-func (d *draft) frame(name string) (int32, error) {
+// frameID returns the number of a frame that there is, or that the draft adds.
+func (d *draft) frameID(name string) (int32, bool) {
 	if id, ok := d.s.frameID(d.c, name); ok {
-		return id, nil
+		return id, true
 	}
-	if id, ok := d.fresh[name]; ok {
+	id, ok := d.fresh[name]
+	return id, ok
+}
+
+func (d *draft) frame(name string) (int32, error) {
+	if id, ok := d.frameID(name); ok {
 		return id, nil
 	}
 	if err := engram.CheckName(name); err != nil {

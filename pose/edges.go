@@ -75,22 +75,24 @@ func checkedValue(thing string, p Pose, cov Cov) (v fixedValue, err error) {
 // Anchor adds a KindAnchor edge. It is unset until a transaction writes its first
 // key ([Tx.Key], [Tx.Localize]).
 func (s *Store) Anchor(parent, child string, opts ...Option) error {
-	return s.change(func(d *draft) (bool, error) {
-		pf, cf, err := d.frames(parent, child)
-		if err != nil {
-			return false, err
-		}
-		e, err := d.existing(KindAnchor, pf, cf)
-		if err != nil || e != nil {
-			return false, err
-		}
-		if e, err = d.newEdge(KindAnchor, pf, cf, opts); err != nil {
-			return false, err
-		}
-		e.keys = &anchorKeys{}
-		d.insert(e, engram.Always())
-		return false, nil
-	})
+	return s.change(func(d *draft) (bool, error) { return false, d.anchor(parent, child, opts) })
+}
+
+func (d *draft) anchor(parent, child string, opts []Option) error {
+	pf, cf, err := d.frames(parent, child)
+	if err != nil {
+		return err
+	}
+	e, err := d.existing(KindAnchor, pf, cf)
+	if err != nil || e != nil {
+		return err
+	}
+	if e, err = d.newEdge(KindAnchor, pf, cf, opts); err != nil {
+		return err
+	}
+	e.keys = &anchorKeys{}
+	d.insert(e, engram.Always())
+	return nil
 }
 
 // FreeEdge is the handle to write a KindFree edge with. It is safe for concurrent
