@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 var (
@@ -26,7 +27,7 @@ type subscription struct {
 	patterns []*engram.PatternMatcher
 	withData bool
 	filter   *idf.Filter // nil: every update
-	shape    *shape
+	shape    *query.Shape
 	start    uint64 // the newest update when it began
 	closed   atomic.Bool
 	queue    *queue
@@ -111,7 +112,7 @@ func (w *WM) newSubscription(sub engram.Subscription) (*subscription, error) {
 	s := &subscription{
 		w:        w,
 		withData: sub.WithData,
-		shape:    newShape(w.types, sub.Fields, false),
+		shape:    query.NewShape(w.types, sub.Fields, false),
 		queue:    newQueue(sub.Slow, sub.Queue, w.limits.MaxQueueBytes),
 	}
 	for _, p := range sub.Patterns {
@@ -123,7 +124,7 @@ func (w *WM) newSubscription(sub engram.Subscription) (*subscription, error) {
 	}
 	if sub.Where != "" {
 		var err error
-		s.filter, err = w.filters.get(sub.Where, func() (*idf.Filter, error) { return idf.CompileFilter(sub.Where) })
+		s.filter, err = w.compiler.Filter(sub.Where)
 		if err != nil {
 			return nil, err
 		}
@@ -217,16 +218,16 @@ func (s *subscription) deliver(u *waiting) error {
 	if u.version != nil {
 		snap = &u.version.Snapshot
 		if s.filter != nil {
-			if snap = filterSnapshot(s.w.types, s.filter, snap); snap == nil {
+			if snap = query.FilterSnapshot(s.w.types, s.filter, snap); snap == nil {
 				return nil
 			}
 		}
 		switch {
 		case !s.withData:
 			snap = nil
-		case !s.shape.whole():
+		case !s.shape.Whole():
 			var err error
-			if snap, err = s.shape.apply(snap); err != nil {
+			if snap, err = s.shape.Apply(snap); err != nil {
 				return err
 			}
 		}
