@@ -133,9 +133,9 @@ func (w *WM) prepare(u *engram.EntityUpdate) (pending, error) {
 	}
 	p := pending{core: c}
 	rule := c.rule
-	if prov, ok := c.providers.get(u.Entity.ProviderSegment()); ok {
+	if prov, ok := c.providers.Get(u.Entity.ProviderSegment()); ok {
 		p.provider, rule = prov, prov.rule
-		p.entity, _ = prov.entities.get(u.Entity.Entity())
+		p.entity, _ = prov.entities.Get(u.Entity.Entity())
 	} else if c.def.FixedProviders {
 		return pending{}, engram.Errorf(engram.NotFound, u.Entity.Parent().String(), "there is no such provider segment, and its core segment takes only those that were added with AddProviderSegment")
 	}
@@ -209,7 +209,7 @@ func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending) error {
 	}
 	if p.entity == nil || p.entity.removed {
 		var ok bool
-		if p.entity, ok = p.provider.entities.get(u.Entity.Entity()); !ok {
+		if p.entity, ok = p.provider.entities.Get(u.Entity.Entity()); !ok {
 			p.entity = p.provider.addEntityLocked(u.Entity.Entity())
 		}
 	}
@@ -241,7 +241,7 @@ func (p *pending) standsLocked(u *engram.EntityUpdate) bool {
 		return false
 	}
 	if p.provider == nil {
-		made, ok := p.core.providers.get(u.Entity.ProviderSegment())
+		made, ok := p.core.providers.Get(u.Entity.ProviderSegment())
 		if ok && made.rule != p.core.rule {
 			return false
 		}
@@ -289,16 +289,16 @@ func (e *entity) rankLocked(v *version) {
 
 // countRefusal counts a refused update at the deepest segment on its way.
 func (w *WM) countRefusal(id engram.ID) {
-	m, ok := w.memories.get(id.Memory())
+	m, ok := w.memories.Get(id.Memory())
 	if !ok {
 		return
 	}
-	c, ok := m.cores.get(id.CoreSegment())
+	c, ok := m.cores.Get(id.CoreSegment())
 	if !ok {
 		m.refused.Add(1)
 		return
 	}
-	p, ok := c.providers.get(id.ProviderSegment())
+	p, ok := c.providers.Get(id.ProviderSegment())
 	if !ok {
 		c.refused.Add(1)
 		return
