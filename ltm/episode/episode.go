@@ -27,7 +27,7 @@ type Options struct {
 	// FlushEvery bounds how long what was added waits in memory to be written (not
 	// what a codec holds back); default 5 s. It costs bytes when it is short.
 	FlushEvery time.Duration
-	Cache      *Cache        // of chunks and indices; nil means none
+	Cache      *Cache // of chunks and indices; nil means none
 }
 
 // Info is what an episode says of itself.
