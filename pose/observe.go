@@ -22,6 +22,9 @@ func (s *Store) Observe(t engram.Time, parent, child string, opts ...Option) (*F
 		if err != nil {
 			return false, err
 		}
+		if per, _ := d.c.frames[cf].periodAt(t); per.edge != nil && per.edge.poses != nil && per.edge.parent != pf {
+			d.close(per.edge.poses) // what is there decides, so nothing may come meanwhile
+		}
 		o, err := d.c.observed(t, edgeName(parent, child), pf, cf)
 		if err != nil || o.known {
 			return false, err
@@ -64,7 +67,7 @@ type observation struct {
 // observed finds out what it changes that frame cf is seen on frame pf at t.
 func (c *content) observed(t engram.Time, thing string, pf, cf int32) (o observation, err error) {
 	if t == engram.MaxTime {
-		return o, engram.Errorf(engram.OutOfRange, thing, "%v is no time of data", t)
+		return o, endOfTime(engram.OutOfRange, thing)
 	}
 	o.was, o.end = c.frames[cf].periodAt(t)
 	o.iv = engram.Interval{Start: o.was.from, End: o.end}
@@ -124,30 +127,12 @@ func (s snapshot[V, X]) beside(t engram.Time) (before, after *sample[V]) {
 // observe makes an observation part of the draft: of the edge that was known, the
 // poses before the interval and those from its end on stay.
 func (d *draft) observe(o *observation, pf, cf int32, opts []Option) error {
-	f := d.c.frames[cf]
-	e, err := d.newEdge(KindFree, pf, cf, opts) // what can fail comes before what closes a history
+	e, err := d.newEdge(KindFree, pf, cf, opts)
 	if err != nil {
 		return err
 	}
 	e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg))
-	var first, rest *edge
-	if o.was.edge != nil && o.was.from < o.iv.Start {
-		h := o.was.edge.poses
-		first = new(edge)
-		*first = *o.was.edge
-		first.rules.ended = true
-		first.poses = h.split(o.iv.Start)
-		// h takes no writes any more, so this is all that there is.
-		if _, after := h.snapshot().beside(o.iv.Start); after != nil {
-			o.iv.End = min(o.end, after.t)
-		}
-		if o.iv.End < o.end {
-			rest = new(edge)
-			*rest = *o.was.edge
-			rest.poses = h.tail(o.iv.End)
-		}
-	}
-	e.rules.ended = o.iv.End != engram.MaxTime
+	f := d.c.frames[cf]
 	if o.iv.End == o.end && o.end != engram.MaxTime {
 		// It hangs on the parent from then on already, and did so earlier.
 		if next, _ := f.periodAt(o.end); next.edge != nil && next.edge.parent == pf && next.edge.kind == KindFree {
@@ -155,39 +140,7 @@ func (d *draft) observe(o *observation, pf, cf int32, opts []Option) error {
 		}
 	}
 	f = f.with(o.iv, e)
-	for i := range f.periods {
-		switch p := &f.periods[i]; {
-		case first != nil && p.from == o.was.from:
-			p.edge = first
-		case rest != nil && p.from == o.iv.End:
-			p.edge = rest
-		}
-	}
 	f.periods = slices.CompactFunc(f.periods, func(a, b period) bool { return a.edge == b.edge })
 	d.set(cf, f)
 	return nil
-}
-
-// tail returns a history with the samples from t on.
-func (h *history[V, X]) tail(t engram.Time) *history[V, X] {
-	s := h.snapshot()
-	out := newHistory[V, X](h.retention)
-	h.mu.Lock()
-	i, _ := slices.BinarySearch(h.pins, t)
-	out.pins = slices.Clone(h.pins[i:])
-	h.mu.Unlock()
-	for k := range len(s.b.sealed) + 1 {
-		c := s.chunk(k)
-		for i := range c.s {
-			if c.s[i].t < t {
-				continue
-			}
-			var x *X
-			if c.x != nil && c.x[i] != *new(X) {
-				x = &c.x[i]
-			}
-			out.write(c.s[i].t, &c.s[i].v, x)
-		}
-	}
-	return out
 }

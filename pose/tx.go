@@ -134,10 +134,12 @@ func (tx *Tx) draft(use func(d *draft, localized []Correction)) error {
 	defer s.mu.Unlock()
 	d := s.draftLocked()
 	localized, err := tx.apply(d)
-	if err == nil {
-		use(d, localized)
+	if err != nil {
+		d.drop()
+		return err
 	}
-	return err
+	use(d, localized)
+	return nil
 }
 
 // anchorChange is what a transaction does to one anchor.
@@ -179,7 +181,7 @@ func (k *keyChange) check(thing string) error {
 		return err
 	}
 	if k.t == engram.MaxTime {
-		return engram.Errorf(engram.Invalid, thing, "%v is no time of data", k.t)
+		return endOfTime(engram.Invalid, thing)
 	}
 	if k.cov == nil {
 		return nil
@@ -347,11 +349,8 @@ func (d *draft) fix(op *txOp) error {
 	// The child may hang on another frame for a part of the span; that stays.
 	f := d.c.frames[child]
 	for i, per := range f.periods {
-		part := op.fix.valid
-		part.Start = max(part.Start, per.from)
-		if i+1 < len(f.periods) {
-			part.End = min(part.End, f.periods[i+1].from)
-		}
+		part, held := op.fix.valid, f.span(i)
+		part.Start, part.End = max(part.Start, held.Start), min(part.End, held.End)
 		if per.edge == nil || per.edge.parent != parent || part.Empty() {
 			continue
 		}
