@@ -6,8 +6,6 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-type writeHook = func(ctx context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error
-
 // store stores updates in their order: those of segments with a Write hook one by
 // one through that, the others together.
 func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
@@ -33,7 +31,7 @@ func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateRes
 	return results, nil
 }
 
-func (s *Server) writeHook(entity engram.ID) writeHook {
+func (s *Server) writeHook(entity engram.ID) WriteHook {
 	if h := s.hooks[entity.Memory()]; h != nil && entity.Level() == engram.LevelEntity {
 		return h.Write[entity.CoreSegment()]
 	}
@@ -41,7 +39,7 @@ func (s *Server) writeHook(entity engram.ID) writeHook {
 }
 
 // write stores one update through its segment's hook.
-func (s *Server) write(ctx context.Context, hook writeHook, u engram.EntityUpdate) engram.UpdateResult {
+func (s *Server) write(ctx context.Context, hook WriteHook, u engram.EntityUpdate) engram.UpdateResult {
 	var result *engram.UpdateResult
 	wait := func(context.Context) {}
 	err := hook(ctx, u, func(u engram.EntityUpdate) error {

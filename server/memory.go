@@ -42,7 +42,7 @@ type Hooks struct {
 	// changes it if there was no error. What it returns without having called put
 	// refuses the update; after put it counts for nothing. Subscribers that make
 	// writers wait are waited for after the hook.
-	Write map[string]func(ctx context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error
+	Write map[string]WriteHook
 	// Stored is told of each stored snapshot, after it can be read and before the
 	// commit returns. It must be quick; what takes long belongs into a
 	// subscription.
@@ -56,3 +56,6 @@ type Hooks struct {
 	// per ID at the same index.
 	Predict func(ctx context.Context, ids []engram.ID) ([]engram.Prediction, error)
 }
+
+// WriteHook is a function of [Hooks].Write.
+type WriteHook func(ctx context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error

@@ -369,7 +369,7 @@ func TestWriteHookStoresOrRefuses(t *testing.T) {
 	var holding sync.Mutex
 	var written, stored []string
 	s = newServer(t, memory("Test", server.Hooks{
-		Write: map[string]func(context.Context, engram.EntityUpdate, func(engram.EntityUpdate) error) error{
+		Write: map[string]server.WriteHook{
 			"Any": func(_ context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error {
 				holding.Lock()
 				defer holding.Unlock()

@@ -14,6 +14,7 @@ type Local struct {
 	store  *pose.Store
 	commit func(ctx context.Context, tx Transaction) (pose.Revision, error)
 	life   uint64
+	left   leftOut
 }
 
 var _ Service = (*Local)(nil)
