@@ -2,6 +2,7 @@ package memories
 
 import (
 	"context"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
@@ -74,6 +75,14 @@ func sourceOf(entity engram.ID, l *localization) engram.ID {
 	return entity
 }
 
+// sourceText says which entities set where the child is.
+func (b *body) sourceText(child string) string {
+	if b.source.Level() == engram.LevelEntity {
+		return "the entity " + b.source.String()
+	}
+	return "the transforms " + b.source.String() + "/…," + strings.TrimPrefix(child, b.source.ProviderSegment()+"/")
+}
+
 // planLocked finds out what a localization does. An error refuses it.
 //
 // An edge is set by the source that set it first: recordings hold the same odometry
@@ -125,7 +134,11 @@ func (p *poses) joinedLocked(t engram.Time, parent, child string) bool {
 func (p *poses) planMovingLocked(t engram.Time, plan *placement) (err error) {
 	b := p.bodies[plan.child]
 	if b != nil && b.source != plan.source {
-		return engram.Errorf(engram.Conflict, plan.child, "a second source: %s sets where it is", b.source)
+		second := "source"
+		if !p.joinedLocked(t, plan.parent, plan.child) {
+			second = "parent, " + plan.parent
+		}
+		return engram.Errorf(engram.Conflict, plan.child, "a second %s: where it is, %s said first", second, b.sourceText(plan.child))
 	}
 	if b != nil && len(b.handles) == 1 && b.handles[plan.parent] != nil {
 		return nil // as always

@@ -196,6 +196,9 @@ func (l *Local) Watch(_ context.Context, ask pose.Changes, from *pose.Revision) 
 		rev = *from
 	}
 	sub, err := l.store.Subscribe(ask, rev)
+	if engram.CodeOf(err) == engram.NotFound {
+		err = engram.Errorf(engram.NotFound, "", "in revision %d, from which to watch: %w", rev, err)
+	}
 	if err != nil {
 		return nil, err
 	}
