@@ -30,6 +30,9 @@ func startHost(ctx context.Context, c server.Config, o rpc.Options, addresses []
 	defer func() {
 		if err != nil {
 			h.close()
+			if c.Store != nil {
+				c.Store.Close() // where no server owned it yet
+			}
 		}
 	}()
 	if h.endpoint, err = transport.Listen(addresses...); err != nil {

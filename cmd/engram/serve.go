@@ -29,6 +29,7 @@ this user can open, and on the loopback interface; there is no access control ye
 so think before you listen on more.`,
 		Example: `  engram serve
   engram serve --prior ./knowledge
+  engram serve --data ~/engram
   engram serve --listen unix:/run/robot/engram.sock --listen 0.0.0.0:7411`,
 		Args: positional(cobra.NoArgs),
 	}
@@ -49,6 +50,7 @@ so think before you listen on more.`,
 	f.Int("max-pattern", 0, "refuse patterns of more bytes (default 8192)")
 	f.Int("max-regex", 0, "refuse regular expressions of more bytes (default, and at most, 1024)")
 	f.Int("max-query", 0, "refuse queries of more nodes, names and selectors (default 10,000)")
+	addDataFlags(cmd)
 	cmd.RunE = serve
 	return cmd
 }
@@ -94,10 +96,21 @@ func serve(cmd *cobra.Command, _ []string) error {
 	if len(addresses) == 0 {
 		addresses = rpc.DefaultAddresses()
 	}
-	server.TuneRuntime()
-	h, err := startHost(cmd.Context(), server.Config{Memories: memories.All(options...), Limits: limits}, edge, addresses)
+	store, err := openStore(cmd)
 	if err != nil {
 		return err
+	}
+	server.TuneRuntime()
+	h, err := startHost(cmd.Context(), server.Config{Memories: memories.All(options...), Limits: limits, Store: store}, edge, addresses)
+	if err != nil {
+		return err
+	}
+	if store != nil {
+		found := store.Opened()
+		cmd.PrintErrf("engram: recording in %s, which has %d episodes\n", store.Dir(), found.Episodes)
+		for _, what := range found.Problems {
+			cmd.PrintErrf("  cannot be read: %s\n", what)
+		}
 	}
 	cmd.PrintErrf("engram: %d memories are ready at\n", len(h.Memories()))
 	for i, a := range h.addresses {
