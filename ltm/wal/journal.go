@@ -79,6 +79,9 @@ func OpenJournal(o JournalOptions) (j *Journal, err error) {
 	if j.mu.definitions, err = j.open("", definitionsFolder); err != nil {
 		return j, err
 	}
+	if err := o.FS.SyncDir(filepath.Dir(filepath.Clean(o.Dir))); err != nil {
+		return j, engram.Errorf(engram.Unavailable, o.Dir, "the folder of the logs cannot be made durable: %w", err)
+	}
 	entries, err := o.FS.ReadDir(o.Dir)
 	if err != nil {
 		return j, engram.Errorf(engram.Unavailable, o.Dir, "the folder of the logs cannot be read: %w", err)

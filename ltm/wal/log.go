@@ -78,12 +78,13 @@ func Open(o Options) (l *Log, losses []Loss, err error) {
 // makeFolder makes the log's folder, and those that it lies in, durably. That it is
 // there already does not say that it is durable.
 func (l *Log) makeFolder() error {
-	parents := []string{filepath.Dir(filepath.Clean(l.opts.Dir))} // from the deepest up
-	for dir := filepath.Clean(l.opts.Dir); ; dir = filepath.Dir(dir) {
-		if _, err := l.opts.FS.Stat(dir); err == nil || filepath.Dir(dir) == dir {
+	dir := filepath.Dir(filepath.Clean(l.opts.Dir))
+	parents := []string{dir} // from the deepest up
+	for ; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		if _, err := l.opts.FS.Stat(dir); err == nil {
 			break
 		}
-		parents = append(parents, filepath.Dir(filepath.Dir(dir)))
+		parents = append(parents, filepath.Dir(dir))
 	}
 	if err := l.opts.FS.MkdirAll(l.opts.Dir, 0o700); err != nil {
 		return err
