@@ -2,48 +2,62 @@ package backbone
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"os"
+	"net"
+	"net/url"
+	"regexp"
+	"strings"
 	"time"
 
-	natsserver "github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/seed-301d4374/engram"
 )
 
-// Backbone is a connection to the message fabric, with the server if it is embedded.
-// Safe for concurrent use.
-type Backbone struct {
-	o        Options
-	conn     *nats.Conn
-	js       jetstream.JetStream
-	embedded *natsserver.Server // nil if the backbone is an existing one
-	tmp      string             // a folder to be removed at the end
-	tunnels  *tunnels
+// Options configure a connection.
+type Options struct {
+	// URL of a NATS server, "nats://host:port" or "tls://host:port"; several of one
+	// cluster are separated by commas.
+	URL string
+	// InProcess takes the place of the URL for a server in this process.
+	InProcess interface{ InProcessConn() (net.Conn, error) }
+	// Robot names the robot, or the base station, whose domain this is.
+	Robot string
+	Log   *slog.Logger // nil means slog.Default()
 }
 
-// Start embeds a server, or connects to one. The error is Invalid for options that
-// make no sense, Unavailable if nothing answers at the URL, Conflict if an address
-// is taken. ctx bounds the call only.
-func Start(ctx context.Context, o Options) (*Backbone, error) {
-	if err := o.Check(); err != nil {
-		return nil, err
+var robotName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// CheckRobot returns an Invalid error if a name cannot be that of a robot.
+func CheckRobot(name string) error {
+	if !robotName.MatchString(name) {
+		return engram.Errorf(engram.Invalid, name, "a robot's name has 1 to 64 letters, digits, \"-\" and \"_\"")
+	}
+	return nil
+}
+
+// Backbone is a connection to the message fabric. It is made again when it breaks;
+// what is sent meanwhile fails as Unavailable. Safe for concurrent use.
+type Backbone struct {
+	o       Options
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	tunnels *tunnels
+}
+
+// Connect connects to a NATS server. The error is Unavailable if none answers. ctx
+// bounds the call only.
+func Connect(ctx context.Context, o Options) (*Backbone, error) {
+	if o.Robot != "" {
+		if err := CheckRobot(o.Robot); err != nil {
+			return nil, err
+		}
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
 	b := &Backbone{o: o}
-	if err := b.start(ctx); err != nil {
-		return nil, errors.Join(err, b.Close())
-	}
-	return b, nil
-}
-
-func (b *Backbone) start(ctx context.Context) error {
-	url := b.o.URL
 	options := []nats.Option{
 		nats.Name("engram"),
 		nats.MaxReconnects(-1),
@@ -55,27 +69,27 @@ func (b *Backbone) start(ctx context.Context) error {
 			if s != nil {
 				subject = s.Subject
 			}
-			b.o.Log.Warn("backbone", "subject", subject, "error", err)
+			o.Log.Warn("backbone", "subject", subject, "error", err)
 		}),
 	}
-	if url == "" {
-		if err := b.embed(ctx); err != nil {
-			return err
-		}
-		options = append(options, nats.InProcessServer(b.embedded))
+	if o.InProcess != nil {
+		options = append(options, nats.InProcessServer(o.InProcess))
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		options = append(options, nats.Timeout(max(time.Until(deadline), time.Millisecond)))
 	}
 	var err error
-	if b.conn, err = nats.Connect(url, options...); err != nil {
-		return engram.Errorf(engram.Unavailable, redacted(url), "the backbone cannot be reached; is a NATS server running there? %w", err)
+	if b.conn, err = nats.Connect(o.URL, options...); err != nil {
+		return nil, engram.Errorf(engram.Unavailable, Redacted(o.URL), "the backbone cannot be reached; is a NATS server running there? %w", err)
 	}
-	if b.js, err = jetstream.New(b.conn); err != nil {
-		return engram.Errorf(engram.Internal, redacted(url), "JetStream: %w", err)
+	if b.js, err = jetstream.New(b.conn); err == nil {
+		b.tunnels, err = newTunnels(b.conn)
 	}
-	b.tunnels, err = newTunnels(b.conn)
-	return err
+	if err != nil {
+		b.conn.Close()
+		return nil, engram.Errorf(engram.CodeOf(err), Redacted(o.URL), "the backbone cannot be used: %w", err)
+	}
+	return b, nil
 }
 
 // Conn returns the connection.
@@ -87,8 +101,8 @@ func (b *Backbone) JetStream() jetstream.JetStream { return b.js }
 // JetStreamOf returns the JetStream of another robot's domain, which can be reached
 // while the leaf nodes between are connected.
 func (b *Backbone) JetStreamOf(robot string) (jetstream.JetStream, error) {
-	if !robotName.MatchString(robot) {
-		return nil, engram.Errorf(engram.Invalid, robot, "not the name of a robot: letters, digits, \"-\" and \"_\"")
+	if err := CheckRobot(robot); err != nil {
+		return nil, err
 	}
 	js, err := jetstream.NewWithDomain(b.conn, robot)
 	if err != nil {
@@ -100,39 +114,27 @@ func (b *Backbone) JetStreamOf(robot string) (jetstream.JetStream, error) {
 // Robot returns the robot's name, "" if it has none.
 func (b *Backbone) Robot() string { return b.o.Robot }
 
-// ClientURL returns the URL at which other processes reach an embedded server that
-// listens for them, or else "".
-func (b *Backbone) ClientURL() string {
-	if b.embedded == nil || b.o.Listen == "" {
-		return ""
-	}
-	return b.embedded.ClientURL()
-}
-
-// LeafURL returns the URL at which leaf nodes reach an embedded server that listens
-// for them, or else "".
-func (b *Backbone) LeafURL() string {
-	if b.embedded == nil || b.o.LeafListen == "" {
-		return ""
-	}
-	return leafURL(b.embedded)
-}
-
-// Close ends the connection, and the embedded server.
+// Close ends the connections through the backbone, and the one to it.
 func (b *Backbone) Close() error {
-	if b.tunnels != nil {
-		b.tunnels.close()
-		_ = b.conn.FlushTimeout(time.Second) // the far ends find out by themselves
-	}
-	if b.conn != nil {
-		b.conn.Close()
-	}
-	if b.embedded != nil {
-		b.embedded.Shutdown()
-		b.embedded.WaitForShutdown()
-	}
-	if b.tmp != "" {
-		return os.RemoveAll(b.tmp)
-	}
+	b.tunnels.close()
+	_ = b.conn.FlushTimeout(time.Second) // the far ends find out by themselves
+	b.conn.Close()
 	return nil
+}
+
+// Redacted returns the text of URLs without passwords and tokens.
+func Redacted(text string) string {
+	var out []string
+	for part := range strings.SplitSeq(text, ",") {
+		u, err := url.Parse(strings.TrimSpace(part))
+		if err != nil {
+			out = append(out, "(not a URL)")
+			continue
+		}
+		if _, secret := u.User.Password(); !secret && u.User != nil {
+			u.User = url.User("xxxxx") // a name without a password is a token
+		}
+		out = append(out, u.Redacted())
+	}
+	return strings.Join(out, ",")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/backbone/embedded"
 )
 
 func TestMain(m *testing.M) {
@@ -27,13 +28,26 @@ func TestMain(m *testing.M) {
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-func start(t testing.TB, o backbone.Options) *backbone.Backbone {
+// start embeds a server and connects to it.
+func start(t testing.TB, o embedded.Options) (*embedded.Server, *backbone.Backbone) {
 	t.Helper()
 	o.Log = quiet
-	if o.URL == "" && o.Dir == "" {
-		o.Dir = t.TempDir()
+	s, err := embedded.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	b, err := backbone.Start(t.Context(), o)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, connect(t, backbone.Options{InProcess: s, Robot: o.Robot})
+}
+
+func connect(t testing.TB, o backbone.Options) *backbone.Backbone {
+	t.Helper()
+	o.Log = quiet
+	b, err := backbone.Connect(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +79,7 @@ func pair(t testing.TB, server, dialler *backbone.Backbone) (near, far net.Conn)
 }
 
 func TestTunnelIsAConn(t *testing.T) {
-	b := start(t, backbone.Options{})
+	_, b := start(t, embedded.Options{})
 	nettest.TestConn(t, func() (c1, c2 net.Conn, stop func(), err error) {
 		c1, c2 = pair(t, b, b)
 		return c1, c2, func() { c1.Close(); c2.Close() }, nil
@@ -74,9 +88,9 @@ func TestTunnelIsAConn(t *testing.T) {
 
 // Two robots that are leaf nodes of a base station reach each other through it.
 func TestTunnelAcrossLeafNodes(t *testing.T) {
-	base := start(t, backbone.Options{Robot: "base", LeafListen: "127.0.0.1:0"})
-	one := start(t, backbone.Options{Robot: "robot1", LeafOf: []string{base.LeafURL()}})
-	two := start(t, backbone.Options{Robot: "robot2", LeafOf: []string{base.LeafURL()}})
+	base, _ := start(t, embedded.Options{Robot: "base", LeafListen: "127.0.0.1:0"})
+	_, one := start(t, embedded.Options{Robot: "robot1", LeafOf: []string{base.LeafURL()}})
+	_, two := start(t, embedded.Options{Robot: "robot2", LeafOf: []string{base.LeafURL()}})
 	l, err := one.Listen("robot1")
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +134,7 @@ func TestTunnelAcrossLeafNodes(t *testing.T) {
 }
 
 func TestDialWithoutAServer(t *testing.T) {
-	b := start(t, backbone.Options{})
+	_, b := start(t, embedded.Options{})
 	_, err := b.Dial(t.Context(), "nobody")
 	if engram.CodeOf(err) != engram.Unavailable || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("dialling nobody: %v", err)
@@ -138,11 +152,8 @@ func TestDialWithoutAServer(t *testing.T) {
 // A process that dies leaves its connections to end by themselves; one that closes
 // its backbone ends them at once.
 func TestTunnelEndsWithItsBackbone(t *testing.T) {
-	server := start(t, backbone.Options{Listen: "127.0.0.1:0"})
-	client, err := backbone.Start(t.Context(), backbone.Options{URL: server.ClientURL(), Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, server := start(t, embedded.Options{Listen: "127.0.0.1:0"})
+	client := connect(t, backbone.Options{URL: s.ClientURL()})
 	near, far := pair(t, server, client)
 	defer near.Close()
 	defer far.Close()
@@ -165,23 +176,25 @@ func TestWrongOptions(t *testing.T) {
 	defer taken.Close()
 	for _, tt := range []struct {
 		name string
-		o    backbone.Options
+		o    embedded.Options
 		want engram.Code
 	}{
-		{"robot", backbone.Options{Robot: "my robot"}, engram.Invalid},
-		{"leaf without robot", backbone.Options{LeafOf: []string{"nats://base:7422"}}, engram.Invalid},
-		{"no port", backbone.Options{Listen: "localhost"}, engram.Invalid},
-		{"taken", backbone.Options{Listen: taken.Addr().String()}, engram.Conflict},
-		{"not a URL", backbone.Options{Robot: "r", LeafOf: []string{"base"}}, engram.Invalid},
-		{"external and embedded", backbone.Options{URL: "nats://127.0.0.1:1", Listen: "127.0.0.1:0"}, engram.Invalid},
-		{"nobody there", backbone.Options{URL: "nats://user:secret@127.0.0.1:1"}, engram.Unavailable},
+		{"robot", embedded.Options{Robot: "my robot"}, engram.Invalid},
+		{"leaf without robot", embedded.Options{LeafOf: []string{"nats-leaf://:secret@base:7422"}}, engram.Invalid},
+		{"no port", embedded.Options{Listen: "localhost"}, engram.Invalid},
+		{"taken", embedded.Options{Listen: taken.Addr().String()}, engram.Conflict},
+		{"not a URL", embedded.Options{Robot: "r", LeafOf: []string{"base"}}, engram.Invalid},
 	} {
 		tt.o.Log = quiet
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		_, err := backbone.Start(ctx, tt.o)
-		cancel()
+		_, err := embedded.Start(t.Context(), tt.o)
 		if engram.CodeOf(err) != tt.want || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v; want %v", tt.name, err, tt.want)
 		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	_, err = backbone.Connect(ctx, backbone.Options{URL: "nats://user:secret@127.0.0.1:1", Log: quiet})
+	if engram.CodeOf(err) != engram.Unavailable || strings.Contains(err.Error(), "secret") {
+		t.Errorf("nobody there: %v", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package backbone is the distributed engine: a NATS server inside this process, or
-// a connection to one that is there. The name system keeps its entries on it
+// Package backbone is the distributed engine: a connection to a NATS server, which
+// [embedded] can run inside this process. The name system keeps its entries on it
 // (package mns/kv), updates cross hosts on its subjects, and where there is no
 // route to a memory server its connections run through it ([Backbone.Dial],
 // [Backbone.Listen]).
@@ -11,4 +11,6 @@
 //
 // What is durable is the memories' log, never the message fabric. The package knows
 // no memory.
+//
+// [embedded]: https://pkg.go.dev/github.com/seed-301d4374/engram/backbone/embedded
 package backbone

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/mns/kv"
 )
@@ -24,13 +25,22 @@ func TestMain(m *testing.M) {
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-func start(t *testing.T, o backbone.Options) *backbone.Backbone {
+// start embeds a backbone.
+func start(t *testing.T, o embedded.Options) *embedded.Server {
 	t.Helper()
 	o.Log = quiet
-	if o.URL == "" && o.Dir == "" {
-		o.Dir = t.TempDir()
+	s, err := embedded.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
 	}
-	b, err := backbone.Start(t.Context(), o)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func connect(t *testing.T, o backbone.Options) *backbone.Backbone {
+	t.Helper()
+	o.Log = quiet
+	b, err := backbone.Connect(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +85,7 @@ func names(t *testing.T, r mns.Registry) string {
 }
 
 func TestTwoServersCannotClaimOneName(t *testing.T) {
-	b := start(t, backbone.Options{})
+	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
 	one, two := open(t, b, 0), open(t, b, 0)
 	register(t, one, registration("a", "Vision", "Über/Mich"))
 	_, err := two.Register(t.Context(), registration("b", "Object", "Vision"))
@@ -99,7 +109,7 @@ func TestTwoServersCannotClaimOneName(t *testing.T) {
 }
 
 func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
-	b := start(t, backbone.Options{})
+	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
 	r := open(t, b, time.Second)
 	dead := register(t, r, registration("dead", "Vision"))
 	k, err := mns.Keep(t.Context(), r, registration("alive", "Object"))
@@ -133,7 +143,7 @@ func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
 }
 
 func TestWatchTellsAllThenChanges(t *testing.T) {
-	b := start(t, backbone.Options{})
+	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
 	r := open(t, b, 0)
 	a := register(t, r, registration("a", "Vision"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,7 +186,7 @@ func TestWatchTellsAllThenChanges(t *testing.T) {
 }
 
 func TestWaitForAName(t *testing.T) {
-	b := start(t, backbone.Options{})
+	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
 	r := open(t, b, 0)
 	got := make(chan mns.Entry, 1)
 	go func() {
@@ -202,12 +212,9 @@ func TestWaitForAName(t *testing.T) {
 // within a lease, who watches is told.
 func TestBackboneThatBeginsAnew(t *testing.T) {
 	dir := t.TempDir()
-	first, err := backbone.Start(t.Context(), backbone.Options{Dir: dir, Listen: "127.0.0.1:0", Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := start(t, embedded.Options{Dir: dir, Listen: "127.0.0.1:0"})
 	url := first.ClientURL()
-	client := start(t, backbone.Options{URL: url})
+	client := connect(t, backbone.Options{URL: url})
 	r := open(t, client, time.Second)
 	k, err := mns.Keep(t.Context(), r, registration("a", "Vision"))
 	if err != nil {
@@ -228,7 +235,7 @@ func TestBackboneThatBeginsAnew(t *testing.T) {
 		t.Error("a name was resolved without a backbone")
 	}
 	cancel()
-	start(t, backbone.Options{Dir: dir, Listen: strings.TrimPrefix(url, "nats://")})
+	start(t, embedded.Options{Dir: dir, Listen: strings.TrimPrefix(url, "nats://")})
 	if err := <-ended; engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("the watch ended with %v", err)
 	}
