@@ -31,6 +31,9 @@ type DialOptions struct {
 	// Backbone connects to the server of a name through the backbone, for addresses
 	// "nats:server": backbone.Backbone.Dial. Nil means there is none.
 	Backbone func(ctx context.Context, server string) (net.Conn, error)
+	// Via names a server that the one at the address reaches through the backbone,
+	// and that is meant instead.
+	Via string
 }
 
 // Client reaches one memory server over one multiplexed connection, which is made
@@ -74,7 +77,7 @@ func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
 		return nil, err
 	}
 	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
-	dial := func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, network, target) }
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return dialer.DialContext(ctx, network, target) }
 	base := "http://engram"
 	switch network {
 	case "unix":
@@ -85,9 +88,12 @@ func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
 		if o.Backbone == nil {
 			return nil, engram.Errorf(engram.Unavailable, address, "this server is reached through the backbone, to which this program is not connected")
 		}
-		dial = func(ctx context.Context) (net.Conn, error) { return o.Backbone(ctx, target) }
+		dial = func(ctx context.Context, _ string) (net.Conn, error) { return o.Backbone(ctx, target) }
 	default:
 		base = "http://" + target
+	}
+	if o.Via != "" {
+		base += viaPath(o.Via)
 	}
 	o.MaxMessage = cmp.Or(o.MaxMessage, 128<<20)
 	c := &Client{address: address, o: o, http: &http.Client{Transport: newTransport(dial)}}
@@ -117,14 +123,14 @@ func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
 }
 
 // newTransport returns a transport that speaks HTTP/2 over the connections that
-// dial makes: one as long as its streams suffice.
-func newTransport(dial func(context.Context) (net.Conn, error)) *http.Transport {
+// dial makes to a host and port: one as long as its streams suffice.
+func newTransport(dial func(ctx context.Context, address string) (net.Conn, error)) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Transport{
 		Protocols: protocols,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dial(ctx)
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return dial(ctx, address)
 		},
 		DisableCompression: true,
 		HTTP2: &http.HTTP2Config{
