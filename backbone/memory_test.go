@@ -49,7 +49,8 @@ func dial(t *testing.T, address string, o rpc.DialOptions) *rpc.Client {
 	return c
 }
 
-var options = rpc.Options{Log: quiet, Grace: time.Second}
+// A client that keeps its connection is waited for no longer than Grace.
+var options = rpc.Options{Log: quiet, Grace: 20 * time.Millisecond}
 
 // A memory that is reached through the message fabric behaves like the memory itself.
 func TestMemoryThroughTheBackbone(t *testing.T) {
