@@ -33,6 +33,9 @@ type Snapshot struct {
 	Arrived   Time       // when the memory knew it
 	Number    uint64     // the update number it was written with, unique in its memory server
 	Instances []Instance // at least one
+	// Recalled says that the working memory had lost it, and has it back from the
+	// long-term memory.
+	Recalled bool
 }
 
 // Size returns the bytes of all payloads.

@@ -126,6 +126,10 @@ func (p poses) Path(ctx context.Context, target, source string, t engram.Time) (
 	return onPoses(ctx, p, func(s service.Service) ([]pose.EdgeInfo, error) { return s.Path(ctx, target, source, t) })
 }
 
+func (p poses) LeftOut(ctx context.Context) ([]service.LeftOut, error) {
+	return onPoses(ctx, p, func(s service.Service) ([]service.LeftOut, error) { return s.LeftOut(ctx) })
+}
+
 func (p poses) Watch(ctx context.Context, ask pose.Changes, from *pose.Revision) (service.Stream, error) {
 	return onPoses(ctx, p, func(s service.Service) (service.Stream, error) { return s.Watch(ctx, ask, from) })
 }

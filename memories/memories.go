@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -14,6 +15,15 @@ type Option func(*options)
 type options struct {
 	knowledge    []fs.FS
 	monitorEvery time.Duration
+	poses        pose.Retention
+}
+
+func optionsOf(opts []Option) options {
+	o := options{poses: DefaultPoseRetention()}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
 }
 
 // WithPriorKnowledge commits a folder of prior knowledge when the server starts;
@@ -28,15 +38,19 @@ func WithSystemMonitor(every time.Duration) Option {
 	return func(o *options) { o.monitorEvery = every }
 }
 
+// WithPoseRetention sets how much of each edge's history of poses or joint values
+// the memory RobotState keeps; the zero Retention keeps everything. The default is
+// [DefaultPoseRetention].
+func WithPoseRetention(keep pose.Retention) Option {
+	return func(o *options) { o.poses = keep }
+}
+
 // All returns all concrete memories. A server with all of them keeps less than
 // 1.5 GiB of payloads.
 func All(opts ...Option) []server.Memory {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := optionsOf(opts)
 	all := []server.Memory{
-		RobotState(), Object(), Vision(), Speech(), Skill(), Navigation(), Grasp(),
+		RobotState(opts...), Object(), Vision(), Speech(), Skill(), Navigation(), Grasp(),
 		SystemState(), Example(), GeneralPurpose(),
 	}
 	for i := range all {

@@ -1,8 +1,8 @@
 package memories
 
 import (
+	"cmp"
 	"context"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -13,9 +13,10 @@ import (
 	"github.com/seed-301d4374/engram/pose/service"
 )
 
-// PoseRetention is what the store that RobotState keeps holds of each edge: 11
-// minutes of poses or 43 of joint values at 100 Hz.
-var PoseRetention = pose.Retention{MaxBytes: 4 * mib}
+// DefaultPoseRetention is what the store that RobotState keeps holds of each edge,
+// unless [WithPoseRetention] says otherwise: at 100 Hz, 11 minutes of poses without
+// or 3 with covariances, or 43 minutes of joint values.
+func DefaultPoseRetention() pose.Retention { return pose.Retention{MaxBytes: 4 * mib} }
 
 // maxPoseFrames bounds the frames that commits can bring into being.
 const maxPoseFrames = 10_000
@@ -30,73 +31,75 @@ type poses struct {
 	service *service.Local
 	svc     atomic.Pointer[engram.Service] // the server the memory lives in
 
-	mu       sync.Mutex // guards what follows, and holds back writers of the structure
-	joints   map[engram.ID]*jointFeed
-	owners   map[string]engram.ID // of joints: the entity that sets it
-	bodies   map[engram.ID]*bodyFeed
-	children map[string]engram.ID // child frames of Free edges: the entity that sets them
-	static   map[engram.ID]localization
-	revised  engram.Time // of the newest revision made through the service
+	// mu guards what follows, and the store against other writers: what is checked
+	// under it still holds when it is done.
+	mu      sync.Mutex
+	joints  map[engram.ID]*jointFeed
+	owners  map[string]engram.ID // of joints: the entity that sets it
+	bodies  map[string]*body     // by child frame
+	static  map[engram.ID]localization
+	revised engram.Time // of the newest revision made through the service
 }
 
-func newPoses() *poses {
+func newPoses(keep pose.Retention) *poses {
 	p := &poses{
-		store:    pose.New(pose.Config{Retention: PoseRetention, MaxFrames: maxPoseFrames}),
-		joints:   map[engram.ID]*jointFeed{},
-		owners:   map[string]engram.ID{},
-		bodies:   map[engram.ID]*bodyFeed{},
-		children: map[string]engram.ID{},
-		static:   map[engram.ID]localization{},
+		store:  pose.New(pose.Config{Retention: keep, MaxFrames: maxPoseFrames}),
+		joints: map[engram.ID]*jointFeed{},
+		owners: map[string]engram.ID{},
+		bodies: map[string]*body{},
+		static: map[engram.ID]localization{},
 	}
 	p.service = service.New(p.store, p.commitRevision)
 	return p
 }
 
-// start rebuilds the store from what the memory holds: the structure first, then
-// each segment in the order in which it was written.
+// start rebuilds the store from what the memory holds: what is valid at all times
+// first, then everything in the order in which it was written.
 func (p *poses) start(ctx context.Context, svc engram.Service) error {
-	p.svc.Store(&svc)
+	var items []engram.Item
 	for _, segment := range []string{"Description", "Proprioception", "Localization", "Revision"} {
-		if err := p.replay(ctx, svc, engram.MustPattern("RobotState/"+segment)); err != nil {
+		r, err := svc.Query(ctx, engram.MustPattern("RobotState/"+segment).Select(engram.All()))
+		if err != nil {
 			return err
 		}
+		items = slices.AppendSeq(items, r.All())
 	}
+	rank := func(it *engram.Item) int {
+		switch {
+		case it.ID.CoreSegment() == "Description":
+			return 0
+		case it.ID.CoreSegment() == "Localization" && isStatic(it.Snapshot):
+			return 1
+		}
+		return 2
+	}
+	slices.SortFunc(items, func(a, b engram.Item) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Number, b.Number))
+	})
+	for i := range items {
+		p.replay(ctx, &items[i])
+	}
+	p.svc.Store(&svc)
 	return nil
 }
 
-// replay brings what the memory holds below a pattern into the store.
-func (p *poses) replay(ctx context.Context, svc engram.Reader, pattern engram.Pattern) error {
-	r, err := svc.Query(ctx, pattern.Select(engram.All()))
-	if err != nil {
-		return err
-	}
-	items := slices.SortedFunc(r.All(), func(a, b engram.Item) int {
-		switch {
-		case a.Number < b.Number:
-			return -1
-		case a.Number > b.Number:
-			return 1
-		}
-		return 0
-	})
-	for _, it := range items {
-		if it.ID.CoreSegment() == "Revision" {
-			p.replayRevision(it)
-			continue
-		}
+// replay brings a snapshot that the memory holds into the store.
+func (p *poses) replay(ctx context.Context, it *engram.Item) {
+	switch it.ID.CoreSegment() {
+	case "Localization":
+		p.replayLocalization(it)
+	case "Revision":
+		p.replayRevision(it)
+	default:
 		p.stored(ctx, engram.Update{ID: it.ID, Number: it.Number, Snapshot: it.Snapshot})
 	}
-	return nil
 }
 
 // committed is the memory's Commit hook: it refuses descriptions that cannot be
-// right, and applies revisions.
-func (p *poses) committed(ctx context.Context, u *engram.EntityUpdate) error {
-	switch u.Entity.CoreSegment() {
-	case "Description":
+// right.
+func (p *poses) committed(_ context.Context, u *engram.EntityUpdate) error {
+	if u.Entity.CoreSegment() == "Description" {
 		return checkDescription(u)
-	case "Revision":
-		return p.commitRevised(ctx, u)
 	}
 	return nil
 }
@@ -110,14 +113,12 @@ func (p *poses) stored(ctx context.Context, u engram.Update) {
 		var err error
 		switch u.ID.CoreSegment() {
 		case "Description":
-			err = p.describe(ctx, entity, b)
+			err = p.describe(ctx, entity, u.Snapshot.Time, b)
 		case "Proprioception":
 			err = p.feel(entity, u.Snapshot.Time, b)
-		case "Localization":
-			err = p.locate(entity, u.Snapshot.Time, b)
 		}
 		if err != nil {
-			slog.Debug("not among the poses", "snapshot", u.ID.String(), "reason", err)
+			p.service.LeaveOut(entity, u.Snapshot.Time, err)
 		}
 	}
 }

@@ -1,100 +1,216 @@
 package memories
 
 import (
+	"context"
+	"strings"
+
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 )
 
-// bodyFeed is what is known of an entity of localizations.
-type bodyFeed struct {
-	child   string
-	parent  string
-	since   engram.Time // the child hangs on the parent
+// body is what is known of a frame whose place entities of Localization set.
+type body struct {
+	source  engram.ID // who sets it; see sourceOf
 	handles map[string]*pose.FreeEdge
-	refused error // why the child is not the entity's to set, if it is not
+	changes int // how often it changed its parent
 }
 
-// maxParents bounds the frames that one child hangs on one after another, as far as
-// late samples can be told apart.
-const maxParents = 256
+// maxParentChanges bounds how often a frame changes its parent.
+const maxParentChanges = 256
 
-// locate stores a pose in a parent frame, of an edge of the transform tree.
-func (p *poses) locate(entity engram.ID, t engram.Time, b []byte) error {
-	l, err := decodeLocalization(b)
-	if err != nil {
-		return err
-	}
-	robot := robotOf(entity)
-	l.parent, l.child = absolute(robot, l.parent), absolute(robot, l.child)
-	if l.parent == "" || l.child == "" {
-		return engram.Errorf(engram.Invalid, entity.String(), "it names no parent and child frame")
-	}
-	if l.static {
-		return p.locateStatic(entity, l)
-	}
-	edge, err := p.freeEdge(entity, t, l.parent, l.child)
-	if err != nil {
-		return err
-	}
-	if l.cov.Mask != 0 {
-		return edge.SetCov(t, l.pose, l.cov)
-	}
-	return edge.Set(t, l.pose)
+// placement is what a localization does to the store. The zero placement does
+// nothing.
+type placement struct {
+	localization
+	source  engram.ID
+	changes bool  // the parent of the child, or whether it has one
+	left    error // why the store is not to take it; it is no reason to refuse it
+	taken   bool
 }
 
-func (p *poses) locateStatic(entity engram.ID, l localization) error {
+// writeLocalization is the memory's Write hook of localizations. One that cannot be
+// is refused.
+func (p *poses) writeLocalization(_ context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.static[entity] == l {
-		return nil // publishers repeat themselves
+	var buf [1]placement
+	plans := buf[:0]
+	for i := range u.Instances {
+		plan, err := p.planLocked(u.Entity, u.Time, u.Instances[i].Payload.Bytes)
+		if err != nil {
+			return err
+		}
+		plans = append(plans, plan)
 	}
-	err := p.calibrate(entity, l.parent, l.child, l.pose, l.cov)
-	if err == nil && len(p.static) < maxPoseFrames {
-		p.static[entity] = l
+	if err := put(u); err != nil {
+		return err
+	}
+	for i := range plans {
+		p.placeLocked(u.Entity, u.Time, &plans[i])
+	}
+	return nil
+}
+
+// replayLocalization does again what a localization did when it was committed.
+func (p *poses) replayLocalization(it *engram.Item) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	entity := it.ID.Truncate(engram.LevelEntity)
+	for i := range it.Snapshot.Instances {
+		plan, err := p.planLocked(entity, it.Time, it.Instances[i].Payload.Bytes)
+		if err != nil {
+			plan = placement{left: err}
+		}
+		p.placeLocked(entity, it.Time, &plan)
+	}
+}
+
+// sourceOf returns who sets the place of a localization's child. Recordings hold one
+// entity for each edge of the transform tree, named "parent,child"; of a provider
+// segment these are one source together, so that a child can change its parent.
+func sourceOf(entity engram.ID, l *localization) engram.ID {
+	if entity.Entity() == l.parent+","+l.child {
+		return entity.Parent()
+	}
+	return entity
+}
+
+// sourceText says which entities set where the child is.
+func (b *body) sourceText(child string) string {
+	if b.source.Level() == engram.LevelEntity {
+		return "the entity " + b.source.String()
+	}
+	return "the transforms " + b.source.String() + "/…," + strings.TrimPrefix(child, b.source.ProviderSegment()+"/")
+}
+
+// planLocked finds out what a localization does. An error refuses it.
+//
+// An edge is set by the source that set it first: recordings hold the same odometry
+// as a transform and as a topic of its own. What another says of the same edge is
+// left out; another parent of the child is refused.
+func (p *poses) planLocked(entity engram.ID, t engram.Time, b []byte) (placement, error) {
+	l, cov, err := decodeLocalization(b)
+	if err != nil {
+		return placement{left: err}, nil // what is no message, the memory says best
+	}
+	plan := placement{localization: l, source: sourceOf(entity, &l)}
+	robot := robotOf(entity)
+	plan.parent, plan.child = absolute(robot, l.parent), absolute(robot, l.child)
+	if plan.parent == "" || plan.child == "" {
+		plan.left = engram.Errorf(engram.Invalid, entity.String(), "it names no parent and child frame")
+		return plan, nil
+	}
+	if err := plan.check(cov); err != nil {
+		return plan, engram.Errorf(engram.CodeOf(err), entity.String(), "%s in %s: %w", plan.child, plan.parent, err)
+	}
+	if plan.static {
+		err = p.planStaticLocked(entity, &plan)
+	} else {
+		err = p.planMovingLocked(t, &plan)
+	}
+	if err == nil {
+		plan.taken = true
+		return plan, nil
+	}
+	err = engram.Errorf(engram.CodeOf(err), entity.String(), "%w", err)
+	if engram.CodeOf(err) == engram.TooOld || engram.CodeOf(err) == engram.Conflict && p.joinedLocked(t, plan.parent, plan.child) {
+		plan.left = err
+		return plan, nil
+	}
+	return plan, err
+}
+
+// joinedLocked reports whether there is an edge between two frames at t.
+func (p *poses) joinedLocked(t engram.Time, parent, child string) bool {
+	path, err := p.store.Path(parent, child)
+	if err != nil {
+		return false
+	}
+	edges, fail := path.Edges(t)
+	return fail.Code == pose.OK && len(edges) == 1 && edges[0].Parent == parent
+}
+
+// planMovingLocked checks a pose that holds at t.
+func (p *poses) planMovingLocked(t engram.Time, plan *placement) (err error) {
+	b := p.bodies[plan.child]
+	if b != nil && b.source != plan.source {
+		second := "source"
+		if !p.joinedLocked(t, plan.parent, plan.child) {
+			second = "parent, " + plan.parent
+		}
+		return engram.Errorf(engram.Conflict, plan.child, "a second %s: where it is, %s said first", second, b.sourceText(plan.child))
+	}
+	if b != nil && len(b.handles) == 1 && b.handles[plan.parent] != nil {
+		return nil // as always
+	}
+	plan.changes, err = p.store.CheckObserve(t, plan.parent, plan.child)
+	if err == nil && plan.changes && b != nil && b.changes >= maxParentChanges {
+		return engram.Errorf(engram.Exhausted, plan.child, "it changed its parent %d times already; do two publishers disagree about it?", b.changes)
 	}
 	return err
 }
 
-// freeEdge returns the edge that an entity's pose at t belongs to. An edge is set by
-// the entity that set it first: recordings hold the same odometry as a transform and
-// as a topic of its own. If the entity names another parent from t on, the child has
-// changed its parent at t.
-func (p *poses) freeEdge(entity engram.ID, t engram.Time, parent, child string) (*pose.FreeEdge, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	feed := p.bodies[entity]
-	if feed == nil || feed.child != child {
-		if owner, ok := p.children[child]; ok && owner != entity {
-			return nil, engram.Errorf(engram.Conflict, entity.String(), "%s sets where %s is", owner, child)
-		}
-		edge, err := p.store.Free(parent, child)
+// planStaticLocked checks a pose that holds at all times.
+func (p *poses) planStaticLocked(entity engram.ID, plan *placement) error {
+	if p.static[entity] == plan.localization {
+		return nil // publishers repeat themselves
+	}
+	err := p.store.CheckFixed(plan.parent, plan.child, plan.pose, plan.cov)
+	if engram.CodeOf(err) != engram.Conflict {
+		return err
+	}
+	tx := p.store.Begin("")
+	tx.Fix(plan.parent, plan.child, engram.Always(), plan.pose, plan.cov)
+	if _, notFixed := tx.Check(); notFixed != nil {
+		return err
+	}
+	return nil
+}
+
+// placeLocked does what was planned and counts what the store does not take.
+func (p *poses) placeLocked(entity engram.ID, t engram.Time, plan *placement) {
+	err := plan.left
+	switch {
+	case !plan.taken:
+	case plan.static:
+		err = p.placeStaticLocked(entity, &plan.localization)
+	default:
+		err = p.placeMovingLocked(t, plan)
+	}
+	if err != nil {
+		p.service.LeaveOut(entity, t, err)
+	}
+}
+
+func (p *poses) placeStaticLocked(entity engram.ID, l *localization) error {
+	if p.static[entity] == *l {
+		return nil
+	}
+	err := p.calibrate(entity, l.parent, l.child, l.pose, l.cov)
+	if err == nil && len(p.static) < maxPoseFrames {
+		p.static[entity] = *l
+	}
+	return err
+}
+
+func (p *poses) placeMovingLocked(t engram.Time, plan *placement) error {
+	b := p.bodies[plan.child]
+	if b == nil || b.handles[plan.parent] == nil || plan.changes {
+		edge, err := p.store.Observe(t, plan.parent, plan.child)
 		if err != nil {
-			if code := engram.CodeOf(err); code == engram.Conflict && len(p.bodies) < maxPoseFrames {
-				// The description says where the child is; no need to find out each time.
-				p.bodies[entity] = &bodyFeed{child: child, refused: err}
-			}
-			return nil, err
+			return err
 		}
-		p.children[child] = entity
-		p.bodies[entity] = &bodyFeed{child: child, parent: parent, since: engram.MinTime, handles: map[string]*pose.FreeEdge{parent: edge}}
-		return edge, nil
-	}
-	if feed.refused != nil {
-		return nil, feed.refused
-	}
-	if parent != feed.parent && t >= feed.since {
-		if len(feed.handles) >= maxParents {
-			return nil, engram.Errorf(engram.Exhausted, entity.String(), "%s hung on %d frames already", child, maxParents)
+		if b == nil {
+			b = &body{source: plan.source, handles: map[string]*pose.FreeEdge{}}
+			p.bodies[plan.child] = b
+		} else if plan.changes {
+			b.changes++
 		}
-		edge, err := p.store.Reparent(t, parent, child)
-		if err != nil {
-			return nil, err
-		}
-		feed.parent, feed.since, feed.handles[parent] = parent, t, edge
+		b.handles[plan.parent] = edge
 	}
-	edge := feed.handles[parent]
-	if edge == nil {
-		return nil, engram.Errorf(engram.Conflict, entity.String(), "%s hung on %s at %v, as far as is known", child, feed.parent, t)
+	edge := b.handles[plan.parent]
+	if plan.cov.Mask != 0 {
+		return edge.SetCov(t, plan.pose, plan.cov)
 	}
-	return edge, nil
+	return edge.Set(t, plan.pose)
 }

@@ -40,9 +40,10 @@ type localization struct {
 	static        bool
 }
 
-func decodeLocalization(b []byte) (l localization, err error) {
+// decodeLocalization reads a localization and the numbers of its covariance; whether
+// they are a pose and a covariance, check says.
+func decodeLocalization(b []byte) (l localization, cov []float64, err error) {
 	l.pose = pose.Identity()
-	var cov []float64
 	err = eachField(b, func(num protowire.Number, f field) error {
 		switch num {
 		case 2:
@@ -64,17 +65,29 @@ func decodeLocalization(b []byte) (l localization, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return l, err
-	}
+	return l, cov, err
+}
+
+// check normalises the pose and sets the covariance.
+func (l *localization) check(cov []float64) (err error) {
 	if l.pose, err = l.pose.Checked(); err != nil || len(cov) == 0 {
-		return l, err
+		return err
 	}
 	if len(cov) != 36 {
-		return l, engram.Errorf(engram.Invalid, "pose_covariance", "it has %d numbers instead of 36", len(cov))
+		return engram.Errorf(engram.Invalid, "pose_covariance", "it has %d numbers instead of 36", len(cov))
 	}
 	l.cov, err = pose.CovFromROS(l.pose, (*[36]float64)(cov))
-	return l, err
+	return err
+}
+
+// isStatic reports whether a snapshot of Localization holds at all times.
+func isStatic(s *engram.Snapshot) bool {
+	for i := range s.Instances {
+		if l, _, err := decodeLocalization(s.Instances[i].Payload.Bytes); err == nil && l.static {
+			return true
+		}
+	}
+	return false
 }
 
 // field is the content of one field on the wire: of a varint or fixed one its bits,

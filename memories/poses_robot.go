@@ -2,8 +2,9 @@ package memories
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"log/slog"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -39,7 +40,7 @@ func checkDescription(u *engram.EntityUpdate) error {
 }
 
 // describe adds a robot, and the joint states that came before it.
-func (p *poses) describe(ctx context.Context, entity engram.ID, b []byte) error {
+func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b []byte) error {
 	text, err := descriptionURDF(b)
 	if err != nil || len(bytes.TrimSpace(text)) == 0 {
 		return err
@@ -50,7 +51,7 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, b []byte) error 
 		return err
 	}
 	p.mu.Lock()
-	err = p.addRobotLocked(entity, d, robot)
+	err = p.addRobotLocked(entity, t, d, robot)
 	clear(p.joints) // joints that were unknown may be known now
 	p.mu.Unlock()
 	svc := p.svc.Load()
@@ -61,13 +62,21 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, b []byte) error 
 	if err != nil {
 		return err
 	}
-	return p.replay(ctx, *svc, engram.PatternOf(provider))
+	r, err := (*svc).Query(ctx, engram.PatternOf(provider).Select(engram.All()))
+	if err != nil {
+		return err
+	}
+	items := slices.SortedFunc(r.All(), func(a, b engram.Item) int { return cmp.Compare(a.Number, b.Number) })
+	for i := range items {
+		p.replay(ctx, &items[i])
+	}
+	return nil
 }
 
 // addRobotLocked adds a robot. Where a frame has an edge already, because transforms
 // came before the description or because the description changed, only the values of
 // fixed edges are revised; other edges stay as they are.
-func (p *poses) addRobotLocked(entity engram.ID, d *urdf.Robot, robot string) error {
+func (p *poses) addRobotLocked(entity engram.ID, t engram.Time, d *urdf.Robot, robot string) error {
 	err := p.store.AddRobot(d, robot)
 	if engram.CodeOf(err) != engram.Conflict {
 		return err
@@ -84,7 +93,7 @@ func (p *poses) addRobotLocked(entity engram.ID, d *urdf.Robot, robot string) er
 				err = p.calibrate(entity, robot+"/"+j.Parent, robot+"/"+j.Child, origin, pose.Cov{})
 			}
 			if err != nil {
-				slog.Warn("a joint of a robot description is left out: the frame has another edge", "robot", robot, "joint", j.Name, "reason", err)
+				p.service.LeaveOut(entity, t, engram.Errorf(engram.CodeOf(err), robot+"/"+j.Name, "a joint of the description is left out: %w", err))
 			}
 		}
 	}
@@ -120,6 +129,7 @@ func (p *poses) calibrate(author engram.ID, parent, child string, v pose.Pose, c
 type jointFeed struct {
 	names   []string // as they came last
 	handles []*pose.JointEdge
+	taken   error // of joints that another entity sets
 }
 
 // feel stores joint values. A joint is set by the entity that set it first: beside
@@ -129,8 +139,11 @@ func (p *poses) feel(entity engram.ID, t engram.Time, b []byte) error {
 	if err != nil || len(j.positions) == 0 {
 		return err
 	}
-	var failed error
-	for i, h := range p.jointHandles(entity, j.names) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	feed := p.jointFeedLocked(entity, j.names)
+	failed := feed.taken
+	for i, h := range feed.handles {
 		if h == nil || i >= len(j.positions) {
 			continue
 		}
@@ -141,11 +154,9 @@ func (p *poses) feel(entity engram.ID, t engram.Time, b []byte) error {
 	return failed
 }
 
-// jointHandles returns the joints of the names, nil for those that are unknown,
+// jointFeedLocked returns the joints of the names, nil for those that are unknown,
 // mimic others or belong to another entity.
-func (p *poses) jointHandles(entity engram.ID, names [][]byte) []*pose.JointEdge {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *poses) jointFeedLocked(entity engram.ID, names [][]byte) *jointFeed {
 	feed := p.joints[entity]
 	if feed != nil && len(feed.names) == len(names) {
 		same := true
@@ -153,7 +164,7 @@ func (p *poses) jointHandles(entity engram.ID, names [][]byte) []*pose.JointEdge
 			same = same && feed.names[i] == string(names[i])
 		}
 		if same {
-			return feed.handles
+			return feed
 		}
 	}
 	robot := robotOf(entity)
@@ -166,6 +177,7 @@ func (p *poses) jointHandles(entity engram.ID, names [][]byte) []*pose.JointEdge
 			continue
 		}
 		if owner, ok := p.owners[name]; ok && owner != entity {
+			feed.taken = engram.Errorf(engram.Conflict, entity.String(), "a second source: %s sets the joint %s", owner, name)
 			continue
 		}
 		p.owners[strings.Clone(name)] = entity
@@ -174,5 +186,5 @@ func (p *poses) jointHandles(entity engram.ID, names [][]byte) []*pose.JointEdge
 	if len(p.joints) < maxPoseFrames {
 		p.joints[entity] = feed
 	}
-	return feed.handles
+	return feed
 }

@@ -14,9 +14,9 @@ import (
 //
 // The memory keeps a [pose.Store] of all this, which it serves; docs/pose.md says
 // how commits come into it.
-func RobotState() server.Memory {
+func RobotState(opts ...Option) server.Memory {
 	const name = "RobotState"
-	p := newPoses()
+	p := newPoses(optionsOf(opts).poses)
 	return server.Memory{
 		Name:  name,
 		Doc:   "robots' models, joint states and places",
@@ -31,7 +31,12 @@ func RobotState() server.Memory {
 			segment(name, "Revision", "engram.robot_state.Revision", engram.Bounds{MaxCount: 1_000, MaxBytes: 32 * mib}),
 		},
 		Bounds: engram.Bounds{MaxBytes: 256 * mib, MaxCount: 1_000_000},
-		Hooks:  server.Hooks{Start: p.start, Commit: p.committed, Stored: p.stored},
-		Poses:  p.service,
+		Hooks: server.Hooks{
+			Start:  p.start,
+			Commit: p.committed,
+			Write:  map[string]server.WriteHook{"Localization": p.writeLocalization, "Revision": p.writeRevision},
+			Stored: p.stored,
+		},
+		Poses: p.service,
 	}
 }

@@ -65,49 +65,25 @@ func byTimeAndID(a, b acquired) int {
 // that the mounts' joints were not heard of since t ([Path.Wait] waits for that).
 // Beyond Config.Acquisitions the oldest is released.
 func (s *Store) Acquire(sensor string, t engram.Time) (Acquisition, error) {
+	s.mu.Lock() // the histories pinned are those that answer, in the revision noted
+	defer s.mu.Unlock()
 	st := s.state.Load()
 	id, ok := s.frameID(st.content, sensor)
 	if !ok {
 		return Acquisition{}, unknownFrame(sensor, t).Err()
 	}
-	a := Acquisition{Sensor: sensor, Time: t}
-	rec := acquired{t: t}
-	base := id
-	for at, mounted := id, true; ; {
-		per, _ := st.content.frames[at].periodAt(t)
-		e := per.edge
-		if e == nil {
-			break
-		}
-		if e.poses != nil {
-			rec.poses = append(rec.poses, e.poses)
-		}
-		if e.values != nil {
-			rec.values = append(rec.values, e.values)
-		}
-		at = e.parent
-		if mounted = mounted && (e.kind == KindFixed || e.kind == KindJoint); mounted {
-			base = at
-		}
-	}
-	a.Base = st.content.frames[base].name
-	p := s.cachedPath(a.Base, sensor, base, id)
+	rec := acquired{t: t, rev: st.rev}
+	base := rec.mount(st.content, id)
+	a := Acquisition{Sensor: sensor, Time: t, Base: st.content.frames[base].name}
+	rec.pin() // before the look-up: what it finds must not go in between
 	var fail Failure
-	if a.Pose, a.Cov, a.Info, fail = p.askCov(st, t); fail.Code != OK {
+	if a.Pose, a.Cov, a.Info, fail = s.cachedPath(a.Base, sensor, base, id).askCov(st, t); fail.Code != OK {
+		rec.unpin()
 		return Acquisition{}, fail.Err()
 	}
-	for _, h := range rec.poses {
-		h.pin(t)
-	}
-	for _, h := range rec.values {
-		h.pin(t)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	q := &s.acquired
 	q.last++
-	rec.id, rec.rev = q.last, st.rev
-	a.ID = rec.id
+	rec.id, a.ID = q.last, q.last
 	list := q.bySensor[id]
 	at, _ := slices.BinarySearchFunc(list, rec, byTimeAndID)
 	q.bySensor[id] = slices.Insert(list, at, rec)
@@ -119,6 +95,46 @@ func (s *Store) Acquire(sensor string, t engram.Time) (Acquisition, error) {
 		}
 	}
 	return a, nil
+}
+
+// mount notes the histories on the sensor's way to its root and returns its base.
+func (a *acquired) mount(c *content, sensor int32) (base int32) {
+	base = sensor
+	for at, mounted := sensor, true; ; {
+		per, _ := c.frames[at].periodAt(a.t)
+		e := per.edge
+		if e == nil {
+			return base
+		}
+		if e.poses != nil {
+			a.poses = append(a.poses, e.poses)
+		}
+		if e.values != nil {
+			a.values = append(a.values, e.values)
+		}
+		at = e.parent
+		if mounted = mounted && (e.kind == KindFixed || e.kind == KindJoint); mounted {
+			base = at
+		}
+	}
+}
+
+func (a *acquired) pin() {
+	for _, h := range a.poses {
+		h.pin(a.t)
+	}
+	for _, h := range a.values {
+		h.pin(a.t)
+	}
+}
+
+func (a *acquired) unpin() {
+	for _, h := range a.poses {
+		h.unpin(a.t)
+	}
+	for _, h := range a.values {
+		h.unpin(a.t)
+	}
 }
 
 // Release forgets an acquisition. The error is NotFound if it is not remembered.
@@ -140,12 +156,7 @@ func (s *Store) releaseLocked(id AcquisitionID) bool {
 	delete(q.order, id)
 	list := q.bySensor[at.sensor]
 	i, _ := slices.BinarySearchFunc(list, acquired{id: id, t: at.t}, byTimeAndID)
-	for _, h := range list[i].poses {
-		h.unpin(at.t)
-	}
-	for _, h := range list[i].values {
-		h.unpin(at.t)
-	}
+	list[i].unpin()
 	q.bySensor[at.sensor] = slices.Delete(list, i, i+1)
 	return true
 }

@@ -62,16 +62,31 @@ func DiagonalCov(sigmaTrans, sigmaRot float64) Cov {
 // NewCov returns the covariance with the full matrix m and every dimension
 // estimated. The error is Invalid if m is not finite, symmetric (within 1e-9 of
 // its largest element) and positive semidefinite.
-func NewCov(m *[6][6]float64) (Cov, error) {
-	c := Cov{Mask: AllDims}
+func NewCov(m *[6][6]float64) (Cov, error) { return NewPartialCov(m, AllDims) }
+
+// PlanarDims is the mask of what planar odometry and SLAM estimate: x, y and yaw.
+const PlanarDims = 1<<0 | 1<<1 | 1<<5
+
+// NewPartialCov returns the covariance with only the dimensions in mask estimated
+// (bit i is dimension i of ρx ρy ρz φx φy φz, see [PlanarDims]); what m holds of the
+// others is not looked at. The errors are those of [NewCov], and Invalid for a mask
+// with other bits.
+func NewPartialCov(m *[6][6]float64, mask uint8) (Cov, error) {
+	c := Cov{Mask: mask}
+	estimated := func(i, j int) bool { return mask>>i&1 == 1 && mask>>j&1 == 1 }
 	var largest float64
 	for i := range 6 {
 		for j := range 6 {
-			largest = math.Max(largest, math.Abs(m[i][j]))
+			if estimated(i, j) {
+				largest = math.Max(largest, math.Abs(m[i][j]))
+			}
 		}
 	}
 	for i := range 6 {
 		for j := i; j < 6; j++ {
+			if !estimated(i, j) {
+				continue
+			}
 			if !(math.Abs(m[i][j]-m[j][i]) <= 1e-9*largest) {
 				return Cov{}, engram.Errorf(engram.Invalid, "", "covariance has %g at row %d, column %d and %g at the transposed place; it must be symmetric and finite", m[i][j], i, j, m[j][i])
 			}
@@ -144,14 +159,17 @@ func (c *Cov) SigmaTrans() float64 { return math.Sqrt(c.S[0] + c.S[6] + c.S[11])
 // SigmaRot returns the same for the rotation, in radians.
 func (c *Cov) SigmaRot() float64 { return math.Sqrt(c.S[15] + c.S[18] + c.S[20]) }
 
-// String returns the state, and the standard deviations of an estimated one.
+// String returns the state, and the standard deviations if any dimension has one;
+// NaN is one that is not estimated.
 func (c Cov) String() string {
-	if s := c.State(); s != Estimated {
+	if s := c.State(); s == Exact || c.Mask == 0 {
 		return s.String()
 	}
 	d := c.S.diagonal()
 	for i := range d {
-		d[i] = math.Sqrt(d[i])
+		if d[i] = math.Sqrt(d[i]); c.Mask>>i&1 == 0 {
+			d[i] = math.NaN()
+		}
 	}
 	return fmt.Sprintf("σ[%.3g %.3g %.3g m, %.3g %.3g %.3g rad]", d[0], d[1], d[2], d[3], d[4], d[5])
 }

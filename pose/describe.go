@@ -33,11 +33,7 @@ func (v *View) Edges() []EdgeInfo {
 			if p.edge == nil {
 				continue
 			}
-			valid := engram.Interval{Start: p.from, End: engram.MaxTime}
-			if i+1 < len(f.periods) {
-				valid.End = f.periods[i+1].from
-			}
-			out = append(out, p.edge.describe(valid, v.frozen))
+			out = append(out, p.edge.describe(f.span(i), v.frozen))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b EdgeInfo) int { return strings.Compare(a.Child, b.Child) })

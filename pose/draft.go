@@ -3,6 +3,7 @@ package pose
 import (
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -10,22 +11,47 @@ import (
 // draft is a change of the content in the making. Nothing of it is seen before
 // publish, so a refused change leaves everything as it was.
 type draft struct {
-	s     *Store
-	c     *content
-	fresh map[string]int32 // frames that it adds
-	dirty map[int32]bool   // frames whose edges it changes
+	s      *Store
+	c      *content
+	fresh  map[string]int32        // frames that it adds
+	dirty  map[int32]bool          // frames whose edges it changes
+	closed map[*poseHistory]func() // histories that take no writes meanwhile; the functions reopen them
 }
 
 // draftLocked begins a change; Store.mu is held until it is published or dropped.
 func (s *Store) draftLocked() *draft {
-	return &draft{s: s, c: s.state.Load().content.clone(), fresh: map[string]int32{}, dirty: map[int32]bool{}}
+	return &draft{
+		s: s, c: s.state.Load().content.clone(),
+		fresh: map[string]int32{}, dirty: map[int32]bool{}, closed: map[*poseHistory]func(){},
+	}
+}
+
+// close keeps writes out of a history until the draft is published, when another
+// one has taken over, or dropped. Who writes waits for Store.mu meanwhile.
+func (d *draft) close(h *poseHistory) {
+	if d.closed[h] == nil {
+		d.closed[h] = h.close()
+	}
+}
+
+// drop opens the histories that no other one took over.
+func (d *draft) drop() {
+	for _, reopen := range d.closed {
+		reopen()
+	}
+}
+
+// frameID returns the number of a frame that there is, or that the draft adds.
+func (d *draft) frameID(name string) (int32, bool) {
+	if id, ok := d.s.frameID(d.c, name); ok {
+		return id, true
+	}
+	id, ok := d.fresh[name]
+	return id, ok
 }
 
 func (d *draft) frame(name string) (int32, error) {
-	if id, ok := d.s.frameID(d.c, name); ok {
-		return id, nil
-	}
-	if id, ok := d.fresh[name]; ok {
+	if id, ok := d.frameID(name); ok {
 		return id, nil
 	}
 	if err := engram.CheckName(name); err != nil {
@@ -142,8 +168,57 @@ func (d *draft) set(id int32, f *frame) {
 	d.dirty[id] = true
 }
 
+// settle makes the histories of a frame's free edges fit the periods that the draft
+// gives them. One whose time became shorter is closed, and others with its parts
+// take over, so that earlier revisions keep theirs and no write can go where
+// nobody looks.
+func (d *draft) settle(id int32) {
+	f := d.c.frames[id]
+	times := map[*poseHistory][]engram.Interval{} // now
+	for i, p := range f.periods {
+		if p.edge != nil && p.edge.poses != nil {
+			times[p.edge.poses] = append(times[p.edge.poses], f.span(i))
+		}
+	}
+	parted := map[*poseHistory]bool{}
+	if was := d.s.state.Load().content.frames; int(id) < len(was) {
+		for i, p := range was[id].periods {
+			if p.edge == nil || p.edge.poses == nil {
+				continue
+			}
+			h, iv := p.edge.poses, was[id].span(i)
+			if now := times[h]; len(now) != 1 || now[0].Start > iv.Start || now[0].End < iv.End {
+				d.close(h)
+				d.closed[h] = func() {} // for good
+				parted[h] = true
+			}
+		}
+	}
+	f = &frame{name: f.name, periods: slices.Clone(f.periods)}
+	for i, p := range f.periods {
+		if p.edge == nil || p.edge.poses == nil && p.edge.values == nil {
+			continue
+		}
+		ended := f.span(i).End != engram.MaxTime
+		if ended == p.edge.rules.ended && !parted[p.edge.poses] {
+			continue
+		}
+		next := *p.edge
+		next.rules.ended = ended
+		if parted[next.poses] {
+			next.poses = next.poses.part(f.span(i))
+		}
+		f.periods[i].edge = &next
+	}
+	d.c.frames[id] = f
+}
+
 // publishLocked makes the draft current, under a new revision if revise.
 func (d *draft) publishLocked(revise bool, author string) Revision {
+	for id := range d.dirty {
+		d.settle(id)
+	}
+	d.drop() // reopens those that went on as they were
 	for name, id := range d.fresh {
 		d.s.ids.Store(name, id) // visible with the content that holds the frame
 	}

@@ -1,7 +1,6 @@
 package pose
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
@@ -14,6 +13,7 @@ func (s *Store) change(edit func(d *draft) (revise bool, err error)) error {
 	d := s.draftLocked()
 	revise, err := edit(d)
 	if err != nil || len(d.dirty) == 0 && len(d.fresh) == 0 {
+		d.drop()
 		return err
 	}
 	d.publishLocked(revise, "")
@@ -75,22 +75,24 @@ func checkedValue(thing string, p Pose, cov Cov) (v fixedValue, err error) {
 // Anchor adds a KindAnchor edge. It is unset until a transaction writes its first
 // key ([Tx.Key], [Tx.Localize]).
 func (s *Store) Anchor(parent, child string, opts ...Option) error {
-	return s.change(func(d *draft) (bool, error) {
-		pf, cf, err := d.frames(parent, child)
-		if err != nil {
-			return false, err
-		}
-		e, err := d.existing(KindAnchor, pf, cf)
-		if err != nil || e != nil {
-			return false, err
-		}
-		if e, err = d.newEdge(KindAnchor, pf, cf, opts); err != nil {
-			return false, err
-		}
-		e.keys = &anchorKeys{}
-		d.insert(e, engram.Always())
-		return false, nil
-	})
+	return s.change(func(d *draft) (bool, error) { return false, d.anchor(parent, child, opts) })
+}
+
+func (d *draft) anchor(parent, child string, opts []Option) error {
+	pf, cf, err := d.frames(parent, child)
+	if err != nil {
+		return err
+	}
+	e, err := d.existing(KindAnchor, pf, cf)
+	if err != nil || e != nil {
+		return err
+	}
+	if e, err = d.newEdge(KindAnchor, pf, cf, opts); err != nil {
+		return err
+	}
+	e.keys = &anchorKeys{}
+	d.insert(e, engram.Always())
+	return nil
 }
 
 // FreeEdge is the handle to write a KindFree edge with. It is safe for concurrent
@@ -142,7 +144,6 @@ func (d *draft) insertFree(pf, cf int32, iv engram.Interval, opts []Option) erro
 		return err
 	}
 	e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg))
-	e.rules.ended = iv.End != engram.MaxTime
 	d.insert(e, iv)
 	return nil
 }
@@ -161,8 +162,7 @@ func (s *Store) freeEdge(parent, child string) *FreeEdge {
 // those that are missing.
 func (s *Store) refreshLocked(c *content, child int32) {
 	spans := map[int32]*[]freeSpan{} // by parent
-	periods := c.frames[child].periods
-	for i, p := range periods {
+	for i, p := range c.frames[child].periods {
 		if p.edge == nil {
 			continue
 		}
@@ -177,12 +177,8 @@ func (s *Store) refreshLocked(c *content, child int32) {
 			s.edges[key] = &FreeEdge{s: s, child: child, thing: edgeName(p.edge.parentName, p.edge.childName)}
 			s.above[child] = append(s.above[child], p.edge.parent)
 		}
-		end := engram.MaxTime
-		if i+1 < len(periods) {
-			end = periods[i+1].from
-		}
 		list := spans[p.edge.parent]
-		*list = append(*list, freeSpan{engram.Interval{Start: p.from, End: end}, p.edge.poses})
+		*list = append(*list, freeSpan{c.frames[child].span(i), p.edge.poses})
 	}
 	for _, parent := range s.above[child] {
 		list := spans[parent]
@@ -261,7 +257,7 @@ func (s *Store) Reparent(t engram.Time, parent, child string, opts ...Option) (*
 func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) error {
 	thing := edgeName(parent, child)
 	if t == engram.MaxTime {
-		return engram.Errorf(engram.OutOfRange, thing, "%v is no time of data", t)
+		return endOfTime(engram.OutOfRange, thing)
 	}
 	cf, err := d.frame(child)
 	if err != nil {
@@ -271,7 +267,6 @@ func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) err
 	iv := engram.Interval{Start: t, End: end}
 	if parent == "" {
 		if per.edge != nil {
-			d.cut(cf, per, t)
 			d.set(cf, d.c.frames[cf].with(iv, nil))
 		}
 		return nil
@@ -289,26 +284,5 @@ func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) err
 	if d.c.above(cf, pf, iv) {
 		return engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", child, parent)
 	}
-	if per.edge != nil {
-		d.cut(cf, per, t)
-	}
 	return d.insertFree(pf, cf, iv, opts)
-}
-
-// cut ends the edge of a period at t. A free edge goes on with a new history that
-// holds the samples before t, so that earlier revisions keep theirs.
-func (d *draft) cut(child int32, per period, t engram.Time) {
-	f := d.c.frames[child]
-	i := slices.Index(f.periods, per)
-	if per.from == t {
-		return // it is replaced as a whole
-	}
-	ended := *per.edge
-	ended.rules.ended = true
-	if ended.poses != nil {
-		ended.poses = ended.poses.split(t)
-	}
-	f = &frame{name: f.name, periods: slices.Clone(f.periods)}
-	f.periods[i].edge = &ended
-	d.set(child, f)
 }

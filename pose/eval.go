@@ -169,7 +169,8 @@ func failed[V, X comparable](e *edge, code FailureCode, a, b *sample[V], s snaps
 	f := q.fail
 	f.Code, f.Time, f.about = code, q.t, e.about
 	switch {
-	case code == Unset:
+	case s.n == 0:
+		f.First, f.Last = s.b.prunedTo, s.b.prunedTo
 	case code == Gap && b != nil:
 		f.First, f.Last = a.t, b.t
 	default:

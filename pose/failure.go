@@ -102,6 +102,19 @@ func unknownFrame(name string, t engram.Time) Failure {
 	return Failure{Code: UnknownFrame, Time: t, about: &subject{kind: "frame", of: name}}
 }
 
+// when names the time asked for.
+func (f Failure) when() string {
+	if f.Time == engram.MaxTime {
+		return "the latest time"
+	}
+	return f.Time.String()
+}
+
+// endOfTime refuses data of engram.MaxTime, which stands for no end.
+func endOfTime(code engram.Code, thing string) error {
+	return engram.Errorf(code, thing, "engram.MaxTime is the end of open intervals and no time of data")
+}
+
 func (f Failure) text() string {
 	switch f.Code {
 	case OK:
@@ -109,17 +122,20 @@ func (f Failure) text() string {
 	case UnknownFrame:
 		return "there is no such frame; frames are made by the edges that name them"
 	case NotConnected:
-		return fmt.Sprintf("the frames are in different trees at %v", f.Time)
+		return fmt.Sprintf("the frames are in different trees at %s", f.when())
 	case Unset:
-		return fmt.Sprintf("nothing was ever written to it (asked for %v)", f.Time)
+		return fmt.Sprintf("nothing was ever written to it (asked for %s)", f.when())
 	case Gap:
 		if f.Time >= f.Last {
-			return fmt.Sprintf("%v lies after its last sample %v and before another parent took over", f.Time, f.Last)
+			return fmt.Sprintf("%s lies after its last sample %v and before another parent took over", f.when(), f.Last)
 		}
 		return fmt.Sprintf("%v lies in the gap from %v to %v, which is longer than the edge's MaxGap", f.Time, f.First, f.Last)
 	case TooOld:
 		return fmt.Sprintf("%v is %v before its first sample %v (the last is %v)", f.Time, f.First.Sub(f.Time), f.First, f.Last)
 	case TooNew:
+		if f.Time == engram.MaxTime {
+			return fmt.Sprintf("its last sample %v is not of the end of time (the first is %v)", f.Last, f.First)
+		}
 		return fmt.Sprintf("%v is %v after its last sample %v (the first is %v)", f.Time, f.Time.Sub(f.Last), f.Last, f.First)
 	case Pruned:
 		return fmt.Sprintf("%v is before %v; older samples were dropped by its retention", f.Time, f.First)

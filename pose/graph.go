@@ -47,6 +47,15 @@ func (f *frame) periodAt(t engram.Time) (p period, end engram.Time) {
 	return f.periods[i], engram.MaxTime
 }
 
+// span returns when period i holds.
+func (f *frame) span(i int) engram.Interval {
+	iv := engram.Interval{Start: f.periods[i].from, End: engram.MaxTime}
+	if i+1 < len(f.periods) {
+		iv.End = f.periods[i+1].from
+	}
+	return iv
+}
+
 // with returns the frame with the edge e during iv, and what was there before and
 // after it.
 func (f *frame) with(iv engram.Interval, e *edge) *frame {
@@ -55,10 +64,7 @@ func (f *frame) with(iv engram.Interval, e *edge) *frame {
 		if p.from < iv.Start {
 			out.periods = append(out.periods, p)
 		}
-		end := engram.MaxTime
-		if i+1 < len(f.periods) {
-			end = f.periods[i+1].from
-		}
+		end := f.span(i).End
 		if p.from <= iv.Start && iv.Start < end {
 			out.periods = append(out.periods, period{iv.Start, e})
 		}
@@ -91,10 +97,7 @@ func (c *content) above(top, below int32, iv engram.Interval) bool {
 	}
 	f := c.frames[below]
 	for i, p := range f.periods {
-		part := engram.Interval{Start: p.from, End: engram.MaxTime}
-		if i+1 < len(f.periods) {
-			part.End = f.periods[i+1].from
-		}
+		part := f.span(i)
 		part.Start, part.End = max(part.Start, iv.Start), min(part.End, iv.End)
 		if p.edge != nil && !part.Empty() && c.above(top, p.edge.parent, part) {
 			return true

@@ -23,10 +23,11 @@ type history[V comparable, X comparable] struct {
 	retention Retention
 	limit     int // samples in a chunk at most
 
-	mu     sync.Mutex    // serialises writers, guards the rest; taken after Store.mu
-	wake   chan struct{} // closed by the next write; nil if nobody waits
-	pins   []engram.Time // sorted; times whose samples pruning keeps
-	closed bool          // another history took over
+	mu     sync.Mutex       // serialises writers, guards the rest; taken after Store.mu
+	wake   chan struct{}    // closed by the next write; nil if nobody waits
+	pins   []engram.Time    // sorted; times whose samples pruning keeps
+	closed bool             // another history took over
+	heirs  []*history[V, X] // those that did
 }
 
 // sample is a value at a time. 64 bytes for a pose, 16 for a joint's value.

@@ -60,9 +60,12 @@ func (h *history[V, X]) dropLocked(b *body[V, X], s snapshot[V, X], chunks int) 
 	}
 	pinned := slices.Clip(b.pinned)
 	lo := sort.Search(len(h.pins), func(i int) bool { return h.pins[i] >= b.sealed[0].t })
-	for _, at := range h.pins[lo:] {
+	for i, at := range h.pins[lo:] {
 		if at >= end {
 			break
+		}
+		if i > 0 && at == h.pins[lo+i-1] {
+			continue
 		}
 		any := rules{}
 		if res := s.at(at, &any, revisionNow); res.code == OK {
@@ -99,7 +102,8 @@ func (c chunk[V, X]) bytes() int64 {
 	return int64(len(c.s))*int64(unsafe.Sizeof(s)) + int64(len(c.x))*int64(unsafe.Sizeof(x))
 }
 
-// pin keeps the samples around t, and unpin lets one such wish go.
+// pin keeps the samples around t, and unpin lets one such wish go, here and in the
+// histories that took over.
 func (h *history[V, X]) pin(t engram.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,16 +114,30 @@ func (h *history[V, X]) pin(t engram.Time) {
 func (h *history[V, X]) unpin(t engram.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for _, heir := range h.heirs {
+		heir.unpin(t)
+	}
 	i, found := slices.BinarySearch(h.pins, t)
 	if !found {
 		return
 	}
 	h.pins = slices.Delete(h.pins, i, i+1)
+	if i < len(h.pins) && h.pins[i] == t {
+		return // somebody else wishes it, too
+	}
 	b := h.body.Load()
-	j := sort.Search(len(b.pinned), func(j int) bool { return b.pinned[j].at >= t })
-	if j < len(b.pinned) && b.pinned[j].at == t {
+	if j := b.pinnedIndex(t); j >= 0 {
 		c := b.clone(int(b.n.Load()))
 		c.pinned = slices.Delete(slices.Clone(c.pinned), j, j+1)
 		h.body.Store(c)
 	}
+}
+
+// pinnedIndex returns where the samples kept for t are, or -1.
+func (b *body[V, X]) pinnedIndex(t engram.Time) int {
+	j := sort.Search(len(b.pinned), func(j int) bool { return b.pinned[j].at >= t })
+	if j < len(b.pinned) && b.pinned[j].at == t {
+		return j
+	}
+	return -1
 }

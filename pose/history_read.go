@@ -95,6 +95,9 @@ func (s snapshot[V, X]) pair(k, i int) (a, b *sample[V]) {
 func (s snapshot[V, X]) at(t engram.Time, r *rules, rev Revision) (res around[V]) {
 	b, n := s.b, s.n
 	if n == 0 {
+		if b.pruned > 0 && t < b.prunedTo {
+			return s.before(t, r)
+		}
 		res.code = Unset
 		return res
 	}
@@ -261,9 +264,8 @@ func (s snapshot[V, X]) before(t engram.Time, r *rules) (res around[V]) {
 }
 
 func (s snapshot[V, X]) pinnedAt(t engram.Time) *pinnedSamples[V, X] {
-	p := s.b.pinned
-	if i := sort.Search(len(p), func(i int) bool { return p[i].at >= t }); i < len(p) && p[i].at == t {
-		return &p[i]
+	if i := s.b.pinnedIndex(t); i >= 0 {
+		return &s.b.pinned[i]
 	}
 	return nil
 }

@@ -245,9 +245,9 @@ func (h *history[V, X]) publishLocked(b *body[V, X]) {
 	h.wakeLocked()
 }
 
-// split returns a history with the samples before t and closes h: a write to h is
-// refused from now on, and what it holds stays for earlier revisions.
-func (h *history[V, X]) split(t engram.Time) *history[V, X] {
+// close refuses writes until reopen is called, or for ever if another history takes
+// over. What h holds stays for earlier revisions.
+func (h *history[V, X]) close() (reopen func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := h.snapshot()
@@ -256,30 +256,58 @@ func (h *history[V, X]) split(t engram.Time) *history[V, X] {
 	// Without room in the active chunk every write takes the slow way, which looks.
 	shut.active = s.b.active[:s.n:s.n]
 	h.body.Store(shut)
-	h.wakeLocked()
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.closed = false
+		b := h.body.Load().clone(s.n)
+		b.active = s.b.active
+		h.body.Store(b)
+	}
+}
 
+// part returns a history with what h, which is closed, holds in a span. It takes
+// over the pins in it.
+func (h *history[V, X]) part(iv engram.Interval) *history[V, X] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.snapshot()
+	b := s.b.clone(0)
+	b.sealed = nil
+	var last chunk[V, X]
+	for k := range len(s.b.sealed) + 1 {
+		c := s.chunk(k).within(iv)
+		if len(c.s) == 0 {
+			continue
+		}
+		if len(last.s) > 0 {
+			b.sealed = append(b.sealed, last.sealed())
+		}
+		last = c
+	}
+	b.setActive(last, max(len(last.s), min(len(s.b.active), h.limit), minChunk))
+	if iv.Start > b.born && len(last.s) > 0 {
+		b.born = (snapshot[V, X]{b, len(last.s)}).first()
+	}
+	if b.prunedTo = min(b.prunedTo, iv.End); b.prunedTo <= iv.Start {
+		b.pruned = 0
+	}
+	b.old = slices.DeleteFunc(slices.Clone(b.old), func(o superseded[V, X]) bool { return !iv.Contains(o.t) })
+	b.pinned = slices.DeleteFunc(slices.Clone(b.pinned), func(p pinnedSamples[V, X]) bool { return !iv.Contains(p.at) })
 	out := newHistory[V, X](h.retention)
-	out.pins = slices.Clone(h.pins)
-	b := s.b.clone(s.n)
-	if s.n == 0 || t > s.last() {
-		b.setActive(s.chunk(len(b.sealed)), len(b.active))
-		out.body.Store(b)
-		return out
-	}
-	k, i := s.locateAny(t)
-	if k >= 0 && s.chunk(k).s[i].t == t {
-		i--
-	}
-	if k < 0 || k == 0 && i < 0 {
-		return out
-	}
-	if i < 0 {
-		k--
-		i = len(s.chunk(k).s) - 1
-	}
-	left, _ := s.chunk(k).split(i + 1)
-	b.setActive(left, max(len(left.s), minChunk))
-	b.sealed = slices.Clone(b.sealed[:k])
 	out.body.Store(b)
+	out.pins = slices.DeleteFunc(slices.Clone(h.pins), func(t engram.Time) bool { return !iv.Contains(t) })
+	h.heirs = append(h.heirs, out)
+	return out
+}
+
+// within returns the part of a chunk in a span.
+func (c chunk[V, X]) within(iv engram.Interval) chunk[V, X] {
+	from := func(t engram.Time) int { return sort.Search(len(c.s), func(i int) bool { return c.s[i].t >= t }) }
+	lo, hi := from(iv.Start), from(iv.End)
+	out := chunk[V, X]{s: c.s[lo:hi:hi]}
+	if c.x != nil {
+		out.x = c.x[lo:hi:hi]
+	}
 	return out
 }

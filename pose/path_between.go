@@ -230,11 +230,11 @@ func (l *link) covAlone(t engram.Time, rev Revision) (cov Cov, ok bool) {
 	case e.kind == KindAnchor:
 		i, u := e.keys.find(t)
 		if u == 0 {
-			return *e.keys.cov(i), e.keys.cov(i).Mask == AllDims
+			return *e.keys.cov(i), e.keys.cov(i).Mask != 0
 		}
 		a, b := &e.keys.keys[i].v, &e.keys.keys[i+1].v
 		cov = InterpolateCov(a.c, e.keys.cov(i), b.c, e.keys.cov(i+1), u, l.own)
-		return cov, cov.Mask == AllDims
+		return cov, cov.Mask != 0
 	case e.kind != KindFree || l.step.below != nil:
 		return cov, false
 	}
@@ -247,5 +247,5 @@ func (l *link) covAlone(t engram.Time, rev Revision) (cov Cov, ok bool) {
 	}
 	rate := e.cfg.noise.rate.scaled(growthSeconds(l.step, s, t))
 	cov = e.cfg.noise.cov.plus(&rate)
-	return cov, cov.Mask == AllDims
+	return cov, cov.Mask != 0
 }

@@ -203,7 +203,7 @@ func (ts *terms) addSinceKey(acc *Pose, st *step, s snapshot[Pose, Cov], q *quer
 }
 
 // poseAndCov returns what a free edge says alone at t: the pose and the covariance
-// that its samples bring.
+// that its samples bring, if they bring any.
 func poseAndCov(s snapshot[Pose, Cov], t engram.Time, r *rules, rev Revision) (p Pose, cov Cov, ok bool) {
 	res := s.at(t, r, rev)
 	if res.code != OK || res.flags&Extrapolated != 0 {
@@ -212,14 +212,14 @@ func poseAndCov(s snapshot[Pose, Cov], t engram.Time, r *rules, rev Revision) (p
 	xa, xb := s.extras(&res, t, rev)
 	if res.b == nil {
 		cov = valueOr(xa)
-		return res.a.v, cov, cov.Mask == AllDims
+		return res.a.v, cov, cov.Mask != 0
 	}
 	if xa == nil || xb == nil {
 		return p, cov, false
 	}
 	interpolate(&p, &res.a.v, &res.b.v, res.u)
 	cov = InterpolateCov(res.a.v, xa, res.b.v, xb, res.u, p)
-	return p, cov, cov.Mask == AllDims
+	return p, cov, cov.Mask != 0
 }
 
 // increment returns the covariance of early⁻¹·late, in the axes of late, for a
@@ -228,7 +228,9 @@ func poseAndCov(s snapshot[Pose, Cov], t engram.Time, r *rules, rev Revision) (p
 func increment(early Pose, covEarly *Cov, late Pose, covLate *Cov) (inc Cov, ok bool) {
 	inc = *covLate
 	d := late.Inverse().Mul(early)
+	inc.Mask &= transportMask(covEarly.Mask, &d)
 	inc.S.addTransported(-1, &d, &covEarly.S)
+	inc.clearUnmasked()
 	for _, i := range [6]int{0, 6, 11, 15, 18, 20} {
 		// What rounding leaves of equal variances is none.
 		if math.Abs(inc.S[i]) < 1e-12*covLate.S[i] {
@@ -238,7 +240,7 @@ func increment(early Pose, covEarly *Cov, late Pose, covLate *Cov) (inc Cov, ok 
 	if inc.S.diagonal() == [6]float64{} {
 		inc.S = Sym6{}
 	}
-	return inc, inc.S.positiveSemidefinite()
+	return inc, inc.Mask != 0 && inc.S.positiveSemidefinite()
 }
 
 // addJoint adds σ²·s·sᵀ of a joint; acc is the pose of its child.

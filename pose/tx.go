@@ -17,9 +17,10 @@ type Tx struct {
 	done   bool
 }
 
-// txOp is one change; exactly one of its three forms.
+// txOp is one change; exactly one of its forms.
 type txOp struct {
 	parent, child string
+	anchor        bool             // an anchor edge, if there is none; or
 	keys          []keyChange      // of an anchor; or
 	replace       *engram.Interval // of an anchor; or
 	fix           *fixChange       // of a fixed edge
@@ -34,6 +35,12 @@ type fixChange struct {
 
 // Begin starts a transaction. The author is kept with the revision.
 func (s *Store) Begin(author string) *Tx { return &Tx{s: s, author: author} }
+
+// Anchor adds a KindAnchor edge, if there is none, as [Store.Anchor] does; it must
+// come before the edge's keys.
+func (tx *Tx) Anchor(parent, child string) {
+	tx.ops = append(tx.ops, txOp{parent: parent, child: child, anchor: true})
+}
 
 // Key sets an anchor's correction at the time t: child, the odometry frame, has the
 // pose c in parent, the world frame, with the covariance cov.
@@ -86,27 +93,53 @@ func (tx *Tx) Fix(parent, child string, valid engram.Interval, p Pose, cov Cov) 
 // Commit makes the changes current under the next revision, which it returns.
 // Readers see all of them or none. If one is refused nothing changes: NotFound for
 // an edge that does not exist or an O that is not known, Conflict for an edge of
-// another kind, Invalid for a pose, covariance or time that cannot be, Exhausted
-// beyond Config.MaxChanges. A transaction commits once.
-func (tx *Tx) Commit() (Revision, error) {
+// another kind or an anchor that cannot be, Invalid for a pose, covariance or time
+// that cannot be, Exhausted beyond Config.MaxChanges. A transaction commits once.
+func (tx *Tx) Commit() (rev Revision, err error) {
+	err = tx.draft(func(d *draft, _ []Correction) {
+		tx.done = true
+		rev = d.publishLocked(true, tx.author)
+	})
+	return rev, err
+}
+
+// Correction is a key of an anchor: at Time, Child has the pose Pose in Parent.
+type Correction struct {
+	Parent, Child string
+	Time          engram.Time
+	Pose          Pose
+	Cov           Cov
+}
+
+// Check returns the error that Commit would return now, and the corrections that
+// each [Tx.Localize] comes to, in the order of the calls. Nothing changes.
+func (tx *Tx) Check() (localized []Correction, err error) {
+	err = tx.draft(func(_ *draft, found []Correction) { localized = found })
+	return localized, err
+}
+
+// draft makes the changes in a draft, which use may publish.
+func (tx *Tx) draft(use func(d *draft, localized []Correction)) error {
 	if tx.done {
-		return 0, engram.Errorf(engram.Conflict, "transaction", "it was committed already; begin another")
+		return engram.Errorf(engram.Conflict, "transaction", "it was committed already; begin another")
 	}
 	if tx.keys > tx.s.cfg.MaxChanges {
-		return 0, engram.Errorf(engram.Exhausted, "transaction", "%d changes; Config.MaxChanges allows %d", tx.keys, tx.s.cfg.MaxChanges)
+		return engram.Errorf(engram.Exhausted, "transaction", "%d changes; Config.MaxChanges allows %d", tx.keys, tx.s.cfg.MaxChanges)
 	}
 	if err := tx.checkOps(); err != nil {
-		return 0, err
+		return err
 	}
 	s := tx.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.draftLocked()
-	if err := tx.apply(d); err != nil {
-		return 0, err
+	localized, err := tx.apply(d)
+	if err != nil {
+		d.drop()
+		return err
 	}
-	tx.done = true
-	return d.publishLocked(true, tx.author), nil
+	use(d, localized)
+	return nil
 }
 
 // anchorChange is what a transaction does to one anchor.
@@ -148,7 +181,7 @@ func (k *keyChange) check(thing string) error {
 		return err
 	}
 	if k.t == engram.MaxTime {
-		return engram.Errorf(engram.Invalid, thing, "%v is no time of data", k.t)
+		return endOfTime(engram.Invalid, thing)
 	}
 	if k.cov == nil {
 		return nil
@@ -161,19 +194,24 @@ func (k *keyChange) check(thing string) error {
 	return nil
 }
 
-func (tx *Tx) apply(d *draft) error {
+func (tx *Tx) apply(d *draft) (localized []Correction, err error) {
 	anchors := map[*edge]*anchorChange{}
 	for i := range tx.ops {
 		op := &tx.ops[i]
-		if op.fix != nil {
-			if err := d.fix(op); err != nil {
-				return err
+		if op.fix != nil || op.anchor {
+			if op.anchor {
+				err = d.anchor(op.parent, op.child, nil)
+			} else {
+				err = d.fix(op)
+			}
+			if err != nil {
+				return nil, err
 			}
 			continue
 		}
 		anchor, err := d.anchorOf(op)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		change := anchors[anchor]
 		if change == nil {
@@ -186,9 +224,16 @@ func (tx *Tx) apply(d *draft) error {
 		case op.localize:
 			keys, err := d.corrections(anchor, op)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			change.add = append(change.add, keys...)
+			for _, k := range keys {
+				c := Correction{Parent: anchor.parentName, Child: anchor.childName, Time: k.t, Pose: k.c}
+				if k.cov != nil {
+					c.Cov = *k.cov
+				}
+				localized = append(localized, c)
+			}
 		default:
 			change.add = append(change.add, op.keys...)
 		}
@@ -206,7 +251,7 @@ func (tx *Tx) apply(d *draft) error {
 			return e
 		})
 	}
-	return nil
+	return localized, nil
 }
 
 func byTime(a, b keyChange) int {
@@ -221,8 +266,8 @@ func byTime(a, b keyChange) int {
 
 func (d *draft) framesOf(op *txOp) (parent, child int32, err error) {
 	var ok1, ok2 bool
-	parent, ok1 = d.s.frameID(d.c, op.parent)
-	child, ok2 = d.s.frameID(d.c, op.child)
+	parent, ok1 = d.frameID(op.parent)
+	child, ok2 = d.frameID(op.child)
 	if !ok1 || !ok2 {
 		return 0, 0, engram.Errorf(engram.NotFound, edgeName(op.parent, op.child), "there is no such edge")
 	}
@@ -304,11 +349,8 @@ func (d *draft) fix(op *txOp) error {
 	// The child may hang on another frame for a part of the span; that stays.
 	f := d.c.frames[child]
 	for i, per := range f.periods {
-		part := op.fix.valid
-		part.Start = max(part.Start, per.from)
-		if i+1 < len(f.periods) {
-			part.End = min(part.End, f.periods[i+1].from)
-		}
+		part, held := op.fix.valid, f.span(i)
+		part.Start, part.End = max(part.Start, held.Start), min(part.End, held.End)
 		if per.edge == nil || per.edge.parent != parent || part.Empty() {
 			continue
 		}

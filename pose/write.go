@@ -63,7 +63,7 @@ func (e *FreeEdge) setSlow(t engram.Time, p *Pose, cov *Cov) error {
 	h := e.history(t)
 	if h == nil {
 		if t == engram.MaxTime {
-			return engram.Errorf(engram.OutOfRange, e.thing, "%v is no time of data", t)
+			return endOfTime(engram.OutOfRange, e.thing)
 		}
 		f := s.state.Load().content.frames[e.child]
 		if per, _ := f.periodAt(t); per.edge != nil {
@@ -87,6 +87,8 @@ func reviseSample[V, X comparable](s *Store, thing string, h *history[V, X], t e
 		if h.replace(t, v, x, st.rev+1, s.oldestLocked()) {
 			s.reviseLocked(st.content, "")
 		}
+	case moved:
+		return engram.Errorf(engram.Internal, thing, "the history for %v was closed and none took over", t)
 	}
 	return nil
 }
@@ -205,7 +207,7 @@ func (j *JointEdge) Set(t engram.Time, q, sigma float64) error {
 func checkJointValue(thing string, t engram.Time, q, sigma float64) error {
 	switch {
 	case t == engram.MaxTime:
-		return engram.Errorf(engram.OutOfRange, thing, "%v is no time of data", t)
+		return endOfTime(engram.OutOfRange, thing)
 	case !finite(q):
 		return engram.Errorf(engram.Invalid, thing, "value %g is not finite", q)
 	case !finite(sigma) || sigma < 0:

@@ -16,7 +16,7 @@ func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 		return s.wm.Commit(ctx, c)
 	}
 	passed, refusals := s.runCommitHooks(ctx, c)
-	results, err := s.wm.Commit(ctx, passed)
+	results, err := s.store(ctx, passed)
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +40,11 @@ func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 // concernsHooks reports whether a hook has to do with what is committed to one of
 // the memories.
 func (s *Server) concernsHooks(c engram.Commit) bool {
-	if !s.has.commit && !s.has.stored {
+	if !s.has.commit && !s.has.write && !s.has.stored {
 		return false
 	}
 	for i := range c.Updates {
-		if h := s.hooks[c.Updates[i].Entity.Memory()]; h != nil && (h.Commit != nil || h.Stored != nil) {
+		if h := s.hooks[c.Updates[i].Entity.Memory()]; h != nil && (h.Commit != nil || len(h.Write) > 0 || h.Stored != nil) {
 			return true
 		}
 	}

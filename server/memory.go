@@ -35,6 +35,14 @@ type Hooks struct {
 	// change it, or refuse it with an error. Instances is the caller's slice: a
 	// hook that changes them puts a slice of its own in its place.
 	Commit func(ctx context.Context, u *engram.EntityUpdate) error
+	// Write takes the place of plainly storing the updates of the core segments that
+	// it names. Such a hook sees each update after Commit and calls put, once, to
+	// store it; put returns what the memory says. It is for state that must change
+	// with the memory or not at all: the hook holds that still, checks, calls put, and
+	// changes it if there was no error. What it returns without having called put
+	// refuses the update; after put it counts for nothing. Subscribers that make
+	// writers wait are waited for after the hook.
+	Write map[string]WriteHook
 	// Stored is told of each stored snapshot, after it can be read and before the
 	// commit returns. It must be quick; what takes long belongs into a
 	// subscription.
@@ -48,3 +56,6 @@ type Hooks struct {
 	// per ID at the same index.
 	Predict func(ctx context.Context, ids []engram.ID) ([]engram.Prediction, error)
 }
+
+// WriteHook is a function of [Hooks].Write.
+type WriteHook func(ctx context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error

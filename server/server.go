@@ -29,7 +29,7 @@ type Server struct {
 	log   *slog.Logger
 	names []string          // of the memories, sorted
 	hooks map[string]*Hooks // by memory
-	has   struct{ commit, stored, query bool }
+	has   struct{ commit, write, stored, query bool }
 	poses service.Service
 
 	ctx    context.Context // of the Start and Run hooks; ends with Close
@@ -119,6 +119,7 @@ func (s *Server) add(m *Memory) error {
 	s.hooks[m.Name] = &h
 	s.names = append(s.names, m.Name)
 	s.has.commit = s.has.commit || h.Commit != nil
+	s.has.write = s.has.write || len(h.Write) > 0
 	s.has.stored = s.has.stored || h.Stored != nil
 	s.has.query = s.has.query || h.Query != nil
 	return nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -359,4 +360,80 @@ func TestCommitStreamInProcess(t *testing.T) {
 	if _, err := abandoned.Recv(); engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("Recv after Close: %v; want Canceled", err)
 	}
+}
+
+// A Write hook stores one update at a time, in the commit's order, and is told what
+// the memory says while subscribers that make writers wait are not waited for.
+func TestWriteHookStoresOrRefuses(t *testing.T) {
+	var s *server.Server
+	var holding sync.Mutex
+	var written, stored []string
+	s = newServer(t, memory("Test", server.Hooks{
+		Write: map[string]server.WriteHook{
+			"Any": func(_ context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error {
+				holding.Lock()
+				defer holding.Unlock()
+				switch u.Entity.Entity() {
+				case "refused":
+					return engram.Errorf(engram.Conflict, "the cup", "is elsewhere")
+				case "forgotten":
+					return nil
+				}
+				u.Time += 1000
+				if err := put(u); err != nil {
+					return err
+				}
+				written = append(written, u.Entity.Entity())
+				if err := put(u); engram.CodeOf(err) != engram.Internal {
+					t.Errorf("stored twice: %v", err)
+				}
+				return errors.New("counts for nothing")
+			},
+		},
+		Stored: func(_ context.Context, u engram.Update) { stored = append(stored, u.ID.Entity()) },
+	}), memory("Plain", server.Hooks{}))
+	bad := update(t, "Test/Any/p/bad", 1, "x")
+	bad.Instances[0].Confidence = 2
+	results := commit(t, s,
+		update(t, "Plain/Any/p/a", 1, "a"), update(t, "Test/Any/p/b", 1, "b"), update(t, "Test/Any/p/refused", 1, "c"),
+		update(t, "Plain/Any/p/d", 1, "d"), bad, update(t, "Test/Any/p/forgotten", 1, "e"), update(t, "Test/Any/p/f", 1, "f"))
+	for i, want := range []engram.Code{0, 0, engram.Conflict, 0, engram.OutOfRange, engram.Internal, 0} {
+		if r := results[i]; engram.CodeOf(r.Err) != want || (want == 0) != (r.Number > 0) {
+			t.Errorf("update %d: %+v; want %v", i, r, want)
+		}
+	}
+	if at, _ := results[1].ID.Time(); at != 1001 || results[1].Number >= results[3].Number || results[3].Number >= results[6].Number {
+		t.Errorf("stored as %v", results)
+	}
+	if want := []string{"b", "f"}; !slices.Equal(written, want) || !slices.Equal(stored, want) {
+		t.Errorf("written %v, stored %v; want %v", written, stored, want)
+	}
+	stats, err := s.Stats(t.Context(), engram.MustPattern("Test/Any"), engram.LevelCoreSegment)
+	if err != nil || stats[len(stats)-1].Refused != 3 {
+		t.Errorf("%+v, %v; want 3 refused", stats, err)
+	}
+
+	// The subscriber takes its updates only when it gets what the hook holds.
+	sub, err := s.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("Test/*")}, Slow: engram.SlowBlock, Queue: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 10 {
+			commit(t, s, update(t, "Test/Any/p/g", 2, "g"))
+		}
+	}()
+	for n := 0; n < 10; {
+		holding.Lock()
+		holding.Unlock() //lint:ignore SA2001 what it waits for is that nobody holds it
+		updates, err := sub.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(updates)
+	}
+	<-done
+	sub.Close()
 }

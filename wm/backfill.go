@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 // recorded says where an update of the past is found, if it is still kept. A
@@ -95,7 +96,7 @@ func (b *backfiller) search(patterns []engram.Pattern, before uint64) error {
 	for _, p := range patterns {
 		nodes = append(nodes, p.Select(engram.All()).Memories...)
 	}
-	plan, err := b.w.compile(nodes)
+	plan, err := b.w.compiler.Compile(nodes)
 	if err != nil {
 		return err
 	}
@@ -116,14 +117,27 @@ func (b *backfiller) search(patterns []engram.Pattern, before uint64) error {
 	})
 }
 
+// eachEntity calls visit with every entity that the plan selects, each once.
+func (w *WM) eachEntity(ctx context.Context, plan []*query.Node, visit func(*entity) error) error {
+	return query.EachChild(ctx, &w.memories, plan, func(m *memory, nodes []*query.Node) error {
+		return query.EachChild(ctx, &m.cores, query.Below(nodes), func(c *core, nodes []*query.Node) error {
+			return query.EachChild(ctx, &c.providers, query.Below(nodes), func(p *provider, nodes []*query.Node) error {
+				return query.EachChild(ctx, &p.entities, query.Below(nodes), func(e *entity, _ []*query.Node) error {
+					return visit(e)
+				})
+			})
+		})
+	})
+}
+
 // snapshots adds the snapshots of e that the selector selects.
 func (b *backfiller) snapshots(e *entity, s engram.SnapshotSelector) error {
-	var sel selection
+	var sel query.Selection
 	l := lens{ctx: b.ctx, horizon: b.subscription.start, asOf: engram.MaxTime}
 	if _, err := b.w.read(l, e, []engram.SnapshotSelector{s}, math.MaxInt-1, &sel); err != nil {
 		return err
 	}
-	for _, snap := range sel.snapshots {
+	for _, snap := range sel.Snapshots {
 		if snap.Number <= b.subscription.start { // what is newer is in the queue
 			b.backfill = append(b.backfill, recorded{b.match(e), snap.Time, snap.Number})
 		}

@@ -31,8 +31,12 @@ func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult
 			return nil, err
 		}
 		n := min(commitBatch, len(rest))
-		if err := w.commitBatch(ctx, rest[:n], results[len(c.Updates)-len(rest):]); err != nil {
+		slow, err := w.commitBatch(rest[:n], results[len(c.Updates)-len(rest):])
+		if err != nil {
 			return nil, err
+		}
+		for _, s := range slow {
+			s.waitForRoom(ctx)
 		}
 		if rest = rest[n:]; len(rest) == 0 {
 			return results, nil
@@ -40,13 +44,36 @@ func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult
 	}
 }
 
+// CommitOne is Commit of one update for callers that hold a lock: subscribers that
+// make writers wait are waited for by calling wait, without it.
+func (w *WM) CommitOne(ctx context.Context, u engram.EntityUpdate) (r engram.UpdateResult, wait func(context.Context)) {
+	wait = func(context.Context) {}
+	results := []engram.UpdateResult{{ID: u.Entity}}
+	err := checkContext(ctx)
+	if err == nil {
+		var slow []*subscription
+		if slow, err = w.commitBatch([]engram.EntityUpdate{u}, results); len(slow) > 0 {
+			wait = func(ctx context.Context) {
+				for _, s := range slow {
+					s.waitForRoom(ctx)
+				}
+			}
+		}
+	}
+	if err != nil {
+		results[0].Err = err
+	}
+	return results[0], wait
+}
+
 // commitBatch writes at most commitBatch updates: prepare → lock → put into the
 // timelines → publish the numbers → evict what is beyond the bounds → hand to the
-// subscriptions → unlock → wake who waits for them.
+// subscriptions → unlock → wake who waits for them. It returns the subscriptions
+// that make the writer wait.
 //
 // Evicting comes after publishing, so that a reader who misses what was evicted
 // finds with a new horizon what took its place.
-func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, results []engram.UpdateResult) error {
+func (w *WM) commitBatch(updates []engram.EntityUpdate, results []engram.UpdateResult) (slow []*subscription, err error) {
 	var buf [commitBatch]pending
 	batch := buf[:len(updates)]
 	for i := range updates {
@@ -57,7 +84,7 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 	w.mu.Lock()
 	if w.mu.closed {
 		w.mu.Unlock()
-		return errServerClosed
+		return nil, errServerClosed
 	}
 	w.mu.arrived = max(w.mu.arrived, w.now())
 	for i := range batch {
@@ -91,10 +118,7 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 			w.countRefusal(updates[i].Entity)
 		}
 	}
-	for _, s := range owed.slow {
-		s.waitForRoom(ctx)
-	}
-	return nil
+	return owed.slow, nil
 }
 
 // prepare checks all of an update that can be checked without the lock, and makes
@@ -109,9 +133,9 @@ func (w *WM) prepare(u *engram.EntityUpdate) (pending, error) {
 	}
 	p := pending{core: c}
 	rule := c.rule
-	if prov, ok := c.providers.get(u.Entity.ProviderSegment()); ok {
+	if prov, ok := c.providers.Get(u.Entity.ProviderSegment()); ok {
 		p.provider, rule = prov, prov.rule
-		p.entity, _ = prov.entities.get(u.Entity.Entity())
+		p.entity, _ = prov.entities.Get(u.Entity.Entity())
 	} else if c.def.FixedProviders {
 		return pending{}, engram.Errorf(engram.NotFound, u.Entity.Parent().String(), "there is no such provider segment, and its core segment takes only those that were added with AddProviderSegment")
 	}
@@ -185,7 +209,7 @@ func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending) error {
 	}
 	if p.entity == nil || p.entity.removed {
 		var ok bool
-		if p.entity, ok = p.provider.entities.get(u.Entity.Entity()); !ok {
+		if p.entity, ok = p.provider.entities.Get(u.Entity.Entity()); !ok {
 			p.entity = p.provider.addEntityLocked(u.Entity.Entity())
 		}
 	}
@@ -217,7 +241,7 @@ func (p *pending) standsLocked(u *engram.EntityUpdate) bool {
 		return false
 	}
 	if p.provider == nil {
-		made, ok := p.core.providers.get(u.Entity.ProviderSegment())
+		made, ok := p.core.providers.Get(u.Entity.ProviderSegment())
 		if ok && made.rule != p.core.rule {
 			return false
 		}
@@ -265,16 +289,16 @@ func (e *entity) rankLocked(v *version) {
 
 // countRefusal counts a refused update at the deepest segment on its way.
 func (w *WM) countRefusal(id engram.ID) {
-	m, ok := w.memories.get(id.Memory())
+	m, ok := w.memories.Get(id.Memory())
 	if !ok {
 		return
 	}
-	c, ok := m.cores.get(id.CoreSegment())
+	c, ok := m.cores.Get(id.CoreSegment())
 	if !ok {
 		m.refused.Add(1)
 		return
 	}
-	p, ok := c.providers.get(id.ProviderSegment())
+	p, ok := c.providers.Get(id.ProviderSegment())
 	if !ok {
 		c.refused.Add(1)
 		return

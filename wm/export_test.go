@@ -5,6 +5,6 @@ package wm
 func (w *WM) Held(memory string) uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m, _ := w.memories.get(memory)
+	m, _ := w.memories.Get(memory)
 	return m.held.versions()
 }

@@ -108,11 +108,11 @@ type entity struct {
 
 // core returns the core segment that id lies in.
 func (w *WM) core(id engram.ID) (*core, error) {
-	m, ok := w.memories.get(id.Memory())
+	m, ok := w.memories.Get(id.Memory())
 	if !ok {
 		return nil, engram.Errorf(engram.NotFound, id.String(), "there is no memory %q here", id.Memory())
 	}
-	c, ok := m.cores.get(id.CoreSegment())
+	c, ok := m.cores.Get(id.CoreSegment())
 	if !ok {
 		return nil, engram.Errorf(engram.NotFound, id.String(), "there is no core segment %s; add it first", id.Truncate(engram.LevelCoreSegment))
 	}
@@ -121,19 +121,19 @@ func (w *WM) core(id engram.ID) (*core, error) {
 
 // entity returns the entity of that ID, or nil.
 func (w *WM) entity(id engram.ID) *entity {
-	m, ok := w.memories.get(id.Memory())
+	m, ok := w.memories.Get(id.Memory())
 	if !ok {
 		return nil
 	}
-	c, ok := m.cores.get(id.CoreSegment())
+	c, ok := m.cores.Get(id.CoreSegment())
 	if !ok {
 		return nil
 	}
-	p, ok := c.providers.get(id.ProviderSegment())
+	p, ok := c.providers.Get(id.ProviderSegment())
 	if !ok {
 		return nil
 	}
-	e, _ := p.entities.get(id.Entity())
+	e, _ := p.entities.Get(id.Entity())
 	return e
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 // Latest implements engram.LatestReader.
@@ -44,15 +45,15 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 		return nil, w.noEntity(id)
 	}
 	l := lens{ctx: ctx, horizon: w.number.Load(), asOf: engram.MaxTime}
-	var sel selection
+	var sel query.Selection
 	missing, err := w.read(l, e, []engram.SnapshotSelector{s}, 1, &sel)
 	if err != nil {
 		return nil, err
 	}
 	missing = e.missingBefore(&sel, l.asOf, missing)
 	switch {
-	case len(sel.snapshots) > 0 && missing == nil:
-		return sel.snapshots[0], nil
+	case len(sel.Snapshots) > 0 && missing == nil:
+		return sel.Snapshots[0], nil
 	case missing != nil:
 		return nil, engram.Errorf(engram.TooOld, id.String(), "the snapshot was evicted; what was evicted has times in %v", missing.Interval)
 	case s.Kind == engram.KindAtOrBefore:
@@ -68,7 +69,7 @@ func (w *WM) noEntity(id engram.ID) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := c.providers.get(id.ProviderSegment()); !ok {
+	if _, ok := c.providers.Get(id.ProviderSegment()); !ok {
 		return engram.Errorf(engram.NotFound, id.String(), "there is no provider segment %s", id.Truncate(engram.LevelProviderSegment))
 	}
 	return engram.Errorf(engram.NotFound, id.String(), "there is no such entity, or it was evicted as a whole")

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 // losses tell readers what was evicted, "as far as is known": each field is
@@ -69,40 +70,10 @@ func (l *losses) between(after, last engram.Time) bool {
 	return l.snapshots.Load() > 0 && engram.Time(l.last.Load()) > after && engram.Time(l.first.Load()) <= last
 }
 
-// asked is the closed span of times in which a selector wanted to know of every
-// snapshot, beyond those it got, to be compared with what was lost.
-type asked struct {
-	first, last engram.Time
-	count       int  // how many are wanted at most; 0 is not known
-	met         bool // all it wanted was there; there may have been something better
-}
-
-var askedNothing = asked{first: engram.MaxTime, last: engram.MinTime}
-
-// askedBy returns what a selector wants to know of an entity that is not there.
-func askedBy(s engram.SnapshotSelector) asked {
-	switch s.Kind {
-	case engram.KindAt:
-		return asked{first: s.Time, last: s.Time}
-	case engram.KindAtOrBefore:
-		return asked{first: engram.MinTime, last: s.Time}
-	case engram.KindNearest:
-		return asked{first: s.Time.Add(-s.Within), last: s.Time.Add(s.Within)}
-	case engram.KindRange:
-		if s.Interval.Empty() {
-			return askedNothing
-		}
-		return asked{first: s.Interval.Start, last: s.Interval.End - 1}
-	case engram.KindIndexRange: // counts what is retained
-		return askedNothing
-	}
-	return asked{first: engram.MinTime, last: engram.MaxTime}
-}
-
 // missing returns what was asked for and was lost, or nil.
-func (e *entity) missing(lost loss, r *reading, sel *selection) *engram.Missing {
+func (e *entity) missing(lost loss, r *reading, sel *query.Selection) *engram.Missing {
 	var m *engram.Missing
-	for _, a := range sel.asked {
+	for _, a := range sel.Asked {
 		m = lost.missing(e.id, a, r.asOf, m)
 	}
 	if r.cuts > 0 {
@@ -113,13 +84,13 @@ func (e *entity) missing(lost loss, r *reading, sel *selection) *engram.Missing 
 
 // missingBefore adds to m what was asked of e, not met, and may have been of an
 // entity of its name that was evicted as a whole before it.
-func (e *entity) missingBefore(sel *selection, asOf engram.Time, m *engram.Missing) *engram.Missing {
+func (e *entity) missingBefore(sel *query.Selection, asOf engram.Time, m *engram.Missing) *engram.Missing {
 	p := e.provider
 	if from := p.goneFrom.Load(); from == 0 || e.firstNumber.Load() <= from {
 		return m
 	}
-	for _, a := range sel.asked {
-		if !a.met {
+	for _, a := range sel.Asked {
+		if !a.Met {
 			m = p.gone.load().missing(p.id, a, asOf, m)
 		}
 	}
@@ -127,18 +98,18 @@ func (e *entity) missingBefore(sel *selection, asOf engram.Time, m *engram.Missi
 }
 
 // missing adds to m what was asked for and was lost.
-func (l loss) missing(id engram.ID, a asked, asOf engram.Time, m *engram.Missing) *engram.Missing {
-	if l.snapshots == 0 || l.first > a.last || l.last < a.first || l.arrived > asOf {
+func (l loss) missing(id engram.ID, a query.Asked, asOf engram.Time, m *engram.Missing) *engram.Missing {
+	if l.snapshots == 0 || l.first > a.Last || l.last < a.First || l.arrived > asOf {
 		return m
 	}
 	count := l.snapshots
 	switch {
-	case a.count > 0:
-		count = min(count, uint64(a.count))
-	case a.first > l.first || a.last < l.last:
+	case a.Count > 0:
+		count = min(count, uint64(a.Count))
+	case a.First > l.first || a.Last < l.last:
 		count = 0 // some of those that were lost
 	}
-	return widen(m, id, max(l.first, a.first), min(l.last, a.last), count)
+	return widen(m, id, max(l.first, a.First), min(l.last, a.Last), count)
 }
 
 func widen(m *engram.Missing, id engram.ID, first, last engram.Time, count uint64) *engram.Missing {
@@ -153,17 +124,17 @@ func widen(m *engram.Missing, id engram.ID, first, last engram.Time, count uint6
 
 // goneEntities tells what was lost of entities that are gone as a whole, if what
 // the nodes ask for may have been theirs.
-func (x *execution) goneEntities(p *provider, nodes []*planNode) {
+func (x *execution) goneEntities(p *provider, nodes []*query.Node) {
 	for _, n := range nodes {
-		if n.lists && !slices.ContainsFunc(n.names, func(name string) bool { _, there := p.entities.get(name); return !there }) {
+		if names, lists := n.Names(); lists && !slices.ContainsFunc(names, func(name string) bool { _, there := p.entities.Get(name); return !there }) {
 			continue
 		}
-		for _, s := range n.snapshots {
-			x.gone = p.gone.load().missing(p.id, askedBy(s), x.lens.asOf, x.gone)
+		for _, s := range n.Snapshots {
+			x.gone = p.gone.load().missing(p.id, query.AskedBy(s), x.lens.asOf, x.gone)
 		}
 	}
 	if x.gone != nil {
-		x.out.missing = append(x.out.missing, *x.gone)
+		x.answer.Miss(*x.gone)
 		x.gone = nil
 	}
 }

@@ -2,9 +2,9 @@ package wm
 
 import (
 	"context"
-	"math"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 // reading is how a reader looks at one entity's timeline: the view it got, and
@@ -32,6 +32,15 @@ type lens struct {
 	// accept returns what of a version satisfies the reader's filter, or nil. A nil
 	// accept takes every version as it is.
 	accept func(*version) *engram.Snapshot
+}
+
+// newLens returns the lens of a reader that begins now.
+func (w *WM) newLens(ctx context.Context, asOf *engram.Time) lens {
+	l := lens{ctx: ctx, horizon: w.number.Load(), asOf: engram.MaxTime}
+	if asOf != nil {
+		l.asOf = *asOf
+	}
+	return l
 }
 
 // visible returns what the reader sees of the snapshot whose current version is v:
@@ -76,6 +85,21 @@ func (r *reading) noteCut(t engram.Time) {
 // place is a place between two slots: before slot j of chunk i.
 type place struct{ i, j int }
 
+// A reading is a [query.View].
+var _ query.View[place] = (*reading)(nil)
+
+// Begin, End, From, After and Beyond implement [query.View].
+func (r *reading) Begin() place              { return place{} }
+func (r *reading) End() place                { return r.after(engram.MaxTime) }
+func (r *reading) After(t engram.Time) place { return r.after(t) }
+func (r *reading) Beyond(p, q place) bool    { return p.i > q.i || p.i == q.i && p.j > q.j }
+func (r *reading) From(t engram.Time) place {
+	if t == engram.MinTime {
+		return place{}
+	}
+	return r.after(t - 1)
+}
+
 // after returns the place behind the last slot whose time is not after t.
 func (r *reading) after(t engram.Time) place {
 	if len(r.spans) == 0 {
@@ -84,16 +108,6 @@ func (r *reading) after(t engram.Time) place {
 	i := spanAt(r.spans, t)
 	return place{i, after(r.spans, i, t)}
 }
-
-// from returns the place before the first slot whose time is not before t.
-func (r *reading) from(t engram.Time) place {
-	if t == engram.MinTime {
-		return place{}
-	}
-	return r.after(t - 1)
-}
-
-func (r *reading) end() place { return r.after(engram.MaxTime) }
 
 // next returns the current version behind p and moves p behind it; nil at the end.
 func (r *reading) next(p *place) *version {
@@ -137,9 +151,8 @@ func (r *reading) prev(p *place) *version {
 	return nil
 }
 
-// nextVisible returns what the reader sees behind p with a time up to last, and
-// prevVisible what it sees before p with a time from first.
-func (r *reading) nextVisible(p *place, last engram.Time) *engram.Snapshot {
+// Next and Prev implement [query.View].
+func (r *reading) Next(p *place, last engram.Time) *engram.Snapshot {
 	for v := r.next(p); v != nil && v.Time <= last && r.stop == nil; v = r.next(p) {
 		if s := r.visible(v); s != nil {
 			return s
@@ -148,7 +161,7 @@ func (r *reading) nextVisible(p *place, last engram.Time) *engram.Snapshot {
 	return nil
 }
 
-func (r *reading) prevVisible(p *place, first engram.Time) *engram.Snapshot {
+func (r *reading) Prev(p *place, first engram.Time) *engram.Snapshot {
 	for v := r.prev(p); v != nil && v.Time >= first && r.stop == nil; v = r.prev(p) {
 		if s := r.visible(v); s != nil {
 			return s
@@ -157,42 +170,9 @@ func (r *reading) prevVisible(p *place, first engram.Time) *engram.Snapshot {
 	return nil
 }
 
-// indices visits what stands at the positions from first to last, both inclusive,
-// among all the reader sees; negative ones count from the end.
-func (r *reading) indices(first, last int, visit func(*engram.Snapshot) bool) {
-	p, q := place{}, r.end()
-	if first >= 0 {
-		r.skip(&p, first)
-	} else {
-		p = q
-		r.skipBack(&p, -max(first, -math.MaxInt))
-	}
-	switch {
-	case last >= 0 && first >= 0:
-		for n := last - first; n >= 0; n-- {
-			if s := r.nextVisible(&p, engram.MaxTime); s == nil || !visit(s) {
-				return
-			}
-		}
-		return
-	case last >= 0:
-		q = place{}
-		r.skip(&q, last)
-		r.nextVisible(&q, engram.MaxTime)
-	default:
-		r.skipBack(&q, -last-1)
-	}
-	for {
-		s := r.nextVisible(&p, engram.MaxTime)
-		if s == nil || p.i > q.i || p.i == q.i && p.j > q.j || !visit(s) {
-			return
-		}
-	}
-}
-
-// skip moves p forward over n of what the reader sees, or to the end; skipBack
-// moves it backward. Where the reader sees everything, whole chunks are skipped.
-func (r *reading) skip(p *place, n int) {
+// Skip and SkipBack implement [query.View]. Where the reader sees everything, whole
+// chunks are skipped.
+func (r *reading) Skip(p *place, n int) {
 	for n > 0 {
 		if r.seesAll() && p.j == 0 && p.i < len(r.spans) && r.spans[p.i].live() <= n {
 			n -= r.spans[p.i].live()
@@ -200,14 +180,14 @@ func (r *reading) skip(p *place, n int) {
 			r.skipped = true
 			continue
 		}
-		if r.nextVisible(p, engram.MaxTime) == nil {
+		if r.Next(p, engram.MaxTime) == nil {
 			return
 		}
 		n--
 	}
 }
 
-func (r *reading) skipBack(p *place, n int) {
+func (r *reading) SkipBack(p *place, n int) {
 	for n > 0 {
 		if r.seesAll() && p.i > 0 && p.j == int(r.spans[p.i].filled.Load()) && r.spans[p.i].live() <= n {
 			n -= r.spans[p.i].live()
@@ -216,7 +196,7 @@ func (r *reading) skipBack(p *place, n int) {
 			p.j = int(r.spans[p.i].filled.Load())
 			continue
 		}
-		if r.prevVisible(p, engram.MinTime) == nil {
+		if r.Prev(p, engram.MinTime) == nil {
 			return
 		}
 		n--

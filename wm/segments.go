@@ -27,11 +27,11 @@ func (w *WM) AddCoreSegment(_ context.Context, s engram.CoreSegment) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m, ok := w.memories.get(s.ID.Memory())
+	m, ok := w.memories.Get(s.ID.Memory())
 	if !ok {
 		return engram.Errorf(engram.NotFound, s.ID.String(), "there is no memory %q here", s.ID.Memory())
 	}
-	if c, ok := m.cores.get(s.ID.CoreSegment()); ok {
+	if c, ok := m.cores.Get(s.ID.CoreSegment()); ok {
 		if c.def != s {
 			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.FixedProviders)
 		}
@@ -66,7 +66,7 @@ func (w *WM) AddProviderSegment(_ context.Context, s engram.ProviderSegment) err
 		}
 		rule = newTypeRule(t)
 	}
-	if p, ok := c.providers.get(s.ID.ProviderSegment()); ok {
+	if p, ok := c.providers.Get(s.ID.ProviderSegment()); ok {
 		if p.typ != s.Type {
 			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the provider segment exists with type %q, not %q; remove it first", p.typ, s.Type)
 		}
@@ -116,7 +116,7 @@ func (w *WM) detach(id engram.ID) ([]*provider, error) {
 		return nil, err
 	}
 	if id.Level() == engram.LevelProviderSegment {
-		p, ok := c.providers.get(id.ProviderSegment())
+		p, ok := c.providers.Get(id.ProviderSegment())
 		if !ok {
 			return nil, engram.Errorf(engram.NotFound, id.String(), "there is no such provider segment")
 		}
@@ -223,7 +223,7 @@ func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, 
 func (p *provider) anyEntity(m *engram.NameMatcher) bool {
 	if names, ok := m.Exact(); ok {
 		for _, name := range names {
-			if _, there := p.entities.get(name); there {
+			if _, there := p.entities.Get(name); there {
 				return true
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 var (
@@ -26,10 +27,11 @@ type subscription struct {
 	patterns []*engram.PatternMatcher
 	withData bool
 	filter   *idf.Filter // nil: every update
-	shape    *shape
+	shape    *query.Shape
 	start    uint64 // the newest update when it began
 	closed   atomic.Bool
 	queue    *queue
+	attend   atomic.Pointer[func() bool] // see Attend
 
 	// The consumer's.
 	backfill []recorded // still to be delivered, in the order of numbers
@@ -111,7 +113,7 @@ func (w *WM) newSubscription(sub engram.Subscription) (*subscription, error) {
 	s := &subscription{
 		w:        w,
 		withData: sub.WithData,
-		shape:    newShape(w.types, sub.Fields, false),
+		shape:    query.NewShape(w.types, sub.Fields, false),
 		queue:    newQueue(sub.Slow, sub.Queue, w.limits.MaxQueueBytes),
 	}
 	for _, p := range sub.Patterns {
@@ -123,7 +125,7 @@ func (w *WM) newSubscription(sub engram.Subscription) (*subscription, error) {
 	}
 	if sub.Where != "" {
 		var err error
-		s.filter, err = w.filters.get(sub.Where, func() (*idf.Filter, error) { return idf.CompileFilter(sub.Where) })
+		s.filter, err = w.compiler.Filter(sub.Where)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +157,12 @@ func (s *subscription) push(m *match, v *version, supersedes bool) (full, asleep
 
 func (s *subscription) waitForRoom(ctx context.Context) { s.queue.waitForRoom(ctx) }
 
-func (s *subscription) rouse() { s.queue.rouse() }
+// rouse tells the consumer, who found nothing, that there are updates.
+func (s *subscription) rouse() {
+	if f := s.attend.Load(); f == nil || !(*f)() {
+		s.queue.rouse()
+	}
+}
 
 // isOver reports whether the subscription has ended.
 func (s *subscription) isOver() bool {
@@ -170,11 +177,23 @@ func (s *subscription) isOver() bool {
 // Next implements engram.UpdateStream. If ctx ends, the stream does not: another
 // call goes on where this one would have.
 func (s *subscription) Next(ctx context.Context) ([]engram.Update, error) {
-	s.batch = s.batch[:0]
 	for {
 		if err := checkContext(ctx); err != nil {
 			return nil, err
 		}
+		if batch, err := s.Poll(); err != nil || len(batch) > 0 {
+			return batch, err
+		}
+		if err := s.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Poll is Next without waiting: if no updates are ready, it returns none.
+func (s *subscription) Poll() ([]engram.Update, error) {
+	s.batch = s.batch[:0]
+	for {
 		lostBehind, idle := uint64(0), false
 		if len(s.backfill) > 0 {
 			if s.closed.Load() {
@@ -196,18 +215,34 @@ func (s *subscription) Next(ctx context.Context) ([]engram.Update, error) {
 		s.lost += lostBehind
 		clear(s.taken)
 		s.taken = s.taken[:0]
-		if len(s.batch) > 0 {
+		if len(s.batch) > 0 || idle {
 			return s.batch, nil
 		}
-		if idle {
-			select {
-			case <-s.queue.wake:
-			case <-s.queue.over:
-			case <-ctx.Done():
-				return nil, canceled(ctx)
-			}
-		}
 	}
+}
+
+// Wait waits, after Poll returned no updates, until there may be some again.
+func (s *subscription) Wait(ctx context.Context) error {
+	select {
+	case <-s.queue.wake:
+	case <-s.queue.over:
+	case <-ctx.Done():
+		return canceled(ctx)
+	}
+	return nil
+}
+
+// Attend has a writer whose updates the consumer waits for call f, on the writer's
+// own goroutine and without locks, so that they need no other goroutine to get on.
+// f must not wait. It reports whether it polled until there was nothing; if not,
+// Wait returns. Attend returns false, and f is never called, if what this
+// subscription delivers takes long to make.
+func (s *subscription) Attend(f func() bool) bool {
+	if s.filter != nil || !s.shape.Whole() {
+		return false
+	}
+	s.attend.Store(&f)
+	return true
 }
 
 // deliver appends an update to the batch, if it satisfies the filter.
@@ -217,16 +252,16 @@ func (s *subscription) deliver(u *waiting) error {
 	if u.version != nil {
 		snap = &u.version.Snapshot
 		if s.filter != nil {
-			if snap = filterSnapshot(s.w.types, s.filter, snap); snap == nil {
+			if snap = query.FilterSnapshot(s.w.types, s.filter, snap); snap == nil {
 				return nil
 			}
 		}
 		switch {
 		case !s.withData:
 			snap = nil
-		case !s.shape.whole():
+		case !s.shape.Whole():
 			var err error
-			if snap, err = s.shape.apply(snap); err != nil {
+			if snap, err = s.shape.Apply(snap); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package wm
 
 import (
 	"hash/maphash"
+	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -43,8 +44,8 @@ type nameOrder[V any] struct {
 
 var hashSeed = maphash.MakeSeed()
 
-// get returns the node of that name.
-func (t *table[V]) get(name string) (v V, ok bool) {
+// Get returns the node of that name.
+func (t *table[V]) Get(name string) (v V, ok bool) {
 	a := t.slots.Load()
 	if a == nil {
 		return v, false
@@ -149,6 +150,17 @@ func (t *table[V]) sorted() []*entry[V] {
 	next := &nameOrder[V]{added, removed, mergeByName(o.entries, fresh)}
 	t.order.Store(next)
 	return next.entries
+}
+
+// Sorted visits all nodes in the order of their names.
+func (t *table[V]) Sorted() iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, e := range t.sorted() {
+			if !yield(e.name, e.value) {
+				return
+			}
+		}
+	}
 }
 
 func mergeByName[V any](a, b []*entry[V]) []*entry[V] {

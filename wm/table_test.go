@@ -31,7 +31,7 @@ func TestTable(t *testing.T) {
 			},
 			"get": func(t *rapid.T) {
 				n := name.Draw(t, "get")
-				got, ok := tab.get(n)
+				got, ok := tab.Get(n)
 				if want, there := model[n]; ok != there || got != want {
 					t.Fatalf("get(%s) = %d, %v; want %d, %v", n, got, ok, want, there)
 				}
@@ -52,7 +52,7 @@ func TestTable(t *testing.T) {
 				if tab.len != len(model) {
 					t.Fatalf("len %d, want %d", tab.len, len(model))
 				}
-				if _, ok := tab.get(""); ok {
+				if _, ok := tab.Get(""); ok {
 					t.Fatal("the empty name is there")
 				}
 			},
@@ -93,7 +93,7 @@ func TestTableReaders(t *testing.T) {
 					return
 				default:
 				}
-				if v, ok := tab.get(fmt.Sprint("kept ", i%kept)); !ok || v != i%kept {
+				if v, ok := tab.Get(fmt.Sprint("kept ", i%kept)); !ok || v != i%kept {
 					t.Errorf("kept %d is %d, %v", i%kept, v, ok)
 					return
 				}

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 // lineModel is a timeline as a sorted list.
@@ -57,7 +58,7 @@ func (m *lineModel) check(t *rapid.T) {
 	if v := r.next(&p); v != nil {
 		t.Fatalf("forward beyond the end: time %d", v.Time)
 	}
-	p = r.end()
+	p = r.End()
 	for i := len(m.want) - 1; i >= 0; i-- {
 		if v := r.prev(&p); v != m.want[i] {
 			t.Fatalf("backward, %d: %v, want time %d", i, v, m.want[i].Time)
@@ -72,7 +73,7 @@ func (m *lineModel) check(t *rapid.T) {
 	}
 	at := engram.Time(rapid.IntRange(-5, 4000).Draw(t, "at"))
 	i, there := m.find(at)
-	p, q := r.from(at), r.after(at)
+	p, q := r.From(at), r.after(at)
 	var want *version
 	if i < len(m.want) {
 		want = m.want[i]
@@ -96,8 +97,9 @@ func (m *lineModel) check(t *rapid.T) {
 	n := len(m.want)
 	first := rapid.IntRange(-n-2, n+2).Draw(t, "first index")
 	last := rapid.IntRange(-n-2, n+2).Draw(t, "last index")
-	var got []*engram.Snapshot
-	r.indices(first, last, func(s *engram.Snapshot) bool { got = append(got, s); return true })
+	var sel query.Selection
+	query.Select[place](&sel, &r, engram.Indices(first, last), n+1)
+	got := sel.Snapshots
 	lo, hi := first, last
 	if lo < 0 {
 		lo = max(lo+n, 0)
@@ -187,7 +189,7 @@ func TestTimelineOldView(t *testing.T) {
 		var views []view
 		look := func(r reading) (got []uint64) {
 			for p := (place{}); ; {
-				s := r.nextVisible(&p, engram.MaxTime)
+				s := r.Next(&p, engram.MaxTime)
 				if s == nil {
 					return got
 				}

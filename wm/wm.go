@@ -8,12 +8,15 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 // Config configures a working memory.
 type Config struct {
 	Types *idf.Registry      // nil means a new one
 	Now   func() engram.Time // the clock; nil means the wall clock
+	// Journal is the log of Logged and Synced segments; nil offers Volatile only.
+	Journal Journal
 	Limits
 }
 
@@ -55,8 +58,7 @@ type WM struct {
 	now      func() engram.Time
 	limits   Limits
 	epoch    uint64
-	regexes  *cache[engram.NameMatcher]
-	filters  *cache[*idf.Filter]
+	compiler *query.Compiler
 	memories table[*memory]
 
 	// number is the newest published update number: readers' horizon. It is
@@ -89,12 +91,11 @@ var (
 // New returns an empty working memory.
 func New(c Config) *WM {
 	w := &WM{
-		types:   c.Types,
-		now:     c.Now,
-		limits:  c.Limits.withDefaults(),
-		epoch:   rand.Uint64() | 1,
-		regexes: newCache[engram.NameMatcher](256),
-		filters: newCache[*idf.Filter](64),
+		types:    c.Types,
+		now:      c.Now,
+		limits:   c.Limits.withDefaults(),
+		epoch:    rand.Uint64() | 1,
+		compiler: query.NewCompiler(),
 	}
 	if w.types == nil {
 		w.types = idf.NewRegistry()
@@ -118,7 +119,7 @@ func (w *WM) AddMemory(name string, bounds engram.Bounds) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if m, ok := w.memories.get(name); ok {
+	if m, ok := w.memories.Get(name); ok {
 		if m.bounds != bounds {
 			return engram.Errorf(engram.Conflict, id.String(), "the memory exists with other bounds: %+v, not %+v", m.bounds, bounds)
 		}

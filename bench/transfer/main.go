@@ -5,7 +5,7 @@
 //
 //	go run ./bench/transfer [-out DIR] [-rounds 3] [-n 1000] [-quick] [-no-peers]
 //	      [-objects simple,moderate,complex] [-batches 1,20,50,100,1000]
-//	      [-transports local,unix,tcp] [-profile]
+//	      [-transports local,unix,tcp] [-measures alone,subscription,…] [-profile]
 //
 // Producer, memory server and consumer are three processes. The objects are the
 // paper's three (types/), in batches of 1 to 1000; the memory holds 1000 entries
@@ -51,6 +51,7 @@ func main() {
 	objects := flag.String("objects", "simple,moderate,complex", "the kinds of objects")
 	batches := flag.String("batches", "1,20,50,100,1000", "the sizes of batches")
 	ways := flag.String("transports", strings.Join(transports, ","), "the transports")
+	flag.Func("measures", "what is measured of "+strings.Join(measures, ",")+" (default all)", c.setMeasures)
 	noPeers := flag.Bool("no-peers", false, "measure only ours")
 	flag.Parse()
 	err := errors.Join(c.setObjects(*objects), c.setBatches(*batches), c.setTransports(*ways))
@@ -120,6 +121,17 @@ func (c *config) setTransports(names string) error {
 	return nil
 }
 
+// setMeasures is called where not all is to be measured.
+func (c *config) setMeasures(names string) error {
+	c.extent.measures = strings.Split(names, ",")
+	for _, name := range c.extent.measures {
+		if !slices.Contains(measures, name) {
+			return fmt.Errorf("there is none called %q", name)
+		}
+	}
+	return nil
+}
+
 // run measures, and writes the tables to w and the files.
 func (c config) run(w io.Writer) error {
 	if err := os.MkdirAll(c.out, 0o755); err != nil {
@@ -144,6 +156,9 @@ func (c config) run(w io.Writer) error {
 			if err := cells(c.extent, round, k, res); err != nil {
 				return err
 			}
+		}
+		if !slices.ContainsFunc(rateMeasures, c.extent.wants) {
+			return nil
 		}
 		log.Printf("round %d of %d: rates", round, c.rounds)
 		r, err := measureRates(c.extent)
@@ -175,7 +190,7 @@ func (c config) run(w io.Writer) error {
 		return nil
 	}
 	err := measure()
-	if len(rounds) == 0 {
+	if len(res.order)+len(rounds) == 0 {
 		return err
 	}
 	// What was measured before a failure took long; it is not thrown away.

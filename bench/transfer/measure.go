@@ -92,7 +92,31 @@ type extent struct {
 	mix        time.Duration // of each of the rows that are about rates
 	batches    []int
 	transports []string
-	warm       bool // before a cell, as the peers do
+	warm       bool     // before a cell, as the peers do
+	measures   []string // nil means all
+}
+
+// What can be measured: the ways of the cells, and the rates.
+const (
+	measureAlone = "alone" // the conversions, and the memory in one process
+	// The ways of a subscription and a notification have their own names.
+	measureCommit = "commit"
+	measureQuery  = "query"
+
+	measureMixed   = "mixed"
+	measurePolling = byPolling
+	measureStream  = "stream"
+	measureCamera  = "camera"
+)
+
+var (
+	rateMeasures = []string{measureMixed, measurePolling, measureStream, measureCamera}
+	measures     = append([]string{measureAlone, bySubscription, byNotification, measureCommit, measureQuery}, rateMeasures...)
+)
+
+// wants reports whether something is to be measured.
+func (e extent) wants(measure string) bool {
+	return e.measures == nil || slices.Contains(e.measures, measure)
 }
 
 // warmUps is as many as the peers make for so many bytes of information.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -190,8 +191,13 @@ func takeAll(b *batch, res *engram.Result) error {
 
 // cells measures all that the paper's figures show of one kind of object.
 func cells(e extent, round int, k *kind, into *results) error {
-	if err := cellsInProcess(e, round, k, into); err != nil {
-		return err
+	if e.wants(measureAlone) {
+		if err := cellsInProcess(e, round, k, into); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc([]string{bySubscription, byNotification, measureCommit, measureQuery}, e.wants) {
+		return nil
 	}
 	s, err := newSession(1, k.name)
 	if err != nil {
@@ -205,14 +211,17 @@ func (s *session) cells(e extent, round int, k *kind, into *results) error {
 	for _, n := range e.batches {
 		for _, t := range e.transports {
 			for _, m := range []struct {
-				mode, metric string
-				measure      func() (figures, error)
+				name, mode, metric string
+				measure            func() (figures, error)
 			}{
-				{bySubscription, metricAge, func() (figures, error) { return s.age(e, t, bySubscription, k, n) }},
-				{byNotification, metricAge, func() (figures, error) { return s.age(e, t, byNotification, k, n) }},
-				{"call", metricCommit, func() (figures, error) { return s.roundTrip(e, t, k, n) }},
-				{"call", metricQuery, func() (figures, error) { return s.query(e, t, k, n) }},
+				{bySubscription, bySubscription, metricAge, func() (figures, error) { return s.age(e, t, bySubscription, k, n) }},
+				{byNotification, byNotification, metricAge, func() (figures, error) { return s.age(e, t, byNotification, k, n) }},
+				{measureCommit, "call", metricCommit, func() (figures, error) { return s.roundTrip(e, t, k, n) }},
+				{measureQuery, "call", metricQuery, func() (figures, error) { return s.query(e, t, k, n) }},
 			} {
+				if !e.wants(m.name) {
+					continue
+				}
 				f, err := m.measure()
 				if err != nil {
 					return fmt.Errorf("%s × %d over %s, %s %s: %w", k.name, n, t, m.mode, m.metric, err)

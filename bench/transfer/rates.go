@@ -31,8 +31,11 @@ func measureRates(e extent) (r rates, err error) {
 		name    string
 		measure func(extent, *rates) error
 	}{
-		{"small commits beside images", s.mixed}, {"polling", s.polling}, {"commit stream", s.throughput}, {"camera", s.camera},
+		{measureMixed, s.mixed}, {measurePolling, s.polling}, {measureStream, s.throughput}, {measureCamera, s.camera},
 	} {
+		if !e.wants(m.name) {
+			continue
+		}
 		if err = m.measure(e, &r); err != nil {
 			err = fmt.Errorf("%s: %w", m.name, err)
 			break

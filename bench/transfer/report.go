@@ -27,7 +27,9 @@ func (r report) write(w io.Writer) error {
 	if r.script != "" {
 		r.ages(&b)
 	}
-	r.rows(&b)
+	if len(r.rates) > 0 {
+		r.rows(&b)
+	}
 	r.medians(&b)
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -24,11 +23,12 @@ robot may be left out where it is clear. docs/pose.md explains the ideas.`,
 			if len(args) == 0 {
 				return nil
 			}
-			return usagef("there is no command %q; there is lookup, tree, path, watch, diff and revisions", "pose "+args[0])
+			return usagef("there is no command %q; there is lookup, tree, path, acquire, release, watch, diff, revisions and left-out", "pose "+args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPoseLookup(), newPoseTree(), newPosePath(), newPoseWatch(), newPoseDiff(), newPoseRevisions())
+	cmd.AddCommand(newPoseLookup(), newPoseTree(), newPosePath(), newPoseAcquire(), newPoseRelease(),
+		newPoseWatch(), newPoseDiff(), newPoseRevisions(), newPoseLeftOut())
 	return cmd
 }
 
@@ -38,12 +38,17 @@ func withPoses(cmd *cobra.Command, f func(format string, poses service.Service) 
 	if err != nil {
 		return err
 	}
+	return usePoses(cmd, func(poses service.Service) error { return f(format, poses) })
+}
+
+// usePoses is withPoses for commands that print nothing.
+func usePoses(cmd *cobra.Command, f func(poses service.Service) error) error {
 	m, err := connect(cmd)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	return f(format, m.Poses(client.PoseMemory))
+	return f(m.Poses(client.PoseMemory))
 }
 
 // addThresholdFlags gives a command the flags that say from when on a pose counts as
@@ -200,4 +205,4 @@ func newPoseRevisions() *cobra.Command {
 	return cmd
 }
 
-func formatMetres(v float64) string { return fmt.Sprintf("%.4f", v) }
+func formatMetres(v float64) string { return formatRounded(v, 4) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,20 +61,29 @@ func newPoseLookup() *cobra.Command {
 }
 
 type answerJSON struct {
-	Target      string         `json:"target"`
-	Source      string         `json:"source"`
-	Time        *engram.Time   `json:"time,omitempty"` // none for what is the same at all times
-	Translation [3]float64     `json:"translation"`
-	Rotation    [4]float64     `json:"rotation"` // w, x, y, z
-	Uncertainty string         `json:"uncertainty,omitempty"`
-	Covariance  *[6][6]float64 `json:"covariance,omitempty"`
-	Revision    uint64         `json:"revision"`
-	Flags       string         `json:"flags,omitempty"`
+	Acquisition uint64          `json:"acquisition,omitempty"`
+	Target      string          `json:"target"`
+	Source      string          `json:"source"`
+	Time        *engram.Time    `json:"time,omitempty"` // none for what is the same at all times
+	Translation [3]float64      `json:"translation"`
+	Rotation    [4]float64      `json:"rotation"` // w, x, y, z
+	Uncertainty string          `json:"uncertainty,omitempty"`
+	Covariance  *[6][6]*float64 `json:"covariance,omitempty"` // null where it is not estimated
+	Revision    uint64          `json:"revision"`
+	Flags       string          `json:"flags,omitempty"`
 }
 
 func printAnswer(cmd *cobra.Command, format string, a *service.Answer, withCov bool) error {
+	out, row, object := answerRow(a, withCov)
+	out.add(row...)
+	return print(cmd.OutOrStdout(), format, out, []answerJSON{object})
+}
+
+// answerRow returns an answer as a row of a table and as an object; the row is not in
+// the table yet.
+func answerRow(a *service.Answer, withCov bool) (out *table, row []any, o answerJSON) {
 	p, i := a.Pose, a.Info
-	o := answerJSON{
+	o = answerJSON{
 		Target: a.Target, Source: a.Source, Revision: uint64(i.Revision), Flags: i.Flags.String(),
 		Translation: [3]float64{p.T.X, p.T.Y, p.T.Z}, Rotation: [4]float64{p.R.W, p.R.X, p.R.Y, p.R.Z},
 	}
@@ -81,25 +92,50 @@ func printAnswer(cmd *cobra.Command, format string, a *service.Answer, withCov b
 		o.Time = &i.SourceTime
 		when = i.SourceTime.String()
 	}
-	out := &table{header: []string{"TARGET", "SOURCE", "TIME", "X", "Y", "Z", "ROLL", "PITCH", "YAW", "REVISION", "HOW"},
+	out = &table{header: []string{"TARGET", "SOURCE", "TIME", "X", "Y", "Z", "ROLL", "PITCH", "YAW", "REVISION", "HOW"},
 		right: []bool{3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}}
 	roll, pitch, yaw := p.R.EulerZYX()
-	row := []any{a.Target, a.Source, when, formatMetres(p.T.X), formatMetres(p.T.Y), formatMetres(p.T.Z),
+	row = []any{a.Target, a.Source, when, formatMetres(p.T.X), formatMetres(p.T.Y), formatMetres(p.T.Z),
 		formatDegrees(roll), formatDegrees(pitch), formatDegrees(yaw), fmt.Sprint(uint64(i.Revision)), o.Flags}
 	if withCov {
-		o.Uncertainty = a.Cov.State().String()
+		o.Uncertainty, o.Covariance = covObject(&a.Cov)
 		out.header = append(out.header, "SIGMA")
-		row = append(row, a.Cov.String())
-		if a.Cov.State() != pose.Unknown {
-			m := a.Cov.Matrix()
-			o.Covariance = &m
-		}
+		row = append(row, strings.ReplaceAll(a.Cov.String(), "NaN", "?"))
 	}
-	out.add(row...)
-	return print(cmd.OutOrStdout(), format, out, []answerJSON{o})
+	return out, row, o
 }
 
-func formatDegrees(rad float64) string { return fmt.Sprintf("%.3f°", rad*180/math.Pi) }
+// covObject returns what is known of a covariance, and the matrix unless that is
+// nothing.
+func covObject(c *pose.Cov) (state string, matrix *[6][6]*float64) {
+	state = c.State().String()
+	if c.Mask == 0 {
+		return state, nil
+	}
+	if c.State() == pose.Unknown {
+		state = "partly estimated"
+	}
+	matrix = new([6][6]*float64)
+	for i := range 6 {
+		for j := range 6 {
+			if c.Mask>>i&1 != 0 && c.Mask>>j&1 != 0 {
+				matrix[i][j] = new(c.At(i, j))
+			}
+		}
+	}
+	return state, matrix
+}
+
+func formatDegrees(rad float64) string { return formatRounded(rad*180/math.Pi, 3) + "°" }
+
+// formatRounded returns a number with so many decimals, and no sign before zeros.
+func formatRounded(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-")
+	}
+	return s
+}
 
 type changeJSON struct {
 	Start   *engram.Time `json:"start,omitempty"` // none: since ever
@@ -136,6 +172,9 @@ func newPoseWatch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch A B",
 		Short: "Tell when revisions move B in A",
+		Long: `Waits for revisions and tells when and how far they moved B in A, with --acquired
+which of the acquisitions of B ('engram pose acquire') and where they are now, the
+largest movement first. What moved since a revision that is past is told with --from.`,
 		Example: `  engram pose watch map rover1/base --trans 0.01
   engram pose watch map rover1/cam --acquired`,
 		Args: positional(cobra.ExactArgs(2)),
@@ -163,7 +202,21 @@ type movedJSON struct {
 	Time   engram.Time `json:"time"`
 	Trans  float64     `json:"trans"`
 	Rot    float64     `json:"rot"`
+	Old    *placeJSON  `json:"old,omitempty"` // none if it was not known
+	New    *placeJSON  `json:"new,omitempty"` // none if it is known no more
 	Failed bool        `json:"failed,omitempty"`
+}
+
+type placeJSON struct {
+	Translation [3]float64 `json:"translation"`
+	Rotation    [4]float64 `json:"rotation"` // w, x, y, z
+}
+
+func placeObject(p pose.Pose) *placeJSON {
+	if p == (pose.Pose{}) {
+		return nil
+	}
+	return &placeJSON{[3]float64{p.T.X, p.T.Y, p.T.Z}, [4]float64{p.R.W, p.R.X, p.R.Y, p.R.Z}}
 }
 
 func watchPoses(cmd *cobra.Command, args []string) error {
@@ -210,15 +263,21 @@ func printEvent(cmd *cobra.Command, format string, ev *service.Event) error {
 	if format != "table" {
 		o := eventJSON{From: uint64(ev.From), To: uint64(ev.To), Changes: changes}
 		for _, m := range ev.Moved {
-			o.Moved = append(o.Moved, movedJSON{uint64(m.ID), m.Time, m.Trans, m.Rot, m.Failed})
+			o.Moved = append(o.Moved, movedJSON{uint64(m.ID), m.Time, m.Trans, m.Rot, placeObject(m.Old), placeObject(m.New), m.Failed})
 		}
 		return writeJSONLine(cmd.OutOrStdout(), o)
 	}
 	cmd.Printf("-- revision %d to %d, %s --\n", ev.From, ev.To, time.Now().Format(time.TimeOnly))
 	if len(ev.Moved) > 0 {
-		out = &table{header: []string{"ACQUISITION", "TIME", "TRANS", "ROT"}, right: []bool{true, false, true, true}}
+		out = &table{header: []string{"ACQUISITION", "TIME", "TRANS", "ROT", "X", "Y", "Z", "YAW", "NOTE"}, right: []bool{0: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true}}
 		for _, m := range ev.Moved {
-			out.add(fmt.Sprint(uint64(m.ID)), m.Time.String(), formatMetres(m.Trans)+" m", formatDegrees(m.Rot))
+			note := ""
+			if m.Failed {
+				note = "no answer in one of the revisions"
+			}
+			_, _, yaw := m.New.R.EulerZYX()
+			out.add(strconv.FormatUint(uint64(m.ID), 10), m.Time.String(), formatMetres(m.Trans)+" m", formatDegrees(m.Rot),
+				formatMetres(m.New.T.X), formatMetres(m.New.T.Y), formatMetres(m.New.T.Z), formatDegrees(yaw), note)
 		}
 	}
 	return out.write(cmd.OutOrStdout())

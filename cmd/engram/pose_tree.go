@@ -33,6 +33,10 @@ func newPoseTree() *cobra.Command {
 			for i := range edges {
 				objects[i] = edgeObject(&edges[i])
 			}
+			defer noteLeftOut(cmd, poses)
+			if len(edges) == 0 {
+				cmd.PrintErrln("engram: there are no frames; they come with 'engram import RECORDING --urdf FILE' and with commits to RobotState")
+			}
 			return print(cmd.OutOrStdout(), format, out, objects)
 		})
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 	"github.com/seed-301d4374/engram/wm"
@@ -35,6 +36,10 @@ so think before you listen on more.`,
 	f.StringArray("listen", nil, "listen on unix:/path or host:port; may be repeated\n(default: "+strings.Join(rpc.DefaultAddresses(), " and ")+")")
 	f.StringArray("prior", nil, "commit the prior knowledge in this folder at the start; may be repeated")
 	f.Duration("monitor", time.Second, "how often SystemState watches this computer; 0 is never")
+	keep := memories.DefaultPoseRetention()
+	f.Int64("pose-bytes", keep.MaxBytes, "keep so many bytes of each moving frame's or joint's history in the poses; 0 is no bound")
+	f.Int("pose-samples", keep.MaxCount, "keep so many samples of it; 0 is no bound")
+	f.Duration("pose-age", keep.MaxAge, "keep it so far back from its newest sample, such as 1h; 0 is no bound\n(of several bounds the tightest counts)")
 	f.Int("max-payload", 0, "refuse payloads of more bytes (default 64 MiB)")
 	f.Int("max-results", 0, "refuse to answer a query with more snapshots (default 1,000,000)")
 	f.Int("max-queue", 0, "let at most so many updates wait for one subscriber (default 65,536)")
@@ -58,6 +63,11 @@ func serve(cmd *cobra.Command, _ []string) error {
 		}
 		options = append(options, memories.WithPriorKnowledge(os.DirFS(dir)))
 	}
+	keep, err := poseRetention(cmd)
+	if err != nil {
+		return err
+	}
+	options = append(options, memories.WithPoseRetention(keep))
 	var limits wm.Limits
 	var edge rpc.Options
 	for name, limit := range map[string]*int{
@@ -95,6 +105,18 @@ func serve(cmd *cobra.Command, _ []string) error {
 	}
 	cmd.PrintErrln("Try 'engram import RECORDING' or 'engram ls --all' in another terminal; ^C ends this one.")
 	return h.serve(cmd.Context())
+}
+
+// poseRetention returns how much history of poses is to be kept.
+func poseRetention(cmd *cobra.Command) (keep pose.Retention, err error) {
+	f := cmd.Flags()
+	keep.MaxBytes, _ = f.GetInt64("pose-bytes")
+	keep.MaxCount, _ = f.GetInt("pose-samples")
+	keep.MaxAge, _ = f.GetDuration("pose-age")
+	if keep.MaxBytes < 0 || keep.MaxCount < 0 || keep.MaxAge < 0 {
+		err = usagef("--pose-bytes %d --pose-samples %d --pose-age %v: 0 or more", keep.MaxBytes, keep.MaxCount, keep.MaxAge)
+	}
+	return keep, err
 }
 
 // listenError says what to do about an address at which no server can listen.

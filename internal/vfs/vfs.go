@@ -1,6 +1,7 @@
 // Package vfs is the part of a file system that what must survive a crash is
 // written through, so that tests can have it fail: short writes, a full disk,
-// errors of reading and of fsync. [OS] is the real one, [Faulty] the failing one.
+// errors of reading and of fsync. [OS] is the real one, [Faulty] the failing one,
+// which also knows what would survive a loss of power.
 //
 // It knows nothing of what is written.
 package vfs

@@ -24,8 +24,10 @@ type Options struct {
 	FS         vfs.FS        // nil means vfs.OS
 	Types      *idf.Registry // where types are looked up and those of episodes become known
 	ChunkBytes int           // uncompressed; default 256 KiB
-	FlushEvery time.Duration // an open chunk is ended after this time; default 1 s
-	Cache      *Cache        // of chunks and indices; nil means none
+	// FlushEvery bounds how long what was added waits in memory to be written (not
+	// what a codec holds back); default 5 s. It costs bytes when it is short.
+	FlushEvery time.Duration
+	Cache      *Cache // of chunks and indices; nil means none
 }
 
 // Info is what an episode says of itself.
@@ -100,7 +102,8 @@ type Block struct {
 	Count   int
 }
 
-// Channel says how an entity is stored.
+// Channel says how an entity is stored. When a later [Writer.Add] gives another
+// one for the same entity, what follows is stored that way.
 type Channel struct {
 	Entity engram.ID
 	Type   engram.TypeDef // of the provider segment's payloads
@@ -113,20 +116,41 @@ type Channel struct {
 type Writer struct{}
 
 // Create begins an episode in a folder, under a name that ends in ".mcap.open"
-// until it is sealed.
+// until it is sealed: name is the sealed file's, such as
+// "2026-11-20T12-51-46Z-000123.mcap". Of info, Robot, Epoch, Marks, Losses, Labels,
+// Recovered and Supersedes are taken; the rest is counted.
 func Create(dir, name string, info Info, o Options) (*Writer, error) { panic("to be built") }
 
-// Add stores a version of an entity's snapshot. inForce says that it is a value
-// in force at the start. The channel is made at the first one of an entity.
+// Add stores a version of an entity's snapshot, which it keeps. inForce says that
+// it is a value in force at the start; those come before all others. The channel is
+// made at the first one of an entity. Exhausted says that the episode is full
+// (65,535 channels) or that too much waits for a disk that refuses it; whatever the
+// error, the version is not stored then.
 func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inForce bool) error {
 	panic("to be built")
 }
 
+// Mark notes a mark. Safe for concurrent use, as are Lose and Label.
+func (w *Writer) Mark(m Mark) { panic("to be built") }
+
+// Lose notes why something that happened in the episode's span is not in it.
+func (w *Writer) Lose(why string) { panic("to be built") }
+
+// Label notes a label.
+func (w *Writer) Label(key, value string) { panic("to be built") }
+
 // Flush ends the open chunks and syncs: what was added before survives a crash.
 func (w *Writer) Flush(ctx context.Context) error { panic("to be built") }
 
-// Seal ends the episode, writes its summary, syncs, and renames it.
+// Seal ends the episode, writes its summary, syncs, and renames it. Afterwards the
+// Writer remains readable until Close. After an error it may be tried again, unless
+// the code is Corrupt: then the disk refused to sync, and only [Repair] of the file
+// can save what is there.
 func (w *Writer) Seal(ctx context.Context) (Info, error) { panic("to be built") }
+
+// Close ends the writer and releases what it holds. An episode that is not sealed
+// stays as ".mcap.open", for [Repair].
+func (w *Writer) Close() error { panic("to be built") }
 
 // Reader reads a sealed episode.
 type Reader struct{}

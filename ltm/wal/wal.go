@@ -31,8 +31,7 @@ type Record struct {
 	Kind     Kind
 	Position Position
 	Entity   engram.ID        // KindSnapshot; KindRemoveSegment: the segment
-	Snapshot *engram.Snapshot // KindSnapshot: Time, Arrived, Number, Instances
-	Epoch    uint64           // KindSnapshot: the life of the memory server that Number belongs to
+	Snapshot *engram.Snapshot // KindSnapshot: Time, Arrived and Instances; it has no number
 	Type     engram.TypeDef
 	Core     engram.CoreSegment
 	Provider engram.ProviderSegment
@@ -72,8 +71,10 @@ type Log struct{ opts Options }
 // file, too, and told in losses.
 func Open(o Options) (l *Log, losses []Loss, err error) { panic("to be built") }
 
-// Replay calls fn with the records from a position on, in order; they are fn's to keep.
-func (l *Log) Replay(ctx context.Context, from Position, fn func(Record) error) error {
+// Replay calls fn with the records from a position on that are in the files, in
+// order; they are fn's to keep. What is damaged is left out and told in losses. An
+// error of fn ends it and is returned. It may run while records are appended.
+func (l *Log) Replay(ctx context.Context, from Position, fn func(Record) error) (losses []Loss, err error) {
 	panic("to be built")
 }
 

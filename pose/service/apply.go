@@ -7,20 +7,44 @@ import (
 
 // Apply makes a transaction current in a store and returns its revision. Anchors
 // that it writes the first key of are added. The errors are those of
-// [pose.Tx.Commit], and Conflict where an anchor cannot be.
+// [pose.Tx.Commit]; nothing changes then.
 func Apply(s *pose.Store, tx Transaction) (pose.Revision, error) {
-	if len(tx.Keys)+len(tx.Replaced)+len(tx.Calibrations) == 0 {
-		return 0, engram.Errorf(engram.Invalid, "transaction", "it changes nothing; give keys, replaced spans or calibrations")
+	t, err := begin(s, &tx)
+	if err != nil {
+		return 0, err
 	}
-	// Values before structure, so that what cannot be leaves no anchor behind.
-	for i := range tx.Keys {
-		k := &tx.Keys[i]
-		if _, err := k.Pose.Checked(); err != nil {
-			return 0, engram.Errorf(engram.CodeOf(err), k.Parent+" → "+k.Child, "the key at %v: %w", k.Time, err)
+	return t.Commit()
+}
+
+// Check returns the error that [Apply] would return now, and a transaction that
+// says the same without bodies: where odometry is forgotten later, it can still be
+// applied. It has the keys of tx at the same indices. Nothing changes.
+func Check(s *pose.Store, tx Transaction) (Transaction, error) {
+	t, err := begin(s, &tx)
+	if err != nil {
+		return Transaction{}, err
+	}
+	found, err := t.Check()
+	if err != nil {
+		return Transaction{}, err
+	}
+	keys := make([]Key, len(tx.Keys))
+	for i, k := range tx.Keys {
+		if k.Body {
+			c := found[0]
+			found = found[1:]
+			k = Key{Parent: c.Parent, Child: c.Child, Time: c.Time, Pose: c.Pose, Cov: c.Cov}
 		}
-		if _, err := k.Cov.Checked(); err != nil {
-			return 0, engram.Errorf(engram.CodeOf(err), k.Parent+" → "+k.Child, "the key at %v: %w", k.Time, err)
-		}
+		keys[i] = k
+	}
+	tx.Keys = keys
+	return tx, nil
+}
+
+// begin begins a transaction of the store that says what tx says.
+func begin(s *pose.Store, tx *Transaction) (*pose.Tx, error) {
+	if len(tx.Keys)+len(tx.Replaced)+len(tx.Calibrations) == 0 {
+		return nil, engram.Errorf(engram.Invalid, "transaction", "it changes nothing; give keys, replaced spans or calibrations")
 	}
 	t := s.Begin(tx.Author)
 	last := [2]string{}
@@ -31,9 +55,7 @@ func Apply(s *pose.Store, tx Transaction) (pose.Revision, error) {
 			continue
 		}
 		if edge := [2]string{k.Parent, k.Child}; edge != last {
-			if err := s.Anchor(k.Parent, k.Child); err != nil {
-				return 0, err
-			}
+			t.Anchor(k.Parent, k.Child)
 			last = edge
 		}
 		t.Key(k.Parent, k.Child, k.Time, k.Pose, k.Cov)
@@ -45,5 +67,5 @@ func Apply(s *pose.Store, tx Transaction) (pose.Revision, error) {
 		c := &tx.Calibrations[i]
 		t.Fix(c.Parent, c.Child, c.Valid, c.Pose, c.Cov)
 	}
-	return t.Commit()
+	return t, nil
 }

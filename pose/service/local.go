@@ -14,6 +14,7 @@ type Local struct {
 	store  *pose.Store
 	commit func(ctx context.Context, tx Transaction) (pose.Revision, error)
 	life   uint64
+	left   leftOut
 }
 
 var _ Service = (*Local)(nil)
@@ -195,6 +196,9 @@ func (l *Local) Watch(_ context.Context, ask pose.Changes, from *pose.Revision) 
 		rev = *from
 	}
 	sub, err := l.store.Subscribe(ask, rev)
+	if engram.CodeOf(err) == engram.NotFound {
+		err = engram.Errorf(engram.NotFound, "", "in revision %d, from which to watch: %w", rev, err)
+	}
 	if err != nil {
 		return nil, err
 	}

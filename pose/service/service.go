@@ -40,6 +40,9 @@ type Service interface {
 	Tree(ctx context.Context, asOf *pose.Revision) ([]pose.EdgeInfo, error)
 	// Path describes the edges between two frames at t.
 	Path(ctx context.Context, target, source string, t engram.Time) ([]pose.EdgeInfo, error)
+	// LeftOut tells what was committed about frames and is not among the poses,
+	// sorted by entity.
+	LeftOut(ctx context.Context) ([]LeftOut, error)
 	// Watch reports what moved since the revision from, or from the current one on
 	// if that is nil. ctx bounds only the call.
 	Watch(ctx context.Context, ask pose.Changes, from *pose.Revision) (Stream, error)

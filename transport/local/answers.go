@@ -9,11 +9,7 @@ const (
 )
 
 // query answers a query, in frames that each hold about frameBytes.
-func (c *conn) query(cl *call, parts bool, request []byte) error {
-	q, err := c.s.rare.query(request)
-	if err != nil {
-		return err
-	}
+func (c *conn) query(cl *call, parts bool, q engram.Query) (err error) {
 	a := &answerer{call: cl}
 	if parts {
 		err = c.s.svc.QueryParts(cl.ctx, q, func(r *engram.Result) error { return a.result(r, flagMore|flagPart) })

@@ -56,7 +56,15 @@ func (c *conn) frame(w *writer, h header) error {
 	if err != nil {
 		return err
 	}
-	return c.start(cl, run)
+	job, err := c.open(cl, run)
+	switch {
+	case job == nil:
+		return err
+	case h.kind == kindLatest, h.kind == kindSelect, h.kind == kindCommit && h.length <= gather:
+		return c.perform(job)
+	}
+	c.start(job)
+	return nil
 }
 
 // find returns an open call, or nil: it may have ended meanwhile.
@@ -92,7 +100,17 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 	case kindQuery:
 		cl.credit = newCredit(d.u32())
 		request := d.remainder()
-		run = func() error { return c.query(cl, h.flags&flagParts != 0, request) }
+		run = func() error {
+			q, err := c.s.rare.query(request)
+			if err != nil {
+				return err
+			}
+			return c.query(cl, h.flags&flagParts != 0, q)
+		}
+	case kindSelect:
+		cl.credit = newCredit(d.u32())
+		q := d.query()
+		run = func() error { return c.query(cl, h.flags&flagParts != 0, q) }
 	case kindSubscribe:
 		cl.credit, cl.endless = newCredit(d.u32()), true
 		request := d.remainder()
@@ -105,8 +123,9 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 
 var commits = sync.Pool{New: func() any { return new(commit) }}
 
-// start runs a call beside the others.
-func (c *conn) start(cl *call, run func() error) error {
+// open makes a call known and returns the job to be done for it, nil if it was
+// refused. The error ends the connection.
+func (c *conn) open(cl *call, run func() error) (job func(), err error) {
 	c.mu.Lock()
 	open := len(c.mu.calls)
 	_, taken := c.mu.calls[cl.number]
@@ -123,12 +142,12 @@ func (c *conn) start(cl *call, run func() error) error {
 	c.mu.Unlock()
 	switch {
 	case taken || cl.number == 0:
-		return corrupt("a client opened call %d, which is open already or cannot be", cl.number)
+		return nil, corrupt("a client opened call %d, which is open already or cannot be", cl.number)
 	case full:
-		return sendError(c.ctx, cl.w, cl.number, engram.Errorf(engram.Exhausted, "", "the connection has %d open calls; at most %d are allowed; wait for some, or open another connection", open, c.s.o.MaxCalls))
+		return nil, sendError(c.ctx, cl.w, cl.number, engram.Errorf(engram.Exhausted, "", "the connection has %d open calls; at most %d are allowed; wait for some, or open another connection", open, c.s.o.MaxCalls))
 	}
 	c.calls.Add(1)
-	job := func() {
+	return func() {
 		defer c.calls.Done()
 		defer cl.cancel()
 		if err := c.s.guard(run); err != nil {
@@ -138,13 +157,16 @@ func (c *conn) start(cl *call, run func() error) error {
 			}
 			sendError(c.ctx, cl.w, cl.number, err) // if that fails the connection has ended
 		}
-	}
+	}, nil
+}
+
+// start does a job beside the others.
+func (c *conn) start(job func()) {
 	select {
 	case c.jobs <- job:
 	default:
 		c.workers.Go(func() { c.work(job) })
 	}
-	return nil
 }
 
 // idleWorkers is how many goroutines of a connection wait for calls. Their stacks

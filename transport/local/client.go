@@ -96,7 +96,7 @@ func (c *Client) end() {
 	m := c.mu.mux
 	c.mu.Unlock()
 	if m != nil {
-		m.close(errClosed(c.address))
+		m.fail(errClosed(c.address))
 	}
 	c.streams.Wait()
 }
@@ -124,16 +124,15 @@ func (c *Client) connection(ctx context.Context) (*mux, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := newMux(l)
-	if err := c.spawn(m.read); err != nil {
-		l.close(err)
-		return nil, err
-	}
+	m := newMux(l, c.spawn)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.mu.mux = m
-	if c.mu.closed {
-		m.w.fail(errClosed(c.address)) // Close did not know it
+	closed := c.mu.closed // and did not know of it
+	if !closed {
+		c.mu.mux = m
+	}
+	c.mu.Unlock()
+	if closed {
+		m.fail(errClosed(c.address))
 	}
 	return m, nil
 }
@@ -184,7 +183,12 @@ func (c *Client) call(ctx context.Context, p *pending, k kind, encode func(*enco
 	defer m.end(p)
 	encode(e)
 	m.w.send(k, 0, p.number)
-	return true, m.wait(ctx, p)
+	if err := m.wait(ctx, p); err != nil {
+		return true, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return true, p.mu.err
 }
 
 // spawn runs a stream's goroutine, for which Close waits.

@@ -38,10 +38,7 @@ func (c *credit) add(n uint32) error {
 // wait waits until something may be sent.
 func (c *credit) wait(ctx context.Context) error {
 	for {
-		c.mu.Lock()
-		left := c.mu.left
-		c.mu.Unlock()
-		if left > 0 {
+		if c.has() {
 			return nil
 		}
 		select {
@@ -50,6 +47,13 @@ func (c *credit) wait(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// has reports whether something may be sent.
+func (c *credit) has() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.left > 0
 }
 
 // use takes what a frame of n bytes costs.

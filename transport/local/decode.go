@@ -2,6 +2,7 @@ package local
 
 import (
 	"math"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -151,6 +152,40 @@ func (d *decoder) snapshot() *engram.Snapshot {
 	}
 	s.Instances = d.instances(list, n)
 	return &s.Snapshot
+}
+
+// query reads what is asked of one entity.
+func (d *decoder) query() engram.Query {
+	target, flags, entity := engram.Target(d.u8()), d.u8(), d.idRef()
+	selectors := make([]engram.SnapshotSelector, d.u8())
+	for i := range selectors {
+		selectors[i] = selector(engram.SnapshotKind(d.u8()), int64(d.u64()), int64(d.u64()))
+	}
+	if d.bad == nil && entity.Level() != engram.LevelEntity {
+		d.fail("a query of %s, which is no entity", entity)
+	}
+	if d.bad != nil {
+		return engram.Query{}
+	}
+	q := engram.SelectID(entity, selectors...)
+	q.Target, q.WithoutPayload = target, flags&queryWithoutPayload != 0
+	return q
+}
+
+// selector makes a selector of its kind and arguments; one of an unknown kind is
+// refused by whoever answers the query.
+func selector(k engram.SnapshotKind, a, b int64) engram.SnapshotSelector {
+	switch k {
+	case engram.KindLatest:
+		return engram.Latest(int(a))
+	case engram.KindNearest:
+		return engram.Nearest(engram.Time(a), time.Duration(b))
+	case engram.KindRange:
+		return engram.In(engram.Interval{Start: engram.Time(a), End: engram.Time(b)})
+	case engram.KindIndexRange:
+		return engram.Indices(int(a), int(b))
+	}
+	return engram.SnapshotSelector{Kind: k, Time: engram.Time(a)}
 }
 
 // err reads an error.

@@ -193,6 +193,44 @@ func (e *encoder) snapshot(s *engram.Snapshot) {
 	e.instances(s.Instances)
 }
 
+// queryWithoutPayload is a flag of a query of one entity.
+const queryWithoutPayload = 1
+
+// query writes what selectors ask of one entity.
+func (e *encoder) query(q *engram.Query, entity engram.ID, selectors []engram.SnapshotSelector) {
+	e.u8(uint8(q.Target))
+	if q.WithoutPayload {
+		e.u8(queryWithoutPayload)
+	} else {
+		e.u8(0)
+	}
+	e.idRef(entity)
+	e.u8(uint8(len(selectors)))
+	for i := range selectors {
+		a, b := arguments(&selectors[i])
+		e.u8(uint8(selectors[i].Kind))
+		e.u64(uint64(a))
+		e.u64(uint64(b))
+	}
+}
+
+// arguments returns the numbers that a selector has beside its kind.
+func arguments(s *engram.SnapshotSelector) (a, b int64) {
+	switch s.Kind {
+	case engram.KindLatest:
+		return int64(s.N), 0
+	case engram.KindAt, engram.KindAtOrBefore:
+		return int64(s.Time), 0
+	case engram.KindNearest:
+		return int64(s.Time), int64(s.Within)
+	case engram.KindRange:
+		return int64(s.Interval.Start), int64(s.Interval.End)
+	case engram.KindIndexRange:
+		return int64(s.First), int64(s.Last)
+	}
+	return 0, 0
+}
+
 // How an entity update was answered.
 const (
 	resultStored      = 0 // as the snapshot that was asked for

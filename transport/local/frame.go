@@ -17,6 +17,7 @@ const (
 	kindSubscribe kind = 0x05
 	kindCredit    kind = 0x06
 	kindCancel    kind = 0x07
+	kindSelect    kind = 0x08
 
 	kindResults    kind = 0x81
 	kindSnapshot   kind = 0x82
@@ -32,7 +33,7 @@ const (
 	flagMore   uint8 = 1 << 0 // commit, results, answer: the next frame of this call continues it
 	flagStream uint8 = 1 << 1 // commit: of a commit stream, to be stored in order
 	flagPart   uint8 = 1 << 2 // answer: a part ends here
-	flagParts  uint8 = 1 << 1 // query: the answer is wanted in parts
+	flagParts  uint8 = 1 << 1 // query, select: the answer is wanted in parts
 )
 
 const (
@@ -100,7 +101,7 @@ type limits struct {
 
 const (
 	magic      = "ENGRAM\x00L"
-	version    = 1
+	version    = 2
 	helloSize  = 24 // of a client's hello
 	answerSize = 40 // of a server's
 )

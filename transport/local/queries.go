@@ -2,8 +2,10 @@ package local
 
 import (
 	"context"
+	"math"
 
 	"github.com/seed-301d4374/engram"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -24,18 +26,27 @@ func (c *Client) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 }
 
 func (c *Client) query(ctx context.Context, q engram.Query, inParts bool, part func(*engram.Result) error) error {
-	msg, err := rpc.QueryMessage(q)
-	if err != nil {
-		return err
+	k, entity, selectors := kindSelect, engram.ID{}, []engram.SnapshotSelector(nil)
+	var msg *engramv1.QueryRequest
+	if id, sel, ok := ofEntity(&q); ok {
+		entity, selectors = id, sel
+	} else {
+		k = kindQuery
+		var err error
+		if msg, err = rpc.QueryMessage(q); err != nil {
+			return err
+		}
 	}
 	return c.repeat(ctx, func() (bool, error) {
 		m, err := c.connection(ctx)
 		if err != nil {
 			return true, err
 		}
-		request, err := encodeMessage(msg, m.w.peer)
-		if err != nil {
-			return false, err
+		var request []byte
+		if k == kindQuery {
+			if request, err = encodeMessage(msg, m.w.peer); err != nil {
+				return false, err
+			}
 		}
 		p := &pending{want: kindAnswer, inParts: inParts}
 		e, err := m.begin(ctx, p)
@@ -44,14 +55,38 @@ func (c *Client) query(ctx context.Context, q engram.Query, inParts bool, part f
 		}
 		defer m.end(p)
 		e.u32(uint32(c.o.Window))
-		e.bytes(request)
+		if k == kindQuery {
+			e.bytes(request)
+		} else {
+			e.query(&q, entity, selectors)
+		}
 		var flags uint8
 		if inParts {
 			flags = flagParts
 		}
-		m.w.send(kindQuery, flags, p.number)
+		m.w.send(k, flags, p.number)
 		return c.parts(ctx, m, p, part)
 	})
+}
+
+// ofEntity returns the entity that a query names and what it selects, if it asks
+// nothing that a select frame cannot say.
+func ofEntity(q *engram.Query) (id engram.ID, selectors []engram.SnapshotSelector, ok bool) {
+	if q.AsOf != nil || q.Where != "" || len(q.Fields) > 0 {
+		return id, nil, false
+	}
+	nodes := q.Memories
+	for id.Level() < engram.LevelEntity {
+		if len(nodes) != 1 || nodes[0].Names.Kind != engram.NameOneOf || len(nodes[0].Names.Names) != 1 || len(selectors) > 0 {
+			return id, nil, false
+		}
+		var err error
+		if id, err = id.Child(nodes[0].Names.Names[0]); err != nil {
+			return id, nil, false
+		}
+		selectors, nodes = nodes[0].Snapshots, nodes[0].Children
+	}
+	return id, selectors, len(nodes) == 0 && len(selectors) > 0 && len(selectors) <= math.MaxUint8
 }
 
 // parts hands the parts of an answer over as they come. again says that there were
@@ -60,10 +95,8 @@ func (c *Client) parts(ctx context.Context, m *mux, p *pending, part func(*engra
 	again = true
 	var owed uint32
 	for {
-		select {
-		case <-p.ready:
-		case <-ctx.Done():
-			return false, gaveUp(ctx, m.address)
+		if err := m.wait(ctx, p); err != nil {
+			return false, err
 		}
 		p.mu.Lock()
 		parts, ended, err := p.mu.parts, p.mu.ended, p.mu.err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -25,7 +26,7 @@ const (
 
 // reader reads frames. It belongs to one goroutine.
 type reader struct {
-	conn  net.Conn
+	in    input
 	stall time.Duration // how long the rest of a begun frame may take; 0 means for ever
 	own   limits
 
@@ -39,7 +40,7 @@ type reader struct {
 }
 
 func newReader(conn net.Conn, own limits, stall time.Duration) *reader {
-	rd := &reader{conn: conn, stall: stall, own: own, buf: make([]byte, readLarge)}
+	rd := &reader{in: newInput(conn), stall: stall, own: own, buf: make([]byte, readLarge)}
 	rd.ids.limit, rd.types.limit = own.ids, own.types
 	return rd
 }
@@ -88,7 +89,7 @@ func (rd *reader) finish() error {
 		rd.r += n
 		if n < len(p) {
 			rd.hurry()
-			if _, err := io.ReadFull(rd.conn, p[n:]); err != nil {
+			if err := rd.readFull(p[n:]); err != nil {
 				return cut(err)
 			}
 		}
@@ -100,7 +101,7 @@ func (rd *reader) finish() error {
 	rd.begun = false
 	if rd.deadline {
 		rd.deadline = false
-		return rd.conn.SetReadDeadline(time.Time{})
+		return rd.in.conn.SetReadDeadline(time.Time{})
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (rd *reader) fill(n int) error {
 		if rd.w == len(rd.buf) { // by no more than what has come, whatever was announced
 			rd.buf = append(rd.buf, make([]byte, min(len(rd.buf), n-rd.w))...)
 		}
-		got, err := rd.conn.Read(rd.buf[rd.w:min(len(rd.buf), max(rd.w+chunk, min(n, len(rd.buf))))])
+		got, err := rd.read(rd.w > 0 || n != headerSize, rd.buf[rd.w:min(len(rd.buf), max(rd.w+chunk, min(n, len(rd.buf))))])
 		rd.w += got
 		if err != nil && rd.w < n {
 			if err == io.EOF && rd.w > 0 {
@@ -141,11 +142,37 @@ func (rd *reader) fill(n int) error {
 	return nil
 }
 
+// read reads some bytes. A client's call that ends while a frame is on its way
+// waits for the rest, but not long.
+func (rd *reader) read(begun bool, b []byte) (int, error) {
+	n, err := rd.in.read(b)
+	if begun && rd.stall == 0 && !rd.deadline && errors.Is(err, os.ErrDeadlineExceeded) {
+		rd.deadline = true
+		rd.in.conn.SetReadDeadline(time.Now().Add(restTimeout))
+		return rd.in.read(b)
+	}
+	return n, err
+}
+
+// restTimeout is how long the rest of a frame may take that nobody waits for.
+const restTimeout = time.Second
+
+func (rd *reader) readFull(p []byte) error {
+	for len(p) > 0 {
+		n, err := rd.read(true, p)
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
 // hurry gives the peer until the stall time is over to send the rest of a frame.
 func (rd *reader) hurry() {
 	if rd.stall > 0 && !rd.deadline {
 		rd.deadline = true
-		rd.conn.SetReadDeadline(time.Now().Add(rd.stall))
+		rd.in.conn.SetReadDeadline(time.Now().Add(rd.stall))
 	}
 }
 

@@ -86,7 +86,7 @@ func (s *service) accept(ctx context.Context, l net.Listener) error {
 
 // add takes a connection in, or refuses it if there are too many.
 func (s *service) add(nc *net.UnixConn) {
-	c := &conn{s: s, nc: nc, jobs: make(chan func())}
+	c := &conn{s: s, nc: nc, jobs: make(chan func()), ended: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.mu.calls = map[uint32]*call{}
 	s.mu.Lock()
@@ -118,6 +118,9 @@ type conn struct {
 	rd     *reader
 	calls  sync.WaitGroup
 
+	relief
+	ended chan struct{} // closed when there is nothing more to be read
+
 	jobs    chan func() // to idle workers
 	idle    atomic.Int32
 	workers sync.WaitGroup
@@ -143,7 +146,21 @@ func (c *conn) serve() {
 		writeRefusal(c.nc, err)
 		return
 	}
-	err = c.read(w)
+	c.relief.init(func() { c.workers.Go(func() { c.reading(w) }) })
+	c.reading(w)
+	<-c.ended
+	c.relief.end()
+	c.workers.Wait()
+	w.drains.Wait()
+}
+
+// reading reads until there is nothing more to be read, and then ends everything,
+// or until another goroutine goes on.
+func (c *conn) reading(w *writer) {
+	err := c.read(w)
+	if err == errRelieved {
+		return
+	}
 	if c.stopping.Load() {
 		err = errStopping
 		c.endStreams()
@@ -154,8 +171,7 @@ func (c *conn) serve() {
 	}
 	w.fail(engram.Errorf(engram.Unavailable, "", "the client is gone"))
 	c.cancel(err)
-	c.workers.Wait()
-	w.drains.Wait()
+	close(c.ended)
 }
 
 var errStopping = engram.Errorf(engram.Unavailable, "", "the memory server is stopping; try again when it is back")
@@ -218,6 +234,7 @@ func (c *conn) hello() (*writer, error) {
 	}
 	c.nc.SetDeadline(time.Time{})
 	c.rd = newReader(c.nc, ours.limits, c.s.o.StallTimeout)
+	c.rd.in.vigil.spins = true
 	c.mu.Lock()
 	c.mu.w = w
 	c.mu.Unlock()

@@ -1,6 +1,9 @@
 package local
 
 import (
+	"context"
+	"sync"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
@@ -39,56 +42,132 @@ func (c *conn) subscribe(cl *call, request []byte) error {
 		e.u8(0)
 	}
 	cl.send(kindSubscribed, flagMore)
+	return (&pump{call: cl, stream: updates}).run()
+}
+
+const subscribedHasNumber = 1
+
+// pump sends a subscription's updates. If the stream offers it, it is whoever wrote
+// to the memory that sends them, as long as the socket takes them at once and
+// there is room; the subscription's own goroutine has the rest.
+type pump struct {
+	*call
+	stream engram.UpdateStream
+
+	mu struct {
+		sync.Mutex // held by who polls the stream, or makes writers do so no longer
+		ended      bool
+		rest       []engram.Update // polled, and not sent
+		err        error           // of sending
+	}
+}
+
+// attended is a stream that calls a function when there are updates; wm's are.
+type attended interface {
+	engram.UpdateStream
+	Poll() ([]engram.Update, error)
+	Wait(ctx context.Context) error
+	Attend(f func() bool) bool
+}
+
+func (p *pump) run() error {
+	next := p.stream.Next
+	if s, ok := p.stream.(attended); ok && s.Attend(func() bool { return p.attend(s) }) {
+		defer p.end()
+		next = func(ctx context.Context) ([]engram.Update, error) { return p.next(ctx, s) }
+	}
 	for {
 		// First the room, then the updates: those that wait are subject to the
 		// subscription's policy for slow consumers.
-		if err := cl.credit.wait(cl.ctx); err != nil {
+		if err := p.credit.wait(p.ctx); err != nil {
 			return err
 		}
-		batch, err := updates.Next(cl.ctx)
+		batch, err := next(p.ctx)
+		for err == nil && len(batch) > 0 {
+			batch, err = p.updates(batch)
+		}
 		if err != nil {
-			return err
-		}
-		if err := cl.updates(batch); err != nil {
 			return err
 		}
 	}
 }
 
-const subscribedHasNumber = 1
-
-// updates sends a batch, in frames of about frameBytes.
-func (cl *call) updates(batch []engram.Update) error {
-	for len(batch) > 0 {
-		n, size := 0, 0
-		for n < len(batch) && size < min(frameBytes, int(cl.w.peer.frame)/2) {
-			if s := batch[n].Snapshot; s != nil {
-				if err := checkSnapshot(batch[n].ID, s.Instances, cl.w.peer.frame/2); err != nil {
-					if n > 0 {
-						break // the others first
-					}
-					// Not Exhausted: trying again does not help.
-					return engram.Errorf(engram.OutOfRange, "", "the subscription cannot go on: %w", err)
-				}
-				records, payloads := snapshotSize(s.Instances)
-				size += records + payloads
-			} else {
-				records, _ := snapshotSize(nil)
-				size += records
-			}
-			n++
+// next returns what is to be sent by the subscription's goroutine.
+func (p *pump) next(ctx context.Context, s attended) (batch []engram.Update, err error) {
+	for {
+		p.mu.Lock()
+		batch, err = p.mu.rest, p.mu.err
+		p.mu.rest = nil
+		if len(batch) == 0 && err == nil {
+			batch, err = s.Poll()
 		}
-		e, err := cl.w.begin(cl.ctx)
-		if err != nil {
-			return err
+		p.mu.Unlock()
+		if err != nil || len(batch) > 0 {
+			return batch, err
 		}
-		e.u32(uint32(n))
-		for i := range batch[:n] {
-			e.update(&batch[i])
+		if err := s.Wait(ctx); err != nil {
+			return nil, err
 		}
-		cl.credit.use(headerSize + e.used())
-		cl.send(kindUpdates, flagMore)
-		batch = batch[n:]
 	}
-	return nil
+}
+
+// attend sends what there is, on a writer's goroutine and without waiting. It
+// returns false where the subscription's own is to go on.
+func (p *pump) attend(s attended) bool {
+	if !p.mu.TryLock() {
+		return false
+	}
+	defer p.mu.Unlock()
+	for !p.mu.ended && p.mu.err == nil && p.credit.has() && p.w.quiet() {
+		if len(p.mu.rest) == 0 {
+			if p.mu.rest, p.mu.err = s.Poll(); p.mu.err == nil && len(p.mu.rest) == 0 {
+				return true
+			}
+		}
+		if p.mu.err == nil {
+			p.mu.rest, p.mu.err = p.updates(p.mu.rest)
+		}
+	}
+	return p.mu.ended
+}
+
+// end makes writers send no more.
+func (p *pump) end() {
+	p.mu.Lock()
+	p.mu.ended = true
+	p.mu.Unlock()
+}
+
+// updates sends the first of a batch, in a frame of about frameBytes, and returns
+// the rest.
+func (cl *call) updates(batch []engram.Update) (rest []engram.Update, err error) {
+	n, size := 0, 0
+	for n < len(batch) && size < min(frameBytes, int(cl.w.peer.frame)/2) {
+		if s := batch[n].Snapshot; s != nil {
+			if err := checkSnapshot(batch[n].ID, s.Instances, cl.w.peer.frame/2); err != nil {
+				if n > 0 {
+					break // the others first
+				}
+				// Not Exhausted: trying again does not help.
+				return nil, engram.Errorf(engram.OutOfRange, "", "the subscription cannot go on: %w", err)
+			}
+			records, payloads := snapshotSize(s.Instances)
+			size += records + payloads
+		} else {
+			records, _ := snapshotSize(nil)
+			size += records
+		}
+		n++
+	}
+	e, err := cl.w.begin(cl.ctx)
+	if err != nil {
+		return nil, err
+	}
+	e.u32(uint32(n))
+	for i := range batch[:n] {
+		e.update(&batch[i])
+	}
+	cl.credit.use(headerSize + e.used())
+	cl.send(kindUpdates, flagMore)
+	return batch[n:], nil
 }

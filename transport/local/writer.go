@@ -106,6 +106,13 @@ func (w *writer) gather(k kind, flags uint8, call uint32) {
 	w.mu.Unlock()
 }
 
+// quiet reports whether nothing is being written: what is sent then does not wait.
+func (w *writer) quiet() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.mu.writing
+}
+
 func (w *writer) flush() {
 	w.mu.Lock()
 	w.flushLocked()
@@ -210,7 +217,8 @@ func (w *writer) failLocked(err error) {
 			e = engram.Errorf(engram.Unavailable, "", "the connection is broken: %w", err)
 		}
 		w.mu.err = e
-		w.conn.Close() // ends the reader and whoever waits in write
+		w.conn.CloseRead() // wakes a reader that waits in poll(2)
+		w.conn.Close()     // ends the reader and whoever waits in write
 	}
 	if w.mu.taken != nil {
 		close(w.mu.taken)

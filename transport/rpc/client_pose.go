@@ -94,6 +94,24 @@ func (p poseClient) Path(ctx context.Context, target, source string, t engram.Ti
 	return edgesFromMessages(m.GetEdges()), err
 }
 
+func (p poseClient) LeftOut(ctx context.Context) ([]service.LeftOut, error) {
+	m, err := call(ctx, p.c, p.c.poses.ListLeftOut, &engramv1.ListLeftOutRequest{}, repeatable)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]service.LeftOut, len(m.GetLeftOut()))
+	for i, l := range m.GetLeftOut() {
+		out[i] = service.LeftOut{Reason: errorFromMessage(l.GetReason()), Count: l.GetCount(), Last: engram.Time(l.GetLast())}
+		if l.GetEntity() == "" {
+			continue
+		}
+		if out[i].Entity, err = engram.Parse(l.GetEntity()); err != nil {
+			return nil, engram.Errorf(engram.Corrupt, p.c.address, "the server's answer: %w", err)
+		}
+	}
+	return out, nil
+}
+
 // Watch implements service.Service. When the connection breaks, Next returns
 // Unavailable; begin anew from Position.
 func (p poseClient) Watch(ctx context.Context, ask pose.Changes, from *pose.Revision) (service.Stream, error) {

@@ -109,6 +109,16 @@ func (h poseHandler) Path(ctx context.Context, r *connect.Request[engramv1.PathR
 	return answer(&engramv1.PathResponse{Edges: edgeMessages(edges)}, err)
 }
 
+func (h poseHandler) ListLeftOut(ctx context.Context, _ *connect.Request[engramv1.ListLeftOutRequest]) (*connect.Response[engramv1.ListLeftOutResponse], error) {
+	left, err := h.poses.LeftOut(ctx)
+	m := &engramv1.ListLeftOutResponse{}
+	for _, l := range left {
+		m.LeftOut = append(m.LeftOut, &engramv1.ListLeftOutResponse_LeftOut{
+			Entity: l.Entity.String(), Reason: errorMessage(l.Reason), Count: l.Count, Last: int64(l.Last)})
+	}
+	return answer(m, err)
+}
+
 func (h poseHandler) WatchPoses(ctx context.Context, r *connect.Request[engramv1.WatchPosesRequest], stream *connect.ServerStream[engramv1.WatchPosesResponse]) error {
 	release, err := h.admitSubscription()
 	if err != nil {

@@ -1823,6 +1823,86 @@ func (x *PathResponse) GetEdges() []*PoseEdge {
 	return nil
 }
 
+type ListLeftOutRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLeftOutRequest) Reset() {
+	*x = ListLeftOutRequest{}
+	mi := &file_engram_v1_pose_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLeftOutRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLeftOutRequest) ProtoMessage() {}
+
+func (x *ListLeftOutRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_pose_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLeftOutRequest.ProtoReflect.Descriptor instead.
+func (*ListLeftOutRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_pose_proto_rawDescGZIP(), []int{26}
+}
+
+type ListLeftOutResponse struct {
+	state         protoimpl.MessageState         `protogen:"open.v1"`
+	LeftOut       []*ListLeftOutResponse_LeftOut `protobuf:"bytes,1,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLeftOutResponse) Reset() {
+	*x = ListLeftOutResponse{}
+	mi := &file_engram_v1_pose_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLeftOutResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLeftOutResponse) ProtoMessage() {}
+
+func (x *ListLeftOutResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_pose_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLeftOutResponse.ProtoReflect.Descriptor instead.
+func (*ListLeftOutResponse) Descriptor() ([]byte, []int) {
+	return file_engram_v1_pose_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ListLeftOutResponse) GetLeftOut() []*ListLeftOutResponse_LeftOut {
+	if x != nil {
+		return x.LeftOut
+	}
+	return nil
+}
+
 type WatchPosesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Target        string                 `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
@@ -1837,7 +1917,7 @@ type WatchPosesRequest struct {
 
 func (x *WatchPosesRequest) Reset() {
 	*x = WatchPosesRequest{}
-	mi := &file_engram_v1_pose_proto_msgTypes[26]
+	mi := &file_engram_v1_pose_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1849,7 +1929,7 @@ func (x *WatchPosesRequest) String() string {
 func (*WatchPosesRequest) ProtoMessage() {}
 
 func (x *WatchPosesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_pose_proto_msgTypes[26]
+	mi := &file_engram_v1_pose_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1862,7 +1942,7 @@ func (x *WatchPosesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPosesRequest.ProtoReflect.Descriptor instead.
 func (*WatchPosesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_pose_proto_rawDescGZIP(), []int{26}
+	return file_engram_v1_pose_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WatchPosesRequest) GetTarget() string {
@@ -1922,7 +2002,7 @@ type MovedAcquisition struct {
 
 func (x *MovedAcquisition) Reset() {
 	*x = MovedAcquisition{}
-	mi := &file_engram_v1_pose_proto_msgTypes[27]
+	mi := &file_engram_v1_pose_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1934,7 +2014,7 @@ func (x *MovedAcquisition) String() string {
 func (*MovedAcquisition) ProtoMessage() {}
 
 func (x *MovedAcquisition) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_pose_proto_msgTypes[27]
+	mi := &file_engram_v1_pose_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1947,7 +2027,7 @@ func (x *MovedAcquisition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MovedAcquisition.ProtoReflect.Descriptor instead.
 func (*MovedAcquisition) Descriptor() ([]byte, []int) {
-	return file_engram_v1_pose_proto_rawDescGZIP(), []int{27}
+	return file_engram_v1_pose_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *MovedAcquisition) GetId() uint64 {
@@ -2011,7 +2091,7 @@ type WatchPosesResponse struct {
 
 func (x *WatchPosesResponse) Reset() {
 	*x = WatchPosesResponse{}
-	mi := &file_engram_v1_pose_proto_msgTypes[28]
+	mi := &file_engram_v1_pose_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2023,7 +2103,7 @@ func (x *WatchPosesResponse) String() string {
 func (*WatchPosesResponse) ProtoMessage() {}
 
 func (x *WatchPosesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_pose_proto_msgTypes[28]
+	mi := &file_engram_v1_pose_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2036,7 +2116,7 @@ func (x *WatchPosesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPosesResponse.ProtoReflect.Descriptor instead.
 func (*WatchPosesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_pose_proto_rawDescGZIP(), []int{28}
+	return file_engram_v1_pose_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WatchPosesResponse) GetFrom() uint64 {
@@ -2077,7 +2157,7 @@ type ListRevisionsResponse_Revision struct {
 
 func (x *ListRevisionsResponse_Revision) Reset() {
 	*x = ListRevisionsResponse_Revision{}
-	mi := &file_engram_v1_pose_proto_msgTypes[29]
+	mi := &file_engram_v1_pose_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2169,7 @@ func (x *ListRevisionsResponse_Revision) String() string {
 func (*ListRevisionsResponse_Revision) ProtoMessage() {}
 
 func (x *ListRevisionsResponse_Revision) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_pose_proto_msgTypes[29]
+	mi := &file_engram_v1_pose_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,6 +2197,74 @@ func (x *ListRevisionsResponse_Revision) GetAuthor() string {
 		return x.Author
 	}
 	return ""
+}
+
+type ListLeftOutResponse_LeftOut struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entity        string                 `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"` // empty for those that there was no more room to tell apart
+	Reason        *Error                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // the last one
+	Count         uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`  // instances, in the life of the store
+	Last          int64                  `protobuf:"varint,4,opt,name=last,proto3" json:"last,omitempty"`    // the time of the newest of them
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListLeftOutResponse_LeftOut) Reset() {
+	*x = ListLeftOutResponse_LeftOut{}
+	mi := &file_engram_v1_pose_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListLeftOutResponse_LeftOut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListLeftOutResponse_LeftOut) ProtoMessage() {}
+
+func (x *ListLeftOutResponse_LeftOut) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_pose_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListLeftOutResponse_LeftOut.ProtoReflect.Descriptor instead.
+func (*ListLeftOutResponse_LeftOut) Descriptor() ([]byte, []int) {
+	return file_engram_v1_pose_proto_rawDescGZIP(), []int{27, 0}
+}
+
+func (x *ListLeftOutResponse_LeftOut) GetEntity() string {
+	if x != nil {
+		return x.Entity
+	}
+	return ""
+}
+
+func (x *ListLeftOutResponse_LeftOut) GetReason() *Error {
+	if x != nil {
+		return x.Reason
+	}
+	return nil
+}
+
+func (x *ListLeftOutResponse_LeftOut) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *ListLeftOutResponse_LeftOut) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
 }
 
 var File_engram_v1_pose_proto protoreflect.FileDescriptor
@@ -2278,7 +2426,15 @@ const file_engram_v1_pose_proto_rawDesc = "" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12\x12\n" +
 	"\x04time\x18\x03 \x01(\x03R\x04time\"9\n" +
 	"\fPathResponse\x12)\n" +
-	"\x05edges\x18\x01 \x03(\v2\x13.engram.v1.PoseEdgeR\x05edges\"\xb2\x01\n" +
+	"\x05edges\x18\x01 \x03(\v2\x13.engram.v1.PoseEdgeR\x05edges\"\x14\n" +
+	"\x12ListLeftOutRequest\"\xcf\x01\n" +
+	"\x13ListLeftOutResponse\x12A\n" +
+	"\bleft_out\x18\x01 \x03(\v2&.engram.v1.ListLeftOutResponse.LeftOutR\aleftOut\x1au\n" +
+	"\aLeftOut\x12\x16\n" +
+	"\x06entity\x18\x01 \x01(\tR\x06entity\x12(\n" +
+	"\x06reason\x18\x02 \x01(\v2\x10.engram.v1.ErrorR\x06reason\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x12\n" +
+	"\x04last\x18\x04 \x01(\x03R\x04last\"\xb2\x01\n" +
 	"\x11WatchPosesRequest\x12\x16\n" +
 	"\x06target\x18\x01 \x01(\tR\x06target\x12\x16\n" +
 	"\x06source\x18\x02 \x01(\tR\x06source\x12#\n" +
@@ -2299,7 +2455,7 @@ const file_engram_v1_pose_proto_rawDesc = "" +
 	"\x04from\x18\x01 \x01(\x04R\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\x04R\x02to\x12/\n" +
 	"\achanges\x18\x03 \x03(\v2\x15.engram.v1.PoseChangeR\achanges\x121\n" +
-	"\x05moved\x18\x04 \x03(\v2\x1b.engram.v1.MovedAcquisitionR\x05moved2\xa3\x05\n" +
+	"\x05moved\x18\x04 \x03(\v2\x1b.engram.v1.MovedAcquisitionR\x05moved2\xf1\x05\n" +
 	"\vPoseService\x12=\n" +
 	"\x06LookUp\x12\x18.engram.v1.LookUpRequest\x1a\x19.engram.v1.LookUpResponse\x12@\n" +
 	"\aAcquire\x12\x19.engram.v1.AcquireRequest\x1a\x1a.engram.v1.AcquireResponse\x12a\n" +
@@ -2308,7 +2464,8 @@ const file_engram_v1_pose_proto_rawDesc = "" +
 	"\rListRevisions\x12\x1f.engram.v1.ListRevisionsRequest\x1a .engram.v1.ListRevisionsResponse\x12F\n" +
 	"\tDiffPoses\x12\x1b.engram.v1.DiffPosesRequest\x1a\x1c.engram.v1.DiffPosesResponse\x127\n" +
 	"\x04Tree\x12\x16.engram.v1.TreeRequest\x1a\x17.engram.v1.TreeResponse\x127\n" +
-	"\x04Path\x12\x16.engram.v1.PathRequest\x1a\x17.engram.v1.PathResponse\x12K\n" +
+	"\x04Path\x12\x16.engram.v1.PathRequest\x1a\x17.engram.v1.PathResponse\x12L\n" +
+	"\vListLeftOut\x12\x1d.engram.v1.ListLeftOutRequest\x1a\x1e.engram.v1.ListLeftOutResponse\x12K\n" +
 	"\n" +
 	"WatchPoses\x12\x1c.engram.v1.WatchPosesRequest\x1a\x1d.engram.v1.WatchPosesResponse0\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
 
@@ -2325,7 +2482,7 @@ func file_engram_v1_pose_proto_rawDescGZIP() []byte {
 }
 
 var file_engram_v1_pose_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_engram_v1_pose_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
+var file_engram_v1_pose_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_engram_v1_pose_proto_goTypes = []any{
 	(PoseQuestion_When)(0),                 // 0: engram.v1.PoseQuestion.When
 	(*Pose)(nil),                           // 1: engram.v1.Pose
@@ -2354,18 +2511,21 @@ var file_engram_v1_pose_proto_goTypes = []any{
 	(*TreeResponse)(nil),                   // 24: engram.v1.TreeResponse
 	(*PathRequest)(nil),                    // 25: engram.v1.PathRequest
 	(*PathResponse)(nil),                   // 26: engram.v1.PathResponse
-	(*WatchPosesRequest)(nil),              // 27: engram.v1.WatchPosesRequest
-	(*MovedAcquisition)(nil),               // 28: engram.v1.MovedAcquisition
-	(*WatchPosesResponse)(nil),             // 29: engram.v1.WatchPosesResponse
-	(*ListRevisionsResponse_Revision)(nil), // 30: engram.v1.ListRevisionsResponse.Revision
-	(*Error)(nil),                          // 31: engram.v1.Error
+	(*ListLeftOutRequest)(nil),             // 27: engram.v1.ListLeftOutRequest
+	(*ListLeftOutResponse)(nil),            // 28: engram.v1.ListLeftOutResponse
+	(*WatchPosesRequest)(nil),              // 29: engram.v1.WatchPosesRequest
+	(*MovedAcquisition)(nil),               // 30: engram.v1.MovedAcquisition
+	(*WatchPosesResponse)(nil),             // 31: engram.v1.WatchPosesResponse
+	(*ListRevisionsResponse_Revision)(nil), // 32: engram.v1.ListRevisionsResponse.Revision
+	(*ListLeftOutResponse_LeftOut)(nil),    // 33: engram.v1.ListLeftOutResponse.LeftOut
+	(*Error)(nil),                          // 34: engram.v1.Error
 }
 var file_engram_v1_pose_proto_depIdxs = []int32{
 	0,  // 0: engram.v1.PoseQuestion.when:type_name -> engram.v1.PoseQuestion.When
 	1,  // 1: engram.v1.PoseAnswer.pose:type_name -> engram.v1.Pose
 	2,  // 2: engram.v1.PoseAnswer.covariance:type_name -> engram.v1.PoseCovariance
 	4,  // 3: engram.v1.PoseAnswer.info:type_name -> engram.v1.PoseInfo
-	31, // 4: engram.v1.PoseAnswer.error:type_name -> engram.v1.Error
+	34, // 4: engram.v1.PoseAnswer.error:type_name -> engram.v1.Error
 	3,  // 5: engram.v1.LookUpRequest.questions:type_name -> engram.v1.PoseQuestion
 	5,  // 6: engram.v1.LookUpResponse.answers:type_name -> engram.v1.PoseAnswer
 	1,  // 7: engram.v1.AcquireResponse.pose:type_name -> engram.v1.Pose
@@ -2378,37 +2538,41 @@ var file_engram_v1_pose_proto_depIdxs = []int32{
 	12, // 14: engram.v1.CommitRevisionRequest.keys:type_name -> engram.v1.AnchorKey
 	13, // 15: engram.v1.CommitRevisionRequest.replaced:type_name -> engram.v1.AnchorSpan
 	14, // 16: engram.v1.CommitRevisionRequest.calibrations:type_name -> engram.v1.EdgeCalibration
-	30, // 17: engram.v1.ListRevisionsResponse.revisions:type_name -> engram.v1.ListRevisionsResponse.Revision
+	32, // 17: engram.v1.ListRevisionsResponse.revisions:type_name -> engram.v1.ListRevisionsResponse.Revision
 	20, // 18: engram.v1.DiffPosesResponse.changes:type_name -> engram.v1.PoseChange
 	22, // 19: engram.v1.TreeResponse.edges:type_name -> engram.v1.PoseEdge
 	22, // 20: engram.v1.PathResponse.edges:type_name -> engram.v1.PoseEdge
-	1,  // 21: engram.v1.MovedAcquisition.old:type_name -> engram.v1.Pose
-	1,  // 22: engram.v1.MovedAcquisition.new:type_name -> engram.v1.Pose
-	20, // 23: engram.v1.WatchPosesResponse.changes:type_name -> engram.v1.PoseChange
-	28, // 24: engram.v1.WatchPosesResponse.moved:type_name -> engram.v1.MovedAcquisition
-	6,  // 25: engram.v1.PoseService.LookUp:input_type -> engram.v1.LookUpRequest
-	8,  // 26: engram.v1.PoseService.Acquire:input_type -> engram.v1.AcquireRequest
-	10, // 27: engram.v1.PoseService.ReleaseAcquisition:input_type -> engram.v1.ReleaseAcquisitionRequest
-	15, // 28: engram.v1.PoseService.CommitRevision:input_type -> engram.v1.CommitRevisionRequest
-	17, // 29: engram.v1.PoseService.ListRevisions:input_type -> engram.v1.ListRevisionsRequest
-	19, // 30: engram.v1.PoseService.DiffPoses:input_type -> engram.v1.DiffPosesRequest
-	23, // 31: engram.v1.PoseService.Tree:input_type -> engram.v1.TreeRequest
-	25, // 32: engram.v1.PoseService.Path:input_type -> engram.v1.PathRequest
-	27, // 33: engram.v1.PoseService.WatchPoses:input_type -> engram.v1.WatchPosesRequest
-	7,  // 34: engram.v1.PoseService.LookUp:output_type -> engram.v1.LookUpResponse
-	9,  // 35: engram.v1.PoseService.Acquire:output_type -> engram.v1.AcquireResponse
-	11, // 36: engram.v1.PoseService.ReleaseAcquisition:output_type -> engram.v1.ReleaseAcquisitionResponse
-	16, // 37: engram.v1.PoseService.CommitRevision:output_type -> engram.v1.CommitRevisionResponse
-	18, // 38: engram.v1.PoseService.ListRevisions:output_type -> engram.v1.ListRevisionsResponse
-	21, // 39: engram.v1.PoseService.DiffPoses:output_type -> engram.v1.DiffPosesResponse
-	24, // 40: engram.v1.PoseService.Tree:output_type -> engram.v1.TreeResponse
-	26, // 41: engram.v1.PoseService.Path:output_type -> engram.v1.PathResponse
-	29, // 42: engram.v1.PoseService.WatchPoses:output_type -> engram.v1.WatchPosesResponse
-	34, // [34:43] is the sub-list for method output_type
-	25, // [25:34] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	33, // 21: engram.v1.ListLeftOutResponse.left_out:type_name -> engram.v1.ListLeftOutResponse.LeftOut
+	1,  // 22: engram.v1.MovedAcquisition.old:type_name -> engram.v1.Pose
+	1,  // 23: engram.v1.MovedAcquisition.new:type_name -> engram.v1.Pose
+	20, // 24: engram.v1.WatchPosesResponse.changes:type_name -> engram.v1.PoseChange
+	30, // 25: engram.v1.WatchPosesResponse.moved:type_name -> engram.v1.MovedAcquisition
+	34, // 26: engram.v1.ListLeftOutResponse.LeftOut.reason:type_name -> engram.v1.Error
+	6,  // 27: engram.v1.PoseService.LookUp:input_type -> engram.v1.LookUpRequest
+	8,  // 28: engram.v1.PoseService.Acquire:input_type -> engram.v1.AcquireRequest
+	10, // 29: engram.v1.PoseService.ReleaseAcquisition:input_type -> engram.v1.ReleaseAcquisitionRequest
+	15, // 30: engram.v1.PoseService.CommitRevision:input_type -> engram.v1.CommitRevisionRequest
+	17, // 31: engram.v1.PoseService.ListRevisions:input_type -> engram.v1.ListRevisionsRequest
+	19, // 32: engram.v1.PoseService.DiffPoses:input_type -> engram.v1.DiffPosesRequest
+	23, // 33: engram.v1.PoseService.Tree:input_type -> engram.v1.TreeRequest
+	25, // 34: engram.v1.PoseService.Path:input_type -> engram.v1.PathRequest
+	27, // 35: engram.v1.PoseService.ListLeftOut:input_type -> engram.v1.ListLeftOutRequest
+	29, // 36: engram.v1.PoseService.WatchPoses:input_type -> engram.v1.WatchPosesRequest
+	7,  // 37: engram.v1.PoseService.LookUp:output_type -> engram.v1.LookUpResponse
+	9,  // 38: engram.v1.PoseService.Acquire:output_type -> engram.v1.AcquireResponse
+	11, // 39: engram.v1.PoseService.ReleaseAcquisition:output_type -> engram.v1.ReleaseAcquisitionResponse
+	16, // 40: engram.v1.PoseService.CommitRevision:output_type -> engram.v1.CommitRevisionResponse
+	18, // 41: engram.v1.PoseService.ListRevisions:output_type -> engram.v1.ListRevisionsResponse
+	21, // 42: engram.v1.PoseService.DiffPoses:output_type -> engram.v1.DiffPosesResponse
+	24, // 43: engram.v1.PoseService.Tree:output_type -> engram.v1.TreeResponse
+	26, // 44: engram.v1.PoseService.Path:output_type -> engram.v1.PathResponse
+	28, // 45: engram.v1.PoseService.ListLeftOut:output_type -> engram.v1.ListLeftOutResponse
+	31, // 46: engram.v1.PoseService.WatchPoses:output_type -> engram.v1.WatchPosesResponse
+	37, // [37:47] is the sub-list for method output_type
+	27, // [27:37] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_pose_proto_init() }
@@ -2419,14 +2583,14 @@ func file_engram_v1_pose_proto_init() {
 	file_engram_v1_memory_proto_init()
 	file_engram_v1_pose_proto_msgTypes[2].OneofWrappers = []any{}
 	file_engram_v1_pose_proto_msgTypes[22].OneofWrappers = []any{}
-	file_engram_v1_pose_proto_msgTypes[26].OneofWrappers = []any{}
+	file_engram_v1_pose_proto_msgTypes[28].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_pose_proto_rawDesc), len(file_engram_v1_pose_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   30,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

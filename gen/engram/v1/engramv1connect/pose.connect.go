@@ -57,6 +57,8 @@ const (
 	PoseServiceTreeProcedure = "/engram.v1.PoseService/Tree"
 	// PoseServicePathProcedure is the fully-qualified name of the PoseService's Path RPC.
 	PoseServicePathProcedure = "/engram.v1.PoseService/Path"
+	// PoseServiceListLeftOutProcedure is the fully-qualified name of the PoseService's ListLeftOut RPC.
+	PoseServiceListLeftOutProcedure = "/engram.v1.PoseService/ListLeftOut"
 	// PoseServiceWatchPosesProcedure is the fully-qualified name of the PoseService's WatchPoses RPC.
 	PoseServiceWatchPosesProcedure = "/engram.v1.PoseService/WatchPoses"
 )
@@ -74,6 +76,8 @@ type PoseServiceClient interface {
 	DiffPoses(context.Context, *connect.Request[v1.DiffPosesRequest]) (*connect.Response[v1.DiffPosesResponse], error)
 	Tree(context.Context, *connect.Request[v1.TreeRequest]) (*connect.Response[v1.TreeResponse], error)
 	Path(context.Context, *connect.Request[v1.PathRequest]) (*connect.Response[v1.PathResponse], error)
+	// ListLeftOut tells what was committed about frames and is not among the poses.
+	ListLeftOut(context.Context, *connect.Request[v1.ListLeftOutRequest]) (*connect.Response[v1.ListLeftOutResponse], error)
 	// WatchPoses sends what moved since a revision, then each revision that moves
 	// something. Movements are measured from what was sent last. The first message
 	// holds only the revision that the stream begins at.
@@ -139,6 +143,12 @@ func NewPoseServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(poseServiceMethods.ByName("Path")),
 			connect.WithClientOptions(opts...),
 		),
+		listLeftOut: connect.NewClient[v1.ListLeftOutRequest, v1.ListLeftOutResponse](
+			httpClient,
+			baseURL+PoseServiceListLeftOutProcedure,
+			connect.WithSchema(poseServiceMethods.ByName("ListLeftOut")),
+			connect.WithClientOptions(opts...),
+		),
 		watchPoses: connect.NewClient[v1.WatchPosesRequest, v1.WatchPosesResponse](
 			httpClient,
 			baseURL+PoseServiceWatchPosesProcedure,
@@ -158,6 +168,7 @@ type poseServiceClient struct {
 	diffPoses          *connect.Client[v1.DiffPosesRequest, v1.DiffPosesResponse]
 	tree               *connect.Client[v1.TreeRequest, v1.TreeResponse]
 	path               *connect.Client[v1.PathRequest, v1.PathResponse]
+	listLeftOut        *connect.Client[v1.ListLeftOutRequest, v1.ListLeftOutResponse]
 	watchPoses         *connect.Client[v1.WatchPosesRequest, v1.WatchPosesResponse]
 }
 
@@ -201,6 +212,11 @@ func (c *poseServiceClient) Path(ctx context.Context, req *connect.Request[v1.Pa
 	return c.path.CallUnary(ctx, req)
 }
 
+// ListLeftOut calls engram.v1.PoseService.ListLeftOut.
+func (c *poseServiceClient) ListLeftOut(ctx context.Context, req *connect.Request[v1.ListLeftOutRequest]) (*connect.Response[v1.ListLeftOutResponse], error) {
+	return c.listLeftOut.CallUnary(ctx, req)
+}
+
 // WatchPoses calls engram.v1.PoseService.WatchPoses.
 func (c *poseServiceClient) WatchPoses(ctx context.Context, req *connect.Request[v1.WatchPosesRequest]) (*connect.ServerStreamForClient[v1.WatchPosesResponse], error) {
 	return c.watchPoses.CallServerStream(ctx, req)
@@ -219,6 +235,8 @@ type PoseServiceHandler interface {
 	DiffPoses(context.Context, *connect.Request[v1.DiffPosesRequest]) (*connect.Response[v1.DiffPosesResponse], error)
 	Tree(context.Context, *connect.Request[v1.TreeRequest]) (*connect.Response[v1.TreeResponse], error)
 	Path(context.Context, *connect.Request[v1.PathRequest]) (*connect.Response[v1.PathResponse], error)
+	// ListLeftOut tells what was committed about frames and is not among the poses.
+	ListLeftOut(context.Context, *connect.Request[v1.ListLeftOutRequest]) (*connect.Response[v1.ListLeftOutResponse], error)
 	// WatchPoses sends what moved since a revision, then each revision that moves
 	// something. Movements are measured from what was sent last. The first message
 	// holds only the revision that the stream begins at.
@@ -280,6 +298,12 @@ func NewPoseServiceHandler(svc PoseServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(poseServiceMethods.ByName("Path")),
 		connect.WithHandlerOptions(opts...),
 	)
+	poseServiceListLeftOutHandler := connect.NewUnaryHandler(
+		PoseServiceListLeftOutProcedure,
+		svc.ListLeftOut,
+		connect.WithSchema(poseServiceMethods.ByName("ListLeftOut")),
+		connect.WithHandlerOptions(opts...),
+	)
 	poseServiceWatchPosesHandler := connect.NewServerStreamHandler(
 		PoseServiceWatchPosesProcedure,
 		svc.WatchPoses,
@@ -304,6 +328,8 @@ func NewPoseServiceHandler(svc PoseServiceHandler, opts ...connect.HandlerOption
 			poseServiceTreeHandler.ServeHTTP(w, r)
 		case PoseServicePathProcedure:
 			poseServicePathHandler.ServeHTTP(w, r)
+		case PoseServiceListLeftOutProcedure:
+			poseServiceListLeftOutHandler.ServeHTTP(w, r)
 		case PoseServiceWatchPosesProcedure:
 			poseServiceWatchPosesHandler.ServeHTTP(w, r)
 		default:
@@ -345,6 +371,10 @@ func (UnimplementedPoseServiceHandler) Tree(context.Context, *connect.Request[v1
 
 func (UnimplementedPoseServiceHandler) Path(context.Context, *connect.Request[v1.PathRequest]) (*connect.Response[v1.PathResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.PoseService.Path is not implemented"))
+}
+
+func (UnimplementedPoseServiceHandler) ListLeftOut(context.Context, *connect.Request[v1.ListLeftOutRequest]) (*connect.Response[v1.ListLeftOutResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.PoseService.ListLeftOut is not implemented"))
 }
 
 func (UnimplementedPoseServiceHandler) WatchPoses(context.Context, *connect.Request[v1.WatchPosesRequest], *connect.ServerStream[v1.WatchPosesResponse]) error {

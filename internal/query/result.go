@@ -1,10 +1,10 @@
-package wm
+package query
 
 import "github.com/seed-301d4374/engram"
 
-// resultBuilder builds a result tree in the order of names. A node is made when
+// Builder builds a result tree in the order of names. A node is made when
 // something is found below it.
-type resultBuilder struct {
+type Builder struct {
 	result  *engram.Result
 	missing []engram.Missing
 	path    [engram.LevelEntity]struct { // from the memory down, as far as entered
@@ -19,7 +19,7 @@ type resultBuilder struct {
 }
 
 // enter says which node of level l comes next.
-func (b *resultBuilder) enter(l engram.Level, id engram.ID) {
+func (b *Builder) enter(l engram.Level, id engram.ID) {
 	for i := int(l) - 1; i < len(b.path); i++ {
 		b.path[i].node = nil
 	}
@@ -27,7 +27,7 @@ func (b *resultBuilder) enter(l engram.Level, id engram.ID) {
 }
 
 // name adds the node entered last at level l to the result.
-func (b *resultBuilder) name(l engram.Level) *engram.ResultNode {
+func (b *Builder) name(l engram.Level) *engram.ResultNode {
 	p := &b.path[l-1]
 	if p.node != nil {
 		return p.node
@@ -50,7 +50,7 @@ func (b *resultBuilder) name(l engram.Level) *engram.ResultNode {
 }
 
 // add adds snapshots to the entity entered last.
-func (b *resultBuilder) add(snapshots []*engram.Snapshot) {
+func (b *Builder) add(snapshots []*engram.Snapshot) {
 	n := b.name(engram.LevelEntity)
 	if len(snapshots) == 1 && n.Snapshots == nil {
 		if len(b.slots) == 0 {
@@ -63,7 +63,7 @@ func (b *resultBuilder) add(snapshots []*engram.Snapshot) {
 }
 
 // room returns how many of the snapshots, at least one, still belong into the part.
-func (b *resultBuilder) room(snapshots []*engram.Snapshot) int {
+func (b *Builder) room(snapshots []*engram.Snapshot) int {
 	for i, s := range snapshots {
 		b.bytes += s.Size()
 		if b.count+i+1 >= partNodes || b.bytes >= partBytes {
@@ -74,7 +74,7 @@ func (b *resultBuilder) room(snapshots []*engram.Snapshot) int {
 }
 
 // take returns what was built, and begins anew below the nodes that were entered.
-func (b *resultBuilder) take() *engram.Result {
+func (b *Builder) take() *engram.Result {
 	r := b.result
 	if r == nil {
 		r = &engram.Result{}

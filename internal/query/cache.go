@@ -1,13 +1,13 @@
-package wm
+package query
 
 import (
 	"container/list"
 	"sync"
 )
 
-// cache keeps the most recently used of what is costly to compile from a text,
+// Cache keeps the most recently used of what is costly to compile from a text,
 // such as regular expressions. Safe for concurrent use.
-type cache[V any] struct {
+type Cache[V any] struct {
 	max int
 	mu  struct {
 		sync.Mutex
@@ -21,15 +21,16 @@ type cached[V any] struct {
 	value V
 }
 
-func newCache[V any](max int) *cache[V] {
-	c := &cache[V]{max: max}
+// NewCache returns a cache of at most max texts.
+func NewCache[V any](max int) *Cache[V] {
+	c := &Cache[V]{max: max}
 	c.mu.byText = make(map[string]*list.Element)
 	return c
 }
 
-// get returns what compile makes of text, from the cache if it is there. Errors
+// Get returns what compile makes of text, from the cache if it is there. Errors
 // are not kept.
-func (c *cache[V]) get(text string, compile func() (V, error)) (V, error) {
+func (c *Cache[V]) Get(text string, compile func() (V, error)) (V, error) {
 	c.mu.Lock()
 	if e, ok := c.mu.byText[text]; ok {
 		c.mu.recent.MoveToFront(e)

@@ -1,26 +1,12 @@
-package wm
+package query
 
 import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 )
 
-// acceptFilter returns a function that gives what of a version satisfies the CEL
-// expression: its snapshot with the instances that do, or nil. The function is nil
-// if the expression is empty.
-func (w *WM) acceptFilter(where string) (func(*version) *engram.Snapshot, error) {
-	if where == "" {
-		return nil, nil
-	}
-	f, err := w.filters.get(where, func() (*idf.Filter, error) { return idf.CompileFilter(where) })
-	if err != nil {
-		return nil, err
-	}
-	return func(v *version) *engram.Snapshot { return filterSnapshot(w.types, f, &v.Snapshot) }, nil
-}
-
-// filterSnapshot returns s with the instances that satisfy f, or nil if none does.
-func filterSnapshot(types *idf.Registry, f *idf.Filter, s *engram.Snapshot) *engram.Snapshot {
+// FilterSnapshot returns s with the instances that satisfy f, or nil if none does.
+func FilterSnapshot(types *idf.Registry, f *idf.Filter, s *engram.Snapshot) *engram.Snapshot {
 	var kept []engram.Instance
 	all := true
 	for i := range s.Instances {
@@ -45,8 +31,8 @@ func filterSnapshot(types *idf.Registry, f *idf.Filter, s *engram.Snapshot) *eng
 	return &out
 }
 
-// shape is what a reader wants to have of the payloads: all, none, or some members.
-type shape struct {
+// Shape is what a reader wants to have of the payloads: all, none, or some members.
+type Shape struct {
 	types          *idf.Registry
 	fields         []string
 	withoutPayload bool
@@ -56,8 +42,9 @@ type shape struct {
 	unknown     map[string]error           // what the first type without it said
 }
 
-func newShape(types *idf.Registry, fields []string, withoutPayload bool) *shape {
-	s := &shape{types: types, fields: fields, withoutPayload: withoutPayload}
+// NewShape returns the shape that a query asks for.
+func NewShape(types *idf.Registry, fields []string, withoutPayload bool) *Shape {
+	s := &Shape{types: types, fields: fields, withoutPayload: withoutPayload}
 	if len(fields) > 0 {
 		s.projections = make(map[string]*idf.Projection)
 		s.known = make(map[string]bool)
@@ -66,11 +53,11 @@ func newShape(types *idf.Registry, fields []string, withoutPayload bool) *shape 
 	return s
 }
 
-// whole reports whether nothing is to be left out.
-func (s *shape) whole() bool { return !s.withoutPayload && len(s.fields) == 0 }
+// Whole reports whether nothing is to be left out.
+func (s *Shape) Whole() bool { return !s.withoutPayload && len(s.fields) == 0 }
 
-// apply returns a copy of snap in the wanted shape.
-func (s *shape) apply(snap *engram.Snapshot) (*engram.Snapshot, error) {
+// Apply returns a copy of snap in the wanted shape.
+func (s *Shape) Apply(snap *engram.Snapshot) (*engram.Snapshot, error) {
 	out := *snap
 	out.Instances = append([]engram.Instance(nil), snap.Instances...)
 	for i := range out.Instances {
@@ -90,7 +77,7 @@ func (s *shape) apply(snap *engram.Snapshot) (*engram.Snapshot, error) {
 
 // projection returns the projection of that type's payloads onto those of the
 // fields that it has; nil if it has none.
-func (s *shape) projection(typ string) *idf.Projection {
+func (s *Shape) projection(typ string) *idf.Projection {
 	if len(s.fields) == 0 {
 		return nil
 	}
@@ -116,8 +103,8 @@ func (s *shape) projection(typ string) *idf.Projection {
 	return p
 }
 
-// check returns an error if a field was in none of the types that were met.
-func (s *shape) check() error {
+// Check returns an error if a field was in none of the types that were met.
+func (s *Shape) Check() error {
 	for _, f := range s.fields {
 		if err := s.unknown[f]; err != nil && !s.known[f] {
 			return err

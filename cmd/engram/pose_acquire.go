@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/pose/service"
+)
+
+func newPoseAcquire() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "acquire SENSOR",
+		Short: "Where SENSOR was, seen from its robot's base, to be told when that moves",
+		Long: `Answers where a sensor was when it acquired data, seen from the robot's base, and
+remembers the acquisition under the number it prints: the poses around that time are
+kept, and 'engram pose watch MAP SENSOR --acquired' tells when a revision moves it.
+A sensor's driver stores the answer with its data. 'engram pose release' forgets it.
+
+The base is reached from the sensor by going up all fixed edges and joints. A robot
+whose mounts come as moving transforms only has its sensors for bases; give its
+description with 'engram import --urdf'.`,
+		Example: `  engram pose acquire rover1/laser
+  engram pose acquire rover1/laser --at '2022-02-18 13:06:56.4' --cov -o json`,
+		Args: positional(cobra.ExactArgs(1)),
+	}
+	addOutputFlag(cmd)
+	f := cmd.Flags()
+	f.String("at", "", "at this time: absolute, now-10s, or -1s before the latest\n(default: the latest for which every edge up to the root has samples)")
+	f.Bool("cov", false, "with the covariance, as standard deviations and, with -o, as a matrix")
+	f.Duration("wait", 0, "wait so long until the time is known")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withPoses(cmd, func(format string, poses service.Service) error {
+			t, err := acquisitionTime(cmd, poses, args[0])
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			wait, _ := f.GetDuration("wait")
+			if wait > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, wait)
+				defer cancel()
+			}
+			a, err := poses.Acquire(ctx, args[0], t, wait > 0)
+			if err != nil {
+				return err
+			}
+			withCov, _ := f.GetBool("cov")
+			answer := service.Answer{Target: a.Base, Source: a.Sensor, Pose: a.Pose, Cov: a.Cov, Info: a.Info}
+			out, row, object := answerRow(&answer, withCov)
+			object.Acquisition = uint64(a.ID)
+			object.Time = &a.Time // that of a static mount, too
+			row[2] = a.Time.String()
+			out.header = append([]string{"ACQUISITION"}, out.header...)
+			out.right = append([]bool{true}, out.right...)
+			out.add(append([]any{strconv.FormatUint(uint64(a.ID), 10)}, row...)...)
+			return print(cmd.OutOrStdout(), format, out, []answerJSON{object})
+		})
+	}
+	return cmd
+}
+
+// acquisitionTime returns the time of --at. The latest is that for which every edge
+// from the sensor up to its root has samples, and now if all of them are fixed.
+func acquisitionTime(cmd *cobra.Command, poses service.Service, sensor string) (engram.Time, error) {
+	text, _ := cmd.Flags().GetString("at")
+	at := timeArg{base: baseLatest}
+	if text != "" {
+		var err error
+		if at, err = parseTimeArg(text); err != nil {
+			return 0, err
+		}
+	}
+	now := engram.Now()
+	if at.base != baseLatest {
+		return at.resolve(now, 0), nil
+	}
+	answers, err := poses.LookUp(cmd.Context(), []service.Question{{Target: sensor, Source: sensor, When: service.LatestCommon}})
+	if err == nil {
+		err = answers[0].Err
+	}
+	if err != nil {
+		return 0, err
+	}
+	edges, err := poses.Tree(cmd.Context(), nil)
+	if err != nil {
+		return 0, err
+	}
+	above := map[string]string{} // each frame's newest parent: edges come in the order of time
+	for i := range edges {
+		above[edges[i].Child] = ""
+		if edges[i].Valid.End == engram.MaxTime {
+			above[edges[i].Child] = edges[i].Parent
+		}
+	}
+	root := answers[0].Source
+	for n := 0; above[root] != "" && n < len(edges); n++ {
+		root = above[root]
+	}
+	answers, err = poses.LookUp(cmd.Context(), []service.Question{{Target: root, Source: answers[0].Source, When: service.LatestCommon}})
+	if err == nil {
+		err = answers[0].Err
+	}
+	if err != nil {
+		return 0, err
+	}
+	latest := answers[0].Info.SourceTime
+	if answers[0].Info.Flags&pose.Static != 0 {
+		latest = now
+	}
+	return at.resolve(now, latest), nil
+}
+
+func newPoseRelease() *cobra.Command {
+	return &cobra.Command{
+		Use:     "release ACQUISITION…",
+		Short:   "Forget acquisitions",
+		Example: "  engram pose release 17 18",
+		Args:    positional(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ids := make([]pose.AcquisitionID, len(args))
+			for i, arg := range args {
+				n, err := strconv.ParseUint(arg, 10, 64)
+				if err != nil {
+					return usagef("%q is no number of an acquisition, which 'engram pose acquire' prints", arg)
+				}
+				ids[i] = pose.AcquisitionID(n)
+			}
+			return usePoses(cmd, func(poses service.Service) error {
+				for _, id := range ids {
+					if err := poses.Release(cmd.Context(), id); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+type leftOutJSON struct {
+	Entity string      `json:"entity"`
+	Count  uint64      `json:"count,string"`
+	Last   engram.Time `json:"last"`
+	Code   string      `json:"code"`
+	Reason string      `json:"reason"`
+}
+
+func newPoseLeftOut() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "left-out",
+		Short: "What the memory holds about frames and the poses do not, and why",
+		Long: `Lists what was committed to RobotState and is not among the poses: the data of a
+second source of the same edge or joint, what is older than the poses kept, and what
+could not be applied again when the poses were rebuilt. The memory holds it all the
+same. What cannot be at all, such as a second parent or a loop, is refused when it is
+committed and counted by 'engram stats'.`,
+		Args: positional(cobra.NoArgs),
+	}
+	addOutputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return withPoses(cmd, func(format string, poses service.Service) error {
+			left, err := poses.LeftOut(cmd.Context())
+			if err != nil {
+				return err
+			}
+			out := &table{header: []string{"ENTITY", "INSTANCES", "LAST", "WHY"}, right: []bool{1: true}}
+			objects := make([]leftOutJSON, len(left))
+			for i, l := range left {
+				entity := l.Entity.String()
+				if entity == "" {
+					entity = "(others)"
+				}
+				reason := strings.TrimPrefix(l.Reason.Error(), entity+": ")
+				objects[i] = leftOutJSON{entity, l.Count, l.Last, engram.CodeOf(l.Reason).String(), reason}
+				out.add(entity, l.Count, l.Last.String(), reason)
+			}
+			return print(cmd.OutOrStdout(), format, out, objects)
+		})
+	}
+	return cmd
+}
+
+// noteLeftOut says how much is not among the poses, if anything, and where to read
+// why.
+func noteLeftOut(cmd *cobra.Command, poses service.Service) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	defer cancel()
+	left, err := poses.LeftOut(ctx)
+	if err != nil || len(left) == 0 {
+		return // it is a remark only
+	}
+	n, entities := uint64(0), map[engram.ID]bool{}
+	for _, l := range left {
+		n += l.Count
+		entities[l.Entity] = true
+	}
+	cmd.PrintErrln(fmt.Sprintf("engram: %s of %s not among the poses; 'engram pose left-out' says why",
+		countOf(n, "instance"), countOf(uint64(len(entities)), "entity")))
+}

@@ -1,0 +1,183 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// View is what a reader sees of one entity: at most one snapshot for each time, in
+// the order of times. P is a place before, between or behind snapshots. It is used
+// by one goroutine.
+type View[P any] interface {
+	Begin() P
+	End() P
+	// From returns the place before the first snapshot whose time is not before t,
+	// and After that behind the last one whose time is not after t.
+	From(t engram.Time) P
+	After(t engram.Time) P
+	// Next returns the next snapshot behind p with a time up to last and moves p
+	// behind it, and Prev the one before p with a time from first and moves p
+	// before it; nil if there is none, or reading failed.
+	Next(p *P, last engram.Time) *engram.Snapshot
+	Prev(p *P, first engram.Time) *engram.Snapshot
+	// Skip moves p forward over n snapshots, and SkipBack backward.
+	Skip(p *P, n int)
+	SkipBack(p *P, n int)
+	// Beyond reports whether p lies behind q.
+	Beyond(p, q P) bool
+}
+
+// Selection is what selectors select from one entity.
+type Selection struct {
+	Snapshots []*engram.Snapshot // by time
+	Asked     []Asked            // by selector
+}
+
+// Reset empties the selection; its memory is used again.
+func (sel *Selection) Reset() {
+	sel.Snapshots, sel.Asked = sel.Snapshots[:0], sel.Asked[:0]
+}
+
+// Asked is the closed span of times in which a selector wanted to know of every
+// snapshot, beyond those it got, to be compared with what was lost.
+type Asked struct {
+	First, Last engram.Time
+	Count       int  // how many are wanted at most; 0 is not known
+	Met         bool // all it wanted was there; there may have been something better
+}
+
+var askedNothing = Asked{First: engram.MaxTime, Last: engram.MinTime}
+
+// AskedBy returns what a selector wants to know of an entity that is not there.
+func AskedBy(s engram.SnapshotSelector) Asked {
+	switch s.Kind {
+	case engram.KindAt:
+		return Asked{First: s.Time, Last: s.Time}
+	case engram.KindAtOrBefore:
+		return Asked{First: engram.MinTime, Last: s.Time}
+	case engram.KindNearest:
+		return Asked{First: s.Time.Add(-s.Within), Last: s.Time.Add(s.Within)}
+	case engram.KindRange:
+		if s.Interval.Empty() {
+			return askedNothing
+		}
+		return Asked{First: s.Interval.Start, Last: s.Interval.End - 1}
+	case engram.KindIndexRange: // counts what is retained
+		return askedNothing
+	}
+	return Asked{First: engram.MinTime, Last: engram.MaxTime}
+}
+
+// Select adds to sel what one selector selects of v, at most limit snapshots and
+// one more.
+func Select[P any, V View[P]](sel *Selection, v V, s engram.SnapshotSelector, limit int) {
+	had := len(sel.Snapshots)
+	take := func(snap *engram.Snapshot) (more bool) {
+		if snap == nil {
+			return false
+		}
+		sel.Snapshots = append(sel.Snapshots, snap)
+		return len(sel.Snapshots) <= limit
+	}
+	a := AskedBy(s)
+	switch s.Kind {
+	case engram.KindAll, engram.KindRange:
+		for p := v.From(a.First); take(v.Next(&p, a.Last)); {
+		}
+	case engram.KindLatest:
+		for p := v.End(); len(sel.Snapshots)-had < s.N && take(v.Prev(&p, engram.MinTime)); {
+		}
+		slices.Reverse(sel.Snapshots[had:])
+		if got := len(sel.Snapshots) - had; got < s.N {
+			a.Count = s.N - got
+		} else {
+			a.First, a.Met = sel.Snapshots[had].Time+1, true
+		}
+	case engram.KindAt:
+		p := v.From(s.Time)
+		if take(v.Next(&p, s.Time)); len(sel.Snapshots) > had {
+			a = askedNothing
+		}
+	case engram.KindAtOrBefore:
+		p := v.After(s.Time)
+		if snap := v.Prev(&p, engram.MinTime); snap != nil {
+			take(snap)
+			a.First, a.Met = snap.Time+1, true
+		}
+	case engram.KindNearest:
+		snap := nearest[P](v, s.Time, s.Within)
+		a.Met = snap != nil
+		take(snap)
+		switch {
+		case snap == nil:
+		case snap.Time <= s.Time: // what is as far on the other side does not count
+			a.First, a.Last = snap.Time+1, s.Time.Add(s.Time.Sub(snap.Time)-1)
+		default:
+			a.First, a.Last = s.Time.Add(s.Time.Sub(snap.Time)), snap.Time-1
+		}
+	case engram.KindIndexRange:
+		indices[P](v, s.First, s.Last, take)
+	}
+	sel.Asked = append(sel.Asked, a)
+}
+
+// nearest returns the snapshot closest to t.
+func nearest[P any, V View[P]](v V, t engram.Time, within time.Duration) *engram.Snapshot {
+	p := v.After(t)
+	q := p
+	before := v.Prev(&p, t.Add(-within))
+	if before != nil {
+		within = distance(before.Time, t)
+	}
+	after := v.Next(&q, t.Add(within))
+	if before == nil || after != nil && distance(after.Time, t) < within {
+		return after
+	}
+	return before
+}
+
+func distance(a, b engram.Time) time.Duration { return max(a.Sub(b), b.Sub(a)) }
+
+// indices visits what stands at the positions from first to last, both inclusive,
+// among all of v; negative ones count from the end.
+func indices[P any, V View[P]](v V, first, last int, visit func(*engram.Snapshot) bool) {
+	p, q := v.Begin(), v.End()
+	if first >= 0 {
+		v.Skip(&p, first)
+	} else {
+		p = q
+		v.SkipBack(&p, -max(first, -maxInt))
+	}
+	switch {
+	case last >= 0 && first >= 0:
+		for n := last - first; n >= 0; n-- {
+			if s := v.Next(&p, engram.MaxTime); s == nil || !visit(s) {
+				return
+			}
+		}
+		return
+	case last >= 0:
+		q = v.Begin()
+		v.Skip(&q, last)
+		v.Next(&q, engram.MaxTime)
+	default:
+		v.SkipBack(&q, -last-1)
+	}
+	for {
+		s := v.Next(&p, engram.MaxTime)
+		if s == nil || v.Beyond(p, q) || !visit(s) {
+			return
+		}
+	}
+}
+
+const maxInt = int(^uint(0) >> 1)
+
+// Unite sorts what several selectors selected and drops what is there twice.
+func (sel *Selection) Unite() {
+	slices.SortStableFunc(sel.Snapshots, func(a, b *engram.Snapshot) int { return cmp.Compare(a.Time, b.Time) })
+	sel.Snapshots = slices.CompactFunc(sel.Snapshots, func(a, b *engram.Snapshot) bool { return a.Time == b.Time })
+}

@@ -1,0 +1,125 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Portion is what one episode holds of one entity: the least that forgetting
+// drops at once.
+type Portion struct {
+	Episode   string
+	Entity    engram.ID
+	Span      engram.Interval // of its snapshots' times
+	Arrived   engram.Interval
+	Snapshots int   // without values in force at the episode's start
+	Bytes     int64 // on disk
+	Protected bool  // marked, pinned, linked from something kept, or often recalled
+	Thinned   bool
+}
+
+// Why a portion is dropped or thinned.
+const (
+	ForAge   = "age"   // older than keep.max_age
+	ForBytes = "bytes" // the core segment has more than keep.max_bytes
+	ForCount = "count" // the entity has keep.max_count in newer portions
+	ForDisk  = "disk"  // the disk fills
+	ForThin  = "thin"  // older than thin.after
+)
+
+// Drop says that a portion is to go, or to be thinned, and why.
+type Drop struct {
+	Portion int // its index
+	Why     string
+}
+
+// Expired returns the portions that their segments' policies want dropped at a
+// time, the oldest first. Protected portions stay, but count. Portions are dropped
+// whole: by age when their newest snapshot is too old, by count when the newer
+// portions have enough, by bytes until the bound is kept.
+func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []Drop {
+	newest := newestFirst(portions)
+	var drops []Drop
+	counts := map[engram.ID]int{}
+	bytes := map[engram.ID]int64{} // of this and all newer portions, by core segment
+	for _, i := range newest {
+		p := &portions[i]
+		core := p.Entity.Truncate(engram.LevelCoreSegment)
+		keep := of(core).Keep
+		tooOld := keep.MaxAge > 0 && p.Span.End <= now.Add(-keep.MaxAge)
+		if !tooOld {
+			bytes[core] += p.Bytes
+		}
+		why := ""
+		switch {
+		case tooOld:
+			why = ForAge
+		case keep.MaxCount > 0 && counts[p.Entity] >= keep.MaxCount:
+			why = ForCount
+		case keep.MaxBytes > 0 && bytes[core] > keep.MaxBytes:
+			why = ForBytes
+		}
+		if why != "" && !p.Protected {
+			drops = append(drops, Drop{i, why})
+			continue
+		}
+		counts[p.Entity] += p.Snapshots
+	}
+	slices.Reverse(drops)
+	return drops
+}
+
+// Due returns the portions that are to be thinned at a time, the oldest first.
+func Due(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []Drop {
+	var drops []Drop
+	for _, i := range newestFirst(portions) {
+		p := &portions[i]
+		thin := of(p.Entity.Truncate(engram.LevelCoreSegment)).Thin
+		if thin.After > 0 && !p.Thinned && !p.Protected && p.Span.End <= now.Add(-thin.After) {
+			drops = append(drops, Drop{i, ForThin})
+		}
+	}
+	slices.Reverse(drops)
+	return drops
+}
+
+// Victims returns what to drop so that at least need bytes become free: portions of
+// the lowest priority first, of these the oldest. It returns fewer bytes if all
+// that is left is protected.
+func Victims(need int64, portions []Portion, of func(core engram.ID) Policy) []Drop {
+	order := newestFirst(portions)
+	slices.Reverse(order)
+	priority := make([]int, len(portions))
+	for i := range portions {
+		priority[i] = of(portions[i].Entity.Truncate(engram.LevelCoreSegment)).Priority
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(priority[a], priority[b]) })
+	var drops []Drop
+	for _, i := range order {
+		if need <= 0 {
+			break
+		}
+		if portions[i].Protected {
+			continue
+		}
+		drops = append(drops, Drop{i, ForDisk})
+		need -= portions[i].Bytes
+	}
+	return drops
+}
+
+// newestFirst returns the portions' indices, those that end last first.
+func newestFirst(portions []Portion) []int {
+	order := make([]int, len(portions))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		p, q := &portions[a], &portions[b]
+		return cmp.Or(cmp.Compare(q.Span.End, p.Span.End), cmp.Compare(q.Span.Start, p.Span.Start),
+			cmp.Compare(p.Episode, q.Episode), p.Entity.Compare(q.Entity), cmp.Compare(a, b))
+	})
+	return order
+}

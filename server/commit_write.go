@@ -1,0 +1,63 @@
+package server
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// store stores updates in their order: those of segments with a Write hook one by
+// one through that, the others together.
+func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	if !s.has.write {
+		return s.wm.Commit(ctx, c)
+	}
+	results := make([]engram.UpdateResult, 0, len(c.Updates))
+	for rest := c.Updates; len(rest) > 0; rest = c.Updates[len(results):] {
+		if write := s.writeHook(rest[0].Entity); write != nil {
+			results = append(results, s.write(ctx, write, rest[0]))
+			continue
+		}
+		n := 1
+		for n < len(rest) && s.writeHook(rest[n].Entity) == nil {
+			n++
+		}
+		stored, err := s.wm.Commit(ctx, engram.Commit{Updates: rest[:n]})
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, stored...)
+	}
+	return results, nil
+}
+
+func (s *Server) writeHook(entity engram.ID) WriteHook {
+	if h := s.hooks[entity.Memory()]; h != nil && entity.Level() == engram.LevelEntity {
+		return h.Write[entity.CoreSegment()]
+	}
+	return nil
+}
+
+// write stores one update through its segment's hook.
+func (s *Server) write(ctx context.Context, hook WriteHook, u engram.EntityUpdate) engram.UpdateResult {
+	var result *engram.UpdateResult
+	wait := func(context.Context) {}
+	err := hook(ctx, u, func(u engram.EntityUpdate) error {
+		if result != nil {
+			return engram.Errorf(engram.Internal, u.Entity.String(), "the memory's Write hook stores an update twice")
+		}
+		var r engram.UpdateResult
+		r, wait = s.wm.CommitOne(ctx, u)
+		result = &r
+		return r.Err
+	})
+	if result != nil {
+		wait(ctx)
+		return *result
+	}
+	if err == nil {
+		err = engram.Errorf(engram.Internal, u.Entity.String(), "the memory's Write hook neither stored nor refused the update")
+	}
+	s.refused.count(u.Entity)
+	return engram.UpdateResult{ID: u.Entity, Err: asError(err, u.Entity)}
+}
