@@ -1,5 +1,10 @@
 package engram
 
+import (
+	"bytes"
+	"slices"
+)
+
 // EntityUpdate is what one entity is to become at one time. All its instances are
 // stored as one snapshot, or none.
 type EntityUpdate struct {
@@ -12,6 +17,27 @@ type EntityUpdate struct {
 // succeeds or fails by itself.
 type Commit struct {
 	Updates []EntityUpdate
+	// Transient says that the caller uses the payloads' bytes again once it has the
+	// results; not if the commit fails as a whole. A memory in the caller's process
+	// copies them; to one in another process it costs nothing, and spares a producer
+	// of images most of its garbage collection.
+	Transient bool
+}
+
+// Owned returns c with payloads of its own if it is transient.
+func (c Commit) Owned() Commit {
+	if !c.Transient {
+		return c
+	}
+	own := Commit{Updates: slices.Clone(c.Updates)}
+	for i := range own.Updates {
+		u := &own.Updates[i]
+		u.Instances = slices.Clone(u.Instances)
+		for j := range u.Instances {
+			u.Instances[j].Payload.Bytes = bytes.Clone(u.Instances[j].Payload.Bytes)
+		}
+	}
+	return own
 }
 
 // UpdateResult answers one entity update: the stored snapshot or an error.

@@ -6,7 +6,8 @@ import "context"
 type Writer interface {
 	// Commit stores each entity update of c and answers each at the same index;
 	// one bad update does not stop the others. The memory keeps the payloads'
-	// bytes, which the caller must not change afterwards. The error is not nil
+	// bytes, which the caller must not change afterwards unless the commit is
+	// Transient. The error is not nil
 	// only if the commit as a whole was not processed: then whether anything was
 	// stored is unknown if its code is Unavailable or Canceled, and nothing was
 	// otherwise. Safe for concurrent use.

@@ -43,8 +43,6 @@ type Client struct {
 	changed chan struct{}        // closed and replaced when table changes
 	conns   map[string]*conn     // by connKey
 	types   []engram.TypeDef     // added by this client, for servers that come later
-
-	poseServers map[string]*rpc.Client // by identity, beside the name system's own
 }
 
 var _ engram.Service = (*Client)(nil)

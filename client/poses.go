@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
@@ -18,118 +20,172 @@ const PoseMemory = "RobotState"
 // Poses returns the poses that a memory keeps, such as [PoseMemory]. Where the
 // memory is, is found out at each call. Calls return Unsupported if its server
 // keeps none.
+//
+// They go over RPC, which each server speaks, also where the client's other calls go
+// over transport/local.
 func (c *Client) Poses(memory string) service.Service { return poses{c, memory} }
 
-// poses implements service.Service over the connections to memory servers. They are
-// asked over RPC, which each of them speaks.
+// poses implements service.Service over the connections to memory servers.
 type poses struct {
 	c      *Client
 	memory string
 }
 
-// at returns the poses of the server that hosts the memory.
-func (p poses) at(ctx context.Context) (service.Service, error) {
-	cn, err := p.c.host(ctx, p.memory)
-	if err != nil {
-		return nil, err
+// speak returns the connection's client over RPC, dialling if there is none.
+func (c *Client) speak(ctx context.Context, cn *conn) (*rpc.Client, error) {
+	if cn.server != "" && c.home.Server().Server == cn.server {
+		return c.home, nil
 	}
-	if cn.server != "" && p.c.home.Server().Server == cn.server {
-		return p.c.home.Poses(), nil
+	select {
+	case <-cn.lock:
+		defer func() { cn.lock <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, engram.Errorf(engram.Canceled, cn.server, "given up connecting to the memory server: %w", ctx.Err())
 	}
-	p.c.mu.Lock()
-	known := p.c.poseServers[cn.server]
-	p.c.mu.Unlock()
-	if known != nil {
-		return known.Poses(), nil
+	if cn.closed {
+		return nil, engram.Errorf(engram.Unavailable, cn.server, "the memory server is no longer registered")
 	}
-	o := p.c.o.Dial
+	if cn.rpc != nil {
+		return cn.rpc, nil
+	}
+	if shared, ok := cn.client.(*rpc.Client); ok {
+		return shared, nil
+	}
+	o := c.o.Dial
 	o.Server = cn.server
 	var failures []error
 	for _, address := range cn.addresses {
 		if transport.IsLocal(address) {
 			continue
 		}
-		dialled, err := rpc.Dial(ctx, address, o)
-		if err != nil {
-			failures = append(failures, err)
-			continue
+		dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
+		dialled, err := rpc.Dial(dialCtx, address, o)
+		cancel()
+		if err == nil {
+			cn.rpc = dialled
+			return dialled, nil
 		}
-		return p.keep(cn.server, dialled)
+		failures = append(failures, err)
+	}
+	if len(failures) == 0 {
+		return nil, engram.Errorf(engram.Unsupported, cn.server, "the memory server is registered at %s only, and poses are asked over RPC; register a unix: or http: address, too",
+			strings.Join(cn.addresses, " and "))
 	}
 	return nil, engram.Errorf(engram.Unavailable, cn.server, "the memory server cannot be reached: %w", errors.Join(failures...))
 }
 
-// keep remembers a connection until the client is closed, unless another call was
-// faster.
-func (p poses) keep(server string, dialled *rpc.Client) (service.Service, error) {
-	p.c.mu.Lock()
-	defer p.c.mu.Unlock()
-	if known := p.c.poseServers[server]; known != nil {
-		dialled.Close()
-		return known.Poses(), nil
+// onPoses asks the poses where they are. If that server does not answer and the name
+// system knows the memory elsewhere by now, a call that only reads is made there.
+func onPoses[T any](ctx context.Context, p poses, reads bool, f func(service.Service) (T, error)) (T, *conn, error) {
+	for first := true; ; first = false {
+		var answer T
+		cn, err := p.c.host(ctx, p.memory)
+		if err != nil {
+			return answer, nil, err
+		}
+		speaker, err := p.c.speak(ctx, cn)
+		sent := err == nil
+		if sent {
+			answer, err = f(speaker.Poses())
+			if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil && p.c.ctx.Err() == nil && cn.isClosed() {
+				err = errGone(cn, err)
+			}
+		}
+		if engram.CodeOf(err) != engram.Unavailable {
+			return answer, cn, err
+		}
+		moved, resolveErr := p.c.resolve(ctx, p.memory)
+		if !first || sent && !reads || resolveErr != nil || moved == cn {
+			return answer, cn, err
+		}
 	}
-	owned := p.c.ownLocked(func() {
-		<-p.c.ctx.Done()
-		dialled.Close()
-	})
-	if !owned {
-		dialled.Close()
-		return nil, p.c.alive()
-	}
-	if p.c.poseServers == nil {
-		p.c.poseServers = map[string]*rpc.Client{}
-	}
-	p.c.poseServers[server] = dialled
-	return dialled.Poses(), nil
 }
 
-// onPoses asks the poses where they are.
-func onPoses[T any](ctx context.Context, p poses, f func(service.Service) (T, error)) (T, error) {
-	s, err := p.at(ctx)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return f(s)
+// errGone says that a call or stream ended because its server left the name system,
+// which is not the caller's doing.
+func errGone(cn *conn, cause error) error {
+	return engram.Errorf(engram.Unavailable, cn.server, "the memory server is no longer registered: %w", cause)
+}
+
+const (
+	readsOnly = true
+	changes   = false
+)
+
+// read asks what may be asked twice.
+func read[T any](ctx context.Context, p poses, f func(service.Service) (T, error)) (T, error) {
+	answer, _, err := onPoses(ctx, p, readsOnly, f)
+	return answer, err
+}
+
+// change asks for what must not happen twice.
+func change[T any](ctx context.Context, p poses, f func(service.Service) (T, error)) (T, error) {
+	answer, _, err := onPoses(ctx, p, changes, f)
+	return answer, err
 }
 
 func (p poses) LookUp(ctx context.Context, questions []service.Question) ([]service.Answer, error) {
-	return onPoses(ctx, p, func(s service.Service) ([]service.Answer, error) { return s.LookUp(ctx, questions) })
+	return read(ctx, p, func(s service.Service) ([]service.Answer, error) { return s.LookUp(ctx, questions) })
 }
 
 func (p poses) Acquire(ctx context.Context, sensor string, t engram.Time, wait bool) (pose.Acquisition, error) {
-	return onPoses(ctx, p, func(s service.Service) (pose.Acquisition, error) { return s.Acquire(ctx, sensor, t, wait) })
+	return change(ctx, p, func(s service.Service) (pose.Acquisition, error) { return s.Acquire(ctx, sensor, t, wait) })
 }
 
 func (p poses) Release(ctx context.Context, id pose.AcquisitionID) error {
-	_, err := onPoses(ctx, p, func(s service.Service) (struct{}, error) { return struct{}{}, s.Release(ctx, id) })
+	_, err := change(ctx, p, func(s service.Service) (struct{}, error) { return struct{}{}, s.Release(ctx, id) })
 	return err
 }
 
 func (p poses) CommitRevision(ctx context.Context, tx service.Transaction) (pose.Revision, error) {
-	return onPoses(ctx, p, func(s service.Service) (pose.Revision, error) { return s.CommitRevision(ctx, tx) })
+	return change(ctx, p, func(s service.Service) (pose.Revision, error) { return s.CommitRevision(ctx, tx) })
 }
 
 func (p poses) Revisions(ctx context.Context) (service.Revisions, error) {
-	return onPoses(ctx, p, func(s service.Service) (service.Revisions, error) { return s.Revisions(ctx) })
+	return read(ctx, p, func(s service.Service) (service.Revisions, error) { return s.Revisions(ctx) })
 }
 
 func (p poses) Diff(ctx context.Context, target, source string, a, b pose.Revision, th pose.Threshold) ([]pose.Change, error) {
-	return onPoses(ctx, p, func(s service.Service) ([]pose.Change, error) { return s.Diff(ctx, target, source, a, b, th) })
+	return read(ctx, p, func(s service.Service) ([]pose.Change, error) { return s.Diff(ctx, target, source, a, b, th) })
 }
 
 func (p poses) Tree(ctx context.Context, asOf *pose.Revision) ([]pose.EdgeInfo, error) {
-	return onPoses(ctx, p, func(s service.Service) ([]pose.EdgeInfo, error) { return s.Tree(ctx, asOf) })
+	return read(ctx, p, func(s service.Service) ([]pose.EdgeInfo, error) { return s.Tree(ctx, asOf) })
 }
 
 func (p poses) Path(ctx context.Context, target, source string, t engram.Time) ([]pose.EdgeInfo, error) {
-	return onPoses(ctx, p, func(s service.Service) ([]pose.EdgeInfo, error) { return s.Path(ctx, target, source, t) })
+	return read(ctx, p, func(s service.Service) ([]pose.EdgeInfo, error) { return s.Path(ctx, target, source, t) })
 }
 
 func (p poses) LeftOut(ctx context.Context) ([]service.LeftOut, error) {
-	return onPoses(ctx, p, func(s service.Service) ([]service.LeftOut, error) { return s.LeftOut(ctx) })
+	return read(ctx, p, func(s service.Service) ([]service.LeftOut, error) { return s.LeftOut(ctx) })
 }
 
 func (p poses) Watch(ctx context.Context, ask pose.Changes, from *pose.Revision) (service.Stream, error) {
-	return onPoses(ctx, p, func(s service.Service) (service.Stream, error) { return s.Watch(ctx, ask, from) })
+	s, cn, err := onPoses(ctx, p, readsOnly, func(s service.Service) (service.Stream, error) { return s.Watch(ctx, ask, from) })
+	if err != nil {
+		return nil, err
+	}
+	return &poseStream{Stream: s, c: p.c, cn: cn}, nil
+}
+
+// poseStream is a watch at the server that hosted the memory when it began.
+type poseStream struct {
+	service.Stream
+	c      *Client
+	cn     *conn
+	closed atomic.Bool
+}
+
+func (s *poseStream) Next(ctx context.Context) (service.Event, error) {
+	ev, err := s.Stream.Next(ctx)
+	if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil && s.c.ctx.Err() == nil && !s.closed.Load() {
+		err = errGone(s.cn, err)
+	}
+	return ev, err
+}
+
+func (s *poseStream) Close() error {
+	s.closed.Store(true)
+	return s.Stream.Close()
 }

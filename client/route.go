@@ -22,6 +22,7 @@ type conn struct {
 	lock      chan struct{} // holds a token while free; whoever dials has it
 
 	client transport.Client // nil until dialled
+	rpc    *rpc.Client      // beside a client of transport/local; nil until it is needed
 	home   bool             // the client is the one to the name system, which stays
 	closed bool
 }
@@ -142,6 +143,9 @@ func (cn *conn) close() {
 	cn.closed = true
 	if cn.client != nil && !cn.home {
 		cn.client.Close()
+	}
+	if cn.rpc != nil {
+		cn.rpc.Close()
 	}
 }
 
@@ -279,7 +283,7 @@ func (c *Client) on(ctx context.Context, cn *conn, f func(transport.Client) erro
 	err = f(client)
 	if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil && c.ctx.Err() == nil && cn.isClosed() {
 		// Not the caller's doing: the server has left the name system meanwhile.
-		err = engram.Errorf(engram.Unavailable, cn.server, "the memory server is no longer registered: %w", err)
+		err = errGone(cn, err)
 	}
 	return true, err
 }

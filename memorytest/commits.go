@@ -40,6 +40,29 @@ func testCommit(s *suite) {
 	}
 }
 
+// testTransientCommit uses a payload's memory again once the commit is answered.
+func testTransientCommit(s *suite) {
+	entity := s.readings("cup")
+	p := reading(1)
+	for i := range 3 {
+		copy(p.Bytes, reading(float64(1+i)).Bytes)
+		results, err := s.m.Commit(s.ctx(), engram.Commit{Updates: []engram.EntityUpdate{update(entity, engram.Time(i), p)}, Transient: true})
+		s.must(err)
+		s.must(engram.FirstError(results))
+	}
+	clear(p.Bytes)
+	i := 0
+	for item := range s.query(engram.SelectID(entity, engram.All())).All() {
+		if got := s.value(item.Snapshot); got != float64(1+i) {
+			s.Errorf("snapshot %d holds %v", i, got)
+		}
+		i++
+	}
+	if i != 3 {
+		s.Errorf("%d snapshots of 3", i)
+	}
+}
+
 // testInstances stores several instances with their metadata, in their order.
 func testInstances(s *suite) {
 	entity := s.readings("cup")

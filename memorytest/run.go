@@ -54,6 +54,7 @@ var parts = []struct {
 	run  func(*suite)
 }{
 	{"Commit", testCommit},
+	{"TransientCommit", testTransientCommit},
 	{"Instances", testInstances},
 	{"PartialFailure", testPartialFailure},
 	{"BadUpdates", testBadUpdates},

@@ -15,6 +15,7 @@ func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 	if !s.concernsHooks(c) {
 		return s.wm.Commit(ctx, c)
 	}
+	c = c.Owned() // hooks may keep payloads
 	passed, refusals := s.runCommitHooks(ctx, c)
 	results, err := s.store(ctx, passed)
 	if err != nil {

@@ -2,6 +2,7 @@ package wm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -17,14 +18,21 @@ type pending struct {
 	provider   *provider // nil if it is to be made
 	entity     *entity   // nil if it is to be made
 	superseded *version
+	entry      JournalEntry // nil if it is not journaled, or was
 }
 
 // Commit implements engram.Writer. An update is refused with NotFound for an
 // unknown memory, segment or type, TypeMismatch for a type that the segment does
 // not accept, Corrupt for a payload that is not the wire form of its type,
 // OutOfRange for a time of MaxTime or a confidence outside [0, 1], Exhausted for a
-// limit, Invalid for what is wrong with its form.
+// limit, Invalid for what is wrong with its form; and for a segment that is Logged or
+// Synced, if the journal cannot take it, with Exhausted or Unavailable: then it was
+// not stored, and later it may be.
+//
+// A commit to Synced segments returns when the disk has said that it has them, or
+// that it failed, whatever becomes of ctx meanwhile.
 func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	c = c.Owned()
 	results := make([]engram.UpdateResult, len(c.Updates))
 	for rest := c.Updates; ; {
 		if err := checkContext(ctx); err != nil {
@@ -79,6 +87,10 @@ func (w *WM) commitBatch(updates []engram.EntityUpdate, results []engram.UpdateR
 	for i := range updates {
 		batch[i], results[i].Err = w.prepare(&updates[i])
 	}
+	var synced []*syncing
+	if w.journal != nil {
+		synced = w.beginEntries(ctx, updates, batch, results)
+	}
 	var owed notices
 
 	w.mu.Lock()
@@ -87,28 +99,22 @@ func (w *WM) commitBatch(updates []engram.EntityUpdate, results []engram.UpdateR
 		return nil, errServerClosed
 	}
 	w.mu.arrived = max(w.mu.arrived, w.now())
+	for _, s := range synced {
+		w.appendLocked(s)
+	}
 	for i := range batch {
 		if batch[i].version != nil {
 			results[i].Err = w.storeLocked(&updates[i], &batch[i])
 		}
 	}
-	w.number.Store(w.mu.number)
-	for i := range batch {
-		if p := &batch[i]; p.version != nil {
-			w.boundLocked(p.entity)
-		}
-	}
-	if w.mu.feed.active() {
-		for i := range batch {
-			if p := &batch[i]; p.version != nil {
-				w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, &owed)
-			}
-		}
-	}
+	w.publishLocked(batch, &owed)
 	w.mu.Unlock()
 
 	for _, s := range owed.asleep {
 		s.rouse()
+	}
+	for _, s := range synced {
+		w.finishSynced(ctx, s, &batch[s.index], &results[s.index].Err)
 	}
 	for i := range batch {
 		if v := batch[i].version; v != nil {
@@ -119,6 +125,24 @@ func (w *WM) commitBatch(updates []engram.EntityUpdate, results []engram.UpdateR
 		}
 	}
 	return owed.slow, nil
+}
+
+// publishLocked makes what was stored visible, evicts what it pushes beyond the
+// bounds, and tells the subscriptions.
+func (w *WM) publishLocked(batch []pending, owed *notices) {
+	w.number.Store(w.mu.number)
+	for i := range batch {
+		if p := &batch[i]; p.version != nil {
+			w.boundLocked(p.entity)
+		}
+	}
+	if w.mu.feed.active() {
+		for i := range batch {
+			if p := &batch[i]; p.version != nil {
+				w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, owed)
+			}
+		}
+	}
 }
 
 // prepare checks all of an update that can be checked without the lock, and makes
@@ -194,18 +218,67 @@ func (w *WM) checkForm(u *engram.EntityUpdate, c *core) error {
 	return nil
 }
 
-// storeLocked puts a prepared version into its timeline. If a segment was removed
-// or added since it was prepared, it is prepared again; an error refuses it.
+// storeLocked puts a prepared version into its timeline, after its entry into the
+// journal. If a segment was removed or added since it was prepared, it is prepared
+// again; an error refuses it.
 func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending) error {
 	if !p.standsLocked(u) {
-		again, err := w.prepare(u)
-		*p = again
-		if err != nil {
+		if err := w.prepareAgain(u, p); err != nil {
 			return err
 		}
 	}
+	arrived := w.arrivalLocked(p)
+	if p.entry != nil {
+		if err := p.entry.Append(arrived, false); err != nil {
+			p.version = nil
+			return err
+		}
+		p.entry = nil
+	}
+	w.putLocked(u.Entity, p, arrived)
+	return nil
+}
+
+// prepareAgain prepares an update anew for the segments that are there now. What it is
+// in the journal must stay what it was.
+func (w *WM) prepareAgain(u *engram.EntityUpdate, p *pending) error {
+	before := *p
+	again, err := w.prepare(u)
+	*p = again
+	if err != nil {
+		return err
+	}
+	if before.entry == nil && again.core.def.Durability == engram.Volatile {
+		return nil
+	}
+	if p.entry = before.entry; before.core.def.Durability != again.core.def.Durability || !sameTypes(before.version, again.version) {
+		p.version = nil
+		return engram.Errorf(engram.Unavailable, u.Entity.String(), "its segment was replaced during the commit; commit again")
+	}
+	return nil
+}
+
+func sameTypes(a, b *version) bool {
+	return slices.EqualFunc(a.Instances, b.Instances, func(x, y engram.Instance) bool { return x.Payload.Type == y.Payload.Type })
+}
+
+// arrivalLocked returns when the version arrived: later than those that it
+// supersedes, so that entity, time and arrival tell all versions apart.
+func (w *WM) arrivalLocked(p *pending) engram.Time {
+	if p.entity != nil {
+		if newest := p.entity.newest.Load(); newest != nil && p.version.Time <= newest.Time {
+			if v := p.entity.timeline.current(p.version.Time); v != nil && v.Arrived >= w.mu.arrived {
+				w.mu.arrived = v.Arrived + 1
+			}
+		}
+	}
+	return w.mu.arrived
+}
+
+// putLocked puts a version into its timeline and gives it its number.
+func (w *WM) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 	if p.provider == nil {
-		p.provider = p.core.addProviderLocked(u.Entity.ProviderSegment(), "", p.core.rule)
+		p.provider = p.core.addProviderLocked(id.ProviderSegment(), "", p.core.rule)
 	}
 	if p.entity == nil || p.entity.removed {
 		var ok bool
@@ -215,7 +288,7 @@ func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending) error {
 	}
 	e, v := p.entity, p.version
 	w.mu.number++
-	v.entity, v.Number, v.Arrived = e, w.mu.number, w.mu.arrived
+	v.entity, v.Number, v.Arrived = e, w.mu.number, arrived
 	for i := range v.Instances {
 		if in := &v.Instances[i]; !in.HasSent {
 			in.Sent, in.HasSent = v.Arrived, true
@@ -231,13 +304,12 @@ func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending) error {
 	m := e.provider.core.memory
 	m.byAge.refresh(e, m.bounds)
 	w.mu.feed.record(v)
-	return nil
 }
 
 // standsLocked reports whether the segments are still those that the update was
 // prepared for.
 func (p *pending) standsLocked(u *engram.EntityUpdate) bool {
-	if p.core.removed {
+	if p.core.removed || p.core.leaving {
 		return false
 	}
 	if p.provider == nil {
@@ -248,7 +320,7 @@ func (p *pending) standsLocked(u *engram.EntityUpdate) bool {
 		p.provider = made
 		return true
 	}
-	return !p.provider.removed
+	return !p.provider.removed && !p.provider.leaving
 }
 
 // countLocked counts a version that was stored, at every level.

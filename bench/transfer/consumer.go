@@ -135,7 +135,7 @@ func (c *consumer) take(s *engram.Snapshot) error {
 
 func (c *consumer) subscribe(ctx context.Context, entity engram.ID, data bool) (engram.UpdateStream, error) {
 	st, err := c.svc.Subscribe(ctx, engram.Subscription{
-		Patterns: []engram.Pattern{engram.PatternOf(entity)}, WithData: data, Queue: 65536,
+		Patterns: []engram.Pattern{engram.PatternOf(entity)}, WithData: data, Queue: 65536, Transient: true,
 	})
 	if err != nil {
 		return nil, err

@@ -34,7 +34,9 @@ func cellsInProcess(e extent, round int, k *kind, into *results) error {
 				return took, nil
 			}},
 			{metricStore, func() (int64, error) {
+				b.forget()
 				c := b.commit(next)
+				c.Transient = false // without a copy, as a server stores what it received
 				next += engram.Time(n)
 				from := monotonic()
 				err := commit(w, c)

@@ -27,9 +27,9 @@ func compileTypes() ([]engram.TypeDef, error) {
 
 // The business objects: what a program works with. Their conversion to and from
 // IDF is written by hand as a generator for the type would write it: fields in
-// order, one pass, without reflection. Payloads that a client returns are the
-// caller's, so an image read back is the payload's own bytes; everything else is
-// taken out of it.
+// order, one pass, without reflection. Objects are used again and keep their
+// memory: what is read back is taken out of the payload, an image too, and what is
+// written goes into the memory of the payload before, once that was answered.
 type (
 	simple struct {
 		V int64
@@ -58,7 +58,7 @@ type (
 
 // converter is a business object that converts itself.
 type converter interface {
-	toIDF() []byte
+	toIDF(b []byte) []byte // appends to b
 	fromIDF(b []byte) error
 	// number is what tells one object from the next.
 	number() int64
@@ -94,7 +94,7 @@ func (o *moderate) number() int64          { return o.V }
 func (o *moderate) setNumber(n int64)      { o.V = n }
 func (o *complexObject) number() int64     { return o.Nested.V }
 func (o *complexObject) setNumber(n int64) { o.Nested.V = n }
-func (o *simple) toIDF() []byte            { return appendLong(make([]byte, 0, 11), 1, o.V) }
+func (o *simple) toIDF(b []byte) []byte    { return appendLong(b, 1, o.V) }
 func (o *simple) fromIDF(b []byte) error   { return fields(b, o.field) }
 func (o *moderate) fromIDF(b []byte) error { return fields(b, o.field) }
 func (o *nested) fromIDF(b []byte) error   { return fields(b, o.field) }
@@ -106,15 +106,14 @@ func (o *complexObject) fromIDF(b []byte) error {
 	return fields(b, o.field)
 }
 
-func (o *moderate) toIDF() []byte {
-	b := appendLong(make([]byte, 0, 96), 1, o.V)
+func (o *moderate) toIDF(b []byte) []byte {
+	b = appendLong(b, 1, o.V)
 	b = appendText(b, 2, o.S)
 	return appendLink(b, 3, o.Link)
 }
 
-func (o *complexObject) toIDF() []byte {
-	var scratch [512]byte
-	b := appendLink(scratch[:0], 1, o.Link)
+func (o *complexObject) toIDF(b []byte) []byte {
+	b = appendLink(b, 1, o.Link)
 	b = protowire.AppendTag(b, 2, protowire.BytesType)
 	b = append(b, 0) // the length, one byte as it is below 128
 	from := len(b)
@@ -134,10 +133,7 @@ func (o *complexObject) toIDF() []byte {
 	b = appendText(b, 4, im.Encoding)
 	b = appendFixed(b, 5, im.Step)
 	b = protowire.AppendTag(b, 6, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(len(im.Data)))
-	// Appending allocates the payload, once and without clearing what is about to
-	// be overwritten.
-	return append(b[:len(b):len(b)], im.Data...)
+	return protowire.AppendBytes(b, im.Data)
 }
 
 func appendLong(b []byte, n protowire.Number, v int64) []byte {
@@ -258,7 +254,7 @@ func (im *image) field(n protowire.Number, u uint64, v []byte) error {
 	case 5:
 		im.Step = uint32(u)
 	case 6:
-		im.Data = v
+		im.Data = append(im.Data[:0], v...)
 	}
 	return nil
 }
@@ -302,10 +298,12 @@ func kindNamed(name string) *kind {
 type batch struct {
 	kind    *kind
 	objects []converter
+	// encoded are the payloads of the commit before, whose memory may be used again.
+	encoded [][]byte
 }
 
 func newBatch(k *kind, n int) *batch {
-	b := &batch{kind: k, objects: make([]converter, n)}
+	b := &batch{kind: k, objects: make([]converter, n), encoded: make([][]byte, n)}
 	for i := range b.objects {
 		b.objects[i] = k.make()
 		b.objects[i].setNumber(int64(i))
@@ -313,16 +311,24 @@ func newBatch(k *kind, n int) *batch {
 	return b
 }
 
-// commit converts the objects into updates of one entity, from a time on.
+// commit converts the objects into updates of one entity, from a time on. The
+// commit before must have been answered.
 func (b *batch) commit(from engram.Time) engram.Commit {
 	updates := make([]engram.EntityUpdate, len(b.objects))
 	instances := make([]engram.Instance, len(b.objects))
 	for i, o := range b.objects {
-		instances[i] = engram.NewInstance(engram.Payload{Type: b.kind.typ, Bytes: o.toIDF()})
+		if b.encoded[i] == nil {
+			b.encoded[i] = make([]byte, 0, b.kind.info+128)
+		}
+		b.encoded[i] = o.toIDF(b.encoded[i][:0])
+		instances[i] = engram.NewInstance(engram.Payload{Type: b.kind.typ, Bytes: b.encoded[i]})
 		updates[i] = engram.EntityUpdate{Entity: b.kind.entity, Time: from + engram.Time(i), Instances: instances[i : i+1 : i+1]}
 	}
-	return engram.Commit{Updates: updates}
+	return engram.Commit{Updates: updates, Transient: true}
 }
+
+// forget has the next commit take memory of its own.
+func (b *batch) forget() { clear(b.encoded) }
 
 // take converts a snapshot back into the object at index i modulo the batch.
 func (b *batch) take(i int, s *engram.Snapshot) error {

@@ -37,7 +37,7 @@ func TestConversion(t *testing.T) {
 					c.Image.Data[i] = byte(i * 31)
 				}
 			}
-			b := o.toIDF()
+			b := o.toIDF(nil)
 			ty, ok := types.Get(k.typ)
 			if !ok {
 				t.Fatalf("there is no type %s", k.typ)

@@ -191,6 +191,7 @@ func (s *session) flood(n int, pace float64) (rate float64, err error) {
 			sleepUntil(from + int64(float64(i)/pace*1e9))
 		}
 		st.batch.objects[0].setNumber(int64(i))
+		st.batch.forget() // many are under way
 		// Not flushed: the stream gathers what is sent while answers are under way.
 		if err := st.Send(st.batch.commit(st.next)); err != nil {
 			return 0, err

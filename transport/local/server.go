@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -129,8 +128,7 @@ type conn struct {
 	stopping atomic.Bool
 
 	// Owned by the reading goroutine.
-	scratch   commit
-	committed bool // something, since the last flush
+	scratch commit
 
 	mu struct {
 		sync.Mutex
@@ -256,10 +254,6 @@ func writeRefusal(nc *net.UnixConn, err error) {
 func (c *conn) read(w *writer) error {
 	for {
 		if !c.rd.hasFrame() {
-			if c.committed {
-				c.committed = false
-				runtime.Gosched() // who sends the updates goes first: data is worth more than results
-			}
 			w.flush() // the results of what came together go out together
 			if c.stopping.Load() {
 				return errStopping
