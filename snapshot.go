@@ -65,6 +65,8 @@ type ResultNode struct {
 const (
 	MissingEvicted     = "evicted"     // the working memory dropped it to stay within its bounds
 	MissingForgotten   = "forgotten"   // the long-term memory dropped it
+	MissingFiltered    = "filtered"    // the long-term memory's policy left it out, and the working memory dropped it
+	MissingDamaged     = "damaged"     // what holds it on disk cannot be read
 	MissingUnreachable = "unreachable" // the server that has it did not answer
 )
 

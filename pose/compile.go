@@ -206,27 +206,61 @@ func (seg *segment) static() bool {
 	return true
 }
 
-// frozen is what a view has seen of the histories; a nil one freezes nothing.
+// frozen is what a view has seen of the histories; a nil one freezes nothing. One
+// that a content was frozen into is complete and may be read by many; others take
+// what is asked for first, and are for one goroutine.
 type frozen struct {
+	base   *frozen // looked into first
 	poses  map[*poseHistory]snapshot[Pose, Cov]
 	values map[*valueHistory]snapshot[float64, float64]
 }
 
+func newFrozen(base *frozen) *frozen {
+	return &frozen{base, map[*poseHistory]snapshot[Pose, Cov]{}, map[*valueHistory]snapshot[float64, float64]{}}
+}
+
 // freeze takes what every history of a content holds now.
 func (c *content) freeze() *frozen {
-	f := &frozen{map[*poseHistory]snapshot[Pose, Cov]{}, map[*valueHistory]snapshot[float64, float64]{}}
+	f := newFrozen(nil)
 	for _, fr := range c.frames {
 		for _, p := range fr.periods {
 			switch e := p.edge; {
 			case e == nil:
 			case e.poses != nil:
-				f.poses[e.poses] = e.poses.snapshot()
+				f.posesOf(e.poses)
 			case e.values != nil:
-				f.values[e.values] = e.values.snapshot()
+				f.valuesOf(e.values)
 			}
 		}
 	}
 	return f
+}
+
+func (f *frozen) posesOf(h *poseHistory) snapshot[Pose, Cov] {
+	if f.base != nil {
+		if s, ok := f.base.poses[h]; ok {
+			return s
+		}
+	}
+	return frozenAt(f.poses, h)
+}
+
+func (f *frozen) valuesOf(h *valueHistory) snapshot[float64, float64] {
+	if f.base != nil {
+		if s, ok := f.base.values[h]; ok {
+			return s
+		}
+	}
+	return frozenAt(f.values, h)
+}
+
+func frozenAt[V, X comparable](m map[*history[V, X]]snapshot[V, X], h *history[V, X]) snapshot[V, X] {
+	s, ok := m[h]
+	if !ok {
+		s = h.snapshot()
+		m[h] = s
+	}
+	return s
 }
 
 func (f *frozen) freeze(st *step) {
@@ -235,9 +269,9 @@ func (f *frozen) freeze(st *step) {
 	}
 	st.frozen = true
 	if st.edge.poses != nil {
-		st.frozenPoses = f.poses[st.edge.poses]
+		st.frozenPoses = f.posesOf(st.edge.poses)
 	}
 	if st.edge.values != nil {
-		st.frozenValues = f.values[st.edge.values]
+		st.frozenValues = f.valuesOf(st.edge.values)
 	}
 }

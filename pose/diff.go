@@ -1,9 +1,9 @@
 package pose
 
 import (
+	"container/heap"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -23,7 +23,8 @@ func (th Threshold) exceeded(trans, rot float64) bool { return trans > th.Trans 
 // places.
 type Change struct {
 	engram.Interval
-	// The largest difference, and when.
+	// The largest difference, and when: the pose differs by this then, and nowhere in
+	// the span by more than 1 % + 1 µm or 1 µrad beyond it.
 	Trans   float64 // metres
 	TransAt engram.Time
 	Rot     float64 // radians
@@ -37,359 +38,330 @@ type Change struct {
 // more than the threshold, in the order of time, with the largest difference of
 // each span. Both revisions are taken with the samples that are there now.
 //
-// It looks where a difference can begin, end or be largest: at the keys of anchors
-// that were revised and midway between them, at the samples beside one that was
-// replaced, and, where the structure or a calibration was revised, at every sample
-// of the path. So its cost grows with what was revised, not with the length of the
-// history. The errors are those of [Store.View] and [View.Path].
+// Every time at which the difference exceeds the threshold is in a span. A span goes
+// from one key, replaced sample or change of the structure to another, so it may
+// begin a little early and end a little late, and there may be one whose difference
+// falls short of the threshold by up to 1 % + 1 µm or 1 µrad. Where nothing was
+// revised there is none, whatever the threshold.
+//
+// Between the keys of anchors that were revised, bounds on how the edges move decide,
+// and the span is halved until they do. So the cost grows with what was revised and
+// not with the length of the history; only where a path goes by other edges than
+// before does it look at every sample of those. The errors are those of
+// [Store.View] and [View.Path].
 func (s *Store) Diff(target, source string, a, b Revision, th Threshold) ([]Change, error) {
-	va, err := s.View(AsOf(a))
+	sa, err := s.stateOf(a)
 	if err != nil {
 		return nil, err
 	}
-	vb, err := s.View(AsOf(b))
+	sb, err := s.stateOf(b)
 	if err != nil {
 		return nil, err
 	}
-	return diffViews(va, vb, target, source, th)
+	return s.diff(sa, sb, newFrozen(nil), target, source, th)
 }
 
-func diffViews(va, vb *View, target, source string, th Threshold) ([]Change, error) {
-	pa, err := va.Path(target, source)
-	if err != nil {
-		return nil, err
+// diff compares two states with the samples in ice, which takes what it lacks.
+func (s *Store) diff(sa, sb *state, ice *frozen, target, source string, th Threshold) ([]Change, error) {
+	d := differ{th: th, sides: [2]*state{sa, sb}, chordTh: 2 * math.Sin(min(max(th.Rot, 0), math.Pi)/4)}
+	if th.Rot >= math.Pi {
+		d.chordTh = 2
 	}
-	pb, err := vb.Path(target, source)
-	if err != nil {
-		return nil, err
+	var paths [2]*Path
+	for i, st := range d.sides {
+		var err error
+		if paths[i], err = s.newPath(&View{store: s, state: st, frozen: ice}, st.content, target, source); err != nil {
+			return nil, err
+		}
 	}
-	d := differ{a: pa, b: pb, th: th, sine: math.Sin(min(th.Rot, math.Pi) / 2)}
 	for t := engram.MinTime; ; {
-		sa, sb := pa.segmentAt(pa.now(), t), pb.segmentAt(pb.now(), t)
-		iv := engram.Interval{Start: t, End: min(sa.End, sb.End)}
-		d.segment(sa, sb, iv)
+		a, b := paths[0].segmentAt(sa, t), paths[1].segmentAt(sb, t)
+		iv := engram.Interval{Start: t, End: min(a.End, b.End)}
+		d.segment(a, b, iv)
 		if iv.End == engram.MaxTime {
 			break
 		}
 		t = iv.End
 	}
+	d.close()
 	return d.out, nil
 }
 
-// differ compares two paths along time.
+// differ compares two paths along time, one span without a change of the structure
+// after the other. Rotations are compared by their chord.
 type differ struct {
-	a, b    *Path
+	sides   [2]*state // the revisions
 	th      Threshold
+	chordTh float64 // the chord of the threshold's angle
+	way             // in the span at hand
 	out     []Change
-	open    bool    // the last change goes on to the next time looked at
-	sine    float64 // of half the threshold's angle
-	largest float64 // half sine of the open change
+	looks   int // points looked at
+
+	// The change that may go on, the last of out.
+	open         bool
+	trans, chord float64 // its largest so far
+	cells        []cell  // of it and the way at hand, those that may hold larger ones
+	roomy        int     // how many cells until they are thinned out
+}
+
+// maxLooks bounds the effort of one comparison, about a second. What is undecided
+// beyond it counts as moved, and bounds stand for largest differences.
+const maxLooks = 1 << 21
+
+// point is the difference at one time.
+type point struct {
+	t            engram.Time
+	ok           [2]bool
+	trans, chord float64
+}
+
+// cell is a closed span between two points, with bounds for all times in it.
+type cell struct {
+	a, b         point
+	trans, chord float64
+}
+
+func (c *cell) middle() engram.Time { return c.a.t + engram.Time(uint64(c.b.t-c.a.t)/2) }
+
+// tolerance returns how much more than x, metres or a chord, a difference may be
+// without notice. Angles are up to 2.9 times their chords, and grow by up to 1.3 times
+// as many per cent.
+func tolerance(x float64) float64 { return 0.0075*x + 3e-7 }
+
+// verdict is what a bound and what is known say about a threshold.
+type verdict uint8
+
+const (
+	below   verdict = iota
+	near            // too near for the tolerance to tell
+	unclear         // look on
+)
+
+func judge(bound, known, th float64) verdict {
+	switch {
+	case bound <= th*(1+1e-9)+1e-12: // but for rounding
+		return below
+	case bound-known <= tolerance(th):
+		return near
+	}
+	return unclear
+}
+
+func (d *differ) moved(p *point) bool {
+	return p.ok[0] != p.ok[1] || p.ok[0] && (p.trans > d.th.Trans || p.chord > d.chordTh)
 }
 
 // segment compares the paths in a span in which neither's structure changes.
-func (d *differ) segment(sa, sb *segment, iv engram.Interval) {
-	times, differ, alike := probes(sa, sb, iv)
-	if !differ {
-		d.open = false
+func (d *differ) segment(a, b *segment, iv engram.Interval) {
+	d.settle() // the cells are those of the way before
+	times := d.way.init(d.sides, a, b, iv)
+	if len(times) == 0 {
+		d.close()
 		return
 	}
-	p := pair{a: sa, b: sb, alike: alike}
-	p.qa.init(0, d.a.now().rev)
-	p.qb.init(0, d.b.now().rev)
-	p.qa.fail, p.qb.fail = &p.fail, &p.fail
-	for i, t := range times {
-		end := iv.End
-		if i+1 < len(times) {
-			end = times[i+1]
+	var last point
+	looked := false
+	look := func(t engram.Time) point {
+		if !looked || last.t != t {
+			last, looked = d.at(t), true
 		}
-		d.at(t, end, &p)
+		return last
 	}
-}
-
-// at compares at t; the difference is taken to last until end.
-func (d *differ) at(t, end engram.Time, p *pair) {
-	okA, okB := p.eval(t)
-	if !okA && !okB {
-		d.open = false
-		return
+	for i, t := range times[1:] {
+		if !d.differs(times[i], t) {
+			d.close()
+			continue
+		}
+		p := look(times[i])
+		d.between(p, look(t))
 	}
-	var trans, sine float64
-	if okA && okB {
-		trans, sine = p.ta.T.Sub(p.tb.T).Norm(), halfSine(&p.ta.R, &p.tb.R)
-		if trans <= d.th.Trans && sine <= d.sine {
-			d.open = false
+	// What holds at the end is taken to go on.
+	if end := times[len(times)-1]; d.differs(end, end) {
+		if p := look(end); d.moved(&p) {
+			d.extend(end, iv.End)
+			d.note(&p)
 			return
 		}
 	}
-	if !d.open {
-		d.out = append(d.out, Change{Interval: engram.Interval{Start: t}, TransAt: t, RotAt: t})
-		d.open, d.largest = true, 0
-	}
-	c := &d.out[len(d.out)-1]
-	c.End = end
-	c.Failed = c.Failed || okA != okB
-	if trans > c.Trans {
-		c.Trans, c.TransAt = trans, t
-	}
-	if sine > d.largest {
-		d.largest = sine
-		c.Rot, c.RotAt = 2*math.Asin(min(sine, 1)), t
-	}
+	d.close()
 }
 
-// halfSine returns the sine of half the angle between two rotations. It grows with
-// the angle, and takes no arctangent.
-func halfSine(a, b *Quat) float64 {
-	x := a.W*b.X - a.X*b.W - a.Y*b.Z + a.Z*b.Y
-	y := a.W*b.Y + a.X*b.Z - a.Y*b.W - a.Z*b.X
-	z := a.W*b.Z - a.X*b.Y + a.Y*b.X - a.Z*b.W
-	return math.Sqrt(x*x + y*y + z*z)
-}
-
-// pair evaluates two segments at the same times. What is the same in both is asked
-// once.
-type pair struct {
-	a, b   *segment
-	qa, qb query
-	ta, tb Pose // the answers
-	fail   Failure
-	alike  bool // the segments have the same steps and constants
-}
-
-// eval sets ta and tb to the answers at t.
-func (p *pair) eval(t engram.Time) (okA, okB bool) {
-	p.qa.t, p.qb.t = t, t
-	if !p.alike {
-		return p.a.eval(&p.ta, &p.qa), p.b.eval(&p.tb, &p.qb)
-	}
-	okA, okB = p.chains(&p.a.down, &p.b.down, &p.ta, &p.tb)
-	if okA && okB && (len(p.a.up.steps) > 0 || p.a.up.hasPost) {
-		var ua, ub Pose
-		okA, okB = p.chains(&p.a.up, &p.b.up, &ua, &ub)
-		p.ta, p.tb = ua.Inverse().Mul(p.ta), ub.Inverse().Mul(p.tb)
-	}
-	return okA, okB
-}
-
-// chains evaluates two chains with the same steps and constants.
-func (p *pair) chains(a, b *chain, ta, tb *Pose) (okA, okB bool) {
-	*ta, *tb = Identity(), Identity()
-	for i := range a.steps {
-		sa, sb := &a.steps[i], &b.steps[i]
-		if sa.hasPre {
-			ta.mul(&sa.pre)
-			tb.mul(&sa.pre)
-		}
-		if sa.same(sb, min(p.qa.rev, p.qb.rev)) {
-			own := Identity()
-			if !sa.move(&own, &p.qa) {
-				return false, false
-			}
-			ta.mul(&own)
-			tb.mul(&own)
-			continue
-		}
-		if okA, okB = sa.move(ta, &p.qa), sb.move(tb, &p.qb); !okA || !okB {
-			return okA, okB
+// between compares in a cell of which nothing is known but its ends.
+func (d *differ) between(a, b point) {
+	c, inside := d.bound(a, b)
+	var found *point
+	moved := d.moved(&a)
+	switch {
+	case inside == failing:
+		moved = true
+	case inside == bounded && !moved:
+		if moved = d.moved(&b) || d.moved(&c.a) || d.moved(&c.b); !moved {
+			found, moved = d.search(c)
 		}
 	}
-	if a.hasPost {
-		ta.mul(&a.post)
-		tb.mul(&a.post)
+	if !moved {
+		d.close()
+		return
 	}
-	return true, true
+	d.extend(a.t, b.t)
+	d.note(&a)
+	if inside == nothing {
+		return
+	}
+	d.note(&b)
+	if inside == failing {
+		d.out[len(d.out)-1].Failed = true
+		return
+	}
+	d.note(&c.a)
+	d.note(&c.b)
+	if found != nil {
+		d.note(found)
+	}
+	d.keep(c)
 }
 
-// same reports whether two steps with the same kind and history give the same
-// answers in the revision rev and later.
-func (st *step) same(o *step, rev Revision) bool {
-	switch st.kind {
-	case KindFree:
-		return st.posesNow().b.replacedAt <= rev && st.edge.rules == o.edge.rules
-	case KindJoint:
-		return st.valuesNow().b.replacedAt <= rev && st.edge.rules == o.edge.rules && st.edge.unset == o.edge.unset
-	}
-	return st.edge == o.edge
-}
-
-// probes returns the times, sorted, at which two compiled paths may differ most in
-// a span, whether they may differ at all, and whether they have the same steps and
-// constants.
-func probes(sa, sb *segment, iv engram.Interval) (times []engram.Time, differ, alike bool) {
-	if !sa.connected && !sb.connected {
-		return nil, false, true
-	}
-	ea, eb := sa.moving(), sb.moving()
-	p := prober{iv: iv}
-	structure := sa.connected != sb.connected || len(ea) != len(eb) || !sa.sameConstants(sb)
-	for i := 0; i < len(ea) && !structure; i++ {
-		a, b := ea[i], eb[i]
+// search looks for a time in a cell at which the difference exceeds the threshold.
+// It reports one, and true too if that could not be ruled out.
+func (d *differ) search(c cell) (found *point, moved bool) {
+	todo := []cell{c}
+	for len(todo) > 0 {
+		c := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		trans := judge(c.trans, max(c.a.trans, c.b.trans), d.th.Trans)
+		rot := judge(c.chord, max(c.a.chord, c.b.chord), d.chordTh)
 		switch {
-		case a.kind != b.kind || a.poses != b.poses || a.edge.values != b.edge.values:
-			structure = true
-		case a.kind == KindAnchor && a.edge.keys != b.edge.keys:
-			differ = true
-			p.keys(a.edge.keys)
-			p.keys(b.edge.keys)
-		case a.kind == KindFree:
-			differ = a.posesNow().replacedTimes(p.add) || differ
-		case a.kind == KindJoint:
-			differ = a.valuesNow().replacedTimes(p.add) || differ
-		}
-	}
-	if structure {
-		differ = true
-		for _, st := range append(ea, eb...) {
-			switch st.kind {
-			case KindFree:
-				st.posesNow().allTimes(p.add)
-			case KindJoint:
-				st.valuesNow().allTimes(p.add)
-			case KindAnchor:
-				p.keys(st.edge.keys)
-			}
-		}
-	}
-	if !differ {
-		return nil, false, true
-	}
-	first, last := extent(ea, eb)
-	p.add(max(first, iv.Start))
-	p.add(min(last, iv.End-1))
-	if last < first { // nothing but constants
-		p.add(iv.Start)
-	}
-	return p.sorted(), true, !structure
-}
-
-// prober collects times in a span. Keys come sorted and by the thousand, so they
-// are merged and not sorted with the rest.
-type prober struct {
-	iv    engram.Interval
-	runs  [][]engram.Time // each sorted
-	other []engram.Time
-}
-
-func (p *prober) add(t engram.Time) {
-	if p.iv.Contains(t) {
-		p.other = append(p.other, t)
-	}
-}
-
-// keys adds the times of keys and those midway between them.
-func (p *prober) keys(a *anchorKeys) {
-	lo := sort.Search(len(a.keys), func(i int) bool { return a.keys[i].t >= p.iv.Start })
-	run := make([]engram.Time, 0, 2*(len(a.keys)-lo))
-	for i := lo; i < len(a.keys) && a.keys[i].t < p.iv.End; i++ {
-		t := a.keys[i].t
-		run = append(run, t)
-		if i+1 < len(a.keys) {
-			if mid := t + engram.Time(a.keys[i+1].t.Sub(t)/2); mid < p.iv.End {
-				run = append(run, mid)
-			}
-		}
-	}
-	p.runs = append(p.runs, run)
-}
-
-func (p *prober) sorted() []engram.Time {
-	slices.Sort(p.other)
-	out := slices.Compact(p.other)
-	for _, run := range p.runs {
-		out = merged(out, run)
-	}
-	return out
-}
-
-// merged merges two sorted lists, equal times once.
-func merged(a, b []engram.Time) []engram.Time {
-	out := make([]engram.Time, 0, len(a)+len(b))
-	for len(a) > 0 || len(b) > 0 {
-		from := &a
-		if len(a) == 0 || len(b) > 0 && b[0] < a[0] {
-			from = &b
-		}
-		if t := (*from)[0]; len(out) == 0 || out[len(out)-1] != t {
-			out = append(out, t)
-		}
-		*from = (*from)[1:]
-	}
-	return out
-}
-
-// extent returns the first and the last time of any sample on two paths.
-func extent(lists ...[]*step) (first, last engram.Time) {
-	first, last = engram.MaxTime, engram.MinTime
-	note := func(f, l engram.Time) { first, last = min(first, f), max(last, l) }
-	for _, steps := range lists {
-		for _, st := range steps {
-			switch st.kind {
-			case KindFree:
-				if s := st.posesNow(); s.n > 0 {
-					note(s.first(), s.last())
-				}
-			case KindJoint:
-				if s := st.valuesNow(); s.n > 0 {
-					note(s.first(), s.last())
-				}
-			}
-		}
-	}
-	return first, last
-}
-
-func (seg *segment) moving() (out []*step) {
-	for _, c := range [2]*chain{&seg.down, &seg.up} {
-		for i := range c.steps {
-			out = append(out, &c.steps[i])
-		}
-	}
-	return out
-}
-
-// sameConstants reports whether the constant poses of two segments with the same
-// number of steps are the same.
-func (seg *segment) sameConstants(o *segment) bool {
-	sides := [2][2]*chain{{&seg.down, &o.down}, {&seg.up, &o.up}}
-	for _, side := range sides {
-		a, b := side[0], side[1]
-		if len(a.steps) != len(b.steps) || a.post != b.post {
-			return false
-		}
-		for i := range a.steps {
-			if a.steps[i].pre != b.steps[i].pre {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// replacedTimes calls add with the times of replaced samples and of their
-// neighbours, and reports whether there are any.
-func (s snapshot[V, X]) replacedTimes(add func(engram.Time)) bool {
-	for _, o := range s.b.old {
-		add(o.t)
-		k, i := s.locateAny(o.t)
-		if k < 0 {
+		case trans == below && rot == below:
 			continue
+		case trans != unclear && rot != unclear || d.looks > maxLooks:
+			return nil, true
 		}
-		if before := s.previous(k, i); before != nil {
-			add(before.t)
+		m := d.at(c.middle())
+		if d.moved(&m) {
+			return &m, true
 		}
-		any := rules{}
-		if res := s.at(o.t+1, &any, revisionNow); res.b != nil {
-			add(res.b.t)
+		for _, ends := range [2][2]*point{{&c.a, &m}, {&m, &c.b}} {
+			switch half, inside := d.bound(*ends[0], *ends[1]); {
+			case inside == failing:
+				return nil, true
+			case inside == bounded && d.moved(&half.a):
+				return &half.a, true
+			case inside == bounded && d.moved(&half.b):
+				return &half.b, true
+			case inside == bounded:
+				todo = append(todo, half)
+			}
 		}
 	}
-	return len(s.b.old) > 0
+	return nil, false
 }
 
-// allTimes calls add with the time of every sample.
-func (s snapshot[V, X]) allTimes(add func(engram.Time)) {
-	for k := range len(s.b.sealed) + 1 {
-		for _, smp := range s.chunk(k).s {
-			add(smp.t)
+// extend makes [from, to) part of the open change, or of a new one.
+func (d *differ) extend(from, to engram.Time) {
+	if !d.open {
+		d.out = append(d.out, Change{Interval: engram.Interval{Start: from}, TransAt: from, RotAt: from})
+		d.open, d.trans, d.chord, d.cells, d.roomy = true, 0, 0, d.cells[:0], 256
+	}
+	d.out[len(d.out)-1].End = to
+}
+
+// note takes a point into the open change.
+func (d *differ) note(p *point) {
+	c := &d.out[len(d.out)-1]
+	c.Failed = c.Failed || p.ok[0] != p.ok[1]
+	if p.trans > d.trans {
+		d.trans, c.TransAt = p.trans, p.t
+	}
+	if p.chord > d.chord {
+		d.chord, c.RotAt = p.chord, p.t
+	}
+}
+
+// keep remembers a cell of the open change if it may hold a larger difference.
+func (d *differ) keep(c cell) {
+	if d.promising(&c) {
+		if d.cells = append(d.cells, c); len(d.cells) >= d.roomy {
+			d.cells = slices.DeleteFunc(d.cells, func(c cell) bool { return !d.promising(&c) })
+			d.roomy = 2*len(d.cells) + 256
 		}
 	}
+}
+
+func (d *differ) promising(c *cell) bool {
+	return c.trans > d.trans+tolerance(d.trans) || c.chord > d.chord+tolerance(d.chord)
+}
+
+// close ends the open change.
+func (d *differ) close() {
+	d.settle()
+	d.open = false
+}
+
+// settle finds the largest differences of the open change: the cell with the largest
+// bound is halved until no bound promises more.
+func (d *differ) settle() {
+	if !d.open {
+		return
+	}
+	d.settleBy(func(c *cell) (bound, known float64) { return c.trans, d.trans })
+	d.settleBy(func(c *cell) (bound, known float64) { return c.chord, d.chord })
+	d.cells = d.cells[:0]
+	c := &d.out[len(d.out)-1]
+	c.Trans, c.Rot = d.trans, chordAngle(d.chord)
+}
+
+func (d *differ) settleBy(most func(c *cell) (bound, known float64)) {
+	h := cellHeap{most: most}
+	push := func(c cell) {
+		if bound, known := most(&c); bound > known+tolerance(known) {
+			heap.Push(&h, c)
+		}
+	}
+	for _, c := range d.cells {
+		push(c)
+	}
+	for len(h.cells) > 0 {
+		c := heap.Pop(&h).(cell)
+		if bound, known := most(&c); bound <= known+tolerance(known) {
+			return
+		}
+		if d.looks > maxLooks {
+			d.trans, d.chord = max(d.trans, c.trans), max(d.chord, c.chord)
+			return
+		}
+		m := d.at(c.middle())
+		d.note(&m)
+		for _, ends := range [2][2]*point{{&c.a, &m}, {&m, &c.b}} {
+			switch half, inside := d.bound(*ends[0], *ends[1]); {
+			case inside == failing:
+				d.out[len(d.out)-1].Failed = true
+			case inside == bounded:
+				d.note(&half.a)
+				d.note(&half.b)
+				push(half)
+			}
+		}
+	}
+}
+
+// cellHeap has the cell with the largest bound first.
+type cellHeap struct {
+	cells []cell
+	most  func(c *cell) (bound, known float64)
+}
+
+func (h *cellHeap) Len() int      { return len(h.cells) }
+func (h *cellHeap) Swap(i, j int) { h.cells[i], h.cells[j] = h.cells[j], h.cells[i] }
+func (h *cellHeap) Push(x any)    { h.cells = append(h.cells, x.(cell)) }
+func (h *cellHeap) Less(i, j int) bool {
+	a, _ := h.most(&h.cells[i])
+	b, _ := h.most(&h.cells[j])
+	return a > b
+}
+
+func (h *cellHeap) Pop() any {
+	last := len(h.cells) - 1
+	c := h.cells[last]
+	h.cells = h.cells[:last]
+	return c
 }

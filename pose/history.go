@@ -40,8 +40,10 @@ type sample[V any] struct {
 type chunk[V, X any] struct {
 	s []sample[V]
 	x []X // nil, or as long as s
-	// rate is the samples per nanosecond, to guess by; of sealed chunks only.
-	rate float64
+	// rate is the samples per nanosecond, to guess by, and balls what encloses them;
+	// of sealed chunks only.
+	rate  float64
+	balls *chunkBalls
 }
 
 // sealed returns a chunk as it stands in body.sealed.
@@ -49,6 +51,7 @@ func (c chunk[V, X]) sealed() sample[chunk[V, X]] {
 	if n := len(c.s); n > 1 {
 		c.rate = float64(n-1) / span(c.s[0].t, c.s[n-1].t)
 	}
+	c.balls = new(chunkBalls)
 	return sample[chunk[V, X]]{c.s[0].t, c}
 }
 

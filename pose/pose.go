@@ -114,8 +114,23 @@ func (a Pose) Apply(p Vec3) Vec3 { return a.R.Rotate(p).Add(a.T) }
 // Distance returns how far b is from a: the metres between their origins and the
 // radians between their orientations.
 func (a Pose) Distance(b Pose) (trans, rot float64) {
-	return a.T.Sub(b.T).Norm(), a.R.Conj().Mul(b.R).Angle()
+	return a.T.Sub(b.T).Norm(), chordAngle(chord(&a.R, &b.R))
 }
+
+// chord returns the distance between two rotations' quaternions, whichever signs
+// they have: 2·sin(θ/4) for the angle θ. It is exactly zero for equal ones, grows
+// with the angle and costs no arctangent.
+func chord(a, b *Quat) float64 {
+	sign := 1.0
+	if a.W*b.W+a.X*b.X+a.Y*b.Y+a.Z*b.Z < 0 {
+		sign = -1
+	}
+	w, x, y, z := a.W-sign*b.W, a.X-sign*b.X, a.Y-sign*b.Y, a.Z-sign*b.Z
+	return math.Sqrt(w*w + x*x + y*y + z*z)
+}
+
+// chordAngle returns the angle in [0, π] that a chord belongs to.
+func chordAngle(c float64) float64 { return 4 * math.Asin(min(c/2, math.Sqrt2/2)) }
 
 // String returns the pose as "[x y z] q[w x y z]".
 func (a Pose) String() string {
@@ -143,8 +158,9 @@ func (a *Pose) check() bool {
 	// x-x is 0 for every finite x and NaN for the others.
 	s := a.T.X + a.T.Y + a.T.Z
 	if d := n2 - 1; d > -1e-8 && d < 1e-8 && s-s == 0 {
-		// One Newton step; leaves an error below 4e-17.
-		if d != 0 {
+		// One Newton step. What it leaves of an error is left alone, so that a pose
+		// that was checked is the same when it is checked again.
+		if d > 1e-15 || d < -1e-15 {
 			k := 1 - 0.5*d
 			a.R = Quat{q.W * k, q.X * k, q.Y * k, q.Z * k}
 		}

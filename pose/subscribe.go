@@ -119,42 +119,43 @@ func (sub *Subscription) Acked() Revision {
 // since makes the event from an acknowledged revision to a view.
 func (sub *Subscription) since(acked Revision, view *View) (Event, error) {
 	ev := Event{From: acked, To: view.Revision(), View: view}
-	base, err := sub.s.View(AsOf(acked))
+	st, err := sub.s.stateOf(acked)
 	if err != nil {
 		return ev, err
 	}
 	if !sub.ask.OnlyAcquired {
-		ev.Changes, err = diffViews(base, view, sub.ask.Target, sub.ask.Source, sub.th)
+		ev.Changes, err = sub.s.diff(st, view.state, newFrozen(view.frozen), sub.ask.Target, sub.ask.Source, sub.th)
 		return ev, err
 	}
-	ev.Moved, err = sub.moved(base, view)
+	ev.Moved, err = sub.moved(st, view)
 	return ev, err
 }
 
 // moved compares the subscriber's acquisitions. One made after the acknowledged
 // revision is compared with the revision in which it was made, because that is the
 // one its owner saw.
-func (sub *Subscription) moved(base, view *View) ([]Moved, error) {
+func (sub *Subscription) moved(base *state, view *View) ([]Moved, error) {
 	now, err := view.Path(sub.ask.Target, sub.ask.Source)
 	if err != nil {
 		return nil, err
 	}
 	olds := map[Revision]*Path{}
+	ice := newFrozen(view.frozen)
 	var out []Moved
 	for _, a := range sub.s.acquisitionsOf(now.source, engram.Always()) {
-		rev := max(a.rev, base.Revision())
+		rev := max(a.rev, base.rev)
 		if rev >= view.Revision() {
 			continue
 		}
 		old := olds[rev]
 		if old == nil {
-			v := base
-			if rev != base.Revision() {
-				if v, err = sub.s.View(AsOf(rev)); err != nil {
+			st := base
+			if rev != base.rev {
+				if st, err = sub.s.stateOf(rev); err != nil {
 					return nil, err
 				}
 			}
-			if old, err = v.Path(sub.ask.Target, sub.ask.Source); err != nil {
+			if old, err = sub.s.newPath(&View{sub.s, st, ice}, st.content, sub.ask.Target, sub.ask.Source); err != nil {
 				return nil, err
 			}
 			olds[rev] = old

@@ -66,6 +66,9 @@ func (s *subscription) findBackfill(ctx context.Context, sub engram.Subscription
 		slices.SortFunc(s.backfill, func(x, y recorded) int { return cmp.Compare(x.number, y.number) })
 	}
 	for i, u := range recent {
+		if u.entity == nil {
+			continue
+		}
 		if m := b.match(u.entity); m != nil {
 			s.backfill = append(s.backfill, recorded{m, u.time, first + uint64(i)})
 		}
@@ -145,7 +148,7 @@ func (b *backfiller) snapshots(e *entity, s engram.SnapshotSelector) error {
 	return nil
 }
 
-// updates adds the updates of e, superseded ones too, after the start's number and
+// updates adds the updates of e, superseded ones too but not what was recalled, after the start's number and
 // below before.
 func (b *backfiller) updates(e *entity, before uint64) {
 	r := reading{spans: e.timeline.spans()}
@@ -155,7 +158,7 @@ func (b *backfiller) updates(e *entity, before uint64) {
 			return
 		}
 		for ; v != nil && v != evictedVersion; v = v.older.Load() {
-			if v.Number > b.start.Number && v.Number < before {
+			if v.Number > b.start.Number && v.Number < before && !v.Recalled {
 				b.backfill = append(b.backfill, recorded{b.match(e), v.Time, v.Number})
 			}
 		}

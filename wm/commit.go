@@ -2,7 +2,6 @@ package wm
 
 import (
 	"context"
-	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -18,7 +17,6 @@ type pending struct {
 	provider   *provider // nil if it is to be made
 	entity     *entity   // nil if it is to be made
 	superseded *version
-	entry      JournalEntry // nil if it is not journaled, or was
 }
 
 // Commit implements engram.Writer. An update is refused with NotFound for an
@@ -39,7 +37,7 @@ func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult
 			return nil, err
 		}
 		n := min(commitBatch, len(rest))
-		slow, err := w.commitBatch(rest[:n], results[len(c.Updates)-len(rest):])
+		slow, err := w.commitBatch(ctx, rest[:n], results[len(c.Updates)-len(rest):])
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +58,7 @@ func (w *WM) CommitOne(ctx context.Context, u engram.EntityUpdate) (r engram.Upd
 	err := checkContext(ctx)
 	if err == nil {
 		var slow []*subscription
-		if slow, err = w.commitBatch([]engram.EntityUpdate{u}, results); len(slow) > 0 {
+		if slow, err = w.commitBatch(ctx, []engram.EntityUpdate{u}, results); len(slow) > 0 {
 			wait = func(ctx context.Context) {
 				for _, s := range slow {
 					s.waitForRoom(ctx)
@@ -74,22 +72,23 @@ func (w *WM) CommitOne(ctx context.Context, u engram.EntityUpdate) (r engram.Upd
 	return results[0], wait
 }
 
-// commitBatch writes at most commitBatch updates: prepare → lock → put into the
-// timelines → publish the numbers → evict what is beyond the bounds → hand to the
-// subscriptions → unlock → wake who waits for them. It returns the subscriptions
-// that make the writer wait.
+// commitBatch writes at most commitBatch updates: prepare → lock → append to the
+// journal and put into the timelines → publish the numbers → evict what is beyond
+// the bounds → hand to the subscriptions → unlock → wake who waits for them. Updates
+// of Synced segments are only appended then; they go the rest of the way when they
+// are on disk. It returns the subscriptions that make the writer wait.
 //
 // Evicting comes after publishing, so that a reader who misses what was evicted
 // finds with a new horizon what took its place.
-func (w *WM) commitBatch(updates []engram.EntityUpdate, results []engram.UpdateResult) (slow []*subscription, err error) {
+func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, results []engram.UpdateResult) (slow []*subscription, err error) {
 	var buf [commitBatch]pending
 	batch := buf[:len(updates)]
 	for i := range updates {
 		batch[i], results[i].Err = w.prepare(&updates[i])
 	}
-	var synced []*syncing
+	var j journaled // nothing, without a journal
 	if w.journal != nil {
-		synced = w.beginEntries(ctx, updates, batch, results)
+		j = w.begin(ctx, updates, batch, results)
 	}
 	var owed notices
 
@@ -99,12 +98,12 @@ func (w *WM) commitBatch(updates []engram.EntityUpdate, results []engram.UpdateR
 		return nil, errServerClosed
 	}
 	w.mu.arrived = max(w.mu.arrived, w.now())
-	for _, s := range synced {
+	for _, s := range j.synced {
 		w.appendLocked(s)
 	}
 	for i := range batch {
 		if batch[i].version != nil {
-			results[i].Err = w.storeLocked(&updates[i], &batch[i])
+			results[i].Err = w.storeLocked(&updates[i], &batch[i], j.entry(i))
 		}
 	}
 	w.publishLocked(batch, &owed)
@@ -113,8 +112,10 @@ func (w *WM) commitBatch(updates []engram.EntityUpdate, results []engram.UpdateR
 	for _, s := range owed.asleep {
 		s.rouse()
 	}
-	for _, s := range synced {
-		w.finishSynced(ctx, s, &batch[s.index], &results[s.index].Err)
+	for _, s := range j.synced {
+		w.finish(s)
+		batch[s.index], results[s.index].Err = s.pending, s.err
+		owed.slow = appendNew(owed.slow, s.slow)
 	}
 	for i := range batch {
 		if v := batch[i].version; v != nil {
@@ -128,7 +129,7 @@ func (w *WM) commitBatch(updates []engram.EntityUpdate, results []engram.UpdateR
 }
 
 // publishLocked makes what was stored visible, evicts what it pushes beyond the
-// bounds, and tells the subscriptions.
+// bounds, and tells the subscriptions, unless owed is nil.
 func (w *WM) publishLocked(batch []pending, owed *notices) {
 	w.number.Store(w.mu.number)
 	for i := range batch {
@@ -136,7 +137,7 @@ func (w *WM) publishLocked(batch []pending, owed *notices) {
 			w.boundLocked(p.entity)
 		}
 	}
-	if w.mu.feed.active() {
+	if owed != nil && w.mu.feed.active() {
 		for i := range batch {
 			if p := &batch[i]; p.version != nil {
 				w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, owed)
@@ -218,61 +219,49 @@ func (w *WM) checkForm(u *engram.EntityUpdate, c *core) error {
 	return nil
 }
 
-// storeLocked puts a prepared version into its timeline, after its entry into the
-// journal. If a segment was removed or added since it was prepared, it is prepared
+// storeLocked puts a prepared version into its timeline, after its entry, if there is
+// one, into the journal. If a segment was removed or added since it was prepared, it is prepared
 // again; an error refuses it.
-func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending) error {
-	if !p.standsLocked(u) {
-		if err := w.prepareAgain(u, p); err != nil {
-			return err
-		}
+func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending, entry JournalEntry) error {
+	if err := w.confirmLocked(u, p, entry != nil); err != nil {
+		return err
 	}
-	arrived := w.arrivalLocked(p)
-	if p.entry != nil {
-		if err := p.entry.Append(arrived, false); err != nil {
+	arrived := w.arrivalLocked(p, u.Entity.Entity())
+	if entry != nil {
+		if err := entry.Append(arrived, false); err != nil {
 			p.version = nil
 			return err
 		}
-		p.entry = nil
 	}
 	w.putLocked(u.Entity, p, arrived)
 	return nil
 }
 
-// prepareAgain prepares an update anew for the segments that are there now. What it is
-// in the journal must stay what it was.
-func (w *WM) prepareAgain(u *engram.EntityUpdate, p *pending) error {
-	before := *p
-	again, err := w.prepare(u)
-	*p = again
-	if err != nil {
-		return err
-	}
-	if before.entry == nil && again.core.def.Durability == engram.Volatile {
-		return nil
-	}
-	if p.entry = before.entry; before.core.def.Durability != again.core.def.Durability || !sameTypes(before.version, again.version) {
-		p.version = nil
-		return engram.Errorf(engram.Unavailable, u.Entity.String(), "its segment was replaced during the commit; commit again")
-	}
-	return nil
-}
-
-func sameTypes(a, b *version) bool {
-	return slices.EqualFunc(a.Instances, b.Instances, func(x, y engram.Instance) bool { return x.Payload.Type == y.Payload.Type })
-}
-
 // arrivalLocked returns when the version arrived: later than those that it
 // supersedes, so that entity, time and arrival tell all versions apart.
-func (w *WM) arrivalLocked(p *pending) engram.Time {
-	if p.entity != nil {
-		if newest := p.entity.newest.Load(); newest != nil && p.version.Time <= newest.Time {
-			if v := p.entity.timeline.current(p.version.Time); v != nil && v.Arrived >= w.mu.arrived {
-				w.mu.arrived = v.Arrived + 1
-			}
-		}
+func (w *WM) arrivalLocked(p *pending, name string) engram.Time {
+	if v := p.currentLocked(name, p.version.Time); v != nil && v.Arrived >= w.mu.arrived {
+		w.mu.arrived = v.Arrived + 1
 	}
 	return w.mu.arrived
+}
+
+// currentLocked returns the entity's current version at t, nil if it has none.
+func (p *pending) currentLocked(name string, t engram.Time) *version {
+	if p.entity == nil || p.entity.removed {
+		if p.provider == nil {
+			return nil
+		}
+		e, ok := p.provider.entities.Get(name)
+		if !ok {
+			return nil
+		}
+		p.entity = e
+	}
+	if newest := p.entity.newest.Load(); newest == nil || t > newest.Time {
+		return nil
+	}
+	return p.entity.timeline.current(t)
 }
 
 // putLocked puts a version into its timeline and gives it its number.
@@ -282,8 +271,8 @@ func (w *WM) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 	}
 	if p.entity == nil || p.entity.removed {
 		var ok bool
-		if p.entity, ok = p.provider.entities.Get(u.Entity.Entity()); !ok {
-			p.entity = p.provider.addEntityLocked(u.Entity.Entity())
+		if p.entity, ok = p.provider.entities.Get(id.Entity()); !ok {
+			p.entity = p.provider.addEntityLocked(id.Entity())
 		}
 	}
 	e, v := p.entity, p.version
@@ -309,7 +298,7 @@ func (w *WM) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 // standsLocked reports whether the segments are still those that the update was
 // prepared for.
 func (p *pending) standsLocked(u *engram.EntityUpdate) bool {
-	if p.core.removed || p.core.leaving {
+	if p.core.removed {
 		return false
 	}
 	if p.provider == nil {
@@ -320,7 +309,7 @@ func (p *pending) standsLocked(u *engram.EntityUpdate) bool {
 		p.provider = made
 		return true
 	}
-	return !p.provider.removed && !p.provider.leaving
+	return !p.provider.removed
 }
 
 // countLocked counts a version that was stored, at every level.

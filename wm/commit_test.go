@@ -60,7 +60,7 @@ func TestSegmentsChangeUnderCommit(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.mu.Lock()
-			err = w.storeLocked(&u, &p)
+			err = w.storeLocked(&u, &p, nil)
 			w.mu.Unlock()
 			if engram.CodeOf(err) != c.want || (p.version != nil) != (err == nil) {
 				t.Errorf("storing gives %v, version %v; want %v", err, p.version, c.want)

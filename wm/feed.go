@@ -18,7 +18,7 @@ type feed struct {
 // recentUpdate remembers where an update went, so that a subscription that resumes
 // shortly after it broke off finds what it missed without a search.
 type recentUpdate struct {
-	entity *entity
+	entity *entity // nil if it was no news: recalled
 	time   engram.Time
 }
 
@@ -45,6 +45,9 @@ func (f *feed) active() bool { return len(f.subscriptions) > 0 }
 // record remembers an update.
 func (f *feed) record(v *version) {
 	u := recentUpdate{v.entity, v.Time}
+	if v.Recalled {
+		u.entity = nil
+	}
 	if len(f.recent) < maxRecent {
 		if len(f.recent) == 0 {
 			f.recent = append(f.recent, recentUpdate{}) // no update has number 0

@@ -53,6 +53,7 @@ type memory struct {
 	history versionList // what is not its entity's newest state, in the order it ceased to be
 	current versionList // the newest states of all entities, in the order of their arrival
 	byAge   ageHeap     // entities that have something old to evict
+	syncing []*syncing  // updates on their way to the disk, in the order of the journal
 }
 
 // bounded reports whether the memory as a whole has bounds that need its lists.
@@ -69,6 +70,7 @@ type core struct {
 
 	// The WM's lock protects what follows.
 	past    counters // what removed provider segments did
+	leaving bool     // it is about to be removed, and takes nothing any more
 	removed bool
 }
 
@@ -85,6 +87,7 @@ type provider struct {
 
 	// The WM's lock protects what follows.
 	held    counters // with what evicted entities did
+	leaving bool     // it is about to be removed, and takes nothing any more
 	removed bool
 }
 

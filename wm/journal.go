@@ -2,6 +2,7 @@ package wm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -41,8 +42,202 @@ type JournalEntry interface {
 	Wait() error
 }
 
-// Restored is a version that is put back into the memory.
-type Restored struct {
-	Entity   engram.ID
-	Snapshot *engram.Snapshot // with Time, Arrived, Recalled and the instances; the memory keeps the payloads' bytes
+// journaled is what of a batch of updates goes into the journal.
+type journaled struct {
+	logged []JournalEntry // by the index of the update; nil if there is none
+	synced []*syncing
+}
+
+func (j *journaled) entry(i int) JournalEntry {
+	if j.logged == nil {
+		return nil
+	}
+	return j.logged[i]
+}
+
+// syncing is an update of a Synced segment on its way to the disk. Those of a memory
+// wait in the order in which they were appended, and are put into their timelines in
+// that order, each by the first commit that finds it on disk.
+type syncing struct {
+	pending // without a version if it was refused
+	update  *engram.EntityUpdate
+	entry   JournalEntry
+	index   int // in its batch
+	arrived engram.Time
+
+	// The WM's lock protects what follows.
+	done bool // it was put into its timeline, or refused
+	err  error
+	slow []*subscription // that its commit has to wait for
+}
+
+// begin prepares the journal's entries. Updates of Synced segments are taken out of the
+// batch.
+func (w *WM) begin(ctx context.Context, updates []engram.EntityUpdate, batch []pending, results []engram.UpdateResult) (j journaled) {
+	for i := range batch {
+		p := &batch[i]
+		if p.version == nil || p.core.def.Durability == engram.Volatile {
+			continue
+		}
+		entry, err := w.journal.Begin(ctx, updates[i].Entity, &p.version.Snapshot)
+		if err != nil {
+			p.version, results[i].Err = nil, err
+			continue
+		}
+		if p.core.def.Durability == engram.Synced {
+			j.synced = append(j.synced, &syncing{pending: *p, update: &updates[i], entry: entry, index: i})
+			p.version = nil
+			continue
+		}
+		if j.logged == nil {
+			j.logged = make([]JournalEntry, len(batch))
+		}
+		j.logged[i] = entry
+	}
+	return j
+}
+
+// appendLocked appends an update to the journal, or refuses it.
+func (w *WM) appendLocked(s *syncing) {
+	if s.err = w.confirmLocked(s.update, &s.pending, true); s.err == nil {
+		w.mu.arrived++ // what waits before it is not in the timelines yet
+		s.arrived = w.mu.arrived
+		s.err = s.entry.Append(s.arrived, true)
+	}
+	if s.err != nil {
+		s.version, s.done = nil, true
+		return
+	}
+	m := s.core.memory
+	m.syncing = append(m.syncing, s)
+}
+
+// finish waits for the disk and puts s, and all that was appended before it, into the
+// timelines.
+func (w *WM) finish(s *syncing) {
+	w.mu.Lock()
+	done := s.done
+	w.mu.Unlock()
+	if done {
+		return
+	}
+	_ = s.entry.Wait() // what became of it is asked again below, with those before it
+	w.mu.Lock()
+	owed := w.settleLocked(s)
+	w.mu.Unlock()
+	for _, s := range owed.asleep {
+		s.rouse()
+	}
+}
+
+// settleLocked puts what was appended up to s into the timelines, or refuses it; the
+// disk has answered for all of it.
+func (w *WM) settleLocked(s *syncing) (owed notices) {
+	m := s.core.memory
+	var settled []*syncing
+	var batch []pending
+	for !s.done {
+		first := m.syncing[0]
+		m.syncing[0] = nil
+		m.syncing = m.syncing[1:]
+		first.done = true
+		if first.err = first.entry.Wait(); first.err == nil {
+			first.err = w.confirmSyncedLocked(first)
+		}
+		if first.err != nil {
+			first.version = nil
+			continue
+		}
+		w.putLocked(first.update.Entity, &first.pending, first.arrived)
+		settled, batch = append(settled, first), append(batch, first.pending)
+	}
+	if len(m.syncing) == 0 {
+		m.syncing = nil
+	}
+	w.publishLocked(batch, &owed)
+	for _, s := range settled {
+		s.slow = owed.slow
+	}
+	return owed
+}
+
+// confirmLocked makes sure that the segments of an update are there and take it, and
+// prepares it again if they are not those that it was prepared for.
+func (w *WM) confirmLocked(u *engram.EntityUpdate, p *pending, hasEntry bool) error {
+	if !p.standsLocked(u) {
+		if err := w.prepareAgain(u, p, hasEntry); err != nil {
+			return err
+		}
+	}
+	if p.core.leaving || p.provider != nil && p.provider.leaving {
+		p.version = nil
+		return engram.Errorf(engram.Unavailable, u.Entity.String(), "its segment is being removed")
+	}
+	return nil
+}
+
+// confirmSyncedLocked is confirmLocked for an update that is on disk.
+func (w *WM) confirmSyncedLocked(s *syncing) error {
+	switch {
+	case s.standsLocked(s.update):
+		return nil
+	case s.core.removed || s.provider != nil && s.provider.removed:
+		return engram.Errorf(engram.NotFound, s.update.Entity.String(), "its segment was removed during the commit")
+	}
+	return w.prepareAgain(s.update, &s.pending, true) // its provider segment was added meanwhile
+}
+
+// prepareAgain prepares an update anew for the segments that are there now. What it is
+// in the journal must stay what it was.
+func (w *WM) prepareAgain(u *engram.EntityUpdate, p *pending, hasEntry bool) error {
+	before := *p
+	again, err := w.prepare(u)
+	*p = again
+	if err != nil {
+		return err
+	}
+	p.standsLocked(u)
+	if durability := p.core.def.Durability; durability != engram.Volatile && !hasEntry ||
+		hasEntry && (before.core.def.Durability != durability || !sameTypes(before.version, p.version)) {
+		p.version = nil
+		return engram.Errorf(engram.Unavailable, u.Entity.String(), "its segment was replaced during the commit; commit again")
+	}
+	return nil
+}
+
+func sameTypes(a, b *version) bool {
+	return slices.EqualFunc(a.Instances, b.Instances, func(x, y engram.Instance) bool { return x.Payload.Type == y.Payload.Type })
+}
+
+// appendNew appends the subscriptions that are not in list yet.
+func appendNew(list, more []*subscription) []*subscription {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// Settle calls mark at a moment at which nothing is being appended to the journal,
+// waits until everything that was appended before is in the memory or was refused,
+// and returns the number of the newest update. mark must be quick and must not use
+// the memory.
+func (w *WM) Settle(ctx context.Context, mark func()) (number uint64, err error) {
+	w.mu.Lock()
+	mark()
+	var last []*syncing
+	for _, m := range w.memories.sorted() {
+		if n := len(m.value.syncing); n > 0 {
+			last = append(last, m.value.syncing[n-1])
+		}
+	}
+	w.mu.Unlock()
+	for _, s := range last {
+		if err := checkContext(ctx); err != nil {
+			return 0, err
+		}
+		w.finish(s)
+	}
+	return w.number.Load(), nil
 }

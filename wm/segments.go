@@ -2,18 +2,22 @@ package wm
 
 import (
 	"context"
+	"errors"
 
 	"github.com/seed-301d4374/engram"
 )
 
-// AddCoreSegment implements engram.Segments. The only durability offered is
-// Volatile: this memory has no disk.
-func (w *WM) AddCoreSegment(_ context.Context, s engram.CoreSegment) error {
+// AddCoreSegment implements engram.Segments. Without a journal the only durability
+// offered is Volatile.
+func (w *WM) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error {
 	if s.ID.Level() != engram.LevelCoreSegment {
 		return engram.Errorf(engram.Invalid, s.ID.String(), "the ID of a %s, not of a core segment", s.ID.Level())
 	}
-	if s.Durability != engram.Volatile {
-		return engram.Errorf(engram.Unsupported, s.ID.String(), "durability %v is not offered here; only %v is", s.Durability, engram.Volatile)
+	switch {
+	case s.Durability > engram.Synced:
+		return engram.Errorf(engram.Invalid, s.ID.String(), "%v (%d)", s.Durability, s.Durability)
+	case s.Durability != engram.Volatile && w.journal == nil:
+		return engram.Errorf(engram.Unsupported, s.ID.String(), "durability %v is not offered here; only %v is, because this memory has no disk", s.Durability, engram.Volatile)
 	}
 	if err := checkBounds(s.ID, s.History); err != nil {
 		return err
@@ -25,19 +29,26 @@ func (w *WM) AddCoreSegment(_ context.Context, s engram.CoreSegment) error {
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.defining.Lock()
+	defer w.defining.Unlock()
 	m, ok := w.memories.Get(s.ID.Memory())
 	if !ok {
 		return engram.Errorf(engram.NotFound, s.ID.String(), "there is no memory %q here", s.ID.Memory())
 	}
 	if c, ok := m.cores.Get(s.ID.CoreSegment()); ok {
 		if c.def != s {
-			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.FixedProviders)
+			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, durability %v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.Durability, c.def.FixedProviders)
 		}
 		return nil
 	}
 	s.ID = child(m.id, s.ID.CoreSegment())
+	if w.journal != nil {
+		if err := w.journal.AddCoreSegment(ctx, s); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	m.cores.add(s.ID.CoreSegment(), &core{id: s.ID, def: s, memory: m, rule: newTypeRule(t)})
 	return nil
 }
@@ -45,12 +56,12 @@ func (w *WM) AddCoreSegment(_ context.Context, s engram.CoreSegment) error {
 // AddProviderSegment implements engram.Segments. Adding a provider segment again
 // with the same type, or one that a commit made without a type, does nothing; with
 // another type it fails with AlreadyExists.
-func (w *WM) AddProviderSegment(_ context.Context, s engram.ProviderSegment) error {
+func (w *WM) AddProviderSegment(ctx context.Context, s engram.ProviderSegment) error {
 	if s.ID.Level() != engram.LevelProviderSegment {
 		return engram.Errorf(engram.Invalid, s.ID.String(), "the ID of a %s, not of a provider segment", s.ID.Level())
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.defining.Lock()
+	defer w.defining.Unlock()
 	c, err := w.core(s.ID)
 	if err != nil {
 		return err
@@ -67,12 +78,35 @@ func (w *WM) AddProviderSegment(_ context.Context, s engram.ProviderSegment) err
 		rule = newTypeRule(t)
 	}
 	if p, ok := c.providers.Get(s.ID.ProviderSegment()); ok {
-		if p.typ != s.Type {
-			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the provider segment exists with type %q, not %q; remove it first", p.typ, s.Type)
+		return p.checkAgain(s)
+	}
+	if w.journal != nil {
+		if err := w.journal.AddProviderSegment(ctx, s); err != nil {
+			return err
 		}
+	}
+	w.mu.Lock()
+	p, made := c.providers.Get(s.ID.ProviderSegment()) // by a commit, meanwhile
+	if !made {
+		c.addProviderLocked(s.ID.ProviderSegment(), s.Type, rule)
+	}
+	w.mu.Unlock()
+	if !made {
 		return nil
 	}
-	c.addProviderLocked(s.ID.ProviderSegment(), s.Type, rule)
+	err = p.checkAgain(s)
+	if err != nil && w.journal != nil {
+		err = errors.Join(err, w.journal.AddProviderSegment(ctx, engram.ProviderSegment{ID: s.ID, Type: p.typ}))
+	}
+	return err
+}
+
+// checkAgain returns an error if the provider segment, which is there, is not what is
+// to be added.
+func (p *provider) checkAgain(s engram.ProviderSegment) error {
+	if p.typ != s.Type {
+		return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the provider segment exists with type %q, not %q; remove it first", p.typ, s.Type)
+	}
 	return nil
 }
 
@@ -81,13 +115,33 @@ func (w *WM) AddProviderSegment(_ context.Context, s engram.ProviderSegment) err
 const releaseBatch = 64
 
 // RemoveSegment implements engram.Segments. What the segment did stays counted
-// above it. Updates of it that already wait for subscribers are delivered.
-func (w *WM) RemoveSegment(_ context.Context, id engram.ID) error {
-	removed, err := w.detach(id)
+// above it. Updates of it that already wait for subscribers are delivered. With a
+// journal it takes no commits from the call on, and returns when the disk has it that
+// the segment is no more; if that fails it stays as it was.
+func (w *WM) RemoveSegment(ctx context.Context, id engram.ID) error {
+	w.defining.Lock()
+	defer w.defining.Unlock()
+	c, p, err := w.segment(id)
 	if err != nil {
 		return err
 	}
-	for _, p := range removed {
+	if w.journal != nil {
+		leave := func(leaving bool) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if p != nil {
+				p.leaving = leaving
+			} else {
+				c.leaving = leaving
+			}
+		}
+		leave(true)
+		if err := w.journal.RemoveSegment(ctx, id); err != nil {
+			leave(false)
+			return err
+		}
+	}
+	for _, p := range w.detach(c, p) {
 		entities := p.entities.sorted()
 		for len(entities) > 0 {
 			n := min(releaseBatch, len(entities))
@@ -102,31 +156,35 @@ func (w *WM) RemoveSegment(_ context.Context, id engram.ID) error {
 	return nil
 }
 
-// detach takes a segment out of the hierarchy and returns its provider segments.
-func (w *WM) detach(id engram.ID) ([]*provider, error) {
+// segment returns the core segment or, with its core segment, the provider segment of
+// that ID.
+func (w *WM) segment(id engram.ID) (c *core, p *provider, err error) {
+	if l := id.Level(); l != engram.LevelCoreSegment && l != engram.LevelProviderSegment {
+		return nil, nil, engram.Errorf(engram.Invalid, id.String(), "the ID of a %s; only core and provider segments can be removed", l)
+	}
+	if c, err = w.core(id); err != nil || id.Level() == engram.LevelCoreSegment {
+		return c, nil, err
+	}
+	p, ok := c.providers.Get(id.ProviderSegment())
+	if !ok {
+		return nil, nil, engram.Errorf(engram.NotFound, id.String(), "there is no such provider segment")
+	}
+	return c, p, nil
+}
+
+// detach takes a core segment, or one of its provider segments if p is not nil, out of
+// the hierarchy and returns the provider segments that are gone.
+func (w *WM) detach(c *core, p *provider) []*provider {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	switch id.Level() {
-	case engram.LevelCoreSegment, engram.LevelProviderSegment:
-	default:
-		return nil, engram.Errorf(engram.Invalid, id.String(), "the ID of a %s; only core and provider segments can be removed", id.Level())
-	}
-	c, err := w.core(id)
-	if err != nil {
-		return nil, err
-	}
-	if id.Level() == engram.LevelProviderSegment {
-		p, ok := c.providers.Get(id.ProviderSegment())
-		if !ok {
-			return nil, engram.Errorf(engram.NotFound, id.String(), "there is no such provider segment")
-		}
-		c.providers.remove(id.ProviderSegment())
+	if p != nil {
+		c.providers.remove(p.id.ProviderSegment())
 		p.detachLocked()
 		c.past.addPast(&p.held)
 		c.refused.Add(p.refused.Load())
-		return []*provider{p}, nil
+		return []*provider{p}
 	}
-	c.memory.cores.remove(id.CoreSegment())
+	c.memory.cores.remove(c.id.CoreSegment())
 	c.removed = true
 	c.memory.refused.Add(c.refused.Load())
 	var out []*provider
@@ -135,7 +193,7 @@ func (w *WM) detach(id engram.ID) ([]*provider, error) {
 		c.memory.refused.Add(e.value.refused.Load())
 		out = append(out, e.value)
 	}
-	return out, nil
+	return out
 }
 
 func (p *provider) detachLocked() {

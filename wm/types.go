@@ -6,10 +6,16 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// AddType implements engram.Types.
-func (w *WM) AddType(_ context.Context, t engram.TypeDef) error {
-	_, err := w.types.Add(t)
-	return err
+// AddType implements engram.Types. If it cannot be journaled that is an error; the
+// type may be known nevertheless, and adding it again journals it.
+func (w *WM) AddType(ctx context.Context, t engram.TypeDef) error {
+	known, err := w.types.Add(t)
+	if err != nil || w.journal == nil {
+		return err
+	}
+	w.defining.Lock()
+	defer w.defining.Unlock()
+	return w.journal.AddType(ctx, known.Def())
 }
 
 // Type implements engram.Types.

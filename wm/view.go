@@ -24,6 +24,9 @@ func (w *WM) View(ctx context.Context, asOf *engram.Time) *View {
 // Number returns the number of the newest update that the view takes notice of.
 func (v *View) Number() uint64 { return v.lens.horizon }
 
+// Limits returns what one call may ask for.
+func (w *WM) Limits() Limits { return w.limits }
+
 // Compiler returns what compiles the memory's queries.
 func (w *WM) Compiler() *query.Compiler { return w.compiler }
 
@@ -79,6 +82,23 @@ func eachName[V any](t *table[V], yield func(string) bool) {
 	for _, e := range t.sorted() {
 		if !yield(e.name) {
 			return
+		}
+	}
+}
+
+// Entities yields the IDs of all entities, in their order.
+func (v *View) Entities() iter.Seq[engram.ID] {
+	return func(yield func(engram.ID) bool) {
+		for _, m := range v.w.memories.sorted() {
+			for _, c := range m.value.cores.sorted() {
+				for _, p := range c.value.providers.sorted() {
+					for _, e := range p.value.entities.sorted() {
+						if !yield(e.value.id) {
+							return
+						}
+					}
+				}
+			}
 		}
 	}
 }

@@ -58,12 +58,17 @@ type WM struct {
 	now      func() engram.Time
 	limits   Limits
 	epoch    uint64
+	journal  Journal // nil if only Volatile is offered
 	compiler *query.Compiler
 	memories table[*memory]
 
 	// number is the newest published update number: readers' horizon. It is
 	// stored when all up to it can be read.
 	number atomic.Uint64
+
+	// defining is held, before mu, while segments and types change, if there is a
+	// journal: what is written there is in the order in which it counts.
+	defining sync.Mutex
 
 	// mu serialises writers: all changes of the hierarchy and of the timelines, and
 	// the order in which updates reach the subscriptions. It is taken before a
@@ -95,6 +100,7 @@ func New(c Config) *WM {
 		now:      c.Now,
 		limits:   c.Limits.withDefaults(),
 		epoch:    rand.Uint64() | 1,
+		journal:  c.Journal,
 		compiler: query.NewCompiler(),
 	}
 	if w.types == nil {

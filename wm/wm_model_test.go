@@ -101,12 +101,19 @@ func (x *machine) commit(t *rapid.T) {
 	if err != nil || engram.FirstError(results) != nil {
 		t.Fatal(err, engram.FirstError(results))
 	}
+	last := x.lastArrived()
 	for i, r := range results {
 		if r.ID != c.Updates[i].Entity.At(c.Updates[i].Time) || r.Number != uint64(len(x.m.stored)+i+1) {
 			t.Fatalf("result %d: %v number %d", i, r.ID, r.Number)
 		}
 		batch[i].snap.Number = r.Number
-		batch[i].snap.Arrived = max(x.now, x.lastArrived())
+		last = max(x.now, last)
+		for _, v := range append(x.m.stored, batch[:i]...) {
+			if v.entity == batch[i].entity && v.snap.Time == batch[i].snap.Time && !v.evicted {
+				last = max(last, v.snap.Arrived+1) // versions of one time arrived at different ones
+			}
+		}
+		batch[i].snap.Arrived = last
 	}
 	x.m.commit(batch)
 }

@@ -8,16 +8,24 @@ package catalogue
 
 import (
 	"context"
-	"iter"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
 // Options configure a catalogue.
 type Options struct {
 	Dir        string // of the episodes
-	File       string // of the catalogue
+	File       string // of the catalogue, an SQLite database
 	Episode    episode.Options
 	CacheBytes int64 // of what is looked up often; default 32 MiB
 }
@@ -29,80 +37,322 @@ type Problem struct {
 }
 
 // Catalogue is an open catalogue. Safe for concurrent use.
-type Catalogue struct{}
+type Catalogue struct {
+	opts  Options
+	cache holdingsCache
+
+	// life is held for reading by every call, for writing by who replaces db.
+	life struct {
+		sync.RWMutex
+		db     *sql.DB
+		closed bool
+	}
+	// write lets one change at a time into the database; it is locked before life.
+	write sync.Mutex
+}
 
 // Open opens the catalogue of a folder, or makes it, and brings it up to date with
 // the sealed episodes (".mcap") that are there. Episodes that cannot be read are
 // left out and told.
-func Open(ctx context.Context, o Options) (*Catalogue, []Problem, error) { panic("to be built") }
+func Open(ctx context.Context, o Options) (*Catalogue, []Problem, error) {
+	if o.Episode.FS == nil {
+		o.Episode.FS = vfs.OS
+	}
+	if o.CacheBytes <= 0 {
+		o.CacheBytes = 32 << 20
+	}
+	c := &Catalogue{opts: o, cache: holdingsCache{max: o.CacheBytes}}
+	db, err := openFile(ctx, o.File)
+	if err == nil {
+		c.life.db = db
+		var problems []Problem
+		if problems, err = c.update(ctx); err == nil {
+			return c, problems, nil
+		}
+		db.Close()
+	}
+	if !isCorrupt(err) {
+		return nil, nil, c.fail(err)
+	}
+	problems, err := c.rebuild(ctx)
+	if err != nil {
+		return nil, nil, c.fail(err)
+	}
+	return c, problems, nil
+}
+
+// rebuild makes the catalogue anew from the episodes. The old database is closed.
+func (c *Catalogue) rebuild(ctx context.Context) ([]Problem, error) {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(c.opts.File + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	db, err := openFile(ctx, c.opts.File)
+	if err != nil {
+		return nil, err
+	}
+	c.life.db = db
+	problems, err := c.update(ctx)
+	if err != nil {
+		db.Close()
+	}
+	return problems, err
+}
+
+// update reads the episodes that are new or other than they were, and removes
+// those that are gone.
+func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
+	type stamp struct{ size, modified int64 }
+	known := map[string]stamp{}
+	rows, err := c.life.db.QueryContext(ctx, "SELECT name, size, modified FROM episodes")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var s stamp
+		if err := rows.Scan(&name, &s.size, &s.modified); err != nil {
+			return nil, err
+		}
+		known[name] = s
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	files, err := c.opts.Episode.FS.ReadDir(c.opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var problems []Problem
+	err = c.change(ctx, func(ch *change) error {
+		problems = nil
+		for _, f := range files {
+			if f.IsDir() || !strings.HasSuffix(f.Name(), ".mcap") {
+				continue
+			}
+			st, err := f.Info()
+			if err != nil {
+				continue // it went away
+			}
+			now := stamp{st.Size(), st.ModTime().UnixNano()}
+			old, ok := known[f.Name()]
+			delete(known, f.Name())
+			if ok && old == now {
+				continue
+			}
+			r, err := episode.Open(filepath.Join(c.opts.Dir, f.Name()), c.opts.Episode)
+			if err != nil {
+				problems = append(problems, Problem{f.Name(), err})
+				if ok {
+					known[f.Name()] = old
+				}
+				continue
+			}
+			err = ch.put(r.Info(), now.size, now.modified, r.Entities())
+			if r.Close(); err != nil {
+				return err
+			}
+		}
+		for name := range known {
+			if err := ch.remove(name); err != nil {
+				return err
+			}
+		}
+		return ch.sweep()
+	})
+	return problems, err
+}
+
+// change carries out a change as one transaction. The caller holds write, or is
+// the only one who knows the catalogue.
+func (c *Catalogue) change(ctx context.Context, do func(*change) error) error {
+	tx, err := c.life.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	ch, err := newChange(ctx, tx)
+	if err == nil {
+		err = do(ch)
+	}
+	if err != nil {
+		return err
+	}
+	// Whoever reads from here on may see the new state, and must not find or keep
+	// what was true before.
+	c.cache.begin()
+	defer c.cache.end()
+	return tx.Commit()
+}
+
+// fail is an error of the database as one of the module.
+func (c *Catalogue) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*engram.Error](err); ok {
+		return err
+	}
+	code := engram.Unavailable
+	if engram.CodeOf(err) == engram.Canceled {
+		code = engram.Canceled
+	}
+	return engram.Errorf(code, c.opts.File, "the catalogue: %w", err)
+}
+
+// read runs a call that reads; when it finds the database damaged, the catalogue
+// is rebuilt and the call tried again.
+func (c *Catalogue) read(ctx context.Context, do func(*sql.DB) error) error {
+	err := c.readOnce(do)
+	if err == nil || !isCorrupt(err) {
+		return c.fail(err)
+	}
+	c.write.Lock()
+	err = c.rebuildLocked(ctx)
+	c.write.Unlock()
+	if err != nil {
+		return c.fail(err)
+	}
+	return c.fail(c.readOnce(do))
+}
+
+func (c *Catalogue) readOnce(do func(*sql.DB) error) error {
+	c.life.RLock()
+	defer c.life.RUnlock()
+	if c.life.closed {
+		return c.closedError()
+	}
+	return do(c.life.db)
+}
+
+// rebuildLocked rebuilds a catalogue that others use; write is held.
+func (c *Catalogue) rebuildLocked(ctx context.Context) error {
+	c.life.Lock()
+	defer c.life.Unlock()
+	if c.life.closed {
+		return c.closedError()
+	}
+	c.life.db.Close()
+	_, err := c.rebuild(ctx)
+	return err
+}
+
+func (c *Catalogue) closedError() error {
+	return engram.Errorf(engram.Unavailable, c.opts.File, "the catalogue is closed")
+}
+
+// modify carries out a change; when it finds the database damaged, the catalogue
+// is rebuilt and the change made again.
+func (c *Catalogue) modify(ctx context.Context, do func(*change) error) error {
+	c.write.Lock()
+	defer c.write.Unlock()
+	once := func() error {
+		return c.readOnce(func(*sql.DB) error { return c.change(ctx, do) })
+	}
+	err := once()
+	if err != nil && isCorrupt(err) {
+		if err = c.rebuildLocked(ctx); err == nil {
+			err = once()
+		}
+	}
+	return c.fail(err)
+}
 
 // Put adds a sealed episode, or replaces what was known of it, and removes those
 // that it replaces, all at once.
 func (c *Catalogue) Put(ctx context.Context, info episode.Info, entities []episode.Entity, replaces ...string) error {
-	panic("to be built")
+	st, err := c.opts.Episode.FS.Stat(filepath.Join(c.opts.Dir, info.Name))
+	if err != nil {
+		return engram.Errorf(engram.NotFound, info.Name, "the episode is not in the catalogue's folder: %w", err)
+	}
+	return c.modify(ctx, func(ch *change) error {
+		for _, name := range replaces {
+			if err := ch.remove(name); err != nil {
+				return err
+			}
+		}
+		if err := ch.put(info, st.Size(), st.ModTime().UnixNano(), entities); err != nil {
+			return err
+		}
+		return ch.sweep()
+	})
 }
 
 // Remove removes an episode. It is no error if it is not there.
-func (c *Catalogue) Remove(ctx context.Context, name string) error { panic("to be built") }
+func (c *Catalogue) Remove(ctx context.Context, name string) error {
+	return c.modify(ctx, func(ch *change) error {
+		if err := ch.remove(name); err != nil {
+			return err
+		}
+		return ch.sweep()
+	})
+}
 
 // Episodes returns all episodes whose snapshots' times overlap iv, by Span.Start.
 func (c *Catalogue) Episodes(ctx context.Context, iv engram.Interval) ([]episode.Info, error) {
-	panic("to be built")
+	var list []episode.Info
+	err := c.read(ctx, func(db *sql.DB) error {
+		list = nil
+		rows, err := db.QueryContext(ctx, "SELECT info FROM episodes")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			info, err := scanInfo(rows)
+			if err != nil {
+				return err
+			}
+			if info.Span.Overlaps(iv) || iv == engram.Always() {
+				list = append(list, info)
+			}
+		}
+		return rows.Err()
+	})
+	slices.SortFunc(list, func(a, b episode.Info) int {
+		if a.Span.Start != b.Span.Start {
+			if a.Span.Start < b.Span.Start {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return list, err
+}
+
+func scanInfo(row interface{ Scan(...any) error }) (info episode.Info, err error) {
+	var text string
+	if err = row.Scan(&text); err == nil {
+		err = json.Unmarshal([]byte(text), &info)
+	}
+	return info, err
 }
 
 // Episode returns what an episode says of itself, or NotFound.
-func (c *Catalogue) Episode(ctx context.Context, name string) (episode.Info, error) {
-	panic("to be built")
-}
-
-// Names returns the names right below a parent of any level above an entity,
-// sorted: the memories below the root, the entities below a provider segment.
-func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, error) {
-	panic("to be built")
-}
-
-// Holdings returns what the episodes hold of an entity; it is empty if no episode
-// holds any.
-func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, error) {
-	panic("to be built")
-}
-
-// Total is what all episodes hold of a segment.
-type Total struct {
-	Segment   engram.ID // core or provider segment
-	Entities  uint64
-	Snapshots uint64 // versions; values in force counted once in each episode
-	InForce   uint64
-	Bytes     int64
-	Span      engram.Interval
-}
-
-// Totals returns the sums over all episodes for each segment of a level
-// (LevelCoreSegment or LevelProviderSegment), sorted by ID.
-func (c *Catalogue) Totals(ctx context.Context, level engram.Level) ([]Total, error) {
-	panic("to be built")
+func (c *Catalogue) Episode(ctx context.Context, name string) (info episode.Info, err error) {
+	err = c.read(ctx, func(db *sql.DB) error {
+		info, err = scanInfo(db.QueryRowContext(ctx, "SELECT info FROM episodes WHERE name = ?", name))
+		if errors.Is(err, sql.ErrNoRows) {
+			return engram.Errorf(engram.NotFound, name, "there is no episode of this name")
+		}
+		return err
+	})
+	return info, err
 }
 
 // Close closes the catalogue.
-func (c *Catalogue) Close() error { panic("to be built") }
-
-// Holding is what one episode holds of one entity.
-type Holding struct {
-	Episode string // the file's name
-	episode.Entity
+func (c *Catalogue) Close() error {
+	c.write.Lock()
+	defer c.write.Unlock()
+	c.life.Lock()
+	defer c.life.Unlock()
+	if c.life.closed {
+		return nil
+	}
+	c.life.closed = true
+	c.cache.begin() // for good
+	return c.fail(c.life.db.Close())
 }
-
-// Holdings are what the episodes hold of one entity. They do not change; a later
-// call of [Catalogue.Holdings] may return others.
-type Holdings struct{}
-
-// All returns them by Span.Start. The slice is shared: not to be changed.
-func (h *Holdings) All() []Holding { panic("to be built") }
-
-// In yields those whose times overlap iv, by Span.Start.
-func (h *Holdings) In(iv engram.Interval) iter.Seq[*Holding] { panic("to be built") }
-
-// Back yields those that may hold a time at or before t, the most promising first:
-// those that reach t, then the others by the last time that they hold. Whoever has
-// found a version of time u may stop at the first one with Span.End <= u.
-func (h *Holdings) Back(t engram.Time) iter.Seq[*Holding] { panic("to be built") }

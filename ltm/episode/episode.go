@@ -111,64 +111,6 @@ type Channel struct {
 	Codec  codec.Config
 }
 
-// Writer writes one episode. Add and Seal may be called by one goroutine at a
-// time, the methods of Source by any.
-type Writer struct{}
-
-// Create begins an episode in a folder, under a name that ends in ".mcap.open"
-// until it is sealed: name is the sealed file's, such as
-// "2026-11-20T12-51-46Z-000123.mcap". Of info, Robot, Epoch, Marks, Losses, Labels,
-// Recovered and Supersedes are taken; the rest is counted.
-func Create(dir, name string, info Info, o Options) (*Writer, error) { panic("to be built") }
-
-// Add stores a version of an entity's snapshot, which it keeps. inForce says that
-// it is a value in force at the start; those come before all others. The channel is
-// made at the first one of an entity. Exhausted says that the episode is full
-// (65,535 channels) or that too much waits for a disk that refuses it; whatever the
-// error, the version is not stored then.
-func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inForce bool) error {
-	panic("to be built")
-}
-
-// Mark notes a mark. Safe for concurrent use, as are Lose and Label.
-func (w *Writer) Mark(m Mark) { panic("to be built") }
-
-// Lose notes why something that happened in the episode's span is not in it.
-func (w *Writer) Lose(why string) { panic("to be built") }
-
-// Label notes a label.
-func (w *Writer) Label(key, value string) { panic("to be built") }
-
-// Flush ends the open chunks and syncs: what was added before survives a crash.
-func (w *Writer) Flush(ctx context.Context) error { panic("to be built") }
-
-// Seal ends the episode, writes its summary, syncs, and renames it. Afterwards the
-// Writer remains readable until Close. After an error it may be tried again, unless
-// the code is Corrupt: then the disk refused to sync, and only [Repair] of the file
-// can save what is there.
-func (w *Writer) Seal(ctx context.Context) (Info, error) { panic("to be built") }
-
-// Close ends the writer and releases what it holds. An episode that is not sealed
-// stays as ".mcap.open", for [Repair].
-func (w *Writer) Close() error { panic("to be built") }
-
-// Reader reads a sealed episode.
-type Reader struct{}
-
-// Open opens a sealed episode. It reads the summary only. Corrupt if that is not
-// whole; then [Repair] may help.
-func Open(path string, o Options) (*Reader, error) { panic("to be built") }
-
-// Close closes the file when the last call that uses it has ended.
-func (r *Reader) Close() error { panic("to be built") }
-
-// Cache holds decoded chunks, indices and video frames of any number of episodes,
-// bounded in bytes. Safe for concurrent use.
-type Cache struct{}
-
-// NewCache returns a cache of at most maxBytes.
-func NewCache(maxBytes int64) *Cache { panic("to be built") }
-
 // Problem is something wrong in an episode.
 type Problem struct {
 	Offset int64

@@ -2,6 +2,13 @@ package wal
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
@@ -11,84 +18,190 @@ import (
 
 // JournalOptions configure a journal.
 type JournalOptions struct {
-	Dir   string        // holds a folder for each memory, and one for the definitions
+	FS    vfs.FS        // nil means vfs.OS
+	Dir   string        // holds a folder for each memory, and one for the definitions; made if it is not there
 	Types *idf.Registry // where the types of payloads are looked up: the working memory's
-	// Log configures the memories' logs; Dir and Health are not used.
+	// Log configures the memories' logs; FS, Dir, Memory and Health are not used.
 	Log Options
-	FS  vfs.FS // nil means vfs.OS
 	// Health is called when writing a memory's log begins to fail and, with nil, when
-	// it works again. The memory "" is the log of definitions.
+	// it works again. The memory "" is the log of definitions. It must not use the
+	// journal.
 	Health func(memory string, err error)
 }
 
 // Journal is the logs of all memories of a server, and a log of what was defined at
 // run-time: types, core segments and provider segments. It implements wm.Journal.
 // Safe for concurrent use.
-type Journal struct{}
+type Journal struct {
+	opts   JournalOptions
+	taking atomic.Bool // Restore was called
+	logs   atomic.Pointer[map[string]*Log]
+	known  atomic.Pointer[map[string]bool] // names of types that a reader of the logs will know
+	losses []Loss                          // found while opening
+
+	// mu is held while logs are opened and definitions written; it protects changes of
+	// logs and known.
+	mu struct {
+		sync.Mutex
+		definitions *Log
+		inForce     definitions
+		closed      bool
+	}
+}
 
 var _ wm.Journal = (*Journal)(nil)
 
 // OpenJournal opens the logs that are there; those of other memories are made with
-// the first record. Until [Journal.Restore] was called it takes no records, and
+// their first record. Until [Journal.Restore] was called it takes no records, and
 // what is defined is not logged: such definitions are part of the program.
-func OpenJournal(o JournalOptions) (*Journal, error) { panic("to be built") }
-
-// Target is what a journal is read back into; *wm.WM is one.
-type Target interface {
-	AddType(ctx context.Context, t engram.TypeDef) error
-	AddCoreSegment(ctx context.Context, s engram.CoreSegment) error
-	AddProviderSegment(ctx context.Context, s engram.ProviderSegment) error
-	Restore(ctx context.Context, versions []wm.Restored) ([]engram.UpdateResult, error)
+func OpenJournal(o JournalOptions) (j *Journal, err error) {
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if o.Health == nil {
+		o.Health = func(string, error) {}
+	}
+	if o.Types == nil {
+		o.Types = idf.NewRegistry()
+	}
+	j = &Journal{opts: o}
+	known := map[string]bool{}
+	for _, name := range idf.NewRegistry().Names() {
+		known[name] = true
+	}
+	j.known.Store(&known)
+	j.logs.Store(&map[string]*Log{})
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, j.Close())
+		}
+	}()
+	if j.mu.definitions, err = j.open("", definitionsFolder); err != nil {
+		return j, err
+	}
+	entries, err := o.FS.ReadDir(o.Dir)
+	if err != nil {
+		return j, engram.Errorf(engram.Unavailable, o.Dir, "the folder of the logs cannot be read: %w", err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == definitionsFolder {
+			continue
+		}
+		if _, err := j.openFolder(e); err != nil {
+			return j, err
+		}
+	}
+	return j, nil
 }
 
-// Recovery tells what a journal brought back.
-type Recovery struct {
-	Types, Segments int
-	Snapshots       uint64 // versions put back
-	Bytes           int64  // read
-	// Refused counts the versions that the target did not take, by the first reason
-	// of each segment: their segment or type is no more what it was.
-	Refused map[string]uint64
-	Losses  []Loss
+// open opens the log in a folder of the journal's.
+func (j *Journal) open(memory, folder string) (*Log, error) {
+	o := j.opts.Log
+	o.FS, o.Dir, o.Memory = j.opts.FS, filepath.Join(j.opts.Dir, folder), memory
+	o.Health = func(err error) { j.opts.Health(memory, err) }
+	l, losses, err := Open(o)
+	for _, loss := range losses {
+		loss.File = filepath.Join(folder, loss.File)
+		j.losses = append(j.losses, loss)
+	}
+	return l, err
 }
 
-// Restore puts what the logs hold into t, definitions first, then each memory's
-// versions in the order in which they were committed, and begins to take records.
-// What is damaged is told in the result; the error is not nil only if the journal
-// cannot be used. It is called once, before anything is committed.
-func (j *Journal) Restore(ctx context.Context, t Target) (*Recovery, error) { panic("to be built") }
+// openFolder opens the log of a memory that is there.
+func (j *Journal) openFolder(e fs.DirEntry) (*Log, error) {
+	memory, ok := memoryOf(e.Name())
+	if !ok { // its files say it
+		var err error
+		if memory, err = readMemory(j.opts.FS, filepath.Join(j.opts.Dir, e.Name())); err != nil || memory == "" {
+			return nil, err // nothing of ours
+		}
+	}
+	l, err := j.open(memory, e.Name())
+	if err == nil {
+		j.addLog(memory, l)
+	}
+	return l, err
+}
+
+func (j *Journal) addLog(memory string, l *Log) {
+	logs := maps.Clone(*j.logs.Load())
+	logs[memory] = l
+	j.logs.Store(&logs)
+}
+
+// log returns a memory's log, which it makes if there is none.
+func (j *Journal) log(memory string) (*Log, error) {
+	if l := (*j.logs.Load())[memory]; l != nil {
+		return l, nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.mu.closed {
+		return nil, errClosed
+	}
+	if l := (*j.logs.Load())[memory]; l != nil {
+		return l, nil
+	}
+	l, err := j.open(memory, folderOf(memory))
+	if err == nil {
+		j.addLog(memory, l)
+	}
+	return l, err
+}
 
 // Memories returns the names of the memories that have a log, sorted.
-func (j *Journal) Memories() []string { panic("to be built") }
+func (j *Journal) Memories() []string { return slices.Sorted(maps.Keys(*j.logs.Load())) }
 
 // Log returns a memory's log, nil if it has none yet. Its records are appended by the
 // journal only.
-func (j *Journal) Log(memory string) *Log { panic("to be built") }
+func (j *Journal) Log(memory string) *Log { return (*j.logs.Load())[memory] }
 
 // Ends returns the position behind the last record of each memory's log. Call it in
 // wm.WM.Settle to know which updates lie before them.
-func (j *Journal) Ends() map[string]Position { panic("to be built") }
+func (j *Journal) Ends() map[string]Position {
+	logs := *j.logs.Load()
+	ends := make(map[string]Position, len(logs))
+	for memory, l := range logs {
+		ends[memory] = l.End()
+	}
+	return ends
+}
 
 // Begin implements wm.Journal.
 func (j *Journal) Begin(ctx context.Context, entity engram.ID, s *engram.Snapshot) (wm.JournalEntry, error) {
-	panic("to be built")
+	if !j.taking.Load() {
+		return nil, engram.Errorf(engram.Unavailable, entity.String(), "the log has not been read back yet")
+	}
+	known := *j.known.Load()
+	for i := range s.Instances {
+		if name := s.Instances[i].Payload.Type; !known[name] {
+			if err := j.addUsedType(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	l, err := j.log(entity.Memory())
+	if err != nil {
+		return nil, err
+	}
+	e, err := l.Begin(ctx, entity, s)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
-
-// AddType implements wm.Journal.
-func (j *Journal) AddType(ctx context.Context, t engram.TypeDef) error { panic("to be built") }
-
-// AddCoreSegment implements wm.Journal.
-func (j *Journal) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error {
-	panic("to be built")
-}
-
-// AddProviderSegment implements wm.Journal.
-func (j *Journal) AddProviderSegment(ctx context.Context, s engram.ProviderSegment) error {
-	panic("to be built")
-}
-
-// RemoveSegment implements wm.Journal.
-func (j *Journal) RemoveSegment(ctx context.Context, id engram.ID) error { panic("to be built") }
 
 // Close writes and syncs what is waiting, and closes the logs.
-func (j *Journal) Close() error { panic("to be built") }
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.mu.closed = true
+	var errs []error
+	for _, l := range *j.logs.Load() {
+		errs = append(errs, l.Close())
+	}
+	if j.mu.definitions != nil {
+		errs = append(errs, j.mu.definitions.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,13 +1,33 @@
-// Package wal is the log: an append-only file per memory that what was promised to
+// Package wal is the log: append-only files per memory that what was promised to
 // survive is written to before the working memory shows it.
 //
-// A log is a folder of numbered files, each a header and records with a CRC32C.
-// docs/formats/log.md fixes the bytes. It is read to the last whole record; what
-// is cut or damaged behind it is reported, never an error.
+// A [Log] is a folder of numbered files, each a header and records with CRC32C.
+// docs/formats/log.md fixes the bytes. It is read to the last whole record; what is
+// cut or damaged is left out and reported, never an error. A [Journal] is the logs of
+// all memories of a server with the definitions made at run-time; it is what the
+// working memory writes to.
+//
+// # How a record moves
+//
+// [Log.Begin] encodes it and computes the checksum of its payloads, outside all
+// locks; [Entry.Append] gives it its position and puts it into a list, under a lock
+// held for nanoseconds. One goroutine per log, the flusher, takes the list every few
+// milliseconds, or at once if a synced record is in it, and writes it with as few
+// calls as possible; payloads of some size are not copied. It syncs the file when
+// somebody waits for it, and else within Options.SyncEvery. All who wait meanwhile
+// share the next sync.
+//
+// # When the disk fails
+//
+// A failed write or sync says nothing about what of the file will be found later. So
+// the flusher keeps every record until a sync has succeeded after it. When something
+// fails, synced records are refused, the file is cut to its last synced record, and
+// the others are written anew into the next file, whose header says from where on
+// the one before does not count. Until that has succeeded, appending is refused and
+// changes nothing; it is tried again and again, so a log heals without a restart.
 package wal
 
 import (
-	"context"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -32,28 +52,58 @@ type Record struct {
 	Position Position
 	Entity   engram.ID        // KindSnapshot; KindRemoveSegment: the segment
 	Snapshot *engram.Snapshot // KindSnapshot: Time, Arrived and Instances; it has no number
+	Before   Position         // KindRemoveSegment: what lies before this in the memory's log is no more
 	Type     engram.TypeDef
 	Core     engram.CoreSegment
 	Provider engram.ProviderSegment
 }
 
-// Position is a place in a log: what was appended later has a higher one, also
-// after a restart. The zero position is the log's beginning.
+// Position is a place in a log: what was appended later has a higher one, also after
+// a restart. The zero position is the log's beginning. It is the number of a file
+// and an offset in it, see docs/formats/log.md.
 type Position uint64
 
 // Options configure a log.
 type Options struct {
-	FS           vfs.FS // nil means vfs.OS
-	Dir          string // made if it is not there
-	SegmentBytes int64  // a file's size at which the next is begun; default 64 MiB
-	SegmentAge   time.Duration
-	// SyncEvery bounds how long a Logged record may wait for its fsync; default 0.5 s.
+	FS     vfs.FS // nil means vfs.OS
+	Dir    string // made if it is not there
+	Memory string // whose records it holds; "" takes what the files say
+	// SegmentBytes is a file's size at which the next is begun; default 64 MiB.
+	SegmentBytes int64
+	// SegmentAge is the age at which the next write begins a new file; default 1 h.
+	SegmentAge time.Duration
+	// SyncEvery bounds how long a Logged record may wait for its fsync to begin;
+	// default 0.5 s.
 	SyncEvery time.Duration
-	// MaxPending bounds the bytes that wait to be written; beyond it Append refuses
-	// with Exhausted. Default 64 MiB.
+	// MaxPending bounds the bytes that are not synced yet, and the memory this
+	// takes; beyond it Append refuses with Exhausted. Default 64 MiB.
 	MaxPending int64
-	// Health is called when writing begins to fail and, with nil, when it works again.
+	// Health is called when writing begins to fail and, with nil, when it works
+	// again, by one goroutine at a time. It must not use the log.
 	Health func(error)
+}
+
+func (o Options) withDefaults() Options {
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = 64 << 20
+	}
+	o.SegmentBytes = min(o.SegmentBytes, maxSegmentBytes)
+	if o.SegmentAge <= 0 {
+		o.SegmentAge = time.Hour
+	}
+	if o.SyncEvery <= 0 {
+		o.SyncEvery = 500 * time.Millisecond
+	}
+	if o.MaxPending <= 0 {
+		o.MaxPending = 64 << 20
+	}
+	if o.Health == nil {
+		o.Health = func(error) {}
+	}
+	return o
 }
 
 // Loss is what a log could not give back.
@@ -63,29 +113,3 @@ type Loss struct {
 	Bytes  int64
 	Reason string
 }
-
-// Log is an open log. Safe for concurrent use.
-type Log struct{ opts Options }
-
-// Open opens the log of a folder, or makes it. What a crash cut off is cut off the
-// file, too, and told in losses.
-func Open(o Options) (l *Log, losses []Loss, err error) { panic("to be built") }
-
-// Replay calls fn with the records from a position on that are in the files, in
-// order; they are fn's to keep. What is damaged is left out and told in losses. An
-// error of fn ends it and is returned. It may run while records are appended.
-func (l *Log) Replay(ctx context.Context, from Position, fn func(Record) error) (losses []Loss, err error) {
-	panic("to be built")
-}
-
-// End returns the position behind the last record appended.
-func (l *Log) End() Position { panic("to be built") }
-
-// Sync waits until all that was appended before pos is on the disk.
-func (l *Log) Sync(ctx context.Context, pos Position) error { panic("to be built") }
-
-// Truncate lets go of the files that lie wholly before pos.
-func (l *Log) Truncate(pos Position) error { panic("to be built") }
-
-// Close writes and syncs what is waiting, and closes the log.
-func (l *Log) Close() error { panic("to be built") }

@@ -26,7 +26,7 @@ const (
 
 // reader reads frames. It belongs to one goroutine.
 type reader struct {
-	in    input
+	conn  net.Conn
 	stall time.Duration // how long the rest of a begun frame may take; 0 means for ever
 	own   limits
 
@@ -40,7 +40,7 @@ type reader struct {
 }
 
 func newReader(conn net.Conn, own limits, stall time.Duration) *reader {
-	rd := &reader{in: newInput(conn), stall: stall, own: own, buf: make([]byte, readLarge)}
+	rd := &reader{conn: conn, stall: stall, own: own, buf: make([]byte, readLarge)}
 	rd.ids.limit, rd.types.limit = own.ids, own.types
 	return rd
 }
@@ -101,7 +101,7 @@ func (rd *reader) finish() error {
 	rd.begun = false
 	if rd.deadline {
 		rd.deadline = false
-		return rd.in.conn.SetReadDeadline(time.Time{})
+		return rd.conn.SetReadDeadline(time.Time{})
 	}
 	return nil
 }
@@ -145,11 +145,11 @@ func (rd *reader) fill(n int) error {
 // read reads some bytes. A client's call that ends while a frame is on its way
 // waits for the rest, but not long.
 func (rd *reader) read(begun bool, b []byte) (int, error) {
-	n, err := rd.in.read(b)
+	n, err := rd.conn.Read(b)
 	if begun && rd.stall == 0 && !rd.deadline && errors.Is(err, os.ErrDeadlineExceeded) {
 		rd.deadline = true
-		rd.in.conn.SetReadDeadline(time.Now().Add(restTimeout))
-		return rd.in.read(b)
+		rd.conn.SetReadDeadline(time.Now().Add(restTimeout))
+		return rd.conn.Read(b)
 	}
 	return n, err
 }
@@ -172,7 +172,7 @@ func (rd *reader) readFull(p []byte) error {
 func (rd *reader) hurry() {
 	if rd.stall > 0 && !rd.deadline {
 		rd.deadline = true
-		rd.in.conn.SetReadDeadline(time.Now().Add(rd.stall))
+		rd.conn.SetReadDeadline(time.Now().Add(rd.stall))
 	}
 }
 

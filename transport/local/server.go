@@ -232,7 +232,6 @@ func (c *conn) hello() (*writer, error) {
 	}
 	c.nc.SetDeadline(time.Time{})
 	c.rd = newReader(c.nc, ours.limits, c.s.o.StallTimeout)
-	c.rd.in.vigil.spins = true
 	c.mu.Lock()
 	c.mu.w = w
 	c.mu.Unlock()

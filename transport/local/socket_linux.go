@@ -1,12 +1,9 @@
 package local
 
 import (
-	"io"
 	"net"
-	"os"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -65,69 +62,6 @@ func (w *writer) writeSome(fd uintptr) bool {
 		}
 	}
 	return true
-}
-
-// input reads from a connection.
-type input struct {
-	conn net.Conn
-	raw  syscall.RawConn // nil if the connection is no socket
-	some func(fd uintptr) bool
-	into []byte
-	got  int
-	err  error
-
-	vigil vigil
-}
-
-func newInput(conn net.Conn) input {
-	in := input{conn: conn}
-	if c, ok := conn.(syscall.Conn); ok {
-		in.raw, _ = c.SyscallConn()
-	}
-	return in
-}
-
-// read is an io.Reader's.
-func (in *input) read(b []byte) (int, error) {
-	if in.raw == nil {
-		return in.conn.Read(b)
-	}
-	if in.some == nil {
-		in.some = in.readSome
-	}
-	in.into, in.got, in.err = b, 0, nil
-	if err := in.raw.Read(in.some); err != nil {
-		return 0, err
-	}
-	in.vigil.ended()
-	if in.err == nil && in.got == 0 && len(b) > 0 {
-		in.err = io.EOF
-	}
-	return in.got, in.err
-}
-
-// readSome reads what there is; false if there is nothing yet.
-func (in *input) readSome(fd uintptr) bool {
-	for {
-		n, err := unix.Read(int(fd), in.into)
-		switch err {
-		case nil:
-			in.got = n
-			return true
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return in.vigil.keep(func() bool {
-				n, _, errno := syscall.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(unsafe.SliceData(in.into))), uintptr(len(in.into)))
-				in.got = int(n)
-				return errno == 0
-			}, func(atMost time.Duration) {
-				unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(atMost.Milliseconds()))
-			})
-		default:
-			in.err = os.NewSyscallError("read", err)
-			return true
-		}
-	}
 }
 
 // peerOf asks the kernel who is at the other end.

@@ -22,14 +22,4 @@ func (w *writer) write(bool) error {
 	return err
 }
 
-// input reads from a connection.
-type input struct {
-	conn  net.Conn
-	vigil vigil
-}
-
-func newInput(conn net.Conn) input { return input{conn: conn} }
-
-func (in *input) read(b []byte) (int, error) { return in.conn.Read(b) }
-
 func peerOf(*net.UnixConn) (Peer, error) { return Peer{}, errors.ErrUnsupported }

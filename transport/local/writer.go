@@ -20,7 +20,7 @@ const (
 	keepBuffer = 256 << 10
 	// wideSocket is how much a socket is to take at once on which much is written:
 	// each time it is full costs two switches between processes.
-	wideSocket = 1 << 20
+	wideSocket = 4 << 20
 	// maxVectors is how many pieces one write takes (IOV_MAX).
 	maxVectors = 1024
 )
@@ -149,7 +149,7 @@ func (w *writer) take() bool {
 	w.out.batch, w.mu.waiting, w.mu.spare = w.mu.waiting, w.mu.spare, nil
 	w.out.all = w.out.batch.vectors(w.out.all[:0])
 	w.out.rest = w.out.all
-	if w.out.batch.size > wideSocket/8 && !w.out.wide {
+	if w.out.batch.size > wideSocket/32 && !w.out.wide {
 		w.out.wide = true
 		w.conn.SetWriteBuffer(wideSocket) // a matter of speed only
 	}
@@ -217,8 +217,7 @@ func (w *writer) failLocked(err error) {
 			e = engram.Errorf(engram.Unavailable, "", "the connection is broken: %w", err)
 		}
 		w.mu.err = e
-		w.conn.CloseRead() // wakes a reader that waits in poll(2)
-		w.conn.Close()     // ends the reader and whoever waits in write
+		w.conn.Close() // ends the reader and whoever waits in write
 	}
 	if w.mu.taken != nil {
 		close(w.mu.taken)

@@ -71,9 +71,11 @@ func TestPosesOverRPC(t *testing.T) {
 	if err != nil || acquired.Base != "r/base" || acquired.Pose.T.Z != 1 || acquired.Cov.State() != pose.Exact {
 		t.Fatalf("%+v, %v", acquired, err)
 	}
+	planar := pose.Cov{Mask: 35}
+	planar.S[0], planar.S[20] = 0.1, 0.2
 	rev, err := there.CommitRevision(ctx, service.Transaction{
 		Author:       "slam",
-		Keys:         []service.Key{{Parent: "map", Child: "r/odom", Pose: pose.Translation(0, 3, 0), Cov: pose.DiagonalCov(0.2, 0)}, {Parent: "map", Child: "r/base", Body: true, Time: 5e8, Pose: pose.Translation(5, 4, 0)}},
+		Keys:         []service.Key{{Parent: "map", Child: "r/odom", Pose: pose.Translation(0, 3, 0), Cov: pose.DiagonalCov(0.2, 0)}, {Parent: "map", Child: "r/base", Body: true, Time: 5e8, Pose: pose.Translation(5, 4, 0), Cov: planar}},
 		Replaced:     []service.Replaced{{Parent: "map", Child: "r/odom", Interval: engram.Always()}},
 		Calibrations: []service.Calibration{{Parent: "r/base", Child: "r/cam", Valid: engram.Always(), Pose: pose.Translation(0, 0, 2), Cov: pose.ExactCov()}},
 	})
@@ -91,7 +93,7 @@ func TestPosesOverRPC(t *testing.T) {
 	old := rev - 1
 	questions := []service.Question{
 		{Target: "map", Source: "r/cam", Time: 55e6, Cov: true},
-		{Target: "cam", Source: "r/base", When: service.LatestCommon},
+		{Target: "map", Source: "r/odom", Time: 5e8, Cov: true},
 		{Target: "r/odom", Source: "r/cam", Time: 55e6, AsOf: &old},
 		{Target: "r/base", Source: "r/base", When: service.Between, Time: 9e8, SourceTime: 1e8, Fixed: "odom", Cov: true},
 		{Target: "map", Source: "r/base", Time: 1e12},
@@ -129,6 +131,14 @@ func TestPosesOverRPC(t *testing.T) {
 	e, errA = there.Path(ctx, "map", "r/cam", 5)
 	f, errB = here.Path(ctx, "map", "r/cam", 5)
 	same("Path", e, errA, f, errB)
+	here.LeaveOut(engram.MustID("RobotState/Localization/r/odom"), 5, engram.Errorf(engram.Conflict, "r/base", "another says where it is"))
+	here.LeaveOut(engram.ID{}, 6, engram.Errorf(engram.TooOld, "", "it is"))
+	g, errA := there.LeftOut(ctx)
+	h, errB := here.LeftOut(ctx)
+	same("LeftOut", g, errA, h, errB)
+	if len(g) != 2 {
+		t.Errorf("left out are %v", g)
+	}
 	must(t, watch.Close())
 	if _, err := watch.Next(ctx); engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("after Close: %v", err)

@@ -31,11 +31,12 @@ type Envelope struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Entity string                 `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"` // the ID's text
 	// The chunk with the messages begins this many bytes before the envelope's chunk.
-	ChunkBack uint64 `protobuf:"varint,2,opt,name=chunk_back,json=chunkBack,proto3" json:"chunk_back,omitempty"`
-	Offset    uint64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"` // of the first message's record in the chunk's records
-	Length    uint64 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"` // of the run in bytes
-	Messages  uint32 `protobuf:"varint,5,opt,name=messages,proto3" json:"messages,omitempty"`
-	Channel   uint32 `protobuf:"varint,6,opt,name=channel,proto3" json:"channel,omitempty"` // of the first message; its metadata say how all are coded
+	ChunkBack   uint64 `protobuf:"varint,2,opt,name=chunk_back,json=chunkBack,proto3" json:"chunk_back,omitempty"`
+	ChunkLength uint64 `protobuf:"varint,20,opt,name=chunk_length,json=chunkLength,proto3" json:"chunk_length,omitempty"` // of its whole record in bytes
+	Offset      uint64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`                               // of the first message's record in the chunk's records
+	Length      uint64 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"`                               // of the run in bytes
+	Messages    uint32 `protobuf:"varint,5,opt,name=messages,proto3" json:"messages,omitempty"`
+	Channel     uint32 `protobuf:"varint,6,opt,name=channel,proto3" json:"channel,omitempty"` // of the first message; its metadata say how all are coded
 	// One element for each version, in the order in which they were completed.
 	Time      []int64  `protobuf:"zigzag64,7,rep,packed,name=time,proto3" json:"time,omitempty"`              // nanoseconds since 1970, differences
 	Arrived   []int64  `protobuf:"zigzag64,8,rep,packed,name=arrived,proto3" json:"arrived,omitempty"`        // nanoseconds since 1970, differences
@@ -97,6 +98,13 @@ func (x *Envelope) GetEntity() string {
 func (x *Envelope) GetChunkBack() uint64 {
 	if x != nil {
 		return x.ChunkBack
+	}
+	return 0
+}
+
+func (x *Envelope) GetChunkLength() uint64 {
+	if x != nil {
+		return x.ChunkLength
 	}
 	return 0
 }
@@ -529,11 +537,12 @@ var File_engram_ltm_v1_episode_proto protoreflect.FileDescriptor
 
 const file_engram_ltm_v1_episode_proto_rawDesc = "" +
 	"\n" +
-	"\x1bengram/ltm/v1/episode.proto\x12\rengram.ltm.v1\"\xe8\x03\n" +
+	"\x1bengram/ltm/v1/episode.proto\x12\rengram.ltm.v1\"\x8b\x04\n" +
 	"\bEnvelope\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x1d\n" +
 	"\n" +
-	"chunk_back\x18\x02 \x01(\x04R\tchunkBack\x12\x16\n" +
+	"chunk_back\x18\x02 \x01(\x04R\tchunkBack\x12!\n" +
+	"\fchunk_length\x18\x14 \x01(\x04R\vchunkLength\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x16\n" +
 	"\x06length\x18\x04 \x01(\x04R\x06length\x12\x1a\n" +
 	"\bmessages\x18\x05 \x01(\rR\bmessages\x12\x18\n" +

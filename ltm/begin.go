@@ -1,0 +1,206 @@
+package ltm
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/ltm/wal"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// Begun tells what beginning brought back.
+type Begun struct {
+	Log      *wal.Recovery
+	Rerecord uint64 // versions of the log that no episode held, recorded again
+	Recalled uint64 // last states put back into the working memory
+}
+
+// Begin puts back into w what the log holds and what policies want recalled, and
+// records w from then on. w must have been made with the store's journal and types,
+// have its memories and their segments, and hold no snapshot yet. It is called once.
+func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
+	s.wm = w
+	r := newRecorder(s, w)
+	target := &recovering{WM: w, store: s, recorder: r, held: map[engram.ID]heldVersions{}}
+	var b Begun
+	var err error
+	if b.Log, err = s.journal.Restore(ctx, target); err != nil {
+		return b, engram.Errorf(engram.CodeOf(err), s.options.Dir, "the log cannot be read back: %w", err)
+	}
+	b.Rerecord = target.again
+	if b.Recalled, err = s.recallLast(ctx); err != nil {
+		return b, err
+	}
+	if err := r.start(ctx); err != nil {
+		return b, err
+	}
+	s.recorder = r
+	s.begun.Store(true)
+	if err := s.startRules(); err != nil {
+		return b, err
+	}
+	return b, nil
+}
+
+// recovering is the working memory while the log is read back: what no episode holds
+// is recorded again.
+type recovering struct {
+	*wm.WM
+	store    *Store
+	recorder *recorder
+	held     map[engram.ID]heldVersions
+	again    uint64
+}
+
+var _ wal.Target = (*recovering)(nil)
+
+// Restore implements wal.Target.
+func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]engram.UpdateResult, error) {
+	results, err := t.WM.Restore(ctx, versions)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range versions {
+		if results[i].Err != nil && engram.CodeOf(results[i].Err) != engram.AlreadyExists {
+			continue
+		}
+		held, err := t.holds(ctx, v.Entity, v.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		if held {
+			t.recorder.filters.Of(v.Entity).Recorded(v.Snapshot)
+			continue
+		}
+		again := *v.Snapshot
+		again.Number = results[i].Number
+		t.recorder.offer(v.Entity, &again)
+		t.again++
+	}
+	return results, nil
+}
+
+// heldVersions are the versions of an entity that episodes hold, by time and arrival.
+type heldVersions map[[2]engram.Time]struct{}
+
+// maxHeld bounds the entities whose versions are remembered while the log is read back.
+const maxHeld = 4096
+
+// holds reports whether an episode holds a version.
+func (t *recovering) holds(ctx context.Context, entity engram.ID, s *engram.Snapshot) (bool, error) {
+	held, ok := t.held[entity]
+	if !ok {
+		var err error
+		if held, err = t.store.heldVersions(ctx, entity, s.Arrived); err != nil {
+			return false, err
+		}
+		if len(t.held) >= maxHeld {
+			clear(t.held)
+		}
+		t.held[entity] = held
+	}
+	_, ok = held[[2]engram.Time{s.Time, s.Arrived}]
+	return ok, nil
+}
+
+// heldVersions returns the versions of an entity on disk that arrived at or after from.
+func (s *Store) heldVersions(ctx context.Context, entity engram.ID, from engram.Time) (heldVersions, error) {
+	v, err := s.diskView(ctx, entity)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	held := heldVersions{}
+	for i := range v.disk {
+		p := &v.disk[i]
+		if p.arrived.End <= from {
+			continue
+		}
+		r, err := p.open(v)
+		if err != nil {
+			v.fail(err, p.span, p.count)
+			continue
+		}
+		for b := range r.blocks {
+			if r.blocks[b].Arrived.End <= from {
+				continue
+			}
+			snaps, err := r.timeline.Index(ctx, b)
+			if err != nil {
+				v.fail(err, r.blocks[b].Span, r.blocks[b].Count)
+				continue
+			}
+			for _, snap := range snaps {
+				held[[2]engram.Time{snap.Time, snap.Arrived}] = struct{}{}
+			}
+		}
+	}
+	return held, v.err
+}
+
+// recallLast puts the last states of the segments whose policy says so, and of those
+// whose commits are logged, back into the working memory where that has none as new.
+func (s *Store) recallLast(ctx context.Context) (n uint64, err error) {
+	segments, err := s.wm.Describe(ctx, engram.Pattern{})
+	if err != nil {
+		return 0, err
+	}
+	for _, d := range segments {
+		if d.ID.Level() != engram.LevelCoreSegment || d.Durability == engram.Volatile && !s.policies.Of(d.ID).Recall {
+			continue
+		}
+		got, err := s.Recall(ctx, engram.PatternOf(d.ID).Select(engram.Latest(1)))
+		if err != nil {
+			return n, engram.Errorf(engram.CodeOf(err), d.ID.String(), "its last states cannot be recalled: %w", err)
+		}
+		n += got
+	}
+	return n, nil
+}
+
+// Recall puts what a query finds on disk back into the working memory, marked as
+// recalled, where that does not hold it or something newer at the same time. It
+// returns how many versions were put back. The working memory holds them to its
+// bounds: what is older than everything it keeps goes at once.
+func (s *Store) Recall(ctx context.Context, q engram.Query) (n uint64, err error) {
+	if s.wm == nil {
+		return 0, errNotBegun
+	}
+	q.Target, q.Fields, q.WithoutPayload, q.Where = engram.TargetLTM, nil, false, ""
+	err = s.QueryParts(ctx, q, func(part *engram.Result) error {
+		var versions []wm.Restored
+		for item := range part.All() {
+			back := *item.Snapshot
+			back.Recalled = true
+			versions = append(versions, wm.Restored{Entity: item.ID.Truncate(engram.LevelEntity), Snapshot: &back})
+		}
+		if len(versions) == 0 {
+			return nil
+		}
+		results, err := s.wm.Restore(ctx, versions)
+		if err != nil {
+			return err
+		}
+		var first, last uint64
+		for _, r := range results {
+			if r.Err != nil {
+				continue
+			}
+			n++
+			if first == 0 {
+				first = r.Number
+			}
+			last = r.Number
+		}
+		if first > 0 && s.recorder != nil {
+			s.recorder.progress.skip(first, last)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// compiler returns what compiles queries: the working memory's, so that both keep the
+// same texts.
+func (s *Store) compiler() *query.Compiler { return s.wm.Compiler() }

@@ -1,0 +1,348 @@
+package catalogue_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ltm/catalogue"
+	"github.com/seed-301d4374/engram/ltm/episode"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+var registry = idf.NewRegistry()
+
+// record writes an episode with count versions of each entity from a time on, a
+// second apart, and returns what it says.
+func record(t testing.TB, dir, name string, from engram.Time, count int, entities ...engram.ID) (episode.Info, []episode.Entity) {
+	t.Helper()
+	value, _ := registry.Get(engram.ValueType)
+	w, err := episode.Create(dir, name, episode.Info{Robot: "armar", Marks: []episode.Mark{{Time: from, Label: "m", Before: time.Second}}}, episode.Options{Types: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	def := value.Def()
+	for _, e := range entities {
+		ch := &episode.Channel{Entity: e, Type: def}
+		for i := range count {
+			at := from + engram.Time(i)*1e9
+			s := &engram.Snapshot{Time: at, Arrived: at, Number: uint64(i), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: engram.ValueType})}}
+			if err := w.Add(context.Background(), ch, s, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	info, err := w.Seal(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info, w.Entities()
+}
+
+func open(t testing.TB, dir string) *catalogue.Catalogue {
+	t.Helper()
+	c, problems, err := catalogue.Open(context.Background(), catalogue.Options{
+		Dir: dir, File: filepath.Join(dir, "..", "catalogue.sqlite"), Episode: episode.Options{Types: registry},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+func folder(t testing.TB) string {
+	dir := filepath.Join(t.TempDir(), "episodes")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// state is all that a catalogue tells.
+func state(t testing.TB, c *catalogue.Catalogue) string {
+	t.Helper()
+	ctx := context.Background()
+	out := ""
+	episodes, err := c.Episodes(ctx, engram.Always())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range episodes {
+		out += fmt.Sprintf("%+v\n", e)
+	}
+	var walk func(engram.ID)
+	walk = func(id engram.ID) {
+		if id.Level() == engram.LevelEntity {
+			h, err := c.Holdings(ctx, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out += fmt.Sprintf("%v %+v\n", id, h.All())
+			return
+		}
+		names, err := c.Names(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range names {
+			child, err := id.Child(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			walk(child)
+		}
+	}
+	walk(engram.ID{})
+	for _, level := range []engram.Level{engram.LevelCoreSegment, engram.LevelProviderSegment} {
+		totals, err := c.Totals(ctx, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out += fmt.Sprintf("%+v\n", totals)
+	}
+	return out
+}
+
+var (
+	left  = engram.MustID("Vision/ImageRGB/Armar/left")
+	right = engram.MustID("Vision/ImageRGB/Armar/right")
+	cup   = engram.MustID(`Object/Instance/Vision\/Left/cup`)
+)
+
+func TestCatalogueFollowsTheEpisodes(t *testing.T) {
+	ctx := context.Background()
+	dir := folder(t)
+	c := open(t, dir)
+	if s := state(t, c); s != "[]\n[]\n" {
+		t.Fatalf("an empty folder has %s", s)
+	}
+	infoA, entitiesA := record(t, dir, "a.mcap", 1e18, 10, left, cup)
+	if err := c.Put(ctx, infoA, entitiesA); err != nil {
+		t.Fatal(err)
+	}
+	infoB, entitiesB := record(t, dir, "b.mcap", 1e18+100e9, 10, left, right)
+	if err := c.Put(ctx, infoB, entitiesB); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := c.Names(ctx, left.Parent()); !slices.Equal(names, []string{"left", "right"}) {
+		t.Errorf("the entities are %v", names)
+	}
+	h, err := c.Holdings(ctx, left)
+	if err != nil || len(h.All()) != 2 || h.All()[0].Episode != "a.mcap" || !reflect.DeepEqual(h.All()[0].Entity, entitiesA[1]) {
+		t.Errorf("left is held by %+v, %v; want %+v first", h.All(), err, entitiesA[1])
+	}
+	if info, err := c.Episode(ctx, "b.mcap"); err != nil || !reflect.DeepEqual(info, infoB) {
+		t.Errorf("b says %+v, %v; want %+v", info, err, infoB)
+	}
+	if _, err := c.Episode(ctx, "c.mcap"); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("an episode that is not there: %v", err)
+	}
+	totals, err := c.Totals(ctx, engram.LevelCoreSegment)
+	if err != nil || len(totals) != 2 || totals[1].Segment != engram.MustID("Vision/ImageRGB") || totals[1].Entities != 2 || totals[1].Snapshots != 30 {
+		t.Errorf("the totals are %+v, %v", totals, err)
+	}
+	before := state(t, c)
+
+	// Opened again, and made anew from nothing, it tells the same.
+	c.Close()
+	if _, err := c.Holdings(ctx, left); engram.CodeOf(err) != engram.Unavailable {
+		t.Errorf("a closed catalogue answers %v", err)
+	}
+	c = open(t, dir)
+	if s := state(t, c); s != before {
+		t.Errorf("opened again it tells\n%s\nbefore it told\n%s", s, before)
+	}
+	c.Close()
+	if err := os.Remove(filepath.Join(dir, "..", "catalogue.sqlite")); err != nil {
+		t.Fatal(err)
+	}
+	c = open(t, dir)
+	if s := state(t, c); s != before {
+		t.Errorf("made anew it tells\n%s\nbefore it told\n%s", s, before)
+	}
+
+	// An episode takes the place of two.
+	infoC, entitiesC := record(t, dir, "c.mcap", 1e18, 3, left)
+	if err := c.Put(ctx, infoC, entitiesC, "a.mcap", "b.mcap"); err != nil {
+		t.Fatal(err)
+	}
+	if names, _ := c.Names(ctx, engram.ID{}); !slices.Equal(names, []string{"Vision"}) {
+		t.Errorf("the memories are %v; nothing of Object is left", names)
+	}
+	if h, _ := c.Holdings(ctx, right); len(h.All()) != 0 {
+		t.Errorf("right is held by %+v", h.All())
+	}
+	if err := c.Remove(ctx, "c.mcap"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Remove(ctx, "c.mcap"); err != nil {
+		t.Fatal(err)
+	}
+	if s := state(t, c); s != "[]\n[]\n" {
+		t.Errorf("with all removed it tells %s", s)
+	}
+}
+
+// Files that come, change and go while the catalogue is closed.
+func TestCatalogueCatchesUp(t *testing.T) {
+	dir := folder(t)
+	record(t, dir, "a.mcap", 1e18, 10, left)
+	record(t, dir, "b.mcap", 2e18, 10, cup)
+	c := open(t, dir)
+	c.Close()
+	if err := os.Remove(filepath.Join(dir, "b.mcap")); err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(filepath.Join(dir, "a.mcap"))
+	record(t, dir, "a.mcap", 1e18, 20, left, right)
+	record(t, dir, "d.mcap", 3e18, 5, right)
+	if err := os.WriteFile(filepath.Join(dir, "e.mcap"), []byte("no episode"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, problems, err := catalogue.Open(context.Background(), catalogue.Options{
+		Dir: dir, File: filepath.Join(dir, "..", "catalogue.sqlite"), Episode: episode.Options{Types: registry},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if len(problems) != 1 || problems[0].Name != "e.mcap" || engram.CodeOf(problems[0].Err) != engram.Corrupt {
+		t.Errorf("the problems are %v", problems)
+	}
+	episodes, _ := c.Episodes(context.Background(), engram.Always())
+	if len(episodes) != 2 || episodes[0].Name != "a.mcap" || episodes[0].Snapshots != 40 || episodes[1].Name != "d.mcap" {
+		t.Errorf("the episodes are %+v", episodes)
+	}
+	if in, _ := c.Episodes(context.Background(), engram.Interval{Start: 3e18 + 1, End: 4e18}); len(in) != 1 || in[0].Name != "d.mcap" {
+		t.Errorf("of the last span are %+v", in)
+	}
+	if names, _ := c.Names(context.Background(), engram.ID{}); !slices.Equal(names, []string{"Vision"}) {
+		t.Errorf("the memories are %v", names)
+	}
+}
+
+// Whatever stands in the file, the catalogue opens and tells what the episodes tell.
+func TestDamagedCatalogueIsRebuilt(t *testing.T) {
+	dir := folder(t)
+	for i := range 20 {
+		record(t, dir, fmt.Sprintf("%02d.mcap", i), engram.Time(1e18+i*100e9), 3, left, right, cup)
+	}
+	c := open(t, dir)
+	want := state(t, c)
+	c.Close()
+	file := filepath.Join(dir, "..", "catalogue.sqlite")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damage := range map[string]func([]byte) []byte{
+		"empty":          func([]byte) []byte { return nil },
+		"text":           func([]byte) []byte { return []byte("this is no database, whatever its name says. And it goes on.") },
+		"cut":            func(b []byte) []byte { return b[:len(b)/2] },
+		"cut in a page":  func(b []byte) []byte { return b[:5000] },
+		"zeros":          func(b []byte) []byte { return append(b[:4096:4096], make([]byte, len(b)-4096)...) },
+		"other version":  func(b []byte) []byte { b = slices.Clone(b); b[63] = 77; return b },
+		"damaged header": func(b []byte) []byte { b = slices.Clone(b); copy(b, "xxxxxxxx"); return b },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(file, damage(whole), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			c := open(t, dir)
+			if s := state(t, c); s != want {
+				t.Errorf("it tells\n%s\nwant\n%s", s, want)
+			}
+			c.Close()
+		})
+	}
+}
+
+// In and Back against a slow model.
+func TestHoldingsFind(t *testing.T) {
+	dir := folder(t)
+	c := open(t, dir)
+	rapid.Check(t, func(rt *rapid.T) {
+		ctx := context.Background()
+		type span struct {
+			from  engram.Time
+			count int
+		}
+		spans := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) span {
+			return span{engram.Time(rapid.IntRange(0, 20).Draw(rt, "from")) * 1e9, rapid.IntRange(1, 8).Draw(rt, "count")}
+		}), 0, 6).Draw(rt, "spans")
+		for i, s := range spans {
+			info := episode.Info{Name: fmt.Sprintf("%d.mcap", i)}
+			if err := os.WriteFile(filepath.Join(dir, info.Name), nil, 0o644); err != nil {
+				rt.Fatal(err)
+			}
+			defer c.Remove(ctx, info.Name)
+			e := episode.Entity{ID: left, Span: engram.Interval{Start: s.from, End: s.from + engram.Time(s.count-1)*1e9 + 1}}
+			if err := c.Put(ctx, info, []episode.Entity{e}); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		h, err := c.Holdings(ctx, left)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		iv := engram.Interval{Start: engram.Time(rapid.IntRange(0, 30).Draw(rt, "start")) * 1e9}
+		iv.End = iv.Start + engram.Time(rapid.IntRange(0, 10).Draw(rt, "length"))*1e9
+		found := map[string]bool{}
+		last := engram.MinTime
+		for e := range h.In(iv) {
+			found[e.Episode] = true
+			if e.Span.Start < last {
+				rt.Errorf("%v comes after one that begins at %v", e.Span, last)
+			}
+			last = e.Span.Start
+		}
+		at := iv.Start
+		// The newest time at or before at, by the rule that Back gives.
+		best, ok := engram.MinTime, false
+		for e := range h.Back(at) {
+			if ok && e.Span.End <= best {
+				break
+			}
+			for t := e.Span.Start; t < e.Span.End && t <= at; t += 1e9 {
+				if t >= best {
+					best, ok = t, true
+				}
+			}
+		}
+		wantBest, wantOK := engram.MinTime, false
+		for i, s := range spans {
+			within := false
+			for k := range s.count {
+				t := s.from + engram.Time(k)*1e9
+				within = within || iv.Contains(t)
+				if t <= at && t >= wantBest {
+					wantBest, wantOK = t, true
+				}
+			}
+			if name := fmt.Sprintf("%d.mcap", i); within && !found[name] {
+				rt.Errorf("%s with %v is not found in %v", name, s, iv)
+			}
+		}
+		if best != wantBest || ok != wantOK {
+			rt.Errorf("at or before %v: %v %v, want %v %v", at, best, ok, wantBest, wantOK)
+		}
+	})
+}

@@ -1,0 +1,204 @@
+package catalogue
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+)
+
+// Names returns the names right below a parent of any level above an entity,
+// sorted: the memories below the root, the entities below a provider segment.
+func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, error) {
+	var query string
+	var args []any
+	switch parent.Level() {
+	case engram.LevelRoot:
+		query = "SELECT DISTINCT memory FROM segments"
+	case engram.LevelMemory:
+		query = "SELECT DISTINCT core FROM segments WHERE memory = ?"
+		args = []any{parent.Memory()}
+	case engram.LevelCoreSegment:
+		query = "SELECT provider FROM segments WHERE memory = ? AND core = ?"
+		args = []any{parent.Memory(), parent.CoreSegment()}
+	case engram.LevelProviderSegment:
+		query = "SELECT name FROM entities WHERE segment = (SELECT id FROM segments WHERE memory = ? AND core = ? AND provider = ?)"
+		args = []any{parent.Memory(), parent.CoreSegment(), parent.ProviderSegment()}
+	default:
+		return nil, engram.Errorf(engram.Invalid, parent.String(), "a %s has no named children", parent.Level())
+	}
+	var list []string
+	err := c.read(ctx, func(db *sql.DB) error {
+		list = nil
+		rows, err := db.QueryContext(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			list = append(list, name)
+		}
+		return rows.Err()
+	})
+	slices.Sort(list)
+	return list, err
+}
+
+// Holdings returns what the episodes hold of an entity; it is empty if no episode
+// holds any.
+func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, error) {
+	if entity.Level() != engram.LevelEntity {
+		return nil, engram.Errorf(engram.Invalid, entity.String(), "is a %s; episodes hold entities", entity.Level())
+	}
+	if h := c.cache.get(entity); h != nil {
+		return h, nil
+	}
+	var list []Holding
+	age := c.cache.age()
+	err := c.read(ctx, func(db *sql.DB) error {
+		list = nil
+		var id int64
+		err := db.QueryRowContext(ctx, `SELECT e.id FROM entities e JOIN segments s ON e.segment = s.id
+			WHERE s.memory = ? AND s.core = ? AND s.provider = ? AND e.name = ?`,
+			entity.Memory(), entity.CoreSegment(), entity.ProviderSegment(), entity.Entity()).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		rows, err := db.QueryContext(ctx, `SELECT episodes.name, types.word, codecs.word, time_start, time_end, arrived_start, arrived_end, snapshots, in_force, bytes, chunks
+			FROM holdings JOIN episodes ON episodes.id = episode JOIN words types ON types.id = type JOIN words codecs ON codecs.id = codec
+			WHERE entity = ?`, id)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			h := Holding{Entity: episode.Entity{ID: entity}}
+			err := rows.Scan(&h.Episode, &h.Type, &h.Codec, &h.Span.Start, &h.Span.End, &h.Arrived.Start, &h.Arrived.End,
+				&h.Snapshots, &h.InForce, &h.Bytes, &h.Chunks)
+			if err != nil {
+				return err
+			}
+			list = append(list, h)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	h := newHoldings(list)
+	c.cache.put(entity, h, age)
+	return h, nil
+}
+
+// Total is what all episodes hold of a segment.
+type Total struct {
+	Segment   engram.ID // core or provider segment
+	Entities  uint64
+	Snapshots uint64 // versions; values in force count once in each episode
+	InForce   uint64
+	Bytes     int64
+	Span      engram.Interval
+}
+
+// Totals returns the sums over all episodes for each segment of a level
+// (LevelCoreSegment or LevelProviderSegment), sorted by ID.
+func (c *Catalogue) Totals(ctx context.Context, level engram.Level) ([]Total, error) {
+	columns := "memory, core, provider"
+	switch level {
+	case engram.LevelProviderSegment:
+	case engram.LevelCoreSegment:
+		columns = "memory, core"
+	default:
+		return nil, engram.Errorf(engram.Invalid, "", "totals are of core and provider segments, not of a %s", level)
+	}
+	var list []Total
+	err := c.read(ctx, func(db *sql.DB) error {
+		list = nil
+		rows, err := db.QueryContext(ctx, `SELECT memory, core, provider, count(DISTINCT entity), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
+			FROM holdings JOIN entities ON entities.id = entity JOIN segments ON segments.id = segment GROUP BY `+columns)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var t Total
+			var memory, core, provider string
+			if err := rows.Scan(&memory, &core, &provider, &t.Entities, &t.Snapshots, &t.InForce, &t.Bytes, &t.Span.Start, &t.Span.End); err != nil {
+				return err
+			}
+			id, err := engram.NewID(memory, core, provider)
+			if err != nil {
+				return engram.Errorf(engram.Corrupt, c.opts.File, "the catalogue has a segment of a bad name: %w", err)
+			}
+			t.Segment = id.Truncate(level)
+			list = append(list, t)
+		}
+		return rows.Err()
+	})
+	slices.SortFunc(list, func(a, b Total) int { return a.Segment.Compare(b.Segment) })
+	return list, err
+}
+
+// holdingsCache holds what was looked up, until the catalogue changes.
+type holdingsCache struct {
+	max int64
+
+	mu       sync.Mutex
+	changes  uint64 // odd while one is being made
+	bytes    int64
+	holdings map[engram.ID]*Holdings
+}
+
+func (c *holdingsCache) get(id engram.ID) *Holdings {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.holdings[id]
+}
+
+// age identifies the state of the catalogue; what is read then may be put while it
+// is the same.
+func (c *holdingsCache) age() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changes
+}
+
+func (c *holdingsCache) put(id engram.ID, h *Holdings, age uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changes != age || age%2 == 1 || h.size() > c.max/2 {
+		return
+	}
+	if c.holdings == nil || c.bytes+h.size() > c.max {
+		c.holdings, c.bytes = map[engram.ID]*Holdings{}, 0
+	}
+	if _, ok := c.holdings[id]; !ok {
+		c.bytes += h.size()
+	}
+	c.holdings[id] = h
+}
+
+// begin says that a change is about to be seen, end that it is.
+func (c *holdingsCache) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	c.holdings, c.bytes = nil, 0
+}
+
+func (c *holdingsCache) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+}

@@ -1,0 +1,50 @@
+package vector
+
+import (
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// One encoder and one decoder serve all: EncodeAll and DecodeAll may be called
+// concurrently and keep no goroutines.
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2), zstd.WithEncoderCRC(false),
+		zstd.WithSingleSegment(true), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	if err != nil {
+		panic(err) // the options are right
+	}
+	return e
+})
+
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxPlain))
+	if err != nil {
+		panic(err)
+	}
+	return d
+})
+
+// maxPlain bounds what one compressed part holds.
+const maxPlain = 64 << 20
+
+func compress(b []byte) []byte { return encoder().EncodeAll(b, nil) }
+
+// decompress returns the n bytes that were compressed.
+func decompress(packed []byte, n int) ([]byte, error) {
+	if n > maxPlain {
+		return nil, corrupt("%d bytes in one part; at most %d are allowed", n, maxPlain)
+	}
+	if n == 0 && len(packed) == 0 {
+		return nil, nil
+	}
+	var header zstd.Header
+	if err := header.Decode(packed); err != nil || !header.HasFCS || header.FrameContentSize != uint64(n) {
+		return nil, corrupt("a compressed part does not hold the %d bytes that belong there", n)
+	}
+	b, err := decoder().DecodeAll(packed, make([]byte, 0, n))
+	if err != nil || len(b) != n {
+		return nil, corrupt("a compressed part is damaged: %v", err)
+	}
+	return b, nil
+}

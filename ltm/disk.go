@@ -1,0 +1,113 @@
+package ltm
+
+import (
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+)
+
+// part is what one episode holds of an entity; the episode is opened when it is
+// needed.
+type part struct {
+	span    engram.Interval // of its times
+	arrived engram.Interval
+	count   int
+	handle  *handle
+	entity  engram.ID
+	opened  bool
+	claimed bool // the handle must be released
+	run     *run
+}
+
+// run is an entity's timeline in one episode.
+type run struct {
+	epoch    uint64
+	timeline episode.Timeline
+	blocks   []episode.Block
+}
+
+// open opens the episode; the run is nil if it has none of the entity any more.
+func (p *part) open(v *view) (*run, error) {
+	if p.opened {
+		return p.run, nil
+	}
+	if !p.claimed {
+		if err := p.handle.claim(); err != nil {
+			return nil, err
+		}
+		p.claimed = true
+	}
+	tl, err := p.handle.source().Timeline(p.entity)
+	if err != nil {
+		return nil, err
+	}
+	p.run = &run{epoch: p.handle.info.Epoch, timeline: tl, blocks: tl.Blocks()}
+	p.opened = true
+	return p.run, nil
+}
+
+// close releases the episode.
+func (p *part) close() {
+	if p.claimed {
+		p.handle.release()
+		p.claimed = false
+	}
+}
+
+// cursor is a place in a block whose index was read.
+type cursor struct {
+	run   *run
+	block int
+	snaps []*engram.Snapshot // by time, those of one time by arrival
+	pos   int
+
+	loaded []*engram.Snapshot // with payloads
+	first  int                // the index of loaded[0]
+}
+
+func (c *cursor) time() engram.Time { return c.snaps[c.pos].Time }
+
+// there reports whether the cursor stands at a version for which the disk is asked.
+func (c *cursor) there(v *view, dir direction) bool {
+	if c.pos < 0 || c.pos >= len(c.snaps) {
+		return false
+	}
+	return dir == descending || c.snaps[c.pos].Time <= v.floor
+}
+
+func (c *cursor) advance(dir direction) {
+	if dir == descending {
+		c.pos--
+	} else {
+		c.pos++
+	}
+}
+
+// load returns a version with its payload, nil if it cannot be read. Who goes on in
+// order gets what follows in growing runs.
+func (c *cursor) load(v *view, pos int) *engram.Snapshot {
+	if i := pos - c.first; i >= 0 && i < len(c.loaded) {
+		return c.loaded[i]
+	}
+	lo, hi := pos, pos+1
+	if n := len(c.loaded); n > 0 {
+		size := c.loaded[n-1].Size()
+		switch {
+		case pos >= c.first+n && pos < c.first+2*n:
+			hi = min(pos+window(n, size), len(c.snaps))
+		case pos < c.first && pos >= c.first-n:
+			lo = max(hi-window(n, size), 0)
+		}
+	}
+	loaded, err := c.run.timeline.Load(v.ctx, c.block, lo, hi)
+	if err != nil && hi-lo > 1 { // perhaps another one of them is damaged
+		lo, hi = pos, pos+1
+		loaded, err = c.run.timeline.Load(v.ctx, c.block, lo, hi)
+	}
+	if err != nil {
+		t := c.snaps[pos].Time
+		v.fail(err, engram.Interval{Start: t, End: t + 1}, 1)
+		return nil
+	}
+	c.loaded, c.first = loaded, lo
+	return loaded[pos-lo]
+}

@@ -1,0 +1,217 @@
+package episode
+
+import (
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Reader reads a sealed episode. Safe for concurrent use.
+type Reader struct {
+	*container
+	sum *summary
+
+	mu struct {
+		sync.Mutex
+		defs     map[uint16]*channelDef
+		learned  bool              // the registry was told of the types
+		sources  map[string]source // how types were written; nil until they are needed
+		dictsRaw map[string][]byte
+	}
+}
+
+// source is how a type's definition was written.
+type source struct{ text, format string }
+
+// Open opens a sealed episode. It reads the summary only. Corrupt if that is not
+// whole; then [Repair] may help.
+func Open(path string, o Options) (*Reader, error) {
+	o.setDefaults()
+	f, err := o.FS.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	sum, err := readSummary(f, path, false)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r := &Reader{sum: sum}
+	r.container = newContainer(path, f, &o, r.channelDef)
+	r.mu.defs = map[uint16]*channelDef{}
+	r.mu.dictsRaw = map[string][]byte{}
+	return r, nil
+}
+
+// Close closes the file when the last call that uses it has ended.
+func (r *Reader) Close() error { return r.container.close() }
+
+// Info implements [Source].
+func (r *Reader) Info() Info { return r.sum.info }
+
+// Entities implements [Source].
+func (r *Reader) Entities() []Entity {
+	list := make([]Entity, len(r.sum.entities))
+	for i := range list {
+		list[i] = r.sum.entities[i].Entity
+	}
+	return list
+}
+
+// Timeline implements [Source]. It makes the types of the entity's payloads known.
+func (r *Reader) Timeline(entity engram.ID) (Timeline, error) {
+	i, ok := slices.BinarySearchFunc(r.sum.entities, entity, func(e dirEntity, id engram.ID) int { return e.ID.Compare(id) })
+	if !ok {
+		return nil, engram.Errorf(engram.NotFound, entity.String(), "the episode %s holds nothing of it", r.path)
+	}
+	e := &r.sum.entities[i]
+	key := cacheKey{source: r.source, kind: cacheTable, offset: e.number}
+	if v, ok := r.cache.get(key); ok {
+		return r.timelineOf(entity, e.number, v.(*blockTable), nil, true), nil
+	}
+	done, err := r.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	b, err := r.readAt(r.sum.indexAt+int64(e.offset), int(e.length))
+	if err != nil {
+		return nil, err
+	}
+	if crc32c(b) != e.crc {
+		return nil, engram.Errorf(engram.Corrupt, r.path, "the CRC of the block table of %s does not fit it; repair the episode", entity)
+	}
+	refs, err := parseTable(b)
+	if err != nil {
+		return nil, engram.Errorf(engram.Corrupt, r.path, "the index of %s: %w", entity, err)
+	}
+	if err := r.learnTypes(); err != nil {
+		return nil, err
+	}
+	table := newBlockTable(refs)
+	size := int64(0)
+	for _, ref := range refs {
+		size += 160 + int64(len(ref.segments))*16
+	}
+	r.cache.put(key, table, size)
+	return r.timelineOf(entity, e.number, table, nil, true), nil
+}
+
+// learnTypes makes the episode's types known to the registry, once. Where it knows
+// another type of that name, that one stays: protobuf's rules for changes say how
+// far the payloads can be read with it.
+func (r *Reader) learnTypes() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.learned {
+		return nil
+	}
+	if err := r.sourcesLocked(); err != nil {
+		return err
+	}
+	for _, s := range r.sum.schemas {
+		written := r.mu.sources[s.Name]
+		_, err := r.types.Add(engram.TypeDef{Name: s.Name, Descriptors: s.Data, Source: written.text, Format: written.format})
+		if err != nil && engram.CodeOf(err) != engram.AlreadyExists {
+			return engram.Errorf(engram.CodeOf(err), r.path, "the type %s: %w", s.Name, err)
+		}
+	}
+	r.mu.learned = true
+	return nil
+}
+
+// sourcesLocked reads how the episode's types were written.
+func (r *Reader) sourcesLocked() error {
+	if r.mu.sources != nil {
+		return nil
+	}
+	sources := map[string]source{}
+	t := fileTail{f: r.f, size: r.sum.info.Bytes, from: r.sum.info.Bytes}
+	for _, x := range r.sum.meta {
+		if x.Name != metadataType {
+			continue
+		}
+		m, err := r.sum.metadata(&t, x)
+		if err != nil {
+			return engram.Errorf(engram.Corrupt, r.path, "%w", err)
+		}
+		sources[m.Metadata["name"]] = source{m.Metadata["source"], m.Metadata["format"]}
+	}
+	r.mu.sources = sources
+	return nil
+}
+
+// Types returns the types of the episode's payloads, sorted by name.
+func (r *Reader) Types() ([]engram.TypeDef, error) {
+	done, err := r.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.sourcesLocked(); err != nil {
+		return nil, err
+	}
+	var list []engram.TypeDef
+	for _, s := range r.sum.schemas {
+		written := r.mu.sources[s.Name]
+		list = append(list, engram.TypeDef{Name: s.Name, Descriptors: s.Data, Source: written.text, Format: written.format})
+	}
+	slices.SortFunc(list, func(a, b engram.TypeDef) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return list, nil
+}
+
+// channelDef returns what is to be known of a channel, or nil.
+func (r *Reader) channelDef(id uint16) *channelDef {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if def, ok := r.mu.defs[id]; ok {
+		return def
+	}
+	ch := r.sum.channels[id]
+	if ch == nil {
+		return nil
+	}
+	def, err := channelDefOf(ch, r.sum.schemas, r.dictionaryLocked)
+	if err != nil {
+		return nil // Verify tells why
+	}
+	r.mu.defs[id] = def
+	return def
+}
+
+func (r *Reader) dictionaryLocked(name string) ([]byte, error) {
+	if d, ok := r.mu.dictsRaw[name]; ok {
+		return d, nil
+	}
+	for _, x := range r.sum.attach {
+		if x.Name != name {
+			continue
+		}
+		if x.Length > uint64(r.sum.info.Bytes) {
+			break
+		}
+		b, err := r.readAt(int64(x.Offset), int(x.Length))
+		if err != nil {
+			return nil, err
+		}
+		op, content, _, ok := cutRecord(b)
+		a, whole := parseAttachment(content)
+		if !ok || !whole || op != mcap.OpAttachment {
+			break
+		}
+		r.mu.dictsRaw[name] = a.data
+		return a.data, nil
+	}
+	return nil, engram.Errorf(engram.Corrupt, r.path, "the attachment %s is missing or damaged", name)
+}

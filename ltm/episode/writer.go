@@ -1,0 +1,381 @@
+package episode
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/vfs"
+	"github.com/seed-301d4374/engram/ltm/codec"
+)
+
+// openSuffix is what the name of an episode ends in until it is sealed.
+const openSuffix = ".open"
+
+const (
+	// maxPending bounds the coded bytes that wait to be written: at this many they
+	// are written, and while the disk refuses them four times as many are taken.
+	maxPending = 4 << 20
+	// maxRunRaw and maxRunVersions end an entity's run that is small in coded bytes.
+	maxRunRaw      = 8 << 20
+	maxRunVersions = 4096
+	// maxChannels is how many channels a file can have.
+	maxChannels = math.MaxUint16
+	// maxSnapshot bounds one version, so that it fits into a chunk that is read.
+	maxSnapshot = maxChunk / 2
+)
+
+// Writer writes one episode. Add and Seal may be called by one goroutine at a
+// time, the methods of Source by any.
+//
+// What is added is coded at once, gathered into runs, one for each entity, and
+// written as chunks when enough of it waits, so that one entity's messages lie
+// together. Until then readers get it from memory.
+type Writer struct {
+	opts Options
+	path string // of the sealed episode
+	*container
+
+	// mu protects what is written. It is held during I/O, so no reader takes it.
+	mu struct {
+		sync.Mutex
+		closed    bool
+		sealed    bool
+		failed    error // the disk refused to sync
+		timer     *time.Timer
+		timed     bool   // the timer runs
+		offset    int64  // where the file's whole records end
+		torn      bool   // something may stand behind offset
+		dataCRC   uint32 // of all up to offset
+		order     []*writeEntity
+		schemas   []*schemaState
+		byName    map[string][]*schemaState
+		channels  []*channelState
+		next      uint16 // the last channel given
+		pending   int    // coded bytes that wait
+		staged    []staged
+		floor     uint64 // the least log time of values in force
+		envelopes *channelState
+		scratch   []byte // what the last flush was put together in
+		dicts     map[string]bool
+		stats     mcap.Statistics
+		chunks    []*mcap.ChunkIndex
+		attach    []*mcap.AttachmentIndex
+		meta      []*mcap.MetadataIndex
+		notes     []topRecord // that wait to be written
+	}
+
+	// pub is what readers see; it is locked for moments only, after mu where both are.
+	pub struct {
+		sync.RWMutex
+		info     Info
+		entities map[engram.ID]*writeEntity
+		channels map[uint16]*channelDef
+	}
+}
+
+// staged is a value in force that waits for the first version that is not.
+type staged struct {
+	entity *writeEntity
+	coding *coding
+	s      *engram.Snapshot
+}
+
+func (o *Options) setDefaults() {
+	if o.FS == nil {
+		o.FS = vfs.OS
+	}
+	if o.Types == nil {
+		o.Types = idf.NewRegistry()
+	}
+	if o.ChunkBytes <= 0 {
+		o.ChunkBytes = 256 << 10
+	}
+	if o.FlushEvery <= 0 {
+		o.FlushEvery = 5 * time.Second
+	}
+}
+
+// Create begins an episode in a folder, under a name that ends in ".mcap.open"
+// until it is sealed: name is the sealed file's, such as
+// "2026-11-20T12-51-46Z-000123.mcap". Of info, Robot, Epoch, Marks, Losses, Labels,
+// Recovered and Supersedes are taken; the rest is counted.
+func Create(dir, name string, info Info, o Options) (*Writer, error) {
+	return create(filepath.Join(dir, name), filepath.Join(dir, name+openSuffix), info, o)
+}
+
+// create begins an episode that is written to the file open and will be sealed as path.
+func create(path, open string, info Info, o Options) (*Writer, error) {
+	o.setDefaults()
+	if _, err := o.FS.Stat(path); err == nil && open == path+openSuffix {
+		return nil, engram.Errorf(engram.AlreadyExists, path, "an episode of this name is there")
+	}
+	f, err := o.FS.OpenFile(open, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fileError(open, err)
+	}
+	w := &Writer{opts: o, path: path}
+	w.container = newContainer(open, f, &w.opts, w.channel)
+	w.pub.info = Info{
+		Name: filepath.Base(path), Version: formatVersion, Robot: info.Robot, Epoch: info.Epoch,
+		Marks: append([]Mark(nil), info.Marks...), Losses: append([]string(nil), info.Losses...),
+		Labels: map[string]string{}, Recovered: info.Recovered, Supersedes: info.Supersedes,
+	}
+	for k, v := range info.Labels {
+		w.pub.info.Labels[k] = v
+	}
+	w.pub.entities = map[engram.ID]*writeEntity{}
+	w.pub.channels = map[uint16]*channelDef{}
+	w.mu.byName = map[string][]*schemaState{}
+	w.mu.dicts = map[string]bool{}
+	w.mu.stats.ChannelMessageCounts = map[uint16]uint64{}
+	w.mu.stats.MessageStartTime = math.MaxUint64
+	if err := w.begin(); err != nil {
+		f.Close()
+		o.FS.Remove(open)
+		return nil, err
+	}
+	return w, nil
+}
+
+// begin writes what an episode begins with: enough to know it by when it is never sealed.
+func (w *Writer) begin() error {
+	b := append([]byte(nil), mcap.Magic...)
+	b = appendHeader(b, library)
+	w.noteLocked(metadataBegin, infoMetadata(&w.pub.info))
+	if err := w.envelopeChannelLocked(); err != nil {
+		return err
+	}
+	if err := w.writeLocked(b); err != nil {
+		return err
+	}
+	return w.flushLocked(nil)
+}
+
+// Add stores a version of an entity's snapshot, which it keeps. inForce says that
+// it is a value in force at the start; those come before all others. The channel is
+// made at the first one of an entity. Exhausted says that the episode is full
+// (65,535 channels) or that too much waits for a disk that refuses it; whatever the
+// error, the version is not stored then.
+func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inForce bool) error {
+	switch {
+	case ch.Entity.Level() != engram.LevelEntity:
+		return engram.Errorf(engram.Invalid, ch.Entity.String(), "is a %s; an episode holds entities", ch.Entity.Level())
+	case len(s.Instances) == 0 || len(s.Instances) > engram.MaxIndex+1:
+		return engram.Errorf(engram.Invalid, ch.Entity.String(), "a snapshot of %d instances cannot be stored", len(s.Instances))
+	case s.Time == engram.MaxTime:
+		return engram.Errorf(engram.OutOfRange, ch.Entity.String(), "the end of time is no time of data")
+	case s.Size() > maxSnapshot:
+		return engram.Errorf(engram.Exhausted, ch.Entity.String(), "the snapshot has %d bytes; an episode takes at most %d", s.Size(), maxSnapshot)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usableLocked(); err != nil {
+		return err
+	}
+	if w.mu.pending >= 4*maxPending {
+		if err := w.flushLocked(nil); err != nil {
+			return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes wait to be written to %s: %w", w.mu.pending, w.path, err)
+		}
+	}
+	e, c, err := w.codingLocked(ch, s, inForce)
+	if err != nil {
+		return err
+	}
+	if inForce && w.mu.floor == 0 {
+		w.mu.staged = append(w.mu.staged, staged{e, c, s})
+	} else {
+		if err := w.unstageLocked(ctx, s, inForce); err != nil {
+			return err
+		}
+		if err := w.encodeLocked(ctx, e, c, s, inForce); err != nil {
+			return err
+		}
+	}
+	e.show(s, inForce)
+	w.countLocked(s, inForce)
+	// What the disk refuses now waits for another try.
+	switch {
+	case w.mu.pending >= maxPending:
+		w.flushLocked(nil)
+	case e.full(w.opts.ChunkBytes):
+		w.flushLocked(e)
+	}
+	if w.mu.pending > 0 && !w.mu.timed {
+		w.startTimerLocked()
+	}
+	return nil
+}
+
+func (w *Writer) countLocked(s *engram.Snapshot, inForce bool) {
+	w.pub.Lock()
+	defer w.pub.Unlock()
+	i := &w.pub.info
+	i.Snapshots++
+	i.Span, i.Arrived = extend(i.Span, s.Time), extend(i.Arrived, s.Arrived)
+	if inForce {
+		i.InForce++
+	}
+}
+
+// unstageLocked codes the values in force that wait for the first version that is
+// not in force: viewers are to see them from its time on, not years before.
+func (w *Writer) unstageLocked(ctx context.Context, first *engram.Snapshot, inForce bool) error {
+	if first != nil && !inForce && w.mu.floor == 0 {
+		w.mu.floor = max(logTime(first.Time), 1)
+	}
+	for len(w.mu.staged) > 0 {
+		v := w.mu.staged[0]
+		if err := w.encodeLocked(ctx, v.entity, v.coding, v.s, true); err != nil {
+			return err
+		}
+		w.mu.staged = w.mu.staged[1:]
+	}
+	return nil
+}
+
+func (w *Writer) usableLocked() error {
+	switch {
+	case w.mu.closed:
+		return engram.Errorf(engram.Unavailable, w.path, "the episode's writer is closed")
+	case w.mu.sealed:
+		return engram.Errorf(engram.Conflict, w.path, "the episode is sealed; begin another one")
+	}
+	return w.mu.failed
+}
+
+func (w *Writer) startTimerLocked() {
+	w.mu.timed = true
+	if w.mu.timer == nil {
+		w.mu.timer = time.AfterFunc(w.opts.FlushEvery, w.flushTimed)
+		return
+	}
+	w.mu.timer.Reset(w.opts.FlushEvery)
+}
+
+// flushTimed writes what has waited long enough. What the disk refuses is tried
+// again after the same time.
+func (w *Writer) flushTimed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.timed = false
+	if w.usableLocked() == nil && w.flushLocked(nil) != nil {
+		w.startTimerLocked()
+	}
+}
+
+// Flush ends the open chunks and syncs: what was added before survives a crash.
+func (w *Writer) Flush(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usableLocked(); err != nil {
+		return err
+	}
+	if err := w.drainLocked(ctx); err != nil {
+		return err
+	}
+	return w.syncLocked()
+}
+
+// drainLocked codes and writes all that was added.
+func (w *Writer) drainLocked(ctx context.Context) error {
+	if err := w.unstageLocked(ctx, nil, false); err != nil {
+		return err
+	}
+	for _, e := range w.mu.order {
+		if err := w.endCodingLocked(ctx, e); err != nil {
+			return err
+		}
+	}
+	return w.flushLocked(nil)
+}
+
+// syncLocked syncs the file. When that fails, nobody knows what of it is on the
+// disk, and a later sync may succeed without it: the file is not used any more.
+func (w *Writer) syncLocked() error {
+	if err := w.f.Sync(); err != nil {
+		w.mu.failed = engram.Errorf(engram.Corrupt, w.path, "the disk refused to sync the episode; repair it into a new file: %w", err)
+		return w.mu.failed
+	}
+	return nil
+}
+
+// Close ends the writer and releases what it holds. An episode that is not sealed
+// stays as ".mcap.open", for [Repair].
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.closed {
+		return nil
+	}
+	w.mu.closed = true
+	if w.mu.timer != nil {
+		w.mu.timer.Stop()
+	}
+	for _, e := range w.mu.order {
+		if e.encoder != nil {
+			e.encoder.Close()
+			e.encoder = nil
+		}
+	}
+	return w.container.close()
+}
+
+// Mark notes a mark. Safe for concurrent use, as are Lose and Label.
+func (w *Writer) Mark(m Mark) {
+	w.note(func(i *Info) { i.Marks = append(i.Marks[:len(i.Marks):len(i.Marks)], m) })
+}
+
+// Lose notes why something that happened in the episode's span is not in it.
+func (w *Writer) Lose(why string) {
+	w.note(func(i *Info) { i.Losses = append(i.Losses[:len(i.Losses):len(i.Losses)], why) })
+}
+
+// Label notes a label.
+func (w *Writer) Label(key, value string) {
+	w.note(func(i *Info) {
+		labels := make(map[string]string, len(i.Labels)+1)
+		for k, v := range i.Labels {
+			labels[k] = v
+		}
+		labels[key] = value
+		i.Labels = labels
+	})
+}
+
+// note changes the episode's own account, and has it written with the next chunks,
+// for [Repair].
+func (w *Writer) note(change func(*Info)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pub.Lock()
+	change(&w.pub.info)
+	info := w.pub.info
+	w.pub.Unlock()
+	if w.mu.sealed || w.mu.closed {
+		return
+	}
+	w.noteLocked(metadataBegin, infoMetadata(&info))
+	if !w.mu.timed {
+		w.startTimerLocked()
+	}
+}
+
+// codecConfig is the configuration of an encoder for a channel.
+func (w *Writer) codecConfig(ch *Channel, typ *idf.Type) codec.Config {
+	c := ch.Codec
+	if c.Payload == nil {
+		c.Payload = typ
+	}
+	if c.Types == nil {
+		c.Types = w.opts.Types
+	}
+	return c
+}

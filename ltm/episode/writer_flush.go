@@ -1,0 +1,398 @@
+package episode
+
+import (
+	"hash/crc32"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/seed-301d4374/engram"
+	ltmv1 "github.com/seed-301d4374/engram/gen/engram/ltm/v1"
+	"github.com/seed-301d4374/engram/idf"
+)
+
+const (
+	// largeMessage is the size from which an entity's messages get chunks of their
+	// own, so that whoever reads numbers does not decompress images.
+	largeMessage = 16 << 10
+	// A block is made of consecutive runs until it has this many versions or runs.
+	blockVersions = 512
+	blockSegments = 16
+)
+
+// topRecord is a record that stands outside chunks and waits to be written.
+type topRecord struct {
+	op                    mcap.OpCode
+	name, mediaType       string
+	bytes                 []byte
+	logTime, contentBytes uint64
+}
+
+// noteLocked has a metadata record written with the next chunks.
+func (w *Writer) noteLocked(name string, m map[string]string) {
+	w.mu.notes = append(w.mu.notes, topRecord{op: mcap.OpMetadata, name: name, bytes: appendMetadata(nil, name, m)})
+}
+
+// attachLocked has an attachment written with the next chunks.
+func (w *Writer) attachLocked(name, mediaType string, data []byte) {
+	w.mu.notes = append(w.mu.notes, topRecord{
+		op: mcap.OpAttachment, name: name, mediaType: mediaType,
+		bytes: appendAttachment(nil, name, mediaType, 0, data), contentBytes: uint64(len(data)),
+	})
+}
+
+// envelopeChannelLocked makes the channel of the envelopes.
+func (w *Writer) envelopeChannelLocked() error {
+	t, err := idf.TypeOf((*ltmv1.Envelope)(nil).ProtoReflect().Descriptor(), "", "")
+	if err != nil {
+		return err
+	}
+	def := t.Def()
+	schema, err := w.schemaLocked(def.Name, &def)
+	if err != nil {
+		return err
+	}
+	w.mu.next++
+	w.mu.envelopes = &channelState{
+		Channel: mcap.Channel{ID: w.mu.next, SchemaID: schema.ID, Topic: envelopeTopic, MessageEncoding: "protobuf"},
+		schema:  schema,
+	}
+	return nil
+}
+
+// flushPlan is what one flush will write. Nothing of the writer changes before it
+// is written.
+type flushPlan struct {
+	w        *Writer
+	buf      []byte
+	runs     []*plannedRun
+	chunks   []*mcap.ChunkIndex
+	schemas  map[*schemaState]bool
+	channels map[*channelState]bool
+	messages map[uint16]uint64
+
+	// The chunk that is being put together.
+	records    []byte
+	entries    map[uint16][]indexEntry
+	inChunk    []*plannedRun
+	start, end uint64
+}
+
+// plannedRun is a run and where it will lie; offsets count from the plan's beginning.
+type plannedRun struct {
+	*openRun
+	entity *writeEntity
+	last   bool // of its entity
+	chunk  int
+	stored int64 // bytes of the file, about
+	seg    segment
+}
+
+// flushLocked writes the runs of an entity, or of all.
+func (w *Writer) flushLocked(only *writeEntity) error {
+	p := &flushPlan{w: w, buf: w.mu.scratch[:0], schemas: map[*schemaState]bool{}, channels: map[*channelState]bool{}, messages: map[uint16]uint64{}}
+	entities := w.mu.order
+	if only != nil {
+		entities = []*writeEntity{only}
+	}
+	for _, e := range entities {
+		for i, r := range e.runs {
+			p.runs = append(p.runs, &plannedRun{openRun: r, entity: e, last: i == len(e.runs)-1})
+		}
+	}
+	if len(p.runs) == 0 && len(w.mu.notes) == 0 {
+		return nil
+	}
+	for i := range w.mu.notes {
+		p.buf = append(p.buf, w.mu.notes[i].bytes...)
+	}
+	p.planChunks()
+	if err := p.planEnvelopes(); err != nil {
+		return err
+	}
+	base := w.mu.offset
+	if err := w.writeLocked(p.buf); err != nil {
+		return err
+	}
+	if w.mu.scratch = p.buf[:0]; cap(p.buf) > 2*maxPending {
+		w.mu.scratch = nil
+	}
+	p.commit(base)
+	return nil
+}
+
+func (p *flushPlan) planChunks() {
+	p.clear()
+	for _, r := range p.runs {
+		large := len(r.buf) >= p.w.opts.ChunkBytes/2 || len(r.buf) >= largeMessage*r.messages
+		if len(p.records) > 0 && (large || len(p.records)+len(r.buf) > p.w.opts.ChunkBytes) {
+			p.endChunk()
+		}
+		p.defineAll(r.openRun)
+		at := uint64(len(p.records))
+		p.records = append(p.records, r.buf...)
+		for x := r.entries; len(x) > 0; {
+			ch, n := x[0].channel, 0
+			list := p.entries[ch]
+			for n < len(x) && x[n].channel == ch {
+				list = append(list, indexEntry{x[n].log, at + uint64(x[n].offset)})
+				n++
+			}
+			p.entries[ch] = list
+			p.messages[ch] += uint64(n)
+			x = x[n:]
+		}
+		r.offset, r.length = at, uint64(len(r.buf))
+		p.start, p.end = min(p.start, r.start), max(p.end, r.end)
+		p.inChunk = append(p.inChunk, r)
+		if large {
+			p.endChunk()
+		}
+	}
+	if len(p.records) > 0 {
+		p.endChunk()
+	}
+}
+
+// planEnvelopes appends the envelopes of all runs, in chunks of their own.
+func (p *flushPlan) planEnvelopes() error {
+	ch := p.w.mu.envelopes
+	sequence := ch.sequence
+	for _, r := range p.runs {
+		if len(p.records) == 0 && !p.channels[ch] && !ch.written {
+			p.define(ch)
+		}
+		r.chunkBack = uint64(len(p.buf) - r.chunk)
+		data, err := r.encode()
+		if err != nil {
+			return err
+		}
+		r.seg.at = uint32(len(p.records))
+		log, publish := r.end, uint64(0)
+		if n := len(r.versions); n > 0 {
+			publish = logTime(r.versions[n-1].Arrived)
+		}
+		p.entries[ch.ID] = append(p.entries[ch.ID], indexEntry{log, uint64(len(p.records))})
+		p.messages[ch.ID]++
+		p.records = appendMessage(p.records, ch.ID, sequence, log, publish, data)
+		sequence++
+		p.start, p.end = min(p.start, log), max(p.end, log)
+		p.inChunk = append(p.inChunk, r)
+		if len(p.records) >= p.w.opts.ChunkBytes/4 {
+			p.endEnvelopes()
+		}
+	}
+	if len(p.records) > 0 {
+		p.endEnvelopes()
+	}
+	return nil
+}
+
+func (p *flushPlan) endEnvelopes() {
+	at, runs := len(p.buf), p.inChunk
+	p.inChunk = nil
+	length := p.endChunk()
+	for _, r := range runs {
+		r.seg.chunk, r.seg.length = int64(at), uint32(length)
+	}
+}
+
+// defineAll puts the records of a run's channels into the chunk.
+func (p *flushPlan) defineAll(r *openRun) {
+	last := uint16(0)
+	for _, x := range r.entries {
+		if x.channel == last {
+			continue
+		}
+		last = x.channel
+		for _, ch := range r.coding.channels {
+			if ch.ID == last && !ch.written && !p.channels[ch] {
+				p.define(ch)
+			}
+		}
+	}
+}
+
+// define puts a channel's record into the chunk, with the schemas it needs.
+func (p *flushPlan) define(ch *channelState) {
+	for _, s := range append([]*schemaState{ch.schema}, ch.needs...) {
+		if !s.written && !p.schemas[s] {
+			p.schemas[s] = true
+			p.records = appendSchema(p.records, &s.Schema)
+		}
+	}
+	p.channels[ch] = true
+	p.records = appendChannel(p.records, &ch.Channel)
+}
+
+func (p *flushPlan) clear() {
+	p.records, p.inChunk = p.records[:0], nil
+	p.entries = map[uint16][]indexEntry{}
+	p.start, p.end = math.MaxUint64, 0
+}
+
+// endChunk appends the chunk and its message indices, and returns the length of
+// the chunk's record.
+func (p *flushPlan) endChunk() uint64 {
+	at := len(p.buf)
+	var index *mcap.ChunkIndex
+	p.buf, index = appendChunk(p.buf, p.records, p.start, p.end)
+	index.ChunkStartOffset = uint64(at)
+	for _, ch := range slices.Sorted(maps.Keys(p.entries)) {
+		index.MessageIndexOffsets[ch] = uint64(len(p.buf))
+		p.buf = appendMessageIndex(p.buf, ch, p.entries[ch])
+	}
+	index.MessageIndexLength = uint64(len(p.buf)-at) - index.ChunkLength
+	p.chunks = append(p.chunks, index)
+	for _, r := range p.inChunk {
+		r.chunk, r.chunkLen = at, index.ChunkLength
+		r.stored = int64(float64(index.CompressedSize) * float64(len(r.buf)) / float64(len(p.records)))
+	}
+	p.clear()
+	return index.ChunkLength
+}
+
+// commit takes note of what was written at base.
+func (p *flushPlan) commit(base int64) {
+	w := p.w
+	w.commitNotesLocked(base)
+	for s := range p.schemas {
+		s.written = true
+		w.mu.stats.SchemaCount++
+	}
+	for ch := range p.channels {
+		ch.written = true
+		w.mu.stats.ChannelCount++
+	}
+	for _, c := range p.chunks {
+		c.ChunkStartOffset += uint64(base)
+		for ch := range c.MessageIndexOffsets {
+			c.MessageIndexOffsets[ch] += uint64(base)
+		}
+		w.mu.chunks = append(w.mu.chunks, c)
+		w.mu.stats.ChunkCount++
+	}
+	messages := uint64(0)
+	for ch, n := range p.messages {
+		w.mu.stats.ChannelMessageCounts[ch] += n
+		w.mu.stats.MessageCount += n
+		messages += n
+	}
+	for _, r := range p.runs {
+		w.mu.stats.MessageStartTime = min(w.mu.stats.MessageStartTime, r.start)
+		w.mu.stats.MessageEndTime = max(w.mu.stats.MessageEndTime, r.end)
+		w.mu.pending -= len(r.buf)
+		r.seg.chunk += base
+		r.entity.settle(r)
+		if r.last {
+			r.entity.runs, r.entity.raw = nil, 0
+		}
+	}
+	w.mu.envelopes.sequence += uint32(p.messages[w.mu.envelopes.ID])
+	w.pub.Lock()
+	w.pub.info.Messages += messages - p.messages[w.mu.envelopes.ID]
+	w.pub.info.Bytes = w.mu.offset
+	w.pub.Unlock()
+}
+
+// commitNotesLocked takes note of the records outside chunks that were written at base.
+func (w *Writer) commitNotesLocked(base int64) {
+	for i := range w.mu.notes {
+		t := &w.mu.notes[i]
+		if t.op == mcap.OpMetadata {
+			w.mu.meta = append(w.mu.meta, &mcap.MetadataIndex{Offset: uint64(base), Length: uint64(len(t.bytes)), Name: t.name})
+			w.mu.stats.MetadataCount++
+		} else {
+			w.mu.attach = append(w.mu.attach, &mcap.AttachmentIndex{
+				Offset: uint64(base), Length: uint64(len(t.bytes)), LogTime: t.logTime, CreateTime: t.logTime,
+				DataSize: t.contentBytes, Name: t.name, MediaType: t.mediaType,
+			})
+			w.mu.stats.AttachmentCount++
+		}
+		base += int64(len(t.bytes))
+	}
+	w.mu.notes = nil
+}
+
+// settle moves versions from the tail to a block, for readers.
+func (e *writeEntity) settle(r *plannedRun) {
+	v := &e.view
+	v.Lock()
+	defer v.Unlock()
+	v.Bytes += r.stored
+	v.Chunks++
+	b := &blockRef{segments: []segment{r.seg}}
+	for _, s := range r.versions {
+		b.Span, b.Arrived = extend(b.Span, s.Time), extend(b.Arrived, s.Arrived)
+	}
+	b.Count = len(r.versions)
+	same := func(a, b *engram.Snapshot) bool {
+		return a.Time == b.Time && a.Arrived == b.Arrived && a.Number == b.Number
+	}
+	n := 0
+	for n < len(r.versions) && n < len(v.tail) && same(r.versions[n], v.tail[n]) {
+		n++
+	}
+	v.tail = slices.Clone(v.tail[n:])
+	for _, s := range r.versions[n:] { // a codec was given some that it could not code
+		if i := slices.IndexFunc(v.tail, func(t *engram.Snapshot) bool { return same(s, t) }); i >= 0 {
+			v.tail = slices.Delete(v.tail, i, i+1)
+		}
+	}
+	v.ordered = slices.IsSortedFunc(v.tail, compareVersions)
+	v.blocks, v.table = appendBlock(v.blocks, b), nil
+}
+
+// appendBlock appends a block, or joins it to the last one if both are small. Views
+// of the list as it was stay as they are.
+func appendBlock(blocks []*blockRef, b *blockRef) []*blockRef {
+	n := len(blocks)
+	if n == 0 {
+		return []*blockRef{b}
+	}
+	last := blocks[n-1]
+	if b.Count > 0 && (last.Count+b.Count > blockVersions || len(last.segments)+len(b.segments) > blockSegments) {
+		return append(blocks, b)
+	}
+	return append(slices.Clone(blocks[:n-1]), &blockRef{
+		Block:    Block{Span: union(last.Span, b.Span), Arrived: union(last.Arrived, b.Arrived), Count: last.Count + b.Count},
+		segments: append(slices.Clip(last.segments), b.segments...),
+	})
+}
+
+// writeLocked writes whole records at the file's end. After an error the file is
+// as it was before, or will be before the next one is written.
+func (w *Writer) writeLocked(b []byte) error {
+	if err := w.untearLocked(); err != nil {
+		return err
+	}
+	w.mu.torn = true
+	if n, err := w.f.Write(b); err != nil || n < len(b) {
+		if err == nil {
+			err = io.ErrShortWrite
+		}
+		return fileError(w.container.path, err)
+	}
+	w.mu.torn = false
+	w.mu.dataCRC = crc32.Update(w.mu.dataCRC, crc32.IEEETable, b)
+	w.mu.offset += int64(len(b))
+	return nil
+}
+
+// untearLocked cuts off what a failed write left behind the last whole record.
+func (w *Writer) untearLocked() error {
+	if !w.mu.torn {
+		return nil
+	}
+	if err := w.f.Truncate(w.mu.offset); err != nil {
+		return fileError(w.container.path, err)
+	}
+	if _, err := w.f.Seek(w.mu.offset, io.SeekStart); err != nil {
+		return fileError(w.container.path, err)
+	}
+	w.mu.torn = false
+	return nil
+}

@@ -1,0 +1,37 @@
+package episode
+
+import "github.com/seed-301d4374/engram"
+
+// Entities implements [Source].
+func (w *Writer) Entities() []Entity {
+	w.pub.RLock()
+	states := make([]*writeEntity, 0, len(w.pub.entities))
+	for _, e := range w.pub.entities {
+		states = append(states, e)
+	}
+	w.pub.RUnlock()
+	list := make([]Entity, len(states))
+	for i, e := range states {
+		e.view.Lock()
+		list[i] = e.view.Entity
+		e.view.Unlock()
+	}
+	return sortEntities(list)
+}
+
+// Timeline implements [Source]. What it returns stays as it is while more is added.
+func (w *Writer) Timeline(entity engram.ID) (Timeline, error) {
+	w.pub.RLock()
+	e := w.pub.entities[entity]
+	w.pub.RUnlock()
+	if e == nil {
+		return nil, engram.Errorf(engram.NotFound, entity.String(), "the episode %s holds nothing of it", w.path)
+	}
+	e.view.Lock()
+	if e.view.table == nil {
+		e.view.table = newBlockTable(e.view.blocks)
+	}
+	table, tail, ordered := e.view.table, e.view.tail, e.view.ordered
+	e.view.Unlock()
+	return w.timelineOf(entity, e.number, table, tail[:len(tail):len(tail)], ordered), nil
+}

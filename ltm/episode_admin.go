@@ -1,0 +1,278 @@
+package ltm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+)
+
+// Episodes implements [Service].
+func (s *Store) Episodes(_ context.Context, iv engram.Interval) ([]EpisodeInfo, error) {
+	var out []EpisodeInfo
+	for _, h := range s.episodes.all() {
+		if info := h.current(); info.Span.Overlaps(iv) || info.Snapshots == 0 {
+			out = append(out, EpisodeInfo{Info: info, Kept: s.kept(h.name)})
+		}
+	}
+	slices.SortFunc(out, func(a, b EpisodeInfo) int {
+		return cmp.Or(cmp.Compare(a.Span.Start, b.Span.Start), cmp.Compare(a.Name, b.Name))
+	})
+	return out, nil
+}
+
+// current returns what an episode says of itself now.
+func (h *handle) current() episode.Info {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mu.writer != nil {
+		return h.mu.writer.Info()
+	}
+	return h.info
+}
+
+// find returns an episode by its name, sealed or not.
+func (s *Store) find(name string) (*handle, error) {
+	if h, ok := s.episodes.get(name); ok {
+		return h, nil
+	}
+	for _, h := range s.episodes.writing() {
+		if h.name == name {
+			return h, nil
+		}
+	}
+	return nil, engram.Errorf(engram.NotFound, name, "there is no such episode")
+}
+
+// Episode implements [Service].
+func (s *Store) Episode(_ context.Context, name string) (EpisodeInfo, []episode.Entity, error) {
+	h, err := s.find(name)
+	if err != nil {
+		return EpisodeInfo{}, nil, err
+	}
+	if err := h.claim(); err != nil {
+		return EpisodeInfo{}, nil, err
+	}
+	defer h.release()
+	return EpisodeInfo{Info: h.current(), Kept: s.kept(name)}, h.source().Entities(), nil
+}
+
+// Verify implements [Service].
+func (s *Store) Verify(ctx context.Context, name string) ([]episode.Problem, error) {
+	h, ok := s.episodes.get(name)
+	if !ok {
+		if _, err := s.find(name); err != nil {
+			return nil, err
+		}
+		return nil, engram.Errorf(engram.Conflict, name, "the episode is being written; seal it first")
+	}
+	h.edit.Lock() // it is not to be replaced meanwhile
+	defer h.edit.Unlock()
+	return episode.Verify(ctx, filepath.Join(s.episodes.dir, name), s.episodeOptions())
+}
+
+func (s *Store) kept(name string) bool {
+	s.state.mu.Lock()
+	defer s.state.mu.Unlock()
+	_, kept := slices.BinarySearch(s.state.mu.Kept, name)
+	return kept
+}
+
+// KeepEpisode implements [Service].
+func (s *Store) KeepEpisode(_ context.Context, name string, keep bool) error {
+	if _, err := s.find(name); err != nil {
+		return err
+	}
+	return s.changeState(func(c *stateContent) {
+		i, kept := slices.BinarySearch(c.Kept, name)
+		switch {
+		case keep && !kept:
+			c.Kept = slices.Insert(c.Kept, i, name)
+		case !keep && kept:
+			c.Kept = slices.Delete(c.Kept, i, i+1)
+		}
+	})
+}
+
+// DropEpisode implements [Service].
+func (s *Store) DropEpisode(ctx context.Context, name, why string) error {
+	h, err := s.find(name)
+	if err != nil {
+		return err
+	}
+	if _, sealed := s.episodes.get(name); !sealed {
+		return engram.Errorf(engram.Conflict, name, "the episode is being written; seal it first")
+	}
+	if s.kept(name) {
+		return engram.Errorf(engram.Conflict, name, "the episode is kept; end that first")
+	}
+	h.edit.Lock()
+	defer h.edit.Unlock()
+	if current, ok := s.episodes.get(name); !ok || current != h {
+		return engram.Errorf(engram.NotFound, name, "the episode was dropped or replaced meanwhile")
+	}
+	// First nobody finds it, then it is gone: a crash between the two leaves an episode
+	// that is found again.
+	if err := s.catalogue.Remove(ctx, name); err != nil {
+		return err
+	}
+	s.episodes.remove(name)
+	s.before.clear()
+	err = s.options.FS.Remove(filepath.Join(s.episodes.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil {
+		err = s.options.FS.SyncDir(s.episodes.dir)
+	}
+	if err != nil {
+		return engram.Errorf(engram.Unavailable, name, "the file cannot be deleted: %w", err)
+	}
+	s.options.Log.Info("an episode was dropped", "episode", name, "why", why)
+	return nil
+}
+
+// Edit has change rewrite a sealed episode and takes what it returns in its place: the
+// way to forget and to thin. No one else edits it meanwhile; who reads it goes on
+// reading what was. change gets the file's path and returns what the file says now.
+func (s *Store) Edit(ctx context.Context, name string, change func(path string, o episode.Options) (episode.Info, error)) error {
+	h, ok := s.episodes.get(name)
+	if !ok {
+		return engram.Errorf(engram.NotFound, name, "there is no such sealed episode")
+	}
+	h.edit.Lock()
+	defer h.edit.Unlock()
+	if current, ok := s.episodes.get(name); !ok || current != h {
+		return engram.Errorf(engram.NotFound, name, "the episode was dropped or replaced meanwhile")
+	}
+	info, err := change(filepath.Join(s.episodes.dir, name), s.episodeOptions())
+	if err != nil {
+		return err
+	}
+	r, err := episode.Open(filepath.Join(s.episodes.dir, info.Name), s.episodeOptions())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var replaces []string
+	if info.Name != name {
+		replaces = append(replaces, name)
+	}
+	if err := s.catalogue.Put(ctx, info, r.Entities(), replaces...); err != nil {
+		return err
+	}
+	s.episodes.add(info)
+	if info.Name != name {
+		s.episodes.remove(name)
+	} else {
+		h.retire()
+	}
+	s.before.clear()
+	return nil
+}
+
+// LTMStats implements [Service].
+func (s *Store) LTMStats(ctx context.Context) (Stats, error) {
+	st := Stats{Dir: s.options.Dir, Health: s.health.list()}
+	for _, h := range s.episodes.all() {
+		info := h.current()
+		st.Episodes++
+		st.Bytes += info.Bytes
+		st.Snapshots += info.Snapshots - info.InForce
+	}
+	totals, err := s.catalogue.Totals(ctx, engram.LevelCoreSegment)
+	if err != nil {
+		return st, err
+	}
+	segments := map[engram.ID]*SegmentStats{}
+	of := func(id engram.ID) *SegmentStats {
+		if segments[id] == nil {
+			segments[id] = &SegmentStats{Segment: id}
+		}
+		return segments[id]
+	}
+	for _, t := range totals {
+		seg := of(t.Segment)
+		seg.Entities, seg.Snapshots, seg.Bytes, seg.Span = t.Entities, t.Snapshots-t.InForce, t.Bytes, t.Span
+	}
+	if s.recorder != nil {
+		st.Lost = s.recorder.counts.lost.Load()
+		for id, n := range s.recorder.counts.segments() {
+			seg := of(id)
+			seg.Recorded, seg.Filtered = n.recorded, n.filtered
+			st.Recorded += n.recorded
+			st.Filtered += n.filtered
+		}
+	}
+	for _, seg := range segments {
+		st.Segments = append(st.Segments, *seg)
+	}
+	slices.SortFunc(st.Segments, func(a, b SegmentStats) int { return a.Segment.Compare(b.Segment) })
+	st.DiskTotal, st.DiskFree, err = s.options.FS.Space(s.options.Dir)
+	if err != nil {
+		return st, engram.Errorf(engram.Unavailable, s.options.Dir, "its disk does not tell its space: %w", err)
+	}
+	return st, nil
+}
+
+// recordedFiltered counts what was recorded and left out.
+type recordedFiltered struct{ recorded, filtered uint64 }
+
+// segments sums the tallies up by core segment.
+func (c *counts) segments() map[engram.ID]recordedFiltered {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sums := map[engram.ID]recordedFiltered{}
+	for id, t := range c.tallies {
+		core := id.Truncate(engram.LevelCoreSegment)
+		sum := sums[core]
+		t.mu.Lock()
+		sum.recorded += t.recorded
+		sum.filtered += t.filtered
+		t.mu.Unlock()
+		sums[core] = sum
+	}
+	return sums
+}
+
+// Policies implements [Service].
+func (s *Store) Policies(ctx context.Context) ([]SegmentPolicy, error) {
+	known := map[engram.ID]bool{}
+	for id := range s.options.Policies {
+		known[id] = true
+	}
+	if s.wm != nil {
+		segments, err := s.wm.Describe(ctx, engram.Pattern{})
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range segments {
+			known[d.ID.Truncate(engram.LevelCoreSegment)] = true
+		}
+	}
+	totals, err := s.catalogue.Totals(ctx, engram.LevelCoreSegment)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range totals {
+		known[t.Segment] = true
+	}
+	overrides := s.policies.Overrides()
+	var out []SegmentPolicy
+	for id := range known {
+		p := SegmentPolicy{Segment: id, Policy: s.policies.Of(id)}
+		for _, o := range overrides {
+			if m, err := o.Pattern.Matcher(); err == nil && m.Match(id) {
+				p.Overridden = true
+			}
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b SegmentPolicy) int { return a.Segment.Compare(b.Segment) })
+	return out, nil
+}

@@ -1,0 +1,290 @@
+package ltm
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// direction is the order in which a lane meets times. Its keys ascend where the times
+// do what the direction says, so that one search serves both.
+type direction bool
+
+const (
+	ascending  direction = false
+	descending direction = true
+)
+
+// key returns the key of a time: lower is met earlier.
+func (d direction) key(t engram.Time) engram.Time {
+	if d == descending {
+		return ^t
+	}
+	return t
+}
+
+// near and far return the keys of the first and the last time of a span that is met.
+func (d direction) near(iv engram.Interval) engram.Time {
+	if d == descending {
+		return ^(iv.End - 1)
+	}
+	return iv.Start
+}
+
+func (d direction) far(iv engram.Interval) engram.Time {
+	if d == descending {
+		return ^iv.Start
+	}
+	return iv.End - 1
+}
+
+// lane goes through an entity's slots in one direction. It opens episodes and reads
+// blocks only when a time that they may hold is the next.
+type lane struct {
+	dir  direction
+	at   engram.Time // the place it stands at
+	live bool
+	from engram.Time // the key from which on the disk is asked
+
+	parts   queue // of the view's parts
+	runs    []openRun
+	cursors []*cursor
+
+	place wm.Place
+	ahead *engram.Snapshot // the working memory's next
+}
+
+// openRun is an entity's timeline in one episode, with the blocks to come.
+type openRun struct {
+	*run
+	blocks queue
+}
+
+// queue is an order in which spans are met, and how far a lane has come in it.
+type queue struct {
+	order []int32 // nil: as they are, or backward
+	n     int
+	next  int
+	dir   direction
+}
+
+// newQueue orders n spans by how early they are met and skips those that lie before
+// the key from.
+func newQueue(n int, dir direction, from engram.Time, span func(int) engram.Interval) queue {
+	q := queue{n: n, dir: dir}
+	sorted := true // starts and ends ascend
+	for i := 1; i < n && sorted; i++ {
+		a, b := span(i-1), span(i)
+		sorted = a.Start <= b.Start && a.End <= b.End
+	}
+	if sorted {
+		lo, hi := 0, n
+		for lo < hi {
+			mid := int(uint(lo+hi) / 2)
+			if dir.far(span(q.index(mid))) < from {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		q.next = lo
+		return q
+	}
+	for i := range n {
+		if dir.far(span(i)) >= from {
+			q.order = append(q.order, int32(i))
+		}
+	}
+	slices.SortStableFunc(q.order, func(a, b int32) int { return cmp.Compare(dir.near(span(int(a))), dir.near(span(int(b)))) })
+	q.n = len(q.order)
+	if q.n == 0 {
+		q.order = nil
+	}
+	return q
+}
+
+// index returns which span comes i-th.
+func (q *queue) index(i int) int {
+	switch {
+	case q.order != nil:
+		return int(q.order[i])
+	case q.dir == descending:
+		return q.n - 1 - i
+	}
+	return i
+}
+
+// head returns the span that comes next; ok is false at the end.
+func (q *queue) head() (i int, ok bool) {
+	if q.next >= q.n {
+		return 0, false
+	}
+	return q.index(q.next), true
+}
+
+// seek puts the lane at a place, unless it stands there already.
+func (l *lane) seek(v *view, dir direction, place engram.Time) {
+	if l.live && l.at == place {
+		return
+	}
+	*l = lane{dir: dir, at: place, live: true, cursors: l.cursors[:0], runs: l.runs[:0]}
+	if dir == ascending {
+		l.from = place
+	} else if place == engram.MinTime {
+		l.parts.n = 0 // nothing lies before it
+		return
+	} else {
+		l.from = max(dir.key(place-1), dir.key(v.floor))
+	}
+	l.parts = newQueue(len(v.disk), dir, l.from, func(i int) engram.Interval { return v.disk[i].span })
+	if v.wm == nil {
+		return
+	}
+	if dir == ascending {
+		l.place = v.wm.From(place)
+	} else {
+		l.place = v.wm.After(place - 1)
+	}
+	l.look(v)
+}
+
+// look finds the working memory's next slot.
+func (l *lane) look(v *view) {
+	if l.dir == ascending {
+		l.ahead = v.wm.Next(&l.place, engram.MaxTime)
+	} else {
+		l.ahead = v.wm.Prev(&l.place, engram.MinTime)
+	}
+}
+
+// step finds the next slot with a time up to last and moves the lane beyond it.
+func (l *lane) step(v *view, last engram.Time) (f found, ok bool) {
+	if !v.checkIn() {
+		return found{}, false
+	}
+	limit := l.dir.key(last)
+	for {
+		best, any := l.best()
+		if any && best <= limit {
+			limit = best
+		}
+		if l.expand(v, limit) {
+			continue
+		}
+		if !any || best > limit || v.err != nil {
+			return found{}, false
+		}
+		return l.merge(v, best), v.err == nil
+	}
+}
+
+// best returns the key of the slot that comes next as far as is known.
+func (l *lane) best() (best engram.Time, any bool) {
+	if l.ahead != nil {
+		best, any = l.dir.key(l.ahead.Time), true
+	}
+	for _, c := range l.cursors {
+		if k := l.dir.key(c.time()); !any || k < best {
+			best, any = k, true
+		}
+	}
+	return best, any
+}
+
+// expand opens one episode or block that may hold a slot up to the key limit. It
+// reports whether there was one.
+func (l *lane) expand(v *view, limit engram.Time) bool {
+	for i := range l.runs {
+		r := &l.runs[i]
+		b, ok := r.blocks.head()
+		if ok && l.reaches(v, r.run.blocks[b].Span, limit) {
+			r.blocks.next++
+			l.open(v, r.run, b)
+			return true
+		}
+	}
+	i, ok := l.parts.head()
+	if !ok || !l.reaches(v, v.disk[i].span, limit) {
+		return false
+	}
+	l.parts.next++
+	r, err := v.disk[i].open(v)
+	if err != nil {
+		v.fail(err, v.disk[i].span, v.disk[i].count)
+		return true
+	}
+	if r != nil {
+		l.runs = append(l.runs, openRun{r, newQueue(len(r.blocks), l.dir, l.from, func(i int) engram.Interval { return r.blocks[i].Span })})
+	}
+	return true
+}
+
+// reaches reports whether a span may hold a slot up to the key limit for which the disk
+// is asked.
+func (l *lane) reaches(v *view, iv engram.Interval, limit engram.Time) bool {
+	return iv.Start <= v.floor && max(l.dir.near(iv), l.from) <= limit
+}
+
+// open reads the index of a block and puts a cursor at its first slot that is wanted.
+func (l *lane) open(v *view, r *run, block int) {
+	b := &r.blocks[block]
+	snaps, err := r.timeline.Index(v.ctx, block)
+	if err != nil {
+		v.fail(err, b.Span, b.Count)
+		return
+	}
+	c := &cursor{run: r, block: block, snaps: snaps}
+	first := l.from
+	if l.dir == descending {
+		t := l.dir.key(first)
+		c.pos, _ = slices.BinarySearchFunc(snaps, t, func(s *engram.Snapshot, t engram.Time) int {
+			if s.Time <= t {
+				return -1
+			}
+			return 1
+		})
+		c.pos--
+	} else {
+		c.pos, _ = slices.BinarySearchFunc(snaps, first, func(s *engram.Snapshot, t engram.Time) int { return cmp.Compare(s.Time, t) })
+	}
+	if c.there(v, l.dir) {
+		l.cursors = append(l.cursors, c)
+	}
+}
+
+// merge chooses among all versions of the slot with that key, and moves beyond it.
+func (l *lane) merge(v *view, key engram.Time) found {
+	f := found{time: l.dir.key(key)}
+	var epoch uint64
+	if l.ahead != nil && l.dir.key(l.ahead.Time) == key {
+		f.snap, epoch = l.ahead, v.admit.epoch
+		l.look(v)
+	}
+	kept := l.cursors[:0]
+	for _, c := range l.cursors {
+		for c.there(v, l.dir) && c.time() == f.time {
+			s := c.snaps[c.pos]
+			if v.admit.admits(s, c.run.epoch) && (f.snap == nil || newer(s, c.run.epoch, f.snap, epoch)) {
+				f.snap, f.cur, f.pos, epoch = s, c, c.pos, c.run.epoch
+			}
+			c.advance(l.dir)
+		}
+		if c.there(v, l.dir) {
+			kept = append(kept, c)
+		}
+	}
+	clear(l.cursors[len(kept):])
+	l.cursors = kept
+	return f
+}
+
+// newer reports whether a, of a time, replaces b: it arrived later. What arrived in
+// one moment of one life is told apart by the numbers.
+func newer(a *engram.Snapshot, epochA uint64, b *engram.Snapshot, epochB uint64) bool {
+	if a.Arrived != b.Arrived {
+		return a.Arrived > b.Arrived
+	}
+	return epochA == epochB && a.Number > b.Number
+}

@@ -1,0 +1,71 @@
+package ltm
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Latest implements engram.LatestReader over both memories. The disk is not touched
+// where the working memory has the newest state.
+func (s *Store) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot, error) {
+	if s.wm == nil {
+		return nil, errNotBegun
+	}
+	snap, err := s.wm.Latest(ctx, entity)
+	if err == nil {
+		covers, err := s.covers(ctx, entity, snap)
+		if covers || err != nil {
+			return snap, err
+		}
+	}
+	return s.readOne(ctx, entity, engram.Latest(1), err)
+}
+
+// AtOrBefore implements engram.LatestReader over both memories.
+func (s *Store) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
+	if s.wm == nil {
+		return nil, errNotBegun
+	}
+	snap, err := s.wm.AtOrBefore(ctx, entity, t)
+	if err == nil {
+		covers, err := s.covers(ctx, entity, snap)
+		if covers || err != nil {
+			return snap, err
+		}
+	}
+	return s.readOne(ctx, entity, engram.AtOrBefore(t), err)
+}
+
+// covers reports whether no earlier life can have left something behind snap in time.
+// The working memory answers only where it has evicted nothing there.
+func (s *Store) covers(ctx context.Context, entity engram.ID, snap *engram.Snapshot) (bool, error) {
+	b, err := s.beforeOf(ctx, entity)
+	if err != nil {
+		return false, err
+	}
+	return !b.any || snap.Time > b.last || snap.Time == b.last && snap.Arrived >= b.arrived, nil
+}
+
+// readOne reads from both memories. wmErr is why the working memory did not answer.
+func (s *Store) readOne(ctx context.Context, entity engram.ID, sel engram.SnapshotSelector, wmErr error) (*engram.Snapshot, error) {
+	switch engram.CodeOf(wmErr) {
+	case 0, engram.NotFound, engram.TooOld:
+	default:
+		return nil, wmErr
+	}
+	r, err := s.Query(ctx, engram.SelectID(entity, sel))
+	if err != nil {
+		return nil, err
+	}
+	for item := range r.All() {
+		return item.Snapshot, nil
+	}
+	switch {
+	case len(r.Missing) > 0:
+		return nil, engram.Errorf(engram.TooOld, entity.String(), "the snapshot is kept no more (%s); what is missing has times in %v", r.Missing[0].Reason, r.Missing[0].Interval)
+	case wmErr != nil:
+		return nil, wmErr
+	}
+	return nil, engram.Errorf(engram.NotFound, entity.String(), "there is no such snapshot")
+}

@@ -1,0 +1,139 @@
+package ltm
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// counts are the recorder's: what was recorded, left out and lost in this life.
+type counts struct {
+	lost    atomic.Uint64
+	losses  []string // to be noted in the next episode; the recorder's
+	mu      sync.Mutex
+	tallies map[engram.ID]*tally
+}
+
+// of returns an entity's tally.
+func (c *counts) of(id engram.ID) *tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tallies[id]
+	if t == nil {
+		t = &tally{}
+		c.tallies[id] = t
+	}
+	return t
+}
+
+// find returns an entity's tally, or nil.
+func (c *counts) find(id engram.ID) *tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tallies[id]
+}
+
+// tally counts what the recorder did with an entity's versions. Safe for concurrent
+// use; one goroutine writes it.
+type tally struct {
+	mu       sync.Mutex
+	recorded uint64
+	filtered uint64      // left out by the policy
+	first    engram.Time // times of what was left out
+	last     engram.Time
+	arrived  engram.Time // when the first of these arrived
+}
+
+func (t *tally) record(*engram.Snapshot) {
+	t.mu.Lock()
+	t.recorded++
+	t.mu.Unlock()
+}
+
+func (t *tally) filter(s *engram.Snapshot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.filtered == 0 {
+		t.first, t.last, t.arrived = s.Time, s.Time, s.Arrived
+	}
+	t.filtered++
+	t.first, t.last = min(t.first, s.Time), max(t.last, s.Time)
+}
+
+// loss tells of what was left out as of something lost.
+func (t *tally) loss() (left wm.Loss, recorded uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return wm.Loss{Evictions: t.filtered, Snapshots: t.filtered, First: t.first, Last: t.last, Arrived: t.arrived}, t.recorded
+}
+
+// missing tells what of the selection just made is missing, and why.
+func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
+	if v.damage != nil {
+		x.answer.Miss(*v.damage)
+	}
+	var evicted wm.Loss
+	if w != nil {
+		evicted = w.Lost()
+		if evicted.Snapshots == 0 && (v.admit.asOf == engram.MaxTime || evicted.Evictions == 0) {
+			return // the working memory has what the disk was not given
+		}
+	}
+	var left wm.Loss
+	var recorded uint64
+	if r := x.s.recorder; r != nil {
+		if t := r.counts.find(id); t != nil {
+			left, recorded = t.loss()
+		}
+		if r.counts.lost.Load() > 0 && evicted.Evictions > recorded+left.Evictions {
+			x.miss(id, evicted, v.admit.asOf, engram.MissingEvicted)
+		}
+	}
+	if left.Evictions == 0 {
+		return
+	}
+	if w != nil { // what was left out and is still in the working memory is not missing
+		left.First, left.Last = max(left.First, evicted.First), min(left.Last, evicted.Last)
+		left.Snapshots = min(left.Snapshots, evicted.Snapshots)
+		if left.First > left.Last || left.Snapshots == 0 {
+			return
+		}
+	}
+	x.miss(id, left, v.admit.asOf, engram.MissingFiltered)
+}
+
+// miss notes what was asked for and is lost.
+func (x *execution) miss(id engram.ID, l wm.Loss, asOf engram.Time, reason string) {
+	var m *engram.Missing
+	for _, a := range x.found.Asked {
+		m = l.Missing(id, a, asOf, m)
+	}
+	if m != nil {
+		m.Reason = reason
+		x.answer.Miss(*m)
+	}
+}
+
+// missGone tells of entities that are neither in the working memory nor on disk any
+// more, if what the nodes ask for may have been theirs.
+func (x *execution) missGone(provider engram.ID, nodes []*query.Node) {
+	if !x.both {
+		return
+	}
+	gone := x.view.Gone(provider)
+	if gone.Snapshots == 0 || x.s.records(provider) && (x.s.recorder == nil || x.s.recorder.counts.lost.Load() == 0) {
+		return // they are on disk
+	}
+	var m *engram.Missing
+	for _, n := range nodes {
+		for _, s := range n.Snapshots {
+			m = gone.Missing(provider, query.AskedBy(s), x.admit.asOf, m)
+		}
+	}
+	if m != nil {
+		x.answer.Miss(*m)
+	}
+}

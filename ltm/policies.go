@@ -1,0 +1,73 @@
+package ltm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
+	"github.com/seed-301d4374/engram/ltm/policy"
+)
+
+// codecOf returns the codec for payloads of a type.
+func codecOf(p policy.Policy, typ string) string {
+	switch p.Codec {
+	case "", policy.CodecAuto, policy.CodecLossless:
+		return codec.Plain
+	}
+	return p.Codec
+}
+
+// describe returns a policy in a few words for an episode's channel.
+func describe(p policy.Policy) string {
+	mode := p.Record
+	if mode == "" {
+		mode = policy.All
+	}
+	if p.MaxRate > 0 {
+		return fmt.Sprintf("%s, at most %g Hz", mode, p.MaxRate)
+	}
+	return string(mode)
+}
+
+// records reports whether everything of a segment is recorded.
+func (s *Store) records(id engram.ID) bool {
+	p := s.policies.Of(id)
+	return (p.Record == "" || p.Record == policy.All) && p.MaxRate == 0
+}
+
+// Policy returns the policy of a core segment.
+func (s *Store) Policy(core engram.ID) policy.Policy { return s.policies.Of(core) }
+
+// PolicyOverrides returns what was set over the defaults.
+func (s *Store) PolicyOverrides() []policy.Override { return s.policies.Overrides() }
+
+// SetPolicy changes settings of the core segments that a pattern matches, from now on
+// and for later lives. An empty text takes a setting back.
+func (s *Store) SetPolicy(ctx context.Context, o policy.Override) error {
+	old := s.policies.Overrides()
+	if err := s.policies.Override(o); err != nil {
+		return err
+	}
+	if err := s.savePolicies(); err != nil {
+		if back := s.policies.SetOverrides(old); back != nil {
+			return back
+		}
+		return err
+	}
+	if s.recorder == nil {
+		return nil
+	}
+	return s.recorder.do(ctx, func() error {
+		s.recorder.policiesChanged()
+		return nil
+	})
+}
+
+// policiesChanged makes the recorder follow the policies as they are now.
+func (r *recorder) policiesChanged() {
+	r.filters.Changed()
+	for id, e := range r.entities {
+		e.channel, e.durable = r.channel(id)
+	}
+}

@@ -1,0 +1,291 @@
+package ltm
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// Query implements engram.Reader. TargetLTM answers from the disk alone, TargetBoth
+// from disk and working memory merged, and TargetWM from the working memory.
+//
+// Snapshots from disk bear the number that they had in the life of the server in which
+// they were recorded: it identifies an update only together with that life. What the
+// answer misses is told: what was evicted and lost on its way to the disk, what a
+// policy left out, what is damaged.
+func (s *Store) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
+	return s.execute(ctx, q, nil)
+}
+
+// QueryParts implements engram.PartReader.
+func (s *Store) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+	_, err := s.execute(ctx, q, part)
+	return err
+}
+
+// execution is a query at work.
+type execution struct {
+	s       *Store
+	ctx     context.Context
+	answer  *query.Answer
+	both    bool // the working memory is asked, too
+	view    *wm.View
+	admit   admission
+	filter  *idf.Filter
+	payload bool
+	waited  bool // for the recorder
+	found   query.Selection
+	err     error // of looking up names
+}
+
+// fail notes an error of looking up names, which ends the query.
+func (x *execution) fail(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
+
+func (s *Store) execute(ctx context.Context, q engram.Query, part func(*engram.Result) error) (*engram.Result, error) {
+	if s.wm == nil {
+		return nil, errNotBegun
+	}
+	if q.Target == engram.TargetWM {
+		if part == nil {
+			return s.wm.Query(ctx, q)
+		}
+		return nil, s.wm.QueryParts(ctx, q, part)
+	}
+	limits := s.wm.Limits()
+	x := &execution{s: s, ctx: ctx, both: q.Target == engram.TargetBoth}
+	var err error
+	if x.answer, err = s.compiler().NewAnswer(ctx, q, s.options.Types, limits.MaxQueryNodes, limits.MaxResults, part); err != nil {
+		return nil, err
+	}
+	if x.filter, err = s.compiler().Filter(q.Where); err != nil {
+		return nil, err
+	}
+	x.payload = x.answer.WantsPayload()
+	x.view = s.wm.View(ctx, q.AsOf)
+	x.admit = admission{asOf: engram.MaxTime, epoch: s.wm.Epoch(), horizon: x.view.Number()}
+	if q.AsOf != nil {
+		x.admit.asOf = *q.AsOf
+	}
+	if !x.both {
+		x.await()
+	}
+	if err := query.EachChild(ctx, x.names(engram.ID{}), x.answer.Plan(), x.node); err != nil {
+		return nil, err
+	}
+	if x.err != nil {
+		return nil, x.err
+	}
+	return x.answer.Finish()
+}
+
+// await waits for the recorder, once: before the disk is read for what the working
+// memory may have evicted.
+func (x *execution) await() {
+	if !x.waited && x.s.recorder != nil {
+		x.waited = true
+		x.s.recorder.progress.await(x.ctx, x.admit.horizon)
+	}
+}
+
+// names are the children of a node of the hierarchy, in either memory.
+type names struct {
+	x      *execution
+	parent engram.ID
+}
+
+func (x *execution) names(parent engram.ID) *names { return &names{x, parent} }
+
+// Get implements query.Table.
+func (n *names) Get(name string) (engram.ID, bool) {
+	id, err := n.parent.Child(name)
+	if err != nil {
+		return id, false
+	}
+	if n.x.both && n.x.view.Has(id) {
+		return id, true
+	}
+	there, err := n.x.s.onDisk(n.x.ctx, id)
+	n.x.fail(err)
+	return id, there
+}
+
+// Sorted implements query.Table.
+func (n *names) Sorted() iter.Seq2[string, engram.ID] {
+	return func(yield func(string, engram.ID) bool) {
+		disk, err := n.x.s.diskNames(n.x.ctx, n.parent)
+		n.x.fail(err)
+		each := func(name string) bool {
+			id, err := n.parent.Child(name)
+			return err != nil || yield(name, id)
+		}
+		if n.x.both {
+			for name := range n.x.view.Names(n.parent) {
+				for ; len(disk) > 0 && disk[0] <= name; disk = disk[1:] {
+					if disk[0] < name && !each(disk[0]) {
+						return
+					}
+				}
+				if !each(name) {
+					return
+				}
+			}
+		}
+		for _, name := range disk {
+			if !each(name) {
+				return
+			}
+		}
+	}
+}
+
+// node answers what the query asks of a memory or segment.
+func (x *execution) node(id engram.ID, nodes []*query.Node) error {
+	if err := x.answer.Enter(id.Level(), id, nodes); err != nil {
+		return err
+	}
+	if id.Level() == engram.LevelProviderSegment {
+		if err := query.EachChild(x.ctx, x.names(id), query.Below(nodes), x.entity); err != nil {
+			return err
+		}
+		x.missGone(id, query.Below(nodes))
+		return nil
+	}
+	return query.EachChild(x.ctx, x.names(id), query.Below(nodes), x.node)
+}
+
+// entity answers what several nodes of the query, which all select it, ask of an
+// entity.
+func (x *execution) entity(id engram.ID, nodes []*query.Node) error {
+	selectors, limit, err := x.answer.Entity(id, nodes)
+	if err != nil || len(selectors) == 0 {
+		return err
+	}
+	var w *wm.EntityView
+	if x.both {
+		w = x.view.Entity(id)
+	}
+	if w != nil {
+		if done, err := x.fromWM(id, w, selectors, limit); done || err != nil {
+			return err
+		}
+	}
+	return x.merged(id, w, selectors, limit)
+}
+
+// accept is the query's filter, or nil.
+func (x *execution) accept() func(*engram.Snapshot) *engram.Snapshot {
+	if x.filter == nil {
+		return nil
+	}
+	return func(s *engram.Snapshot) *engram.Snapshot { return query.FilterSnapshot(x.s.options.Types, x.filter, s) }
+}
+
+// fromWM answers from the working memory alone, if what is on disk cannot change the
+// answer; done is false otherwise, and nothing was answered.
+func (x *execution) fromWM(id engram.ID, w *wm.EntityView, selectors []engram.SnapshotSelector, limit int) (done bool, err error) {
+	floor, any, err := x.s.floor(x.ctx, id, w, x.admit.asOf)
+	if err != nil {
+		return false, err
+	}
+	if any && !mayLieAbove(selectors, floor) {
+		return false, nil
+	}
+	missing, err := w.Read(x.view, selectors, x.accept(), limit, &x.found)
+	if err != nil {
+		return false, err
+	}
+	if again, more, err := x.s.floor(x.ctx, id, w, x.admit.asOf); err != nil || more && !liesAbove(&x.found, selectors, again) || missing != nil {
+		return false, err
+	}
+	return true, x.add()
+}
+
+// mayLieAbove reports whether what selectors select may lie above a time.
+func mayLieAbove(selectors []engram.SnapshotSelector, floor engram.Time) bool {
+	for _, s := range selectors {
+		switch s.Kind {
+		case engram.KindLatest:
+		case engram.KindAt, engram.KindAtOrBefore, engram.KindNearest:
+			if s.Time <= floor {
+				return false
+			}
+		case engram.KindRange:
+			if s.Interval.Start <= floor && !s.Interval.Empty() {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// liesAbove reports whether all that selectors asked about, beyond what they got, lies
+// above a time, and what they got as well.
+func liesAbove(found *query.Selection, selectors []engram.SnapshotSelector, floor engram.Time) bool {
+	for i, a := range found.Asked {
+		if a.First <= floor || selectors[i].Kind == engram.KindAt && selectors[i].Time <= floor {
+			return false
+		}
+	}
+	return true
+}
+
+// merged answers from disk, and from the working memory if w is not nil.
+func (x *execution) merged(id engram.ID, w *wm.EntityView, selectors []engram.SnapshotSelector, limit int) error {
+	x.await()
+	v, err := x.s.diskView(x.ctx, id)
+	if err != nil {
+		return err
+	}
+	defer v.close()
+	v.wm, v.payload, v.filter = w, x.payload, x.filter
+	v.admit.asOf, v.admit.epoch, v.admit.horizon = x.admit.asOf, x.admit.epoch, x.admit.horizon
+	if w != nil {
+		floor, any, err := x.s.floor(x.ctx, id, w, x.admit.asOf)
+		if err != nil {
+			return err
+		}
+		if v.floor = floor; !any {
+			v.disk = nil
+		}
+	}
+	x.selectFrom(v, selectors, limit)
+	if w != nil && v.err == nil && w.Torn() && v.floor < engram.MaxTime {
+		// What was evicted under the reader is on disk.
+		v.floor, v.damage = engram.MaxTime, nil
+		v.forward.live, v.backward.live = false, false
+		x.selectFrom(v, selectors, limit)
+	}
+	if v.err != nil {
+		return v.err
+	}
+	if len(selectors) > 1 {
+		x.found.Unite()
+	}
+	x.missing(id, v, w)
+	return x.add()
+}
+
+func (x *execution) selectFrom(v *view, selectors []engram.SnapshotSelector, limit int) {
+	x.found.Reset()
+	for _, sel := range selectors {
+		query.Select[engram.Time](&x.found, v, sel, limit)
+	}
+}
+
+func (x *execution) add() error {
+	if err := x.answer.Add(slices.Clip(x.found.Snapshots)); err != nil {
+		return err
+	}
+	return x.answer.Flush()
+}

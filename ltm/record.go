@@ -1,0 +1,408 @@
+package ltm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/ltm/wal"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// recorder records what the working memory is told. Its fields but for progress and
+// counts belong to its goroutine, once it runs.
+type recorder struct {
+	s       *Store
+	wm      *wm.WM
+	stream  engram.UpdateStream
+	batches chan []engram.Update // from the feeder, which waits on taken for its turn
+	taken   chan struct{}
+	orders  chan func() // what others want done between two updates
+	settled chan checkpoint
+	jobs    chan job
+	stop    chan struct{} // closed when the stores closes in earnest
+	ended   sync.WaitGroup
+	ctx     context.Context // ends after all was recorded
+	cancel  context.CancelFunc
+
+	filters  *policy.Filters
+	entities map[engram.ID]*recorded
+	handle   *handle // the open episode; nil before its first version
+	writer   *episode.Writer
+	began    engram.Time
+	channels int
+	added    uint64
+	seal     *sealing
+	full     engram.Time // until it, filters are passed over
+	last     uint64      // the number of the last update seen
+
+	progress progress
+	counts   counts
+}
+
+// recorded is what the recorder knows of an entity.
+type recorded struct {
+	channel *episode.Channel
+	durable bool // its segment's commits are logged
+	in      *handle
+	// newest is the newest state, if it was not recorded: of durable segments.
+	newest *engram.Snapshot
+	tally  *tally
+}
+
+// queueLength and the working memory's Limits.MaxQueueBytes bound what waits for the
+// recorder.
+const queueLength = 65_536
+
+func newRecorder(s *Store, w *wm.WM) *recorder {
+	r := &recorder{
+		s: s, wm: w,
+		batches: make(chan []engram.Update), taken: make(chan struct{}),
+		orders: make(chan func()), settled: make(chan checkpoint, 1), jobs: make(chan job),
+		stop: make(chan struct{}), filters: policy.NewFilters(s.policies, s.options.Types),
+		entities: map[engram.ID]*recorded{},
+	}
+	r.counts.tallies = map[engram.ID]*tally{}
+	r.progress.changed = make(chan struct{})
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	return r
+}
+
+// start subscribes and records from then on.
+func (r *recorder) start(ctx context.Context) error {
+	var err error
+	limit := r.wm.Limits()
+	r.stream, err = r.wm.Subscribe(ctx, engram.Subscription{WithData: true, Slow: engram.SlowDropOldest, Queue: min(queueLength, limit.MaxQueue)})
+	if err != nil {
+		return err
+	}
+	r.last = r.wm.Number()
+	r.progress.set(r.last)
+	r.ended.Go(r.feed)
+	r.ended.Go(r.run)
+	r.ended.Go(r.sealJobs)
+	return nil
+}
+
+// feed hands the updates over, batch by batch, until the working memory is closed and
+// its queue is empty.
+func (r *recorder) feed() {
+	defer close(r.batches)
+	for {
+		batch, err := r.stream.Next(r.ctx)
+		if err != nil {
+			return
+		}
+		r.batches <- batch
+		<-r.taken
+	}
+}
+
+// tick is how often the recorder looks after what depends on time.
+const tick = time.Second
+
+func (r *recorder) run() {
+	defer close(r.jobs)
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		select {
+		case batch, ok := <-r.batches:
+			if !ok {
+				r.finish()
+				return
+			}
+			for i := range batch {
+				r.update(&batch[i])
+			}
+			r.taken <- struct{}{}
+			r.progress.set(r.last)
+			r.checkSize()
+		case order := <-r.orders:
+			order()
+		case c := <-r.settled:
+			r.seal.reached(c)
+		case <-ticker.C:
+			r.filters.Expire(r.s.options.Now())
+			r.checkSize()
+		}
+		r.sealIfDue()
+	}
+}
+
+// do has the recorder's goroutine call f between two updates, and waits for it. It
+// returns Unavailable when the recorder has ended.
+func (r *recorder) do(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	select {
+	case r.orders <- func() { done <- f() }:
+	case <-r.ctx.Done():
+		return engram.Errorf(engram.Unavailable, "", "the long-term memory is closed")
+	case <-ctx.Done():
+		return engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(ctx))
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(ctx))
+	}
+}
+
+// update records one update, if its policy wants it.
+func (r *recorder) update(u *engram.Update) {
+	if u.Dropped > 0 {
+		r.catchUp(u)
+	}
+	if u.Number <= r.last {
+		return // it came while catching up
+	}
+	r.last = u.Number
+	r.offer(u.ID.Truncate(engram.LevelEntity), u.Snapshot)
+}
+
+// catchUpPatience bounds how long the recorder waits for what the working memory may
+// still have of what was dropped.
+const catchUpPatience = 100 * time.Millisecond
+
+// catchUp takes what the queue dropped before u from the working memory, as far as it
+// has it, and counts the rest.
+func (r *recorder) catchUp(u *engram.Update) {
+	lost := u.Dropped
+	stream, err := r.wm.Subscribe(r.ctx, engram.Subscription{
+		WithData: true, Queue: 1, Start: engram.Start{Kind: engram.StartNumber, Number: r.last},
+	})
+	if err == nil {
+		defer stream.Close()
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, catchUpPatience)
+	defer cancel()
+	for err == nil && r.last < u.Number-1 {
+		var batch []engram.Update
+		batch, err = stream.Next(ctx)
+		for i := range batch {
+			if batch[i].Number >= u.Number {
+				r.last = u.Number - 1
+				break
+			}
+			r.last = batch[i].Number
+			r.offer(batch[i].ID.Truncate(engram.LevelEntity), batch[i].Snapshot)
+			lost -= min(lost, 1)
+		}
+	}
+	if lost > 0 {
+		r.lose(lost, fmt.Sprintf("%d updates before number %d, which arrived at %v, were not recorded: the recorder could not keep up, and the working memory had evicted them", lost, u.Number, u.Arrived))
+	}
+}
+
+// lose counts and names what is not recorded though its policy wants it.
+func (r *recorder) lose(n uint64, why string) {
+	r.counts.lost.Add(n)
+	r.s.options.Log.Warn("the long-term memory lost updates", "count", n, "why", why)
+	if r.writer != nil {
+		r.writer.Lose(why)
+	} else {
+		r.counts.losses = append(r.counts.losses, why)
+	}
+}
+
+// offer offers a version to its policy.
+func (r *recorder) offer(entity engram.ID, s *engram.Snapshot) {
+	e := r.entity(entity)
+	if s.Arrived < r.full {
+		r.filters.Of(entity).Recorded(s)
+		r.keep(entity, s)
+		return
+	}
+	d, _ := r.filters.Offer(entity, s, func(entity engram.ID, s *engram.Snapshot) error {
+		r.keep(entity, s)
+		return nil
+	})
+	if d.Verdict != policy.Record {
+		e.tally.filter(s)
+		if e.durable && (e.newest == nil || s.Time >= e.newest.Time) {
+			e.newest = s
+		}
+	}
+}
+
+// keep records a version that its policy wants.
+func (r *recorder) keep(entity engram.ID, s *engram.Snapshot) {
+	e := r.entity(entity)
+	if e.newest != nil && s.Time >= e.newest.Time {
+		e.newest = nil
+	}
+	if r.add(entity, e, s, false) {
+		e.tally.record(s)
+	}
+}
+
+// add puts a version into the open episode. It tries again while the disk refuses,
+// until the store is closed: meanwhile updates wait in the working memory. It reports
+// whether the version was stored.
+func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForce bool) bool {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := r.open()
+		if err == nil {
+			if e.in != r.handle {
+				if r.channels >= maxChannels {
+					r.rotate("the episode has too many entities for one file", nil)
+					continue
+				}
+				e.in = r.handle
+				r.channels++
+				r.s.recent.add(entity)
+			}
+			err = r.writer.Add(r.ctx, e.channel, s, inForce)
+		}
+		if err == nil {
+			r.added++
+			r.s.health.set(recording, nil)
+			return true
+		}
+		switch engram.CodeOf(err) {
+		case engram.Corrupt:
+			r.rotate("the disk refused to sync the episode before", err)
+		case engram.Invalid, engram.TypeMismatch:
+			// It is this version that cannot be stored.
+			r.lose(1, fmt.Sprintf("%v was not recorded: %v", entity.At(s.Time), err))
+			return false
+		}
+		r.s.health.set(recording, err)
+		r.progress.stall(true)
+		closing := !r.wait(pause)
+		r.progress.stall(false)
+		if closing {
+			r.lose(1, fmt.Sprintf("%v was not recorded: %v", entity.At(s.Time), err))
+			return false
+		}
+	}
+}
+
+// recording names the recorder in the store's health.
+const recording = "recording"
+
+// maxChannels is how many entities an episode holds at most.
+const maxChannels = 60_000
+
+// wait waits, and does meanwhile what others want done; false if the store is closing.
+func (r *recorder) wait(pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return true
+		case order := <-r.orders:
+			order()
+		case <-r.stop:
+			return false
+		}
+	}
+}
+
+// entity returns what the recorder knows of an entity.
+func (r *recorder) entity(id engram.ID) *recorded {
+	e := r.entities[id]
+	if e == nil {
+		e = &recorded{tally: r.counts.of(id)}
+		e.channel, e.durable = r.channel(id)
+		r.entities[id] = e
+	}
+	return e
+}
+
+// progress tells readers how far the recorder is.
+type progress struct {
+	done    atomic.Uint64
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced with each step
+	stalled bool
+	silent  []numbers
+}
+
+// numbers is a span of update numbers, both ends inclusive.
+type numbers struct{ first, last uint64 }
+
+func (p *progress) set(number uint64) {
+	p.done.Store(number)
+	p.mu.Lock()
+	close(p.changed)
+	p.changed = make(chan struct{})
+	p.mu.Unlock()
+}
+
+func (p *progress) stall(stalled bool) {
+	p.mu.Lock()
+	p.stalled = stalled
+	close(p.changed)
+	p.changed = make(chan struct{})
+	p.mu.Unlock()
+}
+
+// skip notes numbers that the recorder is not told of: those of restored versions.
+func (p *progress) skip(first, last uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done := p.done.Load()
+	p.silent = slices.DeleteFunc(p.silent, func(n numbers) bool { return n.last <= done })
+	p.silent = append(p.silent, numbers{first, last})
+}
+
+// told returns the newest number up to n that the recorder is told of.
+func (p *progress) told(n uint64) uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := len(p.silent) - 1; i >= 0; i-- {
+		if s := p.silent[i]; s.first <= n && n <= s.last {
+			n = s.first - 1
+		}
+	}
+	return n
+}
+
+// patience bounds how long a reader waits for the recorder to come as far as the
+// moment that it reads of.
+const patience = 2 * time.Second
+
+// await waits until the recorder has recorded everything up to a number, a while at
+// most.
+func (p *progress) await(ctx context.Context, number uint64) {
+	if p.done.Load() >= number {
+		return
+	}
+	number = p.told(number)
+	var timer *time.Timer
+	for {
+		p.mu.Lock()
+		changed, stalled := p.changed, p.stalled
+		p.mu.Unlock()
+		if stalled || p.done.Load() >= number {
+			return
+		}
+		if timer == nil {
+			timer = time.NewTimer(patience)
+			defer timer.Stop()
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// checkpoint is a moment up to which log and working memory agree.
+type checkpoint struct {
+	number uint64                  // all updates up to it …
+	ends   map[string]wal.Position // … are all records before these
+	err    error
+}

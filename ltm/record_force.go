@@ -1,0 +1,44 @@
+package ltm
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/policy"
+)
+
+// An episode begins with the values in force: the newest state of every entity that has
+// not changed for a while, so that a cut out of it stands alone. What changes all the
+// time comes by itself.
+const (
+	forceQuiet   = 10 * time.Second // since the entity last changed
+	forcePayload = 1 << 20          // of one snapshot, in bytes
+	forceBytes   = 16 << 20         // of all
+)
+
+// inForce writes the values in force into the episode that was just begun.
+func (r *recorder) inForce() {
+	view := r.wm.View(r.ctx, nil)
+	quiet := r.began.Add(-forceQuiet)
+	left := forceBytes
+	for entity := range view.Entities() {
+		e := view.Entity(entity)
+		if e == nil {
+			continue
+		}
+		place := e.End()
+		s := e.Prev(&place, engram.MinTime)
+		// What is newer than the recorder is offered to the policy yet.
+		if s == nil || s.Arrived > quiet || s.Number > r.last || r.s.policies.Of(entity).Record == policy.Never {
+			continue
+		}
+		size := s.Size()
+		if size > forcePayload || size > left {
+			continue
+		}
+		left -= size
+		if !r.add(entity, r.entity(entity), s, true) {
+			return
+		}
+	}
+}

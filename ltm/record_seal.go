@@ -1,0 +1,333 @@
+package ltm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
+	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/ltm/wal"
+)
+
+// sealing is an episode that is to be sealed as soon as it holds all up to a
+// checkpoint.
+type sealing struct {
+	why     string
+	point   *checkpoint // nil until it is known
+	waiting []chan<- error
+}
+
+// reached notes the checkpoint.
+func (g *sealing) reached(c checkpoint) {
+	if g != nil {
+		g.point = &c
+	}
+}
+
+// job is an episode to be sealed by the goroutine that does that.
+type job struct {
+	handle  *handle
+	writer  *episode.Writer
+	ends    map[string]wal.Position // the log is cut off up to these
+	broken  error                   // the disk refused to sync it
+	waiting []chan<- error
+}
+
+// checkSize has the open episode sealed if it is large or old enough.
+func (r *recorder) checkSize() {
+	if r.writer == nil || r.seal != nil {
+		return
+	}
+	switch o := &r.s.options; {
+	case r.writer.Info().Bytes >= o.SealBytes:
+		r.startSeal("size")
+	case o.Now().Sub(r.began) >= o.SealAge:
+		r.startSeal("age")
+	}
+}
+
+// startSeal asks for the checkpoint that the open episode is to reach.
+func (r *recorder) startSeal(why string) {
+	if r.seal != nil || r.writer == nil {
+		return
+	}
+	r.seal = &sealing{why: why}
+	r.ended.Go(func() {
+		var c checkpoint
+		c.number, c.err = r.wm.Settle(r.ctx, func() { c.ends = r.s.journal.Ends() })
+		r.settled <- c
+	})
+}
+
+// sealIfDue hands the open episode over if it holds what it is to hold.
+func (r *recorder) sealIfDue() {
+	g := r.seal
+	if g == nil || g.point == nil || r.progress.done.Load() < r.progress.told(g.point.number) {
+		return
+	}
+	ends := g.point.ends
+	if g.point.err != nil {
+		ends = nil // the log stays as it is
+	}
+	r.keepNewest()
+	r.handOver(job{ends: ends, waiting: g.waiting})
+	r.seal = nil
+}
+
+// keepNewest records the newest states of durable segments that their policy left out,
+// so that they outlive the log.
+func (r *recorder) keepNewest() {
+	for id, e := range r.entities {
+		if s := e.newest; s != nil {
+			e.newest = nil
+			r.add(id, e, s, false)
+		}
+	}
+}
+
+// rotate ends the open episode where it stands, without touching the log.
+func (r *recorder) rotate(why string, broken error) {
+	r.s.options.Log.Info("the long-term memory begins another episode early", "why", why)
+	j := job{broken: broken}
+	if r.seal != nil {
+		j.waiting = r.seal.waiting
+		r.seal.waiting = nil
+	}
+	r.handOver(j)
+}
+
+// handOver gives the open episode to the goroutine that seals. If that is busy, it
+// waits, and updates wait in the working memory.
+func (r *recorder) handOver(j job) {
+	j.handle, j.writer = r.handle, r.writer
+	r.handle, r.writer, r.channels = nil, nil, 0
+	if j.writer == nil {
+		for _, w := range j.waiting {
+			w <- nil
+		}
+		return
+	}
+	for handed := false; !handed; {
+		select {
+		case r.jobs <- j:
+			handed = true
+		case order := <-r.orders:
+			order()
+		}
+	}
+}
+
+// open makes sure that there is an open episode, which begins with the values in force.
+func (r *recorder) open() error {
+	if r.writer != nil {
+		return nil
+	}
+	o := &r.s.options
+	r.began = o.Now()
+	info := episode.Info{
+		Name: r.s.nextName(r.began), Robot: o.Robot, Epoch: r.wm.Epoch(), Losses: r.counts.losses,
+	}
+	w, err := episode.Create(filepath.Join(o.Dir, episodesDir), info.Name, info, r.s.episodeOptions())
+	if err != nil {
+		return err
+	}
+	r.counts.losses = nil
+	r.writer, r.handle = w, r.s.episodes.begin(w, info)
+	r.inForce()
+	return nil
+}
+
+// nextName returns the name of an episode that begins at t.
+func (s *Store) nextName(t engram.Time) string {
+	return fmt.Sprintf("%s-%06d%s", t.Std().Format("2006-01-02T15-04-05Z"), s.sequence.Add(1), sealedExt)
+}
+
+// sequenceOf returns the number at the end of an episode's name.
+func sequenceOf(name string) uint64 {
+	name, _, _ = strings.Cut(name, ".")
+	n, _ := strconv.ParseUint(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
+	return n
+}
+
+// sealJobs seals what is handed over.
+func (r *recorder) sealJobs() {
+	cut := true // nothing that the log still has was lost on its way into an episode
+	for j := range r.jobs {
+		err := j.broken
+		if err == nil {
+			err = r.sealOne(j)
+		}
+		if err != nil {
+			r.s.options.Log.Error("an episode could not be sealed", "episode", j.handle.name, "error", err)
+			err = r.saveBroken(j, err)
+			cut = false
+		}
+		if cut {
+			r.cutLog(j.ends)
+		}
+		for _, w := range j.waiting {
+			w <- err
+		}
+	}
+}
+
+// sealOne seals an episode and puts it into the catalogue, trying again while the disk
+// refuses. Corrupt says that it must be repaired; any other error, that the store is
+// closing.
+func (r *recorder) sealOne(j job) error {
+	var info episode.Info
+	err := r.persist("sealing "+j.handle.name, func() (err error) {
+		info, err = j.writer.Seal(r.ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return r.adopt(j, info, j.writer.Entities())
+}
+
+// adopt makes a sealed episode known.
+func (r *recorder) adopt(j job, info episode.Info, entities []episode.Entity) error {
+	err := r.persist("the catalogue", func() error { return r.s.catalogue.Put(r.ctx, info, entities) })
+	r.s.episodes.sealed(j.handle, info)
+	return err
+}
+
+// saveBroken repairs an episode that cannot be sealed.
+func (r *recorder) saveBroken(j job, cause error) error {
+	if engram.CodeOf(cause) != engram.Corrupt {
+		return cause // closing: the next life salvages it
+	}
+	dir := filepath.Join(r.s.options.Dir, episodesDir)
+	from := filepath.Join(dir, strings.TrimSuffix(j.handle.name, sealedExt)+openExt)
+	var info episode.Info
+	var entities []episode.Entity
+	err := r.persist("repairing "+j.handle.name, func() error {
+		var err error
+		if info, _, err = episode.Repair(r.ctx, from, filepath.Join(dir, j.handle.name), r.s.episodeOptions()); err != nil {
+			return err
+		}
+		repaired, err := episode.Open(filepath.Join(dir, j.handle.name), r.s.episodeOptions())
+		if err != nil {
+			return err
+		}
+		entities = repaired.Entities()
+		return errors.Join(repaired.Close(), r.s.options.FS.Remove(from))
+	})
+	if err != nil {
+		r.s.episodes.abandon(j.handle)
+		return err
+	}
+	return r.adopt(j, info, entities)
+}
+
+// persist does something with the disk, again and again until it succeeds, it cannot
+// be mended (Corrupt), or the store is closing.
+func (r *recorder) persist(what string, act func() error) error {
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		err := act()
+		if err == nil || engram.CodeOf(err) == engram.Corrupt {
+			r.s.health.set(what, nil)
+			return err
+		}
+		r.s.health.set(what, err)
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-r.stop:
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+// cutLog lets go of what the sealed episodes hold.
+func (r *recorder) cutLog(ends map[string]wal.Position) {
+	for memory, end := range ends {
+		if l := r.s.journal.Log(memory); l != nil {
+			r.s.health.set("cutting the log of "+memory, l.Truncate(end))
+		}
+	}
+}
+
+// finish records nothing more: it hands the last episode over.
+func (r *recorder) finish() {
+	r.keepNewest()
+	var waiting []chan<- error
+	if r.seal != nil {
+		waiting = r.seal.waiting
+	}
+	r.handOver(job{ends: r.s.journal.Ends(), waiting: waiting})
+}
+
+// closePatience bounds how long closing tries to write what a disk refuses.
+const closePatience = 10 * time.Second
+
+// close waits until all that the working memory, which was closed, still held for the
+// recorder is sealed.
+func (r *recorder) close() error {
+	done := make(chan struct{})
+	go func() { r.ended.Wait(); close(done) }()
+	timer := time.NewTimer(closePatience)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+		close(r.stop)
+		<-done
+	}
+	r.cancel()
+	if r.stream != nil {
+		return r.stream.Close()
+	}
+	return nil
+}
+
+// Seal ends the open episode and waits until it is sealed.
+func (s *Store) Seal(ctx context.Context, why string) error {
+	if s.recorder == nil {
+		return errNotBegun
+	}
+	sealed := make(chan error, 1)
+	err := s.recorder.do(ctx, func() error {
+		s.recorder.startSeal(why)
+		if g := s.recorder.seal; g != nil {
+			g.waiting = append(g.waiting, sealed)
+		} else {
+			sealed <- nil // nothing was recorded
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-sealed:
+		return err
+	case <-ctx.Done():
+		return engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(ctx))
+	}
+}
+
+var errNotBegun = engram.Errorf(engram.Unavailable, "", "the long-term memory was opened without a working memory")
+
+// channel returns how an entity is stored, and whether its commits are logged.
+func (r *recorder) channel(id engram.ID) (*episode.Channel, bool) {
+	p := r.s.policies.Of(id)
+	typ, durability := engram.ValueType, engram.Volatile
+	if d, err := r.wm.Describe(r.ctx, engram.PatternOf(id.Truncate(engram.LevelProviderSegment))); err == nil && len(d) > 0 {
+		typ, durability = d[len(d)-1].Type, d[0].Durability
+	}
+	c := &episode.Channel{Entity: id, Policy: describe(p)}
+	c.Codec = codec.Config{Codec: codecOf(p, typ), Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError}
+	if t, ok := r.s.options.Types.Get(typ); ok {
+		c.Type, c.Codec.Payload = t.Def(), t
+	}
+	return c, durability != engram.Volatile
+}

@@ -1,0 +1,171 @@
+package ltm
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+)
+
+// maxRules bounds the standing rules: each looks at every update that its patterns match.
+const maxRules = 64
+
+// ruleSet runs the standing rules.
+type ruleSet struct {
+	s   *Store
+	ctx context.Context
+	end context.CancelFunc
+	mu  struct {
+		sync.Mutex
+		running map[string]*runningRule
+		closed  bool
+	}
+}
+
+type runningRule struct {
+	stream engram.UpdateStream
+	done   sync.WaitGroup
+}
+
+func (g *runningRule) close() {
+	g.stream.Close()
+	g.done.Wait()
+}
+
+// startRules runs the rules that were set in earlier lives.
+func (s *Store) startRules() error {
+	s.rules = &ruleSet{s: s}
+	s.rules.ctx, s.rules.end = context.WithCancel(context.Background())
+	s.rules.mu.running = map[string]*runningRule{}
+	rules, _ := s.Rules(context.Background())
+	for _, r := range rules {
+		if err := s.rules.start(r); err != nil {
+			return engram.Errorf(engram.CodeOf(err), r.Name, "the standing rule cannot be followed: %w", err)
+		}
+	}
+	return nil
+}
+
+// Rules implements [Service].
+func (s *Store) Rules(context.Context) ([]Rule, error) {
+	s.state.mu.Lock()
+	defer s.state.mu.Unlock()
+	return slices.Clone(s.state.mu.Rules), nil
+}
+
+// SetRule implements [Service].
+func (s *Store) SetRule(_ context.Context, r Rule) error {
+	switch {
+	case s.rules == nil:
+		return errNotBegun
+	case r.Before < 0 || r.After < 0:
+		return engram.Errorf(engram.Invalid, r.Name, "the rule keeps %v before and %v after: neither may be negative", time.Duration(r.Before), time.Duration(r.After))
+	case r.When == "":
+		return engram.Errorf(engram.Invalid, r.Name, "the rule does not say when; give a CEL expression over an instance")
+	}
+	if err := engram.CheckName(r.Name); err != nil {
+		return err
+	}
+	if rules, _ := s.Rules(nil); len(rules) >= maxRules && !slices.ContainsFunc(rules, func(o Rule) bool { return o.Name == r.Name }) {
+		return engram.Errorf(engram.Exhausted, r.Name, "there are %d standing rules already; remove one", maxRules)
+	}
+	if err := s.rules.start(r); err != nil {
+		return err
+	}
+	return s.changeState(func(c *stateContent) {
+		c.Rules = slices.DeleteFunc(c.Rules, func(o Rule) bool { return o.Name == r.Name })
+		c.Rules = append(c.Rules, r)
+		slices.SortFunc(c.Rules, func(a, b Rule) int { return cmp.Compare(a.Name, b.Name) })
+	})
+}
+
+// RemoveRule implements [Service].
+func (s *Store) RemoveRule(_ context.Context, name string) error {
+	rules, _ := s.Rules(nil)
+	if !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == name }) {
+		return engram.Errorf(engram.NotFound, name, "there is no such standing rule")
+	}
+	if err := s.changeState(func(c *stateContent) {
+		c.Rules = slices.DeleteFunc(c.Rules, func(r Rule) bool { return r.Name == name })
+	}); err != nil {
+		return err
+	}
+	if s.rules != nil {
+		s.rules.stop(name)
+	}
+	return nil
+}
+
+// start follows a rule, in place of the one of its name.
+func (g *ruleSet) start(r Rule) error {
+	sub := engram.Subscription{Where: r.When, Slow: engram.SlowDropOldest}
+	for _, text := range r.Patterns {
+		p, err := engram.ParsePattern(text)
+		if err != nil {
+			return err
+		}
+		sub.Patterns = append(sub.Patterns, p)
+	}
+	stream, err := g.s.wm.Subscribe(g.ctx, sub)
+	if err != nil {
+		return err
+	}
+	g.stop(r.Name)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.closed {
+		stream.Close()
+		return engram.Errorf(engram.Unavailable, r.Name, "the long-term memory is closed")
+	}
+	run := &runningRule{stream: stream}
+	run.done.Go(func() { g.follow(r, stream) })
+	g.mu.running[r.Name] = run
+	return nil
+}
+
+func (g *ruleSet) stop(name string) {
+	g.mu.Lock()
+	run := g.mu.running[name]
+	delete(g.mu.running, name)
+	g.mu.Unlock()
+	if run != nil {
+		run.close()
+	}
+}
+
+// follow marks what satisfies a rule. What lies within the half of a mark's span needs
+// none of its own: the spans of the marks cover it without a gap.
+func (g *ruleSet) follow(r Rule, stream engram.UpdateStream) {
+	label := cmp.Or(r.Label, r.Name)
+	var marked engram.Time
+	any := false
+	for u, err := range engram.Updates(g.ctx, stream) {
+		if err != nil {
+			return
+		}
+		t, _ := u.ID.Time()
+		if any && t >= marked && t.Sub(marked) < time.Duration(r.After)/2 {
+			continue
+		}
+		any, marked = true, t
+		if err := g.s.Mark(g.ctx, episode.Mark{Time: t, Label: label, Before: time.Duration(r.Before), After: time.Duration(r.After)}); err != nil && g.ctx.Err() == nil {
+			g.s.options.Log.Error("a standing rule could not set a mark", "rule", r.Name, "error", err)
+		}
+	}
+}
+
+func (g *ruleSet) close() {
+	g.end()
+	g.mu.Lock()
+	g.mu.closed = true
+	running := g.mu.running
+	g.mu.running = nil
+	g.mu.Unlock()
+	for _, run := range running {
+		run.close()
+	}
+}

@@ -1,0 +1,210 @@
+package ltm
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// view is what a reader sees of one entity: the versions on disk, merged slot by slot
+// with those in the working memory. It is a [query.View] whose places are times: the
+// place t lies before what has the time t.
+//
+// The version that counts at a time is the one that arrived last. The same version on
+// both sides, or in several episodes, is one.
+type view struct {
+	ctx    context.Context
+	entity engram.ID
+	disk   []part
+	wm     *wm.EntityView // nil if the working memory is not asked or has no such entity
+	// floor is the latest time for which the disk is asked: above it the working
+	// memory is complete.
+	floor engram.Time
+	admit admission
+	// filter and types choose among the versions; a nil filter takes them all.
+	filter  *idf.Filter
+	types   *idf.Registry
+	payload bool // payloads are wanted
+
+	forward, backward lane
+	steps             int
+	damage            *engram.Missing
+	err               error
+}
+
+var _ query.View[engram.Time] = (*view)(nil)
+
+// admission says which versions a reader takes notice of.
+type admission struct {
+	asOf    engram.Time // the latest arrival
+	epoch   uint64      // this life …
+	horizon uint64      // … and the newest of its updates
+	hidden  hidden      // what was removed with its segment
+}
+
+func (a *admission) admits(s *engram.Snapshot, epoch uint64) bool {
+	return s.Arrived <= a.asOf && (epoch != a.epoch || s.Number <= a.horizon) && !a.hidden.hides(s, epoch)
+}
+
+// Begin, End, From, After and Beyond implement [query.View].
+func (v *view) Begin() engram.Time              { return engram.MinTime }
+func (v *view) End() engram.Time                { return engram.MaxTime }
+func (v *view) From(t engram.Time) engram.Time  { return t }
+func (v *view) After(t engram.Time) engram.Time { return t.Add(1) }
+func (v *view) Beyond(p, q engram.Time) bool    { return p > q }
+
+// Next implements [query.View].
+func (v *view) Next(p *engram.Time, last engram.Time) *engram.Snapshot {
+	if *p > last {
+		return nil
+	}
+	v.forward.seek(v, ascending, *p)
+	for {
+		found, ok := v.forward.step(v, last)
+		if !ok {
+			return nil
+		}
+		*p = found.time + 1
+		v.forward.at = *p
+		if s := v.take(found); s != nil {
+			return s
+		}
+	}
+}
+
+// Prev implements [query.View].
+func (v *view) Prev(p *engram.Time, first engram.Time) *engram.Snapshot {
+	if *p <= first {
+		return nil
+	}
+	v.backward.seek(v, descending, *p)
+	for {
+		found, ok := v.backward.step(v, first)
+		if !ok {
+			return nil
+		}
+		*p = found.time
+		v.backward.at = *p
+		if s := v.take(found); s != nil {
+			return s
+		}
+	}
+}
+
+// Skip implements [query.View]. Payloads are read only where a filter asks for them.
+func (v *view) Skip(p *engram.Time, n int) {
+	if v.filter != nil {
+		for ; n > 0 && v.Next(p, engram.MaxTime) != nil; n-- {
+		}
+		return
+	}
+	v.forward.seek(v, ascending, *p)
+	for n > 0 {
+		found, ok := v.forward.step(v, engram.MaxTime)
+		if !ok {
+			return
+		}
+		*p = found.time + 1
+		v.forward.at = *p
+		if found.snap != nil {
+			n--
+		}
+	}
+}
+
+// SkipBack implements [query.View].
+func (v *view) SkipBack(p *engram.Time, n int) {
+	if v.filter != nil {
+		for ; n > 0 && v.Prev(p, engram.MinTime) != nil; n-- {
+		}
+		return
+	}
+	v.backward.seek(v, descending, *p)
+	for n > 0 {
+		found, ok := v.backward.step(v, engram.MinTime)
+		if !ok {
+			return
+		}
+		*p = found.time
+		v.backward.at = *p
+		if found.snap != nil {
+			n--
+		}
+	}
+}
+
+// found is what stands in one slot.
+type found struct {
+	time engram.Time
+	snap *engram.Snapshot // nil if the reader takes notice of no version
+	cur  *cursor          // where its payload is; nil if snap has it
+	pos  int
+}
+
+// take returns what the reader gets of a slot, or nil.
+func (v *view) take(f found) *engram.Snapshot {
+	s := f.snap
+	if s == nil {
+		return nil
+	}
+	if f.cur != nil && (v.payload || v.filter != nil) {
+		if s = f.cur.load(v, f.pos); s == nil {
+			return nil
+		}
+	}
+	if v.filter != nil {
+		return query.FilterSnapshot(v.types, v.filter, s)
+	}
+	return s
+}
+
+// checkIn looks now and then whether the reader gave up; it reports whether to go on.
+func (v *view) checkIn() bool {
+	if v.err != nil {
+		return false
+	}
+	if v.steps++; v.steps%256 == 0 && v.ctx.Err() != nil {
+		v.err = engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(v.ctx))
+	}
+	return v.err == nil
+}
+
+// fail notes an error of the disk. What is damaged or gone is told as missing, and
+// the rest is read; anything else ends the reading.
+func (v *view) fail(err error, span engram.Interval, count int) {
+	reason := ""
+	switch engram.CodeOf(err) {
+	case engram.Corrupt, engram.Unsupported:
+		reason = engram.MissingDamaged
+	case engram.NotFound:
+		reason = engram.MissingForgotten
+	default:
+		if v.err == nil {
+			v.err = engram.Errorf(engram.CodeOf(err), v.entity.String(), "it cannot be read from disk: %w", err)
+		}
+		return
+	}
+	if v.damage == nil {
+		v.damage = &engram.Missing{ID: v.entity, Reason: reason, Count: uint64(count), Interval: span}
+		return
+	}
+	v.damage.Count += uint64(count)
+	v.damage.Interval.Start = min(v.damage.Interval.Start, span.Start)
+	v.damage.Interval.End = max(v.damage.Interval.End, span.End)
+}
+
+// close releases what the view holds.
+func (v *view) close() {
+	for i := range v.disk {
+		v.disk[i].close()
+	}
+}
+
+// Payload bytes that are loaded ahead of a reader who goes on in order.
+const aheadBytes = 4 << 20
+
+// window returns how many versions of that size to load after n.
+func window(n, size int) int { return max(1, min(2*n, aheadBytes/max(size, 1))) }

@@ -1,0 +1,392 @@
+package wal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/seed-301d4374/engram/internal/vfs"
+)
+
+// When the flusher writes and syncs if nobody waits.
+const (
+	flushEvery  = 4 * time.Millisecond // from the first record that is pending
+	gatherBytes = 1 << 20              // or this much
+	firstRetry  = 50 * time.Millisecond
+	lastRetry   = time.Second
+)
+
+// flusher is what the goroutine that writes the log has for itself.
+type flusher struct {
+	file    vfs.File // nil after a failure
+	current *logFile
+	offset  int64 // of the file's end
+
+	unsynced []*Entry  // written or to be written, but not known to be on the disk
+	since    time.Time // when the first of them was taken
+	cost     int64     // theirs
+	spare    []*Entry  // an empty list to take the next ones in
+
+	gatherUntil time.Time // when what is pending is to be written
+	retryAt     time.Time // when it is tried again to write after a failure
+	retryAfter  time.Duration
+	out         batch
+}
+
+// job is what is to be done next.
+type job int
+
+const (
+	idle job = iota
+	flush
+	flushAndSync
+	tryAgain
+	end
+)
+
+// run is the flusher's goroutine.
+func (l *Log) run() {
+	defer close(l.ended)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		todo, wait := l.next(time.Now())
+		switch todo {
+		case idle:
+			timer.Reset(wait)
+			select {
+			case <-l.wake:
+			case <-timer.C:
+			}
+		case tryAgain:
+			l.tryAgain()
+		case end:
+			l.finish()
+			return
+		default:
+			if err := l.flush(todo == flushAndSync); err != nil {
+				l.fail(err)
+			}
+		}
+	}
+}
+
+// next returns what is to be done now, or how long nothing is.
+func (l *Log) next(now time.Time) (todo job, wait time.Duration) {
+	f := &l.flusher
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.mu.closed:
+		return end, 0
+	case l.mu.failure != nil:
+		if wait = f.retryAt.Sub(now); wait > 0 {
+			return idle, wait
+		}
+		return tryAgain, 0
+	case l.mu.sync, len(f.unsynced) > 0 && (now.Sub(f.since) >= l.opts.SyncEvery || l.mu.waiting > l.opts.MaxPending/2):
+		return flushAndSync, 0
+	case l.mu.urgent:
+		return flush, 0
+	}
+	wait = time.Hour
+	if len(f.unsynced) > 0 {
+		wait = f.since.Add(l.opts.SyncEvery).Sub(now)
+	}
+	if len(l.mu.pending) > 0 {
+		if f.gatherUntil.IsZero() {
+			f.gatherUntil = now.Add(flushEvery)
+		}
+		if !now.Before(f.gatherUntil) {
+			return flush, 0
+		}
+		wait = min(wait, f.gatherUntil.Sub(now))
+	}
+	return idle, wait
+}
+
+// take makes all that is pending the flusher's. It returns the new part, whether one
+// of it is to be synced, and the end of the log behind it.
+func (l *Log) take() (fresh []*Entry, synced bool, behind Position) {
+	f := &l.flusher
+	f.gatherUntil = time.Time{}
+	l.mu.Lock()
+	fresh = l.mu.pending
+	l.mu.pending, f.spare = f.spare[:0], nil
+	l.mu.gathered, l.mu.urgent, l.mu.sync = 0, false, false
+	behind = l.mu.end
+	l.crowded.Store(l.mu.waiting > l.opts.MaxPending/2)
+	l.mu.Unlock()
+	if len(f.unsynced) == 0 {
+		f.since = time.Now()
+	}
+	for _, e := range fresh {
+		f.cost += e.cost()
+		synced = synced || e.synced
+	}
+	f.unsynced = append(f.unsynced, fresh...)
+	return fresh, synced, behind
+}
+
+// flush writes what is pending, and syncs it if that is asked for or one of the
+// records waits for it.
+func (l *Log) flush(sync bool) error {
+	f := &l.flusher
+	fresh, synced, behind := l.take()
+	err := l.write(fresh)
+	if err == nil && behind.file() > f.current.number { // Rotate was called
+		err = l.rotate(behind.file())
+	}
+	if err == nil && (sync || synced) {
+		err = l.sync()
+	}
+	clear(fresh)
+	f.spare = fresh[:0]
+	return err
+}
+
+// write writes records behind one another, beginning new files where their
+// positions say so.
+func (l *Log) write(records []*Entry) error {
+	f := &l.flusher
+	for len(records) > 0 {
+		number := records[0].pos.file()
+		if number > f.current.number {
+			if err := l.rotate(number); err != nil {
+				return err
+			}
+		}
+		n := slices.IndexFunc(records, func(e *Entry) bool { return e.pos.file() != number })
+		if n < 0 {
+			n = len(records)
+		}
+		f.out.begin(f.file, f.current.marker)
+		for _, e := range records[:n] {
+			if err := f.out.add(e); err != nil {
+				return err
+			}
+		}
+		if err := f.out.flush(); err != nil {
+			return err
+		}
+		last := records[n-1]
+		f.offset = last.pos.offset() + last.size()
+		l.mu.Lock()
+		f.current.end = f.offset
+		l.mu.Unlock()
+		records = records[n:]
+	}
+	return nil
+}
+
+// sync syncs the file, and tells all whose records are on the disk by that.
+func (l *Log) sync() error {
+	f := &l.flusher
+	if err := f.file.Sync(); err != nil {
+		return err
+	}
+	here := position(f.current.number, f.offset)
+	// Of records behind here, of the next file, none was written.
+	n := slices.IndexFunc(f.unsynced, func(e *Entry) bool { return e.pos >= here })
+	if n < 0 {
+		n = len(f.unsynced)
+	}
+	var cost int64
+	for i, e := range f.unsynced[:n] {
+		cost += e.cost()
+		if e.synced {
+			e.settle(nil)
+		} else {
+			e.recycle()
+		}
+		f.unsynced[i] = nil
+	}
+	f.cost -= cost
+	f.unsynced = slices.Delete(f.unsynced, 0, n)
+	f.since = time.Now()
+	l.mu.Lock()
+	l.mu.durable = here
+	l.mu.waiting -= cost
+	l.crowded.Store(l.mu.waiting > l.opts.MaxPending/2)
+	l.announceLocked()
+	l.mu.Unlock()
+	return nil
+}
+
+// announceLocked wakes all who wait for something to become of what they appended.
+func (l *Log) announceLocked() {
+	close(l.mu.settled)
+	l.mu.settled = make(chan struct{})
+}
+
+// rotate syncs the file and begins the one of that number.
+func (l *Log) rotate(number uint64) error {
+	f := &l.flusher
+	if err := l.sync(); err != nil {
+		return err
+	}
+	cut := position(f.current.number, f.offset)
+	if err := f.file.Close(); err != nil {
+		return err
+	}
+	f.file = nil
+	return l.create(number, cut)
+}
+
+// create begins the file of that number, durably.
+func (l *Log) create(number uint64, cut Position) error {
+	f := &l.flusher
+	h := newHeader(l.opts.Memory, number, cut)
+	name := fileName(number)
+	path := filepath.Join(l.opts.Dir, name)
+	file, err := l.opts.FS.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(h.encode())
+	if err == nil {
+		err = file.Sync()
+	}
+	if err == nil {
+		err = l.opts.FS.SyncDir(l.opts.Dir)
+	}
+	if err != nil {
+		l.opts.FS.Remove(path) // as well as it can be done
+		return errors.Join(err, file.Close())
+	}
+	f.file, f.offset = file, recordsAt
+	f.current = &logFile{header: h, version: Version, name: name, end: recordsAt}
+	l.mu.Lock()
+	l.mu.files = append(l.mu.files, f.current)
+	l.mu.durable = position(number, recordsAt)
+	l.mu.Unlock()
+	return nil
+}
+
+// fail takes note that writing failed: what is to be synced is refused, the rest is
+// kept for the time when it works again.
+func (l *Log) fail(cause error) {
+	f := &l.flusher
+	failure := l.classify("the log cannot be written", cause)
+	l.mu.Lock()
+	l.mu.failure = failure // from now on nothing is appended
+	l.mu.Unlock()
+	l.take()
+	l.mu.Lock()
+	var kept []*Entry
+	var cost int64
+	for _, e := range f.unsynced {
+		if e.synced {
+			e.settle(failure)
+		} else {
+			kept = append(kept, e)
+			cost += e.cost()
+		}
+	}
+	l.mu.waiting -= f.cost - cost
+	f.unsynced, f.cost = kept, cost
+	durable := l.mu.durable
+	l.announceLocked()
+	l.mu.Unlock()
+	l.dropFile(durable)
+	f.retryAfter = firstRetry
+	f.retryAt = time.Now().Add(f.retryAfter)
+	l.opts.Health(failure)
+}
+
+// dropFile closes the file and, as well as it can be done, cuts off what is not
+// synced. The next file's header says that it does not count.
+func (l *Log) dropFile(durable Position) {
+	f := &l.flusher
+	if f.file == nil {
+		return
+	}
+	f.offset = recordsAt
+	if durable.file() == f.current.number {
+		f.offset = durable.offset()
+	}
+	f.file.Truncate(f.offset)
+	f.file.Close()
+	f.file = nil
+	l.mu.Lock()
+	f.current.end = f.offset
+	l.mu.Unlock()
+}
+
+// heal begins a new file and writes into it what is waiting.
+func (l *Log) heal() error {
+	f := &l.flusher
+	l.mu.Lock()
+	cut := l.mu.durable
+	number := l.mu.end.file() + 1
+	at := position(number, recordsAt)
+	for _, e := range f.unsynced {
+		e.pos = at
+		at += Position(e.size())
+	}
+	l.mu.end = at
+	l.mu.Unlock()
+	err := l.create(number, cut)
+	if err == nil {
+		err = l.write(f.unsynced)
+	}
+	if err == nil {
+		err = l.sync()
+	}
+	if err == nil {
+		return nil
+	}
+	l.dropFile(cut)
+	l.mu.Lock()
+	l.mu.durable = cut
+	if n := len(l.mu.files); n > 0 && l.mu.files[n-1].number == number {
+		l.mu.files = l.mu.files[:n-1]
+	}
+	l.mu.Unlock()
+	l.opts.FS.Remove(filepath.Join(l.opts.Dir, fileName(number)))
+	return err
+}
+
+// tryAgain tries to write again after a failure.
+func (l *Log) tryAgain() {
+	f := &l.flusher
+	if err := l.heal(); err != nil {
+		l.mu.Lock()
+		l.mu.failure = l.classify("the log cannot be written", err)
+		l.mu.Unlock()
+		f.retryAfter = min(max(2*f.retryAfter, firstRetry), lastRetry)
+		f.retryAt = time.Now().Add(f.retryAfter)
+		return
+	}
+	l.mu.Lock()
+	l.mu.failure = nil
+	l.mu.Unlock()
+	l.opts.Health(nil)
+}
+
+// finish writes what is left and closes the file.
+func (l *Log) finish() {
+	f := &l.flusher
+	if l.Failure() != nil {
+		l.tryAgain()
+	}
+	err := l.Failure()
+	if err == nil {
+		if err = l.flush(true); err != nil {
+			l.fail(err)
+		} else if err = f.file.Close(); err == nil {
+			f.file = nil
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && l.mu.failure == nil {
+		l.mu.failure = l.classify("the log cannot be closed", err)
+	}
+	for _, e := range f.unsynced { // only if it failed
+		e.settle(l.mu.failure)
+	}
+	l.announceLocked()
+}

@@ -1,0 +1,237 @@
+package wal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// findFiles finds the files of the log, cuts off what a crash left at the end, and
+// sets where the log ends.
+func (l *Log) findFiles() (losses []Loss, err error) {
+	entries, err := l.opts.FS.ReadDir(l.opts.Dir)
+	if err != nil {
+		return nil, l.classify("the log's folder cannot be read", err)
+	}
+	highest := uint64(0)
+	for _, e := range entries {
+		number, ok := fileNumber(e.Name())
+		if !ok || e.IsDir() {
+			continue
+		}
+		highest = max(highest, number)
+		f, loss, err := l.readHeader(number)
+		switch {
+		case err != nil:
+			return nil, err
+		case loss != nil:
+			losses = append(losses, *loss)
+		case f != nil:
+			l.mu.files = append(l.mu.files, f)
+			l.opts.Memory = cmp.Or(l.opts.Memory, f.memory)
+		}
+	}
+	slices.SortFunc(l.mu.files, func(a, b *logFile) int { return cmp.Compare(a.number, b.number) })
+	l.mu.end, l.mu.durable = position(highest, recordsAt), position(highest+1, 0)
+	l.applyCuts()
+	if n := len(l.mu.files); n > 0 && l.mu.files[n-1].number == highest {
+		losses = append(losses, l.cutTorn(l.mu.files[n-1])...)
+		l.mu.durable = position(highest, l.mu.files[n-1].end)
+	}
+	return append(losses, l.missing()...), nil
+}
+
+// missing returns what later files say that was there.
+func (l *Log) missing() (losses []Loss) {
+	for i, f := range l.mu.files {
+		if i == 0 || f.cut.offset() <= recordsAt {
+			continue
+		}
+		before := l.mu.files[i-1]
+		switch {
+		case before.number < f.cut.file():
+			losses = append(losses, Loss{File: fileName(f.cut.file()), Bytes: f.cut.offset(), Reason: "the file is missing"})
+		case before.number == f.cut.file() && before.end < f.cut.offset():
+			losses = append(losses, Loss{File: before.name, Offset: before.end, Bytes: f.cut.offset() - before.end, Reason: "the file's end is missing"})
+		}
+	}
+	return losses
+}
+
+// readHeader returns a file of the log, nothing for one that was only begun, or what
+// is lost.
+func (l *Log) readHeader(number uint64) (f *logFile, loss *Loss, err error) {
+	name := fileName(number)
+	path := filepath.Join(l.opts.Dir, name)
+	size := int64(0)
+	lost := func(why string) (*logFile, *Loss, error) {
+		return nil, &Loss{File: name, Bytes: size, Reason: why}, nil
+	}
+	file, err := l.opts.FS.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return lost("the file cannot be opened: " + err.Error())
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return lost("the file cannot be looked at: " + err.Error())
+	}
+	size = info.Size()
+	b := make([]byte, headerSize)
+	for _, at := range [...]int64{0, headerCopy} {
+		if n, err := file.ReadAt(b, at); n < headerSize {
+			if err != nil && !errors.Is(err, io.EOF) && at > 0 {
+				return lost("the file cannot be read: " + err.Error())
+			}
+			continue
+		}
+		h, version, ok, err := parseHeader(b)
+		switch {
+		case err != nil:
+			return nil, nil, engram.Errorf(engram.CodeOf(err), path, "%w", err)
+		case ok && h.number != number:
+			return lost("the file is a copy of " + fileName(h.number))
+		case ok && l.opts.Memory != "" && h.memory != l.opts.Memory:
+			return lost("the file is of another memory, " + strconv.Quote(h.memory))
+		case ok:
+			return &logFile{header: h, version: version, name: name, end: max(size, recordsAt)}, nil, nil
+		}
+	}
+	if size <= recordsAt { // it was never finished, so nothing was written behind it
+		l.opts.FS.Remove(path)
+		return nil, nil, nil
+	}
+	return lost("both copies of the file's header are damaged")
+}
+
+// applyCuts takes from each file what later ones say does not count.
+func (l *Log) applyCuts() {
+	cut := Position(1<<64 - 1)
+	for i := len(l.mu.files) - 1; i >= 0; i-- {
+		f := l.mu.files[i]
+		if cut.file() < f.number {
+			f.end = recordsAt
+		} else if cut.file() == f.number {
+			f.end = min(f.end, max(cut.offset(), recordsAt))
+		}
+		cut = min(cut, f.cut)
+	}
+}
+
+// cutTorn cuts off what a crash left behind the last whole record of the last file.
+func (l *Log) cutTorn(f *logFile) (losses []Loss) {
+	path := filepath.Join(l.opts.Dir, f.name)
+	file, err := l.opts.FS.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil // it is read again at Replay, which tells
+	}
+	defer file.Close()
+	s := newScan(file, f, f.end)
+	for {
+		if _, ok := s.next(); !ok {
+			break
+		}
+	}
+	if s.broken != nil {
+		return nil // the same
+	}
+	if torn := f.end - s.offset; torn > 0 {
+		losses = append(losses, Loss{File: f.name, Offset: s.offset, Bytes: torn, Reason: "cut off in the middle of a record by a crash"})
+		if file.Truncate(s.offset) == nil {
+			file.Sync()
+		} // else the next file's header says that it does not count
+	}
+	f.end = s.offset
+	return losses
+}
+
+// dropEmpty removes those of the first n files that have no records.
+func (l *Log) dropEmpty(n int) {
+	kept := l.mu.files[:0]
+	for i, f := range l.mu.files {
+		if i >= n || f.end > recordsAt || l.opts.FS.Remove(filepath.Join(l.opts.Dir, f.name)) != nil {
+			kept = append(kept, f)
+		}
+	}
+	l.mu.files = kept
+}
+
+// Replay calls fn with the records from a position on that are in the files, in
+// order; they are fn's to keep. What is damaged is left out and told in losses. An
+// error of fn ends it and is returned. It may run while records are appended.
+func (l *Log) Replay(ctx context.Context, from Position, fn func(Record) error) (losses []Loss, err error) {
+	type part struct {
+		*logFile
+		limit int64
+	}
+	l.mu.Lock()
+	var parts []part
+	for _, f := range l.mu.files {
+		if f.number >= from.file() {
+			parts = append(parts, part{f, f.end})
+		}
+	}
+	l.mu.Unlock()
+	known := newNames(l.opts.Memory)
+	for _, p := range parts {
+		more, err := l.replayFile(ctx, p.logFile, p.limit, from, known, fn)
+		losses = append(losses, more...)
+		if err != nil {
+			return losses, err
+		}
+	}
+	return losses, nil
+}
+
+func (l *Log) replayFile(ctx context.Context, f *logFile, limit int64, from Position, known *names, fn func(Record) error) ([]Loss, error) {
+	file, err := l.opts.FS.OpenFile(filepath.Join(l.opts.Dir, f.name), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) && !l.has(f) {
+		return nil, nil // Truncate was quicker
+	}
+	if err != nil {
+		return []Loss{{File: f.name, Bytes: limit, Reason: "the file cannot be opened: " + err.Error()}}, nil
+	}
+	defer file.Close()
+	s := newScan(file, f, limit)
+	if from.file() == f.number && from.offset() > recordsAt {
+		s.offset = from.offset()
+	}
+	parse := formats[f.version].parse
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return s.losses, engram.Errorf(engram.Canceled, l.opts.Dir, "given up while reading the log: %w", context.Cause(ctx))
+		}
+		before := s.offset
+		fr, ok := s.next()
+		if !ok {
+			break
+		}
+		r, err := parse(fr, known)
+		if err != nil {
+			s.losses = append(s.losses, Loss{File: f.name, Offset: max(before, fr.pos.offset()), Bytes: s.offset - fr.pos.offset(), Reason: err.Error()})
+			continue
+		}
+		if err := fn(r); err != nil {
+			return s.losses, err
+		}
+	}
+	if rest := limit - s.offset; rest > 0 {
+		s.lose(rest, "cut or damaged records")
+	}
+	return s.losses, nil
+}
+
+// has reports whether the file still belongs to the log.
+func (l *Log) has(f *logFile) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Contains(l.mu.files, f)
+}
