@@ -90,18 +90,14 @@ func loadFile(f *pflag.FlagSet, name string, text []byte, sources map[string]str
 			return usagef("%s:%d: a configuration is a mapping of names to values, such as \"robot: robot1\"", name, body.GetToken().Position.Line)
 		}
 	}
-	seen := map[string]bool{}
 	for _, e := range entries {
 		key := e.Key.GetToken()
 		at := fmt.Sprintf("%s:%d: %s", name, key.Position.Line, key.Value)
 		flag := f.Lookup(key.Value)
 		switch {
 		case flag == nil || slices.Contains([]string{"config", "help", "output"}, key.Value):
-			return usagef("%s: there is no such setting%s; 'engram serve --help' lists them", at, nearest(f, key.Value))
-		case seen[key.Value]:
-			return usagef("%s: it is set twice", at)
+			return usagef("%s: there is no such setting%s; 'engram serve --help' lists them", at, meant(f, key.Value))
 		}
-		seen[key.Value] = true
 		values, err := scalars(e.Value)
 		if err == nil && len(values) != 1 && !repeated(flag) {
 			err = fmt.Errorf("one value is expected, not a list")
@@ -152,25 +148,20 @@ func setFlag(flag *pflag.Flag, values []string) error {
 			return err
 		}
 	} else if err := flag.Value.Set(values[0]); err != nil {
-		return fmt.Errorf("%q is no %s: %w", values[0], flag.Value.Type(), err)
+		return fmt.Errorf("%q is no %s", values[0], flag.Value.Type())
 	}
 	flag.Changed = true
 	return nil
 }
 
-// nearest suggests the setting that was meant.
-func nearest(f *pflag.FlagSet, typed string) string {
-	plain := func(s string) string {
-		return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
+// meant suggests the setting that was meant.
+func meant(f *pflag.FlagSet, typed string) string {
+	var names []string
+	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	if near := nearest(typed, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
 	}
-	found := ""
-	f.VisitAll(func(flag *pflag.Flag) {
-		a, b := plain(flag.Name), plain(typed)
-		if a == b || len(b) > 3 && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a)) {
-			found = fmt.Sprintf("; did you mean %q?", flag.Name)
-		}
-	})
-	return found
+	return ""
 }
 
 // settingJSON is a setting as config check prints it.
