@@ -2,6 +2,7 @@ package backbone
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -64,7 +64,7 @@ type tunnels struct {
 }
 
 func newTunnels(nc *nats.Conn) (*tunnels, error) {
-	t := &tunnels{nc: nc, id: nuid.Next(), conns: map[string]*conn{}}
+	t := &tunnels{nc: nc, id: rand.Text(), conns: map[string]*conn{}}
 	t.prefix = "engram.tunnel." + t.id + "."
 	var err error
 	if t.sub, err = nc.Subscribe(t.prefix+"*", t.receive); err != nil {
@@ -89,7 +89,7 @@ func (t *tunnels) receive(m *nats.Msg) {
 // add makes the near end of a connection whose far end will be named later.
 func (t *tunnels) add(local, remote string) (*conn, error) {
 	c := &conn{
-		t: t, token: nuid.Next(), local: tunnelAddr(local), remote: tunnelAddr(remote),
+		t: t, token: rand.Text(), local: tunnelAddr(local), remote: tunnelAddr(remote),
 		credit: window, changed: make(chan struct{}), done: make(chan struct{}), heard: time.Now(), spoke: time.Now(),
 	}
 	t.mu.Lock()
