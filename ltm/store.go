@@ -223,6 +223,9 @@ func (s *Store) salvage(ctx context.Context, dir string) error {
 // Opened tells what opening the folder found.
 func (s *Store) Opened() Opened { return s.opened }
 
+// Dir returns the folder.
+func (s *Store) Dir() string { return s.options.Dir }
+
 // Journal returns the log for the working memory's configuration.
 func (s *Store) Journal() *wal.Journal { return s.journal }
 

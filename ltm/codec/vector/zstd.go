@@ -48,3 +48,15 @@ func decompress(packed []byte, n int) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// Compress compresses bytes with zstd; [Decompress] is the inverse.
+func Compress(b []byte) []byte { return compress(b) }
+
+// Decompress returns what was compressed, at most most bytes.
+func Decompress(packed []byte, most int) ([]byte, error) {
+	var header zstd.Header
+	if err := header.Decode(packed); err != nil || !header.HasFCS || header.FrameContentSize > uint64(most) {
+		return nil, corrupt("a compressed part is damaged or holds more than %d bytes", most)
+	}
+	return decompress(packed, int(header.FrameContentSize))
+}

@@ -1,0 +1,202 @@
+package codec
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-301d4374/engram"
+	ltmv1 "github.com/seed-301d4374/engram/gen/engram/ltm/v1"
+)
+
+// Columns is the codec that stores the payloads of many snapshots as one message,
+// member by member, each member's values as a vector. Payloads are read back to the
+// byte, but for floats where [Config.MaxError] allows an error. It is made for
+// joints, poses, IMUs; everything else survives it, too.
+const Columns = "columns"
+
+// ColumnsType is the type of the messages that codec columns stores.
+const ColumnsType = "engram.ltm.v1.Columns"
+
+const (
+	columnsVersion = 1
+	// maxColumnsCount and maxColumnsBytes bound the snapshots and the payload bytes of
+	// one message; what one message holds is decoded to read any of it.
+	maxColumnsCount = 1024
+	maxColumnsBytes = 512 << 10
+	// columnsValues is how many values that change a message is to hold, so that one
+	// snapshot is read within a millisecond.
+	columnsValues = 16 << 10
+	minColumns    = 64
+	// maxColumnsPlain bounds the payload bytes of a message that is read.
+	maxColumnsPlain = 64 << 20
+	// maxPasses bounds how often payloads are taken apart to find those that cannot be.
+	maxPasses = 3
+)
+
+func init() {
+	codecs[Columns] = maker{
+		encoder: func(c Config) (Encoder, []byte, error) {
+			return &columnsEncoder{types: typesOf(c), maxError: c.MaxError, count: maxColumnsCount}, nil, nil
+		},
+		decoder: func(Config) (Decoder, error) { return &columnsDecoder{}, nil },
+	}
+}
+
+// columnsEncoder gathers snapshots and writes them when there are enough.
+type columnsEncoder struct {
+	types    func(name string) *plan
+	maxError float64
+	pending  []*engram.Snapshot
+	bytes    int
+	count    int // snapshots of the next message
+}
+
+func (e *columnsEncoder) Encode(ctx context.Context, s *engram.Snapshot, emit func(Message) error) error {
+	// A large one goes alone, lest what waited has to be decoded with it.
+	if size := s.Size(); e.bytes > 0 && e.bytes+size > maxColumnsBytes {
+		if err := e.Flush(ctx, emit); err != nil {
+			return err
+		}
+	}
+	e.pending = append(e.pending, s)
+	e.bytes += s.Size()
+	if len(e.pending) >= e.count || e.bytes >= maxColumnsBytes {
+		return e.Flush(ctx, emit)
+	}
+	return nil
+}
+
+func (e *columnsEncoder) Flush(_ context.Context, emit func(Message) error) error {
+	if len(e.pending) == 0 {
+		return nil
+	}
+	t, times := e.shred()
+	body := &ltmv1.Columns{Version: columnsVersion, Payloads: uint32(len(times)), Bytes: uint64(e.bytes)}
+	body.Structure, body.Data = t.append(times, e.maxError)
+	b, err := proto.Marshal(body)
+	if err != nil {
+		return engram.Errorf(engram.Internal, ColumnsType, "cannot be written: %w", err)
+	}
+	m := Message{Type: ColumnsType, Bytes: b, Key: true}
+	for _, s := range e.pending {
+		m.Snapshots = append(m.Snapshots, WithoutPayload(s))
+	}
+	perSnapshot := t.changing/len(e.pending) + 1
+	e.count = min(max(columnsValues/perSnapshot, minColumns), maxColumnsCount)
+	e.pending, e.bytes = nil, 0
+	return emit(m)
+}
+
+// shred takes all payloads apart, and what cannot be put together again as it was is
+// kept as it is. times are those of the payloads' snapshots.
+func (e *columnsEncoder) shred() (*tree, []int64) {
+	var payloads []*engram.Payload
+	var places []place
+	var times []int64
+	for _, s := range e.pending {
+		for i := range s.Instances {
+			p := &s.Instances[i].Payload
+			payloads = append(payloads, p)
+			places = append(places, place{p.Type, i})
+			times = append(times, int64(s.Time))
+		}
+	}
+	whole := make([]bool, len(payloads)) // to be kept as they are
+	for pass := 0; ; pass++ {
+		if pass == maxPasses {
+			for i := range whole {
+				whole[i] = true
+			}
+		}
+		t := newTree()
+		for i, p := range payloads {
+			if whole[i] || !t.shred(e.types(p.Type), places[i], p.Bytes) {
+				whole[i] = true
+				t.keep(p.Bytes)
+			}
+		}
+		if t.broken {
+			continue // a payload failed half-way and left something behind
+		}
+		if t.compare(payloads, whole) == 0 {
+			return t, times
+		}
+	}
+}
+
+func (e *columnsEncoder) Pending() []*engram.Snapshot { return e.pending }
+
+func (e *columnsEncoder) Close() error {
+	e.pending = nil
+	return nil
+}
+
+type columnsDecoder struct{}
+
+func (*columnsDecoder) Decode(_ context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {
+	fail := func(format string, args ...any) ([]*engram.Snapshot, error) {
+		return nil, engram.Errorf(engram.Corrupt, ColumnsType, format, args...)
+	}
+	var body ltmv1.Columns
+	if err := proto.Unmarshal(m.Bytes, &body); err != nil {
+		return fail("a message is damaged: %w", err)
+	}
+	var times []int64
+	for _, s := range m.Snapshots {
+		for range s.Instances {
+			times = append(times, int64(s.Time))
+		}
+	}
+	switch {
+	case body.Version != columnsVersion:
+		return nil, engram.Errorf(engram.Unsupported, ColumnsType, "layout %d is not known; a newer version of Engram wrote it", body.Version)
+	case int(body.Payloads) != len(times):
+		return fail("a message of %d payloads stands for snapshots of %d", body.Payloads, len(times))
+	case body.Bytes > maxColumnsPlain:
+		return fail("a message of %d bytes of payloads; at most %d are read", body.Bytes, maxColumnsPlain)
+	}
+	last := len(m.Snapshots) - 1
+	for want != nil && last >= 0 && !want[last] {
+		last--
+	}
+	out := make([]*engram.Snapshot, len(m.Snapshots))
+	if last < 0 {
+		copy(out, m.Snapshots)
+		return out, nil
+	}
+	t, err := parseTree(body.Structure, body.Data, times)
+	if err != nil {
+		return nil, err
+	}
+	slab := make([]byte, 0, int(body.Bytes))
+	snapshots := make([]engram.Snapshot, len(m.Snapshots))
+	instances := make([]engram.Instance, 0, len(times))
+	at := 0
+	for i, s := range m.Snapshots {
+		snapshots[i] = *s
+		out[i] = &snapshots[i]
+		from := len(instances)
+		instances = append(instances, s.Instances...)
+		snapshots[i].Instances = instances[from:len(instances):len(instances)]
+		for j := range s.Instances {
+			start := len(slab)
+			if i > last {
+				break
+			}
+			slab = t.build(slab, at)
+			at++
+			if len(slab) > int(body.Bytes) {
+				return fail("the payloads have more than the %d bytes that they are said to have", body.Bytes)
+			}
+			if want == nil || want[i] {
+				snapshots[i].Instances[j].Payload.Bytes = slab[start:len(slab):len(slab)]
+			} else {
+				slab = slab[:start]
+			}
+		}
+	}
+	return out, nil
+}
+
+func (*columnsDecoder) Close() error { return nil }

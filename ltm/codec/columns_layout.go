@@ -1,0 +1,319 @@
+package codec
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec/vector"
+)
+
+// append returns the tree's structure, compressed, and its columns. times are those
+// of the payloads' snapshots; members that follow them cost nothing.
+func (t *tree) append(times []int64, maxError float64) (structure, data []byte) {
+	w := treeWriter{maxError: maxError}
+	w.structure = binary.AppendUvarint(nil, uint64(len(t.roots)))
+	w.ints(t.which, nil)
+	w.data = vector.AppendTexts(w.data, t.kept)
+	for i, r := range t.roots {
+		w.body(r, t.timesOf(i, times))
+	}
+	t.changing = w.changing
+	return vector.Compress(w.structure), w.data
+}
+
+// timesOf returns the times of one root's payloads.
+func (t *tree) timesOf(root int, times []int64) []int64 {
+	var own []int64
+	for i, w := range t.which {
+		if w == int64(root)+1 {
+			own = append(own, times[i])
+		}
+	}
+	return own
+}
+
+type treeWriter struct {
+	structure []byte
+	data      []byte
+	maxError  float64
+	changing  int
+}
+
+func (w *treeWriter) ints(v, reference []int64) {
+	from := len(w.data)
+	w.data = vector.AppendInts(w.data, v, reference)
+	w.changed(from, len(v))
+}
+
+// changed counts the values of a vector that was written, but for constant ones.
+func (w *treeWriter) changed(from, values int) {
+	if len(w.data)-from > 12 {
+		w.changing += values
+	}
+}
+
+// body writes the members of a message. times has the snapshots' time for each time
+// the message occurs; nil if they do not belong to each other.
+func (w *treeWriter) body(n *node, times []int64) {
+	w.structure = binary.AppendUvarint(w.structure, uint64(len(n.fields)))
+	for _, f := range n.fields {
+		w.structure = binary.AppendUvarint(w.structure, uint64(f.number))
+		w.structure = append(w.structure, byte(f.kind)|byte(f.occurs)<<4)
+		switch f.occurs {
+		case occursUnlessZero:
+			w.value(f, times)
+		case occursMaybe:
+			w.ints(f.present.v, nil)
+			if slices.Contains(f.present.v, 0) {
+				w.value(f, nil)
+			} else {
+				w.value(f, times)
+			}
+		default:
+			w.ints(f.count.v, nil)
+			rest := byte(0)
+			if f.rest != nil {
+				rest = 1
+			}
+			w.structure = append(binary.AppendUvarint(w.structure, uint64(len(f.elems))), rest)
+			for _, e := range f.elems {
+				w.value(e, nil)
+			}
+			if f.rest != nil {
+				w.value(f.rest, nil)
+			}
+		}
+	}
+}
+
+func (w *treeWriter) value(n *node, times []int64) {
+	from := len(w.data)
+	switch n.kind {
+	case kindMessage:
+		w.body(n, times)
+	case kindText:
+		w.data = vector.AppendTexts(w.data, n.texts)
+	case kindFloat, kindDouble:
+		w.data = vector.AppendFloats(w.data, n.floats, vector.FloatOptions{Single: n.kind == kindFloat, MaxError: w.maxError})
+		w.changed(from, len(n.floats))
+	default:
+		w.ints(n.ints.v, times)
+	}
+}
+
+// parseTree is the inverse of append. Errors are Corrupt.
+func parseTree(structure, data []byte, times []int64) (*tree, error) {
+	plain, err := vector.Decompress(structure, maxColumnsPlain)
+	if err != nil {
+		return nil, err
+	}
+	r := treeReader{structure: plain, data: data}
+	t := &tree{}
+	roots := r.uvarint()
+	t.which = r.ints(len(times), nil)
+	if roots > uint64(len(times)) || r.err != nil {
+		return nil, r.fail("%d roots for %d payloads", roots, len(times))
+	}
+	counts := make([]int, roots+1)
+	for _, w := range t.which {
+		if w < 0 || w > int64(roots) {
+			return nil, r.fail("root %d of %d", w, roots)
+		}
+		counts[w]++
+	}
+	t.kept = r.texts(counts[0])
+	for i := range int(roots) {
+		n := &node{kind: kindMessage}
+		r.body(n, counts[i+1], t.timesOf(i, times), 1)
+		t.roots = append(t.roots, n)
+	}
+	if r.err == nil && len(r.structure)+len(r.data) > 0 {
+		r.fail("%d bytes too many", len(r.structure)+len(r.data))
+	}
+	return t, r.err
+}
+
+// treeReader reads a tree. After an error everything it reads is zero or empty.
+type treeReader struct {
+	structure []byte
+	data      []byte
+	nodes     int
+	values    int
+	bytes     int // of texts
+	err       error
+}
+
+func (r *treeReader) fail(format string, args ...any) error {
+	if r.err == nil {
+		r.err = engram.Errorf(engram.Corrupt, ColumnsType, "a message is damaged: "+format, args...)
+	}
+	r.structure, r.data = nil, nil
+	return r.err
+}
+
+func (r *treeReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.structure)
+	if n <= 0 {
+		r.fail("its structure is cut")
+		return 0
+	}
+	r.structure = r.structure[n:]
+	return v
+}
+
+func (r *treeReader) byte() byte {
+	if len(r.structure) == 0 {
+		r.fail("its structure is cut")
+		return 0
+	}
+	b := r.structure[0]
+	r.structure = r.structure[1:]
+	return b
+}
+
+// room reports whether n more values may be read.
+func (r *treeReader) room(n int) bool {
+	if r.err == nil && (n < 0 || n > vector.MaxCount || r.values+n > maxTreeValues) {
+		r.fail("it has more than %d values", maxTreeValues)
+	}
+	r.values += n
+	return r.err == nil
+}
+
+func (r *treeReader) ints(n int, reference []int64) []int64 {
+	if !r.room(n) {
+		return nil
+	}
+	v := make([]int64, n)
+	rest, err := vector.Ints(r.data, v, reference)
+	r.read(rest, err)
+	return v
+}
+
+func (r *treeReader) texts(n int) [][]byte {
+	if !r.room(n) {
+		return nil
+	}
+	v, rest, err := vector.Texts(r.data, n)
+	r.read(rest, err)
+	for _, text := range v {
+		if r.bytes += len(text); r.bytes > maxColumnsPlain {
+			r.fail("it has more than %d bytes of texts", maxColumnsPlain)
+			return nil
+		}
+	}
+	return v
+}
+
+func (r *treeReader) floats(n int, single bool) []uint64 {
+	if !r.room(n) {
+		return nil
+	}
+	v := make([]uint64, n)
+	rest, err := vector.Floats(r.data, v, single)
+	r.read(rest, err)
+	return v
+}
+
+func (r *treeReader) read(rest []byte, err error) {
+	r.data = rest
+	if err != nil {
+		r.fail("%w", err)
+	}
+}
+
+// body reads the members of a message that occurs n times.
+func (r *treeReader) body(m *node, n int, times []int64, depth int) {
+	fields := r.uvarint()
+	r.room(n)
+	if depth > maxTreeDepth || fields > 2*maxTreeNodes {
+		r.fail("a message of %d members, %d deep", fields, depth)
+	}
+	for range fields {
+		if r.err != nil {
+			return
+		}
+		number := r.uvarint()
+		what := r.byte()
+		f := &node{number: protowire.Number(number), kind: kind(what & 15), occurs: occurs(what >> 4)}
+		if r.nodes++; r.nodes > 4*maxTreeNodes || number == 0 || number > uint64(protowire.MaxValidNumber) || f.kind >= kinds ||
+			f.occurs >= occurrences || f.kind == kindMessage && f.occurs == occursUnlessZero || f.occurs == occursPacked && f.kind.wire() == protowire.BytesType {
+			r.fail("member %d of kind %d cannot be", number, what)
+			return
+		}
+		m.fields = append(m.fields, f)
+		switch f.occurs {
+		case occursUnlessZero:
+			r.value(f, n, times, depth)
+		case occursMaybe:
+			f.present.v = r.ints(n, nil)
+			there := 0
+			for _, p := range f.present.v {
+				if p != 0 {
+					there++
+				}
+			}
+			if there < n {
+				r.value(f, there, nil, depth)
+			} else {
+				r.value(f, n, times, depth)
+			}
+		default:
+			r.list(f, n, depth)
+		}
+	}
+}
+
+// list reads a list that occurs n times.
+func (r *treeReader) list(f *node, n, depth int) {
+	f.count.v = r.ints(n, nil)
+	elems, rest := r.uvarint(), r.byte()
+	if elems > maxListColumns || rest > 1 {
+		r.fail("a list of %d columns", elems)
+	}
+	longer := make([]int, elems+1) // how many lists have more than i elements; at the end, elements beyond all columns
+	for _, c := range f.count.v {
+		if c < 0 || c > vector.MaxCount || rest == 0 && c > int64(elems) {
+			r.fail("a list of %d elements", c)
+			return
+		}
+		for i := range min(uint64(c), elems) {
+			longer[i]++
+		}
+		longer[elems] += int(max(c-int64(elems), 0))
+		if longer[elems] > vector.MaxCount {
+			r.fail("lists of %d elements", longer[elems])
+			return
+		}
+	}
+	for i := range elems + uint64(rest) {
+		if r.err != nil {
+			return
+		}
+		e := &node{kind: f.kind}
+		r.nodes++
+		r.value(e, longer[i], nil, depth)
+		if i < elems {
+			f.elems = append(f.elems, e)
+		} else {
+			f.rest = e
+		}
+	}
+}
+
+// value reads the column of a scalar, or the members of a message.
+func (r *treeReader) value(f *node, n int, times []int64, depth int) {
+	switch f.kind {
+	case kindMessage:
+		r.body(f, n, times, depth+1)
+	case kindText:
+		f.texts = r.texts(n)
+	case kindFloat, kindDouble:
+		f.floats = r.floats(n, f.kind == kindFloat)
+	default:
+		f.ints.v = r.ints(n, times)
+	}
+}

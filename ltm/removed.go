@@ -1,0 +1,26 @@
+package ltm
+
+import "github.com/seed-301d4374/engram"
+
+// Removed hides what was recorded of a segment that was just removed from the working
+// memory: queries do not find it any more, also in later lives. What is recorded of it
+// when it is added again is found. The episodes keep what they hold until it is
+// forgotten.
+func (s *Store) Removed(segment engram.ID) error {
+	if s.wm == nil {
+		return errNotBegun
+	}
+	r := removal{Segment: segment, Arrived: s.options.Now(), Epoch: s.wm.Epoch(), Number: s.wm.Number()}
+	s.recent.remove(segment)
+	err := s.changeState(func(c *stateContent) {
+		kept := c.Removed[:0]
+		for _, old := range c.Removed {
+			if !segment.Contains(old.Segment) || old.Epoch != r.Epoch && old.Arrived > r.Arrived {
+				kept = append(kept, old)
+			}
+		}
+		c.Removed = append(kept, r)
+	})
+	s.before.clear()
+	return err
+}
