@@ -36,6 +36,13 @@ func (c *counts) find(id engram.ID) *tally {
 	return c.tallies[id]
 }
 
+// forget drops an entity's tally.
+func (c *counts) forget(id engram.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tallies, id)
+}
+
 // tally counts what the recorder did with an entity's versions. Safe for concurrent
 // use; one goroutine writes it.
 type tally struct {

@@ -134,20 +134,20 @@ func (s *Store) visible(ctx context.Context, id engram.ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	gone := s.hiddenOf(id)
-	for _, h := range holdings.All() {
-		e, ok := s.episodes.get(h.Episode)
-		if ok && (len(gone) == 0 || !gone.hidesAll(h.Arrived, e.info.Epoch) && !gone.hidesLife(e.info.Epoch)) {
-			return true, nil
-		}
+	if len(holdings.All()) == 0 {
+		return false, nil
 	}
-	return false, nil
-}
-
-// hidesLife reports whether something of a life is hidden by number: then only the
-// versions tell.
-func (h hidden) hidesLife(epoch uint64) bool {
-	return slices.ContainsFunc(h, func(r removal) bool { return r.Epoch == epoch })
+	if len(s.hiddenOf(id)) == 0 {
+		return true, nil
+	}
+	v, err := s.diskView(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	defer v.close()
+	v.payload = false
+	place := v.End()
+	return v.Prev(&place, engram.MinTime) != nil, v.err
 }
 
 // diskView returns a view of what lies on disk of an entity. It must be closed.

@@ -1,18 +1,29 @@
 package ltm
 
-import "github.com/seed-301d4374/engram"
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
 
 // Removed hides what was recorded of a segment that was just removed from the working
 // memory: queries do not find it any more, also in later lives. What is recorded of it
 // when it is added again is found. The episodes keep what they hold until it is
 // forgotten.
-func (s *Store) Removed(segment engram.ID) error {
+func (s *Store) Removed(ctx context.Context, segment engram.ID) error {
 	if s.wm == nil {
 		return errNotBegun
 	}
 	r := removal{Segment: segment, Arrived: s.options.Now(), Epoch: s.wm.Epoch(), Number: s.wm.Number()}
-	s.recent.remove(segment)
-	err := s.changeState(func(c *stateContent) {
+	err := s.recorder.do(ctx, func() error {
+		s.recorder.forgetEntities(segment)
+		s.recent.remove(segment)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = s.changeState(func(c *stateContent) {
 		kept := c.Removed[:0]
 		for _, old := range c.Removed {
 			if !segment.Contains(old.Segment) || old.Epoch != r.Epoch && old.Arrived > r.Arrived {
@@ -23,4 +34,15 @@ func (s *Store) Removed(segment engram.ID) error {
 	})
 	s.before.clear()
 	return err
+}
+
+// forgetEntities lets go of what the recorder knows of the entities of a segment.
+func (r *recorder) forgetEntities(segment engram.ID) {
+	for id := range r.entities {
+		if segment.Contains(id) {
+			delete(r.entities, id)
+			r.filters.Forget(id)
+			r.counts.forget(id)
+		}
+	}
 }

@@ -30,6 +30,11 @@ func (s *Server) RemoveSegment(ctx context.Context, id engram.ID) error {
 	if err := s.wm.RemoveSegment(ctx, id); err != nil {
 		return err
 	}
+	if s.ltm != nil {
+		if err := s.ltm.Removed(ctx, id); err != nil {
+			return err
+		}
+	}
 	s.refused.forget(id)
 	return nil
 }

@@ -12,7 +12,7 @@ type Memory struct {
 	Name     string
 	Doc      string               // one line: what it is for
 	Types    []engram.TypeDef     // made known before the segments are added
-	Segments []engram.CoreSegment // their IDs lie below Name
+	Segments []engram.CoreSegment // their IDs lie below Name; their durability is what they have where there is a log
 	Bounds   engram.Bounds        // of all the memory holds together
 	Hooks    Hooks
 	// Poses is the store of poses that the memory keeps, if it keeps one; at most one

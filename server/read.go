@@ -11,6 +11,9 @@ func (s *Server) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 	if err := s.runQueryHooks(ctx, &q); err != nil {
 		return nil, err
 	}
+	if s.ltm != nil && q.Target != engram.TargetWM {
+		return s.ltm.Query(ctx, q)
+	}
 	return s.wm.Query(ctx, q)
 }
 
@@ -18,6 +21,9 @@ func (s *Server) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 func (s *Server) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
 	if err := s.runQueryHooks(ctx, &q); err != nil {
 		return err
+	}
+	if s.ltm != nil && q.Target != engram.TargetWM {
+		return s.ltm.QueryParts(ctx, q, part)
 	}
 	return s.wm.QueryParts(ctx, q, part)
 }
@@ -27,6 +33,9 @@ func (s *Server) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot
 	if err := s.runLatestHooks(ctx, entity, engram.Latest(1)); err != nil {
 		return nil, err
 	}
+	if s.ltm != nil {
+		return s.ltm.Latest(ctx, entity)
+	}
 	return s.wm.Latest(ctx, entity)
 }
 
@@ -34,6 +43,9 @@ func (s *Server) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot
 func (s *Server) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
 	if err := s.runLatestHooks(ctx, entity, engram.AtOrBefore(t)); err != nil {
 		return nil, err
+	}
+	if s.ltm != nil {
+		return s.ltm.AtOrBefore(ctx, entity, t)
 	}
 	return s.wm.AtOrBefore(ctx, entity, t)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -21,16 +23,28 @@ type Config struct {
 	Now      func() engram.Time
 	Limits   wm.Limits
 	Log      *slog.Logger // nil means slog.Default()
+	// Journal is the log of Logged and Synced segments, opened with Types; what it
+	// holds is put back before the Start hooks run, and Close closes it. Nil offers
+	// Volatile only, and gives the memories' own segments that durability.
+	Journal *wal.Journal
+	// Store is the long-term memory: the memories are recorded, and queries find what
+	// is on disk. Types and Journal are the store's then. The server owns it from then
+	// on and closes it, also if New fails. Nil means none.
+	Store *ltm.Store
 }
 
 // Server hosts memories. It implements engram.Service. Safe for concurrent use.
 type Server struct {
 	wm    *wm.WM
+	ltm   *ltm.Store // nil if there is no long-term memory
 	log   *slog.Logger
 	names []string          // of the memories, sorted
 	hooks map[string]*Hooks // by memory
 	has   struct{ commit, write, stored, query bool }
 	poses service.Service
+
+	journal  *wal.Journal // nil without a log
+	recovery *wal.Recovery
 
 	ctx    context.Context // of the Start and Run hooks; ends with Close
 	cancel context.CancelFunc
@@ -43,32 +57,41 @@ type Server struct {
 
 var _ engram.Service = (*Server)(nil)
 
-// New makes a server, adds the memories' types and segments, and runs their Start
-// hooks in the order of the memories. If one fails, what was begun is ended and
+// New makes a server, adds the memories' types and segments, puts back what the log
+// holds, and runs their Start hooks in the order of the memories. If one fails, what was begun is ended and
 // the error returned.
 func New(c Config) (*Server, error) {
+	if c.Store != nil {
+		c.Types, c.Journal = c.Store.Types(), c.Store.Journal()
+	}
 	s := &Server{
-		wm:    wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits}),
-		log:   c.Log,
-		hooks: make(map[string]*Hooks, len(c.Memories)),
+		ltm:     c.Store,
+		wm:      wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits, Journal: c.journal()}),
+		log:     c.Log,
+		hooks:   make(map[string]*Hooks, len(c.Memories)),
+		journal: c.Journal,
 	}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	if err := s.start(c.Memories); err != nil {
+	if err := s.start(&c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *Server) start(memories []Memory) error {
+func (s *Server) start(c *Config) error {
+	memories := c.Memories
 	for i := range memories {
-		if err := s.add(&memories[i]); err != nil {
+		if err := s.add(&memories[i], c); err != nil {
 			return engram.Errorf(engram.CodeOf(err), memories[i].Name, "the memory cannot be set up: %w", err)
 		}
 	}
 	slices.Sort(s.names)
+	if err := s.restore(c.Journal); err != nil {
+		return err
+	}
 	for i := range memories {
 		m := &memories[i]
 		if m.Hooks.Start != nil {
@@ -89,7 +112,7 @@ func (s *Server) start(memories []Memory) error {
 
 // add sets one memory up. Start hooks run when all memories are there, so that
 // they can commit to each other.
-func (s *Server) add(m *Memory) error {
+func (s *Server) add(m *Memory, c *Config) error {
 	if s.hooks[m.Name] != nil {
 		return engram.Errorf(engram.AlreadyExists, "", "two memories have this name")
 	}
@@ -105,6 +128,7 @@ func (s *Server) add(m *Memory) error {
 		if seg.ID.Memory() != m.Name {
 			return engram.Errorf(engram.Invalid, seg.ID.String(), "the segment lies in another memory")
 		}
+		seg.Durability = c.durability(seg.Durability)
 		if err := s.wm.AddCoreSegment(s.ctx, seg); err != nil {
 			return err
 		}
@@ -131,6 +155,9 @@ func (s *Server) Memories() []string { return slices.Clone(s.names) }
 // Poses returns the poses that a memory of the server keeps, nil if none does.
 func (s *Server) Poses() service.Service { return s.poses }
 
+// LongTerm returns the long-term memory, nil if the server has none.
+func (s *Server) LongTerm() *ltm.Store { return s.ltm }
+
 // Epoch identifies this life of the server; it is never 0.
 func (s *Server) Epoch() uint64 { return s.wm.Epoch() }
 
@@ -138,15 +165,15 @@ func (s *Server) Epoch() uint64 { return s.wm.Epoch() }
 func (s *Server) Number() uint64 { return s.wm.Number() }
 
 // Close ends the hooks' context, waits for the Run hooks, which may still commit
-// what they have, and ends all subscriptions. What is called afterwards returns
-// Unavailable. It must not be called by a hook.
+// what they have, ends all subscriptions, and writes and closes the log. What is called
+// afterwards returns Unavailable. It must not be called by a hook.
 func (s *Server) Close() error {
 	var err error
 	s.close.Do(func() {
 		s.cancel()
 		s.run.Wait()
 		s.closed.Store(true)
-		err = s.wm.Close()
+		err = s.closeMemory()
 	})
 	return err
 }

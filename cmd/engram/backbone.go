@@ -36,7 +36,6 @@ type backboneSettings struct {
 func addBackboneFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("backbone", "", "connect several servers: 'embedded' runs a NATS server inside,\nnats://host:port uses an existing one (default: none, this server is alone)")
-	f.String("robot", "", "name of this robot or base station; the embedded backbone's domain")
 	f.String("name", "", "name of this server, unique on the backbone (default: host name and first address)")
 	f.StringArray("advertise", nil, "register this address too, as http://host:port; may be repeated")
 	f.Bool("standby", false, "wait while other servers host the same memories, and take over when they are gone")
@@ -72,22 +71,14 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 	if err := s.embedded.Check(); err != nil {
 		return s, usagef("%w", err)
 	}
-	needs := func(what string, flags ...string) error {
-		for _, name := range flags {
-			if flag := f.Lookup(name); flag.Changed && flag.Value.String() != flag.DefValue {
-				return usagef("--%s needs %s", name, what)
-			}
-		}
-		return nil
-	}
 	switch mode := text("backbone"); {
 	case mode == "":
-		return s, needs("a --backbone", "standby", "publish-data", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route", "lease")
+		return s, needs(cmd, "a --backbone", "standby", "publish-data", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route", "lease")
 	case mode == "embedded":
 		s.on = true
 	case strings.Contains(mode, "://"):
 		s.on, s.url = true, mode
-		return s, needs("--backbone embedded; an existing one has a configuration of its own", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route")
+		return s, needs(cmd, "--backbone embedded; an existing one has a configuration of its own", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route")
 	default:
 		return s, usagef("--backbone %s: say 'embedded' or nats://host:port", mode)
 	}

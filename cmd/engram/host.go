@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport"
@@ -25,6 +26,7 @@ type host struct {
 	endpoint  *transport.Endpoint
 	addresses []string // given by the user, as clients of this computer write them
 	options   rpc.Options
+	store     *ltm.Store // the server's, which closes it; nil without one
 }
 
 // startHost starts a server and listens on the addresses. It serves once
@@ -42,7 +44,12 @@ func startHost(ctx context.Context, s settings) (h *host, err error) {
 	for _, l := range h.endpoint.Listeners() {
 		h.addresses = append(h.addresses, rpc.AddressOf(l))
 	}
-	if h.Server, err = server.New(server.Config{Memories: s.memories, Limits: s.limits}); err != nil {
+	if s.data != nil {
+		if h.store, err = ltm.Open(ctx, *s.data); err != nil {
+			return h, err
+		}
+	}
+	if h.Server, err = server.New(server.Config{Memories: s.memories, Limits: s.limits, Store: h.store}); err != nil {
 		return h, err
 	}
 	// The same after a restart, so that clients know the server again.
@@ -110,8 +117,11 @@ func (h *host) close() error {
 		err = errors.Join(err, h.local.Close())
 	}
 	err = errors.Join(err, h.backbone.close())
-	if h.Server != nil {
+	switch {
+	case h.Server != nil:
 		err = errors.Join(err, h.Server.Close())
+	case h.store != nil:
+		err = errors.Join(err, h.store.Close())
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/server"
@@ -30,6 +31,7 @@ this user can open, and on the loopback interface; there is no access control ye
 so think before you listen on more.`,
 		Example: `  engram serve
   engram serve --prior ./knowledge
+  engram serve --data ~/engram
   engram serve --listen unix:/run/robot/engram.sock --listen 0.0.0.0:7411`,
 		Args: positional(cobra.NoArgs),
 	}
@@ -59,6 +61,8 @@ func addServeFlags(cmd *cobra.Command) {
 	f.Int("max-pattern", 0, "refuse patterns of more bytes (default 8192)")
 	f.Int("max-regex", 0, "refuse regular expressions of more bytes (default, and at most, 1024)")
 	f.Int("max-query", 0, "refuse queries of more nodes, names and selectors (default 10,000)")
+	f.String("robot", "", "name of this robot or base station, noted in what is recorded, and the backbone's domain")
+	addDataFlags(cmd)
 	addBackboneFlags(cmd)
 }
 
@@ -69,6 +73,7 @@ type settings struct {
 	edge      rpc.Options
 	addresses []string
 	backbone  backboneSettings
+	data      *ltm.Options // nil without a long-term memory
 }
 
 // readSettings reads and checks the flags.
@@ -113,7 +118,10 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 	if s.addresses, _ = f.GetStringArray("listen"); len(s.addresses) == 0 {
 		s.addresses = rpc.DefaultAddresses()
 	}
-	s.backbone, err = readBackboneSettings(cmd)
+	if s.backbone, err = readBackboneSettings(cmd); err != nil {
+		return s, err
+	}
+	s.data, err = readDataSettings(cmd)
 	return s, err
 }
 
@@ -150,6 +158,13 @@ func serve(cmd *cobra.Command, _ []string) error {
 	h, err := startHost(cmd.Context(), s)
 	if err != nil {
 		return err
+	}
+	if h.store != nil {
+		found := h.store.Opened()
+		cmd.PrintErrf("engram: recording in %s, which has %d episodes\n", h.store.Dir(), found.Episodes)
+		for _, what := range found.Problems {
+			cmd.PrintErrf("  cannot be read: %s\n", what)
+		}
 	}
 	cmd.PrintErrf("engram: %d memories are ready at\n", len(h.Memories()))
 	for i, a := range h.addresses {

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/policy"
+)
+
+// addDataFlags adds the flags of the long-term memory.
+func addDataFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.String("data", "", "record in this folder, and answer from it what the working memory has not (default: nothing is kept on disk)")
+	f.String("ltm-cache", "64 MiB", "keep so many bytes of what was read from disk")
+	f.String("episode-size", "256 MiB", "begin another episode file at this size")
+	f.Duration("episode-age", 0, "begin another episode file after this time (default 10m)")
+}
+
+// readDataSettings reads and checks the flags of the long-term memory; nil if they
+// ask for none.
+func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
+	f := cmd.Flags()
+	dir, _ := f.GetString("data")
+	if dir == "" {
+		return nil, needs(cmd, "--data DIR", "ltm-cache", "episode-size", "episode-age")
+	}
+	o := ltm.Options{Dir: dir}
+	o.Robot, _ = f.GetString("robot")
+	host, _ := os.Hostname()
+	o.Robot = cmp.Or(o.Robot, host)
+	for name, bytes := range map[string]*int64{"ltm-cache": &o.CacheBytes, "episode-size": &o.SealBytes} {
+		text, _ := f.GetString(name)
+		var err error
+		if *bytes, err = policy.ParseSize(text); err != nil || *bytes <= 0 {
+			return nil, usagef("--%s %s: a number of bytes such as 64 MiB", name, text)
+		}
+	}
+	if o.SealAge, _ = f.GetDuration("episode-age"); o.SealAge < 0 {
+		return nil, usagef("--episode-age %v: 0 or more", o.SealAge)
+	}
+	return &o, nil
+}
+
+// needs returns a usage error if one of the flags was set, which are for nothing
+// without what they need.
+func needs(cmd *cobra.Command, what string, flags ...string) error {
+	for _, name := range flags {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() != flag.DefValue {
+			return usagef("--%s needs %s", name, what)
+		}
+	}
+	return nil
+}
