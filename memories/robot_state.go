@@ -17,18 +17,25 @@ import (
 func RobotState(opts ...Option) server.Memory {
 	const name = "RobotState"
 	p := newPoses(optionsOf(opts).poses)
+	// What poses are rebuilt from is in the log where there is one, but for joint
+	// states, which are worth nothing after a restart. A revision carries what it came
+	// to, so that it does not need the odometry which the memory has forgotten since.
+	logged := func(seg engram.CoreSegment) engram.CoreSegment {
+		seg.Durability = engram.Logged
+		return seg
+	}
 	return server.Memory{
 		Name:  name,
 		Doc:   "robots' models, joint states and places",
 		Types: typesIn("robot_state"),
 		Segments: []engram.CoreSegment{
-			segment(name, "Description", "engram.robot_state.Description", forever(16)),
+			logged(segment(name, "Description", "engram.robot_state.Description", forever(16))),
 			// 43 joints at 100 Hz are 0.2 MB/s.
 			segment(name, "Proprioception", "engram.robot_state.Proprioception",
 				engram.Bounds{MaxCount: 60_000, MaxAge: 5 * time.Minute, MaxBytes: 64 * mib}),
-			segment(name, "Localization", "engram.robot_state.Localization",
-				engram.Bounds{MaxCount: 60_000, MaxAge: 10 * time.Minute, MaxBytes: 32 * mib}),
-			segment(name, "Revision", "engram.robot_state.Revision", engram.Bounds{MaxCount: 1_000, MaxBytes: 32 * mib}),
+			logged(segment(name, "Localization", "engram.robot_state.Localization",
+				engram.Bounds{MaxCount: 60_000, MaxAge: 10 * time.Minute, MaxBytes: 32 * mib})),
+			logged(segment(name, "Revision", "engram.robot_state.Revision", engram.Bounds{MaxCount: 1_000, MaxBytes: 32 * mib})),
 		},
 		Bounds: engram.Bounds{MaxBytes: 256 * mib, MaxCount: 1_000_000},
 		Hooks: server.Hooks{

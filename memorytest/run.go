@@ -23,6 +23,7 @@ type Memory interface {
 // options say what the suite may expect of an implementation.
 type options struct {
 	maxPayload int
+	longTerm   bool
 }
 
 // Option changes what [Run] expects.
@@ -31,6 +32,10 @@ type Option func(*options)
 // MaxPayload gives the limit on one payload's bytes that the memory was opened
 // with. Without it the suite does not test the limit.
 func MaxPayload(bytes int) Option { return func(o *options) { o.maxPayload = bytes } }
+
+// LongTerm says that the memory has a long-term memory that records everything: what
+// the working memory has evicted is found there.
+func LongTerm() Option { return func(o *options) { o.longTerm = true } }
 
 // Run tests a memory. open returns one that holds an unbounded memory of the name
 // "Test" and lives as long as the test it is given; it is called for each part of

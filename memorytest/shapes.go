@@ -235,35 +235,61 @@ func testParts(s *suite) {
 // testBounds lets snapshots be evicted and finds that it is said.
 func testBounds(s *suite) {
 	s.addTypes()
+	inWM := func(id engram.ID, snapshots ...engram.SnapshotSelector) engram.Query {
+		q := engram.SelectID(id, snapshots...)
+		q.Target = engram.TargetWM
+		return q
+	}
 	core := s.coreSegment(engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxCount: 3}})
 	entity := below(core, "Provider", "cup")
 	s.fill(entity, 10, 20, 30, 40, 50)
-	r := s.query(engram.SelectID(entity, engram.All()))
+	r := s.query(inWM(entity, engram.All()))
 	if got := times(r); !slices.Equal(got, []engram.Time{30, 40, 50}) {
 		s.Errorf("times %d are kept, want 3", got)
 	}
 	if len(r.Missing) != 1 || r.Missing[0].ID != entity || r.Missing[0].Reason != engram.MissingEvicted || r.Missing[0].Count != 2 || r.Missing[0].Interval != span(10, 21) {
 		s.Errorf("missing is %+v", r.Missing)
 	}
-	s.wantCode("what was evicted", second(s.m.AtOrBefore(s.ctx(), entity, 25)), engram.TooOld)
+	if s.longTerm {
+		s.testEvictedIsKept(entity)
+	} else {
+		s.wantCode("what was evicted", second(s.m.AtOrBefore(s.ctx(), entity, 25)), engram.TooOld)
+	}
 	s.wantCode("what never was", second(s.m.AtOrBefore(s.ctx(), entity, 9)), engram.NotFound)
-	if r := s.query(engram.SelectID(entity, engram.Latest(3), engram.AtOrBefore(35), engram.In(span(30, 99)))); len(r.Missing) != 0 {
+	if r := s.query(inWM(entity, engram.Latest(3), engram.AtOrBefore(35), engram.In(span(30, 99)))); len(r.Missing) != 0 {
 		s.Errorf("missing %+v of what is all there", r.Missing)
 	}
 	s.fill(entity, 50, 50) // superseded versions count
-	s.wantTimes("with two superseded versions", engram.SelectID(entity, engram.All()), 50)
+	s.wantTimes("with two superseded versions", inWM(entity, engram.All()), 50)
 
 	aged := below(s.coreSegment(engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxAge: 10}}), "Provider", "cup")
 	s.fill(aged, 100, 91, 90, 89)
-	s.wantTimes("within the age", engram.SelectID(aged, engram.All()), 90, 91, 100)
+	s.wantTimes("within the age", inWM(aged, engram.All()), 90, 91, 100)
 	s.fill(aged, 101)
-	s.wantTimes("a newer one lets others age", engram.SelectID(aged, engram.All()), 91, 100, 101)
+	s.wantTimes("a newer one lets others age", inWM(aged, engram.All()), 91, 100, 101)
 
 	size := int64(len(reading(1).Bytes))
 	sized := below(s.coreSegment(engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxBytes: 2*size + 1}}), "Provider", "cup")
 	s.fill(sized, 1, 2, 3)
-	s.wantTimes("within the bytes", engram.SelectID(sized, engram.All()), 2, 3)
+	s.wantTimes("within the bytes", inWM(sized, engram.All()), 2, 3)
 	big := payload(readingType, map[string]any{"value": 1.0, "unit": "m", "blob": make([]byte, 2*size)})
 	s.refuse("more bytes than are ever kept", update(sized, 4, big), engram.Exhausted)
-	s.wantTimes("within the bytes, afterwards", engram.SelectID(sized, engram.All()), 2, 3)
+	s.wantTimes("within the bytes, afterwards", inWM(sized, engram.All()), 2, 3)
+}
+
+// testEvictedIsKept finds in the long-term memory what the working memory evicted of an
+// entity that was filled with the times 10 to 50.
+func (s *suite) testEvictedIsKept(entity engram.ID) {
+	s.Helper()
+	if snap, err := s.m.AtOrBefore(s.ctx(), entity, 25); err != nil || snap.Time != 20 {
+		s.Errorf("what was evicted: %+v, %v; want time 20", snap, err)
+	}
+	for _, target := range []engram.Target{engram.TargetBoth, engram.TargetLTM} {
+		q := engram.SelectID(entity, engram.All())
+		q.Target = target
+		s.wantTimes(fmt.Sprintf("target %d", target), q, 10, 20, 30, 40, 50)
+		if r := s.query(q); len(r.Missing) != 0 {
+			s.Errorf("target %d: missing %+v of what is on disk", target, r.Missing)
+		}
+	}
 }

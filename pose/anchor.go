@@ -15,8 +15,9 @@ type anchorKeys struct {
 // the key before, Log(C_before⁻¹·C). It says nothing of the next key, so that a
 // version may append to the array of the one before.
 type anchorKey struct {
-	c        Pose
-	fromPrev Twist
+	c         Pose
+	fromPrev  Twist
+	way, turn float64 // how far that twist leads, and turns
 }
 
 // keyChange is a key to be written.
@@ -83,7 +84,9 @@ func (a *anchorKeys) appended(add []keyChange) *anchorKeys {
 func (a *anchorKeys) link(from int) {
 	for i := max(from, 1); i < len(a.keys); i++ {
 		before := &a.keys[i-1].v.c
-		a.keys[i].v.fromPrev = Log(before.Inverse().Mul(a.keys[i].v.c))
+		k := &a.keys[i].v
+		k.fromPrev = Log(before.Inverse().Mul(k.c))
+		k.way, k.turn = k.fromPrev.Rho.Norm(), k.fromPrev.Phi.Norm()
 	}
 }
 

@@ -1,7 +1,7 @@
 package pose
 
 import (
-	"container/heap"
+	"cmp"
 	"math"
 	"slices"
 
@@ -63,9 +63,9 @@ func (s *Store) Diff(target, source string, a, b Revision, th Threshold) ([]Chan
 
 // diff compares two states with the samples in ice, which takes what it lacks.
 func (s *Store) diff(sa, sb *state, ice *frozen, target, source string, th Threshold) ([]Change, error) {
-	d := differ{th: th, sides: [2]*state{sa, sb}, chordTh: 2 * math.Sin(min(max(th.Rot, 0), math.Pi)/4)}
+	d := differ{sides: [2]*state{sa, sb}, limit: [2]float64{th.Trans, 2 * math.Sin(min(max(th.Rot, 0), math.Pi)/4)}}
 	if th.Rot >= math.Pi {
-		d.chordTh = 2
+		d.limit[1] = 2 // more than there is
 	}
 	var paths [2]*Path
 	for i, st := range d.sides {
@@ -90,19 +90,23 @@ func (s *Store) diff(sa, sb *state, ice *frozen, target, source string, th Thres
 // differ compares two paths along time, one span without a change of the structure
 // after the other. Rotations are compared by their chord.
 type differ struct {
-	sides   [2]*state // the revisions
-	th      Threshold
-	chordTh float64 // the chord of the threshold's angle
-	way             // in the span at hand
-	out     []Change
-	looks   int // points looked at
+	sides [2]*state  // the revisions
+	limit [2]float64 // the threshold: metres and the angle's chord
+	way              // in the span at hand
+	out   []Change
+	looks int  // points looked at
+	cell  cell // at hand
 
 	// The change that may go on, the last of out.
-	open         bool
-	trans, chord float64 // its largest so far
-	cells        []cell  // of it and the way at hand, those that may hold larger ones
-	roomy        int     // how many cells until they are thinned out
+	open  bool
+	most  [2]float64 // its largest differences so far
+	cells []cell     // of it and the way at hand, those that may hold larger ones
+	roomy int        // how many cells until they are thinned out
 }
+
+// Bounds are rough first, for which the spread of the edges that do not differ is taken
+// over roughCells cells at a time, and are tightened where that does not decide.
+const roughCells = 8
 
 // maxLooks bounds the effort of one comparison, about a second. What is undecided
 // beyond it counts as moved, and bounds stand for largest differences.
@@ -110,15 +114,16 @@ const maxLooks = 1 << 21
 
 // point is the difference at one time.
 type point struct {
-	t            engram.Time
-	ok           [2]bool
-	trans, chord float64
+	t  engram.Time
+	ok [2]bool
+	by [2]float64 // metres and a chord
 }
 
 // cell is a closed span between two points, with bounds for all times in it.
 type cell struct {
-	a, b         point
-	trans, chord float64
+	a, b  point
+	bound [2]float64
+	rough bool // the bounds could be tighter
 }
 
 func (c *cell) middle() engram.Time { return c.a.t + engram.Time(uint64(c.b.t-c.a.t)/2) }
@@ -128,27 +133,22 @@ func (c *cell) middle() engram.Time { return c.a.t + engram.Time(uint64(c.b.t-c.
 // as many per cent.
 func tolerance(x float64) float64 { return 0.0075*x + 3e-7 }
 
-// verdict is what a bound and what is known say about a threshold.
-type verdict uint8
-
-const (
-	below   verdict = iota
-	near            // too near for the tolerance to tell
-	unclear         // look on
-)
-
-func judge(bound, known, th float64) verdict {
-	switch {
-	case bound <= th*(1+1e-9)+1e-12: // but for rounding
-		return below
-	case bound-known <= tolerance(th):
-		return near
+// judge says what the bounds of a cell and what is known at its ends mean for the
+// threshold: whether they are below it, and if not, whether they are too close for
+// the tolerance to tell.
+func (d *differ) judge(c *cell) (below, close bool) {
+	below, close = true, true
+	for i, limit := range d.limit {
+		if c.bound[i] > limit*(1+1e-9)+1e-12 { // by more than rounding
+			below = false
+			close = close && c.bound[i]-max(c.a.by[i], c.b.by[i]) <= tolerance(limit)
+		}
 	}
-	return unclear
+	return below, close
 }
 
 func (d *differ) moved(p *point) bool {
-	return p.ok[0] != p.ok[1] || p.ok[0] && (p.trans > d.th.Trans || p.chord > d.chordTh)
+	return p.ok[0] != p.ok[1] || p.ok[0] && (p.by[0] > d.limit[0] || p.by[1] > d.limit[1])
 }
 
 // segment compares the paths in a span in which neither's structure changes.
@@ -159,25 +159,26 @@ func (d *differ) segment(a, b *segment, iv engram.Interval) {
 		d.close()
 		return
 	}
-	var last point
+	var ends [2]point // the last two looked at
 	looked := false
-	look := func(t engram.Time) point {
-		if !looked || last.t != t {
-			last, looked = d.at(t), true
-		}
-		return last
-	}
 	for i, t := range times[1:] {
 		if !d.differs(times[i], t) {
 			d.close()
 			continue
 		}
-		p := look(times[i])
-		d.between(p, look(t))
+		if ends[0] = ends[1]; !looked || ends[0].t != times[i] {
+			ends[0] = d.at(times[i])
+		}
+		ends[1], looked = d.at(t), true
+		if i >= d.covered {
+			d.covered = i + roughCells
+			d.cover(times[i], times[min(d.covered, len(times)-1)])
+		}
+		d.between(&ends[0], &ends[1])
 	}
 	// What holds at the end is taken to go on.
 	if end := times[len(times)-1]; d.differs(end, end) {
-		if p := look(end); d.moved(&p) {
+		if p := d.at(end); d.moved(&p) {
 			d.extend(end, iv.End)
 			d.note(&p)
 			return
@@ -187,15 +188,16 @@ func (d *differ) segment(a, b *segment, iv engram.Interval) {
 }
 
 // between compares in a cell of which nothing is known but its ends.
-func (d *differ) between(a, b point) {
-	c, inside := d.bound(a, b)
+func (d *differ) between(a, b *point) {
+	c := &d.cell
+	inside := d.bound(c, a, b, true)
 	var found *point
-	moved := d.moved(&a)
+	moved := d.moved(a)
 	switch {
 	case inside == failing:
 		moved = true
 	case inside == bounded && !moved:
-		if moved = d.moved(&b) || d.moved(&c.a) || d.moved(&c.b); !moved {
+		if moved = d.moved(b) || d.moved(&c.a) || d.moved(&c.b); !moved {
 			found, moved = d.search(c)
 		}
 	}
@@ -204,11 +206,11 @@ func (d *differ) between(a, b point) {
 		return
 	}
 	d.extend(a.t, b.t)
-	d.note(&a)
+	d.note(a)
 	if inside == nothing {
 		return
 	}
-	d.note(&b)
+	d.note(b)
 	if inside == failing {
 		d.out[len(d.out)-1].Failed = true
 		return
@@ -223,17 +225,18 @@ func (d *differ) between(a, b point) {
 
 // search looks for a time in a cell at which the difference exceeds the threshold.
 // It reports one, and true too if that could not be ruled out.
-func (d *differ) search(c cell) (found *point, moved bool) {
-	todo := []cell{c}
+func (d *differ) search(whole *cell) (found *point, moved bool) {
+	if below, _ := d.judge(whole); !below && whole.rough {
+		d.tighten(whole)
+	}
+	todo := append(make([]cell, 0, 8), *whole)
 	for len(todo) > 0 {
 		c := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		trans := judge(c.trans, max(c.a.trans, c.b.trans), d.th.Trans)
-		rot := judge(c.chord, max(c.a.chord, c.b.chord), d.chordTh)
-		switch {
-		case trans == below && rot == below:
+		switch below, close := d.judge(&c); {
+		case below:
 			continue
-		case trans != unclear && rot != unclear || d.looks > maxLooks:
+		case close || d.looks > maxLooks:
 			return nil, true
 		}
 		m := d.at(c.middle())
@@ -241,7 +244,8 @@ func (d *differ) search(c cell) (found *point, moved bool) {
 			return &m, true
 		}
 		for _, ends := range [2][2]*point{{&c.a, &m}, {&m, &c.b}} {
-			switch half, inside := d.bound(*ends[0], *ends[1]); {
+			var half cell
+			switch inside := d.bound(&half, ends[0], ends[1], false); {
 			case inside == failing:
 				return nil, true
 			case inside == bounded && d.moved(&half.a):
@@ -260,7 +264,7 @@ func (d *differ) search(c cell) (found *point, moved bool) {
 func (d *differ) extend(from, to engram.Time) {
 	if !d.open {
 		d.out = append(d.out, Change{Interval: engram.Interval{Start: from}, TransAt: from, RotAt: from})
-		d.open, d.trans, d.chord, d.cells, d.roomy = true, 0, 0, d.cells[:0], 256
+		d.open, d.most, d.cells, d.roomy = true, [2]float64{}, d.cells[:0], 256
 	}
 	d.out[len(d.out)-1].End = to
 }
@@ -269,27 +273,27 @@ func (d *differ) extend(from, to engram.Time) {
 func (d *differ) note(p *point) {
 	c := &d.out[len(d.out)-1]
 	c.Failed = c.Failed || p.ok[0] != p.ok[1]
-	if p.trans > d.trans {
-		d.trans, c.TransAt = p.trans, p.t
+	if p.by[0] > d.most[0] {
+		d.most[0], c.TransAt = p.by[0], p.t
 	}
-	if p.chord > d.chord {
-		d.chord, c.RotAt = p.chord, p.t
+	if p.by[1] > d.most[1] {
+		d.most[1], c.RotAt = p.by[1], p.t
 	}
 }
 
 // keep remembers a cell of the open change if it may hold a larger difference.
-func (d *differ) keep(c cell) {
-	if d.promising(&c) {
-		if d.cells = append(d.cells, c); len(d.cells) >= d.roomy {
-			d.cells = slices.DeleteFunc(d.cells, func(c cell) bool { return !d.promising(&c) })
+func (d *differ) keep(c *cell) {
+	if d.promises(c, 0) || d.promises(c, 1) {
+		if d.cells = append(d.cells, *c); len(d.cells) >= d.roomy {
+			d.cells = slices.DeleteFunc(d.cells, func(c cell) bool { return !d.promises(&c, 0) && !d.promises(&c, 1) })
 			d.roomy = 2*len(d.cells) + 256
 		}
 	}
 }
 
-func (d *differ) promising(c *cell) bool {
-	return c.trans > d.trans+tolerance(d.trans) || c.chord > d.chord+tolerance(d.chord)
-}
+// promises reports whether a cell may hold a notably larger translation (0) or
+// rotation (1).
+func (d *differ) promises(c *cell, i int) bool { return c.bound[i] > d.most[i]+tolerance(d.most[i]) }
 
 // close ends the open change.
 func (d *differ) close() {
@@ -303,65 +307,51 @@ func (d *differ) settle() {
 	if !d.open {
 		return
 	}
-	d.settleBy(func(c *cell) (bound, known float64) { return c.trans, d.trans })
-	d.settleBy(func(c *cell) (bound, known float64) { return c.chord, d.chord })
+	d.settleBy(0)
+	d.settleBy(1)
 	d.cells = d.cells[:0]
 	c := &d.out[len(d.out)-1]
-	c.Trans, c.Rot = d.trans, chordAngle(d.chord)
+	c.Trans, c.Rot = d.most[0], chordAngle(d.most[1])
 }
 
-func (d *differ) settleBy(most func(c *cell) (bound, known float64)) {
-	h := cellHeap{most: most}
-	push := func(c cell) {
-		if bound, known := most(&c); bound > known+tolerance(known) {
-			heap.Push(&h, c)
+func (d *differ) settleBy(i int) {
+	todo := make([]cell, 0, 16)
+	for j := range d.cells {
+		c := &d.cells[j]
+		if c.rough && d.promises(c, i) {
+			d.tighten(c)
+		}
+		if d.promises(c, i) {
+			todo = append(todo, *c)
 		}
 	}
-	for _, c := range d.cells {
-		push(c)
-	}
-	for len(h.cells) > 0 {
-		c := heap.Pop(&h).(cell)
-		if bound, known := most(&c); bound <= known+tolerance(known) {
-			return
+	slices.SortFunc(todo, func(a, b cell) int { return cmp.Compare(a.bound[i], b.bound[i]) })
+	for len(todo) > 0 { // from the end, where the bounds are larger
+		c := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !d.promises(&c, i) {
+			continue
 		}
 		if d.looks > maxLooks {
-			d.trans, d.chord = max(d.trans, c.trans), max(d.chord, c.chord)
-			return
+			d.most[i] = c.bound[i]
+			continue
 		}
 		m := d.at(c.middle())
 		d.note(&m)
-		for _, ends := range [2][2]*point{{&c.a, &m}, {&m, &c.b}} {
-			switch half, inside := d.bound(*ends[0], *ends[1]); {
-			case inside == failing:
+		halves := [2][2]*point{{&c.a, &m}, {&m, &c.b}}
+		if c.a.by[i] > c.b.by[i] {
+			halves[0], halves[1] = halves[1], halves[0]
+		}
+		for _, ends := range halves {
+			var half cell
+			switch in := d.bound(&half, ends[0], ends[1], false); {
+			case in == failing:
 				d.out[len(d.out)-1].Failed = true
-			case inside == bounded:
+			case in == bounded:
 				d.note(&half.a)
 				d.note(&half.b)
-				push(half)
+				todo = append(todo, half)
 			}
 		}
 	}
-}
-
-// cellHeap has the cell with the largest bound first.
-type cellHeap struct {
-	cells []cell
-	most  func(c *cell) (bound, known float64)
-}
-
-func (h *cellHeap) Len() int      { return len(h.cells) }
-func (h *cellHeap) Swap(i, j int) { h.cells[i], h.cells[j] = h.cells[j], h.cells[i] }
-func (h *cellHeap) Push(x any)    { h.cells = append(h.cells, x.(cell)) }
-func (h *cellHeap) Less(i, j int) bool {
-	a, _ := h.most(&h.cells[i])
-	b, _ := h.most(&h.cells[j])
-	return a > b
-}
-
-func (h *cellHeap) Pop() any {
-	last := len(h.cells) - 1
-	c := h.cells[last]
-	h.cells = h.cells[:last]
-	return c
 }

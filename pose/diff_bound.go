@@ -32,28 +32,28 @@ const (
 
 // bound makes the cell between two points: the part of it in which both revisions
 // answer, with the bounds there.
-func (d *differ) bound(a, b point) (c cell, in inside) {
-	c = cell{a: a, b: b}
+func (d *differ) bound(c *cell, a, b *point, rough bool) inside {
+	c.a, c.b, c.rough = *a, *b, rough
 	if uint64(b.t-a.t) <= 1 {
-		return c, nothing
+		return nothing
 	}
 	if d.lopsided {
 		at, ok := d.answered(a.t+1, false)
 		if !ok || at >= b.t {
-			return c, nothing
+			return nothing
 		}
 		switch one, two := d.answers(0, at), d.answers(1, at); {
 		case one != two:
-			return c, failing
+			return failing
 		case !one:
-			return c, nothing
+			return nothing
 		}
 	}
 	if d.pins || !a.ok[0] || !a.ok[1] || !b.ok[0] || !b.ok[1] {
 		from, ok1 := d.answered(a.t, false)
 		to, ok2 := d.answered(b.t, true)
 		if !ok1 || !ok2 || from > to {
-			return c, nothing
+			return nothing
 		}
 		if from != a.t {
 			c.a = d.at(from)
@@ -62,7 +62,7 @@ func (d *differ) bound(a, b point) (c cell, in inside) {
 			c.b = d.at(to)
 		}
 	}
-	return c, d.boundWithin(&c)
+	return d.boundWithin(c)
 }
 
 // answers reports whether the edges of one side that differ all answer at t.
@@ -77,6 +77,24 @@ func (w *way) answers(side int, t engram.Time) bool {
 	return w.connected[side]
 }
 
+// cover finds the rough spreads for the cells in a span.
+func (w *way) cover(from, to engram.Time) {
+	for i := w.first; i < len(w.stages); i++ {
+		if g := &w.stages[i]; g.mode == alike || g.mode == replaced {
+			if st := g.edge[0]; st != nil {
+				g.rough, _ = st.spread(from, to, w.q[0].rev, g.up)
+			}
+		}
+	}
+}
+
+// tighten replaces the rough bounds of a cell.
+func (d *differ) tighten(c *cell) {
+	if c.rough = false; d.boundWithin(c) == nothing {
+		c.bound = [2]float64{}
+	}
+}
+
 // boundWithin sets the bounds of a cell.
 func (d *differ) boundWithin(c *cell) inside {
 	var ways [2]motion
@@ -89,18 +107,21 @@ func (d *differ) boundWithin(c *cell) inside {
 			ways[0].lever(g.pre[0].T.Norm())
 			ways[1].lever(g.pre[1].T.Norm())
 			more.differs(g.pre[0].T.Sub(g.pre[1].T).Norm(), chord(&g.pre[0].R, &g.pre[1].R), g.pre[0].T.Norm())
-		case g.pre[0].T != Vec3{}:
-			s := spread{reach: g.pre[0].T.Norm()}
+		case g.reach > 0:
+			s := spread{reach: g.reach}
 			ways[0].lever(s.reach)
 			ways[1].lever(s.reach)
 			more.moves(&s)
 		}
 		switch {
 		case g.edge[0] == nil && g.edge[1] == nil:
-		case !g.differs(from, to):
-			s, ok := g.edge[0].spread(from, to, d.q[0].rev, g.up)
-			if !ok {
-				return nothing
+		case c.rough && !g.now || !c.rough && !g.differs(from, to):
+			s := g.rough
+			if !c.rough {
+				var ok bool
+				if s, ok = g.edge[0].spread(from, to, d.q[0].rev, g.up); !ok {
+					return nothing
+				}
 			}
 			ways[0].lever(s.reach)
 			ways[1].lever(s.reach)
@@ -120,15 +141,15 @@ func (d *differ) boundWithin(c *cell) inside {
 			}
 		}
 		if i == d.last {
-			ends := max(c.a.chord, c.b.chord)
-			c.chord = ends + (ways[0].bend()+ways[1].bend())/8 + more.diff
+			ends := max(c.a.by[1], c.b.by[1])
+			c.bound[1] = ends + (ways[0].bend()+ways[1].bend())/8 + more.diff
 			if ends+(ways[0].turn+ways[1].turn)/2+more.diff >= math.Sqrt2 {
-				c.chord = math.Sqrt2 // which sign of a quaternion is nearer may change
+				c.bound[1] = math.Sqrt2 // which sign of a quaternion is nearer may change
 			}
-			more.turned = min(2*c.chord, 2) // all of it, better than edge by edge
+			more.turned = min(2*c.bound[1], 2) // all of it, better than edge by edge
 		}
 	}
-	c.trans = max(c.a.trans, c.b.trans) + (ways[0].accel+ways[1].accel)/8 + 2*more.trans
+	c.bound[0] = max(c.a.by[0], c.b.by[0]) + (ways[0].accel+ways[1].accel)/8 + 2*more.trans
 	return bounded
 }
 
@@ -210,12 +231,6 @@ func (g *stage) motion(side int, from, to engram.Time, q *query) (m motion) {
 	return m
 }
 
-// screw returns a motion along a part of a twist.
-func screw(x *Twist, part, reach float64) motion {
-	speed, turn := part*x.Rho.Norm(), part*x.Phi.Norm()
-	return motion{reach: reach + speed, speed: speed, turn: turn, accel: speed * turn}
-}
-
 func (a *anchorKeys) motion(from, to engram.Time, at *int) motion {
 	*at = a.before(from, *at)
 	i := max(*at, 0)
@@ -223,10 +238,10 @@ func (a *anchorKeys) motion(from, to engram.Time, at *int) motion {
 	if *at < 0 || i+1 == len(a.keys) {
 		return motion{reach: reach}
 	}
-	x := &a.keys[i+1].v.fromPrev
-	m := screw(x, span(from, to)/span(a.keys[i].t, a.keys[i+1].t), reach)
-	m.reach = reach + x.Rho.Norm()
-	return m
+	next := &a.keys[i+1]
+	part := span(from, to) / span(a.keys[i].t, next.t)
+	speed, turn := part*next.v.way, part*next.v.turn
+	return motion{reach: reach + next.v.way, speed: speed, turn: turn, accel: speed * turn}
 }
 
 // slerpTurn is the most that an angle can be of the chord between the quaternions:
@@ -245,8 +260,9 @@ func (st *step) freeMotion(from, to engram.Time, q *query) motion {
 	}
 	reach := max(a.T.Norm(), b.T.Norm())
 	if one, two, u, flags, _ := st.posesNow().near(to, &st.edge.rules, q.rev); u > 1 && flags&Extrapolated != 0 {
-		x := Log(one.v.Inverse().Mul(two.v))
-		return screw(&x, span(from, to)/span(one.t, two.t), reach)
+		x := Log(one.v.Inverse().Mul(two.v)).Scale(span(from, to) / span(one.t, two.t))
+		speed, turn := x.Rho.Norm(), x.Phi.Norm()
+		return motion{reach: reach + speed, speed: speed, turn: turn, accel: speed * turn}
 	}
 	return motion{reach: reach, speed: b.T.Sub(a.T).Norm(), turn: slerpTurn * chord(&a.R, &b.R)}
 }
@@ -281,7 +297,7 @@ func (g *stage) difference(from, to engram.Time, own *[2]motion, q *[2]query) (t
 			if st != nil {
 				ask := q[side]
 				ask.t = t
-				at[side], _ = g.own(side, &ask)
+				g.pass(side, &at[side], &ask)
 			}
 		}
 		trans = max(trans, at[0].T.Sub(at[1].T).Norm())

@@ -277,14 +277,17 @@ func TestDiffBounds(t *testing.T) {
 			if w.r.IntN(2) == 0 {
 				from += engram.Time(w.r.Int64N(int64(to-from) / 2))
 			}
-			c, in := d.bound(d.at(from), d.at(to))
+			d.cover(times[i], times[i+1])
+			d.differs(times[i], times[i+1])
+			a, b, c := d.at(from), d.at(to), cell{}
+			in := d.bound(&c, &a, &b, w.r.IntN(2) == 0)
 			for at := from + 1; at < to; at += 1 + (to-from)/20 {
 				p := d.at(at)
 				switch both := p.ok[0] && p.ok[1]; {
 				case both && in != bounded, p.ok[0] != p.ok[1] && in != failing:
 					rt.Fatalf("[%d %d]: %d inside; at %d it is answered: %v", from, to, in, at, p.ok)
-				case both && (p.trans > c.trans+1e-9 || p.chord > c.chord+1e-9):
-					rt.Fatalf("[%d %d] is bound by %g m, chord %g; at %d it is %g, %g", from, to, c.trans, c.chord, at, p.trans, p.chord)
+				case both && (p.by[0] > c.bound[0]+1e-9 || p.by[1] > c.bound[1]+1e-9):
+					rt.Fatalf("[%d %d] is bound by %g m and the chord %g; at %d it is %g", from, to, c.bound[0], c.bound[1], at, p.by)
 				}
 			}
 		}

@@ -17,6 +17,7 @@ type way struct {
 	last      int  // the last one
 	lopsided  bool // one side may fail where the other answers
 	pins      bool // some edge answers at single times only, for a while
+	covered   int  // the first cell without rough spreads
 	q         [2]query
 	fail      Failure
 }
@@ -25,10 +26,14 @@ type way struct {
 type stage struct {
 	pre     [2]Pose
 	samePre bool
+	rests   bool     // both are the identity
+	reach   float64  // of the first
 	edge    [2]*step // nil where there is none
 	up      bool     // the edge is passed from the child to the parent
 	mode    stageMode
 	spans   []engram.Interval // closed; where replaced samples count
+	now     bool              // whether it differs between the times at hand
+	rough   spread            // if not; see cover
 	at      [2]int            // of keys: where the last question was answered
 }
 
@@ -144,6 +149,8 @@ func (w *way) pair(a, b []factor) {
 			}
 		}
 		g.samePre = g.pre[0] == g.pre[1]
+		g.rests = g.samePre && g.pre[0] == Identity()
+		g.reach = g.pre[0].T.Norm()
 		w.stages = append(w.stages, g)
 	}
 	n := 0
@@ -350,17 +357,15 @@ func extent[V, X comparable](s snapshot[V, X], r *rules) (lo, hi engram.Time) {
 }
 
 // differs reports whether anything can differ in a closed span between two of the
-// times.
-func (w *way) differs(from, to engram.Time) bool {
-	if w.connected[0] != w.connected[1] {
-		return true
+// times, and notes what.
+func (w *way) differs(from, to engram.Time) (any bool) {
+	any = w.connected[0] != w.connected[1]
+	for i := w.first; i <= w.last; i++ {
+		g := &w.stages[i]
+		g.now = g.differs(from, to)
+		any = any || g.now || !g.samePre
 	}
-	for i := max(w.first, 0); i <= w.last; i++ {
-		if g := &w.stages[i]; !g.samePre || g.differs(from, to) {
-			return true
-		}
-	}
-	return false
+	return any
 }
 
 func (g *stage) differs(from, to engram.Time) bool {
@@ -473,20 +478,13 @@ func (d *differ) at(t engram.Time) (p point) {
 	at := [2]Pose{Identity(), Identity()}
 	for i := range d.stages {
 		g := &d.stages[i]
-		if i >= d.first {
-			if g.samePre {
-				if g.pre[0] != Identity() {
-					at[0].mul(&g.pre[0])
-					at[1].mul(&g.pre[0])
-				}
-			} else {
-				at[0].mul(&g.pre[0])
-				at[1].mul(&g.pre[1])
-			}
+		if i >= d.first && !g.rests {
+			at[0].mul(&g.pre[0])
+			at[1].mul(&g.pre[1])
 		}
 		if g.mode == alike && g.edge[0] != nil {
-			own, ok := g.own(0, &d.q[0])
-			if !ok {
+			own := Identity()
+			if !g.pass(0, &own, &d.q[0]) {
 				p.ok = [2]bool{}
 				return p
 			}
@@ -497,28 +495,29 @@ func (d *differ) at(t engram.Time) (p point) {
 			continue
 		}
 		for side, st := range g.edge {
-			if st == nil || !p.ok[side] {
-				continue
-			}
-			var own Pose
-			if own, p.ok[side] = g.own(side, &d.q[side]); p.ok[side] {
-				at[side].mul(&own)
+			if st != nil && p.ok[side] {
+				p.ok[side] = g.pass(side, &at[side], &d.q[side])
 			}
 		}
 	}
 	if p.ok[0] && p.ok[1] {
-		p.trans, p.chord = at[0].T.Sub(at[1].T).Norm(), chord(&at[0].R, &at[1].R)
+		p.by = [2]float64{at[0].T.Sub(at[1].T).Norm(), chord(&at[0].R, &at[1].R)}
 	}
 	return p
 }
 
-// own returns what one side's edge does to the way.
-func (g *stage) own(side int, q *query) (p Pose, ok bool) {
-	p = Identity()
-	if ok = g.edge[side].move(&p, q); ok && g.up {
-		p = p.Inverse()
+// pass takes acc past one side's edge.
+func (g *stage) pass(side int, acc *Pose, q *query) (ok bool) {
+	st := g.edge[side]
+	if !g.up {
+		return st.move(acc, q)
 	}
-	return p, ok
+	own := Identity()
+	if ok = st.move(&own, q); ok {
+		own = own.Inverse()
+		acc.mul(&own)
+	}
+	return ok
 }
 
 // answered returns the first time from t on at which a history answers, or with

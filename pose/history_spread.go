@@ -32,7 +32,7 @@ type chunkBalls struct {
 	all  ball
 }
 
-const ballRun = 32
+const ballRun = 64
 
 // poseOf and poseOfValue are the poses that balls are made of.
 func poseOf(p *Pose) Pose         { return *p }
@@ -54,10 +54,10 @@ func ballOfAll(list []ball) ball {
 	return b
 }
 
-// ball encloses the samples from lo up to hi of a chunk; if they are many, perhaps
-// some beside them as well.
-func (c *chunk[V, X]) ball(lo, hi int, many bool, pose func(*V) Pose) ball {
-	if c.balls == nil || !many {
+// ball encloses the samples from lo up to hi of a chunk. If they are a part of n, so
+// many that it does not matter, it encloses some beside them, too.
+func (c *chunk[V, X]) ball(lo, hi, n int, pose func(*V) Pose) ball {
+	if c.balls == nil || n <= ballRun {
 		return ballOf(c.s[lo:hi], pose)
 	}
 	c.balls.once.Do(func() {
@@ -66,14 +66,14 @@ func (c *chunk[V, X]) ball(lo, hi int, many bool, pose func(*V) Pose) ball {
 		}
 		c.balls.all = ballOfAll(c.balls.runs)
 	})
-	if lo == 0 && hi == len(c.s) {
+	if n > len(c.s)/2 || hi-lo == len(c.s) {
 		return c.balls.all
 	}
 	return ballOfAll(c.balls.runs[lo/ballRun : (hi-1)/ballRun+1])
 }
 
-// enclose returns a ball around the samples from i of chunk k to j of chunk l.
-func (s snapshot[V, X]) enclose(k, i, l, j int, many bool, pose func(*V) Pose) ball {
+// enclose returns a ball around the n samples from i of chunk k to j of chunk l.
+func (s snapshot[V, X]) enclose(k, i, l, j, n int, pose func(*V) Pose) ball {
 	part := func(m int) ball {
 		c := s.chunk(m)
 		lo, hi := 0, len(c.s)
@@ -83,7 +83,7 @@ func (s snapshot[V, X]) enclose(k, i, l, j int, many bool, pose func(*V) Pose) b
 		if m == l {
 			hi = j + 1
 		}
-		return c.ball(lo, hi, many, pose)
+		return c.ball(lo, hi, n, pose)
 	}
 	b := part((k + l) / 2)
 	for m := k; m <= l; m++ {
@@ -104,25 +104,32 @@ func (s snapshot[V, X]) next(k, i int) (int, int) {
 	return k, i + 1
 }
 
-// between encloses what a history answers in a closed span at whose ends it answers.
-// It returns false if it answers nowhere else in it.
+// between encloses what a history with samples answers in a closed span, and returns
+// false if that is nothing but at its ends.
 func (s snapshot[V, X]) between(from, to engram.Time, r *rules, rev Revision, pose func(*V) Pose, mix func(a, b *V, u float64) Pose) (out ball, ok bool) {
+	if s.n == 0 {
+		return out, false
+	}
 	last := s.last()
-	k, i := s.locateAny(from)
-	l, j := s.locateAny(to)
+	k, i := s.locateAny(max(from, s.first()))
+	l, j := s.locateAny(max(to, s.first()))
 	n := j - i // samples in (from, to]
-	for m := k; m < l && n <= ballRun; m++ {
+	for m := k; m < l; m++ {
 		n += len(s.chunk(m).s)
 	}
 	if n > ballRun {
 		if l < len(s.b.sealed) || j+1 < s.n {
 			l, j = s.next(l, j)
 		}
-		out = s.enclose(k, i, l, j, true, pose)
+		out = s.enclose(k, i, l, j, n, pose)
 	} else {
 		at := func(t engram.Time) Pose {
-			a, b, u, _, _ := s.near(t, r, rev)
-			if b == nil {
+			a, b, u, _, code := s.near(t, r, rev)
+			switch {
+			case code != OK: // outside of all that counts
+				c := s.chunk(k)
+				return pose(&c.s[i].v)
+			case b == nil:
 				return pose(&a.v)
 			}
 			return mix(&a.v, &b.v, u)
@@ -137,7 +144,7 @@ func (s snapshot[V, X]) between(from, to engram.Time, r *rules, rev Revision, po
 			out.addPose(b)
 		} else {
 			k, i = s.next(k, i)
-			out = s.enclose(k, i, l, j, false, pose)
+			out = s.enclose(k, i, l, j, n, pose)
 			out.addPose(at(from))
 			out.addPose(at(to))
 		}
@@ -159,8 +166,8 @@ type spread struct {
 	r, e  float64 // as those of a ball
 }
 
-// spread returns that of an edge in a closed span at whose ends it answers, and false
-// if it answers nowhere else in it.
+// spread returns that of an edge that can answer in a closed span, and false if it
+// answers nowhere in it but at the ends.
 func (st *step) spread(from, to engram.Time, rev Revision, up bool) (out spread, ok bool) {
 	switch st.kind {
 	case KindFree:
@@ -230,13 +237,13 @@ func (a *anchorKeys) between(from, to engram.Time) (b ball) {
 		if m > i {
 			b.addPose(a.keys[m].v.c)
 		}
-		if m+1 < len(a.keys) && (i >= 0 || m < j || j >= 0) {
-			x := a.keys[m+1].v.fromPrev
+		if m+1 < len(a.keys) {
+			next := &a.keys[m+1].v
 			part := 1.0
 			if i == j {
 				part = span(from, to) / span(a.keys[m].t, a.keys[m+1].t)
 			}
-			way, turn = max(way, part*x.Rho.Norm()), max(turn, part*x.Phi.Norm())
+			way, turn = max(way, part*next.way), max(turn, part*next.turn)
 		}
 	}
 	b.r += way / 2

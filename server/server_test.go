@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memorytest"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -78,6 +79,22 @@ func TestServerWithHooksIsAMemory(t *testing.T) {
 			Query:  func(context.Context, *engram.Query) error { return nil },
 		}})
 	})
+}
+
+// The suite passes with everything on disk as well.
+func TestServerWithLongTermIsAMemory(t *testing.T) {
+	store, err := ltm.Open(t.Context(), ltm.Options{Dir: t.TempDir(), Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(server.Config{Memories: []server.Memory{{Name: memorytest.MemoryName}}, Log: quiet, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	memorytest.Run(t, func(*testing.T) memorytest.Memory { return s }, memorytest.LongTerm())
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestCommitHookChangesAndRefuses(t *testing.T) {

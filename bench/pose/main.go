@@ -1,7 +1,7 @@
 // Command pose measures package pose beside libtf2, in turn on the same machine,
 // and prints the ratios.
 //
-//	go run ./bench/pose [-peer ../shared/peers/tf2/run.sh] [-span 150ms] [-repeats 5]
+//	go run ./bench/pose [-peer ../shared/peers/tf2/run.sh] [-span 150ms] [-repeats 5] [-only diff]
 //
 // With -peer "" only ours is measured, which takes half a minute; libtf2's
 // benchmark builds itself (it installs Debian's libtf2-dev if that is missing) and
@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -31,6 +32,7 @@ func main() {
 	peer := flag.String("peer", "../shared/peers/tf2/run.sh", "libtf2's benchmark; empty for none")
 	span := flag.Duration("span", 150*time.Millisecond, "CPU time of one measurement")
 	repeats := flag.Int("repeats", 5, "measurements per row")
+	only := flag.String("only", "", "measure only the rows whose names contain this, and nothing else")
 	flag.Parse()
 	if flag.NArg() > 0 || *repeats < 1 || *span <= 0 {
 		flag.Usage()
@@ -47,12 +49,21 @@ func main() {
 	fmt.Fprintln(w, "operation\tlibtf2\tours\tratio\ttarget\t")
 	measured := map[string]float64{}
 	for _, c := range cases() {
+		if !strings.Contains(c.name, *only) {
+			continue
+		}
 		ns := median(c.setup(), *span, *repeats)
 		measured[c.name] = ns
 		if c.beyond != "" {
 			ns -= measured[c.beyond]
 		}
 		printRow(w, c, ns, theirs)
+	}
+	if *only != "" {
+		if err := w.Flush(); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	ours := path(chain(10, samples, 0), 10)
 	scale := readersScale(at(ours, randomTimes(samples)...), measured["depth 10, random in 10 s"], 80**repeats)

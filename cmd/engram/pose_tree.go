@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
 )
@@ -99,7 +100,7 @@ func newPoseDiff() *cobra.Command {
 	}
 	addOutputFlag(cmd)
 	addThresholdFlags(cmd)
-	cmd.Flags().Uint64("from", 0, "the earlier revision (default: the oldest that is kept)")
+	cmd.Flags().Uint64("from", 0, "the earlier revision (default: the oldest that is kept and has the frames)")
 	cmd.Flags().Uint64("to", 0, "the later revision (default: the current one)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		th, err := threshold(cmd)
@@ -107,25 +108,7 @@ func newPoseDiff() *cobra.Command {
 			return err
 		}
 		return withPoses(cmd, func(format string, poses service.Service) error {
-			from, to := revisionFlag(cmd, "from"), revisionFlag(cmd, "to")
-			if from == nil || to == nil {
-				revisions, err := poses.Revisions(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if n := len(revisions.List); n > 0 {
-					if from == nil {
-						from = &revisions.List[0].Revision
-					}
-					if to == nil {
-						to = &revisions.List[n-1].Revision
-					}
-				}
-			}
-			if from == nil || to == nil {
-				return usagef("there are no revisions yet")
-			}
-			changes, err := poses.Diff(cmd.Context(), args[0], args[1], *from, *to, th)
+			changes, err := diffPoses(cmd, poses, args[0], args[1], th)
 			if err != nil {
 				return err
 			}
@@ -134,4 +117,31 @@ func newPoseDiff() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// diffPoses compares the revisions of --from and --to: by default the oldest that is
+// kept and knows the frames, and the current one.
+func diffPoses(cmd *cobra.Command, poses service.Service, target, source string, th pose.Threshold) ([]pose.Change, error) {
+	from, to := revisionFlag(cmd, "from"), revisionFlag(cmd, "to")
+	revisions, err := poses.Revisions(cmd.Context())
+	if err != nil {
+		return nil, err
+	}
+	if len(revisions.List) == 0 {
+		return nil, engram.Errorf(engram.Corrupt, "", "the server has no current revision")
+	}
+	current := revisions.List[len(revisions.List)-1].Revision
+	if to == nil {
+		to = &current
+	}
+	if from != nil {
+		return poses.Diff(cmd.Context(), target, source, *from, *to, th)
+	}
+	for _, r := range revisions.List {
+		changes, err := poses.Diff(cmd.Context(), target, source, r.Revision, *to, th)
+		if engram.CodeOf(err) != engram.NotFound || r.Revision >= *to {
+			return changes, err
+		}
+	}
+	return poses.Diff(cmd.Context(), target, source, current, *to, th)
 }

@@ -10,18 +10,20 @@ import (
 	"github.com/seed-301d4374/engram/ltm/codec/vector"
 )
 
-// append returns the tree's structure, compressed, and its columns. times are those
-// of the payloads' snapshots; members that follow them cost nothing.
+// append returns the tree's structure and the heads of its columns, compressed, and
+// the columns' data. times are those of the payloads' snapshots; members that follow
+// them cost nothing.
 func (t *tree) append(times []int64, maxError float64) (structure, data []byte) {
 	w := treeWriter{maxError: maxError}
 	w.structure = binary.AppendUvarint(nil, uint64(len(t.roots)))
 	w.ints(t.which, nil)
-	w.data = vector.AppendTexts(w.data, t.kept)
+	w.vectors.Texts(t.kept)
 	for i, r := range t.roots {
 		w.body(r, t.timesOf(i, times))
 	}
 	t.changing = w.changing
-	return vector.Compress(w.structure), w.data
+	structure = binary.AppendUvarint(nil, uint64(len(w.structure)))
+	return vector.Compress(append(append(structure, w.structure...), w.vectors.Head...)), w.vectors.Data
 }
 
 // timesOf returns the times of one root's payloads.
@@ -37,20 +39,20 @@ func (t *tree) timesOf(root int, times []int64) []int64 {
 
 type treeWriter struct {
 	structure []byte
-	data      []byte
+	vectors   vector.Writer
 	maxError  float64
 	changing  int
 }
 
 func (w *treeWriter) ints(v, reference []int64) {
-	from := len(w.data)
-	w.data = vector.AppendInts(w.data, v, reference)
-	w.changed(from, len(v))
+	before := len(w.vectors.Data)
+	w.vectors.Ints(v, reference)
+	w.changed(before, len(v))
 }
 
-// changed counts the values of a vector that was written, but for constant ones.
-func (w *treeWriter) changed(from, values int) {
-	if len(w.data)-from > 12 {
+// changed counts the values of a vector that was written, if they are not constant.
+func (w *treeWriter) changed(before, values int) {
+	if len(w.vectors.Data) > before {
 		w.changing += values
 	}
 }
@@ -90,15 +92,15 @@ func (w *treeWriter) body(n *node, times []int64) {
 }
 
 func (w *treeWriter) value(n *node, times []int64) {
-	from := len(w.data)
+	before := len(w.vectors.Data)
 	switch n.kind {
 	case kindMessage:
 		w.body(n, times)
 	case kindText:
-		w.data = vector.AppendTexts(w.data, n.texts)
+		w.vectors.Texts(n.texts)
 	case kindFloat, kindDouble:
-		w.data = vector.AppendFloats(w.data, n.floats, vector.FloatOptions{Single: n.kind == kindFloat, MaxError: w.maxError})
-		w.changed(from, len(n.floats))
+		w.vectors.Floats(n.floats, vector.FloatOptions{Single: n.kind == kindFloat, MaxError: w.maxError})
+		w.changed(before, len(n.floats))
 	default:
 		w.ints(n.ints.v, times)
 	}
@@ -110,7 +112,13 @@ func parseTree(structure, data []byte, times []int64) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := treeReader{structure: plain, data: data}
+	r := treeReader{structure: plain}
+	length := r.uvarint()
+	if length > uint64(len(r.structure)) {
+		return nil, r.fail("its structure is cut")
+	}
+	r.vectors = vector.Reader{Head: r.structure[length:], Data: data}
+	r.structure = r.structure[:length]
 	t := &tree{}
 	roots := r.uvarint()
 	t.which = r.ints(len(times), nil)
@@ -130,8 +138,8 @@ func parseTree(structure, data []byte, times []int64) (*tree, error) {
 		r.body(n, counts[i+1], t.timesOf(i, times), 1)
 		t.roots = append(t.roots, n)
 	}
-	if r.err == nil && len(r.structure)+len(r.data) > 0 {
-		r.fail("%d bytes too many", len(r.structure)+len(r.data))
+	if left := len(r.structure) + len(r.vectors.Head) + len(r.vectors.Data); r.err == nil && left > 0 {
+		r.fail("%d bytes too many", left)
 	}
 	return t, r.err
 }
@@ -139,7 +147,7 @@ func parseTree(structure, data []byte, times []int64) (*tree, error) {
 // treeReader reads a tree. After an error everything it reads is zero or empty.
 type treeReader struct {
 	structure []byte
-	data      []byte
+	vectors   vector.Reader
 	nodes     int
 	values    int
 	bytes     int // of texts
@@ -150,7 +158,7 @@ func (r *treeReader) fail(format string, args ...any) error {
 	if r.err == nil {
 		r.err = engram.Errorf(engram.Corrupt, ColumnsType, "a message is damaged: "+format, args...)
 	}
-	r.structure, r.data = nil, nil
+	r.structure = nil
 	return r.err
 }
 
@@ -188,8 +196,8 @@ func (r *treeReader) ints(n int, reference []int64) []int64 {
 		return nil
 	}
 	v := make([]int64, n)
-	rest, err := vector.Ints(r.data, v, reference)
-	r.read(rest, err)
+	r.vectors.Ints(v, reference)
+	r.check()
 	return v
 }
 
@@ -197,8 +205,8 @@ func (r *treeReader) texts(n int) [][]byte {
 	if !r.room(n) {
 		return nil
 	}
-	v, rest, err := vector.Texts(r.data, n)
-	r.read(rest, err)
+	v := r.vectors.Texts(n)
+	r.check()
 	for _, text := range v {
 		if r.bytes += len(text); r.bytes > maxColumnsPlain {
 			r.fail("it has more than %d bytes of texts", maxColumnsPlain)
@@ -213,15 +221,14 @@ func (r *treeReader) floats(n int, single bool) []uint64 {
 		return nil
 	}
 	v := make([]uint64, n)
-	rest, err := vector.Floats(r.data, v, single)
-	r.read(rest, err)
+	r.vectors.Floats(v, single)
+	r.check()
 	return v
 }
 
-func (r *treeReader) read(rest []byte, err error) {
-	r.data = rest
-	if err != nil {
-		r.fail("%w", err)
+func (r *treeReader) check() {
+	if r.vectors.Err != nil {
+		r.fail("%w", r.vectors.Err)
 	}
 }
 

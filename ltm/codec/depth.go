@@ -41,7 +41,9 @@ type depthCoder struct {
 }
 
 var zstdCoder = sync.OnceValues(func() (*zstd.Encoder, *zstd.Decoder) {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithEncoderConcurrency(1))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+		zstd.WithSingleSegment(true), // so that even small ones say their size
+		zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		panic("codec: zstd: " + err.Error()) // the options are constant
 	}

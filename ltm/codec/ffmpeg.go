@@ -11,17 +11,17 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 )
 
 // How long ffmpeg may take before it counts as hung. A busy machine needs seconds
-// to start it; a frame needs milliseconds.
-const (
+// to start it; a frame needs milliseconds. Tests change it.
+var (
 	ffmpegStart = 30 * time.Second
 	ffmpegFrame = 10 * time.Second
-	ffmpegEnd   = 2 * time.Second
 )
 
 // ffmpeg is a running ffmpeg that answers each thing written to its standard input
@@ -31,7 +31,8 @@ const (
 // killed, and one whose parent dies reads the end of its input and ends.
 type ffmpeg struct {
 	cmd     *exec.Cmd
-	in, out *os.File // our ends of the pipes
+	gone    chan struct{} // closed when the process has ended
+	in, out *os.File      // our ends of the pipes
 	stderr  tail
 	start   time.Duration // bounds the first answer
 	frame   time.Duration // bounds the others
@@ -67,20 +68,20 @@ func startFFmpeg(args ...string) (*ffmpeg, error) {
 	args = append(append(general, args...), "-flush_packets", "1", "pipe:1")
 	p.cmd = exec.Command(path, args...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, &p.stderr
-	p.cmd.WaitDelay = ffmpegEnd
+	p.cmd.WaitDelay = time.Second
 	detach(p.cmd)
 	err = p.cmd.Start()
 	// The child has its own copies.
 	err = errors.Join(err, childIn.Close(), childOut.Close())
-	if err != nil {
-		if p.cmd.Process != nil {
-			p.kill()
-		} else {
-			_ = in.Close()
-			_ = out.Close()
-		}
+	if p.cmd.Process == nil {
+		_, _ = in.Close(), out.Close()
 		return nil, engram.Errorf(engram.Unavailable, "ffmpeg", "does not start: %w", err)
 	}
+	p.gone = make(chan struct{})
+	go func() {
+		_ = p.cmd.Wait() // whatever it ends with, it is of no more use
+		close(p.gone)
+	}()
 	return p, nil
 }
 
@@ -106,6 +107,13 @@ func (p *ffmpeg) until(ctx context.Context) (done func()) {
 func (p *ffmpeg) fail(ctx context.Context, what string, err error) error {
 	if p.err != nil {
 		return p.err
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EPIPE) {
+		// It has closed its end, and says why before it is gone.
+		select {
+		case <-p.gone:
+		case <-time.After(time.Second):
+		}
 	}
 	p.kill()
 	said := p.stderr.String()
@@ -155,12 +163,9 @@ func (p *ffmpeg) worn() bool { return p.passed > 1<<30 }
 // that: what it was given it has answered, or will be given to another one. It may
 // be called again.
 func (p *ffmpeg) kill() {
-	_ = p.in.Close()
-	_ = p.out.Close()
-	if p.cmd.ProcessState == nil {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
-	}
+	_, _ = p.in.Close(), p.out.Close()
+	_ = p.cmd.Process.Kill()
+	<-p.gone
 }
 
 // tail keeps the last that a process wrote to its standard error.

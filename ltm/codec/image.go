@@ -205,6 +205,10 @@ func eachField(b []byte, visit func(number protowire.Number, typ protowire.Type,
 	return true
 }
 
+// exactOnly reports whether the image holds measurements, which no lossy codec is
+// for: depth, or the single colours under a sensor's mosaic.
+func (p *picture) exactOnly() bool { return p.shape == rawImage && (p.depth > 0 || p.mosaic) }
+
 // cleanPadding reports whether the bytes between rows are zero. What no reader
 // looks at is not worth coding, but must not be lost from an exact copy.
 func (p *picture) cleanPadding() bool {

@@ -112,7 +112,7 @@ const maxJPEG = 98
 // lossy codes a picture as JPEG of the least size that is good enough, or exactly
 // where that takes less or no JPEG is good enough. It returns false if it cannot.
 func (s *stillCoder) lossy(p *picture) (*coded, bool) {
-	if p.shape == rawImage && (p.depth > 0 || p.mosaic) {
+	if p.exactOnly() {
 		return s.exact(p)
 	}
 	if p.shape == compressedImage && p.image == nil && !p.decodeFile() {

@@ -23,11 +23,11 @@ func (e *imageEncoder) code(ctx context.Context, s *engram.Snapshot) []Message {
 	if open && e.skip == 0 {
 		var c *coded
 		var ok bool
-		switch e.codec {
-		case Video:
-			c, ok = e.lossyFrame(ctx, pictures)
-		case Image:
+		switch {
+		case e.codec == Image || e.codec == Video && onlyExact(pictures):
 			c, ok = e.exactFrame(ctx, pictures)
+		case e.codec == Video:
+			c, ok = e.lossyFrame(ctx, pictures)
 		}
 		if ok {
 			return []Message{e.frameMessage(s, c)}
@@ -80,6 +80,16 @@ func (e *imageEncoder) stills(s *engram.Snapshot, pictures []*picture) []Message
 	return messages
 }
 
+// onlyExact reports whether all images are such that no lossy codec is for them.
+func onlyExact(pictures []*picture) bool {
+	for _, p := range pictures {
+		if !p.exactOnly() {
+			return false
+		}
+	}
+	return true
+}
+
 // sideBySide reports whether the images can share a frame.
 func sideBySide(pictures []*picture) bool {
 	first := pictures[0]
@@ -106,7 +116,7 @@ func (e *imageEncoder) lossyFrame(ctx context.Context, pictures []*picture) (*co
 			quality = e.still.quality + recompressedMargin
 		} else {
 			var ok bool
-			if alpha, ok = p.constantAlpha(); !ok || p.depth > 0 || p.mosaic {
+			if alpha, ok = p.constantAlpha(); !ok || p.exactOnly() {
 				return nil, false
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -84,7 +85,6 @@ func rawOf(t testing.TB, file []byte, encoding string, at engram.Time) engram.Pa
 }
 
 func rawPayload(t testing.TB, width, height, step int, encoding string, data []byte, at engram.Time) engram.Payload {
-	t.Helper()
 	return payloadOf(t, &foxglove.RawImage{
 		Timestamp: timestamppb.New(at.Std()), FrameId: "camera", Width: uint32(width), Height: uint32(height),
 		Encoding: encoding, Step: uint32(step), Data: data,
@@ -92,7 +92,6 @@ func rawPayload(t testing.TB, width, height, step int, encoding string, data []b
 }
 
 func payloadOf(t testing.TB, m proto.Message) engram.Payload {
-	t.Helper()
 	b, err := proto.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
@@ -221,4 +220,8 @@ func noLeaks(t *testing.T) {
 	t.Helper()
 	ignore := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, ignore) })
+}
+
+func mapFS(path, text string) fstest.MapFS {
+	return fstest.MapFS{path: &fstest.MapFile{Data: []byte(text)}}
 }

@@ -137,7 +137,7 @@ func openChunk(content []byte) ([]byte, chunkHeader, error) {
 			return corrupt("the chunk's records cannot be decompressed: %w", err)
 		}
 	default:
-		return nil, h, engram.Errorf(engram.Unsupported, "", "the chunk is compressed as %q; zstd and none can be read", h.compression)
+		return corrupt("the chunk is compressed as %q; episodes have zstd and none", h.compression)
 	}
 	if h.size != uint64(len(records)) {
 		return corrupt("the chunk's records are %d bytes long; it says %d", len(records), h.size)

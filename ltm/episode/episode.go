@@ -116,19 +116,3 @@ type Problem struct {
 	Offset int64
 	What   string
 }
-
-// Verify checks every CRC, count and reference of an episode.
-func Verify(ctx context.Context, path string, o Options) ([]Problem, error) { panic("to be built") }
-
-// Repair writes what can be saved of a damaged or unsealed episode into a sealed
-// one at path to, and returns what was lost.
-func Repair(ctx context.Context, from, to string, o Options) (Info, []Problem, error) {
-	panic("to be built")
-}
-
-// Rewrite writes the episode anew with only the versions for which keep returns
-// true, without decoding what stays where the codec allows, and replaces it
-// atomically. why becomes one of its losses.
-func Rewrite(ctx context.Context, path string, keep func(entity engram.ID, s *engram.Snapshot) bool, why string, o Options) (Info, error) {
-	panic("to be built")
-}

@@ -19,7 +19,16 @@ import (
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	var err error
+	if hourDir, err = os.MkdirTemp("", "episode"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(hourDir)
+		os.Exit(code)
+	}))
+}
 
 const name = "2026-11-20T12-51-46Z-000123.mcap"
 

@@ -22,6 +22,7 @@ var upgrades = map[int]func(map[string]string) error{}
 const (
 	library              = "engram"
 	envelopeTopic        = "engram/envelope"
+	envelopeChannel      = 1
 	metadataEpisode      = "engram"      // of a sealed episode
 	metadataBegin        = "engram.open" // of one that is being written; the last one counts
 	metadataType         = "engram.type" // how a type's definition was written
@@ -29,6 +30,10 @@ const (
 	attachmentDictionary = "engram.dictionary."
 	indexMediaType       = "application/vnd.engram.index"
 )
+
+// furtherInstance is set in the sequence of a message that is not the first one of
+// its snapshot, so that snapshots are told apart even without their envelope.
+const furtherInstance = 1 << 31
 
 // markJSON is a mark in an episode's metadata.
 type markJSON struct {

@@ -42,6 +42,8 @@ type Writer struct {
 	opts Options
 	path string // of the sealed episode
 	*container
+	// known are types of the episode that this one is made of.
+	known map[string]engram.TypeDef
 
 	// mu protects what is written. It is held during I/O, so no reader takes it.
 	mu struct {
@@ -201,15 +203,20 @@ func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 	}
 	e.show(s, inForce)
 	w.countLocked(s, inForce)
-	// What the disk refuses now waits for another try.
-	switch {
-	case w.mu.pending >= maxPending:
-		w.flushLocked(nil)
-	case e.full(w.opts.ChunkBytes):
-		w.flushLocked(e)
-	}
+	w.flushFullLocked(e) // what the disk refuses now waits for another try
 	if w.mu.pending > 0 && !w.mu.timed {
 		w.startTimerLocked()
+	}
+	return nil
+}
+
+// flushFullLocked writes what enough of waits, after something of e was added.
+func (w *Writer) flushFullLocked(e *writeEntity) error {
+	switch {
+	case w.mu.pending >= maxPending:
+		return w.flushLocked(nil)
+	case e.full(w.opts.ChunkBytes):
+		return w.flushLocked(e)
 	}
 	return nil
 }

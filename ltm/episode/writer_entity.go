@@ -28,6 +28,7 @@ type writeEntity struct {
 	channel *Channel
 	plain   *coding // each nil until it is needed
 	special *coding
+	adopted map[*origin]*coding
 	encoder codec.Encoder // nil until something is not coded plain
 	coded   *coding       // what the encoder codes for
 	held    int           // bytes of payloads that the encoder may hold back
@@ -115,14 +116,9 @@ func (e *writeEntity) show(s *engram.Snapshot, inForce bool) {
 
 // codingLocked returns how a version is to be coded, having made what that needs.
 func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, inForce bool) (*writeEntity, *coding, error) {
-	e := w.pub.entities[ch.Entity] // only the holder of mu writes it
-	isNew := e == nil
-	if isNew {
-		e = &writeEntity{id: ch.Entity, topic: ch.Entity.String(), number: int64(len(w.mu.order))}
-		e.view.ID, e.view.Type, e.view.Codec = ch.Entity, ch.Type.Name, codecName(ch.Codec.Codec)
-	}
+	e := w.entityLocked(ch)
 	plain, special := e.plain, e.special
-	if !isNew && !sameChannel(ch, e.channel) {
+	if e.channel != nil && !sameChannel(ch, e.channel) {
 		plain, special = nil, nil
 	}
 	// Values in force are plain, so that viewers see them.
@@ -160,13 +156,29 @@ func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, inForce bool) (*w
 		return nil, nil, w.fullError()
 	}
 	e.channel, e.plain, e.special = ch, plain, special
-	if isNew {
-		w.mu.order = append(w.mu.order, e)
-		w.pub.Lock()
-		w.pub.entities[ch.Entity] = e
-		w.pub.Unlock()
-	}
+	w.enterLocked(e)
 	return e, *c, nil
+}
+
+// entityLocked returns a channel's entity; one that is not known yet is entered
+// when something of it can be stored.
+func (w *Writer) entityLocked(ch *Channel) *writeEntity {
+	if e := w.pub.entities[ch.Entity]; e != nil { // only the holder of mu changes it
+		return e
+	}
+	e := &writeEntity{id: ch.Entity, topic: ch.Entity.String(), number: int64(len(w.mu.order))}
+	e.view.ID, e.view.Type, e.view.Codec = ch.Entity, ch.Type.Name, codecName(ch.Codec.Codec)
+	return e
+}
+
+func (w *Writer) enterLocked(e *writeEntity) {
+	if w.pub.entities[e.id] == e {
+		return
+	}
+	w.mu.order = append(w.mu.order, e)
+	w.pub.Lock()
+	w.pub.entities[e.id] = e
+	w.pub.Unlock()
 }
 
 // sameChannel reports whether two channels of an entity store alike.
@@ -263,7 +275,7 @@ func (w *Writer) encodeLocked(ctx context.Context, e *writeEntity, c *coding, s 
 	}
 	for i := range s.Instances {
 		p := &s.Instances[i].Payload
-		w.appendMessageLocked(r, c.channels[p.Type], log, publish, p.Bytes)
+		w.appendMessageLocked(r, c.channels[p.Type], i, log, publish, p.Bytes)
 	}
 	r.versions = append(r.versions, s)
 	e.raw += s.Size()
@@ -304,7 +316,7 @@ func (w *Writer) appendLocked(c *coding, m codec.Message) error {
 	case len(r.entries) > 0: // an instance before the last one of its snapshot
 		log = r.entries[len(r.entries)-1].log
 	}
-	w.appendMessageLocked(r, ch, log, publish, m.Bytes)
+	w.appendMessageLocked(r, ch, m.Instance, log, publish, m.Bytes)
 	r.form = append(r.form, messageForm{uint32(len(m.Snapshots)), uint32(m.Instance), m.Key})
 	r.versions = append(r.versions, m.Snapshots...)
 	if n := min(len(m.Snapshots), e.holds); n > 0 {
@@ -314,14 +326,19 @@ func (w *Writer) appendLocked(c *coding, m codec.Message) error {
 	return nil
 }
 
-func (w *Writer) appendMessageLocked(r *openRun, ch *channelState, log, publish uint64, data []byte) {
+// appendMessageLocked appends a message of a snapshot's instance.
+func (w *Writer) appendMessageLocked(r *openRun, ch *channelState, instance int, log, publish uint64, data []byte) {
 	if r.messages == 0 {
 		r.channel = ch.ID
 	}
 	r.entries = append(r.entries, runEntry{ch.ID, log, len(r.buf)})
 	before := len(r.buf)
-	r.buf = appendMessage(r.buf, ch.ID, ch.sequence, log, publish, data)
-	ch.sequence++
+	sequence := ch.sequence
+	if instance > 0 {
+		sequence |= furtherInstance
+	}
+	ch.sequence = (ch.sequence + 1) &^ furtherInstance
+	r.buf = appendMessage(r.buf, ch.ID, sequence, log, publish, data)
 	r.messages++
 	r.start, r.end = min(r.start, log), max(r.end, log)
 	w.mu.pending += len(r.buf) - before
@@ -333,6 +350,8 @@ func (w *Writer) schemaLocked(name string, own *engram.TypeDef) (*schemaState, e
 	switch known, ok := w.opts.Types.Get(name); {
 	case own != nil && own.Name == name && len(own.Descriptors) > 0:
 		def = *own
+	case w.known[name].Descriptors != nil:
+		def = w.known[name]
 	case ok:
 		def = known.Def()
 	default:

@@ -20,7 +20,7 @@ const (
 	largeMessage = 16 << 10
 	// A block is made of consecutive runs until it has this many versions or runs.
 	blockVersions = 512
-	blockSegments = 16
+	blockSegments = 4
 )
 
 // topRecord is a record that stands outside chunks and waits to be written.
@@ -55,9 +55,9 @@ func (w *Writer) envelopeChannelLocked() error {
 	if err != nil {
 		return err
 	}
-	w.mu.next++
+	w.mu.next = envelopeChannel
 	w.mu.envelopes = &channelState{
-		Channel: mcap.Channel{ID: w.mu.next, SchemaID: schema.ID, Topic: envelopeTopic, MessageEncoding: "protobuf"},
+		Channel: mcap.Channel{ID: envelopeChannel, SchemaID: schema.ID, Topic: envelopeTopic, MessageEncoding: "protobuf"},
 		schema:  schema,
 	}
 	return nil

@@ -94,6 +94,7 @@ func TestPosesOverRPC(t *testing.T) {
 	questions := []service.Question{
 		{Target: "map", Source: "r/cam", Time: 55e6, Cov: true},
 		{Target: "map", Source: "r/odom", Time: 5e8, Cov: true},
+		{Target: "cam", Source: "r/base", When: service.LatestCommon},
 		{Target: "r/odom", Source: "r/cam", Time: 55e6, AsOf: &old},
 		{Target: "r/base", Source: "r/base", When: service.Between, Time: 9e8, SourceTime: 1e8, Fixed: "odom", Cov: true},
 		{Target: "map", Source: "r/base", Time: 1e12},
@@ -105,7 +106,7 @@ func TestPosesOverRPC(t *testing.T) {
 	got, err := there.LookUp(ctx, questions)
 	must(t, err)
 	for i := range want {
-		if engram.CodeOf(got[i].Err) != engram.CodeOf(want[i].Err) || (i < 4) != (got[i].Err == nil) {
+		if engram.CodeOf(got[i].Err) != engram.CodeOf(want[i].Err) || (i < 5) != (got[i].Err == nil) {
 			t.Errorf("question %d: %v instead of %v", i, got[i].Err, want[i].Err)
 		}
 		got[i].Err, want[i].Err = nil, nil

@@ -9,8 +9,10 @@
 // from those before, and what is left is range coded, or split into planes of
 // bytes for zstd. docs/formats/codecs.md fixes the layout.
 //
-// Every vector knows its own length in bytes, not its count. What is read is
-// bounded by the count that the reader asks for, and damaged input gives an error.
+// Vectors are written one after the other into two streams: heads, which are alike
+// and are worth compressing together, and data, which cannot be compressed any more.
+// A vector does not know its count. What is read is bounded by the count that the
+// reader asks for, and damaged input gives an error.
 package vector
 
 import (
@@ -26,63 +28,84 @@ func corrupt(format string, args ...any) error {
 	return engram.Errorf(engram.Corrupt, "vector", format, args...)
 }
 
-// reader takes a vector apart. After an error everything it returns is zero.
-type reader struct {
-	b   []byte
-	err error
+// Writer writes vectors. Its zero value is ready for use.
+type Writer struct {
+	Head []byte // how each vector is written, and all of short ones
+	Data []byte
 }
 
-func (r *reader) fail(format string, args ...any) {
-	if r.err == nil {
-		r.err = corrupt(format, args...)
+// Len returns the bytes written so far.
+func (w *Writer) Len() int { return len(w.Head) + len(w.Data) }
+
+func (w *Writer) byte(b ...byte)   { w.Head = append(w.Head, b...) }
+func (w *Writer) uvarint(v uint64) { w.Head = binary.AppendUvarint(w.Head, v) }
+func (w *Writer) varint(v int64)   { w.Head = binary.AppendVarint(w.Head, v) }
+
+// data writes bytes whose number the reader does not know.
+func (w *Writer) data(b []byte) {
+	w.uvarint(uint64(len(b)))
+	w.Data = append(w.Data, b...)
+}
+
+func (w *Writer) append(o Writer) {
+	w.Head = append(w.Head, o.Head...)
+	w.Data = append(w.Data, o.Data...)
+}
+
+// Reader reads vectors in the order in which they were written. After an error
+// everything it reads is zero, and Err tells the first one, which is Corrupt.
+type Reader struct {
+	Head []byte
+	Data []byte
+	Err  error
+}
+
+func (r *Reader) fail(format string, args ...any) {
+	if r.Err == nil {
+		r.Err = corrupt(format, args...)
 	}
-	r.b = nil
+	r.Head, r.Data = nil, nil
 }
 
-func (r *reader) byte() byte {
-	if len(r.b) == 0 {
+func (r *Reader) byte() byte {
+	if len(r.Head) == 0 {
 		r.fail("it is cut")
 		return 0
 	}
-	c := r.b[0]
-	r.b = r.b[1:]
+	c := r.Head[0]
+	r.Head = r.Head[1:]
 	return c
 }
 
-func (r *reader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
+func (r *Reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.Head)
 	if n <= 0 {
 		r.fail("a varint is cut or too long")
 		return 0
 	}
-	r.b = r.b[n:]
+	r.Head = r.Head[n:]
 	return v
 }
 
-// bytes takes as many bytes as the varint before them says.
-func (r *reader) bytes() []byte {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail("%d bytes are announced, %d are there", n, len(r.b))
-		return nil
-	}
-	b := r.b[:n]
-	r.b = r.b[n:]
-	return b
-}
-
-func (r *reader) uint64() uint64 {
-	if len(r.b) < 8 {
+func (r *Reader) uint64() uint64 {
+	if len(r.Head) < 8 {
 		r.fail("it is cut")
 		return 0
 	}
-	v := binary.LittleEndian.Uint64(r.b)
-	r.b = r.b[8:]
+	v := binary.LittleEndian.Uint64(r.Head)
+	r.Head = r.Head[8:]
 	return v
 }
 
-func appendBytes(dst, b []byte) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+func (r *Reader) data() []byte {
+	n := r.uvarint()
+	if n > uint64(len(r.Data)) {
+		r.fail("%d bytes are announced, %d are there", n, len(r.Data))
+		return nil
+	}
+	b := r.Data[:n]
+	r.Data = r.Data[n:]
+	return b
 }
 
 func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }

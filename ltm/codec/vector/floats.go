@@ -24,20 +24,22 @@ type FloatOptions struct {
 	MaxError float64
 }
 
-// AppendFloats appends the vector of the floats whose bits v holds: as
-// math.Float64bits gives them, or with Single as math.Float32bits does.
-func AppendFloats(dst []byte, v []uint64, o FloatOptions) []byte {
+// Floats writes a vector of the floats whose bits v holds: as math.Float64bits gives
+// them, or with Single as math.Float32bits does.
+func (w *Writer) Floats(v []uint64, o FloatOptions) {
 	if len(v) == 0 {
-		return append(dst, floatsOrdered, intsZero)
+		return
 	}
 	values, native := valuesOf(v, o.Single)
+	best := Writer{Head: []byte{floatsOrdered}}
+	best.Ints(native, nil)
 	if allSame(native) {
-		return appendSame(append(dst, floatsOrdered), native[0], 0)
+		w.append(best)
+		return
 	}
-	best := AppendInts([]byte{floatsOrdered}, native, nil)
-	try := func(b []byte) {
-		if b != nil && len(b) < len(best) {
-			best = b
+	try := func(t Writer) {
+		if t.Len() < best.Len() {
+			best = t
 		}
 	}
 	single := o.Single
@@ -47,20 +49,22 @@ func AppendFloats(dst []byte, v []uint64, o FloatOptions) []byte {
 		for i, x := range values {
 			ordered[i] = order32(math.Float32bits(float32(x)))
 		}
-		try(AppendInts([]byte{floatsSingle}, ordered, nil))
+		t := Writer{Head: []byte{floatsSingle}}
+		t.Ints(ordered, nil)
+		try(t)
 	}
 	if e, ok := findDecimal(values, single); ok {
 		g := grid{kind: floatsDecimal, exponent: byte(e), single: single, native32: o.Single}
-		try(g.append(values, native, 0))
+		try(g.write(values, native, 0))
 	} else if step, ok := findStep(values, single); ok {
 		g := grid{kind: floatsStep, step: step, single: single, native32: o.Single}
-		try(g.append(values, native, 0))
+		try(g.write(values, native, 0))
 	}
 	if o.MaxError > 0 && o.MaxError < math.MaxFloat64/4 {
 		g := grid{kind: floatsQuant, step: quantum(values, o), native32: o.Single}
-		try(g.append(values, native, o.MaxError))
+		try(g.write(values, native, o.MaxError))
 	}
-	return append(dst, best...)
+	w.append(best)
 }
 
 // valuesOf returns the values of floats and their bits as integers in the order of
@@ -164,9 +168,9 @@ func (g *grid) ordered(x float64) int64 {
 	return order64(math.Float64bits(x))
 }
 
-// append writes floats as multiples, and beside them by how many of the smallest
-// steps between floats each is corrected; none where it is within maxError.
-func (g *grid) append(values []float64, native []int64, maxError float64) []byte {
+// write writes floats as multiples, and beside them by how many of the smallest steps
+// between floats each is corrected; none where it is within maxError.
+func (g *grid) write(values []float64, native []int64, maxError float64) (w Writer) {
 	ks, corrections := make([]int64, len(values)), make([]int64, len(values))
 	for i, x := range values {
 		ks[i] = g.nearest(x)
@@ -184,24 +188,22 @@ func (g *grid) append(values []float64, native []int64, maxError float64) []byte
 	if g.single {
 		head |= singleFlag
 	}
-	var b []byte
-	if g.kind == floatsDecimal {
-		b = []byte{head, g.exponent}
+	if w.byte(head); g.kind == floatsDecimal {
+		w.byte(g.exponent)
 	} else {
-		b = binary.LittleEndian.AppendUint64([]byte{head}, math.Float64bits(g.step))
+		w.Head = binary.LittleEndian.AppendUint64(w.Head, math.Float64bits(g.step))
 	}
-	return AppendInts(AppendInts(b, ks, nil), corrections, nil)
+	w.Ints(ks, nil)
+	w.Ints(corrections, nil)
+	return w
 }
 
-// Floats reads a vector of len(v) floats, as bits, into v and returns the bytes
-// after it. single says what AppendFloats was told.
-func Floats(b []byte, v []uint64, single bool) (rest []byte, err error) {
-	r := reader{b: b}
-	r.floats(v, single)
-	return r.b, r.err
-}
-
-func (r *reader) floats(v []uint64, single bool) {
+// Floats reads a vector of len(v) floats, as bits, into v. single says what the
+// writer was told.
+func (r *Reader) Floats(v []uint64, single bool) {
+	if len(v) == 0 {
+		return
+	}
 	head := r.byte()
 	g := grid{kind: head &^ singleFlag, single: head&singleFlag != 0, native32: single}
 	switch g.kind {
@@ -211,7 +213,7 @@ func (r *reader) floats(v []uint64, single bool) {
 			return
 		}
 		ints := make([]int64, len(v))
-		r.ints(ints, nil)
+		r.Ints(ints, nil)
 		for i, o := range ints {
 			switch {
 			case g.kind == floatsSingle:
@@ -235,9 +237,9 @@ func (r *reader) floats(v []uint64, single bool) {
 		return
 	}
 	ks, corrections := make([]int64, len(v)), make([]int64, len(v))
-	r.ints(ks, nil)
-	r.ints(corrections, nil)
-	if r.err != nil {
+	r.Ints(ks, nil)
+	r.Ints(corrections, nil)
+	if r.Err != nil {
 		return
 	}
 	for i, k := range ks {

@@ -1,9 +1,6 @@
 package vector
 
-import (
-	"encoding/binary"
-	"math/bits"
-)
+import "math/bits"
 
 // How integers are written.
 const (
@@ -15,45 +12,48 @@ const (
 	intsKindMask = 0x3f
 )
 
-// AppendInts appends the vector v. If reference has v's length, values close to it
-// at the same index cost nearly nothing; the same one is needed to read them.
-func AppendInts(dst []byte, v, reference []int64) []byte {
-	if len(v) == 0 {
-		return append(dst, intsZero)
+// Ints writes a vector. If reference has v's length, values close to it at the same
+// index cost nearly nothing; the same one is needed to read them.
+func (w *Writer) Ints(v, reference []int64) {
+	if len(v) == 0 || w.same(v, 0) {
+		return
 	}
-	best, res, flags := prediction{}, []int64(nil), byte(0)
-	least := -1
-	try := func(v []int64, f byte) bool {
-		if allSame(v) {
-			dst = appendSame(dst, v[0], f)
-			return true
-		}
-		scratch := make([]int64, len(v))
-		for _, p := range predictionsOf(v) {
-			p.residuals(v, scratch)
-			if c := cost(scratch) + 8*p.coefficients(); least < 0 || c < least {
-				least, best, flags = c, p, f
-				res, scratch = scratch, res
-				if scratch == nil {
-					scratch = make([]int64, len(v))
-				}
-			}
-		}
-		return false
-	}
-	if try(v, 0) {
-		return dst
-	}
+	var c choice
+	c.among(v, 0)
 	if len(reference) == len(v) {
 		diff := make([]int64, len(v))
 		for i := range v {
 			diff[i] = v[i] - reference[i]
 		}
-		if try(diff, relative) {
-			return dst
+		if w.same(diff, relative) {
+			return
+		}
+		c.among(diff, relative)
+	}
+	w.residuals(c)
+}
+
+// choice is the cheapest prediction so far.
+type choice struct {
+	prediction
+	flags     byte
+	residuals []int64
+	cost      int
+}
+
+// among tries the predictions for v.
+func (c *choice) among(v []int64, flags byte) {
+	scratch := make([]int64, len(v))
+	for _, p := range predictionsOf(v) {
+		p.residuals(v, scratch)
+		if cost := cost(scratch) + 8*p.coefficients(); c.residuals == nil || cost < c.cost {
+			spare := c.residuals
+			*c = choice{p, flags, scratch, cost}
+			if scratch = spare; scratch == nil {
+				scratch = make([]int64, len(v))
+			}
 		}
 	}
-	return appendResiduals(dst, best, res, flags)
 }
 
 func allSame(v []int64) bool {
@@ -65,35 +65,47 @@ func allSame(v []int64) bool {
 	return true
 }
 
-func appendSame(dst []byte, x int64, flags byte) []byte {
-	if x == 0 {
-		return append(dst, intsZero|flags)
+// same writes a vector of one number, if v is one.
+func (w *Writer) same(v []int64, flags byte) bool {
+	switch {
+	case !allSame(v):
+		return false
+	case v[0] == 0:
+		w.byte(intsZero | flags)
+	default:
+		w.byte(intsSame | flags)
+		w.varint(v[0])
 	}
-	return binary.AppendVarint(append(dst, intsSame|flags), x)
+	return true
 }
 
-// appendResiduals writes kind, predictor, coefficients, the first residual, and the
-// others in the shorter of two ways.
-func appendResiduals(dst []byte, p prediction, res []int64, flags byte) []byte {
-	head := func(kind byte) []byte {
-		dst = append(dst, kind|flags, byte(p.by))
-		for i := range p.coefficients() {
-			dst = append(dst, byte(p.w[i]))
-		}
-		return binary.AppendVarint(dst, res[0])
-	}
-	rest := res[1:]
+// residuals writes kind, predictor, coefficients, the first residual, and the others
+// in the shorter of two ways.
+func (w *Writer) residuals(c choice) {
+	rest := c.residuals[1:]
 	second := uint64(rest[0])
 	if rest[0] < 0 {
 		second = -second
 	}
-	first := bits.Len64(second)
-	coded, raw := encodeResiduals(rest, first)
+	parameter := bits.Len64(second)
+	coded, raw := encodeResiduals(rest, parameter)
+	kind := byte(intsCoded)
 	packed, width := packPlanes(rest)
-	if len(packed)+2 < len(coded)+len(raw)+3 {
-		return appendBytes(append(head(intsPlanes), byte(width)), packed)
+	if len(packed) < len(coded)+len(raw) {
+		kind, parameter = intsPlanes, width
 	}
-	return appendBytes(appendBytes(append(head(intsCoded), byte(first)), coded), raw)
+	w.byte(kind|c.flags, byte(c.by))
+	for i := range c.coefficients() {
+		w.byte(byte(c.w[i]))
+	}
+	w.varint(c.residuals[0])
+	w.byte(byte(parameter))
+	if kind == intsPlanes {
+		w.data(packed)
+		return
+	}
+	w.data(coded)
+	w.data(raw)
 }
 
 // packPlanes splits residuals into planes, the lowest bytes of all first, and
@@ -130,16 +142,13 @@ func unpackPlanes(packed []byte, width int, res []int64) error {
 	return nil
 }
 
-// Ints reads a vector of len(v) integers into v and returns the bytes after it.
-func Ints(b []byte, v, reference []int64) (rest []byte, err error) {
-	r := reader{b: b}
-	r.ints(v, reference)
-	return r.b, r.err
-}
-
-func (r *reader) ints(v, reference []int64) {
+// Ints reads a vector of len(v) integers into v.
+func (r *Reader) Ints(v, reference []int64) {
 	if len(v) > MaxCount {
 		r.fail("%d elements; at most %d are allowed", len(v), MaxCount)
+	}
+	if len(v) == 0 {
+		return
 	}
 	head := r.byte()
 	switch head & intsKindMask {
@@ -166,7 +175,7 @@ func (r *reader) ints(v, reference []int64) {
 	}
 }
 
-func (r *reader) residuals(kind byte, v []int64) {
+func (r *Reader) residuals(kind byte, v []int64) {
 	p := prediction{by: predictor(r.byte())}
 	if p.by >= predictors {
 		r.fail("unknown predictor %d", p.by)
@@ -176,13 +185,13 @@ func (r *reader) residuals(kind byte, v []int64) {
 	}
 	first := unzigzag(r.uvarint())
 	parameter := int(r.byte()) // the first class, or the number of planes
-	packed := r.bytes()
+	packed := r.data()
 	var raw []byte
 	if kind == intsCoded {
-		raw = r.bytes()
+		raw = r.data()
 	}
 	switch {
-	case r.err != nil:
+	case r.Err != nil:
 		return
 	case len(v) < 2:
 		r.fail("%d elements are written as residuals", len(v))

@@ -51,7 +51,12 @@ func (g *grid) fits(values []float64) bool {
 // quantum returns the step whose multiples are within the error that is allowed of
 // any value, as far as rounding to floats leaves it.
 func quantum(values []float64, o FloatOptions) float64 {
-	slack := 2 * resolution(largest(values), o.Single)
+	// Nearly always the same step, so that the vectors of one message have one.
+	slack := o.MaxError / 4096
+	if 2*resolution(largest(values), o.Single) < slack {
+		return 2 * (o.MaxError - slack)
+	}
+	slack = 2 * resolution(largest(values), o.Single)
 	if slack < o.MaxError/2 {
 		return 2 * (o.MaxError - slack)
 	}

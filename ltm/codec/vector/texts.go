@@ -1,20 +1,28 @@
 package vector
 
-import "encoding/binary"
+import "slices"
 
 // How texts are written.
 const (
-	textsSame    = iota // all are one text
-	textsChosen         // some different ones, and which of them each is
-	textsAll            // one after the other
-	shortPlain   = 64   // shorter parts are not worth compressing
-	textsMostSum = maxPlain
+	textsSame   = iota // all are one text
+	textsChosen        // some different ones, and which of them each is
+	textsAll           // one after the other
 )
 
-// AppendTexts appends a vector of texts, or of bytes of any kind.
-func AppendTexts(dst []byte, v [][]byte) []byte {
+// Where the bytes of texts are.
+const (
+	joinedHead   = iota
+	joinedPlain  // in the data
+	joinedPacked // in the data, compressed
+)
+
+// shortTexts is how long texts are that stand in the heads.
+const shortTexts = 4096
+
+// Texts writes a vector of texts, or of bytes of any kind.
+func (w *Writer) Texts(v [][]byte) {
 	if len(v) == 0 {
-		return appendBytes(append(dst, textsSame), nil)
+		return
 	}
 	index := map[string]int64{}
 	which := make([]int64, len(v))
@@ -30,52 +38,60 @@ func AppendTexts(dst []byte, v [][]byte) []byte {
 	}
 	switch {
 	case len(different) == 1:
-		return appendBytes(append(dst, textsSame), v[0])
+		w.byte(textsSame)
+		w.joined(v[:1])
 	case len(different) <= len(v)/2:
-		dst = binary.AppendUvarint(append(dst, textsChosen), uint64(len(different)))
-		return AppendInts(appendJoined(dst, different), which, nil)
+		w.byte(textsChosen)
+		w.uvarint(uint64(len(different)))
+		w.joined(different)
+		w.Ints(which, nil)
+	default:
+		w.byte(textsAll)
+		w.joined(v)
 	}
-	return appendJoined(append(dst, textsAll), v)
 }
 
-// appendJoined writes lengths and all texts together, compressed if that helps.
-func appendJoined(dst []byte, v [][]byte) []byte {
+// joined writes lengths and all texts together: short ones into the heads, long ones
+// into the data, compressed if that helps.
+func (w *Writer) joined(v [][]byte) {
 	lengths := make([]int64, len(v))
 	var all []byte
 	for i, t := range v {
 		lengths[i] = int64(len(t))
 		all = append(all, t...)
 	}
-	dst = AppendInts(dst, lengths, nil)
-	if len(all) >= shortPlain {
-		if packed := compress(all); len(packed) < len(all) {
-			return appendBytes(append(dst, 1), packed)
-		}
+	w.Ints(lengths, nil)
+	if len(all) <= shortTexts {
+		w.byte(joinedHead)
+		w.Head = append(w.Head, all...)
+		return
 	}
-	return appendBytes(append(dst, 0), all)
+	if packed := compress(all); len(packed) < len(all) {
+		w.byte(joinedPacked)
+		w.data(packed)
+		return
+	}
+	w.byte(joinedPlain)
+	w.data(all)
 }
 
-// Texts reads a vector of n texts and returns the bytes after it. The texts may
-// share memory with b and with each other.
-func Texts(b []byte, n int) (v [][]byte, rest []byte, err error) {
-	r := reader{b: b}
-	v = r.texts(n)
-	return v, r.b, r.err
-}
-
-func (r *reader) texts(n int) [][]byte {
+// Texts reads a vector of n texts. They may share memory with what is read, and with
+// each other.
+func (r *Reader) Texts(n int) [][]byte {
 	if n > MaxCount {
 		r.fail("%d elements; at most %d are allowed", n, MaxCount)
 		return nil
 	}
+	if n == 0 {
+		return nil
+	}
 	switch kind := r.byte(); kind {
 	case textsSame:
-		t := r.bytes()
-		v := make([][]byte, n)
-		for i := range v {
-			v[i] = t
+		t := r.joined(1)
+		if t == nil {
+			return nil
 		}
-		return v
+		return slices.Repeat(t, n)
 	case textsChosen:
 		different := r.uvarint()
 		if different > uint64(n) {
@@ -84,7 +100,7 @@ func (r *reader) texts(n int) [][]byte {
 		}
 		texts := r.joined(int(different))
 		which := make([]int64, n)
-		if r.ints(which, nil); r.err != nil {
+		if r.Ints(which, nil); r.Err != nil {
 			return nil
 		}
 		v := make([][]byte, n)
@@ -104,28 +120,37 @@ func (r *reader) texts(n int) [][]byte {
 	}
 }
 
-func (r *reader) joined(n int) [][]byte {
+func (r *Reader) joined(n int) [][]byte {
 	lengths := make([]int64, n)
-	r.ints(lengths, nil)
+	r.Ints(lengths, nil)
 	sum := int64(0)
 	for _, l := range lengths {
-		if l < 0 || l > textsMostSum || sum > textsMostSum {
+		if l < 0 || l > maxPlain || sum > maxPlain {
 			r.fail("a text of %d bytes", l)
 			return nil
 		}
 		sum += l
 	}
-	compressed := r.byte()
-	all := r.bytes()
-	if r.err != nil {
-		return nil
-	}
-	if compressed != 0 {
-		var err error
-		if all, err = decompress(all, int(sum)); err != nil {
-			r.fail("%v", err)
+	var all []byte
+	switch where := r.byte(); where {
+	case joinedHead:
+		if sum > int64(len(r.Head)) {
+			r.fail("texts of %d bytes are cut", sum)
 			return nil
 		}
+		all, r.Head = r.Head[:sum], r.Head[sum:]
+	case joinedPlain:
+		all = r.data()
+	case joinedPacked:
+		var err error
+		if all, err = decompress(r.data(), int(sum)); err != nil {
+			r.fail("%v", err)
+		}
+	default:
+		r.fail("texts in unknown place %d", where)
+	}
+	if r.Err != nil {
+		return nil
 	}
 	if sum != int64(len(all)) {
 		r.fail("texts of %d bytes in %d", sum, len(all))

@@ -9,14 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-func roundTripInts(t interface{ Fatalf(string, ...any) }, v, reference []int64) []byte {
-	b := AppendInts([]byte{1, 2, 3}, v, reference)
+func roundTripInts(t interface{ Fatalf(string, ...any) }, v, reference []int64) {
+	var w Writer
+	w.Ints(v, reference)
 	got := make([]int64, len(v))
-	rest, err := Ints(append(b[3:len(b):len(b)], 9), got, reference)
-	if err != nil || !slices.Equal(got, v) || len(rest) != 1 {
-		t.Fatalf("%v of %v is read as %v, %d bytes are left, %v", b[3:], v, got, len(rest)-1, err)
+	r := Reader{Head: append(w.Head, 9), Data: append(w.Data, 9)}
+	r.Ints(got, reference)
+	if r.Err != nil || !slices.Equal(got, v) || len(r.Head) != 1 || len(r.Data) != 1 {
+		t.Fatalf("%+v of %v is read as %v, %d and %d bytes are left, %v", w, v, got, len(r.Head), len(r.Data), r.Err)
 	}
-	return b[3:]
 }
 
 func TestIntsAreReadAsTheyWere(t *testing.T) {
@@ -67,11 +68,11 @@ func TestFloatsAreReadToTheBitOrWithinTheError(t *testing.T) {
 				in[i] = uint64(math.Float32bits(float32(x)))
 			}
 		}
-		b := AppendFloats(nil, in, o)
+		r := written(func(w *Writer) { w.Floats(in, o) })
 		out := make([]uint64, len(v))
-		rest, err := Floats(b, out, o.Single)
-		if err != nil || len(rest) != 0 {
-			t.Fatalf("%v: %d bytes left, %v", v, len(rest), err)
+		r.Floats(out, o.Single)
+		if r.Err != nil || len(r.Head)+len(r.Data) != 0 {
+			t.Fatalf("%v: %d bytes left, %v", v, len(r.Head)+len(r.Data), r.Err)
 		}
 		for i := range v {
 			if in[i] == out[i] {
@@ -101,10 +102,10 @@ func TestTextsAreReadAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.SampledFrom([][]byte{nil, []byte("map"), []byte("base_link")}))
 		v := rapid.SliceOf(text).Draw(t, "v")
-		b := AppendTexts(nil, v)
-		got, rest, err := Texts(b, len(v))
-		if err != nil || len(rest) != 0 || !slices.EqualFunc(got, v, slices.Equal) {
-			t.Fatalf("%q is read as %q, %v", v, got, err)
+		r := written(func(w *Writer) { w.Texts(v) })
+		got := r.Texts(len(v))
+		if r.Err != nil || len(r.Head)+len(r.Data) != 0 || !slices.EqualFunc(got, v, slices.Equal) {
+			t.Fatalf("%q is read as %q, %v", v, got, r.Err)
 		}
 	})
 }
@@ -139,8 +140,9 @@ func TestStepsOfEncodersAreFound(t *testing.T) {
 		{"any scale", 5.5, func(k int64) float64 { return float64(k) * 9.80665 / 16384 }},
 		{"fixed point", 5.5, func(k int64) float64 { return float64(k) / 4096 }},
 	} {
-		b := AppendFloats(nil, walk(n, 60_000, 5, c.value), FloatOptions{})
-		if got := float64(len(b)*8) / n; got > c.most {
+		var w Writer
+		w.Floats(walk(n, 60_000, 5, c.value), FloatOptions{})
+		if got := float64(w.Len()*8) / n; got > c.most {
 			t.Errorf("%s: %.1f bits per value, want at most %.1f", c.name, got, c.most)
 		}
 	}
@@ -148,52 +150,69 @@ func TestStepsOfEncodersAreFound(t *testing.T) {
 
 func BenchmarkFloats(b *testing.B) {
 	v := walk(1024, 60_000, 5, func(k int64) float64 { return float64(float32(float64(k) * (2 * math.Pi / (1 << 19)))) })
-	enc := AppendFloats(nil, v, FloatOptions{})
+	var enc Writer
+	enc.Floats(v, FloatOptions{})
 	out := make([]uint64, len(v))
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {
-			AppendFloats(nil, v, FloatOptions{})
+			new(Writer).Floats(v, FloatOptions{})
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(v)), "ns/value")
-		b.ReportMetric(float64(len(enc)*8)/float64(len(v)), "bits/value")
+		b.ReportMetric(float64(enc.Len()*8)/float64(len(v)), "bits/value")
 	})
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := Floats(enc, out, false); err != nil {
-				b.Fatal(err)
+			r := Reader{Head: enc.Head, Data: enc.Data}
+			if r.Floats(out, false); r.Err != nil {
+				b.Fatal(r.Err)
 			}
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(v)), "ns/value")
 	})
 }
 
+// written returns a reader of what f writes.
+func written(f func(w *Writer)) Reader {
+	var w Writer
+	f(&w)
+	return Reader{Head: w.Head, Data: w.Data}
+}
+
 // Whatever the bytes, reading them ends, within bounds, and what is read whole can
 // be written again.
 func FuzzVectors(f *testing.F) {
 	v := walk(40, 600, 5, func(k int64) float64 { return float64(k) / 1000 })
-	f.Add(AppendFloats(nil, v, FloatOptions{}), 40)
-	f.Add(AppendFloats(nil, v, FloatOptions{MaxError: 0.01}), 40)
-	f.Add(AppendInts(nil, []int64{1, 5, 2, 9, -4, 3, 3, 3}, nil), 8)
-	f.Add(AppendTexts(nil, [][]byte{[]byte("a"), []byte("b"), []byte("a"), []byte("a")}), 4)
-	f.Add(AppendTexts(nil, [][]byte{make([]byte, 200), []byte("b")}), 2)
-	f.Fuzz(func(t *testing.T, b []byte, n int) {
+	add := func(n int, write func(w *Writer)) {
+		r := written(write)
+		f.Add(r.Head, r.Data, n)
+	}
+	add(40, func(w *Writer) { w.Floats(v, FloatOptions{}) })
+	add(40, func(w *Writer) { w.Floats(v, FloatOptions{MaxError: 0.01}) })
+	add(8, func(w *Writer) { w.Ints([]int64{1, 5, 2, 9, -4, 3, 3, 3}, nil) })
+	add(4, func(w *Writer) { w.Texts([][]byte{[]byte("a"), []byte("b"), []byte("a"), []byte("a")}) })
+	add(2, func(w *Writer) { w.Texts([][]byte{make([]byte, 5000), []byte("b")}) })
+	f.Fuzz(func(t *testing.T, head, data []byte, n int) {
 		n = min(max(n, 0), 4096)
 		ints := make([]int64, n)
-		if _, err := Ints(b, ints, nil); err == nil {
+		r := Reader{Head: head, Data: data}
+		if r.Ints(ints, nil); r.Err == nil {
 			roundTripInts(t, ints, nil)
 		}
 		for _, single := range []bool{false, true} {
 			bits := make([]uint64, n)
-			if _, err := Floats(b, bits, single); err != nil {
+			r := Reader{Head: head, Data: data}
+			if r.Floats(bits, single); r.Err != nil {
 				continue
 			}
 			again := make([]uint64, n)
-			if _, err := Floats(AppendFloats(nil, bits, FloatOptions{Single: single}), again, single); err != nil || !slices.Equal(bits, again) {
-				t.Fatalf("%x is read as %x, %v", bits, again, err)
+			r = written(func(w *Writer) { w.Floats(bits, FloatOptions{Single: single}) })
+			if r.Floats(again, single); r.Err != nil || !slices.Equal(bits, again) {
+				t.Fatalf("%x is read as %x, %v", bits, again, r.Err)
 			}
 		}
-		if texts, _, err := Texts(b, n); err == nil {
-			AppendTexts(nil, texts)
+		r = Reader{Head: head, Data: data}
+		if texts := r.Texts(n); r.Err == nil {
+			new(Writer).Texts(texts)
 		}
 	})
 }

@@ -1,0 +1,178 @@
+package episode
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Repair writes what can be saved of a damaged or unsealed episode into a sealed
+// one at path to, which may be the same, and returns what was lost. What is
+// damaged is skipped; the file from stays, unless it is to.
+func Repair(ctx context.Context, from, to string, o Options) (Info, []Problem, error) {
+	return transfer(ctx, from, to, to+".repair", o, nil, "")
+}
+
+// Rewrite writes the episode anew with only the versions for which keep returns
+// true, without decoding what stays where the codec allows, and replaces it
+// atomically: no byte of the other versions is in the file then. keep is given
+// versions without their payloads' bytes, in the order of the file. why becomes one
+// of its losses. Readers that are open keep reading the old episode until they are
+// closed.
+func Rewrite(ctx context.Context, path string, keep func(entity engram.ID, s *engram.Snapshot) bool, why string, o Options) (Info, error) {
+	info, _, err := transfer(ctx, path, path, path+".rewrite", o, keep, why)
+	return info, err
+}
+
+// maxLosses bounds the losses that a repair adds to an episode's own account.
+const maxLosses = 100
+
+// transfer makes the episode to of what is whole in from, by way of the file open.
+// Without keep it is a repair.
+func transfer(ctx context.Context, from, to, open string, o Options, keep func(engram.ID, *engram.Snapshot) bool, why string) (Info, []Problem, error) {
+	o.setDefaults()
+	f, scan, err := openScan(from, &o, os.O_RDONLY)
+	if err != nil {
+		return Info{}, nil, err
+	}
+	defer f.Close()
+	s := newSalvage(ctx, scan, keep)
+	s.readSummary(f)
+	first, err := newScanner(f, from)
+	if err == nil {
+		err = first.walk(ctx, s.define)
+	}
+	if err != nil {
+		return Info{}, nil, err
+	}
+	if !s.told && len(s.channels) == 0 {
+		return Info{}, first.problems, engram.Errorf(engram.Corrupt, from, "nothing of an episode is found in the file")
+	}
+	if err := o.FS.Remove(open); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Info{}, nil, fileError(open, err)
+	}
+	info := s.info
+	info.Recovered = info.Recovered || keep == nil
+	w, err := create(to, open, info, o)
+	if err != nil {
+		return Info{}, nil, err
+	}
+	info, err = s.into(w, why)
+	if err2 := w.Close(); err == nil {
+		err = err2
+	}
+	if err != nil {
+		o.FS.Remove(open)
+		return Info{}, scan.problems, err
+	}
+	return info, scan.problems, nil
+}
+
+// into takes all into w and seals it.
+func (s *salvage) into(w *Writer, why string) (Info, error) {
+	s.out = w
+	w.known = map[string]engram.TypeDef{}
+	for _, schema := range s.schemas {
+		written := s.sources[schema.Name]
+		w.known[schema.Name] = engram.TypeDef{Name: schema.Name, Descriptors: schema.Data, Source: written.text, Format: written.format}
+	}
+	if err := s.scan.walk(s.ctx, s.take); err != nil {
+		return Info{}, err
+	}
+	if err := s.finish(); err != nil {
+		return Info{}, err
+	}
+	if have := w.Info().Snapshots + s.lost + s.dropped; have < s.sealed {
+		s.scan.problem(s.scan.size, "%d versions are gone without a trace", s.sealed-have)
+	}
+	if why != "" {
+		w.Lose(why)
+	}
+	for i, p := range s.scan.problems {
+		if i == maxLosses {
+			w.Lose("repaired: and more")
+			break
+		}
+		w.Lose("repaired: " + p.What)
+	}
+	return w.Seal(s.ctx)
+}
+
+// adopt takes a message of another episode as it is coded there.
+func (w *Writer) adopt(ctx context.Context, o *origin, m groupMessage, inForce bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usableLocked(); err != nil {
+		return err
+	}
+	e := w.entityLocked(&o.channel)
+	c := e.adopted[o]
+	if c == nil {
+		schema, err := w.schemaLocked(o.channel.Type.Name, &o.channel.Type)
+		if err != nil {
+			return err
+		}
+		c = &coding{
+			entity: e, config: o.channel.Codec, policy: o.channel.Policy, typ: o.channel.Type.Name, plain: o.plain,
+			types: map[string]*schemaState{o.channel.Type.Name: schema}, channels: map[string]*channelState{},
+		}
+		if e.adopted == nil {
+			e.adopted = map[*origin]*coding{}
+		}
+		e.adopted[o] = c
+	}
+	for _, v := range m.Snapshots {
+		for i := range v.Instances {
+			if t := v.Instances[i].Payload.Type; c.types[t] == nil && !o.plain {
+				schema, err := w.schemaLocked(t, nil)
+				if err != nil {
+					return err
+				}
+				c.types[t] = schema
+			}
+		}
+	}
+	ch := c.channels[m.Type]
+	if ch == nil {
+		if c.types[m.Type] == nil {
+			schema, err := w.schemaLocked(m.Type, &m.typ)
+			if err != nil {
+				return err
+			}
+			c.types[m.Type] = schema
+		}
+		var err error
+		if ch, err = w.channelLocked(c, m.Type); err != nil {
+			return err
+		}
+	}
+	w.enterLocked(e)
+	if err := w.endCodingLocked(ctx, e); err != nil {
+		return err
+	}
+	var r *openRun
+	if o.plain && m.Instance > 0 { // one snapshot lies in one run
+		r = e.runs[len(e.runs)-1]
+	} else {
+		r = e.openRun(c, inForce)
+	}
+	w.appendMessageLocked(r, ch, m.Instance, m.log, m.publish, m.Bytes)
+	if !o.plain {
+		r.form = append(r.form, messageForm{uint32(len(m.Snapshots)), uint32(m.Instance), m.Key})
+	}
+	for _, v := range m.Snapshots {
+		if inForce {
+			r.inForce++
+		}
+		r.versions = append(r.versions, v)
+		e.show(v, inForce)
+		w.countLocked(v, inForce)
+	}
+	if len(m.Snapshots) == 0 {
+		return nil
+	}
+	return w.flushFullLocked(e)
+}

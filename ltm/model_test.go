@@ -1,0 +1,192 @@
+package ltm_test
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ltm"
+)
+
+// model is a long-term memory that keeps everything, found without cleverness.
+type model struct {
+	t        *testing.T
+	options  ltm.Options
+	life     *life
+	stream   engram.UpdateStream // tells what was stored
+	clock    atomic.Int64
+	entities []string
+	versions map[string][]*engram.Snapshot // in the order of arrival
+}
+
+func (m *model) commit(t *rapid.T) {
+	u := engram.EntityUpdate{
+		Entity: engram.MustID(rapid.SampledFrom(m.entities).Draw(t, "entity")),
+		Time:   engram.Time(rapid.IntRange(0, 30).Draw(t, "time")),
+	}
+	for i := range rapid.IntRange(1, 2).Draw(t, "instances") {
+		p, err := idf.ValuePayload(fmt.Sprintf("%v %d", m.clock.Load(), i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := engram.NewInstance(p)
+		in.Confidence = float32(rapid.IntRange(0, 4).Draw(t, "confidence")) / 4
+		u.Instances = append(u.Instances, in)
+	}
+	results, err := m.life.wm.Commit(m.t.Context(), engram.Commit{Updates: []engram.EntityUpdate{u}})
+	if err != nil || results[0].Err != nil {
+		t.Fatal(err, results)
+	}
+	batch, err := m.stream.Next(m.t.Context())
+	if err != nil || len(batch) != 1 || batch[0].Number != results[0].Number {
+		t.Fatal(batch, err)
+	}
+	stored := batch[0].Snapshot
+	m.versions[u.Entity.String()] = append(m.versions[u.Entity.String()], stored)
+}
+
+func (m *model) restart(t *rapid.T) {
+	m.life.end(m.t)
+	m.begin(t)
+}
+
+func (m *model) begin(t *rapid.T) {
+	m.life = begin(m.t, m.options)
+	var err error
+	if m.stream, err = m.life.wm.Subscribe(m.t.Context(), engram.Subscription{WithData: true}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m *model) seal(t *rapid.T) {
+	if err := m.life.Seal(m.t.Context(), "the model wants it"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expected is what a query of one selector finds of an entity.
+func (m *model) expected(entity string, asOf *engram.Time, confident bool, sel engram.SnapshotSelector) []*engram.Snapshot {
+	current := map[engram.Time]*engram.Snapshot{}
+	for _, s := range m.versions[entity] {
+		if asOf == nil || s.Arrived <= *asOf {
+			current[s.Time] = s
+		}
+	}
+	var line []*engram.Snapshot
+	for _, s := range current {
+		if confident {
+			kept := *s
+			kept.Instances = slices.DeleteFunc(slices.Clone(s.Instances), func(i engram.Instance) bool { return i.Confidence < 0.5 })
+			if s = &kept; len(kept.Instances) == 0 {
+				continue
+			}
+		}
+		line = append(line, s)
+	}
+	slices.SortFunc(line, func(a, b *engram.Snapshot) int { return cmp.Compare(a.Time, b.Time) })
+	return ltm.SlowSelect(line, sel)
+}
+
+func (m *model) query(t *rapid.T) {
+	entity := rapid.SampledFrom(m.entities).Draw(t, "entity")
+	sel := ltm.DrawSelector(t, 30)
+	q := engram.SelectID(engram.MustID(entity), sel)
+	q.Target = rapid.SampledFrom([]engram.Target{engram.TargetBoth, engram.TargetLTM}).Draw(t, "target")
+	if rapid.IntRange(0, 3).Draw(t, "as of") == 0 {
+		at := engram.Time(rapid.IntRange(1000, int(m.clock.Load())).Draw(t, "arrival"))
+		q.AsOf = &at
+	}
+	confident := rapid.IntRange(0, 3).Draw(t, "where") == 0
+	if confident {
+		q.Where = "confidence >= 0.5"
+	}
+	q.WithoutPayload = rapid.Bool().Draw(t, "without payload")
+	r, err := m.life.Query(m.t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := m.expected(entity, q.AsOf, confident, sel)
+	items := r.Items()
+	if len(r.Missing) > 0 {
+		t.Errorf("%+v: missing %+v", q, r.Missing)
+	}
+	if len(items) != len(want) {
+		t.Fatalf("%+v of %s: %d snapshots, want %d", q, entity, len(items), len(want))
+	}
+	for i, item := range items {
+		if item.Time != want[i].Time || item.Arrived != want[i].Arrived || len(item.Instances) != len(want[i].Instances) {
+			t.Fatalf("%+v of %s: the %d-th is of time %d, arrived %d; want %d, %d", q, entity, i, item.Time, item.Arrived, want[i].Time, want[i].Arrived)
+		}
+		for k, in := range item.Instances {
+			w := want[i].Instances[k]
+			if in.Confidence != w.Confidence || in.Sent != w.Sent || !q.WithoutPayload && string(in.Payload.Bytes) != string(w.Payload.Bytes) {
+				t.Fatalf("%+v of %s: the %d-th has %+v; want %+v", q, entity, i, in, w)
+			}
+		}
+	}
+}
+
+// latest compares the short way with the model.
+func (m *model) latest(t *rapid.T) {
+	entity := rapid.SampledFrom(m.entities).Draw(t, "entity")
+	at := engram.Time(rapid.IntRange(-1, 31).Draw(t, "at"))
+	want := m.expected(entity, nil, false, engram.AtOrBefore(at))
+	got, err := m.life.AtOrBefore(m.t.Context(), engram.MustID(entity), at)
+	switch {
+	case len(want) == 0 && engram.CodeOf(err) != engram.NotFound:
+		t.Fatalf("%s at or before %d: %v, %v; want NotFound", entity, at, got, err)
+	case len(want) > 0 && (err != nil || got.Time != want[0].Time || got.Arrived != want[0].Arrived):
+		t.Fatalf("%s at or before %d: %v, %v; want %v", entity, at, got, err, want[0])
+	}
+}
+
+// wide compares the names and counts that a query of everything finds.
+func (m *model) wide(t *rapid.T) {
+	q := engram.MustPattern("Test/*/~[pq]").Select(engram.All())
+	r, err := m.life.Query(m.t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for item := range r.All() {
+		got[item.ID.Truncate(engram.LevelEntity).String()]++
+	}
+	for _, entity := range m.entities {
+		if want := len(m.expected(entity, nil, false, engram.All())); got[entity] != want {
+			t.Fatalf("%s has %d snapshots in a query of everything; want %d", entity, got[entity], want)
+		}
+	}
+}
+
+// Whatever is committed, sealed and restarted in whatever order, queries of every kind
+// over the disk, and over both memories, find what was committed: the working memory
+// keeps three snapshots of each entity, and the rest comes from disk.
+func TestStoreIsAModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		dir, err := os.MkdirTemp("", "engram-model")
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		m := &model{
+			t: t, versions: map[string][]*engram.Snapshot{},
+			entities: []string{"Test/Volatile/p/cup", "Test/Logged/p/cup", "Test/Synced/q/bowl"},
+		}
+		m.clock.Store(1000)
+		m.options = ltm.Options{Dir: dir, Now: func() engram.Time { return engram.Time(m.clock.Add(1)) }}
+		m.begin(r)
+		defer func() { m.life.end(t) }()
+		r.Repeat(map[string]func(*rapid.T){
+			"commit": m.commit, "commit again": m.commit, "commit once more": m.commit,
+			"query": m.query, "query again": m.query, "latest": m.latest, "wide": m.wide,
+			"seal": m.seal, "restart": m.restart,
+		})
+	})
+}

@@ -1,0 +1,73 @@
+package memories
+
+import (
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ltm/wal"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// A server that restarts with its log has the poses and revisions that it had.
+func TestPosesSurviveARestart(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *server.Server {
+		t.Helper()
+		types := idf.NewRegistry()
+		journal, err := wal.OpenJournal(wal.JournalOptions{Dir: dir, Types: types})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := server.New(server.Config{Memories: []server.Memory{RobotState()}, Types: types, Journal: journal})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	check := func(p service.Service) {
+		t.Helper()
+		at(t, p, "rover1/map", "rover1/base", 2*second, 20, 5, 0)
+		at(t, p, "rover1/base", "rover1/tray", 2*second, 0.7, 0, 0)
+		at(t, p, "rover1/tray", "rover1/mug", 1*second, 1, 0, 0)
+		at(t, p, "rover1/mast", "rover1/mug", 3*second, 2, 0, 0)
+		revisions, err := p.Revisions(t.Context())
+		if err != nil || revisions.List[len(revisions.List)-1].Author != "slam" {
+			t.Errorf("%v, %v", revisions, err)
+		}
+	}
+	s := open()
+	drive(t, s)
+	mustPut(t, s, "RobotState/Localization/rover1/tray,mug", 1*second, placed("tray", "mug", 1, 0))
+	mustPut(t, s, "RobotState/Localization/rover1/mast,mug", 3*second, placed("mast", "mug", 2, 0))
+	if _, err := s.Poses().CommitRevision(t.Context(), service.Transaction{
+		Author:       "slam",
+		Keys:         []service.Key{{Parent: "rover1/map", Child: "rover1/odom", Time: second}},
+		Calibrations: []service.Calibration{{Parent: "rover1/base", Child: "rover1/tray", Valid: engram.Always(), Pose: pose.Translation(0.7, 0, 0)}},
+	}); engram.CodeOf(err) != engram.Invalid {
+		t.Fatal("a zero quaternion: ", err)
+	}
+	if _, err := s.Poses().CommitRevision(t.Context(), service.Transaction{
+		Author: "slam",
+		Keys: []service.Key{
+			{Parent: "rover1/map", Child: "rover1/odom", Time: second, Pose: pose.Identity()},
+			{Parent: "rover1/map", Child: "rover1/base", Body: true, Time: 2 * second, Pose: pose.Translation(20, 5, 0)},
+		},
+		Calibrations: []service.Calibration{{Parent: "rover1/base", Child: "rover1/tray", Valid: engram.Always(), Pose: pose.Translation(0.7, 0, 0)}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	check(s.Poses())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open()
+	defer s.Close()
+	check(s.Poses())
+	wantLeftOut(t, s.Poses(), map[string]uint64{})
+	// It goes on where it was.
+	mustPut(t, s, "RobotState/Localization/rover1/odom", 4*second, placed("odom", "base", 4, 0))
+	at(t, s.Poses(), "rover1/map", "rover1/base", 4*second, 22, 5, 0)
+}
