@@ -121,7 +121,22 @@ func (s SnapshotSelector) Check() error {
 // SelectID returns the query for the given snapshots of one entity, or of all
 // entities below a shallower ID.
 func SelectID(id ID, snapshots ...SnapshotSelector) Query {
-	return PatternOf(id).Select(snapshots...)
+	if id.level < LevelEntity {
+		return PatternOf(id).Select(snapshots...)
+	}
+	// The same in one piece of memory: this is what programs ask again and again.
+	q := &struct {
+		names [4]string
+		nodes [4]QueryNode
+	}{names: id.names}
+	for i := range q.nodes {
+		q.nodes[i].Names = OneOf(q.names[i : i+1 : i+1]...)
+		if i+1 < len(q.nodes) {
+			q.nodes[i].Children = q.nodes[i+1 : i+2 : i+2]
+		}
+	}
+	q.nodes[3].Snapshots = snapshots
+	return Query{Memories: q.nodes[:1:1]}
 }
 
 // Select returns the query for the given snapshots of every entity that the

@@ -23,6 +23,10 @@ const (
 	KindTime        // google.protobuf.Timestamp
 	KindImage       // foxglove.RawImage and CompressedImage
 	KindString
+	KindFlag        // bools and enums, as integers
+	KindBytes       // bytes; arrays and matrices as a whole
+	KindVector      // foxglove.Vector3 and Point3
+	KindOrientation // foxglove.Quaternion
 
 	allKinds = 1<<iota - 1
 )
@@ -33,7 +37,7 @@ type Found struct {
 	Path  []byte // dotted, with [i] and ["key"]; empty for the payload itself; valid during the call
 	Num   float64
 	Int   int64  // integers, exactly (uint64 above the highest int64 wrap); times in ns
-	Bytes []byte // the encoded member: link text, string, pose, image; not copied
+	Bytes []byte // the encoded member: link text, string, bytes, pose and other messages; not copied
 }
 
 // Walk finds members of the given kinds in encoded bytes, in the order they stand
@@ -267,6 +271,8 @@ func (w *walker) value(f *walkField, o *occurrence, depth int) (more bool, err e
 		return w.message(f.sub, o.b, depth+1)
 	case f.m.kind == protoreflect.StringKind:
 		return w.emit(KindString, Found{Bytes: o.b}), nil
+	case f.m.kind == protoreflect.BytesKind:
+		return w.emit(KindBytes, Found{Bytes: o.b}), nil
 	}
 	return w.number(f.m, o.num), nil
 }
@@ -277,6 +283,9 @@ func (w *walker) number(m *member, num uint64) bool {
 		return w.float(math.Float64frombits(num))
 	case protoreflect.FloatKind:
 		return w.float(float64(math.Float32frombits(uint32(num))))
+	case protoreflect.BoolKind, protoreflect.EnumKind:
+		i := integer(m.kind, num)
+		return w.emit(KindFlag, Found{Num: float64(i), Int: i})
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
 		return w.emit(KindNumber, Found{Num: float64(num), Int: int64(num)})
 	}
@@ -322,6 +331,11 @@ func (w *walker) variant(b []byte, depth int) (more bool, err error) {
 		return true, nil
 	}
 	switch v.kind {
+	case variantBool:
+		i := int64(v.num & 1)
+		return w.emit(KindFlag, Found{Num: float64(i), Int: i}), nil
+	case variantArray:
+		return w.emit(KindBytes, Found{Bytes: v.b}), nil
 	case variantInt32:
 		return w.integer(int64(v.int32())), nil
 	case variantInt64:
@@ -345,7 +359,7 @@ func (w *walker) variant(b []byte, depth int) (more bool, err error) {
 // variantKinds are the kinds of what a Value may hold.
 var variantKinds = [variantLink + 1]Kind{
 	variantInt32: KindNumber, variantInt64: KindNumber, variantFloat: KindNumber, variantDouble: KindNumber,
-	variantString: KindString, variantTime: KindTime, variantLink: KindLink,
+	variantString: KindString, variantTime: KindTime, variantLink: KindLink, variantBool: KindFlag, variantArray: KindBytes,
 }
 
 func (w *walker) variantList(b []byte, depth int) (more bool, err error) {

@@ -112,13 +112,13 @@ func (c *walkCompiler) has(l *layout) bool {
 	case isLink:
 		return c.kinds&KindLink != 0
 	case isValue:
-		return c.kinds&(KindNumber|KindString|KindTime|KindLink) != 0
-	}
-	if !l.isWalked() {
-		return false
+		return c.kinds&(KindNumber|KindString|KindTime|KindLink|KindFlag|KindBytes) != 0
 	}
 	if c.stop(l) != 0 {
 		return true
+	}
+	if !l.isWalked() {
+		return false
 	}
 	for _, m := range l.members {
 		if m.dict {
@@ -133,11 +133,18 @@ func (c *walkCompiler) has(l *layout) bool {
 
 // stop returns the kind that the message is as a whole, if the walk wants it.
 func (c *walkCompiler) stop(l *layout) Kind {
+	if l.special == isArray || l.special == isMatrix {
+		return c.kinds & KindBytes
+	}
 	switch l.name {
 	case "foxglove.Pose":
 		return c.kinds & KindPose
 	case "foxglove.RawImage", "foxglove.CompressedImage":
 		return c.kinds & KindImage
+	case "foxglove.Vector3", "foxglove.Point3":
+		return c.kinds & KindVector
+	case "foxglove.Quaternion":
+		return c.kinds & KindOrientation
 	}
 	return 0
 }
@@ -146,7 +153,11 @@ func (m *member) scalarKind() Kind {
 	switch m.kind {
 	case protoreflect.StringKind:
 		return KindString
-	case protoreflect.BoolKind, protoreflect.EnumKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
+	case protoreflect.BytesKind:
+		return KindBytes
+	case protoreflect.BoolKind, protoreflect.EnumKind:
+		return KindFlag
+	case protoreflect.MessageKind, protoreflect.GroupKind:
 		return 0
 	}
 	return KindNumber

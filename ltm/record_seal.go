@@ -324,10 +324,12 @@ func (r *recorder) channel(id engram.ID) (*episode.Channel, bool) {
 	if d, err := r.wm.Describe(r.ctx, engram.PatternOf(id.Truncate(engram.LevelProviderSegment))); err == nil && len(d) > 0 {
 		typ, durability = d[len(d)-1].Type, d[0].Durability
 	}
-	c := &episode.Channel{Entity: id, Policy: describe(p)}
-	c.Codec = codec.Config{Codec: codecOf(p, typ), Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError}
-	if t, ok := r.s.options.Types.Get(typ); ok {
-		c.Type, c.Codec.Payload = t.Def(), t
+	t, _ := r.s.options.Types.Get(typ)
+	c := &episode.Channel{Entity: id, Policy: describe(p), Codec: codec.Config{
+		Codec: codecOf(p, t), Payload: t, Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError,
+	}}
+	if t != nil {
+		c.Type = t.Def()
 	}
 	return c, durability != engram.Volatile
 }

@@ -33,9 +33,10 @@ type Options struct {
 	// set at run-time goes over them.
 	Policies map[engram.ID]policy.Policy
 
-	SealBytes  int64         // an episode is sealed at this size; default 256 MiB
-	SealAge    time.Duration // … and at this age; default 10 min
-	CacheBytes int64         // of chunks, indices and frames read; default 64 MiB
+	SealBytes    int64         // an episode is sealed at this size; default 256 MiB
+	SealAge      time.Duration // … and at this age; default 10 min
+	CacheBytes   int64         // of chunks, indices and frames read; default 64 MiB
+	LogFileBytes int64         // the log's files are begun anew at this size, and cut off whole; default 64 MiB
 	// SyncEvery bounds how long a logged commit may wait for its fsync; default 0.5 s.
 	SyncEvery time.Duration
 }
@@ -123,6 +124,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 func (s *Store) open(ctx context.Context) (err error) {
 	o := &s.options
 	dir := filepath.Join(o.Dir, episodesDir)
+	_, err = o.FS.Stat(o.Dir)
+	made := errors.Is(err, fs.ErrNotExist)
 	if err := o.FS.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -165,12 +168,21 @@ func (s *Store) open(ctx context.Context) (err error) {
 	s.opened.Episodes = len(infos)
 	s.journal, err = wal.OpenJournal(wal.JournalOptions{
 		Dir: filepath.Join(o.Dir, logDir), Types: o.Types, FS: o.FS,
-		Log: wal.Options{SyncEvery: o.SyncEvery},
+		Log: wal.Options{SyncEvery: o.SyncEvery, SegmentBytes: o.LogFileBytes},
 		Health: func(memory string, err error) {
 			s.health.set("the log of "+memory, err)
 		},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	// The folders that were made must not be lost with what will be in them.
+	if made {
+		if err := o.FS.SyncDir(filepath.Dir(filepath.Clean(o.Dir))); err != nil {
+			return err
+		}
+	}
+	return o.FS.SyncDir(o.Dir)
 }
 
 func (s *Store) episodeOptions() episode.Options {

@@ -160,7 +160,7 @@ func (t *timeline) decoderAt(ctx context.Context, key decoderKey, def *channelDe
 			config := def.config
 			config.Types = t.types
 			config.Payload, _ = t.types.Get(def.typ)
-			dec, err := codec.NewDecoder(config)
+			dec, err := newDecoder(config)
 			if err != nil {
 				return nil, engram.Errorf(engram.CodeOf(err), t.path, "%w", err)
 			}

@@ -101,8 +101,15 @@ func byTime(a, b *engram.Snapshot) int {
 	return 0
 }
 
+// failer is what a test of either kind offers.
+type failer interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
 // versionsOf reads all versions of an entity, and checks the blocks on the way.
-func versionsOf(t testing.TB, s episode.Source, entity engram.ID) []*engram.Snapshot {
+func versionsOf(t failer, s episode.Source, entity engram.ID) []*engram.Snapshot {
 	t.Helper()
 	tl, err := s.Timeline(entity)
 	if err != nil {
@@ -139,7 +146,7 @@ func versionsOf(t testing.TB, s episode.Source, entity engram.ID) []*engram.Snap
 }
 
 // compare checks that a source holds what was added, for every entity.
-func compare(t testing.TB, s episode.Source, want map[engram.ID][]*engram.Snapshot) {
+func compare(t failer, s episode.Source, want map[engram.ID][]*engram.Snapshot) {
 	t.Helper()
 	entities := s.Entities()
 	if len(entities) != len(want) {

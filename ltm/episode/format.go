@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
 // formatVersion is the version of the layout that is written.
@@ -156,3 +157,9 @@ func parseInfo(m map[string]string) (Info, error) {
 	}
 	return i, nil
 }
+
+// newEncoder and newDecoder make codecs; tests add some of their own.
+var (
+	newEncoder = codec.NewEncoder
+	newDecoder = codec.NewDecoder
+)

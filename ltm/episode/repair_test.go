@@ -213,7 +213,7 @@ func TestRepairOfCutEpisodes(t *testing.T) {
 func TestDamageIsFoundAndRepaired(t *testing.T) {
 	r := record(t, 120, true)
 	rng := rand.New(rand.NewPCG(5, 6))
-	step := 60
+	step := 150
 	if testing.Short() {
 		step = 400
 	}

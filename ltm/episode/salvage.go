@@ -428,7 +428,7 @@ func (s *salvage) endKeyGroup(o *origin) error {
 		}
 		return nil
 	}
-	d, err := codec.NewDecoder(o.channel.Codec)
+	d, err := newDecoder(o.channel.Codec)
 	if err != nil {
 		return err
 	}

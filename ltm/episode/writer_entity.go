@@ -229,7 +229,7 @@ func (w *Writer) encoderLocked(ctx context.Context, e *writeEntity, c *coding) e
 		e.encoder.Close()
 		e.encoder = nil
 	}
-	enc, config, err := codec.NewEncoder(c.config)
+	enc, config, err := newEncoder(c.config)
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func ParseSize(text string) (int64, error) {
 		}
 	}
 	v, err := strconv.ParseFloat(number, 64)
-	if err != nil || factor == 0 || v < 0 {
+	if err != nil || factor == 0 || !(v >= 0) {
 		return 0, fmt.Errorf("%q is not a size; write 5 GB, 512 MiB or a number of bytes", text)
 	}
 	if v*float64(factor) > math.MaxInt64/2 {

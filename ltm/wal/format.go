@@ -86,10 +86,12 @@ func newHeader(memory string, number uint64, cut Position) header {
 }
 
 // encode returns the bytes before a file's records.
-func (h header) encode() []byte {
+func (h header) encode() []byte { return h.encodeAs(Version) }
+
+func (h header) encodeAs(version uint32) []byte {
 	b := make([]byte, recordsAt)
 	copy(b, magic)
-	binary.LittleEndian.PutUint32(b[8:], Version)
+	binary.LittleEndian.PutUint32(b[8:], version)
 	binary.LittleEndian.PutUint32(b[12:], h.marker)
 	binary.LittleEndian.PutUint64(b[16:], h.number)
 	binary.LittleEndian.PutUint64(b[24:], uint64(h.cut))

@@ -73,6 +73,9 @@ func (l *Log) readHeader(number uint64) (f *logFile, loss *Loss, err error) {
 	path := filepath.Join(l.opts.Dir, name)
 	size := int64(0)
 	lost := func(why string) (*logFile, *Loss, error) {
+		if size <= recordsAt { // nothing
+			return nil, nil, nil
+		}
 		return nil, &Loss{File: name, Bytes: size, Reason: why}, nil
 	}
 	file, err := l.opts.FS.OpenFile(path, os.O_RDONLY, 0)

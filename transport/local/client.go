@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/internal/resume"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -150,25 +151,6 @@ func (c *Client) current() (*mux, error) {
 	return nil, nil
 }
 
-// retryDelays are the pauses before a call is sent again, as in transport/rpc.
-var retryDelays = [...]time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
-
-// repeat calls try until it does not fail, or not because the server was away for
-// a moment, or it says that it must not be tried again.
-func (c *Client) repeat(ctx context.Context, try func() (again bool, err error)) error {
-	for attempt := 0; ; attempt++ {
-		again, err := try()
-		if engram.CodeOf(err) != engram.Unavailable || attempt == len(retryDelays) || !again {
-			return err
-		}
-		select {
-		case <-time.After(retryDelays[attempt]):
-		case <-ctx.Done():
-			return err
-		}
-	}
-}
-
 // call performs a call with one answer: it sends the frame that encode fills, and
 // waits. sent says whether the server may have got it.
 func (c *Client) call(ctx context.Context, p *pending, k kind, encode func(*encoder)) (sent bool, err error) {
@@ -214,7 +196,7 @@ func (c *Client) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time
 
 func (c *Client) latest(ctx context.Context, mode uint8, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
 	var p *pending
-	err := c.repeat(ctx, func() (bool, error) {
+	err := resume.Repeat(ctx, func() (bool, error) {
 		p = &pending{want: kindSnapshot}
 		_, err := c.call(ctx, p, kindLatest, func(e *encoder) {
 			e.u8(mode)

@@ -235,6 +235,64 @@ func TestFormatExample(t *testing.T) {
 	}
 }
 
+// A query of one entity is the same on the other side.
+func TestSelectFrame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := rapid.Custom(func(t *rapid.T) engram.Time { return engram.Time(rapid.Int64().Draw(t, "time")) })
+		entity := drawID(t, engram.LevelEntity)
+		selectors := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) engram.SnapshotSelector {
+			a, b := at.Draw(t, "a"), at.Draw(t, "b")
+			return rapid.SampledFrom([]engram.SnapshotSelector{
+				engram.All(), engram.Latest(int(a)), engram.At(a), engram.AtOrBefore(a), engram.Nearest(a, time.Duration(b)),
+				engram.In(engram.Interval{Start: a, End: b}), engram.Indices(int(a), int(b)),
+			}).Draw(t, "selector")
+		}), 1, 5).Draw(t, "selectors")
+		want := engram.SelectID(entity, selectors...)
+		want.Target, want.WithoutPayload = rapid.SampledFrom([]engram.Target{engram.TargetBoth, engram.TargetWM, engram.TargetLTM}).Draw(t, "target"), rapid.Bool().Draw(t, "without payload")
+		id, sel, ok := ofEntity(&want)
+		if !ok || id != entity || !reflect.DeepEqual(sel, selectors) {
+			t.Fatalf("it is taken for %v of %v, %v", sel, id, ok)
+		}
+		rd := readerOf(encoded(kindSelect, 0, 1, func(e *encoder) { e.query(&want, id, sel) }), 1<<20, ownLimits)
+		if _, err := rd.next(); err != nil {
+			t.Fatal(err)
+		}
+		got := rd.query()
+		if err := rd.finish(); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v becomes %+v, %v", want, got, err)
+		}
+	})
+}
+
+// What a select frame cannot say is said by the query's message.
+func TestNotOfEntity(t *testing.T) {
+	entity := engram.MustID("A/B/C/d")
+	now := engram.Time(1)
+	for name, change := range map[string]func(*engram.Query){
+		"as of":        func(q *engram.Query) { q.AsOf = &now },
+		"where":        func(q *engram.Query) { q.Where = "true" },
+		"fields":       func(q *engram.Query) { q.Fields = []string{"a"} },
+		"segment":      func(q *engram.Query) { *q = engram.SelectID(entity.Parent(), engram.Latest(1)) },
+		"two memories": func(q *engram.Query) { q.Memories = append(q.Memories, q.Memories...) },
+		"two names":    func(q *engram.Query) { q.Memories[0].Names = engram.OneOf("A", "B") },
+		"regex":        func(q *engram.Query) { q.Memories[0].Names = engram.MatchRegex("A") },
+		"bad name":     func(q *engram.Query) { q.Memories[0].Names = engram.OneOf("") },
+		"names alone":  func(q *engram.Query) { *q = engram.SelectID(entity) },
+		"too deep": func(q *engram.Query) {
+			q.Memories = []engram.QueryNode{{Names: engram.OneOf("A"), Children: q.Memories}}
+		},
+		"snapshots of a memory": func(q *engram.Query) {
+			q.Memories[0].Snapshots = []engram.SnapshotSelector{engram.All()}
+		},
+	} {
+		q := engram.SelectID(entity, engram.Latest(1))
+		change(&q)
+		if id, sel, ok := ofEntity(&q); ok {
+			t.Errorf("%s: taken for %v of %v", name, sel, id)
+		}
+	}
+}
+
 func FuzzHello(f *testing.F) {
 	f.Add(clientHello().append(nil, false))
 	f.Add(hello{version: version, limits: ownLimits, epoch: 7, calls: 9}.append(nil, true))
@@ -287,6 +345,10 @@ func FuzzFrames(f *testing.F) {
 		e.u64(2)
 		e.u64(3)
 	}))
+	f.Add(encoded(kindSelect, 0, 1, func(e *encoder) {
+		e.u32(1000)
+		e.query(&engram.Query{WithoutPayload: true}, entity, []engram.SnapshotSelector{engram.Latest(3), engram.Indices(0, -1)})
+	}))
 	f.Add(encoded(kindError, 0, 0, func(e *encoder) { e.err(engram.Errorf(engram.Corrupt, "x", "y")) }))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		const limit = 1 << 20
@@ -319,6 +381,9 @@ func FuzzFrames(f *testing.F) {
 				}
 			case kindCredit:
 				rd.u32()
+			case kindSelect:
+				rd.u32()
+				rd.query()
 			case kindLatest:
 				_, _, _ = rd.u8(), rd.idRef(), rd.u64()
 			default:
@@ -358,6 +423,10 @@ func FuzzServer(f *testing.F) {
 	f.Add(commitFrame(0, 1, update("A/B/C/d", 1, payload(33, 0))))
 	f.Add(append(commitFrame(flagStream, 1, update("A/B/C/d", 1)), commitFrame(0, 1, update("A/B/C/d", 1))...))
 	f.Add(encoded(kindLatest, 0, 1, func(e *encoder) { e.u8(0); e.idRef(engram.MustID("A/B/C/d")); e.u64(0) }))
+	f.Add(encoded(kindSelect, flagParts, 1, func(e *encoder) {
+		e.u32(1000)
+		e.query(&engram.Query{}, engram.MustID("A/B/C/d"), []engram.SnapshotSelector{engram.All()})
+	}))
 	f.Add(encoded(kindCall, 0, 1, func(e *encoder) { e.text("/engram.v1.MemoryService/Info") }))
 	f.Add(encoded(kindSubscribe, 0, 1, func(e *encoder) { e.u32(1000) }))
 	f.Add(append(encoded(kindSubscribe, 0, 1, func(e *encoder) { e.u32(0); e.bytes([]byte{1}) }), frame(kindCancel, 0, 1)...))

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/internal/resume"
 )
 
 // sentCommit gathers the results of a commit that was sent. Those of updates that
@@ -93,7 +94,7 @@ func (c *Client) Commit(ctx context.Context, cm engram.Commit) ([]engram.UpdateR
 	// Almost always this is one frame; a larger commit is several of them, one after
 	// the other, because the order of updates matters.
 	err = sent.parts(cm, int(min(limit, maxRecords)), func(updates []engram.EntityUpdate, _ bool) error {
-		return c.repeat(ctx, func() (bool, error) {
+		return resume.Repeat(ctx, func() (bool, error) {
 			done, err := c.call(ctx, &pending{want: kindResults, commit: sent}, kindCommit, func(e *encoder) { e.updates(updates) })
 			return !done, err
 		})

@@ -26,10 +26,23 @@
 //
 // # Who does what
 //
-// A server's connection has one goroutine that reads, and commits what a commit
-// stream sends right there; every other call runs in a goroutine beside it. On the
-// client's side one goroutine reads for all calls, one for each commit stream, and
-// whoever waits in a subscription's Next reads himself. Whoever has something to say encodes it under the writer's lock and, if nobody is
+// To hand something from one goroutine to another often wakes a thread, and a core,
+// and then costs more than what is handed over. So there are as few hand-overs as
+// possible between the sockets.
+//
+// A server's connection has one goroutine that reads. It stores what a commit stream
+// sends and performs calls that are cheap; where one turns out to take long, another
+// goroutine goes on reading (relief). Every other call runs in a goroutine beside it.
+// Whoever commits sends the updates to the subscribers' sockets too, as far as they
+// take them at once; the rest, and whatever is costly to make, is done by a
+// goroutine that each subscription has (pump).
+//
+// On the client's side one of those who wait for answers reads for all (mux), so the
+// answer to an only call takes no detour; after a while without calls a goroutine
+// reads, to notice the end of the connection. Whoever waits in a subscription's Next
+// reads himself. Each commit stream has a goroutine that reads.
+//
+// Whoever has something to say encodes it under the writer's lock and, if nobody is
 // writing, writes it and what others add meanwhile, without waiting for the peer:
 // what the socket does not take at once is left to a goroutine that does.
 package local

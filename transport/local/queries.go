@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/transport/internal/resume"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -37,7 +38,7 @@ func (c *Client) query(ctx context.Context, q engram.Query, inParts bool, part f
 			return err
 		}
 	}
-	return c.repeat(ctx, func() (bool, error) {
+	return resume.Repeat(ctx, func() (bool, error) {
 		m, err := c.connection(ctx)
 		if err != nil {
 			return true, err

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
@@ -227,34 +226,19 @@ func (s *updateStream) receive(l *link) error {
 
 // reconnect begins the stream again where it broke, as soon as that succeeds.
 func (s *updateStream) reconnect(ctx context.Context) error {
-	const firstPause, longestPause = 20 * time.Millisecond, 2 * time.Second
-	ctx, cancel := context.WithCancel(ctx)
+	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	began := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		// Jitter, so that the clients of a server that comes back do not come as one.
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-ctx.Done():
-		}
-		err := s.open(ctx)
-		switch {
-		case err == nil:
-			return nil
-		case s.ctx.Err() != nil:
-			return errStreamClosed(s.c.address)
-		case ctx.Err() != nil:
-			return gaveUp(ctx, s.c.address)
-		case engram.CodeOf(err) == engram.Conflict:
-			s.state.NewLife()
-			pause = firstPause
-		case !resume.MayReturn(err):
-			return err
-		case s.c.o.ReconnectFor > 0 && time.Since(began) > s.c.o.ReconnectFor:
-			return engram.Errorf(engram.Unavailable, s.c.address, "given up reconnecting after %v: %w", s.c.o.ReconnectFor, err)
-		}
+	err := resume.Reconnect(trying, s.c.address, s.c.o.ReconnectFor, func() error { return s.open(trying) }, s.state.NewLife)
+	switch {
+	case err == nil:
+		return nil
+	case s.ctx.Err() != nil:
+		return errStreamClosed(s.c.address)
+	case ctx.Err() != nil:
+		return gaveUp(ctx, s.c.address)
 	}
+	return err
 }
 
 // Epoch implements engram.UpdateStream.

@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -59,8 +60,17 @@ type pump struct {
 		ended      bool
 		rest       []engram.Update // polled, and not sent
 		err        error           // of sending
+		sent       time.Time       // when a writer last sent
+		few        bool            // then there were only few
 	}
 }
+
+// Commits of few updates that follow each other sooner than this are better sent
+// together, which the subscription's goroutine does.
+const (
+	sendTogether = 15 * time.Microsecond
+	fewUpdates   = 8
+)
 
 // attended is a stream that calls a function when there are updates; wm's are.
 type attended interface {
@@ -118,11 +128,18 @@ func (p *pump) attend(s attended) bool {
 		return false
 	}
 	defer p.mu.Unlock()
+	now := time.Now()
+	if p.mu.few && now.Sub(p.mu.sent) < sendTogether {
+		p.mu.sent = now
+		return false
+	}
+	p.mu.sent, p.mu.few = now, true
 	for !p.mu.ended && p.mu.err == nil && p.credit.has() && p.w.quiet() {
 		if len(p.mu.rest) == 0 {
 			if p.mu.rest, p.mu.err = s.Poll(); p.mu.err == nil && len(p.mu.rest) == 0 {
 				return true
 			}
+			p.mu.few = len(p.mu.rest) < fewUpdates
 		}
 		if p.mu.err == nil {
 			p.mu.rest, p.mu.err = p.updates(p.mu.rest)

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
+	"github.com/seed-301d4374/engram/transport/internal/resume"
 )
 
 // DialOptions configures a [Client]. Zero fields mean the defaults.
@@ -184,30 +185,21 @@ const (
 	once       safety = false
 )
 
-// retryDelays are the pauses before a call is sent again: long enough for a broken
-// connection to be made anew, short enough for a control loop to learn soon that
-// its memory is away.
-var retryDelays = [...]time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
-
 func call[Req, Res any](ctx context.Context, c *Client, procedure func(context.Context, *connect.Request[Req]) (*connect.Response[Res], error), m *Req, s safety) (*Res, error) {
-	for attempt := 0; ; attempt++ {
+	var res *connect.Response[Res]
+	err := resume.Repeat(ctx, func() (again bool, err error) {
 		if c.ctx.Err() != nil {
-			return nil, errClosed(c.address)
+			return false, errClosed(c.address)
 		}
-		res, err := procedure(ctx, connect.NewRequest(m))
-		if err == nil {
-			return res.Msg, nil
+		if res, err = procedure(ctx, connect.NewRequest(m)); err == nil {
+			return false, nil
 		}
-		failure := domainError(ctx, c.address, err)
-		if engram.CodeOf(failure) != engram.Unavailable || attempt == len(retryDelays) || s == once && !neverSent(err) {
-			return nil, failure
-		}
-		select {
-		case <-time.After(retryDelays[attempt]):
-		case <-ctx.Done():
-			return nil, failure
-		}
+		return s == repeatable || neverSent(err), domainError(ctx, c.address, err)
+	})
+	if err != nil {
+		return nil, err
 	}
+	return res.Msg, nil
 }
 
 func errClosed(address string) error {

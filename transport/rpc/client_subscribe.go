@@ -3,10 +3,8 @@ package rpc
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"connectrpc.com/connect"
 
@@ -226,40 +224,25 @@ func (s *updateStream) receive(stream *serverStream) error {
 }
 
 // reconnect begins the stream again where it broke, as soon as that succeeds.
-func (s *updateStream) reconnect() (*serverStream, error) {
-	const firstPause, longestPause = 20 * time.Millisecond, 2 * time.Second
-	began := time.Now()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
-		// Jitter, so that the clients of a server that comes back do not come as one.
-		select {
-		case <-time.After(pause/2 + rand.N(pause)):
-		case <-s.ctx.Done():
-			return nil, errStreamClosed(s.c.address)
-		}
-		var stream *serverStream
-		var err error
+func (s *updateStream) reconnect() (stream *serverStream, err error) {
+	err = resume.Reconnect(s.ctx, s.c.address, s.c.o.ReconnectFor, func() (err error) {
 		if s.position.Kind == engram.StartLast && s.base != nil {
 			stream, err = s.openAnew()
 		} else {
 			stream, err = s.open(s.state)
 		}
-		if err == nil {
-			return stream, nil
+		if err != nil {
+			return domainError(s.ctx, s.c.address, err)
 		}
-		err = domainError(s.ctx, s.c.address, err)
-		switch {
-		case s.ctx.Err() != nil:
-			return nil, errStreamClosed(s.c.address)
-		case engram.CodeOf(err) == engram.Conflict:
-			s.state.NewLife()
-			s.position = s.state.Request().Start
-			pause = firstPause
-		case !resume.MayReturn(err):
-			return nil, err
-		case s.c.o.ReconnectFor > 0 && time.Since(began) > s.c.o.ReconnectFor:
-			return nil, engram.Errorf(engram.Unavailable, s.c.address, "given up reconnecting after %v: %w", s.c.o.ReconnectFor, err)
-		}
+		return nil
+	}, func() {
+		s.state.NewLife()
+		s.position = s.state.Request().Start
+	})
+	if s.ctx.Err() != nil && err != nil {
+		return nil, errStreamClosed(s.c.address)
 	}
+	return stream, err
 }
 
 // maxBatch is the most that [engram.UpdateStream.Next] returns at once.

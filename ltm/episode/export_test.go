@@ -1,0 +1,54 @@
+package episode
+
+import "github.com/seed-301d4374/engram/ltm/codec"
+
+// Library is what the header says that wrote the file.
+const Library = library
+
+// SetCodecs adds codecs of a test to those of package codec, until undone.
+func SetCodecs(encoder func(codec.Config) (codec.Encoder, []byte), decoder func(codec.Config) codec.Decoder) (undo func()) {
+	newEncoder = func(c codec.Config) (codec.Encoder, codec.Config, error) {
+		if e, params := encoder(c); e != nil {
+			c.Params = params
+			return e, c, nil
+		}
+		return codec.NewEncoder(c)
+	}
+	newDecoder = func(c codec.Config) (codec.Decoder, error) {
+		if d := decoder(c); d != nil {
+			return d, nil
+		}
+		return codec.NewDecoder(c)
+	}
+	return func() { newEncoder, newDecoder = codec.NewEncoder, codec.NewDecoder }
+}
+
+// ParseRun reads an envelope, for fuzzing, and writes it again.
+func ParseRun(b []byte) ([]byte, error) {
+	r, err := parseRun(b)
+	if err != nil {
+		return nil, err
+	}
+	return r.encode()
+}
+
+// ParseIndex reads an index as an attachment has it.
+func ParseIndex(b []byte) error {
+	if len(b) < indexTrailer {
+		return nil
+	}
+	offset, length, crc, err := parseTrailer(b[len(b)-indexTrailer:], uint64(len(b)))
+	if err != nil {
+		return err
+	}
+	entities, err := parseDirectory(b[offset:][:length], crc, offset)
+	if err != nil {
+		return err
+	}
+	for _, e := range entities {
+		if _, err := parseTable(b[e.offset:][:e.length]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
