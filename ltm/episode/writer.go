@@ -139,7 +139,13 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 	w.mu.dicts = map[string]bool{}
 	w.mu.stats.ChannelMessageCounts = map[uint16]uint64{}
 	w.mu.stats.MessageStartTime = math.MaxUint64
-	if err := w.begin(); err != nil {
+	if err = w.begin(); err == nil {
+		// A flush is to survive a loss of power, and so must the file's name.
+		if err = o.FS.SyncDir(filepath.Dir(open)); err != nil {
+			err = fileError(open, err)
+		}
+	}
+	if err != nil {
 		f.Close()
 		o.FS.Remove(open)
 		return nil, err

@@ -19,6 +19,7 @@ type Entry struct {
 	dataLen int
 	dataCRC uint32
 	inline  [1][]byte // where data lies if it is one
+	room    [256]byte // where meta lies if it is no longer
 
 	pos    Position // where the record begins; the log's lock protects it until the flusher has it
 	synced bool
@@ -40,16 +41,12 @@ func (e *Entry) size() int64 { return int64(len(e.meta) + e.dataLen) }
 
 // cost is what an entry counts for in what waits: its bytes and what it takes to
 // keep them.
-func (e *Entry) cost() int64 { return e.size() + 160 }
+func (e *Entry) cost() int64 { return e.size() + 256 }
 
 // recycle hands an entry back that nobody refers to any more.
 func (e *Entry) recycle() {
-	if cap(e.meta) > 4096 {
-		return
-	}
-	clear(e.data)
 	e.inline[0] = nil
-	e.log, e.meta, e.data, e.dataLen, e.dataCRC = nil, e.meta[:0], nil, 0, 0
+	e.log, e.meta, e.data, e.dataLen, e.dataCRC = nil, nil, nil, 0, 0
 	entries.Put(e)
 }
 
@@ -63,7 +60,7 @@ func (l *Log) Begin(ctx context.Context, entity engram.ID, s *engram.Snapshot) (
 	e := entries.Get().(*Entry)
 	e.log, e.synced, e.err = l, false, nil
 	e.state.Store(waiting)
-	e.meta = appendSnapshot(append(e.meta[:0], emptyFrame[:]...), entity, s)
+	e.meta = appendSnapshot(append(e.room[:0], emptyFrame[:]...), entity, s)
 	e.data = e.inline[:0]
 	for i := range s.Instances {
 		if b := s.Instances[i].Payload.Bytes; len(b) > 0 {

@@ -14,6 +14,7 @@ import (
 const (
 	flushEvery  = 4 * time.Millisecond // from the first record that is pending
 	gatherBytes = 1 << 20              // or this much
+	syncBytes   = 8 << 20              // not on the disk: what is kept for a failure stays little
 	firstRetry  = 50 * time.Millisecond
 	lastRetry   = time.Second
 )
@@ -86,7 +87,7 @@ func (l *Log) next(now time.Time) (todo job, wait time.Duration) {
 			return idle, wait
 		}
 		return tryAgain, 0
-	case l.mu.sync, len(f.unsynced) > 0 && (now.Sub(f.since) >= l.opts.SyncEvery || l.mu.waiting > l.opts.MaxPending/2):
+	case l.mu.sync, len(f.unsynced) > 0 && (now.Sub(f.since) >= l.opts.SyncEvery || f.cost >= syncBytes || l.mu.waiting > l.opts.MaxPending/2):
 		return flushAndSync, 0
 	case l.mu.urgent:
 		return flush, 0

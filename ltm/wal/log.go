@@ -75,15 +75,25 @@ func Open(o Options) (l *Log, losses []Loss, err error) {
 	return l, losses, nil
 }
 
-// makeFolder makes the log's folder durably.
+// makeFolder makes the log's folder, and those that it lies in, durably. That it is
+// there already does not say that it is durable.
 func (l *Log) makeFolder() error {
-	if _, err := l.opts.FS.Stat(l.opts.Dir); err == nil {
-		return nil
+	parents := []string{filepath.Dir(filepath.Clean(l.opts.Dir))} // from the deepest up
+	for dir := filepath.Clean(l.opts.Dir); ; dir = filepath.Dir(dir) {
+		if _, err := l.opts.FS.Stat(dir); err == nil || filepath.Dir(dir) == dir {
+			break
+		}
+		parents = append(parents, filepath.Dir(filepath.Dir(dir)))
 	}
 	if err := l.opts.FS.MkdirAll(l.opts.Dir, 0o700); err != nil {
 		return err
 	}
-	return l.opts.FS.SyncDir(filepath.Dir(l.opts.Dir))
+	for _, dir := range slices.Backward(parents) {
+		if err := l.opts.FS.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // classify makes a typed error of what the file system said.

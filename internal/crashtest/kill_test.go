@@ -1,0 +1,183 @@
+package crashtest
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-301d4374/engram/client"
+)
+
+var (
+	kills  = flag.Int("kills", 300, "how many times a server is killed")
+	within = flag.Duration("within", 8*time.Second, "time after which no more servers are begun")
+	seed   = flag.Uint64("seed", 0, "of the moments of the kills; 0 takes a new one")
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// buildEngram builds the program.
+func buildEngram(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "engram")
+	out, err := exec.Command("go", "build", "-o", binary, "github.com/seed-301d4374/engram/cmd/engram").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// process is a server process.
+type process struct {
+	cmd    *exec.Cmd
+	socket string
+	said   bytes.Buffer
+}
+
+func begin(binary, dir string) (*process, error) {
+	p := &process{socket: filepath.Join(dir, "s")}
+	p.cmd = exec.Command(binary, "serve", "--data", filepath.Join(dir, "data"), "--listen", "unix:"+p.socket, "--monitor", "0")
+	p.cmd.Stderr = &p.said
+	return p, p.cmd.Start()
+}
+
+// connect waits until the server answers.
+func (p *process) connect(ctx context.Context) (c *client.Client, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 60*time.Second)
+	defer cancel()
+	for {
+		if c, err = client.Connect(ctx, client.Options{Address: "unix:" + p.socket}); err == nil {
+			return c, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the server does not answer: %w", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// kill ends the process as a crash would.
+func (p *process) kill() {
+	p.cmd.Process.Signal(syscall.SIGKILL)
+	p.cmd.Wait()
+}
+
+// TestKill kills servers at random moments while clients commit, and starts them again.
+func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills servers for a while")
+	}
+	binary := buildEngram(t)
+	if *seed == 0 {
+		*seed = rand.Uint64()
+	}
+	t.Logf("-seed %d", *seed)
+	left, deadline := atomic.Int64{}, time.Now().Add(*within)
+	left.Store(int64(*kills))
+	var sum stats
+	var servers sync.WaitGroup
+	for i := range max(2, runtime.GOMAXPROCS(0)) {
+		servers.Go(func() {
+			chance := rand.New(rand.NewPCG(*seed, uint64(i)))
+			for left.Load() > 0 && time.Now().Before(deadline) && !t.Failed() {
+				oneFolder(t, binary, chance, &left, deadline, &sum)
+			}
+		})
+	}
+	servers.Wait()
+	t.Log(&sum)
+	if sum.kills == 0 {
+		t.Error("no server was killed in time")
+	}
+}
+
+// oneFolder kills the server of one data folder some times.
+func oneFolder(t *testing.T, binary string, chance *rand.Rand, left *atomic.Int64, deadline time.Time, sum *stats) {
+	dir, err := os.MkdirTemp("", "crash") // short: the path of a socket is bounded
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() {
+		if !t.Failed() {
+			os.RemoveAll(dir)
+		}
+	}()
+	const clients = 3
+	known := newBook(clients)
+	var crashed time.Time
+	for range 12 {
+		p, err := begin(binary, dir)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		err = oneLife(t.Context(), p, known, crashed, chance, sum)
+		crashed = time.Now()
+		p.kill()
+		if err != nil {
+			t.Errorf("%v\nfolder %s; the server said:\n%s", err, dir, p.said.String())
+			return
+		}
+		if left.Add(-1) <= 0 || time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// oneLife checks what a server has, and has clients commit until a random moment, at
+// which its process is to be killed.
+func oneLife(ctx context.Context, p *process, known *book, crashed time.Time, chance *rand.Rand, sum *stats) error {
+	c, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := addSegments(ctx, c); err != nil {
+		return err
+	}
+	if !crashed.IsZero() {
+		if problems := known.check(ctx, c, crashed, sum); len(problems) > 0 {
+			return fmt.Errorf("after a kill: %d problems, such as %s", len(problems), problems[0])
+		}
+	}
+	longest := 150 * time.Millisecond
+	if chance.IntN(20) == 0 {
+		longest = 2 * time.Second // so that some was acknowledged a second before
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var writers sync.WaitGroup
+	failed := make(chan error, len(known.tracks))
+	for i := range known.tracks {
+		writers.Go(func() {
+			if err := known.write(ctx, c, i, false); err != nil {
+				failed <- err
+			}
+		})
+	}
+	time.Sleep(time.Duration(chance.Int64N(int64(longest))))
+	p.cmd.Process.Signal(syscall.SIGKILL)
+	time.Sleep(time.Millisecond) // what was on its way arrives, or does not
+	cancel()
+	writers.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
+}
