@@ -33,6 +33,9 @@ func connKey(e mns.Entry) string { return e.Server + "\x00" + strings.Join(e.Add
 // dialTimeout bounds how long one of a server's addresses is tried.
 const dialTimeout = 3 * time.Second
 
+// dialStagger is how long the next address waits for the one before it.
+const dialStagger = 250 * time.Millisecond
+
 // get returns the connection's client, dialling if there is none: the server's
 // addresses in order, those first that the server itself put first.
 func (c *Client) get(ctx context.Context, cn *conn) (transport.Client, error) {
@@ -49,36 +52,89 @@ func (c *Client) get(ctx context.Context, cn *conn) (transport.Client, error) {
 		return cn.client, nil
 	}
 	athome := c.home.Server().Server == cn.server && cn.server != ""
-	o := c.o.Dial
-	o.Server = cn.server
-	var failures []error
-	for _, address := range cn.addresses {
-		if athome && !transport.IsLocal(address) {
-			// However the name system was reached, the same way leads to its memories:
-			// the registered addresses need not be valid from here.
-			break
+	addresses := cn.addresses
+	if athome {
+		// However the name system was reached, the same way leads to its memories: the
+		// registered addresses need not be valid from here.
+		addresses = slices.DeleteFunc(slices.Clone(addresses), func(a string) bool { return !transport.IsLocal(a) })
+	}
+	client, err := c.dialAny(ctx, cn.server, addresses)
+	if err == nil {
+		c.mu.Lock()
+		types := slices.Clone(c.types)
+		c.mu.Unlock()
+		for _, t := range types {
+			// A type that the server has otherwise is refused again where it is used.
+			_ = client.AddType(ctx, t)
 		}
-		dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
-		client, err := transport.Dial(dialCtx, address, o)
-		cancel()
-		if err == nil {
-			c.mu.Lock()
-			types := slices.Clone(c.types)
-			c.mu.Unlock()
-			for _, t := range types {
-				// A type that the server has otherwise is refused again where it is used.
-				_ = client.AddType(ctx, t)
-			}
-			cn.client = client
-			return client, nil
-		}
-		failures = append(failures, err)
+		cn.client = client
+		return client, nil
 	}
 	if athome {
 		cn.client, cn.home = c.home, true
 		return cn.client, nil
 	}
-	return nil, engram.Errorf(engram.Unavailable, cn.server, "the memory server cannot be reached: %w", errors.Join(failures...))
+	return nil, engram.Errorf(engram.Unavailable, cn.server, "the memory server cannot be reached: %w", err)
+}
+
+// dialAny dials a server's addresses in order, each a moment after the one before
+// it unless that has failed already: an address to which there is no route takes
+// long to fail. The first connection is taken.
+func (c *Client) dialAny(ctx context.Context, server string, addresses []string) (transport.Client, error) {
+	type outcome struct {
+		client transport.Client
+		err    error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	outcomes := make(chan outcome, len(addresses))
+	var failures []error
+	next, pending := 0, 0
+	for next < len(addresses) || pending > 0 {
+		var stagger <-chan time.Time
+		if next < len(addresses) {
+			address := addresses[next]
+			go func() {
+				ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+				defer cancel()
+				client, err := c.dial(ctx, server, address)
+				outcomes <- outcome{client, err}
+			}()
+			next, pending = next+1, pending+1
+			stagger = time.After(dialStagger)
+		}
+		select {
+		case o := <-outcomes:
+			pending--
+			if o.err != nil {
+				failures = append(failures, o.err)
+				continue
+			}
+			cancel()
+			for range pending { // the others end soon
+				if o := <-outcomes; o.err == nil {
+					o.client.Close()
+				}
+			}
+			return o.client, nil
+		case <-stagger:
+		}
+	}
+	if len(addresses) == 0 {
+		failures = append(failures, errors.New("it has no address that can be reached from here"))
+	}
+	return nil, errors.Join(failures...)
+}
+
+// dial dials a server at one of its addresses. One on the backbone is reached via
+// the server of the name system, unless this program is on the backbone itself.
+func (c *Client) dial(ctx context.Context, server, address string) (transport.Client, error) {
+	o := c.o.Dial
+	o.Server = server
+	if name, ok := strings.CutPrefix(address, rpc.BackboneScheme); ok && o.Backbone == nil {
+		address, o.Via = c.home.Address(), name
+	}
+	return transport.Dial(ctx, address, o)
 }
 
 func (cn *conn) close() {

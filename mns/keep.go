@@ -16,25 +16,38 @@ type Kept struct {
 	cancel       context.CancelFunc
 	done         chan struct{}
 
+	active chan struct{} // closed when the names are registered for the first time
+
 	mu    sync.Mutex
-	lease Lease
+	lease Lease // the zero lease while a standby waits
 	err   error
 }
 
 // Keep registers r and keeps it registered until [Kept.Close]: it renews the lease
 // three times in its TTL, and registers again when the name system has lost it, by
-// a restart or because it was out of reach for too long. The error is that of the
-// first registration; ctx bounds only that.
+// a restart or because it was out of reach for too long. A standby whose names are
+// held registers as soon as they are free. The error is that of the first
+// registration; ctx bounds only that.
 func Keep(ctx context.Context, registry Registry, r Registration) (*Kept, error) {
 	lease, err := registry.Register(ctx, r)
-	if err != nil {
+	if err != nil && !(r.Standby && engram.CodeOf(err) == engram.Conflict) {
 		return nil, err
 	}
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	k := &Kept{registry: registry, registration: r, cancel: cancel, done: make(chan struct{}), lease: lease}
+	k := &Kept{
+		registry: registry, registration: r, cancel: cancel, done: make(chan struct{}),
+		active: make(chan struct{}), lease: lease, err: err,
+	}
+	if err == nil {
+		close(k.active)
+	}
 	go k.run(loop)
 	return k, nil
 }
+
+// Active is closed once the names are registered: at once, but for a standby that
+// waits for them.
+func (k *Kept) Active() <-chan struct{} { return k.active }
 
 func (k *Kept) run(ctx context.Context) {
 	defer close(k.done)
@@ -47,8 +60,12 @@ func (k *Kept) run(ctx context.Context) {
 			return
 		}
 		call, cancel := context.WithTimeout(ctx, interval)
-		err := k.registry.Renew(call, lease.ID)
-		if engram.CodeOf(err) == engram.NotFound {
+		waiting := lease.ID == 0
+		var err error
+		if !waiting {
+			err = k.registry.Renew(call, lease.ID)
+		}
+		if waiting || engram.CodeOf(err) == engram.NotFound {
 			var again Lease
 			if again, err = k.registry.Register(call, k.registration); err == nil {
 				lease = again
@@ -58,6 +75,9 @@ func (k *Kept) run(ctx context.Context) {
 		k.mu.Lock()
 		k.lease, k.err = lease, err
 		k.mu.Unlock()
+		if waiting && err == nil {
+			close(k.active)
+		}
 	}
 }
 
@@ -68,8 +88,8 @@ func (k *Kept) state() (Lease, error) {
 }
 
 // Err returns why the last attempt to renew the registration failed, or nil: a
-// Conflict if another server took a name while this one was away, Unavailable if
-// the name system does not answer.
+// Conflict if another server took a name while this one was away, or holds one that
+// a standby waits for, Unavailable if the name system does not answer.
 func (k *Kept) Err() error {
 	_, err := k.state()
 	return err
@@ -81,6 +101,9 @@ func (k *Kept) Close() error {
 	k.cancel()
 	<-k.done
 	lease, _ := k.state()
+	if lease.ID == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return k.registry.Release(ctx, lease.ID)

@@ -79,3 +79,43 @@ func TestKeepReportsAConflict(t *testing.T) {
 		t.Errorf("keeping a name that is taken: %v", err)
 	}
 }
+
+// A standby takes over when the server that holds the name has gone.
+func TestStandbyTakesOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mns.NewLocal()
+		defer l.Close()
+		first := register(t, l, registration("a", "Vision"))
+		r := registration("b", "Vision")
+		r.Standby = true
+		k, err := mns.Keep(t.Context(), l, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-k.Active():
+			t.Error("the standby is active beside the first")
+		case <-time.After(5 * time.Second):
+		}
+		if engram.CodeOf(k.Err()) != engram.Conflict {
+			t.Errorf("while it waits Err is %v", k.Err())
+		}
+		if err := l.Renew(t.Context(), first.ID); err != nil {
+			t.Fatal(err)
+		}
+		<-k.Active()
+		if got := names(t, l); got != "Vision@b" || k.Err() != nil {
+			t.Errorf("after a was gone the registry holds %q, %v", got, k.Err())
+		}
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+		waiting, err := mns.Keep(t.Context(), l, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := waiting.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}

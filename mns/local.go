@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,7 +42,7 @@ func NewLocal() *Local {
 
 // Register implements [Registry].
 func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
-	if err := checkRegistration(r); err != nil {
+	if err := r.Check(); err != nil {
 		return Lease{}, err
 	}
 	memories := slices.Compact(slices.Sorted(slices.Values(r.Memories)))
@@ -56,8 +55,7 @@ func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
 	for _, m := range memories {
 		held, ok := l.entries[m]
 		if ok && held.Server != r.Server {
-			return Lease{}, engram.Errorf(engram.Conflict, m,
-				"the memory is hosted by server %q at %v; stop that server, or give this memory another name", held.Server, held.Addresses)
+			return Lease{}, Taken(held)
 		}
 		if !ok {
 			fresh++
@@ -85,39 +83,6 @@ func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
 	}
 	l.wakeLocked()
 	return ls.Lease, nil
-}
-
-func checkRegistration(r Registration) error {
-	switch {
-	case r.Server == "":
-		return engram.Errorf(engram.Invalid, "", "the registration does not identify its server")
-	case len(r.Memories) == 0:
-		return engram.Errorf(engram.Invalid, short(r.Server), "the registration names no memory")
-	case len(r.Addresses) == 0:
-		return engram.Errorf(engram.Invalid, short(r.Server), "the registration has no address")
-	case len(r.Memories) > MaxMemories:
-		return engram.Errorf(engram.Exhausted, short(r.Server), "the registration names %d memories; at most %d are allowed", len(r.Memories), MaxMemories)
-	case len(r.Addresses) > MaxAddresses:
-		return engram.Errorf(engram.Exhausted, short(r.Server), "the registration has %d addresses; at most %d are allowed", len(r.Addresses), MaxAddresses)
-	}
-	for _, text := range append([]string{r.Server}, r.Addresses...) {
-		if text == "" || len(text) > MaxText {
-			return engram.Errorf(engram.Invalid, short(r.Server), "%q cannot identify a server or be an address: it must have 1 to %d bytes", short(text), MaxText)
-		}
-	}
-	for _, m := range r.Memories {
-		if err := engram.CheckName(m); err != nil {
-			return engram.Errorf(engram.Invalid, short(r.Server), "a memory cannot be registered: %w", err)
-		}
-	}
-	return nil
-}
-
-func short(s string) string {
-	if len(s) > 80 {
-		return s[:77] + "…"
-	}
-	return s
 }
 
 // dropLocked ends a lease. The names in keep stay, for the lease that follows.
@@ -192,11 +157,7 @@ func (l *Local) resolveLocked(memory string) (Entry, error) {
 	if e, ok := l.entries[memory]; ok {
 		return e, nil
 	}
-	known := "none is"
-	if names := slices.Sorted(maps.Keys(l.entries)); len(names) > 0 {
-		known = "registered are " + short(strings.Join(names, ", "))
-	}
-	return Entry{}, engram.Errorf(engram.NotFound, short(memory), "no memory of this name is registered; %s", known)
+	return Entry{}, Unknown(memory, slices.Sorted(maps.Keys(l.entries)))
 }
 
 // Wait implements [Registry].

@@ -38,6 +38,9 @@ type Registration struct {
 	Memories  []string      // names of the memories it hosts
 	Addresses []string      // "unix:/path", "http://host:port"; best first
 	TTL       time.Duration // how long the lease runs unless renewed; 0 means [DefaultTTL]
+	// Standby declares that the server takes over when the one that holds the names
+	// has gone: [Keep] then waits for them instead of failing with Conflict.
+	Standby bool
 }
 
 // Lease is the right to registered names, until it runs out.

@@ -76,6 +76,10 @@ func Listen(addresses ...string) (*Endpoint, error) {
 	return e, nil
 }
 
+// Add has transport/rpc serve another listener, such as one on the backbone, which
+// the endpoint closes.
+func (e *Endpoint) Add(l net.Listener) { e.rpc = append(e.rpc, l) }
+
 // Addresses returns where clients on this host reach the server, the best first:
 // what it registers with the name system.
 func (e *Endpoint) Addresses() []string { return e.addresses }

@@ -17,7 +17,6 @@ import (
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/internal/sim"
 	"github.com/seed-301d4374/engram/memories"
-	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -100,10 +99,11 @@ func (d *demo) run(ctx context.Context) (err error) {
 // start starts the server on the default socket, or on one of its own where
 // another server runs already.
 func (d *demo) start(ctx context.Context) (*host, error) {
-	config := server.Config{Memories: memories.All(memories.WithSystemMonitor(time.Second))}
-	h, err := startHost(ctx, config, rpc.Options{}, []string{rpc.DefaultSocket()})
+	s := settings{memories: memories.All(memories.WithSystemMonitor(time.Second)), addresses: []string{rpc.DefaultSocket()}}
+	h, err := startHost(ctx, s)
 	if errors.Is(err, engram.AlreadyExists) {
-		h, err = startHost(ctx, config, rpc.Options{}, []string{"unix:" + filepath.Join(d.folder, "engram.sock")})
+		s.addresses = []string{"unix:" + filepath.Join(d.folder, "engram.sock")}
+		h, err = startHost(ctx, s)
 	}
 	if err == nil {
 		d.say("A memory server runs in this process, at %s.", h.addresses[0])

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +42,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve":    serveInBackground,
 			"exitcode": exitCode,
+			"freeport": freePort,
 		},
 	})
 }
@@ -67,6 +69,17 @@ func serveInBackground(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(25 * time.Millisecond)
 	}
 	ts.Fatalf("the server does not answer at %s", address)
+}
+
+// freeport NAME sets a variable to a port of the loopback interface that is free.
+func freePort(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: freeport NAME")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	defer l.Close()
+	ts.Setenv(args[0], strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 }
 
 // exitcode N COMMAND… runs a command that must end with exit code N.

@@ -5,12 +5,14 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/server"
@@ -33,9 +35,18 @@ so think before you listen on more.`,
   engram serve --listen unix:/run/robot/engram.sock --listen 0.0.0.0:7411`,
 		Args: positional(cobra.NoArgs),
 	}
+	addServeFlags(cmd)
+	cmd.RunE = serve
+	return cmd
+}
+
+// addServeFlags gives a command everything that a memory server can be told.
+func addServeFlags(cmd *cobra.Command) {
+	addConfigFlag(cmd)
 	f := cmd.Flags()
 	f.StringArray("listen", nil, "listen on unix:/path or host:port; may be repeated\n(default: "+strings.Join(rpc.DefaultAddresses(), " and ")+")")
 	f.StringArray("prior", nil, "commit the prior knowledge in this folder at the start; may be repeated")
+	f.StringArray("memory", nil, "host only this memory; may be repeated (default: all)")
 	f.Duration("monitor", time.Second, "how often SystemState watches this computer; 0 is never")
 	keep := memories.DefaultPoseRetention()
 	f.Int64("pose-bytes", keep.MaxBytes, "keep so many bytes of each moving frame's or joint's history in the poses; 0 is no bound")
@@ -50,64 +61,107 @@ so think before you listen on more.`,
 	f.Int("max-pattern", 0, "refuse patterns of more bytes (default 8192)")
 	f.Int("max-regex", 0, "refuse regular expressions of more bytes (default, and at most, 1024)")
 	f.Int("max-query", 0, "refuse queries of more nodes, names and selectors (default 10,000)")
+	f.String("robot", "", "name of this robot or base station, noted in what is recorded, and the backbone's domain")
 	addDataFlags(cmd)
-	cmd.RunE = serve
-	return cmd
+	addBackboneFlags(cmd)
 }
 
-func serve(cmd *cobra.Command, _ []string) error {
+// settings are the flags of serve, checked.
+type settings struct {
+	memories  []server.Memory
+	limits    wm.Limits
+	edge      rpc.Options
+	addresses []string
+	backbone  backboneSettings
+	data      *ltm.Options // nil without a long-term memory
+}
+
+// readSettings reads and checks the flags.
+func readSettings(cmd *cobra.Command) (s settings, err error) {
 	f := cmd.Flags()
 	var options []memories.Option
 	folders, _ := f.GetStringArray("prior")
 	for _, dir := range folders {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return usagef("--prior %s: there is no such folder", dir)
+			return s, usagef("--prior %s: there is no such folder", dir)
 		}
 		options = append(options, memories.WithPriorKnowledge(os.DirFS(dir)))
 	}
 	keep, err := poseRetention(cmd)
 	if err != nil {
-		return err
+		return s, err
 	}
 	options = append(options, memories.WithPoseRetention(keep))
-	var limits wm.Limits
-	var edge rpc.Options
 	for name, limit := range map[string]*int{
-		"max-payload": &limits.MaxPayload, "max-results": &limits.MaxResults, "max-queue": &limits.MaxQueue,
-		"max-message": &edge.MaxMessage, "max-streams": &edge.MaxStreams, "max-subscriptions": &edge.MaxSubscriptions,
-		"max-pattern": &edge.MaxPattern, "max-regex": &edge.MaxRegex, "max-query": &edge.MaxQueryNodes,
+		"max-payload": &s.limits.MaxPayload, "max-results": &s.limits.MaxResults, "max-queue": &s.limits.MaxQueue,
+		"max-message": &s.edge.MaxMessage, "max-streams": &s.edge.MaxStreams, "max-subscriptions": &s.edge.MaxSubscriptions,
+		"max-pattern": &s.edge.MaxPattern, "max-regex": &s.edge.MaxRegex, "max-query": &s.edge.MaxQueryNodes,
 	} {
 		if *limit, _ = f.GetInt(name); *limit < 0 {
-			return usagef("--%s %d: 0 or more", name, *limit)
+			return s, usagef("--%s %d: 0 or more", name, *limit)
 		}
 	}
-	if edge.MaxMessage == 0 && limits.MaxPayload > 64<<20 {
-		edge.MaxMessage = min(2*limits.MaxPayload, math.MaxInt32)
+	if s.edge.MaxMessage == 0 && s.limits.MaxPayload > 64<<20 {
+		s.edge.MaxMessage = min(2*s.limits.MaxPayload, math.MaxInt32)
 	}
-	limits.MaxQueryNodes = edge.MaxQueryNodes
+	s.limits.MaxQueryNodes = s.edge.MaxQueryNodes
 	every, _ := f.GetDuration("monitor")
 	if every < 0 {
-		return usagef("--monitor %v: 0 or more", every)
+		return s, usagef("--monitor %v: 0 or more", every)
 	}
 	if every > 0 {
 		options = append(options, memories.WithSystemMonitor(every))
 	}
-	addresses, _ := f.GetStringArray("listen")
-	if len(addresses) == 0 {
-		addresses = rpc.DefaultAddresses()
+	if s.memories, err = hosted(cmd, memories.All(options...)); err != nil {
+		return s, err
 	}
-	store, err := openStore(cmd)
+	if s.addresses, _ = f.GetStringArray("listen"); len(s.addresses) == 0 {
+		s.addresses = rpc.DefaultAddresses()
+	}
+	if s.backbone, err = readBackboneSettings(cmd); err != nil {
+		return s, err
+	}
+	s.data, err = readDataSettings(cmd)
+	return s, err
+}
+
+// hosted returns those of all memories that --memory names.
+func hosted(cmd *cobra.Command, all []server.Memory) ([]server.Memory, error) {
+	names, _ := cmd.Flags().GetStringArray("memory")
+	if len(names) == 0 {
+		return all, nil
+	}
+	var out []server.Memory
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(m server.Memory) bool { return m.Name == name })
+		if i < 0 {
+			var known []string
+			for _, m := range all {
+				known = append(known, m.Name)
+			}
+			return nil, usagef("--memory %s: there is %s", name, strings.Join(known, ", "))
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+func serve(cmd *cobra.Command, _ []string) error {
+	if _, err := loadConfig(cmd); err != nil {
+		return err
+	}
+	s, err := readSettings(cmd)
 	if err != nil {
 		return err
 	}
 	server.TuneRuntime()
-	h, err := startHost(cmd.Context(), server.Config{Memories: memories.All(options...), Limits: limits, Store: store}, edge, addresses)
+	h, err := startHost(cmd.Context(), s)
 	if err != nil {
 		return err
 	}
-	if store != nil {
-		found := store.Opened()
-		cmd.PrintErrf("engram: recording in %s, which has %d episodes\n", store.Dir(), found.Episodes)
+	if h.store != nil {
+		found := h.store.Opened()
+		cmd.PrintErrf("engram: recording in %s, which has %d episodes\n", h.store.Dir(), found.Episodes)
 		for _, what := range found.Problems {
 			cmd.PrintErrf("  cannot be read: %s\n", what)
 		}
@@ -116,6 +170,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	for i, a := range h.addresses {
 		cmd.PrintErrf("  %s%s\n", a, exposure(h.endpoint.Listeners()[i]))
 	}
+	h.backbone.describe(cmd)
 	cmd.PrintErrln("Try 'engram import RECORDING' or 'engram ls --all' in another terminal; ^C ends this one.")
 	return h.serve(cmd.Context())
 }

@@ -14,23 +14,18 @@ import (
 func addDataFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("data", "", "record in this folder, and answer from it what the working memory has not (default: nothing is kept on disk)")
-	f.String("robot", "", "the robot's name, noted in what is recorded (default: this computer's name)")
 	f.String("ltm-cache", "64 MiB", "keep so many bytes of what was read from disk")
 	f.String("episode-size", "256 MiB", "begin another episode file at this size")
 	f.Duration("episode-age", 0, "begin another episode file after this time (default 10m)")
 }
 
-// openStore opens the long-term memory that the flags ask for, nil if they ask for none.
-func openStore(cmd *cobra.Command) (*ltm.Store, error) {
+// readDataSettings reads and checks the flags of the long-term memory; nil if they
+// ask for none.
+func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 	f := cmd.Flags()
 	dir, _ := f.GetString("data")
 	if dir == "" {
-		for _, name := range []string{"robot", "ltm-cache", "episode-size", "episode-age"} {
-			if f.Changed(name) {
-				return nil, usagef("--%s goes with --data DIR", name)
-			}
-		}
-		return nil, nil
+		return nil, needs(cmd, "--data DIR", "ltm-cache", "episode-size", "episode-age")
 	}
 	o := ltm.Options{Dir: dir}
 	o.Robot, _ = f.GetString("robot")
@@ -46,5 +41,16 @@ func openStore(cmd *cobra.Command) (*ltm.Store, error) {
 	if o.SealAge, _ = f.GetDuration("episode-age"); o.SealAge < 0 {
 		return nil, usagef("--episode-age %v: 0 or more", o.SealAge)
 	}
-	return ltm.Open(cmd.Context(), o)
+	return &o, nil
+}
+
+// needs returns a usage error if one of the flags was set, which are for nothing
+// without what they need.
+func needs(cmd *cobra.Command, what string, flags ...string) error {
+	for _, name := range flags {
+		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() != flag.DefValue {
+			return usagef("--%s needs %s", name, what)
+		}
+	}
+	return nil
 }

@@ -14,6 +14,13 @@ import (
 // DefaultTCP is where a server listens, and a client looks, on TCP by default.
 const DefaultTCP = "http://127.0.0.1:7411"
 
+// BackboneScheme begins the addresses of servers that are reached through the
+// backbone.
+const BackboneScheme = backboneNetwork + ":"
+
+// backboneNetwork is the network of the listeners of package backbone.
+const backboneNetwork = "nats"
+
 // DefaultSocket returns the address of the Unix socket where a server of this user
 // listens, and a client looks, by default: unix:$XDG_RUNTIME_DIR/engram.sock, or
 // unix:/tmp/engram-<user id>/engram.sock where there is no such directory.
@@ -33,7 +40,8 @@ func fallbackSocket() string {
 func DefaultAddresses() []string { return []string{DefaultSocket(), DefaultTCP} }
 
 // splitAddress takes an address apart into what package net wants. Addresses are
-// "unix:/path", "http://host:port" and "host:port".
+// "unix:/path", "http://host:port", "host:port", and "nats:server" for the server of
+// that name on the backbone.
 func splitAddress(address string) (network, target string, err error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		path = strings.TrimPrefix(path, "//") // unix:///path, as gRPC writes it
@@ -41,6 +49,12 @@ func splitAddress(address string) (network, target string, err error) {
 			return "", "", engram.Errorf(engram.Invalid, address, "the address of a Unix socket has no path; write unix:/path/engram.sock")
 		}
 		return "unix", path, nil
+	}
+	if server, ok := strings.CutPrefix(address, BackboneScheme); ok && !strings.HasPrefix(server, "//") {
+		if server == "" {
+			return "", "", engram.Errorf(engram.Invalid, address, "the address on the backbone names no server")
+		}
+		return backboneNetwork, server, nil
 	}
 	hostPort := address
 	if strings.Contains(address, "://") {
@@ -66,8 +80,11 @@ func splitAddress(address string) (network, target string, err error) {
 // listener: that of a wildcard listener is the loopback's.
 func AddressOf(l net.Listener) string {
 	a := l.Addr()
-	if a.Network() == "unix" {
+	switch a.Network() {
+	case "unix":
 		return "unix:" + a.String()
+	case backboneNetwork:
+		return BackboneScheme + a.String()
 	}
 	host, port, err := net.SplitHostPort(a.String())
 	if err != nil {

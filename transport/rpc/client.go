@@ -29,6 +29,12 @@ type DialOptions struct {
 	// GRPC makes the client speak gRPC instead of the Connect protocol, for
 	// servers and proxies that know only that.
 	GRPC bool
+	// Backbone connects to the server of a name through the backbone, for addresses
+	// "nats:server": backbone.Backbone.Dial. Nil means there is none.
+	Backbone func(ctx context.Context, server string) (net.Conn, error)
+	// Via names a server that the one at the address reaches through the backbone,
+	// and that is meant instead.
+	Via string
 }
 
 // Client reaches one memory server over one multiplexed connection, which is made
@@ -63,21 +69,35 @@ type Info struct {
 	Version  string
 }
 
-// Dial reaches the memory server at "unix:/path", "http://host:port" or
-// "host:port". The error is Unavailable if none answers there, Unsupported if what
+// Dial reaches the memory server at "unix:/path", "http://host:port", "host:port" or
+// "nats:server". The error is Unavailable if none answers there, Unsupported if what
 // answers is none, and Conflict if it is another one than o.Server.
 func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
 	network, target, err := splitAddress(address)
 	if err != nil {
 		return nil, err
 	}
-	if network == "unix" {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
+	dial := func(ctx context.Context, _ string) (net.Conn, error) { return dialer.DialContext(ctx, network, target) }
+	base := "http://engram"
+	switch network {
+	case "unix":
 		if err := checkSocketDir(target); err != nil {
 			return nil, err
 		}
+	case backboneNetwork:
+		if o.Backbone == nil {
+			return nil, engram.Errorf(engram.Unavailable, address, "this server is reached through the backbone, to which this program is not connected")
+		}
+		dial = func(ctx context.Context, _ string) (net.Conn, error) { return o.Backbone(ctx, target) }
+	default:
+		base = "http://" + target
+	}
+	if o.Via != "" {
+		base += viaPath(o.Via)
 	}
 	o.MaxMessage = cmp.Or(o.MaxMessage, 128<<20)
-	c := &Client{address: address, o: o, http: &http.Client{Transport: newTransport(network, target)}}
+	c := &Client{address: address, o: o, http: &http.Client{Transport: newTransport(dial)}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	opts := []connect.ClientOption{
 		connect.WithAcceptCompression("gzip", nil, nil),
@@ -86,10 +106,6 @@ func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
 	}
 	if o.GRPC {
 		opts = append(opts, connect.WithGRPC())
-	}
-	base := "http://" + target
-	if network == "unix" {
-		base = "http://engram"
 	}
 	c.memory = engramv1connect.NewMemoryServiceClient(c.http, base, opts...)
 	c.names = engramv1connect.NewNameServiceClient(c.http, base, opts...)
@@ -107,16 +123,15 @@ func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
 	return c, nil
 }
 
-// newTransport returns a transport that speaks HTTP/2 with whoever listens at
-// target, over one connection as long as its streams suffice.
-func newTransport(network, target string) *http.Transport {
+// newTransport returns a transport that speaks HTTP/2 over the connections that
+// dial makes to a host and port: one as long as its streams suffice.
+func newTransport(dial func(ctx context.Context, address string) (net.Conn, error)) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
-	dialer := &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 15 * time.Second}
 	return &http.Transport{
 		Protocols: protocols,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, network, target)
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return dial(ctx, address)
 		},
 		DisableCompression: true,
 		HTTP2: &http.HTTP2Config{

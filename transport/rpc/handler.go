@@ -29,6 +29,7 @@ type Handler struct {
 	mux     *http.ServeMux
 	refusal *connect.ErrorWriter
 	health  *grpchealth.StaticChecker
+	forward *forward // nil without a backbone
 
 	draining      context.Context // ends when the server is told to stop
 	drain         context.CancelFunc
@@ -47,6 +48,9 @@ func NewHandler(svc engram.Service, names mns.Registry, o Options) *Handler {
 		refusal: connect.NewErrorWriter(),
 	}
 	h.draining, h.drain = context.WithCancel(context.Background())
+	if o.Backbone != nil {
+		h.forward = newForward(h)
+	}
 	opts := connect.WithHandlerOptions(
 		withStrictJSON(),
 		connect.WithReadMaxBytes(o.MaxMessage),

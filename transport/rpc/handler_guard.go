@@ -40,6 +40,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		defer c.streams.Add(-1)
 	}
+	if strings.HasPrefix(r.URL.Path, viaPrefix) {
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(h.draining, cancel)()
+		h.forward.serve(h, guarded, r.WithContext(ctx))
+		return
+	}
 	switch r.URL.Path {
 	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure,
 		engramv1connect.PoseServiceWatchPosesProcedure:
@@ -69,8 +76,8 @@ func streamKind(path string) (streams, bidi bool) {
 	case engramv1connect.MemoryServiceCommitStreamProcedure:
 		return true, true
 	}
-	reflection := strings.HasPrefix(path, "/grpc.reflection.")
-	return reflection, reflection
+	open := strings.HasPrefix(path, "/grpc.reflection.") || strings.HasPrefix(path, viaPrefix)
+	return open, open
 }
 
 // connection counts what is open on one connection; it is in the context of each

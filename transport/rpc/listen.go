@@ -19,8 +19,11 @@ func Listen(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if network == "unix" {
+	switch network {
+	case "unix":
 		return listenUnix(target)
+	case backboneNetwork:
+		return nil, engram.Errorf(engram.Invalid, address, "one does not listen at an address of the backbone; a server that has a backbone can be reached through it by itself")
 	}
 	l, err := net.Listen(network, target)
 	switch {

@@ -2,7 +2,9 @@ package rpc
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -32,6 +34,11 @@ type Options struct {
 	StallTimeout time.Duration
 	// Grace is how long calls may go on when the server is told to stop; default 5 s.
 	Grace time.Duration
+
+	// Backbone connects to the server of a name through the backbone:
+	// backbone.Backbone.Dial. Calls for such a server are handed on to it. Nil means
+	// there is no backbone.
+	Backbone func(ctx context.Context, server string) (net.Conn, error)
 
 	Log *slog.Logger // nil means slog.Default()
 }

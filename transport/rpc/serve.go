@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -44,7 +45,7 @@ func Serve(ctx context.Context, h *Handler, listeners ...net.Listener) error {
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, new(connection))
 		},
-		ErrorLog: slog.NewLogLogger(h.o.Log.Handler(), slog.LevelDebug),
+		ErrorLog: h.errorLog(),
 	}
 	var serving sync.WaitGroup
 	failed := make(chan error, len(listeners))
@@ -68,5 +69,13 @@ func Serve(ctx context.Context, h *Handler, listeners ...net.Listener) error {
 	}
 	serving.Wait()
 	calls.Wait() // closed connections end their calls' contexts
+	if h.forward != nil {
+		h.forward.transport.CloseIdleConnections()
+	}
 	return err
+}
+
+// errorLog is for what package http reports of bad clients.
+func (h *Handler) errorLog() *log.Logger {
+	return slog.NewLogLogger(h.o.Log.Handler(), slog.LevelDebug)
 }

@@ -1,0 +1,245 @@
+package kv_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/mns/kv"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// Kept by nats-server for the life of the process.
+		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"))
+}
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// start embeds a backbone.
+func start(t *testing.T, o embedded.Options) *embedded.Server {
+	t.Helper()
+	o.Log = quiet
+	s, err := embedded.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func connect(t *testing.T, o backbone.Options) *backbone.Backbone {
+	t.Helper()
+	o.Log = quiet
+	b, err := backbone.Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func open(t *testing.T, b *backbone.Backbone, ttl time.Duration) *kv.Registry {
+	t.Helper()
+	r, err := kv.Open(t.Context(), b.JetStream(), ttl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func registration(server string, memories ...string) mns.Registration {
+	return mns.Registration{Server: server, Memories: memories, Addresses: []string{"unix:/run/" + server}}
+}
+
+func register(t *testing.T, r mns.Registry, reg mns.Registration) mns.Lease {
+	t.Helper()
+	l, err := r.Register(t.Context(), reg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// names returns what a registry holds, as "Memory@server …".
+func names(t *testing.T, r mns.Registry) string {
+	t.Helper()
+	entries, err := r.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Memory+"@"+e.Server)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestTwoServersCannotClaimOneName(t *testing.T) {
+	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
+	one, two := open(t, b, 0), open(t, b, 0)
+	register(t, one, registration("a", "Vision", "Über/Mich"))
+	_, err := two.Register(t.Context(), registration("b", "Object", "Vision"))
+	if engram.CodeOf(err) != engram.Conflict || !strings.Contains(err.Error(), `"a"`) {
+		t.Errorf("claiming a name that is taken: %v", err)
+	}
+	if got := names(t, two); got != "Vision@a Über/Mich@a" {
+		t.Errorf("a refused registration leaves %q", got)
+	}
+	// The same server, after its restart, with another set of memories.
+	register(t, two, registration("a", "Vision", "Speech"))
+	if got := names(t, one); got != "Speech@a Vision@a" {
+		t.Errorf("registered again, the names are %q", got)
+	}
+	if e, err := one.Resolve(t.Context(), "Speech"); err != nil || e.Addresses[0] != "unix:/run/a" {
+		t.Errorf("resolved %+v, %v", e, err)
+	}
+	if _, err := one.Resolve(t.Context(), "Speach"); engram.CodeOf(err) != engram.NotFound || !strings.Contains(err.Error(), "Speech, Vision") {
+		t.Errorf("an unknown name: %v", err)
+	}
+}
+
+func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
+	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
+	r := open(t, b, time.Second)
+	dead := register(t, r, registration("dead", "Vision"))
+	k, err := mns.Keep(t.Context(), r, registration("alive", "Object"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan error, 1)
+	go func() {
+		for e, err := range r.Watch(t.Context()) {
+			if err != nil || e.Removed && e.Entry.Memory == "Vision" {
+				gone <- err
+				return
+			}
+		}
+	}()
+	if err := <-gone; err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, r); got != "Object@alive" {
+		t.Errorf("after a lease ran out the names are %q", got)
+	}
+	if err := r.Renew(t.Context(), dead.ID); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("renewing a lease that ran out: %v", err)
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := names(t, r); got != "" {
+		t.Errorf("released, the names are %q", got)
+	}
+}
+
+func TestWatchTellsAllThenChanges(t *testing.T) {
+	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
+	r := open(t, b, 0)
+	a := register(t, r, registration("a", "Vision"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	events := make(chan string)
+	go func() {
+		defer close(events)
+		for e, err := range r.Watch(ctx) {
+			switch {
+			case err != nil:
+				events <- engram.CodeOf(err).String()
+			case e.Synced:
+				events <- "synced"
+			case e.Removed:
+				events <- "-" + e.Entry.Memory
+			default:
+				events <- "+" + e.Entry.Memory + "@" + e.Entry.Server
+			}
+		}
+	}()
+	expect := func(want string) {
+		t.Helper()
+		if got := <-events; got != want {
+			t.Errorf("event %q, want %q", got, want)
+		}
+	}
+	expect("+Vision@a")
+	expect("synced")
+	if err := r.Renew(t.Context(), a.ID); err != nil { // no event
+		t.Error(err)
+	}
+	o := register(t, r, registration("b", "Object"))
+	expect("+Object@b")
+	if err := r.Release(t.Context(), o.ID); err != nil {
+		t.Error(err)
+	}
+	expect("-Object")
+	cancel()
+	expect("canceled")
+}
+
+func TestWaitForAName(t *testing.T) {
+	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
+	r := open(t, b, 0)
+	got := make(chan mns.Entry, 1)
+	go func() {
+		e, err := r.Wait(t.Context(), "Vision")
+		if err != nil {
+			t.Error(err)
+		}
+		got <- e
+	}()
+	register(t, r, registration("a", "Object"))
+	register(t, r, registration("b", "Vision"))
+	if e := <-got; e.Server != "b" {
+		t.Errorf("waited for %+v", e)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Wait(ctx, "Speech"); engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("a wait past its deadline: %v", err)
+	}
+}
+
+// A backbone that begins anew has lost the names; who keeps a registration is back
+// within a lease, who watches is told.
+func TestBackboneThatBeginsAnew(t *testing.T) {
+	dir := t.TempDir()
+	first := start(t, embedded.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	url := first.ClientURL()
+	client := connect(t, backbone.Options{URL: url})
+	r := open(t, client, time.Second)
+	k, err := mns.Keep(t.Context(), r, registration("a", "Vision"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer k.Close()
+	ended := make(chan error, 1)
+	go func() {
+		for _, err := range r.Watch(t.Context()) {
+			if err != nil {
+				ended <- err
+			}
+		}
+	}()
+	first.Close()
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	if _, err := r.Resolve(short, "Vision"); err == nil {
+		t.Error("a name was resolved without a backbone")
+	}
+	cancel()
+	start(t, embedded.Options{Dir: dir, Listen: strings.TrimPrefix(url, "nats://")})
+	if err := <-ended; engram.CodeOf(err) != engram.Unavailable {
+		t.Errorf("the watch ended with %v", err)
+	}
+	if e, err := r.Wait(t.Context(), "Vision"); err != nil || e.Server != "a" {
+		t.Errorf("after the restart: %+v, %v", e, err)
+	}
+}

@@ -1,0 +1,83 @@
+package rpc
+
+import (
+	"context"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// viaPrefix begins the paths of calls to another server, which are handed on
+// through the backbone: /via/<server in hexadecimal digits>/engram.v1.….
+const viaPrefix = "/via/"
+
+// viaPath returns what the paths of calls to a server begin with.
+func viaPath(server string) string { return viaPrefix + hex.EncodeToString([]byte(server)) }
+
+// forward hands calls on to servers that this one reaches through the backbone, for
+// clients that have no route to them and are not on the backbone themselves.
+type forward struct {
+	proxy     httputil.ReverseProxy
+	transport *http.Transport
+}
+
+func newForward(h *Handler) *forward {
+	f := &forward{transport: newTransport(func(ctx context.Context, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, engram.Errorf(engram.Internal, address, "not a server on the backbone: %w", err)
+		}
+		server, err := hex.DecodeString(host)
+		if err != nil {
+			return nil, engram.Errorf(engram.Internal, address, "not a server on the backbone: %w", err)
+		}
+		return h.o.Backbone(ctx, string(server))
+	})}
+	f.transport.IdleConnTimeout = time.Minute
+	f.proxy = httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			server, path, _ := cutVia(r.In.URL.Path)
+			r.Out.URL = &url.URL{Scheme: "http", Host: hex.EncodeToString([]byte(server)), Path: path, RawQuery: r.In.URL.RawQuery}
+			r.Out.Host = r.Out.URL.Host
+		},
+		Transport:     f.transport,
+		FlushInterval: -1, // answers stream
+		ErrorLog:      h.errorLog(),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if engram.CodeOf(err) != engram.Unavailable {
+				err = engram.Errorf(engram.Unavailable, "", "the call could not be handed on through the backbone: %w", err)
+			}
+			h.refuse(w, r, err)
+		},
+	}
+	return f
+}
+
+// cutVia takes apart the path of a call to another server.
+func cutVia(path string) (server, rest string, ok bool) {
+	path, ok = strings.CutPrefix(path, viaPrefix)
+	if !ok {
+		return "", "", false
+	}
+	digits, rest, _ := strings.Cut(path, "/")
+	name, err := hex.DecodeString(digits)
+	return string(name), "/" + rest, err == nil && len(name) > 0
+}
+
+func (f *forward) serve(h *Handler, w http.ResponseWriter, r *http.Request) {
+	server, _, ok := cutVia(r.URL.Path)
+	switch {
+	case !ok:
+		h.refuse(w, r, engram.Errorf(engram.Invalid, r.URL.Path, "the path of a call to another server is %s<name in hexadecimal digits>/<procedure>", viaPrefix))
+	case f == nil:
+		h.refuse(w, r, engram.Errorf(engram.Unavailable, server, "this server has no backbone through which that one could be reached"))
+	default:
+		f.proxy.ServeHTTP(w, r)
+	}
+}
