@@ -103,7 +103,8 @@ func (r *Reader) Timeline(entity engram.ID) (Timeline, error) {
 
 // learnTypes makes the episode's types known to the registry, once. Where it knows
 // another type of that name, that one stays: protobuf's rules for changes say how
-// far the payloads can be read with it.
+// far the payloads can be read with it. A type that makes no sense is left out:
+// payloads are no less readable as bytes.
 func (r *Reader) learnTypes() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -115,10 +116,7 @@ func (r *Reader) learnTypes() error {
 	}
 	for _, s := range r.sum.schemas {
 		written := r.mu.sources[s.Name]
-		_, err := r.types.Add(engram.TypeDef{Name: s.Name, Descriptors: s.Data, Source: written.text, Format: written.format})
-		if err != nil && engram.CodeOf(err) != engram.AlreadyExists {
-			return engram.Errorf(engram.CodeOf(err), r.path, "the type %s: %w", s.Name, err)
-		}
+		r.types.Add(engram.TypeDef{Name: s.Name, Descriptors: s.Data, Source: written.text, Format: written.format})
 	}
 	r.mu.learned = true
 	return nil

@@ -98,7 +98,7 @@ func (s *salvage) define(r foundRecord) error {
 		if err != nil {
 			return nil // told when its messages are missed
 		}
-		recordsOf(records, func(op mcap.OpCode, _ int, content []byte) { s.defineRecord(op, content) })
+		recordsOf(records, func(op mcap.OpCode, _ int, content []byte) { s.defineRecord(op, content, true) })
 	case mcap.OpAttachment:
 		if a, ok := parseAttachment(r.content); ok {
 			s.dicts[a.name] = a.data
@@ -124,21 +124,34 @@ func (s *salvage) define(r foundRecord) error {
 			}
 		}
 	case mcap.OpSchema, mcap.OpChannel:
-		s.defineRecord(r.op, r.content)
+		s.defineRecord(r.op, r.content, false)
 	}
 	return nil
 }
 
-func (s *salvage) defineRecord(op mcap.OpCode, content []byte) {
+// defineRecord takes a definition. One that no CRC vouches for has to make sense.
+func (s *salvage) defineRecord(op mcap.OpCode, content []byte, sound bool) {
 	switch op {
 	case mcap.OpSchema:
-		if x, err := mcap.ParseSchema(content); err == nil && s.schemas[x.ID] == nil {
-			s.schemas[x.ID] = x
+		x, err := mcap.ParseSchema(content)
+		if err != nil || s.schemas[x.ID] != nil {
+			return
 		}
+		if !sound {
+			if _, err := idf.ParseType(engram.TypeDef{Name: x.Name, Descriptors: x.Data}); err != nil {
+				return
+			}
+		}
+		s.schemas[x.ID] = x
 	case mcap.OpChannel:
-		if x, err := mcap.ParseChannel(content); err == nil && s.channels[x.ID] == nil {
-			s.channels[x.ID] = x
+		x, err := mcap.ParseChannel(content)
+		if err != nil || s.channels[x.ID] != nil {
+			return
 		}
+		if _, err := engram.Parse(x.Topic); err != nil && !sound {
+			return
+		}
+		s.channels[x.ID] = x
 	}
 }
 
@@ -228,6 +241,9 @@ func (s *salvage) takeEnvelope(offset int64, content []byte) error {
 		return nil
 	}
 	c := s.chunks[offset-int64(r.chunkBack)]
+	if c == nil || c.length != int64(r.chunkLen) {
+		c = s.moved(r)
+	}
 	if c == nil {
 		return lost("the chunk at %d that held them is not there", offset-int64(r.chunkBack))
 	}
@@ -250,6 +266,20 @@ func (s *salvage) takeEnvelope(offset int64, content []byte) error {
 	return s.run(o, r, messages, c.offset)
 }
 
+// moved returns the only chunk that has the length of the one that an envelope
+// tells of, or nil: bytes between the two may have been lost or added.
+func (s *salvage) moved(r *run) (found *foundChunk) {
+	for _, c := range s.chunks {
+		if c.length == int64(r.chunkLen) {
+			if found != nil {
+				return nil
+			}
+			found = c
+		}
+	}
+	return found
+}
+
 // messages returns the messages of a run.
 func (s *salvage) messages(r *run, b []byte) (list []groupMessage, ok bool) {
 	version, instance := 0, 0
@@ -260,7 +290,7 @@ func (s *salvage) messages(r *run, b []byte) (list []groupMessage, ok bool) {
 			return nil, false
 		}
 		typ, ok := s.typeOf(m.channel)
-		if !ok {
+		if !ok || s.channels[m.channel].Topic != r.entity {
 			return nil, false
 		}
 		g := groupMessage{Message: codec.Message{Type: typ.Name, Bytes: m.data}, typ: typ, channel: m.channel, sequence: m.sequence, log: m.log, publish: m.publish}
