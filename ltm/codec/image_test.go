@@ -226,7 +226,7 @@ func TestJPEGIsAsGoodAsAsked(t *testing.T) {
 				t.Errorf("a message is a %s", m.Type)
 			}
 		}
-		sameSnapshots(t, decodeAll(t, c, messages...), want, quality-0.1)
+		sameSnapshots(t, decodeAll(t, c, messages...), want, quality)
 	}
 	// Beyond what JPEG can do, it is exact.
 	sameSnapshots(t, decodeAll(t, Config{Codec: JPEG}, encodeAll(t, Config{Codec: JPEG, Quality: 60}, want...)...), want, 0)

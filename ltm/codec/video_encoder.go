@@ -53,6 +53,9 @@ func ForImages(t *idf.Type, lossless bool) (name string, ok bool) {
 
 const (
 	defaultQuality = 40 // dB
+	// readMargin is what rounding and clamping on the way back to colours costs, so
+	// that a reader finds what was asked for.
+	readMargin = 0.1 // dB
 	// exactQuality is from what PSNR on only exact codecs will do: 8 bits per colour
 	// difference cannot hold more.
 	exactQuality = 50
@@ -124,7 +127,7 @@ func newImageEncoder(name string, c Config) (*imageEncoder, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &imageEncoder{
 		jobs: make(chan job, maxWaiting+1), wake: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
-		codec: name, shapes: newShapes(c), still: stillCoder{quality: quality}, ratio: image.YCbCrSubsampleRatio420,
+		codec: name, shapes: newShapes(c), still: stillCoder{quality: quality + readMargin}, ratio: image.YCbCrSubsampleRatio420,
 	}
 	if quality > fullQuality {
 		e.ratio = image.YCbCrSubsampleRatio444

@@ -84,7 +84,7 @@ func TestKilledEncoder(t *testing.T) {
 		if err := e.Flush(t.Context(), emit); err != nil {
 			t.Fatal(err)
 		}
-		quality := 39.9
+		quality := 40.0
 		if codec == Image {
 			quality = 0
 		}
@@ -116,7 +116,7 @@ func TestUselessFFmpeg(t *testing.T) {
 				defer e.Close()
 				want := small(6, 64, 48)
 				messages := encodeWith(t, e, want...)
-				quality := 39.9
+				quality := 40.0
 				if codec == Image {
 					quality = 0
 				}

@@ -82,6 +82,7 @@ func (e *h264Encoder) close() {
 
 const (
 	dbPerStep = 0.55 // what a step of the quantiser changes in PSNR, about
+	keyAbove  = 1.2  // how much better a key is than what follows with its quantiser, about
 	startQP   = 30
 	minQP     = 4 // below, lossless codecs take less
 	maxQP     = 48
@@ -133,9 +134,9 @@ func (e *h264Encoder) encode(ctx context.Context, frame *image.YCbCr) (packet []
 				e.qp = minQP
 			}
 			continue
-		case !e.tried && tries < 4 && db > e.quality+1 && e.qp < maxQP:
+		case !e.tried && tries < 4 && db > e.quality+keyAbove+1 && e.qp < maxQP:
 			// The first frame of all finds the quantiser.
-			e.qp = min(maxQP, e.qp+int(max(1, (db-e.quality-0.3)/dbPerStep)))
+			e.qp = min(maxQP, e.qp+int(max(1, (db-e.quality-keyAbove)/dbPerStep)))
 			e.stop()
 			continue
 		}
