@@ -1,7 +1,7 @@
 // Command ltm measures what the long-term memory's codecs take on disk, in time and
 // in quality, on the recordings of ../shared/data and the simulated robot.
 //
-//	go run ./bench/ltm [-data ../shared/data/recordings] [-quick] [images] …
+//	go run ./bench/ltm [-data ../shared/data/recordings] [-quick] [images] [numbers]
 //
 // Without a name all that it measures is measured. Tables are printed on standard
 // output; the targets are those of docs/performance.md.
@@ -30,6 +30,7 @@ var measurements = []struct {
 	measure func(config) error
 }{
 	{"images", images},
+	{"numbers", numbers},
 }
 
 func main() {
@@ -39,7 +40,7 @@ func main() {
 	flag.StringVar(&c.data, "data", "../shared/data/recordings", "the folder of the recordings")
 	flag.BoolVar(&c.quick, "quick", false, "a smoke run on little data")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: ltm [flags] [images] …")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: ltm [flags] [images] [numbers]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

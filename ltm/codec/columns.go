@@ -26,7 +26,7 @@ const (
 	maxColumnsBytes = 512 << 10
 	// columnsValues is how many values that change a message is to hold, so that one
 	// snapshot is read within a millisecond.
-	columnsValues = 16 << 10
+	columnsValues = 12 << 10
 	minColumns    = 64
 	// maxColumnsPlain bounds the payload bytes of a message that is read.
 	maxColumnsPlain = 64 << 20
@@ -68,33 +68,58 @@ func (e *columnsEncoder) Encode(ctx context.Context, s *engram.Snapshot, emit fu
 }
 
 func (e *columnsEncoder) Flush(_ context.Context, emit func(Message) error) error {
-	if len(e.pending) == 0 {
-		return nil
+	for len(e.pending) > 0 {
+		m, n, err := e.message(e.pending)
+		if err != nil {
+			return err
+		}
+		if e.pending = e.pending[n:]; len(e.pending) == 0 {
+			e.pending, e.bytes = nil, 0
+		}
+		if err := emit(m); err != nil {
+			return err
+		}
 	}
-	t, times := e.shred()
-	body := &ltmv1.Columns{Version: columnsVersion, Payloads: uint32(len(times)), Bytes: uint64(e.bytes)}
-	body.Structure, body.Data = t.append(times, e.maxError)
+	return nil
+}
+
+// message codes the first of the snapshots that wait, as many as a message may hold.
+func (e *columnsEncoder) message(pending []*engram.Snapshot) (m Message, n int, err error) {
+	var t *tree
+	body := &ltmv1.Columns{Version: columnsVersion}
+	for n = len(pending); ; {
+		var times []int64
+		t, times = e.shred(pending[:n])
+		body.Payloads, body.Bytes = uint32(len(times)), 0
+		for _, s := range pending[:n] {
+			body.Bytes += uint64(s.Size())
+		}
+		body.Structure, body.Data = t.append(times, e.maxError)
+		perSnapshot := t.changing/n + 1
+		e.count = min(max(columnsValues/perSnapshot, minColumns), maxColumnsCount)
+		if n <= e.count+e.count/2 {
+			break
+		}
+		n = (n + 1) / 2 // more than was known before they were taken apart
+	}
 	b, err := proto.Marshal(body)
 	if err != nil {
-		return engram.Errorf(engram.Internal, ColumnsType, "cannot be written: %w", err)
+		return m, 0, engram.Errorf(engram.Internal, ColumnsType, "cannot be written: %w", err)
 	}
-	m := Message{Type: ColumnsType, Bytes: b, Key: true}
-	for _, s := range e.pending {
+	m = Message{Type: ColumnsType, Bytes: b, Key: true}
+	for _, s := range pending[:n] {
 		m.Snapshots = append(m.Snapshots, WithoutPayload(s))
 	}
-	perSnapshot := t.changing/len(e.pending) + 1
-	e.count = min(max(columnsValues/perSnapshot, minColumns), maxColumnsCount)
-	e.pending, e.bytes = nil, 0
-	return emit(m)
+	return m, n, nil
 }
 
 // shred takes all payloads apart, and what cannot be put together again as it was is
 // kept as it is. times are those of the payloads' snapshots.
-func (e *columnsEncoder) shred() (*tree, []int64) {
+func (e *columnsEncoder) shred(snapshots []*engram.Snapshot) (*tree, []int64) {
 	var payloads []*engram.Payload
 	var places []place
 	var times []int64
-	for _, s := range e.pending {
+	for _, s := range snapshots {
 		for i := range s.Instances {
 			p := &s.Instances[i].Payload
 			payloads = append(payloads, p)
@@ -169,23 +194,33 @@ func (*columnsDecoder) Decode(_ context.Context, m Message, want []bool) ([]*eng
 	if err != nil {
 		return nil, err
 	}
+	first := 0
+	for want != nil && !want[first] {
+		first++
+	}
+	payloads := 0 // before first
+	for _, s := range m.Snapshots[:first] {
+		payloads += len(s.Instances)
+	}
+	if first > 0 && !t.seek(payloads) {
+		first, payloads = 0, 0
+	}
 	slab := make([]byte, 0, int(body.Bytes))
 	snapshots := make([]engram.Snapshot, len(m.Snapshots))
 	instances := make([]engram.Instance, 0, len(times))
-	at := 0
 	for i, s := range m.Snapshots {
 		snapshots[i] = *s
 		out[i] = &snapshots[i]
+		if i < first || i > last {
+			continue
+		}
 		from := len(instances)
 		instances = append(instances, s.Instances...)
 		snapshots[i].Instances = instances[from:len(instances):len(instances)]
 		for j := range s.Instances {
 			start := len(slab)
-			if i > last {
-				break
-			}
-			slab = t.build(slab, at)
-			at++
+			slab = t.build(slab, payloads)
+			payloads++
 			if len(slab) > int(body.Bytes) {
 				return fail("the payloads have more than the %d bytes that they are said to have", body.Bytes)
 			}

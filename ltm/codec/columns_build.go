@@ -145,3 +145,71 @@ func endLength(dst []byte, from int) []byte {
 	binary.PutUvarint(dst[from:], uint64(length))
 	return dst
 }
+
+// seek goes to the payload of an index, if all payloads have the same members and as
+// many elements in their lists, so that it is known where their values are. It
+// reports whether they do.
+func (t *tree) seek(i int) bool {
+	if len(t.roots) != 1 || len(t.kept) > 0 || !t.roots[0].isRegular() {
+		return false
+	}
+	t.roots[0].seek(i)
+	return true
+}
+
+// isRegular reports whether a message has the same members each time.
+func (n *node) isRegular() bool {
+	for _, f := range n.fields {
+		if !allEqual(f.present.v) || !allEqual(f.count.v) {
+			return false
+		}
+		if f.kind != kindMessage {
+			continue
+		}
+		if f.occurs == occursMaybe && !f.isRegular() || f.rest != nil && !f.rest.isRegular() {
+			return false
+		}
+		for _, e := range f.elems {
+			if !e.isRegular() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func allEqual(v []int64) bool {
+	for _, x := range v {
+		if x != v[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// seek goes to the i-th time that a message or a value occurs.
+func (n *node) seek(i int) {
+	n.ints.at, n.at = i, i
+	for _, f := range n.fields {
+		switch f.occurs {
+		case occursUnlessZero:
+			f.seek(i)
+		case occursMaybe:
+			if f.present.at = i; len(f.present.v) > 0 && f.present.v[0] != 0 {
+				f.seek(i)
+			}
+		default:
+			f.count.at = i
+			count := 0
+			if len(f.count.v) > 0 {
+				count = int(f.count.v[0])
+			}
+			for _, e := range f.elems {
+				e.seek(i)
+			}
+			if f.rest != nil {
+				f.rest.seek(i * max(count-len(f.elems), 0))
+			}
+		}
+	}
+}

@@ -17,25 +17,29 @@ const (
 	lastRate = 30
 )
 
-// rates[n] is how far, of 65536, a probability that has seen n bits moves.
-var rates = func() (r [lastRate + 1]uint32) {
-	for n := range r {
-		r[n] = uint32(65536 / (float64(n) + 2))
+// rates[n] is how far, of 65536, a probability that has seen n bits moves, and
+// after[n] is what it has seen then.
+var (
+	rates [32]uint32
+	after [32]uint8
+)
+
+func init() {
+	for n := range rates {
+		rates[n] = 65536 / uint32(min(n, lastRate)+2)
+		after[n] = uint8(min(n+1, lastRate))
 	}
-	return r
-}()
+}
 
 // update learns that the bit was b, having been expected with probability v.
 func (p *prob) update(v uint32, b uint32) {
 	if b == 0 {
-		v += ((1<<probBits - v) * rates[p.n]) >> 16
+		v += ((1<<probBits - v) * rates[p.n&31]) >> 16
 	} else {
-		v -= (v * rates[p.n]) >> 16
+		v -= (v * rates[p.n&31]) >> 16
 	}
 	p.p = uint16(min(max(v, 48), 1<<probBits-48))
-	if p.n < lastRate {
-		p.n++
-	}
+	p.n = after[p.n&31]
 }
 
 // rangeEncoder writes bits of given probabilities.
@@ -114,16 +118,21 @@ func (d *rangeDecoder) next() byte {
 
 func (d *rangeDecoder) bit(p *prob) uint32 {
 	v := uint32(p.p)
+	rate := rates[p.n&31]
+	p.n = after[p.n&31]
 	bound := (d.size >> probBits) * v
 	b := uint32(0)
 	if d.code < bound {
 		d.size = bound
+		v += ((1<<probBits - v) * rate) >> 16
+		p.p = uint16(min(v, 1<<probBits-48))
 	} else {
 		d.code -= bound
 		d.size -= bound
+		v -= (v * rate) >> 16
+		p.p = uint16(max(v, 48))
 		b = 1
 	}
-	p.update(v, b)
 	for d.size < rangeMin {
 		d.size <<= 8
 		d.code = d.code<<8 | uint32(d.next())

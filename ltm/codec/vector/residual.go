@@ -131,10 +131,7 @@ func decodeResiduals(res []int64, first int, coded, raw []byte) {
 				}
 			}
 		}
-		if minus != 0 {
-			magnitude = -magnitude
-		}
-		res[i] = int64(magnitude)
+		res[i] = (int64(magnitude) ^ -int64(minus)) + int64(minus)
 	}
 }
 

@@ -159,6 +159,9 @@ func (s *estimate) refine(ds []float64) bool {
 	return misses*8 <= told+8
 }
 
+// maxCandidates bounds how far around an estimate round parts are looked for.
+const maxCandidates = 256
+
 // candidates returns the steps to try: the estimate, or if that is not sure enough
 // the roundest ones near it: parts of a turn, of one, or of a degree.
 func (s *estimate) candidates() []float64 {
@@ -169,7 +172,7 @@ func (s *estimate) candidates() []float64 {
 	for _, unit := range []float64{2 * math.Pi, 1, math.Pi / 180} {
 		parts := unit / s.step
 		span := parts * s.noise / (s.multiple * s.step)
-		if span > 1e6 || parts > 1e12 {
+		if span > maxCandidates || parts > 1e12 {
 			continue
 		}
 		best, roundest := int64(0), -1
