@@ -98,7 +98,7 @@ func TestCodec(t *testing.T) {
 			}
 			if rapid.Bool().Draw(t, "with data") {
 				at, _ := u.ID.Time()
-				u.Snapshot = &engram.Snapshot{Time: at, Arrived: u.Arrived, Number: u.Number, Instances: genInstances(1).Draw(t, "instances")}
+				u.Snapshot = &engram.Snapshot{Time: at, Arrived: u.Arrived, Number: u.Number, Recalled: rapid.Bool().Draw(t, "recalled"), Instances: genInstances(1).Draw(t, "instances")}
 			}
 			e.update(&u)
 			e.end(kindUpdates, 0, 1)

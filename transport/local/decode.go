@@ -145,6 +145,8 @@ func (d *decoder) snapshot() *engram.Snapshot {
 		s = new(stored)
 	}
 	s.Time, s.Arrived, s.Number = engram.Time(d.u64()), engram.Time(d.u64()), d.u64()
+	s.Recalled = s.Number&numberRecalled != 0
+	s.Number &^= numberRecalled
 	list := s.one[:0]
 	n := d.count(instanceSize)
 	if n > 1 {

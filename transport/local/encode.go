@@ -189,9 +189,16 @@ func (e *encoder) updates(list []engram.EntityUpdate) {
 func (e *encoder) snapshot(s *engram.Snapshot) {
 	b := binary.LittleEndian.AppendUint64(e.buf, uint64(s.Time))
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.Arrived))
-	e.buf = binary.LittleEndian.AppendUint64(b, s.Number)
+	number := s.Number
+	if s.Recalled {
+		number |= numberRecalled
+	}
+	e.buf = binary.LittleEndian.AppendUint64(b, number)
 	e.instances(s.Instances)
 }
+
+// numberRecalled is a flag in a snapshot's number.
+const numberRecalled = 1 << 63
 
 // queryWithoutPayload is a flag of a query of one entity.
 const queryWithoutPayload = 1

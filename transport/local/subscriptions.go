@@ -60,8 +60,8 @@ type pump struct {
 		ended      bool
 		rest       []engram.Update // polled, and not sent
 		err        error           // of sending
-		sent       time.Time       // when a writer last sent
-		few        bool            // then there were only few
+		sent       time.Time       // when something was sent last
+		few        bool            // then a writer had only few updates, or none of them sent
 	}
 }
 
@@ -111,6 +111,7 @@ func (p *pump) next(ctx context.Context, s attended) (batch []engram.Update, err
 		if len(batch) == 0 && err == nil {
 			batch, err = s.Poll()
 		}
+		p.mu.sent, p.mu.few = time.Now(), true // for a while, leave it to this goroutine
 		p.mu.Unlock()
 		if err != nil || len(batch) > 0 {
 			return batch, err
