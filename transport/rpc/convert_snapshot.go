@@ -26,10 +26,11 @@ func snapshotMessage(s *engram.Snapshot) *engramv1.Snapshot {
 		b.instances[0] = &b.instance
 		b.snapshot.Instances = b.instances[:]
 		b.snapshot.Time, b.snapshot.Arrived, b.snapshot.Number = int64(s.Time), int64(s.Arrived), s.Number
+		b.snapshot.Recalled = s.Recalled
 		return &b.snapshot
 	}
 	return &engramv1.Snapshot{
-		Time: int64(s.Time), Arrived: int64(s.Arrived), Number: s.Number,
+		Time: int64(s.Time), Arrived: int64(s.Arrived), Number: s.Number, Recalled: s.Recalled,
 		Instances: instanceMessages(s.Instances),
 	}
 }
@@ -60,7 +61,7 @@ func snapshotFromMessage(m *engramv1.Snapshot) *engram.Snapshot {
 		return nil
 	}
 	return &engram.Snapshot{
-		Time: engram.Time(m.GetTime()), Arrived: engram.Time(m.GetArrived()), Number: m.GetNumber(),
+		Time: engram.Time(m.GetTime()), Arrived: engram.Time(m.GetArrived()), Number: m.GetNumber(), Recalled: m.GetRecalled(),
 		Instances: instancesFromMessages(m.GetInstances()),
 	}
 }

@@ -461,6 +461,7 @@ type Snapshot struct {
 	Arrived       int64                  `protobuf:"varint,2,opt,name=arrived,proto3" json:"arrived,omitempty"`
 	Number        uint64                 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
 	Instances     []*Instance            `protobuf:"bytes,4,rep,name=instances,proto3" json:"instances,omitempty"`
+	Recalled      bool                   `protobuf:"varint,5,opt,name=recalled,proto3" json:"recalled,omitempty"` // the working memory had lost it, and has it back from the long-term memory
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -521,6 +522,13 @@ func (x *Snapshot) GetInstances() []*Instance {
 		return x.Instances
 	}
 	return nil
+}
+
+func (x *Snapshot) GetRecalled() bool {
+	if x != nil {
+		return x.Recalled
+	}
+	return false
 }
 
 // Error is a refusal of one part of a request. The refusal of a whole request is
@@ -3259,12 +3267,13 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"confidence\x18\x03 \x01(\x02H\x01R\n" +
 	"confidence\x88\x01\x01B\a\n" +
 	"\x05_sentB\r\n" +
-	"\v_confidence\"\x83\x01\n" +
+	"\v_confidence\"\x9f\x01\n" +
 	"\bSnapshot\x12\x12\n" +
 	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x18\n" +
 	"\aarrived\x18\x02 \x01(\x03R\aarrived\x12\x16\n" +
 	"\x06number\x18\x03 \x01(\x04R\x06number\x121\n" +
-	"\tinstances\x18\x04 \x03(\v2\x13.engram.v1.InstanceR\tinstances\"K\n" +
+	"\tinstances\x18\x04 \x03(\v2\x13.engram.v1.InstanceR\tinstances\x12\x1a\n" +
+	"\brecalled\x18\x05 \x01(\bR\brecalled\"K\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x14\n" +
 	"\x05thing\x18\x02 \x01(\tR\x05thing\x12\x18\n" +
