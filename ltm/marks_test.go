@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,12 +29,12 @@ func seconds(n ...int) []engram.Time {
 // has it, and what comes until its end; afterwards the policy counts again.
 func TestMarkRecordsWhatLiesAroundIt(t *testing.T) {
 	dir := fastDir(t)
-	now := seconds(0)[0]
-	l := begin(t, ltm.Options{Dir: dir, Policies: sparse, Now: func() engram.Time { return now }})
+	var now atomic.Int64
+	l := begin(t, ltm.Options{Dir: dir, Policies: sparse, Now: func() engram.Time { return engram.Time(now.Load()) }})
 	const cup = "Test/Volatile/p/cup"
 	put := func(at ...int) {
 		for _, at := range seconds(at...) {
-			now = at
+			now.Store(int64(at))
 			l.commit(t, cup, at, "x")
 		}
 	}

@@ -321,7 +321,7 @@ func (r *recorder) channel(id engram.ID) (*episode.Channel, bool) {
 	}
 	t, _ := r.s.options.Types.Get(typ)
 	c := &episode.Channel{Entity: id, Policy: describe(p), Codec: codec.Config{
-		Codec: codecOf(p, t), Payload: t, Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError,
+		Codec: codec.Choose(p.Codec, t, p.MaxError), Payload: t, Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError,
 	}}
 	if t != nil {
 		c.Type = t.Def()

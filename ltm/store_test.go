@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -202,9 +203,8 @@ func TestMissingNamesTheReason(t *testing.T) {
 
 // What was superseded is found as of then, though the working memory has it no more.
 func TestAsOfReadsSupersededVersions(t *testing.T) {
-	now := engram.Time(1000)
-	dir := fastDir(t)
-	l := begin(t, ltm.Options{Dir: dir, Now: func() engram.Time { now++; return now }})
+	var now atomic.Int64
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return engram.Time(now.Add(1)) }})
 	const cup = "Test/Volatile/p/cup"
 	var arrived []engram.Time
 	for i := range 9 {
