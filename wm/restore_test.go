@@ -144,9 +144,9 @@ func TestRestoreIsNoNews(t *testing.T) {
 		want []engram.Time
 	}{
 		"live":        {live, []engram.Time{3}},
-		"by number":   {subscribe(t, w, engram.Start{Kind: engram.StartNumber}), []engram.Time{1, 3}},
-		"the last":    {subscribe(t, w, engram.Start{Kind: engram.StartLast, N: 9}), []engram.Time{1, 2, 3}},
-		"from a time": {subscribe(t, w, engram.Start{Kind: engram.StartTime, Time: 2}), []engram.Time{2, 3}},
+		"by number":   {subscribeFrom(t, w, engram.Start{Kind: engram.StartNumber}), []engram.Time{1, 3}},
+		"the last":    {subscribeFrom(t, w, engram.Start{Kind: engram.StartLast, N: 9}), []engram.Time{1, 2, 3}},
+		"from a time": {subscribeFrom(t, w, engram.Start{Kind: engram.StartTime, Time: 2}), []engram.Time{2, 3}},
 	} {
 		var got []engram.Time
 		for len(got) == 0 || got[len(got)-1] != 3 {
@@ -165,7 +165,7 @@ func TestRestoreIsNoNews(t *testing.T) {
 	}
 }
 
-func subscribe(t *testing.T, w *wm.WM, from engram.Start) engram.UpdateStream {
+func subscribeFrom(t *testing.T, w *wm.WM, from engram.Start) engram.UpdateStream {
 	t.Helper()
 	s, err := w.Subscribe(t.Context(), engram.Subscription{Start: from})
 	if err != nil {
