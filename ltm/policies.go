@@ -26,6 +26,12 @@ func (s *Store) records(id engram.ID) bool {
 	return (p.Record == "" || p.Record == policy.All) && p.MaxRate == 0
 }
 
+// AddPolicy gives a core segment its default policy, before recording begins. What was
+// set at run-time goes over it.
+func (s *Store) AddPolicy(core engram.ID, p policy.Policy) error {
+	return s.policies.AddDefault(core, p)
+}
+
 // Policy returns the policy of a core segment.
 func (s *Store) Policy(core engram.ID) policy.Policy { return s.policies.Of(core) }
 
