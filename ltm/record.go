@@ -371,13 +371,13 @@ func (p *progress) told(n uint64) uint64 {
 
 // patience bounds how long a reader waits for the recorder to come as far as the
 // moment that it reads of.
-const patience = 2 * time.Second
+const patience = 10 * time.Second
 
 // await waits until the recorder has recorded everything up to a number, a while at
-// most.
-func (p *progress) await(ctx context.Context, number uint64) {
+// most. It reports whether it has.
+func (p *progress) await(ctx context.Context, number uint64) bool {
 	if p.done.Load() >= number {
-		return
+		return true
 	}
 	number = p.told(number)
 	var timer *time.Timer
@@ -385,8 +385,8 @@ func (p *progress) await(ctx context.Context, number uint64) {
 		p.mu.Lock()
 		changed, stalled := p.changed, p.stalled
 		p.mu.Unlock()
-		if stalled || p.done.Load() >= number {
-			return
+		if done := p.done.Load() >= number; done || stalled {
+			return done
 		}
 		if timer == nil {
 			timer = time.NewTimer(patience)
@@ -395,9 +395,9 @@ func (p *progress) await(ctx context.Context, number uint64) {
 		select {
 		case <-changed:
 		case <-timer.C:
-			return
+			return false
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }
