@@ -320,8 +320,15 @@ func (r *recorder) channel(id engram.ID) (*episode.Channel, bool) {
 		typ, durability = d[len(d)-1].Type, d[0].Durability
 	}
 	t, _ := r.s.options.Types.Get(typ)
+	// Payloads may extend the segment's type, as images do: what they are tells the codec.
+	payload := t
+	if s, err := r.wm.Latest(r.ctx, id); err == nil {
+		if own, ok := r.s.options.Types.Get(s.Instances[0].Payload.Type); ok {
+			payload = own
+		}
+	}
 	c := &episode.Channel{Entity: id, Policy: describe(p), Codec: codec.Config{
-		Codec: codec.Choose(p.Codec, t, p.MaxError), Payload: t, Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError,
+		Codec: codec.Choose(p.Codec, payload, p.MaxError), Payload: t, Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError,
 	}}
 	if t != nil {
 		c.Type = t.Def()
