@@ -213,4 +213,3 @@ func fillLog(b *testing.B, dir string, size int, bytes int64) {
 		}
 	}
 }
-
