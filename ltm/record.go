@@ -369,12 +369,11 @@ func (p *progress) told(n uint64) uint64 {
 	return n
 }
 
-// patience bounds how long a reader waits for the recorder to come as far as the
-// moment that it reads of.
-const patience = 10 * time.Second
+// patience bounds how long a reader waits for a recorder that does not come on.
+const patience = 5 * time.Second
 
-// await waits until the recorder has recorded everything up to a number, a while at
-// most. It reports whether it has.
+// await waits until the recorder has recorded everything up to a number, as long as it
+// comes on: what it has still to do is bounded by its queue. It reports whether it has.
 func (p *progress) await(ctx context.Context, number uint64) bool {
 	if p.done.Load() >= number {
 		return true
@@ -394,6 +393,7 @@ func (p *progress) await(ctx context.Context, number uint64) bool {
 		}
 		select {
 		case <-changed:
+			timer.Reset(patience)
 		case <-timer.C:
 			return false
 		case <-ctx.Done():
