@@ -174,7 +174,7 @@ func TestDiffAgainstBruteForce(t *testing.T) {
 			a, b = b, a
 		}
 		va, vb := must[*View](t)(w.s.View(AsOf(a))), must[*View](t)(w.s.View(AsOf(b)))
-		for range 4 {
+		for range 2 {
 			target, source := frames[w.r.IntN(len(frames))], frames[w.r.IntN(len(frames))]
 			th := thresholds[w.r.IntN(len(thresholds))]
 			changes := must[[]Change](t)(w.s.Diff(target, source, a, b, th))
