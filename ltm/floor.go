@@ -110,8 +110,7 @@ func (s *Store) floor(ctx context.Context, id engram.ID, w *wm.EntityView, asOf 
 	}
 	last := b.last
 	if asOf == engram.MaxTime && last > engram.MinTime {
-		p := w.After(last)
-		if snap := w.Prev(&p, last); snap != nil && snap.Arrived >= b.arrived {
+		if snap, _ := w.Prev(w.After(last), last); snap != nil && snap.Arrived >= b.arrived {
 			last-- // it was restored, or superseded since
 		}
 	}

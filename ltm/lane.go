@@ -153,9 +153,9 @@ func (l *lane) seek(v *view, dir direction, place engram.Time) {
 // look finds the working memory's next slot.
 func (l *lane) look(v *view) {
 	if l.dir == ascending {
-		l.ahead = v.wm.Next(&l.place, engram.MaxTime)
+		l.ahead, l.place = v.wm.Next(l.place, engram.MaxTime)
 	} else {
-		l.ahead = v.wm.Prev(&l.place, engram.MinTime)
+		l.ahead, l.place = v.wm.Prev(l.place, engram.MinTime)
 	}
 }
 

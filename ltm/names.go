@@ -146,8 +146,8 @@ func (s *Store) visible(ctx context.Context, id engram.ID) (bool, error) {
 	}
 	defer v.close()
 	v.payload = false
-	place := v.End()
-	return v.Prev(&place, engram.MinTime) != nil, v.err
+	newest, _ := v.Prev(v.End(), engram.MinTime)
+	return newest != nil, v.err
 }
 
 // diskView returns a view of what lies on disk of an entity. It must be closed.

@@ -26,8 +26,7 @@ func (r *recorder) inForce() {
 		if e == nil {
 			continue
 		}
-		place := e.End()
-		s := e.Prev(&place, engram.MinTime)
+		s, _ := e.Prev(e.End(), engram.MinTime)
 		// What is newer than the recorder is offered to the policy yet.
 		if s == nil || s.Arrived > quiet || s.Number > r.last || r.s.policies.Of(entity).Record == policy.Never {
 			continue

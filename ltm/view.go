@@ -57,83 +57,63 @@ func (v *view) After(t engram.Time) engram.Time { return t.Add(1) }
 func (v *view) Beyond(p, q engram.Time) bool    { return p > q }
 
 // Next implements [query.View].
-func (v *view) Next(p *engram.Time, last engram.Time) *engram.Snapshot {
-	if *p > last {
-		return nil
-	}
-	v.forward.seek(v, ascending, *p)
-	for {
+func (v *view) Next(p, last engram.Time) (*engram.Snapshot, engram.Time) {
+	v.forward.seek(v, ascending, p)
+	for p <= last {
 		found, ok := v.forward.step(v, last)
 		if !ok {
-			return nil
+			break
 		}
-		*p = found.time + 1
-		v.forward.at = *p
+		p = found.time + 1
+		v.forward.at = p
 		if s := v.take(found); s != nil {
-			return s
+			return s, p
 		}
 	}
+	return nil, p
 }
 
 // Prev implements [query.View].
-func (v *view) Prev(p *engram.Time, first engram.Time) *engram.Snapshot {
-	if *p <= first {
-		return nil
-	}
-	v.backward.seek(v, descending, *p)
-	for {
+func (v *view) Prev(p, first engram.Time) (*engram.Snapshot, engram.Time) {
+	v.backward.seek(v, descending, p)
+	for p > first {
 		found, ok := v.backward.step(v, first)
 		if !ok {
-			return nil
+			break
 		}
-		*p = found.time
-		v.backward.at = *p
+		p = found.time
+		v.backward.at = p
 		if s := v.take(found); s != nil {
-			return s
+			return s, p
 		}
 	}
+	return nil, p
 }
 
-// Skip implements [query.View]. Payloads are read only where a filter asks for them.
-func (v *view) Skip(p *engram.Time, n int) {
-	if v.filter != nil {
-		for ; n > 0 && v.Next(p, engram.MaxTime) != nil; n-- {
-		}
-		return
+// Skip and SkipBack implement [query.View]. Payloads are read only where a filter asks
+// for them.
+func (v *view) Skip(p engram.Time, n int) engram.Time {
+	payload := v.payload
+	defer func() { v.payload = payload }()
+	v.payload = false
+	for more := true; n > 0 && more; n-- {
+		var s *engram.Snapshot
+		s, p = v.Next(p, engram.MaxTime)
+		more = s != nil
 	}
-	v.forward.seek(v, ascending, *p)
-	for n > 0 {
-		found, ok := v.forward.step(v, engram.MaxTime)
-		if !ok {
-			return
-		}
-		*p = found.time + 1
-		v.forward.at = *p
-		if found.snap != nil {
-			n--
-		}
-	}
+	return p
 }
 
-// SkipBack implements [query.View].
-func (v *view) SkipBack(p *engram.Time, n int) {
-	if v.filter != nil {
-		for ; n > 0 && v.Prev(p, engram.MinTime) != nil; n-- {
-		}
-		return
+func (v *view) SkipBack(p engram.Time, n int) engram.Time {
+	payload := v.payload
+	defer func() { v.payload = payload }()
+	v.payload = false
+	for more := true; n > 0 && more; n-- {
+		var s *engram.Snapshot
+		s, p = v.Prev(p, engram.MinTime)
+		more = s != nil
 	}
-	v.backward.seek(v, descending, *p)
-	for n > 0 {
-		found, ok := v.backward.step(v, engram.MinTime)
-		if !ok {
-			return
-		}
-		*p = found.time
-		v.backward.at = *p
-		if found.snap != nil {
-			n--
-		}
-	}
+	return p
 }
 
 // found is what stands in one slot.

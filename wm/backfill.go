@@ -137,7 +137,7 @@ func (w *WM) eachEntity(ctx context.Context, plan []*query.Node, visit func(*ent
 func (b *backfiller) snapshots(e *entity, s engram.SnapshotSelector) error {
 	var sel query.Selection
 	l := lens{ctx: b.ctx, horizon: b.subscription.start, asOf: engram.MaxTime}
-	if _, err := b.w.read(l, e, []engram.SnapshotSelector{s}, math.MaxInt-1, &sel); err != nil {
+	if _, err := b.w.read(l, e, []engram.SnapshotSelector{s}, math.MaxInt-1, &sel, &reading{}); err != nil {
 		return err
 	}
 	for _, snap := range sel.Snapshots {

@@ -46,7 +46,7 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 	}
 	l := lens{ctx: ctx, horizon: w.number.Load(), asOf: engram.MaxTime}
 	var sel query.Selection
-	missing, err := w.read(l, e, []engram.SnapshotSelector{s}, 1, &sel)
+	missing, err := w.read(l, e, []engram.SnapshotSelector{s}, 1, &sel, &reading{})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type execution struct {
 	lens   lens
 	answer *query.Answer
 	found  query.Selection // reused
+	how    reading         // reused
 	gone   *engram.Missing // of entities of the provider segment that are gone as a whole
 }
 
@@ -85,7 +86,7 @@ func (x *execution) entity(e *entity, nodes []*query.Node) error {
 	if err != nil || len(selectors) == 0 {
 		return err
 	}
-	missing, err := x.w.read(x.lens, e, selectors, limit, &x.found)
+	missing, err := x.w.read(x.lens, e, selectors, limit, &x.found, &x.how)
 	if err != nil {
 		return err
 	}

@@ -152,27 +152,27 @@ func (r *reading) prev(p *place) *version {
 }
 
 // Next and Prev implement [query.View].
-func (r *reading) Next(p *place, last engram.Time) *engram.Snapshot {
-	for v := r.next(p); v != nil && v.Time <= last && r.stop == nil; v = r.next(p) {
+func (r *reading) Next(p place, last engram.Time) (*engram.Snapshot, place) {
+	for v := r.next(&p); v != nil && v.Time <= last && r.stop == nil; v = r.next(&p) {
 		if s := r.visible(v); s != nil {
-			return s
+			return s, p
 		}
 	}
-	return nil
+	return nil, p
 }
 
-func (r *reading) Prev(p *place, first engram.Time) *engram.Snapshot {
-	for v := r.prev(p); v != nil && v.Time >= first && r.stop == nil; v = r.prev(p) {
+func (r *reading) Prev(p place, first engram.Time) (*engram.Snapshot, place) {
+	for v := r.prev(&p); v != nil && v.Time >= first && r.stop == nil; v = r.prev(&p) {
 		if s := r.visible(v); s != nil {
-			return s
+			return s, p
 		}
 	}
-	return nil
+	return nil, p
 }
 
 // Skip and SkipBack implement [query.View]. Where the reader sees everything, whole
 // chunks are skipped.
-func (r *reading) Skip(p *place, n int) {
+func (r *reading) Skip(p place, n int) place {
 	for n > 0 {
 		if r.seesAll() && p.j == 0 && p.i < len(r.spans) && r.spans[p.i].live() <= n {
 			n -= r.spans[p.i].live()
@@ -180,14 +180,16 @@ func (r *reading) Skip(p *place, n int) {
 			r.skipped = true
 			continue
 		}
-		if r.Next(p, engram.MaxTime) == nil {
-			return
+		var s *engram.Snapshot
+		if s, p = r.Next(p, engram.MaxTime); s == nil {
+			break
 		}
 		n--
 	}
+	return p
 }
 
-func (r *reading) SkipBack(p *place, n int) {
+func (r *reading) SkipBack(p place, n int) place {
 	for n > 0 {
 		if r.seesAll() && p.i > 0 && p.j == int(r.spans[p.i].filled.Load()) && r.spans[p.i].live() <= n {
 			n -= r.spans[p.i].live()
@@ -196,11 +198,13 @@ func (r *reading) SkipBack(p *place, n int) {
 			p.j = int(r.spans[p.i].filled.Load())
 			continue
 		}
-		if r.Prev(p, engram.MinTime) == nil {
-			return
+		var s *engram.Snapshot
+		if s, p = r.Prev(p, engram.MinTime); s == nil {
+			break
 		}
 		n--
 	}
+	return p
 }
 
 // seesAll reports whether nothing retained is hidden from the reader.

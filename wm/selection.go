@@ -15,19 +15,18 @@ const (
 )
 
 // read selects from e what selectors say, at most limit snapshots and one more of
-// each, into sel. missing is nil if nothing of it was lost.
-func (w *WM) read(l lens, e *entity, selectors []engram.SnapshotSelector, limit int, sel *query.Selection) (missing *engram.Missing, err error) {
+// each, into sel; r is for its use. missing is nil if nothing of it was lost.
+func (w *WM) read(l lens, e *entity, selectors []engram.SnapshotSelector, limit int, sel *query.Selection, r *reading) (missing *engram.Missing, err error) {
 	attempts := maxAttempts
 	if l.accept != nil {
 		attempts = maxFilteredAttempts
 	}
-	var r reading
 	lost := e.lost.load()
 	for first := true; ; first = false {
-		r = reading{lens: l, spans: e.timeline.spans(), newer: e.lastNumber.Load() > l.horizon}
+		*r = reading{lens: l, spans: e.timeline.spans(), newer: e.lastNumber.Load() > l.horizon}
 		sel.Reset()
 		for i := range selectors {
-			query.Select[place](sel, &r, selectors[i], limit)
+			query.Select[place](sel, r, selectors[i], limit)
 		}
 		if r.stop != nil {
 			return nil, r.stop
@@ -52,5 +51,5 @@ func (w *WM) read(l lens, e *entity, selectors []engram.SnapshotSelector, limit 
 	if r.torn { // also by what was evicted while it read
 		lost = e.lost.load()
 	}
-	return e.missing(lost, &r, sel), nil
+	return e.missing(lost, r, sel), nil
 }

@@ -189,7 +189,8 @@ func TestTimelineOldView(t *testing.T) {
 		var views []view
 		look := func(r reading) (got []uint64) {
 			for p := (place{}); ; {
-				s := r.Next(&p, engram.MaxTime)
+				var s *engram.Snapshot
+				s, p = r.Next(p, engram.MaxTime)
 				if s == nil {
 					return got
 				}

@@ -198,7 +198,7 @@ func (x *EntityView) Read(v *View, selectors []engram.SnapshotSelector, accept f
 	if accept != nil {
 		l.accept = func(v *version) *engram.Snapshot { return accept(&v.Snapshot) }
 	}
-	return v.w.read(l, x.entity, selectors, limit, sel)
+	return v.w.read(l, x.entity, selectors, limit, sel, &x.reading)
 }
 
 // ReadMissingBefore adds what may have been of earlier entities of the name, which

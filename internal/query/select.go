@@ -18,14 +18,14 @@ type View[P any] interface {
 	// and After that behind the last one whose time is not after t.
 	From(t engram.Time) P
 	After(t engram.Time) P
-	// Next returns the next snapshot behind p with a time up to last and moves p
-	// behind it, and Prev the one before p with a time from first and moves p
+	// Next returns the next snapshot behind p with a time up to last and the place
+	// behind it, and Prev the one before p with a time from first and the place
 	// before it; nil if there is none, or reading failed.
-	Next(p *P, last engram.Time) *engram.Snapshot
-	Prev(p *P, first engram.Time) *engram.Snapshot
-	// Skip moves p forward over n snapshots, and SkipBack backward.
-	Skip(p *P, n int)
-	SkipBack(p *P, n int)
+	Next(p P, last engram.Time) (*engram.Snapshot, P)
+	Prev(p P, first engram.Time) (*engram.Snapshot, P)
+	// Skip returns the place n snapshots behind p, and SkipBack that before it.
+	Skip(p P, n int) P
+	SkipBack(p P, n int) P
 	// Beyond reports whether p lies behind q.
 	Beyond(p, q P) bool
 }
@@ -75,20 +75,16 @@ func AskedBy(s engram.SnapshotSelector) Asked {
 // one more.
 func Select[P any, V View[P]](sel *Selection, v V, s engram.SnapshotSelector, limit int) {
 	had := len(sel.Snapshots)
-	take := func(snap *engram.Snapshot) (more bool) {
-		if snap == nil {
-			return false
-		}
-		sel.Snapshots = append(sel.Snapshots, snap)
-		return len(sel.Snapshots) <= limit
-	}
 	a := AskedBy(s)
 	switch s.Kind {
 	case engram.KindAll, engram.KindRange:
-		for p := v.From(a.First); take(v.Next(&p, a.Last)); {
-		}
+		forward[P](sel, v, v.From(a.First), a.Last, maxInt, limit)
 	case engram.KindLatest:
-		for p := v.End(); len(sel.Snapshots)-had < s.N && take(v.Prev(&p, engram.MinTime)); {
+		var snap *engram.Snapshot
+		for p := v.End(); len(sel.Snapshots)-had < s.N; {
+			if snap, p = v.Prev(p, engram.MinTime); snap == nil || !sel.take(snap, limit) {
+				break
+			}
 		}
 		slices.Reverse(sel.Snapshots[had:])
 		if got := len(sel.Snapshots) - had; got < s.N {
@@ -97,42 +93,57 @@ func Select[P any, V View[P]](sel *Selection, v V, s engram.SnapshotSelector, li
 			a.First, a.Met = sel.Snapshots[had].Time+1, true
 		}
 	case engram.KindAt:
-		p := v.From(s.Time)
-		if take(v.Next(&p, s.Time)); len(sel.Snapshots) > had {
+		if snap, _ := v.Next(v.From(s.Time), s.Time); snap != nil {
+			sel.take(snap, limit)
 			a = askedNothing
 		}
 	case engram.KindAtOrBefore:
-		p := v.After(s.Time)
-		if snap := v.Prev(&p, engram.MinTime); snap != nil {
-			take(snap)
+		if snap, _ := v.Prev(v.After(s.Time), engram.MinTime); snap != nil {
+			sel.take(snap, limit)
 			a.First, a.Met = snap.Time+1, true
 		}
 	case engram.KindNearest:
 		snap := nearest[P](v, s.Time, s.Within)
-		a.Met = snap != nil
-		take(snap)
-		switch {
-		case snap == nil:
-		case snap.Time <= s.Time: // what is as far on the other side does not count
+		if snap == nil {
+			break
+		}
+		sel.take(snap, limit)
+		a.Met = true
+		if snap.Time <= s.Time { // what is as far on the other side does not count
 			a.First, a.Last = snap.Time+1, s.Time.Add(s.Time.Sub(snap.Time)-1)
-		default:
+		} else {
 			a.First, a.Last = s.Time.Add(s.Time.Sub(snap.Time)), snap.Time-1
 		}
 	case engram.KindIndexRange:
-		indices[P](v, s.First, s.Last, take)
+		indices[P](sel, v, s.First, s.Last, limit)
 	}
 	sel.Asked = append(sel.Asked, a)
+}
+
+// take adds a snapshot and reports whether more may follow.
+func (sel *Selection) take(snap *engram.Snapshot, limit int) (more bool) {
+	sel.Snapshots = append(sel.Snapshots, snap)
+	return len(sel.Snapshots) <= limit
+}
+
+// forward adds at most n snapshots behind p with times up to last.
+func forward[P any, V View[P]](sel *Selection, v V, p P, last engram.Time, n, limit int) {
+	var snap *engram.Snapshot
+	for ; n > 0; n-- {
+		if snap, p = v.Next(p, last); snap == nil || !sel.take(snap, limit) {
+			return
+		}
+	}
 }
 
 // nearest returns the snapshot closest to t.
 func nearest[P any, V View[P]](v V, t engram.Time, within time.Duration) *engram.Snapshot {
 	p := v.After(t)
-	q := p
-	before := v.Prev(&p, t.Add(-within))
+	before, _ := v.Prev(p, t.Add(-within))
 	if before != nil {
 		within = distance(before.Time, t)
 	}
-	after := v.Next(&q, t.Add(within))
+	after, _ := v.Next(p, t.Add(within))
 	if before == nil || after != nil && distance(after.Time, t) < within {
 		return after
 	}
@@ -141,34 +152,29 @@ func nearest[P any, V View[P]](v V, t engram.Time, within time.Duration) *engram
 
 func distance(a, b engram.Time) time.Duration { return max(a.Sub(b), b.Sub(a)) }
 
-// indices visits what stands at the positions from first to last, both inclusive,
-// among all of v; negative ones count from the end.
-func indices[P any, V View[P]](v V, first, last int, visit func(*engram.Snapshot) bool) {
+// indices adds what stands at the positions from first to last, both inclusive, among
+// all of v; negative ones count from the end.
+func indices[P any, V View[P]](sel *Selection, v V, first, last, limit int) {
 	p, q := v.Begin(), v.End()
 	if first >= 0 {
-		v.Skip(&p, first)
+		p = v.Skip(p, first)
 	} else {
-		p = q
-		v.SkipBack(&p, -max(first, -maxInt))
+		p = v.SkipBack(q, -max(first, -maxInt))
 	}
 	switch {
 	case last >= 0 && first >= 0:
-		for n := last - first; n >= 0; n-- {
-			if s := v.Next(&p, engram.MaxTime); s == nil || !visit(s) {
-				return
-			}
+		if last >= first {
+			forward[P](sel, v, p, engram.MaxTime, min(last-first, maxInt-1)+1, limit)
 		}
 		return
 	case last >= 0:
-		q = v.Begin()
-		v.Skip(&q, last)
-		v.Next(&q, engram.MaxTime)
+		_, q = v.Next(v.Skip(v.Begin(), last), engram.MaxTime)
 	default:
-		v.SkipBack(&q, -last-1)
+		q = v.SkipBack(q, -last-1)
 	}
 	for {
-		s := v.Next(&p, engram.MaxTime)
-		if s == nil || v.Beyond(p, q) || !visit(s) {
+		var snap *engram.Snapshot
+		if snap, p = v.Next(p, engram.MaxTime); snap == nil || v.Beyond(p, q) || !sel.take(snap, limit) {
 			return
 		}
 	}
