@@ -73,6 +73,8 @@ var policies = map[string]map[string]policy.Policy{
 		"Cpu":    watched,
 		"Ram":    watched,
 		"Memory": watched,
+		// What was forgotten, and why, is told for good.
+		"Forgetting": every(identity),
 	},
 	"Example": {
 		"ExampleData": every(usual),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 
 	"github.com/seed-301d4374/engram"
@@ -13,7 +14,7 @@ import (
 // one at path to, which may be the same, and returns what was lost. What is
 // damaged is skipped; the file from stays, unless it is to.
 func Repair(ctx context.Context, from, to string, o Options) (Info, []Problem, error) {
-	return transfer(ctx, from, to, to+".repair", o, nil, "")
+	return transfer(ctx, from, to, to+".repair", o, Change{})
 }
 
 // Rewrite writes the episode anew with only the versions for which keep returns
@@ -23,7 +24,19 @@ func Repair(ctx context.Context, from, to string, o Options) (Info, []Problem, e
 // of its losses. Readers that are open keep reading the old episode until they are
 // closed.
 func Rewrite(ctx context.Context, path string, keep func(entity engram.ID, s *engram.Snapshot) bool, why string, o Options) (Info, error) {
-	info, _, err := transfer(ctx, path, path, path+".rewrite", o, keep, why)
+	return RewriteAs(ctx, path, Change{Keep: keep, Why: []string{why}}, o)
+}
+
+// Change says what a rewritten episode is like.
+type Change struct {
+	Keep   func(entity engram.ID, s *engram.Snapshot) bool // as [Rewrite] has it
+	Why    []string                                        // added to its losses
+	Labels map[string]string                               // set in its labels
+}
+
+// RewriteAs is [Rewrite] with more to be noted.
+func RewriteAs(ctx context.Context, path string, c Change, o Options) (Info, error) {
+	info, _, err := transfer(ctx, path, path, path+".rewrite", o, c)
 	return info, err
 }
 
@@ -31,15 +44,15 @@ func Rewrite(ctx context.Context, path string, keep func(entity engram.ID, s *en
 const maxLosses = 100
 
 // transfer makes the episode to of what is whole in from, by way of the file open.
-// Without keep it is a repair.
-func transfer(ctx context.Context, from, to, open string, o Options, keep func(engram.ID, *engram.Snapshot) bool, why string) (Info, []Problem, error) {
+// Without a Keep it is a repair.
+func transfer(ctx context.Context, from, to, open string, o Options, c Change) (Info, []Problem, error) {
 	o.setDefaults()
 	f, scan, err := openScan(from, &o, os.O_RDONLY)
 	if err != nil {
 		return Info{}, nil, err
 	}
 	defer f.Close()
-	s := newSalvage(ctx, scan, keep)
+	s := newSalvage(ctx, scan, c.Keep)
 	s.readSummary(f)
 	first, err := newScanner(f, from)
 	if err == nil {
@@ -55,12 +68,20 @@ func transfer(ctx context.Context, from, to, open string, o Options, keep func(e
 		return Info{}, nil, fileError(open, err)
 	}
 	info := s.info
-	info.Recovered = info.Recovered || keep == nil
+	info.Recovered = info.Recovered || c.Keep == nil
+	if len(c.Labels) > 0 {
+		labels := maps.Clone(info.Labels)
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		maps.Copy(labels, c.Labels)
+		info.Labels = labels
+	}
 	w, err := create(to, open, info, o)
 	if err != nil {
 		return Info{}, nil, err
 	}
-	info, err = s.into(w, why)
+	info, err = s.into(w, c.Why)
 	if err2 := w.Close(); err == nil {
 		err = err2
 	}
@@ -72,7 +93,7 @@ func transfer(ctx context.Context, from, to, open string, o Options, keep func(e
 }
 
 // into takes all into w and seals it.
-func (s *salvage) into(w *Writer, why string) (Info, error) {
+func (s *salvage) into(w *Writer, why []string) (Info, error) {
 	s.out = w
 	w.known = map[string]engram.TypeDef{}
 	for _, schema := range s.schemas {
@@ -88,8 +109,10 @@ func (s *salvage) into(w *Writer, why string) (Info, error) {
 	if have := w.Info().Snapshots + s.lost + s.dropped; have < s.sealed {
 		s.scan.problem(s.scan.size, "%d versions are gone without a trace", s.sealed-have)
 	}
-	if why != "" {
-		w.Lose(why)
+	for _, why := range why {
+		if why != "" {
+			w.Lose(why)
+		}
 	}
 	for i, p := range s.scan.problems {
 		if i == maxLosses {

@@ -447,6 +447,11 @@ func (s *salvage) endKeyGroup(o *origin) error {
 			}
 		}
 	}
+	into := o.channel
+	if s.keep != nil && len(into.Codec.Dictionary) > 0 {
+		// It was made of payloads, perhaps of those that go.
+		into.Codec.Dictionary, all = nil, false
+	}
 	switch {
 	case len(group) == 0 || none && !all:
 		return nil
@@ -470,7 +475,7 @@ func (s *salvage) endKeyGroup(o *origin) error {
 		}
 		for k, v := range got {
 			if k < len(m.keep) && m.keep[k] {
-				if err := s.out.Add(s.ctx, &o.channel, v, false); err != nil {
+				if err := s.out.Add(s.ctx, &into, v, false); err != nil {
 					return err
 				}
 			}
