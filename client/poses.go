@@ -68,33 +68,39 @@ func (c *Client) speak(ctx context.Context, cn *conn) (*rpc.Client, error) {
 		failures = append(failures, err)
 	}
 	if len(failures) == 0 {
-		return nil, engram.Errorf(engram.Unsupported, cn.server, "the memory server is registered at %s only, and poses are asked over RPC; register a unix: or http: address, too",
+		return nil, engram.Errorf(engram.Unsupported, cn.server, "the memory server is registered at %s only, and this is asked over RPC; register a unix: or http: address, too",
 			strings.Join(cn.addresses, " and "))
 	}
 	return nil, engram.Errorf(engram.Unavailable, cn.server, "the memory server cannot be reached: %w", errors.Join(failures...))
 }
 
-// onPoses asks the poses where they are. If that server does not answer and the name
-// system knows the memory elsewhere by now, a call that only reads is made there.
+// onPoses asks the poses where they are.
 func onPoses[T any](ctx context.Context, p poses, reads bool, f func(service.Service) (T, error)) (T, *conn, error) {
+	return atServer(ctx, p.c, p.memory, reads, func(c *rpc.Client) (T, error) { return f(c.Poses()) })
+}
+
+// atServer makes a call over RPC to the server that hosts a memory. If that does not
+// answer and the name system knows the memory elsewhere by now, a call that only reads
+// is made there.
+func atServer[T any](ctx context.Context, c *Client, memory string, reads bool, f func(*rpc.Client) (T, error)) (T, *conn, error) {
 	for first := true; ; first = false {
 		var answer T
-		cn, err := p.c.host(ctx, p.memory)
+		cn, err := c.host(ctx, memory)
 		if err != nil {
 			return answer, nil, err
 		}
-		speaker, err := p.c.speak(ctx, cn)
+		speaker, err := c.speak(ctx, cn)
 		sent := err == nil
 		if sent {
-			answer, err = f(speaker.Poses())
-			if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil && p.c.ctx.Err() == nil && cn.isClosed() {
+			answer, err = f(speaker)
+			if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil && c.ctx.Err() == nil && cn.isClosed() {
 				err = errGone(cn, err)
 			}
 		}
 		if engram.CodeOf(err) != engram.Unavailable {
 			return answer, cn, err
 		}
-		moved, resolveErr := p.c.resolve(ctx, p.memory)
+		moved, resolveErr := c.resolve(ctx, memory)
 		if !first || sent && !reads || resolveErr != nil || moved == cn {
 			return answer, cn, err
 		}

@@ -20,7 +20,7 @@ type Begun struct {
 // records w from then on. w must have been made with the store's journal and types,
 // have its memories and their segments, and hold no snapshot yet. It is called once.
 func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
-	s.wm = w
+	s.wm, s.earlier = w, s.opened.Episodes > 0
 	r := newRecorder(s, w)
 	target := &recovering{WM: w, store: s, recorder: r, held: map[engram.ID]heldVersions{}}
 	var b Begun

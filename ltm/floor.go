@@ -54,6 +54,9 @@ func (c *beforeCache) put(id engram.ID, b before, changes uint64) {
 
 // beforeOf returns what earlier lives left of an entity.
 func (s *Store) beforeOf(ctx context.Context, id engram.ID) (before, error) {
+	if !s.earlier {
+		return before{}, nil
+	}
 	b, changes, ok := s.before.get(id)
 	if ok {
 		return b, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/query"
@@ -115,17 +114,4 @@ func (t *tally) unfilter() {
 	if t.filtered > 0 {
 		t.filtered--
 	}
-}
-
-// Duration is a time.Duration that is text in JSON, such as "1m30s".
-type Duration time.Duration
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	*d = Duration(v)
-	return err
 }

@@ -95,7 +95,7 @@ func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
 		if t := r.counts.find(id); t != nil {
 			left, recorded = t.loss()
 		}
-		if r.counts.lost.Load() > 0 && evicted.Evictions > recorded+left.Evictions {
+		if (x.behind || r.counts.lost.Load() > 0) && evicted.Evictions > recorded+left.Evictions {
 			x.miss(id, evicted, v.admit.asOf, engram.MissingEvicted)
 		}
 	}

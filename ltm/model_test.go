@@ -169,8 +169,9 @@ func (m *model) wide(t *rapid.T) {
 // over the disk, and over both memories, find what was committed: the working memory
 // keeps three snapshots of each entity, and the rest comes from disk.
 func TestStoreIsAModel(t *testing.T) {
+	fast := fastDir(t)
 	rapid.Check(t, func(r *rapid.T) {
-		dir, err := os.MkdirTemp("", "engram-model")
+		dir, err := os.MkdirTemp(fast, "life")
 		if err != nil {
 			r.Fatal(err)
 		}

@@ -5,30 +5,8 @@ import (
 	"fmt"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/ltm/policy"
 )
-
-// codecOf returns the codec for payloads of a type. Where nothing asks for another one,
-// it is one that any viewer can read.
-func codecOf(p policy.Policy, t *idf.Type) string {
-	switch p.Codec {
-	case "", policy.CodecAuto, policy.CodecLossless:
-	default:
-		return p.Codec
-	}
-	if t == nil {
-		return codec.Plain
-	}
-	if name, ok := codec.ForImages(t, p.Lossless()); ok {
-		return name
-	}
-	if p.MaxError > 0 && !p.Lossless() {
-		return codec.Columns
-	}
-	return codec.Plain
-}
 
 // describe returns a policy in a few words for an episode's channel.
 func describe(p policy.Policy) string {
@@ -46,6 +24,12 @@ func describe(p policy.Policy) string {
 func (s *Store) records(id engram.ID) bool {
 	p := s.policies.Of(id)
 	return (p.Record == "" || p.Record == policy.All) && p.MaxRate == 0
+}
+
+// AddPolicy gives a core segment its default policy, before recording begins. What was
+// set at run-time goes over it.
+func (s *Store) AddPolicy(core engram.ID, p policy.Policy) error {
+	return s.policies.AddDefault(core, p)
 }
 
 // Policy returns the policy of a core segment.

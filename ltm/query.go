@@ -38,7 +38,8 @@ type execution struct {
 	admit   admission
 	filter  *idf.Filter
 	payload bool
-	waited  bool // for the recorder
+	waited  bool // for the recorder …
+	behind  bool // … which nevertheless has not recorded all yet
 	found   query.Selection
 	err     error // of looking up names
 }
@@ -92,7 +93,7 @@ func (s *Store) execute(ctx context.Context, q engram.Query, part func(*engram.R
 func (x *execution) await() {
 	if !x.waited && x.s.recorder != nil {
 		x.waited = true
-		x.s.recorder.progress.await(x.ctx, x.admit.horizon)
+		x.behind = !x.s.recorder.progress.await(x.ctx, x.admit.horizon)
 	}
 }
 

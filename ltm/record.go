@@ -23,10 +23,11 @@ type recorder struct {
 	stream  engram.UpdateStream
 	batches chan []engram.Update // from the feeder, which waits on taken for its turn
 	taken   chan struct{}
-	orders  chan func() // what others want done between two updates
-	settled chan checkpoint
+	orders  chan func()   // what others want done between two updates
+	settled chan func()   // notes a checkpoint
+	over    chan struct{} // closed when run has ended
 	jobs    chan job
-	stop    chan struct{} // closed when the stores closes in earnest
+	stop    chan struct{} // closed when the store closes in earnest
 	ended   sync.WaitGroup
 	ctx     context.Context // ends after all was recorded
 	cancel  context.CancelFunc
@@ -64,7 +65,7 @@ func newRecorder(s *Store, w *wm.WM) *recorder {
 	r := &recorder{
 		s: s, wm: w,
 		batches: make(chan []engram.Update), taken: make(chan struct{}),
-		orders: make(chan func()), settled: make(chan checkpoint, 1), jobs: make(chan job),
+		orders: make(chan func()), settled: make(chan func()), over: make(chan struct{}), jobs: make(chan job),
 		stop: make(chan struct{}), filters: policy.NewFilters(s.policies, s.options.Types),
 		entities: map[engram.ID]*recorded{},
 	}
@@ -109,6 +110,7 @@ const tick = time.Second
 
 func (r *recorder) run() {
 	defer close(r.jobs)
+	defer close(r.over)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	for {
@@ -126,8 +128,8 @@ func (r *recorder) run() {
 			r.checkSize()
 		case order := <-r.orders:
 			order()
-		case c := <-r.settled:
-			r.seal.reached(c)
+		case note := <-r.settled:
+			note()
 		case <-ticker.C:
 			r.filters.Expire(r.s.options.Now())
 			r.checkSize()
@@ -142,7 +144,7 @@ func (r *recorder) do(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	select {
 	case r.orders <- func() { done <- f() }:
-	case <-r.ctx.Done():
+	case <-r.over:
 		return engram.Errorf(engram.Unavailable, "", "the long-term memory is closed")
 	case <-ctx.Done():
 		return engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(ctx))
@@ -367,15 +369,14 @@ func (p *progress) told(n uint64) uint64 {
 	return n
 }
 
-// patience bounds how long a reader waits for the recorder to come as far as the
-// moment that it reads of.
-const patience = 2 * time.Second
+// patience bounds how long a reader waits for a recorder that does not come on.
+const patience = 5 * time.Second
 
-// await waits until the recorder has recorded everything up to a number, a while at
-// most.
-func (p *progress) await(ctx context.Context, number uint64) {
+// await waits until the recorder has recorded everything up to a number, as long as it
+// comes on: what it has still to do is bounded by its queue. It reports whether it has.
+func (p *progress) await(ctx context.Context, number uint64) bool {
 	if p.done.Load() >= number {
-		return
+		return true
 	}
 	number = p.told(number)
 	var timer *time.Timer
@@ -383,8 +384,8 @@ func (p *progress) await(ctx context.Context, number uint64) {
 		p.mu.Lock()
 		changed, stalled := p.changed, p.stalled
 		p.mu.Unlock()
-		if stalled || p.done.Load() >= number {
-			return
+		if done := p.done.Load() >= number; done || stalled {
+			return done
 		}
 		if timer == nil {
 			timer = time.NewTimer(patience)
@@ -392,10 +393,11 @@ func (p *progress) await(ctx context.Context, number uint64) {
 		}
 		select {
 		case <-changed:
+			timer.Reset(patience)
 		case <-timer.C:
-			return
+			return false
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }

@@ -23,13 +23,6 @@ type sealing struct {
 	waiting []chan<- error
 }
 
-// reached notes the checkpoint.
-func (g *sealing) reached(c checkpoint) {
-	if g != nil {
-		g.point = &c
-	}
-}
-
 // job is an episode to be sealed by the goroutine that does that.
 type job struct {
 	handle  *handle
@@ -52,16 +45,21 @@ func (r *recorder) checkSize() {
 	}
 }
 
-// startSeal asks for the checkpoint that the open episode is to reach.
+// startSeal has the open episode, which may not be open yet, sealed when it holds all
+// that has been committed so far.
 func (r *recorder) startSeal(why string) {
-	if r.seal != nil || r.writer == nil {
-		return
+	g := &sealing{why: why}
+	if r.seal != nil { // its checkpoint lies before this one
+		g.waiting = r.seal.waiting
 	}
-	r.seal = &sealing{why: why}
+	r.seal = g
 	r.ended.Go(func() {
 		var c checkpoint
 		c.number, c.err = r.wm.Settle(r.ctx, func() { c.ends = r.s.journal.Ends() })
-		r.settled <- c
+		select {
+		case r.settled <- func() { g.point = &c }:
+		case <-r.over:
+		}
 	})
 }
 
@@ -76,8 +74,8 @@ func (r *recorder) sealIfDue() {
 		ends = nil // the log stays as it is
 	}
 	r.keepNewest()
-	r.handOver(job{ends: ends, waiting: g.waiting})
 	r.seal = nil
+	r.handOver(g.why, job{ends: ends, waiting: g.waiting})
 }
 
 // keepNewest records the newest states of durable segments that their policy left out,
@@ -99,12 +97,12 @@ func (r *recorder) rotate(why string, broken error) {
 		j.waiting = r.seal.waiting
 		r.seal.waiting = nil
 	}
-	r.handOver(j)
+	r.handOver(why, j)
 }
 
 // handOver gives the open episode to the goroutine that seals. If that is busy, it
 // waits, and updates wait in the working memory.
-func (r *recorder) handOver(j job) {
+func (r *recorder) handOver(why string, j job) {
 	j.handle, j.writer = r.handle, r.writer
 	r.handle, r.writer, r.channels = nil, nil, 0
 	if j.writer == nil {
@@ -113,6 +111,7 @@ func (r *recorder) handOver(j job) {
 		}
 		return
 	}
+	j.writer.Label("sealed for", why)
 	for handed := false; !handed; {
 		select {
 		case r.jobs <- j:
@@ -263,7 +262,7 @@ func (r *recorder) finish() {
 	if r.seal != nil {
 		waiting = r.seal.waiting
 	}
-	r.handOver(job{ends: r.s.journal.Ends(), waiting: waiting})
+	r.handOver("the end", job{ends: r.s.journal.Ends(), waiting: waiting})
 }
 
 // closePatience bounds how long closing tries to write what a disk refuses.
@@ -289,7 +288,7 @@ func (r *recorder) close() error {
 	return nil
 }
 
-// Seal ends the open episode and waits until it is sealed.
+// Seal implements [Service]. What was committed before the call is sealed then.
 func (s *Store) Seal(ctx context.Context, why string) error {
 	if s.recorder == nil {
 		return errNotBegun
@@ -297,11 +296,7 @@ func (s *Store) Seal(ctx context.Context, why string) error {
 	sealed := make(chan error, 1)
 	err := s.recorder.do(ctx, func() error {
 		s.recorder.startSeal(why)
-		if g := s.recorder.seal; g != nil {
-			g.waiting = append(g.waiting, sealed)
-		} else {
-			sealed <- nil // nothing was recorded
-		}
+		s.recorder.seal.waiting = append(s.recorder.seal.waiting, sealed)
 		return nil
 	})
 	if err != nil {
@@ -325,8 +320,15 @@ func (r *recorder) channel(id engram.ID) (*episode.Channel, bool) {
 		typ, durability = d[len(d)-1].Type, d[0].Durability
 	}
 	t, _ := r.s.options.Types.Get(typ)
+	// Payloads may extend the segment's type, as images do: what they are tells the codec.
+	payload := t
+	if s, err := r.wm.Latest(r.ctx, id); err == nil {
+		if own, ok := r.s.options.Types.Get(s.Instances[0].Payload.Type); ok {
+			payload = own
+		}
+	}
 	c := &episode.Channel{Entity: id, Policy: describe(p), Codec: codec.Config{
-		Codec: codecOf(p, t), Payload: t, Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError,
+		Codec: codec.Choose(p.Codec, payload, p.MaxError), Payload: t, Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError,
 	}}
 	if t != nil {
 		c.Type = t.Def()

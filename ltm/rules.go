@@ -58,7 +58,7 @@ func (s *Store) Rules(context.Context) ([]Rule, error) {
 }
 
 // SetRule implements [Service].
-func (s *Store) SetRule(_ context.Context, r Rule) error {
+func (s *Store) SetRule(ctx context.Context, r Rule) error {
 	switch {
 	case s.rules == nil:
 		return errNotBegun
@@ -70,7 +70,7 @@ func (s *Store) SetRule(_ context.Context, r Rule) error {
 	if err := engram.CheckName(r.Name); err != nil {
 		return err
 	}
-	if rules, _ := s.Rules(nil); len(rules) >= maxRules && !slices.ContainsFunc(rules, func(o Rule) bool { return o.Name == r.Name }) {
+	if rules, _ := s.Rules(ctx); len(rules) >= maxRules && !slices.ContainsFunc(rules, func(o Rule) bool { return o.Name == r.Name }) {
 		return engram.Errorf(engram.Exhausted, r.Name, "there are %d standing rules already; remove one", maxRules)
 	}
 	if err := s.rules.start(r); err != nil {
@@ -84,8 +84,8 @@ func (s *Store) SetRule(_ context.Context, r Rule) error {
 }
 
 // RemoveRule implements [Service].
-func (s *Store) RemoveRule(_ context.Context, name string) error {
-	rules, _ := s.Rules(nil)
+func (s *Store) RemoveRule(ctx context.Context, name string) error {
+	rules, _ := s.Rules(ctx)
 	if !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == name }) {
 		return engram.Errorf(engram.NotFound, name, "there is no such standing rule")
 	}

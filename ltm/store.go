@@ -80,6 +80,7 @@ type Store struct {
 	health    health
 	state     state
 	before    beforeCache
+	earlier   bool          // there were episodes when Begin was called
 	recent    nameTree      // of what was recorded in this life
 	sequence  atomic.Uint64 // of the episode begun last
 	opened    Opened

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -132,7 +133,7 @@ func files(t testing.TB, dir, pattern string) []string {
 // What the working memory evicted is found on disk: in the open episode, in a sealed
 // one, and in a later life.
 func TestWhatWasEvictedIsOnDisk(t *testing.T) {
-	dir := t.TempDir()
+	dir := fastDir(t)
 	l := begin(t, ltm.Options{Dir: dir})
 	const cup = "Test/Volatile/p/cup"
 	for i := range 6 {
@@ -171,7 +172,7 @@ func TestWhatWasEvictedIsOnDisk(t *testing.T) {
 
 // A folder is one server's, and the error for the second one says whose.
 func TestFolderIsLocked(t *testing.T) {
-	dir := t.TempDir()
+	dir := fastDir(t)
 	begin(t, ltm.Options{Dir: dir})
 	_, err := ltm.Open(t.Context(), ltm.Options{Dir: dir, Log: quiet})
 	if engram.CodeOf(err) != engram.AlreadyExists || !strings.Contains(err.Error(), "process ID") {
@@ -181,7 +182,7 @@ func TestFolderIsLocked(t *testing.T) {
 
 // What a policy leaves out is told when it is asked for and gone.
 func TestMissingNamesTheReason(t *testing.T) {
-	l := begin(t, ltm.Options{Dir: t.TempDir(), Policies: map[engram.ID]policy.Policy{
+	l := begin(t, ltm.Options{Dir: fastDir(t), Policies: map[engram.ID]policy.Policy{
 		engram.MustID("Test/Volatile"): {Record: policy.Never},
 	}})
 	const cup = "Test/Volatile/p/cup"
@@ -202,9 +203,8 @@ func TestMissingNamesTheReason(t *testing.T) {
 
 // What was superseded is found as of then, though the working memory has it no more.
 func TestAsOfReadsSupersededVersions(t *testing.T) {
-	now := engram.Time(1000)
-	dir := t.TempDir()
-	l := begin(t, ltm.Options{Dir: dir, Now: func() engram.Time { now++; return now }})
+	var now atomic.Int64
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return engram.Time(now.Add(1)) }})
 	const cup = "Test/Volatile/p/cup"
 	var arrived []engram.Time
 	for i := range 9 {
@@ -229,7 +229,7 @@ func TestAsOfReadsSupersededVersions(t *testing.T) {
 }
 
 func TestRemovedSegmentIsNotFound(t *testing.T) {
-	dir := t.TempDir()
+	dir := fastDir(t)
 	l := begin(t, ltm.Options{Dir: dir})
 	const cup = "Test/Volatile/p/cup"
 	l.commit(t, cup, 10, 1)

@@ -55,6 +55,7 @@ func All(opts ...Option) []server.Memory {
 	}
 	for i := range all {
 		m := &all[i]
+		m.Policies = policies[m.Name]
 		switch {
 		case m.Name == "SystemState" && o.monitorEvery > 0:
 			m.Hooks.Run = MonitorSystem(o.monitorEvery)
@@ -72,9 +73,17 @@ const (
 )
 
 // segment defines a core segment of payloads of the type, with bounds of each
-// entity's history.
+// entity's history. What it holds may be lost when the server dies: there is more to
+// come, as of raw sensors.
 func segment(memory, name, typ string, history engram.Bounds) engram.CoreSegment {
 	return engram.CoreSegment{ID: engram.MustID(memory + "/" + name), Type: typ, History: history, Durability: engram.Volatile}
+}
+
+// logged is a segment of what does not come again: where the server has a log, it is
+// in it.
+func logged(s engram.CoreSegment) engram.CoreSegment {
+	s.Durability = engram.Logged
+	return s
 }
 
 // forever keeps the newest versions of what changes rarely, of whatever age.

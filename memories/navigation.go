@@ -17,13 +17,13 @@ func Navigation() server.Memory {
 		Doc:   "places, the ways between them, costmaps, and how movements went",
 		Types: typesIn("navigation"),
 		Segments: []engram.CoreSegment{
-			segment(name, "Location", "engram.navigation.Location", forever(16)),
-			segment(name, "Graph", "engram.navigation.Graph", forever(16)),
+			logged(segment(name, "Location", "engram.navigation.Location", forever(16))),
+			logged(segment(name, "Graph", "engram.navigation.Graph", forever(16))),
 			// 1000 x 1000 cells of a byte are 1 MB.
 			segment(name, "Costmap", "foxglove.Grid",
 				engram.Bounds{MaxCount: 1_000, MaxAge: 10 * time.Minute, MaxBytes: 32 * mib}),
-			segment(name, "Event", "engram.navigation.Event", hours),
-			segment(name, "Result", "engram.navigation.Result", hours),
+			logged(segment(name, "Event", "engram.navigation.Event", hours)),
+			logged(segment(name, "Result", "engram.navigation.Result", hours)),
 		},
 		Bounds: engram.Bounds{MaxBytes: 96 * mib, MaxCount: 100_000},
 	}

@@ -17,10 +17,10 @@ func Object() server.Memory {
 		Doc:   "kinds of objects, their poses and attachments",
 		Types: typesIn("geometry", "object"),
 		Segments: []engram.CoreSegment{
-			segment(name, "Class", "engram.object.Class", forever(16)),
-			segment(name, "Instance", "engram.object.Instance", minutes),
-			segment(name, "Attachments", "engram.object.Attachment", minutes),
-			segment(name, "ArticulatedAttachments", "engram.object.ArticulatedAttachment", minutes),
+			logged(segment(name, "Class", "engram.object.Class", forever(16))),
+			logged(segment(name, "Instance", "engram.object.Instance", minutes)),
+			logged(segment(name, "Attachments", "engram.object.Attachment", minutes)),
+			logged(segment(name, "ArticulatedAttachments", "engram.object.ArticulatedAttachment", minutes)),
 		},
 		Bounds: engram.Bounds{MaxBytes: 96 * mib, MaxCount: 500_000},
 	}

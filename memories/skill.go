@@ -16,11 +16,11 @@ func Skill() server.Memory {
 		Doc:   "skills, their executions and how those went",
 		Types: typesIn("skill"),
 		Segments: []engram.CoreSegment{
-			segment(name, "Description", "engram.skill.Description", forever(16)),
-			segment(name, "Execution", "engram.skill.Execution",
-				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib}),
-			segment(name, "Transition", "engram.skill.Transition",
-				engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 4 * mib}),
+			logged(segment(name, "Description", "engram.skill.Description", forever(16))),
+			logged(segment(name, "Execution", "engram.skill.Execution",
+				engram.Bounds{MaxCount: 1_000, MaxBytes: 4 * mib})),
+			logged(segment(name, "Transition", "engram.skill.Transition",
+				engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 4 * mib})),
 		},
 		Bounds: engram.Bounds{MaxBytes: 48 * mib, MaxCount: 200_000},
 	}

@@ -17,8 +17,8 @@ func Speech() server.Memory {
 		Doc:   "utterances and the commands understood from them",
 		Types: typesIn("speech"),
 		Segments: []engram.CoreSegment{
-			segment(name, "Command", "engram.speech.Command", hours),
-			segment(name, "Text", "engram.speech.Text", hours),
+			logged(segment(name, "Command", "engram.speech.Command", hours)),
+			logged(segment(name, "Text", "engram.speech.Text", hours)),
 		},
 		Bounds: engram.Bounds{MaxBytes: 16 * mib, MaxCount: 50_000},
 	}

@@ -524,3 +524,29 @@ func TestMetamorphic(t *testing.T) {
 		}
 	})
 }
+
+// A covariance that has nothing but a diagonal is transported by a shorter way.
+func TestDiagonalTransport(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 100 {
+		p := randomPose(r)
+		c := Cov{Mask: AllDims}
+		for _, i := range [6]int{0, 6, 11, 15, 18, 20} {
+			c.S[i] = r.Float64()
+		}
+		got := c.Transported(p)
+		var j [6][6]float64
+		for k := range 6 {
+			for i, x := range p.Adjoint(basisTwist(k)).components() {
+				j[i][k] = x
+			}
+		}
+		var want Sym6
+		want.addCongruence(&j, &c.S)
+		for i := range want {
+			if math.Abs(got.S[i]-want[i]) > 1e-13*(1+math.Abs(want[i])) {
+				t.Fatalf("element %d is %g; want %g", i, got.S[i], want[i])
+			}
+		}
+	}
+}

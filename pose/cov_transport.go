@@ -24,30 +24,39 @@ func (s *Sym6) addTransported(k float64, p *Pose, c *Sym6) {
 	r := p.R.matrix()
 	r0, r1, r2, r3, r4, r5, r6, r7, r8 := r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8]
 
-	// A: rows of R·A, then ·Rᵀ, upper triangle.
 	a0, a1, a2, a4, a5, a8 := c[0], c[1], c[2], c[6], c[7], c[11]
-	x0, x1, x2 := r0*a0+r1*a1+r2*a2, r0*a1+r1*a4+r2*a5, r0*a2+r1*a5+r2*a8
-	y0, y1, y2 := r3*a0+r4*a1+r5*a2, r3*a1+r4*a4+r5*a5, r3*a2+r4*a5+r5*a8
-	z0, z1, z2 := r6*a0+r7*a1+r8*a2, r6*a1+r7*a4+r8*a5, r6*a2+r7*a5+r8*a8
-	a0, a1, a2 = x0*r0+x1*r1+x2*r2, x0*r3+x1*r4+x2*r5, x0*r6+x1*r7+x2*r8
-	a4, a5, a8 = y0*r3+y1*r4+y2*r5, y0*r6+y1*r7+y2*r8, z0*r6+z1*r7+z2*r8
-
-	// C likewise.
-	c0, c1, c2, c4, c5, c8 := c[15], c[16], c[17], c[18], c[19], c[20]
-	x0, x1, x2 = r0*c0+r1*c1+r2*c2, r0*c1+r1*c4+r2*c5, r0*c2+r1*c5+r2*c8
-	y0, y1, y2 = r3*c0+r4*c1+r5*c2, r3*c1+r4*c4+r5*c5, r3*c2+r4*c5+r5*c8
-	z0, z1, z2 = r6*c0+r7*c1+r8*c2, r6*c1+r7*c4+r8*c5, r6*c2+r7*c5+r8*c8
-	c0, c1, c2 = x0*r0+x1*r1+x2*r2, x0*r3+x1*r4+x2*r5, x0*r6+x1*r7+x2*r8
-	c4, c5, c8 = y0*r3+y1*r4+y2*r5, y0*r6+y1*r7+y2*r8, z0*r6+z1*r7+z2*r8
-
-	// B is not symmetric.
 	b0, b1, b2, b3, b4, b5, b6, b7, b8 := c[3], c[4], c[5], c[8], c[9], c[10], c[12], c[13], c[14]
-	x0, x1, x2 = r0*b0+r1*b3+r2*b6, r0*b1+r1*b4+r2*b7, r0*b2+r1*b5+r2*b8
-	y0, y1, y2 = r3*b0+r4*b3+r5*b6, r3*b1+r4*b4+r5*b7, r3*b2+r4*b5+r5*b8
-	z0, z1, z2 = r6*b0+r7*b3+r8*b6, r6*b1+r7*b4+r8*b7, r6*b2+r7*b5+r8*b8
-	b0, b1, b2 = x0*r0+x1*r1+x2*r2, x0*r3+x1*r4+x2*r5, x0*r6+x1*r7+x2*r8
-	b3, b4, b5 = y0*r0+y1*r1+y2*r2, y0*r3+y1*r4+y2*r5, y0*r6+y1*r7+y2*r8
-	b6, b7, b8 = z0*r0+z1*r1+z2*r2, z0*r3+z1*r4+z2*r5, z0*r6+z1*r7+z2*r8
+	c0, c1, c2, c4, c5, c8 := c[15], c[16], c[17], c[18], c[19], c[20]
+	if c.diagonalOnly() { // as most that come from a sensor are: half the work
+		x0, x1, x2, y0, y1, y2 := r0*a0, r1*a4, r2*a8, r3*a0, r4*a4, r5*a8
+		a1, a2, a5 = x0*r3+x1*r4+x2*r5, x0*r6+x1*r7+x2*r8, y0*r6+y1*r7+y2*r8
+		a0, a4, a8 = x0*r0+x1*r1+x2*r2, y0*r3+y1*r4+y2*r5, r6*a0*r6+r7*a4*r7+r8*a8*r8
+		x0, x1, x2, y0, y1, y2 = r0*c0, r1*c4, r2*c8, r3*c0, r4*c4, r5*c8
+		c1, c2, c5 = x0*r3+x1*r4+x2*r5, x0*r6+x1*r7+x2*r8, y0*r6+y1*r7+y2*r8
+		c0, c4, c8 = x0*r0+x1*r1+x2*r2, y0*r3+y1*r4+y2*r5, r6*c0*r6+r7*c4*r7+r8*c8*r8
+	} else {
+		// A: rows of R·A, then ·Rᵀ, upper triangle.
+		x0, x1, x2 := r0*a0+r1*a1+r2*a2, r0*a1+r1*a4+r2*a5, r0*a2+r1*a5+r2*a8
+		y0, y1, y2 := r3*a0+r4*a1+r5*a2, r3*a1+r4*a4+r5*a5, r3*a2+r4*a5+r5*a8
+		z0, z1, z2 := r6*a0+r7*a1+r8*a2, r6*a1+r7*a4+r8*a5, r6*a2+r7*a5+r8*a8
+		a0, a1, a2 = x0*r0+x1*r1+x2*r2, x0*r3+x1*r4+x2*r5, x0*r6+x1*r7+x2*r8
+		a4, a5, a8 = y0*r3+y1*r4+y2*r5, y0*r6+y1*r7+y2*r8, z0*r6+z1*r7+z2*r8
+
+		// C likewise.
+		x0, x1, x2 = r0*c0+r1*c1+r2*c2, r0*c1+r1*c4+r2*c5, r0*c2+r1*c5+r2*c8
+		y0, y1, y2 = r3*c0+r4*c1+r5*c2, r3*c1+r4*c4+r5*c5, r3*c2+r4*c5+r5*c8
+		z0, z1, z2 = r6*c0+r7*c1+r8*c2, r6*c1+r7*c4+r8*c5, r6*c2+r7*c5+r8*c8
+		c0, c1, c2 = x0*r0+x1*r1+x2*r2, x0*r3+x1*r4+x2*r5, x0*r6+x1*r7+x2*r8
+		c4, c5, c8 = y0*r3+y1*r4+y2*r5, y0*r6+y1*r7+y2*r8, z0*r6+z1*r7+z2*r8
+
+		// B is not symmetric.
+		x0, x1, x2 = r0*b0+r1*b3+r2*b6, r0*b1+r1*b4+r2*b7, r0*b2+r1*b5+r2*b8
+		y0, y1, y2 = r3*b0+r4*b3+r5*b6, r3*b1+r4*b4+r5*b7, r3*b2+r4*b5+r5*b8
+		z0, z1, z2 = r6*b0+r7*b3+r8*b6, r6*b1+r7*b4+r8*b7, r6*b2+r7*b5+r8*b8
+		b0, b1, b2 = x0*r0+x1*r1+x2*r2, x0*r3+x1*r4+x2*r5, x0*r6+x1*r7+x2*r8
+		b3, b4, b5 = y0*r0+y1*r1+y2*r2, y0*r3+y1*r4+y2*r5, y0*r6+y1*r7+y2*r8
+		b6, b7, b8 = z0*r0+z1*r1+z2*r2, z0*r3+z1*r4+z2*r5, z0*r6+z1*r7+z2*r8
+	}
 
 	// Shear: B' = B + X·C, A' = A + X·Bᵀ + B'·Xᵀ.
 	tx, ty, tz := p.T.X, p.T.Y, p.T.Z
@@ -76,6 +85,12 @@ func (s *Sym6) addTransported(k float64, p *Pose, c *Sym6) {
 	s[18] += k * c4
 	s[19] += k * c5
 	s[20] += k * c8
+}
+
+// diagonalOnly reports whether all but the diagonal is zero.
+func (s *Sym6) diagonalOnly() bool {
+	return s[3] == 0 && s[4] == 0 && s[5] == 0 && s[8] == 0 && s[9] == 0 && s[10] == 0 && s[12] == 0 && s[13] == 0 && s[14] == 0 &&
+		s[1] == 0 && s[2] == 0 && s[7] == 0 && s[16] == 0 && s[17] == 0 && s[19] == 0
 }
 
 // transportMask returns the dimensions that stay estimated when a covariance with

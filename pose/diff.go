@@ -24,7 +24,8 @@ func (th Threshold) exceeded(trans, rot float64) bool { return trans > th.Trans 
 type Change struct {
 	engram.Interval
 	// The largest difference, and when: the pose differs by this then, and nowhere in
-	// the span by more than 1 % + 1 µm or 1 µrad beyond it.
+	// the span by more than this and 1 % (of it, or of the threshold if that is larger)
+	// and 1 µm or 1 µrad.
 	Trans   float64 // metres
 	TransAt engram.Time
 	Rot     float64 // radians
@@ -45,7 +46,9 @@ type Change struct {
 // revised there is none, whatever the threshold.
 //
 // Between the keys of anchors that were revised, bounds on how the edges move decide,
-// and the span is halved until they do. So the cost grows with what was revised and
+// and the span is halved until they do. (After 65,536 halvings, which only poses that
+// rush through a change take, the rest counts as moved and the largest difference
+// found as the largest.) So the cost grows with what was revised and
 // not with the length of the history; only where a path goes by other edges than
 // before does it look at every sample of those. The errors are those of
 // [Store.View] and [View.Path].
@@ -65,7 +68,7 @@ func (s *Store) Diff(target, source string, a, b Revision, th Threshold) ([]Chan
 func (s *Store) diff(sa, sb *state, ice *frozen, target, source string, th Threshold) ([]Change, error) {
 	d := differ{sides: [2]*state{sa, sb}, limit: [2]float64{th.Trans, 2 * math.Sin(min(max(th.Rot, 0), math.Pi)/4)}}
 	if th.Rot >= math.Pi {
-		d.limit[1] = 2 // more than there is
+		d.limit[1] += 1e-9 // no rotation is beyond rounding
 	}
 	var paths [2]*Path
 	for i, st := range d.sides {
@@ -90,12 +93,12 @@ func (s *Store) diff(sa, sb *state, ice *frozen, target, source string, th Thres
 // differ compares two paths along time, one span without a change of the structure
 // after the other. Rotations are compared by their chord.
 type differ struct {
-	sides [2]*state  // the revisions
-	limit [2]float64 // the threshold: metres and the angle's chord
-	way              // in the span at hand
-	out   []Change
-	looks int  // points looked at
-	cell  cell // at hand
+	sides    [2]*state  // the revisions
+	limit    [2]float64 // the threshold: metres and the angle's chord
+	way                 // in the span at hand
+	out      []Change
+	halvings int
+	cell     cell // at hand
 
 	// The change that may go on, the last of out.
 	open  bool
@@ -108,9 +111,9 @@ type differ struct {
 // over roughCells cells at a time, and are tightened where that does not decide.
 const roughCells = 8
 
-// maxLooks bounds the effort of one comparison, about a second. What is undecided
-// beyond it counts as moved, and bounds stand for largest differences.
-const maxLooks = 1 << 21
+// maxHalvings bounds the effort of one comparison to some tenths of a second. What is
+// undecided then counts as moved, and the largest differences are those found.
+const maxHalvings = 1 << 16
 
 // point is the difference at one time.
 type point struct {
@@ -131,7 +134,7 @@ func (c *cell) middle() engram.Time { return c.a.t + engram.Time(uint64(c.b.t-c.
 // tolerance returns how much more than x, metres or a chord, a difference may be
 // without notice. Angles are up to 2.9 times their chords, and grow by up to 1.3 times
 // as many per cent.
-func tolerance(x float64) float64 { return 0.0075*x + 3e-7 }
+func (d *differ) tolerance(x float64, i int) float64 { return 0.0075*max(x, d.limit[i]) + 3e-7 }
 
 // judge says what the bounds of a cell and what is known at its ends mean for the
 // threshold: whether they are below it, and if not, whether they are too close for
@@ -141,7 +144,7 @@ func (d *differ) judge(c *cell) (below, close bool) {
 	for i, limit := range d.limit {
 		if c.bound[i] > limit*(1+1e-9)+1e-12 { // by more than rounding
 			below = false
-			close = close && c.bound[i]-max(c.a.by[i], c.b.by[i]) <= tolerance(limit)
+			close = close && c.bound[i]-max(c.a.by[i], c.b.by[i]) <= d.tolerance(limit, i)
 		}
 	}
 	return below, close
@@ -236,9 +239,10 @@ func (d *differ) search(whole *cell) (found *point, moved bool) {
 		switch below, close := d.judge(&c); {
 		case below:
 			continue
-		case close || d.looks > maxLooks:
+		case close || d.halvings == maxHalvings:
 			return nil, true
 		}
+		d.halvings++
 		m := d.at(c.middle())
 		if d.moved(&m) {
 			return &m, true
@@ -293,7 +297,9 @@ func (d *differ) keep(c *cell) {
 
 // promises reports whether a cell may hold a notably larger translation (0) or
 // rotation (1).
-func (d *differ) promises(c *cell, i int) bool { return c.bound[i] > d.most[i]+tolerance(d.most[i]) }
+func (d *differ) promises(c *cell, i int) bool {
+	return c.bound[i] > d.most[i]+d.tolerance(d.most[i], i)
+}
 
 // close ends the open change.
 func (d *differ) close() {
@@ -332,10 +338,10 @@ func (d *differ) settleBy(i int) {
 		if !d.promises(&c, i) {
 			continue
 		}
-		if d.looks > maxLooks {
-			d.most[i] = c.bound[i]
-			continue
+		if d.halvings == maxHalvings {
+			return
 		}
+		d.halvings++
 		m := d.at(c.middle())
 		d.note(&m)
 		halves := [2][2]*point{{&c.a, &m}, {&m, &c.b}}

@@ -62,7 +62,15 @@ func (d *differ) bound(c *cell, a, b *point, rough bool) inside {
 			c.b = d.at(to)
 		}
 	}
-	return d.boundWithin(c)
+	if d.boundWithin(c) == nothing {
+		if c.a.t == a.t && c.b.t == b.t {
+			return nothing
+		}
+		for i := range c.bound { // its ends are known only now
+			c.bound[i] = max(c.a.by[i], c.b.by[i])
+		}
+	}
+	return bounded
 }
 
 // answers reports whether the edges of one side that differ all answer at t.
@@ -80,10 +88,9 @@ func (w *way) answers(side int, t engram.Time) bool {
 // cover finds the rough spreads for the cells in a span.
 func (w *way) cover(from, to engram.Time) {
 	for i := w.first; i < len(w.stages); i++ {
-		if g := &w.stages[i]; g.mode == alike || g.mode == replaced {
-			if st := g.edge[0]; st != nil {
-				g.rough, _ = st.spread(from, to, w.q[0].rev, g.up)
-			}
+		g := &w.stages[i]
+		if st := g.edge[0]; st != nil && g.mode != apart && (st.kind != KindAnchor || len(st.edge.keys.keys) > 0) {
+			g.rough, _ = st.spread(from, to, w.q[0].rev, g.up)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type stage struct {
 	edge    [2]*step // nil where there is none
 	up      bool     // the edge is passed from the child to the parent
 	mode    stageMode
+	revs    [2]Revision
 	spans   []engram.Interval // closed; where replaced samples count
 	now     bool              // whether it differs between the times at hand
 	rough   spread            // if not; see cover
@@ -77,11 +78,8 @@ func (f *factor) pairs(o *factor) bool {
 		return false
 	}
 	a, b := f.step.edge, o.step.edge
-	switch a.kind {
-	case KindFree:
-		return a.poses == b.poses
-	case KindJoint:
-		return a.values == b.values && a.joint.Name == b.joint.Name
+	if a.kind == KindJoint && (a.values != b.values || a.joint.Name != b.joint.Name) {
+		return false
 	}
 	return a.parent == b.parent && a.child == b.child
 }
@@ -102,12 +100,12 @@ func (w *way) init(sides [2]*state, a, b *segment, iv engram.Interval) []engram.
 		return nil
 	}
 	w.pair(fs[0], fs[1])
-	revs := [2]Revision{min(sides[0].rev, sides[1].rev), max(sides[0].rev, sides[1].rev)}
 	p := prober{lo: engram.MaxTime, hi: engram.MinTime}
 	w.first, w.last = len(w.stages), -1
 	for i := range w.stages {
 		g := &w.stages[i]
-		g.classify(revs)
+		g.revs = [2]Revision{sides[0].rev, sides[1].rev}
+		g.classify()
 		if !g.samePre || g.mode != alike {
 			w.first, w.last = min(w.first, i), i
 		}
@@ -195,9 +193,8 @@ func (g *stage) pinned() bool {
 	return false
 }
 
-// classify finds out when the stage differs between the earlier and the later
-// revision.
-func (g *stage) classify(revs [2]Revision) {
+// classify finds out when the stage differs.
+func (g *stage) classify() {
 	a, b := g.edge[0], g.edge[1]
 	switch {
 	case a == nil && b == nil:
@@ -207,13 +204,13 @@ func (g *stage) classify(revs [2]Revision) {
 		if a.edge.keys != b.edge.keys {
 			g.mode = rekeyed
 		}
-	case a.edge.rules != b.edge.rules || a.edge.unset != b.edge.unset:
+	case a.edge.poses != b.edge.poses || !a.edge.rules.sameWithin(b.edge.rules) || a.edge.unset != b.edge.unset:
 		g.mode = apart
 	default:
 		if a.kind == KindFree {
-			g.spans = a.posesNow().replacedSpans(revs, &a.edge.rules)
+			g.spans = a.posesNow().replacedSpans(g.revs, &a.edge.rules)
 		} else {
-			g.spans = a.valuesNow().replacedSpans(revs, &a.edge.rules)
+			g.spans = a.valuesNow().replacedSpans(g.revs, &a.edge.rules)
 		}
 		if len(g.spans) > 0 {
 			g.mode = replaced
@@ -282,23 +279,32 @@ func (r *rules) end(last engram.Time) engram.Time {
 // replacedSpans returns the closed spans, sorted, in which a sample counts that
 // differs between two revisions. No sample lies within one.
 func (s snapshot[V, X]) replacedSpans(revs [2]Revision, r *rules) (spans []engram.Interval) {
+	if s.b.replacedAt <= min(revs[0], revs[1]) {
+		return nil
+	}
 	add := func(from, to engram.Time) { spans = append(spans, engram.Interval{Start: from, End: to}) }
-	old := s.b.old
-	for i := range old {
-		t := old[i].t
-		if i > 0 && old[i-1].t == t {
+	differs := func(smp *sample[V]) bool {
+		a, b := s.supersededAt(smp.t, revs[0]), s.supersededAt(smp.t, revs[1])
+		value := func(o *superseded[V, X]) V {
+			if o != nil {
+				return o.v
+			}
+			return smp.v
+		}
+		return a != b && value(a) != value(b)
+	}
+	for i := range s.b.pinned { // each answers at its own time only
+		if p := &s.b.pinned[i]; differs(&p.a) || !p.single && differs(&p.b) {
+			add(p.at, p.at+1)
+		}
+	}
+	for i := range s.b.old {
+		t := s.b.old[i].t
+		if i > 0 && s.b.old[i-1].t == t {
 			continue
 		}
-		was, then := s.supersededAt(t, revs[0]), s.supersededAt(t, revs[1])
 		at, after := s.beside(t)
-		if was == then || at == nil || at.t != t {
-			continue
-		}
-		now := at.v
-		if then != nil {
-			now = then.v
-		}
-		if was.v == now {
+		if at == nil || at.t != t || !differs(at) {
 			continue
 		}
 		from := t
@@ -381,7 +387,34 @@ func (g *stage) differs(from, to engram.Time) bool {
 		i := sort.Search(len(g.spans), func(i int) bool { return g.spans[i].End >= to })
 		return i < len(g.spans) && g.spans[i].Start <= from
 	}
-	return g.mode == apart
+	a, b := g.edge[0], g.edge[1]
+	if g.mode != apart || a == nil || b == nil {
+		return g.mode == apart
+	}
+	if a.kind == KindFree {
+		return !sameIn(a.posesNow(), &a.edge.rules, b.posesNow(), &b.edge.rules, g.revs, from, to)
+	}
+	return a.edge.unset != b.edge.unset || !sameIn(a.valuesNow(), &a.edge.rules, b.valuesNow(), &b.edge.rules, g.revs, from, to)
+}
+
+// sameIn reports whether two histories answer the same in a span without a sample of
+// theirs inside.
+func sameIn[V, X comparable](s snapshot[V, X], r *rules, o snapshot[V, X], q *rules, revs [2]Revision, from, to engram.Time) bool {
+	if s.b.pinnedIndex(from) >= 0 || o.b.pinnedIndex(from) >= 0 {
+		return false // what the one has pinned the other may not have
+	}
+	t := from + engram.Time(uint64(to-from)/2)
+	a, b, _, flags, code := s.near(t, r, revs[0])
+	c, d, _, flags2, code2 := o.near(t, q, revs[1])
+	same := func(x, y *sample[V]) bool { return x == y || x != nil && y != nil && *x == *y }
+	return (code == OK) == (code2 == OK) && flags == flags2 && same(a, c) && same(b, d)
+}
+
+// sameWithin reports whether two rules say the same of times up to the end of the
+// edge.
+func (r rules) sameWithin(o rules) bool {
+	o.ended = r.ended
+	return r == o
 }
 
 // before returns the index of the last key at or before t, -1 if there is none. It
@@ -472,7 +505,6 @@ func merged(a, b []engram.Time) []engram.Time {
 
 // at compares at one time.
 func (d *differ) at(t engram.Time) (p point) {
-	d.looks++
 	p.t, p.ok = t, d.connected
 	d.q[0].t, d.q[1].t = t, t
 	at := [2]Pose{Identity(), Identity()}

@@ -13,7 +13,13 @@ import (
 
 const second = engram.Time(1e9)
 
-func must[T any](t testing.TB) func(v T, err error) T {
+// failer is a test, rapid's or testing's.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func must[T any](t failer) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {

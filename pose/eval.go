@@ -124,6 +124,12 @@ func (st *step) free(acc *Pose, q *query) bool {
 	if code != OK {
 		return failed(st.edge, code, a, b, s, q)
 	}
+	acc.moveBetween(a, b, u, flags, q)
+	return true
+}
+
+// moveBetween sets acc to the pose that its samples give a free edge's child.
+func (acc *Pose) moveBetween(a, b *sample[Pose], u float64, flags Flags, q *query) {
 	q.flags |= flags
 	if a.t < q.oldest {
 		q.oldest = a.t
@@ -137,7 +143,6 @@ func (st *step) free(acc *Pose, q *query) bool {
 	default:
 		acc.mulInterpolated(&a.v, &b.v, u)
 	}
-	return true
 }
 
 // joint moves along a joint; its origin is folded into pre.

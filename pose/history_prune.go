@@ -83,7 +83,12 @@ func (h *history[V, X]) dropLocked(b *body[V, X], s snapshot[V, X], chunks int) 
 	}
 	b.pinned, b.prunedTo = pinned, end
 	b.sealed = slices.Clone(b.sealed[chunks:])
-	b.old = slices.DeleteFunc(slices.Clone(b.old), func(o superseded[V, X]) bool { return o.t < end })
+	needed := map[engram.Time]bool{} // by earlier revisions, too
+	for i := range pinned {
+		needed[pinned[i].a.t] = true
+		needed[pinned[i].b.t] = true
+	}
+	b.old = slices.DeleteFunc(slices.Clone(b.old), func(o superseded[V, X]) bool { return o.t < end && !needed[o.t] })
 }
 
 // size returns the number of samples and their bytes.

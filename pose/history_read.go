@@ -96,7 +96,7 @@ func (s snapshot[V, X]) at(t engram.Time, r *rules, rev Revision) (res around[V]
 	b, n := s.b, s.n
 	if n == 0 {
 		if b.pruned > 0 && t < b.prunedTo {
-			return s.before(t, r)
+			return s.before(t, r, rev)
 		}
 		res.code = Unset
 		return res
@@ -107,7 +107,7 @@ func (s snapshot[V, X]) at(t engram.Time, r *rules, rev Revision) (res around[V]
 			s.beyond(&res, t, r)
 		}
 	} else if k, i := s.locate(t); k < 0 {
-		return s.before(t, r)
+		return s.before(t, r, rev)
 	} else if s.interior(&res, k, i, t); res.b != nil && r.tooFar(res.a.t, res.b.t) {
 		res.code = Gap
 		return res
@@ -240,7 +240,7 @@ func search[V any](s []sample[V], t engram.Time, guess int) int {
 }
 
 // before answers a time before the first sample.
-func (s snapshot[V, X]) before(t engram.Time, r *rules) (res around[V]) {
+func (s snapshot[V, X]) before(t engram.Time, r *rules, rev Revision) (res around[V]) {
 	b := s.b
 	if b.pruned == 0 || t >= b.prunedTo || t < b.born {
 		res.code = TooOld
@@ -259,6 +259,9 @@ func (s snapshot[V, X]) before(t engram.Time, r *rules) (res around[V]) {
 		}
 		res.flags = Interpolated
 		res.u = span(p.a.t, t) / span(p.a.t, p.b.t)
+	}
+	if b.replacedAt > rev {
+		s.restore(&res, rev)
 	}
 	return res
 }
@@ -304,15 +307,13 @@ func (s snapshot[V, X]) extras(res *around[V], t engram.Time, rev Revision) (xa,
 	}
 	if res.k < 0 {
 		p := s.pinnedAt(t)
-		return &p.xa, &p.xb
-	}
-	k, i := int(res.k), int(res.i)
-	xa = s.extra(k, i)
-	if res.b != nil {
-		if i++; k < len(s.b.sealed) && i == len(s.b.sealed[k].v.s) {
-			k, i = k+1, 0
+		xa, xb = &p.xa, &p.xb
+	} else {
+		k, i := int(res.k), int(res.i)
+		xa = s.extra(k, i)
+		if res.b != nil {
+			xb = s.extra(s.next(k, i))
 		}
-		xb = s.extra(k, i)
 	}
 	if s.b.replacedAt > rev {
 		if o := s.supersededAt(res.a.t, rev); o != nil {

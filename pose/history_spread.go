@@ -110,6 +110,7 @@ func (s snapshot[V, X]) between(from, to engram.Time, r *rules, rev Revision, po
 	if s.n == 0 {
 		return out, false
 	}
+	ok = true
 	last := s.last()
 	k, i := s.locateAny(max(from, s.first()))
 	l, j := s.locateAny(max(to, s.first()))
@@ -123,7 +124,7 @@ func (s snapshot[V, X]) between(from, to engram.Time, r *rules, rev Revision, po
 		}
 		out = s.enclose(k, i, l, j, n, pose)
 	} else {
-		at := func(t engram.Time) Pose {
+		at := func(t engram.Time, k, i int) Pose { // sample i of chunk k is at or before t
 			a, b, u, _, code := s.near(t, r, rev)
 			switch {
 			case code != OK: // outside of all that counts
@@ -134,20 +135,16 @@ func (s snapshot[V, X]) between(from, to engram.Time, r *rules, rev Revision, po
 			}
 			return mix(&a.v, &b.v, u)
 		}
+		a, b := at(from, k, i), at(to, l, j)
 		if n == 0 || n == 1 && s.chunk(l).s[j].t == to {
-			if a := &s.chunk(k).s[i]; from < last && n == 1 && r.tooFar(a.t, to) {
-				return out, false
-			}
-			a, b := at(from), at(to)
+			ok = n == 0 || !r.tooFar(s.chunk(k).s[i].t, to)
 			out.c = Interpolate(a, b, 0.5)
-			out.addPose(a)
-			out.addPose(b)
 		} else {
 			k, i = s.next(k, i)
 			out = s.enclose(k, i, l, j, n, pose)
-			out.addPose(at(from))
-			out.addPose(at(to))
 		}
+		out.addPose(a)
+		out.addPose(b)
 	}
 	if to > last && r.beyond == beyondExtrapolate {
 		if before := s.previous(len(s.b.sealed), s.n-1); before != nil {
@@ -157,7 +154,7 @@ func (s snapshot[V, X]) between(from, to engram.Time, r *rules, rev Revision, po
 			out.e += x.Phi.Norm() / 2
 		}
 	}
-	return out, true
+	return out, ok
 }
 
 // spread says how far an edge moves in a span.
@@ -171,42 +168,34 @@ type spread struct {
 func (st *step) spread(from, to engram.Time, rev Revision, up bool) (out spread, ok bool) {
 	switch st.kind {
 	case KindFree:
-		b, ok := st.posesNow().between(from, to, &st.edge.rules, rev, poseOf, func(a, b *Pose, u float64) Pose {
+		b, in := st.posesNow().between(from, to, &st.edge.rules, rev, poseOf, func(a, b *Pose, u float64) Pose {
 			if u > 1 {
 				return Geodesic(*a, *b, u)
 			}
 			return Interpolate(*a, *b, u)
 		})
-		if !ok {
-			return out, false
-		}
-		out = spread{b.c.T.Norm() + b.r, b.r, b.e}
+		out, ok = spread{b.c.T.Norm() + b.r, b.r, b.e}, in
 	case KindJoint:
-		if out, ok = st.jointSpread(from, to, rev); !ok {
-			return out, false
-		}
+		out, ok = st.jointSpread(from, to, rev)
 	case KindAnchor:
 		b := st.edge.keys.between(from, to)
-		out = spread{b.c.T.Norm() + b.r, b.r, b.e}
+		out, ok = spread{b.c.T.Norm() + b.r, b.r, b.e}, true
 	}
 	if out.e = min(out.e, 2); up {
 		out.r += min(2*out.e, 2) * out.reach
 	}
-	return out, true
+	return out, ok
 }
 
 func (st *step) jointSpread(from, to engram.Time, rev Revision) (out spread, ok bool) {
 	j := st.edge.joint
 	s := st.valuesNow()
-	b := ball{c: poseOfValue(&st.edge.unset.Q)}
+	b, ok := ball{c: poseOfValue(&st.edge.unset.Q)}, true
 	if s.n > 0 {
 		b, ok = s.between(from, to, &st.edge.rules, rev, poseOfValue, func(a, b *float64, u float64) Pose {
 			v := j.between(*a, *b, u)
 			return poseOfValue(&v)
 		})
-		if !ok {
-			return out, false
-		}
 	}
 	scale, offset := j.scaleOffset()
 	r := b.r * math.Abs(scale)
@@ -218,7 +207,7 @@ func (st *step) jointSpread(from, to engram.Time, rev Revision) (out spread, ok 
 	default:
 		out.e = r / 2
 	}
-	return out, true
+	return out, ok
 }
 
 // between encloses the corrections in a closed span.

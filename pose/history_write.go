@@ -66,6 +66,8 @@ func (h *history[V, X]) writeSlowLocked(t engram.Time, v *V, x *X) written {
 	switch {
 	case h.closed:
 		return moved
+	case s.b.pruned > 0 && t < s.b.prunedTo:
+		return tooOld
 	case s.n == 0:
 		b := s.b.clone(0)
 		b.born = t
@@ -75,8 +77,6 @@ func (h *history[V, X]) writeSlowLocked(t engram.Time, v *V, x *X) written {
 	case t > s.last():
 		h.publishLocked(h.withAppended(s, smp, x))
 		return stored
-	case s.b.pruned > 0 && t < s.b.prunedTo:
-		return tooOld
 	}
 	k, i := s.locateAny(t)
 	if k >= 0 {
@@ -123,6 +123,12 @@ func (h *history[V, X]) replace(t engram.Time, v *V, x *X, rev, oldest Revision)
 	old := slices.DeleteFunc(slices.Clone(b.old), func(o superseded[V, X]) bool { return o.until <= oldest })
 	at := sort.Search(len(old), func(j int) bool { return old[j].t > t })
 	b.old = slices.Insert(old, at, was)
+	for i := range b.pinned { // whose later sample may still be among the others
+		if p := &b.pinned[i]; !p.single && p.b.t == t {
+			b.pinned = slices.Clone(b.pinned)
+			b.pinned[i].b.v, b.pinned[i].xb = *v, valueOr(x)
+		}
+	}
 	b.replacedAt = rev
 	b.extras = b.extras || x != nil
 	b.setChunk(k, fresh)
@@ -286,11 +292,15 @@ func (h *history[V, X]) part(iv engram.Interval) *history[V, X] {
 		last = c
 	}
 	b.setActive(last, max(len(last.s), min(len(s.b.active), h.limit), minChunk))
-	if iv.Start > b.born && len(last.s) > 0 {
-		b.born = (snapshot[V, X]{b, len(last.s)}).first()
-	}
-	if b.prunedTo = min(b.prunedTo, iv.End); b.prunedTo <= iv.Start {
+	if b.prunedTo = min(b.prunedTo, iv.End); b.prunedTo <= iv.Start || b.born >= iv.End {
 		b.pruned = 0
+	}
+	switch {
+	case iv.Start <= b.born:
+	case b.pruned > 0:
+		b.born = iv.Start
+	case len(last.s) > 0:
+		b.born = (snapshot[V, X]{b, len(last.s)}).first()
 	}
 	b.old = slices.DeleteFunc(slices.Clone(b.old), func(o superseded[V, X]) bool { return !iv.Contains(o.t) })
 	b.pinned = slices.DeleteFunc(slices.Clone(b.pinned), func(p pinnedSamples[V, X]) bool { return !iv.Contains(p.at) })

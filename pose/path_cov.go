@@ -66,12 +66,14 @@ func (c *chain) walk(acc *Pose, q *query, ts *terms) bool {
 		}
 		ts.addCov(acc, st.preCov, nil)
 		parent := *acc
-		if !st.move(acc, q) {
+		if st.kind == KindFree {
+			if !ts.walkFree(acc, st, q) {
+				return false
+			}
+		} else if !st.move(acc, q) {
 			return false
 		}
 		switch st.kind {
-		case KindFree:
-			ts.addFree(&parent, acc, st, q)
 		case KindJoint:
 			ts.addJoint(acc, st, q)
 		case KindAnchor:
@@ -122,16 +124,31 @@ func (ts *terms) addRoot(cov *Cov) {
 	ts.addCov(&root, cov, nil)
 }
 
-// addFree adds the covariance of a free edge; parent and child are the poses of its
-// frames.
-func (ts *terms) addFree(parent, child *Pose, st *step, q *query) {
+// walkFree moves acc from the parent of a free edge to its child and adds the edge's
+// covariance.
+func (ts *terms) walkFree(acc *Pose, st *step, q *query) bool {
 	s := st.posesNow()
 	if !s.b.extras {
-		ts.addSample(child, 1, nil, st, s, q)
-		return
+		if !st.free(acc, q) {
+			return false
+		}
+		ts.addSample(acc, 1, nil, st, s, q)
+		return true
 	}
 	res := s.at(q.t, st.rules(q), q.rev)
-	xa, xb := s.extras(&res, q.t, q.rev)
+	if res.code != OK {
+		return failed(st.edge, res.code, res.a, res.b, s, q)
+	}
+	parent := *acc
+	acc.moveBetween(res.a, res.b, res.u, res.flags, q)
+	ts.addFree(&parent, acc, &res, st, s, q)
+	return true
+}
+
+// addFree adds the covariance of a free edge whose samples bring theirs; parent and
+// child are the poses of its frames.
+func (ts *terms) addFree(parent, child *Pose, res *around[Pose], st *step, s snapshot[Pose, Cov], q *query) {
+	xa, xb := s.extras(res, q.t, q.rev)
 	if res.flags&Extrapolated != 0 && res.b != nil {
 		// The last sample's covariance is the best there is.
 		xa, res.b = xb, nil

@@ -44,7 +44,11 @@ func (s *Server) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descr
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
-	return s.wm.Describe(ctx, p)
+	known, err := s.wm.Describe(ctx, p)
+	if err != nil || s.ltm == nil {
+		return known, err
+	}
+	return s.ltm.Describe(ctx, p, known)
 }
 
 // AddType implements engram.Types.

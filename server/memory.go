@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/pose/service"
 )
 
@@ -13,7 +14,10 @@ type Memory struct {
 	Doc      string               // one line: what it is for
 	Types    []engram.TypeDef     // made known before the segments are added
 	Segments []engram.CoreSegment // their IDs lie below Name; their durability is what they have where there is a log
-	Bounds   engram.Bounds        // of all the memory holds together
+	// Policies say what the long-term memory does with core segments, by their names;
+	// the others' record everything. What was set over them in the folder counts.
+	Policies map[string]policy.Policy
+	Bounds   engram.Bounds // of all the memory holds together
 	Hooks    Hooks
 	// Poses is the store of poses that the memory keeps, if it keeps one; at most one
 	// memory of a server does.

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm"
+	longterm "github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/wm"
@@ -124,11 +125,23 @@ func (s *Server) add(m *Memory, c *Config) error {
 			return err
 		}
 	}
+	for name := range m.Policies {
+		if !slices.ContainsFunc(m.Segments, func(s engram.CoreSegment) bool { return s.ID.CoreSegment() == name }) {
+			return engram.Errorf(engram.Invalid, m.Name+"/"+name, "there is a policy, but no such core segment")
+		}
+	}
 	for _, seg := range m.Segments {
 		if seg.ID.Memory() != m.Name {
 			return engram.Errorf(engram.Invalid, seg.ID.String(), "the segment lies in another memory")
 		}
-		seg.Durability = c.durability(seg.Durability)
+		p := m.Policies[seg.ID.CoreSegment()]
+		if c.Store != nil {
+			if err := c.Store.AddPolicy(seg.ID, p); err != nil {
+				return err
+			}
+			p = c.Store.Policy(seg.ID)
+		}
+		seg.Durability = c.durability(p.DurabilityOr(seg.Durability))
 		if err := s.wm.AddCoreSegment(s.ctx, seg); err != nil {
 			return err
 		}
@@ -155,8 +168,13 @@ func (s *Server) Memories() []string { return slices.Clone(s.names) }
 // Poses returns the poses that a memory of the server keeps, nil if none does.
 func (s *Server) Poses() service.Service { return s.poses }
 
-// LongTerm returns the long-term memory, nil if the server has none.
-func (s *Server) LongTerm() *ltm.Store { return s.ltm }
+// LongTerm returns what the long-term memory offers, nil if the server has none.
+func (s *Server) LongTerm() longterm.Service {
+	if s.ltm == nil {
+		return nil
+	}
+	return s.ltm
+}
 
 // Epoch identifies this life of the server; it is never 0.
 func (s *Server) Epoch() uint64 { return s.wm.Epoch() }

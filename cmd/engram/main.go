@@ -119,7 +119,7 @@ To fill it:          engram import recording.mcap`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().String("address", "", "where the memory's name system is: unix:/path or http://host:port\n(default: $ENGRAM_ADDRESS, else the local server)")
 	root.AddCommand(newServe(), newDemo(), newImport(), newLs(), newGet(), newHistory(), newQuery(),
-		newWatch(), newPut(), newType(), newSegment(), newPose(), newMNS(), newConfig(), newStats(), newVersion())
+		newWatch(), newPut(), newType(), newSegment(), newPose(), newEpisode(), newLTM(), newMNS(), newConfig(), newStats(), newVersion())
 	root.Version = versionOf().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))

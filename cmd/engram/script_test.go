@@ -1,12 +1,14 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -42,9 +44,41 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve":    serveInBackground,
 			"exitcode": exitCode,
+			"stop":     stop,
+			"damage":   damage,
 			"freeport": freePort,
 		},
 	})
+}
+
+// serving are the functions that end the scripts' servers, by the scripts' folders.
+var serving sync.Map
+
+// stop ends the script's server.
+func stop(ts *testscript.TestScript, neg bool, args []string) {
+	end, ok := serving.LoadAndDelete(ts.Getenv("WORK"))
+	if neg || len(args) > 0 || !ok {
+		ts.Fatalf("usage: stop, after serve")
+	}
+	end.(func())()
+}
+
+// damage FILE OFFSET overwrites some bytes of a file, which may be a pattern.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: damage FILE OFFSET")
+	}
+	names, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(names) != 1 {
+		ts.Fatalf("%s names %d files", args[0], len(names))
+	}
+	at, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	f, err := os.OpenFile(names[0], os.O_WRONLY, 0)
+	ts.Check(err)
+	_, err = f.WriteAt([]byte("damaged!"), at)
+	ts.Check(errors.Join(err, f.Close()))
 }
 
 // serve [ARG…] starts a server at $ENGRAM_ADDRESS, waits until it answers, and
@@ -56,10 +90,12 @@ func serveInBackground(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command(bin, append([]string{"serve", "--listen", address}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
 	ts.Check(cmd.Start())
-	ts.Defer(func() {
+	end := sync.OnceFunc(func() {
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
 	})
+	serving.Store(ts.Getenv("WORK"), end)
+	ts.Defer(end)
 	path := strings.TrimPrefix(address, "unix:")
 	for range 400 {
 		if c, err := net.Dial("unix", path); err == nil {

@@ -54,7 +54,7 @@ var faults = []vfs.Fault{
 // now and then: what was not synced survives by chance, sector by sector.
 func TestPowerLoss(t *testing.T) {
 	var sum stats
-	rounds := 25
+	rounds := 15
 	if testing.Short() {
 		rounds = 8
 	}

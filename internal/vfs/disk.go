@@ -3,9 +3,11 @@ package vfs
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -172,49 +174,39 @@ func (f *Faulty) content(name string) []byte {
 func (f *Faulty) CrashImage(to string, chance *rand.Rand) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	survive := 0
-	if n := len(f.mu.disk.names); n > 0 {
-		survive = chance.IntN(n + 1)
-	}
-	names := map[*node]map[string]*node{}
-	var copyNames func(n *node)
-	copyNames = func(n *node) {
-		m := map[string]*node{}
-		for name, child := range n.durable {
-			m[name] = child
-		}
-		names[n] = m
-	}
+	survive := chance.IntN(len(f.mu.disk.names) + 1)
+	changed := map[*node]map[string]*node{} // folders with changes that survive
 	for _, c := range f.mu.disk.names[:survive] {
-		if names[c.folder] == nil {
-			copyNames(c.folder)
+		if changed[c.folder] == nil {
+			changed[c.folder] = maps.Clone(c.folder.durable)
 		}
 		if c.to == nil {
-			delete(names[c.folder], c.name)
+			delete(changed[c.folder], c.name)
 		} else {
-			names[c.folder][c.name] = c.to
+			changed[c.folder][c.name] = c.to
 		}
 	}
-	var write func(n *node, at string) error
-	write = func(n *node, at string) error {
-		if n.durable == nil {
-			return os.WriteFile(at, n.afterCrash(chance), 0o600)
-		}
-		if err := os.MkdirAll(at, 0o700); err != nil {
+	return f.mu.disk.root.writeImage(to, changed, chance)
+}
+
+// writeImage writes what is left of a file or a folder after a crash.
+func (n *node) writeImage(to string, changed map[*node]map[string]*node, chance *rand.Rand) error {
+	if n.durable == nil {
+		return os.WriteFile(to, n.afterCrash(chance), 0o600)
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	children := changed[n]
+	if children == nil {
+		children = n.durable
+	}
+	for _, name := range slices.Sorted(maps.Keys(children)) { // the same chance gives the same image
+		if err := children[name].writeImage(filepath.Join(to, name), changed, chance); err != nil {
 			return err
 		}
-		children := names[n]
-		if children == nil {
-			children = n.durable
-		}
-		for name, child := range children {
-			if err := write(child, filepath.Join(at, name)); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
-	return write(f.mu.disk.root, to)
+	return nil
 }
 
 // afterCrash returns what a file holds if power is lost now.

@@ -61,8 +61,14 @@ func (e *columnsEncoder) Encode(ctx context.Context, s *engram.Snapshot, emit fu
 	}
 	e.pending = append(e.pending, s)
 	e.bytes += s.Size()
-	if len(e.pending) >= e.count || e.bytes >= maxColumnsBytes {
-		return e.Flush(ctx, emit)
+	if len(e.pending) < e.count && e.bytes < maxColumnsBytes {
+		return nil
+	}
+	if err := e.Flush(ctx, emit); err != nil {
+		// The others wait on; this one was not taken.
+		e.pending = e.pending[:len(e.pending)-1]
+		e.bytes -= s.Size()
+		return err
 	}
 	return nil
 }
@@ -73,13 +79,15 @@ func (e *columnsEncoder) Flush(_ context.Context, emit func(Message) error) erro
 		if err != nil {
 			return err
 		}
-		if e.pending = e.pending[n:]; len(e.pending) == 0 {
-			e.pending, e.bytes = nil, 0
-		}
 		if err := emit(m); err != nil {
 			return err
 		}
+		for _, s := range e.pending[:n] {
+			e.bytes -= s.Size()
+		}
+		e.pending = e.pending[n:]
 	}
+	e.pending = nil
 	return nil
 }
 

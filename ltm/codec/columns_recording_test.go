@@ -84,6 +84,10 @@ func recorded(t testing.TB, name, core string) []history {
 
 // The joints of a real robot at 30 Hz, in two recordings, states and commands.
 func TestColumnsOfRealJoints(t *testing.T) {
+	var all []history
+	for _, name := range []string{"g1_bottle_2.mcap", "g1_bottle_10.mcap"} {
+		all = append(all, recorded(t, name, "RobotState/Proprioception")...)
+	}
 	for _, c := range []struct {
 		maxError, most float64 // bits per value
 	}{
@@ -91,28 +95,26 @@ func TestColumnsOfRealJoints(t *testing.T) {
 		{1e-4, 4.2},
 	} {
 		var bits, values float64
-		for _, name := range []string{"g1_bottle_2.mcap", "g1_bottle_10.mcap"} {
-			for _, h := range recorded(t, name, "RobotState/Proprioception") {
-				got, stored := code(t, codec.Config{Codec: codec.Columns, Payload: h.typ, MaxError: c.maxError}, h.snapshots)
-				if c.maxError == 0 {
-					sameSnapshots(t, got, h.snapshots)
-				}
-				own, n := 0.0, 0.0
-				for _, m := range stored {
-					own += float64(len(m.Bytes)) * 8
-				}
-				for i, s := range h.snapshots {
-					want, read := h.numbers(t, s.Instances[0].Payload.Bytes), h.numbers(t, got[i].Instances[0].Payload.Bytes)
-					for j := range want {
-						if !(math.Abs(want[j]-read[j]) <= c.maxError) {
-							t.Fatalf("%v: number %d of snapshot %d is %v, want %v", h.id, j, i, read[j], want[j])
-						}
-					}
-					n += float64(len(want))
-				}
-				t.Logf("%v within %v: %.2f bits per value of %.0f in %d messages", h.id, c.maxError, own/n, n, len(stored))
-				bits, values = bits+own, values+n
+		for _, h := range all {
+			got, stored := code(t, codec.Config{Codec: codec.Columns, Payload: h.typ, MaxError: c.maxError}, h.snapshots)
+			if c.maxError == 0 {
+				sameSnapshots(t, got, h.snapshots)
 			}
+			own, n := 0.0, 0.0
+			for _, m := range stored {
+				own += float64(len(m.Bytes)) * 8
+			}
+			for i, s := range h.snapshots {
+				want, read := h.numbers(t, s.Instances[0].Payload.Bytes), h.numbers(t, got[i].Instances[0].Payload.Bytes)
+				for j := range want {
+					if !(math.Abs(want[j]-read[j]) <= c.maxError) {
+						t.Fatalf("%v: number %d of snapshot %d is %v, want %v", h.id, j, i, read[j], want[j])
+					}
+				}
+				n += float64(len(want))
+			}
+			t.Logf("%v within %v: %.2f bits per value of %.0f in %d messages", h.id, c.maxError, own/n, n, len(stored))
+			bits, values = bits+own, values+n
 		}
 		if bits/values > c.most {
 			t.Errorf("joints within %v: %.2f bits per value, want at most %v", c.maxError, bits/values, c.most)

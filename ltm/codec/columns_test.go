@@ -3,6 +3,7 @@ package codec_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -364,6 +365,54 @@ func TestColumnsReadOnlyWhatIsWanted(t *testing.T) {
 			t.Errorf("snapshot %d has %x", i, b)
 		}
 	}
+}
+
+// What emit refuses waits on, and the snapshot at hand counts as not taken.
+func TestColumnsKeepWhatIsRefused(t *testing.T) {
+	types := registry(t)
+	snapshots := pointsOf(1500, func(i int) (x, y, z float64) { return float64(i), 1, 2 })
+	enc, c, err := codec.NewEncoder(codec.Config{Codec: codec.Columns, Types: types})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	var stored []codec.Message
+	full := true
+	emit := func(m codec.Message) error {
+		if full {
+			return errors.New("disk full")
+		}
+		stored = append(stored, m)
+		return nil
+	}
+	var taken []*engram.Snapshot
+	for i, s := range snapshots {
+		if err := enc.Encode(ctx, s, emit); err == nil {
+			taken = append(taken, s)
+		} else if len(enc.Pending()) != len(taken) {
+			t.Fatalf("%d snapshots were taken, %d are pending", len(taken), len(enc.Pending()))
+		}
+		full = i < 1200
+	}
+	if err := enc.Flush(ctx, emit); err != nil {
+		t.Fatal(err)
+	}
+	dec, err := codec.NewDecoder(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []*engram.Snapshot
+	for _, m := range stored {
+		part, err := dec.Decode(ctx, m, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, part...)
+	}
+	if len(taken) == len(snapshots) {
+		t.Error("nothing was refused")
+	}
+	sameSnapshots(t, got, taken)
 }
 
 func FuzzColumnsDecode(f *testing.F) {

@@ -3,6 +3,7 @@ package codec
 import (
 	"bytes"
 	"context"
+	"image"
 	"image/jpeg"
 	"math/rand/v2"
 	"os"
@@ -64,24 +65,13 @@ func rawOf(t testing.TB, file []byte, encoding string, at engram.Time) engram.Pa
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := img.Bounds()
-	e := encodings[encoding]
-	data := make([]byte, 0, b.Dx()*b.Dy()*e.bytes)
-	for y := range b.Dy() {
-		for x := range b.Dx() {
-			r, g, bl, _ := img.At(x, y).RGBA()
-			px := make([]byte, e.bytes)
-			if e.alpha >= 0 {
-				px[e.alpha] = 255
-			}
-			px[e.r], px[e.g], px[e.b] = byte(r>>8), byte(g>>8), byte(bl>>8)
-			if e.grey() {
-				px[0] = luma(int32(r>>8), int32(g>>8), int32(bl>>8))
-			}
-			data = append(data, px...)
-		}
-	}
-	return rawPayload(t, b.Dx(), b.Dy(), b.Dx()*e.bytes, encoding, data, at)
+	width, height, e := img.Bounds().Dx(), img.Bounds().Dy(), encodings[encoding]
+	planes, _ := planesOf(1, width, height, image.YCbCrSubsampleRatio444)
+	fillFrom(planes, img, 0)
+	g := geometry{width, height, width * e.bytes, e}
+	data := make([]byte, g.step*height)
+	g.paint(data, planes, 255)
+	return rawPayload(t, width, height, g.step, encoding, data, at)
 }
 
 func rawPayload(t testing.TB, width, height, step int, encoding string, data []byte, at engram.Time) engram.Payload {

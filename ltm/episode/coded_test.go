@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -38,6 +40,7 @@ func init() {
 				if string(c.Params) != "chain parameters" {
 					panic("the decoder is not given what the encoder wrote for it")
 				}
+				lastConfig.Store(&c)
 				return &chainDecoder{}
 			case "pack":
 				return packDecoder{}
@@ -46,8 +49,10 @@ func init() {
 		})
 }
 
-// plainMark begins what the test codecs' messages never begin with: they are of the
-// payload's own type, so that plain ones must be told by what is in them.
+// lastConfig is what the last decoder of chains was made with.
+var lastConfig atomic.Pointer[codec.Config]
+
+// isCoded tells coded messages from plain ones: both are of the payload's own type.
 func isCoded(b []byte) bool { return bytes.HasPrefix(b, []byte("coded:")) }
 
 // chainEncoder writes each payload XORed with the one before, but for keys.
@@ -242,5 +247,28 @@ func TestLoadFromChains(t *testing.T) {
 			}
 		}
 		r.Close()
+	}
+}
+
+// What a codec needs for decoding goes with the channel, also through a repair.
+func TestDecodersGetWhatEncodersHad(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir, episode.Options{FS: quick.FS})
+	ch := channel(t, joints)
+	ch.Codec = codec.Config{Codec: "chain", Quality: 42.5, MaxError: 1e-4, Dictionary: []byte("words that come often")}
+	s := snapshot(1e18, 1, "payload")
+	add(t, w, ch, s, false)
+	seal(t, w)
+	path, repaired := filepath.Join(dir, name), filepath.Join(dir, "repaired.mcap")
+	if _, problems, err := episode.Repair(context.Background(), path, repaired, quick); err != nil || len(problems) > 0 {
+		t.Fatal(problems, err)
+	}
+	for _, p := range []string{path, repaired} {
+		lastConfig.Store(nil)
+		compare(t, open(t, p, quick), map[engram.ID][]*engram.Snapshot{joints: {s}})
+		c := lastConfig.Load()
+		if c == nil || c.Quality != 42.5 || c.MaxError != 1e-4 || string(c.Dictionary) != "words that come often" || c.Payload.Name() != engram.ValueType || c.Types != registry {
+			t.Errorf("%s: the decoder is made with %+v", p, c)
+		}
 	}
 }

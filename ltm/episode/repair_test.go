@@ -42,6 +42,7 @@ type recorded struct {
 	dir, path string
 	bytes     []byte
 	want      map[engram.ID][]*engram.Snapshot
+	repaired  episode.Options // that the last repair's "repaired.mcap" is read with
 }
 
 func record(t testing.TB, versions int, sealed bool) *recorded {
@@ -106,25 +107,22 @@ func numberOf(payload []byte) (n int) {
 // of them are whole, and how many without what only the envelope knows.
 func (r *recorded) repair(t testing.TB, b []byte) (whole, bare int, problems []episode.Problem) {
 	t.Helper()
-	damaged := filepath.Join(r.dir, "damaged.mcap.open")
-	to := filepath.Join(r.dir, "repaired.mcap")
-	if err := os.WriteFile(damaged, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	info, problems, err := episode.Repair(context.Background(), damaged, to, quick)
+	const damaged, to = "damaged.mcap.open", "repaired.mcap"
+	r.repaired = episode.Options{FS: newMemoryFS(map[string][]byte{damaged: b}), Types: registry}
+	info, problems, err := episode.Repair(context.Background(), damaged, to, r.repaired)
 	if err != nil {
 		if engram.CodeOf(err) != engram.Corrupt {
 			t.Fatalf("repair: %v", err)
 		}
 		return 0, 0, append(problems, episode.Problem{What: err.Error()})
 	}
-	if found, err := episode.Verify(context.Background(), to, quick); err != nil || len(found) > 0 {
+	if found, err := episode.Verify(context.Background(), to, r.repaired); err != nil || len(found) > 0 {
 		t.Fatalf("the repaired episode is not sound: %v, %v", found, err)
 	}
 	if !info.Recovered || !info.Sealed {
 		t.Fatalf("the repaired episode says %+v", info)
 	}
-	got := open(t, to, quick)
+	got := open(t, to, r.repaired)
 	defer got.Close()
 	for _, e := range got.Entities() {
 		for _, s := range versionsOf(t, got, e.ID) {
@@ -169,7 +167,7 @@ func TestRepairOfWhatIsWholeLosesNothing(t *testing.T) {
 		if whole != 500 || bare != 0 || len(problems) != 0 {
 			t.Errorf("sealed %v: %d versions, %d of them bare, problems %v", sealed, whole, bare, problems)
 		}
-		got := open(t, filepath.Join(r.dir, "repaired.mcap"), quick)
+		got := open(t, "repaired.mcap", r.repaired)
 		if info := got.Info(); info.Robot != "armar" || info.Epoch != 7 || len(info.Marks) != 1 || info.Labels["reason"] != "test" || info.InForce != 3 {
 			t.Errorf("sealed %v: the repaired episode says %+v", sealed, info)
 		}
@@ -191,7 +189,7 @@ func boundaries(t testing.TB, b []byte) (list []int) {
 
 // A crash leaves the beginning of what was written: all that is whole comes back.
 func TestRepairOfCutEpisodes(t *testing.T) {
-	r := record(t, 60, true)
+	r := record(t, 40, true)
 	lastWhole := 0
 	for _, n := range boundaries(t, r.bytes) {
 		whole, bare, problems := r.repair(t, r.bytes[:n])
@@ -203,7 +201,7 @@ func TestRepairOfCutEpisodes(t *testing.T) {
 			t.Errorf("cut at %d: %d versions lost their envelope and nothing is told", n, bare)
 		}
 	}
-	if lastWhole != 60 {
+	if lastWhole != 40 {
 		t.Errorf("of the whole file %d versions come back", lastWhole)
 	}
 }
@@ -213,18 +211,15 @@ func TestRepairOfCutEpisodes(t *testing.T) {
 func TestDamageIsFoundAndRepaired(t *testing.T) {
 	r := record(t, 120, true)
 	rng := rand.New(rand.NewPCG(5, 6))
-	step := 250
+	step := 400
 	if testing.Short() {
-		step = 400
+		step = 1000
 	}
-	damaged := filepath.Join(r.dir, "flipped.mcap")
+	const damaged = "flipped.mcap"
 	for at := 0; at < len(r.bytes); at += 1 + rng.IntN(2*step) {
 		b := slices.Clone(r.bytes)
 		b[at] ^= 1 << rng.IntN(8)
-		if err := os.WriteFile(damaged, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		found, err := episode.Verify(context.Background(), damaged, quick)
+		found, err := episode.Verify(context.Background(), damaged, episode.Options{FS: newMemoryFS(map[string][]byte{damaged: b}), Types: registry})
 		if err != nil || len(found) == 0 {
 			t.Fatalf("bit flip at %d of %d: verify finds nothing (%v)", at, len(b), err)
 		}
@@ -242,15 +237,12 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 func TestReaderOfDamagedEpisodes(t *testing.T) {
 	r := record(t, 120, true)
 	rng := rand.New(rand.NewPCG(7, 8))
-	damaged := filepath.Join(r.dir, "flipped.mcap")
+	const damaged = "flipped.mcap"
 	answered := 0
 	for range 300 {
 		b := slices.Clone(r.bytes)
 		b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
-		if err := os.WriteFile(damaged, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		src, err := episode.Open(damaged, episode.Options{FS: unsynced{vfs.OS}, Types: registry, Cache: episode.NewCache(1 << 20)})
+		src, err := episode.Open(damaged, episode.Options{FS: newMemoryFS(map[string][]byte{damaged: b}), Types: registry, Cache: episode.NewCache(1 << 20)})
 		if err != nil {
 			if c := engram.CodeOf(err); c != engram.Corrupt && c != engram.Invalid && c != engram.Unsupported {
 				t.Fatalf("open: %v", err)

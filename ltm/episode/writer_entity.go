@@ -35,6 +35,11 @@ type writeEntity struct {
 	holds   int           // how many versions
 	runs    []*openRun    // that wait to be written
 	raw     int           // bytes of payloads in runs
+	// spare is the memory of a run that was written, for the next one.
+	spare struct {
+		buf     []byte
+		entries []runEntry
+	}
 
 	// view is what readers see; it is locked for moments only.
 	view struct {
@@ -292,8 +297,9 @@ func (e *writeEntity) openRun(c *coding, inForce bool) *openRun {
 			return r
 		}
 	}
-	r := &openRun{coding: c, start: math.MaxUint64}
+	r := &openRun{coding: c, start: math.MaxUint64, buf: e.spare.buf[:0], entries: e.spare.entries[:0]}
 	r.entity = e.topic
+	e.spare.buf, e.spare.entries = nil, nil
 	e.runs = append(e.runs, r)
 	return r
 }

@@ -288,7 +288,12 @@ func (p *flushPlan) commit(base int64) {
 		r.seg.chunk += base
 		r.entity.settle(r)
 		if r.last {
-			r.entity.runs, r.entity.raw = nil, 0
+			e := r.entity
+			e.runs, e.raw = nil, 0
+			// Of who writes little, the memory is not kept while nothing comes.
+			if cap(r.buf) <= 2*w.opts.ChunkBytes && len(r.buf) >= w.opts.ChunkBytes/2 {
+				e.spare.buf, e.spare.entries = r.buf, r.entries
+			}
 		}
 	}
 	w.mu.envelopes.sequence += uint32(p.messages[w.mu.envelopes.ID])

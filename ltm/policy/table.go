@@ -146,13 +146,22 @@ func (t *Table) Override(o Override) error {
 	return t.SetOverrides(overrides)
 }
 
-// AddDefault gives a core segment that came into being later its default.
+// AddDefault gives a core segment its default, instead of the one it may have. If
+// with it and the overrides the policy cannot be followed, nothing changes.
 func (t *Table) AddDefault(core engram.ID, p Policy) error {
 	if err := p.Validate(); err != nil {
 		return engram.Errorf(engram.CodeOf(err), core.String(), "its policy: %w", err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	old, had := t.mu.defaults[core]
 	t.mu.defaults[core] = p
-	return nil
+	err := t.ofLocked(core, t.mu.overrides, t.mu.matchers).Validate()
+	if err == nil {
+		return nil
+	}
+	if delete(t.mu.defaults, core); had {
+		t.mu.defaults[core] = old
+	}
+	return engram.Errorf(engram.CodeOf(err), core.String(), "its policy with what is set over it: %w", err)
 }

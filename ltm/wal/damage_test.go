@@ -3,6 +3,7 @@ package wal
 import (
 	"bytes"
 	"fmt"
+	"hash/crc32"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -410,33 +411,62 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-// A file of any content is read to its end.
-func FuzzLog(f *testing.F) {
-	dir, _ := written(f, 4, 40, 0)
-	b, err := os.ReadFile(files(f, dir)[0])
-	if err != nil {
-		f.Fatal(err)
+// bytesFile is a file in memory that can be read.
+type bytesFile struct {
+	vfs.File
+	b []byte
+}
+
+func (f bytesFile) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(f.b).ReadAt(p, off)
+}
+
+// Records of any content are read to their end, and what is read is in order.
+func FuzzScan(f *testing.F) {
+	from := &logFile{header: header{marker: 0x61626364, number: 3}}
+	var b []byte
+	for i := range 3 {
+		id, s := record(i, 20)
+		e := &Entry{meta: appendSnapshot(make([]byte, frameSize), id, s), dataLen: 20}
+		data := s.Instances[0].Payload.Bytes
+		putFrame(e.meta, from.marker, position(from.number, recordsAt+int64(len(b))), 20, crc32.Checksum(data, castagnoli))
+		b = append(append(b, e.meta...), data...)
 	}
-	h, _, _, _ := parseHeader(b)
 	f.Add(b)
 	f.Add(b[:len(b)-7])
-	f.Add(append(b, b[recordsAt:]...))
-	f.Add(h.encode())
-	f.Add([]byte(magic))
+	f.Add(b[7:])
+	f.Add(append(slices.Clone(b), b...))
+	f.Add(bytes.Repeat([]byte("dcba"), 50))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		dir := filepath.Join(t.TempDir(), "log")
-		os.Mkdir(dir, 0o700)
-		os.WriteFile(filepath.Join(dir, fileName(h.number)), b, 0o600)
-		l, _, err := Open(Options{FS: Unsynced, Dir: dir})
-		if err != nil {
-			if engram.CodeOf(err) != engram.Unsupported {
-				t.Fatal(err)
+		limit := recordsAt + int64(len(b))
+		s := newScan(bytesFile{b: append(make([]byte, recordsAt), b...)}, from, limit)
+		end := int64(recordsAt)
+		for {
+			fr, ok := s.next()
+			if !ok {
+				break
 			}
+			if fr.pos.offset() < end || s.offset <= fr.pos.offset() || s.offset > limit {
+				t.Fatalf("a record at %v, after %d, up to %d of %d", fr.pos, end, s.offset, limit)
+			}
+			end = s.offset
+			_, _ = parseRecord(fr, newNames("Test"))
+		}
+	})
+}
+
+func FuzzHeader(f *testing.F) {
+	h := newHeader("Test", 7, position(6, 9000))
+	f.Add(h.encode()[:headerSize])
+	f.Add(h.encodeAs(2)[:headerSize])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, _, ok, err := parseHeader(b)
+		if !ok || err != nil {
 			return
 		}
-		defer l.Close()
-		if _, err := l.Replay(t.Context(), 0, func(Record) error { return nil }); err != nil {
-			t.Fatal(err)
+		if again, _, ok, err := parseHeader(h.encode()); !ok || err != nil || !again.created.Equal(h.created) ||
+			again.number != h.number || again.marker != h.marker || again.cut != h.cut || again.memory != h.memory {
+			t.Errorf("%+v is read back as %+v, %v", h, again, err)
 		}
 	})
 }

@@ -178,8 +178,12 @@ func parseRecord(f frame, n *names) (Record, error) {
 	var err error
 	switch r.Kind {
 	case KindSnapshot:
-		r.Snapshot = &engram.Snapshot{}
-		r.Entity, err = p.snapshot(r.Snapshot, f.data, n)
+		var s struct { // one allocation for the frequent case
+			engram.Snapshot
+			one [1]engram.Instance
+		}
+		r.Snapshot = &s.Snapshot
+		r.Entity, err = p.snapshot(r.Snapshot, &s.one, f.data, n)
 	case KindType:
 		r.Type.Name, r.Type.Format = string(p.text()), string(p.text())
 		source := p.uvarint()
@@ -209,7 +213,7 @@ func parseRecord(f frame, n *names) (Record, error) {
 	return r, nil
 }
 
-func (p *parser) snapshot(s *engram.Snapshot, data []byte, n *names) (engram.ID, error) {
+func (p *parser) snapshot(s *engram.Snapshot, one *[1]engram.Instance, data []byte, n *names) (engram.ID, error) {
 	s.Time, s.Arrived = engram.Time(p.uint64()), engram.Time(p.uint64())
 	raw := p.b
 	parts := [3][]byte{p.text(), p.text(), p.text()}
@@ -218,7 +222,9 @@ func (p *parser) snapshot(s *engram.Snapshot, data []byte, n *names) (engram.ID,
 	if p.bad || count == 0 || count > uint64(len(p.b)) {
 		return engram.ID{}, errRecord
 	}
-	s.Instances = make([]engram.Instance, count)
+	if s.Instances = one[:]; count > 1 {
+		s.Instances = make([]engram.Instance, count)
+	}
 	typ := ""
 	for i := range s.Instances {
 		in := &s.Instances[i]

@@ -222,6 +222,7 @@ func (c *conn) streamed(w *writer, h header) error {
 	}
 	defer c.scratch.clear()
 	results, err := c.s.commit(c.ctx, cm)
+	c.stored++
 	if err != nil {
 		return sendError(c.ctx, w, h.call, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -129,6 +130,7 @@ type conn struct {
 
 	// Owned by the reading goroutine.
 	scratch commit
+	stored  int // streamed commits since the input was dry
 
 	mu struct {
 		sync.Mutex
@@ -253,6 +255,10 @@ func writeRefusal(nc *net.UnixConn, err error) {
 func (c *conn) read(w *writer) error {
 	for {
 		if !c.rd.hasFrame() {
+			if c.stored >= fewUpdates {
+				runtime.Gosched() // subscriptions' goroutines have been left a flood
+			}
+			c.stored = 0
 			w.flush() // the results of what came together go out together
 			if c.stopping.Load() {
 				return errStopping

@@ -51,6 +51,7 @@ type Client struct {
 	memory  engramv1connect.MemoryServiceClient
 	names   engramv1connect.NameServiceClient
 	poses   engramv1connect.PoseServiceClient
+	ltm     engramv1connect.LongTermServiceClient
 	info    Info
 
 	ctx     context.Context // of the client's streams; ends with Close
@@ -110,6 +111,7 @@ func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
 	c.memory = engramv1connect.NewMemoryServiceClient(c.http, base, opts...)
 	c.names = engramv1connect.NewNameServiceClient(c.http, base, opts...)
 	c.poses = engramv1connect.NewPoseServiceClient(c.http, base, opts...)
+	c.ltm = engramv1connect.NewLongTermServiceClient(c.http, base, opts...)
 	if c.info, err = c.Info(ctx); err == nil && o.Server != "" && c.info.Server != o.Server {
 		err = engram.Errorf(engram.Conflict, address, "server %q answers here instead of server %q", c.info.Server, o.Server)
 	}

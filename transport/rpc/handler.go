@@ -68,6 +68,10 @@ func NewHandler(svc engram.Service, names mns.Registry, o Options) *Handler {
 		services = append(services, engramv1connect.PoseServiceName)
 		h.mux.Handle(engramv1connect.NewPoseServiceHandler(poseHandler{h, poses}, opts))
 	}
+	if store := longTermOf(svc); store != nil {
+		services = append(services, engramv1connect.LongTermServiceName)
+		h.mux.Handle(engramv1connect.NewLongTermServiceHandler(longTermHandler{h, store}, opts))
+	}
 	h.health = grpchealth.NewStaticChecker(services...)
 	h.mux.Handle(grpchealth.NewHandler(h.health, opts))
 	reflector := grpcreflect.NewStaticReflector(append(services, grpchealth.HealthV1ServiceName)...)
@@ -83,6 +87,9 @@ func (h *Handler) Drain() {
 	h.health.SetStatus(engramv1connect.MemoryServiceName, grpchealth.StatusNotServing)
 	if posesOf(h.svc) != nil {
 		h.health.SetStatus(engramv1connect.PoseServiceName, grpchealth.StatusNotServing)
+	}
+	if longTermOf(h.svc) != nil {
+		h.health.SetStatus(engramv1connect.LongTermServiceName, grpchealth.StatusNotServing)
 	}
 	if h.names != nil {
 		h.health.SetStatus(engramv1connect.NameServiceName, grpchealth.StatusNotServing)

@@ -25,14 +25,6 @@ type poseHandler struct {
 	poses service.Service
 }
 
-// waiting returns a context for a call that may wait: it must not keep a stopping
-// server up.
-func (h poseHandler) waiting(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(h.draining, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
 func (h poseHandler) LookUp(ctx context.Context, r *connect.Request[engramv1.LookUpRequest]) (*connect.Response[engramv1.LookUpResponse], error) {
 	if n := len(r.Msg.GetQuestions()); n > h.o.MaxQueryNodes {
 		return nil, wireError(engram.Errorf(engram.Exhausted, "", "%d questions in one request; at most %d are allowed", n, h.o.MaxQueryNodes))
@@ -44,7 +36,7 @@ func (h poseHandler) LookUp(ctx context.Context, r *connect.Request[engramv1.Loo
 			return nil, wireError(err)
 		}
 	}
-	ctx, done := h.waiting(ctx)
+	ctx, done := h.working(ctx)
 	defer done()
 	answers, err := h.poses.LookUp(ctx, questions)
 	if err != nil {
@@ -58,7 +50,7 @@ func (h poseHandler) LookUp(ctx context.Context, r *connect.Request[engramv1.Loo
 }
 
 func (h poseHandler) Acquire(ctx context.Context, r *connect.Request[engramv1.AcquireRequest]) (*connect.Response[engramv1.AcquireResponse], error) {
-	ctx, done := h.waiting(ctx)
+	ctx, done := h.working(ctx)
 	defer done()
 	a, err := h.poses.Acquire(ctx, r.Msg.GetSensor(), engram.Time(r.Msg.GetTime()), r.Msg.GetWait())
 	if err != nil {

@@ -1,0 +1,386 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/ltm/service"
+)
+
+func newEpisode() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "episode",
+		Short: "List, check, mark, keep and drop the episodes on disk",
+		Long: `Works on the episodes of a server that records ('engram serve --data DIR'): MCAP
+files, each with a span of what all memories knew, which any robotics tool opens.
+docs/ltm.md explains what is recorded, and how long it is kept.`,
+		Args: onlyCommands("episode", "ls, show, mark, marks, keep, rule, seal, drop and verify"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	addServerFlag(cmd)
+	cmd.AddCommand(newEpisodeLs(), newEpisodeShow(), newEpisodeMark(), newEpisodeMarks(), newEpisodeKeep(), newEpisodeRule(),
+		newEpisodeSeal(), newEpisodeDrop(), newEpisodeVerify())
+	return cmd
+}
+
+// onlyCommands is the check of a command's arguments that has nothing but commands
+// below it.
+func onlyCommands(name, there string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		return usagef("there is no command %q; there is %s", name+" "+args[0], there)
+	}
+}
+
+// addServerFlag gives a command, and those below it, the flag that chooses among
+// servers.
+func addServerFlag(cmd *cobra.Command) {
+	cmd.PersistentFlags().String("memory", "", "ask the server that hosts this memory (default: the one at --address)")
+}
+
+// withLongTerm calls f with the long-term memory that the command's flags lead to.
+func withLongTerm(cmd *cobra.Command, f func(format string, store service.Service) error) error {
+	format, err := outputFormat(cmd)
+	if err != nil {
+		return err
+	}
+	return useLongTerm(cmd, func(store service.Service) error { return f(format, store) })
+}
+
+// useLongTerm is withLongTerm for commands that print nothing.
+func useLongTerm(cmd *cobra.Command, f func(store service.Service) error) error {
+	m, err := connect(cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	memory, _ := cmd.Flags().GetString("memory")
+	return f(m.LongTerm(memory))
+}
+
+// episodeJSON is an episode as 'episode ls' and 'episode show' print it.
+type episodeJSON struct {
+	Name      string            `json:"name"`
+	State     string            `json:"state"`
+	Start     *engram.Time      `json:"start,omitempty"` // absent where it holds nothing
+	End       *engram.Time      `json:"end,omitempty"`
+	Snapshots uint64            `json:"snapshots,string"`
+	InForce   uint64            `json:"in_force,string"`
+	Bytes     int64             `json:"bytes,string"`
+	Kept      bool              `json:"kept"`
+	Recovered bool              `json:"recovered"`
+	Robot     string            `json:"robot,omitempty"`
+	Marks     []markJSON        `json:"marks,omitempty"`
+	Losses    []string          `json:"losses,omitempty"`
+	Labels    map[string]string `json:"labels,omitempty"`
+	Entities  []entityJSON      `json:"entities,omitempty"`
+}
+
+type entityJSON struct {
+	ID        string      `json:"id"`
+	Type      string      `json:"type"`
+	Codec     string      `json:"codec"`
+	Start     engram.Time `json:"start"`
+	End       engram.Time `json:"end"`
+	Snapshots uint64      `json:"snapshots,string"`
+	InForce   uint64      `json:"in_force,string"`
+	Bytes     int64       `json:"bytes,string"`
+}
+
+func toEpisodeJSON(e *service.EpisodeInfo) episodeJSON {
+	o := episodeJSON{
+		Name: e.Name, State: "open", Snapshots: e.Snapshots, InForce: e.InForce, Bytes: e.Bytes, Kept: e.Kept, Recovered: e.Recovered,
+		Robot: e.Robot, Marks: toMarksJSON(e.Marks), Losses: e.Losses, Labels: e.Labels,
+	}
+	if e.Sealed {
+		o.State = "sealed"
+	}
+	if e.Snapshots > 0 {
+		o.Start, o.End = new(e.Span.Start), new(e.Span.End)
+	}
+	return o
+}
+
+// noteOf says in a few words what is special about an episode.
+func noteOf(e *service.EpisodeInfo) string {
+	var notes []string
+	if !e.Sealed {
+		notes = append(notes, "open")
+	}
+	if e.Kept {
+		notes = append(notes, "kept")
+	}
+	if n := len(e.Marks); n > 0 {
+		notes = append(notes, countOf(uint64(n), "mark"))
+	}
+	if e.Recovered {
+		notes = append(notes, "recovered")
+	}
+	if n := len(e.Losses); n > 0 {
+		notes = append(notes, countOf(uint64(n), "note")+" of loss")
+	}
+	return strings.Join(notes, ", ")
+}
+
+func newEpisodeLs() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Short:   "List the episodes by time",
+		Example: "  engram episode ls\n  engram episode ls --range now-2h.. -o json",
+		Args:    positional(cobra.NoArgs),
+	}
+	addOutputFlag(cmd)
+	addSpanFlag(cmd, "only the episodes that hold something of A..B; either may be left out")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		span, err := spanFlag(cmd)
+		if err != nil {
+			return err
+		}
+		return withLongTerm(cmd, func(format string, store service.Service) error {
+			list, err := store.Episodes(cmd.Context(), span)
+			if err != nil {
+				return err
+			}
+			out := &table{header: []string{"NAME", "START", "LENGTH", "SNAPSHOTS", "SIZE", ""}, right: []bool{2: true, 3: true, 4: true}}
+			objects := make([]episodeJSON, len(list))
+			for i := range list {
+				e := &list[i]
+				objects[i] = toEpisodeJSON(e)
+				start, length := cell{}, cell{}
+				if e.Snapshots > 0 {
+					start = cell{e.Span.Start.String()[:len("2006-01-02 15:04:05")], e.Span.Start.String()}
+					length = lengthOf(e.Span)
+				}
+				out.add(e.Name, start, length, e.Snapshots-e.InForce, byteSize(e.Bytes), noteOf(e))
+			}
+			if err := print(cmd.OutOrStdout(), format, out, objects); err != nil {
+				return err
+			}
+			damaged, err := store.Damaged(cmd.Context())
+			for _, d := range damaged {
+				cmd.PrintErrf("engram: %s cannot be read: %s; 'engram ltm repair' may save what is in it\n", visible(d.Name), oneLine(d.Why))
+			}
+			return err
+		})
+	}
+	return cmd
+}
+
+// lengthOf is how long a span of times is.
+func lengthOf(iv engram.Interval) cell {
+	d := iv.End.Sub(iv.Start)
+	shown := d.Round(time.Millisecond)
+	if d > 10*time.Second {
+		shown = d.Round(time.Second)
+	}
+	return cell{shown.String(), d.String()}
+}
+
+// addSpanFlag gives a command the flag --range for a span of absolute times.
+func addSpanFlag(cmd *cobra.Command, usage string) { cmd.Flags().String("range", "", usage) }
+
+// spanFlag returns the span of --range; all times if it is not given.
+func spanFlag(cmd *cobra.Command) (engram.Interval, error) {
+	text, _ := cmd.Flags().GetString("range")
+	if !cmd.Flags().Changed("range") {
+		return engram.Always(), nil
+	}
+	r, err := parseRangeArg(text)
+	if err != nil {
+		return engram.Interval{}, usagef("--range: %w", err)
+	}
+	if r.usesLatest() {
+		return engram.Interval{}, usagef("--range %s: say absolute times, or ones relative to now", text)
+	}
+	return r.resolve(engram.Now(), 0), nil
+}
+
+func newEpisodeShow() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "show EPISODE",
+		Short:             "Print what an episode holds of each entity",
+		Long:              "Prints what an episode holds of each entity, and what is noted of it. An episode is\nnamed as 'engram episode ls' does; the end of its name will do, such as 000017.",
+		Example:           "  engram episode show 2026-11-20T12-51-46Z-000017.mcap\n  engram episode show 000017 -o json",
+		Args:              positional(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeEpisodes,
+	}
+	addOutputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withLongTerm(cmd, func(format string, store service.Service) error {
+			name, err := episodeNamed(cmd, store, args[0])
+			if err != nil {
+				return err
+			}
+			info, entities, err := store.Episode(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			out := &table{header: []string{"ENTITY", "TYPE", "CODEC", "SNAPSHOTS", "IN FORCE", "SIZE", "START", "LENGTH"}, right: []bool{3: true, 4: true, 5: true, 7: true}}
+			object := toEpisodeJSON(&info)
+			for i := range entities {
+				e := &entities[i]
+				object.Entities = append(object.Entities, entityJSON{
+					e.ID.String(), e.Type, e.Codec, e.Span.Start, e.Span.End, e.Snapshots, e.InForce, e.Bytes})
+				out.add(e.ID.String(), e.Type, e.Codec, e.Snapshots-e.InForce, e.InForce, byteSize(e.Bytes), e.Span.Start, lengthOf(e.Span))
+			}
+			switch format {
+			case "table", "csv":
+				if err := print[episodeJSON](cmd.OutOrStdout(), format, out, nil); err != nil {
+					return err
+				}
+			default:
+				return printObject(cmd.OutOrStdout(), format, object)
+			}
+			notes := []string{countOf(info.Snapshots-info.InForce, "snapshot"), byteSize(info.Bytes).String()}
+			if info.Robot != "" {
+				notes = append(notes, "of "+visible(info.Robot))
+			}
+			if note := noteOf(&info); note != "" {
+				notes = append(notes, note)
+			}
+			cmd.PrintErrf("%s: %s\n", name, strings.Join(notes, ", "))
+			for _, m := range info.Marks {
+				cmd.PrintErrf("  marked at %s: %s\n", m.Time, visible(m.Label))
+			}
+			for _, l := range info.Losses {
+				cmd.PrintErrf("  not in it: %s\n", visible(l))
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+// episodeNamed returns the full name of the one episode whose name ends as given.
+func episodeNamed(cmd *cobra.Command, store service.Service, text string) (string, error) {
+	list, err := store.Episodes(cmd.Context(), engram.Always())
+	if err != nil {
+		return "", err
+	}
+	return oneNamed(text, slices.Collect(func(yield func(string) bool) {
+		for i := range list {
+			if !yield(list[i].Name) {
+				return
+			}
+		}
+	}))
+}
+
+// oneNamed returns the one name that is text or ends so.
+func oneNamed(text string, names []string) (string, error) {
+	var found []string
+	for _, name := range names {
+		if name == text {
+			return name, nil
+		}
+		base := strings.TrimSuffix(name, ".mcap")
+		if text != "" && (strings.HasSuffix(base, text) || strings.HasPrefix(name, text)) {
+			found = append(found, name)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", engram.Errorf(engram.NotFound, text, "there is no such episode; 'engram episode ls' lists them")
+	case 1:
+		return found[0], nil
+	}
+	return "", usagef("%q may be %s or %s; write more of the name", text, found[0], found[1])
+}
+
+func completeEpisodes(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	err := useLongTerm(cmd, func(store service.Service) error {
+		list, err := store.Episodes(cmd.Context(), engram.Always())
+		for i := range list {
+			if strings.HasPrefix(list[i].Name, typed) {
+				names = append(names, list[i].Name)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func newEpisodeSeal() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "seal",
+		Short:   "End the open episode, so that other tools can open its file",
+		Example: "  engram episode seal --reason 'end of the shift'",
+		Args:    positional(cobra.NoArgs),
+	}
+	cmd.Flags().String("reason", "by hand", "what is noted as the reason")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		why, _ := cmd.Flags().GetString("reason")
+		return useLongTerm(cmd, func(store service.Service) error { return store.Seal(cmd.Context(), why) })
+	}
+	return cmd
+}
+
+func newEpisodeDrop() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "drop EPISODE…",
+		Short: "Delete whole episodes",
+		Long: `Deletes the files of episodes with all they hold. Kept ones are not dropped; end that
+first with 'engram episode keep EPISODE --end'. To forget a part of what episodes
+hold there is 'engram ltm forget'.`,
+		Example:           "  engram episode drop 000017 --reason 'a test' --yes",
+		Args:              positional(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeEpisodes,
+	}
+	addYesFlag(cmd)
+	cmd.Flags().String("reason", "", "why, which is noted")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		why, _ := cmd.Flags().GetString("reason")
+		if strings.TrimSpace(why) == "" {
+			return usagef("--reason: say why; it is noted in SystemState/Forgetting")
+		}
+		return useLongTerm(cmd, func(store service.Service) error {
+			names := make([]string, len(args))
+			for i, arg := range args {
+				var err error
+				if names[i], err = episodeNamed(cmd, store, arg); err != nil {
+					return err
+				}
+			}
+			if err := confirm(cmd, "This deletes "+strings.Join(names, ", ")+"."); err != nil {
+				return err
+			}
+			for _, name := range names {
+				if err := store.DropEpisode(cmd.Context(), name, why); err != nil {
+					return err
+				}
+				cmd.Printf("%s dropped\n", name)
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+// markJSON is a mark as commands print it.
+type markJSON struct {
+	Time   engram.Time `json:"time"`
+	Label  string      `json:"label"`
+	Before string      `json:"before"`
+	After  string      `json:"after"`
+}
+
+func toMarksJSON(marks []episode.Mark) []markJSON {
+	var out []markJSON
+	for _, m := range marks {
+		out = append(out, markJSON{m.Time, m.Label, m.Before.String(), m.After.String()})
+	}
+	slices.SortStableFunc(out, func(a, b markJSON) int { return cmp.Compare(a.Time, b.Time) })
+	return out
+}

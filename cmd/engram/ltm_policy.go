@@ -1,0 +1,123 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/ltm/service"
+)
+
+func newLTMPolicy() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Read and set what is recorded of core segments, and how long it is kept",
+		Long: `A core segment's policy says which snapshots are recorded, in what form, and what is
+kept for how long. What is set holds from now on, also for later lives of the server.
+docs/ltm.md explains the settings: ` + strings.Join(policy.SettingNames(), ", ") + ".",
+		Args: onlyCommands("ltm policy", "get and set"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newLTMPolicyGet(), newLTMPolicySet())
+	return cmd
+}
+
+type policyJSON struct {
+	Segment    string            `json:"segment"`
+	Overridden bool              `json:"overridden"`
+	Settings   map[string]string `json:"settings"`
+}
+
+func newLTMPolicyGet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "get [PATTERN…]",
+		Short:             "Print the settings of core segments that are not the usual ones",
+		Example:           "  engram ltm policy get\n  engram ltm policy get 'Vision/*' -o json",
+		ValidArgsFunction: completeIDs,
+	}
+	addOutputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		patterns, err := parsePatterns(args)
+		if err != nil {
+			return err
+		}
+		matchers := make([]*engram.PatternMatcher, len(patterns))
+		for i, p := range patterns {
+			if matchers[i], err = p.Matcher(); err != nil {
+				return &usageError{err}
+			}
+		}
+		return withLongTerm(cmd, func(format string, store service.Service) error {
+			list, err := store.Policies(cmd.Context())
+			if err != nil {
+				return err
+			}
+			out := &table{header: []string{"SEGMENT", "SETTING", "VALUE"}}
+			objects := []policyJSON{}
+			var usual policy.Policy
+			for _, p := range list {
+				if !slices.ContainsFunc(matchers, func(m *engram.PatternMatcher) bool { return m.Match(p.Segment) }) {
+					continue
+				}
+				o := policyJSON{p.Segment.String(), p.Overridden, map[string]string{}}
+				for _, name := range policy.SettingNames() {
+					text, _ := p.Policy.Get(name)
+					o.Settings[name] = text
+					if common, _ := usual.Get(name); text != common {
+						out.add(o.Segment, name, text)
+					}
+				}
+				if len(out.rows) == 0 || out.rows[len(out.rows)-1][0].raw != o.Segment {
+					out.add(o.Segment, "record", string(policy.All))
+				}
+				objects = append(objects, o)
+			}
+			if len(objects) == 0 {
+				return engram.Errorf(engram.NotFound, strings.Join(args, " "), "no core segment is so named; 'engram segment ls' lists them")
+			}
+			return print(cmd.OutOrStdout(), format, out, objects)
+		})
+	}
+	return cmd
+}
+
+func newLTMPolicySet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "set PATTERN SETTING=VALUE…",
+		Short: "Change settings of the core segments that a pattern matches",
+		Long:  "Changes settings of the core segments that a pattern of memory and core segment\nmatches. An empty value takes a setting back.",
+		Example: `  engram ltm policy set 'Vision/*' record=rate max_rate='5 Hz' keep.max_age=7d
+  engram ltm policy set RobotState/Proprioception thin.after=1d thin.every=10
+  engram ltm policy set 'Vision/*' keep.max_age=`,
+		Args:              positional(cobra.MinimumNArgs(2)),
+		ValidArgsFunction: completeIDs,
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p, err := engram.ParsePattern(args[0])
+		if err != nil {
+			return &usageError{err}
+		}
+		o := policy.Override{Pattern: p, Settings: map[string]string{}}
+		var trial policy.Policy
+		for _, arg := range args[1:] {
+			name, text, ok := strings.Cut(arg, "=")
+			if !ok {
+				return usagef("%q: write SETTING=VALUE, such as keep.max_age=7d", arg)
+			}
+			if _, err := trial.Get(name); err != nil {
+				return &usageError{err}
+			}
+			if text != "" {
+				if err := trial.Set(name, text); err != nil {
+					return &usageError{err}
+				}
+			}
+			o.Settings[name] = text
+		}
+		return useLongTerm(cmd, func(store service.Service) error { return store.SetPolicy(cmd.Context(), o) })
+	}
+	return cmd
+}

@@ -1,0 +1,185 @@
+package ltm_test
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/ltm/policy"
+)
+
+// sparse records of the volatile segment one snapshot each hour.
+var sparse = map[engram.ID]policy.Policy{engram.MustID("Test/Volatile"): {Record: policy.Rate, MaxRate: 1.0 / 3600}}
+
+func seconds(n ...int) []engram.Time {
+	out := make([]engram.Time, len(n))
+	for i, s := range n {
+		out[i] = engram.Time(time.Duration(s) * time.Second)
+	}
+	return out
+}
+
+// A mark has recorded what the policy left out before it, as far as the working memory
+// has it, and what comes until its end; afterwards the policy counts again.
+func TestMarkRecordsWhatLiesAroundIt(t *testing.T) {
+	dir := fastDir(t)
+	var now atomic.Int64
+	l := begin(t, ltm.Options{Dir: dir, Policies: sparse, Now: func() engram.Time { return engram.Time(now.Load()) }})
+	const cup = "Test/Volatile/p/cup"
+	put := func(at ...int) {
+		for _, at := range seconds(at...) {
+			now.Store(int64(at))
+			l.commit(t, cup, at, "x")
+		}
+	}
+	put(0, 1, 2, 3, 4)
+	l.wantRecorded(t, "before the mark", cup, seconds(0)...)
+	m := episode.Mark{Time: seconds(4)[0], Label: "bump", Before: 90 * time.Minute, After: 2 * time.Second}
+	if err := l.Mark(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	l.wantRecorded(t, "what the working memory had", cup, seconds(0, 2, 3, 4)...)
+	put(5, 6, 7, 8)
+	l.wantRecorded(t, "until the mark's end", cup, seconds(0, 2, 3, 4, 5, 6)...)
+	if err := l.Mark(t.Context(), episode.Mark{Before: -1}); engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("a mark that keeps -1: %v", err)
+	}
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	marks, err := l.Marks(t.Context(), engram.Interval{Start: 0, End: 1})
+	if err != nil || !slices.Equal(marks, []episode.Mark{m}) {
+		t.Errorf("marks in the next life: %+v, %v", marks, err)
+	}
+}
+
+// wantRecorded checks which times of an entity are on disk.
+func (l *life) wantRecorded(t *testing.T, what, entity string, want ...engram.Time) {
+	t.Helper()
+	if got, _ := l.times(t, entity, engram.TargetLTM, engram.All()); !slices.Equal(got, want) {
+		t.Errorf("%s: times %d are on disk; want %d", what, got, want)
+	}
+}
+
+// A standing rule marks what satisfies it, in this life and the next.
+func TestStandingRule(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir, Policies: sparse})
+	rule := ltm.Rule{Name: "falls", When: `state == "falls"`, Before: ltm.Duration(time.Hour), After: ltm.Duration(time.Second)}
+	if err := l.SetRule(t.Context(), ltm.Rule{Name: "bad", When: "1 +"}); engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("a rule that is no CEL: %v", err)
+	}
+	if err := l.SetRule(t.Context(), rule); err != nil {
+		t.Fatal(err)
+	}
+	const cup = "Test/Volatile/p/cup"
+	waitForMarks := func(n int) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		for ; ctx.Err() == nil; runtime.Gosched() {
+			marks, err := l.Marks(ctx, engram.Always())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(marks) >= n {
+				if m := marks[n-1]; m.Label != "falls" || m.Before != time.Hour {
+					t.Errorf("the mark is %+v", m)
+				}
+				return
+			}
+		}
+		t.Fatalf("there are not %d marks", n)
+	}
+	for i, what := range []string{"stands", "leans", "falls"} {
+		l.commit(t, cup, seconds(i)[0], map[string]any{"state": what})
+	}
+	waitForMarks(1)
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir, Policies: sparse})
+	if rules, err := l.Rules(t.Context()); err != nil || !slices.EqualFunc(rules, []ltm.Rule{rule}, func(a, b ltm.Rule) bool { return a.Name == b.Name && a.When == b.When }) {
+		t.Fatalf("rules %+v, %v", rules, err)
+	}
+	l.commit(t, cup, seconds(100)[0], map[string]any{"state": "falls"})
+	waitForMarks(2)
+	if err := l.RemoveRule(t.Context(), "falls"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.RemoveRule(t.Context(), "falls"); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("removing it again: %v", err)
+	}
+}
+
+// Policies that are set at run-time hold at once, and in the next life.
+func TestPoliciesAtRunTime(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	const cup = "Test/Volatile/p/cup"
+	l.commit(t, cup, 1, "recorded")
+	l.wantRecorded(t, "by default", cup, 1)
+	never := policy.Override{Pattern: engram.MustPattern("Test/Volatile"), Settings: map[string]string{"record": "never"}}
+	if err := l.SetPolicy(t.Context(), never); err != nil {
+		t.Fatal(err)
+	}
+	l.commit(t, cup, 2, "left out")
+	l.wantRecorded(t, "never", cup, 1)
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	l.commit(t, cup, 3, "left out")
+	l.wantRecorded(t, "never, in the next life", cup, 1)
+	all, err := l.Policies(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if is := p.Segment == engram.MustID("Test/Volatile"); p.Overridden != is || (p.Policy.Record == policy.Never) != is {
+			t.Errorf("policy %+v", p)
+		}
+	}
+	never.Settings["record"] = ""
+	if err := l.SetPolicy(t.Context(), never); err != nil {
+		t.Fatal(err)
+	}
+	l.commit(t, cup, 4, "recorded")
+	l.wantRecorded(t, "taken back", cup, 1, 4)
+}
+
+// What was recalled is in the working memory, says so, and is not recorded again.
+func TestRecall(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	const cup, logged = "Test/Volatile/p/cup", "Test/Logged/p/cup"
+	for i := range 5 {
+		l.commit(t, cup, engram.Time(i), i)
+		l.commit(t, logged, engram.Time(i), i)
+	}
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	// The log had the logged one, and was cut off when the episode was sealed: its last
+	// state comes back. The volatile one does so on request.
+	for entity, want := range map[string][]engram.Time{cup: nil, logged: {4}} {
+		got, _ := l.times(t, entity, engram.TargetWM, engram.Latest(1))
+		if !slices.Equal(got, want) {
+			t.Errorf("the working memory begins with times %d of %s; want %d", got, entity, want)
+		}
+	}
+	n, err := l.Recall(t.Context(), engram.SelectID(engram.MustID(cup), engram.Latest(2)))
+	if err != nil || n != 2 {
+		t.Fatal(n, err)
+	}
+	s, err := l.wm.Latest(t.Context(), engram.MustID(cup))
+	if err != nil || s.Time != 4 || !s.Recalled {
+		t.Errorf("the latest is %+v, %v", s, err)
+	}
+	l.commit(t, cup, 5, "new")
+	l.wantTimes(t, "merged", cup, engram.TargetBoth, engram.All(), 0, 1, 2, 3, 4, 5)
+	stats, err := l.LTMStats(t.Context())
+	if err != nil || stats.Recorded != 1 {
+		t.Errorf("%d versions were recorded in this life, %v; want 1", stats.Recorded, err)
+	}
+}

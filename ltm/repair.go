@@ -1,0 +1,211 @@
+package ltm
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+)
+
+// damagedExt ends the names of files that were left open and could not be salvaged.
+const damagedExt = openExt + ".damaged"
+
+// Damaged implements [Service].
+func (s *Store) Damaged(context.Context) ([]Damaged, error) {
+	names, err := s.unreadable()
+	if err != nil {
+		return nil, err
+	}
+	var list []Damaged
+	for _, name := range names {
+		why := "the episode could not be salvaged after a crash"
+		r, err := episode.Open(filepath.Join(s.episodes.dir, name), s.episodeOptions())
+		if err == nil {
+			r.Close()
+		} else if !strings.HasSuffix(name, damagedExt) {
+			why = err.Error()
+		}
+		list = append(list, Damaged{Name: name, Why: why})
+	}
+	return list, nil
+}
+
+// unreadable returns the names of the episodes' files that the store does not read.
+func (s *Store) unreadable() ([]string, error) {
+	entries, err := s.options.FS.ReadDir(s.episodes.dir)
+	if err != nil {
+		return nil, engram.Errorf(engram.Unavailable, s.episodes.dir, "the folder of the episodes cannot be read: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		name := e.Name()
+		_, known := s.episodes.get(name)
+		if !known && (strings.HasSuffix(name, sealedExt) || strings.HasSuffix(name, damagedExt)) && !s.isWritten(name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// isWritten reports whether a file is that of an episode that is being sealed.
+func (s *Store) isWritten(name string) bool {
+	return slices.ContainsFunc(s.episodes.writing(), func(h *handle) bool { return h.name == name })
+}
+
+// Repair implements [Service]. A file that could not be read stays beside the repaired
+// one, under a name that ends in ".damaged".
+func (s *Store) Repair(ctx context.Context, name string) (EpisodeInfo, []episode.Problem, error) {
+	if h, ok := s.episodes.get(name); ok {
+		return s.repairKnown(ctx, h)
+	}
+	names, err := s.unreadable()
+	if err != nil {
+		return EpisodeInfo{}, nil, err
+	}
+	if !slices.Contains(names, name) {
+		return EpisodeInfo{}, nil, engram.Errorf(engram.NotFound, name, "there is no such sealed episode")
+	}
+	from := filepath.Join(s.episodes.dir, name)
+	to := strings.TrimSuffix(name, damagedExt)
+	to = filepath.Join(s.episodes.dir, strings.TrimSuffix(to, sealedExt)+sealedExt)
+	if from == to {
+		aside := from + strings.TrimPrefix(damagedExt, openExt)
+		if err := s.options.FS.Rename(from, aside); err != nil {
+			return EpisodeInfo{}, nil, engram.Errorf(engram.Unavailable, name, "the file cannot be put aside: %w", err)
+		}
+		from = aside
+	}
+	info, lost, err := episode.Repair(ctx, from, to, s.episodeOptions())
+	if err == nil {
+		err = s.takeIn(ctx, info)
+	}
+	if err != nil {
+		if strings.HasSuffix(name, sealedExt) { // as it was
+			err = errors.Join(err, s.options.FS.Rename(from, to))
+		}
+		return EpisodeInfo{}, lost, engram.Errorf(engram.CodeOf(err), name, "the episode cannot be repaired: %w", err)
+	}
+	return EpisodeInfo{Info: info, Kept: s.kept(info.Name)}, lost, nil
+}
+
+// repairKnown repairs an episode that can be read, with something wrong in it.
+func (s *Store) repairKnown(ctx context.Context, h *handle) (out EpisodeInfo, lost []episode.Problem, err error) {
+	problems, err := s.Verify(ctx, h.name)
+	if err != nil || len(problems) == 0 {
+		return EpisodeInfo{Info: h.current(), Kept: s.kept(h.name)}, nil, err
+	}
+	err = s.Edit(ctx, h.name, func(path string, o episode.Options) (info episode.Info, err error) {
+		info, lost, err = episode.Repair(ctx, path, path, o)
+		out = EpisodeInfo{Info: info, Kept: s.kept(info.Name)}
+		return info, err
+	})
+	return out, lost, err
+}
+
+// takeIn takes a sealed episode's file that the store did not know.
+func (s *Store) takeIn(ctx context.Context, info episode.Info) error {
+	r, err := episode.Open(filepath.Join(s.episodes.dir, info.Name), s.episodeOptions())
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := s.catalogue.Put(ctx, info, r.Entities()); err != nil {
+		return err
+	}
+	s.episodes.add(info)
+	s.before.clear()
+	return nil
+}
+
+// Folder is a store's folder without a server: its episodes can be checked and
+// repaired. It keeps servers away until it is closed.
+type Folder struct {
+	dir     string
+	lock    *folderLock
+	options episode.Options
+}
+
+// OpenFolder opens the folder of a store that no server has open; AlreadyExists names
+// the server otherwise, and NotFound says that it is no such folder.
+func OpenFolder(dir string) (*Folder, error) {
+	o := Options{Dir: dir}.withDefaults()
+	if _, err := o.FS.Stat(filepath.Join(dir, episodesDir)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, engram.Errorf(engram.NotFound, dir, "is no folder of a long-term memory: it holds no folder %s", episodesDir)
+		}
+		return nil, engram.Errorf(engram.Unavailable, dir, "cannot be read: %w", err)
+	}
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{dir: dir, lock: lock, options: episode.Options{FS: o.FS, Types: o.Types}}, nil
+}
+
+// Close lets servers use the folder again.
+func (f *Folder) Close() error { return f.lock.release() }
+
+// Episodes returns the names of the episodes' files, also of those that a crash left
+// open.
+func (f *Folder) Episodes() ([]string, error) {
+	entries, err := f.options.FS.ReadDir(filepath.Join(f.dir, episodesDir))
+	if err != nil {
+		return nil, engram.Errorf(engram.Unavailable, f.dir, "the folder of the episodes cannot be read: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		name := e.Name()
+		base, left := strings.CutSuffix(strings.TrimSuffix(name, ".damaged"), openExt)
+		if left {
+			_, err := f.options.FS.Stat(filepath.Join(f.dir, episodesDir, base+sealedExt))
+			left = err != nil // it was sealed, or repaired, since
+		}
+		if left || strings.HasSuffix(name, sealedExt) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Verify checks every CRC, count and reference of an episode. That a crash left it open
+// is a problem, too.
+func (f *Folder) Verify(ctx context.Context, name string) ([]episode.Problem, error) {
+	if !strings.HasSuffix(name, sealedExt) {
+		return []episode.Problem{{What: "the episode was left open by a crash; the next server, or a repair, seals it"}}, nil
+	}
+	return episode.Verify(ctx, filepath.Join(f.dir, episodesDir, name), f.options)
+}
+
+// Repair saves what can be saved of an episode and returns it with what is lost. The
+// file that was damaged stays beside the repaired one, under a name that ends in
+// ".damaged".
+func (f *Folder) Repair(ctx context.Context, name string) (episode.Info, []episode.Problem, error) {
+	dir := filepath.Join(f.dir, episodesDir)
+	from := filepath.Join(dir, name)
+	base, _ := strings.CutSuffix(name, damagedExt)
+	base, _ = strings.CutSuffix(base, openExt)
+	base, _ = strings.CutSuffix(base, sealedExt)
+	to := filepath.Join(dir, base+sealedExt)
+	if _, err := f.options.FS.Stat(to); err == nil && from != to {
+		return episode.Info{}, nil, engram.Errorf(engram.AlreadyExists, name, "it was repaired already: %s is there", filepath.Base(to))
+	}
+	aside := strings.TrimSuffix(from, ".damaged") + ".damaged"
+	if from != aside {
+		if err := f.options.FS.Rename(from, aside); err != nil {
+			return episode.Info{}, nil, engram.Errorf(engram.Unavailable, name, "the file cannot be put aside: %w", err)
+		}
+	}
+	info, lost, err := episode.Repair(ctx, aside, to, f.options)
+	if err != nil {
+		if from != aside {
+			err = errors.Join(err, f.options.FS.Rename(aside, from))
+		}
+		return info, lost, engram.Errorf(engram.CodeOf(err), name, "the episode cannot be repaired: %w", err)
+	}
+	return info, lost, nil
+}

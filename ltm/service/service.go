@@ -1,0 +1,150 @@
+// Package service is what a long-term memory offers beside answering queries: its
+// episodes, what of them is kept and what is forgotten, and the policies that it
+// follows. A store (package ltm) offers it in its own process, a client of a memory
+// server anywhere else; who uses it needs to know neither.
+//
+// It holds meanings and no behaviour. docs/ltm.md is the guide.
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/ltm/policy"
+)
+
+// Service is the administration of a long-term memory. Its methods are safe for
+// concurrent use.
+type Service interface {
+	// Episodes returns the episodes whose snapshots' times overlap iv, by the start of
+	// their spans; the open one is among them.
+	Episodes(ctx context.Context, iv engram.Interval) ([]EpisodeInfo, error)
+	// Episode returns one episode and what it holds of each entity, or NotFound.
+	Episode(ctx context.Context, name string) (EpisodeInfo, []episode.Entity, error)
+	// Verify checks every CRC, count and reference of a sealed episode.
+	Verify(ctx context.Context, name string) ([]episode.Problem, error)
+	// Damaged names the files of episodes that cannot be read. What they hold is in no
+	// answer until they are repaired.
+	Damaged(ctx context.Context) ([]Damaged, error)
+	// Repair saves what can be saved of a damaged episode, takes the result in its
+	// place, and returns it with what is lost.
+	Repair(ctx context.Context, name string) (EpisodeInfo, []episode.Problem, error)
+	// Seal ends the open episode and waits until it is sealed; why is noted.
+	Seal(ctx context.Context, why string) error
+
+	// Mark notes something that happened at a time and has what lies around it kept:
+	// it is neither thinned nor forgotten, and what the working memory still has of
+	// it is recorded whatever the policies say, as is what comes until m.After is over.
+	Mark(ctx context.Context, m episode.Mark) error
+	// Marks returns the marks whose spans overlap iv, by time.
+	Marks(ctx context.Context, iv engram.Interval) ([]episode.Mark, error)
+	// KeepEpisode protects a whole episode from forgetting and thinning, or ends that.
+	KeepEpisode(ctx context.Context, name string, keep bool) error
+	// DropEpisode deletes a sealed episode; why is noted. Conflict if it is kept.
+	DropEpisode(ctx context.Context, name, why string) error
+
+	// Rules returns the standing rules, by name.
+	Rules(ctx context.Context) ([]Rule, error)
+	// SetRule adds a standing rule, or replaces the one of its name.
+	SetRule(ctx context.Context, r Rule) error
+	// RemoveRule ends a standing rule, or fails with NotFound.
+	RemoveRule(ctx context.Context, name string) error
+
+	// Policies returns the policies of all core segments that are known, by ID.
+	Policies(ctx context.Context) ([]SegmentPolicy, error)
+	// SetPolicy changes settings of the core segments that a pattern matches, from now
+	// on and for later lives. An empty text takes a setting back.
+	SetPolicy(ctx context.Context, o policy.Override) error
+
+	// Recall puts what a query finds on disk back into the working memory, marked as
+	// recalled, and returns how many versions that were.
+	Recall(ctx context.Context, q engram.Query) (uint64, error)
+	// Forget forgets what is asked for, or tells what it would forget. It returns when
+	// what is forgotten is in no file any more. progress may be nil.
+	Forget(ctx context.Context, f Forgetting, progress Progress) (Forgotten, error)
+	// Compact takes small episodes together, or tells what it would do. progress may
+	// be nil.
+	Compact(ctx context.Context, dryRun bool, progress Progress) (Compacted, error)
+	// LTMStats tells what the long-term memory holds and does.
+	LTMStats(ctx context.Context) (Stats, error)
+}
+
+// Progress is told how much of some work is done, by one goroutine at a time.
+type Progress func(done, total int)
+
+// Tell calls p unless it is nil.
+func (p Progress) Tell(done, total int) {
+	if p != nil {
+		p(done, total)
+	}
+}
+
+// EpisodeInfo is an episode with what the store notes of it.
+type EpisodeInfo struct {
+	episode.Info
+	Kept bool // protected as a whole
+}
+
+// Damaged is an episode's file that cannot be read, and why.
+type Damaged struct{ Name, Why string }
+
+// SegmentPolicy is the policy of a core segment.
+type SegmentPolicy struct {
+	Segment    engram.ID
+	Policy     policy.Policy
+	Overridden bool // some setting is not the default
+}
+
+// Rule is a standing rule: when an update satisfies When, what lies around it is
+// marked.
+type Rule struct {
+	Name     string   `json:"name"`
+	Patterns []string `json:"patterns,omitempty"` // of entities; none is all
+	When     string   `json:"when"`               // a CEL expression over an instance
+	Before   Duration `json:"before"`
+	After    Duration `json:"after"`
+	Label    string   `json:"label,omitempty"` // of the marks; the rule's name if empty
+}
+
+// Duration is a time.Duration that is text in JSON, such as "1m30s".
+type Duration time.Duration
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+// Stats tells what a long-term memory holds and does.
+type Stats struct {
+	Dir       string
+	Episodes  int
+	Bytes     int64 // of all episodes' files
+	Snapshots uint64
+	Segments  []SegmentStats // by ID
+	Recorded  uint64         // versions in this life
+	Filtered  uint64         // left out by policies in this life
+	Lost      uint64         // that could not be recorded in this life
+	Health    []string       // what does not work just now
+	DiskTotal uint64         // bytes of the disk
+	DiskFree  uint64
+}
+
+// SegmentStats tells what the sealed episodes hold of a core segment, and what this
+// life has done.
+type SegmentStats struct {
+	Segment   engram.ID
+	Entities  uint64
+	Snapshots uint64
+	Bytes     int64
+	Span      engram.Interval
+	Recorded  uint64
+	Filtered  uint64
+	Forgotten uint64 // versions, in all lives
+}

@@ -1,0 +1,113 @@
+package wm
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Erase drops the versions of an entity that unwanted tells, the newest state too, and
+// returns how many those were. They count as evicted. Of the versions of one time only
+// the oldest up to the first wanted one are dropped. unwanted is called under the
+// memory's lock as well: it must be quick and call nothing of it.
+//
+// Who holds a snapshot, or has it in the queue of a subscription, keeps it.
+func (w *WM) Erase(ctx context.Context, id engram.ID, unwanted func(*engram.Snapshot) bool) (n uint64, err error) {
+	e := w.entity(id)
+	if e == nil {
+		return 0, nil
+	}
+	var times []engram.Time
+	for _, c := range e.timeline.spans() {
+		for i := range int(c.filled.Load()) {
+			if v := c.slots[i].current.Load(); v != nil && v.anyOf(unwanted) {
+				times = append(times, v.Time)
+			}
+		}
+	}
+	for len(times) > 0 {
+		if err := checkContext(ctx); err != nil {
+			return n, err
+		}
+		batch := times[:min(eraseBatch, len(times))]
+		times = times[len(batch):]
+		w.mu.Lock()
+		for _, t := range batch {
+			n += e.eraseLocked(t, unwanted)
+		}
+		w.mu.Unlock()
+	}
+	return n, nil
+}
+
+// eraseBatch is how many snapshots are erased under one hold of the lock.
+const eraseBatch = 256
+
+// anyOf reports whether one of the versions of v's time is unwanted.
+func (v *version) anyOf(unwanted func(*engram.Snapshot) bool) bool {
+	for ; v != nil && v != evictedVersion; v = v.older.Load() {
+		if unwanted(&v.Snapshot) {
+			return true
+		}
+	}
+	return false
+}
+
+// eraseLocked drops the unwanted versions of a time, from the oldest on.
+func (e *entity) eraseLocked(t engram.Time, unwanted func(*engram.Snapshot) bool) (n uint64) {
+	if e.removed || e.provider.removed {
+		return 0
+	}
+	current := e.timeline.current(t)
+	if current == nil {
+		return 0
+	}
+	v := current
+	if v.oldest != nil {
+		v = v.oldest
+	}
+	for v != nil && unwanted(&v.Snapshot) {
+		newer := v.newer
+		if newer == nil && v == e.newest.Load() {
+			e.demoteLocked(v)
+		}
+		e.evictLocked(v)
+		n++
+		v = newer
+	}
+	return n
+}
+
+// demoteLocked makes the snapshot before v, which is the newest and about to go, the
+// entity's newest state, if there is one.
+func (e *entity) demoteLocked(v *version) {
+	before := e.timeline.before(v.Time)
+	if before == nil {
+		return
+	}
+	if m := e.provider.core.memory; m.bounded() {
+		m.current.remove(v)
+		m.history.push(v)
+		m.history.remove(before)
+		m.current.push(before)
+	}
+	e.newest.Store(before)
+}
+
+// before returns the current version of the last snapshot before t, or nil. It is the
+// writer's.
+func (tl *timeline) before(t engram.Time) *version {
+	spans := tl.spans()
+	for i := len(spans) - 1; i >= 0; i-- {
+		c := spans[i]
+		for j := int(c.filled.Load()) - 1; j >= 0; j-- {
+			if c.slots[j].time >= t {
+				continue
+			}
+			if v := c.slots[j].current.Load(); v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
