@@ -16,6 +16,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/internal/sim"
+	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -32,6 +33,7 @@ and what its skills do.`,
 	}
 	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives")
 	cmd.Flags().Bool("keep", false, "keep the server running afterwards, so that you can ask more")
+	cmd.Flags().String("data", "", "record in this folder what the robot lives through; see 'engram serve --data'")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := &demo{cmd: cmd, out: cmd.OutOrStdout()}
 		d.life, _ = cmd.Flags().GetDuration("for")
@@ -100,6 +102,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 // another server runs already.
 func (d *demo) start(ctx context.Context) (*host, error) {
 	s := settings{memories: memories.All(memories.WithSystemMonitor(time.Second)), addresses: []string{rpc.DefaultSocket()}}
+	if dir, _ := d.cmd.Flags().GetString("data"); dir != "" {
+		s.data = &ltm.Options{Dir: dir, Robot: "simulated"}
+	}
 	h, err := startHost(ctx, s)
 	if errors.Is(err, engram.AlreadyExists) {
 		s.addresses = []string{"unix:" + filepath.Join(d.folder, "engram.sock")}
