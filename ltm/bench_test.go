@@ -3,6 +3,7 @@ package ltm_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 // recordHour records n snapshots of one entity over an hour, and seals them.
 func recordHour(b *testing.B, dir string, n int) (*life, engram.ID) {
 	b.Helper()
-	l := begin(b, ltm.Options{Dir: dir, CacheBytes: 256 << 20}) // so that it all fits
+	l := begin(b, ltm.Options{Dir: dir})
 	entity := engram.MustID("Test/Volatile/p/joint")
 	const batch = 256
 	step := engram.Time(time.Hour) / engram.Time(n)
@@ -48,19 +49,45 @@ func recordHour(b *testing.B, dir string, n int) (*life, engram.ID) {
 	return l, entity
 }
 
+// benchDir returns a folder in that of ENGRAM_BENCH_DIR, so that the disk that is
+// meant is measured, or else in memory.
+func benchDir(b *testing.B) string {
+	root := os.Getenv("ENGRAM_BENCH_DIR")
+	if root == "" {
+		return fastDir(b)
+	}
+	dir, err := os.MkdirTemp(root, "bench-ltm-")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// inHour is how many values an hour has: with -short a hundredth.
+func inHour() int {
+	if testing.Short() {
+		return 10_000
+	}
+	return 1_000_000
+}
+
+// lookUp asks for what was at a random time of the hour.
+func lookUp(b *testing.B, l *life, entity engram.ID) {
+	q := engram.SelectID(entity, engram.AtOrBefore(engram.Time(rand.Int64N(int64(time.Hour)))))
+	q.Target = engram.TargetLTM
+	r, err := l.Query(b.Context(), q)
+	if err != nil || len(r.Items()) != 1 {
+		b.Fatal(r, err)
+	}
+}
+
 // One value at a time, out of an hour of a million.
 func BenchmarkOneValue(b *testing.B) {
-	const n = 1_000_000
-	dir := fastDir(b)
+	n := inHour()
+	dir := benchDir(b)
 	l, entity := recordHour(b, dir, n)
-	look := func(b *testing.B, l *life) {
-		q := engram.SelectID(entity, engram.AtOrBefore(engram.Time(rand.Int64N(int64(time.Hour)))))
-		q.Target = engram.TargetLTM
-		r, err := l.Query(b.Context(), q)
-		if err != nil || len(r.Items()) != 1 {
-			b.Fatal(r, err)
-		}
-	}
+	look := func(b *testing.B, l *life) { lookUp(b, l, entity) }
 	b.Run("warm", func(b *testing.B) {
 		for range 20_000 {
 			look(b, l)
@@ -84,7 +111,7 @@ func BenchmarkOneValue(b *testing.B) {
 				b.Fatal(found, err)
 			}
 		}
-		b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "snapshots/s")
+		b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "snapshots/s")
 	})
 	l.end(b)
 	b.Run("cold", func(b *testing.B) {
@@ -99,7 +126,8 @@ func BenchmarkOneValue(b *testing.B) {
 
 // A folder with a thousand episodes of a hundred entities each.
 func BenchmarkOpenThousandEpisodes(b *testing.B) {
-	dir := fastDir(b)
+	const episodes = 1000
+	dir := benchDir(b)
 	l := begin(b, ltm.Options{Dir: dir})
 	l.end(b)
 	types := idf.NewRegistry()
@@ -108,7 +136,7 @@ func BenchmarkOpenThousandEpisodes(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for i := range 1000 {
+	for i := range episodes {
 		name := fmt.Sprintf("2026-01-01T00-00-00Z-%06d.mcap", i)
 		w, err := episode.Create(filepath.Join(dir, "episodes"), name, episode.Info{Epoch: 1}, episode.Options{Types: types})
 		if err != nil {
@@ -134,7 +162,7 @@ func BenchmarkOpenThousandEpisodes(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if s.Opened().Episodes != 1000 {
+		if s.Opened().Episodes != episodes {
 			b.Fatal(s.Opened())
 		}
 		if err := s.Close(); err != nil {

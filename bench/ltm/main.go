@@ -1,67 +1,141 @@
-// Command ltm measures what the long-term memory's codecs take on disk, in time and
-// in quality, on the recordings of ../shared/data and the simulated robot.
+// Command ltm measures the long-term memory: what it takes on disk, in time, in
+// memory and in quality, on the recordings of ../shared/data and the simulated
+// robot, row by row of the table in docs/performance.md.
 //
-//	go run ./bench/ltm [-data ../shared/data/recordings] [-quick] [images] [numbers]
+//	go run ./bench/ltm [-rows online,small,lossless,…] [-out FILE] [-quick]
+//	      [-data ../shared/data/recordings] [-dir DIR] [-duration 60s] [-rounds 5]
 //
-// Without a name all that it measures is measured. Tables are printed on standard
-// output; the targets are those of docs/performance.md.
+// Details are printed on standard output as they come, then the table as Markdown,
+// which -out writes to a file too. Nothing else should run on the machine, and DIR
+// should be on the disk that is to be measured: a gigabyte or two are written there.
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 )
 
 // config is what all measurements share.
 type config struct {
-	data  string // the folder of the recordings
-	quick bool   // a smoke run on little data
-	out   io.Writer
+	data     string        // the folder of the recordings
+	dir      string        // a folder to write to, removed at the end
+	duration time.Duration // of each run of the robot
+	rounds   int           // how often benchmarks are run, in turn
+	quick    bool          // a smoke run on little data
+	out      io.Writer     // for details
+	report   *report
 }
 
 // measurements are what can be measured, by name, in the order of the report.
 var measurements = []struct {
-	name    string
-	measure func(config) error
+	name, what string
+	measure    func(context.Context, config) error
 }{
-	{"images", images},
-	{"numbers", numbers},
+	{"online", "the paper's workload at 640x480 in the default policies, at 5 and at 20 Hz, and without a disk", online},
+	{"small", "the same at 128x128", small},
+	{"lossless", "the paper's workload with everything recorded without loss", lossless},
+	{"images", "codecs of images alone, and one frame of video", images},
+	{"numbers", "codecs of numbers alone", numbers},
+	{"commits", "commits into logged and synced segments", commits},
+	{"reads", "one value, and ranges of values, out of an hour", reads},
+	{"folder", "a folder with 1,000 episodes", folder},
+	{"recovery", "a log of 1 GB", recovery},
 }
 
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("bench/ltm: ")
-	c := config{out: os.Stdout}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	c := config{out: os.Stdout, report: &report{}}
 	flag.StringVar(&c.data, "data", "../shared/data/recordings", "the folder of the recordings")
-	flag.BoolVar(&c.quick, "quick", false, "a smoke run on little data")
+	flag.StringVar(&c.dir, "dir", os.TempDir(), "where to write, on the disk that is to be measured")
+	flag.DurationVar(&c.duration, "duration", time.Minute, "how long the robot lives in each of its runs")
+	flag.IntVar(&c.rounds, "rounds", 5, "how often each benchmark is run, in turn; medians are reported")
+	flag.BoolVar(&c.quick, "quick", false, "a smoke run on little data: its figures mean nothing")
+	rows := flag.String("rows", "", "measure only these, by name (default all)")
+	file := flag.String("out", "", "write the table to this file, too")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: ltm [flags] [images] [numbers]")
+		w := flag.CommandLine.Output()
+		fmt.Fprintln(w, "usage: ltm [flags]")
 		flag.PrintDefaults()
+		fmt.Fprintln(w, "rows:")
+		for _, m := range measurements {
+			fmt.Fprintf(w, "  %-9s %s\n", m.name, m.what)
+		}
 	}
 	flag.Parse()
-	wanted := map[string]bool{}
-	for _, name := range flag.Args() {
-		wanted[name] = true
+	wanted, err := wantedRows(*rows)
+	if err != nil || flag.NArg() > 0 || c.duration < time.Second || c.rounds < 1 {
+		flag.Usage()
+		if err == nil {
+			err = fmt.Errorf("flags or arguments are wrong: %q", os.Args[1:])
+		}
+		return err
 	}
+	if c.quick {
+		c.duration, c.rounds = min(c.duration, 5*time.Second), 1
+	}
+	if c.dir, err = os.MkdirTemp(c.dir, "engram-bench-ltm-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(c.dir)
+	if c.dir, err = filepath.Abs(c.dir); err != nil {
+		return err
+	}
+	c.report.begin(c)
 	for _, m := range measurements {
-		if len(wanted) > 0 && !wanted[m.name] {
+		if !wanted(m.name) || err != nil {
 			continue
 		}
-		delete(wanted, m.name)
-		if err := m.measure(c); err != nil {
-			log.Fatalf("%s: %v", m.name, err)
+		log.Printf("%s: %s", m.name, m.what)
+		if err = m.measure(ctx, c); err != nil {
+			err = fmt.Errorf("%s: %w", m.name, err)
 		}
 	}
-	for name := range wanted {
-		log.Printf("there is no measurement %q", name)
-		flag.Usage()
-		os.Exit(2)
+	// What was measured before a failure took long; it is not thrown away.
+	text := c.report.markdown()
+	fmt.Fprint(c.out, "\n", text)
+	if *file != "" {
+		if e := os.WriteFile(*file, []byte(text), 0o644); err == nil {
+			err = e
+		}
 	}
+	return err
+}
+
+// wantedRows parses the names of measurements; none means all.
+func wantedRows(names string) (func(string) bool, error) {
+	if names == "" {
+		return func(string) bool { return true }, nil
+	}
+	var known []string
+	for _, m := range measurements {
+		known = append(known, m.name)
+	}
+	list := strings.Split(names, ",")
+	for _, name := range list {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("-rows: there is no %q", name)
+		}
+	}
+	return func(name string) bool { return slices.Contains(list, name) }, nil
 }
 
 // table prints rows of cells below a head, separated by "|" each.

@@ -27,16 +27,17 @@ type history struct {
 }
 
 // numbers measures what numbers take: all entities of a core segment together.
-func numbers(c config) error {
+func numbers(ctx context.Context, c config) error {
 	sets := []struct {
 		name, core string
 		recordings []string
+		bounded    bool // there is a target
 	}{
-		{"G1 joints, 30 Hz", "RobotState/Proprioception", []string{"g1_bottle_2.mcap", "g1_bottle_10.mcap"}},
-		{"Guardian joints, 60 Hz", "RobotState/Proprioception", []string{"guardian_palette.bag"}},
-		{"Guardian poses, 300-600 Hz", "RobotState/Localization", []string{"guardian_palette.bag"}},
-		{"Husky odometry, IMU, GPS", "*", []string{"husky_outdoor.bag"}},
-		{"Tilt laser, all but images", "*", []string{"tilt_laser.bag"}},
+		{"G1 joints, 30 Hz", "RobotState/Proprioception", []string{"g1_bottle_2.mcap", "g1_bottle_10.mcap"}, true},
+		{"Guardian joints, 60 Hz", "RobotState/Proprioception", []string{"guardian_palette.bag"}, false},
+		{"Guardian poses, 300-600 Hz", "RobotState/Localization", []string{"guardian_palette.bag"}, false},
+		{"Husky odometry, IMU, GPS", "*", []string{"husky_outdoor.bag"}, false},
+		{"Tilt laser, all but images", "*", []string{"tilt_laser.bag"}, false},
 	}
 	if c.quick {
 		sets = sets[:1]
@@ -52,31 +53,50 @@ func numbers(c config) error {
 			}
 			all = append(all, hs...)
 		}
-		row, err := numbersRow(all)
+		row, err := numbersOf(all)
 		if err != nil {
 			return fmt.Errorf("%s: %w", set.name, err)
 		}
 		t.row("%s|%s", set.name, row)
+		if set.bounded {
+			c.report.atMost(set.name+", lossless, codec columns", 12.5, row.per(row.columns), " bits/value")
+			c.report.note("… plain, the default, in chunks of 256 KiB", quantity(row.per(row.plain), " bits/value"))
+			c.report.atMost("… within ±1e-4 rad", 4.2, row.per(row.within), " bits/value")
+		} else if !c.quick {
+			c.report.note(set.name+": lossless, within ±1e-4", quantity(row.per(row.columns), ", ")+quantity(row.per(row.within), " bits/value"))
+		}
 	}
 	return t.Flush()
 }
 
-func numbersRow(all []history) (string, error) {
-	var raw, plain, plain16, dict, dict16, columns, within, values, snapshots int
-	var write, read, cold time.Duration
+// numbersTook is what numbers take: bytes in each form, and times.
+type numbersTook struct {
+	raw, plain, plain16, dict, dict16, columns, within int
+	values, snapshots                                  int
+	write, read, cold                                  time.Duration
+}
+
+func (n numbersTook) per(bytes int) float64 { return float64(bytes) * 8 / float64(n.values) }
+
+func (n numbersTook) String() string {
+	return fmt.Sprintf("%d|%d|%.1f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.0f|%.0f|%v", n.snapshots, n.values, n.per(n.raw), n.per(n.plain), n.per(n.plain16),
+		n.per(n.dict), n.per(n.dict16), n.per(n.columns), n.per(n.within), float64(n.snapshots)/n.write.Seconds(), float64(n.snapshots)/n.read.Seconds(), n.cold.Round(time.Microsecond))
+}
+
+func numbersOf(all []history) (n numbersTook, err error) {
 	for _, h := range all {
 		for _, s := range h.snapshots {
-			raw += s.Size()
+			n.raw += s.Size()
 		}
-		snapshots += len(h.snapshots)
-		values += h.values
+		n.snapshots += len(h.snapshots)
+		n.values += h.values
 		config := codec.Config{Payload: h.typ, Types: h.types}
 		messages, _, err := encoded(config, h.snapshots)
 		if err != nil {
-			return "", err
+			return n, err
 		}
-		plain += chunked(messages, math.MaxInt)
-		plain16 += chunked(messages, 16)
+		n.plain += chunked(messages, math.MaxInt)
+		n.plain16 += chunked(messages, 16)
 		config.Codec = codec.Zstd
 		// Trained on the first half, as an episode before would be.
 		var samples [][]byte
@@ -87,36 +107,34 @@ func numbersRow(all []history) (string, error) {
 			config.Dictionary = nil // too little to learn from
 		}
 		if messages, _, err = encoded(config, h.snapshots); err != nil {
-			return "", err
+			return n, err
 		}
-		dict += chunked(messages, math.MaxInt)
-		dict16 += chunked(messages, 16)
+		n.dict += chunked(messages, math.MaxInt)
+		n.dict16 += chunked(messages, 16)
 		config = codec.Config{Codec: codec.Columns, Payload: h.typ, Types: h.types}
 		messages, took, err := encoded(config, h.snapshots)
 		if err != nil {
-			return "", err
+			return n, err
 		}
-		write += took
+		n.write += took
 		for _, m := range messages {
-			columns += len(m.Bytes)
+			n.columns += len(m.Bytes)
 		}
 		whole, one, err := decoded(config, messages)
 		if err != nil {
-			return "", err
+			return n, err
 		}
-		read += whole
-		cold = max(cold, one)
+		n.read += whole
+		n.cold = max(n.cold, one)
 		config.MaxError = 1e-4
 		if messages, _, err = encoded(config, h.snapshots); err != nil {
-			return "", err
+			return n, err
 		}
 		for _, m := range messages {
-			within += len(m.Bytes)
+			n.within += len(m.Bytes)
 		}
 	}
-	per := func(bytes int) float64 { return float64(bytes) * 8 / float64(values) }
-	return fmt.Sprintf("%d|%d|%.1f|%.2f|%.2f|%.2f|%.2f|%.2f|%.2f|%.0f|%.0f|%v", snapshots, values, per(raw), per(plain), per(plain16), per(dict), per(dict16),
-		per(columns), per(within), float64(snapshots)/write.Seconds(), float64(snapshots)/read.Seconds(), cold.Round(time.Microsecond)), nil
+	return n, nil
 }
 
 // encoded returns all messages of the snapshots, and how long it took to make them.

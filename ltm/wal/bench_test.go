@@ -173,16 +173,22 @@ func BenchmarkSynced(b *testing.B) {
 	}
 }
 
-// BenchmarkRecovery reads a log of 1 GB back into a working memory. ENGRAM_BENCH_DIR
-// names the folder that the benchmarks write to, if it is not the package's.
+// BenchmarkRecovery reads a log of 1 GB, with -short of 64 MB, back into a working
+// memory. ENGRAM_BENCH_DIR names the folder that the benchmarks write to, if it is not
+// the package's.
 func BenchmarkRecovery(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // as server.TuneRuntime does
+	const gigabyte = 1 << 30
+	bytes := int64(gigabyte)
+	if testing.Short() {
+		bytes = 64 << 20
+	}
 	for _, size := range []int{100, 1000, 20_000} {
 		b.Run(fmt.Sprintf("payload=%d", size), func(b *testing.B) {
 			dir := benchFolder(b)
-			fillLog(b, dir, size, 1<<30)
+			fillLog(b, dir, size, bytes)
 			b.ResetTimer()
-			b.SetBytes(1 << 30)
+			b.SetBytes(bytes)
 			for range b.N {
 				l := start(b, nil, dir)
 				b.ReportMetric(float64(l.had.Snapshots)/float64(b.N), "snapshots/op")
@@ -190,6 +196,7 @@ func BenchmarkRecovery(b *testing.B) {
 				l.end(b)
 				b.StartTimer()
 			}
+			b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*gigabyte/float64(bytes), "s/GB")
 		})
 	}
 }
