@@ -40,6 +40,7 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	if err := s.startRules(); err != nil {
 		return b, err
 	}
+	s.startForgetter()
 	return b, nil
 }
 
@@ -150,7 +151,7 @@ func (s *Store) recallLast(ctx context.Context) (n uint64, err error) {
 		if d.ID.Level() != engram.LevelCoreSegment || d.Durability == engram.Volatile && !s.policies.Of(d.ID).Recall {
 			continue
 		}
-		got, err := s.Recall(ctx, engram.PatternOf(d.ID).Select(engram.Latest(1)))
+		got, err := s.recall(ctx, engram.PatternOf(d.ID).Select(engram.Latest(1)), nil)
 		if err != nil {
 			return n, engram.Errorf(engram.CodeOf(err), d.ID.String(), "its last states cannot be recalled: %w", err)
 		}
@@ -167,13 +168,40 @@ func (s *Store) Recall(ctx context.Context, q engram.Query) (n uint64, err error
 	if s.wm == nil {
 		return 0, errNotBegun
 	}
+	// What is being forgotten is not to come back.
+	if err := s.forgetting.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.forgetting.unlock()
+	found := map[engram.ID]engram.Interval{}
+	n, err = s.recall(ctx, q, found)
+	for id, iv := range found {
+		holdings, err := s.catalogue.Holdings(ctx, id)
+		if err != nil {
+			return n, err
+		}
+		for h := range holdings.In(iv) {
+			s.account.recalled(h.Episode, id, s.options.Now())
+		}
+	}
+	return n, err
+}
+
+// recall is Recall, but tells in found, which may be nil, what was recalled.
+func (s *Store) recall(ctx context.Context, q engram.Query, found map[engram.ID]engram.Interval) (n uint64, err error) {
 	q.Target, q.Fields, q.WithoutPayload, q.Where = engram.TargetLTM, nil, false, ""
 	err = s.QueryParts(ctx, q, func(part *engram.Result) error {
 		var versions []wm.Restored
 		for item := range part.All() {
 			back := *item.Snapshot
 			back.Recalled = true
-			versions = append(versions, wm.Restored{Entity: item.ID.Truncate(engram.LevelEntity), Snapshot: &back})
+			entity := item.ID.Truncate(engram.LevelEntity)
+			versions = append(versions, wm.Restored{Entity: entity, Snapshot: &back})
+			if iv, ok := found[entity]; ok {
+				found[entity] = engram.Interval{Start: min(iv.Start, back.Time), End: max(iv.End, back.Time+1)}
+			} else if found != nil {
+				found[entity] = engram.Interval{Start: back.Time, End: back.Time + 1}
+			}
 		}
 		if len(versions) == 0 {
 			return nil

@@ -133,7 +133,10 @@ func TestDropWhileReading(t *testing.T) {
 	if err != nil || found != 5000 {
 		t.Errorf("who reads while the episode is dropped finds %d, %v; want 5000", found, err)
 	}
-	l.wantTimes(t, "afterwards", cup, engram.TargetLTM, engram.All())
+	got, missing := l.times(t, cup, engram.TargetLTM, engram.All())
+	if len(got) > 0 || len(missing) != 1 || missing[0].Reason != engram.MissingForgotten || missing[0].Count != 5000 {
+		t.Errorf("afterwards %d are found, missing %+v", len(got), missing)
+	}
 	if left := files(t, dir, "episodes/*"); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}

@@ -3,13 +3,12 @@ package ltm
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/ltm/service"
 )
 
 // Episodes implements [Service].
@@ -111,30 +110,26 @@ func (s *Store) DropEpisode(ctx context.Context, name, why string) error {
 	if s.kept(name) {
 		return engram.Errorf(engram.Conflict, name, "the episode is kept; end that first")
 	}
-	h.edit.Lock()
-	defer h.edit.Unlock()
-	if current, ok := s.episodes.get(name); !ok || current != h {
-		return engram.Errorf(engram.NotFound, name, "the episode was dropped or replaced meanwhile")
-	}
-	// First nobody finds it, then it is gone: a crash between the two leaves an episode
-	// that is found again.
-	if err := s.catalogue.Remove(ctx, name); err != nil {
+	if err := s.forgetting.lock(ctx); err != nil {
 		return err
 	}
-	s.episodes.remove(name)
-	s.before.clear()
-	err = s.options.FS.Remove(filepath.Join(s.episodes.dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	defer s.forgetting.unlock()
+	plan := cutPlan{why: why, entities: map[engram.ID]*entityCut{}}
+	for _, e := range h.entities() {
+		plan.entities[e.ID] = &entityCut{cause: service.CauseDropped, goes: func(*engram.Snapshot, uint64) verdict { return goes }}
 	}
-	if err == nil {
-		err = s.options.FS.SyncDir(s.episodes.dir)
+	// What cannot be read any more is dropped all the same.
+	gone, _ := s.surveyEpisode(ctx, name, plan)
+	if err := s.dropFile(ctx, h); err != nil {
+		return err
 	}
-	if err != nil {
-		return engram.Errorf(engram.Unavailable, name, "the file cannot be deleted: %w", err)
-	}
+	var done forgetResult
+	done.add(gone)
+	done.finish()
+	s.account.forgot(done.entities)
+	s.noteForgetting(ctx, &done, nil, why, "", []string{name})
 	s.options.Log.Info("an episode was dropped", "episode", name, "why", why)
-	return nil
+	return s.saveAccount()
 }
 
 // Edit has change rewrite a sealed episode and takes what it returns in its place: the
@@ -208,6 +203,9 @@ func (s *Store) LTMStats(ctx context.Context) (Stats, error) {
 			st.Recorded += n.recorded
 			st.Filtered += n.filtered
 		}
+	}
+	for id, n := range s.account.segments() {
+		of(id).Forgotten = n
 	}
 	for _, seg := range segments {
 		st.Segments = append(st.Segments, *seg)

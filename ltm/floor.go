@@ -104,6 +104,9 @@ func (s *Store) floor(ctx context.Context, id engram.ID, w *wm.EntityView, asOf 
 	if lost.Snapshots > 0 {
 		floor, any = lost.Last, true
 	}
+	if forgotten := s.account.loss(id); forgotten.Evictions > 0 { // to tell of it
+		floor, any = max(floor, forgotten.Last), true
+	}
 	b, err := s.beforeOf(ctx, id)
 	if err != nil || !b.any {
 		return floor, any, err

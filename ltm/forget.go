@@ -1,17 +1,380 @@
 package ltm
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/ltm/service"
 )
+
+// order is a request to forget. It is noted before it is carried out, so that one
+// that a crash interrupts is finished in the next life.
+type order struct {
+	Patterns []string        `json:"patterns,omitempty"`
+	IDs      []engram.ID     `json:"ids,omitempty"`
+	Span     engram.Interval `json:"span"`
+	Why      string          `json:"why"`
+	By       string          `json:"by,omitempty"`
+	EvenKept bool            `json:"even_kept,omitempty"`
+	// It is about what arrived up to a time, and in the life in which it was given, up
+	// to a number.
+	Until  engram.Time `json:"until"`
+	Epoch  uint64      `json:"epoch"`
+	Number uint64      `json:"number"`
+}
+
+// unwanted is a compiled order.
+type unwanted struct {
+	order
+	matchers []*engram.PatternMatcher
+	times    map[engram.ID]map[engram.Time]bool // of IDs
+	resumed  bool                               // it was given in an earlier life
+}
+
+// ledgerSegment is where it stands what was forgotten. That is forgotten by its policy
+// only.
+var ledgerSegment = engram.MustID("SystemState/Forgetting")
+
+func (o order) compile(epoch uint64) (*unwanted, error) {
+	u := &unwanted{order: o, resumed: o.Epoch != epoch, times: map[engram.ID]map[engram.Time]bool{}}
+	for _, text := range o.Patterns {
+		p, err := engram.ParsePattern(text)
+		if err != nil {
+			return nil, err
+		}
+		m, err := p.Matcher()
+		if err != nil {
+			return nil, err
+		}
+		u.matchers = append(u.matchers, m)
+	}
+	for _, id := range o.IDs {
+		t, ok := id.Time()
+		if !ok {
+			return nil, engram.Errorf(engram.Invalid, id.String(), "is a %s; name a snapshot: an entity and a time", id.Level())
+		}
+		entity := id.Truncate(engram.LevelEntity)
+		if u.times[entity] == nil {
+			u.times[entity] = map[engram.Time]bool{}
+		}
+		u.times[entity][t] = true
+	}
+	return u, nil
+}
+
+// entity reports whether an order may be about an entity.
+func (u *unwanted) entity(id engram.ID) bool {
+	return !ledgerSegment.Contains(id) &&
+		(u.times[id] != nil || slices.ContainsFunc(u.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) }))
+}
+
+// version reports whether an order is about a version, of an entity that it may be
+// about, which got its number in the life epoch.
+func (u *unwanted) version(id engram.ID, s *engram.Snapshot, epoch uint64) bool {
+	switch {
+	case epoch == u.Epoch && s.Number > u.Number, epoch != u.Epoch && u.resumed && s.Arrived > u.Until:
+		return false
+	case u.times[id][s.Time]:
+		return true
+	}
+	return u.Span.Contains(s.Time) && slices.ContainsFunc(u.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) })
+}
+
+// cause is the word for why an order forgets of an entity.
+func (u *unwanted) cause(id engram.ID) string {
+	if u.times[id] != nil {
+		return service.CauseWrong
+	}
+	return service.CauseRequest
+}
+
+// what names what an order is about.
+func (u *unwanted) what() []string {
+	what := slices.Clone(u.Patterns)
+	for _, id := range u.IDs {
+		what = append(what, id.String())
+	}
+	return what
+}
 
 // Forget implements [Service].
 func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Forgotten, error) {
-	return Forgotten{}, engram.Errorf(engram.Unsupported, "", "forgetting is being written")
+	if s.recorder == nil {
+		return Forgotten{}, errNotBegun
+	}
+	switch {
+	case f.Due && (len(f.Patterns) > 0 || len(f.IDs) > 0 || f.EvenKept):
+		return Forgotten{}, engram.Errorf(engram.Invalid, "", "what is due is what the policies say; it goes with no patterns and no IDs")
+	case f.Due:
+		return s.forgetDue(ctx, f.DryRun, progress)
+	case len(f.Patterns) == 0 && len(f.IDs) == 0:
+		return Forgotten{}, engram.Errorf(engram.Invalid, "", "it does not say what to forget; give patterns or the IDs of snapshots")
+	case strings.TrimSpace(f.Why) == "" && !f.DryRun:
+		return Forgotten{}, engram.Errorf(engram.Invalid, "", "it does not say why to forget; the reason is noted")
+	}
+	o := order{
+		IDs: f.IDs, Span: f.Span, Why: f.Why, By: f.By, EvenKept: f.EvenKept,
+		Until: s.options.Now(), Epoch: s.wm.Epoch(), Number: s.wm.Number(),
+	}
+	if f.Span == (engram.Interval{}) {
+		o.Span = engram.Always()
+	}
+	for _, p := range f.Patterns {
+		o.Patterns = append(o.Patterns, p.String())
+	}
+	u, err := o.compile(o.Epoch)
+	if err != nil {
+		return Forgotten{}, err
+	}
+	if err := s.forgetting.lock(ctx); err != nil {
+		return Forgotten{}, err
+	}
+	defer s.forgetting.unlock()
+	if f.DryRun {
+		return s.surveyOrder(ctx, u)
+	}
+	if err := s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, o) }); err != nil {
+		return Forgotten{}, err
+	}
+	return s.carryOut(ctx, u, progress)
 }
 
-// Compact implements [Service].
-func (s *Store) Compact(ctx context.Context, dryRun bool, progress Progress) (Compacted, error) {
-	return Compacted{}, engram.Errorf(engram.Unsupported, "", "compacting is being written")
+// carryOut forgets what an order is about, which is noted. If it fails, it is tried
+// again later.
+func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (Forgotten, error) {
+	var done forgetResult
+	volatile, err := s.forgetVolatile(ctx, u)
+	if err != nil {
+		return done.forgotten, err
+	}
+	if err := s.clearLog(ctx); err != nil {
+		return done.forgotten, err
+	}
+	concerned, err := s.concerned(ctx, u)
+	if err != nil {
+		return done.forgotten, err
+	}
+	kept := s.keptThings()
+	for i, c := range concerned {
+		progress.Tell(i, len(concerned))
+		cut, err := s.cutEpisode(ctx, c.name, s.orderPlan(u, &c, kept))
+		if err != nil {
+			return done.forgotten, err
+		}
+		done.add(cut)
+	}
+	progress.Tell(len(concerned), len(concerned))
+	done.forgotten.Volatile = volatile.total
+	s.account.forgot(done.entities)
+	if err := s.saveAccount(); err != nil {
+		return done.forgotten, err
+	}
+	err = s.changeState(func(c *stateContent) {
+		c.Orders = slices.DeleteFunc(c.Orders, func(o order) bool { return o.Epoch == u.Epoch && o.Number == u.Number && o.Until == u.Until })
+	})
+	if err != nil {
+		return done.forgotten, err
+	}
+	done.finish()
+	s.noteForgetting(ctx, &done, volatile.segments, u.Why, u.By, u.what())
+	return done.forgotten, nil
+}
+
+// erased counts what was dropped from the working memory.
+type erased struct {
+	total    uint64
+	segments map[engram.ID]uint64
+}
+
+// forgetVolatile drops what an order is about from the working memory, and from what
+// the recorder holds back.
+func (s *Store) forgetVolatile(ctx context.Context, u *unwanted) (erased, error) {
+	kept := s.keptThings()
+	sum := erased{segments: map[engram.ID]uint64{}}
+	epoch := s.wm.Epoch()
+	var entities []engram.ID
+	for id := range s.wm.View(ctx, nil).Entities() {
+		if u.entity(id) {
+			entities = append(entities, id)
+		}
+	}
+	for _, id := range entities {
+		n, err := s.wm.Erase(ctx, id, func(v *engram.Snapshot) bool {
+			return u.version(id, v, epoch) && (u.EvenKept || !kept.marked(v.Time))
+		})
+		if err != nil {
+			return sum, err
+		}
+		if n > 0 {
+			sum.total += n
+			sum.segments[id.Truncate(engram.LevelCoreSegment)] += n
+		}
+	}
+	return sum, s.recorder.do(ctx, func() error {
+		for id, e := range s.recorder.entities {
+			if !u.entity(id) {
+				continue
+			}
+			if v := e.newest; v != nil && u.version(id, v, epoch) {
+				e.newest = nil
+			}
+			s.recorder.filters.Forget(id) // it may hold snapshots back
+		}
+		return nil
+	})
+}
+
+// clearLog has all that the log holds now in sealed episodes and nowhere else.
+func (s *Store) clearLog(ctx context.Context) error {
+	from := map[string]uint64{}
+	for _, memory := range s.journal.Memories() {
+		l := s.journal.Log(memory)
+		pos := l.Rotate()
+		if err := l.Sync(ctx, pos); err != nil {
+			return engram.Errorf(engram.CodeOf(err), memory, "what is forgotten cannot be cut off its log: %w", err)
+		}
+		from[memory] = uint64(pos)
+	}
+	if err := s.Seal(ctx, "forgetting"); err != nil {
+		return engram.Errorf(engram.CodeOf(err), "", "what is forgotten is in an episode that cannot be sealed: %w", err)
+	}
+	for memory, pos := range from {
+		if l := s.journal.Log(memory); uint64(l.Start()) < pos {
+			return engram.Errorf(engram.Unavailable, memory, "its log could not be cut off, because something of it is in no episode; begin the server anew, and it is forgotten then")
+		}
+	}
+	return nil
+}
+
+// concernedEpisode is a sealed episode with entities that an order is about.
+type concernedEpisode struct {
+	name     string
+	entities []engram.ID
+}
+
+// concerned returns the sealed episodes that hold something that an order may be about.
+func (s *Store) concerned(ctx context.Context, u *unwanted) ([]concernedEpisode, error) {
+	byName := map[string][]engram.ID{}
+	err := s.eachOnDisk(ctx, engram.ID{}, func(id engram.ID) error {
+		if !u.entity(id) {
+			return nil
+		}
+		holdings, err := s.catalogue.Holdings(ctx, id)
+		if err != nil {
+			return err
+		}
+		for h := range holdings.In(u.reach()) {
+			byName[h.Episode] = append(byName[h.Episode], id)
+		}
+		return nil
+	})
+	var list []concernedEpisode
+	for name, entities := range byName {
+		list = append(list, concernedEpisode{name, entities})
+	}
+	slices.SortFunc(list, func(a, b concernedEpisode) int { return cmp.Compare(a.name, b.name) })
+	return list, err
+}
+
+// reach is the span of times that an order is about.
+func (u *unwanted) reach() engram.Interval {
+	if len(u.IDs) > 0 {
+		return engram.Always()
+	}
+	return u.Span
+}
+
+// eachOnDisk visits the entities below a node that sealed episodes hold.
+func (s *Store) eachOnDisk(ctx context.Context, parent engram.ID, visit func(engram.ID) error) error {
+	names, err := s.catalogue.Names(ctx, parent)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		id, err := parent.Child(name)
+		if err != nil {
+			continue // no name of ours
+		}
+		if id.Level() == engram.LevelEntity {
+			err = visit(id)
+		} else {
+			err = s.eachOnDisk(ctx, id, visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// orderPlan says what goes of an episode to carry an order out.
+func (s *Store) orderPlan(u *unwanted, c *concernedEpisode, kept *keptThings) cutPlan {
+	plan := cutPlan{why: u.Why, entities: map[engram.ID]*entityCut{}}
+	whole := !u.EvenKept && s.kept(c.name)
+	for _, id := range c.entities {
+		plan.entities[id] = &entityCut{cause: u.cause(id), goes: func(v *engram.Snapshot, epoch uint64) verdict {
+			switch {
+			case !u.version(id, v, epoch):
+				return stays
+			case whole || !u.EvenKept && kept.marked(v.Time):
+				return isProtected
+			}
+			return goes
+		}}
+	}
+	return plan
+}
+
+// surveyOrder tells what an order would forget.
+func (s *Store) surveyOrder(ctx context.Context, u *unwanted) (Forgotten, error) {
+	var sum forgetResult
+	kept := s.keptThings()
+	concerned, err := s.concerned(ctx, u)
+	if err != nil {
+		return sum.forgotten, err
+	}
+	for _, h := range s.episodes.writing() {
+		c := concernedEpisode{name: h.name}
+		for _, e := range h.entities() {
+			if u.entity(e.ID) {
+				c.entities = append(c.entities, e.ID)
+			}
+		}
+		concerned = append(concerned, c)
+	}
+	for _, c := range concerned {
+		cut, err := s.surveyEpisode(ctx, c.name, s.orderPlan(u, &c, kept))
+		if err != nil {
+			return sum.forgotten, err
+		}
+		sum.add(cut)
+	}
+	sum.finish()
+	epoch := s.wm.Epoch()
+	view := s.wm.View(ctx, nil)
+	for id := range view.Entities() {
+		e := view.Entity(id)
+		if !u.entity(id) || e == nil {
+			continue
+		}
+		for v, place := e.Next(e.Begin(), engram.MaxTime); v != nil; v, place = e.Next(place, engram.MaxTime) {
+			if u.version(id, v, epoch) && (u.EvenKept || !kept.marked(v.Time)) {
+				sum.forgotten.Volatile++
+			}
+		}
+	}
+	return sum.forgotten, nil
+}
+
+// entities returns what an episode holds of each entity; nothing if it is gone.
+func (h *handle) entities() []episode.Entity {
+	if h.claim() != nil {
+		return nil
+	}
+	defer h.release()
+	return h.source().Entities()
 }

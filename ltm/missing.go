@@ -82,6 +82,9 @@ func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
 	if v.damage != nil {
 		x.answer.Miss(*v.damage)
 	}
+	if forgotten := x.s.account.loss(id); forgotten.Evictions > 0 {
+		x.miss(id, forgotten, v.admit.asOf, engram.MissingForgotten)
+	}
 	var evicted wm.Loss
 	if w != nil {
 		evicted = w.Lost()

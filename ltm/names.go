@@ -83,6 +83,11 @@ func (s *Store) diskNames(ctx context.Context, parent engram.ID) ([]string, erro
 		sealed = kept
 	}
 	recent := s.recent.names(parent)
+	if s.account.any.Load() { // what there was is told to be forgotten
+		recent = append(recent, s.account.names.names(parent)...)
+		slices.Sort(recent)
+		recent = slices.Compact(recent)
+	}
 	if len(recent) == 0 {
 		return sealed, nil
 	}
@@ -96,7 +101,7 @@ func (s *Store) diskNames(ctx context.Context, parent engram.ID) ([]string, erro
 
 // onDisk reports whether something was recorded of a node of the hierarchy.
 func (s *Store) onDisk(ctx context.Context, id engram.ID) (bool, error) {
-	if s.recent.has(id) {
+	if s.recent.has(id) || s.account.any.Load() && s.account.names.has(id) {
 		return true, nil
 	}
 	if id.Level() == engram.LevelEntity || s.touchesRemoved(id) {

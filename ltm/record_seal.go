@@ -105,13 +105,15 @@ func (r *recorder) rotate(why string, broken error) {
 func (r *recorder) handOver(why string, j job) {
 	j.handle, j.writer = r.handle, r.writer
 	r.handle, r.writer, r.channels = nil, nil, 0
-	if j.writer == nil {
+	if j.writer == nil && j.ends == nil {
 		for _, w := range j.waiting {
 			w <- nil
 		}
 		return
 	}
-	j.writer.Label("sealed for", why)
+	if j.writer != nil {
+		j.writer.Label("sealed for", why)
+	}
 	for handed := false; !handed; {
 		select {
 		case r.jobs <- j:
@@ -159,7 +161,7 @@ func (r *recorder) sealJobs() {
 	cut := true // nothing that the log still has was lost on its way into an episode
 	for j := range r.jobs {
 		err := j.broken
-		if err == nil {
+		if err == nil && j.writer != nil { // else all is in sealed episodes already
 			err = r.sealOne(j)
 		}
 		if err != nil {
@@ -262,7 +264,11 @@ func (r *recorder) finish() {
 	if r.seal != nil {
 		waiting = r.seal.waiting
 	}
-	r.handOver("the end", job{ends: r.s.journal.Ends(), waiting: waiting})
+	j := job{waiting: waiting}
+	if r.writer != nil {
+		j.ends = r.s.journal.Ends()
+	}
+	r.handOver("the end", j)
 }
 
 // closePatience bounds how long closing tries to write what a disk refuses.

@@ -36,7 +36,8 @@ type stateContent struct {
 	Marks   []episode.Mark `json:"marks,omitempty"`
 	Rules   []Rule         `json:"rules,omitempty"`
 	Removed []removal      `json:"removed,omitempty"`
-	Kept    []string       `json:"kept,omitempty"` // names of episodes, sorted
+	Kept    []string       `json:"kept,omitempty"`   // names of episodes, sorted
+	Orders  []order        `json:"orders,omitempty"` // to forget, that are not done yet
 }
 
 // removal hides what was recorded of a segment before it was removed.
@@ -80,6 +81,7 @@ func (s *Store) changeState(change func(*stateContent)) error {
 	next := s.state.mu.stateContent
 	next.Marks, next.Rules = slices.Clone(next.Marks), slices.Clone(next.Rules)
 	next.Removed, next.Kept = slices.Clone(next.Removed), slices.Clone(next.Kept)
+	next.Orders = slices.Clone(next.Orders)
 	change(&next)
 	next.Version = stateVersion
 	text, err := json.MarshalIndent(next, "", "  ")

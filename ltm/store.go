@@ -39,6 +39,10 @@ type Options struct {
 	LogFileBytes int64         // the log's files are begun anew at this size, and cut off whole; default 64 MiB
 	// SyncEvery bounds how long a logged commit may wait for its fsync; default 0.5 s.
 	SyncEvery time.Duration
+	// DiskLimit is the share of the disk in use from which on something is forgotten
+	// so that it does not fill, lowest priority first; default 0.85.
+	DiskLimit   float64
+	ForgetEvery time.Duration // how often what the policies want to be gone goes; default 1 min
 }
 
 func (o Options) withDefaults() Options {
@@ -62,6 +66,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = 64 << 20
+	}
+	if o.DiskLimit <= 0 {
+		o.DiskLimit = 0.85
+	}
+	if o.ForgetEvery <= 0 {
+		o.ForgetEvery = time.Minute
 	}
 	return o
 }
@@ -88,6 +98,11 @@ type Store struct {
 	wm       *wm.WM // set by Begin
 	recorder *recorder
 	rules    *ruleSet
+
+	account    account
+	forgetting forgetLock // taken before any other lock
+	forgetter  *forgetter // nil before Begin
+
 	begun    atomic.Bool
 	close    sync.Once
 	closeErr error
@@ -141,6 +156,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	if err := s.loadState(); err != nil {
+		return err
+	}
+	if err := s.loadAccount(); err != nil {
 		return err
 	}
 	s.episodes = newEpisodeSet(dir, s.episodeOptions())
@@ -255,6 +273,9 @@ func (s *Store) Close() error {
 
 func (s *Store) release() error {
 	var errs []error
+	if s.forgetter != nil {
+		s.forgetter.close()
+	}
 	if s.rules != nil {
 		s.rules.close()
 	}
@@ -269,6 +290,9 @@ func (s *Store) release() error {
 	}
 	if s.catalogue != nil {
 		errs = append(errs, s.catalogue.Close())
+	}
+	if s.begun.Load() {
+		errs = append(errs, s.saveAccount())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.release())

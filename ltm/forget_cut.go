@@ -1,0 +1,259 @@
+package ltm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+)
+
+// verdict is what becomes of a version.
+type verdict uint8
+
+const (
+	stays       verdict = iota
+	goes                // it is forgotten
+	isProtected         // it would be forgotten, but for what keeps it
+)
+
+// cutPlan says what goes of an episode.
+type cutPlan struct {
+	why      string // in words
+	entities map[engram.ID]*entityCut
+	labels   map[string]string // set in what is left of the episode
+}
+
+// entityCut says what goes of an entity. goes is given versions without payloads, and
+// says the same each time.
+type entityCut struct {
+	cause string
+	goes  func(v *engram.Snapshot, epoch uint64) verdict
+}
+
+// cut is what went, or would go, of an episode.
+type cut struct {
+	entities  map[engram.ID]forgottenOf
+	causes    map[engram.ID]string
+	protected uint64
+	bytes     int64 // that became free
+	all       bool  // nothing stays
+	touched   bool
+}
+
+// surveyEpisode tells what a plan would take out of an episode.
+func (s *Store) surveyEpisode(ctx context.Context, name string, plan cutPlan) (cut, error) {
+	c := cut{entities: map[engram.ID]forgottenOf{}, causes: map[engram.ID]string{}, all: true}
+	h, err := s.find(name)
+	if err == nil {
+		err = h.claim()
+	}
+	if err != nil {
+		return c, err
+	}
+	defer h.release()
+	src := h.source()
+	for _, e := range src.Entities() {
+		p := plan.entities[e.ID]
+		if p == nil {
+			c.all = false
+			continue
+		}
+		tl, err := src.Timeline(e.ID)
+		if err != nil {
+			return c, err
+		}
+		var of forgottenOf
+		var early []engram.Time // of the earliest, which are the values in force
+		var gone []*engram.Snapshot
+		for i := range tl.Blocks() {
+			versions, err := tl.Index(ctx, i)
+			if err != nil {
+				return c, engram.Errorf(engram.CodeOf(err), name, "what it holds of %s cannot be read, so nothing of it can be forgotten; repair it, or drop it: %w", e.ID, err)
+			}
+			for n, v := range versions {
+				if n < int(e.InForce) {
+					early = append(early, v.Time)
+				}
+				switch p.goes(v, h.info.Epoch) {
+				case goes:
+					gone = append(gone, v)
+				case isProtected:
+					c.protected++
+					c.all = false
+				default:
+					c.all = false
+				}
+			}
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		c.touched = true
+		slices.Sort(early)
+		inForce := engram.MinTime
+		if n := min(int(e.InForce), len(early)); n > 0 {
+			inForce = early[n-1] + 1
+		}
+		for _, v := range gone {
+			if v.Time >= inForce { // those in force belong to an earlier episode
+				of.add(v)
+			}
+		}
+		c.entities[e.ID], c.causes[e.ID] = of, p.cause
+	}
+	return c, nil
+}
+
+// cutEpisode takes what a plan says out of an episode: none of its bytes is in the
+// file then. An episode of which nothing is left is deleted. The caller holds
+// s.forgetting.
+func (s *Store) cutEpisode(ctx context.Context, name string, plan cutPlan) (cut, error) {
+	c, err := s.surveyEpisode(ctx, name, plan)
+	switch {
+	case engram.CodeOf(err) == engram.NotFound:
+		return cut{}, nil // it was dropped meanwhile
+	case err != nil, !c.touched && len(plan.labels) == 0:
+		return c, err
+	}
+	h, ok := s.episodes.get(name)
+	if !ok {
+		return cut{}, nil
+	}
+	before := h.info.Bytes
+	if c.all {
+		c.bytes = before
+		return c, s.dropFile(ctx, h)
+	}
+	err = s.Edit(ctx, name, func(path string, o episode.Options) (episode.Info, error) {
+		return episode.RewriteAs(ctx, path, episode.Change{
+			Keep: func(id engram.ID, v *engram.Snapshot) bool {
+				p := plan.entities[id]
+				return p == nil || p.goes(v, h.info.Epoch) != goes
+			},
+			Why: plan.losses(&c), Labels: plan.labels,
+		}, o)
+	})
+	if err != nil {
+		return c, engram.Errorf(engram.CodeOf(err), name, "what is to be forgotten of it is still there: %w", err)
+	}
+	if now, ok := s.episodes.get(name); ok {
+		c.bytes = before - now.info.Bytes
+	}
+	return c, nil
+}
+
+// losses says in words what went of an episode, by segment and cause.
+func (p *cutPlan) losses(c *cut) []string {
+	type key struct {
+		segment engram.ID
+		cause   string
+	}
+	counts := map[key]uint64{}
+	for id, of := range c.entities {
+		counts[key{id.Truncate(engram.LevelCoreSegment), c.causes[id]}] += of.Versions
+	}
+	var out []string
+	for k, n := range counts {
+		text := fmt.Sprintf("%d versions of %s were forgotten (%s)", n, k.segment, k.cause)
+		if p.why != "" {
+			text += ": " + p.why
+		}
+		out = append(out, text)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// dropFile deletes a sealed episode's file.
+func (s *Store) dropFile(ctx context.Context, h *handle) error {
+	name := h.name
+	h.edit.Lock()
+	defer h.edit.Unlock()
+	if current, ok := s.episodes.get(name); !ok || current != h {
+		return engram.Errorf(engram.NotFound, name, "the episode was dropped or replaced meanwhile")
+	}
+	// First nobody finds it, then it is gone: a crash between the two leaves an episode
+	// that is found again.
+	if err := s.catalogue.Remove(ctx, name); err != nil {
+		return err
+	}
+	s.episodes.remove(name)
+	s.before.clear()
+	s.account.episodeGone(name)
+	err := s.options.FS.Remove(filepath.Join(s.episodes.dir, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil {
+		err = s.options.FS.SyncDir(s.episodes.dir)
+	}
+	if err != nil {
+		return engram.Errorf(engram.Unavailable, name, "the file cannot be deleted: %w", err)
+	}
+	return nil
+}
+
+// forgetResult sums up what was forgotten of several episodes.
+type forgetResult struct {
+	forgotten Forgotten
+	entities  map[engram.ID]forgottenOf
+	acts      map[actKey]*actSum
+}
+
+type actKey struct {
+	segment engram.ID
+	cause   string
+}
+
+type actSum struct {
+	of       forgottenOf
+	entities map[engram.ID]bool
+}
+
+func (r *forgetResult) add(c cut) {
+	if r.entities == nil {
+		r.entities, r.acts = map[engram.ID]forgottenOf{}, map[actKey]*actSum{}
+	}
+	r.forgotten.Protected += c.protected
+	r.forgotten.Bytes += c.bytes
+	if c.touched {
+		r.forgotten.Episodes++
+	}
+	for id, of := range c.entities {
+		r.entities[id] = r.entities[id].plus(of)
+		k := actKey{id.Truncate(engram.LevelCoreSegment), c.causes[id]}
+		a := r.acts[k]
+		if a == nil {
+			a = &actSum{entities: map[engram.ID]bool{}}
+			r.acts[k] = a
+		}
+		a.of = a.of.plus(of)
+		a.entities[id] = true
+		r.forgotten.Versions += of.Versions
+	}
+}
+
+// finish makes the acts.
+func (r *forgetResult) finish() {
+	keys := slices.SortedFunc(maps.Keys(r.acts), func(a, b actKey) int {
+		return cmp.Or(a.segment.Compare(b.segment), strings.Compare(a.cause, b.cause))
+	})
+	for _, k := range keys {
+		a := r.acts[k]
+		if a.of.Versions == 0 {
+			continue
+		}
+		r.forgotten.Acts = append(r.forgotten.Acts, ForgettingAct{
+			Segment: k.segment, Cause: k.cause, Entities: uint64(len(a.entities)), Versions: a.of.Versions,
+			Span: engram.Interval{Start: a.of.First, End: a.of.Last + 1},
+		})
+	}
+}

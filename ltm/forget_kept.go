@@ -1,0 +1,159 @@
+package ltm
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
+)
+
+// keptThings are what marks and links keep.
+type keptThings struct {
+	spans []engram.Interval // of marks, by their start
+	// linked are the times of snapshots that something kept links to.
+	linked map[engram.ID]map[engram.Time]bool
+}
+
+// keptThings returns what marks keep.
+func (s *Store) keptThings() *keptThings {
+	k := &keptThings{}
+	marks, _ := s.Marks(context.Background(), engram.Always())
+	for _, m := range marks {
+		k.spans = append(k.spans, spanOf(m))
+	}
+	return k
+}
+
+// marked reports whether a mark keeps what is of a time.
+func (k *keptThings) marked(t engram.Time) bool {
+	return slices.ContainsFunc(k.spans, func(iv engram.Interval) bool { return iv.Contains(t) })
+}
+
+// keeps reports whether a version stays whatever the policies say.
+func (k *keptThings) keeps(id engram.ID, t engram.Time) bool { return k.marked(t) || k.linked[id][t] }
+
+// Bounds of what is looked for in what is kept.
+const (
+	maxLinked   = 100_000
+	linkPayload = 64 << 10 // bytes of a snapshot; what is larger is no place for links
+)
+
+// withLinks adds to what marks keep what is linked from there and from kept episodes.
+func (s *Store) withLinks(ctx context.Context, k *keptThings) error {
+	k.linked = map[engram.ID]map[engram.Time]bool{}
+	n := 0
+	for _, h := range s.episodes.all() {
+		whole := s.kept(h.name)
+		if !whole && !slices.ContainsFunc(k.spans, h.info.Span.Overlaps) {
+			continue
+		}
+		if h.claim() != nil {
+			continue // it was dropped meanwhile
+		}
+		err := s.linksIn(ctx, h, whole, k, &n)
+		h.release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linksIn adds what is linked from what is kept of an episode.
+func (s *Store) linksIn(ctx context.Context, h *handle, whole bool, k *keptThings, n *int) error {
+	src := h.source()
+	for _, e := range src.Entities() {
+		if e.Snapshots == 0 || e.Bytes/int64(e.Snapshots) > linkPayload {
+			continue
+		}
+		tl, err := src.Timeline(e.ID)
+		if err != nil {
+			continue // what cannot be read keeps nothing
+		}
+		for b, block := range tl.Blocks() {
+			if !whole && !slices.ContainsFunc(k.spans, block.Span.Overlaps) {
+				continue
+			}
+			if err := s.linksInBlock(ctx, tl, b, block, whole, k, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) linksInBlock(ctx context.Context, tl episode.Timeline, b int, block episode.Block, whole bool, k *keptThings, n *int) error {
+	for first := 0; first < block.Count; first += loadAtOnce {
+		versions, err := tl.Load(ctx, b, first, min(first+loadAtOnce, block.Count))
+		if err != nil {
+			if engram.CodeOf(err) == engram.Canceled {
+				return err
+			}
+			return nil
+		}
+		for _, v := range versions {
+			if !whole && !k.marked(v.Time) {
+				continue
+			}
+			if err := s.follow(ctx, v, k, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// loadAtOnce is how many versions are loaded at once to be looked into.
+const loadAtOnce = 256
+
+// follow adds what a kept version links to.
+func (s *Store) follow(ctx context.Context, v *engram.Snapshot, k *keptThings, n *int) error {
+	for i := range v.Instances {
+		p := &v.Instances[i].Payload
+		t, ok := s.options.Types.Get(p.Type)
+		if !ok {
+			continue
+		}
+		links, err := t.Links(p.Bytes)
+		if err != nil {
+			continue
+		}
+		for _, l := range links {
+			if l.ID.Level() < engram.LevelEntity || *n >= maxLinked {
+				continue
+			}
+			entity := l.ID.Truncate(engram.LevelEntity)
+			at, exact := l.ID.Time()
+			if !exact {
+				found, err := s.onDiskAt(ctx, entity, v.Time)
+				if err != nil {
+					return err
+				}
+				if found == nil {
+					continue
+				}
+				at = found.Time
+			}
+			if k.linked[entity] == nil {
+				k.linked[entity] = map[engram.Time]bool{}
+			}
+			k.linked[entity][at] = true
+			*n++
+		}
+	}
+	return nil
+}
+
+// onDiskAt returns the newest version on disk of an entity up to a time, without its
+// payload, or nil.
+func (s *Store) onDiskAt(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
+	v, err := s.diskView(ctx, entity)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	v.payload = false
+	found, _ := v.Prev(v.After(t), engram.MinTime)
+	return found, v.err
+}

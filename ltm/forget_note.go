@@ -1,0 +1,72 @@
+package ltm
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// noteProvider is the provider segment of SystemState/Forgetting that the store
+// commits to; its entities are named after core segments.
+const noteProvider = "LongTermMemory"
+
+// noteForgetting commits what was forgotten to SystemState/Forgetting. Where there is
+// no such segment it is in the server's log only.
+func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile map[engram.ID]uint64, why, by string, what []string) {
+	t, known := s.options.Types.Get("engram.system_state.Forgetting")
+	now := s.options.Now()
+	acts := map[engram.ID][]ForgettingAct{}
+	for _, a := range r.forgotten.Acts {
+		acts[a.Segment] = append(acts[a.Segment], a)
+		s.options.Log.Info("the long-term memory forgot something", "segment", a.Segment, "cause", a.Cause, "versions", a.Versions, "why", why, "by", by)
+	}
+	for segment := range volatile {
+		if acts[segment] == nil { // it was in the working memory only
+			acts[segment] = []ForgettingAct{{Segment: segment, Cause: "request"}}
+		}
+	}
+	if !known || len(acts) == 0 {
+		return
+	}
+	texts := make([]any, len(what))
+	for i, w := range what {
+		texts[i] = w
+	}
+	var c engram.Commit
+	for _, segment := range slices.SortedFunc(maps.Keys(acts), engram.ID.Compare) {
+		entity, err := engram.NewID(ledgerSegment.Memory(), ledgerSegment.CoreSegment(), noteProvider, segment.String())
+		if err != nil {
+			continue // no segment has such a name
+		}
+		u := engram.EntityUpdate{Entity: entity, Time: now}
+		for i, a := range acts[segment] {
+			value := map[string]any{
+				"timestamp": now, "segment": segment.String(), "cause": a.Cause, "reason": strings.ToValidUTF8(why, "?"),
+				"by": strings.ToValidUTF8(by, "?"), "what": texts, "entities": int64(a.Entities), "versions": int64(a.Versions),
+				"first": a.Span.Start, "last": a.Span.End,
+			}
+			if i == 0 {
+				value["volatile"] = int64(volatile[segment])
+			}
+			b, err := t.Encode(value)
+			if err != nil {
+				s.options.Log.Error("what was forgotten cannot be noted", "segment", segment, "error", err)
+				continue
+			}
+			u.Instances = append(u.Instances, engram.NewInstance(engram.Payload{Type: t.Name(), Bytes: b}))
+		}
+		if len(u.Instances) > 0 {
+			c.Updates = append(c.Updates, u)
+		}
+	}
+	results, err := s.wm.Commit(ctx, c)
+	if err == nil {
+		err = engram.FirstError(results)
+	}
+	if err != nil {
+		s.options.Log.Error("what was forgotten cannot be noted", "error", err)
+	}
+}

@@ -1,0 +1,345 @@
+package ltm_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/foxglove/mcap/go/mcap"
+	"github.com/klauspost/compress/zstd"
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm"
+)
+
+// marker is a text that is found in a file as it is, whatever stands around it.
+func marker(entity string, at engram.Time, n int) string {
+	return fmt.Sprintf("<%s %d %d %s>", entity[strings.LastIndexByte(entity, '/')+1:], at, n, "qwertyuiop")
+}
+
+// raw returns the content of all files of a store, that of compressed chunks too.
+func raw(t testing.TB, dir string) map[string][]byte {
+	t.Helper()
+	all := map[string][]byte{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.HasPrefix(b, mcap.Magic) {
+			b = opened(t, b)
+		}
+		all[path] = b
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// holds reports in which files a text stands.
+func holds(files map[string][]byte, text string) (names []string) {
+	for name, b := range files {
+		if bytes.Contains(b, []byte(text)) {
+			names = append(names, filepath.Base(name))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// opened appends to an MCAP file's bytes those of its chunks, decompressed.
+func opened(t testing.TB, b []byte) []byte {
+	t.Helper()
+	out := slices.Clone(b)
+	for rest := b[min(8, len(b)):]; len(rest) > 9; {
+		n := binary.LittleEndian.Uint64(rest[1:])
+		if n > uint64(len(rest)-9) {
+			break
+		}
+		if content := rest[9 : 9+n]; rest[0] == byte(mcap.OpChunk) {
+			c, err := mcap.ParseChunk(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Compression == string(mcap.CompressionZSTD) {
+				d, _ := zstd.NewReader(nil)
+				records, err := d.DecodeAll(c.Records, nil)
+				d.Close()
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, records...)
+			}
+		}
+		rest = rest[9+n:]
+	}
+	return out
+}
+
+func forget(t testing.TB, l *life, f ltm.Forgetting) ltm.Forgotten {
+	t.Helper()
+	done, err := l.Forget(t.Context(), f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+func patterns(texts ...string) (out []engram.Pattern) {
+	for _, text := range texts {
+		out = append(out, engram.MustPattern(text))
+	}
+	return out
+}
+
+// What is forgotten on request is in no file, no answer and no later life; all else
+// stays, and it is told.
+func TestForgetOnRequest(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	entities := []string{"Test/Volatile/p/secret", "Test/Logged/p/secret", "Test/Synced/p/secret", "Test/Logged/p/other", "Test/Volatile/p/other"}
+	commit := func(from, to int) {
+		for i := from; i < to; i++ {
+			for _, e := range entities {
+				l.commit(t, e, engram.Time(i), marker(e, engram.Time(i), 0))
+			}
+		}
+	}
+	commit(0, 10)
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	commit(10, 20)
+	secret := ltm.Forgetting{Patterns: patterns("Test/*/*/secret"), Span: engram.Interval{Start: 5, End: 15}, Why: "asked", By: "me", DryRun: true}
+	would := forget(t, l, secret)
+	if names := holds(raw(t, dir), marker(entities[1], 7, 0)); len(names) == 0 {
+		t.Fatal("the test looks for what is never in a file")
+	}
+	secret.DryRun = false
+	done := forget(t, l, secret)
+	if would.Versions != 30 || done.Versions != 30 || len(done.Acts) != 3 || done.Protected != 0 {
+		t.Errorf("would forget %+v, forgot %+v; want 30 versions of 3 segments", would, done)
+	}
+	check := func(what string) {
+		t.Helper()
+		files := raw(t, dir)
+		for i := range 20 {
+			for n, e := range entities {
+				gone := n < 3 && i >= 5 && i < 15
+				if names := holds(files, marker(e, engram.Time(i), 0)); gone && len(names) > 0 {
+					t.Errorf("%s: %s of %d is in %v", what, e, i, names)
+				}
+			}
+		}
+		for n, e := range entities {
+			var want []engram.Time
+			for i := range engram.Time(20) {
+				if n >= 3 || i < 5 || i >= 15 {
+					want = append(want, i)
+				}
+			}
+			for _, target := range []engram.Target{engram.TargetLTM, engram.TargetBoth} {
+				got, missing := l.times(t, e, target, engram.All())
+				if !slices.Equal(got, want) {
+					t.Errorf("%s: %s from %v: %d, want %d", what, e, target, got, want)
+				}
+				told := slices.ContainsFunc(missing, func(m engram.Missing) bool {
+					return m.Reason == engram.MissingForgotten && m.Count == 10 && m.Interval == engram.Interval{Start: 5, End: 15}
+				})
+				if told != (n < 3) {
+					t.Errorf("%s: of %s is missing %+v", what, e, missing)
+				}
+			}
+		}
+		l.wantTimes(t, what, entities[0], engram.TargetBoth, engram.Latest(1), 19)
+		l.wantTimes(t, what, entities[3], engram.TargetBoth, engram.At(7), 7)
+	}
+	check("after forgetting")
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	check("in the next life")
+
+	// All of an entity: it is told that there was something.
+	forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Logged/p/secret"), Why: "all of it"})
+	for _, target := range []engram.Target{engram.TargetLTM, engram.TargetBoth} {
+		if got, missing := l.times(t, entities[1], target, engram.All()); len(got) > 0 || len(missing) != 1 || missing[0].Reason != engram.MissingForgotten {
+			t.Errorf("of what is forgotten as a whole there is %d, missing %+v", got, missing)
+		}
+	}
+	stats, err := l.LTMStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seg := range stats.Segments {
+		if want := map[string]uint64{"Test/Volatile": 10, "Test/Logged": 20, "Test/Synced": 10}[seg.Segment.String()]; seg.Forgotten != want {
+			t.Errorf("of %s %d versions count as forgotten, want %d", seg.Segment, seg.Forgotten, want)
+		}
+	}
+}
+
+// A snapshot that was found wrong is forgotten by its ID; what is marked or kept stays
+// unless that is asked for.
+func TestForgetWrongAndKept(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	const cup = "Test/Logged/p/cup"
+	for i := range 6 {
+		l.commit(t, cup, engram.Time(10*i), marker(cup, engram.Time(10*i), 0))
+	}
+	l.commit(t, cup, 20, marker(cup, 20, 1))
+	if err := l.Mark(t.Context(), ltm.EpisodeMark(40, "fell", 5)); err != nil {
+		t.Fatal(err)
+	}
+	done := forget(t, l, ltm.Forgetting{IDs: []engram.ID{engram.MustID(cup).At(20)}, Why: "wrong"})
+	if done.Versions != 2 || len(done.Acts) != 1 || done.Acts[0].Cause != "wrong" {
+		t.Errorf("forgot %+v, want both versions of 20", done)
+	}
+	l.wantGone(t, dir, cup, 20)
+	done = forget(t, l, ltm.Forgetting{Patterns: patterns("Test"), Why: "asked"})
+	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{40}) || done.Protected != 1 {
+		t.Errorf("what is marked: %d stays, %d told", got, done.Protected)
+	}
+	done = forget(t, l, ltm.Forgetting{Patterns: patterns("Test"), Why: "asked", EvenKept: true})
+	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); len(got) != 0 || done.Versions != 1 {
+		t.Errorf("what is forgotten even if kept: %d stays, %+v", got, done)
+	}
+	for _, bad := range []ltm.Forgetting{
+		{Why: "nothing"}, {Patterns: patterns("Test")}, {IDs: []engram.ID{engram.MustID(cup)}, Why: "no time"},
+		{Due: true, Patterns: patterns("Test")},
+	} {
+		if _, err := l.Forget(t.Context(), bad, nil); engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("%+v: %v, want Invalid", bad, err)
+		}
+	}
+}
+
+func (l *life) wantGone(t testing.TB, dir, entity string, at engram.Time) {
+	t.Helper()
+	files := raw(t, dir)
+	for n := range 3 {
+		if names := holds(files, marker(entity, at, n)); len(names) > 0 {
+			t.Errorf("%s of %d is in %v", entity, at, names)
+		}
+	}
+	if got, _ := l.times(t, entity, engram.TargetBoth, engram.At(at)); len(got) > 0 {
+		t.Errorf("%s of %d is found", entity, at)
+	}
+}
+
+// What was ordered and not finished before a crash is finished in the next life.
+func TestForgettingIsFinished(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	const cup = "Test/Synced/p/cup"
+	for i := range 6 {
+		l.commit(t, cup, engram.Time(i), marker(cup, engram.Time(i), 0))
+	}
+	number, epoch := l.wm.Number(), l.wm.Epoch()
+	l.end(t)
+	state := fmt.Sprintf(`{"version": 1, "orders": [{"patterns": ["Test/Synced"], "span": {"Start": "%v", "End": "%v"}, "why": "x", "until": "%v", "epoch": %d, "number": %d}]}`,
+		engram.Time(2), engram.Time(4), engram.Now(), epoch, number)
+	if err := os.WriteFile(filepath.Join(dir, "state.json"), []byte(state), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l = begin(t, ltm.Options{Dir: dir})
+	// Whoever forgets after it waits for it.
+	forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Nothing"), Why: "to wait"})
+	for len(l.Orders()) > 0 {
+		forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Nothing"), Why: "to wait"})
+	}
+	l.wantGone(t, dir, cup, 2)
+	l.wantGone(t, dir, cup, 3)
+	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{0, 1, 4, 5}) {
+		t.Errorf("times %d", got)
+	}
+}
+
+// Whatever is committed, corrected, sealed and forgotten, over lives: what must remain
+// remains, and what must go is gone from every file.
+func TestForgettingModel(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		dir := fastDir(t)
+		defer os.RemoveAll(dir)
+		l := begin(t, ltm.Options{Dir: dir})
+		defer func() { l.end(t) }()
+		entities := []string{"Test/Volatile/p/a", "Test/Logged/p/a", "Test/Logged/q/b", "Test/Synced/p/b"}
+		type key struct {
+			entity string
+			at     engram.Time
+		}
+		model := map[key]int{} // what is current
+		gone := map[string]bool{}
+		n := 0
+		for range rapid.IntRange(3, 25).Draw(r, "steps") {
+			switch rapid.SampledFrom([]string{"commit", "commit", "commit", "seal", "forget", "restart"}).Draw(r, "step") {
+			case "commit":
+				for range rapid.IntRange(1, 8).Draw(r, "commits") {
+					k := key{rapid.SampledFrom(entities).Draw(r, "entity"), engram.Time(rapid.IntRange(0, 30).Draw(r, "time"))}
+					n++
+					l.commit(t, k.entity, k.at, marker(k.entity, k.at, n))
+					model[k] = n
+				}
+			case "seal":
+				if err := l.Seal(context.Background(), "test"); err != nil {
+					r.Fatal(err)
+				}
+			case "restart":
+				l.end(t)
+				l = begin(t, ltm.Options{Dir: dir})
+			case "forget":
+				f := ltm.Forgetting{Patterns: patterns(rapid.SampledFrom([]string{"Test", "Test/Logged", "*/*/*/a", "Test/*/q"}).Draw(r, "pattern")), Why: "test"}
+				if rapid.Bool().Draw(r, "a span") {
+					f.Span.Start = engram.Time(rapid.IntRange(0, 30).Draw(r, "from"))
+					f.Span.End = f.Span.Start + engram.Time(rapid.IntRange(1, 20).Draw(r, "length"))
+				}
+				forget(t, l, f)
+				m, _ := f.Patterns[0].Matcher()
+				for k, v := range model {
+					if m.Match(engram.MustID(k.entity)) && (f.Span == engram.Interval{} || f.Span.Contains(k.at)) {
+						delete(model, k)
+						gone[marker(k.entity, k.at, v)] = true
+					}
+				}
+			}
+		}
+		files := raw(t, dir)
+		for text := range gone {
+			if names := holds(files, text); len(names) > 0 {
+				r.Errorf("%s is in %v", text, names)
+			}
+		}
+		for _, e := range entities {
+			var want []engram.Time
+			for at := range engram.Time(31) {
+				if _, ok := model[key{e, at}]; ok {
+					want = append(want, at)
+				}
+			}
+			q := engram.SelectID(engram.MustID(e), engram.All())
+			res, err := l.Query(context.Background(), q)
+			if err != nil {
+				r.Fatal(err)
+			}
+			var got []engram.Time
+			for item := range res.All() {
+				got = append(got, item.Time)
+				if v, want := value(t, item.Snapshot), marker(e, item.Time, model[key{e, item.Time}]); v != want {
+					r.Errorf("%s at %d: %v, want %s", e, item.Time, v, want)
+				}
+			}
+			if !slices.Equal(got, want) {
+				r.Errorf("%s: %d, want %d", e, got, want)
+			}
+		}
+	})
+}
