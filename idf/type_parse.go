@@ -20,6 +20,7 @@ import (
 // every member they share. The error is Invalid and says what is wrong with the
 // descriptors.
 func ParseType(def engram.TypeDef) (*Type, error) {
+	def.Descriptors = closeCycles(def.Descriptors)
 	files, err := parseFiles(def.Descriptors)
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, def.Name, "type definition: %w", err)

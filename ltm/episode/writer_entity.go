@@ -372,15 +372,16 @@ func (w *Writer) schemaLocked(name string, own *engram.TypeDef) (*schemaState, e
 		}
 		def = t.Def()
 	}
+	forViewers := idf.OpenCycles(def.Descriptors, name)
 	for _, s := range w.mu.byName[name] {
-		if bytes.Equal(s.Data, def.Descriptors) {
+		if bytes.Equal(s.Data, forViewers) {
 			return s, nil
 		}
 	}
 	if len(w.mu.schemas) >= math.MaxUint16-1 {
 		return nil, w.fullError()
 	}
-	s := &schemaState{Schema: mcap.Schema{ID: uint16(len(w.mu.schemas) + 1), Name: name, Encoding: "protobuf", Data: def.Descriptors}}
+	s := &schemaState{Schema: mcap.Schema{ID: uint16(len(w.mu.schemas) + 1), Name: name, Encoding: "protobuf", Data: forViewers}}
 	w.mu.schemas = append(w.mu.schemas, s)
 	w.mu.byName[name] = append(w.mu.byName[name], s)
 	if def.Source != "" || def.Format != "" {

@@ -193,6 +193,14 @@ var file_engram_idf_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Filename:      "engram/idf/v1/options.proto",
 	},
 	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*string)(nil),
+		Field:         54111,
+		Name:          "engram.idf.v1.holds",
+		Tag:           "bytes,54111,opt,name=holds",
+		Filename:      "engram/idf/v1/options.proto",
+	},
+	{
 		ExtendedType:  (*descriptorpb.EnumValueOptions)(nil),
 		ExtensionType: (*string)(nil),
 		Field:         54120,
@@ -214,12 +222,17 @@ var (
 var (
 	// optional engram.idf.v1.Shape shape = 54110;
 	E_Shape = &file_engram_idf_v1_options_proto_extTypes[2]
+	// In a schema for viewers that cannot read types which contain themselves: the
+	// message that this member of bytes holds, by its full name with a leading dot.
+	//
+	// optional string holds = 54111;
+	E_Holds = &file_engram_idf_v1_options_proto_extTypes[3]
 )
 
 // Extension fields to descriptorpb.EnumValueOptions.
 var (
 	// optional string key = 54120;
-	E_Key = &file_engram_idf_v1_options_proto_extTypes[3] // the value's name as it was written, where protobuf's differs
+	E_Key = &file_engram_idf_v1_options_proto_extTypes[4] // the value's name as it was written, where protobuf's differs
 )
 
 var File_engram_idf_v1_options_proto protoreflect.FileDescriptor
@@ -243,6 +256,7 @@ const file_engram_idf_v1_options_proto_rawDesc = "" +
 	"\awrapper\x12\x1f.google.protobuf.MessageOptions\x18Ԧ\x03 \x01(\x0e2\x16.engram.idf.v1.WrapperR\awrapper:;\n" +
 	"\aextends\x12\x1f.google.protobuf.MessageOptions\x18զ\x03 \x01(\tR\aextends:K\n" +
 	"\x05shape\x12\x1d.google.protobuf.FieldOptions\x18ަ\x03 \x01(\v2\x14.engram.idf.v1.ShapeR\x05shape:5\n" +
+	"\x05holds\x12\x1d.google.protobuf.FieldOptions\x18ߦ\x03 \x01(\tR\x05holds:5\n" +
 	"\x03key\x12!.google.protobuf.EnumValueOptions\x18\xe8\xa6\x03 \x01(\tR\x03keyB9Z7github.com/seed-301d4374/engram/gen/engram/idf/v1;idfv1b\x06proto3"
 
 var (
@@ -272,13 +286,14 @@ var file_engram_idf_v1_options_proto_depIdxs = []int32{
 	3, // 1: engram.idf.v1.wrapper:extendee -> google.protobuf.MessageOptions
 	3, // 2: engram.idf.v1.extends:extendee -> google.protobuf.MessageOptions
 	4, // 3: engram.idf.v1.shape:extendee -> google.protobuf.FieldOptions
-	5, // 4: engram.idf.v1.key:extendee -> google.protobuf.EnumValueOptions
-	0, // 5: engram.idf.v1.wrapper:type_name -> engram.idf.v1.Wrapper
-	1, // 6: engram.idf.v1.shape:type_name -> engram.idf.v1.Shape
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	5, // [5:7] is the sub-list for extension type_name
-	1, // [1:5] is the sub-list for extension extendee
+	4, // 4: engram.idf.v1.holds:extendee -> google.protobuf.FieldOptions
+	5, // 5: engram.idf.v1.key:extendee -> google.protobuf.EnumValueOptions
+	0, // 6: engram.idf.v1.wrapper:type_name -> engram.idf.v1.Wrapper
+	1, // 7: engram.idf.v1.shape:type_name -> engram.idf.v1.Shape
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	6, // [6:8] is the sub-list for extension type_name
+	1, // [1:6] is the sub-list for extension extendee
 	0, // [0:1] is the sub-list for field type_name
 }
 
@@ -295,7 +310,7 @@ func file_engram_idf_v1_options_proto_init() {
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_idf_v1_options_proto_rawDesc), len(file_engram_idf_v1_options_proto_rawDesc)),
 			NumEnums:      1,
 			NumMessages:   1,
-			NumExtensions: 4,
+			NumExtensions: 5,
 			NumServices:   0,
 		},
 		GoTypes:           file_engram_idf_v1_options_proto_goTypes,
