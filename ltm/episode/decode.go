@@ -16,8 +16,10 @@ const maxBack = 10000
 
 // codedMessage is a message of a run that is not in plain form.
 type codedMessage struct {
-	place messagePlace
-	codec.Message
+	place         messagePlace
+	codec.Message // but for Snapshots
+	run           *placedRun
+	first, last   int // the run's versions that it completes
 }
 
 // messagePlace is where a message's record lies: its chunk, and its offset there.
@@ -43,8 +45,7 @@ func (t *timeline) coded(ctx context.Context, r *placedRun) ([]codedMessage, err
 		}
 		list = append(list, codedMessage{messagePlace{r.at, at}, codec.Message{
 			Type: def.message, Bytes: m.data, Key: f.key, Instance: int(f.instance),
-			Snapshots: r.versions[version : version+int(f.completes)],
-		}})
+		}, r, version, version + int(f.completes)})
 		version += int(f.completes)
 		at += int64(len(b) - len(rest))
 		b = rest
@@ -54,7 +55,7 @@ func (t *timeline) coded(ctx context.Context, r *placedRun) ([]codedMessage, err
 
 // loadCoded loads the versions first to last of run k of block i.
 func (t *timeline) loadCoded(ctx context.Context, i int, x *blockIndex, k, first, last int, out []*engram.Snapshot) (err error) {
-	r := &x.runs[k]
+	r := x.runs[k]
 	messages, err := t.coded(ctx, r)
 	if err != nil {
 		return err
@@ -70,18 +71,15 @@ func (t *timeline) loadCoded(ctx context.Context, i int, x *blockIndex, k, first
 			t.decoders.put(d, err == nil)
 		}
 	}()
-	version := 0
 	for j := range messages {
 		m := &messages[j]
-		from := version
-		version += len(m.Snapshots)
-		a, b := max(first, from), min(last, version)
+		a, b := max(first, m.first), min(last, m.last)
 		if a >= b {
 			continue
 		}
 		at := cacheKey{source: t.source, kind: cacheDecoded, offset: m.place.chunk, at: m.place.at}
 		if v, ok := t.cache.get(at); ok {
-			copy(out[a-first:b-first], v.([]*engram.Snapshot)[a-from:b-from])
+			copy(out[a-first:b-first], v.([]*engram.Snapshot)[a-m.first:b-m.first])
 			continue
 		}
 		if d == nil || !m.Key && (j == 0 || d.last != messages[j-1].place) {
@@ -95,16 +93,16 @@ func (t *timeline) loadCoded(ctx context.Context, i int, x *blockIndex, k, first
 		}
 		var want []bool
 		if t.cache == nil {
-			want = make([]bool, len(m.Snapshots))
+			want = make([]bool, m.last-m.first)
 			for v := a; v < b; v++ {
-				want[v-from] = true
+				want[v-m.first] = true
 			}
 		}
 		got, err2 := d.decode(ctx, m, want)
 		if err2 != nil {
 			return engram.Errorf(engram.CodeOf(err2), t.path, "a message of %s in the chunk at %d cannot be decoded: %w", t.entity, m.place.chunk, err2)
 		}
-		copy(out[a-first:b-first], got[a-from:b-from])
+		copy(out[a-first:b-first], got[a-m.first:b-m.first])
 		size := 0
 		for _, s := range got {
 			if s != nil {
@@ -138,7 +136,7 @@ func (t *timeline) decoderAt(ctx context.Context, key decoderKey, def *channelDe
 				continue // values in force, between
 			}
 			var err error
-			if back, err = t.coded(ctx, &x.runs[k]); err != nil {
+			if back, err = t.coded(ctx, x.runs[k]); err != nil {
 				return nil, err
 			}
 		}
@@ -169,7 +167,7 @@ func (t *timeline) decoderAt(ctx context.Context, key decoderKey, def *channelDe
 	}
 	for n := range slices.Backward(steps) {
 		m := &steps[n]
-		if _, err := d.decode(ctx, m, make([]bool, len(m.Snapshots))); err != nil {
+		if _, err := d.decode(ctx, m, make([]bool, m.last-m.first)); err != nil {
 			t.decoders.put(d, false)
 			return nil, engram.Errorf(engram.CodeOf(err), t.path, "a message of %s in the chunk at %d cannot be decoded: %w", t.entity, m.place.chunk, err)
 		}
@@ -202,11 +200,13 @@ type pooledDecoder struct {
 
 // decode decodes a message and checks that it gave what it was to give.
 func (d *pooledDecoder) decode(ctx context.Context, m *codedMessage, want []bool) ([]*engram.Snapshot, error) {
-	got, err := d.Decode(ctx, m.Message, want)
+	coded := m.Message
+	coded.Snapshots = m.run.columns.snapshots(m.first, m.last)
+	got, err := d.Decode(ctx, coded, want)
 	if err != nil {
 		return nil, err
 	}
-	if len(got) != len(m.Snapshots) {
+	if len(got) != m.last-m.first {
 		return nil, engram.Errorf(engram.Corrupt, "", "it gave %d versions instead of %d", len(got), len(m.Snapshots))
 	}
 	d.last = m.place
@@ -301,7 +301,7 @@ func (t *timeline) fetch(ctx context.Context, i int) {
 		return // who loads the block is told
 	}
 	for k := range x.runs {
-		if _, err := t.records(ctx, &x.runs[k]); err != nil {
+		if _, err := t.records(ctx, x.runs[k]); err != nil {
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package episode
 
 import (
+	"math"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -21,7 +22,8 @@ type run struct {
 	length    uint64
 	messages  int
 	channel   uint16
-	versions  []*engram.Snapshot // without payloads' bytes, as completed
+	versions  []*engram.Snapshot // as completed; nil if columns serve instead
+	columns   *columns           // of an envelope that was read: versions without payloads
 	inForce   int
 	form      []messageForm // of each message; nil for plain form
 }
@@ -90,8 +92,18 @@ func (r *run) encode() ([]byte, error) {
 	return proto.Marshal(e)
 }
 
-// parseRun reads an envelope and checks that its columns fit each other.
+// parseRun reads an envelope with its versions as snapshots.
 func parseRun(b []byte) (*run, error) {
+	r, err := parseEnvelope(b)
+	if err != nil {
+		return nil, err
+	}
+	r.versions = r.columns.snapshots(0, r.columns.n)
+	return r, nil
+}
+
+// parseEnvelope reads an envelope and checks that its columns fit each other.
+func parseEnvelope(b []byte) (*run, error) {
 	var e ltmv1.Envelope
 	if err := proto.Unmarshal(b, &e); err != nil {
 		return nil, engram.Errorf(engram.Corrupt, "", "an envelope cannot be read: %w", err)
@@ -112,14 +124,18 @@ func parseRun(b []byte) (*run, error) {
 	case e.Channel > 0xffff || e.Length > maxChunk || e.Offset > maxChunk || e.ChunkLength > maxChunk+1<<20:
 		return nil, engram.Errorf(engram.Corrupt, e.Entity, "its envelope tells of a place or a channel that cannot be")
 	}
+	c := &columns{n: n, types: e.Types, sorted: true}
 	instances := n
 	if len(e.Instances) > 0 {
+		starts := make([]int64, n+1)
 		instances = 0
-		for _, k := range e.Instances {
+		for i, k := range e.Instances {
 			if instances += int(k); k == 0 || instances > maxRunInstances {
 				return nil, corrupt("instances", instances, n)
 			}
+			starts[i+1] = int64(instances)
 		}
+		c.several, c.starts = true, pack(starts)
 	}
 	for what, k := range map[string]int{"times sent": len(e.Sent), "flags of times sent": len(e.Unsent), "confidences": len(e.Confidence), "types": len(e.Type)} {
 		if k != 0 && k != instances {
@@ -128,8 +144,7 @@ func parseRun(b []byte) (*run, error) {
 	}
 	r := &run{
 		entity: e.Entity, chunkBack: e.ChunkBack, chunkLen: e.ChunkLength, offset: e.Offset, length: e.Length,
-		messages: int(e.Messages), channel: uint16(e.Channel), inForce: int(e.InForce),
-		versions: make([]*engram.Snapshot, n),
+		messages: int(e.Messages), channel: uint16(e.Channel), inForce: int(e.InForce), columns: c,
 	}
 	if err := r.setForm(&e, n, instances); err != nil {
 		return nil, err
@@ -137,47 +152,43 @@ func parseRun(b []byte) (*run, error) {
 	if n > 0 && len(e.Types) == 0 {
 		return nil, corrupt("types of payloads", 0, 1)
 	}
-	snapshots := make([]engram.Snapshot, n)
-	slab := make([]engram.Instance, instances)
-	var last engram.Snapshot
-	at := 0
-	for i := range snapshots {
-		s := &snapshots[i]
-		s.Time = last.Time + engram.Time(e.Time[i])
-		s.Arrived = last.Arrived + engram.Time(e.Arrived[i])
-		s.Number = last.Number + uint64(e.Number[i])
-		last.Time, last.Arrived, last.Number = s.Time, s.Arrived, s.Number
-		if s.Time == engram.MaxTime {
+	for i := range n {
+		if i > 0 {
+			e.Time[i] += e.Time[i-1]
+			e.Arrived[i] += e.Arrived[i-1]
+			e.Number[i] += e.Number[i-1]
+			c.sorted = c.sorted && (e.Time[i-1] < e.Time[i] || e.Time[i-1] == e.Time[i] && e.Arrived[i-1] <= e.Arrived[i])
+		}
+		if engram.Time(e.Time[i]) == engram.MaxTime {
 			return nil, engram.Errorf(engram.Corrupt, e.Entity, "its envelope has a version at the end of time")
 		}
-		k := 1
-		if len(e.Instances) > 0 {
-			k = int(e.Instances[i])
-		}
-		s.Instances = slab[at : at+k : at+k]
-		for j := range s.Instances {
-			in := &s.Instances[j]
-			in.Sent, in.HasSent, in.Confidence = s.Arrived, true, 1
-			if len(e.Sent) > 0 {
-				in.Sent = s.Arrived - engram.Time(e.Sent[at+j])
-			}
-			if len(e.Unsent) > 0 {
-				in.HasSent = !e.Unsent[at+j]
-			}
-			if len(e.Confidence) > 0 {
-				in.Confidence = e.Confidence[at+j]
-			}
-			t := 0
-			if len(e.Type) > 0 {
-				if t = int(e.Type[at+j]); t >= len(e.Types) {
-					return nil, corrupt("types of payloads", len(e.Types), t+1)
-				}
-			}
-			in.Payload.Type = e.Types[t]
-		}
-		at += k
-		r.versions[i] = s
 	}
+	c.time, c.arrived, c.number, c.early = pack(e.Time), pack(e.Arrived), pack(e.Number), pack(e.Sent)
+	c.confidence = column{base: int64(math.Float32bits(1))}
+	scratch := make([]int64, 0, max(len(e.Unsent), len(e.Confidence), len(e.Type)))
+	if len(e.Unsent) > 0 {
+		for _, unsent := range e.Unsent {
+			v := int64(0)
+			if unsent {
+				v = 1
+			}
+			scratch = append(scratch, v)
+		}
+		c.unsent, scratch = pack(scratch), scratch[:0]
+	}
+	if len(e.Confidence) > 0 {
+		for _, v := range e.Confidence {
+			scratch = append(scratch, int64(math.Float32bits(v)))
+		}
+		c.confidence, scratch = pack(scratch), scratch[:0]
+	}
+	for _, t := range e.Type {
+		if int(t) >= len(e.Types) {
+			return nil, corrupt("types of payloads", len(e.Types), int(t)+1)
+		}
+		scratch = append(scratch, int64(t))
+	}
+	c.of = pack(scratch)
 	return r, nil
 }
 

@@ -87,7 +87,12 @@ type Source interface {
 // blocks may overlap where data came late.
 type Timeline interface {
 	Blocks() []Block
-	// Index returns the versions of block i without their payloads' bytes.
+	// Ordered reports whether starts and ends of the blocks' spans ascend.
+	Ordered() bool
+	// Versions returns the versions of block i.
+	Versions(ctx context.Context, i int) (*Versions, error)
+	// Index returns the same as snapshots, without their payloads' bytes, which are
+	// the caller's.
 	Index(ctx context.Context, i int) ([]*engram.Snapshot, error)
 	// Load returns the versions first to last, exclusive, of block i with their
 	// payloads. A video frame needs the frames from the last key frame on; they

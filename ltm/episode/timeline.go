@@ -1,8 +1,10 @@
 package episode
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/foxglove/mcap/go/mcap"
 
@@ -24,17 +26,22 @@ type segment struct {
 
 // blockTable is an entity's blocks.
 type blockTable struct {
-	refs   []*blockRef
-	blocks []Block
+	refs    []*blockRef
+	blocks  []Block
+	ordered bool // starts and ends of the blocks' spans ascend
 }
 
 func newBlockTable(refs []*blockRef) *blockTable {
-	t := &blockTable{refs: refs, blocks: make([]Block, len(refs), len(refs)+1)}
+	t := &blockTable{refs: refs, blocks: make([]Block, len(refs), len(refs)+1), ordered: true}
 	for i, r := range refs {
 		t.blocks[i] = r.Block
+		t.ordered = t.ordered && (i == 0 || follows(refs[i-1].Block, r.Block))
 	}
 	return t
 }
+
+// follows reports whether b begins and ends no earlier than a.
+func follows(a, b Block) bool { return a.Span.Start <= b.Span.Start && a.Span.End <= b.Span.End }
 
 // timeline implements [Timeline].
 type timeline struct {
@@ -44,15 +51,29 @@ type timeline struct {
 	table  *blockTable
 	blocks []Block
 	tail   []*engram.Snapshot // the last block, if it is not written yet: whole, sorted
+	// ordered says that starts and ends of the blocks' spans ascend.
+	ordered bool
 }
 
 func (t *timeline) Blocks() []Block { return t.blocks }
 
-// blockIndex is a decoded block: its versions, and where their messages are.
+// blockIndex is a block's versions, and where their messages are.
 type blockIndex struct {
-	versions []*engram.Snapshot // sorted
-	order    []int32            // of versions[i], its place in the order of writing; nil if that is i
-	runs     []placedRun
+	runs  []*placedRun
+	count int     // of versions
+	order []int32 // of version i, its place in the order of writing; nil if that is i
+}
+
+// place returns the run that holds version k, and its place there.
+func (x *blockIndex) place(k int) (r *placedRun, i int) {
+	if x.order != nil {
+		k = int(x.order[k])
+	}
+	last := len(x.runs) - 1
+	for x.runs[last].first > k {
+		last--
+	}
+	return x.runs[last], k - x.runs[last].first
 }
 
 // placedRun is a run, where its chunk lies, and which of the block's versions are its.
@@ -60,6 +81,40 @@ type placedRun struct {
 	*run
 	at    int64 // of the chunk with the messages
 	first int   // version, in the order of writing
+	// marks are where every markEvery-th of a plain run's messages begins, once one
+	// was looked for.
+	marks atomic.Pointer[[]uint32]
+}
+
+// markEvery is how many messages are passed over one by one at most.
+const markEvery = 64
+
+// from returns the records from message k of a plain run on, given those of all.
+func (r *placedRun) from(records []byte, k int) (_ []byte, ok bool) {
+	if k >= markEvery {
+		marks := r.marks.Load()
+		if marks == nil {
+			list := make([]uint32, 0, r.messages/markEvery)
+			rest := records
+			for i := range r.messages {
+				if i%markEvery == 0 && i > 0 {
+					list = append(list, uint32(len(records)-len(rest)))
+				}
+				if _, _, rest, ok = cutRecord(rest); !ok {
+					return nil, false
+				}
+			}
+			marks = &list
+			r.marks.Store(marks)
+		}
+		records = records[(*marks)[k/markEvery-1]:]
+	}
+	for range k % markEvery {
+		if _, _, records, ok = cutRecord(records); !ok {
+			return nil, false
+		}
+	}
+	return records, true
 }
 
 func (t *timeline) block(i int) error {
@@ -69,13 +124,13 @@ func (t *timeline) block(i int) error {
 	return nil
 }
 
-// Index returns the versions of block i without their payloads' bytes.
-func (t *timeline) Index(ctx context.Context, i int) ([]*engram.Snapshot, error) {
+// Versions implements [Timeline].
+func (t *timeline) Versions(ctx context.Context, i int) (*Versions, error) {
 	if err := t.block(i); err != nil {
 		return nil, err
 	}
 	if i == len(t.table.refs) {
-		return withoutPayloads(t.tail), nil
+		return &Versions{tail: t.tail}, nil
 	}
 	done, err := t.use()
 	if err != nil {
@@ -86,8 +141,20 @@ func (t *timeline) Index(ctx context.Context, i int) ([]*engram.Snapshot, error)
 	if err != nil {
 		return nil, err
 	}
-	return x.versions, nil
+	return &Versions{index: x}, nil
 }
+
+// Index implements [Timeline].
+func (t *timeline) Index(ctx context.Context, i int) ([]*engram.Snapshot, error) {
+	v, err := t.Versions(ctx, i)
+	if err != nil {
+		return nil, err
+	}
+	return v.snapshots(), nil
+}
+
+// Ordered implements [Timeline].
+func (t *timeline) Ordered() bool { return t.ordered }
 
 func (t *timeline) index(ctx context.Context, i int) (*blockIndex, error) {
 	ref := t.table.refs[i]
@@ -99,38 +166,46 @@ func (t *timeline) index(ctx context.Context, i int) (*blockIndex, error) {
 	if v, ok := t.cache.get(key); ok {
 		return v.(*blockIndex), nil
 	}
-	x := &blockIndex{versions: make([]*engram.Snapshot, 0, ref.Count)}
-	size := 0
+	x := &blockIndex{runs: make([]*placedRun, 0, len(ref.segments))}
+	size, sorted := 0, true
 	for _, s := range ref.segments {
 		r, err := t.envelope(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		x.runs = append(x.runs, placedRun{r, s.chunk - int64(r.chunkBack), len(x.versions)})
-		x.versions = append(x.versions, r.versions...)
-		size += len(r.form) * 12
-	}
-	if len(x.versions) != ref.Count {
-		return nil, engram.Errorf(engram.Corrupt, t.path, "block %d of %s has %d versions; the index says %d", i, t.entity, len(x.versions), ref.Count)
-	}
-	if !slices.IsSortedFunc(x.versions, compareVersions) {
-		x.order = make([]int32, len(x.versions))
-		for k := range x.order {
-			x.order[k] = int32(k)
+		c := r.columns
+		if n := len(x.runs); n > 0 && c.n > 0 && x.count > 0 {
+			last, i := x.runs[n-1], x.runs[n-1].columns.n-1
+			sorted = sorted && i >= 0 && compareTimes(last.columns, i, c, 0) <= 0
 		}
-		slices.SortStableFunc(x.order, func(a, b int32) int { return compareVersions(x.versions[a], x.versions[b]) })
-		sorted := make([]*engram.Snapshot, len(x.versions))
-		for k, o := range x.order {
-			sorted[k] = x.versions[o]
-		}
-		x.versions = sorted
-		size += 4 * len(sorted)
+		sorted = sorted && c.sorted
+		x.runs = append(x.runs, &placedRun{run: r, at: s.chunk - int64(r.chunkBack), first: x.count})
+		x.count += c.n
+		size += 200 + c.size() + len(r.form)*12 + r.messages/markEvery*4
 	}
-	for _, s := range x.versions {
-		size += 56 + 56*len(s.Instances)
+	if x.count != ref.Count {
+		return nil, engram.Errorf(engram.Corrupt, t.path, "block %d of %s has %d versions; the index says %d", i, t.entity, x.count, ref.Count)
+	}
+	if !sorted {
+		order := make([]int32, x.count)
+		for k := range order {
+			order[k] = int32(k)
+		}
+		slices.SortStableFunc(order, func(a, b int32) int {
+			ra, i := x.place(int(a))
+			rb, k := x.place(int(b))
+			return compareTimes(ra.columns, i, rb.columns, k)
+		})
+		x.order = order
+		size += 4 * len(order)
 	}
 	t.cache.put(key, x, int64(size))
 	return x, nil
+}
+
+// compareTimes orders version i of a and version k of b by time, then by arrival.
+func compareTimes(a *columns, i int, b *columns, k int) int {
+	return cmp.Or(cmp.Compare(a.time.at(i), b.time.at(k)), cmp.Compare(a.arrived.at(i), b.arrived.at(k)))
 }
 
 // envelope reads the envelope of a segment.
@@ -142,7 +217,7 @@ func (t *timeline) envelope(ctx context.Context, s segment) (*run, error) {
 	if uint64(s.at) <= uint64(len(records)) {
 		if op, content, _, ok := cutRecord(records[s.at:]); ok && op == mcap.OpMessage {
 			if m, ok := parseMessage(content); ok {
-				r, err := parseRun(m.data)
+				r, err := parseEnvelope(m.data)
 				if err != nil {
 					return nil, engram.Errorf(engram.Corrupt, t.path, "the envelope at %d in the chunk at %d: %w", s.at, s.chunk, err)
 				}
@@ -151,27 +226,6 @@ func (t *timeline) envelope(ctx context.Context, s segment) (*run, error) {
 		}
 	}
 	return nil, engram.Errorf(engram.Corrupt, t.path, "there is no envelope at %d in the chunk at %d", s.at, s.chunk)
-}
-
-func withoutPayloads(versions []*engram.Snapshot) []*engram.Snapshot {
-	n := 0
-	for _, s := range versions {
-		n += len(s.Instances)
-	}
-	out := make([]*engram.Snapshot, len(versions))
-	snapshots := make([]engram.Snapshot, len(versions))
-	slab := make([]engram.Instance, 0, n)
-	for i, s := range versions {
-		at := len(slab)
-		slab = append(slab, s.Instances...)
-		snapshots[i] = *s
-		snapshots[i].Instances = slab[at:len(slab):len(slab)]
-		out[i] = &snapshots[i]
-	}
-	for i := range slab {
-		slab[i].Payload.Bytes = nil
-	}
-	return out
 }
 
 // Load returns the versions first to last, exclusive, of block i with their payloads.
@@ -224,8 +278,8 @@ func (t *timeline) Load(ctx context.Context, i, first, last int) ([]*engram.Snap
 // load puts the versions first to last, in the order of writing, into out.
 func (t *timeline) load(ctx context.Context, i int, x *blockIndex, first, last int, out []*engram.Snapshot) error {
 	for k := range x.runs {
-		r := &x.runs[k]
-		a, b := max(first, r.first), min(last, r.first+len(r.versions))
+		r := x.runs[k]
+		a, b := max(first, r.first), min(last, r.first+r.columns.n)
 		if a >= b {
 			continue
 		}
@@ -265,56 +319,45 @@ func (t *timeline) loadPlain(ctx context.Context, r *placedRun, first, last int,
 	broken := func() error {
 		return engram.Errorf(engram.Corrupt, t.path, "the messages of a run of %s in the chunk at %d do not fit its envelope", t.entity, r.at)
 	}
-	skip := 0
-	for _, s := range r.versions[:first] {
-		skip += len(s.Instances)
+	from, to := r.columns.instances(first, last)
+	b, ok := r.from(b, from)
+	if !ok {
+		return broken()
 	}
-	for range skip {
-		var ok bool
-		if _, _, b, ok = cutRecord(b); !ok {
+	bytes := 0
+	at := b
+	for range to - from {
+		op, content, rest, ok := cutRecord(at)
+		if !ok || op != mcap.OpMessage || len(content) < messageHead {
 			return broken()
 		}
-	}
-	instances, bytes := 0, 0
-	at := b
-	for _, s := range r.versions[first:last] {
-		for range s.Instances {
-			op, content, rest, ok := cutRecord(at)
-			if !ok || op != mcap.OpMessage || len(content) < messageHead {
-				return broken()
-			}
-			instances++
-			bytes += len(content) - messageHead
-			at = rest
-		}
+		bytes += len(content) - messageHead
+		at = rest
 	}
 	snapshots := make([]engram.Snapshot, last-first)
-	slab := make([]engram.Instance, instances)
+	slab := make([]engram.Instance, to-from)
+	r.columns.fill(first, snapshots, slab)
 	data := make([]byte, 0, bytes)
-	for k, s := range r.versions[first:last] {
-		n := copy(slab, s.Instances)
-		for j := range n {
-			_, content, rest, _ := cutRecord(b)
-			from := len(data)
-			data = append(data, content[messageHead:]...)
-			slab[j].Payload.Bytes = data[from:len(data):len(data)]
-			b = rest
-		}
-		snapshots[k] = *s
-		snapshots[k].Instances = slab[:n:n]
+	for j := range slab {
+		_, content, rest, _ := cutRecord(b)
+		at := len(data)
+		data = append(data, content[messageHead:]...)
+		slab[j].Payload.Bytes = data[at:len(data):len(data)]
+		b = rest
+	}
+	for k := range snapshots {
 		out[k] = &snapshots[k]
-		slab = slab[n:]
 	}
 	return nil
 }
 
 // timelineOf sorts a tail and puts it behind the blocks.
-func (c *container) timelineOf(entity engram.ID, number int64, table *blockTable, tail []*engram.Snapshot, ordered bool) *timeline {
-	t := &timeline{container: c, entity: entity, number: number, table: table, blocks: table.blocks, tail: tail}
+func (c *container) timelineOf(entity engram.ID, number int64, table *blockTable, tail []*engram.Snapshot, sorted bool) *timeline {
+	t := &timeline{container: c, entity: entity, number: number, table: table, blocks: table.blocks, tail: tail, ordered: table.ordered}
 	if len(tail) == 0 {
 		return t
 	}
-	if !ordered {
+	if !sorted {
 		t.tail = slices.Clone(tail)
 		slices.SortStableFunc(t.tail, compareVersions)
 	}
@@ -322,6 +365,8 @@ func (c *container) timelineOf(entity engram.ID, number int64, table *blockTable
 	for _, s := range tail {
 		b.Span, b.Arrived = extend(b.Span, s.Time), extend(b.Arrived, s.Arrived)
 	}
+	n := len(t.blocks)
+	t.ordered = t.ordered && (n == 0 || follows(t.blocks[n-1], b))
 	t.blocks = append(slices.Clip(t.blocks), b)
 	return t
 }
