@@ -69,8 +69,9 @@ func Open(o Options) (l *Log, losses []Loss, err error) {
 	if err := l.heal(); err != nil {
 		l.mu.failure = l.classify("the log cannot be written", err)
 		l.opts.Health(l.mu.failure)
+	} else {
+		l.dropEmpty(old) // now that a file with a higher number is there
 	}
-	l.dropEmpty(old) // now that a file with a higher number is there
 	go l.run()
 	return l, losses, nil
 }
