@@ -328,3 +328,33 @@ func TestReadersWhileItIsWritten(t *testing.T) {
 		})
 	}
 }
+
+// A step of sealing that failed once is made up for by sealing again.
+func TestSealMayFailAnywhereAndIsTriedAgain(t *testing.T) {
+	for _, op := range []vfs.Op{vfs.OpWrite, vfs.OpRename, vfs.OpSyncDir} {
+		t.Run(string(op), func(t *testing.T) {
+			dir := t.TempDir()
+			faulty := vfs.NewFaulty(vfs.OS, dir)
+			w := create(t, dir, episode.Options{FS: faulty})
+			s := snapshot(1, 1, "payload")
+			add(t, w, channel(t, joints), s, false)
+			faulty.Inject(vfs.Fault{Op: op, Times: 1})
+			if _, err := w.Seal(context.Background()); engram.CodeOf(err) != engram.Unavailable {
+				t.Fatalf("seal: %v; want Unavailable", err)
+			}
+			info, err := w.Seal(context.Background())
+			if err != nil || !info.Sealed {
+				t.Fatalf("seal again: %+v, %v", info, err)
+			}
+			if _, err := w.Seal(context.Background()); engram.CodeOf(err) != engram.Conflict {
+				t.Errorf("sealing what is sealed: %v; want Conflict", err)
+			}
+			// The name survives a loss of power, too.
+			image := t.TempDir()
+			if err := faulty.CrashImage(image, rand.New(rand.NewPCG(1, 2))); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, open(t, filepath.Join(image, name), quick), map[engram.ID][]*engram.Snapshot{joints: {s}})
+		})
+	}
+}

@@ -50,6 +50,7 @@ type Writer struct {
 		sync.Mutex
 		closed    bool
 		sealed    bool
+		renamed   bool  // sealed, but the new name is not durable yet
 		failed    error // the disk refused to sync
 		timer     *time.Timer
 		timed     bool   // the timer runs

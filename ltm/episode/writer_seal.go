@@ -18,6 +18,9 @@ import (
 func (w *Writer) Seal(ctx context.Context) (Info, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.mu.renamed && !w.mu.closed { // and its name may not be durable
+		return w.endSealLocked()
+	}
 	if err := w.usableLocked(); err != nil {
 		return Info{}, err
 	}
@@ -45,19 +48,24 @@ func (w *Writer) Seal(ctx context.Context) (Info, error) {
 	if err := w.opts.FS.Rename(w.container.path, w.path); err != nil {
 		return Info{}, fileError(w.container.path, err)
 	}
-	w.mu.sealed = true
+	w.mu.sealed, w.mu.renamed = true, true
 	w.pub.Lock()
 	w.pub.info.Sealed = true
 	w.pub.info.Bytes = w.mu.offset + int64(len(end))
-	info := w.pub.info
 	w.pub.Unlock()
 	if w.mu.timer != nil {
 		w.mu.timer.Stop()
 	}
+	return w.endSealLocked()
+}
+
+// endSealLocked makes the sealed episode's name durable.
+func (w *Writer) endSealLocked() (Info, error) {
 	if err := w.opts.FS.SyncDir(filepath.Dir(w.path)); err != nil {
-		return info, fileError(w.path, err)
+		return Info{}, fileError(w.path, err)
 	}
-	return info, nil
+	w.mu.renamed = false
+	return w.Info(), nil
 }
 
 // endingLocked returns all that follows the last chunk: the index, the episode's
