@@ -79,6 +79,7 @@ func (s *Server) runStoredHooks(ctx context.Context, c engram.Commit, results []
 	if !s.has.stored {
 		return
 	}
+	ctx = context.WithoutCancel(ctx) // it is stored, whoever has given up waiting for that
 	for i, r := range results {
 		h := s.hooks[r.ID.Memory()]
 		if r.Err != nil || h == nil || h.Stored == nil {

@@ -7,7 +7,8 @@ import (
 )
 
 // store stores updates in their order: those of segments with a Write hook one by
-// one through that, the others together.
+// one through that, the others together. If that fails when some are stored, the
+// others are refused one by one.
 func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
 	if !s.has.write {
 		return s.wm.Commit(ctx, c)
@@ -23,8 +24,15 @@ func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateRes
 			n++
 		}
 		stored, err := s.wm.Commit(ctx, engram.Commit{Updates: rest[:n]})
-		if err != nil {
+		switch {
+		case err != nil && len(results) == 0:
 			return nil, err
+		case err != nil:
+			for i := range rest {
+				s.refused.count(rest[i].Entity)
+				results = append(results, engram.UpdateResult{ID: rest[i].Entity, Err: err})
+			}
+			return results, nil
 		}
 		results = append(results, stored...)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -453,4 +454,70 @@ func TestWriteHookStoresOrRefuses(t *testing.T) {
 	}
 	<-done
 	sub.Close()
+}
+
+// dyingContext ends when it was looked at some times.
+type dyingContext struct {
+	context.Context
+	left atomic.Int32
+}
+
+func (c *dyingContext) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Of a commit that is given up midway, hooks are told of what was stored, and the
+// caller of what was not.
+func TestCommitGivenUpMidwayIsTold(t *testing.T) {
+	for _, write := range []bool{false, true} {
+		for looks := range int32(12) {
+			stored := map[engram.Time]bool{}
+			h := server.Hooks{Stored: func(ctx context.Context, u engram.Update) {
+				if ctx.Err() != nil {
+					t.Error("the hook's context has ended")
+				}
+				stored[u.Snapshot.Time] = true
+			}}
+			m := memory("Test", h)
+			if write {
+				m.Segments = append(m.Segments, engram.CoreSegment{ID: engram.MustID("Test/Hooked")})
+				m.Hooks.Write = map[string]server.WriteHook{"Hooked": func(_ context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error {
+					return put(u)
+				}}
+			}
+			s := newServer(t, m)
+			var c engram.Commit
+			for i := range 200 {
+				name := "Test/Any/p/e"
+				if write && i%40 == 0 {
+					name = "Test/Hooked/p/e"
+				}
+				c.Updates = append(c.Updates, update(t, name, engram.Time(i), i))
+			}
+			ctx := &dyingContext{Context: t.Context()}
+			ctx.left.Store(looks)
+			results, err := s.Commit(ctx, c)
+			if err != nil && s.Number() > 0 {
+				t.Errorf("after %d looks: %v, and %d were stored", looks, err, s.Number())
+			}
+			n := 0
+			for i, r := range results {
+				if r.Err == nil {
+					n++
+				} else if engram.CodeOf(r.Err) != engram.Canceled {
+					t.Errorf("after %d looks, update %d: %v", looks, i, r.Err)
+				}
+				if (r.Err == nil) != stored[engram.Time(i)] {
+					t.Errorf("after %d looks, update %d: %v, and the hook was told: %v", looks, i, r.Err, stored[engram.Time(i)])
+				}
+			}
+			if uint64(n) != s.Number() || len(stored) != n {
+				t.Errorf("after %d looks: %d stored, %d said to be, %d told", looks, s.Number(), n, len(stored))
+			}
+			s.Close()
+		}
+	}
 }

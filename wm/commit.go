@@ -28,18 +28,23 @@ type pending struct {
 // not stored, and later it may be.
 //
 // A commit to Synced segments returns when the disk has said that it has them, or
-// that it failed, whatever becomes of ctx meanwhile.
+// that it failed, whatever becomes of ctx meanwhile. If ctx ends, or the memory is
+// closed, when a part of the updates was stored, the others are refused one by one.
 func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
 	c = c.Owned()
 	results := make([]engram.UpdateResult, len(c.Updates))
 	for rest := c.Updates; ; {
-		if err := checkContext(ctx); err != nil {
+		at, n := len(c.Updates)-len(rest), min(commitBatch, len(rest))
+		slow, err := w.commitBatch(ctx, rest[:n], results[at:])
+		switch {
+		case err != nil && at == 0:
 			return nil, err
-		}
-		n := min(commitBatch, len(rest))
-		slow, err := w.commitBatch(ctx, rest[:n], results[len(c.Updates)-len(rest):])
-		if err != nil {
-			return nil, err
+		case err != nil:
+			for i := range rest {
+				results[at+i] = engram.UpdateResult{ID: rest[i].Entity, Err: err}
+				w.countRefusal(rest[i].Entity)
+			}
+			return results, nil
 		}
 		for _, s := range slow {
 			s.waitForRoom(ctx)
@@ -55,14 +60,11 @@ func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult
 func (w *WM) CommitOne(ctx context.Context, u engram.EntityUpdate) (r engram.UpdateResult, wait func(context.Context)) {
 	wait = func(context.Context) {}
 	results := []engram.UpdateResult{{ID: u.Entity}}
-	err := checkContext(ctx)
-	if err == nil {
-		var slow []*subscription
-		if slow, err = w.commitBatch(ctx, []engram.EntityUpdate{u}, results); len(slow) > 0 {
-			wait = func(ctx context.Context) {
-				for _, s := range slow {
-					s.waitForRoom(ctx)
-				}
+	slow, err := w.commitBatch(ctx, []engram.EntityUpdate{u}, results)
+	if len(slow) > 0 {
+		wait = func(ctx context.Context) {
+			for _, s := range slow {
+				s.waitForRoom(ctx)
 			}
 		}
 	}
@@ -76,11 +78,15 @@ func (w *WM) CommitOne(ctx context.Context, u engram.EntityUpdate) (r engram.Upd
 // journal and put into the timelines → publish the numbers → evict what is beyond
 // the bounds → hand to the subscriptions → unlock → wake who waits for them. Updates
 // of Synced segments are only appended then; they go the rest of the way when they
-// are on disk. It returns the subscriptions that make the writer wait.
+// are on disk. It returns the subscriptions that make the writer wait; after an error
+// nothing was stored.
 //
 // Evicting comes after publishing, so that a reader who misses what was evicted
 // finds with a new horizon what took its place.
 func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, results []engram.UpdateResult) (slow []*subscription, err error) {
+	if err := checkContext(ctx); err != nil {
+		return nil, err
+	}
 	var buf [commitBatch]pending
 	batch := buf[:len(updates)]
 	for i := range updates {

@@ -1,6 +1,7 @@
 package wm
 
 import (
+	"context"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -96,5 +97,58 @@ func TestAllocations(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, read); n > 0 {
 		t.Errorf("reading one snapshot makes %v allocations", n)
+	}
+}
+
+// A commit that is given up, or meets the end of the memory, when some of it is
+// stored says of each update what became of it.
+func TestCommitGivenUpMidway(t *testing.T) {
+	updates := make([]engram.EntityUpdate, 3*commitBatch)
+	for i := range updates {
+		updates[i] = emptyUpdate(engram.Time(i))
+	}
+	for name, c := range map[string]struct {
+		stop func(*WM, context.CancelFunc)
+		want engram.Code
+	}{
+		"given up": {func(_ *WM, cancel context.CancelFunc) { cancel() }, engram.Canceled},
+		"closed":   {func(w *WM, _ context.CancelFunc) { w.Close() }, engram.Unavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := testMemory(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s, err := w.Subscribe(t.Context(), engram.Subscription{Slow: engram.SlowBlock, Queue: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			go func() { // the commit waits for its room after the first part
+				if _, err := s.Next(t.Context()); err == nil {
+					c.stop(w, cancel)
+				}
+			}()
+			results, err := w.Commit(ctx, engram.Commit{Updates: updates})
+			if err != nil || len(results) != len(updates) {
+				t.Fatalf("%d results, %v; some of it was stored", len(results), err)
+			}
+			number, refused := w.Number(), uint64(0)
+			for i, r := range results {
+				stored := uint64(i) < number
+				if stored != (r.Err == nil) || stored != (r.Number > 0) || !stored && engram.CodeOf(r.Err) != c.want {
+					t.Errorf("update %d of which %d were stored: %+v", i, number, r)
+				}
+				if !stored {
+					refused++
+				}
+			}
+			if number == 0 || refused == 0 {
+				t.Errorf("%d were stored and %d refused; want some of both", number, refused)
+			}
+			stats, err := w.Stats(t.Context(), engram.PatternOf(testEntity.Parent()), engram.LevelProviderSegment)
+			if err != nil || len(stats) == 0 || stats[len(stats)-1].Refused != refused {
+				t.Errorf("%+v, %v; want %d refused", stats, err, refused)
+			}
+		})
 	}
 }

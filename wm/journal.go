@@ -219,6 +219,17 @@ func appendNew(list, more []*subscription) []*subscription {
 	return list
 }
 
+// lastSyncingLocked returns of each memory the update that was appended last, of those
+// that wait for the disk: when it is settled, all before it are.
+func (w *WM) lastSyncingLocked() (last []*syncing) {
+	for _, m := range w.memories.sorted() {
+		if n := len(m.value.syncing); n > 0 {
+			last = append(last, m.value.syncing[n-1])
+		}
+	}
+	return last
+}
+
 // Settle calls mark at a moment at which nothing is being appended to the journal,
 // waits until everything that was appended before is in the memory or was refused,
 // and returns the number of the newest update. mark must be quick and must not use
@@ -226,12 +237,7 @@ func appendNew(list, more []*subscription) []*subscription {
 func (w *WM) Settle(ctx context.Context, mark func()) (number uint64, err error) {
 	w.mu.Lock()
 	mark()
-	var last []*syncing
-	for _, m := range w.memories.sorted() {
-		if n := len(m.value.syncing); n > 0 {
-			last = append(last, m.value.syncing[n-1])
-		}
-	}
+	last := w.lastSyncingLocked()
 	w.mu.Unlock()
 	for _, s := range last {
 		if err := checkContext(ctx); err != nil {

@@ -279,3 +279,41 @@ func TestDurabilities(t *testing.T) {
 		}
 	}
 }
+
+// What is in the journal when the memory is closed comes into it, and subscribers are
+// told of it before their streams end: who records them has all that the journal has.
+func TestCloseSettlesWhatIsAppended(t *testing.T) {
+	w, j := journaledMemory(t)
+	s, err := w.Subscribe(t.Context(), engram.Subscription{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	done := commitAsync(t, w, textUpdate("Synced/p/e", 1))
+	<-j.appended
+	closed := make(chan error)
+	go func() { closed <- w.Close() }()
+	for { // once it is being closed, nothing more is appended
+		if _, err := w.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{textUpdate("Volatile/p/e", 1)}}); engram.CodeOf(err) == engram.Unavailable {
+			break
+		}
+	}
+	j.answer(1, nil)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if r := <-done; r[0].Err != nil {
+		t.Errorf("%+v", r)
+	}
+	for {
+		batch, err := s.Next(t.Context())
+		if err != nil {
+			t.Fatalf("the stream ended without the update: %v", err)
+		}
+		for _, u := range batch {
+			if u.ID.CoreSegment() == "Synced" {
+				return
+			}
+		}
+	}
+}

@@ -147,6 +147,12 @@ func (w *WM) Number() uint64 { return w.number.Load() }
 func (w *WM) Close() error {
 	w.mu.Lock()
 	w.mu.closed = true
+	appended := w.lastSyncingLocked()
+	w.mu.Unlock()
+	for _, s := range appended { // it is in the journal: subscriptions are told of it yet
+		w.finish(s)
+	}
+	w.mu.Lock()
 	subs := w.mu.feed.takeAll()
 	w.mu.Unlock()
 	for _, s := range subs {
