@@ -44,7 +44,7 @@ type Catalogue struct {
 	// life is held for reading by every call, for writing by who replaces db.
 	life struct {
 		sync.RWMutex
-		db     *sql.DB
+		db     *sql.DB // nil after a rebuilding that failed; the next call tries again
 		closed bool
 	}
 	// write lets one change at a time into the database; it is locked before life.
@@ -96,6 +96,7 @@ func (c *Catalogue) rebuild(ctx context.Context) ([]Problem, error) {
 	problems, err := c.update(ctx)
 	if err != nil {
 		db.Close()
+		c.life.db = nil
 	}
 	return problems, err
 }
@@ -221,8 +222,11 @@ func (c *Catalogue) read(ctx context.Context, do func(*sql.DB) error) error {
 func (c *Catalogue) readOnce(do func(*sql.DB) error) error {
 	c.life.RLock()
 	defer c.life.RUnlock()
-	if c.life.closed {
+	switch {
+	case c.life.closed:
 		return c.closedError()
+	case c.life.db == nil:
+		return errNotRebuilt
 	}
 	return do(c.life.db)
 }
@@ -234,7 +238,10 @@ func (c *Catalogue) rebuildLocked(ctx context.Context) error {
 	if c.life.closed {
 		return c.closedError()
 	}
-	c.life.db.Close()
+	if c.life.db != nil {
+		c.life.db.Close()
+		c.life.db = nil
+	}
 	_, err := c.rebuild(ctx)
 	return err
 }
@@ -354,5 +361,8 @@ func (c *Catalogue) Close() error {
 	}
 	c.life.closed = true
 	c.cache.begin() // for good
+	if c.life.db == nil {
+		return nil
+	}
 	return c.fail(c.life.db.Close())
 }

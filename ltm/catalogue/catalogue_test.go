@@ -2,6 +2,7 @@ package catalogue_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/catalogue"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
@@ -345,4 +347,36 @@ func TestHoldingsFind(t *testing.T) {
 			rt.Errorf("at or before %v: %v %v, want %v %v", at, best, ok, wantBest, wantOK)
 		}
 	})
+}
+
+// Rebuilding that fails is made up for by the next call.
+func TestRebuildingThatFailsIsTriedAgain(t *testing.T) {
+	dir := folder(t)
+	record(t, dir, "1.mcap", 1e18, 3, left)
+	file := filepath.Join(dir, "..", "catalogue.sqlite")
+	faulty := vfs.NewFaulty(vfs.OS, dir)
+	c, _, err := catalogue.Open(t.Context(), catalogue.Options{Dir: dir, File: file, Episode: episode.Options{Types: registry, FS: faulty}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	want := state(t, c)
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("UPDATE episodes SET info = '{'"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	faulty.Inject(vfs.Fault{Op: vfs.OpReadDir})
+	for range 2 {
+		if _, err := c.Episodes(t.Context(), engram.Always()); engram.CodeOf(err) != engram.Unavailable {
+			t.Errorf("while the folder cannot be read: %v; want Unavailable", err)
+		}
+	}
+	faulty.Heal()
+	if got := state(t, c); got != want {
+		t.Errorf("it tells\n%s\nwant\n%s", got, want)
+	}
 }

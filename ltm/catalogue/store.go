@@ -84,9 +84,12 @@ func openFile(ctx context.Context, path string) (*sql.DB, error) {
 	return nil, errLayout
 }
 
-var errLayout = errors.New("the catalogue was made by another version")
+var (
+	errLayout     = errors.New("the catalogue was made by another version")
+	errNotRebuilt = errors.New("the catalogue was damaged, and could not be rebuilt yet")
+)
 
-// isCorrupt reports whether an error says that the catalogue's file is damaged.
+// isCorrupt reports whether an error says that the catalogue has to be rebuilt.
 func isCorrupt(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
@@ -95,7 +98,7 @@ func isCorrupt(err error) bool {
 		}
 	}
 	var syntax *json.SyntaxError
-	return errors.As(err, &syntax) || errors.Is(err, errLayout) || errors.Is(err, engram.Corrupt)
+	return errors.As(err, &syntax) || errors.Is(err, errLayout) || errors.Is(err, errNotRebuilt) || errors.Is(err, engram.Corrupt)
 }
 
 // change is one transaction.
