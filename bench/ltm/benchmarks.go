@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,14 @@ type results map[string]map[string][]float64
 
 // of returns the median.
 func (r results) of(benchmark, unit string) float64 { return median(r[benchmark][unit]) }
+
+// at returns the figure of a round, or NaN if there is none.
+func (r results) at(benchmark, unit string, round int) float64 {
+	if values := r[benchmark][unit]; round < len(values) {
+		return values[round]
+	}
+	return math.NaN()
+}
 
 // each returns the median of f over the rounds.
 func (r results) each(f func(round int) float64) float64 {
@@ -118,14 +127,14 @@ func commits(ctx context.Context, c config) error {
 	r := b.results
 	added := func(unit string) float64 {
 		return r.each(func(i int) float64 {
-			return r["BenchmarkCommitLatency/logged"][unit][i] - r["BenchmarkCommitLatency/volatile"][unit][i]
+			return r.at("BenchmarkCommitLatency/logged", unit, i) - r.at("BenchmarkCommitLatency/volatile", unit, i)
 		})
 	}
 	const perSecond = "commits/s"
 	c.report.atLeast("commits of 100 B into a `logged` segment, one process, with CRC, all on disk in the end", 300_000, r.of("BenchmarkCommit/logged", perSecond), "/s")
 	c.report.note("… into a `volatile` segment", quantity(r.of("BenchmarkCommit/volatile", perSecond), "/s"))
 	c.report.atLeast("`synced`, 64 writers, against one fsync per commit", 15, r.each(func(i int) float64 {
-		return r["BenchmarkSynced/writers=64"][perSecond][i] / r["BenchmarkSynced/fsync-per-commit"][perSecond][i]
+		return r.at("BenchmarkSynced/writers=64", perSecond, i) / r.at("BenchmarkSynced/fsync-per-commit", perSecond, i)
 	}), " ×")
 	c.report.note("… one fsync per commit, 1 writer, 64 writers", fmt.Sprintf("%s, %s, %s", quantity(r.of("BenchmarkSynced/fsync-per-commit", perSecond), "/s"),
 		quantity(r.of("BenchmarkSynced/writers=1", perSecond), "/s"), quantity(r.of("BenchmarkSynced/writers=64", perSecond), "/s")))

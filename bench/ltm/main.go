@@ -12,6 +12,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -101,21 +102,20 @@ func run(ctx context.Context) (err error) {
 	}
 	c.report.begin(c)
 	for _, m := range measurements {
-		if !wanted(m.name) || err != nil {
+		if !wanted(m.name) || ctx.Err() != nil {
 			continue
 		}
 		log.Printf("%s: %s", m.name, m.what)
-		if err = m.measure(ctx, c); err != nil {
-			err = fmt.Errorf("%s: %w", m.name, err)
+		// A failure of one does not take away the others, which take long.
+		if e := m.measure(ctx, c); e != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", m.name, e))
+			log.Printf("%s: %v", m.name, e)
 		}
 	}
-	// What was measured before a failure took long; it is not thrown away.
 	text := c.report.markdown()
 	fmt.Fprint(c.out, "\n", text)
 	if *file != "" {
-		if e := os.WriteFile(*file, []byte(text), 0o644); err == nil {
-			err = e
-		}
+		err = errors.Join(err, os.WriteFile(*file, []byte(text), 0o644))
 	}
 	return err
 }

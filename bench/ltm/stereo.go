@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
@@ -43,13 +45,40 @@ func (p pixels) payload(t engram.Time) engram.Payload {
 	return engram.Payload{Type: "foxglove.RawImage", Bytes: b}
 }
 
+// g1Joints returns the states of the real robot's 43 joints as they were committed,
+// at 30 Hz.
+func g1Joints(c config) ([]engram.Payload, error) {
+	histories, err := histories(filepath.Join(c.data, "g1_bottle_2.mcap"), proprioception.String())
+	if err != nil {
+		return nil, err
+	}
+	most := slices.MaxFunc(histories, func(a, b history) int { return cmp.Compare(a.values, b.values) })
+	var all []engram.Payload
+	for _, s := range most.snapshots {
+		all = append(all, s.Instances[0].Payload)
+	}
+	return all, nil
+}
+
+var (
+	imageSegment   = engram.MustID("Vision/ImageRGB")
+	proprioception = engram.MustID("RobotState/Proprioception")
+)
+
+// senses are what the real robot has seen and felt, in place of what is simulated;
+// nil is as it is simulated.
+type senses struct {
+	left, right []pixels         // at 20 Hz
+	joints      []engram.Payload // at 30 Hz
+}
+
 // counted counts the bytes of what the robot commits, and puts the real robot's
-// images in the place of those that are rendered, forwards and backwards in turn so
-// that the picture never jumps.
+// senses in the place of simulated ones, forwards and backwards in turn so that
+// nothing ever jumps.
 type counted struct {
 	engram.Service
-	left, right []pixels
-	bytes       atomic.Int64
+	senses
+	bytes atomic.Int64
 }
 
 func (c *counted) CommitStream(ctx context.Context) (engram.CommitStream, error) {
@@ -60,26 +89,39 @@ func (c *counted) CommitStream(ctx context.Context) (engram.CommitStream, error)
 type countedStream struct {
 	engram.CommitStream
 	*counted
-	taken int // image pairs
+	images, states int
 }
 
 func (s *countedStream) Send(c engram.Commit) error {
-	for i := range c.Updates {
-		u := &c.Updates[i]
-		if s.left != nil && u.Entity.Truncate(engram.LevelCoreSegment) == imageSegment {
+	updates := c.Updates[:0]
+	for _, u := range c.Updates {
+		switch core := u.Entity.Truncate(engram.LevelCoreSegment); {
+		case core == imageSegment && s.left != nil:
 			for k, eye := range [][]pixels{s.left, s.right} {
-				u.Instances[k].Payload = eye[turning(s.taken, len(eye))].payload(u.Time)
+				u.Instances[k].Payload = eye[turning(s.images, len(eye))].payload(u.Time)
 			}
-			s.taken++
+			s.images++
+		case core == proprioception && s.joints != nil:
+			// The simulated ones come with each tick, 100 Hz.
+			i := s.states * 30 / 100
+			due := s.states == 0 || i > (s.states-1)*30/100
+			if s.states++; !due {
+				continue
+			}
+			u.Instances[0].Payload = s.joints[turning(i, len(s.joints))]
 		}
 		for k := range u.Instances {
 			s.bytes.Add(int64(len(u.Instances[k].Payload.Bytes)))
 		}
+		updates = append(updates, u)
+	}
+	if c.Updates = updates; len(updates) == 0 {
+		return nil
 	}
 	return s.CommitStream.Send(c)
 }
 
-// turning returns the index of the i-th frame if n are shown forwards and backwards
+// turning returns the index of the i-th of n that are shown forwards and backwards
 // in turn.
 func turning(i, n int) int {
 	if n == 1 {
