@@ -332,6 +332,7 @@ func (s *Store) orderPlan(u *unwanted, c *concernedEpisode, kept *keptThings) cu
 // surveyOrder tells what an order would forget.
 func (s *Store) surveyOrder(ctx context.Context, u *unwanted) (Forgotten, error) {
 	var sum forgetResult
+	s.recorder.progress.await(ctx, u.Number)
 	kept := s.keptThings()
 	concerned, err := s.concerned(ctx, u)
 	if err != nil {

@@ -145,7 +145,7 @@ func (s *Store) cutEpisode(ctx context.Context, name string, plan cutPlan) (cut,
 		return c, engram.Errorf(engram.CodeOf(err), name, "what is to be forgotten of it is still there: %w", err)
 	}
 	if now, ok := s.episodes.get(name); ok {
-		c.bytes = before - now.info.Bytes
+		c.bytes = max(0, before-now.info.Bytes) // its account of losses grew
 	}
 	return c, nil
 }

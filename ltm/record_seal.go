@@ -146,8 +146,10 @@ func (r *recorder) open() error {
 
 // nextName returns the name of an episode that begins at t.
 func (s *Store) nextName(t engram.Time) string {
-	return fmt.Sprintf("%s-%06d%s", t.Std().Format("2006-01-02T15-04-05Z"), s.sequence.Add(1), sealedExt)
+	return sequenced(t.Std().Format("2006-01-02T15-04-05Z"), s.sequence.Add(1))
 }
+
+func sequenced(began string, n uint64) string { return fmt.Sprintf("%s-%06d%s", began, n, sealedExt) }
 
 // sequenceOf returns the number at the end of an episode's name.
 func sequenceOf(name string) uint64 {

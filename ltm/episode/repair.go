@@ -69,14 +69,7 @@ func transfer(ctx context.Context, from, to, open string, o Options, c Change) (
 	}
 	info := s.info
 	info.Recovered = info.Recovered || c.Keep == nil
-	if len(c.Labels) > 0 {
-		labels := maps.Clone(info.Labels)
-		if labels == nil {
-			labels = map[string]string{}
-		}
-		maps.Copy(labels, c.Labels)
-		info.Labels = labels
-	}
+	info.Labels = withLabels(info.Labels, c.Labels)
 	w, err := create(to, open, info, o)
 	if err != nil {
 		return Info{}, nil, err
@@ -92,18 +85,34 @@ func transfer(ctx context.Context, from, to, open string, o Options, c Change) (
 	return info, scan.problems, nil
 }
 
-// into takes all into w and seals it.
-func (s *salvage) into(w *Writer, why []string) (Info, error) {
+// withLabels returns labels with others over them.
+func withLabels(labels, over map[string]string) map[string]string {
+	if len(over) == 0 {
+		return labels
+	}
+	all := map[string]string{}
+	maps.Copy(all, labels)
+	maps.Copy(all, over)
+	return all
+}
+
+// takeInto takes all that is whole into w.
+func (s *salvage) takeInto(w *Writer) error {
 	s.out = w
-	w.known = map[string]engram.TypeDef{}
 	for _, schema := range s.schemas {
 		written := s.sources[schema.Name]
 		w.known[schema.Name] = engram.TypeDef{Name: schema.Name, Descriptors: schema.Data, Source: written.text, Format: written.format}
 	}
 	if err := s.scan.walk(s.ctx, s.take); err != nil {
-		return Info{}, err
+		return err
 	}
-	if err := s.finish(); err != nil {
+	return s.finish()
+}
+
+// into takes all into w and seals it.
+func (s *salvage) into(w *Writer, why []string) (Info, error) {
+	w.known = map[string]engram.TypeDef{}
+	if err := s.takeInto(w); err != nil {
 		return Info{}, err
 	}
 	if have := w.Info().Snapshots + s.lost + s.dropped; have < s.sealed {
