@@ -11,6 +11,7 @@ type part struct {
 	span    engram.Interval // of its times
 	arrived engram.Interval
 	count   int
+	times   int // different ones; 0 if not known
 	handle  *handle
 	entity  engram.ID
 	opened  bool
@@ -21,6 +22,7 @@ type part struct {
 // run is an entity's timeline in one episode.
 type run struct {
 	epoch    uint64
+	upTo     uint64 // no version has a higher number
 	timeline episode.Timeline
 	blocks   []episode.Block
 }
@@ -40,9 +42,33 @@ func (p *part) open(v *view) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.run = &run{epoch: p.handle.info.Epoch, timeline: tl, blocks: tl.Blocks()}
+	p.run = &run{epoch: p.handle.info.Epoch, upTo: p.handle.upTo, timeline: tl, blocks: tl.Blocks()}
 	p.opened = true
 	return p.run, nil
+}
+
+// slots returns how many times a reader sees of the part, 0 if that is not known.
+func (p *part) slots(a *admission) int {
+	epoch, upTo := uint64(0), uint64(0)
+	if p.run != nil {
+		epoch, upTo = p.run.epoch, p.run.upTo
+	} else {
+		epoch, upTo = p.handle.info.Epoch, p.handle.upTo
+	}
+	if !a.admitsAll(epoch, upTo) {
+		return 0
+	}
+	return p.times
+}
+
+func (r *run) span(block int) engram.Interval { return r.blocks[block].Span }
+
+// slots returns how many times a reader sees of a block, 0 if that is not known.
+func (r *run) slots(a *admission, block int) int {
+	if !a.admitsAll(r.epoch, r.upTo) {
+		return 0
+	}
+	return r.blocks[block].Times
 }
 
 // close releases the episode.
@@ -57,21 +83,21 @@ func (p *part) close() {
 type cursor struct {
 	run   *run
 	block int
-	snaps []*engram.Snapshot // by time, those of one time by arrival
+	index *episode.Versions
 	pos   int
 
 	loaded []*engram.Snapshot // with payloads
 	first  int                // the index of loaded[0]
 }
 
-func (c *cursor) time() engram.Time { return c.snaps[c.pos].Time }
+func (c *cursor) time() engram.Time { return c.index.Time(c.pos) }
 
 // there reports whether the cursor stands at a version for which the disk is asked.
 func (c *cursor) there(v *view, dir direction) bool {
-	if c.pos < 0 || c.pos >= len(c.snaps) {
+	if c.pos < 0 || c.pos >= c.index.Len() {
 		return false
 	}
-	return dir == descending || c.snaps[c.pos].Time <= v.floor
+	return dir == descending || c.time() <= v.floor
 }
 
 func (c *cursor) advance(dir direction) {
@@ -93,7 +119,7 @@ func (c *cursor) load(v *view, pos int) *engram.Snapshot {
 		size := c.loaded[n-1].Size()
 		switch {
 		case pos >= c.first+n && pos < c.first+2*n:
-			hi = min(pos+window(n, size), len(c.snaps))
+			hi = min(pos+window(n, size), c.index.Len())
 		case pos < c.first && pos >= c.first-n:
 			lo = max(hi-window(n, size), 0)
 		}
@@ -104,7 +130,7 @@ func (c *cursor) load(v *view, pos int) *engram.Snapshot {
 		loaded, err = c.run.timeline.Load(v.ctx, c.block, lo, hi)
 	}
 	if err != nil {
-		t := c.snaps[pos].Time
+		t := c.index.Time(pos)
 		v.fail(err, engram.Interval{Start: t, End: t + 1}, 1)
 		return nil
 	}

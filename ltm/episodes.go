@@ -2,6 +2,7 @@ package ltm
 
 import (
 	"container/list"
+	"math"
 	"path/filepath"
 	"sync"
 
@@ -19,6 +20,9 @@ type handle struct {
 	name string
 	info episode.Info
 	set  *episodeSet
+	// upTo is the highest number that a version in it can have in the life that
+	// recorded it.
+	upTo uint64
 
 	// edit is held by who rewrites or drops the episode. It is taken before any other
 	// lock of the store.
@@ -163,7 +167,7 @@ func (s *episodeSet) idle(h *handle) {
 
 // add adds a sealed episode.
 func (s *episodeSet) add(info episode.Info) *handle {
-	h := &handle{name: info.Name, info: info, set: s}
+	h := &handle{name: info.Name, info: info, set: s, upTo: math.MaxUint64}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.sealed[info.Name] = h
@@ -172,7 +176,7 @@ func (s *episodeSet) add(info episode.Info) *handle {
 
 // begin adds an episode that is being written.
 func (s *episodeSet) begin(w *episode.Writer, info episode.Info) *handle {
-	h := &handle{name: info.Name, info: info, set: s}
+	h := &handle{name: info.Name, info: info, set: s, upTo: math.MaxUint64}
 	h.mu.writer = w
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,10 +184,11 @@ func (s *episodeSet) begin(w *episode.Writer, info episode.Info) *handle {
 	return h
 }
 
-// sealed puts a sealed episode in the place of what was written.
-func (s *episodeSet) sealed(h *handle, info episode.Info) {
+// sealed puts a sealed episode, whose versions have numbers up to upTo, in the place of
+// what was written.
+func (s *episodeSet) sealed(h *handle, info episode.Info, upTo uint64) {
 	s.mu.Lock()
-	s.mu.sealed[info.Name] = &handle{name: info.Name, info: info, set: s}
+	s.mu.sealed[info.Name] = &handle{name: info.Name, info: info, set: s, upTo: upTo}
 	s.mu.Unlock()
 	s.abandon(h)
 }

@@ -71,15 +71,10 @@ type queue struct {
 }
 
 // newQueue orders n spans by how early they are met and skips those that lie before
-// the key from.
-func newQueue(n int, dir direction, from engram.Time, span func(int) engram.Interval) queue {
+// the key from; ordered says that their starts and ends ascend.
+func newQueue(n int, ordered bool, dir direction, from engram.Time, span func(int) engram.Interval) queue {
 	q := queue{n: n, dir: dir}
-	sorted := true // starts and ends ascend
-	for i := 1; i < n && sorted; i++ {
-		a, b := span(i-1), span(i)
-		sorted = a.Start <= b.Start && a.End <= b.End
-	}
-	if sorted {
+	if ordered {
 		lo, hi := 0, n
 		for lo < hi {
 			mid := int(uint(lo+hi) / 2)
@@ -138,7 +133,7 @@ func (l *lane) seek(v *view, dir direction, place engram.Time) {
 	} else {
 		l.from = max(dir.key(place-1), dir.key(v.floor))
 	}
-	l.parts = newQueue(len(v.disk), dir, l.from, func(i int) engram.Interval { return v.disk[i].span })
+	l.parts = newQueue(len(v.disk), v.ordered(), dir, l.from, func(i int) engram.Interval { return v.disk[i].span })
 	if v.wm == nil {
 		return
 	}
@@ -148,6 +143,73 @@ func (l *lane) seek(v *view, dir direction, place engram.Time) {
 		l.place = v.wm.After(place - 1)
 	}
 	l.look(v)
+}
+
+// jump moves over the block or episode that comes next without reading it, if it has
+// at most n slots, all of which count, and nothing else can have one among them. It
+// returns how many it has, or 0.
+func (l *lane) jump(v *view, n int) int {
+	for v.filter == nil && len(l.cursors) == 0 && v.err == nil {
+		c, ok := l.next(v)
+		if !ok || !l.reaches(v, c.span, engram.MaxTime) || l.ahead != nil && l.dir.key(l.ahead.Time) <= l.dir.near(c.span) {
+			return 0
+		}
+		alone := c.after > l.dir.far(c.span) && l.dir.near(c.span) >= l.from && c.span.End-1 <= v.floor
+		if alone && c.slots > 0 && c.slots <= n {
+			c.queue.next++
+			if l.at = c.span.End; l.dir == descending {
+				l.at = c.span.Start
+			}
+			return c.slots
+		}
+		if c.queue != &l.parts {
+			return 0
+		}
+		l.openPart(v) // perhaps its blocks can be passed over
+	}
+	return 0
+}
+
+// upcoming is what a lane meets next of the disk.
+type upcoming struct {
+	queue *queue
+	span  engram.Interval
+	slots int         // 0 if that is not known
+	after engram.Time // the key of what is met behind it
+}
+
+// next returns the block or episode that is met next.
+func (l *lane) next(v *view) (c upcoming, ok bool) {
+	c.after = engram.MaxTime
+	if l.ahead != nil {
+		c.after = l.dir.key(l.ahead.Time)
+	}
+	meet := func(q *queue, place int, span func(int) engram.Interval, slots func(int) int) {
+		if place >= q.n {
+			return
+		}
+		i := q.index(place)
+		iv := span(i)
+		near := l.dir.near(iv)
+		if c.queue != nil && near >= l.dir.near(c.span) {
+			c.after = min(c.after, near)
+			return
+		}
+		if c.queue != nil {
+			c.after = min(c.after, l.dir.near(c.span))
+		}
+		c.queue, c.span, c.slots = q, iv, slots(i)
+	}
+	episodeSpan := func(i int) engram.Interval { return v.disk[i].span }
+	episodeSlots := func(i int) int { return v.disk[i].slots(&v.admit) }
+	for place := range 2 { // the first of each queue, and what comes behind it
+		for i := range l.runs {
+			r := &l.runs[i]
+			meet(&r.blocks, r.blocks.next+place, r.run.span, func(i int) int { return r.run.slots(&v.admit, i) })
+		}
+		meet(&l.parts, l.parts.next+place, episodeSpan, episodeSlots)
+	}
+	return c, c.queue != nil
 }
 
 // look finds the working memory's next slot.
@@ -193,32 +255,41 @@ func (l *lane) best() (best engram.Time, any bool) {
 	return best, any
 }
 
-// expand opens one episode or block that may hold a slot up to the key limit. It
-// reports whether there was one.
+// expand opens the episode or block that comes next, if it may hold a slot up to the
+// key limit. It reports whether there was one.
 func (l *lane) expand(v *view, limit engram.Time) bool {
+	var from *openRun
 	for i := range l.runs {
 		r := &l.runs[i]
-		b, ok := r.blocks.head()
-		if ok && l.reaches(v, r.run.blocks[b].Span, limit) {
-			r.blocks.next++
-			l.open(v, r.run, b)
-			return true
+		if b, ok := r.blocks.head(); ok && l.reaches(v, r.span(b), limit) {
+			from, limit = r, l.dir.near(r.span(b))
 		}
 	}
-	i, ok := l.parts.head()
-	if !ok || !l.reaches(v, v.disk[i].span, limit) {
+	if i, ok := l.parts.head(); ok && l.reaches(v, v.disk[i].span, limit) {
+		l.openPart(v)
+		return true
+	}
+	if from == nil {
 		return false
 	}
+	b, _ := from.blocks.head()
+	from.blocks.next++
+	l.open(v, from.run, b)
+	return true
+}
+
+// openPart opens the episode that comes next.
+func (l *lane) openPart(v *view) {
+	i, _ := l.parts.head()
 	l.parts.next++
 	r, err := v.disk[i].open(v)
 	if err != nil {
 		v.fail(err, v.disk[i].span, v.disk[i].count)
-		return true
+		return
 	}
 	if r != nil {
-		l.runs = append(l.runs, openRun{r, newQueue(len(r.blocks), l.dir, l.from, func(i int) engram.Interval { return r.blocks[i].Span })})
+		l.runs = append(l.runs, openRun{r, newQueue(len(r.blocks), r.timeline.Ordered(), l.dir, l.from, r.span)})
 	}
-	return true
 }
 
 // reaches reports whether a span may hold a slot up to the key limit for which the disk
@@ -230,24 +301,16 @@ func (l *lane) reaches(v *view, iv engram.Interval, limit engram.Time) bool {
 // open reads the index of a block and puts a cursor at its first slot that is wanted.
 func (l *lane) open(v *view, r *run, block int) {
 	b := &r.blocks[block]
-	snaps, err := r.timeline.Index(v.ctx, block)
+	index, err := r.timeline.Versions(v.ctx, block)
 	if err != nil {
 		v.fail(err, b.Span, b.Count)
 		return
 	}
-	c := &cursor{run: r, block: block, snaps: snaps}
-	first := l.from
+	c := &cursor{run: r, block: block, index: index}
 	if l.dir == descending {
-		t := l.dir.key(first)
-		c.pos, _ = slices.BinarySearchFunc(snaps, t, func(s *engram.Snapshot, t engram.Time) int {
-			if s.Time <= t {
-				return -1
-			}
-			return 1
-		})
-		c.pos--
+		c.pos = index.Search(l.dir.key(l.from)+1) - 1
 	} else {
-		c.pos, _ = slices.BinarySearchFunc(snaps, first, func(s *engram.Snapshot, t engram.Time) int { return cmp.Compare(s.Time, t) })
+		c.pos = index.Search(l.from)
 	}
 	if c.there(v, l.dir) {
 		l.cursors = append(l.cursors, c)
@@ -257,17 +320,17 @@ func (l *lane) open(v *view, r *run, block int) {
 // merge chooses among all versions of the slot with that key, and moves beyond it.
 func (l *lane) merge(v *view, key engram.Time) found {
 	f := found{time: l.dir.key(key)}
-	var epoch uint64
+	var best version
 	if l.ahead != nil && l.dir.key(l.ahead.Time) == key {
-		f.snap, epoch = l.ahead, v.admit.epoch
+		f.snap, best = l.ahead, version{l.ahead.Arrived, l.ahead.Number, v.admit.epoch}
 		l.look(v)
 	}
 	kept := l.cursors[:0]
 	for _, c := range l.cursors {
 		for c.there(v, l.dir) && c.time() == f.time {
-			s := c.snaps[c.pos]
-			if v.admit.admits(s, c.run.epoch) && (f.snap == nil || newer(s, c.run.epoch, f.snap, epoch)) {
-				f.snap, f.cur, f.pos, epoch = s, c, c.pos, c.run.epoch
+			d := version{c.index.Arrived(c.pos), c.index.Number(c.pos), c.run.epoch}
+			if v.admit.admits(d) && (f.none() || d.replaces(best)) {
+				f.snap, f.cur, f.pos, best = nil, c, c.pos, d
 			}
 			c.advance(l.dir)
 		}
@@ -280,11 +343,18 @@ func (l *lane) merge(v *view, key engram.Time) found {
 	return f
 }
 
-// newer reports whether a, of a time, replaces b: it arrived later. What arrived in
+// version is when a version of a time arrived, in which life and as which update.
+type version struct {
+	arrived engram.Time
+	number  uint64
+	epoch   uint64
+}
+
+// replaces reports whether a, of a time, replaces b: it arrived later. What arrived in
 // one moment of one life is told apart by the numbers.
-func newer(a *engram.Snapshot, epochA uint64, b *engram.Snapshot, epochB uint64) bool {
-	if a.Arrived != b.Arrived {
-		return a.Arrived > b.Arrived
+func (a version) replaces(b version) bool {
+	if a.arrived != b.arrived {
+		return a.arrived > b.arrived
 	}
-	return epochA == epochB && a.Number > b.Number
+	return a.epoch == b.epoch && a.number > b.number
 }

@@ -211,13 +211,14 @@ func (s *Store) tryDiskView(ctx context.Context, id engram.ID) (v *view, again b
 		if !ok || v.admit.hidden.hidesAll(held.Arrived, h.info.Epoch) {
 			continue
 		}
-		v.disk = append(v.disk, part{span: held.Span, arrived: held.Arrived, count: int(held.Snapshots), handle: h, entity: id})
+		v.disk = append(v.disk, part{span: held.Span, arrived: held.Arrived, count: int(held.Snapshots), times: int(held.Times), handle: h, entity: id})
 	}
 	return v, false, nil
 }
 
-// measure sets the spans of a part from the blocks of its run.
+// measure sets the spans and counts of a part from the blocks of its run.
 func (p *part) measure() {
+	end, apart := engram.MinTime, true
 	for i, b := range p.run.blocks {
 		if i == 0 {
 			p.span, p.arrived = b.Span, b.Arrived
@@ -225,5 +226,10 @@ func (p *part) measure() {
 		p.span.Start, p.span.End = min(p.span.Start, b.Span.Start), max(p.span.End, b.Span.End)
 		p.arrived.Start, p.arrived.End = min(p.arrived.Start, b.Arrived.Start), max(p.arrived.End, b.Arrived.End)
 		p.count += b.Count
+		p.times += b.Times
+		apart, end = apart && b.Times > 0 && b.Span.Start >= end, b.Span.End
+	}
+	if !apart {
+		p.times = 0
 	}
 }

@@ -29,6 +29,7 @@ type job struct {
 	writer  *episode.Writer
 	ends    map[string]wal.Position // the log is cut off up to these
 	broken  error                   // the disk refused to sync it
+	upTo    uint64                  // no version in it has a higher number
 	waiting []chan<- error
 }
 
@@ -103,7 +104,7 @@ func (r *recorder) rotate(why string, broken error) {
 // handOver gives the open episode to the goroutine that seals. If that is busy, it
 // waits, and updates wait in the working memory.
 func (r *recorder) handOver(why string, j job) {
-	j.handle, j.writer = r.handle, r.writer
+	j.handle, j.writer, j.upTo = r.handle, r.writer, r.wm.Number()
 	r.handle, r.writer, r.channels = nil, nil, 0
 	if j.writer == nil && j.ends == nil {
 		for _, w := range j.waiting {
@@ -198,7 +199,7 @@ func (r *recorder) sealOne(j job) error {
 // adopt makes a sealed episode known.
 func (r *recorder) adopt(j job, info episode.Info, entities []episode.Entity) error {
 	err := r.persist("the catalogue", func() error { return r.s.catalogue.Put(r.ctx, info, entities) })
-	r.s.episodes.sealed(j.handle, info)
+	r.s.episodes.sealed(j.handle, info, j.upTo)
 	return err
 }
 

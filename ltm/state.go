@@ -51,9 +51,9 @@ type removal struct {
 // hidden says which versions of an entity are hidden because its segment was removed.
 type hidden []removal
 
-func (h hidden) hides(s *engram.Snapshot, epoch uint64) bool {
+func (h hidden) hides(v version) bool {
 	for i := range h {
-		if r := &h[i]; epoch == r.Epoch && s.Number <= r.Number || epoch != r.Epoch && s.Arrived <= r.Arrived {
+		if r := &h[i]; v.epoch == r.Epoch && v.number <= r.Number || v.epoch != r.Epoch && v.arrived <= r.Arrived {
 			return true
 		}
 	}

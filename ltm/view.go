@@ -45,8 +45,13 @@ type admission struct {
 	hidden  hidden      // what was removed with its segment
 }
 
-func (a *admission) admits(s *engram.Snapshot, epoch uint64) bool {
-	return s.Arrived <= a.asOf && (epoch != a.epoch || s.Number <= a.horizon) && !a.hidden.hides(s, epoch)
+// admitsAll reports whether it is known that all versions of a run are admitted.
+func (a *admission) admitsAll(epoch, upTo uint64) bool {
+	return a.asOf == engram.MaxTime && len(a.hidden) == 0 && (epoch != a.epoch || upTo <= a.horizon)
+}
+
+func (a *admission) admits(v version) bool {
+	return v.arrived <= a.asOf && (v.epoch != a.epoch || v.number <= a.horizon) && !a.hidden.hides(v)
 }
 
 // Begin, End, From, After and Beyond implement [query.View].
@@ -91,49 +96,61 @@ func (v *view) Prev(p, first engram.Time) (*engram.Snapshot, engram.Time) {
 }
 
 // Skip and SkipBack implement [query.View]. Payloads are read only where a filter asks
-// for them.
+// for them, and of what is known to have so many slots, nothing.
 func (v *view) Skip(p engram.Time, n int) engram.Time {
-	payload := v.payload
-	defer func() { v.payload = payload }()
-	v.payload = false
-	for more := true; n > 0 && more; n-- {
-		var s *engram.Snapshot
-		s, p = v.Next(p, engram.MaxTime)
-		more = s != nil
-	}
-	return p
+	return v.skip(&v.forward, ascending, p, engram.MaxTime, n)
 }
 
 func (v *view) SkipBack(p engram.Time, n int) engram.Time {
-	payload := v.payload
-	defer func() { v.payload = payload }()
-	v.payload = false
-	for more := true; n > 0 && more; n-- {
-		var s *engram.Snapshot
-		s, p = v.Prev(p, engram.MinTime)
-		more = s != nil
+	return v.skip(&v.backward, descending, p, engram.MinTime, n)
+}
+
+func (v *view) skip(l *lane, dir direction, p, last engram.Time, n int) engram.Time {
+	l.seek(v, dir, p)
+	for n > 0 {
+		if slots := l.jump(v, n); slots > 0 {
+			n, p = n-slots, l.at
+			continue
+		}
+		found, ok := l.step(v, last)
+		if !ok {
+			break
+		}
+		if p = found.time; dir == ascending {
+			p++
+		}
+		l.at = p
+		if v.filter == nil && !found.none() || v.filter != nil && v.take(found) != nil {
+			n--
+		}
 	}
 	return p
 }
 
-// found is what stands in one slot.
+// found is what stands in one slot: the working memory's snapshot, or a version on
+// disk, or nothing that the reader takes notice of.
 type found struct {
 	time engram.Time
-	snap *engram.Snapshot // nil if the reader takes notice of no version
-	cur  *cursor          // where its payload is; nil if snap has it
+	snap *engram.Snapshot
+	cur  *cursor
 	pos  int
 }
+
+func (f *found) none() bool { return f.snap == nil && f.cur == nil }
 
 // take returns what the reader gets of a slot, or nil.
 func (v *view) take(f found) *engram.Snapshot {
 	s := f.snap
-	if s == nil {
+	switch {
+	case f.none():
 		return nil
-	}
-	if f.cur != nil && (v.payload || v.filter != nil) {
+	case f.cur == nil:
+	case v.payload || v.filter != nil:
 		if s = f.cur.load(v, f.pos); s == nil {
 			return nil
 		}
+	default:
+		s = f.cur.index.Snapshot(f.pos)
 	}
 	if v.filter != nil {
 		return query.FilterSnapshot(v.types, v.filter, s)
@@ -150,6 +167,16 @@ func (v *view) checkIn() bool {
 		v.err = engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(v.ctx))
 	}
 	return v.err == nil
+}
+
+// ordered reports whether starts and ends of the episodes' spans ascend.
+func (v *view) ordered() bool {
+	for i := 1; i < len(v.disk); i++ {
+		if a, b := v.disk[i-1].span, v.disk[i].span; a.Start > b.Start || a.End > b.End {
+			return false
+		}
+	}
+	return true
 }
 
 // fail notes an error of the disk. What is damaged or gone is told as missing, and

@@ -17,6 +17,7 @@ import (
 // fakeTimeline is a timeline in memory that counts what is read of it.
 type fakeTimeline struct {
 	blocks  [][]*engram.Snapshot
+	uneven  bool // it is not known how many times blocks have
 	indexed int
 	loaded  int
 }
@@ -32,24 +33,32 @@ func spanOfSnapshots(snaps []*engram.Snapshot, of func(*engram.Snapshot) engram.
 func (f *fakeTimeline) Blocks() []episode.Block {
 	var out []episode.Block
 	for _, b := range f.blocks {
-		out = append(out, episode.Block{
+		block := episode.Block{
 			Span:    spanOfSnapshots(b, func(s *engram.Snapshot) engram.Time { return s.Time }),
 			Arrived: spanOfSnapshots(b, func(s *engram.Snapshot) engram.Time { return s.Arrived }),
 			Count:   len(b),
-		})
+		}
+		if !f.uneven {
+			block.Times = len(currentOf(b, engram.MaxTime))
+		}
+		out = append(out, block)
 	}
 	return out
 }
 
-func (f *fakeTimeline) Index(_ context.Context, i int) ([]*engram.Snapshot, error) {
+func (f *fakeTimeline) Ordered() bool {
+	blocks := f.Blocks()
+	return slices.IsSortedFunc(blocks, func(a, b episode.Block) int { return cmp.Compare(a.Span.Start, b.Span.Start) }) &&
+		slices.IsSortedFunc(blocks, func(a, b episode.Block) int { return cmp.Compare(a.Span.End, b.Span.End) })
+}
+
+func (f *fakeTimeline) Index(context.Context, int) ([]*engram.Snapshot, error) {
+	panic("views read no snapshots without payloads at once")
+}
+
+func (f *fakeTimeline) Versions(_ context.Context, i int) (*episode.Versions, error) {
 	f.indexed++
-	var out []*engram.Snapshot
-	for _, s := range f.blocks[i] {
-		bare := *s
-		bare.Instances = []engram.Instance{{}}
-		out = append(out, &bare)
-	}
-	return out, nil
+	return episode.VersionsOf(f.blocks[i]), nil
 }
 
 func (f *fakeTimeline) Load(_ context.Context, i, first, last int) ([]*engram.Snapshot, error) {
@@ -85,7 +94,7 @@ func timelines(t *rapid.T) (parts []*fakeTimeline, all []*engram.Snapshot) {
 	for i := range n {
 		if tl == nil || rapid.IntRange(0, 15).Draw(t, "next episode") == 0 {
 			end()
-			tl = &fakeTimeline{}
+			tl = &fakeTimeline{uneven: rapid.Bool().Draw(t, "times are not known")}
 			parts = append(parts, tl)
 			if len(all) > 0 && rapid.Bool().Draw(t, "in force") {
 				block = append(block, all[len(all)-1])
@@ -254,6 +263,10 @@ func TestViewReadsOnlyWhatItNeeds(t *testing.T) {
 		{engram.Nearest(2520, 10), 1, 2, 1, 2520},
 		{engram.In(engram.Interval{Start: 1000, End: 1100}), 2, 100, 100, 1000},
 		{engram.Indices(-1, -1), 2, 1, 1, 4999}, // found from behind, read forward
+		{engram.Indices(2520, 2520), 1, 1, 1, 2520},
+		{engram.Indices(2450, 2549), 2, 100, 100, 2450},
+		{engram.Indices(-2600, -2600), 2, 3, 1, 2400},
+		{engram.Indices(5000, 5010), 0, 0, 0, 0},
 		{engram.At(-1), 0, 0, 0, 0},
 		{engram.AtOrBefore(-1), 0, 0, 0, 0},
 	} {

@@ -174,11 +174,7 @@ func (c *Catalogue) change(ctx context.Context, do func(*change) error) error {
 		return err
 	}
 	defer tx.Rollback()
-	ch, err := newChange(ctx, tx)
-	if err == nil {
-		err = do(ch)
-	}
-	if err != nil {
+	if err := do(newChange(ctx, tx)); err != nil {
 		return err
 	}
 	// Whoever reads from here on may see the new state, and must not find or keep

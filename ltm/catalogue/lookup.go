@@ -75,7 +75,7 @@ func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, 
 		if err != nil {
 			return err
 		}
-		rows, err := db.QueryContext(ctx, `SELECT episodes.name, types.word, codecs.word, time_start, time_end, arrived_start, arrived_end, snapshots, in_force, bytes, chunks
+		rows, err := db.QueryContext(ctx, `SELECT episodes.name, types.word, codecs.word, time_start, time_end, arrived_start, arrived_end, snapshots, in_force, bytes, chunks, times
 			FROM holdings JOIN episodes ON episodes.id = episode JOIN words types ON types.id = type JOIN words codecs ON codecs.id = codec
 			WHERE entity = ?`, id)
 		if err != nil {
@@ -85,7 +85,7 @@ func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, 
 		for rows.Next() {
 			h := Holding{Entity: episode.Entity{ID: entity}}
 			err := rows.Scan(&h.Episode, &h.Type, &h.Codec, &h.Span.Start, &h.Span.End, &h.Arrived.Start, &h.Arrived.End,
-				&h.Snapshots, &h.InForce, &h.Bytes, &h.Chunks)
+				&h.Snapshots, &h.InForce, &h.Bytes, &h.Chunks, &h.Times)
 			if err != nil {
 				return err
 			}

@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -16,7 +19,7 @@ import (
 )
 
 // layout is the version of the tables; a file of another version is made anew.
-const layout = 1
+const layout = 2
 
 const tables = `
 CREATE TABLE episodes (
@@ -39,10 +42,13 @@ CREATE TABLE holdings (
 	time_start INTEGER NOT NULL, time_end INTEGER NOT NULL,
 	arrived_start INTEGER NOT NULL, arrived_end INTEGER NOT NULL,
 	snapshots INTEGER NOT NULL, in_force INTEGER NOT NULL, bytes INTEGER NOT NULL, chunks INTEGER NOT NULL,
+	times INTEGER NOT NULL, -- different ones; 0: not known
 	PRIMARY KEY (entity, episode)
 ) WITHOUT ROWID;
 CREATE INDEX holdings_episode ON holdings (episode);
 `
+
+const holdingColumns = 13
 
 // openFile opens the catalogue's file, or makes it.
 func openFile(ctx context.Context, path string) (*sql.DB, error) {
@@ -70,7 +76,7 @@ func openFile(ctx context.Context, path string) (*sql.DB, error) {
 		tx, err := db.BeginTx(ctx, nil)
 		if err == nil {
 			defer tx.Rollback()
-			if _, err = tx.ExecContext(ctx, tables+"PRAGMA user_version = 1;"); err == nil {
+			if _, err = tx.ExecContext(ctx, tables+fmt.Sprintf("PRAGMA user_version = %d;", layout)); err == nil {
 				err = tx.Commit()
 			}
 		}
@@ -103,35 +109,63 @@ func isCorrupt(err error) bool {
 
 // change is one transaction.
 type change struct {
-	ctx context.Context
-	tx  *sql.Tx
+	ctx        context.Context
+	tx         *sql.Tx
+	statements map[string]*sql.Stmt // prepared; they end with the transaction
 	// What was looked up in this transaction.
 	segments map[engram.ID]int64
 	entities map[engram.ID]int64
 	words    map[string]int64
 	left     map[int64]bool // entities of which an episode was removed
-	insert   *sql.Stmt      // of a holding
 }
 
-func newChange(ctx context.Context, tx *sql.Tx) (*change, error) {
-	insert, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO holdings VALUES (?,?,?,?,?,?,?,?,?,?,?,?)")
+func newChange(ctx context.Context, tx *sql.Tx) *change {
 	return &change{
-		ctx: ctx, tx: tx, insert: insert,
+		ctx: ctx, tx: tx, statements: map[string]*sql.Stmt{},
 		segments: map[engram.ID]int64{}, entities: map[engram.ID]int64{}, words: map[string]int64{}, left: map[int64]bool{},
-	}, err
+	}
+}
+
+// statement returns a statement, which is prepared once.
+func (c *change) statement(query string) (*sql.Stmt, error) {
+	s := c.statements[query]
+	if s == nil {
+		var err error
+		if s, err = c.tx.PrepareContext(c.ctx, query); err != nil {
+			return nil, err
+		}
+		c.statements[query] = s
+	}
+	return s, nil
+}
+
+func (c *change) exec(query string, args ...any) (sql.Result, error) {
+	s, err := c.statement(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(c.ctx, args...)
+}
+
+// maxRows is how many rows a statement has at most.
+const maxRows = 200
+
+// places returns the places of n rows of so many columns.
+func places(n, columns int) string {
+	row := "(?" + strings.Repeat(",?", columns-1) + ")"
+	return row + strings.Repeat(","+row, n-1)
 }
 
 // id returns the number of a row, which it inserts if it is not there.
 func (c *change) id(table, columns, where string, args ...any) (id int64, err error) {
-	err = c.tx.QueryRowContext(c.ctx, "SELECT id FROM "+table+" WHERE "+where, args...).Scan(&id)
-	if !errors.Is(err, sql.ErrNoRows) {
+	s, err := c.statement("SELECT id FROM " + table + " WHERE " + where)
+	if err != nil {
+		return 0, err
+	}
+	if err = s.QueryRowContext(c.ctx, args...).Scan(&id); !errors.Is(err, sql.ErrNoRows) {
 		return id, err
 	}
-	marks := "?"
-	for range len(args) - 1 {
-		marks += ",?"
-	}
-	r, err := c.tx.ExecContext(c.ctx, "INSERT INTO "+table+" ("+columns+") VALUES ("+marks+")", args...)
+	r, err := c.exec("INSERT INTO "+table+" ("+columns+") VALUES "+places(1, len(args)), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -147,23 +181,69 @@ func (c *change) word(w string) (int64, error) {
 	return id, err
 }
 
-func (c *change) entity(e engram.ID) (int64, error) {
-	if id, ok := c.entities[e]; ok {
+func (c *change) segment(s engram.ID) (int64, error) {
+	if id, ok := c.segments[s]; ok {
 		return id, nil
 	}
-	s := e.Parent()
-	segment, ok := c.segments[s]
-	if !ok {
-		var err error
-		segment, err = c.id("segments", "memory, core, provider", "memory = ? AND core = ? AND provider = ?", s.Memory(), s.CoreSegment(), s.ProviderSegment())
-		if err != nil {
-			return 0, err
-		}
-		c.segments[s] = segment
-	}
-	id, err := c.id("entities", "segment, name", "segment = ? AND name = ?", segment, e.Entity())
-	c.entities[e] = id
+	id, err := c.id("segments", "memory, core, provider", "memory = ? AND core = ? AND provider = ?", s.Memory(), s.CoreSegment(), s.ProviderSegment())
+	c.segments[s] = id
 	return id, err
+}
+
+// number looks up the numbers of entities, and gives them to those that have none.
+func (c *change) number(list []episode.Entity) error {
+	unknown := map[engram.ID][]engram.ID{} // by segment
+	for i := range list {
+		if id := list[i].ID; c.entities[id] == 0 {
+			s := id.Parent()
+			unknown[s] = append(unknown[s], id)
+		}
+	}
+	for s, ids := range unknown {
+		segment, err := c.segment(s)
+		if err != nil {
+			return err
+		}
+		for batch := range slices.Chunk(ids, maxRows) {
+			rows, names := make([]any, 0, 2*len(batch)), []any{segment}
+			for _, id := range batch {
+				rows, names = append(rows, segment, id.Entity()), append(names, id.Entity())
+			}
+			if _, err := c.exec("INSERT INTO entities (segment, name) VALUES "+places(len(batch), 2)+" ON CONFLICT DO NOTHING", rows...); err != nil {
+				return err
+			}
+			if err := c.lookUp(s, len(batch), names); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lookUp looks up n entities; args are the number of their segment and their names.
+func (c *change) lookUp(segment engram.ID, n int, args []any) error {
+	find, err := c.statement("SELECT id, name FROM entities WHERE segment = ? AND name IN " + places(1, n))
+	if err != nil {
+		return err
+	}
+	rows, err := find.QueryContext(c.ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var name string
+		if err := rows.Scan(&id, &name); err != nil {
+			return err
+		}
+		entity, err := segment.Child(name)
+		if err != nil {
+			return err
+		}
+		c.entities[entity] = id
+	}
+	return rows.Err()
 }
 
 // put adds an episode, or replaces what is known of it.
@@ -175,7 +255,7 @@ func (c *change) put(info episode.Info, size, modified int64, list []episode.Ent
 	if err != nil {
 		return err
 	}
-	r, err := c.tx.ExecContext(c.ctx, "INSERT INTO episodes (name, size, modified, info) VALUES (?,?,?,?)", info.Name, size, modified, string(text))
+	r, err := c.exec("INSERT INTO episodes (name, size, modified, info) VALUES (?,?,?,?)", info.Name, size, modified, string(text))
 	if err != nil {
 		return err
 	}
@@ -183,23 +263,25 @@ func (c *change) put(info episode.Info, size, modified int64, list []episode.Ent
 	if err != nil {
 		return err
 	}
-	for i := range list {
-		e := &list[i]
-		entity, err := c.entity(e.ID)
-		if err != nil {
-			return err
+	if err := c.number(list); err != nil {
+		return err
+	}
+	for batch := range slices.Chunk(list, maxRows) {
+		args := make([]any, 0, holdingColumns*len(batch))
+		for i := range batch {
+			e := &batch[i]
+			typ, err := c.word(e.Type)
+			if err != nil {
+				return err
+			}
+			codec, err := c.word(e.Codec)
+			if err != nil {
+				return err
+			}
+			args = append(args, c.entities[e.ID], id, typ, codec, int64(e.Span.Start), int64(e.Span.End), int64(e.Arrived.Start), int64(e.Arrived.End),
+				int64(e.Snapshots), int64(e.InForce), e.Bytes, e.Chunks, int64(e.Times))
 		}
-		typ, err := c.word(e.Type)
-		if err != nil {
-			return err
-		}
-		codec, err := c.word(e.Codec)
-		if err != nil {
-			return err
-		}
-		_, err = c.insert.ExecContext(c.ctx, entity, id, typ, codec, int64(e.Span.Start), int64(e.Span.End),
-			int64(e.Arrived.Start), int64(e.Arrived.End), int64(e.Snapshots), int64(e.InForce), e.Bytes, e.Chunks)
-		if err != nil {
+		if _, err := c.exec("INSERT OR REPLACE INTO holdings VALUES "+places(len(batch), holdingColumns), args...); err != nil {
 			return err
 		}
 	}
@@ -208,15 +290,33 @@ func (c *change) put(info episode.Info, size, modified int64, list []episode.Ent
 
 // remove removes an episode.
 func (c *change) remove(name string) error {
-	var id int64
-	err := c.tx.QueryRowContext(c.ctx, "SELECT id FROM episodes WHERE name = ?", name).Scan(&id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
-	}
+	find, err := c.statement("SELECT id FROM episodes WHERE name = ?")
 	if err != nil {
 		return err
 	}
-	rows, err := c.tx.QueryContext(c.ctx, "SELECT entity FROM holdings WHERE episode = ?", id)
+	var id int64
+	if err := find.QueryRowContext(c.ctx, name).Scan(&id); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	}
+	if err := c.leave(id); err != nil {
+		return err
+	}
+	if _, err = c.exec("DELETE FROM holdings WHERE episode = ?", id); err == nil {
+		_, err = c.exec("DELETE FROM episodes WHERE id = ?", id)
+	}
+	return err
+}
+
+// leave notes the entities that an episode, which will be removed, holds.
+func (c *change) leave(id int64) error {
+	find, err := c.statement("SELECT entity FROM holdings WHERE episode = ?")
+	if err != nil {
+		return err
+	}
+	rows, err := find.QueryContext(c.ctx, id)
 	if err != nil {
 		return err
 	}
@@ -228,13 +328,7 @@ func (c *change) remove(name string) error {
 		}
 		c.left[entity] = true
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	if _, err = c.tx.ExecContext(c.ctx, "DELETE FROM holdings WHERE episode = ?", id); err == nil {
-		_, err = c.tx.ExecContext(c.ctx, "DELETE FROM episodes WHERE id = ?", id)
-	}
-	return err
+	return rows.Err()
 }
 
 // sweep removes the names of which no episode holds anything any more.
@@ -242,11 +336,16 @@ func (c *change) sweep() error {
 	if len(c.left) == 0 {
 		return nil
 	}
+	var left []any
 	for id := range c.left {
-		if _, err := c.tx.ExecContext(c.ctx, "DELETE FROM entities WHERE id = ? AND NOT EXISTS (SELECT 1 FROM holdings WHERE entity = entities.id)", id); err != nil {
+		left = append(left, id)
+	}
+	for batch := range slices.Chunk(left, maxRows) {
+		_, err := c.exec("DELETE FROM entities WHERE id IN "+places(1, len(batch))+" AND NOT EXISTS (SELECT 1 FROM holdings WHERE entity = entities.id)", batch...)
+		if err != nil {
 			return err
 		}
 	}
-	_, err := c.tx.ExecContext(c.ctx, "DELETE FROM segments WHERE NOT EXISTS (SELECT 1 FROM entities WHERE segment = segments.id)")
+	_, err := c.exec("DELETE FROM segments WHERE NOT EXISTS (SELECT 1 FROM entities WHERE segment = segments.id)")
 	return err
 }

@@ -28,6 +28,7 @@ func encodeTable(refs []*blockRef) ([]byte, error) {
 		t.ArrivedSpan = append(t.ArrivedSpan, uint64(r.Arrived.End-r.Arrived.Start))
 		t.Count = append(t.Count, uint32(r.Count))
 		t.Segments = append(t.Segments, uint32(len(r.segments)))
+		t.Times = append(t.Times, uint32(r.Times))
 		start, arrived = int64(r.Span.Start), int64(r.Arrived.Start)
 		for _, s := range r.segments {
 			t.Chunk = append(t.Chunk, uint64(s.chunk-chunk))
@@ -39,6 +40,22 @@ func encodeTable(refs []*blockRef) ([]byte, error) {
 	return proto.Marshal(t)
 }
 
+// timesOf returns how many different times the versions of all blocks have; 0 if that
+// is not known.
+func timesOf(refs []*blockRef) (n uint64) {
+	end := engram.MinTime
+	for _, r := range refs {
+		if r.Count == 0 {
+			continue
+		}
+		if r.Times == 0 || r.Span.Start < end {
+			return 0
+		}
+		n, end = n+uint64(r.Times), r.Span.End
+	}
+	return n
+}
+
 // parseTable reads a block table.
 func parseTable(b []byte) ([]*blockRef, error) {
 	var t ltmv1.BlockTable
@@ -47,7 +64,7 @@ func parseTable(b []byte) ([]*blockRef, error) {
 	}
 	n := len(t.Start)
 	if len(t.Span) != n || len(t.ArrivedStart) != n || len(t.ArrivedSpan) != n || len(t.Count) != n || len(t.Segments) != n ||
-		len(t.ChunkLength) != len(t.Chunk) || len(t.At) != len(t.Chunk) {
+		len(t.Times) != 0 && len(t.Times) != n || len(t.ChunkLength) != len(t.Chunk) || len(t.At) != len(t.Chunk) {
 		return nil, engram.Errorf(engram.Corrupt, "", "the columns of a block table differ in length")
 	}
 	slab := make([]blockRef, n)
@@ -74,6 +91,12 @@ func parseTable(b []byte) ([]*blockRef, error) {
 				Count:   int(t.Count[i]),
 			},
 			segments: segments[at : at+k : at+k],
+		}
+		if len(t.Times) > 0 {
+			slab[i].Times = int(t.Times[i])
+		}
+		if slab[i].Times > slab[i].Count {
+			return nil, engram.Errorf(engram.Corrupt, "", "a block of %d versions has %d times", slab[i].Count, slab[i].Times)
 		}
 		at += k
 		refs[i] = &slab[i]
@@ -109,7 +132,7 @@ func (x *indexBuilder) add(e *Entity, refs []*blockRef) error {
 		Id: e.ID.String(), Type: e.Type, Codec: e.Codec,
 		Start: int64(e.Span.Start), End: int64(e.Span.End),
 		ArrivedStart: int64(e.Arrived.Start), ArrivedEnd: int64(e.Arrived.End),
-		Snapshots: e.Snapshots, InForce: e.InForce, Bytes: uint64(e.Bytes), Chunks: uint32(e.Chunks),
+		Snapshots: e.Snapshots, InForce: e.InForce, Bytes: uint64(e.Bytes), Chunks: uint32(e.Chunks), Times: timesOf(refs),
 		TableOffset: uint64(len(x.buf)), TableLength: uint32(len(table)), TableCrc: crc32c(table),
 	})
 	x.buf = append(x.buf, table...)
@@ -168,7 +191,7 @@ func parseDirectory(b []byte, crc uint32, limit uint64) ([]dirEntity, error) {
 				ID: id, Type: e.Type, Codec: e.Codec,
 				Span:      engram.Interval{Start: engram.Time(e.Start), End: engram.Time(e.End)},
 				Arrived:   engram.Interval{Start: engram.Time(e.ArrivedStart), End: engram.Time(e.ArrivedEnd)},
-				Snapshots: e.Snapshots, InForce: e.InForce, Bytes: int64(e.Bytes), Chunks: int(e.Chunks),
+				Snapshots: e.Snapshots, InForce: e.InForce, Bytes: int64(e.Bytes), Chunks: int(e.Chunks), Times: e.Times,
 			},
 			number: int64(i), offset: e.TableOffset, length: e.TableLength, crc: e.TableCrc,
 		}

@@ -69,6 +69,7 @@ type Entity struct {
 	InForce   uint64 // of these, values in force at the start: they belong to an earlier episode, too
 	Bytes     int64  // stored, as compressed as can be told
 	Chunks    int
+	Times     uint64 // different times of the versions; 0 if not known
 }
 
 // Source is an episode to read from: a sealed one ([Reader]) or the one that is
@@ -105,6 +106,7 @@ type Block struct {
 	Span    engram.Interval // of the snapshots' times
 	Arrived engram.Interval
 	Count   int
+	Times   int // different ones of the versions; 0 if not known
 }
 
 // Channel says how an entity is stored. When a later [Writer.Add] gives another

@@ -130,7 +130,7 @@ func (t *timeline) Versions(ctx context.Context, i int) (*Versions, error) {
 		return nil, err
 	}
 	if i == len(t.table.refs) {
-		return &Versions{tail: t.tail}, nil
+		return VersionsOf(t.tail), nil
 	}
 	done, err := t.use()
 	if err != nil {
@@ -361,7 +361,7 @@ func (c *container) timelineOf(entity engram.ID, number int64, table *blockTable
 		t.tail = slices.Clone(tail)
 		slices.SortStableFunc(t.tail, compareVersions)
 	}
-	b := Block{Count: len(tail)}
+	b := Block{Count: len(tail)} // of what is in memory anyway, times are not counted
 	for _, s := range tail {
 		b.Span, b.Arrived = extend(b.Span, s.Time), extend(b.Arrived, s.Arrived)
 	}

@@ -54,11 +54,10 @@ type verifier struct {
 }
 
 type verifiedRun struct {
-	entity        string
-	count         int
-	inForce       int
-	messages      int
-	span, arrived engram.Interval
+	Block
+	entity   string
+	inForce  int
+	messages int
 }
 
 type verifiedChunk struct {
@@ -216,11 +215,7 @@ func (v *verifier) envelope(chunk foundRecord, at int, data []byte) {
 		v.problem(chunk.offset, "%v", err)
 		return
 	}
-	run := verifiedRun{entity: r.entity, count: len(r.versions), inForce: r.inForce, messages: r.messages}
-	for _, s := range r.versions {
-		run.span, run.arrived = extend(run.span, s.Time), extend(run.arrived, s.Arrived)
-	}
-	v.runs[segment{chunk.offset, uint32(chunk.length), uint32(at)}] = run
+	v.runs[segment{chunk.offset, uint32(chunk.length), uint32(at)}] = verifiedRun{blockOf(r.versions), r.entity, r.inForce, r.messages}
 	c := v.recent[chunk.offset-int64(r.chunkBack)]
 	if c == nil || c.index.ChunkLength != r.chunkLen {
 		v.problem(chunk.offset, "an envelope of %s tells of a chunk of %d bytes at %d, which is not there", r.entity, r.chunkLen, chunk.offset-int64(r.chunkBack))
@@ -353,10 +348,12 @@ func (v *verifier) index(s *summary) {
 					continue
 				}
 				delete(v.runs, seg)
-				have.Count += r.count
-				have.Span, have.Arrived = union(have.Span, r.span), union(have.Arrived, r.arrived)
+				have = join(have, r.Block)
 				sum.InForce += uint64(r.inForce)
 				total.Messages += uint64(r.messages)
+			}
+			if ref.Times == 0 { // it is not told
+				have.Times = 0
 			}
 			if have != ref.Block {
 				v.problem(s.indexAt, "block %d of %s is %+v; its envelopes say %+v", k, e.ID, ref.Block, have)
@@ -366,6 +363,9 @@ func (v *verifier) index(s *summary) {
 		}
 		if sum.Snapshots != e.Snapshots || sum.InForce != e.InForce || sum.Span != e.Span || sum.Arrived != e.Arrived {
 			v.problem(s.indexAt, "%s has %d versions of %v; its blocks have %d of %v", e.ID, e.Snapshots, e.Span, sum.Snapshots, sum.Span)
+		}
+		if n := timesOf(refs); e.Times != 0 && e.Times != n {
+			v.problem(s.indexAt, "%s has %d times; its blocks have %d", e.ID, e.Times, n)
 		}
 		total.Snapshots += sum.Snapshots
 		total.InForce += sum.InForce

@@ -17,6 +17,10 @@ type Versions struct {
 	tail  []*engram.Snapshot // instead of index, of what is not written yet
 }
 
+// VersionsOf returns versions that are in memory, sorted by time, those of one time by
+// arrival. It keeps the slice.
+func VersionsOf(sorted []*engram.Snapshot) *Versions { return &Versions{tail: sorted} }
+
 // Len returns how many there are.
 func (v *Versions) Len() int {
 	if v.index == nil {

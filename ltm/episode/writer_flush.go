@@ -329,11 +329,7 @@ func (e *writeEntity) settle(r *plannedRun) {
 	defer v.Unlock()
 	v.Bytes += r.stored
 	v.Chunks++
-	b := &blockRef{segments: []segment{r.seg}}
-	for _, s := range r.versions {
-		b.Span, b.Arrived = extend(b.Span, s.Time), extend(b.Arrived, s.Arrived)
-	}
-	b.Count = len(r.versions)
+	b := &blockRef{blockOf(r.versions), []segment{r.seg}}
 	same := func(a, b *engram.Snapshot) bool {
 		return a.Time == b.Time && a.Arrived == b.Arrived && a.Number == b.Number
 	}
@@ -351,6 +347,35 @@ func (e *writeEntity) settle(r *plannedRun) {
 	v.blocks, v.table = appendBlock(v.blocks, b), nil
 }
 
+// blockOf returns the block of versions.
+func blockOf(versions []*engram.Snapshot) Block {
+	b := Block{Count: len(versions)}
+	times := make([]engram.Time, len(versions))
+	for i, s := range versions {
+		b.Span, b.Arrived = extend(b.Span, s.Time), extend(b.Arrived, s.Arrived)
+		times[i] = s.Time
+	}
+	slices.Sort(times)
+	b.Times = len(slices.Compact(times))
+	return b
+}
+
+// join returns the block of all versions of both. How many times they have is not
+// known where their spans overlap.
+func join(a, b Block) Block {
+	if a.Count == 0 {
+		return b
+	}
+	if b.Count == 0 {
+		return a
+	}
+	joined := Block{Span: union(a.Span, b.Span), Arrived: union(a.Arrived, b.Arrived), Count: a.Count + b.Count}
+	if a.Times > 0 && b.Times > 0 && !a.Span.Overlaps(b.Span) {
+		joined.Times = a.Times + b.Times
+	}
+	return joined
+}
+
 // appendBlock appends a block, or joins it to the last one if both are small. Views
 // of the list as it was stay as they are.
 func appendBlock(blocks []*blockRef, b *blockRef) []*blockRef {
@@ -363,7 +388,7 @@ func appendBlock(blocks []*blockRef, b *blockRef) []*blockRef {
 		return append(blocks, b)
 	}
 	return append(slices.Clone(blocks[:n-1]), &blockRef{
-		Block:    Block{Span: union(last.Span, b.Span), Arrived: union(last.Arrived, b.Arrived), Count: last.Count + b.Count},
+		Block:    join(last.Block, b.Block),
 		segments: append(slices.Clip(last.segments), b.segments...),
 	})
 }

@@ -13,7 +13,9 @@ func (w *Writer) Entities() []Entity {
 	list := make([]Entity, len(states))
 	for i, e := range states {
 		e.view.Lock()
-		list[i] = e.view.Entity
+		if list[i] = e.view.Entity; len(e.view.tail) == 0 {
+			list[i].Times = timesOf(e.view.blocks)
+		}
 		e.view.Unlock()
 	}
 	return sortEntities(list)

@@ -283,6 +283,7 @@ type BlockTable struct {
 	ArrivedSpan  []uint64 `protobuf:"varint,4,rep,packed,name=arrived_span,json=arrivedSpan,proto3" json:"arrived_span,omitempty"`
 	Count        []uint32 `protobuf:"varint,5,rep,packed,name=count,proto3" json:"count,omitempty"`       // of versions
 	Segments     []uint32 `protobuf:"varint,6,rep,packed,name=segments,proto3" json:"segments,omitempty"` // how many envelopes it is made of
+	Times        []uint32 `protobuf:"varint,10,rep,packed,name=times,proto3" json:"times,omitempty"`      // different times of the versions; 0: not known; empty: of none
 	// One element for each envelope.
 	Chunk         []uint64 `protobuf:"varint,7,rep,packed,name=chunk,proto3" json:"chunk,omitempty"`                                // where its chunk begins in the file, differences
 	ChunkLength   []uint32 `protobuf:"varint,8,rep,packed,name=chunk_length,json=chunkLength,proto3" json:"chunk_length,omitempty"` // of the whole record
@@ -363,6 +364,13 @@ func (x *BlockTable) GetSegments() []uint32 {
 	return nil
 }
 
+func (x *BlockTable) GetTimes() []uint32 {
+	if x != nil {
+		return x.Times
+	}
+	return nil
+}
+
 func (x *BlockTable) GetChunk() []uint64 {
 	if x != nil {
 		return x.Chunk
@@ -401,6 +409,7 @@ type Directory_Entity struct {
 	TableOffset   uint64 `protobuf:"varint,12,opt,name=table_offset,json=tableOffset,proto3" json:"table_offset,omitempty"`
 	TableLength   uint32 `protobuf:"varint,13,opt,name=table_length,json=tableLength,proto3" json:"table_length,omitempty"`
 	TableCrc      uint32 `protobuf:"fixed32,14,opt,name=table_crc,json=tableCrc,proto3" json:"table_crc,omitempty"` // CRC32C
+	Times         uint64 `protobuf:"varint,15,opt,name=times,proto3" json:"times,omitempty"`                        // different times of the versions; 0: not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -533,6 +542,13 @@ func (x *Directory_Entity) GetTableCrc() uint32 {
 	return 0
 }
 
+func (x *Directory_Entity) GetTimes() uint64 {
+	if x != nil {
+		return x.Times
+	}
+	return 0
+}
+
 var File_engram_ltm_v1_episode_proto protoreflect.FileDescriptor
 
 const file_engram_ltm_v1_episode_proto_rawDesc = "" +
@@ -562,9 +578,9 @@ const file_engram_ltm_v1_episode_proto_rawDesc = "" +
 	"\x04type\x18\x10 \x03(\rR\x04type\x12\x1c\n" +
 	"\tcompletes\x18\x11 \x03(\rR\tcompletes\x12\x10\n" +
 	"\x03key\x18\x12 \x03(\bR\x03key\x12\x1a\n" +
-	"\binstance\x18\x13 \x03(\rR\binstance\"\xc5\x03\n" +
+	"\binstance\x18\x13 \x03(\rR\binstance\"\xdb\x03\n" +
 	"\tDirectory\x12;\n" +
-	"\bentities\x18\x01 \x03(\v2\x1f.engram.ltm.v1.Directory.EntityR\bentities\x1a\xfa\x02\n" +
+	"\bentities\x18\x01 \x03(\v2\x1f.engram.ltm.v1.Directory.EntityR\bentities\x1a\x90\x03\n" +
 	"\x06Entity\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
@@ -581,7 +597,8 @@ const file_engram_ltm_v1_episode_proto_rawDesc = "" +
 	"\x06chunks\x18\v \x01(\rR\x06chunks\x12!\n" +
 	"\ftable_offset\x18\f \x01(\x04R\vtableOffset\x12!\n" +
 	"\ftable_length\x18\r \x01(\rR\vtableLength\x12\x1b\n" +
-	"\ttable_crc\x18\x0e \x01(\aR\btableCrc\"\xf9\x01\n" +
+	"\ttable_crc\x18\x0e \x01(\aR\btableCrc\x12\x14\n" +
+	"\x05times\x18\x0f \x01(\x04R\x05times\"\x8f\x02\n" +
 	"\n" +
 	"BlockTable\x12\x14\n" +
 	"\x05start\x18\x01 \x03(\x12R\x05start\x12\x12\n" +
@@ -590,6 +607,8 @@ const file_engram_ltm_v1_episode_proto_rawDesc = "" +
 	"\farrived_span\x18\x04 \x03(\x04R\varrivedSpan\x12\x14\n" +
 	"\x05count\x18\x05 \x03(\rR\x05count\x12\x1a\n" +
 	"\bsegments\x18\x06 \x03(\rR\bsegments\x12\x14\n" +
+	"\x05times\x18\n" +
+	" \x03(\rR\x05times\x12\x14\n" +
 	"\x05chunk\x18\a \x03(\x04R\x05chunk\x12!\n" +
 	"\fchunk_length\x18\b \x03(\rR\vchunkLength\x12\x0e\n" +
 	"\x02at\x18\t \x03(\rR\x02atB9Z7github.com/seed-301d4374/engram/gen/engram/ltm/v1;ltmv1b\x06proto3"
