@@ -11,6 +11,8 @@
 // A [Report] tells what became of each topic, and what of a damaged recording was
 // lost. docs/ingest.md describes the mapping file.
 //
-// The package talks to memories through the domain interfaces only. Export will
-// live beside the import.
+// [Export] is the way out: it writes what a memory holds into a recording that stands
+// alone, in the layout of episodes, and [ImportEpisode] makes the same memory of it.
+//
+// The package talks to memories through the domain interfaces only.
 package ingest

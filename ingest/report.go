@@ -13,7 +13,7 @@ import (
 // Report tells what became of a recording.
 type Report struct {
 	File   string // as it was given
-	Source string // the provider segments' name
+	Source string // the provider segments' name; "" if they keep theirs
 	Topics []TopicReport
 	// Messages counts those read, Stored and Refused the entity updates made of
 	// them; a message with several transforms is several updates. Skipped counts

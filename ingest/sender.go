@@ -69,17 +69,31 @@ func (s *sender) refuse(t *TopicReport, err error) {
 
 // add appends an update; the error ends the import.
 func (s *sender) add(t *TopicReport, entity engram.ID, at, logged engram.Time, p engram.Payload) error {
+	s.grow()
+	i := len(s.instances)
+	s.instances = append(s.instances, engram.Instance{Payload: p, Sent: logged, HasSent: true, Confidence: 1})
+	return s.addAll(t, entity, at, s.instances[i:i+1:i+1])
+}
+
+// grow makes room for a batch where there is none.
+func (s *sender) grow() {
 	if s.updates == nil {
 		s.updates = make([]engram.EntityUpdate, 0, batchUpdates)
 		s.instances = make([]engram.Instance, 0, batchUpdates)
 		s.sent = make([]sent, 0, batchUpdates)
 	}
+}
+
+// addAll is add for a snapshot with its instances.
+func (s *sender) addAll(t *TopicReport, entity engram.ID, at engram.Time, instances []engram.Instance) error {
+	s.grow()
 	of := s.keep.of(t, entity)
-	i := len(s.instances)
-	s.instances = append(s.instances, engram.Instance{Payload: p, Sent: logged, HasSent: true, Confidence: 1})
-	s.updates = append(s.updates, engram.EntityUpdate{Entity: entity, Time: at, Instances: s.instances[i : i+1 : i+1]})
+	s.updates = append(s.updates, engram.EntityUpdate{Entity: entity, Time: at, Instances: instances})
 	s.sent = append(s.sent, sent{of, at})
-	if s.bytes += len(p.Bytes); len(s.updates) < batchUpdates && s.bytes < batchBytes {
+	for i := range instances {
+		s.bytes += len(instances[i].Payload.Bytes)
+	}
+	if len(s.updates) < batchUpdates && s.bytes < batchBytes {
 		return nil
 	}
 	return s.commit()

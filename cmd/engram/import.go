@@ -27,6 +27,10 @@ states, transforms, odometry and poses to RobotState, images, point clouds and s
 to Vision, strings to Speech, everything else to GeneralPurpose/<message type>. The
 provider is the recording's name, the entity the topic.
 
+What 'engram export' wrote, and an episode of a long-term memory, becomes the same
+memory again: the same IDs, times, confidences and types. With --source or --mapping
+it is imported as any other recording.
+
 A recording is an MCAP file, a ROS 1 bag, a rosbag2 database, or the folder of a
 split rosbag2; the files in a folder without a metadata.yaml are recordings of their
 own. Of a damaged one what can be read is imported and the loss is named; then the
@@ -87,7 +91,11 @@ func importRecordings(cmd *cobra.Command, args []string) error {
 	for _, name := range names {
 		bar := newProgress(cmd, name, o.Rate > 0)
 		o.Progress = bar.set
-		report, err := ingest.Import(cmd.Context(), m, name, o)
+		read := ingest.Import
+		if !f.Changed("source") && !f.Changed("mapping") && ingest.IsEpisode(name) {
+			read = ingest.ImportEpisode
+		}
+		report, err := read(cmd.Context(), m, name, o)
 		bar.finish()
 		if report != nil {
 			loss = append(loss, lossesOf(cmd, report, reports)...)
@@ -344,8 +352,12 @@ func printReports(cmd *cobra.Command, format string, reports []*ingest.Report) e
 			cmd.PrintErrf("%s: holds no messages that can be read\n", r.File)
 			continue
 		}
-		cmd.PrintErrf("%s: %s of %s recorded%s, written to */*/%s\n", r.File, countOf(r.Messages, "message"),
-			r.Span.End.Sub(r.Span.Start).Round(10*time.Millisecond), speedOf(r), engram.EscapeName(r.Source))
+		where := "under the IDs that they had"
+		if r.Source != "" {
+			where = "to */*/" + engram.EscapeName(r.Source)
+		}
+		cmd.PrintErrf("%s: %s of %s recorded%s, written %s\n", r.File, countOf(r.Messages, "message"),
+			r.Span.End.Sub(r.Span.Start).Round(10*time.Millisecond), speedOf(r), where)
 	}
 	return nil
 }

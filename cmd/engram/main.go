@@ -118,7 +118,7 @@ To fill it:          engram import recording.mcap`,
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().String("address", "", "where the memory's name system is: unix:/path or http://host:port\n(default: $ENGRAM_ADDRESS, else the local server)")
-	root.AddCommand(newServe(), newDemo(), newImport(), newLs(), newGet(), newHistory(), newQuery(),
+	root.AddCommand(newServe(), newDemo(), newImport(), newExport(), newLs(), newGet(), newHistory(), newQuery(),
 		newWatch(), newPut(), newType(), newSegment(), newPose(), newEpisode(), newLTM(), newMNS(), newConfig(), newStats(), newVersion())
 	root.Version = versionOf().String()
 	root.SetVersionTemplate("{{.Version}}\n")

@@ -131,7 +131,6 @@ func timeFlag(cmd *cobra.Command, name string) (*timeArg, error) {
 }
 
 func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
-	f := cmd.Flags()
 	if s.asOf, err = timeFlag(cmd, "as-of"); err != nil {
 		return s, err
 	}
@@ -144,16 +143,22 @@ func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
 	if s.fields, err = fieldFlag(cmd); err != nil {
 		return s, err
 	}
-	switch name, _ := f.GetString("target"); name {
+	s.target, err = targetFlag(cmd)
+	return s, err
+}
+
+// targetFlag returns the memory that --target names.
+func targetFlag(cmd *cobra.Command) (engram.Target, error) {
+	switch name, _ := cmd.Flags().GetString("target"); name {
 	case "wm":
-		s.target = engram.TargetWM
+		return engram.TargetWM, nil
 	case "ltm":
-		s.target = engram.TargetLTM
+		return engram.TargetLTM, nil
 	case "both":
+		return engram.TargetBoth, nil
 	default:
-		return s, usagef("--target %s: there is wm, ltm, both", name)
+		return engram.TargetBoth, usagef("--target %s: there is wm, ltm, both", name)
 	}
-	return s, nil
 }
 
 // apply sets what holds whatever is selected.

@@ -17,6 +17,7 @@ func addDataFlags(cmd *cobra.Command) {
 	f.String("ltm-cache", "64 MiB", "keep so many bytes of what was read from disk")
 	f.String("episode-size", "256 MiB", "begin another episode file at this size")
 	f.Duration("episode-age", 0, "begin another episode file after this time (default 10m)")
+	f.Float64("disk-limit", 85, "forget, lowest priority first, when more than so many percent of the disk are in use")
 }
 
 // readDataSettings reads and checks the flags of the long-term memory; nil if they
@@ -25,7 +26,7 @@ func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 	f := cmd.Flags()
 	dir, _ := f.GetString("data")
 	if dir == "" {
-		return nil, needs(cmd, "--data DIR", "ltm-cache", "episode-size", "episode-age")
+		return nil, needs(cmd, "--data DIR", "ltm-cache", "episode-size", "episode-age", "disk-limit")
 	}
 	o := ltm.Options{Dir: dir}
 	o.Robot, _ = f.GetString("robot")
@@ -41,6 +42,11 @@ func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 	if o.SealAge, _ = f.GetDuration("episode-age"); o.SealAge < 0 {
 		return nil, usagef("--episode-age %v: 0 or more", o.SealAge)
 	}
+	percent, _ := f.GetFloat64("disk-limit")
+	if !(percent > 0 && percent <= 100) {
+		return nil, usagef("--disk-limit %v: percent, more than 0 and up to 100", percent)
+	}
+	o.DiskLimit = percent / 100
 	return &o, nil
 }
 

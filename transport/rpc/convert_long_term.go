@@ -68,7 +68,7 @@ func episodeFromMessage(m *engramv1.Episode) service.EpisodeInfo {
 func episodeEntityMessage(e *episode.Entity) *engramv1.EpisodeEntity {
 	return &engramv1.EpisodeEntity{
 		Id: e.ID.String(), Type: e.Type, Codec: e.Codec, Span: spanMessage(e.Span), Arrived: spanMessage(e.Arrived),
-		Snapshots: e.Snapshots, InForce: e.InForce, Bytes: e.Bytes, Chunks: uint32(e.Chunks),
+		Snapshots: e.Snapshots, InForce: e.InForce, Bytes: e.Bytes, Chunks: uint32(e.Chunks), Times: e.Times,
 	}
 }
 
@@ -76,7 +76,7 @@ func episodeEntityFromMessage(m *engramv1.EpisodeEntity) (episode.Entity, error)
 	id, err := engram.Parse(m.GetId())
 	return episode.Entity{
 		ID: id, Type: m.GetType(), Codec: m.GetCodec(), Span: spanFromMessage(m.GetSpan()), Arrived: spanFromMessage(m.GetArrived()),
-		Snapshots: m.GetSnapshots(), InForce: m.GetInForce(), Bytes: m.GetBytes(), Chunks: int(m.GetChunks()),
+		Snapshots: m.GetSnapshots(), InForce: m.GetInForce(), Bytes: m.GetBytes(), Chunks: int(m.GetChunks()), Times: m.GetTimes(),
 	}, err
 }
 

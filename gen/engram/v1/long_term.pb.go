@@ -330,6 +330,7 @@ type EpisodeEntity struct {
 	InForce       uint64                 `protobuf:"varint,7,opt,name=in_force,json=inForce,proto3" json:"in_force,omitempty"`
 	Bytes         int64                  `protobuf:"varint,8,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Chunks        uint32                 `protobuf:"varint,9,opt,name=chunks,proto3" json:"chunks,omitempty"`
+	Times         uint64                 `protobuf:"varint,10,opt,name=times,proto3" json:"times,omitempty"` // different times of the versions; 0 if not known
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -423,6 +424,13 @@ func (x *EpisodeEntity) GetBytes() int64 {
 func (x *EpisodeEntity) GetChunks() uint32 {
 	if x != nil {
 		return x.Chunks
+	}
+	return 0
+}
+
+func (x *EpisodeEntity) GetTimes() uint64 {
+	if x != nil {
+		return x.Times
 	}
 	return 0
 }
@@ -2832,7 +2840,7 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x04kept\x18\x11 \x01(\bR\x04kept\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x88\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9e\x02\n" +
 	"\rEpisodeEntity\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
@@ -2842,7 +2850,9 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\tsnapshots\x18\x06 \x01(\x04R\tsnapshots\x12\x19\n" +
 	"\bin_force\x18\a \x01(\x04R\ainForce\x12\x14\n" +
 	"\x05bytes\x18\b \x01(\x03R\x05bytes\x12\x16\n" +
-	"\x06chunks\x18\t \x01(\rR\x06chunks\"<\n" +
+	"\x06chunks\x18\t \x01(\rR\x06chunks\x12\x14\n" +
+	"\x05times\x18\n" +
+	" \x01(\x04R\x05times\"<\n" +
 	"\x0eEpisodeProblem\x12\x16\n" +
 	"\x06offset\x18\x01 \x01(\x03R\x06offset\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\">\n" +

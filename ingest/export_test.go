@@ -1,0 +1,282 @@
+package ingest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/foxglove/mcap/go/mcap"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// recordingServer is a server with all memories that records everything, without loss.
+func recordingServer(t *testing.T) *server.Server {
+	t.Helper()
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	store, err := ltm.Open(t.Context(), ltm.Options{Dir: t.TempDir(), Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(server.Config{Memories: memories.All(), Store: store, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// contents returns all that a memory holds, a line per instance.
+func contents(t *testing.T, r engram.Reader, span engram.Interval, patterns ...string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	if len(patterns) == 0 {
+		patterns = []string{"*"}
+	}
+	for _, text := range patterns {
+		q := engram.MustPattern(text).Select(engram.In(span))
+		res, err := r.Query(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(res.Missing) > 0 {
+			t.Fatalf("missing: %+v", res.Missing)
+		}
+		for item := range res.All() {
+			for i, in := range item.Instances {
+				all[item.ID.Instance(i).String()] = fmt.Sprintf("%s %v %v %x", in.Payload.Type, in.Confidence, in.Sent, in.Payload.Bytes)
+			}
+		}
+	}
+	return all
+}
+
+func compareContents(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	if len(got) != len(want) || len(want) == 0 {
+		t.Errorf("%d instances came back, want %d", len(got), len(want))
+	}
+	n := 0
+	for id, w := range want {
+		if g := got[id]; g != w {
+			if n++; n < 5 {
+				t.Errorf("%s came back as %.200s, want %.200s", id, g, w)
+			}
+		}
+	}
+}
+
+// What is exported and imported again is the same memory, for every recording.
+func TestExportAndImport(t *testing.T) {
+	root := "../../shared/data/recordings"
+	if _, err := os.Stat(root); err != nil {
+		t.Skipf("no recordings: %v", err)
+	}
+	for _, tt := range []struct {
+		name string
+		span time.Duration // of it, from its start; 0 is all
+	}{
+		{"g1_bottle_2.mcap", 3 * time.Second}, {"g1_bottle_10.mcap", 3 * time.Second}, {"guardian_palette.bag", 4 * time.Second},
+		{"tilt_laser.bag", 4 * time.Second}, {"husky_outdoor.bag", 60 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() {
+				t.Skip("short")
+			}
+			from := server1(t)
+			report, err := ingest.Import(t.Context(), from, filepath.Join(root, tt.name), ingest.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			span := engram.Always()
+			if tt.span > 0 {
+				span = engram.Interval{Start: report.Span.End.Add(-tt.span), End: report.Span.End.Add(time.Hour)}
+			}
+			roundTrip(t, from, span)
+		})
+	}
+}
+
+// server1 is a server without a disk: what it keeps of a recording is compared.
+func server1(t *testing.T) *server.Server {
+	t.Helper()
+	s, err := server.New(server.Config{Memories: memories.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func roundTrip(t *testing.T, from *server.Server, span engram.Interval) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "out.mcap")
+	exported, err := ingest.Export(t.Context(), from, file, ingest.ExportOptions{Span: span})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exported.Snapshots == 0 || !ingest.IsEpisode(file) {
+		t.Fatalf("exported %+v", exported)
+	}
+	to := server1(t)
+	imported, err := ingest.ImportEpisode(t.Context(), to, file, ingest.Options{})
+	if err != nil || imported.Lossy() || imported.Stored != exported.Snapshots {
+		t.Fatalf("import: %v; %d of %d, refused %d, loss %v", err, imported.Stored, exported.Snapshots, imported.Refused, imported.LossSummary())
+	}
+	compareContents(t, contents(t, to, span), contents(t, from, span))
+	segments := func(s *server.Server) map[string]string {
+		all, err := s.Describe(t.Context(), engram.Pattern{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		types := map[string]string{}
+		for _, d := range all {
+			types[d.ID.String()] = d.Type
+		}
+		return types
+	}
+	want := segments(from)
+	for id, typ := range segments(to) {
+		if want[id] != typ {
+			t.Errorf("the segment %s has the type %s, want %s", id, typ, want[id])
+		}
+	}
+	if n := readable(t, file); n < exported.Snapshots {
+		t.Errorf("the mcap library reads %d messages with a schema, want at least %d", n, exported.Snapshots)
+	}
+}
+
+// readable counts the messages that the MCAP library reads, and checks that all are
+// protobuf with a schema.
+func readable(t *testing.T, file string) (n uint64) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := mcap.NewReader(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	it, err := r.Messages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		schema, ch, _, err := it.NextInto(nil)
+		if err == io.EOF {
+			return n
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(ch.Topic, "/engram") || strings.HasPrefix(schema.Name, "engram.ltm.") {
+			continue
+		}
+		if ch.MessageEncoding != "protobuf" || schema == nil || schema.Encoding != "protobuf" || len(schema.Data) == 0 {
+			t.Fatalf("%s has the encoding %q and the schema %+v", ch.Topic, ch.MessageEncoding, schema)
+		}
+		n++
+	}
+}
+
+// Several instances, confidences, times of sending, segments that the other memory does
+// not have, and what only the disk still has: all comes back. What was in force at the
+// start of a cut is in it.
+func TestExportFromDiskAndMemory(t *testing.T) {
+	from := recordingServer(t)
+	ctx := t.Context()
+	core := engram.CoreSegment{ID: engram.MustID("GeneralPurpose/Mine"), History: engram.Bounds{MaxCount: 3}}
+	if err := from.AddCoreSegment(ctx, core); err != nil {
+		t.Fatal(err)
+	}
+	entity := engram.MustID(`GeneralPurpose/Mine/me/a\/b`)
+	static := engram.MustID("GeneralPurpose/Mine/me/static")
+	commit := func(id engram.ID, at engram.Time, values ...any) {
+		u := engram.EntityUpdate{Entity: id, Time: at}
+		for i, v := range values {
+			p, err := idf.ValuePayload(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.Instances = append(u.Instances, engram.Instance{Payload: p, Confidence: float32(i) / 4, Sent: at - 5, HasSent: true})
+		}
+		r, err := from.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}})
+		if err != nil || r[0].Err != nil {
+			t.Fatal(err, r)
+		}
+	}
+	commit(static, 1000, "calibration")
+	for i := range engram.Time(50) {
+		commit(entity, 10_000+i*1e9, int64(i), strings.Repeat("x", int(i)), true)
+	}
+	commit(entity, 10_000+10e9, "corrected")
+	file := filepath.Join(t.TempDir(), "cut.mcap")
+	span := engram.Interval{Start: 10_000 + 5e9, End: 10_000 + 20e9}
+	done := int64(-1)
+	report, err := ingest.Export(ctx, from, file, ingest.ExportOptions{
+		Patterns: []engram.Pattern{engram.MustPattern("GeneralPurpose/Mine")}, Span: span,
+		Progress: func(n, total int64) {
+			if n < done || n > total {
+				t.Errorf("progress %d after %d of %d", n, done, total)
+			}
+			done = n
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Snapshots != 17 || report.InForce != 2 || report.Entities != 2 {
+		t.Errorf("exported %+v, want 15 snapshots and 2 in force of 2 entities", report)
+	}
+	to := server1(t)
+	if _, err := ingest.ImportEpisode(ctx, to, file, ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := to.Latest(ctx, static); err != nil || s.Time != 1000 {
+		t.Errorf("what was in force came back as %v, %v", s, err)
+	}
+	d, err := to.Describe(ctx, engram.PatternOf(core.ID))
+	if err != nil || len(d) == 0 || d[0].History != core.History || d[0].Type != engram.ValueType {
+		t.Errorf("the segment came back as %+v, %v", d, err)
+	}
+	wide := server1(t)
+	if err := wide.AddCoreSegment(ctx, engram.CoreSegment{ID: core.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ingest.ImportEpisode(ctx, wide, file, ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	compareContents(t, contents(t, wide, span, "GeneralPurpose"), contents(t, from, span, "GeneralPurpose"))
+
+	// Nothing to export, a file that is there, one that cannot be made, given up.
+	other := filepath.Join(t.TempDir(), "other.mcap")
+	if _, err := ingest.Export(ctx, from, other, ingest.ExportOptions{Patterns: []engram.Pattern{engram.MustPattern("Vision")}}); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("exporting nothing: %v, want NotFound", err)
+	}
+	if _, err := ingest.Export(ctx, from, file, ingest.ExportOptions{}); engram.CodeOf(err) != engram.AlreadyExists {
+		t.Errorf("exporting onto a file: %v, want AlreadyExists", err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := ingest.Export(ended, from, other, ingest.ExportOptions{}); engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("exporting given up: %v, want Canceled", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(other), "*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
