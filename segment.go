@@ -76,7 +76,7 @@ type Description struct {
 type Stats struct {
 	ID         ID
 	Type       string // core and provider segments; entities: of the newest snapshot
-	Entities   uint64
+	Entities   uint64 // in the working memory or on disk
 	Snapshots  uint64 // retained, without superseded versions
 	Superseded uint64 // retained superseded versions
 	Instances  uint64
@@ -86,4 +86,28 @@ type Stats struct {
 	Committed  uint64 // snapshots ever stored
 	Evicted    uint64 // snapshots and versions dropped to stay within bounds
 	Refused    uint64 // entity updates refused; counted down to provider segments
+	Disk       OnDisk
+}
+
+// OnDisk tells what the long-term memory holds of a node. All is zero where there is
+// none.
+type OnDisk struct {
+	Entities  uint64 // 1 for an entity
+	Snapshots uint64 // with superseded versions
+	Bytes     int64  // stored, as compressed as can be told
+	First     Time   // times of the oldest and the newest snapshot;
+	Last      Time   // valid if Snapshots > 0
+}
+
+// Add adds what a node holds to the sum of several.
+func (d *OnDisk) Add(o OnDisk) {
+	if o.Snapshots > 0 {
+		if d.Snapshots == 0 {
+			d.First, d.Last = o.First, o.Last
+		}
+		d.First, d.Last = min(d.First, o.First), max(d.Last, o.Last)
+	}
+	d.Entities += o.Entities
+	d.Snapshots += o.Snapshots
+	d.Bytes += o.Bytes
 }

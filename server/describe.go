@@ -76,7 +76,7 @@ func (s *Server) TypeNames(ctx context.Context) ([]string, error) {
 }
 
 // Stats implements engram.Statistician. What hooks refused is counted with what
-// the working memory refused.
+// the working memory refused, and what is known only from disk is told, too.
 func (s *Server) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([]engram.Stats, error) {
 	if err := s.alive(); err != nil {
 		return nil, err
@@ -85,5 +85,8 @@ func (s *Server) Stats(ctx context.Context, p engram.Pattern, depth engram.Level
 	for i := range stats {
 		stats[i].Refused += s.refused.at(stats[i].ID)
 	}
-	return stats, err
+	if err != nil || s.ltm == nil {
+		return stats, err
+	}
+	return s.ltm.Stats(ctx, p, depth, stats)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,16 @@ type nodeJSON struct {
 	Committed  *uint64      `json:"committed,omitempty,string"`
 	Evicted    *uint64      `json:"evicted,omitempty,string"`
 	Refused    *uint64      `json:"refused,omitempty,string"`
+	Disk       *diskJSON    `json:"disk,omitempty"`
+}
+
+// diskJSON is what the long-term memory holds of a node.
+type diskJSON struct {
+	Entities  uint64      `json:"entities,string"`
+	Snapshots uint64      `json:"snapshots,string"`
+	Bytes     int64       `json:"bytes,string"`
+	First     engram.Time `json:"first"`
+	Last      engram.Time `json:"last"`
 }
 
 func toNodeJSON(s engram.Stats, counters bool) nodeJSON {
@@ -39,6 +50,9 @@ func toNodeJSON(s engram.Stats, counters bool) nodeJSON {
 	}
 	if counters {
 		n.Committed, n.Evicted, n.Refused = &s.Committed, &s.Evicted, &s.Refused
+	}
+	if d := s.Disk; d.Snapshots > 0 {
+		n.Disk = &diskJSON{d.Entities, d.Snapshots, d.Bytes, d.First, d.Last}
 	}
 	return n
 }
@@ -102,7 +116,7 @@ func newLister(use, short, depth string, counters bool) *cobra.Command {
 			}
 			total += len(stats)
 			for _, s := range stats {
-				if !seen[s.ID] && (all || s.Snapshots > 0 || s.Refused > 0) {
+				if !seen[s.ID] && (all || s.Snapshots > 0 || s.Refused > 0 || s.Disk.Snapshots > 0) {
 					seen[s.ID] = true
 					nodes = append(nodes, s)
 				}
@@ -147,26 +161,51 @@ func printNodes(cmd *cobra.Command, format string, nodes []engram.Stats, counter
 		t.header = []string{"ID", "ENTITIES", "SNAPSHOTS", "SUPERSEDED", "BYTES", "COMMITTED", "EVICTED", "REFUSED"}
 		t.right = []bool{false, true, true, true, true, true, true, true}
 	}
+	recorded := slices.ContainsFunc(nodes, func(s engram.Stats) bool { return s.Disk.Snapshots > 0 })
+	if recorded {
+		at := slices.Index(t.header, "BYTES") + 1
+		t.header = slices.Insert(t.header, at, "ON DISK", "DISK BYTES")
+		t.right = slices.Insert(t.right, at, true, true)
+	}
 	objects := make([]nodeJSON, len(nodes))
 	above := tree{}
 	for i, s := range nodes {
 		objects[i] = toNodeJSON(s, counters)
 		name, typ := above.place(s)
-		var entities any = ""
+		row := []any{name, "", s.Snapshots}
 		if objects[i].Entities != nil {
-			entities = s.Entities
+			row[1] = s.Entities
 		}
 		if counters {
-			t.add(name, entities, s.Snapshots, s.Superseded, byteSize(s.Bytes), s.Committed, s.Evicted, s.Refused)
-			continue
+			row = append(row, s.Superseded)
 		}
-		var first, last any = "", ""
-		if s.Snapshots > 0 {
-			first, last = s.First, s.Last
+		row = append(row, byteSize(s.Bytes))
+		if recorded {
+			row = append(row, s.Disk.Snapshots, byteSize(s.Disk.Bytes))
 		}
-		t.add(name, entities, s.Snapshots, byteSize(s.Bytes), first, last, typ)
+		if counters {
+			row = append(row, s.Committed, s.Evicted, s.Refused)
+		} else {
+			first, last := spanOf(s)
+			row = append(row, first, last, typ)
+		}
+		t.add(row...)
 	}
 	return print(cmd.OutOrStdout(), format, t, objects)
+}
+
+// spanOf returns the times of the oldest and the newest snapshot of a node, in the
+// working memory or on disk, or nothing.
+func spanOf(s engram.Stats) (first, last any) {
+	switch {
+	case s.Snapshots == 0 && s.Disk.Snapshots == 0:
+		return "", ""
+	case s.Snapshots == 0:
+		return s.Disk.First, s.Disk.Last
+	case s.Disk.Snapshots == 0:
+		return s.First, s.Last
+	}
+	return min(s.First, s.Disk.First), max(s.Last, s.Disk.Last)
 }
 
 // tree is what was listed so far.

@@ -1,18 +1,19 @@
 package catalogue
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
 // Names returns the names right below a parent of any level above an entity,
-// sorted: the memories below the root, the entities below a provider segment.
+// sorted: the memories below the root, the entities below a provider segment. The slice
+// is shared: not to be changed.
 func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, error) {
 	var query string
 	var args []any
@@ -31,7 +32,11 @@ func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, erro
 	default:
 		return nil, engram.Errorf(engram.Invalid, parent.String(), "a %s has no named children", parent.Level())
 	}
+	if list, ok := c.cache.getNames(parent); ok {
+		return list, nil
+	}
 	var list []string
+	age := c.cache.age()
 	err := c.read(ctx, func(db *sql.DB) error {
 		list = nil
 		rows, err := db.QueryContext(ctx, query, args...)
@@ -48,8 +53,12 @@ func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, erro
 		}
 		return rows.Err()
 	})
+	if err != nil {
+		return nil, err
+	}
 	slices.Sort(list)
-	return list, err
+	c.cache.putNames(parent, list, age)
+	return list, nil
 }
 
 // Holdings returns what the episodes hold of an entity; it is empty if no episode
@@ -101,6 +110,53 @@ func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, 
 	return h, nil
 }
 
+// Held is what all episodes together hold of an entity.
+type Held struct {
+	Name      string // of the entity
+	Type      string // of its segment's payloads, in one of them
+	Snapshots uint64 // versions; values in force count once in each episode
+	InForce   uint64
+	Bytes     int64
+	Span      engram.Interval
+}
+
+// Held returns what the episodes hold of the entities of a provider segment, by name.
+// The slice is shared: not to be changed.
+func (c *Catalogue) Held(ctx context.Context, provider engram.ID) ([]Held, error) {
+	if provider.Level() != engram.LevelProviderSegment {
+		return nil, engram.Errorf(engram.Invalid, provider.String(), "is a %s; name a provider segment", provider.Level())
+	}
+	if list, ok := c.cache.getHeld(provider); ok {
+		return list, nil
+	}
+	var list []Held
+	age := c.cache.age()
+	err := c.read(ctx, func(db *sql.DB) error {
+		list = nil
+		rows, err := db.QueryContext(ctx, `SELECT e.name, min(words.word), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
+			FROM entities e JOIN segments s ON e.segment = s.id JOIN holdings ON holdings.entity = e.id JOIN words ON words.id = holdings.type
+			WHERE s.memory = ? AND s.core = ? AND s.provider = ? GROUP BY e.id`, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment())
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var h Held
+			if err := rows.Scan(&h.Name, &h.Type, &h.Snapshots, &h.InForce, &h.Bytes, &h.Span.Start, &h.Span.End); err != nil {
+				return err
+			}
+			list = append(list, h)
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(list, func(a, b Held) int { return cmp.Compare(a.Name, b.Name) })
+	c.cache.putHeld(provider, list, age)
+	return list, nil
+}
+
 // Total is what all episodes hold of a segment.
 type Total struct {
 	Segment   engram.ID // core or provider segment
@@ -148,57 +204,4 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level) ([]Total, er
 	})
 	slices.SortFunc(list, func(a, b Total) int { return a.Segment.Compare(b.Segment) })
 	return list, err
-}
-
-// holdingsCache holds what was looked up, until the catalogue changes.
-type holdingsCache struct {
-	max int64
-
-	mu       sync.Mutex
-	changes  uint64 // odd while one is being made
-	bytes    int64
-	holdings map[engram.ID]*Holdings
-}
-
-func (c *holdingsCache) get(id engram.ID) *Holdings {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.holdings[id]
-}
-
-// age identifies the state of the catalogue; what is read then may be put while it
-// is the same.
-func (c *holdingsCache) age() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changes
-}
-
-func (c *holdingsCache) put(id engram.ID, h *Holdings, age uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.changes != age || age%2 == 1 || h.size() > c.max/2 {
-		return
-	}
-	if c.holdings == nil || c.bytes+h.size() > c.max {
-		c.holdings, c.bytes = map[engram.ID]*Holdings{}, 0
-	}
-	if _, ok := c.holdings[id]; !ok {
-		c.bytes += h.size()
-	}
-	c.holdings[id] = h
-}
-
-// begin says that a change is about to be seen, end that it is.
-func (c *holdingsCache) begin() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.changes++
-	c.holdings, c.bytes = nil, 0
-}
-
-func (c *holdingsCache) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.changes++
 }

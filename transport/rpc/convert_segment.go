@@ -51,6 +51,9 @@ func statsMessage(s engram.Stats) *engramv1.Stats {
 		first, last := int64(s.First), int64(s.Last)
 		m.First, m.Last = &first, &last
 	}
+	if d := s.Disk; d != (engram.OnDisk{}) {
+		m.Disk = &engramv1.OnDisk{Entities: d.Entities, Snapshots: d.Snapshots, Bytes: d.Bytes, First: int64(d.First), Last: int64(d.Last)}
+	}
 	return m
 }
 
@@ -59,10 +62,14 @@ func statsFromMessage(m *engramv1.Stats) (engram.Stats, error) {
 	if err != nil {
 		return engram.Stats{}, badAnswer(err)
 	}
+	d := m.GetDisk()
 	return engram.Stats{
 		ID: id, Type: m.GetType(), Entities: m.GetEntities(), Snapshots: m.GetSnapshots(), Superseded: m.GetSuperseded(),
 		Instances: m.GetInstances(), Bytes: m.GetBytes(), First: engram.Time(m.GetFirst()), Last: engram.Time(m.GetLast()),
 		Committed: m.GetCommitted(), Evicted: m.GetEvicted(), Refused: m.GetRefused(),
+		Disk: engram.OnDisk{
+			Entities: d.GetEntities(), Snapshots: d.GetSnapshots(), Bytes: d.GetBytes(), First: engram.Time(d.GetFirst()), Last: engram.Time(d.GetLast()),
+		},
 	}, nil
 }
 

@@ -2868,6 +2868,7 @@ type Stats struct {
 	Committed     uint64                 `protobuf:"varint,11,opt,name=committed,proto3" json:"committed,omitempty"`
 	Evicted       uint64                 `protobuf:"varint,12,opt,name=evicted,proto3" json:"evicted,omitempty"`
 	Refused       uint64                 `protobuf:"varint,13,opt,name=refused,proto3" json:"refused,omitempty"`
+	Disk          *OnDisk                `protobuf:"bytes,14,opt,name=disk,proto3" json:"disk,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2993,6 +2994,90 @@ func (x *Stats) GetRefused() uint64 {
 	return 0
 }
 
+func (x *Stats) GetDisk() *OnDisk {
+	if x != nil {
+		return x.Disk
+	}
+	return nil
+}
+
+// OnDisk is what the long-term memory holds of a node.
+type OnDisk struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entities      uint64                 `protobuf:"varint,1,opt,name=entities,proto3" json:"entities,omitempty"`
+	Snapshots     uint64                 `protobuf:"varint,2,opt,name=snapshots,proto3" json:"snapshots,omitempty"` // with superseded versions
+	Bytes         int64                  `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	First         int64                  `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"` // nanoseconds since 1970
+	Last          int64                  `protobuf:"varint,5,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OnDisk) Reset() {
+	*x = OnDisk{}
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OnDisk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OnDisk) ProtoMessage() {}
+
+func (x *OnDisk) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OnDisk.ProtoReflect.Descriptor instead.
+func (*OnDisk) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *OnDisk) GetEntities() uint64 {
+	if x != nil {
+		return x.Entities
+	}
+	return 0
+}
+
+func (x *OnDisk) GetSnapshots() uint64 {
+	if x != nil {
+		return x.Snapshots
+	}
+	return 0
+}
+
+func (x *OnDisk) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *OnDisk) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *OnDisk) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
 type NameSelector_Names struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Names         []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
@@ -3002,7 +3087,7 @@ type NameSelector_Names struct {
 
 func (x *NameSelector_Names) Reset() {
 	*x = NameSelector_Names{}
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3014,7 +3099,7 @@ func (x *NameSelector_Names) String() string {
 func (*NameSelector_Names) ProtoMessage() {}
 
 func (x *NameSelector_Names) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3047,7 +3132,7 @@ type SnapshotSelector_Nearest struct {
 
 func (x *SnapshotSelector_Nearest) Reset() {
 	*x = SnapshotSelector_Nearest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3059,7 +3144,7 @@ func (x *SnapshotSelector_Nearest) String() string {
 func (*SnapshotSelector_Nearest) ProtoMessage() {}
 
 func (x *SnapshotSelector_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3099,7 +3184,7 @@ type SnapshotSelector_Range struct {
 
 func (x *SnapshotSelector_Range) Reset() {
 	*x = SnapshotSelector_Range{}
-	mi := &file_engram_v1_memory_proto_msgTypes[46]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3111,7 +3196,7 @@ func (x *SnapshotSelector_Range) String() string {
 func (*SnapshotSelector_Range) ProtoMessage() {}
 
 func (x *SnapshotSelector_Range) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[46]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3151,7 +3236,7 @@ type SnapshotSelector_Indices struct {
 
 func (x *SnapshotSelector_Indices) Reset() {
 	*x = SnapshotSelector_Indices{}
-	mi := &file_engram_v1_memory_proto_msgTypes[47]
+	mi := &file_engram_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3163,7 +3248,7 @@ func (x *SnapshotSelector_Indices) String() string {
 func (*SnapshotSelector_Indices) ProtoMessage() {}
 
 func (x *SnapshotSelector_Indices) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[47]
+	mi := &file_engram_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3203,7 +3288,7 @@ type SubscribeRequest_Resume struct {
 
 func (x *SubscribeRequest_Resume) Reset() {
 	*x = SubscribeRequest_Resume{}
-	mi := &file_engram_v1_memory_proto_msgTypes[48]
+	mi := &file_engram_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3215,7 +3300,7 @@ func (x *SubscribeRequest_Resume) String() string {
 func (*SubscribeRequest_Resume) ProtoMessage() {}
 
 func (x *SubscribeRequest_Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[48]
+	mi := &file_engram_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3444,7 +3529,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x05depth\x18\x02 \x01(\x0e2\x10.engram.v1.LevelR\x05depth\x12.\n" +
 	"\bselector\x18\x03 \x01(\v2\x12.engram.v1.PatternR\bselector\"7\n" +
 	"\rStatsResponse\x12&\n" +
-	"\x05nodes\x18\x01 \x03(\v2\x10.engram.v1.StatsR\x05nodes\"\xfa\x02\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x10.engram.v1.StatsR\x05nodes\"\xa1\x03\n" +
 	"\x05Stats\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x05level\x18\x02 \x01(\x0e2\x10.engram.v1.LevelR\x05level\x12\x12\n" +
@@ -3461,9 +3546,16 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	" \x01(\x03H\x01R\x04last\x88\x01\x01\x12\x1c\n" +
 	"\tcommitted\x18\v \x01(\x04R\tcommitted\x12\x18\n" +
 	"\aevicted\x18\f \x01(\x04R\aevicted\x12\x18\n" +
-	"\arefused\x18\r \x01(\x04R\arefusedB\b\n" +
+	"\arefused\x18\r \x01(\x04R\arefused\x12%\n" +
+	"\x04disk\x18\x0e \x01(\v2\x11.engram.v1.OnDiskR\x04diskB\b\n" +
 	"\x06_firstB\a\n" +
-	"\x05_last*8\n" +
+	"\x05_last\"\x82\x01\n" +
+	"\x06OnDisk\x12\x1a\n" +
+	"\bentities\x18\x01 \x01(\x04R\bentities\x12\x1c\n" +
+	"\tsnapshots\x18\x02 \x01(\x04R\tsnapshots\x12\x14\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x12\n" +
+	"\x04last\x18\x05 \x01(\x03R\x04last*8\n" +
 	"\x06Target\x12\x0f\n" +
 	"\vTARGET_BOTH\x10\x00\x12\r\n" +
 	"\tTARGET_WM\x10\x01\x12\x0e\n" +
@@ -3515,7 +3607,7 @@ func file_engram_v1_memory_proto_rawDescGZIP() []byte {
 }
 
 var file_engram_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_engram_v1_memory_proto_goTypes = []any{
 	(Target)(0),                      // 0: engram.v1.Target
 	(SlowPolicy)(0),                  // 1: engram.v1.SlowPolicy
@@ -3565,26 +3657,27 @@ var file_engram_v1_memory_proto_goTypes = []any{
 	(*StatsRequest)(nil),             // 45: engram.v1.StatsRequest
 	(*StatsResponse)(nil),            // 46: engram.v1.StatsResponse
 	(*Stats)(nil),                    // 47: engram.v1.Stats
-	(*NameSelector_Names)(nil),       // 48: engram.v1.NameSelector.Names
-	(*SnapshotSelector_Nearest)(nil), // 49: engram.v1.SnapshotSelector.Nearest
-	(*SnapshotSelector_Range)(nil),   // 50: engram.v1.SnapshotSelector.Range
-	(*SnapshotSelector_Indices)(nil), // 51: engram.v1.SnapshotSelector.Indices
-	(*SubscribeRequest_Resume)(nil),  // 52: engram.v1.SubscribeRequest.Resume
-	(*structpb.Value)(nil),           // 53: google.protobuf.Value
+	(*OnDisk)(nil),                   // 48: engram.v1.OnDisk
+	(*NameSelector_Names)(nil),       // 49: engram.v1.NameSelector.Names
+	(*SnapshotSelector_Nearest)(nil), // 50: engram.v1.SnapshotSelector.Nearest
+	(*SnapshotSelector_Range)(nil),   // 51: engram.v1.SnapshotSelector.Range
+	(*SnapshotSelector_Indices)(nil), // 52: engram.v1.SnapshotSelector.Indices
+	(*SubscribeRequest_Resume)(nil),  // 53: engram.v1.SubscribeRequest.Resume
+	(*structpb.Value)(nil),           // 54: google.protobuf.Value
 }
 var file_engram_v1_memory_proto_depIdxs = []int32{
-	53, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
+	54, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
 	6,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
 	7,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
 	7,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
 	10, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
 	13, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
 	9,  // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
-	48, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
+	49, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
 	14, // 8: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
-	49, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
-	50, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
-	51, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
+	50, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
+	51, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
+	52, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
 	14, // 12: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
 	17, // 13: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
 	16, // 14: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
@@ -3596,7 +3689,7 @@ var file_engram_v1_memory_proto_depIdxs = []int32{
 	19, // 20: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
 	20, // 21: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
 	8,  // 22: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
-	52, // 23: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
+	53, // 23: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
 	1,  // 24: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
 	15, // 25: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
 	8,  // 26: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
@@ -3615,41 +3708,42 @@ var file_engram_v1_memory_proto_depIdxs = []int32{
 	15, // 39: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
 	47, // 40: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
 	3,  // 41: engram.v1.Stats.level:type_name -> engram.v1.Level
-	4,  // 42: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
-	11, // 43: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
-	11, // 44: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
-	18, // 45: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
-	18, // 46: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
-	22, // 47: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
-	24, // 48: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
-	27, // 49: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
-	32, // 50: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
-	34, // 51: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
-	36, // 52: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
-	39, // 53: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
-	41, // 54: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
-	43, // 55: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
-	45, // 56: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
-	5,  // 57: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
-	12, // 58: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
-	12, // 59: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
-	21, // 60: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
-	21, // 61: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
-	23, // 62: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
-	26, // 63: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
-	28, // 64: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
-	33, // 65: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
-	35, // 66: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
-	37, // 67: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
-	40, // 68: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
-	42, // 69: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
-	44, // 70: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
-	46, // 71: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
-	57, // [57:72] is the sub-list for method output_type
-	42, // [42:57] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	48, // 42: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
+	4,  // 43: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
+	11, // 44: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
+	11, // 45: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
+	18, // 46: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
+	18, // 47: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
+	22, // 48: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
+	24, // 49: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
+	27, // 50: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
+	32, // 51: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
+	34, // 52: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
+	36, // 53: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
+	39, // 54: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
+	41, // 55: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
+	43, // 56: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
+	45, // 57: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
+	5,  // 58: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
+	12, // 59: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
+	12, // 60: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
+	21, // 61: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
+	21, // 62: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
+	23, // 63: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
+	26, // 64: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
+	28, // 65: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
+	33, // 66: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
+	35, // 67: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
+	37, // 68: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
+	40, // 69: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
+	42, // 70: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
+	44, // 71: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
+	46, // 72: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
+	58, // [58:73] is the sub-list for method output_type
+	43, // [43:58] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_memory_proto_init() }
@@ -3682,14 +3776,14 @@ func file_engram_v1_memory_proto_init() {
 	}
 	file_engram_v1_memory_proto_msgTypes[22].OneofWrappers = []any{}
 	file_engram_v1_memory_proto_msgTypes[43].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[46].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[47].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_memory_proto_rawDesc), len(file_engram_v1_memory_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   49,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

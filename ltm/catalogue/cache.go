@@ -1,0 +1,98 @@
+package catalogue
+
+import (
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// holdingsCache holds what was looked up, until the catalogue changes.
+type holdingsCache struct {
+	max int64
+
+	mu       sync.Mutex
+	changes  uint64 // odd while one is being made
+	bytes    int64
+	holdings map[engram.ID]*Holdings
+	held     map[engram.ID][]Held   // by provider segment
+	names    map[engram.ID][]string // by parent
+}
+
+func (c *holdingsCache) get(id engram.ID) *Holdings {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.holdings[id]
+}
+
+// age identifies the state of the catalogue; what is read then may be put while it
+// is the same.
+func (c *holdingsCache) age() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changes
+}
+
+func (c *holdingsCache) put(id engram.ID, h *Holdings, age uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.holdings[id]; !ok && c.roomLocked(h.size(), age) {
+		c.holdings[id] = h
+	}
+}
+
+// roomLocked makes room for something of a size that was read at an age; false if it
+// is not to be kept.
+func (c *holdingsCache) roomLocked(size int64, age uint64) bool {
+	if c.changes != age || age%2 == 1 || size > c.max/2 {
+		return false
+	}
+	if c.bytes+size > c.max || c.holdings == nil {
+		c.holdings, c.held, c.names, c.bytes = map[engram.ID]*Holdings{}, map[engram.ID][]Held{}, map[engram.ID][]string{}, 0
+	}
+	c.bytes += size
+	return true
+}
+
+func (c *holdingsCache) getNames(parent engram.ID) ([]string, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list, ok := c.names[parent]
+	return list, ok
+}
+
+func (c *holdingsCache) putNames(parent engram.ID, list []string, age uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.names[parent]; !ok && c.roomLocked(100+50*int64(len(list)), age) {
+		c.names[parent] = list
+	}
+}
+
+func (c *holdingsCache) getHeld(provider engram.ID) ([]Held, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list, ok := c.held[provider]
+	return list, ok
+}
+
+func (c *holdingsCache) putHeld(provider engram.ID, list []Held, age uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.held[provider]; !ok && c.roomLocked(100+120*int64(len(list)), age) {
+		c.held[provider] = list
+	}
+}
+
+// begin says that a change is about to be seen, end that it is.
+func (c *holdingsCache) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+	c.holdings, c.held, c.names, c.bytes = nil, nil, nil, 0
+}
+
+func (c *holdingsCache) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.changes++
+}

@@ -1,0 +1,177 @@
+package ltm
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/catalogue"
+	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// Stats adds to what the working memory tells of the nodes that a pattern matches, down
+// to depth, what is on disk of them, and the nodes that are known only from there.
+// Values in force at the start of an episode are counted where they were recorded first.
+func (s *Store) Stats(ctx context.Context, p engram.Pattern, depth engram.Level, known []engram.Stats) ([]engram.Stats, error) {
+	if s.wm == nil {
+		return nil, errNotBegun
+	}
+	match, err := p.Matcher()
+	if err != nil {
+		return nil, err
+	}
+	writing, err := s.writingEntities()
+	if err != nil {
+		return nil, err
+	}
+	c := &counting{
+		s: s, ctx: ctx, match: match, view: s.wm.View(ctx, nil), writing: writing,
+		from: max(engram.LevelMemory, engram.Level(len(p.Levels))), out: known, at: map[engram.ID]int{},
+	}
+	c.to = max(depth, c.from)
+	for i := range known {
+		c.at[known[i].ID] = i
+	}
+	if _, err := c.below(engram.ID{}); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(c.out, func(a, b engram.Stats) int { return a.ID.Compare(b.ID) })
+	return c.out, nil
+}
+
+// writingEntities returns what the episodes that are being written hold, by provider
+// segment.
+func (s *Store) writingEntities() (map[engram.ID][]episode.Entity, error) {
+	all := map[engram.ID][]episode.Entity{}
+	for _, h := range s.episodes.writing() {
+		if err := h.claim(); engram.CodeOf(err) == engram.NotFound {
+			continue // it was sealed meanwhile
+		} else if err != nil {
+			return nil, err
+		}
+		for _, e := range h.source().Entities() {
+			all[e.ID.Parent()] = append(all[e.ID.Parent()], e)
+		}
+		h.release()
+	}
+	return all, nil
+}
+
+// counting is a count at work.
+type counting struct {
+	s        *Store
+	ctx      context.Context
+	match    *engram.PatternMatcher
+	view     *wm.View
+	writing  map[engram.ID][]episode.Entity
+	from, to engram.Level // nodes of these levels are told of
+	out      []engram.Stats
+	at       map[engram.ID]int // of nodes in out
+}
+
+// sum is what is on disk of a node.
+type sum struct {
+	engram.OnDisk
+	only uint64 // entities that the working memory has not
+	typ  string
+}
+
+func (a *sum) add(b sum) {
+	a.OnDisk.Add(b.OnDisk)
+	a.only += b.only
+	if a.typ == "" {
+		a.typ = b.typ
+	}
+}
+
+// below counts what lies below a node above provider segments, and returns the sum.
+func (c *counting) below(parent engram.ID) (total sum, err error) {
+	names, err := c.s.diskNames(c.ctx, parent)
+	if err != nil {
+		return total, err
+	}
+	for _, name := range names {
+		id, err := parent.Child(name)
+		if err != nil || !c.match.Level(id.Level()).Match(name) {
+			continue
+		}
+		count := c.below
+		if id.Level() == engram.LevelProviderSegment {
+			count = c.provider
+		}
+		one, err := count(id)
+		if err != nil {
+			return total, err
+		}
+		c.tell(id, one)
+		total.add(one)
+	}
+	return total, nil
+}
+
+// provider counts what is on disk of a provider segment's entities.
+func (c *counting) provider(id engram.ID) (total sum, err error) {
+	held, err := c.s.catalogue.Held(c.ctx, id)
+	if err != nil {
+		return total, err
+	}
+	entities := make(map[string]catalogue.Held, len(held))
+	for _, h := range held {
+		entities[h.Name] = h
+	}
+	for _, e := range c.writing[id] {
+		h, ok := entities[e.ID.Name()]
+		if !ok {
+			h = catalogue.Held{Name: e.ID.Name(), Type: e.Type, Span: e.Span}
+		}
+		h.Snapshots, h.InForce, h.Bytes = h.Snapshots+e.Snapshots, h.InForce+e.InForce, h.Bytes+e.Bytes
+		h.Span = engram.Interval{Start: min(h.Span.Start, e.Span.Start), End: max(h.Span.End, e.Span.End)}
+		entities[h.Name] = h
+	}
+	removed := c.s.touchesRemoved(id)
+	for name, h := range entities {
+		entity, err := id.Child(name)
+		if err != nil || h.Snapshots == 0 || !c.match.Level(engram.LevelEntity).Match(name) {
+			continue
+		}
+		if removed {
+			if there, err := c.s.visible(c.ctx, entity); err != nil || !there && !c.s.recent.has(entity) {
+				if err != nil {
+					return total, err
+				}
+				continue
+			}
+		}
+		one := sum{typ: h.Type, OnDisk: engram.OnDisk{
+			Entities: 1, Snapshots: max(h.Snapshots-min(h.InForce, h.Snapshots), 1), Bytes: h.Bytes, First: h.Span.Start, Last: h.Span.End - 1,
+		}}
+		if !c.view.Has(entity) {
+			one.only = 1
+		}
+		c.tell(entity, one)
+		total.add(one)
+	}
+	return total, nil
+}
+
+// tell adds a node's sum to its stats.
+func (c *counting) tell(id engram.ID, of sum) {
+	if l := id.Level(); l < c.from || l > c.to || of.Entities == 0 {
+		return
+	}
+	i, ok := c.at[id]
+	if !ok {
+		i = len(c.out)
+		c.at[id] = i
+		c.out = append(c.out, engram.Stats{ID: id})
+	}
+	st := &c.out[i]
+	st.Disk = of.OnDisk
+	if id.Level() < engram.LevelEntity {
+		st.Entities += of.only
+	}
+	if st.Type == "" && id.Level() > engram.LevelMemory {
+		st.Type = of.typ
+	}
+}
