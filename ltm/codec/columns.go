@@ -2,6 +2,7 @@ package codec
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,6 +25,8 @@ const (
 	// one message; what one message holds is decoded to read any of it.
 	maxColumnsCount = 1024
 	maxColumnsBytes = 512 << 10
+	// maxColumnsPayloads bounds the payloads of a message of several snapshots.
+	maxColumnsPayloads = 1 << 16
 	// columnsValues is how many values that change a message is to hold, so that one
 	// snapshot is read within a millisecond.
 	columnsValues = 12 << 10
@@ -49,18 +52,26 @@ type columnsEncoder struct {
 	maxError float64
 	pending  []*engram.Snapshot
 	bytes    int
+	payloads int
 	count    int // snapshots of the next message
 }
 
 func (e *columnsEncoder) Encode(ctx context.Context, s *engram.Snapshot, emit func(Message) error) error {
+	if s.Size() > maxColumnsPlain { // more than is read
+		if err := e.Flush(ctx, emit); err != nil {
+			return err
+		}
+		return EmitPlain(s, emit)
+	}
 	// A large one goes alone, lest what waited has to be decoded with it.
-	if size := s.Size(); e.bytes > 0 && e.bytes+size > maxColumnsBytes {
+	if size := s.Size(); e.bytes > 0 && e.bytes+size > maxColumnsBytes || e.payloads > 0 && e.payloads+len(s.Instances) > maxColumnsPayloads {
 		if err := e.Flush(ctx, emit); err != nil {
 			return err
 		}
 	}
 	e.pending = append(e.pending, s)
 	e.bytes += s.Size()
+	e.payloads += len(s.Instances)
 	if len(e.pending) < e.count && e.bytes < maxColumnsBytes {
 		return nil
 	}
@@ -68,6 +79,7 @@ func (e *columnsEncoder) Encode(ctx context.Context, s *engram.Snapshot, emit fu
 		// The others wait on; this one was not taken.
 		e.pending = e.pending[:len(e.pending)-1]
 		e.bytes -= s.Size()
+		e.payloads -= len(s.Instances)
 		return err
 	}
 	return nil
@@ -84,6 +96,7 @@ func (e *columnsEncoder) Flush(_ context.Context, emit func(Message) error) erro
 		}
 		for _, s := range e.pending[:n] {
 			e.bytes -= s.Size()
+			e.payloads -= len(s.Instances)
 		}
 		e.pending = e.pending[n:]
 	}
@@ -152,8 +165,32 @@ func (e *columnsEncoder) shred(snapshots []*engram.Snapshot) (*tree, []int64) {
 		if t.broken {
 			continue // a payload failed half-way and left something behind
 		}
+		if pass < maxPasses && !t.fits() {
+			keepLarge(payloads, whole)
+			continue
+		}
 		if t.compare(payloads, whole) == 0 {
 			return t, times
+		}
+	}
+}
+
+// keepLarge has the largest of the payloads that are not kept yet kept as they are, half
+// of the bytes: together they have more values than are read.
+func keepLarge(payloads []*engram.Payload, whole []bool) {
+	var order []int
+	bytes := 0
+	for i, w := range whole {
+		if !w {
+			order = append(order, i)
+			bytes += len(payloads[i].Bytes)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(payloads[b].Bytes) - len(payloads[a].Bytes) })
+	for _, i := range order {
+		whole[i] = true
+		if bytes -= 2 * len(payloads[i].Bytes); bytes <= 0 {
+			return
 		}
 	}
 }
@@ -165,9 +202,14 @@ func (e *columnsEncoder) Close() error {
 	return nil
 }
 
-type columnsDecoder struct{}
+type columnsDecoder struct {
+	plain plainDecoder // of snapshots that are too large for columns
+}
 
-func (*columnsDecoder) Decode(_ context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {
+func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {
+	if m.Type != ColumnsType {
+		return d.plain.Decode(ctx, m, want)
+	}
 	fail := func(format string, args ...any) ([]*engram.Snapshot, error) {
 		return nil, engram.Errorf(engram.Corrupt, ColumnsType, format, args...)
 	}

@@ -122,7 +122,7 @@ func sameSnapshots(t interface {
 		for j := range w.Instances {
 			a, b := g.Instances[j], w.Instances[j]
 			if a.Payload.Type != b.Payload.Type || !bytes.Equal(a.Payload.Bytes, b.Payload.Bytes) || a.Confidence != b.Confidence || a.Sent != b.Sent {
-				t.Fatalf("instance %d of snapshot %d is %s %x, want %s %x", j, i, a.Payload.Type, a.Payload.Bytes, b.Payload.Type, b.Payload.Bytes)
+				t.Fatalf("instance %d of snapshot %d is %s %.200x, want %s %.200x", j, i, a.Payload.Type, a.Payload.Bytes, b.Payload.Type, b.Payload.Bytes)
 			}
 		}
 	}

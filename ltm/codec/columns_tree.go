@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec/vector"
 )
 
 const (
@@ -54,6 +55,7 @@ type node struct {
 	floats  []uint64
 	texts   [][]byte
 	at      int // of floats or texts: the next one to build
+	times   int // of a message: how often it occurs, while shredding
 
 	fields []*node // of a message; nil until it occurs for the first time
 	elems  []*node // of a list
@@ -115,6 +117,7 @@ func (t *tree) message(n *node, b []byte, depth int) bool {
 	if depth > maxTreeDepth {
 		return false
 	}
+	n.times++
 	if n.fields == nil {
 		if t.nodes+len(n.plan.fields) > 2*maxTreeNodes {
 			return false
@@ -326,6 +329,38 @@ func nanoseconds(b []byte, k kind) (ns int64, ok bool) {
 		return 0, false
 	}
 	return sec*1e9 + nanos, true
+}
+
+// fits reports whether all its values are as many as are read.
+func (t *tree) fits() bool {
+	total := len(t.which)
+	most := len(t.kept)
+	for _, r := range t.roots {
+		r.measure(&total, &most)
+	}
+	return total+len(t.kept) <= maxTreeValues && most <= vector.MaxCount
+}
+
+// measure adds how many values the columns of a member have, and notes the longest.
+func (n *node) measure(total, most *int) {
+	for _, length := range [...]int{len(n.present.v), len(n.count.v), len(n.ints.v), len(n.floats), len(n.texts)} {
+		*total += length
+		*most = max(*most, length)
+	}
+	for _, c := range n.count.v {
+		*most = max(*most, int(c))
+	}
+	*total += n.times
+	*most = max(*most, n.times)
+	for _, f := range n.fields {
+		f.measure(total, most)
+	}
+	for _, e := range n.elems {
+		e.measure(total, most)
+	}
+	if n.rest != nil {
+		n.rest.measure(total, most)
+	}
 }
 
 // compare builds all payloads and marks as whole those that are not what they were.
