@@ -29,6 +29,9 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 		return b, engram.Errorf(engram.CodeOf(err), s.options.Dir, "the log cannot be read back: %w", err)
 	}
 	b.Rerecord = target.again
+	if s.foreign, err = foreignMemories(ctx, w, s.journal); err != nil {
+		return b, err
+	}
 	if b.Recalled, err = s.recallLast(ctx); err != nil {
 		return b, err
 	}
@@ -42,6 +45,23 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	}
 	s.startForgetter()
 	return b, nil
+}
+
+// foreignMemories returns the memories that have a log and that w does not have: what
+// nobody took back stays there.
+func foreignMemories(ctx context.Context, w *wm.WM, j *wal.Journal) (map[string]bool, error) {
+	segments, err := w.Describe(ctx, engram.Pattern{})
+	if err != nil {
+		return nil, err
+	}
+	foreign := map[string]bool{}
+	for _, memory := range j.Memories() {
+		foreign[memory] = true
+	}
+	for _, d := range segments {
+		delete(foreign, d.ID.Memory())
+	}
+	return foreign, nil
 }
 
 // recovering is the working memory while the log is read back: what no episode holds

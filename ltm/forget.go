@@ -9,6 +9,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/ltm/wal"
 )
 
 // order is a request to forget. It is noted before it is carried out, so that one
@@ -151,7 +152,7 @@ func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (F
 	if err != nil {
 		return done.forgotten, err
 	}
-	if err := s.clearLog(ctx); err != nil {
+	if err := s.clearLog(ctx, u); err != nil {
 		return done.forgotten, err
 	}
 	concerned, err := s.concerned(ctx, u)
@@ -228,11 +229,24 @@ func (s *Store) forgetVolatile(ctx context.Context, u *unwanted) (erased, error)
 	})
 }
 
-// clearLog has all that the log holds now in sealed episodes and nowhere else.
-func (s *Store) clearLog(ctx context.Context) error {
+// clearLog has all that the log holds now in sealed episodes and nowhere else. What it
+// holds of memories that are not here stays; it is refused to forget of that.
+func (s *Store) clearLog(ctx context.Context, u *unwanted) error {
 	from := map[string]uint64{}
 	for _, memory := range s.journal.Memories() {
 		l := s.journal.Log(memory)
+		if s.foreign[memory] {
+			_, err := l.Replay(ctx, 0, func(r wal.Record) error {
+				if r.Kind == wal.KindSnapshot && u.entity(r.Entity) {
+					return engram.Errorf(engram.Unavailable, r.Entity.String(), "it is in the log of a memory that this server does not have; begin a server that has it, and it is forgotten then")
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		pos := l.Rotate()
 		if err := l.Sync(ctx, pos); err != nil {
 			return engram.Errorf(engram.CodeOf(err), memory, "what is forgotten cannot be cut off its log: %w", err)

@@ -42,6 +42,7 @@ type recorder struct {
 	seal     *sealing
 	full     engram.Time // until it, filters are passed over
 	last     uint64      // the number of the last update seen
+	gaveUp   bool        // something was not recorded as the store closes: the log keeps it
 
 	progress progress
 	counts   counts
@@ -281,6 +282,7 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 		closing := !r.wait(pause)
 		r.progress.stall(false)
 		if closing {
+			r.gaveUp = true
 			r.lose(1, fmt.Sprintf("%v was not recorded: %v", entity.At(s.Time), err))
 			return false
 		}

@@ -56,7 +56,7 @@ func (r *recorder) startSeal(why string) {
 	r.seal = g
 	r.ended.Go(func() {
 		var c checkpoint
-		c.number, c.err = r.wm.Settle(r.ctx, func() { c.ends = r.s.journal.Ends() })
+		c.number, c.err = r.wm.Settle(r.ctx, func() { c.ends = r.s.journal.Rotate() })
 		select {
 		case r.settled <- func() { g.point = &c }:
 		case <-r.over:
@@ -254,9 +254,15 @@ func (r *recorder) persist(what string, act func() error) error {
 // cutLog lets go of what the sealed episodes hold.
 func (r *recorder) cutLog(ends map[string]wal.Position) {
 	for memory, end := range ends {
-		if l := r.s.journal.Log(memory); l != nil {
-			r.s.health.set("cutting the log of "+memory, l.Truncate(end))
+		l := r.s.journal.Log(memory)
+		if l == nil || r.s.foreign[memory] {
+			continue
 		}
+		err := l.Sync(r.ctx, end) // the file that goes on there is begun
+		if err == nil {
+			err = l.Truncate(end)
+		}
+		r.s.health.set("cutting the log of "+memory, err)
 	}
 }
 
@@ -268,8 +274,8 @@ func (r *recorder) finish() {
 		waiting = r.seal.waiting
 	}
 	j := job{waiting: waiting}
-	if r.writer != nil {
-		j.ends = r.s.journal.Ends()
+	if !r.gaveUp {
+		j.ends = r.s.journal.Rotate()
 	}
 	r.handOver("the end", j)
 }

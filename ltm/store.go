@@ -90,9 +90,10 @@ type Store struct {
 	health    health
 	state     state
 	before    beforeCache
-	earlier   bool          // there were episodes when Begin was called
-	recent    nameTree      // of what was recorded in this life
-	sequence  atomic.Uint64 // of the episode begun last
+	earlier   bool            // there were episodes when Begin was called
+	recent    nameTree        // of what was recorded in this life
+	foreign   map[string]bool // memories that have a log and are not here: it stays
+	sequence  atomic.Uint64   // of the episode begun last
 	opened    Opened
 
 	wm       *wm.WM // set by Begin

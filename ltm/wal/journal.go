@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -118,6 +119,10 @@ func (j *Journal) openFolder(e fs.DirEntry) (*Log, error) {
 		if memory, err = readMemory(j.opts.FS, filepath.Join(j.opts.Dir, e.Name())); err != nil || memory == "" {
 			return nil, err // nothing of ours
 		}
+		if folderOf(memory) != e.Name() { // a copy, perhaps: there is one log of a memory
+			j.losses = append(j.losses, Loss{File: e.Name(), Reason: "the folder is not read: the log of " + strconv.Quote(memory) + " is in " + folderOf(memory)})
+			return nil, nil
+		}
 	}
 	l, err := j.open(memory, e.Name())
 	if err == nil {
@@ -159,13 +164,15 @@ func (j *Journal) Memories() []string { return slices.Sorted(maps.Keys(*j.logs.L
 // journal only.
 func (j *Journal) Log(memory string) *Log { return (*j.logs.Load())[memory] }
 
-// Ends returns the position behind the last record of each memory's log. Call it in
-// wm.WM.Settle to know which updates lie before them.
-func (j *Journal) Ends() map[string]Position {
+// Rotate lets the next record of each memory begin a new file, and returns the
+// positions of these. Call it in wm.WM.Settle to know which updates lie before them:
+// when those are kept elsewhere, the logs can be cut off there, and nothing of them is
+// left to read back.
+func (j *Journal) Rotate() map[string]Position {
 	logs := *j.logs.Load()
 	ends := make(map[string]Position, len(logs))
 	for memory, l := range logs {
-		ends[memory] = l.End()
+		ends[memory] = l.Rotate()
 	}
 	return ends
 }

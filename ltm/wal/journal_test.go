@@ -205,6 +205,38 @@ func TestMemoriesOfAnyName(t *testing.T) {
 	}
 }
 
+// A copy of a log, such as somebody makes before they try something, is left alone and
+// told; the log is the one in the memory's folder.
+func TestCopyOfALogIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	l := start(t, nil, dir)
+	l.addCore(t, "Test/Core", engram.Synced)
+	if err := l.put(t, "Test/Core/p/e", 1, "before"); err != nil {
+		t.Fatal(err)
+	}
+	l.end(t)
+	if err := os.CopyFS(filepath.Join(dir, "log", "Test copy"), os.DirFS(filepath.Join(dir, "log", "Test"))); err != nil {
+		t.Fatal(err)
+	}
+	l = start(t, nil, dir)
+	if n := len(l.had.Losses); n != 1 || !strings.Contains(l.had.Losses[0].Reason, "not read") {
+		t.Errorf("%+v", l.had.Losses)
+	}
+	if err := l.put(t, "Test/Core/p/e", 2, "after"); err != nil {
+		t.Fatal(err)
+	}
+	want := l.content(t)
+	l.end(t)
+	if err := os.RemoveAll(filepath.Join(dir, "log", "Test copy")); err != nil {
+		t.Fatal(err)
+	}
+	l = start(t, nil, dir)
+	defer l.end(t)
+	if got := l.content(t); len(got) != 2 || !slices.Equal(got, want) {
+		t.Errorf("the memory has %v; want %v", got, want)
+	}
+}
+
 // What an older program defined and this one does not host is told, and stays on disk.
 func TestWhatNobodyTakesIsToldAndKept(t *testing.T) {
 	dir := t.TempDir()
@@ -378,7 +410,7 @@ func TestSettle(t *testing.T) {
 	}
 	for range 20 {
 		var ends map[string]wal.Position
-		number, err := l.Settle(t.Context(), func() { ends = l.journal.Ends() })
+		number, err := l.Settle(t.Context(), func() { ends = l.journal.Rotate() })
 		if err != nil {
 			t.Fatal(err)
 		}
