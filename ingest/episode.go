@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -16,31 +18,63 @@ import (
 )
 
 // IsEpisode reports whether a file is an export or an episode of a long-term memory,
-// whole enough to be read: [ImportEpisode] makes the same memory of it.
+// of which [ImportEpisode] makes the same memory.
 func IsEpisode(path string) bool {
-	r, err := episode.Open(path, episode.Options{})
+	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
-	r.Close()
-	return true
+	defer f.Close()
+	head := make([]byte, episode.HeadBytes)
+	n, _ := f.ReadAt(head, 0)
+	return episode.Begins(head[:n])
+}
+
+// openEpisode opens an episode. Of a damaged one it opens what can be saved of it, in
+// a file that done removes, and tells what is lost.
+func openEpisode(ctx context.Context, path string) (r *episode.Reader, lost []recording.Loss, done func(), err error) {
+	o := episode.Options{Types: idf.NewRegistry(), Cache: episode.NewCache(cacheBytes)}
+	r, err = episode.Open(path, o)
+	if engram.CodeOf(err) != engram.Corrupt {
+		return r, nil, func() { r.Close() }, err
+	}
+	dir, err := os.MkdirTemp("", "engram-import-")
+	if err != nil {
+		return nil, nil, nil, engram.Errorf(engram.Unavailable, path, "is damaged, and there is no room to repair a copy of it: %w", err)
+	}
+	saved := filepath.Join(dir, "saved.mcap")
+	_, problems, err := episode.Repair(ctx, path, saved, o)
+	if err == nil {
+		r, err = episode.Open(saved, o)
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	for _, p := range problems {
+		lost = append(lost, recording.Loss{File: path, Offset: p.Offset, Reason: p.What})
+	}
+	if len(lost) == 0 {
+		lost = append(lost, recording.Loss{File: path, Reason: "the file has no end; what it holds of messages is whole"})
+	}
+	return r, lost, func() { r.Close(); os.RemoveAll(dir) }, nil
 }
 
 // ImportEpisode commits what an export or an episode holds under the same IDs, with
 // the same times, confidences, instances and times of sending; core segments and types
-// that are not there are added. The memory gives it times of arrival and numbers of its
+// that are not there are added. Of a damaged file what is whole is imported, and the
+// report names the loss. The memory gives it times of arrival and numbers of its
 // own. Of Options, Rate and Progress count.
 func ImportEpisode(ctx context.Context, dst Destination, path string, o Options) (*Report, error) {
 	began := time.Now()
 	if o.Rate < 0 || o.Rate != o.Rate {
 		return nil, engram.Errorf(engram.Invalid, path, "the rate %v is not a positive number", o.Rate)
 	}
-	r, err := episode.Open(path, episode.Options{Types: idf.NewRegistry(), Cache: episode.NewCache(cacheBytes)})
+	r, lost, done, err := openEpisode(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close()
-	report := &Report{File: path}
+	defer done()
+	report := &Report{File: path, Loss: lost}
 	im := &episodeImporter{ctx: ctx, dst: dst, r: r, o: o, report: report}
 	if err := im.define(); err != nil {
 		return nil, err

@@ -5,9 +5,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ingest"
 	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -84,34 +87,43 @@ func TestExportAndImport(t *testing.T) {
 	if _, err := os.Stat(root); err != nil {
 		t.Skipf("no recordings: %v", err)
 	}
-	for _, tt := range []struct {
-		name string
-		span time.Duration // of it, from its start; 0 is all
-	}{
-		{"g1_bottle_2.mcap", 3 * time.Second}, {"g1_bottle_10.mcap", 3 * time.Second}, {"guardian_palette.bag", 4 * time.Second},
-		{"tilt_laser.bag", 4 * time.Second}, {"husky_outdoor.bag", 60 * time.Second},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if testing.Short() {
-				t.Skip("short")
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && slices.Contains([]string{".mcap", ".bag", ".db3"}, filepath.Ext(path)) {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, file := range files {
+		t.Run(strings.ReplaceAll(strings.TrimPrefix(file, root+"/"), "/", "_"), func(t *testing.T) {
+			from := plainServer(t)
+			report, err := ingest.Import(t.Context(), from, file, ingest.Options{})
+			if err != nil || report.Stored == 0 {
+				t.Skipf("nothing of it can be imported: %v", err)
 			}
-			from := server1(t)
-			report, err := ingest.Import(t.Context(), from, filepath.Join(root, tt.name), ingest.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			span := engram.Always()
-			if tt.span > 0 {
-				span = engram.Interval{Start: report.Span.End.Add(-tt.span), End: report.Span.End.Add(time.Hour)}
+			span := engram.Interval{Start: report.Span.End.Add(-longest), End: engram.MaxTime}
+			if report.Span.End.Sub(report.Span.Start) < longest {
+				span = engram.Always()
 			}
 			roundTrip(t, from, span)
+			compared++
 		})
+	}
+	if compared < 8 {
+		t.Errorf("%d of %d recordings were compared, want 8 or more", compared, len(files))
 	}
 }
 
-// server1 is a server without a disk: what it keeps of a recording is compared.
-func server1(t *testing.T) *server.Server {
+// longest bounds how much of a recording is compared: from its end, which the working
+// memory surely has.
+const longest = 12 * time.Second
+
+// plainServer is a server without a disk: what it keeps of a recording is compared.
+func plainServer(t *testing.T) *server.Server {
 	t.Helper()
 	s, err := server.New(server.Config{Memories: memories.All(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
@@ -131,7 +143,10 @@ func roundTrip(t *testing.T, from *server.Server, span engram.Interval) {
 	if exported.Snapshots == 0 || !ingest.IsEpisode(file) {
 		t.Fatalf("exported %+v", exported)
 	}
-	to := server1(t)
+	if problems, err := episode.Verify(t.Context(), file, episode.Options{}); err != nil || len(problems) > 0 {
+		t.Errorf("the file is not whole: %v, %v", problems, err)
+	}
+	to := plainServer(t)
 	imported, err := ingest.ImportEpisode(t.Context(), to, file, ingest.Options{})
 	if err != nil || imported.Lossy() || imported.Stored != exported.Snapshots {
 		t.Fatalf("import: %v; %d of %d, refused %d, loss %v", err, imported.Stored, exported.Snapshots, imported.Refused, imported.LossSummary())
@@ -243,7 +258,7 @@ func TestExportFromDiskAndMemory(t *testing.T) {
 	if report.Snapshots != 17 || report.InForce != 2 || report.Entities != 2 {
 		t.Errorf("exported %+v, want 15 snapshots and 2 in force of 2 entities", report)
 	}
-	to := server1(t)
+	to := plainServer(t)
 	if _, err := ingest.ImportEpisode(ctx, to, file, ingest.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +269,7 @@ func TestExportFromDiskAndMemory(t *testing.T) {
 	if err != nil || len(d) == 0 || d[0].History != core.History || d[0].Type != engram.ValueType {
 		t.Errorf("the segment came back as %+v, %v", d, err)
 	}
-	wide := server1(t)
+	wide := plainServer(t)
 	if err := wide.AddCoreSegment(ctx, engram.CoreSegment{ID: core.ID}); err != nil {
 		t.Fatal(err)
 	}
@@ -262,6 +277,21 @@ func TestExportFromDiskAndMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	compareContents(t, contents(t, wide, span, "GeneralPurpose"), contents(t, from, span, "GeneralPurpose"))
+
+	// A file that was cut gives what is whole of it, and says that something is lost.
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(t.TempDir(), "cut.mcap")
+	if err := os.WriteFile(cut, whole[:len(whole)*3/4], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	rest := plainServer(t)
+	cutReport, err := ingest.ImportEpisode(ctx, rest, cut, ingest.Options{})
+	if err != nil || !ingest.IsEpisode(cut) || !cutReport.Lossy() || cutReport.Stored == 0 {
+		t.Errorf("importing a file that was cut: %v, %+v", err, cutReport)
+	}
 
 	// Nothing to export, a file that is there, one that cannot be made, given up.
 	other := filepath.Join(t.TempDir(), "other.mcap")

@@ -107,6 +107,9 @@ func (s *Store) DropEpisode(ctx context.Context, name, why string) error {
 	if _, sealed := s.episodes.get(name); !sealed {
 		return engram.Errorf(engram.Conflict, name, "the episode is being written; seal it first")
 	}
+	if err := checkReason(why); err != nil {
+		return err
+	}
 	if s.kept(name) {
 		return engram.Errorf(engram.Conflict, name, "the episode is kept; end that first")
 	}

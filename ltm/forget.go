@@ -3,8 +3,10 @@ package ltm
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
@@ -117,6 +119,9 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 	case strings.TrimSpace(f.Why) == "" && !f.DryRun:
 		return Forgotten{}, engram.Errorf(engram.Invalid, "", "it does not say why to forget; the reason is noted")
 	}
+	if err := checkReason(f.Why, f.By); err != nil {
+		return Forgotten{}, err
+	}
 	o := order{
 		IDs: f.IDs, Span: f.Span, Why: f.Why, By: f.By, EvenKept: f.EvenKept,
 		Until: s.options.Now(), Epoch: s.wm.Epoch(), Number: s.wm.Number(),
@@ -142,6 +147,18 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 		return Forgotten{}, err
 	}
 	return s.carryOut(ctx, u, progress)
+}
+
+// maxReason bounds the words that are noted of an act.
+const maxReason = 4096
+
+func checkReason(texts ...string) error {
+	for _, text := range texts {
+		if len(text) > maxReason || !utf8.ValidString(text) {
+			return engram.Errorf(engram.Invalid, fmt.Sprintf("%.32q…", text), "what is noted of forgetting is text of at most %d bytes", maxReason)
+		}
+	}
+	return nil
 }
 
 // carryOut forgets what an order is about, which is noted. If it fails, it is tried

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -28,7 +27,7 @@ func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile ma
 			acts[segment] = []ForgettingAct{{Segment: segment, Cause: "request"}}
 		}
 	}
-	if !known || len(acts) == 0 {
+	if !known || len(acts) == 0 || !s.wm.View(ctx, nil).Has(ledgerSegment) {
 		return
 	}
 	texts := make([]any, len(what))
@@ -44,8 +43,8 @@ func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile ma
 		u := engram.EntityUpdate{Entity: entity, Time: now}
 		for i, a := range acts[segment] {
 			value := map[string]any{
-				"timestamp": now, "segment": segment.String(), "cause": a.Cause, "reason": strings.ToValidUTF8(why, "?"),
-				"by": strings.ToValidUTF8(by, "?"), "what": texts, "entities": int64(a.Entities), "versions": int64(a.Versions),
+				"timestamp": now, "segment": segment.String(), "cause": a.Cause, "reason": why,
+				"by": by, "what": texts, "entities": int64(a.Entities), "versions": int64(a.Versions),
 				"first": a.Span.Start, "last": a.Span.End,
 			}
 			if i == 0 {

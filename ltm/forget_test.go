@@ -215,7 +215,7 @@ func TestForgetWrongAndKept(t *testing.T) {
 	}
 	for _, bad := range []ltm.Forgetting{
 		{Why: "nothing"}, {Patterns: patterns("Test")}, {IDs: []engram.ID{engram.MustID(cup)}, Why: "no time"},
-		{Due: true, Patterns: patterns("Test")},
+		{Due: true, Patterns: patterns("Test")}, {Patterns: patterns("Test"), Why: strings.Repeat("x", 5000)},
 	} {
 		if _, err := l.Forget(t.Context(), bad, nil); engram.CodeOf(err) != engram.Invalid {
 			t.Errorf("%+v: %v, want Invalid", bad, err)

@@ -49,6 +49,7 @@ var segments = map[string]string{
 	"SystemState/Cpu":               "engram.system_state.Cpu",
 	"SystemState/Ram":               "engram.system_state.Ram",
 	"SystemState/Memory":            "engram.system_state.Memory",
+	"SystemState/Forgetting":        "engram.system_state.Forgetting",
 	"Example/ExampleData":           "engram.example.ExampleData",
 }
 

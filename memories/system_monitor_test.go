@@ -87,7 +87,7 @@ func TestMonitor(t *testing.T) {
 		t.Errorf("the memory tells of %v snapshots, %v/s; want %d", about["snapshots"], about["commit_rate"], want)
 	}
 	segments := about["segments"].([]any)
-	if len(segments) != 3 {
+	if len(segments) != 4 {
 		t.Fatalf("segments: %v", segments)
 	}
 	first := segments[0].(map[string]any)

@@ -22,7 +22,7 @@ func SystemState() server.Memory {
 			segment(name, "Cpu", "engram.system_state.Cpu", hour),
 			segment(name, "Ram", "engram.system_state.Ram", hour),
 			segment(name, "Memory", "engram.system_state.Memory", hour),
-			segment(name, "Forgetting", "engram.system_state.Forgetting", forever(1_000)),
+			logged(segment(name, "Forgetting", "engram.system_state.Forgetting", forever(1_000))),
 		},
 		Bounds: engram.Bounds{MaxBytes: 24 * mib, MaxCount: 60_000},
 	}

@@ -10,8 +10,12 @@
 package episode
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"time"
+
+	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
@@ -71,6 +75,15 @@ type Entity struct {
 	Chunks    int
 	Times     uint64 // different times of the versions; 0 if not known
 }
+
+// Begins reports whether head, the first bytes of a file, are how an episode begins.
+// HeadBytes of them are enough to know.
+func Begins(head []byte) bool {
+	return bytes.HasPrefix(head, appendHeader(slices.Clone(mcap.Magic), library))
+}
+
+// HeadBytes is how many bytes [Begins] needs.
+const HeadBytes = 64
 
 // Source is an episode to read from: a sealed one ([Reader]) or the one that is
 // being written ([Writer]). Safe for concurrent use.
