@@ -145,6 +145,11 @@ func (s *Store) visible(ctx context.Context, id engram.ID) (bool, error) {
 	if len(s.hiddenOf(id)) == 0 {
 		return true, nil
 	}
+	return s.shows(ctx, id)
+}
+
+// shows reports whether a version of an entity on disk is not hidden by a removal.
+func (s *Store) shows(ctx context.Context, id engram.ID) (bool, error) {
 	v, err := s.diskView(ctx, id)
 	if err != nil {
 		return false, err

@@ -136,10 +136,11 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 			continue
 		}
 		if removed {
-			if there, err := c.s.visible(c.ctx, entity); err != nil || !there && !c.s.recent.has(entity) {
-				if err != nil {
-					return total, err
-				}
+			there, err := c.s.shows(c.ctx, entity)
+			if err != nil {
+				return total, err
+			}
+			if !there {
 				continue
 			}
 		}

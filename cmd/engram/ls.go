@@ -65,7 +65,8 @@ var depths = map[string]engram.Level{
 func newLs() *cobra.Command {
 	cmd := newLister("ls [ID…]", "List what a memory holds, down to its entities", "entity", false)
 	cmd.Long = `Lists the memories, segments and entities, with how much each holds and from when
-to when. IDs may be patterns: * stands for any name of a level and ~regex for the
+to when. Of a server that records, ON DISK counts what its folder holds, with superseded
+versions, and what is known only from there is listed, too. IDs may be patterns: * stands for any name of a level and ~regex for the
 names it matches as a whole. In a name write \/ for a slash and \\ for a backslash, and
 at its begin \* for a star and \~ for a tilde; quote it all for the shell.`
 	cmd.Example = `  engram ls

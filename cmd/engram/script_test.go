@@ -44,7 +44,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve":    serveInBackground,
 			"exitcode": exitCode,
-			"stop":     stop,
+			"stop":     func(ts *testscript.TestScript, neg bool, args []string) { stop(ts, neg, args, os.Interrupt) },
+			"crash":    func(ts *testscript.TestScript, neg bool, args []string) { stop(ts, neg, args, os.Kill) },
 			"damage":   damage,
 			"freeport": freePort,
 		},
@@ -54,13 +55,13 @@ func TestScripts(t *testing.T) {
 // serving are the functions that end the scripts' servers, by the scripts' folders.
 var serving sync.Map
 
-// stop ends the script's server.
-func stop(ts *testscript.TestScript, neg bool, args []string) {
+// stop ends the script's server by a signal.
+func stop(ts *testscript.TestScript, neg bool, args []string, by os.Signal) {
 	end, ok := serving.LoadAndDelete(ts.Getenv("WORK"))
 	if neg || len(args) > 0 || !ok {
-		ts.Fatalf("usage: stop, after serve")
+		ts.Fatalf("usage: stop or crash, after serve")
 	}
-	end.(func())()
+	end.(func(os.Signal))(by)
 }
 
 // damage FILE OFFSET overwrites some bytes of a file, which may be a pattern.
@@ -90,12 +91,15 @@ func serveInBackground(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := exec.Command(bin, append([]string{"serve", "--listen", address}, args...)...)
 	cmd.Dir = ts.MkAbs(".")
 	ts.Check(cmd.Start())
-	end := sync.OnceFunc(func() {
-		cmd.Process.Signal(os.Interrupt)
-		cmd.Wait()
-	})
+	var once sync.Once
+	end := func(by os.Signal) {
+		once.Do(func() {
+			cmd.Process.Signal(by)
+			cmd.Wait()
+		})
+	}
 	serving.Store(ts.Getenv("WORK"), end)
-	ts.Defer(end)
+	ts.Defer(func() { end(os.Interrupt) })
 	path := strings.TrimPrefix(address, "unix:")
 	for range 400 {
 		if c, err := net.Dial("unix", path); err == nil {

@@ -380,3 +380,51 @@ func TestRebuildingThatFailsIsTriedAgain(t *testing.T) {
 		t.Errorf("it tells\n%s\nwant\n%s", got, want)
 	}
 }
+
+// More entities than a statement takes, in several segments, and some of them gone again.
+func TestManyEntities(t *testing.T) {
+	ctx := context.Background()
+	dir := folder(t)
+	c := open(t, dir)
+	var all []engram.ID
+	for i := range 450 {
+		all = append(all, engram.MustID(fmt.Sprintf("RobotState/Proprioception/robot-%d/joint-%03d", i%2, i)))
+	}
+	info, entities := record(t, dir, "a.mcap", 1e18, 1, all...)
+	if err := c.Put(ctx, info, entities); err != nil {
+		t.Fatal(err)
+	}
+	info, entities = record(t, dir, "b.mcap", 2e18, 2, all[:3]...)
+	if err := c.Put(ctx, info, entities); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{225, 225} {
+		if names, err := c.Names(ctx, engram.MustID(fmt.Sprintf("RobotState/Proprioception/robot-%d", i))); err != nil || len(names) != want {
+			t.Errorf("robot %d has %d joints, %v", i, len(names), err)
+		}
+	}
+	for i, id := range all {
+		want := 1
+		if i < 3 {
+			want = 2
+		}
+		if h, err := c.Holdings(ctx, id); err != nil || len(h.All()) != want {
+			t.Fatalf("%v: %+v, %v", id, h, err)
+		}
+	}
+	held, err := c.Held(ctx, all[0].Parent())
+	if err != nil || len(held) != 225 || held[0] != (catalogue.Held{
+		Name: "joint-000", Type: engram.ValueType, Snapshots: 3, Bytes: held[0].Bytes, Span: engram.Interval{Start: 1e18, End: 2e18 + 1e9 + 1},
+	}) {
+		t.Errorf("%d entities are held, the first is %+v, %v", len(held), held[0], err)
+	}
+	if err := c.Remove(ctx, "a.mcap"); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := c.Names(ctx, all[0].Parent()); err != nil || !slices.Equal(names, []string{"joint-000", "joint-002"}) {
+		t.Errorf("robot 0 has %v, %v", names, err)
+	}
+	if held, err := c.Held(ctx, all[1].Parent()); err != nil || len(held) != 1 || held[0].Snapshots != 2 {
+		t.Errorf("robot 1 has %+v, %v", held, err)
+	}
+}

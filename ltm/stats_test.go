@@ -1,0 +1,91 @@
+package ltm_test
+
+import (
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm"
+)
+
+// Stats tell what is on disk, sealed or not, and of what nobody has committed to in this
+// life; what is in both memories is one entity, and what was removed is none.
+func TestStatsKnowTheDisk(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	for at := range engram.Time(5) {
+		l.commit(t, "Test/Volatile/p/cup", at, "x")
+	}
+	l.commit(t, "Test/Volatile/p/cup", 4, "corrected")
+	l.commit(t, "Test/Volatile/q/bowl", 7, "x")
+	l.commit(t, "Test/Volatile/r/gone", 8, "x")
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	l.commit(t, "Test/Volatile/p/cup", 20, "x")
+	l.commit(t, "Test/Volatile/p/plate", 30, "x")
+	l.commit(t, "Test/Volatile/r/gone", 40, "x")
+	removed := engram.MustID("Test/Volatile/r")
+	if err := l.wm.RemoveSegment(t.Context(), removed); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Removed(t.Context(), removed); err != nil {
+		t.Fatal(err)
+	}
+	type node struct {
+		id                   string
+		entities, snapshots  uint64
+		diskEntities, onDisk uint64
+		first, last          engram.Time
+	}
+	cup := node{"Test/Volatile/p/cup", 0, 1, 1, 7, 0, 20}
+	plate := node{"Test/Volatile/p/plate", 0, 1, 1, 1, 30, 30}
+	bowl := node{"Test/Volatile/q/bowl", 0, 0, 1, 1, 7, 7}
+	p := node{"Test/Volatile/p", 2, 2, 2, 8, 0, 30}
+	q := node{"Test/Volatile/q", 1, 0, 1, 1, 7, 7}
+	core := node{"Test/Volatile", 3, 2, 3, 9, 0, 30}
+	memory := core
+	memory.id = "Test"
+	for _, tt := range []struct {
+		pattern string
+		depth   engram.Level
+		want    []node
+	}{
+		{"", engram.LevelMemory, []node{memory}},
+		{"Test/Volatile", engram.LevelEntity, []node{core, p, cup, plate, q, bowl}},
+		{"Test/Volatile/q", engram.LevelMemory, []node{q}},
+		{"*/*/*/bowl", engram.LevelEntity, []node{bowl}},
+		{"*/*/*/gone", engram.LevelEntity, nil},
+	} {
+		pattern := engram.Pattern{}
+		if tt.pattern != "" {
+			pattern = engram.MustPattern(tt.pattern)
+		}
+		l.times(t, "Test/Volatile/p/cup", engram.TargetLTM, engram.Latest(1)) // all is recorded
+		known, err := l.wm.Stats(t.Context(), pattern, tt.depth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stats, err := l.Stats(t.Context(), pattern, tt.depth, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []node
+		for _, s := range stats {
+			if s.Disk.Snapshots == 0 && s.Snapshots == 0 {
+				continue
+			}
+			got = append(got, node{s.ID.String(), s.Entities, s.Snapshots, s.Disk.Entities, s.Disk.Snapshots, s.Disk.First, s.Disk.Last})
+			if s.ID.Level() > engram.LevelMemory && s.Type != engram.ValueType {
+				t.Errorf("%v has the type %q", s.ID, s.Type)
+			}
+		}
+		if len(got) != len(tt.want) {
+			t.Errorf("%s: %+v, want %+v", tt.pattern, got, tt.want)
+			continue
+		}
+		for i := range got {
+			if got[i] != tt.want[i] {
+				t.Errorf("%s: %+v, want %+v", tt.pattern, got[i], tt.want[i])
+			}
+		}
+	}
+}
