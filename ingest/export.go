@@ -183,10 +183,9 @@ func (x *exporter) measure() error {
 	return nil
 }
 
-// describe returns the labels that tell of the segments, and knows their types.
+// describe returns the labels that tell of the segments.
 func (x *exporter) describe() (map[string]string, error) {
 	var segments []exportedSegment
-	types := map[string][]byte{}
 	for _, p := range x.o.Patterns {
 		p.Levels = p.Levels[:min(len(p.Levels), int(engram.LevelProviderSegment))]
 		found, err := x.src.Describe(x.ctx, p)
@@ -202,17 +201,10 @@ func (x *exporter) describe() (map[string]string, error) {
 				ID: d.ID, Type: d.Type, MaxCount: d.History.MaxCount, MaxAge: int64(d.History.MaxAge), MaxBytes: d.History.MaxBytes,
 				Durability: d.Durability.String(), FixedProviders: d.FixedProviders,
 			})
-			def, err := x.typeOf(d.Type)
-			if err != nil {
-				return nil, err
-			}
-			if d.ID.Level() == engram.LevelCoreSegment && d.Type != engram.ValueType {
-				types[d.Type] = def.Descriptors
-			}
 		}
 	}
 	slices.SortFunc(segments, func(a, b exportedSegment) int { return a.ID.Compare(b.ID) })
-	labels := map[string]string{"reason": "export", labelSegments: "", labelTypes: ""}
+	labels := map[string]string{"reason": "export"}
 	for _, p := range x.o.Patterns {
 		if text := p.String(); text != "" {
 			labels["patterns"] += text + "\n"
@@ -223,15 +215,37 @@ func (x *exporter) describe() (map[string]string, error) {
 		return nil, engram.Errorf(engram.Internal, labelSegments, "cannot be encoded: %w", err)
 	}
 	labels[labelSegments] = string(text)
-	coded := map[string]string{}
-	for name, b := range types {
-		coded[name] = base64.StdEncoding.EncodeToString(b)
-	}
-	if text, err = json.Marshal(coded); err != nil {
-		return nil, engram.Errorf(engram.Internal, labelTypes, "cannot be encoded: %w", err)
-	}
-	labels[labelTypes] = string(text)
 	return labels, nil
+}
+
+// describeTypes notes the types of core segments that no channel has.
+func (x *exporter) describeTypes() error {
+	coded := map[string]string{}
+	have := map[string]bool{engram.ValueType: true}
+	for _, ch := range x.channels {
+		have[ch.Type.Name] = true
+	}
+	for entity := range x.channels {
+		d, ok := x.segments[entity.Truncate(engram.LevelCoreSegment)]
+		if !ok || have[d.Type] {
+			continue
+		}
+		def, err := x.typeOf(d.Type)
+		if err != nil {
+			return err
+		}
+		have[d.Type] = true
+		coded[d.Type] = base64.StdEncoding.EncodeToString(def.Descriptors)
+	}
+	if len(coded) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(coded)
+	if err != nil {
+		return engram.Errorf(engram.Internal, labelTypes, "cannot be encoded: %w", err)
+	}
+	x.w.Label(labelTypes, string(text))
+	return nil
 }
 
 // Labels of an exported episode: its segments, and the types of its core segments,
@@ -314,6 +328,9 @@ func (x *exporter) write() (episode.Info, error) {
 		}
 	}
 	x.o.Progress(total, total)
+	if err := x.describeTypes(); err != nil {
+		return episode.Info{}, err
+	}
 	return x.w.Seal(x.ctx)
 }
 

@@ -174,6 +174,53 @@ func roundTrip(t *testing.T, from *server.Server, span engram.Interval) {
 	}
 }
 
+// A core segment comes back with its type although all that is exported is of a
+// provider's, which extends it.
+func TestExportKeepsCoreTypes(t *testing.T) {
+	from, to := plainServer(t), plainServer(t)
+	ctx := t.Context()
+	for _, s := range []*server.Server{from, to} {
+		// What both know: another memory than the one that is exported.
+		if err := s.AddCoreSegment(ctx, engram.CoreSegment{ID: engram.MustID("GeneralPurpose/Other")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	core := engram.MustID("GeneralPurpose/Grasps")
+	if err := from.AddCoreSegment(ctx, engram.CoreSegment{ID: core, Type: "engram.grasp.Affordance"}); err != nil {
+		t.Fatal(err)
+	}
+	provider := engram.ProviderSegment{ID: engram.MustID("GeneralPurpose/Grasps/me"), Type: "engram.grasp.Candidate"}
+	if err := from.AddProviderSegment(ctx, provider); err != nil {
+		t.Fatal(err)
+	}
+	typ, _ := memories.Type("engram.grasp.Candidate")
+	b, err := typ.Encode(map[string]any{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := from.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{
+		Entity: engram.MustID("GeneralPurpose/Grasps/me/cup"), Time: 5,
+		Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},
+	}}})
+	if err != nil || r[0].Err != nil {
+		t.Fatal(err, r)
+	}
+	file := filepath.Join(t.TempDir(), "grasps.mcap")
+	if _, err := ingest.Export(ctx, from, file, ingest.ExportOptions{Patterns: []engram.Pattern{engram.PatternOf(core)}}); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := ingest.ImportEpisode(ctx, to, file, ingest.Options{}); err != nil || report.Stored != 1 {
+		t.Fatal(err, report)
+	}
+	for _, id := range []engram.ID{core, provider.ID} {
+		want, _ := from.Describe(ctx, engram.PatternOf(id))
+		got, err := to.Describe(ctx, engram.PatternOf(id))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s came back as %+v, want %+v; %v", id, got, want, err)
+		}
+	}
+}
+
 // readable counts the messages that the MCAP library reads, and checks that all are
 // protobuf with a schema.
 func readable(t *testing.T, file string) (n uint64) {

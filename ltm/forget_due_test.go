@@ -17,11 +17,15 @@ import (
 	"github.com/seed-301d4374/engram/ltm/policy"
 )
 
-// hours are times that many hours after the beginning.
-func hours(n ...int) []engram.Time {
+// step is the time between two snapshots. It is so short that what changes with each
+// step is no value in force.
+const step = time.Second
+
+// after returns times that many steps after the beginning.
+func after(n ...int) []engram.Time {
 	out := make([]engram.Time, len(n))
 	for i, h := range n {
-		out[i] = engram.Time(time.Duration(h) * time.Hour)
+		out[i] = engram.Time(time.Duration(h) * step)
 	}
 	return out
 }
@@ -31,12 +35,12 @@ type clock struct{ atomic.Int64 }
 
 func (c *clock) now() engram.Time { return engram.Time(c.Load()) }
 
-// hourly commits a version of entities each hour from one to another, and seals the
+// stepwise commits a version of entities with each step from one to another, and seals the
 // episode after every few.
-func (l *life) hourly(t testing.TB, c *clock, from, to, each int, entities ...string) {
+func (l *life) stepwise(t testing.TB, c *clock, from, to, each int, entities ...string) {
 	t.Helper()
 	for i := from; i < to; i++ {
-		at := hours(i)[0]
+		at := after(i)[0]
 		c.Store(int64(at))
 		for _, e := range entities {
 			l.commit(t, e, at, marker(e, at, 0))
@@ -52,7 +56,7 @@ func (l *life) hourly(t testing.TB, c *clock, from, to, each int, entities ...st
 func span(from, to int) []engram.Time {
 	var out []engram.Time
 	for i := from; i < to; i++ {
-		out = append(out, hours(i)...)
+		out = append(out, after(i)...)
 	}
 	return out
 }
@@ -86,26 +90,26 @@ var (
 func TestForgetByAgeAndCount(t *testing.T) {
 	dir := fastDir(t)
 	c := &clock{}
-	l := begin(t, ltm.Options{Dir: dir, Now: c.now, ForgetEvery: time.Hour, Policies: map[engram.ID]policy.Policy{
-		engram.MustID("Test/Volatile"): {Keep: policy.Retention{MaxAge: 10 * time.Hour}},
+	l := begin(t, ltm.Options{Dir: dir, Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, Policies: map[engram.ID]policy.Policy{
+		engram.MustID("Test/Volatile"): {Keep: policy.Retention{MaxAge: 10 * step}},
 		engram.MustID("Test/Logged"):   {Keep: policy.Retention{MaxCount: 8}},
 	}})
-	l.hourly(t, c, 0, 4, 4, volatileCup, loggedCup)
-	// What is recalled often is not forgotten: hours 0 to 3 of one entity.
+	l.stepwise(t, c, 0, 4, 4, volatileCup, loggedCup)
+	// What is recalled often is not forgotten: steps 0 to 3 of one entity.
 	for range 3 {
-		if _, err := l.Recall(t.Context(), engram.SelectID(engram.MustID(loggedCup), engram.In(engram.Interval{Start: 0, End: hours(4)[0]}))); err != nil {
+		if _, err := l.Recall(t.Context(), engram.SelectID(engram.MustID(loggedCup), engram.In(engram.Interval{Start: 0, End: after(4)[0]}))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l.hourly(t, c, 4, 20, 4, volatileCup, loggedCup)
-	if err := l.Mark(t.Context(), ltm.EpisodeMark(hours(5)[0], "bump", time.Minute)); err != nil {
+	l.stepwise(t, c, 4, 20, 4, volatileCup, loggedCup)
+	if err := l.Mark(t.Context(), ltm.EpisodeMark(after(5)[0], "bump", step/10)); err != nil {
 		t.Fatal(err)
 	}
 	done := l.due(t)
-	// At hour 19 all portions that end before hour 9 are too old; of the other entity
+	// At step 19 all portions that end before step 9 are too old; of the other entity
 	// the last two portions are enough.
-	l.onDisk(t, "by age", volatileCup, append(hours(5), span(8, 20)...)...)
-	l.onDisk(t, "by count", loggedCup, append(append(span(0, 4), hours(5)...), span(12, 20)...)...)
+	l.onDisk(t, "by age", volatileCup, append(after(5), span(8, 20)...)...)
+	l.onDisk(t, "by count", loggedCup, append(append(span(0, 4), after(5)...), span(12, 20)...)...)
 	causes := map[string]uint64{}
 	for _, a := range done.Acts {
 		causes[a.Segment.String()+" "+a.Cause] = a.Versions
@@ -122,12 +126,12 @@ func TestForgetByAgeAndCount(t *testing.T) {
 			t.Errorf("what is too old is in %v", names)
 		}
 	}
-	_, missing := l.times(t, volatileCup, engram.TargetLTM, engram.In(engram.Interval{Start: 0, End: hours(4)[0]}))
+	_, missing := l.times(t, volatileCup, engram.TargetLTM, engram.In(engram.Interval{Start: 0, End: after(4)[0]}))
 	if len(missing) != 1 || missing[0].Reason != engram.MissingForgotten {
 		t.Errorf("missing %+v", missing)
 	}
 	// An episode that is kept stays as it is, until that ends.
-	infos, err := l.Episodes(t.Context(), engram.Interval{Start: hours(9)[0], End: hours(10)[0]})
+	infos, err := l.Episodes(t.Context(), engram.Interval{Start: after(9)[0], End: after(10)[0]})
 	infos = slices.DeleteFunc(infos, func(e ltm.EpisodeInfo) bool { return e.Snapshots == 0 })
 	if err != nil || len(infos) != 1 {
 		t.Fatal(infos, err)
@@ -135,35 +139,60 @@ func TestForgetByAgeAndCount(t *testing.T) {
 	if err := l.KeepEpisode(t.Context(), infos[0].Name, true); err != nil {
 		t.Fatal(err)
 	}
-	c.Store(int64(hours(40)[0]))
+	c.Store(int64(after(40)[0]))
 	l.due(t)
-	l.onDisk(t, "kept", volatileCup, append(hours(5), span(8, 12)...)...)
+	l.onDisk(t, "kept", volatileCup, append(after(5), span(8, 12)...)...)
 	if err := l.KeepEpisode(t.Context(), infos[0].Name, false); err != nil {
 		t.Fatal(err)
 	}
 	l.due(t)
-	l.onDisk(t, "no longer kept", volatileCup, hours(5)...)
+	l.onDisk(t, "no longer kept", volatileCup, after(5)...)
+}
+
+// A core segment keeps to its quota; the oldest goes.
+func TestForgetByBytes(t *testing.T) {
+	c := &clock{}
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour})
+	l.stepwise(t, c, 0, 12, 3, volatileCup, loggedCup)
+	stats, err := l.LTMStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, seg := range stats.Segments {
+		if seg.Segment.String() == "Test/Volatile" {
+			o := policy.Override{Pattern: engram.MustPattern("Test/Volatile"), Settings: map[string]string{"keep.max_bytes": fmt.Sprintf("%d B", seg.Bytes*6/10)}}
+			if err := l.SetPolicy(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	done := l.due(t)
+	l.onDisk(t, "over its quota", volatileCup, span(6, 12)...)
+	l.onDisk(t, "without one", loggedCup, span(0, 12)...)
+	if len(done.Acts) != 1 || done.Acts[0].Cause != policy.ForBytes || done.Bytes <= 0 {
+		t.Errorf("forgot %+v", done)
+	}
 }
 
 // What something marked links to stays.
 func TestForgetNotWhatIsLinked(t *testing.T) {
 	c := &clock{}
-	l := begin(t, ltm.Options{Dir: fastDir(t), Now: c.now, ForgetEvery: time.Hour, Policies: map[engram.ID]policy.Policy{
-		engram.MustID("Test/Volatile"): {Keep: policy.Retention{MaxAge: time.Hour}},
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, Policies: map[engram.ID]policy.Policy{
+		engram.MustID("Test/Volatile"): {Keep: policy.Retention{MaxAge: step}},
 	}})
-	l.hourly(t, c, 0, 8, 4, volatileCup)
+	l.stepwise(t, c, 0, 8, 4, volatileCup)
 	grasp := "Test/Volatile/p/grasp"
-	l.commit(t, grasp, hours(7)[0], map[string]any{"of": engram.MustID(volatileCup).At(hours(2)[0]), "now": engram.MustID(volatileCup)})
-	if err := l.Mark(t.Context(), ltm.EpisodeMark(hours(7)[0]+1, "grasped", time.Minute)); err != nil {
+	l.commit(t, grasp, after(7)[0], map[string]any{"of": engram.MustID(volatileCup).At(after(2)[0]), "now": engram.MustID(volatileCup)})
+	if err := l.Mark(t.Context(), ltm.EpisodeMark(after(7)[0]+1, "grasped", step/10)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Seal(t.Context(), "test"); err != nil {
 		t.Fatal(err)
 	}
-	c.Store(int64(hours(30)[0]))
+	c.Store(int64(after(30)[0]))
 	done := l.due(t)
-	l.onDisk(t, "linked", volatileCup, hours(2, 7)...)
-	l.onDisk(t, "marked", grasp, hours(7)...)
+	l.onDisk(t, "linked", volatileCup, after(2, 7)...)
+	l.onDisk(t, "marked", grasp, after(7)...)
 	if done.Protected == 0 {
 		t.Error("nothing counts as protected")
 	}
@@ -173,13 +202,13 @@ func TestForgetNotWhatIsLinked(t *testing.T) {
 // once; with bounds of similarity only near-duplicates go.
 func TestThin(t *testing.T) {
 	c := &clock{}
-	o := ltm.Options{Dir: fastDir(t), Now: c.now, ForgetEvery: time.Hour, Policies: map[engram.ID]policy.Policy{
-		engram.MustID("Test/Volatile"): {Thin: policy.Thinning{After: 48 * time.Hour, Every: 10}},
-		engram.MustID("Test/Logged"):   {Thin: policy.Thinning{After: 48 * time.Hour, Every: 10}, Similar: policy.Similarity{Numbers: 0.5}},
+	o := ltm.Options{Dir: fastDir(t), Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, Policies: map[engram.ID]policy.Policy{
+		engram.MustID("Test/Volatile"): {Thin: policy.Thinning{After: 48 * step, Every: 10}},
+		engram.MustID("Test/Logged"):   {Thin: policy.Thinning{After: 48 * step, Every: 10}, Similar: policy.Similarity{Numbers: 0.5}},
 	}}
 	l := begin(t, o)
 	for i := range 40 {
-		at := hours(i)[0]
+		at := after(i)[0]
 		c.Store(int64(at))
 		wave := 0.0
 		if i == 13 {
@@ -188,7 +217,7 @@ func TestThin(t *testing.T) {
 		l.commit(t, volatileCup, at, wave)
 		l.commit(t, loggedCup, at, wave)
 	}
-	if err := l.Mark(t.Context(), ltm.EpisodeMark(hours(25)[0], "bump", time.Hour)); err != nil {
+	if err := l.Mark(t.Context(), ltm.EpisodeMark(after(25)[0], "bump", step)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Seal(t.Context(), "test"); err != nil {
@@ -197,11 +226,11 @@ func TestThin(t *testing.T) {
 	if done := l.due(t); done.Versions != 0 {
 		t.Errorf("thinned too early: %+v", done)
 	}
-	c.Store(int64(hours(100)[0]))
+	c.Store(int64(after(100)[0]))
 	done := l.due(t)
 	// The smallest value is first met at 0.
-	l.onDisk(t, "thinned", volatileCup, hours(0, 10, 13, 20, 24, 25, 26, 30, 39)...)
-	l.onDisk(t, "without near-duplicates", loggedCup, hours(0, 10, 13, 14, 20, 24, 25, 26, 30, 39)...)
+	l.onDisk(t, "thinned", volatileCup, after(0, 10, 13, 20, 24, 25, 26, 30, 39)...)
+	l.onDisk(t, "without near-duplicates", loggedCup, after(0, 10, 13, 14, 20, 24, 25, 26, 30, 39)...)
 	if len(done.Acts) != 2 || done.Acts[0].Cause != "redundancy" || done.Acts[1].Cause != "thin" {
 		t.Errorf("acts %+v", done.Acts)
 	}
@@ -234,7 +263,7 @@ func TestForgetBeforeTheDiskIsFull(t *testing.T) {
 	disk := &fullDisk{FS: faulty}
 	disk.total.Store(1 << 20)
 	disk.free.Store(1 << 19)
-	l := begin(t, ltm.Options{Dir: dir, FS: disk, Now: c.now, ForgetEvery: time.Hour, Policies: map[engram.ID]policy.Policy{
+	l := begin(t, ltm.Options{Dir: dir, FS: disk, Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, Policies: map[engram.ID]policy.Policy{
 		engram.MustID("Test/Volatile"): {Priority: -10},
 	}})
 	noise := func(i int) string {
@@ -245,7 +274,7 @@ func TestForgetBeforeTheDiskIsFull(t *testing.T) {
 		return string(b)
 	}
 	for i := range 12 {
-		c.Store(int64(hours(i)[0]))
+		c.Store(int64(after(i)[0]))
 		l.commit(t, volatileCup, c.now(), noise(i))
 		l.commit(t, loggedCup, c.now(), noise(100+i))
 		if err := l.Seal(t.Context(), "test"); err != nil {
@@ -259,18 +288,18 @@ func TestForgetBeforeTheDiskIsFull(t *testing.T) {
 	disk.free.Store((1 << 20) * 149 / 1000)
 	done := forget(t, l, ltm.Forgetting{Due: true})
 	got, _ := l.times(t, volatileCup, engram.TargetLTM, engram.All())
-	if len(done.Acts) != 1 || done.Acts[0].Cause != policy.ForDisk || done.Acts[0].Segment.String() != "Test/Volatile" || len(got) == 0 || got[len(got)-1] != hours(11)[0] {
+	if len(done.Acts) != 1 || done.Acts[0].Cause != policy.ForDisk || done.Acts[0].Segment.String() != "Test/Volatile" || len(got) == 0 || got[len(got)-1] != after(11)[0] {
 		t.Errorf("forgot %+v, left %v", done, got)
 	}
 	l.onDisk(t, "of higher priority", loggedCup, span(0, 12)...)
 
 	// A disk that refuses to take the rewritten episode loses nothing and blocks nothing.
-	late := engram.Interval{Start: hours(10)[0], End: hours(12)[0]}
+	late := engram.Interval{Start: after(10)[0], End: after(12)[0]}
 	faulty.Inject(vfs.Fault{Op: vfs.OpWrite, Name: ".rewrite", Err: vfs.ErrFull})
 	if _, err := l.Forget(context.Background(), ltm.Forgetting{Patterns: patterns("Test/Logged"), Span: late, Why: "x"}, nil); err == nil {
 		t.Error("forgetting on a disk that refuses succeeds")
 	}
-	l.commit(t, volatileCup, hours(20)[0], "goes on")
+	l.commit(t, volatileCup, after(20)[0], "goes on")
 	if len(l.Orders()) != 1 {
 		t.Error("the order is not kept to be finished")
 	}
@@ -294,11 +323,11 @@ func TestForgetBeforeTheDiskIsFull(t *testing.T) {
 func TestCompact(t *testing.T) {
 	c := &clock{}
 	dir := fastDir(t)
-	o := ltm.Options{Dir: dir, Now: c.now, ForgetEvery: time.Hour, SealBytes: 4 << 20}
+	o := ltm.Options{Dir: dir, Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, SealBytes: 4 << 20}
 	l := begin(t, o)
-	l.hourly(t, c, 0, 12, 3, volatileCup, loggedCup)
+	l.stepwise(t, c, 0, 12, 3, volatileCup, loggedCup)
 	l.commit(t, "Test/Volatile/p/still", 5, "in force") // also at the start of later ones
-	l.hourly(t, c, 12, 24, 3, volatileCup, loggedCup)
+	l.stepwise(t, c, 12, 24, 3, volatileCup, loggedCup)
 	before, err := l.Episodes(t.Context(), engram.Always())
 	if err != nil {
 		t.Fatal(err)
