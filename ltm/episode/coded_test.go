@@ -31,6 +31,8 @@ func init() {
 				return &chainEncoder{}, []byte("chain parameters")
 			case "pack":
 				return &packEncoder{}, nil
+			case "tiny":
+				return tinyEncoder{}, nil
 			}
 			return nil, nil
 		},
@@ -54,6 +56,16 @@ var lastConfig atomic.Pointer[codec.Config]
 
 // isCoded tells coded messages from plain ones: both are of the payload's own type.
 func isCoded(b []byte) bool { return bytes.HasPrefix(b, []byte("coded:")) }
+
+// tinyEncoder writes nothing of payloads.
+type tinyEncoder struct{}
+
+func (tinyEncoder) Encode(_ context.Context, s *engram.Snapshot, emit func(codec.Message) error) error {
+	return emit(codec.Message{Type: engram.ValueType, Key: true, Snapshots: []*engram.Snapshot{s}})
+}
+func (tinyEncoder) Flush(context.Context, func(codec.Message) error) error { return nil }
+func (tinyEncoder) Pending() []*engram.Snapshot                            { return nil }
+func (tinyEncoder) Close() error                                           { return nil }
 
 // chainEncoder writes each payload XORed with the one before, but for keys.
 type chainEncoder struct {

@@ -52,3 +52,10 @@ func ParseIndex(b []byte) error {
 	}
 	return nil
 }
+
+// RawWaiting returns how many bytes of payloads wait in w to be written.
+func RawWaiting(w *Writer) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mu.raw
+}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -356,5 +357,46 @@ func TestSealMayFailAnywhereAndIsTriedAgain(t *testing.T) {
 			}
 			compare(t, open(t, filepath.Join(image, name), quick), map[engram.ID][]*engram.Snapshot{joints: {s}})
 		})
+	}
+}
+
+// Of many entities whose messages are small when they are coded, few payloads wait in
+// memory: not while the disk works, and not while it refuses.
+func TestPayloadsThatWaitAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	faulty := vfs.NewFaulty(vfs.OS, dir)
+	w := create(t, dir, episode.Options{FS: faulty})
+	payload := strings.Repeat("x", 1<<20)
+	add := func(i int) error {
+		ch := channel(t, entityNumber(i))
+		ch.Codec.Codec = "tiny"
+		return w.Add(context.Background(), ch, snapshot(engram.Time(i), uint64(i+1), payload), false)
+	}
+	for i := range 100 {
+		if err := add(i); err != nil {
+			t.Fatal(err)
+		}
+		if n := episode.RawWaiting(w); n > 33<<20 {
+			t.Fatalf("%d bytes of payloads wait", n)
+		}
+	}
+	faulty.Inject(vfs.Fault{Op: vfs.OpWrite})
+	refused := 0
+	for i := range 200 {
+		if err := add(i); err != nil {
+			if refused++; engram.CodeOf(err) != engram.Exhausted {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := episode.RawWaiting(w); refused == 0 || n > 129<<20 {
+		t.Errorf("while the disk refuses, %d bytes of payloads wait and %d are refused", n, refused)
+	}
+	faulty.Heal()
+	if err := add(0); err != nil {
+		t.Errorf("when the disk works again: %v", err)
+	}
+	if n := episode.RawWaiting(w); n > 33<<20 {
+		t.Errorf("when the disk works again, %d bytes of payloads wait", n)
 	}
 }

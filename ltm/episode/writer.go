@@ -23,6 +23,9 @@ const (
 	// maxPending bounds the coded bytes that wait to be written: at this many they
 	// are written, and while the disk refuses them four times as many are taken.
 	maxPending = 4 << 20
+	// maxRaw bounds the payloads, as they were given, of what waits: readers are
+	// given them until it is written. The same holds for them.
+	maxRaw = 32 << 20
 	// maxRunRaw and maxRunVersions end an entity's run that is small in coded bytes.
 	maxRunRaw      = 8 << 20
 	maxRunVersions = 4096
@@ -63,6 +66,7 @@ type Writer struct {
 		channels  []*channelState
 		next      uint16 // the last channel given
 		pending   int    // coded bytes that wait
+		raw       int    // bytes of their payloads as they were given
 		staged    []staged
 		floor     uint64 // the least log time of values in force
 		envelopes *channelState
@@ -189,9 +193,9 @@ func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 	if err := w.usableLocked(); err != nil {
 		return err
 	}
-	if w.mu.pending >= 4*maxPending {
+	if w.mu.pending >= 4*maxPending || w.mu.raw >= 4*maxRaw {
 		if err := w.flushLocked(nil); err != nil {
-			return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes wait to be written to %s: %w", w.mu.pending, w.path, err)
+			return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes of %d of payloads wait to be written to %s: %w", w.mu.pending, w.mu.raw, w.path, err)
 		}
 	}
 	e, c, err := w.codingLocked(ch, s, inForce)
@@ -220,7 +224,7 @@ func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 // flushFullLocked writes what enough of waits, after something of e was added.
 func (w *Writer) flushFullLocked(e *writeEntity) error {
 	switch {
-	case w.mu.pending >= maxPending:
+	case w.mu.pending >= maxPending || w.mu.raw >= maxRaw:
 		return w.flushLocked(nil)
 	case e.full(w.opts.ChunkBytes):
 		return w.flushLocked(e)

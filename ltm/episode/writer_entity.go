@@ -259,11 +259,12 @@ func (w *Writer) encodeLocked(ctx context.Context, e *writeEntity, c *coding, s 
 		if err := w.encoderLocked(ctx, e, c); err != nil {
 			return err
 		}
+		size := s.Size()
+		e.held, e.holds = e.held+size, e.holds+1
 		if err := e.encoder.Encode(ctx, s, func(m codec.Message) error { return w.appendLocked(c, m) }); err != nil {
+			e.held, e.holds = max(e.held-size, 0), max(e.holds-1, 0)
 			return err
 		}
-		e.held += s.Size()
-		e.holds++
 		return nil
 	}
 	// What came before is to stand before it.
@@ -284,6 +285,7 @@ func (w *Writer) encodeLocked(ctx context.Context, e *writeEntity, c *coding, s 
 	}
 	r.versions = append(r.versions, s)
 	e.raw += s.Size()
+	w.mu.raw += s.Size()
 	return nil
 }
 
@@ -328,6 +330,7 @@ func (w *Writer) appendLocked(c *coding, m codec.Message) error {
 	if n := min(len(m.Snapshots), e.holds); n > 0 {
 		share := e.held / e.holds * n
 		e.raw, e.held, e.holds = e.raw+share, e.held-share, e.holds-n
+		w.mu.raw += share
 	}
 	return nil
 }

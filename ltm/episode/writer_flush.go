@@ -289,6 +289,7 @@ func (p *flushPlan) commit(base int64) {
 		r.entity.settle(r)
 		if r.last {
 			e := r.entity
+			w.mu.raw -= e.raw
 			e.runs, e.raw = nil, 0
 			// Of who writes little, the memory is not kept while nothing comes.
 			if cap(r.buf) <= 2*w.opts.ChunkBytes && len(r.buf) >= w.opts.ChunkBytes/2 {
