@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -98,7 +99,7 @@ func TestAnIndependentReaderReadsEpisodes(t *testing.T) {
 	packed := map[string]int{}
 	var names []string
 	var last read
-	definition := sha256.Sum256(valueType(t).Descriptors)
+	definition := sha256.Sum256(idf.OpenCycles(valueType(t).Descriptors, engram.ValueType))
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
