@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/backbone/subject"
 )
 
 // A tunnel carries the bytes of one connection over the message fabric, for servers
@@ -49,7 +50,7 @@ const (
 // tunnelVersion is the version of the frames; a dialler offers its own.
 const tunnelVersion = "1"
 
-func dialSubject(server string) string { return "engram.dial." + Token(server) }
+func dialSubject(server string) string { return "engram.dial." + subject.Token(server) }
 
 // tunnels are the connections that end at this side.
 type tunnels struct {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/backbone/subject"
 )
 
 // Options configure a server.
@@ -200,7 +201,7 @@ func serverName(robot string) string {
 	if err != nil {
 		host = "host"
 	}
-	return fmt.Sprintf("%s-%s-%d", backbone.Token(robot), backbone.Token(host), os.Getpid())
+	return fmt.Sprintf("%s-%s-%d", subject.Token(robot), subject.Token(host), os.Getpid())
 }
 
 func hostPort(address string, port int) (string, int, error) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/backbone/subject"
 	"github.com/seed-301d4374/engram/idf"
 )
 
@@ -113,7 +114,7 @@ func (p *publisher) publish(ctx context.Context, u engram.Update, epoch uint64) 
 		if err != nil {
 			return err
 		}
-		return p.b.Conn().PublishMsg(&nats.Msg{Subject: backbone.UpdateSubject(entity), Data: body})
+		return p.b.Conn().PublishMsg(&nats.Msg{Subject: subject.OfUpdates(entity), Data: body})
 	}()
 	if err != nil && time.Since(p.told) > 10*time.Second {
 		p.told = time.Now()

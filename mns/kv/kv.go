@@ -21,7 +21,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/backbone/subject"
 	"github.com/seed-301d4374/engram/mns"
 )
 
@@ -112,7 +112,7 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 		if ls.written[m], err = claim(ctx, b, m, reg.Server, value); err != nil {
 			for m, revision := range ls.written {
 				if _, had := before[m]; !had && revision > 0 {
-					_ = b.Delete(ctx, backbone.Token(m), jetstream.LastRevision(revision)) // it runs out otherwise
+					_ = b.Delete(ctx, subject.Token(m), jetstream.LastRevision(revision)) // it runs out otherwise
 				}
 			}
 			return mns.Lease{}, err
@@ -120,7 +120,7 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 	}
 	for m, revision := range before { // what it gives up
 		if _, kept := ls.values[m]; !kept {
-			if err := b.Delete(ctx, backbone.Token(m), jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+			if err := b.Delete(ctx, subject.Token(m), jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 				return mns.Lease{}, failed(ctx, m, err)
 			}
 		}
@@ -139,7 +139,7 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 
 // claim writes the key of a memory that no other server holds.
 func claim(ctx context.Context, b jetstream.KeyValue, memory, server string, value []byte) (revision uint64, err error) {
-	key := backbone.Token(memory)
+	key := subject.Token(memory)
 	for {
 		revision, err = b.Create(ctx, key, value)
 		if !errors.Is(err, jetstream.ErrKeyExists) {
@@ -219,7 +219,7 @@ func (r *Registry) Renew(ctx context.Context, id uint64) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for m, revision := range ls.written {
-		ls.written[m], err = b.Update(ctx, backbone.Token(m), ls.values[m], revision)
+		ls.written[m], err = b.Update(ctx, subject.Token(m), ls.values[m], revision)
 		switch {
 		case errors.Is(err, jetstream.ErrKeyRevisionMismatch):
 			r.mu.Lock()
@@ -252,7 +252,7 @@ func (r *Registry) Release(ctx context.Context, id uint64) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for m, revision := range ls.written {
-		if err := b.Delete(ctx, backbone.Token(m), jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		if err := b.Delete(ctx, subject.Token(m), jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			return failed(ctx, m, err)
 		}
 	}
@@ -265,7 +265,7 @@ func (r *Registry) Resolve(ctx context.Context, memory string) (mns.Entry, error
 	if err != nil {
 		return mns.Entry{}, err
 	}
-	kv, err := b.Get(ctx, backbone.Token(memory))
+	kv, err := b.Get(ctx, subject.Token(memory))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		entries, err := r.List(ctx)
 		if err != nil {

@@ -1,4 +1,7 @@
-package backbone
+// Package subject writes names as subjects of the message fabric and as keys of its
+// buckets. It is apart from the connection, so that it can be used and tested
+// without a server.
+package subject
 
 import (
 	"crypto/sha256"
@@ -79,16 +82,16 @@ func verbatim(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 }
 
-// UpdateSubject returns the subject of an entity's updates,
+// OfUpdates returns the subject of an entity's updates,
 // engram.update.<memory>.<core>.<provider>.<entity>; of a shallower ID, the subject
 // that selects all below it.
-func UpdateSubject(id engram.ID) string {
-	subject := "engram.update"
+func OfUpdates(id engram.ID) string {
+	s := "engram.update"
 	for _, name := range id.Names() {
-		subject += "." + Token(name)
+		s += "." + Token(name)
 	}
 	if id.Level() < engram.LevelEntity {
-		subject += ".>"
+		s += ".>"
 	}
-	return subject
+	return s
 }
