@@ -22,13 +22,19 @@ type Begun struct {
 func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	s.wm, s.earlier = w, s.opened.Episodes > 0
 	r := newRecorder(s, w)
+	r.beginning = true
 	target := &recovering{WM: w, store: s, recorder: r, held: map[engram.ID]heldVersions{}}
 	var b Begun
 	var err error
 	if b.Log, err = s.journal.Restore(ctx, target); err != nil {
 		return b, engram.Errorf(engram.CodeOf(err), s.options.Dir, "the log cannot be read back: %w", err)
 	}
-	b.Rerecord = target.again
+	r.beginning = false
+	b.Rerecord = target.again - r.unrecorded
+	if r.unrecorded > 0 {
+		s.options.Log.Error("versions of the log could not be recorded: the log keeps them, and all that comes to it, until the server is begun anew",
+			"versions", r.unrecorded)
+	}
 	if s.foreign, err = foreignMemories(ctx, w, s.journal); err != nil {
 		return b, err
 	}

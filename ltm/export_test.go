@@ -24,3 +24,10 @@ func (s *Store) Orders() []order {
 	defer s.state.mu.Unlock()
 	return s.state.mu.Orders
 }
+
+// SetMaxChannels sets how many entities an episode holds at most.
+func SetMaxChannels(n int) (restore func()) {
+	before := maxChannels
+	maxChannels = n
+	return func() { maxChannels = before }
+}

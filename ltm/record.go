@@ -2,6 +2,7 @@ package ltm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -42,7 +43,11 @@ type recorder struct {
 	seal     *sealing
 	full     engram.Time // until it, filters are passed over
 	last     uint64      // the number of the last update seen
-	gaveUp   bool        // something was not recorded as the store closes: the log keeps it
+	// gaveUp says that something was not recorded as the store began or closes: the log
+	// keeps it.
+	gaveUp     bool
+	beginning  bool   // the log is being read back
+	unrecorded uint64 // versions of the log that were not recorded
 
 	progress progress
 	counts   counts
@@ -88,7 +93,8 @@ func (r *recorder) start(ctx context.Context) error {
 	r.progress.set(r.last)
 	r.ended.Go(r.feed)
 	r.ended.Go(r.run)
-	r.ended.Go(r.sealJobs)
+	whole := !r.gaveUp
+	r.ended.Go(func() { r.sealJobs(whole) })
 	return nil
 }
 
@@ -251,6 +257,10 @@ func (r *recorder) keep(entity engram.ID, s *engram.Snapshot) {
 // whether the version was stored.
 func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForce bool) bool {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		if r.beginning && r.gaveUp {
+			r.unrecorded++
+			return false
+		}
 		err := r.open()
 		if err == nil {
 			if e.in != r.handle {
@@ -269,15 +279,22 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 			r.s.health.set(recording, nil)
 			return true
 		}
-		switch engram.CodeOf(err) {
-		case engram.Corrupt:
+		switch code := engram.CodeOf(err); {
+		case code == engram.Corrupt:
 			r.rotate("the disk refused to sync the episode before", err)
-		case engram.Invalid, engram.TypeMismatch:
+		case errors.Is(err, episode.ErrFull):
+			r.rotate("the episode has too many channels for one file", nil)
+			continue
+		case code == engram.Invalid || code == engram.TypeMismatch:
 			// It is this version that cannot be stored.
 			r.lose(1, fmt.Sprintf("%v was not recorded: %v", entity.At(s.Time), err))
 			return false
 		}
 		r.s.health.set(recording, err)
+		if r.beginning && pause > beginPatience {
+			r.gaveUp = true
+			continue
+		}
 		r.progress.stall(true)
 		closing := !r.wait(pause)
 		r.progress.stall(false)
@@ -289,11 +306,15 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 	}
 }
 
+// beginPatience bounds the pause between tries while a store begins: the server is to
+// start, also on a full disk, and the log keeps what it has.
+const beginPatience = 200 * time.Millisecond
+
 // recording names the recorder in the store's health.
 const recording = "recording"
 
-// maxChannels is how many entities an episode holds at most.
-const maxChannels = 60_000
+// maxChannels is how many entities an episode holds at most. Tests change it.
+var maxChannels = 60_000
 
 // wait waits, and does meanwhile what others want done; false if the store is closing.
 func (r *recorder) wait(pause time.Duration) bool {

@@ -35,6 +35,10 @@ func (r *recorder) inForce() {
 		if size > forcePayload || size > left {
 			continue
 		}
+		if r.channels >= maxChannels/2 { // there is to be room for what comes
+			r.s.options.Log.Warn("an episode begins with the values in force of some entities only", "count", r.channels)
+			return
+		}
 		left -= size
 		if !r.add(entity, r.entity(entity), s, true) {
 			return

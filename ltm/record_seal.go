@@ -159,9 +159,9 @@ func sequenceOf(name string) uint64 {
 	return n
 }
 
-// sealJobs seals what is handed over.
-func (r *recorder) sealJobs() {
-	cut := true // nothing that the log still has was lost on its way into an episode
+// sealJobs seals what is handed over. cut says that the log may be cut off then:
+// nothing that it still has was lost on its way into an episode.
+func (r *recorder) sealJobs(cut bool) {
 	for j := range r.jobs {
 		err := j.broken
 		if err == nil && j.writer != nil { // else all is in sealed episodes already
@@ -169,8 +169,9 @@ func (r *recorder) sealJobs() {
 		}
 		if err != nil {
 			r.s.options.Log.Error("an episode could not be sealed", "episode", j.handle.name, "error", err)
-			err = r.saveBroken(j, err)
-			cut = false
+			var whole bool
+			whole, err = r.saveBroken(j, err)
+			cut = cut && whole
 		}
 		if cut {
 			r.cutLog(j.ends)
@@ -203,16 +204,17 @@ func (r *recorder) adopt(j job, info episode.Info, entities []episode.Entity) er
 	return err
 }
 
-// saveBroken repairs an episode that cannot be sealed.
-func (r *recorder) saveBroken(j job, cause error) error {
+// saveBroken repairs an episode that cannot be sealed, and reports whether all that it
+// was given is there.
+func (r *recorder) saveBroken(j job, cause error) (whole bool, err error) {
 	if engram.CodeOf(cause) != engram.Corrupt {
-		return cause // closing: the next life salvages it
+		return false, cause // closing: the next life salvages it
 	}
 	dir := filepath.Join(r.s.options.Dir, episodesDir)
 	from := filepath.Join(dir, strings.TrimSuffix(j.handle.name, sealedExt)+openExt)
 	var info episode.Info
 	var entities []episode.Entity
-	err := r.persist("repairing "+j.handle.name, func() error {
+	err = r.persist("repairing "+j.handle.name, func() error {
 		var err error
 		if info, _, err = episode.Repair(r.ctx, from, filepath.Join(dir, j.handle.name), r.s.episodeOptions()); err != nil {
 			return err
@@ -226,9 +228,9 @@ func (r *recorder) saveBroken(j job, cause error) error {
 	})
 	if err != nil {
 		r.s.episodes.abandon(j.handle)
-		return err
+		return false, err
 	}
-	return r.adopt(j, info, entities)
+	return info.Snapshots == j.writer.Info().Snapshots, r.adopt(j, info, entities)
 }
 
 // persist does something with the disk, again and again until it succeeds, it cannot

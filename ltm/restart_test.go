@@ -1,10 +1,14 @@
 package ltm_test
 
 import (
+	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -110,4 +114,99 @@ func TestLogOfAnAbsentMemoryStays(t *testing.T) {
 	l.end(t)
 	l = host("Here", "Away")
 	l.wantTimes(t, "hosted again", "Away/Core/p/e", engram.TargetWM, engram.All(), 1)
+}
+
+// A server starts on a full disk: what the log holds and no episode does is there,
+// nothing is cut off, and the next life records it.
+func TestBeginOnAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	l := begin(t, ltm.Options{Dir: dir})
+	for i := range 10 {
+		l.commit(t, "Test/Synced/p/e", engram.Time(i), i)
+	}
+	crashed := t.TempDir() // nothing of it is sealed
+	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files(t, crashed, "episodes/*") {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fs := vfs.NewFaulty(vfs.OS, crashed)
+	s, err := ltm.Open(t.Context(), ltm.Options{Dir: crashed, FS: fs, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs.Inject(vfs.Fault{Op: vfs.OpCreate, Name: "episodes", Err: vfs.ErrFull})
+	l = &life{Store: s, wm: wm.New(wm.Config{Types: s.Types(), Journal: s.Journal()})}
+	if err := l.wm.AddMemory("Test", engram.Bounds{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, seg := range segments {
+		if err := l.wm.AddCoreSegment(t.Context(), seg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l.begun, err = s.Begin(t.Context(), l.wm); err != nil {
+		t.Fatal(err)
+	}
+	if l.begun.Log.Snapshots != 10 || l.begun.Rerecord != 0 {
+		t.Errorf("%d versions came from the log, %d were recorded; want 10 and none", l.begun.Log.Snapshots, l.begun.Rerecord)
+	}
+	l.wantTimes(t, "on a full disk", "Test/Synced/p/e", engram.TargetWM, engram.Latest(1), 9)
+	fs.Heal()
+	l.commit(t, "Test/Synced/p/e", 10, "later")
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: crashed})
+	l.wantTimes(t, "in the next life", "Test/Synced/p/e", engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+}
+
+// A sync that the disk refused once does not let the log grow for good.
+func TestLogIsCutAfterARefusedSync(t *testing.T) {
+	dir := t.TempDir()
+	fs := vfs.NewFaulty(vfs.OS, dir)
+	l := begin(t, ltm.Options{Dir: dir, FS: fs})
+	for round := range 2 {
+		for i := range 10 {
+			l.commit(t, "Test/Synced/p/e", engram.Time(10*round+i), "x")
+		}
+		if round == 0 {
+			fs.Inject(vfs.Fault{Op: vfs.OpSync, Name: "episodes", Times: 1})
+		}
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := logBytes(t, dir, "Test"); n > 8192 {
+		t.Errorf("the log has %d bytes; want a file without records", n)
+	}
+	if got, missing := l.times(t, "Test/Synced/p/e", engram.TargetLTM, engram.All()); len(got) != 20 || len(missing) > 0 {
+		t.Errorf("%d snapshots are found, missing %+v; want 20", len(got), missing)
+	}
+}
+
+// More quiet entities than an episode takes do not begin one episode after another.
+func TestManyValuesInForce(t *testing.T) {
+	t.Cleanup(ltm.SetMaxChannels(600))
+	var now atomic.Int64
+	now.Store(1e18)
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir, Now: func() engram.Time { return engram.Time(now.Load()) }})
+	for i := range 700 {
+		l.commit(t, fmt.Sprintf("Test/Volatile/p/%d", i), 1, "x")
+	}
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	now.Add(int64(time.Minute))
+	before := len(files(t, dir, "episodes/*"))
+	l.commit(t, "Test/Volatile/p/new", 2, "x")
+	l.end(t)
+	if n := len(files(t, dir, "episodes/*")) - before; n != 1 {
+		t.Errorf("%d episodes were begun for one update", n)
+	}
 }

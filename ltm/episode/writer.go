@@ -2,6 +2,7 @@ package episode
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -34,6 +35,10 @@ const (
 	// maxSnapshot bounds one version, so that it fits into a chunk that is read.
 	maxSnapshot = maxChunk / 2
 )
+
+// ErrFull is the cause of the error of [Writer.Add] when the episode has as many
+// channels as a file can have.
+var ErrFull = errors.New("seal it and begin another")
 
 // Writer writes one episode. Add and Seal may be called by one goroutine at a
 // time, the methods of Source by any.
@@ -175,8 +180,8 @@ func (w *Writer) begin() error {
 // Add stores a version of an entity's snapshot, which it keeps. inForce says that
 // it is a value in force at the start; those come before all others. The channel is
 // made at the first one of an entity. Exhausted says that the episode is full
-// (65,535 channels) or that too much waits for a disk that refuses it; whatever the
-// error, the version is not stored then.
+// ([ErrFull]) or that too much waits for a disk that refuses it, Invalid that this
+// version cannot be stored; whatever the error, the version is not stored then.
 func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inForce bool) error {
 	switch {
 	case ch.Entity.Level() != engram.LevelEntity:
@@ -186,7 +191,7 @@ func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 	case s.Time == engram.MaxTime:
 		return engram.Errorf(engram.OutOfRange, ch.Entity.String(), "the end of time is no time of data")
 	case s.Size() > maxSnapshot:
-		return engram.Errorf(engram.Exhausted, ch.Entity.String(), "the snapshot has %d bytes; an episode takes at most %d", s.Size(), maxSnapshot)
+		return engram.Errorf(engram.Invalid, ch.Entity.String(), "the snapshot has %d bytes; an episode takes at most %d", s.Size(), maxSnapshot)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

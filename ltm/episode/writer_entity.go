@@ -76,7 +76,8 @@ type channelState struct {
 
 type schemaState struct {
 	mcap.Schema
-	written bool
+	definition []byte // the type's, of which Data are for viewers
+	written    bool
 }
 
 // openRun is a run that is being gathered.
@@ -375,6 +376,11 @@ func (w *Writer) schemaLocked(name string, own *engram.TypeDef) (*schemaState, e
 		}
 		def = t.Def()
 	}
+	for _, s := range w.mu.byName[name] {
+		if bytes.Equal(s.definition, def.Descriptors) {
+			return s, nil
+		}
+	}
 	forViewers := idf.OpenCycles(def.Descriptors, name)
 	for _, s := range w.mu.byName[name] {
 		if bytes.Equal(s.Data, forViewers) {
@@ -384,7 +390,7 @@ func (w *Writer) schemaLocked(name string, own *engram.TypeDef) (*schemaState, e
 	if len(w.mu.schemas) >= math.MaxUint16-1 {
 		return nil, w.fullError()
 	}
-	s := &schemaState{Schema: mcap.Schema{ID: uint16(len(w.mu.schemas) + 1), Name: name, Encoding: "protobuf", Data: forViewers}}
+	s := &schemaState{Schema: mcap.Schema{ID: uint16(len(w.mu.schemas) + 1), Name: name, Encoding: "protobuf", Data: forViewers}, definition: def.Descriptors}
 	w.mu.schemas = append(w.mu.schemas, s)
 	w.mu.byName[name] = append(w.mu.byName[name], s)
 	if def.Source != "" || def.Format != "" {
@@ -394,7 +400,7 @@ func (w *Writer) schemaLocked(name string, own *engram.TypeDef) (*schemaState, e
 }
 
 func (w *Writer) fullError() error {
-	return engram.Errorf(engram.Exhausted, w.path, "the episode has as many channels as a file can have (65,535); seal it and begin another")
+	return engram.Errorf(engram.Exhausted, w.path, "the episode has as many channels as a file can have (65,535); %w", ErrFull)
 }
 
 // channelLocked makes the channel for messages of a type.
