@@ -27,6 +27,12 @@
 //
 // The recorder's goroutine alone writes episodes; a second one seals them. An
 // episode's handle is claimed for reading, so that it may be rewritten, replaced or
-// dropped at any time. The order of locks: a handle's edit lock, then the set of
-// episodes, then a handle's own.
+// dropped at any time. The order of locks: the one of forgetting, a handle's edit
+// lock, then the set of episodes, then a handle's own.
+//
+// # Forgetting
+//
+// One at a time forgets: somebody who asks for it, or the forgetter's goroutine, which
+// does what the policies say and finishes what an earlier life began. An order is noted
+// before it is carried out, episode by episode; docs/ltm.md has the steps.
 package ltm

@@ -198,6 +198,9 @@ func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (F
 		return done.forgotten, err
 	}
 	done.finish()
+	if done.forgotten.Unread, err = s.unread(); err != nil {
+		return done.forgotten, err
+	}
 	s.noteForgetting(ctx, &done, volatile.segments, u.Why, u.By, u.what())
 	return done.forgotten, nil
 }

@@ -236,6 +236,50 @@ func (l *life) wantGone(t testing.TB, dir, entity string, at engram.Time) {
 	}
 }
 
+// A file that cannot be read may hold what is to be forgotten: that is said. What a
+// crash left of a file that was being rewritten goes at the next start.
+func TestForgetNamesWhatItCannotRead(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	const cup = "Test/Logged/p/cup"
+	l.commit(t, cup, 1, "x")
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	l.end(t)
+	name := files(t, dir, "episodes/*.mcap")[0]
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(dir, "episodes", "2020-01-01T00-00-00Z-000001.mcap")
+	for file, b := range map[string][]byte{other: whole[:len(whole)/2], name + ".rewrite": whole[:100], name + ".merge": whole} {
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l = begin(t, ltm.Options{Dir: dir})
+	if left := files(t, dir, "episodes/*"); len(left) != 2 {
+		t.Errorf("files %v", left)
+	}
+	f := ltm.Forgetting{Patterns: patterns("Test"), Why: "test"}
+	if done := forget(t, l, f); !slices.Equal(done.Unread, []string{filepath.Base(other)}) {
+		t.Errorf("unread %v", done.Unread)
+	}
+	if _, _, err := l.Repair(t.Context(), filepath.Base(other)); err != nil {
+		t.Fatal(err)
+	}
+	if done := forget(t, l, f); !slices.Equal(done.Unread, []string{filepath.Base(other) + ".damaged"}) {
+		t.Errorf("unread after the repair %v", done.Unread)
+	}
+	if err := os.Remove(other + ".damaged"); err != nil {
+		t.Fatal(err)
+	}
+	if done := forget(t, l, f); len(done.Unread) > 0 {
+		t.Errorf("unread %v", done.Unread)
+	}
+}
+
 // What was ordered and not finished before a crash is finished in the next life.
 func TestForgettingIsFinished(t *testing.T) {
 	dir := fastDir(t)

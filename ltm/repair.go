@@ -13,7 +13,7 @@ import (
 )
 
 // damagedExt ends the names of files that were left open and could not be salvaged.
-const damagedExt = openExt + ".damaged"
+const damagedExt = openExt + putAside
 
 // Damaged implements [Service].
 func (s *Store) Damaged(context.Context) ([]Damaged, error) {
@@ -52,6 +52,48 @@ func (s *Store) unreadable() ([]string, error) {
 	return names, nil
 }
 
+// putAside ends the names of damaged files that stand beside what was saved of them.
+const putAside = ".damaged"
+
+// unread returns the names of the files that may hold anything, for all the store knows.
+func (s *Store) unread() ([]string, error) {
+	names, err := s.unreadable()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := s.options.FS.ReadDir(s.episodes.dir)
+	if err != nil {
+		return nil, engram.Errorf(engram.Unavailable, s.episodes.dir, "the folder of the episodes cannot be read: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), putAside) && !slices.Contains(names, e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// dropLeftovers deletes what a crash left of files that were being written in the place
+// of episodes.
+func (s *Store) dropLeftovers() error {
+	entries, err := s.options.FS.ReadDir(s.episodes.dir)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, e := range entries {
+		for _, suffix := range []string{".rewrite", ".repair", ".merge"} {
+			if strings.HasSuffix(e.Name(), sealedExt+suffix) {
+				names = append(names, e.Name())
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return s.removeFiles(names)
+}
+
 // isWritten reports whether a file is that of an episode that is being sealed.
 func (s *Store) isWritten(name string) bool {
 	return slices.ContainsFunc(s.episodes.writing(), func(h *handle) bool { return h.name == name })
@@ -74,7 +116,7 @@ func (s *Store) Repair(ctx context.Context, name string) (EpisodeInfo, []episode
 	to := strings.TrimSuffix(name, damagedExt)
 	to = filepath.Join(s.episodes.dir, strings.TrimSuffix(to, sealedExt)+sealedExt)
 	if from == to {
-		aside := from + strings.TrimPrefix(damagedExt, openExt)
+		aside := from + putAside
 		if err := s.options.FS.Rename(from, aside); err != nil {
 			return EpisodeInfo{}, nil, engram.Errorf(engram.Unavailable, name, "the file cannot be put aside: %w", err)
 		}
@@ -160,7 +202,7 @@ func (f *Folder) Episodes() ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		name := e.Name()
-		base, left := strings.CutSuffix(strings.TrimSuffix(name, ".damaged"), openExt)
+		base, left := strings.CutSuffix(strings.TrimSuffix(name, putAside), openExt)
 		if left {
 			_, err := f.options.FS.Stat(filepath.Join(f.dir, episodesDir, base+sealedExt))
 			left = err != nil // it was sealed, or repaired, since
@@ -194,7 +236,7 @@ func (f *Folder) Repair(ctx context.Context, name string) (episode.Info, []episo
 	if _, err := f.options.FS.Stat(to); err == nil && from != to {
 		return episode.Info{}, nil, engram.Errorf(engram.AlreadyExists, name, "it was repaired already: %s is there", filepath.Base(to))
 	}
-	aside := strings.TrimSuffix(from, ".damaged") + ".damaged"
+	aside := strings.TrimSuffix(from, putAside) + putAside
 	if from != aside {
 		if err := f.options.FS.Rename(from, aside); err != nil {
 			return episode.Info{}, nil, engram.Errorf(engram.Unavailable, name, "the file cannot be put aside: %w", err)

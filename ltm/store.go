@@ -184,6 +184,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if infos, err = s.dropSuperseded(ctx, infos); err != nil {
 		return err
 	}
+	if err := s.dropLeftovers(); err != nil {
+		return err
+	}
 	for _, info := range infos {
 		s.episodes.add(info)
 		s.sequence.Store(max(s.sequence.Load(), sequenceOf(info.Name)))

@@ -129,6 +129,7 @@ type forgottenJSON struct {
 	Protected uint64    `json:"protected,string"`
 	Episodes  int       `json:"episodes"`
 	Bytes     int64     `json:"bytes,string"`
+	Unread    []string  `json:"unread,omitempty"`
 	Acts      []actJSON `json:"acts"`
 }
 
@@ -145,7 +146,7 @@ func printForgotten(cmd *cobra.Command, format string, f service.Forgetting, don
 	out := &table{header: []string{"SEGMENT", "CAUSE", "ENTITIES", "VERSIONS", "START", "LENGTH"}, right: []bool{2: true, 3: true, 5: true}}
 	object := forgottenJSON{
 		DryRun: f.DryRun, Versions: done.Versions, Volatile: done.Volatile, Protected: done.Protected,
-		Episodes: done.Episodes, Bytes: done.Bytes, Acts: []actJSON{},
+		Episodes: done.Episodes, Bytes: done.Bytes, Unread: done.Unread, Acts: []actJSON{},
 	}
 	for _, a := range done.Acts {
 		object.Acts = append(object.Acts, actJSON{a.Segment.String(), a.Cause, a.Entities, a.Versions, a.Span.Start, a.Span.End})
@@ -168,8 +169,12 @@ func printForgotten(cmd *cobra.Command, format string, f service.Forgetting, don
 		freed = fmt.Sprintf("; %s of disk became free", byteSize(done.Bytes))
 	}
 	cmd.PrintErrf("%s %s%s\n", verb, sumOf(done), freed)
+	if len(done.Unread) > 0 {
+		return &lossError{"these files cannot be read and may hold some of it: " + strings.Join(done.Unread, ", ") +
+			"; repair them with 'engram ltm repair' and forget again, or delete them"}
+	}
 	if done.Protected > 0 && !f.Due {
-		stay := &lossError{countOf(done.Protected, "version") + " are marked, kept, or linked from what is kept, and stay; --even-kept forgets them, too"}
+		stay := &lossError{countOf(done.Protected, "version") + " are marked or kept, and stay; --even-kept forgets them, too"}
 		if f.DryRun {
 			cmd.PrintErrln("engram: " + stay.msg)
 			return nil

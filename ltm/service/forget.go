@@ -39,6 +39,9 @@ type Forgotten struct {
 	Protected uint64          // versions that stayed because they are kept
 	Episodes  int             // that were rewritten or dropped
 	Bytes     int64           // that became free on disk
+	// Unread are files of the folder that cannot be read, or that a repair put aside:
+	// they may hold some of what was to be forgotten.
+	Unread []string
 }
 
 // ForgettingAct is what was forgotten of one core segment for one cause.

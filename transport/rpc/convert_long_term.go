@@ -201,7 +201,7 @@ func (l limits) forgetting(m *engramv1.ForgetRequest) (service.Forgetting, error
 }
 
 func forgottenMessage(f *service.Forgotten) *engramv1.Forgotten {
-	m := &engramv1.Forgotten{Versions: f.Versions, Volatile: f.Volatile, Protected: f.Protected, Episodes: uint32(f.Episodes), Bytes: f.Bytes}
+	m := &engramv1.Forgotten{Versions: f.Versions, Volatile: f.Volatile, Protected: f.Protected, Episodes: uint32(f.Episodes), Bytes: f.Bytes, Unread: f.Unread}
 	for _, a := range f.Acts {
 		m.Acts = append(m.Acts, &engramv1.ForgettingAct{
 			Segment: a.Segment.String(), Cause: a.Cause, Entities: a.Entities, Versions: a.Versions, Span: spanMessage(a.Span)})
@@ -211,7 +211,7 @@ func forgottenMessage(f *service.Forgotten) *engramv1.Forgotten {
 
 func forgottenFromMessage(m *engramv1.Forgotten) (service.Forgotten, error) {
 	f := service.Forgotten{
-		Versions: m.GetVersions(), Volatile: m.GetVolatile(), Protected: m.GetProtected(), Episodes: int(m.GetEpisodes()), Bytes: m.GetBytes()}
+		Versions: m.GetVersions(), Volatile: m.GetVolatile(), Protected: m.GetProtected(), Episodes: int(m.GetEpisodes()), Bytes: m.GetBytes(), Unread: m.GetUnread()}
 	for _, a := range m.GetActs() {
 		id, err := engram.Parse(a.GetSegment())
 		if err != nil {

@@ -2177,13 +2177,15 @@ func (x *ForgettingAct) GetSpan() *TimeSpan {
 }
 
 type Forgotten struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Acts          []*ForgettingAct       `protobuf:"bytes,1,rep,name=acts,proto3" json:"acts,omitempty"`
-	Versions      uint64                 `protobuf:"varint,2,opt,name=versions,proto3" json:"versions,omitempty"`   // on disk
-	Volatile      uint64                 `protobuf:"varint,3,opt,name=volatile,proto3" json:"volatile,omitempty"`   // in the working memory
-	Protected     uint64                 `protobuf:"varint,4,opt,name=protected,proto3" json:"protected,omitempty"` // that stayed because they are kept
-	Episodes      uint32                 `protobuf:"varint,5,opt,name=episodes,proto3" json:"episodes,omitempty"`   // that were rewritten or dropped
-	Bytes         int64                  `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`         // that became free
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Acts      []*ForgettingAct       `protobuf:"bytes,1,rep,name=acts,proto3" json:"acts,omitempty"`
+	Versions  uint64                 `protobuf:"varint,2,opt,name=versions,proto3" json:"versions,omitempty"`   // on disk
+	Volatile  uint64                 `protobuf:"varint,3,opt,name=volatile,proto3" json:"volatile,omitempty"`   // in the working memory
+	Protected uint64                 `protobuf:"varint,4,opt,name=protected,proto3" json:"protected,omitempty"` // that stayed because they are kept
+	Episodes  uint32                 `protobuf:"varint,5,opt,name=episodes,proto3" json:"episodes,omitempty"`   // that were rewritten or dropped
+	Bytes     int64                  `protobuf:"varint,6,opt,name=bytes,proto3" json:"bytes,omitempty"`         // that became free
+	// Files that cannot be read and may hold some of what was to be forgotten.
+	Unread        []string `protobuf:"bytes,7,rep,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2258,6 +2260,13 @@ func (x *Forgotten) GetBytes() int64 {
 		return x.Bytes
 	}
 	return 0
+}
+
+func (x *Forgotten) GetUnread() []string {
+	if x != nil {
+		return x.Unread
+	}
+	return nil
 }
 
 type ForgetRequest struct {
@@ -2966,14 +2975,15 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x05cause\x18\x02 \x01(\tR\x05cause\x12\x1a\n" +
 	"\bentities\x18\x03 \x01(\x04R\bentities\x12\x1a\n" +
 	"\bversions\x18\x04 \x01(\x04R\bversions\x12'\n" +
-	"\x04span\x18\x05 \x01(\v2\x13.engram.v1.TimeSpanR\x04span\"\xc1\x01\n" +
+	"\x04span\x18\x05 \x01(\v2\x13.engram.v1.TimeSpanR\x04span\"\xd9\x01\n" +
 	"\tForgotten\x12,\n" +
 	"\x04acts\x18\x01 \x03(\v2\x18.engram.v1.ForgettingActR\x04acts\x12\x1a\n" +
 	"\bversions\x18\x02 \x01(\x04R\bversions\x12\x1a\n" +
 	"\bvolatile\x18\x03 \x01(\x04R\bvolatile\x12\x1c\n" +
 	"\tprotected\x18\x04 \x01(\x04R\tprotected\x12\x1a\n" +
 	"\bepisodes\x18\x05 \x01(\rR\bepisodes\x12\x14\n" +
-	"\x05bytes\x18\x06 \x01(\x03R\x05bytes\"\xd0\x01\n" +
+	"\x05bytes\x18\x06 \x01(\x03R\x05bytes\x12\x16\n" +
+	"\x06unread\x18\a \x03(\tR\x06unread\"\xd0\x01\n" +
 	"\rForgetRequest\x12\x1a\n" +
 	"\bpatterns\x18\x01 \x03(\tR\bpatterns\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\x12'\n" +
