@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -177,11 +176,7 @@ func newEpisodeLs() *cobra.Command {
 // lengthOf is how long a span of times is.
 func lengthOf(iv engram.Interval) cell {
 	d := iv.End.Sub(iv.Start)
-	shown := d.Round(time.Millisecond)
-	if d > 10*time.Second {
-		shown = d.Round(time.Second)
-	}
-	return cell{shown.String(), d.String()}
+	return cell{formatDuration(d), d.String()}
 }
 
 // addSpanFlag gives a command the flag --range for a span of absolute times.

@@ -51,6 +51,9 @@ func aroundFlags(cmd *cobra.Command) (before, after time.Duration, err error) {
 // setMark sets a mark at the time of --at.
 func setMark(cmd *cobra.Command, label string) error {
 	m := episode.Mark{Label: label}
+	if strings.TrimSpace(label) == "" {
+		return usagef("the label is empty; say what happened")
+	}
 	var err error
 	if m.Before, m.After, err = aroundFlags(cmd); err != nil {
 		return err
@@ -63,6 +66,10 @@ func setMark(cmd *cobra.Command, label string) error {
 	return useLongTerm(cmd, func(store service.Service) error {
 		if err := store.Mark(cmd.Context(), m); err != nil {
 			return err
+		}
+		if m.Before+m.After == 0 {
+			cmd.Printf("%s is marked; --before and --after keep what lies around it, too\n", m.Time)
+			return nil
 		}
 		cmd.Printf("%s is kept\n", engram.Interval{Start: m.Time.Add(-m.Before), End: m.Time.Add(m.After)})
 		return nil
@@ -103,7 +110,7 @@ func newEpisodeMarks() *cobra.Command {
 			}
 			out := &table{header: []string{"TIME", "BEFORE", "AFTER", "LABEL"}, right: []bool{1: true, 2: true}}
 			for _, m := range marks {
-				out.add(m.Time, m.Before.String(), m.After.String(), m.Label)
+				out.add(m.Time, cell{formatDuration(m.Before), m.Before.String()}, cell{formatDuration(m.After), m.After.String()}, m.Label)
 			}
 			return print(cmd.OutOrStdout(), format, out, toMarksJSON(marks))
 		})
@@ -239,7 +246,9 @@ func newEpisodeRule() *cobra.Command {
 			}
 			out := &table{header: []string{"NAME", "BEFORE", "AFTER", "WHEN", "OF", "LABEL"}, right: []bool{1: true, 2: true}}
 			for _, r := range rules {
-				out.add(r.Name, time.Duration(r.Before).String(), time.Duration(r.After).String(), r.When, strings.Join(r.Patterns, " "), r.Label)
+				before, after := time.Duration(r.Before), time.Duration(r.After)
+				out.add(r.Name, cell{formatDuration(before), before.String()}, cell{formatDuration(after), after.String()},
+					r.When, strings.Join(r.Patterns, " "), r.Label)
 			}
 			return print(cmd.OutOrStdout(), format, out, rules)
 		})

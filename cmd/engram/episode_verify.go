@@ -25,6 +25,9 @@ func withKeeper(cmd *cobra.Command, f func(k keeper) error) error {
 	if !cmd.Flags().Changed("data") {
 		return useLongTerm(cmd, func(store service.Service) error { return f(servedEpisodes{store}) })
 	}
+	if dir == "" {
+		return usagef("--data: give a folder")
+	}
 	folder, err := ltm.OpenFolder(dir)
 	if err != nil {
 		return err

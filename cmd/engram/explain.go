@@ -31,21 +31,17 @@ func (e *explainer) explain(ctx context.Context) (string, error) {
 	if len(nodes) == 0 {
 		return e.noName(ctx)
 	}
-	var snapshots, evicted uint64
-	span := engram.Interval{Start: engram.MaxTime, End: engram.MinTime}
-	for _, s := range nodes {
-		evicted += s.Evicted
-		if snapshots += s.Snapshots; s.Snapshots > 0 {
-			span.Start, span.End = min(span.Start, s.First), max(span.End, s.Last)
-		}
-	}
-	there := fmt.Sprintf("the first of its %s is of %s, the last of %s", countOf(snapshots, "snapshot"), span.Start, span.End)
+	inRAM, onDisk, evicted, there := e.whatIs(nodes)
 	switch {
-	case e.sel.target == engram.TargetLTM:
+	case e.sel.target == engram.TargetLTM && onDisk == 0 && !e.lacks(engram.MissingForgotten):
 		return e.say("there is no long-term memory of it; without --target ltm the working memory is asked"), nil
-	case snapshots == 0 && evicted > 0:
+	case e.sel.target == engram.TargetWM && inRAM == 0 && onDisk > 0:
+		return e.say("the working memory has nothing of it; without --target wm what is on disk is asked, too"), nil
+	case inRAM+onDisk == 0 && e.lacks(engram.MissingForgotten):
+		return e.say("it was forgotten; 'engram history SystemState/Forgetting' says why"), nil
+	case inRAM+onDisk == 0 && evicted > 0:
 		return e.say("all its snapshots were evicted, to keep within the segment's bounds"), nil
-	case snapshots == 0:
+	case inRAM+onDisk == 0:
 		return e.say("it is empty; 'engram ls' shows what is not"), nil
 	case len(e.found) > 0:
 		return e.say(fmt.Sprintf("there is no instance %d; its instances are 0 to %d", e.target.index, len(e.found[0].Instances)-1)), nil
@@ -55,15 +51,43 @@ func (e *explainer) explain(ctx context.Context) (string, error) {
 			return reason, err
 		}
 	}
-	for _, miss := range e.missing {
-		if miss.Reason == engram.MissingEvicted {
-			return e.say("what was asked for is evicted; " + there), nil
-		}
+	if e.lacks(engram.MissingForgotten) {
+		return e.say("what was asked for is forgotten; " + there), nil
+	}
+	if e.lacks(engram.MissingEvicted) {
+		return e.say("what was asked for is evicted; " + there), nil
 	}
 	if e.sel.asOf != nil {
 		return e.say("nothing that is asked for had arrived then; " + there), nil
 	}
 	return e.say("there is no snapshot at that time; " + there), nil
+}
+
+// whatIs counts what nodes have of what the selection asks, in RAM and on disk, and
+// says from when to when that is.
+func (e *explainer) whatIs(nodes []engram.Stats) (inRAM, onDisk, evicted uint64, there string) {
+	span := engram.Interval{Start: engram.MaxTime, End: engram.MinTime}
+	for _, s := range nodes {
+		evicted += s.Evicted
+		if s.Snapshots > 0 && e.sel.target != engram.TargetLTM {
+			inRAM += s.Snapshots
+			span.Start, span.End = min(span.Start, s.First), max(span.End, s.Last)
+		}
+		if s.Disk.Snapshots > 0 {
+			if onDisk += s.Disk.Snapshots; e.sel.target != engram.TargetWM {
+				span.Start, span.End = min(span.Start, s.Disk.First), max(span.End, s.Disk.Last)
+			}
+		}
+	}
+	if onDisk > 0 && e.sel.target != engram.TargetWM {
+		return inRAM, onDisk, evicted, fmt.Sprintf("its first snapshot is of %s, its last of %s", span.Start, span.End)
+	}
+	return inRAM, onDisk, evicted, fmt.Sprintf("the first of its %s is of %s, the last of %s", countOf(inRAM, "snapshot"), span.Start, span.End)
+}
+
+// lacks reports whether something that was asked for is missing for a reason.
+func (e *explainer) lacks(reason string) bool {
+	return slices.ContainsFunc(e.missing, func(m engram.Missing) bool { return m.Reason == reason })
 }
 
 func (e *explainer) say(reason string) string { return e.target.text + ": " + reason }

@@ -66,9 +66,12 @@ func newLs() *cobra.Command {
 	cmd := newLister("ls [ID…]", "List what a memory holds, down to its entities", "entity", false)
 	cmd.Long = `Lists the memories, segments and entities, with how much each holds and from when
 to when. Of a server that records, ON DISK counts what its folder holds, with superseded
-versions, and what is known only from there is listed, too. IDs may be patterns: * stands for any name of a level and ~regex for the
-names it matches as a whole. In a name write \/ for a slash and \\ for a backslash, and
-at its begin \* for a star and \~ for a tilde; quote it all for the shell.`
+versions, and what is known only from there is listed, too; what still waits to be
+compressed counts no DISK BYTES yet.
+
+IDs may be patterns: * stands for any name of a level and ~regex for the names it
+matches as a whole. In a name write \/ for a slash and \\ for a backslash, and at its
+begin \* for a star and \~ for a tilde; quote it all for the shell.`
 	cmd.Example = `  engram ls
   engram ls Vision
   engram ls 'Object/Instance/*/~cup.*'
@@ -125,6 +128,10 @@ func newLister(use, short, depth string, counters bool) *cobra.Command {
 		}
 		if len(nodes) == 0 && len(args) > 0 && total == 0 {
 			return engram.Errorf(engram.NotFound, strings.Join(args, " "), "there is nothing like that; 'engram ls --all --depth core' shows what there is")
+		}
+		if len(nodes) == 0 && len(args) > 0 && format == "table" {
+			cmd.PrintErrln("There is nothing in it; --all lists it all the same.")
+			return nil
 		}
 		return printNodes(cmd, format, nodes, counters)
 	}

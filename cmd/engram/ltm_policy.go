@@ -117,7 +117,34 @@ func newLTMPolicySet() *cobra.Command {
 			}
 			o.Settings[name] = text
 		}
-		return useLongTerm(cmd, func(store service.Service) error { return store.SetPolicy(cmd.Context(), o) })
+		m, err := p.Matcher()
+		if err != nil {
+			return &usageError{err}
+		}
+		return useLongTerm(cmd, func(store service.Service) error {
+			if err := store.SetPolicy(cmd.Context(), o); err != nil {
+				return err
+			}
+			list, err := store.Policies(cmd.Context())
+			if err != nil {
+				return err
+			}
+			n := uint64(0)
+			for _, s := range list {
+				if m.Match(s.Segment) {
+					n++
+				}
+			}
+			if n == 0 {
+				cmd.PrintErrf("engram: no core segment matches %s yet; it holds for those that will\n", visible(args[0]))
+			} else {
+				cmd.Printf("set for %s\n", countOf(n, "core segment"))
+			}
+			if _, ok := o.Settings["durability"]; ok {
+				cmd.PrintErrln("the durability holds from the server's next start on")
+			}
+			return nil
+		})
 	}
 	return cmd
 }

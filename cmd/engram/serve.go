@@ -161,7 +161,7 @@ func serve(cmd *cobra.Command, _ []string) error {
 	}
 	if h.store != nil {
 		found := h.store.Opened()
-		cmd.PrintErrf("engram: recording in %s, which has %d episodes\n", h.store.Dir(), found.Episodes)
+		cmd.PrintErrf("engram: recording in %s, which has %s\n", h.store.Dir(), countOf(uint64(found.Episodes), "episode"))
 		for _, what := range found.Problems {
 			cmd.PrintErrf("  cannot be read: %s\n", what)
 		}

@@ -25,6 +25,9 @@ func addDataFlags(cmd *cobra.Command) {
 func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 	f := cmd.Flags()
 	dir, _ := f.GetString("data")
+	if dir == "" && f.Changed("data") {
+		return nil, usagef("--data: give a folder; without --data nothing is kept on disk")
+	}
 	if dir == "" {
 		return nil, needs(cmd, "--data DIR", "ltm-cache", "episode-size", "episode-age", "disk-limit")
 	}
