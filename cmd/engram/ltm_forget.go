@@ -102,7 +102,11 @@ func forget(cmd *cobra.Command, args []string) error {
 				if err != nil {
 					return err
 				}
-				if err := confirm(cmd, "This forgets "+sumOf(&would)+" for good."); err != nil {
+				stay := ""
+				if would.Protected > 0 {
+					stay = "; " + countOf(would.Protected, "version") + " on disk, marked or kept, would stay"
+				}
+				if err := confirm(cmd, "This forgets "+sumOf(&would)+" for good"+stay+"."); err != nil {
 					return err
 				}
 			}
@@ -271,6 +275,10 @@ func repair(cmd *cobra.Command, k keeper, format string, args []string) error {
 	bar.finish()
 	if err := printProblems(cmd, format, lost); err != nil {
 		return err
+	}
+	if repaired == 0 && len(failed) == 0 {
+		cmd.PrintErrf("%s, nothing is wrong\n", countOf(uint64(len(names)), "episode"))
+		return nil
 	}
 	cmd.PrintErrf("%s of %s repaired\n", formatCount(repaired), countOf(uint64(len(names)), "episode"))
 	switch {
