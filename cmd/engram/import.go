@@ -357,7 +357,7 @@ func printReports(cmd *cobra.Command, format string, reports []*ingest.Report) e
 			where = "to */*/" + engram.EscapeName(r.Source)
 		}
 		cmd.PrintErrf("%s: %s of %s recorded%s, written %s\n", r.File, countOf(r.Messages, "message"),
-			r.Span.End.Sub(r.Span.Start).Round(10*time.Millisecond), speedOf(r), where)
+			formatDuration(r.Span.End.Sub(r.Span.Start)), speedOf(r), where)
 	}
 	return nil
 }

@@ -17,12 +17,32 @@ func newLTMPolicy() *cobra.Command {
 		Short: "Read and set what is recorded of core segments, and how long it is kept",
 		Long: `A core segment's policy says which snapshots are recorded, in what form, and what is
 kept for how long. What is set holds from now on, also for later lives of the server.
-docs/ltm.md explains the settings: ` + strings.Join(policy.SettingNames(), ", ") + ".",
+docs/ltm.md explains the settings:
+` + settingLines(),
 		Args: onlyCommands("ltm policy", "get and set"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLTMPolicyGet(), newLTMPolicySet())
 	return cmd
+}
+
+// settingLines lists the names of the settings, a line for each group.
+func settingLines() string {
+	var b strings.Builder
+	group := ""
+	for _, name := range policy.SettingNames() {
+		of, _, nested := strings.Cut(name, ".")
+		if !nested {
+			of = ""
+		}
+		if b.Len() > 0 && of == group {
+			b.WriteString(", " + name)
+		} else {
+			b.WriteString("\n  " + name)
+		}
+		group = of
+	}
+	return b.String()
 }
 
 type policyJSON struct {
