@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
@@ -53,16 +54,44 @@ func newPoses(keep pose.Retention) *poses {
 	return p
 }
 
+// What the store is rebuilt from when the server starts, of all that the memory has
+// on disk: of each entity's moving history as much as the working memory keeps at
+// most, so that a robot's years on disk do not delay its start.
+const (
+	rebuildDescriptions = 16
+	rebuildRevisions    = 1_000
+	rebuildHistory      = 10 * time.Minute
+)
+
 // start rebuilds the store from what the memory holds: what is valid at all times
-// first, then everything in the order in which it was written.
+// first, then everything in the order in which it arrived.
 func (p *poses) start(ctx context.Context, svc engram.Service) error {
 	var items []engram.Item
-	for _, segment := range []string{"Description", "Proprioception", "Localization", "Revision"} {
-		r, err := svc.Query(ctx, engram.MustPattern("RobotState/"+segment).Select(engram.All()))
-		if err != nil {
+	read := func(q engram.Query) error {
+		return svc.QueryParts(ctx, q, func(part *engram.Result) error {
+			items = slices.AppendSeq(items, part.All())
+			return nil
+		})
+	}
+	for segment, newest := range map[string]int{
+		"Description": rebuildDescriptions, "Revision": rebuildRevisions, "Proprioception": 1, "Localization": 1,
+	} {
+		first := len(items)
+		if err := read(engram.MustPattern("RobotState/" + segment).Select(engram.Latest(newest))); err != nil {
 			return err
 		}
-		items = slices.AppendSeq(items, r.All())
+		if newest > 1 {
+			continue
+		}
+		for _, last := range items[first:] {
+			if segment == "Localization" && isStatic(last.Snapshot) {
+				continue
+			}
+			before := engram.Interval{Start: last.Time.Add(-rebuildHistory), End: last.Time}
+			if err := read(engram.SelectID(last.ID.Truncate(engram.LevelEntity), engram.In(before))); err != nil {
+				return err
+			}
+		}
 	}
 	rank := func(it *engram.Item) int {
 		switch {
@@ -74,7 +103,8 @@ func (p *poses) start(ctx context.Context, svc engram.Service) error {
 		return 2
 	}
 	slices.SortFunc(items, func(a, b engram.Item) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Number, b.Number))
+		// Numbers order what arrived at one time only: each life of the server has its own.
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Number, b.Number))
 	})
 	for i := range items {
 		p.replay(ctx, &items[i])

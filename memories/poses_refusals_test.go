@@ -185,6 +185,14 @@ func (f forgetful) Query(ctx context.Context, q engram.Query) (*engram.Result, e
 	return kept, nil
 }
 
+func (f forgetful) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+	r, err := f.Query(ctx, q)
+	if err != nil {
+		return err
+	}
+	return part(r)
+}
+
 // A store that is begun anew has the revisions, though the odometry that they were
 // made with is gone, and with the covariances as they were given.
 func TestPosesRebuiltWithoutOdometry(t *testing.T) {

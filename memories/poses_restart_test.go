@@ -5,10 +5,12 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 // A server that restarts with its log has the poses and revisions that it had.
@@ -70,4 +72,29 @@ func TestPosesSurviveARestart(t *testing.T) {
 	// It goes on where it was.
 	mustPut(t, s, "RobotState/Localization/rover1/odom", 4*second, placed("odom", "base", 4, 0))
 	at(t, s.Poses(), "rover1/map", "rover1/base", 4*second, 22, 5, 0)
+}
+
+// A memory that has more on disk than one answer may hold is started nevertheless.
+func TestPosesStartWithMoreThanAnAnswer(t *testing.T) {
+	dir := t.TempDir()
+	const limit, committed = 500, 700
+	for life := range 2 {
+		store, err := ltm.Open(t.Context(), ltm.Options{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := server.New(server.Config{Memories: []server.Memory{RobotState()}, Store: store, Limits: wm.Limits{MaxResults: limit}})
+		if err != nil {
+			t.Fatalf("life %d: %v", life, err)
+		}
+		if life == 0 {
+			for i := range committed {
+				mustPut(t, s, "RobotState/Localization/rover1/odom,base", engram.Time(i)*second, placed("odom", "base", float64(i), 0))
+			}
+		}
+		at(t, s.Poses(), "rover1/odom", "rover1/base", (committed-1)*second, committed-1, 0, 0)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
