@@ -178,8 +178,11 @@ what can be saved. With --data the folder needs no server, and must not have one
 				bar.set(int64(i), int64(len(names)))
 				found, err := k.verify(cmd.Context(), name)
 				if err != nil {
-					bar.finish()
-					return err
+					if _, gone := k.names(cmd.Context()); gone != nil || cmd.Context().Err() != nil {
+						bar.finish()
+						return err
+					}
+					found = append(found, episode.Problem{What: oneLine(err.Error())}) // its file may be missing; the others are checked all the same
 				}
 				if len(found) > 0 {
 					bad++
