@@ -198,6 +198,9 @@ func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (F
 		return done.forgotten, err
 	}
 	done.finish()
+	if err := s.dropOriginals(); err != nil {
+		return done.forgotten, err
+	}
 	if done.forgotten.Unread, err = s.unread(); err != nil {
 		return done.forgotten, err
 	}

@@ -73,6 +73,31 @@ func (s *Store) unread() ([]string, error) {
 	return names, nil
 }
 
+// dropOriginals deletes the damaged files of which a repair has saved what it could:
+// they may hold what is to be forgotten.
+func (s *Store) dropOriginals() error {
+	entries, err := s.options.FS.ReadDir(s.episodes.dir)
+	if err != nil {
+		return engram.Errorf(engram.Unavailable, s.episodes.dir, "the folder of the episodes cannot be read: %w", err)
+	}
+	for _, e := range entries {
+		name, aside := strings.CutSuffix(e.Name(), putAside)
+		if !aside {
+			continue
+		}
+		if sealed, open := strings.CutSuffix(name, filepath.Ext(openExt)); open {
+			// Nothing is saved of it unless there is an episode.
+			if _, saved := s.episodes.get(sealed); !saved {
+				continue
+			}
+		}
+		if err := s.options.FS.Remove(filepath.Join(s.episodes.dir, e.Name())); err != nil {
+			return engram.Errorf(engram.Unavailable, e.Name(), "it may hold what is to be forgotten and cannot be deleted: %w", err)
+		}
+	}
+	return s.options.FS.SyncDir(s.episodes.dir)
+}
+
 // dropLeftovers deletes what a crash left of files that were being written in the place
 // of episodes.
 func (s *Store) dropLeftovers() error {
