@@ -115,6 +115,33 @@ func TestStandingRule(t *testing.T) {
 	}
 }
 
+// A rule may end the episode where it holds, so that each run of a skill has its own.
+func TestStandingRuleSeals(t *testing.T) {
+	l := begin(t, ltm.Options{Dir: fastDir(t)})
+	if err := l.SetRule(t.Context(), ltm.Rule{Name: "runs", When: `state == "Running"`, Seal: true}); err != nil {
+		t.Fatal(err)
+	}
+	const skill = "Test/Logged/p/grasp"
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for run := range 2 {
+		l.commit(t, skill, seconds(10 * run)[0], map[string]any{"state": "Preparing"})
+		l.commit(t, skill, seconds(10*run + 1)[0], map[string]any{"state": "Running"})
+		for sealed := 0; sealed <= run; runtime.Gosched() {
+			list, err := l.Episodes(ctx, engram.Always())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sealed = 0
+			for _, e := range list {
+				if e.Sealed && e.Labels["sealed for"] == "runs" {
+					sealed++
+				}
+			}
+		}
+	}
+}
+
 // Policies that are set at run-time hold at once, and in the next life.
 func TestPoliciesAtRunTime(t *testing.T) {
 	dir := fastDir(t)

@@ -137,7 +137,7 @@ func (g *ruleSet) stop(name string) {
 	}
 }
 
-// follow marks what satisfies a rule. What lies within the half of a mark's span needs
+// follow marks what satisfies a rule, and ends the episode there if the rule says so. What lies within the half of a mark's span needs
 // none of its own: the spans of the marks cover it without a gap.
 func (g *ruleSet) follow(r Rule, stream engram.UpdateStream) {
 	label := cmp.Or(r.Label, r.Name)
@@ -148,6 +148,11 @@ func (g *ruleSet) follow(r Rule, stream engram.UpdateStream) {
 			return
 		}
 		t, _ := u.ID.Time()
+		if r.Seal {
+			if err := g.s.Seal(g.ctx, label); err != nil && g.ctx.Err() == nil {
+				g.s.options.Log.Error("a standing rule could not end the episode", "rule", r.Name, "error", err)
+			}
+		}
 		if any && t >= marked && t.Sub(marked) < time.Duration(r.After)/2 {
 			continue
 		}

@@ -134,7 +134,8 @@ func newEpisodeKeep() *cobra.Command {
 		Example: `  engram episode keep 000017
   engram episode keep --at now-2m --before 30s --after 30s
   engram episode keep --before 60s --after 30s --when 'confidence < 0.2' Object/Instance
-  engram episode keep --when 'level == "error"' --name errors --before 1m --after 10s`,
+  engram episode keep --when 'level == "error"' --name errors --before 1m --after 10s
+  engram episode keep --when 'to_status == "Running"' --name runs --seal Skill/Transition  # an episode for each run of a skill`,
 		ValidArgsFunction: completeEpisodes,
 	}
 	addAroundFlags(cmd, 60*time.Second, 30*time.Second)
@@ -143,6 +144,7 @@ func newEpisodeKeep() *cobra.Command {
 	f.String("when", "", "keep what lies around updates that satisfy this CEL expression")
 	f.String("name", "", "with --when, the rule's name (default: the next free one of rule-1, rule-2 …)")
 	f.String("label", "", "what marks of it are labelled with")
+	f.Bool("seal", false, "with --when, end the open episode there, too, so that another begins")
 	f.Bool("end", false, "do not keep the episode any longer")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := exclusive(cmd, "at", "when", "end"); err != nil {
@@ -162,7 +164,7 @@ func newEpisodeKeep() *cobra.Command {
 		case len(args) != 1:
 			return usagef("say what to keep: an episode, --at TIME, or --when CEL")
 		}
-		for _, name := range []string{"before", "after", "name", "label"} {
+		for _, name := range []string{"before", "after", "name", "label", "seal"} {
 			if f.Changed(name) {
 				return usagef("--%s goes with --at or --when; an episode is kept as a whole", name)
 			}
@@ -204,6 +206,7 @@ func setRule(cmd *cobra.Command, args []string) error {
 	}
 	r.Name, _ = f.GetString("name")
 	r.Label, _ = f.GetString("label")
+	r.Seal, _ = f.GetBool("seal")
 	for _, arg := range args {
 		p, err := engram.ParsePattern(arg)
 		if err != nil {
@@ -244,11 +247,11 @@ func newEpisodeRule() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"NAME", "BEFORE", "AFTER", "WHEN", "OF", "LABEL"}, right: []bool{1: true, 2: true}}
+			out := &table{header: []string{"NAME", "BEFORE", "AFTER", "WHEN", "OF", "LABEL", "SEALS"}, right: []bool{1: true, 2: true}}
 			for _, r := range rules {
 				before, after := time.Duration(r.Before), time.Duration(r.After)
 				out.add(r.Name, cell{formatDuration(before), before.String()}, cell{formatDuration(after), after.String()},
-					r.When, strings.Join(r.Patterns, " "), r.Label)
+					r.When, strings.Join(r.Patterns, " "), r.Label, r.Seal)
 			}
 			return print(cmd.OutOrStdout(), format, out, rules)
 		})

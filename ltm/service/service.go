@@ -106,6 +106,9 @@ type Rule struct {
 	Before   Duration `json:"before"`
 	After    Duration `json:"after"`
 	Label    string   `json:"label,omitempty"` // of the marks; the rule's name if empty
+	// Seal ends the open episode at each update that satisfies the rule, so that
+	// another begins: with a skill's run, for example.
+	Seal bool `json:"seal,omitempty"`
 }
 
 // Duration is a time.Duration that is text in JSON, such as "1m30s".
