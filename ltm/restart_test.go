@@ -107,11 +107,18 @@ func TestLogOfAnAbsentMemoryStays(t *testing.T) {
 	if done := forget(t, l, order); done.Versions != 1 {
 		t.Errorf("forgot %+v; want what is here", done)
 	}
+	l.end(t)
+	before := t.TempDir() // the order: one that was not finished is carried out when the memory is back
+	if err := os.CopyFS(before, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	l = host("Here")
 	order.Patterns = patterns("*/Core/*/*")
 	if _, err := l.Forget(t.Context(), order, nil); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("forgetting what only the log of an absent memory holds: %v; want Unavailable", err)
 	}
 	l.end(t)
+	dir = before
 	l = host("Here", "Away")
 	l.wantTimes(t, "hosted again", "Away/Core/p/e", engram.TargetWM, engram.All(), 1)
 }
