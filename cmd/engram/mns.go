@@ -149,8 +149,8 @@ func watchNames(ctx context.Context, cmd *cobra.Command, format string, names mn
 	for {
 		for ev, err := range names.Watch(ctx) {
 			switch {
-			case ctx.Err() != nil:
-				return nil // the user, or --for, ended it
+			case ctx.Err() != nil, engram.CodeOf(err) == engram.Canceled:
+				return nil // the user, or --for, ended it; the server may notice first
 			case engram.CodeOf(err) == engram.Unavailable && seen > 0:
 				cmd.PrintErrf("engram: %v; waiting\n", err)
 			case err != nil:
