@@ -42,6 +42,8 @@ const (
 	Canceled
 	// Unsupported is something this memory, segment or edge does not offer.
 	Unsupported
+	// Forbidden is something that the rules do not let the caller do.
+	Forbidden
 )
 
 var codeNames = [...]string{
@@ -50,6 +52,7 @@ var codeNames = [...]string{
 	OutOfRange: "out of range", TooOld: "too old", TooNew: "too new",
 	Conflict: "conflict", Unavailable: "unavailable", Exhausted: "exhausted",
 	Corrupt: "corrupt", Canceled: "canceled", Unsupported: "unsupported",
+	Forbidden: "forbidden",
 }
 
 // String returns the code's words, such as "not found".

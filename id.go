@@ -98,6 +98,19 @@ func (id ID) Child(name string) (ID, error) {
 	return id, nil
 }
 
+// InMemory returns the same ID in a memory of another name, such as the one that
+// other robots know it by. The root's is the root.
+func (id ID) InMemory(name string) (ID, error) {
+	if id.level == LevelRoot || id.names[0] == name {
+		return id, nil
+	}
+	if err := CheckName(name); err != nil {
+		return ID{}, err
+	}
+	id.names[0] = name
+	return id, nil
+}
+
 // At returns the ID of the entity's snapshot at t. It panics if id is above the
 // level of an entity, as an index out of range does.
 func (id ID) At(t Time) ID {

@@ -39,7 +39,7 @@ func MatchRegex(expr string) NameSelector { return NameSelector{Kind: NameRegex,
 func (s NameSelector) String() string {
 	switch s.Kind {
 	case NameOneOf:
-		if len(s.Names) == 1 {
+		if len(s.Names) == 1 && !strings.HasSuffix(s.Names[0], ":*") {
 			return escapePatternName(s.Names[0])
 		}
 		quoted := make([]string, len(s.Names))
@@ -106,6 +106,10 @@ func (m *NameMatcher) Exact() (names []string, ok bool) { return m.names, !m.all
 //
 // A name that begins with "*" or "~" is written with a backslash before it. In a
 // regex "/" is written `\/`; other backslashes stand for themselves.
+//
+// The memory of another robot is written "robot1:Object". "*:Object" is Object of
+// every robot, this one included, and "robot1:*" every memory of robot1. "*", and a
+// regex that does not mention a colon, are meant for this robot's own memories.
 type Pattern struct {
 	Levels []NameSelector // at most 4
 }
@@ -143,6 +147,8 @@ func ParsePattern(text string) (Pattern, error) {
 			part, rest, more, err = cutName(rest)
 			if sel = OneOf(part); part == "*" {
 				sel = AllNames()
+			} else if some, ok := ofRobots(part); ok && len(p.Levels) == 0 {
+				sel = some
 			}
 		}
 		if err == nil && sel.Kind == NameOneOf {
@@ -154,6 +160,59 @@ func ParsePattern(text string) (Pattern, error) {
 		p.Levels = append(p.Levels, sel)
 	}
 	return p, nil
+}
+
+const (
+	everyRobot  = "(?:[^:]+:)?" // the own ones need no robot's name
+	everyMemory = "(?s:.+)"
+)
+
+// asOfRobots returns the text of a selector that [ofRobots] returned.
+func (s NameSelector) asOfRobots() (text string, ok bool) {
+	if s.Kind != NameRegex {
+		return "", false
+	}
+	robot, memory := "*", ""
+	if rest, every := strings.CutPrefix(s.Regex, everyRobot); every {
+		memory = rest
+	} else if robot, memory, ok = strings.Cut(s.Regex, ":"); !ok {
+		return "", false
+	}
+	if memory == everyMemory {
+		memory = "*"
+	}
+	text = unquoteMeta(robot) + ":" + unquoteMeta(memory)
+	again, ok := ofRobots(text)
+	return EscapeName(text), ok && again.Regex == s.Regex
+}
+
+// unquoteMeta is the inverse of regexp.QuoteMeta.
+func unquoteMeta(expr string) string {
+	b := make([]byte, 0, len(expr))
+	for i := 0; i < len(expr); i++ {
+		if expr[i] == '\\' && i+1 < len(expr) {
+			i++
+		}
+		b = append(b, expr[i])
+	}
+	return string(b)
+}
+
+// ofRobots returns the selector of memories that is written with "*" before or after
+// a colon.
+func ofRobots(text string) (NameSelector, bool) {
+	robot, memory, ok := strings.Cut(text, ":")
+	if !ok || robot != "*" && memory != "*" {
+		return NameSelector{}, false
+	}
+	expr := regexp.QuoteMeta(robot) + ":"
+	if robot == "*" {
+		expr = everyRobot
+	}
+	if memory == "*" {
+		return MatchRegex(expr + everyMemory), true
+	}
+	return MatchRegex(expr + regexp.QuoteMeta(memory)), true
 }
 
 // MustPattern is [ParsePattern] for texts known to be right; it panics on an error.
@@ -169,7 +228,14 @@ func MustPattern(text string) Pattern {
 func (p Pattern) String() string {
 	parts := make([]string, len(p.Levels))
 	for i, s := range p.Levels {
-		parts[i] = s.String()
+		text, ok := "", false
+		if i == 0 {
+			text, ok = s.asOfRobots()
+		}
+		if !ok {
+			text = s.String()
+		}
+		parts[i] = text
 	}
 	return strings.Join(parts, "/")
 }

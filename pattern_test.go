@@ -120,3 +120,60 @@ func FuzzParsePattern(f *testing.F) {
 		}
 	})
 }
+
+// A star stands for any robot, or for any memory of a robot.
+func TestPatternsOverRobots(t *testing.T) {
+	for _, c := range []struct{ pattern, matches, not string }{
+		{"*:Object", "Object robot1:Object base:Object", "Vision robot1:Vision a:b:Object Objects"},
+		{"robot1:*", "robot1:Object robot1:Vision", "Object robot2:Object robot1"},
+		{"*:*", "Object robot1:Object", ""},
+		{"robot1:Object", "robot1:Object", "Object robot2:Object"},
+		{`\*:Object`, "*:Object", "Object robot1:Object"},
+		{"~robot[12]:Object", "robot1:Object robot2:Object", "robot3:Object Object"},
+		{"a.c:*", "a.c:Object", "abc:Object"},
+	} {
+		for _, text := range []string{c.pattern, engram.MustPattern(c.pattern).String()} {
+			m, err := engram.MustPattern(text).Matcher()
+			if err != nil {
+				t.Fatal(err)
+			}
+			match := func(name string) bool {
+				id, err := engram.NewID(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m.Match(id)
+			}
+			for _, name := range strings.Fields(c.matches) {
+				if !match(name) {
+					t.Errorf("%s does not match %s", text, name)
+				}
+			}
+			for _, name := range strings.Fields(c.not) {
+				if match(name) {
+					t.Errorf("%s matches %s", text, name)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"*:Object", "robot1:*", "*:*", `*:a.b\/c/Instance`, `a+b:*`, `~r[12]:.*`, `~(?:[^:]+:)?Obj.ct`} {
+		p := engram.MustPattern(text)
+		if p.String() != text {
+			t.Errorf("%s is written %s", text, p)
+		}
+	}
+	for _, odd := range []string{"robot1:*", "*:Object"} {
+		id, err := engram.NewID(odd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := engram.MustPattern(engram.PatternOf(id).String())
+		m, err := p.Matcher()
+		if err != nil || !m.Match(id) || m.Match(engram.MustID("robot1:Object")) {
+			t.Errorf("the name %q is written %s", odd, engram.PatternOf(id))
+		}
+	}
+	if p := engram.MustPattern("Object/*:Instance"); p.Levels[1].Kind != engram.NameOneOf {
+		t.Error("below the memory a colon means something")
+	}
+}

@@ -15,11 +15,23 @@ const (
 	TargetLTM
 )
 
+// Source says who may answer for a memory of which copies are held.
+type Source uint8
+
+// The sources of a query. SourceAny is the default: the owner, and a copy where the
+// owner is not reached.
+const (
+	SourceAny   Source = iota
+	SourceOwner        // never a copy
+	SourceCopy         // a copy where there is one, so that the owner's link is spared
+)
+
 // Query is a tree shaped like the hierarchy: per level which names, per entity
 // which snapshots. Several nodes or selectors at one level form a union.
 type Query struct {
 	Memories []QueryNode
 	Target   Target
+	Source   Source
 
 	// AsOf asks what the memory knew then: only what had arrived at or before it,
 	// in the version of that time. Nil means now.

@@ -12,6 +12,7 @@ import (
 func (r *Result) Merge(o *Result) {
 	r.Memories = mergeNodes(r.Memories, o.Memories)
 	r.Missing = append(r.Missing, o.Missing...)
+	r.Copies = append(r.Copies, o.Copies...)
 }
 
 func mergeNodes(into, from []*ResultNode) []*ResultNode {

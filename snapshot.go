@@ -1,6 +1,9 @@
 package engram
 
-import "iter"
+import (
+	"iter"
+	"time"
+)
 
 // ValueType is the type name of the self-describing variant, the payload type of
 // segments that were defined without one.
@@ -67,7 +70,11 @@ const (
 	MissingForgotten   = "forgotten"   // the long-term memory dropped it
 	MissingFiltered    = "filtered"    // the long-term memory's policy left it out, and the working memory dropped it
 	MissingDamaged     = "damaged"     // what holds it on disk cannot be read
+	MissingLeftOut     = "left out"    // a rule of the copy left it out; its owner may have it (engram copy fetch)
 	MissingUnreachable = "unreachable" // the server that has it did not answer
+	// MissingNotBelieved: the server that says it has it has a certificate that does not
+	// allow it to.
+	MissingNotBelieved = "not believed"
 )
 
 // Missing says which part of what a query asked for its result does not hold.
@@ -76,12 +83,32 @@ type Missing struct {
 	Reason   string   // one of the Missing… constants
 	Count    uint64   // snapshots, as far as is known; 0 is unknown
 	Interval Interval // their times, as far as is known
+	// Since is when who is to answer was last heard, if the reason is [MissingUnreachable]
+	// and that is known; else 0.
+	Since Time
+}
+
+// CopyUsed says that a copy answered for a memory.
+type CopyUsed struct {
+	Memory string // as the query names it, such as "robot1:Object"
+	Server string // that holds the copy
+	// AsOf is when the owner last had nothing that the copy did not have, by the
+	// owner's clock, and Lag how long that was ago, by the holder's. Both are 0 if the
+	// holder does not know.
+	AsOf Time
+	Lag  time.Duration
+	// Behind counts the owner's updates that the copy is known to lack.
+	Behind uint64
+	// Away says that the copy answered because the owner was not reached, or not believed;
+	// the memory is [MissingUnreachable], or [MissingNotBelieved], then, too.
+	Away bool
 }
 
 // Result answers a [Query]; it is a tree shaped like it.
 type Result struct {
 	Memories []*ResultNode // sorted by name
 	Missing  []Missing
+	Copies   []CopyUsed // what is not from the owner itself
 }
 
 // All yields every snapshot of the result with its ID, sorted by ID.

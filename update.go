@@ -20,6 +20,18 @@ type Update struct {
 	// Restarted is set on the first update after the server began a new life and
 	// its numbers began again at 1. A client's stream sets it when it reconnects.
 	Restarted bool
+	// Absence says that a server went away, or is back; then all else is zero. It comes only
+	// if the subscription asks for it.
+	Absence *Absence
+}
+
+// Absence is a time in which updates of memories do not come because the server that owns
+// them is not reached. What was written meanwhile comes when it is back.
+type Absence struct {
+	Memories []string // as the subscription names them, sorted
+	Server   string
+	Since    Time // when the server was last heard, or its absence noticed
+	Until    Time // when it was back; 0 while it is away
 }
 
 // SlowPolicy says what happens to a subscription whose consumer is too slow.
@@ -68,6 +80,9 @@ type Subscription struct {
 	Where    string
 	Fields   []string
 	Slow     SlowPolicy
+	// Absences asks to be told when servers go away and come back ([Update.Absence]), of a
+	// client that finds servers by their names; a server alone knows of none.
+	Absences bool
 	Queue    int // how many updates may wait; 0 means 1024
 	// Transient says that the consumer uses a snapshot only until its next call of
 	// Next: a stream from another process may then use its memory again, which

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ const (
 const (
 	frameHeader = 9
 	window      = 1 << 20
-	maxData     = 128 << 10
+	maxData     = 32 << 10 // arrives at once: over a slow link, what is longer would look like silence
 	pingEvery   = 5 * time.Second
 	deadAfter   = 16 * time.Second
 	maxConns    = 10_000 // of one side
@@ -140,11 +141,21 @@ func (b *Backbone) Dial(ctx context.Context, server string) (net.Conn, error) {
 		ctx, cancel = context.WithTimeout(ctx, deadAfter)
 		defer cancel()
 	}
-	reply, err := b.conn.RequestMsgWithContext(ctx, req)
+	var reply *nats.Msg
+	err = b.dialling(ctx, server, func(ctx context.Context) (err error) {
+		reply, err = b.conn.RequestMsgWithContext(ctx, req)
+		return err
+	})
 	if err != nil {
 		b.tunnels.drop(c)
+		if engram.CodeOf(err) == engram.Forbidden {
+			return nil, err
+		}
 		if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 			return nil, engram.Errorf(engram.Canceled, server, "given up dialling through the backbone: %w", err)
+		}
+		if errors.Is(err, nats.ErrReconnectBufExceeded) { // what NATS says of a connection that is being made anew
+			return nil, engram.Errorf(engram.Unavailable, server, "there is no connection to the backbone")
 		}
 		return nil, engram.Errorf(engram.Unavailable, server, "no server of this name answers on the backbone: %w", err)
 	}
@@ -156,13 +167,29 @@ func (b *Backbone) Dial(ctx context.Context, server string) (net.Conn, error) {
 	return c, nil
 }
 
+// dialling calls f with a context that ends when the NATS cluster denies what dialling a
+// server takes.
+func (b *Backbone) dialling(ctx context.Context, server string, f func(context.Context) error) error {
+	return b.permissions.allowed(ctx, func(s string) bool {
+		return s == dialSubject(server) || strings.HasPrefix(s, b.tunnels.prefix) || strings.HasPrefix(s, "_INBOX.")
+	}, f)
+}
+
 // Listen accepts connections through the backbone to the server of that name.
 // Conflict if one of that name listens already.
 func (b *Backbone) Listen(server string) (net.Listener, error) {
 	l := &listener{b: b, server: server, accepted: make(chan *conn, backlog), done: make(chan struct{})}
-	_, err := b.conn.Request(dialSubject(server), nil, 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	err := b.dialling(ctx, server, func(ctx context.Context) error {
+		_, err := b.conn.RequestWithContext(ctx, dialSubject(server), nil)
+		return err
+	})
 	if !errors.Is(err, nats.ErrNoResponders) {
-		if err == nil || errors.Is(err, nats.ErrTimeout) {
+		if engram.CodeOf(err) == engram.Forbidden {
+			return nil, err
+		}
+		if err == nil || errors.Is(err, context.DeadlineExceeded) {
 			return nil, engram.Errorf(engram.Conflict, server, "a server of this name listens on the backbone already")
 		}
 		return nil, engram.Errorf(engram.Unavailable, server, "the backbone does not answer: %w", err)
@@ -170,8 +197,9 @@ func (b *Backbone) Listen(server string) (net.Listener, error) {
 	if l.sub, err = b.conn.Subscribe(dialSubject(server), l.dialled); err != nil {
 		return nil, engram.Errorf(engram.Unavailable, server, "the backbone refuses the subscription: %w", err)
 	}
-	if err := b.conn.FlushTimeout(5 * time.Second); err != nil {
-		return nil, engram.Errorf(engram.Unavailable, server, "the backbone does not answer: %w", err)
+	if err := b.Settle(context.Background()); err != nil {
+		_ = l.sub.Unsubscribe() // fails only on a closed connection
+		return nil, err
 	}
 	return l, nil
 }

@@ -40,6 +40,12 @@ func TestServerWithoutARoute(t *testing.T) {
 		t.Errorf("answered %q, missing %v, %v", ids(r), r.Missing, err)
 	}
 	next(t, sub, 2)
+	if _, err := c.Poses("B").Revisions(t.Context()); engram.CodeOf(err) != engram.Unsupported {
+		t.Errorf("poses there, of which there are none: %v", err)
+	}
+	if _, err := c.LongTerm("B").Marks(t.Context(), engram.Always()); engram.CodeOf(err) != engram.Unsupported {
+		t.Errorf("the long-term memory there, which there is not: %v", err)
+	}
 }
 
 // onBackbone serves one memory on a computer that others reach through the backbone

@@ -1,10 +1,10 @@
 package client
 
 import (
+	"cmp"
 	"context"
-	"os"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -18,28 +18,50 @@ const AddressVariable = "ENGRAM_ADDRESS"
 // Options configures a [Client]. The zero value is right for programs on the
 // robot's own computer.
 type Options struct {
-	// Address of the name system: "unix:/path", "http://host:port" or "host:port".
-	// Empty means $ENGRAM_ADDRESS, or else the default Unix socket, or else the
-	// default port on this host; see [rpc.DefaultAddresses].
+	// Address of the name system: "unix:/path", "http://host:port" or "host:port" of a
+	// memory server, or "nats://host:port" of the backbone, which the client then is
+	// on itself. Empty means $ENGRAM_ADDRESS, or else the default Unix socket, or else
+	// the default port on this host; see [rpc.DefaultAddresses].
 	Address string
+	// Credentials is the file of credentials that says who this program is, where servers
+	// want to know ("engram auth add" makes it). Empty means $ENGRAM_CREDENTIALS, or
+	// else none.
+	Credentials string
+	// Access is a file of access rules ("engram auth"), of which the revocations count:
+	// servers among them are not believed. It is read again when it changes. Empty means
+	// $ENGRAM_ACCESS, or else none: then what is revoked is known from the server that has
+	// the names. Without credentials it is not looked at.
+	Access string
 	// Dial configures the connections to the servers; its Server is not used.
 	Dial rpc.DialOptions
+	// Patience is how long a server that does not answer, nor says that it is alive,
+	// may keep a question waiting that others answer, too, or that is another
+	// robot's; default 3 s.
+	Patience time.Duration
 }
 
-// Client reaches all memories that are registered with a name system. It
-// implements engram.Service. Safe for concurrent use.
+// DefaultPatience is the default of [Options.Patience].
+const DefaultPatience = 3 * time.Second
+
+// Client reaches all memories that are registered with a name system, and those of
+// other robots that it knows of. It implements engram.Service. Safe for concurrent
+// use.
 type Client struct {
 	o    Options
-	home *rpc.Client // the server that offers the name system
+	home *home
 
 	ctx        context.Context // of the client's goroutines; ends with Close
 	cancel     context.CancelFunc
 	goroutines sync.WaitGroup
 
+	routed atomic.Pointer[routes] // made from the table; nil when it is to be made again
+
 	// mu is not held while a server is called.
 	mu      sync.Mutex
 	table   map[string]mns.Entry // by memory: what the name system said last
+	robot   string               // this robot's name, as far as it is known
 	stale   map[string]time.Time // entries the name system has lost, and until when they are kept
+	news    news                 // that came while the name system was asked
 	changed chan struct{}        // closed and replaced when table changes
 	conns   map[string]*conn     // by connKey
 	types   []engram.TypeDef     // added by this client, for servers that come later
@@ -51,12 +73,13 @@ var _ engram.Service = (*Client)(nil)
 // Unavailable if nothing answers and says where it looked. ctx bounds only the
 // call.
 func Connect(ctx context.Context, o Options) (*Client, error) {
-	home, err := dialHome(ctx, o)
+	o.Patience = cmp.Or(max(o.Patience, 0), DefaultPatience)
+	home, err := dialHome(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{
-		o: o, home: home, table: map[string]mns.Entry{}, stale: map[string]time.Time{},
+		o: o, home: home, robot: home.robot, table: map[string]mns.Entry{}, stale: map[string]time.Time{},
 		changed: make(chan struct{}), conns: map[string]*conn{},
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -65,41 +88,16 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	select {
 	case err = <-synced:
 	case <-ctx.Done():
-		err = engram.Errorf(engram.Canceled, home.Address(), "given up waiting for the names of the memories: %w", ctx.Err())
+		err = engram.Errorf(engram.Canceled, home.address, "given up waiting for the names of the memories: %w", ctx.Err())
+	}
+	if err == nil {
+		err = c.heedFirst(ctx)
 	}
 	if err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
-}
-
-func dialHome(ctx context.Context, o Options) (*rpc.Client, error) {
-	address := o.Address
-	if address == "" {
-		address = os.Getenv(AddressVariable)
-	}
-	dial := o.Dial
-	dial.Server = ""
-	if address != "" {
-		return rpc.Dial(ctx, address, dial)
-	}
-	looked := rpc.DefaultAddresses()
-	var first error
-	for _, address := range looked {
-		home, err := rpc.Dial(ctx, address, dial)
-		if err == nil {
-			return home, nil
-		}
-		if engram.CodeOf(err) != engram.Unavailable {
-			return nil, err
-		}
-		if first == nil {
-			first = err
-		}
-	}
-	return nil, engram.Errorf(engram.Unavailable, "", "no memory server answers at %s; start one with \"engram serve\", or say where it is with %s: %w",
-		strings.Join(looked, " or "), AddressVariable, first)
 }
 
 // own runs f in a goroutine that Close waits for, unless the client is closed.
@@ -130,11 +128,8 @@ func (c *Client) Close() error {
 	for _, cn := range conns {
 		cn.close()
 	}
-	return c.home.Close()
+	return c.home.close()
 }
 
-// Names returns the name system, such as to wait for a memory.
-func (c *Client) Names() mns.Registry { return c.home.Names() }
-
 // Address returns the address of the name system.
-func (c *Client) Address() string { return c.home.Address() }
+func (c *Client) Address() string { return c.home.address }

@@ -27,7 +27,11 @@ import (
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// Kept by nats-server for the life of the process.
+		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"))
+}
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
@@ -137,7 +141,7 @@ func commit(t *testing.T, w engram.Writer, updates ...engram.EntityUpdate) {
 
 func next(t *testing.T, s engram.UpdateStream, n int) []engram.Update {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all []engram.Update
 	for len(all) < n {
@@ -240,7 +244,7 @@ func TestQueryWithoutAServer(t *testing.T) {
 	address := hosts[1].address
 	hosts[1].stop()
 	// It is gone, but still registered, as after a crash.
-	if _, err := names.Register(t.Context(), mns.Registration{Server: "second", Memories: []string{"B"}, Addresses: []string{address}}); err != nil {
+	if _, err := names.Register(t.Context(), mns.Registration{Server: "second", Memories: []string{"B"}, Addresses: []string{address}, TTL: mns.MaxTTL}); err != nil {
 		t.Fatal(err)
 	}
 	q := engram.Pattern{}.Select(engram.Latest(1))
@@ -617,7 +621,7 @@ func TestClientPrefersTheLocalTransport(t *testing.T) {
 			home := start(t, "home", names, names, socket(t), memory("A"))
 			away := start(t, "away", names, nil, socket(t), memory("B"))
 			addresses := []string{"local:" + strings.TrimPrefix(away.address, "unix:") + ".local", away.address}
-			if _, err := names.Register(t.Context(), mns.Registration{Server: "away", Memories: []string{"B"}, Addresses: registered(addresses)}); err != nil {
+			if _, err := names.Register(t.Context(), mns.Registration{Server: "away", Memories: []string{"B"}, Addresses: registered(addresses), TTL: mns.MaxTTL}); err != nil {
 				t.Fatal(err)
 			}
 			c := connect(t, home.address)

@@ -18,7 +18,7 @@ func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.Upd
 	}
 	if memory, ok := c.together(commit.Updates); ok {
 		var results []engram.UpdateResult
-		err := c.onMemory(ctx, memory, false, func(s transport.Client) (err error) {
+		err := c.onMemory(ctx, memory, false, func(ctx context.Context, s transport.Client, _ *host) (err error) {
 			results, err = s.Commit(ctx, commit)
 			return err
 		})
@@ -34,7 +34,10 @@ func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.Upd
 	for i, p := range parts {
 		wait.Go(func() {
 			var answers []engram.UpdateResult
-			failed[i] = c.onMemory(ctx, p.memory, false, func(s transport.Client) (err error) {
+			failed[i] = c.onMemory(ctx, p.memory, false, func(ctx context.Context, s transport.Client, h *host) (err error) {
+				if err := c.teach(ctx, h.owner); err != nil {
+					return err
+				}
 				answers, err = s.Commit(ctx, p.commit(commit.Updates))
 				return err
 			})
@@ -53,16 +56,15 @@ func allRefused(results []engram.UpdateResult) bool {
 }
 
 // together returns a memory of the updates if the server that hosts it hosts the
-// memories of all of them.
+// memories of all of them, under the names that they have here.
 func (c *Client) together(updates []engram.EntityUpdate) (memory string, ok bool) {
 	if len(updates) == 0 {
 		return "", false
 	}
 	memory = updates[0].Entity.Memory()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	first, ok := c.table[memory]
-	if !ok {
+	r := c.routes()
+	first := r.hosts[memory]
+	if first == nil || first.owner == nil || first.local != memory {
 		return "", false
 	}
 	last := memory
@@ -72,7 +74,7 @@ func (c *Client) together(updates []engram.EntityUpdate) (memory string, ok bool
 			continue
 		}
 		last = m
-		if e, ok := c.table[m]; !ok || e.Server != first.Server {
+		if h := r.hosts[m]; h == nil || h.owner != first.owner || h.local != m {
 			return "", false
 		}
 	}
@@ -82,19 +84,41 @@ func (c *Client) together(updates []engram.EntityUpdate) (memory string, ok bool
 // part is what one server is to get of a commit or another list of things.
 type part struct {
 	conn    *conn
-	memory  string // one that the server hosts
-	indices []int  // of the things in the list
+	memory  string            // one that the server hosts, as it is known here
+	indices []int             // of the things in the list
+	locals  map[string]string // the memories' names there, by those here; nil if all are the same
+}
+
+// there returns an ID as it is known at the server.
+func (p *part) there(id engram.ID) engram.ID {
+	if local, ok := p.locals[id.Memory()]; ok {
+		if there, err := id.InMemory(local); err == nil {
+			return there
+		}
+	}
+	return id
+}
+
+// here returns what the server said of an ID, in the memory of the name that the
+// caller knows it by.
+func (p *part) here(said, asked engram.ID) engram.ID {
+	if p.locals != nil && !said.IsRoot() {
+		if here, err := said.InMemory(asked.Memory()); err == nil {
+			return here
+		}
+	}
+	return said
 }
 
 // divide shares n things out among the servers that host their memories, in the
 // order of their first ones. Those of unknown memories get an error.
 func (c *Client) divide(ctx context.Context, n int, memory func(i int) string) (parts []*part, refused map[int]error) {
-	conns := map[string]*conn{}
+	hosts := map[string]*host{}
 	errs := map[string]error{}
 	for i := range n {
 		m := memory(i)
-		if conns[m] == nil && errs[m] == nil {
-			conns[m], errs[m] = c.host(ctx, m)
+		if hosts[m] == nil && errs[m] == nil {
+			hosts[m], errs[m] = c.host(ctx, m)
 		}
 		if errs[m] != nil {
 			if refused == nil {
@@ -103,12 +127,19 @@ func (c *Client) divide(ctx context.Context, n int, memory func(i int) string) (
 			refused[i] = errs[m]
 			continue
 		}
-		k := slices.IndexFunc(parts, func(p *part) bool { return p.conn == conns[m] })
+		h := hosts[m]
+		k := slices.IndexFunc(parts, func(p *part) bool { return p.conn == h.owner })
 		if k < 0 {
 			k = len(parts)
-			parts = append(parts, &part{conn: conns[m], memory: m})
+			parts = append(parts, &part{conn: h.owner, memory: m})
 		}
 		parts[k].indices = append(parts[k].indices, i)
+		if h.local != m {
+			if parts[k].locals == nil {
+				parts[k].locals = map[string]string{}
+			}
+			parts[k].locals[m] = h.local
+		}
 	}
 	return parts, refused
 }
@@ -117,6 +148,7 @@ func (p *part) commit(updates []engram.EntityUpdate) engram.Commit {
 	c := engram.Commit{Updates: make([]engram.EntityUpdate, len(p.indices))}
 	for k, i := range p.indices {
 		c.Updates[k] = updates[i]
+		c.Updates[k].Entity = p.there(updates[i].Entity)
 	}
 	return c
 }
@@ -128,6 +160,7 @@ func (p *part) place(answers []engram.UpdateResult, err error, updates []engram.
 			results[i] = engram.UpdateResult{ID: updates[i].Entity, Err: err}
 		} else {
 			results[i] = answers[k]
+			results[i].ID = p.here(answers[k].ID, updates[i].Entity)
 		}
 	}
 }

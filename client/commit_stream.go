@@ -62,6 +62,9 @@ func (s *commitStream) Send(c engram.Commit) error {
 	for _, p := range parts {
 		pipe, err := s.pipe(p.conn)
 		if err == nil {
+			err = s.c.teach(s.ctx, p.conn)
+		}
+		if err == nil {
 			err = pipe.Send(p.commit(c.Updates))
 		}
 		if err != nil {

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -43,22 +45,30 @@ type HostOptions struct {
 
 // Host puts a memory server on the network and registers its memories with the
 // name system, until ctx ends: what a program needs that defines a memory of its
-// own. The error is Conflict if another server hosts one of the memories, and
-// AlreadyExists if the program runs already.
+// own. If its home is on the backbone, others reach it there, too. The error is
+// Conflict if another server hosts one of the memories, and AlreadyExists if the
+// program runs already.
 func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
-	home, err := dialHome(ctx, Options{Address: o.Address})
+	home, err := dialHome(ctx, &Options{Address: o.Address, Dial: rpc.DialOptions{Credentials: o.RPC.Secure.Credentials}})
 	if err != nil {
 		return err
 	}
-	defer home.Close()
+	defer home.close()
+	if home.server != nil && home.revoked.aside != nil {
+		var heeding sync.WaitGroup
+		heed, enough := context.WithCancel(ctx)
+		heeding.Go(func() { home.heed(heed, nil) })
+		defer heeding.Wait()
+		defer enough()
+	}
 	memories := svc.Memories()
 	if len(memories) == 0 {
 		return engram.Errorf(engram.Invalid, "", "the server has no memory to host")
 	}
 	if len(o.Listen) == 0 {
-		o.Listen = []string{beside(home.Address(), memories)}
+		o.Listen = []string{beside(home.address, memories)}
 	}
-	endpoint, err := transport.Listen(o.Listen...)
+	endpoint, err := transport.ListenSecurely(o.RPC.Secure, o.Listen...)
 	if err != nil {
 		return err
 	}
@@ -67,7 +77,17 @@ func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
 		// The same after a restart, so that the program need not wait for its own old
 		// lease; and no other program's, which could not listen here.
 		host, _ := os.Hostname()
-		o.RPC.Server = cmp.Or(host, "localhost") + " " + addresses[0]
+		o.RPC.Server = strings.TrimSpace(home.ownRobot(ctx) + " " + cmp.Or(host, "localhost") + " " + addresses[0])
+	}
+	if home.backbone != nil {
+		through, err := home.backbone.Listen(o.RPC.Server)
+		if err == nil {
+			addresses = append(slices.Clone(addresses), rpc.AddressOf(through))
+			err = endpoint.Add(through)
+		}
+		if err != nil {
+			return errors.Join(err, endpoint.Close())
+		}
 	}
 	serve, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -78,7 +98,7 @@ func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
 	}
 	// Not given up halfway: a registration whose lease is not known cannot be released.
 	register, registered := context.WithTimeout(context.WithoutCancel(ctx), registerTimeout)
-	kept, err := mns.Keep(register, home.Names(), mns.Registration{Server: o.RPC.Server, Memories: memories, Addresses: o.Advertise, TTL: o.TTL})
+	kept, err := mns.Keep(register, home.names, mns.Registration{Server: o.RPC.Server, Memories: memories, Addresses: o.Advertise, TTL: o.TTL})
 	registered()
 	if err != nil {
 		cancel()
@@ -99,7 +119,7 @@ func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
 }
 
 // registerTimeout bounds how long the name system may take to register memories.
-const registerTimeout = 5 * time.Second
+const registerTimeout = 15 * time.Second
 
 // beside returns where to listen next to the name system at an address.
 func beside(home string, memories []string) string {

@@ -16,7 +16,12 @@ import (
 // on disk. They go over RPC, as those of [Client.Poses].
 func (c *Client) LongTerm(memory string) service.Service {
 	if memory == "" {
-		return c.home.LongTerm()
+		if c.home.server != nil {
+			return c.home.server.LongTerm()
+		}
+		if r := c.routes(); len(r.servers) == 1 {
+			return longTerm{c, r.own[0].memory}
+		}
 	}
 	return longTerm{c, memory}
 }
@@ -82,8 +87,8 @@ func (l longTerm) KeepEpisode(ctx context.Context, name string, keep bool) error
 	return order(ctx, l, func(s service.Service) error { return s.KeepEpisode(ctx, name, keep) })
 }
 
-func (l longTerm) DropEpisode(ctx context.Context, name, why string) error {
-	return order(ctx, l, func(s service.Service) error { return s.DropEpisode(ctx, name, why) })
+func (l longTerm) DropEpisode(ctx context.Context, name, why, by string) error {
+	return order(ctx, l, func(s service.Service) error { return s.DropEpisode(ctx, name, why, by) })
 }
 
 func (l longTerm) Rules(ctx context.Context) ([]service.Rule, error) {

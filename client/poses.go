@@ -2,14 +2,11 @@ package client
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
-	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -31,49 +28,6 @@ type poses struct {
 	memory string
 }
 
-// speak returns the connection's client over RPC, dialling if there is none.
-func (c *Client) speak(ctx context.Context, cn *conn) (*rpc.Client, error) {
-	if cn.server != "" && c.home.Server().Server == cn.server {
-		return c.home, nil
-	}
-	select {
-	case <-cn.lock:
-		defer func() { cn.lock <- struct{}{} }()
-	case <-ctx.Done():
-		return nil, engram.Errorf(engram.Canceled, cn.server, "given up connecting to the memory server: %w", ctx.Err())
-	}
-	if cn.closed {
-		return nil, engram.Errorf(engram.Unavailable, cn.server, "the memory server is no longer registered")
-	}
-	if cn.rpc != nil {
-		return cn.rpc, nil
-	}
-	if shared, ok := cn.client.(*rpc.Client); ok {
-		return shared, nil
-	}
-	o := c.o.Dial
-	o.Server = cn.server
-	var failures []error
-	for _, address := range cn.addresses {
-		if transport.IsLocal(address) {
-			continue
-		}
-		dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
-		dialled, err := rpc.Dial(dialCtx, address, o)
-		cancel()
-		if err == nil {
-			cn.rpc = dialled
-			return dialled, nil
-		}
-		failures = append(failures, err)
-	}
-	if len(failures) == 0 {
-		return nil, engram.Errorf(engram.Unsupported, cn.server, "the memory server is registered at %s only, and this is asked over RPC; register a unix: or http: address, too",
-			strings.Join(cn.addresses, " and "))
-	}
-	return nil, engram.Errorf(engram.Unavailable, cn.server, "the memory server cannot be reached: %w", errors.Join(failures...))
-}
-
 // onPoses asks the poses where they are.
 func onPoses[T any](ctx context.Context, p poses, reads bool, f func(service.Service) (T, error)) (T, *conn, error) {
 	return atServer(ctx, p.c, p.memory, reads, func(c *rpc.Client) (T, error) { return f(c.Poses()) })
@@ -85,11 +39,20 @@ func onPoses[T any](ctx context.Context, p poses, reads bool, f func(service.Ser
 func atServer[T any](ctx context.Context, c *Client, memory string, reads bool, f func(*rpc.Client) (T, error)) (T, *conn, error) {
 	for first := true; ; first = false {
 		var answer T
-		cn, err := c.host(ctx, memory)
+		h, err := c.host(ctx, memory)
 		if err != nil {
 			return answer, nil, err
 		}
-		speaker, err := c.speak(ctx, cn)
+		cn := h.owner
+		dial, cancel := ctx, func() {}
+		if reads && cn.silentSince() != 0 {
+			dial, cancel = context.WithTimeout(ctx, c.patienceOf(cn))
+		}
+		speaker, err := c.speak(dial, cn)
+		cancel()
+		if err != nil && ctx.Err() == nil && dial.Err() == context.DeadlineExceeded {
+			err = cn.errSilent(engram.Errorf(engram.Unavailable, cn.server, "the memory server was not reached: %w", err))
+		}
 		sent := err == nil
 		if sent {
 			answer, err = f(speaker)
@@ -101,7 +64,7 @@ func atServer[T any](ctx context.Context, c *Client, memory string, reads bool, 
 			return answer, cn, err
 		}
 		moved, resolveErr := c.resolve(ctx, memory)
-		if !first || sent && !reads || resolveErr != nil || moved == cn {
+		if !first || sent && !reads || resolveErr != nil || moved.owner == nil || moved.owner == cn {
 			return answer, cn, err
 		}
 	}

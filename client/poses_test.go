@@ -116,7 +116,7 @@ func TestPosesNeedRPC(t *testing.T) {
 	names := mns.NewLocal()
 	t.Cleanup(func() { names.Close() })
 	home := start(t, "home", names, names, socket(t), memory("A"))
-	if _, err := names.Register(t.Context(), mns.Registration{Server: "away", Memories: []string{client.PoseMemory}, Addresses: []string{"local:/nowhere"}}); err != nil {
+	if _, err := names.Register(t.Context(), mns.Registration{Server: "away", Memories: []string{client.PoseMemory}, Addresses: []string{"local:/nowhere"}, TTL: mns.MaxTTL}); err != nil {
 		t.Fatal(err)
 	}
 	c := connect(t, home.address)

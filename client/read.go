@@ -3,205 +3,275 @@ package client
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport"
 )
 
 // Query implements engram.Reader. Servers are asked at the same time; a memory
-// whose server does not answer is Missing from the result, unless none answers.
+// whose server does not answer is Missing from the result, unless none answers. Where
+// copies of it are known, one of them answers in its stead, and the result says so.
 func (c *Client) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
-	shares, err := c.shares(ctx, q)
+	p, err := c.plan(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	answers := make([]*engram.Result, len(shares))
-	failed := make([]error, len(shares))
-	var wait sync.WaitGroup
-	for i, sh := range shares {
-		wait.Go(func() {
-			failed[i] = c.ask(ctx, sh, func(s transport.Client) (err error) {
-				answers[i], err = s.Query(ctx, sh.query)
-				return err
-			})
-		})
-	}
-	wait.Wait()
-	if err := refusal(failed); err != nil {
-		return nil, err
-	}
-	whole := &engram.Result{}
-	for i, sh := range shares {
-		if failed[i] != nil {
-			whole.Missing = append(whole.Missing, sh.missing()...)
-			continue
+	answers := make([]answer, len(p.shares))
+	ask := func(i int) { answers[i] = p.answer(ctx, p.shares[i], whole) }
+	if len(answers) == 1 {
+		ask(0)
+	} else {
+		var wait sync.WaitGroup
+		for i := range answers {
+			wait.Go(func() { ask(i) })
 		}
-		whole.Merge(answers[i])
+		wait.Wait()
 	}
-	return whole, nil
+	return p.merge(answers)
 }
 
 // QueryParts implements engram.PartReader. Servers are asked one after the other.
 func (c *Client) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
-	shares, err := c.shares(ctx, q)
+	p, err := c.plan(ctx, q)
 	if err != nil {
 		return err
 	}
-	failed := make([]error, len(shares))
-	for i, sh := range shares {
-		begun := false
-		failed[i] = c.ask(ctx, sh, func(s transport.Client) error {
-			if begun { // parts that were handed over must not come again from elsewhere
-				return failed[i]
-			}
-			failed[i] = s.QueryParts(ctx, sh.query, func(r *engram.Result) error {
-				begun = true
-				return part(r)
-			})
-			return failed[i]
-		})
-		if failed[i] != nil && (begun || engram.CodeOf(failed[i]) != engram.Unavailable) {
-			return failed[i]
-		}
-	}
-	if err := refusal(failed); err != nil {
-		return err
-	}
-	unreachable := &engram.Result{}
-	for i, sh := range shares {
-		if failed[i] != nil {
-			unreachable.Missing = append(unreachable.Missing, sh.missing()...)
-		}
-	}
-	if len(unreachable.Missing) > 0 {
-		return part(unreachable)
-	}
-	return nil
-}
-
-// refusal returns the error that answers a call as a whole: the first one that is
-// not about a server being away, or that one if all are away.
-func refusal(failed []error) error {
-	away := 0
-	for _, err := range failed {
-		if err != nil && engram.CodeOf(err) != engram.Unavailable {
+	p.part = part
+	answers := make([]answer, len(p.shares))
+	for i, sh := range p.shares {
+		answers[i] = p.answer(ctx, sh, inParts)
+		if err := answers[i].err; err != nil && (answers[i].begun || !unanswered(err)) {
 			return err
 		}
-		if err != nil {
-			away++
-		}
 	}
-	if away > 0 && away == len(failed) {
-		return failed[0]
+	rest, err := p.merge(answers)
+	if err == nil && len(rest.Missing) > 0 {
+		err = part(rest)
 	}
-	return nil
+	return err
 }
 
-// share is what one server is asked of a query.
-type share struct {
-	conn     *conn
-	memories []string // that it hosts and the query can select
-	query    engram.Query
+// plan is who is asked what of a query.
+type plan struct {
+	c      *Client
+	query  engram.Query
+	nodes  []selection // of the memories, one per node of the query
+	shares shares
+	absent []string                   // memories that nobody can be asked for
+	part   func(*engram.Result) error // takes what comes; nil if it is kept
 }
 
-// shares divides a query among the servers that host what it selects.
-func (c *Client) shares(ctx context.Context, q engram.Query) ([]*share, error) {
+// plan divides a query among the servers that host what it selects.
+func (c *Client) plan(ctx context.Context, q engram.Query) (*plan, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
 	for i := range q.Memories {
 		c.learn(ctx, q.Memories[i].Names)
 	}
-	byMemory, only := c.hosts()
-	if only != nil {
-		return []*share{{conn: only, memories: keys(byMemory), query: q}}, nil
+	r := c.routes()
+	p := &plan{c: c, query: q}
+	if r.only != nil && !namesRobots(q.Memories) {
+		p.shares = shares{{conn: r.only, hosts: r.own, whole: true}}
+		return p, nil
 	}
-	if len(byMemory) == 0 {
-		return []*share{{conn: c.all()[0], query: q}}, nil
-	}
-	var shares []*share
-	for _, m := range keys(byMemory) {
-		i := slices.IndexFunc(shares, func(sh *share) bool { return sh.conn == byMemory[m] })
-		if i < 0 {
-			i = len(shares)
-			shares = append(shares, &share{conn: byMemory[m], query: q})
-			shares[i].query.Memories = nil
-		}
-		shares[i].memories = append(shares[i].memories, m)
-	}
-	matchers := make([]engram.NameMatcher, len(q.Memories))
+	p.nodes = make([]selection, len(q.Memories))
+	var hosts []*host
 	for i := range q.Memories {
 		var err error
-		if matchers[i], err = q.Memories[i].Names.Matcher(); err != nil {
+		if p.nodes[i], err = r.selection(q.Memories[i].Names); err != nil {
 			return nil, err
 		}
+		hosts = append(hosts, p.nodes[i].all()...)
+		p.absent = append(p.absent, p.nodes[i].absent()...)
 	}
-	for _, sh := range shares {
-		var selected []string
-		for i := range q.Memories {
-			names := slices.DeleteFunc(slices.Clone(sh.memories), func(m string) bool { return !matchers[i].Match(m) })
-			if len(names) == 0 {
-				continue
-			}
-			node := q.Memories[i]
-			node.Names = engram.OneOf(names...)
-			sh.query.Memories = append(sh.query.Memories, node)
-			selected = append(selected, names...)
-		}
-		slices.Sort(selected)
-		sh.memories = slices.Compact(selected)
+	if len(p.nodes) > 1 {
+		slices.Sort(p.absent)
+		p.absent = slices.Compact(p.absent)
 	}
-	asked := slices.DeleteFunc(slices.Clone(shares), func(sh *share) bool { return len(sh.query.Memories) == 0 })
-	if len(asked) == 0 {
+	var nobody []*host
+	p.shares, nobody = divide(r.united(hosts), q.Source)
+	for _, h := range nobody {
+		p.absent = append(p.absent, h.memory)
+	}
+	if len(p.shares) == 0 && len(p.absent) == 0 {
 		// Nothing that is known is selected; some server must still judge the query.
-		shares[0].query = q
-		return shares[:1], nil
+		servers := c.all()
+		if len(servers) == 0 {
+			return nil, c.errNobody()
+		}
+		p.shares = shares{{conn: servers[0], whole: true}}
 	}
-	return asked, nil
+	return p, nil
 }
 
-func keys(byMemory map[string]*conn) []string {
-	names := make([]string, 0, len(byMemory))
-	for m := range byMemory {
-		names = append(names, m)
+// namesRobots reports whether a query may select memories by robots' names.
+func namesRobots(nodes []engram.QueryNode) bool {
+	for i := range nodes {
+		if strings.IndexByte(nodes[i].Names.Regex, ':') >= 0 {
+			return true
+		}
+		for _, n := range nodes[i].Names.Names {
+			if strings.IndexByte(n, ':') >= 0 {
+				return true
+			}
+		}
 	}
-	slices.Sort(names)
-	return names
+	return false
 }
 
-// ask calls f with a share's server, or with the one that hosts its memories by now.
-func (c *Client) ask(ctx context.Context, sh *share, f func(transport.Client) error) error {
-	if len(sh.memories) > 0 {
-		return c.onMemory(ctx, sh.memories[0], true, f)
+// answer is what became of a share.
+type answer struct {
+	result engram.Result // what was not handed over in parts
+	err    error         // why its server did not answer
+	begun  bool          // parts were handed over, so nobody else may answer
+	copied bool          // copies have answered for some of it at least
+}
+
+// asking asks a server a query.
+type asking func(ctx context.Context, s transport.Client, q engram.Query, part func(*engram.Result) error) error
+
+func whole(ctx context.Context, s transport.Client, q engram.Query, part func(*engram.Result) error) error {
+	r, err := s.Query(ctx, q)
+	if err != nil {
+		return err
 	}
-	_, err := c.on(ctx, sh.conn, f)
+	return part(r)
+}
+
+func inParts(ctx context.Context, s transport.Client, q engram.Query, part func(*engram.Result) error) error {
+	return s.QueryParts(ctx, q, part)
+}
+
+// answer asks a share's server, or those that may answer in its stead.
+func (p *plan) answer(ctx context.Context, sh *share, ask asking) (a answer) {
+	a.err = p.ask(ctx, sh, ask, &a)
+	if unanswered(a.err) && !a.begun && p.query.Source != engram.SourceOwner {
+		a.copied = p.standIn(ctx, sh, ask, &a, map[*conn]bool{sh.conn: true})
+	}
+	return a
+}
+
+// standIn asks others for what a share's server does not answer; it reports whether
+// any has answered.
+func (p *plan) standIn(ctx context.Context, sh *share, ask asking, a *answer, tried map[*conn]bool) (answered bool) {
+	for _, held := range sh.standIn(tried) {
+		tried[held.conn] = true
+		err := p.ask(ctx, held, ask, a)
+		if err != nil && !a.begun {
+			answered = p.standIn(ctx, held, ask, a, tried) || answered
+			continue
+		}
+		answered = true
+	}
+	return answered
+}
+
+// ask asks a share's server, or the one that hosts its memories by now.
+func (p *plan) ask(ctx context.Context, sh *share, ask asking, a *answer) error {
+	c, q := p.c, sh.query(p.query, p.nodes)
+	told := false
+	take := func(r *engram.Result) error {
+		sh.translate(r)
+		if !told {
+			told = true
+			sh.used(r)
+		}
+		if p.part == nil {
+			a.result.Merge(r)
+			return nil
+		}
+		a.begun = true
+		return p.part(r)
+	}
+	call := func(ctx context.Context, s transport.Client) error { return ask(ctx, s, q, take) }
+	err := c.asked(ctx, sh, call, &a.begun)
+	if err == nil && !told && sh.copies {
+		err = take(&engram.Result{})
+	}
 	return err
 }
 
-func (sh *share) missing() []engram.Missing {
-	var missing []engram.Missing
-	for _, m := range sh.memories {
-		if id, err := engram.NewID(m); err == nil {
-			missing = append(missing, engram.Missing{ID: id, Reason: engram.MissingUnreachable, Interval: engram.Always()})
+// asked calls f with a share's server, or with the one that hosts its memories by
+// now, unless begun is set.
+func (c *Client) asked(ctx context.Context, sh *share, f func(context.Context, transport.Client) error, begun *bool) error {
+	cn := sh.conn
+	for first := true; ; first = false {
+		_, err := c.on(ctx, cn, sh.few || cn.hurried(), f)
+		if !unanswered(err) || !first || *begun || sh.copies || len(sh.hosts) == 0 || cn.foreign {
+			return err
 		}
+		moved, resolveErr := c.resolve(ctx, sh.hosts[0].memory)
+		if resolveErr != nil || moved.owner == nil || moved.owner == cn {
+			return err
+		}
+		cn = moved.owner
 	}
-	return missing
 }
 
-// Latest implements engram.LatestReader.
+// merge puts the answers together. The error answers the query as a whole: the first
+// one that is not about a server being away, or about that if nobody has answered.
+func (p *plan) merge(answers []answer) (*engram.Result, error) {
+	var away error
+	answered := false
+	r := &engram.Result{}
+	for i := range answers {
+		a, sh := &answers[i], p.shares[i]
+		if a.err != nil && !unanswered(a.err) {
+			return nil, a.err
+		}
+		r.Merge(&a.result)
+		answered = answered || a.err == nil || a.copied
+		if a.err != nil && away == nil {
+			away = a.err
+		}
+		if sh.away || a.err != nil && !sh.copies {
+			r.Missing = append(r.Missing, missing(sh.hosts, missingReason(a.err))...)
+		}
+	}
+	for _, m := range p.absent {
+		r.Missing = append(r.Missing, missingMemory(m, engram.MissingUnreachable, p.c.lastHeard(m))...)
+	}
+	switch {
+	case answered:
+		return r, nil
+	case away != nil:
+		return nil, away
+	case len(p.absent) > 0:
+		return nil, errAbsent(p.absent[0])
+	}
+	return r, nil
+}
+
+// errAbsent is the error where nobody can be asked for a memory.
+func errAbsent(memory string) error {
+	if robot, _ := mns.SplitName(memory); robot != "" {
+		return engram.Errorf(engram.Unavailable, memory, "robot %s is not reached", robot)
+	}
+	return engram.Errorf(engram.Unavailable, memory, "the server that owns the memory is not reached")
+}
+
+// Latest implements engram.LatestReader. The memory's owner answers, never a copy:
+// what is returned could not say so.
 func (c *Client) Latest(ctx context.Context, entity engram.ID) (snap *engram.Snapshot, err error) {
-	err = c.onMemory(ctx, entity.Memory(), true, func(s transport.Client) (err error) {
-		snap, err = s.Latest(ctx, entity)
+	err = c.onMemory(ctx, entity.Memory(), true, func(ctx context.Context, s transport.Client, h *host) (err error) {
+		if entity, err = entity.InMemory(h.local); err == nil {
+			snap, err = s.Latest(ctx, entity)
+		}
 		return err
 	})
 	return snap, err
 }
 
-// AtOrBefore implements engram.LatestReader.
+// AtOrBefore implements engram.LatestReader, as Latest does.
 func (c *Client) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (snap *engram.Snapshot, err error) {
-	err = c.onMemory(ctx, entity.Memory(), true, func(s transport.Client) (err error) {
-		snap, err = s.AtOrBefore(ctx, entity, t)
+	err = c.onMemory(ctx, entity.Memory(), true, func(ctx context.Context, s transport.Client, h *host) (err error) {
+		if entity, err = entity.InMemory(h.local); err == nil {
+			snap, err = s.AtOrBefore(ctx, entity, t)
+		}
 		return err
 	})
 	return snap, err
@@ -220,10 +290,10 @@ func (c *Client) Predict(ctx context.Context, ids []engram.ID) ([]engram.Predict
 	for _, p := range parts {
 		asked := make([]engram.ID, len(p.indices))
 		for k, i := range p.indices {
-			asked[k] = ids[i]
+			asked[k] = p.there(ids[i])
 		}
 		var answers []engram.Prediction
-		err := c.onMemory(ctx, p.memory, true, func(s transport.Client) (err error) {
+		err := c.onMemory(ctx, p.memory, true, func(ctx context.Context, s transport.Client, _ *host) (err error) {
 			answers, err = s.Predict(ctx, asked)
 			return err
 		})
@@ -235,6 +305,7 @@ func (c *Client) Predict(ctx context.Context, ids []engram.ID) ([]engram.Predict
 				predictions[i].Err = err
 			} else {
 				predictions[i] = answers[k]
+				predictions[i].ID = p.here(answers[k].ID, ids[i])
 			}
 		}
 	}

@@ -2,12 +2,16 @@ package client
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/transport"
 )
 
 // Subscribe implements engram.Subscriber over all servers that host what the
@@ -19,6 +23,9 @@ import (
 // last batch from Next came from. A start of kind StartNumber with an epoch
 // applies to the server of that epoch; from others, what comes from now on is
 // delivered.
+//
+// Memories of other robots are subscribed to at their owners, never at who holds
+// copies: after a cut, of any length, their updates go on where they were left off.
 func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
@@ -26,18 +33,19 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	sub.Transient = false // a source is asked for more while the consumer has its last
 	m := &merged{
 		c: c, sub: sub, batches: make(chan batch), lost: make(chan struct{}, 1), done: make(chan struct{}),
-		sources: map[*conn]context.CancelFunc{}, starts: map[string]engram.Start{},
+		sources: map[*conn]source{}, opening: map[*conn]bool{}, starts: map[serverKey]engram.Start{},
 		lives: map[uint64]*life{}, in: map[string]uint64{},
 	}
 	for _, p := range sub.Patterns {
-		pm, err := p.Matcher()
-		if err != nil {
+		if _, err := p.Matcher(); err != nil {
 			return nil, err
 		}
-		m.patterns = append(m.patterns, pm)
 		if len(p.Levels) > 0 {
 			c.learn(ctx, p.Levels[0])
 		}
+	}
+	if sub.Absences {
+		m.absences = &absences{gone: map[serverKey]*engram.Absence{}}
 	}
 	m.ctx, m.cancel = context.WithCancel(c.ctx)
 	c.mu.Lock()
@@ -64,24 +72,33 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 // merged is a subscription at several servers. A goroutine follows which servers
 // there are, and one per server hands on what it delivers.
 type merged struct {
-	c        *Client
-	sub      engram.Subscription
-	patterns []*engram.PatternMatcher
-	ctx      context.Context
-	cancel   context.CancelFunc
-	batches  chan batch
-	lost     chan struct{} // a source has ended
-	epoch    atomic.Uint64 // of what Next returned last
+	c       *Client
+	sub     engram.Subscription
+	ctx     context.Context
+	cancel  context.CancelFunc
+	batches chan batch
+	lost    chan struct{} // a source has ended, or could not be opened
+	epoch   atomic.Uint64 // of what Next returned last
 
-	goroutines sync.WaitGroup // of the sources
+	goroutines sync.WaitGroup // of the sources, and of opening them
 	done       chan struct{}  // all goroutines have ended
 
 	mu      sync.Mutex
-	sources map[*conn]context.CancelFunc // servers that are subscribed to
-	starts  map[string]engram.Start      // by server: where to begin when it can be reached again
-	lives   map[uint64]*life             // by epoch
-	in      map[string]uint64            // by memory: the epoch of its last update
-	err     error                        // why the subscription ended by itself
+	sources map[*conn]source           // servers that are subscribed to
+	opening map[*conn]bool             // servers at which that is tried
+	starts  map[serverKey]engram.Start // where to begin when it can be reached again
+	lives   map[uint64]*life           // by epoch
+	in      map[string]uint64          // by memory: the epoch of its last update
+	err     error                      // why the subscription ended by itself
+
+	*absences // nil unless they are to be told
+}
+
+// source is a subscription at one server.
+type source struct {
+	*share                // of the memories that are wanted of it
+	heard  *atomic.Uint64 // how often updates have come
+	cancel context.CancelFunc
 }
 
 // life is what was delivered from one life of a server. Two sources may lead to it
@@ -97,118 +114,181 @@ type batch struct {
 	epoch   uint64
 }
 
-// concerned returns the servers that host what the patterns select.
-func (m *merged) concerned() []*conn {
-	byMemory, _ := m.c.hosts()
-	set := map[*conn]bool{}
-	var conns []*conn
-	for _, name := range keys(byMemory) {
-		if cn := byMemory[name]; !set[cn] && m.selects(name) {
-			set[cn] = true
-			conns = append(conns, cn)
-		}
+// concerned returns the servers that host what the patterns select, each with the
+// memories that it is subscribed for.
+func (m *merged) concerned() shares {
+	r := m.c.routes()
+	if r.only != nil && !m.namesRobots() {
+		return shares{{conn: r.only, hosts: r.own, whole: true}}
 	}
-	return conns
-}
-
-func (m *merged) selects(memory string) bool {
-	for _, p := range m.patterns {
-		if p.Level(engram.LevelMemory).Match(memory) {
-			return true
-		}
-	}
-	return len(m.patterns) == 0
-}
-
-// begin subscribes at the servers there are. A refusal of one is the answer; one
-// that is away is left to follow.
-func (m *merged) begin(ctx context.Context) error {
-	conns := m.concerned()
-	if len(conns) == 0 {
-		// The server at home judges the subscription, so that a bad one is not
-		// accepted only because nothing is there yet.
-		judge, err := m.c.home.Subscribe(ctx, m.sub)
+	var hosts []*host
+	for _, p := range m.patterns() {
+		sel, err := r.selection(p.Levels[0])
 		if err != nil {
-			return err
+			continue // it was compiled before
 		}
-		return judge.Close()
+		hosts = append(hosts, sel.all()...)
 	}
-	now := m.sub
-	now.Start = engram.Start{}
-	var conflicts []*conn
-	var conflict error
-	for _, cn := range conns {
-		stream, err := m.open(ctx, cn, m.sub)
-		switch engram.CodeOf(err) {
-		case 0:
-			m.add(cn, stream, false)
-		case engram.Unavailable:
-			m.startAt(cn, m.sub.Start)
-		case engram.Conflict:
-			conflicts, conflict = append(conflicts, cn), err
-		default:
-			return err
-		}
-	}
-	if len(conflicts) == len(conns) {
-		return conflict
-	}
-	for _, cn := range conflicts { // the epoch is another server's
-		stream, err := m.open(ctx, cn, now)
-		switch engram.CodeOf(err) {
-		case 0:
-			m.add(cn, stream, false)
-		case engram.Unavailable:
-			m.startAt(cn, now.Start)
-		default:
-			return err
-		}
-	}
-	return nil
+	s, _ := divide(r.united(hosts), engram.SourceOwner)
+	return s
 }
 
-func (m *merged) open(ctx context.Context, cn *conn, sub engram.Subscription) (engram.UpdateStream, error) {
-	client, err := m.c.get(ctx, cn)
-	if err != nil {
-		return nil, err
+// patterns returns the subscription's patterns, each with a selector of memories.
+func (m *merged) patterns() []engram.Pattern {
+	if len(m.sub.Patterns) == 0 {
+		return []engram.Pattern{{Levels: []engram.NameSelector{engram.AllNames()}}}
 	}
-	return client.Subscribe(ctx, sub)
+	patterns := slices.Clone(m.sub.Patterns)
+	for i := range patterns {
+		if len(patterns[i].Levels) == 0 {
+			patterns[i].Levels = []engram.NameSelector{engram.AllNames()}
+		}
+	}
+	return patterns
+}
+
+func (m *merged) namesRobots() bool {
+	return slices.ContainsFunc(m.sub.Patterns, func(p engram.Pattern) bool {
+		return len(p.Levels) > 0 && namesRobots([]engram.QueryNode{{Names: p.Levels[0]}})
+	})
+}
+
+// at returns the subscription as it is made at one server.
+func (m *merged) at(sh *share, start engram.Start) engram.Subscription {
+	sub := m.sub
+	sub.Start = start
+	if sh.whole {
+		return sub
+	}
+	r := m.c.routes()
+	sub.Patterns = nil
+	for _, p := range m.patterns() {
+		sel, err := r.selection(p.Levels[0])
+		if err != nil {
+			continue // it was compiled before
+		}
+		var names []string
+		for i, h := range sh.hosts {
+			if selected, _ := sel.has(h); selected {
+				names = append(names, sh.locals[i])
+			}
+		}
+		if len(names) > 0 {
+			p.Levels = slices.Clone(p.Levels)
+			p.Levels[0] = engram.OneOf(names...)
+			sub.Patterns = append(sub.Patterns, p)
+		}
+	}
+	return sub
+}
+
+// begin subscribes at the servers there are, at the same time. A refusal of one is the
+// answer; one that is away is left to follow.
+func (m *merged) begin(ctx context.Context) error {
+	concerned := m.concerned()
+	if len(concerned) == 0 {
+		return m.judge(ctx)
+	}
+	streams := make([]engram.UpdateStream, len(concerned))
+	errs := make([]error, len(concerned))
+	open := func(i int, start engram.Start) {
+		streams[i], errs[i] = m.open(ctx, concerned[i], start)
+	}
+	var wait sync.WaitGroup
+	for i := range concerned {
+		wait.Go(func() { open(i, m.sub.Start) })
+	}
+	wait.Wait()
+	conflicts := 0
+	for _, err := range errs {
+		if engram.CodeOf(err) == engram.Conflict {
+			conflicts++
+		}
+	}
+	var refused error
+	for i, sh := range concerned {
+		start := m.sub.Start
+		if engram.CodeOf(errs[i]) == engram.Conflict && conflicts < len(concerned) { // the epoch is another server's
+			start = engram.Start{}
+			open(i, start)
+		}
+		switch err := errs[i]; {
+		case err == nil:
+			m.add(sh, streams[i], false)
+		case engram.CodeOf(err) == engram.Unavailable, unanswered(err) && len(concerned) > 1:
+			m.startAt(sh.conn, start)
+		default:
+			if refused == nil {
+				refused = errs[i]
+			}
+		}
+	}
+	return refused
+}
+
+// judge has the server at home judge the subscription, so that a bad one is not
+// accepted only because nothing is there yet.
+func (m *merged) judge(ctx context.Context) error {
+	servers := m.c.all()
+	if len(servers) == 0 {
+		return nil
+	}
+	judge, err := m.open(ctx, &share{conn: servers[0], whole: true}, m.sub.Start)
+	if err != nil {
+		return err
+	}
+	return judge.Close()
+}
+
+func (m *merged) open(ctx context.Context, sh *share, start engram.Start) (stream engram.UpdateStream, err error) {
+	_, err = m.c.on(ctx, sh.conn, sh.conn.hurried(), func(ctx context.Context, s transport.Client) (err error) {
+		stream, err = s.Subscribe(ctx, m.at(sh, start))
+		return err
+	})
+	return stream, err
 }
 
 func (m *merged) startAt(cn *conn, start engram.Start) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.starts[cn.server] = start
+	m.starts[cn.key()] = start
 }
 
 // add makes a server's stream a source of the merged one. restarted is told with
 // the first update.
-func (m *merged) add(cn *conn, stream engram.UpdateStream, restarted bool) {
+func (m *merged) add(sh *share, stream engram.UpdateStream, restarted bool) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.mu.Lock()
-	m.sources[cn] = cancel
+	heard := new(atomic.Uint64)
+	m.sources[sh.conn] = source{sh, heard, cancel}
 	m.mu.Unlock()
+	m.look() // there may be something to tell of it
 	m.epoch.CompareAndSwap(0, stream.Epoch())
 	m.goroutines.Go(func() {
 		defer cancel()
-		err := m.pass(ctx, stream, restarted)
+		err := m.pass(ctx, sh, stream, restarted, heard)
 		stream.Close()
 		start := m.sub.Start
 		if s, ok := stream.(interface{ Position() engram.Start }); ok {
 			start = s.Position()
 		}
-		m.startAt(cn, start)
+		m.startAt(sh.conn, start)
 		m.mu.Lock()
-		delete(m.sources, cn)
+		delete(m.sources, sh.conn)
 		m.mu.Unlock()
-		if m.ctx.Err() == nil && !mayReturn(err) {
+		if m.ctx.Err() == nil && m.ends(err) {
 			m.fail(err)
 		}
-		select {
-		case m.lost <- struct{}{}:
-		default:
-		}
+		m.look()
 	})
+}
+
+// look has follow look at the servers.
+func (m *merged) look() {
+	select {
+	case m.lost <- struct{}{}:
+	default:
+	}
 }
 
 // mayReturn reports whether a server's stream can be had again: it, or the
@@ -221,6 +301,12 @@ func mayReturn(err error) bool {
 	return false
 }
 
+// ends reports whether an error of one server ends the subscription: not if another one is
+// where it was, who is not believed; nor if it is revoked, and there are others.
+func (m *merged) ends(err error) bool {
+	return !mayReturn(err) && !credentials.MayPass(err) && !(errors.Is(err, credentials.ErrNotBelieved) && len(m.concerned()) > 1)
+}
+
 func (m *merged) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,15 +317,16 @@ func (m *merged) fail(err error) {
 }
 
 // pass hands on what a source delivers until it or ctx ends.
-func (m *merged) pass(ctx context.Context, stream engram.UpdateStream, restarted bool) error {
+func (m *merged) pass(ctx context.Context, sh *share, stream engram.UpdateStream, restarted bool, heard *atomic.Uint64) error {
 	for {
 		updates, err := stream.Next(ctx)
 		if err != nil {
 			return err
 		}
+		heard.Add(1)
 		epoch := stream.Epoch()
 		// A copy: the stream's own is valid until its next call only.
-		if updates = m.admit(slices.Clone(updates), epoch, restarted); len(updates) == 0 {
+		if updates = m.admit(sh, slices.Clone(updates), epoch, restarted); len(updates) == 0 {
 			continue
 		}
 		restarted = false
@@ -251,9 +338,9 @@ func (m *merged) pass(ctx context.Context, stream engram.UpdateStream, restarted
 	}
 }
 
-// admit returns what of a source's updates was not delivered before, with the first
-// of a server's new life marked.
-func (m *merged) admit(updates []engram.Update, epoch uint64, restarted bool) []engram.Update {
+// admit returns what of a source's updates was not delivered before, by the names that
+// memories have here, with the first of a server's new life marked.
+func (m *merged) admit(sh *share, updates []engram.Update, epoch uint64, restarted bool) []engram.Update {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.lives[epoch]
@@ -266,7 +353,12 @@ func (m *merged) admit(updates []engram.Update, epoch uint64, restarted bool) []
 		if u.Number <= l.last && epoch != 0 {
 			continue
 		}
-		memory := u.ID.Memory()
+		id, ok := sh.here(u.ID)
+		if !ok || sh.whole && strings.IndexByte(id.Memory(), ':') >= 0 { // a copy that came since
+			continue
+		}
+		u.ID = id
+		memory := id.Memory()
 		before, known := m.in[memory]
 		u.Restarted = !l.told && (u.Restarted || restarted || known && before != epoch)
 		l.told = l.told || u.Restarted
@@ -279,61 +371,87 @@ func (m *merged) admit(updates []engram.Update, epoch uint64, restarted bool) []
 // follow subscribes at servers that come, and come back, until the end.
 func (m *merged) follow(changed <-chan struct{}) {
 	const pause = time.Second // before a registered server that does not answer is tried again
-	retry := time.After(pause)
+	m.goroutines.Go(func() { m.again(pause) })
+	if !m.noticeAbsences(m.concerned()) {
+		return
+	}
 	for {
 		select {
 		case <-m.ctx.Done():
 			return
 		case <-changed:
 		case <-m.lost:
-		case <-retry:
 		}
-		retry = nil
 		m.c.mu.Lock()
 		changed = m.c.changed
 		m.c.mu.Unlock()
-		concerned := m.concerned()
+		concerned, holding := m.concerned(), m.c.routes().holding
+		if !m.noticeAbsences(concerned) {
+			return
+		}
 		m.mu.Lock()
-		for cn, cancel := range m.sources {
-			if !slices.Contains(concerned, cn) {
-				cancel() // the server is gone, or registered in another way
+		for cn, src := range m.sources {
+			i := slices.IndexFunc(concerned, func(sh *share) bool { return sh.conn == cn })
+			if i < 0 || !src.same(concerned[i], holding[cn]) {
+				src.cancel() // the server is gone, or has other memories
 			}
 		}
-		m.mu.Unlock()
-		for _, cn := range concerned {
-			m.mu.Lock()
-			_, has := m.sources[cn]
-			start, known := m.starts[cn.server]
-			m.mu.Unlock()
-			if has {
+		for _, sh := range concerned {
+			if _, has := m.sources[sh.conn]; has || m.opening[sh.conn] {
 				continue
 			}
-			if !known { // it has registered since: all it has is news
+			start, known := m.starts[sh.conn.key()]
+			switch {
+			case known:
+			case !sh.conn.foreign: // it has registered since: all it has is news
 				start = engram.Start{Kind: engram.StartNumber}
+			case m.sub.Start.Kind != engram.StartNumber || m.sub.Start.Epoch == 0:
+				start = m.sub.Start // it may have been there for long, out of reach
 			}
-			switch err := m.resume(cn, start); {
-			case err == nil:
-			case mayReturn(err):
-				retry = time.After(pause)
-			default:
-				m.fail(err)
-			}
+			m.opening[sh.conn] = true
+			m.goroutines.Go(func() {
+				err := m.resume(sh, start)
+				m.mu.Lock()
+				delete(m.opening, sh.conn)
+				m.mu.Unlock()
+				switch {
+				case err == nil:
+					m.look() // it may have gone meanwhile
+				case m.ends(err):
+					m.fail(err)
+				default:
+					m.again(pause)
+				}
+			})
 		}
+		m.mu.Unlock()
 	}
 }
 
+// again has follow look at the servers after a pause.
+func (m *merged) again(pause time.Duration) {
+	select {
+	case <-time.After(pause):
+		m.look()
+	case <-m.ctx.Done():
+	}
+}
+
+// same reports whether a subscription to one share is one to another, of the same
+// server. One to all that a server has is, unless it holds copies by now.
+func (sh *share) same(o *share, holding bool) bool {
+	return (sh.whole == o.whole || !holding) && slices.EqualFunc(sh.hosts, o.hosts, func(a, b *host) bool { return a.memory == b.memory && a.local == b.local })
+}
+
 // resume subscribes at a server where its updates were left off.
-func (m *merged) resume(cn *conn, start engram.Start) error {
-	sub := m.sub
-	sub.Start = start
-	stream, err := m.open(m.ctx, cn, sub)
+func (m *merged) resume(sh *share, start engram.Start) error {
+	stream, err := m.open(m.ctx, sh, start)
 	restarted := engram.CodeOf(err) == engram.Conflict
 	if restarted {
-		sub.Start = engram.Start{Kind: engram.StartNumber}
-		stream, err = m.open(m.ctx, cn, sub)
+		stream, err = m.open(m.ctx, sh, engram.Start{Kind: engram.StartNumber})
 	}
 	if err == nil {
-		m.add(cn, stream, restarted)
+		m.add(sh, stream, restarted)
 	}
 	return err
 }
@@ -342,7 +460,9 @@ func (m *merged) resume(cn *conn, start engram.Start) error {
 func (m *merged) Next(ctx context.Context) ([]engram.Update, error) {
 	select {
 	case b := <-m.batches:
-		m.epoch.Store(b.epoch)
+		if b.epoch != 0 {
+			m.epoch.Store(b.epoch)
+		}
 		return b.updates, nil
 	case <-ctx.Done():
 		return nil, engram.Errorf(engram.Canceled, "", "given up waiting for an update: %w", ctx.Err())

@@ -18,7 +18,7 @@ func (c *Client) follow(synced chan<- error) {
 	for first := true; ; {
 		fresh := map[string]mns.Entry{}
 		complete := false
-		for e, err := range c.home.Names().Watch(c.ctx) {
+		for e, err := range c.home.names.Watch(c.ctx) {
 			switch {
 			case c.ctx.Err() != nil:
 				return
@@ -37,8 +37,10 @@ func (c *Client) follow(synced chan<- error) {
 			case !complete:
 				fresh[e.Entry.Memory] = e.Entry
 			case e.Removed:
-				c.set(mns.Entry{Memory: e.Entry.Memory})
+				c.heard(e.Entry.Memory)
+				c.remove(e.Entry.Memory)
 			default:
+				c.heard(e.Entry.Memory)
 				c.set(e.Entry)
 			}
 		}
@@ -52,26 +54,43 @@ func (c *Client) follow(synced chan<- error) {
 	}
 }
 
-// set makes one entry known; one without addresses is removed.
+// set makes one entry known.
 func (c *Client) set(e mns.Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.setLocked(e)
+}
+
+func (c *Client) setLocked(e mns.Entry) {
 	delete(c.stale, e.Memory)
-	if len(e.Addresses) == 0 {
-		if _, ok := c.table[e.Memory]; !ok {
-			return
-		}
-		delete(c.table, e.Memory)
-	} else {
-		c.table[e.Memory] = e
+	if old, ok := c.table[e.Memory]; ok && old.Equal(e) {
+		return
 	}
+	c.table[e.Memory] = e
 	c.changedLocked()
+}
+
+// remove forgets an entry.
+func (c *Client) remove(memory string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.removeLocked(memory)
+}
+
+func (c *Client) removeLocked(memory string) {
+	delete(c.stale, memory)
+	if _, ok := c.table[memory]; ok {
+		delete(c.table, memory)
+		c.changedLocked()
+	}
 }
 
 // replace makes fresh the table. What was known and is not in fresh is stale.
 func (c *Client) replace(fresh map[string]mns.Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.news.count++
+	c.news.all = c.news.count
 	for m, e := range c.table {
 		if _, ok := fresh[m]; ok {
 			delete(c.stale, m)
@@ -109,9 +128,16 @@ func (c *Client) dropStale() {
 func (c *Client) changedLocked() {
 	close(c.changed)
 	c.changed = make(chan struct{})
+	c.routed.Store(nil)
 	used := map[string]bool{}
 	for _, e := range c.table {
-		used[connKey(e)] = true
+		used[connKey(e.Robot, e.Server, e.Addresses)] = true
+		for _, held := range e.Copies {
+			used[connKey(held.Robot, held.Server, held.Addresses)] = true
+		}
+		if e.Robot != "" && !e.Foreign() && e.Server != "" {
+			c.robot = e.Robot
+		}
 	}
 	for key, cn := range c.conns {
 		if !used[key] {

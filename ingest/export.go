@@ -89,7 +89,7 @@ func Export(ctx context.Context, src Source, path string, o ExportOptions) (*Exp
 	if dir == "" {
 		dir = "."
 	}
-	x.w, err = episode.Create(dir, name, episode.Info{Robot: o.Robot, Labels: labels}, episode.Options{Types: x.types})
+	x.w, err = episode.Create(dir, name, episode.Info{Robot: o.Robot, Labels: labels}, episode.Options{Types: x.types, Mode: 0o666})
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func compareContents(t *testing.T, got, want map[string]string) {
 func TestExportAndImport(t *testing.T) {
 	root := "../../shared/data/recordings"
 	if _, err := os.Stat(root); err != nil {
-		t.Skipf("no recordings: %v", err)
+		t.Skipf("the shared recordings are not here: %v", err)
 	}
 	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -103,7 +103,7 @@ func TestExportAndImport(t *testing.T) {
 			from := plainServer(t)
 			report, err := ingest.Import(t.Context(), from, file, ingest.Options{})
 			if err != nil || report.Stored == 0 {
-				t.Skipf("nothing of it can be imported: %v", err)
+				t.Skipf("nothing of this recording can be imported: %v", err)
 			}
 			span := engram.Interval{Start: report.Span.End.Add(-longest), End: engram.MaxTime}
 			if report.Span.End.Sub(report.Span.Start) < longest {

@@ -21,9 +21,12 @@ type Begun struct {
 // have its memories and their segments, and hold no snapshot yet. It is called once.
 func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	s.wm, s.earlier = w, s.opened.Episodes > 0
+	s.noteLife(w.Epoch())
+	s.restoreRemovals()
 	r := newRecorder(s, w)
 	r.beginning = true
-	target := &recovering{WM: w, store: s, recorder: r, held: map[engram.ID]heldVersions{}}
+	target := &recovering{WM: w, recorder: r, held: newHeld(s)}
+	defer target.held.close()
 	var b Begun
 	var err error
 	if b.Log, err = s.journal.Restore(ctx, target); err != nil {
@@ -74,9 +77,8 @@ func foreignMemories(ctx context.Context, w *wm.WM, j *wal.Journal) (map[string]
 // is recorded again.
 type recovering struct {
 	*wm.WM
-	store    *Store
 	recorder *recorder
-	held     map[engram.ID]heldVersions
+	held     *held
 	again    uint64
 }
 
@@ -92,7 +94,7 @@ func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]eng
 		if results[i].Err != nil && engram.CodeOf(results[i].Err) != engram.AlreadyExists {
 			continue
 		}
-		held, err := t.holds(ctx, v.Entity, v.Snapshot)
+		held, err := t.held.has(ctx, v.Entity, v.Snapshot)
 		if err != nil {
 			return nil, err
 		}
@@ -106,64 +108,6 @@ func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]eng
 		t.again++
 	}
 	return results, nil
-}
-
-// heldVersions are the versions of an entity that episodes hold, by time and arrival.
-type heldVersions map[[2]engram.Time]struct{}
-
-// maxHeld bounds the entities whose versions are remembered while the log is read back.
-const maxHeld = 4096
-
-// holds reports whether an episode holds a version.
-func (t *recovering) holds(ctx context.Context, entity engram.ID, s *engram.Snapshot) (bool, error) {
-	held, ok := t.held[entity]
-	if !ok {
-		var err error
-		if held, err = t.store.heldVersions(ctx, entity, s.Arrived); err != nil {
-			return false, err
-		}
-		if len(t.held) >= maxHeld {
-			clear(t.held)
-		}
-		t.held[entity] = held
-	}
-	_, ok = held[[2]engram.Time{s.Time, s.Arrived}]
-	return ok, nil
-}
-
-// heldVersions returns the versions of an entity on disk that arrived at or after from.
-func (s *Store) heldVersions(ctx context.Context, entity engram.ID, from engram.Time) (heldVersions, error) {
-	v, err := s.diskView(ctx, entity)
-	if err != nil {
-		return nil, err
-	}
-	defer v.close()
-	held := heldVersions{}
-	for i := range v.disk {
-		p := &v.disk[i]
-		if p.arrived.End <= from {
-			continue
-		}
-		r, err := p.open(v)
-		if err != nil {
-			v.fail(err, p.span, p.count)
-			continue
-		}
-		for b := range r.blocks {
-			if r.blocks[b].Arrived.End <= from {
-				continue
-			}
-			snaps, err := r.timeline.Index(ctx, b)
-			if err != nil {
-				v.fail(err, r.blocks[b].Span, r.blocks[b].Count)
-				continue
-			}
-			for _, snap := range snaps {
-				held[[2]engram.Time{snap.Time, snap.Arrived}] = struct{}{}
-			}
-		}
-	}
-	return held, v.err
 }
 
 // recallLast puts the last states of the segments whose policy says so, and of those

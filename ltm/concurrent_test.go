@@ -112,7 +112,7 @@ func TestDropWhileReading(t *testing.T) {
 	if err := l.KeepEpisode(t.Context(), infos[0].Name, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.DropEpisode(t.Context(), infos[0].Name, "test"); engram.CodeOf(err) != engram.Conflict {
+	if err := l.DropEpisode(t.Context(), infos[0].Name, "test", "me"); engram.CodeOf(err) != engram.Conflict {
 		t.Errorf("dropping a kept episode: %v; want Conflict", err)
 	}
 	if err := l.KeepEpisode(t.Context(), infos[0].Name, false); err != nil {
@@ -123,7 +123,7 @@ func TestDropWhileReading(t *testing.T) {
 	q.Target = engram.TargetLTM
 	err = l.QueryParts(t.Context(), q, func(r *engram.Result) error {
 		if found == 0 {
-			if err := l.DropEpisode(t.Context(), infos[0].Name, "test"); err != nil {
+			if err := l.DropEpisode(t.Context(), infos[0].Name, "test", "me"); err != nil {
 				t.Error(err)
 			}
 		}

@@ -2,7 +2,6 @@ package ltm_test
 
 import (
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -31,35 +30,6 @@ func fastDir(t testing.TB) string {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }
-
-// steps is a file system that calls a function before each operation that changes
-// something.
-type steps struct {
-	vfs.FS
-	before func()
-}
-
-func (s *steps) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
-	s.before()
-	f, err := s.FS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return &stepFile{f, s}, nil
-}
-
-func (s *steps) Rename(from, to string) error { s.before(); return s.FS.Rename(from, to) }
-func (s *steps) Remove(name string) error     { s.before(); return s.FS.Remove(name) }
-func (s *steps) SyncDir(name string) error    { s.before(); return s.FS.SyncDir(name) }
-
-type stepFile struct {
-	vfs.File
-	s *steps
-}
-
-func (f *stepFile) Write(p []byte) (int, error) { f.s.before(); return f.File.Write(p) }
-func (f *stepFile) Sync() error                 { f.s.before(); return f.File.Sync() }
-func (f *stepFile) Truncate(n int64) error      { f.s.before(); return f.File.Truncate(n) }
 
 // acknowledged is what was committed, in a life that crashes.
 type acknowledged struct {
@@ -116,7 +86,7 @@ func crash(t *testing.T, seed uint64, at int, cut func(*vfs.Faulty, *acknowledge
 		}
 		n++
 	}
-	l := begin(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: &steps{faulty, count}, LogFileBytes: 4096})
+	l := begin(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: vfs.Before(faulty, count), LogFileBytes: 4096})
 	chance := rand.New(rand.NewPCG(seed, 2))
 	for i := range 60 {
 		segment := segments[chance.IntN(len(segments))].ID

@@ -19,7 +19,7 @@ func (s *Store) Describe(ctx context.Context, p engram.Pattern, known []engram.D
 	if err != nil {
 		return nil, err
 	}
-	d := &describing{s: s, ctx: ctx, match: match, levels: len(p.Levels), out: known}
+	d := &describing{s: s, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, levels: len(p.Levels), out: known}
 	if err := d.memories(); err != nil {
 		return nil, err
 	}
@@ -31,6 +31,7 @@ func (s *Store) Describe(ctx context.Context, p engram.Pattern, known []engram.D
 type describing struct {
 	s      *Store
 	ctx    context.Context
+	scope  engram.Scope
 	match  *engram.PatternMatcher
 	levels int
 	out    []engram.Description
@@ -45,7 +46,7 @@ func (d *describing) each(parent engram.ID, visit func(engram.ID) error) error {
 	matcher := d.match.Level(parent.Level() + 1)
 	for _, name := range names {
 		id, err := parent.Child(name)
-		if err != nil || !matcher.Match(name) {
+		if err != nil || !matcher.Match(name) || engram.VisibilityIn(d.scope, id) == engram.Hidden {
 			continue
 		}
 		if err := visit(id); err != nil {
@@ -77,7 +78,7 @@ func (d *describing) core(id engram.ID) error {
 			core = defined[0]
 		}
 	}
-	found := d.levels <= int(engram.LevelCoreSegment)
+	found := d.levels <= int(engram.LevelCoreSegment) && engram.VisibilityIn(d.scope, id) == engram.Visible
 	err := d.each(id, func(provider engram.ID) error {
 		typ, err := d.typeOf(provider)
 		if err != nil || typ == "" {

@@ -3,6 +3,7 @@ package ltm
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -99,7 +100,7 @@ func (s *Store) KeepEpisode(_ context.Context, name string, keep bool) error {
 }
 
 // DropEpisode implements [Service].
-func (s *Store) DropEpisode(ctx context.Context, name, why string) error {
+func (s *Store) DropEpisode(ctx context.Context, name, why, by string) error {
 	h, err := s.find(name)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (s *Store) DropEpisode(ctx context.Context, name, why string) error {
 	if _, sealed := s.episodes.get(name); !sealed {
 		return engram.Errorf(engram.Conflict, name, "the episode is being written; seal it first")
 	}
-	if err := checkReason(why); err != nil {
+	if err := checkReason(why, by); err != nil {
 		return err
 	}
 	if s.kept(name) {
@@ -130,8 +131,8 @@ func (s *Store) DropEpisode(ctx context.Context, name, why string) error {
 	done.add(gone)
 	done.finish()
 	s.account.forgot(done.entities)
-	s.noteForgetting(ctx, &done, nil, why, "", []string{name})
-	s.options.Log.Info("an episode was dropped", "episode", name, "why", why)
+	s.noteForgetting(ctx, &done, nil, why, by, []string{name})
+	s.options.Log.Info("an episode was dropped", "episode", name, "why", why, "by", by)
 	return s.saveAccount()
 }
 
@@ -270,8 +271,11 @@ func (s *Store) Policies(ctx context.Context) ([]SegmentPolicy, error) {
 		for _, o := range overrides {
 			if m, err := o.Pattern.Matcher(); err == nil && m.Match(id) {
 				p.Overridden = true
+				p.Set = slices.AppendSeq(p.Set, maps.Keys(o.Settings))
 			}
 		}
+		slices.Sort(p.Set)
+		p.Set = slices.Compact(p.Set)
 		out = append(out, p)
 	}
 	slices.SortFunc(out, func(a, b SegmentPolicy) int { return a.Segment.Compare(b.Segment) })

@@ -48,6 +48,9 @@ func (h *handle) claim() error {
 	}
 	if h.mu.writer == nil && h.mu.reader == nil {
 		r, err := episode.Open(filepath.Join(h.set.dir, h.name), h.set.options)
+		if engram.CodeOf(err) == engram.NotFound { // nobody has dropped it
+			return engram.Errorf(engram.Corrupt, h.name, "its file is missing: %w", err)
+		}
 		if err != nil {
 			return err
 		}

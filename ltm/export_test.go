@@ -1,6 +1,7 @@
 package ltm
 
 import (
+	"context"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -30,4 +31,40 @@ func SetMaxChannels(n int) (restore func()) {
 	before := maxChannels
 	maxChannels = n
 	return func() { maxChannels = before }
+}
+
+// HoldRecorder has the recorder wait until it is let go.
+func (s *Store) HoldRecorder() (release func()) {
+	held, let := make(chan struct{}), make(chan struct{})
+	go s.recorder.do(context.Background(), func() error { close(held); <-let; return nil })
+	<-held
+	return func() { close(let) }
+}
+
+// LookBack has the recorder record what it lost, if the log has it, as it does by itself
+// some time after it has caught up.
+func (s *Store) LookBack(ctx context.Context) error {
+	return s.recorder.do(ctx, func() error { s.recorder.lookBack(); return nil })
+}
+
+// AddOrder puts an order into the folder of a store that is closed, as a crash leaves
+// it: to forget what the pattern matches, given in a life after two updates; of copies
+// up to arrivals.
+func AddOrder(dir, pattern string, epoch uint64, copied map[string]engram.Time) error {
+	s := &Store{options: Options{Dir: dir}.withDefaults()}
+	if err := s.loadState(); err != nil {
+		return err
+	}
+	return s.changeState(func(c *stateContent) {
+		c.Orders = append(c.Orders, order{
+			Patterns: []string{pattern}, Span: engram.Always(), Why: "asked", Until: engram.Now(), Epoch: epoch, Number: 2, Copied: copied,
+		})
+	})
+}
+
+// RunningRules returns how many standing rules are followed.
+func (s *Store) RunningRules() int {
+	s.rules.mu.Lock()
+	defer s.rules.mu.Unlock()
+	return len(s.rules.mu.running)
 }

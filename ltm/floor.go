@@ -86,7 +86,7 @@ func (s *Store) beforeOf(ctx context.Context, id engram.ID) (before, error) {
 // can be told without looking.
 func (h hidden) hidesAll(arrived engram.Interval, epoch uint64) bool {
 	for i := range h {
-		if epoch != h[i].Epoch && arrived.End-1 <= h[i].Arrived {
+		if epoch != h[i].Epoch && h[i].isAfter(epoch, arrived.End-1) {
 			return true
 		}
 	}
@@ -106,6 +106,9 @@ func (s *Store) floor(ctx context.Context, id engram.ID, w *wm.EntityView, asOf 
 	}
 	if forgotten := s.account.loss(id); forgotten.Evictions > 0 { // to tell of it
 		floor, any = max(floor, forgotten.Last), true
+	}
+	if damaged := s.account.damage(id); damaged.Evictions > 0 {
+		floor, any = max(floor, damaged.Last), true
 	}
 	b, err := s.beforeOf(ctx, id)
 	if err != nil || !b.any {

@@ -28,6 +28,11 @@ type order struct {
 	Until  engram.Time `json:"until"`
 	Epoch  uint64      `json:"epoch"`
 	Number uint64      `json:"number"`
+	// Copies says that it is about copies only, but for times in Except, and Until by
+	// their owner's clock. Of other orders, Copied tells that time by memory.
+	Copies bool                   `json:"copies,omitempty"`
+	Except []engram.Interval      `json:"except,omitempty"`
+	Copied map[string]engram.Time `json:"copied,omitempty"`
 }
 
 // unwanted is a compiled order.
@@ -36,14 +41,16 @@ type unwanted struct {
 	matchers []*engram.PatternMatcher
 	times    map[engram.ID]map[engram.Time]bool // of IDs
 	resumed  bool                               // it was given in an earlier life
+	lives    []uint64                           // in their order, as far as it is known
+	copied   func(engram.ID) bool               // reports whether something is a copy
 }
 
 // ledgerSegment is where it stands what was forgotten. That is forgotten by its policy
 // only.
 var ledgerSegment = engram.MustID("SystemState/Forgetting")
 
-func (o order) compile(epoch uint64) (*unwanted, error) {
-	u := &unwanted{order: o, resumed: o.Epoch != epoch, times: map[engram.ID]map[engram.Time]bool{}}
+func (s *Store) compile(o order) (*unwanted, error) {
+	u := &unwanted{order: o, resumed: o.Epoch != s.wm.Epoch(), lives: s.lives(), copied: s.wm.IsCopy, times: map[engram.ID]map[engram.Time]bool{}}
 	for _, text := range o.Patterns {
 		p, err := engram.ParsePattern(text)
 		if err != nil {
@@ -71,7 +78,7 @@ func (o order) compile(epoch uint64) (*unwanted, error) {
 
 // entity reports whether an order may be about an entity.
 func (u *unwanted) entity(id engram.ID) bool {
-	return !ledgerSegment.Contains(id) &&
+	return !ledgerSegment.Contains(id) && (!u.Copies || u.copied(id)) &&
 		(u.times[id] != nil || slices.ContainsFunc(u.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) }))
 }
 
@@ -79,12 +86,30 @@ func (u *unwanted) entity(id engram.ID) bool {
 // about, which got its number in the life epoch.
 func (u *unwanted) version(id engram.ID, s *engram.Snapshot, epoch uint64) bool {
 	switch {
-	case epoch == u.Epoch && s.Number > u.Number, epoch != u.Epoch && u.resumed && s.Arrived > u.Until:
+	case u.Copies:
+		return s.Arrived <= u.Until && u.Span.Contains(s.Time) && !slices.ContainsFunc(u.Except, func(iv engram.Interval) bool { return iv.Contains(s.Time) })
+	case epoch == u.Epoch && s.Number > u.Number && (s.Arrived > u.Until || u.copied(id)):
+		return false // what arrived before was on its way to the disk
+	case epoch != u.Epoch && u.resumed && u.precedes(id, s, epoch):
 		return false
 	case u.times[id][s.Time]:
 		return true
 	}
 	return u.Span.Contains(s.Time) && slices.ContainsFunc(u.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) })
+}
+
+// precedes reports whether an order was given before a version of another life came.
+// That is told by the order of the lives, for clocks are set back; of copies by their
+// owners' clocks, for what is fetched again in a later life is not newer for that.
+func (u *unwanted) precedes(id engram.ID, s *engram.Snapshot, epoch uint64) bool {
+	if until, ok := u.Copied[id.Memory()]; ok {
+		return s.Arrived > until
+	}
+	given, came := slices.Index(u.lives, u.Epoch), slices.Index(u.lives, epoch)
+	if given < 0 || came < 0 {
+		return s.Arrived > u.Until
+	}
+	return given < came
 }
 
 // cause is the word for why an order forgets of an entity.
@@ -132,7 +157,8 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 	for _, p := range f.Patterns {
 		o.Patterns = append(o.Patterns, p.String())
 	}
-	u, err := o.compile(o.Epoch)
+	o.Copied = s.lastCopied()
+	u, err := s.compile(o)
 	if err != nil {
 		return Forgotten{}, err
 	}
@@ -143,7 +169,12 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 	if f.DryRun {
 		return s.surveyOrder(ctx, u)
 	}
-	if err := s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, o) }); err != nil {
+	asked, err := s.noteRequest(&o)
+	if err != nil {
+		return Forgotten{}, err
+	}
+	u.order = o
+	if err := s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, o); c.addRequest(asked) }); err != nil {
 		return Forgotten{}, err
 	}
 	return s.carryOut(ctx, u, progress)
@@ -165,6 +196,10 @@ func checkReason(texts ...string) error {
 // again later.
 func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (Forgotten, error) {
 	var done forgetResult
+	// What it is about may be on its way to the disk: it is to be found.
+	if _, err := s.wm.Settle(ctx, func() {}); err != nil {
+		return done.forgotten, err
+	}
 	volatile, err := s.forgetVolatile(ctx, u)
 	if err != nil {
 		return done.forgotten, err
@@ -192,7 +227,9 @@ func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (F
 		return done.forgotten, err
 	}
 	err = s.changeState(func(c *stateContent) {
-		c.Orders = slices.DeleteFunc(c.Orders, func(o order) bool { return o.Epoch == u.Epoch && o.Number == u.Number && o.Until == u.Until })
+		c.Orders = slices.DeleteFunc(c.Orders, func(o order) bool {
+			return o.Epoch == u.Epoch && o.Number == u.Number && o.Until == u.Until && slices.Equal(o.Patterns, u.Patterns)
+		})
 	})
 	if err != nil {
 		return done.forgotten, err

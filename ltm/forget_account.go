@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
+	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -26,7 +28,9 @@ const (
 type account struct {
 	any   atomic.Bool // something was ever forgotten
 	names nameTree    // of the entities something was forgotten of
-	mu    struct {
+	// earlier is the content's LeftOut, since the store was opened.
+	earlier map[engram.ID]forgottenOf
+	mu      struct {
 		sync.Mutex
 		accountContent
 		changed bool // since it was written
@@ -37,6 +41,10 @@ type accountContent struct {
 	Version  int                       `json:"version"`
 	Entities map[engram.ID]forgottenOf `json:"entities,omitempty"`
 	Segments map[engram.ID]uint64      `json:"segments,omitempty"` // versions, by core segment
+	// LeftOut is what policies left out in earlier lives.
+	LeftOut map[engram.ID]forgottenOf `json:"left_out,omitempty"`
+	// Damaged is what episodes held that cannot be read any more, by their names.
+	Damaged map[string]map[engram.ID]forgottenOf `json:"damaged,omitempty"`
 	// Recalled has the times of the last recalls, by episode and entity.
 	Recalled map[string]map[engram.ID][]engram.Time `json:"recalled,omitempty"`
 }
@@ -63,7 +71,7 @@ func (f forgottenOf) plus(o forgottenOf) forgottenOf {
 func (f *forgottenOf) add(s *engram.Snapshot) { *f = f.plus(forgottenOf{1, s.Time, s.Time, s.Arrived}) }
 
 func (s *Store) loadAccount() error {
-	text, err := readFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), maxStateFile)
+	text, err := vfs.ReadFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), maxStateFile)
 	if err != nil || text == nil {
 		return err
 	}
@@ -78,7 +86,13 @@ func (s *Store) loadAccount() error {
 	for id := range content.Entities {
 		a.names.add(id)
 	}
-	a.any.Store(len(content.Entities) > 0)
+	for _, of := range content.Damaged {
+		for id := range of {
+			a.names.add(id)
+		}
+	}
+	a.any.Store(len(content.Entities)+len(content.Damaged) > 0)
+	a.earlier = content.LeftOut
 	return nil
 }
 
@@ -91,12 +105,16 @@ func (s *Store) saveAccount() error {
 		return nil
 	}
 	a.mu.Version = accountVersion
-	text, err := json.Marshal(a.mu.accountContent)
+	content := a.mu.accountContent
+	if s.begun.Load() { // the next life is to know of this one
+		content.LeftOut = s.recorder.counts.leftOut(content.LeftOut)
+	}
+	text, err := json.Marshal(content)
 	if err != nil {
 		return engram.Errorf(engram.Internal, accountFile, "it cannot be encoded: %w", err)
 	}
-	if err := writeFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), text); err != nil {
-		return engram.Errorf(engram.Unavailable, accountFile, "it cannot be written: %w", err)
+	if err := vfs.ReplaceFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), text); err != nil {
+		return unwritten(accountFile, err)
 	}
 	a.mu.changed = false
 	return nil
@@ -119,16 +137,23 @@ func (a *account) forgot(of map[engram.ID]forgottenOf) {
 		a.any.Store(true)
 		a.mu.changed = true
 	}
-	if len(a.mu.Entities) <= maxAccounts {
-		return
-	}
-	ids := slices.SortedFunc(maps.Keys(a.mu.Entities), func(x, y engram.ID) int {
-		return cmp.Compare(a.mu.Entities[x].Last, a.mu.Entities[y].Last)
-	})
-	for _, id := range ids[:len(ids)-maxAccounts*9/10] {
-		delete(a.mu.Entities, id)
+	for _, id := range bounded(a.mu.Entities) {
 		a.names.remove(id)
 	}
+}
+
+// bounded lets go of the entities of the oldest data if there are too many, and returns
+// those.
+func bounded(of map[engram.ID]forgottenOf) (gone []engram.ID) {
+	if len(of) <= maxAccounts {
+		return nil
+	}
+	ids := slices.SortedFunc(maps.Keys(of), func(x, y engram.ID) int { return cmp.Compare(of[x].Last, of[y].Last) })
+	gone = ids[:len(ids)-maxAccounts*9/10]
+	for _, id := range gone {
+		delete(of, id)
+	}
+	return gone
 }
 
 // loss tells what was forgotten of an entity as of something lost.
@@ -140,6 +165,74 @@ func (a *account) loss(id engram.ID) wm.Loss {
 	defer a.mu.Unlock()
 	f := a.mu.Entities[id]
 	return wm.Loss{Evictions: f.Versions, Snapshots: f.Versions, First: f.First, Last: f.Last, Arrived: f.Arrived}
+}
+
+// lost notes what an episode held that cannot be read.
+func (a *account) lost(episode string, held []episode.Entity) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of := map[engram.ID]forgottenOf{}
+	for _, e := range held {
+		if n := e.Snapshots - min(e.InForce, e.Snapshots); n > 0 {
+			of[e.ID] = forgottenOf{n, e.Span.Start, e.Span.End - 1, e.Arrived.Start}
+			a.names.add(e.ID)
+		}
+	}
+	if len(of) == 0 {
+		return
+	}
+	if a.mu.Damaged == nil {
+		a.mu.Damaged = map[string]map[engram.ID]forgottenOf{}
+	}
+	a.mu.Damaged[episode], a.mu.changed = of, true
+	for n := 0; ; n = 0 {
+		for _, of := range a.mu.Damaged {
+			n += len(of)
+		}
+		if n <= maxAccounts || len(a.mu.Damaged) == 1 {
+			break
+		}
+		delete(a.mu.Damaged, slices.Min(slices.Collect(maps.Keys(a.mu.Damaged)))) // the oldest
+	}
+	a.any.Store(true)
+}
+
+// found takes back that an episode cannot be read.
+func (a *account) found(episode string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, ok := a.mu.Damaged[episode]; ok {
+		delete(a.mu.Damaged, episode)
+		a.mu.changed = true
+	}
+}
+
+// damage tells what of an entity cannot be read any more as of something lost.
+func (a *account) damage(id engram.ID) wm.Loss {
+	if !a.any.Load() {
+		return wm.Loss{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var sum forgottenOf
+	for _, of := range a.mu.Damaged {
+		sum = sum.plus(of[id])
+	}
+	return wm.Loss{Evictions: sum.Versions, Snapshots: sum.Versions, First: sum.First, Last: sum.Last, Arrived: sum.Arrived}
+}
+
+// leftOut tells what policies left out of an entity in earlier lives as of something
+// lost. That does not change in this life.
+func (a *account) leftOut(id engram.ID) wm.Loss {
+	f := a.earlier[id]
+	return wm.Loss{Evictions: f.Versions, Snapshots: f.Versions, First: f.First, Last: f.Last, Arrived: f.Arrived}
+}
+
+// change has the account written the next time.
+func (a *account) change() {
+	a.mu.Lock()
+	a.mu.changed = true
+	a.mu.Unlock()
 }
 
 // segment returns how many versions of a core segment were forgotten.

@@ -42,18 +42,28 @@ type entityCut struct {
 type cut struct {
 	entities  map[engram.ID]forgottenOf
 	causes    map[engram.ID]string
-	protected uint64
+	protected map[engram.ID]protectedOf
 	bytes     int64 // that became free
 	all       bool  // nothing stays
 	touched   bool
 }
 
+// protectedOf is what would go of an entity, but for what keeps it.
+type protectedOf struct {
+	versions uint64        // but for those in force
+	inForce  []engram.Time // which an earlier episode may have, too
+	last     engram.Time   // of all
+}
+
 // surveyEpisode tells what a plan would take out of an episode.
 func (s *Store) surveyEpisode(ctx context.Context, name string, plan cutPlan) (cut, error) {
-	c := cut{entities: map[engram.ID]forgottenOf{}, causes: map[engram.ID]string{}, all: true}
+	c := cut{entities: map[engram.ID]forgottenOf{}, causes: map[engram.ID]string{}, protected: map[engram.ID]protectedOf{}, all: true}
 	h, err := s.find(name)
 	if err == nil {
 		err = h.claim()
+	}
+	if errors.Is(err, fs.ErrNotExist) { // somebody else has deleted its file
+		return c, engram.Errorf(engram.NotFound, name, "%w", err)
 	}
 	if err != nil {
 		return c, err
@@ -73,6 +83,7 @@ func (s *Store) surveyEpisode(ctx context.Context, name string, plan cutPlan) (c
 		var of forgottenOf
 		var early []engram.Time // of the earliest, which are the values in force
 		var gone []*engram.Snapshot
+		var kept []engram.Time
 		for i := range tl.Blocks() {
 			versions, err := tl.Index(ctx, i)
 			if err != nil {
@@ -86,22 +97,25 @@ func (s *Store) surveyEpisode(ctx context.Context, name string, plan cutPlan) (c
 				case goes:
 					gone = append(gone, v)
 				case isProtected:
-					c.protected++
+					kept = append(kept, v.Time)
 					c.all = false
 				default:
 					c.all = false
 				}
 			}
 		}
-		if len(gone) == 0 {
-			continue
-		}
-		c.touched = true
 		slices.Sort(early)
 		inForce := engram.MinTime
 		if n := min(int(e.InForce), len(early)); n > 0 {
 			inForce = early[n-1] + 1
 		}
+		if len(kept) > 0 {
+			c.protected[e.ID] = protectedFrom(kept, inForce)
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		c.touched = true
 		for _, v := range gone {
 			if v.Time >= inForce { // those in force belong to an earlier episode
 				of.add(v)
@@ -110,6 +124,20 @@ func (s *Store) surveyEpisode(ctx context.Context, name string, plan cutPlan) (c
 		c.entities[e.ID], c.causes[e.ID] = of, p.cause
 	}
 	return c, nil
+}
+
+// protectedFrom counts versions that stay, by their times; those before inForce were in
+// force when the episode began.
+func protectedFrom(times []engram.Time, inForce engram.Time) (p protectedOf) {
+	for _, t := range times {
+		if t < inForce {
+			p.inForce = append(p.inForce, t)
+		} else {
+			p.versions++
+		}
+	}
+	p.last = slices.Max(times)
+	return p
 }
 
 // cutEpisode takes what a plan says out of an episode: none of its bytes is in the
@@ -163,6 +191,12 @@ func (p *cutPlan) losses(c *cut) []string {
 	var out []string
 	for k, n := range counts {
 		text := fmt.Sprintf("%d versions of %s were forgotten (%s)", n, k.segment, k.cause)
+		switch n {
+		case 0: // it is counted where it began to be in force
+			text = fmt.Sprintf("what was in force of %s when the episode began was forgotten (%s)", k.segment, k.cause)
+		case 1:
+			text = fmt.Sprintf("1 version of %s was forgotten (%s)", k.segment, k.cause)
+		}
 		if p.why != "" {
 			text += ": " + p.why
 		}
@@ -206,6 +240,7 @@ type forgetResult struct {
 	forgotten Forgotten
 	entities  map[engram.ID]forgottenOf
 	acts      map[actKey]*actSum
+	protected map[engram.ID]engram.Time // the last that stays of each entity
 }
 
 type actKey struct {
@@ -218,11 +253,23 @@ type actSum struct {
 	entities map[engram.ID]bool
 }
 
+// add adds what went of an episode, the earlier ones first.
 func (r *forgetResult) add(c cut) {
 	if r.entities == nil {
-		r.entities, r.acts = map[engram.ID]forgottenOf{}, map[actKey]*actSum{}
+		r.entities, r.acts, r.protected = map[engram.ID]forgottenOf{}, map[actKey]*actSum{}, map[engram.ID]engram.Time{}
 	}
-	r.forgotten.Protected += c.protected
+	for id, of := range c.protected {
+		last, any := r.protected[id]
+		for _, t := range of.inForce {
+			if !any || t > last { // no earlier episode keeps it
+				of.versions++
+			}
+		}
+		r.forgotten.Protected += of.versions
+		if !any || of.last > last {
+			r.protected[id] = of.last
+		}
+	}
 	r.forgotten.Bytes += c.bytes
 	if c.touched {
 		r.forgotten.Episodes++

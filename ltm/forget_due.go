@@ -144,7 +144,7 @@ func (s *Store) diskNeed() (int64, error) {
 	can := max(0, ours-int64(total/100))
 	if can < need {
 		s.health.set(what, engram.Errorf(engram.Exhausted, s.options.Dir,
-			"%.0f %% of it is in use, and of that only %d MB are episodes: free space, or raise the limit of %.0f %%",
+			"%.0f %% of it is in use, and of that only %d MB are episodes: free space, or raise the limit of %.0f %% (--disk-limit)",
 			100*float64(used)/float64(total), ours/1e6, 100*s.options.DiskLimit))
 	} else {
 		s.health.set(what, nil)

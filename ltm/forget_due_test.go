@@ -263,7 +263,7 @@ func TestForgetBeforeTheDiskIsFull(t *testing.T) {
 	disk := &fullDisk{FS: faulty}
 	disk.total.Store(1 << 20)
 	disk.free.Store(1 << 19)
-	l := begin(t, ltm.Options{Dir: dir, FS: disk, Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, Policies: map[engram.ID]policy.Policy{
+	l := begin(t, ltm.Options{Dir: dir, FS: disk, DiskLimit: 0.85, Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, Policies: map[engram.ID]policy.Policy{
 		engram.MustID("Test/Volatile"): {Priority: -10},
 	}})
 	noise := func(i int) string {

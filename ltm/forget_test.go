@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/foxglove/mcap/go/mcap"
 	"github.com/klauspost/compress/zstd"
@@ -306,6 +307,99 @@ func TestForgettingIsFinished(t *testing.T) {
 	l.wantGone(t, dir, cup, 3)
 	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{0, 1, 4, 5}) {
 		t.Errorf("times %d", got)
+	}
+}
+
+// An order that is finished in a later life is not about what came after it, though the
+// clock was set back between the two.
+func TestForgettingIsFinishedThoughTheClockIsSetBack(t *testing.T) {
+	dir := fastDir(t)
+	const cup = "Test/Synced/p/cup"
+	l := begin(t, ltm.Options{Dir: dir})
+	l.commit(t, cup, 0, "meant")
+	l.commit(t, cup, 1, "meant")
+	ordered := l.wm.Epoch()
+	l.end(t)
+	o := ltm.Options{Dir: dir, ForgetEvery: time.Hour, Now: func() engram.Time { return engram.Now().Add(-time.Hour) }}
+	l = begin(t, o)
+	l.commit(t, cup, 2, "new")
+	l.end(t)
+	if err := ltm.AddOrder(dir, "Test/Synced", ordered, nil); err != nil {
+		t.Fatal(err)
+	}
+	l = begin(t, o)
+	for len(l.Orders()) > 0 {
+		forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Nothing"), Why: "to wait"})
+	}
+	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{2}) {
+		t.Errorf("times %d, want what came in the life after that of the order", got)
+	}
+}
+
+// inForceInThree returns a life with three episodes: the only version of an entity of
+// Test/Logged is in the first, and in force when the others began.
+func inForceInThree(t *testing.T) (*life, []ltm.EpisodeInfo) {
+	c := &clock{}
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: c.now, ForgetEvery: time.Hour, SealAge: time.Hour})
+	for i := range 3 {
+		at := after(60 * i)[0]
+		c.Store(int64(at))
+		if i == 0 {
+			l.commit(t, "Test/Logged/p/still", at, "x")
+		}
+		l.commit(t, "Test/Volatile/p/moves", at, i)
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := mustEpisodes(t, l)
+	if len(list) != 3 || list[1].InForce == 0 || list[2].InForce == 0 {
+		t.Fatalf("episodes %+v; want three, with values in force", list)
+	}
+	return l, list
+}
+
+// A value that is in force at the start of later episodes counts once, where it goes and
+// where it stays; of the episodes that it goes from in between that is said.
+func TestForgetCountsWhatIsInForceOnce(t *testing.T) {
+	l, list := inForceInThree(t)
+	if err := l.Mark(t.Context(), ltm.EpisodeMark(list[0].Span.Start, "seen", 0)); err != nil {
+		t.Fatal(err)
+	}
+	f := ltm.Forgetting{Patterns: patterns("Test/Logged"), Why: "asked"}
+	if done := forget(t, l, f); done.Versions != 0 || done.Protected != 1 {
+		t.Errorf("of what is marked and in force in later episodes: %+v, want 1 that stays", done)
+	}
+	if err := l.KeepEpisode(t.Context(), list[1].Name, true); err != nil {
+		t.Fatal(err)
+	}
+	f.EvenKept = true
+	if done := forget(t, l, f); done.Versions != 1 || done.Protected != 0 {
+		t.Errorf("what is marked and kept, when that is forgotten, too: %+v, want 1", done)
+	}
+	for i, e := range mustEpisodes(t, l) {
+		if i > 0 && !slices.ContainsFunc(e.Losses, func(loss string) bool { return strings.HasPrefix(loss, "what was in force of Test/Logged ") }) {
+			t.Errorf("of what went of episode %d is said: %q", i, e.Losses)
+		}
+	}
+}
+
+// What only a kept episode still has, because it was in force when that began, stays, and
+// is told.
+func TestForgetTellsWhatIsInForceInAKeptEpisode(t *testing.T) {
+	l, list := inForceInThree(t)
+	for _, e := range list[1:] {
+		if err := l.KeepEpisode(t.Context(), e.Name, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := ltm.Forgetting{Patterns: patterns("Test/Logged"), Why: "asked", DryRun: true}
+	for range 2 { // as it will be, and as it is
+		done, err := l.Forget(t.Context(), f, nil)
+		if err != nil || done.Versions != 1 || done.Protected != 1 {
+			t.Errorf("dry run %v: %+v, %v; want that it goes from one episode and stays in others", f.DryRun, done, err)
+		}
+		f.DryRun = false
 	}
 }
 

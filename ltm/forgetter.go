@@ -86,7 +86,7 @@ func (f *forgetter) finishOrders() {
 	orders := append([]order(nil), f.s.state.mu.Orders...)
 	f.s.state.mu.Unlock()
 	for _, o := range orders {
-		u, err := o.compile(f.s.wm.Epoch())
+		u, err := f.s.compile(o)
 		if err == nil {
 			_, err = f.s.carryOut(f.ctx, u, nil)
 		}

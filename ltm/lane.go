@@ -329,7 +329,7 @@ func (l *lane) merge(v *view, key engram.Time) found {
 	for _, c := range l.cursors {
 		for c.there(v, l.dir) && c.time() == f.time {
 			d := version{c.index.Arrived(c.pos), c.index.Number(c.pos), c.run.epoch}
-			if v.admit.admits(d) && (f.none() || d.replaces(best)) {
+			if v.admit.admits(d) && (f.none() || v.admit.replaces(d, best)) {
 				f.snap, f.cur, f.pos, best = nil, c, c.pos, d
 			}
 			c.advance(l.dir)
@@ -351,10 +351,14 @@ type version struct {
 }
 
 // replaces reports whether a, of a time, replaces b: it arrived later. What arrived in
-// one moment of one life is told apart by the numbers.
-func (a version) replaces(b version) bool {
-	if a.arrived != b.arrived {
+// one moment is told apart by the lives and the numbers: a copy's version that has come
+// whole took the place of one that had not.
+func (m *admission) replaces(a, b version) bool {
+	switch {
+	case a.arrived != b.arrived:
 		return a.arrived > b.arrived
+	case a.epoch == b.epoch:
+		return a.number > b.number
 	}
-	return a.epoch == b.epoch && a.number > b.number
+	return m.life != nil && m.life(a.epoch) > m.life(b.epoch)
 }

@@ -14,7 +14,7 @@ func (s *Store) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot,
 	}
 	snap, err := s.wm.Latest(ctx, entity)
 	if err == nil {
-		covers, err := s.covers(ctx, entity, snap)
+		covers, err := s.covers(ctx, entity, snap, engram.MaxTime)
 		if covers || err != nil {
 			return snap, err
 		}
@@ -29,7 +29,7 @@ func (s *Store) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time)
 	}
 	snap, err := s.wm.AtOrBefore(ctx, entity, t)
 	if err == nil {
-		covers, err := s.covers(ctx, entity, snap)
+		covers, err := s.covers(ctx, entity, snap, t)
 		if covers || err != nil {
 			return snap, err
 		}
@@ -37,9 +37,14 @@ func (s *Store) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time)
 	return s.readOne(ctx, entity, engram.AtOrBefore(t), err)
 }
 
-// covers reports whether no earlier life can have left something behind snap in time.
-// The working memory answers only where it has evicted nothing there.
-func (s *Store) covers(ctx context.Context, entity engram.ID, snap *engram.Snapshot) (bool, error) {
+// covers reports whether neither an earlier life nor, in this one, an entity of that name
+// that the working memory has evicted as a whole, can have left something on disk behind
+// snap in time and up to t. Of the entity itself, the working memory answers only where
+// it has evicted nothing there.
+func (s *Store) covers(ctx context.Context, entity engram.ID, snap *engram.Snapshot, t engram.Time) (bool, error) {
+	if s.wm.GoneBetween(entity, snap.Time, t) {
+		return false, nil
+	}
 	b, err := s.beforeOf(ctx, entity)
 	if err != nil {
 		return false, err

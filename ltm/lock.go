@@ -23,7 +23,7 @@ type folderLock struct{ f *os.File }
 
 // lockFolder locks a folder, or fails with AlreadyExists.
 func lockFolder(dir string) (*folderLock, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (r *recorder) mark(m episode.Mark) error {
 // recordSpan records the versions of an entity in a span that the working memory has
 // and no episode.
 func (r *recorder) recordSpan(entity engram.ID, e *recorded, span engram.Interval, left *int64) error {
-	held, err := r.s.heldVersions(r.ctx, entity, engram.MinTime)
+	held, err := r.s.heldIn(r.ctx, entity, span)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (r *recorder) recordSpan(entity engram.ID, e *recorded, span engram.Interva
 		return err
 	}
 	for _, s := range found.Snapshots {
-		if _, there := held[[2]engram.Time{s.Time, s.Arrived}]; there || s.Number > r.last {
+		if held[heldVersion{s.Arrived, s.Time}] || s.Number > r.last {
 			continue
 		}
 		if *left -= int64(s.Size()); *left < 0 {

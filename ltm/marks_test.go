@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -208,5 +209,31 @@ func TestRecall(t *testing.T) {
 	stats, err := l.LTMStats(t.Context())
 	if err != nil || stats.Recorded != 1 {
 		t.Errorf("%d versions were recorded in this life, %v; want 1", stats.Recorded, err)
+	}
+}
+
+// Whoever sets and removes a rule at one time: the rules that are noted are followed, and
+// no others.
+func TestRulesAtOneTime(t *testing.T) {
+	l := begin(t, ltm.Options{Dir: fastDir(t)})
+	for range 20 {
+		var done sync.WaitGroup
+		for range 3 {
+			done.Go(func() {
+				if err := l.SetRule(t.Context(), ltm.Rule{Name: "falls", When: `state == "falls"`}); err != nil {
+					t.Error(err)
+				}
+			})
+			done.Go(func() {
+				if err := l.RemoveRule(t.Context(), "falls"); err != nil && engram.CodeOf(err) != engram.NotFound {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+		rules, err := l.Rules(t.Context())
+		if err != nil || len(rules) != l.RunningRules() {
+			t.Fatalf("%d rules are noted, %v, and %d are followed", len(rules), err, l.RunningRules())
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package ltm
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 
@@ -41,6 +42,23 @@ func (c *counts) forget(id engram.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.tallies, id)
+}
+
+// leftOut returns what the policies left out in this life and in those before.
+func (c *counts) leftOut(before map[engram.ID]forgottenOf) map[engram.ID]forgottenOf {
+	sum := maps.Clone(before)
+	if sum == nil {
+		sum = map[engram.ID]forgottenOf{}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, t := range c.tallies {
+		if l, _ := t.loss(); l.Evictions > 0 {
+			sum[id] = sum[id].plus(forgottenOf{l.Evictions, l.First, l.Last, l.Arrived})
+		}
+	}
+	bounded(sum)
+	return sum
 }
 
 // tally counts what the recorder did with an entity's versions. Safe for concurrent
@@ -84,6 +102,12 @@ func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
 	}
 	if forgotten := x.s.account.loss(id); forgotten.Evictions > 0 {
 		x.miss(id, forgotten, v.admit.asOf, engram.MissingForgotten)
+	}
+	if damaged := x.s.account.damage(id); damaged.Evictions > 0 {
+		x.miss(id, damaged, v.admit.asOf, engram.MissingDamaged)
+	}
+	if left := x.s.account.leftOut(id); left.Evictions > 0 {
+		x.miss(id, left, v.admit.asOf, engram.MissingFiltered)
 	}
 	var evicted wm.Loss
 	if w != nil {

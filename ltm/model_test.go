@@ -13,6 +13,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 // model is a long-term memory that keeps everything, found without cleverness.
@@ -26,9 +27,53 @@ type model struct {
 	versions map[string][]*engram.Snapshot // in the order of arrival
 }
 
-func (m *model) commit(t *rapid.T) {
+func (m *model) commit(t *rapid.T) { m.commitTo(t, m.entities) }
+
+// overload commits more than may wait for the recorder, and than the working memory
+// keeps, of what has to survive that.
+func (m *model) overload(t *rapid.T) {
+	if !m.life.Recorded(m.t.Context(), m.life.wm.Number()) {
+		t.Fatal("the recorder does not come on")
+	}
+	release := m.life.HoldRecorder()
+	for range modelQueue + 10 {
+		m.commitTo(t, m.entities[1:])
+	}
+	release()
+	if rapid.Bool().Draw(t, "seal at once") {
+		m.seal(t)
+	}
+	if !m.life.Recorded(m.t.Context(), m.life.wm.Number()) {
+		t.Fatal("what the log has is not recorded")
+	}
+}
+
+// modelQueue is how many updates may wait for the recorder.
+const modelQueue = 64
+
+// forget forgets a span of an entity, or of several.
+func (m *model) forget(t *rapid.T) {
+	pattern := rapid.SampledFrom([]string{"Test/Volatile", "Test/*/p/cup", "Test/Synced/q/bowl"}).Draw(t, "pattern")
+	f := ltm.Forgetting{Patterns: patterns(pattern), Why: "the model wants it"}
+	f.Span.Start = engram.Time(rapid.IntRange(0, 30).Draw(t, "from"))
+	f.Span.End = f.Span.Start + engram.Time(rapid.IntRange(1, 6).Draw(t, "length"))
+	if _, err := m.life.Forget(m.t.Context(), f, nil); err != nil {
+		t.Fatal(err)
+	}
+	matcher, err := f.Patterns[0].Matcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for entity, versions := range m.versions {
+		if matcher.Match(engram.MustID(entity)) {
+			m.versions[entity] = slices.DeleteFunc(versions, func(s *engram.Snapshot) bool { return f.Span.Contains(s.Time) })
+		}
+	}
+}
+
+func (m *model) commitTo(t *rapid.T, entities []string) {
 	u := engram.EntityUpdate{
-		Entity: engram.MustID(rapid.SampledFrom(m.entities).Draw(t, "entity")),
+		Entity: engram.MustID(rapid.SampledFrom(entities).Draw(t, "entity")),
 		Time:   engram.Time(rapid.IntRange(0, 30).Draw(t, "time")),
 	}
 	for i := range rapid.IntRange(1, 2).Draw(t, "instances") {
@@ -48,6 +93,10 @@ func (m *model) commit(t *rapid.T) {
 	if err != nil || len(batch) != 1 || batch[0].Number != results[0].Number {
 		t.Fatal(batch, err)
 	}
+	// What is volatile may be lost when too much waits for the recorder.
+	if u.Entity.CoreSegment() == "Volatile" && !m.life.Recorded(m.t.Context(), results[0].Number) {
+		t.Fatal("the recorder does not come on")
+	}
 	stored := batch[0].Snapshot
 	m.versions[u.Entity.String()] = append(m.versions[u.Entity.String()], stored)
 }
@@ -58,7 +107,7 @@ func (m *model) restart(t *rapid.T) {
 }
 
 func (m *model) begin(t *rapid.T) {
-	m.life = begin(m.t, m.options)
+	m.life = beginWithin(m.t, m.options, wm.Limits{MaxQueue: modelQueue})
 	var err error
 	if m.stream, err = m.life.wm.Subscribe(m.t.Context(), engram.Subscription{WithData: true}); err != nil {
 		t.Fatal(err)
@@ -114,8 +163,10 @@ func (m *model) query(t *rapid.T) {
 	}
 	want := m.expected(entity, q.AsOf, confident, sel)
 	items := r.Items()
-	if len(r.Missing) > 0 {
-		t.Errorf("%+v: missing %+v", q, r.Missing)
+	for _, missing := range r.Missing {
+		if missing.Reason != engram.MissingForgotten {
+			t.Errorf("%+v: missing %+v", q, missing)
+		}
 	}
 	if len(items) != len(want) {
 		t.Fatalf("%+v of %s: %d snapshots, want %d", q, entity, len(items), len(want))
@@ -140,7 +191,7 @@ func (m *model) latest(t *rapid.T) {
 	want := m.expected(entity, nil, false, engram.AtOrBefore(at))
 	got, err := m.life.AtOrBefore(m.t.Context(), engram.MustID(entity), at)
 	switch {
-	case len(want) == 0 && engram.CodeOf(err) != engram.NotFound:
+	case len(want) == 0 && engram.CodeOf(err) != engram.NotFound && engram.CodeOf(err) != engram.TooOld: // forgotten
 		t.Fatalf("%s at or before %d: %v, %v; want NotFound", entity, at, got, err)
 	case len(want) > 0 && (err != nil || got.Time != want[0].Time || got.Arrived != want[0].Arrived):
 		t.Fatalf("%s at or before %d: %v, %v; want %v", entity, at, got, err, want[0])
@@ -165,7 +216,8 @@ func (m *model) wide(t *rapid.T) {
 	}
 }
 
-// Whatever is committed, sealed and restarted in whatever order, queries of every kind
+// Whatever is committed, sealed, forgotten and restarted in whatever order, also when the
+// recorder cannot keep up, queries of every kind
 // over the disk, and over both memories, find what was committed: the working memory
 // keeps three snapshots of each entity, and the rest comes from disk.
 func TestStoreIsAModel(t *testing.T) {
@@ -187,7 +239,7 @@ func TestStoreIsAModel(t *testing.T) {
 		r.Repeat(map[string]func(*rapid.T){
 			"commit": m.commit, "commit again": m.commit, "commit once more": m.commit,
 			"query": m.query, "query again": m.query, "latest": m.latest, "wide": m.wide,
-			"seal": m.seal, "restart": m.restart,
+			"seal": m.seal, "restart": m.restart, "forget": m.forget, "overload": m.overload,
 		})
 	})
 }

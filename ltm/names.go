@@ -177,7 +177,7 @@ func (s *Store) diskView(ctx context.Context, id engram.ID) (*view, error) {
 func (s *Store) tryDiskView(ctx context.Context, id engram.ID) (v *view, again bool, err error) {
 	v = &view{
 		ctx: ctx, entity: id, floor: engram.MaxTime, types: s.options.Types, payload: true,
-		admit: admission{asOf: engram.MaxTime, horizon: ^uint64(0), hidden: s.hiddenOf(id)},
+		admit: admission{asOf: engram.MaxTime, horizon: ^uint64(0), hidden: s.hiddenOf(id), life: s.lifeIndex},
 	}
 	// First what is being written: when it is sealed, it is in the catalogue before it
 	// leaves these.

@@ -26,6 +26,12 @@ func (s *Store) records(id engram.ID) bool {
 	return (p.Record == "" || p.Record == policy.All) && p.MaxRate == 0
 }
 
+// RecordsAll reports whether everything that was committed to a segment in this life is
+// on disk, as far as it was not forgotten.
+func (s *Store) RecordsAll(id engram.ID) bool {
+	return s.records(id) && s.recorder != nil && s.recorder.counts.lost.Load() == 0
+}
+
 // AddPolicy gives a core segment its default policy, before recording begins. What was
 // set at run-time goes over it.
 func (s *Store) AddPolicy(core engram.ID, p policy.Policy) error {

@@ -79,6 +79,9 @@ func (s *Store) execute(ctx context.Context, q engram.Query, part func(*engram.R
 	if !x.both {
 		x.await()
 	}
+	if x.answer.Scoped() {
+		x.answer.Walk(x.namesBelow)
+	}
 	if err := query.EachChild(ctx, x.names(engram.ID{}), x.answer.Plan(), x.node); err != nil {
 		return nil, err
 	}
@@ -104,6 +107,17 @@ type names struct {
 }
 
 func (x *execution) names(parent engram.ID) *names { return &names{x, parent} }
+
+// namesBelow yields the names right below a node.
+func (x *execution) namesBelow(parent engram.ID) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for name := range x.names(parent).Sorted() {
+			if !yield(name) {
+				return
+			}
+		}
+	}
+}
 
 // Get implements query.Table.
 func (n *names) Get(name string) (engram.ID, bool) {
@@ -150,6 +164,10 @@ func (n *names) Sorted() iter.Seq2[string, engram.ID] {
 
 // node answers what the query asks of a memory or segment.
 func (x *execution) node(id engram.ID, nodes []*query.Node) error {
+	seen := x.answer.Sees(id)
+	if seen == engram.Hidden {
+		return nil
+	}
 	if err := x.answer.Enter(id.Level(), id, nodes); err != nil {
 		return err
 	}
@@ -157,7 +175,9 @@ func (x *execution) node(id engram.ID, nodes []*query.Node) error {
 		if err := query.EachChild(x.ctx, x.names(id), query.Below(nodes), x.entity); err != nil {
 			return err
 		}
-		x.missGone(id, query.Below(nodes))
+		if seen == engram.Visible {
+			x.missGone(id, query.Below(nodes))
+		}
 		return nil
 	}
 	return query.EachChild(x.ctx, x.names(id), query.Below(nodes), x.node)
@@ -166,6 +186,9 @@ func (x *execution) node(id engram.ID, nodes []*query.Node) error {
 // entity answers what several nodes of the query, which all select it, ask of an
 // entity.
 func (x *execution) entity(id engram.ID, nodes []*query.Node) error {
+	if x.answer.Sees(id) == engram.Hidden {
+		return nil
+	}
 	selectors, limit, err := x.answer.Entity(id, nodes)
 	if err != nil || len(selectors) == 0 {
 		return err

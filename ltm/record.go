@@ -39,10 +39,19 @@ type recorder struct {
 	writer   *episode.Writer
 	began    engram.Time
 	channels int
+	trained  dictionaries // of the open episode
 	added    uint64
 	seal     *sealing
 	full     engram.Time // until it, filters are passed over
 	last     uint64      // the number of the last update seen
+	arrived  engram.Time // when the newest of those seen arrived
+	// What was lost and may be in the log.
+	gaps      []gap
+	unfilled  atomic.Uint64           // the first number of the first gap, 0 if there is none
+	refilled  map[string]wal.Position // before these the log has nothing of them
+	looking   bool                    // a checkpoint is being made, or waited for, up to which the log is read
+	look      *checkpoint
+	lookAgain engram.Time // not before then
 	// gaveUp says that something was not recorded as the store began or closes: the log
 	// keeps it.
 	gaveUp     bool
@@ -61,6 +70,17 @@ type recorded struct {
 	// newest is the newest state, if it was not recorded: of durable segments.
 	newest *engram.Snapshot
 	tally  *tally
+	copied bool        // it is a copy: what arrives is of its owner's clock …
+	came   engram.Time // … and this is when the last version came, by that of this server
+}
+
+// arrived returns when a version came, which is being offered, by this server's clock.
+func (e *recorded) arrived(r *recorder, s *engram.Snapshot) engram.Time {
+	if !e.copied {
+		return s.Arrived
+	}
+	e.came = r.s.options.Now()
+	return e.came
 }
 
 // queueLength and the working memory's Limits.MaxQueueBytes bound what waits for the
@@ -140,8 +160,10 @@ func (r *recorder) run() {
 		case <-ticker.C:
 			r.filters.Expire(r.s.options.Now())
 			r.checkSize()
+			r.lookBack()
 		}
 		r.sealIfDue()
+		r.lookIfDue()
 	}
 }
 
@@ -172,7 +194,12 @@ func (r *recorder) update(u *engram.Update) {
 	if u.Number <= r.last {
 		return // it came while catching up
 	}
-	r.last = u.Number
+	r.see(u)
+}
+
+// see offers an update to its policy.
+func (r *recorder) see(u *engram.Update) {
+	r.last, r.arrived = u.Number, max(r.arrived, u.Arrived)
 	r.offer(u.ID.Truncate(engram.LevelEntity), u.Snapshot)
 }
 
@@ -181,9 +208,10 @@ func (r *recorder) update(u *engram.Update) {
 const catchUpPatience = 100 * time.Millisecond
 
 // catchUp takes what the queue dropped before u from the working memory, as far as it
-// has it, and counts the rest.
+// has it, and counts the rest. What of that was promised to survive is taken from the
+// log later.
 func (r *recorder) catchUp(u *engram.Update) {
-	lost := u.Dropped
+	lost, after := u.Dropped, r.last
 	stream, err := r.wm.Subscribe(r.ctx, engram.Subscription{
 		WithData: true, Queue: 1, Start: engram.Start{Kind: engram.StartNumber, Number: r.last},
 	})
@@ -200,20 +228,25 @@ func (r *recorder) catchUp(u *engram.Update) {
 				r.last = u.Number - 1
 				break
 			}
-			r.last = batch[i].Number
-			r.offer(batch[i].ID.Truncate(engram.LevelEntity), batch[i].Snapshot)
+			r.see(&batch[i])
 			lost -= min(lost, 1)
 		}
 	}
 	if lost > 0 {
-		r.lose(lost, fmt.Sprintf("%d updates before number %d, which arrived at %v, were not recorded: the recorder could not keep up, and the working memory had evicted them", lost, u.Number, u.Arrived))
+		r.leaveGap(after, u, lost)
+		r.lose(lost, fmt.Sprintf("%d updates before number %d, which arrived at %v, did not reach the recorder: it could not keep up, and the working memory had evicted them; those of logged and synced segments follow from the log", lost, u.Number, u.Arrived))
 	}
 }
 
 // lose counts and names what is not recorded though its policy wants it.
 func (r *recorder) lose(n uint64, why string) {
 	r.counts.lost.Add(n)
-	r.s.options.Log.Warn("the long-term memory lost updates", "count", n, "why", why)
+	r.note(why)
+}
+
+// note names something that is not recorded.
+func (r *recorder) note(why string) {
+	r.s.options.Log.Warn("the long-term memory could not record all", "why", why)
 	if r.writer != nil {
 		r.writer.Lose(why)
 	} else {
@@ -224,7 +257,7 @@ func (r *recorder) lose(n uint64, why string) {
 // offer offers a version to its policy.
 func (r *recorder) offer(entity engram.ID, s *engram.Snapshot) {
 	e := r.entity(entity)
-	if s.Arrived < r.full {
+	if e.arrived(r, s) < r.full {
 		r.filters.Of(entity).Recorded(s)
 		r.keep(entity, s)
 		return
@@ -234,10 +267,15 @@ func (r *recorder) offer(entity engram.ID, s *engram.Snapshot) {
 		return nil
 	})
 	if d.Verdict != policy.Record {
-		e.tally.filter(s)
-		if e.durable && (e.newest == nil || s.Time >= e.newest.Time) {
-			e.newest = s
-		}
+		e.leaveOut(s)
+	}
+}
+
+// leaveOut notes a version that the policy does not want.
+func (e *recorded) leaveOut(s *engram.Snapshot) {
+	e.tally.filter(s)
+	if e.durable && (e.newest == nil || s.Time >= e.newest.Time) {
+		e.newest = s
 	}
 }
 
@@ -272,7 +310,11 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 				r.channels++
 				r.s.recent.add(entity)
 			}
-			err = r.writer.Add(r.ctx, e.channel, s, inForce)
+			channel := e.channel
+			if !inForce {
+				channel = r.trained.channel(channel, s)
+			}
+			err = r.writer.Add(r.ctx, channel, s, inForce)
 		}
 		if err == nil {
 			r.added++
@@ -336,7 +378,7 @@ func (r *recorder) wait(pause time.Duration) bool {
 func (r *recorder) entity(id engram.ID) *recorded {
 	e := r.entities[id]
 	if e == nil {
-		e = &recorded{tally: r.counts.of(id)}
+		e = &recorded{tally: r.counts.of(id), copied: r.wm.IsCopy(id), came: engram.MinTime}
 		e.channel, e.durable = r.channel(id)
 		r.entities[id] = e
 	}
@@ -429,5 +471,6 @@ func (p *progress) await(ctx context.Context, number uint64) bool {
 type checkpoint struct {
 	number uint64                  // all updates up to it …
 	ends   map[string]wal.Position // … are all records before these
+	moves  uint64                  // of records, until then
 	err    error
 }

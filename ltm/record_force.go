@@ -28,7 +28,7 @@ func (r *recorder) inForce() {
 		}
 		s, _ := e.Prev(e.End(), engram.MinTime)
 		// What is newer than the recorder is offered to the policy yet.
-		if s == nil || s.Arrived > quiet || s.Number > r.last || r.s.policies.Of(entity).Record == policy.Never {
+		if s == nil || r.changedSince(entity, s, quiet) || s.Number > r.last || r.s.policies.Of(entity).Record == policy.Never {
 			continue
 		}
 		size := s.Size()
@@ -44,4 +44,12 @@ func (r *recorder) inForce() {
 			return
 		}
 	}
+}
+
+// changedSince reports whether the newest state of an entity came after a time.
+func (r *recorder) changedSince(entity engram.ID, s *engram.Snapshot, t engram.Time) bool {
+	if e := r.entities[entity]; e != nil && e.copied {
+		return e.came > t
+	}
+	return s.Arrived > t && !r.wm.IsCopy(entity)
 }

@@ -54,11 +54,20 @@ func (r *recorder) startSeal(why string) {
 		g.waiting = r.seal.waiting
 	}
 	r.seal = g
+	r.checkpoint(r.s.journal.Rotate, func(c *checkpoint) { g.point = c })
+}
+
+// checkpoint has a moment found up to which the log, whose ends are found by a
+// function, and the working memory agree, and has the recorder's goroutine note it.
+func (r *recorder) checkpoint(ends func() map[string]wal.Position, note func(*checkpoint)) {
 	r.ended.Go(func() {
 		var c checkpoint
-		c.number, c.err = r.wm.Settle(r.ctx, func() { c.ends = r.s.journal.Rotate() })
+		c.number, c.err = r.wm.Settle(r.ctx, func() {
+			c.moves = r.s.journal.Moves() // first: what is moved afterwards is noticed
+			c.ends = ends()
+		})
 		select {
-		case r.settled <- func() { g.point = &c }:
+		case r.settled <- func() { note(&c) }:
 		case <-r.over:
 		}
 	})
@@ -71,11 +80,18 @@ func (r *recorder) sealIfDue() {
 		return
 	}
 	ends := g.point.ends
-	if g.point.err != nil {
+	if g.point.err != nil || !r.refill(g.point) {
 		ends = nil // the log stays as it is
 	}
 	r.keepNewest()
-	r.seal = nil
+	if r.gaveUp {
+		ends = nil
+	}
+	if r.seal == g { // else another one was wanted meanwhile, and waits for this one too
+		r.seal = nil
+	} else {
+		g.waiting = nil
+	}
 	r.handOver(g.why, job{ends: ends, waiting: g.waiting})
 }
 
@@ -94,7 +110,7 @@ func (r *recorder) keepNewest() {
 func (r *recorder) rotate(why string, broken error) {
 	r.s.options.Log.Info("the long-term memory begins another episode early", "why", why)
 	j := job{broken: broken}
-	if r.seal != nil {
+	if r.seal != nil && broken != nil { // else the rest of what they wait for is still to be sealed
 		j.waiting = r.seal.waiting
 		r.seal.waiting = nil
 	}
@@ -140,7 +156,7 @@ func (r *recorder) open() error {
 		return err
 	}
 	r.counts.losses = nil
-	r.writer, r.handle = w, r.s.episodes.begin(w, info)
+	r.writer, r.handle, r.trained = w, r.s.episodes.begin(w, info), dictionaries{}
 	r.inForce()
 	return nil
 }
@@ -201,6 +217,8 @@ func (r *recorder) sealOne(j job) error {
 func (r *recorder) adopt(j job, info episode.Info, entities []episode.Entity) error {
 	err := r.persist("the catalogue", func() error { return r.s.catalogue.Put(r.ctx, info, entities) })
 	r.s.episodes.sealed(j.handle, info, j.upTo)
+	r.s.account.change() // what was left out
+	r.s.health.set("the account", r.s.saveAccount())
 	return err
 }
 
@@ -270,14 +288,15 @@ func (r *recorder) cutLog(ends map[string]wal.Position) {
 
 // finish records nothing more: it hands the last episode over.
 func (r *recorder) finish() {
-	r.keepNewest()
-	var waiting []chan<- error
+	var j job
 	if r.seal != nil {
-		waiting = r.seal.waiting
+		j.waiting = r.seal.waiting
 	}
-	j := job{waiting: waiting}
-	if !r.gaveUp {
-		j.ends = r.s.journal.Rotate()
+	all := checkpoint{number: r.wm.Number(), moves: r.s.journal.Moves(), ends: r.s.journal.Rotate()}
+	whole := r.refill(&all)
+	r.keepNewest()
+	if whole && !r.gaveUp {
+		j.ends = all.ends
 	}
 	r.handOver("the end", j)
 }

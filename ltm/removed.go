@@ -15,6 +15,12 @@ func (s *Store) Removed(ctx context.Context, segment engram.ID) error {
 		return errNotBegun
 	}
 	r := removal{Segment: segment, Arrived: s.options.Now(), Epoch: s.wm.Epoch(), Number: s.wm.Number()}
+	noted, _, _ := s.wm.Removals()
+	for _, n := range noted {
+		if n.Segment == segment { // what was committed since is not meant
+			r.Arrived, r.Number = n.Until, n.Number
+		}
+	}
 	err := s.recorder.do(ctx, func() error {
 		s.recorder.forgetEntities(segment)
 		s.recent.remove(segment)
@@ -26,7 +32,8 @@ func (s *Store) Removed(ctx context.Context, segment engram.ID) error {
 	err = s.changeState(func(c *stateContent) {
 		kept := c.Removed[:0]
 		for _, old := range c.Removed {
-			if !segment.Contains(old.Segment) || old.Epoch != r.Epoch && old.Arrived > r.Arrived {
+			old.lives = c.Lives
+			if !segment.Contains(old.Segment) || old.Epoch != r.Epoch && !r.follows(&old) {
 				kept = append(kept, old)
 			}
 		}

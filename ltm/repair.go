@@ -44,7 +44,11 @@ func (s *Store) unreadable() ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		name := e.Name()
+		base, open := strings.CutSuffix(name, damagedExt)
 		_, known := s.episodes.get(name)
+		if open { // it was repaired since
+			_, known = s.episodes.get(base + sealedExt)
+		}
 		if !known && (strings.HasSuffix(name, sealedExt) || strings.HasSuffix(name, damagedExt)) && !s.isWritten(name) {
 			names = append(names, name)
 		}
@@ -185,6 +189,7 @@ func (s *Store) takeIn(ctx context.Context, info episode.Info) error {
 		return err
 	}
 	s.episodes.add(info)
+	s.account.found(info.Name)
 	s.before.clear()
 	return nil
 }

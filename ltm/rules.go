@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -19,7 +20,9 @@ type ruleSet struct {
 	s   *Store
 	ctx context.Context
 	end context.CancelFunc
-	mu  struct {
+	// changing is held while a rule is set or removed: what is noted is what is followed.
+	changing sync.Mutex
+	mu       struct {
 		sync.Mutex
 		running map[string]*runningRule
 		closed  bool
@@ -70,21 +73,79 @@ func (s *Store) SetRule(ctx context.Context, r Rule) error {
 	if err := engram.CheckName(r.Name); err != nil {
 		return err
 	}
+	s.rules.changing.Lock()
+	defer s.rules.changing.Unlock()
 	if rules, _ := s.Rules(ctx); len(rules) >= maxRules && !slices.ContainsFunc(rules, func(o Rule) bool { return o.Name == r.Name }) {
 		return engram.Errorf(engram.Exhausted, r.Name, "there are %d standing rules already; remove one", maxRules)
 	}
-	if err := s.rules.start(r); err != nil {
+	if err := s.doubtRule(ctx, r); err != nil {
 		return err
 	}
-	return s.changeState(func(c *stateContent) {
+	// It is subscribed to before it is noted, and run afterwards: one that cannot be
+	// followed is not noted, one that cannot be noted is not followed, and no update in
+	// between is missed. One that satisfies the rule that this replaces, too, may get a
+	// mark of each.
+	stream, err := s.rules.subscribe(r)
+	if err != nil {
+		return err
+	}
+	err = s.changeState(func(c *stateContent) {
 		c.Rules = slices.DeleteFunc(c.Rules, func(o Rule) bool { return o.Name == r.Name })
 		c.Rules = append(c.Rules, r)
 		slices.SortFunc(c.Rules, func(a, b Rule) int { return cmp.Compare(a.Name, b.Name) })
 	})
+	if err != nil { // the one that it was to replace goes on
+		stream.Close()
+		return err
+	}
+	return s.rules.run(r, stream)
+}
+
+// doubtRule refuses a rule that no update of the segments that there are now would ever
+// satisfy.
+func (s *Store) doubtRule(ctx context.Context, r Rule) error {
+	filter, err := s.compiler().Filter(r.When)
+	if err != nil {
+		return err
+	}
+	patterns := []engram.Pattern{{}}
+	if len(r.Patterns) > 0 {
+		patterns = nil
+	}
+	for _, text := range r.Patterns {
+		p, err := engram.ParsePattern(text)
+		if err != nil {
+			return err
+		}
+		p.Levels = p.Levels[:min(len(p.Levels), int(engram.LevelProviderSegment))]
+		patterns = append(patterns, p)
+	}
+	var types []*idf.Type
+	for _, p := range patterns {
+		segments, err := s.wm.Describe(ctx, p)
+		if err != nil {
+			return err
+		}
+		for _, d := range segments {
+			t, ok := s.options.Types.Get(cmp.Or(d.Type, engram.ValueType))
+			if !ok {
+				return nil
+			}
+			types = append(types, t)
+		}
+	}
+	if err := filter.Doubts(types); err != nil {
+		return engram.Errorf(engram.Invalid, r.Name, "the rule would never do anything: %w", err)
+	}
+	return nil
 }
 
 // RemoveRule implements [Service].
 func (s *Store) RemoveRule(ctx context.Context, name string) error {
+	if s.rules != nil {
+		s.rules.changing.Lock()
+		defer s.rules.changing.Unlock()
+	}
 	rules, _ := s.Rules(ctx)
 	if !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == name }) {
 		return engram.Errorf(engram.NotFound, name, "there is no such standing rule")
@@ -102,18 +163,28 @@ func (s *Store) RemoveRule(ctx context.Context, name string) error {
 
 // start follows a rule, in place of the one of its name.
 func (g *ruleSet) start(r Rule) error {
+	stream, err := g.subscribe(r)
+	if err != nil {
+		return err
+	}
+	return g.run(r, stream)
+}
+
+// subscribe subscribes to the updates that satisfy a rule.
+func (g *ruleSet) subscribe(r Rule) (engram.UpdateStream, error) {
 	sub := engram.Subscription{Where: r.When, Slow: engram.SlowDropOldest}
 	for _, text := range r.Patterns {
 		p, err := engram.ParsePattern(text)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		sub.Patterns = append(sub.Patterns, p)
 	}
-	stream, err := g.s.wm.Subscribe(g.ctx, sub)
-	if err != nil {
-		return err
-	}
+	return g.s.wm.Subscribe(g.ctx, sub)
+}
+
+// run follows a rule with its subscription, in place of the one of its name.
+func (g *ruleSet) run(r Rule, stream engram.UpdateStream) error {
 	g.stop(r.Name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,8 +208,9 @@ func (g *ruleSet) stop(name string) {
 	}
 }
 
-// follow marks what satisfies a rule, and ends the episode there if the rule says so. What lies within the half of a mark's span needs
-// none of its own: the spans of the marks cover it without a gap.
+// follow marks what satisfies a rule, and ends the episode there if the rule says so.
+// What lies within the half of a mark's span needs none of its own: the spans of the
+// marks cover it without a gap.
 func (g *ruleSet) follow(r Rule, stream engram.UpdateStream) {
 	label := cmp.Or(r.Label, r.Name)
 	var marked engram.Time

@@ -3,12 +3,10 @@ package ltm
 import (
 	"encoding/json"
 	"errors"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/vfs"
@@ -38,6 +36,11 @@ type stateContent struct {
 	Removed []removal      `json:"removed,omitempty"`
 	Kept    []string       `json:"kept,omitempty"`   // names of episodes, sorted
 	Orders  []order        `json:"orders,omitempty"` // to forget, that are not done yet
+	Lives   []uint64       `json:"lives,omitempty"`  // of the server, by their epochs, in their order
+	Copies  []string       `json:"copies,omitempty"` // memories that are copies of other servers'
+	// Requests are the last orders, done or not, for holders of copies that were away.
+	Requests []request   `json:"requests,omitempty"`
+	Dropped  engram.Time `json:"requests_dropped,omitempty"` // of the last one that is not among them any more
 }
 
 // removal hides what was recorded of a segment before it was removed.
@@ -46,6 +49,8 @@ type removal struct {
 	Arrived engram.Time `json:"arrived"` // what arrived up to it is hidden …
 	Epoch   uint64      `json:"epoch"`   // … and of this life, all up to Number
 	Number  uint64      `json:"number"`
+
+	lives []uint64 // of the server, while it is used
 }
 
 // hidden says which versions of an entity are hidden because its segment was removed.
@@ -53,11 +58,31 @@ type hidden []removal
 
 func (h hidden) hides(v version) bool {
 	for i := range h {
-		if r := &h[i]; v.epoch == r.Epoch && v.number <= r.Number || v.epoch != r.Epoch && v.arrived <= r.Arrived {
+		if r := &h[i]; v.epoch == r.Epoch && v.number <= r.Number || v.epoch != r.Epoch && r.isAfter(v.epoch, v.arrived) {
 			return true
 		}
 	}
 	return false
+}
+
+// follows reports whether it came after a removal in another life.
+func (r *removal) follows(old *removal) bool {
+	life, mine := slices.Index(old.lives, old.Epoch), slices.Index(old.lives, r.Epoch)
+	if life < 0 || mine < 0 {
+		return old.Arrived <= r.Arrived
+	}
+	return life < mine
+}
+
+// isAfter reports whether it came after what arrived in another life: that is told by
+// the order of the lives, for clocks are set back, and copies have their owners'; by
+// the arrival where that is not known.
+func (r *removal) isAfter(epoch uint64, arrived engram.Time) bool {
+	life, mine := slices.Index(r.lives, epoch), slices.Index(r.lives, r.Epoch)
+	if life < 0 || mine < 0 {
+		return arrived <= r.Arrived
+	}
+	return life < mine
 }
 
 // hiddenOf returns what is hidden of an entity or segment.
@@ -67,6 +92,7 @@ func (s *Store) hiddenOf(id engram.ID) hidden {
 	var out hidden
 	for _, r := range s.state.mu.Removed {
 		if r.Segment.Contains(id) {
+			r.lives = s.state.mu.Lives
 			out = append(out, r)
 		}
 	}
@@ -81,22 +107,30 @@ func (s *Store) changeState(change func(*stateContent)) error {
 	next := s.state.mu.stateContent
 	next.Marks, next.Rules = slices.Clone(next.Marks), slices.Clone(next.Rules)
 	next.Removed, next.Kept = slices.Clone(next.Removed), slices.Clone(next.Kept)
-	next.Orders = slices.Clone(next.Orders)
+	next.Orders, next.Requests = slices.Clone(next.Orders), slices.Clone(next.Requests)
 	change(&next)
 	next.Version = stateVersion
 	text, err := json.MarshalIndent(next, "", "  ")
 	if err != nil {
 		return engram.Errorf(engram.Internal, stateFile, "it cannot be encoded: %w", err)
 	}
-	if err := writeFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), text); err != nil {
-		return engram.Errorf(engram.Unavailable, stateFile, "it cannot be written: %w", err)
+	if err := vfs.ReplaceFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), text); err != nil {
+		return unwritten(stateFile, err)
 	}
 	s.state.mu.stateContent = next
 	return nil
 }
 
+// unwritten is the error of a file that could not be written.
+func unwritten(file string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return engram.Errorf(engram.Exhausted, file, "it cannot be written, the disk is full; free some space and try again: %w", err)
+	}
+	return engram.Errorf(engram.Unavailable, file, "it cannot be written; check the disk and try again: %w", err)
+}
+
 func (s *Store) loadState() error {
-	text, err := readFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), maxStateFile)
+	text, err := vfs.ReadFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), maxStateFile)
 	if err != nil || text == nil {
 		return err
 	}
@@ -111,7 +145,7 @@ func (s *Store) loadState() error {
 }
 
 func (s *Store) loadPolicies() error {
-	text, err := readFile(s.options.FS, filepath.Join(s.options.Dir, policiesFile), maxStateFile)
+	text, err := vfs.ReadFile(s.options.FS, filepath.Join(s.options.Dir, policiesFile), maxStateFile)
 	if err != nil || text == nil {
 		return err
 	}
@@ -130,48 +164,8 @@ func (s *Store) savePolicies() error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s.options.FS, filepath.Join(s.options.Dir, policiesFile), text); err != nil {
-		return engram.Errorf(engram.Unavailable, policiesFile, "it cannot be written: %w", err)
+	if err := vfs.ReplaceFile(s.options.FS, filepath.Join(s.options.Dir, policiesFile), text); err != nil {
+		return unwritten(policiesFile, err)
 	}
 	return nil
-}
-
-// readFile returns a file's content, nil if there is no such file.
-func readFile(fsys vfs.FS, path string, limit int64) ([]byte, error) {
-	f, err := fsys.OpenFile(path, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(text)) > limit {
-		return nil, engram.Errorf(engram.Exhausted, path, "the file has more than %d bytes", limit)
-	}
-	return text, nil
-}
-
-// writeFile replaces a file so that a crash leaves the old or the new one.
-func writeFile(fsys vfs.FS, path string, text []byte) error {
-	temporary := path + ".new"
-	f, err := fsys.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := fsys.Rename(temporary, path); err != nil {
-		return err
-	}
-	return fsys.SyncDir(filepath.Dir(path))
 }

@@ -26,7 +26,7 @@ func (s *Store) Stats(ctx context.Context, p engram.Pattern, depth engram.Level,
 		return nil, err
 	}
 	c := &counting{
-		s: s, ctx: ctx, match: match, view: s.wm.View(ctx, nil), writing: writing,
+		s: s, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, view: s.wm.View(ctx, nil), writing: writing,
 		from: max(engram.LevelMemory, engram.Level(len(p.Levels))), out: known, at: map[engram.ID]int{},
 	}
 	c.to = max(depth, c.from)
@@ -62,6 +62,7 @@ func (s *Store) writingEntities() (map[engram.ID][]episode.Entity, error) {
 type counting struct {
 	s        *Store
 	ctx      context.Context
+	scope    engram.Scope
 	match    *engram.PatternMatcher
 	view     *wm.View
 	writing  map[engram.ID][]episode.Entity
@@ -93,7 +94,7 @@ func (c *counting) below(parent engram.ID) (total sum, err error) {
 	}
 	for _, name := range names {
 		id, err := parent.Child(name)
-		if err != nil || !c.match.Level(id.Level()).Match(name) {
+		if err != nil || !c.match.Level(id.Level()).Match(name) || engram.VisibilityIn(c.scope, id) == engram.Hidden {
 			continue
 		}
 		count := c.below
@@ -132,7 +133,7 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 	removed := c.s.touchesRemoved(id)
 	for name, h := range entities {
 		entity, err := id.Child(name)
-		if err != nil || h.Snapshots == 0 || !c.match.Level(engram.LevelEntity).Match(name) {
+		if err != nil || h.Snapshots == 0 || !c.match.Level(engram.LevelEntity).Match(name) || engram.VisibilityIn(c.scope, entity) == engram.Hidden {
 			continue
 		}
 		if removed {

@@ -143,7 +143,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	dir := filepath.Join(o.Dir, episodesDir)
 	_, err = o.FS.Stat(o.Dir)
 	made := errors.Is(err, fs.ErrNotExist)
-	if err := o.FS.MkdirAll(dir, 0o755); err != nil {
+	if err := o.FS.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	if s.lock, err = lockFolder(o.Dir); err != nil {
@@ -174,6 +174,12 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	for _, p := range problems {
+		s.account.lost(p.Name, p.Held)
+		if engram.CodeOf(p.Err) == engram.NotFound {
+			s.opened.Problems = append(s.opened.Problems, p.Err.Error())
+			o.Log.Warn("an episode's file is missing", "episode", p.Name, "error", p.Err)
+			continue
+		}
 		s.opened.Problems = append(s.opened.Problems, p.Name+": "+p.Err.Error())
 		o.Log.Warn("an episode cannot be read; 'engram ltm repair' may save what is in it", "episode", p.Name, "error", p.Err)
 	}
@@ -189,6 +195,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	}
 	for _, info := range infos {
 		s.episodes.add(info)
+		s.account.found(info.Name)
 		s.sequence.Store(max(s.sequence.Load(), sequenceOf(info.Name)))
 	}
 	s.opened.Episodes = len(infos)
@@ -215,7 +222,8 @@ func (s *Store) episodeOptions() episode.Options {
 	return episode.Options{FS: s.options.FS, Types: s.options.Types, Cache: s.cache}
 }
 
-// salvage seals what a crash left open.
+// salvage seals what a crash left open. What holds nothing of its own, as after a crash
+// that came soon, is deleted.
 func (s *Store) salvage(ctx context.Context, dir string) error {
 	fsys := s.options.FS
 	entries, err := fsys.ReadDir(dir)
@@ -223,6 +231,8 @@ func (s *Store) salvage(ctx context.Context, dir string) error {
 		return err
 	}
 	for _, e := range entries {
+		// Also of what cannot be read, so that no two episodes bear one number.
+		s.sequence.Store(max(s.sequence.Load(), sequenceOf(e.Name())))
 		name, left := strings.CutSuffix(e.Name(), openExt)
 		if !left {
 			continue
@@ -231,6 +241,13 @@ func (s *Store) salvage(ctx context.Context, dir string) error {
 		if _, err := fsys.Stat(to); err == nil {
 			// The crash came between the sealed form and the end of the open one.
 			if err := fsys.Remove(from); err != nil {
+				return err
+			}
+			continue
+		}
+		if file, err := fsys.Stat(from); err == nil && file.Size() < episode.HeadBytes {
+			// Not even the file's head was written, or reached the disk.
+			if err := fsys.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			continue
@@ -250,8 +267,18 @@ func (s *Store) salvage(ctx context.Context, dir string) error {
 		for _, p := range lost {
 			s.options.Log.Warn("an episode that was left open lost something", "episode", name, "offset", p.Offset, "what", p.What)
 		}
+		empty := info.Snapshots == info.InForce && len(info.Marks)+len(info.Losses)+len(lost) == 0
+		if empty {
+			// First the sealed form: a crash between the two does not leave that.
+			if err := fsys.Remove(to); err != nil {
+				return err
+			}
+		}
 		if err := fsys.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
+		}
+		if empty {
+			continue
 		}
 		s.opened.Salvaged = append(s.opened.Salvaged, info)
 	}
@@ -299,6 +326,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.catalogue.Close())
 	}
 	if s.begun.Load() {
+		s.account.change()
 		errs = append(errs, s.saveAccount())
 	}
 	if s.lock != nil {

@@ -1,6 +1,7 @@
 package ltm_test
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"path/filepath"
@@ -39,12 +40,18 @@ var segments = []engram.CoreSegment{
 // begin opens a folder and begins a life in it.
 func begin(t testing.TB, o ltm.Options) *life {
 	t.Helper()
+	return beginWithin(t, o, wm.Limits{})
+}
+
+func beginWithin(t testing.TB, o ltm.Options, limits wm.Limits) *life {
+	t.Helper()
 	o.Log = quiet
+	o.DiskLimit = cmp.Or(o.DiskLimit, 1) // how full this computer's disk is must not matter
 	s, err := ltm.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &life{Store: s, wm: wm.New(wm.Config{Types: s.Types(), Journal: s.Journal(), Now: o.Now})}
+	l := &life{Store: s, wm: wm.New(wm.Config{Types: s.Types(), Journal: s.Journal(), Now: o.Now, Limits: limits})}
 	t.Cleanup(func() { l.end(t) })
 	if err := l.wm.AddMemory("Test", engram.Bounds{}); err != nil {
 		t.Fatal(err)
@@ -198,6 +205,32 @@ func TestMissingNamesTheReason(t *testing.T) {
 	}
 	if got, missing := l.times(t, cup, engram.TargetBoth, engram.Latest(2)); len(got) != 2 || len(missing) != 0 {
 		t.Errorf("the latest 2: %d, missing %+v", got, missing)
+	}
+}
+
+// What a policy left out is told in later lives, too, beside what was recorded.
+func TestMissingOfEarlierLives(t *testing.T) {
+	o := ltm.Options{Dir: fastDir(t), Policies: map[engram.ID]policy.Policy{
+		engram.MustID("Test/Volatile"): {Record: policy.Change},
+	}}
+	const cup = "Test/Volatile/p/cup"
+	for life := range 2 {
+		l := begin(t, o)
+		for i := range 20 {
+			l.commit(t, cup, engram.Time(100*life+i), i/10)
+		}
+		l.end(t)
+	}
+	l := begin(t, o)
+	got, missing := l.times(t, cup, engram.TargetLTM, engram.All())
+	if !slices.Equal(got, []engram.Time{0, 10, 100, 110}) {
+		t.Errorf("times %d", got)
+	}
+	if len(missing) != 1 || missing[0].Reason != engram.MissingFiltered || missing[0].Count != 36 || missing[0].Interval != (engram.Interval{Start: 1, End: 120}) {
+		t.Errorf("missing %+v", missing)
+	}
+	if _, missing := l.times(t, cup, engram.TargetLTM, engram.In(engram.Interval{Start: 500, End: 600})); len(missing) > 0 {
+		t.Errorf("where nothing was left out %+v is missing", missing)
 	}
 }
 

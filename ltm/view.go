@@ -43,6 +43,8 @@ type admission struct {
 	epoch   uint64      // this life …
 	horizon uint64      // … and the newest of its updates
 	hidden  hidden      // what was removed with its segment
+	// life returns the place of a life among the others; nil if that is not known.
+	life func(epoch uint64) int
 }
 
 // admitsAll reports whether it is known that all versions of a run are admitted.

@@ -50,6 +50,7 @@ var segments = map[string]string{
 	"SystemState/Ram":               "engram.system_state.Ram",
 	"SystemState/Memory":            "engram.system_state.Memory",
 	"SystemState/Forgetting":        "engram.system_state.Forgetting",
+	"SystemState/Audit":             "engram.system_state.Audit",
 	"Example/ExampleData":           "engram.example.ExampleData",
 }
 

@@ -73,8 +73,10 @@ var policies = map[string]map[string]policy.Policy{
 		"Cpu":    watched,
 		"Ram":    watched,
 		"Memory": watched,
-		// What was forgotten, and why, is told for good.
+		// What was forgotten, and why, is told for good, as is who was let in, denied
+		// and revoked.
 		"Forgetting": every(identity),
+		"Audit":      every(identity),
 	},
 	"Example": {
 		"ExampleData": every(usual),

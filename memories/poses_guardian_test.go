@@ -23,7 +23,7 @@ const tiltURDF = `<robot name="guardian">
 func TestPosesGuardianTilt(t *testing.T) {
 	const bag = "../../shared/data/recordings/guardian_palette.bag"
 	if _, err := os.Stat(bag); err != nil {
-		t.Skip("needs the recording ", bag)
+		t.Skipf("the shared recording %s is not here", bag)
 	}
 	const mount, tilt = "guardian/laser_tilt_mount_link", "guardian/laser_tilt_link"
 	open := func(urdf string) (*server.Server, service.Service) {

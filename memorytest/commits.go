@@ -146,7 +146,7 @@ func testBadUpdates(s *suite) {
 		return with(func(u *engram.EntityUpdate) { u.Instances[0].Confidence = float32(c) })
 	}
 	s.refuse("an unknown memory", update(id("NoSuchMemory", "a", "b", "c"), 2, good), engram.NotFound, "NoSuchMemory")
-	s.refuse("an unknown core segment", update(id(MemoryName, "NoSuchSegment", "b", "c"), 2, good), engram.NotFound, "NoSuchSegment")
+	s.refuse("an unknown core segment", update(id(s.memory, "NoSuchSegment", "b", "c"), 2, good), engram.NotFound, "NoSuchSegment")
 	s.refuse("a segment's ID", update(entity.Parent(), 2, good), engram.Invalid)
 	s.refuse("a snapshot's ID", with(func(u *engram.EntityUpdate) { u.Entity = entity.At(2) }), engram.Invalid)
 	s.refuse("the end of time", with(func(u *engram.EntityUpdate) { u.Time = engram.MaxTime }), engram.OutOfRange)
@@ -156,7 +156,7 @@ func testBadUpdates(s *suite) {
 	s.refuse("confidence below 0", confidence(-0.5), engram.OutOfRange, "-0.5")
 	s.refuse("confidence infinite", confidence(math.Inf(1)), engram.OutOfRange)
 	s.refuse("too many instances", update(entity, 2, slices.Repeat([]engram.Payload{good}, 4097)...), engram.Exhausted, "4097")
-	if _, err := engram.NewID(MemoryName, "a", "b", strings.Repeat("x", engram.MaxNameLen+1)); !errors.Is(err, engram.Invalid) {
+	if _, err := engram.NewID(s.memory, "a", "b", strings.Repeat("x", engram.MaxNameLen+1)); !errors.Is(err, engram.Invalid) {
 		s.Errorf("a name too long gives %v", err)
 	}
 	s.wantTimes("what was stored before", engram.SelectID(entity, engram.All()), 1)

@@ -15,8 +15,8 @@ import (
 )
 
 // timeout bounds every wait of the suite, so that what never comes is an error and
-// not a hang.
-const timeout = 30 * time.Second
+// not a hang; it is long, as the machine may be busy.
+const timeout = 3 * time.Minute
 
 // The types the suite works with. Marked extends Reading, Other does not.
 const typesProto = `
@@ -74,7 +74,7 @@ func (s *suite) coreSegment(def engram.CoreSegment) engram.ID {
 	s.Helper()
 	name := s.Name()[strings.LastIndexByte(s.Name(), '/')+1:]
 	s.segments++
-	def.ID = id(MemoryName, fmt.Sprintf("%s-%d", name, s.segments))
+	def.ID = id(s.memory, fmt.Sprintf("%s-%d", name, s.segments))
 	s.must(s.m.AddCoreSegment(s.ctx(), def))
 	return def.ID
 }

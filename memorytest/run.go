@@ -22,6 +22,7 @@ type Memory interface {
 
 // options say what the suite may expect of an implementation.
 type options struct {
+	memory     string
 	maxPayload int
 	longTerm   bool
 }
@@ -33,6 +34,10 @@ type Option func(*options)
 // with. Without it the suite does not test the limit.
 func MaxPayload(bytes int) Option { return func(o *options) { o.maxPayload = bytes } }
 
+// Name says that the memory has another name than [MemoryName], such as that of
+// another robot's. Types are then not those of all memories that can be reached.
+func Name(memory string) Option { return func(o *options) { o.memory = memory } }
+
 // LongTerm says that the memory has a long-term memory that records everything: what
 // the working memory has evicted is found there.
 func LongTerm() Option { return func(o *options) { o.longTerm = true } }
@@ -42,7 +47,7 @@ func LongTerm() Option { return func(o *options) { o.longTerm = true } }
 // the suite, and may return the same one or a new one each time: each part makes
 // core segments of its own. Default limits (see wm.Limits) are expected to hold.
 func Run(t *testing.T, open func(t *testing.T) Memory, opts ...Option) {
-	var o options
+	o := options{memory: MemoryName}
 	for _, opt := range opts {
 		opt(&o)
 	}

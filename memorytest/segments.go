@@ -43,10 +43,10 @@ func testBadSegments(s *suite) {
 		code engram.Code
 	}{
 		"in an unknown memory":  {engram.CoreSegment{ID: id("NoSuchMemory", "a")}, engram.NotFound},
-		"of an unknown type":    {engram.CoreSegment{ID: id(MemoryName, "bad"), Type: "no.such.Type"}, engram.NotFound},
-		"with an entity's ID":   {engram.CoreSegment{ID: id(MemoryName, "a", "b", "c")}, engram.Invalid},
-		"with a memory's ID":    {engram.CoreSegment{ID: id(MemoryName)}, engram.Invalid},
-		"with a negative bound": {engram.CoreSegment{ID: id(MemoryName, "bad"), History: engram.Bounds{MaxCount: -1}}, engram.Invalid},
+		"of an unknown type":    {engram.CoreSegment{ID: id(s.memory, "bad"), Type: "no.such.Type"}, engram.NotFound},
+		"with an entity's ID":   {engram.CoreSegment{ID: id(s.memory, "a", "b", "c")}, engram.Invalid},
+		"with a memory's ID":    {engram.CoreSegment{ID: id(s.memory)}, engram.Invalid},
+		"with a negative bound": {engram.CoreSegment{ID: id(s.memory, "bad"), History: engram.Bounds{MaxCount: -1}}, engram.Invalid},
 	} {
 		s.wantCode("a core segment "+what, s.m.AddCoreSegment(s.ctx(), c.def), c.code)
 	}
@@ -55,7 +55,7 @@ func testBadSegments(s *suite) {
 		code  engram.Code
 		words string
 	}{
-		"in an unknown core segment":        {engram.ProviderSegment{ID: id(MemoryName, "none", "b")}, engram.NotFound, "none"},
+		"in an unknown core segment":        {engram.ProviderSegment{ID: id(s.memory, "none", "b")}, engram.NotFound, "none"},
 		"of an unknown type":                {engram.ProviderSegment{ID: below(core, "bad"), Type: "no.such.Type"}, engram.NotFound, "no.such.Type"},
 		"of a type that extends another":    {engram.ProviderSegment{ID: below(core, "bad"), Type: otherType}, engram.TypeMismatch, "value"},
 		"of the variant in a typed segment": {engram.ProviderSegment{ID: below(core, "bad"), Type: engram.ValueType}, engram.TypeMismatch, "value"},
@@ -67,9 +67,9 @@ func testBadSegments(s *suite) {
 		id   engram.ID
 		code engram.Code
 	}{
-		"core":     {id(MemoryName, "none"), engram.NotFound},
+		"core":     {id(s.memory, "none"), engram.NotFound},
 		"provider": {below(core, "none"), engram.NotFound},
-		"memory":   {id(MemoryName), engram.Invalid},
+		"memory":   {id(s.memory), engram.Invalid},
 		"entity":   {below(core, "a", "b"), engram.Invalid},
 	} {
 		s.wantCode("removing a "+what, s.m.RemoveSegment(s.ctx(), c.id), c.code)
@@ -230,13 +230,17 @@ func testStats(s *suite) {
 			s.Errorf("%s:\n got %+v\nwant %+v", c.what, got, c.want)
 		}
 	}
-	all := s.stats(engram.Pattern{}, engram.LevelMemory)
-	at := slices.IndexFunc(all, func(st engram.Stats) bool { return st.ID == id(MemoryName) })
-	if at < 0 || all[at].Snapshots < 3 || all[at].Committed < 5 || all[at].Refused < 1 {
-		s.Errorf("the memories: %+v", all)
+	memories := engram.Pattern{}
+	if robot, _, ok := strings.Cut(s.memory, ":"); ok { // which is not among one's own
+		memories = engram.MustPattern(robot + ":*")
 	}
-	s.refuse("an update to no segment", update(id(MemoryName, "none", "x", "y"), 6, reading(1)), engram.NotFound)
-	if now := s.stats(engram.PatternOf(id(MemoryName)), engram.LevelMemory); len(now) != 1 || now[0].Refused <= all[at].Refused {
+	all := s.stats(memories, engram.LevelMemory)
+	at := slices.IndexFunc(all, func(st engram.Stats) bool { return st.ID == id(s.memory) })
+	if at < 0 || all[at].Snapshots < 3 || all[at].Committed < 5 || all[at].Refused < 1 {
+		s.Fatalf("the memories: %+v", all)
+	}
+	s.refuse("an update to no segment", update(id(s.memory, "none", "x", "y"), 6, reading(1)), engram.NotFound)
+	if now := s.stats(engram.PatternOf(id(s.memory)), engram.LevelMemory); len(now) != 1 || now[0].Refused <= all[at].Refused {
 		s.Errorf("an update to no segment is not counted: %+v", now)
 	}
 	s.must(s.m.RemoveSegment(s.ctx(), cup.Parent()))

@@ -2,6 +2,7 @@ package memorytest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -170,7 +171,7 @@ func testLatestReader(s *suite) {
 	s.wantCode("before the first", second(s.m.AtOrBefore(s.ctx(), entity, 9)), engram.NotFound)
 	for _, missing := range []engram.ID{
 		sibling(entity, "none"), below(entity.Parent().Parent(), "none", "none"),
-		id(MemoryName, "none", "none", "none"), id("none", "none", "none", "none"),
+		id(s.memory, "none", "none", "none"), id("none", "none", "none", "none"),
 	} {
 		s.wantCode("latest of "+missing.String(), second(s.m.Latest(s.ctx(), missing)), engram.NotFound)
 		s.wantCode("at or before in "+missing.String(), second(s.m.AtOrBefore(s.ctx(), missing, 10)), engram.NotFound)
@@ -219,7 +220,7 @@ func testNames(s *suite) {
 	s.wantIDs("a regex", pattern(engram.MatchRegex("C.*|L.*"), engram.MatchRegex(`cup-\d`)),
 		only(func(id engram.ID) bool { return strings.HasPrefix(id.Entity(), "cup-") })...)
 	s.wantIDs("a regex that matches nothing", pattern(engram.AllNames(), engram.MatchRegex("fork")))
-	q := engram.Pattern{Levels: []engram.NameSelector{engram.MatchRegex("T..t"), engram.OneOf(core.CoreSegment())}}.Select(engram.Latest(1))
+	q := engram.Pattern{Levels: []engram.NameSelector{engram.MatchRegex(regexp.QuoteMeta(s.memory[:len(s.memory)-1]) + "."), engram.OneOf(core.CoreSegment())}}.Select(engram.Latest(1))
 	s.wantIDs("a regex for the memory", q, all...)
 }
 
@@ -247,7 +248,7 @@ func testBareNames(s *suite) {
 	s.fill(sibling(entity, "a"), 1)
 	s.fill(below(entity.Parent().Parent(), "Another", "c"), 1)
 	names := func(depth int) []string {
-		selectors := []engram.NameSelector{engram.OneOf(MemoryName), engram.OneOf(entity.CoreSegment()), engram.AllNames(), engram.AllNames()}
+		selectors := []engram.NameSelector{engram.OneOf(s.memory), engram.OneOf(entity.CoreSegment()), engram.AllNames(), engram.AllNames()}
 		node := engram.QueryNode{Names: selectors[depth]}
 		for i := depth - 1; i >= 0; i-- {
 			node = engram.QueryNode{Names: selectors[i], Children: []engram.QueryNode{node}}
@@ -269,9 +270,9 @@ func testBareNames(s *suite) {
 		walk("", r.Memories)
 		return out
 	}
-	core := MemoryName + "/" + entity.CoreSegment()
+	core := s.memory + "/" + entity.CoreSegment()
 	for depth, want := range [][]string{
-		{MemoryName}, {core}, {core + "/Another", core + "/Provider"},
+		{s.memory}, {core}, {core + "/Another", core + "/Provider"},
 		{core + "/Another/c", core + "/Provider/a", core + "/Provider/b"},
 	} {
 		if got := names(depth); !slices.Equal(got, want) {
@@ -287,7 +288,7 @@ func testNothingFound(s *suite) {
 	for what, q := range map[string]engram.Query{
 		"another time":    engram.SelectID(entity, engram.At(11)),
 		"another entity":  engram.SelectID(sibling(entity, "none"), engram.All()),
-		"another segment": engram.SelectID(id(MemoryName, "none"), engram.All()),
+		"another segment": engram.SelectID(id(s.memory, "none"), engram.All()),
 		"another memory":  engram.SelectID(id("none"), engram.All()),
 		"nothing":         {},
 	} {

@@ -204,7 +204,7 @@ func testSubscribeSlow(s *suite) {
 func testSubscribeBad(s *suite) {
 	entity := s.readings("cup")
 	bad := func(sel engram.NameSelector) engram.Subscription {
-		return engram.Subscription{Patterns: []engram.Pattern{{Levels: []engram.NameSelector{engram.OneOf(MemoryName), sel}}}}
+		return engram.Subscription{Patterns: []engram.Pattern{{Levels: []engram.NameSelector{engram.OneOf(s.memory), sel}}}}
 	}
 	queue := of(entity, engram.Start{})
 	queue.Queue = 1 << 20

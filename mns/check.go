@@ -1,6 +1,7 @@
 package mns
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
@@ -12,12 +13,14 @@ func (r Registration) Check() error {
 	switch {
 	case r.Server == "":
 		return engram.Errorf(engram.Invalid, "", "the registration does not identify its server")
-	case len(r.Memories) == 0:
+	case len(r.Memories) == 0 && len(r.Copies) == 0:
 		return engram.Errorf(engram.Invalid, short(r.Server), "the registration names no memory")
 	case len(r.Addresses) == 0:
 		return engram.Errorf(engram.Invalid, short(r.Server), "the registration has no address")
 	case len(r.Memories) > MaxMemories:
 		return engram.Errorf(engram.Exhausted, short(r.Server), "the registration names %d memories; at most %d are allowed", len(r.Memories), MaxMemories)
+	case len(r.Copies) > MaxMemories:
+		return engram.Errorf(engram.Exhausted, short(r.Server), "the registration names copies of %d memories; at most %d are allowed", len(r.Copies), MaxMemories)
 	case len(r.Addresses) > MaxAddresses:
 		return engram.Errorf(engram.Exhausted, short(r.Server), "the registration has %d addresses; at most %d are allowed", len(r.Addresses), MaxAddresses)
 	}
@@ -26,7 +29,7 @@ func (r Registration) Check() error {
 			return engram.Errorf(engram.Invalid, short(r.Server), "%q cannot identify a server or be an address: it must have 1 to %d bytes", short(text), MaxText)
 		}
 	}
-	for _, m := range r.Memories {
+	for _, m := range slices.Concat(r.Memories, r.Copies) {
 		if err := engram.CheckName(m); err != nil {
 			return engram.Errorf(engram.Invalid, short(r.Server), "a memory cannot be registered: %w", err)
 		}
@@ -47,7 +50,7 @@ func Unknown(memory string, known []string) error {
 // Taken is the Conflict error for a name that another server holds.
 func Taken(held Entry) error {
 	return engram.Errorf(engram.Conflict, held.Memory,
-		"the memory is hosted by server %q at %v; stop that server, give this memory another name, or declare this server a standby", held.Server, held.Addresses)
+		"the memory is hosted by server %q at %s; stop that server, host other memories here (--memory), or have this server stand by for it (--standby)", held.Server, strings.Join(held.Addresses, ", "))
 }
 
 func short(s string) string {

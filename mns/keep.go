@@ -2,6 +2,7 @@ package mns
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,9 +18,10 @@ type Kept struct {
 	done         chan struct{}
 
 	active chan struct{} // closed when the names are registered for the first time
+	again  chan struct{} // holds a token when the registration has changed
 
-	mu    sync.Mutex
-	lease Lease // the zero lease while a standby waits
+	mu    sync.Mutex // also of registration
+	lease Lease      // the zero lease while a standby waits
 	err   error
 }
 
@@ -36,7 +38,7 @@ func Keep(ctx context.Context, registry Registry, r Registration) (*Kept, error)
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	k := &Kept{
 		registry: registry, registration: r, cancel: cancel, done: make(chan struct{}),
-		active: make(chan struct{}), lease: lease, err: err,
+		active: make(chan struct{}), again: make(chan struct{}, 1), lease: lease, err: err,
 	}
 	if err == nil {
 		close(k.active)
@@ -54,24 +56,36 @@ func (k *Kept) run(ctx context.Context) {
 	for {
 		lease, _ := k.state()
 		interval := max(lease.TTL, MinTTL) / 3
+		changed := false
 		select {
 		case <-time.After(interval):
+		case <-k.again:
+			changed = true
 		case <-ctx.Done():
 			return
 		}
 		call, cancel := context.WithTimeout(ctx, interval)
 		waiting := lease.ID == 0
 		var err error
-		if !waiting {
+		if !waiting && !changed {
 			err = k.registry.Renew(call, lease.ID)
 		}
-		if waiting || engram.CodeOf(err) == engram.NotFound {
+		if waiting || changed || engram.CodeOf(err) == engram.NotFound {
 			var again Lease
-			if again, err = k.registry.Register(call, k.registration); err == nil {
+			if again, err = k.registry.Register(call, k.current()); err == nil {
 				lease = again
+			} else if changed && !waiting {
+				k.tell() // at the next turn, too
 			}
 		}
 		cancel()
+		if err != nil && changed && !waiting {
+			select {
+			case <-time.After(MinTTL / 3):
+			case <-ctx.Done():
+				return
+			}
+		}
 		k.mu.Lock()
 		k.lease, k.err = lease, err
 		k.mu.Unlock()
@@ -79,6 +93,33 @@ func (k *Kept) run(ctx context.Context) {
 			close(k.active)
 		}
 	}
+}
+
+// SetCopies registers anew, in the background, with other copies.
+func (k *Kept) SetCopies(copies []string) {
+	k.mu.Lock()
+	same := slices.Equal(k.registration.Copies, copies)
+	k.registration.Copies = slices.Clone(copies)
+	k.mu.Unlock()
+	if !same {
+		k.tell()
+	}
+}
+
+// Copies returns the copies of which the registration tells.
+func (k *Kept) Copies() []string { return slices.Clone(k.current().Copies) }
+
+func (k *Kept) tell() {
+	select {
+	case k.again <- struct{}{}:
+	default:
+	}
+}
+
+func (k *Kept) current() Registration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.registration
 }
 
 func (k *Kept) state() (Lease, error) {

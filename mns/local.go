@@ -16,8 +16,9 @@ import (
 // Local is the registry of one process. It has no goroutines; leases expire by
 // timers.
 type Local struct {
+	robot   string
 	mu      sync.Mutex
-	entries map[string]Entry // by memory
+	table   Table
 	holder  map[string]uint64
 	leases  map[uint64]*lease
 	changed chan struct{} // closed and replaced at each change
@@ -32,10 +33,15 @@ type lease struct {
 	deadline time.Time
 }
 
-// NewLocal returns an empty registry.
-func NewLocal() *Local {
+// NewLocal returns an empty registry of a robot without a name.
+func NewLocal() *Local { return NewLocalOf("") }
+
+// NewLocalOf returns an empty registry of a robot, whose memories are then found by
+// the names that they have for others, too: "robot1:Object".
+func NewLocalOf(robot string) *Local {
 	return &Local{
-		entries: map[string]Entry{}, holder: map[string]uint64{}, leases: map[uint64]*lease{},
+		robot:  robot,
+		holder: map[string]uint64{}, leases: map[uint64]*lease{},
 		changed: make(chan struct{}),
 	}
 }
@@ -53,7 +59,7 @@ func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
 	}
 	fresh := 0
 	for _, m := range memories {
-		held, ok := l.entries[m]
+		held, ok := l.table.Hosted(m)
 		if ok && held.Server != r.Server {
 			return Lease{}, Taken(held)
 		}
@@ -61,8 +67,8 @@ func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
 			fresh++
 		}
 	}
-	if len(l.entries)+fresh > MaxEntries {
-		return Lease{}, engram.Errorf(engram.Exhausted, r.Server, "the name system holds %d memories; at most %d are allowed", len(l.entries), MaxEntries)
+	if n := l.table.Len(); n+fresh+len(r.Copies) > MaxEntries {
+		return Lease{}, engram.Errorf(engram.Exhausted, r.Server, "the name system holds %d memories; at most %d are allowed", n, MaxEntries)
 	}
 	for id, old := range l.leases {
 		if old.server == r.Server {
@@ -78,9 +84,15 @@ func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
 	ls.expiry = time.AfterFunc(ls.TTL, func() { l.expire(ls) })
 	l.leases[ls.ID] = ls
 	for _, m := range memories {
-		l.entries[m] = Entry{Memory: m, Addresses: slices.Clone(r.Addresses), Server: r.Server}
+		l.table.Host(Entry{Memory: m, Addresses: slices.Clone(r.Addresses), Server: r.Server, Robot: l.robot})
 		l.holder[m] = ls.ID
 	}
+	held := r.HeldCopies()
+	for m, c := range held {
+		c.Robot = l.robot
+		held[m] = c
+	}
+	l.table.Hold(r.Server, held)
 	l.wakeLocked()
 	return ls.Lease, nil
 }
@@ -92,10 +104,11 @@ func (l *Local) dropLocked(id uint64, keep []string) {
 	delete(l.leases, id)
 	for _, m := range ls.memories {
 		if l.holder[m] == id && !slices.Contains(keep, m) {
-			delete(l.entries, m)
+			l.table.Unhost(m)
 			delete(l.holder, m)
 		}
 	}
+	l.table.Hold(ls.server, nil)
 }
 
 func (l *Local) expire(ls *lease) {
@@ -154,10 +167,13 @@ func (l *Local) Resolve(ctx context.Context, memory string) (Entry, error) {
 }
 
 func (l *Local) resolveLocked(memory string) (Entry, error) {
-	if e, ok := l.entries[memory]; ok {
+	if robot, name := SplitName(memory); robot != "" && robot == l.robot {
+		memory = name
+	}
+	if e, ok := l.table.Entry(memory); ok {
 		return e, nil
 	}
-	return Entry{}, Unknown(memory, slices.Sorted(maps.Keys(l.entries)))
+	return Entry{}, Unknown(memory, slices.Sorted(maps.Keys(l.table.All())))
 }
 
 // Wait implements [Registry].
@@ -192,7 +208,7 @@ func (l *Local) List(ctx context.Context) ([]Entry, error) {
 	if err := l.aliveLocked(ctx); err != nil {
 		return nil, err
 	}
-	return sortedEntries(l.entries), nil
+	return Sorted(l.table.All()), nil
 }
 
 // Watch implements [Registry]. A slow watcher costs nothing: what it is told is
@@ -203,23 +219,15 @@ func (l *Local) Watch(ctx context.Context) iter.Seq2[Event, error] {
 		for synced := false; ; {
 			l.mu.Lock()
 			err := l.aliveLocked(ctx)
-			now := maps.Clone(l.entries)
+			now := l.table.All()
 			changed := l.changed
 			l.mu.Unlock()
 			if err != nil {
 				yield(Event{}, err)
 				return
 			}
-			for _, m := range slices.Sorted(maps.Keys(known)) {
-				if _, ok := now[m]; !ok && !yield(Event{Entry: Entry{Memory: m}, Removed: true}, nil) {
-					return
-				}
-			}
-			for _, e := range sortedEntries(now) {
-				if old, ok := known[e.Memory]; ok && old.Server == e.Server && slices.Equal(old.Addresses, e.Addresses) {
-					continue
-				}
-				if !yield(Event{Entry: e}, nil) {
+			for _, ev := range Changes(known, now) {
+				if !yield(ev, nil) {
 					return
 				}
 			}
@@ -261,8 +269,4 @@ func (l *Local) aliveLocked(ctx context.Context) error {
 		return engram.Errorf(engram.Unavailable, "", "the name system is closed")
 	}
 	return nil
-}
-
-func sortedEntries(entries map[string]Entry) []Entry {
-	return slices.SortedFunc(maps.Values(entries), func(a, b Entry) int { return cmp.Compare(a.Memory, b.Memory) })
 }

@@ -3,7 +3,11 @@ package mns
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/seed-301d4374/engram"
 )
 
 // Registry knows where memories are. Its methods are safe for concurrent use. All
@@ -20,7 +24,8 @@ type Registry interface {
 	// Release gives the lease and its names up; releasing an unknown lease does
 	// nothing.
 	Release(ctx context.Context, lease uint64) error
-	// Resolve returns the entry of a memory, or NotFound.
+	// Resolve returns the entry of a memory that is hosted, or of which copies are
+	// held; or NotFound.
 	Resolve(ctx context.Context, memory string) (Entry, error)
 	// Wait is Resolve that waits for the name until ctx ends.
 	Wait(ctx context.Context, memory string) (Entry, error)
@@ -34,10 +39,14 @@ type Registry interface {
 
 // Registration is what a server announces.
 type Registration struct {
-	Server    string        // identifies the server; the same after its restart
-	Memories  []string      // names of the memories it hosts
-	Addresses []string      // "unix:/path", "http://host:port"; best first
-	TTL       time.Duration // how long the lease runs unless renewed; 0 means [DefaultTTL]
+	Server    string   // identifies the server; the same after its restart
+	Memories  []string // names of the memories it hosts
+	Addresses []string // "unix:/path", "http://host:port"; best first
+	// Copies are the names of the memories that it holds copies of: "robot1:Object" of
+	// another robot's, "Vision" of another server's of this robot. Any number of
+	// servers may hold copies of one memory.
+	Copies []string
+	TTL    time.Duration // how long the lease runs unless renewed; 0 means [DefaultTTL]
 	// Standby declares that the server takes over when the one that holds the names
 	// has gone: [Keep] then waits for them instead of failing with Conflict.
 	Standby bool
@@ -51,9 +60,71 @@ type Lease struct {
 
 // Entry says where a memory is.
 type Entry struct {
+	// Memory is the memory's name: "Object", or "robot1:Object" if it is another
+	// robot's.
 	Memory    string
 	Addresses []string // best first
-	Server    string   // the registering server
+	// Server is the registering server, "" if none is known: then there are copies.
+	Server string
+	Robot  string // whose memory it is, "" if the robot has no name
+	Copies []Copy // sorted by robot and server
+	// SilentSince is when the server was last heard, by the clock of the name system,
+	// where it shows no sign of life; 0 while it does, and where nobody listens for it. Of
+	// a memory of which only copies are known, it is when its robot was last heard.
+	SilentSince engram.Time
+	// LastKnown is when the name system was last there, where it is away and this is what
+	// it said then; 0 while it is there.
+	LastKnown engram.Time
+}
+
+// Copy says where a copy of a memory is.
+type Copy struct {
+	Server    string   // that holds the copy
+	Robot     string   // whose server that is, "" if it has no name
+	Memory    string   // the copy's name there
+	Addresses []string // best first
+	// SilentSince is as that of an [Entry], of the server that holds the copy.
+	SilentSince engram.Time
+}
+
+// Local returns the memory's name at the server that hosts it: without the robot's.
+func (e Entry) Local() string {
+	if e.Foreign() {
+		return e.Memory[len(e.Robot)+1:]
+	}
+	return e.Memory
+}
+
+// Foreign reports whether the memory is another robot's.
+func (e Entry) Foreign() bool {
+	return e.Robot != "" && len(e.Memory) > len(e.Robot) && e.Memory[len(e.Robot)] == ':' && e.Memory[:len(e.Robot)] == e.Robot
+}
+
+// Equal reports whether both entries say the same.
+func (e Entry) Equal(o Entry) bool {
+	return e.Memory == o.Memory && e.Server == o.Server && e.Robot == o.Robot && slices.Equal(e.Addresses, o.Addresses) &&
+		e.SilentSince == o.SilentSince && e.LastKnown == o.LastKnown &&
+		slices.EqualFunc(e.Copies, o.Copies, func(a, b Copy) bool {
+			return a.Server == b.Server && a.Robot == b.Robot && a.Memory == b.Memory && a.SilentSince == b.SilentSince && slices.Equal(a.Addresses, b.Addresses)
+		})
+}
+
+// Holders returns the servers that hold copies.
+func (e Entry) Holders() []string {
+	var names []string
+	for _, c := range e.Copies {
+		names = append(names, c.Server)
+	}
+	return names
+}
+
+// SplitName takes the name of a memory apart into the robot's and the memory's own:
+// "robot1:Object" is Object of robot1, "Object" that of no other robot.
+func SplitName(name string) (robot, memory string) {
+	if robot, memory, ok := strings.Cut(name, ":"); ok && robot != "" && memory != "" {
+		return robot, memory
+	}
+	return "", name
 }
 
 // Event is a change of the registry.

@@ -11,6 +11,9 @@ func (s *Server) AddCoreSegment(ctx context.Context, seg engram.CoreSegment) err
 	if err := s.alive(); err != nil {
 		return err
 	}
+	if err := s.refuseCopy(seg.ID); err != nil {
+		return err
+	}
 	return s.wm.AddCoreSegment(ctx, seg)
 }
 
@@ -19,12 +22,18 @@ func (s *Server) AddProviderSegment(ctx context.Context, seg engram.ProviderSegm
 	if err := s.alive(); err != nil {
 		return err
 	}
+	if err := s.refuseCopy(seg.ID); err != nil {
+		return err
+	}
 	return s.wm.AddProviderSegment(ctx, seg)
 }
 
 // RemoveSegment implements engram.Segments.
 func (s *Server) RemoveSegment(ctx context.Context, id engram.ID) error {
 	if err := s.alive(); err != nil {
+		return err
+	}
+	if err := s.refuseCopy(id); err != nil {
 		return err
 	}
 	if err := s.wm.RemoveSegment(ctx, id); err != nil {

@@ -11,6 +11,14 @@ func (s *Server) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 	if err := s.runQueryHooks(ctx, &q); err != nil {
 		return nil, err
 	}
+	r, err := s.query(ctx, q)
+	if err == nil {
+		s.explainCopies(ctx, &q, r)
+	}
+	return r, err
+}
+
+func (s *Server) query(ctx context.Context, q engram.Query) (*engram.Result, error) {
 	if s.ltm != nil && q.Target != engram.TargetWM {
 		return s.ltm.Query(ctx, q)
 	}
@@ -22,6 +30,17 @@ func (s *Server) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 	if err := s.runQueryHooks(ctx, &q); err != nil {
 		return err
 	}
+	if err := s.queryParts(ctx, q, part); err != nil {
+		return err
+	}
+	last := &engram.Result{}
+	if s.explainCopies(ctx, &q, last); len(last.Missing)+len(last.Copies) > 0 {
+		return part(last)
+	}
+	return nil
+}
+
+func (s *Server) queryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
 	if s.ltm != nil && q.Target != engram.TargetWM {
 		return s.ltm.QueryParts(ctx, q, part)
 	}

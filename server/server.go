@@ -51,6 +51,8 @@ type Server struct {
 	cancel context.CancelFunc
 	run    sync.WaitGroup // the Run hooks
 
+	explain atomic.Pointer[func(*engram.Query) ([]engram.Missing, []engram.CopyUsed)] // see ExplainCopies
+
 	close   sync.Once
 	closed  atomic.Bool
 	refused refusals
@@ -90,6 +92,9 @@ func (s *Server) start(c *Config) error {
 		}
 	}
 	slices.Sort(s.names)
+	if err := s.addCopies(); err != nil {
+		return err
+	}
 	if err := s.restore(c.Journal); err != nil {
 		return err
 	}

@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport/local"
 	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // Client reaches one memory server.
@@ -23,8 +25,8 @@ type Client interface {
 	Close() error     // ends the client's streams and connections
 }
 
-// Dial reaches the memory server at "local:/path", "unix:/path", "http://host:port"
-// or "host:port". The errors are those of local.Dial and rpc.Dial.
+// Dial reaches the memory server at "local:/path", "unix:/path", "https://host:port",
+// "http://host:port" or "host:port". The errors are those of local.Dial and rpc.Dial.
 func Dial(ctx context.Context, address string, o rpc.DialOptions) (Client, error) {
 	// Not a nil pointer in an interface.
 	if IsLocal(address) {
@@ -46,6 +48,7 @@ func IsLocal(address string) bool { return strings.HasPrefix(address, "local:") 
 
 // Endpoint is where a server listens. Make one with [Listen].
 type Endpoint struct {
+	secure     secure.Options
 	rpc, local []net.Listener
 	addresses  []string
 }
@@ -54,9 +57,15 @@ type Endpoint struct {
 // transport/rpc, and beside each Unix socket with transport/local. The errors are
 // those of rpc.Listen.
 func Listen(addresses ...string) (*Endpoint, error) {
-	e := &Endpoint{}
+	return ListenSecurely(secure.Options{}, addresses...)
+}
+
+// ListenSecurely is [Listen] for clients that prove who they are: on TCP by mutual TLS,
+// if there are credentials, on Unix sockets by the kernel's word.
+func ListenSecurely(o secure.Options, addresses ...string) (*Endpoint, error) {
+	e := &Endpoint{secure: o}
 	for _, address := range addresses {
-		l, err := rpc.Listen(address)
+		l, err := rpc.ListenSecurely(address, o)
 		if err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
@@ -78,7 +87,13 @@ func Listen(addresses ...string) (*Endpoint, error) {
 
 // Add has transport/rpc serve another listener, such as one on the backbone, which
 // the endpoint closes.
-func (e *Endpoint) Add(l net.Listener) { e.rpc = append(e.rpc, l) }
+func (e *Endpoint) Add(l net.Listener) error {
+	l, err := e.secure.Listener(l)
+	if err == nil {
+		e.rpc = append(e.rpc, l)
+	}
+	return err
+}
 
 // Addresses returns where clients on this host reach the server, the best first:
 // what it registers with the name system.
@@ -89,8 +104,18 @@ func (e *Endpoint) Addresses() []string { return e.addresses }
 func (e *Endpoint) Listeners() []net.Listener { return e.rpc }
 
 // Serve serves svc, and names unless that is nil, until ctx ends or a listener
-// fails; it closes the endpoint. o's limits hold for both transports.
+// fails; it closes the endpoint. o's limits hold for both transports. If there are
+// access rules, svc, names and what o administers are put behind them; svc must then
+// answer within scopes (access.Served).
 func (e *Endpoint) Serve(ctx context.Context, svc engram.Service, names mns.Registry, o rpc.Options) error {
+	o.Secure = e.secure
+	svc, names, err := e.guarded(svc, names)
+	if rules := e.secure.Access; rules != nil && o.Copies != nil {
+		o.Copies = access.GuardCopies(o.Copies, rules)
+	}
+	if err != nil {
+		return errors.Join(err, e.Close())
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan error)
@@ -104,7 +129,7 @@ func (e *Endpoint) Serve(ctx context.Context, svc engram.Service, names mns.Regi
 	begin(func() error { return rpc.Serve(ctx, rpc.NewHandler(svc, names, o), e.rpc...) })
 	for _, l := range e.local {
 		begin(func() error {
-			return local.Serve(ctx, l, svc, local.Options{MaxFrame: o.MaxMessage, StallTimeout: o.StallTimeout, RPC: o, Log: o.Log})
+			return local.Serve(ctx, l, svc, local.Options{MaxFrame: o.MaxMessage, StallTimeout: o.StallTimeout, Grace: o.Grace, RPC: o, Log: o.Log})
 		})
 	}
 	var errs []error
@@ -112,6 +137,22 @@ func (e *Endpoint) Serve(ctx context.Context, svc engram.Service, names mns.Regi
 		errs = append(errs, <-ended)
 	}
 	return errors.Join(errs...)
+}
+
+// guarded puts what is served behind the access rules, if there are some.
+func (e *Endpoint) guarded(svc engram.Service, names mns.Registry) (engram.Service, mns.Registry, error) {
+	rules := e.secure.Access
+	if rules == nil {
+		return svc, names, nil
+	}
+	served, ok := svc.(access.Served)
+	if !ok {
+		return nil, nil, engram.Errorf(engram.Unsupported, "", "a %T cannot be served with access rules: it does not answer within scopes", svc)
+	}
+	if names != nil {
+		names = access.GuardNames(names, rules)
+	}
+	return access.NewGuard(served, rules), names, nil
 }
 
 // Close stops listening. [Endpoint.Serve] does it too.

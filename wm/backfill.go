@@ -36,12 +36,12 @@ func (w *WM) checkStartLocked(start engram.Start) error {
 // the number of the first of them.
 func (f *feed) since(after, last uint64) (recent []recentUpdate, first uint64) {
 	first = after + 1
-	if last >= maxRecent {
-		first = max(first, last-maxRecent+1)
+	if last >= f.keep {
+		first = max(first, last-f.keep+1)
 	}
 	recent = make([]recentUpdate, 0, last+1-first)
 	for n := first; n <= last; n++ {
-		recent = append(recent, f.recent[n%maxRecent])
+		recent = append(recent, f.recent[n%f.keep])
 	}
 	return recent, first
 }
@@ -106,6 +106,9 @@ func (b *backfiller) search(patterns []engram.Pattern, before uint64) error {
 	return b.w.eachEntity(b.ctx, plan, func(e *entity) error {
 		if err := checkContext(b.ctx); err != nil {
 			return err
+		}
+		if b.match(e) == nil {
+			return nil // it is hidden: the plan knows only the patterns
 		}
 		switch b.start.Kind {
 		case engram.StartLast:
@@ -213,16 +216,19 @@ func (s *subscription) takeBackfill() (lost uint64) {
 }
 
 // find returns the version if it is still kept.
-func (r recorded) find() *version {
-	look := reading{spans: r.match.entity.timeline.spans()}
-	p := look.after(r.time)
+func (r recorded) find() *version { return r.match.entity.find(r.time, r.number) }
+
+// find returns the version of a time and number if it is still kept.
+func (e *entity) find(t engram.Time, number uint64) *version {
+	look := reading{spans: e.timeline.spans()}
+	p := look.after(t)
 	v := look.prev(&p)
-	if v == nil || v.Time != r.time {
+	if v == nil || v.Time != t {
 		return nil
 	}
-	for ; v != nil && v.Number > r.number; v = v.older.Load() {
+	for ; v != nil && v.Number > number; v = v.older.Load() {
 	}
-	if v == nil || v.Number != r.number {
+	if v == nil || v.Number != number {
 		return nil
 	}
 	return v

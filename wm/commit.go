@@ -90,7 +90,7 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 	var buf [commitBatch]pending
 	batch := buf[:len(updates)]
 	for i := range updates {
-		batch[i], results[i].Err = w.prepare(&updates[i])
+		batch[i], results[i].Err = w.prepareCommit(&updates[i])
 	}
 	var j journaled // nothing, without a journal
 	if w.journal != nil {
@@ -115,9 +115,7 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 	w.publishLocked(batch, &owed)
 	w.mu.Unlock()
 
-	for _, s := range owed.asleep {
-		s.rouse()
-	}
+	owed.rouse()
 	for _, s := range j.synced {
 		w.finish(s)
 		batch[s.index], results[s.index].Err = s.pending, s.err
@@ -143,6 +141,9 @@ func (w *WM) publishLocked(batch []pending, owed *notices) {
 			w.boundLocked(p.entity)
 		}
 	}
+	if owed != nil {
+		w.mu.feed.wakeWatchers(owed)
+	}
 	if owed != nil && w.mu.feed.active() {
 		for i := range batch {
 			if p := &batch[i]; p.version != nil {
@@ -150,6 +151,18 @@ func (w *WM) publishLocked(batch []pending, owed *notices) {
 			}
 		}
 	}
+}
+
+// prepareCommit is prepare for an update that is committed here.
+func (w *WM) prepareCommit(u *engram.EntityUpdate) (pending, error) {
+	p, err := w.prepare(u)
+	if err == nil {
+		err = p.core.memory.refuseCommit(u.Entity)
+	}
+	if err != nil {
+		return pending{}, err
+	}
+	return p, nil
 }
 
 // prepare checks all of an update that can be checked without the lock, and makes
@@ -290,6 +303,10 @@ func (w *WM) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 		}
 	}
 	e.lastNumber.Store(v.Number) // before the version: who sees that, sees this
+	if e.provider.core.memory.copied {
+		e.arrived.Store(max(e.arrived.Load(), int64(arrived)))
+		e.provider.arrived.Store(max(e.provider.arrived.Load(), int64(arrived)))
+	}
 	p.superseded = e.timeline.put(v)
 	if e.held.committed == 0 {
 		e.firstNumber.Store(v.Number)
@@ -298,7 +315,7 @@ func (w *WM) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 	e.rankLocked(v)
 	m := e.provider.core.memory
 	m.byAge.refresh(e, m.bounds)
-	w.mu.feed.record(v)
+	w.mu.feed.record(v, w.settledLocked())
 }
 
 // standsLocked reports whether the segments are still those that the update was
@@ -324,7 +341,7 @@ func (e *entity) countLocked(v *version, supersedes bool) {
 	if supersedes {
 		one.snapshots, one.superseded = 0, 1
 	}
-	past := counters{committed: 1}
+	past := counters{committed: 1, written: one.bytes}
 	m := e.provider.core.memory
 	for _, c := range [...]*counters{&e.held, &e.provider.held, &m.held} {
 		c.addHeld(&one)

@@ -27,4 +27,14 @@
 // wherever it is; when nothing but newest states is left, the one that arrived
 // first goes, and its entity with it. Every eviction is counted in the entity and
 // its segments, and a query that asks for what was evicted says so.
+//
+// # Copies
+//
+// A memory can be a copy of one that another server owns. Its versions come with their
+// owner's times of arrival, whose clock may differ from this one's by any amount: within
+// an entity they order what was known when, as everywhere; across memories nothing but
+// the numbers, which are this memory's, says what came first.
+//
+// Who copies from here follows the changes by their numbers ([WM.Changes]), at its own
+// pace and without a queue; what was removed on purpose is noted for it ([Removal]).
 package wm

@@ -12,18 +12,20 @@ type feed struct {
 	subscriptions []*subscription // in the order they began
 	begun         uint64          // how many ever
 	ended         uint64          // how many of them ended
-	recent        []recentUpdate  // the last maxRecent updates, at number modulo maxRecent
+	dropped       uint64          // by the queues of those that ended
+	keep          uint64          // how many updates it remembers
+	recent        []recentUpdate  // the last ones, at number modulo keep
+	watchers      []*Watcher
+	removals      removals
 }
 
 // recentUpdate remembers where an update went, so that a subscription that resumes
 // shortly after it broke off finds what it missed without a search.
 type recentUpdate struct {
-	entity *entity // nil if it was no news: recalled
-	time   engram.Time
+	entity  *entity // nil if it was no news: recalled
+	time    engram.Time
+	settled engram.Time // everything with a higher number arrived at or after it
 }
-
-// maxRecent is how many updates the feed remembers.
-const maxRecent = 1 << 16
 
 // matches is an entity's list of the subscriptions that match it. It is brought up
 // to date when the entity is written to; each subscription is matched once.
@@ -43,19 +45,21 @@ type match struct {
 func (f *feed) active() bool { return len(f.subscriptions) > 0 }
 
 // record remembers an update.
-func (f *feed) record(v *version) {
-	u := recentUpdate{v.entity, v.Time}
+func (f *feed) record(v *version, settled engram.Time) {
+	u := recentUpdate{v.entity, v.Time, settled}
 	if v.Recalled {
 		u.entity = nil
 	}
-	if len(f.recent) < maxRecent {
+	if uint64(len(f.recent)) < f.keep {
 		if len(f.recent) == 0 {
 			f.recent = append(f.recent, recentUpdate{}) // no update has number 0
 		}
-		f.recent = append(f.recent, u)
-		return
+		if uint64(len(f.recent)) < f.keep {
+			f.recent = append(f.recent, u)
+			return
+		}
 	}
-	f.recent[v.Number%maxRecent] = u
+	f.recent[v.Number%f.keep] = u
 }
 
 // add adds a subscription.
@@ -70,6 +74,7 @@ func (f *feed) remove(s *subscription) {
 	if i := slices.Index(f.subscriptions, s); i >= 0 {
 		f.subscriptions = slices.Delete(f.subscriptions, i, i+1)
 		f.ended++
+		f.dropped += s.queue.dropped.Load()
 	}
 }
 
@@ -77,14 +82,28 @@ func (f *feed) remove(s *subscription) {
 func (f *feed) takeAll() []*subscription {
 	all := f.subscriptions
 	f.ended += uint64(len(all))
+	for _, s := range all {
+		f.dropped += s.queue.dropped.Load()
+	}
 	f.subscriptions = nil
 	return all
 }
 
 // notices are what writers owe subscriptions once they have let go of the lock.
 type notices struct {
-	asleep []*subscription // to be woken
-	slow   []*subscription // to be waited for
+	asleep   []*subscription // to be woken
+	watchers []*Watcher      // to be woken
+	slow     []*subscription // to be waited for
+}
+
+// rouse wakes whom it is owed to.
+func (n *notices) rouse() {
+	for _, s := range n.asleep {
+		s.rouse()
+	}
+	for _, w := range n.watchers {
+		w.rouse()
+	}
 }
 
 // notifyLocked hands v to the subscriptions that match e, and notes what is owed to

@@ -14,6 +14,7 @@ type counters struct {
 	instances  uint64
 	bytes      int64
 	committed  uint64 // ever
+	written    int64  // payload bytes ever
 	evicted    uint64 // ever, snapshots and versions
 }
 
@@ -23,6 +24,7 @@ func (c *counters) versions() uint64 { return c.snapshots + c.superseded }
 // addPast adds what o ever did, which outlives what it holds.
 func (c *counters) addPast(o *counters) {
 	c.committed += o.committed
+	c.written += o.written
 	c.evicted += o.evicted
 }
 
@@ -44,6 +46,8 @@ func (c *counters) subHeld(o *counters) {
 type memory struct {
 	id      engram.ID
 	bounds  engram.Bounds
+	copied  bool                   // it is a copy of …
+	owner   atomic.Pointer[string] // … what this server owns
 	cores   table[*core]
 	refused atomic.Uint64 // updates to no known core segment, and those of removed ones
 
@@ -84,6 +88,7 @@ type provider struct {
 	refused  atomic.Uint64
 	gone     losses        // of entities that were evicted as a whole
 	goneFrom atomic.Uint64 // no entity with a first update up to this was one of them before; 0 if none is gone
+	arrived  atomic.Int64  // of a copy: the latest arrival
 
 	// The WM's lock protects what follows.
 	held    counters // with what evicted entities did
@@ -101,6 +106,7 @@ type entity struct {
 
 	firstNumber atomic.Uint64 // of the first update ever
 	lastNumber  atomic.Uint64
+	arrived     atomic.Int64 // of a copy: the latest arrival
 
 	// The WM's lock protects what follows.
 	held    counters
@@ -113,13 +119,21 @@ type entity struct {
 func (w *WM) core(id engram.ID) (*core, error) {
 	m, ok := w.memories.Get(id.Memory())
 	if !ok {
-		return nil, engram.Errorf(engram.NotFound, id.String(), "there is no memory %q here", id.Memory())
+		return nil, noMemory(id)
 	}
 	c, ok := m.cores.Get(id.CoreSegment())
 	if !ok {
-		return nil, engram.Errorf(engram.NotFound, id.String(), "there is no core segment %s; add it first", id.Truncate(engram.LevelCoreSegment))
+		return nil, noCore(id)
 	}
 	return c, nil
+}
+
+func noMemory(id engram.ID) error {
+	return engram.Errorf(engram.NotFound, id.String(), "there is no memory %q here", id.Memory())
+}
+
+func noCore(id engram.ID) error {
+	return engram.Errorf(engram.NotFound, id.String(), "there is no core segment %s; add it first", id.Truncate(engram.LevelCoreSegment))
 }
 
 // entity returns the entity of that ID, or nil.
@@ -143,6 +157,7 @@ func (w *WM) entity(id engram.ID) *entity {
 // addProviderLocked adds a provider segment that is not there.
 func (c *core) addProviderLocked(name, typ string, rule *typeRule) *provider {
 	p := &provider{id: child(c.id, name), core: c, typ: typ, rule: rule}
+	p.arrived.Store(int64(engram.MinTime))
 	c.providers.add(p.id.ProviderSegment(), p)
 	return p
 }
@@ -150,6 +165,7 @@ func (c *core) addProviderLocked(name, typ string, rule *typeRule) *provider {
 // addEntityLocked adds an entity that is not there.
 func (p *provider) addEntityLocked(name string) *entity {
 	e := &entity{id: child(p.id, name), provider: p}
+	e.arrived.Store(int64(engram.MinTime))
 	p.entities.add(e.id.Entity(), e)
 	return e
 }

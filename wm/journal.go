@@ -110,6 +110,7 @@ func (w *WM) appendLocked(s *syncing) {
 	}
 	m := s.core.memory
 	m.syncing = append(m.syncing, s)
+	w.mu.syncing++
 }
 
 // finish waits for the disk and puts s, and all that was appended before it, into the
@@ -125,9 +126,7 @@ func (w *WM) finish(s *syncing) {
 	w.mu.Lock()
 	owed := w.settleLocked(s)
 	w.mu.Unlock()
-	for _, s := range owed.asleep {
-		s.rouse()
-	}
+	owed.rouse()
 }
 
 // settleLocked puts what was appended up to s into the timelines, or refuses it; the
@@ -140,6 +139,7 @@ func (w *WM) settleLocked(s *syncing) (owed notices) {
 		first := m.syncing[0]
 		m.syncing[0] = nil
 		m.syncing = m.syncing[1:]
+		w.mu.syncing--
 		first.done = true
 		if first.err = first.entry.Wait(); first.err == nil {
 			first.err = w.confirmSyncedLocked(first)

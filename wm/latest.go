@@ -9,6 +9,9 @@ import (
 
 // Latest implements engram.LatestReader.
 func (w *WM) Latest(ctx context.Context, id engram.ID) (*engram.Snapshot, error) {
+	if hidden(ctx, id) {
+		return nil, w.noEntity(ctx, id)
+	}
 	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity {
 		horizon := w.number.Load()
 		if v := e.newest.Load(); v != nil && v.Number <= horizon {
@@ -20,6 +23,9 @@ func (w *WM) Latest(ctx context.Context, id engram.ID) (*engram.Snapshot, error)
 
 // AtOrBefore implements engram.LatestReader.
 func (w *WM) AtOrBefore(ctx context.Context, id engram.ID, t engram.Time) (*engram.Snapshot, error) {
+	if hidden(ctx, id) {
+		return nil, w.noEntity(ctx, id)
+	}
 	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity {
 		horizon := w.number.Load()
 		r := reading{spans: e.timeline.spans()}
@@ -42,7 +48,7 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 	}
 	e := w.entity(id)
 	if e == nil {
-		return nil, w.noEntity(id)
+		return nil, w.noEntity(ctx, id)
 	}
 	l := lens{ctx: ctx, horizon: w.number.Load(), asOf: engram.MaxTime}
 	var sel query.Selection
@@ -50,7 +56,9 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 	if err != nil {
 		return nil, err
 	}
-	missing = e.missingBefore(&sel, l.asOf, missing)
+	if engram.VisibilityIn(engram.ScopeOf(ctx), e.provider.id) == engram.Visible {
+		missing = e.missingBefore(&sel, l.asOf, missing)
+	}
 	switch {
 	case len(sel.Snapshots) > 0 && missing == nil:
 		return sel.Snapshots[0], nil
@@ -62,14 +70,25 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 	return nil, engram.Errorf(engram.NotFound, id.String(), "the entity has no snapshot")
 }
 
-// noEntity returns the NotFound error for an entity that is not there; it names
-// the first level that is missing.
-func (w *WM) noEntity(id engram.ID) error {
-	c, err := w.core(id)
-	if err != nil {
-		return err
+// hidden reports whether an entity does not lie in the call's scope.
+func hidden(ctx context.Context, id engram.ID) bool {
+	s := engram.ScopeOf(ctx)
+	return s != nil && id.Level() == engram.LevelEntity && s.Visibility(id) == engram.Hidden
+}
+
+// noEntity returns the NotFound error for an entity that is not there, in the call's
+// scope; it names the first level that is missing.
+func (w *WM) noEntity(ctx context.Context, id engram.ID) error {
+	there := func(l engram.Level) bool {
+		s, v := engram.ScopeOf(ctx), w.View(ctx, nil)
+		return v.Has(id.Truncate(l)) && (s == nil || query.Exists(s, id.Truncate(l), v.Names))
 	}
-	if _, ok := c.providers.Get(id.ProviderSegment()); !ok {
+	switch {
+	case !there(engram.LevelMemory):
+		return noMemory(id)
+	case !there(engram.LevelCoreSegment):
+		return noCore(id)
+	case !there(engram.LevelProviderSegment):
 		return engram.Errorf(engram.NotFound, id.String(), "there is no provider segment %s", id.Truncate(engram.LevelProviderSegment))
 	}
 	return engram.Errorf(engram.NotFound, id.String(), "there is no such entity, or it was evicted as a whole")

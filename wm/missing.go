@@ -70,6 +70,19 @@ func (l *losses) between(after, last engram.Time) bool {
 	return l.snapshots.Load() > 0 && engram.Time(l.last.Load()) > after && engram.Time(l.first.Load()) <= last
 }
 
+// GoneBetween reports whether an entity of that name that was evicted as a whole, before
+// the one that is there now, may have had a snapshot with a time in (after, last].
+func (w *WM) GoneBetween(entity engram.ID, after, last engram.Time) bool {
+	e := w.entity(entity)
+	return e == nil || e.reborn() && e.provider.gone.between(after, last)
+}
+
+// reborn reports whether an entity of that name may have been evicted as a whole before.
+func (e *entity) reborn() bool {
+	from := e.provider.goneFrom.Load()
+	return from != 0 && e.firstNumber.Load() > from
+}
+
 // missing returns what was asked for and was lost, or nil.
 func (e *entity) missing(lost loss, r *reading, sel *query.Selection) *engram.Missing {
 	var m *engram.Missing
@@ -85,10 +98,10 @@ func (e *entity) missing(lost loss, r *reading, sel *query.Selection) *engram.Mi
 // missingBefore adds to m what was asked of e, not met, and may have been of an
 // entity of its name that was evicted as a whole before it.
 func (e *entity) missingBefore(sel *query.Selection, asOf engram.Time, m *engram.Missing) *engram.Missing {
-	p := e.provider
-	if from := p.goneFrom.Load(); from == 0 || e.firstNumber.Load() <= from {
+	if !e.reborn() {
 		return m
 	}
+	p := e.provider
 	for _, a := range sel.Asked {
 		if !a.Met {
 			m = p.gone.load().missing(p.id, a, asOf, m)

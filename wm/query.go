@@ -45,6 +45,9 @@ func (w *WM) execute(ctx context.Context, q engram.Query, part func(*engram.Resu
 	if x.lens.accept, err = w.acceptFilter(q.Where); err != nil {
 		return nil, err
 	}
+	if x.answer.Scoped() {
+		x.answer.Walk(w.View(ctx, nil).Names)
+	}
 	if q.Target != engram.TargetLTM {
 		if err := query.EachChild(ctx, &w.memories, x.answer.Plan(), x.memory); err != nil {
 			return nil, err
@@ -54,6 +57,9 @@ func (w *WM) execute(ctx context.Context, q engram.Query, part func(*engram.Resu
 }
 
 func (x *execution) memory(m *memory, nodes []*query.Node) error {
+	if x.answer.Sees(m.id) == engram.Hidden {
+		return nil
+	}
 	if err := x.answer.Enter(engram.LevelMemory, m.id, nodes); err != nil {
 		return err
 	}
@@ -61,6 +67,9 @@ func (x *execution) memory(m *memory, nodes []*query.Node) error {
 }
 
 func (x *execution) core(c *core, nodes []*query.Node) error {
+	if x.answer.Sees(c.id) == engram.Hidden {
+		return nil
+	}
 	if err := x.answer.Enter(engram.LevelCoreSegment, c.id, nodes); err != nil {
 		return err
 	}
@@ -68,13 +77,19 @@ func (x *execution) core(c *core, nodes []*query.Node) error {
 }
 
 func (x *execution) provider(p *provider, nodes []*query.Node) error {
+	seen := x.answer.Sees(p.id)
+	if seen == engram.Hidden {
+		return nil
+	}
 	if err := x.answer.Enter(engram.LevelProviderSegment, p.id, nodes); err != nil {
 		return err
 	}
 	if err := query.EachChild(x.lens.ctx, &p.entities, query.Below(nodes), x.entity); err != nil {
 		return err
 	}
-	if p.goneFrom.Load() > 0 {
+	if seen == engram.Partial {
+		x.gone = nil // it may have been of entities that are hidden
+	} else if p.goneFrom.Load() > 0 {
 		x.goneEntities(p, query.Below(nodes))
 	}
 	return nil
@@ -82,6 +97,9 @@ func (x *execution) provider(p *provider, nodes []*query.Node) error {
 
 // entity answers what several nodes of the query, which all select it, ask of e.
 func (x *execution) entity(e *entity, nodes []*query.Node) error {
+	if x.answer.Sees(e.id) == engram.Hidden {
+		return nil
+	}
 	selectors, limit, err := x.answer.Entity(e.id, nodes)
 	if err != nil || len(selectors) == 0 {
 		return err

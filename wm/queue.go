@@ -3,6 +3,7 @@ package wm
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -19,6 +20,7 @@ type queue struct {
 	maxBytes int64 // payloads
 	wake     chan struct{}
 	over     chan struct{} // closed at the end
+	dropped  atomic.Uint64 // updates ever, replaced ones included
 
 	mu struct {
 		sync.Mutex
@@ -110,6 +112,7 @@ func (q *queue) replace(m *match) {
 	q.mu.live--
 	q.mu.bytes -= old.bytes
 	*old = waiting{dead: true, lost: old.lost + 1}
+	q.dropped.Add(1)
 }
 
 // dropOldest drops the oldest update that waits.
@@ -119,6 +122,7 @@ func (q *queue) dropOldest() {
 		q.mu.lost += u.lost
 		if !u.dead {
 			q.mu.lost++
+			q.dropped.Add(1)
 			return
 		}
 	}

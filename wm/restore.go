@@ -93,7 +93,13 @@ func (w *WM) restoreLocked(r *Restored, p *pending) error {
 	if v := p.currentLocked(r.Entity.Entity(), r.Snapshot.Time); v != nil && v.Arrived >= r.Snapshot.Arrived {
 		return engram.Errorf(engram.AlreadyExists, r.Entity.At(r.Snapshot.Time).String(), "the memory has a version that arrived at %v, this one at %v", v.Arrived, r.Snapshot.Arrived)
 	}
-	w.mu.arrived = max(w.mu.arrived, r.Snapshot.Arrived)
+	if !p.core.memory.copied { // those of a copy are of another clock
+		w.mu.arrived = max(w.mu.arrived, r.Snapshot.Arrived)
+	}
 	w.putLocked(r.Entity, p, r.Snapshot.Arrived)
+	if !p.version.Recalled {
+		w.restored.Store(p.version.Number)
+		w.mu.feed.recent[p.version.Number%w.mu.feed.keep].settled = engram.MinTime // other memories' follow
+	}
 	return nil
 }

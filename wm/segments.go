@@ -141,7 +141,9 @@ func (w *WM) RemoveSegment(ctx context.Context, id engram.ID) error {
 			return err
 		}
 	}
-	for _, p := range w.detach(c, p) {
+	gone, owed := w.detach(id, c, p)
+	owed.rouse()
+	for _, p := range gone {
 		entities := p.entities.sorted()
 		for len(entities) > 0 {
 			n := min(releaseBatch, len(entities))
@@ -174,26 +176,28 @@ func (w *WM) segment(id engram.ID) (c *core, p *provider, err error) {
 
 // detach takes a core segment, or one of its provider segments if p is not nil, out of
 // the hierarchy and returns the provider segments that are gone.
-func (w *WM) detach(c *core, p *provider) []*provider {
+func (w *WM) detach(id engram.ID, c *core, p *provider) (out []*provider, owed notices) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !c.memory.copied { // a copy is told of by its owner
+		w.noteLocked(Removal{Segment: id}, &owed)
+	}
 	if p != nil {
 		c.providers.remove(p.id.ProviderSegment())
 		p.detachLocked()
 		c.past.addPast(&p.held)
 		c.refused.Add(p.refused.Load())
-		return []*provider{p}
+		return []*provider{p}, owed
 	}
 	c.memory.cores.remove(c.id.CoreSegment())
 	c.removed = true
 	c.memory.refused.Add(c.refused.Load())
-	var out []*provider
 	for _, e := range c.providers.sorted() {
 		e.value.detachLocked()
 		c.memory.refused.Add(e.value.refused.Load())
 		out = append(out, e.value)
 	}
-	return out
+	return out, owed
 }
 
 func (p *provider) detachLocked() {
@@ -234,9 +238,10 @@ func (w *WM) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descripti
 	if err != nil {
 		return nil, err
 	}
+	scope := engram.ScopeOf(ctx)
 	var out []engram.Description
 	for _, m := range w.memories.sorted() {
-		if !match.Level(engram.LevelMemory).Match(m.name) {
+		if !match.Level(engram.LevelMemory).Match(m.name) || engram.VisibilityIn(scope, m.value.id) == engram.Hidden {
 			continue
 		}
 		for _, c := range m.value.cores.sorted() {
@@ -244,7 +249,7 @@ func (w *WM) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descripti
 				return nil, err
 			}
 			if match.Level(engram.LevelCoreSegment).Match(c.name) {
-				out = c.value.describe(out, match, len(p.Levels))
+				out = c.value.describe(out, match, len(p.Levels), scope)
 			}
 		}
 	}
@@ -254,18 +259,30 @@ func (w *WM) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descripti
 // describe appends the descriptions of the core segment and of its provider
 // segments that a pattern of so many levels matches or that lie above what it
 // matches.
-func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, levels int) []engram.Description {
+func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, levels int, scope engram.Scope) []engram.Description {
+	seen := engram.VisibilityIn(scope, c.id)
+	if seen == engram.Hidden {
+		return out
+	}
 	d := engram.Description{
 		ID: c.id, Type: c.def.Type, History: c.def.History,
 		Durability: c.def.Durability, FixedProviders: c.def.FixedProviders,
 	}
 	at := len(out)
 	out = append(out, d)
-	found := levels <= int(engram.LevelCoreSegment)
+	found := levels <= int(engram.LevelCoreSegment) && seen == engram.Visible
 	for _, p := range c.providers.sorted() {
 		if !match.Level(engram.LevelProviderSegment).Match(p.name) ||
-			levels == int(engram.LevelEntity) && !p.value.anyEntity(match.Level(engram.LevelEntity)) {
+			levels == int(engram.LevelEntity) && !p.value.anyEntity(match.Level(engram.LevelEntity), scope) {
 			continue
+		}
+		switch engram.VisibilityIn(scope, p.value.id) {
+		case engram.Hidden:
+			continue
+		case engram.Partial:
+			if !p.value.anyEntity(match.Level(engram.LevelEntity), scope) {
+				continue
+			}
 		}
 		found = true
 		d.ID, d.Type = p.value.id, p.value.rule.base.name
@@ -277,18 +294,19 @@ func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, 
 	return out
 }
 
-// anyEntity reports whether m matches an entity of the provider segment.
-func (p *provider) anyEntity(m *engram.NameMatcher) bool {
+// anyEntity reports whether m matches an entity of the provider segment that lies in
+// the scope.
+func (p *provider) anyEntity(m *engram.NameMatcher, scope engram.Scope) bool {
 	if names, ok := m.Exact(); ok {
 		for _, name := range names {
-			if _, there := p.entities.Get(name); there {
+			if e, there := p.entities.Get(name); there && engram.VisibilityIn(scope, e.id) != engram.Hidden {
 				return true
 			}
 		}
 		return false
 	}
 	for _, e := range p.entities.sorted() {
-		if m.Match(e.name) {
+		if m.Match(e.name) && engram.VisibilityIn(scope, e.value.id) != engram.Hidden {
 			return true
 		}
 	}

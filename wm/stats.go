@@ -17,7 +17,7 @@ func (w *WM) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([
 	if err != nil {
 		return nil, err
 	}
-	s := &statistics{w: w, ctx: ctx, match: match, from: max(engram.LevelMemory, engram.Level(len(p.Levels)))}
+	s := &statistics{w: w, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, from: max(engram.LevelMemory, engram.Level(len(p.Levels)))}
 	s.to = max(depth, s.from)
 	for _, m := range w.memories.sorted() {
 		if !match.Level(engram.LevelMemory).Match(m.name) {
@@ -34,6 +34,7 @@ func (w *WM) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([
 type statistics struct {
 	w        *WM
 	ctx      context.Context
+	scope    engram.Scope
 	match    *engram.PatternMatcher
 	from, to engram.Level
 	out      []engram.Stats
@@ -82,17 +83,32 @@ func (c *counters) set(st *engram.Stats) {
 }
 
 func (s *statistics) memory(m *memory) error {
+	seen := engram.VisibilityIn(s.scope, m.id)
+	if seen == engram.Hidden {
+		return nil
+	}
+	place := len(s.out)
 	fill := s.node(m.id, "")
 	var sum engram.Stats
+	exists := seen == engram.Visible
 	for _, c := range m.cores.sorted() {
 		if s.from >= engram.LevelCoreSegment && !s.wants(engram.LevelCoreSegment, c.name) {
 			continue
 		}
-		st, err := s.core(c.value)
+		st, there, err := s.core(c.value)
 		if err != nil {
 			return err
 		}
+		exists = exists || there
 		include(&sum, &st)
+	}
+	if !exists {
+		s.out = s.out[:place]
+		return nil
+	}
+	if seen == engram.Partial {
+		fill(sum)
+		return nil
 	}
 	s.w.mu.Lock()
 	sum.Committed, sum.Evicted = m.held.committed, m.held.evicted // with removed segments
@@ -102,18 +118,33 @@ func (s *statistics) memory(m *memory) error {
 	return nil
 }
 
-func (s *statistics) core(c *core) (engram.Stats, error) {
+// core counts a core segment; there is false if it does not exist in the scope.
+func (s *statistics) core(c *core) (sum engram.Stats, there bool, err error) {
+	seen := engram.VisibilityIn(s.scope, c.id)
+	if seen == engram.Hidden {
+		return sum, false, nil
+	}
+	place := len(s.out)
 	fill := s.node(c.id, c.def.Type)
-	var sum engram.Stats
+	there = seen == engram.Visible
 	for _, p := range c.providers.sorted() {
 		if s.from >= engram.LevelProviderSegment && !s.wants(engram.LevelProviderSegment, p.name) {
 			continue
 		}
-		st, err := s.provider(p.value)
+		st, any, err := s.provider(p.value)
 		if err != nil {
-			return sum, err
+			return sum, false, err
 		}
+		there = there || any
 		include(&sum, &st)
+	}
+	if !there {
+		s.out = s.out[:place]
+		return sum, false, nil
+	}
+	if seen == engram.Partial {
+		fill(sum)
+		return sum, true, nil
 	}
 	s.w.mu.Lock()
 	sum.Committed += c.past.committed
@@ -121,22 +152,32 @@ func (s *statistics) core(c *core) (engram.Stats, error) {
 	s.w.mu.Unlock()
 	sum.Refused += c.refused.Load()
 	fill(sum)
-	return sum, nil
+	return sum, true, nil
 }
 
 // statsBatch is how many entities are counted under one hold of the lock.
 const statsBatch = 256
 
-func (s *statistics) provider(p *provider) (engram.Stats, error) {
+// provider counts a provider segment; there is false if it does not exist in the scope.
+func (s *statistics) provider(p *provider) (sum engram.Stats, there bool, err error) {
+	seen := engram.VisibilityIn(s.scope, p.id)
+	if seen == engram.Hidden {
+		return sum, false, nil
+	}
+	place := len(s.out)
 	fill := s.node(p.id, p.rule.base.name)
-	var sum engram.Stats
+	there = seen == engram.Visible
 	for entities := p.entities.sorted(); len(entities) > 0; {
 		if err := checkContext(s.ctx); err != nil {
-			return sum, err
+			return sum, false, err
 		}
 		n := min(statsBatch, len(entities))
 		s.w.mu.Lock()
 		for _, e := range entities[:n] {
+			if seen == engram.Partial && s.scope.Visibility(e.value.id) == engram.Hidden {
+				continue
+			}
+			there = true
 			if s.from < engram.LevelEntity || s.wants(engram.LevelEntity, e.name) {
 				st := e.value.statsLocked()
 				include(&sum, &st)
@@ -149,12 +190,20 @@ func (s *statistics) provider(p *provider) (engram.Stats, error) {
 		s.w.mu.Unlock()
 		entities = entities[n:]
 	}
+	if !there {
+		s.out = s.out[:place]
+		return sum, false, nil
+	}
+	if seen == engram.Partial {
+		fill(sum)
+		return sum, true, nil
+	}
 	s.w.mu.Lock()
 	p.held.set(&sum)
 	s.w.mu.Unlock()
 	sum.Refused = p.refused.Load()
 	fill(sum)
-	return sum, nil
+	return sum, true, nil
 }
 
 // statsLocked returns the entity's stats; it counts as one entity.

@@ -25,6 +25,7 @@ type subscription struct {
 	w        *WM
 	ordinal  uint64 // among all of the feed
 	patterns []*engram.PatternMatcher
+	scope    engram.Scope // nil: everything
 	withData bool
 	filter   *idf.Filter // nil: every update
 	shape    *query.Shape
@@ -63,7 +64,7 @@ func (w *WM) Subscribe(ctx context.Context, sub engram.Subscription) (engram.Upd
 	if err := checkContext(ctx); err != nil {
 		return nil, err
 	}
-	s, err := w.newSubscription(sub)
+	s, err := w.newSubscription(sub, engram.ScopeOf(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func (w *WM) Subscribe(ctx context.Context, sub engram.Subscription) (engram.Upd
 	return s, nil
 }
 
-func (w *WM) newSubscription(sub engram.Subscription) (*subscription, error) {
+func (w *WM) newSubscription(sub engram.Subscription, scope engram.Scope) (*subscription, error) {
 	switch {
 	case sub.Queue < 0 || sub.Queue > w.limits.MaxQueue:
 		return nil, engram.Errorf(engram.Exhausted, "", "a queue of %d updates; at most %d may wait", sub.Queue, w.limits.MaxQueue)
@@ -112,6 +113,7 @@ func (w *WM) newSubscription(sub engram.Subscription) (*subscription, error) {
 	}
 	s := &subscription{
 		w:        w,
+		scope:    scope,
 		withData: sub.WithData,
 		shape:    query.NewShape(w.types, sub.Fields, false),
 		queue:    newQueue(sub.Slow, sub.Queue, w.limits.MaxQueueBytes),
@@ -135,6 +137,9 @@ func (w *WM) newSubscription(sub engram.Subscription) (*subscription, error) {
 
 // matches reports whether the subscription wants updates of that entity.
 func (s *subscription) matches(entity engram.ID) bool {
+	if engram.VisibilityIn(s.scope, entity) == engram.Hidden {
+		return false
+	}
 	for _, p := range s.patterns {
 		if p.Match(entity) {
 			return true

@@ -159,7 +159,7 @@ func TestTimeline(t *testing.T) {
 			},
 			"evict within": func(t *rapid.T) {
 				if len(m.want) == 0 {
-					t.Skip("nothing is there")
+					t.Skip("the timeline is empty: there is nothing to evict")
 				}
 				at := rapid.IntRange(0, len(m.want)-1).Draw(t, "first")
 				for range min(rapid.IntRange(1, 600).Draw(t, "n"), len(m.want)-at) {

@@ -161,7 +161,7 @@ func (v *View) Entity(id engram.ID) *EntityView {
 func (x *EntityView) Lost() Loss {
 	l := x.entity.lost.load().public()
 	p := x.entity.provider
-	if from := p.goneFrom.Load(); from == 0 || x.entity.firstNumber.Load() <= from {
+	if !x.entity.reborn() || engram.VisibilityIn(engram.ScopeOf(x.lens.ctx), p.id) != engram.Visible {
 		return l
 	}
 	gone := p.gone.load().public()

@@ -31,6 +31,11 @@ type Limits struct {
 	// beyond it its slow policy applies, as it does to the queue's length. At
 	// least one update can always wait. Default 256 MiB.
 	MaxQueueBytes int64
+	// Recent is how many updates the memory remembers to have written where, so that
+	// who resumes behind one of them need not search for what followed; default 65,536.
+	Recent int
+	// Removals is how many removals the memory remembers for who was away; default 4096.
+	Removals int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -44,6 +49,8 @@ func (l Limits) withDefaults() Limits {
 	def(&l.MaxQueryNodes, 10_000)
 	def(&l.MaxResults, 1_000_000)
 	def(&l.MaxQueue, 65_536)
+	def(&l.Recent, 65_536)
+	def(&l.Removals, 4096)
 	if l.MaxQueueBytes <= 0 {
 		l.MaxQueueBytes = 256 << 20
 	}
@@ -66,6 +73,9 @@ type WM struct {
 	// stored when all up to it can be read.
 	number atomic.Uint64
 
+	removal  atomic.Int64  // Until of the last removal
+	restored atomic.Uint64 // the number given last to what was restored of an earlier life
+
 	// defining is held, before mu, while segments and types change, if there is a
 	// journal: what is written there is in the order in which it counts.
 	defining sync.Mutex
@@ -78,6 +88,7 @@ type WM struct {
 		closed  bool
 		number  uint64      // the last given
 		arrived engram.Time // the last given
+		syncing int         // updates on their way to the disk, of all memories
 		feed    feed
 	}
 }
@@ -110,6 +121,8 @@ func New(c Config) *WM {
 		w.now = engram.Now
 	}
 	w.mu.arrived = engram.MinTime
+	w.mu.feed.keep, w.mu.feed.removals.keep = uint64(w.limits.Recent), w.limits.Removals
+	w.removal.Store(int64(engram.MinTime))
 	return w
 }
 
@@ -142,6 +155,12 @@ func (w *WM) Epoch() uint64 { return w.epoch }
 // none.
 func (w *WM) Number() uint64 { return w.number.Load() }
 
+// Registry returns the types that the memory knows.
+func (w *WM) Registry() *idf.Registry { return w.types }
+
+// Now returns the time by the memory's clock.
+func (w *WM) Now() engram.Time { return w.now() }
+
 // Close ends all subscriptions; what waits in their queues can still be taken.
 // Commits are refused from then on as Unavailable; reading goes on.
 func (w *WM) Close() error {
@@ -154,7 +173,10 @@ func (w *WM) Close() error {
 	}
 	w.mu.Lock()
 	subs := w.mu.feed.takeAll()
+	var owed notices
+	w.mu.feed.wakeWatchers(&owed)
 	w.mu.Unlock()
+	owed.rouse()
 	for _, s := range subs {
 		s.queue.finish(errServerClosed, false)
 	}

@@ -265,7 +265,7 @@ func (x *machine) subscribe(t *rapid.T) {
 // except for as many as are said to be dropped.
 func (x *machine) consume(t *rapid.T) {
 	if len(x.live) == 0 {
-		t.Skip("no subscription")
+		t.Skip("there is no subscription yet")
 	}
 	s := rapid.SampledFrom(x.live).Draw(t, "stream")
 	if !slices.ContainsFunc(x.m.stored, func(v *modelVersion) bool {
@@ -273,7 +273,7 @@ func (x *machine) consume(t *rapid.T) {
 	}) {
 		return // there is nothing to wait for
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	updates, err := s.Next(ctx)
 	if err != nil {
@@ -303,7 +303,7 @@ func (x *machine) consume(t *rapid.T) {
 // close closes a subscription.
 func (x *machine) close(t *rapid.T) {
 	if len(x.live) == 0 {
-		t.Skip("no subscription")
+		t.Skip("there is no subscription yet")
 	}
 	i := rapid.IntRange(0, len(x.live)-1).Draw(t, "stream")
 	x.live[i].Close()

@@ -8,6 +8,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -22,6 +24,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/subject"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // Options configure a server.
@@ -32,12 +35,14 @@ type Options struct {
 	// Dir is where the server keeps its files; empty means in a temporary folder that
 	// is removed at the end.
 	Dir        string
-	Listen     string       // host:port for other processes; empty means this process only
-	LeafListen string       // host:port for the leaf nodes of other robots
-	LeafOf     []string     // URLs of the base station's leaf listener, "nats-leaf://host:port"
-	Cluster    string       // host:port for the other servers of a cluster
-	Routes     []string     // URLs of those, "nats://host:port"
-	Log        *slog.Logger // nil means slog.Default()
+	Listen     string   // host:port for other processes; empty means this process only
+	LeafListen string   // host:port for the leaf nodes of other robots
+	LeafOf     []string // URLs of the base station's leaf listener, "nats-leaf://host:port"
+	Cluster    string   // host:port for the other servers of a cluster
+	Routes     []string // URLs of those, "nats://host:port"
+	// Secure says by what those who connect are told; with credentials all is mutual TLS.
+	Secure secure.Options
+	Log    *slog.Logger // nil means slog.Default()
 }
 
 // Check returns an Invalid error that names the wrong option.
@@ -62,6 +67,14 @@ type Server struct {
 
 // maxMessage is the largest message.
 const maxMessage = 8 << 20
+
+// A connection over which so many pings are not answered is dead, and a leaf node
+// connects again: after 16 s, so that a robot that was out of reach is back soon,
+// but a link that loses every third packet is not given up.
+const (
+	pingEvery = 4 * time.Second
+	pingsOut  = 3
+)
 
 // startTimeout bounds how long a server may take to be ready: it starts in 33 ms on
 // a quiet machine.
@@ -90,6 +103,9 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 		e.tmp = dir
 	}
 	opts, err := o.server(dir)
+	if err == nil {
+		err = e.secured(opts)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +132,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 // server returns the server's own options.
 func (o Options) server(dir string) (opts *server.Options, err error) {
 	opts = &server.Options{
-		ServerName:      serverName(o.Robot),
+		ServerName:      o.serverName(),
 		DontListen:      o.Listen == "",
 		NoSigs:          true,
 		JetStream:       true,
@@ -126,6 +142,11 @@ func (o Options) server(dir string) (opts *server.Options, err error) {
 		JetStreamMaxMemory: 64 << 20,
 		JetStreamMaxStore:  256 << 20,
 		MaxPayload:         maxMessage,
+		PingInterval:       pingEvery,
+		MaxPingsOut:        pingsOut,
+		// A robot may be away from its base station for days: it is told at first, and then
+		// every few minutes.
+		ReconnectErrorReports: 120,
 	}
 	if opts.Host, opts.Port, err = hostPort(o.Listen, server.DEFAULT_PORT); err != nil {
 		return nil, err
@@ -135,6 +156,9 @@ func (o Options) server(dir string) (opts *server.Options, err error) {
 			return nil, err
 		}
 	}
+	// Leaf nodes come back to the address that they were given: others of this server's
+	// need not be valid where they are.
+	opts.LeafNode.NoAdvertise = o.Cluster == ""
 	if len(o.LeafOf) > 0 {
 		remote := &server.RemoteLeafOpts{}
 		if remote.URLs, err = parseURLs(o.LeafOf); err != nil {
@@ -196,12 +220,19 @@ func (e *Server) Close() error {
 	return nil
 }
 
-func serverName(robot string) string {
+// serverName returns a name that no other server has: of two leaf nodes of one name
+// the base station would drop one. In a cluster it stays the same, since there the
+// servers know each other by it.
+func (o Options) serverName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "host"
 	}
-	return fmt.Sprintf("%s-%s-%d", subject.Token(robot), subject.Token(host), os.Getpid())
+	name := fmt.Sprintf("%s-%s-%d", subject.Token(o.Robot), subject.Token(host), os.Getpid())
+	if o.Cluster == "" {
+		name += "-" + rand.Text()[:8]
+	}
+	return name
 }
 
 func hostPort(address string, port int) (string, int, error) {
@@ -249,11 +280,16 @@ func parseURLs(texts []string) ([]*url.URL, error) {
 type natsLog struct{ log *slog.Logger }
 
 func (l *natsLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
-func (l *natsLog) Warnf(format string, v ...any)   { l.write(slog.LevelWarn, format, v) }
-func (l *natsLog) Errorf(format string, v ...any)  { l.write(slog.LevelError, format, v) }
-func (l *natsLog) Fatalf(format string, v ...any)  { l.write(slog.LevelError, format, v) }
-func (l *natsLog) Debugf(format string, v ...any)  { l.write(slog.LevelDebug, format, v) }
-func (l *natsLog) Tracef(format string, v ...any)  { l.write(slog.LevelDebug, format, v) }
+func (l *natsLog) Warnf(format string, v ...any) {
+	if strings.Contains(format, "TLS certificate chain and hostname of solicited") {
+		return // hosts' names are not: secure.go has it verified that a server of the deployment answers
+	}
+	l.write(slog.LevelWarn, format, v)
+}
+func (l *natsLog) Errorf(format string, v ...any) { l.write(slog.LevelError, format, v) }
+func (l *natsLog) Fatalf(format string, v ...any) { l.write(slog.LevelError, format, v) }
+func (l *natsLog) Debugf(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
+func (l *natsLog) Tracef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
 
 func (l *natsLog) write(level slog.Level, format string, v []any) {
 	if l.log.Enabled(context.Background(), level) {

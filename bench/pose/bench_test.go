@@ -18,7 +18,7 @@ func BenchmarkPose(b *testing.B) {
 // The rows run at all, and those that must not allocate do not.
 func TestCases(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the workloads take some seconds to build")
+		t.Skip("the workloads take some seconds to build, which -short leaves out")
 	}
 	for _, c := range cases() {
 		op := c.setup()

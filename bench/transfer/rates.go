@@ -57,19 +57,23 @@ func sleepUntil(at int64) bool {
 // mixed measures the age of 33 B committed at 1 kHz beside images of 49 KB at
 // 30 Hz, each with a connection of its own.
 func (s *session) mixed(e extent, r *rates) error {
-	end := monotonic() + int64(e.mix)
-	paced := func(k *kind, period time.Duration, took *[]int64, late *int) error {
-		conn, err := s.consume(0, overLocal, bySubscription, k.name, 1)
-		if err != nil {
+	var conns [2]consumerConn
+	var streams [2]*stream
+	for i, name := range []string{"moderate", "complex"} {
+		var err error
+		if conns[i], err = s.consume(0, overLocal, bySubscription, name, 1); err != nil {
 			return err
 		}
-		defer conn.Close()
-		st, err := s.stream(overLocal, k, 1)
-		if err != nil {
+		defer conns[i].Close()
+		if streams[i], err = s.stream(overLocal, kindNamed(name), 1); err != nil {
 			return err
 		}
-		defer st.Close()
-		for next := monotonic(); next < end; next += int64(period) {
+		defer streams[i].Close()
+	}
+	began := monotonic()
+	paced := func(i int, period time.Duration, took *[]int64, late *int) error {
+		conn, st := conns[i], streams[i]
+		for next := began; next < began+int64(e.mix); next += int64(period) {
 			if !sleepUntil(next) {
 				*late++
 			}
@@ -91,8 +95,8 @@ func (s *session) mixed(e extent, r *rates) error {
 	var small, images []int64
 	var lateImages int
 	done := make(chan error, 1)
-	go func() { done <- paced(kindNamed("complex"), time.Second/30, &images, &lateImages) }()
-	err := paced(kindNamed("moderate"), time.Millisecond, &small, &r.mixedLate)
+	go func() { done <- paced(1, time.Second/30, &images, &lateImages) }()
+	err := paced(0, time.Millisecond, &small, &r.mixedLate)
 	if err = errors.Join(err, <-done); err != nil {
 		return err
 	}
@@ -102,7 +106,8 @@ func (s *session) mixed(e extent, r *rates) error {
 }
 
 // polling has the producer commit one state after the other, each as soon as the
-// one before is answered, while the consumer asks for what is new, again and again.
+// one before is answered, while the consumer asks for what is new, again and again. If
+// it loses some, because it was held up, it is tried again with fewer.
 func (s *session) polling(e extent, r *rates) error {
 	k := kindNamed("moderate")
 	run := func(n int) (states, polls float64, err error) {
@@ -134,10 +139,15 @@ func (s *session) polling(e extent, r *rates) error {
 		return float64(n) / seconds, float64(got.Polls) / seconds, nil
 	}
 	states, _, err := run(100)
-	if err == nil {
-		r.pollingStates, r.polling, err = run(max(100, int(states*e.mix.Seconds())))
+	if err != nil {
+		return err
 	}
-	return err
+	for n := max(100, int(states*e.mix.Seconds())); ; n = max(n/2, held) {
+		r.pollingStates, r.polling, err = run(n)
+		if !errors.Is(err, errLost) || n <= held { // of so few the memory keeps all
+			return err
+		}
+	}
 }
 
 // throughput sends commits of one 33 B object down one stream, stored and

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -16,8 +18,10 @@ import (
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/backbone/updates"
+	"github.com/seed-301d4374/engram/mns/fleet"
 	"github.com/seed-301d4374/engram/mns/kv"
 	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // backboneSettings say what the server's backbone is and does.
@@ -31,12 +35,14 @@ type backboneSettings struct {
 	// advertise lists the addresses to register beside those that are listened on.
 	advertise []string
 	lease     time.Duration
+	// For an existing NATS cluster:
+	ca, creds, nkey string
 }
 
 func addBackboneFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("backbone", "", "connect several servers: 'embedded' runs a NATS server inside,\nnats://host:port uses an existing one (default: none, this server is alone)")
-	f.String("name", "", "name of this server, unique on the backbone (default: host name and first address)")
+	f.String("name", "", "name of this server, unique on the backbone (default: robot, host name and first address)")
 	f.StringArray("advertise", nil, "register this address too, as http://host:port; may be repeated")
 	f.Bool("standby", false, "wait while other servers host the same memories, and take over when they are gone")
 	f.Duration("lease", kv.DefaultTTL, "how soon a server that died is gone from the names, where this one makes the backbone's registry")
@@ -45,6 +51,9 @@ func addBackboneFlags(cmd *cobra.Command) {
 	f.String("backbone-listen", "", "let other computers' servers connect to the embedded backbone at host:port")
 	f.String("leaf-listen", "", "let other robots connect to the embedded backbone as leaf nodes at host:port")
 	f.StringArray("leaf-of", nil, "make the embedded backbone a leaf node of this one, nats-leaf://host:port; may be repeated")
+	f.String("backbone-ca", "", "with tls://: the certificates (PEM) of the authorities of an existing NATS cluster\n(default: that of --credentials, or the system's)")
+	f.String("backbone-creds", "", "connect to an existing NATS cluster with the user's JWT and seed in this file")
+	f.String("backbone-nkey", "", "connect to an existing NATS cluster with the nkey whose seed is in this file")
 	f.String("cluster", "", "listen at host:port for the other servers of a NATS cluster")
 	f.StringArray("route", nil, "nats://host:port of another server of the cluster; may be repeated")
 }
@@ -57,32 +66,73 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 	s.name = text("name")
 	s.advertise = list("advertise")
 	s.standby, _ = f.GetBool("standby")
+	s.ca, s.creds, s.nkey = text("backbone-ca"), text("backbone-creds"), text("backbone-nkey")
+	var wrong []error
+	note := func(err error) { wrong = append(wrong, err) }
 	s.lease, _ = f.GetDuration("lease")
 	if s.lease < time.Second || s.lease > time.Hour {
-		return s, usagef("--lease %v: from 1s to 1h", s.lease)
+		note(usagef("--lease %v: from 1s to 1h", s.lease))
 	}
 	s.embedded = embedded.Options{
 		Robot: text("robot"), Dir: text("backbone-dir"), Listen: text("backbone-listen"),
 		LeafListen: text("leaf-listen"), LeafOf: list("leaf-of"), Cluster: text("cluster"), Routes: list("route"),
 	}
+	for _, name := range []string{"backbone-listen", "leaf-listen", "cluster"} {
+		if address := text(name); address != "" {
+			note(checkHostPort(name, address))
+		}
+	}
+	for _, u := range s.embedded.LeafOf {
+		note(checkURL("leaf-of", u, "nats-leaf://host:port"))
+	}
+	for _, u := range s.embedded.Routes {
+		note(checkURL("route", u, "nats://host:port"))
+	}
 	if s.data, err = parsePatterns(list("publish-data")); err != nil {
-		return s, usagef("--publish-data: %w", err)
+		note(usagef("--publish-data: %w", err))
 	}
 	if err := s.embedded.Check(); err != nil {
-		return s, usagef("%w", err)
+		about := "robot"
+		switch {
+		case s.embedded.Robot == "" && len(s.embedded.LeafOf) > 0:
+			about = "leaf-of"
+		case s.embedded.Cluster == "" && len(s.embedded.Routes) > 0:
+			about = "route"
+		}
+		note(usagef("--%s: %w", about, err))
 	}
 	switch mode := text("backbone"); {
 	case mode == "":
-		return s, needs(cmd, "a --backbone", "standby", "publish-data", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route", "lease")
+		note(needs(cmd, "a --backbone", "standby", "publish-data", "backbone-ca", "backbone-creds", "backbone-nkey", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route", "lease"))
 	case mode == "embedded":
 		s.on = true
+		note(needs(cmd, "--backbone nats://…; an embedded one goes by --credentials", "backbone-ca", "backbone-creds", "backbone-nkey"))
 	case strings.Contains(mode, "://"):
 		s.on, s.url = true, mode
-		return s, needs(cmd, "--backbone embedded; an existing one has a configuration of its own", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route")
+		for u := range strings.SplitSeq(mode, ",") {
+			note(checkURL("backbone", strings.TrimSpace(u), "nats://host:port"))
+		}
+		for name, o := range map[string]backbone.Options{"backbone-ca": {CAFile: s.ca}, "backbone-creds": {CredsFile: s.creds}, "backbone-nkey": {NKeyFile: s.nkey}} {
+			if err := o.CheckFiles(); err != nil {
+				note(usagef("--%s: %w", name, err))
+			}
+		}
+		note(needs(cmd, "--backbone embedded; an existing one has a configuration of its own", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route"))
 	default:
-		return s, usagef("--backbone %s: say 'embedded' or nats://host:port", mode)
+		note(usagef("--backbone %s: say 'embedded' or nats://host:port", mode))
 	}
-	return s, nil
+	return s, errors.Join(wrong...)
+}
+
+// checkURL returns a usage error if a flag's value is no URL with a host.
+func checkURL(flag, text, example string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme == "" || u.Hostname() == "" {
+		if strings.Contains(text, "@") { // before which a password may stand
+			text = backbone.Redacted(text)
+		}
+		return usagef("--%s %s: write %s", flag, text, example)
+	}
+	return nil
 }
 
 // settingText is a setting's value as it may be shown.
@@ -104,14 +154,18 @@ type hostBackbone struct {
 	settings backboneSettings
 	fabric   *embedded.Server // nil if the backbone is another's
 	*backbone.Backbone
-	names      *kv.Registry
+	robot      string       // its name, "" if it has none
+	server     string       // the name of this server
+	names      *fleet.Fleet // nil until it is joined
 	listener   net.Listener
 	publishing sync.WaitGroup
 	stop       context.CancelFunc
 }
 
-// startBackbone connects to the backbone, which it embeds if that is asked for.
-func startBackbone(ctx context.Context, s backboneSettings, server string) (b *hostBackbone, err error) {
+// startBackbone connects to the backbone, which it embeds if that is asked for. name
+// returns the name of this server of a robot.
+func startBackbone(ctx context.Context, s backboneSettings, security secure.Options, name func(robot string) string) (b *hostBackbone, err error) {
+	s.embedded.Secure = security
 	b = &hostBackbone{settings: s}
 	defer func() {
 		if err != nil {
@@ -119,7 +173,7 @@ func startBackbone(ctx context.Context, s backboneSettings, server string) (b *h
 			b = nil
 		}
 	}()
-	o := backbone.Options{URL: s.url, Robot: s.embedded.Robot}
+	o := backbone.Options{URL: s.url, Robot: s.embedded.Robot, Credentials: security.Credentials, CAFile: s.ca, CredsFile: s.creds, NKeyFile: s.nkey}
 	if s.url == "" {
 		if b.fabric, err = embedded.Start(ctx, s.embedded); err != nil {
 			return b, err
@@ -127,13 +181,54 @@ func startBackbone(ctx context.Context, s backboneSettings, server string) (b *h
 		o.InProcess = b.fabric
 	}
 	if b.Backbone, err = backbone.Connect(ctx, o); err != nil {
+		if engram.CodeOf(err) == engram.Forbidden && o.Credentials == nil && o.CredsFile == "" && o.NKeyFile == "" {
+			err = fmt.Errorf("%w; give some with --credentials, or with --backbone-creds or --backbone-nkey those of an existing NATS cluster", err)
+		}
 		return b, err
 	}
-	if b.names, err = kv.Open(ctx, b.JetStream(), s.lease); err != nil {
+	own, err := b.own(ctx)
+	if err != nil {
 		return b, err
 	}
-	b.listener, err = b.Listen(server)
+	lives := func(ctx context.Context, server string, addresses []string) error {
+		c, err := reach(ctx, addresses, rpc.DialOptions{Server: server, Backbone: b.Dial, Credentials: security.Credentials})
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
+	if b.names, err = fleet.Join(b.Conn(), own, fleet.Options{Robot: b.robot, Lives: lives}); err != nil {
+		return b, err
+	}
+	if err = b.Settle(ctx); err != nil {
+		return b, err
+	}
+	b.server = name(b.robot)
+	b.listener, err = b.Listen(b.server)
 	return b, err
+}
+
+// own opens the robot's own name system. A robot without a name of its own has that of
+// the backbone's domain.
+func (b *hostBackbone) own(ctx context.Context) (*kv.Registry, error) {
+	domain, err := b.Domain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.robot = b.settings.embedded.Robot
+	if b.robot == "" && backbone.CheckRobot(domain) == nil {
+		b.robot = domain
+	}
+	of := b.robot
+	if of == domain {
+		of = ""
+	}
+	var names *kv.Registry
+	err = b.Names(ctx, func(ctx context.Context) (err error) {
+		names, err = kv.OpenOf(ctx, b.JetStream(), of, b.settings.lease)
+		return err
+	})
+	return names, err
 }
 
 // publish tells of the server's updates until the backbone is closed.
@@ -158,21 +253,40 @@ func (b *hostBackbone) describe(cmd *cobra.Command) {
 		return
 	}
 	if url := b.fabric.ClientURL(); url != "" {
-		cmd.PrintErrf("  %s for other computers of this robot   (WARNING: there is no access control yet)\n", url)
+		cmd.PrintErrf("  %s for other computers of this robot%s\n", url, b.exposure())
 	}
 	if url := b.fabric.LeafURL(); url != "" {
-		cmd.PrintErrf("  %s for other robots   (WARNING: there is no access control yet)\n", url)
+		if host, _, err := net.SplitHostPort(b.settings.embedded.LeafListen); err == nil && net.ParseIP(host).IsUnspecified() {
+			url = "nats-leaf://" + b.settings.embedded.LeafListen // 127.0.0.1 is no address for them
+		}
+		cmd.PrintErrf("  %s for other robots%s\n", url, b.exposure())
 	}
+}
+
+// rest ends what the host does on the backbone by itself.
+func (b *hostBackbone) rest() {
+	if b != nil && b.stop != nil {
+		b.stop()
+		b.publishing.Wait()
+	}
+}
+
+// exposure says who can reach the fabric.
+func (b *hostBackbone) exposure() string {
+	if b.settings.embedded.Secure.Credentials != nil {
+		return "   (TLS: who connects needs credentials)"
+	}
+	return "   (WARNING: everyone on the network can read and write; see --credentials)"
 }
 
 func (b *hostBackbone) close() error {
 	if b == nil {
 		return nil
 	}
+	b.rest()
 	var errs []error
-	if b.stop != nil {
-		b.stop()
-		b.publishing.Wait()
+	if b.names != nil {
+		errs = append(errs, b.names.Close())
 	}
 	if b.listener != nil {
 		if err := b.listener.Close(); !errors.Is(err, net.ErrClosed) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,49 +35,112 @@ func environmentName(flag string) string {
 	return "ENGRAM_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// loadConfig sets the flags that were not given on the command line from the
-// environment and from the file that --config names. sources says where each flag's
-// value is from. Errors name the variable, or the file and line.
-func loadConfig(cmd *cobra.Command) (sources map[string]string, err error) {
-	f := cmd.LocalNonPersistentFlags()
-	sources = map[string]string{}
-	f.VisitAll(func(flag *pflag.Flag) {
-		sources[flag.Name] = sourceDefault
-		if flag.Changed {
-			sources[flag.Name] = sourceFlag
+// origin is where a setting's value is from.
+type origin struct {
+	source string
+	place  string // where a mistake in it is: the variable, or the file and line; "" for a flag
+	line   int    // of the file
+}
+
+// loadSettings reads and checks what a server is to run with: the flags, the environment
+// and the file that --config names. The error has all mistakes, joined; each names the
+// flag, the variable, or the file and line.
+func loadSettings(cmd *cobra.Command) (settings, map[string]origin, error) {
+	origins := map[string]origin{}
+	wrong := loadConfig(cmd, origins)
+	s, err := readSettings(cmd)
+	var lacking []error
+	for _, one := range apart(err) {
+		if _, lacks := errors.AsType[*needsError](one); lacks {
+			lacking = append(lacking, located(one, origins))
+		} else {
+			wrong = append(wrong, located(one, origins))
 		}
-		text, ok := os.LookupEnv(environmentName(flag.Name))
-		if err != nil || !ok || flag.Changed {
+	}
+	if len(wrong) == 0 { // else what is lacking may be what was mistyped
+		wrong = lacking
+	}
+	line := func(err error) int {
+		m, _ := errors.AsType[*mistake](err)
+		if m == nil {
+			return 0
+		}
+		return m.line
+	}
+	slices.SortStableFunc(wrong, func(a, b error) int { return line(a) - line(b) })
+	return s, origins, errors.Join(wrong...)
+}
+
+// mistake is what is wrong in a line of a file.
+type mistake struct {
+	line int
+	error
+}
+
+func mistakef(line int, format string, args ...any) error {
+	return &usageError{&mistake{line, fmt.Errorf(format, args...)}}
+}
+
+// yamlPlace is how the YAML parser begins its errors: [line:column].
+var yamlPlace = regexp.MustCompile(`^\[(\d+):\d+\] (.*)`)
+
+var leadingFlag = regexp.MustCompile(`^--([a-z-]+)`)
+
+// located is an error that begins with a flag's name, with the place of its value.
+func located(err error, origins map[string]origin) error {
+	name := leadingFlag.FindStringSubmatch(err.Error())
+	if name == nil || origins[name[1]].place == "" {
+		return err
+	}
+	o := origins[name[1]]
+	return mistakef(o.line, "%s: %s", o.place, strings.TrimPrefix(err.Error(), "--"))
+}
+
+// loadConfig sets the flags that were not given on the command line from the
+// environment and from the file that --config names, notes where each value is from, and
+// returns the mistakes.
+func loadConfig(cmd *cobra.Command, origins map[string]origin) (wrong []error) {
+	f := cmd.LocalNonPersistentFlags()
+	f.VisitAll(func(flag *pflag.Flag) {
+		origins[flag.Name] = origin{source: sourceDefault}
+		if flag.Changed {
+			origins[flag.Name] = origin{source: sourceFlag}
+		}
+		variable := environmentName(flag.Name)
+		text, ok := os.LookupEnv(variable)
+		if !ok || flag.Changed {
 			return
 		}
 		values := []string{text}
 		if repeated(flag) {
 			values = strings.Split(text, ",")
 		}
-		if problem := setFlag(flag, values); problem != nil {
-			err = usagef("%s: %w", environmentName(flag.Name), problem)
+		if err := setFlag(flag, values); err != nil {
+			wrong = append(wrong, usagef("%s: %w", variable, err))
 		}
-		sources[flag.Name] = sourceEnvironment
+		origins[flag.Name] = origin{source: sourceEnvironment, place: variable}
 	})
-	if err != nil {
-		return nil, err
-	}
 	name, _ := f.GetString("config")
 	if name == "" {
-		return sources, nil
+		return wrong
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, usagef("--config: %w", err)
+		return append(wrong, usagef("--config: %w", err))
 	}
-	return sources, loadFile(f, name, text, sources)
+	return append(wrong, loadFile(f, name, text, origins)...)
 }
 
-// loadFile sets the flags that still have their default from the text of a file.
-func loadFile(f *pflag.FlagSet, name string, text []byte, sources map[string]string) error {
+// loadFile sets the flags that still have their default from the text of a file, and
+// returns the mistakes.
+func loadFile(f *pflag.FlagSet, name string, text []byte, origins map[string]origin) (wrong []error) {
 	doc, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return usagef("%s is not YAML: %w", name, err)
+		what, _, _ := strings.Cut(err.Error(), "\n") // then the parser draws where it is
+		if at := yamlPlace.FindStringSubmatch(what); at != nil {
+			return []error{usagef("%s:%s: not YAML: %s", name, at[1], at[2])}
+		}
+		return []error{usagef("%s: not YAML: %s", name, what)}
 	}
 	var entries []*ast.MappingValueNode
 	for _, d := range doc.Docs {
@@ -87,33 +152,34 @@ func loadFile(f *pflag.FlagSet, name string, text []byte, sources map[string]str
 			entries = append(entries, body)
 		case *ast.CommentGroupNode:
 		default:
-			return usagef("%s:%d: a configuration is a mapping of names to values, such as \"robot: robot1\"", name, body.GetToken().Position.Line)
+			wrong = append(wrong, usagef("%s:%d: a configuration is a mapping of names to values, such as \"robot: robot1\"", name, body.GetToken().Position.Line))
 		}
 	}
 	for _, e := range entries {
 		key := e.Key.GetToken()
-		at := fmt.Sprintf("%s:%d: %s", name, key.Position.Line, key.Value)
-		flag := f.Lookup(key.Value)
-		switch {
-		case flag == nil || slices.Contains([]string{"config", "help", "output"}, key.Value):
-			return usagef("%s: there is no such setting%s; 'engram serve --help' lists them", at, meant(f, key.Value))
+		at := origin{sourceFile, fmt.Sprintf("%s:%d", name, key.Position.Line), key.Position.Line}
+		if err := loadEntry(f, key.Value, e.Value, at, origins); err != nil {
+			wrong = append(wrong, mistakef(at.line, "%s: %s: %w", at.place, key.Value, err))
 		}
-		values, err := scalars(e.Value)
-		if err == nil && len(values) != 1 && !repeated(flag) {
-			err = fmt.Errorf("one value is expected, not a list")
-		}
-		if err != nil {
-			return usagef("%s: %w", at, err)
-		}
-		if sources[key.Value] != sourceDefault {
-			continue
-		}
-		if err := setFlag(flag, values); err != nil {
-			return usagef("%s: %w", at, err)
-		}
-		sources[key.Value] = sourceFile
 	}
-	return nil
+	return wrong
+}
+
+// loadEntry sets the flag of one entry of a file.
+func loadEntry(f *pflag.FlagSet, key string, value ast.Node, at origin, origins map[string]origin) error {
+	flag := f.Lookup(key)
+	if flag == nil || slices.Contains([]string{"config", "help", "output"}, key) {
+		return fmt.Errorf("there is no such setting%s", meant(f, key))
+	}
+	values, err := scalars(value)
+	if err == nil && len(values) != 1 && !repeated(flag) {
+		err = fmt.Errorf("one value is expected, not a list")
+	}
+	if err != nil || origins[key].source != sourceDefault {
+		return err
+	}
+	origins[key] = at
+	return setFlag(flag, values)
 }
 
 // scalars returns a value, or those of a list, as texts.
@@ -148,20 +214,20 @@ func setFlag(flag *pflag.Flag, values []string) error {
 			return err
 		}
 	} else if err := flag.Value.Set(values[0]); err != nil {
-		return fmt.Errorf("%q is no %s", values[0], flag.Value.Type())
+		return valueError(flag, values[0])
 	}
 	flag.Changed = true
 	return nil
 }
 
-// meant suggests the setting that was meant.
+// meant suggests the setting that was meant, or says where they are listed.
 func meant(f *pflag.FlagSet, typed string) string {
 	var names []string
 	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	if near := nearest(typed, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
-	return ""
+	return "; 'engram serve --help' lists them"
 }
 
 // settingJSON is a setting as config check prints it.
@@ -176,13 +242,14 @@ func newConfig() *cobra.Command {
 		Use:   "config",
 		Short: "Check the configuration of a memory server",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args:  positional(cobra.NoArgs),
+		Args:  onlyCommands,
 	}
 	check := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Check a configuration and print what serve would run with",
 		Long: `Reads a configuration as 'engram serve --config FILE' does, checks it without
-starting anything, and prints every setting with where it is from.
+starting anything, and prints every setting with where it is from, or every mistake with
+its line.
 
 The file is YAML; its keys are the flags of 'engram serve' without the dashes:
 
@@ -210,22 +277,19 @@ computer can read command lines.`,
 				return err
 			}
 		}
-		sources, err := loadConfig(cmd)
+		_, origins, err := loadSettings(cmd)
 		if err != nil {
-			return err
-		}
-		if _, err := readSettings(cmd); err != nil {
 			return err
 		}
 		out := &table{header: []string{"SETTING", "VALUE", "FROM"}}
 		var objects []settingJSON
 		cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
-			if slices.Contains([]string{"config", "help", "output"}, flag.Name) {
+			if flag.Hidden || slices.Contains([]string{"config", "help", "output"}, flag.Name) {
 				return
 			}
 			value := settingText(flag)
-			out.add(flag.Name, visible(value), sources[flag.Name])
-			objects = append(objects, settingJSON{Name: flag.Name, Value: value, Source: sources[flag.Name]})
+			out.add(flag.Name, visible(value), origins[flag.Name].source)
+			objects = append(objects, settingJSON{Name: flag.Name, Value: value, Source: origins[flag.Name].source})
 		})
 		return print(cmd.OutOrStdout(), format, out, objects)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,14 +17,46 @@ import (
 // connect reaches the memory that the command's flags name.
 func connect(cmd *cobra.Command) (*client.Client, error) {
 	address, _ := cmd.Flags().GetString("address")
-	m, err := client.Connect(cmd.Context(), client.Options{Address: address})
-	if address = cmp.Or(address, os.Getenv(client.AddressVariable)); address != "" && errors.Is(err, engram.Unavailable) {
-		err = fmt.Errorf("%w; start one there with 'engram serve --listen %s'", err, address)
+	file, _ := cmd.Flags().GetString("credentials")
+	m, err := client.Connect(cmd.Context(), client.Options{Address: address, Credentials: file})
+	if address = cmp.Or(address, os.Getenv(client.AddressVariable)); address != "" && (errors.Is(err, engram.Unavailable) || onBackbone(address) && errors.Is(err, engram.Forbidden)) {
+		if hint := unreachedHint(err, address, file != "" || os.Getenv(client.CredentialsVariable) != ""); hint != "" {
+			err = fmt.Errorf("%w; %s", err, hint)
+		}
 	}
 	if code := engram.CodeOf(err); address != "" && (code == engram.Invalid || code == engram.Unsupported) {
 		err = usagef("--address: %w", err)
 	}
 	return m, err
+}
+
+// onBackbone reports whether an address is that of a backbone, not of a server.
+func onBackbone(address string) bool {
+	return strings.HasPrefix(address, "nats://") || strings.HasPrefix(address, "tls://")
+}
+
+// unreachedHint says what to do where nothing answers at an address, or not as a memory
+// server does.
+func unreachedHint(err error, address string, credentials bool) string {
+	text := err.Error()
+	has := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, word) })
+	}
+	switch {
+	case has("EOF", "reset by peer", "x509:") && !credentials:
+		return "if the server there has --credentials, say who you are with --credentials FILE of 'engram auth add'"
+	case has("EOF", "reset by peer"):
+		return "'engram doctor' says more"
+	case onBackbone(address) && has("does not let this program in") && credentials:
+		return "a backbone lets in only servers and who may read everything; connect to a server instead"
+	case onBackbone(address) && has("does not let this program in"):
+		return "say who you are with --credentials FILE, or in the URL"
+	case onBackbone(address):
+		return "" // it says what to do itself
+	case has("name system"):
+		return "'engram health' says more"
+	}
+	return fmt.Sprintf("start one there with 'engram serve --listen %s'", address)
 }
 
 // completeIDs completes an ID by asking the server what lies one level below what

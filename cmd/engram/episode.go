@@ -19,24 +19,13 @@ func newEpisode() *cobra.Command {
 		Long: `Works on the episodes of a server that records ('engram serve --data DIR'): MCAP
 files, each with a span of what all memories knew, which any robotics tool opens.
 docs/ltm.md explains what is recorded, and how long it is kept.`,
-		Args: onlyCommands("episode", "ls, show, mark, marks, keep, rule, seal, drop and verify"),
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	addServerFlag(cmd)
 	cmd.AddCommand(newEpisodeLs(), newEpisodeShow(), newEpisodeMark(), newEpisodeMarks(), newEpisodeKeep(), newEpisodeRule(),
 		newEpisodeSeal(), newEpisodeDrop(), newEpisodeVerify())
 	return cmd
-}
-
-// onlyCommands is the check of a command's arguments that has nothing but commands
-// below it.
-func onlyCommands(name, there string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return nil
-		}
-		return usagef("there is no command %q; there is %s", name+" "+args[0], there)
-	}
 }
 
 // addServerFlag gives a command, and those below it, the flag that chooses among
@@ -56,13 +45,37 @@ func withLongTerm(cmd *cobra.Command, f func(format string, store service.Servic
 
 // useLongTerm is withLongTerm for commands that print nothing.
 func useLongTerm(cmd *cobra.Command, f func(store service.Service) error) error {
+	return useMemories(cmd, func(_ engram.Service, store service.Service) error { return f(store) })
+}
+
+// useMemories is useLongTerm for commands that ask for more than what is on disk.
+func useMemories(cmd *cobra.Command, f func(m engram.Service, store service.Service) error) error {
 	m, err := connect(cmd)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
 	memory, _ := cmd.Flags().GetString("memory")
-	return f(m.LongTerm(memory))
+	return f(m, m.LongTerm(memory))
+}
+
+// sayWhyNothing says of patterns by which nothing was found why that may be: what they
+// name is not there.
+func sayWhyNothing(cmd *cobra.Command, m engram.Service, texts []string) {
+	for _, text := range texts {
+		t, err := parseTarget(text)
+		if err != nil {
+			continue
+		}
+		nodes, err := m.Stats(cmd.Context(), t.pattern, engram.Level(max(len(t.pattern.Levels), 1)))
+		if err != nil || slices.ContainsFunc(nodes, func(s engram.Stats) bool { return int(s.ID.Level()) >= len(t.pattern.Levels) }) {
+			continue
+		}
+		e := explainer{m: m, target: t}
+		if why, err := e.noName(cmd.Context()); err == nil {
+			cmd.PrintErrln("engram: " + why)
+		}
+	}
 }
 
 // episodeJSON is an episode as 'episode ls' and 'episode show' print it.
@@ -148,7 +161,7 @@ func newEpisodeLs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"NAME", "START", "LENGTH", "SNAPSHOTS", "SIZE", ""}, right: []bool{2: true, 3: true, 4: true}}
+			out := &table{header: []string{"NAME", "START", "LENGTH", "SNAPSHOTS", "SIZE", "NOTES"}, right: []bool{2: true, 3: true, 4: true}}
 			objects := make([]episodeJSON, len(list))
 			for i := range list {
 				e := &list[i]
@@ -165,7 +178,7 @@ func newEpisodeLs() *cobra.Command {
 			}
 			damaged, err := store.Damaged(cmd.Context())
 			for _, d := range damaged {
-				cmd.PrintErrf("engram: %s cannot be read: %s; 'engram ltm repair' may save what is in it\n", visible(d.Name), oneLine(d.Why))
+				cmd.PrintErrf("engram: %s is damaged: %s; 'engram ltm repair' may save what is in it\n", visible(d.Name), oneLine(d.Why))
 			}
 			return err
 		})
@@ -317,9 +330,39 @@ func newEpisodeSeal() *cobra.Command {
 	cmd.Flags().String("reason", "by hand", "what is noted as the reason")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		why, _ := cmd.Flags().GetString("reason")
-		return useLongTerm(cmd, func(store service.Service) error { return store.Seal(cmd.Context(), why) })
+		return useLongTerm(cmd, func(store service.Service) error { return seal(cmd, store, why) })
 	}
 	return cmd
+}
+
+// seal ends the open episode and says which that was.
+func seal(cmd *cobra.Command, store service.Service, why string) error {
+	open := map[string]bool{}
+	list, err := store.Episodes(cmd.Context(), engram.Always())
+	for i := range list {
+		open[list[i].Name] = !list[i].Sealed
+	}
+	if err == nil {
+		err = store.Seal(cmd.Context(), why)
+	}
+	if err == nil {
+		list, err = store.Episodes(cmd.Context(), engram.Always())
+	}
+	if err != nil {
+		return err
+	}
+	any := false
+	for i := range list {
+		before, there := open[list[i].Name]
+		if list[i].Sealed && (before || !there) {
+			cmd.Printf("%s is sealed\n", list[i].Name)
+			any = true
+		}
+	}
+	if !any {
+		cmd.PrintErrln("engram: no episode is open: nothing was recorded since the last one")
+	}
+	return nil
 }
 
 func newEpisodeDrop() *cobra.Command {
@@ -352,7 +395,7 @@ hold there is 'engram ltm forget'.`,
 				return err
 			}
 			for _, name := range names {
-				if err := store.DropEpisode(cmd.Context(), name, why); err != nil {
+				if err := store.DropEpisode(cmd.Context(), name, why, whoAsks()); err != nil {
 					return err
 				}
 				cmd.Printf("%s dropped\n", name)

@@ -27,8 +27,15 @@ still has of it is recorded whatever the policies say, and so is what comes unti
 	}
 	addAroundFlags(cmd, 0, 0)
 	cmd.Flags().String("at", "now", "when it happened: absolute, or now-10s")
+	cmd.Flags().Bool("seal", false, "end the open episode there, so that another begins")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return setMark(cmd, args[0])
+		if err := setMark(cmd, args[0]); err != nil {
+			return err
+		}
+		if end, _ := cmd.Flags().GetBool("seal"); !end {
+			return nil
+		}
+		return useLongTerm(cmd, func(store service.Service) error { return seal(cmd, store, args[0]) })
 	}
 	return cmd
 }
@@ -214,7 +221,7 @@ func setRule(cmd *cobra.Command, args []string) error {
 		}
 		r.Patterns = append(r.Patterns, p.String())
 	}
-	return useLongTerm(cmd, func(store service.Service) error {
+	return useMemories(cmd, func(m engram.Service, store service.Service) error {
 		if r.Name == "" {
 			rules, err := store.Rules(cmd.Context())
 			if err != nil {
@@ -228,6 +235,7 @@ func setRule(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		cmd.Printf("%s is a standing rule from now on\n", visible(r.Name))
+		sayWhyNothing(cmd, m, args)
 		return nil
 	})
 }
@@ -236,7 +244,7 @@ func newEpisodeRule() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rule",
 		Short: "List and remove the standing rules that 'episode keep --when' sets",
-		Args:  onlyCommands("episode rule", "ls and rm"),
+		Args:  onlyCommands,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	ls := &cobra.Command{Use: "ls", Short: "List the standing rules", Args: positional(cobra.NoArgs)}

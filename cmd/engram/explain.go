@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 )
 
 // explainer finds out why a target selected nothing.
@@ -95,29 +96,41 @@ func (e *explainer) say(reason string) string { return e.target.text + ": " + re
 // noName says which name of the target there is not, and one that is like it.
 func (e *explainer) noName(ctx context.Context) (string, error) {
 	levels := e.target.pattern.Levels
+	n, near, err := e.absent(ctx)
+	switch level := engram.Level(n + 1); {
+	case err != nil:
+		return "", err
+	case n == len(levels):
+		return e.say("there is nothing like that; 'engram ls' shows what there is"), nil
+	case levels[n].Kind != engram.NameOneOf:
+		return e.say(fmt.Sprintf("no %s matches %s; 'engram ls --all' shows what there is", level, levels[n])), nil
+	case near != "":
+		return e.say(fmt.Sprintf("there is no %s %s; did you mean %s?", level, levels[n], engram.EscapeName(near))), nil
+	default:
+		return e.say(fmt.Sprintf("there is no %s %s; 'engram ls --all' shows what there is", level, levels[n])), nil
+	}
+}
+
+// absent returns which name of the target is the first that there is not, and the one
+// most like it that there is in its place; the number of names if all are there.
+func (e *explainer) absent(ctx context.Context) (n int, near string, err error) {
+	levels := e.target.pattern.Levels
 	for n := range levels {
 		level := engram.Level(n + 1)
 		found, err := e.names(ctx, levels[:n+1], level)
 		if err != nil {
-			return "", err
+			return 0, "", err
 		}
 		if len(found) > 0 {
 			continue
 		}
 		if levels[n].Kind != engram.NameOneOf {
-			return e.say(fmt.Sprintf("no %s matches %s; 'engram ls --all' shows what there is", level, levels[n])), nil
+			return n, "", nil
 		}
 		siblings, err := e.names(ctx, levels[:n], level)
-		if err != nil {
-			return "", err
-		}
-		hint := "'engram ls --all' shows what there is"
-		if near := nearest(levels[n].Names[0], siblings); near != "" {
-			hint = "did you mean " + engram.EscapeName(near) + "?"
-		}
-		return e.say(fmt.Sprintf("there is no %s %s; %s", level, levels[n], hint)), nil
+		return n, nearest(levels[n].Names[0], siblings), err
 	}
-	return e.say("there is nothing like that; 'engram ls' shows what there is"), nil
+	return len(levels), "", nil
 }
 
 // names returns the names at a level below what the pattern selects.
@@ -137,12 +150,12 @@ func (e *explainer) names(ctx context.Context, above []engram.NameSelector, leve
 
 // nearest returns the name most like the one that was typed; "" if none is.
 func nearest(typed string, names []string) string {
-	best, fewest := "", max(2, len(typed)/3)+1
+	best, fewest := "", max(1, (len(typed)+1)/3)+1
 	for _, name := range names {
 		a, b := strings.ToLower(typed), strings.ToLower(name)
 		d := edits(a, b)
-		if len(a) > 2 && (strings.Contains(b, a) || strings.Contains(a, b)) {
-			d = min(d, 2)
+		if len(a) > 2 && len(b) > 2 && (strings.Contains(b, a) || strings.Contains(a, b)) {
+			d = min(d, 1)
 		}
 		if d < fewest {
 			best, fewest = name, d
@@ -151,24 +164,27 @@ func nearest(typed string, names []string) string {
 	return best
 }
 
-// edits counts the characters to insert, delete or replace to make b of a.
+// edits counts the characters to insert, delete, replace or exchange with the next to
+// make b of a.
 func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost = 1 + min(before, row[j], row[j+1])
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
 			}
-			before, row[j+1] = row[j+1], cost
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }
 
 // noMatch says that what the times select does not satisfy --where; "" if they
@@ -176,12 +192,12 @@ func edits(a, b string) int {
 func (e *explainer) noMatch(ctx context.Context) (string, error) {
 	without := e.sel
 	without.where, without.filter, without.fields = "", nil, nil
-	found, _, err := without.query(ctx, e.m, e.target, e.fallback)
-	if err != nil || len(found) == 0 {
+	r, err := without.query(ctx, e.m, e.target, e.fallback)
+	if err != nil || len(r.Memories) == 0 {
 		return "", err
 	}
 	met := map[string]bool{}
-	for _, it := range found {
+	for it := range r.All() {
 		for _, inst := range it.Instances {
 			met[inst.Payload.Type] = true
 		}
@@ -195,5 +211,16 @@ func (e *explainer) noMatch(ctx context.Context) (string, error) {
 			return e.say(fmt.Sprintf("no payload has the member %s that --where asks for; 'engram type show' lists those of a type", member)), nil
 		}
 	}
-	return e.say(fmt.Sprintf("none of the %s satisfies --where", countOf(uint64(len(found)), "snapshot"))), nil
+	var types []*idf.Type
+	for name := range met {
+		t, err := e.types.get(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		types = append(types, t)
+	}
+	if err := e.sel.filter.Doubts(types); err != nil {
+		return e.say(fmt.Sprintf("nothing satisfies --where: %v", err)), nil
+	}
+	return e.say(fmt.Sprintf("none of the %s satisfies --where", countOf(uint64(len(r.Items())), "snapshot"))), nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -47,6 +48,11 @@ type exportJSON struct {
 	Missing   int         `json:"missing"`
 }
 
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 func export(cmd *cobra.Command, args []string) error {
 	format, err := outputFormat(cmd)
 	if err != nil {
@@ -58,6 +64,9 @@ func export(cmd *cobra.Command, args []string) error {
 	}
 	if _, err := os.Stat(file); err == nil {
 		return usagef("%s is there already; give another name", file)
+	}
+	if dir := filepath.Dir(file); !isFolder(dir) {
+		return usagef("%s: there is no folder %s", file, dir)
 	}
 	var o ingest.ExportOptions
 	if len(args) > 1 {
@@ -81,6 +90,7 @@ func export(cmd *cobra.Command, args []string) error {
 	o.Progress = bar.set
 	report, err := ingest.Export(cmd.Context(), m, file, o)
 	bar.finish()
+	sayWhyNothing(cmd, m, args[:len(args)-1])
 	if err != nil {
 		return err
 	}

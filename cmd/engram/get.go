@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mns"
 )
 
 // snapshotJSON is a snapshot as get and history print it.
@@ -37,6 +40,8 @@ func newGet() *cobra.Command {
 		Long: `Prints the latest snapshot of each entity that an ID names, or another one with
 --at, --latest, --range or a time in the ID. In an ID, * stands for any name of a
 level and ~regex for the names it matches; a shorter ID stands for all below it.
+robot1:Object is the memory Object of robot1, *:Object that of every robot; of what
+is not reached a copy answers, if there is one, and that is said.
 A relative time in an ID (…/-10s, …/now) means the snapshot in force then, as with
 --at; an absolute one the snapshot of exactly that time. With --where the newest
 snapshot that satisfies it is shown, even where a newer one does not.`,
@@ -114,7 +119,7 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 	var why []string
 	var refused error
 	for _, t := range targets {
-		found, missing, err := sel.query(ctx, m, t, fallback)
+		r, err := sel.query(ctx, m, t, fallback)
 		if code := engram.CodeOf(err); len(sel.fields) > 0 && len(targets) > 1 && (code == engram.NotFound || code == engram.TypeMismatch) {
 			refused = cmp.Or(refused, err) // no type there has the members; one elsewhere may
 			cmd.PrintErrf("engram: %s is left out: %s\n", visible(t.text), oneLine(err.Error()))
@@ -123,8 +128,8 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 		if err != nil {
 			return err
 		}
-		warnMissing(cmd, missing)
-		n := len(items)
+		warnAbout(cmd, r)
+		n, found := len(items), r.Items()
 		for _, it := range found {
 			if t.index < len(it.Instances) {
 				items = append(items, shown{it, t.index})
@@ -133,7 +138,7 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 		if len(items) > n {
 			continue
 		}
-		e := explainer{m: m, types: types, sel: sel, target: t, fallback: fallback, found: found, missing: missing}
+		e := explainer{m: m, types: types, sel: sel, target: t, fallback: fallback, found: found, missing: r.Missing}
 		reason, err := e.explain(ctx)
 		if err != nil {
 			return err
@@ -188,8 +193,58 @@ func withFields(ctx context.Context, cmd *cobra.Command, types *typeCache, items
 	return kept, nil
 }
 
+// warnAbout says what a result lacks, and what of it is from copies.
+func warnAbout(cmd *cobra.Command, r *engram.Result) {
+	copied := map[string]bool{}
+	for _, c := range r.Copies {
+		if !copied[c.Memory] {
+			copied[c.Memory] = true
+			cmd.PrintErrf("engram: %s: %s\n", visible(c.Memory), visible(copyText(c)))
+		}
+	}
+	warnMissing(cmd, slices.DeleteFunc(slices.Clone(r.Missing), func(m engram.Missing) bool {
+		return m.Reason == engram.MissingUnreachable && copied[m.ID.String()] // which is said
+	}))
+}
+
+// copyText says which copy has answered for a memory and how old it is.
+func copyText(c engram.CopyUsed) string {
+	text := "a copy at " + c.Server
+	if c.Away {
+		who := "its server"
+		if robot, _ := mns.SplitName(c.Memory); robot != "" {
+			who = robot
+		}
+		text = who + " is not reached; " + text
+	}
+	switch {
+	case c.AsOf == 0:
+		text += ", of unknown age"
+	case c.Lag < 100*time.Millisecond:
+		text += ", up to date"
+	default:
+		text += ", " + formatDuration(c.Lag.Round(100*time.Millisecond)) + " old"
+	}
+	if c.Behind > 0 {
+		text += ", " + countOf(c.Behind, "update") + " behind"
+	}
+	return text
+}
+
 func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
 	for _, miss := range missing {
+		if miss.Reason == engram.MissingUnreachable && miss.Count == 0 && miss.Interval == engram.Always() {
+			heard := ""
+			if miss.Since != 0 {
+				heard = "; it was last heard " + formatDuration(max(engram.Now().Sub(miss.Since), 0).Round(100*time.Millisecond)) + " ago"
+			}
+			cmd.PrintErrf("engram: %s: its server is not reached%s\n", visible(miss.ID.String()), heard)
+			continue
+		}
+		if miss.Reason == engram.MissingNotBelieved {
+			cmd.PrintErrf("engram: %s: the server that announces it is not believed: its certificate is not for that, revoked, or of another deployment\n", visible(miss.ID.String()))
+			continue
+		}
 		count := "some snapshots"
 		if miss.Count > 0 {
 			count = countOf(miss.Count, "snapshot")

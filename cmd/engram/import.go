@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,6 +147,10 @@ func notBegun(n int) string {
 func recordingsOf(args []string) ([]string, error) {
 	var names []string
 	for _, arg := range args {
+		episodes := filepath.Join(arg, "episodes")
+		if info, err := os.Stat(episodes); err == nil && info.IsDir() {
+			return nil, usagef("%s is the folder of a server that records: 'engram serve --data %s' has what is in it; its episodes are imported with 'engram import %s'", arg, arg, episodes)
+		}
 		found, err := recording.List(arg)
 		if err != nil {
 			return nil, err
@@ -211,15 +217,23 @@ func newProgress(cmd *cobra.Command, name string, paced bool) *progress {
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return &progress{}
 	}
-	return &progress{progressbar.NewOptions64(1,
-		progressbar.OptionSetWriter(file), progressbar.OptionSetDescription(name),
+	return newBar(file, name, paced)
+}
+
+func newBar(w io.Writer, name string, paced bool) *progress {
+	bar := progressbar.NewOptions64(1,
+		progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(name),
 		progressbar.OptionShowBytes(!paced), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())}
+		progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
+	bar.StartWithoutRender() // the rate is of the time from now on, not from the first part
+	return &progress{bar}
 }
 
 func (p *progress) set(done, total int64) {
 	if p.bar != nil {
-		p.bar.ChangeMax64(max(total, 1))
+		if total = max(total, 1); total != p.bar.GetMax64() { // which counts for the rate as nothing done
+			p.bar.ChangeMax64(total)
+		}
 		_ = p.bar.Set64(done)
 	}
 }

@@ -69,6 +69,9 @@ to when. Of a server that records, ON DISK counts what its folder holds, with su
 versions, and what is known only from there is listed, too; what still waits to be
 compressed counts no DISK BYTES yet.
 
+Of other robots it lists what is asked for: 'robot1:*' is everything of robot1,
+'*:Object' the memory Object of every robot.
+
 IDs may be patterns: * stands for any name of a level and ~regex for the names it
 matches as a whole. In a name write \/ for a slash and \\ for a backslash, and at its
 begin \* for a star and \~ for a tilde; quote it all for the shell.`
@@ -115,7 +118,9 @@ func newLister(use, short, depth string, counters bool) *cobra.Command {
 		seen := map[engram.ID]bool{}
 		for _, p := range patterns {
 			stats, err := m.Stats(cmd.Context(), p, max(level, engram.Level(len(p.Levels))))
-			if err != nil {
+			if engram.CodeOf(err) == engram.Unavailable && len(stats) > 0 {
+				cmd.PrintErrf("engram: not all is listed: %s\n", oneLine(err.Error()))
+			} else if err != nil {
 				return err
 			}
 			total += len(stats)

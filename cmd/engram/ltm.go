@@ -21,7 +21,7 @@ func newLTM() *cobra.Command {
 		Long: `Looks after the long-term memory of a server that records ('engram serve --data DIR').
 What is on disk is read as everything else, with get, history and query. docs/ltm.md
 explains what is recorded, in what form, and how long it is kept.`,
-		Args: onlyCommands("ltm", "stats, policy, forget, compact, repair and recall"),
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	addServerFlag(cmd)
@@ -165,7 +165,7 @@ bounds take it. What is recalled often is not forgotten.`,
 		if cmd.Flags().Changed("range") {
 			sel = engram.In(span)
 		}
-		return useLongTerm(cmd, func(store service.Service) error {
+		return useMemories(cmd, func(m engram.Service, store service.Service) error {
 			total := uint64(0)
 			for _, p := range patterns {
 				n, err := store.Recall(cmd.Context(), p.Select(sel))
@@ -173,6 +173,9 @@ bounds take it. What is recalled often is not forgotten.`,
 					return err
 				}
 				total += n
+			}
+			if total == 0 {
+				sayWhyNothing(cmd, m, args)
 			}
 			cmd.Printf("%s recalled\n", countOf(total, "snapshot"))
 			return nil

@@ -78,14 +78,21 @@ func readForgetting(cmd *cobra.Command, args []string) (f service.Forgetting, er
 		}
 		f.IDs = append(f.IDs, id.Truncate(engram.LevelSnapshot))
 	}
-	f.By = os.Getenv("USER")
+	f.By = whoAsks()
+	return f, nil
+}
+
+// whoAsks names the user of this program and its computer, for who looks later at who
+// had something forgotten.
+func whoAsks() string {
+	name := os.Getenv("USER")
 	if u, err := user.Current(); err == nil {
-		f.By = u.Username
+		name = u.Username
 	}
 	if host, err := os.Hostname(); err == nil {
-		f.By = cmp.Or(f.By, "somebody") + "@" + host
+		name = cmp.Or(name, "somebody") + "@" + host
 	}
-	return f, nil
+	return name
 }
 
 func forget(cmd *cobra.Command, args []string) error {
@@ -93,7 +100,11 @@ func forget(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return withLongTerm(cmd, func(format string, store service.Service) error {
+	format, err := outputFormat(cmd)
+	if err != nil {
+		return err
+	}
+	return useMemories(cmd, func(m engram.Service, store service.Service) error {
 		if !f.DryRun {
 			if yes, _ := cmd.Flags().GetBool("yes"); !yes && !f.Due {
 				trial := f
@@ -101,6 +112,9 @@ func forget(cmd *cobra.Command, args []string) error {
 				would, err := store.Forget(cmd.Context(), trial, nil)
 				if err != nil {
 					return err
+				}
+				if would.Versions+would.Volatile+would.Protected == 0 {
+					sayWhyNothing(cmd, m, args)
 				}
 				stay := ""
 				if would.Protected > 0 {
@@ -116,6 +130,9 @@ func forget(cmd *cobra.Command, args []string) error {
 		bar.finish()
 		if err != nil {
 			return err
+		}
+		if done.Versions+done.Volatile+done.Protected == 0 {
+			sayWhyNothing(cmd, m, args)
 		}
 		return printForgotten(cmd, format, f, &done)
 	})

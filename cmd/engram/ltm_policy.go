@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func newLTMPolicy() *cobra.Command {
 kept for how long. What is set holds from now on, also for later lives of the server.
 docs/ltm.md explains the settings:
 ` + settingLines(),
-		Args: onlyCommands("ltm policy", "get and set"),
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLTMPolicyGet(), newLTMPolicySet())
@@ -48,13 +49,15 @@ func settingLines() string {
 type policyJSON struct {
 	Segment    string            `json:"segment"`
 	Overridden bool              `json:"overridden"`
+	Set        []string          `json:"set"`                  // at run-time
+	Durability string            `json:"durability,omitempty"` // that commits have now
 	Settings   map[string]string `json:"settings"`
 }
 
 func newLTMPolicyGet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "get [PATTERN…]",
-		Short:             "Print the settings of core segments that are not the usual ones",
+		Short:             "Print the settings of core segments that are not the usual ones, and what commits promise",
 		Example:           "  engram ltm policy get\n  engram ltm policy get 'Vision/*' -o json",
 		ValidArgsFunction: completeIDs,
 	}
@@ -70,28 +73,45 @@ func newLTMPolicyGet() *cobra.Command {
 				return &usageError{err}
 			}
 		}
-		return withLongTerm(cmd, func(format string, store service.Service) error {
+		format, err := outputFormat(cmd)
+		if err != nil {
+			return err
+		}
+		return useMemories(cmd, func(m engram.Service, store service.Service) error {
 			list, err := store.Policies(cmd.Context())
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"SEGMENT", "SETTING", "VALUE"}}
+			out := &table{header: []string{"SEGMENT", "SETTING", "VALUE", "NOTES"}}
 			objects := []policyJSON{}
 			var usual policy.Policy
 			for _, p := range list {
 				if !slices.ContainsFunc(matchers, func(m *engram.PatternMatcher) bool { return m.Match(p.Segment) }) {
 					continue
 				}
-				o := policyJSON{p.Segment.String(), p.Overridden, map[string]string{}}
+				o := policyJSON{Segment: p.Segment.String(), Overridden: p.Overridden, Set: append([]string{}, p.Set...), Settings: map[string]string{}}
+				// What commits promise is what the segment was begun with.
+				if d, err := m.Describe(cmd.Context(), engram.PatternOf(p.Segment)); err == nil && len(d) > 0 {
+					o.Durability = d[0].Durability.String()
+				}
 				for _, name := range policy.SettingNames() {
 					text, _ := p.Policy.Get(name)
 					o.Settings[name] = text
-					if common, _ := usual.Get(name); text != common {
-						out.add(o.Segment, name, text)
+					common, _ := usual.Get(name)
+					note := ""
+					if slices.Contains(p.Set, name) {
+						note = "set at run-time"
 					}
-				}
-				if len(out.rows) == 0 || out.rows[len(out.rows)-1][0].raw != o.Segment {
-					out.add(o.Segment, "record", string(policy.All))
+					switch {
+					case name == "durability" && text != "" && o.Durability != "" && text != o.Durability:
+						out.add(o.Segment, name, o.Durability+"; "+text+" from the next start on", note)
+					case name == "durability" && o.Durability != "":
+						out.add(o.Segment, name, o.Durability, note)
+					case name == "record":
+						out.add(o.Segment, name, cmp.Or(text, string(policy.All)), note)
+					case text != common || note != "":
+						out.add(o.Segment, name, text, note)
+					}
 				}
 				objects = append(objects, o)
 			}
@@ -128,6 +148,9 @@ func newLTMPolicySet() *cobra.Command {
 				return usagef("%q: write SETTING=VALUE, such as keep.max_age=7d", arg)
 			}
 			if _, err := trial.Get(name); err != nil {
+				if near := nearest(name, policy.SettingNames()); near != "" {
+					return usagef("there is no policy setting %q; did you mean %s?", name, near)
+				}
 				return &usageError{err}
 			}
 			if text != "" {

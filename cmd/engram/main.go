@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -27,8 +28,9 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)           // a second signal ends the process at once
+	slog.SetLogLoggerLevel(slog.LevelWarn) // who types commands is not told what servers log
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
 	os.Exit(code)
 }
 
@@ -39,13 +41,21 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	return outcome(ctx, cmd, err, stderr)
+}
+
+// outcome says how a command has ended, and returns its exit code.
+func outcome(ctx context.Context, cmd *cobra.Command, err error, stderr io.Writer) int {
 	var usage *usageError
 	var loss *lossError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "engram: %s\nRun '%s --help' for how it is used.\n", oneLine(err.Error()), cmd.CommandPath())
+		for _, one := range apart(err) {
+			fmt.Fprintf(stderr, "engram: %s\n", oneLine(one.Error()))
+		}
+		fmt.Fprintf(stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
 		return exitUsage
 	case errors.As(err, &loss):
 		fmt.Fprintf(stderr, "engram: %v\n", err)
@@ -60,6 +70,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "engram: %s\n", msg)
 	}
 	return exitFailed
+}
+
+// apart returns the errors that are joined in one, at any depth; none for nil.
+func apart(err error) (out []error) {
+	several, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case ok:
+		for _, one := range several.Unwrap() {
+			out = append(out, apart(one)...)
+		}
+	case err != nil:
+		out = []error{err}
+	}
+	return out
 }
 
 // oneLine puts a message on one line, without the lines that draw what they are
@@ -103,29 +127,20 @@ To run one:          engram serve
 To fill it:          engram import recording.mcap`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			msg := fmt.Sprintf("there is no command %q", args[0])
-			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-				msg += fmt.Sprintf("; did you mean %q?", near[0])
-			}
-			return usagef("%s", msg)
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:          onlyCommands,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SuggestionsMinimumDistance = 2
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
-	root.PersistentFlags().String("address", "", "where the memory's name system is: unix:/path or http://host:port\n(default: $ENGRAM_ADDRESS, else the local server)")
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentFlags().String("address", "", "where the memory's name system is: unix:/path, http://host:port,\nor nats://host:port of the backbone\n(default: $ENGRAM_ADDRESS, else the local server)")
+	root.PersistentFlags().String("credentials", "", "who this program is, where servers want to know: a file of 'engram auth add'\n(default: $ENGRAM_CREDENTIALS)")
 	root.AddCommand(newServe(), newDemo(), newImport(), newExport(), newLs(), newGet(), newHistory(), newQuery(),
-		newWatch(), newPut(), newType(), newSegment(), newPose(), newEpisode(), newLTM(), newMNS(), newConfig(), newStats(), newVersion())
+		newWatch(), newPut(), newType(), newSegment(), newPose(), newEpisode(), newLTM(), newMNS(), newCopy(), newAuth(), newConfig(), newStats(), newHealth(), newDoctor(), newVersion())
 	root.Version = versionOf().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
-		c.Args = positional(cobra.NoArgs)
+		c.Args = onlyCommands
 		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	return root
@@ -139,7 +154,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err == nil && len(rest) > 0 {
-				err = usagef("there is no command %q; 'engram help' lists them", strings.Join(args, " "))
+				err = onlyCommands(cmd, rest)
 			}
 			if err != nil {
 				return &usageError{err}
@@ -147,15 +162,5 @@ func newHelp(root *cobra.Command) *cobra.Command {
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
 		},
-	}
-}
-
-// args wraps a check of positional arguments so that failing it is a usage error.
-func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usagef("%w: %s", err, cmd.UseLine())
-		}
-		return nil
 	}
 }

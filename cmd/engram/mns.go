@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +16,34 @@ import (
 
 // entryJSON is an entry of the name system as mns prints it.
 type entryJSON struct {
+	Memory    string       `json:"memory"`
+	Robot     string       `json:"robot,omitempty"`
+	Server    string       `json:"server,omitempty"`
+	Addresses []string     `json:"addresses,omitempty"`
+	Copies    []holderJSON `json:"copies,omitempty"`
+	Removed   bool         `json:"removed,omitempty"`
+	// When the server was last heard, if it is silent, and when the name system was last
+	// there, if it is away.
+	SilentSince engram.Time `json:"silentSince,omitempty"`
+	LastKnown   engram.Time `json:"lastKnown,omitempty"`
+}
+
+// holderJSON is a server that holds a copy.
+type holderJSON struct {
+	Server    string   `json:"server"`
+	Robot     string   `json:"robot,omitempty"`
 	Memory    string   `json:"memory"`
-	Server    string   `json:"server,omitempty"`
 	Addresses []string `json:"addresses,omitempty"`
-	Removed   bool     `json:"removed,omitempty"`
+
+	SilentSince engram.Time `json:"silentSince,omitempty"`
+}
+
+func toEntryJSON(e mns.Entry) entryJSON {
+	j := entryJSON{Memory: e.Memory, Robot: e.Robot, Server: e.Server, Addresses: e.Addresses, SilentSince: e.SilentSince, LastKnown: e.LastKnown}
+	for _, c := range e.Copies {
+		j.Copies = append(j.Copies, holderJSON{Server: c.Server, Robot: c.Robot, Memory: c.Memory, Addresses: c.Addresses, SilentSince: c.SilentSince})
+	}
+	return j
 }
 
 func newMNS() *cobra.Command {
@@ -25,7 +51,7 @@ func newMNS() *cobra.Command {
 		Use:   "mns",
 		Short: "The memory name system: which server hosts which memory",
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args:  positional(cobra.NoArgs),
+		Args:  onlyCommands,
 	}
 	cmd.AddCommand(newMNSLs(), newMNSResolve(), newMNSWatch())
 	return cmd
@@ -47,18 +73,52 @@ func withNames(cmd *cobra.Command, f func(format string, names mns.Registry) err
 
 func printEntries(cmd *cobra.Command, format string, entries []mns.Entry) error {
 	out := &table{header: []string{"MEMORY", "SERVER", "ADDRESSES"}}
+	copied := slices.ContainsFunc(entries, func(e mns.Entry) bool { return len(e.Copies) > 0 })
+	if copied {
+		out.header = []string{"MEMORY", "SERVER", "COPIES AT", "ADDRESSES"}
+	}
 	var objects []entryJSON
 	for _, e := range entries {
-		out.add(visible(e.Memory), visible(e.Server), visible(strings.Join(e.Addresses, "  ")))
-		objects = append(objects, entryJSON{Memory: e.Memory, Server: e.Server, Addresses: e.Addresses})
+		row := []any{visible(e.Memory), visible(serverText(e))}
+		if copied {
+			row = append(row, visible(strings.Join(e.Holders(), ", ")))
+		}
+		out.add(append(row, visible(strings.Join(e.Addresses, "  ")))...)
+		objects = append(objects, toEntryJSON(e))
 	}
+	noteLastKnown(cmd, entries)
 	return print(cmd.OutOrStdout(), format, out, objects)
 }
+
+// noteLastKnown says if the name system is away, and this is what it said before.
+func noteLastKnown(cmd *cobra.Command, entries []mns.Entry) {
+	for _, e := range entries {
+		if e.LastKnown != 0 {
+			cmd.PrintErrf("engram: the name system is away; this is what it said at %v, %s ago\n", e.LastKnown, ago(e.LastKnown))
+			return
+		}
+	}
+}
+
+func ago(t engram.Time) string {
+	return formatDuration(max(engram.Now().Sub(t), 0).Round(100 * time.Millisecond))
+}
+
+// serverText says which server a memory is at, and if that is silent.
+func serverText(e mns.Entry) string {
+	if e.Server == "" || e.SilentSince == 0 {
+		return cmp.Or(e.Server, notReached)
+	}
+	return fmt.Sprintf("%s (silent for %s)", e.Server, ago(e.SilentSince))
+}
+
+// notReached stands for the server of a memory of which only copies are known.
+const notReached = "(not reached)"
 
 func newMNSLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls",
-		Short: "List the memories that are registered, with their servers",
+		Short: "List the memories that are registered, with their servers and who holds copies",
 		Args:  positional(cobra.NoArgs),
 	}
 	addOutputFlag(cmd)
@@ -91,6 +151,9 @@ func newMNSResolve() *cobra.Command {
 		}
 		if err := engram.CheckName(args[0]); err != nil {
 			return usagef("%w", err)
+		}
+		if strings.Contains(args[0], "*") || strings.HasPrefix(args[0], "~") {
+			return usagef("%s is a pattern; name one memory, as 'engram mns ls' lists them", args[0])
 		}
 		return withNames(cmd, func(format string, names mns.Registry) error {
 			e, err := names.Resolve(cmd.Context(), args[0])
@@ -143,20 +206,36 @@ func newMNSWatch() *cobra.Command {
 }
 
 // watchNames prints what names tells until ctx ends or count lines are printed. It
-// goes on when the name system was away.
+// goes on when the name system was away: what has not changed is not printed again.
 func watchNames(ctx context.Context, cmd *cobra.Command, format string, names mns.Registry, count int) error {
-	seen := 0
+	seen, told := 0, false
+	printed := map[string]mns.Entry{}
 	for {
+		fresh, synced := map[string]mns.Entry{}, false
 		for ev, err := range names.Watch(ctx) {
 			switch {
 			case ctx.Err() != nil, engram.CodeOf(err) == engram.Canceled:
 				return nil // the user, or --for, ended it; the server may notice first
-			case engram.CodeOf(err) == engram.Unavailable && seen > 0:
+			case engram.CodeOf(err) == engram.Unavailable && told:
 				cmd.PrintErrf("engram: %v; waiting\n", err)
+				continue
 			case err != nil:
 				return err
+			}
+			var changes []mns.Event
+			switch {
 			case ev.Synced:
+				synced, told = true, true
+				noteLastKnown(cmd, mns.Sorted(fresh))
+				changes, printed = mns.Changes(asBefore(printed, fresh), fresh), fresh
+			case !synced && ev.Removed:
+				delete(fresh, ev.Entry.Memory)
+			case !synced:
+				fresh[ev.Entry.Memory] = ev.Entry
 			default:
+				changes = applied(printed, ev)
+			}
+			for _, ev := range changes {
 				if err := printNameEvent(cmd, format, ev); err != nil {
 					return err
 				}
@@ -173,14 +252,51 @@ func watchNames(ctx context.Context, cmd *cobra.Command, format string, names mn
 	}
 }
 
+// asBefore returns the entries that were printed, but says of when they are what fresh
+// does: a name is the same while the name system is away.
+func asBefore(printed, fresh map[string]mns.Entry) map[string]mns.Entry {
+	before := make(map[string]mns.Entry, len(printed))
+	for m, e := range printed {
+		e.LastKnown = fresh[m].LastKnown
+		before[m] = e
+	}
+	return before
+}
+
+// applied changes what was printed by one event; it returns what is to be printed of it.
+func applied(printed map[string]mns.Entry, ev mns.Event) []mns.Event {
+	m := ev.Entry.Memory
+	was, known := printed[m]
+	was.LastKnown = ev.Entry.LastKnown
+	same := known && was.Equal(ev.Entry)
+	if ev.Removed {
+		delete(printed, m)
+		same = !known
+	} else {
+		printed[m] = ev.Entry
+	}
+	if same {
+		return nil
+	}
+	return []mns.Event{ev}
+}
+
 func printNameEvent(cmd *cobra.Command, format string, ev mns.Event) error {
 	e := ev.Entry
 	if format != "table" {
-		return writeJSONLine(cmd.OutOrStdout(), entryJSON{Memory: e.Memory, Server: e.Server, Addresses: e.Addresses, Removed: ev.Removed})
+		j := toEntryJSON(e)
+		j.Removed = ev.Removed
+		return writeJSONLine(cmd.OutOrStdout(), j)
 	}
-	line := fmt.Sprintf("+ %s  at server %s  %s", visible(e.Memory), visible(e.Server), visible(strings.Join(e.Addresses, "  ")))
-	if ev.Removed {
+	line := fmt.Sprintf("+ %s  at server %s  %s", visible(e.Memory), visible(serverText(e)), visible(strings.Join(e.Addresses, "  ")))
+	switch {
+	case ev.Removed:
 		line = "- " + visible(e.Memory)
+	case e.Server == "":
+		line = fmt.Sprintf("~ %s  %s", visible(e.Memory), notReached)
+	}
+	if len(e.Copies) > 0 {
+		line += "  copies at " + visible(strings.Join(e.Holders(), ", "))
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStdout(), line)
 	return err

@@ -19,12 +19,7 @@ func newPose() *cobra.Command {
 descriptions, joint states, transforms and revisions. Frames are named robot/frame,
 where the robot is the provider segment's name (of an import, the recording's); the
 robot may be left out where it is clear. docs/pose.md explains the ideas.`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return usagef("there is no command %q; there is lookup, tree, path, acquire, release, watch, diff, revisions and left-out", "pose "+args[0])
-		},
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPoseLookup(), newPoseTree(), newPosePath(), newPoseAcquire(), newPoseRelease(),

@@ -225,24 +225,28 @@ func watchPoses(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	if d, _ := f.GetDuration("for"); d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
-	}
+	limit, _ := f.GetDuration("for")
 	count, _ := f.GetInt("count")
+	if count < 0 || limit < 0 {
+		return usagef("--count %d --for %v: 0 or more", count, limit)
+	}
 	return withPoses(cmd, func(format string, poses service.Service) error {
 		if format == "yaml" || format == "csv" {
 			return usagef("-o %s: watch prints table, json or ndjson", format)
 		}
 		ask := pose.Changes{Target: args[0], Source: args[1], Trans: th.Trans, Rot: th.Rot}
 		ask.OnlyAcquired, _ = f.GetBool("acquired")
+		ctx := cmd.Context()
 		stream, err := poses.Watch(ctx, ask, revisionFlag(cmd, "from"))
 		if err != nil {
 			return err
 		}
 		defer stream.Close()
+		if limit > 0 { // from now on, however long it took to come here
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, limit)
+			defer cancel()
+		}
 		for n := 1; ; n++ {
 			ev, err := stream.Next(ctx)
 			if err != nil {

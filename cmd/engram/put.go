@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -87,9 +88,9 @@ type updateResultJSON struct {
 // readUpdate reads the update that the arguments describe, without its payloads.
 func readUpdate(cmd *cobra.Command, args []string) (engram.EntityUpdate, error) {
 	names, when := splitNames(args[0])
-	id, err := engram.Parse(names)
+	id, err := parseOneID(names)
 	if err != nil {
-		return engram.EntityUpdate{}, &usageError{err}
+		return engram.EntityUpdate{}, err
 	}
 	u := engram.EntityUpdate{Entity: id, Time: engram.Now()}
 	if id.Level() != engram.LevelEntity {
@@ -156,7 +157,7 @@ func encodeJSON(t *idf.Type, j []byte) ([]byte, error) {
 }
 
 // segmentType returns the type of the segment that the entity lies in.
-func segmentType(ctx context.Context, m engram.Segments, entity engram.ID) (string, error) {
+func segmentType(ctx context.Context, m engram.Service, entity engram.ID) (string, error) {
 	provider := entity.Truncate(engram.LevelProviderSegment)
 	segments, err := m.Describe(ctx, engram.PatternOf(provider.Parent()))
 	if err != nil {
@@ -169,7 +170,13 @@ func segmentType(ctx context.Context, m engram.Segments, entity engram.ID) (stri
 		}
 	}
 	if found == "" {
-		return "", engram.Errorf(engram.NotFound, provider.Parent().String(), "there is no such core segment; 'engram ls --all --depth core' lists them, --create adds one for any data")
+		core := provider.Parent()
+		hint := "'engram ls --all --depth core' lists them, --create adds one for any data"
+		e := explainer{m: m, target: target{pattern: engram.PatternOf(core)}}
+		if _, near, err := e.absent(ctx); err == nil && near != "" {
+			hint = fmt.Sprintf("did you mean %s? --create adds one for any data", engram.EscapeName(near))
+		}
+		return "", engram.Errorf(engram.NotFound, core.String(), "there is no such core segment; %s", hint)
 	}
 	return found, nil
 }

@@ -59,7 +59,7 @@ func query(cmd *cobra.Command, args []string) error {
 		items = append(items, shown{it, -1})
 		entities[it.ID.Parent()] = true
 	}
-	warnMissing(cmd, r.Missing)
+	warnAbout(cmd, r)
 	types := newTypeCache(m)
 	if format == "table" {
 		if !q.WithoutPayload {

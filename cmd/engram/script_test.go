@@ -1,14 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +53,7 @@ func TestScripts(t *testing.T) {
 			"crash":    func(ts *testscript.TestScript, neg bool, args []string) { stop(ts, neg, args, os.Kill) },
 			"damage":   damage,
 			"freeport": freePort,
+			"retry":    retry,
 		},
 	})
 }
@@ -82,44 +88,112 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(errors.Join(err, f.Close()))
 }
 
-// serve [ARG…] starts a server at $ENGRAM_ADDRESS, waits until it answers, and
-// ends it with the script.
+// serve [ARG…] starts a server at $ENGRAM_ADDRESS, waits until it answers, and ends it
+// with the script. How full this computer's disk is does not matter to it. One that
+// answers is registered with the name system.
 func serveInBackground(ts *testscript.TestScript, _ bool, args []string) {
 	address := ts.Getenv("ENGRAM_ADDRESS")
 	bin, err := exec.LookPath("engram")
 	ts.Check(err)
-	cmd := exec.Command(bin, append([]string{"serve", "--listen", address}, args...)...)
+	args = append([]string{"serve", "--listen", address}, args...)
+	if slices.Contains(args, "--data") {
+		args = append(args, "--disk-limit", "100")
+	}
+	cmd := exec.Command(bin, args...)
 	cmd.Dir = ts.MkAbs(".")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr // to be read when the server has ended
 	ts.Check(cmd.Start())
-	var once sync.Once
-	end := func(by os.Signal) {
-		once.Do(func() {
-			cmd.Process.Signal(by)
-			cmd.Wait()
-		})
-	}
-	serving.Store(ts.Getenv("WORK"), end)
-	ts.Defer(func() { end(os.Interrupt) })
-	path := strings.TrimPrefix(address, "unix:")
-	for range 400 {
-		if c, err := net.Dial("unix", path); err == nil {
-			c.Close()
-			return
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // the script's own commands say what is wrong
+	}()
+	signalled := func(by os.Signal) {
+		cmd.Process.Signal(by)
+		select {
+		case <-ended:
+		case <-time.After(slowest):
+			cmd.Process.Signal(syscall.SIGQUIT) // says what it does
+			<-ended
+			ts.Logf("the server at %s did not end:\n%s", address, stderr.String())
+			panic("a server did not end")
 		}
-		time.Sleep(25 * time.Millisecond)
 	}
-	ts.Fatalf("the server does not answer at %s", address)
+	var once sync.Once
+	stop := func(by os.Signal) { once.Do(func() { signalled(by) }) }
+	serving.Store(ts.Getenv("WORK"), stop)
+	ts.Defer(func() { stop(os.Interrupt) })
+	path := strings.TrimPrefix(address, "unix:")
+	for deadline := time.Now().Add(slowest); !answers(path); {
+		select {
+		case <-ended:
+			ts.Fatalf("the server at %s ended: %s", address, stderr.String())
+		case <-time.After(25 * time.Millisecond):
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("the server does not answer at %s", address)
+		}
+	}
 }
 
-// freeport NAME sets a variable to a port of the loopback interface that is free.
+// slowest is how long a busy machine may take to start or end a server.
+const slowest = 2 * time.Minute
+
+// answers reports whether a server answers at a Unix socket, whatever it says: that it
+// listens does not mean that it serves yet.
+func answers(path string) bool {
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	if _, err := c.Write([]byte("GET /healthz HTTP/1.1\r\nHost: engram\r\n\r\n")); err != nil {
+		return false
+	}
+	c.SetReadDeadline(time.Now().Add(slowest))
+	_, err = c.Read(make([]byte, 1))
+	return err == nil
+}
+
+// ports counts those that were given out.
+var ports atomic.Int64
+
+// freeport NAME sets a variable to a port of the loopback interface that is free: below
+// those that the system gives to whom does not ask for one, so that nobody else has it by
+// the time that the script's server takes it.
 func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: freeport NAME")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	const first, number = 10_000, 20_000
+	for range number {
+		port := strconv.FormatInt(first+(int64(os.Getpid())*101+ports.Add(1))%number, 10)
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			ts.Check(l.Close())
+			ts.Setenv(args[0], port)
+			return
+		}
+	}
+	ts.Fatalf("no port is free")
+}
+
+// retry stdout REGEX COMMAND… runs a command until its output matches.
+func retry(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || args[0] != "stdout" {
+		ts.Fatalf("usage: retry stdout REGEX COMMAND…")
+	}
+	want, err := regexp.Compile("(?m)" + args[1])
 	ts.Check(err)
-	defer l.Close()
-	ts.Setenv(args[0], strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	for deadline := time.Now().Add(slowest); time.Now().Before(deadline); {
+		err := ts.Exec(args[2], args[3:]...)
+		if err == nil && want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("the output of %s never matched %s", strings.Join(args[2:], " "), args[1])
 }
 
 // exitcode N COMMAND… runs a command that must end with exit code N.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +14,7 @@ func newSegment() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segment",
 		Short: "List, add and remove core and provider segments",
-		Args:  positional(cobra.NoArgs),
+		Args:  onlyCommands,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSegmentLs(), newSegmentAdd(), newSegmentRm())
@@ -77,7 +78,7 @@ func newSegmentLs() *cobra.Command {
 				}
 				age, size := cell{"", o.KeepAge}, cell{"", strconv.FormatInt(o.KeepBytes, 10)}
 				if d.History.MaxAge > 0 {
-					age.shown = o.KeepAge
+					age.shown = formatDuration(d.History.MaxAge)
 				}
 				if o.KeepBytes > 0 {
 					size.shown = byteSize(o.KeepBytes).String()
@@ -107,6 +108,8 @@ segment extends that of its core segment. 'engram type add' makes a type known.`
 	f.Int("keep-count", 0, "of each entity keep at most so many snapshots; 0 is no bound")
 	f.String("keep-age", "0s", "of each entity keep snapshots up to this much older than its newest, such as 10m or 2d; 0s is no bound")
 	f.Int64("keep-bytes", 0, "of each entity keep at most so many bytes of payload; 0 is no bound")
+	f.String("durability", "volatile", "what a commit promises: volatile, logged (on disk within a second) or synced (before the answer);\nfor the server's --data")
+	_ = cmd.RegisterFlagCompletionFunc("durability", cobra.FixedCompletions(durabilities(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = addSegment
 	return cmd
 }
@@ -128,7 +131,14 @@ func addSegment(cmd *cobra.Command, args []string) error {
 	if keep.MaxCount < 0 || keep.MaxBytes < 0 || keep.MaxAge < 0 {
 		return usagef("--keep-count, --keep-age and --keep-bytes: 0 or more")
 	}
+	durability, err := durabilityFlag(cmd)
+	if err != nil {
+		return err
+	}
 	provider := id.Level() == engram.LevelProviderSegment
+	if provider && f.Changed("durability") {
+		return usagef("%s is a provider segment; --durability is said of its core segment", id)
+	}
 	if provider && keep != (engram.Bounds{}) {
 		return usagef("%s is a provider segment; how much is kept is said of its core segment", id)
 	}
@@ -140,12 +150,29 @@ func addSegment(cmd *cobra.Command, args []string) error {
 	if provider {
 		err = m.AddProviderSegment(cmd.Context(), engram.ProviderSegment{ID: id, Type: typeName})
 	} else {
-		err = m.AddCoreSegment(cmd.Context(), engram.CoreSegment{ID: id, Type: typeName, History: keep})
+		err = m.AddCoreSegment(cmd.Context(), engram.CoreSegment{ID: id, Type: typeName, History: keep, Durability: durability})
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s added\n", visible(id.String()))
 	}
+	if engram.CodeOf(err) == engram.NotFound && strings.Contains(err.Error(), "no memory of this name") {
+		err = fmt.Errorf("%w; 'engram serve --plain-memory %s' hosts one for your own segments", err, id.Memory())
+	}
 	return err
+}
+
+func durabilities() []string {
+	return []string{engram.Volatile.String(), engram.Logged.String(), engram.Synced.String()}
+}
+
+func durabilityFlag(cmd *cobra.Command) (engram.Durability, error) {
+	text, _ := cmd.Flags().GetString("durability")
+	for i, name := range durabilities() {
+		if name == text {
+			return engram.Durability(i), nil
+		}
+	}
+	return 0, usagef("--durability %s: %s", text, listed(durabilities(), "or"))
 }
 
 func newSegmentRm() *cobra.Command {
@@ -173,10 +200,10 @@ func newSegmentRm() *cobra.Command {
 }
 
 func segmentID(text string) (engram.ID, error) {
-	id, err := engram.Parse(text)
+	id, err := parseOneID(text)
 	switch {
 	case err != nil:
-		return id, &usageError{err}
+		return id, err
 	case id.Level() != engram.LevelCoreSegment && id.Level() != engram.LevelProviderSegment:
 		return id, usagef("%q is a %s; write memory/core segment or memory/core segment/provider segment", text, id.Level())
 	}

@@ -25,6 +25,7 @@ type selection struct {
 	filter  *idf.Filter // of where; nil if that is empty
 	fields  []string
 	target  engram.Target
+	source  engram.Source
 }
 
 func addSelectionFlags(cmd *cobra.Command) {
@@ -44,6 +45,7 @@ func addSelectionOptions(cmd *cobra.Command) {
 	f.String("where", "", "a CEL expression, such as 'confidence > 0.8 && pose.position.z < 1.0'")
 	f.StringArray("field", nil, "only this member, such as pose.position; may be repeated")
 	f.String("target", "both", "which memory answers: wm, ltm, both")
+	f.String("source", "any", "who answers for a memory of which copies are held: owner, copy,\nor any: the owner, and a copy where it is not reached")
 }
 
 func readSelection(cmd *cobra.Command) (s selection, err error) {
@@ -143,7 +145,10 @@ func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
 	if s.fields, err = fieldFlag(cmd); err != nil {
 		return s, err
 	}
-	s.target, err = targetFlag(cmd)
+	if s.target, err = targetFlag(cmd); err != nil {
+		return s, err
+	}
+	s.source, err = readSource(cmd)
 	return s, err
 }
 
@@ -161,9 +166,23 @@ func targetFlag(cmd *cobra.Command) (engram.Target, error) {
 	}
 }
 
+// readSource returns who may answer, as --source says.
+func readSource(cmd *cobra.Command) (engram.Source, error) {
+	switch name, _ := cmd.Flags().GetString("source"); name {
+	case "owner":
+		return engram.SourceOwner, nil
+	case "copy":
+		return engram.SourceCopy, nil
+	case "any":
+		return engram.SourceAny, nil
+	default:
+		return engram.SourceAny, usagef("--source %s: there is owner, copy, any", name)
+	}
+}
+
 // apply sets what holds whatever is selected.
 func (s selection) apply(q *engram.Query, now engram.Time) {
-	q.Target, q.Where, q.Fields = s.target, s.where, s.fields
+	q.Target, q.Source, q.Where, q.Fields = s.target, s.source, s.where, s.fields
 	if s.asOf != nil {
 		at := s.asOf.resolve(now, 0)
 		q.AsOf = &at
@@ -196,8 +215,9 @@ func (s selection) usesLatest(t target) bool {
 	return rel(t.time) || rel(s.at) || rel(s.nearest) || s.span != nil && s.span.usesLatest()
 }
 
-// query reads what the target and the flags select, with what the answer lacks.
-func (s selection) query(ctx context.Context, m engram.Reader, t target, fallback engram.SnapshotSelector) ([]engram.Item, []engram.Missing, error) {
+// query reads what the target and the flags select. The result may hold the answers
+// to several queries.
+func (s selection) query(ctx context.Context, m engram.Reader, t target, fallback engram.SnapshotSelector) (*engram.Result, error) {
 	now := engram.Now()
 	ask := func(p engram.Pattern, latest engram.Time) (*engram.Result, error) {
 		selectors := s.selectors(t, now, latest, fallback)
@@ -211,28 +231,28 @@ func (s selection) query(ctx context.Context, m engram.Reader, t target, fallbac
 		return m.Query(ctx, q)
 	}
 	if !s.usesLatest(t) {
-		r, err := ask(t.pattern, 0)
-		if err != nil {
-			return nil, nil, err
-		}
-		return r.Items(), r.Missing, nil
+		return ask(t.pattern, 0)
 	}
 	// Times relative to the newest snapshot differ from entity to entity.
 	newest := t.pattern.Select(engram.Latest(1))
-	newest.WithoutPayload = true
+	newest.WithoutPayload, newest.Source = true, s.source
 	heads, err := m.Query(ctx, newest)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	var items []engram.Item
-	var missing []engram.Missing
+	whole := &engram.Result{Copies: heads.Copies}
 	for head := range heads.All() {
 		r, err := ask(engram.PatternOf(head.ID), head.Snapshot.Time)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		items = append(items, r.Items()...)
-		missing = append(missing, r.Missing...)
+		r.Copies = nil // the heads' say it
+		whole.Merge(r)
 	}
-	return items, missing, nil
+	for _, miss := range heads.Missing {
+		if (miss.Reason == engram.MissingUnreachable || miss.Reason == engram.MissingNotBelieved) && !slices.Contains(whole.Missing, miss) {
+			whole.Missing = append(whole.Missing, miss)
+		}
+	}
+	return whole, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"math"
 	"net"
 	"os"
@@ -12,11 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	copyservice "github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/internal/release"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/ops/systemd"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport/secure"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -27,8 +32,8 @@ func newServe() *cobra.Command {
 		Long: `Runs a memory server in the foreground, until interrupted. It hosts the memories
 RobotState, Object, Vision, Speech, Skill, Navigation, Grasp, SystemState, Example
 and GeneralPurpose, and their name system. It listens on a Unix socket that only
-this user can open, and on the loopback interface; there is no access control yet,
-so think before you listen on more.`,
+this user can open, and on the loopback interface. Before you listen on more, give it
+--credentials and --access: 'engram auth --help'.`,
 		Example: `  engram serve
   engram serve --prior ./knowledge
   engram serve --data ~/engram
@@ -47,6 +52,7 @@ func addServeFlags(cmd *cobra.Command) {
 	f.StringArray("listen", nil, "listen on unix:/path or host:port; may be repeated\n(default: "+strings.Join(rpc.DefaultAddresses(), " and ")+")")
 	f.StringArray("prior", nil, "commit the prior knowledge in this folder at the start; may be repeated")
 	f.StringArray("memory", nil, "host only this memory; may be repeated (default: all)")
+	f.StringArray("plain-memory", nil, "host a memory of this name that has no segments of its own, and of the others only those of --memory;\nprograms add its segments; may be repeated")
 	f.Duration("monitor", time.Second, "how often SystemState watches this computer; 0 is never")
 	keep := memories.DefaultPoseRetention()
 	f.Int64("pose-bytes", keep.MaxBytes, "keep so many bytes of each moving frame's or joint's history in the poses; 0 is no bound")
@@ -62,43 +68,57 @@ func addServeFlags(cmd *cobra.Command) {
 	f.Int("max-regex", 0, "refuse regular expressions of more bytes (default, and at most, 1024)")
 	f.Int("max-query", 0, "refuse queries of more nodes, names and selectors (default 10,000)")
 	f.String("robot", "", "name of this robot or base station, noted in what is recorded, and the backbone's domain")
+	f.Duration("clock-offset", 0, "for tests: let the server's clock be ahead of this computer's by so much")
+	_ = f.MarkHidden("clock-offset") // it is there
 	addDataFlags(cmd)
 	addBackboneFlags(cmd)
+	addOperationsFlags(cmd)
+	addCopyFlags(cmd)
+	addSecurityFlags(cmd)
 }
 
 // settings are the flags of serve, checked.
 type settings struct {
-	memories  []server.Memory
-	limits    wm.Limits
-	edge      rpc.Options
-	addresses []string
-	backbone  backboneSettings
-	data      *ltm.Options // nil without a long-term memory
+	memories   []server.Memory
+	limits     wm.Limits
+	edge       rpc.Options
+	addresses  []string
+	backbone   backboneSettings
+	data       *ltm.Options // nil without a long-term memory
+	operations operationsSettings
+	now        func() engram.Time
+	copies     []copyservice.Copy // that are configured
+	security   securitySettings
 }
 
-// readSettings reads and checks the flags.
+// readSettings reads and checks the flags. The error has all mistakes, joined; each begins
+// with the flag, if it is of one.
 func readSettings(cmd *cobra.Command) (s settings, err error) {
 	f := cmd.Flags()
+	var wrong []error
+	note := func(err error) { wrong = append(wrong, err) }
 	var options []memories.Option
 	folders, _ := f.GetStringArray("prior")
 	for _, dir := range folders {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return s, usagef("--prior %s: there is no such folder", dir)
+		if !isFolder(dir) {
+			note(usagef("--prior %s: there is no such folder", dir))
+			continue
 		}
 		options = append(options, memories.WithPriorKnowledge(os.DirFS(dir)))
 	}
 	keep, err := poseRetention(cmd)
-	if err != nil {
-		return s, err
-	}
+	note(err)
 	options = append(options, memories.WithPoseRetention(keep))
-	for name, limit := range map[string]*int{
-		"max-payload": &s.limits.MaxPayload, "max-results": &s.limits.MaxResults, "max-queue": &s.limits.MaxQueue,
-		"max-message": &s.edge.MaxMessage, "max-streams": &s.edge.MaxStreams, "max-subscriptions": &s.edge.MaxSubscriptions,
-		"max-pattern": &s.edge.MaxPattern, "max-regex": &s.edge.MaxRegex, "max-query": &s.edge.MaxQueryNodes,
+	for _, limit := range []struct {
+		name string
+		of   *int
+	}{
+		{"max-payload", &s.limits.MaxPayload}, {"max-results", &s.limits.MaxResults}, {"max-queue", &s.limits.MaxQueue},
+		{"max-message", &s.edge.MaxMessage}, {"max-streams", &s.edge.MaxStreams}, {"max-subscriptions", &s.edge.MaxSubscriptions},
+		{"max-pattern", &s.edge.MaxPattern}, {"max-regex", &s.edge.MaxRegex}, {"max-query", &s.edge.MaxQueryNodes},
 	} {
-		if *limit, _ = f.GetInt(name); *limit < 0 {
-			return s, usagef("--%s %d: 0 or more", name, *limit)
+		if *limit.of, _ = f.GetInt(limit.name); *limit.of < 0 {
+			note(usagef("--%s %d: 0 or more", limit.name, *limit.of))
 		}
 	}
 	if s.edge.MaxMessage == 0 && s.limits.MaxPayload > 64<<20 {
@@ -107,31 +127,51 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 	s.limits.MaxQueryNodes = s.edge.MaxQueryNodes
 	every, _ := f.GetDuration("monitor")
 	if every < 0 {
-		return s, usagef("--monitor %v: 0 or more", every)
+		note(usagef("--monitor %v: 0 or more", every))
 	}
 	if every > 0 {
 		options = append(options, memories.WithSystemMonitor(every))
 	}
-	if s.memories, err = hosted(cmd, memories.All(options...)); err != nil {
-		return s, err
-	}
+	s.memories, err = hosted(cmd, memories.All(options...))
+	note(err)
 	if s.addresses, _ = f.GetStringArray("listen"); len(s.addresses) == 0 {
 		s.addresses = rpc.DefaultAddresses()
 	}
-	if s.backbone, err = readBackboneSettings(cmd); err != nil {
-		return s, err
-	}
+	s.backbone, err = readBackboneSettings(cmd)
+	note(err)
+	s.copies, err = readCopySettings(cmd)
+	note(err)
+	s.security, err = readSecuritySettings(cmd)
+	note(err)
+	offset, _ := f.GetDuration("clock-offset")
+	s.now = func() engram.Time { return engram.Now().Add(offset) }
+	s.operations, err = readOperationsSettings(cmd)
+	note(err)
 	s.data, err = readDataSettings(cmd)
-	return s, err
+	note(err)
+	if s.data != nil {
+		s.data.Now = s.now
+	}
+	return s, errors.Join(apart(errors.Join(wrong...))...)
 }
 
 // hosted returns those of all memories that --memory names.
 func hosted(cmd *cobra.Command, all []server.Memory) ([]server.Memory, error) {
 	names, _ := cmd.Flags().GetStringArray("memory")
-	if len(names) == 0 {
+	plain, _ := cmd.Flags().GetStringArray("plain-memory")
+	if len(names)+len(plain) == 0 {
 		return all, nil
 	}
 	var out []server.Memory
+	var wrong []error
+	for _, name := range plain {
+		if err := engram.CheckName(name); err != nil {
+			wrong = append(wrong, usagef("--plain-memory: %w", err))
+		} else if slices.ContainsFunc(slices.Concat(all, out), func(m server.Memory) bool { return m.Name == name }) {
+			wrong = append(wrong, usagef("--plain-memory %s: there is a memory of this name already", name))
+		}
+		out = append(out, server.Memory{Name: name})
+	}
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(m server.Memory) bool { return m.Name == name })
 		if i < 0 {
@@ -139,40 +179,63 @@ func hosted(cmd *cobra.Command, all []server.Memory) ([]server.Memory, error) {
 			for _, m := range all {
 				known = append(known, m.Name)
 			}
-			return nil, usagef("--memory %s: there is %s", name, strings.Join(known, ", "))
+			hint := "there are " + listed(known, "and")
+			if near := nearest(name, known); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			wrong = append(wrong, usagef("--memory %s: there is no such memory; %s", name, hint))
+			continue
 		}
 		out = append(out, all[i])
 	}
-	return out, nil
+	return out, errors.Join(wrong...)
 }
 
 func serve(cmd *cobra.Command, _ []string) error {
-	if _, err := loadConfig(cmd); err != nil {
-		return err
-	}
-	s, err := readSettings(cmd)
+	s, _, err := loadSettings(cmd)
 	if err != nil {
 		return err
 	}
 	server.TuneRuntime()
+	slog.SetDefault(s.operations.log.logger())
 	h, err := startHost(cmd.Context(), s)
 	if err != nil {
 		return err
+	}
+	h.announce(cmd)
+	return h.serveUntil(cmd.Context())
+}
+
+// announce says that the server is ready, to people as text, else as a log record, and to
+// the service manager.
+func (h *host) announce(cmd *cobra.Command) {
+	if err := systemd.Notify(systemd.Ready, systemd.Status(countOf(uint64(len(h.Memories())), "memory")+" ready at "+strings.Join(h.addresses, " "))); err != nil {
+		slog.Warn("systemd", "error", err)
+	}
+	if every := systemd.WatchdogInterval(); every > 0 {
+		go systemd.Watch(cmd.Context(), every, h.ops.health.Live) // until the process ends
+	}
+	if h.ops.settings.log.json {
+		slog.Info("ready", "server", h.options.Server, "version", release.Current().Version, "memories", h.Memories(), "addresses", h.addresses)
+		return
 	}
 	if h.store != nil {
 		found := h.store.Opened()
 		cmd.PrintErrf("engram: recording in %s, which has %s\n", h.store.Dir(), countOf(uint64(found.Episodes), "episode"))
 		for _, what := range found.Problems {
-			cmd.PrintErrf("  cannot be read: %s\n", what)
+			cmd.PrintErrf("  damaged: %s\n", what)
 		}
 	}
-	cmd.PrintErrf("engram: %d memories are ready at\n", len(h.Memories()))
+	are := " are"
+	if len(h.Memories()) == 1 {
+		are = " is"
+	}
+	cmd.PrintErrf("engram: %s%s ready at\n", countOf(uint64(len(h.Memories())), "memory"), are)
 	for i, a := range h.addresses {
 		cmd.PrintErrf("  %s%s\n", a, exposure(h.endpoint.Listeners()[i]))
 	}
 	h.backbone.describe(cmd)
 	cmd.PrintErrln("Try 'engram import RECORDING' or 'engram ls --all' in another terminal; ^C ends this one.")
-	return h.serve(cmd.Context())
 }
 
 // poseRetention returns how much history of poses is to be kept.
@@ -195,7 +258,11 @@ func listenError(err error) error {
 		return err
 	case e.Code == engram.AlreadyExists:
 		what, _, _ := strings.Cut(e.Msg, ";")
-		return engram.Errorf(e.Code, e.Thing, "%s; if it is a memory server use that one, or listen elsewhere with --listen 127.0.0.1:7412", what)
+		do := "use that one"
+		if !strings.Contains(what, "memory server") {
+			do = "if it is a memory server use that one"
+		}
+		return engram.Errorf(e.Code, e.Thing, "%s; %s, or listen elsewhere with --listen 127.0.0.1:7412", what, do)
 	case e.Code == engram.Invalid, e.Code == engram.Unsupported, strings.Contains(e.Msg, "invalid port"):
 		return usagef("--listen: %w", err)
 	}
@@ -204,8 +271,11 @@ func listenError(err error) error {
 
 // exposure says who can reach a listener, where that deserves a warning.
 func exposure(l net.Listener) string {
+	if secure.SecureListener(l) {
+		return "   (TLS: who connects needs credentials)"
+	}
 	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
-		return "   (WARNING: everyone on the network can read and write)"
+		return "   (WARNING: everyone on the network can read and write; see --credentials)"
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -35,31 +36,41 @@ func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 	o.Robot, _ = f.GetString("robot")
 	host, _ := os.Hostname()
 	o.Robot = cmp.Or(o.Robot, host)
-	for name, bytes := range map[string]*int64{"ltm-cache": &o.CacheBytes, "episode-size": &o.SealBytes} {
-		text, _ := f.GetString(name)
+	var wrong []error
+	for _, size := range []struct {
+		name  string
+		bytes *int64
+	}{{"ltm-cache", &o.CacheBytes}, {"episode-size", &o.SealBytes}} {
+		text, _ := f.GetString(size.name)
 		var err error
-		if *bytes, err = policy.ParseSize(text); err != nil || *bytes <= 0 {
-			return nil, usagef("--%s %s: a number of bytes such as 64 MiB", name, text)
+		if *size.bytes, err = policy.ParseSize(text); err != nil || *size.bytes <= 0 {
+			wrong = append(wrong, usagef("--%s %s: a number of bytes such as 64 MiB", size.name, text))
 		}
 	}
 	if o.SealAge, _ = f.GetDuration("episode-age"); o.SealAge < 0 {
-		return nil, usagef("--episode-age %v: 0 or more", o.SealAge)
+		wrong = append(wrong, usagef("--episode-age %v: 0 or more", o.SealAge))
 	}
 	percent, _ := f.GetFloat64("disk-limit")
 	if !(percent > 0 && percent <= 100) {
-		return nil, usagef("--disk-limit %v: percent, more than 0 and up to 100", percent)
+		wrong = append(wrong, usagef("--disk-limit %v: percent, more than 0 and up to 100", percent))
 	}
 	o.DiskLimit = percent / 100
-	return &o, nil
+	return &o, errors.Join(wrong...)
 }
 
-// needs returns a usage error if one of the flags was set, which are for nothing
+// needs returns a usage error for each of the flags that was set, which are for nothing
 // without what they need.
 func needs(cmd *cobra.Command, what string, flags ...string) error {
+	var lacking []error
 	for _, name := range flags {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() != flag.DefValue {
-			return usagef("--%s needs %s", name, what)
+			lacking = append(lacking, &usageError{&needsError{name, what}})
 		}
 	}
-	return nil
+	return errors.Join(lacking...)
 }
+
+// needsError says that a flag is for nothing without another.
+type needsError struct{ flag, what string }
+
+func (e *needsError) Error() string { return "--" + e.flag + " needs " + e.what }

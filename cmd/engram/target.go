@@ -45,6 +45,28 @@ func parseTarget(text string) (target, error) {
 	return t, nil
 }
 
+// parseOneID reads an ID that something is written to: as in all IDs on the command line
+// '*' and '~' at the beginning of a name would stand for several names, and a backslash
+// takes that from them.
+func parseOneID(text string) (engram.ID, error) {
+	p, err := engram.ParsePattern(text)
+	if err != nil {
+		return engram.ID{}, &usageError{err}
+	}
+	var names []string
+	for _, l := range p.Levels {
+		if l.Kind != engram.NameOneOf || len(l.Names) != 1 {
+			return engram.ID{}, usagef(`%s may stand for several names, and one is to be named here; a name that itself begins with "*" or "~" is written with a backslash before it`, text)
+		}
+		names = append(names, l.Names[0])
+	}
+	id, err := engram.NewID(names...)
+	if err != nil {
+		return id, &usageError{err}
+	}
+	return id, nil
+}
+
 // splitNames cuts an ID's text after its four names, at unescaped slashes.
 func splitNames(text string) (names, rest string) {
 	slashes := 0

@@ -19,7 +19,7 @@ func newType() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "type",
 		Short: "List, show, check, convert and add types",
-		Args:  positional(cobra.NoArgs),
+		Args:  onlyCommands,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert(), newTypeAdd())

@@ -3,40 +3,39 @@ package main
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram/internal/release"
 )
 
 // versionJSON says what program this is.
 type versionJSON struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
+	Date     string `json:"date,omitempty"` // of the commit
+	Dirty    bool   `json:"dirty,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
 func (v versionJSON) String() string {
-	revision := ""
+	built := ""
 	if v.Revision != "" {
-		revision = " " + v.Revision[:min(12, len(v.Revision))]
+		built = " " + v.Revision[:min(12, len(v.Revision))]
 	}
-	return fmt.Sprintf("engram %s%s, %s %s", v.Version, revision, v.Go, v.Platform)
+	if v.Dirty {
+		built += " with changes"
+	}
+	if v.Date != "" {
+		built += " of " + v.Date
+	}
+	return fmt.Sprintf("engram %s%s, %s %s", v.Version, built, v.Go, v.Platform)
 }
 
 func versionOf() versionJSON {
-	v := versionJSON{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if m := info.Main.Version; m != "" && m != "(devel)" {
-			v.Version = m
-		}
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				v.Revision = s.Value
-			}
-		}
-	}
-	return v
+	r := release.Current()
+	return versionJSON{Version: r.Version, Revision: r.Commit, Date: r.Date, Dirty: r.Dirty, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 }
 
 func newVersion() *cobra.Command {
@@ -53,8 +52,8 @@ func newVersion() *cobra.Command {
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), v)
 			return err
 		case "csv":
-			t := &table{header: []string{"VERSION", "REVISION", "GO", "PLATFORM"}}
-			t.add(v.Version, v.Revision, v.Go, v.Platform)
+			t := &table{header: []string{"VERSION", "REVISION", "DATE", "GO", "PLATFORM"}}
+			t.add(v.Version, v.Revision, v.Date, v.Go, v.Platform)
 			return t.writeCSV(cmd.OutOrStdout())
 		}
 		return printObject(cmd.OutOrStdout(), format, v)

@@ -24,13 +24,26 @@ type updateJSON struct {
 	Instances  []instanceJSON `json:"instances,omitempty"`
 }
 
+// absenceJSON is what watch prints when a server goes away, and when it is back.
+type absenceJSON struct {
+	Absence struct {
+		Memories []string    `json:"memories"`
+		Server   string      `json:"server"`
+		Since    engram.Time `json:"since"`
+		Until    engram.Time `json:"until,omitempty"`
+	} `json:"absence"`
+}
+
 func newWatch() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [ID…]",
 		Short: "Print updates as they come",
 		Long: `Prints a line for each snapshot that is written below the given IDs (patterns
-allowed; none is everything), until interrupted. If the terminal is too slow,
-updates are dropped and the number of dropped ones is shown.`,
+allowed; none is everything of this robot; robot1:Object is Object of robot1, and
+*:Object that of every robot), until interrupted. If the terminal is too slow,
+updates are dropped, the oldest or, with --latest, all but the newest of each entity;
+how many is shown. While a server is not
+reached, this is said; what comes there meanwhile is printed when it is back.`,
 		Example: `  engram watch Object/Instance
   engram watch Vision --ids
   engram watch Speech --last 3 --for 10s
@@ -94,6 +107,12 @@ func watch(cmd *cobra.Command, args []string) error {
 			}
 			return err
 		}
+		if u.Absence != nil {
+			if err := printAbsence(cmd, format, *u.Absence); err != nil {
+				return err
+			}
+			continue
+		}
 		if format == "table" {
 			printUpdate(ctx, cmd, types, u)
 		} else if err := printUpdateJSON(ctx, cmd, types, u, sh); err != nil {
@@ -114,6 +133,9 @@ func noteUnknown(ctx context.Context, cmd *cobra.Command, m engram.Statistician,
 		}
 		memory := engram.Pattern{Levels: p.Levels[:1]}
 		found, err := m.Stats(ctx, memory, engram.LevelMemory)
+		if engram.CodeOf(err) == engram.Unavailable {
+			continue // the watch tells who is away
+		}
 		if err != nil {
 			return err
 		}
@@ -126,7 +148,7 @@ func noteUnknown(ctx context.Context, cmd *cobra.Command, m engram.Statistician,
 
 func watchSubscription(cmd *cobra.Command, args []string) (engram.Subscription, error) {
 	f := cmd.Flags()
-	sub := engram.Subscription{WithData: true}
+	sub := engram.Subscription{WithData: true, Absences: true}
 	var err error
 	if sub.Patterns, err = parsePatterns(args); err != nil {
 		return sub, err
@@ -169,6 +191,21 @@ func watchSubscription(cmd *cobra.Command, args []string) (engram.Subscription, 
 		sub.Start = engram.Start{Kind: engram.StartTime, Time: at.resolve(engram.Now(), 0)}
 	}
 	return sub, nil
+}
+
+func printAbsence(cmd *cobra.Command, format string, a engram.Absence) error {
+	if format != "table" {
+		var j absenceJSON
+		j.Absence.Memories, j.Absence.Server, j.Absence.Since, j.Absence.Until = a.Memories, a.Server, a.Since, a.Until
+		return writeJSONLine(cmd.OutOrStdout(), j)
+	}
+	what := fmt.Sprintf("%s at server %s", strings.Join(a.Memories, ", "), a.Server)
+	if a.Until == 0 {
+		cmd.PrintErrf("engram: %s is away since %v; what comes there meanwhile is printed when it is back\n", visible(what), a.Since)
+	} else {
+		cmd.PrintErrf("engram: %s is back since %v; it was away since %v\n", visible(what), a.Until, a.Since)
+	}
+	return nil
 }
 
 func printUpdate(ctx context.Context, cmd *cobra.Command, types *typeCache, u engram.Update) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -20,10 +21,14 @@ var segments = [...]engram.ID{
 	engram.Synced:   engram.MustID("GeneralPurpose/CrashSynced"),
 }
 
-// addSegments makes sure that they are there.
-func addSegments(ctx context.Context, s engram.Segments) error {
+// addSegments makes sure that they are there. Tight ones keep little in RAM.
+func addSegments(ctx context.Context, s engram.Segments, tight bool) error {
+	var history engram.Bounds
+	if tight {
+		history.MaxCount = 2
+	}
 	for d, id := range segments {
-		if err := s.AddCoreSegment(ctx, engram.CoreSegment{ID: id, Durability: engram.Durability(d)}); err != nil {
+		if err := s.AddCoreSegment(ctx, engram.CoreSegment{ID: id, Durability: engram.Durability(d), History: history}); err != nil {
 			return err
 		}
 	}
@@ -126,6 +131,21 @@ func (b *book) write(ctx context.Context, w engram.Writer, client int, mayRefuse
 		b.Unlock()
 	}
 	return nil
+}
+
+// wait waits until n commits of each client were acknowledged.
+func (b *book) wait(t *testing.T, n int) {
+	t.Helper()
+	for few, deadline := true, time.Now().Add(2*time.Minute); few; {
+		if time.Sleep(time.Millisecond); time.Now().After(deadline) {
+			t.Fatalf("%d commits of each client are not acknowledged in 2 min", n)
+		}
+		b.Lock()
+		few = slices.ContainsFunc(b.tracks, func(t [len(segments)]track) bool {
+			return slices.ContainsFunc(t[:], func(t track) bool { return len(t.acks) < n })
+		})
+		b.Unlock()
+	}
 }
 
 // stats counts over all crashes.

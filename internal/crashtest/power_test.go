@@ -76,7 +76,7 @@ func TestPowerLoss(t *testing.T) {
 					t.Fatalf("round %d, life %d: %d problems, such as %s", round, life, len(problems), problems[0])
 				}
 			}
-			if err := addSegments(t.Context(), s); err != nil {
+			if err := addSegments(t.Context(), s, false); err != nil {
 				t.Fatal(err)
 			}
 			loseGoesOn(t, s, fs, known, chance, filepath.Join(root, string(rune('a'+life+1))))

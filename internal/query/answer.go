@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"iter"
 	"math"
 	"slices"
 
@@ -27,6 +28,10 @@ type Answer struct {
 	left  int // snapshots and bare names that are still allowed
 	part  func(*engram.Result) error
 	steps int // entities looked at
+	// What there is for who asks, and the names right below a node that there are.
+	scope engram.Scope
+	seen  [engram.LevelEntity + 1]engram.Visibility // of the nodes entered last
+	names func(parent engram.ID) iter.Seq[string]
 }
 
 // NewAnswer checks and compiles q. An answer at once holds at most maxResults
@@ -47,8 +52,27 @@ func (c *Compiler) NewAnswer(ctx context.Context, q engram.Query, types *idf.Reg
 	}
 	return &Answer{
 		ctx: ctx, plan: plan, shape: NewShape(types, q.Fields, q.WithoutPayload),
-		max: maxResults, left: maxResults, part: part,
+		max: maxResults, left: maxResults, part: part, scope: engram.ScopeOf(ctx),
 	}, nil
+}
+
+// Scoped reports whether there is less than everything for who asks: then [Answer.Walk]
+// must be called.
+func (a *Answer) Scoped() bool { return a.scope != nil }
+
+// Walk says how names are found.
+func (a *Answer) Walk(names func(parent engram.ID) iter.Seq[string]) { a.names = names }
+
+// Sees says how much of a node there is for who asks. Who answers enters no hidden
+// one, and asks of a node before those below it.
+func (a *Answer) Sees(id engram.ID) engram.Visibility {
+	l := id.Level()
+	if a.scope == nil || l > engram.LevelMemory && a.seen[l-1] == engram.Visible {
+		a.seen[l] = engram.Visible
+		return engram.Visible
+	}
+	a.seen[l] = a.scope.Visibility(id)
+	return a.seen[l]
 }
 
 // Plan returns the nodes of the query for memories.
@@ -58,7 +82,7 @@ func (a *Answer) Plan() []*Node { return a.plan }
 // it. The node itself is noted if its name was asked for.
 func (a *Answer) Enter(l engram.Level, id engram.ID, nodes []*Node) error {
 	a.enter(l, id)
-	if slices.ContainsFunc(nodes, (*Node).Bare) {
+	if slices.ContainsFunc(nodes, (*Node).Bare) && Exists(a.scope, id, a.names) {
 		if err := a.spend(1); err != nil {
 			return err
 		}

@@ -40,5 +40,7 @@ func (osFS) Space(name string) (total, free uint64, err error) {
 	if err := unix.Statfs(name, &s); err != nil {
 		return 0, 0, &fs.PathError{Op: "statfs", Path: name, Err: err}
 	}
-	return s.Blocks * uint64(s.Bsize), s.Bavail * uint64(s.Bsize), nil
+	// As df has it: what is reserved for others, root for one, is neither used nor ours.
+	usable := s.Blocks - min(s.Bfree, s.Blocks) + s.Bavail
+	return usable * uint64(s.Bsize), s.Bavail * uint64(s.Bsize), nil
 }

@@ -30,11 +30,18 @@ type Options struct {
 	CacheBytes int64 // of what is looked up often; default 32 MiB
 }
 
-// Problem is an episode that could not be taken into the catalogue.
+// Problem is an episode that could not be taken into the catalogue; NotFound says that
+// the file of one that was in it is missing.
 type Problem struct {
 	Name string // of the file
 	Err  error
+	// Held is what it held when it could be read, if that is known: of each entity ID,
+	// Span, Arrived, Snapshots and InForce.
+	Held []episode.Entity
 }
+
+// maxHeld bounds the entities of a Problem.
+const maxHeld = 10_000
 
 // Catalogue is an open catalogue. Safe for concurrent use.
 type Catalogue struct {
@@ -145,7 +152,7 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 			}
 			r, err := episode.Open(filepath.Join(c.opts.Dir, f.Name()), c.opts.Episode)
 			if err != nil {
-				problems = append(problems, Problem{f.Name(), err})
+				problems = append(problems, Problem{Name: f.Name(), Err: err})
 				if ok {
 					known[f.Name()] = old
 				}
@@ -156,11 +163,22 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 				return err
 			}
 		}
-		for name := range known {
+		for name, was := range known {
+			held, err := ch.held(name)
+			if err != nil {
+				return err
+			}
 			if err := ch.remove(name); err != nil {
 				return err
 			}
+			i := slices.IndexFunc(problems, func(p Problem) bool { return p.Name == name })
+			if i < 0 {
+				i = len(problems)
+				problems = append(problems, Problem{Name: name, Err: engram.Errorf(engram.NotFound, name, "its file, of %d bytes, is missing: what it held is gone", was.size)})
+			}
+			problems[i].Held = held
 		}
+		slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Name, b.Name) })
 		return ch.sweep()
 	})
 	return problems, err

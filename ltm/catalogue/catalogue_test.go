@@ -226,7 +226,8 @@ func TestCatalogueCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if len(problems) != 1 || problems[0].Name != "e.mcap" || engram.CodeOf(problems[0].Err) != engram.Corrupt {
+	if len(problems) != 2 || problems[0].Name != "b.mcap" || engram.CodeOf(problems[0].Err) != engram.NotFound ||
+		problems[1].Name != "e.mcap" || engram.CodeOf(problems[1].Err) != engram.Corrupt {
 		t.Errorf("the problems are %v", problems)
 	}
 	episodes, _ := c.Episodes(context.Background(), engram.Always())
@@ -426,5 +427,26 @@ func TestManyEntities(t *testing.T) {
 	}
 	if held, err := c.Held(ctx, all[1].Parent()); err != nil || len(held) != 1 || held[0].Snapshots != 2 {
 		t.Errorf("robot 1 has %+v, %v", held, err)
+	}
+}
+
+// A catalogue that an earlier release has made so that others may read it is for this
+// user alone once it is opened.
+func TestOpeningMakesItPrivate(t *testing.T) {
+	dir := folder(t)
+	file := filepath.Join(dir, "..", "catalogue.sqlite")
+	open(t, dir).Close()
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir)
+	made, err := filepath.Glob(file + "*")
+	if err != nil || len(made) == 0 {
+		t.Fatalf("files %v, %v", made, err)
+	}
+	for _, path := range made {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v; want one that only this user may read", path, info.Mode(), err)
+		}
 	}
 }

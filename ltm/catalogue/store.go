@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -57,6 +58,20 @@ func openFile(ctx context.Context, path string) (*sql.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
+	}
+	// SQLite gives what it makes beside the file the file's mode, and a new file one that
+	// others may read.
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Earlier releases made it one that others may read. Where modes are not to be
+	// changed, it stays as it is: some file systems have none.
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		_ = os.Chmod(abs+suffix, 0o600)
 	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: abs, RawQuery: q.Encode()}).String())
 	if err != nil {
@@ -308,6 +323,31 @@ func (c *change) remove(name string) error {
 		_, err = c.exec("DELETE FROM episodes WHERE id = ?", id)
 	}
 	return err
+}
+
+// held returns what an episode holds.
+func (c *change) held(name string) (list []episode.Entity, err error) {
+	rows, err := c.tx.QueryContext(c.ctx, `SELECT s.memory, s.core, s.provider, e.name, h.time_start, h.time_end, h.arrived_start, h.arrived_end, h.snapshots, h.in_force
+		FROM episodes p JOIN holdings h ON h.episode = p.id JOIN entities e ON e.id = h.entity JOIN segments s ON s.id = e.segment
+		WHERE p.name = ? LIMIT ?`, name, maxHeld)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var names [4]string
+		var e episode.Entity
+		if err := rows.Scan(&names[0], &names[1], &names[2], &names[3], &e.Span.Start, &e.Span.End, &e.Arrived.Start, &e.Arrived.End, &e.Snapshots, &e.InForce); err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			if e.ID, err = e.ID.Child(n); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
 }
 
 // leave notes the entities that an episode, which will be removed, holds.

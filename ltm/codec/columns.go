@@ -21,6 +21,9 @@ const ColumnsType = "engram.ltm.v1.Columns"
 
 const (
 	columnsVersion = 1
+	// columnsPlain is the version of a message that is a payload as it is: one of type
+	// Columns would be taken for a coded one.
+	columnsPlain = 2
 	// maxColumnsCount and maxColumnsBytes bound the snapshots and the payload bytes of
 	// one message; what one message holds is decoded to read any of it.
 	maxColumnsCount = 1024
@@ -61,7 +64,16 @@ func (e *columnsEncoder) Encode(ctx context.Context, s *engram.Snapshot, emit fu
 		if err := e.Flush(ctx, emit); err != nil {
 			return err
 		}
-		return EmitPlain(s, emit)
+		return EmitPlain(s, func(m Message) error {
+			if m.Type == ColumnsType {
+				b, err := proto.Marshal(&ltmv1.Columns{Version: columnsPlain, Plain: m.Bytes})
+				if err != nil {
+					return engram.Errorf(engram.Internal, ColumnsType, "cannot be written: %w", err)
+				}
+				m.Bytes = b
+			}
+			return emit(m)
+		})
 	}
 	// A large one goes alone, lest what waited has to be decoded with it.
 	if size := s.Size(); e.bytes > 0 && e.bytes+size > maxColumnsBytes || e.payloads > 0 && e.payloads+len(s.Instances) > maxColumnsPayloads {
@@ -216,6 +228,10 @@ func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]
 	var body ltmv1.Columns
 	if err := proto.Unmarshal(m.Bytes, &body); err != nil {
 		return fail("a message is damaged: %w", err)
+	}
+	if body.Version == columnsPlain {
+		m.Bytes = body.Plain
+		return d.plain.Decode(ctx, m, want)
 	}
 	var times []int64
 	for _, s := range m.Snapshots {

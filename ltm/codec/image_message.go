@@ -19,6 +19,26 @@ const codedNumber = 1000
 // codedVersion is the version of what lies in it.
 const codedVersion = 1
 
+// plainSide stands in that field of a message that is plain, behind all others, where
+// the payload has such a field of its own and would be taken for a coded one.
+var plainSide = protowire.AppendVarint(protowire.AppendTag(nil, codedVersionNumber, protowire.VarintType), 2)
+
+var plainMark = protowire.AppendBytes(protowire.AppendTag(nil, codedNumber, protowire.BytesType), plainSide)
+
+// plainForm returns a payload as a message that is not taken for a coded one.
+func plainForm(p *engram.Payload) []byte {
+	looksCoded := false
+	if p.Type == videoType || p.Type == compressedType {
+		eachField(p.Bytes, func(n protowire.Number, typ protowire.Type, _ []byte) {
+			looksCoded = looksCoded || n == codedNumber && typ == protowire.BytesType
+		})
+	}
+	if looksCoded {
+		return append(p.Bytes[:len(p.Bytes):len(p.Bytes)], plainMark...)
+	}
+	return p.Bytes
+}
+
 // Formats that are not names of files.
 const (
 	formatH264  = "h264"
@@ -142,13 +162,13 @@ func (c *coded) follows(last *coded) bool {
 }
 
 // parseCoded reads a coded message, which it shares; last is the one before, for
-// what was left out. It returns nil without an error if the message is a plain one.
-// The error is Corrupt, or Unsupported for a later version.
-func parseCoded(m Message, last *coded) (*coded, error) {
+// what was left out. Of a plain message it returns the payload's bytes, and no coded
+// one. The error is Corrupt, or Unsupported for a later version.
+func parseCoded(m Message, last *coded) (c *coded, plain []byte, err error) {
 	if m.Type != videoType && m.Type != compressedType {
-		return nil, nil
+		return nil, m.Bytes, nil
 	}
-	c := &coded{}
+	c = &coded{}
 	var stamp, side []byte
 	dataNumber, formatNumber := protowire.Number(compressedData), protowire.Number(compressedFormat)
 	if m.Type == videoType {
@@ -170,11 +190,16 @@ func parseCoded(m Message, last *coded) (*coded, error) {
 	corrupt := func(what string) error {
 		return engram.Errorf(engram.Corrupt, m.Type, "a coded image of %d bytes is damaged: %s", len(m.Bytes), what)
 	}
-	if !isMessage {
-		return nil, corrupt("it is not a message")
-	}
-	if side == nil {
-		return nil, nil
+	switch {
+	case !isMessage:
+		return nil, nil, corrupt("it is not a message")
+	case side == nil:
+		return nil, m.Bytes, nil
+	case bytes.Equal(side, plainSide):
+		if plain, ok := bytes.CutSuffix(m.Bytes, plainMark); ok {
+			return nil, plain, nil
+		}
+		return nil, nil, corrupt("the mark of a plain message does not stand at its end")
 	}
 	var stamps [][]byte
 	version, whole := 0, true
@@ -211,18 +236,18 @@ func parseCoded(m Message, last *coded) (*coded, error) {
 	})
 	switch {
 	case !isMessage || !whole:
-		return nil, corrupt("what stands beside the pixels")
+		return nil, nil, corrupt("what stands beside the pixels")
 	case version != codedVersion:
-		return nil, engram.Errorf(engram.Unsupported, m.Type, "a coded image of version %d; this program reads version %d", version, codedVersion)
+		return nil, nil, engram.Errorf(engram.Unsupported, m.Type, "a coded image of version %d; this program reads version %d", version, codedVersion)
 	case len(c.envelopes) == 0:
 		if last == nil || last.format != c.format || m.Key {
-			return nil, corrupt("it does not say what it is an image of, and no key before it does")
+			return nil, nil, corrupt("it does not say what it is an image of, and no key before it does")
 		}
 		c.envelopes = append(c.envelopes, last.envelopes...)
 		c.alpha, c.width, c.height, c.full, c.extra = last.alpha, last.width, last.height, last.full, last.extra
 	}
 	if len(stamps) > 0 && len(stamps) != len(c.envelopes) {
-		return nil, corrupt("the number of its times")
+		return nil, nil, corrupt("the number of its times")
 	}
 	for i := range c.envelopes {
 		c.envelopes[i].stamp = stamp
@@ -231,7 +256,7 @@ func parseCoded(m Message, last *coded) (*coded, error) {
 		}
 	}
 	if len(c.alpha) > 0 && len(c.alpha) != len(c.envelopes) || strings.ContainsRune(c.format, 0) {
-		return nil, corrupt("its members")
+		return nil, nil, corrupt("its members")
 	}
-	return c, nil
+	return c, nil, nil
 }

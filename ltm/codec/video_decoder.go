@@ -46,7 +46,7 @@ func (d *imageDecoder) Decode(ctx context.Context, m Message, want []bool) ([]*e
 func (d *imageDecoder) forget() { d.parts, d.group, d.fed, d.last = d.parts[:0], nil, 0, nil }
 
 func (d *imageDecoder) decode(ctx context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {
-	c, err := parseCoded(m, d.last)
+	c, plain, err := parseCoded(m, d.last)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (d *imageDecoder) decode(ctx context.Context, m Message, want []bool) ([]*e
 	if m.Instance != len(d.parts) {
 		return nil, engram.Errorf(engram.Corrupt, m.Type, "instance %d of a snapshot follows %d others; messages are missing before it", m.Instance, len(d.parts))
 	}
-	d.parts = append(d.parts, part{engram.Payload{Type: m.Type, Bytes: m.Bytes}, c})
+	d.parts = append(d.parts, part{engram.Payload{Type: m.Type, Bytes: plain}, c})
 	if len(m.Snapshots) == 0 {
 		return nil, nil
 	}

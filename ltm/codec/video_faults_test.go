@@ -12,7 +12,7 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// impatient makes hung processes count as such soon.
+// impatient makes hung processes count as such soon, until the test ends.
 func impatient(t *testing.T, d time.Duration) {
 	start, frame := ffmpegStart, ffmpegFrame
 	ffmpegStart, ffmpegFrame = d, d
@@ -23,7 +23,7 @@ func impatient(t *testing.T, d time.Duration) {
 func fakeFFmpeg(t *testing.T, script string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("no shell")
+		t.Skip("a shell script stands for ffmpeg, and Windows has no shell")
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "ffmpeg"), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
@@ -198,10 +198,12 @@ func TestCanceledDecode(t *testing.T) {
 func TestDamagedVideo(t *testing.T) {
 	needFFmpeg(t)
 	noLeaks(t)
-	impatient(t, 2*time.Second)
+	whole := map[string][]Message{}
 	for _, codec := range []string{Video, Image} {
-		c := Config{Codec: codec}
-		messages := encodeAll(t, c, stereo(t, 3, 6, "rgb8")...)
+		whole[codec] = encodeAll(t, Config{Codec: codec}, stereo(t, 3, 6, "rgb8")...)
+	}
+	impatient(t, 2*time.Second)
+	for codec, messages := range whole {
 		r := random(1)
 		failed := 0
 		for round := range 8 {

@@ -59,7 +59,7 @@ func (e *imageEncoder) stills(s *engram.Snapshot, pictures []*picture) []Message
 	var messages []Message
 	for i, p := range pictures {
 		payload := &s.Instances[i].Payload
-		m := Message{Type: payload.Type, Bytes: payload.Bytes, Key: i == 0, Instance: i}
+		m := Message{Type: payload.Type, Key: i == 0, Instance: i}
 		if p != nil {
 			var c *coded
 			var ok bool
@@ -71,6 +71,9 @@ func (e *imageEncoder) stills(s *engram.Snapshot, pictures []*picture) []Message
 			if ok && len(c.data) < len(p.pixels) {
 				m.Type, m.Bytes = c.message()
 			}
+		}
+		if m.Bytes == nil {
+			m.Bytes = plainForm(payload)
 		}
 		if i == len(pictures)-1 {
 			m.Snapshots = []*engram.Snapshot{WithoutPayload(s)}

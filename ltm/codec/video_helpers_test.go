@@ -25,7 +25,7 @@ import (
 func needFFmpeg(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("ffmpeg is not installed")
+		t.Skip("ffmpeg is not installed, which codes video")
 	}
 }
 
@@ -34,7 +34,7 @@ func realJPEGs(t testing.TB, name string, first, n, step int) [][]byte {
 	t.Helper()
 	path := filepath.Join("../../../shared/data/recordings", name+".mcap")
 	if _, err := os.Stat(path); err != nil {
-		t.Skip("no recording: ", err)
+		t.Skipf("the shared recordings are not here: %v", err)
 	}
 	r, err := recording.Open(path)
 	if err != nil {

@@ -21,7 +21,9 @@ const Zstd = "zstd"
 const CompressedType = "engram.ltm.v1.Compressed"
 
 const (
-	frameNumber = 1 // the member of Compressed
+	// The members of Compressed.
+	frameNumber = 1
+	plainNumber = 2 // a payload as it is: one of type Compressed would be taken for a coded one
 	// maxCompressed bounds a payload that is read; one that is larger stays plain.
 	maxCompressed = 64 << 20
 	// A dictionary is trained on samples of sampleBytes at most each.
@@ -98,13 +100,13 @@ func (z *zstdEncoder) Encode(_ context.Context, s *engram.Snapshot, emit func(Me
 	for i := range s.Instances {
 		payload := s.Instances[i].Payload.Bytes
 		if len(payload) > maxCompressed {
-			return EmitPlain(s, emit)
+			return z.plain(s, emit)
 		}
 		frame := z.e.EncodeAll(payload, nil)
 		b := make([]byte, 0, len(frame)+8)
 		b = protowire.AppendBytes(protowire.AppendTag(b, frameNumber, protowire.BytesType), frame)
 		if len(b) >= len(payload) {
-			return EmitPlain(s, emit)
+			return z.plain(s, emit)
 		}
 		messages[i] = Message{Type: CompressedType, Bytes: b, Key: i == 0, Instance: i}
 	}
@@ -117,6 +119,17 @@ func (z *zstdEncoder) Encode(_ context.Context, s *engram.Snapshot, emit func(Me
 		}
 	}
 	return nil
+}
+
+// plain emits a snapshot that is not compressed.
+func (*zstdEncoder) plain(s *engram.Snapshot, emit func(Message) error) error {
+	return EmitPlain(s, func(m Message) error {
+		if m.Type == CompressedType {
+			b := make([]byte, 0, len(m.Bytes)+12)
+			m.Bytes = protowire.AppendBytes(protowire.AppendTag(b, plainNumber, protowire.BytesType), m.Bytes)
+		}
+		return emit(m)
+	})
 }
 
 func (*zstdEncoder) Flush(context.Context, func(Message) error) error { return nil }
@@ -148,12 +161,15 @@ func (z *zstdDecoder) Decode(ctx context.Context, m Message, want []bool) ([]*en
 
 func (z *zstdDecoder) decompress(b []byte) ([]byte, error) {
 	num, typ, n := protowire.ConsumeTag(b)
-	if n < 0 || num != frameNumber || typ != protowire.BytesType {
+	if n < 0 || num != frameNumber && num != plainNumber || typ != protowire.BytesType {
 		return nil, engram.Errorf(engram.Corrupt, CompressedType, "a message is damaged: it has no frame")
 	}
 	frame, m := protowire.ConsumeBytes(b[n:])
 	if m < 0 || n+m != len(b) {
 		return nil, engram.Errorf(engram.Corrupt, CompressedType, "a message is damaged: its frame is cut")
+	}
+	if num == plainNumber {
+		return frame, nil
 	}
 	payload, err := z.d.DecodeAll(frame, nil)
 	if err != nil {

@@ -12,6 +12,7 @@ package episode
 import (
 	"bytes"
 	"context"
+	"io/fs"
 	"slices"
 	"time"
 
@@ -32,6 +33,9 @@ type Options struct {
 	// what a codec holds back); default 5 s. It costs bytes when it is short.
 	FlushEvery time.Duration
 	Cache      *Cache // of chunks and indices; nil means none
+	// Mode is who may use files that are made, before umask; default 0600, this user
+	// alone.
+	Mode fs.FileMode
 }
 
 // Info is what an episode says of itself.

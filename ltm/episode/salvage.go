@@ -68,6 +68,7 @@ type groupMessage struct {
 	sequence     uint32
 	log, publish uint64
 	keep         []bool
+	inForce      bool
 }
 
 func newSalvage(ctx context.Context, scan *scanner, keep func(engram.ID, *engram.Snapshot) bool) *salvage {
@@ -389,7 +390,7 @@ func (s *salvage) run(o *origin, r *run, messages []groupMessage, offset int64) 
 	for i := range messages {
 		m := &messages[i]
 		m.keep = make([]bool, len(m.Snapshots))
-		inForce := version < r.inForce
+		m.inForce = version < r.inForce
 		version += len(m.Snapshots)
 		for k, v := range m.Snapshots {
 			m.keep[k] = s.keep == nil || s.keep(o.entity, v)
@@ -401,7 +402,7 @@ func (s *salvage) run(o *origin, r *run, messages []groupMessage, offset int64) 
 			}
 			if m.keep[0] {
 				for _, g := range o.group {
-					if err := s.out.adopt(s.ctx, o, g, inForce); err != nil {
+					if err := s.out.adopt(s.ctx, o, g, m.inForce); err != nil {
 						return err
 					}
 				}
@@ -457,7 +458,7 @@ func (s *salvage) endKeyGroup(o *origin) error {
 		return nil
 	case all:
 		for _, m := range group {
-			if err := s.out.adopt(s.ctx, o, m, false); err != nil {
+			if err := s.out.adopt(s.ctx, o, m, m.inForce); err != nil {
 				return err
 			}
 		}
@@ -475,7 +476,7 @@ func (s *salvage) endKeyGroup(o *origin) error {
 		}
 		for k, v := range got {
 			if k < len(m.keep) && m.keep[k] {
-				if err := s.out.Add(s.ctx, &into, v, false); err != nil {
+				if err := s.out.Add(s.ctx, &into, v, m.inForce); err != nil {
 					return err
 				}
 			}

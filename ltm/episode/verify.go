@@ -2,12 +2,15 @@ package episode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"hash/crc32"
 	"maps"
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/foxglove/mcap/go/mcap"
 
@@ -34,6 +37,9 @@ func Verify(ctx context.Context, path string, o Options) ([]Problem, error) {
 	v.endChunk()
 	v.endGroup()
 	v.summary()
+	slices.SortStableFunc(scan.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), strings.Compare(a.What, b.What))
+	})
 	return scan.problems, nil
 }
 
@@ -293,7 +299,7 @@ func (v *verifier) summary() {
 	} else {
 		v.stats.MessageStartTime, v.stats.MessageEndTime = s.stats.MessageStartTime, s.stats.MessageEndTime
 		if !reflect.DeepEqual(*s.stats, v.stats) {
-			v.problem(s.start, "the statistics are %+v; %+v was counted", *s.stats, v.stats)
+			v.problem(s.start, "the statistics of the file are wrong: %s", differences(s.stats, &v.stats))
 		}
 	}
 	for what, same := range map[string]bool{
@@ -321,6 +327,34 @@ func (v *verifier) summary() {
 		}
 	}
 	v.index(s)
+}
+
+// differences says how what a file tells of itself differs from what was counted.
+func differences(told, counted *mcap.Statistics) string {
+	var list []string
+	compare := func(what string, told, counted uint64) {
+		if told != counted {
+			list = append(list, fmt.Sprintf("it tells of %d %s and has %d", told, what, counted))
+		}
+	}
+	compare("messages", told.MessageCount, counted.MessageCount)
+	compare("schemas", uint64(told.SchemaCount), uint64(counted.SchemaCount))
+	compare("channels", uint64(told.ChannelCount), uint64(counted.ChannelCount))
+	compare("attachments", uint64(told.AttachmentCount), uint64(counted.AttachmentCount))
+	compare("metadata records", uint64(told.MetadataCount), uint64(counted.MetadataCount))
+	compare("chunks", uint64(told.ChunkCount), uint64(counted.ChunkCount))
+	ids := slices.Collect(maps.Keys(told.ChannelMessageCounts))
+	ids = slices.AppendSeq(ids, maps.Keys(counted.ChannelMessageCounts))
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		compare(fmt.Sprintf("messages of the channel %d", id), told.ChannelMessageCounts[id], counted.ChannelMessageCounts[id])
+	}
+	return strings.Join(list, ", ")
+}
+
+// wordsOf says what a block is.
+func wordsOf(b Block) string {
+	return fmt.Sprintf("%d versions of %d times in %v, which arrived in %v", b.Count, b.Times, b.Span, b.Arrived)
 }
 
 // index compares the index with the envelopes.
@@ -356,7 +390,7 @@ func (v *verifier) index(s *summary) {
 				have.Times = 0
 			}
 			if have != ref.Block {
-				v.problem(s.indexAt, "block %d of %s is %+v; its envelopes say %+v", k, e.ID, ref.Block, have)
+				v.problem(s.indexAt, "block %d of %s is said to have %s; its envelopes have %s", k, e.ID, wordsOf(ref.Block), wordsOf(have))
 			}
 			sum.Snapshots += uint64(have.Count)
 			sum.Span, sum.Arrived = union(sum.Span, have.Span), union(sum.Arrived, have.Arrived)

@@ -113,6 +113,9 @@ func (o *Options) setDefaults() {
 	if o.FlushEvery <= 0 {
 		o.FlushEvery = 5 * time.Second
 	}
+	if o.Mode == 0 {
+		o.Mode = 0o600
+	}
 }
 
 // Create begins an episode in a folder, under a name that ends in ".mcap.open"
@@ -129,7 +132,7 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 	if _, err := o.FS.Stat(path); err == nil && open == path+openSuffix {
 		return nil, engram.Errorf(engram.AlreadyExists, path, "an episode of this name is there")
 	}
-	f, err := o.FS.OpenFile(open, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := o.FS.OpenFile(open, os.O_RDWR|os.O_CREATE|os.O_EXCL, o.Mode)
 	if err != nil {
 		return nil, fileError(open, err)
 	}

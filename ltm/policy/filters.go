@@ -16,6 +16,7 @@ type Filters struct {
 	filters  map[engram.ID]*Filter
 	segments map[engram.ID]Counts // of filters that were replaced, by core segment
 	linked   bool                 // a filter holds snapshots for links
+	held     int64                // bytes of these
 	wanted   wanted
 }
 
@@ -113,6 +114,7 @@ func (f *Filters) Of(entity engram.ID) *Filter {
 	filter := f.filters[entity]
 	if filter == nil {
 		filter = NewFilter(f.policies.Of(entity), f.types)
+		filter.held.all = &f.held
 		f.filters[entity] = filter
 		f.linked = f.linked || filter.policy.mode() == Linked
 	}
@@ -127,8 +129,10 @@ func (f *Filters) Changed() {
 		p := f.policies.Of(entity)
 		if p != old.policy {
 			old.counts.Skipped[WhyNotLinked] += uint64(len(old.held.snapshots))
+			old.held.giveUp()
 			f.retire(entity, old)
 			filter := NewFilter(p, f.types)
+			filter.held.all = &f.held
 			// What was recorded last counts for the turn, but not as a likeness: the first
 			// under a new policy is recorded.
 			filter.turns, filter.newest, filter.any = old.turns, old.newest, old.any
@@ -141,6 +145,7 @@ func (f *Filters) Changed() {
 // Forget drops an entity's filter, when the entity is no more.
 func (f *Filters) Forget(entity engram.ID) {
 	if old := f.filters[entity]; old != nil {
+		old.held.giveUp()
 		f.retire(entity, old)
 		delete(f.filters, entity)
 	}

@@ -6,8 +6,12 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// maxHeld bounds the snapshots of one entity that wait for a link.
-const maxHeld = 4096
+// maxHeld bounds the snapshots of one entity that wait for a link, and maxHeldBytes the
+// payloads of those of all entities.
+const (
+	maxHeld      = 4096
+	maxHeldBytes = 64 << 20
+)
 
 func (l Linking) orDefaults() Linking {
 	if l.Within == 0 {
@@ -25,15 +29,30 @@ type waiting struct {
 	bounds    Linking
 	snapshots []*engram.Snapshot
 	bytes     int64
+	all       *int64 // the bytes of all entities; nil if they are not counted
+}
+
+// count counts bytes that wait, or with less than 0 that wait no more.
+func (w *waiting) count(n int64) {
+	w.bytes += n
+	if w.all != nil {
+		*w.all += n
+	}
+}
+
+// giveUp holds nothing any more.
+func (w *waiting) giveUp() {
+	w.count(-w.bytes)
+	w.snapshots = nil
 }
 
 // add holds s and returns how many others had to be given up for it.
 func (w *waiting) add(s *engram.Snapshot) (gaveUp uint64) {
 	gaveUp = w.expire(s.Arrived)
 	w.snapshots = append(w.snapshots, s)
-	w.bytes += int64(s.Size())
+	w.count(int64(s.Size()))
 	// The newest is held however large it is.
-	for len(w.snapshots) > 1 && (w.bytes > w.bounds.MaxBytes || len(w.snapshots) > maxHeld) {
+	for len(w.snapshots) > 1 && (w.bytes > w.bounds.MaxBytes || len(w.snapshots) > maxHeld || w.all != nil && *w.all > maxHeldBytes) {
 		w.drop(0)
 		gaveUp++
 	}
@@ -49,7 +68,7 @@ func (w *waiting) expire(now engram.Time) (gaveUp uint64) {
 }
 
 func (w *waiting) drop(i int) {
-	w.bytes -= int64(w.snapshots[i].Size())
+	w.count(-int64(w.snapshots[i].Size()))
 	if i == 0 { // the usual case, without moving the rest
 		w.snapshots[0] = nil
 		w.snapshots = w.snapshots[1:]

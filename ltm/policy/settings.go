@@ -209,7 +209,11 @@ func choice(name string, at func(*Policy) *string, values ...Mode) setting {
 		get: func(p *Policy) string { return *at(p) },
 		valid: func(p *Policy) string {
 			if v := *at(p); v != "" && !slices.Contains(values, Mode(v)) {
-				return fmt.Sprintf("it must be one of %v", values)
+				words := make([]string, len(values))
+				for i, v := range values {
+					words[i] = string(v)
+				}
+				return "it must be one of " + strings.Join(words, ", ")
 			}
 			return ""
 		},

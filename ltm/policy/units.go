@@ -98,7 +98,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		return 0, nil
 	}
 	if rest == "" || len(text) > 64 {
-		return 0, badDuration(text)
+		return 0, badDuration()
 	}
 	sum := 0.0
 	exact := time.Duration(0)
@@ -115,10 +115,10 @@ func ParseDuration(text string) (time.Duration, error) {
 		long := unitOfTime(name)
 		v, err := strconv.ParseFloat(number, 64)
 		if err != nil || long == 0 {
-			return 0, badDuration(text)
+			return 0, badDuration()
 		}
 		if sum += v * float64(long); sum > math.MaxInt64/2 {
-			return 0, fmt.Errorf("duration %q is longer than 146 years", text)
+			return 0, fmt.Errorf("it is longer than 146 years")
 		}
 		if whole, err := strconv.ParseInt(number, 10, 64); err == nil {
 			exact += time.Duration(whole) * long
@@ -138,8 +138,8 @@ func unitOfTime(name string) time.Duration {
 	return 0
 }
 
-func badDuration(text string) error {
-	return fmt.Errorf("%q is not a duration; write 500ms, 10m, 1.5h or 30d", text)
+func badDuration() error {
+	return fmt.Errorf("it is not a duration; write 500ms, 10m, 1.5h or 30d")
 }
 
 // PrintDuration returns the text of a duration that is not negative, such as
@@ -178,10 +178,10 @@ func ParseSize(text string) (int64, error) {
 	}
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || factor == 0 || !(v >= 0) {
-		return 0, fmt.Errorf("%q is not a size; write 5 GB, 512 MiB or a number of bytes", text)
+		return 0, fmt.Errorf("it is not a size; write 5 GB, 512 MiB or a number of bytes")
 	}
 	if v*float64(factor) > math.MaxInt64/2 {
-		return 0, fmt.Errorf("size %q is more than a disk can hold", text)
+		return 0, fmt.Errorf("it is more than a disk can hold")
 	}
 	if whole, err := strconv.ParseInt(number, 10, 64); err == nil {
 		return whole * factor, nil

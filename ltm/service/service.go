@@ -42,8 +42,9 @@ type Service interface {
 	Marks(ctx context.Context, iv engram.Interval) ([]episode.Mark, error)
 	// KeepEpisode protects a whole episode from forgetting and thinning, or ends that.
 	KeepEpisode(ctx context.Context, name string, keep bool) error
-	// DropEpisode deletes a sealed episode; why is noted. Conflict if it is kept.
-	DropEpisode(ctx context.Context, name, why string) error
+	// DropEpisode deletes a sealed episode; why, and who wants that, is noted. Conflict
+	// if it is kept.
+	DropEpisode(ctx context.Context, name, why, by string) error
 
 	// Rules returns the standing rules, by name.
 	Rules(ctx context.Context) ([]Rule, error)
@@ -95,6 +96,8 @@ type SegmentPolicy struct {
 	Segment    engram.ID
 	Policy     policy.Policy
 	Overridden bool // some setting is not the default
+	// Set names the settings that were set at run-time, sorted.
+	Set []string
 }
 
 // Rule is a standing rule: when an update satisfies When, what lies around it is

@@ -86,7 +86,20 @@ func (j *Journal) writeLocked(r *Record) error {
 		return err
 	}
 	j.mu.inForce.apply(r)
+	if d := &j.mu.inForce; d.records > maxDefinitions+4*d.len() {
+		// If that fails the log is as it was, only longer, and it is tried again.
+		_ = j.compactLocked()
+	}
 	return nil
+}
+
+// maxDefinitions bounds the records of the log of definitions, but for four for each
+// thing that is defined: so much is written before it is compacted.
+const maxDefinitions = 1024
+
+// len returns how many records list returns.
+func (d *definitions) len() int {
+	return len(d.types) + len(d.cores) + len(d.providers) + len(d.removed)
 }
 
 // AddType implements wm.Journal.
@@ -181,8 +194,8 @@ func (j *Journal) RemoveSegment(ctx context.Context, id engram.ID) error {
 }
 
 // compactLocked writes the definitions in force anew if most records are not in
-// force, and lets go of the old ones. Removals that no record in a log is older than
-// are left out.
+// force, and lets go of the old ones: a crash leaves either. Removals that no record in a
+// log is older than are left out.
 func (j *Journal) compactLocked() error {
 	d := &j.mu.inForce
 	for id, pos := range d.removed {
@@ -190,20 +203,13 @@ func (j *Journal) compactLocked() error {
 			delete(d.removed, id)
 		}
 	}
-	list := d.list()
-	if d.records <= 64+2*len(list) {
+	if d.records <= 64+2*d.len() {
 		return nil
 	}
-	l := j.mu.definitions
-	from := l.Rotate()
-	for _, r := range list {
-		if err := l.begin(r).Append(0, false); err != nil {
-			return err
-		}
-	}
-	if err := l.Sync(context.Background(), l.End()); err != nil {
+	list := d.list()
+	if err := j.mu.definitions.replace(list); err != nil {
 		return err
 	}
 	d.records = len(list)
-	return l.Truncate(from)
+	return nil
 }

@@ -106,6 +106,8 @@ func (e *Entry) Append(arrived engram.Time, synced bool) error {
 		return errClosed
 	case l.mu.waiting > 0 && l.mu.waiting+e.cost() > l.opts.MaxPending:
 		return engram.Errorf(engram.Exhausted, l.opts.Dir, "%d bytes wait to be on disk and %d more may not, the bound is %d: the disk is too slow for what is logged; log less, or raise the bound", l.mu.waiting, e.cost(), l.opts.MaxPending)
+	case !l.opts.shared.room(e.cost()):
+		return engram.Errorf(engram.Exhausted, l.opts.Dir, "%d bytes wait to be on disk in all logs and %d more may not, the bound is %d: the disk is too slow for what is logged; log less, or raise the bound", l.opts.shared.now.Load(), e.cost(), l.opts.shared.max)
 	}
 	if at := l.mu.end.offset(); l.mu.rotate || at > recordsAt && at+size > l.opts.SegmentBytes {
 		l.mu.rotate = false
@@ -114,6 +116,7 @@ func (e *Entry) Append(arrived engram.Time, synced bool) error {
 	e.pos, e.synced = l.mu.end, synced
 	l.mu.end += Position(size)
 	l.mu.waiting += e.cost()
+	l.opts.shared.add(e.cost())
 	l.mu.gathered += size
 	l.mu.pending = append(l.mu.pending, e)
 	if len(l.mu.pending) == 1 || synced && !l.mu.urgent || l.mu.gathered >= gatherBytes {

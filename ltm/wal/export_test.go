@@ -25,3 +25,10 @@ func (u unsyncedFS) OpenFile(name string, flag int, perm os.FileMode) (vfs.File,
 func (unsyncedFS) SyncDir(string) error { return nil }
 
 func (unsyncedFile) Sync() error { return nil }
+
+// DefinitionsSize returns the bytes of the log of definitions.
+func (j *Journal) DefinitionsSize() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.mu.definitions.Size()
+}

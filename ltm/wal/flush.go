@@ -44,6 +44,7 @@ const (
 	flush
 	flushAndSync
 	tryAgain
+	replaceAll
 	end
 )
 
@@ -63,6 +64,8 @@ func (l *Log) run() {
 			}
 		case tryAgain:
 			l.tryAgain()
+		case replaceAll:
+			l.replaceNow()
 		case end:
 			l.finish()
 			return
@@ -82,6 +85,8 @@ func (l *Log) next(now time.Time) (todo job, wait time.Duration) {
 	switch {
 	case l.mu.closed:
 		return end, 0
+	case l.mu.replacement != nil:
+		return replaceAll, 0
 	case l.mu.failure != nil:
 		if wait = f.retryAt.Sub(now); wait > 0 {
 			return idle, wait
@@ -210,6 +215,7 @@ func (l *Log) sync() error {
 	l.mu.Lock()
 	l.mu.durable = here
 	l.mu.waiting -= cost
+	l.opts.shared.add(-cost)
 	l.crowded.Store(l.mu.waiting > l.opts.MaxPending/2)
 	l.announceLocked()
 	l.mu.Unlock()
@@ -287,6 +293,7 @@ func (l *Log) fail(cause error) {
 		}
 	}
 	l.mu.waiting -= f.cost - cost
+	l.opts.shared.add(cost - f.cost)
 	f.unsynced, f.cost = kept, cost
 	durable := l.mu.durable
 	l.announceLocked()
@@ -323,6 +330,9 @@ func (l *Log) heal() error {
 	cut := l.mu.durable
 	number := l.mu.end.file() + 1
 	at := position(number, recordsAt)
+	if len(f.unsynced) > 0 {
+		l.moves.Add(1)
+	}
 	for _, e := range f.unsynced {
 		e.pos = at
 		at += Position(e.size())
@@ -370,6 +380,12 @@ func (l *Log) tryAgain() {
 // finish writes what is left and closes the file.
 func (l *Log) finish() {
 	f := &l.flusher
+	l.mu.Lock()
+	r := l.mu.replacement
+	l.mu.Unlock()
+	if r != nil {
+		r.done <- errClosed
+	}
 	if l.Failure() != nil {
 		l.tryAgain()
 	}

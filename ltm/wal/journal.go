@@ -22,7 +22,8 @@ type JournalOptions struct {
 	FS    vfs.FS        // nil means vfs.OS
 	Dir   string        // holds a folder for each memory, and one for the definitions; made if it is not there
 	Types *idf.Registry // where the types of payloads are looked up: the working memory's
-	// Log configures the memories' logs; FS, Dir, Memory and Health are not used.
+	// Log configures the memories' logs; FS, Dir, Memory and Health are not used. What
+	// waits in all of them is bounded by twice its MaxPending.
 	Log Options
 	// Health is called when writing a memory's log begins to fail and, with nil, when
 	// it works again. The memory "" is the log of definitions. It must not use the
@@ -39,6 +40,7 @@ type Journal struct {
 	logs   atomic.Pointer[map[string]*Log]
 	known  atomic.Pointer[map[string]bool] // names of types that a reader of the logs will know
 	losses []Loss                          // found while opening
+	shared pendingBytes
 
 	// mu is held while logs are opened and definitions written; it protects changes of
 	// logs and known.
@@ -66,6 +68,7 @@ func OpenJournal(o JournalOptions) (j *Journal, err error) {
 		o.Types = idf.NewRegistry()
 	}
 	j = &Journal{opts: o}
+	j.shared.max = 2 * o.Log.withDefaults().MaxPending
 	known := map[string]bool{}
 	for _, name := range idf.NewRegistry().Names() {
 		known[name] = true
@@ -101,6 +104,7 @@ func OpenJournal(o JournalOptions) (j *Journal, err error) {
 // open opens the log in a folder of the journal's.
 func (j *Journal) open(memory, folder string) (*Log, error) {
 	o := j.opts.Log
+	o.shared = &j.shared
 	o.FS, o.Dir, o.Memory = j.opts.FS, filepath.Join(j.opts.Dir, folder), memory
 	o.Health = func(err error) { j.opts.Health(memory, err) }
 	l, losses, err := Open(o)
@@ -175,6 +179,26 @@ func (j *Journal) Rotate() map[string]Position {
 		ends[memory] = l.Rotate()
 	}
 	return ends
+}
+
+// Ends returns where the log of each memory ends now. Like Rotate, it is to be called in
+// wm.WM.Settle.
+func (j *Journal) Ends() map[string]Position {
+	logs := *j.logs.Load()
+	ends := make(map[string]Position, len(logs))
+	for memory, l := range logs {
+		ends[memory] = l.End()
+	}
+	return ends
+}
+
+// Moves counts how often records that waited for a disk that failed got places behind
+// those that they had been given: what lay before a position then may lie behind it.
+func (j *Journal) Moves() (n uint64) {
+	for _, l := range *j.logs.Load() {
+		n += l.moves.Load()
+	}
+	return n
 }
 
 // Begin implements wm.Journal.

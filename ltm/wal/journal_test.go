@@ -388,6 +388,43 @@ func TestDefinitionsAreCompacted(t *testing.T) {
 	}
 }
 
+// The log of definitions does not grow without bound while a server lives.
+func TestDefinitionsAreCompactedWhileItLives(t *testing.T) {
+	dir := t.TempDir()
+	l := start(t, wal.Unsynced, dir)
+	size := func() (n int64) {
+		filepath.Walk(filepath.Join(dir, "log", "=definitions"), func(_ string, info os.FileInfo, _ error) error {
+			if !info.IsDir() {
+				n += info.Size()
+			}
+			return nil
+		})
+		return n
+	}
+	l.addCore(t, "Test/Stays", engram.Logged)
+	largest := int64(0)
+	for i := range 4000 {
+		id := fmt.Sprint("Test/C", i%3)
+		l.addCore(t, id, engram.Volatile)
+		if err := l.RemoveSegment(t.Context(), engram.MustID(id)); err != nil {
+			t.Fatal(err)
+		}
+		if i%100 == 0 {
+			largest = max(largest, size())
+		}
+	}
+	if end := size(); end > largest || end > 200<<10 {
+		t.Errorf("after 8000 definitions there are %d bytes, %d at most before", end, largest)
+	}
+	l.end(t)
+	l = start(t, wal.Unsynced, dir)
+	defer l.end(t)
+	got, err := l.Describe(t.Context(), engram.MustPattern("Test"))
+	if err != nil || len(got) != 2 || got[1].ID.CoreSegment() != "Stays" {
+		t.Errorf("the next life has %+v, %v", got, err)
+	}
+}
+
 func TestSettle(t *testing.T) {
 	l := start(t, nil, t.TempDir())
 	defer l.end(t)

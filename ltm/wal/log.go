@@ -36,9 +36,13 @@ type Log struct {
 		failure  error         // why nothing can be appended, nil if it can
 		settled  chan struct{} // closed, and replaced, when something became of what waits
 		files    []*logFile    // by number; the last one is written, if it is open
+		returns  uint64        // the lowest number of a removed file that may come back, or 0
+
+		replacement *replacement // nil if there is none to be made
 	}
 	// remove is held while files are removed.
 	remove sync.Mutex
+	moves  atomic.Uint64 // how often records got other places than those they were given
 }
 
 // logFile is a file of the log.
@@ -47,6 +51,7 @@ type logFile struct {
 	version uint32 // 0 if the header is damaged
 	name    string
 	end     int64 // offset behind the records that were written
+	size    int64 // when it was found, of what does not count, too
 }
 
 var errClosed = engram.Errorf(engram.Unavailable, "", "the log is closed")
@@ -126,11 +131,15 @@ func (l *Log) Failure() error {
 // Memory returns the name of the memory whose records the log holds.
 func (l *Log) Memory() string { return l.opts.Memory }
 
-// Start returns the position of the oldest record that the log may hold.
+// Start returns the position of the oldest record that the log may hold, now or after a
+// loss of power.
 func (l *Log) Start() Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.mu.files) == 0 {
+	switch {
+	case l.mu.returns > 0:
+		return position(l.mu.returns, recordsAt)
+	case len(l.mu.files) == 0:
 		return l.mu.end
 	}
 	return position(l.mu.files[0].number, recordsAt)
@@ -210,8 +219,12 @@ func (l *Log) Truncate(pos Position) error {
 			gone = append(gone, f)
 		}
 	}
+	if len(gone) > 0 && l.mu.returns == 0 {
+		l.mu.returns = gone[0].number
+	}
+	returns := l.mu.returns > 0
 	l.mu.Unlock()
-	if len(gone) == 0 {
+	if !returns {
 		return nil
 	}
 	for _, f := range gone {
@@ -225,6 +238,9 @@ func (l *Log) Truncate(pos Position) error {
 	if err := l.opts.FS.SyncDir(l.opts.Dir); err != nil {
 		return l.classify("removed files of the log may come back", err)
 	}
+	l.mu.Lock()
+	l.mu.returns = 0
+	l.mu.Unlock()
 	return nil
 }
 

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,8 +188,9 @@ func TestTruncateLetsGoOfWholeFiles(t *testing.T) {
 // gatedFS is a file system whose syncs wait for the gate.
 type gatedFS struct {
 	vfs.FS
-	gate  sync.Mutex
-	syncs int
+	gate    sync.Mutex
+	waiting atomic.Int32 // syncs at the gate
+	syncs   int
 }
 
 type gatedFile struct {
@@ -201,7 +204,9 @@ func (g *gatedFS) OpenFile(name string, flag int, perm os.FileMode) (vfs.File, e
 }
 
 func (f gatedFile) Sync() error {
+	f.fs.waiting.Add(1)
 	f.fs.gate.Lock()
+	f.fs.waiting.Add(-1)
 	defer f.fs.gate.Unlock()
 	f.fs.syncs++
 	return f.File.Sync()
@@ -244,9 +249,9 @@ func TestLoggedRecordsAreSyncedInTime(t *testing.T) {
 	l, _ := open(t, Options{FS: fs, Dir: filepath.Join(dir, "log"), SyncEvery: 20 * time.Millisecond})
 	add(t, l, 1, 10)
 	end := l.End()
-	for deadline := time.Now().Add(10 * time.Second); l.syncedTo() < end; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); l.syncedTo() < end; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("nobody asked, and the record was not synced in 10 s")
+			t.Fatal("nobody asked, and the record was not synced in 2 min")
 		}
 	}
 }
@@ -280,6 +285,45 @@ func TestPendingIsBounded(t *testing.T) {
 	want(t, got, 0, accepted-1)
 }
 
+// What waits in several logs together is bounded, too, and counted down when it is on
+// disk, or refused.
+func TestPendingOfAllLogsIsBounded(t *testing.T) {
+	fs := &gatedFS{FS: vfs.OS}
+	shared := &pendingBytes{max: 12_000}
+	var logs []*Log
+	var entries [][]*Entry
+	for range 3 {
+		l, _ := open(t, Options{FS: fs, Dir: filepath.Join(t.TempDir(), "log"), MaxPending: 10_000, SyncEvery: time.Hour, shared: shared})
+		var of []*Entry
+		for i := range 6 {
+			of = append(of, begin(t, l, i, 1000))
+		}
+		logs, entries = append(logs, l), append(entries, of)
+	}
+	fs.gate.Lock() // the disk is slow
+	accepted := 0
+	for i := range 6 {
+		for k := range logs {
+			switch err := entries[k][i].Append(engram.Time(1000+i), false); {
+			case err == nil:
+				accepted++
+			case engram.CodeOf(err) != engram.Exhausted:
+				t.Errorf("beyond the bound: %v; want Exhausted", err)
+			}
+		}
+	}
+	fs.gate.Unlock()
+	if accepted < 5 || accepted > 10 {
+		t.Errorf("%d records of 1000 bytes were taken within a bound of 12,000", accepted)
+	}
+	for _, l := range logs {
+		settle(t, l)
+	}
+	if n := shared.now.Load(); n != 0 {
+		t.Errorf("when all is on disk %d bytes are said to wait", n)
+	}
+}
+
 // failing says how the disk fails in a test.
 var failing = map[string]struct {
 	fault vfs.Fault
@@ -299,21 +343,35 @@ func TestLogHealsWithoutARestart(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			fs := vfs.NewFaulty(vfs.OS, dir)
+			gated := &gatedFS{FS: fs}
 			health := make(chan error, 10)
-			l, _ := open(t, Options{FS: fs, Dir: filepath.Join(dir, "log"), SyncEvery: time.Hour, Health: func(err error) { health <- err }})
+			l, _ := open(t, Options{FS: gated, Dir: filepath.Join(dir, "log"), SyncEvery: time.Hour, Health: func(err error) { health <- err }})
 			for i := range 5 {
 				add(t, l, i, 300)
 			}
 			settle(t, l)
+			// While one sync lasts others append, and the disk begins to fail.
+			gated.gate.Lock()
+			add(t, l, 5, 300)
+			release := sync.OnceFunc(gated.gate.Unlock)
+			var syncing sync.WaitGroup
+			syncing.Go(func() { _ = l.Sync(context.Background(), l.End()) })
+			defer syncing.Wait()
+			defer release()
+			for gated.waiting.Load() == 0 {
+				runtime.Gosched()
+			}
 			fs.Inject(c.fault)
 			if name == "no new file" {
 				fs.Inject(vfs.Fault{Op: vfs.OpSync, Name: fileName(1)})
 			}
-			for i := 5; i < 10; i++ {
+			for i := 6; i < 10; i++ {
 				add(t, l, i, 300) // waits for the disk to work again
 			}
 			e := begin(t, l, 99, 300)
-			if err := e.Append(0, true); err != nil {
+			err := e.Append(0, true)
+			release()
+			if err != nil {
 				t.Fatal(err)
 			}
 			if err := e.Wait(); engram.CodeOf(err) != c.code {

@@ -25,6 +25,7 @@ func (l *Log) findFiles() (losses []Loss, err error) {
 	for _, e := range entries {
 		number, ok := fileNumber(e.Name())
 		if !ok || e.IsDir() {
+			l.removeUnfinished(e.Name())
 			continue
 		}
 		highest = max(highest, number)
@@ -49,10 +50,11 @@ func (l *Log) findFiles() (losses []Loss, err error) {
 	return append(losses, l.missing()...), nil
 }
 
-// missing returns what later files say that was there.
+// missing returns what later files say that was there, and counts.
 func (l *Log) missing() (losses []Loss) {
 	for i, f := range l.mu.files {
-		if i == 0 || f.cut.offset() <= recordsAt {
+		void := slices.ContainsFunc(l.mu.files[i+1:], func(later *logFile) bool { return later.cut < f.cut })
+		if i == 0 || void || f.cut.offset() <= recordsAt {
 			continue
 		}
 		before := l.mu.files[i-1]
@@ -105,7 +107,7 @@ func (l *Log) readHeader(number uint64) (f *logFile, loss *Loss, err error) {
 		case ok && l.opts.Memory != "" && h.memory != l.opts.Memory:
 			return lost("the file is of another memory, " + strconv.Quote(h.memory))
 		case ok:
-			return &logFile{header: h, version: version, name: name, end: max(size, recordsAt)}, nil, nil
+			return &logFile{header: h, version: version, name: name, end: max(size, recordsAt), size: size}, nil, nil
 		}
 	}
 	if size <= recordsAt { // it was never finished, so nothing was written behind it
@@ -156,12 +158,15 @@ func (l *Log) cutTorn(f *logFile) (losses []Loss) {
 	return losses
 }
 
-// dropEmpty removes those of the first n files that have no records.
+// dropEmpty removes those of the first n files that have no records, but for those that
+// say of an earlier one what does not count.
 func (l *Log) dropEmpty(n int) {
 	kept := l.mu.files[:0]
+	reach := Position(0) // of those that stay
 	for i, f := range l.mu.files {
-		if i >= n || f.end > recordsAt || l.opts.FS.Remove(filepath.Join(l.opts.Dir, f.name)) != nil {
+		if i >= n || f.end > recordsAt || f.cut < reach || l.opts.FS.Remove(filepath.Join(l.opts.Dir, f.name)) != nil {
 			kept = append(kept, f)
+			reach = position(f.number, max(f.end, f.size))
 		}
 	}
 	l.mu.files = kept
@@ -200,7 +205,7 @@ func (l *Log) replayFile(ctx context.Context, f *logFile, limit int64, from Posi
 		return nil, nil // Truncate was quicker
 	}
 	if err != nil {
-		return []Loss{{File: f.name, Bytes: limit, Reason: "the file cannot be opened: " + err.Error()}}, nil
+		return []Loss{{File: f.name, Bytes: limit, Reason: "the file cannot be opened: " + err.Error(), Unread: true}}, nil
 	}
 	defer file.Close()
 	s := newScan(file, f, limit)

@@ -2,6 +2,8 @@ package wal
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"path/filepath"
 	"sync"
 
@@ -201,4 +203,37 @@ func (j *Journal) restoreMemory(ctx context.Context, memory string, t Target, re
 		return failed
 	}
 	return readErr
+}
+
+// errBeyond ends a replay at the position up to which it goes.
+var errBeyond = errors.New("beyond what is asked for")
+
+// Replay waits until a memory's log is on disk up to a position, and calls fn with the
+// versions in it from one position up to the other, but for those of segments that
+// were removed since, in the order in which they were committed; they are fn's to keep.
+// It is otherwise like [Log.Replay].
+func (j *Journal) Replay(ctx context.Context, memory string, from, to Position, fn func(Record) error) ([]Loss, error) {
+	l := j.Log(memory)
+	if l == nil {
+		return nil, nil
+	}
+	if err := l.Sync(ctx, to); err != nil {
+		return nil, err
+	}
+	j.mu.Lock()
+	gone := definitions{removed: maps.Clone(j.mu.inForce.removed)}
+	j.mu.Unlock()
+	losses, err := l.Replay(ctx, from, func(r Record) error {
+		switch {
+		case r.Position >= to:
+			return errBeyond
+		case r.Kind != KindSnapshot || gone.isRemoved(r.Entity, r.Position):
+			return nil
+		}
+		return fn(r)
+	})
+	if errors.Is(err, errBeyond) {
+		err = nil
+	}
+	return losses, err
 }

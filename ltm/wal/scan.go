@@ -117,7 +117,7 @@ func (s *scan) lose(n int64, what string) {
 	if s.broken != nil {
 		what = fmt.Sprintf("%s, the disk cannot read them: %v", what, s.broken)
 	}
-	s.losses = append(s.losses, Loss{File: s.from.name, Offset: s.offset, Bytes: n, Reason: what})
+	s.losses = append(s.losses, Loss{File: s.from.name, Offset: s.offset, Bytes: n, Reason: what, Unread: s.broken != nil})
 }
 
 // search returns where the next record begins, whatever its data are like.

@@ -28,6 +28,7 @@
 package wal
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -78,9 +79,33 @@ type Options struct {
 	// MaxPending bounds the bytes that are not synced yet, and the memory this
 	// takes; beyond it Append refuses with Exhausted. Default 64 MiB.
 	MaxPending int64
+	// shared bounds the same of all logs of a journal together; may be nil.
+	shared *pendingBytes
 	// Health is called when writing begins to fail and, with nil, when it works
 	// again, by one goroutine at a time. It must not use the log.
 	Health func(error)
+}
+
+// pendingBytes is what waits to be on the disk in several logs.
+type pendingBytes struct {
+	now atomic.Int64
+	max int64
+}
+
+// add counts what begins to wait, or with less than 0 what waits no more.
+func (p *pendingBytes) add(n int64) {
+	if p != nil {
+		p.now.Add(n)
+	}
+}
+
+// room reports whether n bytes more may wait. A single record always may.
+func (p *pendingBytes) room(n int64) bool {
+	if p == nil {
+		return true
+	}
+	now := p.now.Load()
+	return now == 0 || now+n <= p.max
 }
 
 func (o Options) withDefaults() Options {
@@ -112,4 +137,6 @@ type Loss struct {
 	Offset int64 // where the loss begins
 	Bytes  int64
 	Reason string
+	// Unread says that the disk refused to read it; another time it may not.
+	Unread bool
 }

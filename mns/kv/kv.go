@@ -4,7 +4,8 @@
 // The bucket lies in the robot's own JetStream domain, in memory: it is as alive as
 // the backbone, and servers register again when that has begun anew. Every key is
 // one memory; creating a key that is there fails, so of two servers that claim a
-// name at the same time one gets it.
+// name at the same time one gets it. A server that holds copies has one key more,
+// which names them.
 package kv
 
 import (
@@ -13,11 +14,11 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/seed-301d4374/engram"
@@ -36,8 +37,9 @@ const DefaultTTL = 5 * time.Second
 // concurrent use. All leases run for the bucket's TTL, whatever a registration asks
 // for.
 type Registry struct {
-	js  jetstream.JetStream
-	ttl time.Duration
+	js   jetstream.JetStream
+	name string // of the bucket
+	ttl  time.Duration
 
 	mu     sync.Mutex
 	leases map[uint64]*lease // granted through this registry
@@ -50,24 +52,38 @@ var _ mns.Registry = (*Registry)(nil)
 type lease struct {
 	mu      sync.Mutex
 	server  string
-	values  map[string][]byte // by memory
-	written map[string]uint64 // the keys' revisions, by memory
+	values  map[string][]byte // by key
+	written map[string]uint64 // the keys' revisions
 }
 
-// record is a key's value.
+// record is a key's value: of a memory, or of the copies that a server holds.
 type record struct {
-	Memory    string   `json:"memory"`
+	Memory    string   `json:"memory,omitempty"`
 	Server    string   `json:"server"`
 	Addresses []string `json:"addresses"`
+	Copies    []string `json:"copies,omitempty"`
 }
+
+// holderPrefix begins the keys that name copies; no memory's key has a dot.
+const holderPrefix = "copies."
 
 // Open returns the name system of a JetStream domain, and makes its bucket with
 // leases of ttl if it is not there; 0 means [DefaultTTL].
 func Open(ctx context.Context, js jetstream.JetStream, ttl time.Duration) (*Registry, error) {
+	return OpenOf(ctx, js, "", ttl)
+}
+
+// OpenOf is [Open] for one of several robots that share a JetStream domain, such as
+// that of an existing NATS cluster: each has a bucket of its own.
+func OpenOf(ctx context.Context, js jetstream.JetStream, robot string, ttl time.Duration) (*Registry, error) {
 	if ttl == 0 {
 		ttl = DefaultTTL
 	}
-	r := &Registry{js: js, ttl: min(max(ttl, mns.MinTTL), mns.MaxTTL), leases: map[uint64]*lease{}}
+	name := Bucket
+	if robot != "" {
+		name += "-" + robot
+	}
+	r := &Registry{js: js, name: name, ttl: min(max(ttl, mns.MinTTL), mns.MaxTTL), leases: map[uint64]*lease{}}
 	if _, err := r.bucket(ctx); err != nil {
 		return nil, err
 	}
@@ -76,10 +92,10 @@ func Open(ctx context.Context, js jetstream.JetStream, ttl time.Duration) (*Regi
 
 // bucket returns the bucket, and makes it anew if the backbone has lost it.
 func (r *Registry) bucket(ctx context.Context) (jetstream.KeyValue, error) {
-	b, err := r.js.KeyValue(ctx, Bucket)
+	b, err := r.js.KeyValue(ctx, r.name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		b, err = r.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: Bucket, Description: "Engram's memory name system",
+			Bucket: r.name, Description: "Engram's memory name system",
 			TTL: r.ttl, LimitMarkerTTL: max(r.ttl, time.Second), MaxBytes: 32 << 20, Storage: jetstream.MemoryStorage,
 		})
 	}
@@ -103,25 +119,32 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 		return mns.Lease{}, err
 	}
 	ls := &lease{server: reg.Server, values: map[string][]byte{}, written: map[string]uint64{}}
+	records := map[string]record{}
 	for _, m := range reg.Memories {
-		if ls.values[m], err = json.Marshal(record{Memory: m, Server: reg.Server, Addresses: reg.Addresses}); err != nil {
-			return mns.Lease{}, engram.Errorf(engram.Internal, m, "the registration cannot be encoded: %w", err)
+		records[subject.Token(m)] = record{Memory: m, Server: reg.Server, Addresses: reg.Addresses}
+	}
+	if len(reg.Copies) > 0 {
+		records[holderPrefix+subject.Token(reg.Server)] = record{Server: reg.Server, Addresses: reg.Addresses, Copies: reg.Copies}
+	}
+	for key, rec := range records {
+		if ls.values[key], err = json.Marshal(rec); err != nil {
+			return mns.Lease{}, engram.Errorf(engram.Internal, key, "the registration cannot be encoded: %w", err)
 		}
 	}
-	for m, value := range ls.values {
-		if ls.written[m], err = claim(ctx, b, m, reg.Server, value); err != nil {
-			for m, revision := range ls.written {
-				if _, had := before[m]; !had && revision > 0 {
-					_ = b.Delete(ctx, subject.Token(m), jetstream.LastRevision(revision)) // it runs out otherwise
+	for key, value := range ls.values {
+		if ls.written[key], err = claim(ctx, b, key, reg.Server, value); err != nil {
+			for key, revision := range ls.written {
+				if _, had := before[key]; !had && revision > 0 {
+					_ = b.Delete(ctx, key, jetstream.LastRevision(revision)) // it runs out otherwise
 				}
 			}
 			return mns.Lease{}, err
 		}
 	}
-	for m, revision := range before { // what it gives up
-		if _, kept := ls.values[m]; !kept {
-			if err := b.Delete(ctx, subject.Token(m), jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-				return mns.Lease{}, failed(ctx, m, err)
+	for key, revision := range before { // what it gives up
+		if _, kept := ls.values[key]; !kept {
+			if err := b.Delete(ctx, key, jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+				return mns.Lease{}, failed(ctx, key, err)
 			}
 		}
 	}
@@ -137,49 +160,48 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 	return mns.Lease{ID: id, TTL: r.ttl}, nil
 }
 
-// claim writes the key of a memory that no other server holds.
-func claim(ctx context.Context, b jetstream.KeyValue, memory, server string, value []byte) (revision uint64, err error) {
-	key := subject.Token(memory)
+// claim writes a key that no other server holds.
+func claim(ctx context.Context, b jetstream.KeyValue, key, server string, value []byte) (revision uint64, err error) {
 	for {
 		revision, err = b.Create(ctx, key, value)
 		if !errors.Is(err, jetstream.ErrKeyExists) {
-			return revision, failed(ctx, memory, err)
+			return revision, failed(ctx, key, err)
 		}
 		held, err := b.Get(ctx, key)
 		if errors.Is(err, jetstream.ErrKeyNotFound) {
 			continue // it ran out in between
 		}
 		if err != nil {
-			return 0, failed(ctx, memory, err)
+			return 0, failed(ctx, key, err)
 		}
-		e, err := entry(held)
+		rec, err := read(held)
 		if err != nil {
 			return 0, err
 		}
-		if e.Server != server {
-			return 0, mns.Taken(e)
+		if rec.Server != server {
+			return 0, mns.Taken(rec.entry())
 		}
 		revision, err = b.Update(ctx, key, value, held.Revision())
 		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-			return revision, failed(ctx, memory, err)
+			return revision, failed(ctx, key, err)
 		}
 	}
 }
 
-// held returns the memories that a server holds, with their keys' revisions.
+// held returns the keys that a server holds, with their revisions.
 func (r *Registry) held(ctx context.Context, b jetstream.KeyValue, server string) (map[string]uint64, error) {
 	out := map[string]uint64{}
-	err := each(ctx, b, func(e mns.Entry, revision uint64) {
-		if e.Server == server {
-			out[e.Memory] = revision
+	err := each(ctx, b, []string{">"}, func(key string, rec record, revision uint64) {
+		if rec.Server == server {
+			out[key] = revision
 		}
 	})
 	return out, err
 }
 
-// each calls f with every entry of the bucket.
-func each(ctx context.Context, b jetstream.KeyValue, f func(e mns.Entry, revision uint64)) error {
-	w, err := b.WatchAll(ctx, jetstream.IgnoreDeletes())
+// each calls f with every record whose key one of the filters selects.
+func each(ctx context.Context, b jetstream.KeyValue, filters []string, f func(key string, rec record, revision uint64)) error {
+	w, err := b.WatchFiltered(ctx, filters, jetstream.IgnoreDeletes())
 	if err != nil {
 		return failed(ctx, "", err)
 	}
@@ -193,15 +215,22 @@ func each(ctx context.Context, b jetstream.KeyValue, f func(e mns.Entry, revisio
 			if kv == nil {
 				return nil
 			}
-			e, err := entry(kv)
+			rec, err := read(kv)
 			if err != nil {
 				return err
 			}
-			f(e, kv.Revision())
+			f(kv.Key(), rec, kv.Revision())
 		case <-ctx.Done():
 			return failed(ctx, "", ctx.Err())
 		}
 	}
+}
+
+// entries returns what the records say whose keys the filters select.
+func entries(ctx context.Context, b jetstream.KeyValue, filters ...string) (*mns.Table, error) {
+	t := &mns.Table{}
+	err := each(ctx, b, filters, func(key string, rec record, _ uint64) { rec.put(t, key) })
+	return t, err
 }
 
 // Renew implements mns.Registry.
@@ -219,7 +248,7 @@ func (r *Registry) Renew(ctx context.Context, id uint64) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for m, revision := range ls.written {
-		ls.written[m], err = b.Update(ctx, subject.Token(m), ls.values[m], revision)
+		ls.written[m], err = b.Update(ctx, m, ls.values[m], revision)
 		switch {
 		case errors.Is(err, jetstream.ErrKeyRevisionMismatch):
 			r.mu.Lock()
@@ -252,7 +281,7 @@ func (r *Registry) Release(ctx context.Context, id uint64) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for m, revision := range ls.written {
-		if err := b.Delete(ctx, subject.Token(m), jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		if err := b.Delete(ctx, m, jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 			return failed(ctx, m, err)
 		}
 	}
@@ -265,22 +294,22 @@ func (r *Registry) Resolve(ctx context.Context, memory string) (mns.Entry, error
 	if err != nil {
 		return mns.Entry{}, err
 	}
-	kv, err := b.Get(ctx, subject.Token(memory))
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		entries, err := r.List(ctx)
-		if err != nil {
-			return mns.Entry{}, err
-		}
-		var known []string
-		for _, e := range entries {
-			known = append(known, e.Memory)
-		}
-		return mns.Entry{}, mns.Unknown(memory, known)
-	}
+	t, err := entries(ctx, b, subject.Token(memory), holderPrefix+">")
 	if err != nil {
-		return mns.Entry{}, failed(ctx, memory, err)
+		return mns.Entry{}, err
 	}
-	return entry(kv)
+	if e, ok := t.Entry(memory); ok {
+		return e, nil
+	}
+	all, err := r.List(ctx)
+	if err != nil {
+		return mns.Entry{}, err
+	}
+	var known []string
+	for _, e := range all {
+		known = append(known, e.Memory)
+	}
+	return mns.Entry{}, mns.Unknown(memory, known)
 }
 
 // Wait implements mns.Registry.
@@ -305,12 +334,11 @@ func (r *Registry) List(ctx context.Context) ([]mns.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []mns.Entry
-	if err := each(ctx, b, func(e mns.Entry, _ uint64) { out = append(out, e) }); err != nil {
+	t, err := entries(ctx, b, ">")
+	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(out, func(a, b mns.Entry) int { return strings.Compare(a.Memory, b.Memory) })
-	return out, nil
+	return mns.Sorted(t.All()), nil
 }
 
 // Watch implements mns.Registry. A renewal is no change. When the backbone has begun
@@ -335,21 +363,23 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 		defer w.Stop()
 		check := time.NewTicker(r.ttl)
 		defer check.Stop()
-		known := map[string]mns.Entry{}
+		var t mns.Table
 		for {
 			select {
 			case kv, ok := <-w.Updates():
 				if !ok {
-					yield(mns.Event{}, engram.Errorf(engram.Unavailable, Bucket, "the name system ended the watch"))
+					yield(mns.Event{}, engram.Errorf(engram.Unavailable, r.name, "the name system ended the watch"))
 					return
 				}
-				ev, changed, err := change(known, kv)
+				events, err := change(&t, kv)
 				if err != nil {
 					yield(mns.Event{}, err)
 					return
 				}
-				if changed && !yield(ev, nil) {
-					return
+				for _, ev := range events {
+					if !yield(ev, nil) {
+						return
+					}
 				}
 			case <-check.C:
 				call, cancel := context.WithTimeout(ctx, r.ttl)
@@ -359,7 +389,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 					err = errors.New("it began anew; watch again")
 				}
 				if err != nil {
-					yield(mns.Event{}, failed(ctx, Bucket, err))
+					yield(mns.Event{}, failed(ctx, r.name, err))
 					return
 				}
 			case <-ctx.Done():
@@ -370,24 +400,32 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 	}
 }
 
-// change returns the event that an entry of the bucket means to who knows known,
-// and adds it there.
-func change(known map[string]mns.Entry, kv jetstream.KeyValueEntry) (ev mns.Event, changed bool, err error) {
+// change puts what is told of a key into the table, and returns the events that this
+// means to who knew the table.
+func change(t *mns.Table, kv jetstream.KeyValueEntry) ([]mns.Event, error) {
 	if kv == nil {
-		return mns.Event{Synced: true}, true, nil
+		return []mns.Event{{Synced: true}}, nil
 	}
-	if kv.Operation() != jetstream.KeyValuePut {
-		old, ok := known[kv.Key()]
-		delete(known, kv.Key())
-		return mns.Event{Entry: mns.Entry{Memory: old.Memory}, Removed: true}, ok, nil
+	var rec record
+	if kv.Operation() == jetstream.KeyValuePut {
+		var err error
+		if rec, err = read(kv); err != nil {
+			return nil, err
+		}
 	}
-	e, err := entry(kv)
-	if err != nil {
-		return mns.Event{}, false, err
+	concerns := rec.concerns(t, kv.Key())
+	pick := func() map[string]mns.Entry {
+		picked := map[string]mns.Entry{}
+		for _, m := range concerns {
+			if e, ok := t.Entry(m); ok {
+				picked[m] = e
+			}
+		}
+		return picked
 	}
-	old, ok := known[kv.Key()]
-	known[kv.Key()] = e
-	return mns.Event{Entry: e}, !ok || old.Server != e.Server || !slices.Equal(old.Addresses, e.Addresses), nil
+	before := pick()
+	rec.put(t, kv.Key())
+	return mns.Changes(before, pick()), nil
 }
 
 // created tells one life of the bucket from another.
@@ -402,12 +440,49 @@ func created(ctx context.Context, b jetstream.KeyValue) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-func entry(kv jetstream.KeyValueEntry) (mns.Entry, error) {
-	var rec record
+func read(kv jetstream.KeyValueEntry) (rec record, err error) {
 	if err := json.Unmarshal(kv.Value(), &rec); err != nil {
-		return mns.Entry{}, engram.Errorf(engram.Corrupt, kv.Key(), "the name system's entry cannot be read; was it written by another program? %w", err)
+		return rec, engram.Errorf(engram.Corrupt, kv.Key(), "the name system's entry cannot be read; was it written by another program? %w", err)
 	}
-	return mns.Entry{Memory: rec.Memory, Addresses: rec.Addresses, Server: rec.Server}, nil
+	return rec, nil
+}
+
+func (rec record) entry() mns.Entry {
+	return mns.Entry{Memory: rec.Memory, Addresses: rec.Addresses, Server: rec.Server}
+}
+
+// concerns returns the memories of which a key's record, or the zero record in its
+// stead, may change the entries.
+func (rec record) concerns(t *mns.Table, key string) []string {
+	if strings.HasPrefix(key, holderPrefix) {
+		return append(t.Held(key), rec.Copies...)
+	}
+	if rec.Memory != "" {
+		return []string{rec.Memory}
+	}
+	if name, ok := subject.NameOf(key); ok {
+		return []string{name}
+	}
+	for m := range t.All() { // one whose name was cut
+		if subject.Token(m) == key {
+			return []string{m}
+		}
+	}
+	return nil
+}
+
+// put puts a record into a table, or takes the key's out if it is the zero record.
+func (rec record) put(t *mns.Table, key string) {
+	switch {
+	case strings.HasPrefix(key, holderPrefix):
+		t.Hold(key, mns.Registration{Server: rec.Server, Addresses: rec.Addresses, Copies: rec.Copies}.HeldCopies())
+	case rec.Memory != "":
+		t.Host(rec.entry())
+	default:
+		for _, m := range rec.concerns(t, key) {
+			t.Unhost(m)
+		}
+	}
 }
 
 // failed makes an error of the backbone one of the domain.
@@ -417,6 +492,9 @@ func failed(ctx context.Context, thing string, err error) error {
 		return nil
 	case ctx.Err() != nil:
 		return engram.Errorf(engram.Canceled, thing, "given up while asking the name system: %w", err)
+	}
+	if errors.Is(err, nats.ErrReconnectBufExceeded) { // what NATS says of a connection that is being made anew
+		return engram.Errorf(engram.Unavailable, thing, "the name system cannot be asked: there is no connection to the backbone")
 	}
 	return engram.Errorf(engram.Unavailable, thing, "the name system on the backbone did not answer: %w", err)
 }

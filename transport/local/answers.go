@@ -1,16 +1,24 @@
 package local
 
-import "github.com/seed-301d4374/engram"
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/meter"
+)
 
 // What an answer's records begin with: a node's level, or one of these.
 const (
 	answerSnapshot = 0x10 // of the entity before it
 	answerMissing  = 0x11
+	answerCopy     = 0x12
 )
 
 // query answers a query, in frames that each hold about frameBytes.
 func (c *conn) query(cl *call, parts bool, q engram.Query) (err error) {
 	a := &answerer{call: cl}
+	start := meter.Start()
+	defer func() { c.s.meter.Query(start, err) }()
 	if parts {
 		err = c.s.svc.QueryParts(cl.ctx, q, func(r *engram.Result) error { return a.result(r, flagMore|flagPart) })
 		if err == nil {
@@ -61,6 +69,23 @@ func (a *answerer) write(r *engram.Result) error {
 		a.e.u64(m.Count)
 		a.e.u64(uint64(m.Interval.Start))
 		a.e.u64(uint64(m.Interval.End))
+	}
+	for i := range r.Copies {
+		c := &r.Copies[i]
+		if err := a.room(); err != nil {
+			return err
+		}
+		a.e.u8(answerCopy)
+		a.e.text(c.Memory)
+		a.e.text(c.Server)
+		a.e.u64(uint64(c.AsOf))
+		a.e.u64(uint64(c.Lag))
+		a.e.u64(c.Behind)
+		var away uint8
+		if c.Away {
+			away = 1
+		}
+		a.e.u8(away)
 	}
 	return nil
 }
@@ -143,8 +168,14 @@ func (a *answer) decode(d *decoder) {
 			if d.bad == nil {
 				a.result.Missing = append(a.result.Missing, m)
 			}
+		case what == answerCopy:
+			c := engram.CopyUsed{Memory: d.text(), Server: d.text(), AsOf: engram.Time(d.u64()), Lag: time.Duration(d.u64()), Behind: d.u64()}
+			c.Away = d.u8()&1 != 0
+			if d.bad == nil {
+				a.result.Copies = append(a.result.Copies, c)
+			}
 		default:
-			d.fail("an answer holds %#02x where a node, a snapshot or what is missing should be", what)
+			d.fail("an answer holds %#02x where a node, a snapshot, what is missing or a copy should be", what)
 		}
 	}
 }

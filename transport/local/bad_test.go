@@ -35,7 +35,7 @@ func rawDial(t testing.TB, address string) rawClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(patience))
 	return rawClient{t, conn.(*net.UnixConn)}
 }
 
@@ -188,25 +188,28 @@ func TestCallNumberTwice(t *testing.T) {
 }
 
 func TestBadHellos(t *testing.T) {
-	address := serve(t, newFake(), Options{HelloTimeout: 50 * time.Millisecond})
+	patient, impatient := serve(t, newFake(), Options{HelloTimeout: patience}), serve(t, newFake(), Options{HelloTimeout: 50 * time.Millisecond})
 	newer, older, narrow := clientHello(), clientHello(), clientHello()
 	newer.version, newer.minVersion = 9, 7
 	older.version, older.minVersion = 0, 0
 	narrow.frame = 100
 	for name, c := range map[string]struct {
-		hello []byte
-		code  engram.Code
+		address string
+		hello   []byte
+		code    engram.Code
 	}{
-		"newer client":     {newer.append(nil, false), engram.Unsupported},
-		"older client":     {older.append(nil, false), engram.Unsupported},
-		"useless limits":   {narrow.append(nil, false), engram.Corrupt},
-		"another protocol": {[]byte("GET / HTTP/1.1\r\nHost: engram\r\n\r\n"), engram.Corrupt},
-		"nothing":          {nil, engram.Invalid},
-		"half":             {clientHello().append(nil, false)[:10], engram.Invalid},
+		"newer client":     {patient, newer.append(nil, false), engram.Unsupported},
+		"older client":     {patient, older.append(nil, false), engram.Unsupported},
+		"useless limits":   {patient, narrow.append(nil, false), engram.Corrupt},
+		"another protocol": {patient, []byte("GET / HTTP/1.1\r\nHost: engram\r\n\r\n"), engram.Corrupt},
+		"nothing":          {impatient, nil, engram.Invalid},
+		"half":             {impatient, clientHello().append(nil, false)[:10], engram.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			peer := rawDial(t, address)
-			peer.send(c.hello)
+			peer := rawDial(t, c.address)
+			if _, err := peer.Write(c.hello); err != nil && c.address == patient { // else it may be refused already
+				t.Fatal(err)
+			}
 			var b [answerSize]byte
 			if _, err := io.ReadFull(peer, b[:]); err != nil {
 				t.Fatal(err)
@@ -235,10 +238,15 @@ func TestDialBadServers(t *testing.T) {
 		"refusal unsaid":   {string(hello{}.append(nil, true)), engram.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "s")
+			dir, err := os.MkdirTemp("", "local") // short: the path of a socket is bounded
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(dir)
+			path := filepath.Join(dir, "s")
 			l, err := net.Listen("unix", path)
 			if err != nil {
-				t.Skip("the temporary folder's name is too long for a socket:", err)
+				t.Fatal(err)
 			}
 			defer l.Close()
 			go func() {
@@ -347,12 +355,13 @@ func TestManyConnections(t *testing.T) {
 	const attempts, allowed = 10_000, 100
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur < attempts+2*allowed+200 {
-		t.Skipf("only %d file descriptors are allowed", limit.Cur)
+		t.Skipf("the test needs %d file descriptors, and %d are allowed (ulimit -n)", attempts+2*allowed+200, limit.Cur)
 	}
 	goroutines, descriptors := runtime.NumGoroutine(), openDescriptors(t)
 	t.Cleanup(func() { settled(t, goroutines, descriptors) })
 	path := filepath.Join(t.TempDir(), "s")
-	stop := serveAt(t, path, newFake(), Options{MaxConnections: allowed})
+	// Those who connect first wait for the last before they say who they are.
+	stop := serveAt(t, path, newFake(), Options{MaxConnections: allowed, HelloTimeout: patience})
 	defer stop()
 	var conns []rawClient
 	for range attempts {
@@ -365,7 +374,7 @@ func TestManyConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(20 * time.Second))
+		conn.SetDeadline(time.Now().Add(patience))
 		conns = append(conns, rawClient{t, conn.(*net.UnixConn)})
 	}
 	refused := 0
@@ -408,14 +417,14 @@ func TestManyConnections(t *testing.T) {
 func openDescriptors(t testing.TB) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skip("no /proc/self/fd:", err)
+		t.Skipf("open files cannot be counted without /proc/self/fd: %v", err)
 	}
 	return len(entries)
 }
 
 // settled waits until goroutines and descriptors are as many as before.
 func settled(t testing.TB, goroutines, descriptors int) {
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		g, d := runtime.NumGoroutine(), openDescriptors(t)
 		if g <= goroutines && d <= descriptors {
 			return
@@ -470,9 +479,10 @@ func TestKilledClient(t *testing.T) {
 	defer os.RemoveAll(dir)
 	stop := serveAt(t, filepath.Join(dir, "memory"), f, Options{})
 	defer stop()
-	witness := client(t, "local:"+filepath.Join(dir, "memory"), DialOptions{})
 	goroutines, descriptors := runtime.NumGoroutine(), openDescriptors(t)
 	for round := range 5 {
+		// Of each round, as a connection has more goroutines from its first slow call on.
+		witness := client(t, "local:"+filepath.Join(dir, "memory"), DialOptions{})
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childEnv+"=victim", childEnv+"_DIR="+dir)
 		acknowledged, err := cmd.StdoutPipe()
@@ -502,6 +512,9 @@ func TestKilledClient(t *testing.T) {
 			t.Fatalf("latest is %+v, %v, but %d was acknowledged", s, err, last)
 		}
 		checkInstances(t, s, s.Time, payload(victimPayload, byte(s.Time)))
+		if err := witness.Close(); err != nil {
+			t.Error(err)
+		}
 		settled(t, goroutines, descriptors)
 	}
 }
@@ -602,7 +615,7 @@ func TestListen(t *testing.T) {
 	}
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Skip("no TCP here:", err)
+		t.Skipf("one cannot listen by TCP here: %v", err)
 	}
 	go func() { served <- Serve(t.Context(), tcp, newFake(), Options{}) }()
 	conn, err := net.Dial("tcp", tcp.Addr().String())

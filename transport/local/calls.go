@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/meter"
 )
 
 // call is a call under way on the server, other than the commits of a stream.
@@ -85,7 +86,9 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 		run = func() error {
 			defer commits.Put(scratch)
 			defer scratch.clear()
+			start := meter.Start()
 			results, err := c.s.commit(cl.ctx, cm)
+			c.s.meter.Commit(start, results, err)
 			if err != nil {
 				return err
 			}
@@ -221,7 +224,9 @@ func (c *conn) streamed(w *writer, h header) error {
 		return err
 	}
 	defer c.scratch.clear()
+	start := c.s.meter.BeginStreamed()
 	results, err := c.s.commit(c.ctx, cm)
+	c.s.meter.EndStreamed(start, results, err)
 	c.stored++
 	if err != nil {
 		return sendError(c.ctx, w, h.call, err)
@@ -271,6 +276,7 @@ const (
 )
 
 func (c *conn) latest(cl *call, mode uint8, entity engram.ID, t engram.Time) (err error) {
+	start := meter.Start()
 	var s *engram.Snapshot
 	switch mode {
 	case latestNewest:
@@ -280,6 +286,7 @@ func (c *conn) latest(cl *call, mode uint8, entity engram.ID, t engram.Time) (er
 	default:
 		err = engram.Errorf(engram.Unsupported, "", "a snapshot is asked for in the way %d, which this server does not know", mode)
 	}
+	c.s.meter.Query(start, err)
 	if err == nil {
 		err = checkSnapshot(entity, s.Instances, cl.w.peer.frame)
 	}

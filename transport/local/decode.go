@@ -193,7 +193,7 @@ func selector(k engram.SnapshotKind, a, b int64) engram.SnapshotSelector {
 // err reads an error.
 func (d *decoder) err() error {
 	e := &engram.Error{Code: engram.Code(d.u8()), Thing: d.text(), Msg: d.text()}
-	if e.Code == 0 || e.Code > engram.Unsupported {
+	if e.Code == 0 || e.Code > engram.Forbidden {
 		e.Code = engram.Internal // of a newer peer
 	}
 	return e

@@ -61,7 +61,7 @@ func serveAt(t testing.TB, path string, svc engram.Service, o Options) (stop fun
 			if err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(patience):
 			t.Error("Serve does not end")
 		}
 	}
@@ -77,8 +77,11 @@ func client(t testing.TB, address string, o DialOptions) *Client {
 	return c
 }
 
+// patience is how long a test waits for what is to come soon, on a busy machine too.
+const patience = 3 * time.Minute
+
 func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/meter"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -34,7 +35,7 @@ type Options struct {
 	Grace time.Duration
 
 	// RPC holds what the rare calls share with transport/rpc: the server's identity,
-	// limits on patterns, regexes and queries.
+	// limits on patterns, regexes and queries, and the meter.
 	RPC rpc.Options
 
 	Log *slog.Logger // nil means slog.Default()
@@ -47,6 +48,9 @@ func (o Options) withDefaults() Options {
 	o.HelloTimeout = cmp.Or(o.HelloTimeout, 5*time.Second)
 	o.StallTimeout = cmp.Or(o.StallTimeout, time.Minute)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
+	if o.RPC.Meter == nil {
+		o.RPC.Meter = new(meter.Meter)
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

@@ -1,13 +1,13 @@
 package local
 
-import "context"
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram/transport/secure"
+)
 
 // Peer is the process at the other end of a connection, as the kernel vouches for.
-type Peer struct {
-	PID int
-	UID int
-	GID int
-}
+type Peer = secure.Peer
 
 type peerKey struct{}
 

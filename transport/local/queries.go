@@ -73,7 +73,7 @@ func (c *Client) query(ctx context.Context, q engram.Query, inParts bool, part f
 // ofEntity returns the entity that a query names and what it selects, if it asks
 // nothing that a select frame cannot say.
 func ofEntity(q *engram.Query) (id engram.ID, selectors []engram.SnapshotSelector, ok bool) {
-	if q.AsOf != nil || q.Where != "" || len(q.Fields) > 0 {
+	if q.AsOf != nil || q.Where != "" || len(q.Fields) > 0 || q.Source != engram.SourceAny {
 		return id, nil, false
 	}
 	nodes := q.Memories

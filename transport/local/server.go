@@ -3,6 +3,7 @@ package local
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -13,6 +14,9 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/transport/meter"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // service is one call of Serve at work.
@@ -21,6 +25,7 @@ type service struct {
 	o     Options
 	epoch uint64
 	rare  *rare
+	meter *meter.Edge
 
 	mu struct {
 		sync.Mutex
@@ -36,7 +41,7 @@ type service struct {
 // with their connection and knows their [PeerOf].
 func Serve(ctx context.Context, l net.Listener, svc engram.Service, o Options) error {
 	o = o.withDefaults()
-	s := &service{svc: svc, o: o, epoch: epoch(svc), rare: newRare(svc, o.RPC)}
+	s := &service{svc: svc, o: o, epoch: epoch(svc), rare: newRare(svc, o.RPC), meter: &o.RPC.Meter.Local}
 	s.mu.conns = map[*conn]struct{}{}
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
@@ -143,6 +148,7 @@ func (c *conn) serve() {
 	defer c.nc.Close()
 	w, err := c.hello()
 	if err != nil {
+		c.cancel(err)
 		writeRefusal(c.nc, err)
 		return
 	}
@@ -217,12 +223,15 @@ func (c *conn) hello() (*writer, error) {
 	if theirs.minVersion > version || theirs.version < version {
 		return nil, engram.Errorf(engram.Unsupported, "", "the client speaks versions %d to %d of the local protocol; this server speaks version %d; bring both to the same release", theirs.minVersion, theirs.version, version)
 	}
-	peer, err := peerOf(c.nc)
+	peer, err := secure.PeerOf(c.nc)
 	switch {
 	case err == nil:
 		c.ctx = context.WithValue(c.ctx, peerKey{}, peer)
 	case !errors.Is(err, errors.ErrUnsupported):
 		return nil, engram.Errorf(engram.Internal, "", "the kernel does not say who the client is: %w", err)
+	}
+	if err := c.identify(peer, err == nil); err != nil {
+		return nil, err
 	}
 	w, err := newWriter(c.nc, theirs.limits, c.s.o.StallTimeout)
 	if err != nil {
@@ -238,6 +247,28 @@ func (c *conn) hello() (*writer, error) {
 	c.mu.w = w
 	c.mu.Unlock()
 	return w, nil
+}
+
+// identify makes the connection known to the rules, if there are some.
+func (c *conn) identify(p Peer, known bool) error {
+	rules := c.s.o.RPC.Secure.Access
+	if rules == nil {
+		return nil
+	}
+	id, from := access.Anonymous, "local"
+	if known {
+		id, from = access.OfUser(p.UID), fmt.Sprintf("local: process %d", p.PID)
+	}
+	end, err := rules.Connection(id, "", time.Time{}, from, func(why error) {
+		c.refuse(why)
+		c.cancel(why)
+	})
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(c.ctx, end)
+	c.ctx = access.WithIdentity(c.ctx, id)
+	return nil
 }
 
 // writeRefusal writes a server's hello that says no, and why, to a socket that is

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"net"
 	"syscall"
 	"time"
 
@@ -62,23 +61,4 @@ func (w *writer) writeSome(fd uintptr) bool {
 		}
 	}
 	return true
-}
-
-// peerOf asks the kernel who is at the other end.
-func peerOf(conn *net.UnixConn) (Peer, error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return Peer{}, err
-	}
-	var cred *unix.Ucred
-	var credErr error
-	if err := raw.Control(func(fd uintptr) {
-		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-	}); err != nil {
-		return Peer{}, err
-	}
-	if credErr != nil {
-		return Peer{}, credErr
-	}
-	return Peer{PID: int(cred.Pid), UID: int(cred.Uid), GID: int(cred.Gid)}, nil
 }

@@ -3,7 +3,6 @@
 package local
 
 import (
-	"errors"
 	"net"
 	"time"
 )
@@ -21,5 +20,3 @@ func (w *writer) write(bool) error {
 	w.out.rest = nil
 	return err
 }
-
-func peerOf(*net.UnixConn) (Peer, error) { return Peer{}, errors.ErrUnsupported }

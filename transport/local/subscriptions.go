@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/transport/meter"
 )
 
 // subscribe serves a subscription until it, the call or the connection ends.
@@ -28,9 +29,11 @@ func (c *conn) subscribe(cl *call, request []byte) error {
 	}
 	updates, err := c.s.svc.Subscribe(cl.ctx, sub)
 	if err != nil {
+		c.s.meter.Refuse(meter.Subscribe, err)
 		return err
 	}
 	defer updates.Close()
+	defer c.s.meter.Subscription()()
 	e, err := cl.w.begin(cl.ctx)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // DefaultTCP is where a server listens, and a client looks, on TCP by default.
@@ -40,7 +41,7 @@ func fallbackSocket() string {
 func DefaultAddresses() []string { return []string{DefaultSocket(), DefaultTCP} }
 
 // splitAddress takes an address apart into what package net wants. Addresses are
-// "unix:/path", "http://host:port", "host:port", and "nats:server" for the server of
+// "unix:/path", "https://host:port" and "http://host:port", "host:port", and "nats:server" for the server of
 // that name on the backbone.
 func splitAddress(address string) (network, target string, err error) {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
@@ -62,8 +63,8 @@ func splitAddress(address string) (network, target string, err error) {
 		switch {
 		case err != nil:
 			return "", "", engram.Errorf(engram.Invalid, address, "not an address: %w", err)
-		case u.Scheme != "http":
-			return "", "", engram.Errorf(engram.Unsupported, address, "addresses begin with http:// or unix:, not with %s://", u.Scheme)
+		case u.Scheme != "http" && u.Scheme != "https":
+			return "", "", engram.Errorf(engram.Unsupported, address, "addresses begin with https://, http:// or unix:, not with %s://", u.Scheme)
 		case u.Path != "" && u.Path != "/" || u.RawQuery != "":
 			return "", "", engram.Errorf(engram.Invalid, address, "an address ends after its port")
 		}
@@ -93,5 +94,12 @@ func AddressOf(l net.Listener) string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	scheme := "http://"
+	if secure.SecureListener(l) {
+		scheme = securePrefix
+	}
+	return scheme + net.JoinHostPort(host, port)
 }
+
+// securePrefix begins the addresses of servers that speak TLS.
+const securePrefix = "https://"

@@ -142,7 +142,7 @@ func (s *commitStream) gone(cause error) error {
 	if cause == nil || errors.Is(cause, io.EOF) {
 		return engram.Errorf(engram.Unavailable, s.c.address, "the memory server ended the commit stream; commits without an answer may or may not be stored")
 	}
-	return domainError(s.ctx, s.c.address, cause)
+	return s.c.domainError(s.ctx, cause)
 }
 
 func (s *commitStream) fail(err error) {

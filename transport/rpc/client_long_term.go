@@ -27,7 +27,7 @@ func callLongTerm[Req, Res any](ctx context.Context, c *Client, procedure func(c
 
 func noLongTerm(c *Client, err error) error {
 	if engram.CodeOf(err) == engram.Unsupported {
-		return engram.Errorf(engram.Unsupported, c.address, "the memory server keeps nothing on disk, or is an older one; begin it with 'engram serve --data DIR': %w", err)
+		return engram.Errorf(engram.Unsupported, c.address, "the memory server keeps nothing on disk, or is an older one; begin it with 'engram serve --data DIR'")
 	}
 	return err
 }
@@ -96,8 +96,8 @@ func (l longTermClient) KeepEpisode(ctx context.Context, name string, keep bool)
 	return err
 }
 
-func (l longTermClient) DropEpisode(ctx context.Context, name, why string) error {
-	_, err := callLongTerm(ctx, l.c, l.c.ltm.DropEpisode, &engramv1.DropEpisodeRequest{Name: name, Why: why}, once)
+func (l longTermClient) DropEpisode(ctx context.Context, name, why, by string) error {
+	_, err := callLongTerm(ctx, l.c, l.c.ltm.DropEpisode, &engramv1.DropEpisodeRequest{Name: name, Why: why, By: by}, once)
 	return err
 }
 
@@ -135,7 +135,7 @@ func (l longTermClient) Policies(ctx context.Context) ([]service.SegmentPolicy, 
 		if err != nil {
 			return nil, badAnswer(err)
 		}
-		list = append(list, service.SegmentPolicy{Segment: id, Policy: p, Overridden: pm.GetOverridden()})
+		list = append(list, service.SegmentPolicy{Segment: id, Policy: p, Overridden: pm.GetOverridden(), Set: pm.GetSet()})
 	}
 	return list, nil
 }
@@ -196,7 +196,7 @@ type step[M any] interface {
 // which has the result.
 func lastOf[M any, P step[M]](ctx context.Context, c *Client, stream *connect.ServerStreamForClient[M], err error, progress service.Progress) (*M, error) {
 	if err != nil {
-		return nil, noLongTerm(c, domainError(ctx, c.address, err))
+		return nil, noLongTerm(c, c.domainError(ctx, err))
 	}
 	defer stream.Close()
 	var last *M
@@ -207,7 +207,7 @@ func lastOf[M any, P step[M]](ctx context.Context, c *Client, stream *connect.Se
 		}
 	}
 	if err := stream.Err(); err != nil {
-		return nil, noLongTerm(c, domainError(ctx, c.address, err))
+		return nil, noLongTerm(c, c.domainError(ctx, err))
 	}
 	if last == nil {
 		return nil, engram.Errorf(engram.Corrupt, c.address, "the server's answer holds no result")

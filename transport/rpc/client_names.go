@@ -8,6 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/seed-301d4374/engram/access"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/mns"
 )
@@ -22,7 +23,7 @@ type nameClient struct{ c *Client }
 func (n nameClient) Register(ctx context.Context, r mns.Registration) (mns.Lease, error) {
 	// The same server registering again takes its own lease over.
 	m, err := call(ctx, n.c, n.c.names.Register, &engramv1.RegisterRequest{
-		Memories: r.Memories, Addresses: r.Addresses, Server: r.Server, TtlNanos: int64(r.TTL),
+		Memories: r.Memories, Addresses: r.Addresses, Server: r.Server, TtlNanos: int64(r.TTL), Copies: r.Copies,
 	}, repeatable)
 	return mns.Lease{ID: m.GetLease(), TTL: time.Duration(m.GetTtlNanos())}, err
 }
@@ -59,6 +60,40 @@ func (n nameClient) List(ctx context.Context) ([]mns.Entry, error) {
 	return entries, nil
 }
 
+// Revocations yields what is revoked where the server is, at once and whenever it
+// changes. It ends with an error, Unsupported if the server does not tell.
+func (c *Client) Revocations(ctx context.Context) iter.Seq2[[]access.Revocation, error] {
+	return func(yield func([]access.Revocation, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.ctx, cancel)()
+		stream, err := c.names.WatchRevocations(ctx, connect.NewRequest(&engramv1.WatchRevocationsRequest{}))
+		if err != nil {
+			yield(nil, c.domainError(ctx, err))
+			return
+		}
+		defer stream.Close()
+		for stream.Receive() {
+			var list []access.Revocation
+			for _, id := range stream.Msg().GetIdentities() {
+				list = append(list, access.Revocation{Identity: access.Identity(id)})
+			}
+			for _, serial := range stream.Msg().GetSerials() {
+				list = append(list, access.Revocation{Serial: serial})
+			}
+			if !yield(list, nil) {
+				cancel() // Close would wait for the server otherwise
+				return
+			}
+		}
+		err = stream.Err()
+		if err == nil {
+			err = connect.NewError(connect.CodeUnavailable, errors.New("the watch was ended"))
+		}
+		yield(nil, c.domainError(ctx, err))
+	}
+}
+
 func (n nameClient) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 	return func(yield func(mns.Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -66,7 +101,7 @@ func (n nameClient) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 		defer context.AfterFunc(n.c.ctx, cancel)()
 		stream, err := n.c.names.WatchNames(ctx, connect.NewRequest(&engramv1.WatchNamesRequest{}))
 		if err != nil {
-			yield(mns.Event{}, domainError(ctx, n.c.address, err))
+			yield(mns.Event{}, n.c.domainError(ctx, err))
 			return
 		}
 		defer stream.Close()
@@ -81,6 +116,6 @@ func (n nameClient) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 		if err == nil {
 			err = connect.NewError(connect.CodeUnavailable, errors.New("the watch was ended"))
 		}
-		yield(mns.Event{}, domainError(ctx, n.c.address, err))
+		yield(mns.Event{}, n.c.domainError(ctx, err))
 	}
 }

@@ -136,7 +136,7 @@ func (p poseClient) Watch(ctx context.Context, ask pose.Changes, from *pose.Revi
 	}
 	if err != nil {
 		s.cancel()
-		return nil, domainError(ctx, p.c.address, err)
+		return nil, p.c.domainError(ctx, err)
 	}
 	s.mu.told = pose.Revision(stream.Msg().GetTo())
 	s.mu.acked = s.mu.told
@@ -182,7 +182,7 @@ func (s *poseStream) receive(stream *connect.ServerStreamForClient[engramv1.Watc
 	case err == nil:
 		s.err = engram.Errorf(engram.Unavailable, s.c.address, "the server ended the watch")
 	default:
-		s.err = domainError(s.ctx, s.c.address, err)
+		s.err = s.c.domainError(s.ctx, err)
 	}
 }
 

@@ -23,7 +23,7 @@ func (c *Client) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 	defer cancel()
 	stream, err := c.memory.QueryStream(call, connect.NewRequest(req))
 	if err != nil {
-		return domainError(ctx, c.address, err)
+		return c.domainError(ctx, err)
 	}
 	defer stream.Close()
 	for stream.Receive() {
@@ -36,5 +36,5 @@ func (c *Client) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 			return err
 		}
 	}
-	return domainError(ctx, c.address, stream.Err())
+	return c.domainError(ctx, stream.Err())
 }

@@ -37,7 +37,7 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	}
 	if err != nil {
 		s.cancel()
-		return nil, domainError(ctx, c.address, err)
+		return nil, c.domainError(ctx, err)
 	}
 	s.delivered.Store(s.state.Epoch())
 	owned := c.own(func() {
@@ -220,7 +220,7 @@ func (s *updateStream) receive(stream *serverStream) error {
 	if err == nil {
 		return engram.Errorf(engram.Unavailable, s.c.address, "the server ended the subscription")
 	}
-	return domainError(s.ctx, s.c.address, err)
+	return s.c.domainError(s.ctx, err)
 }
 
 // reconnect begins the stream again where it broke, as soon as that succeeds.
@@ -232,7 +232,7 @@ func (s *updateStream) reconnect() (stream *serverStream, err error) {
 			stream, err = s.open(s.state)
 		}
 		if err != nil {
-			return domainError(s.ctx, s.c.address, err)
+			return s.c.domainError(s.ctx, err)
 		}
 		return nil
 	}, func() {

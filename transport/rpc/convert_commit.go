@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/transport/meter"
 )
 
 func commitMessage(c engram.Commit) *engramv1.CommitRequest {
@@ -35,7 +36,9 @@ func (h *Handler) commit(ctx context.Context, m *engramv1.CommitRequest) (*engra
 		c.Updates = append(c.Updates, u)
 		positions = append(positions, i)
 	}
+	start := meter.Start()
 	results, err := h.svc.Commit(ctx, c)
+	h.o.Meter.RPC.Commit(start, results, err)
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 func queryMessage(q engram.Query) (*engramv1.QueryRequest, error) {
 	m := &engramv1.QueryRequest{
-		Target: engramv1.Target(q.Target), Where: q.Where, Fields: q.Fields, WithoutPayload: q.WithoutPayload,
+		Target: engramv1.Target(q.Target), Source: engramv1.Source(q.Source), Where: q.Where, Fields: q.Fields, WithoutPayload: q.WithoutPayload,
 	}
 	if q.AsOf != nil {
 		t := int64(*q.AsOf)
@@ -76,10 +76,13 @@ func selectorMessage(s engram.SnapshotSelector) (*engramv1.SnapshotSelector, err
 // query converts a request. The error is Invalid or Exhausted.
 func (l limits) query(m *engramv1.QueryRequest) (engram.Query, error) {
 	q := engram.Query{
-		Target: engram.Target(m.GetTarget()), Where: m.GetWhere(), Fields: m.GetFields(), WithoutPayload: m.GetWithoutPayload(),
+		Target: engram.Target(m.GetTarget()), Source: engram.Source(m.GetSource()), Where: m.GetWhere(), Fields: m.GetFields(), WithoutPayload: m.GetWithoutPayload(),
 	}
 	if m.GetTarget() < engramv1.Target_TARGET_BOTH || m.GetTarget() > engramv1.Target_TARGET_LTM {
 		return q, engram.Errorf(engram.Invalid, "", "a query of unknown target %d", m.GetTarget())
+	}
+	if m.GetSource() < engramv1.Source_SOURCE_ANY || m.GetSource() > engramv1.Source_SOURCE_COPY {
+		return q, engram.Errorf(engram.Invalid, "", "a query of unknown source %d", m.GetSource())
 	}
 	if err := l.breadth("fields", len(m.GetFields())); err != nil {
 		return q, err

@@ -1,12 +1,14 @@
 package rpc
 
 import (
+	"time"
+
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
 
 func resultMessage(r *engram.Result) *engramv1.QueryResponse {
-	return &engramv1.QueryResponse{Memories: nodeMessages(r.Memories), Missing: missingMessages(r.Missing)}
+	return &engramv1.QueryResponse{Memories: nodeMessages(r.Memories), Missing: missingMessages(r.Missing), Copies: copyMessages(r.Copies)}
 }
 
 func nodeMessages(nodes []*engram.ResultNode) []*engramv1.ResultNode {
@@ -45,6 +47,19 @@ func missingMessages(missing []engram.Missing) []*engramv1.Missing {
 	return ms
 }
 
+func copyMessages(copies []engram.CopyUsed) []*engramv1.CopyUsed {
+	if len(copies) == 0 {
+		return nil
+	}
+	ms := make([]*engramv1.CopyUsed, len(copies))
+	for i, c := range copies {
+		ms[i] = &engramv1.CopyUsed{
+			Memory: c.Memory, Server: c.Server, AsOf: int64(c.AsOf), LagNanos: int64(c.Lag), Behind: c.Behind, Away: c.Away,
+		}
+	}
+	return ms
+}
+
 func resultFromMessage(m *engramv1.QueryResponse) (*engram.Result, error) {
 	r := &engram.Result{}
 	var err error
@@ -59,6 +74,12 @@ func resultFromMessage(m *engramv1.QueryResponse) (*engram.Result, error) {
 		r.Missing = append(r.Missing, engram.Missing{
 			ID: id, Reason: mm.GetReason(), Count: mm.GetCount(),
 			Interval: engram.Interval{Start: engram.Time(mm.GetStart()), End: engram.Time(mm.GetEnd())},
+		})
+	}
+	for _, c := range m.GetCopies() {
+		r.Copies = append(r.Copies, engram.CopyUsed{
+			Memory: c.GetMemory(), Server: c.GetServer(), AsOf: engram.Time(c.GetAsOf()), Lag: time.Duration(c.GetLagNanos()),
+			Behind: c.GetBehind(), Away: c.GetAway(),
 		})
 	}
 	return r, nil

@@ -74,9 +74,18 @@ func statsFromMessage(m *engramv1.Stats) (engram.Stats, error) {
 }
 
 func entryMessage(e mns.Entry) *engramv1.NameEntry {
-	return &engramv1.NameEntry{Memory: e.Memory, Addresses: e.Addresses, Server: e.Server}
+	m := &engramv1.NameEntry{Memory: e.Memory, Addresses: e.Addresses, Server: e.Server, Robot: e.Robot, SilentSince: int64(e.SilentSince), LastKnown: int64(e.LastKnown)}
+	for _, c := range e.Copies {
+		m.Copies = append(m.Copies, &engramv1.NameCopy{Server: c.Server, Robot: c.Robot, Memory: c.Memory, Addresses: c.Addresses, SilentSince: int64(c.SilentSince)})
+	}
+	return m
 }
 
 func entryFromMessage(m *engramv1.NameEntry) mns.Entry {
-	return mns.Entry{Memory: m.GetMemory(), Addresses: m.GetAddresses(), Server: m.GetServer()}
+	e := mns.Entry{Memory: m.GetMemory(), Addresses: m.GetAddresses(), Server: m.GetServer(), Robot: m.GetRobot(),
+		SilentSince: engram.Time(m.GetSilentSince()), LastKnown: engram.Time(m.GetLastKnown())}
+	for _, c := range m.GetCopies() {
+		e.Copies = append(e.Copies, mns.Copy{Server: c.GetServer(), Robot: c.GetRobot(), Memory: c.GetMemory(), Addresses: c.GetAddresses(), SilentSince: engram.Time(c.GetSilentSince())})
+	}
+	return e
 }

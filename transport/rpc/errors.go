@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // wireCodes maps the codes of the domain to those of RPC, of which there are
@@ -28,6 +29,7 @@ var wireCodes = map[engram.Code]connect.Code{
 	engram.Corrupt:       connect.CodeDataLoss,
 	engram.Canceled:      connect.CodeCanceled,
 	engram.Unsupported:   connect.CodeUnimplemented,
+	engram.Forbidden:     connect.CodePermissionDenied,
 }
 
 // domainCodes is the way back for errors without a detail: those of the RPC layer
@@ -39,8 +41,8 @@ var domainCodes = map[connect.Code]engram.Code{
 	connect.CodeOutOfRange:         engram.OutOfRange,
 	connect.CodeAborted:            engram.Conflict,
 	connect.CodeFailedPrecondition: engram.Invalid,
-	connect.CodePermissionDenied:   engram.Invalid,
-	connect.CodeUnauthenticated:    engram.Invalid,
+	connect.CodePermissionDenied:   engram.Forbidden,
+	connect.CodeUnauthenticated:    engram.Forbidden,
 	connect.CodeUnavailable:        engram.Unavailable,
 	connect.CodeResourceExhausted:  engram.Exhausted,
 	connect.CodeDataLoss:           engram.Corrupt,
@@ -105,9 +107,10 @@ func wireError(err error) error {
 	return ce
 }
 
-// domainError maps an error of RPC to one of the domain. address names the server
-// where the error itself does not say what it is about.
-func domainError(ctx context.Context, address string, err error) error {
+// domainError maps an error of RPC to one of the domain, which names the server where
+// the error itself does not say what it is about.
+func (c *Client) domainError(ctx context.Context, err error) error {
+	address := c.address
 	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
@@ -128,7 +131,7 @@ func domainError(ctx context.Context, address string, err error) error {
 				if ce.Code() == connect.CodeDeadlineExceeded {
 					e.Err = context.DeadlineExceeded
 				}
-				return e
+				return disbelief(ce, e)
 			}
 		}
 	}
@@ -138,6 +141,12 @@ func domainError(ctx context.Context, address string, err error) error {
 		case engram.Exhausted, engram.Unsupported, engram.Invalid:
 			// A message over this client's limit, or what is no memory server.
 		default:
+			if e, ok := errors.AsType[*engram.Error](ce); ok && e.Code == engram.Forbidden {
+				return e // found when connecting
+			}
+			if secure.Refused(ce) || c.refused.Load() {
+				return engram.Errorf(engram.Forbidden, address, "the server does not accept this program's certificate, or no longer; it may be revoked, expired, or of another deployment: %w", ce.Unwrap())
+			}
 			// The connection broke, or never was; what it broke in the middle of
 			// decides the code.
 			return engram.Errorf(engram.Unavailable, address, "the memory server does not answer: %w", ce.Unwrap())

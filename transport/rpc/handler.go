@@ -72,11 +72,18 @@ func NewHandler(svc engram.Service, names mns.Registry, o Options) *Handler {
 		services = append(services, engramv1connect.LongTermServiceName)
 		h.mux.Handle(engramv1connect.NewLongTermServiceHandler(longTermHandler{h, store}, opts))
 	}
+	if source := copiesOf(svc); source != nil || o.Copies != nil {
+		services = append(services, engramv1connect.CopyServiceName)
+		h.mux.Handle(engramv1connect.NewCopyServiceHandler(copyHandler{h, source, o.Copies}, opts))
+	}
 	h.health = grpchealth.NewStaticChecker(services...)
 	h.mux.Handle(grpchealth.NewHandler(h.health, opts))
 	reflector := grpcreflect.NewStaticReflector(append(services, grpchealth.HealthV1ServiceName)...)
 	h.mux.Handle(grpcreflect.NewHandlerV1(reflector, opts))
 	h.mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector, opts))
+	if o.Operations != nil {
+		h.mux.Handle("/", h.guardOperations(o.Operations))
+	}
 	return h
 }
 
@@ -90,6 +97,9 @@ func (h *Handler) Drain() {
 	}
 	if longTermOf(h.svc) != nil {
 		h.health.SetStatus(engramv1connect.LongTermServiceName, grpchealth.StatusNotServing)
+	}
+	if copiesOf(h.svc) != nil || h.o.Copies != nil {
+		h.health.SetStatus(engramv1connect.CopyServiceName, grpchealth.StatusNotServing)
 	}
 	if h.names != nil {
 		h.health.SetStatus(engramv1connect.NameServiceName, grpchealth.StatusNotServing)

@@ -24,6 +24,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !bidi {
 		r.Body = &guardedBody{ReadCloser: r.Body, stall: g.watch(g.cutRead)}
 	}
+	r, err := h.identified(r)
+	if err != nil {
+		h.refuse(w, r, err)
+		return
+	}
 	if !streams {
 		h.mux.ServeHTTP(guarded, r)
 		return
@@ -49,8 +54,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.URL.Path {
 	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure,
-		engramv1connect.PoseServiceWatchPosesProcedure:
+		engramv1connect.PoseServiceWatchPosesProcedure, engramv1connect.NameServiceWatchRevocationsProcedure:
 		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(h.draining, cancel)()
+		r = r.WithContext(ctx)
+	case engramv1connect.CopyServicePullProcedure:
+		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), cutReadKey{}, g.cutRead))
 		defer cancel()
 		defer context.AfterFunc(h.draining, cancel)()
 		r = r.WithContext(ctx)
@@ -71,9 +81,10 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 func streamKind(path string) (streams, bidi bool) {
 	switch path {
 	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure,
-		engramv1connect.MemoryServiceQueryStreamProcedure, engramv1connect.PoseServiceWatchPosesProcedure:
+		engramv1connect.MemoryServiceQueryStreamProcedure, engramv1connect.PoseServiceWatchPosesProcedure,
+		engramv1connect.NameServiceWatchRevocationsProcedure:
 		return true, false
-	case engramv1connect.MemoryServiceCommitStreamProcedure:
+	case engramv1connect.MemoryServiceCommitStreamProcedure, engramv1connect.CopyServicePullProcedure:
 		return true, true
 	}
 	open := strings.HasPrefix(path, "/grpc.reflection.") || strings.HasPrefix(path, viaPrefix)

@@ -72,7 +72,7 @@ func (h longTermHandler) KeepEpisode(ctx context.Context, r *connect.Request[eng
 }
 
 func (h longTermHandler) DropEpisode(ctx context.Context, r *connect.Request[engramv1.DropEpisodeRequest]) (*connect.Response[engramv1.DropEpisodeResponse], error) {
-	return answer(&engramv1.DropEpisodeResponse{}, h.store.DropEpisode(ctx, r.Msg.GetName(), r.Msg.GetWhy()))
+	return answer(&engramv1.DropEpisodeResponse{}, h.store.DropEpisode(ctx, r.Msg.GetName(), r.Msg.GetWhy(), r.Msg.GetBy()))
 }
 
 func (h longTermHandler) SetMark(ctx context.Context, r *connect.Request[engramv1.SetMarkRequest]) (*connect.Response[engramv1.SetMarkResponse], error) {
@@ -112,7 +112,7 @@ func (h longTermHandler) ListPolicies(ctx context.Context, _ *connect.Request[en
 	m := &engramv1.ListPoliciesResponse{}
 	for _, p := range list {
 		m.Policies = append(m.Policies, &engramv1.ListPoliciesResponse_Policy{
-			Segment: p.Segment.String(), Settings: policySettings(p.Policy), Overridden: p.Overridden})
+			Segment: p.Segment.String(), Settings: policySettings(p.Policy), Overridden: p.Overridden, Set: p.Set})
 	}
 	return answer(m, err)
 }
@@ -126,6 +126,9 @@ func (h longTermHandler) SetPolicy(ctx context.Context, r *connect.Request[engra
 }
 
 func (h longTermHandler) Recall(ctx context.Context, r *connect.Request[engramv1.RecallRequest]) (*connect.Response[engramv1.RecallResponse], error) {
+	if r.Msg.GetQuery() == nil {
+		return nil, wireError(engram.Errorf(engram.Invalid, "", "there is no query that says what to recall"))
+	}
 	q, err := h.limits.query(r.Msg.GetQuery())
 	if err != nil {
 		return nil, wireError(err)

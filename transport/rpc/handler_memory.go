@@ -2,13 +2,14 @@ package rpc
 
 import (
 	"context"
-	"runtime/debug"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/internal/release"
+	"github.com/seed-301d4374/engram/transport/meter"
 )
 
 // memoryHandler implements the unary procedures of MemoryService.
@@ -22,22 +23,20 @@ func answer[T any](msg *T, err error) (*connect.Response[T], error) {
 	return connect.NewResponse(msg), nil
 }
 
-func (h memoryHandler) Info(context.Context, *connect.Request[engramv1.InfoRequest]) (*connect.Response[engramv1.InfoResponse], error) {
-	m := &engramv1.InfoResponse{Server: h.o.Server, Version: version()}
+func (h memoryHandler) Info(ctx context.Context, _ *connect.Request[engramv1.InfoRequest]) (*connect.Response[engramv1.InfoResponse], error) {
+	m := &engramv1.InfoResponse{Server: h.o.Server, Version: release.Current().Version, Received: int64(h.o.Now())}
 	if s, ok := h.svc.(interface{ Epoch() uint64 }); ok {
 		m.Epoch = s.Epoch()
 	}
-	if s, ok := h.svc.(interface{ Memories() []string }); ok {
+	if s, ok := h.svc.(interface {
+		MemoriesFor(context.Context) []string
+	}); ok {
+		m.Memories = s.MemoriesFor(ctx)
+	} else if s, ok := h.svc.(interface{ Memories() []string }); ok {
 		m.Memories = s.Memories()
 	}
+	m.Sent = int64(h.o.Now())
 	return answer(m, nil)
-}
-
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return ""
 }
 
 func (h memoryHandler) Commit(ctx context.Context, r *connect.Request[engramv1.CommitRequest]) (*connect.Response[engramv1.CommitResponse], error) {
@@ -53,7 +52,9 @@ func (h memoryHandler) Query(ctx context.Context, r *connect.Request[engramv1.Qu
 	if err != nil {
 		return nil, wireError(err)
 	}
+	start := meter.Start()
 	result, err := h.svc.Query(ctx, q)
+	h.o.Meter.RPC.Query(start, err)
 	if err != nil {
 		return nil, wireError(err)
 	}
@@ -79,12 +80,14 @@ func (h memoryHandler) Latest(ctx context.Context, r *connect.Request[engramv1.L
 	if entity.Level() != engram.LevelEntity {
 		return nil, wireError(engram.Errorf(engram.Invalid, entity.String(), "a %s has no latest snapshot; name an entity", entity.Level()))
 	}
+	start := meter.Start()
 	var s *engram.Snapshot
 	if r.Msg.AtOrBefore != nil {
 		s, err = h.svc.AtOrBefore(ctx, entity, engram.Time(r.Msg.GetAtOrBefore()))
 	} else {
 		s, err = h.svc.Latest(ctx, entity)
 	}
+	h.o.Meter.RPC.Query(start, err)
 	if err != nil {
 		return nil, wireError(err)
 	}

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/seed-301d4374/engram/access"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/mns"
 )
@@ -16,6 +18,7 @@ type nameHandler struct{ *Handler }
 func (h nameHandler) Register(ctx context.Context, r *connect.Request[engramv1.RegisterRequest]) (*connect.Response[engramv1.RegisterResponse], error) {
 	lease, err := h.names.Register(ctx, mns.Registration{
 		Server: r.Msg.GetServer(), Memories: r.Msg.GetMemories(), Addresses: r.Msg.GetAddresses(), TTL: time.Duration(r.Msg.GetTtlNanos()),
+		Copies: r.Msg.GetCopies(),
 	})
 	return answer(&engramv1.RegisterResponse{Lease: lease.ID, TtlNanos: int64(lease.TTL)}, err)
 }
@@ -69,4 +72,41 @@ func (h nameHandler) WatchNames(ctx context.Context, _ *connect.Request[engramv1
 		}
 	}
 	return nil
+}
+
+// WatchRevocations tells what the access rules say is revoked. Whoever is let in may know:
+// they must leave servers that are.
+func (h nameHandler) WatchRevocations(ctx context.Context, _ *connect.Request[engramv1.WatchRevocationsRequest], stream *connect.ServerStream[engramv1.WatchRevocationsResponse]) error {
+	release, err := h.admitSubscription()
+	if err != nil {
+		return wireError(err)
+	}
+	defer release()
+	rules := h.o.Secure.Access
+	if rules == nil {
+		rules = access.New(access.Options{})
+	}
+	var last *engramv1.WatchRevocationsResponse
+	for {
+		changed := rules.Changed() // before what it is about is read
+		m := &engramv1.WatchRevocationsResponse{}
+		for _, r := range rules.Table().Policy().Revoked {
+			if r.Serial != "" {
+				m.Serials = append(m.Serials, r.Serial)
+			} else {
+				m.Identities = append(m.Identities, string(r.Identity))
+			}
+		}
+		if last == nil || !proto.Equal(m, last) {
+			last = m
+			if err := stream.Send(m); err != nil {
+				return wireError(err)
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return h.ended(ctx.Err())
+		}
+	}
 }

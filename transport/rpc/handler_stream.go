@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/transport/meter"
 )
 
 // CommitStream answers each request with one response. When the server is told to
@@ -37,6 +38,7 @@ func (h memoryHandler) QueryStream(ctx context.Context, r *connect.Request[engra
 	if err != nil {
 		return wireError(err)
 	}
+	start := meter.Start()
 	err = h.svc.QueryParts(ctx, q, func(result *engram.Result) error {
 		return split(result, partBytes, func(part *engram.Result) error {
 			m := resultMessage(part)
@@ -48,6 +50,7 @@ func (h memoryHandler) QueryStream(ctx context.Context, r *connect.Request[engra
 			return stream.Send(m)
 		})
 	})
+	h.o.Meter.RPC.Query(start, err)
 	return wireError(err)
 }
 
@@ -70,9 +73,11 @@ func (h memoryHandler) Subscribe(ctx context.Context, r *connect.Request[engramv
 	}
 	updates, err := h.svc.Subscribe(ctx, sub)
 	if err != nil {
+		h.o.Meter.RPC.Refuse(meter.Subscribe, err)
 		return h.ended(err)
 	}
 	defer updates.Close()
+	defer h.o.Meter.RPC.Subscription()()
 	first.Epoch = updates.Epoch()
 	if err := stream.Send(first); err != nil {
 		return wireError(err)

@@ -186,7 +186,8 @@ func TestClientThatDisconnectsIsForgotten(t *testing.T) {
 func TestStallingClientsAreCutOff(t *testing.T) {
 	s := newServer(t, testMemory(server.Hooks{}))
 	at := serve(t, s, nil, rpc.Options{HeaderTimeout: 50 * time.Millisecond, StallTimeout: 50 * time.Millisecond}, socket(t))
-	for i := range 40 {
+	const stored = 8 // of 1 MB: more than the connection's buffers hold
+	for i := range stored {
 		commit(t, s, update(t, fmt.Sprint(i), 1, strings.Repeat("x", 1<<20)))
 	}
 	const head = "POST /engram.v1.MemoryService/Query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 14\r\n"
@@ -196,13 +197,16 @@ func TestStallingClientsAreCutOff(t *testing.T) {
 		"half a body":                head + "\r\n{\"patt",
 		"an answer that is not read": strings.Replace(head, "14", "48", 1) + "\r\n" + `{"pattern":"","snapshots":[{"all":true}]}       `,
 	} {
-		conn, err := net.Dial("unix", strings.TrimPrefix(at.address, "unix:"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Write([]byte(sent)); err != nil {
-			t.Fatal(err)
-		}
+		var conn net.Conn
+		eventually(t, what, func() (err error) {
+			if conn, err = net.Dial("unix", strings.TrimPrefix(at.address, "unix:")); err != nil {
+				return err
+			}
+			if _, err = conn.Write([]byte(sent)); err != nil {
+				conn.Close() // it was cut off before it said anything
+			}
+			return err
+		})
 		// Writing on, a byte at a time, fails once the server has closed.
 		eventually(t, what, func() error {
 			if what == "an answer that is not read" {
@@ -215,12 +219,13 @@ func TestStallingClientsAreCutOff(t *testing.T) {
 		})
 		conn.Close()
 	}
-	// Nothing stored was lost, and others are answered.
-	kept, err := dial(t, at.address, rpc.DialOptions{}).Query(t.Context(), engram.Query{
+	// Nothing stored was lost, and others are answered: here by a handler that lets them
+	// be slower, as they may be on a busy machine.
+	kept, err := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{}).Query(t.Context(), engram.Query{
 		Memories: engram.MustPattern("Test").Select(engram.All()).Memories, WithoutPayload: true,
 	})
-	if err != nil || len(kept.Items()) != 40 {
-		t.Errorf("others: %d snapshots, %v; want all 40", len(kept.Items()), err)
+	if err != nil || len(kept.Items()) != stored {
+		t.Errorf("others: %d snapshots, %v; want all %d", len(kept.Items()), err, stored)
 	}
 }
 

@@ -3,9 +3,11 @@ package rpc
 import (
 	"errors"
 	"net"
+	"strings"
 	"syscall"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // Listen listens on "unix:/path", "http://host:port" or "host:port".
@@ -15,6 +17,28 @@ import (
 // live server's is not, AlreadyExists says that one is there. The same error is
 // returned for a TCP port that is taken.
 func Listen(address string) (net.Listener, error) {
+	return ListenSecurely(address, secure.Options{})
+}
+
+// ListenSecurely is [Listen] for clients that prove who they are. With credentials,
+// what comes over TCP is mutual TLS; "https://host:port" listens with credentials only.
+func ListenSecurely(address string, o secure.Options) (net.Listener, error) {
+	if strings.HasPrefix(address, securePrefix) && o.Credentials == nil {
+		return nil, engram.Errorf(engram.Invalid, address, "one listens at https:// with credentials; make some with 'engram auth add --server NAME' and give them with --credentials")
+	}
+	l, err := listen(address)
+	if err != nil {
+		return nil, err
+	}
+	secured, err := o.Listener(l)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return secured, nil
+}
+
+func listen(address string) (net.Listener, error) {
 	network, target, err := splitAddress(address)
 	if err != nil {
 		return nil, err

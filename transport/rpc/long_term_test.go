@@ -102,7 +102,7 @@ func TestLongTermOverRPC(t *testing.T) {
 		code engram.Code
 		word string
 	}{
-		{"dropping a kept episode", remote.DropEpisode(ctx, episodes[0].Name, "x"), engram.Conflict, "kept"},
+		{"dropping a kept episode", remote.DropEpisode(ctx, episodes[0].Name, "x", "me"), engram.Conflict, "kept"},
 		{"an episode that is not there", second2(remote.Episode(ctx, "no.mcap")), engram.NotFound, "no such episode"},
 		{"a rule that is not there", remote.RemoveRule(ctx, "low"), engram.NotFound, "rule"},
 		{"a setting that is not there", remote.SetPolicy(ctx, policy.Override{Settings: map[string]string{"x": "y"}}), engram.NotFound, "setting"},
@@ -112,7 +112,7 @@ func TestLongTermOverRPC(t *testing.T) {
 		want(t, tt.what, tt.err, tt.code, tt.word)
 	}
 	must(t, remote.KeepEpisode(ctx, episodes[0].Name, false))
-	must(t, remote.DropEpisode(ctx, episodes[0].Name, "x"))
+	must(t, remote.DropEpisode(ctx, episodes[0].Name, "x", "me"))
 	damaged, err := remote.Damaged(ctx)
 	if err != nil || len(damaged) > 0 {
 		t.Errorf("damaged: %v, %v", damaged, err)

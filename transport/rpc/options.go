@@ -5,9 +5,13 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/transport/meter"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // Options configures a [Handler] and how it is served. Zero fields mean the
@@ -40,6 +44,21 @@ type Options struct {
 	// there is no backbone.
 	Backbone func(ctx context.Context, server string) (net.Conn, error)
 
+	// Meter counts calls; nil means that nobody looks at the counts.
+	Meter *meter.Meter
+	// Now is the server's clock, which Info tells; nil means the wall clock.
+	Now func() engram.Time
+	// Operations answers GET requests for paths that begin with none of the services'
+	// names, such as /metrics and /readyz. Nil means there is nothing.
+	Operations http.Handler
+
+	// Copies administers the copies that the server holds; nil if it holds none.
+	Copies service.Admin
+
+	// Secure says by what clients are known ([ListenSecurely]). Where it has rules, what is
+	// served must be behind their guards, see package access; package transport does that.
+	Secure secure.Options
+
 	Log *slog.Logger // nil means slog.Default()
 }
 
@@ -53,6 +72,12 @@ func (o Options) withDefaults() Options {
 	o.HeaderTimeout = cmp.Or(o.HeaderTimeout, 5*time.Second)
 	o.StallTimeout = cmp.Or(o.StallTimeout, time.Minute)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
+	if o.Meter == nil {
+		o.Meter = new(meter.Meter)
+	}
+	if o.Now == nil {
+		o.Now = engram.Now
+	}
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

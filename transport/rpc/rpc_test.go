@@ -64,7 +64,7 @@ func serveListener(t testing.TB, svc engram.Service, names mns.Registry, o rpc.O
 		o.Log = quiet
 	}
 	if o.Grace == 0 {
-		o.Grace = time.Second
+		o.Grace = 20 * time.Second // for a busy machine
 	}
 	s := &serving{address: rpc.AddressOf(l), handler: rpc.NewHandler(svc, names, o)}
 	ctx, cancel := context.WithCancel(context.Background())

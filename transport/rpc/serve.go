@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // Serve serves h on the listeners until ctx ends, then stops in good order: no new
@@ -21,10 +23,22 @@ func Serve(ctx context.Context, h *Handler, listeners ...net.Listener) error {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
+	protocols.SetHTTP2(true) // over TLS
 	var calls sync.WaitGroup
+	var over struct { // once it is, no call begins: it would not be waited for
+		sync.Mutex
+		yes bool
+	}
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			over.Lock()
+			if over.yes {
+				over.Unlock()
+				h.refuse(w, r, errDraining())
+				return
+			}
 			calls.Add(1)
+			over.Unlock()
 			defer calls.Done()
 			h.ServeHTTP(w, r)
 		}),
@@ -42,7 +56,10 @@ func Serve(ctx context.Context, h *Handler, listeners ...net.Listener) error {
 			SendPingTimeout: 20 * time.Second,
 			PingTimeout:     20 * time.Second,
 		},
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if id, ok := secure.IdentityOf(c); ok {
+				ctx = access.WithIdentity(ctx, id)
+			}
 			return context.WithValue(ctx, connKey{}, new(connection))
 		},
 		ErrorLog: h.errorLog(),
@@ -68,6 +85,9 @@ func Serve(ctx context.Context, h *Handler, listeners ...net.Listener) error {
 		srv.Close()
 	}
 	serving.Wait()
+	over.Lock()
+	over.yes = true
+	over.Unlock()
 	calls.Wait() // closed connections end their calls' contexts
 	if h.forward != nil {
 		h.forward.transport.CloseIdleConnections()

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // viaPrefix begins the paths of calls to another server, which are handed on
@@ -37,7 +40,11 @@ func newForward(h *Handler) *forward {
 		if err != nil {
 			return nil, engram.Errorf(engram.Internal, address, "not a server on the backbone: %w", err)
 		}
-		return h.o.Backbone(ctx, string(server))
+		conn, err := h.o.Backbone(ctx, string(server))
+		if err != nil || h.o.Secure.Credentials == nil {
+			return conn, err
+		}
+		return secure.Client(ctx, h.o.Secure.Credentials, conn, string(server))
 	})}
 	f.transport.IdleConnTimeout = time.Minute
 	f.proxy = httputil.ReverseProxy{
@@ -45,18 +52,42 @@ func newForward(h *Handler) *forward {
 			server, path, _ := cutVia(r.In.URL.Path)
 			r.Out.URL = &url.URL{Scheme: "http", Host: hex.EncodeToString([]byte(server)), Path: path, RawQuery: r.In.URL.RawQuery}
 			r.Out.Host = r.Out.URL.Host
+			h.forwardIdentity(r.In, r.Out)
+			r.Out.Header.Del(servesHeader) // it is looked at here
 		},
-		Transport:     f.transport,
+		Transport:     &believing{Transport: f.transport, claims: claimed},
 		FlushInterval: -1, // answers stream
 		ErrorLog:      h.errorLog(),
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			if engram.CodeOf(err) != engram.Unavailable {
+			if errors.Is(err, credentials.ErrNotBelieved) {
+				w.Header().Set(notBelievedHeader, "1")
+			} else if code := engram.CodeOf(err); code != engram.Unavailable && code != engram.Invalid {
 				err = engram.Errorf(engram.Unavailable, "", "the call could not be handed on through the backbone: %w", err)
 			}
 			h.refuse(w, r, err)
 		},
 	}
 	return f
+}
+
+// claimsKey is that of what the sender of a call that is handed on says that the server
+// serves, in the call's context.
+type claimsKey struct{}
+
+// withClaims returns a call that is to be handed on with what its sender says in it that
+// the server serves.
+func (h *Handler) withClaims(r *http.Request) (*http.Request, error) {
+	if h.o.Secure.Credentials == nil {
+		return r, nil // nobody is known by a certificate
+	}
+	claims, err := parseServes(r.Header.Get(servesHeader))
+	return r.WithContext(context.WithValue(r.Context(), claimsKey{}, claims)), err
+}
+
+// claimed returns what withClaims has found.
+func claimed(r *http.Request) ([]credentials.Claim, error) {
+	claims, _ := r.Context().Value(claimsKey{}).([]credentials.Claim)
+	return claims, nil
 }
 
 // cutVia takes apart the path of a call to another server.
@@ -71,13 +102,20 @@ func cutVia(path string) (server, rest string, ok bool) {
 }
 
 func (f *forward) serve(h *Handler, w http.ResponseWriter, r *http.Request) {
-	server, _, ok := cutVia(r.URL.Path)
+	server, rest, ok := cutVia(r.URL.Path)
 	switch {
+	case strings.HasPrefix(rest, viaPrefix): // one call would be many
+		h.refuse(w, r, engram.Errorf(engram.Invalid, server, "a call is handed on once, not to another server's backbone"))
 	case !ok:
 		h.refuse(w, r, engram.Errorf(engram.Invalid, r.URL.Path, "the path of a call to another server is %s<name in hexadecimal digits>/<procedure>", viaPrefix))
 	case f == nil:
 		h.refuse(w, r, engram.Errorf(engram.Unavailable, server, "this server has no backbone through which that one could be reached"))
 	default:
+		r, err := h.withClaims(r)
+		if err != nil {
+			h.refuse(w, r, err)
+			return
+		}
 		f.proxy.ServeHTTP(w, r)
 	}
 }

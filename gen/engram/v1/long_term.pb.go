@@ -1107,6 +1107,7 @@ type DropEpisodeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Why           string                 `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
+	By            string                 `protobuf:"bytes,3,opt,name=by,proto3" json:"by,omitempty"` // who wants that
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1151,6 +1152,13 @@ func (x *DropEpisodeRequest) GetName() string {
 func (x *DropEpisodeRequest) GetWhy() string {
 	if x != nil {
 		return x.Why
+	}
+	return ""
+}
+
+func (x *DropEpisodeRequest) GetBy() string {
+	if x != nil {
+		return x.By
 	}
 	return ""
 }
@@ -2666,6 +2674,7 @@ type ListPoliciesResponse_Policy struct {
 	Segment       string                 `protobuf:"bytes,1,opt,name=segment,proto3" json:"segment,omitempty"`
 	Settings      map[string]string      `protobuf:"bytes,2,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by their names, as docs/ltm.md lists them
 	Overridden    bool                   `protobuf:"varint,3,opt,name=overridden,proto3" json:"overridden,omitempty"`
+	Set           []string               `protobuf:"bytes,4,rep,name=set,proto3" json:"set,omitempty"` // settings that were set at run-time
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2719,6 +2728,13 @@ func (x *ListPoliciesResponse_Policy) GetOverridden() bool {
 		return x.Overridden
 	}
 	return false
+}
+
+func (x *ListPoliciesResponse_Policy) GetSet() []string {
+	if x != nil {
+		return x.Set
+	}
+	return nil
 }
 
 type LongTermStatsResponse_Segment struct {
@@ -2903,10 +2919,11 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x12KeepEpisodeRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04keep\x18\x02 \x01(\bR\x04keep\"\x15\n" +
-	"\x13KeepEpisodeResponse\":\n" +
+	"\x13KeepEpisodeResponse\"J\n" +
 	"\x12DropEpisodeRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03why\"\x15\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\x12\x0e\n" +
+	"\x02by\x18\x03 \x01(\tR\x02by\"\x15\n" +
 	"\x13DropEpisodeResponse\"<\n" +
 	"\x0eSetMarkRequest\x12*\n" +
 	"\x04mark\x18\x01 \x01(\v2\x16.engram.v1.EpisodeMarkR\x04mark\"\x11\n" +
@@ -2932,15 +2949,16 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x11RemoveRuleRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x14\n" +
 	"\x12RemoveRuleResponse\"\x15\n" +
-	"\x13ListPoliciesRequest\"\xae\x02\n" +
+	"\x13ListPoliciesRequest\"\xc0\x02\n" +
 	"\x14ListPoliciesResponse\x12B\n" +
-	"\bpolicies\x18\x01 \x03(\v2&.engram.v1.ListPoliciesResponse.PolicyR\bpolicies\x1a\xd1\x01\n" +
+	"\bpolicies\x18\x01 \x03(\v2&.engram.v1.ListPoliciesResponse.PolicyR\bpolicies\x1a\xe3\x01\n" +
 	"\x06Policy\x12\x18\n" +
 	"\asegment\x18\x01 \x01(\tR\asegment\x12P\n" +
 	"\bsettings\x18\x02 \x03(\v24.engram.v1.ListPoliciesResponse.Policy.SettingsEntryR\bsettings\x12\x1e\n" +
 	"\n" +
 	"overridden\x18\x03 \x01(\bR\n" +
-	"overridden\x1a;\n" +
+	"overridden\x12\x10\n" +
+	"\x03set\x18\x04 \x03(\tR\x03set\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb0\x01\n" +

@@ -77,6 +77,56 @@ func (Target) EnumDescriptor() ([]byte, []int) {
 	return file_engram_v1_memory_proto_rawDescGZIP(), []int{0}
 }
 
+// Who may answer for a memory of which copies are held.
+type Source int32
+
+const (
+	Source_SOURCE_ANY   Source = 0 // the owner, and a copy where the owner is not reached
+	Source_SOURCE_OWNER Source = 1 // never a copy
+	Source_SOURCE_COPY  Source = 2 // a copy where there is one
+)
+
+// Enum value maps for Source.
+var (
+	Source_name = map[int32]string{
+		0: "SOURCE_ANY",
+		1: "SOURCE_OWNER",
+		2: "SOURCE_COPY",
+	}
+	Source_value = map[string]int32{
+		"SOURCE_ANY":   0,
+		"SOURCE_OWNER": 1,
+		"SOURCE_COPY":  2,
+	}
+)
+
+func (x Source) Enum() *Source {
+	p := new(Source)
+	*p = x
+	return p
+}
+
+func (x Source) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Source) Descriptor() protoreflect.EnumDescriptor {
+	return file_engram_v1_memory_proto_enumTypes[1].Descriptor()
+}
+
+func (Source) Type() protoreflect.EnumType {
+	return &file_engram_v1_memory_proto_enumTypes[1]
+}
+
+func (x Source) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Source.Descriptor instead.
+func (Source) EnumDescriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{1}
+}
+
 type SlowPolicy int32
 
 const (
@@ -107,11 +157,11 @@ func (x SlowPolicy) String() string {
 }
 
 func (SlowPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_engram_v1_memory_proto_enumTypes[1].Descriptor()
+	return file_engram_v1_memory_proto_enumTypes[2].Descriptor()
 }
 
 func (SlowPolicy) Type() protoreflect.EnumType {
-	return &file_engram_v1_memory_proto_enumTypes[1]
+	return &file_engram_v1_memory_proto_enumTypes[2]
 }
 
 func (x SlowPolicy) Number() protoreflect.EnumNumber {
@@ -120,7 +170,7 @@ func (x SlowPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SlowPolicy.Descriptor instead.
 func (SlowPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{1}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{2}
 }
 
 type Durability int32
@@ -156,11 +206,11 @@ func (x Durability) String() string {
 }
 
 func (Durability) Descriptor() protoreflect.EnumDescriptor {
-	return file_engram_v1_memory_proto_enumTypes[2].Descriptor()
+	return file_engram_v1_memory_proto_enumTypes[3].Descriptor()
 }
 
 func (Durability) Type() protoreflect.EnumType {
-	return &file_engram_v1_memory_proto_enumTypes[2]
+	return &file_engram_v1_memory_proto_enumTypes[3]
 }
 
 func (x Durability) Number() protoreflect.EnumNumber {
@@ -169,7 +219,7 @@ func (x Durability) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Durability.Descriptor instead.
 func (Durability) EnumDescriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{2}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{3}
 }
 
 type Level int32
@@ -211,11 +261,11 @@ func (x Level) String() string {
 }
 
 func (Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_engram_v1_memory_proto_enumTypes[3].Descriptor()
+	return file_engram_v1_memory_proto_enumTypes[4].Descriptor()
 }
 
 func (Level) Type() protoreflect.EnumType {
-	return &file_engram_v1_memory_proto_enumTypes[3]
+	return &file_engram_v1_memory_proto_enumTypes[4]
 }
 
 func (x Level) Number() protoreflect.EnumNumber {
@@ -224,7 +274,7 @@ func (x Level) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Level.Descriptor instead.
 func (Level) EnumDescriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{3}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{4}
 }
 
 type InfoRequest struct {
@@ -264,11 +314,15 @@ func (*InfoRequest) Descriptor() ([]byte, []int) {
 }
 
 type InfoResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Server        string                 `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"` // the server's identity, as it registers with the name system
-	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`  // identifies this life of the server; 0 if it does not tell
-	Memories      []string               `protobuf:"bytes,3,rep,name=memories,proto3" json:"memories,omitempty"`
-	Version       string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of Engram
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Server   string                 `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"` // the server's identity, as it registers with the name system
+	Epoch    uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`  // identifies this life of the server; 0 if it does not tell
+	Memories []string               `protobuf:"bytes,3,rep,name=memories,proto3" json:"memories,omitempty"`
+	Version  string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of Engram
+	// The server's clock when the request came and when the answer left, from which a
+	// caller finds out how far its own is from it; 0 if the server does not tell.
+	Received      int64 `protobuf:"varint,5,opt,name=received,proto3" json:"received,omitempty"`
+	Sent          int64 `protobuf:"varint,6,opt,name=sent,proto3" json:"sent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,6 +383,20 @@ func (x *InfoResponse) GetVersion() string {
 		return x.Version
 	}
 	return ""
+}
+
+func (x *InfoResponse) GetReceived() int64 {
+	if x != nil {
+		return x.Received
+	}
+	return 0
+}
+
+func (x *InfoResponse) GetSent() int64 {
+	if x != nil {
+		return x.Sent
+	}
+	return 0
 }
 
 type Payload struct {
@@ -1183,6 +1251,7 @@ type QueryRequest struct {
 	Fields         []string            `protobuf:"bytes,7,rep,name=fields,proto3" json:"fields,omitempty"`
 	WithoutPayload bool                `protobuf:"varint,8,opt,name=without_payload,json=withoutPayload,proto3" json:"without_payload,omitempty"`
 	Json           bool                `protobuf:"varint,9,opt,name=json,proto3" json:"json,omitempty"` // fill Payload.json instead of Payload.data
+	Source         Source              `protobuf:"varint,10,opt,name=source,proto3,enum=engram.v1.Source" json:"source,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1278,6 +1347,13 @@ func (x *QueryRequest) GetJson() bool {
 		return x.Json
 	}
 	return false
+}
+
+func (x *QueryRequest) GetSource() Source {
+	if x != nil {
+		return x.Source
+	}
+	return Source_SOURCE_ANY
 }
 
 type ResultNode struct {
@@ -1416,17 +1492,103 @@ func (x *Missing) GetEnd() int64 {
 	return 0
 }
 
+// CopyUsed says that a copy answered for a memory.
+type CopyUsed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Memory        string                 `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
+	Server        string                 `protobuf:"bytes,2,opt,name=server,proto3" json:"server,omitempty"`                      // that holds the copy
+	AsOf          int64                  `protobuf:"varint,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`             // by the owner's clock: it had nothing then that the copy did not have
+	LagNanos      int64                  `protobuf:"varint,4,opt,name=lag_nanos,json=lagNanos,proto3" json:"lag_nanos,omitempty"` // how long that was ago, by the holder's clock
+	Behind        uint64                 `protobuf:"varint,5,opt,name=behind,proto3" json:"behind,omitempty"`                     // updates of the owner that it is known to lack
+	Away          bool                   `protobuf:"varint,6,opt,name=away,proto3" json:"away,omitempty"`                         // the owner was not reached
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CopyUsed) Reset() {
+	*x = CopyUsed{}
+	mi := &file_engram_v1_memory_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CopyUsed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CopyUsed) ProtoMessage() {}
+
+func (x *CopyUsed) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CopyUsed.ProtoReflect.Descriptor instead.
+func (*CopyUsed) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *CopyUsed) GetMemory() string {
+	if x != nil {
+		return x.Memory
+	}
+	return ""
+}
+
+func (x *CopyUsed) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *CopyUsed) GetAsOf() int64 {
+	if x != nil {
+		return x.AsOf
+	}
+	return 0
+}
+
+func (x *CopyUsed) GetLagNanos() int64 {
+	if x != nil {
+		return x.LagNanos
+	}
+	return 0
+}
+
+func (x *CopyUsed) GetBehind() uint64 {
+	if x != nil {
+		return x.Behind
+	}
+	return 0
+}
+
+func (x *CopyUsed) GetAway() bool {
+	if x != nil {
+		return x.Away
+	}
+	return false
+}
+
 type QueryResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Memories      []*ResultNode          `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
 	Missing       []*Missing             `protobuf:"bytes,2,rep,name=missing,proto3" json:"missing,omitempty"`
+	Copies        []*CopyUsed            `protobuf:"bytes,3,rep,name=copies,proto3" json:"copies,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *QueryResponse) Reset() {
 	*x = QueryResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[17]
+	mi := &file_engram_v1_memory_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1438,7 +1600,7 @@ func (x *QueryResponse) String() string {
 func (*QueryResponse) ProtoMessage() {}
 
 func (x *QueryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[17]
+	mi := &file_engram_v1_memory_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1451,7 +1613,7 @@ func (x *QueryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
 func (*QueryResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{17}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *QueryResponse) GetMemories() []*ResultNode {
@@ -1468,6 +1630,13 @@ func (x *QueryResponse) GetMissing() []*Missing {
 	return nil
 }
 
+func (x *QueryResponse) GetCopies() []*CopyUsed {
+	if x != nil {
+		return x.Copies
+	}
+	return nil
+}
+
 type LatestRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entity        string                 `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"`
@@ -1479,7 +1648,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[18]
+	mi := &file_engram_v1_memory_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1491,7 +1660,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[18]
+	mi := &file_engram_v1_memory_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1504,7 +1673,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{18}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LatestRequest) GetEntity() string {
@@ -1538,7 +1707,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[19]
+	mi := &file_engram_v1_memory_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1719,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[19]
+	mi := &file_engram_v1_memory_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1732,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *LatestResponse) GetId() string {
@@ -1604,7 +1773,7 @@ type SubscribeRequest struct {
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[20]
+	mi := &file_engram_v1_memory_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1785,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[20]
+	mi := &file_engram_v1_memory_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1798,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SubscribeRequest) GetPatterns() []string {
@@ -1758,7 +1927,7 @@ type Update struct {
 
 func (x *Update) Reset() {
 	*x = Update{}
-	mi := &file_engram_v1_memory_proto_msgTypes[21]
+	mi := &file_engram_v1_memory_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1770,7 +1939,7 @@ func (x *Update) String() string {
 func (*Update) ProtoMessage() {}
 
 func (x *Update) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[21]
+	mi := &file_engram_v1_memory_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1783,7 +1952,7 @@ func (x *Update) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Update.ProtoReflect.Descriptor instead.
 func (*Update) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Update) GetNumber() uint64 {
@@ -1843,7 +2012,7 @@ type SubscribeResponse struct {
 
 func (x *SubscribeResponse) Reset() {
 	*x = SubscribeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[22]
+	mi := &file_engram_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1855,7 +2024,7 @@ func (x *SubscribeResponse) String() string {
 func (*SubscribeResponse) ProtoMessage() {}
 
 func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[22]
+	mi := &file_engram_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1868,7 +2037,7 @@ func (x *SubscribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SubscribeResponse) GetEpoch() uint64 {
@@ -1901,7 +2070,7 @@ type PredictRequest struct {
 
 func (x *PredictRequest) Reset() {
 	*x = PredictRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[23]
+	mi := &file_engram_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1913,7 +2082,7 @@ func (x *PredictRequest) String() string {
 func (*PredictRequest) ProtoMessage() {}
 
 func (x *PredictRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[23]
+	mi := &file_engram_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1926,7 +2095,7 @@ func (x *PredictRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictRequest.ProtoReflect.Descriptor instead.
 func (*PredictRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PredictRequest) GetIds() []string {
@@ -1945,7 +2114,7 @@ type PredictResponse struct {
 
 func (x *PredictResponse) Reset() {
 	*x = PredictResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[24]
+	mi := &file_engram_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1957,7 +2126,7 @@ func (x *PredictResponse) String() string {
 func (*PredictResponse) ProtoMessage() {}
 
 func (x *PredictResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[24]
+	mi := &file_engram_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1970,7 +2139,7 @@ func (x *PredictResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictResponse.ProtoReflect.Descriptor instead.
 func (*PredictResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PredictResponse) GetPredictions() []*Prediction {
@@ -1991,7 +2160,7 @@ type Prediction struct {
 
 func (x *Prediction) Reset() {
 	*x = Prediction{}
-	mi := &file_engram_v1_memory_proto_msgTypes[25]
+	mi := &file_engram_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2003,7 +2172,7 @@ func (x *Prediction) String() string {
 func (*Prediction) ProtoMessage() {}
 
 func (x *Prediction) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[25]
+	mi := &file_engram_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2016,7 +2185,7 @@ func (x *Prediction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prediction.ProtoReflect.Descriptor instead.
 func (*Prediction) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Prediction) GetId() string {
@@ -2051,7 +2220,7 @@ type Bounds struct {
 
 func (x *Bounds) Reset() {
 	*x = Bounds{}
-	mi := &file_engram_v1_memory_proto_msgTypes[26]
+	mi := &file_engram_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2063,7 +2232,7 @@ func (x *Bounds) String() string {
 func (*Bounds) ProtoMessage() {}
 
 func (x *Bounds) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[26]
+	mi := &file_engram_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2076,7 +2245,7 @@ func (x *Bounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bounds.ProtoReflect.Descriptor instead.
 func (*Bounds) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Bounds) GetMaxCount() int64 {
@@ -2114,7 +2283,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	mi := &file_engram_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2126,7 +2295,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	mi := &file_engram_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2139,7 +2308,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Segment) GetId() string {
@@ -2187,7 +2356,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	mi := &file_engram_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2199,7 +2368,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	mi := &file_engram_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2212,7 +2381,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *DescribeRequest) GetPattern() string {
@@ -2238,7 +2407,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	mi := &file_engram_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2250,7 +2419,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	mi := &file_engram_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2263,7 +2432,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DescribeResponse) GetSegments() []*Segment {
@@ -2282,7 +2451,7 @@ type AddSegmentRequest struct {
 
 func (x *AddSegmentRequest) Reset() {
 	*x = AddSegmentRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[30]
+	mi := &file_engram_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2294,7 +2463,7 @@ func (x *AddSegmentRequest) String() string {
 func (*AddSegmentRequest) ProtoMessage() {}
 
 func (x *AddSegmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[30]
+	mi := &file_engram_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2307,7 +2476,7 @@ func (x *AddSegmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSegmentRequest.ProtoReflect.Descriptor instead.
 func (*AddSegmentRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AddSegmentRequest) GetSegment() *Segment {
@@ -2325,7 +2494,7 @@ type AddSegmentResponse struct {
 
 func (x *AddSegmentResponse) Reset() {
 	*x = AddSegmentResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[31]
+	mi := &file_engram_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2337,7 +2506,7 @@ func (x *AddSegmentResponse) String() string {
 func (*AddSegmentResponse) ProtoMessage() {}
 
 func (x *AddSegmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[31]
+	mi := &file_engram_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2350,7 +2519,7 @@ func (x *AddSegmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSegmentResponse.ProtoReflect.Descriptor instead.
 func (*AddSegmentResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 type RemoveSegmentRequest struct {
@@ -2362,7 +2531,7 @@ type RemoveSegmentRequest struct {
 
 func (x *RemoveSegmentRequest) Reset() {
 	*x = RemoveSegmentRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[32]
+	mi := &file_engram_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2374,7 +2543,7 @@ func (x *RemoveSegmentRequest) String() string {
 func (*RemoveSegmentRequest) ProtoMessage() {}
 
 func (x *RemoveSegmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[32]
+	mi := &file_engram_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2387,7 +2556,7 @@ func (x *RemoveSegmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSegmentRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSegmentRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RemoveSegmentRequest) GetId() string {
@@ -2405,7 +2574,7 @@ type RemoveSegmentResponse struct {
 
 func (x *RemoveSegmentResponse) Reset() {
 	*x = RemoveSegmentResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[33]
+	mi := &file_engram_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2586,7 @@ func (x *RemoveSegmentResponse) String() string {
 func (*RemoveSegmentResponse) ProtoMessage() {}
 
 func (x *RemoveSegmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[33]
+	mi := &file_engram_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2599,7 @@ func (x *RemoveSegmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSegmentResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSegmentResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 type TypeDef struct {
@@ -2445,7 +2614,7 @@ type TypeDef struct {
 
 func (x *TypeDef) Reset() {
 	*x = TypeDef{}
-	mi := &file_engram_v1_memory_proto_msgTypes[34]
+	mi := &file_engram_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2457,7 +2626,7 @@ func (x *TypeDef) String() string {
 func (*TypeDef) ProtoMessage() {}
 
 func (x *TypeDef) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[34]
+	mi := &file_engram_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2470,7 +2639,7 @@ func (x *TypeDef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TypeDef.ProtoReflect.Descriptor instead.
 func (*TypeDef) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TypeDef) GetName() string {
@@ -2510,7 +2679,7 @@ type AddTypeRequest struct {
 
 func (x *AddTypeRequest) Reset() {
 	*x = AddTypeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[35]
+	mi := &file_engram_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2522,7 +2691,7 @@ func (x *AddTypeRequest) String() string {
 func (*AddTypeRequest) ProtoMessage() {}
 
 func (x *AddTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[35]
+	mi := &file_engram_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2535,7 +2704,7 @@ func (x *AddTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddTypeRequest.ProtoReflect.Descriptor instead.
 func (*AddTypeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *AddTypeRequest) GetType() *TypeDef {
@@ -2553,7 +2722,7 @@ type AddTypeResponse struct {
 
 func (x *AddTypeResponse) Reset() {
 	*x = AddTypeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	mi := &file_engram_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2565,7 +2734,7 @@ func (x *AddTypeResponse) String() string {
 func (*AddTypeResponse) ProtoMessage() {}
 
 func (x *AddTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	mi := &file_engram_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2578,7 +2747,7 @@ func (x *AddTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddTypeResponse.ProtoReflect.Descriptor instead.
 func (*AddTypeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 type GetTypeRequest struct {
@@ -2590,7 +2759,7 @@ type GetTypeRequest struct {
 
 func (x *GetTypeRequest) Reset() {
 	*x = GetTypeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	mi := &file_engram_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +2771,7 @@ func (x *GetTypeRequest) String() string {
 func (*GetTypeRequest) ProtoMessage() {}
 
 func (x *GetTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	mi := &file_engram_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +2784,7 @@ func (x *GetTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTypeRequest.ProtoReflect.Descriptor instead.
 func (*GetTypeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetTypeRequest) GetName() string {
@@ -2634,7 +2803,7 @@ type GetTypeResponse struct {
 
 func (x *GetTypeResponse) Reset() {
 	*x = GetTypeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[38]
+	mi := &file_engram_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2646,7 +2815,7 @@ func (x *GetTypeResponse) String() string {
 func (*GetTypeResponse) ProtoMessage() {}
 
 func (x *GetTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[38]
+	mi := &file_engram_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2659,7 +2828,7 @@ func (x *GetTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTypeResponse.ProtoReflect.Descriptor instead.
 func (*GetTypeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GetTypeResponse) GetType() *TypeDef {
@@ -2677,7 +2846,7 @@ type ListTypesRequest struct {
 
 func (x *ListTypesRequest) Reset() {
 	*x = ListTypesRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[39]
+	mi := &file_engram_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2689,7 +2858,7 @@ func (x *ListTypesRequest) String() string {
 func (*ListTypesRequest) ProtoMessage() {}
 
 func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[39]
+	mi := &file_engram_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2702,7 +2871,7 @@ func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesRequest.ProtoReflect.Descriptor instead.
 func (*ListTypesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 type ListTypesResponse struct {
@@ -2714,7 +2883,7 @@ type ListTypesResponse struct {
 
 func (x *ListTypesResponse) Reset() {
 	*x = ListTypesResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[40]
+	mi := &file_engram_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2726,7 +2895,7 @@ func (x *ListTypesResponse) String() string {
 func (*ListTypesResponse) ProtoMessage() {}
 
 func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[40]
+	mi := &file_engram_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2739,7 +2908,7 @@ func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesResponse.ProtoReflect.Descriptor instead.
 func (*ListTypesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListTypesResponse) GetNames() []string {
@@ -2760,7 +2929,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[41]
+	mi := &file_engram_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2772,7 +2941,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[41]
+	mi := &file_engram_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2785,7 +2954,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *StatsRequest) GetPattern() string {
@@ -2818,7 +2987,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[42]
+	mi := &file_engram_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2830,7 +2999,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[42]
+	mi := &file_engram_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2843,7 +3012,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{42}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *StatsResponse) GetNodes() []*Stats {
@@ -2875,7 +3044,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_engram_v1_memory_proto_msgTypes[43]
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2887,7 +3056,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[43]
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2900,7 +3069,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{43}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Stats) GetId() string {
@@ -3015,7 +3184,7 @@ type OnDisk struct {
 
 func (x *OnDisk) Reset() {
 	*x = OnDisk{}
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3027,7 +3196,7 @@ func (x *OnDisk) String() string {
 func (*OnDisk) ProtoMessage() {}
 
 func (x *OnDisk) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3040,7 +3209,7 @@ func (x *OnDisk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OnDisk.ProtoReflect.Descriptor instead.
 func (*OnDisk) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{44}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *OnDisk) GetEntities() uint64 {
@@ -3087,7 +3256,7 @@ type NameSelector_Names struct {
 
 func (x *NameSelector_Names) Reset() {
 	*x = NameSelector_Names{}
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3099,7 +3268,7 @@ func (x *NameSelector_Names) String() string {
 func (*NameSelector_Names) ProtoMessage() {}
 
 func (x *NameSelector_Names) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3132,7 +3301,7 @@ type SnapshotSelector_Nearest struct {
 
 func (x *SnapshotSelector_Nearest) Reset() {
 	*x = SnapshotSelector_Nearest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[46]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3144,7 +3313,7 @@ func (x *SnapshotSelector_Nearest) String() string {
 func (*SnapshotSelector_Nearest) ProtoMessage() {}
 
 func (x *SnapshotSelector_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[46]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3184,7 +3353,7 @@ type SnapshotSelector_Range struct {
 
 func (x *SnapshotSelector_Range) Reset() {
 	*x = SnapshotSelector_Range{}
-	mi := &file_engram_v1_memory_proto_msgTypes[47]
+	mi := &file_engram_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3196,7 +3365,7 @@ func (x *SnapshotSelector_Range) String() string {
 func (*SnapshotSelector_Range) ProtoMessage() {}
 
 func (x *SnapshotSelector_Range) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[47]
+	mi := &file_engram_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3236,7 +3405,7 @@ type SnapshotSelector_Indices struct {
 
 func (x *SnapshotSelector_Indices) Reset() {
 	*x = SnapshotSelector_Indices{}
-	mi := &file_engram_v1_memory_proto_msgTypes[48]
+	mi := &file_engram_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3248,7 +3417,7 @@ func (x *SnapshotSelector_Indices) String() string {
 func (*SnapshotSelector_Indices) ProtoMessage() {}
 
 func (x *SnapshotSelector_Indices) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[48]
+	mi := &file_engram_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3288,7 +3457,7 @@ type SubscribeRequest_Resume struct {
 
 func (x *SubscribeRequest_Resume) Reset() {
 	*x = SubscribeRequest_Resume{}
-	mi := &file_engram_v1_memory_proto_msgTypes[49]
+	mi := &file_engram_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3300,7 +3469,7 @@ func (x *SubscribeRequest_Resume) String() string {
 func (*SubscribeRequest_Resume) ProtoMessage() {}
 
 func (x *SubscribeRequest_Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[49]
+	mi := &file_engram_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3313,7 +3482,7 @@ func (x *SubscribeRequest_Resume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest_Resume.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest_Resume) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{20, 0}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{21, 0}
 }
 
 func (x *SubscribeRequest_Resume) GetNumber() uint64 {
@@ -3335,12 +3504,14 @@ var File_engram_v1_memory_proto protoreflect.FileDescriptor
 const file_engram_v1_memory_proto_rawDesc = "" +
 	"\n" +
 	"\x16engram/v1/memory.proto\x12\tengram.v1\x1a\x1cgoogle/protobuf/struct.proto\"\r\n" +
-	"\vInfoRequest\"r\n" +
+	"\vInfoRequest\"\xa2\x01\n" +
 	"\fInfoResponse\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1a\n" +
 	"\bmemories\x18\x03 \x03(\tR\bmemories\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\tR\aversion\"]\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\x12\x1a\n" +
+	"\breceived\x18\x05 \x01(\x03R\breceived\x12\x12\n" +
+	"\x04sent\x18\x06 \x01(\x03R\x04sent\"]\n" +
 	"\aPayload\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12*\n" +
@@ -3409,7 +3580,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\tQueryNode\x12-\n" +
 	"\x05names\x18\x01 \x01(\v2\x17.engram.v1.NameSelectorR\x05names\x120\n" +
 	"\bchildren\x18\x02 \x03(\v2\x14.engram.v1.QueryNodeR\bchildren\x129\n" +
-	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\"\xe0\x02\n" +
+	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\"\x8b\x03\n" +
 	"\fQueryRequest\x120\n" +
 	"\bmemories\x18\x01 \x03(\v2\x14.engram.v1.QueryNodeR\bmemories\x12\x1d\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x88\x01\x01\x129\n" +
@@ -3419,7 +3590,9 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x05where\x18\x06 \x01(\tR\x05where\x12\x16\n" +
 	"\x06fields\x18\a \x03(\tR\x06fields\x12'\n" +
 	"\x0fwithout_payload\x18\b \x01(\bR\x0ewithoutPayload\x12\x12\n" +
-	"\x04json\x18\t \x01(\bR\x04jsonB\n" +
+	"\x04json\x18\t \x01(\bR\x04json\x12)\n" +
+	"\x06source\x18\n" +
+	" \x01(\x0e2\x11.engram.v1.SourceR\x06sourceB\n" +
 	"\n" +
 	"\b_patternB\b\n" +
 	"\x06_as_of\"\x86\x01\n" +
@@ -3433,10 +3606,18 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x14\n" +
 	"\x05start\x18\x04 \x01(\x03R\x05start\x12\x10\n" +
-	"\x03end\x18\x05 \x01(\x03R\x03end\"p\n" +
+	"\x03end\x18\x05 \x01(\x03R\x03end\"\x98\x01\n" +
+	"\bCopyUsed\x12\x16\n" +
+	"\x06memory\x18\x01 \x01(\tR\x06memory\x12\x16\n" +
+	"\x06server\x18\x02 \x01(\tR\x06server\x12\x13\n" +
+	"\x05as_of\x18\x03 \x01(\x03R\x04asOf\x12\x1b\n" +
+	"\tlag_nanos\x18\x04 \x01(\x03R\blagNanos\x12\x16\n" +
+	"\x06behind\x18\x05 \x01(\x04R\x06behind\x12\x12\n" +
+	"\x04away\x18\x06 \x01(\bR\x04away\"\x9d\x01\n" +
 	"\rQueryResponse\x121\n" +
 	"\bmemories\x18\x01 \x03(\v2\x15.engram.v1.ResultNodeR\bmemories\x12,\n" +
-	"\amissing\x18\x02 \x03(\v2\x12.engram.v1.MissingR\amissing\"s\n" +
+	"\amissing\x18\x02 \x03(\v2\x12.engram.v1.MissingR\amissing\x12+\n" +
+	"\x06copies\x18\x03 \x03(\v2\x13.engram.v1.CopyUsedR\x06copies\"s\n" +
 	"\rLatestRequest\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12%\n" +
 	"\fat_or_before\x18\x02 \x01(\x03H\x00R\n" +
@@ -3560,7 +3741,12 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\vTARGET_BOTH\x10\x00\x12\r\n" +
 	"\tTARGET_WM\x10\x01\x12\x0e\n" +
 	"\n" +
-	"TARGET_LTM\x10\x02*3\n" +
+	"TARGET_LTM\x10\x02*;\n" +
+	"\x06Source\x12\x0e\n" +
+	"\n" +
+	"SOURCE_ANY\x10\x00\x12\x10\n" +
+	"\fSOURCE_OWNER\x10\x01\x12\x0f\n" +
+	"\vSOURCE_COPY\x10\x02*3\n" +
 	"\n" +
 	"SlowPolicy\x12\x14\n" +
 	"\x10SLOW_DROP_OLDEST\x10\x00\x12\x0f\n" +
@@ -3606,144 +3792,148 @@ func file_engram_v1_memory_proto_rawDescGZIP() []byte {
 	return file_engram_v1_memory_proto_rawDescData
 }
 
-var file_engram_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_engram_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_engram_v1_memory_proto_goTypes = []any{
 	(Target)(0),                      // 0: engram.v1.Target
-	(SlowPolicy)(0),                  // 1: engram.v1.SlowPolicy
-	(Durability)(0),                  // 2: engram.v1.Durability
-	(Level)(0),                       // 3: engram.v1.Level
-	(*InfoRequest)(nil),              // 4: engram.v1.InfoRequest
-	(*InfoResponse)(nil),             // 5: engram.v1.InfoResponse
-	(*Payload)(nil),                  // 6: engram.v1.Payload
-	(*Instance)(nil),                 // 7: engram.v1.Instance
-	(*Snapshot)(nil),                 // 8: engram.v1.Snapshot
-	(*Error)(nil),                    // 9: engram.v1.Error
-	(*EntityUpdate)(nil),             // 10: engram.v1.EntityUpdate
-	(*CommitRequest)(nil),            // 11: engram.v1.CommitRequest
-	(*CommitResponse)(nil),           // 12: engram.v1.CommitResponse
-	(*UpdateResult)(nil),             // 13: engram.v1.UpdateResult
-	(*NameSelector)(nil),             // 14: engram.v1.NameSelector
-	(*Pattern)(nil),                  // 15: engram.v1.Pattern
-	(*SnapshotSelector)(nil),         // 16: engram.v1.SnapshotSelector
-	(*QueryNode)(nil),                // 17: engram.v1.QueryNode
-	(*QueryRequest)(nil),             // 18: engram.v1.QueryRequest
-	(*ResultNode)(nil),               // 19: engram.v1.ResultNode
-	(*Missing)(nil),                  // 20: engram.v1.Missing
-	(*QueryResponse)(nil),            // 21: engram.v1.QueryResponse
-	(*LatestRequest)(nil),            // 22: engram.v1.LatestRequest
-	(*LatestResponse)(nil),           // 23: engram.v1.LatestResponse
-	(*SubscribeRequest)(nil),         // 24: engram.v1.SubscribeRequest
-	(*Update)(nil),                   // 25: engram.v1.Update
-	(*SubscribeResponse)(nil),        // 26: engram.v1.SubscribeResponse
-	(*PredictRequest)(nil),           // 27: engram.v1.PredictRequest
-	(*PredictResponse)(nil),          // 28: engram.v1.PredictResponse
-	(*Prediction)(nil),               // 29: engram.v1.Prediction
-	(*Bounds)(nil),                   // 30: engram.v1.Bounds
-	(*Segment)(nil),                  // 31: engram.v1.Segment
-	(*DescribeRequest)(nil),          // 32: engram.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 33: engram.v1.DescribeResponse
-	(*AddSegmentRequest)(nil),        // 34: engram.v1.AddSegmentRequest
-	(*AddSegmentResponse)(nil),       // 35: engram.v1.AddSegmentResponse
-	(*RemoveSegmentRequest)(nil),     // 36: engram.v1.RemoveSegmentRequest
-	(*RemoveSegmentResponse)(nil),    // 37: engram.v1.RemoveSegmentResponse
-	(*TypeDef)(nil),                  // 38: engram.v1.TypeDef
-	(*AddTypeRequest)(nil),           // 39: engram.v1.AddTypeRequest
-	(*AddTypeResponse)(nil),          // 40: engram.v1.AddTypeResponse
-	(*GetTypeRequest)(nil),           // 41: engram.v1.GetTypeRequest
-	(*GetTypeResponse)(nil),          // 42: engram.v1.GetTypeResponse
-	(*ListTypesRequest)(nil),         // 43: engram.v1.ListTypesRequest
-	(*ListTypesResponse)(nil),        // 44: engram.v1.ListTypesResponse
-	(*StatsRequest)(nil),             // 45: engram.v1.StatsRequest
-	(*StatsResponse)(nil),            // 46: engram.v1.StatsResponse
-	(*Stats)(nil),                    // 47: engram.v1.Stats
-	(*OnDisk)(nil),                   // 48: engram.v1.OnDisk
-	(*NameSelector_Names)(nil),       // 49: engram.v1.NameSelector.Names
-	(*SnapshotSelector_Nearest)(nil), // 50: engram.v1.SnapshotSelector.Nearest
-	(*SnapshotSelector_Range)(nil),   // 51: engram.v1.SnapshotSelector.Range
-	(*SnapshotSelector_Indices)(nil), // 52: engram.v1.SnapshotSelector.Indices
-	(*SubscribeRequest_Resume)(nil),  // 53: engram.v1.SubscribeRequest.Resume
-	(*structpb.Value)(nil),           // 54: google.protobuf.Value
+	(Source)(0),                      // 1: engram.v1.Source
+	(SlowPolicy)(0),                  // 2: engram.v1.SlowPolicy
+	(Durability)(0),                  // 3: engram.v1.Durability
+	(Level)(0),                       // 4: engram.v1.Level
+	(*InfoRequest)(nil),              // 5: engram.v1.InfoRequest
+	(*InfoResponse)(nil),             // 6: engram.v1.InfoResponse
+	(*Payload)(nil),                  // 7: engram.v1.Payload
+	(*Instance)(nil),                 // 8: engram.v1.Instance
+	(*Snapshot)(nil),                 // 9: engram.v1.Snapshot
+	(*Error)(nil),                    // 10: engram.v1.Error
+	(*EntityUpdate)(nil),             // 11: engram.v1.EntityUpdate
+	(*CommitRequest)(nil),            // 12: engram.v1.CommitRequest
+	(*CommitResponse)(nil),           // 13: engram.v1.CommitResponse
+	(*UpdateResult)(nil),             // 14: engram.v1.UpdateResult
+	(*NameSelector)(nil),             // 15: engram.v1.NameSelector
+	(*Pattern)(nil),                  // 16: engram.v1.Pattern
+	(*SnapshotSelector)(nil),         // 17: engram.v1.SnapshotSelector
+	(*QueryNode)(nil),                // 18: engram.v1.QueryNode
+	(*QueryRequest)(nil),             // 19: engram.v1.QueryRequest
+	(*ResultNode)(nil),               // 20: engram.v1.ResultNode
+	(*Missing)(nil),                  // 21: engram.v1.Missing
+	(*CopyUsed)(nil),                 // 22: engram.v1.CopyUsed
+	(*QueryResponse)(nil),            // 23: engram.v1.QueryResponse
+	(*LatestRequest)(nil),            // 24: engram.v1.LatestRequest
+	(*LatestResponse)(nil),           // 25: engram.v1.LatestResponse
+	(*SubscribeRequest)(nil),         // 26: engram.v1.SubscribeRequest
+	(*Update)(nil),                   // 27: engram.v1.Update
+	(*SubscribeResponse)(nil),        // 28: engram.v1.SubscribeResponse
+	(*PredictRequest)(nil),           // 29: engram.v1.PredictRequest
+	(*PredictResponse)(nil),          // 30: engram.v1.PredictResponse
+	(*Prediction)(nil),               // 31: engram.v1.Prediction
+	(*Bounds)(nil),                   // 32: engram.v1.Bounds
+	(*Segment)(nil),                  // 33: engram.v1.Segment
+	(*DescribeRequest)(nil),          // 34: engram.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 35: engram.v1.DescribeResponse
+	(*AddSegmentRequest)(nil),        // 36: engram.v1.AddSegmentRequest
+	(*AddSegmentResponse)(nil),       // 37: engram.v1.AddSegmentResponse
+	(*RemoveSegmentRequest)(nil),     // 38: engram.v1.RemoveSegmentRequest
+	(*RemoveSegmentResponse)(nil),    // 39: engram.v1.RemoveSegmentResponse
+	(*TypeDef)(nil),                  // 40: engram.v1.TypeDef
+	(*AddTypeRequest)(nil),           // 41: engram.v1.AddTypeRequest
+	(*AddTypeResponse)(nil),          // 42: engram.v1.AddTypeResponse
+	(*GetTypeRequest)(nil),           // 43: engram.v1.GetTypeRequest
+	(*GetTypeResponse)(nil),          // 44: engram.v1.GetTypeResponse
+	(*ListTypesRequest)(nil),         // 45: engram.v1.ListTypesRequest
+	(*ListTypesResponse)(nil),        // 46: engram.v1.ListTypesResponse
+	(*StatsRequest)(nil),             // 47: engram.v1.StatsRequest
+	(*StatsResponse)(nil),            // 48: engram.v1.StatsResponse
+	(*Stats)(nil),                    // 49: engram.v1.Stats
+	(*OnDisk)(nil),                   // 50: engram.v1.OnDisk
+	(*NameSelector_Names)(nil),       // 51: engram.v1.NameSelector.Names
+	(*SnapshotSelector_Nearest)(nil), // 52: engram.v1.SnapshotSelector.Nearest
+	(*SnapshotSelector_Range)(nil),   // 53: engram.v1.SnapshotSelector.Range
+	(*SnapshotSelector_Indices)(nil), // 54: engram.v1.SnapshotSelector.Indices
+	(*SubscribeRequest_Resume)(nil),  // 55: engram.v1.SubscribeRequest.Resume
+	(*structpb.Value)(nil),           // 56: google.protobuf.Value
 }
 var file_engram_v1_memory_proto_depIdxs = []int32{
-	54, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
-	6,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
-	7,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
-	7,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
-	10, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
-	13, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
-	9,  // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
-	49, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
-	14, // 8: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
-	50, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
-	51, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
-	52, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
-	14, // 12: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
-	17, // 13: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
-	16, // 14: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
-	17, // 15: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
-	16, // 16: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
+	56, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
+	7,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
+	8,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
+	8,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
+	11, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
+	14, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
+	10, // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
+	51, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
+	15, // 8: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
+	52, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
+	53, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
+	54, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
+	15, // 12: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
+	18, // 13: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
+	17, // 14: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
+	18, // 15: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
+	17, // 16: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
 	0,  // 17: engram.v1.QueryRequest.target:type_name -> engram.v1.Target
-	19, // 18: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
-	8,  // 19: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
-	19, // 20: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
-	20, // 21: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
-	8,  // 22: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
-	53, // 23: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
-	1,  // 24: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
-	15, // 25: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
-	8,  // 26: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
-	25, // 27: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
-	29, // 28: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
-	8,  // 29: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
-	9,  // 30: engram.v1.Prediction.error:type_name -> engram.v1.Error
-	30, // 31: engram.v1.Segment.history:type_name -> engram.v1.Bounds
-	2,  // 32: engram.v1.Segment.durability:type_name -> engram.v1.Durability
-	15, // 33: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
-	31, // 34: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
-	31, // 35: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
-	38, // 36: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
-	38, // 37: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
-	3,  // 38: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
-	15, // 39: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
-	47, // 40: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
-	3,  // 41: engram.v1.Stats.level:type_name -> engram.v1.Level
-	48, // 42: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
-	4,  // 43: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
-	11, // 44: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
-	11, // 45: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
-	18, // 46: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
-	18, // 47: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
-	22, // 48: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
-	24, // 49: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
-	27, // 50: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
-	32, // 51: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
-	34, // 52: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
-	36, // 53: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
-	39, // 54: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
-	41, // 55: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
-	43, // 56: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
-	45, // 57: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
-	5,  // 58: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
-	12, // 59: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
-	12, // 60: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
-	21, // 61: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
-	21, // 62: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
-	23, // 63: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
-	26, // 64: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
-	28, // 65: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
-	33, // 66: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
-	35, // 67: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
-	37, // 68: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
-	40, // 69: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
-	42, // 70: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
-	44, // 71: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
-	46, // 72: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
-	58, // [58:73] is the sub-list for method output_type
-	43, // [43:58] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	1,  // 18: engram.v1.QueryRequest.source:type_name -> engram.v1.Source
+	20, // 19: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
+	9,  // 20: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
+	20, // 21: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
+	21, // 22: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
+	22, // 23: engram.v1.QueryResponse.copies:type_name -> engram.v1.CopyUsed
+	9,  // 24: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
+	55, // 25: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
+	2,  // 26: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
+	16, // 27: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
+	9,  // 28: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
+	27, // 29: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
+	31, // 30: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
+	9,  // 31: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
+	10, // 32: engram.v1.Prediction.error:type_name -> engram.v1.Error
+	32, // 33: engram.v1.Segment.history:type_name -> engram.v1.Bounds
+	3,  // 34: engram.v1.Segment.durability:type_name -> engram.v1.Durability
+	16, // 35: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
+	33, // 36: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
+	33, // 37: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
+	40, // 38: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
+	40, // 39: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
+	4,  // 40: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
+	16, // 41: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
+	49, // 42: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
+	4,  // 43: engram.v1.Stats.level:type_name -> engram.v1.Level
+	50, // 44: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
+	5,  // 45: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
+	12, // 46: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
+	12, // 47: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
+	19, // 48: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
+	19, // 49: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
+	24, // 50: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
+	26, // 51: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
+	29, // 52: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
+	34, // 53: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
+	36, // 54: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
+	38, // 55: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
+	41, // 56: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
+	43, // 57: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
+	45, // 58: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
+	47, // 59: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
+	6,  // 60: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
+	13, // 61: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
+	13, // 62: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
+	23, // 63: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
+	23, // 64: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
+	25, // 65: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
+	28, // 66: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
+	30, // 67: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
+	35, // 68: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
+	37, // 69: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
+	39, // 70: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
+	42, // 71: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
+	44, // 72: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
+	46, // 73: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
+	48, // 74: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
+	60, // [60:75] is the sub-list for method output_type
+	45, // [45:60] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_memory_proto_init() }
@@ -3768,22 +3958,22 @@ func file_engram_v1_memory_proto_init() {
 		(*SnapshotSelector_Indices_)(nil),
 	}
 	file_engram_v1_memory_proto_msgTypes[14].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[18].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[20].OneofWrappers = []any{
+	file_engram_v1_memory_proto_msgTypes[19].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[21].OneofWrappers = []any{
 		(*SubscribeRequest_Last)(nil),
 		(*SubscribeRequest_Since)(nil),
 		(*SubscribeRequest_Resume_)(nil),
 	}
-	file_engram_v1_memory_proto_msgTypes[22].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[43].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[47].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[23].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[44].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_memory_proto_rawDesc), len(file_engram_v1_memory_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   50,
+			NumEnums:      5,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,10 +22,19 @@ const (
 )
 
 type NameEntry struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Memory        string                 `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
-	Addresses     []string               `protobuf:"bytes,2,rep,name=addresses,proto3" json:"addresses,omitempty"` // "unix:/path", "http://host:port"; best first
-	Server        string                 `protobuf:"bytes,3,opt,name=server,proto3" json:"server,omitempty"`       // identifies the registering server
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Memory    string                 `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
+	Addresses []string               `protobuf:"bytes,2,rep,name=addresses,proto3" json:"addresses,omitempty"` // "unix:/path", "http://host:port"; best first
+	// server identifies the registering server; it is empty where only copies are known.
+	Server string      `protobuf:"bytes,3,opt,name=server,proto3" json:"server,omitempty"`
+	Robot  string      `protobuf:"bytes,4,opt,name=robot,proto3" json:"robot,omitempty"` // whose memory it is; memory is "robot1:Object" for another robot's
+	Copies []*NameCopy `protobuf:"bytes,5,rep,name=copies,proto3" json:"copies,omitempty"`
+	// silent_since is when the server was last heard, where it shows no sign of life: Unix
+	// nanoseconds, 0 while it does.
+	SilentSince int64 `protobuf:"varint,6,opt,name=silent_since,json=silentSince,proto3" json:"silent_since,omitempty"`
+	// last_known is when the name system was last there, where it is away and this is what
+	// it said then: Unix nanoseconds, 0 while it is there.
+	LastKnown     int64 `protobuf:"varint,7,opt,name=last_known,json=lastKnown,proto3" json:"last_known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -81,19 +90,125 @@ func (x *NameEntry) GetServer() string {
 	return ""
 }
 
+func (x *NameEntry) GetRobot() string {
+	if x != nil {
+		return x.Robot
+	}
+	return ""
+}
+
+func (x *NameEntry) GetCopies() []*NameCopy {
+	if x != nil {
+		return x.Copies
+	}
+	return nil
+}
+
+func (x *NameEntry) GetSilentSince() int64 {
+	if x != nil {
+		return x.SilentSince
+	}
+	return 0
+}
+
+func (x *NameEntry) GetLastKnown() int64 {
+	if x != nil {
+		return x.LastKnown
+	}
+	return 0
+}
+
+// NameCopy says where a copy of a memory is.
+type NameCopy struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Server        string                 `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"`                               // that holds the copy
+	Robot         string                 `protobuf:"bytes,2,opt,name=robot,proto3" json:"robot,omitempty"`                                 // whose server that is
+	Memory        string                 `protobuf:"bytes,3,opt,name=memory,proto3" json:"memory,omitempty"`                               // the copy's name there
+	Addresses     []string               `protobuf:"bytes,4,rep,name=addresses,proto3" json:"addresses,omitempty"`                         // best first
+	SilentSince   int64                  `protobuf:"varint,5,opt,name=silent_since,json=silentSince,proto3" json:"silent_since,omitempty"` // as in NameEntry, of the server that holds the copy
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NameCopy) Reset() {
+	*x = NameCopy{}
+	mi := &file_engram_v1_names_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NameCopy) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NameCopy) ProtoMessage() {}
+
+func (x *NameCopy) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_names_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NameCopy.ProtoReflect.Descriptor instead.
+func (*NameCopy) Descriptor() ([]byte, []int) {
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NameCopy) GetServer() string {
+	if x != nil {
+		return x.Server
+	}
+	return ""
+}
+
+func (x *NameCopy) GetRobot() string {
+	if x != nil {
+		return x.Robot
+	}
+	return ""
+}
+
+func (x *NameCopy) GetMemory() string {
+	if x != nil {
+		return x.Memory
+	}
+	return ""
+}
+
+func (x *NameCopy) GetAddresses() []string {
+	if x != nil {
+		return x.Addresses
+	}
+	return nil
+}
+
+func (x *NameCopy) GetSilentSince() int64 {
+	if x != nil {
+		return x.SilentSince
+	}
+	return 0
+}
+
 type RegisterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Memories      []string               `protobuf:"bytes,1,rep,name=memories,proto3" json:"memories,omitempty"`
 	Addresses     []string               `protobuf:"bytes,2,rep,name=addresses,proto3" json:"addresses,omitempty"`
 	Server        string                 `protobuf:"bytes,3,opt,name=server,proto3" json:"server,omitempty"`
 	TtlNanos      int64                  `protobuf:"varint,4,opt,name=ttl_nanos,json=ttlNanos,proto3" json:"ttl_nanos,omitempty"`
+	Copies        []string               `protobuf:"bytes,5,rep,name=copies,proto3" json:"copies,omitempty"` // memories that the server holds copies of
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RegisterRequest) Reset() {
 	*x = RegisterRequest{}
-	mi := &file_engram_v1_names_proto_msgTypes[1]
+	mi := &file_engram_v1_names_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -105,7 +220,7 @@ func (x *RegisterRequest) String() string {
 func (*RegisterRequest) ProtoMessage() {}
 
 func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[1]
+	mi := &file_engram_v1_names_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -118,7 +233,7 @@ func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterRequest.ProtoReflect.Descriptor instead.
 func (*RegisterRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{1}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RegisterRequest) GetMemories() []string {
@@ -149,6 +264,13 @@ func (x *RegisterRequest) GetTtlNanos() int64 {
 	return 0
 }
 
+func (x *RegisterRequest) GetCopies() []string {
+	if x != nil {
+		return x.Copies
+	}
+	return nil
+}
+
 type RegisterResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Lease         uint64                 `protobuf:"varint,1,opt,name=lease,proto3" json:"lease,omitempty"`
@@ -159,7 +281,7 @@ type RegisterResponse struct {
 
 func (x *RegisterResponse) Reset() {
 	*x = RegisterResponse{}
-	mi := &file_engram_v1_names_proto_msgTypes[2]
+	mi := &file_engram_v1_names_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -171,7 +293,7 @@ func (x *RegisterResponse) String() string {
 func (*RegisterResponse) ProtoMessage() {}
 
 func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[2]
+	mi := &file_engram_v1_names_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -184,7 +306,7 @@ func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{2}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *RegisterResponse) GetLease() uint64 {
@@ -210,7 +332,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_engram_v1_names_proto_msgTypes[3]
+	mi := &file_engram_v1_names_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -222,7 +344,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[3]
+	mi := &file_engram_v1_names_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -235,7 +357,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{3}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *RenewRequest) GetLease() uint64 {
@@ -253,7 +375,7 @@ type RenewResponse struct {
 
 func (x *RenewResponse) Reset() {
 	*x = RenewResponse{}
-	mi := &file_engram_v1_names_proto_msgTypes[4]
+	mi := &file_engram_v1_names_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -265,7 +387,7 @@ func (x *RenewResponse) String() string {
 func (*RenewResponse) ProtoMessage() {}
 
 func (x *RenewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[4]
+	mi := &file_engram_v1_names_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -278,7 +400,7 @@ func (x *RenewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewResponse.ProtoReflect.Descriptor instead.
 func (*RenewResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{4}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{5}
 }
 
 type ReleaseRequest struct {
@@ -290,7 +412,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_engram_v1_names_proto_msgTypes[5]
+	mi := &file_engram_v1_names_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -302,7 +424,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[5]
+	mi := &file_engram_v1_names_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -315,7 +437,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{5}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ReleaseRequest) GetLease() uint64 {
@@ -333,7 +455,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_engram_v1_names_proto_msgTypes[6]
+	mi := &file_engram_v1_names_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -345,7 +467,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[6]
+	mi := &file_engram_v1_names_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -358,7 +480,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{6}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{7}
 }
 
 type ResolveRequest struct {
@@ -371,7 +493,7 @@ type ResolveRequest struct {
 
 func (x *ResolveRequest) Reset() {
 	*x = ResolveRequest{}
-	mi := &file_engram_v1_names_proto_msgTypes[7]
+	mi := &file_engram_v1_names_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +505,7 @@ func (x *ResolveRequest) String() string {
 func (*ResolveRequest) ProtoMessage() {}
 
 func (x *ResolveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[7]
+	mi := &file_engram_v1_names_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +518,7 @@ func (x *ResolveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveRequest.ProtoReflect.Descriptor instead.
 func (*ResolveRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{7}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ResolveRequest) GetMemory() string {
@@ -422,7 +544,7 @@ type ResolveResponse struct {
 
 func (x *ResolveResponse) Reset() {
 	*x = ResolveResponse{}
-	mi := &file_engram_v1_names_proto_msgTypes[8]
+	mi := &file_engram_v1_names_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -434,7 +556,7 @@ func (x *ResolveResponse) String() string {
 func (*ResolveResponse) ProtoMessage() {}
 
 func (x *ResolveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[8]
+	mi := &file_engram_v1_names_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -447,7 +569,7 @@ func (x *ResolveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResolveResponse.ProtoReflect.Descriptor instead.
 func (*ResolveResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{8}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ResolveResponse) GetEntry() *NameEntry {
@@ -465,7 +587,7 @@ type ListNamesRequest struct {
 
 func (x *ListNamesRequest) Reset() {
 	*x = ListNamesRequest{}
-	mi := &file_engram_v1_names_proto_msgTypes[9]
+	mi := &file_engram_v1_names_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -477,7 +599,7 @@ func (x *ListNamesRequest) String() string {
 func (*ListNamesRequest) ProtoMessage() {}
 
 func (x *ListNamesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[9]
+	mi := &file_engram_v1_names_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -490,7 +612,7 @@ func (x *ListNamesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{9}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{10}
 }
 
 type ListNamesResponse struct {
@@ -502,7 +624,7 @@ type ListNamesResponse struct {
 
 func (x *ListNamesResponse) Reset() {
 	*x = ListNamesResponse{}
-	mi := &file_engram_v1_names_proto_msgTypes[10]
+	mi := &file_engram_v1_names_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +636,7 @@ func (x *ListNamesResponse) String() string {
 func (*ListNamesResponse) ProtoMessage() {}
 
 func (x *ListNamesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[10]
+	mi := &file_engram_v1_names_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +649,7 @@ func (x *ListNamesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{10}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListNamesResponse) GetEntries() []*NameEntry {
@@ -545,7 +667,7 @@ type WatchNamesRequest struct {
 
 func (x *WatchNamesRequest) Reset() {
 	*x = WatchNamesRequest{}
-	mi := &file_engram_v1_names_proto_msgTypes[11]
+	mi := &file_engram_v1_names_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -557,7 +679,7 @@ func (x *WatchNamesRequest) String() string {
 func (*WatchNamesRequest) ProtoMessage() {}
 
 func (x *WatchNamesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[11]
+	mi := &file_engram_v1_names_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -570,7 +692,7 @@ func (x *WatchNamesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNamesRequest.ProtoReflect.Descriptor instead.
 func (*WatchNamesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{11}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{12}
 }
 
 type WatchNamesResponse struct {
@@ -584,7 +706,7 @@ type WatchNamesResponse struct {
 
 func (x *WatchNamesResponse) Reset() {
 	*x = WatchNamesResponse{}
-	mi := &file_engram_v1_names_proto_msgTypes[12]
+	mi := &file_engram_v1_names_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +718,7 @@ func (x *WatchNamesResponse) String() string {
 func (*WatchNamesResponse) ProtoMessage() {}
 
 func (x *WatchNamesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_names_proto_msgTypes[12]
+	mi := &file_engram_v1_names_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +731,7 @@ func (x *WatchNamesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNamesResponse.ProtoReflect.Descriptor instead.
 func (*WatchNamesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_names_proto_rawDescGZIP(), []int{12}
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *WatchNamesResponse) GetEntry() *NameEntry {
@@ -633,20 +755,120 @@ func (x *WatchNamesResponse) GetSynced() bool {
 	return false
 }
 
+type WatchRevocationsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchRevocationsRequest) Reset() {
+	*x = WatchRevocationsRequest{}
+	mi := &file_engram_v1_names_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchRevocationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchRevocationsRequest) ProtoMessage() {}
+
+func (x *WatchRevocationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_names_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchRevocationsRequest.ProtoReflect.Descriptor instead.
+func (*WatchRevocationsRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{14}
+}
+
+type WatchRevocationsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Identities    []string               `protobuf:"bytes,1,rep,name=identities,proto3" json:"identities,omitempty"`
+	Serials       []string               `protobuf:"bytes,2,rep,name=serials,proto3" json:"serials,omitempty"` // of certificates, hexadecimal
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchRevocationsResponse) Reset() {
+	*x = WatchRevocationsResponse{}
+	mi := &file_engram_v1_names_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchRevocationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchRevocationsResponse) ProtoMessage() {}
+
+func (x *WatchRevocationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_names_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchRevocationsResponse.ProtoReflect.Descriptor instead.
+func (*WatchRevocationsResponse) Descriptor() ([]byte, []int) {
+	return file_engram_v1_names_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *WatchRevocationsResponse) GetIdentities() []string {
+	if x != nil {
+		return x.Identities
+	}
+	return nil
+}
+
+func (x *WatchRevocationsResponse) GetSerials() []string {
+	if x != nil {
+		return x.Serials
+	}
+	return nil
+}
+
 var File_engram_v1_names_proto protoreflect.FileDescriptor
 
 const file_engram_v1_names_proto_rawDesc = "" +
 	"\n" +
-	"\x15engram/v1/names.proto\x12\tengram.v1\"Y\n" +
+	"\x15engram/v1/names.proto\x12\tengram.v1\"\xde\x01\n" +
 	"\tNameEntry\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\tR\x06memory\x12\x1c\n" +
 	"\taddresses\x18\x02 \x03(\tR\taddresses\x12\x16\n" +
-	"\x06server\x18\x03 \x01(\tR\x06server\"\x80\x01\n" +
+	"\x06server\x18\x03 \x01(\tR\x06server\x12\x14\n" +
+	"\x05robot\x18\x04 \x01(\tR\x05robot\x12+\n" +
+	"\x06copies\x18\x05 \x03(\v2\x13.engram.v1.NameCopyR\x06copies\x12!\n" +
+	"\fsilent_since\x18\x06 \x01(\x03R\vsilentSince\x12\x1d\n" +
+	"\n" +
+	"last_known\x18\a \x01(\x03R\tlastKnown\"\x91\x01\n" +
+	"\bNameCopy\x12\x16\n" +
+	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
+	"\x05robot\x18\x02 \x01(\tR\x05robot\x12\x16\n" +
+	"\x06memory\x18\x03 \x01(\tR\x06memory\x12\x1c\n" +
+	"\taddresses\x18\x04 \x03(\tR\taddresses\x12!\n" +
+	"\fsilent_since\x18\x05 \x01(\x03R\vsilentSince\"\x98\x01\n" +
 	"\x0fRegisterRequest\x12\x1a\n" +
 	"\bmemories\x18\x01 \x03(\tR\bmemories\x12\x1c\n" +
 	"\taddresses\x18\x02 \x03(\tR\taddresses\x12\x16\n" +
 	"\x06server\x18\x03 \x01(\tR\x06server\x12\x1b\n" +
-	"\tttl_nanos\x18\x04 \x01(\x03R\bttlNanos\"E\n" +
+	"\tttl_nanos\x18\x04 \x01(\x03R\bttlNanos\x12\x16\n" +
+	"\x06copies\x18\x05 \x03(\tR\x06copies\"E\n" +
 	"\x10RegisterResponse\x12\x14\n" +
 	"\x05lease\x18\x01 \x01(\x04R\x05lease\x12\x1b\n" +
 	"\tttl_nanos\x18\x02 \x01(\x03R\bttlNanos\"$\n" +
@@ -668,7 +890,13 @@ const file_engram_v1_names_proto_rawDesc = "" +
 	"\x12WatchNamesResponse\x12*\n" +
 	"\x05entry\x18\x01 \x01(\v2\x14.engram.v1.NameEntryR\x05entry\x12\x18\n" +
 	"\aremoved\x18\x02 \x01(\bR\aremoved\x12\x16\n" +
-	"\x06synced\x18\x03 \x01(\bR\x06synced2\xa7\x03\n" +
+	"\x06synced\x18\x03 \x01(\bR\x06synced\"\x19\n" +
+	"\x17WatchRevocationsRequest\"T\n" +
+	"\x18WatchRevocationsResponse\x12\x1e\n" +
+	"\n" +
+	"identities\x18\x01 \x03(\tR\n" +
+	"identities\x12\x18\n" +
+	"\aserials\x18\x02 \x03(\tR\aserials2\x86\x04\n" +
 	"\vNameService\x12C\n" +
 	"\bRegister\x12\x1a.engram.v1.RegisterRequest\x1a\x1b.engram.v1.RegisterResponse\x12:\n" +
 	"\x05Renew\x12\x17.engram.v1.RenewRequest\x1a\x18.engram.v1.RenewResponse\x12@\n" +
@@ -676,7 +904,8 @@ const file_engram_v1_names_proto_rawDesc = "" +
 	"\aResolve\x12\x19.engram.v1.ResolveRequest\x1a\x1a.engram.v1.ResolveResponse\x12F\n" +
 	"\tListNames\x12\x1b.engram.v1.ListNamesRequest\x1a\x1c.engram.v1.ListNamesResponse\x12K\n" +
 	"\n" +
-	"WatchNames\x12\x1c.engram.v1.WatchNamesRequest\x1a\x1d.engram.v1.WatchNamesResponse0\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
+	"WatchNames\x12\x1c.engram.v1.WatchNamesRequest\x1a\x1d.engram.v1.WatchNamesResponse0\x01\x12]\n" +
+	"\x10WatchRevocations\x12\".engram.v1.WatchRevocationsRequest\x1a#.engram.v1.WatchRevocationsResponse0\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
 
 var (
 	file_engram_v1_names_proto_rawDescOnce sync.Once
@@ -690,43 +919,49 @@ func file_engram_v1_names_proto_rawDescGZIP() []byte {
 	return file_engram_v1_names_proto_rawDescData
 }
 
-var file_engram_v1_names_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_engram_v1_names_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_engram_v1_names_proto_goTypes = []any{
-	(*NameEntry)(nil),          // 0: engram.v1.NameEntry
-	(*RegisterRequest)(nil),    // 1: engram.v1.RegisterRequest
-	(*RegisterResponse)(nil),   // 2: engram.v1.RegisterResponse
-	(*RenewRequest)(nil),       // 3: engram.v1.RenewRequest
-	(*RenewResponse)(nil),      // 4: engram.v1.RenewResponse
-	(*ReleaseRequest)(nil),     // 5: engram.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),    // 6: engram.v1.ReleaseResponse
-	(*ResolveRequest)(nil),     // 7: engram.v1.ResolveRequest
-	(*ResolveResponse)(nil),    // 8: engram.v1.ResolveResponse
-	(*ListNamesRequest)(nil),   // 9: engram.v1.ListNamesRequest
-	(*ListNamesResponse)(nil),  // 10: engram.v1.ListNamesResponse
-	(*WatchNamesRequest)(nil),  // 11: engram.v1.WatchNamesRequest
-	(*WatchNamesResponse)(nil), // 12: engram.v1.WatchNamesResponse
+	(*NameEntry)(nil),                // 0: engram.v1.NameEntry
+	(*NameCopy)(nil),                 // 1: engram.v1.NameCopy
+	(*RegisterRequest)(nil),          // 2: engram.v1.RegisterRequest
+	(*RegisterResponse)(nil),         // 3: engram.v1.RegisterResponse
+	(*RenewRequest)(nil),             // 4: engram.v1.RenewRequest
+	(*RenewResponse)(nil),            // 5: engram.v1.RenewResponse
+	(*ReleaseRequest)(nil),           // 6: engram.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),          // 7: engram.v1.ReleaseResponse
+	(*ResolveRequest)(nil),           // 8: engram.v1.ResolveRequest
+	(*ResolveResponse)(nil),          // 9: engram.v1.ResolveResponse
+	(*ListNamesRequest)(nil),         // 10: engram.v1.ListNamesRequest
+	(*ListNamesResponse)(nil),        // 11: engram.v1.ListNamesResponse
+	(*WatchNamesRequest)(nil),        // 12: engram.v1.WatchNamesRequest
+	(*WatchNamesResponse)(nil),       // 13: engram.v1.WatchNamesResponse
+	(*WatchRevocationsRequest)(nil),  // 14: engram.v1.WatchRevocationsRequest
+	(*WatchRevocationsResponse)(nil), // 15: engram.v1.WatchRevocationsResponse
 }
 var file_engram_v1_names_proto_depIdxs = []int32{
-	0,  // 0: engram.v1.ResolveResponse.entry:type_name -> engram.v1.NameEntry
-	0,  // 1: engram.v1.ListNamesResponse.entries:type_name -> engram.v1.NameEntry
-	0,  // 2: engram.v1.WatchNamesResponse.entry:type_name -> engram.v1.NameEntry
-	1,  // 3: engram.v1.NameService.Register:input_type -> engram.v1.RegisterRequest
-	3,  // 4: engram.v1.NameService.Renew:input_type -> engram.v1.RenewRequest
-	5,  // 5: engram.v1.NameService.Release:input_type -> engram.v1.ReleaseRequest
-	7,  // 6: engram.v1.NameService.Resolve:input_type -> engram.v1.ResolveRequest
-	9,  // 7: engram.v1.NameService.ListNames:input_type -> engram.v1.ListNamesRequest
-	11, // 8: engram.v1.NameService.WatchNames:input_type -> engram.v1.WatchNamesRequest
-	2,  // 9: engram.v1.NameService.Register:output_type -> engram.v1.RegisterResponse
-	4,  // 10: engram.v1.NameService.Renew:output_type -> engram.v1.RenewResponse
-	6,  // 11: engram.v1.NameService.Release:output_type -> engram.v1.ReleaseResponse
-	8,  // 12: engram.v1.NameService.Resolve:output_type -> engram.v1.ResolveResponse
-	10, // 13: engram.v1.NameService.ListNames:output_type -> engram.v1.ListNamesResponse
-	12, // 14: engram.v1.NameService.WatchNames:output_type -> engram.v1.WatchNamesResponse
-	9,  // [9:15] is the sub-list for method output_type
-	3,  // [3:9] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	1,  // 0: engram.v1.NameEntry.copies:type_name -> engram.v1.NameCopy
+	0,  // 1: engram.v1.ResolveResponse.entry:type_name -> engram.v1.NameEntry
+	0,  // 2: engram.v1.ListNamesResponse.entries:type_name -> engram.v1.NameEntry
+	0,  // 3: engram.v1.WatchNamesResponse.entry:type_name -> engram.v1.NameEntry
+	2,  // 4: engram.v1.NameService.Register:input_type -> engram.v1.RegisterRequest
+	4,  // 5: engram.v1.NameService.Renew:input_type -> engram.v1.RenewRequest
+	6,  // 6: engram.v1.NameService.Release:input_type -> engram.v1.ReleaseRequest
+	8,  // 7: engram.v1.NameService.Resolve:input_type -> engram.v1.ResolveRequest
+	10, // 8: engram.v1.NameService.ListNames:input_type -> engram.v1.ListNamesRequest
+	12, // 9: engram.v1.NameService.WatchNames:input_type -> engram.v1.WatchNamesRequest
+	14, // 10: engram.v1.NameService.WatchRevocations:input_type -> engram.v1.WatchRevocationsRequest
+	3,  // 11: engram.v1.NameService.Register:output_type -> engram.v1.RegisterResponse
+	5,  // 12: engram.v1.NameService.Renew:output_type -> engram.v1.RenewResponse
+	7,  // 13: engram.v1.NameService.Release:output_type -> engram.v1.ReleaseResponse
+	9,  // 14: engram.v1.NameService.Resolve:output_type -> engram.v1.ResolveResponse
+	11, // 15: engram.v1.NameService.ListNames:output_type -> engram.v1.ListNamesResponse
+	13, // 16: engram.v1.NameService.WatchNames:output_type -> engram.v1.WatchNamesResponse
+	15, // 17: engram.v1.NameService.WatchRevocations:output_type -> engram.v1.WatchRevocationsResponse
+	11, // [11:18] is the sub-list for method output_type
+	4,  // [4:11] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_names_proto_init() }
@@ -740,7 +975,7 @@ func file_engram_v1_names_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_names_proto_rawDesc), len(file_engram_v1_names_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access/credentials"
 )
 
 func coded(c engram.Code) error { return engram.Errorf(c, "", "refused") }
@@ -63,6 +64,8 @@ func TestReconnect(t *testing.T) {
 	}{
 		"when it is back":   {errs: []error{coded(engram.Unavailable), coded(engram.Exhausted), coded(engram.Unavailable), nil}},
 		"with another life": {errs: []error{coded(engram.Unavailable), coded(engram.Conflict), nil}, lives: 1},
+		"after another":     {errs: []error{credentials.NotBelieved("another one", "A"), coded(engram.Unavailable), nil}},
+		"revoked":           {errs: []error{coded(engram.Unavailable), credentials.ErrRevoked}, code: engram.Forbidden},
 		"never":             {errs: []error{coded(engram.Unavailable), coded(engram.Invalid)}, code: engram.Invalid},
 		"not within limit":  {errs: []error{coded(engram.Unavailable)}, limit: time.Minute, code: engram.Unavailable},
 		"given up":          {errs: []error{coded(engram.Unavailable)}, stop: time.Minute, want: stopped},

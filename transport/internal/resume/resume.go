@@ -3,7 +3,10 @@
 // a memory server. It knows no transport.
 package resume
 
-import "github.com/seed-301d4374/engram"
+import (
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access/credentials"
+)
 
 // State is a subscription as its client sees it. It belongs to one goroutine.
 type State struct {
@@ -85,8 +88,9 @@ func (s *State) beforeStart(u *engram.Update) bool {
 }
 
 // MayReturn reports whether a subscription can be had again after err: the server
-// or the way to it was away, or it had too many connections, calls or subscriptions.
+// or the way to it was away, it had too many connections, calls or subscriptions, or
+// another one answers where it was, who is not believed to be it.
 func MayReturn(err error) bool {
 	code := engram.CodeOf(err)
-	return code == engram.Unavailable || code == engram.Exhausted
+	return code == engram.Unavailable || code == engram.Exhausted || credentials.MayPass(err)
 }

@@ -26,11 +26,12 @@ const (
 // Columns holds the payloads of several snapshots of one entity, member by member.
 type Columns struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`    // of the layout of body: 1
+	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`    // of the layout of body: 1; 2: see plain
 	Payloads      uint32                 `protobuf:"varint,2,opt,name=payloads,proto3" json:"payloads,omitempty"`  // how many: the instances of all snapshots
 	Bytes         uint64                 `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`        // of all payloads, as they are read
 	Structure     []byte                 `protobuf:"bytes,4,opt,name=structure,proto3" json:"structure,omitempty"` // the members and how they nest, compressed with zstd
 	Data          []byte                 `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`           // their columns
+	Plain         []byte                 `protobuf:"bytes,6,opt,name=plain,proto3" json:"plain,omitempty"`         // of version 2, and alone: one payload as it is
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -100,10 +101,18 @@ func (x *Columns) GetData() []byte {
 	return nil
 }
 
+func (x *Columns) GetPlain() []byte {
+	if x != nil {
+		return x.Plain
+	}
+	return nil
+}
+
 // Compressed is one payload, compressed with zstd and its channel's dictionary.
 type Compressed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Frame         []byte                 `protobuf:"bytes,1,opt,name=frame,proto3" json:"frame,omitempty"`
+	Plain         []byte                 `protobuf:"bytes,2,opt,name=plain,proto3" json:"plain,omitempty"` // instead: a payload as it is
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -145,20 +154,29 @@ func (x *Compressed) GetFrame() []byte {
 	return nil
 }
 
+func (x *Compressed) GetPlain() []byte {
+	if x != nil {
+		return x.Plain
+	}
+	return nil
+}
+
 var File_engram_ltm_v1_columns_proto protoreflect.FileDescriptor
 
 const file_engram_ltm_v1_columns_proto_rawDesc = "" +
 	"\n" +
-	"\x1bengram/ltm/v1/columns.proto\x12\rengram.ltm.v1\"\x87\x01\n" +
+	"\x1bengram/ltm/v1/columns.proto\x12\rengram.ltm.v1\"\x9d\x01\n" +
 	"\aColumns\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1a\n" +
 	"\bpayloads\x18\x02 \x01(\rR\bpayloads\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x04R\x05bytes\x12\x1c\n" +
 	"\tstructure\x18\x04 \x01(\fR\tstructure\x12\x12\n" +
-	"\x04data\x18\x05 \x01(\fR\x04data\"\"\n" +
+	"\x04data\x18\x05 \x01(\fR\x04data\x12\x14\n" +
+	"\x05plain\x18\x06 \x01(\fR\x05plain\"8\n" +
 	"\n" +
 	"Compressed\x12\x14\n" +
-	"\x05frame\x18\x01 \x01(\fR\x05frameB9Z7github.com/seed-301d4374/engram/gen/engram/ltm/v1;ltmv1b\x06proto3"
+	"\x05frame\x18\x01 \x01(\fR\x05frame\x12\x14\n" +
+	"\x05plain\x18\x02 \x01(\fR\x05plainB9Z7github.com/seed-301d4374/engram/gen/engram/ltm/v1;ltmv1b\x06proto3"
 
 var (
 	file_engram_ltm_v1_columns_proto_rawDescOnce sync.Once

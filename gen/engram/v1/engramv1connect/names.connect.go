@@ -45,6 +45,9 @@ const (
 	NameServiceListNamesProcedure = "/engram.v1.NameService/ListNames"
 	// NameServiceWatchNamesProcedure is the fully-qualified name of the NameService's WatchNames RPC.
 	NameServiceWatchNamesProcedure = "/engram.v1.NameService/WatchNames"
+	// NameServiceWatchRevocationsProcedure is the fully-qualified name of the NameService's
+	// WatchRevocations RPC.
+	NameServiceWatchRevocationsProcedure = "/engram.v1.NameService/WatchRevocations"
 )
 
 // NameServiceClient is a client for the engram.v1.NameService service.
@@ -61,6 +64,10 @@ type NameServiceClient interface {
 	// WatchNames sends all entries there are, then one message with synced set,
 	// then every change.
 	WatchNames(context.Context, *connect.Request[v1.WatchNamesRequest]) (*connect.ServerStreamForClient[v1.WatchNamesResponse], error)
+	// WatchRevocations sends all identities and certificates that are revoked where the
+	// server is, and all of them again whenever they change: programs are to leave servers
+	// among them.
+	WatchRevocations(context.Context, *connect.Request[v1.WatchRevocationsRequest]) (*connect.ServerStreamForClient[v1.WatchRevocationsResponse], error)
 }
 
 // NewNameServiceClient constructs a client for the engram.v1.NameService service. By default, it
@@ -110,17 +117,24 @@ func NewNameServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			connect.WithSchema(nameServiceMethods.ByName("WatchNames")),
 			connect.WithClientOptions(opts...),
 		),
+		watchRevocations: connect.NewClient[v1.WatchRevocationsRequest, v1.WatchRevocationsResponse](
+			httpClient,
+			baseURL+NameServiceWatchRevocationsProcedure,
+			connect.WithSchema(nameServiceMethods.ByName("WatchRevocations")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // nameServiceClient implements NameServiceClient.
 type nameServiceClient struct {
-	register   *connect.Client[v1.RegisterRequest, v1.RegisterResponse]
-	renew      *connect.Client[v1.RenewRequest, v1.RenewResponse]
-	release    *connect.Client[v1.ReleaseRequest, v1.ReleaseResponse]
-	resolve    *connect.Client[v1.ResolveRequest, v1.ResolveResponse]
-	listNames  *connect.Client[v1.ListNamesRequest, v1.ListNamesResponse]
-	watchNames *connect.Client[v1.WatchNamesRequest, v1.WatchNamesResponse]
+	register         *connect.Client[v1.RegisterRequest, v1.RegisterResponse]
+	renew            *connect.Client[v1.RenewRequest, v1.RenewResponse]
+	release          *connect.Client[v1.ReleaseRequest, v1.ReleaseResponse]
+	resolve          *connect.Client[v1.ResolveRequest, v1.ResolveResponse]
+	listNames        *connect.Client[v1.ListNamesRequest, v1.ListNamesResponse]
+	watchNames       *connect.Client[v1.WatchNamesRequest, v1.WatchNamesResponse]
+	watchRevocations *connect.Client[v1.WatchRevocationsRequest, v1.WatchRevocationsResponse]
 }
 
 // Register calls engram.v1.NameService.Register.
@@ -153,6 +167,11 @@ func (c *nameServiceClient) WatchNames(ctx context.Context, req *connect.Request
 	return c.watchNames.CallServerStream(ctx, req)
 }
 
+// WatchRevocations calls engram.v1.NameService.WatchRevocations.
+func (c *nameServiceClient) WatchRevocations(ctx context.Context, req *connect.Request[v1.WatchRevocationsRequest]) (*connect.ServerStreamForClient[v1.WatchRevocationsResponse], error) {
+	return c.watchRevocations.CallServerStream(ctx, req)
+}
+
 // NameServiceHandler is an implementation of the engram.v1.NameService service.
 type NameServiceHandler interface {
 	// Register announces memories under a lease. Conflict if another server holds
@@ -167,6 +186,10 @@ type NameServiceHandler interface {
 	// WatchNames sends all entries there are, then one message with synced set,
 	// then every change.
 	WatchNames(context.Context, *connect.Request[v1.WatchNamesRequest], *connect.ServerStream[v1.WatchNamesResponse]) error
+	// WatchRevocations sends all identities and certificates that are revoked where the
+	// server is, and all of them again whenever they change: programs are to leave servers
+	// among them.
+	WatchRevocations(context.Context, *connect.Request[v1.WatchRevocationsRequest], *connect.ServerStream[v1.WatchRevocationsResponse]) error
 }
 
 // NewNameServiceHandler builds an HTTP handler from the service implementation. It returns the path
@@ -212,6 +235,12 @@ func NewNameServiceHandler(svc NameServiceHandler, opts ...connect.HandlerOption
 		connect.WithSchema(nameServiceMethods.ByName("WatchNames")),
 		connect.WithHandlerOptions(opts...),
 	)
+	nameServiceWatchRevocationsHandler := connect.NewServerStreamHandler(
+		NameServiceWatchRevocationsProcedure,
+		svc.WatchRevocations,
+		connect.WithSchema(nameServiceMethods.ByName("WatchRevocations")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/engram.v1.NameService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case NameServiceRegisterProcedure:
@@ -226,6 +255,8 @@ func NewNameServiceHandler(svc NameServiceHandler, opts ...connect.HandlerOption
 			nameServiceListNamesHandler.ServeHTTP(w, r)
 		case NameServiceWatchNamesProcedure:
 			nameServiceWatchNamesHandler.ServeHTTP(w, r)
+		case NameServiceWatchRevocationsProcedure:
+			nameServiceWatchRevocationsHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -257,4 +288,8 @@ func (UnimplementedNameServiceHandler) ListNames(context.Context, *connect.Reque
 
 func (UnimplementedNameServiceHandler) WatchNames(context.Context, *connect.Request[v1.WatchNamesRequest], *connect.ServerStream[v1.WatchNamesResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.NameService.WatchNames is not implemented"))
+}
+
+func (UnimplementedNameServiceHandler) WatchRevocations(context.Context, *connect.Request[v1.WatchRevocationsRequest], *connect.ServerStream[v1.WatchRevocationsResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.NameService.WatchRevocations is not implemented"))
 }

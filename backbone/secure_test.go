@@ -1,0 +1,222 @@
+package backbone_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/mns/kv"
+	"github.com/seed-301d4374/engram/transport/secure"
+)
+
+// issuer returns a function that makes credentials of one deployment.
+func issuer(t *testing.T) func(id access.Identity, server bool) *credentials.Store {
+	t.Helper()
+	ca, err := credentials.NewAuthority("test", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(id access.Identity, server bool) *credentials.Store {
+		b, err := ca.Issue(id, server, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return credentials.Of(b)
+	}
+}
+
+// With credentials the fabric takes servers of the deployment, and programs that the
+// rules let read everything; programs cannot speak for servers.
+func TestSecureFabric(t *testing.T) {
+	of := issuer(t)
+	rules := access.New(access.Options{})
+	set := func(revoked ...access.Revocation) {
+		t.Helper()
+		err := rules.Set(access.Policy{Rules: []access.Rule{
+			{Actions: access.Read, To: []string{"reader"}, On: []engram.Pattern{engram.MustPattern("*")}},
+			{Actions: access.Read, To: []string{"poor"}, On: []engram.Pattern{engram.MustPattern("Object")}},
+		}, Revoked: revoked})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(access.Revocation{Identity: "gone"})
+	s, inside := start(t, embedded.Options{Robot: "robot1", Listen: "127.0.0.1:0", LeafListen: "127.0.0.1:0",
+		Secure: secure.Options{Credentials: of("robot1", true), Access: rules}})
+	if _, err := inside.JetStream().AccountInfo(t.Context()); err != nil {
+		t.Fatalf("the process's own connection: %v", err)
+	}
+
+	for name, o := range map[string]backbone.Options{
+		"no certificate":    {},
+		"another authority": {Credentials: issuer(t)("robot1", true)},
+		"revoked":           {Credentials: of("gone", true)},
+		"a poor program":    {Credentials: of("poor", false)},
+	} {
+		o.URL, o.Log = s.ClientURL(), quiet
+		if b, err := backbone.Connect(t.Context(), o); err == nil {
+			b.Close()
+			t.Errorf("%s: let in", name)
+		} else if strings.Contains(err.Error(), "PRIVATE") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	second := connect(t, backbone.Options{URL: s.ClientURL(), Credentials: of("second", true)})
+	heard := make(chan string, 10)
+	listening, err := second.Conn().Subscribe("engram.>", func(m *nats.Msg) { heard <- m.Subject })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Conn().Flush(); err != nil {
+		t.Fatal(err)
+	}
+	reader := connect(t, backbone.Options{URL: s.ClientURL(), Credentials: of("reader", false)})
+	for _, subject := range []string{"engram.update.Object.Instance.a.b", "engram.names.robot1.x", "_INBOX.x", "engram.names"} {
+		if err := reader.Conn().Publish(subject, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := reader.Conn().Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-heard; got != "engram.names" {
+		t.Errorf("a program could publish on %s", got)
+	}
+	programCannotChangeNames(t, inside, reader)
+
+	if err := listening.Unsubscribe(); err != nil {
+		t.Fatal(err)
+	}
+
+	// Who is revoked is disconnected.
+	gone := make(chan struct{})
+	reader.Conn().SetDisconnectErrHandler(func(*nats.Conn, error) { close(gone) })
+	reader.Conn().Opts.AllowReconnect = false
+	set(access.Revocation{Identity: "gone"}, access.Revocation{Identity: "reader"})
+	select {
+	case <-gone:
+	case <-time.After(time.Minute):
+		t.Error("the revoked program is still connected")
+	}
+	if err := second.Conn().Flush(); err != nil {
+		t.Errorf("the other's connection: %v", err)
+	}
+
+	t.Run("leaf", func(t *testing.T) {
+		_, robot2 := start(t, embedded.Options{Robot: "robot2", LeafOf: []string{s.LeafURL()}, Secure: secure.Options{Credentials: of("robot2", true)}})
+		tunnelled(t, inside, robot2, of)
+	})
+	t.Run("leaf of another deployment", func(t *testing.T) {
+		_, robot3 := start(t, embedded.Options{Robot: "robot3", LeafOf: []string{s.LeafURL()}, Secure: secure.Options{Credentials: issuer(t)("robot3", true)}})
+		_, err := robot3.Conn().Request("engram.nobody", nil, time.Minute)
+		if !errors.Is(err, nats.ErrNoResponders) {
+			t.Error(err)
+		}
+		if _, err := robot3.JetStreamOf("robot1"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if c, err := robot3.Dial(ctx, "server of leaf"); err == nil {
+			c.Close()
+			t.Error("a robot of another deployment has joined")
+		}
+	})
+}
+
+// programCannotChangeNames tries the ways through JetStream's interface, also under the
+// domain's name; looking names up works.
+func programCannotChangeNames(t *testing.T, server, program *backbone.Backbone) {
+	t.Helper()
+	names, err := kv.Open(t.Context(), server.JetStream(), time.Hour) // a lease that does not run out
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := names.Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"Object"}, Addresses: []string{"nats:s"}}); err != nil {
+		t.Fatal(err)
+	}
+	republishing := `{"name":"X","subjects":["x.>"],"storage":"memory","republish":{"src":"x.>","dest":"engram.names.>"}}`
+	for subject, body := range map[string]string{
+		"$JS.API.STREAM.DELETE.KV_engram-names":        "",
+		"$JS.robot1.API.STREAM.DELETE.KV_engram-names": "",
+		"$JS.robot1.API.STREAM.PURGE.KV_engram-names":  "",
+		"$JS.API.STREAM.CREATE.X":                      republishing,
+		"$JS.robot1.API.STREAM.CREATE.X":               republishing,
+		"$JS.API.STREAM.RESTORE.Y":                     "{}",
+		"$KV.engram-names.Object":                      "{}",
+	} {
+		if _, err := program.Conn().Request(subject, []byte(body), 200*time.Millisecond); err == nil {
+			t.Errorf("a program was answered on %s", subject)
+		}
+	}
+	looked, err := kv.Open(t.Context(), program.JetStream(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := looked.Resolve(t.Context(), "Object"); err != nil || e.Server != "s" {
+		t.Errorf("a program looks a name up: %+v %v", e, err)
+	}
+	if _, err := looked.Register(t.Context(), mns.Registration{Server: "p", Memories: []string{"Mine"}, Addresses: []string{"nats:p"}}); err == nil {
+		t.Error("a program has registered a name")
+	}
+}
+
+// tunnelled has bytes pass through a tunnel with TLS inside, from one robot to another.
+func tunnelled(t *testing.T, at, from *backbone.Backbone, of func(access.Identity, bool) *credentials.Store) {
+	t.Helper()
+	plain, err := at.Listen("server of leaf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := secure.Options{Credentials: of("robot1", true)}.Listener(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	who := make(chan access.Identity, 1)
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		id, _ := secure.IdentityOf(c)
+		who <- id
+		_, _ = c.Write([]byte("hello")) // the reader tells
+		c.Close()
+	}()
+	var conn net.Conn
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); { // the leaf's interest takes a moment
+		if conn, err = from.Dial(t.Context(), "server of leaf"); err == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := secure.Client(t.Context(), of("robot2", true), conn, "robot1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var got bytes.Buffer
+	if _, err := got.ReadFrom(c); err != nil || got.String() != "hello" {
+		t.Errorf("%q %v", got.String(), err)
+	}
+	if id := <-who; id != "robot2" {
+		t.Errorf("the identity is %q", id)
+	}
+}

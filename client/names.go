@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/mns"
+)
+
+// Names returns the name system, such as to wait for a memory. What it answers the
+// client knows from then on: who has waited for a memory finds it in everything the
+// client is asked next, however late the news of its registration come.
+func (c *Client) Names() mns.Registry { return names{c.home.names, c} }
+
+// names is the name system, whose answers the client learns.
+type names struct {
+	mns.Registry
+	c *Client
+}
+
+// tries is how often the name system is asked again because there were news meanwhile of
+// what it was asked about.
+const tries = 3
+
+func (n names) Resolve(ctx context.Context, memory string) (e mns.Entry, err error) {
+	for range tries {
+		since, done := n.c.beginAsking()
+		e, err = n.Registry.Resolve(ctx, memory)
+		learned := true
+		switch engram.CodeOf(err) {
+		case 0:
+			learned = n.c.answered(since, []mns.Entry{e})
+		case engram.NotFound:
+			learned = n.c.answered(since, nil, n.c.routes().name(memory))
+		}
+		if done(); learned {
+			break
+		}
+	}
+	return e, err
+}
+
+func (n names) Wait(ctx context.Context, memory string) (mns.Entry, error) {
+	since, done := n.c.beginAsking()
+	defer done()
+	e, err := n.Registry.Wait(ctx, memory)
+	if err == nil && !n.c.answered(since, []mns.Entry{e}) {
+		_, _ = n.Resolve(ctx, memory) // what holds by now; it was there, in any case
+	}
+	return e, err
+}
+
+func (n names) List(ctx context.Context) (entries []mns.Entry, err error) {
+	for range tries {
+		since, done := n.c.beginAsking()
+		entries, err = n.Registry.List(ctx)
+		learned := err != nil || n.c.answered(since, entries)
+		if done(); learned {
+			break
+		}
+	}
+	return entries, err
+}

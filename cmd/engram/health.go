@@ -1,0 +1,140 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/ops/health"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+func newHealth() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "health",
+		Short: "Print whether a server is ready, and what does not work",
+		Long: `Asks a server how it is, and prints what it checks: whether it lives, has its memories
+back from disk, is registered with the name system, can write its disk, records, and
+reaches the backbone. What is degraded works in part; the server is ready nevertheless.
+
+The exit code is 0 if the server is ready and 1 if it is not, or does not answer. The
+same is at /readyz, as JSON, with status 503 if it is not ready; /healthz says whether
+the process does its work at all. --address may also be that of --metrics-listen.`,
+		Example: `  engram health
+  engram health --address http://10.0.0.1:9411 -o json`,
+		Args: positional(cobra.NoArgs),
+	}
+	addOutputFlag(cmd)
+	cmd.Flags().Duration("timeout", 5*time.Second, "how long to wait for the answer")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		format, err := outputFormat(cmd)
+		if err != nil {
+			return err
+		}
+		timeout, _ := cmd.Flags().GetDuration("timeout")
+		if timeout <= 0 {
+			return usagef("--timeout %v: more than 0", timeout)
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+		defer cancel()
+		report, err := askHealth(ctx, cmd)
+		if err != nil {
+			return err
+		}
+		if err := printHealth(cmd, format, report); err != nil {
+			return err
+		}
+		if !report.Ready() {
+			return engram.Errorf(engram.Unavailable, report.Server, "the server is not ready")
+		}
+		return nil
+	}
+	return cmd
+}
+
+func printHealth(cmd *cobra.Command, format string, r health.Report) error {
+	if format != "table" && format != "csv" {
+		return printObject(cmd.OutOrStdout(), format, r)
+	}
+	if format == "table" && len(r.Checks) == 0 {
+		is := "is"
+		if !r.Ready() {
+			is = "is not"
+		}
+		cmd.Printf("the server %s ready; what it checks is for those who may read everything\n", is)
+		return nil
+	}
+	out := &table{header: []string{"CHECK", "STATUS", "REASON"}}
+	for _, c := range r.Checks {
+		out.add(c.Check, string(c.Status), visible(c.Reason))
+	}
+	return print[health.Finding](cmd.OutOrStdout(), format, out, nil)
+}
+
+// askHealth asks the server at --address, or at the usual places, how it is.
+func askHealth(ctx context.Context, cmd *cobra.Command) (health.Report, error) {
+	address, _ := cmd.Flags().GetString("address")
+	addresses := rpc.DefaultAddresses()
+	if address = cmp.Or(address, os.Getenv(client.AddressVariable)); address != "" {
+		addresses = []string{address}
+	}
+	if onBackbone(address) {
+		return health.Report{}, usagef("--address %[1]s: that is the backbone, which has no health of its own; name one server, or let 'engram doctor --address %[1]s' look at all that are on it", backbone.Redacted(address))
+	}
+	dial, err := dialOptions(cmd)
+	if err != nil {
+		return health.Report{}, err
+	}
+	var first error
+	for _, a := range addresses {
+		r, err := healthAt(ctx, a, dial)
+		if err == nil || engram.CodeOf(err) != engram.Unavailable {
+			return r, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if address != "" {
+		return health.Report{}, fmt.Errorf("%w; %s", first, unreachedHint(first, address, dial.Credentials != nil))
+	}
+	return health.Report{}, engram.Errorf(engram.Unavailable, "", "no memory server answers at %s; start one with 'engram serve', or say where it is with --address or %s: %w",
+		strings.Join(addresses, " or "), client.AddressVariable, first)
+}
+
+// dialOptions says how a server is dialled directly, as who the flags say.
+func dialOptions(cmd *cobra.Command) (o rpc.DialOptions, err error) {
+	file, _ := cmd.Flags().GetString("credentials")
+	if file = cmp.Or(file, os.Getenv(client.CredentialsVariable)); file != "" {
+		if o.Credentials, err = credentials.Load(file, nil); err != nil {
+			err = usagef("--credentials: %w", err)
+		}
+	}
+	return o, err
+}
+
+// healthAt asks the server at an address how it is.
+func healthAt(ctx context.Context, address string, o rpc.DialOptions) (r health.Report, err error) {
+	status, body, err := rpc.Get(ctx, address, "/readyz", o)
+	if code := engram.CodeOf(err); code == engram.Invalid || code == engram.Unsupported {
+		err = usagef("--address: %w", err)
+	}
+	if err != nil {
+		return r, err
+	}
+	if status != http.StatusOK && status != http.StatusServiceUnavailable || json.Unmarshal(body, &r) != nil || r.Status == "" {
+		return r, engram.Errorf(engram.Unsupported, address, "what answers here does not tell how it is (HTTP status %d); it is no memory server, or of an earlier release", status)
+	}
+	return r, nil
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/ops/health"
+)
+
+// Credentials that are replaced by narrower ones are told of where the server's health is,
+// and copies are announced as far as those allow; both are over with wider ones.
+func TestNarrowerCredentials(t *testing.T) {
+	ca, err := credentials.NewAuthority("test", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "server")
+	rotate := func(may credentials.Serving) {
+		t.Helper()
+		b, err := ca.IssueServer("server", may, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := b.Encode()
+		if err == nil {
+			err = access.WriteFile(file, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	def := memories.All()[0]
+	whole := credentials.Serving{Own: []string{"robot1:*"}, Copies: []string{"*:*"}}
+	rotate(whole)
+	h := hostWith(t, func(s *settings) {
+		s.memories = memories.All()[:1]
+		s.backbone.embedded.Robot = "robot1"
+		s.security.credentials = file
+	})
+	h.holds([]string{"robot2:Object", "robot3:Object"})
+	expect := func(status health.Status, reason string, copies ...string) {
+		t.Helper()
+		h.recertified()
+		r := h.ops.health.Ready(t.Context())
+		i := slices.IndexFunc(r.Checks, func(f health.Finding) bool { return f.Check == "credentials" })
+		if i < 0 || r.Checks[i].Status != status || !strings.Contains(r.Checks[i].Reason, reason) {
+			t.Errorf("health: %+v", r.Checks)
+		}
+		if got := h.kept.Copies(); !slices.Equal(got, copies) {
+			t.Errorf("announced as held: %q, want %q", got, copies)
+		}
+	}
+	expect(health.OK, "", "robot2:Object", "robot3:Object")
+	rotate(credentials.Serving{Own: []string{"robot1:Other"}, Copies: []string{"robot2:*"}})
+	expect(health.Failed, "robot1:"+def.Name, "robot2:Object")
+	rotate(whole)
+	expect(health.OK, "", "robot2:Object", "robot3:Object")
+}

@@ -1,0 +1,456 @@
+package copies_test
+
+import (
+	"cmp"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies"
+	"github.com/seed-301d4374/engram/copies/service"
+)
+
+func parse(t *testing.T, text string) service.Copy {
+	t.Helper()
+	c, err := copies.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func open(t *testing.T, m *fakeMemory, owners *fakeOwners, dir string, texts ...string) *copies.Holder {
+	t.Helper()
+	o := copies.Options{Memory: m, Owners: owners, Server: "base", Robot: "base", Owned: []string{"Mine"}, Dir: dir, Log: quiet}
+	for _, text := range texts {
+		o.Configured = append(o.Configured, parse(t, text))
+	}
+	h, err := copies.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func status(t *testing.T, h *copies.Holder) []service.Status {
+	t.Helper()
+	list, err := h.CopyStatus(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func closeHolder(t *testing.T, h *copies.Holder) {
+	t.Helper()
+	if err := h.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// everything is what owners wrote, by the names of the copy.
+func everything(prefix string, owners ...*fakeOwner) map[versionKey]string {
+	all := map[versionKey]string{}
+	for _, o := range owners {
+		o.mu.Lock()
+		for _, u := range o.log {
+			if u.Entity.Level() == engram.LevelEntity {
+				all[versionKey{engram.MustID(prefix + u.Entity.String()), u.Snapshot.Time, u.Snapshot.Arrived}] = string(u.Snapshot.Instances[0].Payload.Bytes)
+			}
+		}
+		o.mu.Unlock()
+	}
+	return all
+}
+
+// Whatever happens to the link, the owner and the holder, the copy has everything that
+// its owners wrote, once, as soon as they can be reached; and with a disk nothing is
+// pulled twice but what a crash took.
+func TestCopyIsComplete(t *testing.T) {
+	for _, disk := range []bool{true, false} {
+		for seed := range uint64(40) {
+			synctest.Test(t, func(t *testing.T) { copyIsComplete(t, seed, disk) })
+		}
+	}
+}
+
+func copyIsComplete(t *testing.T, seed uint64, disk bool) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	a, b := newFakeOwner("a"), newFakeOwner("b")
+	b.clock = 500 // another computer's clock
+	owners := &fakeOwners{}
+	m := newFakeMemory(disk)
+	dir := t.TempDir()
+	h := open(t, m, owners, dir, "robot1:Object/Instance")
+	defer func() { closeHolder(t, h) }()
+	current, spoiled := a, false
+	at := engram.Time(0)
+	entities := []string{"cup", "can", "box"}
+	for range 60 {
+		switch r.IntN(14) {
+		case 0:
+			current.cut(true)
+		case 1:
+			current.cut(false)
+		case 2:
+			current.restart()
+		case 3:
+			closeHolder(t, h)
+			if !disk {
+				m.crash() // its memory ends with it
+			}
+			h = open(t, m, owners, dir, "robot1:Object/Instance")
+		case 4: // as after kill -9: what the holder would write at its end is lost
+			saved := t.TempDir()
+			copyFiles(t, dir, saved)
+			m.mu.Lock()
+			synced := m.synced
+			m.mu.Unlock()
+			closeHolder(t, h)
+			m.mu.Lock()
+			m.synced = synced
+			m.mu.Unlock()
+			m.crash()
+			copyFiles(t, saved, dir)
+			spoiled = true
+			h = open(t, m, owners, dir, "robot1:Object/Instance")
+		case 5:
+			owners.set(nil)
+		case 6:
+			owners.set(current)
+		case 7: // a standby takes over, or gives back
+			if current == a {
+				current = b
+			} else {
+				current = a
+			}
+			owners.set(current)
+		case 8:
+			time.Sleep(time.Duration(r.IntN(3000)) * time.Millisecond)
+		case 9:
+			m.mu.Lock()
+			m.fail = engram.Errorf(engram.Unavailable, "", "the disk is full")
+			m.mu.Unlock()
+		case 10:
+			current.alter(func() { current.repeat, current.batch = r.IntN(3), 1+r.IntN(4) })
+			spoiled = true
+		default:
+			for range r.IntN(8) {
+				at += engram.Time(r.IntN(3)) // some supersede
+				current.write(entities[r.IntN(len(entities))], at)
+			}
+			if r.IntN(2) == 0 {
+				synctest.Wait()
+			}
+		}
+	}
+	for _, o := range []*fakeOwner{a, b} {
+		o.cut(false)
+		owners.set(o)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+	}
+	if got, want := m.content(), everything("robot1:", a, b); !maps.Equal(got, want) {
+
+		t.Fatalf("seed %d: the copy has %d versions, its owners wrote %d", seed, len(got), len(want))
+	}
+	s := status(t, h)[0]
+	if s.State != service.StateLive || s.Updates != 0 || s.Lag != 0 || s.Lost != 0 {
+		t.Errorf("seed %d: in the end the status is %+v", seed, s)
+	}
+	if stored := m.applied.Stored; disk && !spoiled && stored != uint64(len(m.content())) {
+		t.Errorf("seed %d: %d versions were stored, %d are there", seed, stored, len(m.content()))
+	}
+}
+
+func copyFiles(t *testing.T, from, to string) {
+	t.Helper()
+	old, _ := filepath.Glob(filepath.Join(to, "*"))
+	for _, name := range old {
+		os.Remove(name)
+	}
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What rules left out is told by queries that ask for it, counted, kept over a
+// restart, and can be fetched; so is what was lost, but for the fetching.
+func TestMissingAndFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
+		owners.set(o)
+		h := open(t, m, owners, dir, "robot1:Object/Instance rate=1 max-payload=1KB")
+		cup := engram.MustID("Object/Instance/P/cup")
+		o.write("cup", 10)
+		o.write("box", 10)
+		o.other(fakeUpdate{leftOut: &service.LeftOut{Entity: cup, Reason: service.LeftOutRate, Count: 3, Bytes: 30, Interval: engram.Interval{Start: 11, End: 14}}})
+		o.other(fakeUpdate{leftOut: &service.LeftOut{Entity: cup, Reason: service.LeftOutSize, Count: 1, Bytes: 5000, Interval: engram.Interval{Start: 20, End: 21}}})
+		o.other(fakeUpdate{lost: &engram.Missing{ID: engram.MustID("Object/Instance/P/box"), Reason: engram.MissingEvicted, Count: 7, Interval: engram.Interval{Start: 1, End: 5}}})
+		o.write("cup", 15)
+		synctest.Wait()
+		noticed := engram.Now()
+
+		here := engram.MustID("robot1:Object/Instance/P/cup")
+		left := func(first, last engram.Time, count uint64) engram.Missing {
+			return engram.Missing{ID: here, Reason: engram.MissingLeftOut, Count: count, Interval: engram.Interval{Start: first, End: last + 1}}
+		}
+		lost := engram.Missing{ID: engram.MustID("robot1:Object/Instance/P/box"), Reason: engram.MissingEvicted, Count: 7, Interval: engram.Interval{Start: 1, End: 5}}
+		check := func(when string, q engram.Query, want ...engram.Missing) {
+			t.Helper()
+			got, _ := h.Explain(&q)
+			if !sameMissing(got, want) {
+				t.Errorf("%s: missing is %+v, want %+v", when, got, want)
+			}
+		}
+		all := engram.MustPattern("robot1:Object").Select(engram.All())
+		check("all", all, left(11, 13, 3), left(20, 20, 1), lost)
+		check("all of one", engram.SelectID(here, engram.All()), left(11, 13, 3), left(20, 20, 1))
+		check("a range", engram.SelectID(here, engram.In(engram.Interval{Start: 12, End: 20})), left(12, 13, 0))
+		check("before", engram.SelectID(here, engram.In(engram.Interval{Start: 0, End: 11})))
+		check("the latest", engram.SelectID(here, engram.Latest(1)), left(20, 20, 1))
+		check("at or before what is there", engram.SelectID(here, engram.AtOrBefore(15)))
+		check("another memory", engram.MustPattern("Object").Select(engram.All()))
+		check("names only", engram.Query{Memories: []engram.QueryNode{{}}})
+		o.mu.Lock()
+		now := o.clock
+		o.mu.Unlock()
+		time.Sleep(3 * time.Second)
+		got3, used := m.explain(&all)
+		if want := (engram.CopyUsed{Memory: "robot1:Object", Server: "base", AsOf: now, Lag: 3 * time.Second}); len(got3) != 3 || !slices.Equal(used, []engram.CopyUsed{want}) {
+			t.Errorf("the memory is told %+v and %+v, want %+v", got3, used, want)
+		}
+
+		closeHolder(t, h)
+		h = open(t, m, owners, dir, "robot1:Object/Instance rate=1 max-payload=1KB")
+		synctest.Wait()
+		check("after a restart", all, left(11, 13, 3), left(20, 20, 1), lost)
+		s := status(t, h)[0]
+		if want := []service.LeftOutCount{{Reason: service.LeftOutRate, Count: 3, Bytes: 30}, {Reason: service.LeftOutSize, Count: 1, Bytes: 5000}}; !slices.Equal(s.LeftOut, want) || s.Lost != 7 {
+			t.Errorf("left out is %+v and %d lost, want %+v and 7", s.LeftOut, s.Lost, want)
+		}
+		if want := []service.Loss{{ID: lost.ID, Reason: lost.Reason, Count: 7, Interval: lost.Interval, Noticed: noticed}}; !slices.Equal(s.Losses, want) {
+			t.Errorf("lost is %+v, want %+v", s.Losses, want)
+		}
+
+		// What was left out is at the owner all the same.
+		for _, at := range []engram.Time{11, 12, 13, 20} {
+			o.write("cup", at)
+			m.mu.Lock()
+			delete(m.held, versionKey{here, at, 0})
+			m.mu.Unlock()
+		}
+		synctest.Wait()
+		got, err := h.Fetch(t.Context(), service.Fetching{Patterns: []engram.Pattern{engram.MustPattern("robot1:Object/Instance/P/cup")}, Span: engram.Interval{Start: 11, End: 14}})
+		if err != nil || got.Had+got.Versions != 3 || got.More {
+			t.Errorf("fetched %+v, %v", got, err)
+		}
+		check("after fetching", engram.SelectID(here, engram.All()), left(20, 20, 1))
+		got, err = h.Fetch(t.Context(), service.Fetching{Patterns: []engram.Pattern{engram.MustPattern("robot1:Object")}, MaxBytes: 10})
+		if err != nil || !got.More {
+			t.Errorf("fetching little: %+v, %v", got, err)
+		}
+		_, err = h.Fetch(t.Context(), service.Fetching{Patterns: []engram.Pattern{engram.MustPattern("robot2:Object")}})
+		if engram.CodeOf(err) != engram.NotFound {
+			t.Errorf("fetching what is not copied: %v", err)
+		}
+		closeHolder(t, h)
+		if m.explain != nil {
+			t.Error("the memory still asks a holder that is closed")
+		}
+	})
+}
+
+func sameMissing(a, b []engram.Missing) bool {
+	order := func(x, y engram.Missing) int {
+		return cmp.Or(x.ID.Compare(y.ID), cmp.Compare(x.Interval.Start, y.Interval.Start))
+	}
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.SortFunc(a, order)
+	slices.SortFunc(b, order)
+	return slices.Equal(a, b)
+}
+
+// Removals are carried out, in order with what was written before and after them.
+func TestRemovals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true)
+		owners.set(o)
+		h := open(t, m, owners, t.TempDir(), "robot1:Object")
+		defer closeHolder(t, h)
+		o.alter(func() { o.batch = 100 })
+		o.write("cup", 1)
+		o.other(fakeUpdate{leftOut: &service.LeftOut{Entity: engram.MustID("Object/Instance/P/cup"), Reason: service.LeftOutRate, Count: 1, Interval: engram.Interval{Start: 2, End: 3}}})
+		o.write("box", 1)
+		o.other(fakeUpdate{removal: &service.Removal{Pattern: engram.MustPattern("*/Instance/*/cup"), Span: engram.Always(), Until: o.clock}})
+		o.write("cup", 1)
+		synctest.Wait()
+		got := m.content()
+		if len(got) != 2 {
+			t.Errorf("%v is held, want the box and the second cup", got)
+		}
+		q := engram.MustPattern("robot1:Object").Select(engram.All())
+		if missing, _ := h.Explain(&q); len(missing) > 0 {
+			t.Errorf("%+v is missing of what is gone at its owner", missing)
+		}
+		if s := status(t, h)[0]; s.Removed != 1 {
+			t.Errorf("%d removed", s.Removed)
+		}
+	})
+}
+
+func TestAddAndRemoveCopies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
+		owners.set(o)
+		h := open(t, m, owners, dir, "robot1:Object/Other")
+		o.write("cup", 1)
+		add := func(text string) error { return h.AddCopy(t.Context(), parse(t, text)) }
+		for text, code := range map[string]engram.Code{
+			"Mine":                       engram.Conflict, // the server owns it
+			"base:Mine":                  engram.Conflict, // by its full name
+			"robot1:Object/Other rate=1": engram.Conflict, // it is configured
+		} {
+			if err := add(text); engram.CodeOf(err) != code {
+				t.Errorf("adding %s: %v, want %v", text, err, code)
+			}
+		}
+		if err := add("robot1:Object/Instance"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := len(m.content()); n != 1 {
+			t.Errorf("%d versions are held of a copy that was added", n)
+		}
+		if err := add("robot1:Object/Instance rate=5"); err != nil {
+			t.Fatal(err)
+		}
+		o.write("cup", 2)
+		synctest.Wait()
+		closeHolder(t, h)
+
+		// What was added is there in the next life, what is not configured any more is not.
+		h = open(t, m, owners, dir)
+		synctest.Wait()
+		list := status(t, h)
+		if len(list) != 1 || copies.Format(&list[0].Copy) != "robot1:Object/Instance rate=5" || list[0].Configured {
+			t.Fatalf("the copies of the next life are %+v", list)
+		}
+		if stored, had := m.applied.Stored, m.applied.Had; stored != 2 || had != 0 {
+			t.Errorf("%d versions were stored and %d came twice", stored, had)
+		}
+		if err := h.RemoveCopy(t.Context(), "robot1:Object", false); engram.CodeOf(err) != engram.NotFound {
+			t.Errorf("removing what is not there: %v", err)
+		}
+		if err := h.RemoveCopy(t.Context(), "robot1:Object/Instance", false); err != nil {
+			t.Fatal(err)
+		}
+		o.write("cup", 3)
+		time.Sleep(5 * time.Second)
+		if n := len(m.content()); n != 2 {
+			t.Errorf("%d versions are held of a copy that was removed at 2", n)
+		}
+		if err := add("robot1:Object/Instance"); err != nil {
+			t.Fatal(err)
+		}
+		if err := add("robot1:Object/Instance/P/cup"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		// What another copy has of it, too, is pulled again.
+		if err := h.RemoveCopy(t.Context(), "robot1:Object/Instance", true); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got, want := m.content(), everything("robot1:", o); !maps.Equal(got, want) {
+			t.Errorf("%d versions are held, want %d", len(got), len(want))
+		}
+		if err := h.RemoveCopy(t.Context(), "robot1:Object/Instance/P/cup", true); err != nil {
+			t.Fatal(err)
+		}
+		closeHolder(t, h)
+		if n := len(m.content()); n != 0 {
+			t.Errorf("%d versions are held of copies that were dropped", n)
+		}
+		h = open(t, m, owners, dir)
+		if list := status(t, h); len(list) != 0 {
+			t.Errorf("copies that were removed are back: %+v", list)
+		}
+		closeHolder(t, h)
+	})
+}
+
+// A damaged file costs its copy's place, and nothing else.
+func TestDamagedFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
+		owners.set(o)
+		o.write("cup", 1)
+		h := open(t, m, owners, dir, "robot1:Object")
+		synctest.Wait()
+		closeHolder(t, h)
+		files, _ := filepath.Glob(filepath.Join(dir, "copy-*.json"))
+		if len(files) != 1 {
+			t.Fatalf("the files are %v", files)
+		}
+		if err := os.WriteFile(files[0], []byte(`{"copy": "robot1:`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		h = open(t, m, owners, dir, "robot1:Object")
+		synctest.Wait()
+		if s := status(t, h)[0]; s.State != service.StateLive || m.applied.Stored != 1 || m.applied.Had != 1 {
+			t.Errorf("the status is %+v; %+v was applied", s, m.applied)
+		}
+		closeHolder(t, h)
+	})
+}
+
+// While the owner is away the lag goes on, and it is over when the owner is back.
+func TestLag(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(false)
+		h := open(t, m, owners, "", "robot1:Object")
+		defer closeHolder(t, h)
+		time.Sleep(5 * time.Second)
+		if s := status(t, h)[0]; s.State != service.StateWaiting || s.Contact != 0 || !strings.Contains(s.Error, "nobody owns it") {
+			t.Errorf("before there is an owner the status is %+v", s)
+		}
+		owners.set(o)
+		synctest.Wait()
+		if s := status(t, h)[0]; s.State != service.StateLive || s.Lag != 0 || s.Owner != "a" || s.Error != "" {
+			t.Errorf("with its owner the status is %+v", s)
+		}
+		o.cut(true)
+		time.Sleep(time.Minute)
+		if s := status(t, h)[0]; s.State != service.StateWaiting || s.Lag != time.Minute || !strings.Contains(s.Error, "cut") {
+			t.Errorf("after a minute without its owner the status is %+v", s)
+		}
+		o.cut(false)
+		time.Sleep(1500 * time.Millisecond)
+		if s := status(t, h)[0]; s.State != service.StateLive || s.Lag != 0 {
+			t.Errorf("a moment after its owner is back the status is %+v", s)
+		}
+	})
+}
+
+// What an owner tells of what was not asked for is not believed.
+func TestOwnerThatTellsOfOtherThings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(false)
+		owners.set(o)
+		h := open(t, m, owners, "", "robot1:Object/Instance/P/box")
+		defer closeHolder(t, h)
+		o.write("cup", 1)
+		synctest.Wait()
+		if s := status(t, h)[0]; s.State != service.StateFailed || len(m.content()) != 0 {
+			t.Errorf("the status is %+v, %v is held", s, m.content())
+		}
+	})
+}

@@ -1,0 +1,213 @@
+package copies
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+)
+
+// ledger is what a copy does not hold though its owner had it: what rules left out,
+// and what was lost on the way. The replica's lock protects it. It is bounded: beyond
+// maxTallied entities it tells of provider segments, and of each no more than
+// maxSpans spans of time.
+type ledger struct {
+	tallies map[tallyKey]*tally
+	// newest is the time of the newest version of each entity with a tally that the copy
+	// was given.
+	newest map[engram.ID]engram.Time
+}
+
+const (
+	maxTallied = 50_000
+	maxSpans   = 8
+)
+
+// tallyKey says what a tally is of: an entity (or what lies above some) by the
+// holder's names, and why it is missing: a reason of service.LeftOut, or one of the
+// Missing… constants for what was lost.
+type tallyKey struct {
+	id     engram.ID
+	reason string
+}
+
+type tally struct {
+	Count uint64            `json:"count"`
+	Bytes int64             `json:"bytes,omitempty"`
+	Spans []engram.Interval `json:"spans"` // apart from each other, by time
+	// Noticed is when the last of it was noticed, by the holder's clock.
+	Noticed engram.Time `json:"noticed,omitempty"`
+}
+
+func newLedger() ledger {
+	return ledger{tallies: map[tallyKey]*tally{}, newest: map[engram.ID]engram.Time{}}
+}
+
+func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, span engram.Interval) {
+	key := tallyKey{id, reason}
+	t := l.tallies[key]
+	if t == nil {
+		if len(l.tallies) >= maxTallied && id.Level() == engram.LevelEntity {
+			l.add(id.Truncate(engram.LevelProviderSegment), reason, count, bytes, span)
+			return
+		}
+		t = &tally{}
+		l.tallies[key] = t
+	}
+	t.Count += count
+	t.Bytes += bytes
+	t.Noticed = engram.Now()
+	t.widen(span)
+}
+
+// widen adds a span; those that are closest become one when there are too many.
+func (t *tally) widen(span engram.Interval) {
+	if span.Empty() {
+		return
+	}
+	t.Spans = append(t.Spans, span)
+	slices.SortFunc(t.Spans, func(a, b engram.Interval) int { return cmp.Compare(a.Start, b.Start) })
+	merged := t.Spans[:1]
+	for _, s := range t.Spans[1:] {
+		if last := &merged[len(merged)-1]; s.Start <= last.End {
+			last.End = max(last.End, s.End)
+		} else {
+			merged = append(merged, s)
+		}
+	}
+	for len(merged) > maxSpans {
+		closest := 1
+		for i := range merged[1:] {
+			if merged[i+1].Start.Sub(merged[i].End) < merged[closest].Start.Sub(merged[closest-1].End) {
+				closest = i + 1
+			}
+		}
+		merged[closest-1].End = merged[closest].End
+		merged = slices.Delete(merged, closest, closest+1)
+	}
+	t.Spans = merged
+}
+
+// stored notes that a version is there.
+func (l *ledger) stored(id engram.ID, at engram.Time) {
+	if newest, ok := l.newest[id]; !ok || at > newest {
+		if ok || len(l.newest) < maxTallied {
+			l.newest[id] = at
+		}
+	}
+}
+
+// fetched takes a span of time off what is missing of an entity: count versions of it
+// are there now.
+func (l *ledger) fetched(id engram.ID, span engram.Interval) {
+	for _, reason := range [...]string{service.LeftOutRate, service.LeftOutFilter, service.LeftOutSize} {
+		key := tallyKey{id, reason}
+		t := l.tallies[key]
+		if t == nil {
+			continue
+		}
+		before, left := t.length(), []engram.Interval(nil)
+		for _, s := range t.Spans {
+			if !s.Overlaps(span) {
+				left = append(left, s)
+				continue
+			}
+			if s.Start < span.Start {
+				left = append(left, engram.Interval{Start: s.Start, End: span.Start})
+			}
+			if span.End < s.End {
+				left = append(left, engram.Interval{Start: span.End, End: s.End})
+			}
+		}
+		t.Spans = left
+		if len(left) == 0 {
+			delete(l.tallies, key)
+			continue
+		}
+		// How many of them were there is not known: as many as of the time.
+		share := t.length() / before
+		t.Count, t.Bytes = max(uint64(float64(t.Count)*share), 1), int64(float64(t.Bytes)*share)
+	}
+}
+
+func (t *tally) length() float64 {
+	sum := 0.0
+	for _, s := range t.Spans {
+		sum += float64(s.End) - float64(s.Start)
+	}
+	return sum
+}
+
+// removed forgets what is missing of what is gone at its owner.
+func (l *ledger) removed(r *service.Removal) {
+	m, err := r.Pattern.Matcher()
+	if err != nil {
+		return
+	}
+	for key, t := range l.tallies {
+		if !m.Match(key.id) || slices.Contains(r.Besides, key.id.Truncate(engram.LevelProviderSegment)) {
+			continue
+		}
+		t.Spans = slices.DeleteFunc(t.Spans, func(s engram.Interval) bool {
+			return r.Span.Start <= s.Start && s.End <= r.Span.End && !slices.ContainsFunc(r.Except, s.Overlaps)
+		})
+		if len(t.Spans) == 0 {
+			delete(l.tallies, key)
+		}
+	}
+}
+
+// leftOut sums up what rules left out, and how much was lost.
+func (l *ledger) leftOut() (out []service.LeftOutCount, lost uint64) {
+	sums := map[string]*service.LeftOutCount{}
+	for key, t := range l.tallies {
+		if reasonOf(key.reason) != engram.MissingLeftOut {
+			lost += max(t.Count, 1)
+			continue
+		}
+		s := sums[key.reason]
+		if s == nil {
+			s = &service.LeftOutCount{Reason: key.reason}
+			sums[key.reason] = s
+		}
+		s.Count += t.Count
+		s.Bytes += t.Bytes
+	}
+	for _, s := range sums {
+		out = append(out, *s)
+	}
+	slices.SortFunc(out, func(a, b service.LeftOutCount) int { return cmp.Compare(a.Reason, b.Reason) })
+	return out, lost
+}
+
+// losses tells what was lost, the most recent first.
+func (l *ledger) losses() []service.Loss {
+	var out []service.Loss
+	for key, t := range l.tallies {
+		if reasonOf(key.reason) == engram.MissingLeftOut {
+			continue
+		}
+		x := service.Loss{ID: key.id, Reason: key.reason, Count: t.Count, Noticed: t.Noticed}
+		if n := len(t.Spans); n > 0 {
+			x.Interval = engram.Interval{Start: t.Spans[0].Start, End: t.Spans[n-1].End}
+		}
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b service.Loss) int {
+		return cmp.Or(cmp.Compare(b.Noticed, a.Noticed), a.ID.Compare(b.ID), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out[:min(len(out), service.MaxLosses)]
+}
+
+// reasonOf returns why a query does not find what a tally is of.
+func reasonOf(reason string) string {
+	switch reason {
+	case service.LeftOutRate, service.LeftOutFilter, service.LeftOutSize:
+		return engram.MissingLeftOut
+	}
+	return reason
+}
+
+// missingRefused is the reason for versions that this server did not take.
+const missingRefused = "refused by the copy's holder"

@@ -1,0 +1,246 @@
+package copies
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+)
+
+// replica is one copy: what it is to hold, how far it has come, and what it lacks.
+type replica struct {
+	pattern    string    // the text of the copy's
+	memory     string    // its name at the holder
+	id         engram.ID // of the memory
+	configured bool      // it, or the rule that made it
+
+	mu      sync.Mutex
+	rule    string       // the pattern of the rule that made it, "" if none did
+	copy    service.Copy // its pattern does not change
+	matcher *engram.PatternMatcher
+	ended   bool   // it was removed
+	rules   uint64 // counts changes after which it must be pulled anew
+	changes uint64 // counts changes of what its file holds
+	saved   uint64 // the changes that its file has
+
+	// positions are by server: another one that owns the memory now has another
+	// history, and the first may come back.
+	positions map[string]service.Position
+	ledger    ledger
+
+	owner    string // the server
+	state    service.State
+	since    time.Time
+	problem  string
+	behind   service.Behind
+	complete engram.Time   // when the copy lacked nothing last, by the owner's clock; 0 is never
+	at       time.Time     // the same by this computer's
+	heard    *atomic.Int64 // of its link: when the owner was last heard, Unix nanoseconds; 0 is never
+	received uint64
+	payload  int64
+	wire     int64
+	had      uint64
+	removed  uint64
+}
+
+func newReplica(c service.Copy) *replica {
+	r := &replica{
+		pattern: c.Pattern.String(),
+		memory:  c.Pattern.Levels[0].Names[0], copy: c, positions: map[string]service.Position{}, ledger: newLedger(),
+		state: service.StateWaiting, since: time.Now(), heard: new(atomic.Int64),
+	}
+	r.matcher, _ = c.Pattern.Matcher() // the errors were found by Check
+	r.id, _ = engram.NewID(r.memory)
+	return r
+}
+
+// maxPositions bounds the servers that a copy remembers.
+const maxPositions = 16
+
+// share returns what is to be pulled of the copy from a server, and by which rules.
+func (r *replica) share(server string, heard *atomic.Int64) (s service.Share, rules uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.heard != heard {
+		heard.Store(max(heard.Load(), r.heard.Load()))
+		r.heard = heard
+	}
+	return service.Share{Patterns: []engram.Pattern{rename(r.copy.Pattern, ownersName(r.memory))}, After: r.positions[server], Rules: r.copy.Rules}, r.rules
+}
+
+// is sets the state of the copy.
+func (r *replica) is(s service.State, owner, problem string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.isLocked(s, owner, problem)
+}
+
+func (r *replica) isLocked(s service.State, owner, problem string) {
+	if r.state != s {
+		r.state, r.since = s, time.Now()
+	}
+	if owner != "" {
+		r.owner = owner
+	}
+	r.problem = problem
+}
+
+// took notes what became of a batch from a server, which was pulled by rules. c, left
+// and lost have the holder's names.
+func (r *replica) took(server string, rules uint64, b *service.Batch, c *service.Changes, applied service.Applied, left []service.LeftOut, lost []engram.Missing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range c.Removed {
+		r.ledger.removed(&c.Removed[i])
+	}
+	for i := range left {
+		r.ledger.add(left[i].Entity, left[i].Reason, left[i].Count, left[i].Bytes, left[i].Interval)
+	}
+	for i := range lost {
+		span := lost[i].Interval
+		if span.Empty() {
+			span = engram.Always()
+		}
+		r.ledger.add(lost[i].ID, lost[i].Reason, lost[i].Count, 0, span)
+	}
+	for i := range c.Versions {
+		v := &c.Versions[i]
+		r.ledger.stored(v.Entity, v.Snapshot.Time)
+		r.payload += int64(v.Snapshot.Size())
+	}
+	if applied.Refused > 0 {
+		r.ledger.add(r.id, missingRefused, applied.Refused, 0, engram.Always())
+	}
+	r.received += uint64(len(c.Versions))
+	r.had += applied.Had
+	r.removed += applied.Removed
+	r.wire += b.Wire
+	if r.behind = b.Behind; b.Behind.Updates == 0 {
+		r.complete, r.at = b.Behind.Now, time.Now()
+	}
+	if rules != r.rules {
+		return // it begins anew, and not from here
+	}
+	if r.positions[server] != b.Position || len(left) > 0 || len(lost) > 0 || applied.Refused > 0 || len(c.Removed) > 0 {
+		if _, known := r.positions[server]; !known && len(r.positions) >= maxPositions {
+			for other := range r.positions {
+				delete(r.positions, other) // any: it is pulled from its beginning should it come back
+				break
+			}
+		}
+		r.positions[server] = b.Position
+		r.changes++
+	}
+	state := service.StateLive
+	if b.Behind.Updates > 0 {
+		state = service.StateCatching
+	}
+	problem := ""
+	if applied.Refused > 0 && applied.Reason != nil {
+		problem = applied.Reason.Error()
+	} else if state == r.state {
+		problem = r.problem
+	}
+	r.isLocked(state, server, problem)
+}
+
+// idle notes that nothing is to come, if nothing was to come when that was told last.
+func (r *replica) idle(server string, now engram.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.behind.Updates > 0 || r.owner != server {
+		return
+	}
+	r.complete, r.at = now, time.Now()
+	if r.state == service.StateCatching {
+		r.isLocked(service.StateLive, server, r.problem)
+	}
+}
+
+// madeBy returns the pattern of the rule that made the copy, "" if none did.
+func (r *replica) madeBy() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rule
+}
+
+// adopt has the copy be there by itself, not by a rule.
+func (r *replica) adopt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rule, r.configured = "", false
+}
+
+// handOver has the copy be there by another rule.
+func (r *replica) handOver(to *rule) {
+	r.mu.Lock()
+	r.rule, r.configured = to.pattern, to.configured
+	r.mu.Unlock()
+	r.follow(to.copy.Rules)
+}
+
+// follow changes the rules of the copy, which goes on where it is.
+func (r *replica) follow(rules service.Rules) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.copy.Rules = rules
+	r.changes++
+	r.rules++
+}
+
+// beginAnew has the copy pulled from its beginning.
+func (r *replica) beginAnew() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.positions)
+	r.ledger = newLedger()
+	r.changes++
+	r.rules++
+}
+
+func (r *replica) status() service.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := service.Status{
+		Copy: r.copy, Configured: r.configured, Owner: r.owner, State: r.state, Since: engram.TimeOf(r.since), Error: r.problem,
+		Rule: r.rule, Position: r.positions[r.owner], Updates: r.behind.Updates, Bytes: r.behind.Bytes,
+		Received: r.received, Payload: r.payload, Wire: r.wire, Had: r.had, Removed: r.removed,
+	}
+	s.LeftOut, s.Lost = r.ledger.leftOut()
+	s.Losses = r.ledger.losses()
+	contact := r.heard.Load()
+	if contact == 0 {
+		return s
+	}
+	s.Contact = engram.Time(contact)
+	if r.behind.Updates > 0 && s.Position.Arrived > engram.MinTime { // else it is in the middle of a life of its owner
+		s.Lag = max(r.behind.Now.Sub(s.Position.Arrived), 0)
+	}
+	if r.state != service.StateLive && r.state != service.StateCatching {
+		s.Lag += max(engram.Now().Sub(s.Contact), 0) // what was written since is not known
+	}
+	return s
+}
+
+// used says how old the copy is.
+func (r *replica) used() engram.CopyUsed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	u := engram.CopyUsed{Memory: r.memory, Behind: r.behind.Updates, AsOf: r.complete}
+	if r.complete != 0 {
+		u.Lag = time.Since(r.at)
+	}
+	return u
+}
+
+// missing appends what the copy lacks of what a way through a query asks for.
+func (r *replica) missing(out []engram.Missing, p *path) []engram.Missing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.ledger.tallies) == 0 {
+		return out
+	}
+	return r.ledger.missing(out, p)
+}

@@ -1,0 +1,72 @@
+package source
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// lookout estimates how far a share is behind.
+type lookout struct {
+	at      time.Time
+	updates uint64
+	bytes   int64
+	buffer  []wm.Change
+}
+
+// lookEvery bounds how often it is counted what is still to come.
+const lookEvery = 200 * time.Millisecond
+
+// behind tells what is still to come.
+func (sh *share) behind() service.Behind {
+	b := service.Behind{Now: sh.p.wm.Now()}
+	l := &sh.lookout
+	switch {
+	case sh.past != nil:
+		b.Updates, b.Bytes = sh.past.remaining()
+	case len(sh.lives) > 0:
+		b.Updates, b.Bytes = l.updates, l.bytes
+	case len(sh.changes) == 0 && sh.at.Number == sh.p.wm.Number():
+		l.updates, l.bytes = 0, 0
+	default:
+		if now := time.Now(); now.Sub(l.at) >= lookEvery {
+			l.at = now
+			l.look(sh)
+		}
+		b.Updates, b.Bytes = l.updates, l.bytes
+		if sh.await.number > sh.at.Number { // what it waits for cannot be counted yet
+			b.Updates = max(b.Updates, 1)
+		}
+	}
+	return b
+}
+
+// look counts what matches of the last updates behind the position.
+func (l *lookout) look(sh *share) {
+	l.updates, l.bytes = 0, 0
+	if l.buffer == nil {
+		l.buffer = make([]wm.Change, 0, chunkOfChanges)
+	}
+	for after := sh.at.Number; ; {
+		list, upTo, _, ok := sh.p.wm.Changes(after, l.buffer[:0])
+		if !ok || upTo == after {
+			return
+		}
+		for i := range list {
+			if c := &list[i]; sh.entityOf(c).matches {
+				l.updates++
+				if s, _ := c.Find(); s != nil {
+					l.bytes += int64(s.Size())
+				}
+			}
+		}
+		after = upTo
+	}
+}
+
+// told takes off what was told since.
+func (l *lookout) told(updates uint64, bytes int64) {
+	l.updates -= min(l.updates, updates)
+	l.bytes -= min(l.bytes, bytes)
+}

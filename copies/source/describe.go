@@ -1,0 +1,115 @@
+package source
+
+import (
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+)
+
+// described is what a pull has described, by provider segment.
+type described struct {
+	segments map[engram.ID]map[string]bool // with the types that were told
+}
+
+func (d *described) init() { d.segments = map[engram.ID]map[string]bool{} }
+
+// forget has a segment described anew when it is there again.
+func (d *described) forget(segment engram.ID) {
+	if segment.IsRoot() {
+		return
+	}
+	for id := range d.segments {
+		if segment.Contains(id) {
+			delete(d.segments, id)
+		}
+	}
+}
+
+// describe puts into a batch the descriptions that the holder needs for its items. What
+// has no segment any more is taken out: it is told to be removed.
+func (d *described) describe(p *pull, b *service.Batch) error {
+	gone := map[engram.ID]bool(nil)
+	for i := range b.Items {
+		it := &b.Items[i]
+		provider := it.Entity.Truncate(engram.LevelProviderSegment)
+		types := d.segments[provider]
+		if types != nil && !slices.ContainsFunc(it.Snapshot.Instances, func(in engram.Instance) bool { return !types[in.Payload.Type] }) {
+			continue
+		}
+		if gone[provider] {
+			continue
+		}
+		ok, err := d.segment(p, b, provider, it.Snapshot)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			if gone == nil {
+				gone = map[engram.ID]bool{}
+			}
+			gone[provider] = true
+		}
+	}
+	if gone != nil {
+		b.Items = slices.DeleteFunc(b.Items, func(v service.Version) bool {
+			return gone[v.Entity.Truncate(engram.LevelProviderSegment)]
+		})
+	}
+	return nil
+}
+
+// segment describes a segment with the types that are new; false if it is not there.
+func (d *described) segment(p *pull, b *service.Batch, provider engram.ID, s *engram.Snapshot) (bool, error) {
+	pattern := engram.PatternOf(provider)
+	list, err := p.wm.Describe(p.ctx, pattern)
+	if err == nil && p.ltm != nil {
+		list, err = p.ltm.Describe(p.ctx, pattern, list)
+	}
+	if err != nil {
+		return false, err
+	}
+	var core, own *engram.Description
+	for i := range list {
+		switch list[i].ID {
+		case provider:
+			own = &list[i]
+		case provider.Parent():
+			core = &list[i]
+		}
+	}
+	if core == nil || own == nil {
+		return false, nil
+	}
+	seg := service.Segment{
+		Core: engram.CoreSegment{
+			ID: core.ID, Type: core.Type, History: core.History, Durability: core.Durability, FixedProviders: core.FixedProviders,
+		},
+		Provider: engram.ProviderSegment{ID: own.ID},
+	}
+	if own.Type != core.Type {
+		seg.Provider.Type = own.Type
+	}
+	types := d.segments[provider]
+	if types == nil {
+		types = map[string]bool{}
+		d.segments[provider] = types
+	}
+	need := []string{core.Type, own.Type}
+	for i := range s.Instances {
+		need = append(need, s.Instances[i].Payload.Type)
+	}
+	for _, name := range need {
+		if types[name] || name == "" {
+			continue
+		}
+		t, err := p.wm.Type(p.ctx, name)
+		if err != nil {
+			return false, err
+		}
+		types[name] = true
+		seg.Types = append(seg.Types, t)
+	}
+	b.Segments = append(b.Segments, seg)
+	return true, nil
+}

@@ -1,0 +1,402 @@
+package source_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/copies/source"
+	"github.com/seed-301d4374/engram/internal/vfs"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// times are the times of versions of one entity, in the order told.
+func timesOf(items []service.Version) (times []engram.Time) {
+	for _, v := range items {
+		times = append(times, v.Snapshot.Time)
+	}
+	return times
+}
+
+// Without a disk, what was evicted before it was pulled is told exactly.
+func TestLostIsTold(t *testing.T) {
+	o := begin(t, "", core("A", 10))
+	defer o.Close()
+	for i := range 100 {
+		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i))
+	}
+	got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+	want := engram.Missing{ID: engram.MustID("Test/A/p/e"), Reason: engram.MissingEvicted, Count: 90, Interval: engram.Interval{End: 90}}
+	if len(got.items) != 10 || got.items[0].Snapshot.Time != 90 || len(got.lost) != 1 || got.lost[0] != want {
+		t.Errorf("told %d items from %v on, lost %+v; want 10 and %+v", len(got.items), timesOf(got.items)[0], got.lost, want)
+	}
+}
+
+// What neither the memory keeps nor the disk takes is told to be lost, not passed over.
+func TestLostWhileTheDiskIsFullIsTold(t *testing.T) {
+	defer source.SetPatience(20 * time.Millisecond)()
+	dir := t.TempDir()
+	disk := vfs.NewFaulty(vfs.OS, dir)
+	o := beginOn(t, disk, dir, nil, core("A", 10))
+	defer o.Close()
+	defer disk.Heal()
+	disk.Inject(vfs.Fault{Op: vfs.OpCreate, Name: "episodes", Err: vfs.ErrFull})
+	for i := range 100 {
+		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i))
+	}
+	got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+	lost := uint64(0)
+	for _, m := range got.lost {
+		lost += m.Count
+	}
+	if len(got.items) != 10 || lost != 90 {
+		t.Errorf("told %d items, lost %+v; want 10 and 90", len(got.items), got.lost)
+	}
+}
+
+// With a disk nothing is lost: what was evicted is read from there, in order, and what
+// is on both sides comes once.
+func TestEvictedComesFromDisk(t *testing.T) {
+	o := begin(t, t.TempDir(), core("A", 10), core("B", 0))
+	defer o.Close()
+	for i := range 1000 {
+		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i), update(t, "Test/B/p/e", engram.Time(i), i))
+		if i%300 == 299 {
+			if err := o.store.Seal(t.Context(), "test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+	if len(got.items) != 2000 || len(got.lost) != 0 {
+		t.Fatalf("told %d items, lost %+v", len(got.items), got.lost)
+	}
+	for i, v := range got.items {
+		if v.Snapshot.Number != uint64(i+1) {
+			t.Fatalf("item %d has number %d", i, v.Snapshot.Number)
+		}
+	}
+	half := catchUp(t, o, t.Context(), shareOf("Test", service.Position{Epoch: o.Epoch(), Number: 1000}, service.Rules{}))
+	if len(half.items) != 1000 {
+		t.Errorf("behind number 1000 are %d", len(half.items))
+	}
+}
+
+// What is damaged on disk is told to be lost, and the rest is told.
+func TestDamageIsToldAndPassedOver(t *testing.T) {
+	for name, damage := range map[string]func(file []byte){
+		"a chunk":     func(file []byte) { clear(file[len(file)/3 : len(file)/3+50]) },
+		"the summary": func(file []byte) { clear(file[len(file)-200 : len(file)-50]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			o := begin(t, dir, core("A", 5))
+			defer o.Close()
+			payload := func(i int) string { return fmt.Sprint(i, rand.Uint64(), rand.Uint64(), rand.Uint64()) }
+			for i := range 1000 {
+				commit(t, o, update(t, "Test/A/p/e", engram.Time(i), payload(i)))
+				if i == 499 {
+					if err := o.store.Seal(t.Context(), "test"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "episodes", "*.mcap"))
+			if err != nil || len(files) != 1 {
+				t.Fatal(files, err)
+			}
+			file, err := os.ReadFile(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			damage(file)
+			if err := os.WriteFile(files[0], file, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+			var lost uint64
+			for _, m := range got.lost {
+				if m.Reason != engram.MissingDamaged || m.ID != engram.MustID("Test/A/p/e") {
+					t.Errorf("lost is %+v", m)
+				}
+				lost += m.Count
+			}
+			if lost == 0 || len(got.items) < 500 || len(got.items)+int(lost) != 1000 {
+				t.Errorf("of 1000 versions %d were told, and %d are lost", len(got.items), lost)
+			}
+		})
+	}
+}
+
+// A pull goes on in the lives that came since, also where the clock was set back.
+func TestLivesFollowEachOther(t *testing.T) {
+	dir := t.TempDir()
+	var clock atomic.Int64
+	clock.Store(1e18)
+	var o *owner
+	live := func(from, n int) {
+		o = beginAt(t, dir, func() engram.Time { return engram.Time(clock.Add(1)) }, core("A", 5))
+		for i := range n {
+			commit(t, o, update(t, "Test/A/p/e", engram.Time(from+i), i))
+		}
+	}
+	live(0, 50)
+	first := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+	o.Close()
+	clock.Add(-1e15) // the battery of the clock is empty
+	live(50, 50)
+	o.Close()
+	live(100, 0) // it leaves nothing on disk
+	idle := catchUp(t, o, t.Context(), shareOf("Test", first.last, service.Rules{}))
+	o.Close()
+	live(100, 50)
+	defer o.Close()
+	for name, c := range map[string]struct {
+		after service.Position
+		first engram.Time
+		n     int
+	}{
+		"anew":           {service.Position{}, 0, 150},
+		"from the first": {service.Position{Epoch: first.last.Epoch, Number: 25}, 25, 125},
+		"from the third": {idle.last, 100, 50},
+	} {
+		got := catchUp(t, o, t.Context(), shareOf("Test", c.after, service.Rules{}))
+		if len(got.items) != c.n || len(got.lost) != 0 {
+			t.Errorf("%s: %d items, lost %+v; want %d", name, len(got.items), got.lost, c.n)
+			continue
+		}
+		for i, v := range got.items {
+			if v.Snapshot.Time != c.first+engram.Time(i) {
+				t.Errorf("%s: item %d is of %d", name, i, v.Snapshot.Time)
+				break
+			}
+		}
+	}
+	if len(idle.items) != 50 {
+		t.Errorf("in a life that left nothing, %d items were told; want 50", len(idle.items))
+	}
+}
+
+// Who was away is told what was removed and forgotten, once, also in a later life.
+func TestRemovalsReachWhoWasAway(t *testing.T) {
+	dir := t.TempDir()
+	o := begin(t, dir, core("A", 0), core("B", 0))
+	for i := range 10 {
+		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i), update(t, "Test/B/p/e", engram.Time(i), i))
+	}
+	before := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+	if err := o.RemoveSegment(t.Context(), engram.MustID("Test/A/p")); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.store.Mark(t.Context(), episode.Mark{Time: 8, Label: "keep"}); err != nil {
+		t.Fatal(err)
+	}
+	order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("Test/B")}, IDs: []engram.ID{engram.MustID("Test/B/p/e").At(1)}, Span: engram.Interval{Start: 5, End: 9}, Why: "asked"}
+	if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, o, update(t, "Test/A/p/e", 100, "again"))
+	check := func(when string) {
+		t.Helper()
+		got := catchUp(t, o, t.Context(), shareOf("Test", before.last, service.Rules{}))
+		if len(got.removed) != 3 || len(got.items) != 1 || len(got.lost) != 0 {
+			t.Fatalf("%s: removed %+v, items %v, lost %+v", when, got.removed, timesOf(got.items), got.lost)
+		}
+		segment, some, one := got.removed[0], got.removed[1], got.removed[2]
+		if !segment.Segment || segment.Pattern.String() != "Test/A/p" || segment.Until >= got.items[0].Snapshot.Arrived {
+			t.Errorf("%s: the segment's removal is %+v", when, segment)
+		}
+		if some.Segment || some.Pattern.String() != "Test/B" || some.Span != order.Span || len(some.Except) != 1 || !some.Except[0].Contains(8) {
+			t.Errorf("%s: what was forgotten is %+v", when, some)
+		}
+		if one.Span != (engram.Interval{Start: 1, End: 2}) {
+			t.Errorf("%s: of one snapshot, %+v", when, one)
+		}
+		if again := catchUp(t, o, t.Context(), shareOf("Test", got.last, service.Rules{})); len(again.removed)+len(again.items) != 0 {
+			t.Errorf("%s: who has all is told of %+v", when, again)
+		}
+		if other := catchUp(t, o, t.Context(), shareOf("Test/C", before.last, service.Rules{})); len(other.removed) != 0 {
+			t.Errorf("%s: who copies something else is told of %+v", when, other.removed)
+		}
+	}
+	check("in the same life")
+	o.Close()
+	o = begin(t, dir, core("A", 0), core("B", 0))
+	defer o.Close()
+	check("in the next life")
+}
+
+// Who comes anew is told what was forgotten and left out before.
+func TestWhatIsGoneIsTold(t *testing.T) {
+	dir := t.TempDir()
+	o := begin(t, dir, core("A", 0))
+	defer func() { o.Close() }()
+	for i := range 10 {
+		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i))
+	}
+	order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("Test/A")}, Span: engram.Interval{Start: 2, End: 5}, Why: "asked"}
+	if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := engram.Missing{ID: engram.MustID("Test/A/p/e"), Reason: engram.MissingForgotten, Count: 3, Interval: order.Span}
+	for range 2 {
+		got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+		if len(got.items) != 7 || len(got.lost) != 1 || got.lost[0] != want {
+			t.Errorf("told are %v, lost %+v; want %+v", timesOf(got.items), got.lost, want)
+		}
+		if again := catchUp(t, o, t.Context(), shareOf("Test", got.last, service.Rules{})); len(again.lost) != 0 {
+			t.Errorf("who was told is told again: %+v", again.lost)
+		}
+		o.Close()
+		o = begin(t, dir, core("A", 0))
+	}
+}
+
+// Where so much was removed that it is not known any more what, the holder is told what
+// there is.
+func TestManyRemovals(t *testing.T) {
+	o := &owner{}
+	var err error
+	o.Server, err = server.New(server.Config{
+		Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{core("A", 0), core("B", 0)}}}, Log: quiet, Limits: wm.Limits{Removals: 10},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	for _, name := range []string{"A/gone", "A/stays", "A/again", "B/gone"} {
+		commit(t, o, update(t, "Test/"+name+"/e", 1, "x"))
+	}
+	h := holder(t, "")
+	defer h.Close()
+	copyAll := func(after service.Position) service.Position {
+		t.Helper()
+		got := catchUp(t, o, t.Context(), shareOf("Test/A", after, service.Rules{}))
+		for _, b := range got.batches {
+			if err := h.PrepareCopy(t.Context(), b.Segments); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := h.ApplyCopy(t.Context(), service.Changes{Removed: b.Removed, Versions: b.Items}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return got.last
+	}
+	at := copyAll(service.Position{})
+	remove := func(name string) {
+		t.Helper()
+		if err := o.RemoveSegment(t.Context(), engram.MustID("Test/"+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove("A/gone")
+	remove("A/again")
+	for i := range 20 {
+		name := fmt.Sprintf("B/p%d", i)
+		commit(t, o, update(t, "Test/"+name+"/e", 1, "x"))
+		remove(name)
+	}
+	commit(t, o, update(t, "Test/A/again/e", 2, "x"))
+	copyAll(at)
+	r, err := h.Query(t.Context(), engram.MustPattern("Test").Select(engram.All()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held []string
+	for it := range r.All() {
+		held = append(held, fmt.Sprint(it.ID.ProviderSegment(), " ", int64(it.Time)))
+	}
+	// What was removed and added again keeps what it had.
+	if want := "[again 1 again 2 stays 1]"; fmt.Sprint(held) != want {
+		t.Errorf("the holder has %v; want %v", held, want)
+	}
+}
+
+// What may not be read is not told, nor that it is lost or removed.
+func TestScope(t *testing.T) {
+	o := begin(t, "", core("A", 3))
+	defer o.Close()
+	for i := range 20 {
+		for _, name := range []string{"p/open", "p/secret", "q/secret"} {
+			commit(t, o, update(t, "Test/A/"+name, engram.Time(i), i))
+		}
+	}
+	if err := o.RemoveSegment(t.Context(), engram.MustID("Test/A/q")); err != nil {
+		t.Fatal(err)
+	}
+	got := catchUp(t, o, engram.WithScope(t.Context(), onlyOpen{}), shareOf("Test", service.Position{}, service.Rules{}))
+	if len(got.items) != 3 || len(got.lost) != 1 || len(got.removed) != 0 {
+		t.Errorf("told were %d items, lost %+v, removed %+v", len(got.items), got.lost, got.removed)
+	}
+	for _, v := range got.items {
+		if v.Entity.Entity() != "open" {
+			t.Errorf("told was %v", v.Entity)
+		}
+	}
+}
+
+// What was forgotten is told without naming what may not be known.
+func TestForgettingInScope(t *testing.T) {
+	o := begin(t, t.TempDir(), core("A", 0))
+	defer o.Close()
+	for i := range 5 {
+		commit(t, o, update(t, "Test/A/p/open", engram.Time(i), i), update(t, "Test/A/p/secret", engram.Time(i), i))
+	}
+	ctx := engram.WithScope(t.Context(), onlyOpen{})
+	before := catchUp(t, o, ctx, shareOf("Test", service.Position{}, service.Rules{}))
+	for _, pattern := range []string{"Test/A/*/~open|secret", "Test/A/*/secret"} {
+		order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern(pattern)}, Span: engram.Interval{Start: 1, End: 9}, Why: "asked"}
+		if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := catchUp(t, o, ctx, shareOf("Test", before.last, service.Rules{}))
+	if len(got.removed) != 1 || got.removed[0].Pattern.String() != "Test/A/p/open" || got.removed[0].Span != (engram.Interval{Start: 1, End: 9}) {
+		t.Errorf("told is %+v", got.removed)
+	}
+}
+
+// onlyOpen is a scope with the entities called open.
+type onlyOpen struct{}
+
+func (onlyOpen) Visibility(id engram.ID) engram.Visibility {
+	switch {
+	case id.Level() >= engram.LevelProviderSegment && id.ProviderSegment() == "q":
+		return engram.Hidden
+	case id.Level() < engram.LevelEntity:
+		return engram.Partial
+	case id.Entity() == "open":
+		return engram.Visible
+	}
+	return engram.Hidden
+}
+
+// A holder that does not take what it is given costs its owner nothing, and gets all
+// that is kept in the end.
+func TestSlowHolder(t *testing.T) {
+	o := begin(t, t.TempDir(), core("A", 5))
+	defer o.Close()
+	i, n := 0, 0
+	pull(t, o, shareOf("Test", service.Position{}, service.Rules{}), func(b *service.Batch) bool {
+		n += len(b.Items)
+		if len(b.Lost) > 0 {
+			t.Errorf("lost %+v", b.Lost)
+		}
+		for range 500 { // while it is slow
+			if i < 5000 {
+				commit(t, o, update(t, fmt.Sprintf("Test/A/p/e%d", i%3), engram.Time(i), i))
+				i++
+			}
+		}
+		return n == 5000
+	})
+}

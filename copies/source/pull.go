@@ -1,0 +1,287 @@
+package source
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// heartbeat is how often the holder is told that nothing comes, and where its shares
+// are. Tests change it.
+var heartbeat = time.Second
+
+// pull is a pull at work. One goroutine uses it.
+type pull struct {
+	*Source
+	ctx     context.Context
+	scope   engram.Scope
+	f       func(*service.Batch) error
+	shares  []*share
+	turn    uint64
+	batch   service.Batch
+	bytes   int64 // payload bytes in batch
+	removed removedSet
+	told    described
+	last    time.Time // when f was called last
+	failed  error     // what f returned
+
+	answered chan struct{} // holds a token when a recorder has answered
+}
+
+// Pull implements service.Source. What this server holds as copies of others is not
+// told. Payloads come from disk as their codecs keep them.
+func (s *Source) Pull(ctx context.Context, r service.Request, f func(*service.Batch) error) error {
+	p := &pull{Source: s, ctx: ctx, scope: engram.ScopeOf(ctx), f: f, answered: make(chan struct{}, 1)}
+	p.told.init()
+	if err := p.open(&r); err != nil {
+		return err
+	}
+	defer func() {
+		for _, sh := range p.shares {
+			sh.close()
+		}
+	}()
+	watcher := s.wm.Watch()
+	defer watcher.Close()
+	timer := time.NewTimer(heartbeat)
+	defer timer.Stop()
+	for {
+		if err := p.check(); err != nil {
+			return err
+		}
+		worked, pause, err := p.step(time.Now())
+		if err == nil && worked && time.Since(p.last) >= heartbeat {
+			err = p.beat() // it looked through much that does not match
+		}
+		if err != nil {
+			return p.cause(err)
+		}
+		if worked {
+			continue
+		}
+		wake := watcher.Arm()
+		if p.anyNews() {
+			continue
+		}
+		wait := heartbeat - time.Since(p.last)
+		if pause > 0 {
+			wait = min(wait, pause)
+		}
+		timer.Reset(max(wait, 0))
+		select {
+		case <-wake:
+			p.rest()
+		case <-p.answered:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		if time.Since(p.last) >= heartbeat {
+			if err := p.check(); err != nil {
+				return err
+			}
+			if err := p.beat(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// cause returns why a pull ends with an error: reading fails in many ways when the
+// memory is being closed.
+func (p *pull) cause(err error) error {
+	if p.failed != nil {
+		return p.failed
+	}
+	if over := p.check(); over != nil {
+		return over
+	}
+	return err
+}
+
+// check returns why a pull is over, nil if it is not.
+func (p *pull) check() error {
+	if p.ctx.Err() != nil {
+		return engram.Errorf(engram.Canceled, "", "the pull was given up: %w", context.Cause(p.ctx))
+	}
+	if p.wm.Closed() {
+		return engram.Errorf(engram.Unavailable, "", "the memory server is closed")
+	}
+	return nil
+}
+
+// open checks the request and makes the shares.
+func (p *pull) open(r *service.Request) error {
+	switch {
+	case len(r.Shares) == 0:
+		return engram.Errorf(engram.Invalid, r.Holder, "a pull without shares")
+	case len(r.Shares) > service.MaxShares:
+		return engram.Errorf(engram.Exhausted, r.Holder, "a pull of %d shares; at most %d are allowed", len(r.Shares), service.MaxShares)
+	}
+	for i := range r.Shares {
+		sh, err := newShare(p, i, &r.Shares[i])
+		if err != nil {
+			return err
+		}
+		p.shares = append(p.shares, sh)
+	}
+	return nil
+}
+
+// step has the most urgent share that has something to tell tell it. If none has,
+// pause is how long the next one waits, for its bytes per second, for others to travel
+// with or for the recorder, 0 if none does.
+func (p *pull) step(now time.Time) (worked bool, pause time.Duration, err error) {
+	var next *share
+	for _, sh := range p.shares {
+		if !sh.hasNews() {
+			continue
+		}
+		if wait := sh.wait(now); wait > 0 {
+			if pause == 0 || wait < pause {
+				pause = wait
+			}
+			continue
+		}
+		if next == nil || sh.before(next) {
+			next = sh
+		}
+	}
+	if next == nil {
+		return false, pause, nil
+	}
+	p.turn++
+	next.turn = p.turn
+	b := p.begin(next)
+	if err := next.read(b); err != nil {
+		return false, 0, err
+	}
+	if len(b.Items)+len(b.Removed)+len(b.Lost) == 0 && !next.left.due(now) {
+		return true, 0, nil // nothing is to be told: the heartbeat tells the position
+	}
+	err = p.deliver(next, b)
+	next.gather.told(time.Now(), len(b.Items), p.bytes, next.reading())
+	return true, 0, err
+}
+
+// begin returns the empty batch of a share.
+func (p *pull) begin(sh *share) *service.Batch {
+	b := &p.batch
+	p.bytes = 0
+	*b = service.Batch{
+		Share: sh.index, Segments: b.Segments[:0], Removed: b.Removed[:0], Items: b.Items[:0],
+		LeftOut: b.LeftOut[:0], Lost: b.Lost[:0],
+	}
+	return b
+}
+
+// deliver hands a batch over.
+func (p *pull) deliver(sh *share, b *service.Batch) error {
+	if err := p.told.describe(p, b); err != nil {
+		return err
+	}
+	sh.lookout.told(uint64(len(b.Items)), p.bytes)
+	b.LeftOut = sh.left.take(b.LeftOut)
+	b.Position, b.Behind = sh.at, sh.behind()
+	sh.toldAt, sh.told = sh.at, true
+	sh.pace.spend(p.bytes)
+	p.failed = p.f(b)
+	p.last = time.Now()
+	return p.failed
+}
+
+// beat tells the positions that have moved without anything to tell, those of shares
+// that were not told of yet, or that wait for their bytes per second; or else that
+// the source is there. So the holder knows that nothing is to come of all others.
+func (p *pull) beat() error {
+	any := false
+	for _, sh := range p.shares {
+		if sh.at != sh.toldAt || !sh.told || sh.hasNews() {
+			any = true
+			if err := p.deliver(sh, p.begin(sh)); err != nil {
+				return err
+			}
+		}
+	}
+	if any {
+		return nil
+	}
+	return p.deliver(p.shares[0], p.begin(p.shares[0]))
+}
+
+func (p *pull) anyNews() bool {
+	now := time.Now()
+	for _, sh := range p.shares {
+		if sh.hasNews() && sh.wait(now) == 0 {
+			return true
+		}
+	}
+	return p.wm.Closed()
+}
+
+// wait returns how long the share has to wait before it tells what it has to tell.
+func (sh *share) wait(now time.Time) time.Duration {
+	return max(sh.pace.wait(now), sh.gather.wait(sh, now), sh.await.wait(now))
+}
+
+// before reports whether a share that has something to tell comes before another.
+func (sh *share) before(o *share) bool {
+	a, b := &sh.rules, &o.rules
+	switch {
+	case a.Spare != b.Spare:
+		return b.Spare
+	case a.Priority != b.Priority:
+		return a.Priority > b.Priority
+	}
+	return sh.turn < o.turn
+}
+
+// pace holds a share to its bytes per second, averaged over one.
+type pace struct {
+	rate   int64 // 0 is no bound
+	budget float64
+	at     time.Time
+}
+
+// wait returns how long the share has to wait.
+func (c *pace) wait(now time.Time) time.Duration {
+	if c.rate == 0 {
+		return 0
+	}
+	if c.at.IsZero() {
+		c.budget = float64(c.rate)
+	} else {
+		c.budget = min(float64(c.rate), c.budget+now.Sub(c.at).Seconds()*float64(c.rate))
+	}
+	c.at = now
+	if c.budget > 0 {
+		return 0
+	}
+	return max(time.Millisecond, time.Duration((1-c.budget)/float64(c.rate)*float64(time.Second)))
+}
+
+// portion returns how many bytes a batch has at most, about: a quarter of a second's.
+func (c *pace) portion() int64 {
+	if c.rate == 0 {
+		return service.BatchBytes
+	}
+	return min(c.rate/4, service.BatchBytes)
+}
+
+// spend notes bytes that were told.
+func (c *pace) spend(bytes int64) { c.budget -= float64(bytes) }
+
+// entityOf tells what a share knows of an entity, for a change of the working memory.
+func (sh *share) entityOf(c *wm.Change) *entity {
+	e, ok := sh.keys[c.Key()]
+	if !ok {
+		if len(sh.keys) >= maxKeys {
+			clear(sh.keys)
+		}
+		e = sh.entity(c.Entity())
+		sh.keys[c.Key()] = e
+	}
+	return e
+}

@@ -1,0 +1,238 @@
+package source_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/copies/source"
+	"github.com/seed-301d4374/engram/idf"
+)
+
+// collected is what a pull told until it had caught up.
+type collected struct {
+	batches []service.Batch
+	items   []service.Version
+	leftOut []service.LeftOut
+	lost    []engram.Missing
+	removed []service.Removal
+	last    service.Position
+}
+
+func keep(b *service.Batch) service.Batch {
+	c := *b
+	c.Segments, c.Removed = append([]service.Segment(nil), b.Segments...), append([]service.Removal(nil), b.Removed...)
+	c.Items, c.LeftOut, c.Lost = append([]service.Version(nil), b.Items...), append([]service.LeftOut(nil), b.LeftOut...), append([]engram.Missing(nil), b.Lost...)
+	return c
+}
+
+// catchUp pulls until every share has all there is.
+func catchUp(t testing.TB, o *owner, ctx context.Context, r service.Request) (c collected) {
+	t.Helper()
+	at := make([]service.Position, len(r.Shares))
+	err := o.Pull(ctx, r, func(b *service.Batch) error {
+		c.batches = append(c.batches, keep(b))
+		c.items = append(c.items, b.Items...)
+		c.leftOut = append(c.leftOut, b.LeftOut...)
+		c.lost = append(c.lost, b.Lost...)
+		c.removed = append(c.removed, b.Removed...)
+		c.last, at[b.Share] = b.Position, b.Position
+		for _, p := range at {
+			if p.Epoch != o.Epoch() || p.Number < o.Number() {
+				return nil
+			}
+		}
+		return errEnough
+	})
+	if err != errEnough {
+		t.Fatalf("the pull ended with %v", err)
+	}
+	return c
+}
+
+// What a rule leaves out is counted, with the reason and the times.
+func TestRules(t *testing.T) {
+	o := begin(t, "", core("A", 0))
+	defer o.Close()
+	for i := range 100 {
+		u := update(t, "Test/A/p/e", engram.Time(i)*engram.Time(10*time.Millisecond), map[string]any{"n": int64(i), "text": fmt.Sprintf("%0*d", i, 0)})
+		u.Instances[0].Confidence = float32(i%2) / 2
+		commit(t, o, u)
+	}
+	for name, c := range map[string]struct {
+		rules  service.Rules
+		items  int
+		reason string
+	}{
+		"all":         {service.Rules{}, 100, ""},
+		"rate":        {service.Rules{MaxRate: 10}, 10, service.LeftOutRate},
+		"where":       {service.Rules{Where: "confidence > 0.2"}, 50, service.LeftOutFilter},
+		"max-payload": {service.Rules{MaxPayload: 60}, 0, service.LeftOutSize},
+		"fields":      {service.Rules{Fields: []string{"n"}}, 100, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, c.rules))
+			var left, bytes int64
+			for _, l := range got.leftOut {
+				left += int64(l.Count)
+				bytes += l.Bytes
+				if l.Reason != c.reason || l.Entity != engram.MustID("Test/A/p/e") || l.Interval.Empty() {
+					t.Errorf("left out is %+v", l)
+				}
+			}
+			if c.items == 0 { // it depends on the encoding
+				c.items = 100 - int(left)
+				for _, v := range got.items {
+					if v.Snapshot.Size() > 60 {
+						t.Errorf("a payload of %d bytes travelled", v.Snapshot.Size())
+					}
+				}
+			}
+			if len(got.items) != c.items || len(got.items)+int(left) != 100 || (left > 0) != (c.reason != "") || (bytes > 0) != (left > 0) {
+				t.Errorf("%d items and %d left out with %d bytes; want %d of 100", len(got.items), left, bytes, c.items)
+			}
+			if name != "fields" {
+				return
+			}
+			for _, v := range got.items {
+				value, err := idf.DecodeValue(v.Snapshot.Instances[0].Payload.Bytes)
+				if m, ok := value.(map[string]any); err != nil || !ok || len(m) != 1 {
+					t.Fatalf("of a projected payload there is %v, %v", value, err)
+				}
+			}
+		})
+	}
+	for _, bad := range []service.Rules{{Where: "confidence >"}, {MaxRate: -1}, {MaxBytes: -1}} {
+		if err := o.Pull(t.Context(), shareOf("Test", service.Position{}, bad), nil); engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("the rules %+v: %v; want Invalid", bad, err)
+		}
+	}
+	for _, bad := range []service.Request{{}, {Shares: []service.Share{{}}}, {Shares: make([]service.Share, service.MaxShares+1)}} {
+		if err := o.Pull(t.Context(), bad, nil); err == nil {
+			t.Errorf("a request of %d shares without patterns is taken", len(bad.Shares))
+		}
+	}
+}
+
+// Shares of higher priority come first, spare ones last, those of one rank in turn.
+func TestPriorities(t *testing.T) {
+	o := begin(t, "", core("A", 0), core("B", 0), core("C", 0), core("D", 0))
+	defer o.Close()
+	const n = 1000
+	for i := range n {
+		for _, name := range []string{"A", "B", "C", "D"} {
+			commit(t, o, update(t, "Test/"+name+"/p/e", engram.Time(i), i))
+		}
+	}
+	share := func(name string, r service.Rules) service.Share {
+		return service.Share{Patterns: []engram.Pattern{engram.MustPattern("Test/" + name)}, Rules: r}
+	}
+	got := catchUp(t, o, t.Context(), service.Request{Shares: []service.Share{
+		share("A", service.Rules{Spare: true, Priority: 9}), share("B", service.Rules{}), share("C", service.Rules{Priority: 5}), share("D", service.Rules{}),
+	}})
+	first, last := map[int]int{}, map[int]int{}
+	for i, b := range got.batches {
+		if len(b.Items) > 0 {
+			if _, ok := first[b.Share]; !ok {
+				first[b.Share] = i
+			}
+			last[b.Share] = i
+		}
+	}
+	if len(got.items) != 4*n || last[2] > first[1] || last[2] > first[3] || last[1] > first[0] || last[3] > first[0] {
+		t.Errorf("of %d items, shares came from %v to %v", len(got.items), first, last)
+	}
+	if first[3] > last[1] || first[1] > last[3] {
+		t.Errorf("two of one rank did not come in turn: from %v to %v", first, last)
+	}
+}
+
+// A share that may take so many bytes a second waits, and the others do not.
+func TestBytesPerSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := begin(t, "", core("A", 0), core("B", 0))
+		defer o.Close()
+		payload := string(make([]byte, 990))
+		for i := range 20 {
+			commit(t, o, update(t, "Test/A/p/e", engram.Time(i), payload), update(t, "Test/B/p/e", engram.Time(i), payload))
+		}
+		began := time.Now()
+		var a, b time.Duration
+		n := map[int]int{}
+		err := o.Pull(t.Context(), service.Request{Shares: []service.Share{
+			{Patterns: []engram.Pattern{engram.MustPattern("Test/A")}, Rules: service.Rules{MaxBytes: 2000, Priority: 1}},
+			{Patterns: []engram.Pattern{engram.MustPattern("Test/B")}},
+		}}, func(x *service.Batch) error {
+			if n[x.Share] += len(x.Items); n[x.Share] == 20 && x.Share == 1 && b == 0 {
+				b = max(time.Since(began), 1)
+			} else if n[x.Share] == 20 && x.Share == 0 {
+				a = time.Since(began)
+				return errEnough
+			}
+			return nil
+		})
+		if err != errEnough {
+			t.Fatal(err)
+		}
+		if a < 8*time.Second || a > 11*time.Second || b > time.Second {
+			t.Errorf("20 KB at 2 KB a second took %v; beside it, 20 KB took %v", a, b)
+		}
+	})
+}
+
+// While nothing comes, the holder is told so about once a second; closing ends it.
+func TestHeartbeat(t *testing.T) {
+	source.SetHeartbeat(time.Second)
+	defer source.SetHeartbeat(fastHeartbeat)
+	synctest.Test(t, func(t *testing.T) {
+		o := begin(t, "", core("A", 0))
+		commit(t, o, update(t, "Test/A/p/e", 1, "x"))
+		var times []time.Duration
+		began := time.Now()
+		done := make(chan error, 1)
+		go func() {
+			done <- o.Pull(t.Context(), shareOf("Test/A/p/none", service.Position{}, service.Rules{}), func(b *service.Batch) error {
+				times = append(times, time.Since(began))
+				if len(b.Items) > 0 || b.Position.Number != 1 || b.Position.Epoch != o.Epoch() {
+					t.Errorf("told was %+v", b)
+				}
+				return nil
+			})
+		}()
+		time.Sleep(10*time.Second + time.Millisecond)
+		o.Close()
+		if err := <-done; engram.CodeOf(err) != engram.Unavailable {
+			t.Errorf("the pull of a server that was closed ended with %v", err)
+		}
+		if len(times) != 11 { // the first at once
+			t.Errorf("in 10 s it was told at %v", times)
+		}
+	})
+}
+
+// A first pull reaches back as far as it is to, a later one goes on where it was.
+func TestSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := begin(t, "", core("A", 0))
+		defer o.Close()
+		for i := range 10 {
+			commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i))
+			time.Sleep(time.Second)
+		}
+		rules := service.Rules{Since: 3500 * time.Millisecond}
+		got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, rules))
+		if len(got.items) != 3 || got.items[0].Snapshot.Time != 7 {
+			t.Errorf("of the last 3.5 s there are %d, from %+v on", len(got.items), got.items)
+		}
+		time.Sleep(time.Minute)
+		commit(t, o, update(t, "Test/A/p/e", 10, "x"))
+		time.Sleep(time.Minute)
+		if got := catchUp(t, o, t.Context(), shareOf("Test", got.last, rules)); len(got.items) != 1 {
+			t.Errorf("later there are %d more; want 1", len(got.items))
+		}
+	})
+}

@@ -1,0 +1,303 @@
+package source
+
+import (
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// share is a share of a pull: where it is, and what it reads from.
+type share struct {
+	p        *pull
+	index    int
+	rules    service.Rules
+	patterns []engram.Pattern
+	matchers []*engram.PatternMatcher
+	filter   filter
+	entities map[engram.ID]*entity
+	keys     map[wm.EntityKey]*entity
+	pace     pace
+	gather   gather
+	left     leftOut
+	turn     uint64 // when it was served last
+
+	at     service.Position // after what was read
+	toldAt service.Position
+	told   bool        // anything, in this pull
+	since  engram.Time // nothing that arrived before is wanted …
+	// … nor, of earlier lives, what arrived before this, if the position is of a life
+	// that nothing is known of.
+	notBefore engram.Time
+	// seen is a time before which what was restored of the life before this one was
+	// told already.
+	seen engram.Time
+
+	lives   []uint64         // earlier lives to come, that of at first
+	gone    []engram.Missing // what was lost before the holder came, still to be told
+	await   await            // for the recorder
+	past    *past            // what is read now, if not the last updates
+	changes []wm.Change      // the last updates, read but not told
+	upTo    uint64           // how far changes reach …
+	settled engram.Time      // … and a time at or after which everything behind arrived
+
+	removals engram.Time // removals before it were told
+	lookout  lookout
+}
+
+// entity is what a share knows of an entity.
+type entity struct {
+	matches bool
+	rate    *policy.Filter // nil without a rate
+}
+
+// maxKeys and maxEntities bound what a share remembers of entities.
+const (
+	maxKeys     = 1 << 18
+	maxEntities = 1 << 18
+)
+
+// chunkOfChanges is how many updates are looked at under one hold of the memory's lock.
+const chunkOfChanges = 512
+
+func newShare(p *pull, index int, r *service.Share) (*share, error) {
+	sh := &share{
+		p: p, index: index, rules: r.Rules, at: r.After, since: engram.MinTime, notBefore: engram.MinTime, seen: engram.MinTime,
+		entities: map[engram.ID]*entity{}, keys: map[wm.EntityKey]*entity{},
+		patterns: r.Patterns, pace: pace{rate: r.Rules.MaxBytes}, gather: newGather(&r.Rules), removals: engram.MinTime,
+	}
+	if len(r.Patterns) == 0 {
+		return nil, engram.Errorf(engram.Invalid, "", "share %d has no patterns", index)
+	}
+	for _, pattern := range r.Patterns {
+		m, err := pattern.Matcher()
+		if err != nil {
+			return nil, err
+		}
+		sh.matchers = append(sh.matchers, m)
+	}
+	if err := sh.filter.open(p, &r.Rules); err != nil {
+		return nil, err
+	}
+	if !r.After.IsZero() {
+		sh.removals = r.After.Arrived
+	} else if r.Rules.Since > 0 { // the holder may have something all the same, whose position was lost
+		sh.since = p.wm.Now().Add(-r.Rules.Since)
+	}
+	if r.After.IsZero() && p.ltm != nil {
+		sh.gone = p.ltm.Gone(func(id engram.ID) bool { return sh.entity(id).matches })
+	}
+	sh.start()
+	sh.toldAt = sh.at
+	return sh, nil
+}
+
+// start finds what lies behind the position.
+func (sh *share) start() {
+	s := sh.p
+	epoch := s.wm.Epoch()
+	number, _ := s.wm.Settled()
+	if sh.at.Epoch == epoch && sh.at.Number <= number {
+		return
+	}
+	if s.ltm != nil {
+		var known bool
+		if sh.lives, known = s.ltm.LivesFrom(sh.at.Epoch); !known && !sh.at.IsZero() {
+			sh.notBefore = sh.at.Arrived
+		}
+		if !sh.at.IsZero() && s.ltm.Previous() == sh.at.Epoch {
+			sh.seen = sh.at.Arrived
+		}
+	}
+	if len(sh.lives) == 0 {
+		sh.enter(epoch)
+	} else if sh.lives[0] != sh.at.Epoch {
+		sh.enter(sh.lives[0])
+	}
+}
+
+// enter begins a life.
+func (sh *share) enter(epoch uint64) {
+	sh.at = service.Position{Epoch: epoch, Arrived: sh.since}
+	if epoch == sh.p.wm.Epoch() {
+		sh.notBefore = engram.MinTime // what is restored is not told apart from what is new
+		if number, settled := sh.p.wm.Settled(); number == 0 {
+			sh.at.Arrived = settled
+		}
+	}
+}
+
+func (sh *share) close() {
+	sh.await.end()
+	if sh.past != nil {
+		sh.past.close()
+		sh.past = nil
+	}
+}
+
+// matches reports whether the share is about what an ID names.
+func (sh *share) matches(id engram.ID) bool {
+	if !slices.ContainsFunc(sh.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) }) {
+		return false
+	}
+	return engram.VisibilityIn(sh.p.scope, id) == engram.Visible && !sh.p.wm.IsCopy(id)
+}
+
+// entity returns what the share knows of an entity.
+func (sh *share) entity(id engram.ID) *entity {
+	e := sh.entities[id]
+	if e == nil {
+		if len(sh.entities) >= maxEntities {
+			clear(sh.entities)
+			clear(sh.keys)
+		}
+		e = &entity{matches: sh.matches(id)}
+		if e.matches && sh.rules.MaxRate > 0 {
+			e.rate = policy.NewFilter(policy.Policy{MaxRate: sh.rules.MaxRate}, nil)
+		}
+		sh.entities[id] = e
+	}
+	return e
+}
+
+// hasNews reports whether there is something to be read.
+func (sh *share) hasNews() bool {
+	return len(sh.gone) > 0 || sh.past != nil || len(sh.lives) > 0 || len(sh.changes) > 0 || sh.at.Number < sh.p.wm.Number() ||
+		sh.p.wm.LastRemoval() >= sh.removals
+}
+
+// reading reports whether the share is in the middle of what there is.
+func (sh *share) reading() bool { return sh.past != nil || len(sh.lives) > 0 || len(sh.changes) > 0 }
+
+// read reads what comes next into an empty batch. It may stay empty while more is to
+// come.
+func (sh *share) read(b *service.Batch) error {
+	if err := sh.p.removed.tell(sh, b); err != nil {
+		return err
+	}
+	switch {
+	case len(sh.gone) > 0:
+		n := min(len(sh.gone), service.BatchItems)
+		b.Lost, sh.gone = append(b.Lost, sh.gone[:n]...), sh.gone[n:]
+		return nil
+	case sh.past != nil || len(sh.lives) > 0:
+		return sh.readPast(b)
+	default:
+		return sh.readChanges(b)
+	}
+}
+
+// readChanges reads the last updates.
+func (sh *share) readChanges(b *service.Batch) error {
+	if len(sh.changes) == 0 && !sh.takeChanges() {
+		return sh.lookBack()
+	}
+	for len(sh.changes) > 0 {
+		c := &sh.changes[0]
+		e := sh.entityOf(c)
+		if e.matches {
+			if sh.full(b) {
+				return nil
+			}
+			if whole, err := sh.change(b, c, e); err != nil || !whole {
+				return err
+			}
+		}
+		sh.at.Number, sh.at.Arrived = c.Number, max(sh.at.Arrived, c.Settled)
+		sh.changes = sh.changes[1:]
+	}
+	sh.at.Number, sh.at.Arrived = sh.upTo, max(sh.at.Arrived, sh.settled)
+	return nil
+}
+
+// takeChanges takes more of the last updates; false if they do not reach back to the
+// position.
+func (sh *share) takeChanges() bool {
+	if sh.changes == nil {
+		sh.changes = make([]wm.Change, 0, chunkOfChanges)
+	}
+	var ok bool
+	sh.changes, sh.upTo, sh.settled, ok = sh.p.wm.Changes(sh.at.Number, sh.room())
+	return ok
+}
+
+// room returns an empty list for changes.
+func (sh *share) room() []wm.Change {
+	if cap(sh.changes) < chunkOfChanges/2 { // what was taken off at the front is not there any more
+		return make([]wm.Change, 0, chunkOfChanges)
+	}
+	return sh.changes[:0]
+}
+
+// change tells one of the last updates; whole is false if it is to be looked for
+// elsewhere.
+func (sh *share) change(b *service.Batch, c *wm.Change, e *entity) (whole bool, err error) {
+	s, removed := c.Find()
+	switch {
+	case s != nil:
+		if !sh.wants(c.Number, s.Arrived) {
+			return true, nil
+		}
+		return true, sh.offer(b, c.Entity(), e, s)
+	case removed || sh.p.removed.concerns(c.Entity(), c.Time(), c.Number):
+		return true, nil // it was told, or will be, that it is gone
+	case sh.p.ltm != nil:
+		return false, sh.lookBack()
+	}
+	sh.lose(b, engram.Missing{ID: c.Entity(), Reason: engram.MissingEvicted, Count: 1, Interval: moment(c.Time())})
+	return true, nil
+}
+
+// wants reports whether an update of this life is not too old to be told.
+func (sh *share) wants(number uint64, arrived engram.Time) bool {
+	return arrived >= sh.since && (arrived >= sh.seen || number > sh.p.wm.Restored())
+}
+
+// moment is the span of one time.
+func moment(t engram.Time) engram.Interval { return engram.Interval{Start: t, End: t + 1} }
+
+// offer has the rules decide about a version, and tells it.
+func (sh *share) offer(b *service.Batch, id engram.ID, e *entity, s *engram.Snapshot) error {
+	if sh.p.removed.hides(id, s) {
+		return nil
+	}
+	told, reason, err := sh.filter.decide(e, s)
+	if err != nil {
+		return err
+	}
+	if told == nil {
+		sh.left.add(id, reason, s)
+		return nil
+	}
+	b.Items = append(b.Items, service.Version{Entity: id, Snapshot: told})
+	sh.p.bytes += int64(told.Size())
+	return nil
+}
+
+// lose counts what was gone before it could be told.
+func (sh *share) lose(b *service.Batch, m engram.Missing) {
+	for i := len(b.Lost) - 1; i >= max(0, len(b.Lost)-maxLookBack); i-- {
+		if l := &b.Lost[i]; l.ID == m.ID && l.Reason == m.Reason {
+			l.Count += m.Count
+			l.Interval.Start, l.Interval.End = min(l.Interval.Start, m.Interval.Start), max(l.Interval.End, m.Interval.End)
+			return
+		}
+	}
+	b.Lost = append(b.Lost, m)
+}
+
+// maxLookBack bounds how far back in a batch an entity is looked for.
+const maxLookBack = 64
+
+// full reports whether a batch takes nothing more.
+func (sh *share) full(b *service.Batch) bool {
+	if n := len(b.Items); n > 0 && (n >= maxItems || sh.p.bytes >= sh.pace.portion()) {
+		return true
+	}
+	return len(sh.left.list) >= service.BatchItems || len(b.Lost) >= service.BatchItems
+}
+
+// maxItems bounds a batch, so that what is more urgent does not wait behind it.
+const maxItems = 256

@@ -1,0 +1,160 @@
+package source_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/copies/source"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/vfs"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// fastHeartbeat spares the tests most of their waiting.
+const fastHeartbeat = 5 * time.Millisecond
+
+func TestMain(m *testing.M) {
+	source.SetHeartbeat(fastHeartbeat)
+	goleak.VerifyTestMain(m)
+}
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// owner is a server that owns what is pulled.
+type owner struct {
+	*server.Server
+	store *ltm.Store
+}
+
+// begin begins a server with core segments below the memory Test; dir may be empty.
+func begin(t testing.TB, dir string, segments ...engram.CoreSegment) *owner {
+	t.Helper()
+	return beginAt(t, dir, nil, segments...)
+}
+
+// beginAt is begin with a clock.
+func beginAt(t testing.TB, dir string, now func() engram.Time, segments ...engram.CoreSegment) *owner {
+	t.Helper()
+	return beginOn(t, vfs.OS, dir, now, segments...)
+}
+
+// beginOn is beginAt on a disk.
+func beginOn(t testing.TB, disk vfs.FS, dir string, now func() engram.Time, segments ...engram.CoreSegment) *owner {
+	t.Helper()
+	o := &owner{}
+	if dir != "" {
+		var err error
+		if o.store, err = ltm.Open(context.Background(), ltm.Options{Dir: dir, FS: disk, Log: quiet, Now: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	o.Server, err = server.New(server.Config{Memories: []server.Memory{{Name: "Test", Segments: segments}}, Log: quiet, Store: o.store, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// holder begins a server that holds copies; dir may be empty.
+func holder(t testing.TB, dir string) *server.Server {
+	t.Helper()
+	var store *ltm.Store
+	var err error
+	if dir != "" {
+		if store, err = ltm.Open(context.Background(), ltm.Options{Dir: dir, Log: quiet}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := server.New(server.Config{Log: quiet, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func core(name string, keep int) engram.CoreSegment {
+	return engram.CoreSegment{ID: engram.MustID("Test/" + name), History: engram.Bounds{MaxCount: keep}}
+}
+
+func update(t testing.TB, entity string, at engram.Time, v any) engram.EntityUpdate {
+	t.Helper()
+	p, err := idf.ValuePayload(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engram.EntityUpdate{Entity: engram.MustID(entity), Time: at, Instances: []engram.Instance{engram.NewInstance(p)}}
+}
+
+func commit(t testing.TB, w engram.Writer, updates ...engram.EntityUpdate) {
+	t.Helper()
+	results, err := w.Commit(context.Background(), engram.Commit{Updates: updates})
+	if err == nil {
+		err = engram.FirstError(results)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var errEnough = errors.New("enough")
+
+// pull pulls until want batches satisfy stop.
+func pull(t testing.TB, s service.Source, r service.Request, f func(*service.Batch) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := s.Pull(ctx, r, func(b *service.Batch) error {
+		if f(b) {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatalf("the pull ended with %v", err)
+	}
+}
+
+func shareOf(pattern string, after service.Position, rules service.Rules) service.Request {
+	return service.Request{Holder: "test", Shares: []service.Share{{Patterns: []engram.Pattern{engram.MustPattern(pattern)}, After: after, Rules: rules}}}
+}
+
+// A pull tells what is there, then what comes, each once and in order, with the types.
+func TestPullTellsWhatIsThereAndWhatComes(t *testing.T) {
+	o := begin(t, "", core("A", 0), core("B", 0))
+	defer o.Close()
+	for i := range 1000 {
+		commit(t, o, update(t, fmt.Sprintf("Test/A/p/e%d", i%7), engram.Time(i), i), update(t, "Test/B/p/other", engram.Time(i), i))
+	}
+	seen := 0
+	var last service.Version
+	pull(t, o, shareOf("Test/A", service.Position{}, service.Rules{}), func(b *service.Batch) bool {
+		if seen == 0 && (len(b.Segments) != 1 || len(b.Segments[0].Types) != 1) {
+			t.Errorf("the first batch describes %+v", b.Segments)
+		}
+		for _, v := range b.Items {
+			if v.Entity.CoreSegment() != "A" || v.Snapshot.Time != engram.Time(seen) {
+				t.Fatalf("item %d is %v at %d", seen, v.Entity, v.Snapshot.Time)
+			}
+			seen++
+			last = v
+		}
+		if seen == 1000 && b.Behind.Updates == 0 {
+			commit(t, o, update(t, "Test/A/p/new", 1000, "x"), update(t, "Test/A/p/new", 1001, "x"))
+		}
+		return seen == 1002
+	})
+	if last.Entity.Entity() != "new" {
+		t.Errorf("the last item is %v", last.Entity)
+	}
+}

@@ -1,0 +1,223 @@
+package copies
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/internal/vfs"
+)
+
+// stateJSON is a copy as its file in the data folder holds it: how far it has come
+// with each server that it pulled from, and what it knows to be missing. Both are of
+// the same moment, so that nothing is counted twice.
+type stateJSON struct {
+	Copy       string                  `json:"copy"` // its text
+	Configured bool                    `json:"configured,omitempty"`
+	Rule       string                  `json:"rule,omitempty"`      // the pattern of the one that made it
+	Positions  map[string]positionJSON `json:"positions,omitempty"` // by server
+	Missing    []missingJSON           `json:"missing,omitempty"`
+}
+
+type positionJSON struct {
+	Epoch   uint64      `json:"epoch,string"`
+	Number  uint64      `json:"number,string"`
+	Arrived engram.Time `json:"arrived"`
+}
+
+type missingJSON struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason"`
+	tally
+	Newest *engram.Time `json:"newest,omitempty"`
+}
+
+// maxState bounds a file of this package, in bytes: a full ledger fits into it.
+const maxState = 64 << 20
+
+// fileOf returns the name of a copy's file.
+func fileOf(pattern string) string {
+	sum := sha256.Sum256([]byte(pattern))
+	return "copy-" + hex.EncodeToString(sum[:8]) + ".json"
+}
+
+// encode returns the file of a replica. Its lock is held.
+func (r *replica) encodeLocked() ([]byte, error) {
+	s := stateJSON{Copy: Format(&r.copy), Configured: r.configured, Rule: r.rule, Positions: map[string]positionJSON{}}
+	for server, p := range r.positions {
+		s.Positions[server] = positionJSON{p.Epoch, p.Number, p.Arrived}
+	}
+	for key, t := range r.ledger.tallies {
+		m := missingJSON{ID: key.id.String(), Reason: key.reason, tally: *t}
+		if newest, ok := r.ledger.newest[key.id]; ok {
+			m.Newest = &newest
+		}
+		s.Missing = append(s.Missing, m)
+	}
+	return json.Marshal(&s)
+}
+
+// decode reads the file of a replica, or of a rule: then there is no replica.
+func decode(text []byte) (c service.Copy, r *replica, err error) {
+	var s stateJSON
+	if err := json.Unmarshal(text, &s); err != nil {
+		return c, nil, err
+	}
+	if c, err = Parse(s.Copy); err != nil || c.OfMany() {
+		return c, nil, err
+	}
+	r = newReplica(c)
+	r.configured, r.rule = s.Configured, s.Rule
+	for server, p := range s.Positions {
+		r.positions[server] = service.Position{Epoch: p.Epoch, Number: p.Number, Arrived: p.Arrived}
+	}
+	for i := range s.Missing {
+		m := &s.Missing[i]
+		id, err := engram.Parse(m.ID)
+		if err != nil {
+			return c, nil, err
+		}
+		r.ledger.tallies[tallyKey{id, m.Reason}] = &m.tally
+		if m.Newest != nil {
+			r.ledger.newest[id] = *m.Newest
+		}
+	}
+	return c, r, nil
+}
+
+// load reads the files of a folder. Files that cannot be read are told of and put
+// aside: their copies begin anew.
+func (h *Holder) load() (out []*replica, rules []service.Copy, err error) {
+	if h.o.Dir == "" {
+		return nil, nil, nil
+	}
+	fail := func(err error) error {
+		return engram.Errorf(engram.Unavailable, h.o.Dir, "where the copies are cannot be read: %w", err)
+	}
+	if err := h.o.FS.MkdirAll(h.o.Dir, 0o700); err != nil {
+		return nil, nil, fail(err)
+	}
+	entries, err := h.o.FS.ReadDir(h.o.Dir)
+	if err != nil {
+		return nil, nil, fail(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), "copy-") || !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		path := filepath.Join(h.o.Dir, e.Name())
+		text, err := vfs.ReadFile(h.o.FS, path, maxState)
+		if err != nil {
+			return nil, nil, fail(err)
+		}
+		c, r, err := decode(text)
+		if err != nil {
+			h.o.Log.Warn("a copy's file is damaged; the copy begins anew if it is configured, and is put aside", "file", path, "error", err)
+			if err := h.o.FS.Rename(path, path+".damaged"); err != nil {
+				return nil, nil, fail(err)
+			}
+			continue
+		}
+		if r == nil {
+			rules = append(rules, c)
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out, rules, nil
+}
+
+// saveRule writes a rule that was added.
+func (h *Holder) saveRule(r *rule) error {
+	if h.o.Dir == "" {
+		return nil
+	}
+	h.mu.Lock()
+	text, err := json.Marshal(&stateJSON{Copy: Format(&r.copy)})
+	h.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	h.saving.Lock()
+	defer h.saving.Unlock()
+	return vfs.ReplaceFile(h.o.FS, filepath.Join(h.o.Dir, fileOf(r.pattern)), text)
+}
+
+// save writes what has changed, after the memory has it on disk, and returns how many
+// bytes that were.
+func (h *Holder) save(ctx context.Context, list []*replica) (written int, err error) {
+	if h.o.Dir == "" {
+		return 0, nil
+	}
+	h.saving.Lock()
+	defer h.saving.Unlock()
+	type file struct {
+		replica *replica
+		name    string
+		text    []byte
+		changes uint64
+	}
+	var files []file
+	for _, r := range list {
+		r.mu.Lock()
+		if r.changes == r.saved || r.ended {
+			r.mu.Unlock()
+			continue
+		}
+		text, err := r.encodeLocked()
+		f := file{r, fileOf(r.pattern), text, r.changes}
+		r.mu.Unlock()
+		if err != nil {
+			return 0, err
+		}
+		files = append(files, f)
+	}
+	if len(files) == 0 {
+		return 0, nil
+	}
+	// What the files say is on the way to the disk already; they must not come first.
+	kept, err := h.o.Memory.SyncCopies(ctx)
+	if err != nil || !kept {
+		return 0, err
+	}
+	for _, f := range files {
+		f.replica.mu.Lock()
+		ended := f.replica.ended
+		f.replica.mu.Unlock()
+		if ended {
+			continue
+		}
+		if err := vfs.ReplaceFile(h.o.FS, filepath.Join(h.o.Dir, f.name), f.text); err != nil {
+			return written, err
+		}
+		written += len(f.text)
+		f.replica.mu.Lock()
+		f.replica.saved = f.changes
+		f.replica.mu.Unlock()
+	}
+	return written, nil
+}
+
+// forget removes the file of a copy.
+func (h *Holder) forget(pattern string) error {
+	if h.o.Dir == "" {
+		return nil
+	}
+	h.saving.Lock()
+	defer h.saving.Unlock()
+	err := h.o.FS.Remove(filepath.Join(h.o.Dir, fileOf(pattern)))
+	if err == nil {
+		err = h.o.FS.SyncDir(h.o.Dir)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+//go:build linux
+
+package fleet
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// auth runs an "engram auth" command on a deployment's authority.
+func auth(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	out, err := exec.Command(built(t), append([]string{"auth", "--dir", dir}, args...)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("engram auth %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+}
+
+// secure gives the fleet's servers credentials and rules: they may do everything, and
+// the program "planner" may read what robot1 owns in GeneralPurpose. It returns the
+// authority's folder.
+func (f *Fleet) secure(t *testing.T) string {
+	dir := filepath.Join(t.TempDir(), "authority")
+	auth(t, dir, "init", "--deployment", "lab")
+	for _, s := range f.Servers() {
+		name := s.Host.Name
+		auth(t, dir, "add", name, "--server")
+		auth(t, dir, "rule", "add", "allow", "all", "--to", name, "--on", "*")
+		auth(t, dir, "rule", "add", "allow", "forward", "--to", name)
+		s.Args = append(s.Args, "--credentials", filepath.Join(dir, name+".credentials"), "--access", filepath.Join(dir, "access.yaml"))
+	}
+	auth(t, dir, "add", "planner")
+	auth(t, dir, "rule", "add", "allow", "read,subscribe", "--to", "planner", "--on", "GeneralPurpose")
+	return dir
+}
+
+func TestRevokedIdentity(t *testing.T) {
+	b := begin(t)
+	f := b.Fleet
+	authority := f.secure(t)
+	b.start()
+	first := f.Robots[0].First
+	b.produce("robot1", first, "GeneralPurpose/Work/first", engram.Logged, &Producer{Entities: 3, Period: 5 * time.Millisecond, Size: 100})
+	b.write()
+
+	// The program watches the robot from the base station's computer.
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	watching := f.Base.Host.Command(ctx, built(t), "watch", "GeneralPurpose/Work", "--ids",
+		"--address", fmt.Sprintf("https://%s:%d", first.Host.Address, portHTTP),
+		"--credentials", filepath.Join(authority, "planner.credentials"))
+	out, err := watching.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	watching.Stderr = &said
+	if err := watching.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var seen atomic.Int64
+	ended := make(chan error, 1)
+	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			seen.Add(1)
+		}
+		ended <- watching.Wait()
+	}()
+	for seen.Load() < 100 {
+		select {
+		case err := <-ended:
+			t.Fatalf("the program does not see what it may see: %v: %s", err, said.String())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	b.caughtUp(30 * time.Second)
+
+	auth(t, authority, "revoke", "planner", "--why", "the test")
+	revoked := time.Now()
+	select {
+	case err := <-ended:
+		t.Logf("the revoked program's stream ended %v after the revocation: %v: %s", time.Since(revoked).Round(time.Millisecond), err, strings.TrimSpace(said.String()))
+		if err == nil {
+			t.Error("the revoked program ended as if nothing was wrong")
+		}
+	case <-time.After(10 * time.Second):
+		before := seen.Load()
+		b.sleep(time.Second)
+		if seen.Load() > before {
+			t.Fatal("the revoked program still sees updates")
+		}
+		cancel()
+		<-ended
+	}
+
+	// The base station's own identity: its copy stops where it is.
+	auth(t, authority, "revoke", "base", "--why", "the test")
+	b.sleep(2 * time.Second)
+	count := func() int {
+		all, err := contents(b.ctx, b.client(f.Base), b.copyOf(0), engram.SourceCopy)
+		if err != nil && !strings.Contains(err.Error(), "not whole") {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	before := count()
+	b.sleep(3 * time.Second)
+	if after := count(); after != before {
+		t.Errorf("the copy of a revoked base station grew from %d to %d snapshots", before, after)
+	}
+	b.halt()
+}

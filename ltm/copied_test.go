@@ -1,0 +1,103 @@
+package ltm_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// beginCopying begins a life with a copy, robot1:Test.
+func beginCopying(t *testing.T, o ltm.Options) *life {
+	t.Helper()
+	o.Log, o.DiskLimit = quiet, 1
+	s, err := ltm.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &life{Store: s, wm: wm.New(wm.Config{Types: s.Types(), Journal: s.Journal(), Now: o.Now})}
+	t.Cleanup(func() { l.end(t) })
+	if err := l.wm.AddCopy("robot1:Test", "robot1"); err != nil {
+		t.Fatal(err)
+	}
+	if l.begun, err = s.Begin(t.Context(), l.wm); err != nil {
+		t.Fatal(err)
+	}
+	err = l.wm.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("robot1:Test/Core"), Durability: engram.Logged})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (l *life) copied(t *testing.T, entity string, at, arrived engram.Time) {
+	t.Helper()
+	s := &engram.Snapshot{Time: at, Arrived: arrived, Instances: []engram.Instance{{Sent: arrived, HasSent: true, Confidence: 1}}}
+	results, err := l.wm.Copy(context.Background(), []wm.Copied{{Entity: engram.MustID(entity), Snapshot: s}})
+	if err != nil || results[0].Err != nil {
+		t.Fatal(err, results)
+	}
+}
+
+// What an entity of a copy is, is a value in force of the next episode when it has not
+// changed for a while, by the holder's clock, not its owner's.
+func TestValuesInForceOfCopies(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
+		var now atomic.Int64
+		now.Store(1e18)
+		l := beginCopying(t, ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return engram.Time(now.Load()) }})
+		l.copied(t, "robot1:Test/Core/p/quiet", 1, engram.Time(now.Load()).Add(skew))
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		now.Add(int64(time.Minute))
+		l.copied(t, "robot1:Test/Core/p/busy", 1, engram.Time(now.Load()).Add(skew))
+		l.copied(t, "robot1:Test/Core/p/busy", 2, engram.Time(now.Load()).Add(skew)+1)
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		list, err := l.Episodes(t.Context(), engram.Always())
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%d episodes, %v", len(list), err)
+		}
+		var inForce uint64
+		for _, e := range list {
+			inForce += e.InForce
+		}
+		if inForce != 1 {
+			t.Errorf("with the owner's clock off by %v, %d values are in force at the start of the second episode; want that of the quiet entity", skew, inForce)
+		}
+	}
+}
+
+// An order to forget that is finished in the next life is about the copies that were
+// there when it was given, and not about those that came since, whatever the clocks say.
+func TestForgettingCopiesIsFinishedLater(t *testing.T) {
+	for _, skew := range []time.Duration{-time.Hour, time.Hour} {
+		dir := fastDir(t)
+		l := beginCopying(t, ltm.Options{Dir: dir})
+		arrived := engram.Now().Add(skew)
+		l.copied(t, "robot1:Test/Core/p/e", 1, arrived)
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		l.copied(t, "robot1:Test/Core/p/e", 2, arrived+1)
+		epoch := l.wm.Epoch()
+		l.end(t)
+		if err := ltm.AddOrder(dir, "robot1:Test", epoch, map[string]engram.Time{"robot1:Test": arrived + 1}); err != nil {
+			t.Fatal(err)
+		}
+		l = beginCopying(t, ltm.Options{Dir: dir, ForgetEvery: time.Hour})
+		l.copied(t, "robot1:Test/Core/p/e", 3, arrived+2)
+		for len(l.Orders()) > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if got, _ := l.times(t, "robot1:Test/Core/p/e", engram.TargetBoth, engram.All()); len(got) != 1 || got[0] != 3 {
+			t.Errorf("with the owner's clock off by %v there is %v; want what came after the order", skew, got)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package ltm
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// request is an order that was given, as holders of copies are told of it.
+type request struct {
+	Patterns []string          `json:"patterns,omitempty"`
+	IDs      []engram.ID       `json:"ids,omitempty"`
+	Span     engram.Interval   `json:"span"`
+	Except   []engram.Interval `json:"except,omitempty"` // times of what is kept
+	Until    engram.Time       `json:"until"`
+}
+
+// maxRequests bounds the requests that are kept.
+const maxRequests = 1024
+
+// noteRequest notes an order in the working memory, for who follows its changes, and
+// sets from where on it is about nothing any more.
+func (s *Store) noteRequest(o *order) (request, error) {
+	q := request{Patterns: o.Patterns, IDs: o.IDs, Span: o.Span}
+	if !o.EvenKept {
+		q.Except = s.keptSpans()
+	}
+	r, err := q.removal()
+	if err != nil {
+		return q, err
+	}
+	r = s.wm.NoteRemoval(r)
+	o.Number, o.Until, q.Until = r.Number, r.Until, r.Until
+	return q, nil
+}
+
+func (c *stateContent) addRequest(q request) {
+	c.Requests = append(c.Requests, q)
+	if n := len(c.Requests) - maxRequests; n > 0 {
+		c.Dropped = c.Requests[n-1].Until
+		c.Requests = slices.Delete(c.Requests, 0, n)
+	}
+}
+
+// keptSpans returns the times that marks and kept episodes keep.
+func (s *Store) keptSpans() []engram.Interval {
+	spans := s.keptThings().spans
+	for _, h := range s.episodes.all() {
+		if s.kept(h.name) {
+			spans = append(spans, h.current().Span)
+		}
+	}
+	return spans
+}
+
+func (q *request) removal() (wm.Removal, error) {
+	r := wm.Removal{IDs: q.IDs, Span: q.Span, Except: q.Except, Until: q.Until}
+	for _, text := range q.Patterns {
+		p, err := engram.ParsePattern(text)
+		if err != nil {
+			return r, err
+		}
+		r.Patterns = append(r.Patterns, p)
+	}
+	return r, nil
+}
+
+// restoreRemovals tells the working memory what was removed and forgotten on request in
+// earlier lives.
+func (s *Store) restoreRemovals() {
+	s.state.mu.Lock()
+	content := s.state.mu.stateContent
+	s.state.mu.Unlock()
+	var list []wm.Removal
+	for _, r := range content.Removed {
+		if !s.wm.IsCopy(r.Segment) {
+			list = append(list, wm.Removal{Segment: r.Segment, Until: r.Arrived})
+		}
+	}
+	for i := range content.Requests {
+		if r, err := content.Requests[i].removal(); err == nil { // it was understood when it was noted
+			list = append(list, r)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b wm.Removal) int { return cmp.Compare(a.Until, b.Until) })
+	s.wm.RestoreRemovals(list, content.Dropped, content.Dropped != 0)
+}

@@ -1,0 +1,116 @@
+package ltm_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm"
+)
+
+// killed copies what a life has on disk now, as a kill would leave it.
+func killed(t testing.TB, dir string) (image string) {
+	t.Helper()
+	image = filepath.Join(fastDir(t), "image")
+	if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return image
+}
+
+// A kill soon after the start leaves an episode in which nothing is. It does not stay.
+func TestKillSoonLeavesNoEpisode(t *testing.T) {
+	dir := fastDir(t)
+	const cup = "Test/Synced/p/cup"
+	for life := range 4 {
+		l := begin(t, ltm.Options{Dir: dir})
+		if s := l.Opened().Salvaged; len(s) > 0 {
+			t.Errorf("life %d found %+v left open; nothing was in it", life, s)
+		}
+		l.commit(t, cup, engram.Time(life), life)
+		l.wantTimes(t, "on disk", cup, engram.TargetLTM, engram.Latest(1), engram.Time(life))
+		if open := files(t, dir, "episodes/*.open"); len(open) != 1 {
+			t.Fatalf("life %d has %q open; the test needs one", life, open)
+		}
+		dir = killed(t, dir)
+	}
+	l := begin(t, ltm.Options{Dir: dir})
+	if left := files(t, dir, "episodes/*.mcap"); len(left) > 0 {
+		t.Errorf("after four kills there are %q", left)
+	}
+	l.wantTimes(t, "after four kills", cup, engram.TargetBoth, engram.All(), 0, 1, 2, 3)
+}
+
+// A file that was only begun, before its head was on disk, is nothing to repair.
+func TestFileThatWasOnlyBegun(t *testing.T) {
+	dir := fastDir(t)
+	begin(t, ltm.Options{Dir: dir}).end(t)
+	for i, head := range []string{"", "\x89MCAP0\r\n"} {
+		name := filepath.Join(dir, "episodes", "2026-01-01T00-00-00Z-00000"+string(rune('1'+i))+".mcap.open")
+		if err := os.WriteFile(name, []byte(head), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := begin(t, ltm.Options{Dir: dir})
+	if o := l.Opened(); len(o.Salvaged)+len(o.Problems) > 0 {
+		t.Errorf("opening found %+v", o)
+	}
+	if left := files(t, dir, "episodes/*"); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// No two episodes bear one number, whatever of the folder can be read.
+func TestNumbersOfEpisodesAreNotRepeated(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	l.commit(t, "Test/Volatile/p/e", 1, 1)
+	l.end(t)
+	sealed := files(t, dir, "episodes/*.mcap")
+	if len(sealed) != 1 {
+		t.Fatal(sealed)
+	}
+	if err := os.Truncate(sealed[0], 100); err != nil {
+		t.Fatal(err)
+	}
+	l = begin(t, ltm.Options{Dir: dir})
+	l.commit(t, "Test/Volatile/p/e", 2, 2)
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	infos, err := l.Episodes(t.Context(), engram.Always())
+	if err != nil || len(infos) != 1 || !strings.HasSuffix(infos[0].Name, "-000002.mcap") {
+		t.Errorf("%+v, %v; want number 2, since 1 is damaged", infos, err)
+	}
+}
+
+// What a repair has saved is not said to be damaged any more.
+func TestRepairedIsNotDamaged(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	l.commit(t, "Test/Volatile/p/e", 1, 1)
+	l.end(t)
+	sealed := files(t, dir, "episodes/*.mcap")
+	if len(sealed) != 1 {
+		t.Fatal(sealed)
+	}
+	// An earlier version of the program might not have been able to salvage it.
+	damaged := sealed[0] + ".open.damaged"
+	if err := os.Rename(sealed[0], damaged); err != nil {
+		t.Fatal(err)
+	}
+	l = begin(t, ltm.Options{Dir: dir})
+	list, err := l.Damaged(t.Context())
+	if err != nil || len(list) != 1 || list[0].Name != filepath.Base(damaged) {
+		t.Fatalf("damaged are %+v, %v", list, err)
+	}
+	if _, _, err := l.Repair(t.Context(), list[0].Name); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := l.Damaged(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("after the repair damaged are %+v, %v", list, err)
+	}
+	l.wantTimes(t, "repaired", "Test/Volatile/p/e", engram.TargetLTM, engram.All(), 1)
+}

@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/mns"
+)
+
+func FuzzParse(f *testing.F) {
+	whole := Announcement{Robot: "robot1", Server: "robot1 host", Life: 7, Version: 2, Memories: []string{"Object"}, Copies: []string{"base:Map"}, Addresses: []string{"nats:robot1 host"}}
+	for _, a := range []Announcement{whole, {Robot: "r", Server: "s", Beat: true}, {Robot: "r", Server: "s", Gone: true}, {}} {
+		data, err := json.Marshal(a)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(a.subject(), data)
+	}
+	f.Add("engram.names.r.s", []byte(`{"robot":"r","server":"s","life":"x"}`))
+	f.Fuzz(func(t *testing.T, on string, data []byte) {
+		a, err := parse(on, data)
+		if err != nil {
+			return
+		}
+		if err := backbone.CheckRobot(a.Robot); err != nil || a.Server == "" || a.subject() != on {
+			t.Errorf("took %+v on %q", a, on)
+		}
+		if len(a.Memories) > mns.MaxMemories || len(a.Copies) > mns.MaxMemories || len(a.Addresses) > mns.MaxAddresses {
+			t.Errorf("took %d memories, %d copies, %d addresses", len(a.Memories), len(a.Copies), len(a.Addresses))
+		}
+	})
+}
+
+// What is announced leads to other computers only, whatever the sender says: else it
+// could have this side take its own servers for another robot's.
+func TestAnnouncedAddressesLeadElsewhere(t *testing.T) {
+	a := Announcement{Robot: "r", Server: "s", Memories: []string{"M"}, Addresses: []string{
+		"unix:/run/engram.sock", "local:/run/engram.local", "http://127.0.0.1:1", "https://127.9.9.9:1", "https://[::1]:1", "https://[::ffff:127.0.0.1]:1",
+		"https://0.0.0.0:1", "https://[::]:1", "https://:1", "https://LOCALHOST.:1", "file:///etc", "https://10.0.0.1:1", "nats:s",
+	}}
+	data, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := parse(a.subject(), data)
+	if err != nil || !slices.Equal(got.Addresses, []string{"https://10.0.0.1:1", "nats:s"}) {
+		t.Errorf("%q %v", got.Addresses, err)
+	}
+	a.Addresses = a.Addresses[:3]
+	if data, err = json.Marshal(a); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := parse(a.subject(), data); engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("one that leads nowhere: %+v %v", got, err)
+	}
+}
+
+// A server of this process is not another robot's, whoever says so.
+func TestOwnServerIsNoOtherRobots(t *testing.T) {
+	f := &Fleet{
+		o: Options{Robot: "base", Lease: time.Minute, Log: slog.New(slog.DiscardHandler)}, announce: make(chan struct{}, 1), changed: make(chan struct{}),
+		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, warned: map[string]time.Time{},
+	}
+	f.take(Announcement{Robot: "robot2", Server: "base host", Life: 1, Memories: []string{"Object"}, Addresses: []string{"https://10.0.0.1:1"}})
+	f.mu.Lock()
+	if f.tableLocked().Len() != 1 {
+		t.Error("the announcement was not taken")
+	}
+	f.announceLocked(mns.Registration{Server: "base host", Memories: []string{"Map"}, Addresses: []string{"nats:base host"}})
+	if n := f.tableLocked().Len(); n != 0 {
+		t.Errorf("%d names lead to this process", n)
+	}
+	f.mu.Unlock()
+	if p := f.Problems(); len(p) != 1 || !strings.Contains(p[0], "robot2") {
+		t.Errorf("problems: %q", p)
+	}
+}

@@ -1,0 +1,194 @@
+package clock
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Peer is another memory server.
+type Peer struct {
+	Server    string
+	Addresses []string
+}
+
+// Skew tells how far a server's clock is from this one's.
+type Skew struct {
+	Server string
+	Sample
+	Error string // why the last question was not answered; the sample is an older one, or none
+}
+
+// Known reports whether there is a sample.
+func (s Skew) Known() bool { return s.At != 0 }
+
+// WatchOptions configure a [Watch]. Zero durations mean the defaults.
+type WatchOptions struct {
+	Peers func(ctx context.Context) ([]Peer, error)
+	// Connect reaches a peer; close ends the connection.
+	Connect func(ctx context.Context, p Peer) (ask Ask, close func(), err error)
+	Now     func() engram.Time // nil means the wall clock
+	Every   time.Duration      // default 30 s
+	Warn    time.Duration      // from this offset on it is logged; default 100 ms
+	Log     *slog.Logger       // nil means slog.Default()
+}
+
+// At most so many servers are asked in one round, and known: a fleet's servers need not
+// all know each other's clocks.
+const (
+	perRound = 8
+	maxPeers = 256
+	samples  = 4
+	patience = 2 * time.Second
+)
+
+// Watch measures the clocks of all peers every now and then. Make one with [Begin].
+type Watch struct {
+	o      WatchOptions
+	cancel context.CancelFunc
+	done   chan struct{}
+	next   string // the server to begin the next round with; the goroutine's
+
+	mu struct {
+		sync.Mutex
+		peers map[string]*peer
+	}
+}
+
+type peer struct {
+	filter Filter
+	err    error
+	warned bool
+}
+
+// Begin begins to measure, until [Watch.Close].
+func Begin(o WatchOptions) *Watch {
+	if o.Now == nil {
+		o.Now = engram.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	o.Every = cmp.Or(o.Every, 30*time.Second)
+	o.Warn = cmp.Or(o.Warn, 100*time.Millisecond)
+	w := &Watch{o: o, done: make(chan struct{})}
+	w.mu.peers = map[string]*peer{}
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel = cancel
+	go w.run(ctx)
+	return w
+}
+
+func (w *Watch) run(ctx context.Context) {
+	defer close(w.done)
+	wait := min(time.Second, w.o.Every) // others start just now, too
+	for {
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		w.Round(ctx)
+		wait = w.o.Every
+	}
+}
+
+// Round asks some of the peers, the others in later rounds.
+func (w *Watch) Round(ctx context.Context) {
+	call, cancel := context.WithTimeout(ctx, patience)
+	peers, err := w.o.Peers(call)
+	cancel()
+	if err != nil {
+		return // the name system is away; what is known stays
+	}
+	slices.SortFunc(peers, func(a, b Peer) int { return strings.Compare(a.Server, b.Server) })
+	peers = slices.CompactFunc(peers, func(a, b Peer) bool { return a.Server == b.Server })
+	peers = peers[:min(len(peers), maxPeers)]
+	w.forget(peers)
+	if len(peers) == 0 {
+		return
+	}
+	first, _ := slices.BinarySearchFunc(peers, w.next, func(p Peer, name string) int { return strings.Compare(p.Server, name) })
+	for i := range min(perRound, len(peers)) {
+		p := peers[(first+i)%len(peers)]
+		w.next = peers[(first+i+1)%len(peers)].Server
+		w.ask(ctx, p)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// ask measures one peer.
+func (w *Watch) ask(ctx context.Context, p Peer) {
+	call, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var s Sample
+	ask, closeConn, err := w.o.Connect(call, p)
+	if err == nil {
+		s, err = Measure(call, w.o.Now, samples, ask)
+		closeConn()
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := w.mu.peers[p.Server]
+	if known == nil {
+		known = &peer{}
+		w.mu.peers[p.Server] = known
+	}
+	known.err = err
+	if err != nil {
+		return
+	}
+	known.filter.Add(s)
+	best, _ := known.filter.Best()
+	far := max(best.Offset, -best.Offset)-best.Uncertainty() > w.o.Warn
+	if far && !known.warned {
+		w.o.Log.Warn("the clock of another server is far from this one's; set both by NTP or PTP, times in the data are not changed",
+			"server", p.Server, "offset", best.Offset.Round(time.Microsecond).String(), "uncertainty", best.Uncertainty().Round(time.Microsecond).String())
+	}
+	known.warned = far
+}
+
+// forget forgets the servers that are no peers any more.
+func (w *Watch) forget(peers []Peer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name := range w.mu.peers {
+		if !slices.ContainsFunc(peers, func(p Peer) bool { return p.Server == name }) {
+			delete(w.mu.peers, name)
+		}
+	}
+}
+
+// Skews returns what is known of each peer that was asked, by its name.
+func (w *Watch) Skews() []Skew {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := make([]Skew, 0, len(w.mu.peers))
+	for name, p := range w.mu.peers {
+		s := Skew{Server: name}
+		s.Sample, _ = p.filter.Best()
+		if p.err != nil {
+			s.Error = p.err.Error()
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Skew) int { return strings.Compare(a.Server, b.Server) })
+	return out
+}
+
+// Close ends the measuring.
+func (w *Watch) Close() {
+	w.cancel()
+	<-w.done
+}

@@ -1,0 +1,118 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Host is what the doctor looks at of the computer. [ThisHost] returns this one's.
+type Host struct {
+	OpenFiles uint64 // that a process may have open
+	Memory    uint64 // bytes of main memory, or what the control group allows; 0 if unknown
+	Available uint64 // bytes that programs can still get; 0 if unknown
+	FFmpeg    string // the path of ffmpeg; "" if there is none
+	Encoders  string // what 'ffmpeg -encoders' prints
+	Inotify   int    // user watches; 0 if unknown
+}
+
+// ThisHost looks at this computer.
+func ThisHost(ctx context.Context) (h Host) {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
+		h.OpenFiles = limit.Max // the Go runtime raises what is in use to it
+	}
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		h.Memory, h.Available = meminfo(string(text), "MemTotal:"), meminfo(string(text), "MemAvailable:")
+	}
+	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
+		if n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil && n < h.Memory {
+			h.Memory = n
+		}
+	}
+	if text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches"); err == nil {
+		h.Inotify, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	if path, err := exec.LookPath("ffmpeg"); err == nil {
+		h.FFmpeg = path
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+		defer cancel()
+		out, _ := exec.CommandContext(ctx, path, "-hide_banner", "-encoders").Output()
+		h.Encoders = string(out)
+	}
+	return h
+}
+
+func meminfo(text, name string) uint64 {
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
+			n, _ := strconv.ParseUint(f[1], 10, 64)
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// Limits of what a host should have.
+const (
+	fewOpenFiles  = 4096
+	softHeapLimit = 3 << 30 // of server.TuneRuntime
+	fewWatches    = 8192
+)
+
+// Look says what of the computer is in the way of a server; records says that it is to
+// record.
+func (h Host) Look(records bool) (found Findings) {
+	switch {
+	case h.OpenFiles == 0:
+	case h.OpenFiles < fewOpenFiles:
+		found.warn("limits", fmt.Sprintf("a process may have %d files open", h.OpenFiles), "raise it, since every client and every episode that is read needs some: 'ulimit -n 65536', or LimitNOFILE=65536 in the systemd unit")
+	default:
+		found.ok("limits", fmt.Sprintf("a process may have %d files open", h.OpenFiles))
+	}
+	if h.Inotify > 0 && h.Inotify < fewWatches {
+		found.warn("limits", fmt.Sprintf("a user may watch %d files", h.Inotify), "'sysctl fs.inotify.max_user_watches=65536'")
+	}
+	limit := uint64(softHeapLimit)
+	if text := os.Getenv("GOMEMLIMIT"); text != "" {
+		limit = 0 // the operator has decided
+	}
+	switch {
+	case h.Memory == 0:
+	case h.Memory < limit*5/4:
+		found.warn("memory", fmt.Sprintf("there are %s of main memory; the server collects garbage harder from %s on only", gib(h.Memory), gib(limit)),
+			fmt.Sprintf("set GOMEMLIMIT=%dMiB in the server's environment, and bounds for its segments", h.Memory/2>>20))
+	case h.Available > 0 && h.Available < h.Memory/20:
+		found.warn("memory", fmt.Sprintf("%s of %s of main memory are available", gib(h.Available), gib(h.Memory)), "find out which program needs so much: 'top -o RES'")
+	default:
+		found.ok("memory", fmt.Sprintf("%s of main memory, %s available", gib(h.Memory), gib(h.Available)))
+	}
+	if !records {
+		return found
+	}
+	switch {
+	case h.FFmpeg == "":
+		found.warn("ffmpeg", "there is no ffmpeg; images are recorded as JPEG and PNG, which takes several times the disk of video", "install it: 'apt install ffmpeg'")
+	case !strings.Contains(h.Encoders, "libx264"):
+		found.warn("ffmpeg", h.FFmpeg+" has no libx264; images are recorded as JPEG and PNG", "install one that has it: Debian's and Ubuntu's do")
+	default:
+		found.ok("ffmpeg", h.FFmpeg+" encodes video")
+	}
+	return found
+}
+
+// Usage compares what a server's memories hold with the main memory of this computer,
+// which must be the server's.
+func (h Host) Usage(held int64) (found Findings) {
+	if h.Memory > 0 && uint64(held) > h.Memory/2 {
+		found.warn("memory", fmt.Sprintf("the working memory holds %s of payloads, and the computer has %s", gib(uint64(held)), gib(h.Memory)),
+			"bound the histories of the largest segments ('engram stats'): 'engram segment create --keep-bytes', or record them: 'engram serve --data'")
+	}
+	return found
+}

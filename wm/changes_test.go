@@ -1,0 +1,161 @@
+package wm
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// allChanges reads the changes behind a number in portions.
+func allChanges(t *testing.T, w *WM, after uint64) (numbers []uint64, settled engram.Time) {
+	t.Helper()
+	for {
+		list, upTo, at, ok := w.Changes(after, make([]Change, 0, 3))
+		if !ok {
+			t.Fatalf("changes behind %d are not remembered", after)
+		}
+		for i := range list {
+			numbers = append(numbers, list[i].Number)
+		}
+		if settled = at; upTo == after {
+			return numbers, settled
+		}
+		after = upTo
+	}
+}
+
+// Changes are read by their numbers, as far back as they are remembered; of what is
+// older, a search finds what is kept and tells what is not.
+func TestChangesByNumber(t *testing.T) {
+	w := New(Config{Limits: Limits{Recent: 10}})
+	if err := w.AddMemory("Test", engram.Bounds{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Core"), History: engram.Bounds{MaxCount: 12}}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		commitNow(t, w, emptyUpdate(engram.Time(i)))
+	}
+	if got, _ := allChanges(t, w, 12); !slices.Equal(got, []uint64{13, 14, 15, 16, 17, 18, 19, 20}) {
+		t.Errorf("behind 12 are %v", got)
+	}
+	if _, _, _, ok := w.Changes(5, make([]Change, 0, 3)); ok {
+		t.Error("the memory remembers more than it was told to")
+	}
+	every := func(engram.ID) bool { return true }
+	list, lost, err := w.Search(t.Context(), every, 5, 18)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != 10 || list[0].Number != 9 || list[9].Number != 18 {
+		t.Errorf("behind 5 up to 18 there are %+v", list)
+	}
+	if len(lost) != 1 || lost[0].Count != 3 || !lost[0].Interval.Contains(7) {
+		t.Errorf("lost are %+v; want 3", lost)
+	}
+	if _, lost, _ := w.Search(t.Context(), every, 8, 18); len(lost) != 0 {
+		t.Errorf("behind 8 nothing is lost, but %+v is told", lost)
+	}
+}
+
+// What waits for the disk has arrived already: what is told to be settled does not pass
+// over it.
+func TestSettledWaitsForTheDisk(t *testing.T) {
+	w, j := journaledMemory(t)
+	commitNow(t, w, textUpdate("Volatile/p/e", 1))
+	done := commitAsync(t, w, textUpdate("Synced/p/e", 1))
+	<-j.appended
+	commitNow(t, w, textUpdate("Volatile/p/e", 2), textUpdate("Volatile/p/e", 3))
+	numbers, settled := allChanges(t, w, 0)
+	if len(numbers) != 3 {
+		t.Fatalf("the changes are %v", numbers)
+	}
+	newest, err := w.Latest(t.Context(), engram.MustID("Test/Volatile/p/e"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.answer(1, nil)
+	<-done
+	late, err := w.Latest(t.Context(), engram.MustID("Test/Synced/p/e"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if late.Number != 4 || late.Arrived < settled {
+		t.Errorf("update %d arrived at %d, before %d, which was told to be settled", late.Number, late.Arrived, settled)
+	}
+	if _, settled := allChanges(t, w, 4); settled < newest.Arrived {
+		t.Errorf("with nothing on its way, %d is settled; want at least %d", settled, newest.Arrived)
+	}
+}
+
+// A removal is told with the time that parts what it is about from what comes later.
+func TestRemovalsAreNoted(t *testing.T) {
+	now := engram.Time(1000)
+	w := New(Config{Now: func() engram.Time { return now }})
+	if err := w.AddMemory("Test", engram.Bounds{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Core")}); err != nil {
+		t.Fatal(err)
+	}
+	watch := w.Watch()
+	defer watch.Close()
+	var last engram.Time
+	for range 3 { // in one moment
+		commitNow(t, w, emptyUpdate(1))
+		before, err := w.Latest(t.Context(), testEntity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wake := watch.Arm()
+		if err := w.RemoveSegment(t.Context(), testEntity.Parent()); err != nil {
+			t.Fatal(err)
+		}
+		<-wake
+		list, _, cut := w.Removals()
+		if len(list) != 1 || cut || list[0].Segment != testEntity.Parent() || list[0].Until < before.Arrived || list[0].Until <= last {
+			t.Fatalf("noted are %+v (not all: %v)", list, cut)
+		}
+		last = list[0].Until
+		commitNow(t, w, emptyUpdate(1))
+		if after, err := w.Latest(t.Context(), testEntity); err != nil || after.Arrived <= last {
+			t.Fatalf("what came after arrived at %d, %v; the removal is about what arrived up to %d", after.Arrived, err, last)
+		}
+	}
+	for range w.limits.Removals + 5 {
+		w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}})
+	}
+	list, dropped, cut := w.Removals()
+	if len(list) != w.limits.Removals || !cut || dropped >= list[0].Until || dropped <= last {
+		t.Errorf("of many removals %d are kept, others dropped up to %d (%v)", len(list), dropped, cut)
+	}
+}
+
+// Removals of earlier lives are before what comes, and a clock that was far ahead then
+// is not followed.
+func TestRemovalsOfEarlierLives(t *testing.T) {
+	now := engram.Time(1e18)
+	for _, c := range []struct{ until, told, arrives engram.Time }{
+		{now - 5, now - 5, now},
+		{now + 5, now + 5, now + 6},
+		{now.Add(time.Hour), now, now + 1},
+	} {
+		w := New(Config{Now: func() engram.Time { return now }})
+		if err := w.AddMemory("Test", engram.Bounds{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Core")}); err != nil {
+			t.Fatal(err)
+		}
+		w.RestoreRemovals([]Removal{{Segment: testEntity.Parent(), Until: c.until}}, 0, false)
+		commitNow(t, w, emptyUpdate(1))
+		list, _, _ := w.Removals()
+		s, err := w.Latest(t.Context(), testEntity)
+		if err != nil || len(list) != 1 || list[0].Until != c.told || s.Arrived != c.arrives {
+			t.Errorf("a removal of %d is told as %+v, and what comes arrives at %d, %v; want %d and %d", c.until, list, s.Arrived, err, c.told, c.arrives)
+		}
+	}
+}
