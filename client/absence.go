@@ -49,6 +49,16 @@ func (m *merged) states(concerned shares) []state {
 // hosted a memory was last heard, if that is known.
 func (a *absences) look(now []state, at engram.Time, heard func(memory string) engram.Time) (told []engram.Update, again bool) {
 	tell := func(b engram.Absence) { told = append(told, engram.Update{Absence: &b}) }
+	away := func(s state, since engram.Time) {
+		a.gone[s.key] = &engram.Absence{Memories: s.memories, Server: s.key.server, Since: since}
+		tell(*a.gone[s.key])
+	}
+	back := func(key serverKey) {
+		over := *a.gone[key]
+		delete(a.gone, key)
+		over.Until = at
+		tell(over)
+	}
 	present := map[serverKey]bool{}
 	for _, s := range now {
 		present[s.key] = true
@@ -56,16 +66,12 @@ func (a *absences) look(now []state, at engram.Time, heard func(memory string) e
 		before := slices.IndexFunc(a.known, func(o state) bool { return o.key == s.key })
 		switch {
 		case gone != nil && s.silent == 0 && s.there:
-			delete(a.gone, s.key)
-			back := *gone
-			back.Until = at
-			tell(back)
+			back(s.key)
 		case gone == nil && s.silent != 0 && s.there && before >= 0 && a.known[before].heard != s.heard:
 			// Who tells the names does not hear it, but this client does; or did, until now.
 			again = true
 		case gone == nil && s.silent != 0:
-			a.gone[s.key] = &engram.Absence{Memories: s.memories, Server: s.key.server, Since: s.silent}
-			tell(*a.gone[s.key])
+			away(s, s.silent)
 		}
 	}
 	for _, s := range a.known {
@@ -76,13 +82,9 @@ func (a *absences) look(now []state, at engram.Time, heard func(memory string) e
 		switch gone := a.gone[s.key]; {
 		case present[s.key]:
 		case taken && gone != nil: // they are back elsewhere
-			delete(a.gone, s.key)
-			back := *gone
-			back.Until = at
-			tell(back)
+			back(s.key)
 		case !taken && gone == nil:
-			a.gone[s.key] = &engram.Absence{Memories: s.memories, Server: s.key.server, Since: cmp.Or(s.silent, heard(s.memories[0]), at)}
-			tell(*a.gone[s.key])
+			away(s, cmp.Or(s.silent, heard(s.memories[0]), at))
 		}
 	}
 	// Those that are away are kept, to be known when they are back.

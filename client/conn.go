@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -73,11 +74,7 @@ func (c *Client) get(ctx context.Context, cn *conn) (transport.Client, error) {
 		// registered addresses need not be valid from here.
 		addresses = slices.DeleteFunc(slices.Clone(addresses), func(a string) bool { return !transport.IsLocal(a) })
 	}
-	addresses = c.asIdentity(addresses)
-	client, err := transport.First(ctx, addresses, max(c.o.Patience, DefaultPatience), func(ctx context.Context, address string) (transport.Client, error) {
-		address, o := c.way(cn, address)
-		return transport.Dial(ctx, address, o)
-	})
+	client, err := dial(ctx, c, cn, addresses, transport.Dial)
 	if err == nil {
 		if !cn.foreign { // other robots' types are their own
 			c.mu.Lock()
@@ -151,6 +148,14 @@ func (c *Client) way(cn *conn, address string) (string, rpc.DialOptions) {
 	return address, o
 }
 
+// dial reaches a server at the first of its addresses at which it answers.
+func dial[T io.Closer](ctx context.Context, c *Client, cn *conn, addresses []string, via func(context.Context, string, rpc.DialOptions) (T, error)) (T, error) {
+	return transport.First(ctx, c.asIdentity(addresses), max(c.o.Patience, DefaultPatience), func(ctx context.Context, address string) (T, error) {
+		address, o := c.way(cn, address)
+		return via(ctx, address, o)
+	})
+}
+
 // speak returns the connection's client over RPC, dialling if there is none.
 func (c *Client) speak(ctx context.Context, cn *conn) (*rpc.Client, error) {
 	if c.athome(cn) {
@@ -174,10 +179,7 @@ func (c *Client) speak(ctx context.Context, cn *conn) (*rpc.Client, error) {
 		return nil, engram.Errorf(engram.Unsupported, cn.server, "the memory server is registered at %s only, and this is asked over RPC; register a unix: or http: address, too",
 			strings.Join(cn.addresses, " and "))
 	}
-	dialled, err := transport.First(ctx, c.asIdentity(addresses), max(c.o.Patience, DefaultPatience), func(ctx context.Context, address string) (*rpc.Client, error) {
-		address, o := c.way(cn, address)
-		return rpc.Dial(ctx, address, o)
-	})
+	dialled, err := dial(ctx, c, cn, addresses, rpc.Dial)
 	if err != nil {
 		return nil, transport.Unreached(cn.server, err)
 	}

@@ -44,14 +44,12 @@ func atServer[T any](ctx context.Context, c *Client, memory string, reads bool, 
 			return answer, nil, err
 		}
 		cn := h.owner
-		dial, cancel := ctx, func() {}
+		var speaker *rpc.Client
 		if reads && cn.silentSince() != 0 {
-			dial, cancel = context.WithTimeout(ctx, c.patienceOf(cn))
-		}
-		speaker, err := c.speak(dial, cn)
-		cancel()
-		if err != nil && ctx.Err() == nil && dial.Err() == context.DeadlineExceeded {
-			err = cn.errSilent(engram.Errorf(engram.Unavailable, cn.server, "the memory server was not reached: %w", err))
+			speaker, err = soon(ctx, c, cn, c.speak)
+			err = cn.errSilent(err)
+		} else {
+			speaker, err = c.speak(ctx, cn)
 		}
 		sent := err == nil
 		if sent {

@@ -133,7 +133,7 @@ func (c *Client) on(ctx context.Context, cn *conn, hurry bool, f func(context.Co
 		}
 		return true, c.finish(ctx, cn, f(ctx, client))
 	}
-	client, err := c.getSoon(ctx, cn)
+	client, err := soon(ctx, c, cn, c.get)
 	if err != nil {
 		c.lost(cn, err)
 		return false, cn.errSilent(err)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport"
 )
 
 // haste is the part of a client's patience that a server gets of which the names say that
@@ -28,12 +27,12 @@ func (cn *conn) silentSince() engram.Time { return engram.Time(cn.silent.Load())
 // another robot's is out of reach as often as not.
 func (cn *conn) hurried() bool { return cn.foreign || cn.silentSince() != 0 }
 
-// getSoon is get, within what patience there is for the server.
-func (c *Client) getSoon(ctx context.Context, cn *conn) (transport.Client, error) {
+// soon gets a connection's client, within what patience there is for the server.
+func soon[T any](ctx context.Context, c *Client, cn *conn, get func(context.Context, *conn) (T, error)) (T, error) {
 	patience := c.patienceOf(cn)
 	dial, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	client, err := c.get(dial, cn)
+	client, err := get(dial, cn)
 	if err != nil && ctx.Err() == nil && dial.Err() != nil {
 		err = engram.Errorf(engram.Unavailable, cn.server, "the memory server was not reached within %v: %w", patience, err)
 	}

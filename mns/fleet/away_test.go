@@ -81,30 +81,38 @@ func (g *goingAway) List(ctx context.Context) ([]mns.Entry, error) {
 	return g.Local.List(ctx)
 }
 
+// joined joins a fleet of one, whose name system can be away, and is at first unless it
+// is there.
+func joined(t *testing.T, there bool) (*goingAway, *fleet.Fleet) {
+	t.Helper()
+	fabric, err := embedded.Start(t.Context(), embedded.Options{Robot: "robot1", Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { fabric.Close() })
+	conn, err := backbone.Connect(t.Context(), backbone.Options{InProcess: fabric, Robot: "robot1", Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	names := &goingAway{Local: mns.NewLocal(), leave: make(chan struct{})}
+	t.Cleanup(func() { names.Local.Close() })
+	if !there {
+		names.goAway()
+	}
+	f, err := fleet.Join(conn.Conn(), names, fleet.Options{Robot: "robot1", Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return names, f
+}
+
 // A program that comes while its computer is cut off from the backbone learns what was
 // known last, marked so, and at least what its own server hosts.
 func TestNamesWhileTheNameSystemIsAway(t *testing.T) {
 	for _, was := range []bool{true, false} { // the name system there before
-		fabric, err := embedded.Start(t.Context(), embedded.Options{Robot: "robot1", Log: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer fabric.Close()
-		conn, err := backbone.Connect(t.Context(), backbone.Options{InProcess: fabric, Robot: "robot1", Log: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		names := &goingAway{Local: mns.NewLocal(), leave: make(chan struct{})}
-		defer names.Local.Close()
-		if !was {
-			names.goAway()
-		}
-		f, err := fleet.Join(conn.Conn(), names, fleet.Options{Robot: "robot1", Log: quiet})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
+		names, f := joined(t, was)
 		look := func() (known map[string]mns.Entry, err error) {
 			known = map[string]mns.Entry{}
 			for ev, err := range f.Watch(t.Context()) {
@@ -179,23 +187,7 @@ func (n *noticed) Done() <-chan struct{} {
 // Who waits for a memory goes on waiting while the name system goes away and comes back,
 // also where it knows nothing.
 func TestWaitOutlastsTheNameSystem(t *testing.T) {
-	fabric, err := embedded.Start(t.Context(), embedded.Options{Robot: "robot1", Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer fabric.Close()
-	conn, err := backbone.Connect(t.Context(), backbone.Options{InProcess: fabric, Robot: "robot1", Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	names := &goingAway{Local: mns.NewLocal(), leave: make(chan struct{})}
-	defer names.Local.Close()
-	f, err := fleet.Join(conn.Conn(), names, fleet.Options{Robot: "robot1", Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	names, f := joined(t, true)
 	there := func() (string, bool) {
 		for ev, err := range f.Watch(t.Context()) {
 			return fmt.Sprintf("%+v %v", ev, err), err == nil && f.Away() == 0

@@ -26,7 +26,7 @@ import (
 // over: connections are made again, and lead elsewhere then.
 type believing struct {
 	*http.Transport
-	claims func(*http.Request) ([]credentials.Claim, error)
+	claims func(*http.Request) []credentials.Claim
 	// knows, unless it is nil, reports whether a request may go to whoever has a
 	// certificate, whatever is claimed.
 	knows func(*http.Request, *x509.Certificate) bool
@@ -42,10 +42,7 @@ type believed struct {
 // RoundTrip implements http.RoundTripper. Of a request to a server that is not
 // believed, nothing but its headers is sent.
 func (b *believing) RoundTrip(r *http.Request) (*http.Response, error) {
-	claims, err := b.claims(r)
-	if err != nil {
-		return nil, err
-	}
+	claims := b.claims(r)
 	if len(claims) == 0 {
 		return b.Transport.RoundTrip(r)
 	}
@@ -164,7 +161,7 @@ func (t *telling) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // text returns claims as a header's value.
 func (t *telling) text(claims []credentials.Claim) (string, error) {
-	if l := t.last.Load(); l != nil && slices.Equal(l.claims, claims) {
+	if l := t.last.Load(); l != nil && same(l.claims, claims) {
 		return l.text, nil
 	}
 	text, err := servesText(claims)

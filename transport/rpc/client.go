@@ -172,7 +172,7 @@ func newClient(address string, o DialOptions) (*Client, error) {
 	case o.Via != "":
 		c.http.Transport = &telling{Transport: way, serves: o.Serves}
 	case tls:
-		c.http.Transport = &believing{Transport: way, claims: func(*http.Request) ([]credentials.Claim, error) { return o.Serves(), nil }, knows: c.knows}
+		c.http.Transport = &believing{Transport: way, claims: func(*http.Request) []credentials.Claim { return o.Serves() }, knows: c.knows}
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	opts := []connect.ClientOption{

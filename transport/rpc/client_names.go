@@ -63,51 +63,42 @@ func (n nameClient) List(ctx context.Context) ([]mns.Entry, error) {
 // Revocations yields what is revoked where the server is, at once and whenever it
 // changes. It ends with an error, Unsupported if the server does not tell.
 func (c *Client) Revocations(ctx context.Context) iter.Seq2[[]access.Revocation, error] {
-	return func(yield func([]access.Revocation, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(c.ctx, cancel)()
-		stream, err := c.names.WatchRevocations(ctx, connect.NewRequest(&engramv1.WatchRevocationsRequest{}))
-		if err != nil {
-			yield(nil, c.domainError(ctx, err))
-			return
+	return watch(ctx, c, c.names.WatchRevocations, &engramv1.WatchRevocationsRequest{}, func(m *engramv1.WatchRevocationsResponse) []access.Revocation {
+		var list []access.Revocation
+		for _, id := range m.GetIdentities() {
+			list = append(list, access.Revocation{Identity: access.Identity(id)})
 		}
-		defer stream.Close()
-		for stream.Receive() {
-			var list []access.Revocation
-			for _, id := range stream.Msg().GetIdentities() {
-				list = append(list, access.Revocation{Identity: access.Identity(id)})
-			}
-			for _, serial := range stream.Msg().GetSerials() {
-				list = append(list, access.Revocation{Serial: serial})
-			}
-			if !yield(list, nil) {
-				cancel() // Close would wait for the server otherwise
-				return
-			}
+		for _, serial := range m.GetSerials() {
+			list = append(list, access.Revocation{Serial: serial})
 		}
-		err = stream.Err()
-		if err == nil {
-			err = connect.NewError(connect.CodeUnavailable, errors.New("the watch was ended"))
-		}
-		yield(nil, c.domainError(ctx, err))
-	}
+		return list
+	})
 }
 
 func (n nameClient) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
-	return func(yield func(mns.Event, error) bool) {
+	return watch(ctx, n.c, n.c.names.WatchNames, &engramv1.WatchNamesRequest{}, func(m *engramv1.WatchNamesResponse) mns.Event {
+		return mns.Event{Entry: entryFromMessage(m.GetEntry()), Removed: m.GetRemoved(), Synced: m.GetSynced()}
+	})
+}
+
+// watch yields what a stream of the name system tells, until it ends with an error.
+func watch[Request, Message, T any](ctx context.Context, c *Client,
+	open func(context.Context, *connect.Request[Request]) (*connect.ServerStreamForClient[Message], error),
+	request *Request, read func(*Message) T,
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(n.c.ctx, cancel)()
-		stream, err := n.c.names.WatchNames(ctx, connect.NewRequest(&engramv1.WatchNamesRequest{}))
+		defer context.AfterFunc(c.ctx, cancel)()
+		stream, err := open(ctx, connect.NewRequest(request))
 		if err != nil {
-			yield(mns.Event{}, n.c.domainError(ctx, err))
+			yield(none, c.domainError(ctx, err))
 			return
 		}
 		defer stream.Close()
 		for stream.Receive() {
-			m := stream.Msg()
-			if !yield(mns.Event{Entry: entryFromMessage(m.GetEntry()), Removed: m.GetRemoved(), Synced: m.GetSynced()}, nil) {
+			if !yield(read(stream.Msg()), nil) {
 				cancel() // Close would wait for the server otherwise
 				return
 			}
@@ -116,6 +107,6 @@ func (n nameClient) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 		if err == nil {
 			err = connect.NewError(connect.CodeUnavailable, errors.New("the watch was ended"))
 		}
-		yield(mns.Event{}, n.c.domainError(ctx, err))
+		yield(none, c.domainError(ctx, err))
 	}
 }
