@@ -180,14 +180,14 @@ func (h *Holder) own(r *replica) error {
 }
 
 // beginLocked begins a copy, where it was if it was held in an earlier life.
-func (h *Holder) beginLocked(c service.Copy, rule string, configured bool) *replica {
+func (h *Holder) beginLocked(c service.Copy, byRule string, configured bool) *replica {
 	pattern := c.Pattern.String()
 	r := h.idle[pattern]
 	if r == nil {
 		r = newReplica(c)
 	}
 	delete(h.idle, pattern)
-	r.copy.Rules, r.rule, r.configured = c.Rules, rule, configured
+	r.copy.Rules, r.rule, r.configured = c.Rules, byRule, configured
 	r.changes++
 	h.replicas[pattern] = r
 	return r
