@@ -210,6 +210,28 @@ func (b *bench) caughtUp(within time.Duration) time.Duration {
 	return time.Since(began)
 }
 
+// goOn waits until all producers are promised updates again.
+func (b *bench) goOn() {
+	b.Helper()
+	before := make([]int, len(b.producers))
+	for i, p := range b.producers {
+		before[i], _ = p.Promised()
+	}
+	deadline := time.Now().Add(30 * time.Second)
+	for i, p := range b.producers {
+		for {
+			now, _ := p.Promised()
+			if now >= before[i]+10 {
+				break
+			}
+			if time.Now().After(deadline) {
+				b.Fatalf("%s: only %d updates were promised in half a minute", b.copyOf(i), now-before[i])
+			}
+			b.sleep(10 * time.Millisecond)
+		}
+	}
+}
+
 // judge compares what was promised, what owners have and what the base station has.
 // Commits that were under way when the producers were halted may still come: what is
 // wrong has to stay so.
@@ -231,7 +253,11 @@ func (b *bench) judge() {
 				continue
 			}
 			n, _ := p.Promised()
-			b.Logf("%s: %d updates were promised, the owner has %d snapshots, the copy %d", b.copyOf(i), n, len(owner), len(held))
+			was, meant := p.Rate()
+			b.Logf("%s: %d updates were promised, %.0f a second, the owner has %d snapshots, the copy %d", b.copyOf(i), n, was, len(owner), len(held))
+			if was < meant/5 { // on a machine that is busy, and with servers that are killed
+				b.Errorf("%s: %.0f updates a second were promised of %.0f: that is not what was to be tried", b.copyOf(i), was, meant)
+			}
 			break
 		}
 		for _, problem := range wrong {
@@ -308,6 +334,7 @@ func TestKillEach(t *testing.T) {
 		began := time.Now()
 		b.start(s)
 		t.Logf("%s was killed, and answered %v after its next start", s.Host.Name, time.Since(began).Round(time.Millisecond))
+		b.goOn()
 	}
 	b.sleep(2 * time.Second)
 	b.halt()

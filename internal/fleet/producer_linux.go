@@ -27,6 +27,7 @@ type Producer struct {
 	count  int              // of what was promised
 	bytes  int64            // of the payloads that were promised
 	begun  engram.Time      // time of update 0
+	worked time.Duration    // for how long it has been running
 }
 
 // place is where a snapshot is: several updates may have been written there.
@@ -45,6 +46,11 @@ func (p *Producer) Run(ctx context.Context, w engram.Writer) error {
 	}
 	p.mu.Unlock()
 	due := time.Now()
+	defer func(began time.Time) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.worked += time.Since(began)
+	}(due)
 	for ctx.Err() == nil {
 		if p.Period > 0 {
 			due = due.Add(p.Period)
@@ -109,6 +115,17 @@ func (p *Producer) answered(at place, n, bytes int, err error) {
 	p.last[at.entity] = at
 	p.count++
 	p.bytes += int64(bytes)
+}
+
+// Rate returns how many updates a second were promised while it ran, and how many were
+// meant to be: 0 if it was to commit as fast as it can.
+func (p *Producer) Rate() (was, meant float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.Period > 0 {
+		meant = 1 / p.Period.Seconds()
+	}
+	return float64(p.count) / p.worked.Seconds(), meant
 }
 
 // Promised returns how many updates were promised, and the bytes of their payloads.
