@@ -52,6 +52,7 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	if err := s.startRules(); err != nil {
 		return b, err
 	}
+	s.forgetting.reserve.take()
 	s.startForgetter()
 	return b, nil
 }

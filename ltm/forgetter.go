@@ -8,10 +8,12 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// forgetLock lets one at a time forget. Its zero value is ready for use.
+// forgetLock lets one at a time forget, with room on the disk to do it. Its zero value is
+// ready for use.
 type forgetLock struct {
-	once  sync.Once
-	token chan struct{}
+	once    sync.Once
+	token   chan struct{}
+	reserve reserve
 }
 
 func (l *forgetLock) init() { l.once.Do(func() { l.token = make(chan struct{}, 1) }) }
@@ -20,13 +22,17 @@ func (l *forgetLock) lock(ctx context.Context) error {
 	l.init()
 	select {
 	case l.token <- struct{}{}:
+		l.reserve.give()
 		return nil
 	case <-ctx.Done():
 		return engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(ctx))
 	}
 }
 
-func (l *forgetLock) unlock() { <-l.token }
+func (l *forgetLock) unlock() {
+	l.reserve.take()
+	<-l.token
+}
 
 // forgetter forgets in the background what the policies want to be gone, and finishes
 // what an earlier life began to forget.

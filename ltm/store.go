@@ -131,7 +131,7 @@ const (
 // Nothing is recorded before [Store.Begin].
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
-	s := &Store{options: o, cache: episode.NewCache(o.CacheBytes)}
+	s := &Store{options: o, cache: episode.NewCache(o.CacheBytes), forgetting: forgetLock{reserve: newReserve(o.FS, o.Dir)}}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(engram.Errorf(engram.CodeOf(err), o.Dir, "the long-term memory cannot be opened: %w", err), s.release())
 	}

@@ -9,6 +9,7 @@ import (
 	"weak"
 
 	"github.com/seed-301d4374/engram"
+	asking "github.com/seed-301d4374/engram/internal/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -248,6 +249,24 @@ func TestEvictedBetween(t *testing.T) {
 	} {
 		if r := query(t, w, engram.SelectID(modelID("a"), c.sel)); (len(r.Missing) > 0) != c.lost {
 			t.Errorf("%+v: missing %+v, want some: %v", c.sel, r.Missing, c.lost)
+		}
+	}
+}
+
+// What was asked for and found exactly is not missing, though something before and after
+// it is gone.
+func TestNothingIsMissingBetween(t *testing.T) {
+	gone := wm.Loss{Evictions: 2, Snapshots: 2, First: 4, Last: 6}
+	for _, test := range []struct {
+		asked asking.Asked
+		tell  bool
+	}{
+		{asking.Asked{First: 6, Last: 5, Count: 1, Met: true}, false}, // at or before 5, where there is one
+		{asking.Asked{First: 5, Last: 5}, true},
+		{asking.Asked{First: 7, Last: 9}, false},
+	} {
+		if m := gone.Missing(modelID("1"), test.asked, engram.MaxTime, nil); (m != nil) != test.tell {
+			t.Errorf("of %+v is missing: %+v", test.asked, m)
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (e *entity) missingBefore(sel *query.Selection, asOf engram.Time, m *engram
 
 // missing adds to m what was asked for and was lost.
 func (l loss) missing(id engram.ID, a query.Asked, asOf engram.Time, m *engram.Missing) *engram.Missing {
-	if l.snapshots == 0 || l.first > a.Last || l.last < a.First || l.arrived > asOf {
+	if a.First > a.Last || l.snapshots == 0 || l.first > a.Last || l.last < a.First || l.arrived > asOf {
 		return m
 	}
 	count := l.snapshots

@@ -36,7 +36,7 @@ func (d *Disk) Check(context.Context) (Status, string) {
 	took, err := d.Write()
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return Failed, fmt.Sprintf("the disk of %s is full; free some space, or forget something: 'engram ltm forget --help'", d.dir)
+		return Failed, fmt.Sprintf("the disk of %s is full; free some space, or drop an episode: 'engram episode ls' and 'engram episode drop'", d.dir)
 	case err != nil:
 		return Failed, fmt.Sprintf("%s cannot be written: %v", d.dir, err)
 	case took > slowDisk:
