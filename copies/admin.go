@@ -134,13 +134,6 @@ func (h *Holder) remove(ctx context.Context, r *replica, drop bool) error {
 	}
 	err := h.o.Memory.DropCopy(ctx, r.copy.Pattern)
 	h.tell()
-	h.mu.Lock()
-	for id := range h.known {
-		if r.id.Contains(id) {
-			delete(h.known, id)
-		}
-	}
-	h.mu.Unlock()
 	// What other copies of the memory had of it is gone, too: they pull it again.
 	for _, other := range h.list() {
 		if other.memory == r.memory {

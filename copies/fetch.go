@@ -27,7 +27,7 @@ func (h *Holder) Fetch(ctx context.Context, f service.Fetching) (total service.F
 	}
 	memories := slices.Sorted(maps.Keys(byMemory))
 	for _, memory := range memories {
-		got := fetch{h: h, memory: memory, ask: f, names: newRenamer(memory), total: &total}
+		got := fetch{h: h, memory: memory, ask: f, names: newRenamer(memory), segments: map[engram.ID]bool{}, types: map[string]bool{}, total: &total}
 		for _, r := range h.list() {
 			if r.memory == memory {
 				got.replicas = append(got.replicas, r)
@@ -84,6 +84,8 @@ type fetch struct {
 	ask      service.Fetching
 	names    *renamer
 	owner    Owner
+	segments map[engram.ID]bool // by the owner's names: whether they are there
+	types    map[string]bool    // that the copy knows
 	total    *service.Fetched
 	changed  bool
 }
@@ -112,8 +114,9 @@ func (f *fetch) run(ctx context.Context, patterns []engram.Pattern) (err error) 
 }
 
 // take puts a part of the owner's answer into the copy.
-func (f *fetch) take(ctx context.Context, part *engram.Result) error {
+func (f *fetch) take(ctx context.Context, part *engram.Result) (err error) {
 	changes := service.Changes{Whole: true}
+	var segments []service.Segment
 	spans := map[engram.ID]engram.Interval{}
 	for it := range part.All() {
 		if limit := f.ask.MaxBytes; limit > 0 && f.total.Bytes+int64(it.Size()) > limit {
@@ -127,8 +130,12 @@ func (f *fetch) take(ctx context.Context, part *engram.Result) error {
 		if !slices.ContainsFunc(f.replicas, func(r *replica) bool { return r.matcher.Match(id) }) {
 			continue // it is not of a copy
 		}
-		if err := f.prepare(ctx, it.ID.Truncate(engram.LevelProviderSegment), id.Truncate(engram.LevelProviderSegment)); err != nil {
+		var ok bool
+		if segments, ok, err = f.describe(ctx, segments, it.ID.Truncate(engram.LevelProviderSegment), it.Snapshot); err != nil {
 			return err
+		}
+		if !ok {
+			continue // it was removed: the pull tells that
 		}
 		changes.Versions = append(changes.Versions, service.Version{Entity: id, Snapshot: it.Snapshot})
 		f.total.Bytes += int64(it.Size())
@@ -137,6 +144,15 @@ func (f *fetch) take(ctx context.Context, part *engram.Result) error {
 			span = engram.Interval{Start: it.Time, End: it.Time}
 		}
 		spans[id] = engram.Interval{Start: min(span.Start, it.Time), End: max(span.End, it.Time+1)}
+	}
+	if segments, err = f.names.segments(segments); err != nil {
+		return err
+	}
+	if len(segments) > 0 {
+		if err := f.h.o.Memory.PrepareCopy(ctx, segments); err != nil {
+			return err
+		}
+		f.h.tell()
 	}
 	if len(changes.Versions) > 0 {
 		applied, err := f.h.o.Memory.ApplyCopy(ctx, changes)
@@ -174,40 +190,36 @@ func (f *fetch) note(c *service.Changes, spans map[engram.ID]engram.Interval) {
 	}
 }
 
-// prepare makes a provider segment known that nothing was pulled of yet.
-func (f *fetch) prepare(ctx context.Context, at, here engram.ID) error {
-	f.h.mu.Lock()
-	known := f.h.known[here]
-	f.h.mu.Unlock()
-	if known {
-		return nil
+// describe appends to a list what the copy has to know of the segment and the types of a
+// version before it takes that, if the fetch has not told it; ok is false if the segment
+// is no more.
+func (f *fetch) describe(ctx context.Context, list []service.Segment, provider engram.ID, s *engram.Snapshot) (out []service.Segment, ok bool, err error) {
+	there, asked := f.segments[provider]
+	if asked && (!there || !slices.ContainsFunc(s.Instances, func(in engram.Instance) bool { return !f.types[in.Payload.Type] })) {
+		return list, there, nil
 	}
-	list, err := f.owner.Describe(ctx, engram.PatternOf(at))
+	descriptions, err := f.owner.Describe(ctx, engram.PatternOf(provider))
 	if err != nil {
-		return err
+		return nil, false, err
 	}
-	s := service.Segment{Core: engram.CoreSegment{ID: here.Truncate(engram.LevelCoreSegment)}, Provider: engram.ProviderSegment{ID: here}}
-	for _, d := range list {
-		switch d.ID {
-		case at.Truncate(engram.LevelCoreSegment):
-			s.Core.Type, s.Core.History, s.Core.Durability, s.Core.FixedProviders = d.Type, d.History, d.Durability, d.FixedProviders
-		case at:
-			s.Provider.Type = d.Type
-		default:
+	seg, there := service.SegmentOf(provider, descriptions)
+	if f.segments[provider] = there; !there {
+		return list, false, nil
+	}
+	need := []string{seg.Core.Type, seg.Provider.Type}
+	for i := range s.Instances {
+		need = append(need, s.Instances[i].Payload.Type)
+	}
+	for _, name := range need {
+		if f.types[name] || name == "" {
 			continue
 		}
-		if d.Type == "" || d.Type == engram.ValueType || slices.ContainsFunc(s.Types, func(t engram.TypeDef) bool { return t.Name == d.Type }) {
-			continue
-		}
-		t, err := f.owner.Type(ctx, d.Type)
+		t, err := f.owner.Type(ctx, name)
 		if err != nil {
-			return err
+			return nil, false, err
 		}
-		s.Types = append(s.Types, t)
+		f.types[name] = true
+		seg.Types = append(seg.Types, t)
 	}
-	if err := f.h.o.Memory.PrepareCopy(ctx, []service.Segment{s}); err != nil {
-		return err
-	}
-	f.h.prepared([]service.Segment{s})
-	return nil
+	return append(list, seg), true, nil
 }

@@ -60,7 +60,6 @@ type Holder struct {
 	servers  map[string]string   // that own memories, as found last
 	others   []string            // memories of other robots, as known last, sorted; nil before that
 	links    map[string]*link    // by server; the manager begins them
-	known    map[engram.ID]bool  // provider segments that the memory was told of
 }
 
 var _ service.Admin = (*Holder)(nil)
@@ -90,7 +89,7 @@ func Open(o Options) (*Holder, error) {
 	}
 	h := &Holder{
 		o: o, changed: make(chan struct{}, 1),
-		replicas: map[string]*replica{}, rules: map[string]*rule{}, idle: map[string]*replica{}, servers: map[string]string{}, links: map[string]*link{}, known: map[engram.ID]bool{},
+		replicas: map[string]*replica{}, rules: map[string]*rule{}, idle: map[string]*replica{}, servers: map[string]string{}, links: map[string]*link{},
 	}
 	kept, rules, err := h.load()
 	if err != nil {
@@ -259,16 +258,6 @@ func (h *Holder) saveOften() {
 			}
 		}
 	}
-}
-
-// prepared notes that the memory knows segments.
-func (h *Holder) prepared(segments []service.Segment) {
-	h.mu.Lock()
-	for i := range segments {
-		h.known[segments[i].Provider.ID] = true
-	}
-	h.mu.Unlock()
-	h.tell()
 }
 
 // tell tells which memories copies are held of if that has changed.

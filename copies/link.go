@@ -268,7 +268,7 @@ func (l *link) store(ctx context.Context, segments []service.Segment, c *service
 		if err := l.h.o.Memory.PrepareCopy(ctx, segments); err != nil {
 			return all, err
 		}
-		l.h.prepared(segments)
+		l.h.tell()
 	}
 	if len(c.Versions) > 0 {
 		removed := all.Removed

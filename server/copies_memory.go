@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -81,12 +82,23 @@ func (s *Server) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	}
 	for _, t := range seg.Types {
 		if err := s.wm.AddType(ctx, t); err != nil {
-			return asMismatch(err)
+			if engram.CodeOf(err) == engram.AlreadyExists {
+				return engram.Errorf(engram.TypeMismatch, "", "it is another one here than at its owner: %w", err)
+			}
+			return err
 		}
 	}
-	known, err := s.wm.Describe(ctx, engram.PatternOf(seg.Core.ID))
+	at := seg.Core.ID
+	if !seg.Provider.ID.IsRoot() {
+		at = seg.Provider.ID
+	}
+	list, err := s.wm.Describe(ctx, engram.PatternOf(at))
 	if err != nil {
 		return err
+	}
+	known := map[engram.ID]string{} // their types
+	for i := range list {
+		known[list[i].ID] = list[i].Type
 	}
 	c := seg.Core
 	c.FixedProviders = false // those that the owner has come by themselves
@@ -96,26 +108,26 @@ func (s *Server) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	if c.Type == "" {
 		c.Type = engram.ValueType
 	}
-	switch {
-	case len(known) == 0:
+	if here, ok := known[c.ID]; !ok {
 		if err := s.wm.AddCoreSegment(ctx, c); err != nil {
 			return err
 		}
-	case known[0].Type != c.Type:
-		return engram.Errorf(engram.TypeMismatch, c.ID.String(), "the copy has the type %s, its owner's segment %s; drop the copy and begin it anew", known[0].Type, c.Type)
+	} else if here != c.Type {
+		return otherType(c.ID, here, c.Type)
 	}
-	if seg.Provider.ID.IsRoot() {
+	p := seg.Provider
+	here, ok := known[p.ID]
+	switch own := cmp.Or(p.Type, c.Type); {
+	case p.ID.IsRoot() || ok && here == own: // whichever of the two says it
 		return nil
+	case ok:
+		return otherType(p.ID, here, own)
 	}
-	return asMismatch(s.wm.AddProviderSegment(ctx, seg.Provider))
+	return s.wm.AddProviderSegment(ctx, p)
 }
 
-// asMismatch says that something is of another type here.
-func asMismatch(err error) error {
-	if engram.CodeOf(err) != engram.AlreadyExists {
-		return err
-	}
-	return engram.Errorf(engram.TypeMismatch, "", "it is another one here than at its owner: %w", err)
+func otherType(id engram.ID, here, there string) error {
+	return engram.Errorf(engram.TypeMismatch, id.String(), "the copy has the type %s, its owner's segment %s; drop the copy and begin it anew", here, there)
 }
 
 // ApplyCopy implements service.Memory.

@@ -298,3 +298,16 @@ func TestWholeVersionTakesThePlace(t *testing.T) {
 		s, _ = newHolder(t, dir)
 	}
 }
+
+// A provider segment that has its core segment's type is the same whether that is said
+// or not: an owner, or an earlier release, may have said it.
+func TestCopyOfASegmentWhoseTypeIsSaid(t *testing.T) {
+	s, _ := newHolder(t, "")
+	bare, said, other := copiedSegment("p", 0), copiedSegment("p", 0), copiedSegment("p", 0)
+	said.Provider.Type = engram.ValueType
+	other.Provider.Type = "foxglove.Pose"
+	prepare(t, s, said, bare, said)
+	if err := s.PrepareCopy(t.Context(), []service.Segment{other}); engram.CodeOf(err) != engram.TypeMismatch {
+		t.Errorf("a copy whose provider segment's type has changed: %v; want TypeMismatch", err)
+	}
+}

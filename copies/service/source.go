@@ -153,6 +153,30 @@ type Segment struct {
 	Types    []engram.TypeDef
 }
 
+// SegmentOf returns what descriptions tell of a provider segment, without types; false
+// if it is not among them. Its type is there only if it is another one than its core
+// segment's.
+func SegmentOf(provider engram.ID, list []engram.Description) (s Segment, ok bool) {
+	var core, own *engram.Description
+	for i := range list {
+		switch list[i].ID {
+		case provider:
+			own = &list[i]
+		case provider.Parent():
+			core = &list[i]
+		}
+	}
+	if core == nil || own == nil {
+		return s, false
+	}
+	s.Core = engram.CoreSegment{ID: core.ID, Type: core.Type, History: core.History, Durability: core.Durability, FixedProviders: core.FixedProviders}
+	s.Provider.ID = own.ID
+	if own.Type != core.Type {
+		s.Provider.Type = own.Type
+	}
+	return s, true
+}
+
 // Version is one version of an entity at one time. Its snapshot is as its owner has
 // it: Time, Arrived (by the owner's clock), Number (the owner's), Sent, Confidence.
 // Entity, Time and Arrived tell all versions apart.

@@ -69,33 +69,16 @@ func (d *described) segment(p *pull, b *service.Batch, provider engram.ID, s *en
 	if err != nil {
 		return false, err
 	}
-	var core, own *engram.Description
-	for i := range list {
-		switch list[i].ID {
-		case provider:
-			own = &list[i]
-		case provider.Parent():
-			core = &list[i]
-		}
-	}
-	if core == nil || own == nil {
+	seg, ok := service.SegmentOf(provider, list)
+	if !ok {
 		return false, nil
-	}
-	seg := service.Segment{
-		Core: engram.CoreSegment{
-			ID: core.ID, Type: core.Type, History: core.History, Durability: core.Durability, FixedProviders: core.FixedProviders,
-		},
-		Provider: engram.ProviderSegment{ID: own.ID},
-	}
-	if own.Type != core.Type {
-		seg.Provider.Type = own.Type
 	}
 	types := d.segments[provider]
 	if types == nil {
 		types = map[string]bool{}
 		d.segments[provider] = types
 	}
-	need := []string{core.Type, own.Type}
+	need := []string{seg.Core.Type, seg.Provider.Type}
 	for i := range s.Instances {
 		need = append(need, s.Instances[i].Payload.Type)
 	}

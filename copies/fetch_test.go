@@ -1,0 +1,74 @@
+package copies_test
+
+import (
+	"cmp"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/idf"
+)
+
+var everythingOf1 = service.Fetching{Patterns: []engram.Pattern{engram.MustPattern("robot1:Object")}}
+
+// What is fetched makes segments and types known as what is pulled does, whichever comes
+// first.
+func TestFetchBesideThePull(t *testing.T) {
+	defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"grip.proto": {Data: []byte(`syntax = "proto3"; package test; message Grip { double force = 1; }`)}}}, "grip.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grip := defs[0].Name
+	ownerDir, baseDir := t.TempDir(), t.TempDir()
+	owner := startNode(t, "robot1", ownerDir, listen(t, "127.0.0.1:0"), object())
+	owners := oneOwner{server: "robot1", address: owner.address}
+	state := filepath.Join(baseDir, "copies")
+	base := startNode(t, "base", baseDir, listen(t, "127.0.0.1:0"))
+	h := hold(t, base, owners, state, "robot1:Object/Instance max-payload=50B")
+	fetch := func(want uint64) {
+		t.Helper()
+		got, err := h.Fetch(t.Context(), everythingOf1)
+		if err != nil || got.Versions+got.Had != want {
+			t.Errorf("fetched %+v, %v; want %d", got, err, want)
+		}
+		same(t, base, owner)
+	}
+
+	// Nothing was pulled of the segment and the type.
+	if err := owner.AddType(t.Context(), defs[0]); err != nil {
+		t.Fatal(err)
+	}
+	large := engram.Payload{Type: grip, Bytes: []byte{9, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f}}
+	for range 6 {
+		large.Bytes = append(large.Bytes, large.Bytes...) // the last member counts
+	}
+	results, err := owner.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
+		Entity: engram.MustID("Object/Instance/Vision/hand"), Time: 1, Instances: []engram.Instance{engram.NewInstance(large)},
+	}}})
+	if err = cmp.Or(err, engram.FirstError(results)); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, owner.Server, "image", 0, 3, 500)
+	live(t, h, owner)
+	fetch(4)
+
+	// The pull finds what was fetched.
+	commit(t, owner.Server, "cup", 10, 1, 5)
+	if s := live(t, h, owner); s.Received != 1 {
+		t.Errorf("after the fetch the copy is %+v; want one version pulled", s)
+	}
+
+	// In the next life nothing was pulled yet of what there is.
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	base.stop()
+	base = startNode(t, "base", baseDir, listen(t, "127.0.0.1:0"))
+	h = hold(t, base, owners, state, "robot1:Object/Instance max-payload=50B")
+	fetch(5)
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
