@@ -116,9 +116,11 @@ func (h *Holder) remove(ctx context.Context, r *replica, drop bool) error {
 		}
 	}
 	h.mu.Unlock()
+	done := h.turn(r.memory) // what is fetched meanwhile is not put into it any more
 	r.mu.Lock()
 	r.ended = true
 	r.mu.Unlock()
+	done()
 	for _, l := range over {
 		l.stop()
 	}

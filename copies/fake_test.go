@@ -42,8 +42,9 @@ type fakeOwner struct {
 	number  uint64
 	clock   engram.Time
 	log     []fakeUpdate
-	batch   int // items per batch
-	repeat  int // a pull that resumes begins so many items earlier
+	batch   int    // items per batch
+	repeat  int    // a pull that resumes begins so many items earlier
+	between func() // if not nil, is called after each part of what is fetched
 }
 
 type fakeUpdate struct {
@@ -213,6 +214,9 @@ func (c fakeConn) QueryParts(_ context.Context, q engram.Query, part func(*engra
 		if err := part(&engram.Result{Memories: []*engram.ResultNode{{Name: "Object", Children: []*engram.ResultNode{core}}}}); err != nil {
 			return err
 		}
+		if c.between != nil {
+			c.between()
+		}
 	}
 	return nil
 }
@@ -317,8 +321,9 @@ type fakeMemory struct {
 	synced   int // how many of order are on disk
 	segments map[engram.ID]bool
 	explain  func(*engram.Query) ([]engram.Missing, []engram.CopyUsed)
-	fail     error  // of ApplyCopy
-	dropping func() // if not nil, is called first by DropCopy
+	fail     error                  // of ApplyCopy
+	dropping func()                 // if not nil, is called first by DropCopy
+	applying func(*service.Changes) // if not nil, is called first by ApplyCopy
 	applied  service.Applied
 }
 
@@ -336,6 +341,9 @@ func (m *fakeMemory) PrepareCopy(_ context.Context, segments []service.Segment) 
 }
 
 func (m *fakeMemory) ApplyCopy(_ context.Context, c service.Changes) (a service.Applied, err error) {
+	if m.applying != nil {
+		m.applying(&c)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fail != nil {

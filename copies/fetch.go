@@ -127,8 +127,8 @@ func (f *fetch) take(ctx context.Context, part *engram.Result) (err error) {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(f.replicas, func(r *replica) bool { return r.matcher.Match(id) }) {
-			continue // it is not of a copy
+		if !f.wanted(id) {
+			continue
 		}
 		var ok bool
 		if segments, ok, err = f.describe(ctx, segments, it.ID.Truncate(engram.LevelProviderSegment), it.Snapshot); err != nil {
@@ -147,6 +147,19 @@ func (f *fetch) take(ctx context.Context, part *engram.Result) (err error) {
 	}
 	if segments, err = f.names.segments(segments); err != nil {
 		return err
+	}
+	defer f.h.turn(f.memory)()
+	n := len(f.replicas)
+	if f.replicas = slices.DeleteFunc(f.replicas, (*replica).isEnded); len(f.replicas) == 0 {
+		return engram.Errorf(engram.NotFound, f.memory, "nothing is copied of this memory any more")
+	}
+	if len(f.replicas) < n {
+		changes.Versions = slices.DeleteFunc(changes.Versions, func(v service.Version) bool { return !f.wanted(v.Entity) })
+		segments = slices.DeleteFunc(segments, func(s service.Segment) bool {
+			return !slices.ContainsFunc(changes.Versions, func(v service.Version) bool { return s.Provider.ID.Contains(v.Entity) })
+		})
+		clear(f.segments) // what was told of those is dropped
+		clear(f.types)
 	}
 	if len(segments) > 0 {
 		if err := f.h.o.Memory.PrepareCopy(ctx, segments); err != nil {
@@ -170,6 +183,11 @@ func (f *fetch) take(ctx context.Context, part *engram.Result) (err error) {
 		return errEnough
 	}
 	return nil
+}
+
+// wanted reports whether an entity is of a copy.
+func (f *fetch) wanted(id engram.ID) bool {
+	return slices.ContainsFunc(f.replicas, func(r *replica) bool { return r.matcher.Match(id) })
 }
 
 // note takes what was fetched off what is missing.

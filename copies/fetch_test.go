@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
@@ -71,4 +72,75 @@ func TestFetchBesideThePull(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A copy that is removed while something is fetched for it gets no more of that.
+func TestRemovedWhileItIsFetched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m := newFakeOwner("robot1"), &fakeOwners{}, newFakeMemory(false)
+		owners.set(o)
+		h := open(t, m, owners, "")
+		defer closeHolder(t, h)
+		for _, entity := range []string{"box", "can", "cup"} {
+			o.write(entity, 1)
+			add(t, h, "robot1:Object/Instance/P/"+entity)
+		}
+		synctest.Wait()
+		fetch := func(removed ...string) error {
+			o.between = func() {
+				o.between = nil
+				for _, entity := range removed {
+					if err := h.RemoveCopy(t.Context(), "robot1:Object/Instance/P/"+entity, true); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			_, err := h.Fetch(t.Context(), everythingOf1)
+			return err
+		}
+		if err := fetch("cup"); err != nil || len(m.content()) != 2 || m.has(entityOf("robot1", "cup")) {
+			t.Errorf("fetched for three copies of which one was dropped: %v; held is %v", err, m.content())
+		}
+		if err := fetch("box", "can"); engram.CodeOf(err) != engram.NotFound || len(m.content()) != 0 {
+			t.Errorf("fetched for copies that were dropped: %v; held is %v", err, m.content())
+		}
+	})
+}
+
+// A copy gets what is fetched and what is pulled in turn.
+func TestFetchAndPullTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m := newFakeOwner("robot1"), &fakeOwners{}, newFakeMemory(false)
+		owners.set(o)
+		o.write("cup", 1)
+		h := open(t, m, owners, "", "robot1:Object")
+		defer closeHolder(t, h)
+		synctest.Wait()
+		goOn, beside := make(chan struct{}), false
+		m.applying = func(c *service.Changes) {
+			if c.Whole {
+				<-goOn
+			} else {
+				beside = true
+			}
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := h.Fetch(t.Context(), everythingOf1)
+			done <- err
+		}()
+		synctest.Wait() // it has begun to put something into the memory
+		o.write("cup", 2)
+		synctest.Wait()
+		if beside {
+			t.Error("what was pulled is put into the memory beside what was fetched")
+		}
+		close(goOn)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if synctest.Wait(); !beside || len(m.content()) != 2 {
+			t.Errorf("held is %v", m.content())
+		}
+	})
 }

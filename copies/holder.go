@@ -60,6 +60,8 @@ type Holder struct {
 	servers  map[string]string   // that own memories, as found last
 	others   []string            // memories of other robots, as known last, sorted; nil before that
 	links    map[string]*link    // by server; the manager begins them
+	// turns hold a token, by memory, while something is put into that.
+	turns map[string]chan struct{}
 }
 
 var _ service.Admin = (*Holder)(nil)
@@ -89,7 +91,7 @@ func Open(o Options) (*Holder, error) {
 	}
 	h := &Holder{
 		o: o, changed: make(chan struct{}, 1),
-		replicas: map[string]*replica{}, rules: map[string]*rule{}, idle: map[string]*replica{}, servers: map[string]string{}, links: map[string]*link{},
+		replicas: map[string]*replica{}, rules: map[string]*rule{}, idle: map[string]*replica{}, servers: map[string]string{}, links: map[string]*link{}, turns: map[string]chan struct{}{},
 	}
 	kept, rules, err := h.load()
 	if err != nil {
@@ -258,6 +260,20 @@ func (h *Holder) saveOften() {
 			}
 		}
 	}
+}
+
+// turn waits until nobody else puts anything into a copied memory, and has others wait
+// until done is called.
+func (h *Holder) turn(memory string) (done func()) {
+	h.mu.Lock()
+	turn := h.turns[memory]
+	if turn == nil {
+		turn = make(chan struct{}, 1)
+		h.turns[memory] = turn
+	}
+	h.mu.Unlock()
+	turn <- struct{}{}
+	return func() { <-turn }
 }
 
 // tell tells which memories copies are held of if that has changed.

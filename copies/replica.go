@@ -159,6 +159,13 @@ func (r *replica) idle(server string, now engram.Time) {
 	}
 }
 
+// isEnded reports whether the copy was removed.
+func (r *replica) isEnded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
 // madeBy returns the pattern of the rule that made the copy, "" if none did.
 func (r *replica) madeBy() string {
 	r.mu.Lock()

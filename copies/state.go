@@ -188,10 +188,7 @@ func (h *Holder) save(ctx context.Context, list []*replica) (written int, err er
 		return 0, err
 	}
 	for _, f := range files {
-		f.replica.mu.Lock()
-		ended := f.replica.ended
-		f.replica.mu.Unlock()
-		if ended {
+		if f.replica.isEnded() {
 			continue
 		}
 		if err := vfs.ReplaceFile(h.o.FS, filepath.Join(h.o.Dir, f.name), f.text); err != nil {

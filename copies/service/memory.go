@@ -8,7 +8,8 @@ import (
 
 // Memory is a memory server as the holder of copies. The names of memories are those
 // of the copies, "robot1:Object" for another robot's. Its methods are safe for
-// concurrent use, but what concerns one copied memory comes from one caller in order.
+// concurrent use, but what is put into one copied memory comes from one caller at a
+// time, in order.
 //
 // What it holds as a copy takes no commits: they are refused with Unsupported.
 type Memory interface {
