@@ -42,9 +42,11 @@ type fakeOwner struct {
 	number  uint64
 	clock   engram.Time
 	log     []fakeUpdate
-	batch   int    // items per batch
-	repeat  int    // a pull that resumes begins so many items earlier
-	between func() // if not nil, is called after each part of what is fetched
+	batch   int              // items per batch
+	repeat  int              // a pull that resumes begins so many items earlier
+	part    int              // snapshots in a part of what is fetched; 0 is all of an entity
+	lacks   []engram.Missing // told when something is fetched
+	between func()           // if not nil, is called after each part of what is fetched
 }
 
 type fakeUpdate struct {
@@ -209,16 +211,23 @@ func (c fakeConn) QueryParts(_ context.Context, q engram.Query, part func(*engra
 	}
 	c.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(byEntity)) {
-		provider := &engram.ResultNode{Name: "P", Children: []*engram.ResultNode{{Name: name, Snapshots: byEntity[name]}}}
-		core := &engram.ResultNode{Name: "Instance", Children: []*engram.ResultNode{provider}}
-		if err := part(&engram.Result{Memories: []*engram.ResultNode{{Name: "Object", Children: []*engram.ResultNode{core}}}}); err != nil {
-			return err
+		all := byEntity[name]
+		size := c.part
+		if size == 0 {
+			size = len(all)
 		}
-		if c.between != nil {
-			c.between()
+		for some := range slices.Chunk(all, size) {
+			provider := &engram.ResultNode{Name: "P", Children: []*engram.ResultNode{{Name: name, Snapshots: some}}}
+			core := &engram.ResultNode{Name: "Instance", Children: []*engram.ResultNode{provider}}
+			if err := part(&engram.Result{Memories: []*engram.ResultNode{{Name: "Object", Children: []*engram.ResultNode{core}}}}); err != nil {
+				return err
+			}
+			if c.between != nil {
+				c.between()
+			}
 		}
 	}
-	return nil
+	return part(&engram.Result{Missing: c.lacks})
 }
 
 // fakeOwners knows one owner, which may change, and those of other robots' memories.

@@ -76,6 +76,66 @@ func (h *Holder) copiedBy(patterns []engram.Pattern) (map[string][]engram.Patter
 	return out, nil
 }
 
+// answer is what became of a query for what a copy lacks, as far as the owner's answer
+// has come.
+type answer struct {
+	pattern *engram.PatternMatcher          // by the holder's names, as all that follows
+	span    engram.Interval                 // that was asked for
+	whole   bool                            // it has come to its end …
+	upTo    map[engram.ID]engram.Time       // … or so far, of the entities that it tells of
+	lacks   map[engram.ID][]engram.Interval // what the owner lacks itself
+	told    int                             // how much that is
+	void    bool                            // what the owner lacks is not known
+}
+
+func newAnswer(p engram.Pattern, span engram.Interval) (*answer, error) {
+	m, err := p.Matcher()
+	return &answer{pattern: m, span: span, whole: true, upTo: map[engram.ID]engram.Time{}, lacks: map[engram.ID][]engram.Interval{}}, err
+}
+
+// lack notes what the owner says that it lacks. If that is too much, or of what it was not
+// asked for, the answer settles nothing.
+func (a *answer) lack(names *renamer, missing []engram.Missing) {
+	for i := range missing {
+		m := &missing[i]
+		id, err := engram.NewID(names.holder)
+		if !m.ID.IsRoot() {
+			id, err = names.id(m.ID.Truncate(engram.LevelEntity))
+		}
+		if a.told++; err != nil || a.told > maxTallied {
+			a.void = true
+			return
+		}
+		span := m.Interval
+		if span.Empty() {
+			span = engram.Always()
+		}
+		a.lacks[id] = append(a.lacks[id], span)
+	}
+}
+
+// settles returns of which times the answer says what there is of what an ID names.
+func (a *answer) settles(id engram.ID, whole bool) []engram.Interval {
+	span := a.span
+	if !whole {
+		upTo, ok := a.upTo[id]
+		if !ok {
+			return nil
+		}
+		span.End = upTo
+	}
+	if a.void || id.Level() < engram.LevelEntity && a.told > 0 { // some of it may lie there
+		return nil
+	}
+	settled := []engram.Interval{span}
+	for level := engram.LevelMemory; level <= engram.LevelEntity; level++ {
+		for _, lacks := range a.lacks[id.Truncate(level)] {
+			settled = without(settled, lacks)
+		}
+	}
+	return settled
+}
+
 // fetch fetches from one memory.
 type fetch struct {
 	h        *Holder
@@ -87,7 +147,6 @@ type fetch struct {
 	segments map[engram.ID]bool // by the owner's names: whether they are there
 	types    map[string]bool    // that the copy knows
 	total    *service.Fetched
-	changed  bool
 }
 
 func (f *fetch) run(ctx context.Context, patterns []engram.Pattern) (err error) {
@@ -101,23 +160,32 @@ func (f *fetch) run(ctx context.Context, patterns []engram.Pattern) (err error) 
 	defer f.owner.Close()
 	for _, p := range patterns {
 		q := rename(p, f.names.owner).Select(engram.In(f.ask.Span))
-		err := f.owner.QueryParts(ctx, q, func(part *engram.Result) error { return f.take(ctx, part) })
+		a, err := newAnswer(rename(p, f.memory), f.ask.Span)
+		if err != nil {
+			return err
+		}
+		begun := map[*replica]moment{}
+		for _, r := range f.replicas {
+			begun[r] = r.now()
+		}
+		err = f.owner.QueryParts(ctx, q, func(part *engram.Result) error { return f.take(ctx, a, part) })
+		a.whole = a.whole && err == nil
+		for _, r := range f.replicas {
+			r.fetched(a, begun[r])
+		}
 		if err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
 	}
-	if f.changed {
-		_, err = f.h.save(ctx, f.replicas)
-		return err
-	}
-	return nil
+	_, err = f.h.save(ctx, f.replicas)
+	return err
 }
 
 // take puts a part of the owner's answer into the copy.
-func (f *fetch) take(ctx context.Context, part *engram.Result) (err error) {
+func (f *fetch) take(ctx context.Context, a *answer, part *engram.Result) (err error) {
 	changes := service.Changes{Whole: true}
 	var segments []service.Segment
-	spans := map[engram.ID]engram.Interval{}
+	upTo := map[engram.ID]engram.Time{}
 	for it := range part.All() {
 		if limit := f.ask.MaxBytes; limit > 0 && f.total.Bytes+int64(it.Size()) > limit {
 			f.total.More = true
@@ -139,11 +207,7 @@ func (f *fetch) take(ctx context.Context, part *engram.Result) (err error) {
 		}
 		changes.Versions = append(changes.Versions, service.Version{Entity: id, Snapshot: it.Snapshot})
 		f.total.Bytes += int64(it.Size())
-		span, ok := spans[id]
-		if !ok {
-			span = engram.Interval{Start: it.Time, End: it.Time}
-		}
-		spans[id] = engram.Interval{Start: min(span.Start, it.Time), End: max(span.End, it.Time+1)}
+		upTo[id] = it.Time + 1
 	}
 	if segments, err = f.names.segments(segments); err != nil {
 		return err
@@ -177,8 +241,12 @@ func (f *fetch) take(ctx context.Context, part *engram.Result) (err error) {
 		}
 		f.total.Versions += applied.Stored
 		f.total.Had += applied.Had
-		f.note(&changes, spans)
+		for _, r := range f.replicas {
+			r.stored(changes.Versions)
+		}
+		maps.Copy(a.upTo, upTo)
 	}
+	a.lack(f.names, part.Missing)
 	if f.total.More {
 		return errEnough
 	}
@@ -188,24 +256,6 @@ func (f *fetch) take(ctx context.Context, part *engram.Result) (err error) {
 // wanted reports whether an entity is of a copy.
 func (f *fetch) wanted(id engram.ID) bool {
 	return slices.ContainsFunc(f.replicas, func(r *replica) bool { return r.matcher.Match(id) })
-}
-
-// note takes what was fetched off what is missing.
-func (f *fetch) note(c *service.Changes, spans map[engram.ID]engram.Interval) {
-	f.changed = true
-	for _, r := range f.replicas {
-		r.mu.Lock()
-		for id, span := range spans {
-			if r.matcher.Match(id) {
-				r.ledger.fetched(id, span)
-			}
-		}
-		for i := range c.Versions {
-			r.ledger.stored(c.Versions[i].Entity, c.Versions[i].Snapshot.Time)
-		}
-		r.changes++
-		r.mu.Unlock()
-	}
 }
 
 // describe appends to a list what the copy has to know of the segment and the types of a

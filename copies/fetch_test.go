@@ -144,3 +144,58 @@ func TestFetchAndPullTakeTurns(t *testing.T) {
 		}
 	})
 }
+
+// What was fetched is not missing any more, and nothing else: what the fetch did not get
+// to, what is left out while it runs, and what the owner lacks itself.
+func TestWhatWasFetchedIsNotMissing(t *testing.T) {
+	here := entityOf("robot1", "cup")
+	for name, c := range map[string]struct {
+		maxBytes int64
+		lacks    []engram.Missing
+		between  bool
+		want     engram.Interval
+	}{
+		"all of it":                 {},
+		"as much as it may":         {maxBytes: 300},
+		"while more is left out":    {between: true, want: engram.Interval{Start: 2000, End: 2010}},
+		"what the owner lacks":      {lacks: []engram.Missing{{ID: engram.MustID("Object/Instance/P/cup"), Interval: engram.Interval{Start: 500, End: 510}}}, want: engram.Interval{Start: 500, End: 510}},
+		"what it lacks of a memory": {lacks: []engram.Missing{{ID: engram.MustID("Object"), Interval: engram.Interval{Start: 990, End: 1010}}}, want: engram.Interval{Start: 990, End: 1000}},
+		"what it lacks elsewhere":   {lacks: []engram.Missing{{ID: engram.MustID("Object/Instance/P/box"), Interval: engram.Interval{Start: 500, End: 510}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(false)
+				owners.set(o)
+				o.part, o.lacks = 7, c.lacks
+				h := open(t, m, owners, "", "robot1:Object rate=1")
+				defer closeHolder(t, h)
+				leave := func(first, last engram.Time) {
+					o.other(fakeUpdate{leftOut: &service.LeftOut{Entity: engram.MustID("Object/Instance/P/cup"), Reason: service.LeftOutRate, Count: 90, Interval: engram.Interval{Start: first, End: last}}})
+					synctest.Wait()
+				}
+				for i := range engram.Time(100) {
+					o.write("cup", 10*i+10)
+				}
+				leave(10, 1000)
+				if c.between {
+					o.between = func() { o.between = nil; leave(2000, 2010) }
+				}
+				got, err := h.Fetch(t.Context(), service.Fetching{Patterns: everythingOf1.Patterns, MaxBytes: c.maxBytes})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.More {
+					c.want = engram.Interval{Start: engram.Time(10*(got.Versions+got.Had) + 1), End: 1000}
+				}
+				q := engram.SelectID(here, engram.All())
+				missing, _ := h.Explain(&q)
+				if c.want.Empty() != (len(missing) == 0) || !c.want.Empty() && missing[0].Interval != c.want {
+					t.Errorf("missing is %+v; want what lies in %v", missing, c.want)
+				}
+				if left := status(t, h)[0].LeftOut; (len(left) > 0) != (len(missing) > 0) {
+					t.Errorf("the status says that %+v was left out, a query that %+v is missing", left, missing)
+				}
+			})
+		})
+	}
+}

@@ -17,6 +17,7 @@ type ledger struct {
 	// newest is the time of the newest version of each entity with a tally that the copy
 	// was given.
 	newest map[engram.ID]engram.Time
+	added  uint64 // counts what was added
 }
 
 const (
@@ -38,6 +39,7 @@ type tally struct {
 	Spans []engram.Interval `json:"spans"` // apart from each other, by time
 	// Noticed is when the last of it was noticed, by the holder's clock.
 	Noticed engram.Time `json:"noticed,omitempty"`
+	added   uint64      // what the ledger had added then
 }
 
 func newLedger() ledger {
@@ -45,6 +47,9 @@ func newLedger() ledger {
 }
 
 func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, span engram.Interval) {
+	if span.Empty() {
+		span = engram.Always()
+	}
 	key := tallyKey{id, reason}
 	t := l.tallies[key]
 	if t == nil {
@@ -58,14 +63,13 @@ func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, spa
 	t.Count += count
 	t.Bytes += bytes
 	t.Noticed = engram.Now()
+	l.added++
+	t.added = l.added
 	t.widen(span)
 }
 
-// widen adds a span; those that are closest become one when there are too many.
+// widen adds a span.
 func (t *tally) widen(span engram.Interval) {
-	if span.Empty() {
-		return
-	}
 	t.Spans = append(t.Spans, span)
 	slices.SortFunc(t.Spans, func(a, b engram.Interval) int { return cmp.Compare(a.Start, b.Start) })
 	merged := t.Spans[:1]
@@ -76,17 +80,22 @@ func (t *tally) widen(span engram.Interval) {
 			merged = append(merged, s)
 		}
 	}
-	for len(merged) > maxSpans {
+	t.Spans = merged
+	t.bound()
+}
+
+// bound makes those spans one that are closest while there are too many.
+func (t *tally) bound() {
+	for len(t.Spans) > maxSpans {
 		closest := 1
-		for i := range merged[1:] {
-			if merged[i+1].Start.Sub(merged[i].End) < merged[closest].Start.Sub(merged[closest-1].End) {
-				closest = i + 1
+		for i := 2; i < len(t.Spans); i++ {
+			if t.Spans[i].Start.Sub(t.Spans[i-1].End) < t.Spans[closest].Start.Sub(t.Spans[closest-1].End) {
+				closest = i
 			}
 		}
-		merged[closest-1].End = merged[closest].End
-		merged = slices.Delete(merged, closest, closest+1)
+		t.Spans[closest-1].End = t.Spans[closest].End
+		t.Spans = slices.Delete(t.Spans, closest, closest+1)
 	}
-	t.Spans = merged
 }
 
 // stored notes that a version is there.
@@ -98,37 +107,49 @@ func (l *ledger) stored(id engram.ID, at engram.Time) {
 	}
 }
 
-// fetched takes a span of time off what is missing of an entity: count versions of it
-// are there now.
-func (l *ledger) fetched(id engram.ID, span engram.Interval) {
-	for _, reason := range [...]string{service.LeftOutRate, service.LeftOutFilter, service.LeftOutSize} {
-		key := tallyKey{id, reason}
-		t := l.tallies[key]
-		if t == nil {
+// fetched takes off what is missing what an answer of the owner has brought, or has shown
+// not to be there. since is what the ledger had added when the owner was asked.
+func (l *ledger) fetched(a *answer, since uint64) {
+	for key, t := range l.tallies {
+		if reasonOf(key.reason) != engram.MissingLeftOut || !a.pattern.Match(key.id) {
 			continue
 		}
-		before, left := t.length(), []engram.Interval(nil)
-		for _, s := range t.Spans {
-			if !s.Overlaps(span) {
-				left = append(left, s)
-				continue
-			}
-			if s.Start < span.Start {
-				left = append(left, engram.Interval{Start: s.Start, End: span.Start})
-			}
-			if span.End < s.End {
-				left = append(left, engram.Interval{Start: span.End, End: s.End})
-			}
+		// What was left out while it was fetched is not in the answer, or lies before its end.
+		settled := a.settles(key.id, a.whole && t.added <= since)
+		if len(settled) == 0 {
+			continue
 		}
-		t.Spans = left
-		if len(left) == 0 {
+		before := t.length()
+		for _, span := range settled {
+			t.Spans = without(t.Spans, span)
+		}
+		if len(t.Spans) == 0 {
 			delete(l.tallies, key)
 			continue
 		}
 		// How many of them were there is not known: as many as of the time.
 		share := t.length() / before
 		t.Count, t.Bytes = max(uint64(float64(t.Count)*share), 1), int64(float64(t.Bytes)*share)
+		t.bound()
 	}
+}
+
+// without returns what of spans does not lie in another.
+func without(spans []engram.Interval, other engram.Interval) []engram.Interval {
+	var left []engram.Interval
+	for _, s := range spans {
+		if !s.Overlaps(other) {
+			left = append(left, s)
+			continue
+		}
+		if s.Start < other.Start {
+			left = append(left, engram.Interval{Start: s.Start, End: other.Start})
+		}
+		if other.End < s.End {
+			left = append(left, engram.Interval{Start: other.End, End: s.End})
+		}
+	}
+	return left
 }
 
 func (t *tally) length() float64 {

@@ -99,11 +99,7 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 		r.ledger.add(left[i].Entity, left[i].Reason, left[i].Count, left[i].Bytes, left[i].Interval)
 	}
 	for i := range lost {
-		span := lost[i].Interval
-		if span.Empty() {
-			span = engram.Always()
-		}
-		r.ledger.add(lost[i].ID, lost[i].Reason, lost[i].Count, 0, span)
+		r.ledger.add(lost[i].ID, lost[i].Reason, lost[i].Count, 0, lost[i].Interval)
 	}
 	for i := range c.Versions {
 		v := &c.Versions[i]
@@ -144,6 +140,38 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 		problem = r.problem
 	}
 	r.isLocked(state, server, problem)
+}
+
+// moment is a time in the life of a replica, by what it counts.
+type moment struct{ rules, added uint64 }
+
+func (r *replica) now() moment {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return moment{r.rules, r.ledger.added}
+}
+
+// stored notes versions that were fetched.
+func (r *replica) stored(versions []service.Version) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range versions {
+		if v := &versions[i]; r.matcher.Match(v.Entity) {
+			r.ledger.stored(v.Entity, v.Snapshot.Time)
+		}
+	}
+	r.changes++
+}
+
+// fetched notes what an answer of the owner has brought, who was asked at some moment. If
+// the copy began anew since then, what was fetched may be gone.
+func (r *replica) fetched(a *answer, begun moment) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rules == begun.rules {
+		r.ledger.fetched(a, begun.added)
+		r.changes++
+	}
 }
 
 // idle notes that nothing is to come, if nothing was to come when that was told last.
