@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -451,6 +452,43 @@ func TestOwnerThatTellsOfOtherThings(t *testing.T) {
 		synctest.Wait()
 		if s := status(t, h)[0]; s.State != service.StateFailed || len(m.content()) != 0 {
 			t.Errorf("the status is %+v, %v is held", s, m.content())
+		}
+	})
+}
+
+// What an owner tells by rules that were changed meanwhile comes again by the new ones:
+// what the old ones left out is not counted.
+func TestLeftOutByRulesThatChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(false)
+		owners.set(o)
+		var looking atomic.Pointer[chan struct{}]
+		owners.finding = func(string) {
+			if found := looking.Load(); found != nil {
+				<-*found
+			}
+		}
+		h := open(t, m, owners, "")
+		defer closeHolder(t, h)
+		add(t, h, "robot1:Object rate=2")
+		synctest.Wait()
+		found := make(chan struct{})
+		looking.Store(&found)
+		add(t, h, "robot1:Object rate=1") // the pull goes on by the old ones until owners are found
+		synctest.Wait()
+		cup := engram.MustID("Object/Instance/P/cup")
+		span := engram.Interval{Start: 1, End: 100}
+		o.other(fakeUpdate{leftOut: &service.LeftOut{Entity: cup, Reason: service.LeftOutRate, Count: 100, Interval: span}})
+		o.other(fakeUpdate{lost: &engram.Missing{ID: cup, Reason: engram.MissingEvicted, Count: 10, Interval: span}})
+		o.write("cup", 200)
+		synctest.Wait()
+		if s := status(t, h)[0]; len(s.LeftOut) > 0 || s.Lost > 0 || !m.has(entityOf("robot1", "cup")) {
+			t.Errorf("by the old rules the copy is %+v", s)
+		}
+		close(found)
+		synctest.Wait()
+		if s := status(t, h)[0]; len(s.LeftOut) != 1 || s.LeftOut[0].Count != 100 || s.Lost != 10 || s.State != service.StateLive {
+			t.Errorf("by the new rules the copy is %+v", s)
 		}
 	})
 }

@@ -156,8 +156,8 @@ func (l *link) pull(ctx context.Context) (heard bool, err error) {
 		}
 		l.heard.Store(int64(engram.Now()))
 		if b.Empty() && b.Behind.Updates == 0 {
-			for _, r := range l.replicas {
-				r.idle(l.server, b.Behind.Now)
+			for i := range shares {
+				shares[i].idle(l.server, shares[i].rules, b.Behind.Now)
 			}
 		}
 		return l.apply(ctx, &shares[b.Share], b)

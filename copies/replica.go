@@ -95,29 +95,29 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 	for i := range c.Removed {
 		r.ledger.removed(&c.Removed[i])
 	}
+	for i := range c.Versions {
+		v := &c.Versions[i]
+		r.ledger.stored(v.Entity, v.Snapshot.Time)
+		r.payload += int64(v.Snapshot.Size())
+	}
+	r.received += uint64(len(c.Versions))
+	r.had += applied.Had
+	r.removed += applied.Removed
+	r.wire += b.Wire
+	if rules != r.rules {
+		return // it begins anew, and not from here: what it lacks is told again
+	}
 	for i := range left {
 		r.ledger.add(left[i].Entity, left[i].Reason, left[i].Count, left[i].Bytes, left[i].Interval)
 	}
 	for i := range lost {
 		r.ledger.add(lost[i].ID, lost[i].Reason, lost[i].Count, 0, lost[i].Interval)
 	}
-	for i := range c.Versions {
-		v := &c.Versions[i]
-		r.ledger.stored(v.Entity, v.Snapshot.Time)
-		r.payload += int64(v.Snapshot.Size())
-	}
 	if applied.Refused > 0 {
 		r.ledger.add(r.id, missingRefused, applied.Refused, 0, engram.Always())
 	}
-	r.received += uint64(len(c.Versions))
-	r.had += applied.Had
-	r.removed += applied.Removed
-	r.wire += b.Wire
 	if r.behind = b.Behind; b.Behind.Updates == 0 {
 		r.complete, r.at = b.Behind.Now, time.Now()
-	}
-	if rules != r.rules {
-		return // it begins anew, and not from here
 	}
 	if r.positions[server] != b.Position || len(left) > 0 || len(lost) > 0 || applied.Refused > 0 || len(c.Removed) > 0 {
 		if _, known := r.positions[server]; !known && len(r.positions) >= maxPositions {
@@ -174,11 +174,12 @@ func (r *replica) fetched(a *answer, begun moment) {
 	}
 }
 
-// idle notes that nothing is to come, if nothing was to come when that was told last.
-func (r *replica) idle(server string, now engram.Time) {
+// idle notes that nothing is to come by rules, if nothing was to come when that was told
+// last.
+func (r *replica) idle(server string, rules uint64, now engram.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.behind.Updates > 0 || r.owner != server {
+	if r.behind.Updates > 0 || r.owner != server || r.rules != rules {
 		return
 	}
 	r.complete, r.at = now, time.Now()
