@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/internal/query"
 )
 
@@ -42,47 +41,44 @@ func (h *Holder) Explain(q *engram.Query) (missing []engram.Missing, used []engr
 // missing appends what is missing of what the selectors ask of the entities that
 // match.
 func (l *ledger) missing(out []engram.Missing, p *path) []engram.Missing {
-	one := func(key tallyKey, t *tally) {
-		for _, s := range p.selectors {
-			if m, ok := l.asked(key, t, s); ok {
-				out = append(out, m)
-				return
+	of := func(id engram.ID) {
+		for _, t := range l.tallies[id] {
+			for _, s := range p.selectors {
+				if m, ok := l.asked(id, t, s); ok {
+					out = append(out, m)
+					break
+				}
 			}
 		}
 	}
 	if id, ok := p.entity(); ok {
 		for level := engram.LevelEntity; level >= engram.LevelMemory; level-- {
-			for _, reason := range [...]string{
-				service.LeftOutRate, service.LeftOutFilter, service.LeftOutSize,
-				engram.MissingEvicted, engram.MissingForgotten, engram.MissingDamaged, missingRefused,
-			} {
-				key := tallyKey{id.Truncate(level), reason}
-				if t := l.tallies[key]; t != nil {
-					one(key, t)
-				}
-			}
+			of(id.Truncate(level))
 		}
 		return out
 	}
-	for key, t := range l.tallies {
-		if p.match(key.id) {
-			one(key, t)
+	for id := range l.tallies {
+		if p.match(id) {
+			of(id)
 		}
 	}
 	return out
 }
 
 // asked returns what a selector asks for and is missing.
-func (l *ledger) asked(key tallyKey, t *tally, s engram.SnapshotSelector) (engram.Missing, bool) {
+func (l *ledger) asked(id engram.ID, t *tally, s engram.SnapshotSelector) (engram.Missing, bool) {
 	a := query.AskedBy(s)
 	first, last := a.First, a.Last
 	if s.Kind == engram.KindLatest && s.N == 1 || s.Kind == engram.KindAtOrBefore {
 		// Only what is newer than what there is could have been the answer.
-		if newest, ok := l.newest[key.id]; ok && newest <= last {
+		if newest, ok := l.newest[id]; ok && newest <= last {
 			first = max(first, newest.Add(1))
 		}
 	}
-	m := engram.Missing{ID: key.id, Reason: reasonOf(key.reason), Count: t.Count}
+	m := engram.Missing{ID: id, Reason: t.reason, Count: t.Count}
+	if t.leftOut() {
+		m.Reason = engram.MissingLeftOut
+	}
 	found := false
 	for _, span := range t.Spans {
 		if span.Start > last || span.End <= first {

@@ -492,3 +492,28 @@ func TestLeftOutByRulesThatChanged(t *testing.T) {
 		}
 	})
 }
+
+// What was lost is told for whatever reason, those of newer owners too, whether one
+// entity is asked for or many are.
+func TestLostIsToldForAnyReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(false)
+		owners.set(o)
+		h := open(t, m, owners, "", "robot1:Object")
+		defer closeHolder(t, h)
+		reasons := []string{engram.MissingEvicted, engram.MissingForgotten, engram.MissingFiltered, engram.MissingDamaged, "another reason"}
+		for _, reason := range reasons {
+			o.other(fakeUpdate{lost: &engram.Missing{ID: engram.MustID("Object/Instance/P/cup"), Reason: reason, Count: 7}})
+		}
+		synctest.Wait()
+		here := entityOf("robot1", "cup")
+		for _, q := range []engram.Query{engram.SelectID(here, engram.All()), engram.PatternOf(here.Parent()).Select(engram.All())} {
+			missing, _ := h.Explain(&q)
+			for _, reason := range reasons {
+				if !slices.ContainsFunc(missing, func(m engram.Missing) bool { return m.ID == here && m.Reason == reason && m.Count == 7 }) {
+					t.Errorf("%v: missing is %+v, without what is %s", q, missing, reason)
+				}
+			}
+		}
+	})
+}

@@ -13,7 +13,8 @@ import (
 // maxTallied entities it tells of provider segments, and of each no more than
 // maxSpans spans of time.
 type ledger struct {
-	tallies map[tallyKey]*tally
+	tallies map[engram.ID][]*tally // by entity, or what lies above some, by the holder's names
+	n       int                    // how many tallies there are
 	// newest is the time of the newest version of each entity with a tally that the copy
 	// was given.
 	newest map[engram.ID]engram.Time
@@ -25,40 +26,34 @@ const (
 	maxSpans   = 8
 )
 
-// tallyKey says what a tally is of: an entity (or what lies above some) by the
-// holder's names, and why it is missing: a reason of service.LeftOut, or one of the
-// Missing… constants for what was lost.
-type tallyKey struct {
-	id     engram.ID
-	reason string
-}
-
+// tally is what is missing of something for one reason: one of service.LeftOut, or of
+// service.Loss for what was lost.
 type tally struct {
-	Count uint64            `json:"count"`
-	Bytes int64             `json:"bytes,omitempty"`
-	Spans []engram.Interval `json:"spans"` // apart from each other, by time
+	reason string
+	Count  uint64            `json:"count"`
+	Bytes  int64             `json:"bytes,omitempty"`
+	Spans  []engram.Interval `json:"spans"` // apart from each other, by time
 	// Noticed is when the last of it was noticed, by the holder's clock.
 	Noticed engram.Time `json:"noticed,omitempty"`
 	added   uint64      // what the ledger had added then
 }
 
 func newLedger() ledger {
-	return ledger{tallies: map[tallyKey]*tally{}, newest: map[engram.ID]engram.Time{}}
+	return ledger{tallies: map[engram.ID][]*tally{}, newest: map[engram.ID]engram.Time{}}
 }
 
 func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, span engram.Interval) {
 	if span.Empty() {
 		span = engram.Always()
 	}
-	key := tallyKey{id, reason}
-	t := l.tallies[key]
+	t := l.find(id, reason)
 	if t == nil {
-		if len(l.tallies) >= maxTallied && id.Level() == engram.LevelEntity {
+		if l.n >= maxTallied && id.Level() == engram.LevelEntity {
 			l.add(id.Truncate(engram.LevelProviderSegment), reason, count, bytes, span)
 			return
 		}
-		t = &tally{}
-		l.tallies[key] = t
+		t = &tally{reason: reason}
+		l.put(id, t)
 	}
 	t.Count += count
 	t.Bytes += bytes
@@ -66,6 +61,30 @@ func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, spa
 	l.added++
 	t.added = l.added
 	t.widen(span)
+}
+
+func (l *ledger) find(id engram.ID, reason string) *tally {
+	for _, t := range l.tallies[id] {
+		if t.reason == reason {
+			return t
+		}
+	}
+	return nil
+}
+
+func (l *ledger) put(id engram.ID, t *tally) {
+	l.tallies[id] = append(l.tallies[id], t)
+	l.n++
+}
+
+// settle drops the tallies of an ID that tell of no time any more.
+func (l *ledger) settle(id engram.ID) {
+	of := l.tallies[id]
+	left := slices.DeleteFunc(of, func(t *tally) bool { return len(t.Spans) == 0 })
+	l.n -= len(of) - len(left)
+	if l.tallies[id] = left; len(left) == 0 {
+		delete(l.tallies, id)
+	}
 }
 
 // widen adds a span.
@@ -110,28 +129,31 @@ func (l *ledger) stored(id engram.ID, at engram.Time) {
 // fetched takes off what is missing what an answer of the owner has brought, or has shown
 // not to be there. since is what the ledger had added when the owner was asked.
 func (l *ledger) fetched(a *answer, since uint64) {
-	for key, t := range l.tallies {
-		if reasonOf(key.reason) != engram.MissingLeftOut || !a.pattern.Match(key.id) {
+	for id, of := range l.tallies {
+		if !a.pattern.Match(id) {
 			continue
 		}
-		// What was left out while it was fetched is not in the answer, or lies before its end.
-		settled := a.settles(key.id, a.whole && t.added <= since)
-		if len(settled) == 0 {
-			continue
+		for _, t := range of {
+			if t.leftOut() {
+				// What was left out while it was fetched is not in the answer, or lies before its end.
+				t.takeOff(a.settles(id, a.whole && t.added <= since))
+			}
 		}
-		before := t.length()
-		for _, span := range settled {
-			t.Spans = without(t.Spans, span)
-		}
-		if len(t.Spans) == 0 {
-			delete(l.tallies, key)
-			continue
-		}
-		// How many of them were there is not known: as many as of the time.
-		share := t.length() / before
-		t.Count, t.Bytes = max(uint64(float64(t.Count)*share), 1), int64(float64(t.Bytes)*share)
-		t.bound()
+		l.settle(id)
 	}
+}
+
+// takeOff takes spans off what is missing.
+func (t *tally) takeOff(spans []engram.Interval) {
+	before := t.length()
+	for _, span := range spans {
+		t.Spans = without(t.Spans, span)
+	}
+	// How many of them were there is not known: as many as of the time.
+	if share := t.length() / before; share < 1 {
+		t.Count, t.Bytes = max(uint64(float64(t.Count)*share), 1), int64(float64(t.Bytes)*share)
+	}
+	t.bound()
 }
 
 // without returns what of spans does not lie in another.
@@ -166,34 +188,36 @@ func (l *ledger) removed(r *service.Removal) {
 	if err != nil {
 		return
 	}
-	for key, t := range l.tallies {
-		if !m.Match(key.id) || slices.Contains(r.Besides, key.id.Truncate(engram.LevelProviderSegment)) {
+	for id, of := range l.tallies {
+		if !m.Match(id) || slices.Contains(r.Besides, id.Truncate(engram.LevelProviderSegment)) {
 			continue
 		}
-		t.Spans = slices.DeleteFunc(t.Spans, func(s engram.Interval) bool {
-			return r.Span.Start <= s.Start && s.End <= r.Span.End && !slices.ContainsFunc(r.Except, s.Overlaps)
-		})
-		if len(t.Spans) == 0 {
-			delete(l.tallies, key)
+		for _, t := range of {
+			t.Spans = slices.DeleteFunc(t.Spans, func(s engram.Interval) bool {
+				return r.Span.Start <= s.Start && s.End <= r.Span.End && !slices.ContainsFunc(r.Except, s.Overlaps)
+			})
 		}
+		l.settle(id)
 	}
 }
 
 // leftOut sums up what rules left out, and how much was lost.
 func (l *ledger) leftOut() (out []service.LeftOutCount, lost uint64) {
 	sums := map[string]*service.LeftOutCount{}
-	for key, t := range l.tallies {
-		if reasonOf(key.reason) != engram.MissingLeftOut {
-			lost += max(t.Count, 1)
-			continue
+	for _, of := range l.tallies {
+		for _, t := range of {
+			if !t.leftOut() {
+				lost += max(t.Count, 1)
+				continue
+			}
+			s := sums[t.reason]
+			if s == nil {
+				s = &service.LeftOutCount{Reason: t.reason}
+				sums[t.reason] = s
+			}
+			s.Count += t.Count
+			s.Bytes += t.Bytes
 		}
-		s := sums[key.reason]
-		if s == nil {
-			s = &service.LeftOutCount{Reason: key.reason}
-			sums[key.reason] = s
-		}
-		s.Count += t.Count
-		s.Bytes += t.Bytes
 	}
 	for _, s := range sums {
 		out = append(out, *s)
@@ -205,15 +229,13 @@ func (l *ledger) leftOut() (out []service.LeftOutCount, lost uint64) {
 // losses tells what was lost, the most recent first.
 func (l *ledger) losses() []service.Loss {
 	var out []service.Loss
-	for key, t := range l.tallies {
-		if reasonOf(key.reason) == engram.MissingLeftOut {
-			continue
+	for id, of := range l.tallies {
+		for _, t := range of {
+			if !t.leftOut() {
+				span := engram.Interval{Start: t.Spans[0].Start, End: t.Spans[len(t.Spans)-1].End}
+				out = append(out, service.Loss{ID: id, Reason: t.reason, Count: t.Count, Interval: span, Noticed: t.Noticed})
+			}
 		}
-		x := service.Loss{ID: key.id, Reason: key.reason, Count: t.Count, Noticed: t.Noticed}
-		if n := len(t.Spans); n > 0 {
-			x.Interval = engram.Interval{Start: t.Spans[0].Start, End: t.Spans[n-1].End}
-		}
-		out = append(out, x)
 	}
 	slices.SortFunc(out, func(a, b service.Loss) int {
 		return cmp.Or(cmp.Compare(b.Noticed, a.Noticed), a.ID.Compare(b.ID), cmp.Compare(a.Reason, b.Reason))
@@ -221,14 +243,11 @@ func (l *ledger) losses() []service.Loss {
 	return out[:min(len(out), service.MaxLosses)]
 }
 
-// reasonOf returns why a query does not find what a tally is of.
-func reasonOf(reason string) string {
-	switch reason {
+// leftOut reports whether a rule of the copy is why.
+func (t *tally) leftOut() bool {
+	switch t.reason {
 	case service.LeftOutRate, service.LeftOutFilter, service.LeftOutSize:
-		return engram.MissingLeftOut
+		return true
 	}
-	return reason
+	return false
 }
-
-// missingRefused is the reason for versions that this server did not take.
-const missingRefused = "refused by the copy's holder"

@@ -18,7 +18,7 @@ func TestSpansOfTheRestAreBounded(t *testing.T) {
 		}
 		l.fetched(a, l.added)
 	}
-	rest := l.tallies[tallyKey{id, service.LeftOutRate}]
+	rest := l.find(id, service.LeftOutRate)
 	if rest == nil || len(rest.Spans) > maxSpans || rest.Spans[0].Start != 5 || rest.Spans[len(rest.Spans)-1].End != 1000 {
 		t.Errorf("what was not fetched is %+v", rest)
 	}

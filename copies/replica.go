@@ -114,7 +114,7 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 		r.ledger.add(lost[i].ID, lost[i].Reason, lost[i].Count, 0, lost[i].Interval)
 	}
 	if applied.Refused > 0 {
-		r.ledger.add(r.id, missingRefused, applied.Refused, 0, engram.Always())
+		r.ledger.add(r.id, service.LostRefused, applied.Refused, 0, engram.Always())
 	}
 	if r.behind = b.Behind; b.Behind.Updates == 0 {
 		r.complete, r.at = b.Behind.Now, time.Now()

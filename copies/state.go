@@ -54,12 +54,15 @@ func (r *replica) encodeLocked() ([]byte, error) {
 	for server, p := range r.positions {
 		s.Positions[server] = positionJSON{p.Epoch, p.Number, p.Arrived}
 	}
-	for key, t := range r.ledger.tallies {
-		m := missingJSON{ID: key.id.String(), Reason: key.reason, tally: *t}
-		if newest, ok := r.ledger.newest[key.id]; ok {
-			m.Newest = &newest
+	for id, of := range r.ledger.tallies {
+		text := id.String()
+		var newest *engram.Time
+		if at, ok := r.ledger.newest[id]; ok {
+			newest = &at
 		}
-		s.Missing = append(s.Missing, m)
+		for _, t := range of {
+			s.Missing = append(s.Missing, missingJSON{ID: text, Reason: t.reason, tally: *t, Newest: newest})
+		}
 	}
 	return json.Marshal(&s)
 }
@@ -84,7 +87,10 @@ func decode(text []byte) (c service.Copy, r *replica, err error) {
 		if err != nil {
 			return c, nil, err
 		}
-		r.ledger.tallies[tallyKey{id, m.Reason}] = &m.tally
+		if m.reason = m.Reason; len(m.Spans) == 0 {
+			m.widen(engram.Always()) // an earlier release has left them out
+		}
+		r.ledger.put(id, &m.tally)
 		if m.Newest != nil {
 			r.ledger.newest[id] = *m.Newest
 		}

@@ -209,6 +209,12 @@ func whatHelps(reason string) string {
 	case engram.MissingDamaged:
 		return "it cannot be read on the owner's disk. 'engram ltm repair' there saves what can be saved;\n" +
 			"  'engram copy fetch' gets it afterwards."
+	case engram.MissingFiltered:
+		return "the owner's policy had left it out of its long-term memory, and its working memory had dropped it before\n" +
+			"  it was pulled. Have the owner record more of the segment ('engram ltm policy' there), or keep more of it in\n" +
+			"  its working memory (its history), or be connected more often."
+	case service.LostRefused:
+		return "this server did not take it; its log says why. When that is mended, 'engram copy fetch' gets it."
 	}
-	return "this server did not take it; its log says why. When that is mended, 'engram copy fetch' gets it."
+	return "so its owner says, which may be of a newer release; its log may tell more."
 }

@@ -96,11 +96,14 @@ const MaxLosses = 50
 // Loss tells of versions that a copy lacks for good.
 type Loss struct {
 	ID       engram.ID       // the entity by its name at the holder, or what lies above some
-	Reason   string          // one of engram's Missing… constants, or another text
+	Reason   string          // one of engram's Missing… constants, LostRefused, or a newer owner's text
 	Count    uint64          // 0 if it is not known
 	Interval engram.Interval // of their times; engram.Always() if it is not known
 	Noticed  engram.Time     // when the last of it was noticed, by the holder's clock; 0 if it is not known
 }
+
+// LostRefused is why something was lost that the holder's memory did not take.
+const LostRefused = "refused by the copy's holder"
 
 // LeftOutCount counts what a rule left out of a copy.
 type LeftOutCount struct {
