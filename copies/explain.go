@@ -70,9 +70,11 @@ func (l *ledger) asked(id engram.ID, t *tally, s engram.SnapshotSelector) (engra
 	a := query.AskedBy(s)
 	first, last := a.First, a.Last
 	if s.Kind == engram.KindLatest && s.N == 1 || s.Kind == engram.KindAtOrBefore {
-		// Only what is newer than what there is could have been the answer.
-		if newest, ok := l.newest[id]; ok && newest <= last {
-			first = max(first, newest.Add(1))
+		// Only what is newer than what there is could have been the answer, or corrects it.
+		if n, ok := l.newest[id]; ok && n.at <= last {
+			if first = max(first, n.at); !n.corrected || !t.leftOut() {
+				first = max(first, n.at.Add(1))
+			}
 		}
 	}
 	m := engram.Missing{ID: id, Reason: t.reason, Count: t.Count}

@@ -269,6 +269,46 @@ func TestMissingAndFetch(t *testing.T) {
 	})
 }
 
+// Who asks a copy for what is believed now is told that the owner has corrected that, if
+// a rule left the correction out.
+func TestCorrectionThatWasLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
+		owners.set(o)
+		const copied = `robot1:Object/Instance where="confidence > 0.5"`
+		h := open(t, m, owners, dir, copied)
+		leave := func(first, last engram.Time) {
+			o.other(fakeUpdate{leftOut: &service.LeftOut{Entity: engram.MustID("Object/Instance/P/cup"), Reason: service.LeftOutFilter, Count: 1, Interval: engram.Interval{Start: first, End: last + 1}}})
+		}
+		here := engram.MustID("robot1:Object/Instance/P/cup")
+		check := func(when string, want bool) {
+			t.Helper()
+			synctest.Wait()
+			for _, selector := range []engram.SnapshotSelector{engram.Latest(1), engram.AtOrBefore(15), engram.AtOrBefore(100)} {
+				q := engram.SelectID(here, selector)
+				if got, _ := h.Explain(&q); (len(got) == 1) != want || want && got[0].Reason != engram.MissingLeftOut {
+					t.Errorf("%s, of %v: missing is %+v, want any: %v", when, selector, got, want)
+				}
+			}
+		}
+		leave(12, 12)
+		o.write("cup", 15)
+		check("what was left out is older", false)
+		leave(15, 15)
+		check("the newest is corrected", true)
+		q := engram.SelectID(here, engram.AtOrBefore(14))
+		if got, _ := h.Explain(&q); len(got) == 0 {
+			t.Error("what lies before is not told of")
+		}
+		closeHolder(t, h)
+		h = open(t, m, owners, dir, copied)
+		check("after a restart", true)
+		o.write("cup", 15)
+		check("corrected again, by what travels", false)
+		closeHolder(t, h)
+	})
+}
+
 func sameMissing(a, b []engram.Missing) bool {
 	order := func(x, y engram.Missing) int {
 		return cmp.Or(x.ID.Compare(y.ID), cmp.Compare(x.Interval.Start, y.Interval.Start))

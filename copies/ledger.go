@@ -17,8 +17,16 @@ type ledger struct {
 	n       int                    // how many tallies there are
 	// newest is the time of the newest version of each entity with a tally that the copy
 	// was given.
-	newest map[engram.ID]engram.Time
+	newest map[engram.ID]newest
 	added  uint64 // counts what was added
+}
+
+// newest is what a copy was given last of an entity.
+type newest struct {
+	at engram.Time
+	// corrected says that a version of that time was left out after it, or with it: the
+	// owner may believe something else by now.
+	corrected bool
 }
 
 const (
@@ -39,7 +47,7 @@ type tally struct {
 }
 
 func newLedger() ledger {
-	return ledger{tallies: map[engram.ID][]*tally{}, newest: map[engram.ID]engram.Time{}}
+	return ledger{tallies: map[engram.ID][]*tally{}, newest: map[engram.ID]newest{}}
 }
 
 func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, span engram.Interval) {
@@ -61,6 +69,9 @@ func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, spa
 	l.added++
 	t.added = l.added
 	t.widen(span)
+	if n, ok := l.newest[id]; ok && t.leftOut() && span.Contains(n.at) {
+		l.newest[id] = newest{n.at, true}
+	}
 }
 
 func (l *ledger) find(id engram.ID, reason string) *tally {
@@ -119,9 +130,9 @@ func (t *tally) bound() {
 
 // stored notes that a version is there.
 func (l *ledger) stored(id engram.ID, at engram.Time) {
-	if newest, ok := l.newest[id]; !ok || at > newest {
+	if n, ok := l.newest[id]; !ok || at >= n.at {
 		if ok || len(l.newest) < maxTallied {
-			l.newest[id] = at
+			l.newest[id] = newest{at: at}
 		}
 	}
 }

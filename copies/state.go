@@ -36,7 +36,8 @@ type missingJSON struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
 	tally
-	Newest *engram.Time `json:"newest,omitempty"`
+	Newest    *engram.Time `json:"newest,omitempty"`
+	Corrected bool         `json:"corrected,omitempty"`
 }
 
 // maxState bounds a file of this package, in bytes: a full ledger fits into it.
@@ -56,12 +57,13 @@ func (r *replica) encodeLocked() ([]byte, error) {
 	}
 	for id, of := range r.ledger.tallies {
 		text := id.String()
-		var newest *engram.Time
-		if at, ok := r.ledger.newest[id]; ok {
-			newest = &at
+		var last *engram.Time
+		n, ok := r.ledger.newest[id]
+		if ok {
+			last = &n.at
 		}
 		for _, t := range of {
-			s.Missing = append(s.Missing, missingJSON{ID: text, Reason: t.reason, tally: *t, Newest: newest})
+			s.Missing = append(s.Missing, missingJSON{ID: text, Reason: t.reason, tally: *t, Newest: last, Corrected: n.corrected})
 		}
 	}
 	return json.Marshal(&s)
@@ -92,7 +94,7 @@ func decode(text []byte) (c service.Copy, r *replica, err error) {
 		}
 		r.ledger.put(id, &m.tally)
 		if m.Newest != nil {
-			r.ledger.newest[id] = *m.Newest
+			r.ledger.newest[id] = newest{*m.Newest, m.Corrected}
 		}
 	}
 	return c, r, nil
