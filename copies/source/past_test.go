@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -399,4 +400,58 @@ func TestSlowHolder(t *testing.T) {
 		}
 		return n == 5000
 	})
+}
+
+// What is removed while it is read what comes behind other removals is told, also to who
+// is cut off before that.
+func TestRemovalWhileOneIsToldIsTold(t *testing.T) {
+	o := begin(t, "", core("A", 0))
+	defer o.Close()
+	commit(t, o, update(t, "Test/A/p/e", 1, "x"), update(t, "Test/A/q/e", 1, "x"))
+	before := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+	remove := func(name string) {
+		t.Helper()
+		if err := o.RemoveSegment(t.Context(), engram.MustID(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove("Test/A/p")
+	var told []string
+	note := func(b *service.Batch) {
+		for i := range b.Removed {
+			told = append(told, b.Removed[i].Pattern.String())
+		}
+	}
+	// That it is asked whether a segment may be known says that its removal is being told.
+	once := false
+	asked := scopeFunc(func(id engram.ID) {
+		if id == engram.MustID("Test/A/p") && !once {
+			once = true
+			remove("Test/A/q")
+		}
+	})
+	var at service.Position
+	err := o.Pull(engram.WithScope(t.Context(), asked), shareOf("Test", before.last, service.Rules{}), func(b *service.Batch) error {
+		note(b)
+		at = b.Position
+		return errEnough
+	})
+	if err != errEnough {
+		t.Fatal(err)
+	}
+	rest := catchUp(t, o, t.Context(), shareOf("Test", at, service.Rules{}))
+	for i := range rest.batches {
+		note(&rest.batches[i])
+	}
+	if !slices.Contains(told, "Test/A/p") || !slices.Contains(told, "Test/A/q") {
+		t.Errorf("of two segments that were removed it was told of %v", told)
+	}
+}
+
+// scopeFunc is a scope with everything, that is called when it is asked.
+type scopeFunc func(id engram.ID)
+
+func (f scopeFunc) Visibility(id engram.ID) engram.Visibility {
+	f(id)
+	return engram.Visible
 }

@@ -184,8 +184,8 @@ func (p *pull) deliver(sh *share, b *service.Batch) error {
 	}
 	sh.lookout.told(uint64(len(b.Items)), p.bytes)
 	b.LeftOut = sh.left.take(b.LeftOut)
-	b.Position, b.Behind = sh.at, sh.behind()
-	sh.toldAt, sh.told = sh.at, true
+	b.Position, b.Behind = sh.position(), sh.behind()
+	sh.toldAt, sh.told = b.Position, true
 	sh.pace.spend(p.bytes)
 	p.failed = p.f(b)
 	p.last = time.Now()

@@ -90,8 +90,17 @@ func newShare(p *pull, index int, r *service.Share) (*share, error) {
 		sh.gone = p.ltm.Gone(func(id engram.ID) bool { return sh.entity(id).matches })
 	}
 	sh.start()
-	sh.toldAt = sh.at
+	sh.toldAt = sh.position()
 	return sh, nil
+}
+
+// position returns where the share goes on if the pull ends after what was told.
+func (sh *share) position() service.Position {
+	at := sh.at
+	if sh.p.wm.LastRemoval() >= sh.removals { // it was noted meanwhile, and is to be told
+		at.Arrived = min(at.Arrived, sh.removals)
+	}
+	return at
 }
 
 // start finds what lies behind the position.
