@@ -251,7 +251,7 @@ func (r *replica) status() service.Status {
 		return s
 	}
 	s.Contact = engram.Time(contact)
-	if r.behind.Updates > 0 && s.Position.Arrived > engram.MinTime { // else it is in the middle of a life of its owner
+	if r.behind.Updates > 0 && s.Position.Epoch != 0 && s.Position.Arrived > engram.MinTime { // else it is before or in the middle of a life of its owner
 		s.Lag = max(r.behind.Now.Sub(s.Position.Arrived), 0)
 	}
 	if r.state != service.StateLive && r.state != service.StateCatching {

@@ -46,7 +46,10 @@ type Share struct {
 // Position is how far a share has come in its owner's updates. The zero Position is
 // before everything.
 type Position struct {
-	Epoch  uint64 // the owner's life that Number belongs to; 0 is none
+	// Epoch is the owner's life that Number belongs to. 0 is none: of no life anything
+	// was told, only removals, and of what was lost before the holder came so much as
+	// Number says to the owner.
+	Epoch  uint64
 	Number uint64 // of the last update told or left out
 	// Arrived is the owner's clock: everything that arrived before it was told or
 	// left out, of what arrived at it some may not have been. It continues a share in

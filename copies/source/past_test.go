@@ -455,3 +455,47 @@ func (f scopeFunc) Visibility(id engram.ID) engram.Visibility {
 	f(id)
 	return engram.Visible
 }
+
+// What was lost before the holder came is told to the end, each once, also to who is cut
+// off in between.
+func TestWhatIsGoneIsToldAfterACut(t *testing.T) {
+	const n = 3*service.BatchItems + 10
+	o := begin(t, t.TempDir(), core("A", 0))
+	defer o.Close()
+	var updates []engram.EntityUpdate
+	for i := range n {
+		updates = append(updates, update(t, fmt.Sprintf("Test/A/p/e%d", i), 1, i))
+	}
+	commit(t, o, updates...)
+	for _, pattern := range []string{"Test/A/p/~e.*[0-8]", "Test/A/p/~e.*9"} {
+		order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern(pattern)}, Span: engram.Always(), Why: "asked"}
+		if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(t, o, update(t, "Test/A/p/stays", 1, "x"))
+	told := map[engram.ID]int{}
+	var at service.Position
+	removed, items := 0, 0
+	for items == 0 {
+		pull(t, o, shareOf("Test", at, service.Rules{}), func(b *service.Batch) bool {
+			for _, m := range b.Lost {
+				told[m.ID] += int(m.Count)
+			}
+			if len(b.Lost) > 0 { // a removal told again would have the holder forget them
+				removed += len(b.Removed)
+			}
+			items += len(b.Items)
+			at = b.Position
+			return true
+		})
+	}
+	if len(told) != n || removed != 2 {
+		t.Errorf("of %d entities that were forgotten by 2 requests, it was told of %d, and of %d requests", n, len(told), removed)
+	}
+	for id, count := range told {
+		if count != 1 {
+			t.Errorf("%v was told to lack %d versions, want 1", id, count)
+		}
+	}
+}

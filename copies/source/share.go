@@ -35,13 +35,13 @@ type share struct {
 	// told already.
 	seen engram.Time
 
-	lives   []uint64         // earlier lives to come, that of at first
-	gone    []engram.Missing // what was lost before the holder came, still to be told
-	await   await            // for the recorder
-	past    *past            // what is read now, if not the last updates
-	changes []wm.Change      // the last updates, read but not told
-	upTo    uint64           // how far changes reach …
-	settled engram.Time      // … and a time at or after which everything behind arrived
+	lives   []uint64    // earlier lives to come, that of at first
+	gone    gone        // what was lost before the holder came
+	await   await       // for the recorder
+	past    *past       // what is read now, if not the last updates
+	changes []wm.Change // the last updates, read but not told
+	upTo    uint64      // how far changes reach …
+	settled engram.Time // … and a time at or after which everything behind arrived
 
 	removals engram.Time // removals before it were told
 	lookout  lookout
@@ -81,21 +81,33 @@ func newShare(p *pull, index int, r *service.Share) (*share, error) {
 	if err := sh.filter.open(p, &r.Rules); err != nil {
 		return nil, err
 	}
-	if !r.After.IsZero() {
+	if !r.After.IsZero() { // else the holder may have something all the same, whose position was lost
 		sh.removals = r.After.Arrived
-	} else if r.Rules.Since > 0 { // the holder may have something all the same, whose position was lost
-		sh.since = p.wm.Now().Add(-r.Rules.Since)
 	}
-	if r.After.IsZero() && p.ltm != nil {
-		sh.gone = p.ltm.Gone(func(id engram.ID) bool { return sh.entity(id).matches })
+	if r.After.Epoch == 0 {
+		sh.begin(r.After.Number)
 	}
 	sh.start()
 	sh.toldAt = sh.position()
 	return sh, nil
 }
 
+// begin begins a share that was told of nothing yet but, up to a key, of what was lost.
+func (sh *share) begin(told uint64) {
+	sh.at = service.Position{}
+	if sh.rules.Since > 0 {
+		sh.since = sh.p.wm.Now().Add(-sh.rules.Since)
+	}
+	if sh.p.ltm != nil {
+		sh.gone.open(sh.p.ltm.Gone(func(id engram.ID) bool { return sh.entity(id).matches }), told)
+	}
+}
+
 // position returns where the share goes on if the pull ends after what was told.
 func (sh *share) position() service.Position {
+	if len(sh.gone.list) > 0 {
+		return service.Position{Number: sh.gone.told, Arrived: sh.removals}
+	}
 	at := sh.at
 	if sh.p.wm.LastRemoval() >= sh.removals { // it was noted meanwhile, and is to be told
 		at.Arrived = min(at.Arrived, sh.removals)
@@ -173,7 +185,7 @@ func (sh *share) entity(id engram.ID) *entity {
 
 // hasNews reports whether there is something to be read.
 func (sh *share) hasNews() bool {
-	return len(sh.gone) > 0 || sh.past != nil || len(sh.lives) > 0 || len(sh.changes) > 0 || sh.at.Number < sh.p.wm.Number() ||
+	return len(sh.gone.list) > 0 || sh.past != nil || len(sh.lives) > 0 || len(sh.changes) > 0 || sh.at.Number < sh.p.wm.Number() ||
 		sh.p.wm.LastRemoval() >= sh.removals
 }
 
@@ -187,9 +199,8 @@ func (sh *share) read(b *service.Batch) error {
 		return err
 	}
 	switch {
-	case len(sh.gone) > 0:
-		n := min(len(sh.gone), service.BatchItems)
-		b.Lost, sh.gone = append(b.Lost, sh.gone[:n]...), sh.gone[n:]
+	case len(sh.gone.list) > 0:
+		b.Lost = sh.gone.tell(b.Lost, service.BatchItems)
 		return nil
 	case sh.past != nil || len(sh.lives) > 0:
 		return sh.readPast(b)
