@@ -23,6 +23,7 @@ type pull struct {
 	turn    uint64
 	batch   service.Batch
 	bytes   int64 // payload bytes in batch
+	count   int   // instances in batch
 	removed removedSet
 	told    described
 	last    time.Time // when f was called last
@@ -169,7 +170,7 @@ func (p *pull) step(now time.Time) (worked bool, pause time.Duration, err error)
 // begin returns the empty batch of a share.
 func (p *pull) begin(sh *share) *service.Batch {
 	b := &p.batch
-	p.bytes = 0
+	p.bytes, p.count = 0, 0
 	*b = service.Batch{
 		Share: sh.index, Segments: b.Segments[:0], Removed: b.Removed[:0], Items: b.Items[:0],
 		LeftOut: b.LeftOut[:0], Lost: b.Lost[:0],

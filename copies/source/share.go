@@ -293,6 +293,7 @@ func (sh *share) offer(b *service.Batch, id engram.ID, e *entity, s *engram.Snap
 	}
 	b.Items = append(b.Items, service.Version{Entity: id, Snapshot: told})
 	sh.p.bytes += int64(told.Size())
+	sh.p.count += len(told.Instances)
 	return nil
 }
 
@@ -313,11 +314,15 @@ const maxLookBack = 64
 
 // full reports whether a batch takes nothing more.
 func (sh *share) full(b *service.Batch) bool {
-	if n := len(b.Items); n > 0 && (n >= maxItems || sh.p.bytes >= sh.pace.portion()) {
+	if n := len(b.Items); n > 0 && (n >= maxItems || sh.p.count >= maxInstances || sh.p.bytes >= sh.pace.portion()) {
 		return true
 	}
 	return len(sh.left.list) >= service.BatchItems || len(b.Lost) >= service.BatchItems
 }
 
-// maxItems bounds a batch, so that what is more urgent does not wait behind it.
-const maxItems = 256
+// maxItems bounds a batch, so that what is more urgent does not wait behind it, and
+// maxInstances one of empty payloads, which the holder would refuse.
+const (
+	maxItems     = 256
+	maxInstances = 1 << 14
+)

@@ -129,6 +129,29 @@ func shareOf(pattern string, after service.Position, rules service.Rules) servic
 	return service.Request{Holder: "test", Shares: []service.Share{{Patterns: []engram.Pattern{engram.MustPattern(pattern)}, After: after, Rules: rules}}}
 }
 
+// However small the payloads are, a batch is no larger than a holder takes.
+func TestInstancesOfABatchAreBounded(t *testing.T) {
+	o := begin(t, "", core("A", 0))
+	defer o.Close()
+	const versions, each = 10, 4000
+	for i := range versions {
+		u := update(t, "Test/A/p/e", engram.Time(i), nil)
+		for len(u.Instances) < each {
+			u.Instances = append(u.Instances, u.Instances[0])
+		}
+		commit(t, o, u)
+	}
+	got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
+	if len(got.items) != versions {
+		t.Errorf("%d versions were told, want %d", len(got.items), versions)
+	}
+	for _, b := range got.batches {
+		if n := len(b.Items) * each; n >= 1<<14+each {
+			t.Errorf("a batch has %d instances", n)
+		}
+	}
+}
+
 // A pull tells what is there, then what comes, each once and in order, with the types.
 func TestPullTellsWhatIsThereAndWhatComes(t *testing.T) {
 	o := begin(t, "", core("A", 0), core("B", 0))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -31,7 +32,8 @@ type Decoder struct {
 }
 
 // NewDecoder returns a decoder for a pull of so many shares, that refuses frames of
-// more than limit bytes. It reads no further than what it is asked to decode. The error
+// more than limit bytes, and those that list what takes more than that in memory, of
+// however few bytes. It reads no further than what it is asked to decode. The error
 // is Unsupported for a format that it does not know.
 func NewDecoder(r io.Reader, shares int, limit int64, format uint32) (*Decoder, error) {
 	if err := checkFormat(format); err != nil {
@@ -63,7 +65,7 @@ func (d *Decoder) Decode() (*service.Batch, error) {
 func (d *Decoder) parse() (*service.Batch, error) {
 	b := &d.batch
 	*b = service.Batch{Segments: b.Segments[:0], Removed: b.Removed[:0], Items: b.Items[:0], LeftOut: b.LeftOut[:0], Lost: b.Lost[:0]}
-	f := &frameReader{rest: d.frame}
+	f := &frameReader{rest: d.frame, room: uint64(d.limit)}
 	d.decode(f, b)
 	if f.err == nil && len(f.rest) > 0 {
 		f.fail("%d bytes are left over", len(f.rest))
@@ -132,23 +134,23 @@ func (d *Decoder) decode(f *frameReader, b *service.Batch) {
 		s.epoch, s.number = f.uint(), 0
 	}
 	if flags&frameSegments != 0 {
-		readList(f, func() { b.Segments = append(b.Segments, d.segment(f)) })
+		b.Segments = readList(f, b.Segments, d.segment)
 	}
 	if flags&frameRemoved != 0 {
-		readList(f, func() { b.Removed = append(b.Removed, d.removal(f)) })
+		b.Removed = readList(f, b.Removed, d.removal)
 	}
 	switch {
 	case flags&frameItems == 0:
 	case d.format == 1:
-		readList(f, func() { b.Items = append(b.Items, d.version(f, s)) })
+		b.Items = readList(f, b.Items, func(f *frameReader) service.Version { return d.version(f, s) })
 	default:
 		b.Items = d.versions(f, s, b.Items)
 	}
 	if flags&frameLeftOut != 0 {
-		readList(f, func() { b.LeftOut = append(b.LeftOut, d.leftOut(f)) })
+		b.LeftOut = readList(f, b.LeftOut, d.leftOut)
 	}
 	if flags&frameLost != 0 {
-		readList(f, func() { b.Lost = append(b.Lost, d.lost(f)) })
+		b.Lost = readList(f, b.Lost, d.lost)
 	}
 	s.number += uint64(f.int())
 	s.arrived += f.int()
@@ -159,12 +161,14 @@ func (d *Decoder) decode(f *frameReader, b *service.Batch) {
 	b.Behind.Now = engram.Time(s.arrived + f.int())
 }
 
-// readList reads a list that is not empty: each of its elements takes bytes, so a
-// frame bounds them.
-func readList(f *frameReader, one func()) {
-	for n := f.uint(); n > 0 && f.err == nil; n-- {
-		one()
+// readList appends what a frame lists to a list.
+func readList[T any](f *frameReader, list []T, one func(*frameReader) T) []T {
+	n := f.uint()
+	f.claim(n, reflect.TypeFor[T]())
+	for ; n > 0 && f.err == nil; n-- {
+		list = append(list, one(f))
 	}
+	return list
 }
 
 // keep accounts for a text that the tables keep.
@@ -253,7 +257,7 @@ func (d *Decoder) segment(f *frameReader) (s service.Segment) {
 	s.Core.History.MaxCount = int(f.size())
 	s.Core.History.MaxAge = time.Duration(f.size())
 	s.Core.History.MaxBytes = f.size()
-	readList(f, func() { s.Types = append(s.Types, d.typeRef(f)) })
+	s.Types = readList(f, s.Types, d.typeRef)
 	return s
 }
 
@@ -276,19 +280,13 @@ func (d *Decoder) removal(f *frameReader) (r service.Removal) {
 	r.Segment = flags&removalSegment != 0
 	text := f.text()
 	if r.Compared = flags&removalCompared != 0; r.Compared {
-		readList(f, func() {
-			id, err := engram.Parse(f.text())
-			if err != nil {
-				f.fail("%w", err)
-			}
-			r.Besides = append(r.Besides, id)
-		})
+		r.Besides = readList(f, r.Besides, readID)
 	}
 	r.Span = engram.Always()
 	if flags&removalAlways == 0 {
-		r.Span = engram.Interval{Start: f.time(), End: f.time()}
+		r.Span = readSpan(f)
 	}
-	readList(f, func() { r.Except = append(r.Except, engram.Interval{Start: f.time(), End: f.time()}) })
+	r.Except = readList(f, r.Except, readSpan)
 	r.Until = f.time()
 	if f.err != nil {
 		return r
@@ -300,15 +298,24 @@ func (d *Decoder) removal(f *frameReader) (r service.Removal) {
 	return r
 }
 
-// newSnapshot returns a snapshot with room for one instance beside it.
-func newSnapshot() *struct {
+// readID reads an ID's text.
+func readID(f *frameReader) engram.ID {
+	id, err := engram.Parse(f.text())
+	if err != nil && f.err == nil {
+		f.fail("%w", err)
+	}
+	return id
+}
+
+// readSpan reads a start and an end.
+func readSpan(f *frameReader) engram.Interval {
+	return engram.Interval{Start: f.time(), End: f.time()}
+}
+
+// newSnapshot is a snapshot with room for one instance beside it.
+type newSnapshot struct {
 	engram.Snapshot
 	single [1]engram.Instance
-} {
-	return &struct {
-		engram.Snapshot
-		single [1]engram.Instance
-	}{}
 }
 
 // instance reads what of an instance precedes its payload.
@@ -352,12 +359,14 @@ func (s *shareState) readNumber(f *frameReader, flags byte) {
 // snapshot reads the instances of the share's version whose number and times have been
 // read.
 func (d *Decoder) snapshot(f *frameReader, s *shareState, ent *entityState, flags byte) *engram.Snapshot {
-	one := newSnapshot()
+	f.claim(1, reflect.TypeFor[newSnapshot]())
+	one := &newSnapshot{}
 	snap := &one.Snapshot
 	snap.Number, snap.Arrived, snap.Time = s.number, engram.Time(s.arrived), engram.Time(s.time)
 	count := uint64(1)
 	if flags&itemSingle == 0 {
 		count = f.uint()
+		f.claim(count, reflect.TypeFor[engram.Instance]())
 	}
 	if count == 0 || count > engram.MaxIndex+1 {
 		f.fail("a snapshot of %d instances", count)
@@ -399,11 +408,7 @@ func (d *Decoder) leftOut(f *frameReader) (l service.LeftOut) {
 }
 
 func (d *Decoder) lost(f *frameReader) (m engram.Missing) {
-	id, err := engram.Parse(f.text())
-	if err != nil && f.err == nil {
-		f.fail("%w", err)
-	}
-	m.ID, m.Reason, m.Count = id, f.text(), f.uint()
+	m.ID, m.Reason, m.Count = readID(f), f.text(), f.uint()
 	m.Interval = f.interval()
 	return m
 }

@@ -60,7 +60,7 @@ func TestFormatsStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dec := &Decoder{format: format, shares: newShareStates(1)}
+		dec := &Decoder{format: format, limit: testLimit, shares: newShareStates(1)}
 		for i, b := range formatBatches() {
 			if err := enc.Encode(&b); err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/binary"
 	"math"
+	"reflect"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -10,6 +11,7 @@ import (
 // frameReader reads what a frame is made of. After an error it yields zeros.
 type frameReader struct {
 	rest []byte
+	room uint64 // bytes of memory that what it lists may take yet
 	err  error
 }
 
@@ -18,6 +20,17 @@ func (f *frameReader) fail(format string, args ...any) {
 		f.err = corrupt(format, args...)
 	}
 	f.rest = nil
+}
+
+// claim takes n things of a type off the memory that is left, before there is any of
+// them: in a frame they may take few bytes, or none.
+func (f *frameReader) claim(n uint64, t reflect.Type) {
+	size := uint64(t.Size())
+	if n > f.room/size {
+		f.fail("%d of %s are more than it may list", n, t)
+		return
+	}
+	f.room -= n * size
 }
 
 func (f *frameReader) take(n uint64) []byte {

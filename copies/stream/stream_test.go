@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -283,6 +284,8 @@ func TestDecoderRefuses(t *testing.T) {
 		{"runs without end", compressed(t, []byte{6, frameItems, 0, 0xff, 3, 0xff, 3}), engram.Corrupt, 2},
 		{"a first version of the entity that is expected", compressed(t, []byte{5, frameItems, 0, 0xff, 2, 0}), engram.Corrupt, 2},
 		{"versions without times", compressed(t, []byte{15, frameItems, 0, 0, 2, 0, 0, 0, 1, 'm', 1, 'c', 1, 'p', 1, 'e'}), engram.Corrupt, 2},
+		{"many instances of no bytes", compressed(t, manyInstances(4, engram.MaxIndex+1)), engram.Corrupt, 2},
+		{"many types of one byte each", compressed(t, manyTypes(1<<16)), engram.Corrupt, 2},
 		{"an entity that was not told", compressed(t, []byte{6, frameItems, 0, 0, 2, 0, 7}), engram.Corrupt, 2},
 	} {
 		d, err := NewDecoder(bytes.NewReader(c.wire), 2, testLimit, c.format)
@@ -291,6 +294,49 @@ func TestDecoderRefuses(t *testing.T) {
 		}
 		if _, err = d.Decode(); engram.CodeOf(err) != c.code {
 			t.Errorf("%s: the error is %v, want %v", c.name, err, c.code)
+		}
+		d.Close()
+	}
+}
+
+// framed is a frame with its size.
+func framed(frame ...byte) []byte {
+	return append(binary.AppendUvarint(nil, uint64(len(frame))), frame...)
+}
+
+// manyTypes is a frame of a segment that names a type so often.
+func manyTypes(n int) []byte {
+	f := binary.AppendUvarint([]byte{frameSegments, 0, 1, 0, 0, 0, 1, 'm', 1, 'c', 1, 'p', 0, 0, 0, 0, 0}, uint64(n+1))
+	f = append(append(f, 0, 1, 't', 0, 0, 0), bytes.Repeat([]byte{1}, n)...)
+	return framed(append(f, 0, 0, 0)...)
+}
+
+// manyInstances is a frame of a version of one instance and then some of so many, all of
+// no bytes.
+func manyInstances(versions, instances int) []byte {
+	const alike = 0xff &^ itemSingle
+	f := []byte{frameItems, 0, itemNext | itemSingle | itemSure | itemAtOnce | itemTogether, 3, alike, byte(versions << 1), 0,
+		0, 0, 1, 'm', 1, 'c', 1, 'p', 1, 'e', 0, 1, 'k', 0}
+	for range versions {
+		f = binary.AppendUvarint(f, uint64(instances))
+	}
+	return framed(append(f, 0, 0, 0)...)
+}
+
+// The largest snapshot that there may be is read, several of them in a batch are not: the
+// memory that is taken is bounded as the bytes are.
+func TestLargestSnapshotIsRead(t *testing.T) {
+	for versions, fits := range map[int]bool{1: true, 4: false} {
+		d, err := NewDecoder(bytes.NewReader(compressed(t, manyInstances(versions, engram.MaxIndex+1))), 1, 128<<20, Format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := d.Decode()
+		switch {
+		case fits && (err != nil || len(b.Items) != 2 || len(b.Items[1].Snapshot.Instances) != engram.MaxIndex+1):
+			t.Errorf("the largest snapshot is not read: %v", err)
+		case !fits && engram.CodeOf(err) != engram.Corrupt:
+			t.Errorf("%d of the largest: the error is %v", versions, err)
 		}
 		d.Close()
 	}
@@ -372,7 +418,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			d.Close()
 			// As it is inside the compression: twice, for what the first leaves behind.
-			inside := &Decoder{format: format, shares: newShareStates(2)}
+			inside := &Decoder{format: format, limit: testLimit, shares: newShareStates(2)}
 			for range 2 {
 				inside.frame = wire
 				b, err := inside.parse()

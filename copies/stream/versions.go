@@ -3,6 +3,7 @@ package stream
 import (
 	"encoding/binary"
 	"math"
+	"reflect"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
@@ -160,6 +161,7 @@ func (d *Decoder) versions(f *frameReader, s *shareState, list []service.Version
 			f.fail("a run of %d versions behind %d", length, n)
 			break
 		}
+		f.claim(length, reflect.TypeFor[service.Version]())
 		r.length = int(length)
 		n += r.length
 		d.runs = append(d.runs, r)
