@@ -232,7 +232,7 @@ type LeftOut struct {
 // Behind tells what of a share matches and is still to come, when a batch was made.
 // Rules are not applied yet: some of it may be left out.
 type Behind struct {
-	Updates uint64 // an estimate while it is read from disk
+	Updates uint64 // an estimate while it is read from disk, but 0 only if nothing is to come
 	Bytes   int64  // payload bytes; as Updates
 	// Now is the owner's clock. Now less the position's Arrived is the age of what the
 	// holder has, while something is still to come.

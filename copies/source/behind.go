@@ -15,22 +15,24 @@ type lookout struct {
 	buffer  []wm.Change
 }
 
-// lookEvery bounds how often it is counted what is still to come.
+// lookEvery bounds how often it is counted what is still to come, as long as that is
+// known to be something.
 const lookEvery = 200 * time.Millisecond
 
-// behind tells what is still to come.
+// behind tells what is still to come, and that something is where it cannot be counted.
 func (sh *share) behind() service.Behind {
 	b := service.Behind{Now: sh.p.wm.Now()}
 	l := &sh.lookout
 	switch {
-	case sh.past != nil:
-		b.Updates, b.Bytes = sh.past.remaining()
-	case len(sh.lives) > 0:
-		b.Updates, b.Bytes = l.updates, l.bytes
+	case sh.past != nil || len(sh.lives) > 0:
+		if sh.past != nil {
+			b.Updates, b.Bytes = sh.past.remaining()
+		}
+		b.Updates = max(b.Updates, 1) // there is what follows
 	case len(sh.changes) == 0 && sh.at.Number == sh.p.wm.Number():
-		l.updates, l.bytes = 0, 0
+		l.clear()
 	default:
-		if now := time.Now(); now.Sub(l.at) >= lookEvery {
+		if now := time.Now(); l.updates == 0 || now.Sub(l.at) >= lookEvery {
 			l.at = now
 			l.look(sh)
 		}
@@ -39,17 +41,23 @@ func (sh *share) behind() service.Behind {
 			b.Updates = max(b.Updates, 1)
 		}
 	}
+	if len(sh.gone.list) > 0 {
+		b.Updates = max(b.Updates, 1)
+	}
 	return b
 }
 
 // look counts what matches of the last updates behind the position.
 func (l *lookout) look(sh *share) {
-	l.updates, l.bytes = 0, 0
+	l.clear()
 	if l.buffer == nil {
 		l.buffer = make([]wm.Change, 0, chunkOfChanges)
 	}
 	for after := sh.at.Number; ; {
 		list, upTo, _, ok := sh.p.wm.Changes(after, l.buffer[:0])
+		if !ok {
+			l.updates = max(l.updates, 1) // there are more than the memory remembers
+		}
 		if !ok || upTo == after {
 			return
 		}
@@ -64,6 +72,8 @@ func (l *lookout) look(sh *share) {
 		after = upTo
 	}
 }
+
+func (l *lookout) clear() { l.updates, l.bytes = 0, 0 }
 
 // told takes off what was told since.
 func (l *lookout) told(updates uint64, bytes int64) {

@@ -155,14 +155,25 @@ func (p *pull) step(now time.Time) (worked bool, pause time.Duration, err error)
 	}
 	p.turn++
 	next.turn = p.turn
-	b := p.begin(next)
-	if err := next.read(b); err != nil {
+	b, began := p.begin(next), p.wm.Now()
+	all, err := next.read(b)
+	if err == nil {
+		err = p.told.describe(p, b)
+	}
+	if err != nil {
 		return false, 0, err
 	}
 	if len(b.Items)+len(b.Removed)+len(b.Lost) == 0 && !next.left.due(now) {
 		return true, 0, nil // nothing is to be told: the heartbeat tells the position
 	}
-	err = p.deliver(next, b)
+	behind := service.Behind{Now: began}
+	if all {
+		next.lookout.clear()
+	} else {
+		next.lookout.told(uint64(len(b.Items)), p.bytes)
+		behind = next.behind()
+	}
+	err = p.deliver(next, b, behind)
 	next.gather.told(time.Now(), len(b.Items), p.bytes, next.reading())
 	return true, 0, err
 }
@@ -179,14 +190,10 @@ func (p *pull) begin(sh *share) *service.Batch {
 }
 
 // deliver hands a batch over.
-func (p *pull) deliver(sh *share, b *service.Batch) error {
-	if err := p.told.describe(p, b); err != nil {
-		return err
-	}
-	sh.lookout.told(uint64(len(b.Items)), p.bytes)
+func (p *pull) deliver(sh *share, b *service.Batch, behind service.Behind) error {
 	b.LeftOut = sh.left.take(b.LeftOut)
-	b.Position, b.Behind = sh.position(), sh.behind()
-	sh.toldAt, sh.told = b.Position, true
+	b.Position, b.Behind = sh.position(), behind
+	sh.toldAt, sh.done = b.Position, behind.Updates == 0
 	sh.pace.spend(p.bytes)
 	p.failed = p.f(b)
 	p.last = time.Now()
@@ -199,9 +206,9 @@ func (p *pull) deliver(sh *share, b *service.Batch) error {
 func (p *pull) beat() error {
 	any := false
 	for _, sh := range p.shares {
-		if sh.at != sh.toldAt || !sh.told || sh.hasNews() {
+		if !sh.done || sh.position() != sh.toldAt || sh.hasNews() {
 			any = true
-			if err := p.deliver(sh, p.begin(sh)); err != nil {
+			if err := p.deliver(sh, p.begin(sh), sh.behind()); err != nil {
 				return err
 			}
 		}
@@ -209,7 +216,7 @@ func (p *pull) beat() error {
 	if any {
 		return nil
 	}
-	return p.deliver(p.shares[0], p.begin(p.shares[0]))
+	return p.deliver(p.shares[0], p.begin(p.shares[0]), p.shares[0].behind())
 }
 
 func (p *pull) anyNews() bool {

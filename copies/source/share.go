@@ -26,7 +26,7 @@ type share struct {
 
 	at     service.Position // after what was read
 	toldAt service.Position
-	told   bool        // anything, in this pull
+	done   bool        // it was told last that nothing is to come
 	since  engram.Time // nothing that arrived before is wanted …
 	// … nor, of earlier lives, what arrived before this, if the position is of a life
 	// that nothing is known of.
@@ -193,54 +193,56 @@ func (sh *share) hasNews() bool {
 func (sh *share) reading() bool { return sh.past != nil || len(sh.lives) > 0 || len(sh.changes) > 0 }
 
 // read reads what comes next into an empty batch. It may stay empty while more is to
-// come.
-func (sh *share) read(b *service.Batch) error {
+// come. all reports whether it read everything that was to come when it began.
+func (sh *share) read(b *service.Batch) (all bool, err error) {
 	if err := sh.p.removed.tell(sh, b); err != nil {
-		return err
+		return false, err
 	}
 	switch {
 	case len(sh.gone.list) > 0:
 		b.Lost = sh.gone.tell(b.Lost, service.BatchItems)
-		return nil
+		return false, nil
 	case sh.past != nil || len(sh.lives) > 0:
-		return sh.readPast(b)
+		return false, sh.readPast(b)
 	default:
 		return sh.readChanges(b)
 	}
 }
 
 // readChanges reads the last updates.
-func (sh *share) readChanges(b *service.Batch) error {
-	if len(sh.changes) == 0 && !sh.takeChanges() {
-		return sh.lookBack()
+func (sh *share) readChanges(b *service.Batch) (all bool, err error) {
+	if len(sh.changes) == 0 {
+		var ok bool
+		if all, ok = sh.takeChanges(); !ok {
+			return false, sh.lookBack()
+		}
 	}
 	for len(sh.changes) > 0 {
 		c := &sh.changes[0]
 		e := sh.entityOf(c)
 		if e.matches {
 			if sh.full(b) {
-				return nil
+				return false, nil
 			}
 			if whole, err := sh.change(b, c, e); err != nil || !whole {
-				return err
+				return false, err
 			}
 		}
 		sh.at.Number, sh.at.Arrived = c.Number, max(sh.at.Arrived, c.Settled)
 		sh.changes = sh.changes[1:]
 	}
 	sh.at.Number, sh.at.Arrived = sh.upTo, max(sh.at.Arrived, sh.settled)
-	return nil
+	return all, nil
 }
 
-// takeChanges takes more of the last updates; false if they do not reach back to the
-// position.
-func (sh *share) takeChanges() bool {
+// takeChanges takes more of the last updates, or all; ok is false if they do not reach
+// back to the position.
+func (sh *share) takeChanges() (all, ok bool) {
 	if sh.changes == nil {
 		sh.changes = make([]wm.Change, 0, chunkOfChanges)
 	}
-	var ok bool
 	sh.changes, sh.upTo, sh.settled, ok = sh.p.wm.Changes(sh.at.Number, sh.room())
-	return ok
+	return len(sh.changes) < cap(sh.changes), ok
 }
 
 // room returns an empty list for changes.
