@@ -122,3 +122,26 @@ func TestBurstIsToCome(t *testing.T) {
 		})
 	})
 }
+
+// That nothing is to come of one share does not say it of one that waits for its bytes
+// per second.
+func TestShareThatWaitsIsNotComplete(t *testing.T) {
+	source.SetHeartbeat(time.Second)
+	defer source.SetHeartbeat(fastHeartbeat)
+	synctest.Test(t, func(t *testing.T) {
+		o := begin(t, "", core("A", 0))
+		defer o.Close()
+		commit(t, o, update(t, "Test/A/p/e", 0, string(make([]byte, 5000))))
+		r, n := sharesOf("Test/None", "Test/A"), 1
+		r.Shares[1].Rules.MaxBytes = 1000
+		x := newBeliever(t, r)
+		pull(t, o, r, func(b *service.Batch) bool {
+			if x.hear(b, 0, n); x.told[1] == 1 && n == 1 {
+				for ; n < 21; n++ {
+					commit(t, o, update(t, "Test/A/p/e", engram.Time(n), n))
+				}
+			}
+			return x.told[1] == 21 && x.behind[1] == 0
+		})
+	})
+}

@@ -202,21 +202,35 @@ func (p *pull) deliver(sh *share, b *service.Batch, behind service.Behind) error
 
 // beat tells the positions that have moved without anything to tell, those of shares
 // that were not told of yet, or that wait for their bytes per second; or else that
-// the source is there. So the holder knows that nothing is to come of all others.
+// the source is there. So the holder knows that nothing is to come of all others: it is
+// told first of those of which something is.
 func (p *pull) beat() error {
+	now := p.wm.Now()
+	var rest []*share // nothing was to come of them now
 	any := false
 	for _, sh := range p.shares {
-		if !sh.done || sh.position() != sh.toldAt || sh.hasNews() {
-			any = true
-			if err := p.deliver(sh, p.begin(sh), sh.behind()); err != nil {
-				return err
-			}
+		if sh.done && sh.position() == sh.toldAt && !sh.hasNews() {
+			continue
+		}
+		behind := sh.behind()
+		if behind.Updates == 0 {
+			rest = append(rest, sh)
+			continue
+		}
+		any = true
+		if err := p.deliver(sh, p.begin(sh), behind); err != nil {
+			return err
 		}
 	}
-	if any {
-		return nil
+	if !any && len(rest) == 0 {
+		rest = p.shares[:1]
 	}
-	return p.deliver(p.shares[0], p.begin(p.shares[0]), p.shares[0].behind())
+	for _, sh := range rest {
+		if err := p.deliver(sh, p.begin(sh), service.Behind{Now: now}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *pull) anyNews() bool {
