@@ -287,10 +287,7 @@ func (s *Server) forgetCopied(ctx context.Context, r *service.Removal, why strin
 		}
 	}
 	for _, id := range entities {
-		gone, err := s.wm.Erase(ctx, id, func(v *engram.Snapshot) bool {
-			return v.Arrived <= r.Until && r.Span.Contains(v.Time) &&
-				!slices.ContainsFunc(r.Except, func(iv engram.Interval) bool { return iv.Contains(v.Time) })
-		})
+		gone, err := s.wm.Erase(ctx, id, r.Covers)
 		n += gone
 		if err != nil {
 			return n, err

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -211,6 +212,12 @@ type Removal struct {
 	// Until is the owner's clock when that happened: versions that arrived after it
 	// stay.
 	Until engram.Time
+}
+
+// Covers reports whether a version is gone of what the pattern matches.
+func (r *Removal) Covers(s *engram.Snapshot) bool {
+	return s.Arrived <= r.Until && r.Span.Contains(s.Time) &&
+		!slices.ContainsFunc(r.Except, func(iv engram.Interval) bool { return iv.Contains(s.Time) })
 }
 
 // Why a rule left something out.
