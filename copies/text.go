@@ -1,7 +1,6 @@
 package copies
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -108,20 +107,11 @@ func Check(c *service.Copy) error {
 		return err
 	}
 	r := &c.Rules
+	if err := r.Check(c.Pattern.String()); err != nil {
+		return err
+	}
 	fail := func(format string, args ...any) error {
 		return engram.Errorf(engram.Invalid, c.Pattern.String(), format, args...)
-	}
-	switch {
-	case !(r.MaxRate >= 0 && r.MaxRate <= 1e9):
-		return fail("rate=%v: it lies between 0 (no bound) and 1e9 snapshots per second", r.MaxRate)
-	case r.MaxPayload < 0 || r.MaxBytes < 0:
-		return fail("max-payload=%d max-bytes=%d: 0 (no bound) or more", r.MaxPayload, r.MaxBytes)
-	case r.Since < 0:
-		return fail("since=%v: it is negative", r.Since)
-	case r.Gather < 0 || r.Gather > service.MaxGather:
-		return fail("gather=%v: it lies between 0 and %v", r.Gather, service.MaxGather)
-	case r.Priority < math.MinInt32 || r.Priority > math.MaxInt32:
-		return fail("priority=%d is out of range", r.Priority)
 	}
 	for _, field := range r.Fields {
 		if field == "" || strings.ContainsAny(field, " ,'\"=") {

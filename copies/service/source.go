@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -95,6 +96,25 @@ type Rules struct {
 	// none wait. Anything else holds for every steady stream; what comes alone does not
 	// wait.
 	Gather time.Duration
+}
+
+// Check returns an Invalid error about of, which has the rules, if a number in them is
+// out of its range.
+func (r *Rules) Check(of string) error {
+	fail := func(format string, args ...any) error { return engram.Errorf(engram.Invalid, of, format, args...) }
+	switch {
+	case !(r.MaxRate >= 0 && r.MaxRate <= 1e9):
+		return fail("rate=%v: it lies between 0 (no bound) and 1e9 snapshots per second", r.MaxRate)
+	case r.MaxPayload < 0 || r.MaxBytes < 0:
+		return fail("max-payload=%d max-bytes=%d: 0 (no bound) or more", r.MaxPayload, r.MaxBytes)
+	case r.Since < 0:
+		return fail("since=%v: it is negative", r.Since)
+	case r.Gather < 0 || r.Gather > MaxGather:
+		return fail("gather=%v: it lies between 0 and %v", r.Gather, MaxGather)
+	case r.Priority < math.MinInt32 || r.Priority > math.MaxInt32:
+		return fail("priority=%d is out of range", r.Priority)
+	}
+	return nil
 }
 
 // Bounds of [Rules].Gather.

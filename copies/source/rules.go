@@ -17,9 +17,8 @@ type filter struct {
 }
 
 func (f *filter) open(p *pull, r *service.Rules) (err error) {
-	switch {
-	case !(r.MaxRate >= 0) || r.MaxPayload < 0 || r.MaxBytes < 0 || r.Since < 0 || r.Gather < 0 || r.Gather > service.MaxGather:
-		return engram.Errorf(engram.Invalid, "", "the rules of a share have a negative bound: %+v", *r)
+	if err := r.Check(""); err != nil {
+		return err
 	}
 	f.types, f.maxPayload = p.wm.Registry(), r.MaxPayload
 	if f.where, err = p.wm.Compiler().Filter(r.Where); err != nil {

@@ -3,6 +3,8 @@ package source_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,9 +108,16 @@ func TestRules(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range []service.Rules{{Where: "confidence >"}, {MaxRate: -1}, {MaxBytes: -1}} {
-		if err := o.Pull(t.Context(), shareOf("Test", service.Position{}, bad), nil); engram.CodeOf(err) != engram.Invalid {
-			t.Errorf("the rules %+v: %v; want Invalid", bad, err)
+	for _, bad := range []struct {
+		rules service.Rules
+		says  string
+	}{
+		{service.Rules{Where: "confidence >"}, "confidence >"}, {service.Rules{MaxRate: -1}, "rate=-1"}, {service.Rules{MaxRate: math.NaN()}, "rate=NaN"},
+		{service.Rules{MaxBytes: -1}, "max-bytes=-1"}, {service.Rules{Gather: time.Minute}, "gather=1m0s"},
+	} {
+		err := o.Pull(t.Context(), shareOf("Test", service.Position{}, bad.rules), nil)
+		if engram.CodeOf(err) != engram.Invalid || !strings.Contains(err.Error(), bad.says) {
+			t.Errorf("the rules %+v: %v; want Invalid, and %s", bad.rules, err, bad.says)
 		}
 	}
 	for _, bad := range []service.Request{{}, {Shares: []service.Share{{}}}, {Shares: make([]service.Share, service.MaxShares+1)}} {
