@@ -428,29 +428,37 @@ func TestAddAndRemoveCopies(t *testing.T) {
 	})
 }
 
-// A damaged file costs its copy's place, and nothing else.
+// A damaged file costs its copy's place, and nothing else; so does one that is larger than
+// any is.
 func TestDamagedFile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
-		owners.set(o)
-		o.write("cup", 1)
-		h := open(t, m, owners, dir, "robot1:Object")
-		synctest.Wait()
-		closeHolder(t, h)
-		files, _ := filepath.Glob(filepath.Join(dir, "copy-*.json"))
-		if len(files) != 1 {
-			t.Fatalf("the files are %v", files)
-		}
-		if err := os.WriteFile(files[0], []byte(`{"copy": "robot1:`), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		h = open(t, m, owners, dir, "robot1:Object")
-		synctest.Wait()
-		if s := status(t, h)[0]; s.State != service.StateLive || m.applied.Stored != 1 || m.applied.Had != 1 {
-			t.Errorf("the status is %+v; %+v was applied", s, m.applied)
-		}
-		closeHolder(t, h)
-	})
+	for name, damage := range map[string]func(path string) error{
+		"cut":   func(path string) error { return os.WriteFile(path, []byte(`{"copy": "robot1:`), 0o644) },
+		"large": func(path string) error { return os.Truncate(path, 1<<30) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
+				owners.set(o)
+				o.write("cup", 1)
+				h := open(t, m, owners, dir, "robot1:Object")
+				synctest.Wait()
+				closeHolder(t, h)
+				files, _ := filepath.Glob(filepath.Join(dir, "copy-*.json"))
+				if len(files) != 1 {
+					t.Fatalf("the files are %v", files)
+				}
+				if err := damage(files[0]); err != nil {
+					t.Fatal(err)
+				}
+				h = open(t, m, owners, dir, "robot1:Object")
+				synctest.Wait()
+				if s := status(t, h)[0]; s.State != service.StateLive || m.applied.Stored != 1 || m.applied.Had != 1 {
+					t.Errorf("the status is %+v; %+v was applied", s, m.applied)
+				}
+				closeHolder(t, h)
+			})
+		})
+	}
 }
 
 // While the owner is away the lag goes on, and it is over when the owner is back.
@@ -481,17 +489,53 @@ func TestLag(t *testing.T) {
 	})
 }
 
-// What an owner tells of what was not asked for is not believed.
+// What an owner tells of what was not asked for is not believed, nor what makes no sense.
 func TestOwnerThatTellsOfOtherThings(t *testing.T) {
+	box, cup := engram.MustID("Object/Instance/P/box"), engram.MustID("Object/Instance/P/cup")
+	left := func(l service.LeftOut) func(*fakeOwner) {
+		return func(o *fakeOwner) { o.other(fakeUpdate{leftOut: &l}) }
+	}
+	lost := func(m engram.Missing) func(*fakeOwner) {
+		return func(o *fakeOwner) { o.other(fakeUpdate{lost: &m}) }
+	}
+	for name, tell := range map[string]func(*fakeOwner){
+		"a version":                       func(o *fakeOwner) { o.write("cup", 1) },
+		"what rules left out":             left(service.LeftOut{Entity: cup, Reason: service.LeftOutRate, Count: 1}),
+		"what rules left out, no entity":  left(service.LeftOut{Entity: box.Parent(), Reason: service.LeftOutRate, Count: 1}),
+		"what rules left out, by nothing": left(service.LeftOut{Entity: box, Reason: service.LeftOutRate, Bytes: -1}),
+		"why rules left something out":    left(service.LeftOut{Entity: box, Reason: strings.Repeat("x", 1000), Count: 1}),
+		"what was lost":                   lost(engram.Missing{ID: cup, Reason: engram.MissingEvicted, Count: 1}),
+		"a segment that was lost":         lost(engram.Missing{ID: engram.MustID("Object/Instance/Q"), Reason: engram.MissingEvicted, Count: 1}),
+		"why something was lost":          lost(engram.Missing{ID: box, Reason: strings.Repeat("x", 1000), Count: 1}),
+		"why something was lost, no text": lost(engram.Missing{ID: box, Reason: "\xff", Count: 1}),
+		"why something was lost, nothing": lost(engram.Missing{ID: box, Count: 1}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(false)
+				owners.set(o)
+				h := open(t, m, owners, "", "robot1:Object/Instance/P/box")
+				defer closeHolder(t, h)
+				tell(o)
+				synctest.Wait()
+				if s := status(t, h)[0]; s.State != service.StateFailed || len(m.content()) != 0 || len(s.LeftOut) > 0 || s.Lost > 0 {
+					t.Errorf("the status is %+v, %v is held", s, m.content())
+				}
+			})
+		})
+	}
+	// What lies above what was asked for may be lost with it.
 	synctest.Test(t, func(t *testing.T) {
-		o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(false)
+		o, owners := newFakeOwner("a"), &fakeOwners{}
 		owners.set(o)
-		h := open(t, m, owners, "", "robot1:Object/Instance/P/box")
+		h := open(t, newFakeMemory(false), owners, "", "robot1:Object/Instance/P/box")
 		defer closeHolder(t, h)
-		o.write("cup", 1)
+		for _, id := range []engram.ID{{}, engram.MustID("Object"), engram.MustID("Object/Instance/P"), box} {
+			lost(engram.Missing{ID: id, Reason: engram.MissingDamaged, Count: 1})(o)
+		}
 		synctest.Wait()
-		if s := status(t, h)[0]; s.State != service.StateFailed || len(m.content()) != 0 {
-			t.Errorf("the status is %+v, %v is held", s, m.content())
+		if s := status(t, h)[0]; s.State != service.StateLive || s.Lost != 4 {
+			t.Errorf("the status is %+v", s)
 		}
 	})
 }

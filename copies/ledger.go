@@ -2,6 +2,7 @@ package copies
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -9,12 +10,14 @@ import (
 )
 
 // ledger is what a copy does not hold though its owner had it: what rules left out,
-// and what was lost on the way. The replica's lock protects it. It is bounded: beyond
-// maxTallied entities it tells of provider segments, and of each no more than
+// and what was lost on the way. The replica's lock protects it. It is bounded, whatever
+// the owner tells: beyond maxTallied entities, fewer of very long names, it tells of
+// provider segments, beyond maxSegments of those of the memory, and of each no more than
 // maxSpans spans of time.
 type ledger struct {
 	tallies map[engram.ID][]*tally // by entity, or what lies above some, by the holder's names
 	n       int                    // how many tallies there are
+	size    int                    // their sizes together
 	// newest is the time of the newest version of each entity with a tally that the copy
 	// was given.
 	newest map[engram.ID]newest
@@ -30,14 +33,26 @@ type newest struct {
 }
 
 const (
-	maxTallied = 50_000
-	maxSpans   = 8
+	maxTallied  = 50_000
+	maxSegments = 10_000
+	maxSpans    = 8
+	maxReasons  = 16 // of one ID
+
+	// Bounds of the sizes of tallies together, as they are in the copy's file: of those of
+	// entities, and of all but the memory's.
+	maxTalliedSize = 80 << 20
+	maxLedgerSize  = 96 << 20
+	tallySize      = 900 // of one, at most, without the texts of its ID and reason
 )
+
+// otherReasons is the reason where there are too many.
+const otherReasons = "for other reasons"
 
 // tally is what is missing of something for one reason: one of service.LeftOut, or of
 // service.Loss for what was lost.
 type tally struct {
 	reason string
+	size   int               // in the file, at most
 	Count  uint64            `json:"count"`
 	Bytes  int64             `json:"bytes,omitempty"`
 	Spans  []engram.Interval `json:"spans"` // apart from each other, by time
@@ -56,11 +71,18 @@ func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, spa
 	}
 	t := l.find(id, reason)
 	if t == nil {
-		if l.n >= maxTallied && id.Level() == engram.LevelEntity {
+		t = newTally(id, reason)
+		switch level := id.Level(); {
+		case len(l.tallies[id]) >= maxReasons && reason != otherReasons && !t.leftOut():
+			l.add(id, otherReasons, count, bytes, span)
+			return
+		case level == engram.LevelEntity && (l.n >= maxTallied || l.size+t.size > maxTalliedSize):
 			l.add(id.Truncate(engram.LevelProviderSegment), reason, count, bytes, span)
 			return
+		case level > engram.LevelMemory && (l.n >= maxTallied+maxSegments || l.size+t.size > maxLedgerSize):
+			l.add(id.Truncate(engram.LevelMemory), reason, count, bytes, span)
+			return
 		}
-		t = &tally{reason: reason}
 		l.put(id, t)
 	}
 	t.Count += count
@@ -72,6 +94,11 @@ func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, spa
 	if n, ok := l.newest[id]; ok && t.leftOut() && span.Contains(n.at) {
 		l.newest[id] = newest{n.at, true}
 	}
+}
+
+func newTally(id engram.ID, reason string) *tally {
+	text, _ := json.Marshal([...]string{id.String(), reason}) // of strings that never fails
+	return &tally{reason: reason, size: tallySize + len(text)}
 }
 
 func (l *ledger) find(id engram.ID, reason string) *tally {
@@ -86,13 +113,20 @@ func (l *ledger) find(id engram.ID, reason string) *tally {
 func (l *ledger) put(id engram.ID, t *tally) {
 	l.tallies[id] = append(l.tallies[id], t)
 	l.n++
+	l.size += t.size
 }
 
 // settle drops the tallies of an ID that tell of no time any more.
 func (l *ledger) settle(id engram.ID) {
-	of := l.tallies[id]
-	left := slices.DeleteFunc(of, func(t *tally) bool { return len(t.Spans) == 0 })
-	l.n -= len(of) - len(left)
+	left := l.tallies[id][:0]
+	for _, t := range l.tallies[id] {
+		if len(t.Spans) > 0 {
+			left = append(left, t)
+		} else {
+			l.n--
+			l.size -= t.size
+		}
+	}
 	if l.tallies[id] = left; len(left) == 0 {
 		delete(l.tallies, id)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access/credentials"
@@ -232,8 +233,15 @@ func (l *link) apply(ctx context.Context, share *linkShare, b *service.Batch) er
 	}
 	left := slices.Clone(b.LeftOut)
 	for i := range left {
-		if left[i].Entity, err = names.id(left[i].Entity); err != nil {
+		x := &left[i]
+		if x.Entity, err = names.id(x.Entity); err != nil {
 			return err
+		}
+		if err := checkReason(x.Reason); err != nil {
+			return err
+		}
+		if x.Entity.Level() != engram.LevelEntity || !r.matcher.Match(x.Entity) || x.Bytes < 0 {
+			return engram.Errorf(engram.Corrupt, x.Entity.String(), "the owner says that %d bytes were left out of what was not asked for", x.Bytes)
 		}
 	}
 	var lost []engram.Missing
@@ -242,6 +250,12 @@ func (l *link) apply(ctx context.Context, share *linkShare, b *service.Batch) er
 			m.ID = r.id
 		} else if m.ID, err = names.id(m.ID.Truncate(engram.LevelEntity)); err != nil {
 			return err
+		}
+		if err := checkReason(m.Reason); err != nil {
+			return err
+		}
+		if !r.touches(m.ID) {
+			return engram.Errorf(engram.Corrupt, m.ID.String(), "the owner tells of the loss of what was not asked for")
 		}
 		lost = append(lost, m)
 	}
@@ -254,6 +268,17 @@ func (l *link) apply(ctx context.Context, share *linkShare, b *service.Batch) er
 		l.h.o.Log.Warn("a copy cannot take some of what its owner has", "copy", r.memory, "versions", applied.Refused, "error", applied.Reason)
 	}
 	r.took(l.server, share.rules, b, &changes, applied, left, lost)
+	return nil
+}
+
+// maxReason bounds a reason that an owner gives, in bytes.
+const maxReason = 64
+
+// checkReason returns an error if what an owner gives as a reason is none.
+func checkReason(reason string) error {
+	if reason == "" || len(reason) > maxReason || !utf8.ValidString(reason) {
+		return engram.Errorf(engram.Corrupt, "", "the owner says why something is missing by %d bytes, %.*q; that is a text of at most %d", len(reason), maxReason, reason, maxReason)
+	}
 	return nil
 }
 

@@ -188,6 +188,16 @@ func (r *replica) idle(server string, rules uint64, now engram.Time) {
 	}
 }
 
+// touches reports whether the copy is of what an ID names, or of something in it.
+func (r *replica) touches(id engram.ID) bool {
+	for i, name := range id.Names() {
+		if !r.matcher.Level(engram.Level(i + 1)).Match(name) {
+			return false
+		}
+	}
+	return true
+}
+
 // isEnded reports whether the copy was removed.
 func (r *replica) isEnded() bool {
 	r.mu.Lock()

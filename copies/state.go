@@ -41,7 +41,7 @@ type missingJSON struct {
 }
 
 // maxState bounds a file of this package, in bytes: a full ledger fits into it.
-const maxState = 64 << 20
+const maxState = 128 << 20
 
 // fileOf returns the name of a copy's file.
 func fileOf(pattern string) string {
@@ -49,7 +49,7 @@ func fileOf(pattern string) string {
 	return "copy-" + hex.EncodeToString(sum[:8]) + ".json"
 }
 
-// encode returns the file of a replica. Its lock is held.
+// encodeLocked returns the file of a replica. Its lock is held.
 func (r *replica) encodeLocked() ([]byte, error) {
 	s := stateJSON{Copy: Format(&r.copy), Configured: r.configured, Rule: r.rule, Positions: map[string]positionJSON{}}
 	for server, p := range r.positions {
@@ -89,10 +89,12 @@ func decode(text []byte) (c service.Copy, r *replica, err error) {
 		if err != nil {
 			return c, nil, err
 		}
-		if m.reason = m.Reason; len(m.Spans) == 0 {
-			m.widen(engram.Always()) // an earlier release has left them out
+		t := newTally(id, m.Reason)
+		t.Count, t.Bytes, t.Spans, t.Noticed = m.Count, m.Bytes, m.Spans, m.Noticed
+		if len(t.Spans) == 0 {
+			t.widen(engram.Always()) // an earlier release has left them out
 		}
-		r.ledger.put(id, &m.tally)
+		r.ledger.put(id, t)
 		if m.Newest != nil {
 			r.ledger.newest[id] = newest{*m.Newest, m.Corrected}
 		}
@@ -100,8 +102,8 @@ func decode(text []byte) (c service.Copy, r *replica, err error) {
 	return c, r, nil
 }
 
-// load reads the files of a folder. Files that cannot be read are told of and put
-// aside: their copies begin anew.
+// load reads the files of a folder. Files that make no sense, or are larger than any is,
+// are told of and put aside: their copies begin anew.
 func (h *Holder) load() (out []*replica, rules []service.Copy, err error) {
 	if h.o.Dir == "" {
 		return nil, nil, nil
@@ -121,13 +123,19 @@ func (h *Holder) load() (out []*replica, rules []service.Copy, err error) {
 			continue
 		}
 		path := filepath.Join(h.o.Dir, e.Name())
-		text, err := vfs.ReadFile(h.o.FS, path, maxState)
+		info, err := e.Info()
 		if err != nil {
 			return nil, nil, fail(err)
 		}
+		var text []byte
+		if info.Size() <= maxState { // else it is damaged
+			if text, err = vfs.ReadFile(h.o.FS, path, maxState); err != nil {
+				return nil, nil, fail(err)
+			}
+		}
 		c, r, err := decode(text)
 		if err != nil {
-			h.o.Log.Warn("a copy's file is damaged; the copy begins anew if it is configured, and is put aside", "file", path, "error", err)
+			h.o.Log.Warn("a copy's file is damaged; the copy begins anew if it is configured, and is put aside", "file", path, "bytes", info.Size(), "error", err)
 			if err := h.o.FS.Rename(path, path+".damaged"); err != nil {
 				return nil, nil, fail(err)
 			}
