@@ -31,14 +31,18 @@ func (h *Holder) AddCopy(ctx context.Context, c service.Copy) error {
 	}
 	pattern := c.Pattern.String()
 	h.mu.Lock()
-	r, there := h.replicas[pattern]
+	r := h.replicas[pattern]
+	rule, configured := "", false
+	if r != nil {
+		rule, configured = r.madeBy()
+	}
 	switch {
-	case there && r.madeBy() != "": // from now on it is there by itself
+	case rule != "": // from now on it is there by itself
 		r.adopt()
 		r.follow(c.Rules)
-	case there && r.configured:
+	case configured:
 		err = engram.Errorf(engram.Conflict, pattern, "the copy is in the configuration of the server; change it there")
-	case there:
+	case r != nil:
 		r.follow(c.Rules)
 	default:
 		if err = h.roomLocked(pattern); err == nil {
@@ -78,13 +82,14 @@ func (h *Holder) RemoveCopy(ctx context.Context, pattern string, drop bool) erro
 		gone = !known
 	}
 	h.mu.Unlock()
-	switch {
-	case r == nil:
+	if r == nil {
 		return noCopy(pattern)
-	case r.madeBy() != "" && gone: // the rule makes it again should the robot come back
-	case r.madeBy() != "":
-		return engram.Errorf(engram.Conflict, pattern, "the copy is there by the rule %s; remove that, or give this copy rules of its own first ('engram copy add %s …')", r.madeBy(), pattern)
-	case r.configured:
+	}
+	switch rule, configured := r.madeBy(); {
+	case rule != "" && gone: // the rule makes it again should the robot come back
+	case rule != "":
+		return engram.Errorf(engram.Conflict, pattern, "the copy is there by the rule %s; remove that, or give this copy rules of its own first ('engram copy add %s …')", rule, pattern)
+	case configured:
 		return isConfigured(pattern)
 	}
 	return h.remove(ctx, r, drop)

@@ -11,19 +11,19 @@ import (
 
 // replica is one copy: what it is to hold, how far it has come, and what it lacks.
 type replica struct {
-	pattern    string    // the text of the copy's
-	memory     string    // its name at the holder
-	id         engram.ID // of the memory
-	configured bool      // it, or the rule that made it
-
-	mu      sync.Mutex
-	rule    string       // the pattern of the rule that made it, "" if none did
-	copy    service.Copy // its pattern does not change
+	pattern string    // the text of the copy's
+	memory  string    // its name at the holder
+	id      engram.ID // of the memory
 	matcher *engram.PatternMatcher
-	ended   bool   // it was removed
-	rules   uint64 // counts changes after which it must be pulled anew
-	changes uint64 // counts changes of what its file holds
-	saved   uint64 // the changes that its file has
+
+	mu         sync.Mutex
+	rule       string       // the pattern of the rule that made it, "" if none did
+	configured bool         // it, or the rule that made it
+	copy       service.Copy // its pattern does not change
+	ended      bool         // it was removed
+	rules      uint64       // counts changes after which it must be pulled anew
+	changes    uint64       // counts changes of what its file holds
+	saved      uint64       // the changes that its file has
 
 	// positions are by server: another one that owns the memory now has another
 	// history, and the first may come back.
@@ -205,11 +205,12 @@ func (r *replica) isEnded() bool {
 	return r.ended
 }
 
-// madeBy returns the pattern of the rule that made the copy, "" if none did.
-func (r *replica) madeBy() string {
+// madeBy returns the pattern of the rule that made the copy, "" if none did, and whether
+// that, or the copy itself, is configured.
+func (r *replica) madeBy() (rule string, configured bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.rule
+	return r.rule, r.configured
 }
 
 // adopt has the copy be there by itself, not by a rule.

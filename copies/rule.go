@@ -145,7 +145,7 @@ func (h *Holder) addRule(ctx context.Context, c service.Copy) error {
 	}
 	var made []*replica
 	for _, x := range h.list() {
-		if x.madeBy() == pattern {
+		if by, _ := x.madeBy(); by == pattern {
 			x.follow(c.Rules)
 			made = append(made, x)
 		}
@@ -180,7 +180,7 @@ func (h *Holder) removeRule(ctx context.Context, pattern string, drop bool) erro
 		err = staysOnDisk(pattern, err)
 	}
 	for _, x := range h.list() {
-		if x.madeBy() != pattern {
+		if by, _ := x.madeBy(); by != pattern {
 			continue
 		}
 		if h.takenOver(x) {
