@@ -18,8 +18,8 @@ type ledger struct {
 	tallies map[engram.ID][]*tally // by entity, or what lies above some, by the holder's names
 	n       int                    // how many tallies there are
 	size    int                    // their sizes together
-	// newest is the time of the newest version of each entity with a tally that the copy
-	// was given.
+	// newest is the time of the newest version of an entity that the copy was given: of
+	// those with a tally, and of maxTallied that may get one.
 	newest map[engram.ID]newest
 	added  uint64 // counts what was added
 }
@@ -165,7 +165,7 @@ func (t *tally) bound() {
 // stored notes that a version is there.
 func (l *ledger) stored(id engram.ID, at engram.Time) {
 	if n, ok := l.newest[id]; !ok || at >= n.at {
-		if ok || len(l.newest) < maxTallied {
+		if ok || len(l.newest) < maxTallied || l.tallies[id] != nil {
 			l.newest[id] = newest{at: at}
 		}
 	}
@@ -233,17 +233,47 @@ func (l *ledger) removed(r *service.Removal) {
 	if err != nil {
 		return
 	}
-	for id, of := range l.tallies {
+	of := func(id engram.ID) {
 		if !m.Match(id) || slices.Contains(r.Besides, id.Truncate(engram.LevelProviderSegment)) {
-			continue
+			return
 		}
-		for _, t := range of {
-			t.Spans = slices.DeleteFunc(t.Spans, func(s engram.Interval) bool {
-				return r.Span.Start <= s.Start && s.End <= r.Span.End && !slices.ContainsFunc(r.Except, s.Overlaps)
-			})
+		kept := func(iv engram.Interval) bool {
+			return iv.Start < r.Span.Start || r.Span.End < iv.End || slices.ContainsFunc(r.Except, iv.Overlaps)
+		}
+		if n, ok := l.newest[id]; ok && !kept(engram.Interval{Start: n.at, End: n.at + 1}) {
+			delete(l.newest, id)
+		}
+		for _, t := range l.tallies[id] {
+			t.Spans = slices.DeleteFunc(t.Spans, func(iv engram.Interval) bool { return !kept(iv) })
 		}
 		l.settle(id)
 	}
+	if id, ok := oneEntity(r.Pattern); ok { // of which there may be very many
+		of(id)
+		return
+	}
+	for id := range l.newest {
+		of(id)
+	}
+	for id := range l.tallies {
+		of(id)
+	}
+}
+
+// oneEntity returns the entity that a pattern names, if it names one.
+func oneEntity(p engram.Pattern) (id engram.ID, ok bool) {
+	if len(p.Levels) != int(engram.LevelEntity) {
+		return id, false
+	}
+	var names [engram.LevelEntity]string
+	for i, l := range p.Levels {
+		if l.Kind != engram.NameOneOf || len(l.Names) != 1 {
+			return id, false
+		}
+		names[i] = l.Names[0]
+	}
+	id, err := engram.NewID(names[:]...)
+	return id, err == nil
 }
 
 // leftOut sums up what rules left out, and how much was lost.

@@ -75,3 +75,31 @@ func TestLedgerFitsIntoItsFile(t *testing.T) {
 		t.Errorf("a tally has %d bytes, %v; said to have %d", len(text), err, x.size)
 	}
 }
+
+// The newest versions are known of entities of which something is missing, however many
+// others there are, and not of what was removed.
+func TestNewestIsKnownOfWhatIsMissing(t *testing.T) {
+	l, cup := newLedger(), engram.MustID("M/C/P/cup")
+	for i := range maxTallied + 10 {
+		l.stored(engram.MustID(fmt.Sprint("M/C/P/", i)), 1)
+	}
+	l.add(cup, service.LeftOutRate, 1, 0, engram.Interval{Start: 3, End: 4})
+	l.stored(cup, 5)
+	if n, ok := l.newest[cup]; !ok || n.at != 5 || len(l.newest) != maxTallied+1 {
+		t.Errorf("the newest of an entity of which something is missing is %v, %v; known are %d", n, ok, len(l.newest))
+	}
+	for _, c := range []struct {
+		r    service.Removal
+		want int
+	}{
+		{service.Removal{Pattern: engram.PatternOf(cup), Span: engram.Interval{Start: 0, End: 5}}, maxTallied + 1},
+		{service.Removal{Pattern: engram.PatternOf(cup), Span: engram.Always(), Except: []engram.Interval{{Start: 5, End: 6}}}, maxTallied + 1},
+		{service.Removal{Pattern: engram.PatternOf(cup), Span: engram.Always()}, maxTallied},
+		{service.Removal{Pattern: engram.MustPattern("M/C"), Span: engram.Always(), Besides: []engram.ID{cup.Parent()}}, maxTallied},
+		{service.Removal{Pattern: engram.MustPattern("M/C/P"), Span: engram.Always()}, 0},
+	} {
+		if l.removed(&c.r); len(l.newest) != c.want {
+			t.Errorf("after the removal of %+v %d are known; want %d", c.r, len(l.newest), c.want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ type Owners interface {
 	// connection of its own, which fails alone. Calls may run beside each other.
 	// Unavailable if it cannot be reached, or owns the memory no more.
 	Dial(ctx context.Context, memory, server string) (Owner, error)
-	// Watch calls changed once it watches, and then whenever names may lead elsewhere
+	// Watch calls changed at its beginning, and then whenever names may lead elsewhere
 	// than before, until ctx ends.
 	Watch(ctx context.Context, changed func())
 }
