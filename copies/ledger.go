@@ -244,6 +244,9 @@ func (l *ledger) removed(r *service.Removal) {
 			delete(l.newest, id)
 		}
 		for _, t := range l.tallies[id] {
+			if t.reason == engram.MissingForgotten && !r.Segment {
+				continue // what is forgotten may have been told before the order is, or again
+			}
 			t.Spans = slices.DeleteFunc(t.Spans, func(iv engram.Interval) bool { return !kept(iv) })
 		}
 		l.settle(id)

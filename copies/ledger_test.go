@@ -103,3 +103,23 @@ func TestNewestIsKnownOfWhatIsMissing(t *testing.T) {
 		}
 	}
 }
+
+// What was forgotten at the owner stays known when its removal is told, which may be told
+// more than once; a segment that is removed leaves nothing.
+func TestForgottenStaysKnown(t *testing.T) {
+	l, cup := newLedger(), engram.MustID("Object/Instance/P/cup")
+	span := engram.Interval{Start: 1, End: 5}
+	for _, reason := range []string{engram.MissingForgotten, service.LeftOutRate} {
+		l.add(cup, reason, 4, 0, span)
+	}
+	removal := service.Removal{Pattern: engram.PatternOf(cup), Span: engram.Always(), Until: 10}
+	l.removed(&removal)
+	if of := l.tallies[cup]; len(of) != 1 || of[0].reason != engram.MissingForgotten {
+		t.Errorf("after a removal is missing %+v", of)
+	}
+	removal.Pattern, removal.Segment = engram.PatternOf(cup.Truncate(engram.LevelCoreSegment)), true
+	l.removed(&removal)
+	if of := l.tallies[cup]; len(of) != 0 {
+		t.Errorf("after the segment was removed is missing %+v", of)
+	}
+}
