@@ -119,3 +119,27 @@ func TestSmallFilesOnAFailingDisk(t *testing.T) {
 		}
 	}
 }
+
+// A request to forget that cannot be noted on disk is one that was not made: those who
+// hold copies, who follow the working memory's removals, are not told of it.
+func TestRefusedRequestIsNotTold(t *testing.T) {
+	const cup = "Test/Logged/p/cup"
+	root := fastDir(t)
+	faulty := vfs.NewFaulty(vfs.OS, root)
+	l := begin(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: faulty})
+	l.commit(t, cup, 1, "x")
+	faulty.Inject(vfs.Fault{Op: vfs.OpCreate, Name: "state.json", Err: vfs.ErrFull})
+	f := ltm.Forgetting{Patterns: patterns(cup), Why: "test"}
+	if _, err := l.Forget(t.Context(), f, nil); engram.CodeOf(err) != engram.Exhausted {
+		t.Errorf("on a full disk: %v", err)
+	}
+	if told, _, _ := l.wm.Removals(); len(told) > 0 || len(l.Orders()) > 0 {
+		t.Errorf("told is %+v, ordered %+v; the request was refused", told, l.Orders())
+	}
+	l.wantTimes(t, "after the request was refused", cup, engram.TargetBoth, engram.All(), 1)
+	faulty.Heal()
+	forget(t, l, f)
+	if told, _, _ := l.wm.Removals(); len(told) != 1 {
+		t.Errorf("told is %+v; the request was carried out", told)
+	}
+}

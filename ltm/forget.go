@@ -169,14 +169,10 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 	if f.DryRun {
 		return s.surveyOrder(ctx, u)
 	}
-	asked, err := s.noteRequest(&o)
-	if err != nil {
+	if err := s.noteRequest(&o); err != nil {
 		return Forgotten{}, err
 	}
 	u.order = o
-	if err := s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, o); c.addRequest(asked) }); err != nil {
-		return Forgotten{}, err
-	}
 	return s.carryOut(ctx, u, progress)
 }
 

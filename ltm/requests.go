@@ -20,20 +20,21 @@ type request struct {
 // maxRequests bounds the requests that are kept.
 const maxRequests = 1024
 
-// noteRequest notes an order in the working memory, for who follows its changes, and
-// sets from where on it is about nothing any more.
-func (s *Store) noteRequest(o *order) (request, error) {
+// noteRequest notes an order on disk, then in the working memory for who follows its
+// changes, and sets from where on it is about nothing any more.
+func (s *Store) noteRequest(o *order) error {
 	q := request{Patterns: o.Patterns, IDs: o.IDs, Span: o.Span}
 	if !o.EvenKept {
 		q.Except = s.keptSpans()
 	}
 	r, err := q.removal()
 	if err != nil {
-		return q, err
+		return err
 	}
-	r = s.wm.NoteRemoval(r)
-	o.Number, o.Until, q.Until = r.Number, r.Until, r.Until
-	return q, nil
+	return s.wm.NoteRemoval(r, func(r wm.Removal) error {
+		o.Number, o.Until, q.Until = r.Number, r.Until, r.Until
+		return s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, *o); c.addRequest(q) })
+	})
 }
 
 func (c *stateContent) addRequest(q request) {

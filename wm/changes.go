@@ -83,6 +83,7 @@ func (w *WM) settledLocked() engram.Time {
 	if t == engram.MinTime {
 		return w.now()
 	}
+	t = min(t, w.mu.removing)
 	if w.mu.syncing > 0 {
 		for _, e := range w.memories.sorted() {
 			if s := e.value.syncing; len(s) > 0 {

@@ -1,6 +1,7 @@
 package wm
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -126,11 +127,60 @@ func TestRemovalsAreNoted(t *testing.T) {
 		}
 	}
 	for range w.limits.Removals + 5 {
-		w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}})
+		if err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(Removal) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
 	}
 	list, dropped, cut := w.Removals()
 	if len(list) != w.limits.Removals || !cut || dropped >= list[0].Until || dropped <= last {
 		t.Errorf("of many removals %d are kept, others dropped up to %d (%v)", len(list), dropped, cut)
+	}
+}
+
+// A removal is told when it is kept, and not if it cannot be; who follows the changes
+// meanwhile does not take it for one that was told.
+func TestRemovalIsKeptFirst(t *testing.T) {
+	w := New(Config{})
+	if err := w.AddMemory("Test", engram.Bounds{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Core")}); err != nil {
+		t.Fatal(err)
+	}
+	watch := w.Watch()
+	defer watch.Close()
+	for _, want := range []error{errors.New("no room"), nil} {
+		commitNow(t, w, emptyUpdate(1))
+		at := w.Number()
+		wake := watch.Arm()
+		var until engram.Time
+		err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(r Removal) error {
+			until = r.Until
+			if told, _, _ := w.Removals(); len(told) > 0 || w.LastRemoval() != engram.MinTime || len(wake) > 0 {
+				t.Errorf("told is %+v before it is kept", told)
+			}
+			commitNow(t, w, emptyUpdate(2))
+			if after, err := w.Latest(t.Context(), testEntity); err != nil || r.Number != at || after.Arrived <= r.Until {
+				t.Errorf("the removal is about what arrived up to %d, number %d; after number %d came %+v, %v", r.Until, r.Number, at, after, err)
+			}
+			list, _, settled, ok := w.Changes(at, make([]Change, 0, 1))
+			if !ok || len(list) != 1 || list[0].Settled > r.Until || settled > r.Until {
+				t.Errorf("while it is kept, %+v are told as settled up to %d; it is about what arrived up to %d", list, settled, r.Until)
+			}
+			<-wake
+			wake = watch.Arm()
+			return want
+		})
+		if err != want {
+			t.Errorf("keeping it fails with %v; noting it with %v", want, err)
+		}
+		if _, settled := w.Settled(); settled <= until {
+			t.Errorf("settled is %d after that of %d", settled, until)
+		}
+		told, _, _ := w.Removals()
+		if kept := want == nil; kept != (len(told) == 1) || kept != (len(wake) > 0) || kept != (w.LastRemoval() == until) {
+			t.Errorf("kept: %v; told is %+v", kept, told)
+		}
 	}
 }
 

@@ -32,15 +32,18 @@ type removals struct {
 	any     bool
 }
 
-// noteLocked notes a removal and tells who watches.
-func (w *WM) noteLocked(r Removal, owed *notices) Removal {
+// stampLocked says what a removal is about: what has come by now.
+func (w *WM) stampLocked(r *Removal) {
 	w.mu.arrived = max(w.mu.arrived+1, w.now())
 	r.Number, r.Until = w.mu.number, w.mu.arrived
 	w.mu.arrived++ // what comes later arrives later
+}
+
+// noteLocked notes a removal and tells who watches.
+func (w *WM) noteLocked(r Removal, owed *notices) {
 	w.mu.feed.removals.add(r)
 	w.removal.Store(int64(r.Until))
 	w.mu.feed.wakeWatchers(owed)
-	return r
 }
 
 func (l *removals) add(r Removal) {
@@ -55,14 +58,25 @@ func (l *removals) add(r Removal) {
 }
 
 // NoteRemoval notes that something is about to be erased on request, for who follows
-// the memory's changes. It returns the removal with its Number and Until.
-func (w *WM) NoteRemoval(r Removal) Removal {
+// the memory's changes, once keep, which is given it with its Number and Until, has
+// succeeded. Until then nothing is settled that arrives after it.
+func (w *WM) NoteRemoval(r Removal, keep func(Removal) error) error {
+	w.defining.Lock() // removals are noted in the order of their times
+	defer w.defining.Unlock()
+	w.mu.Lock()
+	w.stampLocked(&r)
+	w.mu.removing = r.Until
+	w.mu.Unlock()
+	err := keep(r)
 	var owed notices
 	w.mu.Lock()
-	r = w.noteLocked(r, &owed)
+	w.mu.removing = engram.MaxTime
+	if err == nil {
+		w.noteLocked(r, &owed)
+	}
 	w.mu.Unlock()
 	owed.rouse()
-	return r
+	return err
 }
 
 // RestoreRemovals makes the removals of earlier lives known, before anything is

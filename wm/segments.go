@@ -180,7 +180,9 @@ func (w *WM) detach(id engram.ID, c *core, p *provider) (out []*provider, owed n
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !c.memory.copied { // a copy is told of by its owner
-		w.noteLocked(Removal{Segment: id}, &owed)
+		r := Removal{Segment: id}
+		w.stampLocked(&r)
+		w.noteLocked(r, &owed)
 	}
 	if p != nil {
 		c.providers.remove(p.id.ProviderSegment())

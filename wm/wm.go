@@ -76,8 +76,8 @@ type WM struct {
 	removal  atomic.Int64  // Until of the last removal
 	restored atomic.Uint64 // the number given last to what was restored of an earlier life
 
-	// defining is held, before mu, while segments and types change, if there is a
-	// journal: what is written there is in the order in which it counts.
+	// defining is held, before mu, while segments and types change and removals are noted:
+	// what is written to the disk of that is in the order in which it counts.
 	defining sync.Mutex
 
 	// mu serialises writers: all changes of the hierarchy and of the timelines, and
@@ -85,11 +85,12 @@ type WM struct {
 	// subscription's own lock.
 	mu struct {
 		sync.Mutex
-		closed  bool
-		number  uint64      // the last given
-		arrived engram.Time // the last given
-		syncing int         // updates on their way to the disk, of all memories
-		feed    feed
+		closed   bool
+		number   uint64      // the last given
+		arrived  engram.Time // the last given
+		syncing  int         // updates on their way to the disk, of all memories
+		removing engram.Time // Until of the removal on its way there, MaxTime if there is none
+		feed     feed
 	}
 }
 
@@ -120,7 +121,7 @@ func New(c Config) *WM {
 	if w.now == nil {
 		w.now = engram.Now
 	}
-	w.mu.arrived = engram.MinTime
+	w.mu.arrived, w.mu.removing = engram.MinTime, engram.MaxTime
 	w.mu.feed.keep, w.mu.feed.removals.keep = uint64(w.limits.Recent), w.limits.Removals
 	w.removal.Store(int64(engram.MinTime))
 	return w
