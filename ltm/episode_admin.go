@@ -128,9 +128,8 @@ func (s *Store) DropEpisode(ctx context.Context, name, why, by string) error {
 		return err
 	}
 	var done forgetResult
-	done.add(gone)
+	s.count(&done, gone)
 	done.finish()
-	s.account.forgot(done.entities)
 	s.noteForgetting(ctx, &done, nil, why, by, []string{name})
 	s.options.Log.Info("an episode was dropped", "episode", name, "why", why, "by", by)
 	return s.saveAccount()

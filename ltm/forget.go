@@ -189,38 +189,45 @@ func checkReason(texts ...string) error {
 }
 
 // carryOut forgets what an order is about, which is noted. If it fails, it is tried
-// again later.
+// again later; what went is told.
 func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (Forgotten, error) {
 	var done forgetResult
+	volatile, err := s.forgetOrdered(ctx, u, &done, progress)
+	done.forgotten.Volatile = volatile.total
+	done.finish()
+	s.noteForgetting(ctx, &done, volatile.segments, u.Why, u.By, u.what())
+	return done.forgotten, err
+}
+
+// forgetOrdered does what an order says. It returns what went from the working memory and
+// adds to done what went from the disk, also if it fails.
+func (s *Store) forgetOrdered(ctx context.Context, u *unwanted, done *forgetResult, progress Progress) (volatile erased, err error) {
 	// What it is about may be on its way to the disk: it is to be found.
 	if _, err := s.wm.Settle(ctx, func() {}); err != nil {
-		return done.forgotten, err
+		return volatile, err
 	}
-	volatile, err := s.forgetVolatile(ctx, u)
-	if err != nil {
-		return done.forgotten, err
+	if volatile, err = s.forgetVolatile(ctx, u); err != nil {
+		return volatile, err
 	}
 	if err := s.clearLog(ctx, u); err != nil {
-		return done.forgotten, err
+		return volatile, err
 	}
 	concerned, err := s.concerned(ctx, u)
 	if err != nil {
-		return done.forgotten, err
+		return volatile, err
 	}
 	kept := s.keptThings()
 	for i, c := range concerned {
 		progress.Tell(i, len(concerned))
 		cut, err := s.cutEpisode(ctx, c.name, s.orderPlan(u, &c, kept))
 		if err != nil {
-			return done.forgotten, err
+			return volatile, err
 		}
-		done.add(cut)
+		s.count(done, cut)
 	}
 	progress.Tell(len(concerned), len(concerned))
-	done.forgotten.Volatile = volatile.total
-	s.account.forgot(done.entities)
 	if err := s.saveAccount(); err != nil {
-		return done.forgotten, err
+		return volatile, err
 	}
 	err = s.changeState(func(c *stateContent) {
 		c.Orders = slices.DeleteFunc(c.Orders, func(o order) bool {
@@ -228,17 +235,13 @@ func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (F
 		})
 	})
 	if err != nil {
-		return done.forgotten, err
+		return volatile, err
 	}
-	done.finish()
 	if err := s.dropOriginals(); err != nil {
-		return done.forgotten, err
+		return volatile, err
 	}
-	if done.forgotten.Unread, err = s.unread(); err != nil {
-		return done.forgotten, err
-	}
-	s.noteForgetting(ctx, &done, volatile.segments, u.Why, u.By, u.what())
-	return done.forgotten, nil
+	done.forgotten.Unread, err = s.unread()
+	return volatile, err
 }
 
 // erased counts what was dropped from the working memory.

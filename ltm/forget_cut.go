@@ -238,7 +238,6 @@ func (s *Store) dropFile(ctx context.Context, h *handle) error {
 // forgetResult sums up what was forgotten of several episodes.
 type forgetResult struct {
 	forgotten Forgotten
-	entities  map[engram.ID]forgottenOf
 	acts      map[actKey]*actSum
 	protected map[engram.ID]engram.Time // the last that stays of each entity
 }
@@ -255,8 +254,8 @@ type actSum struct {
 
 // add adds what went of an episode, the earlier ones first.
 func (r *forgetResult) add(c cut) {
-	if r.entities == nil {
-		r.entities, r.acts, r.protected = map[engram.ID]forgottenOf{}, map[actKey]*actSum{}, map[engram.ID]engram.Time{}
+	if r.acts == nil {
+		r.acts, r.protected = map[actKey]*actSum{}, map[engram.ID]engram.Time{}
 	}
 	for id, of := range c.protected {
 		last, any := r.protected[id]
@@ -275,7 +274,6 @@ func (r *forgetResult) add(c cut) {
 		r.forgotten.Episodes++
 	}
 	for id, of := range c.entities {
-		r.entities[id] = r.entities[id].plus(of)
 		k := actKey{id.Truncate(engram.LevelCoreSegment), c.causes[id]}
 		a := r.acts[k]
 		if a == nil {
@@ -286,6 +284,14 @@ func (r *forgetResult) add(c cut) {
 		a.entities[id] = true
 		r.forgotten.Versions += of.Versions
 	}
+}
+
+// count adds what went of an episode, and has it in the account at once: what an error, a
+// crash or the end of patience keeps from going does not make it untold.
+func (s *Store) count(r *forgetResult, c cut) {
+	r.add(c)
+	s.account.forgot(c.entities)
+	s.health.set("the account", s.saveAccount())
 }
 
 // finish makes the acts.

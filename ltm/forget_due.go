@@ -39,6 +39,18 @@ func (s *Store) forgetDue(ctx context.Context, dryRun bool, progress Progress) (
 	if err := s.withLinks(ctx, kept); err != nil {
 		return done.forgotten, err
 	}
+	err = s.forgetEach(ctx, list, kept, dryRun, &done, progress)
+	done.finish()
+	if dryRun {
+		return done.forgotten, err
+	}
+	s.noteForgetting(ctx, &done, nil, "as the policies say", "", nil)
+	return done.forgotten, err
+}
+
+// forgetEach forgets what is due of each episode, or looks what that is, and adds it to
+// done, also if it fails.
+func (s *Store) forgetEach(ctx context.Context, list []due, kept *keptThings, dryRun bool, done *forgetResult, progress Progress) error {
 	for i := range list {
 		progress.Tell(i, len(list))
 		plan, err := s.duePlan(ctx, &list[i], kept)
@@ -55,26 +67,24 @@ func (s *Store) forgetDue(ctx context.Context, dryRun bool, progress Progress) (
 		case err == nil:
 			s.health.set(what, nil)
 		case code == engram.Canceled:
-			return done.forgotten, err
+			return err
 		case code == engram.NotFound:
 			continue // it was dropped meanwhile
 		default:
 			s.health.set(what, err) // the others go on
 			continue
 		}
-		done.add(c)
+		if dryRun {
+			done.add(c)
+		} else {
+			s.count(done, c)
+		}
 	}
 	progress.Tell(len(list), len(list))
-	done.finish()
 	if dryRun {
-		return done.forgotten, nil
+		return nil
 	}
-	s.account.forgot(done.entities)
-	if err := s.saveAccount(); err != nil {
-		return done.forgotten, err
-	}
-	s.noteForgetting(ctx, &done, nil, "as the policies say", "", nil)
-	return done.forgotten, nil
+	return s.saveAccount()
 }
 
 // whatIsDue returns what the policies want to be gone, by episode.

@@ -12,9 +12,10 @@ import (
 // commits to; its entities are named after core segments.
 const noteProvider = "LongTermMemory"
 
-// noteForgetting commits what was forgotten to SystemState/Forgetting. Where there is
-// no such segment it is in the server's log only.
+// noteForgetting commits what was forgotten to SystemState/Forgetting, also if the rest
+// of it was given up. Where there is no such segment it is in the server's log only.
 func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile map[engram.ID]uint64, why, by string, what []string) {
+	ctx = context.WithoutCancel(ctx)
 	t, known := s.options.Types.Get("engram.system_state.Forgetting")
 	now := s.options.Now()
 	acts := map[engram.ID][]ForgettingAct{}

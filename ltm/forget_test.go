@@ -20,6 +20,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/memories"
 )
 
 // marker is a text that is found in a file as it is, whatever stands around it.
@@ -481,4 +483,116 @@ func TestForgettingModel(t *testing.T) {
 			}
 		}
 	})
+}
+
+// told returns how many versions of an entity were forgotten: as a query tells it, as
+// the statistics do, and as SystemState/Forgetting does.
+func (l *life) told(t testing.TB, entity string) (missing, counted, noted uint64) {
+	t.Helper()
+	_, list := l.times(t, entity, engram.TargetBoth, engram.All())
+	for _, m := range list {
+		if m.Reason == engram.MissingForgotten {
+			missing += m.Count
+		}
+	}
+	stats, err := l.LTMStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	segment := engram.MustID(entity).Truncate(engram.LevelCoreSegment)
+	for _, s := range stats.Segments {
+		if s.Segment == segment {
+			counted = s.Forgotten
+		}
+	}
+	typ, _ := l.Types().Get("engram.system_state.Forgetting")
+	id, err := engram.NewID("SystemState", "Forgetting", "LongTermMemory", segment.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Query(t.Context(), engram.SelectID(id, engram.All()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for item := range r.All() {
+		for _, in := range item.Snapshot.Instances {
+			v, err := typ.Decode(in.Payload.Bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noted += uint64(v.(map[string]any)["versions"].(int64))
+		}
+	}
+	return missing, counted, noted
+}
+
+// What went before forgetting was given up is told like all that goes: at once, when the
+// rest has gone, and also if a crash comes in between.
+func TestForgettingThatIsGivenUpIsTold(t *testing.T) {
+	const cup = "Test/Logged/p/cup"
+	for name, f := range map[string]ltm.Forgetting{
+		"on request": {Patterns: patterns(cup), Why: "asked"},
+		"due":        {Due: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root, c := fastDir(t), &clock{}
+			o := ltm.Options{Dir: filepath.Join(root, "data"), ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour}
+			o.Now = func() engram.Time { return engram.Time(c.Add(1)) } // no act supersedes another
+			if f.Due {
+				o.Policies = map[engram.ID]policy.Policy{engram.MustID("Test/Logged"): {Keep: policy.Retention{MaxAge: step}}}
+			}
+			start := func(dir string) *life {
+				o.Dir = dir
+				l := begin(t, o)
+				system := memories.SystemState()
+				if err := l.wm.AddMemory(system.Name, system.Bounds); err != nil {
+					t.Fatal(err)
+				}
+				for _, typ := range system.Types {
+					if err := l.wm.AddType(t.Context(), typ); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, seg := range system.Segments {
+					if err := l.wm.AddCoreSegment(t.Context(), seg); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return l
+			}
+			l := start(o.Dir)
+			l.stepwise(t, c, 0, 30, 10, cup)
+			c.Store(int64(after(100)[0]))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if _, err := l.Forget(ctx, f, func(done, total int) {
+				if done == 2 {
+					cancel()
+				}
+			}); engram.CodeOf(err) != engram.Canceled {
+				t.Fatalf("forgetting that is given up: %v", err)
+			}
+			want := func(when string, l *life, n uint64) {
+				t.Helper()
+				if missing, counted, noted := l.told(t, cup); missing != n || counted != n || noted != n {
+					t.Errorf("%s: a query says that %d are forgotten, the statistics %d, SystemState %d; want %d", when, missing, counted, noted, n)
+				}
+			}
+			crashed := filepath.Join(root, "crashed")
+			if err := os.CopyFS(crashed, os.DirFS(o.Dir)); err != nil {
+				t.Fatal(err)
+			}
+			if missing, _, _ := l.told(t, cup); missing < 30 { // else it was finished by itself
+				want("given up", l, 20)
+			}
+			forget(t, l, f)
+			want("finished", l, 30)
+			l.end(t)
+			l = start(crashed)
+			forget(t, l, f)
+			if missing, counted, _ := l.told(t, cup); missing != 30 || counted != 30 {
+				t.Errorf("after a crash a query says that %d are forgotten, the statistics %d; want 30", missing, counted)
+			}
+		})
+	}
 }
