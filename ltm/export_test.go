@@ -47,6 +47,11 @@ func (s *Store) LookBack(ctx context.Context) error {
 	return s.recorder.do(ctx, func() error { s.recorder.lookBack(); return nil })
 }
 
+// GiveUp has the recorder be one that could not record something, which the log keeps.
+func (s *Store) GiveUp(ctx context.Context) error {
+	return s.recorder.do(ctx, func() error { s.recorder.gaveUp = true; return nil })
+}
+
 // AddOrder puts an order into the folder of a store that is closed, as a crash leaves
 // it: to forget what the pattern matches, given in a life after two updates; of copies
 // up to arrivals.

@@ -41,7 +41,7 @@ func (s *Store) LivesFrom(epoch uint64) (lives []uint64, known bool) {
 }
 
 // Recorded waits until the recorder has recorded everything up to a number, also what it
-// has to get from the log, as long as it comes on, and reports whether it has.
+// has to get from the log, as long as it comes on with that, and reports whether it has.
 func (s *Store) Recorded(ctx context.Context, number uint64) bool {
 	return s.recorder != nil && s.recorder.progress.await(ctx, number) && s.recorder.filled(ctx, number)
 }

@@ -48,6 +48,7 @@ type recorder struct {
 	// What was lost and may be in the log.
 	gaps      []gap
 	unfilled  atomic.Uint64           // the first number of the first gap, 0 if there is none
+	read      atomic.Uint64           // records of the log, to fill them
 	refilled  map[string]wal.Position // before these the log has nothing of them
 	looking   bool                    // a checkpoint is being made, or waited for, up to which the log is read
 	look      *checkpoint
@@ -399,15 +400,19 @@ type numbers struct{ first, last uint64 }
 
 func (p *progress) set(number uint64) {
 	p.done.Store(number)
-	p.mu.Lock()
-	close(p.changed)
-	p.changed = make(chan struct{})
-	p.mu.Unlock()
+	p.tell()
 }
 
 func (p *progress) stall(stalled bool) {
 	p.mu.Lock()
 	p.stalled = stalled
+	p.mu.Unlock()
+	p.tell()
+}
+
+// tell wakes who waits, to look anew.
+func (p *progress) tell() {
+	p.mu.Lock()
 	close(p.changed)
 	p.changed = make(chan struct{})
 	p.mu.Unlock()

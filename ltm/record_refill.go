@@ -83,17 +83,25 @@ func (r *recorder) lookBack() {
 	r.checkpoint(r.s.journal.Ends, func(c *checkpoint) { r.look = c })
 }
 
-// filled waits until what was lost up to a number, and is in the log, is recorded, and
-// reports whether it is.
+// filled waits until what was lost up to a number, and is in the log, is recorded, as
+// long as that comes on, and reports whether it is.
 func (r *recorder) filled(ctx context.Context, number uint64) bool {
-	for {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	inVain := time.AfterFunc(patience, cancel)
+	defer inVain.Stop()
+	for read := r.read.Load(); ; {
 		r.progress.mu.Lock()
 		changed := r.progress.changed
 		r.progress.mu.Unlock()
 		if first := r.unfilled.Load(); first == 0 || first > number {
 			return true
 		}
-		if err := r.do(ctx, func() error { r.lookBack(); return nil }); err != nil {
+		if now := r.read.Load(); now != read {
+			read = now
+			inVain.Reset(patience)
+		}
+		if err := r.do(ctx, r.lookBackSoon); err != nil {
 			return false
 		}
 		select {
@@ -102,6 +110,19 @@ func (r *recorder) filled(ctx context.Context, number uint64) bool {
 			return false
 		}
 	}
+}
+
+// errNotSoon says that what was lost is not recorded from the log in this life, or not
+// soon.
+var errNotSoon = errors.New("the log is not read just now")
+
+// lookBackSoon has what was lost recorded, if the log can be read.
+func (r *recorder) lookBackSoon() error {
+	if r.gaveUp || r.s.options.Now() < r.lookAgain {
+		return errNotSoon
+	}
+	r.lookBack()
+	return nil
 }
 
 // lookIfDue does what lookBack has prepared.
@@ -126,6 +147,7 @@ func (r *recorder) refill(c *checkpoint) bool {
 		r.refilled = c.ends
 		return true
 	}
+	defer r.progress.tell() // who waits for it
 	f := &refilling{r: r, held: newHeld(r.s), filters: map[engram.ID]*policy.Filter{}}
 	defer f.held.close()
 	err := f.run(c)
@@ -154,7 +176,6 @@ func (r *recorder) refill(c *checkpoint) bool {
 	if len(r.gaps) > 0 {
 		r.unfilled.Store(r.gaps[0].after + 1)
 	}
-	r.progress.set(r.progress.done.Load()) // for who waits for it
 	r.note(fmt.Sprintf("of the updates that did not reach the recorder, up to number %d, %d were recorded from the log, and %d are lost", c.number, f.found, lost))
 	return true
 }
@@ -174,7 +195,6 @@ type refilling struct {
 	r       *recorder
 	held    *held
 	filters map[engram.ID]*policy.Filter
-	read    int
 	found   uint64
 }
 
@@ -229,7 +249,7 @@ func (f *refilling) closing(err error) error {
 // given.
 func (f *refilling) take(ctx context.Context, rec *wal.Record) error {
 	r := f.r
-	if f.read++; f.read%256 == 0 && !f.attend() {
+	if r.read.Add(1)%256 == 0 && !f.attend() {
 		return errClosing
 	}
 	s, p := rec.Snapshot, r.s.policies.Of(rec.Entity)
@@ -287,6 +307,7 @@ func (f *refilling) filter(entity engram.ID, p policy.Policy) *policy.Filter {
 // the store is closing.
 func (f *refilling) attend() bool {
 	r := f.r
+	r.progress.tell()
 	select {
 	case order := <-r.orders:
 		order()

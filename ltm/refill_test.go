@@ -251,3 +251,30 @@ func TestLostUpdatesFollowTheirPolicy(t *testing.T) {
 		t.Errorf("of a segment that records nothing there are %d; want the newest state at most", got)
 	}
 }
+
+// Nobody waits for what is not recorded from the log in this life, or not soon.
+func TestWhatTheLogKeepsIsNotWaitedFor(t *testing.T) {
+	for name, hinder := range map[string]func(t *testing.T, l *life, disk *vfs.Faulty){
+		"given up": func(t *testing.T, l *life, _ *vfs.Faulty) {
+			if err := l.GiveUp(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a log that cannot be read": func(_ *testing.T, _ *life, disk *vfs.Faulty) {
+			disk.Inject(vfs.Fault{Op: vfs.OpOpen, Name: "log/"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := fastDir(t)
+			disk := vfs.NewFaulty(vfs.OS, root)
+			l := overloaded(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: disk})
+			l.overload(t, 0, 50)
+			hinder(t, l, disk)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if recorded := l.Recorded(ctx, l.wm.Number()); recorded || ctx.Err() != nil {
+				t.Errorf("recorded: %v, waited until %v", recorded, ctx.Err())
+			}
+		})
+	}
+}

@@ -167,6 +167,7 @@ func (s *Server) ApplyCopy(ctx context.Context, c service.Changes) (a service.Ap
 // they are stored.
 func (s *Server) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied, error) {
 	fresh := make([]wm.Copied, 0, len(c.Versions))
+	var asked, recorded bool
 	var disk *ltm.Held
 	defer func() {
 		if disk != nil {
@@ -183,16 +184,23 @@ func (s *Server) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied, 
 		case s.ltm == nil:
 			has = known == wm.Evicted
 		default:
+			evicted := known != wm.Unknown
+			if evicted && !asked {
+				asked, recorded = true, s.ltm.Recorded(ctx, s.wm.Number())
+				if disk != nil { // it tells what was there before
+					disk.Close()
+					disk = nil
+				}
+			}
 			if disk == nil {
 				disk = s.ltm.Held()
-			}
-			evicted := known != wm.Unknown
-			if evicted {
-				s.ltm.Recorded(ctx, s.wm.Number())
 			}
 			var err error
 			if has, err = disk.Has(ctx, v.Entity, v.Snapshot, evicted); err != nil {
 				return nil, err
+			}
+			if evicted && !recorded && !has {
+				return nil, engram.Errorf(engram.Unavailable, v.Entity.At(v.Snapshot.Time).String(), "it cannot be told whether the copy has it: the long-term memory has not recorded all that came before; its health says why, and if it does not, begin the server anew")
 			}
 		}
 		if !has {

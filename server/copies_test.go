@@ -11,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -172,6 +173,42 @@ func TestCopyOnDiskIsNotDoubled(t *testing.T) {
 		s, _ = newHolder(t, crashed)
 		again("after a crash")
 		s.Close()
+	}
+}
+
+// What the working memory has evicted and the recorder has not recorded yet is not stored
+// twice: it is taken when it can be told whether it is there.
+func TestCopyWaitsForTheRecorder(t *testing.T) {
+	root := t.TempDir()
+	disk := vfs.NewFaulty(vfs.OS, root)
+	store, err := ltm.Open(t.Context(), ltm.Options{Dir: filepath.Join(root, "data"), FS: disk, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(server.Config{Log: quiet, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	disk.Inject(vfs.Fault{Op: vfs.OpCreate, Name: "episodes"})
+	prepare(t, s, copiedSegment("p", 3))
+	var versions []service.Version
+	for i := range engram.Time(20) {
+		versions = append(versions, copiedVersion(t, "p/e", i, 1000+i, int64(i)))
+	}
+	if a := apply(t, s, service.Changes{Versions: versions}); a.Stored != 20 {
+		t.Fatalf("applied %+v", a)
+	}
+	if a, err := s.ApplyCopy(t.Context(), service.Changes{Versions: versions}); engram.CodeOf(err) != engram.Unavailable {
+		t.Errorf("applied again while nothing is recorded: %+v, %v", a, err)
+	}
+	disk.Heal()
+	a, err := s.ApplyCopy(t.Context(), service.Changes{Versions: versions})
+	for engram.CodeOf(err) == engram.Unavailable {
+		a, err = s.ApplyCopy(t.Context(), service.Changes{Versions: versions})
+	}
+	if err != nil || a.Had != 20 || a.Stored != 0 {
+		t.Errorf("applied again when it is recorded: %+v, %v", a, err)
 	}
 }
 
