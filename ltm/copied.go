@@ -76,8 +76,10 @@ func (s *Store) ForgetCopied(ctx context.Context, pattern engram.Pattern, span e
 	if err != nil || survey.Versions == 0 && survey.Volatile == 0 {
 		return 0, err
 	}
-	if err := s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, o) }); err != nil {
-		return 0, err
+	if !slices.ContainsFunc(s.ordered(), func(given order) bool { return given.same(&o) }) {
+		if err := s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, o) }); err != nil {
+			return 0, err
+		}
 	}
 	done, err := s.carryOut(ctx, u, nil)
 	return max(done.Versions, done.Volatile), err

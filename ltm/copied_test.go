@@ -2,11 +2,14 @@ package ltm_test
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -99,5 +102,46 @@ func TestForgettingCopiesIsFinishedLater(t *testing.T) {
 		if got, _ := l.times(t, "robot1:Test/Core/p/e", engram.TargetBoth, engram.All()); len(got) != 1 || got[0] != 3 {
 			t.Errorf("with the owner's clock off by %v there is %v; want what came after the order", skew, got)
 		}
+	}
+}
+
+// An order about copies that is given again because it failed is one order; one of the
+// same moment about other times is another one.
+func TestForgettingCopiesAgainIsOneOrder(t *testing.T) {
+	const cup = "robot1:Test/Core/p/cup"
+	root := fastDir(t)
+	disk := vfs.NewFaulty(vfs.OS, root)
+	l := beginCopying(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: disk})
+	for i := range engram.Time(4) {
+		l.copied(t, cup, i, 10+i)
+	}
+	disk.Inject(vfs.Fault{Op: vfs.OpWrite, Name: ".rewrite", Err: vfs.ErrFull})
+	forget := func(at engram.Time) error {
+		_, err := l.ForgetCopied(t.Context(), engram.MustPattern(cup), engram.Interval{Start: at, End: at + 1}, nil, 20, "asked")
+		return err
+	}
+	for range 5 {
+		for at := range engram.Time(2) {
+			if err := forget(at); err == nil {
+				t.Error("forgetting on a full disk succeeds")
+			}
+		}
+	}
+	if n := len(l.Orders()); n != 2 {
+		t.Errorf("%d orders; two were given, again and again", n)
+	}
+	disk.Heal()
+	if err := forget(0); err != nil {
+		t.Error(err)
+	}
+	left := len(l.Orders())
+	if got, _ := l.times(t, cup, engram.TargetLTM, engram.At(1)); left > 1 || left == 0 && len(got) > 0 { // it may be finished by itself
+		t.Errorf("%d orders; one of two is done", left)
+	}
+	if err := forget(1); err != nil || len(l.Orders()) > 0 {
+		t.Errorf("%d orders, %v; both are done", len(l.Orders()), err)
+	}
+	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{2, 3}) {
+		t.Errorf("there is %v", got)
 	}
 }

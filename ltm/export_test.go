@@ -20,11 +20,7 @@ func EpisodeMark(at engram.Time, label string, around time.Duration) episode.Mar
 }
 
 // Orders are those that are not carried out yet.
-func (s *Store) Orders() []order {
-	s.state.mu.Lock()
-	defer s.state.mu.Unlock()
-	return s.state.mu.Orders
-}
+func (s *Store) Orders() []order { return s.ordered() }
 
 // SetMaxChannels sets how many entities an episode holds at most.
 func SetMaxChannels(n int) (restore func()) {

@@ -35,6 +35,13 @@ type order struct {
 	Copied map[string]engram.Time `json:"copied,omitempty"`
 }
 
+// same reports whether orders are one. One about copies is given again when it failed,
+// also in a later life; other ones are given once.
+func (o *order) same(p *order) bool {
+	return o.Until == p.Until && o.Span == p.Span && o.Copies == p.Copies && (o.Copies || o.Epoch == p.Epoch && o.Number == p.Number) &&
+		slices.Equal(o.Patterns, p.Patterns) && slices.Equal(o.IDs, p.IDs) && slices.Equal(o.Except, p.Except)
+}
+
 // unwanted is a compiled order.
 type unwanted struct {
 	order
@@ -230,9 +237,7 @@ func (s *Store) forgetOrdered(ctx context.Context, u *unwanted, done *forgetResu
 		return volatile, err
 	}
 	err = s.changeState(func(c *stateContent) {
-		c.Orders = slices.DeleteFunc(c.Orders, func(o order) bool {
-			return o.Epoch == u.Epoch && o.Number == u.Number && o.Until == u.Until && slices.Equal(o.Patterns, u.Patterns)
-		})
+		c.Orders = slices.DeleteFunc(c.Orders, func(o order) bool { return o.same(&u.order) })
 	})
 	if err != nil {
 		return volatile, err

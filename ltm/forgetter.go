@@ -2,6 +2,7 @@ package ltm
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -82,16 +83,20 @@ func (f *forgetter) run() {
 	}
 }
 
+// ordered returns what was ordered and is not done.
+func (s *Store) ordered() []order {
+	s.state.mu.Lock()
+	defer s.state.mu.Unlock()
+	return slices.Clone(s.state.mu.Orders)
+}
+
 // finishOrders carries out what was ordered and is not done.
 func (f *forgetter) finishOrders() {
 	if f.s.forgetting.lock(f.ctx) != nil {
 		return
 	}
 	defer f.s.forgetting.unlock()
-	f.s.state.mu.Lock()
-	orders := append([]order(nil), f.s.state.mu.Orders...)
-	f.s.state.mu.Unlock()
-	for _, o := range orders {
+	for _, o := range f.s.ordered() {
 		u, err := f.s.compile(o)
 		if err == nil {
 			_, err = f.s.carryOut(f.ctx, u, nil)
