@@ -49,13 +49,26 @@ func (s *Store) find(name string) (*handle, error) {
 	return nil, engram.Errorf(engram.NotFound, name, "there is no such episode")
 }
 
+// claim opens an episode for reading, as it is now; NotFound if it was dropped.
+func (s *Store) claim(name string) (*handle, error) {
+	for {
+		h, err := s.find(name)
+		if err != nil {
+			return nil, err
+		}
+		if err = h.claim(); err == nil {
+			return h, nil
+		}
+		if now, _ := s.episodes.get(name); engram.CodeOf(err) != engram.NotFound || now == nil || now == h {
+			return nil, err
+		} // it was sealed or rewritten in between
+	}
+}
+
 // Episode implements [Service].
 func (s *Store) Episode(_ context.Context, name string) (EpisodeInfo, []episode.Entity, error) {
-	h, err := s.find(name)
+	h, err := s.claim(name)
 	if err != nil {
-		return EpisodeInfo{}, nil, err
-	}
-	if err := h.claim(); err != nil {
 		return EpisodeInfo{}, nil, err
 	}
 	defer h.release()

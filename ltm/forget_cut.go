@@ -58,10 +58,7 @@ type protectedOf struct {
 // surveyEpisode tells what a plan would take out of an episode.
 func (s *Store) surveyEpisode(ctx context.Context, name string, plan cutPlan) (cut, error) {
 	c := cut{entities: map[engram.ID]forgottenOf{}, causes: map[engram.ID]string{}, protected: map[engram.ID]protectedOf{}, all: true}
-	h, err := s.find(name)
-	if err == nil {
-		err = h.claim()
-	}
+	h, err := s.claim(name)
 	if errors.Is(err, fs.ErrNotExist) { // somebody else has deleted its file
 		return c, engram.Errorf(engram.NotFound, name, "%w", err)
 	}

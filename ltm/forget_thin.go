@@ -20,10 +20,7 @@ const (
 // kept before it stays as well: only near-duplicates go.
 func (s *Store) thin(ctx context.Context, name string, id engram.ID, kept *keptThings) (stay map[engram.Time]bool, cause string, err error) {
 	p := s.policies.Of(id)
-	h, err := s.find(name)
-	if err == nil {
-		err = h.claim()
-	}
+	h, err := s.claim(name)
 	if err != nil {
 		return nil, "", err
 	}
