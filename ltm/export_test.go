@@ -29,6 +29,13 @@ func SetMaxChannels(n int) (restore func()) {
 	return func() { maxChannels = before }
 }
 
+// SetMaxLinked sets how many snapshots are found to be linked at most.
+func SetMaxLinked(n int) (restore func()) {
+	before := maxLinked
+	maxLinked = n
+	return func() { maxLinked = before }
+}
+
 // HoldRecorder has the recorder wait until it is let go.
 func (s *Store) HoldRecorder() (release func()) {
 	held, let := make(chan struct{}), make(chan struct{})

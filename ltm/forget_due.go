@@ -32,12 +32,18 @@ func (s *Store) forgetDue(ctx context.Context, dryRun bool, progress Progress) (
 	}
 	defer s.forgetting.unlock()
 	list, err := s.whatIsDue(ctx)
-	if err != nil || len(list) == 0 {
+	if err != nil {
 		return done.forgotten, err
 	}
 	kept := s.keptThings()
-	if err := s.withLinks(ctx, kept); err != nil {
+	if len(list) > 0 {
+		err = s.withLinks(ctx, kept)
+	}
+	if err != nil {
 		return done.forgotten, err
+	}
+	if !dryRun {
+		s.health.set("protecting what is linked", kept.cut)
 	}
 	err = s.forgetEach(ctx, list, kept, dryRun, &done, progress)
 	done.finish()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -176,12 +178,70 @@ func TestForgetByBytes(t *testing.T) {
 
 // What something marked links to stays.
 func TestForgetNotWhatIsLinked(t *testing.T) {
+	l := beginLinked(t, ltm.Options{Dir: fastDir(t)})
+	done := l.due(t)
+	l.onDisk(t, "linked", volatileCup, after(2, 7)...)
+	l.onDisk(t, "marked", grasp, after(7)...)
+	if done.Protected == 0 {
+		t.Error("nothing counts as protected")
+	}
+}
+
+// That more is linked than is protected is said, as long as something is due.
+func TestForgetSaysThatTooMuchIsLinked(t *testing.T) {
+	l := beginLinked(t, ltm.Options{Dir: fastDir(t)})
+	defer ltm.SetMaxLinked(1)()
+	forget(t, l, ltm.Forgetting{Due: true, DryRun: true})
+	l.wantHealth(t, "after a dry run")
+	if done := forget(t, l, ltm.Forgetting{Due: true}); done.Protected != 1 {
+		t.Errorf("forgot %+v; want that one is protected", done)
+	}
+	l.wantHealth(t, "after forgetting", "linked")
+	forget(t, l, ltm.Forgetting{Due: true})
+	l.wantHealth(t, "when nothing is due any more")
+}
+
+// wantHealth checks that what does not work has the words, each one of them.
+func (l *life) wantHealth(t testing.TB, what string, words ...string) {
+	t.Helper()
+	stats, err := l.LTMStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ok := len(stats.Health) == len(words)
+	for i := range words {
+		ok = ok && strings.Contains(stats.Health[i], words[i])
+	}
+	if !ok {
+		t.Errorf("%s: health %q; want %q", what, stats.Health, words)
+	}
+}
+
+// While it cannot be looked what is linked, nothing is forgotten.
+func TestForgetNotWhatMayBeLinked(t *testing.T) {
+	root := fastDir(t)
+	disk := vfs.NewFaulty(vfs.OS, root)
+	l := beginLinked(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: disk})
+	linking := slices.Max(files(t, l.Dir(), "episodes/*.mcap"))
+	disk.Inject(vfs.Fault{Op: vfs.OpRead, Name: filepath.Base(linking)}, vfs.Fault{Op: vfs.OpOpen, Name: filepath.Base(linking)})
+	if done, err := l.Forget(t.Context(), ltm.Forgetting{Due: true}, nil); engram.CodeOf(err) != engram.Unavailable || done.Versions > 0 {
+		t.Errorf("forgot %+v, %v; what is kept cannot be read just now", done, err)
+	}
+	disk.Heal()
+	l.due(t)
+	l.onDisk(t, "linked", volatileCup, after(2, 7)...)
+}
+
+const grasp = "Test/Volatile/p/grasp"
+
+// beginLinked returns a life with episodes of an entity, all of which is due, and one with
+// something marked that links to two snapshots of it.
+func beginLinked(t *testing.T, o ltm.Options) *life {
 	c := &clock{}
-	l := begin(t, ltm.Options{Dir: fastDir(t), Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, Policies: map[engram.ID]policy.Policy{
-		engram.MustID("Test/Volatile"): {Keep: policy.Retention{MaxAge: step}},
-	}})
+	o.Now, o.ForgetEvery, o.SealAge = c.now, time.Hour, 10_000*time.Hour
+	o.Policies = map[engram.ID]policy.Policy{engram.MustID("Test/Volatile"): {Keep: policy.Retention{MaxAge: step}}}
+	l := begin(t, o)
 	l.stepwise(t, c, 0, 8, 4, volatileCup)
-	grasp := "Test/Volatile/p/grasp"
 	l.commit(t, grasp, after(7)[0], map[string]any{"of": engram.MustID(volatileCup).At(after(2)[0]), "now": engram.MustID(volatileCup)})
 	if err := l.Mark(t.Context(), ltm.EpisodeMark(after(7)[0]+1, "grasped", step/10)); err != nil {
 		t.Fatal(err)
@@ -190,12 +250,7 @@ func TestForgetNotWhatIsLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Store(int64(after(30)[0]))
-	done := l.due(t)
-	l.onDisk(t, "linked", volatileCup, after(2, 7)...)
-	l.onDisk(t, "marked", grasp, after(7)...)
-	if done.Protected == 0 {
-		t.Error("nothing counts as protected")
-	}
+	return l
 }
 
 // Thinning keeps every k-th, the ends, the extremes and what is marked, and is done

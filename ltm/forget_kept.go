@@ -13,6 +13,8 @@ type keptThings struct {
 	spans []engram.Interval // of marks, by their start
 	// linked are the times of snapshots that something kept links to.
 	linked map[engram.ID]map[engram.Time]bool
+	links  int   // how many these are
+	cut    error // says that there are more
 }
 
 // keptThings returns what marks keep.
@@ -33,25 +35,30 @@ func (k *keptThings) marked(t engram.Time) bool {
 // keeps reports whether a version stays whatever the policies say.
 func (k *keptThings) keeps(id engram.ID, t engram.Time) bool { return k.marked(t) || k.linked[id][t] }
 
-// Bounds of what is looked for in what is kept.
-const (
-	maxLinked   = 100_000
-	linkPayload = 64 << 10 // bytes of a snapshot; what is larger is no place for links
-)
+// linkPayload bounds the bytes of a snapshot; what is larger is no place for links.
+const linkPayload = 64 << 10
+
+// maxLinked bounds the snapshots that are found to be linked. Tests change it.
+var maxLinked = 100_000
 
 // withLinks adds to what marks keep what is linked from there and from kept episodes.
+// What is damaged keeps nothing; if something cannot be read for another reason, it is not
+// known what is to stay.
 func (s *Store) withLinks(ctx context.Context, k *keptThings) error {
 	k.linked = map[engram.ID]map[engram.Time]bool{}
-	n := 0
 	for _, h := range s.episodes.all() {
 		whole := s.kept(h.name)
 		if !whole && !slices.ContainsFunc(k.spans, h.info.Span.Overlaps) {
 			continue
 		}
-		if h.claim() != nil {
-			continue // it was dropped meanwhile
+		h, err := s.claim(h.name)
+		switch {
+		case isDamage(err), engram.CodeOf(err) == engram.NotFound: // it was dropped meanwhile
+			continue
+		case err != nil:
+			return err
 		}
-		err := s.linksIn(ctx, h, whole, k, &n)
+		err = s.linksIn(ctx, h, whole, k)
 		h.release()
 		if err != nil {
 			return err
@@ -61,21 +68,24 @@ func (s *Store) withLinks(ctx context.Context, k *keptThings) error {
 }
 
 // linksIn adds what is linked from what is kept of an episode.
-func (s *Store) linksIn(ctx context.Context, h *handle, whole bool, k *keptThings, n *int) error {
+func (s *Store) linksIn(ctx context.Context, h *handle, whole bool, k *keptThings) error {
 	src := h.source()
 	for _, e := range src.Entities() {
 		if e.Snapshots == 0 || e.Bytes/int64(e.Snapshots) > linkPayload {
 			continue
 		}
 		tl, err := src.Timeline(e.ID)
-		if err != nil {
-			continue // what cannot be read keeps nothing
+		switch {
+		case isDamage(err), engram.CodeOf(err) == engram.NotFound:
+			continue
+		case err != nil:
+			return err
 		}
 		for b, block := range tl.Blocks() {
 			if !whole && !slices.ContainsFunc(k.spans, block.Span.Overlaps) {
 				continue
 			}
-			if err := s.linksInBlock(ctx, tl, b, block, whole, k, n); err != nil {
+			if err := s.linksInBlock(ctx, tl, b, block, whole, k); err != nil {
 				return err
 			}
 		}
@@ -83,20 +93,20 @@ func (s *Store) linksIn(ctx context.Context, h *handle, whole bool, k *keptThing
 	return nil
 }
 
-func (s *Store) linksInBlock(ctx context.Context, tl episode.Timeline, b int, block episode.Block, whole bool, k *keptThings, n *int) error {
+func (s *Store) linksInBlock(ctx context.Context, tl episode.Timeline, b int, block episode.Block, whole bool, k *keptThings) error {
 	for first := 0; first < block.Count; first += loadAtOnce {
 		versions, err := tl.Load(ctx, b, first, min(first+loadAtOnce, block.Count))
-		if err != nil {
-			if engram.CodeOf(err) == engram.Canceled {
-				return err
-			}
+		switch {
+		case isDamage(err):
 			return nil
+		case err != nil:
+			return err
 		}
 		for _, v := range versions {
 			if !whole && !k.marked(v.Time) {
 				continue
 			}
-			if err := s.follow(ctx, v, k, n); err != nil {
+			if err := s.follow(ctx, v, k); err != nil {
 				return err
 			}
 		}
@@ -108,7 +118,7 @@ func (s *Store) linksInBlock(ctx context.Context, tl episode.Timeline, b int, bl
 const loadAtOnce = 256
 
 // follow adds what a kept version links to.
-func (s *Store) follow(ctx context.Context, v *engram.Snapshot, k *keptThings, n *int) error {
+func (s *Store) follow(ctx context.Context, v *engram.Snapshot, k *keptThings) error {
 	for i := range v.Instances {
 		p := &v.Instances[i].Payload
 		t, ok := s.options.Types.Get(p.Type)
@@ -120,7 +130,7 @@ func (s *Store) follow(ctx context.Context, v *engram.Snapshot, k *keptThings, n
 			continue
 		}
 		for _, l := range links {
-			if l.ID.Level() < engram.LevelEntity || *n >= maxLinked {
+			if l.ID.Level() < engram.LevelEntity {
 				continue
 			}
 			entity := l.ID.Truncate(engram.LevelEntity)
@@ -135,14 +145,25 @@ func (s *Store) follow(ctx context.Context, v *engram.Snapshot, k *keptThings, n
 				}
 				at = found.Time
 			}
-			if k.linked[entity] == nil {
-				k.linked[entity] = map[engram.Time]bool{}
-			}
-			k.linked[entity][at] = true
-			*n++
+			k.link(entity, at)
 		}
 	}
 	return nil
+}
+
+// link notes that something kept links to a snapshot.
+func (k *keptThings) link(entity engram.ID, at engram.Time) {
+	switch {
+	case k.linked[entity][at]:
+		return
+	case k.links == maxLinked:
+		k.cut = engram.Errorf(engram.Exhausted, "", "what is kept links to more than %d snapshots; others that it links to are not protected: keep them, or less that links", maxLinked)
+		return
+	case k.linked[entity] == nil:
+		k.linked[entity] = map[engram.Time]bool{}
+	}
+	k.linked[entity][at] = true
+	k.links++
 }
 
 // onDiskAt returns the newest version on disk of an entity up to a time, without its
