@@ -145,3 +145,36 @@ func TestForgettingCopiesAgainIsOneOrder(t *testing.T) {
 		t.Errorf("there is %v", got)
 	}
 }
+
+// Health says which order fails, also when another one with the same reason does not.
+func TestHealthTellsOrdersApart(t *testing.T) {
+	root := fastDir(t)
+	disk := vfs.NewFaulty(vfs.OS, root)
+	l := beginCopying(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: disk})
+	cups := []string{"robot1:Test/Core/p/red", "robot1:Test/Core/p/blue"}
+	for i, cup := range cups { // each in an episode of its own
+		l.copied(t, cup, 1, engram.Time(10+i))
+		l.copied(t, cup, 2, engram.Time(20+i))
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk.Inject(vfs.Fault{Op: vfs.OpWrite, Name: ".rewrite", Err: vfs.ErrFull})
+	for i, cup := range cups {
+		if _, err := l.ForgetCopied(t.Context(), engram.MustPattern(cup), engram.Always(), nil, engram.Time(10+i), "asked"); err == nil {
+			t.Error("forgetting on a full disk succeeds")
+		}
+	}
+	l.FinishOrders()
+	l.wantHealth(t, "both fail", "blue", "red")
+	disk.Heal()
+	disk.Inject(vfs.Fault{Op: vfs.OpWrite, Name: filepath.Base(files(t, l.Dir(), "episodes/*.mcap")[0]) + ".rewrite", Err: vfs.ErrFull})
+	l.FinishOrders()
+	l.wantHealth(t, "one fails", "red")
+	disk.Heal()
+	if _, err := l.ForgetCopied(t.Context(), engram.MustPattern(cups[0]), engram.Always(), nil, 10, "asked"); err != nil {
+		t.Error(err)
+	}
+	l.FinishOrders()
+	l.wantHealth(t, "none fails")
+}

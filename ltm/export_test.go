@@ -22,6 +22,9 @@ func EpisodeMark(at engram.Time, label string, around time.Duration) episode.Mar
 // Orders are those that are not carried out yet.
 func (s *Store) Orders() []order { return s.ordered() }
 
+// FinishOrders carries them out, as it is done by itself now and then.
+func (s *Store) FinishOrders() { s.forgetter.finishOrders() }
+
 // SetMaxChannels sets how many entities an episode holds at most.
 func SetMaxChannels(n int) (restore func()) {
 	before := maxChannels

@@ -128,12 +128,25 @@ func (u *unwanted) cause(id engram.ID) string {
 }
 
 // what names what an order is about.
-func (u *unwanted) what() []string {
-	what := slices.Clone(u.Patterns)
-	for _, id := range u.IDs {
+func (o *order) what() []string {
+	what := slices.Clone(o.Patterns)
+	for _, id := range o.IDs {
 		what = append(what, id.String())
 	}
 	return what
+}
+
+// name tells an order from others.
+func (o *order) name() string {
+	what := o.what()
+	text := strings.Join(what[:min(len(what), 3)], ", ")
+	if more := len(what) - 3; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if o.Span != engram.Always() {
+		text += fmt.Sprintf(" of %v", o.Span)
+	}
+	return fmt.Sprintf("%s that arrived up to %v (%s)", text, o.Until, o.Why)
 }
 
 // Forget implements [Service].

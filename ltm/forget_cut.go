@@ -219,6 +219,7 @@ func (s *Store) dropFile(ctx context.Context, h *handle) error {
 	s.episodes.remove(name)
 	s.before.clear()
 	s.account.episodeGone(name)
+	s.health.set(forgettingFrom+name, nil)
 	err := s.options.FS.Remove(filepath.Join(s.episodes.dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

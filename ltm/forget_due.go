@@ -45,18 +45,26 @@ func (s *Store) forgetDue(ctx context.Context, dryRun bool, progress Progress) (
 	if !dryRun {
 		s.health.set("protecting what is linked", kept.cut)
 	}
-	err = s.forgetEach(ctx, list, kept, dryRun, &done, progress)
+	failed, err := s.forgetEach(ctx, list, kept, dryRun, &done, progress)
 	done.finish()
 	if dryRun {
 		return done.forgotten, err
+	}
+	if err == nil {
+		s.health.setAll(forgettingFrom, failed)
+		err = s.saveAccount()
 	}
 	s.noteForgetting(ctx, &done, nil, "as the policies say", "", nil)
 	return done.forgotten, err
 }
 
+// forgettingFrom begins, in the store's health, what fails of an episode.
+const forgettingFrom = "forgetting from "
+
 // forgetEach forgets what is due of each episode, or looks what that is, and adds it to
-// done, also if it fails.
-func (s *Store) forgetEach(ctx context.Context, list []due, kept *keptThings, dryRun bool, done *forgetResult, progress Progress) error {
+// done, also if it is given up. It returns what failed, by episode.
+func (s *Store) forgetEach(ctx context.Context, list []due, kept *keptThings, dryRun bool, done *forgetResult, progress Progress) (failed map[string]error, err error) {
+	failed = map[string]error{}
 	for i := range list {
 		progress.Tell(i, len(list))
 		plan, err := s.duePlan(ctx, &list[i], kept)
@@ -68,29 +76,20 @@ func (s *Store) forgetEach(ctx context.Context, list []due, kept *keptThings, dr
 		default:
 			c, err = s.cutEpisode(ctx, list[i].name, plan)
 		}
-		what := "forgetting from " + list[i].name
 		switch code := engram.CodeOf(err); {
-		case err == nil:
-			s.health.set(what, nil)
 		case code == engram.Canceled:
-			return err
-		case code == engram.NotFound:
-			continue // it was dropped meanwhile
-		default:
-			s.health.set(what, err) // the others go on
-			continue
-		}
-		if dryRun {
+			return failed, err
+		case code == engram.NotFound: // it was dropped meanwhile
+		case err != nil:
+			failed[list[i].name] = err // the others go on
+		case dryRun:
 			done.add(c)
-		} else {
+		default:
 			s.count(done, c)
 		}
 	}
 	progress.Tell(len(list), len(list))
-	if dryRun {
-		return nil
-	}
-	return s.saveAccount()
+	return failed, nil
 }
 
 // whatIsDue returns what the policies want to be gone, by episode.

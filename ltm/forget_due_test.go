@@ -232,6 +232,33 @@ func TestForgetNotWhatMayBeLinked(t *testing.T) {
 	l.onDisk(t, "linked", volatileCup, after(2, 7)...)
 }
 
+// Health says from which episodes what is due could not be forgotten, as long as that is
+// so, whatever is only looked at.
+func TestHealthTellsWhatIsNotForgotten(t *testing.T) {
+	root := fastDir(t)
+	disk := vfs.NewFaulty(vfs.OS, root)
+	l := beginLinked(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: disk})
+	names := files(t, l.Dir(), "episodes/*.mcap")
+	first, second := filepath.Base(names[0]), filepath.Base(names[1])
+	disk.Inject(vfs.Fault{Op: vfs.OpWrite, Name: ".rewrite", Err: vfs.ErrFull})
+	forget(t, l, ltm.Forgetting{Due: true, DryRun: true})
+	l.wantHealth(t, "after a dry run")
+	forget(t, l, ltm.Forgetting{Due: true})
+	l.wantHealth(t, "on a full disk", first, second)
+	forget(t, l, ltm.Forgetting{Due: true, DryRun: true})
+	l.wantHealth(t, "after a dry run on a full disk", first, second)
+	if err := l.DropEpisode(t.Context(), first, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	l.wantHealth(t, "when one is dropped", second)
+	o := policy.Override{Pattern: engram.MustPattern("Test/Volatile"), Settings: map[string]string{"keep.max_age": "3650d"}}
+	if err := l.SetPolicy(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	forget(t, l, ltm.Forgetting{Due: true})
+	l.wantHealth(t, "when nothing is due any more")
+}
+
 const grasp = "Test/Volatile/p/grasp"
 
 // beginLinked returns a life with episodes of an entity, all of which is due, and one with

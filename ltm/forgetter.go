@@ -96,6 +96,7 @@ func (f *forgetter) finishOrders() {
 		return
 	}
 	defer f.s.forgetting.unlock()
+	failed := map[string]error{}
 	for _, o := range f.s.ordered() {
 		u, err := f.s.compile(o)
 		if err == nil {
@@ -104,6 +105,9 @@ func (f *forgetter) finishOrders() {
 		if f.ctx.Err() != nil {
 			return
 		}
-		f.s.health.set("forgetting what was ordered: "+o.Why, err)
+		if err != nil {
+			failed[o.name()] = err
+		}
 	}
+	f.s.health.setAll("forgetting what was ordered: ", failed)
 }

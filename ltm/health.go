@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -35,6 +36,22 @@ func (h *health) set(what string, err error) {
 		h.log.Error("the long-term memory has trouble", "what", what, "error", err)
 	case had != nil && err == nil:
 		h.log.Info("the long-term memory works again", "what", what)
+	}
+}
+
+// setAll notes of all things of a kind, by their names behind its own, what does not work;
+// what is not among them works, or is no more.
+func (h *health) setAll(kind string, wrong map[string]error) {
+	h.mu.Lock()
+	known := slices.Collect(maps.Keys(h.mu.wrong))
+	h.mu.Unlock()
+	for _, what := range known {
+		if name, of := strings.CutPrefix(what, kind); of && wrong[name] == nil {
+			h.set(what, nil)
+		}
+	}
+	for name, err := range wrong {
+		h.set(kind+name, err)
 	}
 }
 
