@@ -35,7 +35,7 @@ type Held struct {
 	held *held
 }
 
-// Held returns what tells it as of now.
+// Held returns what tells it: of each entity as of the first question about it.
 func (s *Store) Held() *Held { return &Held{s, newHeld(s)} }
 
 // Close releases the episodes.

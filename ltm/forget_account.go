@@ -235,7 +235,7 @@ func (a *account) change() {
 	a.mu.Unlock()
 }
 
-// segment returns how many versions of a core segment were forgotten.
+// segments returns how many versions of each core segment were forgotten.
 func (a *account) segments() map[engram.ID]uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

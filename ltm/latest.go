@@ -15,8 +15,11 @@ func (s *Store) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot,
 	snap, err := s.wm.Latest(ctx, entity)
 	if err == nil {
 		covers, err := s.covers(ctx, entity, snap, engram.MaxTime)
-		if covers || err != nil {
-			return snap, err
+		if err != nil {
+			return nil, err
+		}
+		if covers {
+			return snap, nil
 		}
 	}
 	return s.readOne(ctx, entity, engram.Latest(1), err)
@@ -30,8 +33,11 @@ func (s *Store) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time)
 	snap, err := s.wm.AtOrBefore(ctx, entity, t)
 	if err == nil {
 		covers, err := s.covers(ctx, entity, snap, t)
-		if covers || err != nil {
-			return snap, err
+		if err != nil {
+			return nil, err
+		}
+		if covers {
+			return snap, nil
 		}
 	}
 	return s.readOne(ctx, entity, engram.AtOrBefore(t), err)
