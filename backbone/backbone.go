@@ -125,6 +125,9 @@ func Connect(ctx context.Context, o Options) (*Backbone, error) {
 		if e, ok := errors.AsType[*engram.Error](err); ok {
 			return nil, e // found by this side
 		}
+		if _, ok := errors.AsType[*url.Error](err); ok { // which shows what may be a password
+			return nil, engram.Errorf(engram.Invalid, Redacted(o.URL), "not the URL of a NATS server; write nats://host:port, and what is special in a password as in %%40")
+		}
 		if secure.Refused(err) || denied(err) {
 			return nil, engram.Errorf(engram.Forbidden, Redacted(o.URL), "the backbone does not let this program in; %s %w", o.doubted(), err)
 		}
@@ -284,19 +287,22 @@ func (b *Backbone) Close() error {
 	return nil
 }
 
-// Redacted returns the text of URLs without passwords and tokens.
+// Redacted returns the text of URLs, which commas may separate, without users, passwords
+// and tokens: without all that is before the last @ of each, since passwords may have
+// characters with which they are no URLs.
 func Redacted(text string) string {
-	var out []string
+	var urls []string
 	for part := range strings.SplitSeq(text, ",") {
-		u, err := url.Parse(strings.TrimSpace(part))
-		if err != nil {
-			out = append(out, "(not a URL)")
-			continue
+		if n := len(urls); n > 0 && !strings.Contains(part, "://") {
+			urls[n-1] += "," + part // it may be of a password
+		} else {
+			urls = append(urls, part)
 		}
-		if _, secret := u.User.Password(); !secret && u.User != nil {
-			u.User = url.User("xxxxx") // a name without a password is a token
-		}
-		out = append(out, u.Redacted())
 	}
-	return strings.Join(out, ",")
+	for i, u := range urls {
+		urls[i] = userInfo.ReplaceAllString(u, "${1}xxxxx@")
+	}
+	return strings.Join(urls, ",")
 }
+
+var userInfo = regexp.MustCompile(`(?s)(://).*@`)

@@ -83,10 +83,14 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 		}
 	}
 	for _, u := range s.embedded.LeafOf {
-		note(checkURL("leaf-of", u, "nats-leaf://host:port"))
+		if !isURL(u) {
+			note(notURL("leaf-of", u, "nats-leaf://host:port"))
+		}
 	}
 	for _, u := range s.embedded.Routes {
-		note(checkURL("route", u, "nats://host:port"))
+		if !isURL(u) {
+			note(notURL("route", u, "nats://host:port"))
+		}
 	}
 	if s.data, err = parsePatterns(list("publish-data")); err != nil {
 		note(usagef("--publish-data: %w", err))
@@ -110,7 +114,10 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 	case strings.Contains(mode, "://"):
 		s.on, s.url = true, mode
 		for u := range strings.SplitSeq(mode, ",") {
-			note(checkURL("backbone", strings.TrimSpace(u), "nats://host:port"))
+			if !isURL(strings.TrimSpace(u)) {
+				note(notURL("backbone", mode, "nats://host:port"))
+				break
+			}
 		}
 		for name, o := range map[string]backbone.Options{"backbone-ca": {CAFile: s.ca}, "backbone-creds": {CredsFile: s.creds}, "backbone-nkey": {NKeyFile: s.nkey}} {
 			if err := o.CheckFiles(); err != nil {
@@ -124,15 +131,18 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 	return s, errors.Join(wrong...)
 }
 
-// checkURL returns a usage error if a flag's value is no URL with a host.
-func checkURL(flag, text, example string) error {
-	if u, err := url.Parse(text); err != nil || u.Scheme == "" || u.Hostname() == "" {
-		if strings.Contains(text, "@") { // before which a password may stand
-			text = backbone.Redacted(text)
-		}
-		return usagef("--%s %s: write %s", flag, text, example)
+// isURL reports whether a text is a URL with a host.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme != "" && u.Hostname() != ""
+}
+
+// notURL is the usage error of a flag whose value is no URL, or not of URLs.
+func notURL(flag, value, example string) error {
+	if strings.Contains(value, "@") { // before which a password may stand
+		return usagef("--%s: write %s, and what is special in a password as in %%40", flag, example)
 	}
-	return nil
+	return usagef("--%s %s: write %s", flag, value, example)
 }
 
 // settingText is a setting's value as it may be shown.

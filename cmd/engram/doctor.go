@@ -95,7 +95,9 @@ func examine(cmd *cobra.Command, o doctor.Options) (found doctor.Findings, err e
 
 func printFindings(cmd *cobra.Command, format string, found doctor.Findings) error {
 	out := &table{header: []string{"LEVEL", "CHECK", "WHAT", "DO"}}
-	for _, x := range found {
+	for i := range found {
+		x := &found[i]
+		x.What, x.Do = withoutSecrets(x.What), withoutSecrets(x.Do)
 		out.add(string(x.Level), x.Check, visible(x.What), visible(x.Do))
 	}
 	if format != "table" {

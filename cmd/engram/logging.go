@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram/backbone"
 )
 
 // logSettings say how the server logs.
@@ -59,7 +61,7 @@ func (s logSettings) logger() *slog.Logger {
 }
 
 var (
-	userInfo = regexp.MustCompile(`(://)[^/@\s"]+@`)
+	urls     = regexp.MustCompile(`\S*://\S+`)
 	nkeySeed = regexp.MustCompile(`\bS[UAONCX][A-Z2-7]{56}\b`)
 	pemKey   = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)`)
 )
@@ -67,7 +69,7 @@ var (
 // withoutSecrets returns a text without passwords and tokens in URLs, seeds of NATS
 // identities and private keys.
 func withoutSecrets(text string) string {
-	text = userInfo.ReplaceAllString(text, "${1}xxxxx@")
+	text = urls.ReplaceAllStringFunc(text, backbone.Redacted)
 	text = nkeySeed.ReplaceAllString(text, "xxxxx")
 	return pemKey.ReplaceAllString(text, "(private key)")
 }

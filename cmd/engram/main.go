@@ -48,22 +48,23 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func outcome(ctx context.Context, cmd *cobra.Command, err error, stderr io.Writer) int {
 	var usage *usageError
 	var loss *lossError
+	told := func(err error) string { return withoutSecrets(oneLine(err.Error())) }
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &usage):
 		for _, one := range apart(err) {
-			fmt.Fprintf(stderr, "engram: %s\n", oneLine(one.Error()))
+			fmt.Fprintf(stderr, "engram: %s\n", told(one))
 		}
 		fmt.Fprintf(stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
 		return exitUsage
 	case errors.As(err, &loss):
-		fmt.Fprintf(stderr, "engram: %v\n", err)
+		fmt.Fprintf(stderr, "engram: %s\n", withoutSecrets(err.Error()))
 		return exitWithLoss
 	case ctx.Err() != nil && engram.CodeOf(err) == engram.Canceled:
 		fmt.Fprintln(stderr, "engram: interrupted")
 	default:
-		msg := oneLine(err.Error())
+		msg := told(err)
 		if engram.CodeOf(err) == engram.NotFound && strings.Contains(msg, "AddType") {
 			msg += " (engram type add FILE)"
 		}

@@ -31,6 +31,20 @@ func (b *safeBuffer) String() string {
 	return b.buf.String()
 }
 
+func TestWithoutSecrets(t *testing.T) {
+	for text, want := range map[string]string{
+		"dial nats://u:p@ss@host:4222: refused":     "dial nats://xxxxx@host:4222: refused",
+		`parse "nats://u:a/b@h:1": invalid port`:    `parse "nats://xxxxx@h:1": invalid port`,
+		`parse "nats://u:a\"b@h:1": invalid`:        `parse "nats://xxxxx@h:1": invalid`,
+		"nats://u:p@one,nats://token@two and so on": "nats://xxxxx@one,nats://xxxxx@two and so on",
+		"at http://host:1 asks planner@lab":         "at http://host:1 asks planner@lab",
+	} {
+		if got := withoutSecrets(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
 // Keys and passwords are in nothing that the programs print, with the most talkative
 // log, whatever goes wrong, nor on their command lines.
 func TestSecretsAreNotShown(t *testing.T) {
@@ -77,7 +91,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 	if len(secrets) < 6 {
 		t.Fatalf("only %d lines of keys", len(secrets))
 	}
-	secrets = append(secrets, "swordfish", "t0kenfish")
+	secrets = append(secrets, "swordfish", "t0kenfish", "jelly", "cuttle")
 
 	robot := filepath.Join(dir, "robot1.credentials")
 	for _, args := range [][]string{
@@ -88,7 +102,18 @@ func TestSecretsAreNotShown(t *testing.T) {
 	} {
 		_ = command(t.Context(), args...).Run() // most of them fail
 	}
-	env = append(env, "ENGRAM_BACKBONE=")
+	for _, password := range []string{"jelly@cuttle", "jelly/cuttle", "1/jelly", "jelly,cuttle", "jelly\"cuttle"} {
+		env = append(env, "ENGRAM_BACKBONE=nats://user:"+password+"@127.0.0.1:1")
+		_ = command(t.Context(), "serve", "--listen", "unix:"+dir+"/x.sock", "--log-level", "debug").Run()
+		_ = command(t.Context(), "config", "check").Run()
+		for _, scheme := range []string{"nats://", "ftp://", "http://"} {
+			env = append(env, "ENGRAM_ADDRESS="+scheme+"user:"+password+"@127.0.0.1:1")
+			_ = command(t.Context(), "ls").Run()
+			_ = command(t.Context(), "health").Run()
+			_ = command(t.Context(), "doctor").Run()
+		}
+	}
+	env = append(env, "ENGRAM_BACKBONE=", "ENGRAM_ADDRESS=")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	server := command(ctx, "serve", "--listen", "unix:"+dir+"/e.sock", "--listen", "127.0.0.1:0", "--credentials", robot,

@@ -62,7 +62,7 @@ func splitAddress(address string) (network, target string, err error) {
 		u, err := url.Parse(address)
 		switch {
 		case err != nil:
-			return "", "", engram.Errorf(engram.Invalid, address, "not an address: %w", err)
+			return "", "", engram.Errorf(engram.Invalid, address, "not an address; write http://host:port")
 		case u.Scheme != "http" && u.Scheme != "https":
 			return "", "", engram.Errorf(engram.Unsupported, address, "addresses begin with https://, http:// or unix:, not with %s://", u.Scheme)
 		case u.Path != "" && u.Path != "/" || u.RawQuery != "":
