@@ -139,7 +139,7 @@ func isURL(text string) bool {
 
 // notURL is the usage error of a flag whose value is no URL, or not of URLs.
 func notURL(flag, value, example string) error {
-	if strings.Contains(value, "@") { // before which a password may stand
+	if strings.Contains(value, "@") || strings.Contains(value, "://") { // there may be a password, or a part of one
 		return usagef("--%s: write %s, and what is special in a password as in %%40", flag, example)
 	}
 	return usagef("--%s %s: write %s", flag, value, example)

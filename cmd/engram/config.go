@@ -16,8 +16,9 @@ import (
 
 // What a flag of serve is can be said in three places, of which the first counts:
 // on the command line, in the environment (ENGRAM_LEAF_OF for --leaf-of; several
-// values are separated by commas), and in a configuration file, a YAML mapping of
-// flags' names to values, lists for flags that may be repeated.
+// values are separated by commas, those that may hold commas are one a line), and in a
+// configuration file, a YAML mapping of flags' names to values, lists for flags that may
+// be repeated.
 const (
 	sourceFlag        = "flag"
 	sourceEnvironment = "environment"
@@ -111,11 +112,7 @@ func loadConfig(cmd *cobra.Command, origins map[string]origin) (wrong []error) {
 		if !ok || flag.Changed {
 			return
 		}
-		values := []string{text}
-		if repeated(flag) {
-			values = strings.Split(text, ",")
-		}
-		if err := setFlag(flag, values); err != nil {
+		if err := setFlag(flag, values(flag, text)); err != nil {
 			wrong = append(wrong, usagef("%s: %w", variable, err))
 		}
 		origins[flag.Name] = origin{source: sourceEnvironment, place: variable}
@@ -129,6 +126,25 @@ func loadConfig(cmd *cobra.Command, origins map[string]origin) (wrong []error) {
 		return append(wrong, usagef("--config: %w", err))
 	}
 	return append(wrong, loadFile(f, name, text, origins)...)
+}
+
+// oneALine are the flags that may be repeated and whose values may hold commas.
+var oneALine = []string{"copy", "publish-data"}
+
+// values returns the values of a flag that a variable's text holds.
+func values(flag *pflag.Flag, text string) (out []string) {
+	switch {
+	case !repeated(flag):
+		return []string{text}
+	case !slices.Contains(oneALine, flag.Name):
+		return strings.Split(text, ",")
+	}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // loadFile sets the flags that still have their default from the text of a file, and
@@ -260,8 +276,9 @@ The file is YAML; its keys are the flags of 'engram serve' without the dashes:
 
 A flag on the command line counts before the environment, and that before the file.
 The variable of --leaf-of is ENGRAM_LEAF_OF, and so on; several values are separated
-by commas. What is secret belongs into the file or the environment: everyone on the
-computer can read command lines.`,
+by commas, those of --copy and --publish-data, which may hold commas, by new lines.
+What is secret belongs into the file or the environment: everyone on the computer can
+read command lines.`,
 		Example: `  engram config check /etc/engram/robot.yaml`,
 		Args:    positional(cobra.MaximumNArgs(1)),
 	}
