@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/access/credentials"
 )
@@ -266,12 +268,14 @@ func newAuthRevoke() *cobra.Command {
 		Short: "Take all rights from an identity, or from one of its certificates",
 		Long: `Notes in the file of rules that an identity has no rights any more: its connections
 and streams are cut where the file is in force, within a second. Bring the file to all
-servers. With --serial only that certificate is revoked; 'engram auth ls' lists them.`,
+servers. With --serial only that certificate of it is revoked: a serial that 'engram auth
+ls' lists, or as much of its beginning as is no other's. That needs the authority's list
+of certificates.`,
 		Example: `  engram auth revoke old-laptop --why stolen
   engram auth revoke planner --serial 5f3a9c`,
 		Args: positional(cobra.ExactArgs(1)),
 	}
-	cmd.Flags().String("serial", "", "only the certificate of this serial")
+	cmd.Flags().String("serial", "", "only the certificate whose serial this is, or begins with this")
 	cmd.Flags().String("why", "", "the reason, which is noted")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		why, _ := cmd.Flags().GetString("why")
@@ -279,37 +283,73 @@ servers. With --serial only that certificate is revoked; 'engram auth ls' lists 
 		if r.Identity == access.Owner {
 			return usagef("the user whom a server runs as cannot be revoked")
 		}
-		if serial, _ := cmd.Flags().GetString("serial"); serial != "" {
-			r.Serial, r.Identity = serial, ""
+		add := func(text []byte) ([]byte, error) { return access.AddRevocation(text, r) }
+		if serial, _ := cmd.Flags().GetString("serial"); cmd.Flags().Changed("serial") {
+			i, err := issuedOf(cmd, r.Identity, serial)
+			if err != nil {
+				return err
+			}
+			r.Serial, r.Identity = i.Serial, ""
+			if err := editRules(cmd, add); err != nil {
+				return err
+			}
+			cmd.PrintErrf("The certificate %s of %s, which is valid until %s, is revoked.\n", i.Serial, i.Identity, i.Until.Format(time.DateOnly))
+			return nil
 		}
-		if err := editRules(cmd, func(text []byte) ([]byte, error) { return access.AddRevocation(text, r) }); err != nil {
+		if err := editRules(cmd, add); err != nil {
 			return err
 		}
-		return noteNotIssued(cmd, r)
+		return noteNotIssued(cmd, r.Identity)
 	}
 	return cmd
 }
 
-// noteNotIssued says if the authority has issued nothing that a revocation is about, which
-// may be mistyped.
-func noteNotIssued(cmd *cobra.Command, r access.Revocation) error {
+// issuedOf returns the certificate of an identity whose serial begins as is told.
+func issuedOf(cmd *cobra.Command, id access.Identity, serial string) (found credentials.Issued, err error) {
+	begins := strings.TrimLeft(strings.ToLower(strings.ReplaceAll(serial, ":", "")), "0")
+	if begins == "" || strings.Trim(begins, "0123456789abcdef") != "" {
+		return found, usagef("--serial %s: no serial of a certificate, in hexadecimal digits", serial)
+	}
+	folder, err := authFolder(cmd)
+	if err != nil {
+		return found, err
+	}
+	if _, err := folder.Authority(); err != nil {
+		return found, err
+	}
+	list, err := folder.Issued()
+	if err != nil {
+		return found, err
+	}
+	list = slices.DeleteFunc(list, func(i credentials.Issued) bool {
+		return i.Identity != id || !strings.HasPrefix(i.Serial, begins)
+	})
+	switch len(list) {
+	case 0:
+		return found, engram.Errorf(engram.NotFound, serial, "this authority has issued no certificate of %s whose serial begins so; 'engram auth ls' lists them", id)
+	case 1:
+		return list[0], nil
+	}
+	return found, engram.Errorf(engram.Invalid, serial, "the serials of %d certificates of %s begin so; give more of it", len(list), id)
+}
+
+// noteNotIssued says if the authority has issued nothing to an identity that was revoked,
+// which may be mistyped.
+func noteNotIssued(cmd *cobra.Command, id access.Identity) error {
 	folder, err := authFolder(cmd)
 	if err != nil {
 		return err
 	}
-	if _, err := folder.Authority(); err != nil || strings.Contains(string(r.Identity), ":") {
+	if _, err := folder.Authority(); err != nil || strings.Contains(string(id), ":") {
 		return nil // rules may be edited elsewhere, and uid:1000 has no certificate
 	}
 	list, err := folder.Issued()
 	if err != nil {
 		return err
 	}
-	for _, i := range list {
-		if i.Identity == r.Identity || r.Serial != "" && i.Serial == r.Serial {
-			return nil
-		}
+	if !slices.ContainsFunc(list, func(i credentials.Issued) bool { return i.Identity == id }) {
+		cmd.PrintErrf("engram: noted, but this authority has issued no certificate of %s; 'engram auth ls' lists them\n", id)
 	}
-	cmd.PrintErrf("engram: noted, but this authority has issued no certificate of %s; 'engram auth ls' lists them\n", cmp.Or(string(r.Identity), "serial "+r.Serial))
 	return nil
 }
 
