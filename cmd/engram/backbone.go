@@ -164,17 +164,16 @@ type hostBackbone struct {
 	settings backboneSettings
 	fabric   *embedded.Server // nil if the backbone is another's
 	*backbone.Backbone
-	robot      string       // its name, "" if it has none
-	server     string       // the name of this server
+	domain     string       // of its JetStream
+	robot      string       // its name; that of the domain if it has none of its own, "" if that has none
 	names      *fleet.Fleet // nil until it is joined
 	listener   net.Listener
 	publishing sync.WaitGroup
 	stop       context.CancelFunc
 }
 
-// startBackbone connects to the backbone, which it embeds if that is asked for. name
-// returns the name of this server of a robot.
-func startBackbone(ctx context.Context, s backboneSettings, security secure.Options, name func(robot string) string) (b *hostBackbone, err error) {
+// startBackbone connects to the backbone, which it embeds if that is asked for.
+func startBackbone(ctx context.Context, s backboneSettings, security secure.Options) (b *hostBackbone, err error) {
 	s.embedded.Secure = security
 	b = &hostBackbone{settings: s}
 	defer func() {
@@ -196,44 +195,45 @@ func startBackbone(ctx context.Context, s backboneSettings, security secure.Opti
 		}
 		return b, err
 	}
-	own, err := b.own(ctx)
-	if err != nil {
+	if b.domain, err = b.Domain(ctx); err != nil {
 		return b, err
 	}
+	b.robot = s.embedded.Robot
+	if b.robot == "" && backbone.CheckRobot(b.domain) == nil {
+		b.robot = b.domain
+	}
+	return b, nil
+}
+
+// join joins the name system, and listens for who dials this server by its name.
+func (b *hostBackbone) join(ctx context.Context, server string) error {
+	own, err := b.own(ctx)
+	if err != nil {
+		return err
+	}
 	lives := func(ctx context.Context, server string, addresses []string) error {
-		c, err := reach(ctx, addresses, rpc.DialOptions{Server: server, Backbone: b.Dial, Credentials: security.Credentials})
+		c, err := reach(ctx, addresses, rpc.DialOptions{Server: server, Backbone: b.Dial, Credentials: b.settings.embedded.Secure.Credentials})
 		if err != nil {
 			return err
 		}
 		return c.Close()
 	}
 	if b.names, err = fleet.Join(b.Conn(), own, fleet.Options{Robot: b.robot, Lives: lives}); err != nil {
-		return b, err
+		return err
 	}
 	if err = b.Settle(ctx); err != nil {
-		return b, err
+		return err
 	}
-	b.server = name(b.robot)
-	b.listener, err = b.Listen(b.server)
-	return b, err
+	b.listener, err = b.Listen(server)
+	return err
 }
 
-// own opens the robot's own name system. A robot without a name of its own has that of
-// the backbone's domain.
-func (b *hostBackbone) own(ctx context.Context) (*kv.Registry, error) {
-	domain, err := b.Domain(ctx)
-	if err != nil {
-		return nil, err
-	}
-	b.robot = b.settings.embedded.Robot
-	if b.robot == "" && backbone.CheckRobot(domain) == nil {
-		b.robot = domain
-	}
+// own opens the robot's own name system.
+func (b *hostBackbone) own(ctx context.Context) (names *kv.Registry, err error) {
 	of := b.robot
-	if of == domain {
+	if of == b.domain {
 		of = ""
 	}
-	var names *kv.Registry
 	err = b.Names(ctx, func(ctx context.Context) (err error) {
 		names, err = kv.OpenOf(ctx, b.JetStream(), of, b.settings.lease)
 		return err

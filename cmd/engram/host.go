@@ -65,8 +65,18 @@ func startHost(ctx context.Context, s settings) (h *host, err error) {
 	for _, l := range h.endpoint.Listeners() {
 		h.addresses = append(h.addresses, rpc.AddressOf(l))
 	}
+	computer, _ := os.Hostname()
+	h.robot = s.backbone.embedded.Robot
+	if s.backbone.on {
+		if h.backbone, err = startBackbone(ctx, s.backbone, h.security.Options); err != nil {
+			return h, err
+		}
+		h.robot = h.backbone.robot
+	}
 	if s.data != nil {
-		if h.store, err = ltm.Open(ctx, *s.data); err != nil {
+		o := *s.data
+		o.Robot = cmp.Or(h.robot, computer)
+		if h.store, err = ltm.Open(ctx, o); err != nil {
 			return h, err
 		}
 	}
@@ -75,17 +85,13 @@ func startHost(ctx context.Context, s settings) (h *host, err error) {
 	}
 	h.security.begin(h.Server)
 	// The same after a restart, so that clients know the server again.
-	name := func(robot string) string {
-		host, _ := os.Hostname()
-		return cmp.Or(s.backbone.name, strings.TrimSpace(robot+" "+cmp.Or(host, "localhost")+" "+h.addresses[0]))
-	}
+	h.options.Server = cmp.Or(s.backbone.name, strings.TrimSpace(h.robot+" "+cmp.Or(computer, "localhost")+" "+h.addresses[0]))
 	reach := append(h.endpoint.Addresses(), s.backbone.advertise...)
 	if s.backbone.on {
-		if h.backbone, err = startBackbone(ctx, s.backbone, h.security.Options, name); err != nil {
+		if err = h.backbone.join(ctx, h.options.Server); err != nil {
 			return h, err
 		}
-		h.names, h.options.Backbone, h.options.Server = h.backbone.names, h.backbone.Dial, h.backbone.server
-		h.robot = h.backbone.robot
+		h.names, h.options.Backbone = h.backbone.names, h.backbone.Dial
 		for _, l := range h.endpoint.Listeners() {
 			reach = append(reach, outside(l)...)
 		}
@@ -95,10 +101,8 @@ func startHost(ctx context.Context, s settings) (h *host, err error) {
 		reach = append(reach, rpc.AddressOf(h.backbone.listener)) // the slowest way comes last
 		h.backbone.publish(h.Server, h.options.Server)
 	} else {
-		h.robot = s.backbone.embedded.Robot
 		h.local = mns.NewLocalOf(h.robot)
 		h.names = h.local
-		h.options.Server = name(h.robot)
 	}
 	if err = h.mayServe(h.Memories(), false); err != nil {
 		return h, err
@@ -128,7 +132,7 @@ func startHost(ctx context.Context, s settings) (h *host, err error) {
 	if h.copies != nil {
 		h.options.Copies = h.copies
 	}
-	h.ops.watch(h, s.backbone.embedded.Robot)
+	h.ops.watch(h)
 	return h, nil
 }
 

@@ -109,9 +109,9 @@ func (o *operations) show(s metrics.Sources) {
 }
 
 // watch begins to look after a host that is complete.
-func (o *operations) watch(h *host, robot string) {
+func (o *operations) watch(h *host) {
 	name := h.options.Server
-	o.health.Describe(name, robot, release.Current().Version)
+	o.health.Describe(name, h.robot, release.Current().Version)
 	o.health.Alive(func(context.Context) (health.Status, string) {
 		h.Figures() // hangs if the working memory does
 		return health.OK, ""
@@ -121,7 +121,7 @@ func (o *operations) watch(h *host, robot string) {
 	if h.security.Credentials != nil {
 		o.health.Set("credentials", func(context.Context) (health.Status, string) { return h.servingHealth() })
 	}
-	s := metrics.Sources{Server: name, Robot: robot, Memory: h.Figures, Meter: h.options.Meter, Health: o.health.Ready}
+	s := metrics.Sources{Server: name, Robot: h.robot, Memory: h.Figures, Meter: h.options.Meter, Health: o.health.Ready}
 	s.Names = entriesOf(h)
 	if h.store != nil {
 		disk := health.NewDisk(h.store.Dir())

@@ -71,7 +71,7 @@ func TestClocksThatDifferAreFound(t *testing.T) {
 		want time.Duration
 	}{{first, "second", 10 * time.Second}, {second, "first", -10 * time.Second}} {
 		test.at.ops.settings.clockEvery = time.Hour
-		test.at.ops.watch(test.at, "")
+		test.at.ops.watch(test.at)
 		clocks := test.at.ops.clocks
 		clocks.Round(t.Context())
 		skews := clocks.Skews()

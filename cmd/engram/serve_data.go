@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +20,7 @@ func addDataFlags(cmd *cobra.Command) {
 }
 
 // readDataSettings reads and checks the flags of the long-term memory; nil if they
-// ask for none.
+// ask for none. Which robot's it is the backbone may know.
 func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 	f := cmd.Flags()
 	dir, _ := f.GetString("data")
@@ -33,9 +31,6 @@ func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 		return nil, needs(cmd, "--data DIR", "ltm-cache", "episode-size", "episode-age", "disk-limit")
 	}
 	o := ltm.Options{Dir: dir}
-	o.Robot, _ = f.GetString("robot")
-	host, _ := os.Hostname()
-	o.Robot = cmp.Or(o.Robot, host)
 	var wrong []error
 	for _, size := range []struct {
 		name  string
