@@ -3,6 +3,7 @@ package embedded
 import (
 	"net"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -41,7 +42,7 @@ func (e *Server) secured(o *server.Options) error {
 	if e.o.Cluster != "" {
 		o.Cluster.TLSConfig = peers
 	}
-	o.CustomClientAuthentication = &admission{e: e, secure: s, open: map[uint64]func(){}}
+	o.CustomClientAuthentication = &admission{disconnect: func(number uint64) error { return e.s.DisconnectClientByID(number) }, secure: s, open: map[server.ClientAuthentication]func(){}}
 	return nil
 }
 
@@ -50,11 +51,11 @@ const tlsSeconds = 10
 
 // admission decides who may connect. It implements server.Authentication.
 type admission struct {
-	e      *Server
-	secure secure.Options
+	disconnect func(number uint64) error // fails for those that are not there, or not yet
+	secure     secure.Options
 
 	mu   sync.Mutex
-	open map[uint64]func() // what the rules know of, by the NATS server's number of it
+	open map[server.ClientAuthentication]func() // what the rules know of
 }
 
 // Check implements server.Authentication.
@@ -89,14 +90,11 @@ func (a *admission) Check(c server.ClientAuthentication) bool {
 	if a.secure.Access == nil {
 		return true
 	}
-	number := c.GetID()
-	end, err := a.secure.Access.Connection(id, credentials.SerialOf(cert), cert.NotAfter, address(c), func(error) {
-		_ = a.e.s.DisconnectClientByID(number) // it has gone otherwise
-	})
+	end, err := a.secure.Access.Connection(id, credentials.SerialOf(cert), cert.NotAfter, address(c), func(error) { a.cut(c) })
 	if err != nil {
 		return false
 	}
-	a.keep(number, end)
+	a.keep(c, end)
 	return true
 }
 
@@ -113,18 +111,35 @@ var (
 	mayHear = []string{"_INBOX.>", "engram.names.>", "engram.update.>", "engram.tunnel.>"}
 )
 
+// cut ends a connection. The NATS server finds one by its number only a moment after it
+// has been admitted.
+func (a *admission) cut(c server.ClientAuthentication) {
+	number := c.GetID()
+	if a.disconnect(number) == nil {
+		return
+	}
+	go func() {
+		for !gone(c) && a.disconnect(number) != nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+}
+
+// gone reports whether a connection has ended.
+func gone(c server.ClientAuthentication) bool { return c.RemoteAddress() == nil }
+
 // keep notes a connection, and forgets those that have ended: the NATS server does
 // not tell.
-func (a *admission) keep(number uint64, end func()) {
+func (a *admission) keep(c server.ClientAuthentication, end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for n, ended := range a.open {
-		if a.e.s.GetClient(n) == nil && a.e.s.GetLeafNode(n) == nil {
+	for other, ended := range a.open {
+		if gone(other) {
 			ended()
-			delete(a.open, n)
+			delete(a.open, other)
 		}
 	}
-	a.open[number] = end
+	a.open[c] = end
 }
 
 func inProcess(remote net.Addr) bool { return remote != nil && remote.Network() == "pipe" }
