@@ -209,8 +209,9 @@ type listener struct {
 	server   string
 	sub      *nats.Subscription
 	accepted chan *conn
-	once     sync.Once
 	done     chan struct{}
+
+	mu sync.Mutex // held to put into accepted, and to close done: nothing is put in afterwards
 }
 
 func (l *listener) dialled(m *nats.Msg) {
@@ -229,13 +230,29 @@ func (l *listener) dialled(m *nats.Msg) {
 		return
 	}
 	c.start(string(m.Data))
+	if err := l.put(c); err != nil {
+		c.Close()
+		refuse(err.Error())
+		return
+	}
+	answer.Data = []byte(l.b.tunnels.prefix + c.token)
+	_ = m.RespondMsg(answer)
+}
+
+// put has a connection wait to be accepted.
+func (l *listener) put(c *conn) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.done:
+		return net.ErrClosed
+	default:
+	}
 	select {
 	case l.accepted <- c:
-		answer.Data = []byte(l.b.tunnels.prefix + c.token)
-		_ = m.RespondMsg(answer)
+		return nil
 	default:
-		c.Close()
-		refuse("too many connections wait to be accepted")
+		return errors.New("too many connections wait to be accepted")
 	}
 }
 
@@ -256,21 +273,24 @@ func (l *listener) Accept() (net.Conn, error) {
 
 // Close implements net.Listener. Connections that were accepted go on.
 func (l *listener) Close() error {
-	err := net.ErrClosed
-	l.once.Do(func() {
-		err = nil
-		close(l.done)
-		_ = l.sub.Unsubscribe() // fails only if the connection is closed already
-		for {
-			select {
-			case c := <-l.accepted:
-				c.Close()
-			default:
-				return
-			}
+	l.mu.Lock()
+	select {
+	case <-l.done:
+		l.mu.Unlock()
+		return net.ErrClosed
+	default:
+	}
+	close(l.done)
+	l.mu.Unlock()
+	_ = l.sub.Unsubscribe() // fails only if the connection is closed already
+	for {
+		select {
+		case c := <-l.accepted:
+			c.Close()
+		default:
+			return nil
 		}
-	})
-	return err
+	}
 }
 
 // Addr implements net.Listener.
