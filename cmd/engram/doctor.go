@@ -17,6 +17,7 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/release"
 	"github.com/seed-301d4374/engram/ops/doctor"
+	"github.com/seed-301d4374/engram/ops/health"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -131,21 +132,11 @@ func examineServer(cmd *cobra.Command, here doctor.Host, o doctor.Options) (foun
 		}
 		defer c.Close()
 		found = one // what did not answer before does not matter
-		report, err := healthAt(ctx, a, o.Dial)
-		if err != nil {
-			found = append(found, doctor.Server(ctx, c, nil, o)...)
-		} else {
-			found = append(found, doctor.Server(ctx, c, &report, o)...)
-		}
+		ask := func(ctx context.Context) (health.Report, error) { return healthAt(ctx, a, o.Dial) }
+		found = append(found, doctor.Server(ctx, c, ask, o)...)
 		found = append(found, doctor.Servers(ctx, c, o)...)
 		if strings.HasPrefix(a, "unix:") {
-			if stats, err := c.Stats(ctx, engram.Pattern{}, engram.LevelMemory); err == nil {
-				held := int64(0)
-				for _, s := range stats {
-					held += s.Bytes
-				}
-				found = append(found, here.Usage(held)...)
-			}
+			found = append(found, here.Holds(ctx, c, o)...)
 		}
 		return found
 	}

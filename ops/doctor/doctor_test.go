@@ -242,13 +242,16 @@ func TestServer(t *testing.T) {
 	report := health.Report{Status: health.Failed, Checks: []health.Finding{
 		{Check: "disk", Status: health.Failed, Reason: "it is full"}, {Check: "backbone", Status: health.Degraded, Reason: "it is away"},
 	}}
-	found = doctor.Server(t.Context(), c, &report, patient)
+	of := func(r health.Report, err error) func(context.Context) (health.Report, error) {
+		return func(context.Context) (health.Report, error) { return r, err }
+	}
+	found = doctor.Server(t.Context(), c, of(report, nil), patient)
 	expect(t, found, doctor.Warn, "version", "v1")
 	expect(t, found, doctor.Problem, "clock", "is 10.")
 	expect(t, found, doctor.Problem, "health", "it is full")
 	expect(t, found, doctor.Warn, "health", "it is away")
-	expect(t, doctor.Server(t.Context(), c, nil, patient), doctor.Warn, "health", "does not tell")
-	expect(t, doctor.Server(t.Context(), c, &health.Report{Status: health.OK}, patient), doctor.OK, "health", "is ready")
+	expect(t, doctor.Server(t.Context(), c, of(health.Report{}, engram.Unsupported), patient), doctor.Warn, "health", "does not tell")
+	expect(t, doctor.Server(t.Context(), c, of(health.Report{Status: health.OK}, nil), patient), doctor.OK, "health", "is ready")
 	expect(t, doctor.Servers(t.Context(), c, patient), doctor.Problem, "names", "does not answer") // it offers none
 }
 

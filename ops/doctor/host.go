@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // Host is what the doctor looks at of the computer. [ThisHost] returns this one's.
@@ -105,6 +108,25 @@ func (h Host) Look(records bool) (found Findings) {
 		found.ok("ffmpeg", h.FFmpeg+" encodes video")
 	}
 	return found
+}
+
+// Holds looks whether a server of this computer holds more than it has room for.
+func (h Host) Holds(ctx context.Context, c *rpc.Client, o Options) (found Findings) {
+	o = o.withDefaults()
+	askCtx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	stats, err := c.Stats(askCtx, engram.Pattern{}, engram.LevelMemory)
+	if err != nil {
+		if askCtx.Err() != nil {
+			found.problem("memory", fmt.Sprintf("server %q does not say within %v what it holds", c.Server().Server, o.Timeout), doHangs)
+		}
+		return found // one may not be allowed to ask
+	}
+	held := int64(0)
+	for _, s := range stats {
+		held += s.Bytes
+	}
+	return h.Usage(held)
 }
 
 // Usage compares what a server's memories hold with the main memory of this computer,

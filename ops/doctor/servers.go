@@ -21,13 +21,21 @@ const (
 	skewProblem = time.Second
 )
 
-// Server looks at a server that answers: its release, its clock, and its health.
-func Server(ctx context.Context, c *rpc.Client, report *health.Report, o Options) (found Findings) {
+// Server looks at a server that answers: its release, its clock, and its health, which ask
+// tells.
+func Server(ctx context.Context, c *rpc.Client, ask func(context.Context) (health.Report, error), o Options) (found Findings) {
 	o = o.withDefaults()
 	info := c.Server()
 	found.version(fmt.Sprintf("server %q", info.Server), info.Version, "this program", o.Version)
 	found.clockOf(ctx, info.Server, c, o)
-	if report == nil {
+	askCtx, cancel := context.WithTimeout(ctx, o.Timeout)
+	defer cancel()
+	report, err := ask(askCtx)
+	if err != nil && askCtx.Err() != nil {
+		found.problem("health", fmt.Sprintf("server %q does not say within %v how it is", info.Server, o.Timeout), doHangs)
+		return found
+	}
+	if err != nil {
 		found.warn("health", fmt.Sprintf("server %q does not tell its health", info.Server), "it is of an earlier release, or you may not ask; bring it to the release of this program")
 		return found
 	}
@@ -48,6 +56,8 @@ func Server(ctx context.Context, c *rpc.Client, report *health.Report, o Options
 	}
 	return found
 }
+
+const doHangs = "it hangs, or has more to do than it can; look whether its process takes all of a core, and restart it if it stays so"
 
 func (f *Findings) version(a, va, b, vb string) {
 	if va != vb {
