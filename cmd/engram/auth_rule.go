@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -166,18 +165,21 @@ func newAuthRuleRemove() *cobra.Command {
 		if err != nil || line < 1 {
 			return usagef("%s: the line of a rule, as 'engram auth rule ls' shows it", args[0])
 		}
-		return editRules(cmd, func(text []byte) ([]byte, error) {
+		last := false
+		err = editRules(cmd, func(text []byte) ([]byte, error) {
 			p, err := access.Parse(text)
 			if err != nil {
 				return nil, err
 			}
-			// The last rule that allows somebody something must not go unnoticed: without
-			// any rule everyone may do everything.
-			if len(p.Rules) == 1 && slices.ContainsFunc(p.Rules, func(r access.Rule) bool { return r.Line == line }) {
-				cmd.PrintErrln("That was the last rule: every identity may do everything now.")
-			}
+			last = len(p.Rules) == 1
 			return access.RemoveRule(text, line)
 		})
+		// The last rule that allows somebody something must not go unnoticed: without any
+		// rule everyone may do everything.
+		if err == nil && last {
+			cmd.PrintErrln("That was the last rule: every identity may do everything now.")
+		}
+		return err
 	}
 	return cmd
 }

@@ -86,3 +86,28 @@ func TestRevokeOneCertificate(t *testing.T) {
 		t.Errorf("without the list of certificates: exit code %d, %s", code, out)
 	}
 }
+
+// That everybody may do everything is said once it is so, and not where the file stays
+// as it is.
+func TestRemoveTheLastRule(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "access.yaml")
+	const says = "That was the last rule"
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A program cannot change a file that is written so.
+	write("rules: [{allow: read, to: planner, on: Object}]\n")
+	if code, out := engramCommand(t, "auth", "rule", "remove", "1", "--access", file); code == exitOK || strings.Contains(out, says) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	write("rules:\n  - allow: read\n    to: planner\n    on: Object\n  - allow: write\n    to: planner\n    on: Object\n")
+	if code, out := engramCommand(t, "auth", "rule", "remove", "5", "--access", file); code != exitOK || strings.Contains(out, says) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if code, out := engramCommand(t, "auth", "rule", "remove", "2", "--access", file); code != exitOK || !strings.Contains(out, says) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+}
