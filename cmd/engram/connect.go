@@ -12,15 +12,15 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // connect reaches the memory that the command's flags name.
 func connect(cmd *cobra.Command) (*client.Client, error) {
-	address, _ := cmd.Flags().GetString("address")
-	file, _ := cmd.Flags().GetString("credentials")
+	address, file := namedAddress(cmd), namedCredentials(cmd)
 	m, err := client.Connect(cmd.Context(), client.Options{Address: address, Credentials: file})
-	if address = cmp.Or(address, os.Getenv(client.AddressVariable)); address != "" && (errors.Is(err, engram.Unavailable) || onBackbone(address) && errors.Is(err, engram.Forbidden)) {
-		if hint := unreachedHint(err, address, file != "" || os.Getenv(client.CredentialsVariable) != ""); hint != "" {
+	if address != "" && (errors.Is(err, engram.Unavailable) || onBackbone(address) && errors.Is(err, engram.Forbidden)) {
+		if hint := unreachedHint(err, address, file != ""); hint != "" {
 			err = fmt.Errorf("%w; %s", err, hint)
 		}
 	}
@@ -28,6 +28,29 @@ func connect(cmd *cobra.Command) (*client.Client, error) {
 		err = usagef("--address: %w", err)
 	}
 	return m, err
+}
+
+// namedAddress returns where the memory is, as --address or the environment says; "" if
+// neither does.
+func namedAddress(cmd *cobra.Command) string {
+	address, _ := cmd.Flags().GetString("address")
+	return cmp.Or(address, os.Getenv(client.AddressVariable))
+}
+
+// placesOf returns where a server is looked for: at the address that is named, or at the
+// usual places.
+func placesOf(named string) []string {
+	if named == "" {
+		return rpc.DefaultAddresses()
+	}
+	return []string{named}
+}
+
+// namedCredentials returns the file of credentials that --credentials or the environment
+// names; "" if neither does.
+func namedCredentials(cmd *cobra.Command) string {
+	file, _ := cmd.Flags().GetString("credentials")
+	return cmp.Or(file, os.Getenv(client.CredentialsVariable))
 }
 
 // onBackbone reports whether an address is that of a backbone, not of a server.

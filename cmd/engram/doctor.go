@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +16,6 @@ import (
 	"github.com/seed-301d4374/engram/internal/release"
 	"github.com/seed-301d4374/engram/ops/doctor"
 	"github.com/seed-301d4374/engram/ops/health"
-	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 func newDoctor() *cobra.Command {
@@ -115,16 +112,11 @@ func printFindings(cmd *cobra.Command, format string, found doctor.Findings) err
 
 // examineServer looks at a running server and those that it knows.
 func examineServer(cmd *cobra.Command, here doctor.Host, o doctor.Options) (found doctor.Findings) {
-	ctx := cmd.Context()
-	address, _ := cmd.Flags().GetString("address")
-	addresses := rpc.DefaultAddresses()
-	if address = cmp.Or(address, os.Getenv(client.AddressVariable)); address != "" {
-		addresses = []string{address}
-	}
+	ctx, address := cmd.Context(), namedAddress(cmd)
 	if onBackbone(address) {
 		return examineBackbone(ctx, address, o)
 	}
-	for _, a := range addresses {
+	for _, a := range placesOf(address) {
 		one, c := doctor.Address(ctx, a, o)
 		if c == nil {
 			found = append(found, one...)

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -84,11 +82,7 @@ func printHealth(cmd *cobra.Command, format string, r health.Report) error {
 
 // askHealth asks the server at --address, or at the usual places, how it is.
 func askHealth(ctx context.Context, cmd *cobra.Command) (health.Report, error) {
-	address, _ := cmd.Flags().GetString("address")
-	addresses := rpc.DefaultAddresses()
-	if address = cmp.Or(address, os.Getenv(client.AddressVariable)); address != "" {
-		addresses = []string{address}
-	}
+	address := namedAddress(cmd)
 	if onBackbone(address) {
 		return health.Report{}, usagef("--address %[1]s: that is the backbone, which has no health of its own; name one server, or let 'engram doctor --address %[1]s' look at all that are on it", backbone.Redacted(address))
 	}
@@ -97,6 +91,7 @@ func askHealth(ctx context.Context, cmd *cobra.Command) (health.Report, error) {
 		return health.Report{}, err
 	}
 	var first error
+	addresses := placesOf(address)
 	for _, a := range addresses {
 		r, err := healthAt(ctx, a, dial)
 		if err == nil || engram.CodeOf(err) != engram.Unavailable {
@@ -115,8 +110,7 @@ func askHealth(ctx context.Context, cmd *cobra.Command) (health.Report, error) {
 
 // dialOptions says how a server is dialled directly, as who the flags say.
 func dialOptions(cmd *cobra.Command) (o rpc.DialOptions, err error) {
-	file, _ := cmd.Flags().GetString("credentials")
-	if file = cmp.Or(file, os.Getenv(client.CredentialsVariable)); file != "" {
+	if file := namedCredentials(cmd); file != "" {
 		if o.Credentials, err = credentials.Load(file, nil); err != nil {
 			err = usagef("--credentials: %w", err)
 		}
