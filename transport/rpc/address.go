@@ -57,6 +57,9 @@ func splitAddress(address string) (network, target string, err error) {
 		}
 		return backboneNetwork, server, nil
 	}
+	if at := strings.LastIndexByte(address, '@'); at >= 0 { // before which a password may stand
+		return "", "", engram.Errorf(engram.Invalid, "xxxxx"+address[at:], "an address names no user; write unix:/path, http://host:port or host:port, and say who you are by credentials")
+	}
 	hostPort := address
 	if strings.Contains(address, "://") {
 		u, err := url.Parse(address)

@@ -48,6 +48,22 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// What stands before an "@" may be a password: no error has it.
+func TestUsersInAddressesAreNotShown(t *testing.T) {
+	for _, before := range []string{"u:swordfish", "http://u:swordfish", "https://u:sword%zzfish", "https://u:sword@fish", "ftp://u:swordfish", "nats://u:swordfish", "u:://swordfish"} {
+		_, err := rpc.Dial(t.Context(), before+"@127.0.0.1:1", rpc.DialOptions{})
+		want(t, "dialling as a user", err, engram.Invalid, "xxxxx@127.0.0.1:1: ", "credentials")
+		l, listenErr := rpc.Listen(before + "@127.0.0.1:0")
+		if listenErr == nil {
+			l.Close()
+		}
+		want(t, "listening as a user", listenErr, engram.Invalid)
+		if all := fmt.Sprint(err, listenErr); strings.Contains(all, "sword") || strings.Contains(all, "fish") {
+			t.Errorf("a password is shown: %v", all)
+		}
+	}
+}
+
 // Errors of the service come back as they were: code, thing and message.
 func TestErrorsKeepTheirCode(t *testing.T) {
 	codes := []engram.Code{

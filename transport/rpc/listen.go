@@ -23,10 +23,14 @@ func Listen(address string) (net.Listener, error) {
 // ListenSecurely is [Listen] for clients that prove who they are. With credentials,
 // what comes over TCP is mutual TLS; "https://host:port" listens with credentials only.
 func ListenSecurely(address string, o secure.Options) (net.Listener, error) {
+	network, target, err := splitAddress(address)
+	if err != nil {
+		return nil, err
+	}
 	if strings.HasPrefix(address, securePrefix) && o.Credentials == nil {
 		return nil, engram.Errorf(engram.Invalid, address, "one listens at https:// with credentials; make some with 'engram auth add --server NAME' and give them with --credentials")
 	}
-	l, err := listen(address)
+	l, err := listen(address, network, target)
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +42,8 @@ func ListenSecurely(address string, o secure.Options) (net.Listener, error) {
 	return secured, nil
 }
 
-func listen(address string) (net.Listener, error) {
-	network, target, err := splitAddress(address)
-	if err != nil {
-		return nil, err
-	}
+// listen listens at an address, which is taken apart into network and target.
+func listen(address, network, target string) (net.Listener, error) {
 	switch network {
 	case "unix":
 		return listenUnix(target)
