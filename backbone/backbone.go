@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +79,9 @@ func Connect(ctx context.Context, o Options) (*Backbone, error) {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.InProcess == nil && !AreURLs(o.URL) {
+		return nil, engram.Errorf(engram.Invalid, Redacted(o.URL), "not URLs of NATS servers; write nats://host:port, and what is special in a password as in %%40")
+	}
 	b := &Backbone{o: o, permissions: newPermissions(Redacted(o.URL), o.Log)}
 	options := []nats.Option{
 		nats.Name("engram"),
@@ -124,9 +128,6 @@ func Connect(ctx context.Context, o Options) (*Backbone, error) {
 	if err != nil {
 		if e, ok := errors.AsType[*engram.Error](err); ok {
 			return nil, e // found by this side
-		}
-		if _, ok := errors.AsType[*url.Error](err); ok { // which shows what may be a password
-			return nil, engram.Errorf(engram.Invalid, Redacted(o.URL), "not the URL of a NATS server; write nats://host:port, and what is special in a password as in %%40")
 		}
 		if secure.Refused(err) || denied(err) {
 			return nil, engram.Errorf(engram.Forbidden, Redacted(o.URL), "the backbone does not let this program in; %s %w", o.doubted(), err)
@@ -287,6 +288,22 @@ func (b *Backbone) Close() error {
 	return nil
 }
 
+// AreURLs reports whether a text is URLs as in [Options].
+func AreURLs(text string) bool {
+	for one := range strings.SplitSeq(text, ",") {
+		if !IsURL(strings.TrimSpace(one), "nats", "tls") {
+			return false
+		}
+	}
+	return true
+}
+
+// IsURL reports whether a text is a URL with a host and one of the schemes.
+func IsURL(text string, schemes ...string) bool {
+	u, err := url.Parse(text)
+	return err == nil && slices.Contains(schemes, u.Scheme) && u.Hostname() != ""
+}
+
 // Redacted returns the text of URLs, which commas may separate, without users, passwords
 // and tokens: without all that is before the last @ of each, since passwords may have
 // characters with which they are no URLs.
@@ -300,7 +317,11 @@ func Redacted(text string) string {
 		}
 	}
 	for i, u := range urls {
-		urls[i] = userInfo.ReplaceAllString(u, "${1}xxxxx@")
+		if at := strings.LastIndexByte(u, '@'); at >= 0 && !strings.Contains(u, "://") && !strings.HasPrefix(u, "unix:") {
+			urls[i] = "xxxxx" + u[at:]
+		} else {
+			urls[i] = userInfo.ReplaceAllString(u, "${1}xxxxx@")
+		}
 	}
 	return strings.Join(urls, ",")
 }

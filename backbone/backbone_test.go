@@ -184,6 +184,8 @@ func TestWrongOptions(t *testing.T) {
 		{"no port", embedded.Options{Listen: "localhost"}, engram.Invalid},
 		{"taken", embedded.Options{Listen: taken.Addr().String()}, engram.Conflict},
 		{"not a URL", embedded.Options{Robot: "r", LeafOf: []string{"base"}}, engram.Invalid},
+		{"not a leaf node's URL", embedded.Options{Robot: "r", LeafOf: []string{"nats-leef://:secret@base:7422"}}, engram.Invalid},
+		{"not a route's URL", embedded.Options{Cluster: "127.0.0.1:0", Routes: []string{":secret@base:6222"}}, engram.Invalid},
 	} {
 		tt.o.Log = quiet
 		_, err := embedded.Start(t.Context(), tt.o)

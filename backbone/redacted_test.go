@@ -22,6 +22,7 @@ func TestRedacted(t *testing.T) {
 		"nats://user:a://b@host":                  "nats://xxxxx@host",
 		"nats://token@one,nats://user:secret@two": "nats://xxxxx@one,nats://xxxxx@two",
 		"nats://one,two:4222, tls://token@three":  "nats://one,two:4222, tls://xxxxx@three",
+		"user:a,b@host:4222":                      "xxxxx@host:4222",
 		"unix:/run/a@b.sock":                      "unix:/run/a@b.sock",
 	} {
 		if got := backbone.Redacted(text); got != want {
@@ -32,6 +33,12 @@ func TestRedacted(t *testing.T) {
 
 // What a URL that is none has before its @ is in no error.
 func TestBadURLIsNotShown(t *testing.T) {
+	for _, url := range []string{"user:jellycuttle@127.0.0.1:1", "http://user:jellycuttle@127.0.0.1:1", "nats://127.0.0.1:1,https://user:jellycuttle@127.0.0.1:1"} {
+		_, err := backbone.Connect(t.Context(), backbone.Options{URL: url, Log: quiet})
+		if engram.CodeOf(err) != engram.Invalid || strings.Contains(err.Error(), "jelly") {
+			t.Errorf("%v", err)
+		}
+	}
 	for _, password := range []string{"jelly/cuttle", "jelly,cuttle", `jelly"cuttle`, "jelly cuttle", "jelly#cuttle", "jelly%cuttle"} {
 		b, err := backbone.Connect(t.Context(), backbone.Options{URL: "nats://user:" + password + "@127.0.0.1:1", Log: quiet})
 		if err == nil {

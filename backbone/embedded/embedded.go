@@ -161,7 +161,7 @@ func (o Options) server(dir string) (opts *server.Options, err error) {
 	opts.LeafNode.NoAdvertise = o.Cluster == ""
 	if len(o.LeafOf) > 0 {
 		remote := &server.RemoteLeafOpts{}
-		if remote.URLs, err = parseURLs(o.LeafOf); err != nil {
+		if remote.URLs, err = parseURLs(o.LeafOf, IsLeafURL, "nats-leaf://host:port"); err != nil {
 			return nil, err
 		}
 		opts.LeafNode.Remotes = []*server.RemoteLeafOpts{remote}
@@ -172,7 +172,7 @@ func (o Options) server(dir string) (opts *server.Options, err error) {
 		if opts.Cluster.Host, opts.Cluster.Port, err = hostPort(o.Cluster, 6222); err != nil {
 			return nil, err
 		}
-		if opts.Routes, err = parseURLs(o.Routes); err != nil {
+		if opts.Routes, err = parseURLs(o.Routes, IsRouteURL, "nats://host:port"); err != nil {
 			return nil, err
 		}
 	}
@@ -264,12 +264,18 @@ func free(address string) error {
 	return l.Close()
 }
 
-func parseURLs(texts []string) ([]*url.URL, error) {
+// IsLeafURL reports whether a text can be of Options.LeafOf.
+func IsLeafURL(text string) bool { return backbone.IsURL(text, "nats-leaf", "nats", "tls") }
+
+// IsRouteURL reports whether a text can be of Options.Routes.
+func IsRouteURL(text string) bool { return backbone.IsURL(text, "nats-route", "nats", "tls") }
+
+func parseURLs(texts []string, is func(string) bool, example string) ([]*url.URL, error) {
 	var urls []*url.URL
 	for _, text := range texts {
 		u, err := url.Parse(text)
-		if err != nil || u.Host == "" {
-			return nil, engram.Errorf(engram.Invalid, backbone.Redacted(text), "not the URL of a NATS server; write nats://host:port")
+		if err != nil || !is(text) {
+			return nil, engram.Errorf(engram.Invalid, backbone.Redacted(text), "not the URL of a NATS server; write %s", example)
 		}
 		urls = append(urls, u)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -83,12 +82,12 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 		}
 	}
 	for _, u := range s.embedded.LeafOf {
-		if !isURL(u) {
+		if !embedded.IsLeafURL(u) {
 			note(notURL("leaf-of", u, "nats-leaf://host:port"))
 		}
 	}
 	for _, u := range s.embedded.Routes {
-		if !isURL(u) {
+		if !embedded.IsRouteURL(u) {
 			note(notURL("route", u, "nats://host:port"))
 		}
 	}
@@ -111,14 +110,8 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 	case mode == "embedded":
 		s.on = true
 		note(needs(cmd, "--backbone nats://…; an embedded one goes by --credentials", "backbone-ca", "backbone-creds", "backbone-nkey"))
-	case strings.Contains(mode, "://"):
+	case backbone.AreURLs(mode):
 		s.on, s.url = true, mode
-		for u := range strings.SplitSeq(mode, ",") {
-			if !isURL(strings.TrimSpace(u)) {
-				note(notURL("backbone", mode, "nats://host:port"))
-				break
-			}
-		}
 		for name, o := range map[string]backbone.Options{"backbone-ca": {CAFile: s.ca}, "backbone-creds": {CredsFile: s.creds}, "backbone-nkey": {NKeyFile: s.nkey}} {
 			if err := o.CheckFiles(); err != nil {
 				note(usagef("--%s: %w", name, err))
@@ -126,15 +119,9 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 		}
 		note(needs(cmd, "--backbone embedded; an existing one has a configuration of its own", "backbone-dir", "backbone-listen", "leaf-listen", "leaf-of", "cluster", "route"))
 	default:
-		note(usagef("--backbone %s: say 'embedded' or nats://host:port", mode))
+		note(notURL("backbone", mode, "'embedded' or nats://host:port"))
 	}
 	return s, errors.Join(wrong...)
-}
-
-// isURL reports whether a text is a URL with a host.
-func isURL(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && u.Scheme != "" && u.Hostname() != ""
 }
 
 // notURL is the usage error of a flag whose value is no URL, or not of URLs.

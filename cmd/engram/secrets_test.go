@@ -113,6 +113,13 @@ func TestSecretsAreNotShown(t *testing.T) {
 			_ = command(t.Context(), "doctor").Run()
 		}
 	}
+	for _, scheme := range []string{"", "nats://", "tls://", "https://"} {
+		address := scheme + "user:jelly%zzcuttle@127.0.0.1:1"
+		env = append(env, "ENGRAM_BACKBONE="+address, "ENGRAM_ADDRESS="+address)
+		for _, args := range [][]string{{"config", "check"}, {"ls"}, {"health"}, {"doctor"}} {
+			_ = command(t.Context(), args...).Run()
+		}
+	}
 	env = append(env, "ENGRAM_BACKBONE=", "ENGRAM_ADDRESS=")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

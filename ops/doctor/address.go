@@ -44,7 +44,11 @@ func Address(ctx context.Context, address string, o Options) (found Findings, c 
 	case engram.CodeOf(err) == engram.Forbidden:
 		found.problem("address", fmt.Sprintf("the server at %s lets in only who says who they are", address), doCredentials)
 	case engram.CodeOf(err) == engram.Invalid, strings.Contains(address, "://") && !strings.HasPrefix(address, "http") && !isSocket:
-		found.problem("address", "this is no address of a memory server: "+err.Error(), "write unix:/path, http://host:port or host:port")
+		what := err.Error()
+		if e, ok := errors.AsType[*engram.Error](err); ok {
+			what = fmt.Sprintf("%s is no address of a memory server: %s", e.Thing, e.Msg) // without what may be a password
+		}
+		found.problem("address", what, "write unix:/path, http://host:port or host:port")
 	case isSocket:
 		found.deadSocket(path, err)
 	default:
