@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -153,7 +154,13 @@ func readFile(file string) (*Bundle, error) {
 	if err != nil {
 		return nil, engram.Errorf(engram.Unavailable, file, "the credentials cannot be read: %w", err)
 	}
-	if info.Mode().Perm()&0o077 != 0 {
+	others := os.FileMode(0o077)
+	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" && filepath.Dir(file) == filepath.Clean(dir) {
+		// systemd's, which only the service may enter: what looks like the group's right to
+		// read is the mask of the list by which the service's user may.
+		others = 0o037
+	}
+	if info.Mode().Perm()&others != 0 {
 		return nil, engram.Errorf(engram.Forbidden, file, "others may read or change the credentials (mode %04o); 'chmod 600' the file, and rotate them if others could read it", info.Mode().Perm())
 	}
 	if info.Size() > maxFile {

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -106,6 +107,36 @@ func TestBadFiles(t *testing.T) {
 		}
 		if err != nil && (strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), secret[8:20])) {
 			t.Errorf("%s: the error shows the key: %v", tt.name, err)
+		}
+	}
+}
+
+// What systemd hands a service on is taken as it is: mode 0400, or 0440 where an access
+// control list names the service's user, in a directory that is the service's alone.
+func TestFilesOfSystemd(t *testing.T) {
+	_, text := issue(t, authority(t), "one", true)
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	t.Setenv("CREDENTIALS_DIRECTORY", dir)
+	for _, tt := range []struct {
+		dir  string
+		mode os.FileMode
+		code engram.Code
+	}{
+		{dir, 0o400, 0}, {dir, 0o440, 0}, {dir, 0o444, engram.Forbidden}, {dir, 0o460, engram.Forbidden},
+		{elsewhere, 0o400, 0}, {elsewhere, 0o440, engram.Forbidden}, {filepath.Join(dir, "below"), 0o440, engram.Forbidden},
+	} {
+		if err := os.MkdirAll(tt.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(tt.dir, fmt.Sprintf("%o", tt.mode))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(file, tt.mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(file, nil); engram.CodeOf(err) != tt.code {
+			t.Errorf("%s: %v, want code %v", file, err, tt.code)
 		}
 	}
 }
