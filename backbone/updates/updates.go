@@ -52,9 +52,10 @@ type Service interface {
 // Options configure [Publish].
 type Options struct {
 	Server string // identity of the memory server
-	// Data lists what is published with its data; the others' notices have IDs only.
-	// Data that is larger than a message may be is left out.
-	Data []engram.Pattern
+	// Data says of which entities updates are published with their data, and is asked for
+	// each update; the others' notices have IDs only. Nil means of none. Data that is
+	// larger than a message may be is left out.
+	Data func(entity engram.ID) bool
 	Log  *slog.Logger // nil means slog.Default()
 }
 
@@ -65,14 +66,7 @@ func Publish(ctx context.Context, b *backbone.Backbone, svc Service, o Options) 
 		o.Log = slog.Default()
 	}
 	p := &publisher{b: b, svc: svc, o: o, registry: idf.NewRegistry()}
-	for _, pattern := range o.Data {
-		m, err := pattern.Matcher()
-		if err != nil {
-			return err
-		}
-		p.data = append(p.data, m)
-	}
-	stream, err := svc.Subscribe(ctx, engram.Subscription{WithData: len(p.data) > 0, Queue: 16384})
+	stream, err := svc.Subscribe(ctx, engram.Subscription{WithData: o.Data != nil, Queue: 16384})
 	if err != nil {
 		return err
 	}
@@ -92,7 +86,6 @@ type publisher struct {
 	b        *backbone.Backbone
 	svc      Service
 	o        Options
-	data     []*engram.PatternMatcher
 	registry *idf.Registry
 	told     time.Time // when it was last logged that nothing can be published
 }
@@ -105,7 +98,7 @@ func (p *publisher) publish(ctx context.Context, u engram.Update, epoch uint64) 
 	}
 	entity := u.ID.Truncate(engram.LevelEntity)
 	err := func() error {
-		if u.Snapshot != nil && p.withData(entity) {
+		if u.Snapshot != nil && p.o.Data(entity) {
 			if err := p.addData(ctx, &m, u.Snapshot); err != nil {
 				return err
 			}
@@ -120,15 +113,6 @@ func (p *publisher) publish(ctx context.Context, u engram.Update, epoch uint64) 
 		p.told = time.Now()
 		p.o.Log.Warn("updates are not published on the backbone", "update", m.ID, "error", err)
 	}
-}
-
-func (p *publisher) withData(entity engram.ID) bool {
-	for _, m := range p.data {
-		if m.Match(entity) {
-			return true
-		}
-	}
-	return false
 }
 
 // addData adds a snapshot's data, unless that is too large.

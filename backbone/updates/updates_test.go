@@ -61,7 +61,7 @@ func TestPublish(t *testing.T) {
 	ended := make(chan error, 1)
 	subscribed := &announced{Server: s, done: make(chan struct{})}
 	go func() {
-		ended <- updates.Publish(ctx, b, subscribed, updates.Options{Server: "robot1", Data: []engram.Pattern{engram.MustPattern("Object/Instance")}, Log: quiet})
+		ended <- updates.Publish(ctx, b, subscribed, updates.Options{Server: "robot1", Data: engram.MustID("Object/Instance").Contains, Log: quiet})
 	}()
 	<-subscribed.done
 	for i, entity := range []string{"Object/Instance/Vision/blue cup", "Object/Class/prior/cup"} {

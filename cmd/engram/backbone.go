@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ import (
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/backbone/updates"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/mns/fleet"
 	"github.com/seed-301d4374/engram/mns/kv"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -28,8 +31,8 @@ type backboneSettings struct {
 	on       bool
 	url      string // "" means embedded
 	embedded embedded.Options
-	data     []engram.Pattern
-	name     string // of this server
+	data     []engram.Pattern // each has a matcher
+	name     string           // of this server
 	standby  bool
 	// advertise lists the addresses to register beside those that are listened on.
 	advertise []string
@@ -45,7 +48,7 @@ func addBackboneFlags(cmd *cobra.Command) {
 	f.StringArray("advertise", nil, "register this address too, as http://host:port; may be repeated")
 	f.Bool("standby", false, "wait while other servers host the same memories, and take over when they are gone")
 	f.Duration("lease", kv.DefaultTTL, "how soon a server that died is gone from the names, where this one makes the backbone's registry")
-	f.StringArray("publish-data", nil, "publish the data of updates that match this pattern on the backbone, not only IDs; may be repeated")
+	f.StringArray("publish-data", nil, "publish the data of updates that match this pattern on the backbone, not only IDs, where the segment's policy\ndoes not say what is published; may be repeated")
 	f.String("backbone-dir", "", "where the embedded backbone keeps its files (default: a temporary folder)")
 	f.String("backbone-listen", "", "let other computers' servers connect to the embedded backbone at host:port")
 	f.String("leaf-listen", "", "let other robots connect to the embedded backbone as leaf nodes at host:port")
@@ -91,8 +94,15 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 			note(notURL("route", u, "nats://host:port"))
 		}
 	}
-	if s.data, err = parsePatterns(list("publish-data")); err != nil {
-		note(usagef("--publish-data: %w", err))
+	for _, text := range list("publish-data") {
+		pattern, err := engram.ParsePattern(text)
+		if err == nil {
+			_, err = pattern.Matcher()
+		}
+		if err != nil {
+			note(usagef("--publish-data: %w", err))
+		}
+		s.data = append(s.data, pattern)
 	}
 	if err := s.embedded.Check(); err != nil {
 		about := "robot"
@@ -228,12 +238,34 @@ func (b *hostBackbone) own(ctx context.Context) (names *kv.Registry, err error) 
 	return names, err
 }
 
-// publish tells of the server's updates until the backbone is closed.
-func (b *hostBackbone) publish(svc updates.Service, server string) {
+// withData returns what says of which entities updates are published with their data: the
+// segment's policy, and where that says nothing or there is no store the flags. It is nil if
+// none ever are.
+func (s backboneSettings) withData(store *ltm.Store) func(engram.ID) bool {
+	if store == nil && s.data == nil {
+		return nil
+	}
+	matchers := make([]*engram.PatternMatcher, len(s.data))
+	for i, p := range s.data {
+		matchers[i], _ = p.Matcher() // readBackboneSettings has compiled it once
+	}
+	return func(entity engram.ID) bool {
+		if store != nil {
+			if p := store.Policy(entity).Publish; p != "" {
+				return p == policy.PublishData
+			}
+		}
+		return slices.ContainsFunc(matchers, func(m *engram.PatternMatcher) bool { return m.Match(entity) })
+	}
+}
+
+// publish tells of the server's updates until the backbone is closed, with data where
+// withData says so.
+func (b *hostBackbone) publish(svc updates.Service, server string, withData func(engram.ID) bool) {
 	ctx, stop := context.WithCancel(context.Background())
 	b.stop = stop
 	b.publishing.Go(func() {
-		if err := updates.Publish(ctx, b.Backbone, svc, updates.Options{Server: server, Data: b.settings.data}); err != nil {
+		if err := updates.Publish(ctx, b.Backbone, svc, updates.Options{Server: server, Data: withData}); err != nil {
 			slog.Error("updates are no longer published on the backbone", "error", err)
 		}
 	})

@@ -99,7 +99,7 @@ func startHost(ctx context.Context, s settings) (h *host, err error) {
 			return h, err
 		}
 		reach = append(reach, rpc.AddressOf(h.backbone.listener)) // the slowest way comes last
-		h.backbone.publish(h.Server, h.options.Server)
+		h.backbone.publish(h.Server, h.options.Server, s.backbone.withData(h.store))
 	} else {
 		h.local = mns.NewLocalOf(h.robot)
 		h.names = h.local

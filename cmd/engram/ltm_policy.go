@@ -17,7 +17,8 @@ func newLTMPolicy() *cobra.Command {
 		Use:   "policy",
 		Short: "Read and set what is recorded of core segments, and how long it is kept",
 		Long: `A core segment's policy says which snapshots are recorded, in what form, and what is
-kept for how long. What is set holds from now on, also for later lives of the server.
+kept for how long; and whether notices of its updates on the backbone tell data. What is
+set holds from now on, also for later lives of the server.
 docs/ltm.md explains the settings:
 ` + settingLines(),
 		Args: onlyCommands,

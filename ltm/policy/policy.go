@@ -1,6 +1,7 @@
 // Package policy says what the long-term memory keeps of a core segment, in what
 // form, and for how long, and holds the decisions that follow from it: filters that
-// choose what is recorded, thinning, and what goes when something has to go.
+// choose what is recorded, thinning, and what goes when something has to go. Two settings
+// are about what else becomes of commits: Durability and Publish.
 //
 // It knows snapshots and types; it knows no files. docs/ltm.md is the guide to
 // the settings.
@@ -30,6 +31,12 @@ const (
 	CodecLossless = "lossless" // picked by the payloads' type, of those that lose nothing
 )
 
+// What notices of updates on the backbone can tell.
+const (
+	PublishIDs  = "ids"
+	PublishData = "data" // the snapshots as well
+)
+
 // Policy is what the long-term memory does with a core segment. The zero Policy
 // records everything and keeps it for ever.
 type Policy struct {
@@ -56,6 +63,9 @@ type Policy struct {
 	// Recall puts each entity's last recorded state back into the working memory
 	// when the server starts.
 	Recall bool
+	// Publish is what notices of updates on the backbone tell: PublishIDs or PublishData;
+	// "" means what the server is told otherwise.
+	Publish string
 }
 
 // Similarity bounds what counts as the same in mode Change. A snapshot is recorded

@@ -56,7 +56,7 @@ var full = map[string]string{
 	"similar.image": "3", "similar.text": "20 %", "similar.exact": "true", "similar.at_least": "10s", "linked.within": "1m",
 	"linked.max_bytes": "64 MiB", "codec": "lossless", "quality": "42 dB", "max_error": "0.0001", "durability": "logged",
 	"keep.max_age": "30d", "keep.max_bytes": "5 GB", "keep.max_count": "100", "thin.after": "1d", "thin.every": "10",
-	"thin.around": "30s", "priority": "-3", "recall": "yes",
+	"thin.around": "30s", "priority": "-3", "recall": "yes", "publish": "data",
 }
 
 func TestSettingsAreReadAsTheyArePrinted(t *testing.T) {
@@ -71,7 +71,7 @@ func TestSettingsAreReadAsTheyArePrinted(t *testing.T) {
 		}
 	}
 	want := Policy{
-		Record: Change, MaxRate: 5, Codec: CodecLossless, Quality: 42, MaxError: 1e-4, Durability: "logged", Priority: -3, Recall: true,
+		Record: Change, MaxRate: 5, Codec: CodecLossless, Quality: 42, MaxError: 1e-4, Durability: "logged", Priority: -3, Recall: true, Publish: PublishData,
 		Similar: Similarity{Numbers: 0.01, Distance: 0.005, Angle: 2 * math.Pi / 180, Image: 3, Text: 0.2, Exact: true, AtLeast: 10 * time.Second},
 		Linking: Linking{Within: time.Minute, MaxBytes: 64 << 20},
 		Keep:    Retention{MaxAge: 720 * time.Hour, MaxBytes: 5e9, MaxCount: 100},
@@ -106,7 +106,7 @@ func TestErrorsNameTheSettingAndTheValue(t *testing.T) {
 		{"record", "sometimes", engram.OutOfRange}, {"max_rate", "-1", engram.OutOfRange}, {"max_rate", "NaN", engram.OutOfRange},
 		{"max_rate", "5 dB", engram.Invalid}, {"similar.image", "256", engram.OutOfRange}, {"similar.angle", "200 deg", engram.OutOfRange},
 		{"keep.max_age", "10", engram.Invalid}, {"keep.max_count", "1.5", engram.Invalid}, {"priority", "5000", engram.OutOfRange},
-		{"recall", "perhaps", engram.Invalid}, {"codec", "H264 please", engram.OutOfRange}, {"durability", "eternal", engram.OutOfRange},
+		{"recall", "perhaps", engram.Invalid}, {"codec", "H264 please", engram.OutOfRange}, {"durability", "eternal", engram.OutOfRange}, {"publish", "everything", engram.OutOfRange},
 		{"quality", "101", engram.OutOfRange}, {"thin.every", "x", engram.Invalid}, {"keep.max_bytes", "many", engram.Invalid},
 	} {
 		var p Policy

@@ -46,6 +46,7 @@ var settings = []setting{
 	span("thin.around", func(p *Policy) *time.Duration { return &p.Thin.Around }),
 	count("priority", -1000, 1000, func(p *Policy) *int { return &p.Priority }),
 	flag("recall", func(p *Policy) *bool { return &p.Recall }),
+	choice("publish", func(p *Policy) *string { return &p.Publish }, PublishIDs, PublishData),
 }
 
 // SettingNames returns the names of all settings, in the order in which they are
