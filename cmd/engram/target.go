@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -31,7 +32,7 @@ func parseTarget(text string) (target, error) {
 	if rest == "" {
 		return t, nil
 	}
-	at, index, hasIndex := cutLast(rest)
+	at, index, hasIndex := strings.Cut(rest, "/")
 	when, err := parseTimeArg(at)
 	if err != nil {
 		return t, err
@@ -81,13 +82,4 @@ func splitNames(text string) (names, rest string) {
 		}
 	}
 	return text, ""
-}
-
-func cutLast(s string) (before, after string, found bool) {
-	for i := range len(s) {
-		if s[i] == '/' {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
 }
