@@ -47,6 +47,26 @@ func (s *Store) HoldRecorder() (release func()) {
 	return func() { close(let) }
 }
 
+// SpoilCodec has an entity stored by a codec that there is not, until policies change.
+func (s *Store) SpoilCodec(ctx context.Context, entity engram.ID) error {
+	return s.spoil(ctx, entity, func(ch *episode.Channel) { ch.Codec.Codec = "none" })
+}
+
+// SpoilEntity has all of an entity refused by every episode, until policies change.
+func (s *Store) SpoilEntity(ctx context.Context, entity engram.ID) error {
+	return s.spoil(ctx, entity, func(ch *episode.Channel) { ch.Entity = entity.Parent() })
+}
+
+func (s *Store) spoil(ctx context.Context, entity engram.ID, how func(*episode.Channel)) error {
+	return s.recorder.do(ctx, func() error {
+		e := s.recorder.entity(entity)
+		spoiled := *e.channel
+		how(&spoiled)
+		e.channel = &spoiled
+		return nil
+	})
+}
+
 // LookBack has the recorder record what it lost, if the log has it, as it does by itself
 // some time after it has caught up.
 func (s *Store) LookBack(ctx context.Context) error {

@@ -69,6 +69,10 @@ func (s *Store) SetPolicy(ctx context.Context, o policy.Override) error {
 // policiesChanged makes the recorder follow the policies as they are now.
 func (r *recorder) policiesChanged() {
 	r.filters.Changed()
+	for core := range r.uncoded {
+		r.s.health.set(coding+core.String(), nil)
+	}
+	clear(r.uncoded)
 	for id, e := range r.entities {
 		e.channel, e.durable = r.channel(id)
 	}

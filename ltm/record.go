@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/ltm/wal"
@@ -55,9 +56,13 @@ type recorder struct {
 	lookAgain engram.Time // not before then
 	// gaveUp says that something was not recorded as the store began or closes: the log
 	// keeps it.
-	gaveUp     bool
-	beginning  bool   // the log is being read back
-	unrecorded uint64 // versions of the log that were not recorded
+	gaveUp bool
+	// withheld says that something that was promised to survive is in no episode: the log
+	// is not cut off in this life.
+	withheld   bool
+	uncoded    map[engram.ID]bool // core segments of which something was stored plain instead of by their codec
+	beginning  bool               // the log is being read back
+	unrecorded uint64             // versions of the log that were not recorded
 
 	progress progress
 	counts   counts
@@ -94,7 +99,7 @@ func newRecorder(s *Store, w *wm.WM) *recorder {
 		batches: make(chan []engram.Update), taken: make(chan struct{}),
 		orders: make(chan func()), settled: make(chan func()), over: make(chan struct{}), jobs: make(chan job),
 		stop: make(chan struct{}), filters: policy.NewFilters(s.policies, s.options.Types),
-		entities: map[engram.ID]*recorded{},
+		entities: map[engram.ID]*recorded{}, uncoded: map[engram.ID]bool{},
 	}
 	r.counts.tallies = map[engram.ID]*tally{}
 	r.progress.changed = make(chan struct{})
@@ -316,6 +321,12 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 				channel = r.trained.channel(channel, s)
 			}
 			err = r.writer.Add(r.ctx, channel, s, inForce)
+			if refuses(err) && !inForce && channel.Codec.Codec != codec.Plain {
+				if plain := r.writer.AddPlain(r.ctx, channel, s); !refuses(plain) {
+					r.leaveUncoded(entity, channel, err)
+					err = plain
+				}
+			}
 		}
 		if err == nil {
 			r.added++
@@ -328,9 +339,12 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 		case errors.Is(err, episode.ErrFull):
 			r.rotate("the episode has too many channels for one file", nil)
 			continue
-		case code == engram.Invalid || code == engram.TypeMismatch:
-			// It is this version that cannot be stored.
+		case refuses(err):
 			r.lose(1, fmt.Sprintf("%v was not recorded: %v", entity.At(s.Time), err))
+			if e.durable && !inForce {
+				r.withheld = true
+				r.s.health.set(withholding, engram.Errorf(code, entity.At(s.Time).String(), "it can be in no episode; the log keeps it, and all that comes, until the server is begun anew: %w", err))
+			}
 			return false
 		}
 		r.s.health.set(recording, err)
@@ -349,12 +363,35 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 	}
 }
 
+// refuses reports whether an error of a writer says that it is this version that cannot
+// be stored as it was to be.
+func refuses(err error) bool {
+	switch engram.CodeOf(err) {
+	case engram.Invalid, engram.TypeMismatch, engram.OutOfRange:
+		return true
+	}
+	return false
+}
+
+// leaveUncoded tells that something is stored plain, since the codec that its policy
+// names refuses it.
+func (r *recorder) leaveUncoded(entity engram.ID, ch *episode.Channel, err error) {
+	if core := entity.Truncate(engram.LevelCoreSegment); !r.uncoded[core] {
+		r.uncoded[core] = true
+		r.s.health.set(coding+core.String(), engram.Errorf(engram.CodeOf(err), ch.Codec.Codec, "it is recorded plain; set another codec: %w", err))
+	}
+}
+
 // beginPatience bounds the pause between tries while a store begins: the server is to
 // start, also on a full disk, and the log keeps what it has.
 const beginPatience = 200 * time.Millisecond
 
-// recording names the recorder in the store's health.
-const recording = "recording"
+// What is about the recorder in the store's health.
+const (
+	recording   = "recording"
+	withholding = "recording what was promised to survive"
+	coding      = "the codec of " // a core segment
+)
 
 // maxChannels is how many entities an episode holds at most. Tests change it.
 var maxChannels = 60_000

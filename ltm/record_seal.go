@@ -84,7 +84,7 @@ func (r *recorder) sealIfDue() {
 		ends = nil // the log stays as it is
 	}
 	r.keepNewest()
-	if r.gaveUp {
+	if r.gaveUp || r.withheld {
 		ends = nil
 	}
 	if r.seal == g { // else another one was wanted meanwhile, and waits for this one too
@@ -295,7 +295,7 @@ func (r *recorder) finish() {
 	all := checkpoint{number: r.wm.Number(), moves: r.s.journal.Moves(), ends: r.s.journal.Rotate()}
 	whole := r.refill(&all)
 	r.keepNewest()
-	if whole && !r.gaveUp {
+	if whole && !r.gaveUp && !r.withheld {
 		j.ends = all.ends
 	}
 	r.handOver("the end", j)

@@ -186,6 +186,15 @@ func (w *Writer) begin() error {
 // ([ErrFull]) or that too much waits for a disk that refuses it, Invalid that this
 // version cannot be stored; whatever the error, the version is not stored then.
 func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inForce bool) error {
+	return w.add(ctx, ch, s, inForce, inForce)
+}
+
+// AddPlain is Add without the channel's codec, for what that cannot code.
+func (w *Writer) AddPlain(ctx context.Context, ch *Channel, s *engram.Snapshot) error {
+	return w.add(ctx, ch, s, false, true)
+}
+
+func (w *Writer) add(ctx context.Context, ch *Channel, s *engram.Snapshot, inForce, plain bool) error {
 	switch {
 	case ch.Entity.Level() != engram.LevelEntity:
 		return engram.Errorf(engram.Invalid, ch.Entity.String(), "is a %s; an episode holds entities", ch.Entity.Level())
@@ -206,7 +215,7 @@ func (w *Writer) Add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 			return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes of %d of payloads wait to be written to %s: %w", w.mu.pending, w.mu.raw, w.path, err)
 		}
 	}
-	e, c, err := w.codingLocked(ch, s, inForce)
+	e, c, err := w.codingLocked(ch, s, plain)
 	if err != nil {
 		return err
 	}

@@ -120,15 +120,16 @@ func (e *writeEntity) show(s *engram.Snapshot, inForce bool) {
 	}
 }
 
-// codingLocked returns how a version is to be coded, having made what that needs.
-func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, inForce bool) (*writeEntity, *coding, error) {
+// codingLocked returns how a version is to be coded, plain or as its channel says, having
+// made what that needs.
+func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, isPlain bool) (*writeEntity, *coding, error) {
 	e := w.entityLocked(ch)
 	plain, special := e.plain, e.special
 	if e.channel != nil && !sameChannel(ch, e.channel) {
 		plain, special = nil, nil
 	}
 	// Values in force are plain, so that viewers see them.
-	c, isPlain := &special, inForce || codecName(ch.Codec.Codec) == codec.Plain
+	c, isPlain := &special, isPlain || codecName(ch.Codec.Codec) == codec.Plain
 	if isPlain {
 		c = &plain
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
 // Mode says which snapshots are recorded.
@@ -25,10 +26,10 @@ const (
 	Never  Mode = "never"
 )
 
-// The codecs that every policy can name; others are named by package ltm/codec.
+// The names that stand for a codec of package ltm/codec that fits.
 const (
-	CodecAuto     = "auto"     // picked by the payloads' type, as good as Quality and MaxError ask for
-	CodecLossless = "lossless" // picked by the payloads' type, of those that lose nothing
+	CodecAuto     = codec.Auto     // picked by the payloads' type, as good as Quality and MaxError ask for
+	CodecLossless = codec.Lossless // picked by the payloads' type, of those that lose nothing
 )
 
 // What notices of updates on the backbone can tell.

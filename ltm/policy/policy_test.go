@@ -106,7 +106,7 @@ func TestErrorsNameTheSettingAndTheValue(t *testing.T) {
 		{"record", "sometimes", engram.OutOfRange}, {"max_rate", "-1", engram.OutOfRange}, {"max_rate", "NaN", engram.OutOfRange},
 		{"max_rate", "5 dB", engram.Invalid}, {"similar.image", "256", engram.OutOfRange}, {"similar.angle", "200 deg", engram.OutOfRange},
 		{"keep.max_age", "10", engram.Invalid}, {"keep.max_count", "1.5", engram.Invalid}, {"priority", "5000", engram.OutOfRange},
-		{"recall", "perhaps", engram.Invalid}, {"codec", "H264 please", engram.OutOfRange}, {"durability", "eternal", engram.OutOfRange}, {"publish", "everything", engram.OutOfRange},
+		{"recall", "perhaps", engram.Invalid}, {"codec", "h264", engram.OutOfRange}, {"durability", "eternal", engram.OutOfRange}, {"publish", "everything", engram.OutOfRange},
 		{"quality", "101", engram.OutOfRange}, {"thin.every", "x", engram.Invalid}, {"keep.max_bytes", "many", engram.Invalid},
 	} {
 		var p Policy
@@ -237,6 +237,7 @@ func TestFileErrorsNameTheLine(t *testing.T) {
 		"version: 1\npolicies:\n  Vision/*:\n    speed: 5\n":              `speed`,
 		"version: 1\npolicies:\n  Vision/*:\n    keep: 5\n":               `line 4`,
 		"version: 1\npolicies:\n  Vision/*:\n    keep: {max_age: [1]}\n":  `sequence`,
+		"version: 1\npolicies:\n  Speech/Text:\n    codec: h265\n":        `line 4: Speech/Text: policy setting codec: "h265"`,
 		"version: 1\npolicies:\n  A/B/C: {priority: 1}\n":                 `A/B/C`,
 		"version: 1\npolicies:\n  '~(': {priority: 1}\n":                  `regex`,
 		"version: 2\npolicies:\n  A: {priority: 1}\n":                     `version`,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
 // setting is one field of a policy with its name and text.
@@ -33,11 +34,11 @@ var settings = []setting{
 	span("similar.at_least", func(p *Policy) *time.Duration { return &p.Similar.AtLeast }),
 	span("linked.within", func(p *Policy) *time.Duration { return &p.Linking.Within }),
 	size("linked.max_bytes", func(p *Policy) *int64 { return &p.Linking.MaxBytes }),
-	codecName("codec", func(p *Policy) *string { return &p.Codec }),
+	choice("codec", func(p *Policy) *string { return &p.Codec }, append([]string{CodecAuto, CodecLossless}, codec.Names()...)...),
 	quantity("quality", decibels, 100, func(p *Policy) *float64 { return &p.Quality }),
 	quantity("max_error", unitless, math.MaxFloat64, func(p *Policy) *float64 { return &p.MaxError }),
 	choice("durability", func(p *Policy) *string { return &p.Durability },
-		Mode(engram.Volatile.String()), Mode(engram.Logged.String()), Mode(engram.Synced.String())),
+		engram.Volatile.String(), engram.Logged.String(), engram.Synced.String()),
 	span("keep.max_age", func(p *Policy) *time.Duration { return &p.Keep.MaxAge }),
 	size("keep.max_bytes", func(p *Policy) *int64 { return &p.Keep.MaxBytes }),
 	count("keep.max_count", 0, math.MaxInt32, func(p *Policy) *int { return &p.Keep.MaxCount }),
@@ -200,7 +201,11 @@ func flag(name string, at func(*Policy) *bool) setting {
 }
 
 // choice is a setting with few values; "" is none of them and always allowed.
-func choice(name string, at func(*Policy) *string, values ...Mode) setting {
+func choice[T ~string](name string, at func(*Policy) *string, values ...T) setting {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = string(v)
+	}
 	return setting{
 		name: name,
 		set: func(p *Policy, text string) error {
@@ -209,31 +214,10 @@ func choice(name string, at func(*Policy) *string, values ...Mode) setting {
 		},
 		get: func(p *Policy) string { return *at(p) },
 		valid: func(p *Policy) string {
-			if v := *at(p); v != "" && !slices.Contains(values, Mode(v)) {
-				words := make([]string, len(values))
-				for i, v := range values {
-					words[i] = string(v)
-				}
+			if v := *at(p); v != "" && !slices.Contains(words, v) {
 				return "it must be one of " + strings.Join(words, ", ")
 			}
 			return ""
 		},
 	}
-}
-
-// codecName is a setting that names a codec; which there are is not known here.
-func codecName(name string, at func(*Policy) *string) setting {
-	s := choice(name, at)
-	s.valid = func(p *Policy) string {
-		v := *at(p)
-		ok := len(v) <= 64
-		for _, c := range v {
-			ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.')
-		}
-		if !ok {
-			return "a codec's name has small letters, digits, - and ."
-		}
-		return ""
-	}
-	return s
 }
