@@ -39,6 +39,13 @@ func SetMaxLinked(n int) (restore func()) {
 	return func() { maxLinked = before }
 }
 
+// SetMaxMarks sets from how many marks on an episode is sealed.
+func SetMaxMarks(n int) (restore func()) {
+	before := maxMarks
+	maxMarks = n
+	return func() { maxMarks = before }
+}
+
 // HoldRecorder has the recorder wait until it is let go.
 func (s *Store) HoldRecorder() (release func()) {
 	held, let := make(chan struct{}), make(chan struct{})

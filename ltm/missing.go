@@ -7,13 +7,14 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/wm"
 )
 
 // counts are the recorder's: what was recorded, left out and lost in this life.
 type counts struct {
 	lost    atomic.Uint64
-	losses  []string // to be noted in the next episode; the recorder's
+	losses  episode.Losses // to be noted in the next episode; the recorder's
 	mu      sync.Mutex
 	tallies map[engram.ID]*tally
 }

@@ -250,14 +250,28 @@ func (r *recorder) lose(n uint64, why string) {
 	r.note(why)
 }
 
-// note names something that is not recorded.
+// note names something that is not recorded. What repeats itself is logged ever more
+// rarely.
 func (r *recorder) note(why string) {
-	r.s.options.Log.Warn("the long-term memory could not record all", "why", why)
+	var times uint64
 	if r.writer != nil {
-		r.writer.Lose(why)
+		times = r.writer.Lose(why)
 	} else {
-		r.counts.losses = append(r.counts.losses, why)
+		times = r.counts.losses.Add(why)
 	}
+	if times&(times-1) == 0 {
+		r.s.options.Log.Warn("the long-term memory could not record all", "why", why, "times", times)
+	}
+}
+
+// unrecordedVersion is the note of loss of a version. It does not name it, so that they
+// are counted together.
+func unrecordedVersion(entity engram.ID, err error) string {
+	why := err.Error()
+	if e, ok := errors.AsType[*engram.Error](err); ok && e.Thing == entity.String() {
+		why = e.Msg
+	}
+	return fmt.Sprintf("a version of %v was not recorded: %s", entity.Truncate(engram.LevelCoreSegment), why)
 }
 
 // offer offers a version to its policy.
@@ -340,7 +354,7 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 			r.rotate("the episode has too many channels for one file", nil)
 			continue
 		case refuses(err):
-			r.lose(1, fmt.Sprintf("%v was not recorded: %v", entity.At(s.Time), err))
+			r.lose(1, unrecordedVersion(entity, err))
 			if e.durable && !inForce {
 				r.withheld = true
 				r.s.health.set(withholding, engram.Errorf(code, entity.At(s.Time).String(), "it can be in no episode; the log keeps it, and all that comes, until the server is begun anew: %w", err))
@@ -357,7 +371,7 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 		r.progress.stall(false)
 		if closing {
 			r.gaveUp = true
-			r.lose(1, fmt.Sprintf("%v was not recorded: %v", entity.At(s.Time), err))
+			r.lose(1, unrecordedVersion(entity, err))
 			return false
 		}
 	}

@@ -33,14 +33,20 @@ type job struct {
 	waiting []chan<- error
 }
 
+// maxMarks is from how many marks on an episode is sealed: what it says of itself is
+// written anew whenever it changes. Tests change it.
+var maxMarks = 1000
+
 // checkSize has the open episode sealed if it is large or old enough.
 func (r *recorder) checkSize() {
 	if r.writer == nil || r.seal != nil {
 		return
 	}
-	switch o := &r.s.options; {
-	case r.writer.Info().Bytes >= o.SealBytes:
+	switch o, info := &r.s.options, r.writer.Info(); {
+	case info.Bytes >= o.SealBytes:
 		r.startSeal("size")
+	case len(info.Marks) >= maxMarks:
+		r.startSeal("marks")
 	case o.Now().Sub(r.began) >= o.SealAge:
 		r.startSeal("age")
 	}
@@ -149,13 +155,13 @@ func (r *recorder) open() error {
 	o := &r.s.options
 	r.began = o.Now()
 	info := episode.Info{
-		Name: r.s.nextName(r.began), Robot: o.Robot, Epoch: r.wm.Epoch(), Losses: r.counts.losses,
+		Name: r.s.nextName(r.began), Robot: o.Robot, Epoch: r.wm.Epoch(), Losses: r.counts.losses.Texts(),
 	}
 	w, err := episode.Create(filepath.Join(o.Dir, episodesDir), info.Name, info, r.s.episodeOptions())
 	if err != nil {
 		return err
 	}
-	r.counts.losses = nil
+	r.counts.losses = episode.Losses{}
 	r.writer, r.handle, r.trained = w, r.s.episodes.begin(w, info), dictionaries{}
 	r.inForce()
 	return nil

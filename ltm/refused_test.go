@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -125,5 +126,61 @@ func TestLogKeepsWhatNoEpisodeTakes(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What is lost for one reason, again and again, is told once with its number, in the
+// episode and in the log of the server.
+func TestEqualLossesAreToldOnce(t *testing.T) {
+	l := begin(t, ltm.Options{Dir: fastDir(t)})
+	const cup, lost = "Test/Volatile/p/cup", 1000
+	l.commit(t, "Test/Volatile/p/other", 0, 0)
+	if err := l.SpoilEntity(t.Context(), engram.MustID(cup)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range lost {
+		l.commit(t, cup, engram.Time(i), i)
+	}
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	infos, err := l.Episodes(t.Context(), engram.Always())
+	if err != nil || len(infos) != 1 {
+		t.Fatal(infos, err)
+	}
+	if got := infos[0].Losses; len(got) != 1 || !strings.HasPrefix(got[0], "a version of Test/Volatile was not recorded: ") || !strings.HasSuffix(got[0], " (1000 times)") {
+		t.Errorf("the episode tells of %q", got)
+	}
+	if n := infos[0].Bytes; n > 64<<10 {
+		t.Errorf("the episode has %d bytes", n)
+	}
+	if st, err := l.LTMStats(t.Context()); err != nil || st.Lost != lost {
+		t.Errorf("%d are counted, %v; want %d", st.Lost, err, lost)
+	}
+}
+
+// An episode takes only so many marks, for what it says of itself is written anew with
+// them; then another begins.
+func TestManyMarksBeginAnotherEpisode(t *testing.T) {
+	t.Cleanup(ltm.SetMaxMarks(10))
+	l := begin(t, ltm.Options{Dir: fastDir(t)})
+	for i := range 10 {
+		if err := l.Mark(t.Context(), ltm.EpisodeMark(engram.Time(i), "bump", 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.commit(t, "Test/Volatile/p/cup", 0, 0) // after an update, or a while, it is looked at
+	for {
+		infos, err := l.Episodes(t.Context(), engram.Always())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(infos) > 0 && infos[0].Sealed {
+			if len(infos[0].Marks) != 10 || infos[0].Labels["sealed for"] != "marks" {
+				t.Errorf("sealed is %+v", infos[0])
+			}
+			break
+		}
+		runtime.Gosched()
 	}
 }

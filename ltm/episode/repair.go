@@ -40,9 +40,6 @@ func RewriteAs(ctx context.Context, path string, c Change, o Options) (Info, err
 	return info, err
 }
 
-// maxLosses bounds the losses that a repair adds to an episode's own account.
-const maxLosses = 100
-
 // transfer makes the episode to of what is whole in from, by way of the file open.
 // Without a Keep it is a repair.
 func transfer(ctx context.Context, from, to, open string, o Options, c Change) (Info, []Problem, error) {
@@ -123,11 +120,7 @@ func (s *salvage) into(w *Writer, why []string) (Info, error) {
 			w.Lose(why)
 		}
 	}
-	for i, p := range s.scan.problems {
-		if i == maxLosses {
-			w.Lose("repaired: and more")
-			break
-		}
+	for _, p := range s.scan.problems {
 		w.Lose("repaired: " + p.What)
 	}
 	return w.Seal(s.ctx)

@@ -82,12 +82,14 @@ type Writer struct {
 		attach    []*mcap.AttachmentIndex
 		meta      []*mcap.MetadataIndex
 		notes     []topRecord // that wait to be written
+		noted     bool        // what the episode says of itself has changed since it was written
 	}
 
 	// pub is what readers see; it is locked for moments only, after mu where both are.
 	pub struct {
 		sync.RWMutex
 		info     Info
+		losses   Losses // of info
 		entities map[engram.ID]*writeEntity
 		channels map[uint16]*channelDef
 	}
@@ -140,9 +142,12 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 	w.container = newContainer(open, f, &w.opts, w.channel)
 	w.pub.info = Info{
 		Name: filepath.Base(path), Version: formatVersion, Robot: info.Robot, Epoch: info.Epoch,
-		Marks: append([]Mark(nil), info.Marks...), Losses: append([]string(nil), info.Losses...),
-		Labels: map[string]string{}, Recovered: info.Recovered, Supersedes: info.Supersedes,
+		Marks: append([]Mark(nil), info.Marks...), Labels: map[string]string{}, Recovered: info.Recovered, Supersedes: info.Supersedes,
 	}
+	for _, why := range info.Losses {
+		w.pub.losses.Add(why)
+	}
+	w.pub.info.Losses = w.pub.losses.Texts()
 	for k, v := range info.Labels {
 		w.pub.info.Labels[k] = v
 	}
@@ -170,7 +175,7 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 func (w *Writer) begin() error {
 	b := append([]byte(nil), mcap.Magic...)
 	b = appendHeader(b, library)
-	w.noteLocked(metadataBegin, infoMetadata(&w.pub.info))
+	w.mu.noted = true
 	if err := w.envelopeChannelLocked(); err != nil {
 		return err
 	}
@@ -368,9 +373,14 @@ func (w *Writer) Mark(m Mark) {
 	w.note(func(i *Info) { i.Marks = append(i.Marks[:len(i.Marks):len(i.Marks)], m) })
 }
 
-// Lose notes why something that happened in the episode's span is not in it.
-func (w *Writer) Lose(why string) {
-	w.note(func(i *Info) { i.Losses = append(i.Losses[:len(i.Losses):len(i.Losses)], why) })
+// Lose notes why something that happened in the episode's span is not in it. It returns
+// what [Losses.Add] does.
+func (w *Writer) Lose(why string) (times uint64) {
+	w.note(func(i *Info) {
+		times = w.pub.losses.Add(why)
+		i.Losses = w.pub.losses.Texts()
+	})
+	return times
 }
 
 // Label notes a label.
@@ -385,19 +395,18 @@ func (w *Writer) Label(key, value string) {
 	})
 }
 
-// note changes the episode's own account, and has it written with the next chunks,
+// note changes the episode's own account, and has it written with what is written next,
 // for [Repair].
 func (w *Writer) note(change func(*Info)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pub.Lock()
 	change(&w.pub.info)
-	info := w.pub.info
 	w.pub.Unlock()
 	if w.mu.sealed || w.mu.closed {
 		return
 	}
-	w.noteLocked(metadataBegin, infoMetadata(&info))
+	w.mu.noted = true
 	if !w.mu.timed {
 		w.startTimerLocked()
 	}

@@ -31,9 +31,13 @@ type topRecord struct {
 	logTime, contentBytes uint64
 }
 
+func metadataRecord(name string, m map[string]string) topRecord {
+	return topRecord{op: mcap.OpMetadata, name: name, bytes: appendMetadata(nil, name, m)}
+}
+
 // noteLocked has a metadata record written with the next chunks.
 func (w *Writer) noteLocked(name string, m map[string]string) {
-	w.mu.notes = append(w.mu.notes, topRecord{op: mcap.OpMetadata, name: name, bytes: appendMetadata(nil, name, m)})
+	w.mu.notes = append(w.mu.notes, metadataRecord(name, m))
 }
 
 // attachLocked has an attachment written with the next chunks.
@@ -68,6 +72,8 @@ func (w *Writer) envelopeChannelLocked() error {
 type flushPlan struct {
 	w        *Writer
 	buf      []byte
+	notes    []topRecord // what stands outside chunks
+	noted    bool        // what the episode says of itself is among them
 	runs     []*plannedRun
 	chunks   []*mcap.ChunkIndex
 	schemas  map[*schemaState]bool
@@ -91,9 +97,10 @@ type plannedRun struct {
 	seg    segment
 }
 
-// flushLocked writes the runs of an entity, or of all.
+// flushLocked writes the runs of an entity, or of all with what the episode says of
+// itself, if that has changed.
 func (w *Writer) flushLocked(only *writeEntity) error {
-	p := &flushPlan{w: w, buf: w.mu.scratch[:0], schemas: map[*schemaState]bool{}, channels: map[*channelState]bool{}, messages: map[uint16]uint64{}}
+	p := &flushPlan{w: w, buf: w.mu.scratch[:0], notes: w.mu.notes, noted: w.mu.noted && only == nil, schemas: map[*schemaState]bool{}, channels: map[*channelState]bool{}, messages: map[uint16]uint64{}}
 	entities := w.mu.order
 	if only != nil {
 		entities = []*writeEntity{only}
@@ -103,11 +110,15 @@ func (w *Writer) flushLocked(only *writeEntity) error {
 			p.runs = append(p.runs, &plannedRun{openRun: r, entity: e, last: i == len(e.runs)-1})
 		}
 	}
-	if len(p.runs) == 0 && len(w.mu.notes) == 0 {
+	if p.noted {
+		info := w.Info()
+		p.notes = append([]topRecord{metadataRecord(metadataBegin, infoMetadata(&info))}, p.notes...)
+	}
+	if len(p.runs) == 0 && len(p.notes) == 0 {
 		return nil
 	}
-	for i := range w.mu.notes {
-		p.buf = append(p.buf, w.mu.notes[i].bytes...)
+	for i := range p.notes {
+		p.buf = append(p.buf, p.notes[i].bytes...)
 	}
 	p.planChunks()
 	if err := p.planEnvelopes(); err != nil {
@@ -258,7 +269,7 @@ func (p *flushPlan) endChunk() uint64 {
 // commit takes note of what was written at base.
 func (p *flushPlan) commit(base int64) {
 	w := p.w
-	w.commitNotesLocked(base)
+	p.commitNotes(base)
 	for s := range p.schemas {
 		s.written = true
 		w.mu.stats.SchemaCount++
@@ -304,10 +315,11 @@ func (p *flushPlan) commit(base int64) {
 	w.pub.Unlock()
 }
 
-// commitNotesLocked takes note of the records outside chunks that were written at base.
-func (w *Writer) commitNotesLocked(base int64) {
-	for i := range w.mu.notes {
-		t := &w.mu.notes[i]
+// commitNotes takes note of the records outside chunks that were written at base.
+func (p *flushPlan) commitNotes(base int64) {
+	w := p.w
+	for i := range p.notes {
+		t := &p.notes[i]
 		if t.op == mcap.OpMetadata {
 			w.mu.meta = append(w.mu.meta, &mcap.MetadataIndex{Offset: uint64(base), Length: uint64(len(t.bytes)), Name: t.name})
 			w.mu.stats.MetadataCount++
@@ -320,7 +332,7 @@ func (w *Writer) commitNotesLocked(base int64) {
 		}
 		base += int64(len(t.bytes))
 	}
-	w.mu.notes = nil
+	w.mu.notes, w.mu.noted = nil, w.mu.noted && !p.noted
 }
 
 // settle moves versions from the tail to a block, for readers.
