@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -176,12 +177,12 @@ func TestRecordingHeals(t *testing.T) {
 		troubled = len(stats.Health) > 0
 	}
 	faulty.Heal()
-	if err := <-sealed; err != nil {
-		t.Fatal(err)
-	}
+	<-sealed // with an error, unless the disk worked again before it was tried
 	l.commit(t, cup, 3, "after")
-	if err := l.Seal(t.Context(), "test"); err != nil {
-		t.Fatal(err)
+	for err := l.Seal(t.Context(), "test"); err != nil; err = l.Seal(t.Context(), "test") {
+		if !strings.Contains(err.Error(), "goes on by itself") { // a try that began before
+			t.Fatal(err)
+		}
 	}
 	l.wantTimes(t, "after", cup, engram.TargetLTM, engram.All(), 1, 2, 3)
 	stats, err := l.LTMStats(t.Context())

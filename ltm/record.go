@@ -17,8 +17,8 @@ import (
 	"github.com/seed-301d4374/engram/wm"
 )
 
-// recorder records what the working memory is told. Its fields but for progress and
-// counts belong to its goroutine, once it runs.
+// recorder records what the working memory is told. Its fields but for progress,
+// counts and impatient belong to its goroutine, once it runs.
 type recorder struct {
 	s       *Store
 	wm      *wm.WM
@@ -64,8 +64,9 @@ type recorder struct {
 	beginning  bool               // the log is being read back
 	unrecorded uint64             // versions of the log that were not recorded
 
-	progress progress
-	counts   counts
+	progress  progress
+	counts    counts
+	impatient impatient
 }
 
 // recorded is what the recorder knows of an entity.
@@ -365,6 +366,9 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 		if r.beginning && pause > beginPatience {
 			r.gaveUp = true
 			continue
+		}
+		if engram.CodeOf(err) != engram.Corrupt { // else the episode is being repaired
+			r.impatient.refused(err)
 		}
 		r.progress.stall(true)
 		closing := !r.wait(pause)

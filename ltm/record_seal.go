@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -129,9 +131,7 @@ func (r *recorder) handOver(why string, j job) {
 	j.handle, j.writer, j.upTo = r.handle, r.writer, r.wm.Number()
 	r.handle, r.writer, r.channels = nil, nil, 0
 	if j.writer == nil && j.ends == nil {
-		for _, w := range j.waiting {
-			w <- nil
-		}
+		answer(j.waiting, nil)
 		return
 	}
 	if j.writer != nil {
@@ -198,10 +198,45 @@ func (r *recorder) sealJobs(cut bool) {
 		if cut {
 			r.cutLog(j.ends)
 		}
-		for _, w := range j.waiting {
-			w <- err
+		answer(j.waiting, err)
+	}
+}
+
+// answer tells those who wait for an episode to be sealed what became of it. Who was told
+// before that the disk refuses does not wait any more.
+func answer(waiting []chan<- error, err error) {
+	for _, w := range waiting {
+		select {
+		case w <- err:
+		default:
 		}
 	}
+}
+
+// impatient are those who wait for the disk as long as it does not refuse. Safe for
+// concurrent use.
+type impatient struct {
+	mu      sync.Mutex
+	waiting []chan<- error
+}
+
+func (i *impatient) add(w chan<- error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.waiting = append(i.waiting, w)
+}
+
+func (i *impatient) remove(w chan<- error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.waiting = slices.DeleteFunc(i.waiting, func(x chan<- error) bool { return x == w })
+}
+
+// refused tells them that a try failed: there will be others.
+func (i *impatient) refused(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	answer(i.waiting, engram.Errorf(engram.CodeOf(err), "", "the episode is not sealed yet; that goes on by itself when the disk works again: %w", err))
 }
 
 // sealOne seals an episode and puts it into the catalogue, trying again while the disk
@@ -267,6 +302,7 @@ func (r *recorder) persist(what string, act func() error) error {
 			return err
 		}
 		r.s.health.set(what, err)
+		r.impatient.refused(err)
 		timer := time.NewTimer(pause)
 		select {
 		case <-timer.C:
@@ -336,6 +372,8 @@ func (s *Store) Seal(ctx context.Context, why string) error {
 		return errNotBegun
 	}
 	sealed := make(chan error, 1)
+	s.recorder.impatient.add(sealed)
+	defer s.recorder.impatient.remove(sealed)
 	err := s.recorder.do(ctx, func() error {
 		s.recorder.startSeal(why)
 		s.recorder.seal.waiting = append(s.recorder.seal.waiting, sealed)

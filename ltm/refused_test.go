@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm"
@@ -181,6 +181,6 @@ func TestManyMarksBeginAnotherEpisode(t *testing.T) {
 			}
 			break
 		}
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 }

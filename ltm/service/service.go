@@ -31,7 +31,8 @@ type Service interface {
 	// Repair saves what can be saved of a damaged episode, takes the result in its
 	// place, and returns it with what is lost.
 	Repair(ctx context.Context, name string) (EpisodeInfo, []episode.Problem, error)
-	// Seal ends the open episode and waits until it is sealed; why is noted.
+	// Seal ends the open episode and waits until it is sealed; why is noted. While the
+	// disk refuses it does not wait: the error says so, and it is sealed later.
 	Seal(ctx context.Context, why string) error
 
 	// Mark notes something that happened at a time and has what lies around it kept:
