@@ -196,6 +196,10 @@ func (s *Store) LTMStats(ctx context.Context) (Stats, error) {
 		st.Bytes += info.Bytes
 		st.Snapshots += info.Snapshots - info.InForce
 	}
+	writing, err := s.writingEntities()
+	if err != nil {
+		return st, err
+	}
 	totals, err := s.catalogue.Totals(ctx, engram.LevelCoreSegment)
 	if err != nil {
 		return st, err
@@ -210,6 +214,11 @@ func (s *Store) LTMStats(ctx context.Context) (Stats, error) {
 	for _, t := range totals {
 		seg := of(t.Segment)
 		seg.Entities, seg.Snapshots, seg.Bytes, seg.Span = t.Entities, t.Snapshots-t.InForce, t.Bytes, t.Span
+	}
+	for provider, entities := range writing {
+		if err := s.addWriting(ctx, of(provider.Truncate(engram.LevelCoreSegment)), provider, entities); err != nil {
+			return st, err
+		}
 	}
 	if s.recorder != nil {
 		st.Lost = s.recorder.counts.lost.Load()
@@ -232,6 +241,32 @@ func (s *Store) LTMStats(ctx context.Context) (Stats, error) {
 		return st, engram.Errorf(engram.Unavailable, s.options.Dir, "its disk does not tell its space: %w", err)
 	}
 	return st, nil
+}
+
+// addWriting adds what episodes that are being written hold of a provider segment's
+// entities to what the sealed ones hold.
+func (s *Store) addWriting(ctx context.Context, seg *SegmentStats, provider engram.ID, entities []episode.Entity) error {
+	held, err := s.catalogue.Held(ctx, provider)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]bool, len(held))
+	for i := range held {
+		known[held[i].Name] = true
+	}
+	for _, e := range entities {
+		if seg.Entities == 0 {
+			seg.Span = e.Span
+		}
+		if !known[e.ID.Name()] {
+			known[e.ID.Name()] = true
+			seg.Entities++
+		}
+		seg.Snapshots += e.Snapshots - e.InForce
+		seg.Bytes += e.Bytes
+		seg.Span = engram.Interval{Start: min(seg.Span.Start, e.Span.Start), End: max(seg.Span.End, e.Span.End)}
+	}
+	return nil
 }
 
 // recordedFiltered counts what was recorded and left out.

@@ -1,6 +1,7 @@
 package ltm_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -88,4 +89,76 @@ func TestStatsKnowTheDisk(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What is on disk of each core segment is told alike before and after the open episode is
+// sealed, each entity once, and what nothing could be stored of is not told.
+func TestStatsOfSegmentsKnowTheOpenEpisode(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	l.commit(t, "Test/Volatile/p/cup", 1000, "x")
+	l.commit(t, "Test/Logged/p/cup", 1000, "x")
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	refused := engram.MustID("Test/Volatile/p/refused")
+	if err := l.SpoilEntity(t.Context(), refused); err != nil {
+		t.Fatal(err)
+	}
+	uncoded := engram.MustID("Test/Volatile/p/uncoded")
+	if err := l.SpoilCodec(t.Context(), uncoded); err != nil {
+		t.Fatal(err)
+	}
+	for _, entity := range []string{"Test/Volatile/p/cup", "Test/Volatile/p/plate", "Test/Volatile/q/bowl", refused.String(), uncoded.String()} {
+		l.commit(t, entity, 2000, "x")
+	}
+	type row struct {
+		segment             string
+		entities, snapshots uint64
+		span                engram.Interval
+	}
+	want := []row{
+		{"Test/Logged", 1, 1, engram.Interval{Start: 1000, End: 1001}},
+		{"Test/Volatile", 4, 5, engram.Interval{Start: 1000, End: 2001}},
+	}
+	check := func(when string) {
+		t.Helper()
+		l.times(t, "Test/Volatile/p/cup", engram.TargetLTM, engram.Latest(1)) // all is recorded
+		st, err := l.LTMStats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []row
+		sum := uint64(0)
+		for _, s := range st.Segments {
+			got = append(got, row{s.Segment.String(), s.Entities, s.Snapshots, s.Span})
+			sum += s.Snapshots
+		}
+		if !slices.Equal(got, want) || sum != st.Snapshots {
+			t.Errorf("%s: %+v of %d snapshots; want %+v", when, got, st.Snapshots, want)
+		}
+	}
+	check("open")
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	check("sealed")
+	infos, err := l.Episodes(t.Context(), engram.Always())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range infos {
+		_, entities, err := l.Episode(t.Context(), info.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entities {
+			if e.Snapshots == 0 || e.Span.Start < 1000 {
+				t.Errorf("%s holds %+v", info.Name, e)
+			}
+		}
+	}
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	check("in the next life")
 }

@@ -97,14 +97,14 @@ type episodeJSON struct {
 }
 
 type entityJSON struct {
-	ID        string      `json:"id"`
-	Type      string      `json:"type"`
-	Codec     string      `json:"codec"`
-	Start     engram.Time `json:"start"`
-	End       engram.Time `json:"end"`
-	Snapshots uint64      `json:"snapshots,string"`
-	InForce   uint64      `json:"in_force,string"`
-	Bytes     int64       `json:"bytes,string"`
+	ID        string       `json:"id"`
+	Type      string       `json:"type"`
+	Codec     string       `json:"codec"`
+	Start     *engram.Time `json:"start,omitempty"` // absent where it holds nothing
+	End       *engram.Time `json:"end,omitempty"`
+	Snapshots uint64       `json:"snapshots,string"`
+	InForce   uint64       `json:"in_force,string"`
+	Bytes     int64        `json:"bytes,string"`
 }
 
 func toEpisodeJSON(e *service.EpisodeInfo) episodeJSON {
@@ -235,9 +235,14 @@ func newEpisodeShow() *cobra.Command {
 			object := toEpisodeJSON(&info)
 			for i := range entities {
 				e := &entities[i]
-				object.Entities = append(object.Entities, entityJSON{
-					e.ID.String(), e.Type, e.Codec, e.Span.Start, e.Span.End, e.Snapshots, e.InForce, e.Bytes})
-				out.add(e.ID.String(), e.Type, e.Codec, e.Snapshots-e.InForce, e.InForce, byteSize(e.Bytes), e.Span.Start, lengthOf(e.Span))
+				o := entityJSON{ID: e.ID.String(), Type: e.Type, Codec: e.Codec, Snapshots: e.Snapshots, InForce: e.InForce, Bytes: e.Bytes}
+				start, length := any(cell{}), cell{}
+				if e.Snapshots > 0 {
+					o.Start, o.End = new(e.Span.Start), new(e.Span.End)
+					start, length = e.Span.Start, lengthOf(e.Span)
+				}
+				object.Entities = append(object.Entities, o)
+				out.add(o.ID, e.Type, e.Codec, e.Snapshots-e.InForce, e.InForce, byteSize(e.Bytes), start, length)
 			}
 			switch format {
 			case "table", "csv":

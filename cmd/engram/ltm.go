@@ -60,7 +60,7 @@ type segmentStatsJSON struct {
 	Entities  uint64       `json:"entities,string"`
 	Snapshots uint64       `json:"snapshots,string"`
 	Bytes     int64        `json:"bytes,string"`
-	Start     *engram.Time `json:"start,omitempty"` // absent where nothing is on disk
+	Start     *engram.Time `json:"start,omitempty"` // absent where there are no snapshots
 	End       *engram.Time `json:"end,omitempty"`
 	Recorded  uint64       `json:"recorded,string"`
 	Filtered  uint64       `json:"filtered,string"`
@@ -85,8 +85,8 @@ func newLTMStats() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Print what is on disk of each core segment, and how it fares",
-		Long: `Prints what the sealed episodes hold of each core segment, and what this life of the
-server recorded, left out as the policies say, and forgot. If something does not work
+		Long: `Prints what the episodes hold of each core segment, the open one too, and what this life
+of the server recorded, left out as the policies say, and forgot. If something does not work
 just now, such as a full disk, it is said and the exit code is 1.`,
 		Args: positional(cobra.NoArgs),
 	}
@@ -109,7 +109,7 @@ just now, such as a full disk, it is said and the exit code is 1.`,
 					Recorded: s.Recorded, Filtered: s.Filtered, Forgotten: s.Forgotten,
 				}
 				start, length := cell{}, cell{}
-				if s.Entities > 0 {
+				if s.Snapshots > 0 {
 					o.Start, o.End = new(s.Span.Start), new(s.Span.End)
 					start = cell{s.Span.Start.String()[:len("2006-01-02 15:04:05")], s.Span.Start.String()}
 					length = lengthOf(s.Span)

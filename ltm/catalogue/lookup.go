@@ -135,7 +135,7 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID) ([]Held, error
 		list = nil
 		rows, err := db.QueryContext(ctx, `SELECT e.name, min(words.word), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
 			FROM entities e JOIN segments s ON e.segment = s.id JOIN holdings ON holdings.entity = e.id JOIN words ON words.id = holdings.type
-			WHERE s.memory = ? AND s.core = ? AND s.provider = ? GROUP BY e.id`, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment())
+			WHERE s.memory = ? AND s.core = ? AND s.provider = ? AND snapshots > 0 GROUP BY e.id`, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment())
 		if err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level) ([]Total, er
 	err := c.read(ctx, func(db *sql.DB) error {
 		list = nil
 		rows, err := db.QueryContext(ctx, `SELECT memory, core, provider, count(DISTINCT entity), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
-			FROM holdings JOIN entities ON entities.id = entity JOIN segments ON segments.id = segment GROUP BY `+columns)
+			FROM holdings JOIN entities ON entities.id = entity JOIN segments ON segments.id = segment WHERE snapshots > 0 GROUP BY `+columns)
 		if err != nil {
 			return err
 		}

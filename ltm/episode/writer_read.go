@@ -10,13 +10,17 @@ func (w *Writer) Entities() []Entity {
 		states = append(states, e)
 	}
 	w.pub.RUnlock()
-	list := make([]Entity, len(states))
-	for i, e := range states {
+	list := make([]Entity, 0, len(states))
+	for _, e := range states {
 		e.view.Lock()
-		if list[i] = e.view.Entity; len(e.view.tail) == 0 {
-			list[i].Times = timesOf(e.view.blocks)
+		one := e.view.Entity
+		if len(e.view.tail) == 0 {
+			one.Times = timesOf(e.view.blocks)
 		}
 		e.view.Unlock()
+		if one.Snapshots > 0 { // else nothing of it could be stored
+			list = append(list, one)
+		}
 	}
 	return sortEntities(list)
 }

@@ -79,6 +79,9 @@ func (w *Writer) endingLocked() ([]byte, error) {
 		e.view.Lock()
 		entity, blocks := e.view.Entity, e.view.blocks
 		e.view.Unlock()
+		if entity.Snapshots == 0 { // nothing of it could be stored
+			continue
+		}
 		if err := index.add(&entity, blocks); err != nil {
 			return nil, err
 		}

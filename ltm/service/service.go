@@ -143,8 +143,8 @@ type Stats struct {
 	DiskFree  uint64
 }
 
-// SegmentStats tells what the sealed episodes hold of a core segment, and what this
-// life has done.
+// SegmentStats tells what the episodes hold of a core segment, the open one too, and what
+// this life has done.
 type SegmentStats struct {
 	Segment   engram.ID
 	Entities  uint64
