@@ -98,7 +98,7 @@ func (s *Store) kept(name string) bool {
 
 // KeepEpisode implements [Service].
 func (s *Store) KeepEpisode(_ context.Context, name string, keep bool) error {
-	if _, err := s.find(name); err != nil {
+	if _, err := s.find(name); err != nil && (keep || !s.kept(name)) { // one that is damaged now may be kept
 		return err
 	}
 	return s.changeState(func(c *stateContent) {
@@ -116,9 +116,14 @@ func (s *Store) KeepEpisode(_ context.Context, name string, keep bool) error {
 func (s *Store) DropEpisode(ctx context.Context, name, why, by string) error {
 	h, err := s.find(name)
 	if err != nil {
-		return err
-	}
-	if _, sealed := s.episodes.get(name); !sealed {
+		damaged, err2 := s.unreadable()
+		if err2 != nil {
+			return err2
+		}
+		if !slices.Contains(damaged, name) {
+			return err
+		}
+	} else if _, sealed := s.episodes.get(name); !sealed {
 		return engram.Errorf(engram.Conflict, name, "the episode is being written; seal it first")
 	}
 	if err := checkReason(why, by); err != nil {
@@ -131,13 +136,13 @@ func (s *Store) DropEpisode(ctx context.Context, name, why, by string) error {
 		return err
 	}
 	defer s.forgetting.unlock()
-	plan := cutPlan{why: why, entities: map[engram.ID]*entityCut{}}
-	for _, e := range h.entities() {
-		plan.entities[e.ID] = &entityCut{cause: service.CauseDropped, goes: func(*engram.Snapshot, uint64) verdict { return goes }}
+	var gone cut
+	if h == nil {
+		gone, err = s.dropDamaged(name)
+	} else {
+		gone, err = s.dropKnown(ctx, h, why)
 	}
-	// What cannot be read any more is dropped all the same.
-	gone, _ := s.surveyEpisode(ctx, name, plan)
-	if err := s.dropFile(ctx, h); err != nil {
+	if err != nil {
 		return err
 	}
 	var done forgetResult
@@ -146,6 +151,31 @@ func (s *Store) DropEpisode(ctx context.Context, name, why, by string) error {
 	s.noteForgetting(ctx, &done, nil, why, by, []string{name})
 	s.options.Log.Info("an episode was dropped", "episode", name, "why", why, "by", by)
 	return s.saveAccount()
+}
+
+// dropKnown drops an episode that is served, and returns what it held.
+func (s *Store) dropKnown(ctx context.Context, h *handle, why string) (cut, error) {
+	plan := cutPlan{why: why, entities: map[engram.ID]*entityCut{}}
+	for _, e := range h.entities() {
+		plan.entities[e.ID] = &entityCut{cause: service.CauseDropped, goes: func(*engram.Snapshot, uint64) verdict { return goes }}
+	}
+	// What cannot be read any more is dropped all the same.
+	gone, _ := s.surveyEpisode(ctx, h.name, plan)
+	return gone, s.dropFile(ctx, h)
+}
+
+// dropDamaged drops the file of an episode that cannot be read, and returns what it held
+// as far as that was known before.
+func (s *Store) dropDamaged(name string) (cut, error) {
+	gone := cut{entities: s.account.lostWith(name), causes: map[engram.ID]string{}, touched: true}
+	for id := range gone.entities {
+		gone.causes[id] = service.CauseDropped
+	}
+	if err := s.removeFiles([]string{name}); err != nil {
+		return gone, err
+	}
+	s.account.found(name)
+	return gone, nil
 }
 
 // Edit has change rewrite a sealed episode and takes what it returns in its place: the

@@ -207,6 +207,13 @@ func (a *account) found(episode string) {
 	}
 }
 
+// lostWith returns what an episode held that cannot be read.
+func (a *account) lostWith(episode string) map[engram.ID]forgottenOf {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.mu.Damaged[episode])
+}
+
 // damage tells what of an entity cannot be read any more as of something lost.
 func (a *account) damage(id engram.ID) wm.Loss {
 	if !a.any.Load() {

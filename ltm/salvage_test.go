@@ -114,3 +114,63 @@ func TestRepairedIsNotDamaged(t *testing.T) {
 	}
 	l.wantTimes(t, "repaired", "Test/Volatile/p/e", engram.TargetLTM, engram.All(), 1)
 }
+
+// A damaged episode that nothing can be saved of is dropped as others are, unless it is
+// kept; what it held is forgotten then, and not damaged.
+func TestDamagedEpisodeIsDropped(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	const cup = "Test/Volatile/p/cup"
+	l.commit(t, cup, 1, 1)
+	l.commit(t, cup, 2, 2)
+	l.end(t)
+	sealed := files(t, dir, "episodes/*.mcap")
+	if len(sealed) != 1 {
+		t.Fatal(sealed)
+	}
+	name := filepath.Base(sealed[0])
+	l = begin(t, ltm.Options{Dir: dir})
+	if err := l.KeepEpisode(t.Context(), name, true); err != nil {
+		t.Fatal(err)
+	}
+	l.end(t)
+	if err := os.WriteFile(sealed[0], []byte("nothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l = begin(t, ltm.Options{Dir: dir})
+	missing := func(want string) {
+		t.Helper()
+		if _, missing := l.times(t, cup, engram.TargetLTM, engram.All()); len(missing) != 1 || missing[0].Reason != want || missing[0].Count != 2 {
+			t.Errorf("missing is %+v; want 2 %s", missing, want)
+		}
+	}
+	missing(engram.MissingDamaged)
+	if _, _, err := l.Repair(t.Context(), name); err == nil {
+		t.Fatal("it was repaired")
+	}
+	if err := l.DropEpisode(t.Context(), "2026-01-01T00-00-00Z-000099.mcap", "test", "me"); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("dropping what is not there: %v", err)
+	}
+	if err := l.DropEpisode(t.Context(), name, "test", "me"); engram.CodeOf(err) != engram.Conflict {
+		t.Errorf("dropping a kept one: %v", err)
+	}
+	if err := l.KeepEpisode(t.Context(), name, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.KeepEpisode(t.Context(), name, true); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("keeping a damaged one: %v", err)
+	}
+	if err := l.DropEpisode(t.Context(), name, "test", "me"); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := l.Damaged(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("after it was dropped %+v is damaged, %v", list, err)
+	}
+	if left := files(t, dir, "episodes/*.mcap*"); len(left) > 0 {
+		t.Errorf("after it was dropped there are %q", left)
+	}
+	missing(engram.MissingForgotten)
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	missing(engram.MissingForgotten)
+}

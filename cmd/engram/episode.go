@@ -92,6 +92,7 @@ type episodeJSON struct {
 	Robot     string            `json:"robot,omitempty"`
 	Marks     []markJSON        `json:"marks,omitempty"`
 	Losses    []string          `json:"losses,omitempty"`
+	Damage    string            `json:"damage,omitempty"` // why it cannot be read
 	Labels    map[string]string `json:"labels,omitempty"`
 	Entities  []entityJSON      `json:"entities,omitempty"`
 }
@@ -173,12 +174,16 @@ func newEpisodeLs() *cobra.Command {
 				}
 				out.add(e.Name, start, length, e.Snapshots-e.InForce, byteSize(e.Bytes), noteOf(e))
 			}
+			damaged, err := store.Damaged(cmd.Context())
+			for _, d := range damaged {
+				out.add(d.Name, cell{}, cell{}, cell{}, cell{}, "damaged")
+				objects = append(objects, episodeJSON{Name: d.Name, State: "damaged", Damage: d.Why})
+			}
 			if err := print(cmd.OutOrStdout(), format, out, objects); err != nil {
 				return err
 			}
-			damaged, err := store.Damaged(cmd.Context())
 			for _, d := range damaged {
-				cmd.PrintErrf("engram: %s is damaged: %s; 'engram ltm repair' may save what is in it\n", visible(d.Name), oneLine(d.Why))
+				cmd.PrintErrf("engram: %s is damaged: %s; 'engram ltm repair' may save what is in it, 'engram episode drop' deletes it\n", visible(d.Name), oneLine(d.Why))
 			}
 			return err
 		})
@@ -274,17 +279,36 @@ func newEpisodeShow() *cobra.Command {
 
 // episodeNamed returns the full name of the one episode whose name ends as given.
 func episodeNamed(cmd *cobra.Command, store service.Service, text string) (string, error) {
-	list, err := store.Episodes(cmd.Context(), engram.Always())
+	names, err := episodeNames(cmd, store)
 	if err != nil {
 		return "", err
 	}
-	return oneNamed(text, slices.Collect(func(yield func(string) bool) {
-		for i := range list {
-			if !yield(list[i].Name) {
-				return
-			}
-		}
-	}))
+	return oneNamed(text, names)
+}
+
+// episodeFileNamed is episodeNamed where it may be a damaged one.
+func episodeFileNamed(cmd *cobra.Command, store service.Service, text string) (string, error) {
+	names, err := episodeNames(cmd, store)
+	if err != nil {
+		return "", err
+	}
+	damaged, err := store.Damaged(cmd.Context())
+	if err != nil {
+		return "", err
+	}
+	for _, d := range damaged {
+		names = append(names, d.Name)
+	}
+	return oneNamed(text, names)
+}
+
+func episodeNames(cmd *cobra.Command, store service.Service) ([]string, error) {
+	list, err := store.Episodes(cmd.Context(), engram.Always())
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	return names, err
 }
 
 // oneNamed returns the one name that is text or ends so.
@@ -294,7 +318,7 @@ func oneNamed(text string, names []string) (string, error) {
 		if name == text {
 			return name, nil
 		}
-		base := strings.TrimSuffix(name, ".mcap")
+		base, _, _ := strings.Cut(name, ".mcap")
 		if text != "" && (strings.HasSuffix(base, text) || strings.HasPrefix(name, text)) {
 			found = append(found, name)
 		}
@@ -311,10 +335,10 @@ func oneNamed(text string, names []string) (string, error) {
 func completeEpisodes(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	err := useLongTerm(cmd, func(store service.Service) error {
-		list, err := store.Episodes(cmd.Context(), engram.Always())
-		for i := range list {
-			if strings.HasPrefix(list[i].Name, typed) {
-				names = append(names, list[i].Name)
+		all, err := episodeNames(cmd, store)
+		for _, name := range all {
+			if strings.HasPrefix(name, typed) {
+				names = append(names, name)
 			}
 		}
 		return err
@@ -374,9 +398,9 @@ func newEpisodeDrop() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drop EPISODE…",
 		Short: "Delete whole episodes",
-		Long: `Deletes the files of episodes with all they hold. Kept ones are not dropped; end that
-first with 'engram episode keep EPISODE --end'. To forget a part of what episodes
-hold there is 'engram ltm forget'.`,
+		Long: `Deletes the files of episodes with all they hold, also of damaged ones. Kept ones are
+not dropped; end that first with 'engram episode keep EPISODE --end'. To forget a part
+of what episodes hold there is 'engram ltm forget'.`,
 		Example:           "  engram episode drop 000017 --reason 'a test' --yes",
 		Args:              positional(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeEpisodes,
@@ -392,7 +416,7 @@ hold there is 'engram ltm forget'.`,
 			names := make([]string, len(args))
 			for i, arg := range args {
 				var err error
-				if names[i], err = episodeNamed(cmd, store, arg); err != nil {
+				if names[i], err = episodeFileNamed(cmd, store, arg); err != nil {
 					return err
 				}
 			}

@@ -178,7 +178,7 @@ func newEpisodeKeep() *cobra.Command {
 		}
 		end, _ := f.GetBool("end")
 		return useLongTerm(cmd, func(store service.Service) error {
-			name, err := episodeNamed(cmd, store, args[0])
+			name, err := episodeFileNamed(cmd, store, args[0])
 			if err == nil {
 				err = store.KeepEpisode(cmd.Context(), name, !end)
 			}

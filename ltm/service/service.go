@@ -43,8 +43,8 @@ type Service interface {
 	Marks(ctx context.Context, iv engram.Interval) ([]episode.Mark, error)
 	// KeepEpisode protects a whole episode from forgetting and thinning, or ends that.
 	KeepEpisode(ctx context.Context, name string, keep bool) error
-	// DropEpisode deletes a sealed episode; why, and who wants that, is noted. Conflict
-	// if it is kept.
+	// DropEpisode deletes a sealed episode, or the file of a damaged one; why, and who
+	// wants that, is noted. Conflict if it is kept.
 	DropEpisode(ctx context.Context, name, why, by string) error
 
 	// Rules returns the standing rules, by name.
