@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -123,6 +124,31 @@ func TestRules(t *testing.T) {
 	for _, bad := range []service.Request{{}, {Shares: []service.Share{{}}}, {Shares: make([]service.Share, service.MaxShares+1)}} {
 		if err := o.Pull(t.Context(), bad, nil); err == nil {
 			t.Errorf("a request of %d shares without patterns is taken", len(bad.Shares))
+		}
+	}
+}
+
+// What supersedes a version that travelled by a rate travels, whichever of the last it is:
+// the copy would tell of what its owner does not believe any more.
+func TestRateTellsCorrections(t *testing.T) {
+	o := begin(t, "", core("A", 0))
+	defer o.Close()
+	for value, at := range []time.Duration{0, 500, 1000, 1500, 2000, 0, 1000, 1500, 2000, 1000, 3000} {
+		commit(t, o, update(t, "Test/A/p/e", engram.Time(at*time.Millisecond), value))
+	}
+	share := service.Share{Patterns: []engram.Pattern{engram.MustPattern("Test")}, Rules: service.Rules{MaxRate: 1}}
+	for _, shares := range [][]service.Share{{share}, {share, share}} { // of each, whatever the others tell
+		got := catchUp(t, o, t.Context(), service.Request{Shares: shares})
+		var numbers []uint64
+		for _, v := range got.items {
+			numbers = append(numbers, v.Snapshot.Number)
+		}
+		slices.Sort(numbers)
+		numbers = slices.Compact(numbers)
+		for _, n := range []uint64{1, 3, 5, 6, 7, 9, 10, 11} {
+			if !slices.Contains(numbers, n) {
+				t.Errorf("with %d shares, number %d did not travel: %v", len(shares), n, numbers)
+			}
 		}
 	}
 }

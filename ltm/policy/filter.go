@@ -2,6 +2,7 @@ package policy
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -52,9 +53,12 @@ type Filter struct {
 	types   *idf.Registry
 	turns   [2]turn // of snapshots in the order of time, and of late ones
 	newest  engram.Time
-	any     bool        // something was offered
-	last    engram.Time // recorded last
-	has     bool        // something was recorded
+	any     bool          // something was offered
+	last    engram.Time   // recorded last, but for corrections of earlier ones
+	has     bool          // something was recorded
+	recent  []engram.Time // of the snapshots recorded last, but for mode Linked; a ring …
+	oldest  int           // … that begins here …
+	latest  engram.Time   // … and holds nothing after this
 	measure measure
 	held    waiting
 	counts  Counts
@@ -90,11 +94,13 @@ func (f *Filter) decide(s *engram.Snapshot) Decision {
 		return Decision{Skip, WhyNever}
 	}
 	// A correction of what was recorded replaces a belief that would stand otherwise.
-	if f.has && s.Time == f.last && mode != Linked {
-		if mode == Change && !f.measure.differs(s) {
-			return Decision{Skip, WhySame}
+	if mode != Linked && f.corrects(s.Time) {
+		if s.Time == f.last {
+			if mode == Change && !f.measure.differs(s) {
+				return Decision{Skip, WhySame}
+			}
+			f.recorded(s)
 		}
-		f.recorded(s)
 		if mode == All {
 			return Decision{Record, WhyAll}
 		}
@@ -135,10 +141,34 @@ func (f *Filter) Recorded(s *engram.Snapshot) {
 }
 
 func (f *Filter) recorded(s *engram.Snapshot) {
+	if !f.corrects(s.Time) {
+		f.remember(s.Time)
+	}
 	f.last, f.has = s.Time, true
 	if f.policy.mode() == Change {
 		f.measure.remember(s)
 	}
+}
+
+// maxRecent bounds how many snapshots back a correction is known to be one.
+const maxRecent = 32
+
+// corrects reports whether a snapshot of time t supersedes one that was recorded, of
+// those recorded last.
+func (f *Filter) corrects(t engram.Time) bool {
+	return len(f.recent) > 0 && t <= f.latest && slices.Contains(f.recent, t)
+}
+
+func (f *Filter) remember(t engram.Time) {
+	if len(f.recent) == 0 || t > f.latest {
+		f.latest = t
+	}
+	if len(f.recent) < maxRecent {
+		f.recent = append(f.recent, t)
+		return
+	}
+	f.recent[f.oldest] = t
+	f.oldest = (f.oldest + 1) % maxRecent
 }
 
 // turn is when the next snapshot may be recorded.

@@ -93,6 +93,45 @@ func TestCorrectionsOfWhatWasRecordedAreRecorded(t *testing.T) {
 	}
 }
 
+// So are those of several, in any order, and the turns go on as if there were none.
+func TestCorrectionsOfSeveralAreRecorded(t *testing.T) {
+	for _, mode := range []Mode{Rate, All, Change} {
+		f := NewFilter(Policy{Record: mode, MaxRate: 1}, idf.NewRegistry())
+		var offered []*engram.Snapshot
+		var want []int
+		offer := func(at engram.Time, record bool) {
+			if record {
+				want = append(want, len(offered))
+			}
+			offered = append(offered, valueOf(t, at, len(offered)))
+		}
+		for i := range engram.Time(100) {
+			offer(i*second, true)
+			offer(i*second+100, false)
+		}
+		for i := range engram.Time(3) {
+			offer((97+i)*second, true)
+		}
+		for i := range engram.Time(maxRecent) {
+			offer((99-i)*second, true)
+		}
+		offer(99*second+200, false)
+		offer(100*second, true)
+		if kept, why := recordedAt(f, offered...); !slices.Equal(kept, want) || why[200] != why[202] {
+			t.Errorf("%s: recorded %v, want %v", mode, kept, want)
+		}
+	}
+}
+
+// A correction of an earlier snapshot is not what the next one is compared to.
+func TestChangeAfterACorrection(t *testing.T) {
+	f := NewFilter(Policy{Record: Change}, idf.NewRegistry())
+	kept, why := recordedAt(f, valueOf(t, 0, 1), valueOf(t, 1, 2), valueOf(t, 0, 2), valueOf(t, 2, 2), valueOf(t, 1, 2), valueOf(t, 3, 1))
+	if !slices.Equal(kept, []int{0, 1, 2, 5}) || why[2] != WhyCorrected {
+		t.Errorf("recorded %v because of %v", kept, why)
+	}
+}
+
 func TestAllAndNever(t *testing.T) {
 	s := valueOf(t, 0, 1)
 	if kept, _ := recordedAt(NewFilter(Policy{}, idf.NewRegistry()), s, s, s); len(kept) != 3 {
