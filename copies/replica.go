@@ -28,6 +28,7 @@ type replica struct {
 	// positions are by server: another one that owns the memory now has another
 	// history, and the first may come back.
 	positions map[string]service.Position
+	newest    map[string]service.Had // beside each position
 	ledger    ledger
 
 	owner    string // the server
@@ -48,7 +49,7 @@ type replica struct {
 func newReplica(c service.Copy) *replica {
 	r := &replica{
 		pattern: c.Pattern.String(),
-		memory:  c.Pattern.Levels[0].Names[0], copy: c, positions: map[string]service.Position{}, ledger: newLedger(),
+		memory:  c.Pattern.Levels[0].Names[0], copy: c, positions: map[string]service.Position{}, newest: map[string]service.Had{}, ledger: newLedger(),
 		state: service.StateWaiting, since: time.Now(), heard: new(atomic.Int64),
 	}
 	r.matcher, _ = c.Pattern.Matcher() // the errors were found by Check
@@ -67,7 +68,7 @@ func (r *replica) share(server string, heard *atomic.Int64) (s service.Share, ru
 		heard.Store(max(heard.Load(), r.heard.Load()))
 		r.heard = heard
 	}
-	return service.Share{Patterns: []engram.Pattern{rename(r.copy.Pattern, ownersName(r.memory))}, After: r.positions[server], Rules: r.copy.Rules}, r.rules
+	return service.Share{Patterns: []engram.Pattern{rename(r.copy.Pattern, ownersName(r.memory))}, After: r.positions[server], Had: r.newest[server], Rules: r.copy.Rules}, r.rules
 }
 
 // is sets the state of the copy.
@@ -122,11 +123,14 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 	if r.positions[server] != b.Position || len(left) > 0 || len(lost) > 0 || applied.Refused > 0 || len(c.Removed) > 0 {
 		if _, known := r.positions[server]; !known && len(r.positions) >= maxPositions {
 			for other := range r.positions {
+				delete(r.newest, other)
 				delete(r.positions, other) // any: it is pulled from its beginning should it come back
 				break
 			}
 		}
-		r.positions[server] = b.Position
+		had := r.newest[server]
+		had.Took(r.positions[server], b)
+		r.positions[server], r.newest[server] = b.Position, had
 		r.changes++
 	}
 	state := service.StateLive
@@ -242,6 +246,7 @@ func (r *replica) beginAnew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.positions)
+	clear(r.newest)
 	r.ledger = newLedger()
 	r.changes++
 	r.rules++

@@ -30,6 +30,8 @@ type positionJSON struct {
 	Epoch   uint64      `json:"epoch,string"`
 	Number  uint64      `json:"number,string"`
 	Arrived engram.Time `json:"arrived"`
+	Latest  engram.Time `json:"latest,omitempty"`
+	Before  engram.Time `json:"before,omitempty"`
 }
 
 type missingJSON struct {
@@ -53,7 +55,8 @@ func fileOf(pattern string) string {
 func (r *replica) encodeLocked() ([]byte, error) {
 	s := stateJSON{Copy: Format(&r.copy), Configured: r.configured, Rule: r.rule, Positions: map[string]positionJSON{}}
 	for server, p := range r.positions {
-		s.Positions[server] = positionJSON{p.Epoch, p.Number, p.Arrived}
+		had := r.newest[server]
+		s.Positions[server] = positionJSON{p.Epoch, p.Number, p.Arrived, had.Latest, had.Before}
 	}
 	for id, of := range r.ledger.tallies {
 		text := id.String()
@@ -82,6 +85,7 @@ func decode(text []byte) (c service.Copy, r *replica, err error) {
 	r.configured, r.rule = s.Configured, s.Rule
 	for server, p := range s.Positions {
 		r.positions[server] = service.Position{Epoch: p.Epoch, Number: p.Number, Arrived: p.Arrived}
+		r.newest[server] = service.Had{Latest: p.Latest, Before: p.Before}
 	}
 	for i := range s.Missing {
 		m := &s.Missing[i]

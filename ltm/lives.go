@@ -30,6 +30,14 @@ func (s *Store) Previous() uint64 {
 	return s.state.mu.Lives[i-1]
 }
 
+// InOrder reports whether a life of the server was before another one; known is false if
+// one of them is not noted.
+func (s *Store) InOrder(life, other uint64) (before, known bool) {
+	lives := s.lives()
+	i, k := slices.Index(lives, life), slices.Index(lives, other)
+	return i < k, i >= 0 && k >= 0
+}
+
 // lifeIndex returns the place of a life among those that are noted, -1 if it is not.
 func (s *Store) lifeIndex(epoch uint64) int {
 	s.state.mu.Lock()

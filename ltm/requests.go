@@ -15,6 +15,9 @@ type request struct {
 	Span     engram.Interval   `json:"span"`
 	Except   []engram.Interval `json:"except,omitempty"` // times of what is kept
 	Until    engram.Time       `json:"until"`
+	// The life in which it was given, and its newest update then; 0 if that was not noted.
+	Epoch  uint64 `json:"epoch,omitempty"`
+	Number uint64 `json:"number,omitempty"`
 }
 
 // maxRequests bounds the requests that are kept.
@@ -32,7 +35,7 @@ func (s *Store) noteRequest(o *order) error {
 		return err
 	}
 	return s.wm.NoteRemoval(r, func(r wm.Removal) error {
-		o.Number, o.Until, q.Until = r.Number, r.Until, r.Until
+		o.Number, o.Until, q.Until, q.Epoch, q.Number = r.Number, r.Until, r.Until, r.Epoch, r.Number
 		return s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, *o); c.addRequest(q) })
 	})
 }
@@ -40,7 +43,7 @@ func (s *Store) noteRequest(o *order) error {
 func (c *stateContent) addRequest(q request) {
 	c.Requests = append(c.Requests, q)
 	if n := len(c.Requests) - maxRequests; n > 0 {
-		c.Dropped = c.Requests[n-1].Until
+		c.Dropped, c.DroppedEpoch = c.Requests[n-1].Until, c.Requests[n-1].Epoch
 		c.Requests = slices.Delete(c.Requests, 0, n)
 	}
 }
@@ -57,7 +60,7 @@ func (s *Store) keptSpans() []engram.Interval {
 }
 
 func (q *request) removal() (wm.Removal, error) {
-	r := wm.Removal{IDs: q.IDs, Span: q.Span, Except: q.Except, Until: q.Until}
+	r := wm.Removal{IDs: q.IDs, Span: q.Span, Except: q.Except, Until: q.Until, Epoch: q.Epoch, Number: q.Number}
 	for _, text := range q.Patterns {
 		p, err := engram.ParsePattern(text)
 		if err != nil {
@@ -77,7 +80,7 @@ func (s *Store) restoreRemovals() {
 	var list []wm.Removal
 	for _, r := range content.Removed {
 		if !s.wm.IsCopy(r.Segment) {
-			list = append(list, wm.Removal{Segment: r.Segment, Until: r.Arrived})
+			list = append(list, wm.Removal{Segment: r.Segment, Until: r.Arrived, Epoch: r.Epoch, Number: r.Number})
 		}
 	}
 	for i := range content.Requests {
@@ -85,6 +88,9 @@ func (s *Store) restoreRemovals() {
 			list = append(list, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b wm.Removal) int { return cmp.Compare(a.Until, b.Until) })
-	s.wm.RestoreRemovals(list, content.Dropped, content.Dropped != 0)
+	life := func(r wm.Removal) int { return slices.Index(content.Lives, r.Epoch) } // those of unknown lives are old
+	slices.SortStableFunc(list, func(a, b wm.Removal) int {
+		return cmp.Or(cmp.Compare(life(a), life(b)), cmp.Compare(a.Until, b.Until))
+	})
+	s.wm.RestoreRemovals(list, wm.Removal{Until: content.Dropped, Epoch: content.DroppedEpoch}, content.Dropped != 0)
 }

@@ -39,8 +39,10 @@ type stateContent struct {
 	Lives   []uint64       `json:"lives,omitempty"`  // of the server, by their epochs, in their order
 	Copies  []string       `json:"copies,omitempty"` // memories that are copies of other servers'
 	// Requests are the last orders, done or not, for holders of copies that were away.
-	Requests []request   `json:"requests,omitempty"`
-	Dropped  engram.Time `json:"requests_dropped,omitempty"` // of the last one that is not among them any more
+	Requests []request `json:"requests,omitempty"`
+	// Of the last one that is not among them any more.
+	Dropped      engram.Time `json:"requests_dropped,omitempty"`
+	DroppedEpoch uint64      `json:"requests_dropped_epoch,omitempty"`
 }
 
 // removal hides what was recorded of a segment before it was removed.

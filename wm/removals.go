@@ -19,30 +19,32 @@ type Removal struct {
 	IDs      []engram.ID
 	Except   []engram.Interval
 
-	Number uint64      // of the newest update when it was noted
-	Until  engram.Time // all that arrived before it was noted arrived at or before it, what comes later after it
+	Order  uint64      // its place among those that this life knows, the first one's is 1
+	Epoch  uint64      // the life in which it was noted, 0 if that is not known
+	Number uint64      // of the newest update of that life when it was noted, 0 if that is not known
+	Until  engram.Time // all of that life that arrived before it was noted arrived at or before it, what came later after it
 }
 
 // removals are the removals of this life and, if there is a disk, of earlier ones, as
 // many as are kept. Of one segment there is one.
 type removals struct {
 	keep    int
-	list    []Removal   // by Until
-	dropped engram.Time // Until of the last one that is kept no more, if any is
-	any     bool
+	list    []Removal // by Order
+	last    uint64    // the Order of the newest
+	dropped Removal   // the last one that is kept no more, with an Order if any is
 }
 
 // stampLocked says what a removal is about: what has come by now.
 func (w *WM) stampLocked(r *Removal) {
 	w.mu.arrived = max(w.mu.arrived+1, w.now())
-	r.Number, r.Until = w.mu.number, w.mu.arrived
+	r.Epoch, r.Number, r.Until = w.epoch, w.mu.number, w.mu.arrived
 	w.mu.arrived++ // what comes later arrives later
 }
 
 // noteLocked notes a removal and tells who watches.
 func (w *WM) noteLocked(r Removal, owed *notices) {
 	w.mu.feed.removals.add(r)
-	w.removal.Store(int64(r.Until))
+	w.removal.Store(w.mu.feed.removals.last)
 	w.mu.feed.wakeWatchers(owed)
 }
 
@@ -50,9 +52,11 @@ func (l *removals) add(r Removal) {
 	if !r.Segment.IsRoot() { // the last removal is about all that earlier ones were about
 		l.list = slices.DeleteFunc(l.list, func(old Removal) bool { return r.Segment.Contains(old.Segment) && !old.Segment.IsRoot() })
 	}
+	l.last++
+	r.Order = l.last
 	l.list = append(l.list, r)
 	if n := len(l.list) - l.keep; n > 0 {
-		l.dropped, l.any = l.list[n-1].Until, true
+		l.dropped = l.list[n-1]
 		l.list = slices.Delete(l.list, 0, n)
 	}
 }
@@ -79,40 +83,42 @@ func (w *WM) NoteRemoval(r Removal, keep func(Removal) error) error {
 	return err
 }
 
-// RestoreRemovals makes the removals of earlier lives known, before anything is
-// removed in this one. dropped, if any is true, is the time of the last of those that
-// are known no more.
+// RestoreRemovals makes the removals of earlier lives known, in their order, before
+// anything is removed in this one. dropped, if any is true, is the last of those that are
+// known no more.
 //
-// What is committed from now on arrives after all of them. Where the clock was set back
-// by more than a little since, they are told to have been earlier instead.
-func (w *WM) RestoreRemovals(list []Removal, dropped engram.Time, any bool) {
+// What is committed from now on arrives after all of them, but where the clock was set
+// back by more than a little since.
+func (w *WM) RestoreRemovals(list []Removal, dropped Removal, any bool) {
 	latest := w.now().Add(setBack)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := &w.mu.feed.removals
-	l.dropped, l.any = min(dropped, latest), any
-	for _, r := range list {
-		if r.Until > latest {
-			r.Until = latest.Add(-setBack)
-		}
-		l.add(r)
-		w.mu.arrived = max(w.mu.arrived, r.Until+1)
-		w.removal.Store(int64(r.Until))
+	if any {
+		l.last++
+		l.dropped = dropped
+		l.dropped.Order = l.last
 	}
+	for _, r := range list {
+		l.add(r)
+		if r.Until <= latest {
+			w.mu.arrived = max(w.mu.arrived, r.Until+1)
+		}
+	}
+	w.removal.Store(l.last)
 }
 
 // setBack is how far a clock may be set back so that arrivals wait for it.
 const setBack = time.Minute
 
-// LastRemoval returns Until of the newest removal, MinTime if there is none.
-func (w *WM) LastRemoval() engram.Time { return engram.Time(w.removal.Load()) }
+// LastRemoval returns the Order of the newest removal, 0 if there is none.
+func (w *WM) LastRemoval() uint64 { return w.removal.Load() }
 
 // Removals returns the removals that are kept, in their order. cut says that there were
-// others, the last of which was noted at dropped. The slices are shared: not to be
-// changed.
-func (w *WM) Removals() (list []Removal, dropped engram.Time, cut bool) {
+// others, the last of which is dropped. The slices are shared: not to be changed.
+func (w *WM) Removals() (list []Removal, dropped Removal, cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := &w.mu.feed.removals
-	return slices.Clone(l.list), l.dropped, l.any
+	return slices.Clone(l.list), l.dropped, l.dropped.Order > 0
 }

@@ -73,7 +73,7 @@ type WM struct {
 	// stored when all up to it can be read.
 	number atomic.Uint64
 
-	removal  atomic.Int64  // Until of the last removal
+	removal  atomic.Uint64 // the Order of the last removal
 	restored atomic.Uint64 // the number given last to what was restored of an earlier life
 
 	// defining is held, before mu, while segments and types change and removals are noted:
@@ -123,7 +123,6 @@ func New(c Config) *WM {
 	}
 	w.mu.arrived, w.mu.removing = engram.MinTime, engram.MaxTime
 	w.mu.feed.keep, w.mu.feed.removals.keep = uint64(w.limits.Recent), w.limits.Removals
-	w.removal.Store(int64(engram.MinTime))
 	return w
 }
 

@@ -42,7 +42,29 @@ type Request struct {
 type Share struct {
 	Patterns []engram.Pattern // a union, by the owner's names; at least one
 	After    Position         // what the holder has already
+	Had      Had              // how new that is
 	Rules    Rules
+}
+
+// Had is when the newest arrived of what a holder has of a share, by the owner's clock: in
+// the life of the owner that its position is of, and in those before it; 0 is nothing.
+// Where the owner's clock was set back between its lives, what is removed in one is told
+// to have arrived until then; without a Had what arrived by the earlier clock stays.
+type Had struct {
+	Latest, Before engram.Time
+}
+
+// Took notes a batch that follows a position.
+func (h *Had) Took(after Position, b *Batch) {
+	if b.Position.Epoch != after.Epoch {
+		h.Before, h.Latest = max(h.Before, h.Latest), 0
+	}
+	if b.Position.Epoch != 0 { // what rules left out may have been fetched
+		h.Latest = max(h.Latest, b.Position.Arrived)
+	}
+	for i := range b.Items {
+		h.Latest = max(h.Latest, b.Items[i].Snapshot.Arrived)
+	}
 }
 
 // Position is how far a share has come in its owner's updates. The zero Position is
@@ -229,8 +251,8 @@ type Removal struct {
 	// Except are times whose snapshots stay though they lie in Span: something keeps
 	// them at the owner.
 	Except []engram.Interval
-	// Until is the owner's clock when that happened: versions that arrived after it
-	// stay.
+	// Until is the owner's clock when that happened, or a later one by which something
+	// arrived in an earlier life ([Had]): versions that arrived after it stay.
 	Until engram.Time
 }
 

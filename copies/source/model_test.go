@@ -67,7 +67,7 @@ type copying struct {
 	// was, and may still be at the holder because its owner has forgotten that.
 	had      map[version]string
 	gone     map[version]string
-	kept     service.Position // on the holder's disk
+	kept     service.Share    // its place, on the holder's disk
 	covered  []engram.Missing // what was told to be lost or left out
 	feed     engram.UpdateStream
 	told     map[version]bool
@@ -309,7 +309,7 @@ func (c *copying) crashHolder(t *rapid.T) {
 	c.feed.Close()
 	c.holder.crash(t)
 	c.follow()
-	c.share.After = c.kept
+	c.share.After, c.share.Had = c.kept.After, c.kept.Had
 }
 
 func (c *copying) restartHolder(t *rapid.T) {
@@ -319,10 +319,10 @@ func (c *copying) restartHolder(t *rapid.T) {
 	c.holder.begin(t)
 	c.follow()
 	if c.holder.dir == "" {
-		c.share.After, c.covered = service.Position{}, nil
+		c.share.After, c.share.Had, c.covered = service.Position{}, service.Had{}, nil
 		c.gone = map[version]string{}
 	} else {
-		c.share.After = c.kept
+		c.share.After, c.share.Had = c.kept.After, c.kept.Had
 	}
 }
 
@@ -361,6 +361,7 @@ func (c *copying) pull(decide func(b *service.Batch) (apply bool, end error)) {
 			c.covered = append(c.covered, engram.Missing{ID: l.Entity, Reason: l.Reason, Count: l.Count, Interval: l.Interval})
 		}
 		c.covered = append(c.covered, b.Lost...)
+		c.share.Had.Took(c.share.After, b)
 		c.share.After = b.Position
 		return end
 	})
@@ -376,7 +377,7 @@ func (c *copying) save(t *rapid.T) {
 	if err != nil || kept != (c.holder.dir != "") {
 		t.Fatal(kept, err)
 	}
-	c.kept = c.share.After
+	c.kept = c.share
 }
 
 // held returns what the holder has: of each time the version that counts.

@@ -77,7 +77,9 @@ func (sh *share) readPast(b *service.Batch) error {
 			return err
 		}
 		if !more {
-			sh.leave(b)
+			if sh.past.current || len(b.Items) == 0 { // a batch is of one life
+				sh.leave(b)
+			}
 			return nil
 		}
 	}
@@ -141,7 +143,7 @@ func (x *past) nextChange(b *service.Batch, onDisk bool) error {
 	case s != nil && !sh.wants(c.Number, s.Arrived):
 	case s != nil:
 		return sh.offer(b, c.Entity(), sh.entityOf(c), s)
-	case removed || sh.p.removed.concerns(c.Entity(), c.Time(), c.Number):
+	case removed || sh.p.removed.concerns(sh.p.wm.Epoch(), c.Entity(), c.Time(), c.Number):
 	default:
 		sh.lose(b, engram.Missing{ID: c.Entity(), Reason: engram.MissingEvicted, Count: 1, Interval: moment(c.Time())})
 	}

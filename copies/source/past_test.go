@@ -262,6 +262,164 @@ func TestWhatIsGoneIsTold(t *testing.T) {
 	}
 }
 
+// What is removed reaches who has it whatever the owner's clock says in its lives, and
+// what came behind it stays.
+func TestRemovalsWhereTheClockWasSetBack(t *testing.T) {
+	for _, back := range []time.Duration{0, 30 * time.Second, 1e15, 1e18} {
+		for _, durability := range []engram.Durability{engram.Volatile, engram.Logged} {
+			for name, disk := range map[string]bool{"with a disk": true, "without": false} {
+				if durability == engram.Logged && !disk {
+					continue
+				}
+				t.Run(fmt.Sprint(name, ", ", durability, ", ", back), func(t *testing.T) {
+					testRemovalsWhereTheClockWasSetBack(t, back, durability, disk)
+				})
+			}
+		}
+	}
+}
+
+func testRemovalsWhereTheClockWasSetBack(t *testing.T, back time.Duration, durability engram.Durability, disk bool) {
+	var clock atomic.Int64
+	clock.Store(17e17)
+	dir := ""
+	if disk {
+		dir = t.TempDir()
+	}
+	segment := core("A", 0)
+	segment.Durability = durability
+	var o *owner
+	begin := func() {
+		o = beginAt(t, dir, func() engram.Time { return engram.Time(clock.Add(1000)) }, segment)
+	}
+	begin()
+	defer func() { o.Close() }()
+	again := func() {
+		o.Close()
+		clock.Add(-int64(back))
+		begin()
+	}
+	remove := func(name string) {
+		t.Helper()
+		if err := o.RemoveSegment(t.Context(), engram.MustID(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := taker{t: t, holder: holder(t, t.TempDir())}
+	defer c.holder.Close()
+	for _, name := range []string{"p", "q", "r", "s"} {
+		commit(t, o, update(t, "Test/A/"+name+"/first", 1, "x"))
+	}
+	c.catchUp(o)
+	c.want("p/first 1", "q/first 1", "r/first 1", "s/first 1")
+
+	if disk { // while the holder is away
+		remove("Test/A/p")
+		again()
+		if n := c.catchUp(o); n != 1 {
+			t.Errorf("of a removal in the last life %d were told", n)
+		}
+		commit(t, o, update(t, "Test/A/p/second", 2, "x"))
+	} else { // while it is there
+		again()
+		commit(t, o, update(t, "Test/A/p/first", 2, "x"))
+		c.pull(o, func(b *service.Batch) bool {
+			if len(b.Items) > 0 {
+				remove("Test/A/p")
+				commit(t, o, update(t, "Test/A/p/second", 2, "x"))
+			}
+			return len(b.Removed) > 0
+		})
+	}
+	c.catchUp(o)
+	c.want("p/second 2", "q/first 1", "r/first 1", "s/first 1")
+
+	commit(t, o, update(t, "Test/A/q/first", 2, "x"))
+	c.catchUp(o) // it has something of both lives
+	remove("Test/A/q")
+	commit(t, o, update(t, "Test/A/q/second", 3, "x"))
+	if n := c.catchUp(o); n != 1 {
+		t.Errorf("of a removal in this life %d were told", n)
+	}
+	c.want("p/second 2", "q/second 3", "r/first 1", "s/first 1")
+
+	again() // the clock is behind still
+	commit(t, o, update(t, "Test/A/r/first", 3, "x"), update(t, "Test/A/s/second", 3, "x"))
+	c.catchUp(o)
+	remove("Test/A/r")
+	commit(t, o, update(t, "Test/A/r/second", 4, "x"))
+	c.catchUp(o)
+	if disk {
+		order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("Test/A/s")}, Span: engram.Always(), Why: "asked"}
+		if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
+			t.Fatal(err)
+		}
+		commit(t, o, update(t, "Test/A/s/third", 4, "x"))
+		c.catchUp(o)
+		c.want("p/second 2", "q/second 3", "r/second 4", "s/third 4")
+	} else {
+		c.want("p/second 2", "q/second 3", "r/second 4", "s/first 1", "s/second 3")
+	}
+	if n := c.catchUp(o); n != 0 {
+		t.Errorf("who has all is told of %d removals", n)
+	}
+}
+
+// taker is a holder that takes what it is told, and knows its place.
+type taker struct {
+	t      *testing.T
+	holder *server.Server
+	share  service.Share
+}
+
+// pull pulls until a batch, which it has taken, satisfies stop, and returns how many
+// removals it was told of.
+func (x *taker) pull(o *owner, stop func(*service.Batch) bool) (removed int) {
+	x.t.Helper()
+	x.share.Patterns = []engram.Pattern{engram.MustPattern("Test")}
+	pull(x.t, o, service.Request{Shares: []service.Share{x.share}}, func(b *service.Batch) bool {
+		removed += len(b.Removed)
+		if _, err := x.holder.ApplyCopy(x.t.Context(), service.Changes{Removed: b.Removed}); err != nil {
+			x.t.Fatal(err)
+		}
+		if err := x.holder.PrepareCopy(x.t.Context(), b.Segments); err != nil {
+			x.t.Fatal(err)
+		}
+		if _, err := x.holder.ApplyCopy(x.t.Context(), service.Changes{Versions: b.Items}); err != nil {
+			x.t.Fatal(err)
+		}
+		x.share.Had.Took(x.share.After, b)
+		x.share.After = b.Position
+		return stop(b)
+	})
+	return removed
+}
+
+// catchUp pulls all there is.
+func (x *taker) catchUp(o *owner) (removed int) {
+	x.t.Helper()
+	return x.pull(o, func(b *service.Batch) bool {
+		return b.Position.Epoch == o.Epoch() && b.Position.Number >= o.Number() && b.Behind.Updates == 0
+	})
+}
+
+// want checks what is held, as "provider/entity time".
+func (x *taker) want(want ...string) {
+	x.t.Helper()
+	r, err := x.holder.Query(x.t.Context(), engram.MustPattern("Test").Select(engram.All()))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	var held []string
+	for it := range r.All() {
+		held = append(held, fmt.Sprint(it.ID.ProviderSegment(), "/", it.ID.Entity(), " ", int64(it.Time)))
+	}
+	slices.Sort(held)
+	if !slices.Equal(held, want) {
+		x.t.Errorf("the holder has %q, want %q", held, want)
+	}
+}
+
 // Where so much was removed that it is not known any more what, the holder is told what
 // there is.
 func TestManyRemovals(t *testing.T) {

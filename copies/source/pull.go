@@ -158,6 +158,9 @@ func (p *pull) step(now time.Time) (worked bool, pause time.Duration, err error)
 	b, began := p.begin(next), p.wm.Now()
 	all, err := next.read(b)
 	if err == nil {
+		err = p.removed.retell(next, b)
+	}
+	if err == nil {
 		err = p.told.describe(p, b)
 	}
 	if err != nil {
@@ -194,6 +197,8 @@ func (p *pull) deliver(sh *share, b *service.Batch, behind service.Behind) error
 	b.LeftOut = sh.left.take(b.LeftOut)
 	b.Position, b.Behind = sh.position(), behind
 	sh.toldAt, sh.done = b.Position, behind.Updates == 0
+	sh.had.Took(sh.after, b)
+	sh.after = b.Position
 	sh.pace.spend(p.bytes)
 	p.failed = p.f(b)
 	p.last = time.Now()
@@ -218,7 +223,7 @@ func (p *pull) beat() error {
 			continue
 		}
 		any = true
-		if err := p.deliver(sh, p.begin(sh), behind); err != nil {
+		if err := p.tellPosition(sh, behind); err != nil {
 			return err
 		}
 	}
@@ -226,11 +231,20 @@ func (p *pull) beat() error {
 		rest = p.shares[:1]
 	}
 	for _, sh := range rest {
-		if err := p.deliver(sh, p.begin(sh), service.Behind{Now: now}); err != nil {
+		if err := p.tellPosition(sh, service.Behind{Now: now}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tellPosition hands over where a share is, and what was removed before that.
+func (p *pull) tellPosition(sh *share, behind service.Behind) error {
+	b := p.begin(sh)
+	if err := p.removed.tell(sh, b); err != nil {
+		return err
+	}
+	return p.deliver(sh, b, behind)
 }
 
 func (p *pull) anyNews() bool {

@@ -10,13 +10,12 @@ import (
 
 // removedSet is what was removed or forgotten on request, as a pull knows it.
 type removedSet struct {
-	list  []removed
-	until engram.Time // of the last one
-	// dropped is until when there may have been some that are not known any more, if
-	// there are any is cut.
-	dropped engram.Time
+	list    []removed
+	last    uint64      // the Order of the last one
+	until   engram.Time // of the last one of this life
+	dropped wm.Removal  // the last one that is not known any more, if there is one is cut
 	cut     bool
-	began   engram.Time // of the pull
+	began   uint64 // the Order of the last one when the pull began
 	any     bool
 }
 
@@ -30,25 +29,84 @@ type removed struct {
 // tell appends to a batch what a share was not told of.
 func (r *removedSet) tell(sh *share, b *service.Batch) error {
 	last := sh.p.wm.LastRemoval()
-	if !r.any || last > r.until {
+	if !r.any || last > r.last {
 		if err := r.refresh(sh.p); err != nil {
 			return err
 		}
 	}
-	if last < sh.removals {
+	if last == sh.removals {
 		return nil
 	}
-	if r.cut && sh.removals <= r.dropped {
-		if err := sh.tellWhatIsThere(b, r.dropped); err != nil {
+	if r.cut && !sh.wasTold(&r.dropped) {
+		if err := sh.tellWhatIsThere(b, sh.until(&r.dropped)); err != nil {
 			return err
 		}
 	}
 	for i := range r.list {
-		if x := &r.list[i]; x.Until >= sh.removals {
+		x := &r.list[i]
+		if !sh.wasTold(&x.Removal) {
 			sh.tellRemoval(b, x)
 		}
+		sh.removed = max(sh.removed, x.Until+1)
 	}
-	sh.removals = max(r.until, last) + 1
+	sh.removals = max(r.last, last)
+	return nil
+}
+
+// wasTold reports whether the share was told of a removal, in this pull or, by its
+// position, before. Lives are told apart by their order, since clocks are set back, and by
+// the clock where that is not known.
+func (sh *share) wasTold(x *wm.Removal) bool {
+	after, this := &sh.after, sh.p.wm.Epoch()
+	switch {
+	case x.Order <= sh.removals:
+		return true
+	case x.Epoch == after.Epoch:
+		return x.Until < after.Arrived
+	case after.Epoch != 0 && x.Epoch == this:
+		return false
+	}
+	if earlier, known := sh.p.inOrder(x.Epoch, after.Epoch); known {
+		return earlier
+	}
+	return x.Until < after.Arrived
+}
+
+// until returns the time of arrival up to which a removal is about what the holder has:
+// all of lives before that of the removal, whatever their clocks said.
+func (sh *share) until(x *wm.Removal) engram.Time {
+	if x.Epoch == sh.after.Epoch {
+		if sh.after.Number > x.Number { // it may have been told, and what came behind it
+			return x.Until
+		}
+		return max(x.Until, sh.had.Before)
+	}
+	later := x.Epoch == sh.p.wm.Epoch()
+	if !later {
+		later, _ = sh.p.inOrder(sh.after.Epoch, x.Epoch)
+	}
+	if later {
+		return max(x.Until, sh.had.Before, sh.had.Latest)
+	}
+	return x.Until
+}
+
+// inOrder reports whether a life of the server was before another one, if that is known.
+func (s *Source) inOrder(life, other uint64) (before, known bool) {
+	if s.ltm == nil {
+		return false, false
+	}
+	return s.ltm.InOrder(life, other)
+}
+
+// retell tells what was removed since the batch was read, and takes out what of it is
+// gone by that.
+func (r *removedSet) retell(sh *share, b *service.Batch) error {
+	before := sh.removals
+	if err := r.tell(sh, b); err != nil || sh.removals == before {
+		return err
+	}
+	b.Items = slices.DeleteFunc(b.Items, func(v service.Version) bool { return r.hides(sh, v.Entity, v.Snapshot) })
 	return nil
 }
 
@@ -81,11 +139,11 @@ func (sh *share) tellWhatIsThere(b *service.Batch, until engram.Time) error {
 func (r *removedSet) refresh(p *pull) error {
 	if !r.any {
 		r.any = true
-		_, r.began = p.wm.Settled()
+		r.began = p.wm.LastRemoval()
 	}
 	var noted []wm.Removal
 	noted, r.dropped, r.cut = p.wm.Removals()
-	r.list, r.until = r.list[:0], engram.MinTime
+	r.list = r.list[:0]
 	for _, n := range noted {
 		x := removed{Removal: n}
 		for _, pattern := range n.Patterns {
@@ -102,7 +160,9 @@ func (r *removedSet) refresh(p *pull) error {
 			}
 		}
 		r.list = append(r.list, x)
-		r.until = max(r.until, n.Until)
+		if r.last = n.Order; n.Epoch == p.wm.Epoch() {
+			r.until = n.Until
+		}
 		p.told.forget(n.Segment)
 	}
 	return nil
@@ -123,28 +183,30 @@ func (x *removed) about(id engram.ID, at engram.Time) bool {
 
 // hides reports whether a version, which was read before that, is gone since the pull
 // began.
-func (r *removedSet) hides(id engram.ID, s *engram.Snapshot) bool {
-	if s.Arrived > r.until {
+func (r *removedSet) hides(sh *share, id engram.ID, s *engram.Snapshot) bool {
+	earlier := sh.at.Epoch != sh.p.wm.Epoch() // whatever the clock said then
+	if !earlier && s.Arrived > r.until {
 		return false
 	}
-	for i := len(r.list) - 1; i >= 0 && r.list[i].Until >= r.began; i-- {
-		if x := &r.list[i]; s.Arrived <= x.Until && x.about(id, s.Time) {
+	for i := len(r.list) - 1; i >= 0 && r.list[i].Order > r.began; i-- {
+		if x := &r.list[i]; (earlier || s.Arrived <= x.Until) && x.about(id, s.Time) {
 			return true
 		}
 	}
 	return false
 }
 
-// concerns reports whether an update of this life that is not found is gone because
-// somebody wanted that.
-func (r *removedSet) concerns(id engram.ID, at engram.Time, number uint64) bool {
-	return slices.ContainsFunc(r.list, func(x removed) bool { return number <= x.Number && x.about(id, at) })
+// concerns reports whether an update of this life, epoch, that is not found is gone
+// because somebody wanted that.
+func (r *removedSet) concerns(epoch uint64, id engram.ID, at engram.Time, number uint64) bool {
+	return slices.ContainsFunc(r.list, func(x removed) bool { return x.Epoch == epoch && number <= x.Number && x.about(id, at) })
 }
 
 // tellRemoval appends a removal to a batch, if it may concern the share.
 func (sh *share) tellRemoval(b *service.Batch, x *removed) {
+	until := sh.until(&x.Removal)
 	add := func(p engram.Pattern, segment bool, span engram.Interval) {
-		b.Removed = append(b.Removed, service.Removal{Pattern: p, Segment: segment, Span: span, Until: x.Until, Except: x.Except})
+		b.Removed = append(b.Removed, service.Removal{Pattern: p, Segment: segment, Span: span, Until: until, Except: x.Except})
 	}
 	if !x.Segment.IsRoot() {
 		if sh.touches(x.Segment) {

@@ -43,7 +43,10 @@ type share struct {
 	upTo    uint64      // how far changes reach …
 	settled engram.Time // … and a time at or after which everything behind arrived
 
-	removals engram.Time // removals before it were told
+	after    service.Position // told last; at first that of the request
+	had      service.Had      // what the holder has behind after
+	removals uint64           // the Order of the last removal that was told, 0 if none was
+	removed  engram.Time      // removals before it were told, by the clock
 	lookout  lookout
 }
 
@@ -66,7 +69,7 @@ func newShare(p *pull, index int, r *service.Share) (*share, error) {
 	sh := &share{
 		p: p, index: index, rules: r.Rules, at: r.After, since: engram.MinTime, notBefore: engram.MinTime, seen: engram.MinTime,
 		entities: map[engram.ID]*entity{}, keys: map[wm.EntityKey]*entity{},
-		patterns: r.Patterns, pace: pace{rate: r.Rules.MaxBytes}, gather: newGather(&r.Rules), removals: engram.MinTime,
+		patterns: r.Patterns, pace: pace{rate: r.Rules.MaxBytes}, gather: newGather(&r.Rules), after: r.After, had: r.Had, removed: r.After.Arrived,
 	}
 	if len(r.Patterns) == 0 {
 		return nil, engram.Errorf(engram.Invalid, "", "share %d has no patterns", index)
@@ -80,9 +83,6 @@ func newShare(p *pull, index int, r *service.Share) (*share, error) {
 	}
 	if err := sh.filter.open(p, &r.Rules); err != nil {
 		return nil, err
-	}
-	if !r.After.IsZero() { // else the holder may have something all the same, whose position was lost
-		sh.removals = r.After.Arrived
 	}
 	if r.After.Epoch == 0 {
 		sh.begin(r.After.Number)
@@ -106,13 +106,9 @@ func (sh *share) begin(told uint64) {
 // position returns where the share goes on if the pull ends after what was told.
 func (sh *share) position() service.Position {
 	if len(sh.gone.list) > 0 {
-		return service.Position{Number: sh.gone.told, Arrived: sh.removals}
+		return service.Position{Number: sh.gone.told, Arrived: sh.removed}
 	}
-	at := sh.at
-	if sh.p.wm.LastRemoval() >= sh.removals { // it was noted meanwhile, and is to be told
-		at.Arrived = min(at.Arrived, sh.removals)
-	}
-	return at
+	return sh.at
 }
 
 // start finds what lies behind the position.
@@ -186,7 +182,7 @@ func (sh *share) entity(id engram.ID) *entity {
 // hasNews reports whether there is something to be read.
 func (sh *share) hasNews() bool {
 	return len(sh.gone.list) > 0 || sh.past != nil || len(sh.lives) > 0 || len(sh.changes) > 0 || sh.at.Number < sh.p.wm.Number() ||
-		sh.p.wm.LastRemoval() >= sh.removals
+		sh.p.wm.LastRemoval() != sh.removals
 }
 
 // reading reports whether the share is in the middle of what there is.
@@ -263,7 +259,7 @@ func (sh *share) change(b *service.Batch, c *wm.Change, e *entity) (whole bool, 
 			return true, nil
 		}
 		return true, sh.offer(b, c.Entity(), e, s)
-	case removed || sh.p.removed.concerns(c.Entity(), c.Time(), c.Number):
+	case removed || sh.p.removed.concerns(sh.p.wm.Epoch(), c.Entity(), c.Time(), c.Number):
 		return true, nil // it was told, or will be, that it is gone
 	case sh.p.ltm != nil:
 		return false, sh.lookBack()
@@ -282,7 +278,7 @@ func moment(t engram.Time) engram.Interval { return engram.Interval{Start: t, En
 
 // offer has the rules decide about a version, and tells it.
 func (sh *share) offer(b *service.Batch, id engram.ID, e *entity, s *engram.Snapshot) error {
-	if sh.p.removed.hides(id, s) {
+	if sh.p.removed.hides(sh, id, s) {
 		return nil
 	}
 	told, reason, err := sh.filter.decide(e, s)

@@ -37,7 +37,7 @@ func pullMessage(r *service.Request) *engramv1.PullRequest_Begin {
 	m := &engramv1.PullRequest_Begin{Holder: r.Holder}
 	for i := range r.Shares {
 		s := &r.Shares[i]
-		share := &engramv1.CopyShare{After: positionMessage(s.After), Rules: rulesMessage(&s.Rules)}
+		share := &engramv1.CopyShare{After: positionMessage(s.After), Rules: rulesMessage(&s.Rules), Latest: int64(s.Had.Latest), Before: int64(s.Had.Before)}
 		for _, p := range s.Patterns {
 			share.Patterns = append(share.Patterns, p.String())
 		}
@@ -73,7 +73,10 @@ func (l limits) pull(m *engramv1.PullRequest_Begin) (r service.Request, err erro
 	r.Holder = m.GetHolder()
 	patterns := 0
 	for _, share := range m.GetShares() {
-		s := service.Share{After: positionFromMessage(share.GetAfter()), Rules: rulesFromMessage(share.GetRules())}
+		s := service.Share{
+			After: positionFromMessage(share.GetAfter()), Rules: rulesFromMessage(share.GetRules()),
+			Had: service.Had{Latest: engram.Time(share.GetLatest()), Before: engram.Time(share.GetBefore())},
+		}
 		if s.Patterns, err = l.patterns(share.GetPatterns()); err != nil {
 			return r, err
 		}

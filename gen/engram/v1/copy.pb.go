@@ -82,10 +82,14 @@ func (x *PullRequest) GetCredit() uint64 {
 
 // CopyShare is one copy's part of a pull.
 type CopyShare struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Patterns      []string               `protobuf:"bytes,1,rep,name=patterns,proto3" json:"patterns,omitempty"` // by the owner's names; a union
-	After         *CopyPosition          `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`       // absent: before everything
-	Rules         *CopyRules             `protobuf:"bytes,3,opt,name=rules,proto3" json:"rules,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Patterns []string               `protobuf:"bytes,1,rep,name=patterns,proto3" json:"patterns,omitempty"` // by the owner's names; a union
+	After    *CopyPosition          `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`       // absent: before everything
+	Rules    *CopyRules             `protobuf:"bytes,3,opt,name=rules,proto3" json:"rules,omitempty"`
+	// When the newest of what the holder has arrived, by the owner's clock: in the life of
+	// after, and in those before it; 0: nothing. What is removed is held against it.
+	Latest        int64 `protobuf:"fixed64,4,opt,name=latest,proto3" json:"latest,omitempty"`
+	Before        int64 `protobuf:"fixed64,5,opt,name=before,proto3" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -139,6 +143,20 @@ func (x *CopyShare) GetRules() *CopyRules {
 		return x.Rules
 	}
 	return nil
+}
+
+func (x *CopyShare) GetLatest() int64 {
+	if x != nil {
+		return x.Latest
+	}
+	return 0
+}
+
+func (x *CopyShare) GetBefore() int64 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
 }
 
 type CopyPosition struct {
@@ -1210,11 +1228,13 @@ const file_engram_v1_copy_proto_rawDesc = "" +
 	"\x05Begin\x12\x16\n" +
 	"\x06holder\x18\x01 \x01(\tR\x06holder\x12,\n" +
 	"\x06shares\x18\x02 \x03(\v2\x14.engram.v1.CopyShareR\x06shares\x12\x16\n" +
-	"\x06format\x18\x03 \x01(\rR\x06format\"\x82\x01\n" +
+	"\x06format\x18\x03 \x01(\rR\x06format\"\xb2\x01\n" +
 	"\tCopyShare\x12\x1a\n" +
 	"\bpatterns\x18\x01 \x03(\tR\bpatterns\x12-\n" +
 	"\x05after\x18\x02 \x01(\v2\x17.engram.v1.CopyPositionR\x05after\x12*\n" +
-	"\x05rules\x18\x03 \x01(\v2\x14.engram.v1.CopyRulesR\x05rules\"V\n" +
+	"\x05rules\x18\x03 \x01(\v2\x14.engram.v1.CopyRulesR\x05rules\x12\x16\n" +
+	"\x06latest\x18\x04 \x01(\x10R\x06latest\x12\x16\n" +
+	"\x06before\x18\x05 \x01(\x10R\x06before\"V\n" +
 	"\fCopyPosition\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x18\n" +
