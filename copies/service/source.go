@@ -90,7 +90,8 @@ func (p Position) IsZero() bool { return p == Position{} }
 // rule leaves out is told as [LeftOut], but for Fields, which a holder knows itself.
 type Rules struct {
 	// MaxRate bounds the snapshots of each entity per second of snapshot time: one is
-	// left out if it lies closer than 1/MaxRate to the last one told. 0 is no bound.
+	// left out if it lies closer than 1/MaxRate to the last one told in the same pull, and
+	// does not correct one of those told last. 0 is no bound.
 	MaxRate float64
 	// Fields are the members (dotted paths) that travel; the payloads hold no others.
 	// None means all.
