@@ -116,6 +116,13 @@ func (l *guardedLongTerm) Mark(ctx context.Context, m episode.Mark) error {
 	return l.inner.Mark(ctx, m)
 }
 
+func (l *guardedLongTerm) Unmark(ctx context.Context, label string, iv engram.Interval) (int, error) {
+	if err := l.change(ctx, "unmark "+label); err != nil {
+		return 0, err
+	}
+	return l.inner.Unmark(ctx, label, iv)
+}
+
 func (l *guardedLongTerm) Marks(ctx context.Context, iv engram.Interval) ([]episode.Mark, error) {
 	if err := l.look(ctx); err != nil {
 		return nil, err

@@ -79,6 +79,14 @@ func (l longTerm) Mark(ctx context.Context, m episode.Mark) error {
 	return order(ctx, l, func(s service.Service) error { return s.Mark(ctx, m) })
 }
 
+func (l longTerm) Unmark(ctx context.Context, label string, iv engram.Interval) (n int, err error) {
+	err = order(ctx, l, func(s service.Service) (err error) {
+		n, err = s.Unmark(ctx, label, iv)
+		return err
+	})
+	return n, err
+}
+
 func (l longTerm) Marks(ctx context.Context, iv engram.Interval) ([]episode.Mark, error) {
 	return ask(ctx, l, func(s service.Service) ([]episode.Mark, error) { return s.Marks(ctx, iv) })
 }

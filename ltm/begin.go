@@ -23,6 +23,7 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	s.wm, s.earlier = w, s.opened.Episodes > 0
 	s.noteLife(w.Epoch())
 	s.restoreRemovals()
+	s.marked.set(spansOf(s.state.mu.Marks))
 	r := newRecorder(s, w)
 	r.beginning = true
 	target := &recovering{WM: w, recorder: r, held: newHeld(s)}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/query"
@@ -16,18 +19,115 @@ func spanOf(m episode.Mark) engram.Interval {
 	return engram.Interval{Start: m.Time.Add(-m.Before), End: m.Time.Add(m.After).Add(1)}
 }
 
+// spans is a union of spans of time, sorted and apart from each other.
+type spans []engram.Interval
+
+// with returns the union of both, which may share memory with s.
+func (s spans) with(iv engram.Interval) spans {
+	i := sort.Search(len(s), func(i int) bool { return s[i].End >= iv.Start })
+	j := i
+	for ; j < len(s) && s[j].Start <= iv.End; j++ {
+		iv.Start, iv.End = min(iv.Start, s[j].Start), max(iv.End, s[j].End)
+	}
+	return slices.Replace(s, i, j, iv)
+}
+
+func (s spans) contain(t engram.Time) bool {
+	i := sort.Search(len(s), func(i int) bool { return s[i].End > t })
+	return i < len(s) && s[i].Start <= t
+}
+
+// spansOf returns what marks have kept.
+func spansOf(marks []episode.Mark) spans {
+	marks = slices.Clone(marks)
+	slices.SortFunc(marks, func(a, b episode.Mark) int { return cmp.Compare(spanOf(a).Start, spanOf(b).Start) })
+	var s spans
+	for _, m := range marks {
+		s = s.with(spanOf(m))
+	}
+	return s
+}
+
+// markedSpans are the spans in which everything is recorded.
+type markedSpans struct {
+	mu sync.RWMutex
+	of spans
+}
+
+func (m *markedSpans) contain(t engram.Time) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.of.contain(t)
+}
+
+func (m *markedSpans) add(iv engram.Interval) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of = m.of.with(iv)
+}
+
+func (m *markedSpans) set(s spans) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.of = s
+}
+
+// maxLabel bounds what a mark is labelled with.
+const maxLabel = 256
+
+func checkLabel(label string) error {
+	if len(label) > maxLabel || !utf8.ValidString(label) {
+		return engram.Errorf(engram.Invalid, "", "the label %.32q… of a mark is no text of at most %d bytes", label, maxLabel)
+	}
+	return nil
+}
+
 // Mark implements [Service].
 func (s *Store) Mark(ctx context.Context, m episode.Mark) error {
 	if m.Before < 0 || m.After < 0 {
 		return engram.Errorf(engram.Invalid, m.Label, "a mark keeps %v before and %v after: neither may be negative", m.Before, m.After)
 	}
-	if err := s.changeState(func(c *stateContent) { c.Marks = append(c.Marks, m) }); err != nil {
+	if err := checkLabel(m.Label); err != nil {
 		return err
 	}
-	if s.recorder == nil {
-		return nil
+	if err := s.addMark(m); err != nil || s.recorder == nil {
+		return err
 	}
 	return s.recorder.do(ctx, func() error { return s.recorder.mark(m) })
+}
+
+func (s *Store) addMark(m episode.Mark) error {
+	s.marking.Lock()
+	defer s.marking.Unlock()
+	if err := s.changeState(func(c *stateContent) { c.Marks = episode.AddMark(c.Marks, m) }); err != nil {
+		return err
+	}
+	s.marked.add(spanOf(m))
+	return nil
+}
+
+// Unmark implements [Service]. Episodes that note a mark go on noting it, as something
+// that happened.
+func (s *Store) Unmark(_ context.Context, label string, iv engram.Interval) (n int, err error) {
+	gone := func(m episode.Mark) bool { return m.Label == label && iv.Contains(m.Time) }
+	s.marking.Lock()
+	defer s.marking.Unlock()
+	marks, _ := s.Marks(context.Background(), engram.Always())
+	if !slices.ContainsFunc(marks, gone) {
+		return 0, engram.Errorf(engram.NotFound, label, "there is no such mark")
+	}
+	var left []episode.Mark
+	err = s.changeState(func(c *stateContent) {
+		n = len(c.Marks)
+		c.Marks = slices.DeleteFunc(c.Marks, gone)
+		n -= len(c.Marks)
+		left = c.Marks
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.marked.set(spansOf(left))
+	return n, nil
 }
 
 // Marks implements [Service].
@@ -35,27 +135,32 @@ func (s *Store) Marks(_ context.Context, iv engram.Interval) ([]episode.Mark, er
 	s.state.mu.Lock()
 	all := slices.Clone(s.state.mu.Marks)
 	s.state.mu.Unlock()
-	for _, h := range s.episodes.all() {
-		for _, m := range h.current().Marks {
-			if !slices.Contains(all, m) { // noted in another life, whose state was lost
-				all = append(all, m)
-			}
-		}
-	}
 	all = slices.DeleteFunc(all, func(m episode.Mark) bool { return !spanOf(m).Overlaps(iv) })
 	slices.SortStableFunc(all, func(a, b episode.Mark) int { return cmp.Compare(a.Time, b.Time) })
 	return all, nil
+}
+
+// findMarks takes the marks that the episodes note, if the file that holds them is not
+// there.
+func (s *Store) findMarks(infos []episode.Info) {
+	if s.state.mu.Version != 0 {
+		return
+	}
+	for _, info := range infos {
+		for _, m := range info.Marks {
+			s.state.mu.Marks = episode.AddMark(s.state.mu.Marks, m)
+		}
+	}
 }
 
 // markedBytes bounds the payloads that a mark has recorded from the working memory's
 // history.
 const markedBytes = 256 << 20
 
-// mark notes a mark in the open episode, records what the policies left out of its span
-// as far as the working memory has it, and passes them over until its end.
+// mark notes a mark in the open episode, and records what the policies left out of its
+// span as far as the working memory has it. What comes later passes them by itself.
 func (r *recorder) mark(m episode.Mark) error {
 	span := spanOf(m)
-	r.full = max(r.full, span.End)
 	view := r.wm.View(r.ctx, nil)
 	left := int64(markedBytes)
 	for entity := range view.Entities() {

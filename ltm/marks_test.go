@@ -2,6 +2,8 @@ package ltm_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -56,6 +58,91 @@ func TestMarkRecordsWhatLiesAroundIt(t *testing.T) {
 	marks, err := l.Marks(t.Context(), engram.Interval{Start: 0, End: 1})
 	if err != nil || !slices.Equal(marks, []episode.Mark{m}) {
 		t.Errorf("marks in the next life: %+v, %v", marks, err)
+	}
+}
+
+// A mark lets everything pass in its span alone, also in the next life; when it is removed
+// the policies count again.
+func TestMarkLetsPassInItsSpanAlone(t *testing.T) {
+	dir := fastDir(t)
+	const cup = "Test/Volatile/p/cup"
+	o := ltm.Options{Dir: dir, Policies: sparse}
+	l := begin(t, o)
+	put := func(at ...int) {
+		for _, at := range seconds(at...) {
+			l.commit(t, cup, at, "x")
+		}
+	}
+	mark := func(at int, label string, around time.Duration) {
+		t.Helper()
+		if err := l.Mark(t.Context(), ltm.EpisodeMark(seconds(at)[0], label, around)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark(1e6, "a slip", 0)
+	mark(1000, "soon", time.Second)
+	put(0, 1, 2)
+	l.wantRecorded(t, "before the spans", cup, seconds(0)...)
+	put(999, 1000, 1001, 1002)
+	l.wantRecorded(t, "in a span", cup, seconds(0, 999, 1000, 1001)...)
+	l.end(t)
+
+	l = begin(t, o)
+	put(1003, 1004, 2000) // the first of a life is recorded
+	mark(1000, "soon", 4*time.Second)
+	mark(1000, "soon", 0)
+	l.wantRecorded(t, "a mark that keeps more", cup, seconds(0, 999, 1000, 1001, 1003, 1004)...)
+	if marks, err := l.Marks(t.Context(), engram.Always()); err != nil || len(marks) != 2 || marks[0] != ltm.EpisodeMark(seconds(1000)[0], "soon", 4*time.Second) {
+		t.Errorf("marks %v, %v", marks, err)
+	}
+	l.end(t)
+
+	l = begin(t, o)
+	put(1500, 1000, 998, 997, 996)
+	l.wantRecorded(t, "in the next life", cup, seconds(0, 996, 997, 998, 999, 1000, 1001, 1003, 1004, 1500)...)
+	if n, err := l.Unmark(t.Context(), "soon", engram.Interval{Start: seconds(1001)[0], End: engram.MaxTime}); n != 0 || engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("%d marks removed where none is, %v", n, err)
+	}
+	if n, err := l.Unmark(t.Context(), "soon", engram.Always()); n != 1 || err != nil {
+		t.Errorf("%d marks removed, %v; want 1", n, err)
+	}
+	put(1001, 1002, 1003)
+	l.wantRecorded(t, "without the mark", cup, seconds(0, 996, 997, 998, 999, 1000, 1001, 1003, 1004, 1500)...)
+	never := policy.Override{Pattern: engram.MustPattern("Test/Volatile"), Settings: map[string]string{"record": "never"}}
+	if err := l.SetPolicy(t.Context(), never); err != nil {
+		t.Fatal(err)
+	}
+	mark(3000, "never", time.Second)
+	put(3000)
+	l.wantRecorded(t, "what is never recorded", cup, seconds(0, 996, 997, 998, 999, 1000, 1001, 1003, 1004, 1500)...)
+	l.end(t)
+
+	l = begin(t, o)
+	if marks, err := l.Marks(t.Context(), engram.Always()); err != nil || len(marks) != 2 || slices.ContainsFunc(marks, func(m episode.Mark) bool { return m.Label == "soon" }) {
+		t.Errorf("marks after one was removed: %v, %v", marks, err)
+	}
+}
+
+// Marks whose file is lost are found in the episodes.
+func TestMarksOfALostFile(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	want := []episode.Mark{ltm.EpisodeMark(1, "bump", 2), ltm.EpisodeMark(5, "bump", 1)}
+	for _, m := range want {
+		if err := l.Mark(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.end(t)
+	if err := os.Remove(filepath.Join(dir, "state.json")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		l = begin(t, ltm.Options{Dir: dir})
+		if got, err := l.Marks(t.Context(), engram.Always()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("marks %v, %v; want %v", got, err, want)
+		}
+		l.end(t)
 	}
 }
 

@@ -43,7 +43,6 @@ type recorder struct {
 	trained  dictionaries // of the open episode
 	added    uint64
 	seal     *sealing
-	full     engram.Time // until it, filters are passed over
 	last     uint64      // the number of the last update seen
 	arrived  engram.Time // when the newest of those seen arrived
 	// What was lost and may be in the log.
@@ -78,16 +77,7 @@ type recorded struct {
 	newest *engram.Snapshot
 	tally  *tally
 	copied bool        // it is a copy: what arrives is of its owner's clock …
-	came   engram.Time // … and this is when the last version came, by that of this server
-}
-
-// arrived returns when a version came, which is being offered, by this server's clock.
-func (e *recorded) arrived(r *recorder, s *engram.Snapshot) engram.Time {
-	if !e.copied {
-		return s.Arrived
-	}
-	e.came = r.s.options.Now()
-	return e.came
+	came   engram.Time // … and this is when the last version was offered, by that of this server
 }
 
 // queueLength and the working memory's Limits.MaxQueueBytes bound what waits for the
@@ -278,7 +268,10 @@ func unrecordedVersion(entity engram.ID, err error) string {
 // offer offers a version to its policy.
 func (r *recorder) offer(entity engram.ID, s *engram.Snapshot) {
 	e := r.entity(entity)
-	if e.arrived(r, s) < r.full {
+	if e.copied {
+		e.came = r.s.options.Now()
+	}
+	if r.s.marked.contain(s.Time) && r.s.policies.Of(entity).Record != policy.Never {
 		r.filters.Of(entity).Recorded(s)
 		r.keep(entity, s)
 		return

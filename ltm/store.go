@@ -89,6 +89,8 @@ type Store struct {
 	policies  *policy.Table
 	health    health
 	state     state
+	marking   sync.Mutex // held while marks are set or removed; taken before state.mu
+	marked    markedSpans
 	before    beforeCache
 	earlier   bool            // there were episodes when Begin was called
 	recent    nameTree        // of what was recorded in this life
@@ -198,6 +200,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		s.account.found(info.Name)
 		s.sequence.Store(max(s.sequence.Load(), sequenceOf(info.Name)))
 	}
+	s.findMarks(infos)
 	s.opened.Episodes = len(infos)
 	s.journal, err = wal.OpenJournal(wal.JournalOptions{
 		Dir: filepath.Join(o.Dir, logDir), Types: o.Types, FS: o.FS,

@@ -23,7 +23,7 @@ docs/ltm.md explains what is recorded, and how long it is kept.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	addServerFlag(cmd)
-	cmd.AddCommand(newEpisodeLs(), newEpisodeShow(), newEpisodeMark(), newEpisodeMarks(), newEpisodeKeep(), newEpisodeRule(),
+	cmd.AddCommand(newEpisodeLs(), newEpisodeShow(), newEpisodeMark(), newEpisodeUnmark(), newEpisodeMarks(), newEpisodeKeep(), newEpisodeRule(),
 		newEpisodeSeal(), newEpisodeDrop(), newEpisodeVerify())
 	return cmd
 }

@@ -20,8 +20,8 @@ func newEpisodeMark() *cobra.Command {
 		Short: "Note that something happened, and keep what lies around it",
 		Long: `Notes a label at a time in the episode of that time. What lies around it, from
 --before it to --after it, is neither thinned nor forgotten; what the working memory
-still has of it is recorded whatever the policies say, and so is what comes until
---after is over.`,
+still has of it is recorded whatever the policies say, and so is what comes of it
+later. A label and a time are one mark; 'engram episode unmark' removes it.`,
 		Example: "  engram episode mark 'it stumbled'\n  engram episode mark grasp-3 --at now-20s --before 10s --after 5s",
 		Args:    positional(cobra.ExactArgs(1)),
 	}
@@ -94,6 +94,44 @@ func fixedTimeFlag(cmd *cobra.Command, name string) (engram.Time, error) {
 		return 0, usagef("--%s %s: say an absolute time, or one relative to now such as now-10s", name, text)
 	}
 	return at.resolve(engram.Now(), 0), nil
+}
+
+func newEpisodeUnmark() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "unmark LABEL",
+		Short: "Remove marks; what they kept is up to the policies then",
+		Example: "  engram episode unmark 'it stumbled'\n" +
+			"  engram episode unmark errors --range ..now-30d --yes",
+		Args: positional(cobra.ExactArgs(1)),
+	}
+	addSpanFlag(cmd, "only the marks set at a time of A..B; either may be left out")
+	addYesFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		span, err := spanFlag(cmd)
+		if err != nil {
+			return err
+		}
+		return useLongTerm(cmd, func(store service.Service) error {
+			marks, err := store.Marks(cmd.Context(), engram.Always())
+			if err != nil {
+				return err
+			}
+			marks = slices.DeleteFunc(marks, func(m episode.Mark) bool { return m.Label != args[0] || !span.Contains(m.Time) })
+			if n := len(marks); n > 1 {
+				what := fmt.Sprintf("This removes %s, from %s to %s.", countOf(uint64(n), "mark"), marks[0].Time, marks[n-1].Time)
+				if err := confirm(cmd, what); err != nil {
+					return err
+				}
+			}
+			n, err := store.Unmark(cmd.Context(), args[0], span)
+			if err != nil {
+				return err
+			}
+			cmd.Printf("%s removed\n", countOf(uint64(n), "mark"))
+			return nil
+		})
+	}
+	return cmd
 }
 
 func newEpisodeMarks() *cobra.Command {

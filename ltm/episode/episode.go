@@ -66,6 +66,18 @@ type Mark struct {
 	After  time.Duration
 }
 
+// AddMark adds a mark to others. A time and a label are one mark, which keeps all that it
+// was ever set to keep.
+func AddMark(marks []Mark, m Mark) []Mark {
+	for i := len(marks) - 1; i >= 0; i-- {
+		if old := &marks[i]; old.Time == m.Time && old.Label == m.Label {
+			old.Before, old.After = max(old.Before, m.Before), max(old.After, m.After)
+			return marks
+		}
+	}
+	return append(marks, m)
+}
+
 // Entity is what an episode holds of one entity.
 type Entity struct {
 	ID        engram.ID

@@ -47,12 +47,15 @@ func Merge(ctx context.Context, from []string, to string, labels map[string]stri
 		}
 		if i == 0 {
 			info = s.info
+			info.Marks = slices.Clone(info.Marks)
 			continue
 		}
 		if s.info.Epoch != info.Epoch {
 			return Info{}, engram.Errorf(engram.Conflict, path, "is of another life of the memory server than %s", from[0])
 		}
-		info.Marks = append(slices.Clip(info.Marks), s.info.Marks...)
+		for _, m := range s.info.Marks {
+			info.Marks = AddMark(info.Marks, m)
+		}
 		info.Losses = append(slices.Clip(info.Losses), s.info.Losses...)
 		info.Recovered = info.Recovered || s.info.Recovered
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -370,7 +371,7 @@ func (w *Writer) Close() error {
 
 // Mark notes a mark. Safe for concurrent use, as are Lose and Label.
 func (w *Writer) Mark(m Mark) {
-	w.note(func(i *Info) { i.Marks = append(i.Marks[:len(i.Marks):len(i.Marks)], m) })
+	w.note(func(i *Info) { i.Marks = AddMark(slices.Clone(i.Marks), m) })
 }
 
 // Lose notes why something that happened in the episode's span is not in it. It returns

@@ -37,8 +37,12 @@ type Service interface {
 
 	// Mark notes something that happened at a time and has what lies around it kept:
 	// it is neither thinned nor forgotten, and what the working memory still has of
-	// it is recorded whatever the policies say, as is what comes until m.After is over.
+	// it is recorded whatever the policies say, as is what comes of that span later. A
+	// time and a label are one mark: set again, it keeps all that it was ever set to keep.
 	Mark(ctx context.Context, m episode.Mark) error
+	// Unmark removes the marks of a label whose times lie in iv, and returns how many
+	// those were; NotFound if there is none. What they kept is up to the policies then.
+	Unmark(ctx context.Context, label string, iv engram.Interval) (int, error)
 	// Marks returns the marks whose spans overlap iv, by time.
 	Marks(ctx context.Context, iv engram.Interval) ([]episode.Mark, error)
 	// KeepEpisode protects a whole episode from forgetting and thinning, or ends that.

@@ -86,6 +86,11 @@ func (l longTermClient) Mark(ctx context.Context, k episode.Mark) error {
 	return err
 }
 
+func (l longTermClient) Unmark(ctx context.Context, label string, iv engram.Interval) (int, error) {
+	m, err := callLongTerm(ctx, l.c, l.c.ltm.RemoveMarks, &engramv1.RemoveMarksRequest{Label: label, Span: spanMessage(iv)}, once)
+	return int(m.GetRemoved()), err
+}
+
 func (l longTermClient) Marks(ctx context.Context, iv engram.Interval) ([]episode.Mark, error) {
 	m, err := callLongTerm(ctx, l.c, l.c.ltm.ListMarks, &engramv1.ListMarksRequest{Span: spanMessage(iv)}, repeatable)
 	return marksFromMessages(m.GetMarks()), err

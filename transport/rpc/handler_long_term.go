@@ -79,6 +79,11 @@ func (h longTermHandler) SetMark(ctx context.Context, r *connect.Request[engramv
 	return answer(&engramv1.SetMarkResponse{}, h.store.Mark(ctx, markFromMessage(r.Msg.GetMark())))
 }
 
+func (h longTermHandler) RemoveMarks(ctx context.Context, r *connect.Request[engramv1.RemoveMarksRequest]) (*connect.Response[engramv1.RemoveMarksResponse], error) {
+	n, err := h.store.Unmark(ctx, r.Msg.GetLabel(), askedSpan(r.Msg.GetSpan()))
+	return answer(&engramv1.RemoveMarksResponse{Removed: uint32(n)}, err)
+}
+
 func (h longTermHandler) ListMarks(ctx context.Context, r *connect.Request[engramv1.ListMarksRequest]) (*connect.Response[engramv1.ListMarksResponse], error) {
 	marks, err := h.store.Marks(ctx, askedSpan(r.Msg.GetSpan()))
 	return answer(&engramv1.ListMarksResponse{Marks: markMessages(marks)}, err)

@@ -32,6 +32,10 @@ func TestLongTermOverRPC(t *testing.T) {
 		commit(t, c, update(t, "cup", engram.Time(i), "x"))
 	}
 	must(t, remote.Mark(ctx, episode.Mark{Time: 3, Label: "bump", Before: 1, After: time.Second}))
+	must(t, remote.Mark(ctx, episode.Mark{Time: 9, Label: "slip"}))
+	if n, err := remote.Unmark(ctx, "slip", engram.Interval{Start: 9, End: 10}); n != 1 || err != nil {
+		t.Errorf("%d marks removed, %v; want 1", n, err)
+	}
 	must(t, remote.SetRule(ctx, service.Rule{Name: "low", Patterns: []string{"Test"}, When: "confidence < 0.5", Before: 5, After: 6, Label: "l"}))
 	must(t, remote.SetPolicy(ctx, policy.Override{Pattern: engram.MustPattern("Test/*"), Settings: map[string]string{"keep.max_age": "7d", "priority": "3"}}))
 	must(t, remote.Seal(ctx, "test"))
@@ -104,6 +108,7 @@ func TestLongTermOverRPC(t *testing.T) {
 	}{
 		{"dropping a kept episode", remote.DropEpisode(ctx, episodes[0].Name, "x", "me"), engram.Conflict, "kept"},
 		{"an episode that is not there", second2(remote.Episode(ctx, "no.mcap")), engram.NotFound, "no such episode"},
+		{"a mark that is not there", second(remote.Unmark(ctx, "slip", always)), engram.NotFound, "mark"},
 		{"a rule that is not there", remote.RemoveRule(ctx, "low"), engram.NotFound, "rule"},
 		{"a setting that is not there", remote.SetPolicy(ctx, policy.Override{Settings: map[string]string{"x": "y"}}), engram.NotFound, "setting"},
 		{"forgetting for no reason", second(remote.Forget(ctx, service.Forgetting{Patterns: []engram.Pattern{{}}}, nil)), engram.Invalid, "why"},

@@ -1279,6 +1279,102 @@ func (*SetMarkResponse) Descriptor() ([]byte, []int) {
 	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{22}
 }
 
+type RemoveMarksRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Label         string                 `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
+	Span          *TimeSpan              `protobuf:"bytes,2,opt,name=span,proto3" json:"span,omitempty"` // of the marks' times; absent: all
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMarksRequest) Reset() {
+	*x = RemoveMarksRequest{}
+	mi := &file_engram_v1_long_term_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMarksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMarksRequest) ProtoMessage() {}
+
+func (x *RemoveMarksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_long_term_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMarksRequest.ProtoReflect.Descriptor instead.
+func (*RemoveMarksRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *RemoveMarksRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *RemoveMarksRequest) GetSpan() *TimeSpan {
+	if x != nil {
+		return x.Span
+	}
+	return nil
+}
+
+type RemoveMarksResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Removed       uint32                 `protobuf:"varint,1,opt,name=removed,proto3" json:"removed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMarksResponse) Reset() {
+	*x = RemoveMarksResponse{}
+	mi := &file_engram_v1_long_term_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMarksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMarksResponse) ProtoMessage() {}
+
+func (x *RemoveMarksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_long_term_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMarksResponse.ProtoReflect.Descriptor instead.
+func (*RemoveMarksResponse) Descriptor() ([]byte, []int) {
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *RemoveMarksResponse) GetRemoved() uint32 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
 type ListMarksRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Span          *TimeSpan              `protobuf:"bytes,1,opt,name=span,proto3" json:"span,omitempty"` // absent: all
@@ -1288,7 +1384,7 @@ type ListMarksRequest struct {
 
 func (x *ListMarksRequest) Reset() {
 	*x = ListMarksRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[23]
+	mi := &file_engram_v1_long_term_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1300,7 +1396,7 @@ func (x *ListMarksRequest) String() string {
 func (*ListMarksRequest) ProtoMessage() {}
 
 func (x *ListMarksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[23]
+	mi := &file_engram_v1_long_term_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1313,7 +1409,7 @@ func (x *ListMarksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMarksRequest.ProtoReflect.Descriptor instead.
 func (*ListMarksRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{23}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListMarksRequest) GetSpan() *TimeSpan {
@@ -1332,7 +1428,7 @@ type ListMarksResponse struct {
 
 func (x *ListMarksResponse) Reset() {
 	*x = ListMarksResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[24]
+	mi := &file_engram_v1_long_term_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1440,7 @@ func (x *ListMarksResponse) String() string {
 func (*ListMarksResponse) ProtoMessage() {}
 
 func (x *ListMarksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[24]
+	mi := &file_engram_v1_long_term_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,7 +1453,7 @@ func (x *ListMarksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMarksResponse.ProtoReflect.Descriptor instead.
 func (*ListMarksResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{24}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListMarksResponse) GetMarks() []*EpisodeMark {
@@ -1382,7 +1478,7 @@ type KeepRule struct {
 
 func (x *KeepRule) Reset() {
 	*x = KeepRule{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[25]
+	mi := &file_engram_v1_long_term_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1490,7 @@ func (x *KeepRule) String() string {
 func (*KeepRule) ProtoMessage() {}
 
 func (x *KeepRule) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[25]
+	mi := &file_engram_v1_long_term_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1503,7 @@ func (x *KeepRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeepRule.ProtoReflect.Descriptor instead.
 func (*KeepRule) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{25}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *KeepRule) GetName() string {
@@ -1467,7 +1563,7 @@ type ListRulesRequest struct {
 
 func (x *ListRulesRequest) Reset() {
 	*x = ListRulesRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[26]
+	mi := &file_engram_v1_long_term_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1479,7 +1575,7 @@ func (x *ListRulesRequest) String() string {
 func (*ListRulesRequest) ProtoMessage() {}
 
 func (x *ListRulesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[26]
+	mi := &file_engram_v1_long_term_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1492,7 +1588,7 @@ func (x *ListRulesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRulesRequest.ProtoReflect.Descriptor instead.
 func (*ListRulesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{26}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{28}
 }
 
 type ListRulesResponse struct {
@@ -1504,7 +1600,7 @@ type ListRulesResponse struct {
 
 func (x *ListRulesResponse) Reset() {
 	*x = ListRulesResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[27]
+	mi := &file_engram_v1_long_term_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1612,7 @@ func (x *ListRulesResponse) String() string {
 func (*ListRulesResponse) ProtoMessage() {}
 
 func (x *ListRulesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[27]
+	mi := &file_engram_v1_long_term_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1625,7 @@ func (x *ListRulesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRulesResponse.ProtoReflect.Descriptor instead.
 func (*ListRulesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{27}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListRulesResponse) GetRules() []*KeepRule {
@@ -1548,7 +1644,7 @@ type SetRuleRequest struct {
 
 func (x *SetRuleRequest) Reset() {
 	*x = SetRuleRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[28]
+	mi := &file_engram_v1_long_term_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1656,7 @@ func (x *SetRuleRequest) String() string {
 func (*SetRuleRequest) ProtoMessage() {}
 
 func (x *SetRuleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[28]
+	mi := &file_engram_v1_long_term_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1669,7 @@ func (x *SetRuleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRuleRequest.ProtoReflect.Descriptor instead.
 func (*SetRuleRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{28}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SetRuleRequest) GetRule() *KeepRule {
@@ -1591,7 +1687,7 @@ type SetRuleResponse struct {
 
 func (x *SetRuleResponse) Reset() {
 	*x = SetRuleResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[29]
+	mi := &file_engram_v1_long_term_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1699,7 @@ func (x *SetRuleResponse) String() string {
 func (*SetRuleResponse) ProtoMessage() {}
 
 func (x *SetRuleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[29]
+	mi := &file_engram_v1_long_term_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1712,7 @@ func (x *SetRuleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRuleResponse.ProtoReflect.Descriptor instead.
 func (*SetRuleResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{29}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{31}
 }
 
 type RemoveRuleRequest struct {
@@ -1628,7 +1724,7 @@ type RemoveRuleRequest struct {
 
 func (x *RemoveRuleRequest) Reset() {
 	*x = RemoveRuleRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[30]
+	mi := &file_engram_v1_long_term_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1640,7 +1736,7 @@ func (x *RemoveRuleRequest) String() string {
 func (*RemoveRuleRequest) ProtoMessage() {}
 
 func (x *RemoveRuleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[30]
+	mi := &file_engram_v1_long_term_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1653,7 +1749,7 @@ func (x *RemoveRuleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRuleRequest.ProtoReflect.Descriptor instead.
 func (*RemoveRuleRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{30}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RemoveRuleRequest) GetName() string {
@@ -1671,7 +1767,7 @@ type RemoveRuleResponse struct {
 
 func (x *RemoveRuleResponse) Reset() {
 	*x = RemoveRuleResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[31]
+	mi := &file_engram_v1_long_term_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1683,7 +1779,7 @@ func (x *RemoveRuleResponse) String() string {
 func (*RemoveRuleResponse) ProtoMessage() {}
 
 func (x *RemoveRuleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[31]
+	mi := &file_engram_v1_long_term_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1696,7 +1792,7 @@ func (x *RemoveRuleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveRuleResponse.ProtoReflect.Descriptor instead.
 func (*RemoveRuleResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{31}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{33}
 }
 
 type ListPoliciesRequest struct {
@@ -1707,7 +1803,7 @@ type ListPoliciesRequest struct {
 
 func (x *ListPoliciesRequest) Reset() {
 	*x = ListPoliciesRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[32]
+	mi := &file_engram_v1_long_term_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +1815,7 @@ func (x *ListPoliciesRequest) String() string {
 func (*ListPoliciesRequest) ProtoMessage() {}
 
 func (x *ListPoliciesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[32]
+	mi := &file_engram_v1_long_term_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +1828,7 @@ func (x *ListPoliciesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPoliciesRequest.ProtoReflect.Descriptor instead.
 func (*ListPoliciesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{32}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{34}
 }
 
 type ListPoliciesResponse struct {
@@ -1744,7 +1840,7 @@ type ListPoliciesResponse struct {
 
 func (x *ListPoliciesResponse) Reset() {
 	*x = ListPoliciesResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[33]
+	mi := &file_engram_v1_long_term_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1756,7 +1852,7 @@ func (x *ListPoliciesResponse) String() string {
 func (*ListPoliciesResponse) ProtoMessage() {}
 
 func (x *ListPoliciesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[33]
+	mi := &file_engram_v1_long_term_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1769,7 +1865,7 @@ func (x *ListPoliciesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPoliciesResponse.ProtoReflect.Descriptor instead.
 func (*ListPoliciesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{33}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListPoliciesResponse) GetPolicies() []*ListPoliciesResponse_Policy {
@@ -1789,7 +1885,7 @@ type SetPolicyRequest struct {
 
 func (x *SetPolicyRequest) Reset() {
 	*x = SetPolicyRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[34]
+	mi := &file_engram_v1_long_term_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1801,7 +1897,7 @@ func (x *SetPolicyRequest) String() string {
 func (*SetPolicyRequest) ProtoMessage() {}
 
 func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[34]
+	mi := &file_engram_v1_long_term_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1814,7 +1910,7 @@ func (x *SetPolicyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyRequest.ProtoReflect.Descriptor instead.
 func (*SetPolicyRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{34}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SetPolicyRequest) GetPattern() string {
@@ -1839,7 +1935,7 @@ type SetPolicyResponse struct {
 
 func (x *SetPolicyResponse) Reset() {
 	*x = SetPolicyResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[35]
+	mi := &file_engram_v1_long_term_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +1947,7 @@ func (x *SetPolicyResponse) String() string {
 func (*SetPolicyResponse) ProtoMessage() {}
 
 func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[35]
+	mi := &file_engram_v1_long_term_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +1960,7 @@ func (x *SetPolicyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetPolicyResponse.ProtoReflect.Descriptor instead.
 func (*SetPolicyResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{35}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{37}
 }
 
 type RecallRequest struct {
@@ -1876,7 +1972,7 @@ type RecallRequest struct {
 
 func (x *RecallRequest) Reset() {
 	*x = RecallRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[36]
+	mi := &file_engram_v1_long_term_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1888,7 +1984,7 @@ func (x *RecallRequest) String() string {
 func (*RecallRequest) ProtoMessage() {}
 
 func (x *RecallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[36]
+	mi := &file_engram_v1_long_term_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1901,7 +1997,7 @@ func (x *RecallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallRequest.ProtoReflect.Descriptor instead.
 func (*RecallRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{36}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RecallRequest) GetQuery() *QueryRequest {
@@ -1920,7 +2016,7 @@ type RecallResponse struct {
 
 func (x *RecallResponse) Reset() {
 	*x = RecallResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[37]
+	mi := &file_engram_v1_long_term_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2028,7 @@ func (x *RecallResponse) String() string {
 func (*RecallResponse) ProtoMessage() {}
 
 func (x *RecallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[37]
+	mi := &file_engram_v1_long_term_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +2041,7 @@ func (x *RecallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallResponse.ProtoReflect.Descriptor instead.
 func (*RecallResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{37}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RecallResponse) GetVersions() uint64 {
@@ -1963,7 +2059,7 @@ type LongTermStatsRequest struct {
 
 func (x *LongTermStatsRequest) Reset() {
 	*x = LongTermStatsRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[38]
+	mi := &file_engram_v1_long_term_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2071,7 @@ func (x *LongTermStatsRequest) String() string {
 func (*LongTermStatsRequest) ProtoMessage() {}
 
 func (x *LongTermStatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[38]
+	mi := &file_engram_v1_long_term_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2084,7 @@ func (x *LongTermStatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LongTermStatsRequest.ProtoReflect.Descriptor instead.
 func (*LongTermStatsRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{38}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{40}
 }
 
 type LongTermStatsResponse struct {
@@ -2010,7 +2106,7 @@ type LongTermStatsResponse struct {
 
 func (x *LongTermStatsResponse) Reset() {
 	*x = LongTermStatsResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[39]
+	mi := &file_engram_v1_long_term_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2022,7 +2118,7 @@ func (x *LongTermStatsResponse) String() string {
 func (*LongTermStatsResponse) ProtoMessage() {}
 
 func (x *LongTermStatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[39]
+	mi := &file_engram_v1_long_term_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2035,7 +2131,7 @@ func (x *LongTermStatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LongTermStatsResponse.ProtoReflect.Descriptor instead.
 func (*LongTermStatsResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{39}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LongTermStatsResponse) GetDir() string {
@@ -2129,7 +2225,7 @@ type ForgettingAct struct {
 
 func (x *ForgettingAct) Reset() {
 	*x = ForgettingAct{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[40]
+	mi := &file_engram_v1_long_term_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2141,7 +2237,7 @@ func (x *ForgettingAct) String() string {
 func (*ForgettingAct) ProtoMessage() {}
 
 func (x *ForgettingAct) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[40]
+	mi := &file_engram_v1_long_term_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2154,7 +2250,7 @@ func (x *ForgettingAct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgettingAct.ProtoReflect.Descriptor instead.
 func (*ForgettingAct) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{40}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ForgettingAct) GetSegment() string {
@@ -2208,7 +2304,7 @@ type Forgotten struct {
 
 func (x *Forgotten) Reset() {
 	*x = Forgotten{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[41]
+	mi := &file_engram_v1_long_term_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2220,7 +2316,7 @@ func (x *Forgotten) String() string {
 func (*Forgotten) ProtoMessage() {}
 
 func (x *Forgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[41]
+	mi := &file_engram_v1_long_term_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2233,7 +2329,7 @@ func (x *Forgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forgotten.ProtoReflect.Descriptor instead.
 func (*Forgotten) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{41}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Forgotten) GetActs() []*ForgettingAct {
@@ -2301,7 +2397,7 @@ type ForgetRequest struct {
 
 func (x *ForgetRequest) Reset() {
 	*x = ForgetRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[42]
+	mi := &file_engram_v1_long_term_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2313,7 +2409,7 @@ func (x *ForgetRequest) String() string {
 func (*ForgetRequest) ProtoMessage() {}
 
 func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[42]
+	mi := &file_engram_v1_long_term_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2326,7 +2422,7 @@ func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetRequest.ProtoReflect.Descriptor instead.
 func (*ForgetRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{42}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ForgetRequest) GetPatterns() []string {
@@ -2396,7 +2492,7 @@ type ForgetResponse struct {
 
 func (x *ForgetResponse) Reset() {
 	*x = ForgetResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[43]
+	mi := &file_engram_v1_long_term_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2408,7 +2504,7 @@ func (x *ForgetResponse) String() string {
 func (*ForgetResponse) ProtoMessage() {}
 
 func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[43]
+	mi := &file_engram_v1_long_term_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2421,7 +2517,7 @@ func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
 func (*ForgetResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{43}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ForgetResponse) GetDone() uint32 {
@@ -2454,7 +2550,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[44]
+	mi := &file_engram_v1_long_term_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2466,7 +2562,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[44]
+	mi := &file_engram_v1_long_term_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2479,7 +2575,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{44}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CompactRequest) GetDryRun() bool {
@@ -2501,7 +2597,7 @@ type Compacted struct {
 
 func (x *Compacted) Reset() {
 	*x = Compacted{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[45]
+	mi := &file_engram_v1_long_term_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2513,7 +2609,7 @@ func (x *Compacted) String() string {
 func (*Compacted) ProtoMessage() {}
 
 func (x *Compacted) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[45]
+	mi := &file_engram_v1_long_term_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2526,7 +2622,7 @@ func (x *Compacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compacted.ProtoReflect.Descriptor instead.
 func (*Compacted) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{45}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Compacted) GetBefore() uint32 {
@@ -2568,7 +2664,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[46]
+	mi := &file_engram_v1_long_term_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2580,7 +2676,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[46]
+	mi := &file_engram_v1_long_term_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2593,7 +2689,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{46}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CompactResponse) GetDone() uint32 {
@@ -2627,7 +2723,7 @@ type ListDamagedResponse_Damaged struct {
 
 func (x *ListDamagedResponse_Damaged) Reset() {
 	*x = ListDamagedResponse_Damaged{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[48]
+	mi := &file_engram_v1_long_term_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2735,7 @@ func (x *ListDamagedResponse_Damaged) String() string {
 func (*ListDamagedResponse_Damaged) ProtoMessage() {}
 
 func (x *ListDamagedResponse_Damaged) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[48]
+	mi := &file_engram_v1_long_term_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2681,7 +2777,7 @@ type ListPoliciesResponse_Policy struct {
 
 func (x *ListPoliciesResponse_Policy) Reset() {
 	*x = ListPoliciesResponse_Policy{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[49]
+	mi := &file_engram_v1_long_term_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2789,7 @@ func (x *ListPoliciesResponse_Policy) String() string {
 func (*ListPoliciesResponse_Policy) ProtoMessage() {}
 
 func (x *ListPoliciesResponse_Policy) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[49]
+	mi := &file_engram_v1_long_term_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2802,7 @@ func (x *ListPoliciesResponse_Policy) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPoliciesResponse_Policy.ProtoReflect.Descriptor instead.
 func (*ListPoliciesResponse_Policy) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{33, 0}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{35, 0}
 }
 
 func (x *ListPoliciesResponse_Policy) GetSegment() string {
@@ -2753,7 +2849,7 @@ type LongTermStatsResponse_Segment struct {
 
 func (x *LongTermStatsResponse_Segment) Reset() {
 	*x = LongTermStatsResponse_Segment{}
-	mi := &file_engram_v1_long_term_proto_msgTypes[52]
+	mi := &file_engram_v1_long_term_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2765,7 +2861,7 @@ func (x *LongTermStatsResponse_Segment) String() string {
 func (*LongTermStatsResponse_Segment) ProtoMessage() {}
 
 func (x *LongTermStatsResponse_Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_long_term_proto_msgTypes[52]
+	mi := &file_engram_v1_long_term_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2778,7 +2874,7 @@ func (x *LongTermStatsResponse_Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LongTermStatsResponse_Segment.ProtoReflect.Descriptor instead.
 func (*LongTermStatsResponse_Segment) Descriptor() ([]byte, []int) {
-	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{39, 0}
+	return file_engram_v1_long_term_proto_rawDescGZIP(), []int{41, 0}
 }
 
 func (x *LongTermStatsResponse_Segment) GetSegment() string {
@@ -2927,7 +3023,12 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x13DropEpisodeResponse\"<\n" +
 	"\x0eSetMarkRequest\x12*\n" +
 	"\x04mark\x18\x01 \x01(\v2\x16.engram.v1.EpisodeMarkR\x04mark\"\x11\n" +
-	"\x0fSetMarkResponse\";\n" +
+	"\x0fSetMarkResponse\"S\n" +
+	"\x12RemoveMarksRequest\x12\x14\n" +
+	"\x05label\x18\x01 \x01(\tR\x05label\x12'\n" +
+	"\x04span\x18\x02 \x01(\v2\x13.engram.v1.TimeSpanR\x04span\"/\n" +
+	"\x13RemoveMarksResponse\x12\x18\n" +
+	"\aremoved\x18\x01 \x01(\rR\aremoved\";\n" +
 	"\x10ListMarksRequest\x12'\n" +
 	"\x04span\x18\x01 \x01(\v2\x13.engram.v1.TimeSpanR\x04span\"A\n" +
 	"\x11ListMarksResponse\x12,\n" +
@@ -3035,7 +3136,7 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x0fCompactResponse\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12,\n" +
-	"\x06result\x18\x03 \x01(\v2\x14.engram.v1.CompactedR\x06result2\x9d\v\n" +
+	"\x06result\x18\x03 \x01(\v2\x14.engram.v1.CompactedR\x06result2\xeb\v\n" +
 	"\x0fLongTermService\x12O\n" +
 	"\fListEpisodes\x12\x1e.engram.v1.ListEpisodesRequest\x1a\x1f.engram.v1.ListEpisodesResponse\x12I\n" +
 	"\n" +
@@ -3046,7 +3147,8 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\vSealEpisode\x12\x1d.engram.v1.SealEpisodeRequest\x1a\x1e.engram.v1.SealEpisodeResponse\x12L\n" +
 	"\vKeepEpisode\x12\x1d.engram.v1.KeepEpisodeRequest\x1a\x1e.engram.v1.KeepEpisodeResponse\x12L\n" +
 	"\vDropEpisode\x12\x1d.engram.v1.DropEpisodeRequest\x1a\x1e.engram.v1.DropEpisodeResponse\x12@\n" +
-	"\aSetMark\x12\x19.engram.v1.SetMarkRequest\x1a\x1a.engram.v1.SetMarkResponse\x12F\n" +
+	"\aSetMark\x12\x19.engram.v1.SetMarkRequest\x1a\x1a.engram.v1.SetMarkResponse\x12L\n" +
+	"\vRemoveMarks\x12\x1d.engram.v1.RemoveMarksRequest\x1a\x1e.engram.v1.RemoveMarksResponse\x12F\n" +
 	"\tListMarks\x12\x1b.engram.v1.ListMarksRequest\x1a\x1c.engram.v1.ListMarksResponse\x12F\n" +
 	"\tListRules\x12\x1b.engram.v1.ListRulesRequest\x1a\x1c.engram.v1.ListRulesResponse\x12@\n" +
 	"\aSetRule\x12\x19.engram.v1.SetRuleRequest\x1a\x1a.engram.v1.SetRuleResponse\x12I\n" +
@@ -3071,7 +3173,7 @@ func file_engram_v1_long_term_proto_rawDescGZIP() []byte {
 	return file_engram_v1_long_term_proto_rawDescData
 }
 
-var file_engram_v1_long_term_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_engram_v1_long_term_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_engram_v1_long_term_proto_goTypes = []any{
 	(*TimeSpan)(nil),                      // 0: engram.v1.TimeSpan
 	(*EpisodeMark)(nil),                   // 1: engram.v1.EpisodeMark
@@ -3096,43 +3198,45 @@ var file_engram_v1_long_term_proto_goTypes = []any{
 	(*DropEpisodeResponse)(nil),           // 20: engram.v1.DropEpisodeResponse
 	(*SetMarkRequest)(nil),                // 21: engram.v1.SetMarkRequest
 	(*SetMarkResponse)(nil),               // 22: engram.v1.SetMarkResponse
-	(*ListMarksRequest)(nil),              // 23: engram.v1.ListMarksRequest
-	(*ListMarksResponse)(nil),             // 24: engram.v1.ListMarksResponse
-	(*KeepRule)(nil),                      // 25: engram.v1.KeepRule
-	(*ListRulesRequest)(nil),              // 26: engram.v1.ListRulesRequest
-	(*ListRulesResponse)(nil),             // 27: engram.v1.ListRulesResponse
-	(*SetRuleRequest)(nil),                // 28: engram.v1.SetRuleRequest
-	(*SetRuleResponse)(nil),               // 29: engram.v1.SetRuleResponse
-	(*RemoveRuleRequest)(nil),             // 30: engram.v1.RemoveRuleRequest
-	(*RemoveRuleResponse)(nil),            // 31: engram.v1.RemoveRuleResponse
-	(*ListPoliciesRequest)(nil),           // 32: engram.v1.ListPoliciesRequest
-	(*ListPoliciesResponse)(nil),          // 33: engram.v1.ListPoliciesResponse
-	(*SetPolicyRequest)(nil),              // 34: engram.v1.SetPolicyRequest
-	(*SetPolicyResponse)(nil),             // 35: engram.v1.SetPolicyResponse
-	(*RecallRequest)(nil),                 // 36: engram.v1.RecallRequest
-	(*RecallResponse)(nil),                // 37: engram.v1.RecallResponse
-	(*LongTermStatsRequest)(nil),          // 38: engram.v1.LongTermStatsRequest
-	(*LongTermStatsResponse)(nil),         // 39: engram.v1.LongTermStatsResponse
-	(*ForgettingAct)(nil),                 // 40: engram.v1.ForgettingAct
-	(*Forgotten)(nil),                     // 41: engram.v1.Forgotten
-	(*ForgetRequest)(nil),                 // 42: engram.v1.ForgetRequest
-	(*ForgetResponse)(nil),                // 43: engram.v1.ForgetResponse
-	(*CompactRequest)(nil),                // 44: engram.v1.CompactRequest
-	(*Compacted)(nil),                     // 45: engram.v1.Compacted
-	(*CompactResponse)(nil),               // 46: engram.v1.CompactResponse
-	nil,                                   // 47: engram.v1.Episode.LabelsEntry
-	(*ListDamagedResponse_Damaged)(nil),   // 48: engram.v1.ListDamagedResponse.Damaged
-	(*ListPoliciesResponse_Policy)(nil),   // 49: engram.v1.ListPoliciesResponse.Policy
-	nil,                                   // 50: engram.v1.ListPoliciesResponse.Policy.SettingsEntry
-	nil,                                   // 51: engram.v1.SetPolicyRequest.SettingsEntry
-	(*LongTermStatsResponse_Segment)(nil), // 52: engram.v1.LongTermStatsResponse.Segment
-	(*QueryRequest)(nil),                  // 53: engram.v1.QueryRequest
+	(*RemoveMarksRequest)(nil),            // 23: engram.v1.RemoveMarksRequest
+	(*RemoveMarksResponse)(nil),           // 24: engram.v1.RemoveMarksResponse
+	(*ListMarksRequest)(nil),              // 25: engram.v1.ListMarksRequest
+	(*ListMarksResponse)(nil),             // 26: engram.v1.ListMarksResponse
+	(*KeepRule)(nil),                      // 27: engram.v1.KeepRule
+	(*ListRulesRequest)(nil),              // 28: engram.v1.ListRulesRequest
+	(*ListRulesResponse)(nil),             // 29: engram.v1.ListRulesResponse
+	(*SetRuleRequest)(nil),                // 30: engram.v1.SetRuleRequest
+	(*SetRuleResponse)(nil),               // 31: engram.v1.SetRuleResponse
+	(*RemoveRuleRequest)(nil),             // 32: engram.v1.RemoveRuleRequest
+	(*RemoveRuleResponse)(nil),            // 33: engram.v1.RemoveRuleResponse
+	(*ListPoliciesRequest)(nil),           // 34: engram.v1.ListPoliciesRequest
+	(*ListPoliciesResponse)(nil),          // 35: engram.v1.ListPoliciesResponse
+	(*SetPolicyRequest)(nil),              // 36: engram.v1.SetPolicyRequest
+	(*SetPolicyResponse)(nil),             // 37: engram.v1.SetPolicyResponse
+	(*RecallRequest)(nil),                 // 38: engram.v1.RecallRequest
+	(*RecallResponse)(nil),                // 39: engram.v1.RecallResponse
+	(*LongTermStatsRequest)(nil),          // 40: engram.v1.LongTermStatsRequest
+	(*LongTermStatsResponse)(nil),         // 41: engram.v1.LongTermStatsResponse
+	(*ForgettingAct)(nil),                 // 42: engram.v1.ForgettingAct
+	(*Forgotten)(nil),                     // 43: engram.v1.Forgotten
+	(*ForgetRequest)(nil),                 // 44: engram.v1.ForgetRequest
+	(*ForgetResponse)(nil),                // 45: engram.v1.ForgetResponse
+	(*CompactRequest)(nil),                // 46: engram.v1.CompactRequest
+	(*Compacted)(nil),                     // 47: engram.v1.Compacted
+	(*CompactResponse)(nil),               // 48: engram.v1.CompactResponse
+	nil,                                   // 49: engram.v1.Episode.LabelsEntry
+	(*ListDamagedResponse_Damaged)(nil),   // 50: engram.v1.ListDamagedResponse.Damaged
+	(*ListPoliciesResponse_Policy)(nil),   // 51: engram.v1.ListPoliciesResponse.Policy
+	nil,                                   // 52: engram.v1.ListPoliciesResponse.Policy.SettingsEntry
+	nil,                                   // 53: engram.v1.SetPolicyRequest.SettingsEntry
+	(*LongTermStatsResponse_Segment)(nil), // 54: engram.v1.LongTermStatsResponse.Segment
+	(*QueryRequest)(nil),                  // 55: engram.v1.QueryRequest
 }
 var file_engram_v1_long_term_proto_depIdxs = []int32{
 	0,  // 0: engram.v1.Episode.span:type_name -> engram.v1.TimeSpan
 	0,  // 1: engram.v1.Episode.arrived:type_name -> engram.v1.TimeSpan
 	1,  // 2: engram.v1.Episode.marks:type_name -> engram.v1.EpisodeMark
-	47, // 3: engram.v1.Episode.labels:type_name -> engram.v1.Episode.LabelsEntry
+	49, // 3: engram.v1.Episode.labels:type_name -> engram.v1.Episode.LabelsEntry
 	0,  // 4: engram.v1.EpisodeEntity.span:type_name -> engram.v1.TimeSpan
 	0,  // 5: engram.v1.EpisodeEntity.arrived:type_name -> engram.v1.TimeSpan
 	0,  // 6: engram.v1.ListEpisodesRequest.span:type_name -> engram.v1.TimeSpan
@@ -3142,66 +3246,69 @@ var file_engram_v1_long_term_proto_depIdxs = []int32{
 	4,  // 10: engram.v1.VerifyEpisodeResponse.problems:type_name -> engram.v1.EpisodeProblem
 	2,  // 11: engram.v1.RepairEpisodeResponse.episode:type_name -> engram.v1.Episode
 	4,  // 12: engram.v1.RepairEpisodeResponse.lost:type_name -> engram.v1.EpisodeProblem
-	48, // 13: engram.v1.ListDamagedResponse.damaged:type_name -> engram.v1.ListDamagedResponse.Damaged
+	50, // 13: engram.v1.ListDamagedResponse.damaged:type_name -> engram.v1.ListDamagedResponse.Damaged
 	1,  // 14: engram.v1.SetMarkRequest.mark:type_name -> engram.v1.EpisodeMark
-	0,  // 15: engram.v1.ListMarksRequest.span:type_name -> engram.v1.TimeSpan
-	1,  // 16: engram.v1.ListMarksResponse.marks:type_name -> engram.v1.EpisodeMark
-	25, // 17: engram.v1.ListRulesResponse.rules:type_name -> engram.v1.KeepRule
-	25, // 18: engram.v1.SetRuleRequest.rule:type_name -> engram.v1.KeepRule
-	49, // 19: engram.v1.ListPoliciesResponse.policies:type_name -> engram.v1.ListPoliciesResponse.Policy
-	51, // 20: engram.v1.SetPolicyRequest.settings:type_name -> engram.v1.SetPolicyRequest.SettingsEntry
-	53, // 21: engram.v1.RecallRequest.query:type_name -> engram.v1.QueryRequest
-	52, // 22: engram.v1.LongTermStatsResponse.segments:type_name -> engram.v1.LongTermStatsResponse.Segment
-	0,  // 23: engram.v1.ForgettingAct.span:type_name -> engram.v1.TimeSpan
-	40, // 24: engram.v1.Forgotten.acts:type_name -> engram.v1.ForgettingAct
-	0,  // 25: engram.v1.ForgetRequest.span:type_name -> engram.v1.TimeSpan
-	41, // 26: engram.v1.ForgetResponse.result:type_name -> engram.v1.Forgotten
-	45, // 27: engram.v1.CompactResponse.result:type_name -> engram.v1.Compacted
-	50, // 28: engram.v1.ListPoliciesResponse.Policy.settings:type_name -> engram.v1.ListPoliciesResponse.Policy.SettingsEntry
-	0,  // 29: engram.v1.LongTermStatsResponse.Segment.span:type_name -> engram.v1.TimeSpan
-	5,  // 30: engram.v1.LongTermService.ListEpisodes:input_type -> engram.v1.ListEpisodesRequest
-	7,  // 31: engram.v1.LongTermService.GetEpisode:input_type -> engram.v1.GetEpisodeRequest
-	9,  // 32: engram.v1.LongTermService.VerifyEpisode:input_type -> engram.v1.VerifyEpisodeRequest
-	11, // 33: engram.v1.LongTermService.RepairEpisode:input_type -> engram.v1.RepairEpisodeRequest
-	13, // 34: engram.v1.LongTermService.ListDamaged:input_type -> engram.v1.ListDamagedRequest
-	15, // 35: engram.v1.LongTermService.SealEpisode:input_type -> engram.v1.SealEpisodeRequest
-	17, // 36: engram.v1.LongTermService.KeepEpisode:input_type -> engram.v1.KeepEpisodeRequest
-	19, // 37: engram.v1.LongTermService.DropEpisode:input_type -> engram.v1.DropEpisodeRequest
-	21, // 38: engram.v1.LongTermService.SetMark:input_type -> engram.v1.SetMarkRequest
-	23, // 39: engram.v1.LongTermService.ListMarks:input_type -> engram.v1.ListMarksRequest
-	26, // 40: engram.v1.LongTermService.ListRules:input_type -> engram.v1.ListRulesRequest
-	28, // 41: engram.v1.LongTermService.SetRule:input_type -> engram.v1.SetRuleRequest
-	30, // 42: engram.v1.LongTermService.RemoveRule:input_type -> engram.v1.RemoveRuleRequest
-	32, // 43: engram.v1.LongTermService.ListPolicies:input_type -> engram.v1.ListPoliciesRequest
-	34, // 44: engram.v1.LongTermService.SetPolicy:input_type -> engram.v1.SetPolicyRequest
-	36, // 45: engram.v1.LongTermService.Recall:input_type -> engram.v1.RecallRequest
-	38, // 46: engram.v1.LongTermService.LongTermStats:input_type -> engram.v1.LongTermStatsRequest
-	42, // 47: engram.v1.LongTermService.Forget:input_type -> engram.v1.ForgetRequest
-	44, // 48: engram.v1.LongTermService.Compact:input_type -> engram.v1.CompactRequest
-	6,  // 49: engram.v1.LongTermService.ListEpisodes:output_type -> engram.v1.ListEpisodesResponse
-	8,  // 50: engram.v1.LongTermService.GetEpisode:output_type -> engram.v1.GetEpisodeResponse
-	10, // 51: engram.v1.LongTermService.VerifyEpisode:output_type -> engram.v1.VerifyEpisodeResponse
-	12, // 52: engram.v1.LongTermService.RepairEpisode:output_type -> engram.v1.RepairEpisodeResponse
-	14, // 53: engram.v1.LongTermService.ListDamaged:output_type -> engram.v1.ListDamagedResponse
-	16, // 54: engram.v1.LongTermService.SealEpisode:output_type -> engram.v1.SealEpisodeResponse
-	18, // 55: engram.v1.LongTermService.KeepEpisode:output_type -> engram.v1.KeepEpisodeResponse
-	20, // 56: engram.v1.LongTermService.DropEpisode:output_type -> engram.v1.DropEpisodeResponse
-	22, // 57: engram.v1.LongTermService.SetMark:output_type -> engram.v1.SetMarkResponse
-	24, // 58: engram.v1.LongTermService.ListMarks:output_type -> engram.v1.ListMarksResponse
-	27, // 59: engram.v1.LongTermService.ListRules:output_type -> engram.v1.ListRulesResponse
-	29, // 60: engram.v1.LongTermService.SetRule:output_type -> engram.v1.SetRuleResponse
-	31, // 61: engram.v1.LongTermService.RemoveRule:output_type -> engram.v1.RemoveRuleResponse
-	33, // 62: engram.v1.LongTermService.ListPolicies:output_type -> engram.v1.ListPoliciesResponse
-	35, // 63: engram.v1.LongTermService.SetPolicy:output_type -> engram.v1.SetPolicyResponse
-	37, // 64: engram.v1.LongTermService.Recall:output_type -> engram.v1.RecallResponse
-	39, // 65: engram.v1.LongTermService.LongTermStats:output_type -> engram.v1.LongTermStatsResponse
-	43, // 66: engram.v1.LongTermService.Forget:output_type -> engram.v1.ForgetResponse
-	46, // 67: engram.v1.LongTermService.Compact:output_type -> engram.v1.CompactResponse
-	49, // [49:68] is the sub-list for method output_type
-	30, // [30:49] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	0,  // 15: engram.v1.RemoveMarksRequest.span:type_name -> engram.v1.TimeSpan
+	0,  // 16: engram.v1.ListMarksRequest.span:type_name -> engram.v1.TimeSpan
+	1,  // 17: engram.v1.ListMarksResponse.marks:type_name -> engram.v1.EpisodeMark
+	27, // 18: engram.v1.ListRulesResponse.rules:type_name -> engram.v1.KeepRule
+	27, // 19: engram.v1.SetRuleRequest.rule:type_name -> engram.v1.KeepRule
+	51, // 20: engram.v1.ListPoliciesResponse.policies:type_name -> engram.v1.ListPoliciesResponse.Policy
+	53, // 21: engram.v1.SetPolicyRequest.settings:type_name -> engram.v1.SetPolicyRequest.SettingsEntry
+	55, // 22: engram.v1.RecallRequest.query:type_name -> engram.v1.QueryRequest
+	54, // 23: engram.v1.LongTermStatsResponse.segments:type_name -> engram.v1.LongTermStatsResponse.Segment
+	0,  // 24: engram.v1.ForgettingAct.span:type_name -> engram.v1.TimeSpan
+	42, // 25: engram.v1.Forgotten.acts:type_name -> engram.v1.ForgettingAct
+	0,  // 26: engram.v1.ForgetRequest.span:type_name -> engram.v1.TimeSpan
+	43, // 27: engram.v1.ForgetResponse.result:type_name -> engram.v1.Forgotten
+	47, // 28: engram.v1.CompactResponse.result:type_name -> engram.v1.Compacted
+	52, // 29: engram.v1.ListPoliciesResponse.Policy.settings:type_name -> engram.v1.ListPoliciesResponse.Policy.SettingsEntry
+	0,  // 30: engram.v1.LongTermStatsResponse.Segment.span:type_name -> engram.v1.TimeSpan
+	5,  // 31: engram.v1.LongTermService.ListEpisodes:input_type -> engram.v1.ListEpisodesRequest
+	7,  // 32: engram.v1.LongTermService.GetEpisode:input_type -> engram.v1.GetEpisodeRequest
+	9,  // 33: engram.v1.LongTermService.VerifyEpisode:input_type -> engram.v1.VerifyEpisodeRequest
+	11, // 34: engram.v1.LongTermService.RepairEpisode:input_type -> engram.v1.RepairEpisodeRequest
+	13, // 35: engram.v1.LongTermService.ListDamaged:input_type -> engram.v1.ListDamagedRequest
+	15, // 36: engram.v1.LongTermService.SealEpisode:input_type -> engram.v1.SealEpisodeRequest
+	17, // 37: engram.v1.LongTermService.KeepEpisode:input_type -> engram.v1.KeepEpisodeRequest
+	19, // 38: engram.v1.LongTermService.DropEpisode:input_type -> engram.v1.DropEpisodeRequest
+	21, // 39: engram.v1.LongTermService.SetMark:input_type -> engram.v1.SetMarkRequest
+	23, // 40: engram.v1.LongTermService.RemoveMarks:input_type -> engram.v1.RemoveMarksRequest
+	25, // 41: engram.v1.LongTermService.ListMarks:input_type -> engram.v1.ListMarksRequest
+	28, // 42: engram.v1.LongTermService.ListRules:input_type -> engram.v1.ListRulesRequest
+	30, // 43: engram.v1.LongTermService.SetRule:input_type -> engram.v1.SetRuleRequest
+	32, // 44: engram.v1.LongTermService.RemoveRule:input_type -> engram.v1.RemoveRuleRequest
+	34, // 45: engram.v1.LongTermService.ListPolicies:input_type -> engram.v1.ListPoliciesRequest
+	36, // 46: engram.v1.LongTermService.SetPolicy:input_type -> engram.v1.SetPolicyRequest
+	38, // 47: engram.v1.LongTermService.Recall:input_type -> engram.v1.RecallRequest
+	40, // 48: engram.v1.LongTermService.LongTermStats:input_type -> engram.v1.LongTermStatsRequest
+	44, // 49: engram.v1.LongTermService.Forget:input_type -> engram.v1.ForgetRequest
+	46, // 50: engram.v1.LongTermService.Compact:input_type -> engram.v1.CompactRequest
+	6,  // 51: engram.v1.LongTermService.ListEpisodes:output_type -> engram.v1.ListEpisodesResponse
+	8,  // 52: engram.v1.LongTermService.GetEpisode:output_type -> engram.v1.GetEpisodeResponse
+	10, // 53: engram.v1.LongTermService.VerifyEpisode:output_type -> engram.v1.VerifyEpisodeResponse
+	12, // 54: engram.v1.LongTermService.RepairEpisode:output_type -> engram.v1.RepairEpisodeResponse
+	14, // 55: engram.v1.LongTermService.ListDamaged:output_type -> engram.v1.ListDamagedResponse
+	16, // 56: engram.v1.LongTermService.SealEpisode:output_type -> engram.v1.SealEpisodeResponse
+	18, // 57: engram.v1.LongTermService.KeepEpisode:output_type -> engram.v1.KeepEpisodeResponse
+	20, // 58: engram.v1.LongTermService.DropEpisode:output_type -> engram.v1.DropEpisodeResponse
+	22, // 59: engram.v1.LongTermService.SetMark:output_type -> engram.v1.SetMarkResponse
+	24, // 60: engram.v1.LongTermService.RemoveMarks:output_type -> engram.v1.RemoveMarksResponse
+	26, // 61: engram.v1.LongTermService.ListMarks:output_type -> engram.v1.ListMarksResponse
+	29, // 62: engram.v1.LongTermService.ListRules:output_type -> engram.v1.ListRulesResponse
+	31, // 63: engram.v1.LongTermService.SetRule:output_type -> engram.v1.SetRuleResponse
+	33, // 64: engram.v1.LongTermService.RemoveRule:output_type -> engram.v1.RemoveRuleResponse
+	35, // 65: engram.v1.LongTermService.ListPolicies:output_type -> engram.v1.ListPoliciesResponse
+	37, // 66: engram.v1.LongTermService.SetPolicy:output_type -> engram.v1.SetPolicyResponse
+	39, // 67: engram.v1.LongTermService.Recall:output_type -> engram.v1.RecallResponse
+	41, // 68: engram.v1.LongTermService.LongTermStats:output_type -> engram.v1.LongTermStatsResponse
+	45, // 69: engram.v1.LongTermService.Forget:output_type -> engram.v1.ForgetResponse
+	48, // 70: engram.v1.LongTermService.Compact:output_type -> engram.v1.CompactResponse
+	51, // [51:71] is the sub-list for method output_type
+	31, // [31:51] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_long_term_proto_init() }
@@ -3216,7 +3323,7 @@ func file_engram_v1_long_term_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_long_term_proto_rawDesc), len(file_engram_v1_long_term_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   53,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

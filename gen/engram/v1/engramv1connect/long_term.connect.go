@@ -64,6 +64,9 @@ const (
 	LongTermServiceDropEpisodeProcedure = "/engram.v1.LongTermService/DropEpisode"
 	// LongTermServiceSetMarkProcedure is the fully-qualified name of the LongTermService's SetMark RPC.
 	LongTermServiceSetMarkProcedure = "/engram.v1.LongTermService/SetMark"
+	// LongTermServiceRemoveMarksProcedure is the fully-qualified name of the LongTermService's
+	// RemoveMarks RPC.
+	LongTermServiceRemoveMarksProcedure = "/engram.v1.LongTermService/RemoveMarks"
 	// LongTermServiceListMarksProcedure is the fully-qualified name of the LongTermService's ListMarks
 	// RPC.
 	LongTermServiceListMarksProcedure = "/engram.v1.LongTermService/ListMarks"
@@ -107,6 +110,7 @@ type LongTermServiceClient interface {
 	KeepEpisode(context.Context, *connect.Request[v1.KeepEpisodeRequest]) (*connect.Response[v1.KeepEpisodeResponse], error)
 	DropEpisode(context.Context, *connect.Request[v1.DropEpisodeRequest]) (*connect.Response[v1.DropEpisodeResponse], error)
 	SetMark(context.Context, *connect.Request[v1.SetMarkRequest]) (*connect.Response[v1.SetMarkResponse], error)
+	RemoveMarks(context.Context, *connect.Request[v1.RemoveMarksRequest]) (*connect.Response[v1.RemoveMarksResponse], error)
 	ListMarks(context.Context, *connect.Request[v1.ListMarksRequest]) (*connect.Response[v1.ListMarksResponse], error)
 	ListRules(context.Context, *connect.Request[v1.ListRulesRequest]) (*connect.Response[v1.ListRulesResponse], error)
 	SetRule(context.Context, *connect.Request[v1.SetRuleRequest]) (*connect.Response[v1.SetRuleResponse], error)
@@ -186,6 +190,12 @@ func NewLongTermServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			connect.WithSchema(longTermServiceMethods.ByName("SetMark")),
 			connect.WithClientOptions(opts...),
 		),
+		removeMarks: connect.NewClient[v1.RemoveMarksRequest, v1.RemoveMarksResponse](
+			httpClient,
+			baseURL+LongTermServiceRemoveMarksProcedure,
+			connect.WithSchema(longTermServiceMethods.ByName("RemoveMarks")),
+			connect.WithClientOptions(opts...),
+		),
 		listMarks: connect.NewClient[v1.ListMarksRequest, v1.ListMarksResponse](
 			httpClient,
 			baseURL+LongTermServiceListMarksProcedure,
@@ -260,6 +270,7 @@ type longTermServiceClient struct {
 	keepEpisode   *connect.Client[v1.KeepEpisodeRequest, v1.KeepEpisodeResponse]
 	dropEpisode   *connect.Client[v1.DropEpisodeRequest, v1.DropEpisodeResponse]
 	setMark       *connect.Client[v1.SetMarkRequest, v1.SetMarkResponse]
+	removeMarks   *connect.Client[v1.RemoveMarksRequest, v1.RemoveMarksResponse]
 	listMarks     *connect.Client[v1.ListMarksRequest, v1.ListMarksResponse]
 	listRules     *connect.Client[v1.ListRulesRequest, v1.ListRulesResponse]
 	setRule       *connect.Client[v1.SetRuleRequest, v1.SetRuleResponse]
@@ -315,6 +326,11 @@ func (c *longTermServiceClient) DropEpisode(ctx context.Context, req *connect.Re
 // SetMark calls engram.v1.LongTermService.SetMark.
 func (c *longTermServiceClient) SetMark(ctx context.Context, req *connect.Request[v1.SetMarkRequest]) (*connect.Response[v1.SetMarkResponse], error) {
 	return c.setMark.CallUnary(ctx, req)
+}
+
+// RemoveMarks calls engram.v1.LongTermService.RemoveMarks.
+func (c *longTermServiceClient) RemoveMarks(ctx context.Context, req *connect.Request[v1.RemoveMarksRequest]) (*connect.Response[v1.RemoveMarksResponse], error) {
+	return c.removeMarks.CallUnary(ctx, req)
 }
 
 // ListMarks calls engram.v1.LongTermService.ListMarks.
@@ -382,6 +398,7 @@ type LongTermServiceHandler interface {
 	KeepEpisode(context.Context, *connect.Request[v1.KeepEpisodeRequest]) (*connect.Response[v1.KeepEpisodeResponse], error)
 	DropEpisode(context.Context, *connect.Request[v1.DropEpisodeRequest]) (*connect.Response[v1.DropEpisodeResponse], error)
 	SetMark(context.Context, *connect.Request[v1.SetMarkRequest]) (*connect.Response[v1.SetMarkResponse], error)
+	RemoveMarks(context.Context, *connect.Request[v1.RemoveMarksRequest]) (*connect.Response[v1.RemoveMarksResponse], error)
 	ListMarks(context.Context, *connect.Request[v1.ListMarksRequest]) (*connect.Response[v1.ListMarksResponse], error)
 	ListRules(context.Context, *connect.Request[v1.ListRulesRequest]) (*connect.Response[v1.ListRulesResponse], error)
 	SetRule(context.Context, *connect.Request[v1.SetRuleRequest]) (*connect.Response[v1.SetRuleResponse], error)
@@ -455,6 +472,12 @@ func NewLongTermServiceHandler(svc LongTermServiceHandler, opts ...connect.Handl
 		LongTermServiceSetMarkProcedure,
 		svc.SetMark,
 		connect.WithSchema(longTermServiceMethods.ByName("SetMark")),
+		connect.WithHandlerOptions(opts...),
+	)
+	longTermServiceRemoveMarksHandler := connect.NewUnaryHandler(
+		LongTermServiceRemoveMarksProcedure,
+		svc.RemoveMarks,
+		connect.WithSchema(longTermServiceMethods.ByName("RemoveMarks")),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceListMarksHandler := connect.NewUnaryHandler(
@@ -537,6 +560,8 @@ func NewLongTermServiceHandler(svc LongTermServiceHandler, opts ...connect.Handl
 			longTermServiceDropEpisodeHandler.ServeHTTP(w, r)
 		case LongTermServiceSetMarkProcedure:
 			longTermServiceSetMarkHandler.ServeHTTP(w, r)
+		case LongTermServiceRemoveMarksProcedure:
+			longTermServiceRemoveMarksHandler.ServeHTTP(w, r)
 		case LongTermServiceListMarksProcedure:
 			longTermServiceListMarksHandler.ServeHTTP(w, r)
 		case LongTermServiceListRulesProcedure:
@@ -600,6 +625,10 @@ func (UnimplementedLongTermServiceHandler) DropEpisode(context.Context, *connect
 
 func (UnimplementedLongTermServiceHandler) SetMark(context.Context, *connect.Request[v1.SetMarkRequest]) (*connect.Response[v1.SetMarkResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.LongTermService.SetMark is not implemented"))
+}
+
+func (UnimplementedLongTermServiceHandler) RemoveMarks(context.Context, *connect.Request[v1.RemoveMarksRequest]) (*connect.Response[v1.RemoveMarksResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.LongTermService.RemoveMarks is not implemented"))
 }
 
 func (UnimplementedLongTermServiceHandler) ListMarks(context.Context, *connect.Request[v1.ListMarksRequest]) (*connect.Response[v1.ListMarksResponse], error) {
