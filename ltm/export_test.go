@@ -106,3 +106,17 @@ func (s *Store) RunningRules() int {
 	defer s.rules.mu.Unlock()
 	return len(s.rules.mu.running)
 }
+
+// SetMaxMarks sets how many marks there are at most.
+func SetMaxMarks(n int) (restore func()) {
+	before := maxMarks
+	maxMarks = n
+	return func() { maxMarks = before }
+}
+
+// SetMaxStateFile sets how many bytes state.json has at most.
+func SetMaxStateFile(n int64) (restore func()) {
+	before := maxStateFile
+	maxStateFile = n
+	return func() { maxStateFile = before }
+}

@@ -10,7 +10,7 @@ import (
 
 // keptThings are what marks and links keep.
 type keptThings struct {
-	spans []engram.Interval // of marks, by their start
+	spans spans // of marks
 	// linked are the times of snapshots that something kept links to.
 	linked map[engram.ID]map[engram.Time]bool
 	links  int   // how many these are
@@ -19,18 +19,12 @@ type keptThings struct {
 
 // keptThings returns what marks keep.
 func (s *Store) keptThings() *keptThings {
-	k := &keptThings{}
 	marks, _ := s.Marks(context.Background(), engram.Always())
-	for _, m := range marks {
-		k.spans = append(k.spans, spanOf(m))
-	}
-	return k
+	return &keptThings{spans: spansOf(marks)}
 }
 
 // marked reports whether a mark keeps what is of a time.
-func (k *keptThings) marked(t engram.Time) bool {
-	return slices.ContainsFunc(k.spans, func(iv engram.Interval) bool { return iv.Contains(t) })
-}
+func (k *keptThings) marked(t engram.Time) bool { return k.spans.contain(t) }
 
 // keeps reports whether a version stays whatever the policies say.
 func (k *keptThings) keeps(id engram.ID, t engram.Time) bool { return k.marked(t) || k.linked[id][t] }

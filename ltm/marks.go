@@ -75,6 +75,16 @@ func (m *markedSpans) set(s spans) {
 // maxLabel bounds what a mark is labelled with.
 const maxLabel = 256
 
+// maxMarks bounds the marks. Tests change it.
+var maxMarks = 10_000
+
+// allMarks names all marks in the store's health.
+const allMarks = "marks"
+
+func errMarks(label string) error {
+	return engram.Errorf(engram.Exhausted, label, "there are %d marks already, so none can be set; remove some with 'engram episode unmark'", maxMarks)
+}
+
 func checkLabel(label string) error {
 	if len(label) > maxLabel || !utf8.ValidString(label) {
 		return engram.Errorf(engram.Invalid, "", "the label %.32q… of a mark is no text of at most %d bytes", label, maxLabel)
@@ -93,12 +103,19 @@ func (s *Store) Mark(ctx context.Context, m episode.Mark) error {
 	if err := s.addMark(m); err != nil || s.recorder == nil {
 		return err
 	}
-	return s.recorder.do(ctx, func() error { return s.recorder.mark(m) })
+	return s.recorder.do(ctx, func() error { return s.recorder.mark([]episode.Mark{m}, spans{spanOf(m)}) })
 }
 
 func (s *Store) addMark(m episode.Mark) error {
 	s.marking.Lock()
 	defer s.marking.Unlock()
+	s.state.mu.Lock()
+	n := len(s.state.mu.Marks)
+	known := slices.ContainsFunc(s.state.mu.Marks, func(o episode.Mark) bool { return o.Time == m.Time && o.Label == m.Label })
+	s.state.mu.Unlock()
+	if n >= maxMarks && !known {
+		return errMarks(m.Label)
+	}
 	if err := s.changeState(func(c *stateContent) { c.Marks = episode.AddMark(c.Marks, m) }); err != nil {
 		return err
 	}
@@ -112,21 +129,23 @@ func (s *Store) Unmark(_ context.Context, label string, iv engram.Interval) (n i
 	gone := func(m episode.Mark) bool { return m.Label == label && iv.Contains(m.Time) }
 	s.marking.Lock()
 	defer s.marking.Unlock()
-	marks, _ := s.Marks(context.Background(), engram.Always())
-	if !slices.ContainsFunc(marks, gone) {
+	left, _ := s.Marks(context.Background(), engram.Always())
+	n = len(left)
+	left = slices.DeleteFunc(left, gone)
+	if n -= len(left); n > 0 {
+		if err := s.changeState(func(c *stateContent) { c.Marks = slices.DeleteFunc(c.Marks, gone) }); err != nil {
+			return 0, err
+		}
+	}
+	if s.rules == nil {
+		s.marked.set(spansOf(left))
+	} else {
+		n += s.rules.drop(gone, func(grown []episode.Mark) { s.marked.set(spansOf(append(left, grown...))) })
+	}
+	if n == 0 {
 		return 0, engram.Errorf(engram.NotFound, label, "there is no such mark")
 	}
-	var left []episode.Mark
-	err = s.changeState(func(c *stateContent) {
-		n = len(c.Marks)
-		c.Marks = slices.DeleteFunc(c.Marks, gone)
-		n -= len(c.Marks)
-		left = c.Marks
-	})
-	if err != nil {
-		return 0, err
-	}
-	s.marked.set(spansOf(left))
+	s.health.set(allMarks, nil)
 	return n, nil
 }
 
@@ -157,10 +176,9 @@ func (s *Store) findMarks(infos []episode.Info) {
 // history.
 const markedBytes = 256 << 20
 
-// mark notes a mark in the open episode, and records what the policies left out of its
-// span as far as the working memory has it. What comes later passes them by itself.
-func (r *recorder) mark(m episode.Mark) error {
-	span := spanOf(m)
+// mark notes marks in the open episode, and records what the policies left out of spans
+// of theirs as far as the working memory has it. What comes later passes them by itself.
+func (r *recorder) mark(marks []episode.Mark, of spans) error {
 	view := r.wm.View(r.ctx, nil)
 	left := int64(markedBytes)
 	for entity := range view.Entities() {
@@ -168,17 +186,21 @@ func (r *recorder) mark(m episode.Mark) error {
 		if e == nil || r.s.policies.Of(entity).Record == policy.Never {
 			continue
 		}
-		if loss, _ := e.tally.loss(); loss.Evictions == 0 || loss.Last < span.Start || loss.First >= span.End {
-			continue // everything in the span was recorded
-		}
-		if err := r.recordSpan(entity, e, span, &left); err != nil {
-			return err
+		for _, span := range of {
+			if loss, _ := e.tally.loss(); loss.Evictions == 0 || loss.Last < span.Start || loss.First >= span.End {
+				continue // everything in the span was recorded
+			}
+			if err := r.recordSpan(entity, e, span, &left); err != nil {
+				return err
+			}
 		}
 	}
 	if err := r.open(); err != nil {
 		return engram.Errorf(engram.Unavailable, "", "the mark is kept, but no episode can be begun to note it in: %w", err)
 	}
-	r.writer.Mark(m)
+	for _, m := range marks {
+		r.writer.Mark(m)
+	}
 	return nil
 }
 

@@ -2,16 +2,19 @@ package ltm_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/policy"
@@ -193,7 +196,7 @@ func TestStandingRule(t *testing.T) {
 	if rules, err := l.Rules(t.Context()); err != nil || !slices.EqualFunc(rules, []ltm.Rule{rule}, func(a, b ltm.Rule) bool { return a.Name == b.Name && a.When == b.When }) {
 		t.Fatalf("rules %+v, %v", rules, err)
 	}
-	l.commit(t, cup, seconds(100)[0], map[string]any{"state": "falls"})
+	l.commit(t, cup, seconds(10_000)[0], map[string]any{"state": "falls"})
 	waitForMarks(2)
 	if err := l.RemoveRule(t.Context(), "falls"); err != nil {
 		t.Fatal(err)
@@ -203,30 +206,196 @@ func TestStandingRule(t *testing.T) {
 	}
 }
 
-// A rule may end the episode where it holds, so that each run of a skill has its own.
+// A rule may end the episode where it holds, so that each run of a skill has its own, but
+// not again within ten seconds.
 func TestStandingRuleSeals(t *testing.T) {
-	l := begin(t, ltm.Options{Dir: fastDir(t)})
+	var now atomic.Int64
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return engram.Time(now.Load()) }})
 	if err := l.SetRule(t.Context(), ltm.Rule{Name: "runs", When: `state == "Running"`, Seal: true}); err != nil {
 		t.Fatal(err)
 	}
 	const skill = "Test/Logged/p/grasp"
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for run := range 2 {
-		l.commit(t, skill, seconds(10 * run)[0], map[string]any{"state": "Preparing"})
-		l.commit(t, skill, seconds(10*run + 1)[0], map[string]any{"state": "Running"})
-		for sealed := 0; sealed <= run; runtime.Gosched() {
-			list, err := l.Episodes(ctx, engram.Always())
-			if err != nil {
-				t.Fatal(err)
-			}
-			sealed = 0
-			for _, e := range list {
-				if e.Sealed && e.Labels["sealed for"] == "runs" {
-					sealed++
-				}
+	sealed := func() (n int) {
+		list, err := l.Episodes(t.Context(), engram.Always())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if e.Sealed && e.Labels["sealed for"] == "runs" {
+				n++
 			}
 		}
+		return n
+	}
+	run := func(at int) {
+		now.Store(int64(seconds(at)[0]))
+		l.commit(t, skill, seconds(at)[0], map[string]any{"state": "Preparing"})
+		l.commit(t, skill, seconds(at)[0]+1, map[string]any{"state": "Running"})
+		wantSoon(t, "a mark of the run", func() bool {
+			marks, err := l.Marks(t.Context(), engram.Interval{Start: seconds(at)[0] + 1, End: seconds(at)[0] + 2})
+			return err == nil && len(marks) == 1
+		})
+	}
+	run(100)
+	wantSoon(t, "a sealed episode", func() bool { return sealed() == 1 })
+	run(105)
+	run(109)
+	if n := sealed(); n != 1 {
+		t.Errorf("%d episodes were sealed within the gap; want 1", n)
+	}
+	at := 110
+	wantSoon(t, "another sealed episode", func() bool {
+		run(at)
+		at += 10
+		return sealed() > 1
+	})
+}
+
+// wantSoon waits until something is so.
+func wantSoon(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatalf("there is not %s", what)
+		}
+	}
+}
+
+// countingFS counts the files that are opened by what their names end in.
+type countingFS struct {
+	vfs.FS
+	suffix string
+	n      atomic.Int64
+}
+
+func (c *countingFS) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
+	if strings.HasSuffix(name, c.suffix) {
+		c.n.Add(1)
+	}
+	return c.FS.OpenFile(name, flag, perm)
+}
+
+// What satisfies a rule again and again is one mark that becomes longer, also in the next
+// life, and is saved now and then; what comes later is another one.
+func TestMarksOfARuleGrow(t *testing.T) {
+	const cup, n = "Test/Volatile/p/cup", 500
+	o := ltm.Options{Dir: fastDir(t), Policies: sparse}
+	counted := &countingFS{FS: vfs.OS, suffix: "state.json.new"}
+	o.FS = counted
+	l := begin(t, o)
+	rule := ltm.Rule{Name: "all", When: "true", Before: ltm.Duration(300 * time.Millisecond), After: ltm.Duration(300 * time.Millisecond)}
+	if err := l.SetRule(t.Context(), rule); err != nil {
+		t.Fatal(err)
+	}
+	wantMarks := func(what string, want ...episode.Mark) {
+		t.Helper()
+		var got []episode.Mark
+		for end := time.Now().Add(time.Minute); !slices.Equal(got, want); runtime.Gosched() {
+			if time.Now().After(end) {
+				t.Fatalf("%s: marks %v; want %v", what, got, want)
+			}
+			got, _ = l.Marks(t.Context(), engram.Always())
+		}
+	}
+	second := engram.Time(time.Second)
+	begun, before := time.Now(), counted.n.Load()
+	var all []engram.Time
+	for i := range engram.Time(n) {
+		all = append(all, i*second)
+		l.commit(t, cup, i*second, "x")
+	}
+	grown := episode.Mark{Label: "all", Before: 300 * time.Millisecond, After: (n-1)*time.Second + 300*time.Millisecond}
+	wantMarks("one after the other", grown)
+	if n, max := counted.n.Load()-before, int64(time.Since(begun)/time.Second)+2; n > max {
+		t.Errorf("the marks were saved %d times; want at most %d", n, max)
+	}
+	list, err := l.Episodes(t.Context(), engram.Always())
+	if err != nil || len(list) != 1 || len(list[0].Marks) > 1 {
+		t.Errorf("episodes %+v, %v", list, err)
+	}
+	l.commit(t, cup, (n+5)*second, "x")
+	later := episode.Mark{Time: (n + 5) * second, Label: "all", Before: 300 * time.Millisecond, After: 300 * time.Millisecond}
+	wantMarks("later", grown, later)
+	l.end(t)
+
+	l = begin(t, o)
+	l.commit(t, cup, -second, "x")
+	grown.Before += time.Second
+	wantMarks("in the next life", grown, later)
+	l.commit(t, cup, (n+20)*second, "x") // it is looked at, though the server ends
+	if removed, err := l.Unmark(t.Context(), "all", engram.Interval{Start: 0, End: second}); removed != 1 || err != nil {
+		t.Fatal(removed, err)
+	}
+	l.end(t)
+	l = begin(t, o)
+	last := later
+	last.Time += 15 * second
+	wantMarks("after one was removed", later, last)
+}
+
+// Marks are bounded; when some are removed others can be set.
+func TestMarksAreBounded(t *testing.T) {
+	defer ltm.SetMaxMarks(3)()
+	l := begin(t, ltm.Options{Dir: fastDir(t)})
+	if err := l.SetRule(t.Context(), ltm.Rule{Name: "all", When: "true"}); err != nil {
+		t.Fatal(err)
+	}
+	troubled := func() bool {
+		stats, err := l.LTMStats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(stats.Health, func(h string) bool { return strings.Contains(h, "engram episode unmark") })
+	}
+	for i := range 5 {
+		l.commit(t, "Test/Volatile/p/cup", seconds(10 * i)[0], "x")
+	}
+	wantSoon(t, "word of marks that are too many", troubled)
+	var marks []episode.Mark
+	wantSoon(t, "a mark for the others", func() bool {
+		marks, _ = l.Marks(t.Context(), engram.Always())
+		return len(marks) >= 3
+	})
+	if len(marks) > 3 {
+		t.Errorf("there are %d marks", len(marks))
+	}
+	if err := l.Mark(t.Context(), episode.Mark{Label: "by hand"}); engram.CodeOf(err) != engram.Exhausted {
+		t.Errorf("a mark more: %v", err)
+	}
+	if err := l.Mark(t.Context(), ltm.EpisodeMark(marks[0].Time, marks[0].Label, 5)); err != nil {
+		t.Errorf("a mark that is there: %v", err)
+	}
+	if n, err := l.Unmark(t.Context(), "all", engram.Interval{Start: marks[0].Time, End: marks[0].Time + 1}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if err := l.Mark(t.Context(), episode.Mark{Label: "by hand"}); err != nil || troubled() {
+		t.Errorf("after one was removed: %v, trouble: %v", err, troubled())
+	}
+	if err := l.Mark(t.Context(), episode.Mark{Label: strings.Repeat("x", 257)}); engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("a long label: %v", err)
+	}
+}
+
+// What is noted can be read: a file that would be too large is not written.
+func TestStateIsBounded(t *testing.T) {
+	defer ltm.SetMaxStateFile(2000)()
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	var err error
+	n := 0
+	for ; err == nil && n < 1000; n++ {
+		err = l.Mark(t.Context(), episode.Mark{Time: engram.Time(n), Label: "x"})
+	}
+	if engram.CodeOf(err) != engram.Exhausted {
+		t.Fatalf("after %d marks: %v", n, err)
+	}
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	if marks, err := l.Marks(t.Context(), engram.Always()); err != nil || len(marks) != n-1 {
+		t.Errorf("%d marks in the next life, %v; want %d", len(marks), err, n-1)
+	}
+	if _, err := l.Unmark(t.Context(), "x", engram.Always()); err != nil {
+		t.Error(err)
 	}
 }
 

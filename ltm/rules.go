@@ -5,21 +5,27 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
-// maxRules bounds the standing rules: each looks at every update that its patterns match.
-const maxRules = 64
+const (
+	// maxRules bounds the standing rules: each looks at every update that its patterns match.
+	maxRules = 64
+	// sealGap is the least time between two episodes that a rule ends.
+	sealGap = 10 * time.Second
+)
 
 // ruleSet runs the standing rules.
 type ruleSet struct {
-	s   *Store
-	ctx context.Context
-	end context.CancelFunc
+	s      *Store
+	ctx    context.Context
+	end    context.CancelFunc
+	growth growth
+	keeper sync.WaitGroup
 	// changing is held while a rule is set or removed: what is noted is what is followed.
 	changing sync.Mutex
 	mu       struct {
@@ -32,6 +38,9 @@ type ruleSet struct {
 type runningRule struct {
 	stream engram.UpdateStream
 	done   sync.WaitGroup
+	sealed engram.Time // when it ended an episode last
+	ending atomic.Bool // it is ending one
+	grows  *growing    // the mark that it set or made longer last; growth.mu
 }
 
 func (g *runningRule) close() {
@@ -44,6 +53,8 @@ func (s *Store) startRules() error {
 	s.rules = &ruleSet{s: s}
 	s.rules.ctx, s.rules.end = context.WithCancel(context.Background())
 	s.rules.mu.running = map[string]*runningRule{}
+	s.rules.growth.changed = make(chan struct{}, 1)
+	s.rules.keeper.Go(s.rules.saveMarks)
 	rules, _ := s.Rules(context.Background())
 	for _, r := range rules {
 		if err := s.rules.start(r); err != nil {
@@ -70,7 +81,7 @@ func (s *Store) SetRule(ctx context.Context, r Rule) error {
 	case r.When == "":
 		return engram.Errorf(engram.Invalid, r.Name, "the rule does not say when; give a CEL expression over an instance")
 	}
-	if err := engram.CheckName(r.Name); err != nil {
+	if err := cmp.Or(engram.CheckName(r.Name), checkLabel(labelOf(r))); err != nil {
 		return err
 	}
 	s.rules.changing.Lock()
@@ -193,7 +204,7 @@ func (g *ruleSet) run(r Rule, stream engram.UpdateStream) error {
 		return engram.Errorf(engram.Unavailable, r.Name, "the long-term memory is closed")
 	}
 	run := &runningRule{stream: stream}
-	run.done.Go(func() { g.follow(r, stream) })
+	run.done.Go(func() { g.follow(r, run) })
 	g.mu.running[r.Name] = run
 	return nil
 }
@@ -208,41 +219,54 @@ func (g *ruleSet) stop(name string) {
 	}
 }
 
+// labelOf returns what the marks of a rule are labelled with.
+func labelOf(r Rule) string { return cmp.Or(r.Label, r.Name) }
+
 // follow marks what satisfies a rule, and ends the episode there if the rule says so.
-// What lies within the half of a mark's span needs none of its own: the spans of the
-// marks cover it without a gap.
-func (g *ruleSet) follow(r Rule, stream engram.UpdateStream) {
-	label := cmp.Or(r.Label, r.Name)
-	var marked engram.Time
-	any := false
-	for u, err := range engram.Updates(g.ctx, stream) {
+func (g *ruleSet) follow(r Rule, run *runningRule) {
+	for u, err := range engram.Updates(g.ctx, run.stream) {
 		if err != nil {
 			return
 		}
-		t, _ := u.ID.Time()
 		if r.Seal {
-			if err := g.s.Seal(g.ctx, label); err != nil && g.ctx.Err() == nil {
-				g.s.options.Log.Error("a standing rule could not end the episode", "rule", r.Name, "error", err)
-			}
+			g.seal(r, run)
 		}
-		if any && t >= marked && t.Sub(marked) < time.Duration(r.After)/2 {
-			continue
-		}
-		any, marked = true, t
-		if err := g.s.Mark(g.ctx, episode.Mark{Time: t, Label: label, Before: time.Duration(r.Before), After: time.Duration(r.After)}); err != nil && g.ctx.Err() == nil {
-			g.s.options.Log.Error("a standing rule could not set a mark", "rule", r.Name, "error", err)
-		}
+		t, _ := u.ID.Time()
+		g.mark(r, run, t)
 	}
 }
 
+// seal ends the open episode, unless the rule ended one just before. What the disk makes
+// wait does not keep the rule from looking at updates.
+func (g *ruleSet) seal(r Rule, run *runningRule) {
+	now := g.s.options.Now()
+	if soon := now >= run.sealed && now.Sub(run.sealed) < sealGap; soon || run.ending.Load() {
+		return
+	}
+	run.sealed = now
+	run.ending.Store(true)
+	run.done.Go(func() {
+		defer run.ending.Store(false)
+		if err := g.s.Seal(g.ctx, labelOf(r)); err != nil && g.ctx.Err() == nil {
+			g.s.options.Log.Error("a standing rule could not end the episode", "rule", r.Name, "error", err)
+		}
+	})
+}
+
+// close waits until what the working memory, which was closed, still held for the rules
+// was looked at, and saves their marks.
 func (g *ruleSet) close() {
-	g.end()
 	g.mu.Lock()
 	g.mu.closed = true
 	running := g.mu.running
 	g.mu.running = nil
 	g.mu.Unlock()
+	patience := time.AfterFunc(closePatience, g.end)
+	defer patience.Stop()
 	for _, run := range running {
-		run.close()
+		run.done.Wait()
+		run.stream.Close()
 	}
+	g.end()
+	g.keeper.Wait()
 }

@@ -18,8 +18,10 @@ import (
 const (
 	stateFile    = "state.json"
 	stateVersion = 1
-	maxStateFile = 64 << 20
 )
+
+// maxStateFile bounds the file: what is written can be read. Tests change it.
+var maxStateFile int64 = 64 << 20
 
 // state is what was noted at run-time: what is to be kept, what was removed, rules.
 type state struct {
@@ -115,6 +117,9 @@ func (s *Store) changeState(change func(*stateContent)) error {
 	text, err := json.MarshalIndent(next, "", "  ")
 	if err != nil {
 		return engram.Errorf(engram.Internal, stateFile, "it cannot be encoded: %w", err)
+	}
+	if int64(len(text)) > maxStateFile {
+		return engram.Errorf(engram.Exhausted, stateFile, "it would have %d bytes, of %d at most; remove marks with 'engram episode unmark', or standing rules", len(text), maxStateFile)
 	}
 	if err := vfs.ReplaceFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), text); err != nil {
 		return unwritten(stateFile, err)
