@@ -50,9 +50,7 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	}
 	s.recorder = r
 	s.begun.Store(true)
-	if err := s.startRules(); err != nil {
-		return b, err
-	}
+	s.startRules()
 	s.forgetting.reserve.take()
 	s.startForgetter()
 	return b, nil

@@ -120,3 +120,29 @@ func SetMaxStateFile(n int64) (restore func()) {
 	maxStateFile = n
 	return func() { maxStateFile = before }
 }
+
+// HoldRules has standing rules wait before they set a mark.
+func (s *Store) HoldRules() (release func()) {
+	s.rules.growth.mu.Lock()
+	return s.rules.growth.mu.Unlock
+}
+
+// SetBrokenRule sets a rule that is interrupted as soon as it is followed.
+func (s *Store) SetBrokenRule(r Rule) error {
+	run := s.rules.newRun(r)
+	if err := run.subscribe(engram.Start{}); err != nil {
+		return err
+	}
+	run.stream.Close()
+	s.rules.run(run, nil)
+	return nil
+}
+
+// AddRule puts a rule into the folder of a store that is closed, unchecked.
+func AddRule(dir string, r Rule) error {
+	s := &Store{options: Options{Dir: dir}.withDefaults()}
+	if err := s.loadState(); err != nil {
+		return err
+	}
+	return s.changeState(func(c *stateContent) { c.Rules = append(c.Rules, r) })
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 // sparse records of the volatile segment one snapshot each hour.
@@ -340,13 +341,7 @@ func TestMarksAreBounded(t *testing.T) {
 	if err := l.SetRule(t.Context(), ltm.Rule{Name: "all", When: "true"}); err != nil {
 		t.Fatal(err)
 	}
-	troubled := func() bool {
-		stats, err := l.LTMStats(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return slices.ContainsFunc(stats.Health, func(h string) bool { return strings.Contains(h, "engram episode unmark") })
-	}
+	troubled := func() bool { return l.troubles(t, "engram episode unmark") }
 	for i := range 5 {
 		l.commit(t, "Test/Volatile/p/cup", seconds(10 * i)[0], "x")
 	}
@@ -397,6 +392,85 @@ func TestStateIsBounded(t *testing.T) {
 	if _, err := l.Unmark(t.Context(), "x", engram.Always()); err != nil {
 		t.Error(err)
 	}
+}
+
+// troubles reports whether the store's health names something.
+func (l *life) troubles(t *testing.T, word string) bool {
+	t.Helper()
+	stats, err := l.LTMStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(stats.Health, func(h string) bool { return strings.Contains(h, word) })
+}
+
+// A rule that cannot keep up marks every update or counts it, and says so for a while.
+func TestRuleCountsWhatItMisses(t *testing.T) {
+	var now atomic.Int64
+	now.Store(int64(time.Hour))
+	l := beginWithin(t, ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return engram.Time(now.Load()) }}, wm.Limits{MaxQueue: 4})
+	if err := l.SetRule(t.Context(), ltm.Rule{Name: "slow", When: `state == "falls"`}); err != nil {
+		t.Fatal(err)
+	}
+	const cup, n = "Test/Volatile/p/cup", 100
+	let := l.HoldRules()
+	for i := range n {
+		l.commit(t, cup, seconds(10 * i)[0], map[string]any{"state": "falls"})
+	}
+	let()
+	l.commit(t, cup, seconds(10 * n)[0], map[string]any{"state": "stands"})
+	var missed, marked int
+	wantSoon(t, "a mark or a count of every update", func() bool {
+		rules, err := l.Rules(t.Context())
+		if err != nil || len(rules) != 1 {
+			t.Fatal(rules, err)
+		}
+		marks, err := l.Marks(t.Context(), engram.Always())
+		if err != nil {
+			t.Fatal(err)
+		}
+		missed, marked = int(rules[0].Missed), len(marks)
+		return missed+marked >= n
+	})
+	// The update that does not satisfy the rule may have been among those that it missed.
+	if missed == 0 || missed+marked > n+1 || !l.troubles(t, "standing rule slow: it missed") {
+		t.Errorf("%d updates are marked and %d counted, of %d; health says so: %v", marked, missed, n, l.troubles(t, "it missed"))
+	}
+	now.Add(int64(2 * time.Minute))
+	wantSoon(t, "an end of the trouble", func() bool { return !l.troubles(t, "slow") })
+}
+
+// A rule that is interrupted goes on where it was; one that cannot be followed is told,
+// and keeps neither the server nor other rules from it.
+func TestRuleGoesOn(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	if err := l.SetBrokenRule(ltm.Rule{Name: "falls", When: `state == "falls"`}); err != nil {
+		t.Fatal(err)
+	}
+	const cup = "Test/Logged/p/cup"
+	for i := range 3 { // what the working memory keeps
+		l.commit(t, cup, seconds(10 * i)[0], map[string]any{"state": "falls"})
+	}
+	wantSoon(t, "a mark of each", func() bool {
+		marks, err := l.Marks(t.Context(), engram.Always())
+		return err == nil && len(marks) == 3
+	})
+	wantSoon(t, "an end of the trouble", func() bool { return !l.troubles(t, "falls") })
+	l.end(t)
+	if err := ltm.AddRule(dir, ltm.Rule{Name: "bad", When: "1 +"}); err != nil {
+		t.Fatal(err)
+	}
+	l = begin(t, ltm.Options{Dir: dir})
+	wantSoon(t, "word of a rule that is not followed", func() bool { return l.troubles(t, "standing rule bad: it is not followed") })
+	if err := l.SetRule(t.Context(), ltm.Rule{Name: "bad", When: `state == "falls"`}); err != nil || l.troubles(t, "bad") {
+		t.Errorf("the rule is replaced: %v, trouble: %v", err, l.troubles(t, "bad"))
+	}
+	l.commit(t, cup, seconds(100)[0], map[string]any{"state": "falls"})
+	wantSoon(t, "another mark", func() bool {
+		marks, err := l.Marks(t.Context(), engram.Always())
+		return err == nil && len(marks) == 4
+	})
 }
 
 // Policies that are set at run-time hold at once, and in the next life.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/query"
 )
 
 const (
@@ -35,21 +36,34 @@ type ruleSet struct {
 	}
 }
 
+// runningRule is a rule that is followed. Its fields but for ending, grows, missed and
+// missedAt belong to the goroutine that follows it, once it runs.
 type runningRule struct {
-	stream engram.UpdateStream
+	Rule
+	set    *ruleSet
+	ctx    context.Context
+	end    context.CancelFunc
 	done   sync.WaitGroup
+	filter *idf.Filter
+	stream engram.UpdateStream
+	seen   uint64      // the number of the last update looked at
 	sealed engram.Time // when it ended an episode last
-	ending atomic.Bool // it is ending one
-	grows  *growing    // the mark that it set or made longer last; growth.mu
+
+	ending   atomic.Bool // it is ending an episode
+	grows    *growing    // the mark that it set or made longer last; growth.mu
+	missed   atomic.Uint64
+	missedAt atomic.Int64 // an engram.Time, 0 if it misses nothing just now
 }
 
-func (g *runningRule) close() {
-	g.stream.Close()
-	g.done.Wait()
+func (g *ruleSet) newRun(r Rule) *runningRule {
+	run := &runningRule{Rule: r, set: g, seen: g.s.wm.Number(), sealed: engram.MinTime}
+	run.ctx, run.end = context.WithCancel(g.ctx)
+	return run
 }
 
-// startRules runs the rules that were set in earlier lives.
-func (s *Store) startRules() error {
+// startRules runs the rules that were set in earlier lives. One that cannot be followed is
+// tried again; the server begins nevertheless.
+func (s *Store) startRules() {
 	s.rules = &ruleSet{s: s}
 	s.rules.ctx, s.rules.end = context.WithCancel(context.Background())
 	s.rules.mu.running = map[string]*runningRule{}
@@ -57,18 +71,26 @@ func (s *Store) startRules() error {
 	s.rules.keeper.Go(s.rules.saveMarks)
 	rules, _ := s.Rules(context.Background())
 	for _, r := range rules {
-		if err := s.rules.start(r); err != nil {
-			return engram.Errorf(engram.CodeOf(err), r.Name, "the standing rule cannot be followed: %w", err)
-		}
+		run := s.rules.newRun(r)
+		s.rules.run(run, run.subscribe(engram.Start{}))
 	}
-	return nil
 }
 
 // Rules implements [Service].
 func (s *Store) Rules(context.Context) ([]Rule, error) {
 	s.state.mu.Lock()
-	defer s.state.mu.Unlock()
-	return slices.Clone(s.state.mu.Rules), nil
+	rules := slices.Clone(s.state.mu.Rules)
+	s.state.mu.Unlock()
+	if s.rules != nil {
+		s.rules.mu.Lock()
+		defer s.rules.mu.Unlock()
+		for i := range rules {
+			if run := s.rules.mu.running[rules[i].Name]; run != nil {
+				rules[i].Missed = run.missed.Load()
+			}
+		}
+	}
+	return rules, nil
 }
 
 // SetRule implements [Service].
@@ -96,20 +118,24 @@ func (s *Store) SetRule(ctx context.Context, r Rule) error {
 	// followed is not noted, one that cannot be noted is not followed, and no update in
 	// between is missed. One that satisfies the rule that this replaces, too, may get a
 	// mark of each.
-	stream, err := s.rules.subscribe(r)
-	if err != nil {
+	r.Missed = 0
+	run := s.rules.newRun(r)
+	if err := run.subscribe(engram.Start{}); err != nil {
+		run.end()
 		return err
 	}
-	err = s.changeState(func(c *stateContent) {
+	err := s.changeState(func(c *stateContent) {
 		c.Rules = slices.DeleteFunc(c.Rules, func(o Rule) bool { return o.Name == r.Name })
 		c.Rules = append(c.Rules, r)
 		slices.SortFunc(c.Rules, func(a, b Rule) int { return cmp.Compare(a.Name, b.Name) })
 	})
 	if err != nil { // the one that it was to replace goes on
-		stream.Close()
+		run.end()
+		run.stream.Close()
 		return err
 	}
-	return s.rules.run(r, stream)
+	s.rules.run(run, nil)
+	return nil
 }
 
 // doubtRule refuses a rule that no update of the segments that there are now would ever
@@ -172,41 +198,40 @@ func (s *Store) RemoveRule(ctx context.Context, name string) error {
 	return nil
 }
 
-// start follows a rule, in place of the one of its name.
-func (g *ruleSet) start(r Rule) error {
-	stream, err := g.subscribe(r)
-	if err != nil {
+// ruleQueue and the working memory's Limits.MaxQueueBytes bound what waits for a rule.
+const ruleQueue = 65_536
+
+// subscribe subscribes to the updates that the rule's patterns match.
+func (r *runningRule) subscribe(from engram.Start) (err error) {
+	s := r.set.s
+	if r.filter, err = s.compiler().Filter(r.When); err != nil {
 		return err
 	}
-	return g.run(r, stream)
-}
-
-// subscribe subscribes to the updates that satisfy a rule.
-func (g *ruleSet) subscribe(r Rule) (engram.UpdateStream, error) {
-	sub := engram.Subscription{Where: r.When, Slow: engram.SlowDropOldest}
+	sub := engram.Subscription{
+		Start: from, WithData: true, Slow: engram.SlowDropOldest, Queue: min(ruleQueue, s.wm.Limits().MaxQueue),
+	}
 	for _, text := range r.Patterns {
 		p, err := engram.ParsePattern(text)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		sub.Patterns = append(sub.Patterns, p)
 	}
-	return g.s.wm.Subscribe(g.ctx, sub)
+	r.stream, err = s.wm.Subscribe(r.ctx, sub)
+	return err
 }
 
-// run follows a rule with its subscription, in place of the one of its name.
-func (g *ruleSet) run(r Rule, stream engram.UpdateStream) error {
-	g.stop(r.Name)
+// run follows a rule, in place of the one of its name; err says why it is not subscribed.
+func (g *ruleSet) run(run *runningRule, err error) {
+	g.stop(run.Name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mu.closed {
-		stream.Close()
-		return engram.Errorf(engram.Unavailable, r.Name, "the long-term memory is closed")
+		run.end()
+	} else {
+		g.mu.running[run.Name] = run
 	}
-	run := &runningRule{stream: stream}
-	run.done.Go(func() { g.follow(r, run) })
-	g.mu.running[r.Name] = run
-	return nil
+	run.done.Go(func() { run.follow(err) })
 }
 
 func (g *ruleSet) stop(name string) {
@@ -215,40 +240,105 @@ func (g *ruleSet) stop(name string) {
 	delete(g.mu.running, name)
 	g.mu.Unlock()
 	if run != nil {
-		run.close()
+		run.end()
+		run.done.Wait()
+		g.s.health.set(run.what(), nil)
 	}
 }
 
 // labelOf returns what the marks of a rule are labelled with.
 func labelOf(r Rule) string { return cmp.Or(r.Label, r.Name) }
 
-// follow marks what satisfies a rule, and ends the episode there if the rule says so.
-func (g *ruleSet) follow(r Rule, run *runningRule) {
-	for u, err := range engram.Updates(g.ctx, run.stream) {
-		if err != nil {
+// what names the rule in the store's health.
+func (r *runningRule) what() string { return "the standing rule " + r.Name }
+
+// followAgain is the pause before a rule that cannot be followed is tried again.
+const followAgain = time.Second
+
+// follow follows the rule until it is ended or the working memory is closed. When it is
+// interrupted it goes on where it was.
+func (r *runningRule) follow(err error) {
+	for {
+		if err == nil {
+			err = r.watch()
+			r.stream.Close()
+		}
+		if r.ctx.Err() != nil || engram.CodeOf(err) == engram.Unavailable {
 			return
 		}
-		if r.Seal {
-			g.seal(r, run)
+		r.set.s.health.set(r.what(), engram.Errorf(engram.CodeOf(err), "", "it is not followed just now: %w", err))
+		select {
+		case <-time.After(followAgain):
+		case <-r.ctx.Done():
+			return
 		}
-		t, _ := u.ID.Time()
-		g.mark(r, run, t)
+		if err = r.subscribe(engram.Start{Kind: engram.StartNumber, Number: r.seen}); err == nil {
+			r.set.s.health.set(r.what(), nil)
+		}
+	}
+}
+
+// watch marks what satisfies the rule, and ends the episode there if the rule says so,
+// until the stream ends.
+func (r *runningRule) watch() error {
+	for {
+		batch, err := r.stream.Next(r.ctx)
+		if err != nil {
+			return err
+		}
+		for i := range batch {
+			u := &batch[i]
+			if u.Dropped > 0 {
+				r.miss(u.Dropped, "updates came faster than it could look at them")
+			}
+			r.seen = u.Number
+			if query.FilterSnapshot(r.set.s.options.Types, r.filter, u.Snapshot) == nil {
+				continue
+			}
+			if r.Seal {
+				r.seal()
+			}
+			r.set.mark(r, u.Snapshot.Time)
+		}
+	}
+}
+
+// missedFor is how long it is told that a rule missed something.
+const missedFor = time.Minute
+
+// miss counts updates that are not marked though they may satisfy the rule.
+func (r *runningRule) miss(n uint64, why string) {
+	r.missedAt.Store(int64(r.set.s.options.Now()))
+	sum := r.missed.Add(n)
+	r.set.s.health.set(r.what(), engram.Errorf(engram.Exhausted, "", "it missed %d updates in this life: %s", sum, why))
+}
+
+// ease takes back that rules missed something, when that is a while ago.
+func (g *ruleSet) ease() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.s.options.Now()
+	for _, run := range g.mu.running {
+		at := run.missedAt.Load()
+		if ago := now.Sub(engram.Time(at)); at != 0 && (ago < 0 || ago > missedFor) && run.missedAt.CompareAndSwap(at, 0) {
+			g.s.health.set(run.what(), nil)
+		}
 	}
 }
 
 // seal ends the open episode, unless the rule ended one just before. What the disk makes
 // wait does not keep the rule from looking at updates.
-func (g *ruleSet) seal(r Rule, run *runningRule) {
-	now := g.s.options.Now()
-	if soon := now >= run.sealed && now.Sub(run.sealed) < sealGap; soon || run.ending.Load() {
+func (r *runningRule) seal() {
+	s := r.set.s
+	now := s.options.Now()
+	if soon := now >= r.sealed && now.Sub(r.sealed) < sealGap; soon || !r.ending.CompareAndSwap(false, true) {
 		return
 	}
-	run.sealed = now
-	run.ending.Store(true)
-	run.done.Go(func() {
-		defer run.ending.Store(false)
-		if err := g.s.Seal(g.ctx, labelOf(r)); err != nil && g.ctx.Err() == nil {
-			g.s.options.Log.Error("a standing rule could not end the episode", "rule", r.Name, "error", err)
+	r.sealed = now
+	r.done.Go(func() {
+		defer r.ending.Store(false)
+		if err := s.Seal(r.ctx, labelOf(r.Rule)); err != nil && r.ctx.Err() == nil {
+			s.options.Log.Error("a standing rule could not end the episode", "rule", r.Name, "error", err)
 		}
 	})
 }
@@ -265,7 +355,6 @@ func (g *ruleSet) close() {
 	defer patience.Stop()
 	for _, run := range running {
 		run.done.Wait()
-		run.stream.Close()
 	}
 	g.end()
 	g.keeper.Wait()

@@ -42,8 +42,9 @@ func touches(a, b engram.Interval) bool {
 }
 
 // mark has what lies around an update's time kept, by a mark that is there or another.
-func (g *ruleSet) mark(r Rule, run *runningRule, t engram.Time) {
-	m := episode.Mark{Time: t, Label: labelOf(r), Before: time.Duration(r.Before), After: time.Duration(r.After)}
+func (g *ruleSet) mark(run *runningRule, t engram.Time) {
+	r := &run.Rule
+	m := episode.Mark{Time: t, Label: labelOf(*r), Before: time.Duration(r.Before), After: time.Duration(r.After)}
 	span := spanOf(m)
 	g.growth.mu.Lock()
 	defer g.growth.mu.Unlock()
@@ -55,6 +56,7 @@ func (g *ruleSet) mark(r Rule, run *runningRule, t engram.Time) {
 			w = &growing{mark: *old, saved: spanOf(*old)}
 		case n+g.growth.newLocked() >= maxMarks:
 			g.s.health.set(allMarks, errMarks(m.Label))
+			run.miss(1, "there are too many marks")
 			return
 		default:
 			w = &growing{mark: m}
@@ -134,6 +136,7 @@ func (g *ruleSet) saveMarks() {
 			return
 		}
 		g.save(g.ctx)
+		g.ease()
 		select {
 		case <-time.After(saveEvery):
 		case <-g.ctx.Done():

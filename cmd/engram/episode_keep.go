@@ -293,11 +293,11 @@ func newEpisodeRule() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"NAME", "BEFORE", "AFTER", "WHEN", "OF", "LABEL", "SEALS"}, right: []bool{1: true, 2: true}}
+			out := &table{header: []string{"NAME", "BEFORE", "AFTER", "WHEN", "OF", "LABEL", "SEALS", "MISSED"}, right: []bool{1: true, 2: true, 7: true}}
 			for _, r := range rules {
 				before, after := time.Duration(r.Before), time.Duration(r.After)
 				out.add(r.Name, cell{formatDuration(before), before.String()}, cell{formatDuration(after), after.String()},
-					r.When, strings.Join(r.Patterns, " "), r.Label, r.Seal)
+					r.When, strings.Join(r.Patterns, " "), r.Label, r.Seal, r.Missed)
 			}
 			return print(cmd.OutOrStdout(), format, out, rules)
 		})

@@ -115,8 +115,11 @@ type Rule struct {
 	After    Duration `json:"after"`
 	Label    string   `json:"label,omitempty"` // of the marks; the rule's name if empty
 	// Seal ends the open episode at each update that satisfies the rule, so that
-	// another begins: with a skill's run, for example.
+	// another begins: with a skill's run, for example. It does so at most every ten seconds.
 	Seal bool `json:"seal,omitempty"`
+	// Missed counts the updates of this life that it could not look at or not mark; it is
+	// told and not set.
+	Missed uint64 `json:"missed,omitempty"`
 }
 
 // Duration is a time.Duration that is text in JSON, such as "1m30s".

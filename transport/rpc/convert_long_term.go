@@ -97,13 +97,13 @@ func problemsFromMessages(ms []*engramv1.EpisodeProblem) []episode.Problem {
 }
 
 func ruleMessage(r service.Rule) *engramv1.KeepRule {
-	return &engramv1.KeepRule{Name: r.Name, Patterns: r.Patterns, When: r.When, Before: int64(r.Before), After: int64(r.After), Label: r.Label, Seal: r.Seal}
+	return &engramv1.KeepRule{Name: r.Name, Patterns: r.Patterns, When: r.When, Before: int64(r.Before), After: int64(r.After), Label: r.Label, Seal: r.Seal, Missed: r.Missed}
 }
 
 func ruleFromMessage(m *engramv1.KeepRule) service.Rule {
 	return service.Rule{
 		Name: m.GetName(), Patterns: m.GetPatterns(), When: m.GetWhen(),
-		Before: service.Duration(m.GetBefore()), After: service.Duration(m.GetAfter()), Label: m.GetLabel(), Seal: m.GetSeal(),
+		Before: service.Duration(m.GetBefore()), After: service.Duration(m.GetAfter()), Label: m.GetLabel(), Seal: m.GetSeal(), Missed: m.GetMissed(),
 	}
 }
 

@@ -1471,7 +1471,8 @@ type KeepRule struct {
 	Before        int64                  `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"`
 	After         int64                  `protobuf:"varint,5,opt,name=after,proto3" json:"after,omitempty"`
 	Label         string                 `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
-	Seal          bool                   `protobuf:"varint,7,opt,name=seal,proto3" json:"seal,omitempty"` // end the open episode where it holds
+	Seal          bool                   `protobuf:"varint,7,opt,name=seal,proto3" json:"seal,omitempty"`     // end the open episode where it holds
+	Missed        uint64                 `protobuf:"varint,8,opt,name=missed,proto3" json:"missed,omitempty"` // updates of this life that it could not look at or not mark; told, not set
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1553,6 +1554,13 @@ func (x *KeepRule) GetSeal() bool {
 		return x.Seal
 	}
 	return false
+}
+
+func (x *KeepRule) GetMissed() uint64 {
+	if x != nil {
+		return x.Missed
+	}
+	return 0
 }
 
 type ListRulesRequest struct {
@@ -3032,7 +3040,7 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x10ListMarksRequest\x12'\n" +
 	"\x04span\x18\x01 \x01(\v2\x13.engram.v1.TimeSpanR\x04span\"A\n" +
 	"\x11ListMarksResponse\x12,\n" +
-	"\x05marks\x18\x01 \x03(\v2\x16.engram.v1.EpisodeMarkR\x05marks\"\xa6\x01\n" +
+	"\x05marks\x18\x01 \x03(\v2\x16.engram.v1.EpisodeMarkR\x05marks\"\xbe\x01\n" +
 	"\bKeepRule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bpatterns\x18\x02 \x03(\tR\bpatterns\x12\x12\n" +
@@ -3040,7 +3048,8 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x06before\x18\x04 \x01(\x03R\x06before\x12\x14\n" +
 	"\x05after\x18\x05 \x01(\x03R\x05after\x12\x14\n" +
 	"\x05label\x18\x06 \x01(\tR\x05label\x12\x12\n" +
-	"\x04seal\x18\a \x01(\bR\x04seal\"\x12\n" +
+	"\x04seal\x18\a \x01(\bR\x04seal\x12\x16\n" +
+	"\x06missed\x18\b \x01(\x04R\x06missed\"\x12\n" +
 	"\x10ListRulesRequest\">\n" +
 	"\x11ListRulesResponse\x12)\n" +
 	"\x05rules\x18\x01 \x03(\v2\x13.engram.v1.KeepRuleR\x05rules\"9\n" +
