@@ -166,6 +166,12 @@ func TestStandingRule(t *testing.T) {
 	if err := l.SetRule(t.Context(), ltm.Rule{Name: "bad", When: "1 +"}); engram.CodeOf(err) != engram.Invalid {
 		t.Errorf("a rule that is no CEL: %v", err)
 	}
+	for _, nowhere := range []string{"000001", "Test/Typo", "Test/Typo/p/cup"} {
+		of := ltm.Rule{Name: "nowhere", When: "true", Patterns: []string{"Test", nowhere}}
+		if err := l.SetRule(t.Context(), of); engram.CodeOf(err) != engram.NotFound || !strings.Contains(err.Error(), nowhere) {
+			t.Errorf("a rule of %s, which is nowhere: %v", nowhere, err)
+		}
+	}
 	if err := l.SetRule(t.Context(), rule); err != nil {
 		t.Fatal(err)
 	}

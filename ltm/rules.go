@@ -138,8 +138,8 @@ func (s *Store) SetRule(ctx context.Context, r Rule) error {
 	return nil
 }
 
-// doubtRule refuses a rule that no update of the segments that there are now would ever
-// satisfy.
+// doubtRule refuses a rule that names no segments, or that no update of those that there
+// are now would ever satisfy.
 func (s *Store) doubtRule(ctx context.Context, r Rule) error {
 	filter, err := s.compiler().Filter(r.When)
 	if err != nil {
@@ -153,6 +153,15 @@ func (s *Store) doubtRule(ctx context.Context, r Rule) error {
 		p, err := engram.ParsePattern(text)
 		if err != nil {
 			return err
+		}
+		core := p
+		core.Levels = p.Levels[:min(len(p.Levels), int(engram.LevelCoreSegment))]
+		segments, err := s.wm.Describe(ctx, core)
+		if err != nil {
+			return err
+		}
+		if len(segments) == 0 {
+			return engram.Errorf(engram.NotFound, text, "no core segment matches it; 'engram segment ls' lists them")
 		}
 		p.Levels = p.Levels[:min(len(p.Levels), int(engram.LevelProviderSegment))]
 		patterns = append(patterns, p)

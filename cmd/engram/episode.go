@@ -62,6 +62,13 @@ func useMemories(cmd *cobra.Command, f func(m engram.Service, store service.Serv
 // sayWhyNothing says of patterns by which nothing was found why that may be: what they
 // name is not there.
 func sayWhyNothing(cmd *cobra.Command, m engram.Service, texts []string) {
+	for _, why := range whyNothing(cmd, m, texts) {
+		cmd.PrintErrln("engram: " + why)
+	}
+}
+
+// whyNothing says of each pattern that names what is not there that it does.
+func whyNothing(cmd *cobra.Command, m engram.Service, texts []string) (reasons []string) {
 	for _, text := range texts {
 		t, err := parseTarget(text)
 		if err != nil {
@@ -73,9 +80,10 @@ func sayWhyNothing(cmd *cobra.Command, m engram.Service, texts []string) {
 		}
 		e := explainer{m: m, target: t}
 		if why, err := e.noName(cmd.Context()); err == nil {
-			cmd.PrintErrln("engram: " + why)
+			reasons = append(reasons, why)
 		}
 	}
+	return reasons
 }
 
 // episodeJSON is an episode as 'episode ls' and 'episode show' print it.

@@ -175,7 +175,13 @@ bounds take it. What is recalled often is not forgotten.`,
 				total += n
 			}
 			if total == 0 {
-				sayWhyNothing(cmd, m, args)
+				why := whyNothing(cmd, m, args)
+				if len(why) == len(args) {
+					return engram.Errorf(engram.NotFound, "", "%s", strings.Join(why, "; "))
+				}
+				for _, text := range why {
+					cmd.PrintErrln("engram: " + text)
+				}
 			}
 			cmd.Printf("%s recalled\n", countOf(total, "snapshot"))
 			return nil

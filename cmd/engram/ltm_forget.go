@@ -105,6 +105,9 @@ func forget(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return useMemories(cmd, func(m engram.Service, store service.Service) error {
+		if err := refuseNowhere(cmd, m, store, f); err != nil {
+			return err
+		}
 		if !f.DryRun {
 			if yes, _ := cmd.Flags().GetBool("yes"); !yes && !f.Due {
 				trial := f
@@ -136,6 +139,33 @@ func forget(cmd *cobra.Command, args []string) error {
 		}
 		return printForgotten(cmd, format, f, &done)
 	})
+}
+
+// refuseNowhere refuses to have something forgotten that is nowhere, and of segments that
+// are not there: it is mistyped. What is not there any more may be in episodes, and what
+// no episode has in files that cannot be read, or in copies of segments that are there.
+func refuseNowhere(cmd *cobra.Command, m engram.Service, store service.Service, f service.Forgetting) error {
+	if len(f.Patterns) == 0 || len(f.IDs) > 0 {
+		return nil
+	}
+	segments := make([]string, len(f.Patterns))
+	for i, p := range f.Patterns {
+		p.Levels = p.Levels[:min(len(p.Levels), int(engram.LevelCoreSegment))]
+		segments[i] = p.String()
+	}
+	why := whyNothing(cmd, m, segments)
+	if len(why) < len(segments) {
+		return nil
+	}
+	if damaged, err := store.Damaged(cmd.Context()); err != nil || len(damaged) > 0 {
+		return err
+	}
+	f.DryRun = true
+	would, err := store.Forget(cmd.Context(), f, nil)
+	if err != nil || would.Versions+would.Volatile+would.Protected > 0 {
+		return err
+	}
+	return engram.Errorf(engram.NotFound, "", "%s", strings.Join(why, "; "))
 }
 
 // sumOf says how much was forgotten.
