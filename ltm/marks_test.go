@@ -306,9 +306,7 @@ func TestMarksOfARuleGrow(t *testing.T) {
 	}
 	second := engram.Time(time.Second)
 	begun, before := time.Now(), counted.n.Load()
-	var all []engram.Time
 	for i := range engram.Time(n) {
-		all = append(all, i*second)
 		l.commit(t, cup, i*second, "x")
 	}
 	grown := episode.Mark{Label: "all", Before: 300 * time.Millisecond, After: (n-1)*time.Second + 300*time.Millisecond}
