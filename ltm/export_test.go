@@ -107,11 +107,11 @@ func (s *Store) RunningRules() int {
 	return len(s.rules.mu.running)
 }
 
-// SetMaxMarks sets how many marks there are at most.
-func SetMaxMarks(n int) (restore func()) {
-	before := maxMarks
-	maxMarks = n
-	return func() { maxMarks = before }
+// SetMaxAllMarks sets how many marks there are at most.
+func SetMaxAllMarks(n int) (restore func()) {
+	before := maxAllMarks
+	maxAllMarks = n
+	return func() { maxAllMarks = before }
 }
 
 // SetMaxStateFile sets how many bytes state.json has at most.

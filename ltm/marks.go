@@ -75,14 +75,14 @@ func (m *markedSpans) set(s spans) {
 // maxLabel bounds what a mark is labelled with.
 const maxLabel = 256
 
-// maxMarks bounds the marks. Tests change it.
-var maxMarks = 10_000
+// maxAllMarks bounds the marks. Tests change it.
+var maxAllMarks = 10_000
 
 // allMarks names all marks in the store's health.
 const allMarks = "marks"
 
 func errMarks(label string) error {
-	return engram.Errorf(engram.Exhausted, label, "there are %d marks already, so none can be set; remove some with 'engram episode unmark'", maxMarks)
+	return engram.Errorf(engram.Exhausted, label, "there are %d marks already, so none can be set; remove some with 'engram episode unmark'", maxAllMarks)
 }
 
 func checkLabel(label string) error {
@@ -113,7 +113,7 @@ func (s *Store) addMark(m episode.Mark) error {
 	n := len(s.state.mu.Marks)
 	known := slices.ContainsFunc(s.state.mu.Marks, func(o episode.Mark) bool { return o.Time == m.Time && o.Label == m.Label })
 	s.state.mu.Unlock()
-	if n >= maxMarks && !known {
+	if n >= maxAllMarks && !known {
 		return errMarks(m.Label)
 	}
 	if err := s.changeState(func(c *stateContent) { c.Marks = episode.AddMark(c.Marks, m) }); err != nil {

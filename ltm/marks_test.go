@@ -340,7 +340,7 @@ func TestMarksOfARuleGrow(t *testing.T) {
 
 // Marks are bounded; when some are removed others can be set.
 func TestMarksAreBounded(t *testing.T) {
-	defer ltm.SetMaxMarks(3)()
+	defer ltm.SetMaxAllMarks(3)()
 	l := begin(t, ltm.Options{Dir: fastDir(t)})
 	if err := l.SetRule(t.Context(), ltm.Rule{Name: "all", When: "true"}); err != nil {
 		t.Fatal(err)

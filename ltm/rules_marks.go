@@ -54,7 +54,7 @@ func (g *ruleSet) mark(run *runningRule, t engram.Time) {
 		switch {
 		case old != nil:
 			w = &growing{mark: *old, saved: spanOf(*old)}
-		case n+g.growth.newLocked() >= maxMarks:
+		case n+g.growth.newLocked() >= maxAllMarks:
 			g.s.health.set(allMarks, errMarks(m.Label))
 			run.miss(1, "there are too many marks")
 			return
