@@ -145,3 +145,27 @@ func TestShareThatWaitsIsNotComplete(t *testing.T) {
 		})
 	})
 }
+
+// A share of which nothing comes is told to be complete also while another one has the
+// pull tell something all the time.
+func TestQuietShareBesideABusyOne(t *testing.T) {
+	source.SetHeartbeat(time.Second)
+	defer source.SetHeartbeat(fastHeartbeat)
+	synctest.Test(t, func(t *testing.T) {
+		o := begin(t, "", core("A", 0))
+		defer o.Close()
+		n, complete := 0, time.Now()
+		pull(t, o, sharesOf("Test/None", "Test/A"), func(b *service.Batch) bool {
+			if b.Share == 0 && b.Behind.Updates == 0 {
+				complete = time.Now()
+			}
+			if ago := time.Since(complete); ago > 6*time.Second {
+				t.Fatalf("after %d updates of the other one the quiet share was complete %v ago", n, ago)
+			}
+			time.Sleep(100 * time.Millisecond)
+			commit(t, o, update(t, "Test/A/p/e", engram.Time(n), n))
+			n++
+			return n == 200
+		})
+	})
+}

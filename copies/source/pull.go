@@ -13,6 +13,10 @@ import (
 // are. Tests change it.
 var heartbeat = time.Second
 
+// busyBeats is after how many heartbeats without one the holder is told of shares of
+// which nothing comes, while others keep the pull busy.
+const busyBeats = 5
+
 // pull is a pull at work. One goroutine uses it.
 type pull struct {
 	*Source
@@ -27,6 +31,7 @@ type pull struct {
 	removed removedSet
 	told    described
 	last    time.Time // when f was called last
+	beaten  time.Time // when the heartbeat was last
 	failed  error     // what f returned
 
 	answered chan struct{} // holds a token when a recorder has answered
@@ -35,7 +40,7 @@ type pull struct {
 // Pull implements service.Source. What this server holds as copies of others is not
 // told. Payloads come from disk as their codecs keep them.
 func (s *Source) Pull(ctx context.Context, r service.Request, f func(*service.Batch) error) error {
-	p := &pull{Source: s, ctx: ctx, scope: engram.ScopeOf(ctx), f: f, answered: make(chan struct{}, 1)}
+	p := &pull{Source: s, ctx: ctx, scope: engram.ScopeOf(ctx), f: f, beaten: time.Now(), answered: make(chan struct{}, 1)}
 	p.told.init()
 	if err := p.open(&r); err != nil {
 		return err
@@ -54,8 +59,8 @@ func (s *Source) Pull(ctx context.Context, r service.Request, f func(*service.Ba
 			return err
 		}
 		worked, pause, err := p.step(time.Now())
-		if err == nil && worked && time.Since(p.last) >= heartbeat {
-			err = p.beat() // it looked through much that does not match
+		if err == nil && worked && p.untilBeat() <= 0 {
+			err = p.beat() // it looked through much that does not match, or tells much of others
 		}
 		if err != nil {
 			return p.cause(err)
@@ -67,7 +72,7 @@ func (s *Source) Pull(ctx context.Context, r service.Request, f func(*service.Ba
 		if p.anyNews() {
 			continue
 		}
-		wait := heartbeat - time.Since(p.last)
+		wait := p.untilBeat()
 		if pause > 0 {
 			wait = min(wait, pause)
 		}
@@ -79,7 +84,7 @@ func (s *Source) Pull(ctx context.Context, r service.Request, f func(*service.Ba
 		case <-timer.C:
 		case <-ctx.Done():
 		}
-		if time.Since(p.last) >= heartbeat {
+		if p.untilBeat() <= 0 {
 			if err := p.check(); err != nil {
 				return err
 			}
@@ -205,11 +210,17 @@ func (p *pull) deliver(sh *share, b *service.Batch, behind service.Behind) error
 	return p.failed
 }
 
+// untilBeat returns in how long the heartbeat is due.
+func (p *pull) untilBeat() time.Duration {
+	return min(heartbeat-time.Since(p.last), busyBeats*heartbeat-time.Since(p.beaten))
+}
+
 // beat tells the positions that have moved without anything to tell, those of shares
 // that were not told of yet, or that wait for their bytes per second; or else that
 // the source is there. So the holder knows that nothing is to come of all others: it is
 // told first of those of which something is.
 func (p *pull) beat() error {
+	p.beaten = time.Now()
 	now := p.wm.Now()
 	var rest []*share // nothing was to come of them now
 	any := false
