@@ -72,8 +72,13 @@ func (s *Store) ForgetCopied(ctx context.Context, pattern engram.Pattern, span e
 		return 0, err
 	}
 	defer s.forgetting.unlock()
+	// What is not recorded yet may be in neither memory.
+	recorded := s.Recorded(ctx, u.Number)
+	if err := checkContext(ctx); err != nil {
+		return 0, err
+	}
 	survey, err := s.surveyOrder(ctx, u)
-	if err != nil || survey.Versions == 0 && survey.Volatile == 0 {
+	if err != nil || recorded && survey.Versions == 0 && survey.Volatile == 0 {
 		return 0, err
 	}
 	if !slices.ContainsFunc(s.ordered(), func(given order) bool { return given.same(&o) }) {

@@ -178,3 +178,52 @@ func TestHealthTellsOrdersApart(t *testing.T) {
 	l.FinishOrders()
 	l.wantHealth(t, "none fails")
 }
+
+// What is sealed while it is looked for is found, once.
+func TestForgettingFindsWhatIsSealedMeanwhile(t *testing.T) {
+	l := beginCopying(t, ltm.Options{Dir: fastDir(t)})
+	l.copied(t, "robot1:Test/Core/p/red", 1, 10)
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	l.copied(t, "robot1:Test/Core/p/blue", 1, 11)
+	found, err := l.SurveyOf(t.Context(), "robot1:Test", func() {
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil || found.Versions != 2 {
+		t.Errorf("found %+v, %v; want both versions on disk", found, err)
+	}
+}
+
+// What the disk refuses to take just now is forgotten when it is there, though neither
+// memory has it.
+func TestForgettingWhatIsNotRecordedYet(t *testing.T) {
+	const cup = "robot1:Test/Few/p/cup"
+	root := fastDir(t)
+	disk := vfs.NewFaulty(vfs.OS, root)
+	l := beginCopying(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: disk})
+	few := engram.CoreSegment{ID: engram.MustID("robot1:Test/Few"), Durability: engram.Logged, History: engram.Bounds{MaxCount: 1}}
+	if err := l.wm.AddCoreSegment(t.Context(), few); err != nil {
+		t.Fatal(err)
+	}
+	disk.Inject(vfs.Fault{Op: vfs.OpCreate, Name: "episodes", Err: vfs.ErrFull})
+	for i := range engram.Time(3) {
+		l.copied(t, cup, i, 10+i)
+	}
+	forget := func() error {
+		_, err := l.ForgetCopied(t.Context(), engram.MustPattern(cup), engram.Interval{Start: 0, End: 1}, nil, 20, "asked")
+		return err
+	}
+	if err := forget(); err == nil {
+		t.Error("what is on its way to a disk that refuses it is said to be forgotten")
+	}
+	disk.Heal()
+	if err := forget(); err != nil {
+		t.Error(err)
+	}
+	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{1, 2}) {
+		t.Errorf("there is %v", got)
+	}
+}

@@ -2,6 +2,7 @@ package ltm
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -83,6 +84,19 @@ func (s *Store) LookBack(ctx context.Context) error {
 // GiveUp has the recorder be one that could not record something, which the log keeps.
 func (s *Store) GiveUp(ctx context.Context) error {
 	return s.recorder.do(ctx, func() error { s.recorder.gaveUp = true; return nil })
+}
+
+// SurveyOf tells what an order about what a pattern matches would forget; meanwhile is
+// called when it has found the first entity.
+func (s *Store) SurveyOf(ctx context.Context, pattern string, meanwhile func()) (Forgotten, error) {
+	o := order{Patterns: []string{pattern}, Span: engram.Always(), Until: engram.MaxTime, Epoch: s.wm.Epoch(), Number: s.wm.Number(), Copies: true}
+	u, err := s.compile(o)
+	if err != nil {
+		return Forgotten{}, err
+	}
+	copied, once := u.copied, sync.OnceFunc(meanwhile)
+	u.copied = func(id engram.ID) bool { once(); return copied(id) }
+	return s.surveyOrder(ctx, u)
 }
 
 // AddOrder puts an order into the folder of a store that is closed, as a crash leaves

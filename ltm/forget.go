@@ -425,10 +425,9 @@ func (s *Store) surveyOrder(ctx context.Context, u *unwanted) (Forgotten, error)
 	var sum forgetResult
 	s.recorder.progress.await(ctx, u.Number)
 	kept := s.keptThings()
-	concerned, err := s.concerned(ctx, u)
-	if err != nil {
-		return sum.forgotten, err
-	}
+	// First what is being written: when it is sealed, it is in the catalogue before it
+	// leaves these.
+	var writing []concernedEpisode
 	for _, h := range s.episodes.writing() {
 		c := concernedEpisode{name: h.name}
 		for _, e := range h.entities() {
@@ -436,7 +435,18 @@ func (s *Store) surveyOrder(ctx context.Context, u *unwanted) (Forgotten, error)
 				c.entities = append(c.entities, e.ID)
 			}
 		}
-		concerned = append(concerned, c)
+		if len(c.entities) > 0 {
+			writing = append(writing, c)
+		}
+	}
+	concerned, err := s.concerned(ctx, u)
+	if err != nil {
+		return sum.forgotten, err
+	}
+	for _, c := range writing {
+		if !slices.ContainsFunc(concerned, func(sealed concernedEpisode) bool { return sealed.name == c.name }) {
+			concerned = append(concerned, c)
+		}
 	}
 	for _, c := range concerned {
 		cut, err := s.surveyEpisode(ctx, c.name, s.orderPlan(u, &c, kept))
@@ -462,7 +472,8 @@ func (s *Store) surveyOrder(ctx context.Context, u *unwanted) (Forgotten, error)
 	return sum.forgotten, nil
 }
 
-// entities returns what an episode holds of each entity; nothing if it is gone.
+// entities returns what an episode holds of each entity; nothing if it is gone, or
+// was sealed meanwhile.
 func (h *handle) entities() []episode.Entity {
 	if h.claim() != nil {
 		return nil
