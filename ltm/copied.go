@@ -90,6 +90,29 @@ func (s *Store) ForgetCopied(ctx context.Context, pattern engram.Pattern, span e
 	return max(done.Versions, done.Volatile), err
 }
 
+// Doomed returns what reports whether an order about copies that is not carried out yet
+// is about a version, which would go with it or be taken for what goes; nil if there is
+// no such order.
+func (s *Store) Doomed() (func(entity engram.ID, v *engram.Snapshot) bool, error) {
+	var orders []*unwanted
+	for _, o := range s.ordered() {
+		if !o.Copies {
+			continue
+		}
+		u, err := s.compile(o)
+		if err != nil {
+			return nil, err
+		}
+		orders = append(orders, u)
+	}
+	if orders == nil {
+		return nil, nil
+	}
+	return func(entity engram.ID, v *engram.Snapshot) bool {
+		return slices.ContainsFunc(orders, func(u *unwanted) bool { return u.entity(entity) && u.version(entity, v, u.Epoch) })
+	}, nil
+}
+
 // lastCopied returns the latest arrivals in the memories that are copies, by their
 // owners' clocks.
 func (s *Store) lastCopied() map[string]engram.Time {

@@ -142,6 +142,9 @@ func (s *Server) ApplyCopy(ctx context.Context, c service.Changes) (a service.Ap
 		}
 		a.Removed += n
 	}
+	if err := s.refuseDoomed(&c); err != nil {
+		return a, err
+	}
 	fresh, err := s.unknown(ctx, &c)
 	if err != nil {
 		return a, err
@@ -161,6 +164,24 @@ func (s *Server) ApplyCopy(ctx context.Context, c service.Changes) (a service.Ap
 		}
 	}
 	return a, err
+}
+
+// refuseDoomed returns Unavailable if something of what is to be stored is to be forgotten
+// first, as of a copy that is being dropped: that goes on by itself.
+func (s *Server) refuseDoomed(c *service.Changes) error {
+	if s.ltm == nil || len(c.Versions) == 0 {
+		return nil
+	}
+	doomed, err := s.ltm.Doomed()
+	if err != nil || doomed == nil {
+		return err
+	}
+	for i := range c.Versions {
+		if v := &c.Versions[i]; doomed(v.Entity, v.Snapshot) {
+			return engram.Errorf(engram.Unavailable, v.Entity.At(v.Snapshot.Time).String(), "what the copy had of it before is not forgotten yet; the health of the long-term memory says why")
+		}
+	}
+	return nil
 }
 
 // unknown returns the versions that are not there, as far as that can be told before

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
@@ -347,4 +348,60 @@ func TestCopyOfASegmentWhoseTypeIsSaid(t *testing.T) {
 	if err := s.PrepareCopy(t.Context(), []service.Segment{other}); engram.CodeOf(err) != engram.TypeMismatch {
 		t.Errorf("a copy whose provider segment's type has changed: %v; want TypeMismatch", err)
 	}
+}
+
+// What is copied again after dropping it failed waits until what was there is dropped: it
+// would go with that, or be taken for it.
+func TestCopyWaitsUntilItIsDropped(t *testing.T) {
+	root := t.TempDir()
+	disk := vfs.NewFaulty(vfs.OS, root)
+	store, err := ltm.Open(t.Context(), ltm.Options{Dir: filepath.Join(root, "data"), FS: disk, Log: quiet, DiskLimit: 1, ForgetEvery: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(server.Config{Memories: []server.Memory{memory("Test", server.Hooks{})}, Log: quiet, Store: store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	pending := func() bool {
+		stats, err := store.LTMStats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(fmt.Sprint(stats.Health), "forgetting what was ordered")
+	}
+	commit(t, s, update(t, "Test/Any/p/e", 3, "own")) // it stays, so the episode is rewritten
+	prepare(t, s, copiedSegment("p", 0), copiedSegment("q", 0))
+	var versions []service.Version
+	for i := range engram.Time(10) {
+		versions = append(versions, copiedVersion(t, "p/e", i, 100+i, int64(i)))
+	}
+	apply(t, s, service.Changes{Versions: versions})
+	disk.Inject(vfs.Fault{Op: vfs.OpWrite, Name: ".rewrite", Err: vfs.ErrFull})
+	if err := s.DropCopy(t.Context(), engram.MustPattern(copiedMemory+"/Any/p")); err == nil {
+		t.Fatal("dropping on a full disk succeeds")
+	}
+	for !pending() {
+		time.Sleep(time.Millisecond)
+	}
+	prepare(t, s, copiedSegment("p", 0))
+	if a, err := s.ApplyCopy(t.Context(), service.Changes{Versions: versions}); engram.CodeOf(err) != engram.Unavailable {
+		t.Errorf("copied again before it is dropped: %+v, %v", a, err)
+	}
+	apply(t, s, service.Changes{Versions: []service.Version{copiedVersion(t, "q/e", 1, 100, "other")}})
+	disk.Heal()
+	for pending() {
+		time.Sleep(time.Millisecond)
+	}
+	if a, err := s.ApplyCopy(t.Context(), service.Changes{Versions: versions}); err != nil || a.Stored != 10 {
+		t.Errorf("copied again when it is dropped: %+v, %v", a, err)
+	}
+	for range 2 {
+		wantHeld(t, s, "copied again", "p/e", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+		wantHeld(t, s, "what was not dropped", "q/e", 1)
+		s.Close()
+		s, _ = newHolder(t, filepath.Join(root, "data"), memory("Test", server.Hooks{}))
+	}
+	s.Close()
 }

@@ -21,14 +21,15 @@ type Memory interface {
 	// owner's times of arrival and numbers of its own. It is all done when it returns,
 	// and nothing twice: a version that is there, or that came before one of its
 	// entity and time that is there, changes nothing visible. The holder's clock is
-	// not moved.
+	// not moved. Unavailable while what is to be forgotten of the same could not be.
 	ApplyCopy(ctx context.Context, changes Changes) (Applied, error)
 	// SyncCopies returns when everything that ApplyCopy was given before is on disk,
 	// with kept true; where there is no disk, at once with kept false: then it is all
 	// gone when the server ends.
 	SyncCopies(ctx context.Context) (kept bool, err error)
 	// DropCopy forgets what is held of what the pattern matches, on disk as well;
-	// segments that hold nothing more, and the memory, are no more then.
+	// segments that hold nothing more, and the memory, are no more then. If it fails it
+	// may be done later; until then ApplyCopy takes nothing of it.
 	DropCopy(ctx context.Context, p engram.Pattern) error
 	// Copies returns the names of the memories that it holds copies of, sorted.
 	Copies() []string
