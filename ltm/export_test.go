@@ -55,6 +55,14 @@ func (s *Store) HoldRecorder() (release func()) {
 	return func() { close(let) }
 }
 
+// Progress returns what is closed when the recorder comes on.
+func (s *Store) Progress() <-chan struct{} {
+	p := &s.recorder.progress
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed
+}
+
 // SpoilCodec has an entity stored by a codec that there is not, until policies change.
 func (s *Store) SpoilCodec(ctx context.Context, entity engram.ID) error {
 	return s.spoil(ctx, entity, func(ch *episode.Channel) { ch.Codec.Codec = "none" })

@@ -337,7 +337,9 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 			}
 		}
 		if err == nil {
-			r.added++
+			if r.added++; r.added%addedStep == 0 {
+				r.progress.tell()
+			}
 			r.s.health.set(recording, nil)
 			return true
 		}
@@ -373,6 +375,10 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 		}
 	}
 }
+
+// addedStep is after how many versions who waits is told that the recorder comes on: one
+// update may begin an episode with the values in force of very many entities.
+const addedStep = 16
 
 // refuses reports whether an error of a writer says that it is this version that cannot
 // be stored as it was to be.
@@ -438,7 +444,7 @@ func (r *recorder) entity(id engram.ID) *recorded {
 type progress struct {
 	done    atomic.Uint64
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced with each step
+	changed chan struct{} // closed and replaced whenever the recorder comes on
 	stalled bool
 	silent  []numbers
 }
