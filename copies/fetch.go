@@ -147,6 +147,47 @@ type fetch struct {
 	segments map[engram.ID]bool // by the owner's names: whether they are there
 	types    map[string]bool    // that the copy knows
 	total    *service.Fetched
+	removed  []removal // while it runs, by the holder's names; who has the turn uses it
+	seen     int       // of these, when the last part was taken
+}
+
+// removal is a removal with its matcher.
+type removal struct {
+	service.Removal
+	matcher *engram.PatternMatcher
+}
+
+// maxRemoved bounds the removals that a fetch knows.
+const maxRemoved = 10_000
+
+// noteRemovals has the fetches that run know what is removed from a memory, whose turn
+// the caller has: the owner may have read before that what they bring.
+func (h *Holder) noteRemovals(memory string, list []service.Removal) error {
+	if len(list) == 0 {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for f := range h.fetches {
+		if f.memory != memory {
+			continue
+		}
+		for _, r := range list[:min(len(list), max(0, maxRemoved+1-len(f.removed)))] {
+			m, err := r.Pattern.Matcher()
+			if err != nil {
+				return err
+			}
+			f.removed = append(f.removed, removal{r, m})
+		}
+	}
+	return nil
+}
+
+// isRemoved reports whether a version was removed while the fetch ran.
+func (f *fetch) isRemoved(v *service.Version) bool {
+	return slices.ContainsFunc(f.removed, func(r removal) bool {
+		return r.Covers(v.Snapshot) && r.matcher.Match(v.Entity) && !slices.Contains(r.Besides, v.Entity.Truncate(engram.LevelProviderSegment))
+	})
 }
 
 func (f *fetch) run(ctx context.Context, patterns []engram.Pattern) (err error) {
@@ -158,6 +199,14 @@ func (f *fetch) run(ctx context.Context, patterns []engram.Pattern) (err error) 
 		return err
 	}
 	defer f.owner.Close()
+	f.h.mu.Lock()
+	f.h.fetches[f] = true
+	f.h.mu.Unlock()
+	defer func() {
+		f.h.mu.Lock()
+		delete(f.h.fetches, f)
+		f.h.mu.Unlock()
+	}()
 	for _, p := range patterns {
 		q := rename(p, f.names.owner).Select(engram.In(f.ask.Span))
 		a, err := newAnswer(rename(p, f.memory), f.ask.Span)
@@ -217,11 +266,17 @@ func (f *fetch) take(ctx context.Context, a *answer, part *engram.Result) (err e
 	if f.replicas = slices.DeleteFunc(f.replicas, (*replica).isEnded); len(f.replicas) == 0 {
 		return engram.Errorf(engram.NotFound, f.memory, "nothing is copied of this memory any more")
 	}
-	if len(f.replicas) < n {
-		changes.Versions = slices.DeleteFunc(changes.Versions, func(v service.Version) bool { return !f.wanted(v.Entity) })
+	if len(f.removed) > maxRemoved {
+		return engram.Errorf(engram.Unavailable, f.memory, "more than %d removals at the owner came between; fetch again", maxRemoved)
+	}
+	if len(f.replicas) < n || len(f.removed) > 0 {
+		changes.Versions = slices.DeleteFunc(changes.Versions, func(v service.Version) bool { return !f.wanted(v.Entity) || f.isRemoved(&v) })
 		segments = slices.DeleteFunc(segments, func(s service.Segment) bool {
 			return !slices.ContainsFunc(changes.Versions, func(v service.Version) bool { return s.Provider.ID.Contains(v.Entity) })
 		})
+	}
+	if len(f.replicas) < n || len(f.removed) > f.seen {
+		f.seen = len(f.removed)
 		clear(f.segments) // what was told of those is dropped
 		clear(f.types)
 	}

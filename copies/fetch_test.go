@@ -2,7 +2,9 @@ package copies_test
 
 import (
 	"cmp"
+	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/fstest"
 	"testing/synctest"
@@ -105,6 +107,57 @@ func TestRemovedWhileItIsFetched(t *testing.T) {
 			t.Errorf("fetched for copies that were dropped: %v; held is %v", err, m.content())
 		}
 	})
+}
+
+// What is removed at the owner while something is fetched stays removed, although the
+// fetch brings what was read before that; what came behind it is fetched.
+func TestRemovedAtTheOwnerWhileItIsFetched(t *testing.T) {
+	id := engram.MustID
+	for name, c := range map[string]struct {
+		removal service.Removal
+		stays   bool // the first of cup
+	}{
+		"an entity":              {service.Removal{Pattern: engram.PatternOf(id("Object/Instance/P/cup")), Span: engram.Always()}, false},
+		"a time":                 {service.Removal{Pattern: engram.PatternOf(id("Object/Instance/P/cup")), Span: engram.Interval{Start: 1, End: 2}}, false},
+		"another time":           {service.Removal{Pattern: engram.PatternOf(id("Object/Instance/P/cup")), Span: engram.Interval{Start: 2, End: 3}}, true},
+		"another entity":         {service.Removal{Pattern: engram.PatternOf(id("Object/Instance/P/box")), Span: engram.Always()}, true},
+		"a segment":              {service.Removal{Pattern: engram.PatternOf(id("Object/Instance/P")), Segment: true, Span: engram.Always()}, false},
+		"all segments":           {service.Removal{Pattern: engram.PatternOf(id("Object")), Segment: true, Compared: true, Span: engram.Always()}, false},
+		"all segments but these": {service.Removal{Pattern: engram.PatternOf(id("Object")), Segment: true, Compared: true, Besides: []engram.ID{id("Object/Instance/P")}, Span: engram.Always()}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, owners, m := newFakeOwner("robot1"), &fakeOwners{}, newFakeMemory(false)
+				owners.set(o)
+				h := open(t, m, owners, "", "robot1:Object")
+				defer closeHolder(t, h)
+				o.write("box", 1)
+				o.write("cup", 1)
+				c.removal.Until = o.clock
+				o.write("cup", 2)
+				synctest.Wait()
+				m.mu.Lock()
+				clear(m.held) // as if rules had left it out
+				m.mu.Unlock()
+				o.between = func() {
+					o.between = nil
+					o.other(fakeUpdate{removal: &c.removal})
+					synctest.Wait()
+				}
+				if _, err := h.Fetch(t.Context(), everythingOf1); err != nil {
+					t.Fatal(err)
+				}
+				cup := func(at engram.Time) bool {
+					return slices.ContainsFunc(slices.Collect(maps.Keys(m.content())), func(key versionKey) bool {
+						return key.entity == entityOf("robot1", "cup") && key.time == at
+					})
+				}
+				if cup(1) != c.stays || !cup(2) {
+					t.Errorf("held is %v", m.content())
+				}
+			})
+		})
+	}
 }
 
 // A copy gets what is fetched and what is pulled in turn.

@@ -60,6 +60,7 @@ type Holder struct {
 	servers  map[string]string   // that own memories, as found last
 	others   []string            // memories of other robots, as known last, sorted; nil before that
 	links    map[string]*link    // by server; the manager begins them
+	fetches  map[*fetch]bool     // those that run
 	// turns hold a token, by memory, while something is put into that.
 	turns map[string]chan struct{}
 }
@@ -91,7 +92,7 @@ func Open(o Options) (*Holder, error) {
 	}
 	h := &Holder{
 		o: o, changed: make(chan struct{}, 1),
-		replicas: map[string]*replica{}, rules: map[string]*rule{}, idle: map[string]*replica{}, servers: map[string]string{}, links: map[string]*link{}, turns: map[string]chan struct{}{},
+		replicas: map[string]*replica{}, rules: map[string]*rule{}, idle: map[string]*replica{}, servers: map[string]string{}, links: map[string]*link{}, fetches: map[*fetch]bool{}, turns: map[string]chan struct{}{},
 	}
 	kept, rules, err := h.load()
 	if err != nil {

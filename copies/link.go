@@ -260,6 +260,9 @@ func (l *link) apply(ctx context.Context, share *linkShare, b *service.Batch) er
 		lost = append(lost, m)
 	}
 	defer l.h.turn(r.memory)()
+	if err := l.h.noteRemovals(r.memory, changes.Removed); err != nil {
+		return err
+	}
 	applied, err := l.store(context.WithoutCancel(ctx), segments, &changes) // not given up halfway: what is stored is noted
 	if err != nil {
 		return err
