@@ -36,7 +36,11 @@ type Held struct {
 }
 
 // Held returns what tells it: of each entity as of the first question about it.
-func (s *Store) Held() *Held { return &Held{s, newHeld(s)} }
+func (s *Store) Held() *Held {
+	h := newHeld(s)
+	h.found = true
+	return &Held{s, h}
+}
 
 // Close releases the episodes.
 func (h *Held) Close() { h.held.close() }

@@ -20,7 +20,8 @@ const (
 type held struct {
 	s        *Store
 	entities map[engram.ID]*heldEntity
-	versions int // in memory
+	versions int  // in memory
+	found    bool // only what queries find, not what went with its segment
 }
 
 func newHeld(s *Store) *held { return &held{s: s, entities: map[engram.ID]*heldEntity{}} }
@@ -128,9 +129,12 @@ func (h *held) load(ctx context.Context, e *heldEntity, b *heldBlock) {
 		e.view.fail(err, b.run.blocks[b.number].Span, b.run.blocks[b.number].Count)
 		return
 	}
-	b.versions = make([]heldVersion, index.Len())
-	for i := range b.versions {
-		b.versions[i] = heldVersion{index.Arrived(i), index.Time(i)}
+	b.versions = make([]heldVersion, 0, index.Len())
+	for i := range index.Len() {
+		if h.found && !e.view.admit.admits(version{index.Arrived(i), index.Number(i), b.run.epoch}) {
+			continue
+		}
+		b.versions = append(b.versions, heldVersion{index.Arrived(i), index.Time(i)})
 	}
 	slices.SortFunc(b.versions, heldVersion.compare)
 	h.versions += len(b.versions)

@@ -177,6 +177,32 @@ func TestCopyOnDiskIsNotDoubled(t *testing.T) {
 	}
 }
 
+// What went with its segment, and its owner has nevertheless, is taken again, also in
+// later lives.
+func TestCopyTakesAgainWhatWentWithItsSegment(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := newHolder(t, dir)
+	defer func() { s.Close() }()
+	var versions []service.Version
+	now := engram.Now()
+	for i := range engram.Time(5) {
+		versions = append(versions, copiedVersion(t, "p/e", i, now+i, int64(i)))
+	}
+	prepare(t, s, copiedSegment("p", 0))
+	apply(t, s, service.Changes{Versions: versions})
+	removal := service.Removal{Pattern: engram.PatternOf(versions[0].Entity.Parent()), Segment: true, Span: engram.Always(), Until: now + 10}
+	apply(t, s, service.Changes{Removed: []service.Removal{removal}})
+	prepare(t, s, copiedSegment("p", 0))
+	apply(t, s, service.Changes{Versions: versions[3:]})
+	s.Close()
+	s, _ = newHolder(t, dir)
+	prepare(t, s, copiedSegment("p", 0))
+	if a := apply(t, s, service.Changes{Versions: versions}); a.Stored != 3 || a.Had != 2 {
+		t.Errorf("applied %+v; want three stored", a)
+	}
+	wantHeld(t, s, "in the next life", "p/e", 0, 1, 2, 3, 4)
+}
+
 // What the working memory has evicted and the recorder has not recorded yet is not stored
 // twice: it is taken when it can be told whether it is there.
 func TestCopyWaitsForTheRecorder(t *testing.T) {
