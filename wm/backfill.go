@@ -154,16 +154,9 @@ func (b *backfiller) snapshots(e *entity, s engram.SnapshotSelector) error {
 // updates adds the updates of e, superseded ones too but not what was recalled, after the start's number and
 // below before.
 func (b *backfiller) updates(e *entity, before uint64) {
-	r := reading{spans: e.timeline.spans()}
-	for p := (place{}); ; {
-		v := r.next(&p)
-		if v == nil {
-			return
-		}
-		for ; v != nil && v != evictedVersion; v = v.older.Load() {
-			if v.Number > b.start.Number && v.Number < before && !v.Recalled {
-				b.backfill = append(b.backfill, recorded{b.match(e), v.Time, v.Number})
-			}
+	for v := range e.versions() {
+		if v.Number > b.start.Number && v.Number < before && !v.Recalled {
+			b.backfill = append(b.backfill, recorded{b.match(e), v.Time, v.Number})
 		}
 	}
 }

@@ -140,16 +140,9 @@ func (e *entity) search(list []Change, lost []engram.Missing, after, upTo uint64
 	if e.lastNumber.Load() <= after {
 		return list, lost
 	}
-	r := reading{spans: e.timeline.spans()}
-	for p := (place{}); ; {
-		v := r.next(&p)
-		if v == nil {
-			break
-		}
-		for ; v != nil && v != evictedVersion; v = v.older.Load() {
-			if v.Number > after && v.Number <= upTo && !v.Recalled {
-				list = append(list, Change{Number: v.Number, time: v.Time, entity: e})
-			}
+	for v := range e.versions() {
+		if v.Number > after && v.Number <= upTo && !v.Recalled {
+			list = append(list, Change{Number: v.Number, time: v.Time, entity: e})
 		}
 	}
 	if e.lost.lastNumber.Load() > after {

@@ -2,6 +2,7 @@ package wm
 
 import (
 	"context"
+	"iter"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/query"
@@ -107,6 +108,25 @@ func (r *reading) after(t engram.Time) place {
 	}
 	i := spanAt(r.spans, t)
 	return place{i, after(r.spans, i, t)}
+}
+
+// versions yields the versions that an entity holds: in the order of time, of each
+// snapshot the newest first.
+func (e *entity) versions() iter.Seq[*version] {
+	return func(yield func(*version) bool) {
+		r := reading{spans: e.timeline.spans()}
+		for p := (place{}); ; {
+			v := r.next(&p)
+			if v == nil {
+				return
+			}
+			for ; v != nil && v != evictedVersion; v = v.older.Load() {
+				if !yield(v) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // next returns the current version behind p and moves p behind it; nil at the end.

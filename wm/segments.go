@@ -212,18 +212,11 @@ func (e *entity) releaseLocked() {
 	m := e.provider.core.memory
 	if m.bounded() {
 		newest := e.newest.Load()
-		r := reading{spans: e.timeline.spans()}
-		for p := (place{}); ; {
-			v := r.next(&p)
-			if v == nil {
-				break
-			}
-			for ; v != nil && v != evictedVersion; v = v.older.Load() {
-				if v == newest {
-					m.current.remove(v)
-				} else {
-					m.history.remove(v)
-				}
+		for v := range e.versions() {
+			if v == newest {
+				m.current.remove(v)
+			} else {
+				m.history.remove(v)
 			}
 		}
 	}
