@@ -120,6 +120,33 @@ func TestPinsFollowNewParents(t *testing.T) {
 	}
 }
 
+// What is pinned does not reach over the time at which a frame leaves its parent: the
+// sample behind that time is forgotten with the others.
+func TestPinsEndWithTheirParent(t *testing.T) {
+	for _, hold := range []bool{false, true} {
+		s := New(Config{})
+		e := must[*FreeEdge](t)(s.Free("table", "cup", Keep(Retention{MaxCount: 16})))
+		if hold {
+			ok(t, s.Configure("table", "cup", Hold(time.Second)))
+		}
+		line(t, e)
+		at := 2*second + second/2
+		must[Acquisition](t)(s.Acquire("cup", at))
+		for i := engram.Time(11); i < 200; i++ {
+			ok(t, e.Set(i*second, Translation(float64(i), 0, 0)))
+		}
+		before := s.Now()
+		must[*FreeEdge](t)(s.Reparent(2*second+3*second/4, "hand", "cup"))
+		T, _, fail := s.Lookup("table", "cup", at)
+		if hold && (fail.Code != OK || T.T.X != 2) || !hold && fail.Code != Gap {
+			t.Errorf("held %v: %v %v", hold, T, fail.Code)
+		}
+		if T, _, fail := must[*Path](t)(before.Path("table", "cup")).At(at); fail.Code != OK || T.T.X != 2.5 {
+			t.Errorf("in the revision before: %v %v", T, fail.Code)
+		}
+	}
+}
+
 // Between the look-up of an acquisition and its pin nothing is pruned.
 func TestAcquireBesidePruning(t *testing.T) {
 	s := New(Config{MaxGap: time.Hour})

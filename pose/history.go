@@ -86,7 +86,7 @@ type pinnedSamples[V, X any] struct {
 	at     engram.Time
 	a, b   sample[V]
 	xa, xb X
-	single bool // a lies at the time itself and b is nothing
+	single bool // b is nothing: a lies at the time itself, or the history ends with it
 }
 
 // minChunk and chunkBytes bound the size of a chunk: small at first, because a

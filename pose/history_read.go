@@ -252,12 +252,15 @@ func (s snapshot[V, X]) before(t engram.Time, r *rules, rev Revision) (res aroun
 		return res
 	}
 	res.k, res.a = -1, &p.a
-	if !p.single {
-		if res.b = &p.b; r.tooFar(p.a.t, p.b.t) {
-			res.code = Gap
-			return res
-		}
-		res.flags = Interpolated
+	switch {
+	case p.single && p.a.t < t:
+		s.beyond(&res, t, r)
+	case p.single:
+	case r.tooFar(p.a.t, p.b.t):
+		res.b, res.code = &p.b, Gap
+		return res
+	default:
+		res.b, res.flags = &p.b, Interpolated
 		res.u = span(p.a.t, t) / span(p.a.t, p.b.t)
 	}
 	if b.replacedAt > rev {
