@@ -242,9 +242,16 @@ func (c *chunk) copyLive(capacity int) *chunk {
 	return out
 }
 
-// copySlots appends the content of the slots from lo to hi to out.
+// copySlots appends the content of the slots from lo to hi to out, which nobody sees yet.
 func (c *chunk) copySlots(out *chunk, lo, hi int) {
 	n := out.filled.Load()
+	if int(c.dead.Load()) == c.evicted { // all others have content
+		if lo = max(lo, c.evicted); lo < hi {
+			n += int32(copy(out.slots[n:], c.slots[lo:hi]))
+			out.filled.Store(n)
+		}
+		return
+	}
 	for i := lo; i < hi; i++ {
 		if v := c.slots[i].current.Load(); v != nil {
 			out.slots[n].time = c.slots[i].time
