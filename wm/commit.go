@@ -135,6 +135,14 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 // publishLocked makes what was stored visible, evicts what it pushes beyond the
 // bounds, and tells the subscriptions, unless owed is nil.
 func (w *WM) publishLocked(batch []pending, owed *notices) {
+	w.showLocked(batch, owed)
+	if owed != nil {
+		w.notifyLocked(batch, owed)
+	}
+}
+
+// showLocked is publishLocked but for the subscriptions.
+func (w *WM) showLocked(batch []pending, owed *notices) {
 	w.number.Store(w.mu.number)
 	for i := range batch {
 		if p := &batch[i]; p.version != nil {
@@ -144,11 +152,16 @@ func (w *WM) publishLocked(batch []pending, owed *notices) {
 	if owed != nil {
 		w.mu.feed.wakeWatchers(owed)
 	}
-	if owed != nil && w.mu.feed.active() {
-		for i := range batch {
-			if p := &batch[i]; p.version != nil {
-				w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, owed)
-			}
+}
+
+// notifyLocked hands what was stored to the subscriptions.
+func (w *WM) notifyLocked(batch []pending, owed *notices) {
+	if !w.mu.feed.active() {
+		return
+	}
+	for i := range batch {
+		if p := &batch[i]; p.version != nil {
+			w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, owed)
 		}
 	}
 }

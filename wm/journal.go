@@ -3,6 +3,7 @@ package wm
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -40,6 +41,8 @@ type JournalEntry interface {
 	// in the order in which they were appended: where Wait has returned for one, it
 	// returns at once for those before it. Any number of goroutines may call it.
 	Wait() error
+	// Settled reports whether Wait would return at once.
+	Settled() bool
 }
 
 // journaled is what of a batch of updates goes into the journal.
@@ -65,11 +68,16 @@ type syncing struct {
 	index   int // in its batch
 	arrived engram.Time
 
-	// The WM's lock protects what follows.
-	done bool // it was put into its timeline, or refused
+	// done tells that it was put into its timeline, or refused; what follows is read
+	// when it is set.
+	done atomic.Bool
 	err  error
 	slow []*subscription // that its commit has to wait for
 }
+
+// settleBatch is how many updates one commit settles for others under one hold of the
+// lock.
+const settleBatch = 64
 
 // begin prepares the journal's entries. Updates of Synced segments are taken out of the
 // batch.
@@ -105,7 +113,8 @@ func (w *WM) appendLocked(s *syncing) {
 		s.err = s.entry.Append(s.arrived, true)
 	}
 	if s.err != nil {
-		s.version, s.done = nil, true
+		s.version = nil
+		s.done.Store(true)
 		return
 	}
 	m := s.core.memory
@@ -116,13 +125,13 @@ func (w *WM) appendLocked(s *syncing) {
 // finish waits for the disk and puts s, and all that was appended before it, into the
 // timelines.
 func (w *WM) finish(s *syncing) {
-	w.mu.Lock()
-	done := s.done
-	w.mu.Unlock()
-	if done {
+	if s.done.Load() {
 		return
 	}
 	_ = s.entry.Wait() // what became of it is asked again below, with those before it
+	if s.done.Load() {
+		return
+	}
 	w.mu.Lock()
 	owed := w.settleLocked(s)
 	w.mu.Unlock()
@@ -130,22 +139,30 @@ func (w *WM) finish(s *syncing) {
 }
 
 // settleLocked puts what was appended up to s into the timelines, or refuses it; the
-// disk has answered for all of it.
+// disk has answered for all of it. What it has answered for behind s goes the same way,
+// so that of all who waited for one sync a few do the work for the rest.
 func (w *WM) settleLocked(s *syncing) (owed notices) {
+	if s.done.Load() {
+		return owed
+	}
 	m := s.core.memory
 	var settled []*syncing
 	var batch []pending
-	for !s.done {
+	for found := false; len(m.syncing) > 0; {
 		first := m.syncing[0]
+		if found && (len(settled) >= settleBatch || !first.entry.Settled()) {
+			break
+		}
+		found = found || first == s
 		m.syncing[0] = nil
 		m.syncing = m.syncing[1:]
 		w.mu.syncing--
-		first.done = true
 		if first.err = first.entry.Wait(); first.err == nil {
 			first.err = w.confirmSyncedLocked(first)
 		}
 		if first.err != nil {
 			first.version = nil
+			first.done.Store(true)
 			continue
 		}
 		w.putLocked(first.update.Entity, &first.pending, first.arrived)
@@ -154,9 +171,11 @@ func (w *WM) settleLocked(s *syncing) (owed notices) {
 	if len(m.syncing) == 0 {
 		m.syncing = nil
 	}
-	w.publishLocked(batch, &owed)
-	for _, s := range settled {
-		s.slow = owed.slow
+	w.showLocked(batch, &owed)
+	for i, s := range settled { // each waits for those alone who are slow with its own
+		w.notifyLocked(batch[i:i+1], &owed)
+		s.slow, owed.slow = owed.slow, nil
+		s.done.Store(true)
 	}
 	return owed
 }

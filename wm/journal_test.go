@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -51,6 +52,15 @@ func (e *slowEntry) Append(_ engram.Time, synced bool) error {
 func (e *slowEntry) Wait() error {
 	<-e.settled
 	return e.err
+}
+
+func (e *slowEntry) Settled() bool {
+	select {
+	case <-e.settled:
+		return true
+	default:
+		return false
+	}
 }
 
 // answer settles the first n entries that wait.
@@ -163,6 +173,50 @@ func TestSyncedUpdatesKeepTheirOrder(t *testing.T) {
 	}
 	if s, _ := w.Latest(t.Context(), engram.MustID("Test/Synced/p/e")); s == nil || s.Number != n-3 {
 		t.Errorf("the newest is %+v", s)
+	}
+}
+
+// Of updates that wait for one sync, whoever wakes first puts all into the memory; each
+// waits for the slow consumers of its own entity alone.
+func TestOneSyncSlowConsumer(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			w, j := journaledMemory(t)
+			p, err := engram.ParsePattern("Test/Synced/p/slow")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := w.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{p}, Queue: 1, Slow: engram.SlowBlock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := commitAsync(t, w, textUpdate("Synced/p/slow", 1))
+			<-j.appended
+			j.answer(1, nil)
+			<-first
+			slow := commitAsync(t, w, textUpdate("Synced/p/slow", 2))
+			<-j.appended
+			var others []chan []engram.UpdateResult
+			for i := range 2 * settleBatch {
+				others = append(others, commitAsync(t, w, textUpdate("Synced/p/e", engram.Time(i))))
+				<-j.appended
+			}
+			synctest.Wait()
+			j.answer(len(others)+1, nil)
+			for i, done := range others {
+				if r := (<-done)[0]; r.Err != nil || r.Number != uint64(i)+3 {
+					t.Errorf("update %d: %+v", i, r)
+				}
+			}
+			synctest.Wait()
+			select {
+			case <-slow:
+				t.Error("the writer did not wait for its slow consumer")
+			default:
+			}
+			s.Close()
+			<-slow
+		})
 	}
 }
 

@@ -144,6 +144,9 @@ func (e *Entry) Wait() error {
 	}
 }
 
+// Settled implements wm.JournalEntry.
+func (e *Entry) Settled() bool { return e.state.Load() != waiting }
+
 func (e *Entry) settled() (err error, ok bool) {
 	switch e.state.Load() {
 	case onDisk:
