@@ -119,7 +119,8 @@ func (e *Entry) Append(arrived engram.Time, synced bool) error {
 	l.opts.shared.add(e.cost())
 	l.mu.gathered += size
 	l.mu.pending = append(l.mu.pending, e)
-	if len(l.mu.pending) == 1 || synced && !l.mu.urgent || l.mu.gathered >= gatherBytes {
+	whole := synced && l.mu.group.add()
+	if len(l.mu.pending) == 1 || synced && !l.mu.urgent || whole || l.mu.gathered >= gatherBytes {
 		l.mu.urgent = l.mu.urgent || synced || l.mu.gathered >= gatherBytes
 		l.rouse()
 	}

@@ -95,6 +95,9 @@ func (l *Log) next(now time.Time) (todo job, wait time.Duration) {
 	case l.mu.sync, len(f.unsynced) > 0 && (now.Sub(f.since) >= l.opts.SyncEvery || f.cost >= syncBytes || l.mu.waiting > l.opts.MaxPending/2):
 		return flushAndSync, 0
 	case l.mu.urgent:
+		if wait = l.mu.group.wait(now); wait > 0 && l.mu.gathered < gatherBytes {
+			return idle, wait
+		}
 		return flush, 0
 	}
 	wait = time.Hour
@@ -123,6 +126,7 @@ func (l *Log) take() (fresh []*Entry, synced bool, behind Position) {
 	l.mu.pending, f.spare = f.spare[:0], nil
 	l.mu.gathered, l.mu.urgent, l.mu.sync = 0, false, false
 	behind = l.mu.end
+	l.mu.group.take()
 	l.crowded.Store(l.mu.waiting > l.opts.MaxPending/2)
 	l.mu.Unlock()
 	if len(f.unsynced) == 0 {
@@ -190,9 +194,11 @@ func (l *Log) write(records []*Entry) error {
 // sync syncs the file, and tells all whose records are on the disk by that.
 func (l *Log) sync() error {
 	f := &l.flusher
+	began := time.Now()
 	if err := f.file.Sync(); err != nil {
 		return err
 	}
+	now := time.Now()
 	here := position(f.current.number, f.offset)
 	// Of records behind here, of the next file, none was written.
 	n := slices.IndexFunc(f.unsynced, func(e *Entry) bool { return e.pos >= here })
@@ -200,9 +206,11 @@ func (l *Log) sync() error {
 		n = len(f.unsynced)
 	}
 	var cost int64
+	served := 0
 	for i, e := range f.unsynced[:n] {
 		cost += e.cost()
 		if e.synced {
+			served++
 			e.settle(nil)
 		} else {
 			e.recycle()
@@ -211,9 +219,10 @@ func (l *Log) sync() error {
 	}
 	f.cost -= cost
 	f.unsynced = slices.Delete(f.unsynced, 0, n)
-	f.since = time.Now()
+	f.since = now
 	l.mu.Lock()
 	l.mu.durable = here
+	l.mu.group.synced(served, now.Sub(began), now)
 	l.mu.waiting -= cost
 	l.opts.shared.add(-cost)
 	l.crowded.Store(l.mu.waiting > l.opts.MaxPending/2)

@@ -30,8 +30,9 @@ type Log struct {
 		gathered int64    // bytes of pending
 		waiting  int64    // cost of all that is not on the disk
 		urgent   bool     // somebody waits for pending, or it is much
-		rotate   bool     // the next record begins a new file
-		sync     bool     // somebody waits for all there is
+		group    group
+		rotate   bool // the next record begins a new file
+		sync     bool // somebody waits for all there is
 		closed   bool
 		failure  error         // why nothing can be appended, nil if it can
 		settled  chan struct{} // closed, and replaced, when something became of what waits

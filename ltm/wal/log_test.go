@@ -192,6 +192,7 @@ type gatedFS struct {
 	vfs.FS
 	gate    sync.Mutex
 	waiting atomic.Int32 // syncs at the gate
+	takes   time.Duration
 	syncs   int
 }
 
@@ -211,6 +212,7 @@ func (f gatedFile) Sync() error {
 	f.fs.waiting.Add(-1)
 	defer f.fs.gate.Unlock()
 	f.fs.syncs++
+	time.Sleep(f.fs.takes)
 	return f.File.Sync()
 }
 
