@@ -140,8 +140,12 @@ func oneFolder(t *testing.T, binary string, chance *rand.Rand, left *atomic.Int6
 			t.Errorf("%v\nfolder %s; the server said:\n%s", err, dir, p.said.String())
 			return
 		}
+		toGo := left.Add(-1)
+		if toGo > 0 && toGo%500 == 0 {
+			t.Logf("%d kills to go", toGo)
+		}
 		// What the first kill left is looked at in any case, however slow the machine is.
-		if over := left.Add(-1) <= 0 || time.Now().After(deadline); over && life > 0 {
+		if over := toGo <= 0 || time.Now().After(deadline); over && life > 0 {
 			return
 		}
 	}
