@@ -526,10 +526,12 @@ func (p *progress) await(ctx context.Context, number uint64) bool {
 	}
 }
 
-// checkpoint is a moment up to which log and working memory agree.
+// checkpoint is a moment up to which log and working memory agree. What then was on its
+// way to the disk has got its number later, when others had come.
 type checkpoint struct {
-	number uint64                  // all updates up to it …
-	ends   map[string]wal.Position // … are all records before these
+	ends   map[string]wal.Position // all records before these …
+	number uint64                  // … are updates up to it,
+	whole  uint64                  // and all updates up to it are records before these
 	moves  uint64                  // of records, until then
 	err    error
 }

@@ -163,20 +163,20 @@ func (r *recorder) refill(c *checkpoint) bool {
 	r.refilled = c.ends
 	var lost uint64
 	r.gaps = slices.DeleteFunc(r.gaps, func(g gap) bool {
-		if g.before-1 > c.number {
-			return false
+		if g.before-1 > c.whole {
+			return false // some of it may be behind the checkpoint
 		}
 		lost += g.lost
 		return true
 	})
-	if len(r.gaps) > 0 && r.gaps[0].after < c.number {
-		r.gaps[0].after, r.gaps[0].last = c.number, max(r.gaps[0].last, c.number)
+	if len(r.gaps) > 0 && r.gaps[0].after < c.whole {
+		r.gaps[0].after, r.gaps[0].last = c.whole, max(r.gaps[0].last, c.whole)
 	}
 	r.unfilled.Store(0)
 	if len(r.gaps) > 0 {
 		r.unfilled.Store(r.gaps[0].after + 1)
 	}
-	r.note(fmt.Sprintf("of the updates that did not reach the recorder, up to number %d, %d were recorded from the log, and %d are lost", c.number, f.found, lost))
+	r.note(fmt.Sprintf("of the updates that did not reach the recorder, up to number %d, %d were recorded from the log, and %d are lost", c.whole, f.found, lost))
 	return true
 }
 

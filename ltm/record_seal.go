@@ -72,7 +72,7 @@ func (r *recorder) checkpoint(ends func() map[string]wal.Position, note func(*ch
 		var c checkpoint
 		c.number, c.err = r.wm.Settle(r.ctx, func() {
 			c.moves = r.s.journal.Moves() // first: what is moved afterwards is noticed
-			c.ends = ends()
+			c.ends, c.whole = ends(), r.wm.Number()
 		})
 		select {
 		case r.settled <- func() { note(&c) }:
@@ -334,7 +334,8 @@ func (r *recorder) finish() {
 	if r.seal != nil {
 		j.waiting = r.seal.waiting
 	}
-	all := checkpoint{number: r.wm.Number(), moves: r.s.journal.Moves(), ends: r.s.journal.Rotate()}
+	n := r.wm.Number() // the last one: the memory is closed
+	all := checkpoint{number: n, whole: n, moves: r.s.journal.Moves(), ends: r.s.journal.Rotate()}
 	whole := r.refill(&all)
 	r.keepNewest()
 	if whole && !r.gaveUp && !r.withheld {

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -221,6 +222,61 @@ func TestLogIsKeptUntilWhatWasLostIsRecorded(t *testing.T) {
 	if stats, err := l.LTMStats(t.Context()); err != nil || len(stats.Health) > 0 {
 		t.Errorf("health %q, %v", stats.Health, err)
 	}
+}
+
+// Sealing waits for the disk, for what was appended before; what is lost meanwhile lies
+// behind the place up to which it reads the log, and is recorded the next time.
+func TestLostWhileSealingWaitsForTheDisk(t *testing.T) {
+	dir := fastDir(t)
+	var disk sync.Mutex
+	l := overloaded(t, ltm.Options{Dir: dir, FS: vfs.Before(vfs.OS, func() {
+		disk.Lock()
+		defer disk.Unlock()
+	})})
+	seal := func() {
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Error(err)
+		}
+	}
+	l.overload(t, 0, 50)
+	seal()
+	log := l.Journal().Log("Test")
+	disk.Lock() // from here on nothing gets to it
+	var done sync.WaitGroup
+	before := log.End()
+	done.Go(func() { l.commit(t, durabilities[2], 50, "on its way") })
+	appended := waitForEnd(t, log, before)
+	done.Go(seal)
+	waitForEnd(t, log, appended) // it begins another file
+	release := l.HoldRecorder()
+	for i := 50; i < 100; i++ {
+		l.commit(t, durabilities[1], engram.Time(i), "lost")
+	}
+	disk.Unlock()
+	l.commit(t, durabilities[2], 51, "the disk has answered")
+	release()
+	done.Wait()
+	seal()
+	for i, want := range []int{1: 100, 2: 52} {
+		if got, missing := l.times(t, durabilities[i], engram.TargetLTM, engram.All()); i > 0 && (len(got) != want || len(missing) > 0) {
+			t.Errorf("of %d versions of %s there are %d, missing %+v", want, durabilities[i], len(got), missing)
+		}
+	}
+	if n := logBytes(t, dir, "Test"); n > 8192 {
+		t.Errorf("the log has %d bytes after sealing", n)
+	}
+}
+
+// waitForEnd waits until something was appended behind a position, and returns the new
+// end.
+func waitForEnd(t *testing.T, log *wal.Log, behind wal.Position) wal.Position {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); log.End() <= behind; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is appended")
+		}
+	}
+	return log.End()
 }
 
 // A policy that leaves something out does so of what comes from the log, too.

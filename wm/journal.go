@@ -251,8 +251,8 @@ func (w *WM) lastSyncingLocked() (last []*syncing) {
 
 // Settle calls mark at a moment at which nothing is being appended to the journal,
 // waits until everything that was appended before is in the memory or was refused,
-// and returns the number of the newest update. mark must be quick and must not use
-// the memory.
+// and returns the number of the newest update. mark must be quick, and use of the
+// memory only [WM.Number].
 func (w *WM) Settle(ctx context.Context, mark func()) (number uint64, err error) {
 	w.mu.Lock()
 	mark()
