@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -228,7 +229,7 @@ func newEpisodeShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show EPISODE",
 		Short:             "Print what an episode holds of each entity",
-		Long:              "Prints what an episode holds of each entity, and what is noted of it. An episode is\nnamed as 'engram episode ls' does; the end of its name will do, such as 000017.",
+		Long:              "Prints what an episode holds of each entity, and what is noted of it. An episode is\nnamed as 'engram episode ls' does; its number will do, such as 17, or the end of its\nname.",
 		Example:           "  engram episode show 2026-11-20T12-51-46Z-000017.mcap\n  engram episode show 000017 -o json",
 		Args:              positional(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeEpisodes,
@@ -285,7 +286,7 @@ func newEpisodeShow() *cobra.Command {
 	return cmd
 }
 
-// episodeNamed returns the full name of the one episode whose name ends as given.
+// episodeNamed returns the full name of the one episode that a text names.
 func episodeNamed(cmd *cobra.Command, store service.Service, text string) (string, error) {
 	names, err := episodeNames(cmd, store)
 	if err != nil {
@@ -319,15 +320,24 @@ func episodeNames(cmd *cobra.Command, store service.Service) ([]string, error) {
 	return names, err
 }
 
-// oneNamed returns the one name that is text or ends so.
+// oneNamed returns the one name that is text, has it as its number, or ends so. Digits
+// are a number and nothing else: 1 is 000001, and never 000011.
 func oneNamed(text string, names []string) (string, error) {
+	wanted := strings.TrimSuffix(text, ".mcap")
+	number, err := strconv.ParseUint(wanted, 10, 64)
+	isNumber := err == nil
 	var found []string
 	for _, name := range names {
 		if name == text {
 			return name, nil
 		}
 		base, _, _ := strings.Cut(name, ".mcap")
-		if text != "" && (strings.HasSuffix(base, text) || strings.HasPrefix(name, text)) {
+		matches := wanted != "" && strings.HasSuffix(base, wanted)
+		if isNumber {
+			n, err := strconv.ParseUint(base[strings.LastIndexByte(base, '-')+1:], 10, 64)
+			matches = err == nil && n == number
+		}
+		if matches {
 			found = append(found, name)
 		}
 	}
