@@ -127,9 +127,14 @@ func (u *unwanted) cause(id engram.ID) string {
 	return service.CauseRequest
 }
 
-// what names what an order is about.
+// what names what an order is about, patterns with their span of times.
 func (o *order) what() []string {
 	what := slices.Clone(o.Patterns)
+	if o.Span != engram.Always() {
+		for i := range what {
+			what[i] += fmt.Sprintf(" of %v", o.Span)
+		}
+	}
 	for _, id := range o.IDs {
 		what = append(what, id.String())
 	}
@@ -142,9 +147,6 @@ func (o *order) name() string {
 	text := strings.Join(what[:min(len(what), 3)], ", ")
 	if more := len(what) - 3; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
-	}
-	if o.Span != engram.Always() {
-		text += fmt.Sprintf(" of %v", o.Span)
 	}
 	return fmt.Sprintf("%s that arrived up to %v (%s)", text, o.Until, o.Why)
 }
