@@ -215,9 +215,9 @@ func checkReason(texts ...string) error {
 func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (Forgotten, error) {
 	var done forgetResult
 	volatile, err := s.forgetOrdered(ctx, u, &done, progress)
-	done.forgotten.Volatile = volatile.total
+	done.forgotten.Volatile = volatile.total()
 	done.finish()
-	s.noteForgetting(ctx, &done, volatile.segments, u.Why, u.By, u.what())
+	s.noteForgetting(ctx, &done, volatile, u.Why, u.By, u.what())
 	return done.forgotten, err
 }
 
@@ -229,6 +229,9 @@ func (s *Store) forgetOrdered(ctx context.Context, u *unwanted, done *forgetResu
 		return volatile, err
 	}
 	if volatile, err = s.forgetVolatile(ctx, u); err != nil {
+		return volatile, err
+	}
+	if err := s.countVolatile(ctx, volatile); err != nil {
 		return volatile, err
 	}
 	if err := s.clearLog(ctx, u); err != nil {
@@ -264,17 +267,44 @@ func (s *Store) forgetOrdered(ctx context.Context, u *unwanted, done *forgetResu
 	return volatile, err
 }
 
-// erased counts what was dropped from the working memory.
-type erased struct {
-	total    uint64
-	segments map[engram.ID]uint64
+// erased is what was dropped from the working memory of each entity.
+type erased map[engram.ID]erasedOf
+
+type erasedOf struct {
+	forgottenOf
+	cause string
+}
+
+func (e erased) total() (n uint64) {
+	for _, of := range e {
+		n += of.Versions
+	}
+	return n
+}
+
+// countVolatile has in the account what was dropped from the working memory of entities
+// that the disk has nothing of. What goes of others is counted where it goes from there.
+func (s *Store) countVolatile(ctx context.Context, volatile erased) error {
+	view, only := s.wm.View(ctx, nil), map[engram.ID]forgottenOf{}
+	for id, e := range volatile {
+		there, err := s.visible(ctx, id)
+		if err != nil {
+			return err
+		}
+		of := e.forgottenOf
+		of.Versions = s.recorder.counts.forgot(id, of.Versions, there || s.recent.has(id), !view.Has(id))
+		only[id] = of
+	}
+	s.account.forgot(only)
+	s.health.set("the account", s.saveAccount())
+	return nil
 }
 
 // forgetVolatile drops what an order is about from the working memory, and from what
 // the recorder holds back.
 func (s *Store) forgetVolatile(ctx context.Context, u *unwanted) (erased, error) {
 	kept := s.keptThings()
-	sum := erased{segments: map[engram.ID]uint64{}}
+	sum := erased{}
 	epoch := s.wm.Epoch()
 	var entities []engram.ID
 	for id := range s.wm.View(ctx, nil).Entities() {
@@ -283,17 +313,23 @@ func (s *Store) forgetVolatile(ctx context.Context, u *unwanted) (erased, error)
 		}
 	}
 	for _, id := range entities {
+		var of forgottenOf
 		n, err := s.wm.Erase(ctx, id, func(v *engram.Snapshot) bool {
-			return u.version(id, v, epoch) && (u.EvenKept || !kept.marked(v.Time))
+			goes := u.version(id, v, epoch) && (u.EvenKept || !kept.marked(v.Time))
+			if goes {
+				of.add(v)
+			}
+			return goes
 		})
+		if n > 0 {
+			of.Versions = n // it asks more than once
+			sum[id] = erasedOf{of, u.cause(id)}
+		}
 		if err != nil {
 			return sum, err
 		}
-		if n > 0 {
-			sum.total += n
-			sum.segments[id.Truncate(engram.LevelCoreSegment)] += n
-		}
 	}
+	s.recorder.progress.await(ctx, s.wm.Number()) // it holds back by then what it holds back
 	return sum, s.recorder.do(ctx, func() error {
 		for id, e := range s.recorder.entities {
 			if !u.entity(id) {

@@ -245,9 +245,20 @@ type actKey struct {
 	cause   string
 }
 
+func (k actKey) compare(other actKey) int {
+	return cmp.Or(k.segment.Compare(other.segment), strings.Compare(k.cause, other.cause))
+}
+
 type actSum struct {
 	of       forgottenOf
 	entities map[engram.ID]bool
+}
+
+func (a *actSum) act(k actKey) ForgettingAct {
+	return ForgettingAct{
+		Segment: k.segment, Cause: k.cause, Entities: uint64(len(a.entities)), Versions: a.of.Versions,
+		Span: engram.Interval{Start: a.of.First, End: a.of.Last + 1},
+	}
 }
 
 // add adds what went of an episode, the earlier ones first.
@@ -294,17 +305,9 @@ func (s *Store) count(r *forgetResult, c cut) {
 
 // finish makes the acts.
 func (r *forgetResult) finish() {
-	keys := slices.SortedFunc(maps.Keys(r.acts), func(a, b actKey) int {
-		return cmp.Or(a.segment.Compare(b.segment), strings.Compare(a.cause, b.cause))
-	})
-	for _, k := range keys {
-		a := r.acts[k]
-		if a.of.Versions == 0 {
-			continue
+	for _, k := range slices.SortedFunc(maps.Keys(r.acts), actKey.compare) {
+		if a := r.acts[k]; a.of.Versions > 0 {
+			r.forgotten.Acts = append(r.forgotten.Acts, a.act(k))
 		}
-		r.forgotten.Acts = append(r.forgotten.Acts, ForgettingAct{
-			Segment: k.segment, Cause: k.cause, Entities: uint64(len(a.entities)), Versions: a.of.Versions,
-			Span: engram.Interval{Start: a.of.First, End: a.of.Last + 1},
-		})
 	}
 }

@@ -485,6 +485,49 @@ func TestForgettingModel(t *testing.T) {
 	})
 }
 
+// addSystemState gives a memory the segment where what is forgotten is told.
+func (l *life) addSystemState(t testing.TB) {
+	t.Helper()
+	system := memories.SystemState()
+	if err := l.wm.AddMemory(system.Name, system.Bounds); err != nil {
+		t.Fatal(err)
+	}
+	for _, typ := range system.Types {
+		if err := l.wm.AddType(t.Context(), typ); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, seg := range system.Segments {
+		if err := l.wm.AddCoreSegment(t.Context(), seg); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// records returns what SystemState/Forgetting tells of a core segment.
+func (l *life) records(t testing.TB, segment engram.ID) (list []map[string]any) {
+	t.Helper()
+	typ, _ := l.Types().Get("engram.system_state.Forgetting")
+	id, err := engram.NewID("SystemState", "Forgetting", "LongTermMemory", segment.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Query(t.Context(), engram.SelectID(id, engram.All()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for item := range r.All() {
+		for _, in := range item.Snapshot.Instances {
+			v, err := typ.Decode(in.Payload.Bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, v.(map[string]any))
+		}
+	}
+	return list
+}
+
 // told returns how many versions of an entity were forgotten: as a query tells it, as
 // the statistics do, and as SystemState/Forgetting does.
 func (l *life) told(t testing.TB, entity string) (missing, counted, noted uint64) {
@@ -505,23 +548,8 @@ func (l *life) told(t testing.TB, entity string) (missing, counted, noted uint64
 			counted = s.Forgotten
 		}
 	}
-	typ, _ := l.Types().Get("engram.system_state.Forgetting")
-	id, err := engram.NewID("SystemState", "Forgetting", "LongTermMemory", segment.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.Query(t.Context(), engram.SelectID(id, engram.All()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for item := range r.All() {
-		for _, in := range item.Snapshot.Instances {
-			v, err := typ.Decode(in.Payload.Bytes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			noted += uint64(v.(map[string]any)["versions"].(int64))
-		}
+	for _, record := range l.records(t, segment) {
+		noted += uint64(record["versions"].(int64))
 	}
 	return missing, counted, noted
 }
@@ -544,20 +572,7 @@ func TestForgettingThatIsGivenUpIsTold(t *testing.T) {
 			start := func(dir string) *life {
 				o.Dir = dir
 				l := begin(t, o)
-				system := memories.SystemState()
-				if err := l.wm.AddMemory(system.Name, system.Bounds); err != nil {
-					t.Fatal(err)
-				}
-				for _, typ := range system.Types {
-					if err := l.wm.AddType(t.Context(), typ); err != nil {
-						t.Fatal(err)
-					}
-				}
-				for _, seg := range system.Segments {
-					if err := l.wm.AddCoreSegment(t.Context(), seg); err != nil {
-						t.Fatal(err)
-					}
-				}
+				l.addSystemState(t)
 				return l
 			}
 			l := start(o.Dir)
@@ -595,4 +610,73 @@ func TestForgettingThatIsGivenUpIsTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What only the working memory had is forgotten like all else: an answer and
+// SystemState say of which entities that was and of which times, and that it was
+// forgotten, also in the next life; not that it was evicted or left out.
+func TestForgettingWhatIsNotRecordedIsTold(t *testing.T) {
+	now := engram.Time(1_000_000)
+	o := ltm.Options{Dir: fastDir(t), Now: func() engram.Time { now++; return now }}
+	segment := engram.MustID("Test/Logged")
+	o.Policies = map[engram.ID]policy.Policy{segment: {Record: policy.Never}}
+	l := begin(t, o)
+	l.addSystemState(t)
+	for i := range engram.Time(5) { // of which the working memory has the last three
+		l.commit(t, "Test/Logged/p/cup", 10+i, "x")
+	}
+	l.commit(t, "Test/Logged/p/plate", 21, "x")
+	l.commit(t, "Test/Logged/p/other", 30, "x")
+	missing := func(pattern string) []engram.Missing {
+		t.Helper()
+		r, err := l.Query(t.Context(), engram.MustPattern(pattern).Select(engram.All()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Missing
+	}
+	told := func(reason string, pattern string) (n uint64) {
+		t.Helper()
+		for _, m := range missing(pattern) {
+			if m.Reason == reason {
+				n += m.Count
+			}
+		}
+		return n
+	}
+	done := forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Logged/p/cup", "Test/Logged/p/plate"), Why: "asked"})
+	if done.Volatile != 4 || done.Versions != 0 {
+		t.Errorf("forgot %+v; want 4 versions in the working memory", done)
+	}
+	records := l.records(t, segment)
+	if len(records) != 1 {
+		t.Fatalf("SystemState tells %v", records)
+	}
+	r := records[0]
+	if r["volatile"] != int64(4) || r["versions"] != int64(0) || r["entities"] != int64(2) || r["first"] != engram.Time(12) || r["last"] != engram.Time(22) {
+		t.Errorf("SystemState tells %v; want 4 versions of 2 entities from 12 to 22", r)
+	}
+	check := func(when string, cup uint64) {
+		t.Helper()
+		for pattern, want := range map[string]uint64{"Test/Logged/p/cup": 3, "Test/Logged/p/plate": 1, "Test/Logged/p/other": 0, "Test": 4} {
+			if n := told(engram.MissingForgotten, pattern); n != want {
+				t.Errorf("%s %d of %s are said to be forgotten; want %d", when, n, pattern, want)
+			}
+		}
+		if n := told(engram.MissingFiltered, "Test/Logged/p/cup"); n != cup {
+			t.Errorf("%s %d of the cup are said to be left out; want %d", when, n, cup)
+		}
+		if n := told(engram.MissingEvicted, "Test"); n != 0 {
+			t.Errorf("%s %d are said to be evicted; want none: %+v", when, n, missing("Test"))
+		}
+	}
+	check("then", 2)
+	l.commit(t, "Test/Logged/p/plate", 40, "x")
+	check("when there is a new plate", 2)
+	if n := told(engram.MissingFiltered, "Test/Logged/p/plate"); n != 0 {
+		t.Errorf("%d plates are said to be left out", n)
+	}
+	l.end(t)
+	l = begin(t, o)
+	check("in the next life", 2)
 }

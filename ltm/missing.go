@@ -17,6 +17,9 @@ type counts struct {
 	losses  episode.Losses // to be noted in the next episode; the recorder's
 	mu      sync.Mutex
 	tallies map[engram.ID]*tally
+	// gone is how many versions went from the working memory with entities of which
+	// nothing stayed there on request, by provider segment; they are told of the entities.
+	gone map[engram.ID]uint64
 }
 
 // of returns an entity's tally.
@@ -45,6 +48,60 @@ func (c *counts) forget(id engram.ID) {
 	delete(c.tallies, id)
 }
 
+// forgot notes that n versions of an entity were dropped from the working memory on
+// request, and returns how many of them the policy had left out: none if something of it
+// is on disk. gone says that it has no other in the working memory.
+func (c *counts) forgot(id engram.ID, n uint64, onDisk, gone bool) (leftOut uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	went := n
+	if t := c.tallies[id]; t != nil {
+		t.mu.Lock()
+		if !onDisk && t.recorded == 0 {
+			leftOut = min(n, t.filtered-t.forgotten)
+			t.forgotten += leftOut
+		}
+		if gone && leftOut > 0 { // what was evicted before is told of the entity, too
+			went = max(n, t.filtered-t.gone)
+			t.gone = t.filtered
+		}
+		t.mu.Unlock()
+	}
+	if gone {
+		if c.gone == nil {
+			c.gone = map[engram.ID]uint64{}
+		}
+		c.gone[id.Parent()] += went
+	}
+	return leftOut
+}
+
+// forgottenWith returns how many versions went from the working memory with entities of
+// a provider segment of which nothing stayed there on request.
+func (c *counts) forgottenWith(provider engram.ID) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone[provider]
+}
+
+// forgottenOf returns how many of the versions that the working memory evicted of an
+// entity are in the account instead. It counts what went with others of its provider
+// segment once it was gone itself: as the working memory does.
+func (c *counts) forgottenOf(id engram.ID) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.tallies[id]
+	if t == nil {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.gone > 0 {
+		return max(t.forgotten, c.gone[id.Parent()])
+	}
+	return t.forgotten
+}
+
 // leftOut returns what the policies left out in this life and in those before.
 func (c *counts) leftOut(before map[engram.ID]forgottenOf) map[engram.ID]forgottenOf {
 	sum := maps.Clone(before)
@@ -65,12 +122,14 @@ func (c *counts) leftOut(before map[engram.ID]forgottenOf) map[engram.ID]forgott
 // tally counts what the recorder did with an entity's versions. Safe for concurrent
 // use; one goroutine writes it.
 type tally struct {
-	mu       sync.Mutex
-	recorded uint64
-	filtered uint64      // left out by the policy
-	first    engram.Time // times of what was left out
-	last     engram.Time
-	arrived  engram.Time // when the first of these arrived
+	mu        sync.Mutex
+	recorded  uint64
+	filtered  uint64      // left out by the policy
+	forgotten uint64      // of these; they are in the account
+	gone      uint64      // of these; they are in [counts].gone
+	first     engram.Time // times of what was left out
+	last      engram.Time
+	arrived   engram.Time // when the first of these arrived
 }
 
 func (t *tally) record(*engram.Snapshot) {
@@ -89,11 +148,21 @@ func (t *tally) filter(s *engram.Snapshot) {
 	t.first, t.last = min(t.first, s.Time), max(t.last, s.Time)
 }
 
-// loss tells of what was left out as of something lost.
+// loss tells of what was left out, and not forgotten since, as of something lost.
 func (t *tally) loss() (left wm.Loss, recorded uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return wm.Loss{Evictions: t.filtered, Snapshots: t.filtered, First: t.first, Last: t.last, Arrived: t.arrived}, t.recorded
+	if n := t.filtered - t.forgotten; n > 0 {
+		left = wm.Loss{Evictions: n, Snapshots: n, First: t.first, Last: t.last, Arrived: t.arrived}
+	}
+	return left, t.recorded
+}
+
+// without takes what was forgotten, which is told as such, from what was evicted.
+func without(evicted wm.Loss, forgotten uint64) wm.Loss {
+	evicted.Evictions -= min(forgotten, evicted.Evictions)
+	evicted.Snapshots -= min(forgotten, evicted.Snapshots)
+	return evicted
 }
 
 // missing tells what of the selection just made is missing, and why.
@@ -122,6 +191,7 @@ func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
 	if r := x.s.recorder; r != nil {
 		if t := r.counts.find(id); t != nil {
 			left, recorded = t.loss()
+			evicted = without(evicted, r.counts.forgottenOf(id))
 		}
 		if (x.behind || r.counts.lost.Load() > 0) && evicted.Evictions > recorded+left.Evictions {
 			x.miss(id, evicted, v.admit.asOf, engram.MissingEvicted)
@@ -159,6 +229,9 @@ func (x *execution) missGone(provider engram.ID, nodes []*query.Node) {
 		return
 	}
 	gone := x.view.Gone(provider)
+	if x.s.recorder != nil {
+		gone = without(gone, x.s.recorder.counts.forgottenWith(provider))
+	}
 	if gone.Snapshots == 0 || x.s.records(provider) && (x.s.recorder == nil || x.s.recorder.counts.lost.Load() == 0) {
 		return // they are on disk
 	}
