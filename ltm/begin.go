@@ -34,11 +34,7 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 		return b, engram.Errorf(engram.CodeOf(err), s.options.Dir, "the log cannot be read back: %w", err)
 	}
 	r.beginning = false
-	b.Rerecord = target.again - r.unrecorded
-	if r.unrecorded > 0 {
-		s.options.Log.Error("versions of the log could not be recorded: the log keeps them, and all that comes to it, until the server is begun anew",
-			"versions", r.unrecorded)
-	}
+	b.Rerecord = target.again - r.endPostponing()
 	if s.foreign, err = foreignMemories(ctx, w, s.journal); err != nil {
 		return b, err
 	}
@@ -104,10 +100,39 @@ func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]eng
 		}
 		again := *v.Snapshot
 		again.Number = results[i].Number
-		t.recorder.offer(v.Entity, &again)
 		t.again++
+		if len(t.recorder.gaps) > 0 {
+			t.recorder.postpone(&again)
+			continue
+		}
+		t.recorder.offer(v.Entity, &again)
 	}
 	return results, nil
+}
+
+// postpone notes a version of the log that cannot be recorded as the store begins: it
+// belongs to the gap that was left then, and is recorded from the log as others are.
+func (r *recorder) postpone(s *engram.Snapshot) {
+	g := &r.gaps[0]
+	g.from, g.to, g.lost = min(g.from, s.Arrived), max(g.to, s.Arrived), g.lost+1
+}
+
+// endPostponing ends the gap that was left as the log was read back, if one was, and
+// returns how many versions are in it.
+func (r *recorder) endPostponing() uint64 {
+	if len(r.gaps) == 0 {
+		return 0
+	}
+	g := &r.gaps[0]
+	if g.lost == 0 {
+		r.gaps = nil
+		return 0
+	}
+	g.before = r.wm.Number() + 1
+	r.unfilled.Store(g.after + 1)
+	r.counts.lost.Add(g.lost)
+	r.s.health.set(fromLog, engram.Errorf(engram.Unavailable, "", "the disk refused %d versions as the server started: the log keeps them, and they are recorded when it works again", g.lost))
+	return g.lost
 }
 
 // recallLast puts the last states of the segments whose policy says so, and of those

@@ -53,15 +53,12 @@ type recorder struct {
 	looking   bool                    // a checkpoint is being made, or waited for, up to which the log is read
 	look      *checkpoint
 	lookAgain engram.Time // not before then
-	// gaveUp says that something was not recorded as the store began or closes: the log
-	// keeps it.
-	gaveUp bool
+	gaveUp    bool        // something was not recorded as the store closes: the log keeps it
 	// withheld says that something that was promised to survive is in no episode: the log
 	// is not cut off in this life.
-	withheld   bool
-	uncoded    map[engram.ID]bool // core segments of which something was stored plain instead of by their codec
-	beginning  bool               // the log is being read back
-	unrecorded uint64             // versions of the log that were not recorded
+	withheld  bool
+	uncoded   map[engram.ID]bool // core segments of which something was stored plain instead of by their codec
+	beginning bool               // the log is being read back
 
 	progress  progress
 	counts    counts
@@ -110,8 +107,7 @@ func (r *recorder) start(ctx context.Context) error {
 	r.progress.set(r.last)
 	r.ended.Go(r.feed)
 	r.ended.Go(r.run)
-	whole := !r.gaveUp
-	r.ended.Go(func() { r.sealJobs(whole) })
+	r.ended.Go(r.sealJobs)
 	return nil
 }
 
@@ -309,8 +305,10 @@ func (r *recorder) keep(entity engram.ID, s *engram.Snapshot) {
 // whether the version was stored.
 func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForce bool) bool {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		if r.beginning && r.gaveUp {
-			r.unrecorded++
+		if r.beginning && len(r.gaps) > 0 {
+			if !inForce {
+				r.postpone(s)
+			}
 			return false
 		}
 		err := r.open()
@@ -359,7 +357,7 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 		}
 		r.s.health.set(recording, err)
 		if r.beginning && pause > beginPatience {
-			r.gaveUp = true
+			r.gaps = append(r.gaps, gap{from: engram.MaxTime, to: engram.MinTime})
 			continue
 		}
 		if engram.CodeOf(err) != engram.Corrupt { // else the episode is being repaired

@@ -181,9 +181,10 @@ func sequenceOf(name string) uint64 {
 	return n
 }
 
-// sealJobs seals what is handed over. cut says that the log may be cut off then:
-// nothing that it still has was lost on its way into an episode.
-func (r *recorder) sealJobs(cut bool) {
+// sealJobs seals what is handed over, and cuts the log off then, unless something that
+// it still has was lost on its way into an episode.
+func (r *recorder) sealJobs() {
+	cut := true
 	for j := range r.jobs {
 		err := j.broken
 		if err == nil && j.writer != nil { // else all is in sealed episodes already

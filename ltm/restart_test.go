@@ -3,6 +3,8 @@ package ltm_test
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -123,8 +125,9 @@ func TestLogOfAnAbsentMemoryStays(t *testing.T) {
 	l.wantTimes(t, "hosted again", "Away/Core/p/e", engram.TargetWM, engram.All(), 1)
 }
 
-// A server starts on a full disk: what the log holds and no episode does is there,
-// nothing is cut off, and the next life records it.
+// A server starts on a full disk: what the log holds and no episode does is there, and
+// recorded when there is room; until then nothing is cut off, Health says so, and answers
+// name what they miss.
 func TestBeginOnAFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	l := begin(t, ltm.Options{Dir: dir})
@@ -162,14 +165,48 @@ func TestBeginOnAFullDisk(t *testing.T) {
 		t.Errorf("%d versions came from the log, %d were recorded; want 10 and none", l.begun.Log.Snapshots, l.begun.Rerecord)
 	}
 	l.wantTimes(t, "on a full disk", "Test/Synced/p/e", engram.TargetWM, engram.Latest(1), 9)
+	_, missing := l.times(t, "Test/Synced/p/e", engram.TargetBoth, engram.All())
+	if len(missing) != 1 || missing[0].Reason != engram.MissingEvicted || missing[0].Interval != (engram.Interval{Start: 0, End: 7}) {
+		t.Errorf("on a full disk missing is %+v; want what the working memory does not hold", missing)
+	}
+	postponed := func() bool {
+		return slices.ContainsFunc(l.Health(), func(wrong string) bool { return strings.Contains(wrong, "10 versions") })
+	}
+	if !postponed() {
+		t.Errorf("on a full disk the health is %q", l.Health())
+	}
+	image := killed(t, crashed)
 	fs.Heal()
+	for tries := 0; tries < 20_000 && l.versions(t, "Test/Synced/p/e") < 10; tries++ {
+		if err := l.LookBack(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	l.commit(t, "Test/Synced/p/e", 10, "later")
 	if err := l.Seal(t.Context(), "test"); err != nil {
 		t.Fatal(err)
 	}
+	l.wantTimes(t, "when there is room", "Test/Synced/p/e", engram.TargetBoth, engram.All(), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	if postponed() {
+		t.Errorf("when there is room the health is %q", l.Health())
+	}
+	if n := logBytes(t, crashed, "Test"); n > 8192 {
+		t.Errorf("when there is room the log has %d bytes after sealing", n)
+	}
+	if stats, err := l.LTMStats(t.Context()); err != nil || stats.Lost > 0 {
+		t.Errorf("when there is room %d are lost, %v", stats.Lost, err)
+	}
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: crashed})
+	if l.begun.Rerecord > 0 {
+		t.Errorf("the next life recorded %d versions again", l.begun.Rerecord)
+	}
 	l.wantTimes(t, "in the next life", "Test/Synced/p/e", engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	if n := l.versions(t, "Test/Synced/p/e"); n != 11 {
+		t.Errorf("%d versions are recorded; want 11", n)
+	}
+	l = begin(t, ltm.Options{Dir: image})
+	l.wantTimes(t, "in a life after a kill on the full disk", "Test/Synced/p/e", engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 }
 
 // A sync that the disk refused once does not let the log grow for good.
