@@ -174,7 +174,7 @@ func (s *Store) dropDamaged(name string) (cut, error) {
 	if err := s.removeFiles([]string{name}); err != nil {
 		return gone, err
 	}
-	s.account.found(name)
+	s.account.dropped(name)
 	return gone, nil
 }
 

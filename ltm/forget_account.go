@@ -167,19 +167,30 @@ func (a *account) loss(id engram.ID) wm.Loss {
 	return wm.Loss{Evictions: f.Versions, Snapshots: f.Versions, First: f.First, Last: f.Last, Arrived: f.Arrived}
 }
 
-// lost notes what an episode held that cannot be read.
-func (a *account) lost(episode string, held []episode.Entity) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// heldBy returns what an episode holds of each entity, but for values in force.
+func heldBy(entities []episode.Entity) map[engram.ID]forgottenOf {
 	of := map[engram.ID]forgottenOf{}
-	for _, e := range held {
+	for _, e := range entities {
 		if n := e.Snapshots - min(e.InForce, e.Snapshots); n > 0 {
 			of[e.ID] = forgottenOf{n, e.Span.Start, e.Span.End - 1, e.Arrived.Start}
-			a.names.add(e.ID)
 		}
 	}
-	if len(of) == 0 {
+	return of
+}
+
+// lost notes what an episode held that cannot be read.
+func (a *account) lost(episode string, held map[engram.ID]forgottenOf) {
+	if len(held) == 0 {
 		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.damagedLocked(episode, held)
+}
+
+func (a *account) damagedLocked(episode string, of map[engram.ID]forgottenOf) {
+	for id := range of {
+		a.names.add(id)
 	}
 	if a.mu.Damaged == nil {
 		a.mu.Damaged = map[string]map[engram.ID]forgottenOf{}
@@ -197,14 +208,35 @@ func (a *account) lost(episode string, held []episode.Entity) {
 	a.any.Store(true)
 }
 
-// found takes back that an episode cannot be read.
-func (a *account) found(episode string) {
+// found takes back that an episode cannot be read, and returns what stays lost of what it
+// held: what is not there now. That is noted under the name of the file that is put aside.
+func (a *account) found(episode string, held, now map[engram.ID]forgottenOf) (stays map[engram.ID]forgottenOf) {
+	stays = map[engram.ID]forgottenOf{}
+	for id, was := range held {
+		if n := now[id].Versions; n < was.Versions {
+			was.Versions -= n
+			stays[id] = was
+		}
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, ok := a.mu.Damaged[episode]; ok {
 		delete(a.mu.Damaged, episode)
 		a.mu.changed = true
 	}
+	if len(stays) > 0 {
+		all := maps.Clone(stays)
+		for id, before := range a.mu.Damaged[episode+putAside] {
+			all[id] = all[id].plus(before)
+		}
+		a.damagedLocked(episode+putAside, all)
+	}
+	return stays
+}
+
+// dropped takes back that an episode cannot be read: it is forgotten.
+func (a *account) dropped(episode string) {
+	a.found(episode, nil, nil)
 }
 
 // lostWith returns what an episode held that cannot be read.

@@ -3,7 +3,9 @@ package ltm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -152,8 +154,9 @@ func (s *Store) Repair(ctx context.Context, name string) (EpisodeInfo, []episode
 		from = aside
 	}
 	info, lost, err := episode.Repair(ctx, from, to, s.episodeOptions())
+	var stays map[engram.ID]forgottenOf
 	if err == nil {
-		err = s.takeIn(ctx, info)
+		stays, err = s.takeIn(ctx, info)
 	}
 	if err != nil {
 		if strings.HasSuffix(name, sealedExt) { // as it was
@@ -161,7 +164,16 @@ func (s *Store) Repair(ctx context.Context, name string) (EpisodeInfo, []episode
 		}
 		return EpisodeInfo{}, lost, engram.Errorf(engram.CodeOf(err), name, "the episode cannot be repaired: %w", err)
 	}
-	return EpisodeInfo{Info: info, Kept: s.kept(info.Name)}, lost, nil
+	return EpisodeInfo{Info: info, Kept: s.kept(info.Name)}, append(lost, s.noteLost(stays)...), nil
+}
+
+// noteLost writes down, and says of each entity, what stays lost of a repaired episode.
+func (s *Store) noteLost(stays map[engram.ID]forgottenOf) (lost []episode.Problem) {
+	s.health.set("the account", s.saveAccount())
+	for _, id := range slices.SortedFunc(maps.Keys(stays), engram.ID.Compare) {
+		lost = append(lost, episode.Problem{What: fmt.Sprintf("%d versions of %v stay lost", stays[id].Versions, id)})
+	}
+	return lost
 }
 
 // repairKnown repairs an episode that can be read, with something wrong in it.
@@ -170,28 +182,45 @@ func (s *Store) repairKnown(ctx context.Context, h *handle) (out EpisodeInfo, lo
 	if err != nil || len(problems) == 0 {
 		return EpisodeInfo{Info: h.current(), Kept: s.kept(h.name)}, nil, err
 	}
+	was := heldBy(h.entities())
+	var now []episode.Entity
 	err = s.Edit(ctx, h.name, func(path string, o episode.Options) (info episode.Info, err error) {
 		info, lost, err = episode.Repair(ctx, path, path, o)
 		out = EpisodeInfo{Info: info, Kept: s.kept(info.Name)}
+		if err == nil {
+			now, err = s.entitiesOf(info.Name)
+		}
 		return info, err
 	})
-	return out, lost, err
+	if err != nil {
+		return out, lost, err
+	}
+	return out, append(lost, s.noteLost(s.account.found(h.name, was, heldBy(now)))...), nil
 }
 
-// takeIn takes a sealed episode's file that the store did not know.
-func (s *Store) takeIn(ctx context.Context, info episode.Info) error {
-	r, err := episode.Open(filepath.Join(s.episodes.dir, info.Name), s.episodeOptions())
+// entitiesOf returns what a sealed episode's file says that it holds.
+func (s *Store) entitiesOf(name string) ([]episode.Entity, error) {
+	r, err := episode.Open(filepath.Join(s.episodes.dir, name), s.episodeOptions())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer r.Close()
-	if err := s.catalogue.Put(ctx, info, r.Entities()); err != nil {
-		return err
+	return r.Entities(), nil
+}
+
+// takeIn takes a sealed episode's file that the store did not know, and returns what stays
+// lost of what it held.
+func (s *Store) takeIn(ctx context.Context, info episode.Info) (stays map[engram.ID]forgottenOf, err error) {
+	entities, err := s.entitiesOf(info.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.catalogue.Put(ctx, info, entities); err != nil {
+		return nil, err
 	}
 	s.episodes.add(info)
-	s.account.found(info.Name)
 	s.before.clear()
-	return nil
+	return s.account.found(info.Name, s.account.lostWith(info.Name), heldBy(entities)), nil
 }
 
 // Folder is a store's folder without a server: its episodes can be checked and

@@ -1,6 +1,8 @@
 package ltm_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,6 +115,98 @@ func TestRepairedIsNotDamaged(t *testing.T) {
 		t.Errorf("after the repair damaged are %+v, %v", list, err)
 	}
 	l.wantTimes(t, "repaired", "Test/Volatile/p/e", engram.TargetLTM, engram.All(), 1)
+}
+
+// What a repair could not save is told of each entity, by the repair and by queries, also
+// in later lives.
+func TestWhatARepairDoesNotSaveStaysLost(t *testing.T) {
+	const each = 1000
+	entities := []string{"Test/Volatile/p/a", "Test/Volatile/p/b"}
+	original := fastDir(t)
+	l := begin(t, ltm.Options{Dir: original})
+	noise := make([]byte, 1000) // that takes many chunks
+	random := rand.NewChaCha8([32]byte{})
+	for i := range each {
+		for _, e := range entities {
+			random.Read(noise)
+			l.commit(t, e, engram.Time(i), fmt.Sprintf("%x", noise))
+		}
+	}
+	l.end(t)
+	cut := func(b []byte) []byte { return b[:len(b)/2] }
+	holed := func(b []byte) []byte { clear(b[len(b)/3 : len(b)/3+4096]); return b }
+	for what, c := range map[string]struct {
+		damage func([]byte) []byte
+		served bool // it is repaired by the server
+	}{
+		"cut":            {cut, true},
+		"holed":          {holed, true},
+		"cut, no server": {cut, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := killed(t, original)
+			sealed := files(t, dir, "episodes/*.mcap")
+			if len(sealed) != 1 {
+				t.Fatal(sealed)
+			}
+			name := filepath.Base(sealed[0])
+			b, err := os.ReadFile(sealed[0])
+			if err == nil {
+				err = os.WriteFile(sealed[0], c.damage(b), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := begin(t, ltm.Options{Dir: dir})
+			if c.served {
+				_, problems, err := l.Repair(t.Context(), name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				told := false
+				for _, p := range problems {
+					told = told || strings.HasSuffix(p.What, "stay lost")
+				}
+				if !told {
+					t.Errorf("%+v does not say what is lost of each entity", problems)
+				}
+			} else {
+				l.end(t)
+				f, err := ltm.OpenFolder(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err = f.Repair(t.Context(), name); err == nil {
+					err = f.Close()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				l = begin(t, ltm.Options{Dir: dir})
+			}
+			check := func(when string) {
+				t.Helper()
+				some := false
+				for _, e := range entities {
+					got, missing := l.times(t, e, engram.TargetLTM, engram.All())
+					some = some || len(got) > 0 && len(got) < each
+					if len(got) == each && len(missing) == 0 {
+						continue
+					}
+					if len(missing) != 1 || missing[0].Reason != engram.MissingDamaged || missing[0].Count != uint64(each-len(got)) {
+						t.Errorf("%s: %d of %d are there, missing %+v", when, len(got), each, missing)
+					}
+				}
+				if !some {
+					t.Errorf("%s: no entity has lost a part; the test needs one", when)
+				}
+			}
+			check("repaired")
+			l.end(t)
+			l = begin(t, ltm.Options{Dir: dir})
+			check("in the next life")
+		})
+	}
 }
 
 // A damaged episode that nothing can be saved of is dropped as others are, unless it is
