@@ -104,10 +104,10 @@ func (s *Store) floor(ctx context.Context, id engram.ID, w *wm.EntityView, asOf 
 	if lost.Snapshots > 0 {
 		floor, any = lost.Last, true
 	}
-	if forgotten := s.account.loss(id); forgotten.Evictions > 0 { // to tell of it
+	if forgotten := s.account.forgotten(id); forgotten.Versions > 0 { // to tell of it
 		floor, any = max(floor, forgotten.Last), true
 	}
-	if damaged := s.account.damage(id); damaged.Evictions > 0 {
+	if damaged := s.account.damage(id); damaged.Versions > 0 {
 		floor, any = max(floor, damaged.Last), true
 	}
 	b, err := s.beforeOf(ctx, id)

@@ -55,6 +55,14 @@ type forgottenOf struct {
 	First    engram.Time `json:"first"` // times of their snapshots
 	Last     engram.Time `json:"last"`
 	Arrived  engram.Time `json:"arrived"` // when the first of them arrived
+	// Since is when the last of them was forgotten, or found to be damaged: what arrived
+	// after that may be some of them again. 0 is not known.
+	Since engram.Time `json:"since,omitempty"`
+}
+
+// loss returns it as something lost.
+func (f forgottenOf) loss() wm.Loss {
+	return wm.Loss{Evictions: f.Versions, Snapshots: f.Versions, First: f.First, Last: f.Last, Arrived: f.Arrived}
 }
 
 func (f forgottenOf) plus(o forgottenOf) forgottenOf {
@@ -64,11 +72,13 @@ func (f forgottenOf) plus(o forgottenOf) forgottenOf {
 	case f.Versions == 0:
 		return o
 	}
-	return forgottenOf{f.Versions + o.Versions, min(f.First, o.First), max(f.Last, o.Last), min(f.Arrived, o.Arrived)}
+	return forgottenOf{f.Versions + o.Versions, min(f.First, o.First), max(f.Last, o.Last), min(f.Arrived, o.Arrived), max(f.Since, o.Since)}
 }
 
 // add counts a version.
-func (f *forgottenOf) add(s *engram.Snapshot) { *f = f.plus(forgottenOf{1, s.Time, s.Time, s.Arrived}) }
+func (f *forgottenOf) add(s *engram.Snapshot) {
+	*f = f.plus(forgottenOf{1, s.Time, s.Time, s.Arrived, 0})
+}
 
 func (s *Store) loadAccount() error {
 	text, err := vfs.ReadFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), maxStateFile)
@@ -120,8 +130,8 @@ func (s *Store) saveAccount() error {
 	return nil
 }
 
-// forgot notes what was forgotten of entities.
-func (a *account) forgot(of map[engram.ID]forgottenOf) {
+// forgot notes what was forgotten of entities until now.
+func (a *account) forgot(of map[engram.ID]forgottenOf, now engram.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.mu.Entities == nil {
@@ -131,6 +141,7 @@ func (a *account) forgot(of map[engram.ID]forgottenOf) {
 		if f.Versions == 0 {
 			continue
 		}
+		f.Since = now
 		a.mu.Entities[id] = a.mu.Entities[id].plus(f)
 		a.mu.Segments[id.Truncate(engram.LevelCoreSegment)] += f.Versions
 		a.names.add(id)
@@ -156,23 +167,22 @@ func bounded(of map[engram.ID]forgottenOf) (gone []engram.ID) {
 	return gone
 }
 
-// loss tells what was forgotten of an entity as of something lost.
-func (a *account) loss(id engram.ID) wm.Loss {
+// forgotten tells what was forgotten of an entity.
+func (a *account) forgotten(id engram.ID) forgottenOf {
 	if !a.any.Load() {
-		return wm.Loss{}
+		return forgottenOf{}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f := a.mu.Entities[id]
-	return wm.Loss{Evictions: f.Versions, Snapshots: f.Versions, First: f.First, Last: f.Last, Arrived: f.Arrived}
+	return a.mu.Entities[id]
 }
 
-// heldBy returns what an episode holds of each entity, but for values in force.
-func heldBy(entities []episode.Entity) map[engram.ID]forgottenOf {
+// heldBy returns what an episode holds of each entity now, but for values in force.
+func heldBy(entities []episode.Entity, now engram.Time) map[engram.ID]forgottenOf {
 	of := map[engram.ID]forgottenOf{}
 	for _, e := range entities {
 		if n := e.Snapshots - min(e.InForce, e.Snapshots); n > 0 {
-			of[e.ID] = forgottenOf{n, e.Span.Start, e.Span.End - 1, e.Arrived.Start}
+			of[e.ID] = forgottenOf{n, e.Span.Start, e.Span.End - 1, e.Arrived.Start, now}
 		}
 	}
 	return of
@@ -246,25 +256,23 @@ func (a *account) lostWith(episode string) map[engram.ID]forgottenOf {
 	return maps.Clone(a.mu.Damaged[episode])
 }
 
-// damage tells what of an entity cannot be read any more as of something lost.
-func (a *account) damage(id engram.ID) wm.Loss {
+// damage tells what of an entity cannot be read any more.
+func (a *account) damage(id engram.ID) (sum forgottenOf) {
 	if !a.any.Load() {
-		return wm.Loss{}
+		return sum
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var sum forgottenOf
 	for _, of := range a.mu.Damaged {
 		sum = sum.plus(of[id])
 	}
-	return wm.Loss{Evictions: sum.Versions, Snapshots: sum.Versions, First: sum.First, Last: sum.Last, Arrived: sum.Arrived}
+	return sum
 }
 
 // leftOut tells what policies left out of an entity in earlier lives as of something
 // lost. That does not change in this life.
 func (a *account) leftOut(id engram.ID) wm.Loss {
-	f := a.earlier[id]
-	return wm.Loss{Evictions: f.Versions, Snapshots: f.Versions, First: f.First, Last: f.Last, Arrived: f.Arrived}
+	return a.earlier[id].loss()
 }
 
 // change has the account written the next time.

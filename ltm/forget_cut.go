@@ -299,7 +299,7 @@ func (r *forgetResult) add(c cut) {
 // crash or the end of patience keeps from going does not make it untold.
 func (s *Store) count(r *forgetResult, c cut) {
 	r.add(c)
-	s.account.forgot(c.entities)
+	s.account.forgot(c.entities, s.options.Now())
 	s.health.set("the account", s.saveAccount())
 }
 

@@ -2,6 +2,7 @@ package ltm
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -112,7 +113,7 @@ func (c *counts) leftOut(before map[engram.ID]forgottenOf) map[engram.ID]forgott
 	defer c.mu.Unlock()
 	for id, t := range c.tallies {
 		if l, _ := t.loss(); l.Evictions > 0 {
-			sum[id] = sum[id].plus(forgottenOf{l.Evictions, l.First, l.Last, l.Arrived})
+			sum[id] = sum[id].plus(forgottenOf{l.Evictions, l.First, l.Last, l.Arrived, 0})
 		}
 	}
 	bounded(sum)
@@ -170,12 +171,8 @@ func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
 	if v.damage != nil {
 		x.answer.Miss(*v.damage)
 	}
-	if forgotten := x.s.account.loss(id); forgotten.Evictions > 0 {
-		x.miss(id, forgotten, v.admit.asOf, engram.MissingForgotten)
-	}
-	if damaged := x.s.account.damage(id); damaged.Evictions > 0 {
-		x.miss(id, damaged, v.admit.asOf, engram.MissingDamaged)
-	}
+	x.missLost(v, x.s.account.forgotten(id), engram.MissingForgotten)
+	x.missLost(v, x.s.account.damage(id), engram.MissingDamaged)
 	if left := x.s.account.leftOut(id); left.Evictions > 0 {
 		x.miss(id, left, v.admit.asOf, engram.MissingFiltered)
 	}
@@ -212,14 +209,66 @@ func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
 
 // miss notes what was asked for and is lost.
 func (x *execution) miss(id engram.ID, l wm.Loss, asOf engram.Time, reason string) {
-	var m *engram.Missing
-	for _, a := range x.found.Asked {
-		m = l.Missing(id, a, asOf, m)
-	}
-	if m != nil {
+	if m := x.asked(id, l, asOf); m != nil {
 		m.Reason = reason
 		x.answer.Miss(*m)
 	}
+}
+
+// asked returns what of something lost was asked for, or nil.
+func (x *execution) asked(id engram.ID, l wm.Loss, asOf engram.Time) (m *engram.Missing) {
+	for _, a := range x.found.Asked {
+		m = l.Missing(id, a, asOf, m)
+	}
+	return m
+}
+
+// missLost notes what was asked for and was lost, but for what is there again.
+func (x *execution) missLost(v *view, lost forgottenOf, reason string) {
+	if lost.Versions == 0 || x.asked(v.entity, lost.loss(), v.admit.asOf) == nil {
+		return
+	}
+	if lost.Versions -= x.again(v, lost); lost.Versions > 0 {
+		x.miss(v.entity, lost.loss(), v.admit.asOf, reason)
+	}
+}
+
+// again returns at how many times of what was lost something is that arrived since, such
+// as what was imported again; not more than was lost.
+func (x *execution) again(v *view, lost forgottenOf) (n uint64) {
+	span := engram.Interval{Start: lost.First, End: lost.Last.Add(1)}
+	since := func(p part) bool { return p.arrived.End-1 > lost.Since && p.span.Overlaps(span) }
+	some := slices.ContainsFunc(v.disk, since)
+	if !some && v.wm != nil {
+		s, _ := v.wm.Next(v.wm.From(lost.First), lost.Last)
+		some = s != nil
+	}
+	if lost.Since == 0 || !some {
+		return 0
+	}
+	now, err := x.s.diskView(x.ctx, v.entity)
+	if err != nil {
+		return 0
+	}
+	defer now.close()
+	now.wm, now.payload, now.admit = v.wm, false, v.admit
+	now.disk = slices.DeleteFunc(now.disk, func(p part) bool {
+		if since(p) {
+			return false
+		}
+		p.close()
+		return true
+	})
+	for at := lost.First; n < lost.Versions; {
+		s, next := now.Next(at, lost.Last)
+		if s == nil {
+			break
+		}
+		if at = next; s.Arrived > lost.Since {
+			n++
+		}
+	}
+	return n
 }
 
 // missGone tells of entities that are neither in the working memory nor on disk any

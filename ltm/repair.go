@@ -182,7 +182,7 @@ func (s *Store) repairKnown(ctx context.Context, h *handle) (out EpisodeInfo, lo
 	if err != nil || len(problems) == 0 {
 		return EpisodeInfo{Info: h.current(), Kept: s.kept(h.name)}, nil, err
 	}
-	was := heldBy(h.entities())
+	was := heldBy(h.entities(), s.options.Now())
 	var now []episode.Entity
 	err = s.Edit(ctx, h.name, func(path string, o episode.Options) (info episode.Info, err error) {
 		info, lost, err = episode.Repair(ctx, path, path, o)
@@ -195,7 +195,7 @@ func (s *Store) repairKnown(ctx context.Context, h *handle) (out EpisodeInfo, lo
 	if err != nil {
 		return out, lost, err
 	}
-	return out, append(lost, s.noteLost(s.account.found(h.name, was, heldBy(now)))...), nil
+	return out, append(lost, s.noteLost(s.account.found(h.name, was, heldBy(now, s.options.Now())))...), nil
 }
 
 // entitiesOf returns what a sealed episode's file says that it holds.
@@ -220,7 +220,7 @@ func (s *Store) takeIn(ctx context.Context, info episode.Info) (stays map[engram
 	}
 	s.episodes.add(info)
 	s.before.clear()
-	return s.account.found(info.Name, s.account.lostWith(info.Name), heldBy(entities)), nil
+	return s.account.found(info.Name, s.account.lostWith(info.Name), heldBy(entities, s.options.Now())), nil
 }
 
 // Folder is a store's folder without a server: its episodes can be checked and

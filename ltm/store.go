@@ -176,7 +176,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		return err
 	}
 	for _, p := range problems {
-		s.account.lost(p.Name, heldBy(p.Held))
+		s.account.lost(p.Name, heldBy(p.Held, o.Now()))
 		if engram.CodeOf(p.Err) == engram.NotFound {
 			s.opened.Problems = append(s.opened.Problems, p.Err.Error())
 			o.Log.Warn("an episode's file is missing", "episode", p.Name, "error", p.Err)
@@ -199,7 +199,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 		s.episodes.add(info)
 		if was := s.account.lostWith(info.Name); was != nil { // it was repaired, or is back
 			if now, err := s.entitiesOf(info.Name); err == nil {
-				s.account.found(info.Name, was, heldBy(now))
+				s.account.found(info.Name, was, heldBy(now, o.Now()))
 			}
 		}
 		s.sequence.Store(max(s.sequence.Load(), sequenceOf(info.Name)))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -231,6 +232,83 @@ func TestMissingOfEarlierLives(t *testing.T) {
 	}
 	if _, missing := l.times(t, cup, engram.TargetLTM, engram.In(engram.Interval{Start: 500, End: 600})); len(missing) > 0 {
 		t.Errorf("where nothing was left out %+v is missing", missing)
+	}
+}
+
+// What was forgotten, or damaged, and is committed again is not missing any more.
+func TestWhatIsBackIsNotMissing(t *testing.T) {
+	const cup, each = "Test/Volatile/p/cup", 20
+	for reason, lose := range map[string]func(l *life, name string) error{
+		engram.MissingForgotten: func(l *life, name string) error { return l.DropEpisode(t.Context(), name, "test", "me") },
+		engram.MissingDamaged:   func(*life, string) error { return nil },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			dir := fastDir(t)
+			l := begin(t, ltm.Options{Dir: dir})
+			for i := range each {
+				l.commit(t, cup, engram.Time(i), i)
+			}
+			l.end(t)
+			sealed := files(t, dir, "episodes/*.mcap")
+			if len(sealed) != 1 {
+				t.Fatal(sealed)
+			}
+			if reason == engram.MissingDamaged {
+				if err := os.WriteFile(sealed[0], []byte("nothing"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l = begin(t, ltm.Options{Dir: dir})
+			if err := lose(l, filepath.Base(sealed[0])); err != nil {
+				t.Fatal(err)
+			}
+			check := func(when string, there, count int, sel engram.SnapshotSelector) {
+				t.Helper()
+				for _, target := range []engram.Target{engram.TargetBoth, engram.TargetLTM} {
+					got, missing := l.times(t, cup, target, sel)
+					told := -1
+					if len(missing) == 0 {
+						told = 0
+					} else if len(missing) == 1 && missing[0].Reason == reason {
+						told = int(missing[0].Count)
+					}
+					if len(got) != there || told != count {
+						t.Errorf("%s: %d are there, missing %+v; want %d, and %d missing", when, len(got), missing, there, count)
+					}
+				}
+			}
+			check("lost", 0, each, engram.All())
+			l.commit(t, cup, each+100, "later")
+			check("with something later", 1, each, engram.All())
+			for i := range each / 2 {
+				l.commit(t, cup, engram.Time(i), i)
+			}
+			check("half of it again", 1+each/2, each/2, engram.All())
+			for range 2 { // versions of a time count once
+				l.commit(t, cup, 0, "again")
+			}
+			check("corrected", 1+each/2, each/2, engram.All())
+			for i := each / 2; i < each; i++ {
+				l.commit(t, cup, engram.Time(i), i)
+			}
+			check("all again", 1+each, 0, engram.All())
+			check("a part of it", 5, 0, engram.In(engram.Interval{Start: 3, End: 8}))
+			l.end(t)
+			l = begin(t, ltm.Options{Dir: dir})
+			check("in the next life", 1+each, 0, engram.All())
+			if reason == engram.MissingForgotten {
+				infos, err := l.Episodes(t.Context(), engram.Always())
+				if err != nil || len(infos) != 1 {
+					t.Fatal(infos, err)
+				}
+				if err := lose(l, infos[0].Name); err != nil {
+					t.Fatal(err)
+				}
+				if got, missing := l.times(t, cup, engram.TargetLTM, engram.All()); len(got) > 0 || len(missing) != 1 {
+					t.Errorf("forgotten again: %d are there, missing %+v", got, missing)
+				}
+			}
+		})
 	}
 }
 
