@@ -35,15 +35,12 @@ func lockFolder(dir string) (*folderLock, error) {
 		}
 		return nil, errors.Join(engram.Errorf(engram.AlreadyExists, dir, "%s has this folder open; stop it first, or give another folder", who), f.Close())
 	}
-	if err == nil {
-		err = f.Truncate(0)
-	}
-	if err == nil {
-		_, err = f.WriteAt(fmt.Appendln(nil, os.Getpid()), 0)
-	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
+	// What names the process may not be written on a full disk; it is locked all the same.
+	_ = f.Truncate(0)
+	_, _ = f.WriteAt(fmt.Appendln(nil, os.Getpid()), 0)
 	return &folderLock{f}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,8 +16,9 @@ import (
 	"github.com/seed-301d4374/engram/ltm"
 )
 
-// On a disk without a free byte an episode can be dropped, and then all goes on.
-func TestDropEpisodeOnAFullDisk(t *testing.T) {
+// smallDisk mounts a disk of 32 MB.
+func smallDisk(t *testing.T) string {
+	t.Helper()
 	disk := t.TempDir()
 	if err := unix.Mount("engram-test", disk, "tmpfs", 0, "size=32m"); err != nil {
 		t.Skipf("a small disk cannot be mounted here: %v", err)
@@ -26,21 +28,13 @@ func TestDropEpisodeOnAFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	l := begin(t, ltm.Options{Dir: filepath.Join(disk, "data")})
-	for i := range 2 {
-		for _, entity := range durabilities {
-			l.commit(t, entity, engram.Time(i), strings.Repeat("much ", 1000))
-		}
-		if err := l.Seal(t.Context(), "test"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	episodes, err := l.Episodes(t.Context(), engram.Always())
-	if err != nil || len(episodes) < 2 {
-		t.Fatalf("%d episodes, %v", len(episodes), err)
-	}
+	return disk
+}
 
-	filler, err := os.Create(filepath.Join(disk, "others"))
+// fill leaves no byte of a disk free, and returns the file that has them.
+func fill(t *testing.T, disk string) string {
+	t.Helper()
+	filler, err := os.OpenFile(filepath.Join(disk, "others"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,6 +51,48 @@ func TestDropEpisodeOnAFullDisk(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(disk, "more"), []byte("x"), 0o600); !errors.Is(err, unix.ENOSPC) {
 		t.Fatalf("the disk is to be full: %v", err)
 	}
+	return filler.Name()
+}
+
+// twoEpisodes records and seals as many, and returns them.
+func twoEpisodes(t *testing.T, l *life) []ltm.EpisodeInfo {
+	t.Helper()
+	for i := range 2 {
+		for _, entity := range durabilities {
+			l.commit(t, entity, engram.Time(i), strings.Repeat("much ", 1000))
+		}
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	episodes, err := l.Episodes(t.Context(), engram.Always())
+	if err != nil || len(episodes) < 2 {
+		t.Fatalf("%d episodes, %v", len(episodes), err)
+	}
+	return episodes
+}
+
+// On a disk without a free byte an episode can be dropped, and then all goes on, also if
+// nothing is reserved any more.
+func TestDropEpisodeOnAFullDisk(t *testing.T) {
+	t.Run("reserved", func(t *testing.T) { dropOnAFullDisk(t, true) })
+	t.Run("nothing reserved", func(t *testing.T) { dropOnAFullDisk(t, false) })
+}
+
+func dropOnAFullDisk(t *testing.T, reserved bool) {
+	disk := smallDisk(t)
+	dir := filepath.Join(disk, "data")
+	l := begin(t, ltm.Options{Dir: dir})
+	episodes := twoEpisodes(t, l)
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir}) // the catalogue has no room that it used before
+	filler := fill(t, disk)
+	if !reserved { // it was used, and others were quicker to have the room
+		if err := os.Remove(filepath.Join(dir, "reserve")); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, disk)
+	}
 	if err := l.DropEpisode(t.Context(), episodes[0].Name, "the disk is full", "test"); err != nil {
 		t.Errorf("on a full disk: %v", err)
 	}
@@ -64,7 +100,7 @@ func TestDropEpisodeOnAFullDisk(t *testing.T) {
 	if err != nil || len(left) != len(episodes)-1 {
 		t.Errorf("%d of %d episodes are left, %v", len(left), len(episodes), err)
 	}
-	if err := os.Remove(filler.Name()); err != nil {
+	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	l.commit(t, durabilities[0], 10, "it goes on")
@@ -74,7 +110,47 @@ func TestDropEpisodeOnAFullDisk(t *testing.T) {
 	if err := l.DropEpisode(t.Context(), left[0].Name, "to look at what is reserved", "test"); err != nil {
 		t.Error(err)
 	}
-	if info, err := os.Stat(filepath.Join(disk, "data", "reserve")); err != nil || info.Size() == 0 {
+	if info, err := os.Stat(filepath.Join(dir, "reserve")); err != nil || info.Size() == 0 {
 		t.Errorf("nothing is reserved again: %v", err)
+	}
+}
+
+// A store begins on a disk without a free byte, with the catalogue in memory, and an
+// episode can be dropped there. When there is room, the next life has the catalogue in
+// its file, and does not take for lost what was dropped.
+func TestBeginWithoutAFreeByte(t *testing.T) {
+	disk := smallDisk(t)
+	dir := filepath.Join(disk, "data")
+	l := begin(t, ltm.Options{Dir: dir})
+	episodes := twoEpisodes(t, l)
+	l.end(t)
+	if err := os.Remove(filepath.Join(dir, "reserve")); err != nil {
+		t.Fatal(err)
+	}
+	filler := fill(t, disk)
+	l = begin(t, ltm.Options{Dir: dir})
+	l.wantTimes(t, "on a full disk", durabilities[0], engram.TargetLTM, engram.All(), 0, 1)
+	fill(t, disk) // what beginning has made free
+	if err := l.DropEpisode(t.Context(), episodes[0].Name, "the disk is full", "test"); err != nil {
+		t.Errorf("on a full disk: %v", err)
+	}
+	if got, missing := l.times(t, durabilities[1], engram.TargetLTM, engram.All()); !slices.Equal(got, []engram.Time{1}) ||
+		len(missing) != 1 || missing[0].Reason != engram.MissingForgotten {
+		t.Errorf("after an episode was dropped on a full disk: %v, missing %+v", got, missing)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	l.end(t)
+	l = begin(t, ltm.Options{Dir: dir})
+	if problems := l.Opened().Problems; len(problems) > 0 {
+		t.Errorf("in the next life: %v", problems)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "catalogue.db")); err != nil || info.Size() == 0 {
+		t.Errorf("in the next life the catalogue is in no file: %v", err)
+	}
+	if got, missing := l.times(t, durabilities[1], engram.TargetLTM, engram.All()); !slices.Equal(got, []engram.Time{1}) ||
+		len(missing) != 1 || missing[0].Reason != engram.MissingForgotten {
+		t.Errorf("in the next life: %v, missing %+v", got, missing)
 	}
 }

@@ -170,7 +170,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	}
 	var problems []catalogue.Problem
 	s.catalogue, problems, err = catalogue.Open(ctx, catalogue.Options{
-		Dir: dir, File: filepath.Join(o.Dir, catalogueFile), Episode: s.episodeOptions(),
+		Dir: dir, File: filepath.Join(o.Dir, catalogueFile), Episode: s.episodeOptions(), Log: o.Log,
 	})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,8 @@ type Options struct {
 	Dir        string // of the episodes
 	File       string // of the catalogue, an SQLite database
 	Episode    episode.Options
-	CacheBytes int64 // of what is looked up often; default 32 MiB
+	CacheBytes int64        // of what is looked up often; default 32 MiB
+	Log        *slog.Logger // nil means slog.Default()
 }
 
 // Problem is an episode that could not be taken into the catalogue; NotFound says that
@@ -51,8 +53,9 @@ type Catalogue struct {
 	// life is held for reading by every call, for writing by who replaces db.
 	life struct {
 		sync.RWMutex
-		db     *sql.DB // nil after a rebuilding that failed; the next call tries again
-		closed bool
+		db       *sql.DB // nil after a rebuilding that failed; the next call tries again
+		inMemory bool    // and not in the file, which could not be written
+		closed   bool
 	}
 	// write lets one change at a time into the database; it is locked before life.
 	write sync.Mutex
@@ -60,7 +63,8 @@ type Catalogue struct {
 
 // Open opens the catalogue of a folder, or makes it, and brings it up to date with
 // the sealed episodes (".mcap") that are there. Episodes that cannot be read are
-// left out and told.
+// left out and told. Where its file cannot be written, such as on a full disk, then or
+// later, the file is deleted and the catalogue lies in memory until it is closed.
 func Open(ctx context.Context, o Options) (*Catalogue, []Problem, error) {
 	if o.Episode.FS == nil {
 		o.Episode.FS = vfs.OS
@@ -68,34 +72,77 @@ func Open(ctx context.Context, o Options) (*Catalogue, []Problem, error) {
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = 32 << 20
 	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
 	c := &Catalogue{opts: o, cache: holdingsCache{max: o.CacheBytes}}
+	var known []Problem // what the file said of what cannot be read
 	db, err := openFile(ctx, o.File)
 	if err == nil {
 		c.life.db = db
-		var problems []Problem
-		if problems, err = c.update(ctx); err == nil {
-			return c, problems, nil
+		if known, err = c.update(ctx); err == nil {
+			return c, known, nil
 		}
-		db.Close()
 	}
-	if !isCorrupt(err) {
+	if cannotOpen(err) {
+		c.leaveFile(err)
+	} else if !isUseless(err) {
+		if db != nil {
+			db.Close()
+		}
 		return nil, nil, c.fail(err)
 	}
-	problems, err := c.rebuild(ctx)
+	problems, err := c.rebuild(ctx, err)
 	if err != nil {
 		return nil, nil, c.fail(err)
+	}
+	for _, p := range known {
+		if i := slices.IndexFunc(problems, func(q Problem) bool { return q.Name == p.Name }); i >= 0 {
+			problems[i].Held = p.Held
+		} else if engram.CodeOf(p.Err) == engram.NotFound {
+			problems = append(problems, p)
+		}
 	}
 	return c, problems, nil
 }
 
-// rebuild makes the catalogue anew from the episodes. The old database is closed.
-func (c *Catalogue) rebuild(ctx context.Context) ([]Problem, error) {
+// rebuild makes the catalogue anew from the episodes, because of an error of the old one,
+// which is closed: in memory if the file cannot be written.
+func (c *Catalogue) rebuild(ctx context.Context, why error) ([]Problem, error) {
+	if isUnwritable(why) {
+		c.leaveFile(why)
+	}
+	problems, err := c.rebuildOnce(ctx)
+	if isUnwritable(err) && !c.life.inMemory {
+		c.leaveFile(err)
+		problems, err = c.rebuildOnce(ctx)
+	}
+	return problems, err
+}
+
+// leaveFile has the catalogue made in memory the next time.
+func (c *Catalogue) leaveFile(why error) {
+	c.life.inMemory = true
+	c.opts.Log.Warn("the catalogue of the episodes cannot be written; it is kept in memory, and made anew at the next start", "file", c.opts.File, "error", why)
+}
+
+func (c *Catalogue) rebuildOnce(ctx context.Context) ([]Problem, error) {
+	if c.life.db != nil {
+		c.life.db.Close()
+		c.life.db = nil
+	}
+	// Also if it goes on in memory: the file would not know what is forgotten meanwhile,
+	// and take it for lost.
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Remove(c.opts.File + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 	}
-	db, err := openFile(ctx, c.opts.File)
+	open := func() (*sql.DB, error) { return openFile(ctx, c.opts.File) }
+	if c.life.inMemory {
+		open = func() (*sql.DB, error) { return openMemory(ctx) }
+	}
+	db, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -217,15 +264,15 @@ func (c *Catalogue) fail(err error) error {
 	return engram.Errorf(code, c.opts.File, "the catalogue: %w", err)
 }
 
-// read runs a call that reads; when it finds the database damaged, the catalogue
-// is rebuilt and the call tried again.
+// read runs a call that reads; when it finds the database damaged or not to be written,
+// the catalogue is rebuilt and the call tried again.
 func (c *Catalogue) read(ctx context.Context, do func(*sql.DB) error) error {
 	err := c.readOnce(do)
-	if err == nil || !isCorrupt(err) {
+	if err == nil || !isUseless(err) {
 		return c.fail(err)
 	}
 	c.write.Lock()
-	err = c.rebuildLocked(ctx)
+	err = c.rebuildLocked(ctx, err)
 	c.write.Unlock()
 	if err != nil {
 		return c.fail(err)
@@ -246,17 +293,13 @@ func (c *Catalogue) readOnce(do func(*sql.DB) error) error {
 }
 
 // rebuildLocked rebuilds a catalogue that others use; write is held.
-func (c *Catalogue) rebuildLocked(ctx context.Context) error {
+func (c *Catalogue) rebuildLocked(ctx context.Context, why error) error {
 	c.life.Lock()
 	defer c.life.Unlock()
 	if c.life.closed {
 		return c.closedError()
 	}
-	if c.life.db != nil {
-		c.life.db.Close()
-		c.life.db = nil
-	}
-	_, err := c.rebuild(ctx)
+	_, err := c.rebuild(ctx, why)
 	return err
 }
 
@@ -264,8 +307,8 @@ func (c *Catalogue) closedError() error {
 	return engram.Errorf(engram.Unavailable, c.opts.File, "the catalogue is closed")
 }
 
-// modify carries out a change; when it finds the database damaged, the catalogue
-// is rebuilt and the change made again.
+// modify carries out a change; when it finds the database damaged or not to be written,
+// the catalogue is rebuilt and the change made again.
 func (c *Catalogue) modify(ctx context.Context, do func(*change) error) error {
 	c.write.Lock()
 	defer c.write.Unlock()
@@ -273,8 +316,8 @@ func (c *Catalogue) modify(ctx context.Context, do func(*change) error) error {
 		return c.readOnce(func(*sql.DB) error { return c.change(ctx, do) })
 	}
 	err := once()
-	if err != nil && isCorrupt(err) {
-		if err = c.rebuildLocked(ctx); err == nil {
+	if err != nil && isUseless(err) {
+		if err = c.rebuildLocked(ctx, err); err == nil {
 			err = once()
 		}
 	}

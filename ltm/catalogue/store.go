@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -79,6 +80,22 @@ func openFile(ctx context.Context, path string) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
+	return withTables(ctx, db)
+}
+
+// openMemory makes a catalogue that lies in memory.
+func openMemory(ctx context.Context) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1) // it goes with its connection
+	return withTables(ctx, db)
+}
+
+// withTables makes the tables if there are none, and closes the database if it is not to
+// be used.
+func withTables(ctx context.Context, db *sql.DB) (*sql.DB, error) {
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		db.Close()
@@ -110,7 +127,29 @@ var (
 	errNotRebuilt = errors.New("the catalogue was damaged, and could not be rebuilt yet")
 )
 
-// isCorrupt reports whether an error says that the catalogue has to be rebuilt.
+// isUseless reports whether an error says that the catalogue has to be rebuilt.
+func isUseless(err error) bool { return isCorrupt(err) || isUnwritable(err) }
+
+// isUnwritable reports whether an error says that the catalogue's file is not to be used:
+// the disk is full, or refuses.
+func isUnwritable(err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
+			return true
+		}
+	}
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// cannotOpen reports whether an error says that a file of the catalogue cannot be opened
+// or made. Later than at the start that may be for too many open files.
+func cannotOpen(err error) bool {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	return ok && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN
+}
+
+// isCorrupt reports whether an error says that the catalogue holds what it should not.
 func isCorrupt(err error) bool {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
