@@ -150,7 +150,7 @@ func (s *Store) DropEpisode(ctx context.Context, name, why, by string) error {
 	done.finish()
 	s.noteForgetting(ctx, &done, nil, why, by, []string{name})
 	s.options.Log.Info("an episode was dropped", "episode", name, "why", why, "by", by)
-	return s.saveAccount()
+	return nil
 }
 
 // dropKnown drops an episode that is served, and returns what it held.

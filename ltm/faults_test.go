@@ -12,6 +12,9 @@ import (
 	"github.com/seed-301d4374/engram/ltm/policy"
 )
 
+// nothingReserved keeps the store from using what it has reserved on the disk.
+var nothingReserved = vfs.Fault{Op: vfs.OpRename, Name: "reserve"}
+
 // A disk that fails while one of the store's small files is written has the call refused
 // and changes nothing, now and after a loss of power; when it works again, so does the
 // call, and nothing is left beside the file. (The log, the definitions and the episodes
@@ -80,7 +83,7 @@ func TestSmallFilesOnAFailingDisk(t *testing.T) {
 					t.Fatal(err)
 				}
 				f.Name = c.file
-				faulty.Inject(f)
+				faulty.Inject(f, nothingReserved)
 				want := engram.Unavailable
 				if f.Err == vfs.ErrFull {
 					want = engram.Exhausted
@@ -128,7 +131,7 @@ func TestRefusedRequestIsNotTold(t *testing.T) {
 	faulty := vfs.NewFaulty(vfs.OS, root)
 	l := begin(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: faulty})
 	l.commit(t, cup, 1, "x")
-	faulty.Inject(vfs.Fault{Op: vfs.OpCreate, Name: "state.json", Err: vfs.ErrFull})
+	faulty.Inject(vfs.Fault{Op: vfs.OpCreate, Name: "state.json", Err: vfs.ErrFull}, nothingReserved)
 	f := ltm.Forgetting{Patterns: patterns(cup), Why: "test"}
 	if _, err := l.Forget(t.Context(), f, nil); engram.CodeOf(err) != engram.Exhausted {
 		t.Errorf("on a full disk: %v", err)

@@ -89,6 +89,12 @@ func (u *unwanted) entity(id engram.ID) bool {
 		(u.times[id] != nil || slices.ContainsFunc(u.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) }))
 }
 
+// memory reports whether an order may be about entities of a memory.
+func (u *unwanted) memory(name string) bool {
+	return slices.ContainsFunc(u.IDs, func(id engram.ID) bool { return id.Memory() == name }) ||
+		slices.ContainsFunc(u.matchers, func(m *engram.PatternMatcher) bool { return m.Level(engram.LevelMemory).Match(name) })
+}
+
 // version reports whether an order is about a version, of an entity that it may be
 // about, which got its number in the life epoch.
 func (u *unwanted) version(id engram.ID, s *engram.Snapshot, epoch uint64) bool {
@@ -195,7 +201,11 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 		return Forgotten{}, err
 	}
 	u.order = o
-	return s.carryOut(ctx, u, progress)
+	done, err := s.carryOut(ctx, u, progress)
+	if err != nil {
+		err = engram.Errorf(engram.CodeOf(err), "", "the request is noted, and what of it is not done goes on by itself when that is possible: %w", err)
+	}
+	return done, err
 }
 
 // maxReason bounds the words that are noted of an act.
@@ -254,7 +264,7 @@ func (s *Store) forgetOrdered(ctx context.Context, u *unwanted, done *forgetResu
 	if err := s.saveAccount(); err != nil {
 		return volatile, err
 	}
-	err = s.changeState(func(c *stateContent) {
+	err = s.changeOrders(func(c *stateContent) {
 		c.Orders = slices.DeleteFunc(c.Orders, func(o order) bool { return o.same(&u.order) })
 	})
 	if err != nil {
@@ -295,7 +305,7 @@ func (s *Store) countVolatile(ctx context.Context, volatile erased) error {
 		of.Versions = s.recorder.counts.forgot(id, of.Versions, there || s.recent.has(id), !view.Has(id))
 		only[id] = of
 	}
-	s.account.forgot(only)
+	s.account.forgot(only, s.options.Now())
 	s.health.set("the account", s.saveAccount())
 	return nil
 }
@@ -344,11 +354,15 @@ func (s *Store) forgetVolatile(ctx context.Context, u *unwanted) (erased, error)
 	})
 }
 
-// clearLog has all that the log holds now in sealed episodes and nowhere else. What it
-// holds of memories that are not here stays; it is refused to forget of that.
+// clearLog has all that the logs of an order's memories hold now in sealed episodes and
+// nowhere else. What they hold of memories that are not here stays; it is refused to
+// forget of that.
 func (s *Store) clearLog(ctx context.Context, u *unwanted) error {
 	from := map[string]uint64{}
 	for _, memory := range s.journal.Memories() {
+		if !u.memory(memory) {
+			continue
+		}
 		l := s.journal.Log(memory)
 		if s.foreign[memory] {
 			_, err := l.Replay(ctx, 0, func(r wal.Record) error {
@@ -364,12 +378,12 @@ func (s *Store) clearLog(ctx context.Context, u *unwanted) error {
 		}
 		pos := l.Rotate()
 		if err := l.Sync(ctx, pos); err != nil {
-			return engram.Errorf(engram.CodeOf(err), memory, "what is forgotten cannot be cut off its log: %w", err)
+			return engram.Errorf(engram.CodeOf(err), memory, "what is to be forgotten cannot be cut off its log yet: %w", err)
 		}
 		from[memory] = uint64(pos)
 	}
 	if err := s.Seal(ctx, "forgetting"); err != nil {
-		return engram.Errorf(engram.CodeOf(err), "", "what is forgotten is in an episode that cannot be sealed: %w", err)
+		return engram.Errorf(engram.CodeOf(err), "", "what is to be forgotten may be in an episode that cannot be sealed yet: %w", err)
 	}
 	for memory, pos := range from {
 		if l := s.journal.Log(memory); uint64(l.Start()) < pos {

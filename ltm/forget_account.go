@@ -47,6 +47,8 @@ type accountContent struct {
 	Damaged map[string]map[engram.ID]forgottenOf `json:"damaged,omitempty"`
 	// Recalled has the times of the last recalls, by episode and entity.
 	Recalled map[string]map[engram.ID][]engram.Time `json:"recalled,omitempty"`
+	// Untold are notes of forgetting that could not be committed yet.
+	Untold []note `json:"untold,omitempty"`
 }
 
 // forgottenOf is what was forgotten of an entity in all lives.
@@ -123,7 +125,7 @@ func (s *Store) saveAccount() error {
 	if err != nil {
 		return engram.Errorf(engram.Internal, accountFile, "it cannot be encoded: %w", err)
 	}
-	if err := vfs.ReplaceFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), text); err != nil {
+	if err := s.forgetting.reserve.replaceFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), text); err != nil {
 		return unwritten(accountFile, err)
 	}
 	a.mu.changed = false
@@ -287,6 +289,19 @@ func (a *account) segments() map[engram.ID]uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.mu.Segments)
+}
+
+// untold returns the notes that could not be committed yet.
+func (a *account) untold() []note {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.mu.Untold)
+}
+
+func (a *account) setUntold(notes []note) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mu.Untold, a.mu.changed = notes, true
 }
 
 // What was recalled so often in so long is not forgotten.

@@ -12,6 +12,9 @@ import (
 // commits to; its entities are named after core segments.
 const noteProvider = "LongTermMemory"
 
+// forgettingType is the type of what it commits there.
+const forgettingType = "engram.system_state.Forgetting"
+
 // notedAct is an act with what it dropped from the working memory.
 type notedAct struct {
 	ForgettingAct
@@ -47,7 +50,7 @@ func (r *forgetResult) noted(volatile erased) (list []notedAct) {
 // of it was given up. Where there is no such segment it is in the server's log only.
 func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile erased, why, by string, what []string) {
 	ctx = context.WithoutCancel(ctx)
-	t, known := s.options.Types.Get("engram.system_state.Forgetting")
+	t, known := s.options.Types.Get(forgettingType)
 	now := s.options.Now()
 	acts := map[engram.ID][]notedAct{}
 	for _, a := range r.noted(volatile) {
@@ -61,13 +64,13 @@ func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile er
 	for i, w := range what {
 		texts[i] = w
 	}
-	var c engram.Commit
+	var notes []note
 	for _, segment := range slices.SortedFunc(maps.Keys(acts), engram.ID.Compare) {
 		entity, err := engram.NewID(ledgerSegment.Memory(), ledgerSegment.CoreSegment(), noteProvider, segment.String())
 		if err != nil {
 			continue // no segment has such a name
 		}
-		u := engram.EntityUpdate{Entity: entity, Time: now}
+		n := note{Entity: entity, Time: now}
 		for _, a := range acts[segment] {
 			value := map[string]any{
 				"timestamp": now, "segment": segment.String(), "cause": a.Cause, "reason": why,
@@ -79,17 +82,64 @@ func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile er
 				s.options.Log.Error("what was forgotten cannot be noted", "segment", segment, "error", err)
 				continue
 			}
-			u.Instances = append(u.Instances, engram.NewInstance(engram.Payload{Type: t.Name(), Bytes: b}))
+			n.Acts = append(n.Acts, b)
 		}
-		if len(u.Instances) > 0 {
-			c.Updates = append(c.Updates, u)
+		if len(n.Acts) > 0 {
+			notes = append(notes, n)
 		}
+	}
+	s.tell(ctx, notes)
+}
+
+// note is what is noted of forgetting in one core segment.
+type note struct {
+	Entity engram.ID   `json:"entity"`
+	Time   engram.Time `json:"time"`
+	Acts   [][]byte    `json:"acts"` // their payloads
+}
+
+// maxUntold bounds the notes that wait to be told.
+const maxUntold = 1000
+
+// tell commits notes, and those that were refused before. What is refused now, such as on
+// a full disk, is kept in the account and told later. The caller holds s.forgetting.
+func (s *Store) tell(ctx context.Context, notes []note) {
+	waiting := s.account.untold()
+	notes = append(waiting, notes...)
+	if len(notes) == 0 {
+		return
+	}
+	var c engram.Commit
+	for _, n := range notes {
+		u := engram.EntityUpdate{Entity: n.Entity, Time: n.Time}
+		for _, b := range n.Acts {
+			u.Instances = append(u.Instances, engram.NewInstance(engram.Payload{Type: forgettingType, Bytes: b}))
+		}
+		c.Updates = append(c.Updates, u)
 	}
 	results, err := s.wm.Commit(ctx, c)
-	if err == nil {
-		err = engram.FirstError(results)
+	var later []note
+	var wrong error
+	for i, n := range notes {
+		refused := err
+		if refused == nil {
+			refused = results[i].Err
+		}
+		switch engram.CodeOf(refused) {
+		case 0:
+		case engram.Exhausted, engram.Unavailable:
+			later, wrong = append(later, n), refused
+		default:
+			s.options.Log.Error("what was forgotten cannot be noted", "segment", n.Entity.Entity(), "error", refused)
+		}
 	}
-	if err != nil {
-		s.options.Log.Error("what was forgotten cannot be noted", "error", err)
+	if more := len(later) - maxUntold; more > 0 {
+		s.options.Log.Error("what was forgotten cannot be noted", "notes", more, "error", wrong)
+		later = later[more:]
+	}
+	s.health.set("noting what was forgotten, which is tried again", wrong)
+	if len(waiting)+len(later) > 0 {
+		s.account.setUntold(later)
+		s.health.set("the account", s.saveAccount())
 	}
 }

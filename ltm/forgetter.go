@@ -9,12 +9,12 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// forgetLock lets one at a time forget, with room on the disk to do it. Its zero value is
-// ready for use.
+// forgetLock lets one at a time forget, and reserves room on the disk to note it. Its zero
+// value is ready for use, and reserves none.
 type forgetLock struct {
 	once    sync.Once
 	token   chan struct{}
-	reserve reserve
+	reserve *reserve
 }
 
 func (l *forgetLock) init() { l.once.Do(func() { l.token = make(chan struct{}, 1) }) }
@@ -23,7 +23,6 @@ func (l *forgetLock) lock(ctx context.Context) error {
 	l.init()
 	select {
 	case l.token <- struct{}{}:
-		l.reserve.give()
 		return nil
 	case <-ctx.Done():
 		return engram.Errorf(engram.Canceled, "", "the call was given up: %w", context.Cause(ctx))
@@ -90,12 +89,13 @@ func (s *Store) ordered() []order {
 	return slices.Clone(s.state.mu.Orders)
 }
 
-// finishOrders carries out what was ordered and is not done.
+// finishOrders carries out what was ordered and is not done, and tells what is not told.
 func (f *forgetter) finishOrders() {
 	if f.s.forgetting.lock(f.ctx) != nil {
 		return
 	}
 	defer f.s.forgetting.unlock()
+	f.s.tell(context.WithoutCancel(f.ctx), nil)
 	failed := map[string]error{}
 	for _, o := range f.s.ordered() {
 		u, err := f.s.compile(o)
@@ -110,4 +110,5 @@ func (f *forgetter) finishOrders() {
 		}
 	}
 	f.s.health.setAll("forgetting what was ordered: ", failed)
+	f.s.health.set("the account", f.s.saveAccount())
 }

@@ -36,7 +36,7 @@ func (s *Store) noteRequest(o *order) error {
 	}
 	return s.wm.NoteRemoval(r, func(r wm.Removal) error {
 		o.Number, o.Until, q.Until, q.Epoch, q.Number = r.Number, r.Until, r.Until, r.Epoch, r.Number
-		return s.changeState(func(c *stateContent) { c.Orders = append(c.Orders, *o); c.addRequest(q) })
+		return s.changeOrders(func(c *stateContent) { c.Orders = append(c.Orders, *o); c.addRequest(q) })
 	})
 }
 

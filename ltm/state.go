@@ -2,11 +2,9 @@ package ltm
 
 import (
 	"encoding/json"
-	"errors"
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/vfs"
@@ -106,6 +104,16 @@ func (s *Store) hiddenOf(id engram.ID) hidden {
 // changeState changes the state and writes it; if it cannot be written nothing has
 // changed.
 func (s *Store) changeState(change func(*stateContent)) error {
+	return s.changeStateWith(change, vfs.ReplaceFile)
+}
+
+// changeOrders is changeState for what was ordered to be forgotten, which is noted on a
+// full disk, too.
+func (s *Store) changeOrders(change func(*stateContent)) error {
+	return s.changeStateWith(change, s.forgetting.reserve.replaceFile)
+}
+
+func (s *Store) changeStateWith(change func(*stateContent), replaceFile func(fsys vfs.FS, path string, text []byte) error) error {
 	s.state.mu.Lock()
 	defer s.state.mu.Unlock()
 	next := s.state.mu.stateContent
@@ -121,7 +129,7 @@ func (s *Store) changeState(change func(*stateContent)) error {
 	if int64(len(text)) > maxStateFile {
 		return engram.Errorf(engram.Exhausted, stateFile, "it would have %d bytes, of %d at most; remove marks with 'engram episode unmark', or standing rules", len(text), maxStateFile)
 	}
-	if err := vfs.ReplaceFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), text); err != nil {
+	if err := replaceFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), text); err != nil {
 		return unwritten(stateFile, err)
 	}
 	s.state.mu.stateContent = next
@@ -130,7 +138,7 @@ func (s *Store) changeState(change func(*stateContent)) error {
 
 // unwritten is the error of a file that could not be written.
 func unwritten(file string, err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if isFull(err) {
 		return engram.Errorf(engram.Exhausted, file, "it cannot be written, the disk is full; free some space and try again: %w", err)
 	}
 	return engram.Errorf(engram.Unavailable, file, "it cannot be written; check the disk and try again: %w", err)
