@@ -75,6 +75,11 @@ func readBackboneSettings(cmd *cobra.Command) (s backboneSettings, err error) {
 	if s.lease < time.Second || s.lease > time.Hour {
 		note(usagef("--lease %v: from 1s to 1h", s.lease))
 	}
+	for _, address := range s.advertise {
+		if err := rpc.CheckAddress(address); err != nil {
+			note(usagef("--advertise: %w", err))
+		}
+	}
 	s.embedded = embedded.Options{
 		Robot: text("robot"), Dir: text("backbone-dir"), Listen: text("backbone-listen"),
 		LeafListen: text("leaf-listen"), LeafOf: list("leaf-of"), Cluster: text("cluster"), Routes: list("route"),

@@ -80,6 +80,22 @@ func splitAddress(address string) (network, target string, err error) {
 	return "tcp", net.JoinHostPort(host, port), nil
 }
 
+// CheckAddress returns an error if no client can dial the address.
+func CheckAddress(address string) error {
+	network, target, err := splitAddress(address)
+	if err != nil || network != "tcp" {
+		return err
+	}
+	host, port, _ := net.SplitHostPort(target) // as it was joined
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return engram.Errorf(engram.Invalid, address, "a port is a number from 1 to 65535")
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return engram.Errorf(engram.Invalid, address, "no host is named; write http://host:port")
+	}
+	return nil
+}
+
 // AddressOf returns the address under which a client on this host reaches a
 // listener: that of a wildcard listener is the loopback's.
 func AddressOf(l net.Listener) string {
