@@ -167,6 +167,8 @@ func hosted(cmd *cobra.Command, all []server.Memory) ([]server.Memory, error) {
 	for _, name := range plain {
 		if err := engram.CheckName(name); err != nil {
 			wrong = append(wrong, usagef("--plain-memory: %w", err))
+		} else if strings.Contains(name, ":") {
+			wrong = append(wrong, usagef("--plain-memory %s: a name with a colon is that of another robot's memory; take one without", name))
 		} else if slices.ContainsFunc(slices.Concat(all, out), func(m server.Memory) bool { return m.Name == name }) {
 			wrong = append(wrong, usagef("--plain-memory %s: there is a memory of this name already", name))
 		}
