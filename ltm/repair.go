@@ -234,7 +234,7 @@ type Folder struct {
 // OpenFolder opens the folder of a store that no server has open; AlreadyExists names
 // the server otherwise, and NotFound says that it is no such folder.
 func OpenFolder(dir string) (*Folder, error) {
-	o := Options{Dir: dir}.withDefaults()
+	o := Options{Dir: dir}.WithDefaults()
 	if _, err := o.FS.Stat(filepath.Join(dir, episodesDir)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, engram.Errorf(engram.NotFound, dir, "is no folder of a long-term memory: it holds no folder %s", episodesDir)

@@ -45,7 +45,8 @@ type Options struct {
 	ForgetEvery time.Duration // how often what the policies want to be gone goes; default 1 min
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults returns the options with the defaults for fields that are zero.
+func (o Options) WithDefaults() Options {
 	if o.FS == nil {
 		o.FS = vfs.OS
 	}
@@ -132,7 +133,7 @@ const (
 // message names its process. Episodes that a crash left open are salvaged first.
 // Nothing is recorded before [Store.Begin].
 func Open(ctx context.Context, o Options) (*Store, error) {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	s := &Store{options: o, cache: episode.NewCache(o.CacheBytes), forgetting: forgetLock{reserve: newReserve(o.FS, o.Dir)}}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(engram.Errorf(engram.CodeOf(err), o.Dir, "the long-term memory cannot be opened: %w", err), s.release())

@@ -38,7 +38,8 @@ type Limits struct {
 	Removals int
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns the limits with the defaults for fields that are zero.
+func (l Limits) WithDefaults() Limits {
 	def := func(p *int, v int) {
 		if *p <= 0 {
 			*p = v
@@ -110,7 +111,7 @@ func New(c Config) *WM {
 	w := &WM{
 		types:    c.Types,
 		now:      c.Now,
-		limits:   c.Limits.withDefaults(),
+		limits:   c.Limits.WithDefaults(),
 		epoch:    rand.Uint64() | 1,
 		journal:  c.Journal,
 		compiler: query.NewCompiler(),

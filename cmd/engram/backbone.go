@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
@@ -147,18 +146,15 @@ func notURL(flag, value, example string) error {
 	return usagef("--%s %s: write %s", flag, value, example)
 }
 
-// settingText is a setting's value as it may be shown.
-func settingText(flag *pflag.Flag) string {
-	values := []string{flag.Value.String()}
-	if list, ok := flag.Value.(pflag.SliceValue); ok {
-		values = list.GetSlice()
-	}
-	for i, v := range values {
+// redacted are a setting's values as they may be shown.
+func redacted(values []string) []string {
+	out := slices.Clone(values)
+	for i, v := range out {
 		if strings.Contains(v, "://") {
-			values[i] = backbone.Redacted(v)
+			out[i] = backbone.Redacted(v)
 		}
 	}
-	return strings.Join(values, " ")
+	return out
 }
 
 // hostBackbone is the backbone of a host.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -230,6 +231,7 @@ func setFlag(flag *pflag.Flag, values []string) error {
 			return err
 		}
 	} else if err := flag.Value.Set(values[0]); err != nil {
+		_ = flag.Value.Set(flag.DefValue) // else what is left of it may be one more mistake
 		return valueError(flag, values[0])
 	}
 	flag.Changed = true
@@ -248,9 +250,10 @@ func meant(f *pflag.FlagSet, typed string) string {
 
 // settingJSON is a setting as config check prints it.
 type settingJSON struct {
-	Name   string `json:"name"`
-	Value  string `json:"value"`
-	Source string `json:"source"`
+	Name   string   `json:"name"`
+	Value  string   `json:"value"`            // several with spaces between
+	Values []string `json:"values,omitempty"` // of one that may be repeated
+	Source string   `json:"source"`
 }
 
 func newConfig() *cobra.Command {
@@ -264,8 +267,8 @@ func newConfig() *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Check a configuration and print what serve would run with",
 		Long: `Reads a configuration as 'engram serve --config FILE' does, checks it without
-starting anything, and prints every setting with where it is from, or every mistake with
-its line.
+starting anything, and prints every setting with where it is from, one that is repeated
+in several lines, or every mistake with its line.
 
 The file is YAML; its keys are the flags of 'engram serve' without the dashes:
 
@@ -294,19 +297,36 @@ read command lines.`,
 				return err
 			}
 		}
-		_, origins, err := loadSettings(cmd)
+		s, origins, err := loadSettings(cmd)
 		if err != nil {
 			return err
 		}
 		out := &table{header: []string{"SETTING", "VALUE", "FROM"}}
 		var objects []settingJSON
+		effective := s.effective()
 		cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) {
 			if flag.Hidden || slices.Contains([]string{"config", "help", "output"}, flag.Name) {
 				return
 			}
-			value := settingText(flag)
-			out.add(flag.Name, visible(value), origins[flag.Name].source)
-			objects = append(objects, settingJSON{Name: flag.Name, Value: value, Source: origins[flag.Name].source})
+			o := settingJSON{Name: flag.Name, Source: origins[flag.Name].source}
+			if list, ok := flag.Value.(pflag.SliceValue); ok {
+				values := list.GetSlice()
+				if flag.Name == "listen" {
+					values = s.addresses
+				}
+				o.Values = redacted(values)
+				o.Value = strings.Join(o.Values, " ")
+			} else {
+				o.Value = redacted([]string{cmp.Or(effective[flag.Name], flag.Value.String())})[0]
+			}
+			lines := o.Values
+			if len(lines) == 0 {
+				lines = []string{o.Value}
+			}
+			for _, line := range lines {
+				out.add(o.Name, visible(line), o.Source)
+			}
+			objects = append(objects, o)
 		})
 		return print(cmd.OutOrStdout(), format, out, objects)
 	}

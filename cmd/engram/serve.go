@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -153,6 +154,25 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 		s.data.Now = s.now
 	}
 	return s, errors.Join(apart(errors.Join(wrong...))...)
+}
+
+// effective returns, by their flags, what the server runs with where that may be other than
+// the flags' values.
+func (s settings) effective() map[string]string {
+	var data ltm.Options
+	if s.data != nil {
+		data = *s.data
+	}
+	limits, edge, data := s.limits.WithDefaults(), s.edge.WithDefaults(), data.WithDefaults()
+	out := map[string]string{"episode-age": data.SealAge.String()}
+	for name, n := range map[string]int{
+		"max-payload": limits.MaxPayload, "max-results": limits.MaxResults, "max-queue": limits.MaxQueue,
+		"max-message": edge.MaxMessage, "max-streams": edge.MaxStreams, "max-subscriptions": edge.MaxSubscriptions,
+		"max-pattern": edge.MaxPattern, "max-regex": edge.MaxRegex, "max-query": edge.MaxQueryNodes,
+	} {
+		out[name] = strconv.Itoa(n)
+	}
+	return out
 }
 
 // hosted returns those of all memories that --memory names.

@@ -39,7 +39,7 @@ type Handler struct {
 // NewHandler returns a handler for svc, and for names unless that is nil. It owns
 // neither.
 func NewHandler(svc engram.Service, names mns.Registry, o Options) *Handler {
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	h := &Handler{
 		svc: svc, names: names, o: o,
 		limits:  limits{pattern: o.MaxPattern, regex: o.MaxRegex, nodes: o.MaxQueryNodes},

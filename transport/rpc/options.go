@@ -62,7 +62,8 @@ type Options struct {
 	Log *slog.Logger // nil means slog.Default()
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults returns the options with the defaults for fields that are zero.
+func (o Options) WithDefaults() Options {
 	o.MaxMessage = cmp.Or(o.MaxMessage, 128<<20)
 	o.MaxStreams = cmp.Or(o.MaxStreams, 256)
 	o.MaxSubscriptions = cmp.Or(o.MaxSubscriptions, 4096)

@@ -14,6 +14,6 @@ func ParseQuery(j []byte) (engram.Query, error) {
 	if err := protojson.Unmarshal(j, &m); err != nil {
 		return engram.Query{}, engram.Errorf(engram.Invalid, "query", "not a query in JSON, see docs/http.md: %w", err)
 	}
-	o := Options{}.withDefaults()
+	o := Options{}.WithDefaults()
 	return limits{pattern: o.MaxPattern, regex: o.MaxRegex, nodes: o.MaxQueryNodes}.query(&m)
 }
