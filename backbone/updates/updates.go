@@ -67,7 +67,10 @@ func Publish(ctx context.Context, b *backbone.Backbone, svc Service, o Options) 
 	}
 	p := &publisher{b: b, svc: svc, o: o, registry: idf.NewRegistry()}
 	stream, err := svc.Subscribe(ctx, engram.Subscription{WithData: o.Data != nil, Queue: 16384})
-	if err != nil {
+	switch {
+	case ctx.Err() != nil, engram.CodeOf(err) == engram.Unavailable:
+		return nil
+	case err != nil:
 		return err
 	}
 	for u, err := range engram.Updates(ctx, stream) {

@@ -104,6 +104,25 @@ func TestPublish(t *testing.T) {
 	}
 }
 
+// A server that ends before it has begun to publish has nothing to complain of.
+func TestPublishThatEndsAtOnce(t *testing.T) {
+	s, err := server.New(server.Config{Log: quiet, Memories: []server.Memory{{Name: "Object"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := updates.Publish(ctx, nil, s, updates.Options{Log: quiet}); err != nil {
+		t.Errorf("told to end: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := updates.Publish(t.Context(), nil, s, updates.Options{Log: quiet}); err != nil {
+		t.Errorf("the server is closed: %v", err)
+	}
+}
+
 // announced closes done once it is subscribed to.
 type announced struct {
 	*server.Server
