@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -229,17 +230,25 @@ func (f *Fleet) namesakes(ctx context.Context) {
 }
 
 // tableLocked returns what is known of other robots, by the names they have here.
-// Of two servers that claim one name, the one that was heard first has it.
+// Of two servers that claim one name, the one that was heard first has it; one that is
+// silent yields to one that is not, for good: it has been succeeded.
 func (f *Fleet) tableLocked() *mns.Table {
 	if f.table != nil {
 		return f.table
 	}
 	t := &mns.Table{}
+	silent := make(map[*peer]engram.Time, len(f.peers))
+	for _, p := range f.peers {
+		silent[p] = f.silentSinceLocked(p.Robot, p.Server)
+	}
 	peers := slices.SortedFunc(maps.Values(f.peers), func(a, b *peer) int {
-		if a.order < b.order {
-			return -1
+		if (silent[a] != 0) != (silent[b] != 0) {
+			if silent[a] == 0 {
+				return -1
+			}
+			return 1
 		}
-		return 1
+		return cmp.Compare(a.order, b.order)
 	})
 	ours := map[string]bool{}
 	for _, a := range f.versions {
@@ -256,15 +265,23 @@ func (f *Fleet) tableLocked() *mns.Table {
 		}
 		for _, m := range p.Memories {
 			name := p.Robot + ":" + m
-			if held, taken := t.Hosted(name); taken {
+			held, taken := t.Hosted(name)
+			switch {
+			case taken && silent[p] != 0:
+				if held.SilentSince == 0 {
+					p.order = f.heard // behind its successor
+					f.heard++
+				}
+				continue
+			case taken:
 				f.problemLocked("claim "+name, "%s is claimed by two servers, %q and %q; if two robots are called %s, give them different names with --robot", name, held.Server, p.Server, p.Robot)
 				continue
 			}
-			t.Host(mns.Entry{Memory: name, Robot: p.Robot, Server: p.Server, Addresses: p.Addresses, SilentSince: f.silentSinceLocked(p.Robot, p.Server)})
+			t.Host(mns.Entry{Memory: name, Robot: p.Robot, Server: p.Server, Addresses: p.Addresses, SilentSince: silent[p]})
 		}
 		held := map[string]mns.Copy{}
 		for _, m := range p.Copies {
-			held[f.canonical(p.Robot, m)] = mns.Copy{Server: p.Server, Robot: p.Robot, Memory: m, Addresses: p.Addresses, SilentSince: f.silentSinceLocked(p.Robot, p.Server)}
+			held[f.canonical(p.Robot, m)] = mns.Copy{Server: p.Server, Robot: p.Robot, Memory: m, Addresses: p.Addresses, SilentSince: silent[p]}
 		}
 		t.Hold(p.tokens(), held)
 	}

@@ -248,3 +248,70 @@ func TestCutOffFromTheBackbone(t *testing.T) {
 		}
 	})
 }
+
+// Of two servers that claim one name the one heard first has it, until it leaves, gives
+// the name up, is not heard for as long as names hold, or is silent while the other is
+// not. Who has lost it so does not get it back by being heard again.
+func TestSuccessorHasTheName(t *testing.T) {
+	const former, successor = "a", "b"
+	gone := said("robot1", former, 1)
+	gone.Gone = true
+	less := said("robot1", former, 1)
+	less.Version, less.Memories = 1, nil
+	less.Copies = []string{"Map"}
+	for name, c := range map[string]struct {
+		speaks  []string      // who is heard each turn
+		says    *Announcement // what the former one says in the end
+		answers bool          // who is not heard answers when it is asked
+		turns   int
+		then    []string // who is heard in five turns afterwards
+		want    string
+	}{
+		"both go on":         {speaks: []string{former, successor}, turns: 40, want: former},
+		"not yet silent":     {speaks: []string{successor}, turns: 3, want: former},
+		"silent":             {speaks: []string{successor}, turns: 5, want: successor},
+		"both silent":        {turns: 5, want: former},
+		"silent, then heard": {speaks: []string{successor}, turns: 5, then: []string{former, successor}, want: successor},
+		"both heard again":   {turns: 5, then: []string{former, successor}, want: former},
+		"left":               {speaks: []string{former, successor}, says: &gone, turns: 1, want: successor},
+		"gave the name up":   {speaks: []string{former, successor}, says: &less, turns: 1, want: successor},
+		"answers":            {speaks: []string{successor}, answers: true, turns: 14, want: former},
+		"has run out":        {speaks: []string{successor}, answers: true, turns: 17, want: successor},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := alone(t, Options{Lives: func(context.Context, string, []string) error {
+					if !c.answers {
+						return errors.New("no answer")
+					}
+					return nil
+				}})
+				turn := func(speaks []string) {
+					for _, server := range speaks {
+						f.take(beat("robot1", server, 1))
+					}
+					f.turn()
+					synctest.Wait()
+					f.expire(t.Context())
+				}
+				f.take(said("robot1", former, 1))
+				f.take(said("robot1", successor, 1))
+				for range c.turns {
+					turn(c.speaks)
+				}
+				if c.says != nil {
+					f.take(*c.says)
+				}
+				if len(c.then) > 0 {
+					for range 5 {
+						turn(c.then)
+					}
+				}
+				e, _ := f.entry(f.following.entries, "robot1:Object")
+				if e.Server != c.want {
+					t.Errorf("it is at %q, want %q", e.Server, c.want)
+				}
+			})
+		})
+	}
+}
