@@ -111,7 +111,7 @@ func (s *Store) SurveyOf(ctx context.Context, pattern string, meanwhile func()) 
 // it: to forget what the pattern matches, given in a life after two updates; of copies
 // up to arrivals.
 func AddOrder(dir, pattern string, epoch uint64, copied map[string]engram.Time) error {
-	s := &Store{options: Options{Dir: dir}.withDefaults()}
+	s := &Store{options: Options{Dir: dir}.WithDefaults()}
 	if err := s.loadState(); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (s *Store) SetBrokenRule(r Rule) error {
 
 // AddRule puts a rule into the folder of a store that is closed, unchecked.
 func AddRule(dir string, r Rule) error {
-	s := &Store{options: Options{Dir: dir}.withDefaults()}
+	s := &Store{options: Options{Dir: dir}.WithDefaults()}
 	if err := s.loadState(); err != nil {
 		return err
 	}
