@@ -26,12 +26,15 @@ func (s *Store) Episodes(_ context.Context, iv engram.Interval) ([]EpisodeInfo, 
 	return out, nil
 }
 
-// current returns what an episode says of itself now.
+// current returns what an episode says of itself now. It is not sealed before the store
+// has it as such: until then it cannot be verified or edited.
 func (h *handle) current() episode.Info {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.mu.writer != nil {
-		return h.mu.writer.Info()
+		info := h.mu.writer.Info()
+		info.Sealed = false
+		return info
 	}
 	return h.info
 }

@@ -18,6 +18,7 @@ func TestSealingIsRefusedAndGoesOn(t *testing.T) {
 	for what, faults := range map[string]vfs.Fault{
 		"the end of the file":       {Op: vfs.OpWrite, Name: ".mcap.open", Err: vfs.ErrFull},
 		"the file's name":           {Op: vfs.OpRename, Name: ".mcap"},
+		"the folder":                {Op: vfs.OpSyncDir, Name: "episodes"},
 		"the beginning of the file": {Op: vfs.OpCreate, Name: ".mcap.open", Err: vfs.ErrFull},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -35,15 +36,28 @@ func TestSealingIsRefusedAndGoesOn(t *testing.T) {
 					t.Fatalf("while the disk refuses: %v", err)
 				}
 			}
-			faulty.Heal()
-			for {
+			sealed := func() (any bool) {
+				t.Helper()
 				infos, err := l.Episodes(t.Context(), engram.Always())
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(infos) > 0 && infos[0].Sealed {
-					break
+				for i := range infos {
+					if !infos[i].Sealed {
+						continue
+					}
+					any = true
+					if problems, err := l.Verify(t.Context(), infos[i].Name); err != nil || len(problems) > 0 {
+						t.Fatalf("a sealed episode has %v, error %v", problems, err)
+					}
 				}
+				return any
+			}
+			if sealed() {
+				t.Error("an episode is sealed though the disk refuses")
+			}
+			faulty.Heal()
+			for !sealed() {
 				time.Sleep(time.Millisecond)
 			}
 			if err := l.Seal(t.Context(), "test"); err != nil {

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
+	"io"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
 // An episode is named by its name, its number or the end of its name; nothing else
@@ -28,5 +33,44 @@ func TestEpisodesAreNamed(t *testing.T) {
 	twice := "2026-11-23T12-51-46Z-000002.mcap"
 	if got, err := oneNamed("2", append(names, twice)); err == nil {
 		t.Errorf("a number of two episodes names %q", got)
+	}
+}
+
+// dropping is a keeper whose episodes cannot be verified: those in gone are dropped
+// meanwhile, the others are there.
+type dropping struct{ all, gone []string }
+
+func (d *dropping) names(context.Context) ([]string, error) { return slices.Clone(d.all), nil }
+
+func (d *dropping) verify(_ context.Context, name string) ([]episode.Problem, error) {
+	if slices.Contains(d.gone, name) {
+		d.all = slices.DeleteFunc(d.all, func(n string) bool { return n == name })
+	}
+	return nil, engram.Errorf(engram.NotFound, name, "there is no such episode")
+}
+
+func (d *dropping) repair(context.Context, string) (episode.Info, []episode.Problem, error) {
+	panic("nothing is to be repaired")
+}
+
+// An episode that is dropped while episodes are verified is not damaged; one whose file
+// is missing is.
+func TestVerifyingWhatIsDropped(t *testing.T) {
+	for _, tt := range []struct {
+		gone, want string
+	}{
+		{"b", "in 1 of 1 episode;"},
+		{"", "in 2 of 2 episodes;"},
+		{"ab", ""},
+	} {
+		k := &dropping{[]string{"a", "b"}, strings.Split(tt.gone, "")}
+		cmd := newEpisodeVerify()
+		cmd.SetContext(t.Context())
+		cmd.SetOut(io.Discard)
+		cmd.SetErr(io.Discard)
+		err := verify(cmd, k, "table", nil)
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("with %q dropped: %v; want %q", tt.gone, err, tt.want)
+		}
 	}
 }

@@ -166,40 +166,47 @@ what can be saved. With --data the folder needs no server, and must not have one
 		if err != nil {
 			return err
 		}
-		return withKeeper(cmd, func(k keeper) error {
-			names, err := chosen(cmd.Context(), k, args)
-			if err != nil {
-				return err
-			}
-			var problems []problemJSON
-			bad := 0
-			bar := newProgress(cmd, "verify", true)
-			for i, name := range names {
-				bar.set(int64(i), int64(len(names)))
-				found, err := k.verify(cmd.Context(), name)
-				if err != nil {
-					if _, gone := k.names(cmd.Context()); gone != nil || cmd.Context().Err() != nil {
-						bar.finish()
-						return err
-					}
-					found = append(found, episode.Problem{What: oneLine(err.Error())}) // its file may be missing; the others are checked all the same
-				}
-				if len(found) > 0 {
-					bad++
-				}
-				problems = append(problems, toProblemsJSON(name, found)...)
-			}
-			bar.finish()
-			if err := printProblems(cmd, format, problems); err != nil {
-				return err
-			}
-			if bad > 0 {
-				return engram.Errorf(engram.Corrupt, "", "%s in %d of %s; 'engram ltm repair' saves what can be saved",
-					countOf(uint64(len(problems)), "problem"), bad, countOf(uint64(len(names)), "episode"))
-			}
-			cmd.PrintErrf("%s, nothing is wrong\n", countOf(uint64(len(names)), "episode"))
-			return nil
-		})
+		return withKeeper(cmd, func(k keeper) error { return verify(cmd, k, format, args) })
 	}
 	return cmd
+}
+
+func verify(cmd *cobra.Command, k keeper, format string, args []string) error {
+	names, err := chosen(cmd.Context(), k, args)
+	if err != nil {
+		return err
+	}
+	var problems []problemJSON
+	bad, checked := 0, 0
+	bar := newProgress(cmd, "verify", true)
+	for i, name := range names {
+		bar.set(int64(i), int64(len(names)))
+		found, err := k.verify(cmd.Context(), name)
+		if err != nil {
+			now, gone := k.names(cmd.Context())
+			if gone != nil || cmd.Context().Err() != nil {
+				bar.finish()
+				return err
+			}
+			if !slices.Contains(now, name) {
+				continue // it was dropped, or taken together with others
+			}
+			found = append(found, episode.Problem{What: oneLine(err.Error())}) // its file may be missing; the others are checked all the same
+		}
+		checked++
+		if len(found) > 0 {
+			bad++
+		}
+		problems = append(problems, toProblemsJSON(name, found)...)
+	}
+	bar.finish()
+	if err := printProblems(cmd, format, problems); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return engram.Errorf(engram.Corrupt, "", "%s in %d of %s; 'engram ltm repair' saves what can be saved",
+			countOf(uint64(len(problems)), "problem"), bad, countOf(uint64(checked), "episode"))
+	}
+	cmd.PrintErrf("%s, nothing is wrong\n", countOf(uint64(checked), "episode"))
+	return nil
 }
