@@ -616,8 +616,8 @@ func TestForgettingThatIsGivenUpIsTold(t *testing.T) {
 // SystemState say of which entities that was and of which times, and that it was
 // forgotten, also in the next life; not that it was evicted or left out.
 func TestForgettingWhatIsNotRecordedIsTold(t *testing.T) {
-	now := engram.Time(1_000_000)
-	o := ltm.Options{Dir: fastDir(t), Now: func() engram.Time { now++; return now }}
+	c := &clock{}
+	o := ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return engram.Time(1_000_000 + c.Add(1)) }}
 	segment := engram.MustID("Test/Logged")
 	o.Policies = map[engram.ID]policy.Policy{segment: {Record: policy.Never}}
 	l := begin(t, o)
