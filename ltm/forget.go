@@ -175,6 +175,9 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 	if err := checkReason(f.Why, f.By); err != nil {
 		return Forgotten{}, err
 	}
+	if err := checkLedger(f); err != nil {
+		return Forgotten{}, err
+	}
 	o := order{
 		IDs: f.IDs, Span: f.Span, Why: f.Why, By: f.By, EvenKept: f.EvenKept,
 		Until: s.options.Now(), Epoch: s.wm.Epoch(), Number: s.wm.Number(),
@@ -206,6 +209,23 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 		err = engram.Errorf(engram.CodeOf(err), "", "the request is noted, and what of it is not done goes on by itself when that is possible: %w", err)
 	}
 	return done, err
+}
+
+// checkLedger refuses to have forgotten what was forgotten. Patterns that only match it
+// among others leave it out.
+func checkLedger(f Forgetting) error {
+	ids := slices.Clone(f.IDs)
+	for _, p := range f.Patterns {
+		if id, err := engram.Parse(p.String()); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids {
+		if ledgerSegment.Contains(id) {
+			return engram.Errorf(engram.Invalid, id.String(), "it tells what was forgotten; that is forgotten by its policy only")
+		}
+	}
+	return nil
 }
 
 // maxReason bounds the words that are noted of an act.

@@ -86,8 +86,9 @@ func newLTMStats() *cobra.Command {
 		Use:   "stats",
 		Short: "Print what is on disk of each core segment, and how it fares",
 		Long: `Prints what the episodes hold of each core segment, the open one too, and what this life
-of the server recorded, left out as the policies say, and forgot. If something does not work
-just now, such as a full disk, it is said and the exit code is 1.`,
+of the server recorded, left out as the policies say, and forgot. SIZE is what is in files:
+the newest of the open episode is still to be written. If something does not work just now,
+such as a full disk, it is said and the exit code is 1.`,
 		Args: positional(cobra.NoArgs),
 	}
 	addOutputFlag(cmd)

@@ -74,7 +74,7 @@ func readForgetting(cmd *cobra.Command, args []string) (f service.Forgetting, er
 			return f, &usageError{err}
 		}
 		if id.Level() < engram.LevelSnapshot {
-			return f, usagef("--id %s: a %s is forgotten by its pattern; the ID of a snapshot ends with its time", text, id.Level())
+			return f, usagef("--id %s: the ID of a snapshot ends with its time; what a shorter one names is forgotten by its pattern", text)
 		}
 		f.IDs = append(f.IDs, id.Truncate(engram.LevelSnapshot))
 	}
@@ -225,7 +225,7 @@ func printForgotten(cmd *cobra.Command, format string, f service.Forgetting, don
 			"; repair them with 'engram ltm repair' and forget again, or delete them"}
 	}
 	if done.Protected > 0 && !f.Due {
-		stay := &lossError{countOf(done.Protected, "version") + " are marked or kept, and stay; --even-kept forgets them, too"}
+		stay := &lossError{"what is marked or kept stays: " + countOf(done.Protected, "version") + "; --even-kept forgets that, too"}
 		if f.DryRun {
 			cmd.PrintErrln("engram: " + stay.msg)
 			return nil
