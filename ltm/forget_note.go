@@ -106,7 +106,7 @@ const maxUntold = 1000
 func (s *Store) tell(ctx context.Context, notes []note) {
 	waiting := s.account.untold()
 	notes = append(waiting, notes...)
-	if len(notes) == 0 {
+	if len(notes) == 0 || !s.wm.View(ctx, nil).Has(ledgerSegment) {
 		return
 	}
 	var c engram.Commit

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/memories"
@@ -552,6 +553,113 @@ func (l *life) told(t testing.TB, entity string) (missing, counted, noted uint64
 		noted += uint64(record["versions"].(int64))
 	}
 	return missing, counted, noted
+}
+
+// A log that cannot be written keeps nothing of other memories from being forgotten; who
+// asks for what is in it is told that it is forgotten later.
+func TestForgetWhileAnotherLogIsRefused(t *testing.T) {
+	root := fastDir(t)
+	faulty := vfs.NewFaulty(vfs.OS, root)
+	l := begin(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: faulty})
+	l.addSystemState(t)
+	const cup = "Test/Logged/p/cup"
+	l.commit(t, cup, 1, "x")
+	faulty.Inject(vfs.Fault{Op: vfs.OpWrite, Name: "SystemState", Err: vfs.ErrFull})
+	l.refuses(t, "SystemState/Forgetting/p/other")
+	if done := forget(t, l, ltm.Forgetting{Patterns: patterns("Test"), Why: "test"}); done.Versions != 1 {
+		t.Errorf("forgot %+v, want 1 version", done)
+	}
+	_, err := l.Forget(t.Context(), ltm.Forgetting{Patterns: patterns("*/Logged"), Why: "test"}, nil)
+	if engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "the request is noted") {
+		t.Errorf("what is asked for may be in the log that is refused: %v", err)
+	}
+	faulty.Heal()
+	for deadline := time.Now().Add(20 * time.Second); len(l.Orders()) > 0; l.FinishOrders() {
+		if time.Now().After(deadline) {
+			t.Fatalf("when there is room it is still to be done: %+v", l.Orders())
+		}
+	}
+}
+
+// An act of forgetting that a full disk keeps from being noted is noted later, also in a
+// later life.
+func TestForgettingOnAFullDiskIsToldLater(t *testing.T) {
+	const cup = "Test/Logged/p/cup"
+	for name, later := range map[string]bool{"in this life": false, "in the next life": true} {
+		t.Run(name, func(t *testing.T) {
+			root := fastDir(t)
+			faulty := vfs.NewFaulty(vfs.OS, root)
+			o := ltm.Options{Dir: filepath.Join(root, "data"), FS: faulty}
+			l := begin(t, o)
+			l.addSystemState(t)
+			for i := range 3 {
+				l.commit(t, cup, engram.Time(i), i)
+			}
+			if err := l.Seal(t.Context(), "test"); err != nil {
+				t.Fatal(err)
+			}
+			faulty.Inject(vfs.Fault{Op: vfs.OpWrite, Name: "SystemState", Err: vfs.ErrFull})
+			l.refuses(t, "SystemState/Forgetting/p/other")
+			episodes, err := l.Episodes(t.Context(), engram.Always())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.DropEpisode(t.Context(), episodes[0].Name, "full", "test"); err != nil {
+				t.Fatal(err)
+			}
+			stats, err := l.LTMStats(t.Context())
+			if err != nil || !strings.Contains(strings.Join(stats.Health, "\n"), "noting what was forgotten") {
+				t.Errorf("what cannot be noted is not said: %v, %v", stats.Health, err)
+			}
+			if _, counted, noted := l.told(t, cup); counted != 3 || noted != 0 {
+				t.Errorf("on a full disk the statistics say that %d are forgotten, SystemState %d; want 3 and 0", counted, noted)
+			}
+			faulty.Heal()
+			if later {
+				l.end(t)
+				l = begin(t, ltm.Options{Dir: o.Dir})
+				l.addSystemState(t)
+			}
+			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+				l.FinishOrders()
+				if _, _, noted := l.told(t, cup); noted == 3 {
+					break
+				} else if time.Now().After(deadline) {
+					t.Fatalf("when there is room SystemState says that %d are forgotten, want 3", noted)
+				}
+			}
+			l.FinishOrders()
+			if _, counted, noted := l.told(t, cup); counted != 3 || noted != 3 {
+				t.Errorf("when there is room the statistics say that %d are forgotten, SystemState %d; want 3", counted, noted)
+			}
+		})
+	}
+}
+
+// refuses commits to an entity of SystemState/Forgetting until its log refuses that.
+func (l *life) refuses(t testing.TB, entity string) {
+	t.Helper()
+	typ, _ := l.Types().Get("engram.system_state.Forgetting")
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		b, err := typ.Encode(map[string]any{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := l.wm.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
+			Entity: engram.MustID(entity), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch err := results[0].Err; engram.CodeOf(err) {
+		case 0:
+		case engram.Exhausted:
+			return
+		default:
+			t.Fatal(err)
+		}
+	}
+	t.Fatal("nothing is refused")
 }
 
 // What went before forgetting was given up is told like all that goes: at once, when the

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/policy"
 )
 
 // smallDisk mounts a disk of 32 MB.
@@ -115,6 +116,31 @@ func dropOnAFullDisk(t *testing.T, reserved bool) {
 	}
 	if info, err := os.Stat(filepath.Join(dir, "reserve")); err != nil || info.Size() == 0 {
 		t.Errorf("nothing is reserved again: %v", err)
+	}
+}
+
+// What is due of whole episodes is forgotten on a disk without a free byte, though nothing
+// is reserved.
+func TestForgetDueOnAFullDisk(t *testing.T) {
+	disk := smallDisk(t)
+	o := ltm.Options{Dir: filepath.Join(disk, "data"), ForgetEvery: time.Hour, Policies: map[engram.ID]policy.Policy{}}
+	l := begin(t, o)
+	twoEpisodes(t, l)
+	l.end(t)
+	for _, entity := range durabilities {
+		o.Policies[engram.MustID(entity).Truncate(engram.LevelCoreSegment)] = policy.Policy{Keep: policy.Retention{MaxAge: time.Hour}}
+	}
+	l = begin(t, o)
+	fill(t, disk)
+	if err := os.Remove(filepath.Join(o.Dir, "reserve")); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, disk)
+	if done := forget(t, l, ltm.Forgetting{Due: true}); done.Versions != 6 {
+		t.Errorf("on a full disk %+v was forgotten, want 6 versions", done)
+	}
+	if left, err := l.Episodes(t.Context(), engram.Always()); err != nil || len(left) > 0 {
+		t.Errorf("%+v is left, %v", left, err)
 	}
 }
 
