@@ -200,10 +200,9 @@ func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Fo
 	if f.DryRun {
 		return s.surveyOrder(ctx, u)
 	}
-	if err := s.noteRequest(&o); err != nil {
+	if err := s.noteRequest(ctx, u); err != nil {
 		return Forgotten{}, err
 	}
-	u.order = o
 	done, err := s.carryOut(ctx, u, progress)
 	if err != nil {
 		err = engram.Errorf(engram.CodeOf(err), "", "the request is noted, and what of it is not done goes on by itself when that is possible: %w", err)

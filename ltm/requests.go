@@ -2,6 +2,8 @@ package ltm
 
 import (
 	"cmp"
+	"context"
+	"maps"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -14,7 +16,10 @@ type request struct {
 	IDs      []engram.ID       `json:"ids,omitempty"`
 	Span     engram.Interval   `json:"span"`
 	Except   []engram.Interval `json:"except,omitempty"` // times of what is kept
-	Until    engram.Time       `json:"until"`
+	// Entities that the patterns matched, where they tell more than a memory's name: who may
+	// not know all of what they name is told by these.
+	Entities []engram.ID `json:"entities,omitempty"`
+	Until    engram.Time `json:"until"`
 	// The life in which it was given, and its newest update then; 0 if that was not noted.
 	Epoch  uint64 `json:"epoch,omitempty"`
 	Number uint64 `json:"number,omitempty"`
@@ -25,7 +30,8 @@ const maxRequests = 1024
 
 // noteRequest notes an order on disk, then in the working memory for who follows its
 // changes, and sets from where on it is about nothing any more.
-func (s *Store) noteRequest(o *order) error {
+func (s *Store) noteRequest(ctx context.Context, u *unwanted) error {
+	o := &u.order
 	q := request{Patterns: o.Patterns, IDs: o.IDs, Span: o.Span}
 	if !o.EvenKept {
 		q.Except = s.keptSpans()
@@ -34,10 +40,44 @@ func (s *Store) noteRequest(o *order) error {
 	if err != nil {
 		return err
 	}
-	return s.wm.NoteRemoval(r, func(r wm.Removal) error {
+	matched := map[engram.ID]bool{}
+	add := func(id engram.ID) {
+		if len(matched) < wm.MaxMatched && u.entity(id) && !s.wm.IsCopy(id) {
+			matched[id] = true
+		}
+	}
+	named := slices.ContainsFunc(r.Patterns, namesMore)
+	if named {
+		for _, h := range s.episodes.writing() {
+			for _, e := range h.entities() {
+				add(e.ID)
+			}
+		}
+		if err := s.eachOnDisk(ctx, engram.ID{}, func(id engram.ID) error { add(id); return nil }); err != nil {
+			return err
+		}
+	}
+	return s.wm.NoteRemoval(r, func(r *wm.Removal) error {
+		if named { // what came up to now
+			for id := range s.wm.View(ctx, nil).Entities() {
+				add(id)
+			}
+			q.Entities = slices.SortedFunc(maps.Keys(matched), engram.ID.Compare)
+			r.Entities = q.Entities
+		}
 		o.Number, o.Until, q.Until, q.Epoch, q.Number = r.Number, r.Until, r.Until, r.Epoch, r.Number
 		return s.changeOrders(func(c *stateContent) { c.Orders = append(c.Orders, *o); c.addRequest(q) })
 	})
+}
+
+// namesMore reports whether a pattern tells more than a memory's name.
+func namesMore(p engram.Pattern) bool {
+	for i, l := range p.Levels {
+		if l.Kind == engram.NameRegex || i > 0 && l.Kind != engram.NameAll {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *stateContent) addRequest(q request) {
@@ -45,6 +85,12 @@ func (c *stateContent) addRequest(q request) {
 	if n := len(c.Requests) - maxRequests; n > 0 {
 		c.Dropped, c.DroppedEpoch = c.Requests[n-1].Until, c.Requests[n-1].Epoch
 		c.Requests = slices.Delete(c.Requests, 0, n)
+	}
+	matched := len(q.Entities)
+	for i := len(c.Requests) - 2; i >= 0; i-- {
+		if matched += len(c.Requests[i].Entities); matched > wm.MaxMatched {
+			c.Requests[i].Entities = nil
+		}
 	}
 }
 
@@ -60,7 +106,7 @@ func (s *Store) keptSpans() []engram.Interval {
 }
 
 func (q *request) removal() (wm.Removal, error) {
-	r := wm.Removal{IDs: q.IDs, Span: q.Span, Except: q.Except, Until: q.Until, Epoch: q.Epoch, Number: q.Number}
+	r := wm.Removal{IDs: q.IDs, Span: q.Span, Except: q.Except, Entities: q.Entities, Until: q.Until, Epoch: q.Epoch, Number: q.Number}
 	for _, text := range q.Patterns {
 		p, err := engram.ParsePattern(text)
 		if err != nil {

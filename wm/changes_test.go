@@ -127,11 +127,20 @@ func TestRemovalsAreNoted(t *testing.T) {
 		}
 	}
 	for range w.limits.Removals + 5 {
-		if err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(Removal) error { return nil }); err != nil {
+		if err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(*Removal) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		matched := func(r *Removal) error { r.Entities = make([]engram.ID, MaxMatched/2+1); return nil }
+		if err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, matched); err != nil {
 			t.Fatal(err)
 		}
 	}
 	list, dropped, cut := w.Removals()
+	if n := len(list); len(list[n-1].Entities) == 0 || len(list[n-2].Entities)+len(list[n-3].Entities) > 0 {
+		t.Errorf("%d entities that the last removals matched are kept", len(list[n-1].Entities)+len(list[n-2].Entities)+len(list[n-3].Entities))
+	}
 	if len(list) != w.limits.Removals || !cut || dropped.Until >= list[0].Until || dropped.Until <= last {
 		t.Errorf("of many removals %d are kept, others dropped up to %d (%v)", len(list), dropped.Until, cut)
 	}
@@ -154,7 +163,7 @@ func TestRemovalIsKeptFirst(t *testing.T) {
 		at := w.Number()
 		wake := watch.Arm()
 		var until engram.Time
-		err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(r Removal) error {
+		err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(r *Removal) error {
 			until = r.Until
 			if told, _, _ := w.Removals(); len(told) > 0 || w.LastRemoval() != 0 || len(wake) > 0 {
 				t.Errorf("told is %+v before it is kept", told)

@@ -18,6 +18,9 @@ type Removal struct {
 	Span     engram.Interval
 	IDs      []engram.ID
 	Except   []engram.Interval
+	// Entities that the patterns matched when it was noted, for those who may not know the
+	// patterns; of all removals together the last [MaxMatched] or so.
+	Entities []engram.ID
 
 	Order  uint64      // its place among those that this life knows, the first one's is 1
 	Epoch  uint64      // the life in which it was noted, 0 if that is not known
@@ -33,6 +36,9 @@ type removals struct {
 	last    uint64    // the Order of the newest
 	dropped Removal   // the last one that is kept no more, with an Order if any is
 }
+
+// MaxMatched bounds the entities that are kept of removals but the last.
+const MaxMatched = 50_000
 
 // stampLocked says what a removal is about: what has come by now.
 func (w *WM) stampLocked(r *Removal) {
@@ -55,6 +61,12 @@ func (l *removals) add(r Removal) {
 	l.last++
 	r.Order = l.last
 	l.list = append(l.list, r)
+	matched := 0
+	for i := len(l.list) - 1; i >= 0; i-- {
+		if matched += len(l.list[i].Entities); matched > MaxMatched && i < len(l.list)-1 {
+			l.list[i].Entities = nil
+		}
+	}
 	if n := len(l.list) - l.keep; n > 0 {
 		l.dropped = l.list[n-1]
 		l.list = slices.Delete(l.list, 0, n)
@@ -62,16 +74,16 @@ func (l *removals) add(r Removal) {
 }
 
 // NoteRemoval notes that something is about to be erased on request, for who follows
-// the memory's changes, once keep, which is given it with its Number and Until, has
-// succeeded. Until then nothing is settled that arrives after it.
-func (w *WM) NoteRemoval(r Removal, keep func(Removal) error) error {
+// the memory's changes, once keep, which is given it with its Number and Until and may
+// set its Entities, has succeeded. Until then nothing is settled that arrives after it.
+func (w *WM) NoteRemoval(r Removal, keep func(*Removal) error) error {
 	w.defining.Lock() // removals are noted in the order of their times
 	defer w.defining.Unlock()
 	w.mu.Lock()
 	w.stampLocked(&r)
 	w.mu.removing = r.Until
 	w.mu.Unlock()
-	err := keep(r)
+	err := keep(&r)
 	var owed notices
 	w.mu.Lock()
 	w.mu.removing = engram.MaxTime

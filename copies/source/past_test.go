@@ -1,16 +1,19 @@
 package source_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
 	"github.com/seed-301d4374/engram/internal/vfs"
@@ -522,6 +525,120 @@ func TestForgettingInScope(t *testing.T) {
 	if len(got.removed) != 1 || got.removed[0].Pattern.String() != "Test/A/p/open" || got.removed[0].Span != (engram.Interval{Start: 1, End: 9}) {
 		t.Errorf("told is %+v", got.removed)
 	}
+}
+
+// What is forgotten is told to who may know of it while nothing of it is left any more and
+// it is not in the account yet, whatever the rules and the pattern.
+func TestForgettingInScopeIsToldWhileItIsForgotten(t *testing.T) {
+	for name, c := range map[string]struct {
+		rules, pattern string
+		want           []string
+	}{
+		"everything":         {`"*"`, "Test/A/p/open", []string{"Test/A/p/open"}},
+		"everything, names":  {`"*"`, `Test/A/*/~open|secret`, []string{`Test/A/*/~open|secret`}},
+		"one, by name":       {"Test/A/p/open", "Test/A/p/open", []string{"Test/A/p/open"}},
+		"some, by names":     {`Test/A/*/~o.*`, `Test/A/*/~.*e.*`, []string{"Test/A/p/open", "Test/A/p/other"}},
+		"some, of a segment": {`Test/A/*/~o.*`, "Test/A/p", []string{"Test/A/p/open", "Test/A/p/other"}},
+		"some, of a memory":  {`Test/A/*/~o.*`, "Test/*", []string{"Test/*"}},
+		"nothing of it":      {`Test/A/*/~o.*`, "Test/A/p/secret", nil},
+		"nothing there":      {`Test/A/*/~o.*`, "Test/A/q", nil},
+	} {
+		t.Run(name, func(t *testing.T) { testForgettingInScope(t, c.rules, c.pattern, c.want) })
+	}
+}
+
+func testForgettingInScope(t *testing.T, on, pattern string, want []string) {
+	dir := t.TempDir()
+	disk := &slowSeal{FS: vfs.OS, began: make(chan struct{}), goOn: make(chan struct{})}
+	o := beginOn(t, disk, dir, nil, core("A", 0))
+	defer func() { o.Close() }()
+	for i := range 5 {
+		for _, name := range []string{"p/open", "p/other", "p/secret", "q/secret"} {
+			commit(t, o, update(t, "Test/A/"+name, engram.Time(i), i))
+		}
+	}
+	policy, err := access.Parse([]byte("rules:\n  - allow: all\n    to: holder\n    \"on\": " + on + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := access.New(access.Options{})
+	defer rules.Close()
+	if err := rules.Set(policy); err != nil {
+		t.Fatal(err)
+	}
+	guarded := access.NewGuard(o, rules)
+	ctx := access.WithIdentity(t.Context(), "holder")
+	forgotten := make(chan error, 1)
+	forget := sync.OnceFunc(func() {
+		_, err := o.store.Forget(t.Context(), ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern(pattern)}, Why: "asked"}, nil)
+		forgotten <- err
+	})
+	var told []string
+	var before service.Position
+	batches := 0 // since it is being forgotten
+	err = guarded.Pull(ctx, shareOf("Test", service.Position{}, service.Rules{}), func(b *service.Batch) error {
+		for i := range b.Removed {
+			told = append(told, b.Removed[i].Pattern.String())
+		}
+		if b.Behind.Updates == 0 {
+			if batches == 0 {
+				before = b.Position
+			}
+			go forget()
+			<-disk.began // what the working memory had of it is erased
+			batches++
+		}
+		if batches > 3 {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	if slices.Sort(told); !slices.Equal(told, want) {
+		t.Errorf("while it is forgotten, told is %v, want %v", told, want)
+	}
+	close(disk.goOn)
+	if err := <-forgotten; err != nil {
+		t.Fatal(err)
+	}
+	o.Close()
+	if err := os.Remove(filepath.Join(dir, "account.json")); err != nil && !os.IsNotExist(err) { // it is bounded
+		t.Fatal(err)
+	}
+	o = begin(t, dir, core("A", 0))
+	told = nil
+	err = access.NewGuard(o, rules).Pull(ctx, shareOf("Test", before, service.Rules{}), func(b *service.Batch) error {
+		for i := range b.Removed {
+			told = append(told, b.Removed[i].Pattern.String())
+		}
+		if b.Behind.Updates == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if !errors.Is(err, errEnough) {
+		t.Fatal(err)
+	}
+	if slices.Sort(told); !slices.Equal(told, want) {
+		t.Errorf("in the next life, told is %v, want %v", told, want)
+	}
+}
+
+// slowSeal is a disk on which no episode is sealed until it may be.
+type slowSeal struct {
+	vfs.FS
+	once        sync.Once
+	began, goOn chan struct{}
+}
+
+func (d *slowSeal) Rename(from, to string) error {
+	if filepath.Ext(to) == ".mcap" {
+		d.once.Do(func() { close(d.began) })
+		<-d.goOn
+	}
+	return d.FS.Rename(from, to)
 }
 
 // onlyOpen is a scope with the entities called open.

@@ -214,14 +214,18 @@ func (sh *share) tellRemoval(b *service.Batch, x *removed) {
 		}
 		return
 	}
-	if sh.p.scope == nil {
-		for _, p := range x.Patterns {
-			if sh.mayTouch(p) {
-				add(p, false, x.Span)
-			}
+	var unnamed []*engram.PatternMatcher
+	for i, p := range x.Patterns {
+		switch id, all := begins(p); {
+		case !sh.touches(id):
+		case sh.mayName(id, all):
+			add(p, false, x.Span)
+		default:
+			unnamed = append(unnamed, x.matchers[i])
 		}
-	} else if len(x.matchers) > 0 { // a pattern may name what may not be known
-		for _, id := range sh.known(x) {
+	}
+	if len(unnamed) > 0 {
+		for _, id := range sh.known(x, unnamed) {
 			add(engram.PatternOf(id), false, x.Span)
 		}
 	}
@@ -233,16 +237,32 @@ func (sh *share) tellRemoval(b *service.Batch, x *removed) {
 	}
 }
 
-// known returns the entities of the share that there are, or were, and that the patterns
-// of a removal match.
-func (sh *share) known(x *removed) (ids []engram.ID) {
+// mayName reports whether a pattern of a removal may be told: all below id, with which it
+// begins, may be known, or the holder named that and the pattern names nothing else.
+// What is there does not matter, for that is going.
+func (sh *share) mayName(id engram.ID, all bool) bool {
+	if engram.VisibilityIn(sh.p.scope, id) == engram.Visible {
+		return true
+	}
+	return all && slices.ContainsFunc(sh.patterns, func(p engram.Pattern) bool {
+		own, _ := begins(p)
+		return id.Contains(own)
+	})
+}
+
+// known returns the entities of the share that a removal was about when it was noted, and
+// those that there are, or were, and that patterns of it match.
+func (sh *share) known(x *removed, matchers []*engram.PatternMatcher) (ids []engram.ID) {
 	seen := map[engram.ID]bool{}
 	about := func(id engram.ID) bool {
-		if !seen[id] && sh.matches(id) && slices.ContainsFunc(x.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) }) {
+		if !seen[id] && sh.matches(id) && slices.ContainsFunc(matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) }) {
 			seen[id] = true
 			ids = append(ids, id)
 		}
 		return false
+	}
+	for _, id := range x.Entities {
+		about(id)
 	}
 	for id := range sh.p.wm.View(sh.p.ctx, nil).Entities() {
 		about(id)
@@ -269,11 +289,12 @@ func (sh *share) touches(segment engram.ID) bool {
 	})
 }
 
-// mayTouch reports whether the share may be about something that a pattern matches:
-// what is certain is told by the names that the pattern begins with.
-func (sh *share) mayTouch(p engram.Pattern) bool {
-	var id engram.ID
-	for _, l := range p.Levels {
+// begins returns the names that a pattern begins with, as an ID; all says that it matches
+// everything below.
+func begins(p engram.Pattern) (id engram.ID, all bool) {
+	n := 0
+	for ; n < len(p.Levels); n++ {
+		l := p.Levels[n]
 		if l.Kind != engram.NameOneOf || len(l.Names) != 1 {
 			break
 		}
@@ -283,5 +304,5 @@ func (sh *share) mayTouch(p engram.Pattern) bool {
 		}
 		id = child
 	}
-	return sh.touches(id)
+	return id, !slices.ContainsFunc(p.Levels[n:], func(l engram.NameSelector) bool { return l.Kind != engram.NameAll })
 }
