@@ -117,6 +117,9 @@ func Check(c *service.Copy) error {
 		if field == "" || strings.ContainsAny(field, " ,'\"=") {
 			return fail("fields=%s: members are dotted paths, separated by commas", strings.Join(r.Fields, ","))
 		}
+		if err := idf.CheckPath(field); err != nil {
+			return fail("fields=%s: %w", strings.Join(r.Fields, ","), err)
+		}
 	}
 	if r.Where != "" {
 		if _, err := idf.CompileFilter(r.Where); err != nil {

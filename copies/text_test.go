@@ -50,6 +50,8 @@ func TestParseRefuses(t *testing.T) {
 		"Object where='1 +'":         "where",
 		"Object where='x":            "not closed",
 		"Object fields=a,,b":         "dotted paths",
+		"Object fields=a..b":         "a..b",
+		"Object fields=a,b.":         "b.",
 		"Object max-payload=large":   "not a size",
 		"Object since=yesterday":     "not a duration",
 		"Object priority=1.5":        "whole number",

@@ -70,3 +70,11 @@ func cutBracket(s string) (st step, rest string, err error) {
 	}
 	return step{}, "", memberErrorf(engram.Invalid, `after "[" an index or a key in quotes and "]" must stand, not %s`, shorten(inner))
 }
+
+// CheckPath returns an Invalid error for what is no member path, whatever the type.
+func CheckPath(path string) error {
+	if _, err := parsePath(path); err != nil {
+		return engram.Errorf(engram.Invalid, shorten(path), "is no path of a member: %w", err)
+	}
+	return nil
+}
