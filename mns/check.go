@@ -47,10 +47,13 @@ func Unknown(memory string, known []string) error {
 	return engram.Errorf(engram.NotFound, short(memory), "no memory of this name is registered; %s", others)
 }
 
-// Taken is the Conflict error for a name that another server holds.
-func Taken(held Entry) error {
-	return engram.Errorf(engram.Conflict, held.Memory,
-		"the memory is hosted by server %q at %s; stop that server, host other memories here (--memory), or have this server stand by for it (--standby)", held.Server, strings.Join(held.Addresses, ", "))
+// Taken is the Conflict error for a name of a registration that another server holds.
+func Taken(held Entry, r Registration) error {
+	advice := "; stop that server, host other memories here (--memory), or have this server stand by for it (--standby)"
+	if r.Standby {
+		advice = ""
+	}
+	return engram.Errorf(engram.Conflict, held.Memory, "the memory is hosted by server %q at %s%s", held.Server, strings.Join(held.Addresses, ", "), advice)
 }
 
 func short(s string) string {

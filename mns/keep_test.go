@@ -2,6 +2,7 @@ package mns_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -99,6 +100,8 @@ func TestStandbyTakesOver(t *testing.T) {
 		}
 		if engram.CodeOf(k.Err()) != engram.Conflict {
 			t.Errorf("while it waits Err is %v", k.Err())
+		} else if text := k.Err().Error(); !strings.Contains(text, `hosted by server "a"`) || strings.Contains(text, "--standby") {
+			t.Errorf("while it waits it is told %q", text)
 		}
 		if err := l.Renew(t.Context(), first.ID); err != nil {
 			t.Fatal(err)

@@ -61,7 +61,7 @@ func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
 	for _, m := range memories {
 		held, ok := l.table.Hosted(m)
 		if ok && held.Server != r.Server {
-			return Lease{}, Taken(held)
+			return Lease{}, Taken(held, r)
 		}
 		if !ok {
 			fresh++

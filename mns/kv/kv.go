@@ -132,7 +132,7 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 		}
 	}
 	for key, value := range ls.values {
-		if ls.written[key], err = claim(ctx, b, key, reg.Server, value); err != nil {
+		if ls.written[key], err = claim(ctx, b, key, value, reg); err != nil {
 			for key, revision := range ls.written {
 				if _, had := before[key]; !had && revision > 0 {
 					_ = b.Delete(ctx, key, jetstream.LastRevision(revision)) // it runs out otherwise
@@ -160,8 +160,8 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 	return mns.Lease{ID: id, TTL: r.ttl}, nil
 }
 
-// claim writes a key that no other server holds.
-func claim(ctx context.Context, b jetstream.KeyValue, key, server string, value []byte) (revision uint64, err error) {
+// claim writes a key of a registration that no other server holds.
+func claim(ctx context.Context, b jetstream.KeyValue, key string, value []byte, reg mns.Registration) (revision uint64, err error) {
 	for {
 		revision, err = b.Create(ctx, key, value)
 		if !errors.Is(err, jetstream.ErrKeyExists) {
@@ -178,8 +178,8 @@ func claim(ctx context.Context, b jetstream.KeyValue, key, server string, value 
 		if err != nil {
 			return 0, err
 		}
-		if rec.Server != server {
-			return 0, mns.Taken(rec.entry())
+		if rec.Server != reg.Server {
+			return 0, mns.Taken(rec.entry(), reg)
 		}
 		revision, err = b.Update(ctx, key, value, held.Revision())
 		if !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
