@@ -25,7 +25,8 @@ import (
 type Message struct {
 	ID         string      `json:"id"` // of the snapshot
 	Number     uint64      `json:"number,string"`
-	Epoch      uint64      `json:"epoch,string"` // the life of the server that Number belongs to
+	Epoch      uint64      `json:"epoch,string"`    // the life of the server that Number belongs to
+	Robot      string      `json:"robot,omitempty"` // whose memory it is, as ID does not say; none if it has no name
 	Server     string      `json:"server"`
 	Arrived    engram.Time `json:"arrived"`
 	Supersedes bool        `json:"supersedes,omitempty"`
@@ -51,6 +52,7 @@ type Service interface {
 
 // Options configure [Publish].
 type Options struct {
+	Robot  string // its name, "" if it has none
 	Server string // identity of the memory server
 	// Data says of which entities updates are published with their data, and is asked for
 	// each update; the others' notices have IDs only. Nil means of none. Data that is
@@ -96,7 +98,7 @@ type publisher struct {
 // publish publishes an update. What fails is lost; that is logged now and then.
 func (p *publisher) publish(ctx context.Context, u engram.Update, epoch uint64) {
 	m := Message{
-		ID: u.ID.String(), Number: u.Number, Epoch: epoch, Server: p.o.Server, Arrived: u.Arrived,
+		ID: u.ID.String(), Number: u.Number, Epoch: epoch, Robot: p.o.Robot, Server: p.o.Server, Arrived: u.Arrived,
 		Supersedes: u.Supersedes, Dropped: u.Dropped,
 	}
 	entity := u.ID.Truncate(engram.LevelEntity)

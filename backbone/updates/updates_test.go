@@ -61,7 +61,7 @@ func TestPublish(t *testing.T) {
 	ended := make(chan error, 1)
 	subscribed := &announced{Server: s, done: make(chan struct{})}
 	go func() {
-		ended <- updates.Publish(ctx, b, subscribed, updates.Options{Server: "robot1", Data: engram.MustID("Object/Instance").Contains, Log: quiet})
+		ended <- updates.Publish(ctx, b, subscribed, updates.Options{Robot: "robot1", Server: "arm", Data: engram.MustID("Object/Instance").Contains, Log: quiet})
 	}()
 	<-subscribed.done
 	for i, entity := range []string{"Object/Instance/Vision/blue cup", "Object/Class/prior/cup"} {
@@ -88,7 +88,7 @@ func TestPublish(t *testing.T) {
 		if err := json.Unmarshal(msg.Data, &m); err != nil {
 			t.Fatalf("%s: %v", msg.Data, err)
 		}
-		if msg.Subject != want.subject || m.ID != want.id || m.Number != uint64(i+1) || m.Epoch != s.Epoch() || m.Server != "robot1" {
+		if msg.Subject != want.subject || m.ID != want.id || m.Number != uint64(i+1) || m.Epoch != s.Epoch() || m.Robot != "robot1" || m.Server != "arm" {
 			t.Errorf("on %s: %s", msg.Subject, msg.Data)
 		}
 		if (len(m.Instances) == 1) != want.data {

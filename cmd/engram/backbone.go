@@ -266,7 +266,7 @@ func (b *hostBackbone) publish(svc updates.Service, server string, withData func
 	ctx, stop := context.WithCancel(context.Background())
 	b.stop = stop
 	b.publishing.Go(func() {
-		if err := updates.Publish(ctx, b.Backbone, svc, updates.Options{Server: server, Data: withData}); err != nil {
+		if err := updates.Publish(ctx, b.Backbone, svc, updates.Options{Robot: b.robot, Server: server, Data: withData}); err != nil {
 			slog.Error("updates are no longer published on the backbone", "error", err)
 		}
 	})
