@@ -17,8 +17,9 @@ type Update struct {
 	// because its consumer was too slow, or because what it wanted to resume from
 	// was no longer kept.
 	Dropped uint64
-	// Restarted is set on the first update after the server began a new life and
-	// its numbers began again at 1. A client's stream sets it when it reconnects.
+	// Restarted is set on the first update after the server began a new life, or another
+	// one took its memory over, and numbers began again at 1. A client's stream sets it
+	// when it reconnects.
 	Restarted bool
 	// Absence says that a server went away, or is back; then all else is zero. It comes only
 	// if the subscription asks for it.
@@ -26,12 +27,13 @@ type Update struct {
 }
 
 // Absence is a time in which updates of memories do not come because the server that owns
-// them is not reached. What was written meanwhile comes when it is back.
+// them is not reached. What was written meanwhile comes when they are back, there or at a
+// server that has taken them over.
 type Absence struct {
 	Memories []string // as the subscription names them, sorted
-	Server   string
-	Since    Time // when the server was last heard, or its absence noticed
-	Until    Time // when it was back; 0 while it is away
+	Server   string   // that is away; with Until, at which they are back
+	Since    Time     // when the server was last heard, or its absence noticed
+	Until    Time     // when they were back; 0 while they are away
 }
 
 // SlowPolicy says what happens to a subscription whose consumer is too slow.

@@ -53,9 +53,7 @@ func (a *absences) look(now []state, at engram.Time, heard func(memory string) e
 		a.gone[s.key] = &engram.Absence{Memories: s.memories, Server: s.key.server, Since: since}
 		tell(*a.gone[s.key])
 	}
-	back := func(key serverKey) {
-		over := *a.gone[key]
-		delete(a.gone, key)
+	back := func(over engram.Absence) {
 		over.Until = at
 		tell(over)
 	}
@@ -66,7 +64,8 @@ func (a *absences) look(now []state, at engram.Time, heard func(memory string) e
 		before := slices.IndexFunc(a.known, func(o state) bool { return o.key == s.key })
 		switch {
 		case gone != nil && s.silent == 0 && s.there:
-			back(s.key)
+			back(*gone)
+			delete(a.gone, s.key)
 		case gone == nil && s.silent != 0 && s.there && before >= 0 && a.known[before].heard != s.heard:
 			// Who tells the names does not hear it, but this client does; or did, until now.
 			again = true
@@ -74,16 +73,27 @@ func (a *absences) look(now []state, at engram.Time, heard func(memory string) e
 			away(s, s.silent)
 		}
 	}
+	for key, gone := range a.gone { // what of theirs is back elsewhere
+		for _, o := range now {
+			over := *gone
+			over.Memories = slices.DeleteFunc(slices.Clone(gone.Memories), func(m string) bool { return !slices.Contains(o.memories, m) })
+			if o.key == key || !o.there || o.silent != 0 || len(over.Memories) == 0 {
+				continue
+			}
+			gone.Memories = slices.DeleteFunc(slices.Clone(gone.Memories), func(m string) bool { return slices.Contains(over.Memories, m) })
+			over.Server = o.key.server
+			back(over)
+		}
+		if len(gone.Memories) == 0 {
+			delete(a.gone, key)
+		}
+	}
 	for _, s := range a.known {
 		// One that the names do not tell of any more, and whose memories nobody else has.
 		taken := slices.ContainsFunc(now, func(o state) bool {
 			return slices.ContainsFunc(o.memories, func(m string) bool { return slices.Contains(s.memories, m) })
 		})
-		switch gone := a.gone[s.key]; {
-		case present[s.key]:
-		case taken && gone != nil: // they are back elsewhere
-			back(s.key)
-		case !taken && gone == nil:
+		if !present[s.key] && !taken && a.gone[s.key] == nil {
 			away(s, cmp.Or(s.silent, heard(s.memories[0]), at))
 		}
 	}

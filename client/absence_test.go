@@ -20,7 +20,11 @@ func TestAbsences(t *testing.T) {
 		return engram.Absence{Server: server, Since: since, Memories: memories}
 	}
 	back := func(a engram.Absence, at engram.Time) engram.Absence { a.Until = at; return a }
-	a, b := up("a", "A"), up("b", "r:B", "r:C")
+	by := func(a engram.Absence, server string, memories ...string) engram.Absence {
+		a.Server, a.Memories = server, memories
+		return a
+	}
+	a, b, c := up("a", "A"), up("b", "r:B", "r:C"), up("a", "C")
 	for name, steps := range map[string][]struct {
 		now  []state
 		told []engram.Absence
@@ -30,11 +34,17 @@ func TestAbsences(t *testing.T) {
 		"gone":               {{[]state{a, b}, nil}, {[]state{a}, []engram.Absence{away("b", 1, "r:B", "r:C")}}, {[]state{a}, nil}, {[]state{a, closed(b)}, nil}, {[]state{a, b}, []engram.Absence{back(away("b", 1, "r:B", "r:C"), 4)}}},
 		"silent, then gone":  {{[]state{silent(b)}, []engram.Absence{away("b", 5, "r:B", "r:C")}}, {nil, nil}, {nil, nil}, {[]state{b}, []engram.Absence{back(away("b", 5, "r:B", "r:C"), 3)}}},
 		"moved":              {{[]state{a}, nil}, {[]state{up("x", "A")}, nil}, {[]state{up("x", "A")}, nil}},
-		"taken over":         {{[]state{a}, nil}, {nil, []engram.Absence{away("a", 1, "A")}}, {[]state{up("x", "A")}, []engram.Absence{back(away("a", 1, "A"), 2)}}, {[]state{up("x", "A")}, nil}},
-		"two at once":        {{[]state{b, a}, nil}, {nil, []engram.Absence{away("a", 1, "A"), away("b", 1, "r:B", "r:C")}}},
-		"silent, but heard":  {{[]state{b}, nil}, {[]state{heard(silent(b), 1)}, nil}, {[]state{heard(silent(b), 2)}, nil}, {[]state{heard(silent(b), 2)}, []engram.Absence{away("b", 5, "r:B", "r:C")}}},
-		"of the same name":   {{[]state{of("x", a), of("y", a)}, nil}, {[]state{of("x", a), silent(of("y", a))}, []engram.Absence{away("a", 5, "A")}}, {[]state{of("x", a), of("y", a)}, []engram.Absence{back(away("a", 5, "A"), 2)}}},
-		"not there yet":      {{[]state{closed(a)}, nil}, {[]state{a}, nil}},
+		"taken over":         {{[]state{a}, nil}, {nil, []engram.Absence{away("a", 1, "A")}}, {[]state{up("x", "A")}, []engram.Absence{by(back(away("a", 1, "A"), 2), "x", "A")}}, {[]state{up("x", "A")}, nil}},
+		"taken over, not yet there": {{[]state{a}, nil}, {[]state{silent(a)}, []engram.Absence{away("a", 5, "A")}}, {[]state{closed(up("x", "A"))}, nil},
+			{[]state{up("x", "A")}, []engram.Absence{by(back(away("a", 5, "A"), 3), "x", "A")}}, {[]state{up("x", "A")}, nil}},
+		"taken over by two": {{[]state{silent(b)}, []engram.Absence{away("b", 5, "r:B", "r:C")}}, {[]state{up("x", "r:B")}, []engram.Absence{by(back(away("b", 5), 1), "x", "r:B")}},
+			{[]state{up("x", "r:B"), up("y", "r:C")}, []engram.Absence{by(back(away("b", 5), 2), "y", "r:C")}}, {[]state{up("x", "r:B"), up("y", "r:C")}, nil}},
+		"taken over in part": {{[]state{silent(b)}, []engram.Absence{away("b", 5, "r:B", "r:C")}}, {[]state{up("x", "r:B")}, []engram.Absence{by(back(away("b", 5), 1), "x", "r:B")}},
+			{[]state{up("x", "r:B"), up("b", "r:C")}, []engram.Absence{back(away("b", 5, "r:C"), 2)}}},
+		"two at once":       {{[]state{b, a}, nil}, {nil, []engram.Absence{away("a", 1, "A"), away("b", 1, "r:B", "r:C")}}},
+		"silent, but heard": {{[]state{b}, nil}, {[]state{heard(silent(b), 1)}, nil}, {[]state{heard(silent(b), 2)}, nil}, {[]state{heard(silent(b), 2)}, []engram.Absence{away("b", 5, "r:B", "r:C")}}},
+		"of the same name":  {{[]state{of("x", a), of("y", c)}, nil}, {[]state{of("x", a), silent(of("y", c))}, []engram.Absence{away("a", 5, "C")}}, {[]state{of("x", a), of("y", c)}, []engram.Absence{back(away("a", 5, "C"), 2)}}},
+		"not there yet":     {{[]state{closed(a)}, nil}, {[]state{a}, nil}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := &absences{gone: map[serverKey]*engram.Absence{}}

@@ -60,11 +60,20 @@ func startRobot(t testing.TB, o embedded.Options, memories []string, held ...str
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.names.Close() })
+	r.Server, r.kept, r.address = r.serve(t, o.Robot+" host", memories, held...)
+	return r
+}
+
+// serve starts a memory server on the robot. It returns its address for programs there,
+// too.
+func (r *robot) serve(t testing.TB, identity string, memories []string, held ...string) (s *server.Server, kept *mns.Kept, address string) {
+	t.Helper()
 	var defs []server.Memory
 	for _, m := range append(slices.Clone(memories), held...) {
 		defs = append(defs, memory(m))
 	}
-	if r.Server, err = server.New(server.Config{Memories: defs, Log: quiet}); err != nil {
+	s, err := server.New(server.Config{Memories: defs, Log: quiet})
+	if err != nil {
 		t.Fatal(err)
 	}
 	endpoint, err := transport.Listen("unix:" + t.TempDir() + "/s")
@@ -72,8 +81,6 @@ func startRobot(t testing.TB, o embedded.Options, memories []string, held ...str
 		t.Fatal(err)
 	}
 	addresses := slices.Clone(endpoint.Addresses())
-	r.address = addresses[len(addresses)-1]
-	identity := o.Robot + " host"
 	through, err := r.conn.Listen(identity)
 	if err != nil {
 		t.Fatal(err)
@@ -82,22 +89,22 @@ func startRobot(t testing.TB, o embedded.Options, memories []string, held ...str
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() {
-		served <- endpoint.Serve(ctx, r.Server, r.names, rpc.Options{Server: identity, Backbone: r.conn.Dial, Log: quiet, Grace: 20 * time.Millisecond})
+		served <- endpoint.Serve(ctx, s, r.names, rpc.Options{Server: identity, Backbone: r.conn.Dial, Log: quiet, Grace: 20 * time.Millisecond})
 	}()
-	if r.kept, err = mns.Keep(t.Context(), r.names, mns.Registration{
+	if kept, err = mns.Keep(t.Context(), r.names, mns.Registration{
 		Server: identity, Memories: memories, Copies: held, Addresses: append(addresses, rpc.AddressOf(through)),
 	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		r.kept.Close()
+		kept.Close()
 		stop()
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
-		r.Server.Close()
+		s.Close()
 	})
-	return r
+	return s, kept, addresses[len(addresses)-1]
 }
 
 // client connects a program on the robot. It is patient: this machine may be busy.
@@ -573,6 +580,59 @@ func TestSilenceIsTold(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// A subscription to a memory of another robot that has changed its server, unheard, gets
+// all that the new one was told, and says where the memory is back.
+func TestTakenOverOnAnotherRobot(t *testing.T) {
+	t.Parallel()
+	base, r1, _, radio := fleetOf(t)
+	cb := base.client(t)
+	reaches(t, cb, "robot1:Object")
+	sub, err := cb.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("robot1:Object")}, Absences: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	commit(t, r1.Server, update(t, "Object/Any/p/e", 1, ""))
+	next(t, sub, 1)
+
+	radio.set(true, false)
+	if err := r1.kept.Close(); err != nil {
+		t.Fatal(err)
+	}
+	successor, _, _ := r1.serve(t, "robot1 standby", []string{"Object"})
+	const n = 10
+	for i := range n {
+		commit(t, successor, update(t, "Object/Any/p/e", engram.Time(2+i), ""))
+	}
+	if u := next(t, sub, 1)[0]; u.Absence == nil || u.Absence.Server != "robot1 host" || u.Absence.Until != 0 {
+		t.Fatalf("told %+v", u)
+	}
+	radio.set(false, false)
+	var told []engram.Update
+	var back *engram.Absence
+	for len(told) < n || back == nil {
+		for _, u := range next(t, sub, 1) {
+			switch {
+			case u.Absence == nil:
+				told = append(told, u)
+			case u.Absence.Until != 0:
+				back = u.Absence
+			}
+		}
+	}
+	for i, u := range told {
+		if want := engram.MustID("robot1:Object/Any/p/e").At(engram.Time(2 + i)); u.ID != want || u.Number != uint64(1+i) || u.Dropped > 0 || u.Restarted != (i == 0) {
+			t.Errorf("update %d is %+v, want %v", i, u, want)
+		}
+	}
+	if back.Server != "robot1 standby" || !slices.Equal(back.Memories, []string{"robot1:Object"}) {
+		t.Errorf("told back: %+v", back)
+	}
+	if sub.Epoch() != successor.Epoch() {
+		t.Error("the epoch is not the new server's")
 	}
 }
 

@@ -25,7 +25,8 @@ import (
 // delivered.
 //
 // Memories of other robots are subscribed to at their owners, never at who holds
-// copies: after a cut, of any length, their updates go on where they were left off.
+// copies: after a cut, of any length, their updates go on where they were left off, or
+// from the first that is kept at a server that has taken them over.
 func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	m := &merged{
 		c: c, sub: sub, batches: make(chan batch), lost: make(chan struct{}, 1), done: make(chan struct{}),
 		sources: map[*conn]source{}, opening: map[*conn]bool{}, starts: map[serverKey]engram.Start{},
-		lives: map[uint64]*life{}, in: map[string]uint64{},
+		lives: map[uint64]*life{}, in: map[string]uint64{}, owners: map[string]serverKey{},
 	}
 	for _, p := range sub.Patterns {
 		if _, err := p.Matcher(); err != nil {
@@ -89,6 +90,7 @@ type merged struct {
 	starts  map[serverKey]engram.Start // where to begin when it can be reached again
 	lives   map[uint64]*life           // by epoch
 	in      map[string]uint64          // by memory: the epoch of its last update
+	owners  map[string]serverKey       // by memory: where it is subscribed to, or was, or is to be
 	err     error                      // why the subscription ended by itself
 
 	*absences // nil unless they are to be told
@@ -207,6 +209,7 @@ func (m *merged) begin(ctx context.Context) error {
 	}
 	var refused error
 	for i, sh := range concerned {
+		m.owned(sh)
 		start := m.sub.Start
 		if engram.CodeOf(errs[i]) == engram.Conflict && conflicts < len(concerned) { // the epoch is another server's
 			start = engram.Start{}
@@ -254,9 +257,27 @@ func (m *merged) startAt(cn *conn, start engram.Start) {
 	m.starts[cn.key()] = start
 }
 
+// owned notes who owns memories.
+func (m *merged) owned(sh *share) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, h := range sh.hosts {
+		m.owners[h.memory] = sh.conn.key()
+	}
+}
+
+// succeedsLocked reports whether a server has taken over what another one owned.
+func (m *merged) succeedsLocked(sh *share) bool {
+	return slices.ContainsFunc(sh.hosts, func(h *host) bool {
+		owner, known := m.owners[h.memory]
+		return known && owner != sh.conn.key()
+	})
+}
+
 // add makes a server's stream a source of the merged one. restarted is told with
 // the first update.
 func (m *merged) add(sh *share, stream engram.UpdateStream, restarted bool) {
+	m.owned(sh)
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.mu.Lock()
 	heard := new(atomic.Uint64)
@@ -403,7 +424,7 @@ func (m *merged) follow(changed <-chan struct{}) {
 			start, known := m.starts[sh.conn.key()]
 			switch {
 			case known:
-			case !sh.conn.foreign: // it has registered since: all it has is news
+			case !sh.conn.foreign, m.succeedsLocked(sh): // it has registered since: all it has is news
 				start = engram.Start{Kind: engram.StartNumber}
 			case m.sub.Start.Kind != engram.StartNumber || m.sub.Start.Epoch == 0:
 				start = m.sub.Start // it may have been there for long, out of reach

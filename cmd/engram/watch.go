@@ -199,18 +199,18 @@ func printAbsence(cmd *cobra.Command, format string, a engram.Absence) error {
 		j.Absence.Memories, j.Absence.Server, j.Absence.Since, j.Absence.Until = a.Memories, a.Server, a.Since, a.Until
 		return writeJSONLine(cmd.OutOrStdout(), j)
 	}
-	what := fmt.Sprintf("%s at server %s", strings.Join(a.Memories, ", "), a.Server)
+	memories, server := visible(strings.Join(a.Memories, ", ")), visible(a.Server)
 	if a.Until == 0 {
-		cmd.PrintErrf("engram: %s is away since %v; what comes there meanwhile is printed when it is back\n", visible(what), a.Since)
+		cmd.PrintErrf("engram: %s at server %s is away since %v; what comes there meanwhile is printed when it is back\n", memories, server, a.Since)
 	} else {
-		cmd.PrintErrf("engram: %s is back since %v; it was away since %v\n", visible(what), a.Until, a.Since)
+		cmd.PrintErrf("engram: %s is back since %v at server %s; it was away since %v\n", memories, a.Until, server, a.Since)
 	}
 	return nil
 }
 
 func printUpdate(ctx context.Context, cmd *cobra.Command, types *typeCache, u engram.Update) {
 	if u.Restarted {
-		cmd.Println("-- the memory server has restarted; its update numbers begin again --")
+		cmd.Println("-- the memory server has restarted, or another one has taken over; update numbers begin again --")
 	}
 	if u.Dropped > 0 {
 		cmd.Printf("-- %s dropped: this watch was too slow --\n", countOf(u.Dropped, "update"))
