@@ -181,8 +181,8 @@ func (f *Fleet) expire(ctx context.Context) {
 	}
 	if now.Sub(f.checked) > f.o.Lease { // what is wrong is said again
 		f.checked, f.table = now, nil
-		f.tableLocked()
 	}
+	f.tableLocked() // who has a silent one's name has it from now on, whether anybody asks or not
 	for lease, a := range f.own {
 		if now.After(a.deadline) {
 			f.leaveLocked(lease)

@@ -116,7 +116,6 @@ func (f *Fleet) turnLocked() {
 	if changed {
 		f.changedLocked()
 	}
-	f.tableLocked() // who has a silent one's name has it from now on, whether anybody asks or not
 }
 
 // expectLocked makes the servers that are listened for those that the names tell of.
