@@ -60,8 +60,8 @@ func start(t *testing.T, o embedded.Options, f fleet.Options) *robot {
 }
 
 // quick beats often, so that a lease runs out soon, but not of who is late on a busy
-// machine.
-var quick = fleet.Options{Lease: 3 * time.Second, Every: 50 * time.Millisecond}
+// machine; and not silent before it has.
+var quick = fleet.Options{Lease: 3 * time.Second, Every: 50 * time.Millisecond, Silence: 6 * time.Second}
 
 // lasting keeps what was heard once for longer than a test.
 var lasting = fleet.Options{Lease: time.Hour, Every: 50 * time.Millisecond}
