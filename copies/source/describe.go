@@ -59,6 +59,21 @@ func (d *described) describe(p *pull, b *service.Batch) error {
 	return nil
 }
 
+// describeLeftOut puts into a batch the descriptions of segments of which nothing travels,
+// so that the holder knows them: it answers for them that all was left out.
+func (d *described) describeLeftOut(p *pull, b *service.Batch) error {
+	for i := range b.LeftOut {
+		provider := b.LeftOut[i].Entity.Truncate(engram.LevelProviderSegment)
+		if d.segments[provider] != nil {
+			continue
+		}
+		if _, err := d.segment(p, b, provider, &engram.Snapshot{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // segment describes a segment with the types that are new; false if it is not there.
 func (d *described) segment(p *pull, b *service.Batch, provider engram.ID, s *engram.Snapshot) (bool, error) {
 	pattern := engram.PatternOf(provider)

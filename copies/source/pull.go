@@ -200,6 +200,9 @@ func (p *pull) begin(sh *share) *service.Batch {
 // deliver hands a batch over.
 func (p *pull) deliver(sh *share, b *service.Batch, behind service.Behind) error {
 	b.LeftOut = sh.left.take(b.LeftOut)
+	if err := p.told.describeLeftOut(p, b); err != nil {
+		return err
+	}
 	b.Position, b.Behind = sh.position(), behind
 	sh.toldAt, sh.done = b.Position, behind.Updates == 0
 	sh.had.Took(sh.after, b)

@@ -74,11 +74,19 @@ func TestRules(t *testing.T) {
 		"all":         {service.Rules{}, 100, ""},
 		"rate":        {service.Rules{MaxRate: 10}, 10, service.LeftOutRate},
 		"where":       {service.Rules{Where: "confidence > 0.2"}, 50, service.LeftOutFilter},
+		"nothing":     {service.Rules{Where: "confidence > 2"}, 0, service.LeftOutFilter},
 		"max-payload": {service.Rules{MaxPayload: 60}, 0, service.LeftOutSize},
 		"fields":      {service.Rules{Fields: []string{"n"}}, 100, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, c.rules))
+			known := 0
+			for _, b := range got.batches {
+				known += len(b.Segments)
+			}
+			if known != 1 {
+				t.Errorf("the holder is told of %d segments", known)
+			}
 			var left, bytes int64
 			for _, l := range got.leftOut {
 				left += int64(l.Count)
