@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
@@ -42,7 +41,7 @@ func (r *reserve) room() (size, free int64) {
 // room. What of that is not needed becomes free.
 func (r *reserve) replaceFile(fsys vfs.FS, path string, text []byte) error {
 	err := vfs.ReplaceFile(fsys, path, text)
-	if !isFull(err) {
+	if r == nil || !vfs.IsFull(err) {
 		return err
 	}
 	r.mu.Lock()
@@ -69,11 +68,6 @@ func (r *reserve) replaceFile(fsys vfs.FS, path string, text []byte) error {
 		return errors.Join(err, fsys.Remove(temporary))
 	}
 	return fsys.SyncDir(filepath.Dir(path))
-}
-
-// isFull reports whether an error says that the disk has no room.
-func isFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // take reserves room if there is plenty, and none is reserved yet.

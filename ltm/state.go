@@ -138,7 +138,7 @@ func (s *Store) changeStateWith(change func(*stateContent), replaceFile func(fsy
 
 // unwritten is the error of a file that could not be written.
 func unwritten(file string, err error) error {
-	if isFull(err) {
+	if vfs.IsFull(err) {
 		return engram.Errorf(engram.Exhausted, file, "it cannot be written, the disk is full; free some space and try again: %w", err)
 	}
 	return engram.Errorf(engram.Unavailable, file, "it cannot be written; check the disk and try again: %w", err)

@@ -7,7 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
+
+// IsFull reports whether an error says that the disk, or the user's quota of it, has no
+// room left.
+func IsFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // ReadFile returns a file's content, nil if there is no such file, and an error if it
 // has more than limit bytes.

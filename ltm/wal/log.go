@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
 // Log is an open log. Safe for concurrent use.
@@ -109,7 +109,7 @@ func (l *Log) classify(what string, err error) error {
 	if e, ok := errors.AsType[*engram.Error](err); ok {
 		return e
 	}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if vfs.IsFull(err) {
 		return engram.Errorf(engram.Exhausted, l.opts.Dir, "%s, the disk is full: free some space, then it goes on by itself: %w", what, err)
 	}
 	return engram.Errorf(engram.Unavailable, l.opts.Dir, "%s: check the disk; it is tried again until it works: %w", what, err)

@@ -97,7 +97,7 @@ func (f *Findings) speed(dir string) {
 	for range 5 {
 		took, err := health.Probe(dir)
 		switch {
-		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		case vfs.IsFull(err):
 			f.problem("disk", "the disk of "+dir+" is full", "free some space")
 			return
 		case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

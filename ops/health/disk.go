@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
 // Disk finds out whether a folder can be written, and how long that takes. A finding
@@ -35,7 +36,7 @@ func NewDisk(dir string) *Disk { return &Disk{dir: dir} }
 func (d *Disk) Check(context.Context) (Status, string) {
 	took, err := d.Write()
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case vfs.IsFull(err):
 		return Failed, fmt.Sprintf("the disk of %s is full; free some space, or drop an episode: 'engram episode ls' and 'engram episode drop'", d.dir)
 	case err != nil:
 		return Failed, fmt.Sprintf("%s cannot be written: %v", d.dir, err)
