@@ -22,6 +22,16 @@ type Commit struct {
 	// copies them; to one in another process it costs nothing, and spares a producer
 	// of images most of its garbage collection.
 	Transient bool
+	// Recorded says that the times are those of a recording, or of knowledge made
+	// elsewhere: by another clock, so that it does not matter how far they lie ahead of
+	// the server's.
+	Recorded bool
+}
+
+// With returns the commit with other updates.
+func (c Commit) With(updates []EntityUpdate) Commit {
+	c.Updates = updates
+	return c
 }
 
 // Owned returns c with payloads of its own if it is transient.
@@ -29,7 +39,8 @@ func (c Commit) Owned() Commit {
 	if !c.Transient {
 		return c
 	}
-	own := Commit{Updates: slices.Clone(c.Updates)}
+	own := c.With(slices.Clone(c.Updates))
+	own.Transient = false
 	for i := range own.Updates {
 		u := &own.Updates[i]
 		u.Instances = slices.Clone(u.Instances)

@@ -116,8 +116,8 @@ type Statistician interface {
 	Stats(ctx context.Context, p Pattern, depth Level) ([]Stats, error)
 }
 
-// Service is everything one memory server offers: what server.Server is, and
-// every client of one.
+// Service is what one memory server offers: what server.Server is, and every client of
+// one.
 type Service interface {
 	Writer
 	CommitStreamer
@@ -129,4 +129,16 @@ type Service interface {
 	Segments
 	Types
 	Statistician
+}
+
+// Server is a memory server as transports serve it. What it offers beside its memory
+// are features (package feature).
+type Server interface {
+	Service
+	// Epoch identifies this life of the server. It is not 0.
+	Epoch() uint64
+	// Number returns the number of the newest update.
+	Number() uint64
+	// MemoriesFor returns the names of the server's memories that the caller may know.
+	MemoriesFor(ctx context.Context) []string
 }

@@ -26,6 +26,21 @@ const (
 	SourceCopy         // a copy where there is one, so that the owner's link is spared
 )
 
+// FilterOrder says which of a query's two choices comes first: the filter's, among all
+// snapshots, or the selectors', of times and positions. It makes a difference to [Latest],
+// [AtOrBefore], [Nearest] and [Indices], and none to [All], [In] and [At].
+type FilterOrder uint8
+
+// The orders of filter and selectors.
+const (
+	// FilterThenSelect has selectors choose among the snapshots that satisfy the filter:
+	// the latest that satisfies, even where a newer one does not.
+	FilterThenSelect FilterOrder = iota
+	// SelectThenFilter leaves out of what selectors choose among all snapshots what does
+	// not satisfy the filter: the latest, if that satisfies.
+	SelectThenFilter
+)
+
 // Query is a tree shaped like the hierarchy: per level which names, per entity
 // which snapshots. Several nodes or selectors at one level form a union.
 type Query struct {
@@ -36,10 +51,20 @@ type Query struct {
 	// AsOf asks what the memory knew then: only what had arrived at or before it,
 	// in the version of that time. Nil means now.
 	AsOf *Time
-	// Where is a CEL expression over an instance (see package idf); selectors see
-	// only snapshots with an instance that satisfies it, and results hold only
-	// such instances. Empty means all.
+	// Type keeps only instances whose payload is of this type or of one that extends it, such
+	// as "engram.object.Instance": of the whole hierarchy, what is of that kind. A memory that
+	// does not know the type has nothing of it, but payloads of that very name. Like Where it
+	// is a filter; where both are given an instance satisfies both. Empty means all.
+	//
+	// What is missing is then told of entities that something was found of; of others, whose
+	// losses may have been of the type, together under their provider segment.
+	Type string
+	// Where is a CEL expression over an instance (see package idf), the filter: results
+	// hold only instances that satisfy it. Where evaluating it fails, the result says so
+	// ([MissingFilterFailed]). Empty means all.
 	Where string
+	// FilterOrder says whether Type and Where or the selectors come first.
+	FilterOrder FilterOrder
 	// Fields keeps only these members (dotted paths) of the payloads. Empty means all.
 	Fields []string
 	// WithoutPayload leaves the payloads' bytes out.
@@ -161,10 +186,19 @@ func (p Pattern) Select(snapshots ...SnapshotSelector) Query {
 	return Query{Memories: []QueryNode{node}}
 }
 
+// maxTypeName bounds the name of the type that a query asks for, in bytes.
+const maxTypeName = 1024
+
 // Check returns an Invalid or Exhausted error if the query's form is wrong: too
 // deep, snapshots asked of what is not an entity, a bad selector. limit bounds the
 // number of nodes and selectors; 0 means no bound.
 func (q *Query) Check(limit int) error {
+	if q.FilterOrder > SelectThenFilter {
+		return Errorf(Invalid, "", "a query of unknown filter order %d; there are filter then select (%d) and select then filter (%d)", q.FilterOrder, FilterThenSelect, SelectThenFilter)
+	}
+	if len(q.Type) > maxTypeName {
+		return Errorf(Exhausted, "", "a query for a type whose name has %d bytes; at most %d are allowed", len(q.Type), maxTypeName)
+	}
 	n := 0
 	return checkNodes(q.Memories, LevelMemory, &n, limit)
 }

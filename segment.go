@@ -25,10 +25,22 @@ func (d Durability) String() string {
 // Bounds limits how much history the working memory keeps. Zero fields mean no
 // bound. The bounds hold for superseded versions as well as for snapshots.
 type Bounds struct {
-	MaxCount int           // snapshots
-	MaxAge   time.Duration // by snapshot time, measured back from the newest snapshot
-	MaxBytes int64         // payload bytes
+	MaxCount int // snapshots
+	// MaxAge is measured by snapshot times, back from the newest snapshot. One that is by
+	// itself more than MaxAge ahead of all others ends no other's time before a second
+	// one confirms it: one wild stamp evicts nothing.
+	MaxAge time.Duration
+	// MaxBytes are of an entity its payloads' bytes, of a memory the bytes of RAM that all
+	// it holds takes: payloads, and what entities, snapshots and segments cost besides.
+	MaxBytes int64
 }
+
+// DefaultMaxAhead is how far a commit's time may lie ahead of the server's clock where
+// nothing else is said.
+const DefaultMaxAhead = time.Minute
+
+// AnyAhead as a segment's MaxAhead takes commits of any time.
+const AnyAhead time.Duration = -1
 
 // CoreSegment defines one modality of a memory.
 type CoreSegment struct {
@@ -38,6 +50,10 @@ type CoreSegment struct {
 	// its age or count.
 	History    Bounds
 	Durability Durability
+	// MaxAhead is how far the time of a commit may lie ahead of the server's clock; one
+	// farther ahead is refused, unless it is [Commit].Recorded. 0 means
+	// [DefaultMaxAhead], a negative value, such as [AnyAhead], any time.
+	MaxAhead time.Duration
 	// FixedProviders refuses commits to provider segments that were not added
 	// explicitly.
 	FixedProviders bool
@@ -68,6 +84,7 @@ type Description struct {
 	Type           string // the effective type of its payloads
 	History        Bounds
 	Durability     Durability
+	MaxAhead       time.Duration // 0 means DefaultMaxAhead, negative any
 	FixedProviders bool
 }
 

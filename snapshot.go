@@ -75,6 +75,11 @@ const (
 	// MissingNotBelieved: the server that says it has it has a certificate that does not
 	// allow it to.
 	MissingNotBelieved = "not believed"
+	// MissingFilterFailed: evaluating the filter failed, so that it is not known whether it
+	// was asked for: an index beyond a list, a value of another kind, a member that there
+	// is not. All such snapshots of an answer are told as one, below the level at which they
+	// have one ID; Example is one of them, and Detail says what failed there.
+	MissingFilterFailed = "filter failed"
 )
 
 // Missing says which part of what a query asked for its result does not hold.
@@ -83,6 +88,10 @@ type Missing struct {
 	Reason   string   // one of the Missing… constants
 	Count    uint64   // snapshots, as far as is known; 0 is unknown
 	Interval Interval // their times, as far as is known
+	// Example and Detail are an instance and what failed there, if the reason is
+	// [MissingFilterFailed]; else empty.
+	Example ID
+	Detail  string
 	// Since is when who is to answer was last heard, if the reason is [MissingUnreachable]
 	// and that is known; else 0.
 	Since Time

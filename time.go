@@ -3,6 +3,7 @@ package engram
 import (
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -93,6 +94,15 @@ func (t Time) Append(b []byte) []byte {
 	return b
 }
 
+// AppendRFC3339 appends t as JSON has it, "2022-02-18T13:06:56.492182Z": its text
+// with the letters T and Z.
+func (t Time) AppendRFC3339(b []byte) []byte {
+	start := len(b)
+	b = append(t.Append(b), 'Z')
+	b[start+len("2006-01-02")] = 'T'
+	return b
+}
+
 func append2(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // ParseTime reads a time as [Time.String] prints it (1 to 9 decimals or none),
@@ -106,8 +116,10 @@ func ParseTime(s string) (Time, error) {
 		return Time(ns), nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		t, err = time.Parse("2006-01-02 15:04:05", s)
+	for _, layout := range []string{"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05"} {
+		if err != nil {
+			t, err = time.Parse(layout, s)
+		}
 	}
 	if err != nil {
 		return 0, Errorf(Invalid, "", "%q is not a time; write 2022-02-18 13:06:56.492182, RFC 3339 or nanoseconds since 1970", s)
@@ -118,9 +130,14 @@ func ParseTime(s string) (Time, error) {
 	return Time(t.UnixNano()), nil
 }
 
-// parseTimeText is the fast path for the canonical text of years 1678 to 2261.
+// parseTimeText is the fast path for the canonical texts, with T and Z or without, of
+// years 1678 to 2261.
 func parseTimeText(s string) (Time, bool) {
-	if len(s) < 19 || len(s) > 29 || s[4] != '-' || s[7] != '-' || s[10] != ' ' || s[13] != ':' || s[16] != ':' {
+	between := byte(' ')
+	if text, zone := strings.CutSuffix(s, "Z"); zone {
+		s, between = text, 'T'
+	}
+	if len(s) < 19 || len(s) > 29 || s[4] != '-' || s[7] != '-' || s[10] != between || s[13] != ':' || s[16] != ':' {
 		return 0, false
 	}
 	yy, ok1 := digits(s[0:4])
@@ -209,8 +226,8 @@ func daysFromCivil(y, m, d int) int64 {
 	return int64(era)*146097 + int64(doe) - 719468
 }
 
-// MarshalText implements encoding.TextMarshaler: times are strings in JSON.
-func (t Time) MarshalText() ([]byte, error) { return t.Append(nil), nil }
+// MarshalText implements encoding.TextMarshaler: times are RFC 3339 in JSON.
+func (t Time) MarshalText() ([]byte, error) { return t.AppendRFC3339(nil), nil }
 
 // UnmarshalText implements encoding.TextUnmarshaler; it reads what [ParseTime] reads.
 func (t *Time) UnmarshalText(b []byte) error {

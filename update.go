@@ -21,6 +21,11 @@ type Update struct {
 	// one took its memory over, and numbers began again at 1. A client's stream sets it
 	// when it reconnects.
 	Restarted bool
+	// Failed tells of the updates, since the last that was delivered, on which evaluating
+	// Where failed ([MissingFilterFailed]); nil if there are none. They were not delivered.
+	// If the subscription asks for it, updates that tell nothing else come, too: their ID is
+	// that of an entity, without a time.
+	Failed *Missing
 	// Absence says that a server went away, or is back; then all else is zero. It comes only
 	// if the subscription asks for it.
 	Absence *Absence
@@ -79,12 +84,19 @@ type Subscription struct {
 	Patterns []Pattern // a union; none matches everything
 	Start    Start
 	WithData bool // deliver snapshots with their updates
-	Where    string
-	Fields   []string
-	Slow     SlowPolicy
+	// Where is a CEL expression over an instance (see package idf): only snapshots with an
+	// instance that satisfies it are delivered, with only such instances. It is evaluated
+	// after Start has chosen: of the last N snapshots come those that satisfy it.
+	Where  string
+	Fields []string
+	Slow   SlowPolicy
 	// Absences asks to be told when servers go away and come back ([Update.Absence]), of a
 	// client that finds servers by their names; a server alone knows of none.
 	Absences bool
+	// Failures asks to be told of updates on which evaluating Where fails though nothing else
+	// is to be told ([Update.Failed]): at the first, and then each time that they are twice
+	// as many.
+	Failures bool
 	Queue    int // how many updates may wait; 0 means 1024
 	// Transient says that the consumer uses a snapshot only until its next call of
 	// Next: a stream from another process may then use its memory again, which

@@ -19,6 +19,7 @@ const (
 	EventRules        EventKind = "rules"         // the rules were changed
 	EventRulesRefused EventKind = "rules refused" // a change of the rules that cannot be read
 	EventRevoked      EventKind = "revoked"       // an identity or certificate was revoked
+	EventNames        EventKind = "names"         // a memory has another server, or none
 )
 
 // Event is something to be noted.

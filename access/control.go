@@ -285,20 +285,23 @@ func (c *Control) keep(o *open) (end func(), err error) {
 	}, nil
 }
 
-// bound returns a context that ends when the rights of the call's identity change.
-func (c *Control) bound(ctx context.Context, id Identity) (context.Context, func(), error) {
+// Bound returns a context that ends when the rights of a call's identity change;
+// [Cause] says so. end must be called.
+func (c *Control) Bound(ctx context.Context) (bound context.Context, end func(), err error) {
+	id := IdentityOf(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
-	end, err := c.stream(id, c.table.Load().fingerprint(id), func(why error) { cancel(why) })
+	end, err = c.stream(id, c.table.Load().fingerprint(id), func(why error) { cancel(why) })
 	if err != nil {
 		cancel(nil)
 		return nil, nil, err
 	}
-	return ctx, func() { end(); cancel(nil) }, nil
+	unbind := end
+	return ctx, func() { unbind(); cancel(nil) }, nil
 }
 
-// cause returns why a context of [Control.bound] has ended, if the rules are why, and
+// Cause returns why a context of [Control.Bound] has ended, if the rules are why, and
 // err otherwise.
-func cause(ctx context.Context, err error) error {
+func Cause(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -319,6 +322,22 @@ func (c *Control) MayForward(id Identity) bool {
 // let in.
 func (c *Control) Refused(id Identity, from string, why error) {
 	c.often(Event{Kind: EventRefused, Identity: id, From: from, Text: why.Error()})
+}
+
+// Somewhere returns nil if the identity of a call may do one of the actions with
+// anything at all, and else the error of who may not do the first of them, which is
+// noted. It is looked at before what a call carries is read.
+func (c *Control) Somewhere(ctx context.Context, first, others Actions) error {
+	gr := c.grant(ctx)
+	if gr.might(first|others, engram.ID{}) {
+		return nil
+	}
+	return c.forbidden(gr.id, first, "the whole server")
+}
+
+// Denied notes that the message fabric did not let an identity do something.
+func (c *Control) Denied(id Identity, from, subject, what string) {
+	c.often(Event{Kind: EventDenied, Identity: id, From: from, Thing: subject, Text: what})
 }
 
 // May reports whether the identity of a call may do all of the actions with id and

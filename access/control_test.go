@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -47,8 +47,6 @@ func (n *noted) of(kind EventKind) (out []Event) {
 	return out
 }
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
-
 // The rules in a file count as soon as it changes; a file that cannot be read changes
 // nothing; who is revoked is cut.
 func TestRulesFileIsFollowed(t *testing.T) {
@@ -64,7 +62,7 @@ func TestRulesFileIsFollowed(t *testing.T) {
 	}
 	write("rules: [{allow: read, to: eye, on: A}]")
 	n := &noted{}
-	c, err := Load(file, Options{Audit: n, Log: quiet, Every: time.Millisecond})
+	c, err := Load(file, Options{Audit: n, Log: testkit.Quiet, Every: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,11 +78,7 @@ func TestRulesFileIsFollowed(t *testing.T) {
 	}
 	until := func(what string, ok func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("in vain waited until ", what)
-			}
-		}
+		testkit.Until(t, func() (string, bool) { return "not yet: " + what, ok() })
 	}
 	write("rules: [{allow: reed, to: eye, on: A}]")
 	until("the damaged file is noted", func() bool { return len(n.of(EventRulesRefused)) == 1 })
@@ -118,7 +112,7 @@ func TestRulesFileIsFollowed(t *testing.T) {
 // A connection ends when its certificate expires.
 func TestExpiredIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{Log: quiet})
+		c := New(Options{Log: testkit.Quiet})
 		cut := make(chan error, 1)
 		if _, err := c.Connection("eye", "1f", time.Now().Add(time.Minute), "", func(why error) { cut <- why }); err != nil {
 			t.Fatal(err)
@@ -222,7 +216,7 @@ func TestRepeatsAreCounted(t *testing.T) {
 // The name system shows the memories in which somebody may do something, and takes
 // registrations from those who may administer them.
 func TestNamesBehindRules(t *testing.T) {
-	c := New(Options{Log: quiet})
+	c := New(Options{Log: testkit.Quiet})
 	if err := c.Set(Policy{Rules: []Rule{
 		{Actions: Read, To: []string{"eye"}, On: []engram.Pattern{engram.MustPattern("Object/*/Vision")}},
 		{Actions: Admin, To: []string{"host"}, On: []engram.Pattern{engram.MustPattern("Mine")}},

@@ -5,40 +5,27 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	copies "github.com/seed-301d4374/engram/copies/service"
-	longterm "github.com/seed-301d4374/engram/ltm/service"
-	poses "github.com/seed-301d4374/engram/pose/service"
 )
 
-// Served is what a guard stands before: a memory server that answers calls within
-// their scope (engram.ScopeOf), such as server.Server.
-type Served interface {
-	engram.Service
-	copies.Source
-	Epoch() uint64
-	Number() uint64
-	Memories() []string
-	Poses() poses.Service       // nil if it has none
-	LongTerm() longterm.Service // nil if it has none
-}
-
-// Guard lets the identities of calls do what the rules allow. It implements
-// engram.Service and offers what the server behind it does. Safe for concurrent use.
+// Guard lets the identities of calls do what the rules allow with the memory of a server.
+// It implements engram.Server. Safe for concurrent use. Package feature guards the other
+// calls of a server.
 type Guard struct {
-	svc Served
+	svc engram.Server
 	c   *Control
 }
 
-var _ Served = (*Guard)(nil)
+var _ engram.Server = (*Guard)(nil)
 
-// NewGuard returns a guard before svc.
-func NewGuard(svc Served, c *Control) *Guard { return &Guard{svc: svc, c: c} }
+// NewGuard returns a guard before svc, which answers calls within their scope
+// (engram.ScopeOf), as server.Server does.
+func NewGuard(svc engram.Server, c *Control) *Guard { return &Guard{svc: svc, c: c} }
 
 // grant returns what the identity of a call may do.
-func (g *Guard) grant(ctx context.Context) *grant {
-	t := g.c.table.Load()
-	return t.grant(IdentityOf(ctx))
-}
+func (c *Control) grant(ctx context.Context) *grant { return c.table.Load().grant(IdentityOf(ctx)) }
+
+// grant returns what the identity of a call may do.
+func (g *Guard) grant(ctx context.Context) *grant { return g.c.grant(ctx) }
 
 // Epoch identifies the server's life.
 func (g *Guard) Epoch() uint64 { return g.svc.Epoch() }
@@ -46,14 +33,11 @@ func (g *Guard) Epoch() uint64 { return g.svc.Epoch() }
 // Number returns the number of the server's newest update.
 func (g *Guard) Number() uint64 { return g.svc.Number() }
 
-// Memories returns the names of all memories; see [Guard.MemoriesFor].
-func (g *Guard) Memories() []string { return g.svc.Memories() }
-
 // MemoriesFor returns the names of the memories in which the identity of a call may
 // do anything.
 func (g *Guard) MemoriesFor(ctx context.Context) []string {
 	gr := g.grant(ctx)
-	all := g.svc.Memories()
+	all := g.svc.MemoriesFor(ctx)
 	out := make([]string, 0, len(all))
 	for _, name := range all {
 		if gr.knowsMemory(name) {
@@ -78,7 +62,7 @@ func (g *Guard) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRes
 	if refused == nil {
 		return g.svc.Commit(ctx, c)
 	}
-	passed := engram.Commit{Transient: c.Transient}
+	passed := c.With(nil)
 	for i := range c.Updates {
 		if refused[i] == nil {
 			passed.Updates = append(passed.Updates, c.Updates[i])
@@ -138,14 +122,14 @@ func (g *Guard) QueryParts(ctx context.Context, q engram.Query, part func(*engra
 }
 
 // within takes out of a result what it notes of others than the snapshots that the
-// memory has: what is missing of copies, and
-// which copies there are.
+// memory has: what is missing of copies, and which copies there are. What the filter
+// failed on was in the scope.
 func within(s engram.Scope, r *engram.Result) *engram.Result {
 	if s == nil || r == nil {
 		return r
 	}
 	r.Missing = slices.DeleteFunc(r.Missing, func(m engram.Missing) bool {
-		return s.Visibility(m.ID.Truncate(engram.LevelEntity)) != engram.Visible
+		return m.Reason != engram.MissingFilterFailed && s.Visibility(m.ID.Truncate(engram.LevelEntity)) != engram.Visible
 	})
 	r.Copies = slices.DeleteFunc(r.Copies, func(c engram.CopyUsed) bool {
 		id, err := engram.NewID(c.Memory)
@@ -291,19 +275,10 @@ func (g *Guard) Stats(ctx context.Context, p engram.Pattern, depth engram.Level)
 	return g.svc.Stats(ctx, p, depth)
 }
 
-// administer reports, as an error, whether the identity of a call may administer id
-// and all below it, and notes it.
+// administer returns Forbidden unless the identity of a call may administer id and all
+// below it, and notes what it does.
 func (g *Guard) administer(ctx context.Context, id engram.ID, what string) error {
-	gr := g.grant(ctx)
-	thing := id.String()
-	if id.IsRoot() {
-		thing = "the whole server"
-	}
-	if !gr.may(Admin, id) {
-		return g.c.forbidden(gr.id, Admin, thing)
-	}
-	g.c.note(Event{Kind: EventAdmin, Identity: gr.id, Action: Admin, Thing: thing, Text: what})
-	return nil
+	return g.c.Permit(ctx, Need{Actions: Admin, On: id, What: what})
 }
 
 // AddCoreSegment implements engram.Segments.

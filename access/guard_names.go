@@ -174,7 +174,7 @@ func (n *guardedNames) List(ctx context.Context) ([]mns.Entry, error) {
 
 func (n *guardedNames) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 	return func(yield func(mns.Event, error) bool) {
-		ctx, end, err := n.c.bound(ctx, IdentityOf(ctx))
+		ctx, end, err := n.c.Bound(ctx)
 		if err != nil {
 			yield(mns.Event{}, err)
 			return
@@ -183,7 +183,7 @@ func (n *guardedNames) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 		gr := n.grant(ctx)
 		for e, err := range n.inner.Watch(ctx) {
 			if err != nil {
-				yield(mns.Event{}, cause(ctx, err))
+				yield(mns.Event{}, Cause(ctx, err))
 				return
 			}
 			if !e.Synced && !gr.knowsMemory(e.Entry.Memory) {

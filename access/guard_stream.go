@@ -1,16 +1,16 @@
 package access
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/payload"
 )
 
 func sameType(a, b engram.TypeDef) bool {
-	return a.Name == b.Name && bytes.Equal(a.Descriptors, b.Descriptors)
+	return a.Name == b.Name && payload.Same(a.Descriptors, b.Descriptors)
 }
 
 // Subscribe implements engram.Subscriber. The stream ends when the rights of the
@@ -158,7 +158,7 @@ func (s *commitStream) Send(c engram.Commit) error {
 		sent.refused = s.g.refused(gr, c)
 	}
 	if sent.refused != nil {
-		passed := engram.Commit{Transient: c.Transient}
+		passed := c.With(nil)
 		for i := range c.Updates {
 			if sent.refused[i] == nil {
 				passed.Updates = append(passed.Updates, c.Updates[i])

@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/backbone/subject"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
 
@@ -95,12 +96,17 @@ func Connect(ctx context.Context, o Options) (*Backbone, error) {
 			if b.permissions.note(err) {
 				return
 			}
-			subject := ""
+			on := ""
 			if s != nil {
-				subject = s.Subject
+				on = s.Subject
 			}
-			o.Log.Warn("backbone", "subject", subject, "error", err)
+			o.Log.Warn("backbone", "subject", on, "error", err)
 		}),
+	}
+	identity := ""
+	if o.Credentials != nil {
+		identity = string(o.Credentials.Identity())
+		options = append(options, nats.CustomInboxPrefix(subject.Inbox(identity)))
 	}
 	options = append(options, nats.ReconnectHandler(func(*nats.Conn) { b.permissions.forget() }))
 	if o.InProcess != nil {
@@ -138,7 +144,7 @@ func Connect(ctx context.Context, o Options) (*Backbone, error) {
 		return nil, engram.Errorf(engram.Unavailable, Redacted(o.URL), "the backbone cannot be reached; is a NATS server running there? %w", err)
 	}
 	if b.js, err = jetstream.New(b.conn); err == nil {
-		b.tunnels, err = newTunnels(b.conn)
+		b.tunnels, err = newTunnels(b.conn, identity)
 	}
 	if err != nil {
 		b.conn.Close()

@@ -3,8 +3,8 @@ package backbone_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -16,6 +16,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/fabrics"
 )
 
 func TestMain(m *testing.M) {
@@ -26,37 +28,11 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"))
 }
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
-
 // start embeds a server and connects to it.
 func start(t testing.TB, o embedded.Options) (*embedded.Server, *backbone.Backbone) {
 	t.Helper()
-	o.Log = quiet
-	s, err := embedded.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s, connect(t, backbone.Options{InProcess: s, Robot: o.Robot})
-}
-
-func connect(t testing.TB, o backbone.Options) *backbone.Backbone {
-	t.Helper()
-	o.Log = quiet
-	b, err := backbone.Connect(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
+	s := fabrics.Start(t, o)
+	return s, fabrics.Connect(t, backbone.Options{InProcess: s, Robot: o.Robot})
 }
 
 // pair is a connection through the message fabric from one backbone to another.
@@ -110,15 +86,12 @@ func TestTunnelAcrossLeafNodes(t *testing.T) {
 		}
 	}()
 	var c net.Conn
-	for { // the links come up in the background
-		if c, err = two.Dial(t.Context(), "robot1"); err == nil {
-			break
-		}
-		if engram.CodeOf(err) != engram.Unavailable {
+	testkit.Until(t, func() (string, bool) { // the links come up in the background
+		if c, err = two.Dial(t.Context(), "robot1"); err != nil && engram.CodeOf(err) != engram.Unavailable {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return fmt.Sprint(err), err == nil
+	})
 	text := strings.Repeat("over the fabric ", 1<<18) // four windows
 	go func() {
 		if _, err := io.WriteString(c, text); err != nil {
@@ -153,7 +126,7 @@ func TestDialWithoutAServer(t *testing.T) {
 // its backbone ends them at once.
 func TestTunnelEndsWithItsBackbone(t *testing.T) {
 	s, server := start(t, embedded.Options{Listen: "127.0.0.1:0"})
-	client := connect(t, backbone.Options{URL: s.ClientURL()})
+	client := fabrics.Connect(t, backbone.Options{URL: s.ClientURL()})
 	near, far := pair(t, server, client)
 	defer near.Close()
 	defer far.Close()
@@ -187,7 +160,7 @@ func TestWrongOptions(t *testing.T) {
 		{"not a leaf node's URL", embedded.Options{Robot: "r", LeafOf: []string{"nats-leef://:secret@base:7422"}}, engram.Invalid},
 		{"not a route's URL", embedded.Options{Cluster: "127.0.0.1:0", Routes: []string{":secret@base:6222"}}, engram.Invalid},
 	} {
-		tt.o.Log = quiet
+		tt.o.Log = testkit.Quiet
 		_, err := embedded.Start(t.Context(), tt.o)
 		if engram.CodeOf(err) != tt.want || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v; want %v", tt.name, err, tt.want)
@@ -195,7 +168,7 @@ func TestWrongOptions(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	_, err = backbone.Connect(ctx, backbone.Options{URL: "nats://user:secret@127.0.0.1:1", Log: quiet})
+	_, err = backbone.Connect(ctx, backbone.Options{URL: "nats://user:secret@127.0.0.1:1", Log: testkit.Quiet})
 	if engram.CodeOf(err) != engram.Unavailable || strings.Contains(err.Error(), "secret") {
 		t.Errorf("nobody there: %v", err)
 	}

@@ -24,6 +24,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/fabrics"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/mns/kv"
 )
@@ -110,11 +112,11 @@ func encode(t *testing.T, c jwt.Claims, by nkeys.KeyPair) string {
 // used has a connection do what a server of a robot does.
 func used(t *testing.T, o backbone.Options) {
 	t.Helper()
-	b := connect(t, o)
+	b := fabrics.Connect(t, o)
 	if _, err := b.Domain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	names, err := kv.OpenOf(t.Context(), b.JetStream(), "robot1", 0)
+	names, err := kv.Open(t.Context(), b.JetStream(), kv.Options{Robot: "robot1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func used(t *testing.T, o backbone.Options) {
 // refused returns the error of a connection that must fail.
 func refused(t *testing.T, o backbone.Options) error {
 	t.Helper()
-	o.Log = quiet
+	o.Log = testkit.Quiet
 	b, err := backbone.Connect(t.Context(), o)
 	if err == nil {
 		b.Close()
@@ -229,7 +231,7 @@ func TestClusterByNKey(t *testing.T) {
 	}
 	c := startCluster(t, func(o *server.Options) { o.Nkeys = known })
 	of := func(name string) backbone.Options {
-		return backbone.Options{URL: c.url, CAFile: c.ca, NKeyFile: c.write(t, strings.ReplaceAll(name, " ", "-"), seeds[name]), Log: quiet}
+		return backbone.Options{URL: c.url, CAFile: c.ca, NKeyFile: c.write(t, strings.ReplaceAll(name, " ", "-"), seeds[name]), Log: testkit.Quiet}
 	}
 	used(t, of("all"))
 	t.Run("listed", func(t *testing.T) { used(t, of("listed")) })
@@ -245,7 +247,7 @@ func TestClusterByNKey(t *testing.T) {
 		t.Errorf("not an nkey: %v", err)
 	}
 
-	far := connect(t, of("all"))
+	far := fabrics.Connect(t, of("all"))
 	l, err := far.Listen("far")
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +272,7 @@ func TestClusterByNKey(t *testing.T) {
 		},
 		"no write": func(t *testing.T, b *backbone.Backbone) {
 			err := b.Names(t.Context(), func(ctx context.Context) error {
-				names, err := kv.OpenOf(ctx, b.JetStream(), "robot1", 0)
+				names, err := kv.Open(ctx, b.JetStream(), kv.Options{Robot: "robot1"})
 				if err == nil {
 					_, err = names.Register(ctx, mns.Registration{Server: "w", Memories: []string{"Mine"}, Addresses: []string{"nats:w"}})
 				}
@@ -294,7 +296,7 @@ func TestClusterByNKey(t *testing.T) {
 			denied(t, "listening", err, "engram.dial.")
 		},
 	} {
-		t.Run(name, func(t *testing.T) { try(t, connect(t, of(name))) })
+		t.Run(name, func(t *testing.T) { try(t, fabrics.Connect(t, of(name))) })
 	}
 }
 

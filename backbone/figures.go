@@ -31,3 +31,25 @@ func (b *Backbone) Figures(ctx context.Context) Figures {
 	}
 	return f
 }
+
+// Heard returns how many frames have come from each server that was dialled through the
+// backbone, on the connections that are open.
+func (b *Backbone) Heard() map[string]uint64 { return b.tunnels.heard() }
+
+func (t *tunnels) heard() map[string]uint64 {
+	t.mu.Lock()
+	var dialled []*conn
+	for _, c := range t.conns {
+		if c.local == dialler {
+			dialled = append(dialled, c)
+		}
+	}
+	t.mu.Unlock()
+	frames := map[string]uint64{}
+	for _, c := range dialled {
+		c.mu.Lock()
+		frames[string(c.remote)] += c.seen
+		c.mu.Unlock()
+	}
+	return frames
+}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // What a NATS cluster once denied is remembered of calls that need it, within bounds, and
@@ -18,7 +18,7 @@ import (
 // connection gets its answers, which it makes once, is denied until it is a new one.
 func TestDenialsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPermissions("cluster", slog.New(slog.DiscardHandler))
+		p := newPermissions("cluster", testkit.Quiet)
 		deny := func(subject string) {
 			t.Helper()
 			if !p.note(errors.New(`nats: Permissions Violation for Subscription to "` + subject + `"`)) {

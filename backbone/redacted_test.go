@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 func TestRedacted(t *testing.T) {
@@ -34,13 +35,13 @@ func TestRedacted(t *testing.T) {
 // What a URL that is none has before its @ is in no error.
 func TestBadURLIsNotShown(t *testing.T) {
 	for _, url := range []string{"user:jellycuttle@127.0.0.1:1", "http://user:jellycuttle@127.0.0.1:1", "nats://127.0.0.1:1,https://user:jellycuttle@127.0.0.1:1"} {
-		_, err := backbone.Connect(t.Context(), backbone.Options{URL: url, Log: quiet})
+		_, err := backbone.Connect(t.Context(), backbone.Options{URL: url, Log: testkit.Quiet})
 		if engram.CodeOf(err) != engram.Invalid || strings.Contains(err.Error(), "jelly") {
 			t.Errorf("%v", err)
 		}
 	}
 	for _, password := range []string{"jelly/cuttle", "jelly,cuttle", `jelly"cuttle`, "jelly cuttle", "jelly#cuttle", "jelly%cuttle"} {
-		b, err := backbone.Connect(t.Context(), backbone.Options{URL: "nats://user:" + password + "@127.0.0.1:1", Log: quiet})
+		b, err := backbone.Connect(t.Context(), backbone.Options{URL: "nats://user:" + password + "@127.0.0.1:1", Log: testkit.Quiet})
 		if err == nil {
 			b.Close()
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -13,34 +14,20 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/access/credentials"
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/deployment"
+	"github.com/seed-301d4374/engram/internal/testkit/fabrics"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/mns/kv"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
 
-// issuer returns a function that makes credentials of one deployment.
-func issuer(t *testing.T) func(id access.Identity, server bool) *credentials.Store {
-	t.Helper()
-	ca, err := credentials.NewAuthority("test", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(id access.Identity, server bool) *credentials.Store {
-		b, err := ca.Issue(id, server, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return credentials.Of(b)
-	}
-}
-
 // With credentials the fabric takes servers of the deployment, and programs that the
 // rules let read everything; programs cannot speak for servers.
 func TestSecureFabric(t *testing.T) {
-	of := issuer(t)
+	d := deployment.New(t)
 	rules := access.New(access.Options{})
 	set := func(revoked ...access.Revocation) {
 		t.Helper()
@@ -54,18 +41,18 @@ func TestSecureFabric(t *testing.T) {
 	}
 	set(access.Revocation{Identity: "gone"})
 	s, inside := start(t, embedded.Options{Robot: "robot1", Listen: "127.0.0.1:0", LeafListen: "127.0.0.1:0",
-		Secure: secure.Options{Credentials: of("robot1", true), Access: rules}})
+		Secure: secure.Options{Credentials: d.Server(t, "robot1"), Access: rules}})
 	if _, err := inside.JetStream().AccountInfo(t.Context()); err != nil {
 		t.Fatalf("the process's own connection: %v", err)
 	}
 
 	for name, o := range map[string]backbone.Options{
 		"no certificate":    {},
-		"another authority": {Credentials: issuer(t)("robot1", true)},
-		"revoked":           {Credentials: of("gone", true)},
-		"a poor program":    {Credentials: of("poor", false)},
+		"another authority": {Credentials: deployment.New(t).Server(t, "robot1")},
+		"revoked":           {Credentials: d.Server(t, "gone")},
+		"a poor program":    {Credentials: d.Program(t, "poor")},
 	} {
-		o.URL, o.Log = s.ClientURL(), quiet
+		o.URL, o.Log = s.ClientURL(), testkit.Quiet
 		if b, err := backbone.Connect(t.Context(), o); err == nil {
 			b.Close()
 			t.Errorf("%s: let in", name)
@@ -74,16 +61,16 @@ func TestSecureFabric(t *testing.T) {
 		}
 	}
 
-	second := connect(t, backbone.Options{URL: s.ClientURL(), Credentials: of("second", true)})
+	second := fabrics.Connect(t, backbone.Options{URL: s.ClientURL(), Credentials: d.Server(t, "second")})
 	heard := make(chan string, 10)
-	listening, err := second.Conn().Subscribe("engram.>", func(m *nats.Msg) { heard <- m.Subject })
+	listening, err := inside.Conn().Subscribe("engram.>", func(m *nats.Msg) { heard <- m.Subject })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := second.Conn().Flush(); err != nil {
+	if err := inside.Conn().Flush(); err != nil {
 		t.Fatal(err)
 	}
-	reader := connect(t, backbone.Options{URL: s.ClientURL(), Credentials: of("reader", false)})
+	reader := fabrics.Connect(t, backbone.Options{URL: s.ClientURL(), Credentials: d.Program(t, "reader")})
 	for _, subject := range []string{"engram.update.Object.Instance.a.b", "engram.names.robot1.x", "_INBOX.x", "engram.names"} {
 		if err := reader.Conn().Publish(subject, nil); err != nil {
 			t.Fatal(err)
@@ -106,21 +93,17 @@ func TestSecureFabric(t *testing.T) {
 	reader.Conn().SetDisconnectErrHandler(func(*nats.Conn, error) { close(gone) })
 	reader.Conn().Opts.AllowReconnect = false
 	set(access.Revocation{Identity: "gone"}, access.Revocation{Identity: "reader"})
-	select {
-	case <-gone:
-	case <-time.After(time.Minute):
-		t.Error("the revoked program is still connected")
-	}
+	testkit.Receive(t, gone)
 	if err := second.Conn().Flush(); err != nil {
 		t.Errorf("the other's connection: %v", err)
 	}
 
 	t.Run("leaf", func(t *testing.T) {
-		_, robot2 := start(t, embedded.Options{Robot: "robot2", LeafOf: []string{s.LeafURL()}, Secure: secure.Options{Credentials: of("robot2", true)}})
-		tunnelled(t, inside, robot2, of)
+		_, robot2 := start(t, embedded.Options{Robot: "robot2", LeafOf: []string{s.LeafURL()}, Secure: secure.Options{Credentials: d.Server(t, "robot2")}})
+		tunnelled(t, inside, robot2, d)
 	})
 	t.Run("leaf of another deployment", func(t *testing.T) {
-		_, robot3 := start(t, embedded.Options{Robot: "robot3", LeafOf: []string{s.LeafURL()}, Secure: secure.Options{Credentials: issuer(t)("robot3", true)}})
+		_, robot3 := start(t, embedded.Options{Robot: "robot3", LeafOf: []string{s.LeafURL()}, Secure: secure.Options{Credentials: deployment.New(t).Server(t, "robot3")}})
 		_, err := robot3.Conn().Request("engram.nobody", nil, time.Minute)
 		if !errors.Is(err, nats.ErrNoResponders) {
 			t.Error(err)
@@ -141,7 +124,7 @@ func TestSecureFabric(t *testing.T) {
 // domain's name; looking names up works.
 func programCannotChangeNames(t *testing.T, server, program *backbone.Backbone) {
 	t.Helper()
-	names, err := kv.Open(t.Context(), server.JetStream(), time.Hour) // a lease that does not run out
+	names, err := kv.Open(t.Context(), server.JetStream(), kv.Options{TTL: time.Hour}) // a lease that does not run out
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +145,7 @@ func programCannotChangeNames(t *testing.T, server, program *backbone.Backbone) 
 			t.Errorf("a program was answered on %s", subject)
 		}
 	}
-	looked, err := kv.Open(t.Context(), program.JetStream(), 0)
+	looked, err := kv.Open(t.Context(), program.JetStream(), kv.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,13 +158,13 @@ func programCannotChangeNames(t *testing.T, server, program *backbone.Backbone) 
 }
 
 // tunnelled has bytes pass through a tunnel with TLS inside, from one robot to another.
-func tunnelled(t *testing.T, at, from *backbone.Backbone, of func(access.Identity, bool) *credentials.Store) {
+func tunnelled(t *testing.T, at, from *backbone.Backbone, d deployment.Deployment) {
 	t.Helper()
 	plain, err := at.Listen("server of leaf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := secure.Options{Credentials: of("robot1", true)}.Listener(plain)
+	l, err := secure.Options{Credentials: d.Server(t, "robot1")}.Listener(plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,16 +181,11 @@ func tunnelled(t *testing.T, at, from *backbone.Backbone, of func(access.Identit
 		c.Close()
 	}()
 	var conn net.Conn
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); { // the leaf's interest takes a moment
-		if conn, err = from.Dial(t.Context(), "server of leaf"); err == nil {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := secure.Client(t.Context(), of("robot2", true), conn, "robot1")
+	testkit.Until(t, func() (string, bool) { // the leaf's interest takes a moment
+		conn, err = from.Dial(t.Context(), "server of leaf")
+		return fmt.Sprint(err), err == nil
+	})
+	c, err := secure.Client(t.Context(), d.Server(t, "robot2"), conn, "robot1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +31,8 @@ import (
 //
 // The fabric may lose messages, but not reorder those of one sender: a gap in the
 // numbers breaks the connection, as a reset does, and whoever uses it dials again.
-// A sender has credit for [window] bytes that the reader has not taken yet.
+// A sender has credit for [window] bytes that the reader has not taken yet, and on a slow
+// link uses less of it ([flow]).
 const (
 	frameData byte = iota + 1
 	frameCredit
@@ -56,18 +58,16 @@ func dialSubject(server string) string { return "engram.dial." + subject.Token(s
 // tunnels are the connections that end at this side.
 type tunnels struct {
 	nc     *nats.Conn
-	id     string // subjects are engram.tunnel.<id>.<connection>
+	prefix string // of their subjects, engram.tunnel.<identity>.<run>.<connection>
 	sub    *nats.Subscription
-	prefix string
 
 	mu     sync.Mutex
 	conns  map[string]*conn // by the last token of their subject
 	closed bool
 }
 
-func newTunnels(nc *nats.Conn) (*tunnels, error) {
-	t := &tunnels{nc: nc, id: rand.Text(), conns: map[string]*conn{}}
-	t.prefix = "engram.tunnel." + t.id + "."
+func newTunnels(nc *nats.Conn, identity string) (*tunnels, error) {
+	t := &tunnels{nc: nc, prefix: subject.Tunnels(identity) + "." + rand.Text() + ".", conns: map[string]*conn{}}
 	var err error
 	if t.sub, err = nc.Subscribe(t.prefix+"*", t.receive); err != nil {
 		return nil, engram.Errorf(engram.Unavailable, t.prefix, "the backbone refuses the subscription: %w", err)
@@ -129,12 +129,13 @@ func (t *tunnels) close() {
 // Dial connects to the server that listens under that name, through the backbone.
 // Unavailable if none does.
 func (b *Backbone) Dial(ctx context.Context, server string) (net.Conn, error) {
-	c, err := b.tunnels.add("backbone", server)
+	c, err := b.tunnels.add(dialler, server)
 	if err != nil {
 		return nil, err
 	}
 	req := nats.NewMsg(dialSubject(server))
 	req.Header.Set("Engram-Tunnel", tunnelVersion)
+	req.Header.Set(creditHeader, strconv.Itoa(creditStep))
 	req.Data = []byte(b.tunnels.prefix + c.token)
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
@@ -163,7 +164,11 @@ func (b *Backbone) Dial(ctx context.Context, server string) (net.Conn, error) {
 		b.tunnels.drop(c)
 		return nil, engram.Errorf(engram.Unavailable, server, "the server refuses the connection: %s", why)
 	}
-	c.start(string(reply.Data))
+	if !subject.IsTunnel(string(reply.Data)) {
+		b.tunnels.drop(c)
+		return nil, engram.Errorf(engram.Unavailable, server, "the server answers with %.64q, which is not the end of a tunnel", reply.Data)
+	}
+	c.start(string(reply.Data), reply.Header.Get(creditHeader))
 	return c, nil
 }
 
@@ -215,6 +220,9 @@ type listener struct {
 }
 
 func (l *listener) dialled(m *nats.Msg) {
+	if !subject.IsInbox(m.Reply) {
+		return // this side's rights are not lent to whoever dials
+	}
 	answer := nats.NewMsg(m.Reply)
 	refuse := func(why string) {
 		answer.Header.Set("Engram-Error", why)
@@ -224,17 +232,22 @@ func (l *listener) dialled(m *nats.Msg) {
 		refuse(fmt.Sprintf("version %q of the tunnel; this server speaks %s", v, tunnelVersion))
 		return
 	}
-	c, err := l.b.tunnels.add(l.server, "backbone")
+	if !subject.IsTunnel(string(m.Data)) {
+		refuse(fmt.Sprintf("%.64q is not the end of a tunnel", m.Data))
+		return
+	}
+	c, err := l.b.tunnels.add(l.server, dialler)
 	if err != nil {
 		refuse(err.Error())
 		return
 	}
-	c.start(string(m.Data))
+	c.start(string(m.Data), m.Header.Get(creditHeader))
 	if err := l.put(c); err != nil {
 		c.Close()
 		refuse(err.Error())
 		return
 	}
+	answer.Header.Set(creditHeader, strconv.Itoa(creditStep))
 	answer.Data = []byte(l.b.tunnels.prefix + c.token)
 	_ = m.RespondMsg(answer)
 }
@@ -296,6 +309,9 @@ func (l *listener) Close() error {
 // Addr implements net.Listener.
 func (l *listener) Addr() net.Addr { return tunnelAddr(l.server) }
 
+// dialler is the address of the end that has dialled: it has no name.
+const dialler = "backbone"
+
 // tunnelAddr is a server's name as a net.Addr of network "nats".
 type tunnelAddr string
 
@@ -318,6 +334,7 @@ type conn struct {
 	waiting  int      // bytes in received
 	taken    int      // bytes taken and not credited yet
 	credit   int
+	flow     flow
 	sent     uint64 // frames
 	seen     uint64
 	heard    time.Time
@@ -332,9 +349,10 @@ type deadline struct {
 	timer *time.Timer
 }
 
-func (c *conn) start(to string) {
+// start begins to use a connection whose far end is named, and gives credit as it says.
+func (c *conn) start(to, credit string) {
 	c.mu.Lock()
-	c.to = to
+	c.to, c.flow = to, newFlow(credit)
 	c.mu.Unlock()
 	go c.keepAlive()
 }
@@ -378,7 +396,9 @@ func (c *conn) receive(frame []byte) {
 			c.failLocked(engram.Errorf(engram.Corrupt, string(c.remote), "a credit of %d bytes", len(body)), true)
 			return
 		}
-		c.credit = min(window, c.credit+int(binary.LittleEndian.Uint32(body)))
+		n := int(binary.LittleEndian.Uint32(body))
+		c.credit = min(window, c.credit+n)
+		c.flow.take(n, c.heard)
 	case framePing:
 		return
 	case frameClose:
@@ -476,7 +496,7 @@ func (c *conn) takeLocked(p []byte) (n int) {
 		}
 	}
 	c.waiting -= n
-	if c.taken += n; c.taken >= window/2 && c.end == nil {
+	if c.taken += n; c.taken >= creditStep && c.end == nil {
 		body := binary.LittleEndian.AppendUint32(nil, uint32(c.taken))
 		c.taken = 0
 		_ = c.sendLocked(frameCredit, body) // an error ends the connection
@@ -500,15 +520,17 @@ func (c *conn) Write(p []byte) (n int, err error) {
 			c.mu.Unlock()
 			return n, err
 		}
-		if c.credit == 0 {
+		room := min(c.credit, c.flow.room())
+		if room == 0 {
 			changed := c.changed
 			c.mu.Unlock()
 			<-changed
 			continue
 		}
-		k := min(len(p), c.credit, maxData, int(c.t.nc.MaxPayload())-frameHeader)
+		k := min(len(p), room, maxData, int(c.t.nc.MaxPayload())-frameHeader)
 		err = c.sendLocked(frameData, p[:k])
 		c.credit -= k
+		c.flow.send(k, c.spoke)
 		c.mu.Unlock()
 		if err != nil {
 			return n, err

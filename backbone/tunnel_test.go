@@ -31,13 +31,13 @@ func TestDialledWhileTheListenerCloses(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Its callback runs to the end although the listener has been closed.
-	answered, err := b.conn.SubscribeSync("answers")
+	answered, err := b.conn.SubscribeSync("_INBOX.answers")
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := nats.NewMsg(dialSubject("s"))
 	request.Header.Set("Engram-Tunnel", tunnelVersion)
-	request.Data, request.Reply = []byte(b.tunnels.prefix+"far"), "answers"
+	request.Data, request.Reply = []byte(b.tunnels.prefix+"far"), "_INBOX.answers"
 	request.Sub = answered
 	plain.(*listener).dialled(request)
 	answer, err := answered.NextMsg(time.Minute)

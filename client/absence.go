@@ -17,11 +17,11 @@ type absences struct {
 
 // state is how a server is whose memories are subscribed to.
 type state struct {
-	key      serverKey
-	memories []string    // as the subscription names them, sorted
-	silent   engram.Time // since when the names say that it shows no sign of life
-	there    bool        // it is subscribed to
-	heard    uint64      // how often updates came from it since
+	key       serverKey
+	memories  []string    // as the subscription names them, sorted
+	suspected engram.Time // when it was last heard, if the names suspect it to be down
+	there     bool        // it is subscribed to
+	heard     uint64      // how often updates came from it since
 }
 
 // states returns how the servers are that updates are expected from.
@@ -30,7 +30,7 @@ func (m *merged) states(concerned shares) []state {
 	defer m.mu.Unlock()
 	var out []state
 	for _, sh := range concerned {
-		s := state{key: sh.conn.key(), silent: sh.conn.silentSince()}
+		s := state{key: sh.conn.key(), suspected: sh.conn.suspectedSince()}
 		for _, h := range sh.hosts {
 			s.memories = append(s.memories, h.memory)
 		}
@@ -63,21 +63,21 @@ func (a *absences) look(now []state, at engram.Time, heard func(memory string) e
 		gone := a.gone[s.key]
 		before := slices.IndexFunc(a.known, func(o state) bool { return o.key == s.key })
 		switch {
-		case gone != nil && s.silent == 0 && s.there:
+		case gone != nil && s.suspected == 0 && s.there:
 			back(*gone)
 			delete(a.gone, s.key)
-		case gone == nil && s.silent != 0 && s.there && before >= 0 && a.known[before].heard != s.heard:
+		case gone == nil && s.suspected != 0 && s.there && before >= 0 && a.known[before].heard != s.heard:
 			// Who tells the names does not hear it, but this client does; or did, until now.
 			again = true
-		case gone == nil && s.silent != 0:
-			away(s, s.silent)
+		case gone == nil && s.suspected != 0:
+			away(s, s.suspected)
 		}
 	}
 	for key, gone := range a.gone { // what of theirs is back elsewhere
 		for _, o := range now {
 			over := *gone
 			over.Memories = slices.DeleteFunc(slices.Clone(gone.Memories), func(m string) bool { return !slices.Contains(o.memories, m) })
-			if o.key == key || !o.there || o.silent != 0 || len(over.Memories) == 0 {
+			if o.key == key || !o.there || o.suspected != 0 || len(over.Memories) == 0 {
 				continue
 			}
 			gone.Memories = slices.DeleteFunc(slices.Clone(gone.Memories), func(m string) bool { return slices.Contains(over.Memories, m) })
@@ -94,7 +94,7 @@ func (a *absences) look(now []state, at engram.Time, heard func(memory string) e
 			return slices.ContainsFunc(o.memories, func(m string) bool { return slices.Contains(s.memories, m) })
 		})
 		if !present[s.key] && !taken && a.gone[s.key] == nil {
-			away(s, cmp.Or(s.silent, heard(s.memories[0]), at))
+			away(s, cmp.Or(s.suspected, heard(s.memories[0]), at))
 		}
 	}
 	// Those that are away are kept, to be known when they are back.

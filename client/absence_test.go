@@ -12,7 +12,7 @@ func TestAbsences(t *testing.T) {
 	up := func(server string, memories ...string) state {
 		return state{key: serverKey{server: server}, memories: memories, there: true}
 	}
-	silent := func(s state) state { s.silent = 5; return s }
+	silent := func(s state) state { s.suspected = 5; return s }
 	heard := func(s state, times uint64) state { s.heard = times; return s }
 	of := func(robot string, s state) state { s.key.robot = robot; return s }
 	closed := func(s state) state { s.there = false; return s }

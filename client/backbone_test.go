@@ -8,6 +8,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/mns/kv"
 	"github.com/seed-301d4374/engram/server"
@@ -17,7 +19,7 @@ import (
 // Two computers of a robot share a backbone. A program that has a route to the
 // first only, and is not on the backbone, works with the memories of both.
 func TestServerWithoutARoute(t *testing.T) {
-	fabric, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", Log: quiet})
+	fabric, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,12 +36,12 @@ func TestServerWithoutARoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	commit(t, c, update(t, entity("A"), 1, "near"), update(t, entity("B"), 1, "far"))
+	testkit.Commit(t, c, testkit.Update(t, entity("A"), 1, "near"), testkit.Update(t, entity("B"), 1, "far"))
 	r, err := c.Query(t.Context(), engram.Pattern{}.Select(engram.Latest(1)))
 	if err != nil || ids(r) != "A/Any/p/e B/Any/p/e" || len(r.Missing) > 0 {
 		t.Errorf("answered %q, missing %v, %v", ids(r), r.Missing, err)
 	}
-	next(t, sub, 2)
+	testkit.Next(t, sub, 2)
 	if _, err := c.Poses("B").Revisions(t.Context()); engram.CodeOf(err) != engram.Unsupported {
 		t.Errorf("poses there, of which there are none: %v", err)
 	}
@@ -52,16 +54,16 @@ func TestServerWithoutARoute(t *testing.T) {
 // only, and returns the address at which programs of this computer reach it.
 func onBackbone(t *testing.T, o backbone.Options, identity, name string) (address string) {
 	t.Helper()
-	o.Log = quiet
+	o.Log = testkit.Quiet
 	b, err := backbone.Connect(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := kv.Open(t.Context(), b.JetStream(), 0)
+	names, err := kv.Open(t.Context(), b.JetStream(), kv.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Memories: []server.Memory{memory(name)}, Log: quiet})
+	s, err := server.New(server.Config{Memories: []server.Memory{memory(name)}, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,13 +71,13 @@ func onBackbone(t *testing.T, o backbone.Options, identity, name string) (addres
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := rpc.Listen(socket(t))
+	own, err := rpc.Listen(serving.Socket(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	h := rpc.NewHandler(s, names, rpc.Options{Server: identity, Backbone: b.Dial, Log: quiet, Grace: 20 * time.Millisecond})
+	h := rpc.NewHandler(s, names, rpc.Options{Server: identity, Backbone: b.Dial, Log: testkit.Quiet, Grace: 20 * time.Millisecond})
 	go func() { served <- rpc.Serve(ctx, h, own, through) }()
 	kept, err := mns.Keep(t.Context(), names, mns.Registration{
 		Server: identity, Memories: []string{name},

@@ -39,7 +39,7 @@ func (cn *conn) doubts(err error) {
 func (cn *conn) errDown() error {
 	switch d := cn.doubted.Load(); {
 	case d == nil:
-		return cn.errSilent(engram.Errorf(engram.Unavailable, cn.server, "the memory server was not reached a moment ago, and is not yet back"))
+		return cn.errSuspected(engram.Errorf(engram.Unavailable, cn.server, "the memory server was not reached a moment ago, and is not yet back"))
 	case d.claims == cn.claims.list.Load():
 		return d.err
 	}
@@ -82,8 +82,8 @@ func (c *Client) claimLocked(all map[*conn][]credentials.Claim) {
 	c.home.claims.set(home)
 }
 
-// unanswered reports whether an error says that a server has not answered, or that it
-// was not asked because it is not believed: others may answer then.
+// unanswered reports whether an error says that the server did not answer, or was not asked
+// because its certificate does not allow the memory. Another server may answer then.
 func unanswered(err error) bool {
 	return engram.CodeOf(err) == engram.Unavailable || errors.Is(err, credentials.ErrNotBelieved)
 }

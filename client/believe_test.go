@@ -18,6 +18,8 @@ import (
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/access/credentials"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport"
@@ -99,36 +101,19 @@ type certified struct {
 	asked   atomic.Int64 // what came to its memories
 }
 
-// deployment issues credentials.
-type deployment struct{ *credentials.Authority }
+// deployed issues credentials.
+type deployed struct{ deployment.Deployment }
 
-func newDeployment(t *testing.T) deployment {
-	t.Helper()
-	ca, err := credentials.NewAuthority("test", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return deployment{ca}
-}
+func newDeployment(t *testing.T) deployed { return deployed{deployment.New(t)} }
 
-func (d deployment) program(t *testing.T) *credentials.Store {
-	t.Helper()
-	b, err := d.Issue("program", false, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return credentials.Of(b)
-}
+func (d deployed) program(t *testing.T) *credentials.Store { return d.Program(t, "program") }
 
 // serve starts a server that may serve what its credentials say, and hosts memories,
 // whether it may or not.
-func (d deployment) serve(t *testing.T, name string, may credentials.Serving, names mns.Registry, o rpc.Options, memories ...string) *certified {
+func (d deployed) serve(t *testing.T, name string, may credentials.Serving, names mns.Registry, o rpc.Options, memories ...string) *certified {
 	t.Helper()
-	b, err := d.IssueServer(access.Identity(name), may, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &certified{name: name, cert: b.Cert, rules: access.New(access.Options{})}
+	own := d.Serving(t, access.Identity(name), may)
+	s := &certified{name: name, cert: own.Current().Cert, rules: access.New(access.Options{})}
 	var defs []server.Memory
 	for _, m := range memories {
 		def := memory(m)
@@ -136,11 +121,12 @@ func (d deployment) serve(t *testing.T, name string, may credentials.Serving, na
 		def.Hooks.Commit = func(context.Context, *engram.EntityUpdate) error { s.asked.Add(1); return nil }
 		defs = append(defs, def)
 	}
-	if s.Server, err = server.New(server.Config{Memories: defs, Log: quiet}); err != nil {
+	var err error
+	if s.Server, err = server.New(server.Config{Memories: defs, Log: testkit.Quiet}); err != nil {
 		t.Fatal(err)
 	}
-	o.Server, o.Log, o.Grace = name, quiet, time.Second
-	e, err := transport.ListenSecurely(secure.Options{Credentials: credentials.Of(b), Access: s.rules}, "127.0.0.1:0")
+	o.Server, o.Log, o.Grace = name, testkit.Quiet, time.Second
+	e, err := transport.ListenSecurely(secure.Options{Credentials: own, Access: s.rules}, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,12 +187,12 @@ func TestServersAreBelievedWhatTheyMayServe(t *testing.T) {
 			held := liar.at("robot1", "Held")
 			held.Copies = []mns.Copy{{Server: home.name, Robot: "base", Memory: "robot1:Held", Addresses: []string{home.address}}}
 			names.say(own, other, lie, held)
-			commit(t, home, update(t, entity("Own"), 1, 1), update(t, entity("robot1:Held"), 1, 1))
-			commit(t, liar, update(t, entity("More"), 1, 1), update(t, entity("Object"), 1, 1), update(t, entity("Held"), 1, 1))
-			commit(t, right, update(t, entity("Object"), 1, 1))
+			testkit.Commit(t, home, testkit.Update(t, entity("Own"), 1, 1), testkit.Update(t, entity("robot1:Held"), 1, 1))
+			testkit.Commit(t, liar, testkit.Update(t, entity("More"), 1, 1), testkit.Update(t, entity("Object"), 1, 1), testkit.Update(t, entity("Held"), 1, 1))
+			testkit.Commit(t, right, testkit.Update(t, entity("Object"), 1, 1))
 			liar.asked.Store(0)
 
-			c, err := client.Connect(t.Context(), client.Options{Address: home.address, Patience: 20 * time.Second, Dial: rpc.DialOptions{Credentials: d.program(t)}})
+			c, err := client.Connect(t.Context(), client.Options{Address: home.address, DetectionTimeout: 20 * time.Second, Dial: rpc.DialOptions{Credentials: d.program(t)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -228,7 +214,7 @@ func TestServersAreBelievedWhatTheyMayServe(t *testing.T) {
 			refused("a query", err)
 			_, err = c.Latest(t.Context(), engram.MustID(entity("robot1:Object")))
 			refused("the latest", err)
-			_, err = c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{update(t, entity("robot1:Object"), 2, 2)}})
+			_, err = c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, entity("robot1:Object"), 2, 2)}})
 			refused("a commit", err)
 			_, err = c.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("robot1:Object")}})
 			refused("a subscription", err)
@@ -236,7 +222,7 @@ func TestServersAreBelievedWhatTheyMayServe(t *testing.T) {
 			refused("poses", err)
 			stream, err := c.CommitStream(t.Context())
 			if err == nil {
-				err = stream.Send(engram.Commit{Updates: []engram.EntityUpdate{update(t, entity("robot1:Object"), 2, 2)}})
+				err = stream.Send(engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, entity("robot1:Object"), 2, 2)}})
 				stream.Close()
 			}
 			refused("a commit stream", err)
@@ -309,7 +295,7 @@ func TestAnotherServerAtTheSameAddressIsNotBelieved(t *testing.T) {
 	e := right.at("robot1", "Object")
 	e.Addresses = []string{"nats:right"}
 	names.say(e)
-	c, err := client.Connect(t.Context(), client.Options{Address: home.address, Patience: 20 * time.Second,
+	c, err := client.Connect(t.Context(), client.Options{Address: home.address, DetectionTimeout: 20 * time.Second,
 		Dial: rpc.DialOptions{Credentials: d.program(t), Backbone: backbone}})
 	if err != nil {
 		t.Fatal(err)
@@ -320,9 +306,9 @@ func TestAnotherServerAtTheSameAddressIsNotBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	commit(t, right, update(t, entity("Object"), 1, 1))
-	next(t, s, 1)
-	commit(t, liar, update(t, entity("Object"), 1, 1), update(t, entity("Object"), 2, 1))
+	testkit.Commit(t, right, testkit.Update(t, entity("Object"), 1, 1))
+	testkit.Next(t, s, 1)
+	testkit.Commit(t, liar, testkit.Update(t, entity("Object"), 1, 1), testkit.Update(t, entity("Object"), 2, 1))
 	liar.asked.Store(0)
 	target.Store(&liar.address)
 	(<-conns).Close()
@@ -331,7 +317,7 @@ func TestAnotherServerAtTheSameAddressIsNotBelieved(t *testing.T) {
 		t.Errorf("the latest of who took the server's place: %v", err)
 	}
 	target.Store(&right.address)
-	commit(t, right, update(t, entity("Object"), 3, 1))
+	testkit.Commit(t, right, testkit.Update(t, entity("Object"), 3, 1))
 	got, err := s.Next(t.Context()) // although it met the liar meanwhile
 	if err != nil || len(got) != 1 || got[0].ID.String() != engram.MustID(entity("robot1:Object")).At(3).String() {
 		t.Errorf("went on with %v, %v", got, err)
@@ -366,10 +352,10 @@ func TestHomeThatServesLessIsBelievedAgain(t *testing.T) {
 	before.say(entry("Object"), entry("Vision"))
 	after.say(entry("Object"), entry("Vision"), other.at("robot2", "More"))
 	for _, s := range []*certified{wide, narrow, other} {
-		commit(t, s, update(t, entity("Object"), 1, 1))
+		testkit.Commit(t, s, testkit.Update(t, entity("Object"), 1, 1))
 	}
 	ask := rpc.DialOptions{Credentials: d.program(t)}
-	c, err := client.Connect(t.Context(), client.Options{Address: address, Patience: 20 * time.Second, Dial: ask})
+	c, err := client.Connect(t.Context(), client.Options{Address: address, DetectionTimeout: 20 * time.Second, Dial: ask})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -382,12 +368,12 @@ func TestHomeThatServesLessIsBelievedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	change(narrow)
-	until(t, func() (string, bool) { return "the names are not told", client.Knows(c, "robot2:More") })
+	testkit.Until(t, func() (string, bool) { return "the names are not told", client.Knows(c, "robot2:More") })
 	if err := latest(); !errors.Is(err, credentials.ErrNotBelieved) {
 		t.Errorf("while the names say too much: %v", err)
 	}
 	after.say(entry("Object"), other.at("robot2", "More"))
-	until(t, func() (string, bool) {
+	testkit.Until(t, func() (string, bool) {
 		err := latest()
 		return fmt.Sprintf("when the names say less: %v", err), err == nil
 	})
@@ -399,7 +385,7 @@ func TestHomeThatServesLessIsBelievedAgain(t *testing.T) {
 	}
 	defer direct.Close()
 	change(other)
-	until(t, func() (string, bool) {
+	testkit.Until(t, func() (string, bool) {
 		entries, err := direct.Names().List(t.Context())
 		if err == nil && len(entries) == 0 { // those of the other one
 			t.Fatal("another server tells the names")

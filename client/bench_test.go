@@ -10,6 +10,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport"
@@ -31,7 +32,7 @@ func benchServers(b *testing.B, memories ...string) *client.Client {
 	})
 	home := ""
 	for _, m := range memories {
-		s, err := server.New(server.Config{Memories: []server.Memory{memory(m)}, Log: quiet})
+		s, err := server.New(server.Config{Memories: []server.Memory{memory(m)}, Log: testkit.Quiet})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -40,7 +41,7 @@ func benchServers(b *testing.B, memories ...string) *client.Client {
 			b.Fatal(err)
 		}
 		served := make(chan error, 1)
-		go func() { served <- endpoint.Serve(ctx, s, names, rpc.Options{Server: m, Log: quiet}) }()
+		go func() { served <- endpoint.Serve(ctx, s, names, rpc.Options{Server: m, Log: testkit.Quiet}) }()
 		ends = append(ends, func() { <-served; s.Close() })
 		addresses := endpoint.Addresses()
 		if _, err := names.Register(b.Context(), mns.Registration{Server: m, Memories: []string{m}, Addresses: addresses, TTL: mns.MaxTTL}); err != nil {
@@ -163,7 +164,7 @@ func BenchmarkFanOut(b *testing.B) {
 	home := ""
 	for i := range 8 {
 		m := string(rune('A' + i))
-		s, err := server.New(server.Config{Memories: []server.Memory{memory(m)}, Log: quiet})
+		s, err := server.New(server.Config{Memories: []server.Memory{memory(m)}, Log: testkit.Quiet})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -180,7 +181,7 @@ func BenchmarkFanOut(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		h := rpc.NewHandler(slow{s, time.Duration(3+i) * time.Millisecond}, names, rpc.Options{Server: m, Log: quiet, Grace: time.Millisecond})
+		h := rpc.NewHandler(slow{s, time.Duration(3+i) * time.Millisecond}, names, rpc.Options{Server: m, Log: testkit.Quiet, Grace: time.Millisecond})
 		served := make(chan error, 1)
 		go func() { served <- rpc.Serve(ctx, h, l) }()
 		ends = append(ends, func() { <-served; s.Close() })

@@ -20,7 +20,7 @@ const AddressVariable = "ENGRAM_ADDRESS"
 type Options struct {
 	// Address of the name system: "unix:/path", "http://host:port" or "host:port" of a
 	// memory server, or "nats://host:port" of the backbone, which the client then is
-	// on itself. Empty means $ENGRAM_ADDRESS, or else the default Unix socket, or else
+	// on itself; the program then imports package client/backbone. Empty means $ENGRAM_ADDRESS, or else the default Unix socket, or else
 	// the default port on this host; see [rpc.DefaultAddresses].
 	Address string
 	// Credentials is the file of credentials that says who this program is, where servers
@@ -34,14 +34,14 @@ type Options struct {
 	Access string
 	// Dial configures the connections to the servers; its Server is not used.
 	Dial rpc.DialOptions
-	// Patience is how long a server that does not answer, nor says that it is alive,
-	// may keep a question waiting that others answer, too, or that is another
-	// robot's; default 3 s.
-	Patience time.Duration
+	// DetectionTimeout is how long a call waits for a server that sends nothing, if other
+	// servers take part in the answer or the server is another robot's; default 3 s. Then
+	// the server counts as down.
+	DetectionTimeout time.Duration
 }
 
-// DefaultPatience is the default of [Options.Patience].
-const DefaultPatience = 3 * time.Second
+// DefaultDetectionTimeout is the default of [Options.DetectionTimeout].
+const DefaultDetectionTimeout = 3 * time.Second
 
 // Client reaches all memories that are registered with a name system, and those of
 // other robots that it knows of. It implements engram.Service. Safe for concurrent
@@ -73,7 +73,7 @@ var _ engram.Service = (*Client)(nil)
 // Unavailable if nothing answers and says where it looked. ctx bounds only the
 // call.
 func Connect(ctx context.Context, o Options) (*Client, error) {
-	o.Patience = cmp.Or(max(o.Patience, 0), DefaultPatience)
+	o.DetectionTimeout = cmp.Or(max(o.DetectionTimeout, 0), DefaultDetectionTimeout)
 	home, err := dialHome(ctx, &o)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 		err = engram.Errorf(engram.Canceled, home.address, "given up waiting for the names of the memories: %w", ctx.Err())
 	}
 	if err == nil {
-		err = c.heedFirst(ctx)
+		err = c.awaitRevocations(ctx)
 	}
 	if err != nil {
 		c.Close()

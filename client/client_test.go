@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +18,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/memorytest"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
@@ -33,8 +33,6 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"))
 }
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
-
 // host is a memory server on a socket, registered with a name system.
 type host struct {
 	*server.Server
@@ -47,7 +45,7 @@ type host struct {
 // if own is not nil, the host offers it.
 func start(t *testing.T, identity string, names, own mns.Registry, address string, memories ...server.Memory) *host {
 	t.Helper()
-	s, err := server.New(server.Config{Memories: memories, Log: quiet})
+	s, err := server.New(server.Config{Memories: memories, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +58,7 @@ func start(t *testing.T, identity string, names, own mns.Registry, address strin
 	addresses := endpoint.Addresses()
 	h := &host{Server: s, address: addresses[len(addresses)-1]}
 	go func() {
-		served <- endpoint.Serve(ctx, s, own, rpc.Options{Server: identity, Log: quiet, Grace: time.Second})
+		served <- endpoint.Serve(ctx, s, own, rpc.Options{Server: identity, Log: testkit.Quiet, Grace: time.Second})
 	}()
 	if len(memories) > 0 {
 		h.kept, err = mns.Keep(t.Context(), names, mns.Registration{Server: identity, Memories: s.Memories(), Addresses: addresses})
@@ -87,8 +85,6 @@ func start(t *testing.T, identity string, names, own mns.Registry, address strin
 	return h
 }
 
-func socket(t *testing.T) string { return "unix:" + filepath.Join(t.TempDir(), "s") }
-
 func memory(name string) server.Memory {
 	return server.Memory{Name: name, Segments: []engram.CoreSegment{{ID: engram.MustID(name + "/Any")}}}
 }
@@ -110,49 +106,14 @@ func cluster(t *testing.T) (c *client.Client, names *mns.Local, hosts []*host) {
 	names = mns.NewLocal()
 	t.Cleanup(func() { names.Close() })
 	hosts = []*host{
-		start(t, "first", names, names, socket(t), memory("A")),
-		start(t, "second", names, nil, socket(t), memory("B")),
-		start(t, "third", names, nil, socket(t), memory("C"), memory("D")),
+		start(t, "first", names, names, serving.Socket(t), memory("A")),
+		start(t, "second", names, nil, serving.Socket(t), memory("B")),
+		start(t, "third", names, nil, serving.Socket(t), memory("C"), memory("D")),
 	}
 	return connect(t, hosts[0].address), names, hosts
 }
 
-func update(t *testing.T, entity string, at engram.Time, v any) engram.EntityUpdate {
-	t.Helper()
-	p, err := idf.ValuePayload(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engram.EntityUpdate{Entity: engram.MustID(entity), Time: at, Instances: []engram.Instance{engram.NewInstance(p)}}
-}
-
 func entity(memory string) string { return memory + "/Any/p/e" }
-
-func commit(t *testing.T, w engram.Writer, updates ...engram.EntityUpdate) {
-	t.Helper()
-	results, err := w.Commit(t.Context(), engram.Commit{Updates: updates})
-	if err == nil {
-		err = engram.FirstError(results)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func next(t *testing.T, s engram.UpdateStream, n int) []engram.Update {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var all []engram.Update
-	for len(all) < n {
-		batch, err := s.Next(ctx)
-		if err != nil {
-			t.Fatalf("after %d of %d updates: %v", len(all), n, err)
-		}
-		all = append(all, batch...)
-	}
-	return all
-}
 
 func ids(r *engram.Result) string {
 	var all []string
@@ -166,8 +127,8 @@ func TestClientIsAMemory(t *testing.T) {
 	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
 		names := mns.NewLocal()
 		t.Cleanup(func() { names.Close() })
-		return connect(t, start(t, "one", names, names, socket(t), memory(memorytest.MemoryName)).address)
-	})
+		return connect(t, start(t, "one", names, names, serving.Socket(t), memory(memorytest.MemoryName)).address)
+	}, memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 }
 
 // The same with the memory on another server than the name system, and others there.
@@ -175,17 +136,17 @@ func TestClusterIsAMemory(t *testing.T) {
 	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
 		names := mns.NewLocal()
 		t.Cleanup(func() { names.Close() })
-		home := start(t, "home", names, names, socket(t), memory("Other"))
-		start(t, "elsewhere", names, nil, socket(t), memory(memorytest.MemoryName))
+		home := start(t, "home", names, names, serving.Socket(t), memory("Other"))
+		start(t, "elsewhere", names, nil, serving.Socket(t), memory(memorytest.MemoryName))
 		return connect(t, home.address)
-	})
+	}, memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 }
 
 func TestCommitAndQueryAcrossServers(t *testing.T) {
 	c, _, hosts := cluster(t)
 	results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{
-		update(t, entity("C"), 1, "c"), update(t, entity("A"), 2, "a"), update(t, entity("Nowhere"), 3, "x"),
-		update(t, entity("D"), 4, "d"), update(t, entity("B"), 5, "b"),
+		testkit.Update(t, entity("C"), 1, "c"), testkit.Update(t, entity("A"), 2, "a"), testkit.Update(t, entity("Nowhere"), 3, "x"),
+		testkit.Update(t, entity("D"), 4, "d"), testkit.Update(t, entity("B"), 5, "b"),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +201,7 @@ func TestCommitAndQueryAcrossServers(t *testing.T) {
 // A server that is away is said to be missing; the others answer.
 func TestQueryWithoutAServer(t *testing.T) {
 	c, names, hosts := cluster(t)
-	commit(t, c, update(t, entity("A"), 1, "a"), update(t, entity("B"), 1, "b"), update(t, entity("C"), 1, "c"))
+	testkit.Commit(t, c, testkit.Update(t, entity("A"), 1, "a"), testkit.Update(t, entity("B"), 1, "b"), testkit.Update(t, entity("C"), 1, "c"))
 	address := hosts[1].address
 	hosts[1].stop()
 	// It is gone, but still registered, as after a crash.
@@ -264,7 +225,7 @@ func TestQueryWithoutAServer(t *testing.T) {
 	if _, err := c.Query(t.Context(), engram.MustPattern("B").Select(engram.Latest(1))); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("a query of B alone: %v; want Unavailable", err)
 	}
-	results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{update(t, entity("A"), 2, "a"), update(t, entity("B"), 2, "b")}})
+	results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, entity("A"), 2, "a"), testkit.Update(t, entity("B"), 2, "b")}})
 	if err != nil || results[0].Err != nil || engram.CodeOf(results[1].Err) != engram.Unavailable {
 		t.Errorf("a commit to A and B: %v, %v", results, err)
 	}
@@ -273,17 +234,17 @@ func TestQueryWithoutAServer(t *testing.T) {
 // A memory that moves to another server is found there.
 func TestMemoryThatMovesIsFollowed(t *testing.T) {
 	c, names, hosts := cluster(t)
-	commit(t, c, update(t, entity("B"), 1, "old"))
+	testkit.Commit(t, c, testkit.Update(t, entity("B"), 1, "old"))
 	sub, err := c.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("B")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sub.Close()
 	hosts[1].stop()
-	moved := start(t, "fourth", names, nil, socket(t), memory("B"))
+	moved := start(t, "fourth", names, nil, serving.Socket(t), memory("B"))
 	// A commit on a connection that breaks may have been stored: it is not repeated.
 	for {
-		results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{update(t, entity("B"), 2, "new")}})
+		results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, entity("B"), 2, "new")}})
 		if err = cmp.Or(err, engram.FirstError(results)); err == nil {
 			break
 		}
@@ -297,25 +258,25 @@ func TestMemoryThatMovesIsFollowed(t *testing.T) {
 	if _, err := moved.Latest(t.Context(), engram.MustID(entity("B"))); err != nil {
 		t.Errorf("the commit did not go where B is: %v", err)
 	}
-	if got := next(t, sub, 1); got[0].ID != engram.MustID(entity("B")).At(2) || sub.Epoch() != moved.Epoch() {
+	if got := testkit.Next(t, sub, 1); got[0].ID != engram.MustID(entity("B")).At(2) || sub.Epoch() != moved.Epoch() {
 		t.Errorf("the subscription tells of %v, epoch %d", got[0].ID, sub.Epoch())
 	}
 }
 
 func TestSubscriptionMergesServers(t *testing.T) {
 	c, names, hosts := cluster(t)
-	commit(t, c, update(t, entity("A"), 1, "before"), update(t, entity("C"), 1, "before"))
+	testkit.Commit(t, c, testkit.Update(t, entity("A"), 1, "before"), testkit.Update(t, entity("C"), 1, "before"))
 	sub, err := c.Subscribe(t.Context(), engram.Subscription{WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	got := next(t, sub, 2)
+	got := testkit.Next(t, sub, 2)
 	const n = 50
 	for i := range n {
-		commit(t, c, update(t, entity("A"), engram.Time(10+i), i), update(t, entity("B"), engram.Time(10+i), i), update(t, entity("D"), engram.Time(10+i), i))
+		testkit.Commit(t, c, testkit.Update(t, entity("A"), engram.Time(10+i), i), testkit.Update(t, entity("B"), engram.Time(10+i), i), testkit.Update(t, entity("D"), engram.Time(10+i), i))
 	}
-	got = append(got, next(t, sub, 3*n)...)
+	got = append(got, testkit.Next(t, sub, 3*n)...)
 	last := map[string]engram.Time{}
 	count := map[string]int{}
 	for _, u := range got {
@@ -331,17 +292,17 @@ func TestSubscriptionMergesServers(t *testing.T) {
 		t.Errorf("updates per memory %v; want %v", count, want)
 	}
 	// A server that comes later is subscribed to from its first update.
-	late := start(t, "late", names, nil, socket(t), memory("E"))
-	commit(t, late, update(t, entity("E"), 1, "x"))
-	if u := next(t, sub, 1); u[0].ID.Memory() != "E" {
+	late := start(t, "late", names, nil, serving.Socket(t), memory("E"))
+	testkit.Commit(t, late, testkit.Update(t, entity("E"), 1, "x"))
+	if u := testkit.Next(t, sub, 1); u[0].ID.Memory() != "E" {
 		t.Errorf("got %v; want what the new server has", u[0].ID)
 	}
-	// One that comes back in a new life is followed, and says so.
+	// One that comes back in a new epoch is followed, and says so.
 	address := hosts[1].address
 	hosts[1].stop()
 	again := start(t, "second", names, nil, address, memory("B"))
-	commit(t, again, update(t, entity("B"), 1, "new life"))
-	if u := next(t, sub, 1); u[0].ID != engram.MustID(entity("B")).At(1) || !u[0].Restarted || u[0].Number != 1 {
+	testkit.Commit(t, again, testkit.Update(t, entity("B"), 1, "new life"))
+	if u := testkit.Next(t, sub, 1); u[0].ID != engram.MustID(entity("B")).At(1) || !u[0].Restarted || u[0].Number != 1 {
 		t.Errorf("got %+v; want the first update of B's new life", u[0])
 	}
 	sub.Close()
@@ -353,7 +314,7 @@ func TestSubscriptionMergesServers(t *testing.T) {
 func TestSubscriptionIsJudgedBeforeThereIsAnything(t *testing.T) {
 	names := mns.NewLocal()
 	defer names.Close()
-	home := start(t, "home", names, names, socket(t))
+	home := start(t, "home", names, names, serving.Socket(t))
 	c := connect(t, home.address)
 	_, err := c.Subscribe(t.Context(), engram.Subscription{Slow: engram.SlowBlock})
 	if engram.CodeOf(err) != engram.Unsupported {
@@ -364,9 +325,9 @@ func TestSubscriptionIsJudgedBeforeThereIsAnything(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	h := start(t, "a", names, nil, socket(t), memory("A"))
-	commit(t, h, update(t, entity("A"), 1, "x"))
-	if u := next(t, sub, 1); u[0].ID.Memory() != "A" {
+	h := start(t, "a", names, nil, serving.Socket(t), memory("A"))
+	testkit.Commit(t, h, testkit.Update(t, entity("A"), 1, "x"))
+	if u := testkit.Next(t, sub, 1); u[0].ID.Memory() != "A" {
 		t.Errorf("got %v", u[0].ID)
 	}
 }
@@ -385,7 +346,7 @@ func TestCommitStreamAcrossServers(t *testing.T) {
 		for i := range n {
 			var cm engram.Commit
 			for k := range i % 4 {
-				cm.Updates = append(cm.Updates, update(t, entity(memories[(i+k)%5]), engram.Time(i), i))
+				cm.Updates = append(cm.Updates, testkit.Update(t, entity(memories[(i+k)%5]), engram.Time(i), i))
 			}
 			if err := stream.Send(cm); err != nil {
 				failed <- err
@@ -434,7 +395,7 @@ func TestTypesReachTheServersThatNeedThem(t *testing.T) {
 	if err := c.AddType(t.Context(), def); err != nil {
 		t.Error(err)
 	}
-	start(t, "late", names, nil, socket(t), memory("E"))
+	start(t, "late", names, nil, serving.Socket(t), memory("E"))
 	if _, err := c.Names().Wait(t.Context(), "E"); err != nil {
 		t.Fatal(err)
 	}
@@ -470,18 +431,18 @@ func TestTypesReachTheServersThatNeedThem(t *testing.T) {
 // The memories go on when the name system restarts.
 func TestNameSystemRestarts(t *testing.T) {
 	before := mns.NewLocal()
-	address := socket(t)
+	address := serving.Socket(t)
 	home := start(t, "home", before, before, address)
-	far := start(t, "far", before, nil, socket(t), memory("A"))
+	far := start(t, "far", before, nil, serving.Socket(t), memory("A"))
 	c := connect(t, home.address)
-	commit(t, c, update(t, entity("A"), 1, "x"))
+	testkit.Commit(t, c, testkit.Update(t, entity("A"), 1, "x"))
 	home.stop()
 	before.Close()
-	commit(t, c, update(t, entity("A"), 2, "while the name system is away"))
+	testkit.Commit(t, c, testkit.Update(t, entity("A"), 2, "while the name system is away"))
 	after := mns.NewLocal()
 	defer after.Close()
 	start(t, "home", after, after, address)
-	commit(t, c, update(t, entity("A"), 3, "before A has registered again"))
+	testkit.Commit(t, c, testkit.Update(t, entity("A"), 3, "before A has registered again"))
 	if snap, err := far.Latest(t.Context(), engram.MustID(entity("A"))); err != nil || snap.Time != 3 {
 		t.Errorf("latest %v, %v", snap, err)
 	}
@@ -503,12 +464,12 @@ func TestConnectSaysWhereItLooked(t *testing.T) {
 	if c := connect(t, ""); c.Address() != byDefault.address {
 		t.Errorf("connected to %s", c.Address())
 	}
-	other := start(t, "other", names, names, socket(t))
+	other := start(t, "other", names, names, serving.Socket(t))
 	t.Setenv(client.AddressVariable, other.address)
 	if c := connect(t, ""); c.Address() != other.address {
 		t.Errorf("with %s set, connected to %s", client.AddressVariable, c.Address())
 	}
-	lone := start(t, "lone", names, nil, socket(t), memory("L"))
+	lone := start(t, "lone", names, nil, serving.Socket(t), memory("L"))
 	if _, err := client.Connect(t.Context(), client.Options{Address: lone.address}); engram.CodeOf(err) != engram.Unsupported {
 		t.Errorf("a server without a name system: %v", err)
 	}
@@ -547,16 +508,15 @@ func gripType(t *testing.T) engram.TypeDef {
 func TestHostRefuses(t *testing.T) {
 	names := mns.NewLocal()
 	defer names.Close()
-	home := start(t, "home", names, names, socket(t), memory("A"))
+	home := start(t, "home", names, names, serving.Socket(t), memory("A"))
 	host := func(o client.HostOptions, memories ...server.Memory) error {
-		s, err := server.New(server.Config{Memories: memories, Log: quiet})
+		s, err := server.New(server.Config{Memories: memories, Log: testkit.Quiet})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		o.Address, o.RPC.Log = home.address, quiet
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
+		o.Address, o.RPC.Log = home.address, testkit.Quiet
+		ctx := testkit.Context(t)
 		return client.Host(ctx, s, o)
 	}
 	for _, tt := range []struct {
@@ -579,8 +539,8 @@ func TestHostRefuses(t *testing.T) {
 func TestHostedMemoryIsFound(t *testing.T) {
 	names := mns.NewLocal()
 	defer names.Close()
-	home := start(t, "home", names, names, socket(t), memory("A"))
-	s, err := server.New(server.Config{Memories: []server.Memory{memory("B")}, Log: quiet})
+	home := start(t, "home", names, names, serving.Socket(t), memory("A"))
+	s, err := server.New(server.Config{Memories: []server.Memory{memory("B")}, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -588,13 +548,13 @@ func TestHostedMemoryIsFound(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- client.Host(ctx, s, client.HostOptions{Address: home.address, RPC: rpc.Options{Log: quiet}})
+		ended <- client.Host(ctx, s, client.HostOptions{Address: home.address, RPC: rpc.Options{Log: testkit.Quiet}})
 	}()
 	c := connect(t, home.address)
 	if _, err := c.Names().Wait(t.Context(), "B"); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, c, update(t, entity("A"), 1, "x"), update(t, entity("B"), 1, "x"))
+	testkit.Commit(t, c, testkit.Update(t, entity("A"), 1, "x"), testkit.Update(t, entity("B"), 1, "x"))
 	if _, err := s.Latest(t.Context(), engram.MustID(entity("B"))); err != nil {
 		t.Error(err)
 	}
@@ -618,14 +578,14 @@ func TestClientPrefersTheLocalTransport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			names := mns.NewLocal()
 			defer names.Close()
-			home := start(t, "home", names, names, socket(t), memory("A"))
-			away := start(t, "away", names, nil, socket(t), memory("B"))
+			home := start(t, "home", names, names, serving.Socket(t), memory("A"))
+			away := start(t, "away", names, nil, serving.Socket(t), memory("B"))
 			addresses := []string{"local:" + strings.TrimPrefix(away.address, "unix:") + ".local", away.address}
 			if _, err := names.Register(t.Context(), mns.Registration{Server: "away", Memories: []string{"B"}, Addresses: registered(addresses), TTL: mns.MaxTTL}); err != nil {
 				t.Fatal(err)
 			}
 			c := connect(t, home.address)
-			commit(t, c, update(t, entity("B"), 1, "x"))
+			testkit.Commit(t, c, testkit.Update(t, entity("B"), 1, "x"))
 			if _, err := c.Latest(t.Context(), engram.MustID(entity("B"))); err != nil {
 				t.Error(err)
 			}
@@ -636,7 +596,7 @@ func TestClientPrefersTheLocalTransport(t *testing.T) {
 // A server that comes back under another identity is reached in two ways for a
 // moment: by the stream that reconnects, and by its new registration.
 func TestUpdatesComeOnceAfterARestart(t *testing.T) {
-	address := socket(t)
+	address := serving.Socket(t)
 	begin := func(identity string) *host {
 		names := mns.NewLocal()
 		t.Cleanup(func() { names.Close() })
@@ -649,16 +609,21 @@ func TestUpdatesComeOnceAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	commit(t, c, update(t, entity("A"), 1, "before"))
-	next(t, sub, 1)
+	testkit.Commit(t, c, testkit.Update(t, entity("A"), 1, "before"))
+	testkit.Next(t, sub, 1)
 	first.stop()
 	second := begin("second")
 	const n = 20
 	var got []engram.Update
 	for i := range n {
-		commit(t, second, update(t, entity("A"), engram.Time(10+i), i))
-		got = append(got, next(t, sub, 1)...)
-		time.Sleep(10 * time.Millisecond) // as long as it takes to see the new registration
+		if i == n/2 { // from here on the client has seen the new registration
+			testkit.Until(t, func() (string, bool) {
+				e, err := c.Names().Resolve(t.Context(), "A")
+				return fmt.Sprintf("A is at %q, %v", e.Server, err), e.Server == "second"
+			})
+		}
+		testkit.Commit(t, second, testkit.Update(t, entity("A"), engram.Time(10+i), i))
+		got = append(got, testkit.Next(t, sub, 1)...)
 	}
 	for i, u := range got {
 		if u.ID != engram.MustID(entity("A")).At(engram.Time(10+i)) || u.Restarted != (i == 0) {

@@ -38,7 +38,7 @@ func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.Upd
 				if err := c.teach(ctx, h.owner); err != nil {
 					return err
 				}
-				answers, err = s.Commit(ctx, p.commit(commit.Updates))
+				answers, err = s.Commit(ctx, p.commit(commit))
 				return err
 			})
 			p.place(answers, failed[i], commit.Updates, results)
@@ -55,8 +55,8 @@ func allRefused(results []engram.UpdateResult) bool {
 	return !slices.ContainsFunc(results, func(r engram.UpdateResult) bool { return r.Err == nil })
 }
 
-// together returns a memory of the updates if the server that hosts it hosts the
-// memories of all of them, under the names that they have here.
+// together returns the memory of one update if a single server hosts the memories of all
+// updates, under the same names as here.
 func (c *Client) together(updates []engram.EntityUpdate) (memory string, ok bool) {
 	if len(updates) == 0 {
 		return "", false
@@ -99,8 +99,7 @@ func (p *part) there(id engram.ID) engram.ID {
 	return id
 }
 
-// here returns what the server said of an ID, in the memory of the name that the
-// caller knows it by.
+// here translates an ID from the server's memory name to the caller's.
 func (p *part) here(said, asked engram.ID) engram.ID {
 	if p.locals != nil && !said.IsRoot() {
 		if here, err := said.InMemory(asked.Memory()); err == nil {
@@ -144,11 +143,11 @@ func (c *Client) divide(ctx context.Context, n int, memory func(i int) string) (
 	return parts, refused
 }
 
-func (p *part) commit(updates []engram.EntityUpdate) engram.Commit {
-	c := engram.Commit{Updates: make([]engram.EntityUpdate, len(p.indices))}
+func (p *part) commit(all engram.Commit) engram.Commit {
+	c := all.With(make([]engram.EntityUpdate, len(p.indices)))
 	for k, i := range p.indices {
-		c.Updates[k] = updates[i]
-		c.Updates[k].Entity = p.there(updates[i].Entity)
+		c.Updates[k] = all.Updates[i]
+		c.Updates[k].Entity = p.there(all.Updates[i].Entity)
 	}
 	return c
 }

@@ -65,7 +65,7 @@ func (s *commitStream) Send(c engram.Commit) error {
 			err = s.c.teach(s.ctx, p.conn)
 		}
 		if err == nil {
-			err = pipe.Send(p.commit(c.Updates))
+			err = pipe.Send(p.commit(c))
 		}
 		if err != nil {
 			// What other servers were sent already goes without an answer.

@@ -19,8 +19,8 @@ type conn struct {
 	addresses []string
 	foreign   bool                  // it is another robot's
 	claims    claims                // that the names make about it
-	silent    atomic.Int64          // since when the names say that it shows no sign of life; 0 while it does
-	down      atomic.Bool           // it was not reached, and is tried in the background; only if foreign or silent
+	suspected atomic.Int64          // when it was last heard, if the names suspect it to be down; else 0
+	down      atomic.Bool           // it was not reached, and is tried in the background; only if foreign or suspected
 	doubted   atomic.Pointer[doubt] // why it is down, if it is because of who was met; else nil
 	lock      chan struct{}         // holds a token while free; whoever dials has it
 
@@ -150,7 +150,7 @@ func (c *Client) way(cn *conn, address string) (string, rpc.DialOptions) {
 
 // dial reaches a server at the first of its addresses at which it answers.
 func dial[T io.Closer](ctx context.Context, c *Client, cn *conn, addresses []string, via func(context.Context, string, rpc.DialOptions) (T, error)) (T, error) {
-	return transport.First(ctx, c.asIdentity(addresses), max(c.o.Patience, DefaultPatience), func(ctx context.Context, address string) (T, error) {
+	return transport.First(ctx, c.asIdentity(addresses), max(c.o.DetectionTimeout, DefaultDetectionTimeout), func(ctx context.Context, address string) (T, error) {
 		address, o := c.way(cn, address)
 		return via(ctx, address, o)
 	})

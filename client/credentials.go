@@ -25,9 +25,8 @@ func (o *Options) loadCredentials() (err error) {
 	return err
 }
 
-// asIdentity leaves out of a server's addresses those at which it would take this
-// program for its user, not for whom its credentials say. A program that reached its
-// home by a Unix socket is content with that.
+// asIdentity drops the addresses at which a server knows this program by its local user,
+// not by its credentials. A program whose home is a Unix socket keeps them.
 func (c *Client) asIdentity(addresses []string) []string {
 	if c.o.Dial.Credentials == nil || strings.HasPrefix(c.home.address, "unix:") {
 		return addresses

@@ -11,6 +11,9 @@ import (
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/access/credentials"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/deployment"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport"
@@ -21,27 +24,9 @@ import (
 // A program whose credentials are rotated goes on with the new ones, without a restart
 // and without loss; it is who they say, also beside the server.
 func TestRotation(t *testing.T) {
-	ca, err := credentials.NewAuthority("test", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	issue := func(id access.Identity, isServer bool) (*credentials.Bundle, string) {
-		t.Helper()
-		b, err := ca.Issue(id, isServer, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := b.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		file := filepath.Join(t.TempDir(), string(id))
-		if err := access.WriteFile(file, text); err != nil {
-			t.Fatal(err)
-		}
-		return b, file
-	}
-	_, serverFile := issue("server", true)
+	d := deployment.New(t)
+	serverFile, file := filepath.Join(t.TempDir(), "server"), filepath.Join(t.TempDir(), "eye")
+	deployment.Write(t, serverFile, d.Server(t, "server"))
 	store, err := credentials.Load(serverFile, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +63,8 @@ func TestRotation(t *testing.T) {
 		}
 	}()
 
-	first, file := issue("eye", false)
+	first := d.Program(t, "eye")
+	deployment.Write(t, file, first)
 	c, err := client.Connect(t.Context(), client.Options{Address: rpc.AddressOf(e.Listeners()[0]), Credentials: file})
 	if err != nil {
 		t.Fatal(err)
@@ -102,8 +88,7 @@ func TestRotation(t *testing.T) {
 	defer s.Close()
 	next := func(want string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
+		ctx := testkit.Context(t)
 		got, err := s.Next(ctx)
 		if err != nil || len(got) != 1 || got[0].ID.Truncate(engram.LevelEntity).String() != want {
 			t.Fatalf("%v %v, want %s", got, err, want)
@@ -113,18 +98,8 @@ func TestRotation(t *testing.T) {
 	commit("M/S/p/one")
 	next("M/S/p/one")
 
-	second, err := ca.Issue("eye", false, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := second.Encode()
-	if err == nil {
-		err = access.WriteFile(file, text)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	set(access.Revocation{Serial: credentials.SerialOf(first.Cert)})
+	deployment.Write(t, file, d.Program(t, "eye"))
+	set(access.Revocation{Serial: credentials.SerialOf(first.Current().Cert)})
 	commit("M/S/p/two")
 	next("M/S/p/two")
 	if _, err := c.Latest(t.Context(), engram.MustID("M/S/p/two")); err != nil {
@@ -143,9 +118,9 @@ func TestPosesAreAskedAsTheCredentialsSay(t *testing.T) {
 	right := d.serve(t, "away", credentials.Serving{Own: []string{"robot1:*"}}, nil, rpc.Options{}, client.PoseMemory)
 	others := mns.NewLocal()
 	defer others.Close()
-	beside := start(t, "away", others, nil, socket(t), poseMemory(t, 1))
+	beside := start(t, "away", others, nil, serving.Socket(t), poseMemory(t, 1))
 
-	c, err := client.Connect(t.Context(), client.Options{Address: home.address, Patience: time.Minute, Dial: rpc.DialOptions{Credentials: d.program(t)}})
+	c, err := client.Connect(t.Context(), client.Options{Address: home.address, DetectionTimeout: time.Minute, Dial: rpc.DialOptions{Credentials: d.program(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}

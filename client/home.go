@@ -5,14 +5,10 @@ import (
 	"errors"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
-	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/client/internal/homes"
 	"github.com/seed-301d4374/engram/mns"
-	"github.com/seed-301d4374/engram/mns/fleet"
-	"github.com/seed-301d4374/engram/mns/kv"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -27,9 +23,7 @@ type home struct {
 	claims  *claims         // that the names make about the server
 	revoked *revoked
 
-	// Of a home on the backbone:
-	backbone *backbone.Backbone
-	fleet    *fleet.Fleet
+	backbone *homes.Backbone // nil if the home is a server
 }
 
 // dialHome reaches the home at o's address, and sets how servers on the backbone are
@@ -54,11 +48,12 @@ func dialHome(ctx context.Context, o *Options) (h *home, err error) {
 		address = os.Getenv(AddressVariable)
 	}
 	if strings.HasPrefix(address, "nats://") || strings.HasPrefix(address, "tls://") {
-		h, err := backboneHome(ctx, address, o.Dial.Credentials)
-		if err == nil {
-			o.Dial.Backbone = h.backbone.Dial
+		b, err := homes.Join(ctx, address, o.Dial.Credentials)
+		if err != nil {
+			return nil, err
 		}
-		return h, err
+		o.Dial.Backbone = b.Dial
+		return &home{address: b.Address, names: b.Names, robot: b.Robot, claims: new(claims), backbone: b}, nil
 	}
 	dial, said := o.Dial, new(claims)
 	dial.Server, dial.Serves = "", said.get
@@ -89,51 +84,11 @@ func dialHome(ctx context.Context, o *Options) (h *home, err error) {
 		strings.Join(looked, " or "), AddressVariable, first)
 }
 
-// listenFor is how long a client that has just come to the backbone waits for other
-// robots to tell their names.
-const listenFor = 300 * time.Millisecond
-
-func backboneHome(ctx context.Context, address string, s *credentials.Store) (h *home, err error) {
-	h = &home{address: backbone.Redacted(address), claims: new(claims)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, h.close())
-			h = nil
-		}
-	}()
-	if h.backbone, err = backbone.Connect(ctx, backbone.Options{URL: address, Credentials: s}); err != nil {
-		return h, err
-	}
-	if h.robot, err = h.backbone.Domain(ctx); err != nil {
-		return h, err
-	}
-	if backbone.CheckRobot(h.robot) != nil {
-		h.robot = ""
-	}
-	var own *kv.Registry
-	err = h.backbone.Names(ctx, func(ctx context.Context) (err error) {
-		own, err = kv.Open(ctx, h.backbone.JetStream(), 0)
-		return err
-	})
-	if err != nil {
-		return h, err
-	}
-	if h.fleet, err = fleet.Join(h.backbone.Conn(), own, fleet.Options{Robot: h.robot}); err != nil {
-		return h, err
-	}
-	h.names = h.fleet
-	h.fleet.Gather(ctx, listenFor)
-	return h, nil
-}
-
 func (h *home) close() error {
 	var errs []error
 	h.revoked.close()
 	if h.server != nil {
 		errs = append(errs, h.server.Close())
-	}
-	if h.fleet != nil {
-		errs = append(errs, h.fleet.Close())
 	}
 	if h.backbone != nil {
 		errs = append(errs, h.backbone.Close())

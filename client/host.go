@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -21,7 +22,7 @@ import (
 // Hosted is a memory server that [Host] can put on the network, such as
 // server.Server.
 type Hosted interface {
-	engram.Service
+	feature.Server
 	Memories() []string
 }
 
@@ -54,11 +55,11 @@ func Host(ctx context.Context, svc Hosted, o HostOptions) (err error) {
 		return err
 	}
 	defer home.close()
-	if home.server != nil && home.revoked.aside != nil {
-		var heeding sync.WaitGroup
-		heed, enough := context.WithCancel(ctx)
-		heeding.Go(func() { home.heed(heed, nil) })
-		defer heeding.Wait()
+	if home.server != nil && home.revoked.independent != nil {
+		var following sync.WaitGroup
+		follow, enough := context.WithCancel(ctx)
+		following.Go(func() { home.followRevocations(follow, nil) })
+		defer following.Wait()
 		defer enough()
 	}
 	memories := svc.Memories()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mns"
 )
 
@@ -33,14 +35,14 @@ func (s slowNews) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 func TestNewsMayComeLate(t *testing.T) {
 	names := mns.NewLocal()
 	t.Cleanup(func() { names.Close() })
-	home := start(t, "home", names, slowNews{names}, socket(t), memory("A"))
+	home := start(t, "home", names, slowNews{names}, serving.Socket(t), memory("A"))
 	waited, listed, asked := connect(t, home.address), connect(t, home.address), connect(t, home.address)
-	late := start(t, "late", names, nil, socket(t), memory("E"))
+	late := start(t, "late", names, nil, serving.Socket(t), memory("E"))
 	def := gripType(t)
 	if err := late.AddType(t.Context(), def); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, late, update(t, entity("E"), 1, "x"))
+	testkit.Commit(t, late, testkit.Update(t, entity("E"), 1, "x"))
 
 	if _, err := waited.Names().Wait(t.Context(), "E"); err != nil {
 		t.Fatal(err)
@@ -108,12 +110,12 @@ func TestAnswersMayBeOlderThanTheNews(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			names := &lateAnswers{told: &told{}}
 			names.say(at("Gone", "s"), at("Stays", "s"))
-			home := start(t, "home", mns.NewLocal(), names, socket(t), memory("A"))
+			home := start(t, "home", mns.NewLocal(), names, serving.Socket(t), memory("A"))
 			c := connect(t, home.address)
 			heard := false
 			names.meanwhile = func() {
 				names.say(at("Stays", "s"), at("New", "s"))
-				until(t, func() (string, bool) {
+				testkit.Until(t, func() (string, bool) {
 					heard = !client.Knows(c, "Gone") && client.Knows(c, "New")
 					return "the client has not heard the news", heard
 				})

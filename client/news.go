@@ -2,9 +2,9 @@ package client
 
 import "github.com/seed-301d4374/engram/mns"
 
-// news orders what the name system answers and what it tells unasked: an answer that was
-// under way when there were news of a memory may be older than these, and then nothing
-// would ever put right what it says. It is under the client's mu.
+// news orders answers and notifications of the name system. An answer that was under way
+// when a memory's notification came may be older than it, and nothing would correct it
+// later. It is protected by the client's mu.
 type news struct {
 	count  uint64            // of what was told
 	all    uint64            // count when all names were told last
@@ -38,8 +38,8 @@ func (c *Client) beginAsking() (since uint64, done func()) {
 	}
 }
 
-// answered makes answers known to a question that was asked after since, but not what they
-// say of memories of which there were news meanwhile: then it returns false.
+// answered stores the answers to a question that was asked after since. It returns false
+// if it left out memories that had a notification meanwhile.
 func (c *Client) answered(since uint64, present []mns.Entry, absent ...string) (all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,6 +5,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
@@ -30,7 +32,7 @@ func poseMemory(t *testing.T, x float64) server.Memory {
 		t.Fatal(err)
 	}
 	m := memory(client.PoseMemory)
-	m.Poses = service.New(store, nil)
+	m.Poses = service.New(store, service.Writes{})
 	return m
 }
 
@@ -54,15 +56,15 @@ func whereIsBase(t *testing.T, p service.Service) float64 {
 func TestPosesOfAnotherServer(t *testing.T) {
 	names := mns.NewLocal()
 	t.Cleanup(func() { names.Close() })
-	home := start(t, "home", names, names, socket(t), memory("A"))
-	away := start(t, "away", names, nil, socket(t), poseMemory(t, 1))
+	home := start(t, "home", names, names, serving.Socket(t), memory("A"))
+	away := start(t, "away", names, nil, serving.Socket(t), poseMemory(t, 1))
 	c := connect(t, home.address)
 	p := c.Poses(client.PoseMemory)
 	if x := whereIsBase(t, p); x != 1 {
 		t.Errorf("base at %g", x)
 	}
 	// Beside it, the other calls take their own way.
-	commit(t, c, update(t, entity(client.PoseMemory), 1, "x"))
+	testkit.Commit(t, c, testkit.Update(t, entity(client.PoseMemory), 1, "x"))
 	watch, err := p.Watch(t.Context(), pose.Changes{Target: "map", Source: "r/cam", OnlyAcquired: true}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +73,7 @@ func TestPosesOfAnotherServer(t *testing.T) {
 	if _, err := p.CommitRevision(t.Context(), keyAt(1)); err != nil {
 		t.Fatal(err)
 	}
-	a, err := p.Acquire(t.Context(), "r/cam", 1, true)
+	a, err := p.Acquire(t.Context(), service.Acquire{Sensor: "r/cam", Time: 1, Wait: true})
 	if err != nil || a.Base != "r/base" {
 		t.Fatal(a, err)
 	}
@@ -95,13 +97,13 @@ func TestPosesOfAnotherServer(t *testing.T) {
 		t.Errorf("no such memory: %v", err)
 	}
 
-	// At another address and in another life: what reads is answered from there, a
+	// At another address and in another epoch: what reads is answered from there, a
 	// watch says that it is over.
 	away.stop()
 	if _, err := watch.Next(t.Context()); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("the watch of a server that is gone: %v", err)
 	}
-	start(t, "away", names, nil, socket(t), poseMemory(t, 2))
+	start(t, "away", names, nil, serving.Socket(t), poseMemory(t, 2))
 	if _, err := c.Names().Wait(t.Context(), client.PoseMemory); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +117,7 @@ func TestPosesOfAnotherServer(t *testing.T) {
 func TestPosesNeedRPC(t *testing.T) {
 	names := mns.NewLocal()
 	t.Cleanup(func() { names.Close() })
-	home := start(t, "home", names, names, socket(t), memory("A"))
+	home := start(t, "home", names, names, serving.Socket(t), memory("A"))
 	if _, err := names.Register(t.Context(), mns.Registration{Server: "away", Memories: []string{client.PoseMemory}, Addresses: []string{"local:/nowhere"}, TTL: mns.MaxTTL}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,10 @@ const AccessVariable = "ENGRAM_ACCESS"
 type revoked struct {
 	file *access.Control // nil without a file
 	told *access.Control // by the server at home
-	// aside are credentials with which what was told does not count: by them the server at
+	// independent are credentials to which what was told does not apply: by them the server at
 	// home is asked whether it takes back what it has told of itself.
-	aside *credentials.Store
-	leave []func()
+	independent *credentials.Store
+	leave       []func()
 }
 
 // attendServers has the connections that are made with o attended. Without credentials
@@ -37,14 +37,14 @@ func attendServers(o *Options) (*revoked, error) {
 		return r, nil
 	}
 	// Apart from other parts of the program, which may be at home elsewhere.
-	r.aside = o.Dial.Credentials.Apart()
-	o.Dial.Credentials = r.aside.Apart()
+	r.independent = o.Dial.Credentials.Apart()
+	o.Dial.Credentials = r.independent.Apart()
 	if file := cmp.Or(o.Access, os.Getenv(AccessVariable)); file != "" {
 		var err error
 		if r.file, err = access.Load(file, access.Options{}); err != nil {
 			return nil, err
 		}
-		r.leave = append(r.leave, secure.Options{Credentials: r.aside, Access: r.file}.AttendServers())
+		r.leave = append(r.leave, secure.Options{Credentials: r.independent, Access: r.file}.AttendServers())
 	}
 	r.leave = append(r.leave, secure.Options{Credentials: o.Dial.Credentials, Access: r.told}.AttendServers())
 	return r, nil
@@ -62,9 +62,9 @@ func (r *revoked) close() {
 	}
 }
 
-// heed keeps what the server at home tells of revocations, until ctx ends. first, unless
+// followRevocations keeps what the server at home tells of revocations, until ctx ends. first, unless
 // it is nil, is closed when it has told, or cannot.
-func (h *home) heed(ctx context.Context, first chan<- struct{}) {
+func (h *home) followRevocations(ctx context.Context, first chan<- struct{}) {
 	const shortest, longest = 50 * time.Millisecond, 2 * time.Second
 	known := func() {
 		if first != nil {
@@ -81,7 +81,7 @@ func (h *home) heed(ctx context.Context, first chan<- struct{}) {
 		}
 		ended := h.hear(ctx, h.server, heard)
 		if errors.Is(ended, credentials.ErrRevoked) { // as it has told itself, or by the file
-			ended = h.hearAside(ctx)
+			ended = h.hearIndependently(ctx)
 		}
 		known() // nor can it tell now
 		if engram.CodeOf(ended) == engram.Unsupported {
@@ -111,29 +111,30 @@ func (h *home) hear(ctx context.Context, from *rpc.Client, heard func() bool) er
 	return nil
 }
 
-// hearAside keeps what the server at home tells while it is revoked, until it is not. It
+// hearIndependently keeps what the server at home tells while it is revoked, until it is not. It
 // is asked nothing else.
-func (h *home) hearAside(ctx context.Context) error {
+func (h *home) hearIndependently(ctx context.Context) error {
 	o := h.dial
-	o.Credentials, o.Serves = h.revoked.aside, nil
-	aside, err := rpc.Dial(ctx, h.address, o)
+	o.Credentials, o.Serves = h.revoked.independent, nil
+	apart, err := rpc.Dial(ctx, h.address, o)
 	if err != nil {
 		return err
 	}
-	defer aside.Close()
-	return h.hear(ctx, aside, func() bool {
+	defer apart.Close()
+	return h.hear(ctx, apart, func() bool {
 		_, err := h.server.Info(ctx)
 		return errors.Is(err, credentials.ErrRevoked)
 	})
 }
 
-// heedFirst begins to heed the server at home, and waits for what it tells first.
-func (c *Client) heedFirst(ctx context.Context) error {
+// awaitRevocations begins to follow what the server at home tells of revocations, and waits
+// for the first of it.
+func (c *Client) awaitRevocations(ctx context.Context) error {
 	if c.home.server == nil || c.o.Dial.Credentials == nil {
 		return nil
 	}
 	first := make(chan struct{})
-	if !c.own(func() { c.home.heed(c.ctx, first) }) {
+	if !c.own(func() { c.home.followRevocations(c.ctx, first) }) {
 		return nil
 	}
 	select {

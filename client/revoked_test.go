@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/access/credentials"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -29,7 +29,7 @@ func TestRevokedServersAreLeft(t *testing.T) {
 			kept := d.serve(t, "kept", credentials.Serving{}, nil, rpc.Options{}, "Object")
 			names.say(stolen.at("robot1", "Object"), kept.at("robot2", "Object"),
 				mns.Entry{Memory: "Own", Robot: "base", Server: home.name, Addresses: []string{home.address}})
-			o := client.Options{Address: home.address, Patience: 20 * time.Second, Dial: rpc.DialOptions{Credentials: d.program(t)}}
+			o := client.Options{Address: home.address, DetectionTimeout: 20 * time.Second, Dial: rpc.DialOptions{Credentials: d.program(t)}}
 			file := filepath.Join(t.TempDir(), "access.yaml")
 			if err := os.WriteFile(file, nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -63,13 +63,12 @@ func TestRevokedServersAreLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			commit(t, stolen, update(t, entity("Object"), 1, 1))
-			commit(t, kept, update(t, entity("Object"), 1, 1))
-			next(t, s, 1)
+			testkit.Commit(t, stolen, testkit.Update(t, entity("Object"), 1, 1))
+			testkit.Commit(t, kept, testkit.Update(t, entity("Object"), 1, 1))
+			testkit.Next(t, s, 1)
 
 			revoke("revoked: [{serial: " + credentials.SerialOf(stolen.cert) + "}]")
-			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-			defer cancel()
+			ctx := testkit.Context(t)
 			if _, err := s.Next(ctx); engram.CodeOf(err) != engram.Forbidden {
 				t.Fatalf("a subscription to a revoked server: %v", err)
 			}
@@ -94,7 +93,7 @@ func TestRevokedServersAreLeft(t *testing.T) {
 
 			// A mistake that is taken back.
 			revoke("revoked: []")
-			until(t, func() (string, bool) {
+			testkit.Until(t, func() (string, bool) {
 				err := latest("robot1:Object")
 				return "it is still not believed", err == nil
 			})
@@ -105,7 +104,7 @@ func TestRevokedServersAreLeft(t *testing.T) {
 		names := &told{}
 		home := d.serve(t, "base", credentials.Serving{}, names, rpc.Options{}, "Own")
 		names.say(mns.Entry{Memory: "Own", Robot: "base", Server: home.name, Addresses: []string{home.address}})
-		commit(t, home, update(t, entity("Own"), 1, 1))
+		testkit.Commit(t, home, testkit.Update(t, entity("Own"), 1, 1))
 		c, err := client.Connect(t.Context(), client.Options{Address: home.address, Dial: rpc.DialOptions{Credentials: d.program(t)}})
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +122,7 @@ func TestRevokedServersAreLeft(t *testing.T) {
 			if err := home.rules.Set(access.Policy{Revoked: step.revoked}); err != nil {
 				t.Fatal(err)
 			}
-			until(t, func() (string, bool) {
+			testkit.Until(t, func() (string, bool) {
 				_, err := c.Latest(t.Context(), engram.MustID(entity("Own")))
 				return fmt.Sprintf("with %v revoked: %v", step.revoked, err), engram.CodeOf(err) == step.code
 			})
@@ -135,7 +134,7 @@ func TestRevokedServersAreLeft(t *testing.T) {
 		lenientHome := d.serve(t, "lenient", credentials.Serving{}, lenient, rpc.Options{}, "Own")
 		strictHome := d.serve(t, "strict", credentials.Serving{}, strict, rpc.Options{}, "Own")
 		server := d.serve(t, "server", credentials.Serving{}, nil, rpc.Options{}, "Object")
-		commit(t, server, update(t, entity("Object"), 1, 1))
+		testkit.Commit(t, server, testkit.Update(t, entity("Object"), 1, 1))
 		lenient.say(server.at("robot1", "Object"))
 		strict.say(server.at("robot1", "Object"))
 		if err := strictHome.rules.Set(access.Policy{Revoked: []access.Revocation{{Identity: "server"}}}); err != nil {
@@ -143,7 +142,7 @@ func TestRevokedServersAreLeft(t *testing.T) {
 		}
 		shared := d.program(t)
 		for address, code := range map[string]engram.Code{lenientHome.address: 0, strictHome.address: engram.Forbidden} {
-			c, err := client.Connect(t.Context(), client.Options{Address: address, Patience: 20 * time.Second, Dial: rpc.DialOptions{Credentials: shared}})
+			c, err := client.Connect(t.Context(), client.Options{Address: address, DetectionTimeout: 20 * time.Second, Dial: rpc.DialOptions{Credentials: shared}})
 			if err != nil {
 				t.Fatal(err)
 			}

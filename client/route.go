@@ -117,10 +117,10 @@ func (c *Client) onMemory(ctx context.Context, memory string, reads bool, f func
 
 // on calls f with the connection's client; sent reports whether it came to that. A
 // server that was not reached a moment ago is not tried if it is another robot's. If
-// hurry is set, the call is given up when the server shows no sign of life, and not tried
+// hurry is set, the call is given up when the server is found to be down, and not tried
 // if it did not a moment ago.
 func (c *Client) on(ctx context.Context, cn *conn, hurry bool, f func(context.Context, transport.Client) error) (sent bool, err error) {
-	if cn.down.Load() && (cn.foreign || hurry && cn.silentSince() != 0) {
+	if cn.down.Load() && (cn.foreign || hurry && cn.suspectedSince() != 0) {
 		if err := cn.errDown(); err != nil {
 			return false, err
 		}
@@ -133,21 +133,21 @@ func (c *Client) on(ctx context.Context, cn *conn, hurry bool, f func(context.Co
 		}
 		return true, c.finish(ctx, cn, f(ctx, client))
 	}
-	client, err := soon(ctx, c, cn, c.get)
+	client, err := reach(ctx, c, cn, c.get)
 	if err != nil {
 		c.lost(cn, err)
-		return false, cn.errSilent(err)
+		return false, cn.errSuspected(err)
 	}
 	asked, counts := client.(*rpc.Client)
 	var had uint64
 	if counts {
 		had = asked.Received()
 	}
-	err = c.finish(ctx, cn, c.impatient(ctx, cn, client, f))
+	err = c.finish(ctx, cn, c.whileAlive(ctx, cn, client, f))
 	if counts && asked.Received() != had {
 		return true, err // it has said so itself, such as that it is stopping
 	}
-	return true, cn.errSilent(err)
+	return true, cn.errSuspected(err)
 }
 
 // finish looks at how a call ended.

@@ -32,7 +32,7 @@ type host struct {
 	robot  string      // whose it is, if it is another's
 	local  string      // its name at the server that hosts it
 	owner  *conn       // nil if only copies are known
-	since  engram.Time // when its server was last heard, if that is silent or not known
+	since  engram.Time // when its server was last heard, if that is suspected or not known
 	copies []holder
 }
 
@@ -56,18 +56,18 @@ func (c *Client) routes() *routes {
 	home := c.homeServer()
 	claimed := map[*conn][]credentials.Claim{}
 	for m, e := range c.table {
-		h := &host{memory: m, local: e.Local(), since: e.SilentSince}
+		h := &host{memory: m, local: e.Local(), since: e.SuspectedSince}
 		if robot, _ := mns.SplitName(m); e.Foreign() || e.Server == "" {
 			h.robot = cmp.Or(e.Robot, robot)
 		}
 		if e.Server != "" {
 			h.owner = c.connLocked(e.Robot, e.Server, e.Addresses, e.Foreign())
-			h.owner.silent.Store(int64(e.SilentSince))
+			h.owner.suspected.Store(int64(e.SuspectedSince))
 			claimed[h.owner] = append(claimed[h.owner], secure.ClaimOf(m, cmp.Or(e.Robot, r.robot), false))
 		}
 		for _, held := range e.Copies {
 			cn := c.connLocked(held.Robot, held.Server, held.Addresses, held.Robot != r.robot)
-			cn.silent.Store(int64(held.SilentSince))
+			cn.suspected.Store(int64(held.SuspectedSince))
 			claimed[cn] = append(claimed[cn], secure.ClaimOf(m, cmp.Or(e.Robot, r.robot), true))
 			h.copies = append(h.copies, holder{cn, held.Memory})
 			r.holding[cn] = true

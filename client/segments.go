@@ -178,7 +178,7 @@ func (c *Client) Type(ctx context.Context, name string) (engram.TypeDef, error) 
 			// is away, those that are known have answered.
 			_, _ = c.Names().List(ctx)
 		}
-		for _, cn := range silentLast(append(slices.Clone(c.all()), c.routes().strangers()...)) {
+		for _, cn := range suspectedLast(append(slices.Clone(c.all()), c.routes().strangers()...)) {
 			if asked[cn] {
 				continue
 			}

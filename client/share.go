@@ -136,6 +136,13 @@ func (sh *share) here(id engram.ID) (engram.ID, bool) {
 	return id, err == nil
 }
 
+// missing returns what the server says is missing, by the names here.
+func (sh *share) missing(m engram.Missing) engram.Missing {
+	m.ID, _ = sh.here(m.ID)
+	m.Example, _ = sh.here(m.Example)
+	return m
+}
+
 // translate makes the server's answer one with the names that memories have here.
 func (sh *share) translate(r *engram.Result) {
 	for i := range r.Copies {
@@ -161,7 +168,7 @@ func (sh *share) translate(r *engram.Result) {
 		})
 	}
 	for i := range r.Missing {
-		r.Missing[i].ID, _ = sh.here(r.Missing[i].ID)
+		r.Missing[i] = sh.missing(r.Missing[i])
 	}
 	for i := range r.Copies {
 		if name, ok := sh.names[r.Copies[i].Memory]; ok {

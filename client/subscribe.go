@@ -35,7 +35,7 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	m := &merged{
 		c: c, sub: sub, batches: make(chan batch), lost: make(chan struct{}, 1), done: make(chan struct{}),
 		sources: map[*conn]source{}, opening: map[*conn]bool{}, starts: map[serverKey]engram.Start{},
-		lives: map[uint64]*life{}, in: map[string]uint64{}, owners: map[string]serverKey{},
+		epochs: map[uint64]*delivered{}, in: map[string]uint64{}, owners: map[string]serverKey{},
 	}
 	for _, p := range sub.Patterns {
 		if _, err := p.Matcher(); err != nil {
@@ -70,8 +70,8 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	return m, nil
 }
 
-// merged is a subscription at several servers. A goroutine follows which servers
-// there are, and one per server hands on what it delivers.
+// merged is a subscription at several servers. One goroutine follows the set of servers,
+// and one per server forwards its updates.
 type merged struct {
 	c       *Client
 	sub     engram.Subscription
@@ -88,7 +88,7 @@ type merged struct {
 	sources map[*conn]source           // servers that are subscribed to
 	opening map[*conn]bool             // servers at which that is tried
 	starts  map[serverKey]engram.Start // where to begin when it can be reached again
-	lives   map[uint64]*life           // by epoch
+	epochs  map[uint64]*delivered      // by epoch
 	in      map[string]uint64          // by memory: the epoch of its last update
 	owners  map[string]serverKey       // by memory: where it is subscribed to, or was, or is to be
 	err     error                      // why the subscription ended by itself
@@ -103,10 +103,10 @@ type source struct {
 	cancel context.CancelFunc
 }
 
-// life is what was delivered from one life of a server. Two sources may lead to it
+// delivered is what was delivered of one epoch of a server. Two sources may lead to it
 // for a moment: one that reconnected by itself, and one that was begun when the
 // server registered again.
-type life struct {
+type delivered struct {
 	last uint64 // number of the last update
 	told bool   // that the server was restarted
 }
@@ -116,8 +116,7 @@ type batch struct {
 	epoch   uint64
 }
 
-// concerned returns the servers that host what the patterns select, each with the
-// memories that it is subscribed for.
+// concerned returns the servers of the selected memories, each with its memories.
 func (m *merged) concerned() shares {
 	r := m.c.routes()
 	if r.only != nil && !m.namesRobots() {
@@ -360,25 +359,29 @@ func (m *merged) pass(ctx context.Context, sh *share, stream engram.UpdateStream
 }
 
 // admit returns what of a source's updates was not delivered before, by the names that
-// memories have here, with the first of a server's new life marked.
+// memories have here, with the first of a server's new epoch marked.
 func (m *merged) admit(sh *share, updates []engram.Update, epoch uint64, restarted bool) []engram.Update {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.lives[epoch]
+	l := m.epochs[epoch]
 	if l == nil {
-		l = &life{}
-		m.lives[epoch] = l
+		l = &delivered{}
+		m.epochs[epoch] = l
 	}
 	kept := updates[:0]
 	for _, u := range updates {
-		if u.Number <= l.last && epoch != 0 {
-			continue
+		if u.Number <= l.last && (u.Failed == nil || u.Number < l.last) && epoch != 0 {
+			continue // of one number, what failed is told after the update
 		}
 		id, ok := sh.here(u.ID)
 		if !ok || sh.whole && strings.IndexByte(id.Memory(), ':') >= 0 { // a copy that came since
 			continue
 		}
 		u.ID = id
+		if u.Failed != nil {
+			failed := sh.missing(*u.Failed)
+			u.Failed = &failed
+		}
 		memory := id.Memory()
 		before, known := m.in[memory]
 		u.Restarted = !l.told && (u.Restarted || restarted || known && before != epoch)
@@ -497,8 +500,7 @@ func (m *merged) Next(ctx context.Context) ([]engram.Update, error) {
 	}
 }
 
-// Epoch implements engram.UpdateStream: it is that of the server which the last
-// batch came from.
+// Epoch implements engram.UpdateStream: the epoch of the last batch's server.
 func (m *merged) Epoch() uint64 { return m.epoch.Load() }
 
 // Close implements engram.UpdateStream.

@@ -137,7 +137,7 @@ func (h *Holder) remove(ctx context.Context, r *replica, drop bool) error {
 		return nil
 	}
 	if err := h.forgetIdle(r.memory); err != nil {
-		return engram.Errorf(engram.Unavailable, r.pattern, "the copy is ended, but what is held of it stays: where a copy of an earlier life was cannot be forgotten: %w", err)
+		return engram.Errorf(engram.Unavailable, r.pattern, "the copy is ended, but what is held of it stays: where a copy of an earlier epoch was cannot be forgotten: %w", err)
 	}
 	err := h.o.Memory.DropCopy(ctx, r.copy.Pattern)
 	h.tell()

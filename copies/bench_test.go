@@ -6,16 +6,12 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // pose is what a payload of a tracked object looks like: some numbers that change.
 func pose(b testing.TB, n int) engram.Payload {
-	p, err := idf.ValuePayload(map[string]any{"name": "cup", "x": 0.1 + float64(n%977)/977, "y": 1.5 - float64(n%613)/613, "z": 0.75, "confidence": 0.9})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return p
+	return testkit.Value(b, map[string]any{"name": "cup", "x": 0.1 + float64(n%977)/977, "y": 1.5 - float64(n%613)/613, "z": 0.75, "confidence": 0.9})
 }
 
 func commitPoses(b testing.TB, owner *node, from, n int) (bytes int64) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // Explain returns what a query asks for and copies lack, and why: what their rules left
@@ -70,7 +70,7 @@ func (l *ledger) asked(id engram.ID, t *tally, s engram.SnapshotSelector) (engra
 	a := query.AskedBy(s)
 	first, last := a.First, a.Last
 	if s.Kind == engram.KindLatest && s.N == 1 || s.Kind == engram.KindAtOrBefore {
-		// Only what is newer than what there is could have been the answer, or corrects it.
+		// Only a newer version, or a correction, could change the answer.
 		if n, ok := l.newest[id]; ok && n.at <= last {
 			if first = max(first, n.at); !n.corrected || !t.leftOut() {
 				first = max(first, n.at.Add(1))

@@ -3,8 +3,6 @@ package copies_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -24,8 +22,6 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"),
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.Register.func1"))
 }
-
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 var errAway = engram.Errorf(engram.Unavailable, "", "the link is cut")
 

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-301d4374/engram/copies/service"
 )
 
-// errEnough ends a query of which no more is wanted.
+// errEnough ends a query early.
 var errEnough = errors.New("enough")
 
 // Fetch implements service.Admin.
@@ -43,8 +43,8 @@ func (h *Holder) Fetch(ctx context.Context, f service.Fetching) (total service.F
 	return total, nil
 }
 
-// copiedBy returns the patterns by the memories that they are about; those of several
-// memories are about all that something is copied of.
+// copiedBy groups patterns by memory. A pattern of several memories goes to each memory
+// that has a copy.
 func (h *Holder) copiedBy(patterns []engram.Pattern) (map[string][]engram.Pattern, error) {
 	out := map[string][]engram.Pattern{}
 	for _, p := range patterns {
@@ -76,16 +76,16 @@ func (h *Holder) copiedBy(patterns []engram.Pattern) (map[string][]engram.Patter
 	return out, nil
 }
 
-// answer is what became of a query for what a copy lacks, as far as the owner's answer
+// answer is the owner's answer to a query for the missing versions of a copy, as far as it
 // has come.
 type answer struct {
-	pattern *engram.PatternMatcher          // by the holder's names, as all that follows
-	span    engram.Interval                 // that was asked for
-	whole   bool                            // it has come to its end …
-	upTo    map[engram.ID]engram.Time       // … or so far, of the entities that it tells of
-	lacks   map[engram.ID][]engram.Interval // what the owner lacks itself
-	told    int                             // how much that is
-	void    bool                            // what the owner lacks is not known
+	pattern *engram.PatternMatcher          // by the holder's names, like all names here
+	span    engram.Interval                 // of the query
+	whole   bool                            // the answer is complete
+	upTo    map[engram.ID]engram.Time       // how far an incomplete answer has come, by entity
+	lacks   map[engram.ID][]engram.Interval // what the owner does not have itself
+	told    int                             // number of entries in lacks
+	void    bool                            // the owner's own losses are not known
 }
 
 func newAnswer(p engram.Pattern, span engram.Interval) (*answer, error) {
@@ -93,8 +93,8 @@ func newAnswer(p engram.Pattern, span engram.Interval) (*answer, error) {
 	return &answer{pattern: m, span: span, whole: true, upTo: map[engram.ID]engram.Time{}, lacks: map[engram.ID][]engram.Interval{}}, err
 }
 
-// lack notes what the owner says that it lacks. If that is too much, or of what it was not
-// asked for, the answer settles nothing.
+// lack notes what the owner does not have itself. If that is too much, or outside of the
+// query, the answer covers nothing.
 func (a *answer) lack(names *renamer, missing []engram.Missing) {
 	for i := range missing {
 		m := &missing[i]
@@ -114,8 +114,8 @@ func (a *answer) lack(names *renamer, missing []engram.Missing) {
 	}
 }
 
-// settles returns of which times the answer says what there is of what an ID names.
-func (a *answer) settles(id engram.ID, whole bool) []engram.Interval {
+// covers returns the times for which the answer is complete for an ID.
+func (a *answer) covers(id engram.ID, whole bool) []engram.Interval {
 	span := a.span
 	if !whole {
 		upTo, ok := a.upTo[id]
@@ -127,13 +127,13 @@ func (a *answer) settles(id engram.ID, whole bool) []engram.Interval {
 	if a.void || id.Level() < engram.LevelEntity && a.told > 0 { // some of it may lie there
 		return nil
 	}
-	settled := []engram.Interval{span}
+	covered := []engram.Interval{span}
 	for level := engram.LevelMemory; level <= engram.LevelEntity; level++ {
 		for _, lacks := range a.lacks[id.Truncate(level)] {
-			settled = without(settled, lacks)
+			covered = without(covered, lacks)
 		}
 	}
-	return settled
+	return covered
 }
 
 // fetch fetches from one memory.
@@ -144,11 +144,11 @@ type fetch struct {
 	ask      service.Fetching
 	names    *renamer
 	owner    Owner
-	segments map[engram.ID]bool // by the owner's names: whether they are there
-	types    map[string]bool    // that the copy knows
+	segments map[engram.ID]bool // by the owner's names: whether they exist
+	types    map[string]bool    // known to the copy
 	total    *service.Fetched
-	removed  []removal // while it runs, by the holder's names; who has the turn uses it
-	seen     int       // of these, when the last part was taken
+	removed  []removal // during the fetch, by the holder's names; guarded by the memory's turn
+	seen     int       // len(removed) when the last part was taken
 }
 
 // removal is a removal with its matcher.
@@ -160,8 +160,8 @@ type removal struct {
 // maxRemoved bounds the removals that a fetch knows.
 const maxRemoved = 10_000
 
-// noteRemovals has the fetches that run know what is removed from a memory, whose turn
-// the caller has: the owner may have read before that what they bring.
+// noteRemovals tells running fetches of removals from a memory: the owner may have read
+// their versions before. The caller holds the memory's turn.
 func (h *Holder) noteRemovals(memory string, list []service.Removal) error {
 	if len(list) == 0 {
 		return nil
@@ -313,9 +313,8 @@ func (f *fetch) wanted(id engram.ID) bool {
 	return slices.ContainsFunc(f.replicas, func(r *replica) bool { return r.matcher.Match(id) })
 }
 
-// describe appends to a list what the copy has to know of the segment and the types of a
-// version before it takes that, if the fetch has not told it; ok is false if the segment
-// is no more.
+// describe appends the definitions of a version's segment and types to a list, unless the
+// copy knows them; ok is false if the segment does not exist any more.
 func (f *fetch) describe(ctx context.Context, list []service.Segment, provider engram.ID, s *engram.Snapshot) (out []service.Segment, ok bool, err error) {
 	there, asked := f.segments[provider]
 	if asked && (!there || !slices.ContainsFunc(s.Instances, func(in engram.Instance) bool { return !f.types[in.Payload.Type] })) {

@@ -63,7 +63,7 @@ func TestFetchBesideThePull(t *testing.T) {
 		t.Errorf("after the fetch the copy is %+v; want one version pulled", s)
 	}
 
-	// In the next life nothing was pulled yet of what there is.
+	// In the next epoch nothing was pulled yet of what there is.
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -24,10 +24,10 @@ type Options struct {
 	Server, Robot string
 	// Owned are the memories that this server owns and cannot hold copies of.
 	Owned []string
-	// Configured are the copies to hold whatever was added in earlier lives.
+	// Configured are the copies to hold whatever was added in earlier epochs.
 	Configured []service.Copy
 	// Dir is the folder for what must outlive the server; "" keeps nothing: then copies
-	// begin anew with each life.
+	// begin anew with each epoch.
 	Dir string
 	// Held, if not nil, is told the names of the memories that copies are held of: at
 	// the beginning and when they change, by one goroutine at a time.
@@ -43,6 +43,8 @@ type Holder struct {
 	ctx    context.Context // of the links; ends with Close
 	cancel context.CancelFunc
 	work   sync.WaitGroup
+	// problems are what was wrong with the files at the beginning.
+	problems []string
 
 	changed  chan struct{} // holds a token when links may have to change
 	saving   sync.Mutex    // of files
@@ -56,7 +58,7 @@ type Holder struct {
 	mu       sync.Mutex
 	replicas map[string]*replica // by the text of their patterns
 	rules    map[string]*rule    // by the text of their patterns
-	idle     map[string]*replica // of earlier lives, that nobody asks for now
+	idle     map[string]*replica // of earlier epochs, that nobody asks for now
 	servers  map[string]string   // that own memories, as found last
 	others   []string            // memories of other robots, as known last, sorted; nil before that
 	links    map[string]*link    // by server; the manager begins them
@@ -80,7 +82,7 @@ const (
 )
 
 // Open begins to hold copies: those that are configured, and those that were added in
-// earlier lives. The error is Invalid for copies that make no sense, Conflict for
+// earlier epochs. The error is Invalid for copies that make no sense, Conflict for
 // those of memories that this server owns, and Unavailable if the folder cannot be
 // read.
 func Open(o Options) (*Holder, error) {
@@ -144,7 +146,7 @@ func Open(o Options) (*Holder, error) {
 	return h, nil
 }
 
-// keep takes up a copy of an earlier life, unless it is not to be held any more: then its
+// keep takes up a copy of an earlier epoch, unless it is not to be held any more: then its
 // file stays, should somebody ask for it again. What is configured and found is taken
 // off that list.
 func (h *Holder) keep(r *replica, configured map[string]service.Copy) {
@@ -171,7 +173,7 @@ func (h *Holder) keep(r *replica, configured map[string]service.Copy) {
 	h.replicas[r.pattern] = r
 }
 
-// own returns why what was copied in an earlier life is not to be copied any more: it is
+// own returns why what was copied in an earlier epoch is not to be copied any more: it is
 // this server's, or its robot's, now. Nil if it is another's.
 func (h *Holder) own(r *replica) error {
 	c, err := h.normal(r.copy)
@@ -181,7 +183,7 @@ func (h *Holder) own(r *replica) error {
 	return err
 }
 
-// beginLocked begins a copy, where it was if it was held in an earlier life.
+// beginLocked begins a copy, where it was if it was held in an earlier epoch.
 func (h *Holder) beginLocked(c service.Copy, byRule string, configured bool) *replica {
 	pattern := c.Pattern.String()
 	r := h.idle[pattern]
@@ -194,6 +196,9 @@ func (h *Holder) beginLocked(c service.Copy, byRule string, configured bool) *re
 	h.replicas[pattern] = r
 	return r
 }
+
+// Problems returns what was wrong with the files of earlier epochs.
+func (h *Holder) Problems() []string { return h.problems }
 
 // Close ends all pulls and writes how far the copies have come.
 func (h *Holder) Close() error {

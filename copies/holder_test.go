@@ -2,6 +2,8 @@ package copies_test
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -16,6 +18,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies"
 	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
 func parse(t *testing.T, text string) service.Copy {
@@ -29,7 +33,7 @@ func parse(t *testing.T, text string) service.Copy {
 
 func open(t *testing.T, m *fakeMemory, owners *fakeOwners, dir string, texts ...string) *copies.Holder {
 	t.Helper()
-	o := copies.Options{Memory: m, Owners: owners, Server: "base", Robot: "base", Owned: []string{"Mine"}, Dir: dir, Log: quiet}
+	o := copies.Options{Memory: m, Owners: owners, Server: "base", Robot: "base", Owned: []string{"Mine"}, Dir: dir, Log: testkit.Quiet}
 	for _, text := range texts {
 		o.Configured = append(o.Configured, parse(t, text))
 	}
@@ -377,7 +381,7 @@ func TestAddAndRemoveCopies(t *testing.T) {
 		synctest.Wait()
 		closeHolder(t, h)
 
-		// What was added is there in the next life, what is not configured any more is not.
+		// What was added is there in the next epoch, what is not configured any more is not.
 		h = open(t, m, owners, dir)
 		synctest.Wait()
 		list := status(t, h)
@@ -428,37 +432,160 @@ func TestAddAndRemoveCopies(t *testing.T) {
 	})
 }
 
-// A damaged file costs its copy's place, and nothing else; so does one that is larger than
-// any is.
+// Whatever happens to a file of the folder, the holder begins, and says so: it takes the
+// copy of the file, and its copy of the memory goes on where it was; where that is damaged
+// too, a copy that is configured begins anew, and one that was added can be added again.
 func TestDamagedFile(t *testing.T) {
-	for name, damage := range map[string]func(path string) error{
-		"cut":   func(path string) error { return os.WriteFile(path, []byte(`{"copy": "robot1:`), 0o644) },
-		"large": func(path string) error { return os.Truncate(path, 1<<30) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
-				owners.set(o)
-				o.write("cup", 1)
-				h := open(t, m, owners, dir, "robot1:Object")
-				synctest.Wait()
-				closeHolder(t, h)
-				files, _ := filepath.Glob(filepath.Join(dir, "copy-*.json"))
-				if len(files) != 1 {
-					t.Fatalf("the files are %v", files)
-				}
-				if err := damage(files[0]); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
+		owners.set(o)
+		o.write("cup", 1)
+		owners.join("robot2:Object", newFakeOwner("b"))
+		h := open(t, m, owners, dir, "robot1:Object")
+		add(t, h, "robot2:Object")
+		add(t, h, "*:Speech")
+		synctest.Wait()
+		closeHolder(t, h)
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		if len(files) != 6 {
+			t.Fatalf("the files are %v", files)
+		}
+		whole := map[string][]byte{}
+		for _, f := range files {
+			whole[f], _ = os.ReadFile(f)
+		}
+		restore := func() {
+			left, _ := filepath.Glob(filepath.Join(dir, "*"))
+			for _, f := range left {
+				if err := os.RemoveAll(f); err != nil {
 					t.Fatal(err)
 				}
-				h = open(t, m, owners, dir, "robot1:Object")
+			}
+			for f, text := range whole {
+				if err := os.WriteFile(f, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		before := slices.DeleteFunc(slices.Clone(files), func(f string) bool { return !strings.HasSuffix(f, vfs.CopySuffix) })
+		try := func(what, file string, both bool, damage func(path string) error) {
+			t.Helper()
+			restore()
+			paths := []string{file}
+			if both {
+				paths = append(paths, file+vfs.CopySuffix)
+			}
+			for _, path := range paths {
+				if err := damage(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			m.applied = service.Applied{}
+			h := open(t, m, owners, dir, "robot1:Object")
+			synctest.Wait()
+			list := status(t, h)
+			lacks := len(list) < 3
+			switch robot1 := list[slices.IndexFunc(list, func(s service.Status) bool { return s.Configured })]; {
+			case robot1.State != service.StateLive || m.applied.Stored != 0:
+				t.Errorf("%s: the status is %+v; %+v was applied", what, robot1, m.applied)
+			case !both && (lacks || m.applied.Had != 0):
+				t.Errorf("%s: there are %+v; %+v was applied", what, list, m.applied)
+			case both && !lacks && m.applied.Had == 0:
+				t.Errorf("%s: nothing begins anew, and nothing lacks", what)
+			}
+			if len(h.Problems()) == 0 && (both || slices.Contains(files, file) && !slices.Contains(before, file)) && !strings.Contains(what, "checksum") {
+				t.Errorf("%s: it is not told", what)
+			}
+			closeHolder(t, h)
+			// What was found is whole again, but what is gone of it.
+			h = open(t, m, owners, dir, "robot1:Object")
+			if p := h.Problems(); len(p) > 0 || len(status(t, h)) != len(list) {
+				t.Errorf("%s: in the next life: %q", what, p)
+			}
+			closeHolder(t, h)
+			if t.Failed() {
+				t.FailNow()
+			}
+		}
+		for _, file := range files {
+			damages := map[string]func(path string) error{
+				"removed":  os.Remove,
+				"emptied":  func(path string) error { return os.Truncate(path, 0) },
+				"cut":      func(path string) error { return os.Truncate(path, int64(len(whole[file])/2)) },
+				"large":    func(path string) error { return os.Truncate(path, 1<<30) },
+				"another":  func(path string) error { return os.WriteFile(path, whole[other(files, file)], 0o600) },
+				"a folder": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+			}
+			for what, damage := range damages {
+				both := !strings.HasSuffix(file, vfs.CopySuffix)
+				try(filepath.Base(file)+" "+what, file, false, damage)
+				if both && what != "removed" {
+					try(filepath.Base(file)+" and its copy "+what, file, true, damage)
+				}
+			}
+		}
+		file := files[slices.IndexFunc(files, func(f string) bool { return strings.Contains(string(whole[f]), "robot1") })]
+		for i := range whole[file] {
+			what := fmt.Sprintf("bit %d of byte %d", i%8, i)
+			if i < len(`{"checksum":"`) {
+				what += " of the checksum's name" // then it is that of a file without
+			}
+			try(what, file, false, func(path string) error {
+				text := slices.Clone(whole[path])
+				text[i] ^= 1 << (i % 8)
+				return os.WriteFile(path, text, 0o600)
+			})
+		}
+	})
+}
+
+// other returns a file of another copy.
+func other(files []string, not string) string {
+	return files[slices.IndexFunc(files, func(f string) bool {
+		return strings.TrimSuffix(f, vfs.CopySuffix) != strings.TrimSuffix(not, vfs.CopySuffix)
+	})]
+}
+
+// Files of earlier releases have no checksum and no copy.
+func TestFileOfAnEarlierRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
+		owners.set(o)
+		o.write("cup", 1)
+		h := open(t, m, owners, dir)
+		add(t, h, "robot1:Object")
+		synctest.Wait()
+		closeHolder(t, h)
+		files, _ := filepath.Glob(filepath.Join(dir, "copy-*.json"))
+		if len(files) != 1 {
+			t.Fatalf("the files are %v", files)
+		}
+		text, err := os.ReadFile(files[0])
+		if err == nil {
+			checksum := len(`"checksum":"12345678",`)
+			err = errors.Join(os.Remove(files[0]+vfs.CopySuffix), os.WriteFile(files[0], append([]byte("{"), text[1+checksum:]...), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			h = open(t, m, owners, dir)
+			synctest.Wait()
+			if s := status(t, h); len(s) != 1 || s[0].State != service.StateLive || m.applied.Stored != 1 || m.applied.Had != 0 || len(h.Problems()) > 0 {
+				t.Errorf("there are %+v; %+v was applied; problems %q", s, m.applied, h.Problems())
+			}
+			closeHolder(t, h)
+			if err := os.Truncate(files[0], 10); err == nil { // its copy was made
+				m.applied.Had = 0
+				h = open(t, m, owners, dir)
 				synctest.Wait()
-				if s := status(t, h)[0]; s.State != service.StateLive || m.applied.Stored != 1 || m.applied.Had != 1 {
-					t.Errorf("the status is %+v; %+v was applied", s, m.applied)
+				if s := status(t, h); len(s) != 1 || m.applied.Had != 0 || len(h.Problems()) != 1 {
+					t.Errorf("cut there are %+v; %+v was applied; problems %q", s, m.applied, h.Problems())
 				}
 				closeHolder(t, h)
-			})
-		})
-	}
+			}
+		}
+	})
 }
 
 // While the owner is away the lag goes on, and it is over when the owner is back.

@@ -9,26 +9,25 @@ import (
 	"github.com/seed-301d4374/engram/copies/service"
 )
 
-// ledger is what a copy does not hold though its owner had it: what rules left out,
-// and what was lost on the way. The replica's lock protects it. It is bounded, whatever
-// the owner tells: beyond maxTallied entities, fewer of very long names, it tells of
-// provider segments, beyond maxSegments of those of the memory, and of each no more than
-// maxSpans spans of time.
+// ledger counts the owner's versions that a copy does not hold: left out by rules, or lost
+// on the way. The replica's lock protects it. Its size is bounded: beyond maxTallied
+// entities (fewer if their names are very long) it counts by provider segment, beyond
+// maxSegments of these by memory, and each count has at most maxSpans spans of time.
 type ledger struct {
 	tallies map[engram.ID][]*tally // by entity, or what lies above some, by the holder's names
 	n       int                    // how many tallies there are
 	size    int                    // their sizes together
-	// newest is the time of the newest version of an entity that the copy was given: of
-	// those with a tally, and of maxTallied that may get one.
+	// newest is the copy's newest version by entity: of the entities with a tally, and of up
+	// to maxTallied others.
 	newest map[engram.ID]newest
 	added  uint64 // counts what was added
 }
 
-// newest is what a copy was given last of an entity.
+// newest is the newest version of an entity in a copy.
 type newest struct {
 	at engram.Time
-	// corrected says that a version of that time was left out after it, or with it: the
-	// owner may believe something else by now.
+	// corrected: a version of the same time was left out later, or in the same batch. The
+	// owner's content may differ.
 	corrected bool
 }
 
@@ -38,27 +37,27 @@ const (
 	maxSpans    = 8
 	maxReasons  = 16 // of one ID
 
-	// Bounds of the sizes of tallies together, as they are in the copy's file: of those of
-	// entities, and of all but the memory's.
+	// Bounds of the bytes of all tallies in the copy's file: of the entities', and of all
+	// but the memory's.
 	maxTalliedSize = 80 << 20
 	maxLedgerSize  = 96 << 20
-	tallySize      = 900 // of one, at most, without the texts of its ID and reason
+	tallySize      = 900 // bytes of one tally at most, without its ID and reason
 )
 
-// otherReasons is the reason where there are too many.
+// otherReasons stands for all reasons beyond maxReasons.
 const otherReasons = "for other reasons"
 
-// tally is what is missing of something for one reason: one of service.LeftOut, or of
-// service.Loss for what was lost.
+// tally counts the missing versions of an ID for one reason, of service.LeftOut or
+// service.Loss.
 type tally struct {
 	reason string
 	size   int               // in the file, at most
 	Count  uint64            `json:"count"`
 	Bytes  int64             `json:"bytes,omitempty"`
 	Spans  []engram.Interval `json:"spans"` // apart from each other, by time
-	// Noticed is when the last of it was noticed, by the holder's clock.
+	// Noticed is when it was last counted, by the holder's clock.
 	Noticed engram.Time `json:"noticed,omitempty"`
-	added   uint64      // what the ledger had added then
+	added   uint64      // the ledger's counter at that time
 }
 
 func newLedger() ledger {
@@ -116,8 +115,8 @@ func (l *ledger) put(id engram.ID, t *tally) {
 	l.size += t.size
 }
 
-// settle drops the tallies of an ID that tell of no time any more.
-func (l *ledger) settle(id engram.ID) {
+// prune drops the tallies of an ID that have no spans left.
+func (l *ledger) prune(id engram.ID) {
 	left := l.tallies[id][:0]
 	for _, t := range l.tallies[id] {
 		if len(t.Spans) > 0 {
@@ -148,7 +147,7 @@ func (t *tally) widen(span engram.Interval) {
 	t.bound()
 }
 
-// bound makes those spans one that are closest while there are too many.
+// bound merges the closest spans until there are at most maxSpans.
 func (t *tally) bound() {
 	for len(t.Spans) > maxSpans {
 		closest := 1
@@ -171,8 +170,8 @@ func (l *ledger) stored(id engram.ID, at engram.Time) {
 	}
 }
 
-// fetched takes off what is missing what an answer of the owner has brought, or has shown
-// not to be there. since is what the ledger had added when the owner was asked.
+// fetched subtracts the times that an answer of the owner covers from what rules left out.
+// since is the ledger's counter when the owner was asked.
 func (l *ledger) fetched(a *answer, since uint64) {
 	for id, of := range l.tallies {
 		if !a.pattern.Match(id) {
@@ -180,21 +179,21 @@ func (l *ledger) fetched(a *answer, since uint64) {
 		}
 		for _, t := range of {
 			if t.leftOut() {
-				// What was left out while it was fetched is not in the answer, or lies before its end.
-				t.takeOff(a.settles(id, a.whole && t.added <= since))
+				// A version left out during the query may be missing from the answer.
+				t.takeOff(a.covers(id, a.whole && t.added <= since))
 			}
 		}
-		l.settle(id)
+		l.prune(id)
 	}
 }
 
-// takeOff takes spans off what is missing.
+// takeOff subtracts spans.
 func (t *tally) takeOff(spans []engram.Interval) {
 	before := t.length()
 	for _, span := range spans {
 		t.Spans = without(t.Spans, span)
 	}
-	// How many of them were there is not known: as many as of the time.
+	// The number of versions in a span is not known; it is estimated by its length.
 	if share := t.length() / before; share < 1 {
 		t.Count, t.Bytes = max(uint64(float64(t.Count)*share), 1), int64(float64(t.Bytes)*share)
 	}
@@ -227,7 +226,7 @@ func (t *tally) length() float64 {
 	return sum
 }
 
-// removed forgets what is missing of what is gone at its owner.
+// removed drops what a removal at the owner covers.
 func (l *ledger) removed(r *service.Removal) {
 	m, err := r.Pattern.Matcher()
 	if err != nil {
@@ -245,11 +244,11 @@ func (l *ledger) removed(r *service.Removal) {
 		}
 		for _, t := range l.tallies[id] {
 			if t.reason == engram.MissingForgotten && !r.Segment {
-				continue // what is forgotten may have been told before the order is, or again
+				continue // a forgotten version may be reported before its removal, or again
 			}
 			t.Spans = slices.DeleteFunc(t.Spans, func(iv engram.Interval) bool { return !kept(iv) })
 		}
-		l.settle(id)
+		l.prune(id)
 	}
 	if id, ok := oneEntity(r.Pattern); ok { // of which there may be very many
 		of(id)
@@ -324,7 +323,7 @@ func (l *ledger) losses() []service.Loss {
 // leftOut reports whether a rule of the copy is why.
 func (t *tally) leftOut() bool {
 	switch t.reason {
-	case service.LeftOutRate, service.LeftOutFilter, service.LeftOutSize:
+	case service.LeftOutRate, service.LeftOutFilter, service.LeftOutSize, service.LeftOutFailed:
 		return true
 	}
 	return false

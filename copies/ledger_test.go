@@ -56,7 +56,7 @@ func TestLedgerFitsIntoItsFile(t *testing.T) {
 			for _, t := range l.tallies[id] {
 				t.Spans = nil
 			}
-			l.settle(id)
+			l.prune(id)
 		}
 		if l.n != 0 || l.size != 0 {
 			t.Errorf("%s: of nothing there are %d tallies of %d bytes", name, l.n, l.size)

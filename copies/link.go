@@ -116,7 +116,7 @@ func (l *link) run(ctx context.Context) {
 			l.h.o.Log.Warn("a copy's owner cannot be pulled from", "server", l.server, "error", err)
 		}
 		for _, r := range l.replicas {
-			r.is(state, l.server, err.Error())
+			r.setState(state, l.server, err.Error())
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -152,7 +152,7 @@ func (l *link) pull(ctx context.Context) (heard bool, err error) {
 		if !heard {
 			heard = true
 			for _, r := range l.replicas {
-				r.is(service.StateCatching, l.server, "")
+				r.setState(service.StateCatching, l.server, "")
 			}
 		}
 		l.heard.Store(int64(engram.Now()))

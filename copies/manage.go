@@ -81,7 +81,7 @@ func (h *Holder) regroup() (complete bool) {
 			if !retried(problem) {
 				state = service.StateFailed
 			}
-			r.is(state, "", problem.Error())
+			r.setState(state, "", problem.Error())
 		}
 	}
 	var over []*link

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-301d4374/engram/copies/service"
 )
 
-// replica is one copy: what it is to hold, how far it has come, and what it lacks.
+// replica is one copy: its rule, its position, and a ledger of what it does not hold.
 type replica struct {
 	pattern string    // the text of the copy's
 	memory  string    // its name at the holder
@@ -21,9 +21,9 @@ type replica struct {
 	configured bool         // it, or the rule that made it
 	copy       service.Copy // its pattern does not change
 	ended      bool         // it was removed
-	rules      uint64       // counts changes after which it must be pulled anew
-	changes    uint64       // counts changes of what its file holds
-	saved      uint64       // the changes that its file has
+	rules      uint64       // counts changes of the rules: each restarts the pull
+	changes    uint64       // counts changes of what the file stores
+	saved      uint64       // changes that the file has
 
 	// positions are by server: another one that owns the memory now has another
 	// history, and the first may come back.
@@ -31,19 +31,21 @@ type replica struct {
 	newest    map[string]service.Had // beside each position
 	ledger    ledger
 
-	owner    string // the server
-	state    service.State
-	since    time.Time
-	problem  string
-	behind   service.Behind
-	complete engram.Time   // when the copy lacked nothing last, by the owner's clock; 0 is never
-	at       time.Time     // the same by this computer's
-	heard    *atomic.Int64 // of its link: when the owner was last heard, Unix nanoseconds; 0 is never
-	received uint64
-	payload  int64
-	wire     int64
-	had      uint64
-	removed  uint64
+	owner   string // the server
+	state   service.State
+	since   time.Time
+	problem string
+	behind  service.Behind
+	// caughtUp is when the copy lacked nothing last, by the owner's clock, and caughtUpHere
+	// the same moment by this computer's; 0 is never.
+	caughtUp     engram.Time
+	caughtUpHere time.Time
+	heard        *atomic.Int64 // of its link: when the owner was last heard, Unix nanoseconds; 0 is never
+	received     uint64
+	payload      int64
+	wire         int64
+	had          uint64
+	removed      uint64
 }
 
 func newReplica(c service.Copy) *replica {
@@ -60,7 +62,8 @@ func newReplica(c service.Copy) *replica {
 // maxPositions bounds the servers that a copy remembers.
 const maxPositions = 16
 
-// share returns what is to be pulled of the copy from a server, and by which rules.
+// share returns the request of a pull of the copy from a server, and the count of its
+// rules.
 func (r *replica) share(server string, heard *atomic.Int64) (s service.Share, rules uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,14 +74,14 @@ func (r *replica) share(server string, heard *atomic.Int64) (s service.Share, ru
 	return service.Share{Patterns: []engram.Pattern{rename(r.copy.Pattern, ownersName(r.memory))}, After: r.positions[server], Had: r.newest[server], Rules: r.copy.Rules}, r.rules
 }
 
-// is sets the state of the copy.
-func (r *replica) is(s service.State, owner, problem string) {
+// setState sets the state of the copy.
+func (r *replica) setState(s service.State, owner, problem string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.isLocked(s, owner, problem)
+	r.setStateLocked(s, owner, problem)
 }
 
-func (r *replica) isLocked(s service.State, owner, problem string) {
+func (r *replica) setStateLocked(s service.State, owner, problem string) {
 	if r.state != s {
 		r.state, r.since = s, time.Now()
 	}
@@ -88,8 +91,8 @@ func (r *replica) isLocked(s service.State, owner, problem string) {
 	r.problem = problem
 }
 
-// took notes what became of a batch from a server, which was pulled by rules. c, left
-// and lost have the holder's names.
+// took notes the outcome of a batch from a server. rules is the count of the rules that it
+// was pulled by; c, left and lost have the holder's names.
 func (r *replica) took(server string, rules uint64, b *service.Batch, c *service.Changes, applied service.Applied, left []service.LeftOut, lost []engram.Missing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +121,7 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 		r.ledger.add(r.id, service.LostRefused, applied.Refused, 0, engram.Always())
 	}
 	if r.behind = b.Behind; b.Behind.Updates == 0 {
-		r.complete, r.at = b.Behind.Now, time.Now()
+		r.caughtUp, r.caughtUpHere = b.Behind.Now, time.Now()
 	}
 	if r.positions[server] != b.Position || len(left) > 0 || len(lost) > 0 || applied.Refused > 0 || len(c.Removed) > 0 {
 		if _, known := r.positions[server]; !known && len(r.positions) >= maxPositions {
@@ -143,10 +146,10 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 	} else if state == r.state {
 		problem = r.problem
 	}
-	r.isLocked(state, server, problem)
+	r.setStateLocked(state, server, problem)
 }
 
-// moment is a time in the life of a replica, by what it counts.
+// moment is a point in the history of a replica: its counters.
 type moment struct{ rules, added uint64 }
 
 func (r *replica) now() moment {
@@ -167,8 +170,8 @@ func (r *replica) stored(versions []service.Version) {
 	r.changes++
 }
 
-// fetched notes what an answer of the owner has brought, who was asked at some moment. If
-// the copy began anew since then, what was fetched may be gone.
+// fetched notes the owner's answer to a query of the moment begun. If the copy began anew
+// since then, the fetched versions may be gone.
 func (r *replica) fetched(a *answer, begun moment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,21 +181,21 @@ func (r *replica) fetched(a *answer, begun moment) {
 	}
 }
 
-// idle notes that nothing is to come by rules, if nothing was to come when that was told
-// last.
+// idle notes a heartbeat of a pull by these rules: if the copy was complete before, it
+// still is.
 func (r *replica) idle(server string, rules uint64, now engram.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.behind.Updates > 0 || r.owner != server || r.rules != rules {
 		return
 	}
-	r.complete, r.at = now, time.Now()
+	r.caughtUp, r.caughtUpHere = now, time.Now()
 	if r.state == service.StateCatching {
-		r.isLocked(service.StateLive, server, r.problem)
+		r.setStateLocked(service.StateLive, server, r.problem)
 	}
 }
 
-// touches reports whether the copy is of what an ID names, or of something in it.
+// touches reports whether the copy holds anything of what an ID names.
 func (r *replica) touches(id engram.ID) bool {
 	for i, name := range id.Names() {
 		if !r.matcher.Level(engram.Level(i + 1)).Match(name) {
@@ -217,14 +220,14 @@ func (r *replica) madeBy() (rule string, configured bool) {
 	return r.rule, r.configured
 }
 
-// adopt has the copy be there by itself, not by a rule.
+// adopt makes the copy independent of the rule that made it.
 func (r *replica) adopt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rule, r.configured = "", false
 }
 
-// handOver has the copy be there by another rule.
+// handOver makes another rule the owner of the copy.
 func (r *replica) handOver(to *rule) {
 	r.mu.Lock()
 	r.rule, r.configured = to.pattern, to.configured
@@ -232,7 +235,7 @@ func (r *replica) handOver(to *rule) {
 	r.follow(to.copy.Rules)
 }
 
-// follow changes the rules of the copy, which goes on where it is.
+// follow changes the rules of the copy. The pull goes on from its position.
 func (r *replica) follow(rules service.Rules) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,7 +244,7 @@ func (r *replica) follow(rules service.Rules) {
 	r.rules++
 }
 
-// beginAnew has the copy pulled from its beginning.
+// beginAnew pulls the copy from its beginning.
 func (r *replica) beginAnew() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -267,7 +270,7 @@ func (r *replica) status() service.Status {
 		return s
 	}
 	s.Contact = engram.Time(contact)
-	if r.behind.Updates > 0 && s.Position.Epoch != 0 && s.Position.Arrived > engram.MinTime { // else it is before or in the middle of a life of its owner
+	if r.behind.Updates > 0 && s.Position.Epoch != 0 && s.Position.Arrived > engram.MinTime { // else it is before or in the middle of an epoch of its owner
 		s.Lag = max(r.behind.Now.Sub(s.Position.Arrived), 0)
 	}
 	if r.state != service.StateLive && r.state != service.StateCatching {
@@ -280,14 +283,14 @@ func (r *replica) status() service.Status {
 func (r *replica) used() engram.CopyUsed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	u := engram.CopyUsed{Memory: r.memory, Behind: r.behind.Updates, AsOf: r.complete}
-	if r.complete != 0 {
-		u.Lag = time.Since(r.at)
+	u := engram.CopyUsed{Memory: r.memory, Behind: r.behind.Updates, AsOf: r.caughtUp}
+	if r.caughtUp != 0 {
+		u.Lag = time.Since(r.caughtUpHere)
 	}
 	return u
 }
 
-// missing appends what the copy lacks of what a way through a query asks for.
+// missing appends what the copy lacks of a query's path.
 func (r *replica) missing(out []engram.Missing, p *path) []engram.Missing {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,7 +19,7 @@ type rule struct {
 	copy       service.Copy
 	memory     engram.NameMatcher
 	configured bool
-	since      engram.Time // when it was made in this life
+	since      engram.Time // when it was made in this epoch
 	problem    error       // why it cannot make more copies
 	unknown    error       // why it is not known which memories there are
 	matched    int         // how many memories matched last, -1 before that was looked at

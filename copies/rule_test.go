@@ -10,6 +10,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies"
 	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // shown is what of each copy status tells of rules: what stands there, in order.
@@ -355,7 +356,7 @@ func TestHolderBecomesTheRobots(t *testing.T) {
 		for _, robot := range []string{"robot1", "robot2"} {
 			owners.join(robot+":Object", newFakeOwner(robot))
 		}
-		o := copies.Options{Memory: m, Owners: owners, Server: "base", Dir: dir, Log: quiet, Configured: []service.Copy{parse(t, "*:Object")}}
+		o := copies.Options{Memory: m, Owners: owners, Server: "base", Dir: dir, Log: testkit.Quiet, Configured: []service.Copy{parse(t, "*:Object")}}
 		for _, robot := range []string{"base", "robot1", "base"} {
 			o.Robot = robot
 			h, err := copies.Open(o)

@@ -19,7 +19,8 @@ import (
 	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/copies"
 	"github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/feature/pull"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -39,11 +40,11 @@ func startNode(t testing.TB, name, dir string, l net.Listener, memories ...serve
 
 func startWith(t testing.TB, o rpc.Options, dir string, l net.Listener, memories ...server.Memory) *node {
 	t.Helper()
-	o.Log, o.Grace = quiet, 50*time.Millisecond
-	c := server.Config{Memories: memories, Log: quiet}
+	o.Log, o.Grace = testkit.Quiet, 50*time.Millisecond
+	c := server.Config{Memories: memories, Log: testkit.Quiet}
 	if dir != "" {
 		var err error
-		if c.Store, err = ltm.Open(t.Context(), ltm.Options{Dir: dir, Log: quiet}); err != nil {
+		if c.Store, err = ltm.Open(t.Context(), ltm.Options{Dir: dir, Log: testkit.Quiet}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,14 +97,24 @@ func (o oneOwner) Memories(context.Context) ([]string, error) { return nil, nil 
 func (o oneOwner) Dial(ctx context.Context, _, server string) (copies.Owner, error) {
 	dial := o.dial
 	dial.Server = server
-	return rpc.Dial(ctx, o.address, dial)
+	c, err := rpc.Dial(ctx, o.address, dial)
+	if err != nil {
+		return nil, err
+	}
+	return ownerOverRPC{c, pull.NewClient(c)}, nil
+}
+
+// ownerOverRPC is an owner at the other end of a connection.
+type ownerOverRPC struct {
+	*rpc.Client
+	service.Source
 }
 
 func (o oneOwner) Watch(ctx context.Context, changed func()) { changed(); <-ctx.Done() }
 
 func hold(t testing.TB, n *node, owners copies.Owners, dir string, texts ...string) *copies.Holder {
 	t.Helper()
-	o := copies.Options{Memory: n.Server, Owners: owners, Server: "base", Robot: "base", Dir: dir, Log: quiet, Owned: n.Memories()}
+	o := copies.Options{Memory: n.Server, Owners: owners, Server: "base", Robot: "base", Dir: dir, Log: testkit.Quiet, Owned: n.Memories()}
 	for _, text := range texts {
 		c, err := copies.Parse(text)
 		if err != nil {
@@ -257,20 +268,11 @@ func commit(t testing.TB, s *server.Server, entity string, from, n, size int) (b
 		for j := range data {
 			data[j] = byte(r.Uint32())
 		}
-		p, err := idf.ValuePayload(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Value(t, data)
 		bytes += int64(len(p.Bytes))
-		results, err := s.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
+		testkit.Commit(t, s, engram.EntityUpdate{
 			Entity: engram.MustID("Object/Instance/Vision/" + entity), Time: engram.Time(1e18 + (from+i)*1e6), Instances: []engram.Instance{engram.NewInstance(p)},
-		}}})
-		if err == nil {
-			err = engram.FirstError(results)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		})
 	}
 	return bytes
 }
@@ -279,15 +281,10 @@ func commit(t testing.TB, s *server.Server, entity string, from, n, size int) (b
 // why it has not.
 func until(t testing.TB, missing func() string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	testkit.Until(t, func() (string, bool) {
 		problem := missing()
-		if problem == "" {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("after a minute ", problem)
-		}
-	}
+		return problem, problem == ""
+	})
 }
 
 // same waits until the copy is what its owner has.

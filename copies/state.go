@@ -6,8 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
@@ -15,9 +18,8 @@ import (
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
-// stateJSON is a copy as its file in the data folder holds it: how far it has come
-// with each server that it pulled from, and what it knows to be missing. Both are of
-// the same moment, so that nothing is counted twice.
+// stateJSON is a copy's file in the data folder: a position per server, and the ledger.
+// Both are of the same moment, so that nothing is counted twice.
 type stateJSON struct {
 	Copy       string                  `json:"copy"` // its text
 	Configured bool                    `json:"configured,omitempty"`
@@ -106,8 +108,9 @@ func decode(text []byte) (c service.Copy, r *replica, err error) {
 	return c, r, nil
 }
 
-// load reads the files of a folder. Files that make no sense, or are larger than any is,
-// are told of and put aside: their copies begin anew.
+// load reads the files of a folder. Of one that makes no sense, or is larger than any is, its
+// copy is read; without either its copy of a memory begins anew if it is configured. What is
+// wrong is told by Problems.
 func (h *Holder) load() (out []*replica, rules []service.Copy, err error) {
 	if h.o.Dir == "" {
 		return nil, nil, nil
@@ -122,36 +125,57 @@ func (h *Holder) load() (out []*replica, rules []service.Copy, err error) {
 	if err != nil {
 		return nil, nil, fail(err)
 	}
+	names := map[string]bool{}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "copy-") || !strings.HasSuffix(e.Name(), ".json") {
-			continue
+		name := strings.TrimSuffix(e.Name(), vfs.CopySuffix)
+		if strings.HasPrefix(name, "copy-") && strings.HasSuffix(name, ".json") {
+			names[name] = true
 		}
-		path := filepath.Join(h.o.Dir, e.Name())
-		info, err := e.Info()
-		if err != nil {
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		c, r, err := h.loadFile(name)
+		switch {
+		case err != nil:
 			return nil, nil, fail(err)
-		}
-		var text []byte
-		if info.Size() <= maxState { // else it is damaged
-			if text, err = vfs.ReadFile(h.o.FS, path, maxState); err != nil {
-				return nil, nil, fail(err)
-			}
-		}
-		c, r, err := decode(text)
-		if err != nil {
-			h.o.Log.Warn("a copy's file is damaged; the copy begins anew if it is configured, and is put aside", "file", path, "bytes", info.Size(), "error", err)
-			if err := h.o.FS.Rename(path, path+".damaged"); err != nil {
-				return nil, nil, fail(err)
-			}
-			continue
-		}
-		if r == nil {
-			rules = append(rules, c)
-		} else {
+		case r != nil:
 			out = append(out, r)
+		case c.OfMany():
+			rules = append(rules, c)
 		}
 	}
 	return out, rules, nil
+}
+
+// loadFile reads one file. c is empty if neither it nor its copy can be read.
+func (h *Holder) loadFile(name string) (c service.Copy, r *replica, err error) {
+	path := filepath.Join(h.o.Dir, name)
+	var found []byte
+	var sealed bool
+	trouble, err := vfs.ReadKept(h.o.FS, path, maxState, func(text []byte) (err error) {
+		if sealed, err = vfs.CheckChecksum(text); err != nil {
+			return err
+		}
+		of, replica, err := decode(text)
+		if err == nil && fileOf(of.Pattern.String()) != name {
+			err = fmt.Errorf("it is that of %s", of.Pattern)
+		}
+		if err == nil {
+			c, r, found = of, replica, text
+		}
+		return err
+	}, func(error) bool { return false })
+	if trouble != nil {
+		h.o.Log.Warn("a copy's file is damaged", "file", path, "error", trouble)
+		h.problems = append(h.problems, fmt.Sprintf("%s: %v; a copy that is missing now can be added again with 'engram copy add'", path, trouble))
+	}
+	if found == nil || sealed && trouble == nil || err != nil {
+		return c, r, err
+	}
+	if !sealed { // an earlier release wrote it
+		found = vfs.WithChecksum(found)
+	}
+	_ = vfs.WriteKept(h.o.FS, path, found, vfs.ReplaceFile) // if it cannot be written now, it is read again as it is
+	return c, r, nil
 }
 
 // saveRule writes a rule that was added.
@@ -167,7 +191,7 @@ func (h *Holder) saveRule(r *rule) error {
 	}
 	h.saving.Lock()
 	defer h.saving.Unlock()
-	return vfs.ReplaceFile(h.o.FS, filepath.Join(h.o.Dir, fileOf(r.pattern)), text)
+	return h.write(fileOf(r.pattern), text)
 }
 
 // save writes what has changed, after the memory has it on disk, and returns how many
@@ -211,15 +235,20 @@ func (h *Holder) save(ctx context.Context, list []*replica) (written int, err er
 		if f.replica.isEnded() {
 			continue
 		}
-		if err := vfs.ReplaceFile(h.o.FS, filepath.Join(h.o.Dir, f.name), f.text); err != nil {
+		if err := h.write(f.name, f.text); err != nil {
 			return written, err
 		}
-		written += len(f.text)
+		written += 2 * len(f.text) // and its copy
 		f.replica.mu.Lock()
 		f.replica.saved = f.changes
 		f.replica.mu.Unlock()
 	}
 	return written, nil
+}
+
+// write writes a file and its copy.
+func (h *Holder) write(name string, text []byte) error {
+	return vfs.WriteKept(h.o.FS, filepath.Join(h.o.Dir, name), vfs.WithChecksum(text), vfs.ReplaceFile)
 }
 
 // forget removes the file of a copy.
@@ -229,12 +258,17 @@ func (h *Holder) forget(pattern string) error {
 	}
 	h.saving.Lock()
 	defer h.saving.Unlock()
-	err := h.o.FS.Remove(filepath.Join(h.o.Dir, fileOf(pattern)))
-	if err == nil {
-		err = h.o.FS.SyncDir(h.o.Dir)
+	path := filepath.Join(h.o.Dir, fileOf(pattern))
+	removed := false
+	for _, name := range [...]string{path + vfs.CopySuffix, path} { // else a crash between the two has the copy back
+		err := h.o.FS.Remove(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		removed = removed || err == nil
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if !removed {
 		return nil
 	}
-	return err
+	return h.o.FS.SyncDir(h.o.Dir)
 }

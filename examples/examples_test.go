@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -168,15 +169,56 @@ func TestWeather(t *testing.T) {
 	}
 }
 
+// The Python client runs with each compiler for .proto files, and says what to do with none.
 func TestPython(t *testing.T) {
 	python, err := pythonWithGRPC()
 	if err != nil {
 		t.Skip(err)
 	}
-	address := engramServer(t, "127.0.0.1:0")
-	out := run(t, "", python, "python/client.py", strings.TrimPrefix(address, "http://"))
-	wantLines(t, out, "memories: GeneralPurpose", "committed: GeneralPurpose/FromPython/client.py/counter/",
-		"told of: [1, 2, 3]", "latest: 3 of type engram.idf.v1.Value", "an error: NOT_FOUND - ")
+	protoc, err := exec.LookPath("protoc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(engramServer(t, "127.0.0.1:0"), "http://")
+	want := []string{"memories: GeneralPurpose", "committed: GeneralPurpose/FromPython/client.py/counter/",
+		"told of: [1, 2, 3]", "latest: 3 of type engram.idf.v1.Value", "an error: NOT_FOUND - "}
+	for name, tools := range map[string]string{
+		"the tools here": "", // Debian 12's grpc_tools fails
+		"no grpc_tools":  "raise ImportError()",
+		"grpc_tools":     fmt.Sprintf("import os, sys; os.execv(%q, ['protoc'] + sys.argv[1:])", protoc),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tools != "" {
+				t.Setenv("PYTHONPATH", grpcTools(t, tools))
+			}
+			if name == "grpc_tools" {
+				t.Setenv("PATH", t.TempDir())
+			}
+			wantLines(t, run(t, "", python, "python/client.py", address), want...)
+		})
+	}
+	t.Run("nothing", func(t *testing.T) {
+		cmd := exec.Command(python, "python/client.py", address)
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+grpcTools(t, "import sys; sys.exit('too old')"), "PATH="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "install grpcio-tools or protoc") || !strings.Contains(string(out), "too old") {
+			t.Errorf("without a compiler: %v\n%s", err, out)
+		}
+	})
+}
+
+// grpcTools returns a folder of Python modules with a grpc_tools whose compiler is a program.
+func grpcTools(t *testing.T, program string) string {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "grpc_tools"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"__init__.py": "", "protoc.py": program + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, "grpc_tools", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }
 
 // pythonWithGRPC returns an interpreter that has what the Python client needs.
@@ -185,8 +227,9 @@ func pythonWithGRPC() (string, error) {
 		return "", errors.New("no Python client here: protoc is not installed (Debian: protobuf-compiler)")
 	}
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(python, "-c", "import grpc, google.protobuf").Run() == nil {
-			return python, nil
+		path, err := exec.LookPath(python)
+		if err == nil && exec.Command(path, "-c", "import grpc, google.protobuf").Run() == nil {
+			return path, nil
 		}
 	}
 	return "", errors.New("no Python client here: no python3 imports grpc and google.protobuf (Debian: python3-grpcio, python3-protobuf)")

@@ -60,7 +60,7 @@ func TestCast(t *testing.T) {
 		{"int32 a = 1; Small m = 2;", "engram.idf.v1.Value a = 1; engram.idf.v1.Value m = 2;", `{"a":5,"m":{"x":1}}`, `{"a":{"$int32":5},"m":{"x":1.0}}`},
 		{"engram.idf.v1.Value a = 1;", "repeated int32 a = 1;", `{"a":[1,2]}`, `{"a":[1,2]}`},
 		{"google.protobuf.Timestamp t = 1; foxglove.Pose p = 2;", "foxglove.Pose p = 2; google.protobuf.Timestamp t = 1; int32 n = 3;",
-			`{"t":"2022-02-18 13:06:56.000000","p":{"position":{"x":1}}}`, `{"p":{"position":{"x":1}},"t":"2022-02-18 13:06:56.000000"}`},
+			`{"t":"2022-02-18T13:06:56.000000Z","p":{"position":{"x":1}}}`, `{"p":{"position":{"x":1}},"t":"2022-02-18T13:06:56.000000Z"}`},
 	} {
 		from, to := castTypes(t, c.from, c.to)
 		b, err := from.FromJSON([]byte(c.json))

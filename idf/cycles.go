@@ -15,8 +15,9 @@ import (
 // form, and is marked with what it holds. Viewers that make a table of a type need
 // that; Rerun 0.33 ends on a type that contains itself. [ParseType], and with it
 // [Registry.Add], undoes it. Descriptors without such members, or that cannot be
-// read, are returned as they are.
+// read, are returned as they are, but for the names that members have in JSON.
 func OpenCycles(descriptors []byte, message string) []byte {
+	descriptors = nameMembers(descriptors)
 	set := &descriptorpb.FileDescriptorSet{}
 	if proto.Unmarshal(descriptors, set) != nil {
 		return descriptors

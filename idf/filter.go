@@ -1,6 +1,7 @@
 package idf
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,8 +16,9 @@ import (
 // Filter is a compiled CEL expression over an instance. Members of the payload
 // stand by their names, and beside them: confidence (double), sent, arrived and
 // time (timestamp), type (string), payload (the whole, where a member's name
-// clashes). A member the payload does not have, or that is not set, makes the
-// expression false, unless it asks with has(): has(payload.note).
+// clashes). A member that is not set makes the expression false, unless it asks with
+// has(): has(payload.note). Of a payload that has no such member at all, the
+// expression says nothing: evaluating it fails.
 //
 // Objects and dicts are maps, lists and tuples lists, an array the list of its
 // elements in row-major order. Times are timestamps and durations durations; links
@@ -30,10 +32,9 @@ import (
 type Filter struct {
 	expr    string
 	program cel.Program
-	// folds says that the expression goes through lists or dicts; only then can
-	// its evaluation be long.
-	folds   bool
-	steps   int      // that loops may take: maxFilterSteps
+	folds   bool     // the expression goes through lists or dicts
+	steps   int64    // that one evaluation may take: maxFilterSteps
+	nodes   int64    // of the expression, with the instructions of its regular expressions
 	members []string // that it mentions
 }
 
@@ -46,9 +47,11 @@ const (
 	maxFilterSums   = 64        // additions, which may join strings
 	maxFilterRegex  = 1000      // instructions of a compiled regex
 	maxFilterParse  = 100       // nesting
-	maxFilterSteps  = 1_000_000 // of loops: about 50 ms
+	maxFilterSteps  = 1_000_000 // of one evaluation: about 50 ms
 	maxFilterString = 1 << 16   // bytes of a string that is looked at in loops
 	charsPerStep    = 16        // of a string that is made or compared
+	instsPerStep    = 16        // of a regex, on so many characters
+	filterPause     = 20_000    // steps between two looks at the meter: about 1 ms
 )
 
 // filterNames are the names that do not stand for members of the payload.
@@ -100,7 +103,7 @@ func CompileFilter(expr string) (f *Filter, err error) {
 	}
 	parsed, issues := env.Parse(expr)
 	if issues.Err() != nil {
-		return nil, filterError(issues)
+		return nil, filterError(issues, "")
 	}
 	use := filterUse{members: map[string]bool{}, steps: map[int64]int{}, charged: map[int64]func(ref.Val) int{}}
 	if err := use.visit(parsed.NativeRep().Expr(), 0); err != nil {
@@ -115,30 +118,41 @@ func CompileFilter(expr string) (f *Filter, err error) {
 	}
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, filterError(issues)
+		return nil, filterError(issues, use.taken)
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, engram.Errorf(engram.Invalid, "filter", "%s is a %s; a filter says true or false", shorten(expr), t)
 	}
 	opts := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
-	if use.folds {
+	if len(use.steps)+len(use.charged) > 0 {
 		opts = append(opts, cel.CustomDecoratorV2(use.charge))
 	}
 	program, err := env.Program(checked, opts...)
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, "filter", "%s: %w", shorten(expr), err)
 	}
-	return &Filter{expr: expr, program: program, folds: use.folds, steps: maxFilterSteps, members: use.mentioned()}, nil
+	return &Filter{expr: expr, program: program, folds: use.folds, steps: maxFilterSteps, nodes: int64(use.nodes), members: use.mentioned()}, nil
 }
 
-// filterError gives the first of CEL's messages with the caret below its place.
-func filterError(issues *cel.Issues) error {
+// filterError gives the first of CEL's messages with the caret below its place. It
+// says how a member is asked for whose name CEL takes for itself, and what has() takes.
+func filterError(issues *cel.Issues, taken string) error {
 	msg := strings.TrimPrefix(issues.Err().Error(), "ERROR: <input>:")
 	if i := strings.Index(msg, "\nERROR: "); i >= 0 {
 		msg = msg[:i]
 	}
+	if i := strings.Index(msg, badHas); i >= 0 {
+		i += len(badHas)
+		msg = msg[:i] + "; it takes a member of something, such as has(payload.pose)" + msg[i:]
+	}
+	if taken != "" {
+		what, place, _ := strings.Cut(msg, "\n")
+		msg = what + "; " + taken + " is a name of CEL's own, a member is payload." + taken + "\n" + place
+	}
 	return engram.Errorf(engram.Invalid, "filter", "%s", msg)
 }
+
+const badHas = "invalid argument to has() macro"
 
 // String returns the expression.
 func (f *Filter) String() string { return f.expr }
@@ -146,19 +160,90 @@ func (f *Filter) String() string { return f.expr }
 // Members returns the members of payloads that the expression mentions, sorted.
 func (f *Filter) Members() []string { return f.members }
 
-// Match evaluates the filter on instance i of s, whose payload is of type t; t may
-// be nil if the type is not known, and the payload then has no members. Only members
-// that the expression mentions are decoded. Evaluation is bounded in cost; an
-// expression that fails on this payload's values does not match. Safe for
-// concurrent use.
+// Match is [Filter.Evaluate] without a meter: an expression that fails on this
+// payload's values does not match.
 func (f *Filter) Match(t *Type, s *engram.Snapshot, i int) bool {
+	match, _ := f.Evaluate(t, s, i, nil)
+	return match
+}
+
+// Evaluate evaluates the filter on instance i of s, whose payload is of type t; t may
+// be nil if the type is not known, and the payload then has no members. Only members
+// that the expression mentions are decoded.
+//
+// An error says that the expression is neither true nor false of this instance: an index
+// beyond a list, a value of another kind, a member that neither the payload nor its type
+// has (Invalid), or a payload too large for the expression (Exhausted). A member that the
+// type has and the payload leaves unset is none: the expression is false then. The meter
+// counts what evaluation costs; nil bounds only the one instance. Safe for concurrent use.
+func (f *Filter) Evaluate(t *Type, s *engram.Snapshot, i int, m *FilterMeter) (bool, error) {
 	v := filterVars.Get().(*filterInput)
-	v.snapshot, v.instance, v.steps = s, &s.Instances[i], f.steps
+	v.snapshot, v.instance, v.loops, v.unset = s, &s.Instances[i], f.folds, v.unset[:0]
+	v.begin(m, f.steps)
 	if t != nil {
-		v.payload = filterMap{layout: t.layout(), b: v.instance.Payload.Bytes, depth: 1, loops: f.folds}
+		v.payload = filterMap{layout: t.layout(), b: v.instance.Payload.Bytes, depth: 1, in: v}
 	}
-	out, _, err := f.program.Eval(v)
-	*v = filterInput{}
+	out, err := f.run(v)
+	if m != nil {
+		m.spend(v)
+	}
+	switch {
+	case err == nil && out != types.True && out != types.False:
+		err = engram.Errorf(engram.Invalid, "filter", "%s is a %s here; a filter says true or false", shorten(f.expr), out.Type().TypeName())
+	case err != nil && v.steps < 0:
+		err = engram.Errorf(engram.Exhausted, "filter", "%s takes more than %d steps on one instance", shorten(f.expr), f.steps)
+	case err != nil && v.lacksUnset(err):
+		err = nil
+	case err != nil:
+		err = engram.Errorf(engram.Invalid, "filter", "%s", failure(err))
+	}
+	*v = filterInput{unset: v.unset[:0]}
 	filterVars.Put(v)
-	return err == nil && out == types.True
+	return err == nil && out == types.True, err
+}
+
+// run evaluates the expression. Steps before it are charged for the expression's length.
+func (f *Filter) run(v *filterInput) (out ref.Val, err error) {
+	if v.steps -= f.nodes; v.steps < v.due && !v.look() {
+		return nil, errTooManySteps
+	}
+	out, _, err = f.program.Eval(v)
+	return out, err
+}
+
+// failure says in plain words what CEL says of an evaluation that failed.
+func failure(err error) string {
+	msg := err.Error()
+	for _, prefix := range []string{missingMember, missingKey} {
+		if name, ok := strings.CutPrefix(msg, prefix); ok {
+			return "there is no member " + shorten(name)
+		}
+	}
+	if op, ok := strings.CutPrefix(msg, "no such overload"); ok {
+		if op = strings.TrimPrefix(op, ": "); op != "" {
+			op = " (" + shorten(op) + ")"
+		}
+		return "a value is of another kind than the expression asks for" + op
+	}
+	return shorten(msg)
+}
+
+// What CEL says where there is no such member, before its name.
+const (
+	missingMember = "no such attribute(s): "
+	missingKey    = "no such key: "
+)
+
+// lacksUnset reports whether an evaluation failed for want of a member that the type has
+// and the payload leaves unset.
+func (v *filterInput) lacksUnset(err error) bool {
+	if len(v.unset) == 0 {
+		return false
+	}
+	msg := err.Error()
+	name, ok := strings.CutPrefix(msg, missingKey)
+	if !ok {
+		name, ok = strings.CutPrefix(msg, missingMember)
+	}
+	return ok && slices.Contains(v.unset, name)
 }

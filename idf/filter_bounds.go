@@ -16,12 +16,11 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// How filters are kept from running away. Without macros that go through lists, an
-// expression is evaluated once, and what it takes grows with its length times the
-// payload's at most. With them, every step of a loop is charged by its size, and every
-// string it makes, list it searches or object it compares by that one's; beyond
-// maxFilterSteps the evaluation ends. (CEL's own cost tracking is not used: it takes
-// longer with every step.)
+// How filters are kept from running away. An evaluation is charged for the expression's
+// length, for each step of its loops by that one's length, and for each string it makes or
+// goes through, list it decodes or searches and object it compares by their sizes; beyond
+// maxFilterSteps it ends. (CEL's own cost tracking is not used: it takes longer with every
+// step.)
 
 // stringFunctions return strings as long as what they are given together. (A list
 // that is added to another is not copied.)
@@ -33,12 +32,13 @@ var stringFunctions = map[string]bool{
 // filterUse is what an expression uses.
 type filterUse struct {
 	members map[string]bool // names that may be members
+	taken   string          // a name that CEL takes for itself
 	loops   []string        // variables of folds
 	folds   bool
 	sums    int
 	nodes   int                         // seen so far
 	steps   map[int64]int               // by the ID of a fold's step: its nodes
-	charged map[int64]func(ref.Val) int // by the ID of a value within a fold: the steps it is charged
+	charged map[int64]func(ref.Val) int // by the ID of a value: the steps it is charged
 }
 
 // celTypes are names that stand for types in CEL.
@@ -59,6 +59,9 @@ func (u *filterUse) visit(e ast.Expr, folds int) error {
 	switch e.Kind() {
 	case ast.IdentKind:
 		name := e.AsIdent()
+		if celTypes[name] {
+			u.taken = name
+		}
 		if _, ok := filterNames[name]; !ok && !celTypes[name] && !strings.HasPrefix(name, "@") {
 			u.members[name] = true
 		}
@@ -81,9 +84,7 @@ func (u *filterUse) visit(e ast.Expr, folds int) error {
 	case ast.ComprehensionKind:
 		return u.visitFold(e.AsComprehension(), folds)
 	case ast.CallKind:
-		if folds > 0 {
-			u.chargeSizes(e)
-		}
+		u.chargeSizes(e)
 		return u.visitCall(e.AsCall(), folds)
 	}
 	return nil
@@ -127,6 +128,11 @@ func (u *filterUse) visitCall(c ast.CallExpr, folds int) error {
 			return err
 		}
 		u.nodes += size
+		text := c.Args()[0] // matches(text, pattern) or text.matches(pattern)
+		if c.IsMemberFunction() {
+			text = c.Target()
+		}
+		u.charged[text.ID()] = func(v ref.Val) int { return stringSize(v) * size / instsPerStep }
 	case name == operators.Add:
 		if u.sums++; u.sums > maxFilterSums {
 			return engram.Errorf(engram.Exhausted, "filter", "more than %d additions", maxFilterSums)
@@ -182,6 +188,8 @@ func (u *filterUse) chargeSizes(e ast.Expr) {
 				u.charged[arg.ID()] = deepSize
 			}
 		}
+	case c.IsMemberFunction() && name != "size" && u.charged[c.Target().ID()] == nil:
+		u.charged[c.Target().ID()] = stringSize // it goes through it
 	}
 }
 
@@ -281,11 +289,3 @@ func inputOf(frame *interpreter.ExecutionFrame) *filterInput {
 
 // inputName resolves to the input itself. No expression can write it.
 const inputName = "@input"
-
-// charge counts steps and ends the evaluation when there were too many, as CEL's own
-// limits do.
-func (v *filterInput) charge(steps int) {
-	if v.steps -= steps; v.steps < 0 {
-		panic(interpreter.EvalCancelledError{Message: "too many steps", Cause: interpreter.CostLimitExceeded})
-	}
-}

@@ -21,9 +21,7 @@ type filterMap struct {
 	isDict bool
 	dict   *member // the dict; nil for one inside a Value
 
-	// loops is set if the expression goes through lists: it may ask for the same
-	// again and again, so what was decoded is kept.
-	loops   bool
+	in      *filterInput // of the evaluation
 	decoded map[*member]ref.Val
 	finds   int           // in a dict
 	full    traits.Mapper // all of it, once that was asked for
@@ -76,6 +74,7 @@ func (o *filterMap) eachEntry(visit func(entry []byte) error) error {
 		if o.dict == nil {
 			entry, rest, found, err := nextRecord(b, 1)
 			if err == nil && found {
+				o.in.charge(1)
 				err = visit(entry)
 			}
 			if err != nil {
@@ -86,6 +85,7 @@ func (o *filterMap) eachEntry(visit func(entry []byte) error) error {
 		}
 		r, n, err := o.layout.seek(b, o.dict)
 		if err == nil && r.m != nil {
+			o.in.charge(1)
 			err = visit(r.b)
 		}
 		if err != nil {
@@ -111,7 +111,7 @@ func (o *filterMap) value(m *member) (ref.Val, bool) {
 		return v, true
 	}
 	v, ok := o.decode(m)
-	if ok && o.loops && (m.list || m.msg != nil) {
+	if ok && o.in.loops && (m.list || m.msg != nil) {
 		if o.decoded == nil {
 			o.decoded = map[*member]ref.Val{}
 		}
@@ -123,7 +123,7 @@ func (o *filterMap) value(m *member) (ref.Val, bool) {
 func (o *filterMap) decode(m *member) (ref.Val, bool) {
 	switch {
 	case m.dict:
-		return &filterMap{isDict: true, dict: m, layout: o.layout, b: o.b, depth: o.depth + 1, loops: o.loops}, true
+		return &filterMap{isDict: true, dict: m, layout: o.layout, b: o.b, depth: o.depth + 1, in: o.in}, true
 	case m.list:
 		return o.list(m), true
 	}
@@ -132,6 +132,7 @@ func (o *filterMap) decode(m *member) (ref.Val, bool) {
 	case err != nil:
 		return errorVal(under(m.name, err)), false
 	case !ok && m.presence:
+		o.in.unset = append(o.in.unset, m.name)
 		return nil, false
 	}
 	rec.m = m
@@ -142,9 +143,9 @@ func (o *filterMap) decode(m *member) (ref.Val, bool) {
 func (o *filterMap) single(rec *occurrence) ref.Val {
 	switch m := rec.m; {
 	case m.msg != nil:
-		return filterMessage(m.msg, rec.b, o.depth+1, o.loops)
+		return filterMessage(m.msg, rec.b, o.depth+1, o.in)
 	case m.kind == protoreflect.StringKind:
-		return filterString(rec.b, o.loops)
+		return filterString(rec.b, o.in)
 	case m.kind == protoreflect.BytesKind:
 		return types.Bytes(rec.b)
 	}
@@ -206,6 +207,7 @@ func (o *filterMap) list(m *member) ref.Val {
 		switch {
 		case r.m == nil:
 		case r.isPacked():
+			o.in.charge(m.packedLen(r.b) / 2)
 			items = slices.Grow(items, m.packedLen(r.b))
 			for rest := r.b; len(rest) > 0; {
 				if r.num, rest, err = m.consumeScalar(rest); err != nil {
@@ -214,6 +216,7 @@ func (o *filterMap) list(m *member) ref.Val {
 				items = append(items, filterScalar(m, r.num))
 			}
 		default:
+			o.in.charge(1)
 			items = append(items, o.single(&r))
 		}
 	}
@@ -227,14 +230,14 @@ func (o *filterMap) entryValue(entry []byte) ref.Val {
 		if err != nil {
 			return errorVal(err)
 		}
-		return filterVariant(value, o.depth, o.loops)
+		return filterVariant(value, o.depth, o.in)
 	}
-	e := filterMap{layout: o.dict.msg, b: entry, depth: o.depth, loops: o.loops}
+	e := filterMap{layout: o.dict.msg, b: entry, depth: o.depth, in: o.in}
 	elem := o.dict.elem()
 	if v, ok := e.decode(elem); ok || v != nil {
 		return v
 	}
-	return filterMessage(elem.msg, nil, o.depth+1, o.loops) // a message without content
+	return filterMessage(elem.msg, nil, o.depth+1, o.in) // a message without content
 }
 
 // entryKey returns the key of a dict's entry.
@@ -246,7 +249,7 @@ func (o *filterMap) entryKey(entry []byte) ref.Val {
 		}
 		return types.String(k)
 	}
-	e := filterMap{layout: o.dict.msg, b: entry}
+	e := filterMap{layout: o.dict.msg, b: entry, in: o.in}
 	v, _ := e.decode(o.dict.key())
 	return v
 }

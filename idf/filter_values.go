@@ -23,7 +23,14 @@ type filterInput struct {
 	instance *engram.Instance
 	payload  filterMap
 	whole    ref.Val // the payload as a value, once it was asked for
-	steps    int     // left to be charged
+	// loops is set if the expression goes through lists: it may ask for the same
+	// again and again, so what was decoded is kept.
+	loops   bool
+	unset   []string // members that were asked for, and that the type has and the payload does not
+	meter   *FilterMeter
+	steps   int64 // left to this evaluation
+	due     int64 // what is left of them when the meter looks again
+	granted int64 // how many there were
 }
 
 var filterVars = sync.Pool{New: func() any { return new(filterInput) }}
@@ -77,7 +84,7 @@ func found(v ref.Val, ok bool) (any, bool) {
 
 func (v *filterInput) wholePayload() ref.Val {
 	if v.whole == nil && v.payload.layout != nil {
-		v.whole = filterMessage(v.payload.layout, v.payload.b, 1, v.payload.loops)
+		v.whole = filterMessage(v.payload.layout, v.payload.b, 1, v)
 	}
 	return v.whole
 }
@@ -114,26 +121,26 @@ func decimal(f float32) float64 {
 }
 
 // filterMessage returns a message as a value of CEL.
-func filterMessage(l *layout, b []byte, depth int, loops bool) ref.Val {
+func filterMessage(l *layout, b []byte, depth int, in *filterInput) ref.Val {
 	if depth > maxDepth {
 		return errorVal(errNesting(engram.Corrupt))
 	}
 	switch l.special {
 	case isObject:
-		return &filterMap{layout: l, b: b, depth: depth, loops: loops}
+		return &filterMap{layout: l, b: b, depth: depth, in: in}
 	case isList, isDict:
-		o := filterMap{layout: l, b: b, depth: depth, loops: loops}
+		o := filterMap{layout: l, b: b, depth: depth, in: in}
 		v, _ := o.value(l.members[0])
 		return v
 	case isOptional:
-		o := filterMap{layout: l, b: b, depth: depth, loops: loops}
+		o := filterMap{layout: l, b: b, depth: depth, in: in}
 		v, ok := o.value(l.members[0])
 		if !ok && v == nil {
 			return types.NullValue
 		}
 		return v
 	case isTuple:
-		o := filterMap{layout: l, b: b, depth: depth, loops: loops}
+		o := filterMap{layout: l, b: b, depth: depth, in: in}
 		items := make([]ref.Val, len(l.members))
 		for i, m := range l.members {
 			v, ok := o.value(m)
@@ -144,13 +151,13 @@ func filterMessage(l *layout, b []byte, depth int, loops bool) ref.Val {
 		}
 		return types.NewRefValList(types.DefaultTypeAdapter, items)
 	case isValue:
-		return filterVariant(b, depth, loops)
+		return filterVariant(b, depth, in)
 	}
-	return filterSpecial(l, b, loops)
+	return filterSpecial(l, b, in)
 }
 
 // filterSpecial returns a special message as a value of CEL.
-func filterSpecial(l *layout, b []byte, loops bool) ref.Val {
+func filterSpecial(l *layout, b []byte, in *filterInput) ref.Val {
 	switch l.special {
 	case isTime, isDuration:
 		sec, nanos, err := readSeconds(b)
@@ -174,12 +181,13 @@ func filterSpecial(l *layout, b []byte, loops bool) ref.Val {
 		if err != nil {
 			return errorVal(err)
 		}
-		return filterString(text, loops)
+		return filterString(text, in)
 	}
 	a, err := readArray(b, l.special == isMatrix)
 	if err != nil {
 		return errorVal(err)
 	}
+	in.charge(len(b) / charsPerStep)
 	return filterArray(&a)
 }
 
@@ -211,8 +219,8 @@ func filterUint(u uint64) ref.Val {
 func errorVal(err error) ref.Val { return types.NewErr("%v", err) }
 
 // filterString returns a string. In an expression with loops a long one is an error.
-func filterString(b []byte, loops bool) ref.Val {
-	if loops && len(b) > maxFilterString {
+func filterString(b []byte, in *filterInput) ref.Val {
+	if in.loops && len(b) > maxFilterString {
 		return errorVal(memberErrorf(engram.Exhausted, "the string is too long for a filter that goes through lists"))
 	}
 	return types.String(b)
@@ -238,7 +246,7 @@ func filterScalar(m *member, num uint64) ref.Val {
 }
 
 // filterVariant returns what a Value holds as a value of CEL.
-func filterVariant(b []byte, depth int, loops bool) ref.Val {
+func filterVariant(b []byte, depth int, in *filterInput) ref.Val {
 	if depth > maxDepth {
 		return errorVal(errNesting(engram.Corrupt))
 	}
@@ -260,19 +268,20 @@ func filterVariant(b []byte, depth int, loops bool) ref.Val {
 	case variantDouble:
 		return types.Double(math.Float64frombits(v.num))
 	case variantString:
-		return filterString(v.b, loops)
+		return filterString(v.b, in)
 	case variantDict:
-		return &filterMap{isDict: true, b: v.b, depth: depth + 3, loops: loops}
+		return &filterMap{isDict: true, b: v.b, depth: depth + 3, in: in}
 	case variantList:
-		return filterItems(v.b, depth+2, loops)
+		return filterItems(v.b, depth+2, in)
 	}
-	return filterSpecial(valueLayout.find(v.kind).msg, v.b, loops)
+	return filterSpecial(valueLayout.find(v.kind).msg, v.b, in)
 }
 
 // filterItems returns the list in a Value.
-func filterItems(b []byte, depth int, loops bool) ref.Val {
+func filterItems(b []byte, depth int, in *filterInput) ref.Val {
 	var items []ref.Val
 	for {
+		in.charge(1)
 		item, rest, found, err := nextRecord(b, 1)
 		if err != nil {
 			return errorVal(err)
@@ -280,6 +289,6 @@ func filterItems(b []byte, depth int, loops bool) ref.Val {
 		if !found {
 			return types.NewRefValList(types.DefaultTypeAdapter, items)
 		}
-		items, b = append(items, filterVariant(item, depth, loops)), rest
+		items, b = append(items, filterVariant(item, depth, in)), rest
 	}
 }

@@ -19,8 +19,8 @@ type JSONOptions struct {
 }
 
 // JSON returns the payload as JSON in its plain structure: lists of lists as
-// arrays of arrays, times and links and 64-bit integers as strings, durations as
-// seconds ("1.5s"), enumerations by key, bytes as base64, NaN and infinities as
+// arrays of arrays, times as RFC 3339 in UTC, links and 64-bit integers as strings,
+// durations as seconds ("1.5s"), enumerations by key, bytes as base64, NaN and infinities as
 // strings, members as declared, dict keys sorted. The data of an array of up to
 // 256 elements is a list of numbers. A Value is shown as what it holds, with a tag
 // where that would not be read back as the same Value: see docs/formats/idf.md.
@@ -37,7 +37,7 @@ func (t *Type) JSON(b []byte, o JSONOptions) ([]byte, error) {
 
 // FromJSON returns the wire form of a payload written as JSON: what [Type.JSON]
 // writes, and with it numbers as strings, integers with a fraction of zero, times
-// as RFC 3339 or nanoseconds, members by their protobuf JSON name, arrays as nested
+// as the text of IDs or nanoseconds, members by their protobuf JSON name, arrays as nested
 // lists of numbers. A null leaves a member unset. The error names the member and
 // what was expected there: TypeMismatch for a value of the wrong kind or a member
 // that the type does not have, OutOfRange for a number that does not fit, Invalid

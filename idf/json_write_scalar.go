@@ -85,7 +85,7 @@ func (w *jsonWriter) bytes(b []byte) {
 func (w *jsonWriter) string(s string) { w.buf = appendJSONString(w.buf, s) }
 
 func (w *jsonWriter) time(t engram.Time) {
-	w.buf = append(t.Append(append(w.buf, '"')), '"')
+	w.buf = append(t.AppendRFC3339(append(w.buf, '"')), '"')
 }
 
 // duration writes a duration in seconds, as protobuf's JSON does.

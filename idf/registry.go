@@ -17,6 +17,7 @@ import (
 type Registry struct {
 	types atomic.Pointer[map[string]*Type] // copied on write; entries are never replaced
 	add   sync.Mutex                       // held while types are added
+	bytes int                              // of the descriptors that were added
 }
 
 // NewRegistry returns a registry that knows [engram.ValueType], the special types
@@ -31,7 +32,7 @@ func NewRegistry() *Registry {
 // Add makes a type known and returns it, and with it the messages it is made of
 // whose names are not known yet. If the same type is known already, that one is
 // returned; a different one of the same name gives AlreadyExists with the first
-// member that differs. A Foxglove schema of another version is the known one.
+// member that differs, one too many Exhausted. A Foxglove schema of another version is the known one.
 func (r *Registry) Add(def engram.TypeDef) (*Type, error) {
 	if k, ok := r.Get(def.Name); ok && bytes.Equal(k.Def().Descriptors, def.Descriptors) {
 		return k, nil
@@ -55,6 +56,12 @@ func (r *Registry) Add(def engram.TypeDef) (*Type, error) {
 	types := maps.Clone(*r.types.Load())
 	types[def.Name] = t
 	addMembers(types, t.desc, map[protoreflect.FullName]bool{})
+	if n := r.bytes + len(def.Descriptors); len(types) > MaxTypes || n > MaxTypesBytes {
+		return nil, engram.Errorf(engram.Exhausted, def.Name,
+			"with it %d types would be known, of %d bytes; at most %d of %d bytes may be, and none goes before the memory begins anew; use those that are known",
+			len(types), n, MaxTypes, MaxTypesBytes)
+	}
+	r.bytes += len(def.Descriptors)
 	r.types.Store(&types)
 	return t, nil
 }

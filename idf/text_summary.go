@@ -5,6 +5,7 @@ import (
 	"image"
 	_ "image/jpeg" // sizes of compressed images
 	_ "image/png"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,25 +21,31 @@ func isVector(l *layout) bool {
 }
 
 // summary writes what takes the place of an object that is better not shown member
-// by member; false if it is an ordinary one.
+// by member; false if it is an ordinary one, as is an image of which only some members
+// are there.
 func (w *textWriter) summary(l *layout, v any) bool {
 	object, ok := v.(map[string]any)
 	if !ok {
 		return false
+	}
+	data, _ := object["data"].([]byte)
+	switch l.name {
+	case "foxglove.RawImage", "foxglove.CompressedImage", "foxglove.CompressedVideo", "foxglove.PointCloud":
+		if len(data) == 0 && !isEmpty(object) {
+			return false
+		}
 	}
 	switch l.name {
 	case "foxglove.RawImage":
 		w.print("RawImage " + textOf(object["encoding"]) + " " + dimensions(object["width"], object["height"]))
 	case "foxglove.CompressedImage":
 		w.print("CompressedImage " + textOf(object["format"]))
-		data, _ := object["data"].([]byte)
 		if c, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 			w.print(" " + dimensions(c.Width, c.Height))
 		}
 	case "foxglove.CompressedVideo":
 		w.print("CompressedVideo " + textOf(object["format"]))
 	case "foxglove.PointCloud":
-		data, _ := object["data"].([]byte)
 		w.print("PointCloud")
 		if stride, ok := numberOf(object["point_stride"]).int64(); ok && stride > 0 {
 			w.print(" of " + grouped(len(data)/int(stride)) + " points")
@@ -50,10 +57,19 @@ func (w *textWriter) summary(l *layout, v any) bool {
 		}
 		return false
 	}
-	data, _ := object["data"].([]byte)
 	w.print(", " + grouped(len(data)) + " bytes")
 	if frame, _ := object["frame_id"].(string); frame != "" {
 		w.print(", frame " + strconv.Quote(frame))
+	}
+	return true
+}
+
+// isEmpty reports whether all members of an object are zero.
+func isEmpty(object map[string]any) bool {
+	for _, v := range object {
+		if r := reflect.ValueOf(v); r.IsValid() && !r.IsZero() && (r.Kind() != reflect.Slice && r.Kind() != reflect.Map || r.Len() > 0) {
+			return false
+		}
 	}
 	return true
 }

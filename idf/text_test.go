@@ -120,6 +120,7 @@ func TestTextSummaries(t *testing.T) {
 		{"foxglove.CompressedImage", map[string]any{"format": "webp", "data": []byte("RIFF")}, "CompressedImage webp, 4 bytes"},
 		{"foxglove.PointCloud", map[string]any{"point_stride": 16, "data": make([]byte, 16*1200)}, "PointCloud of 1,200 points, 19,200 bytes"},
 		{"foxglove.PointCloud", map[string]any{}, "PointCloud, 0 bytes"},
+		{"foxglove.CompressedImage", map[string]any{"format": "png"}, `format: "png"`}, // the one member that was asked for
 		{"foxglove.Vector3", map[string]any{"x": 1e-9, "z": -1234567.891}, "(1e-09, 0, -1.23457e+06)"},
 	} {
 		ty := known(t, c.typ)

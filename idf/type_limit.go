@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/seed-301d4374/engram/internal/intake"
 )
 
 // Limits of a type's definition, far above what people write, so that a hostile
@@ -12,11 +14,26 @@ const (
 	// MaxDescriptors is the longest encoded FileDescriptorSet accepted, in bytes.
 	MaxDescriptors = 4 << 20
 
+	// MaxTypes and MaxTypesBytes bound what one Registry knows, and the descriptors that
+	// were added to it: no type is ever forgotten.
+	MaxTypes      = 20_000
+	MaxTypesBytes = 64 << 20
+
+	maxDecoded      = 96 << 20 // bytes that a set takes once it is decoded
 	maxFiles        = 1024
 	maxDeclarations = 100_000 // messages, fields, enumerations, values … in a set
 	maxFullName     = 512     // bytes
 	maxNesting      = 32      // messages declared in messages
 )
+
+// limitEncoded looks at an encoded set before anything of it is decoded.
+func limitEncoded(b []byte) error {
+	if len(b) > MaxDescriptors {
+		return fmt.Errorf("the descriptors have %d bytes, at most %d are accepted", len(b), MaxDescriptors)
+	}
+	_, err := intake.Of((*descriptorpb.FileDescriptorSet)(nil).ProtoReflect().Descriptor()).Wire(b, intake.Limit{Heap: maxDecoded})
+	return err
+}
 
 // limitFiles counts what a set of files declares, before anything is made of it.
 func limitFiles(files []*descriptorpb.FileDescriptorProto) error {

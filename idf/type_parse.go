@@ -20,7 +20,10 @@ import (
 // every member they share. The error is Invalid and says what is wrong with the
 // descriptors.
 func ParseType(def engram.TypeDef) (*Type, error) {
-	def.Descriptors = closeCycles(def.Descriptors)
+	if err := limitEncoded(def.Descriptors); err != nil {
+		return nil, engram.Errorf(engram.Invalid, def.Name, "type definition: %w", err)
+	}
+	def.Descriptors = nameMembers(closeCycles(def.Descriptors))
 	files, err := parseFiles(def.Descriptors)
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, def.Name, "type definition: %w", err)
@@ -42,9 +45,6 @@ const setFile = 1
 // parseFiles makes descriptors from an encoded FileDescriptorSet. Files that are
 // the known ones, byte by byte, are not made again.
 func parseFiles(b []byte) (*protoregistry.Files, error) {
-	if len(b) > MaxDescriptors {
-		return nil, fmt.Errorf("the descriptors have %d bytes, at most %d are accepted", len(b), MaxDescriptors)
-	}
 	var protos []*descriptorpb.FileDescriptorProto
 	var known []protoreflect.FileDescriptor
 	for len(b) > 0 {
@@ -76,9 +76,11 @@ func parseFiles(b []byte) (*protoregistry.Files, error) {
 }
 
 // descriptorSet returns the encoded FileDescriptorSet of a file and all it
-// imports, each file after its imports. Equal files give equal bytes.
+// imports, each file after its imports, with the names of members in JSON. Equal files
+// give equal bytes.
 func descriptorSet(file protoreflect.FileDescriptor) ([]byte, error) {
-	return appendFile(nil, map[string]bool{}, file)
+	set, err := appendFile(nil, map[string]bool{}, file)
+	return nameMembers(set), err
 }
 
 // appendFile adds file to an encoded set, after those it imports, unless it is there.

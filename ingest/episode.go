@@ -17,9 +17,13 @@ import (
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
-// IsEpisode reports whether a file is an export or an episode of a long-term memory,
-// of which [ImportEpisode] makes the same memory.
-func IsEpisode(path string) bool {
+// IsEpisode reports whether a file is an export or an episode of a long-term memory, or
+// what another program made of exports by sorting, compressing, filtering or merging: of
+// these [ImportEpisode] makes the same memory.
+func IsEpisode(path string) bool { return asWritten(path) || hasIdentity(path) }
+
+// asWritten reports whether a file begins as an episode does.
+func asWritten(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
@@ -35,7 +39,7 @@ func IsEpisode(path string) bool {
 func openEpisode(ctx context.Context, path string) (r *episode.Reader, lost []recording.Loss, done func(), err error) {
 	o := episode.Options{Types: idf.NewRegistry(), Cache: episode.NewCache(cacheBytes)}
 	r, err = episode.Open(path, o)
-	if engram.CodeOf(err) != engram.Corrupt {
+	if engram.CodeOf(err) != engram.Corrupt || errors.Is(err, episode.ErrRewritten) {
 		return r, nil, func() { r.Close() }, err
 	}
 	dir, err := os.MkdirTemp("", "engram-import-")
@@ -62,14 +66,22 @@ func openEpisode(ctx context.Context, path string) (r *episode.Reader, lost []re
 // ImportEpisode commits what an export or an episode holds under the same IDs, with
 // the same times, confidences, instances and times of sending; core segments and types
 // that are not there are added. Of a damaged file what is whole is imported, and the
-// report names the loss. The memory gives it times of arrival and numbers of its
-// own. Of Options, Rate and Progress count.
+// report names the loss. What another program made of exports is imported in the same way,
+// by what the channels say of themselves; what else such a file holds is imported as by
+// [Import]. The memory gives it times of arrival and numbers of its
+// own. Of Options, Mark, Rate and Progress count.
 func ImportEpisode(ctx context.Context, dst Destination, path string, o Options) (*Report, error) {
 	began := time.Now()
 	if o.Rate < 0 || o.Rate != o.Rate {
 		return nil, engram.Errorf(engram.Invalid, path, "the rate %v is not a positive number", o.Rate)
 	}
+	if !asWritten(path) {
+		return importRewritten(ctx, dst, path, o, began)
+	}
 	r, lost, done, err := openEpisode(ctx, path)
+	if errors.Is(err, episode.ErrRewritten) {
+		return importRewritten(ctx, dst, path, o, began)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +91,7 @@ func ImportEpisode(ctx context.Context, dst Destination, path string, o Options)
 	if err := im.define(); err != nil {
 		return nil, err
 	}
-	if im.out, err = newSender(ctx, dst); err == nil {
+	if im.out, err = newSender(ctx, dst, marking{set: o.Mark, span: r.Info().Recorded}); err == nil {
 		err = im.run()
 		err = errors.Join(err, im.out.finish(err == nil))
 		report.Evictions, report.Displaced = im.out.keep.finish(dst)
@@ -158,33 +170,41 @@ func (im *episodeImporter) define() error {
 		if !used[s.ID] {
 			continue
 		}
-		have, err := im.dst.Describe(im.ctx, engram.PatternOf(s.ID))
-		if err != nil {
+		if err := addSegment(im.ctx, im.dst, s); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(have, func(d engram.Description) bool { return d.ID == s.ID }) {
-			continue
-		}
-		switch s.ID.Level() {
-		case engram.LevelCoreSegment:
-			seg := engram.CoreSegment{ID: s.ID, Type: s.Type, FixedProviders: s.FixedProviders}
-			seg.History = engram.Bounds{MaxCount: s.MaxCount, MaxAge: time.Duration(s.MaxAge), MaxBytes: s.MaxBytes}
-			for _, d := range []engram.Durability{engram.Logged, engram.Synced} {
-				if s.Durability == d.String() {
-					seg.Durability = d
-				}
+	}
+	return nil
+}
+
+// addSegment adds a segment that is not there. The error is of what ends an import.
+func addSegment(ctx context.Context, dst Destination, s exportedSegment) error {
+	have, err := dst.Describe(ctx, engram.PatternOf(s.ID))
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(have, func(d engram.Description) bool { return d.ID == s.ID }) {
+		return nil
+	}
+	switch s.ID.Level() {
+	case engram.LevelCoreSegment:
+		seg := engram.CoreSegment{ID: s.ID, Type: s.Type, FixedProviders: s.FixedProviders, MaxAhead: time.Duration(s.MaxAhead)}
+		seg.History = engram.Bounds{MaxCount: s.MaxCount, MaxAge: time.Duration(s.MaxAge), MaxBytes: s.MaxBytes}
+		for _, d := range []engram.Durability{engram.Logged, engram.Synced} {
+			if s.Durability == d.String() {
+				seg.Durability = d
 			}
-			err = im.dst.AddCoreSegment(im.ctx, seg)
-			if engram.CodeOf(err) == engram.Unsupported { // there is no log for its durability
-				seg.Durability = engram.Volatile
-				err = im.dst.AddCoreSegment(im.ctx, seg)
-			}
-		case engram.LevelProviderSegment:
-			err = im.dst.AddProviderSegment(im.ctx, engram.ProviderSegment{ID: s.ID, Type: s.Type})
 		}
-		if fatal(err) {
-			return err
+		err = dst.AddCoreSegment(ctx, seg)
+		if engram.CodeOf(err) == engram.Unsupported { // there is no log for its durability
+			seg.Durability = engram.Volatile
+			err = dst.AddCoreSegment(ctx, seg)
 		}
+	case engram.LevelProviderSegment:
+		err = dst.AddProviderSegment(ctx, engram.ProviderSegment{ID: s.ID, Type: s.Type})
+	}
+	if fatal(err) {
+		return err
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -45,17 +46,19 @@ type ExportReport struct {
 	Snapshots uint64 // with those in force
 	InForce   uint64 // in force at the start of the span
 	Bytes     int64  // of the file
-	Span      engram.Interval
-	Missing   []engram.Missing // what was asked for and is not there any more
-	Took      time.Duration
+	// Span is of what was recorded: without what was in force and what holds at all
+	// times. It is empty if there is nothing else.
+	Span    engram.Interval
+	Missing []engram.Missing // what was asked for and is not there any more
+	Took    time.Duration
 }
 
 // Export writes what a memory holds into a recording that stands alone: an MCAP file
 // with a channel of typed protobuf messages for each entity, which any robotics tool
 // opens, and from which [Import] makes the same memory. It is in the layout of
 // episodes, docs/formats/episode.md, with every payload in its plain form. Versions
-// that were superseded are not in it. It is written in the order of time, window by
-// window, and takes a bounded amount of memory however much is exported.
+// that were superseded are not in it. It is written strictly in the order of time,
+// window by window, and takes a bounded amount of memory however much is exported.
 //
 // The error is AlreadyExists if there is such a file, and NotFound if there is nothing
 // to export; then, and when it fails, no file is left.
@@ -89,7 +92,7 @@ func Export(ctx context.Context, src Source, path string, o ExportOptions) (*Exp
 	if dir == "" {
 		dir = "."
 	}
-	x.w, err = episode.Create(dir, name, episode.Info{Robot: o.Robot, Labels: labels}, episode.Options{Types: x.types, Mode: 0o666})
+	x.w, err = episode.Create(dir, name, episode.Info{Robot: o.Robot, Labels: labels}, episode.Options{Types: x.types, Mode: 0o666, Strict: true})
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +105,7 @@ func Export(ctx context.Context, src Source, path string, o ExportOptions) (*Exp
 		return nil, err
 	}
 	r := &x.report
-	r.Entities, r.Snapshots, r.InForce, r.Bytes, r.Span = len(x.channels), info.Snapshots, info.InForce, info.Bytes, info.Span
+	r.Entities, r.Snapshots, r.InForce, r.Bytes, r.Span = len(x.channels), info.Snapshots, info.InForce, info.Bytes, info.Recorded
 	r.Took = time.Since(began)
 	return r, nil
 }
@@ -197,10 +200,7 @@ func (x *exporter) describe() (map[string]string, error) {
 				continue
 			}
 			x.segments[d.ID] = d
-			segments = append(segments, exportedSegment{
-				ID: d.ID, Type: d.Type, MaxCount: d.History.MaxCount, MaxAge: int64(d.History.MaxAge), MaxBytes: d.History.MaxBytes,
-				Durability: d.Durability.String(), FixedProviders: d.FixedProviders,
-			})
+			segments = append(segments, exportedOf(&d))
 		}
 	}
 	slices.SortFunc(segments, func(a, b exportedSegment) int { return a.ID.Compare(b.ID) })
@@ -248,6 +248,47 @@ func (x *exporter) describeTypes() error {
 	return nil
 }
 
+// channelIdentity is what a channel of an export says of its segments, for whom the rest
+// of the file is lost: other tools keep channels with their metadata.
+type channelIdentity struct {
+	Core     exportedSegment `json:"core"`
+	Provider exportedSegment `json:"provider"`
+	// CoreType is the core segment's type, an encoded FileDescriptorSet, where it is not
+	// the channel's.
+	CoreType []byte `json:"core_type,omitempty"`
+}
+
+// identity returns a channel's identity as text; typ is the type of its payloads.
+func (x *exporter) identity(entity engram.ID, typ string) (string, error) {
+	core, ok := x.segments[entity.Truncate(engram.LevelCoreSegment)]
+	if !ok {
+		return "", nil
+	}
+	who := channelIdentity{Core: exportedOf(&core)}
+	if provider, ok := x.segments[entity.Truncate(engram.LevelProviderSegment)]; ok {
+		who.Provider = exportedOf(&provider)
+	}
+	if core.Type != typ && core.Type != engram.ValueType {
+		def, err := x.typeOf(core.Type)
+		if err != nil {
+			return "", err
+		}
+		who.CoreType = def.Descriptors
+	}
+	text, err := json.Marshal(who)
+	if err != nil {
+		return "", engram.Errorf(engram.Internal, entity.String(), "its segments cannot be described: %w", err)
+	}
+	return string(text), nil
+}
+
+func exportedOf(d *engram.Description) exportedSegment {
+	return exportedSegment{
+		ID: d.ID, Type: d.Type, MaxCount: d.History.MaxCount, MaxAge: int64(d.History.MaxAge), MaxBytes: d.History.MaxBytes,
+		Durability: d.Durability.String(), FixedProviders: d.FixedProviders, MaxAhead: int64(d.MaxAhead),
+	}
+}
+
 // Labels of an exported episode: its segments, and the types of its core segments,
 // which its channels need not have.
 const (
@@ -264,6 +305,7 @@ type exportedSegment struct {
 	MaxBytes       int64     `json:"max_bytes,omitempty"`
 	Durability     string    `json:"durability,omitempty"`
 	FixedProviders bool      `json:"fixed_providers,omitempty"`
+	MaxAhead       int64     `json:"max_ahead,omitempty"` // nanoseconds; 0 is the default, negative any
 }
 
 // typeOf returns a type, and makes it known to the file's writer.
@@ -279,20 +321,28 @@ func (x *exporter) typeOf(name string) (engram.TypeDef, error) {
 	return def, err
 }
 
-// A window of time is made longer while it has fewer snapshots or bytes, and shorter
-// when it has more.
+// A window of time is made longer while it has few snapshots and bytes, and shorter when
+// it has more; one that has far more is given up and begun anew, shorter.
 const (
-	windowStart   = time.Second
-	windowCounted = 10 * time.Second // longer ones are counted before they are read
-	windowMost    = 50_000           // snapshots
-	windowBytes   = 16 << 20
+	windowStart = time.Second
+	windowMost  = 50_000   // snapshots
+	windowBytes = 16 << 20 // of payloads
+	windowLeast = time.Millisecond
 )
+
+// errTooMuch is why a window is given up.
+var errTooMuch = errors.New("the window holds too much")
 
 func (x *exporter) write() (episode.Info, error) {
 	if start := x.o.Span.Start; start > engram.MinTime {
-		err := x.query(engram.AtOrBefore(start-1), true, func(item engram.Item) error { return x.add(item, true) })
+		items, err := x.gather(engram.AtOrBefore(start-1), false)
 		if err != nil {
 			return episode.Info{}, err
+		}
+		for _, item := range items {
+			if err := x.add(item, true); err != nil {
+				return episode.Info{}, err
+			}
 		}
 	}
 	total := int64(x.held.End.Sub(x.held.Start))
@@ -300,29 +350,25 @@ func (x *exporter) write() (episode.Info, error) {
 	for at := x.held.Start; at < x.held.End; {
 		x.o.Progress(int64(at.Sub(x.held.Start)), total)
 		iv := engram.Interval{Start: at, End: min(at.Add(step), x.held.End)}
-		if step > windowCounted {
-			n, err := x.count(iv)
-			if err != nil {
-				return episode.Info{}, err
-			}
-			if n > windowMost {
-				step = max(step/8, windowCounted)
-				continue
-			}
+		items, err := x.gather(engram.In(iv), step > windowLeast)
+		if errors.Is(err, errTooMuch) {
+			step = max(step/8, windowLeast)
+			continue
 		}
-		n, bytes := 0, 0
-		err := x.query(engram.In(iv), true, func(item engram.Item) error {
-			n++
-			bytes += item.Size()
-			return x.add(item, false)
-		})
 		if err != nil {
 			return episode.Info{}, err
 		}
+		bytes := 0
+		for _, item := range items {
+			bytes += item.Size()
+			if err := x.add(item, false); err != nil {
+				return episode.Info{}, err
+			}
+		}
 		at = iv.End
-		switch {
+		switch n := len(items); {
 		case n > windowMost/2 || bytes > windowBytes:
-			step = max(step/2, time.Millisecond)
+			step = max(step/2, windowLeast)
 		case n < windowMost/8 && bytes < windowBytes/4 && step < 365*24*time.Hour:
 			step *= 2
 		}
@@ -334,20 +380,22 @@ func (x *exporter) write() (episode.Info, error) {
 	return x.w.Seal(x.ctx)
 }
 
-// count counts the snapshots of a window; what is too much to be counted is more than
-// windowMost.
-func (x *exporter) count(iv engram.Interval) (n int, err error) {
-	tooMany := errors.New("too many")
-	err = x.query(engram.In(iv), false, func(engram.Item) error {
-		if n++; n > windowMost {
-			return tooMany
+// gather returns what is selected in the order of time, each once though several patterns
+// match it. If it is bounded and there is too much, the error is errTooMuch.
+func (x *exporter) gather(sel engram.SnapshotSelector, bounded bool) (items []engram.Item, err error) {
+	bytes := 0
+	err = x.query(sel, true, func(item engram.Item) error {
+		items = append(items, item)
+		bytes += item.Size()
+		if bounded && (len(items) > windowMost || bytes > 4*windowBytes) {
+			return errTooMuch
 		}
 		return nil
 	})
-	if errors.Is(err, tooMany) || engram.CodeOf(err) == engram.Exhausted {
-		return windowMost + 1, nil
-	}
-	return n, err
+	slices.SortStableFunc(items, func(a, b engram.Item) int {
+		return cmp.Or(cmp.Compare(a.Time, b.Time), a.ID.Compare(b.ID))
+	})
+	return slices.CompactFunc(items, func(a, b engram.Item) bool { return a.ID == b.ID }), err
 }
 
 // add puts a snapshot into the file.
@@ -367,10 +415,16 @@ func (x *exporter) add(item engram.Item, inForce bool) error {
 		}
 		t, _ := x.types.Get(name)
 		ch = &episode.Channel{Entity: entity, Type: def, Policy: "export", Codec: codec.Config{Codec: codec.Plain, Payload: t, Types: x.types}}
+		if ch.Segment, err = x.identity(entity, name); err != nil {
+			return err
+		}
 		x.channels[entity] = ch
 	}
 	for i := range item.Instances {
 		if _, err := x.typeOf(item.Instances[i].Payload.Type); err != nil {
+			return err
+		}
+		if err := x.aside(item.Instances[i].Payload); err != nil {
 			return err
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/policy"
@@ -269,10 +269,7 @@ func TestExportFromDiskAndMemory(t *testing.T) {
 	commit := func(id engram.ID, at engram.Time, values ...any) {
 		u := engram.EntityUpdate{Entity: id, Time: at}
 		for i, v := range values {
-			p, err := idf.ValuePayload(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := testkit.Value(t, v)
 			u.Instances = append(u.Instances, engram.Instance{Payload: p, Confidence: float32(i) / 4, Sent: at - 5, HasSent: true})
 		}
 		r, err := from.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}})

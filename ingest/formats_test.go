@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/gen/foxglove"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ingest/recording"
+	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
 // recorder writes an MCAP file for a test.
@@ -349,4 +352,73 @@ func TestRefusedMessages(t *testing.T) {
 	if tr.Messages != 5 || tr.Stored != 1 || tr.Refused != 4 || len(tr.Reasons) != 2 || tr.Reasons[0].Count != 3 || tr.Reasons[1].Code != engram.Unsupported || !rep.Lossy() {
 		t.Errorf("%+v", tr)
 	}
+}
+
+// What stands beside the messages is kept with the recording, and exported as it was.
+func TestAsides(t *testing.T) {
+	r := newRecorder(t)
+	r.write("/say", "std_msgs/msg/String", "cdr", "ros2msg", []byte("string data"), cdr("hello"))
+	attach := func(name string, logged, created uint64, content string) {
+		r.check(r.w.WriteAttachment(&mcap.Attachment{LogTime: logged, CreateTime: created, Name: name, MediaType: "image/x-portable-graymap", DataSize: uint64(len(content)), Data: strings.NewReader(content)}))
+	}
+	attach("map.pgm", 7e18, 8, "a map")
+	attach("maps/other.pgm", 0, 0, strings.Repeat("another map", 1<<18))
+	attach("engram.index", 7, 7, "an episode's own")
+	r.check(r.w.WriteMetadata(&mcap.Metadata{Name: "run", Metadata: map[string]string{"operator": "me", "site": ""}}))
+	path := r.file()
+	s := newServer(t)
+	report := mustImport(t, s, path, Options{Source: "lab"})
+	if tr := topic(t, report, "attachments"); tr.Stored != 2 || tr.Evicted != 0 || report.Lossy() || report.Messages != 1 {
+		t.Fatalf("%+v in %+v", tr, report)
+	}
+	if m := snapshots(t, s, "GeneralPurpose", "Metadata", "lab", "run"); len(m) != 1 || m[0].Time != 1e18+1e9 {
+		t.Errorf("the metadata are %v", m)
+	}
+	if a := snapshots(t, s, "GeneralPurpose", "Attachment", "lab", "map.pgm"); len(a) != 1 || a[0].Time != 7e18 {
+		t.Errorf("the attachment is %v", a)
+	}
+	want := asidesOf(t, path)
+	for _, life := range []string{"first", "imported again"} {
+		file := filepath.Join(t.TempDir(), "export.mcap")
+		if _, err := Export(t.Context(), s, file, ExportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := asidesOf(t, file); !maps.Equal(got, want) {
+			t.Errorf("%s: the export has %d beside the messages, want %d", life, len(got), len(want))
+		}
+		if problems, err := episode.Verify(t.Context(), file, episode.Options{}); err != nil || len(problems) > 0 {
+			t.Errorf("%s: %v, %v", life, problems, err)
+		}
+		s = newServer(t)
+		if _, err := ImportEpisode(t.Context(), s, file, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// asidesOf returns a text for each attachment and record of metadata of a recording that
+// is no episode's own.
+func asidesOf(t *testing.T, path string) map[string]string {
+	t.Helper()
+	rec, err := recording.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rec.Close()
+	all := map[string]string{}
+	for _, a := range recording.Asides(rec) {
+		if episode.IsOwn(a.Name) {
+			continue
+		}
+		text := fmt.Sprint(a.MediaType, a.Logged, a.Created, a.Metadata)
+		if a.Metadata == nil {
+			b, err := a.Content() // checks the CRC
+			if err != nil {
+				t.Fatal(err)
+			}
+			text += string(b)
+		}
+		all[a.Name] = text
+	}
+	return all
 }

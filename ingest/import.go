@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ingest/recording"
+	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
 // Destination is what an import needs of a memory. Commits go through a pipeline
@@ -27,6 +28,13 @@ type Options struct {
 	// extension, or the folder's.
 	Source  string
 	Mapping *Mapping // nil means [DefaultMapping]
+	// Times say of which topics the times are not the stamps as they are.
+	Times []TimeRule
+	// Mark, if it is not nil, has a memory's long-term memory set a mark, whose label it
+	// gives. It is called before something is committed that no mark of this import keeps,
+	// for a new one or with one that keeps more; so all of the recording is on disk whatever
+	// the policies say, but where they say never. An error ends the import.
+	Mark func(ctx context.Context, memory string, m episode.Mark) error
 	// Rate replays the recording at its own pace times this factor; 0 imports as
 	// fast as possible.
 	Rate float64
@@ -59,7 +67,12 @@ func SourceName(path string) string {
 // could be opened. The errors are those of [recording.Open], before anything is
 // committed, of a destination that went away, and Canceled.
 func Import(ctx context.Context, dst Destination, path string, o Options) (*Report, error) {
-	began := time.Now()
+	return importWith(ctx, dst, path, o, nil, time.Now())
+}
+
+// importWith is Import, with what makes snapshots of the channels of episodes; nil if they
+// are channels like others.
+func importWith(ctx context.Context, dst Destination, path string, o Options, own *restorer, began time.Time) (*Report, error) {
 	if o.Source == "" {
 		o.Source = SourceName(path)
 	}
@@ -78,9 +91,12 @@ func Import(ctx context.Context, dst Destination, path string, o Options) (*Repo
 	}
 	defer rec.Close()
 	report := &Report{File: path, Source: o.Source}
-	im := &importer{o: o, rec: rec, report: report, router: newRouter(ctx, dst, o.Mapping, o.Source, path)}
-	im.out, err = newSender(ctx, dst)
+	im := &importer{o: o, rec: rec, own: own, report: report, router: newRouter(ctx, dst, &o, path)}
+	im.out, err = newSender(ctx, dst, marking{set: o.Mark, span: rec.Span()})
 	if err == nil {
+		if own != nil {
+			own.out = im.out
+		}
 		err = im.run(ctx)
 		err = errors.Join(err, im.out.finish(err == nil))
 		report.Evictions, report.Displaced = im.out.keep.finish(dst)
@@ -88,7 +104,25 @@ func Import(ctx context.Context, dst Destination, path string, o Options) (*Repo
 	for _, t := range im.router.topics {
 		report.Topics = append(report.Topics, *t)
 	}
+	for _, t := range im.router.asides {
+		report.Topics = append(report.Topics, *t)
+	}
+	if own != nil {
+		if len(report.Topics) == 0 {
+			report.Source = "" // all has an ID of its own
+		}
+		for _, e := range own.entities {
+			report.Topics = append(report.Topics, *e.report)
+		}
+	}
 	report.Loss = slices.Concat(rec.Loss(), im.router.damaged)
+	im.clocks.back = max(im.clocks.back, recording.GoneBack(rec))
+	report.Clocks, report.ClockOffset = im.clocks.find()
+	for i, rule := range o.Times {
+		if !im.router.timed[i] {
+			report.Unmatched = append(report.Unmatched, rule.Topic)
+		}
+	}
 	report.finish()
 	report.Took = time.Since(began)
 	if err != nil {
@@ -110,10 +144,12 @@ func importError(ctx context.Context, path string, err error) error {
 type importer struct {
 	o      Options
 	rec    recording.Reader
+	own    *restorer // nil: channels of episodes are like others
 	router *router
 	report *Report
 	out    *sender
 	pace   pace
+	clocks clocks
 	now    engram.Time // the latest log time
 	span   engram.Interval
 }
@@ -149,7 +185,12 @@ func (im *importer) run(ctx context.Context) error {
 		}
 	}
 	im.progress()
-	return nil
+	if im.own != nil {
+		if err := im.own.flush(); err != nil {
+			return err
+		}
+	}
+	return im.asides()
 }
 
 func (im *importer) progress() {
@@ -166,11 +207,17 @@ func (im *importer) progress() {
 // message sends one message on its way. The error ends the import.
 func (im *importer) message(m *recording.Message) error {
 	r := im.report
+	im.clocks.log(m.LogTime)
 	if r.Bytes += uint64(len(m.Data)); r.Span.Empty() {
 		r.Span = engram.Interval{Start: m.LogTime, End: m.LogTime + 1}
 	}
 	r.Span.Start, r.Span.End = min(r.Span.Start, m.LogTime), max(r.Span.End, m.LogTime+1)
 
+	if im.own != nil {
+		if taken, err := im.own.take(m); taken || err != nil {
+			return err
+		}
+	}
 	ch := im.router.channel(m.Channel)
 	ch.report.Messages++
 	rt, err := im.router.route(ch, m.Data)
@@ -197,9 +244,12 @@ func (im *importer) message(m *recording.Message) error {
 			im.out.refuse(ch.report, err)
 			continue
 		}
-		if !o.timed {
+		stamped := o.timed && !ch.times.Log
+		if !stamped {
 			o.time = m.LogTime
 		}
+		o.time = o.time.Add(ch.times.Offset)
+		im.clocks.note(ch, rt, id, stamped, o.time, m.LogTime)
 		if !o.owned {
 			// The transcoder uses its buffer again; the memory keeps what it is given.
 			o.bytes = append(make([]byte, 0, len(o.bytes)), o.bytes...)

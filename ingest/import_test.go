@@ -20,24 +20,12 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/server"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// recordingPath returns the path of a shared recording, or skips the test.
-func recordingPath(t testing.TB, name string) string {
-	t.Helper()
-	if raced && (name == "guardian_palette.bag" || name == "husky_outdoor.bag") {
-		t.Skip("this recording is too large for the race detector; it is read without it")
-	}
-	path := filepath.Join("..", "..", "shared", "data", "recordings", filepath.FromSlash(name))
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the shared recordings are not here: %v", err)
-	}
-	return path
-}
 
 // newServer returns a server with all memories whose bounds keep everything.
 func newServer(t testing.TB) *server.Server {
@@ -124,7 +112,7 @@ func TestImportG1(t *testing.T) {
 		frames int
 	}{{"g1_bottle_2", 343}, {"g1_bottle_10", 290}} {
 		t.Run(tt.name, func(t *testing.T) {
-			path := recordingPath(t, tt.name+".mcap")
+			path := testkit.Recording(t, tt.name+".mcap")
 			s := newServer(t)
 			r := mustImport(t, s, path, Options{})
 			if r.Lossy() || r.Source != tt.name || r.Stored != r.Messages || r.Messages != uint64(3*tt.frames+1) {
@@ -280,7 +268,7 @@ func TestImportBags(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newServer(t)
-			r := mustImport(t, s, recordingPath(t, tt.name), Options{})
+			r := mustImport(t, s, testkit.Recording(t, tt.name), Options{})
 			if r.Lossy() || r.Messages != tt.messages || r.Stored < tt.messages {
 				t.Errorf("messages %d, stored %d, refused %d, loss %v", r.Messages, r.Stored, r.Refused, r.Loss)
 			}
@@ -301,7 +289,7 @@ func TestImportBags(t *testing.T) {
 // TestImportedBagValues compares stored values with those in the bag, read by the
 // rosbag library and decoded by hand.
 func TestImportedBagValues(t *testing.T) {
-	path := recordingPath(t, "guardian_palette.bag")
+	path := testkit.Recording(t, "guardian_palette.bag")
 	s := newServer(t)
 	mustImport(t, s, path, Options{Source: "guardian"})
 	f, err := os.Open(path)
@@ -433,7 +421,7 @@ func TestImportRosbag2(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newServer(t)
-			r := mustImport(t, s, recordingPath(t, tt.name), Options{})
+			r := mustImport(t, s, testkit.Recording(t, tt.name), Options{})
 			if r.Lossy() || r.Messages != tt.messages || r.Stored != tt.messages || r.Source != tt.provider {
 				t.Errorf("report %+v", r)
 			}
@@ -501,12 +489,12 @@ func TestImportRefusesFiles(t *testing.T) {
 		o    Options
 		code engram.Code
 	}{
-		{recordingPath(t, "bag_edge_cases/empty-file.bag"), Options{}, engram.Invalid},
+		{testkit.Recording(t, "bag_edge_cases/empty-file.bag"), Options{}, engram.Invalid},
 		{other, Options{}, engram.Invalid},
 		{cut, Options{}, engram.Corrupt},
 		{filepath.Join(dir, "nowhere"), Options{}, engram.NotFound},
-		{recordingPath(t, "rosbag2/talker.mcap"), Options{Rate: -1}, engram.Invalid},
-		{recordingPath(t, "rosbag2/talker.mcap"), Options{Source: "a\x00b"}, engram.Invalid},
+		{testkit.Recording(t, "rosbag2/talker.mcap"), Options{Rate: -1}, engram.Invalid},
+		{testkit.Recording(t, "rosbag2/talker.mcap"), Options{Source: "a\x00b"}, engram.Invalid},
 	} {
 		if _, err := Import(context.Background(), s, tt.path, tt.o); engram.CodeOf(err) != tt.code {
 			t.Errorf("%s: %v, want %v", tt.path, err, tt.code)
@@ -519,7 +507,7 @@ func TestImportRefusesFiles(t *testing.T) {
 
 func TestImportDamaged(t *testing.T) {
 	for _, name := range []string{"g1_bottle_10.mcap", "tilt_laser.bag"} {
-		b, err := os.ReadFile(recordingPath(t, name))
+		b, err := os.ReadFile(testkit.Recording(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -536,7 +524,7 @@ func TestImportDamaged(t *testing.T) {
 
 // TestReplayRate replays a recording of three messages a second apart in fake time.
 func TestReplayRate(t *testing.T) {
-	path := recordingPath(t, "bag_edge_cases/example-unsorted-chunks.bag")
+	path := testkit.Recording(t, "bag_edge_cases/example-unsorted-chunks.bag")
 	s := newServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -555,7 +543,7 @@ func TestReplayRate(t *testing.T) {
 
 // TestProgressByTime expects a replay's progress in recorded time, to its end.
 func TestProgressByTime(t *testing.T) {
-	path := recordingPath(t, "bag_edge_cases/example-unsorted-chunks.bag")
+	path := testkit.Recording(t, "bag_edge_cases/example-unsorted-chunks.bag")
 	s := newServer(t)
 	synctest.Test(t, func(t *testing.T) {
 		var last, whole int64
@@ -567,7 +555,7 @@ func TestProgressByTime(t *testing.T) {
 }
 
 func TestImportTwice(t *testing.T) {
-	path := recordingPath(t, "tilt_laser.bag")
+	path := testkit.Recording(t, "tilt_laser.bag")
 	s := newServer(t)
 	first := mustImport(t, s, path, Options{})
 	second := mustImport(t, s, path, Options{Source: "again"})
@@ -584,7 +572,7 @@ func TestImportTwice(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var last, whole int64
 	calls := 0
-	mustImport(t, newServer(t), recordingPath(t, "tilt_laser.bag"), Options{Progress: func(done, total int64) {
+	mustImport(t, newServer(t), testkit.Recording(t, "tilt_laser.bag"), Options{Progress: func(done, total int64) {
 		if done < last || done > total {
 			t.Fatalf("progress went from %d to %d of %d", last, done, total)
 		}
@@ -597,7 +585,7 @@ func TestProgress(t *testing.T) {
 }
 
 func BenchmarkImportGuardianPalette(b *testing.B) {
-	path := recordingPath(b, "guardian_palette.bag")
+	path := testkit.Recording(b, "guardian_palette.bag")
 	b.ReportAllocs()
 	var messages, updates uint64
 	for b.Loop() {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -36,14 +37,15 @@ func TestEvictedAlready(t *testing.T) {
 		name               string
 		path               string
 		evicted, displaced uint64
+		refused            uint64
 	}{
-		{"within the bounds", record("/a", 1e18, 3), 0, 0},
-		{"more than they hold", record("/b", 1e18, 10), 6, 0},
-		{"later, in place of what was there", record("/a", 2e18, 2), 0, 1},
-		{"earlier than what is there", record("/b", 5e17, 2), 2, 0},
+		{"within the bounds", record("/a", 1e18, 3), 0, 0, 0},
+		{"more than they hold", record("/b", 1e18, 10), 6, 0, 0},
+		{"later, in place of what was there", record("/a", 2e18, 2), 0, 1, 0},
+		{"earlier than what is there", record("/b", 5e17, 2), 0, 0, 2},
 	} {
 		r := mustImport(t, s, tt.path, Options{Source: "x"})
-		if r.Refused > 0 || r.Evicted != tt.evicted || r.Displaced != tt.displaced || r.Lossy() != (tt.evicted > 0) {
+		if r.Refused != tt.refused || r.Evicted != tt.evicted || r.Displaced != tt.displaced || r.Lossy() != (tt.evicted+tt.refused > 0) {
 			t.Errorf("%s: %d of %d evicted, %d displaced; want %d, %d", tt.name, r.Evicted, r.Stored, r.Displaced, tt.evicted, tt.displaced)
 		}
 		if tt.evicted > 0 && (len(r.Evictions) != 1 || r.Evictions[0].Segment.String() != "Speech/Text" || r.Evictions[0].History.MaxCount != 4) {
@@ -53,10 +55,13 @@ func TestEvictedAlready(t *testing.T) {
 }
 
 func TestSuperseded(t *testing.T) {
-	path := recordingPath(t, "tilt_laser.bag")
+	path := testkit.Recording(t, "tilt_laser.bag")
 	s := newServer(t)
 	first := mustImport(t, s, path, Options{})
 	second := mustImport(t, s, path, Options{})
+	if first.Superseded > 0 || first.Shifted == 0 || second.Shifted != first.Shifted {
+		t.Errorf("the first time %d are superseded; %d and %d have equal stamps", first.Superseded, first.Shifted, second.Shifted)
+	}
 	if second.Superseded != second.Stored || second.Evicted > 0 || second.Displaced > 0 {
 		t.Errorf("of %d stored again %d are superseded (the first time %d), %d evicted", second.Stored, second.Superseded, first.Superseded, second.Evicted)
 	}

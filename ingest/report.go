@@ -19,9 +19,13 @@ type Report struct {
 	// them; a message with several transforms is several updates. Skipped counts
 	// messages that the mapping leaves out.
 	Messages, Stored, Refused, Skipped uint64
+	// Shifted counts updates whose stamp another one of their entity had already: they
+	// stand at the next free nanosecond.
+	Shifted uint64
 	// Evicted counts those of the stored that the memory dropped before the import
 	// ended, to stay within its bounds; Evictions tells where and why. Superseded
-	// counts those stored that have a successor of equal time in their entity.
+	// counts what the same entities held before at equal times, such as of an earlier
+	// import of the same recording, and have a successor of now.
 	Evicted, Superseded uint64
 	Evictions           []Eviction
 	// Displaced counts what the same entities held before and dropped for the import.
@@ -30,6 +34,13 @@ type Report struct {
 	Span      engram.Interval // of the log times; empty without messages
 	Took      time.Duration
 	Loss      []recording.Loss
+	// Clocks tells of topics whose times do not fit those of the others, most of which lie
+	// ClockOffset after their log times. Of what comes back under its own times nothing is
+	// said.
+	Clocks      []ClockFinding
+	ClockOffset time.Duration
+	// Unmatched are the patterns of [Options.Times] that no topic fits.
+	Unmatched []string
 }
 
 // Lossy reports whether something of the recording is not in the memory: a part
@@ -61,7 +72,8 @@ func (r *Report) LossSummary() string {
 	return sum.String()
 }
 
-// TopicReport tells what became of one topic's messages of one type.
+// TopicReport tells what became of one topic's messages of one type; of an MCAP file's
+// attachments, and of its records of metadata, which are no messages.
 type TopicReport struct {
 	Topic    string
 	Type     string // message type as recorded; "" if it has none
@@ -70,7 +82,8 @@ type TopicReport struct {
 	Targets  []engram.ID // the core segments, sorted
 	Stored   uint64
 	Evicted  uint64 // of the stored, gone already
-	// Superseded counts the stored that have a successor of equal time.
+	// Shifted and Superseded are as in [Report].
+	Shifted    uint64
 	Superseded uint64
 	Refused    uint64
 	Skipped    uint64
@@ -137,6 +150,7 @@ func (r *Report) finish() {
 		r.Stored += t.Stored
 		r.Refused += t.Refused
 		r.Skipped += t.Skipped
+		r.Shifted += t.Shifted
 		r.Evicted += t.Evicted
 		r.Superseded += t.Superseded
 		slices.SortStableFunc(t.Reasons, func(a, b Reason) int { return int(b.Count) - int(a.Count) })

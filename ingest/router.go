@@ -22,9 +22,12 @@ type router struct {
 	mapping  *Mapping
 	provider string
 	file     string // the recording, as it is named in losses
+	times    []TimeRule
+	timed    []bool // which of these fit some topic
 
 	channels map[*recording.Channel]*channel
 	topics   map[topicKey]*TopicReport
+	asides   []*TopicReport       // of what is no message
 	types    map[string]*idf.Type // of the destination; nil where it has none
 	kept     map[keptKey]keptSegment
 	damaged  []recording.Loss // definitions that cannot be read
@@ -45,6 +48,7 @@ type channel struct {
 	c      *recording.Channel
 	report *TopicReport
 	source source // nil: the messages are not understood
+	times  TimeRule
 	routes []route
 
 	probe  converter // reads the fields that rules ask about; nil if none does
@@ -58,6 +62,7 @@ type route struct {
 	failed   error // why the rule cannot be applied here; the next one that fits is taken
 	core     engram.ID
 	provider engram.ID
+	edge     bool   // its entities are edges of the transform tree
 	payload  string // type
 	convert  converter
 	name     template
@@ -67,12 +72,15 @@ type route struct {
 	key      []byte
 }
 
+// transforms is where transforms go; its entities are named by both frames.
+var transforms = engram.MustID(poseMemory + "/Localization")
+
 // maxEntities bounds the entity names remembered per route.
 const maxEntities = 1 << 16
 
-func newRouter(ctx context.Context, dst Destination, m *Mapping, provider, file string) *router {
+func newRouter(ctx context.Context, dst Destination, o *Options, file string) *router {
 	return &router{
-		ctx: ctx, dst: dst, mapping: m, provider: provider, file: file,
+		ctx: ctx, dst: dst, mapping: o.Mapping, provider: o.Source, file: file, times: o.Times, timed: make([]bool, len(o.Times)),
 		channels: map[*recording.Channel]*channel{}, topics: map[topicKey]*TopicReport{},
 		types: map[string]*idf.Type{}, kept: map[keptKey]keptSegment{},
 	}
@@ -90,7 +98,7 @@ func (r *router) channel(c *recording.Channel) *channel {
 		report = &TopicReport{Topic: c.Topic, Type: c.Type, Encoding: c.Encoding}
 		r.topics[key] = report
 	}
-	ch = &channel{c: c, report: report}
+	ch = &channel{c: c, report: report, times: timesOf(r.times, r.timed, c.Topic)}
 	r.channels[c] = ch
 	var err error
 	if ch.source, err = sourceOf(c); err != nil {
@@ -208,6 +216,7 @@ func (r *router) build(ch *channel, rt *route) error {
 		}
 	}
 	rt.entities = map[string]engram.ID{}
+	rt.edge = rt.core == transforms && len(fields) > 0
 	rt.built = true
 	ch.report.target(rt.core)
 	return nil

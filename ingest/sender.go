@@ -22,6 +22,8 @@ type sender struct {
 	dst    engram.Writer
 	stream engram.CommitStream // nil: commit by commit
 	keep   *keeping
+	marks  marking
+	times  map[engram.ID]*takenTimes // of the entities written to, by message
 
 	updates   []engram.EntityUpdate
 	instances []engram.Instance // of the updates, allocated together
@@ -36,8 +38,8 @@ type sender struct {
 	}
 }
 
-func newSender(ctx context.Context, dst engram.Writer) (*sender, error) {
-	s := &sender{ctx: ctx, dst: dst, keep: newKeeping(ctx, dst)}
+func newSender(ctx context.Context, dst engram.Writer, marks marking) (*sender, error) {
+	s := &sender{ctx: ctx, dst: dst, marks: marks, keep: newKeeping(ctx, dst), times: map[engram.ID]*takenTimes{}}
 	streamer, ok := dst.(engram.CommitStreamer)
 	if !ok {
 		return s, nil
@@ -67,8 +69,18 @@ func (s *sender) refuse(t *TopicReport, err error) {
 	t.refuse(err, 1)
 }
 
-// add appends an update; the error ends the import.
+// add appends an update of one message; where another one has its time already, it
+// gets the next nanosecond that is free. The error ends the import.
 func (s *sender) add(t *TopicReport, entity engram.ID, at, logged engram.Time, p engram.Payload) error {
+	times := s.times[entity]
+	if times == nil {
+		times = &takenTimes{}
+		s.times[entity] = times
+	}
+	if free := times.take(at); free != at {
+		t.Shifted++
+		at = free
+	}
 	s.grow()
 	i := len(s.instances)
 	s.instances = append(s.instances, engram.Instance{Payload: p, Sent: logged, HasSent: true, Confidence: 1})
@@ -104,7 +116,10 @@ func (s *sender) commit() error {
 	if len(s.updates) == 0 {
 		return nil
 	}
-	c, commit := engram.Commit{Updates: s.updates}, s.sent
+	if err := s.marks.cover(s.ctx, s.updates); err != nil {
+		return err
+	}
+	c, commit := engram.Commit{Updates: s.updates, Recorded: true}, s.sent
 	s.bytes = 0
 	if s.stream != nil {
 		s.mu.Lock()

@@ -2,10 +2,12 @@ package ltm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/ltm/wal"
+	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -20,36 +22,65 @@ type Begun struct {
 // records w from then on. w must have been made with the store's journal and types,
 // have its memories and their segments, and hold no snapshot yet. It is called once.
 func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
-	s.wm, s.earlier = w, s.opened.Episodes > 0
-	s.noteLife(w.Epoch())
-	s.restoreRemovals()
-	s.marked.set(spansOf(s.state.mu.Marks))
+	s.wm, s.disk.earlier, s.disk.epoch = w, s.opened.Episodes > 0, w.Epoch()
+	w.KeptBy(s.policies.some)
+	s.past.noteLife(w.Epoch())
+	s.orderBook.restoreRemovals()
+	s.keeper.marked.set(spansOf(s.state.content().Marks))
+	s.orderBook.buryOrdered()
 	r := newRecorder(s, w)
 	r.beginning = true
-	target := &recovering{WM: w, recorder: r, held: newHeld(s)}
+	target := &recovering{WM: w, recorder: r, episodes: s.disk.episodes, account: &s.account, held: newHeld(&s.disk)}
 	defer target.held.close()
 	var b Begun
 	var err error
-	if b.Log, err = s.journal.Restore(ctx, target); err != nil {
+	if b.Log, err = s.logs.Journal.Restore(ctx, target); err != nil {
 		return b, engram.Errorf(engram.CodeOf(err), s.options.Dir, "the log cannot be read back: %w", err)
 	}
+	s.account.noteLogLosses(b.Log.Losses)
+	s.noteRefused(target.refused)
 	r.beginning = false
 	b.Rerecord = target.again - r.endPostponing()
-	if s.foreign, err = foreignMemories(ctx, w, s.journal); err != nil {
+	if s.logs.foreign, err = foreignMemories(ctx, w, s.logs.Journal); err != nil {
 		return b, err
 	}
-	if b.Recalled, err = s.recallLast(ctx); err != nil {
+	if b.Recalled, err = s.recaller.recallLast(ctx); err != nil {
+		return b, err
+	}
+	if err := s.nameLeftOut(ctx); err != nil {
 		return b, err
 	}
 	if err := r.start(ctx); err != nil {
 		return b, err
 	}
 	s.recorder = r
+	s.account.counts.Store(&r.counts)
+	w.Indexes().Keep(archive{r, &s.disk})
 	s.begun.Store(true)
-	s.startRules()
+	s.ruleSet.start()
 	s.forgetting.reserve.take()
-	s.startForgetter()
+	s.forgetter.start()
 	return b, nil
+}
+
+// nameLeftOut has queries find the entities of which the policies left out all there was
+// in earlier lives, and tell that they did.
+func (s *Store) nameLeftOut(ctx context.Context) error {
+	v := s.disk.episodes.pin()
+	defer v.release()
+	for id := range s.account.earlier {
+		if p := s.policies.Of(id); p.Record != policy.Never && p.Record != policy.Linked || len(v.hiddenOf(id)) > 0 {
+			continue // the first version is recorded, or it was removed
+		}
+		there, err := s.disk.holds(ctx, v, id)
+		if err != nil {
+			return err
+		}
+		if !there {
+			s.disk.recent.add(id)
+		}
+	}
+	return nil
 }
 
 // foreignMemories returns the memories that have a log and that w does not have: what
@@ -74,25 +105,35 @@ func foreignMemories(ctx context.Context, w *wm.WM, j *wal.Journal) (map[string]
 type recovering struct {
 	*wm.WM
 	recorder *recorder
+	episodes *episodeSet
+	account  *account
 	held     *held
 	again    uint64
+	refused  map[engram.ID]refusedOf // what no episode holds
 }
 
 var _ wal.Target = (*recovering)(nil)
 
 // Restore implements wal.Target.
 func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]engram.UpdateResult, error) {
+	versions, err := t.withoutForgotten(ctx, versions)
+	if err != nil {
+		return nil, err
+	}
 	results, err := t.WM.Restore(ctx, versions)
 	if err != nil {
 		return nil, err
 	}
 	for i, v := range versions {
-		if results[i].Err != nil && engram.CodeOf(results[i].Err) != engram.AlreadyExists {
-			continue
-		}
 		held, err := t.held.has(ctx, v.Entity, v.Snapshot)
 		if err != nil {
 			return nil, err
+		}
+		if why := results[i].Err; why != nil && engram.CodeOf(why) != engram.AlreadyExists {
+			if !held {
+				t.refuse(v, why)
+			}
+			continue
 		}
 		if held {
 			t.recorder.filters.Of(v.Entity).Recorded(v.Snapshot)
@@ -101,8 +142,8 @@ func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]eng
 		again := *v.Snapshot
 		again.Number = results[i].Number
 		t.again++
-		if len(t.recorder.gaps) > 0 {
-			t.recorder.postpone(&again)
+		if !t.recorder.gaps.none() {
+			t.recorder.gaps.postpone(&again)
 			continue
 		}
 		t.recorder.offer(v.Entity, &again)
@@ -110,43 +151,59 @@ func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]eng
 	return results, nil
 }
 
-// postpone notes a version of the log that cannot be recorded as the store begins: it
-// belongs to the gap that was left then, and is recorded from the log as others are.
-func (r *recorder) postpone(s *engram.Snapshot) {
-	g := &r.gaps[0]
-	g.from, g.to, g.lost = min(g.from, s.Arrived), max(g.to, s.Arrived), g.lost+1
+// withoutForgotten leaves out what an order is about that an earlier life did not finish:
+// it does not come back. What no episode holds is forgotten thereby.
+func (t *recovering) withoutForgotten(ctx context.Context, versions []wm.Restored) ([]wm.Restored, error) {
+	tombstones := t.episodes.current().tombstones
+	if len(tombstones) == 0 {
+		return versions, nil
+	}
+	kept := make([]wm.Restored, 0, len(versions))
+	gone := map[engram.ID]forgottenOf{}
+	for _, v := range versions {
+		if !slices.ContainsFunc(tombstones, func(b *tombstone) bool { return b.coversLogged(v.Entity, v.Snapshot) }) {
+			kept = append(kept, v)
+			continue
+		}
+		held, err := t.held.has(ctx, v.Entity, v.Snapshot)
+		if err != nil {
+			return nil, err
+		}
+		if !held {
+			of := gone[v.Entity]
+			of.add(v.Snapshot)
+			gone[v.Entity] = of
+		}
+	}
+	if len(gone) > 0 {
+		t.episodes.publish(func(next *version) { t.account.forgot(next, gone) })
+	}
+	return kept, nil
 }
 
 // endPostponing ends the gap that was left as the log was read back, if one was, and
 // returns how many versions are in it.
 func (r *recorder) endPostponing() uint64 {
-	if len(r.gaps) == 0 {
-		return 0
+	n := r.gaps.endPostponing(r.wm.Number())
+	if n > 0 {
+		r.counts.lost.Add(n)
+		r.health.set(fromLog, engram.Errorf(engram.Unavailable, "", "the disk refused %d versions as the server started: the log keeps them, and they are recorded when it works again", n))
 	}
-	g := &r.gaps[0]
-	if g.lost == 0 {
-		r.gaps = nil
-		return 0
-	}
-	g.before = r.wm.Number() + 1
-	r.unfilled.Store(g.after + 1)
-	r.counts.lost.Add(g.lost)
-	r.s.health.set(fromLog, engram.Errorf(engram.Unavailable, "", "the disk refused %d versions as the server started: the log keeps them, and they are recorded when it works again", g.lost))
-	return g.lost
+	return n
 }
 
 // recallLast puts the last states of the segments whose policy says so, and of those
 // whose commits are logged, back into the working memory where that has none as new.
-func (s *Store) recallLast(ctx context.Context) (n uint64, err error) {
-	segments, err := s.wm.Describe(ctx, engram.Pattern{})
+func (c *recaller) recallLast(ctx context.Context) (n uint64, err error) {
+	segments, err := c.wm.Describe(ctx, engram.Pattern{})
 	if err != nil {
 		return 0, err
 	}
 	for _, d := range segments {
-		if d.ID.Level() != engram.LevelCoreSegment || d.Durability == engram.Volatile && !s.policies.Of(d.ID).Recall {
+		if d.ID.Level() != engram.LevelCoreSegment || d.Durability == engram.Volatile && !c.policies.Of(d.ID).Recall {
 			continue
 		}
-		got, err := s.recall(ctx, engram.PatternOf(d.ID).Select(engram.Latest(1)), nil)
+		got, err := c.recall(ctx, engram.PatternOf(d.ID).Select(engram.Latest(1)), nil)
 		if err != nil {
 			return n, engram.Errorf(engram.CodeOf(err), d.ID.String(), "its last states cannot be recalled: %w", err)
 		}
@@ -155,37 +212,46 @@ func (s *Store) recallLast(ctx context.Context) (n uint64, err error) {
 	return n, nil
 }
 
+// recaller puts what is on disk back into the working memory.
+type recaller struct {
+	*env
+	policies   *policies
+	account    *account
+	forgetting *forgetLock
+	reader     *reader
+}
+
 // Recall puts what a query finds on disk back into the working memory, marked as
 // recalled, where that does not hold it or something newer at the same time. It
 // returns how many versions were put back. The working memory holds them to its
 // bounds: what is older than everything it keeps goes at once.
-func (s *Store) Recall(ctx context.Context, q engram.Query) (n uint64, err error) {
-	if s.wm == nil {
+func (c *recaller) Recall(ctx context.Context, q engram.Query) (n uint64, err error) {
+	if c.wm == nil {
 		return 0, errNotBegun
 	}
 	// What is being forgotten is not to come back.
-	if err := s.forgetting.lock(ctx); err != nil {
+	if err := c.forgetting.lock(ctx); err != nil {
 		return 0, err
 	}
-	defer s.forgetting.unlock()
+	defer c.forgetting.unlock()
 	found := map[engram.ID]engram.Interval{}
-	n, err = s.recall(ctx, q, found)
+	n, err = c.recall(ctx, q, found)
 	for id, iv := range found {
-		holdings, err := s.catalogue.Holdings(ctx, id)
+		holdings, err := c.reader.disk.catalogue.Holdings(ctx, id)
 		if err != nil {
 			return n, err
 		}
 		for h := range holdings.In(iv) {
-			s.account.recalled(h.Episode, id, s.options.Now())
+			c.account.recalled(h.Episode, id, c.options.Now())
 		}
 	}
 	return n, err
 }
 
 // recall is Recall, but tells in found, which may be nil, what was recalled.
-func (s *Store) recall(ctx context.Context, q engram.Query, found map[engram.ID]engram.Interval) (n uint64, err error) {
-	q.Target, q.Fields, q.WithoutPayload, q.Where = engram.TargetLTM, nil, false, ""
-	err = s.QueryParts(ctx, q, func(part *engram.Result) error {
+func (c *recaller) recall(ctx context.Context, q engram.Query, found map[engram.ID]engram.Interval) (n uint64, err error) {
+	q.Target, q.Fields, q.WithoutPayload, q.Type, q.Where = engram.TargetLTM, nil, false, "", ""
+	err = c.reader.QueryParts(ctx, q, func(part *engram.Result) error {
 		var versions []wm.Restored
 		for item := range part.All() {
 			back := *item.Snapshot
@@ -201,7 +267,7 @@ func (s *Store) recall(ctx context.Context, q engram.Query, found map[engram.ID]
 		if len(versions) == 0 {
 			return nil
 		}
-		results, err := s.wm.Restore(ctx, versions)
+		results, err := c.wm.Restore(ctx, versions)
 		if err != nil {
 			return err
 		}
@@ -216,8 +282,8 @@ func (s *Store) recall(ctx context.Context, q engram.Query, found map[engram.ID]
 			}
 			last = r.Number
 		}
-		if first > 0 && s.recorder != nil {
-			s.recorder.progress.skip(first, last)
+		if first > 0 && c.recorder != nil {
+			c.recorder.progress.skip(first, last)
 		}
 		return nil
 	})
@@ -226,4 +292,4 @@ func (s *Store) recall(ctx context.Context, q engram.Query, found map[engram.ID]
 
 // compiler returns what compiles queries: the working memory's, so that both keep the
 // same texts.
-func (s *Store) compiler() *query.Compiler { return s.wm.Compiler() }
+func (s *reader) compiler() *query.Compiler { return s.wm.Compiler() }

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
@@ -21,15 +20,24 @@ const (
 	compactFull  = 2
 )
 
+// compactor takes small episodes together.
+type compactor struct {
+	*env
+	forgetting *forgetLock
+	folder     *episodeFolder
+	account    *account
+	state      *state
+}
+
 // Compact implements [Service]. Episodes of one life that follow each other are taken
 // together, but for kept ones.
-func (s *Store) Compact(ctx context.Context, dryRun bool, progress Progress) (Compacted, error) {
+func (c *compactor) Compact(ctx context.Context, dryRun bool, progress Progress) (Compacted, error) {
 	var done Compacted
-	if err := s.forgetting.lock(ctx); err != nil {
+	if err := c.forgetting.lock(ctx); err != nil {
 		return done, err
 	}
-	defer s.forgetting.unlock()
-	groups := s.smallEpisodes()
+	defer c.forgetting.unlock()
+	groups := c.smallEpisodes(c.options.SealBytes / compactFull)
 	for i, g := range groups {
 		progress.Tell(i, len(groups))
 		var before, after int64
@@ -37,10 +45,10 @@ func (s *Store) Compact(ctx context.Context, dryRun bool, progress Progress) (Co
 			before += h.info.Bytes
 		}
 		if !dryRun {
-			info, err := s.merge(ctx, g)
+			info, err := c.folder.merge(ctx, g)
 			switch code := engram.CodeOf(err); {
 			case code == engram.Corrupt || code == engram.NotFound:
-				s.options.Log.Warn("episodes cannot be taken together", "first", g[0].name, "error", err)
+				c.options.Log.Warn("episodes cannot be taken together", "first", g[0].name, "error", err)
 				continue
 			case err != nil:
 				return done, err
@@ -53,16 +61,14 @@ func (s *Store) Compact(ctx context.Context, dryRun bool, progress Progress) (Co
 		done.BytesAfter += after
 	}
 	progress.Tell(len(groups), len(groups))
-	return done, s.saveAccount()
+	return done, c.account.save()
 }
 
-// smallEpisodes returns groups of episodes that may be taken together.
-func (s *Store) smallEpisodes() [][]*handle {
+// smallEpisodes returns groups of episodes that may be taken together, up to so many bytes.
+func (c *compactor) smallEpisodes(full int64) [][]*handle {
 	var all []*handle
-	for _, h := range s.episodes.all() {
-		if _, sealed := s.episodes.get(h.name); sealed {
-			all = append(all, h)
-		}
+	for _, h := range c.folder.disk.episodes.current().sealed {
+		all = append(all, h)
 	}
 	// By their names, which begin with the times at which they were begun.
 	slices.SortFunc(all, func(a, b *handle) int { return cmp.Compare(a.name, b.name) })
@@ -77,11 +83,11 @@ func (s *Store) smallEpisodes() [][]*handle {
 	}
 	for _, h := range all {
 		info := &h.info
-		if info.Bytes >= s.options.SealBytes/compactSmall || s.kept(h.name) {
+		if info.Bytes >= c.options.SealBytes/compactSmall || c.state.keeps(h.name) {
 			end()
 			continue
 		}
-		if len(group) > 0 && (group[0].info.Epoch != info.Epoch || bytes+info.Bytes > s.options.SealBytes/compactFull) {
+		if len(group) > 0 && (group[0].info.Epoch != info.Epoch || bytes+info.Bytes > full) {
 			end()
 		}
 		group = append(group, h)
@@ -92,16 +98,16 @@ func (s *Store) smallEpisodes() [][]*handle {
 }
 
 // merge puts one episode in the place of several.
-func (s *Store) merge(ctx context.Context, group []*handle) (episode.Info, error) {
+func (a *episodeFolder) merge(ctx context.Context, group []*handle) (episode.Info, error) {
 	labels := map[string]string{}
 	var paths, names []string
 	for _, h := range group {
 		h.edit.Lock()
 		defer h.edit.Unlock()
-		if current, ok := s.episodes.get(h.name); !ok || current != h {
-			return episode.Info{}, engram.Errorf(engram.NotFound, h.name, "the episode was dropped or replaced meanwhile")
+		if err := a.isCurrent(h); err != nil {
+			return episode.Info{}, err
 		}
-		paths = append(paths, filepath.Join(s.episodes.dir, h.name))
+		paths = append(paths, filepath.Join(a.disk.episodes.dir, h.name))
 		names = append(names, h.name)
 		for _, label := range []string{labelThinned, labelReduced} {
 			if ids := parseIDs(h.info.Labels[label]); len(ids) > 0 {
@@ -109,73 +115,39 @@ func (s *Store) merge(ctx context.Context, group []*handle) (episode.Info, error
 			}
 		}
 	}
-	name := s.nameLike(group[0].name)
-	info, err := episode.Merge(ctx, paths, filepath.Join(s.episodes.dir, name), labels, s.episodeOptions())
+	name := a.nameLike(group[0].name)
+	info, err := episode.Merge(ctx, paths, filepath.Join(a.disk.episodes.dir, name), labels, a.disk.episodes.options)
 	if err != nil {
 		return info, err
 	}
-	r, err := episode.Open(filepath.Join(s.episodes.dir, name), s.episodeOptions())
+	r, err := episode.Open(filepath.Join(a.disk.episodes.dir, name), a.disk.episodes.options)
 	if err != nil {
 		return info, err
 	}
 	defer r.Close()
+	for _, h := range group {
+		if err == nil {
+			err = a.disk.episodes.hold(h)
+		}
+	}
 	// A crash before this leaves both, which the next start finds by what is superseded.
-	s.episodes.add(info)
-	if err := s.catalogue.Put(ctx, info, r.Entities(), names...); err != nil {
-		s.episodes.remove(name)
-		return info, errors.Join(err, s.options.FS.Remove(filepath.Join(s.episodes.dir, name)))
+	if err == nil {
+		err = a.disk.catalogue.Put(ctx, info, r.Entities(), names...)
 	}
+	if err != nil {
+		for _, h := range group {
+			a.disk.episodes.letGo(h)
+		}
+		return info, errors.Join(err, a.options.FS.Remove(filepath.Join(a.disk.episodes.dir, name)))
+	}
+	a.disk.episodes.publish(func(next *version) {
+		next.add(info, math.MaxUint64)
+		for _, old := range names {
+			next.remove(old)
+		}
+	})
 	for _, old := range names {
-		s.episodes.remove(old)
-		s.account.episodeGone(old)
+		a.account.episodeGone(old)
 	}
-	s.before.clear()
-	return info, s.removeFiles(names)
-}
-
-func (s *Store) removeFiles(names []string) error {
-	for _, name := range names {
-		if err := s.options.FS.Remove(filepath.Join(s.episodes.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return engram.Errorf(engram.Unavailable, name, "the file cannot be deleted: %w", err)
-		}
-	}
-	if err := s.options.FS.SyncDir(s.episodes.dir); err != nil {
-		return engram.Errorf(engram.Unavailable, s.episodes.dir, "deleted files may come back: %w", err)
-	}
-	return nil
-}
-
-// nameLike returns the name of an episode that begins when the one of that name does.
-func (s *Store) nameLike(name string) string {
-	began := name[:max(0, strings.LastIndexByte(name, '-'))]
-	return sequenced(began, s.sequence.Add(1))
-}
-
-// dropSuperseded deletes episodes whose content a crash left in another one, too: it
-// came between their being taken together and their end.
-func (s *Store) dropSuperseded(ctx context.Context, infos []episode.Info) ([]episode.Info, error) {
-	gone := map[string]bool{}
-	for i := range infos {
-		for line := range strings.Lines(infos[i].Supersedes) {
-			if name := strings.TrimSuffix(line, "\n"); name != infos[i].Name {
-				gone[name] = true
-			}
-		}
-	}
-	var left []episode.Info
-	var names []string
-	for _, info := range infos {
-		if !gone[info.Name] {
-			left = append(left, info)
-			continue
-		}
-		if err := s.catalogue.Remove(ctx, info.Name); err != nil {
-			return nil, err
-		}
-		names = append(names, info.Name)
-	}
-	if len(names) == 0 {
-		return infos, nil
-	}
-	return left, s.removeFiles(names)
+	return info, a.removeFiles(names)
 }

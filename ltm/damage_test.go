@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -45,6 +47,39 @@ func TestDamagedEpisodes(t *testing.T) {
 			}
 			return os.Truncate(name, r.Int64N(info.Size()))
 		},
+		"cut at the end": func(r *rand.Rand, name string) error {
+			info, err := os.Stat(name)
+			if err != nil {
+				return err
+			}
+			return os.Truncate(name, info.Size()-1-r.Int64N(10))
+		},
+		"appended": func(r *rand.Rand, name string) error {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(name, append(b, make([]byte, 1+r.IntN(5000))...), 0o600)
+		},
+		"emptied": func(_ *rand.Rand, name string) error { return os.Truncate(name, 0) },
+		"replaced": func(_ *rand.Rand, name string) error {
+			others, err := filepath.Glob(filepath.Join(filepath.Dir(name), "*.mcap"))
+			if err != nil {
+				return err
+			}
+			other := others[0]
+			if other == name {
+				other = others[1]
+			}
+			b, err := os.ReadFile(other)
+			if err != nil {
+				return err
+			}
+			if err := os.Remove(name); err != nil { // who has it open reads the one that was
+				return err
+			}
+			return os.WriteFile(name, b, 0o600)
+		},
 		"missing": func(_ *rand.Rand, name string) error { return os.Remove(name) },
 		"zeroed": func(r *rand.Rand, name string) error {
 			b, err := os.ReadFile(name)
@@ -61,8 +96,12 @@ func TestDamagedEpisodes(t *testing.T) {
 		rounds = 2
 	}
 	for what, damage := range damages {
-		for _, running := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, running %v", what, running), func(t *testing.T) {
+		for _, when := range []string{"before the start", "before the start, without the catalogue", "while it runs"} {
+			running, rebuilt := when == "while it runs", strings.Contains(when, "without")
+			if rebuilt && (what == "missing" || what == "replaced") {
+				continue // nobody knows what there was
+			}
+			t.Run(what+" "+when, func(t *testing.T) {
 				chance := rand.New(rand.NewPCG(7, uint64(len(what))))
 				for round := range rounds {
 					dir := killed(t, original)
@@ -77,6 +116,11 @@ func TestDamagedEpisodes(t *testing.T) {
 					}
 					if err := damage(chance, names[victim]); err != nil {
 						t.Fatal(err)
+					}
+					if rebuilt {
+						if err := os.Remove(filepath.Join(dir, "catalogue.db")); err != nil {
+							t.Fatal(err)
+						}
 					}
 					if !running {
 						l = begin(t, ltm.Options{Dir: dir})
@@ -108,8 +152,18 @@ func TestDamagedEpisodes(t *testing.T) {
 							t.Fatalf("round %d: %d, of an episode that is whole, is not found", round, i)
 						}
 					}
-					if len(found) < episodes*each && missing == 0 {
+					left := len(found) > (episodes-1)*each // of the damaged one
+					if len(found) < episodes*each && missing == 0 && (left || !rebuilt) {
 						t.Errorf("round %d: %d of %d are found, and nobody says why", round, len(found), episodes*each)
+					}
+					if whole := what == "cut at the end" || what == "appended"; whole && (len(found) < episodes*each || missing > 0) {
+						t.Errorf("round %d: %d of %d are found, %d times something is said to be missing", round, len(found), episodes*each, missing)
+					}
+					// Flipped bits and zeros may lie where nobody has to look.
+					sure := !running && what != "flipped bits" && what != "zeroed" || missing > 0
+					health := strings.Join(l.Health(), "\n")
+					if sure && !strings.Contains(health, filepath.Base(names[victim])) {
+						t.Errorf("round %d: health says %q, nothing of %s", round, health, names[victim])
 					}
 					l.end(t)
 				}

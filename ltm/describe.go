@@ -5,21 +5,24 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
 // Describe adds to what the working memory describes for a pattern the segments that
 // are known only from disk: provider segments of earlier lives that nobody has
 // committed to yet, and core segments that are defined no more. Of the latter only the
 // type of what was recorded is known.
-func (s *Store) Describe(ctx context.Context, p engram.Pattern, known []engram.Description) ([]engram.Description, error) {
-	if !s.earlier {
+func (s *reader) Describe(ctx context.Context, p engram.Pattern, known []engram.Description) ([]engram.Description, error) {
+	if !s.disk.earlier {
 		return known, nil // the working memory knows all there is
 	}
 	match, err := p.Matcher()
 	if err != nil {
 		return nil, err
 	}
-	d := &describing{s: s, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, levels: len(p.Levels), out: known}
+	v := s.disk.episodes.pin()
+	defer v.release()
+	d := &describing{s: s, version: v, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, levels: len(p.Levels), out: known}
 	if err := d.memories(); err != nil {
 		return nil, err
 	}
@@ -29,17 +32,18 @@ func (s *Store) Describe(ctx context.Context, p engram.Pattern, known []engram.D
 
 // describing is a description at work.
 type describing struct {
-	s      *Store
-	ctx    context.Context
-	scope  engram.Scope
-	match  *engram.PatternMatcher
-	levels int
-	out    []engram.Description
+	s       *reader
+	version *version // pinned
+	ctx     context.Context
+	scope   engram.Scope
+	match   *engram.PatternMatcher
+	levels  int
+	out     []engram.Description
 }
 
 // each calls visit with the children of parent on disk that the pattern matches.
 func (d *describing) each(parent engram.ID, visit func(engram.ID) error) error {
-	names, err := d.s.diskNames(d.ctx, parent)
+	names, err := d.s.disk.names(d.ctx, d.version, parent)
 	if err != nil {
 		return err
 	}
@@ -108,11 +112,7 @@ func (d *describing) typeOf(provider engram.ID) (typ string, err error) {
 		if typ != "" {
 			return nil
 		}
-		holdings, err := d.s.catalogue.Holdings(d.ctx, entity)
-		if err == nil && len(holdings.All()) > 0 {
-			typ = holdings.All()[0].Type
-		}
-		return err
+		return d.s.disk.eachHolding(d.ctx, d.version, entity, func(_ *handle, held *episode.Entity) { typ = held.Type })
 	})
 	return typ, err
 }

@@ -14,37 +14,36 @@ type part struct {
 	times   int // different ones; 0 if not known
 	handle  *handle
 	entity  engram.ID
-	opened  bool
-	claimed bool // the handle must be released
+	source  episode.Source // nil until it is open
 	run     *run
 }
 
 // run is an entity's timeline in one episode.
 type run struct {
+	handle   *handle
 	epoch    uint64
 	upTo     uint64 // no version has a higher number
 	timeline episode.Timeline
 	blocks   []episode.Block
 }
 
-// open opens the episode; the run is nil if it has none of the entity any more.
-func (p *part) open(v *view) (*run, error) {
-	if p.opened {
-		return p.run, nil
+// open opens the episode; NotFound says that it holds nothing of the entity.
+func (p *part) open() (err error) {
+	if p.run != nil {
+		return nil
 	}
-	if !p.claimed {
-		if err := p.handle.claim(); err != nil {
-			return nil, err
+	if p.source == nil {
+		if p.source, err = p.handle.open(); err != nil {
+			return err
 		}
-		p.claimed = true
 	}
-	tl, err := p.handle.source().Timeline(p.entity)
+	tl, err := p.source.Timeline(p.entity)
+	p.handle.look(p.source)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p.run = &run{epoch: p.handle.info.Epoch, upTo: p.handle.upTo, timeline: tl, blocks: tl.Blocks()}
-	p.opened = true
-	return p.run, nil
+	p.run = &run{handle: p.handle, epoch: p.handle.info.Epoch, upTo: p.handle.upTo, timeline: tl, blocks: tl.Blocks()}
+	return nil
 }
 
 // slots returns how many times a reader sees of the part, 0 if that is not known.
@@ -73,9 +72,9 @@ func (r *run) slots(a *admission, block int) int {
 
 // close releases the episode.
 func (p *part) close() {
-	if p.claimed {
-		p.handle.release()
-		p.claimed = false
+	if p.source != nil {
+		p.handle.close()
+		p.source = nil
 	}
 }
 
@@ -131,7 +130,7 @@ func (c *cursor) load(v *view, pos int) *engram.Snapshot {
 	}
 	if err != nil {
 		t := c.index.Time(pos)
-		v.fail(err, engram.Interval{Start: t, End: t + 1}, 1)
+		v.fail(c.run.handle, err, engram.Interval{Start: t, End: t + 1}, 1)
 		return nil
 	}
 	c.loaded, c.first = loaded, lo

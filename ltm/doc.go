@@ -23,16 +23,41 @@
 // complete, the disk is not touched: it knows what it evicted, and the store knows
 // what an earlier life has left.
 //
+// Who reads pins a version: an immutable list of episodes with what was forgotten, damaged
+// and removed, and the tombstones. Sealing, taking together, dropping and forgetting
+// publish the next. The file of an episode that only older versions name is deleted at
+// once, but stays open for these; catalogue and caches tell of the newest version, and an
+// episode that leaves tells itself what it holds.
+//
+// # Parts
+//
+// A Store opens the folder and puts its parts together. Each part has its own state, and
+// pointers to the parts that it uses; none knows the Store.
+//
+// What they share: env has the options, and from Begin on the working memory and the
+// recorder; disk finds what the episodes hold, state has what was noted at run-time,
+// account what was forgotten, damaged, left out and recalled, policies what is to be
+// recorded, logs the log of each memory, health what does not work.
+//
+// What they do: the recorder writes episodes, and a second goroutine of it seals them; the
+// episodeFolder changes sealed ones, for the compactor, the repairer and the forgetter; the
+// forgetter carries out the orders of the orderBook and what retention finds due, and the
+// ledger tells of it; the keeper knows what marks, kept episodes and links protect; the
+// ruleSet follows standing rules; the reader answers from both memories; the recaller puts
+// what is on disk back into the working memory; past serves holders of copies; admin shows
+// what there is and sets policies.
+//
 // # Locks
 //
-// The recorder's goroutine alone writes episodes; a second one seals them. An
-// episode's handle is claimed for reading, so that it may be rewritten, replaced or
-// dropped at any time. The order of locks: the one of forgetting, a handle's edit
-// lock, then the set of episodes, then a handle's own.
+// The order of locks: the one of forgetting, a handle's edit lock, then the set of episodes,
+// then a handle's own; and of marks: keeper.marking, then growth, then state. No lock that a
+// reader takes is held while something is written.
 //
 // # Forgetting
 //
-// One at a time forgets: somebody who asks for it, or the forgetter's goroutine, which
-// does what the policies say and finishes what an earlier life began. An order is noted
-// before it is carried out, episode by episode; docs/ltm.md has the steps.
+// An order to forget is a tombstone: from the moment it is published readers leave out
+// what it is about, and say that it is forgotten. One call at a time forgets: a request, or
+// the forgetter's goroutine, which applies the policies and finishes what an earlier life
+// began. An order is noted before it is carried out, episode by episode; docs/ltm.md has
+// the steps.
 package ltm

@@ -12,99 +12,78 @@ import (
 	"github.com/seed-301d4374/engram/ltm/service"
 )
 
+// admin shows what a store has and does, and sets its policies: what of [Service] no other
+// part does.
+type admin struct {
+	*env
+	policies *policies
+	account  *account
+	state    *state
+	disk     *disk
+	logs     *logs
+	repairer *repairer
+}
+
 // Episodes implements [Service].
-func (s *Store) Episodes(_ context.Context, iv engram.Interval) ([]EpisodeInfo, error) {
+func (a *admin) Episodes(_ context.Context, iv engram.Interval) ([]EpisodeInfo, error) {
 	var out []EpisodeInfo
-	for _, h := range s.episodes.all() {
-		if info := h.current(); info.Span.Overlaps(iv) || info.Snapshots == 0 {
-			out = append(out, EpisodeInfo{Info: info, Kept: s.kept(h.name)})
+	for _, h := range a.disk.episodes.all() {
+		if info := h.current(); listed(&info).Overlaps(iv) || info.Snapshots == 0 {
+			out = append(out, EpisodeInfo{Info: info, Kept: a.state.keeps(h.name)})
 		}
 	}
 	slices.SortFunc(out, func(a, b EpisodeInfo) int {
-		return cmp.Or(cmp.Compare(a.Span.Start, b.Span.Start), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(listed(&a.Info).Start, listed(&b.Info).Start), cmp.Compare(a.Name, b.Name))
 	})
 	return out, nil
 }
 
-// current returns what an episode says of itself now. It is not sealed before the store
-// has it as such: until then it cannot be verified or edited.
-func (h *handle) current() episode.Info {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.mu.writer != nil {
-		info := h.mu.writer.Info()
-		info.Sealed = false
-		return info
+// listed returns the span that an episode is listed under: of what it recorded, or of what
+// is in it, if that all was known before.
+func listed(i *episode.Info) engram.Interval {
+	if i.Recorded.Empty() {
+		return i.Span
 	}
-	return h.info
-}
-
-// find returns an episode by its name, sealed or not.
-func (s *Store) find(name string) (*handle, error) {
-	if h, ok := s.episodes.get(name); ok {
-		return h, nil
-	}
-	for _, h := range s.episodes.writing() {
-		if h.name == name {
-			return h, nil
-		}
-	}
-	return nil, engram.Errorf(engram.NotFound, name, "there is no such episode")
-}
-
-// claim opens an episode for reading, as it is now; NotFound if it was dropped.
-func (s *Store) claim(name string) (*handle, error) {
-	for {
-		h, err := s.find(name)
-		if err != nil {
-			return nil, err
-		}
-		if err = h.claim(); err == nil {
-			return h, nil
-		}
-		if now, _ := s.episodes.get(name); engram.CodeOf(err) != engram.NotFound || now == nil || now == h {
-			return nil, err
-		} // it was sealed or rewritten in between
-	}
+	return i.Recorded
 }
 
 // Episode implements [Service].
-func (s *Store) Episode(_ context.Context, name string) (EpisodeInfo, []episode.Entity, error) {
-	h, err := s.claim(name)
+func (a *admin) Episode(_ context.Context, name string) (EpisodeInfo, []episode.Entity, error) {
+	pinned := a.disk.episodes.pin()
+	defer pinned.release()
+	h, err := pinned.find(name)
 	if err != nil {
 		return EpisodeInfo{}, nil, err
 	}
-	defer h.release()
-	return EpisodeInfo{Info: h.current(), Kept: s.kept(name)}, h.source().Entities(), nil
+	src, err := h.open()
+	if err != nil {
+		a.disk.episodes.damaged(h, err)
+		return EpisodeInfo{}, nil, err
+	}
+	defer h.close()
+	return EpisodeInfo{Info: h.current(), Kept: a.state.keeps(name)}, src.Entities(), nil
 }
 
 // Verify implements [Service].
-func (s *Store) Verify(ctx context.Context, name string) ([]episode.Problem, error) {
-	h, ok := s.episodes.get(name)
+func (rep *repairer) Verify(ctx context.Context, name string) ([]episode.Problem, error) {
+	h, ok := rep.folder.disk.episodes.get(name)
 	if !ok {
-		if _, err := s.find(name); err != nil {
+		if _, err := rep.folder.disk.episodes.current().find(name); err != nil {
 			return nil, err
 		}
 		return nil, engram.Errorf(engram.Conflict, name, "the episode is being written; seal it first")
 	}
 	h.edit.Lock() // it is not to be replaced meanwhile
 	defer h.edit.Unlock()
-	return episode.Verify(ctx, filepath.Join(s.episodes.dir, name), s.episodeOptions())
-}
-
-func (s *Store) kept(name string) bool {
-	s.state.mu.Lock()
-	defer s.state.mu.Unlock()
-	_, kept := slices.BinarySearch(s.state.mu.Kept, name)
-	return kept
+	return episode.Verify(ctx, filepath.Join(rep.folder.disk.episodes.dir, name), rep.folder.disk.episodes.options)
 }
 
 // KeepEpisode implements [Service].
-func (s *Store) KeepEpisode(_ context.Context, name string, keep bool) error {
-	if _, err := s.find(name); err != nil && (keep || !s.kept(name)) { // one that is damaged now may be kept
+func (k *keeper) KeepEpisode(_ context.Context, name string, keep bool) error {
+	if _, err := k.disk.episodes.current().find(name); err != nil && (keep || !k.state.keeps(name)) { // one that is damaged now may be kept
 		return err
 	}
-	return s.changeState(func(c *stateContent) {
+	return k.state.change(func(c *stateContent) {
 		i, kept := slices.BinarySearch(c.Kept, name)
 		switch {
 		case keep && !kept:
@@ -116,124 +95,92 @@ func (s *Store) KeepEpisode(_ context.Context, name string, keep bool) error {
 }
 
 // DropEpisode implements [Service].
-func (s *Store) DropEpisode(ctx context.Context, name, why, by string) error {
-	h, err := s.find(name)
+func (f *forgetter) DropEpisode(ctx context.Context, name, why, by string) error {
+	h, err := f.disk.episodes.current().find(name)
 	if err != nil {
-		damaged, err2 := s.unreadable()
+		damaged, err2 := f.folder.unreadable()
 		if err2 != nil {
 			return err2
 		}
-		if !slices.Contains(damaged, name) {
+		if !slices.Contains(damaged, name) && f.disk.episodes.current().damaged[name] == nil {
 			return err
 		}
-	} else if _, sealed := s.episodes.get(name); !sealed {
+	} else if _, sealed := f.disk.episodes.get(name); !sealed {
 		return engram.Errorf(engram.Conflict, name, "the episode is being written; seal it first")
 	}
 	if err := checkReason(why, by); err != nil {
 		return err
 	}
-	if s.kept(name) {
+	if f.state.keeps(name) {
 		return engram.Errorf(engram.Conflict, name, "the episode is kept; end that first")
 	}
-	if err := s.forgetting.lock(ctx); err != nil {
+	if err := f.forgetting.lock(ctx); err != nil {
 		return err
 	}
-	defer s.forgetting.unlock()
+	defer f.forgetting.unlock()
 	var gone cut
 	if h == nil {
-		gone, err = s.dropDamaged(name)
+		gone, err = f.dropDamaged(name)
 	} else {
-		gone, err = s.dropKnown(ctx, h, why)
+		gone, err = f.dropKnown(ctx, h, why)
 	}
 	if err != nil {
 		return err
 	}
 	var done forgetResult
-	s.count(&done, gone)
+	f.count(&done, gone)
 	done.finish()
-	s.noteForgetting(ctx, &done, nil, why, by, []string{name})
-	s.options.Log.Info("an episode was dropped", "episode", name, "why", why, "by", by)
+	f.ledger.noteForgetting(ctx, &done, nil, why, by, []string{name})
+	f.options.Log.Info("an episode was dropped", "episode", name, "why", why, "by", by)
 	return nil
 }
 
 // dropKnown drops an episode that is served, and returns what it held.
-func (s *Store) dropKnown(ctx context.Context, h *handle, why string) (cut, error) {
+func (f *forgetter) dropKnown(ctx context.Context, h *handle, why string) (cut, error) {
 	plan := cutPlan{why: why, entities: map[engram.ID]*entityCut{}}
+	pinned := f.disk.episodes.pin()
 	for _, e := range h.entities() {
 		plan.entities[e.ID] = &entityCut{cause: service.CauseDropped, goes: func(*engram.Snapshot, uint64) verdict { return goes }}
 	}
+	pinned.release()
 	// What cannot be read any more is dropped all the same.
-	gone, _ := s.surveyEpisode(ctx, h.name, plan)
-	return gone, s.dropFile(ctx, h)
+	gone, _ := f.folder.surveyEpisode(ctx, h.name, plan)
+	return gone, f.folder.dropFile(ctx, h, &gone)
 }
 
 // dropDamaged drops the file of an episode that cannot be read, and returns what it held
 // as far as that was known before.
-func (s *Store) dropDamaged(name string) (cut, error) {
-	gone := cut{entities: s.account.lostWith(name), causes: map[engram.ID]string{}, touched: true}
+func (f *forgetter) dropDamaged(name string) (cut, error) {
+	gone := cut{entities: f.disk.episodes.current().damaged[name], causes: map[engram.ID]string{}, touched: true}
 	for id := range gone.entities {
 		gone.causes[id] = service.CauseDropped
 	}
-	if err := s.removeFiles([]string{name}); err != nil {
+	if err := f.folder.removeFiles([]string{name}); err != nil {
 		return gone, err
 	}
-	s.account.dropped(name)
+	f.disk.episodes.publish(func(next *version) {
+		f.account.found(next, name, nil, nil)
+		f.account.forgot(next, gone.entities)
+	})
 	return gone, nil
 }
 
-// Edit has change rewrite a sealed episode and takes what it returns in its place: the
-// way to forget and to thin. No one else edits it meanwhile; who reads it goes on
-// reading what was. change gets the file's path and returns what the file says now.
-func (s *Store) Edit(ctx context.Context, name string, change func(path string, o episode.Options) (episode.Info, error)) error {
-	h, ok := s.episodes.get(name)
-	if !ok {
-		return engram.Errorf(engram.NotFound, name, "there is no such sealed episode")
-	}
-	h.edit.Lock()
-	defer h.edit.Unlock()
-	if current, ok := s.episodes.get(name); !ok || current != h {
-		return engram.Errorf(engram.NotFound, name, "the episode was dropped or replaced meanwhile")
-	}
-	info, err := change(filepath.Join(s.episodes.dir, name), s.episodeOptions())
-	if err != nil {
-		return err
-	}
-	r, err := episode.Open(filepath.Join(s.episodes.dir, info.Name), s.episodeOptions())
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	var replaces []string
-	if info.Name != name {
-		replaces = append(replaces, name)
-	}
-	if err := s.catalogue.Put(ctx, info, r.Entities(), replaces...); err != nil {
-		return err
-	}
-	s.episodes.add(info)
-	if info.Name != name {
-		s.episodes.remove(name)
-	} else {
-		h.retire()
-	}
-	s.before.clear()
-	return nil
-}
-
 // LTMStats implements [Service].
-func (s *Store) LTMStats(ctx context.Context) (Stats, error) {
-	st := Stats{Dir: s.options.Dir, Health: s.health.list()}
-	for _, h := range s.episodes.all() {
+func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
+	st := Stats{Dir: a.options.Dir, Health: a.Health()}
+	for _, h := range a.disk.episodes.all() {
 		info := h.current()
 		st.Episodes++
 		st.Bytes += info.Bytes
 		st.Snapshots += info.Snapshots - info.InForce
 	}
-	writing, err := s.writingEntities()
+	pinned := a.disk.episodes.pin()
+	defer pinned.release()
+	writing, err := pinned.writingEntities()
 	if err != nil {
 		return st, err
 	}
-	totals, err := s.catalogue.Totals(ctx, engram.LevelCoreSegment)
+	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment)
 	if err != nil {
 		return st, err
 	}
@@ -246,40 +193,40 @@ func (s *Store) LTMStats(ctx context.Context) (Stats, error) {
 	}
 	for _, t := range totals {
 		seg := of(t.Segment)
-		seg.Entities, seg.Snapshots, seg.Bytes, seg.Span = t.Entities, t.Snapshots-t.InForce, t.Bytes, t.Span
+		seg.Entities, seg.Snapshots, seg.Bytes, seg.Span = t.Entities, t.Snapshots-t.InForce, t.Bytes, t.Recorded
 	}
 	for provider, entities := range writing {
-		if err := s.addWriting(ctx, of(provider.Truncate(engram.LevelCoreSegment)), provider, entities); err != nil {
+		if err := a.addWriting(ctx, of(provider.Truncate(engram.LevelCoreSegment)), provider, entities); err != nil {
 			return st, err
 		}
 	}
-	if s.recorder != nil {
-		st.Lost = s.recorder.counts.lost.Load()
-		for id, n := range s.recorder.counts.segments() {
+	if a.recorder != nil {
+		st.Lost = a.recorder.counts.lost.Load()
+		for id, n := range a.recorder.counts.segments() {
 			seg := of(id)
 			seg.Recorded, seg.Filtered = n.recorded, n.filtered
 			st.Recorded += n.recorded
 			st.Filtered += n.filtered
 		}
 	}
-	for id, n := range s.account.segments() {
+	for id, n := range pinned.segments {
 		of(id).Forgotten = n
 	}
 	for _, seg := range segments {
 		st.Segments = append(st.Segments, *seg)
 	}
 	slices.SortFunc(st.Segments, func(a, b SegmentStats) int { return a.Segment.Compare(b.Segment) })
-	st.DiskTotal, st.DiskFree, err = s.options.FS.Space(s.options.Dir)
+	st.DiskTotal, st.DiskFree, err = a.options.FS.Space(a.options.Dir)
 	if err != nil {
-		return st, engram.Errorf(engram.Unavailable, s.options.Dir, "its disk does not tell its space: %w", err)
+		return st, engram.Errorf(engram.Unavailable, a.options.Dir, "its disk does not tell its space: %w", err)
 	}
 	return st, nil
 }
 
 // addWriting adds what episodes that are being written hold of a provider segment's
 // entities to what the sealed ones hold.
-func (s *Store) addWriting(ctx context.Context, seg *SegmentStats, provider engram.ID, entities []episode.Entity) error {
-	held, err := s.catalogue.Held(ctx, provider)
+func (a *admin) addWriting(ctx context.Context, seg *SegmentStats, provider engram.ID, entities []episode.Entity) error {
+	held, err := a.disk.catalogue.Held(ctx, provider)
 	if err != nil {
 		return err
 	}
@@ -288,16 +235,19 @@ func (s *Store) addWriting(ctx context.Context, seg *SegmentStats, provider engr
 		known[held[i].Name] = true
 	}
 	for _, e := range entities {
-		if seg.Entities == 0 {
-			seg.Span = e.Span
-		}
 		if !known[e.ID.Name()] {
 			known[e.ID.Name()] = true
 			seg.Entities++
 		}
 		seg.Snapshots += e.Snapshots - e.InForce
 		seg.Bytes += e.Bytes
-		seg.Span = engram.Interval{Start: min(seg.Span.Start, e.Span.Start), End: max(seg.Span.End, e.Span.End)}
+		switch {
+		case e.Recorded.Empty():
+		case seg.Span.Empty():
+			seg.Span = e.Recorded
+		default:
+			seg.Span = engram.Interval{Start: min(seg.Span.Start, e.Recorded.Start), End: max(seg.Span.End, e.Recorded.End)}
+		}
 	}
 	return nil
 }
@@ -323,13 +273,13 @@ func (c *counts) segments() map[engram.ID]recordedFiltered {
 }
 
 // Policies implements [Service].
-func (s *Store) Policies(ctx context.Context) ([]SegmentPolicy, error) {
+func (a *admin) Policies(ctx context.Context) ([]SegmentPolicy, error) {
 	known := map[engram.ID]bool{}
-	for id := range s.options.Policies {
+	for id := range a.options.Policies {
 		known[id] = true
 	}
-	if s.wm != nil {
-		segments, err := s.wm.Describe(ctx, engram.Pattern{})
+	if a.wm != nil {
+		segments, err := a.wm.Describe(ctx, engram.Pattern{})
 		if err != nil {
 			return nil, err
 		}
@@ -337,17 +287,17 @@ func (s *Store) Policies(ctx context.Context) ([]SegmentPolicy, error) {
 			known[d.ID.Truncate(engram.LevelCoreSegment)] = true
 		}
 	}
-	totals, err := s.catalogue.Totals(ctx, engram.LevelCoreSegment)
+	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment)
 	if err != nil {
 		return nil, err
 	}
 	for _, t := range totals {
 		known[t.Segment] = true
 	}
-	overrides := s.policies.Overrides()
+	overrides := a.policies.Overrides()
 	var out []SegmentPolicy
 	for id := range known {
-		p := SegmentPolicy{Segment: id, Policy: s.policies.Of(id)}
+		p := SegmentPolicy{Segment: id, Policy: a.policies.Of(id)}
 		for _, o := range overrides {
 			if m, err := o.Pattern.Matcher(); err == nil && m.Match(id) {
 				p.Overridden = true

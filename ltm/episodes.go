@@ -2,20 +2,18 @@ package ltm
 
 import (
 	"container/list"
-	"math"
+	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
-// handle is an episode of the store: a sealed one, which is opened while somebody
-// reads it and a while longer, or one that is being written.
-//
-// Whoever reads claims the handle first and releases it afterwards. An episode that is
-// dropped or replaced meanwhile stays readable for those who have claimed it, and
-// nobody can claim it any more.
+// handle is an episode of the store: a sealed one, whose file is open while somebody
+// reads it and a while longer, or one that is being written. A version that is pinned
+// names it; until no version does, it can be read.
 type handle struct {
 	name string
 	info episode.Info
@@ -23,74 +21,127 @@ type handle struct {
 	// upTo is the highest number that a version in it can have in the life that
 	// recorded it.
 	upTo uint64
+	// since is the first version of the set that names it, until the first one that does
+	// not; the set's.
+	since, until uint64
 
 	// edit is held by who rewrites or drops the episode. It is taken before any other
 	// lock of the store.
 	edit sync.Mutex
 
-	mu struct { // taken after set.mu's holder has let go of it
+	mu struct {
 		sync.Mutex
 		writer *episode.Writer // while it is written, and afterwards until nobody reads it
 		reader *episode.Reader // nil while nobody reads a sealed one
-		claims int
-		gone   bool // dropped or replaced
+		users  int
+		held   bool  // it is a user itself
+		broken error // why it could not be held: its file may be another one by now
+		gone   bool  // no version names it
 	}
-	place *list.Element // among the open ones that nobody reads; set.mu
+	damage atomic.Pointer[error] // what was found first that cannot be read of it
+	place  *list.Element         // among the open ones that nobody reads; idle's
 }
 
-// claim opens the episode for reading; NotFound if it was dropped.
-func (h *handle) claim() error {
-	h.set.busy(h)
+// open opens the episode for reading; close is to be called afterwards. What cannot be
+// read of its file is Corrupt.
+func (h *handle) open() (episode.Source, error) {
+	h.set.idle.busy(h)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.mu.gone {
-		return engram.Errorf(engram.NotFound, h.name, "the episode was dropped or replaced")
+	return h.openLocked()
+}
+
+func (h *handle) openLocked() (episode.Source, error) {
+	if h.mu.writer != nil {
+		h.mu.users++
+		return h.mu.writer, nil
 	}
-	if h.mu.writer == nil && h.mu.reader == nil {
+	if h.mu.broken != nil {
+		return nil, h.mu.broken
+	}
+	if h.mu.gone {
+		return nil, engram.Errorf(engram.NotFound, h.name, "the episode was dropped or replaced")
+	}
+	if h.mu.reader == nil {
 		r, err := episode.Open(filepath.Join(h.set.dir, h.name), h.set.options)
 		if engram.CodeOf(err) == engram.NotFound { // nobody has dropped it
-			return engram.Errorf(engram.Corrupt, h.name, "its file is missing: %w", err)
+			return nil, engram.Errorf(engram.Corrupt, h.name, "its file is missing: %w", err)
 		}
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if now := r.Info(); !isOf(&now, &h.info) {
+			return nil, errors.Join(engram.Errorf(engram.Corrupt, h.name, "its file is another one than was sealed: it holds %d versions of %v, and held %d of %v", now.Snapshots, now.Span, h.info.Snapshots, h.info.Span), r.Close())
 		}
 		h.mu.reader = r
 	}
-	h.mu.claims++
-	return nil
+	h.mu.users++
+	return h.mu.reader, nil
 }
 
-// source returns the episode of a handle that is claimed.
-func (h *handle) source() episode.Source {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.mu.writer != nil {
-		return h.mu.writer
+// isOf reports whether a file that says now of itself can be what is left of an episode.
+func isOf(now, was *episode.Info) bool {
+	if now.Damage == nil || was.Damage != nil {
+		return now.Epoch == was.Epoch && now.Span == was.Span && now.Snapshots == was.Snapshots
 	}
-	return h.mu.reader
+	return (now.Epoch == was.Epoch || now.Epoch == 0) && (now.Snapshots == 0 || was.Span.Start <= now.Span.Start && now.Span.End <= was.Span.End)
 }
 
-// release gives a claim back.
-func (h *handle) release() {
+// look notes what is found to be damaged of an open episode.
+func (h *handle) look(src episode.Source) {
+	if r, ok := src.(*episode.Reader); ok && h.damage.Load() == nil {
+		if d := r.Info().Damage; d != nil {
+			h.set.damaged(h, engram.Errorf(engram.Corrupt, h.name, "%s", d.Why))
+		}
+	}
+}
+
+// close ends what open began.
+func (h *handle) close() {
 	h.mu.Lock()
-	h.mu.claims--
-	idle := h.mu.claims == 0 && h.mu.writer == nil && !h.mu.gone
-	if h.mu.claims == 0 && h.mu.gone {
+	h.mu.users--
+	idle := h.mu.users == 0 && h.mu.writer == nil && !h.mu.gone
+	if h.mu.users == 0 && h.mu.gone {
 		h.closeLocked()
 	}
 	h.mu.Unlock()
 	if idle {
-		h.set.idle(h)
+		h.set.idle.add(h)
 	}
 }
 
-// retire makes the handle one that cannot be claimed any more.
-func (h *handle) retire() {
-	h.set.busy(h)
+// hold keeps the file open that the episode has now.
+func (h *handle) hold() error {
+	h.set.idle.busy(h)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	_, err := h.openLocked()
+	h.mu.held, h.mu.broken = err == nil, err
+	return err
+}
+
+// letGo takes hold back.
+func (h *handle) letGo() {
+	h.mu.Lock()
+	held := h.mu.held
+	h.mu.held, h.mu.broken = false, nil
+	h.mu.Unlock()
+	if held {
+		h.close()
+	}
+}
+
+// retire makes the handle one that no version names: it is closed when nobody reads it.
+func (h *handle) retire() {
+	h.set.idle.busy(h)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mu.held {
+		h.mu.held = false
+		h.mu.users--
+	}
 	h.mu.gone = true
-	if h.mu.claims == 0 {
+	if h.mu.users == 0 {
 		h.closeLocked()
 	}
 }
@@ -99,7 +150,7 @@ func (h *handle) retire() {
 func (h *handle) closeIdle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.mu.claims == 0 {
+	if h.mu.users == 0 {
 		h.closeLocked()
 	}
 }
@@ -116,141 +167,63 @@ func (h *handle) closeLocked() {
 	}
 }
 
+// entities returns what an episode of a pinned version holds of each entity; nothing if
+// it cannot be read.
+func (h *handle) entities() []episode.Entity {
+	src, err := h.open()
+	if err != nil {
+		return nil
+	}
+	defer h.close()
+	return src.Entities()
+}
+
+// current returns what an episode says of itself now. It is not sealed before the store
+// has it as such: until then it cannot be verified or edited.
+func (h *handle) current() episode.Info {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mu.writer != nil {
+		info := h.mu.writer.Info()
+		info.Sealed = false
+		return info
+	}
+	return h.info
+}
+
 // maxIdle bounds the open episodes that nobody reads just now.
 const maxIdle = 128
 
-// episodeSet is all episodes of a store. Safe for concurrent use.
-type episodeSet struct {
-	dir     string
-	options episode.Options
-
-	mu struct {
-		sync.RWMutex
-		sealed  map[string]*handle
-		writing []*handle // the open one last; those before it are being sealed
-	}
-	open struct { // taken alone
-		sync.Mutex
-		idle list.List // of *handle, the one released last at the front
-	}
-}
-
-func newEpisodeSet(dir string, o episode.Options) *episodeSet {
-	s := &episodeSet{dir: dir, options: o}
-	s.mu.sealed = map[string]*handle{}
-	return s
+// idleFiles are the open episodes that nobody reads, the one read last at the front. Its
+// zero value has none. Safe for concurrent use.
+type idleFiles struct {
+	mu   sync.Mutex // taken alone
+	list list.List  // of *handle
 }
 
 // busy takes a handle off the idle ones.
-func (s *episodeSet) busy(h *handle) {
-	s.open.Lock()
-	defer s.open.Unlock()
+func (f *idleFiles) busy(h *handle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if h.place != nil {
-		s.open.idle.Remove(h.place)
+		f.list.Remove(h.place)
 		h.place = nil
 	}
 }
 
-// idle notes that nobody reads h, and closes what was idle for longest.
-func (s *episodeSet) idle(h *handle) {
+// add notes that nobody reads h, and closes what was idle for longest.
+func (f *idleFiles) add(h *handle) {
 	var old *handle
-	s.open.Lock()
+	f.mu.Lock()
 	if h.place == nil {
-		h.place = s.open.idle.PushFront(h)
+		h.place = f.list.PushFront(h)
 	}
-	if s.open.idle.Len() > maxIdle {
-		old = s.open.idle.Remove(s.open.idle.Back()).(*handle)
+	if f.list.Len() > maxIdle {
+		old = f.list.Remove(f.list.Back()).(*handle)
 		old.place = nil
 	}
-	s.open.Unlock()
+	f.mu.Unlock()
 	if old != nil {
 		old.closeIdle()
-	}
-}
-
-// add adds a sealed episode.
-func (s *episodeSet) add(info episode.Info) *handle {
-	h := &handle{name: info.Name, info: info, set: s, upTo: math.MaxUint64}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mu.sealed[info.Name] = h
-	return h
-}
-
-// begin adds an episode that is being written.
-func (s *episodeSet) begin(w *episode.Writer, info episode.Info) *handle {
-	h := &handle{name: info.Name, info: info, set: s, upTo: math.MaxUint64}
-	h.mu.writer = w
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mu.writing = append(s.mu.writing, h)
-	return h
-}
-
-// sealed puts a sealed episode, whose versions have numbers up to upTo, in the place of
-// what was written.
-func (s *episodeSet) sealed(h *handle, info episode.Info, upTo uint64) {
-	s.mu.Lock()
-	s.mu.sealed[info.Name] = &handle{name: info.Name, info: info, set: s, upTo: upTo}
-	s.mu.Unlock()
-	s.abandon(h)
-}
-
-// abandon takes an episode that was written out of the set.
-func (s *episodeSet) abandon(h *handle) {
-	s.mu.Lock()
-	kept := make([]*handle, 0, len(s.mu.writing))
-	for _, w := range s.mu.writing {
-		if w != h {
-			kept = append(kept, w)
-		}
-	}
-	s.mu.writing = kept
-	s.mu.Unlock()
-	h.retire()
-}
-
-// remove takes a sealed episode out of the set.
-func (s *episodeSet) remove(name string) {
-	s.mu.Lock()
-	h := s.mu.sealed[name]
-	delete(s.mu.sealed, name)
-	s.mu.Unlock()
-	if h != nil {
-		h.retire()
-	}
-}
-
-// get returns a sealed episode.
-func (s *episodeSet) get(name string) (*handle, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	h, ok := s.mu.sealed[name]
-	return h, ok
-}
-
-// all returns all episodes: the sealed ones in no order, then those being written.
-func (s *episodeSet) all() []*handle {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	out := make([]*handle, 0, len(s.mu.sealed)+len(s.mu.writing))
-	for _, h := range s.mu.sealed {
-		out = append(out, h)
-	}
-	return append(out, s.mu.writing...)
-}
-
-// writing returns the episodes that are being written or sealed; the slice does not
-// change.
-func (s *episodeSet) writing() []*handle {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.mu.writing
-}
-
-// close closes all files. Episodes that are being written stay as they are.
-func (s *episodeSet) close() {
-	for _, h := range s.all() {
-		h.retire()
 	}
 }

@@ -2,10 +2,12 @@ package ltm
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -21,7 +23,7 @@ func EpisodeMark(at engram.Time, label string, around time.Duration) episode.Mar
 }
 
 // Orders are those that are not carried out yet.
-func (s *Store) Orders() []order { return s.ordered() }
+func (s *Store) Orders() []order { return s.state.content().Orders }
 
 // FinishOrders carries them out, as it is done by itself now and then.
 func (s *Store) FinishOrders() { s.forgetter.finishOrders() }
@@ -86,7 +88,7 @@ func (s *Store) spoil(ctx context.Context, entity engram.ID, how func(*episode.C
 // LookBack has the recorder record what it lost, if the log has it, as it does by itself
 // some time after it has caught up.
 func (s *Store) LookBack(ctx context.Context) error {
-	return s.recorder.do(ctx, func() error { s.recorder.lookBack(); return nil })
+	return s.recorder.do(ctx, func() error { s.recorder.prepareCatchUp(); return nil })
 }
 
 // GiveUp has the recorder be one that could not record something, which the log keeps.
@@ -98,24 +100,30 @@ func (s *Store) GiveUp(ctx context.Context) error {
 // called when it has found the first entity.
 func (s *Store) SurveyOf(ctx context.Context, pattern string, meanwhile func()) (Forgotten, error) {
 	o := order{Patterns: []string{pattern}, Span: engram.Always(), Until: engram.MaxTime, Epoch: s.wm.Epoch(), Number: s.wm.Number(), Copies: true}
-	u, err := s.compile(o)
+	u, err := s.orderBook.compile(o)
 	if err != nil {
 		return Forgotten{}, err
 	}
 	copied, once := u.copied, sync.OnceFunc(meanwhile)
 	u.copied = func(id engram.ID) bool { once(); return copied(id) }
-	return s.surveyOrder(ctx, u)
+	return s.forgetter.surveyOrder(ctx, u)
+}
+
+// stateIn returns what is noted in the folder of a store that is closed.
+func stateIn(dir string) (*state, error) {
+	s := &state{files: &smallFiles{fs: vfs.OS, dir: dir, health: &health{log: slog.Default()}, reserve: newReserve(vfs.OS, dir)}}
+	return s, s.load()
 }
 
 // AddOrder puts an order into the folder of a store that is closed, as a crash leaves
 // it: to forget what the pattern matches, given in a life after two updates; of copies
 // up to arrivals.
 func AddOrder(dir, pattern string, epoch uint64, copied map[string]engram.Time) error {
-	s := &Store{options: Options{Dir: dir}.WithDefaults()}
-	if err := s.loadState(); err != nil {
+	s, err := stateIn(dir)
+	if err != nil {
 		return err
 	}
-	return s.changeState(func(c *stateContent) {
+	return s.change(func(c *stateContent) {
 		c.Orders = append(c.Orders, order{
 			Patterns: []string{pattern}, Span: engram.Always(), Why: "asked", Until: engram.Now(), Epoch: epoch, Number: 2, Copied: copied,
 		})
@@ -124,9 +132,9 @@ func AddOrder(dir, pattern string, epoch uint64, copied map[string]engram.Time) 
 
 // RunningRules returns how many standing rules are followed.
 func (s *Store) RunningRules() int {
-	s.rules.mu.Lock()
-	defer s.rules.mu.Unlock()
-	return len(s.rules.mu.running)
+	s.ruleSet.mu.Lock()
+	defer s.ruleSet.mu.Unlock()
+	return len(s.ruleSet.mu.running)
 }
 
 // SetMaxAllMarks sets how many marks there are at most.
@@ -145,26 +153,29 @@ func SetMaxStateFile(n int64) (restore func()) {
 
 // HoldRules has standing rules wait before they set a mark.
 func (s *Store) HoldRules() (release func()) {
-	s.rules.growth.mu.Lock()
-	return s.rules.growth.mu.Unlock
+	s.keeper.growth.mu.Lock()
+	return s.keeper.growth.mu.Unlock
 }
 
 // SetBrokenRule sets a rule that is interrupted as soon as it is followed.
 func (s *Store) SetBrokenRule(r Rule) error {
-	run := s.rules.newRun(r)
+	run := s.ruleSet.newRun(r)
 	if err := run.subscribe(engram.Start{}); err != nil {
 		return err
 	}
 	run.stream.Close()
-	s.rules.run(run, nil)
+	s.ruleSet.run(run, nil)
 	return nil
 }
 
 // AddRule puts a rule into the folder of a store that is closed, unchecked.
 func AddRule(dir string, r Rule) error {
-	s := &Store{options: Options{Dir: dir}.WithDefaults()}
-	if err := s.loadState(); err != nil {
+	s, err := stateIn(dir)
+	if err != nil {
 		return err
 	}
-	return s.changeState(func(c *stateContent) { c.Rules = append(c.Rules, r) })
+	return s.change(func(c *stateContent) { c.Rules = append(c.Rules, r) })
 }
+
+// Stopped is closed when a store that is closed waits no more for its recorder.
+func (s *Store) Stopped() <-chan struct{} { return s.recorder.stop }

@@ -9,23 +9,25 @@ type Figures struct {
 	Lost       uint64 // versions that could not be recorded in this life
 	LogBytes   int64  // of the log's files
 	LogFailing int    // logs that cannot be written just now
+	LogLosses  int    // what logs have lost, in this life and earlier ones
+	Closing    bool   // Close was called
 }
 
 // Figures returns the figures; all are 0 before [Store.Begin].
-func (s *Store) Figures() Figures {
-	if !s.begun.Load() || s.recorder == nil {
+func (a *admin) Figures() Figures {
+	if !a.begun.Load() || a.recorder == nil {
 		return Figures{}
 	}
-	p := &s.recorder.progress
-	f := Figures{Recorded: p.done.Load(), Lost: s.recorder.counts.lost.Load()}
+	p := &a.recorder.progress
+	f := Figures{LogLosses: len(a.account.logLosses), Closing: a.closing.Load(), Recorded: p.done.Load(), Lost: a.recorder.counts.lost.Load()}
 	p.mu.Lock()
 	f.Stalled = p.stalled
 	p.mu.Unlock()
-	if newest := p.told(s.wm.Number()); newest > f.Recorded {
+	if newest := p.told(a.wm.Number()); newest > f.Recorded {
 		f.Behind = newest - f.Recorded
 	}
-	for _, memory := range s.journal.Memories() {
-		log := s.journal.Log(memory)
+	for _, memory := range a.logs.Memories() {
+		log := a.logs.Log(memory)
 		f.LogBytes += log.Size()
 		if log.Failure() != nil {
 			f.LogFailing++
@@ -35,4 +37,4 @@ func (s *Store) Figures() Figures {
 }
 
 // Health says what does not work just now; nothing if all does.
-func (s *Store) Health() []string { return s.health.list() }
+func (a *admin) Health() []string { return append(a.health.list(), a.repairer.damages()...) }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -16,34 +17,38 @@ type before struct {
 }
 
 // beforeCache remembers what earlier lives left of each entity: it does not change but
-// when something is forgotten or removed.
+// when something is forgotten, removed or repaired.
 type beforeCache struct {
 	mu       sync.RWMutex
 	entities map[engram.ID]before
-	changes  uint64
+	since    uint64 // the version of the episodes from which on it is true
 }
 
 // maxBefore bounds the entities that are remembered.
 const maxBefore = 200_000
 
-func (c *beforeCache) clear() {
+// clear has it forget what was true before a version.
+func (c *beforeCache) clear(number uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.entities)
-	c.changes++
+	c.since = number
 }
 
-func (c *beforeCache) get(id engram.ID) (b before, changes uint64, ok bool) {
+func (c *beforeCache) get(id engram.ID, v *version) (b before, ok bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	if v.number < c.since {
+		return b, false
+	}
 	b, ok = c.entities[id]
-	return b, c.changes, ok
+	return b, ok
 }
 
-func (c *beforeCache) put(id engram.ID, b before, changes uint64) {
+func (c *beforeCache) put(id engram.ID, b before, v *version) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.changes != changes {
+	if v.number < c.since {
 		return
 	}
 	if c.entities == nil || len(c.entities) >= maxBefore {
@@ -52,34 +57,36 @@ func (c *beforeCache) put(id engram.ID, b before, changes uint64) {
 	c.entities[id] = b
 }
 
-// beforeOf returns what earlier lives left of an entity.
-func (s *Store) beforeOf(ctx context.Context, id engram.ID) (before, error) {
-	if !s.earlier {
-		return before{}, nil
-	}
-	b, changes, ok := s.before.get(id)
-	if ok {
+// beforeOf returns what earlier lives left of an entity. The version is pinned, or nil.
+func (d *disk) beforeOf(ctx context.Context, v *version, id engram.ID) (b before, err error) {
+	if !d.earlier {
 		return b, nil
 	}
-	holdings, err := s.catalogue.Holdings(ctx, id)
-	if err != nil {
-		return b, err
-	}
-	gone := s.hiddenOf(id)
-	epoch := s.wm.Epoch()
-	for _, h := range holdings.All() {
-		e, ok := s.episodes.get(h.Episode)
-		if !ok || e.info.Epoch == epoch || gone.hidesAll(h.Arrived, e.info.Epoch) {
-			continue
+	if v == nil {
+		if b, ok := d.before.get(id, d.episodes.current()); ok {
+			return b, nil
 		}
-		last, arrived := h.Span.End-1, h.Arrived.End-1
+		v = d.episodes.pin()
+		defer v.release()
+	}
+	if b, ok := d.before.get(id, v); ok {
+		return b, nil
+	}
+	gone := v.hiddenOf(id)
+	err = d.eachHolding(ctx, v, id, func(e *handle, held *episode.Entity) {
+		if e.info.Epoch == d.epoch || gone.hidesAll(held.Arrived, e.info.Epoch) {
+			return
+		}
+		last, arrived := held.Span.End-1, held.Arrived.End-1
 		if !b.any {
 			b = before{true, last, arrived}
 		}
 		b.last, b.arrived = max(b.last, last), max(b.arrived, arrived)
+	})
+	if err == nil {
+		d.before.put(id, b, v)
 	}
-	s.before.put(id, b, changes)
-	return b, nil
+	return b, err
 }
 
 // hidesAll reports whether everything that arrived in an interval is hidden, as far as
@@ -95,7 +102,10 @@ func (h hidden) hidesAll(arrived engram.Interval, epoch uint64) bool {
 
 // floor returns the latest time for which the disk may know more of an entity than the
 // working memory does; any is false if it knows nothing more at all.
-func (s *Store) floor(ctx context.Context, id engram.ID, w *wm.EntityView, asOf engram.Time) (floor engram.Time, any bool, err error) {
+func (d *disk) floor(ctx context.Context, v *version, id engram.ID, w *wm.EntityView, asOf engram.Time) (floor engram.Time, any bool, err error) {
+	if len(v.tombstones) > 0 && len(v.tombstonesOf(id)) > 0 { // what is in both memories is to be looked at
+		return engram.MaxTime, true, nil
+	}
 	lost := w.Lost()
 	if asOf != engram.MaxTime && lost.Evictions > 0 {
 		return engram.MaxTime, true, nil // superseded versions are gone at any time
@@ -104,13 +114,13 @@ func (s *Store) floor(ctx context.Context, id engram.ID, w *wm.EntityView, asOf 
 	if lost.Snapshots > 0 {
 		floor, any = lost.Last, true
 	}
-	if forgotten := s.account.forgotten(id); forgotten.Versions > 0 { // to tell of it
+	if forgotten := v.forgotten[id]; forgotten.Versions > 0 { // to tell of it
 		floor, any = max(floor, forgotten.Last), true
 	}
-	if damaged := s.account.damage(id); damaged.Versions > 0 {
+	if damaged := v.damageOf(id); damaged.Versions > 0 {
 		floor, any = max(floor, damaged.Last), true
 	}
-	b, err := s.beforeOf(ctx, id)
+	b, err := d.beforeOf(ctx, v, id)
 	if err != nil || !b.any {
 		return floor, any, err
 	}

@@ -3,13 +3,13 @@ package ltm
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/ltm/wal"
 )
@@ -56,8 +56,8 @@ type unwanted struct {
 // only.
 var ledgerSegment = engram.MustID("SystemState/Forgetting")
 
-func (s *Store) compile(o order) (*unwanted, error) {
-	u := &unwanted{order: o, resumed: o.Epoch != s.wm.Epoch(), lives: s.lives(), copied: s.wm.IsCopy, times: map[engram.ID]map[engram.Time]bool{}}
+func (book *orderBook) compile(o order) (*unwanted, error) {
+	u := &unwanted{order: o, resumed: o.Epoch != book.wm.Epoch(), lives: book.disk.episodes.current().lives, copied: book.wm.IsCopy, times: map[engram.ID]map[engram.Time]bool{}}
 	for _, text := range o.Patterns {
 		p, err := engram.ParsePattern(text)
 		if err != nil {
@@ -158,54 +158,54 @@ func (o *order) name() string {
 }
 
 // Forget implements [Service].
-func (s *Store) Forget(ctx context.Context, f Forgetting, progress Progress) (Forgotten, error) {
-	if s.recorder == nil {
+func (f *forgetter) Forget(ctx context.Context, what Forgetting, progress Progress) (Forgotten, error) {
+	if f.recorder == nil {
 		return Forgotten{}, errNotBegun
 	}
 	switch {
-	case f.Due && (len(f.Patterns) > 0 || len(f.IDs) > 0 || f.EvenKept):
+	case what.Due && (len(what.Patterns) > 0 || len(what.IDs) > 0 || what.EvenKept):
 		return Forgotten{}, engram.Errorf(engram.Invalid, "", "what is due is what the policies say; it goes with no patterns and no IDs")
-	case f.Due:
-		return s.forgetDue(ctx, f.DryRun, progress)
-	case len(f.Patterns) == 0 && len(f.IDs) == 0:
+	case what.Due:
+		return f.forgetDue(ctx, what.DryRun, progress)
+	case len(what.Patterns) == 0 && len(what.IDs) == 0:
 		return Forgotten{}, engram.Errorf(engram.Invalid, "", "it does not say what to forget; give patterns or the IDs of snapshots")
-	case strings.TrimSpace(f.Why) == "" && !f.DryRun:
+	case strings.TrimSpace(what.Why) == "" && !what.DryRun:
 		return Forgotten{}, engram.Errorf(engram.Invalid, "", "it does not say why to forget; the reason is noted")
 	}
-	if err := checkReason(f.Why, f.By); err != nil {
+	if err := checkReason(what.Why, what.By); err != nil {
 		return Forgotten{}, err
 	}
-	if err := checkLedger(f); err != nil {
+	if err := checkLedger(what); err != nil {
 		return Forgotten{}, err
 	}
 	o := order{
-		IDs: f.IDs, Span: f.Span, Why: f.Why, By: f.By, EvenKept: f.EvenKept,
-		Until: s.options.Now(), Epoch: s.wm.Epoch(), Number: s.wm.Number(),
+		IDs: what.IDs, Span: what.Span, Why: what.Why, By: what.By, EvenKept: what.EvenKept,
+		Until: f.options.Now(), Epoch: f.wm.Epoch(), Number: f.wm.Number(),
 	}
-	if f.Span == (engram.Interval{}) {
+	if what.Span == (engram.Interval{}) {
 		o.Span = engram.Always()
 	}
-	for _, p := range f.Patterns {
+	for _, p := range what.Patterns {
 		o.Patterns = append(o.Patterns, p.String())
 	}
-	o.Copied = s.lastCopied()
-	u, err := s.compile(o)
+	o.Copied = f.orders.lastCopied()
+	u, err := f.orders.compile(o)
 	if err != nil {
 		return Forgotten{}, err
 	}
-	if err := s.forgetting.lock(ctx); err != nil {
+	if err := f.forgetting.lock(ctx); err != nil {
 		return Forgotten{}, err
 	}
-	defer s.forgetting.unlock()
-	if f.DryRun {
-		return s.surveyOrder(ctx, u)
+	defer f.forgetting.unlock()
+	if what.DryRun {
+		return f.surveyOrder(ctx, u)
 	}
-	if err := s.noteRequest(ctx, u); err != nil {
+	if err := f.orders.noteRequest(ctx, u); err != nil {
 		return Forgotten{}, err
 	}
-	done, err := s.carryOut(ctx, u, progress)
+	done, err := f.carryOut(ctx, u, progress)
 	if err != nil {
-		err = engram.Errorf(engram.CodeOf(err), "", "the request is noted, and what of it is not done goes on by itself when that is possible: %w", err)
+		err = engram.Errorf(engram.CodeOf(err), "", "the request is noted, and no query finds any of it any more; what is to be done on the disk goes on by itself when that is possible: %w", err)
 	}
 	return done, err
 }
@@ -241,60 +241,142 @@ func checkReason(texts ...string) error {
 
 // carryOut forgets what an order is about, which is noted. If it fails, it is tried
 // again later; what went is told.
-func (s *Store) carryOut(ctx context.Context, u *unwanted, progress Progress) (Forgotten, error) {
+func (f *forgetter) carryOut(ctx context.Context, u *unwanted, progress Progress) (Forgotten, error) {
 	var done forgetResult
-	volatile, err := s.forgetOrdered(ctx, u, &done, progress)
+	b := f.orders.tombstone(u)
+	f.orders.bury(b)
+	volatile, err := f.forgetOrdered(ctx, b, &done, progress)
 	done.forgotten.Volatile = volatile.total()
 	done.finish()
-	s.noteForgetting(ctx, &done, volatile, u.Why, u.By, u.what())
+	f.ledger.noteForgetting(ctx, &done, volatile, u.Why, u.By, u.what())
 	return done.forgotten, err
 }
 
 // forgetOrdered does what an order says. It returns what went from the working memory and
 // adds to done what went from the disk, also if it fails.
-func (s *Store) forgetOrdered(ctx context.Context, u *unwanted, done *forgetResult, progress Progress) (volatile erased, err error) {
+func (f *forgetter) forgetOrdered(ctx context.Context, b *tombstone, done *forgetResult, progress Progress) (volatile erased, err error) {
+	u := b.unwanted
 	// What it is about may be on its way to the disk: it is to be found.
-	if _, err := s.wm.Settle(ctx, func() {}); err != nil {
+	if _, err := f.wm.Barrier(ctx, func() {}); err != nil {
 		return volatile, err
 	}
-	if volatile, err = s.forgetVolatile(ctx, u); err != nil {
+	if volatile, err = f.forgetVolatile(ctx, b); err != nil {
 		return volatile, err
 	}
-	if err := s.countVolatile(ctx, volatile); err != nil {
+	if err := f.countVolatile(ctx, volatile); err != nil {
 		return volatile, err
 	}
-	if err := s.clearLog(ctx, u); err != nil {
+	// Episodes that go as a whole need no room, and make some.
+	if err := f.dropCovered(ctx, b, done, progress); err != nil {
 		return volatile, err
 	}
-	concerned, err := s.concerned(ctx, u)
-	if err != nil {
+	sealing := f.clearLog(ctx, b)
+	if sealing != nil && engram.CodeOf(sealing) != engram.Exhausted {
+		return volatile, sealing
+	}
+	if err := f.cutConcerned(ctx, b, done, progress); err != nil || sealing != nil {
+		return volatile, errors.Join(sealing, err)
+	}
+	if err := f.account.save(); err != nil {
 		return volatile, err
 	}
-	kept := s.keptThings()
-	for i, c := range concerned {
-		progress.Tell(i, len(concerned))
-		cut, err := s.cutEpisode(ctx, c.name, s.orderPlan(u, &c, kept))
-		if err != nil {
-			return volatile, err
-		}
-		s.count(done, cut)
-	}
-	progress.Tell(len(concerned), len(concerned))
-	if err := s.saveAccount(); err != nil {
-		return volatile, err
-	}
-	err = s.changeOrders(func(c *stateContent) {
+	err = f.state.changeOrders(func(c *stateContent) {
 		c.Orders = slices.DeleteFunc(c.Orders, func(o order) bool { return o.same(&u.order) })
 	})
 	if err != nil {
 		return volatile, err
 	}
-	if err := s.dropOriginals(); err != nil {
+	f.orders.exhume(&u.order)
+	if err := f.folder.dropOriginals(); err != nil {
 		return volatile, err
 	}
-	done.forgotten.Unread, err = s.unread()
+	f.compactor.mergeRemains(ctx)
+	done.forgotten.Unread, err = f.folder.unread()
 	return volatile, err
 }
+
+// dropCovered deletes the episodes of which an order leaves nothing.
+func (f *forgetter) dropCovered(ctx context.Context, b *tombstone, done *forgetResult, progress Progress) error {
+	concerned, err := f.concerned(ctx, b.unwanted)
+	if err != nil {
+		return err
+	}
+	for i, c := range concerned {
+		progress.Tell(i, len(concerned))
+		h, ok := f.disk.episodes.get(c.name)
+		if !ok {
+			continue
+		}
+		cut, err := f.folder.surveyEpisode(ctx, c.name, f.orderPlan(b, &c))
+		if engram.CodeOf(err) == engram.Canceled {
+			return err
+		}
+		if err != nil || !cut.all { // what is wrong is told by who cuts it
+			continue
+		}
+		cut.bytes = h.info.Bytes
+		if err := f.folder.dropFile(ctx, h, &cut); err != nil {
+			return err
+		}
+		f.count(done, cut)
+	}
+	return nil
+}
+
+// cutConcerned takes what an order is about out of the sealed episodes that hold some of
+// it, the smallest first: each needs room for what stays of it, and makes some.
+func (f *forgetter) cutConcerned(ctx context.Context, b *tombstone, done *forgetResult, progress Progress) error {
+	concerned, err := f.concerned(ctx, b.unwanted)
+	if err != nil {
+		return err
+	}
+	size := func(c concernedEpisode) int64 {
+		if h, ok := f.disk.episodes.get(c.name); ok {
+			return h.info.Bytes
+		}
+		return 0
+	}
+	slices.SortStableFunc(concerned, func(a, b concernedEpisode) int { return cmp.Compare(size(a), size(b)) })
+	var refused []string
+	var need int64
+	gone := int(done.forgotten.Episodes)
+	for i, c := range concerned {
+		progress.Tell(gone+i, gone+len(concerned))
+		cut, err := f.folder.cutEpisode(ctx, c.name, f.orderPlan(b, &c))
+		if engram.CodeOf(err) == engram.Exhausted {
+			refused = append(refused, c.name)
+			need = max(need, size(c))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		f.count(done, cut)
+	}
+	progress.Tell(gone+len(concerned), gone+len(concerned))
+	if len(refused) == 0 {
+		return nil
+	}
+	return engram.Errorf(engram.Exhausted, f.options.Dir,
+		"the disk is full, and %d episodes that hold some of it cannot be written anew without it: free up to %.1f MB, or let go of whole episodes, which needs no room: engram episode drop %s",
+		len(refused), float64(need)/1e6, strings.Join(refused[:min(len(refused), 10)], " "))
+}
+
+// mergeRemains takes small episodes together that were sealed to forget, with small ones
+// beside them. What cannot be taken together stays as it is.
+func (c *compactor) mergeRemains(ctx context.Context) {
+	for _, group := range c.smallEpisodes(c.options.SealBytes / compactSmall) {
+		if !slices.ContainsFunc(group, func(h *handle) bool { return h.info.Labels["sealed for"] == sealedToForget }) {
+			continue
+		}
+		if _, err := c.folder.merge(ctx, group); err != nil {
+			c.options.Log.Info("small episodes are not taken together", "first", group[0].name, "error", err)
+		}
+	}
+}
+
+// sealedToForget is why an episode is sealed so that something can be taken out of it.
+const sealedToForget = "forgetting"
 
 // erased is what was dropped from the working memory of each entity.
 type erased map[engram.ID]erasedOf
@@ -313,42 +395,44 @@ func (e erased) total() (n uint64) {
 
 // countVolatile has in the account what was dropped from the working memory of entities
 // that the disk has nothing of. What goes of others is counted where it goes from there.
-func (s *Store) countVolatile(ctx context.Context, volatile erased) error {
-	view, only := s.wm.View(ctx, nil), map[engram.ID]forgottenOf{}
+func (f *forgetter) countVolatile(ctx context.Context, volatile erased) error {
+	view, only := f.wm.View(ctx, nil), map[engram.ID]forgottenOf{}
+	pinned := f.disk.episodes.pin()
+	defer pinned.release()
 	for id, e := range volatile {
-		there, err := s.visible(ctx, id)
+		there, err := f.disk.visible(ctx, pinned, id)
 		if err != nil {
 			return err
 		}
 		of := e.forgottenOf
-		of.Versions = s.recorder.counts.forgot(id, of.Versions, there || s.recent.has(id), !view.Has(id))
+		of.Versions = f.recorder.counts.forgot(id, of.Versions, there || f.disk.recent.has(id), !view.Has(id))
 		only[id] = of
 	}
-	s.account.forgot(only, s.options.Now())
-	s.health.set("the account", s.saveAccount())
+	f.disk.episodes.publish(func(next *version) { f.account.forgot(next, only) })
+	f.account.saveSoon()
 	return nil
 }
 
 // forgetVolatile drops what an order is about from the working memory, and from what
 // the recorder holds back.
-func (s *Store) forgetVolatile(ctx context.Context, u *unwanted) (erased, error) {
-	kept := s.keptThings()
+func (f *forgetter) forgetVolatile(ctx context.Context, b *tombstone) (erased, error) {
+	u := b.unwanted
 	sum := erased{}
-	epoch := s.wm.Epoch()
+	epoch := f.wm.Epoch()
 	var entities []engram.ID
-	for id := range s.wm.View(ctx, nil).Entities() {
+	for id := range f.wm.View(ctx, nil).Entities() {
 		if u.entity(id) {
 			entities = append(entities, id)
 		}
 	}
 	for _, id := range entities {
 		var of forgottenOf
-		n, err := s.wm.Erase(ctx, id, func(v *engram.Snapshot) bool {
-			goes := u.version(id, v, epoch) && (u.EvenKept || !kept.marked(v.Time))
-			if goes {
+		n, err := f.wm.Erase(ctx, id, func(v *engram.Snapshot) bool {
+			gone := b.verdict("", id, v, epoch) == goes
+			if gone {
 				of.add(v)
 			}
-			return goes
+			return gone
 		})
 		if n > 0 {
 			of.Versions = n // it asks more than once
@@ -358,32 +442,37 @@ func (s *Store) forgetVolatile(ctx context.Context, u *unwanted) (erased, error)
 			return sum, err
 		}
 	}
-	s.recorder.progress.await(ctx, s.wm.Number()) // it holds back by then what it holds back
-	return sum, s.recorder.do(ctx, func() error {
-		for id, e := range s.recorder.entities {
+	f.recorder.progress.await(ctx, f.wm.Number()) // it holds back by then what it holds back
+	return sum, f.recorder.do(ctx, func() error {
+		for id, e := range f.recorder.entities {
 			if !u.entity(id) {
 				continue
 			}
 			if v := e.newest; v != nil && u.version(id, v, epoch) {
 				e.newest = nil
 			}
-			s.recorder.filters.Forget(id) // it may hold snapshots back
+			f.recorder.filters.Forget(id) // it may hold snapshots back
 		}
 		return nil
 	})
 }
 
 // clearLog has all that the logs of an order's memories hold now in sealed episodes and
-// nowhere else. What they hold of memories that are not here stays; it is refused to
-// forget of that.
-func (s *Store) clearLog(ctx context.Context, u *unwanted) error {
+// nowhere else, if they or the open episode hold some of what it is about. What they hold
+// of memories that are not here stays; it is refused to forget of that.
+func (f *forgetter) clearLog(ctx context.Context, b *tombstone) error {
+	u := b.unwanted
+	holds, err := f.holdsUnsealed(ctx, b)
+	if err != nil {
+		return err
+	}
 	from := map[string]uint64{}
-	for _, memory := range s.journal.Memories() {
+	for _, memory := range f.logs.Memories() {
 		if !u.memory(memory) {
 			continue
 		}
-		l := s.journal.Log(memory)
-		if s.foreign[memory] {
+		l := f.logs.Log(memory)
+		if f.logs.foreign[memory] {
 			_, err := l.Replay(ctx, 0, func(r wal.Record) error {
 				if r.Kind == wal.KindSnapshot && u.entity(r.Entity) {
 					return engram.Errorf(engram.Unavailable, r.Entity.String(), "it is in the log of a memory that this server does not have; begin a server that has it, and it is forgotten then")
@@ -395,37 +484,92 @@ func (s *Store) clearLog(ctx context.Context, u *unwanted) error {
 			}
 			continue
 		}
+		if !holds {
+			continue
+		}
 		pos := l.Rotate()
 		if err := l.Sync(ctx, pos); err != nil {
 			return engram.Errorf(engram.CodeOf(err), memory, "what is to be forgotten cannot be cut off its log yet: %w", err)
 		}
 		from[memory] = uint64(pos)
 	}
-	if err := s.Seal(ctx, "forgetting"); err != nil {
+	if !holds {
+		return nil
+	}
+	if err := f.recorder.sealNow(ctx, sealedToForget); err != nil {
 		return engram.Errorf(engram.CodeOf(err), "", "what is to be forgotten may be in an episode that cannot be sealed yet: %w", err)
 	}
 	for memory, pos := range from {
-		if l := s.journal.Log(memory); uint64(l.Start()) < pos {
+		if l := f.logs.Log(memory); uint64(l.Start()) < pos {
 			return engram.Errorf(engram.Unavailable, memory, "its log could not be cut off, because something of it is in no episode; begin the server anew, and it is forgotten then")
 		}
 	}
 	return nil
 }
 
-// concernedEpisode is a sealed episode with entities that an order is about.
+// holdsUnsealed reports whether an order is about something that may be in an episode that
+// is not sealed, or in a log.
+func (f *forgetter) holdsUnsealed(ctx context.Context, b *tombstone) (bool, error) {
+	if !f.recorder.progress.recorded(f.wm.Number()) {
+		return true, nil // nobody knows yet
+	}
+	pinned := f.disk.episodes.pin()
+	defer pinned.release()
+	for _, c := range b.unsealed(pinned) {
+		if cut, err := f.folder.surveyEpisode(ctx, c.name, f.orderPlan(b, &c)); err != nil || cut.touched {
+			return true, err
+		}
+	}
+	found := errors.New("found")
+	for _, memory := range f.logs.Memories() {
+		if !b.memory(memory) || f.logs.foreign[memory] {
+			continue
+		}
+		l := f.logs.Log(memory)
+		losses, err := l.Replay(ctx, 0, func(r wal.Record) error {
+			if r.Kind == wal.KindSnapshot && b.entity(r.Entity) && b.version(r.Entity, r.Snapshot, b.Epoch) {
+				return found
+			}
+			return nil
+		})
+		if err != nil || len(losses) > 0 || l.Failure() != nil { // it is there, or may be
+			return true, checkContext(ctx)
+		}
+	}
+	return false, nil
+}
+
+// concernedEpisode is an episode with entities that an order may be about.
 type concernedEpisode struct {
 	name     string
 	entities []engram.ID
 }
 
+// unsealed returns the episodes of a pinned version that are being written and hold
+// something that an order may be about.
+func (u *unwanted) unsealed(v *version) (list []concernedEpisode) {
+	for _, h := range v.writing {
+		c := concernedEpisode{name: h.name}
+		for _, e := range h.entities() {
+			if u.entity(e.ID) {
+				c.entities = append(c.entities, e.ID)
+			}
+		}
+		if len(c.entities) > 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // concerned returns the sealed episodes that hold something that an order may be about.
-func (s *Store) concerned(ctx context.Context, u *unwanted) ([]concernedEpisode, error) {
+func (f *forgetter) concerned(ctx context.Context, u *unwanted) ([]concernedEpisode, error) {
 	byName := map[string][]engram.ID{}
-	err := s.eachOnDisk(ctx, engram.ID{}, func(id engram.ID) error {
+	err := f.disk.each(ctx, engram.ID{}, func(id engram.ID) error {
 		if !u.entity(id) {
 			return nil
 		}
-		holdings, err := s.catalogue.Holdings(ctx, id)
+		holdings, err := f.disk.catalogue.Holdings(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -450,105 +594,51 @@ func (u *unwanted) reach() engram.Interval {
 	return u.Span
 }
 
-// eachOnDisk visits the entities below a node that sealed episodes hold.
-func (s *Store) eachOnDisk(ctx context.Context, parent engram.ID, visit func(engram.ID) error) error {
-	names, err := s.catalogue.Names(ctx, parent)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		id, err := parent.Child(name)
-		if err != nil {
-			continue // no name of ours
-		}
-		if id.Level() == engram.LevelEntity {
-			err = visit(id)
-		} else {
-			err = s.eachOnDisk(ctx, id, visit)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // orderPlan says what goes of an episode to carry an order out.
-func (s *Store) orderPlan(u *unwanted, c *concernedEpisode, kept *keptThings) cutPlan {
-	plan := cutPlan{why: u.Why, entities: map[engram.ID]*entityCut{}}
-	whole := !u.EvenKept && s.kept(c.name)
+func (f *forgetter) orderPlan(b *tombstone, c *concernedEpisode) cutPlan {
+	plan := cutPlan{why: b.Why, entities: map[engram.ID]*entityCut{}}
 	for _, id := range c.entities {
-		plan.entities[id] = &entityCut{cause: u.cause(id), goes: func(v *engram.Snapshot, epoch uint64) verdict {
-			switch {
-			case !u.version(id, v, epoch):
-				return stays
-			case whole || !u.EvenKept && kept.marked(v.Time):
-				return isProtected
-			}
-			return goes
-		}}
+		plan.entities[id] = &entityCut{cause: b.cause(id), goes: func(v *engram.Snapshot, epoch uint64) verdict { return b.verdict(c.name, id, v, epoch) }}
 	}
 	return plan
 }
 
 // surveyOrder tells what an order would forget.
-func (s *Store) surveyOrder(ctx context.Context, u *unwanted) (Forgotten, error) {
+func (f *forgetter) surveyOrder(ctx context.Context, u *unwanted) (Forgotten, error) {
 	var sum forgetResult
-	s.recorder.progress.await(ctx, u.Number)
-	kept := s.keptThings()
-	// First what is being written: when it is sealed, it is in the catalogue before it
-	// leaves these.
-	var writing []concernedEpisode
-	for _, h := range s.episodes.writing() {
-		c := concernedEpisode{name: h.name}
-		for _, e := range h.entities() {
-			if u.entity(e.ID) {
-				c.entities = append(c.entities, e.ID)
-			}
-		}
-		if len(c.entities) > 0 {
-			writing = append(writing, c)
-		}
-	}
-	concerned, err := s.concerned(ctx, u)
+	f.recorder.progress.await(ctx, u.Number)
+	b := f.orders.tombstone(u)
+	pinned := f.disk.episodes.pin()
+	defer pinned.release()
+	concerned, err := f.concerned(ctx, u)
 	if err != nil {
 		return sum.forgotten, err
 	}
-	for _, c := range writing {
+	for _, c := range u.unsealed(pinned) {
 		if !slices.ContainsFunc(concerned, func(sealed concernedEpisode) bool { return sealed.name == c.name }) {
 			concerned = append(concerned, c)
 		}
 	}
 	for _, c := range concerned {
-		cut, err := s.surveyEpisode(ctx, c.name, s.orderPlan(u, &c, kept))
+		cut, err := f.folder.surveyEpisode(ctx, c.name, f.orderPlan(b, &c))
 		if err != nil {
 			return sum.forgotten, err
 		}
 		sum.add(cut)
 	}
 	sum.finish()
-	epoch := s.wm.Epoch()
-	view := s.wm.View(ctx, nil)
+	epoch := f.wm.Epoch()
+	view := f.wm.View(ctx, nil)
 	for id := range view.Entities() {
 		e := view.Entity(id)
 		if !u.entity(id) || e == nil {
 			continue
 		}
 		for v, place := e.Next(e.Begin(), engram.MaxTime); v != nil; v, place = e.Next(place, engram.MaxTime) {
-			if u.version(id, v, epoch) && (u.EvenKept || !kept.marked(v.Time)) {
+			if b.verdict("", id, v, epoch) == goes {
 				sum.forgotten.Volatile++
 			}
 		}
 	}
 	return sum.forgotten, nil
-}
-
-// entities returns what an episode holds of each entity; nothing if it is gone, or
-// was sealed meanwhile.
-func (h *handle) entities() []episode.Entity {
-	if h.claim() != nil {
-		return nil
-	}
-	defer h.release()
-	return h.source().Entities()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,16 +23,25 @@ const (
 	maxAccounts    = 50_000 // entities; of more, those of the oldest data are let go of
 )
 
-// account knows what was forgotten and what is recalled. Safe for concurrent use.
+// account knows what is recalled, and what is to be written beside what the newest version
+// of the episodes says was forgotten and damaged. Safe for concurrent use.
 type account struct {
-	any   atomic.Bool // something was ever forgotten
-	names nameTree    // of the entities something was forgotten of
+	files    *smallFiles
+	episodes *episodeSet
+	now      func() engram.Time
+	counts   atomic.Pointer[counts] // of this life, once it has begun
+
+	logLosses []LogLoss // does not change after Begin
+
+	names nameTree // of the entities something was ever forgotten of, or damaged
 	// earlier is the content's LeftOut, since the store was opened.
 	earlier map[engram.ID]forgottenOf
+	saving  sync.Mutex // held while the file is written; taken before mu
 	mu      struct {
 		sync.Mutex
-		accountContent
-		changed bool // since it was written
+		accountContent        // but for what the newest version of the episodes says
+		changed        bool   // since it was written
+		saved          uint64 // what that version had noted then
 	}
 }
 
@@ -49,6 +57,8 @@ type accountContent struct {
 	Recalled map[string]map[engram.ID][]engram.Time `json:"recalled,omitempty"`
 	// Untold are notes of forgetting that could not be committed yet.
 	Untold []note `json:"untold,omitempty"`
+	// LogLosses are what logs have lost.
+	LogLosses []LogLoss `json:"log_losses,omitempty"`
 }
 
 // forgottenOf is what was forgotten of an entity in all lives.
@@ -82,19 +92,20 @@ func (f *forgottenOf) add(s *engram.Snapshot) {
 	*f = f.plus(forgottenOf{1, s.Time, s.Time, s.Arrived, 0})
 }
 
-func (s *Store) loadAccount() error {
-	text, err := vfs.ReadFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), maxStateFile)
-	if err != nil || text == nil {
+func (a *account) load() error {
+	content := &accountContent{}
+	trouble, err := a.files.read(accountFile, "what was forgotten, left out and damaged, and what is recalled: queries do not say that it was", func(text []byte) error {
+		var read accountContent
+		err := readJSON(accountFile, text, accountVersion, &read, func() int { return read.Version })
+		if err == nil {
+			content = &read
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	a := &s.account
-	content := &a.mu.accountContent
-	if err := json.Unmarshal(text, content); err != nil {
-		return engram.Errorf(engram.Corrupt, accountFile, "it tells what was forgotten, and cannot be read: %w; move it away", err)
-	}
-	if content.Version != accountVersion {
-		return engram.Errorf(engram.Unsupported, accountFile, "its version is %d; this program knows %d", content.Version, accountVersion)
-	}
+	defer func() { a.mu.changed = trouble }()
 	for id := range content.Entities {
 		a.names.add(id)
 	}
@@ -103,56 +114,71 @@ func (s *Store) loadAccount() error {
 			a.names.add(id)
 		}
 	}
-	a.any.Store(len(content.Entities)+len(content.Damaged) > 0)
-	a.earlier = content.LeftOut
+	a.earlier, a.logLosses = content.LeftOut, content.LogLosses
+	a.episodes.publish(func(next *version) {
+		next.forgotten, next.segments, next.damaged = content.Entities, content.Segments, content.Damaged
+	})
+	content.Entities, content.Segments, content.Damaged = nil, nil, nil
+	a.mu.accountContent = *content
 	return nil
 }
 
-// saveAccount writes the account if it has changed.
-func (s *Store) saveAccount() error {
-	a := &s.account
+// save writes the account if it has changed.
+func (a *account) save() error {
+	a.saving.Lock()
+	defer a.saving.Unlock()
+	v := a.episodes.current()
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.mu.changed {
+	if !a.mu.changed && v.noted == a.mu.saved {
+		a.mu.Unlock()
 		return nil
 	}
-	a.mu.Version = accountVersion
 	content := a.mu.accountContent
-	if s.begun.Load() { // the next life is to know of this one
-		content.LeftOut = s.recorder.counts.leftOut(content.LeftOut)
+	content.Recalled = make(map[string]map[engram.ID][]engram.Time, len(a.mu.Recalled))
+	for episode, of := range a.mu.Recalled {
+		content.Recalled[episode] = maps.Clone(of)
+	}
+	a.mu.changed = false
+	a.mu.Unlock()
+	content.Version, content.LogLosses = accountVersion, a.logLosses
+	content.Entities, content.Segments, content.Damaged = v.forgotten, v.segments, v.damaged
+	if counts := a.counts.Load(); counts != nil { // the next life is to know of this one
+		content.LeftOut = counts.leftOut(content.LeftOut)
 	}
 	text, err := json.Marshal(content)
 	if err != nil {
 		return engram.Errorf(engram.Internal, accountFile, "it cannot be encoded: %w", err)
 	}
-	if err := s.forgetting.reserve.replaceFile(s.options.FS, filepath.Join(s.options.Dir, accountFile), text); err != nil {
-		return unwritten(accountFile, err)
+	if err := a.files.write(accountFile, vfs.WithChecksum(text), a.files.reserve.replaceFile); err != nil {
+		a.change()
+		return err
 	}
-	a.mu.changed = false
+	a.mu.Lock()
+	a.mu.saved = max(a.mu.saved, v.noted)
+	a.mu.Unlock()
 	return nil
 }
 
-// forgot notes what was forgotten of entities until now.
-func (a *account) forgot(of map[engram.ID]forgottenOf, now engram.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.mu.Entities == nil {
-		a.mu.Entities, a.mu.Segments = map[engram.ID]forgottenOf{}, map[engram.ID]uint64{}
-	}
+// forgot notes in a version that is made what was forgotten of entities until now.
+func (a *account) forgot(next *version, of map[engram.ID]forgottenOf) {
+	now := a.now()
+	forgotten, segments := map[engram.ID]forgottenOf{}, map[engram.ID]uint64{}
+	maps.Copy(forgotten, next.forgotten)
+	maps.Copy(segments, next.segments)
 	for id, f := range of {
 		if f.Versions == 0 {
 			continue
 		}
 		f.Since = now
-		a.mu.Entities[id] = a.mu.Entities[id].plus(f)
-		a.mu.Segments[id.Truncate(engram.LevelCoreSegment)] += f.Versions
+		forgotten[id] = forgotten[id].plus(f)
+		segments[id.Truncate(engram.LevelCoreSegment)] += f.Versions
 		a.names.add(id)
-		a.any.Store(true)
-		a.mu.changed = true
+		next.noted = next.number
 	}
-	for _, id := range bounded(a.mu.Entities) {
+	for _, id := range bounded(forgotten) {
 		a.names.remove(id)
 	}
+	next.forgotten, next.segments = forgotten, segments
 }
 
 // bounded lets go of the entities of the oldest data if there are too many, and returns
@@ -169,16 +195,6 @@ func bounded(of map[engram.ID]forgottenOf) (gone []engram.ID) {
 	return gone
 }
 
-// forgotten tells what was forgotten of an entity.
-func (a *account) forgotten(id engram.ID) forgottenOf {
-	if !a.any.Load() {
-		return forgottenOf{}
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.mu.Entities[id]
-}
-
 // heldBy returns what an episode holds of each entity now, but for values in force.
 func heldBy(entities []episode.Entity, now engram.Time) map[engram.ID]forgottenOf {
 	of := map[engram.ID]forgottenOf{}
@@ -190,39 +206,35 @@ func heldBy(entities []episode.Entity, now engram.Time) map[engram.ID]forgottenO
 	return of
 }
 
-// lost notes what an episode held that cannot be read.
-func (a *account) lost(episode string, held map[engram.ID]forgottenOf) {
-	if len(held) == 0 {
+// lost notes in a version that is made what an episode held that cannot be read.
+func (a *account) lost(next *version, episode string, held map[engram.ID]forgottenOf) {
+	if len(held) == 0 && next.damaged[episode] == nil {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.damagedLocked(episode, held)
-}
-
-func (a *account) damagedLocked(episode string, of map[engram.ID]forgottenOf) {
-	for id := range of {
+	for id := range held {
 		a.names.add(id)
 	}
-	if a.mu.Damaged == nil {
-		a.mu.Damaged = map[string]map[engram.ID]forgottenOf{}
+	damaged := map[string]map[engram.ID]forgottenOf{}
+	maps.Copy(damaged, next.damaged)
+	if damaged[episode] = held; len(held) == 0 {
+		delete(damaged, episode)
 	}
-	a.mu.Damaged[episode], a.mu.changed = of, true
 	for n := 0; ; n = 0 {
-		for _, of := range a.mu.Damaged {
+		for _, of := range damaged {
 			n += len(of)
 		}
-		if n <= maxAccounts || len(a.mu.Damaged) == 1 {
+		if n <= maxAccounts || len(damaged) == 1 {
 			break
 		}
-		delete(a.mu.Damaged, slices.Min(slices.Collect(maps.Keys(a.mu.Damaged)))) // the oldest
+		delete(damaged, slices.Min(slices.Collect(maps.Keys(damaged)))) // the oldest
 	}
-	a.any.Store(true)
+	next.damaged, next.noted = damaged, next.number
 }
 
-// found takes back that an episode cannot be read, and returns what stays lost of what it
-// held: what is not there now. That is noted under the name of the file that is put aside.
-func (a *account) found(episode string, held, now map[engram.ID]forgottenOf) (stays map[engram.ID]forgottenOf) {
+// found takes back in a version that is made that an episode cannot be read, and returns
+// what stays lost of what it held: what is not there now. That is noted under the name of
+// the file that is put aside.
+func (a *account) found(next *version, episode string, held, now map[engram.ID]forgottenOf) (stays map[engram.ID]forgottenOf) {
 	stays = map[engram.ID]forgottenOf{}
 	for id, was := range held {
 		if n := now[id].Versions; n < was.Versions {
@@ -230,42 +242,29 @@ func (a *account) found(episode string, held, now map[engram.ID]forgottenOf) (st
 			stays[id] = was
 		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if _, ok := a.mu.Damaged[episode]; ok {
-		delete(a.mu.Damaged, episode)
-		a.mu.changed = true
+	if _, ok := next.damaged[episode]; ok {
+		next.damaged = maps.Clone(next.damaged)
+		delete(next.damaged, episode)
+		next.noted = next.number
 	}
-	if len(stays) > 0 {
-		all := maps.Clone(stays)
-		for id, before := range a.mu.Damaged[episode+putAside] {
+	all := maps.Clone(stays)
+	for id, before := range next.damaged[episode+putAside] {
+		if more, had := now[id].Versions, held[id].Versions; more > had { // of these are some again
+			before.Versions -= min(more-had, before.Versions)
+		}
+		if before.Versions > 0 {
 			all[id] = all[id].plus(before)
 		}
-		a.damagedLocked(episode+putAside, all)
+	}
+	if len(all) > 0 || next.damaged[episode+putAside] != nil {
+		a.lost(next, episode+putAside, all)
 	}
 	return stays
 }
 
-// dropped takes back that an episode cannot be read: it is forgotten.
-func (a *account) dropped(episode string) {
-	a.found(episode, nil, nil)
-}
-
-// lostWith returns what an episode held that cannot be read.
-func (a *account) lostWith(episode string) map[engram.ID]forgottenOf {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return maps.Clone(a.mu.Damaged[episode])
-}
-
-// damage tells what of an entity cannot be read any more.
-func (a *account) damage(id engram.ID) (sum forgottenOf) {
-	if !a.any.Load() {
-		return sum
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, of := range a.mu.Damaged {
+// damageOf tells what of an entity cannot be read any more.
+func (v *version) damageOf(id engram.ID) (sum forgottenOf) {
+	for _, of := range v.damaged {
 		sum = sum.plus(of[id])
 	}
 	return sum
@@ -277,18 +276,15 @@ func (a *account) leftOut(id engram.ID) wm.Loss {
 	return a.earlier[id].loss()
 }
 
+// saveSoon is save for who does not wait for it: health tells if it fails, and it is tried
+// again with the next change.
+func (a *account) saveSoon() { a.files.health.set("the account", a.save()) }
+
 // change has the account written the next time.
 func (a *account) change() {
 	a.mu.Lock()
 	a.mu.changed = true
 	a.mu.Unlock()
-}
-
-// segments returns how many versions of each core segment were forgotten.
-func (a *account) segments() map[engram.ID]uint64 {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return maps.Clone(a.mu.Segments)
 }
 
 // untold returns the notes that could not be committed yet.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -56,17 +55,22 @@ type protectedOf struct {
 }
 
 // surveyEpisode tells what a plan would take out of an episode.
-func (s *Store) surveyEpisode(ctx context.Context, name string, plan cutPlan) (cut, error) {
+func (a *episodeFolder) surveyEpisode(ctx context.Context, name string, plan cutPlan) (cut, error) {
 	c := cut{entities: map[engram.ID]forgottenOf{}, causes: map[engram.ID]string{}, protected: map[engram.ID]protectedOf{}, all: true}
-	h, err := s.claim(name)
+	pinned := a.disk.episodes.pin()
+	defer pinned.release()
+	h, err := pinned.find(name)
+	if err != nil {
+		return c, err
+	}
+	src, err := h.open()
 	if errors.Is(err, fs.ErrNotExist) { // somebody else has deleted its file
 		return c, engram.Errorf(engram.NotFound, name, "%w", err)
 	}
 	if err != nil {
 		return c, err
 	}
-	defer h.release()
-	src := h.source()
+	defer h.close()
 	for _, e := range src.Entities() {
 		p := plan.entities[e.ID]
 		if p == nil {
@@ -139,25 +143,25 @@ func protectedFrom(times []engram.Time, inForce engram.Time) (p protectedOf) {
 
 // cutEpisode takes what a plan says out of an episode: none of its bytes is in the
 // file then. An episode of which nothing is left is deleted. The caller holds
-// s.forgetting.
-func (s *Store) cutEpisode(ctx context.Context, name string, plan cutPlan) (cut, error) {
-	c, err := s.surveyEpisode(ctx, name, plan)
+// the lock of forgetting.
+func (a *episodeFolder) cutEpisode(ctx context.Context, name string, plan cutPlan) (cut, error) {
+	c, err := a.surveyEpisode(ctx, name, plan)
 	switch {
 	case engram.CodeOf(err) == engram.NotFound:
 		return cut{}, nil // it was dropped meanwhile
 	case err != nil, !c.touched && len(plan.labels) == 0:
 		return c, err
 	}
-	h, ok := s.episodes.get(name)
+	h, ok := a.disk.episodes.get(name)
 	if !ok {
 		return cut{}, nil
 	}
 	before := h.info.Bytes
 	if c.all {
 		c.bytes = before
-		return c, s.dropFile(ctx, h)
+		return c, a.dropFile(ctx, h, &c)
 	}
-	err = s.Edit(ctx, name, func(path string, o episode.Options) (episode.Info, error) {
+	err = a.edit(ctx, name, func(path string, o episode.Options) (episode.Info, error) {
 		return episode.RewriteAs(ctx, path, episode.Change{
 			Keep: func(id engram.ID, v *engram.Snapshot) bool {
 				p := plan.entities[id]
@@ -165,11 +169,11 @@ func (s *Store) cutEpisode(ctx context.Context, name string, plan cutPlan) (cut,
 			},
 			Why: plan.losses(&c), Labels: plan.labels,
 		}, o)
-	})
+	}, func(next *version, _ []episode.Entity) { a.account.forgot(next, c.entities) })
 	if err != nil {
 		return c, engram.Errorf(engram.CodeOf(err), name, "what is to be forgotten of it is still there: %w", err)
 	}
-	if now, ok := s.episodes.get(name); ok {
+	if now, ok := a.disk.episodes.get(name); ok {
 		c.bytes = max(0, before-now.info.Bytes) // its account of losses grew
 	}
 	return c, nil
@@ -201,36 +205,6 @@ func (p *cutPlan) losses(c *cut) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// dropFile deletes a sealed episode's file.
-func (s *Store) dropFile(ctx context.Context, h *handle) error {
-	name := h.name
-	h.edit.Lock()
-	defer h.edit.Unlock()
-	if current, ok := s.episodes.get(name); !ok || current != h {
-		return engram.Errorf(engram.NotFound, name, "the episode was dropped or replaced meanwhile")
-	}
-	// First nobody finds it, then it is gone: a crash between the two leaves an episode
-	// that is found again.
-	if err := s.catalogue.Remove(ctx, name); err != nil {
-		return err
-	}
-	s.episodes.remove(name)
-	s.before.clear()
-	s.account.episodeGone(name)
-	s.health.set(forgettingFrom+name, nil)
-	err := s.options.FS.Remove(filepath.Join(s.episodes.dir, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err == nil {
-		err = s.options.FS.SyncDir(s.episodes.dir)
-	}
-	if err != nil {
-		return engram.Errorf(engram.Unavailable, name, "the file cannot be deleted: %w", err)
-	}
-	return nil
 }
 
 // forgetResult sums up what was forgotten of several episodes.
@@ -295,12 +269,11 @@ func (r *forgetResult) add(c cut) {
 	}
 }
 
-// count adds what went of an episode, and has it in the account at once: what an error, a
+// count adds what went of an episode, and saves the account at once: what an error, a
 // crash or the end of patience keeps from going does not make it untold.
-func (s *Store) count(r *forgetResult, c cut) {
+func (f *forgetter) count(r *forgetResult, c cut) {
 	r.add(c)
-	s.account.forgot(c.entities, s.options.Now())
-	s.health.set("the account", s.saveAccount())
+	f.account.saveSoon()
 }
 
 // finish makes the acts.

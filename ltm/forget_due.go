@@ -17,6 +17,16 @@ const (
 	labelReduced = "reduced"
 )
 
+// retention finds what the policies, and a full disk, want to be gone.
+type retention struct {
+	*env
+	policies *policies
+	state    *state
+	account  *account
+	disk     *disk
+	keeper   *keeper
+}
+
 // due is what the policies want to be gone of one episode.
 type due struct {
 	name    string
@@ -25,36 +35,36 @@ type due struct {
 }
 
 // forgetDue forgets what the policies want to be gone by now, one episode at a time.
-func (s *Store) forgetDue(ctx context.Context, dryRun bool, progress Progress) (Forgotten, error) {
+func (f *forgetter) forgetDue(ctx context.Context, dryRun bool, progress Progress) (Forgotten, error) {
 	var done forgetResult
-	if err := s.forgetting.lock(ctx); err != nil {
+	if err := f.forgetting.lock(ctx); err != nil {
 		return done.forgotten, err
 	}
-	defer s.forgetting.unlock()
-	list, err := s.whatIsDue(ctx)
+	defer f.forgetting.unlock()
+	list, err := f.retention.whatIsDue(ctx)
 	if err != nil {
 		return done.forgotten, err
 	}
-	kept := s.keptThings()
+	kept := f.keeper.keptThings()
 	if len(list) > 0 {
-		err = s.withLinks(ctx, kept)
+		err = f.keeper.withLinks(ctx, kept)
 	}
 	if err != nil {
 		return done.forgotten, err
 	}
 	if !dryRun {
-		s.health.set("protecting what is linked", kept.cut)
+		f.health.set("protecting what is linked", kept.cut)
 	}
-	failed, err := s.forgetEach(ctx, list, kept, dryRun, &done, progress)
+	failed, err := f.forgetEach(ctx, list, kept, dryRun, &done, progress)
 	done.finish()
 	if dryRun {
 		return done.forgotten, err
 	}
 	if err == nil {
-		s.health.setAll(forgettingFrom, failed)
-		err = s.saveAccount()
+		f.health.setAll(forgettingFrom, failed)
+		err = f.account.save()
 	}
-	s.noteForgetting(ctx, &done, nil, "as the policies say", "", nil)
+	f.ledger.noteForgetting(ctx, &done, nil, "as the policies say", "", nil)
 	return done.forgotten, err
 }
 
@@ -63,18 +73,18 @@ const forgettingFrom = "forgetting from "
 
 // forgetEach forgets what is due of each episode, or looks what that is, and adds it to
 // done, also if it is given up. It returns what failed, by episode.
-func (s *Store) forgetEach(ctx context.Context, list []due, kept *keptThings, dryRun bool, done *forgetResult, progress Progress) (failed map[string]error, err error) {
+func (f *forgetter) forgetEach(ctx context.Context, list []due, kept *keptThings, dryRun bool, done *forgetResult, progress Progress) (failed map[string]error, err error) {
 	failed = map[string]error{}
 	for i := range list {
 		progress.Tell(i, len(list))
-		plan, err := s.duePlan(ctx, &list[i], kept)
+		plan, err := f.retention.duePlan(ctx, &list[i], kept)
 		var c cut
 		switch {
 		case err != nil:
 		case dryRun:
-			c, err = s.surveyEpisode(ctx, list[i].name, plan)
+			c, err = f.folder.surveyEpisode(ctx, list[i].name, plan)
 		default:
-			c, err = s.cutEpisode(ctx, list[i].name, plan)
+			c, err = f.folder.cutEpisode(ctx, list[i].name, plan)
 		}
 		switch code := engram.CodeOf(err); {
 		case code == engram.Canceled:
@@ -85,7 +95,7 @@ func (s *Store) forgetEach(ctx context.Context, list []due, kept *keptThings, dr
 		case dryRun:
 			done.add(c)
 		default:
-			s.count(done, c)
+			f.count(done, c)
 		}
 	}
 	progress.Tell(len(list), len(list))
@@ -93,16 +103,16 @@ func (s *Store) forgetEach(ctx context.Context, list []due, kept *keptThings, dr
 }
 
 // whatIsDue returns what the policies want to be gone, by episode.
-func (s *Store) whatIsDue(ctx context.Context) ([]due, error) {
-	need, err := s.diskNeed()
+func (r *retention) whatIsDue(ctx context.Context) ([]due, error) {
+	need, err := r.diskNeed()
 	if err != nil {
 		return nil, err
 	}
-	portions, err := s.portions(ctx, need > 0)
+	portions, err := r.portions(ctx, need > 0)
 	if err != nil || len(portions) == 0 {
 		return nil, err
 	}
-	now := s.options.Now()
+	now := r.options.Now()
 	byName := map[string]*due{}
 	of := func(p *policy.Portion) *due {
 		d := byName[p.Episode]
@@ -112,18 +122,18 @@ func (s *Store) whatIsDue(ctx context.Context) ([]due, error) {
 		}
 		return d
 	}
-	for _, drop := range policy.Expired(now, portions, s.policies.Of) {
+	for _, drop := range policy.Expired(now, portions, r.policies.Of) {
 		p := &portions[drop.Portion]
 		of(p).drops[p.Entity] = drop.Why
 		need -= p.Bytes
 		p.Protected = true // it goes already
 	}
-	for _, drop := range policy.Victims(need, portions, s.policies.Of) {
+	for _, drop := range policy.Victims(need, portions, r.policies.Of) {
 		p := &portions[drop.Portion]
 		of(p).drops[p.Entity] = drop.Why
 		p.Protected = true
 	}
-	for _, drop := range policy.Due(now, portions, s.policies.Of) {
+	for _, drop := range policy.Due(now, portions, r.policies.Of) {
 		p := &portions[drop.Portion]
 		of(p).thinned[p.Entity] = true
 	}
@@ -136,47 +146,47 @@ func (s *Store) whatIsDue(ctx context.Context) ([]due, error) {
 
 // diskNeed returns how many bytes are to become free so that the disk is below its
 // limit. What fills the disk may not be ours: then that is said, and a part stays.
-func (s *Store) diskNeed() (int64, error) {
+func (r *retention) diskNeed() (int64, error) {
 	const what = "the disk"
-	total, free, err := s.options.FS.Space(s.options.Dir)
+	total, free, err := r.options.FS.Space(r.options.Dir)
 	if err != nil {
-		s.health.set(what, err)
+		r.health.set(what, err)
 		return 0, nil // what else is due goes on
 	}
-	limit := uint64(s.options.DiskLimit * float64(total))
+	limit := uint64(r.options.DiskLimit * float64(total))
 	used := total - min(free, total)
 	if used <= limit || total == 0 {
-		s.health.set(what, nil)
+		r.health.set(what, nil)
 		return 0, nil
 	}
 	// A little more, so that it is not begun anew at once.
 	need := int64(used - limit + total/100)
 	var ours int64
-	for _, h := range s.episodes.all() {
+	for _, h := range r.disk.episodes.all() {
 		ours += h.current().Bytes
 	}
 	// The last hundredth of the disk is left to what is remembered.
 	can := max(0, ours-int64(total/100))
 	if can < need {
-		s.health.set(what, engram.Errorf(engram.Exhausted, s.options.Dir,
+		r.health.set(what, engram.Errorf(engram.Exhausted, r.options.Dir,
 			"%.0f %% of it is in use, and of that only %d MB are episodes: free space, or raise the limit of %.0f %% (--disk-limit)",
-			100*float64(used)/float64(total), ours/1e6, 100*s.options.DiskLimit))
+			100*float64(used)/float64(total), ours/1e6, 100*r.options.DiskLimit))
 	} else {
-		s.health.set(what, nil)
+		r.health.set(what, nil)
 	}
 	return min(need, can), nil
 }
 
 // portions returns what the sealed episodes hold of the core segments from which
 // something may be forgotten; of all of them if the disk is full.
-func (s *Store) portions(ctx context.Context, full bool) ([]policy.Portion, error) {
-	now := s.options.Now()
-	marked := s.keptThings()
+func (r *retention) portions(ctx context.Context, full bool) ([]policy.Portion, error) {
+	now := r.options.Now()
+	marked := r.keeper.keptThings()
 	labels := map[string]map[string]map[engram.ID]bool{}
 	labelled := func(name, label string, id engram.ID) bool {
 		if labels[name] == nil {
 			labels[name] = map[string]map[engram.ID]bool{}
-			if h, ok := s.episodes.get(name); ok {
+			if h, ok := r.disk.episodes.get(name); ok {
 				labels[name][labelThinned] = parseIDs(h.info.Labels[labelThinned])
 				labels[name][labelReduced] = parseIDs(h.info.Labels[labelReduced])
 			}
@@ -184,30 +194,28 @@ func (s *Store) portions(ctx context.Context, full bool) ([]policy.Portion, erro
 		return labels[name][label][id]
 	}
 	kept := map[string]bool{}
-	s.state.mu.Lock()
-	for _, name := range s.state.mu.Kept {
+	for _, name := range r.state.content().Kept {
 		kept[name] = true
 	}
-	s.state.mu.Unlock()
 	var portions []policy.Portion
-	err := s.eachOnDisk(ctx, engram.ID{}, func(id engram.ID) error {
-		p := s.policies.Of(id)
+	err := r.disk.each(ctx, engram.ID{}, func(id engram.ID) error {
+		p := r.policies.Of(id)
 		if !full && p.Keep == (policy.Retention{}) && p.Thin.After == 0 {
 			return nil
 		}
-		holdings, err := s.catalogue.Holdings(ctx, id)
+		holdings, err := r.disk.catalogue.Holdings(ctx, id)
 		if err != nil {
 			return err
 		}
 		for _, h := range holdings.All() {
-			if _, sealed := s.episodes.get(h.Episode); !sealed {
+			if _, sealed := r.disk.episodes.get(h.Episode); !sealed {
 				continue
 			}
 			portions = append(portions, policy.Portion{
 				Episode: h.Episode, Entity: id, Span: h.Span, Arrived: h.Arrived,
 				Snapshots: int(h.Snapshots - min(h.InForce, h.Snapshots)), Bytes: h.Bytes,
 				Protected: kept[h.Episode] || labelled(h.Episode, labelReduced, id) || marked.coversAll(h.Span) ||
-					s.account.isRecalledOften(h.Episode, id, now),
+					r.account.isRecalledOften(h.Episode, id, now),
 				Thinned: labelled(h.Episode, labelThinned, id),
 			})
 		}
@@ -222,7 +230,7 @@ func (k *keptThings) coversAll(iv engram.Interval) bool {
 }
 
 // duePlan says what goes of an episode.
-func (s *Store) duePlan(ctx context.Context, d *due, kept *keptThings) (cutPlan, error) {
+func (r *retention) duePlan(ctx context.Context, d *due, kept *keptThings) (cutPlan, error) {
 	plan := cutPlan{entities: map[engram.ID]*entityCut{}, labels: map[string]string{}}
 	for id, cause := range d.drops {
 		plan.entities[id] = &entityCut{cause: cause, goes: func(v *engram.Snapshot, _ uint64) verdict {
@@ -233,7 +241,7 @@ func (s *Store) duePlan(ctx context.Context, d *due, kept *keptThings) (cutPlan,
 		}}
 	}
 	for id := range d.thinned {
-		stay, cause, err := s.thin(ctx, d.name, id, kept)
+		stay, cause, err := r.thin(ctx, d.name, id, kept)
 		if err != nil {
 			return plan, err
 		}
@@ -244,7 +252,7 @@ func (s *Store) duePlan(ctx context.Context, d *due, kept *keptThings) (cutPlan,
 			return goes
 		}}
 	}
-	h, ok := s.episodes.get(d.name)
+	h, ok := r.disk.episodes.get(d.name)
 	if !ok {
 		return plan, engram.Errorf(engram.NotFound, d.name, "the episode was dropped meanwhile")
 	}

@@ -18,8 +18,8 @@ type keptThings struct {
 }
 
 // keptThings returns what marks keep.
-func (s *Store) keptThings() *keptThings {
-	marks, _ := s.Marks(context.Background(), engram.Always())
+func (k *keeper) keptThings() *keptThings {
+	marks, _ := k.Marks(context.Background(), engram.Always())
 	return &keptThings{spans: spansOf(marks)}
 }
 
@@ -38,22 +38,25 @@ var maxLinked = 100_000
 // withLinks adds to what marks keep what is linked from there and from kept episodes.
 // What is damaged keeps nothing; if something cannot be read for another reason, it is not
 // known what is to stay.
-func (s *Store) withLinks(ctx context.Context, k *keptThings) error {
-	k.linked = map[engram.ID]map[engram.Time]bool{}
-	for _, h := range s.episodes.all() {
-		whole := s.kept(h.name)
-		if !whole && !slices.ContainsFunc(k.spans, h.info.Span.Overlaps) {
+func (k *keeper) withLinks(ctx context.Context, kept *keptThings) error {
+	kept.linked = map[engram.ID]map[engram.Time]bool{}
+	pinned := k.disk.episodes.pin()
+	defer pinned.release()
+	for _, h := range pinned.all() {
+		whole := k.state.keeps(h.name)
+		if !whole && !slices.ContainsFunc(kept.spans, h.info.Span.Overlaps) {
 			continue
 		}
-		h, err := s.claim(h.name)
-		switch {
-		case isDamage(err), engram.CodeOf(err) == engram.NotFound: // it was dropped meanwhile
+		src, err := h.open()
+		if isDamage(err) {
+			k.disk.episodes.damaged(h, err)
 			continue
-		case err != nil:
+		}
+		if err != nil {
 			return err
 		}
-		err = s.linksIn(ctx, h, whole, k)
-		h.release()
+		err = k.linksIn(ctx, src, whole, kept)
+		h.close()
 		if err != nil {
 			return err
 		}
@@ -62,8 +65,7 @@ func (s *Store) withLinks(ctx context.Context, k *keptThings) error {
 }
 
 // linksIn adds what is linked from what is kept of an episode.
-func (s *Store) linksIn(ctx context.Context, h *handle, whole bool, k *keptThings) error {
-	src := h.source()
+func (k *keeper) linksIn(ctx context.Context, src episode.Source, whole bool, kept *keptThings) error {
 	for _, e := range src.Entities() {
 		if e.Snapshots == 0 || e.Bytes/int64(e.Snapshots) > linkPayload {
 			continue
@@ -76,10 +78,10 @@ func (s *Store) linksIn(ctx context.Context, h *handle, whole bool, k *keptThing
 			return err
 		}
 		for b, block := range tl.Blocks() {
-			if !whole && !slices.ContainsFunc(k.spans, block.Span.Overlaps) {
+			if !whole && !slices.ContainsFunc(kept.spans, block.Span.Overlaps) {
 				continue
 			}
-			if err := s.linksInBlock(ctx, tl, b, block, whole, k); err != nil {
+			if err := k.linksInBlock(ctx, tl, b, block, whole, kept); err != nil {
 				return err
 			}
 		}
@@ -87,7 +89,7 @@ func (s *Store) linksIn(ctx context.Context, h *handle, whole bool, k *keptThing
 	return nil
 }
 
-func (s *Store) linksInBlock(ctx context.Context, tl episode.Timeline, b int, block episode.Block, whole bool, k *keptThings) error {
+func (k *keeper) linksInBlock(ctx context.Context, tl episode.Timeline, b int, block episode.Block, whole bool, kept *keptThings) error {
 	for first := 0; first < block.Count; first += loadAtOnce {
 		versions, err := tl.Load(ctx, b, first, min(first+loadAtOnce, block.Count))
 		switch {
@@ -97,10 +99,10 @@ func (s *Store) linksInBlock(ctx context.Context, tl episode.Timeline, b int, bl
 			return err
 		}
 		for _, v := range versions {
-			if !whole && !k.marked(v.Time) {
+			if !whole && !kept.marked(v.Time) {
 				continue
 			}
-			if err := s.follow(ctx, v, k); err != nil {
+			if err := k.follow(ctx, v, kept); err != nil {
 				return err
 			}
 		}
@@ -112,10 +114,10 @@ func (s *Store) linksInBlock(ctx context.Context, tl episode.Timeline, b int, bl
 const loadAtOnce = 256
 
 // follow adds what a kept version links to.
-func (s *Store) follow(ctx context.Context, v *engram.Snapshot, k *keptThings) error {
+func (k *keeper) follow(ctx context.Context, v *engram.Snapshot, kept *keptThings) error {
 	for i := range v.Instances {
 		p := &v.Instances[i].Payload
-		t, ok := s.options.Types.Get(p.Type)
+		t, ok := k.options.Types.Get(p.Type)
 		if !ok {
 			continue
 		}
@@ -130,7 +132,7 @@ func (s *Store) follow(ctx context.Context, v *engram.Snapshot, k *keptThings) e
 			entity := l.ID.Truncate(engram.LevelEntity)
 			at, exact := l.ID.Time()
 			if !exact {
-				found, err := s.onDiskAt(ctx, entity, v.Time)
+				found, err := k.disk.at(ctx, entity, v.Time)
 				if err != nil {
 					return err
 				}
@@ -139,7 +141,7 @@ func (s *Store) follow(ctx context.Context, v *engram.Snapshot, k *keptThings) e
 				}
 				at = found.Time
 			}
-			k.link(entity, at)
+			kept.link(entity, at)
 		}
 	}
 	return nil
@@ -158,17 +160,4 @@ func (k *keptThings) link(entity engram.ID, at engram.Time) {
 	}
 	k.linked[entity][at] = true
 	k.links++
-}
-
-// onDiskAt returns the newest version on disk of an entity up to a time, without its
-// payload, or nil.
-func (s *Store) onDiskAt(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
-	v, err := s.diskView(ctx, entity)
-	if err != nil {
-		return nil, err
-	}
-	defer v.close()
-	v.payload = false
-	found, _ := v.Prev(v.After(t), engram.MinTime)
-	return found, v.err
 }

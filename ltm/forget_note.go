@@ -48,16 +48,16 @@ func (r *forgetResult) noted(volatile erased) (list []notedAct) {
 
 // noteForgetting commits what was forgotten to SystemState/Forgetting, also if the rest
 // of it was given up. Where there is no such segment it is in the server's log only.
-func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile erased, why, by string, what []string) {
+func (l *ledger) noteForgetting(ctx context.Context, r *forgetResult, volatile erased, why, by string, what []string) {
 	ctx = context.WithoutCancel(ctx)
-	t, known := s.options.Types.Get(forgettingType)
-	now := s.options.Now()
+	t, known := l.options.Types.Get(forgettingType)
+	now := l.options.Now()
 	acts := map[engram.ID][]notedAct{}
 	for _, a := range r.noted(volatile) {
 		acts[a.Segment] = append(acts[a.Segment], a)
-		s.options.Log.Info("the long-term memory forgot something", "segment", a.Segment, "cause", a.Cause, "versions", a.Versions, "volatile", a.volatile, "why", why, "by", by)
+		l.options.Log.Info("the long-term memory forgot something", "segment", a.Segment, "cause", a.Cause, "versions", a.Versions, "volatile", a.volatile, "why", why, "by", by)
 	}
-	if !known || len(acts) == 0 || !s.wm.View(ctx, nil).Has(ledgerSegment) {
+	if !known || len(acts) == 0 || !l.wm.View(ctx, nil).Has(ledgerSegment) {
 		return
 	}
 	texts := make([]any, len(what))
@@ -79,7 +79,7 @@ func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile er
 			}
 			b, err := t.Encode(value)
 			if err != nil {
-				s.options.Log.Error("what was forgotten cannot be noted", "segment", segment, "error", err)
+				l.options.Log.Error("what was forgotten cannot be noted", "segment", segment, "error", err)
 				continue
 			}
 			n.Acts = append(n.Acts, b)
@@ -88,7 +88,13 @@ func (s *Store) noteForgetting(ctx context.Context, r *forgetResult, volatile er
 			notes = append(notes, n)
 		}
 	}
-	s.tell(ctx, notes)
+	l.tell(ctx, notes)
+}
+
+// ledger tells of what was forgotten, in SystemState/Forgetting.
+type ledger struct {
+	*env
+	account *account
 }
 
 // note is what is noted of forgetting in one core segment.
@@ -102,11 +108,11 @@ type note struct {
 const maxUntold = 1000
 
 // tell commits notes, and those that were refused before. What is refused now, such as on
-// a full disk, is kept in the account and told later. The caller holds s.forgetting.
-func (s *Store) tell(ctx context.Context, notes []note) {
-	waiting := s.account.untold()
+// a full disk, is kept in the account and told later. The caller holds the lock of forgetting.
+func (l *ledger) tell(ctx context.Context, notes []note) {
+	waiting := l.account.untold()
 	notes = append(waiting, notes...)
-	if len(notes) == 0 || !s.wm.View(ctx, nil).Has(ledgerSegment) {
+	if len(notes) == 0 || !l.wm.View(ctx, nil).Has(ledgerSegment) {
 		return
 	}
 	var c engram.Commit
@@ -117,7 +123,7 @@ func (s *Store) tell(ctx context.Context, notes []note) {
 		}
 		c.Updates = append(c.Updates, u)
 	}
-	results, err := s.wm.Commit(ctx, c)
+	results, err := l.wm.Commit(ctx, c)
 	var later []note
 	var wrong error
 	for i, n := range notes {
@@ -130,16 +136,16 @@ func (s *Store) tell(ctx context.Context, notes []note) {
 		case engram.Exhausted, engram.Unavailable:
 			later, wrong = append(later, n), refused
 		default:
-			s.options.Log.Error("what was forgotten cannot be noted", "segment", n.Entity.Entity(), "error", refused)
+			l.options.Log.Error("what was forgotten cannot be noted", "segment", n.Entity.Entity(), "error", refused)
 		}
 	}
 	if more := len(later) - maxUntold; more > 0 {
-		s.options.Log.Error("what was forgotten cannot be noted", "notes", more, "error", wrong)
+		l.options.Log.Error("what was forgotten cannot be noted", "notes", more, "error", wrong)
 		later = later[more:]
 	}
-	s.health.set("noting what was forgotten, which is tried again", wrong)
+	l.health.set("noting what was forgotten, which is tried again", wrong)
 	if len(waiting)+len(later) > 0 {
-		s.account.setUntold(later)
-		s.health.set("the account", s.saveAccount())
+		l.account.setUntold(later)
+		l.account.saveSoon()
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/ltm/policy/record"
 	"github.com/seed-301d4374/engram/ltm/service"
 )
 
@@ -18,25 +19,31 @@ const (
 // thinned, and the cause for which the others go. With bounds of similarity, which
 // then do not choose what is recorded, everything that differs enough from what was
 // kept before it stays as well: only near-duplicates go.
-func (s *Store) thin(ctx context.Context, name string, id engram.ID, kept *keptThings) (stay map[engram.Time]bool, cause string, err error) {
-	p := s.policies.Of(id)
-	h, err := s.claim(name)
+func (r *retention) thin(ctx context.Context, name string, id engram.ID, kept *keptThings) (stay map[engram.Time]bool, cause string, err error) {
+	p := r.policies.Of(id)
+	pinned := r.disk.episodes.pin()
+	defer pinned.release()
+	h, err := pinned.find(name)
 	if err != nil {
 		return nil, "", err
 	}
-	defer h.release()
-	tl, err := h.source().Timeline(id)
+	src, err := h.open()
+	if err != nil {
+		return nil, "", err
+	}
+	defer h.close()
+	tl, err := src.Timeline(id)
 	if err != nil {
 		return nil, "", err
 	}
 	stay, cause = map[engram.Time]bool{}, policy.ForThin
-	var differs *policy.Filter
+	var differs *record.Filter
 	if p.Similar != (policy.Similarity{}) && p.Record != policy.Change {
 		likeness := policy.Policy{Record: policy.Change, Similar: p.Similar}
-		differs, cause = policy.NewFilter(likeness, s.options.Types), service.CauseRedundancy
+		differs, cause = record.NewFilter(likeness, r.options.Types), service.CauseRedundancy
 	}
 	small := true
-	for _, e := range h.source().Entities() {
+	for _, e := range src.Entities() {
 		if e.ID == id && e.Snapshots > 0 {
 			small = e.Bytes/int64(e.Snapshots) <= thinPayload
 		}
@@ -61,10 +68,10 @@ func (s *Store) thin(ctx context.Context, name string, id engram.ID, kept *keptT
 			for _, v := range found {
 				one := policy.Version{Time: v.Time}
 				if small {
-					one.Numbers = policy.Numbers(s.options.Types, v, thinNumbers)
+					one.Numbers = record.Numbers(r.options.Types, v, thinNumbers)
 				}
 				versions = append(versions, one)
-				if differs != nil && differs.Offer(v).Verdict == policy.Record {
+				if differs != nil && differs.Offer(v).Verdict == record.Record {
 					stay[v.Time] = true
 				}
 			}

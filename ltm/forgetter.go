@@ -2,7 +2,6 @@ package ltm
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -34,11 +33,24 @@ func (l *forgetLock) unlock() {
 	<-l.token
 }
 
-// forgetter forgets in the background what the policies want to be gone, and finishes
-// what an earlier life began to forget.
+// forgetter carries out what is ordered to be forgotten, and in the background what the
+// policies want to be gone and what an earlier life began to forget.
 type forgetter struct {
-	s      *Store
-	ctx    context.Context
+	*env
+	forgetting *forgetLock
+	state      *state
+	account    *account
+	logs       *logs
+	disk       *disk
+	folder     *episodeFolder
+	repairer   *repairer
+	keeper     *keeper
+	orders     *orderBook
+	retention  *retention
+	ledger     *ledger
+	compactor  *compactor
+
+	ctx    context.Context // of the background
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
@@ -46,21 +58,22 @@ type forgetter struct {
 // lookAtDisk is how often it is looked whether the disk fills.
 const lookAtDisk = 10 * time.Second
 
-func (s *Store) startForgetter() {
-	f := &forgetter{s: s}
+func (f *forgetter) start() {
 	f.ctx, f.cancel = context.WithCancel(context.Background())
-	s.forgetter = f
 	f.done.Go(f.run)
 }
 
+// close ends the background, if it was started.
 func (f *forgetter) close() {
-	f.cancel()
-	f.done.Wait()
+	if f.cancel != nil {
+		f.cancel()
+		f.done.Wait()
+	}
 }
 
 func (f *forgetter) run() {
 	f.finishOrders()
-	ticker := time.NewTicker(min(lookAtDisk, f.s.options.ForgetEvery))
+	ticker := time.NewTicker(min(lookAtDisk, f.options.ForgetEvery))
 	defer ticker.Stop()
 	last := time.Now()
 	for {
@@ -70,37 +83,30 @@ func (f *forgetter) run() {
 		case <-ticker.C:
 		}
 		f.finishOrders()
-		if need, _ := f.s.diskNeed(); need <= 0 && time.Since(last) < f.s.options.ForgetEvery {
+		if need, _ := f.retention.diskNeed(); need <= 0 && time.Since(last) < f.options.ForgetEvery {
 			continue
 		}
 		last = time.Now()
-		_, err := f.s.forgetDue(f.ctx, false, nil)
+		_, err := f.forgetDue(f.ctx, false, nil)
 		if f.ctx.Err() != nil {
 			return
 		}
-		f.s.health.set("forgetting", err)
+		f.health.set("forgetting", err)
 	}
-}
-
-// ordered returns what was ordered and is not done.
-func (s *Store) ordered() []order {
-	s.state.mu.Lock()
-	defer s.state.mu.Unlock()
-	return slices.Clone(s.state.mu.Orders)
 }
 
 // finishOrders carries out what was ordered and is not done, and tells what is not told.
 func (f *forgetter) finishOrders() {
-	if f.s.forgetting.lock(f.ctx) != nil {
+	if f.forgetting.lock(f.ctx) != nil {
 		return
 	}
-	defer f.s.forgetting.unlock()
-	f.s.tell(context.WithoutCancel(f.ctx), nil)
+	defer f.forgetting.unlock()
+	f.ledger.tell(context.WithoutCancel(f.ctx), nil)
 	failed := map[string]error{}
-	for _, o := range f.s.ordered() {
-		u, err := f.s.compile(o)
+	for _, o := range f.state.content().Orders {
+		u, err := f.orders.compile(o)
 		if err == nil {
-			_, err = f.s.carryOut(f.ctx, u, nil)
+			_, err = f.carryOut(f.ctx, u, nil)
 		}
 		if f.ctx.Err() != nil {
 			return
@@ -109,6 +115,6 @@ func (f *forgetter) finishOrders() {
 			failed[o.name()] = err
 		}
 	}
-	f.s.health.setAll("forgetting what was ordered: ", failed)
-	f.s.health.set("the account", f.s.saveAccount())
+	f.health.setAll("forgetting what was ordered: ", failed)
+	f.account.saveSoon()
 }

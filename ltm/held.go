@@ -18,16 +18,17 @@ const (
 // in which an entity's versions arrived. Of an entity it has in memory what arrived
 // about the time that was asked about last.
 type held struct {
-	s        *Store
+	disk     *disk
 	entities map[engram.ID]*heldEntity
 	versions int  // in memory
 	found    bool // only what queries find, not what went with its segment
 }
 
-func newHeld(s *Store) *held { return &held{s: s, entities: map[engram.ID]*heldEntity{}} }
+func newHeld(d *disk) *held { return &held{disk: d, entities: map[engram.ID]*heldEntity{}} }
 
 // heldEntity is what episodes hold of an entity.
 type heldEntity struct {
+	version *version
 	view    *view
 	parts   []int // of view.disk, those that are not opened yet, in the order of their arrivals
 	blocks  []heldBlock
@@ -61,11 +62,13 @@ func (h *held) has(ctx context.Context, entity engram.ID, s *engram.Snapshot) (b
 		if len(h.entities) >= maxHeldEntities || h.versions > maxHeldVersions {
 			h.close()
 		}
-		v, err := h.s.diskView(ctx, entity)
+		pinned := h.disk.episodes.pin()
+		v, err := h.disk.view(ctx, pinned, entity)
 		if err != nil {
+			pinned.release()
 			return false, err
 		}
-		e = &heldEntity{view: v}
+		e = &heldEntity{version: pinned, view: v}
 		for i := range v.disk {
 			if v.disk[i].arrived.End > s.Arrived {
 				e.parts = append(e.parts, i)
@@ -95,14 +98,12 @@ func (h *held) find(ctx context.Context, e *heldEntity, v heldVersion) (found bo
 	for len(e.parts) > 0 && e.view.disk[e.parts[0]].arrived.Start <= v.arrived {
 		p := &e.view.disk[e.parts[0]]
 		e.parts = e.parts[1:]
-		r, err := p.open(e.view)
-		if err != nil {
-			e.view.fail(err, p.span, p.count)
+		if !e.view.open(p) {
 			continue
 		}
-		for i := range r.blocks {
-			if arrived := r.blocks[i].Arrived; arrived.End > v.arrived {
-				e.blocks = append(e.blocks, heldBlock{run: r, number: i, arrived: arrived})
+		for i := range p.run.blocks {
+			if arrived := p.run.blocks[i].Arrived; arrived.End > v.arrived {
+				e.blocks = append(e.blocks, heldBlock{run: p.run, number: i, arrived: arrived})
 			}
 		}
 	}
@@ -126,12 +127,12 @@ func (h *held) load(ctx context.Context, e *heldEntity, b *heldBlock) {
 	b.read = true
 	index, err := b.run.timeline.Versions(ctx, b.number)
 	if err != nil {
-		e.view.fail(err, b.run.blocks[b.number].Span, b.run.blocks[b.number].Count)
+		e.view.fail(b.run.handle, err, b.run.blocks[b.number].Span, b.run.blocks[b.number].Count)
 		return
 	}
 	b.versions = make([]heldVersion, 0, index.Len())
 	for i := range index.Len() {
-		if h.found && !e.view.admit.admits(version{index.Arrived(i), index.Number(i), b.run.epoch}) {
+		if h.found && !e.view.admit.admits(arrival{index.Arrived(i), index.Number(i), b.run.epoch}) {
 			continue
 		}
 		b.versions = append(b.versions, heldVersion{index.Arrived(i), index.Time(i)})
@@ -146,6 +147,7 @@ func (h *held) drop(entity engram.ID) {
 		h.versions -= len(e.blocks[i].versions)
 	}
 	e.view.close()
+	e.version.release()
 	delete(h.entities, entity)
 }
 
@@ -157,8 +159,10 @@ func (h *held) close() {
 }
 
 // heldIn returns the versions of an entity on disk whose times lie in a span.
-func (s *Store) heldIn(ctx context.Context, entity engram.ID, span engram.Interval) (map[heldVersion]bool, error) {
-	v, err := s.diskView(ctx, entity)
+func (d *disk) heldIn(ctx context.Context, entity engram.ID, span engram.Interval) (map[heldVersion]bool, error) {
+	pinned := d.episodes.pin()
+	defer pinned.release()
+	v, err := d.view(ctx, pinned, entity)
 	if err != nil {
 		return nil, err
 	}
@@ -169,18 +173,16 @@ func (s *Store) heldIn(ctx context.Context, entity engram.ID, span engram.Interv
 		if !p.span.Overlaps(span) {
 			continue
 		}
-		r, err := p.open(v)
-		if err != nil {
-			v.fail(err, p.span, p.count)
+		if !v.open(p) {
 			continue
 		}
-		for b := range r.blocks {
-			if !r.blocks[b].Span.Overlaps(span) {
+		for b, block := range p.run.blocks {
+			if !block.Span.Overlaps(span) {
 				continue
 			}
-			index, err := r.timeline.Versions(ctx, b)
+			index, err := p.run.timeline.Versions(ctx, b)
 			if err != nil {
-				v.fail(err, r.blocks[b].Span, r.blocks[b].Count)
+				v.fail(p.handle, err, block.Span, block.Count)
 				continue
 			}
 			for k := index.Search(span.Start); k < index.Len() && index.Time(k) < span.End; k++ {

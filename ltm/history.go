@@ -10,54 +10,67 @@ import (
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
+// past tells holders of copies what there was: lives of the server, what episodes hold
+// of them, and what is gone.
+type past struct {
+	*env
+	state    *state
+	policies *policies
+	account  *account
+	disk     *disk
+}
+
 // LivesFrom returns the earlier lives of the memory server that episodes hold something
 // of, by their epochs, in their order, from one of them on; all, and known is false, if
 // nothing is known of that.
-func (s *Store) LivesFrom(epoch uint64) (lives []uint64, known bool) {
+func (p *past) LivesFrom(epoch uint64) (lives []uint64, known bool) {
+	v := p.disk.episodes.current()
 	first := map[uint64]string{} // the name of the first episode of each
-	for _, h := range s.episodes.all() {
+	for _, h := range v.all() {
 		if name, ok := first[h.info.Epoch]; !ok || h.name < name {
 			first[h.info.Epoch] = h.name
 		}
 	}
-	if s.wm != nil {
-		delete(first, s.wm.Epoch())
+	if p.wm != nil {
+		delete(first, p.wm.Epoch())
 	}
 	for e := range first {
 		lives = append(lives, e)
 	}
 	// Those that began before lives were noted come first.
 	slices.SortFunc(lives, func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(s.lifeIndex(a), s.lifeIndex(b)), strings.Compare(first[a], first[b]))
+		return cmp.Or(cmp.Compare(v.lifeIndex(a), v.lifeIndex(b)), strings.Compare(first[a], first[b]))
 	})
 	if i := slices.Index(lives, epoch); i >= 0 {
 		return lives[i:], true
 	}
-	at := s.lifeIndex(epoch) // it may have left nothing
+	at := v.lifeIndex(epoch) // it may have left nothing
 	if at < 0 {
 		return lives, false
 	}
-	return slices.DeleteFunc(lives, func(e uint64) bool { return s.lifeIndex(e) < at }), true
+	return slices.DeleteFunc(lives, func(e uint64) bool { return v.lifeIndex(e) < at }), true
 }
 
 // Recorded waits until the recorder has recorded everything up to a number, also what it
 // has to get from the log, as long as it comes on with that, and reports whether it has.
-func (s *Store) Recorded(ctx context.Context, number uint64) bool {
-	return s.recorder != nil && s.recorder.progress.await(ctx, number) && s.recorder.filled(ctx, number)
+func (p *past) Recorded(ctx context.Context, number uint64) bool {
+	return p.recorder != nil && p.recorder.recorded(ctx, number)
 }
 
 // History reads what the episodes hold of one life, episode by episode, and of each
 // in the order of the update numbers: nearly in the order in which it was written, and
-// of each entity so but for what was recorded late because of a mark or a link. It is
-// used by one goroutine and must be closed.
+// of each entity so but for what was recorded late because of a mark or a link. It is of
+// the moment at which it was made. It is used by one goroutine and must be closed.
 type History struct {
-	s           *Store
+	disk        *disk
 	epoch       uint64
 	match       func(engram.ID) bool
 	after, upTo uint64
 
-	episodes []*handle // to come
-	open     *handle   // claimed
+	version  *version       // pinned until it is closed
+	episodes []*handle      // to come
+	open     *handle        // nil if none is
+	source   episode.Source // of it
 	parts    []historyPart
 	refs     []historyRef // of the open episode, by number
 	next     int          // of refs
@@ -92,28 +105,32 @@ type Past struct {
 
 // History returns a history of the versions with numbers in (after, upTo] of the
 // entities that match. What was removed with its segment is not in it.
-func (s *Store) History(epoch uint64, match func(engram.ID) bool, after, upTo uint64) *History {
-	h := &History{s: s, epoch: epoch, match: match, after: after, upTo: upTo, last: after, size: 1 << 10}
-	h.list()
-	return h
-}
-
-// list finds the episodes to come.
-func (h *History) list() {
-	h.episodes = h.episodes[:0]
-	for _, e := range h.s.episodes.all() {
-		if e.info.Epoch == h.epoch && e.upTo > h.last {
+func (p *past) History(epoch uint64, match func(engram.ID) bool, after, upTo uint64) *History {
+	h := &History{disk: p.disk, version: p.disk.episodes.pin(), epoch: epoch, match: match, after: after, upTo: upTo, last: after, size: 1 << 10}
+	for _, e := range h.version.all() {
+		if e.info.Epoch == epoch && e.upTo > after {
 			h.episodes = append(h.episodes, e)
 		}
 	}
 	slices.SortFunc(h.episodes, func(a, b *handle) int { return strings.Compare(a.name, b.name) })
+	return h
 }
 
-// Close releases what the history holds.
+// Close releases what the history holds; nothing more comes.
 func (h *History) Close() {
+	h.leave()
+	h.episodes = nil
+	if h.version != nil {
+		h.version.release()
+		h.version = nil
+	}
+}
+
+// leave closes the open episode.
+func (h *History) leave() {
 	if h.open != nil {
-		h.open.release()
-		h.open = nil
+		h.open.close()
+		h.open, h.source = nil, nil
 	}
 	h.parts, h.refs, h.next, h.loaded = nil, nil, 0, nil
 }
@@ -121,7 +138,7 @@ func (h *History) Close() {
 // Peek returns the version that comes next, false at the end.
 func (h *History) Peek(ctx context.Context) (Past, bool, error) {
 	for h.next == len(h.refs) {
-		h.Close()
+		h.leave()
 		if len(h.episodes) == 0 {
 			return Past{}, false, nil
 		}
@@ -130,24 +147,23 @@ func (h *History) Peek(ctx context.Context) (Past, bool, error) {
 		}
 		e := h.episodes[0]
 		h.episodes = h.episodes[1:]
-		if err := e.claim(); err != nil {
-			if engram.CodeOf(err) == engram.NotFound { // it was sealed, dropped or rewritten meanwhile
-				if now, err := h.s.find(e.name); err != nil || now == e {
-					h.list()
-				} else {
-					h.episodes = slices.Insert(h.episodes, 0, now)
-				}
+		src, err := e.open()
+		if isDamage(err) {
+			h.disk.episodes.damaged(e, err)
+			if err = h.damagedBeyond(ctx, e, nil); err == nil {
 				continue
 			}
-			if !isDamage(err) {
-				return Past{}, false, err
-			}
-			if err := h.damagedWhole(ctx, e); err != nil {
-				return Past{}, false, err
-			}
-			continue
 		}
-		h.open = e
+		if err != nil {
+			return Past{}, false, err
+		}
+		if e.look(src); e.damage.Load() != nil {
+			if err := h.damagedBeyond(ctx, e, src.Entities()); err != nil {
+				e.close()
+				return Past{}, false, err
+			}
+		}
+		h.open, h.source = e, src
 		if err := h.index(ctx); err != nil {
 			return Past{}, false, err
 		}
@@ -158,28 +174,29 @@ func (h *History) Peek(ctx context.Context) (Past, bool, error) {
 
 // index reads what the open episode has to tell.
 func (h *History) index(ctx context.Context) error {
-	src := h.open.source()
-	for _, e := range src.Entities() {
+	for _, e := range h.source.Entities() {
 		if !h.match(e.ID) {
 			continue
 		}
-		tl, err := src.Timeline(e.ID)
+		tl, err := h.source.Timeline(e.ID)
 		switch {
 		case engram.CodeOf(err) == engram.NotFound:
 			continue
 		case isDamage(err):
+			h.disk.episodes.damaged(h.open, err)
 			h.damaged = append(h.damaged, engram.Missing{ID: e.ID, Reason: engram.MissingDamaged, Count: e.Snapshots, Interval: e.Span})
 			continue
 		case err != nil:
 			return engram.Errorf(engram.CodeOf(err), h.open.name, "what it holds of %s cannot be read: %w", e.ID, err)
 		}
 		from := len(h.refs)
-		gone := h.s.hiddenOf(e.ID)
+		gone, tombstones := h.version.hiddenOf(e.ID), h.version.tombstonesOf(e.ID)
 		part := int32(len(h.parts))
 		h.parts = append(h.parts, historyPart{e.ID, tl})
 		for b, block := range tl.Blocks() {
 			versions, err := tl.Versions(ctx, b)
 			if isDamage(err) {
+				h.disk.episodes.damaged(h.open, err)
 				h.damaged = append(h.damaged, engram.Missing{ID: e.ID, Reason: engram.MissingDamaged, Count: uint64(block.Count), Interval: block.Span})
 				continue
 			}
@@ -187,8 +204,9 @@ func (h *History) index(ctx context.Context) error {
 				return engram.Errorf(engram.CodeOf(err), h.open.name, "what it holds of %s cannot be read: %w", e.ID, err)
 			}
 			for k := range versions.Len() {
-				v := version{versions.Arrived(k), versions.Number(k), h.epoch}
-				if v.number > h.after && v.number <= h.upTo && !gone.hides(v) {
+				v := arrival{versions.Arrived(k), versions.Number(k), h.epoch}
+				buried := func(b *tombstone) bool { return b.covers(h.open, e.ID, v, versions.Time(k)) }
+				if v.number > h.after && v.number <= h.upTo && !gone.hides(v) && !slices.ContainsFunc(tombstones, buried) {
 					h.refs = append(h.refs, historyRef{number: v.number, time: versions.Time(k), arrived: v.arrived, part: part, block: int32(b), pos: int32(k)})
 				}
 			}
@@ -205,22 +223,21 @@ func isDamage(err error) bool {
 	return code == engram.Corrupt || code == engram.Unsupported
 }
 
-// damagedWhole notes what an episode held that cannot be opened.
-func (h *History) damagedWhole(ctx context.Context, e *handle) error {
-	return h.s.eachOnDisk(ctx, engram.ID{}, func(id engram.ID) error {
+// damagedBeyond notes what an episode held beyond what is left of it.
+func (h *History) damagedBeyond(ctx context.Context, e *handle, left []episode.Entity) error {
+	have := map[engram.ID]uint64{}
+	for i := range left {
+		have[left[i].ID] = left[i].Snapshots
+	}
+	return h.disk.each(ctx, engram.ID{}, func(id engram.ID) error {
 		if !h.match(id) {
 			return nil
 		}
-		holdings, err := h.s.catalogue.Holdings(ctx, id)
-		if err != nil {
-			return err
-		}
-		for i := range holdings.All() {
-			if held := &holdings.All()[i]; held.Episode == e.name {
-				h.damaged = append(h.damaged, engram.Missing{ID: id, Reason: engram.MissingDamaged, Count: held.Snapshots, Interval: held.Span})
+		return h.disk.eachHolding(ctx, h.version, id, func(holder *handle, held *episode.Entity) {
+			if n := held.Snapshots; holder == e && n > have[id] {
+				h.damaged = append(h.damaged, engram.Missing{ID: id, Reason: engram.MissingDamaged, Count: n - have[id], Interval: held.Span})
 			}
-		}
-		return nil
+		})
 	})
 }
 
@@ -337,7 +354,9 @@ func (h *History) loadRun(ctx context.Context, refs []historyRef, order []int) e
 		return nil
 	case !isDamage(err):
 		return err
-	case len(order) > 1: // perhaps it is another one that is damaged
+	case len(order) == 1:
+		h.disk.episodes.damaged(h.open, err)
+	default: // perhaps it is another one that is damaged
 		for k := range order {
 			if err := h.loadRun(ctx, refs, order[k:k+1]); err != nil {
 				return err

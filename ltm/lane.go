@@ -282,14 +282,11 @@ func (l *lane) expand(v *view, limit engram.Time) bool {
 func (l *lane) openPart(v *view) {
 	i, _ := l.parts.head()
 	l.parts.next++
-	r, err := v.disk[i].open(v)
-	if err != nil {
-		v.fail(err, v.disk[i].span, v.disk[i].count)
+	p := &v.disk[i]
+	if !v.open(p) {
 		return
 	}
-	if r != nil {
-		l.runs = append(l.runs, openRun{r, newQueue(len(r.blocks), r.timeline.Ordered(), l.dir, l.from, r.span)})
-	}
+	l.runs = append(l.runs, openRun{p.run, newQueue(len(p.run.blocks), p.run.timeline.Ordered(), l.dir, l.from, p.run.span)})
 }
 
 // reaches reports whether a span may hold a slot up to the key limit for which the disk
@@ -303,7 +300,7 @@ func (l *lane) open(v *view, r *run, block int) {
 	b := &r.blocks[block]
 	index, err := r.timeline.Versions(v.ctx, block)
 	if err != nil {
-		v.fail(err, b.Span, b.Count)
+		v.fail(r.handle, err, b.Span, b.Count)
 		return
 	}
 	c := &cursor{run: r, block: block, index: index}
@@ -320,16 +317,18 @@ func (l *lane) open(v *view, r *run, block int) {
 // merge chooses among all versions of the slot with that key, and moves beyond it.
 func (l *lane) merge(v *view, key engram.Time) found {
 	f := found{time: l.dir.key(key)}
-	var best version
+	var best arrival
 	if l.ahead != nil && l.dir.key(l.ahead.Time) == key {
-		f.snap, best = l.ahead, version{l.ahead.Arrived, l.ahead.Number, v.admit.epoch}
+		if d := (arrival{l.ahead.Arrived, l.ahead.Number, v.admit.epoch}); !v.buried(nil, d, f.time) {
+			f.snap, best = l.ahead, d
+		}
 		l.look(v)
 	}
 	kept := l.cursors[:0]
 	for _, c := range l.cursors {
 		for c.there(v, l.dir) && c.time() == f.time {
-			d := version{c.index.Arrived(c.pos), c.index.Number(c.pos), c.run.epoch}
-			if v.admit.admits(d) && (f.none() || v.admit.replaces(d, best)) {
+			d := arrival{c.index.Arrived(c.pos), c.index.Number(c.pos), c.run.epoch}
+			if v.admit.admits(d) && !v.buried(c.run.handle, d, f.time) && (f.none() || v.admit.replaces(d, best)) {
 				f.snap, f.cur, f.pos, best = nil, c, c.pos, d
 			}
 			c.advance(l.dir)
@@ -343,8 +342,8 @@ func (l *lane) merge(v *view, key engram.Time) found {
 	return f
 }
 
-// version is when a version of a time arrived, in which life and as which update.
-type version struct {
+// arrival is when a version of a time arrived, in which life and as which update.
+type arrival struct {
 	arrived engram.Time
 	number  uint64
 	epoch   uint64
@@ -353,7 +352,7 @@ type version struct {
 // replaces reports whether a, of a time, replaces b: it arrived later. What arrived in
 // one moment is told apart by the lives and the numbers: a copy's version that has come
 // whole took the place of one that had not.
-func (m *admission) replaces(a, b version) bool {
+func (m *admission) replaces(a, b arrival) bool {
 	switch {
 	case a.arrived != b.arrived:
 		return a.arrived > b.arrived

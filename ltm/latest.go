@@ -8,30 +8,27 @@ import (
 
 // Latest implements engram.LatestReader over both memories. The disk is not touched
 // where the working memory has the newest state.
-func (s *Store) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot, error) {
+func (s *reader) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot, error) {
 	if s.wm == nil {
 		return nil, errNotBegun
 	}
 	snap, err := s.wm.Latest(ctx, entity)
-	if err == nil {
-		covers, err := s.covers(ctx, entity, snap, engram.MaxTime)
-		if err != nil {
-			return nil, err
-		}
-		if covers {
-			return snap, nil
-		}
-	}
-	return s.readOne(ctx, entity, engram.Latest(1), err)
+	return s.orFromDisk(ctx, entity, engram.Latest(1), engram.MaxTime, snap, err)
 }
 
 // AtOrBefore implements engram.LatestReader over both memories.
-func (s *Store) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
+func (s *reader) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
 	if s.wm == nil {
 		return nil, errNotBegun
 	}
 	snap, err := s.wm.AtOrBefore(ctx, entity, t)
-	if err == nil {
+	return s.orFromDisk(ctx, entity, engram.AtOrBefore(t), t, snap, err)
+}
+
+// orFromDisk returns what the working memory answered about times up to t, unless the disk
+// may know better: then it reads from both memories.
+func (s *reader) orFromDisk(ctx context.Context, entity engram.ID, sel engram.SnapshotSelector, t engram.Time, snap *engram.Snapshot, wmErr error) (*engram.Snapshot, error) {
+	if wmErr == nil {
 		covers, err := s.covers(ctx, entity, snap, t)
 		if err != nil {
 			return nil, err
@@ -40,18 +37,21 @@ func (s *Store) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time)
 			return snap, nil
 		}
 	}
-	return s.readOne(ctx, entity, engram.AtOrBefore(t), err)
+	return s.readOne(ctx, entity, sel, wmErr)
 }
 
 // covers reports whether neither an earlier life nor, in this one, an entity of that name
 // that the working memory has evicted as a whole, can have left something on disk behind
 // snap in time and up to t. Of the entity itself, the working memory answers only where
 // it has evicted nothing there.
-func (s *Store) covers(ctx context.Context, entity engram.ID, snap *engram.Snapshot, t engram.Time) (bool, error) {
+func (s *reader) covers(ctx context.Context, entity engram.ID, snap *engram.Snapshot, t engram.Time) (bool, error) {
 	if s.wm.GoneBetween(entity, snap.Time, t) {
 		return false, nil
 	}
-	b, err := s.beforeOf(ctx, entity)
+	if v := s.disk.episodes.current(); len(v.tombstones) > 0 && len(v.tombstonesOf(entity)) > 0 {
+		return false, nil
+	}
+	b, err := s.disk.beforeOf(ctx, nil, entity)
 	if err != nil {
 		return false, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) covers(ctx context.Context, entity engram.ID, snap *engram.Snaps
 }
 
 // readOne reads from both memories. wmErr is why the working memory did not answer.
-func (s *Store) readOne(ctx context.Context, entity engram.ID, sel engram.SnapshotSelector, wmErr error) (*engram.Snapshot, error) {
+func (s *reader) readOne(ctx context.Context, entity engram.ID, sel engram.SnapshotSelector, wmErr error) (*engram.Snapshot, error) {
 	switch engram.CodeOf(wmErr) {
 	case 0, engram.NotFound, engram.TooOld:
 	default:

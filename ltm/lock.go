@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
 // lockFile is the file of a store's folder that its server holds locked; it names the
@@ -23,7 +24,13 @@ type folderLock struct{ f *os.File }
 
 // lockFolder locks a folder, or fails with AlreadyExists.
 func lockFolder(dir string) (*folderLock, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	path := filepath.Join(dir, lockFile)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() || errors.Is(err, unix.ELOOP) {
+		if _, err := vfs.PutAside(vfs.OS, path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

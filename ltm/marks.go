@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // spanOf returns what a mark has kept.
@@ -72,6 +72,18 @@ func (m *markedSpans) set(s spans) {
 	m.of = s
 }
 
+// keeper knows what is to stay whatever the policies say: what lies in the spans of marks,
+// kept episodes, and what links in these lead to. Safe for concurrent use.
+type keeper struct {
+	*env
+	state *state
+	disk  *disk
+
+	marking sync.Mutex // held while marks are set or removed; taken before state.mu
+	marked  markedSpans
+	growth  growth // marks of standing rules that are not saved yet
+}
+
 // maxLabel bounds what a mark is labelled with.
 const maxLabel = 256
 
@@ -93,67 +105,60 @@ func checkLabel(label string) error {
 }
 
 // Mark implements [Service].
-func (s *Store) Mark(ctx context.Context, m episode.Mark) error {
+func (k *keeper) Mark(ctx context.Context, m episode.Mark) error {
 	if m.Before < 0 || m.After < 0 {
 		return engram.Errorf(engram.Invalid, m.Label, "a mark keeps %v before and %v after: neither may be negative", m.Before, m.After)
 	}
 	if err := checkLabel(m.Label); err != nil {
 		return err
 	}
-	if err := s.addMark(m); err != nil || s.recorder == nil {
+	if err := k.addMark(m); err != nil || k.recorder == nil {
 		return err
 	}
-	return s.recorder.do(ctx, func() error { return s.recorder.mark([]episode.Mark{m}, spans{spanOf(m)}) })
+	return k.recorder.do(ctx, func() error { return k.recorder.mark([]episode.Mark{m}, spans{spanOf(m)}) })
 }
 
-func (s *Store) addMark(m episode.Mark) error {
-	s.marking.Lock()
-	defer s.marking.Unlock()
-	s.state.mu.Lock()
-	n := len(s.state.mu.Marks)
-	known := slices.ContainsFunc(s.state.mu.Marks, func(o episode.Mark) bool { return o.Time == m.Time && o.Label == m.Label })
-	s.state.mu.Unlock()
+func (k *keeper) addMark(m episode.Mark) error {
+	k.marking.Lock()
+	defer k.marking.Unlock()
+	marks := k.state.content().Marks
+	n := len(marks)
+	known := slices.ContainsFunc(marks, func(o episode.Mark) bool { return o.Time == m.Time && o.Label == m.Label })
 	if n >= maxAllMarks && !known {
 		return errMarks(m.Label)
 	}
-	if err := s.changeState(func(c *stateContent) { c.Marks = episode.AddMark(c.Marks, m) }); err != nil {
+	if err := k.state.change(func(c *stateContent) { c.Marks = episode.AddMark(c.Marks, m) }); err != nil {
 		return err
 	}
-	s.marked.add(spanOf(m))
+	k.marked.add(spanOf(m))
 	return nil
 }
 
 // Unmark implements [Service]. Episodes that note a mark go on noting it, as something
 // that happened.
-func (s *Store) Unmark(_ context.Context, label string, iv engram.Interval) (n int, err error) {
+func (k *keeper) Unmark(_ context.Context, label string, iv engram.Interval) (n int, err error) {
 	gone := func(m episode.Mark) bool { return m.Label == label && iv.Contains(m.Time) }
-	s.marking.Lock()
-	defer s.marking.Unlock()
-	left, _ := s.Marks(context.Background(), engram.Always())
+	k.marking.Lock()
+	defer k.marking.Unlock()
+	left, _ := k.Marks(context.Background(), engram.Always())
 	n = len(left)
 	left = slices.DeleteFunc(left, gone)
 	if n -= len(left); n > 0 {
-		if err := s.changeState(func(c *stateContent) { c.Marks = slices.DeleteFunc(c.Marks, gone) }); err != nil {
+		if err := k.state.change(func(c *stateContent) { c.Marks = slices.DeleteFunc(c.Marks, gone) }); err != nil {
 			return 0, err
 		}
 	}
-	if s.rules == nil {
-		s.marked.set(spansOf(left))
-	} else {
-		n += s.rules.drop(gone, func(grown []episode.Mark) { s.marked.set(spansOf(append(left, grown...))) })
-	}
+	n += k.growth.drop(gone, func(grown []episode.Mark) { k.marked.set(spansOf(append(left, grown...))) })
 	if n == 0 {
 		return 0, engram.Errorf(engram.NotFound, label, "there is no such mark")
 	}
-	s.health.set(allMarks, nil)
+	k.health.set(allMarks, nil)
 	return n, nil
 }
 
 // Marks implements [Service].
-func (s *Store) Marks(_ context.Context, iv engram.Interval) ([]episode.Mark, error) {
-	s.state.mu.Lock()
-	all := slices.Clone(s.state.mu.Marks)
-	s.state.mu.Unlock()
+func (k *keeper) Marks(_ context.Context, iv engram.Interval) ([]episode.Mark, error) {
+	all := slices.Clone(k.state.content().Marks)
 	all = slices.DeleteFunc(all, func(m episode.Mark) bool { return !spanOf(m).Overlaps(iv) })
 	slices.SortStableFunc(all, func(a, b episode.Mark) int { return cmp.Compare(a.Time, b.Time) })
 	return all, nil
@@ -161,13 +166,13 @@ func (s *Store) Marks(_ context.Context, iv engram.Interval) ([]episode.Mark, er
 
 // findMarks takes the marks that the episodes note, if the file that holds them is not
 // there.
-func (s *Store) findMarks(infos []episode.Info) {
-	if s.state.mu.Version != 0 {
+func (k *keeper) findMarks(infos []episode.Info) {
+	if k.state.mu.Version != 0 {
 		return
 	}
 	for _, info := range infos {
 		for _, m := range info.Marks {
-			s.state.mu.Marks = episode.AddMark(s.state.mu.Marks, m)
+			k.state.mu.Marks = episode.AddMark(k.state.mu.Marks, m)
 		}
 	}
 }
@@ -183,7 +188,7 @@ func (r *recorder) mark(marks []episode.Mark, of spans) error {
 	left := int64(markedBytes)
 	for entity := range view.Entities() {
 		e := r.entities[entity]
-		if e == nil || r.s.policies.Of(entity).Record == policy.Never {
+		if e == nil || r.policies.Of(entity).Record == policy.Never {
 			continue
 		}
 		for _, span := range of {
@@ -207,7 +212,7 @@ func (r *recorder) mark(marks []episode.Mark, of spans) error {
 // recordSpan records the versions of an entity in a span that the working memory has
 // and no episode.
 func (r *recorder) recordSpan(entity engram.ID, e *recorded, span engram.Interval, left *int64) error {
-	held, err := r.s.heldIn(r.ctx, entity, span)
+	held, err := r.disk.heldIn(r.ctx, entity, span)
 	if err != nil {
 		return err
 	}

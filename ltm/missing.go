@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
 	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -168,11 +168,20 @@ func without(evicted wm.Loss, forgotten uint64) wm.Loss {
 
 // missing tells what of the selection just made is missing, and why.
 func (x *execution) missing(id engram.ID, v *view, w *wm.EntityView) {
-	if v.damage != nil {
-		x.answer.Miss(*v.damage)
+	if x.answer.OfType() != nil && len(x.found.Snapshots) == 0 {
+		if v.damage != nil {
+			x.answer.Miss(*v.damage)
+		}
+		return
 	}
-	x.missLost(v, x.s.account.forgotten(id), engram.MissingForgotten)
-	x.missLost(v, x.s.account.damage(id), engram.MissingDamaged)
+	for _, m := range []*engram.Missing{v.damage, v.forgotten} {
+		if m != nil {
+			x.answer.Miss(*m)
+		}
+	}
+	x.missLost(v, x.version.forgotten[id], engram.MissingForgotten)
+	x.missLost(v, x.version.damageOf(id), engram.MissingDamaged)
+	x.miss(id, x.s.logs.refused[id].loss(), v.admit.asOf, engram.MissingDamaged)
 	if left := x.s.account.leftOut(id); left.Evictions > 0 {
 		x.miss(id, left, v.admit.asOf, engram.MissingFiltered)
 	}
@@ -246,7 +255,7 @@ func (x *execution) again(v *view, lost forgottenOf) (n uint64) {
 	if lost.Since == 0 || !some {
 		return 0
 	}
-	now, err := x.s.diskView(x.ctx, v.entity)
+	now, err := x.s.disk.view(x.ctx, x.version, v.entity)
 	if err != nil {
 		return 0
 	}
@@ -281,7 +290,7 @@ func (x *execution) missGone(provider engram.ID, nodes []*query.Node) {
 	if x.s.recorder != nil {
 		gone = without(gone, x.s.recorder.counts.forgottenWith(provider))
 	}
-	if gone.Snapshots == 0 || x.s.records(provider) && (x.s.recorder == nil || x.s.recorder.counts.lost.Load() == 0) {
+	if gone.Snapshots == 0 || x.s.policies.all(provider) && (x.s.recorder == nil || x.s.recorder.counts.lost.Load() == 0) {
 		return // they are on disk
 	}
 	var m *engram.Missing

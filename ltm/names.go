@@ -1,13 +1,30 @@
 package ltm
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/catalogue"
+	"github.com/seed-301d4374/engram/ltm/episode"
 )
+
+// disk finds what lies on the disk, sealed or not. Its fields but for the maps, which have
+// locks of their own, do not change after Begin.
+type disk struct {
+	episodes  *episodeSet
+	catalogue *catalogue.Catalogue
+	recent    nameTree  // of what was recorded in this life
+	lost      *nameTree // of the entities that something was ever forgotten of, or damaged
+	before    beforeCache
+	repaired  atomic.Uint64 // episodes that came back
+	earlier   bool          // there were episodes when Begin was called
+	epoch     uint64        // of this life
+}
 
 // nameTree knows the names of what was recorded in this life, which the catalogue does
 // not know before it is sealed. Safe for concurrent use.
@@ -58,21 +75,21 @@ func (t *nameTree) names(parent engram.ID) []string {
 	return slices.Sorted(maps.Keys(t.children[parent]))
 }
 
-// diskNames returns the names right below a parent that something was recorded of,
-// sorted.
-func (s *Store) diskNames(ctx context.Context, parent engram.ID) ([]string, error) {
-	sealed, err := s.catalogue.Names(ctx, parent)
+// diskNames returns the names right below a parent of which something was recorded, as a
+// pinned version has it, sorted; others may be among them of which it has nothing.
+func (d *disk) names(ctx context.Context, v *version, parent engram.ID) ([]string, error) {
+	sealed, err := d.sealedNames(ctx, v, parent)
 	if err != nil {
 		return nil, err
 	}
-	if s.touchesRemoved(parent) {
+	if v.touchesRemoved(parent) {
 		kept := make([]string, 0, len(sealed))
 		for _, name := range sealed {
 			id, err := parent.Child(name)
 			if err != nil {
 				continue
 			}
-			ok, err := s.visible(ctx, id)
+			ok, err := d.visible(ctx, v, id)
 			if err != nil {
 				return nil, err
 			}
@@ -82,9 +99,9 @@ func (s *Store) diskNames(ctx context.Context, parent engram.ID) ([]string, erro
 		}
 		sealed = kept
 	}
-	recent := s.recent.names(parent)
-	if s.account.any.Load() { // what there was is told to be forgotten
-		recent = append(recent, s.account.names.names(parent)...)
+	recent := d.recent.names(parent)
+	if v.tellsOfLoss() { // what there was is told to be forgotten
+		recent = append(recent, d.lost.names(parent)...)
 		slices.Sort(recent)
 		recent = slices.Compact(recent)
 	}
@@ -94,131 +111,196 @@ func (s *Store) diskNames(ctx context.Context, parent engram.ID) ([]string, erro
 	if len(sealed) == 0 {
 		return recent, nil
 	}
-	all := slices.Concat(sealed, recent)
-	slices.Sort(all)
-	return slices.Compact(all), nil
+	return union(sealed, recent), nil
 }
 
+// union returns the names of both lists, sorted, each once.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// sealedNames returns the names right below a parent that sealed episodes of a pinned
+// version hold something of, and perhaps newer ones. The slice is not to be changed.
+func (d *disk) sealedNames(ctx context.Context, v *version, parent engram.ID) ([]string, error) {
+	names, err := d.catalogue.Names(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	var more []string
+	for _, h := range v.leaving() { // after the catalogue, which may not know them any more
+		for _, e := range h.entities() {
+			if parent.Contains(e.ID) && parent.Level() < e.ID.Level() {
+				more = append(more, e.ID.Truncate(parent.Level()+1).Name())
+			}
+		}
+	}
+	if len(more) == 0 {
+		return names, nil
+	}
+	return union(names, more), nil
+}
+
+// tellsOfLoss reports whether something was forgotten or damaged.
+func (v *version) tellsOfLoss() bool { return len(v.forgotten)+len(v.damaged) > 0 }
+
 // onDisk reports whether something was recorded of a node of the hierarchy.
-func (s *Store) onDisk(ctx context.Context, id engram.ID) (bool, error) {
-	if s.recent.has(id) || s.account.any.Load() && s.account.names.has(id) {
+func (d *disk) holds(ctx context.Context, v *version, id engram.ID) (bool, error) {
+	if d.recent.has(id) || v.tellsOfLoss() && d.lost.has(id) {
 		return true, nil
 	}
-	if id.Level() == engram.LevelEntity || s.touchesRemoved(id) {
-		return s.visible(ctx, id)
+	if id.Level() == engram.LevelEntity || v.touchesRemoved(id) {
+		return d.visible(ctx, v, id)
 	}
-	names, err := s.catalogue.Names(ctx, id.Parent())
+	names, err := d.sealedNames(ctx, v, id.Parent())
 	_, there := slices.BinarySearch(names, id.Name())
 	return there, err
 }
 
 // touchesRemoved reports whether something at, above or below id was removed.
-func (s *Store) touchesRemoved(id engram.ID) bool {
-	s.state.mu.Lock()
-	defer s.state.mu.Unlock()
-	return slices.ContainsFunc(s.state.mu.Removed, func(r removal) bool { return r.Segment.Contains(id) || id.Contains(r.Segment) })
+func (v *version) touchesRemoved(id engram.ID) bool {
+	return slices.ContainsFunc(v.removed, func(r removal) bool { return r.Segment.Contains(id) || id.Contains(r.Segment) })
 }
 
-// visible reports whether sealed episodes hold something of a node that was not hidden
-// by a removal.
-func (s *Store) visible(ctx context.Context, id engram.ID) (bool, error) {
+// visible reports whether sealed episodes of a pinned version hold something of a node
+// that was not hidden by a removal.
+func (d *disk) visible(ctx context.Context, v *version, id engram.ID) (bool, error) {
 	if id.Level() < engram.LevelEntity {
-		names, err := s.catalogue.Names(ctx, id)
+		names, err := d.sealedNames(ctx, v, id)
 		for _, name := range names {
 			below, err := id.Child(name)
 			if err != nil {
 				continue
 			}
-			if ok, err := s.visible(ctx, below); ok || err != nil {
+			if ok, err := d.visible(ctx, v, below); ok || err != nil {
 				return ok, err
 			}
 		}
 		return false, err
 	}
-	holdings, err := s.catalogue.Holdings(ctx, id)
-	if err != nil {
+	any := false
+	err := d.eachHolding(ctx, v, id, func(*handle, *episode.Entity) { any = true })
+	if !any || err != nil {
 		return false, err
 	}
-	if len(holdings.All()) == 0 {
-		return false, nil
-	}
-	if len(s.hiddenOf(id)) == 0 {
+	if len(v.hiddenOf(id)) == 0 {
 		return true, nil
 	}
-	return s.shows(ctx, id)
+	return d.shows(ctx, v, id)
 }
 
 // shows reports whether a version of an entity on disk is not hidden by a removal.
-func (s *Store) shows(ctx context.Context, id engram.ID) (bool, error) {
-	v, err := s.diskView(ctx, id)
+func (d *disk) shows(ctx context.Context, v *version, id engram.ID) (bool, error) {
+	out, err := d.view(ctx, v, id)
 	if err != nil {
 		return false, err
 	}
-	defer v.close()
-	v.payload = false
-	newest, _ := v.Prev(v.End(), engram.MinTime)
-	return newest != nil, v.err
+	defer out.close()
+	out.payload = false
+	newest, _ := out.Prev(out.End(), engram.MinTime)
+	return newest != nil, out.err
 }
 
-// diskView returns a view of what lies on disk of an entity. It must be closed.
-func (s *Store) diskView(ctx context.Context, id engram.ID) (*view, error) {
-	for {
-		v, again, err := s.tryDiskView(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		if !again {
-			return v, nil
+// eachHolding visits the sealed episodes of a pinned version that hold something of an
+// entity, with what they hold.
+func (d *disk) eachHolding(ctx context.Context, v *version, id engram.ID, visit func(*handle, *episode.Entity)) error {
+	holdings, err := d.catalogue.Holdings(ctx, id)
+	if err != nil {
+		return err
+	}
+	// What leaves is found after the catalogue was asked: it leaves before the catalogue
+	// knows what takes its place.
+	leaving := v.leaving()
+	for i := range holdings.All() {
+		held := &holdings.All()[i]
+		if h := v.sealed[held.Episode]; h != nil && !slices.Contains(leaving, h) {
+			visit(h, &held.Entity)
 		}
 	}
+	for _, h := range leaving {
+		entities := h.entities()
+		if i, ok := slices.BinarySearchFunc(entities, id, func(e episode.Entity, id engram.ID) int { return e.ID.Compare(id) }); ok {
+			visit(h, &entities[i])
+		}
+	}
+	return nil
 }
 
-// tryDiskView is diskView, but again is true if an episode was sealed meanwhile.
-func (s *Store) tryDiskView(ctx context.Context, id engram.ID) (v *view, again bool, err error) {
-	v = &view{
-		ctx: ctx, entity: id, floor: engram.MaxTime, types: s.options.Types, payload: true,
-		admit: admission{asOf: engram.MaxTime, horizon: ^uint64(0), hidden: s.hiddenOf(id), life: s.lifeIndex},
+// diskView returns a view of what lies on disk of an entity in a pinned version. It must
+// be closed before that is released.
+func (d *disk) view(ctx context.Context, v *version, id engram.ID) (*view, error) {
+	out := &view{
+		ctx: ctx, entity: id, floor: engram.MaxTime, payload: true,
+		admit: admission{asOf: engram.MaxTime, horizon: ^uint64(0), hidden: v.hiddenOf(id), tombstones: v.tombstonesOf(id), life: v.lifeIndex},
 	}
-	// First what is being written: when it is sealed, it is in the catalogue before it
-	// leaves these.
-	writing := s.episodes.writing()
-	for _, h := range writing {
+	for _, h := range v.writing {
 		p := part{handle: h, entity: id}
-		switch _, err := p.open(v); {
-		case engram.CodeOf(err) == engram.NotFound && !p.claimed:
-			v.close()
-			return nil, true, nil
+		switch err := p.open(); {
 		case engram.CodeOf(err) == engram.NotFound:
 			p.close()
 			continue
 		case err != nil:
 			p.close()
-			v.close()
-			return nil, false, err
+			out.close()
+			return nil, err
 		}
 		if len(p.run.blocks) == 0 {
 			p.close()
 			continue
 		}
 		p.measure()
-		v.disk = append(v.disk, p)
+		out.disk = append(out.disk, p)
 	}
-	holdings, err := s.catalogue.Holdings(ctx, id)
+	err := d.eachHolding(ctx, v, id, func(h *handle, held *episode.Entity) {
+		if !out.admit.hidden.hidesAll(held.Arrived, h.info.Epoch) {
+			out.disk = append(out.disk, part{span: held.Span, arrived: held.Arrived, count: int(held.Snapshots), times: int(held.Times), handle: h, entity: id})
+		}
+	})
 	if err != nil {
-		v.close()
-		return nil, false, err
+		out.close()
+		return nil, err
 	}
-	for _, held := range holdings.All() {
-		if slices.ContainsFunc(writing, func(h *handle) bool { return h.name == held.Episode }) {
-			continue
-		}
-		h, ok := s.episodes.get(held.Episode)
-		if !ok || v.admit.hidden.hidesAll(held.Arrived, h.info.Epoch) {
-			continue
-		}
-		v.disk = append(v.disk, part{span: held.Span, arrived: held.Arrived, count: int(held.Snapshots), times: int(held.Times), handle: h, entity: id})
+	slices.SortStableFunc(out.disk, func(a, b part) int { return cmp.Compare(a.span.Start, b.span.Start) })
+	return out, nil
+}
+
+// eachOnDisk visits the entities below a node that sealed episodes hold.
+func (d *disk) each(ctx context.Context, parent engram.ID, visit func(engram.ID) error) error {
+	names, err := d.catalogue.Names(ctx, parent)
+	if err != nil {
+		return err
 	}
-	return v, false, nil
+	for _, name := range names {
+		id, err := parent.Child(name)
+		if err != nil {
+			continue // no name of ours
+		}
+		if id.Level() == engram.LevelEntity {
+			err = visit(id)
+		} else {
+			err = d.each(ctx, id, visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onDiskAt returns the newest version on disk of an entity up to a time, without its
+// payload, or nil.
+func (d *disk) at(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
+	pinned := d.episodes.pin()
+	defer pinned.release()
+	v, err := d.view(ctx, pinned, entity)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	v.payload = false
+	found, _ := v.Prev(v.After(t), engram.MinTime)
+	return found, v.err
 }
 
 // measure sets the spans and counts of a part from the blocks of its run.

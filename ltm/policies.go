@@ -1,12 +1,67 @@
 package ltm
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/policy"
 )
+
+// policies are the policies in force. What was set at run-time is in a file.
+type policies struct {
+	*policy.Table
+	files *smallFiles
+}
+
+// load reads what was set at run-time. People write this file, too; one that is
+// not understood leaves in force what was understood last.
+func (p *policies) load() error {
+	fsys, path := p.files.fs, p.files.path(policiesFile)
+	set := func(path string) (text []byte, err error) {
+		if text, err = vfs.ReadFile(fsys, path, maxStateFile); err != nil || text == nil {
+			return nil, err
+		}
+		overrides, err := policy.ParseFile(text)
+		if err == nil {
+			err = p.SetOverrides(overrides)
+		}
+		return text, err
+	}
+	text, err := set(path)
+	copied, copyErr := vfs.ReadFile(fsys, path+vfs.CopySuffix, maxStateFile)
+	switch {
+	case err == nil && text != nil:
+		if copyErr != nil || !bytes.Equal(text, copied) {
+			_ = vfs.ReplaceFile(fsys, path+vfs.CopySuffix, text) // else the copy is older
+		}
+		return nil
+	case err == nil && copied == nil:
+		return nil
+	case err == nil:
+		err = errors.New("the file is missing")
+	}
+	if last, copyErr := set(path + vfs.CopySuffix); copyErr != nil || last == nil {
+		return engram.Errorf(engram.CodeOf(err), policiesFile, "%w; mend the file or move it away", err)
+	}
+	p.files.health.set(policiesFile, engram.Errorf(engram.CodeOf(err), policiesFile, "the policies that were understood last, in %s, are in force: %w; mend the file, or move both away for the defaults", policiesFile+vfs.CopySuffix, err))
+	return nil
+}
+
+func (p *policies) save() error {
+	text, err := policy.PrintFile(p.Overrides())
+	if err != nil {
+		return err
+	}
+	if err := p.files.write(policiesFile, text, vfs.ReplaceFile); err != nil {
+		return err
+	}
+	p.files.health.set(policiesFile, nil)
+	return nil
+}
 
 // describe returns a policy in a few words for an episode's channel.
 func describe(p policy.Policy) string {
@@ -20,48 +75,51 @@ func describe(p policy.Policy) string {
 	return string(mode)
 }
 
-// records reports whether everything of a segment is recorded.
-func (s *Store) records(id engram.ID) bool {
-	p := s.policies.Of(id)
-	return (p.Record == "" || p.Record == policy.All) && p.MaxRate == 0
+// all reports whether everything of a segment is recorded.
+func (p *policies) all(id engram.ID) bool {
+	of := p.Of(id)
+	return (of.Record == "" || of.Record == policy.All) && of.MaxRate == 0
 }
+
+// some reports whether something of what is committed to an entity is recorded.
+func (p *policies) some(entity engram.ID) bool { return p.Of(entity).Record != policy.Never }
 
 // RecordsAll reports whether everything that was committed to a segment in this life is
 // on disk, as far as it was not forgotten.
-func (s *Store) RecordsAll(id engram.ID) bool {
-	return s.records(id) && s.recorder != nil && s.recorder.counts.lost.Load() == 0
+func (p *past) RecordsAll(id engram.ID) bool {
+	return p.policies.all(id) && p.recorder != nil && p.recorder.counts.lost.Load() == 0
 }
 
 // AddPolicy gives a core segment its default policy, before recording begins. What was
 // set at run-time goes over it.
-func (s *Store) AddPolicy(core engram.ID, p policy.Policy) error {
-	return s.policies.AddDefault(core, p)
+func (a *admin) AddPolicy(core engram.ID, p policy.Policy) error {
+	return a.policies.AddDefault(core, p)
 }
 
 // Policy returns the policy of a core segment.
-func (s *Store) Policy(core engram.ID) policy.Policy { return s.policies.Of(core) }
+func (a *admin) Policy(core engram.ID) policy.Policy { return a.policies.Of(core) }
 
 // PolicyOverrides returns what was set over the defaults.
-func (s *Store) PolicyOverrides() []policy.Override { return s.policies.Overrides() }
+func (a *admin) PolicyOverrides() []policy.Override { return a.policies.Overrides() }
 
 // SetPolicy changes settings of the core segments that a pattern matches, from now on
 // and for later lives. An empty text takes a setting back.
-func (s *Store) SetPolicy(ctx context.Context, o policy.Override) error {
-	old := s.policies.Overrides()
-	if err := s.policies.Override(o); err != nil {
+func (a *admin) SetPolicy(ctx context.Context, o policy.Override) error {
+	old := a.policies.Overrides()
+	if err := a.policies.Override(o); err != nil {
 		return err
 	}
-	if err := s.savePolicies(); err != nil {
-		if back := s.policies.SetOverrides(old); back != nil {
+	if err := a.policies.save(); err != nil {
+		if back := a.policies.SetOverrides(old); back != nil {
 			return back
 		}
 		return err
 	}
-	if s.recorder == nil {
+	if a.recorder == nil {
 		return nil
 	}
-	return s.recorder.do(ctx, func() error {
-		s.recorder.policiesChanged()
+	return a.recorder.do(ctx, func() error {
+		a.recorder.policiesChanged()
 		return nil
 	})
 }
@@ -70,7 +128,7 @@ func (s *Store) SetPolicy(ctx context.Context, o policy.Override) error {
 func (r *recorder) policiesChanged() {
 	r.filters.Changed()
 	for core := range r.uncoded {
-		r.s.health.set(coding+core.String(), nil)
+		r.health.set(coding+core.String(), nil)
 	}
 	clear(r.uncoded)
 	for id, e := range r.entities {

@@ -6,10 +6,18 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
+
+// reader answers from both memories.
+type reader struct {
+	*env
+	policies *policies
+	account  *account
+	disk     *disk
+	logs     *logs
+}
 
 // Query implements engram.Reader. TargetLTM answers from the disk alone, TargetBoth
 // from disk and working memory merged, and TargetWM from the working memory.
@@ -18,30 +26,34 @@ import (
 // they were recorded: it identifies an update only together with that life. What the
 // answer misses is told: what was evicted and lost on its way to the disk, what a
 // policy left out, what is damaged.
-func (s *Store) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
+func (s *reader) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
 	return s.execute(ctx, q, nil)
 }
 
 // QueryParts implements engram.PartReader.
-func (s *Store) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+func (s *reader) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
 	_, err := s.execute(ctx, q, part)
 	return err
 }
 
 // execution is a query at work.
 type execution struct {
-	s       *Store
+	s       *reader
 	ctx     context.Context
 	answer  *query.Answer
 	both    bool // the working memory is asked, too
 	view    *wm.View
+	version *version // pinned
+	among   *query.Candidates
 	admit   admission
-	filter  *idf.Filter
+	filter  *query.Filter // of what is selected from; nil takes everything
 	payload bool
 	waited  bool // for the recorder …
 	behind  bool // … which nevertheless has not recorded all yet
 	found   query.Selection
 	err     error // of looking up names
+	told    map[toldLoss]bool
+	losses  map[engram.ID][]string // see lossesBelow
 }
 
 // fail notes an error of looking up names, which ends the query.
@@ -51,7 +63,7 @@ func (x *execution) fail(err error) {
 	}
 }
 
-func (s *Store) execute(ctx context.Context, q engram.Query, part func(*engram.Result) error) (*engram.Result, error) {
+func (s *reader) execute(ctx context.Context, q engram.Query, part func(*engram.Result) error) (*engram.Result, error) {
 	if s.wm == nil {
 		return nil, errNotBegun
 	}
@@ -64,12 +76,12 @@ func (s *Store) execute(ctx context.Context, q engram.Query, part func(*engram.R
 	limits := s.wm.Limits()
 	x := &execution{s: s, ctx: ctx, both: q.Target == engram.TargetBoth}
 	var err error
-	if x.answer, err = s.compiler().NewAnswer(ctx, q, s.options.Types, limits.MaxQueryNodes, limits.MaxResults, part); err != nil {
+	if x.answer, err = s.compiler().NewAnswer(ctx, q, s.options.Types, limits.Query(), part); err != nil {
 		return nil, err
 	}
-	if x.filter, err = s.compiler().Filter(q.Where); err != nil {
-		return nil, err
-	}
+	look := s.wm.Indexes().For(x.answer, q.AsOf, true) // before the view and the version
+	x.answer.Select(&x.found)
+	x.filter = x.answer.Filter()
 	x.payload = x.answer.WantsPayload()
 	x.view = s.wm.View(ctx, q.AsOf)
 	x.admit = admission{asOf: engram.MaxTime, epoch: s.wm.Epoch(), horizon: x.view.Number()}
@@ -79,6 +91,10 @@ func (s *Store) execute(ctx context.Context, q engram.Query, part func(*engram.R
 	if !x.both {
 		x.await()
 	}
+	x.waited = x.waited || s.recorder != nil && s.recorder.progress.recorded(x.admit.horizon)
+	x.version = s.disk.episodes.pin()
+	defer func() { x.version.release() }()
+	x.among = look.Until(x.admit.horizon)
 	if x.answer.Scoped() {
 		x.answer.Walk(x.namesBelow)
 	}
@@ -92,13 +108,21 @@ func (s *Store) execute(ctx context.Context, q engram.Query, part func(*engram.R
 }
 
 // await waits for the recorder, once: before the disk is read for what the working
-// memory may have evicted.
+// memory may have evicted. What was recorded meanwhile is in a newer version.
 func (x *execution) await() {
-	if !x.waited && x.s.recorder != nil {
-		x.waited = true
-		x.behind = !x.s.recorder.progress.await(x.ctx, x.admit.horizon)
+	if x.waited || x.s.recorder == nil {
+		return
+	}
+	x.waited = true
+	x.behind = !x.s.recorder.progress.await(x.ctx, x.admit.horizon)
+	if x.version != nil {
+		x.version.release()
+		x.version = x.s.disk.episodes.pin()
 	}
 }
+
+// recorded reports whether everything up to a number was recorded.
+func (p *progress) recorded(number uint64) bool { return p.done.Load() >= p.told(number) }
 
 // names are the children of a node of the hierarchy, in either memory.
 type names struct {
@@ -128,7 +152,7 @@ func (n *names) Get(name string) (engram.ID, bool) {
 	if n.x.both && n.x.view.Has(id) {
 		return id, true
 	}
-	there, err := n.x.s.onDisk(n.x.ctx, id)
+	there, err := n.x.s.disk.holds(n.x.ctx, n.x.version, id)
 	n.x.fail(err)
 	return id, there
 }
@@ -136,7 +160,7 @@ func (n *names) Get(name string) (engram.ID, bool) {
 // Sorted implements query.Table.
 func (n *names) Sorted() iter.Seq2[string, engram.ID] {
 	return func(yield func(string, engram.ID) bool) {
-		disk, err := n.x.s.diskNames(n.x.ctx, n.parent)
+		disk, err := n.x.s.disk.names(n.x.ctx, n.x.version, n.parent)
 		n.x.fail(err)
 		each := func(name string) bool {
 			id, err := n.parent.Child(name)
@@ -171,11 +195,21 @@ func (x *execution) node(id engram.ID, nodes []*query.Node) error {
 	if err := x.answer.Enter(id.Level(), id, nodes); err != nil {
 		return err
 	}
+	if seen == engram.Visible && id.Level() >= engram.LevelCoreSegment {
+		x.missLogsBelow(id, query.Below(nodes))
+		if id.Level() == engram.LevelCoreSegment && x.answer.OfType() != nil {
+			x.missLogsOfType(id, query.Below(nodes))
+		}
+	}
 	if id.Level() == engram.LevelProviderSegment {
-		if err := query.EachChild(x.ctx, x.names(id), query.Below(nodes), x.entity); err != nil {
+		if err := query.EachChild(x.ctx, query.Among[engram.ID](x.among, id, x.names(id)), query.Below(nodes), x.entity); err != nil {
 			return err
 		}
-		if seen == engram.Visible {
+		switch {
+		case seen != engram.Visible:
+		case x.answer.OfType() != nil:
+			x.missOfType(id, query.Below(nodes))
+		default:
 			x.missGone(id, query.Below(nodes))
 		}
 		return nil
@@ -205,32 +239,24 @@ func (x *execution) entity(id engram.ID, nodes []*query.Node) error {
 	return x.merged(id, w, selectors, limit)
 }
 
-// accept is the query's filter, or nil.
-func (x *execution) accept() func(*engram.Snapshot) *engram.Snapshot {
-	if x.filter == nil {
-		return nil
-	}
-	return func(s *engram.Snapshot) *engram.Snapshot { return query.FilterSnapshot(x.s.options.Types, x.filter, s) }
-}
-
 // fromWM answers from the working memory alone, if what is on disk cannot change the
 // answer; done is false otherwise, and nothing was answered.
 func (x *execution) fromWM(id engram.ID, w *wm.EntityView, selectors []engram.SnapshotSelector, limit int) (done bool, err error) {
-	floor, any, err := x.s.floor(x.ctx, id, w, x.admit.asOf)
+	floor, any, err := x.s.disk.floor(x.ctx, x.version, id, w, x.admit.asOf)
 	if err != nil {
 		return false, err
 	}
 	if any && !mayLieAbove(selectors, floor) {
 		return false, nil
 	}
-	missing, err := w.Read(x.view, selectors, x.accept(), limit, &x.found)
+	missing, err := w.Read(x.view, selectors, x.filter, limit, &x.found)
 	if err != nil {
 		return false, err
 	}
-	if again, more, err := x.s.floor(x.ctx, id, w, x.admit.asOf); err != nil || more && !liesAbove(&x.found, selectors, again) || missing != nil {
+	if again, more, err := x.s.disk.floor(x.ctx, x.version, id, w, x.admit.asOf); err != nil || more && !liesAbove(&x.found, selectors, again) || missing != nil {
 		return false, err
 	}
-	return true, x.add()
+	return true, x.add(id)
 }
 
 // mayLieAbove reports whether what selectors select may lie above a time.
@@ -267,15 +293,15 @@ func liesAbove(found *query.Selection, selectors []engram.SnapshotSelector, floo
 // merged answers from disk, and from the working memory if w is not nil.
 func (x *execution) merged(id engram.ID, w *wm.EntityView, selectors []engram.SnapshotSelector, limit int) error {
 	x.await()
-	v, err := x.s.diskView(x.ctx, id)
+	v, err := x.s.disk.view(x.ctx, x.version, id)
 	if err != nil {
 		return err
 	}
 	defer v.close()
-	v.wm, v.payload, v.filter = w, x.payload, x.filter
+	v.wm, v.payload, v.filter = w, x.payload || x.found.Filter.NeedsPayloads(), x.filter
 	v.admit.asOf, v.admit.epoch, v.admit.horizon = x.admit.asOf, x.admit.epoch, x.admit.horizon
 	if w != nil {
-		floor, any, err := x.s.floor(x.ctx, id, w, x.admit.asOf)
+		floor, any, err := x.s.disk.floor(x.ctx, x.version, id, w, x.admit.asOf)
 		if err != nil {
 			return err
 		}
@@ -286,9 +312,12 @@ func (x *execution) merged(id engram.ID, w *wm.EntityView, selectors []engram.Sn
 	x.selectFrom(v, selectors, limit)
 	if w != nil && v.err == nil && w.Torn() && v.floor < engram.MaxTime {
 		// What was evicted under the reader is on disk.
-		v.floor, v.damage = engram.MaxTime, nil
+		v.floor, v.damage, v.forgotten = engram.MaxTime, nil, nil
 		v.forward.live, v.backward.live = false, false
 		x.selectFrom(v, selectors, limit)
+	}
+	if v.err == nil {
+		v.err = x.answer.FilterErr()
 	}
 	if v.err != nil {
 		return v.err
@@ -297,7 +326,7 @@ func (x *execution) merged(id engram.ID, w *wm.EntityView, selectors []engram.Sn
 		x.found.Unite()
 	}
 	x.missing(id, v, w)
-	return x.add()
+	return x.add(id)
 }
 
 func (x *execution) selectFrom(v *view, selectors []engram.SnapshotSelector, limit int) {
@@ -307,7 +336,11 @@ func (x *execution) selectFrom(v *view, selectors []engram.SnapshotSelector, lim
 	}
 }
 
-func (x *execution) add() error {
+// add adds what was found of an entity to the answer.
+func (x *execution) add(id engram.ID) error {
+	if x.answer.OfType() == nil {
+		x.missLogs(id)
+	}
 	if err := x.answer.Add(slices.Clip(x.found.Snapshots)); err != nil {
 		return err
 	}

@@ -13,14 +13,23 @@ import (
 	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/ltm/policy/record"
 	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/wm"
 )
 
-// recorder records what the working memory is told. Its fields but for progress,
-// counts and impatient belong to its goroutine, once it runs.
+// recorder records what the working memory is told. Once it runs, its fields belong to its
+// goroutine, but for progress, counts, sealer and what is atomic.
 type recorder struct {
-	s       *Store
+	options  *Options
+	health   *health
+	policies *policies
+	account  *account
+	disk     *disk
+	folder   *episodeFolder
+	logs     *logs
+	marked   *markedSpans // all in them is recorded
+
 	wm      *wm.WM
 	stream  engram.UpdateStream
 	batches chan []engram.Update // from the feeder, which waits on taken for its turn
@@ -28,13 +37,12 @@ type recorder struct {
 	orders  chan func()   // what others want done between two updates
 	settled chan func()   // notes a checkpoint
 	over    chan struct{} // closed when run has ended
-	jobs    chan job
 	stop    chan struct{} // closed when the store closes in earnest
 	ended   sync.WaitGroup
 	ctx     context.Context // ends after all was recorded
 	cancel  context.CancelFunc
 
-	filters  *policy.Filters
+	filters  *record.Filters
 	entities map[engram.ID]*recorded
 	handle   *handle // the open episode; nil before its first version
 	writer   *episode.Writer
@@ -45,24 +53,20 @@ type recorder struct {
 	seal     *sealing
 	last     uint64      // the number of the last update seen
 	arrived  engram.Time // when the newest of those seen arrived
-	// What was lost and may be in the log.
-	gaps      []gap
-	unfilled  atomic.Uint64           // the first number of the first gap, 0 if there is none
-	read      atomic.Uint64           // records of the log, to fill them
-	refilled  map[string]wal.Position // before these the log has nothing of them
-	looking   bool                    // a checkpoint is being made, or waited for, up to which the log is read
-	look      *checkpoint
-	lookAgain engram.Time // not before then
-	gaveUp    bool        // something was not recorded as the store closes: the log keeps it
+	gaps     gaps
+	catchUp  *catchUp    // from the log; nil if none is prepared
+	notAgain engram.Time // until then
+	gaveUp   bool        // something was not recorded as the store closes: the log keeps it
+	left     left        // of that, what was not even tried
 	// withheld says that something that was promised to survive is in no episode: the log
 	// is not cut off in this life.
 	withheld  bool
 	uncoded   map[engram.ID]bool // core segments of which something was stored plain instead of by their codec
 	beginning bool               // the log is being read back
 
-	progress  progress
-	counts    counts
-	impatient impatient
+	progress progress
+	counts   counts
+	sealer   sealer
 }
 
 // recorded is what the recorder knows of an entity.
@@ -83,15 +87,20 @@ const queueLength = 65_536
 
 func newRecorder(s *Store, w *wm.WM) *recorder {
 	r := &recorder{
-		s: s, wm: w,
+		options: &s.options, health: &s.health, policies: &s.policies, account: &s.account, disk: &s.disk,
+		folder: &s.episodeFolder, logs: &s.logs, marked: &s.keeper.marked, wm: w,
 		batches: make(chan []engram.Update), taken: make(chan struct{}),
-		orders: make(chan func()), settled: make(chan func()), over: make(chan struct{}), jobs: make(chan job),
-		stop: make(chan struct{}), filters: policy.NewFilters(s.policies, s.options.Types),
-		entities: map[engram.ID]*recorded{}, uncoded: map[engram.ID]bool{},
+		orders: make(chan func()), settled: make(chan func()), over: make(chan struct{}),
+		stop: make(chan struct{}), filters: record.NewFilters(s.policies.Table, s.options.Types),
+		entities: map[engram.ID]*recorded{}, left: left{}, uncoded: map[engram.ID]bool{},
 	}
 	r.counts.tallies = map[engram.ID]*tally{}
 	r.progress.changed = make(chan struct{})
 	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.sealer = sealer{
+		options: r.options, health: r.health, account: r.account, disk: r.disk, logs: r.logs,
+		jobs: make(chan job), ctx: r.ctx, stop: r.stop,
+	}
 	return r
 }
 
@@ -107,7 +116,7 @@ func (r *recorder) start(ctx context.Context) error {
 	r.progress.set(r.last)
 	r.ended.Go(r.feed)
 	r.ended.Go(r.run)
-	r.ended.Go(r.sealJobs)
+	r.ended.Go(r.sealer.run)
 	return nil
 }
 
@@ -129,7 +138,7 @@ func (r *recorder) feed() {
 const tick = time.Second
 
 func (r *recorder) run() {
-	defer close(r.jobs)
+	defer close(r.sealer.jobs)
 	defer close(r.over)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -151,12 +160,41 @@ func (r *recorder) run() {
 		case note := <-r.settled:
 			note()
 		case <-ticker.C:
-			r.filters.Expire(r.s.options.Now())
+			r.filters.Expire(r.options.Now())
 			r.checkSize()
-			r.lookBack()
+			r.prepareCatchUp()
 		}
 		r.sealIfDue()
-		r.lookIfDue()
+		r.catchUpIfDue()
+	}
+}
+
+// attend does what others want done, and what is due, in the middle of a long piece of
+// work between two updates.
+func (r *recorder) attend() {
+	for {
+		select {
+		case order := <-r.orders:
+			order()
+			continue
+		case note := <-r.settled:
+			note()
+			continue
+		default:
+		}
+		r.checkSize()
+		r.sealIfDue()
+		return
+	}
+}
+
+// stopped reports whether the store may not wait any more: nothing more is recorded.
+func (r *recorder) stopped() bool {
+	select {
+	case <-r.stop:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -181,53 +219,46 @@ func (r *recorder) do(ctx context.Context, f func() error) error {
 
 // update records one update, if its policy wants it.
 func (r *recorder) update(u *engram.Update) {
-	if u.Dropped > 0 {
-		r.catchUp(u)
-	}
 	if u.Number <= r.last {
 		return // it came while catching up
+	}
+	if u.Dropped > 0 {
+		r.readHistory(u)
 	}
 	r.see(u)
 }
 
-// see offers an update to its policy.
+// see offers an update to its policy, unless it is too late.
 func (r *recorder) see(u *engram.Update) {
 	r.last, r.arrived = u.Number, max(r.arrived, u.Arrived)
+	if r.stopped() {
+		r.leave(u.ID.Truncate(engram.LevelEntity))
+		return
+	}
 	r.offer(u.ID.Truncate(engram.LevelEntity), u.Snapshot)
 }
 
-// catchUpPatience bounds how long the recorder waits for what the working memory may
-// still have of what was dropped.
-const catchUpPatience = 100 * time.Millisecond
-
-// catchUp takes what the queue dropped before u from the working memory, as far as it
-// has it, and counts the rest. What of that was promised to survive is taken from the
-// log later.
-func (r *recorder) catchUp(u *engram.Update) {
-	lost, after := u.Dropped, r.last
-	stream, err := r.wm.Subscribe(r.ctx, engram.Subscription{
-		WithData: true, Queue: 1, Start: engram.Start{Kind: engram.StartNumber, Number: r.last},
-	})
-	if err == nil {
-		defer stream.Close()
-	}
-	ctx, cancel := context.WithTimeout(r.ctx, catchUpPatience)
-	defer cancel()
-	for err == nil && r.last < u.Number-1 {
-		var batch []engram.Update
-		batch, err = stream.Next(ctx)
+// readHistory takes what the queue dropped before u from the working memory, which may be
+// closed, as far as it has it, and counts the rest. What of that was promised to survive
+// is taken from the log later.
+func (r *recorder) readHistory(u *engram.Update) {
+	lost := uint64(0)
+	err := r.wm.Kept(r.ctx, r.last, u.Number-1, func(batch []engram.Update) error {
+		lost += r.missed(&batch[len(batch)-1], uint64(len(batch)))
 		for i := range batch {
-			if batch[i].Number >= u.Number {
-				r.last = u.Number - 1
-				break
-			}
 			r.see(&batch[i])
-			lost -= min(lost, 1)
 		}
+		r.progress.set(r.last)
+		r.attend()
+		return nil
+	})
+	if err != nil { // it was canceled
+		return
 	}
+	lost += r.missed(u, 1)
+	r.last = max(r.last, u.Number-1)
 	if lost > 0 {
-		r.leaveGap(after, u, lost)
-		r.lose(lost, fmt.Sprintf("%d updates before number %d, which arrived at %v, did not reach the recorder: it could not keep up, and the working memory had evicted them; those of logged and synced segments follow from the log", lost, u.Number, u.Arrived))
+		r.lose(lost, fmt.Sprintf("%d updates before number %d, which arrived at %v, were gone from the working memory before the recorder came to them; those of logged and synced segments follow from the log", lost, u.Number, u.Arrived))
 	}
 }
 
@@ -247,7 +278,7 @@ func (r *recorder) note(why string) {
 		times = r.counts.losses.Add(why)
 	}
 	if times&(times-1) == 0 {
-		r.s.options.Log.Warn("the long-term memory could not record all", "why", why, "times", times)
+		r.options.Log.Warn("the long-term memory could not record all", "why", why, "times", times)
 	}
 }
 
@@ -265,9 +296,9 @@ func unrecordedVersion(entity engram.ID, err error) string {
 func (r *recorder) offer(entity engram.ID, s *engram.Snapshot) {
 	e := r.entity(entity)
 	if e.copied {
-		e.came = r.s.options.Now()
+		e.came = r.options.Now()
 	}
-	if r.s.marked.contain(s.Time) && r.s.policies.Of(entity).Record != policy.Never {
+	if r.marked.contain(s.Time) && r.policies.Of(entity).Record != policy.Never {
 		r.filters.Of(entity).Recorded(s)
 		r.keep(entity, s)
 		return
@@ -276,7 +307,7 @@ func (r *recorder) offer(entity engram.ID, s *engram.Snapshot) {
 		r.keep(entity, s)
 		return nil
 	})
-	if d.Verdict != policy.Record {
+	if d.Verdict != record.Record {
 		e.leaveOut(s)
 	}
 }
@@ -305,9 +336,9 @@ func (r *recorder) keep(entity engram.ID, s *engram.Snapshot) {
 // whether the version was stored.
 func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForce bool) bool {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		if r.beginning && len(r.gaps) > 0 {
+		if r.beginning && !r.gaps.none() {
 			if !inForce {
-				r.postpone(s)
+				r.gaps.postpone(s)
 			}
 			return false
 		}
@@ -320,7 +351,7 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 				}
 				e.in = r.handle
 				r.channels++
-				r.s.recent.add(entity)
+				r.disk.recent.add(entity)
 			}
 			channel := e.channel
 			if !inForce {
@@ -338,7 +369,7 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 			if r.added++; r.added%addedStep == 0 {
 				r.progress.tell()
 			}
-			r.s.health.set(recording, nil)
+			r.health.set(recording, nil)
 			return true
 		}
 		switch code := engram.CodeOf(err); {
@@ -351,17 +382,17 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 			r.lose(1, unrecordedVersion(entity, err))
 			if e.durable && !inForce {
 				r.withheld = true
-				r.s.health.set(withholding, engram.Errorf(code, entity.At(s.Time).String(), "it can be in no episode; the log keeps it, and all that comes, until the server is begun anew: %w", err))
+				r.health.set(withholding, engram.Errorf(code, entity.At(s.Time).String(), "it can be in no episode; the log keeps it, and all that comes, until the server is begun anew: %w", err))
 			}
 			return false
 		}
-		r.s.health.set(recording, err)
+		r.health.set(recording, err)
 		if r.beginning && pause > beginPatience {
-			r.gaps = append(r.gaps, gap{from: engram.MaxTime, to: engram.MinTime})
+			r.gaps.list = append(r.gaps.list, gap{from: engram.MaxTime, to: engram.MinTime})
 			continue
 		}
 		if engram.CodeOf(err) != engram.Corrupt { // else the episode is being repaired
-			r.impatient.refused(err)
+			r.sealer.impatient.refused(err)
 		}
 		r.progress.stall(true)
 		closing := !r.wait(pause)
@@ -393,7 +424,7 @@ func refuses(err error) bool {
 func (r *recorder) leaveUncoded(entity engram.ID, ch *episode.Channel, err error) {
 	if core := entity.Truncate(engram.LevelCoreSegment); !r.uncoded[core] {
 		r.uncoded[core] = true
-		r.s.health.set(coding+core.String(), engram.Errorf(engram.CodeOf(err), ch.Codec.Codec, "it is recorded plain; set another codec: %w", err))
+		r.health.set(coding+core.String(), engram.Errorf(engram.CodeOf(err), ch.Codec.Codec, "it is recorded plain; set another codec: %w", err))
 	}
 }
 
@@ -477,6 +508,22 @@ func (p *progress) skip(first, last uint64) {
 	done := p.done.Load()
 	p.silent = slices.DeleteFunc(p.silent, func(n numbers) bool { return n.last <= done })
 	p.silent = append(p.silent, numbers{first, last})
+}
+
+// news returns how many of the numbers from first to last the recorder is told of.
+func (p *progress) news(first, last uint64) (n uint64) {
+	if first > last {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n = last + 1 - first
+	for _, s := range p.silent {
+		if from, to := max(s.first, first), min(s.last, last); from <= to {
+			n -= to + 1 - from
+		}
+	}
+	return n
 }
 
 // told returns the newest number up to n that the recorder is told of.

@@ -28,7 +28,7 @@ func (r *recorder) inForce() {
 		}
 		s, _ := e.Prev(e.End(), engram.MinTime)
 		// What is newer than the recorder is offered to the policy yet.
-		if s == nil || r.changedSince(entity, s, quiet) || s.Number > r.last || r.s.policies.Of(entity).Record == policy.Never {
+		if s == nil || r.changedSince(entity, s, quiet) || s.Number > r.last || r.policies.Of(entity).Record == policy.Never {
 			continue
 		}
 		size := s.Size()
@@ -36,7 +36,7 @@ func (r *recorder) inForce() {
 			continue
 		}
 		if r.channels >= maxChannels/2 { // there is to be room for what comes
-			r.s.options.Log.Warn("an episode begins with the values in force of some entities only", "count", r.channels)
+			r.options.Log.Warn("an episode begins with the values in force of some entities only", "count", r.channels)
 			return
 		}
 		left -= size

@@ -2,14 +2,8 @@ package ltm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/codec"
@@ -25,16 +19,6 @@ type sealing struct {
 	waiting []chan<- error
 }
 
-// job is an episode to be sealed by the goroutine that does that.
-type job struct {
-	handle  *handle
-	writer  *episode.Writer
-	ends    map[string]wal.Position // the log is cut off up to these
-	broken  error                   // the disk refused to sync it
-	upTo    uint64                  // no version in it has a higher number
-	waiting []chan<- error
-}
-
 // maxMarks is from how many marks on an episode is sealed: what it says of itself is
 // written anew whenever it changes. Tests change it.
 var maxMarks = 1000
@@ -44,7 +28,7 @@ func (r *recorder) checkSize() {
 	if r.writer == nil || r.seal != nil {
 		return
 	}
-	switch o, info := &r.s.options, r.writer.Info(); {
+	switch o, info := r.options, r.writer.Info(); {
 	case info.Bytes >= o.SealBytes:
 		r.startSeal("size")
 	case len(info.Marks) >= maxMarks:
@@ -62,7 +46,7 @@ func (r *recorder) startSeal(why string) {
 		g.waiting = r.seal.waiting
 	}
 	r.seal = g
-	r.checkpoint(r.s.journal.Rotate, func(c *checkpoint) { g.point = c })
+	r.checkpoint(r.logs.Rotate, func(c *checkpoint) { g.point = c })
 }
 
 // checkpoint has a moment found up to which the log, whose ends are found by a
@@ -70,8 +54,8 @@ func (r *recorder) startSeal(why string) {
 func (r *recorder) checkpoint(ends func() map[string]wal.Position, note func(*checkpoint)) {
 	r.ended.Go(func() {
 		var c checkpoint
-		c.number, c.err = r.wm.Settle(r.ctx, func() {
-			c.moves = r.s.journal.Moves() // first: what is moved afterwards is noticed
+		c.number, c.err = r.wm.Barrier(r.ctx, func() {
+			c.moves = r.logs.Moves() // first: what is moved afterwards is noticed
 			c.ends, c.whole = ends(), r.wm.Number()
 		})
 		select {
@@ -88,7 +72,7 @@ func (r *recorder) sealIfDue() {
 		return
 	}
 	ends := g.point.ends
-	if g.point.err != nil || !r.refill(g.point) {
+	if g.point.err != nil || !r.readLog(g.point) {
 		ends = nil // the log stays as it is
 	}
 	r.keepNewest()
@@ -116,7 +100,7 @@ func (r *recorder) keepNewest() {
 
 // rotate ends the open episode where it stands, without touching the log.
 func (r *recorder) rotate(why string, broken error) {
-	r.s.options.Log.Info("the long-term memory begins another episode early", "why", why)
+	r.options.Log.Info("the long-term memory begins another episode early", "why", why)
 	j := job{broken: broken}
 	if r.seal != nil && broken != nil { // else the rest of what they wait for is still to be sealed
 		j.waiting = r.seal.waiting
@@ -139,7 +123,7 @@ func (r *recorder) handOver(why string, j job) {
 	}
 	for handed := false; !handed; {
 		select {
-		case r.jobs <- j:
+		case r.sealer.jobs <- j:
 			handed = true
 		case order := <-r.orders:
 			order()
@@ -152,181 +136,19 @@ func (r *recorder) open() error {
 	if r.writer != nil {
 		return nil
 	}
-	o := &r.s.options
+	o := r.options
 	r.began = o.Now()
 	info := episode.Info{
-		Name: r.s.nextName(r.began), Robot: o.Robot, Epoch: r.wm.Epoch(), Losses: r.counts.losses.Texts(),
+		Name: r.folder.nextName(r.began), Robot: o.Robot, Epoch: r.wm.Epoch(), Losses: r.counts.losses.Texts(),
 	}
-	w, err := episode.Create(filepath.Join(o.Dir, episodesDir), info.Name, info, r.s.episodeOptions())
+	w, err := episode.Create(filepath.Join(o.Dir, episodesDir), info.Name, info, r.disk.episodes.options)
 	if err != nil {
 		return err
 	}
 	r.counts.losses = episode.Losses{}
-	r.writer, r.handle, r.trained = w, r.s.episodes.begin(w, info), dictionaries{}
+	r.writer, r.handle, r.trained = w, r.disk.episodes.begin(w, info), dictionaries{}
 	r.inForce()
 	return nil
-}
-
-// nextName returns the name of an episode that begins at t.
-func (s *Store) nextName(t engram.Time) string {
-	return sequenced(t.Std().Format("2006-01-02T15-04-05Z"), s.sequence.Add(1))
-}
-
-func sequenced(began string, n uint64) string { return fmt.Sprintf("%s-%06d%s", began, n, sealedExt) }
-
-// sequenceOf returns the number at the end of an episode's name.
-func sequenceOf(name string) uint64 {
-	name, _, _ = strings.Cut(name, ".")
-	n, _ := strconv.ParseUint(name[strings.LastIndexByte(name, '-')+1:], 10, 64)
-	return n
-}
-
-// sealJobs seals what is handed over, and cuts the log off then, unless something that
-// it still has was lost on its way into an episode.
-func (r *recorder) sealJobs() {
-	cut := true
-	for j := range r.jobs {
-		err := j.broken
-		if err == nil && j.writer != nil { // else all is in sealed episodes already
-			err = r.sealOne(j)
-		}
-		if err != nil {
-			r.s.options.Log.Error("an episode could not be sealed", "episode", j.handle.name, "error", err)
-			var whole bool
-			whole, err = r.saveBroken(j, err)
-			cut = cut && whole
-		}
-		if cut {
-			r.cutLog(j.ends)
-		}
-		answer(j.waiting, err)
-	}
-}
-
-// answer tells those who wait for an episode to be sealed what became of it. Who was told
-// before that the disk refuses does not wait any more.
-func answer(waiting []chan<- error, err error) {
-	for _, w := range waiting {
-		select {
-		case w <- err:
-		default:
-		}
-	}
-}
-
-// impatient are those who wait for the disk as long as it does not refuse. Safe for
-// concurrent use.
-type impatient struct {
-	mu      sync.Mutex
-	waiting []chan<- error
-}
-
-func (i *impatient) add(w chan<- error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.waiting = append(i.waiting, w)
-}
-
-func (i *impatient) remove(w chan<- error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.waiting = slices.DeleteFunc(i.waiting, func(x chan<- error) bool { return x == w })
-}
-
-// refused tells them that a try failed: there will be others.
-func (i *impatient) refused(err error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	answer(i.waiting, engram.Errorf(engram.CodeOf(err), "", "the episode is not sealed yet; that goes on by itself when the disk works again: %w", err))
-}
-
-// sealOne seals an episode and puts it into the catalogue, trying again while the disk
-// refuses. Corrupt says that it must be repaired; any other error, that the store is
-// closing.
-func (r *recorder) sealOne(j job) error {
-	var info episode.Info
-	err := r.persist("sealing "+j.handle.name, func() (err error) {
-		info, err = j.writer.Seal(r.ctx)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return r.adopt(j, info, j.writer.Entities())
-}
-
-// adopt makes a sealed episode known.
-func (r *recorder) adopt(j job, info episode.Info, entities []episode.Entity) error {
-	err := r.persist("the catalogue", func() error { return r.s.catalogue.Put(r.ctx, info, entities) })
-	r.s.episodes.sealed(j.handle, info, j.upTo)
-	r.s.account.change() // what was left out
-	r.s.health.set("the account", r.s.saveAccount())
-	return err
-}
-
-// saveBroken repairs an episode that cannot be sealed, and reports whether all that it
-// was given is there.
-func (r *recorder) saveBroken(j job, cause error) (whole bool, err error) {
-	if engram.CodeOf(cause) != engram.Corrupt {
-		return false, cause // closing: the next life salvages it
-	}
-	dir := filepath.Join(r.s.options.Dir, episodesDir)
-	from := filepath.Join(dir, strings.TrimSuffix(j.handle.name, sealedExt)+openExt)
-	var info episode.Info
-	var entities []episode.Entity
-	err = r.persist("repairing "+j.handle.name, func() error {
-		var err error
-		if info, _, err = episode.Repair(r.ctx, from, filepath.Join(dir, j.handle.name), r.s.episodeOptions()); err != nil {
-			return err
-		}
-		repaired, err := episode.Open(filepath.Join(dir, j.handle.name), r.s.episodeOptions())
-		if err != nil {
-			return err
-		}
-		entities = repaired.Entities()
-		return errors.Join(repaired.Close(), r.s.options.FS.Remove(from))
-	})
-	if err != nil {
-		r.s.episodes.abandon(j.handle)
-		return false, err
-	}
-	return info.Snapshots == j.writer.Info().Snapshots, r.adopt(j, info, entities)
-}
-
-// persist does something with the disk, again and again until it succeeds, it cannot
-// be mended (Corrupt), or the store is closing.
-func (r *recorder) persist(what string, act func() error) error {
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		err := act()
-		if err == nil || engram.CodeOf(err) == engram.Corrupt {
-			r.s.health.set(what, nil)
-			return err
-		}
-		r.s.health.set(what, err)
-		r.impatient.refused(err)
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-r.stop:
-			timer.Stop()
-			return err
-		}
-	}
-}
-
-// cutLog lets go of what the sealed episodes hold.
-func (r *recorder) cutLog(ends map[string]wal.Position) {
-	for memory, end := range ends {
-		l := r.s.journal.Log(memory)
-		if l == nil || r.s.foreign[memory] {
-			continue
-		}
-		err := l.Sync(r.ctx, end) // the file that goes on there is begun
-		if err == nil {
-			err = l.Truncate(end)
-		}
-		r.s.health.set("cutting the log of "+memory, err)
-	}
 }
 
 // finish records nothing more: it hands the last episode over.
@@ -336,8 +158,11 @@ func (r *recorder) finish() {
 		j.waiting = r.seal.waiting
 	}
 	n := r.wm.Number() // the last one: the memory is closed
-	all := checkpoint{number: n, whole: n, moves: r.s.journal.Moves(), ends: r.s.journal.Rotate()}
-	whole := r.refill(&all)
+	if lost := r.left.lost(); lost > 0 {
+		r.lose(lost, fmt.Sprintf("the server ended before the recorder was done: %v", r.left))
+	}
+	all := checkpoint{number: n, whole: n, moves: r.logs.Moves(), ends: r.logs.Rotate()}
+	whole := r.readLog(&all)
 	r.keepNewest()
 	if whole && !r.gaveUp && !r.withheld {
 		j.ends = all.ends
@@ -345,40 +170,23 @@ func (r *recorder) finish() {
 	r.handOver("the end", j)
 }
 
-// closePatience bounds how long closing tries to write what a disk refuses.
-const closePatience = 10 * time.Second
-
-// close waits until all that the working memory, which was closed, still held for the
-// recorder is sealed.
-func (r *recorder) close() error {
-	done := make(chan struct{})
-	go func() { r.ended.Wait(); close(done) }()
-	timer := time.NewTimer(closePatience)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-		close(r.stop)
-		<-done
-	}
-	r.cancel()
-	if r.stream != nil {
-		return r.stream.Close()
-	}
-	return nil
-}
-
 // Seal implements [Service]. What was committed before the call is sealed then.
-func (s *Store) Seal(ctx context.Context, why string) error {
-	if s.recorder == nil {
+func (a *admin) Seal(ctx context.Context, why string) error {
+	if a.recorder == nil {
 		return errNotBegun
 	}
+	return a.recorder.sealNow(ctx, why)
+}
+
+// sealNow seals what was committed before the call, and waits for that as long as the disk
+// does not refuse.
+func (r *recorder) sealNow(ctx context.Context, why string) error {
 	sealed := make(chan error, 1)
-	s.recorder.impatient.add(sealed)
-	defer s.recorder.impatient.remove(sealed)
-	err := s.recorder.do(ctx, func() error {
-		s.recorder.startSeal(why)
-		s.recorder.seal.waiting = append(s.recorder.seal.waiting, sealed)
+	r.sealer.impatient.add(sealed)
+	defer r.sealer.impatient.remove(sealed)
+	err := r.do(ctx, func() error {
+		r.startSeal(why)
+		r.seal.waiting = append(r.seal.waiting, sealed)
 		return nil
 	})
 	if err != nil {
@@ -396,21 +204,23 @@ var errNotBegun = engram.Errorf(engram.Unavailable, "", "the long-term memory wa
 
 // channel returns how an entity is stored, and whether its commits are logged.
 func (r *recorder) channel(id engram.ID) (*episode.Channel, bool) {
-	p := r.s.policies.Of(id)
+	p := r.policies.Of(id)
 	typ, durability := engram.ValueType, engram.Volatile
 	if d, err := r.wm.Describe(r.ctx, engram.PatternOf(id.Truncate(engram.LevelProviderSegment))); err == nil && len(d) > 0 {
 		typ, durability = d[len(d)-1].Type, d[0].Durability
 	}
-	t, _ := r.s.options.Types.Get(typ)
+	t, _ := r.options.Types.Get(typ)
 	// Payloads may extend the segment's type, as images do: what they are tells the codec.
-	payload := t
+	payload, newest := t, []byte(nil)
 	if s, err := r.wm.Latest(r.ctx, id); err == nil {
-		if own, ok := r.s.options.Types.Get(s.Instances[0].Payload.Type); ok {
+		newest = s.Instances[0].Payload.Bytes
+		if own, ok := r.options.Types.Get(s.Instances[0].Payload.Type); ok {
 			payload = own
 		}
 	}
 	c := &episode.Channel{Entity: id, Policy: describe(p), Codec: codec.Config{
-		Codec: codec.Choose(p.Codec, payload, p.MaxError), Payload: t, Types: r.s.options.Types, Quality: p.Quality, MaxError: p.MaxError,
+		Codec: codec.Choose(p.Codec, payload, newest, p.MaxError), Payload: t, Types: r.options.Types, Quality: p.Quality, MaxError: p.MaxError,
+		Shown: codec.Shown(p.Codec),
 	}}
 	if t != nil {
 		c.Type = t.Def()

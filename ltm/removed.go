@@ -10,26 +10,26 @@ import (
 // memory: queries do not find it any more, also in later lives. What is recorded of it
 // when it is added again is found. The episodes keep what they hold until it is
 // forgotten.
-func (s *Store) Removed(ctx context.Context, segment engram.ID) error {
-	if s.wm == nil {
+func (p *past) Removed(ctx context.Context, segment engram.ID) error {
+	if p.wm == nil {
 		return errNotBegun
 	}
-	r := removal{Segment: segment, Arrived: s.options.Now(), Epoch: s.wm.Epoch(), Number: s.wm.Number()}
-	noted, _, _ := s.wm.Removals()
+	r := removal{Segment: segment, Arrived: p.options.Now(), Epoch: p.wm.Epoch(), Number: p.wm.Number()}
+	noted, _, _ := p.wm.Removals()
 	for _, n := range noted {
 		if n.Segment == segment { // what was committed since is not meant
 			r.Arrived, r.Number = n.Until, n.Number
 		}
 	}
-	err := s.recorder.do(ctx, func() error {
-		s.recorder.forgetEntities(segment)
-		s.recent.remove(segment)
+	err := p.recorder.do(ctx, func() error {
+		p.recorder.forgetEntities(segment)
+		p.disk.recent.remove(segment)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = s.changeState(func(c *stateContent) {
+	err = p.state.change(func(c *stateContent) {
 		kept := c.Removed[:0]
 		for _, old := range c.Removed {
 			old.lives = c.Lives
@@ -39,7 +39,7 @@ func (s *Store) Removed(ctx context.Context, segment engram.ID) error {
 		}
 		c.Removed = append(kept, r)
 	})
-	s.before.clear()
+	p.publishState()
 	return err
 }
 

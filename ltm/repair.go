@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,16 +18,24 @@ import (
 // damagedExt ends the names of files that were left open and could not be salvaged.
 const damagedExt = openExt + putAside
 
+// repairer finds and repairs damaged episodes, and knows what is lost of them.
+type repairer struct {
+	*env
+	folder  *episodeFolder
+	account *account
+	state   *state
+}
+
 // Damaged implements [Service].
-func (s *Store) Damaged(context.Context) ([]Damaged, error) {
-	names, err := s.unreadable()
+func (rep *repairer) Damaged(context.Context) ([]Damaged, error) {
+	names, err := rep.folder.unreadable()
 	if err != nil {
 		return nil, err
 	}
 	var list []Damaged
 	for _, name := range names {
 		why := "the episode could not be salvaged after a crash"
-		r, err := episode.Open(filepath.Join(s.episodes.dir, name), s.episodeOptions())
+		r, err := episode.Open(filepath.Join(rep.folder.disk.episodes.dir, name), rep.folder.disk.episodes.options)
 		if err == nil {
 			r.Close()
 		} else if !strings.HasSuffix(name, damagedExt) {
@@ -38,20 +47,19 @@ func (s *Store) Damaged(context.Context) ([]Damaged, error) {
 }
 
 // unreadable returns the names of the episodes' files that the store does not read.
-func (s *Store) unreadable() ([]string, error) {
-	entries, err := s.options.FS.ReadDir(s.episodes.dir)
+func (a *episodeFolder) unreadable() ([]string, error) {
+	files, err := a.files()
 	if err != nil {
-		return nil, engram.Errorf(engram.Unavailable, s.episodes.dir, "the folder of the episodes cannot be read: %w", err)
+		return nil, err
 	}
 	var names []string
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range files {
 		base, open := strings.CutSuffix(name, damagedExt)
-		_, known := s.episodes.get(name)
+		_, known := a.disk.episodes.get(name)
 		if open { // it was repaired since
-			_, known = s.episodes.get(base + sealedExt)
+			_, known = a.disk.episodes.get(base + sealedExt)
 		}
-		if !known && (strings.HasSuffix(name, sealedExt) || strings.HasSuffix(name, damagedExt)) && !s.isWritten(name) {
+		if !known && (strings.HasSuffix(name, sealedExt) || strings.HasSuffix(name, damagedExt)) && !a.isWritten(name) {
 			names = append(names, name)
 		}
 	}
@@ -61,115 +69,116 @@ func (s *Store) unreadable() ([]string, error) {
 // putAside ends the names of damaged files that stand beside what was saved of them.
 const putAside = ".damaged"
 
-// unread returns the names of the files that may hold anything, for all the store knows.
-func (s *Store) unread() ([]string, error) {
-	names, err := s.unreadable()
+// unread returns the names of the files that may hold anything, for all the store knows:
+// also of those that are damaged and were not written anew since.
+func (a *episodeFolder) unread() ([]string, error) {
+	names, err := a.unreadable()
 	if err != nil {
 		return nil, err
 	}
-	entries, err := s.options.FS.ReadDir(s.episodes.dir)
+	files, err := a.files()
 	if err != nil {
-		return nil, engram.Errorf(engram.Unavailable, s.episodes.dir, "the folder of the episodes cannot be read: %w", err)
+		return nil, err
 	}
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), putAside) && !slices.Contains(names, e.Name()) {
-			names = append(names, e.Name())
+	for _, name := range files {
+		if strings.HasSuffix(name, putAside) && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
+	for name, h := range a.disk.episodes.current().sealed {
+		if h.damage.Load() != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
 	return names, nil
 }
 
 // dropOriginals deletes the damaged files of which a repair has saved what it could:
 // they may hold what is to be forgotten.
-func (s *Store) dropOriginals() error {
-	entries, err := s.options.FS.ReadDir(s.episodes.dir)
+func (a *episodeFolder) dropOriginals() error {
+	files, err := a.files()
 	if err != nil {
-		return engram.Errorf(engram.Unavailable, s.episodes.dir, "the folder of the episodes cannot be read: %w", err)
+		return err
 	}
-	for _, e := range entries {
-		name, aside := strings.CutSuffix(e.Name(), putAside)
+	for _, file := range files {
+		name, aside := strings.CutSuffix(file, putAside)
 		if !aside {
 			continue
 		}
 		if sealed, open := strings.CutSuffix(name, filepath.Ext(openExt)); open {
 			// Nothing is saved of it unless there is an episode.
-			if _, saved := s.episodes.get(sealed); !saved {
+			if _, saved := a.disk.episodes.get(sealed); !saved {
 				continue
 			}
 		}
-		if err := s.options.FS.Remove(filepath.Join(s.episodes.dir, e.Name())); err != nil {
-			return engram.Errorf(engram.Unavailable, e.Name(), "it may hold what is to be forgotten and cannot be deleted: %w", err)
+		if err := a.options.FS.Remove(filepath.Join(a.disk.episodes.dir, file)); err != nil {
+			return engram.Errorf(engram.Unavailable, file, "it may hold what is to be forgotten and cannot be deleted: %w", err)
 		}
 	}
-	return s.options.FS.SyncDir(s.episodes.dir)
-}
-
-// dropLeftovers deletes what a crash left of files that were being written in the place
-// of episodes.
-func (s *Store) dropLeftovers() error {
-	entries, err := s.options.FS.ReadDir(s.episodes.dir)
-	if err != nil {
-		return err
-	}
-	var names []string
-	for _, e := range entries {
-		for _, suffix := range []string{".rewrite", ".repair", ".merge"} {
-			if strings.HasSuffix(e.Name(), sealedExt+suffix) {
-				names = append(names, e.Name())
-			}
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return s.removeFiles(names)
+	return a.options.FS.SyncDir(a.disk.episodes.dir)
 }
 
 // isWritten reports whether a file is that of an episode that is being sealed.
-func (s *Store) isWritten(name string) bool {
-	return slices.ContainsFunc(s.episodes.writing(), func(h *handle) bool { return h.name == name })
+func (a *episodeFolder) isWritten(name string) bool {
+	return slices.ContainsFunc(a.disk.episodes.writing(), func(h *handle) bool { return h.name == name })
 }
 
 // Repair implements [Service]. A file that could not be read stays beside the repaired
 // one, under a name that ends in ".damaged".
-func (s *Store) Repair(ctx context.Context, name string) (EpisodeInfo, []episode.Problem, error) {
-	if h, ok := s.episodes.get(name); ok {
-		return s.repairKnown(ctx, h)
+func (rep *repairer) Repair(ctx context.Context, name string) (EpisodeInfo, []episode.Problem, error) {
+	if h, ok := rep.folder.disk.episodes.get(name); ok {
+		return rep.repairKnown(ctx, h)
 	}
-	names, err := s.unreadable()
+	names, err := rep.folder.unreadable()
 	if err != nil {
 		return EpisodeInfo{}, nil, err
 	}
 	if !slices.Contains(names, name) {
 		return EpisodeInfo{}, nil, engram.Errorf(engram.NotFound, name, "there is no such sealed episode")
 	}
-	from := filepath.Join(s.episodes.dir, name)
-	to := strings.TrimSuffix(name, damagedExt)
-	to = filepath.Join(s.episodes.dir, strings.TrimSuffix(to, sealedExt)+sealedExt)
-	if from == to {
-		aside := from + putAside
-		if err := s.options.FS.Rename(from, aside); err != nil {
-			return EpisodeInfo{}, nil, engram.Errorf(engram.Unavailable, name, "the file cannot be put aside: %w", err)
-		}
-		from = aside
-	}
-	info, lost, err := episode.Repair(ctx, from, to, s.episodeOptions())
 	var stays map[engram.ID]forgottenOf
-	if err == nil {
-		stays, err = s.takeIn(ctx, info)
-	}
+	info, lost, err := repairFile(ctx, rep.folder.disk.episodes.dir, name, rep.folder.disk.episodes.options, func(info episode.Info) (err error) {
+		stays, err = rep.takeIn(ctx, info)
+		return err
+	})
 	if err != nil {
-		if strings.HasSuffix(name, sealedExt) { // as it was
-			err = errors.Join(err, s.options.FS.Rename(from, to))
-		}
-		return EpisodeInfo{}, lost, engram.Errorf(engram.CodeOf(err), name, "the episode cannot be repaired: %w", err)
+		return EpisodeInfo{}, lost, err
 	}
-	return EpisodeInfo{Info: info, Kept: s.kept(info.Name)}, append(lost, s.noteLost(stays)...), nil
+	return EpisodeInfo{Info: info, Kept: rep.state.keeps(info.Name)}, append(lost, rep.noteLost(stays)...), nil
+}
+
+// repairedName returns the name of the episode that a repair makes of a file.
+func repairedName(name string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, putAside), openExt), sealedExt) + sealedExt
+}
+
+// repairFile makes an episode of what can be saved of a damaged file, and has it adopted.
+// The file stays beside it, under a name that ends in putAside; if it fails, as it was.
+func repairFile(ctx context.Context, dir, name string, o episode.Options, adopt func(episode.Info) error) (info episode.Info, lost []episode.Problem, err error) {
+	from := filepath.Join(dir, name)
+	aside := strings.TrimSuffix(from, putAside) + putAside
+	if from != aside {
+		if err := o.FS.Rename(from, aside); err != nil {
+			return info, nil, engram.Errorf(engram.Unavailable, name, "the file cannot be put aside: %w", err)
+		}
+	}
+	info, lost, err = episode.Repair(ctx, aside, filepath.Join(dir, repairedName(name)), o)
+	if err == nil {
+		err = adopt(info)
+	}
+	if err == nil {
+		return info, lost, nil
+	}
+	if from != aside {
+		err = errors.Join(err, o.FS.Rename(aside, from))
+	}
+	return info, lost, engram.Errorf(engram.CodeOf(err), name, "the episode cannot be repaired: %w", err)
 }
 
 // noteLost writes down, and says of each entity, what stays lost of a repaired episode.
-func (s *Store) noteLost(stays map[engram.ID]forgottenOf) (lost []episode.Problem) {
-	s.health.set("the account", s.saveAccount())
+func (rep *repairer) noteLost(stays map[engram.ID]forgottenOf) (lost []episode.Problem) {
+	rep.account.saveSoon()
 	for _, id := range slices.SortedFunc(maps.Keys(stays), engram.ID.Compare) {
 		lost = append(lost, episode.Problem{What: fmt.Sprintf("%d versions of %v stay lost", stays[id].Versions, id)})
 	}
@@ -177,50 +186,55 @@ func (s *Store) noteLost(stays map[engram.ID]forgottenOf) (lost []episode.Proble
 }
 
 // repairKnown repairs an episode that can be read, with something wrong in it.
-func (s *Store) repairKnown(ctx context.Context, h *handle) (out EpisodeInfo, lost []episode.Problem, err error) {
-	problems, err := s.Verify(ctx, h.name)
+func (rep *repairer) repairKnown(ctx context.Context, h *handle) (out EpisodeInfo, lost []episode.Problem, err error) {
+	problems, err := rep.Verify(ctx, h.name)
 	if err != nil || len(problems) == 0 {
-		return EpisodeInfo{Info: h.current(), Kept: s.kept(h.name)}, nil, err
+		return EpisodeInfo{Info: h.current(), Kept: rep.state.keeps(h.name)}, nil, err
 	}
-	was := heldBy(h.entities(), s.options.Now())
-	var now []episode.Entity
-	err = s.Edit(ctx, h.name, func(path string, o episode.Options) (info episode.Info, err error) {
-		info, lost, err = episode.Repair(ctx, path, path, o)
-		out = EpisodeInfo{Info: info, Kept: s.kept(info.Name)}
-		if err == nil {
-			now, err = s.entitiesOf(info.Name)
+	pinned := rep.folder.disk.episodes.pin()
+	was := heldBy(h.entities(), rep.options.Now())
+	pinned.release()
+	var stays map[engram.ID]forgottenOf
+	err = rep.folder.edit(ctx, h.name, func(path string, o episode.Options) (info episode.Info, err error) {
+		from := path
+		if h.info.Damage != nil { // its end is not whole: who knows what else can be found in it
+			from = path + putAside
+			if err := o.FS.Rename(path, from); err != nil {
+				return info, engram.Errorf(engram.Unavailable, h.name, "the file cannot be put aside: %w", err)
+			}
 		}
+		info, lost, err = episode.Repair(ctx, from, path, o)
+		if err != nil && from != path {
+			err = errors.Join(err, o.FS.Rename(from, path))
+		}
+		out = EpisodeInfo{Info: info, Kept: rep.state.keeps(info.Name)}
 		return info, err
+	}, func(next *version, now []episode.Entity) {
+		rep.account.found(next, h.name, was, heldBy(now, rep.options.Now()))
+		stays = next.damaged[h.name+putAside]
 	})
 	if err != nil {
 		return out, lost, err
 	}
-	return out, append(lost, s.noteLost(s.account.found(h.name, was, heldBy(now, s.options.Now())))...), nil
-}
-
-// entitiesOf returns what a sealed episode's file says that it holds.
-func (s *Store) entitiesOf(name string) ([]episode.Entity, error) {
-	r, err := episode.Open(filepath.Join(s.episodes.dir, name), s.episodeOptions())
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	return r.Entities(), nil
+	return out, append(lost, rep.noteLost(stays)...), nil
 }
 
 // takeIn takes a sealed episode's file that the store did not know, and returns what stays
 // lost of what it held.
-func (s *Store) takeIn(ctx context.Context, info episode.Info) (stays map[engram.ID]forgottenOf, err error) {
-	entities, err := s.entitiesOf(info.Name)
+func (rep *repairer) takeIn(ctx context.Context, info episode.Info) (stays map[engram.ID]forgottenOf, err error) {
+	entities, err := rep.folder.entitiesOf(info.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.catalogue.Put(ctx, info, entities); err != nil {
+	if err := rep.folder.disk.catalogue.Put(ctx, info, entities); err != nil {
 		return nil, err
 	}
-	s.episodes.add(info)
-	s.before.clear()
-	return s.account.found(info.Name, s.account.lostWith(info.Name), heldBy(entities, s.options.Now())), nil
+	rep.folder.disk.repaired.Add(1)
+	rep.folder.disk.episodes.publish(func(next *version) {
+		next.add(info, math.MaxUint64)
+		stays = rep.account.found(next, info.Name, next.damaged[info.Name], heldBy(entities, rep.options.Now()))
+	})
+	return stays, nil
 }
 
 // Folder is a store's folder without a server: its episodes can be checked and
@@ -254,13 +268,12 @@ func (f *Folder) Close() error { return f.lock.release() }
 // Episodes returns the names of the episodes' files, also of those that a crash left
 // open.
 func (f *Folder) Episodes() ([]string, error) {
-	entries, err := f.options.FS.ReadDir(filepath.Join(f.dir, episodesDir))
+	files, err := filesIn(f.options.FS, filepath.Join(f.dir, episodesDir))
 	if err != nil {
-		return nil, engram.Errorf(engram.Unavailable, f.dir, "the folder of the episodes cannot be read: %w", err)
+		return nil, err
 	}
 	var names []string
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range files {
 		base, left := strings.CutSuffix(strings.TrimSuffix(name, putAside), openExt)
 		if left {
 			_, err := f.options.FS.Stat(filepath.Join(f.dir, episodesDir, base+sealedExt))
@@ -286,27 +299,9 @@ func (f *Folder) Verify(ctx context.Context, name string) ([]episode.Problem, er
 // file that was damaged stays beside the repaired one, under a name that ends in
 // ".damaged".
 func (f *Folder) Repair(ctx context.Context, name string) (episode.Info, []episode.Problem, error) {
-	dir := filepath.Join(f.dir, episodesDir)
-	from := filepath.Join(dir, name)
-	base, _ := strings.CutSuffix(name, damagedExt)
-	base, _ = strings.CutSuffix(base, openExt)
-	base, _ = strings.CutSuffix(base, sealedExt)
-	to := filepath.Join(dir, base+sealedExt)
-	if _, err := f.options.FS.Stat(to); err == nil && from != to {
-		return episode.Info{}, nil, engram.Errorf(engram.AlreadyExists, name, "it was repaired already: %s is there", filepath.Base(to))
+	dir, to := filepath.Join(f.dir, episodesDir), repairedName(name)
+	if _, err := f.options.FS.Stat(filepath.Join(dir, to)); err == nil && name != to {
+		return episode.Info{}, nil, engram.Errorf(engram.AlreadyExists, name, "it was repaired already: %s is there", to)
 	}
-	aside := strings.TrimSuffix(from, putAside) + putAside
-	if from != aside {
-		if err := f.options.FS.Rename(from, aside); err != nil {
-			return episode.Info{}, nil, engram.Errorf(engram.Unavailable, name, "the file cannot be put aside: %w", err)
-		}
-	}
-	info, lost, err := episode.Repair(ctx, aside, to, f.options)
-	if err != nil {
-		if from != aside {
-			err = errors.Join(err, f.options.FS.Rename(aside, from))
-		}
-		return info, lost, engram.Errorf(engram.CodeOf(err), name, "the episode cannot be repaired: %w", err)
-	}
-	return info, lost, nil
+	return repairFile(ctx, dir, name, f.options, func(episode.Info) error { return nil })
 }

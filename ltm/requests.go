@@ -30,11 +30,11 @@ const maxRequests = 1024
 
 // noteRequest notes an order on disk, then in the working memory for who follows its
 // changes, and sets from where on it is about nothing any more.
-func (s *Store) noteRequest(ctx context.Context, u *unwanted) error {
+func (book *orderBook) noteRequest(ctx context.Context, u *unwanted) error {
 	o := &u.order
 	q := request{Patterns: o.Patterns, IDs: o.IDs, Span: o.Span}
 	if !o.EvenKept {
-		q.Except = s.keptSpans()
+		q.Except = book.keeper.keptSpans()
 	}
 	r, err := q.removal()
 	if err != nil {
@@ -42,31 +42,33 @@ func (s *Store) noteRequest(ctx context.Context, u *unwanted) error {
 	}
 	matched := map[engram.ID]bool{}
 	add := func(id engram.ID) {
-		if len(matched) < wm.MaxMatched && u.entity(id) && !s.wm.IsCopy(id) {
+		if len(matched) < wm.MaxMatched && u.entity(id) && !book.wm.IsCopy(id) {
 			matched[id] = true
 		}
 	}
 	named := slices.ContainsFunc(r.Patterns, namesMore)
 	if named {
-		for _, h := range s.episodes.writing() {
+		pinned := book.disk.episodes.pin()
+		defer pinned.release()
+		for _, h := range pinned.writing {
 			for _, e := range h.entities() {
 				add(e.ID)
 			}
 		}
-		if err := s.eachOnDisk(ctx, engram.ID{}, func(id engram.ID) error { add(id); return nil }); err != nil {
+		if err := book.disk.each(ctx, engram.ID{}, func(id engram.ID) error { add(id); return nil }); err != nil {
 			return err
 		}
 	}
-	return s.wm.NoteRemoval(r, func(r *wm.Removal) error {
+	return book.wm.NoteRemoval(r, func(r *wm.Removal) error {
 		if named { // what came up to now
-			for id := range s.wm.View(ctx, nil).Entities() {
+			for id := range book.wm.View(ctx, nil).Entities() {
 				add(id)
 			}
 			q.Entities = slices.SortedFunc(maps.Keys(matched), engram.ID.Compare)
 			r.Entities = q.Entities
 		}
 		o.Number, o.Until, q.Until, q.Epoch, q.Number = r.Number, r.Until, r.Until, r.Epoch, r.Number
-		return s.changeOrders(func(c *stateContent) { c.Orders = append(c.Orders, *o); c.addRequest(q) })
+		return book.state.changeOrders(func(c *stateContent) { c.Orders = append(c.Orders, *o); c.addRequest(q) })
 	})
 }
 
@@ -95,10 +97,10 @@ func (c *stateContent) addRequest(q request) {
 }
 
 // keptSpans returns the times that marks and kept episodes keep.
-func (s *Store) keptSpans() []engram.Interval {
-	spans := s.keptThings().spans
-	for _, h := range s.episodes.all() {
-		if s.kept(h.name) {
+func (k *keeper) keptSpans() []engram.Interval {
+	spans := k.keptThings().spans
+	for _, h := range k.disk.episodes.all() {
+		if k.state.keeps(h.name) {
 			spans = append(spans, h.current().Span)
 		}
 	}
@@ -119,13 +121,11 @@ func (q *request) removal() (wm.Removal, error) {
 
 // restoreRemovals tells the working memory what was removed and forgotten on request in
 // earlier lives.
-func (s *Store) restoreRemovals() {
-	s.state.mu.Lock()
-	content := s.state.mu.stateContent
-	s.state.mu.Unlock()
+func (book *orderBook) restoreRemovals() {
+	content := book.state.content()
 	var list []wm.Removal
 	for _, r := range content.Removed {
-		if !s.wm.IsCopy(r.Segment) {
+		if !book.wm.IsCopy(r.Segment) {
 			list = append(list, wm.Removal{Segment: r.Segment, Until: r.Arrived, Epoch: r.Epoch, Number: r.Number})
 		}
 	}
@@ -138,5 +138,5 @@ func (s *Store) restoreRemovals() {
 	slices.SortStableFunc(list, func(a, b wm.Removal) int {
 		return cmp.Or(cmp.Compare(life(a), life(b)), cmp.Compare(a.Until, b.Until))
 	})
-	s.wm.RestoreRemovals(list, wm.Removal{Until: content.Dropped, Epoch: content.DroppedEpoch}, content.Dropped != 0)
+	book.wm.RestoreRemovals(list, wm.Removal{Until: content.Dropped, Epoch: content.DroppedEpoch}, content.Dropped != 0)
 }

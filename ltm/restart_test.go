@@ -89,10 +89,7 @@ func TestLogOfAnAbsentMemoryStays(t *testing.T) {
 	}
 	l := host("Here", "Away")
 	l.commit(t, "Away/Core/p/e", 1, "x")
-	crashed := t.TempDir() // nothing of it is sealed
-	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	crashed := copyAlive(t, dir) // nothing of it is sealed
 	l.end(t)
 	dir = crashed
 	for _, f := range files(t, dir, "episodes/*") {
@@ -134,10 +131,7 @@ func TestBeginOnAFullDisk(t *testing.T) {
 	for i := range 10 {
 		l.commit(t, "Test/Synced/p/e", engram.Time(i), i)
 	}
-	crashed := t.TempDir() // nothing of it is sealed
-	if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	crashed := copyAlive(t, dir) // nothing of it is sealed
 	for _, f := range files(t, crashed, "episodes/*") {
 		if err := os.Remove(f); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 const (
@@ -20,13 +20,15 @@ const (
 	sealGap = 10 * time.Second
 )
 
-// ruleSet runs the standing rules.
+// ruleSet runs the standing rules, from Begin on.
 type ruleSet struct {
-	s      *Store
-	ctx    context.Context
-	end    context.CancelFunc
-	growth growth
-	keeper sync.WaitGroup
+	*env
+	state  *state
+	keeper *keeper
+
+	ctx   context.Context
+	end   context.CancelFunc
+	saver sync.WaitGroup
 	// changing is held while a rule is set or removed: what is noted is what is followed.
 	changing sync.Mutex
 	mu       struct {
@@ -36,57 +38,55 @@ type ruleSet struct {
 	}
 }
 
-// runningRule is a rule that is followed. Its fields but for ending, grows, missed and
-// missedAt belong to the goroutine that follows it, once it runs.
+// runningRule is a rule that is followed. Its fields but for ending, and what is
+// missed and failed belong to the goroutine that follows it, once it runs.
 type runningRule struct {
 	Rule
 	set    *ruleSet
 	ctx    context.Context
 	end    context.CancelFunc
 	done   sync.WaitGroup
-	filter *idf.Filter
+	filter *query.Filter
 	stream engram.UpdateStream
 	seen   uint64      // the number of the last update looked at
 	sealed engram.Time // when it ended an episode last
+	grows  *growing    // the mark that it set or made longer last
 
 	ending   atomic.Bool // it is ending an episode
-	grows    *growing    // the mark that it set or made longer last; growth.mu
 	missed   atomic.Uint64
 	missedAt atomic.Int64 // an engram.Time, 0 if it misses nothing just now
+	failed   atomic.Uint64
+	failure  atomic.Pointer[string] // an example; nil if none failed
 }
 
 func (g *ruleSet) newRun(r Rule) *runningRule {
-	run := &runningRule{Rule: r, set: g, seen: g.s.wm.Number(), sealed: engram.MinTime}
+	run := &runningRule{Rule: r, set: g, seen: g.wm.Number(), sealed: engram.MinTime}
 	run.ctx, run.end = context.WithCancel(g.ctx)
 	return run
 }
 
-// startRules runs the rules that were set in earlier lives. One that cannot be followed is
+// start runs the rules that were set in earlier lives. One that cannot be followed is
 // tried again; the server begins nevertheless.
-func (s *Store) startRules() {
-	s.rules = &ruleSet{s: s}
-	s.rules.ctx, s.rules.end = context.WithCancel(context.Background())
-	s.rules.mu.running = map[string]*runningRule{}
-	s.rules.growth.changed = make(chan struct{}, 1)
-	s.rules.keeper.Go(s.rules.saveMarks)
-	rules, _ := s.Rules(context.Background())
-	for _, r := range rules {
-		run := s.rules.newRun(r)
-		s.rules.run(run, run.subscribe(engram.Start{}))
+func (g *ruleSet) start() {
+	g.ctx, g.end = context.WithCancel(context.Background())
+	g.mu.running = map[string]*runningRule{}
+	g.saver.Go(g.saveMarks)
+	for _, r := range g.state.content().Rules {
+		run := g.newRun(r)
+		g.run(run, run.subscribe(engram.Start{}))
 	}
 }
 
 // Rules implements [Service].
-func (s *Store) Rules(context.Context) ([]Rule, error) {
-	s.state.mu.Lock()
-	rules := slices.Clone(s.state.mu.Rules)
-	s.state.mu.Unlock()
-	if s.rules != nil {
-		s.rules.mu.Lock()
-		defer s.rules.mu.Unlock()
-		for i := range rules {
-			if run := s.rules.mu.running[rules[i].Name]; run != nil {
-				rules[i].Missed = run.missed.Load()
+func (g *ruleSet) Rules(context.Context) ([]Rule, error) {
+	rules := slices.Clone(g.state.content().Rules)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for i := range rules {
+		if run := g.mu.running[rules[i].Name]; run != nil {
+			rules[i].Missed, rules[i].Failed = run.missed.Load(), run.failed.Load()
+			if example := run.failure.Load(); example != nil {
+				rules[i].Failure = *example
 			}
 		}
 	}
@@ -94,9 +94,9 @@ func (s *Store) Rules(context.Context) ([]Rule, error) {
 }
 
 // SetRule implements [Service].
-func (s *Store) SetRule(ctx context.Context, r Rule) error {
+func (g *ruleSet) SetRule(ctx context.Context, r Rule) error {
 	switch {
-	case s.rules == nil:
+	case g.recorder == nil:
 		return errNotBegun
 	case r.Before < 0 || r.After < 0:
 		return engram.Errorf(engram.Invalid, r.Name, "the rule keeps %v before and %v after: neither may be negative", time.Duration(r.Before), time.Duration(r.After))
@@ -106,25 +106,25 @@ func (s *Store) SetRule(ctx context.Context, r Rule) error {
 	if err := cmp.Or(engram.CheckName(r.Name), checkLabel(labelOf(r))); err != nil {
 		return err
 	}
-	s.rules.changing.Lock()
-	defer s.rules.changing.Unlock()
-	if rules, _ := s.Rules(ctx); len(rules) >= maxRules && !slices.ContainsFunc(rules, func(o Rule) bool { return o.Name == r.Name }) {
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	if rules := g.state.content().Rules; len(rules) >= maxRules && !slices.ContainsFunc(rules, func(o Rule) bool { return o.Name == r.Name }) {
 		return engram.Errorf(engram.Exhausted, r.Name, "there are %d standing rules already; remove one", maxRules)
 	}
-	if err := s.doubtRule(ctx, r); err != nil {
+	if err := g.doubtRule(ctx, r); err != nil {
 		return err
 	}
 	// It is subscribed to before it is noted, and run afterwards: one that cannot be
 	// followed is not noted, one that cannot be noted is not followed, and no update in
 	// between is missed. One that satisfies the rule that this replaces, too, may get a
 	// mark of each.
-	r.Missed = 0
-	run := s.rules.newRun(r)
+	r.Missed, r.Failed, r.Failure = 0, 0, ""
+	run := g.newRun(r)
 	if err := run.subscribe(engram.Start{}); err != nil {
 		run.end()
 		return err
 	}
-	err := s.changeState(func(c *stateContent) {
+	err := g.state.change(func(c *stateContent) {
 		c.Rules = slices.DeleteFunc(c.Rules, func(o Rule) bool { return o.Name == r.Name })
 		c.Rules = append(c.Rules, r)
 		slices.SortFunc(c.Rules, func(a, b Rule) int { return cmp.Compare(a.Name, b.Name) })
@@ -134,14 +134,14 @@ func (s *Store) SetRule(ctx context.Context, r Rule) error {
 		run.stream.Close()
 		return err
 	}
-	s.rules.run(run, nil)
+	g.run(run, nil)
 	return nil
 }
 
 // doubtRule refuses a rule that names no segments, or that no update of those that there
 // are now would ever satisfy.
-func (s *Store) doubtRule(ctx context.Context, r Rule) error {
-	filter, err := s.compiler().Filter(r.When)
+func (g *ruleSet) doubtRule(ctx context.Context, r Rule) error {
+	filter, err := g.wm.Compiler().Expression(r.When)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (s *Store) doubtRule(ctx context.Context, r Rule) error {
 		}
 		core := p
 		core.Levels = p.Levels[:min(len(p.Levels), int(engram.LevelCoreSegment))]
-		segments, err := s.wm.Describe(ctx, core)
+		segments, err := g.wm.Describe(ctx, core)
 		if err != nil {
 			return err
 		}
@@ -168,12 +168,12 @@ func (s *Store) doubtRule(ctx context.Context, r Rule) error {
 	}
 	var types []*idf.Type
 	for _, p := range patterns {
-		segments, err := s.wm.Describe(ctx, p)
+		segments, err := g.wm.Describe(ctx, p)
 		if err != nil {
 			return err
 		}
 		for _, d := range segments {
-			t, ok := s.options.Types.Get(cmp.Or(d.Type, engram.ValueType))
+			t, ok := g.options.Types.Get(cmp.Or(d.Type, engram.ValueType))
 			if !ok {
 				return nil
 			}
@@ -187,23 +187,18 @@ func (s *Store) doubtRule(ctx context.Context, r Rule) error {
 }
 
 // RemoveRule implements [Service].
-func (s *Store) RemoveRule(ctx context.Context, name string) error {
-	if s.rules != nil {
-		s.rules.changing.Lock()
-		defer s.rules.changing.Unlock()
-	}
-	rules, _ := s.Rules(ctx)
-	if !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == name }) {
+func (g *ruleSet) RemoveRule(_ context.Context, name string) error {
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	if !slices.ContainsFunc(g.state.content().Rules, func(r Rule) bool { return r.Name == name }) {
 		return engram.Errorf(engram.NotFound, name, "there is no such standing rule")
 	}
-	if err := s.changeState(func(c *stateContent) {
+	if err := g.state.change(func(c *stateContent) {
 		c.Rules = slices.DeleteFunc(c.Rules, func(r Rule) bool { return r.Name == name })
 	}); err != nil {
 		return err
 	}
-	if s.rules != nil {
-		s.rules.stop(name)
-	}
+	g.stop(name)
 	return nil
 }
 
@@ -212,12 +207,14 @@ const ruleQueue = 65_536
 
 // subscribe subscribes to the updates that the rule's patterns match.
 func (r *runningRule) subscribe(from engram.Start) (err error) {
-	s := r.set.s
-	if r.filter, err = s.compiler().Filter(r.When); err != nil {
-		return err
+	g := r.set
+	if r.filter == nil {
+		if r.filter, err = g.wm.Compiler().Filter(r.ctx, r.When, g.options.Types, 0); err != nil {
+			return err
+		}
 	}
 	sub := engram.Subscription{
-		Start: from, WithData: true, Slow: engram.SlowDropOldest, Queue: min(ruleQueue, s.wm.Limits().MaxQueue),
+		Start: from, WithData: true, Slow: engram.SlowDropOldest, Queue: min(ruleQueue, g.wm.Limits().MaxQueue),
 	}
 	for _, text := range r.Patterns {
 		p, err := engram.ParsePattern(text)
@@ -226,7 +223,7 @@ func (r *runningRule) subscribe(from engram.Start) (err error) {
 		}
 		sub.Patterns = append(sub.Patterns, p)
 	}
-	r.stream, err = s.wm.Subscribe(r.ctx, sub)
+	r.stream, err = g.wm.Subscribe(r.ctx, sub)
 	return err
 }
 
@@ -251,7 +248,7 @@ func (g *ruleSet) stop(name string) {
 	if run != nil {
 		run.end()
 		run.done.Wait()
-		g.s.health.set(run.what(), nil)
+		g.health.set(run.what(), nil)
 	}
 }
 
@@ -275,14 +272,14 @@ func (r *runningRule) follow(err error) {
 		if r.ctx.Err() != nil || engram.CodeOf(err) == engram.Unavailable {
 			return
 		}
-		r.set.s.health.set(r.what(), engram.Errorf(engram.CodeOf(err), "", "it is not followed just now: %w", err))
+		r.set.health.set(r.what(), engram.Errorf(engram.CodeOf(err), "", "it is not followed just now: %w", err))
 		select {
 		case <-time.After(followAgain):
 		case <-r.ctx.Done():
 			return
 		}
 		if err = r.subscribe(engram.Start{Kind: engram.StartNumber, Number: r.seen}); err == nil {
-			r.set.s.health.set(r.what(), nil)
+			r.set.health.set(r.what(), nil)
 		}
 	}
 }
@@ -301,13 +298,26 @@ func (r *runningRule) watch() error {
 				r.miss(u.Dropped, "updates came faster than it could look at them")
 			}
 			r.seen = u.Number
-			if query.FilterSnapshot(r.set.s.options.Types, r.filter, u.Snapshot) == nil {
+			r.filter.Entity(u.ID.Truncate(engram.LevelEntity))
+			satisfied := r.filter.Snapshot(u.Snapshot) != nil
+			if err := r.filter.Err(); err != nil {
+				return err
+			}
+			if n := r.filter.Failures(); n > r.failed.Load() {
+				failure := r.filter.Failed()
+				r.failed.Store(n)
+				example := failure.Example.String() + ": " + failure.Detail
+				r.failure.Store(&example)
+			}
+			if !satisfied {
 				continue
 			}
 			if r.Seal {
 				r.seal()
 			}
-			r.set.mark(r, u.Snapshot.Time)
+			if r.grows, err = r.set.keeper.grow(r.grows, &r.Rule, u.Snapshot.Time); err != nil {
+				r.miss(1, "there are too many marks")
+			}
 		}
 	}
 }
@@ -317,20 +327,45 @@ const missedFor = time.Minute
 
 // miss counts updates that are not marked though they may satisfy the rule.
 func (r *runningRule) miss(n uint64, why string) {
-	r.missedAt.Store(int64(r.set.s.options.Now()))
+	r.missedAt.Store(int64(r.set.options.Now()))
 	sum := r.missed.Add(n)
-	r.set.s.health.set(r.what(), engram.Errorf(engram.Exhausted, "", "it missed %d updates in this life: %s", sum, why))
+	r.set.health.set(r.what(), engram.Errorf(engram.Exhausted, "", "it missed %d updates in this life: %s", sum, why))
+}
+
+// saveMarks saves what standing rules marked, now and then.
+func (g *ruleSet) saveMarks() {
+	ticker := time.NewTicker(saveEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-g.keeper.growth.changed:
+		case <-ticker.C: // what could not be saved is tried again
+		case <-g.ctx.Done():
+			ctx, cancel := context.WithTimeout(context.Background(), lastPatience)
+			defer cancel()
+			_ = g.keeper.save(ctx)
+			return
+		}
+		if err := g.keeper.save(g.ctx); err != nil && g.ctx.Err() == nil {
+			g.options.Log.Error("not all that a standing rule marked could be recorded", "error", err)
+		}
+		g.ease()
+		select {
+		case <-time.After(saveEvery):
+		case <-g.ctx.Done():
+		}
+	}
 }
 
 // ease takes back that rules missed something, when that is a while ago.
 func (g *ruleSet) ease() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := g.s.options.Now()
+	now := g.options.Now()
 	for _, run := range g.mu.running {
 		at := run.missedAt.Load()
 		if ago := now.Sub(engram.Time(at)); at != 0 && (ago < 0 || ago > missedFor) && run.missedAt.CompareAndSwap(at, 0) {
-			g.s.health.set(run.what(), nil)
+			g.health.set(run.what(), nil)
 		}
 	}
 }
@@ -338,33 +373,39 @@ func (g *ruleSet) ease() {
 // seal ends the open episode, unless the rule ended one just before. What the disk makes
 // wait does not keep the rule from looking at updates.
 func (r *runningRule) seal() {
-	s := r.set.s
-	now := s.options.Now()
+	g := r.set
+	now := g.options.Now()
 	if soon := now >= r.sealed && now.Sub(r.sealed) < sealGap; soon || !r.ending.CompareAndSwap(false, true) {
 		return
 	}
 	r.sealed = now
 	r.done.Go(func() {
 		defer r.ending.Store(false)
-		if err := s.Seal(r.ctx, labelOf(r.Rule)); err != nil && r.ctx.Err() == nil {
-			s.options.Log.Error("a standing rule could not end the episode", "rule", r.Name, "error", err)
+		if err := g.recorder.sealNow(r.ctx, labelOf(r.Rule)); err != nil && r.ctx.Err() == nil {
+			g.options.Log.Error("a standing rule could not end the episode", "rule", r.Name, "error", err)
 		}
 	})
 }
 
+// rulesPatience bounds how long closing waits for the rules.
+const rulesPatience = 10 * time.Second
+
 // close waits until what the working memory, which was closed, still held for the rules
-// was looked at, and saves their marks.
+// was looked at, and saves their marks. Rules that were not started need no end.
 func (g *ruleSet) close() {
+	if g.end == nil {
+		return
+	}
 	g.mu.Lock()
 	g.mu.closed = true
 	running := g.mu.running
 	g.mu.running = nil
 	g.mu.Unlock()
-	patience := time.AfterFunc(closePatience, g.end)
+	patience := time.AfterFunc(rulesPatience, g.end)
 	defer patience.Stop()
 	for _, run := range running {
 		run.done.Wait()
 	}
 	g.end()
-	g.keeper.Wait()
+	g.saver.Wait()
 }

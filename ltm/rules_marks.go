@@ -25,15 +25,17 @@ type growth struct {
 	changed chan struct{}
 	mu      struct { // taken before state.mu
 		sync.Mutex
-		dirty []*growing // to be saved
+		dirty    []*growing // to be saved
+		removals int        // of marks
 	}
 }
 
 // growing is a mark of a standing rule. growth.mu protects it.
 type growing struct {
-	mark  episode.Mark
-	saved engram.Interval // what of it is saved
-	dirty bool
+	mark     episode.Mark
+	saved    engram.Interval // what of it is saved
+	dirty    bool
+	removals int // of marks, when it was found
 }
 
 // touches reports whether two spans are so near to each other that they are of one mark.
@@ -41,52 +43,53 @@ func touches(a, b engram.Interval) bool {
 	return a.Start <= b.End.Add(markGap) && b.Start <= a.End.Add(markGap)
 }
 
-// mark has what lies around an update's time kept, by a mark that is there or another.
-func (g *ruleSet) mark(run *runningRule, t engram.Time) {
-	r := &run.Rule
+// grow has a rule keep what lies around a time: by its last mark or another that is near,
+// which grows, or by a new one. It returns that; Exhausted says that there are too many.
+func (k *keeper) grow(last *growing, r *Rule, t engram.Time) (*growing, error) {
 	m := episode.Mark{Time: t, Label: labelOf(*r), Before: time.Duration(r.Before), After: time.Duration(r.After)}
 	span := spanOf(m)
-	g.growth.mu.Lock()
-	defer g.growth.mu.Unlock()
-	w := g.growth.nearLocked(run.grows, m.Label, span)
+	k.growth.mu.Lock()
+	defer k.growth.mu.Unlock()
+	w := k.growth.nearLocked(last, m.Label, span)
 	if w == nil {
-		old, n := g.s.markNear(m.Label, span)
+		old, n := k.markNear(m.Label, span)
 		switch {
 		case old != nil:
 			w = &growing{mark: *old, saved: spanOf(*old)}
-		case n+g.growth.newLocked() >= maxAllMarks:
-			g.s.health.set(allMarks, errMarks(m.Label))
-			run.miss(1, "there are too many marks")
-			return
+		case n+k.growth.newLocked() >= maxAllMarks:
+			err := errMarks(m.Label)
+			k.health.set(allMarks, err)
+			return last, err
 		default:
 			w = &growing{mark: m}
 		}
 	}
-	run.grows = w
+	w.removals = k.growth.mu.removals
 	had := spanOf(w.mark)
 	w.mark.Before = max(w.mark.Before, w.mark.Time.Sub(span.Start))
 	w.mark.After = max(w.mark.After, (span.End - 1).Sub(w.mark.Time))
 	if spanOf(w.mark) == had && w.isSaved() {
-		return // it was kept before
+		return w, nil // it was kept before
 	}
-	g.s.marked.add(spanOf(w.mark))
+	k.marked.add(spanOf(w.mark))
 	if !w.dirty {
 		w.dirty = true
-		g.growth.mu.dirty = append(g.growth.mu.dirty, w)
+		k.growth.mu.dirty = append(k.growth.mu.dirty, w)
 	}
 	select {
-	case g.growth.changed <- struct{}{}:
+	case k.growth.changed <- struct{}{}:
 	default:
 	}
+	return w, nil
 }
 
 func (d *growing) isSaved() bool { return d.saved != engram.Interval{} }
 
-// nearLocked returns the mark of a label that a span is near to, if it is last or not
-// saved yet.
+// nearLocked returns the mark of a label that a span is near to, if it is last, found
+// after marks were removed last, or not saved yet.
 func (w *growth) nearLocked(last *growing, label string, span engram.Interval) *growing {
 	near := func(d *growing) bool { return d.mark.Label == label && touches(spanOf(d.mark), span) }
-	if last != nil && near(last) {
+	if last != nil && last.removals == w.mu.removals && near(last) {
 		return last
 	}
 	if i := slices.IndexFunc(w.mu.dirty, near); i >= 0 {
@@ -107,68 +110,40 @@ func (w *growth) newLocked() (n int) {
 
 // markNear returns a mark of a label that a span is near to, or nil, and how many marks
 // there are.
-func (s *Store) markNear(label string, span engram.Interval) (*episode.Mark, int) {
-	s.state.mu.Lock()
-	defer s.state.mu.Unlock()
-	for _, m := range slices.Backward(s.state.mu.Marks) {
+func (k *keeper) markNear(label string, span engram.Interval) (*episode.Mark, int) {
+	marks := k.state.content().Marks
+	for _, m := range slices.Backward(marks) {
 		if m.Label == label && touches(spanOf(m), span) {
-			return &m, len(s.state.mu.Marks)
+			return &m, len(marks)
 		}
 	}
-	return nil, len(s.state.mu.Marks)
+	return nil, len(marks)
 }
 
 // ruleMarks names the marks of standing rules in the store's health.
 const ruleMarks = "the marks of standing rules"
 
-// saveMarks saves what standing rules marked, now and then.
-func (g *ruleSet) saveMarks() {
-	ticker := time.NewTicker(saveEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-g.growth.changed:
-		case <-ticker.C: // what could not be saved is tried again
-		case <-g.ctx.Done():
-			ctx, cancel := context.WithTimeout(context.Background(), lastPatience)
-			defer cancel()
-			g.save(ctx)
-			return
-		}
-		g.save(g.ctx)
-		g.ease()
-		select {
-		case <-time.After(saveEvery):
-		case <-g.ctx.Done():
-		}
-	}
-}
-
 // save saves what standing rules marked, and has recorded what the policies left out of
-// it before.
-func (g *ruleSet) save(ctx context.Context) {
-	g.s.marking.Lock()
-	marks, fresh := g.growth.take()
+// it before. It returns why not all of that could be recorded.
+func (k *keeper) save(ctx context.Context) error {
+	k.marking.Lock()
+	marks, fresh := k.growth.take()
 	if len(marks) == 0 {
-		g.s.marking.Unlock()
-		return
+		k.marking.Unlock()
+		return nil
 	}
-	err := g.s.changeState(func(c *stateContent) {
+	err := k.state.change(func(c *stateContent) {
 		for _, m := range marks {
 			c.Marks = episode.AddMark(c.Marks, m)
 		}
 	})
-	g.growth.settle(marks, err == nil)
-	g.s.marking.Unlock()
-	g.s.health.set(ruleMarks, err)
+	k.growth.settle(marks, err == nil)
+	k.marking.Unlock()
+	k.health.set(ruleMarks, err)
 	if err != nil {
-		return
+		return nil // it is tried again
 	}
-	r := g.s.recorder
-	err = r.do(ctx, func() error { return r.mark(marks, fresh) })
-	if err != nil && g.ctx.Err() == nil {
-		g.s.options.Log.Error("not all that a standing rule marked could be recorded", "error", err)
-	}
+	return k.recorder.do(ctx, func() error { return k.recorder.mark(marks, fresh) })
 }
 
 // take returns the marks that are to be saved, and what of their spans is not yet.
@@ -216,23 +191,17 @@ func (w *growth) settle(marks []episode.Mark, saved bool) {
 }
 
 // drop lets go of marks that were removed, and returns how many of them were not saved.
-// set is called with the spans of those that stay.
-func (g *ruleSet) drop(gone func(episode.Mark) bool, set func(grown []episode.Mark)) (n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.growth.mu.Lock()
-	defer g.growth.mu.Unlock()
-	for _, run := range g.mu.running {
-		if run.grows != nil && gone(run.grows.mark) {
-			run.grows = nil
-		}
-	}
-	n = g.growth.newLocked()
-	g.growth.mu.dirty = slices.DeleteFunc(g.growth.mu.dirty, func(d *growing) bool { return gone(d.mark) })
+// set is called with those that stay and are not saved yet.
+func (w *growth) drop(gone func(episode.Mark) bool, set func(grown []episode.Mark)) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.removals++
+	n = w.newLocked()
+	w.mu.dirty = slices.DeleteFunc(w.mu.dirty, func(d *growing) bool { return gone(d.mark) })
 	var stay []episode.Mark
-	for _, d := range g.growth.mu.dirty {
+	for _, d := range w.mu.dirty {
 		stay = append(stay, d.mark)
 	}
 	set(stay)
-	return n - g.growth.newLocked()
+	return n - w.newLocked()
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 )
 
@@ -16,7 +17,7 @@ import (
 func killed(t testing.TB, dir string) (image string) {
 	t.Helper()
 	image = filepath.Join(fastDir(t), "image")
-	if err := os.CopyFS(image, os.DirFS(dir)); err != nil {
+	if err := vfs.CopySettled(image, dir); err != nil {
 		t.Fatal(err)
 	}
 	return image

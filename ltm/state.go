@@ -9,7 +9,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/episode"
-	"github.com/seed-301d4374/engram/ltm/policy"
 )
 
 // stateFile holds what was noted at run-time and lies in no episode.
@@ -23,7 +22,8 @@ var maxStateFile int64 = 64 << 20
 
 // state is what was noted at run-time: what is to be kept, what was removed, rules.
 type state struct {
-	mu struct { // held while the file is written: changes are rare
+	files *smallFiles
+	mu    struct { // held while the file is written: changes are rare
 		sync.Mutex
 		stateContent
 	}
@@ -58,7 +58,7 @@ type removal struct {
 // hidden says which versions of an entity are hidden because its segment was removed.
 type hidden []removal
 
-func (h hidden) hides(v version) bool {
+func (h hidden) hides(v arrival) bool {
 	for i := range h {
 		if r := &h[i]; v.epoch == r.Epoch && v.number <= r.Number || v.epoch != r.Epoch && r.isAfter(v.epoch, v.arrived) {
 			return true
@@ -88,35 +88,38 @@ func (r *removal) isAfter(epoch uint64, arrived engram.Time) bool {
 }
 
 // hiddenOf returns what is hidden of an entity or segment.
-func (s *Store) hiddenOf(id engram.ID) hidden {
-	s.state.mu.Lock()
-	defer s.state.mu.Unlock()
+func (v *version) hiddenOf(id engram.ID) hidden {
 	var out hidden
-	for _, r := range s.state.mu.Removed {
+	for _, r := range v.removed {
 		if r.Segment.Contains(id) {
-			r.lives = s.state.mu.Lives
+			r.lives = v.lives
 			out = append(out, r)
 		}
 	}
 	return out
 }
 
-// changeState changes the state and writes it; if it cannot be written nothing has
-// changed.
-func (s *Store) changeState(change func(*stateContent)) error {
-	return s.changeStateWith(change, vfs.ReplaceFile)
+// publishState has readers know what was removed, and the lives of the server.
+func (p *past) publishState() {
+	noted := p.state.content()
+	p.disk.episodes.publish(func(next *version) { next.removed, next.lives, next.rewritten = noted.Removed, noted.Lives, true })
 }
 
-// changeOrders is changeState for what was ordered to be forgotten, which is noted on a
-// full disk, too.
-func (s *Store) changeOrders(change func(*stateContent)) error {
-	return s.changeStateWith(change, s.forgetting.reserve.replaceFile)
+// change changes the state and writes it; if it cannot be written nothing has changed.
+func (s *state) change(change func(*stateContent)) error {
+	return s.changeWith(change, vfs.ReplaceFile)
 }
 
-func (s *Store) changeStateWith(change func(*stateContent), replaceFile func(fsys vfs.FS, path string, text []byte) error) error {
-	s.state.mu.Lock()
-	defer s.state.mu.Unlock()
-	next := s.state.mu.stateContent
+// changeOrders is change for what was ordered to be forgotten, which is noted on a full
+// disk, too.
+func (s *state) changeOrders(change func(*stateContent)) error {
+	return s.changeWith(change, s.files.reserve.replaceFile)
+}
+
+func (s *state) changeWith(change func(*stateContent), replaceFile func(fsys vfs.FS, path string, text []byte) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.mu.stateContent
 	next.Marks, next.Rules = slices.Clone(next.Marks), slices.Clone(next.Rules)
 	next.Removed, next.Kept = slices.Clone(next.Removed), slices.Clone(next.Kept)
 	next.Orders, next.Requests = slices.Clone(next.Orders), slices.Clone(next.Requests)
@@ -129,58 +132,85 @@ func (s *Store) changeStateWith(change func(*stateContent), replaceFile func(fsy
 	if int64(len(text)) > maxStateFile {
 		return engram.Errorf(engram.Exhausted, stateFile, "it would have %d bytes, of %d at most; remove marks with 'engram episode unmark', or standing rules", len(text), maxStateFile)
 	}
-	if err := replaceFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), text); err != nil {
-		return unwritten(stateFile, err)
+	if err := s.files.write(stateFile, vfs.WithChecksum(text), replaceFile); err != nil {
+		return err
 	}
-	s.state.mu.stateContent = next
+	s.mu.stateContent = next
 	return nil
 }
 
-// unwritten is the error of a file that could not be written.
-func unwritten(file string, err error) error {
+// content returns what is noted; it is not to be changed.
+func (s *state) content() stateContent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.stateContent
+}
+
+// keeps reports whether an episode is kept.
+func (s *state) keeps(name string) bool {
+	_, kept := slices.BinarySearch(s.content().Kept, name)
+	return kept
+}
+
+// smallFiles are the files in a store's folder that are written anew whenever something
+// in them changes, with a copy of each.
+type smallFiles struct {
+	fs      vfs.FS
+	dir     string
+	health  *health
+	reserve *reserve // of room on the disk, for what is noted of forgetting
+}
+
+func (f *smallFiles) path(file string) string { return filepath.Join(f.dir, file) }
+
+func (f *smallFiles) write(file string, text []byte, replaceFile func(fsys vfs.FS, path string, text []byte) error) error {
+	err := vfs.WriteKept(f.fs, f.path(file), text, replaceFile)
+	if err == nil {
+		return nil
+	}
 	if vfs.IsFull(err) {
 		return engram.Errorf(engram.Exhausted, file, "it cannot be written, the disk is full; free some space and try again: %w", err)
 	}
 	return engram.Errorf(engram.Unavailable, file, "it cannot be written; check the disk and try again: %w", err)
 }
 
-func (s *Store) loadState() error {
-	text, err := vfs.ReadFile(s.options.FS, filepath.Join(s.options.Dir, stateFile), maxStateFile)
-	if err != nil || text == nil {
+// read reads a file. What is wrong with it is told by health; if neither it nor its copy
+// can be read it is begun anew, without what would be gone.
+func (f *smallFiles) read(file, gone string, read func(text []byte) error) (trouble bool, err error) {
+	wrong, err := vfs.ReadKept(f.fs, f.path(file), maxStateFile, read, isUnsupported)
+	if wrong != nil {
+		f.health.set(file, engram.Errorf(engram.Corrupt, file, "%w; without its last changes, or without it, there may be lacking %s", wrong, gone))
+	}
+	return wrong != nil, err
+}
+
+func isUnsupported(err error) bool { return engram.CodeOf(err) == engram.Unsupported }
+
+// readJSON reads the text of one of the store's small files, whose versions it checks.
+func readJSON(file string, text []byte, version int, content any, versionOf func() int) error {
+	if _, err := vfs.CheckChecksum(text); err != nil {
 		return err
 	}
-	content := &s.state.mu.stateContent
 	if err := json.Unmarshal(text, content); err != nil {
-		return engram.Errorf(engram.Corrupt, stateFile, "it holds marks, rules and what was removed, and cannot be read: %w; mend it or move it away", err)
+		return err
 	}
-	if content.Version != stateVersion {
-		return engram.Errorf(engram.Unsupported, stateFile, "its version is %d; this program knows %d", content.Version, stateVersion)
+	if got := versionOf(); got != version {
+		return engram.Errorf(engram.Unsupported, file, "its version is %d; this program knows %d", got, version)
 	}
 	return nil
 }
 
-func (s *Store) loadPolicies() error {
-	text, err := vfs.ReadFile(s.options.FS, filepath.Join(s.options.Dir, policiesFile), maxStateFile)
-	if err != nil || text == nil {
+func (s *state) load() error {
+	trouble, err := s.files.read(stateFile, "marks, which are looked for in the episodes, rules, kept episodes, what was removed, and orders to forget", func(text []byte) error {
+		var content stateContent
+		err := readJSON(stateFile, text, stateVersion, &content, func() int { return content.Version })
+		if err == nil {
+			s.mu.stateContent = content
+		}
 		return err
+	})
+	if trouble && err == nil {
+		_ = s.change(func(*stateContent) {}) // if it cannot be written now, the copy is there
 	}
-	overrides, err := policy.ParseFile(text)
-	if err == nil {
-		err = s.policies.SetOverrides(overrides)
-	}
-	if err != nil {
-		return engram.Errorf(engram.CodeOf(err), policiesFile, "%w; mend the file or move it away", err)
-	}
-	return nil
-}
-
-func (s *Store) savePolicies() error {
-	text, err := policy.PrintFile(s.policies.Overrides())
-	if err != nil {
-		return err
-	}
-	if err := vfs.ReplaceFile(s.options.FS, filepath.Join(s.options.Dir, policiesFile), text); err != nil {
-		return unwritten(policiesFile, err)
-	}
-	return nil
+	return err
 }

@@ -13,7 +13,7 @@ import (
 // Stats adds to what the working memory tells of the nodes that a pattern matches, down
 // to depth, what is on disk of them, and the nodes that are known only from there.
 // Values in force at the start of an episode are counted where they were recorded first.
-func (s *Store) Stats(ctx context.Context, p engram.Pattern, depth engram.Level, known []engram.Stats) ([]engram.Stats, error) {
+func (s *reader) Stats(ctx context.Context, p engram.Pattern, depth engram.Level, known []engram.Stats) ([]engram.Stats, error) {
 	if s.wm == nil {
 		return nil, errNotBegun
 	}
@@ -21,12 +21,14 @@ func (s *Store) Stats(ctx context.Context, p engram.Pattern, depth engram.Level,
 	if err != nil {
 		return nil, err
 	}
-	writing, err := s.writingEntities()
+	pinned := s.disk.episodes.pin()
+	defer pinned.release()
+	writing, err := pinned.writingEntities()
 	if err != nil {
 		return nil, err
 	}
 	c := &counting{
-		s: s, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, view: s.wm.View(ctx, nil), writing: writing,
+		s: s, version: pinned, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, view: s.wm.View(ctx, nil), writing: writing,
 		from: max(engram.LevelMemory, engram.Level(len(p.Levels))), out: known, at: map[engram.ID]int{},
 	}
 	c.to = max(depth, c.from)
@@ -42,25 +44,25 @@ func (s *Store) Stats(ctx context.Context, p engram.Pattern, depth engram.Level,
 
 // writingEntities returns what the episodes that are being written hold, by provider
 // segment.
-func (s *Store) writingEntities() (map[engram.ID][]episode.Entity, error) {
+func (v *version) writingEntities() (map[engram.ID][]episode.Entity, error) {
 	all := map[engram.ID][]episode.Entity{}
-	for _, h := range s.episodes.writing() {
-		if err := h.claim(); engram.CodeOf(err) == engram.NotFound {
-			continue // it was sealed meanwhile
-		} else if err != nil {
+	for _, h := range v.writing {
+		src, err := h.open()
+		if err != nil {
 			return nil, err
 		}
-		for _, e := range h.source().Entities() {
+		for _, e := range src.Entities() {
 			all[e.ID.Parent()] = append(all[e.ID.Parent()], e)
 		}
-		h.release()
+		h.close()
 	}
 	return all, nil
 }
 
 // counting is a count at work.
 type counting struct {
-	s        *Store
+	s        *reader
+	version  *version // pinned
 	ctx      context.Context
 	scope    engram.Scope
 	match    *engram.PatternMatcher
@@ -88,7 +90,7 @@ func (a *sum) add(b sum) {
 
 // below counts what lies below a node above provider segments, and returns the sum.
 func (c *counting) below(parent engram.ID) (total sum, err error) {
-	names, err := c.s.diskNames(c.ctx, parent)
+	names, err := c.s.disk.names(c.ctx, c.version, parent)
 	if err != nil {
 		return total, err
 	}
@@ -113,7 +115,7 @@ func (c *counting) below(parent engram.ID) (total sum, err error) {
 
 // provider counts what is on disk of a provider segment's entities.
 func (c *counting) provider(id engram.ID) (total sum, err error) {
-	held, err := c.s.catalogue.Held(c.ctx, id)
+	held, err := c.s.disk.catalogue.Held(c.ctx, id)
 	if err != nil {
 		return total, err
 	}
@@ -130,14 +132,14 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 		h.Span = engram.Interval{Start: min(h.Span.Start, e.Span.Start), End: max(h.Span.End, e.Span.End)}
 		entities[h.Name] = h
 	}
-	removed := c.s.touchesRemoved(id)
+	removed := c.version.touchesRemoved(id)
 	for name, h := range entities {
 		entity, err := id.Child(name)
 		if err != nil || h.Snapshots == 0 || !c.match.Level(engram.LevelEntity).Match(name) || engram.VisibilityIn(c.scope, entity) == engram.Hidden {
 			continue
 		}
 		if removed {
-			there, err := c.s.shows(c.ctx, entity)
+			there, err := c.s.disk.shows(c.ctx, c.version, entity)
 			if err != nil {
 				return total, err
 			}

@@ -3,10 +3,11 @@ package ltm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,12 @@ type Options struct {
 	// so that it does not fill, lowest priority first; default 0.85.
 	DiskLimit   float64
 	ForgetEvery time.Duration // how often what the policies want to be gone goes; default 1 min
+	// CloseWithin bounds how long Close records what the working memory still holds for
+	// it, and tries to write what the disk refuses; default 2 min.
+	CloseWithin time.Duration
+	// AcceptLoss has the store open although something that was on the disk of its log is
+	// gone; what that was is told from then on.
+	AcceptLoss bool
 }
 
 // WithDefaults returns the options with the defaults for fields that are zero.
@@ -74,42 +81,54 @@ func (o Options) WithDefaults() Options {
 	if o.ForgetEvery <= 0 {
 		o.ForgetEvery = time.Minute
 	}
+	if o.CloseWithin <= 0 {
+		o.CloseWithin = 2 * time.Minute
+	}
 	return o
 }
 
 // Store is a long-term memory. It implements engram.Reader, PartReader and
 // LatestReader over what lies on disk and in the working memory, and [Service]. Safe
 // for concurrent use.
+//
+// It opens and closes a folder and puts together the parts that do the work. Each has what
+// it needs of the others.
 type Store struct {
-	options   Options
-	lock      *folderLock
-	cache     *episode.Cache
-	episodes  *episodeSet
-	catalogue *catalogue.Catalogue
-	journal   *wal.Journal
-	policies  *policy.Table
-	health    health
-	state     state
-	marking   sync.Mutex // held while marks are set or removed; taken before state.mu
-	marked    markedSpans
-	before    beforeCache
-	earlier   bool            // there were episodes when Begin was called
-	recent    nameTree        // of what was recorded in this life
-	foreign   map[string]bool // memories that have a log and are not here: it stays
-	sequence  atomic.Uint64   // of the episode begun last
-	opened    Opened
-
-	wm       *wm.WM // set by Begin
-	recorder *recorder
-	rules    *ruleSet
-
-	account    account
-	forgetting forgetLock // taken before any other lock
-	forgetter  *forgetter // nil before Begin
-
-	begun    atomic.Bool
+	env
+	lock     *folderLock
+	state    state
+	policies policies
+	account  account
+	disk     disk
+	logs     logs
+	opened   Opened
 	close    sync.Once
 	closeErr error
+
+	forgetting forgetLock // taken before any other lock
+	episodeFolder
+	repairer
+	compactor
+	keeper
+	ruleSet
+	orderBook
+	forgetter
+	reader
+	recaller
+	past
+	admin
+}
+
+// env is what every part of a store works with.
+type env struct {
+	options Options
+	health  health
+	// From Begin on; nil before, the recorder also while the log is read back.
+	wm       *wm.WM
+	recorder *recorder
+
+	begun   atomic.Bool
+	closing atomic.Bool
 }
 
 // Opened tells what opening a folder found.
@@ -125,6 +144,7 @@ const (
 	logDir        = "log"
 	catalogueFile = "catalogue.db"
 	policiesFile  = "policies.yaml"
+	manifestFile  = "manifest.json"
 	sealedExt     = ".mcap"
 	openExt       = ".mcap.open"
 )
@@ -134,11 +154,41 @@ const (
 // Nothing is recorded before [Store.Begin].
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.WithDefaults()
-	s := &Store{options: o, cache: episode.NewCache(o.CacheBytes), forgetting: forgetLock{reserve: newReserve(o.FS, o.Dir)}}
+	s := &Store{env: env{options: o, health: health{log: o.Log}}}
+	s.compose()
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(engram.Errorf(engram.CodeOf(err), o.Dir, "the long-term memory cannot be opened: %w", err), s.release())
 	}
 	return s, nil
+}
+
+// compose gives each part what it needs of the others.
+func (s *Store) compose() {
+	e, o := &s.env, &s.options
+	s.forgetting.reserve = newReserve(o.FS, o.Dir)
+	files := &smallFiles{fs: o.FS, dir: o.Dir, health: &s.health, reserve: s.forgetting.reserve}
+	s.disk.episodes = newEpisodeSet(filepath.Join(o.Dir, episodesDir), episode.Options{FS: o.FS, Types: o.Types, Cache: episode.NewCache(o.CacheBytes)}, o.Log)
+	s.disk.episodes.rewriting = s.disk.before.clear
+	s.disk.lost = &s.account.names
+	s.policies.files, s.state.files, s.account.files = files, files, files
+	s.account.now, s.account.episodes = o.Now, s.disk.episodes
+
+	s.episodeFolder.env, s.episodeFolder.account, s.episodeFolder.disk = e, &s.account, &s.disk
+	s.repairer = repairer{e, &s.episodeFolder, &s.account, &s.state}
+	s.compactor = compactor{e, &s.forgetting, &s.episodeFolder, &s.account, &s.state}
+	s.keeper.env, s.keeper.state, s.keeper.disk = e, &s.state, &s.disk
+	s.keeper.growth.changed = make(chan struct{}, 1)
+	s.ruleSet.env, s.ruleSet.state, s.ruleSet.keeper = e, &s.state, &s.keeper
+	s.orderBook = orderBook{e, &s.state, &s.disk, &s.keeper}
+	s.forgetter = forgetter{
+		env: e, forgetting: &s.forgetting, state: &s.state, account: &s.account, logs: &s.logs, disk: &s.disk,
+		folder: &s.episodeFolder, repairer: &s.repairer, compactor: &s.compactor, keeper: &s.keeper, orders: &s.orderBook,
+		retention: &retention{e, &s.policies, &s.state, &s.account, &s.disk, &s.keeper}, ledger: &ledger{e, &s.account},
+	}
+	s.reader = reader{e, &s.policies, &s.account, &s.disk, &s.logs}
+	s.recaller = recaller{e, &s.policies, &s.account, &s.forgetting, &s.reader}
+	s.past = past{e, &s.state, &s.policies, &s.account, &s.disk}
+	s.admin = admin{e, &s.policies, &s.account, &s.state, &s.disk, &s.logs, &s.repairer}
 }
 
 func (s *Store) open(ctx context.Context) (err error) {
@@ -152,69 +202,66 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if s.lock, err = lockFolder(o.Dir); err != nil {
 		return err
 	}
-	s.health.log = o.Log
-	if s.policies, err = policy.NewTable(o.Policies); err != nil {
+	if s.policies.Table, err = policy.NewTable(o.Policies); err != nil {
 		return err
 	}
-	if err := s.loadPolicies(); err != nil {
+	if err := s.policies.load(); err != nil {
 		return err
 	}
-	if err := s.loadState(); err != nil {
+	if err := s.state.load(); err != nil {
 		return err
 	}
-	if err := s.loadAccount(); err != nil {
+	if err := s.account.load(); err != nil {
 		return err
 	}
-	s.episodes = newEpisodeSet(dir, s.episodeOptions())
-	if err := s.salvage(ctx, dir); err != nil {
+	if s.opened, err = s.episodeFolder.salvage(ctx); err != nil {
 		return err
 	}
 	var problems []catalogue.Problem
-	s.catalogue, problems, err = catalogue.Open(ctx, catalogue.Options{
-		Dir: dir, File: filepath.Join(o.Dir, catalogueFile), Episode: s.episodeOptions(), Log: o.Log,
+	s.disk.catalogue, problems, err = catalogue.Open(ctx, catalogue.Options{
+		Dir: dir, File: filepath.Join(o.Dir, catalogueFile), Episode: s.disk.episodes.options, Log: o.Log,
 	})
 	if err != nil {
 		return err
 	}
 	for _, p := range problems {
-		s.account.lost(p.Name, heldBy(p.Held, o.Now()))
-		if engram.CodeOf(p.Err) == engram.NotFound {
-			s.opened.Problems = append(s.opened.Problems, p.Err.Error())
-			o.Log.Warn("an episode's file is missing", "episode", p.Name, "error", p.Err)
-			continue
-		}
-		s.opened.Problems = append(s.opened.Problems, p.Name+": "+p.Err.Error())
-		o.Log.Warn("an episode cannot be read; 'engram ltm repair' may save what is in it", "episode", p.Name, "error", p.Err)
+		s.repairer.tellProblem(p)
+		s.opened.Problems = append(s.opened.Problems, fmt.Sprintf("%s: %v", p.Name, p.Err))
 	}
-	infos, err := s.catalogue.Episodes(ctx, engram.Always())
+	infos, err := s.disk.catalogue.Episodes(ctx, engram.Always())
 	if err != nil {
 		return err
 	}
-	if infos, err = s.dropSuperseded(ctx, infos); err != nil {
+	if infos, err = s.episodeFolder.dropSuperseded(ctx, infos); err != nil {
 		return err
 	}
-	if err := s.dropLeftovers(); err != nil {
+	if err := s.episodeFolder.dropLeftovers(); err != nil {
 		return err
 	}
+	back := map[string]map[engram.ID]forgottenOf{} // what damaged episodes hold that were repaired
+	damaged := s.disk.episodes.current().damaged
 	for _, info := range infos {
-		s.episodes.add(info)
-		if was := s.account.lostWith(info.Name); was != nil { // it was repaired, or is back
-			if now, err := s.entitiesOf(info.Name); err == nil {
-				s.account.found(info.Name, was, heldBy(now, o.Now()))
+		if damaged[info.Name] != nil && info.Damage == nil {
+			if now, err := s.episodeFolder.entitiesOf(info.Name); err == nil {
+				back[info.Name] = heldBy(now, o.Now())
 			}
 		}
-		s.sequence.Store(max(s.sequence.Load(), sequenceOf(info.Name)))
+		s.episodeFolder.sequence.Store(max(s.episodeFolder.sequence.Load(), sequenceOf(info.Name)))
 	}
-	s.findMarks(infos)
-	s.opened.Episodes = len(infos)
-	s.journal, err = wal.OpenJournal(wal.JournalOptions{
-		Dir: filepath.Join(o.Dir, logDir), Types: o.Types, FS: o.FS,
-		Log: wal.Options{SyncEvery: o.SyncEvery, SegmentBytes: o.LogFileBytes},
-		Health: func(memory string, err error) {
-			s.health.set("the log of "+memory, err)
-		},
+	s.repairer.noteDamaged(problems, infos)
+	s.disk.episodes.publish(func(next *version) {
+		for _, info := range infos {
+			next.add(info, math.MaxUint64)
+		}
+		noted := s.state.content()
+		next.removed, next.lives = noted.Removed, noted.Lives
+		for name, now := range back {
+			s.account.found(next, name, next.damaged[name], now)
+		}
 	})
-	if err != nil {
+	s.keeper.findMarks(infos)
+	s.opened.Episodes = len(infos)
+	if err := s.openJournal(); err != nil {
 		return err
 	}
 	// The folders that were made must not be lost with what will be in them.
@@ -226,71 +273,26 @@ func (s *Store) open(ctx context.Context) (err error) {
 	return o.FS.SyncDir(o.Dir)
 }
 
-func (s *Store) episodeOptions() episode.Options {
-	return episode.Options{FS: s.options.FS, Types: s.options.Types, Cache: s.cache}
-}
-
-// salvage seals what a crash left open. What holds nothing of its own, as after a crash
-// that came soon, is deleted.
-func (s *Store) salvage(ctx context.Context, dir string) error {
-	fsys := s.options.FS
-	entries, err := fsys.ReadDir(dir)
+// openJournal opens the log. What is gone of it, and was accepted as lost, is noted before
+// the log does not know of it any more.
+func (s *Store) openJournal() (err error) {
+	o := &s.options
+	s.logs.Journal, err = wal.OpenJournal(wal.JournalOptions{
+		Dir: filepath.Join(o.Dir, logDir), Manifest: filepath.Join(o.Dir, manifestFile), AcceptLoss: o.AcceptLoss, Types: o.Types, FS: o.FS,
+		Log: wal.Options{SyncEvery: o.SyncEvery, SegmentBytes: o.LogFileBytes},
+		Health: func(memory string, err error) {
+			s.health.set("the log of "+memory, err)
+		},
+		ManifestHealth: func(err error) { s.health.set("the log's manifest", err) },
+	})
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		// Also of what cannot be read, so that no two episodes bear one number.
-		s.sequence.Store(max(s.sequence.Load(), sequenceOf(e.Name())))
-		name, left := strings.CutSuffix(e.Name(), openExt)
-		if !left {
-			continue
-		}
-		from, to := filepath.Join(dir, e.Name()), filepath.Join(dir, name+sealedExt)
-		if _, err := fsys.Stat(to); err == nil {
-			// The crash came between the sealed form and the end of the open one.
-			if err := fsys.Remove(from); err != nil {
-				return err
-			}
-			continue
-		}
-		if file, err := fsys.Stat(from); err == nil && file.Size() < episode.HeadBytes {
-			// Not even the file's head was written, or reached the disk.
-			if err := fsys.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			continue
-		}
-		info, lost, err := episode.Repair(ctx, from, to, s.episodeOptions())
-		switch {
-		case engram.CodeOf(err) == engram.Canceled:
-			return err
-		case err != nil:
-			s.opened.Problems = append(s.opened.Problems, e.Name()+": "+err.Error())
-			s.options.Log.Error("an episode that was left open cannot be salvaged", "episode", e.Name(), "error", err)
-			if err := fsys.Rename(from, from+".damaged"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			continue
-		}
-		for _, p := range lost {
-			s.options.Log.Warn("an episode that was left open lost something", "episode", name, "offset", p.Offset, "what", p.What)
-		}
-		empty := info.Snapshots == info.InForce && len(info.Marks)+len(info.Losses)+len(lost) == 0
-		if empty {
-			// First the sealed form: a crash between the two does not leave that.
-			if err := fsys.Remove(to); err != nil {
-				return err
-			}
-		}
-		if err := fsys.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		if empty {
-			continue
-		}
-		s.opened.Salvaged = append(s.opened.Salvaged, info)
+	if gone := s.logs.Journal.Gone(); len(gone) > 0 {
+		s.account.noteLogLosses(gone)
+		return s.account.save()
 	}
-	return fsys.SyncDir(dir)
+	return nil
 }
 
 // Opened tells what opening the folder found.
@@ -300,42 +302,41 @@ func (s *Store) Opened() Opened { return s.opened }
 func (s *Store) Dir() string { return s.options.Dir }
 
 // Journal returns the log for the working memory's configuration.
-func (s *Store) Journal() *wal.Journal { return s.journal }
+func (s *Store) Journal() *wal.Journal { return s.logs.Journal }
 
 // Types returns the registry that the working memory must share.
 func (s *Store) Types() *idf.Registry { return s.options.Types }
 
 // Close ends the recorder once it has recorded what the working memory, which must be
-// closed before, still held for it; seals the open episode and releases the folder. An
-// episode that cannot be sealed stays for the next life to salvage.
+// closed before, still holds for it; seals the open episode and releases the folder. An
+// episode that cannot be sealed stays for the next life to salvage. If the recorder is
+// not done within Options.CloseWithin the error wraps [ErrLeft] and names what is left
+// unrecorded; meanwhile Figures tells how far it is.
 func (s *Store) Close() error {
-	s.close.Do(func() { s.closeErr = s.release() })
+	s.close.Do(func() {
+		s.closing.Store(true)
+		s.closeErr = s.release()
+	})
 	return s.closeErr
 }
 
 func (s *Store) release() error {
 	var errs []error
-	if s.forgetter != nil {
-		s.forgetter.close()
-	}
-	if s.rules != nil {
-		s.rules.close()
-	}
+	s.forgetter.close()
+	s.ruleSet.close()
 	if s.recorder != nil {
 		errs = append(errs, s.recorder.close())
 	}
-	if s.episodes != nil {
-		s.episodes.close()
+	s.disk.episodes.close()
+	if s.logs.Journal != nil {
+		errs = append(errs, s.logs.Journal.Close())
 	}
-	if s.journal != nil {
-		errs = append(errs, s.journal.Close())
-	}
-	if s.catalogue != nil {
-		errs = append(errs, s.catalogue.Close())
+	if s.disk.catalogue != nil {
+		errs = append(errs, s.disk.catalogue.Close())
 	}
 	if s.begun.Load() {
 		s.account.change()
-		errs = append(errs, s.saveAccount())
+		errs = append(errs, s.account.save())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.release())

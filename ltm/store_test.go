@@ -2,6 +2,7 @@ package ltm_test
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -29,6 +30,8 @@ type life struct {
 	*ltm.Store
 	wm    *wm.WM
 	begun ltm.Begun
+	// leaves says that it may end before all is recorded.
+	leaves bool
 }
 
 // segments are what the tests' memory has, by durability and bounds.
@@ -74,7 +77,7 @@ func (l *life) end(t testing.TB) {
 	if err := l.wm.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := l.Close(); err != nil {
+	if err := l.Close(); err != nil && !(l.leaves && errors.Is(err, ltm.ErrLeft)) {
 		t.Error(err)
 	}
 }
@@ -232,6 +235,29 @@ func TestMissingOfEarlierLives(t *testing.T) {
 	}
 	if _, missing := l.times(t, cup, engram.TargetLTM, engram.In(engram.Interval{Start: 500, End: 600})); len(missing) > 0 {
 		t.Errorf("where nothing was left out %+v is missing", missing)
+	}
+}
+
+// Of what a policy keeps out of all episodes a later life says that it was not recorded,
+// by name and by pattern.
+func TestNothingRecordedIsToldInLaterLives(t *testing.T) {
+	o := ltm.Options{Dir: fastDir(t), Policies: map[engram.ID]policy.Policy{engram.MustID("Test/Volatile"): {Record: policy.Never}}}
+	const cup = "Test/Volatile/p/cup"
+	l := begin(t, o)
+	l.commit(t, cup, 1, "seen")
+	l.end(t)
+	for life := range 2 {
+		l := begin(t, o)
+		for _, target := range []engram.Target{engram.TargetBoth, engram.TargetLTM} {
+			for _, q := range []engram.Query{engram.SelectID(engram.MustID(cup), engram.Latest(1)), engram.MustPattern("Test").Select(engram.All())} {
+				q.Target = target
+				r, err := l.Query(t.Context(), q)
+				if err != nil || len(r.Items()) > 0 || len(r.Missing) != 1 || r.Missing[0].Reason != engram.MissingFiltered || r.Missing[0].ID != engram.MustID(cup) {
+					t.Errorf("life %d, %v: %d snapshots, missing %+v, %v", life, target, len(r.Items()), r.Missing, err)
+				}
+			}
+		}
+		l.end(t)
 	}
 }
 

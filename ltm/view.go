@@ -2,10 +2,10 @@ package ltm
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -22,16 +22,15 @@ type view struct {
 	wm     *wm.EntityView // nil if the working memory is not asked or has no such entity
 	// floor is the latest time for which the disk is asked: above it the working
 	// memory is complete.
-	floor engram.Time
-	admit admission
-	// filter and types choose among the versions; a nil filter takes them all.
-	filter  *idf.Filter
-	types   *idf.Registry
-	payload bool // payloads are wanted
+	floor   engram.Time
+	admit   admission
+	filter  *query.Filter // chooses among the versions; nil takes them all
+	payload bool          // payloads are wanted
 
 	forward, backward lane
 	steps             int
 	damage            *engram.Missing
+	forgotten         *engram.Missing // what tombstones are about of what was met
 	err               error
 }
 
@@ -43,16 +42,18 @@ type admission struct {
 	epoch   uint64      // this life …
 	horizon uint64      // … and the newest of its updates
 	hidden  hidden      // what was removed with its segment
+	// tombstones are those that may be about the entity.
+	tombstones []*tombstone
 	// life returns the place of a life among the others; nil if that is not known.
 	life func(epoch uint64) int
 }
 
 // admitsAll reports whether it is known that all versions of a run are admitted.
 func (a *admission) admitsAll(epoch, upTo uint64) bool {
-	return a.asOf == engram.MaxTime && len(a.hidden) == 0 && (epoch != a.epoch || upTo <= a.horizon)
+	return a.asOf == engram.MaxTime && len(a.hidden)+len(a.tombstones) == 0 && (epoch != a.epoch || upTo <= a.horizon)
 }
 
-func (a *admission) admits(v version) bool {
+func (a *admission) admits(v arrival) bool {
 	return v.arrived <= a.asOf && (v.epoch != a.epoch || v.number <= a.horizon) && !a.hidden.hides(v)
 }
 
@@ -147,7 +148,9 @@ func (v *view) take(f found) *engram.Snapshot {
 	case f.none():
 		return nil
 	case f.cur == nil:
-	case v.payload || v.filter != nil:
+	case v.filter.OfType() != nil && v.filter.Excludes(f.cur.index.Snapshot(f.pos)):
+		return nil
+	case v.payload || v.filter.NeedsPayloads():
 		if s = f.cur.load(v, f.pos); s == nil {
 			return nil
 		}
@@ -155,7 +158,9 @@ func (v *view) take(f found) *engram.Snapshot {
 		s = f.cur.index.Snapshot(f.pos)
 	}
 	if v.filter != nil {
-		return query.FilterSnapshot(v.types, v.filter, s)
+		if s = v.filter.Snapshot(s); s == nil && v.err == nil {
+			v.err = v.filter.Err()
+		}
 	}
 	return s
 }
@@ -181,28 +186,60 @@ func (v *view) ordered() bool {
 	return true
 }
 
-// fail notes an error of the disk. What is damaged or gone is told as missing, and
-// the rest is read; anything else ends the reading.
-func (v *view) fail(err error, span engram.Interval, count int) {
-	reason := ""
-	switch engram.CodeOf(err) {
-	case engram.Corrupt, engram.Unsupported:
-		reason = engram.MissingDamaged
-	case engram.NotFound:
-		reason = engram.MissingForgotten
-	default:
+// open opens a part; false if it cannot be read. What it holds less than the catalogue
+// knows is damaged.
+func (v *view) open(p *part) bool {
+	opened := p.run != nil
+	if err := p.open(); err != nil {
+		v.fail(p.handle, err, p.span, p.count)
+		return false
+	}
+	have := 0
+	for i := range p.run.blocks {
+		have += p.run.blocks[i].Count
+	}
+	if !opened && have < p.count {
+		v.fail(p.handle, engram.Errorf(engram.Corrupt, p.handle.name, "it holds %d versions of %v, and held %d", have, v.entity, p.count), p.span, p.count-have)
+	}
+	return true
+}
+
+// fail notes an error of the disk. What is damaged is told as missing, and the rest is
+// read; anything else ends the reading.
+func (v *view) fail(h *handle, err error, span engram.Interval, count int) {
+	if engram.CodeOf(err) == engram.NotFound { // it is in the catalogue or the index
+		err = engram.Errorf(engram.Corrupt, h.name, "its file is not the one that was sealed: %w", err)
+	}
+	if !isDamage(err) {
 		if v.err == nil {
 			v.err = engram.Errorf(engram.CodeOf(err), v.entity.String(), "it cannot be read from disk: %w", err)
 		}
 		return
 	}
-	if v.damage == nil {
-		v.damage = &engram.Missing{ID: v.entity, Reason: reason, Count: uint64(count), Interval: span}
-		return
+	h.set.damaged(h, err)
+	v.damage = grow(v.damage, engram.Missing{ID: v.entity, Reason: engram.MissingDamaged, Count: uint64(count), Interval: span})
+}
+
+// buried reports whether a tombstone is about a version, of an episode or of the working
+// memory, and tells of it then.
+func (v *view) buried(h *handle, d arrival, t engram.Time) bool {
+	if len(v.admit.tombstones) == 0 || !slices.ContainsFunc(v.admit.tombstones, func(b *tombstone) bool { return b.covers(h, v.entity, d, t) }) {
+		return false
 	}
-	v.damage.Count += uint64(count)
-	v.damage.Interval.Start = min(v.damage.Interval.Start, span.Start)
-	v.damage.Interval.End = max(v.damage.Interval.End, span.End)
+	if v.forgotten == nil || !v.forgotten.Interval.Contains(t) { // it may be met again, the other way
+		v.forgotten = grow(v.forgotten, engram.Missing{ID: v.entity, Reason: engram.MissingForgotten, Count: 1, Interval: engram.Interval{Start: t, End: t.Add(1)}})
+	}
+	return true
+}
+
+// grow adds more of the same to what is missing.
+func grow(m *engram.Missing, more engram.Missing) *engram.Missing {
+	if m == nil {
+		return &more
+	}
+	m.Count += more.Count
+	m.Interval.Start, m.Interval.End = min(m.Interval.Start, more.Interval.Start), max(m.Interval.End, more.Interval.End)
+	return m
 }
 
 // close releases what the view holds.

@@ -9,9 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/internal/query"
 	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // fakeTimeline is a timeline in memory that counts what is read of it.
@@ -68,7 +67,7 @@ func (f *fakeTimeline) Load(_ context.Context, i, first, last int) ([]*engram.Sn
 
 // fakePart returns a part whose run is the timeline.
 func fakePart(f *fakeTimeline) part {
-	p := part{opened: true, run: &run{epoch: 1, timeline: f, blocks: f.Blocks()}}
+	p := part{run: &run{epoch: 1, timeline: f, blocks: f.Blocks()}}
 	p.measure()
 	return p
 }
@@ -207,7 +206,7 @@ func TestViewIsASortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts, all := timelines(t)
 		v := &view{
-			ctx: context.Background(), floor: engram.MaxTime, types: idf.NewRegistry(), payload: true,
+			ctx: context.Background(), floor: engram.MaxTime, payload: true,
 			admit: admission{asOf: engram.MaxTime, epoch: 2, horizon: 0},
 		}
 		if rapid.Bool().Draw(t, "as of") {

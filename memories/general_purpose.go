@@ -11,6 +11,7 @@ func GeneralPurpose() server.Memory {
 	return server.Memory{
 		Name:   "GeneralPurpose",
 		Doc:    "anything else: segments are added as they are needed",
+		Types:  typesIn("general_purpose"),
 		Bounds: engram.Bounds{MaxBytes: 256 * mib, MaxCount: 1_000_000},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -26,6 +26,7 @@ var segments = map[string]string{
 	"RobotState/Proprioception":     "engram.robot_state.Proprioception",
 	"RobotState/Localization":       "engram.robot_state.Localization",
 	"RobotState/Revision":           "engram.robot_state.Revision",
+	"RobotState/Acquisition":        "engram.robot_state.Acquisition",
 	"Object/Class":                  "engram.object.Class",
 	"Object/Instance":               "engram.object.Instance",
 	"Object/Attachments":            "engram.object.Attachment",
@@ -186,10 +187,7 @@ func TestGeneralPurpose(t *testing.T) {
 	if err := srv.AddCoreSegment(ctx, engram.CoreSegment{ID: engram.MustID("GeneralPurpose/Notes")}); err != nil {
 		t.Fatal(err)
 	}
-	p, err := idf.ValuePayload(map[string]any{"anything": 1.5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Value(t, map[string]any{"anything": 1.5})
 	results, err := srv.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{
 		Entity: engram.MustID("GeneralPurpose/Notes/me/today"), Instances: []engram.Instance{engram.NewInstance(p)},
 	}}})

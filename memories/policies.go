@@ -36,6 +36,7 @@ var policies = map[string]map[string]policy.Policy{
 		"Proprioception": every(usual),
 		"Localization":   every(usual),
 		"Revision":       every(identity),
+		"Acquisition":    every(deeds),
 	},
 	"Object": {
 		"Class":                  rarely(deeds),

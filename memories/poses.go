@@ -23,7 +23,7 @@ func DefaultPoseRetention() pose.Retention { return pose.Retention{MaxBytes: 4 *
 const maxPoseFrames = 10_000
 
 // poses keeps a [pose.Store] that follows what is committed to the memory
-// RobotState: descriptions, joint states, localizations and revisions.
+// RobotState: descriptions, joint states, localizations, revisions and acquisitions.
 //
 // The frames of a provider segment's data are those of one robot, whose name is the
 // provider segment's; see [robotOf] and [absolute].
@@ -34,23 +34,27 @@ type poses struct {
 
 	// mu guards what follows, and the store against other writers: what is checked
 	// under it still holds when it is done.
-	mu      sync.Mutex
-	joints  map[engram.ID]*jointFeed
-	owners  map[string]engram.ID // of joints: the entity that sets it
-	bodies  map[string]*body     // by child frame
-	static  map[engram.ID]localization
-	revised engram.Time // of the newest revision made through the service
+	mu     sync.Mutex
+	joints map[engram.ID]*jointFeed
+	owners map[string]engram.ID // of joints: the entity that sets it
+	// described are the robots of which there is a description.
+	described map[string]bool
+	bodies    map[string]*body // by child frame
+	static    map[engram.ID]localization
+	revised   engram.Time // of the newest revision made through the service
 }
 
 func newPoses(keep pose.Retention) *poses {
 	p := &poses{
-		store:  pose.New(pose.Config{Retention: keep, MaxFrames: maxPoseFrames}),
+		store:  pose.New(pose.Config{Retention: keep, MaxFrames: maxPoseFrames, Acquisitions: maxAcquisitions}),
 		joints: map[engram.ID]*jointFeed{},
 		owners: map[string]engram.ID{},
-		bodies: map[string]*body{},
-		static: map[engram.ID]localization{},
+
+		described: map[string]bool{},
+		bodies:    map[string]*body{},
+		static:    map[engram.ID]localization{},
 	}
-	p.service = service.New(p.store, p.commitRevision)
+	p.service = service.New(p.store, service.Writes{Revise: p.commitRevision, Acquire: p.commitAcquisition, Release: p.commitRelease})
 	return p
 }
 
@@ -74,7 +78,7 @@ func (p *poses) start(ctx context.Context, svc engram.Service) error {
 		})
 	}
 	for segment, newest := range map[string]int{
-		"Description": rebuildDescriptions, "Revision": rebuildRevisions, "Proprioception": 1, "Localization": 1,
+		"Description": rebuildDescriptions, "Revision": rebuildRevisions, "Acquisition": maxAcquisitions, "Proprioception": 1, "Localization": 1,
 	} {
 		first := len(items)
 		if err := read(engram.MustPattern("RobotState/" + segment).Select(engram.Latest(newest))); err != nil {
@@ -88,6 +92,10 @@ func (p *poses) start(ctx context.Context, svc engram.Service) error {
 				continue
 			}
 			before := engram.Interval{Start: last.Time.Add(-rebuildHistory), End: last.Time}
+			// One wild stamp hides no history.
+			if snap, err := svc.AtOrBefore(ctx, last.ID.Truncate(engram.LevelEntity), last.Time-1); err == nil && snap.Time < before.Start {
+				before = engram.Interval{Start: snap.Time.Add(-rebuildHistory), End: snap.Time + 1}
+			}
 			if err := read(engram.SelectID(last.ID.Truncate(engram.LevelEntity), engram.In(before))); err != nil {
 				return err
 			}
@@ -120,6 +128,8 @@ func (p *poses) replay(ctx context.Context, it *engram.Item) {
 		p.replayLocalization(it)
 	case "Revision":
 		p.replayRevision(it)
+	case "Acquisition":
+		p.replayAcquisition(it)
 	default:
 		p.stored(ctx, engram.Update{ID: it.ID, Number: it.Number, Snapshot: it.Snapshot})
 	}

@@ -13,22 +13,25 @@ import (
 	"github.com/seed-301d4374/engram/wm"
 )
 
+// withLog returns a server that has the poses of a log.
+func withLog(t *testing.T, dir string) *server.Server {
+	t.Helper()
+	types := idf.NewRegistry()
+	journal, err := wal.OpenJournal(wal.JournalOptions{Dir: dir, Types: types})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := server.New(server.Config{Memories: []server.Memory{RobotState()}, Types: types, Journal: journal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // A server that restarts with its log has the poses and revisions that it had.
 func TestPosesSurviveARestart(t *testing.T) {
 	dir := t.TempDir()
-	open := func() *server.Server {
-		t.Helper()
-		types := idf.NewRegistry()
-		journal, err := wal.OpenJournal(wal.JournalOptions{Dir: dir, Types: types})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := server.New(server.Config{Memories: []server.Memory{RobotState()}, Types: types, Journal: journal})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	open := func() *server.Server { return withLog(t, dir) }
 	check := func(p service.Service) {
 		t.Helper()
 		at(t, p, "rover1/map", "rover1/base", 2*second, 20, 5, 0)

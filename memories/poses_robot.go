@@ -51,9 +51,13 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 		return err
 	}
 	p.mu.Lock()
+	p.described[robot] = true
 	err = p.addRobotLocked(entity, t, d, robot)
 	clear(p.joints) // joints that were unknown may be known now
 	p.mu.Unlock()
+	for _, doubt := range d.Doubts {
+		p.service.LeaveOut(entity, t, doubt)
+	}
 	svc := p.svc.Load()
 	if err != nil || svc == nil {
 		return err
@@ -89,8 +93,7 @@ func (p *poses) addRobotLocked(entity engram.ID, t engram.Time, d *urdf.Robot, r
 			one := &urdf.Robot{Name: d.Name, Root: j.Parent, Joints: []urdf.Joint{j}}
 			err := p.store.AddRobot(one, robot)
 			if engram.CodeOf(err) == engram.Conflict && j.Type == urdf.Fixed {
-				origin := pose.Pose{T: pose.Vec3{X: j.XYZ[0], Y: j.XYZ[1], Z: j.XYZ[2]}, R: pose.RPY(j.RPY[0], j.RPY[1], j.RPY[2])}
-				err = p.calibrate(entity, robot+"/"+j.Parent, robot+"/"+j.Child, origin, pose.Cov{})
+				err = p.calibrate(entity, robot+"/"+j.Parent, robot+"/"+j.Child, pose.JointOrigin(&j), pose.Cov{})
 			}
 			if err != nil {
 				p.service.LeaveOut(entity, t, engram.Errorf(engram.CodeOf(err), robot+"/"+j.Name, "a joint of the description is left out: %w", err))
@@ -129,11 +132,23 @@ func (p *poses) calibrate(author engram.ID, parent, child string, v pose.Pose, c
 type jointFeed struct {
 	names   []string // as they came last
 	handles []*pose.JointEdge
-	taken   error // of joints that another entity sets
+	taken   error // of joints that another entity sets, or if the description has none of them
 }
 
-// feel stores joint values. A joint is set by the entity that set it first: beside
-// what a robot does, recordings hold what it was told to do.
+// commandWords are in the names of entities that tell what a robot was told to do, and
+// not what it did.
+var commandWords = []string{"command", "cmd", "desired", "setpoint", "goal", "target"}
+
+// isCommanded reports whether an entity's name says that it tells what a robot was told
+// to do.
+func isCommanded(entity engram.ID) bool {
+	name := strings.ToLower(entity.Entity())
+	return slices.ContainsFunc(commandWords, func(w string) bool { return strings.Contains(name, w) })
+}
+
+// feel stores joint values. A joint is set by the entity that set it first, unless its
+// name says that it tells commands: beside what a robot does, recordings hold what it was
+// told to do, and what was measured counts, whichever comes first.
 func (p *poses) feel(entity engram.ID, t engram.Time, b []byte) error {
 	j, err := decodeJoints(b)
 	if err != nil || len(j.positions) == 0 {
@@ -169,6 +184,7 @@ func (p *poses) jointFeedLocked(entity engram.ID, names [][]byte) *jointFeed {
 	}
 	robot := robotOf(entity)
 	feed = &jointFeed{names: make([]string, len(names)), handles: make([]*pose.JointEdge, len(names))}
+	known := false
 	for i := range names {
 		feed.names[i] = string(names[i])
 		name := absolute(robot, feed.names[i])
@@ -176,12 +192,21 @@ func (p *poses) jointFeedLocked(entity engram.ID, names [][]byte) *jointFeed {
 		if err != nil {
 			continue
 		}
-		if owner, ok := p.owners[name]; ok && owner != entity {
+		known = true
+		owner, owned := p.owners[name]
+		if owned && isCommanded(owner) && !isCommanded(entity) {
+			delete(p.joints, owner) // it learns that the joint is not its own any more
+			owned = false
+		}
+		if owned && owner != entity {
 			feed.taken = engram.Errorf(engram.Conflict, entity.String(), "a second source: %s sets the joint %s", owner, name)
 			continue
 		}
 		p.owners[strings.Clone(name)] = entity
 		feed.handles[i] = h
+	}
+	if !known && len(names) > 0 && p.described[robot] {
+		feed.taken = engram.Errorf(engram.NotFound, entity.String(), "the description of %s has none of its joints, such as %s: its values are kept and move nothing", robot, feed.names[0])
 	}
 	if len(p.joints) < maxPoseFrames {
 		p.joints[entity] = feed

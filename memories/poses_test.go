@@ -3,6 +3,7 @@ package memories
 import (
 	"context"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -242,7 +243,7 @@ func TestPosesRevisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watch.Close()
-	a, err := p.Acquire(t.Context(), "rover1/head", 2*second, true)
+	a, err := p.Acquire(t.Context(), service.Acquire{Sensor: "rover1/head", Time: 2 * second, Wait: true})
 	if err != nil || a.Base != "rover1/base" {
 		t.Fatal(a, err)
 	}
@@ -298,7 +299,7 @@ func TestPosesWaitAndCancel(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Acquire(ctx, "rover1/head", 9*second, true); engram.CodeOf(err) != engram.Canceled {
+	if _, err := p.Acquire(ctx, service.Acquire{Sensor: "rover1/head", Time: 9 * second, Wait: true}); engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("a wait that was given up: %v", err)
 	}
 }
@@ -348,4 +349,72 @@ func FuzzPoseDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A doubtful description is taken, and what was doubtful about it is told.
+func TestDoubtfulDescription(t *testing.T) {
+	s, p := newPoseServer(t)
+	mustPut(t, s, "RobotState/Description/r/r", second, map[string]any{"urdf": `<?xml version="1.1" encoding="us-ascii"?>
+<robot name="r" version="1.1" xmlns="http://example.org">
+<link name="a"/><link name="b"/>
+<joint name="j" type="fixed"><parent link="a"/><child link="b"/><origin xyz="1 0 0" quat_xyzw="0 0 1 0"/>
+<limit effort="1" velocity="1"/>
+<limit effort="2" velocity="2"/></joint></robot>`})
+	at(t, p, "r/a", "r/b", second, 1, 0, math.Pi)
+	left, err := p.LeftOut(t.Context())
+	if err != nil || len(left) != 1 || left[0].Reason.Error() != `r.urdf:6: joint "j": a second <limit> is left out; the first counts` {
+		t.Errorf("%+v, %v", left, err)
+	}
+}
+
+// A frame that several robots have is that of the robot of the other frame, whichever
+// of the two is said first.
+func TestTheOtherFrameDecides(t *testing.T) {
+	s, p := newPoseServer(t)
+	for _, robot := range []string{"r1", "r2"} {
+		mustPut(t, s, "RobotState/Localization/"+robot+"/base", second, placed("odom", "base", 1, 0))
+	}
+	mustPut(t, s, "RobotState/Localization/r2/laser", second, placed("base", "laser", 1, 0))
+	for _, q := range [][2]string{{"base", "laser"}, {"laser", "base"}, {"odom", "laser"}, {"odom", "r2/base"}, {"r2/odom", "base"}} {
+		a := ask(t, p, q[0], q[1], second)
+		if a.Err != nil || a.Target[:3] != "r2/" || a.Source[:3] != "r2/" {
+			t.Errorf("%v: %+v", q, a)
+		}
+	}
+	a := ask(t, p, "odom", "base", second)
+	if engram.CodeOf(a.Err) != engram.NotFound || !strings.Contains(a.Err.Error(), "say which: r1/odom, r2/odom") {
+		t.Errorf("where nothing decides: %v", a.Err)
+	}
+}
+
+// What was measured moves a robot, also where a command of the same stamp came first;
+// names of which the description has none are told.
+func TestPosesStatesBeforeCommands(t *testing.T) {
+	for _, first := range []string{"joint_commands", "joint_states"} {
+		s, poses := newPoseServer(t)
+		mustPut(t, s, "RobotState/Description/rover/urdf", 0, map[string]any{"urdf": roverURDF})
+		values := map[string]float64{"joint_commands": 1, "joint_states": 0.5}
+		order := []string{first, "joint_commands", "joint_states"}
+		for i := range engram.Time(3) {
+			seen := map[string]bool{}
+			for _, name := range order {
+				if !seen[name] {
+					mustPut(t, s, "RobotState/Proprioception/rover/"+name, (i+1)*second, map[string]any{
+						"name": []string{"pan"}, "position": []float64{values[name]},
+					})
+				}
+				seen[name] = true
+			}
+		}
+		for i := range engram.Time(3) {
+			at(t, poses, "rover/mast", "rover/head", (i+1)*second, 0, 0, 0.5)
+		}
+	}
+	s, poses := newPoseServer(t)
+	mustPut(t, s, "RobotState/Description/rover/urdf", 0, map[string]any{"urdf": roverURDF})
+	mustPut(t, s, "RobotState/Proprioception/rover/joint_states", second, map[string]any{"name": []string{"tilt", "roll"}, "position": []float64{0.5, 0.1}})
+	left, err := poses.LeftOut(t.Context())
+	if err != nil || len(left) != 1 || !strings.Contains(left[0].Reason.Error(), "such as tilt") {
+		t.Errorf("of joints that the description has not is told %+v, %v", left, err)
+	}
 }

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
 )
@@ -59,8 +61,8 @@ func stamp(t *testing.T, row map[string]string, name string) engram.Time {
 // disorder, answer as libtf2 does: one frame changes its parent on the way. The
 // intended differences are those of docs/pose.md.
 func TestPosesTransformsOracle(t *testing.T) {
-	const folder = "../../shared/data/oracle/transforms/"
-	samples, queries := readRows(t, folder+"samples.csv"), readRows(t, folder+"queries.csv")
+	folder := testkit.Shared(t, "oracle", "transforms")
+	samples, queries := readRows(t, filepath.Join(folder, "samples.csv")), readRows(t, filepath.Join(folder, "queries.csv"))
 	for name, shuffle := range map[string]bool{"in order": false, "in disorder": true} {
 		t.Run(name, func(t *testing.T) {
 			s, p := newPoseServer(t)

@@ -172,7 +172,7 @@ func (r *knowledgeReader) idfType(name string) (*idf.Type, error) {
 func (r *knowledgeReader) commit() ([]engram.ID, error) {
 	var stored []engram.ID
 	for portion := range slices.Chunk(r.updates, 256) {
-		results, err := r.svc.Commit(r.ctx, engram.Commit{Updates: portion})
+		results, err := r.svc.Commit(r.ctx, engram.Commit{Updates: portion, Recorded: true})
 		if err != nil {
 			return stored, err
 		}

@@ -10,7 +10,7 @@ import (
 // RobotState is what robots know of themselves: their models, their joints and
 // where they are. An entity of Description and Proprioception is a robot, an
 // entity of Localization an edge of the transform tree, one of Revision an author
-// of revisions of where they were.
+// of revisions of where they were, one of Acquisition a sensor.
 //
 // The memory keeps a [pose.Store] of all this, which it serves; docs/pose.md says
 // how commits come into it.
@@ -20,10 +20,6 @@ func RobotState(opts ...Option) server.Memory {
 	// What poses are rebuilt from is in the log where there is one, but for joint
 	// states, which are worth nothing after a restart. A revision carries what it came
 	// to, so that it does not need the odometry which the memory has forgotten since.
-	logged := func(seg engram.CoreSegment) engram.CoreSegment {
-		seg.Durability = engram.Logged
-		return seg
-	}
 	return server.Memory{
 		Name:  name,
 		Doc:   "robots' models, joint states and places",
@@ -36,12 +32,13 @@ func RobotState(opts ...Option) server.Memory {
 			logged(segment(name, "Localization", "engram.robot_state.Localization",
 				engram.Bounds{MaxCount: 60_000, MaxAge: 10 * time.Minute, MaxBytes: 32 * mib})),
 			logged(segment(name, "Revision", "engram.robot_state.Revision", engram.Bounds{MaxCount: 1_000, MaxBytes: 32 * mib})),
+			logged(segment(name, "Acquisition", acquisitionType, engram.Bounds{MaxCount: maxAcquisitions, MaxBytes: 32 * mib})),
 		},
 		Bounds: engram.Bounds{MaxBytes: 256 * mib, MaxCount: 1_000_000},
 		Hooks: server.Hooks{
 			Start:  p.start,
 			Commit: p.committed,
-			Write:  map[string]server.WriteHook{"Localization": p.writeLocalization, "Revision": p.writeRevision},
+			Write:  map[string]server.WriteHook{"Localization": p.writeLocalization, "Revision": p.writeRevision, "Acquisition": p.writeAcquisition},
 			Stored: p.stored,
 		},
 		Poses: p.service,

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -38,6 +39,46 @@ func testCommit(s *suite) {
 	if results, err := s.m.Commit(s.ctx(), engram.Commit{}); err != nil || len(results) != 0 {
 		s.Errorf("an empty commit gives %v, %v", results, err)
 	}
+}
+
+// testTimesAhead commits times ahead of the clock, in each way that commits go.
+func testTimesAhead(s *suite) {
+	entity := s.readings("cup")
+	soon, far := engram.Now().Add(10*time.Second), engram.Now().Add(24*time.Hour)
+	c := engram.Commit{Updates: []engram.EntityUpdate{update(entity, soon, reading(1)), update(entity, far, reading(2))}}
+	refused := func(way string, results []engram.UpdateResult, err error) {
+		s.must(err)
+		if len(results) != 2 || results[0].Err != nil {
+			s.Fatalf("%s: a time in 10 s: %+v", way, results)
+		}
+		s.wantCode(way+": a time in a day", results[1].Err, engram.OutOfRange)
+	}
+	results, err := s.m.Commit(s.ctx(), c)
+	refused("a commit", results, err)
+	recorded := c.With(c.Updates[1:])
+	recorded.Recorded = true
+	results, err = s.m.Commit(s.ctx(), recorded)
+	s.must(err)
+	s.must(engram.FirstError(results))
+	s.wantTimes("of a recording", engram.SelectID(entity, engram.All()), soon, far)
+
+	streamer, ok := s.m.(engram.CommitStreamer)
+	if !ok {
+		return
+	}
+	stream, err := streamer.CommitStream(s.ctx())
+	s.must(err)
+	defer stream.Close()
+	recorded.Updates = []engram.EntityUpdate{update(entity, far+1, reading(3))}
+	s.must(stream.Send(c))
+	s.must(stream.Send(recorded))
+	s.must(stream.Flush())
+	results, err = stream.Recv()
+	refused("a stream", results, err)
+	results, err = stream.Recv()
+	s.must(err)
+	s.must(engram.FirstError(results))
+	s.wantTimes("of a recorded stream", engram.SelectID(entity, engram.All()), soon, far, far+1)
 }
 
 // testTransientCommit uses a payload's memory again once the commit is answered.

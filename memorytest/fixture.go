@@ -48,6 +48,7 @@ var allTypes = sync.OnceValue(func() map[string]*idf.Type {
 		}
 		types[t.Name()] = t
 	}
+	types[engram.ValueType], _ = idf.NewRegistry().Get(engram.ValueType)
 	return types
 })
 
@@ -102,7 +103,7 @@ func below(parent engram.ID, names ...string) engram.ID {
 func sibling(entity engram.ID, name string) engram.ID { return below(entity.Parent(), name) }
 
 // payload returns a payload of the named type with the given members.
-func payload(typ string, members map[string]any) engram.Payload {
+func payload(typ string, members any) engram.Payload {
 	b, err := typeOf(typ).Encode(members)
 	if err != nil {
 		panic(err)

@@ -25,6 +25,7 @@ type options struct {
 	memory     string
 	maxPayload int
 	longTerm   bool
+	entities   int
 }
 
 // Option changes what [Run] expects.
@@ -42,12 +43,15 @@ func Name(memory string) Option { return func(o *options) { o.memory = memory } 
 // the working memory has evicted is found there.
 func LongTerm() Option { return func(o *options) { o.longTerm = true } }
 
+// Entities says how many entities the suite puts into one segment, instead of 10,000.
+func Entities(n int) Option { return func(o *options) { o.entities = n } }
+
 // Run tests a memory. open returns one that holds an unbounded memory of the name
 // "Test" and lives as long as the test it is given; it is called for each part of
 // the suite, and may return the same one or a new one each time: each part makes
 // core segments of its own. Default limits (see wm.Limits) are expected to hold.
 func Run(t *testing.T, open func(t *testing.T) Memory, opts ...Option) {
-	o := options{memory: MemoryName}
+	o := options{memory: MemoryName, entities: 10_000}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -65,6 +69,7 @@ var parts = []struct {
 }{
 	{"Commit", testCommit},
 	{"TransientCommit", testTransientCommit},
+	{"TimesAhead", testTimesAhead},
 	{"Instances", testInstances},
 	{"PartialFailure", testPartialFailure},
 	{"BadUpdates", testBadUpdates},
@@ -87,6 +92,9 @@ var parts = []struct {
 	{"NothingFound", testNothingFound},
 	{"WithoutPayload", testWithoutPayload},
 	{"Where", testWhere},
+	{"FilterOrder", testFilterOrder},
+	{"OfType", testOfType},
+	{"FilterFails", testFilterFails},
 	{"Fields", testFields},
 	{"Target", testTarget},
 	{"BadQueries", testBadQueries},
@@ -101,6 +109,8 @@ var parts = []struct {
 	{"SubscribePatterns", testSubscribePatterns},
 	{"SubscribeData", testSubscribeData},
 	{"SubscribeWhere", testSubscribeWhere},
+	{"SubscribeLastWhere", testSubscribeLastWhere},
+	{"SubscribeFailures", testSubscribeFailures},
 	{"SubscribeSlow", testSubscribeSlow},
 	{"SubscribeBad", testSubscribeBad},
 	{"SubscribeEnd", testSubscribeEnd},

@@ -110,15 +110,15 @@ func (s *suite) describe(p engram.Pattern) []engram.Description {
 // testDescribe describes segments by patterns of each length.
 func testDescribe(s *suite) {
 	s.addTypes()
-	def := engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxCount: 9}, FixedProviders: true}
+	def := engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxCount: 9}, MaxAhead: time.Hour, FixedProviders: true}
 	core := s.coreSegment(def)
 	s.must(s.m.AddProviderSegment(s.ctx(), engram.ProviderSegment{ID: below(core, "B"), Type: markedType}))
 	s.must(s.m.AddProviderSegment(s.ctx(), engram.ProviderSegment{ID: below(core, "A")}))
 	s.fill(below(core, "A", "cup"), 1)
 	want := []engram.Description{
-		{ID: core, Type: readingType, History: def.History, FixedProviders: true},
-		{ID: below(core, "A"), Type: readingType, History: def.History, FixedProviders: true},
-		{ID: below(core, "B"), Type: markedType, History: def.History, FixedProviders: true},
+		{ID: core, Type: readingType, History: def.History, MaxAhead: time.Hour, FixedProviders: true},
+		{ID: below(core, "A"), Type: readingType, History: def.History, MaxAhead: time.Hour, FixedProviders: true},
+		{ID: below(core, "B"), Type: markedType, History: def.History, MaxAhead: time.Hour, FixedProviders: true},
 	}
 	levels := engram.PatternOf(core).Levels
 	for text, c := range map[string]struct {

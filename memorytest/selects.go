@@ -181,7 +181,8 @@ func testLatestReader(s *suite) {
 
 // testExtremeTimes stores the first and the last time of data, and times before 1970.
 func testExtremeTimes(s *suite) {
-	entity := s.readings("cup")
+	s.addTypes()
+	entity := below(s.coreSegment(engram.CoreSegment{Type: readingType, MaxAhead: engram.AnyAhead}), "Provider", "cup")
 	want := []engram.Time{engram.MinTime, engram.MinTime + 1, -1, 0, 1, engram.MaxTime - 1}
 	s.fill(entity, want...)
 	s.wantTimes("all", engram.SelectID(entity, engram.All()), want...)

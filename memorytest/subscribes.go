@@ -156,6 +156,60 @@ func testSubscribeWhere(s *suite) {
 	}
 }
 
+// testSubscribeLastWhere begins with what satisfies the filter of the last snapshots.
+func testSubscribeLastWhere(s *suite) {
+	entity := s.readings("cup")
+	numbers := s.fill(entity, 1, 9, 2, 7, 8)
+	sub := of(entity, engram.Start{Kind: engram.StartLast, N: 3}) // of the times 7, 8, 9
+	sub.Where = "value < 7.5"
+	stream := s.subscribe(sub)
+	more := s.fill(entity, 10, 3)
+	s.wantNumbers("of the last, and then", stream, []uint64{numbers[3], more[1]})
+}
+
+// testSubscribeFailures is told of updates on which the filter fails.
+func testSubscribeFailures(s *suite) {
+	core := s.coreSegment(engram.CoreSegment{})
+	entity := below(core, "Provider", "thing")
+	sub := of(entity, engram.Start{})
+	sub.Where = "n > 3"
+	quiet := s.subscribe(sub)
+	sub.Failures, sub.WithData = true, true
+	stream := s.subscribe(sub)
+	commit := func(t engram.Time, v any) { s.commit(update(entity, t, payload(engram.ValueType, v))) }
+	for i := range 4 {
+		commit(engram.Time(i), map[string]any{"m": i})
+	}
+	commit(4, map[string]any{"n": 4})
+	var failed []uint64
+	for ctx, matched := s.ctx(), false; !matched; {
+		batch, err := stream.Next(ctx)
+		s.must(err)
+		for _, u := range batch {
+			if matched = u.Failed == nil; matched {
+				if t, _ := u.ID.Time(); t != 4 || u.Snapshot == nil {
+					s.Errorf("update %+v came", u)
+				}
+				continue
+			}
+			if u.ID != entity || u.Snapshot != nil || u.Failed.Reason != engram.MissingFilterFailed || u.Failed.ID != entity || !strings.Contains(u.Failed.Detail, `no member "n"`) {
+				s.Errorf("what failed is told as %+v: %+v", u, u.Failed)
+			}
+			failed = append(failed, u.Failed.Count)
+		}
+	}
+	if !slices.Equal(failed, []uint64{1, 2, 4}) {
+		s.Errorf("failures are told at %d", failed)
+	}
+	sub.Start = engram.Start{Kind: engram.StartTime, Time: 2}
+	if u := s.next(s.subscribe(sub), 3); u[0].Failed == nil || u[1].Failed == nil || u[1].Failed.Count != 2 || u[2].Failed != nil {
+		s.Errorf("of the past came %+v", u)
+	}
+	if u := s.next(quiet, 1); u[0].Failed != nil {
+		s.Errorf("who did not ask is told %+v", u[0].Failed)
+	}
+}
+
 // testSubscribeSlow commits far more than waits in a queue: every update is
 // delivered or counted as dropped just where it is missing.
 func testSubscribeSlow(s *suite) {

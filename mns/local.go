@@ -78,7 +78,7 @@ func (l *Local) Register(ctx context.Context, r Registration) (Lease, error) {
 	ls := &lease{server: r.Server, memories: memories}
 	ls.TTL = min(max(cmp.Or(r.TTL, DefaultTTL), MinTTL), MaxTTL)
 	for ls.ID == 0 || l.leases[ls.ID] != nil {
-		ls.ID = rand.Uint64() // not to be mistaken for a lease of an earlier life
+		ls.ID = rand.Uint64() // not to be mistaken for a lease of an earlier epoch
 	}
 	ls.deadline = time.Now().Add(ls.TTL)
 	ls.expiry = time.AfterFunc(ls.TTL, func() { l.expire(ls) })
@@ -135,7 +135,7 @@ func (l *Local) Renew(ctx context.Context, id uint64) error {
 	}
 	ls := l.leases[id]
 	if ls == nil {
-		return engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier life of the name system; register again")
+		return engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier epoch of the name system; register again")
 	}
 	ls.deadline = time.Now().Add(ls.TTL)
 	ls.expiry.Reset(ls.TTL)

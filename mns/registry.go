@@ -19,7 +19,7 @@ type Registry interface {
 	// again (by its Server identity) gives up what it had registered before.
 	Register(ctx context.Context, r Registration) (Lease, error)
 	// Renew lets the lease run for its whole TTL again; NotFound if it has expired
-	// or was never granted in this life of the registry.
+	// or was never granted in this epoch of the registry.
 	Renew(ctx context.Context, lease uint64) error
 	// Release gives the lease and its names up; releasing an unknown lease does
 	// nothing.
@@ -68,10 +68,10 @@ type Entry struct {
 	Server string
 	Robot  string // whose memory it is, "" if the robot has no name
 	Copies []Copy // sorted by robot and server
-	// SilentSince is when the server was last heard, by the clock of the name system,
-	// where it shows no sign of life; 0 while it does, and where nobody listens for it. Of
-	// a memory of which only copies are known, it is when its robot was last heard.
-	SilentSince engram.Time
+	// SuspectedSince is when the server was last heard, by the clock of the name system,
+	// if it is suspected to be down; 0 if it is not, or nobody listens for it. Of a memory
+	// of which only copies are known, it is when its robot was last heard.
+	SuspectedSince engram.Time
 	// LastKnown is when the name system was last there, where it is away and this is what
 	// it said then; 0 while it is there.
 	LastKnown engram.Time
@@ -83,8 +83,8 @@ type Copy struct {
 	Robot     string   // whose server that is, "" if it has no name
 	Memory    string   // the copy's name there
 	Addresses []string // best first
-	// SilentSince is as that of an [Entry], of the server that holds the copy.
-	SilentSince engram.Time
+	// SuspectedSince is as that of an [Entry], of the server that holds the copy.
+	SuspectedSince engram.Time
 }
 
 // Local returns the memory's name at the server that hosts it: without the robot's.
@@ -103,9 +103,9 @@ func (e Entry) Foreign() bool {
 // Equal reports whether both entries say the same.
 func (e Entry) Equal(o Entry) bool {
 	return e.Memory == o.Memory && e.Server == o.Server && e.Robot == o.Robot && slices.Equal(e.Addresses, o.Addresses) &&
-		e.SilentSince == o.SilentSince && e.LastKnown == o.LastKnown &&
+		e.SuspectedSince == o.SuspectedSince && e.LastKnown == o.LastKnown &&
 		slices.EqualFunc(e.Copies, o.Copies, func(a, b Copy) bool {
-			return a.Server == b.Server && a.Robot == b.Robot && a.Memory == b.Memory && a.SilentSince == b.SilentSince && slices.Equal(a.Addresses, b.Addresses)
+			return a.Server == b.Server && a.Robot == b.Robot && a.Memory == b.Memory && a.SuspectedSince == b.SuspectedSince && slices.Equal(a.Addresses, b.Addresses)
 		})
 }
 

@@ -59,7 +59,7 @@ func byTimeAndID(a, b acquired) int {
 // remembers it: retention keeps the samples around t on the sensor's whole way to
 // its root, and a subscription with OnlyAcquired reports when a revision moved it.
 // The base is the frame reached from the sensor by going up all Fixed and Joint
-// edges.
+// edges, the sensor itself if there are none.
 //
 // The errors are NotFound for an unknown sensor and those of a look-up; TooNew means
 // that the mounts' joints were not heard of since t ([Path.Wait] waits for that).
@@ -67,34 +67,111 @@ func byTimeAndID(a, b acquired) int {
 func (s *Store) Acquire(sensor string, t engram.Time) (Acquisition, error) {
 	s.mu.Lock() // the histories pinned are those that answer, in the revision noted
 	defer s.mu.Unlock()
+	a, id, rec, err := s.mountLocked(sensor, t)
+	if err != nil {
+		return a, err
+	}
+	s.acquired.last++
+	rec.id, a.ID = s.acquired.last, s.acquired.last
+	s.rememberLocked(id, rec)
+	return a, nil
+}
+
+// Mount answers as Acquire does and remembers nothing; the ID is 0.
+func (s *Store) Mount(sensor string, t engram.Time) (Acquisition, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, _, rec, err := s.mountLocked(sensor, t)
+	if err == nil {
+		rec.unpin()
+	}
+	return a, err
+}
+
+// mountLocked answers, and pins what it found.
+func (s *Store) mountLocked(sensor string, t engram.Time) (a Acquisition, id int32, rec acquired, err error) {
 	st := s.state.Load()
 	id, ok := s.frameID(st.content, sensor)
 	if !ok {
-		return Acquisition{}, unknownFrame(sensor, t).Err()
+		return a, id, rec, unknownFrame(sensor, t).Err()
 	}
-	rec := acquired{t: t, rev: st.rev}
+	rec = acquired{t: t, rev: st.rev}
 	base := rec.mount(st.content, id)
-	a := Acquisition{Sensor: sensor, Time: t, Base: st.content.frames[base].name}
+	a = Acquisition{Sensor: sensor, Time: t, Base: st.content.frames[base].name}
 	rec.pin() // before the look-up: what it finds must not go in between
 	var fail Failure
 	if a.Pose, a.Cov, a.Info, fail = s.cachedPath(a.Base, sensor, base, id).askCov(st, t); fail.Code != OK {
 		rec.unpin()
-		return Acquisition{}, fail.Err()
+		return Acquisition{}, id, rec, fail.Err()
 	}
+	return a, id, rec, nil
+}
+
+func (s *Store) rememberLocked(sensor int32, rec acquired) {
 	q := &s.acquired
-	q.last++
-	rec.id, a.ID = q.last, q.last
-	list := q.bySensor[id]
+	list := q.bySensor[sensor]
 	at, _ := slices.BinarySearchFunc(list, rec, byTimeAndID)
-	q.bySensor[id] = slices.Insert(list, at, rec)
-	q.order[rec.id] = acquiredAt{id, t}
+	q.bySensor[sensor] = slices.Insert(list, at, rec)
+	q.order[rec.id] = acquiredAt{sensor, rec.t}
 	for len(q.order) > s.cfg.Acquisitions {
 		q.oldest++
 		if s.releaseLocked(q.oldest) {
 			q.dropped++
 		}
 	}
-	return a, nil
+}
+
+// Restore remembers an acquisition that a store of an earlier life remembered, under
+// the number that it had there, in the present revision. Its pose is not looked up: what
+// it followed from may be gone. The error is NotFound for an unknown sensor and
+// AlreadyExists for a number that is taken.
+func (s *Store) Restore(id AcquisitionID, sensor string, t engram.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, q := s.state.Load(), &s.acquired
+	frame, ok := s.frameID(st.content, sensor)
+	if !ok {
+		return unknownFrame(sensor, t).Err()
+	}
+	if _, taken := q.order[id]; taken || id == 0 {
+		return engram.Errorf(engram.AlreadyExists, sensor, "there is an acquisition %d already", id)
+	}
+	if len(q.order) == 0 || id <= q.oldest {
+		q.oldest = id - 1
+	}
+	q.last = max(q.last, id)
+	rec := acquired{id: id, t: t, rev: st.rev}
+	rec.mount(st.content, frame)
+	rec.pin()
+	s.rememberLocked(frame, rec)
+	return nil
+}
+
+// Acquired returns the sensor and the time of an acquisition that is remembered.
+func (s *Store) Acquired(id AcquisitionID) (sensor string, t engram.Time, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.acquired.order[id]
+	if ok {
+		sensor = s.state.Load().content.frames[at.sensor].name
+	}
+	return sensor, at.t, ok
+}
+
+// AcquiredAt returns the first acquisition of a sensor at a time, 0 if none is
+// remembered.
+func (s *Store) AcquiredAt(sensor string, t engram.Time) AcquisitionID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id, ok := s.frameID(s.state.Load().content, sensor)
+	if !ok {
+		return 0
+	}
+	list := s.acquired.bySensor[id]
+	if at, _ := slices.BinarySearchFunc(list, acquired{t: t}, byTimeAndID); at < len(list) && list[at].t == t {
+		return list[at].id
+	}
+	return 0
 }
 
 // mount notes the histories on the sensor's way to its root and returns its base.
@@ -109,8 +186,8 @@ func (a *acquired) mount(c *content, sensor int32) (base int32) {
 		if e.poses != nil {
 			a.poses = append(a.poses, e.poses)
 		}
-		if e.values != nil {
-			a.values = append(a.values, e.values)
+		if e.joint != nil {
+			a.values = append(a.values, e.value.history)
 		}
 		at = e.parent
 		if mounted = mounted && (e.kind == KindFixed || e.kind == KindJoint); mounted {
@@ -142,9 +219,14 @@ func (s *Store) Release(id AcquisitionID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.releaseLocked(id) {
-		return engram.Errorf(engram.NotFound, "", "acquisition %d is not remembered; it was released, or dropped for newer ones", id)
+		return NotAcquired(id)
 	}
 	return nil
+}
+
+// NotAcquired is the error of an acquisition that is not remembered.
+func NotAcquired(id AcquisitionID) error {
+	return engram.Errorf(engram.NotFound, "", "acquisition %d is not remembered; it was released, or dropped for newer ones", id)
 }
 
 func (s *Store) releaseLocked(id AcquisitionID) bool {

@@ -55,14 +55,19 @@ func (s *step) valuesNow() snapshot[float64, float64] {
 	if s.frozen {
 		return s.frozenValues
 	}
-	return s.edge.values.snapshot()
+	now := s.edge.value.history.snapshot()
+	if s.edge.rules.until != engram.MaxTime {
+		return now.until(s.edge.rules.until)
+	}
+	return now
 }
 
 // compile resolves the path between two frames at t.
 //
-// With unfolded set, every constant edge is a step of its own, so that one which
+// The histories are those of the view v, or what they are when they are asked if that is
+// nil. With unfolded set, every constant edge is a step of its own, so that one which
 // is on two ways can be told.
-func (c *content) compile(target, source int32, t engram.Time, ice *frozen, unfolded bool) *segment {
+func (c *content) compile(target, source int32, t engram.Time, v *View, unfolded bool) *segment {
 	seg := &segment{Interval: engram.Always()}
 	way := func(from int32) (frames []int32, edges []*edge, ends []engram.Interval) {
 		frames = []int32{from}
@@ -93,13 +98,13 @@ func (c *content) compile(target, source int32, t engram.Time, ice *frozen, unfo
 	}
 	seg.limit(si[:ns])
 	seg.limit(ti[:nt])
-	seg.down = newChain(se[:ns], ice, unfolded)
-	seg.up = newChain(te[:nt], ice, unfolded)
+	seg.down = newChain(se[:ns], si, v, unfolded)
+	seg.up = newChain(te[:nt], ti, v, unfolded)
 	seg.fold()
 	values := map[*valueHistory]bool{}
 	for _, c := range [2]*chain{&seg.down, &seg.up} {
 		for i := range c.steps {
-			if v := c.steps[i].edge.values; v != nil {
+			if v := c.steps[i].edge.value.history; v != nil {
 				seg.mimics = seg.mimics || values[v]
 				values[v] = true
 			}
@@ -114,8 +119,8 @@ func (seg *segment) limit(spans []engram.Interval) {
 	}
 }
 
-// newChain compiles edges given from the bottom up.
-func newChain(bottomUp []*edge, ice *frozen, unfolded bool) chain {
+// newChain compiles edges, and when they hold, given from the bottom up.
+func newChain(bottomUp []*edge, held []engram.Interval, v *View, unfolded bool) chain {
 	var c chain
 	acc := constant{pose: Identity(), cov: ExactCov()}
 	var anchor *anchorKeys
@@ -137,12 +142,15 @@ func newChain(bottomUp []*edge, ice *frozen, unfolded bool) chain {
 		if e.kind != KindFixed {
 			anchor = e.keys
 		}
-		st.pre, st.hasPre, st.preCov = acc.fold()
-		ice.freeze(&st)
+		st.pre, st.preCov = acc.fold()
+		if v != nil {
+			st.frozen = true
+			st.frozenPoses, st.frozenValues = v.samples(e, held[i])
+		}
 		c.steps = append(c.steps, st)
 		acc = constant{pose: Identity(), cov: ExactCov()}
 	}
-	c.post, c.hasPost, c.postCov = acc.fold()
+	c.post, c.postCov = acc.fold()
 	return c
 }
 
@@ -157,41 +165,46 @@ func (c *constant) append(p Pose, cov *Cov) {
 	c.cov = ComposeCov(&c.cov, p, cov)
 }
 
-func (c *constant) fold() (p Pose, has bool, cov *Cov) {
+func (c *constant) fold() (p Pose, cov *Cov) {
 	if c.cov.State() != Exact {
 		own := c.cov
 		cov = &own
 	}
-	return c.pose, c.pose != Identity(), cov
+	return c.pose, cov
 }
 
 // fold moves the constant pose of a side without steps to the other side, where it
 // merges with another one, or costs one product instead of two. Its covariance
 // moves along.
 func (seg *segment) fold() {
-	up, down := &seg.up, &seg.down
 	switch {
-	case len(up.steps) == 0 && len(down.steps) > 0:
-		first := &down.steps[0]
-		first.pre = up.post.Inverse().Mul(first.pre)
-		first.hasPre = first.hasPre || up.hasPost
-		down.rootCov = up.takePost()
-	case len(up.steps) == 0:
-		down.post = up.post.Inverse().Mul(down.post)
-		down.rootCov = up.takePost()
-	case len(down.steps) == 0:
-		first := &up.steps[0]
-		first.pre = down.post.Inverse().Mul(first.pre)
-		first.hasPre = first.hasPre || down.hasPost
-		up.rootCov = down.takePost()
+	case len(seg.up.steps) == 0:
+		seg.down.takeRoot(&seg.up)
+	case len(seg.down.steps) == 0:
+		seg.up.takeRoot(&seg.down)
 	}
+	seg.up.notePoses()
+	seg.down.notePoses()
 }
 
-// takePost empties the constant end of a chain without steps.
-func (c *chain) takePost() (cov *Cov) {
-	cov = c.postCov
-	c.post, c.hasPost, c.postCov = Identity(), false, nil
-	return cov
+// takeRoot makes the end of other, which has no steps, the top frame of c.
+func (c *chain) takeRoot(other *chain) {
+	first := &c.post
+	if len(c.steps) > 0 {
+		first = &c.steps[0].pre
+	}
+	*first = other.post.Inverse().Mul(*first)
+	c.rootCov = other.postCov
+	other.post, other.postCov = Identity(), nil
+}
+
+// notePoses notes which of the constant poses move anything.
+func (c *chain) notePoses() {
+	for i := range c.steps {
+		st := &c.steps[i]
+		st.hasPre = st.pre != Identity()
+	}
+	c.hasPost = c.post != Identity()
 }
 
 // static reports whether the segment has no edge with samples.
@@ -204,74 +217,4 @@ func (seg *segment) static() bool {
 		}
 	}
 	return true
-}
-
-// frozen is what a view has seen of the histories; a nil one freezes nothing. One
-// that a content was frozen into is complete and may be read by many; others take
-// what is asked for first, and are for one goroutine.
-type frozen struct {
-	base   *frozen // looked into first
-	poses  map[*poseHistory]snapshot[Pose, Cov]
-	values map[*valueHistory]snapshot[float64, float64]
-}
-
-func newFrozen(base *frozen) *frozen {
-	return &frozen{base, map[*poseHistory]snapshot[Pose, Cov]{}, map[*valueHistory]snapshot[float64, float64]{}}
-}
-
-// freeze takes what every history of a content holds now.
-func (c *content) freeze() *frozen {
-	f := newFrozen(nil)
-	for _, fr := range c.frames {
-		for _, p := range fr.periods {
-			switch e := p.edge; {
-			case e == nil:
-			case e.poses != nil:
-				f.posesOf(e.poses)
-			case e.values != nil:
-				f.valuesOf(e.values)
-			}
-		}
-	}
-	return f
-}
-
-func (f *frozen) posesOf(h *poseHistory) snapshot[Pose, Cov] {
-	if f.base != nil {
-		if s, ok := f.base.poses[h]; ok {
-			return s
-		}
-	}
-	return frozenAt(f.poses, h)
-}
-
-func (f *frozen) valuesOf(h *valueHistory) snapshot[float64, float64] {
-	if f.base != nil {
-		if s, ok := f.base.values[h]; ok {
-			return s
-		}
-	}
-	return frozenAt(f.values, h)
-}
-
-func frozenAt[V, X comparable](m map[*history[V, X]]snapshot[V, X], h *history[V, X]) snapshot[V, X] {
-	s, ok := m[h]
-	if !ok {
-		s = h.snapshot()
-		m[h] = s
-	}
-	return s
-}
-
-func (f *frozen) freeze(st *step) {
-	if f == nil {
-		return
-	}
-	st.frozen = true
-	if st.edge.poses != nil {
-		st.frozenPoses = f.posesOf(st.edge.poses)
-	}
-	if st.edge.values != nil {
-		st.frozenValues = f.valuesOf(st.edge.values)
-	}
 }

@@ -550,3 +550,112 @@ func TestDiagonalTransport(t *testing.T) {
 		}
 	}
 }
+
+// The pose is the same with and without its covariance, below, above and across, and
+// whichever of the edges are constant.
+func TestCovHasTheSamePose(t *testing.T) {
+	s := New(Config{})
+	ok(t, s.Fixed("base", "cam", Translation(1, 2, 3), ExactCov()))
+	if T, cov, _, fail := pathOf(t, s, "cam", "base").AtCov(0); fail.Code != OK || T != Translation(-1, -2, -3) || cov.State() != Exact {
+		t.Errorf("the base in the camera: %v %v %v", T, cov, fail.Err())
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		s := New(Config{})
+		const n = 7
+		name := func(i int) string { return string(rune('a' + i)) }
+		moving := r.IntN(4)
+		for i := 1; i < n; i++ {
+			p, cov := randomPose(r), randomCov(r, 0.01)
+			switch r.IntN(4) {
+			case 0:
+				p = Identity()
+			case 1:
+				cov = ExactCov()
+			}
+			parent := name(r.IntN(i))
+			if r.IntN(4) >= moving {
+				must[any](rt)(nil, s.Fixed(parent, name(i), p, cov))
+				continue
+			}
+			e := must[*FreeEdge](rt)(s.Free(parent, name(i)))
+			must[any](rt)(nil, e.SetCov(0, p, cov))
+		}
+		for i := range n {
+			for j := range n {
+				p := must[*Path](rt)(s.Path(name(i), name(j)))
+				want, _, fail := p.At(0)
+				got, cov, _, failCov := p.AtCov(0)
+				latest, _, _, _ := p.LatestCommonCov()
+				same, covSame, _, _ := p.BetweenCov(0, 0, name(r.IntN(n)))
+				if e := max(poseError(got, want), poseError(latest, want), poseError(same, want)); fail.Code != OK || failCov.Code != OK || e > 1e-12 || cov != covSame {
+					rt.Fatalf("%s ← %s: %v, %v; with the covariance %v, %v, latest %v, between %v", name(i), name(j), want, fail.Code, got, failCov.Code, latest, same)
+				}
+				_, inverse, _, _ := must[*Path](rt)(s.Path(name(j), name(i))).AtCov(0)
+				if back := InverseCov(want, &cov); covError(&back, &inverse) > 1e-9 {
+					rt.Fatalf("%s ← %s: the covariance of the inverse is %v; want %v", name(i), name(j), inverse, back)
+				}
+			}
+		}
+	})
+}
+
+// Two keys with uncertainties of their own do not make the motion between them exact,
+// however alike their corrections are; nor do samples that each err as much.
+func TestBetweenKeys(t *testing.T) {
+	const sigma = 0.05
+	own := DiagonalCov(sigma, 0.01)
+	for _, differ := range []float64{0, 1e-15, 1e-9, 1e-3} {
+		s := New(Config{MaxGap: -1})
+		ok(t, s.Anchor("site", "odom"))
+		e := must[*FreeEdge](t)(s.Free("odom", "base", Uncertain(ExactNoise())))
+		line(t, e)
+		tx := s.Begin("slam")
+		tx.Key("site", "odom", second, Translation(5, 0, 0), own)
+		tx.Key("site", "odom", 5*second, Pose{T: Vec3{5 + differ, differ, 0}, R: RPY(0, 0, differ)}, own)
+		must[Revision](t)(tx.Commit())
+		p := pathOf(t, s, "base", "base")
+		variance := func(a, b engram.Time) float64 {
+			t.Helper()
+			_, cov, _, fail := p.BetweenCov(a, b, "site")
+			ok(t, fail.Err())
+			_, back, _, _ := p.BetweenCov(b, a, "site")
+			T, _, _ := p.Between(a, b, "site")
+			if inverse := InverseCov(T, &cov); covError(&inverse, &back) > 1e-9 && cov.State() != Exact {
+				t.Errorf("from %v to %v and back: %v and %v", a, b, inverse, back)
+			}
+			return cov.At(5, 5) // which levers leave alone
+		}
+		for _, c := range []struct {
+			a, b engram.Time
+			want float64 // in variances of a key
+		}{
+			{second, 5 * second, 2}, {0, 9 * second, 2}, {second, 0, 0}, {6 * second, 9 * second, 0},
+			{second, 3 * second, (1-math.Sqrt(0.5))*(1-math.Sqrt(0.5)) + 0.5},
+			{second, second + second/1000, 0.00025}, // little time, little motion
+			{3 * second, 3*second + second/1000, 0},
+		} {
+			got := variance(c.a, c.b) / 1e-4
+			if math.Abs(got-c.want) > 1e-6 && math.Abs(got-c.want) > 0.01*c.want {
+				t.Errorf("keys %g apart, from %v to %v: the yaw has %g variances of a key; want %g", differ, c.a, c.b, got, c.want)
+			}
+		}
+	}
+	s := New(Config{MaxGap: -1})
+	e := must[*FreeEdge](t)(s.Free("map", "base"))
+	for i := range engram.Time(3) {
+		ok(t, e.SetCov(i*second, Translation(float64(i), 0, 0), own))
+	}
+	_, cov, _, fail := pathOf(t, s, "base", "base").BetweenCov(0, 2*second, "map")
+	if ok(t, fail.Err()); math.Abs(cov.At(5, 5)-2e-4) > 1e-12 {
+		t.Errorf("samples that err alike: %v", cov)
+	}
+	// An unknown correction that is held is the same at both times.
+	ok(t, s.Anchor("site", "map"))
+	tx := s.Begin("slam")
+	tx.Key("site", "map", 0, Identity(), Cov{})
+	must[Revision](t)(tx.Commit())
+	if _, cov, _, _ := pathOf(t, s, "site", "site").BetweenCov(0, 2*second, "map"); cov.State() != Exact {
+		t.Errorf("the world in itself, under one key: %v", cov)
+	}
+}

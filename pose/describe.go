@@ -33,7 +33,7 @@ func (v *View) Edges() []EdgeInfo {
 			if p.edge == nil {
 				continue
 			}
-			out = append(out, p.edge.describe(f.span(i), v.frozen))
+			out = append(out, v.describe(p.edge, f.span(i)))
 		}
 	}
 	slices.SortStableFunc(out, func(a, b EdgeInfo) int { return strings.Compare(a.Child, b.Child) })
@@ -42,34 +42,41 @@ func (v *View) Edges() []EdgeInfo {
 
 // Edges describes the edges on the path at t, from the target up to the common
 // ancestor and down to the source. The failure is NotConnected.
-func (p *Path) Edges(t engram.Time) ([]EdgeInfo, Failure) {
+func (p *Path) Edges(t engram.Time) (out []EdgeInfo, fail Failure) {
 	st := p.now()
 	seg := p.segmentAt(st, t)
 	if !seg.connected {
 		return nil, Failure{Code: NotConnected, Time: t, about: p.about}
 	}
-	ice := st.content.freeze()
-	if p.view != nil {
-		ice = p.view.frozen
+	v := p.view
+	if v == nil {
+		v = p.store.showing(st)
 	}
-	var out []EdgeInfo
+	describe := func(e *edge) {
+		per, end := st.content.frames[e.child].periodAt(t)
+		info := v.describe(e, engram.Interval{Start: per.from, End: end})
+		info.Valid = seg.Interval
+		out = append(out, info)
+	}
 	for i := len(seg.up.edges) - 1; i >= 0; i-- {
-		out = append(out, seg.up.edges[i].describe(seg.Interval, ice))
+		describe(seg.up.edges[i])
 	}
 	for _, e := range seg.down.edges {
-		out = append(out, e.describe(seg.Interval, ice))
+		describe(e)
 	}
 	return out, Failure{}
 }
 
-func (e *edge) describe(valid engram.Interval, ice *frozen) EdgeInfo {
+// describe describes an edge during the span in which it holds.
+func (v *View) describe(e *edge, valid engram.Interval) EdgeInfo {
+	poses, values := v.samples(e, valid)
 	info := EdgeInfo{Parent: e.parentName, Child: e.childName, Kind: e.kind, Valid: valid}
 	switch e.kind {
 	case KindFree:
-		ice.poses[e.poses].describe(&info)
+		poses.describe(&info)
 	case KindJoint:
 		info.Joint = e.joint.Name
-		ice.values[e.values].describe(&info)
+		values.describe(&info)
 	case KindAnchor:
 		if n := len(e.keys.keys); n > 0 {
 			info.Samples, info.First, info.Last = int64(n), e.keys.keys[0].t, e.keys.keys[n-1].t

@@ -61,11 +61,12 @@ func (s *Store) Diff(target, source string, a, b Revision, th Threshold) ([]Chan
 	if err != nil {
 		return nil, err
 	}
-	return s.diff(sa, sb, newFrozen(nil), target, source, th)
+	return s.diff(sa, sb, s.Revision(), newFrozen(nil), target, source, th)
 }
 
-// diff compares two states with the samples in ice, which takes what it lacks.
-func (s *Store) diff(sa, sb *state, ice *frozen, target, source string, th Threshold) ([]Change, error) {
+// diff compares two states with the samples in ice, which takes what it lacks of those
+// known in the revision top.
+func (s *Store) diff(sa, sb *state, top Revision, ice *frozen, target, source string, th Threshold) ([]Change, error) {
 	d := differ{sides: [2]*state{sa, sb}, limit: [2]float64{th.Trans, 2 * math.Sin(min(max(th.Rot, 0), math.Pi)/4)}}
 	if th.Rot >= math.Pi {
 		d.limit[1] += 1e-9 // no rotation is beyond rounding
@@ -73,7 +74,7 @@ func (s *Store) diff(sa, sb *state, ice *frozen, target, source string, th Thres
 	var paths [2]*Path
 	for i, st := range d.sides {
 		var err error
-		if paths[i], err = s.newPath(&View{store: s, state: st, frozen: ice}, st.content, target, source); err != nil {
+		if paths[i], err = s.newPath(s.viewOf(st, top, ice), st.content, target, source); err != nil {
 			return nil, err
 		}
 	}
@@ -166,6 +167,13 @@ func (d *differ) segment(a, b *segment, iv engram.Interval) {
 	looked := false
 	for i, t := range times[1:] {
 		if !d.differs(times[i], t) {
+			// At the time itself a sample may be, behind which neither has an answer.
+			if d.differs(times[i], times[i]) {
+				if p := d.at(times[i]); d.moved(&p) {
+					d.extend(times[i], t)
+					d.note(&p)
+				}
+			}
 			d.close()
 			continue
 		}

@@ -89,7 +89,7 @@ func (w *way) answers(side int, t engram.Time) bool {
 func (w *way) cover(from, to engram.Time) {
 	for i := w.first; i < len(w.stages); i++ {
 		g := &w.stages[i]
-		if st := g.edge[0]; st != nil && g.mode != apart && (st.kind != KindAnchor || len(st.edge.keys.keys) > 0) {
+		if st := g.edge[0]; st != nil && (st.kind != KindAnchor || len(st.edge.keys.keys) > 0) {
 			g.rough, _ = st.spread(from, to, w.q[0].rev, g.up)
 		}
 	}
@@ -278,7 +278,7 @@ func (st *step) jointMotion(from, to engram.Time, rev Revision) (m motion) {
 	j, s := st.edge.joint, st.valuesNow()
 	scale, offset := j.scaleOffset()
 	if s.n == 0 {
-		m.reach = math.Abs(scale*st.edge.unset.Q + offset)
+		m.reach = math.Abs(scale*st.edge.value.unset.Q + offset)
 		return m
 	}
 	at := func(t engram.Time) float64 {
@@ -286,7 +286,7 @@ func (st *step) jointMotion(from, to engram.Time, rev Revision) (m motion) {
 		if b == nil {
 			return a.v
 		}
-		return j.between(a.v, b.v, u)
+		return st.edge.value.of.between(a.v, b.v, u)
 	}
 	a, b := scale*at(from), scale*at(to)
 	if j.Type == urdf.Prismatic {

@@ -187,7 +187,7 @@ func TestDiffAgainstBruteForce(t *testing.T) {
 // within is the tolerance of what Diff promises.
 func within(x float64) float64 { return 0.01*x + 1e-6 }
 
-func compareDiff(rt *rapid.T, w *diffWorld, pa, pb *Path, th Threshold, changes []Change) {
+func compareDiff(rt interface{ Fatalf(string, ...any) }, w *diffWorld, pa, pb *Path, th Threshold, changes []Change) {
 	what := pa.Target() + " ← " + pa.Source()
 	distance := func(t engram.Time) (trans, rot float64, failed, none bool) {
 		a, _, failA := pa.At(t)
@@ -263,7 +263,7 @@ func TestDiffBounds(t *testing.T) {
 		ice := newFrozen(nil)
 		var segs [2]*segment
 		for i, st := range d.sides {
-			p := must[*Path](t)(w.s.newPath(&View{w.s, st, ice}, st.content, []string{"earth", "site", "cup"}[w.r.IntN(3)], "cam"))
+			p := must[*Path](t)(w.s.newPath(w.s.viewOf(st, revisionNow, ice), st.content, []string{"earth", "site", "cup"}[w.r.IntN(3)], "cam"))
 			segs[i] = p.segmentAt(st, 300*w.unit)
 		}
 		times := d.way.init(d.sides, segs[0], segs[1], engram.Interval{
@@ -359,5 +359,63 @@ func TestDiffFindsLoops(t *testing.T) {
 	// The same, below the threshold, is nothing.
 	if changes = must[[]Change](t)(s.Diff("site", "base", one, two, Threshold{0.41, 1})); len(changes) != 0 {
 		t.Errorf("changes %+v", changes)
+	}
+}
+
+// What both revisions have behind a re-parented frame moves, too.
+func TestDiffBehindReparenting(t *testing.T) {
+	s := New(Config{MaxGap: -1})
+	e := must[*FreeEdge](t)(s.Free("A", "C"))
+	ok(t, e.Set(0, Identity()))
+	ok(t, e.Set(second, Pose{R: RPY(0, 0, 170*degree)}))
+	ok(t, s.Fixed("C", "D", Identity(), ExactCov()))
+	ok(t, s.Fixed("A", "G", Identity(), ExactCov()))
+	ok(t, s.Fixed("A", "B", Identity(), ExactCov()))
+	a := s.Revision()
+	must[*FreeEdge](t)(s.Reparent(5*second, "B", "C"))
+	tx := s.Begin("calibration")
+	tx.Fix("A", "G", engram.Always(), Translation(-1, 0, 0), ExactCov())
+	tx.Fix("C", "D", engram.Always(), Translation(math.Cos(85*degree), -math.Sin(85*degree), 0), ExactCov())
+	b := must[Revision](t)(tx.Commit())
+	for _, limit := range []float64{0.01, 1.6, 1.9} {
+		changes := must[[]Change](t)(s.Diff("D", "G", a, b, Threshold{limit, 9}))
+		if len(changes) != 1 || math.Abs(changes[0].Trans-2) > 0.02 || !changes[0].Contains(second/2) {
+			t.Errorf("beyond %g m: %+v; want 2 m at 0.5 s", limit, changes)
+		}
+	}
+	if changes := must[[]Change](t)(s.Diff("D", "G", a, b, Threshold{2.03, 9})); len(changes) != 0 {
+		t.Errorf("beyond 2.03 m: %+v", changes)
+	}
+}
+
+// A history that begins earlier in one revision than in the other answers before what is
+// its first sample there.
+func TestDiffOfAnEarlierBeginning(t *testing.T) {
+	s := New(Config{MaxGap: -1})
+	must[*FreeEdge](t)(s.Free("island", "boat"))
+	e := must[*FreeEdge](t)(s.Reparent(5*second, "site", "boat"))
+	ok(t, e.Set(6*second, Translation(6, 0, 0)))
+	ok(t, e.Set(7*second, Translation(7, 0, 0)))
+	a := s.Revision()
+	must[*FreeEdge](t)(s.Observe(2*second, "site", "boat")) // it was there all the time
+	ok(t, e.Set(4*second, Translation(4, 0, 0)))
+	if T, _, fail := s.Lookup("site", "boat", 5*second); fail.Code != OK || T.T.X != 5 {
+		t.Fatalf("now: %v %v", T, fail.Err())
+	}
+	p := must[*Path](t)(must[*View](t)(s.View(AsOf(a))).Path("site", "boat"))
+	if _, _, fail := p.At(5 * second); fail.Code != TooOld {
+		t.Fatalf("before it was observed: %v", fail.Code)
+	}
+	changes := must[[]Change](t)(s.Diff("site", "boat", a, s.Revision(), DefaultThreshold()))
+	covered := func(at engram.Time) bool {
+		for _, c := range changes {
+			if c.Failed && c.Contains(at) {
+				return true
+			}
+		}
+		return false
+	}
+	if !covered(4*second) || !covered(5*second) || !covered(6*second-1) || covered(6*second) {
+		t.Errorf("changes %+v; want failures from 4 s to 6 s", changes)
 	}
 }

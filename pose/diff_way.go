@@ -78,7 +78,7 @@ func (f *factor) pairs(o *factor) bool {
 		return false
 	}
 	a, b := f.step.edge, o.step.edge
-	if a.kind == KindJoint && (a.values != b.values || a.joint.Name != b.joint.Name) {
+	if a.kind == KindJoint && (a.value.history != b.value.history || a.joint.Name != b.joint.Name) {
 		return false
 	}
 	return a.parent == b.parent && a.child == b.child
@@ -204,7 +204,9 @@ func (g *stage) classify() {
 		if a.edge.keys != b.edge.keys {
 			g.mode = rekeyed
 		}
-	case a.edge.poses != b.edge.poses || !a.edge.rules.sameWithin(b.edge.rules) || a.edge.unset != b.edge.unset:
+	case a.kind == KindJoint && a.edge.rules.until != b.edge.rules.until:
+		g.mode = apart
+	case a.kind == KindFree && a.posesNow().b != b.posesNow().b || !a.edge.rules.sameWithin(b.edge.rules) || a.edge.value.unset != b.edge.value.unset:
 		g.mode = apart
 	default:
 		if a.kind == KindFree {
@@ -226,7 +228,15 @@ func (g *stage) times(p *prober) {
 		case st.kind == KindFree:
 			addTimes(st.posesNow(), g, &st.edge.rules, p)
 		case st.kind == KindJoint:
-			addTimes(st.valuesNow(), g, &st.edge.rules, p)
+			s := st.valuesNow()
+			addTimes(s, g, &st.edge.rules, p)
+			if st.edge.jumps() && g.mode != alike { // at a sample, and is smooth up to there
+				for k := range len(s.b.sealed) + 1 {
+					for _, smp := range s.chunk(k).s {
+						p.add(smp.t - 1)
+					}
+				}
+			}
 		case g.mode == rekeyed:
 			p.keys(st.edge.keys, g.edge[1-side].edge.keys)
 		case g.mode == apart:
@@ -338,7 +348,7 @@ func (w *way) extent(side int) (lo, hi engram.Time) {
 		case KindFree:
 			first, last = extent(st.posesNow(), &st.edge.rules)
 		case KindJoint:
-			if s := st.valuesNow(); s.n > 0 || !st.edge.unset.Use {
+			if s := st.valuesNow(); s.n > 0 || !st.edge.value.unset.Use {
 				first, last = extent(s, &st.edge.rules)
 			}
 		case KindAnchor:
@@ -394,7 +404,7 @@ func (g *stage) differs(from, to engram.Time) bool {
 	if a.kind == KindFree {
 		return !sameIn(a.posesNow(), &a.edge.rules, b.posesNow(), &b.edge.rules, g.revs, from, to)
 	}
-	return a.edge.unset != b.edge.unset || !sameIn(a.valuesNow(), &a.edge.rules, b.valuesNow(), &b.edge.rules, g.revs, from, to)
+	return a.edge.value.unset != b.edge.value.unset || !sameIn(a.valuesNow(), &a.edge.rules, b.valuesNow(), &b.edge.rules, g.revs, from, to)
 }
 
 // sameIn reports whether two histories answer the same in a span without a sample of
@@ -413,7 +423,7 @@ func sameIn[V, X comparable](s snapshot[V, X], r *rules, o snapshot[V, X], q *ru
 // sameWithin reports whether two rules say the same of times up to the end of the
 // edge.
 func (r rules) sameWithin(o rules) bool {
-	o.ended = r.ended
+	o.until = r.until
 	return r == o
 }
 
@@ -604,7 +614,7 @@ func (st *step) answered(t engram.Time, back bool) (engram.Time, bool) {
 		return st.posesNow().answered(t, &st.edge.rules, back)
 	case KindJoint:
 		s := st.valuesNow()
-		if s.n == 0 && st.edge.unset.Use {
+		if s.n == 0 && st.edge.value.unset.Use {
 			return t, true
 		}
 		return s.answered(t, &st.edge.rules, back)

@@ -102,15 +102,27 @@ func (d *draft) existing(kind Kind, p, c int32) (*edge, error) {
 	return found, nil
 }
 
-// newEdge returns an edge with its options; the caller completes and inserts it.
+// newEdge returns an edge with its options, which add to those that such an edge between
+// the frames has at another time; the caller completes and inserts it.
 func (d *draft) newEdge(kind Kind, p, c int32, opts []Option) (*edge, error) {
-	e := &edge{
+	e := (&edge{
 		kind: kind, parent: p, child: c,
 		parentName: d.c.frames[p].name, childName: d.c.frames[c].name,
-		cfg: edgeConfig{sigma: math.NaN()},
+		cfg: edgeConfig{sigma: math.NaN()}, rules: rules{until: engram.MaxTime},
+	}).clone()
+	for _, other := range d.c.edgesBetween(p, c) {
+		if other.kind == kind {
+			e.cfg = other.cfg
+		}
 	}
-	e.about = &subject{kind: "edge", of: e.parentName, to: e.childName, edge: e}
 	return e, e.configure(&d.s.cfg, opts)
+}
+
+// clone returns a copy to be changed.
+func (e *edge) clone() *edge {
+	next := *e
+	next.about = &subject{kind: "edge", of: e.parentName, to: e.childName, edge: &next}
+	return &next
 }
 
 // configure applies options to an edge that is not published yet.
@@ -132,9 +144,10 @@ func (e *edge) configure(c *Config, opts []Option) error {
 	if gap == 0 {
 		gap = c.MaxGap
 	}
-	e.rules = rules{maxGap: max(gap, 0), beyond: e.cfg.beyond, maxAge: e.cfg.maxAge, ended: e.rules.ended}
-	if e.joint != nil && e.joint.Mimic == nil {
-		e.unset = e.cfg.unset
+	e.rules = rules{maxGap: max(gap, 0), beyond: e.cfg.beyond, maxAge: e.cfg.maxAge, until: e.rules.until}
+	e.value.unset, e.value.sigma = e.cfg.unset, e.cfg.sigma
+	if e.cfg.noise.kind == noiseExact {
+		e.value.sigma = 0
 	}
 	return nil
 }
@@ -196,19 +209,19 @@ func (d *draft) settle(id int32) {
 	}
 	f = &frame{name: f.name, periods: slices.Clone(f.periods)}
 	for i, p := range f.periods {
-		if p.edge == nil || p.edge.poses == nil && p.edge.values == nil {
+		if p.edge == nil || p.edge.poses == nil && p.edge.joint == nil {
 			continue
 		}
-		ended := f.span(i).End != engram.MaxTime
-		if ended == p.edge.rules.ended && !parted[p.edge.poses] {
+		until := f.span(i).End
+		if until == p.edge.rules.until && !parted[p.edge.poses] {
 			continue
 		}
-		next := *p.edge
-		next.rules.ended = ended
+		next := p.edge.clone()
+		next.rules.until = until
 		if parted[next.poses] {
 			next.poses = next.poses.part(f.span(i))
 		}
-		f.periods[i].edge = &next
+		f.periods[i].edge = next
 	}
 	d.c.frames[id] = f
 }

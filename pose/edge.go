@@ -48,12 +48,20 @@ type edge struct {
 	cfg                   edgeConfig
 	rules                 rules
 
-	fixed  fixedValue    // KindFixed
-	poses  *poseHistory  // KindFree
-	joint  *JointSpec    // KindJoint
-	values *valueHistory // KindJoint: of the joint, or of the one it mimics
-	unset  UnsetPolicy   // KindJoint: of the joint, or of the one it mimics
-	keys   *anchorKeys   // KindAnchor
+	fixed fixedValue   // KindFixed
+	poses *poseHistory // KindFree
+	joint *JointSpec   // KindJoint
+	value jointValue   // KindJoint: of the joint, or of the one it mimics
+	keys  *anchorKeys  // KindAnchor
+}
+
+// jointValue is where a joint has its value from: itself, or the joint that it mimics,
+// with that one's options.
+type jointValue struct {
+	of      *JointSpec
+	history *valueHistory
+	unset   UnsetPolicy
+	sigma   float64 // of values without their own; NaN: unknown
 }
 
 type fixedValue struct {
@@ -67,6 +75,7 @@ type edgeConfig struct {
 	beyond    beyondMode
 	maxAge    time.Duration
 	noise     Noise
+	propagate bool
 	sigma     float64 // of a joint; NaN: unknown
 	unset     UnsetPolicy
 	retention *Retention // nil: the store's default
@@ -108,6 +117,14 @@ func Extrapolate(maxAge time.Duration) Option {
 // Uncertain sets the noise model of an edge's samples that bring no covariance of
 // their own. The default is [UnknownNoise].
 func Uncertain(n Noise) Option { return func(c *edgeConfig) { c.noise = n } }
+
+// Propagate takes the errors of neighbouring samples, or of an anchor's keys, as
+// independent of each other, and answers between two of them what first order
+// propagation of both makes of that ([PropagateCov], [PropagateGeodesicCov]). It has no
+// effect on [GrowthNoise], nor between two odometry samples whose covariances say how
+// much was gathered since an anchor's key. Without it the covariance is mixed, by
+// [InterpolateCov].
+func Propagate() Option { return func(c *edgeConfig) { c.propagate = true } }
 
 // Sigma sets the standard deviation of a joint's values that are set without one,
 // in radians or metres; 0 means exact. The default is unknown.
@@ -174,7 +191,9 @@ type JointSpec struct {
 }
 
 // Mimic makes a joint's value Multiplier·q + Offset, q the value of the joint with
-// the absolute name Joint, evaluated at look-up.
+// the absolute name Joint, evaluated at look-up: between samples q is what that joint
+// has, which goes the short way round if that is continuous. A joint that mimics one
+// that mimics has the value of the first. All its options are those of the first, too.
 type Mimic struct {
 	Joint      string
 	Multiplier float64
@@ -203,6 +222,13 @@ func (j *JointSpec) check() error {
 		return engram.Errorf(engram.Invalid, j.Name, "mimic of %q with multiplier %g and offset %g", j.Mimic.Joint, j.Mimic.Multiplier, j.Mimic.Offset)
 	}
 	return nil
+}
+
+// jumps reports whether the joint's motion is not continuous where the value that it
+// mimics, or has, goes over the seam of a continuous joint.
+func (e *edge) jumps() bool {
+	scale, _ := e.joint.scaleOffset()
+	return e.value.of.Type == urdf.Continuous && (e.joint.Type == urdf.Prismatic || scale != math.Trunc(scale))
 }
 
 // scaleOffset returns the factors of the mimic, 1 and 0 without one.

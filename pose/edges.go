@@ -189,8 +189,10 @@ func (s *Store) refreshLocked(c *content, child int32) {
 	}
 }
 
-// Configure changes the options of an edge. Answers about all its past change with
-// it, without a new revision.
+// Configure changes the options of an edge. Answers about all times change with it,
+// without a new revision; views of earlier revisions keep the options of then. The
+// options of a joint that mimics another are those of that one: it is Unsupported to
+// change them here.
 func (s *Store) Configure(parent, child string, opts ...Option) error {
 	return s.change(func(d *draft) (bool, error) {
 		pf, ok1 := s.frameID(d.c, parent)
@@ -207,9 +209,13 @@ func (d *draft) configure(pf, cf int32, opts []Option) (err error) {
 		if e.parent != pf || err != nil {
 			return e
 		}
-		next := *e
+		if e.joint != nil && e.joint.Mimic != nil {
+			err = engram.Errorf(engram.Unsupported, "joint "+e.joint.Name, "it mimics %s and has the options of that", e.joint.Mimic.Joint)
+			return e
+		}
+		next := e.clone()
 		err = next.configure(&d.s.cfg, opts)
-		return &next
+		return next
 	})
 	if err != nil {
 		return err
@@ -223,29 +229,36 @@ func (d *draft) configure(pf, cf int32, opts []Option) (err error) {
 	return nil
 }
 
-// followMimics gives the joints that mimic e its policy for unset values.
+// followMimics gives the joints that mimic e its options.
 func (d *draft) followMimics(e *edge) {
 	for name, m := range d.c.joints {
-		if m.joint.Mimic == nil || m.values != e.values || m.unset == e.unset {
+		if m == e || m.value.history != e.value.history {
 			continue
 		}
 		d.swap(m.child, func(old *edge) *edge {
 			if old.joint == nil || old.joint.Name != name {
 				return old
 			}
-			next := *old
-			next.unset = e.unset
-			d.addJoint(&next)
-			return &next
+			next := old.clone()
+			next.mimic(e)
+			d.addJoint(next)
+			return next
 		})
 	}
+}
+
+// mimic gives a joint the value, and with that the options, of another.
+func (e *edge) mimic(source *edge) {
+	until := e.rules.until
+	e.value, e.rules = source.value, source.rules
+	e.rules.until = until
 }
 
 // Reparent says that from t on, until the next such event that is known, child
 // hangs on parent by a KindFree edge, and on its present parent no more: an object
 // is grasped or put down. Nothing interpolates across t, and what the edge before
 // had at or after t is forgotten. It is a revision. An empty parent makes child a
-// root.
+// root. The options add to those that child had on parent at other times.
 func (s *Store) Reparent(t engram.Time, parent, child string, opts ...Option) (*FreeEdge, error) {
 	err := s.change(func(d *draft) (bool, error) { return true, d.reparent(t, parent, child, opts) })
 	if err != nil || parent == "" {
@@ -263,8 +276,7 @@ func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) err
 	if err != nil {
 		return err
 	}
-	per, end := d.c.frames[cf].periodAt(t)
-	iv := engram.Interval{Start: t, End: end}
+	per, iv := d.c.frames[cf].hold(t)
 	if parent == "" {
 		if per.edge != nil {
 			d.set(cf, d.c.frames[cf].with(iv, nil))

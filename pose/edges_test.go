@@ -276,6 +276,113 @@ func TestContinuousJoint(t *testing.T) {
 	}
 }
 
+// What mimics a continuous joint goes the way of that, whatever it is itself, and what
+// mimics another joint does not go the short way round.
+func TestMimicsOfContinuousJoints(t *testing.T) {
+	s := New(Config{})
+	joint := func(name string, of urdf.JointType, mimic *Mimic) {
+		t.Helper()
+		must[*JointEdge](t)(s.Joint("mast", name, JointSpec{Name: name, Type: of, Origin: Identity(), Axis: Vec3{Z: 1}, Mimic: mimic}))
+	}
+	joint("spin", urdf.Continuous, nil)
+	joint("bend", urdf.Revolute, nil)
+	joint("same", urdf.Revolute, &Mimic{"spin", 1, 0})
+	joint("double", urdf.Continuous, &Mimic{"spin", 2, 0.5})
+	joint("lift", urdf.Prismatic, &Mimic{"spin", 0.1, 1})
+	joint("chain", urdf.Prismatic, &Mimic{"lift", 2, 1}) // 0.2·q + 3
+	joint("follow", urdf.Continuous, &Mimic{"bend", 1, 0})
+	joint("chain", urdf.Prismatic, &Mimic{"lift", 2, 1}) // the same again
+	for i, q := range []float64{3, -3} {
+		ok(t, s.SetJoints(engram.Time(i)*second, []JointValue{{Name: "spin", Q: q, Sigma: 0.1}, {Name: "bend", Q: q}}))
+	}
+	for name, want := range map[string]float64{"spin": math.Pi, "same": math.Pi, "double": 0.5, "follow": 0, "bend": 0} {
+		T, _, fail := s.Lookup("mast", name, second/2)
+		if fail.Code != OK || math.Abs(T.R.Angle()-want) > 1e-9 {
+			t.Errorf("half way %s is at %g, %v; want %g", name, T.R.Angle(), fail.Err(), want)
+		}
+	}
+	for name, want := range map[string]float64{"lift": 1 + 0.1*math.Pi, "chain": 3 + 0.2*math.Pi} {
+		T, _, fail := s.Lookup("mast", name, second/2)
+		if fail.Code != OK || math.Abs(T.T.Z-want) > 1e-12 {
+			t.Errorf("half way %s is at %g, %v; want %g", name, T.T.Z, fail.Err(), want)
+		}
+	}
+	_, cov, _, _ := pathOf(t, s, "mast", "chain").AtCov(0)
+	if math.Abs(cov.At(2, 2)-0.02*0.02) > 1e-15 {
+		t.Errorf("what mimics a mimic has variance %g", cov.At(2, 2))
+	}
+}
+
+// A joint that mimics another has the options of that one.
+func TestMimicsHaveTheOptionsOfTheirJoint(t *testing.T) {
+	s := New(Config{})
+	spec := JointSpec{Name: "pan", Type: urdf.Revolute, Origin: Identity(), Axis: Vec3{Z: 1}}
+	must[*JointEdge](t)(s.Joint("mast", "head", spec, Sigma(0.1)))
+	spec = JointSpec{Name: "tilt", Type: urdf.Revolute, Origin: Identity(), Axis: Vec3{Y: 1}, Mimic: &Mimic{"pan", 2, 0}}
+	must[*JointEdge](t)(s.Joint("mast", "eye", spec, MaxGap(time.Nanosecond)))
+	for i := range engram.Time(2) {
+		ok(t, s.SetJoints(i*second, []JointValue{{Name: "pan"}}))
+	}
+	p := pathOf(t, s, "mast", "eye")
+	if _, cov, _, fail := p.AtCov(second / 2); fail.Code != OK || math.Abs(cov.At(4, 4)-0.04) > 1e-15 {
+		t.Errorf("%v %v", cov, fail.Err())
+	}
+	ok(t, s.Configure("mast", "head", Hold(time.Second), Sigma(0.2)))
+	if _, cov, info, fail := p.AtCov(2 * second); fail.Code != OK || info.Flags&Held == 0 || math.Abs(cov.At(4, 4)-0.16) > 1e-15 {
+		t.Errorf("configured: %v %v %v", cov, info.Flags, fail.Err())
+	}
+	refused(t, s.Configure("mast", "eye", Hold(time.Second)), engram.Unsupported, "tilt", "mimics pan")
+}
+
+// Nothing interpolates across the time at which the child of a joint goes elsewhere,
+// though the joint's values go on, for those that mimic it.
+func TestReparentJoint(t *testing.T) {
+	s := New(Config{MaxGap: -1})
+	spec := JointSpec{Name: "pan", Type: urdf.Prismatic, Origin: Identity(), Axis: Vec3{X: 1}}
+	must[*JointEdge](t)(s.Joint("mast", "head", spec))
+	spec = JointSpec{Name: "tilt", Type: urdf.Prismatic, Origin: Identity(), Axis: Vec3{Y: 1}, Mimic: &Mimic{"pan", 1, 0}}
+	must[*JointEdge](t)(s.Joint("mast", "eye", spec))
+	set := func(at engram.Time) {
+		t.Helper()
+		ok(t, s.SetJoints(at, []JointValue{{Name: "pan", Q: float64(at) / float64(second)}}))
+	}
+	for i := range engram.Time(30) {
+		set(i * second)
+	}
+	before := s.Revision()
+	hand := must[*FreeEdge](t)(s.Reparent(4*second+second/2, "hand", "head"))
+	ok(t, hand.Set(5*second, Identity()))
+	set(2*second + second/2)
+	for _, c := range []struct {
+		child string
+		at    engram.Time
+		code  FailureCode
+	}{
+		{"head", 4 * second, OK}, {"head", 4*second + 1, Gap}, {"head", 2*second + second/4, OK},
+		{"eye", 4*second + second/4, OK}, {"eye", 29 * second, OK}, {"eye", 30 * second, TooNew},
+	} {
+		for name, v := range map[string]*View{"now": s.Now(), "before": must[*View](t)(s.View(AsOf(before)))} {
+			T, _, fail := must[*Path](t)(v.Path("mast", c.child)).At(c.at)
+			code := c.code
+			if name == "before" && code == Gap {
+				code = OK
+			}
+			if fail.Code != code || code == OK && math.Abs(T.T.Norm()-float64(c.at)/1e9) > 1e-12 {
+				t.Errorf("%s, %s at %v: %v %v; want %v", name, c.child, c.at, T, fail.Err(), code)
+			}
+		}
+		T, _, fail := s.Lookup("mast", c.child, c.at)
+		_, _, _, failCov := pathOf(t, s, "mast", c.child).AtCov(c.at)
+		if fail.Code != c.code || failCov.Code != c.code {
+			t.Errorf("%s at %v: %v %v, %v", c.child, c.at, T, fail.Err(), failCov.Code)
+		}
+	}
+	changes := must[[]Change](t)(s.Diff("mast", "head", before, s.Revision(), Threshold{}))
+	if len(changes) != 1 || !changes[0].Failed || changes[0].Start < 4*second || changes[0].Start > 4*second+1 {
+		t.Errorf("changes %+v", changes)
+	}
+}
+
 func TestReparent(t *testing.T) {
 	s := New(Config{MaxGap: -1})
 	table := must[*FreeEdge](t)(s.Free("table", "cup"))

@@ -152,15 +152,15 @@ func (st *step) joint(acc *Pose, q *query) bool {
 	a, b, u, flags, code := s.near(q.t, st.rules(q), q.rev)
 	var value float64
 	switch {
-	case code == Unset && e.unset.Use:
-		value, flags = e.unset.Q, Defaulted
+	case code == Unset && e.value.unset.Use:
+		value, flags = e.value.unset.Q, Defaulted
 	case code != OK:
 		return failed(e, code, a, b, s, q)
 	default:
 		q.oldest = min(q.oldest, a.t)
 		value = a.v
 		if b != nil {
-			value = e.joint.between(a.v, b.v, u)
+			value = e.value.of.between(a.v, b.v, u)
 		}
 	}
 	q.flags |= flags
@@ -204,7 +204,7 @@ func (seg *segment) lasts() (earliest, latest engram.Time, fail Failure) {
 				s := st.valuesNow()
 				if n = s.n; n > 0 {
 					t = s.last()
-				} else if st.edge.unset.Use {
+				} else if st.edge.value.unset.Use {
 					continue
 				}
 			default:

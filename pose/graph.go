@@ -56,6 +56,24 @@ func (f *frame) span(i int) engram.Interval {
 	return iv
 }
 
+// hold returns when the period at t holds, with those behind it that are of the same
+// parent and have another calibration.
+func (f *frame) hold(t engram.Time) (was period, iv engram.Interval) {
+	was, end := f.periodAt(t)
+	for end != engram.MaxTime {
+		next, until := f.periodAt(end)
+		if !was.calibrated() || !next.calibrated() || next.edge.parent != was.edge.parent {
+			break
+		}
+		end = until
+	}
+	return was, engram.Interval{Start: t, End: end}
+}
+
+// calibrated reports whether the period has a fixed edge. Two of them of the same
+// parent, one behind the other, are one time under that parent.
+func (p *period) calibrated() bool { return p.edge != nil && p.edge.kind == KindFixed }
+
 // with returns the frame with the edge e during iv, and what was there before and
 // after it.
 func (f *frame) with(iv engram.Interval, e *edge) *frame {

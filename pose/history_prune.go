@@ -14,9 +14,11 @@ import (
 // a time, the oldest first, so a little more than asked for may be there; and the
 // samples around a pinned time (see [Store.Acquire]) stay.
 type Retention struct {
-	MaxAge   time.Duration // back from the newest sample
-	MaxCount int           // samples
-	MaxBytes int64         // of samples and their covariances
+	// MaxAge is measured back from the newest sample; from the one before it, as long as
+	// the newest lies by itself more than MaxAge ahead: one wild stamp drops nothing.
+	MaxAge   time.Duration
+	MaxCount int   // samples
+	MaxBytes int64 // of samples and their covariances
 }
 
 // pruneLocked drops what exceeds the retention from a body that is not published
@@ -40,7 +42,7 @@ func (h *history[V, X]) pruneLocked(b *body[V, X]) {
 		r := h.retention
 		over := r.MaxCount > 0 && count-len(c.s) >= r.MaxCount ||
 			r.MaxBytes > 0 && bytes-c.bytes() >= r.MaxBytes ||
-			r.MaxAge > 0 && uint64(s.last()-next) >= uint64(r.MaxAge)
+			r.MaxAge > 0 && s.reference(r.MaxAge).Sub(next) >= r.MaxAge
 		if !over {
 			break
 		}
@@ -50,6 +52,21 @@ func (h *history[V, X]) pruneLocked(b *body[V, X]) {
 	if drop > 0 {
 		h.dropLocked(b, s, drop)
 	}
+}
+
+// reference returns the time from which ages are measured back.
+func (s snapshot[V, X]) reference(age time.Duration) engram.Time {
+	last, before := s.last(), engram.MinTime
+	if s.n > 1 {
+		before = s.b.active[s.n-2].t
+	} else if k := len(s.b.sealed); k > 0 {
+		c := s.b.sealed[k-1].v
+		before = c.s[len(c.s)-1].t
+	}
+	if last.Sub(before) > age {
+		return before
+	}
+	return last
 }
 
 // dropLocked drops the first chunks, but for the samples around pinned times.
@@ -67,7 +84,7 @@ func (h *history[V, X]) dropLocked(b *body[V, X], s snapshot[V, X], chunks int) 
 		if i > 0 && at == h.pins[lo+i-1] {
 			continue
 		}
-		any := rules{}
+		any := rules{until: engram.MaxTime}
 		if res := s.at(at, &any, revisionNow); res.code == OK {
 			p := pinnedSamples[V, X]{at: at, a: *res.a, single: res.b == nil}
 			xa, xb := s.extras(&res, at, revisionNow)
@@ -136,6 +153,18 @@ func (h *history[V, X]) unpin(t engram.Time) {
 		c.pinned = slices.Delete(slices.Clone(c.pinned), j, j+1)
 		h.body.Store(c)
 	}
+}
+
+// pinnedWithin returns what is kept for pinned times in a span. Nothing interpolates
+// over the ends of that.
+func pinnedWithin[V, X comparable](all []pinnedSamples[V, X], iv engram.Interval) []pinnedSamples[V, X] {
+	out := slices.DeleteFunc(slices.Clone(all), func(p pinnedSamples[V, X]) bool { return !iv.Contains(p.at) || p.a.t < iv.Start })
+	for i := range out {
+		if p := &out[i]; !p.single && p.b.t >= iv.End {
+			*p = pinnedSamples[V, X]{at: p.at, a: p.a, xa: p.xa, single: true}
+		}
+	}
+	return out
 }
 
 // pinnedIndex returns where the samples kept for t are, or -1.

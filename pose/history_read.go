@@ -12,7 +12,7 @@ type rules struct {
 	maxGap time.Duration // 0: any
 	beyond beyondMode
 	maxAge time.Duration
-	ended  bool // another parent took over: nothing more will come
+	until  engram.Time // another parent takes over then: nothing more will come; MaxTime if none does
 }
 
 // tooFar reports whether nothing may be interpolated between a <= b.
@@ -67,13 +67,37 @@ func (s snapshot[V, X]) near(t engram.Time, r *rules, rev Revision) (a, b *sampl
 			}
 			return a, b, span(a.t, t) / span(a.t, b.t), Interpolated, OK
 		}
-		if r.beyond == beyondError && !r.ended {
+		if r.beyond == beyondError && r.until == engram.MaxTime {
 			return b, nil, 0, 0, TooNew
 		}
 	}
 anything:
 	res := s.at(t, r, rev)
 	return res.a, res.b, res.u, res.flags, res.code
+}
+
+// until returns what there is before t, for an edge that ends then while others go on
+// to use its history.
+func (s snapshot[V, X]) until(t engram.Time) snapshot[V, X] {
+	if s.n == 0 || s.last() < t {
+		return s
+	}
+	n, b := 0, s.b.clone(0)
+	b.sealed, b.active, b.activeX = nil, nil, nil
+	if b.born >= t {
+		b.pruned = 0 // nothing was there
+	}
+	if s.first() < t {
+		k, i := s.locateAny(t - 1)
+		c := s.chunk(k)
+		n, b.sealed, b.active = i+1, s.b.sealed[:k], c.s[:i+1]
+		if c.x != nil {
+			b.activeX = c.x[:i+1]
+		}
+	}
+	b.pinned = pinnedWithin(b.pinned, engram.Interval{Start: engram.MinTime, End: t})
+	b.n.Store(int64(n))
+	return snapshot[V, X]{b, n}
 }
 
 // pair returns sample i of chunk k and the one behind it, which there must be.
@@ -136,7 +160,7 @@ func (s snapshot[V, X]) beyond(res *around[V], t engram.Time, r *rules) {
 	switch {
 	case r.beyond == beyondError || uint64(t-res.a.t) > uint64(r.maxAge):
 		res.code = TooNew
-		if r.ended {
+		if r.until != engram.MaxTime {
 			res.code = Gap
 		}
 	case r.beyond == beyondExtrapolate:

@@ -188,22 +188,26 @@ func (st *step) spread(from, to engram.Time, rev Revision, up bool) (out spread,
 }
 
 func (st *step) jointSpread(from, to engram.Time, rev Revision) (out spread, ok bool) {
-	j := st.edge.joint
+	j, of := st.edge.joint, st.edge.value.of
 	s := st.valuesNow()
-	b, ok := ball{c: poseOfValue(&st.edge.unset.Q)}, true
+	b, ok := ball{c: poseOfValue(&st.edge.value.unset.Q)}, true
 	if s.n > 0 {
 		b, ok = s.between(from, to, &st.edge.rules, rev, poseOfValue, func(a, b *float64, u float64) Pose {
-			v := j.between(*a, *b, u)
+			v := of.between(*a, *b, u)
 			return poseOfValue(&v)
 		})
 	}
 	scale, offset := j.scaleOffset()
+	seam := of.Type == urdf.Continuous && b.r > math.Pi/2 // values may jump there, and be up to π beyond the samples
+	if seam {
+		b.r += math.Pi
+	}
 	r := b.r * math.Abs(scale)
 	switch {
 	case j.Type == urdf.Prismatic:
 		out = spread{math.Abs(scale*b.c.T.X+offset) + r, r, 0}
-	case j.Type == urdf.Continuous && b.r > math.Pi/2:
-		out.e = 2 // it may go over its seam, where values jump
+	case seam:
+		out.e = 2
 	default:
 		out.e = r / 2
 	}

@@ -303,12 +303,7 @@ func (h *history[V, X]) part(iv engram.Interval) *history[V, X] {
 		b.born = (snapshot[V, X]{b, len(last.s)}).first()
 	}
 	b.old = slices.DeleteFunc(slices.Clone(b.old), func(o superseded[V, X]) bool { return !iv.Contains(o.t) })
-	b.pinned = slices.DeleteFunc(slices.Clone(b.pinned), func(p pinnedSamples[V, X]) bool { return !iv.Contains(p.at) || p.a.t < iv.Start })
-	for i := range b.pinned {
-		if p := &b.pinned[i]; !p.single && p.b.t >= iv.End { // nothing interpolates across a cut
-			*p = pinnedSamples[V, X]{at: p.at, a: p.a, xa: p.xa, single: true}
-		}
-	}
+	b.pinned = pinnedWithin(b.pinned, iv)
 	out := newHistory[V, X](h.retention)
 	out.body.Store(b)
 	out.pins = slices.DeleteFunc(slices.Clone(h.pins), func(t engram.Time) bool { return !iv.Contains(t) })

@@ -48,7 +48,7 @@ func (s *Store) AddRobot(d *urdf.Robot, robot string, opts ...Option) error {
 
 func (d *draft) urdfJoint(j *urdf.Joint, prefix string, opts []Option) error {
 	parent, child := prefix+j.Parent, prefix+j.Child
-	origin := Pose{T: Vec3{j.XYZ[0], j.XYZ[1], j.XYZ[2]}, R: RPY(j.RPY[0], j.RPY[1], j.RPY[2])}
+	origin := JointOrigin(j)
 	origin.check() // rounding; an origin that is none is refused below
 	switch j.Type {
 	case urdf.Fixed:
@@ -65,4 +65,15 @@ func (d *draft) urdfJoint(j *urdf.Joint, prefix string, opts []Option) error {
 		spec.Mimic = &Mimic{Joint: prefix + j.Mimic.Joint, Multiplier: j.Mimic.Multiplier, Offset: j.Mimic.Offset}
 	}
 	return d.joint(parent, child, spec, opts)
+}
+
+// JointOrigin is the pose of a joint's frame in its parent link.
+func JointOrigin(j *urdf.Joint) Pose {
+	p := Pose{T: Vec3{j.XYZ[0], j.XYZ[1], j.XYZ[2]}}
+	if j.Quat != nil {
+		p.R = Quat{X: j.Quat[0], Y: j.Quat[1], Z: j.Quat[2], W: j.Quat[3]}
+	} else {
+		p.R = RPY(j.RPY[0], j.RPY[1], j.RPY[2])
+	}
+	return p
 }

@@ -11,8 +11,9 @@ import (
 // poses, in any order: the answer is the same whichever becomes known first. Where
 // child hung on another frame according to the poses before and after t, it hangs on
 // parent from t on until the next of those, or, if none of them is before t, until
-// then; nothing is forgotten and nothing interpolates across. Another parent than
-// was known is a revision.
+// then; nothing is forgotten and nothing interpolates across. Where it hung on nothing
+// it hangs on parent for all of that time. Another parent than was known is a
+// revision. The options add to those that child has on parent at other times.
 //
 // The errors are those of [Store.Free], and Conflict too for a child that has a pose
 // in another frame at t, or hangs on that by an edge of another kind.

@@ -83,11 +83,7 @@ func (p *Path) segmentAt(st *state, t engram.Time) *segment {
 // compile adds a segment. Two readers may do so at once and one segment get lost;
 // it is compiled again when it is needed.
 func (p *Path) compile(st *state, t engram.Time) *segment {
-	var ice *frozen
-	if p.view != nil {
-		ice = p.view.frozen
-	}
-	seg := st.content.compile(p.target, p.source, t, ice, false)
+	seg := st.content.compile(p.target, p.source, t, p.view, false)
 	next := &compiled{content: st.content, segs: []*segment{seg}}
 	if c := p.compiled.Load(); c != nil && c.content == st.content {
 		next.segs = append(next.segs, c.segs...)
@@ -228,7 +224,7 @@ func (e *edge) written() <-chan struct{} {
 	if e.poses != nil {
 		return e.poses.changed()
 	}
-	return e.values.changed()
+	return e.value.history.changed()
 }
 
 // Lookup answers at t for two frames by name. It keeps the paths it was asked for;

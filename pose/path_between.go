@@ -64,15 +64,18 @@ func (i Info) then(j *Info) Info {
 //
 //   - a constant edge has one error, the same at both times;
 //   - a free edge whose uncertainty adds up (GrowthNoise, or samples whose own
-//     covariances grow) and an anchor contribute their error at the earlier time to
-//     both, and the increment since to one; for the motion within one trajectory
-//     only the increment remains;
-//   - joints, and free edges with constant noise, err anew at each time.
+//     covariances grow) contributes its error at the earlier time to both, and the
+//     increment since to one; for the motion within one trajectory only the increment
+//     remains;
+//   - the keys of an anchor err independently of each other, and each alike at both
+//     times: under one held key nothing remains of it, and from one key to another
+//     both count. Between two keys the errors of both are mixed by the square roots of
+//     their shares, which gives the covariance of [Path.AtCov] at each time, and less
+//     the nearer the two times are;
+//   - joints, and free edges with constant noise or samples whose own covariances do
+//     not grow, err anew at each time.
 func (p *Path) BetweenCov(targetTime, sourceTime engram.Time, fixed string) (T Pose, cov Cov, info Info, fail Failure) {
 	st := p.now()
-	if targetTime == sourceTime {
-		return p.askCov(st, targetTime)
-	}
 	l, fail := p.legsThrough(st, fixed)
 	if fail.Code != OK {
 		return Pose{}, Cov{}, Info{Revision: st.rev}, fail
@@ -91,8 +94,12 @@ func (p *Path) BetweenCov(targetTime, sourceTime engram.Time, fixed string) (T P
 	// leg's own source, and the first leg's, fixed, seen from there.
 	b.first = ts1.movedTo(from.Inverse().Mul(ts1.source.Inverse()))
 	b.second = ts2.movedTo(ts2.source.Inverse())
-	b.sum(targetTime, sourceTime, st.rev)
 	info = info.then(&info2)
+	if targetTime == sourceTime {
+		_, b.Cov, _, _ = p.askCov(st, targetTime) // of what is on both ways nothing remains
+	} else {
+		b.sum(targetTime, sourceTime, st.rev)
+	}
 	if b.SigmaRot() > maxLinearSigma {
 		info.Flags |= BeyondLinear
 	}
@@ -101,14 +108,10 @@ func (p *Path) BetweenCov(targetTime, sourceTime engram.Time, fixed string) (T P
 
 // collect evaluates an unfolded segment and collects its terms.
 func (p *Path) collect(st *state, t engram.Time, ts *terms) (T Pose, info Info, fail Failure) {
-	var ice *frozen
-	if p.view != nil {
-		ice = p.view.frozen
-	}
 	var q query
 	q.init(t, st.rev)
 	q.fail = &fail
-	if !st.content.compile(p.target, p.source, t, ice, true).walk(&T, &q, ts) {
+	if !st.content.compile(p.target, p.source, t, p.view, true).walk(&T, &q, ts) {
 		p.blame(&fail)
 		return Pose{}, q.info(), fail
 	}
@@ -158,7 +161,11 @@ func (b *between) sum(targetTime, sourceTime engram.Time, rev Revision) {
 		switch {
 		case two == nil:
 		case e.kind == KindFixed:
-			b.addBoth(one, &one.frame, two, &two.frame, &e.fixed.cov)
+			f, g := one.frame.sideways(one.side), two.frame.sideways(two.side)
+			b.addBoth(&f, &g, &e.fixed.cov)
+			together[e] = true
+		case e.kind == KindAnchor:
+			b.addKeys(one, targetTime, two, sourceTime)
 			together[e] = true
 		case sourceTime < targetTime:
 			together[e] = b.addTrajectory(two, sourceTime, one, targetTime, rev)
@@ -179,25 +186,70 @@ func (b *between) sum(targetTime, sourceTime engram.Time, rev Revision) {
 	}
 }
 
-// addBoth adds a perturbation with the covariance c that acts in the axes f on one
-// leg and, being the same, in the axes g on the other.
-func (b *between) addBoth(one *link, f *Pose, two *link, g *Pose, c *Cov) {
+// lever says how a perturbation acts on the answer: as its derivative j, if there is
+// one, in the axes of a frame, times a weight, which is negative on the target's side.
+type lever struct {
+	frame  Pose
+	weight float64
+	j      *matrix6
+}
+
+func (a Pose) sideways(side float64) lever { return lever{frame: a, weight: side} }
+
+// act returns how the answer moves with dimension k of the perturbation.
+func (l *lever) act(k int) [6]float64 {
+	x := basisTwist(k)
+	if l.j != nil {
+		x = Twist{Vec3{l.j[0][k], l.j[1][k], l.j[2][k]}, Vec3{l.j[3][k], l.j[4][k], l.j[5][k]}}
+	}
+	return l.frame.Adjoint(x).Scale(l.weight).components()
+}
+
+// addBoth adds a perturbation with the covariance c that acts by f on one leg and,
+// being the same, by g on the other.
+func (b *between) addBoth(f, g *lever, c *Cov) {
 	var j [6][6]float64
 	for k := range 6 {
-		x := f.Adjoint(basisTwist(k)).components()
-		y := g.Adjoint(basisTwist(k)).components()
+		x, y := f.act(k), g.act(k)
 		for i := range 6 {
-			v := one.side*x[i] + two.side*y[i]
-			if math.Abs(v) <= 1e-12*math.Abs(x[i]) {
-				v = 0 // they cancel but for rounding
-			}
-			j[i][k] = v
-			if c.Mask>>k&1 == 0 && math.Abs(v) > 1e-9 {
-				b.Mask &^= 1 << i
+			if j[i][k] = x[i] + y[i]; math.Abs(j[i][k]) <= 1e-12*math.Abs(x[i]) {
+				j[i][k] = 0 // they cancel but for rounding
 			}
 		}
 	}
-	b.S.addCongruence(&j, &c.S)
+	b.addLinear(&j, c)
+}
+
+// addKeys adds the errors of an anchor's keys, each of which may act at both times.
+func (b *between) addKeys(one *link, oneTime engram.Time, two *link, twoTime engram.Time) {
+	a := one.step.edge.keys
+	i, u := a.find(oneTime)
+	j, v := a.find(twoTime)
+	for k := min(i, j); k <= max(i, j)+1 && k < len(a.keys); k++ {
+		f, g := one.ofKey(a, k, i, u), two.ofKey(a, k, j, v)
+		if f.weight != 0 || g.weight != 0 {
+			b.addBoth(&f, &g, a.cov(k))
+		}
+	}
+}
+
+// ofKey says how the error of key k acts at a time that is the fraction u behind key i.
+func (l *link) ofKey(a *anchorKeys, k, i int, u float64) lever {
+	share := 0.0
+	switch k {
+	case i:
+		share = 1 - u
+	case i + 1:
+		share = u
+	}
+	if share != 0 && u != 0 && l.step.edge.cfg.propagate {
+		ja, jb := geodesicJacobians(a.keys[i].v.c, a.keys[i+1].v.c, u)
+		if k == i {
+			jb = ja
+		}
+		return lever{l.frame, l.side, &jb}
+	}
+	return l.frame.Mul(l.own.Inverse().Mul(a.keys[k].v.c)).sideways(l.side * math.Sqrt(share))
 }
 
 // addTrajectory adds what an edge errs at the earlier time, which the later one
@@ -212,11 +264,12 @@ func (b *between) addTrajectory(early *link, earlyTime engram.Time, late *link, 
 	inc, ok := increment(early.own, &covEarly, late.own, &covLate)
 	if e := late.step.edge; e.kind == KindFree && e.cfg.noise.kind == noiseGrowth {
 		inc = e.cfg.noise.rate.scaled(lateTime.Sub(earlyTime).Seconds())
-	} else if !ok {
-		return false
+	} else if !ok || inc.State() == Exact && covLate.State() != Exact && early.own != late.own {
+		return false // it does not grow
 	}
-	inherited := late.frame.Mul(late.own.Inverse().Mul(early.own))
-	b.addBoth(early, &early.frame, late, &inherited, &covEarly)
+	f := early.frame.sideways(early.side)
+	g := late.frame.Mul(late.own.Inverse().Mul(early.own)).sideways(late.side)
+	b.addBoth(&f, &g, &covEarly)
 	moved := inc.Transported(late.frame)
 	b.Cov = b.plus(&moved)
 	return true
@@ -226,16 +279,7 @@ func (b *between) addTrajectory(early *link, earlyTime engram.Time, late *link, 
 // along the way.
 func (l *link) covAlone(t engram.Time, rev Revision) (cov Cov, ok bool) {
 	e := l.step.edge
-	switch {
-	case e.kind == KindAnchor:
-		i, u := e.keys.find(t)
-		if u == 0 {
-			return *e.keys.cov(i), e.keys.cov(i).Mask != 0
-		}
-		a, b := &e.keys.keys[i].v, &e.keys.keys[i+1].v
-		cov = InterpolateCov(a.c, e.keys.cov(i), b.c, e.keys.cov(i+1), u, l.own)
-		return cov, cov.Mask != 0
-	case e.kind != KindFree || l.step.below != nil:
+	if e.kind != KindFree || l.step.below != nil || e.cfg.propagate && e.cfg.noise.kind != noiseGrowth {
 		return cov, false
 	}
 	s := l.step.posesNow()

@@ -128,7 +128,7 @@ func (ts *terms) addRoot(cov *Cov) {
 // covariance.
 func (ts *terms) walkFree(acc *Pose, st *step, q *query) bool {
 	s := st.posesNow()
-	if !s.b.extras {
+	if !s.b.extras && !st.edge.cfg.propagate {
 		if !st.free(acc, q) {
 			return false
 		}
@@ -159,6 +159,12 @@ func (ts *terms) addFree(parent, child *Pose, res *around[Pose], st *step, s sna
 			return
 		}
 	}
+	if res.b != nil && st.edge.cfg.propagate && st.edge.cfg.noise.kind != noiseGrowth {
+		ca, cb := st.edge.ownOr(xa), st.edge.ownOr(xb)
+		cov := PropagateCov(res.a.v, ca, res.b.v, cb, res.u)
+		ts.add(child, 1, &cov, st.edge)
+		return
+	}
 	if res.b == nil || !knownA && !knownB {
 		// A model gives both samples, and so what is between them, the same.
 		ts.addSample(child, 1, xa, st, s, q)
@@ -167,6 +173,14 @@ func (ts *terms) addFree(parent, child *Pose, res *around[Pose], st *step, s sna
 	atA, atB := parent.Mul(res.a.v), parent.Mul(res.b.v)
 	ts.addSample(&atA, 1-res.u, xa, st, s, q)
 	ts.addSample(&atB, res.u, xb, st, s, q)
+}
+
+// ownOr returns a sample's own covariance, or that of the edge's noise model.
+func (e *edge) ownOr(own *Cov) *Cov {
+	if own != nil && own.Mask != 0 {
+		return own
+	}
+	return &e.cfg.noise.cov
 }
 
 // addSample adds one sample's own covariance or that of the edge's noise model.
@@ -264,17 +278,14 @@ func increment(early Pose, covEarly *Cov, late Pose, covLate *Cov) (inc Cov, ok 
 func (ts *terms) addJoint(acc *Pose, st *step, q *query) {
 	e := st.edge
 	own := func(x *float64) float64 {
-		switch {
-		case x != nil && *x != 0:
+		if x != nil && *x != 0 {
 			return *x * *x
-		case e.cfg.noise.kind == noiseExact:
-			return 0
 		}
-		return e.cfg.sigma * e.cfg.sigma
+		return e.value.sigma * e.value.sigma
 	}
 	s := st.valuesNow()
 	res := s.at(q.t, st.rules(q), q.rev)
-	variance := e.unset.Sigma * e.unset.Sigma
+	variance := e.value.unset.Sigma * e.value.unset.Sigma
 	if res.code == OK {
 		xa, xb := s.extras(&res, q.t, q.rev)
 		variance = own(xa)
@@ -296,6 +307,13 @@ func (ts *terms) addJoint(acc *Pose, st *step, q *query) {
 func (ts *terms) addAnchor(acc *Pose, st *step, t engram.Time) {
 	a := st.edge.keys
 	i, u := a.find(t)
+	if u != 0 && st.edge.cfg.propagate {
+		one, two := a.keys[i].v.c, a.keys[i+1].v.c
+		cov := PropagateGeodesicCov(one, a.cov(i), two, a.cov(i+1), u)
+		at := acc.Mul(Geodesic(one, two, u))
+		ts.add(&at, 1, &cov, st.edge)
+		return
+	}
 	at := acc.Mul(a.keys[i].v.c)
 	ts.add(&at, 1-u, a.cov(i), st.edge)
 	if u != 0 {
@@ -338,10 +356,10 @@ func (ts *terms) sum(out *Cov, mimics bool) {
 // gather adds up the motions of all joints that have the value of term i's, which
 // err together. It reports whether i is the first of them.
 func (ts *terms) gather(i int, inv *Pose) (sum Twist, first bool) {
-	values := ts.list[i].edge.values
+	values := ts.list[i].edge.value.history
 	for j := range ts.list {
 		t := &ts.list[j]
-		if t.cov != nil || t.edge.values != values {
+		if t.cov != nil || t.edge.value.history != values {
 			continue
 		}
 		if j < i {

@@ -409,3 +409,55 @@ func TestWait(t *testing.T) {
 		}
 	})
 }
+
+// A sample that is added after its edge was re-parented belongs to earlier revisions,
+// too, and moves nothing that was acquired; one that replaces another does not.
+func TestAddedSamplesBelongToEarlierRevisions(t *testing.T) {
+	s := New(Config{MaxGap: -1})
+	table := must[*FreeEdge](t)(s.Free("table", "cup"))
+	line(t, table)
+	first := s.Now()
+	from := s.Revision()
+	a := must[Acquisition](t)(s.Acquire("cup", 2*second+second/2))
+	must[*FreeEdge](t)(s.Reparent(5*second, "hand", "cup"))
+	two := s.Revision()
+	must[*FreeEdge](t)(s.Reparent(9*second, "table", "cup"))
+	ok(t, table.Set(2*second+second/2, Translation(2.5, 1, 0)))
+	ok(t, table.Set(10*second+second/2, Translation(11, 2, 0)))
+	ok(t, table.Set(9*second, Translation(9, 3, 0))) // there was one of that time
+	at := func(v *View, when engram.Time) float64 {
+		T, _, fail := must[*Path](t)(v.Path("table", "cup")).At(when)
+		if fail.Code != OK {
+			return math.NaN()
+		}
+		return T.T.Y
+	}
+	for rev := from; rev <= s.Revision(); rev++ {
+		if y := at(must[*View](t)(s.View(AsOf(rev))), 2*second+second/2); y != 1 {
+			t.Errorf("revision %d does not know what was added: %g", rev, y)
+		}
+	}
+	one := must[*View](t)(s.View(AsOf(from)))
+	if y := at(one, 10*second+second/2); y != 2 {
+		t.Errorf("what was added on the table later: %g", y)
+	}
+	if y := at(one, 9*second); y != 0 {
+		t.Errorf("the sample that stood in the first revision: %g", y)
+	}
+	if y := at(must[*View](t)(s.View(AsOf(two))), 10*second+second/2); !math.IsNaN(y) {
+		t.Errorf("in the hand: %g", y)
+	}
+	if y := at(first, 2*second+second/2); y != 0 {
+		t.Errorf("a view that was made before has moved: %g", y)
+	}
+	if changes := must[[]Change](t)(s.Diff("table", "cup", from, two, Threshold{})); len(changes) != 1 || changes[0].Start < 4*second || !changes[0].Failed {
+		t.Errorf("changes %+v", changes)
+	}
+	sub := must[*Subscription](t)(s.Subscribe(Changes{Target: "table", Source: "cup", OnlyAcquired: true}, from))
+	if ev := must[Event](t)(sub.since(from, s.Now())); len(ev.Moved) != 0 {
+		t.Errorf("acquisition %d is told as moved: %+v", a.ID, ev.Moved)
+	}
+	if got, _, _ := s.Lookup("table", "cup", a.Time); got.T.Y != 1 {
+		t.Errorf("now: %v", got)
+	}
+}

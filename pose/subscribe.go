@@ -124,7 +124,7 @@ func (sub *Subscription) since(acked Revision, view *View) (Event, error) {
 		return ev, err
 	}
 	if !sub.ask.OnlyAcquired {
-		ev.Changes, err = sub.s.diff(st, view.state, newFrozen(view.frozen), sub.ask.Target, sub.ask.Source, sub.th)
+		ev.Changes, err = sub.s.diff(st, view.state, view.Revision(), newFrozen(view.frozen), sub.ask.Target, sub.ask.Source, sub.th)
 		return ev, err
 	}
 	ev.Moved, err = sub.moved(st, view)
@@ -155,7 +155,7 @@ func (sub *Subscription) moved(base *state, view *View) ([]Moved, error) {
 					return nil, err
 				}
 			}
-			if old, err = sub.s.newPath(&View{sub.s, st, ice}, st.content, sub.ask.Target, sub.ask.Source); err != nil {
+			if old, err = sub.s.newPath(sub.s.viewOf(st, view.Revision(), ice), st.content, sub.ask.Target, sub.ask.Source); err != nil {
 				return nil, err
 			}
 			olds[rev] = old

@@ -1,14 +1,16 @@
 package pose
 
 import (
-	"slices"
-
 	"github.com/seed-301d4374/engram"
 )
 
 // Tx is a transaction: corrections and calibrations that become valid together,
 // under one revision, or not at all. It collects; nothing is checked or seen before
 // Commit. A Tx is for one goroutine.
+//
+// The order of the calls does not matter, but for two that say the same thing twice:
+// of two keys of one anchor at one time, however they are given, and of two
+// calibrations of one edge where their intervals overlap, the later call counts.
 type Tx struct {
 	s      *Store
 	author string
@@ -36,8 +38,7 @@ type fixChange struct {
 // Begin starts a transaction. The author is kept with the revision.
 func (s *Store) Begin(author string) *Tx { return &Tx{s: s, author: author} }
 
-// Anchor adds a KindAnchor edge, if there is none, as [Store.Anchor] does; it must
-// come before the edge's keys.
+// Anchor adds a KindAnchor edge, if there is none, as [Store.Anchor] does.
 func (tx *Tx) Anchor(parent, child string) {
 	tx.ops = append(tx.ops, txOp{parent: parent, child: child, anchor: true})
 }
@@ -50,9 +51,10 @@ func (tx *Tx) Key(parent, child string, t engram.Time, c Pose, cov Cov) {
 
 // Localize sets the same by its consequence: at t the frame body, which hangs below
 // the anchor's child, has the pose p in the world frame parent, with the covariance
-// cov in the axes of body. The correction is p·O⁻¹, O the pose of body in the
-// anchor's child at t, which must be known at the commit. The anchor is the one
-// below parent on the way to body.
+// cov in the axes of body. The anchor is the one below parent on the way to body at
+// t. The correction is p·O⁻¹, O the pose of body in the anchor's child at t as the
+// whole transaction leaves it: with its calibrations, and with its corrections of
+// other anchors on that way. O must be known at the commit.
 func (tx *Tx) Localize(parent, body string, t engram.Time, p Pose, cov Cov) {
 	tx.key(parent, body, true, keyChange{t, p, known(&cov)})
 }
@@ -93,7 +95,7 @@ func (tx *Tx) Fix(parent, child string, valid engram.Interval, p Pose, cov Cov) 
 // Commit makes the changes current under the next revision, which it returns.
 // Readers see all of them or none. If one is refused nothing changes: NotFound for
 // an edge that does not exist or an O that is not known, Conflict for an edge of
-// another kind or an anchor that cannot be, Invalid for a pose, covariance or time
+// another kind, an anchor that cannot be, or anchors each localized through the other, Invalid for a pose, covariance or time
 // that cannot be, Exhausted beyond Config.MaxChanges. A transaction commits once.
 func (tx *Tx) Commit() (rev Revision, err error) {
 	err = tx.draft(func(d *draft, _ []Correction) {
@@ -142,12 +144,6 @@ func (tx *Tx) draft(use func(d *draft, localized []Correction)) error {
 	return nil
 }
 
-// anchorChange is what a transaction does to one anchor.
-type anchorChange struct {
-	replaced []engram.Interval
-	add      []keyChange
-}
-
 // checkOps checks the values, which needs no lock.
 func (tx *Tx) checkOps() error {
 	for i := range tx.ops {
@@ -191,172 +187,5 @@ func (k *keyChange) check(thing string) error {
 		return engram.Errorf(engram.Invalid, thing, "the key at %v: %w", k.t, err)
 	}
 	*k.cov = cov
-	return nil
-}
-
-func (tx *Tx) apply(d *draft) (localized []Correction, err error) {
-	anchors := map[*edge]*anchorChange{}
-	for i := range tx.ops {
-		op := &tx.ops[i]
-		if op.fix != nil || op.anchor {
-			if op.anchor {
-				err = d.anchor(op.parent, op.child, nil)
-			} else {
-				err = d.fix(op)
-			}
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		anchor, err := d.anchorOf(op)
-		if err != nil {
-			return nil, err
-		}
-		change := anchors[anchor]
-		if change == nil {
-			change = &anchorChange{}
-			anchors[anchor] = change
-		}
-		switch {
-		case op.replace != nil:
-			change.replaced = append(change.replaced, *op.replace)
-		case op.localize:
-			keys, err := d.corrections(anchor, op)
-			if err != nil {
-				return nil, err
-			}
-			change.add = append(change.add, keys...)
-			for _, k := range keys {
-				c := Correction{Parent: anchor.parentName, Child: anchor.childName, Time: k.t, Pose: k.c}
-				if k.cov != nil {
-					c.Cov = *k.cov
-				}
-				localized = append(localized, c)
-			}
-		default:
-			change.add = append(change.add, op.keys...)
-		}
-	}
-	for anchor, change := range anchors {
-		if !slices.IsSortedFunc(change.add, byTime) {
-			slices.SortStableFunc(change.add, byTime)
-		}
-		next := *anchor
-		next.keys = anchor.keys.with(change.replaced, change.add)
-		d.swap(anchor.child, func(e *edge) *edge {
-			if e == anchor {
-				return &next
-			}
-			return e
-		})
-	}
-	return localized, nil
-}
-
-func byTime(a, b keyChange) int {
-	switch {
-	case a.t < b.t:
-		return -1
-	case a.t > b.t:
-		return 1
-	}
-	return 0
-}
-
-func (d *draft) framesOf(op *txOp) (parent, child int32, err error) {
-	var ok1, ok2 bool
-	parent, ok1 = d.frameID(op.parent)
-	child, ok2 = d.frameID(op.child)
-	if !ok1 || !ok2 {
-		return 0, 0, engram.Errorf(engram.NotFound, edgeName(op.parent, op.child), "there is no such edge")
-	}
-	return parent, child, nil
-}
-
-// anchorOf finds the anchor that an op is about: the edge itself, or the anchor
-// below the parent on the way to the body at the first key.
-func (d *draft) anchorOf(op *txOp) (*edge, error) {
-	parent, child, err := d.framesOf(op)
-	if err != nil {
-		return nil, err
-	}
-	thing := edgeName(op.parent, op.child)
-	if !op.localize {
-		edges := d.c.edgesBetween(parent, child)
-		switch {
-		case len(edges) == 0:
-			return nil, engram.Errorf(engram.NotFound, thing, "there is no such edge")
-		case edges[0].kind != KindAnchor:
-			return nil, engram.Errorf(engram.Conflict, thing, "it is %s; keys belong to an anchor", edges[0].kind)
-		}
-		return edges[0], nil
-	}
-	for at := child; ; {
-		per, _ := d.c.frames[at].periodAt(op.keys[0].t)
-		if per.edge == nil {
-			return nil, engram.Errorf(engram.NotFound, thing, "there is no anchor below %s on the way to %s at %v", op.parent, op.child, op.keys[0].t)
-		}
-		if per.edge.kind == KindAnchor && per.edge.parent == parent {
-			return per.edge, nil
-		}
-		at = per.edge.parent
-	}
-}
-
-// corrections turns poses of a body into corrections of the anchor. The body's own
-// uncertainty below the anchor counts from the key on, so the whole covariance goes
-// to the correction.
-func (d *draft) corrections(anchor *edge, op *txOp) ([]keyChange, error) {
-	p, err := d.s.newPath(nil, d.c, anchor.childName, op.child)
-	if err != nil {
-		return nil, err
-	}
-	st := &state{rev: d.s.state.Load().rev, content: d.c}
-	out := make([]keyChange, len(op.keys))
-	for i := range op.keys {
-		k := &op.keys[i]
-		o, _, fail := p.at(st, k.t)
-		if fail.Code != OK {
-			return nil, engram.Errorf(fail.Code.Code(), edgeName(op.parent, op.child), "the key at %v cannot become a correction: %w", k.t, fail)
-		}
-		inv := o.Inverse()
-		out[i] = keyChange{t: k.t, c: k.c}
-		if k.cov != nil {
-			cov := k.cov.Transported(o)
-			out[i].cov = &cov
-		}
-		out[i].c.mul(&inv)
-		out[i].c.check() // rounding
-	}
-	return out, nil
-}
-
-// fix gives a fixed edge another value during a span.
-func (d *draft) fix(op *txOp) error {
-	parent, child, err := d.framesOf(op)
-	if err != nil {
-		return err
-	}
-	thing := edgeName(op.parent, op.child)
-	edges := d.c.edgesBetween(parent, child)
-	if len(edges) == 0 {
-		return engram.Errorf(engram.NotFound, thing, "there is no such edge")
-	}
-	if edges[0].kind != KindFixed {
-		return engram.Errorf(engram.Conflict, thing, "it is %s; only a fixed edge has a calibration", edges[0].kind)
-	}
-	// The child may hang on another frame for a part of the span; that stays.
-	f := d.c.frames[child]
-	for i, per := range f.periods {
-		part, held := op.fix.valid, f.span(i)
-		part.Start, part.End = max(part.Start, held.Start), min(part.End, held.End)
-		if per.edge == nil || per.edge.parent != parent || part.Empty() {
-			continue
-		}
-		next := *per.edge
-		next.fixed = fixedValue{op.fix.pose, op.fix.cov}
-		d.set(child, d.c.frames[child].with(part, &next))
-	}
 	return nil
 }

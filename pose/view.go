@@ -2,6 +2,7 @@ package pose
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -12,6 +13,7 @@ import (
 type View struct {
 	store  *Store
 	state  *state
+	later  []*content // of the revisions since, in which histories go on
 	frozen *frozen
 }
 
@@ -26,15 +28,39 @@ func (s *Store) View(rev AsOf) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.viewOf(st), nil
+	v := s.viewOf(st, revisionNow, nil)
+	v.freeze()
+	return v, nil
 }
 
-func (s *Store) viewOf(st *state) *View {
-	return &View{store: s, state: st, frozen: st.content.freeze()}
+// viewOf returns a view of a state, with the samples that are known in the revision
+// top, and takes what it lacks of them from ice.
+func (s *Store) viewOf(st *state, top Revision, ice *frozen) *View {
+	v := &View{store: s, state: st, frozen: ice}
+	now := s.state.Load()
+	if st.rev >= min(now.rev, top) {
+		return v
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now = s.state.Load()
+	for _, later := range append(slices.Clip(s.past), now) {
+		if later.rev > st.rev && later.rev <= top {
+			v.later = append(v.later, later.content)
+		}
+	}
+	return v
 }
 
 // Now returns a view of the current revision.
-func (s *Store) Now() *View { return s.viewOf(s.state.Load()) }
+func (s *Store) Now() *View { return s.showing(s.state.Load()) }
+
+// showing returns a view of a current state.
+func (s *Store) showing(st *state) *View {
+	v := &View{store: s, state: st}
+	v.freeze()
+	return v
+}
 
 // Revision returns the revision the view shows.
 func (v *View) Revision() Revision { return v.state.rev }

@@ -124,7 +124,7 @@ func (s *Store) Joint(parent, child string, spec JointSpec, opts ...Option) (*Jo
 }
 
 func (s *Store) jointEdge(e *edge) *JointEdge {
-	j := &JointEdge{s: s, thing: "joint " + e.joint.Name, h: e.values}
+	j := &JointEdge{s: s, thing: "joint " + e.joint.Name, h: e.value.history}
 	if e.joint.Mimic != nil {
 		j.h = nil
 	}
@@ -134,6 +134,11 @@ func (s *Store) jointEdge(e *edge) *JointEdge {
 func (d *draft) joint(parent, child string, spec JointSpec, opts []Option) error {
 	if err := spec.check(); err != nil {
 		return err
+	}
+	if spec.Mimic != nil {
+		if err := d.resolveMimic(&spec); err != nil {
+			return err
+		}
 	}
 	pf, cf, err := d.frames(parent, child)
 	if err != nil {
@@ -155,22 +160,26 @@ func (d *draft) joint(parent, child string, spec JointSpec, opts []Option) error
 	if e, err = d.newEdge(KindJoint, pf, cf, opts); err != nil {
 		return err
 	}
-	e.joint = &spec
-	if spec.Mimic == nil {
-		e.values = newHistory[float64, float64](e.retention(&d.s.cfg))
-		e.unset = e.cfg.unset
+	if e.joint = &spec; spec.Mimic == nil {
+		e.value.of, e.value.history = &spec, newHistory[float64, float64](e.retention(&d.s.cfg))
 	} else {
-		source := d.c.joints[spec.Mimic.Joint]
-		if source == nil || source.joint.Mimic != nil {
-			return engram.Errorf(engram.NotFound, "joint "+spec.Name, "it mimics %q, and there is no joint of that name with a value of its own", spec.Mimic.Joint)
-		}
-		e.values, e.unset = source.values, source.unset
-		if e.cfg.maxGap == 0 {
-			e.rules = source.rules
-		}
+		e.mimic(d.c.joints[spec.Mimic.Joint])
 	}
 	d.insert(e, engram.Always())
 	d.addJoint(e)
+	return nil
+}
+
+// resolveMimic lets a joint that mimics one that mimics follow the first.
+func (d *draft) resolveMimic(spec *JointSpec) error {
+	source := d.c.joints[spec.Mimic.Joint]
+	if source == nil {
+		return engram.Errorf(engram.NotFound, "joint "+spec.Name, "it mimics %q, and there is no joint of that name", spec.Mimic.Joint)
+	}
+	if first := source.joint.Mimic; first != nil {
+		m := spec.Mimic
+		spec.Mimic = &Mimic{Joint: first.Joint, Multiplier: m.Multiplier * first.Multiplier, Offset: m.Multiplier*first.Offset + m.Offset}
+	}
 	return nil
 }
 
@@ -246,7 +255,7 @@ func (s *Store) SetJoints(t engram.Time, values []JointValue) error {
 		if e.joint.Mimic != nil {
 			continue
 		}
-		j := JointEdge{s: s, thing: v.Name, h: e.values}
+		j := JointEdge{s: s, thing: v.Name, h: e.value.history}
 		if err := j.Set(t, v.Q, v.Sigma); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (s *Server) runCommitHooks(ctx context.Context, c engram.Commit) (passed en
 	if !s.has.commit {
 		return c, nil
 	}
-	passed.Updates = make([]engram.EntityUpdate, 0, len(c.Updates))
+	passed = c.With(make([]engram.EntityUpdate, 0, len(c.Updates)))
 	for i, u := range c.Updates {
 		if h := s.hooks[u.Entity.Memory()]; h != nil && h.Commit != nil {
 			if err := h.Commit(ctx, &u); err != nil {

@@ -16,14 +16,14 @@ func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateRes
 	results := make([]engram.UpdateResult, 0, len(c.Updates))
 	for rest := c.Updates; len(rest) > 0; rest = c.Updates[len(results):] {
 		if write := s.writeHook(rest[0].Entity); write != nil {
-			results = append(results, s.write(ctx, write, rest[0]))
+			results = append(results, s.write(ctx, write, c.With(rest[:1])))
 			continue
 		}
 		n := 1
 		for n < len(rest) && s.writeHook(rest[n].Entity) == nil {
 			n++
 		}
-		stored, err := s.wm.Commit(ctx, engram.Commit{Updates: rest[:n]})
+		stored, err := s.wm.Commit(ctx, c.With(rest[:n]))
 		switch {
 		case err != nil && len(results) == 0:
 			return nil, err
@@ -46,8 +46,9 @@ func (s *Server) writeHook(entity engram.ID) WriteHook {
 	return nil
 }
 
-// write stores one update through its segment's hook.
-func (s *Server) write(ctx context.Context, hook WriteHook, u engram.EntityUpdate) engram.UpdateResult {
+// write stores the one update of a commit through its segment's hook.
+func (s *Server) write(ctx context.Context, hook WriteHook, c engram.Commit) engram.UpdateResult {
+	u := c.Updates[0]
 	var result *engram.UpdateResult
 	wait := func(context.Context) {}
 	err := hook(ctx, u, func(u engram.EntityUpdate) error {
@@ -55,7 +56,7 @@ func (s *Server) write(ctx context.Context, hook WriteHook, u engram.EntityUpdat
 			return engram.Errorf(engram.Internal, u.Entity.String(), "the memory's Write hook stores an update twice")
 		}
 		var r engram.UpdateResult
-		r, wait = s.wm.CommitOne(ctx, u)
+		r, wait = s.wm.CommitOne(ctx, c.With([]engram.EntityUpdate{u}))
 		result = &r
 		return r.Err
 	})

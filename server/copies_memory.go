@@ -3,25 +3,40 @@ package server
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/wm"
 )
 
 var _ service.Memory = (*Server)(nil)
 
+// holding is the server as a holder of copies. It implements service.Memory.
+type holding struct {
+	wm      *wm.WM
+	ltm     *ltm.Store // nil if there is no long-term memory
+	journal *wal.Journal
+	log     *slog.Logger
+	hosts   func(memory string) bool // the server itself
+	alive   func() error
+	refused refusals
+	explain atomic.Pointer[func(*engram.Query) ([]engram.Missing, []engram.CopyUsed)] // see ExplainCopies
+}
+
 // addCopies makes the memories known that the folder holds copies of, before they are
 // restored.
-func (s *Server) addCopies() error {
+func (s *holding) addCopies() error {
 	if s.ltm == nil {
 		return nil
 	}
 	for _, name := range s.ltm.Copies() {
-		if s.hooks[name] != nil {
+		if s.hosts(name) {
 			s.log.Warn("the folder holds a copy of a memory that this server hosts itself now", "memory", name)
 			continue
 		}
@@ -43,7 +58,7 @@ func ownerOf(memory string) string {
 
 // refuseCopy returns why a call that would change a segment is refused if that is a
 // copy.
-func (s *Server) refuseCopy(id engram.ID) error {
+func (s *holding) refuseCopy(id engram.ID) error {
 	if !s.wm.IsCopy(id) {
 		return nil
 	}
@@ -51,11 +66,11 @@ func (s *Server) refuseCopy(id engram.ID) error {
 }
 
 // Copies implements service.Memory.
-func (s *Server) Copies() []string { return s.wm.Copies() }
+func (s *holding) Copies() []string { return s.wm.Copies() }
 
 // PrepareCopy implements service.Memory. Where there is a log, what is copied goes
 // through it; otherwise it is volatile.
-func (s *Server) PrepareCopy(ctx context.Context, segments []service.Segment) error {
+func (s *holding) PrepareCopy(ctx context.Context, segments []service.Segment) error {
 	if err := s.alive(); err != nil {
 		return err
 	}
@@ -67,9 +82,9 @@ func (s *Server) PrepareCopy(ctx context.Context, segments []service.Segment) er
 	return nil
 }
 
-func (s *Server) prepareCopy(ctx context.Context, seg *service.Segment) error {
+func (s *holding) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	name := seg.Core.ID.Memory()
-	if s.hooks[name] != nil {
+	if s.hosts(name) {
 		return engram.Errorf(engram.Conflict, name, "this server hosts the memory itself; it cannot hold a copy of it")
 	}
 	if err := s.wm.AddCopy(name, ownerOf(name)); err != nil {
@@ -131,7 +146,7 @@ func otherType(id engram.ID, here, there string) error {
 }
 
 // ApplyCopy implements service.Memory.
-func (s *Server) ApplyCopy(ctx context.Context, c service.Changes) (a service.Applied, err error) {
+func (s *holding) ApplyCopy(ctx context.Context, c service.Changes) (a service.Applied, err error) {
 	if err := s.alive(); err != nil {
 		return a, err
 	}
@@ -168,7 +183,7 @@ func (s *Server) ApplyCopy(ctx context.Context, c service.Changes) (a service.Ap
 
 // refuseDoomed returns Unavailable if something of what is to be stored is to be forgotten
 // first, as of a copy that is being dropped: that goes on by itself.
-func (s *Server) refuseDoomed(c *service.Changes) error {
+func (s *holding) refuseDoomed(c *service.Changes) error {
 	if s.ltm == nil || len(c.Versions) == 0 {
 		return nil
 	}
@@ -186,7 +201,7 @@ func (s *Server) refuseDoomed(c *service.Changes) error {
 
 // unknown returns the versions that are not there, as far as that can be told before
 // they are stored.
-func (s *Server) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied, error) {
+func (s *holding) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied, error) {
 	fresh := make([]wm.Copied, 0, len(c.Versions))
 	var asked, recorded bool
 	var disk *ltm.Held
@@ -232,7 +247,7 @@ func (s *Server) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied, 
 }
 
 // applyRemoval carries a removal out, and returns how many versions went.
-func (s *Server) applyRemoval(ctx context.Context, r *service.Removal) (uint64, error) {
+func (s *holding) applyRemoval(ctx context.Context, r *service.Removal) (uint64, error) {
 	switch {
 	case r.Compared:
 		return s.removeBesides(ctx, r)
@@ -257,8 +272,8 @@ func (s *Server) applyRemoval(ctx context.Context, r *service.Removal) (uint64, 
 }
 
 // removeBesides removes the segments of copies that the owner has no more.
-func (s *Server) removeBesides(ctx context.Context, r *service.Removal) (n uint64, err error) {
-	list, err := s.Describe(ctx, r.Pattern)
+func (s *holding) removeBesides(ctx context.Context, r *service.Removal) (n uint64, err error) {
+	list, err := s.describe(ctx, r.Pattern)
 	if err != nil {
 		return 0, err
 	}
@@ -276,7 +291,7 @@ func (s *Server) removeBesides(ctx context.Context, r *service.Removal) (n uint6
 }
 
 // removeCopied removes a segment of a copy, if it is there.
-func (s *Server) removeCopied(ctx context.Context, segment engram.ID) (n uint64, err error) {
+func (s *holding) removeCopied(ctx context.Context, segment engram.ID) (n uint64, err error) {
 	stats, err := s.wm.Stats(ctx, engram.PatternOf(segment), segment.Level())
 	if err != nil {
 		return 0, err
@@ -301,7 +316,7 @@ func (s *Server) removeCopied(ctx context.Context, segment engram.ID) (n uint64,
 }
 
 // forgetCopied forgets versions of copies.
-func (s *Server) forgetCopied(ctx context.Context, r *service.Removal, why string) (n uint64, err error) {
+func (s *holding) forgetCopied(ctx context.Context, r *service.Removal, why string) (n uint64, err error) {
 	if s.ltm != nil {
 		return s.ltm.ForgetCopied(ctx, r.Pattern, r.Span, r.Except, r.Until, why)
 	}
@@ -326,7 +341,7 @@ func (s *Server) forgetCopied(ctx context.Context, r *service.Removal, why strin
 }
 
 // SyncCopies implements service.Memory.
-func (s *Server) SyncCopies(ctx context.Context) (kept bool, err error) {
+func (s *holding) SyncCopies(ctx context.Context) (kept bool, err error) {
 	if s.journal == nil {
 		return false, nil
 	}
@@ -341,7 +356,7 @@ func (s *Server) SyncCopies(ctx context.Context) (kept bool, err error) {
 }
 
 // DropCopy implements service.Memory.
-func (s *Server) DropCopy(ctx context.Context, p engram.Pattern) error {
+func (s *holding) DropCopy(ctx context.Context, p engram.Pattern) error {
 	if err := s.alive(); err != nil {
 		return err
 	}
@@ -365,12 +380,12 @@ func (s *Server) DropCopy(ctx context.Context, p engram.Pattern) error {
 }
 
 // dropEmpty removes what holds nothing more of a memory that is a copy.
-func (s *Server) dropEmpty(ctx context.Context, memory string) error {
+func (s *holding) dropEmpty(ctx context.Context, memory string) error {
 	id, err := engram.NewID(memory)
 	if err != nil {
 		return err
 	}
-	list, err := s.Describe(ctx, engram.PatternOf(id))
+	list, err := s.describe(ctx, engram.PatternOf(id))
 	if err != nil {
 		return err
 	}
@@ -405,7 +420,7 @@ func (s *Server) dropEmpty(ctx context.Context, memory string) error {
 }
 
 // holdsAny reports whether a segment has an entity, in either memory.
-func (s *Server) holdsAny(ctx context.Context, segment engram.ID) (bool, error) {
+func (s *holding) holdsAny(ctx context.Context, segment engram.ID) (bool, error) {
 	q := engram.PatternOf(segment).Select(engram.Latest(1))
 	q.WithoutPayload = true
 	var r *engram.Result
@@ -424,8 +439,17 @@ func (s *Server) holdsAny(ctx context.Context, segment engram.ID) (bool, error) 
 	return false, nil
 }
 
+// describe describes what the pattern matches, in both memories.
+func (s *holding) describe(ctx context.Context, p engram.Pattern) ([]engram.Description, error) {
+	known, err := s.wm.Describe(ctx, p)
+	if err != nil || s.ltm == nil {
+		return known, err
+	}
+	return s.ltm.Describe(ctx, p, known)
+}
+
 // ExplainCopies implements service.Memory.
-func (s *Server) ExplainCopies(explain func(q *engram.Query) ([]engram.Missing, []engram.CopyUsed)) {
+func (s *holding) ExplainCopies(explain func(q *engram.Query) ([]engram.Missing, []engram.CopyUsed)) {
 	if explain == nil {
 		s.explain.Store(nil)
 		return
@@ -435,7 +459,7 @@ func (s *Server) ExplainCopies(explain func(q *engram.Query) ([]engram.Missing, 
 
 // explainCopies adds to a result what copies lack of what a query asks for, and how old
 // they are.
-func (s *Server) explainCopies(ctx context.Context, q *engram.Query, r *engram.Result) {
+func (s *holding) explainCopies(ctx context.Context, q *engram.Query, r *engram.Result) {
 	f := s.explain.Load()
 	if f == nil {
 		return

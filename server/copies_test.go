@@ -3,7 +3,6 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +10,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/server"
@@ -23,11 +23,11 @@ func newHolder(t *testing.T, dir string, memories ...server.Memory) (*server.Ser
 	var store *ltm.Store
 	var err error
 	if dir != "" {
-		if store, err = ltm.Open(context.Background(), ltm.Options{Dir: dir, Log: quiet}); err != nil {
+		if store, err = ltm.Open(context.Background(), ltm.Options{Dir: dir, Log: testkit.Quiet}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s, err := server.New(server.Config{Memories: memories, Log: quiet, Store: store})
+	s, err := server.New(server.Config{Memories: memories, Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,7 @@ func copiedSegment(provider string, keep int) service.Segment {
 
 func copiedVersion(t *testing.T, entity string, at, arrived engram.Time, value any) service.Version {
 	t.Helper()
-	p, err := idf.ValuePayload(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Value(t, value)
 	in := engram.Instance{Payload: p, Sent: arrived, HasSent: true, Confidence: 1}
 	return service.Version{Entity: engram.MustID(copiedMemory + "/Any/" + entity), Snapshot: &engram.Snapshot{Time: at, Arrived: arrived, Instances: []engram.Instance{in}}}
 }
@@ -94,10 +91,10 @@ func wantHeld(t *testing.T, s *server.Server, what, entity string, want ...engra
 
 // A copy is its owner's: nobody else changes it.
 func TestCopyIsReadOnly(t *testing.T) {
-	s, _ := newHolder(t, "", memory("Own", server.Hooks{}))
+	s, _ := newHolder(t, "", serving.Memory("Own", server.Hooks{}))
 	prepare(t, s, copiedSegment("p", 0))
 	apply(t, s, service.Changes{Versions: []service.Version{copiedVersion(t, "p/e", 1, 10, "x")}})
-	u := update(t, copiedMemory+"/Any/p/e", 2, "y")
+	u := testkit.Update(t, copiedMemory+"/Any/p/e", 2, "y")
 	if r := commit(t, s, u); engram.CodeOf(r[0].Err) != engram.Unsupported || !strings.Contains(r[0].Err.Error(), "robot1") {
 		t.Errorf("a commit: %v", r[0].Err)
 	}
@@ -164,7 +161,7 @@ func TestCopyOnDiskIsNotDoubled(t *testing.T) {
 			t.Errorf("syncing: %v, %v", kept, err)
 		}
 		crashed := filepath.Join(t.TempDir(), "crashed")
-		if err := os.CopyFS(crashed, os.DirFS(dir)); err != nil {
+		if err := vfs.CopySettled(crashed, dir); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
@@ -208,11 +205,11 @@ func TestCopyTakesAgainWhatWentWithItsSegment(t *testing.T) {
 func TestCopyWaitsForTheRecorder(t *testing.T) {
 	root := t.TempDir()
 	disk := vfs.NewFaulty(vfs.OS, root)
-	store, err := ltm.Open(t.Context(), ltm.Options{Dir: filepath.Join(root, "data"), FS: disk, Log: quiet})
+	store, err := ltm.Open(t.Context(), ltm.Options{Dir: filepath.Join(root, "data"), FS: disk, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Log: quiet, Store: store})
+	s, err := server.New(server.Config{Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,14 +276,14 @@ func TestRemovedCopyStaysRemoved(t *testing.T) {
 // the owner keeps; and nothing of the holder's own.
 func TestForgottenCopy(t *testing.T) {
 	for _, dir := range []string{"", t.TempDir()} {
-		s, _ := newHolder(t, dir, memory("Test", server.Hooks{}))
+		s, _ := newHolder(t, dir, serving.Memory("Test", server.Hooks{}))
 		prepare(t, s, copiedSegment("p", 0))
 		var versions []service.Version
 		for i := range engram.Time(10) {
 			versions = append(versions, copiedVersion(t, "p/e", i, 100+i, int64(i)))
 		}
 		apply(t, s, service.Changes{Versions: versions})
-		commit(t, s, update(t, "Test/Any/p/e", 3, "own"))
+		commit(t, s, testkit.Update(t, "Test/Any/p/e", 3, "own"))
 		forgotten := service.Removal{
 			Pattern: engram.MustPattern("*/*/*/e"), Span: engram.Interval{Start: 2, End: 9}, Until: 106,
 			Except: []engram.Interval{{Start: 4, End: 5}},
@@ -320,7 +317,7 @@ func TestForgottenCopy(t *testing.T) {
 				break
 			}
 			s.Close()
-			s, _ = newHolder(t, dir, memory("Test", server.Hooks{}))
+			s, _ = newHolder(t, dir, serving.Memory("Test", server.Hooks{}))
 		}
 		s.Close()
 	}
@@ -381,23 +378,27 @@ func TestCopyOfASegmentWhoseTypeIsSaid(t *testing.T) {
 func TestCopyWaitsUntilItIsDropped(t *testing.T) {
 	root := t.TempDir()
 	disk := vfs.NewFaulty(vfs.OS, root)
-	store, err := ltm.Open(t.Context(), ltm.Options{Dir: filepath.Join(root, "data"), FS: disk, Log: quiet, DiskLimit: 1, ForgetEvery: 10 * time.Millisecond})
+	store, err := ltm.Open(t.Context(), ltm.Options{Dir: filepath.Join(root, "data"), FS: disk, Log: testkit.Quiet, DiskLimit: 1, ForgetEvery: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Memories: []server.Memory{memory("Test", server.Hooks{})}, Log: quiet, Store: store})
+	s, err := server.New(server.Config{Memories: []server.Memory{serving.Memory("Test", server.Hooks{})}, Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	pending := func() bool {
-		stats, err := store.LTMStats(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Contains(fmt.Sprint(stats.Health), "forgetting what was ordered")
+	pending := func(want bool) {
+		t.Helper()
+		testkit.Until(t, func() (string, bool) {
+			stats, err := store.LTMStats(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := fmt.Sprint(stats.Health)
+			return said, strings.Contains(said, "forgetting what was ordered") == want
+		})
 	}
-	commit(t, s, update(t, "Test/Any/p/e", 3, "own")) // it stays, so the episode is rewritten
+	commit(t, s, testkit.Update(t, "Test/Any/p/e", 3, "own")) // it stays, so the episode is rewritten
 	prepare(t, s, copiedSegment("p", 0), copiedSegment("q", 0))
 	var versions []service.Version
 	for i := range engram.Time(10) {
@@ -408,18 +409,14 @@ func TestCopyWaitsUntilItIsDropped(t *testing.T) {
 	if err := s.DropCopy(t.Context(), engram.MustPattern(copiedMemory+"/Any/p")); err == nil {
 		t.Fatal("dropping on a full disk succeeds")
 	}
-	for !pending() {
-		time.Sleep(time.Millisecond)
-	}
+	pending(true)
 	prepare(t, s, copiedSegment("p", 0))
 	if a, err := s.ApplyCopy(t.Context(), service.Changes{Versions: versions}); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("copied again before it is dropped: %+v, %v", a, err)
 	}
 	apply(t, s, service.Changes{Versions: []service.Version{copiedVersion(t, "q/e", 1, 100, "other")}})
 	disk.Heal()
-	for pending() {
-		time.Sleep(time.Millisecond)
-	}
+	pending(false)
 	if a, err := s.ApplyCopy(t.Context(), service.Changes{Versions: versions}); err != nil || a.Stored != 10 {
 		t.Errorf("copied again when it is dropped: %+v, %v", a, err)
 	}
@@ -427,7 +424,7 @@ func TestCopyWaitsUntilItIsDropped(t *testing.T) {
 		wantHeld(t, s, "copied again", "p/e", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 		wantHeld(t, s, "what was not dropped", "q/e", 1)
 		s.Close()
-		s, _ = newHolder(t, filepath.Join(root, "data"), memory("Test", server.Hooks{}))
+		s, _ = newHolder(t, filepath.Join(root, "data"), serving.Memory("Test", server.Hooks{}))
 	}
 	s.Close()
 }

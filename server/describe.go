@@ -53,11 +53,7 @@ func (s *Server) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descr
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
-	known, err := s.wm.Describe(ctx, p)
-	if err != nil || s.ltm == nil {
-		return known, err
-	}
-	return s.ltm.Describe(ctx, p, known)
+	return s.describe(ctx, p)
 }
 
 // AddType implements engram.Types.

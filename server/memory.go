@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/pose/service"
 )
@@ -22,6 +23,8 @@ type Memory struct {
 	// Poses is the store of poses that the memory keeps, if it keeps one; at most one
 	// memory of a server does.
 	Poses service.Service
+	// Features are what the memory offers beside commit, query, subscribe and predict.
+	Features []feature.Feature
 }
 
 // Hooks hang a memory's own code on what happens in it. Nil hooks do nothing. They

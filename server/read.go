@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 // Query implements engram.Reader.
@@ -17,6 +18,10 @@ func (s *Server) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 	}
 	return r, err
 }
+
+// Indexes returns the secondary indexes over what the server has, in which rooms register
+// theirs. The index of payload types is there, as "type".
+func (s *Server) Indexes() *wm.Indexes { return s.wm.Indexes() }
 
 func (s *Server) query(ctx context.Context, q engram.Query) (*engram.Result, error) {
 	if s.ltm != nil && q.Target != engram.TargetWM {

@@ -9,11 +9,13 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm"
 	longterm "github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -34,8 +36,9 @@ type Config struct {
 	Store *ltm.Store
 }
 
-// Server hosts memories. It implements engram.Service. Safe for concurrent use.
+// Server hosts memories. It implements feature.Server. Safe for concurrent use.
 type Server struct {
+	*holding
 	wm    *wm.WM
 	ltm   *ltm.Store // nil if there is no long-term memory
 	log   *slog.Logger
@@ -44,6 +47,8 @@ type Server struct {
 	has   struct{ commit, write, stored, query bool }
 	poses service.Service
 
+	features []feature.Feature // of the memories
+
 	journal  *wal.Journal // nil without a log
 	recovery *wal.Recovery
 
@@ -51,14 +56,9 @@ type Server struct {
 	cancel context.CancelFunc
 	run    sync.WaitGroup // the Run hooks
 
-	explain atomic.Pointer[func(*engram.Query) ([]engram.Missing, []engram.CopyUsed)] // see ExplainCopies
-
-	close   sync.Once
-	closed  atomic.Bool
-	refused refusals
+	close  sync.Once
+	closed atomic.Bool
 }
-
-var _ engram.Service = (*Server)(nil)
 
 // New makes a server, adds the memories' types and segments, puts back what the log
 // holds, and runs their Start hooks in the order of the memories. If one fails, what was begun is ended and
@@ -77,7 +77,12 @@ func New(c Config) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	s.holding = &holding{wm: s.wm, ltm: s.ltm, journal: s.journal, log: s.log, alive: s.alive,
+		hosts: func(memory string) bool { return s.hooks[memory] != nil }}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	if err := s.Indexes().Register("type", wm.IndexOptions{New: query.NewTypeIndex}); err != nil {
+		return nil, err
+	}
 	if err := s.start(&c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -102,7 +107,7 @@ func (s *Server) start(c *Config) error {
 		m := &memories[i]
 		if m.Hooks.Start != nil {
 			if err := m.Hooks.Start(s.ctx, s); err != nil {
-				return engram.Errorf(engram.CodeOf(err), m.Name, "the memory's Start hook failed: %w", err)
+				return startError(m.Name, err)
 			}
 		}
 		if m.Hooks.Run != nil {
@@ -114,6 +119,15 @@ func (s *Server) start(c *Config) error {
 		}
 	}
 	return nil
+}
+
+// startError is the error of a memory that cannot start. One that names what is wrong,
+// such as a file, says enough.
+func startError(memory string, err error) error {
+	if e, ok := errors.AsType[*engram.Error](err); ok && e.Thing != "" {
+		return err
+	}
+	return engram.Errorf(engram.CodeOf(err), memory, "the memory cannot start: %w", err)
 }
 
 // add sets one memory up. Start hooks run when all memories are there, so that
@@ -157,6 +171,7 @@ func (s *Server) add(m *Memory, c *Config) error {
 		}
 		s.poses = m.Poses
 	}
+	s.features = append(s.features, m.Features...)
 	h := m.Hooks
 	s.hooks[m.Name] = &h
 	s.names = append(s.names, m.Name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -15,37 +14,14 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memorytest"
 	"github.com/seed-301d4374/engram/server"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
-
-func newServer(t *testing.T, memories ...server.Memory) *server.Server {
-	t.Helper()
-	s, err := server.New(server.Config{Memories: memories, Log: quiet})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
-func memory(name string, h server.Hooks) server.Memory {
-	return server.Memory{Name: name, Hooks: h, Segments: []engram.CoreSegment{{ID: engram.MustID(name + "/Any")}}}
-}
-
-func update(t *testing.T, entity string, at engram.Time, v any) engram.EntityUpdate {
-	t.Helper()
-	p, err := idf.ValuePayload(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engram.EntityUpdate{Entity: engram.MustID(entity), Time: at, Instances: []engram.Instance{engram.NewInstance(p)}}
-}
 
 func commit(t *testing.T, w engram.Writer, updates ...engram.EntityUpdate) []engram.UpdateResult {
 	t.Helper()
@@ -67,32 +43,32 @@ func content(t *testing.T, s *engram.Snapshot) any {
 
 func TestServerIsAMemory(t *testing.T) {
 	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
-		return newServer(t, server.Memory{Name: memorytest.MemoryName})
-	})
+		return serving.New(t, server.Memory{Name: memorytest.MemoryName})
+	}, memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 }
 
 // The suite passes as well when every hook is there and does nothing.
 func TestServerWithHooksIsAMemory(t *testing.T) {
 	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
-		return newServer(t, server.Memory{Name: memorytest.MemoryName, Hooks: server.Hooks{
+		return serving.New(t, server.Memory{Name: memorytest.MemoryName, Hooks: server.Hooks{
 			Commit: func(context.Context, *engram.EntityUpdate) error { return nil },
 			Stored: func(context.Context, engram.Update) {},
 			Query:  func(context.Context, *engram.Query) error { return nil },
 		}})
-	})
+	}, memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 }
 
 // The suite passes with everything on disk as well.
 func TestServerWithLongTermIsAMemory(t *testing.T) {
-	store, err := ltm.Open(t.Context(), ltm.Options{Dir: t.TempDir(), Log: quiet})
+	store, err := ltm.Open(t.Context(), ltm.Options{Dir: t.TempDir(), Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := server.New(server.Config{Memories: []server.Memory{{Name: memorytest.MemoryName}}, Log: quiet, Store: store})
+	s, err := server.New(server.Config{Memories: []server.Memory{{Name: memorytest.MemoryName}}, Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
-	memorytest.Run(t, func(*testing.T) memorytest.Memory { return s }, memorytest.LongTerm())
+	memorytest.Run(t, func(*testing.T) memorytest.Memory { return s }, memorytest.LongTerm(), memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -100,7 +76,7 @@ func TestServerWithLongTermIsAMemory(t *testing.T) {
 
 func TestCommitHookChangesAndRefuses(t *testing.T) {
 	refusal := engram.Errorf(engram.Conflict, "the cup", "is elsewhere")
-	s := newServer(t, memory("Plain", server.Hooks{}), memory("Test", server.Hooks{
+	s := serving.New(t, serving.Memory("Plain", server.Hooks{}), serving.Memory("Test", server.Hooks{
 		Commit: func(_ context.Context, u *engram.EntityUpdate) error {
 			switch u.Entity.Entity() {
 			case "refused":
@@ -114,8 +90,8 @@ func TestCommitHookChangesAndRefuses(t *testing.T) {
 		},
 	}))
 	updates := []engram.EntityUpdate{
-		update(t, "Test/Any/p/refused", 1, "a"), update(t, "Test/Any/p/late", 1, "b"),
-		update(t, "Plain/Any/p/refused", 1, "c"), update(t, "Test/Any/p/untyped", 1, "d"),
+		testkit.Update(t, "Test/Any/p/refused", 1, "a"), testkit.Update(t, "Test/Any/p/late", 1, "b"),
+		testkit.Update(t, "Plain/Any/p/refused", 1, "c"), testkit.Update(t, "Test/Any/p/untyped", 1, "d"),
 	}
 	results := commit(t, s, updates...)
 	if !errors.Is(results[0].Err, refusal) || results[0].ID != updates[0].Entity {
@@ -147,7 +123,7 @@ func TestCommitHookChangesAndRefuses(t *testing.T) {
 func TestStoredHookSeesWhatCanBeRead(t *testing.T) {
 	var s *server.Server
 	var told []engram.Update
-	s = newServer(t, memory("Test", server.Hooks{Stored: func(ctx context.Context, u engram.Update) {
+	s = serving.New(t, serving.Memory("Test", server.Hooks{Stored: func(ctx context.Context, u engram.Update) {
 		at, _ := u.ID.Time()
 		now, err := s.AtOrBefore(ctx, u.ID.Truncate(engram.LevelEntity), at)
 		if err != nil || now.Number != u.Number || u.Snapshot != now {
@@ -155,8 +131,8 @@ func TestStoredHookSeesWhatCanBeRead(t *testing.T) {
 		}
 		told = append(told, u)
 	}}))
-	bad := update(t, "Test/Nowhere/p/e", 1, "x")
-	results := commit(t, s, update(t, "Test/Any/p/e", 1, "a"), bad, update(t, "Test/Any/p/e", 2, "b"))
+	bad := testkit.Update(t, "Test/Nowhere/p/e", 1, "x")
+	results := commit(t, s, testkit.Update(t, "Test/Any/p/e", 1, "a"), bad, testkit.Update(t, "Test/Any/p/e", 2, "b"))
 	if len(told) != 0 && told[0].ID != results[0].ID {
 		t.Errorf("told of %v first; want %v", told[0].ID, results[0].ID)
 	}
@@ -176,9 +152,9 @@ func TestQueryHookSeesWhatConcernsItsMemory(t *testing.T) {
 			return nil
 		}}
 	}
-	s := newServer(t, memory("B", hook("B")), memory("A", hook("A")), memory("C", server.Hooks{}))
+	s := serving.New(t, serving.Memory("B", hook("B")), serving.Memory("A", hook("A")), serving.Memory("C", server.Hooks{}))
 	entity := engram.MustID("A/Any/p/e")
-	commit(t, s, update(t, entity.String(), 1, "x"))
+	commit(t, s, testkit.Update(t, entity.String(), 1, "x"))
 	for _, tt := range []struct {
 		what string
 		ask  func() error
@@ -212,9 +188,9 @@ func TestQueryHookSeesWhatConcernsItsMemory(t *testing.T) {
 }
 
 func TestPredictAsksTheMemory(t *testing.T) {
-	s := newServer(t, memory("Plain", server.Hooks{}), memory("Bad", server.Hooks{
+	s := serving.New(t, serving.Memory("Plain", server.Hooks{}), serving.Memory("Bad", server.Hooks{
 		Predict: func(context.Context, []engram.ID) ([]engram.Prediction, error) { return nil, nil },
-	}), memory("Test", server.Hooks{
+	}), serving.Memory("Test", server.Hooks{
 		Predict: func(_ context.Context, ids []engram.ID) ([]engram.Prediction, error) {
 			all := make([]engram.Prediction, len(ids))
 			for i, id := range ids {
@@ -248,13 +224,13 @@ func TestPredictAsksTheMemory(t *testing.T) {
 }
 
 func TestStartHookFindsAllMemories(t *testing.T) {
-	s := newServer(t, memory("First", server.Hooks{Start: func(ctx context.Context, svc engram.Service) error {
-		results, err := svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{update(t, "Second/Any/p/e", 1, "from First")}})
+	s := serving.New(t, serving.Memory("First", server.Hooks{Start: func(ctx context.Context, svc engram.Service) error {
+		results, err := svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, "Second/Any/p/e", 1, "from First")}})
 		if err != nil {
 			return err
 		}
 		return engram.FirstError(results)
-	}}), memory("Second", server.Hooks{}))
+	}}), serving.Memory("Second", server.Hooks{}))
 	snap, err := s.Latest(t.Context(), engram.MustID("Second/Any/p/e"))
 	if err != nil || content(t, snap) != "from First" {
 		t.Errorf("what the Start hook committed: %v, %v", snap, err)
@@ -273,16 +249,16 @@ func TestNewRefusesWhatCannotServe(t *testing.T) {
 		word     string
 	}{
 		{"a bad name", []server.Memory{{Name: ""}}, engram.Invalid, ""},
-		{"one name twice", []server.Memory{memory("A", server.Hooks{}), memory("A", server.Hooks{})}, engram.AlreadyExists, "A"},
+		{"one name twice", []server.Memory{serving.Memory("A", server.Hooks{}), serving.Memory("A", server.Hooks{})}, engram.AlreadyExists, "A"},
 		{"a segment elsewhere", []server.Memory{{Name: "A", Segments: []engram.CoreSegment{{ID: engram.MustID("B/Any")}}}}, engram.Invalid, "B/Any"},
 		{"an unknown type", []server.Memory{{Name: "A", Segments: []engram.CoreSegment{{ID: engram.MustID("A/Any"), Type: "no.Such"}}}}, engram.NotFound, "no.Such"},
-		{"a failing Start hook", []server.Memory{memory("A", server.Hooks{Run: func(ctx context.Context, _ engram.Service) error {
+		{"a failing Start hook", []server.Memory{serving.Memory("A", server.Hooks{Run: func(ctx context.Context, _ engram.Service) error {
 			<-ctx.Done()
 			ended = true
 			return nil
-		}}), memory("B", server.Hooks{Start: func(context.Context, engram.Service) error { return errors.New("no camera") }})}, engram.Internal, "no camera"},
+		}}), serving.Memory("B", server.Hooks{Start: func(context.Context, engram.Service) error { return errors.New("no camera") }})}, engram.Internal, "no camera"},
 	} {
-		_, err := server.New(server.Config{Memories: tt.memories, Log: quiet})
+		_, err := server.New(server.Config{Memories: tt.memories, Log: testkit.Quiet})
 		if engram.CodeOf(err) != tt.code || !strings.Contains(err.Error(), tt.word) {
 			t.Errorf("%s: %v; want %v with %q", tt.what, err, tt.code, tt.word)
 		}
@@ -292,12 +268,31 @@ func TestNewRefusesWhatCannotServe(t *testing.T) {
 	}
 }
 
+// Whose fault it is that a memory cannot start stands first: a file of prior knowledge,
+// not the hook that read it.
+func TestWhyAMemoryCannotStart(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{engram.Errorf(engram.Invalid, "prior knowledge", "Object/Class/cup.yaml: mass: it is no number"), "prior knowledge: Object/Class/cup.yaml: mass: it is no number"},
+		{errors.New("no camera"), "A: the memory cannot start: no camera"},
+	} {
+		_, err := server.New(server.Config{Log: testkit.Quiet, Memories: []server.Memory{
+			serving.Memory("A", server.Hooks{Start: func(context.Context, engram.Service) error { return tt.err }}),
+		}})
+		if err == nil || err.Error() != tt.want || engram.CodeOf(err) != engram.CodeOf(tt.err) {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+}
+
 func TestCloseEndsEverything(t *testing.T) {
 	ended := false
-	s, err := server.New(server.Config{Log: quiet, Memories: []server.Memory{memory("Test", server.Hooks{
+	s, err := server.New(server.Config{Log: testkit.Quiet, Memories: []server.Memory{serving.Memory("Test", server.Hooks{
 		Run: func(ctx context.Context, svc engram.Service) error {
 			<-ctx.Done()
-			last := update(t, "Test/Any/p/e", 1, "the last word")
+			last := testkit.Update(t, "Test/Any/p/e", 1, "the last word")
 			if err := engram.FirstError(commit(t, svc, last)); err != nil {
 				t.Errorf("what a Run hook commits at the end: %v", err)
 			}
@@ -344,14 +339,14 @@ func TestCloseEndsEverything(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestCommitStreamInProcess(t *testing.T) {
-	s := newServer(t, memory("Test", server.Hooks{}))
+	s := serving.New(t, serving.Memory("Test", server.Hooks{}))
 	stream, err := s.CommitStream(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stream.Close()
 	for i := range 3 {
-		if err := stream.Send(engram.Commit{Updates: []engram.EntityUpdate{update(t, "Test/Any/p/e", engram.Time(i), i)}}); err != nil {
+		if err := stream.Send(engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, "Test/Any/p/e", engram.Time(i), i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -386,7 +381,7 @@ func TestWriteHookStoresOrRefuses(t *testing.T) {
 	var s *server.Server
 	var holding sync.Mutex
 	var written, stored []string
-	s = newServer(t, memory("Test", server.Hooks{
+	s = serving.New(t, serving.Memory("Test", server.Hooks{
 		Write: map[string]server.WriteHook{
 			"Any": func(_ context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error {
 				holding.Lock()
@@ -409,12 +404,12 @@ func TestWriteHookStoresOrRefuses(t *testing.T) {
 			},
 		},
 		Stored: func(_ context.Context, u engram.Update) { stored = append(stored, u.ID.Entity()) },
-	}), memory("Plain", server.Hooks{}))
-	bad := update(t, "Test/Any/p/bad", 1, "x")
+	}), serving.Memory("Plain", server.Hooks{}))
+	bad := testkit.Update(t, "Test/Any/p/bad", 1, "x")
 	bad.Instances[0].Confidence = 2
 	results := commit(t, s,
-		update(t, "Plain/Any/p/a", 1, "a"), update(t, "Test/Any/p/b", 1, "b"), update(t, "Test/Any/p/refused", 1, "c"),
-		update(t, "Plain/Any/p/d", 1, "d"), bad, update(t, "Test/Any/p/forgotten", 1, "e"), update(t, "Test/Any/p/f", 1, "f"))
+		testkit.Update(t, "Plain/Any/p/a", 1, "a"), testkit.Update(t, "Test/Any/p/b", 1, "b"), testkit.Update(t, "Test/Any/p/refused", 1, "c"),
+		testkit.Update(t, "Plain/Any/p/d", 1, "d"), bad, testkit.Update(t, "Test/Any/p/forgotten", 1, "e"), testkit.Update(t, "Test/Any/p/f", 1, "f"))
 	for i, want := range []engram.Code{0, 0, engram.Conflict, 0, engram.OutOfRange, engram.Internal, 0} {
 		if r := results[i]; engram.CodeOf(r.Err) != want || (want == 0) != (r.Number > 0) {
 			t.Errorf("update %d: %+v; want %v", i, r, want)
@@ -440,7 +435,7 @@ func TestWriteHookStoresOrRefuses(t *testing.T) {
 	go func() {
 		defer close(done)
 		for range 10 {
-			commit(t, s, update(t, "Test/Any/p/g", 2, "g"))
+			commit(t, s, testkit.Update(t, "Test/Any/p/g", 2, "g"))
 		}
 	}()
 	for n := 0; n < 10; {
@@ -481,21 +476,21 @@ func TestCommitGivenUpMidwayIsTold(t *testing.T) {
 				}
 				stored[u.Snapshot.Time] = true
 			}}
-			m := memory("Test", h)
+			m := serving.Memory("Test", h)
 			if write {
 				m.Segments = append(m.Segments, engram.CoreSegment{ID: engram.MustID("Test/Hooked")})
 				m.Hooks.Write = map[string]server.WriteHook{"Hooked": func(_ context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error {
 					return put(u)
 				}}
 			}
-			s := newServer(t, m)
+			s := serving.New(t, m)
 			var c engram.Commit
 			for i := range 200 {
 				name := "Test/Any/p/e"
 				if write && i%40 == 0 {
 					name = "Test/Hooked/p/e"
 				}
-				c.Updates = append(c.Updates, update(t, name, engram.Time(i), i))
+				c.Updates = append(c.Updates, testkit.Update(t, name, engram.Time(i), i))
 			}
 			ctx := &dyingContext{Context: t.Context()}
 			ctx.left.Store(looks)

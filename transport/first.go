@@ -15,15 +15,15 @@ import (
 // firstStagger is how long a server's next address waits for the one before it.
 const firstStagger = 250 * time.Millisecond
 
-// within calls dial with a context that ends after patience. That is counted in turns
+// within calls dial with a context that ends after a timeout. That is counted in turns
 // of this process: one that did not get to run has given nobody the time to answer.
-func within[C any](ctx context.Context, address string, patience time.Duration, dial func(ctx context.Context, address string) (C, error)) (C, error) {
+func within[C any](ctx context.Context, address string, timeout time.Duration, dial func(ctx context.Context, address string) (C, error)) (C, error) {
 	const turns = 6
 	var late atomic.Bool
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		turn := time.NewTicker(patience / turns)
+		turn := time.NewTicker(timeout / turns)
 		defer turn.Stop()
 		for range turns {
 			select {
@@ -37,16 +37,16 @@ func within[C any](ctx context.Context, address string, patience time.Duration, 
 	}()
 	conn, err := dial(trying, address)
 	if err != nil && late.Load() && ctx.Err() == nil {
-		err = engram.Errorf(engram.Unavailable, address, "nothing answers within %v: %w", patience, err)
+		err = engram.Errorf(engram.Unavailable, address, "nothing answers within %v: %w", timeout, err)
 	}
 	return conn, err
 }
 
 // First dials a server's addresses in order, each a moment after the one before it
 // unless that has failed already: an address to which there is no route takes long to
-// fail, and is given up after patience. The first connection is taken, the others are
+// fail, and is given up after a timeout. The first connection is taken, the others are
 // closed. The error joins those of all addresses.
-func First[C io.Closer](ctx context.Context, addresses []string, patience time.Duration, dial func(ctx context.Context, address string) (C, error)) (C, error) {
+func First[C io.Closer](ctx context.Context, addresses []string, timeout time.Duration, dial func(ctx context.Context, address string) (C, error)) (C, error) {
 	type outcome struct {
 		conn C
 		err  error
@@ -61,7 +61,7 @@ func First[C io.Closer](ctx context.Context, addresses []string, patience time.D
 		if next < len(addresses) {
 			address := addresses[next]
 			go func() {
-				conn, err := within(ctx, address, patience, dial)
+				conn, err := within(ctx, address, timeout, dial)
 				outcomes <- outcome{conn, err}
 			}()
 			next, pending = next+1, pending+1

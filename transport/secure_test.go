@@ -18,6 +18,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memorytest"
 	"github.com/seed-301d4374/engram/mns"
@@ -29,33 +31,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// deployment is an authority with a server's credentials.
-type deployment struct {
+// deployed is an authority with a server's credentials.
+type deployed struct {
+	deployment.Deployment
 	t    *testing.T
-	ca   *credentials.Authority
 	data string // folder of the servers' long-term memory, "" for none
 }
 
-func newDeployment(t *testing.T) deployment {
-	t.Helper()
-	ca, err := credentials.NewAuthority("test", 24*time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return deployment{t: t, ca: ca}
-}
+func newDeployment(t *testing.T) deployed { return deployed{Deployment: deployment.New(t), t: t} }
 
-func (d deployment) of(id access.Identity, isServer bool, valid time.Duration) *credentials.Store {
-	d.t.Helper()
-	b, err := d.ca.Issue(id, isServer, valid)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return credentials.Of(b)
-}
-
-func (d deployment) client(id access.Identity) rpc.DialOptions {
-	return rpc.DialOptions{Credentials: d.of(id, false, time.Hour), ReconnectFor: time.Minute}
+func (d deployed) client(id access.Identity) rpc.DialOptions {
+	return rpc.DialOptions{Credentials: d.Program(d.t, id), ReconnectFor: time.Minute}
 }
 
 // noted keeps what is audited.
@@ -86,7 +72,7 @@ type guarded struct {
 	notes *noted
 }
 
-func (d deployment) serve(rules string, memories ...server.Memory) guarded {
+func (d deployed) serve(rules string, memories ...server.Memory) guarded {
 	d.t.Helper()
 	t := d.t
 	g := guarded{notes: &noted{}}
@@ -102,7 +88,7 @@ func (d deployment) serve(rules string, memories ...server.Memory) guarded {
 	if g.Server, err = server.New(config); err != nil {
 		t.Fatal(err)
 	}
-	e, err := transport.ListenSecurely(secure.Options{Credentials: d.of("server", true, time.Hour), Access: g.rules},
+	e, err := transport.ListenSecurely(secure.Options{Credentials: d.Server(d.t, "server"), Access: g.rules},
 		"127.0.0.1:0", "unix:"+filepath.Join(t.TempDir(), "s"))
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +166,7 @@ func TestGuardedMemory(t *testing.T) {
 					return dial(t, g.local, rpc.DialOptions{})
 				}
 				return dial(t, g.tcp, d.client("tester"))
-			})
+			}, memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 		})
 	}
 }
@@ -195,7 +181,7 @@ func TestWhoIsNotLetIn(t *testing.T) {
 	}{
 		{"no certificate", rpc.DialOptions{}},
 		{"another authority", other.client("tester")},
-		{"expired", rpc.DialOptions{Credentials: d.of("tester", false, -time.Minute)}},
+		{"expired", rpc.DialOptions{Credentials: d.For(t, "tester", false, -time.Minute)}},
 		{"revoked", d.client("gone")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -221,9 +207,9 @@ func TestWhoIsNotLetIn(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	for !g.notes.has(access.EventRefused, "") { // the server notes it when it has told the client
-		time.Sleep(time.Millisecond)
-	}
+	testkit.Until(t, func() (string, bool) { // the server notes it when it has told the client
+		return "the refusal is not noted", g.notes.has(access.EventRefused, "")
+	})
 	dial(t, g.tcp, d.client("tester"))
 	if !g.notes.has(access.EventSignIn, "tester") {
 		t.Error("the sign-in was not noted")
@@ -236,7 +222,7 @@ func TestClientBelievesServersOnly(t *testing.T) {
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
 		ClientAuth: tls.RequireAnyClientCert, NextProtos: []string{"h2"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return d.of("thief", false, time.Hour).ClientConfig().GetClientCertificate(nil)
+			return d.Program(d.t, "thief").ClientConfig().GetClientCertificate(nil)
 		},
 	})
 	if err != nil {
@@ -255,7 +241,7 @@ func TestClientBelievesServersOnly(t *testing.T) {
 		t.Fatalf("%v (%v)", err, engram.CodeOf(err))
 	}
 	<-done
-	if _, err := rpc.ListenSecurely("127.0.0.1:0", secure.Options{Credentials: d.of("thief", false, time.Hour)}); engram.CodeOf(err) != engram.Invalid {
+	if _, err := rpc.ListenSecurely("127.0.0.1:0", secure.Options{Credentials: d.Program(d.t, "thief")}); engram.CodeOf(err) != engram.Invalid {
 		t.Fatalf("a client's certificate serves: %v", err)
 	}
 }
@@ -278,8 +264,7 @@ func TestRevokedIsCut(t *testing.T) {
 	}
 	cut, goes := stream(lost), stream(kept)
 	g.set(t, allow+"\nrevoked: [{serial: "+credentials.SerialOf(bad.Credentials.Current().Cert)+"}]")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := testkit.Context(t)
 	if _, err := cut.Next(ctx); engram.CodeOf(err) != engram.Forbidden {
 		t.Errorf("the stream of a revoked certificate: %v", err)
 	}
@@ -309,8 +294,7 @@ func TestRevokedServerIsLeft(t *testing.T) {
 	if err := rules.Set(access.Policy{Revoked: []access.Revocation{{Identity: "server"}}}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := testkit.Context(t)
 	if _, err := s.Next(ctx); engram.CodeOf(err) != engram.Forbidden {
 		t.Errorf("a stream of a revoked server: %v", err)
 	}
@@ -349,8 +333,7 @@ func TestChangedRulesBeginStreamsAnew(t *testing.T) {
 		}
 		defer s.Close()
 		next := func() string {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
+			ctx := testkit.Context(t)
 			got, err := s.Next(ctx)
 			if err != nil || len(got) != 1 {
 				t.Fatal(got, err)

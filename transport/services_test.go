@@ -16,7 +16,12 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/copies/service"
-	longterm "github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/longterm"
+	"github.com/seed-301d4374/engram/feature/poses"
+	"github.com/seed-301d4374/engram/feature/pull"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	ltmservice "github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
@@ -48,18 +53,18 @@ rules:
 		}
 	}
 
-	_, err := client("eye").Poses().Tree(t.Context(), nil)
+	_, err := poses.NewClient(client("eye")).Tree(t.Context(), nil)
 	want("poses by who may read them", err, 0)
-	_, err = client("holder").Poses().Tree(t.Context(), nil)
+	_, err = poses.NewClient(client("holder")).Tree(t.Context(), nil)
 	want("poses by who may not", err, engram.Forbidden)
 
-	_, err = client("auditor").LongTerm().Episodes(t.Context(), engram.Always())
+	_, err = longterm.NewClient(client("auditor")).Episodes(t.Context(), engram.Always())
 	want("episodes by who may read everything", err, 0)
-	_, err = client("eye").LongTerm().Episodes(t.Context(), engram.Always())
+	_, err = longterm.NewClient(client("eye")).Episodes(t.Context(), engram.Always())
 	want("episodes by who may not", err, engram.Forbidden)
-	want("sealing by who may only read", client("auditor").LongTerm().Seal(t.Context(), "why"), engram.Forbidden)
+	want("sealing by who may only read", longterm.NewClient(client("auditor")).Seal(t.Context(), "why"), engram.Forbidden)
 	forget := func(pattern string) error {
-		_, err := client("cleaner").LongTerm().Forget(t.Context(), longterm.Forgetting{
+		_, err := longterm.NewClient(client("cleaner")).Forget(t.Context(), ltmservice.Forgetting{
 			Patterns: []engram.Pattern{engram.MustPattern(pattern)}, Span: engram.Always(), Why: "test", DryRun: true}, nil)
 		return err
 	}
@@ -84,7 +89,7 @@ rules:
 	ended := make(chan error, 1)
 	holder := client("holder")
 	go func() {
-		ended <- holder.Pull(t.Context(), service.Request{Holder: "h", Shares: []service.Share{{Patterns: []engram.Pattern{{}}}}}, func(b *service.Batch) error {
+		ended <- pull.NewClient(holder).Pull(t.Context(), service.Request{Holder: "h", Shares: []service.Share{{Patterns: []engram.Pattern{{}}}}}, func(b *service.Batch) error {
 			for _, it := range b.Items {
 				pulled <- it.Entity.String()
 			}
@@ -99,19 +104,15 @@ rules:
 		t.Errorf("pulled: %v", got)
 	}
 	g.set(t, rules+"\nrevoked: [{identity: holder}]")
-	select {
-	case <-ended: // with a reason, or its connection without one
-		again := func() error {
-			return holder.Pull(t.Context(), service.Request{Holder: "h", Shares: []service.Share{{Patterns: []engram.Pattern{{}}}}}, func(*service.Batch) error { return nil })
-		}
-		err := again()
-		if engram.CodeOf(err) == engram.Unavailable { // over the connection that was just being cut
-			err = again()
-		}
-		want("another pull of who is revoked", err, engram.Forbidden)
-	case <-time.After(time.Minute):
-		t.Error("the pull of who is revoked goes on")
+	testkit.Receive(t, ended) // with a reason, or its connection without one
+	again := func() error {
+		return pull.NewClient(holder).Pull(t.Context(), service.Request{Holder: "h", Shares: []service.Share{{Patterns: []engram.Pattern{{}}}}}, func(*service.Batch) error { return nil })
 	}
+	err = again()
+	if engram.CodeOf(err) == engram.Unavailable { // over the connection that was just being cut
+		err = again()
+	}
+	want("another pull of who is revoked", err, engram.Forbidden)
 }
 
 // Every procedure, asked with an empty message by an identity without rights, answers
@@ -127,7 +128,7 @@ func TestEveryProcedureBehindRules(t *testing.T) {
 	if _, err := names.Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"Hidden"}, Addresses: []string{"unix:/Hidden"}}); err != nil {
 		t.Fatal(err)
 	}
-	h := rpc.NewHandler(access.NewGuard(g.Server, g.rules), access.GuardNames(names, g.rules), rpc.Options{})
+	h := rpc.NewHandler(feature.Guard(g.Server, g.rules), access.GuardNames(names, g.rules), rpc.Options{})
 	asked := 0
 	protoregistry.GlobalFiles.RangeFilesByPackage("engram.v1", func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {

@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/transport/local"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -105,16 +107,20 @@ func (e *Endpoint) Listeners() []net.Listener { return e.rpc }
 
 // Serve serves svc, and names unless that is nil, until ctx ends or a listener
 // fails; it closes the endpoint. o's limits hold for both transports. If there are
-// access rules, svc, names and what o administers are put behind them; svc must then
-// answer within scopes (access.Served).
-func (e *Endpoint) Serve(ctx context.Context, svc engram.Service, names mns.Registry, o rpc.Options) error {
+// access rules, svc, names and o's features are put behind them; svc must answer within
+// the scopes of calls (engram.ScopeOf).
+func (e *Endpoint) Serve(ctx context.Context, svc feature.Server, names mns.Registry, o rpc.Options) error {
 	o.Secure = e.secure
-	svc, names, err := e.guarded(svc, names)
-	if rules := e.secure.Access; rules != nil && o.Copies != nil {
-		o.Copies = access.GuardCopies(o.Copies, rules)
-	}
-	if err != nil {
-		return errors.Join(err, e.Close())
+	o = o.WithDefaults() // what bounds the server is one for all ways to it
+	if rules := e.secure.Access; rules != nil {
+		svc = feature.Guard(svc, rules)
+		if names != nil {
+			names = access.GuardNames(names, rules)
+		}
+		o.Features = slices.Clone(o.Features)
+		for i, f := range o.Features {
+			o.Features[i] = f.Guarded(rules)
+		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,22 +143,6 @@ func (e *Endpoint) Serve(ctx context.Context, svc engram.Service, names mns.Regi
 		errs = append(errs, <-ended)
 	}
 	return errors.Join(errs...)
-}
-
-// guarded puts what is served behind the access rules, if there are some.
-func (e *Endpoint) guarded(svc engram.Service, names mns.Registry) (engram.Service, mns.Registry, error) {
-	rules := e.secure.Access
-	if rules == nil {
-		return svc, names, nil
-	}
-	served, ok := svc.(access.Served)
-	if !ok {
-		return nil, nil, engram.Errorf(engram.Unsupported, "", "a %T cannot be served with access rules: it does not answer within scopes", svc)
-	}
-	if names != nil {
-		names = access.GuardNames(names, rules)
-	}
-	return access.NewGuard(served, rules), names, nil
 }
 
 // Close stops listening. [Endpoint.Serve] does it too.

@@ -34,7 +34,7 @@ rules:
 		t.Fatal(err)
 	}
 	defer near.Close()
-	e, err := transport.ListenSecurely(secure.Options{Credentials: d.of("near", true, time.Hour), Access: access.New(access.Options{})},
+	e, err := transport.ListenSecurely(secure.Options{Credentials: d.Server(d.t, "near"), Access: access.New(access.Options{})},
 		"127.0.0.1:0", "unix:"+t.TempDir()+"/s")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ rules:
 
 	// Who may not forward cannot claim to be somebody, and nobody can claim to be the owner.
 	for id, claim := range map[access.Identity]string{"eye": "near", "near": "owner"} {
-		config := d.of(id, true, time.Hour).ClientConfig()
+		config := d.Server(d.t, id).ClientConfig()
 		h := &http.Client{Transport: &http.Transport{
 			DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 				return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)

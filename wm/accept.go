@@ -1,10 +1,12 @@
 package wm
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // typeRule says which payload types a segment accepts: its base type and every
@@ -48,15 +50,27 @@ func (r *typeRule) resolve(types *idf.Registry, name string) (acceptedType, erro
 		return acceptedType{}, err
 	}
 	a := acceptedType{t.Name(), t}
-	var next []acceptedType
-	if known != nil {
-		next = append(next, *known...)
-	}
-	if len(next) < maxAccepted {
+	for {
+		var next []acceptedType
+		if known != nil {
+			next = append(next, *known...)
+		}
+		if len(next) == maxAccepted {
+			return a, nil
+		}
 		next = append(next, a)
-		r.accepted.CompareAndSwap(known, &next) // who loses remembers it the next time
+		if r.accepted.CompareAndSwap(known, &next) {
+			return a, nil
+		}
+		known = r.accepted.Load()
 	}
-	return a, nil
+}
+
+// had reports whether something of a type may have been committed.
+func (r *typeRule) had(t *query.OfType) bool {
+	known := r.accepted.Load()
+	return t.Includes(r.base.name) || known != nil &&
+		(len(*known) == maxAccepted || slices.ContainsFunc(*known, func(a acceptedType) bool { return t.Includes(a.name) }))
 }
 
 // knownType returns the registered type of that name.

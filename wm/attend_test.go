@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -44,20 +45,20 @@ func TestAttend(t *testing.T) {
 	}) {
 		t.Fatal("nobody may attend")
 	}
-	commit(t, w, change("a", 1, blob(10)))
+	testkit.Commit(t, w, change("a", 1, blob(10)))
 	if calls != 0 {
 		t.Error("called although the consumer has not looked yet")
 	}
 	if poll() != 1 || poll() != 0 {
 		t.Fatalf("%v", got)
 	}
-	commit(t, w, change("a", 2, blob(10)), change("b", 2, blob(10)))
+	testkit.Commit(t, w, change("a", 2, blob(10)), change("b", 2, blob(10)))
 	if calls != 1 || len(got) != 3 {
 		t.Errorf("%d calls, and %v is there", calls, got)
 	}
 	take = false
-	commit(t, w, change("a", 3, blob(10)))
-	commit(t, w, change("a", 4, blob(10))) // the consumer knows already
+	testkit.Commit(t, w, change("a", 3, blob(10)))
+	testkit.Commit(t, w, change("a", 4, blob(10))) // the consumer knows already
 	if err := s.Wait(t.Context()); err != nil || calls != 2 {
 		t.Errorf("%v, %d calls", err, calls)
 	}

@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // recorded says where an update of the past is found, if it is still kept. A
 // backfill is a list of these, so that it does not keep what the memory evicts.
 type recorded struct {
-	match  *match
+	entity *entity
 	time   engram.Time
 	number uint64
 }
@@ -24,7 +24,7 @@ func (w *WM) checkStartLocked(start engram.Start) error {
 		return nil
 	}
 	if start.Epoch != 0 && start.Epoch != w.epoch {
-		return engram.Errorf(engram.Conflict, "", "update %d is of another life of the memory (epoch %d, now %d); begin anew", start.Number, start.Epoch, w.epoch)
+		return engram.Errorf(engram.Conflict, "", "update %d is of another epoch of the memory (%d, now %d); begin anew", start.Number, start.Epoch, w.epoch)
 	}
 	if start.Number > w.mu.number {
 		return engram.Errorf(engram.TooNew, "", "update %d was not written yet; the newest is %d", start.Number, w.mu.number)
@@ -51,14 +51,14 @@ type backfiller struct {
 	*subscription
 	ctx     context.Context
 	start   engram.Start
-	matches map[*entity]*match // nil for those that do not match
-	lost    float64            // an estimate of what was evicted
+	matches map[*entity]bool
+	lost    float64 // an estimate of what was evicted
 }
 
 // findBackfill finds what the subscription wants of the past, up to its own start.
 // recent is what the feed remembers from the number first on, if it starts by number.
 func (s *subscription) findBackfill(ctx context.Context, sub engram.Subscription, recent []recentUpdate, first uint64) error {
-	b := &backfiller{subscription: s, ctx: ctx, start: sub.Start, matches: make(map[*entity]*match)}
+	b := &backfiller{subscription: s, ctx: ctx, start: sub.Start, matches: make(map[*entity]bool)}
 	if sub.Start.Kind != engram.StartNumber || first > sub.Start.Number+1 {
 		if err := b.search(sub.Patterns, first); err != nil {
 			return err
@@ -66,24 +66,55 @@ func (s *subscription) findBackfill(ctx context.Context, sub engram.Subscription
 		slices.SortFunc(s.backfill, func(x, y recorded) int { return cmp.Compare(x.number, y.number) })
 	}
 	for i, u := range recent {
-		if u.entity == nil {
+		if !u.news {
 			continue
 		}
-		if m := b.match(u.entity); m != nil {
-			s.backfill = append(s.backfill, recorded{m, u.time, first + uint64(i)})
+		if b.match(u.entity) {
+			s.backfill = append(s.backfill, recorded{u.entity, u.time, first + uint64(i)})
 		}
 	}
 	s.lost = uint64(b.lost + 0.5)
 	return nil
 }
 
-// match returns the subscription's match of e, or nil if it does not match.
-func (b *backfiller) match(e *entity) *match {
+// Kept calls fn with the updates with numbers in (after, upTo] that the memory still
+// keeps, with their snapshots, in the order of their numbers, some at a time; a batch is
+// fn's until it returns. What was recalled is not among them. It waits for nothing, works
+// on a closed memory, too, and ends with the first error of fn.
+func (w *WM) Kept(ctx context.Context, after, upTo uint64, fn func([]engram.Update) error) error {
+	sub := engram.Subscription{WithData: true, Start: engram.Start{Kind: engram.StartNumber, Number: after}}
+	s, err := w.newSubscription(sub, nil)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	recent, first := w.mu.feed.since(after, w.mu.number)
+	s.start = min(upTo, w.mu.number)
+	w.mu.Unlock()
+	first = min(first, s.start+1)
+	recent = recent[:min(uint64(len(recent)), s.start+1-first)]
+	if err := s.findBackfill(ctx, sub, recent, first); err != nil {
+		return err
+	}
+	for {
+		if err := checkContext(ctx); err != nil {
+			return err
+		}
+		batch, err := s.Poll()
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		if err := fn(batch); err != nil {
+			return err
+		}
+	}
+}
+
+// match reports whether the subscription matches e.
+func (b *backfiller) match(e *entity) bool {
 	m, ok := b.matches[e]
 	if !ok {
-		if b.subscription.matches(e.id) {
-			m = &match{subscription: b.subscription, entity: e}
-		}
+		m = b.subscription.matches(e.id)
 		b.matches[e] = m
 	}
 	return m
@@ -107,7 +138,7 @@ func (b *backfiller) search(patterns []engram.Pattern, before uint64) error {
 		if err := checkContext(b.ctx); err != nil {
 			return err
 		}
-		if b.match(e) == nil {
+		if !b.match(e) {
 			return nil // it is hidden: the plan knows only the patterns
 		}
 		switch b.start.Kind {
@@ -139,13 +170,13 @@ func (w *WM) eachEntity(ctx context.Context, plan []*query.Node, visit func(*ent
 // snapshots adds the snapshots of e that the selector selects.
 func (b *backfiller) snapshots(e *entity, s engram.SnapshotSelector) error {
 	var sel query.Selection
-	l := lens{ctx: b.ctx, horizon: b.subscription.start, asOf: engram.MaxTime}
+	l := lens{ctx: b.ctx, highWater: b.subscription.start, asOf: engram.MaxTime}
 	if _, err := b.w.read(l, e, []engram.SnapshotSelector{s}, math.MaxInt-1, &sel, &reading{}); err != nil {
 		return err
 	}
 	for _, snap := range sel.Snapshots {
 		if snap.Number <= b.subscription.start { // what is newer is in the queue
-			b.backfill = append(b.backfill, recorded{b.match(e), snap.Time, snap.Number})
+			b.backfill = append(b.backfill, recorded{e, snap.Time, snap.Number})
 		}
 	}
 	return nil
@@ -156,7 +187,7 @@ func (b *backfiller) snapshots(e *entity, s engram.SnapshotSelector) error {
 func (b *backfiller) updates(e *entity, before uint64) {
 	for v := range e.versions() {
 		if v.Number > b.start.Number && v.Number < before && !v.Recalled {
-			b.backfill = append(b.backfill, recorded{b.match(e), v.Time, v.Number})
+			b.backfill = append(b.backfill, recorded{e, v.Time, v.Number})
 		}
 	}
 }
@@ -189,15 +220,16 @@ func share(first, last, from, to float64) float64 {
 // taken. It returns how many updates were lost behind these.
 func (s *subscription) takeBackfill() (lost uint64) {
 	n := 0
-	for ; n < len(s.backfill) && len(s.taken) < batchSize; n++ {
+	for bytes := 0; n < len(s.backfill) && len(s.taken) < batchSize && bytes < takenBytes; n++ {
 		v := s.backfill[n].find()
 		if v == nil {
 			lost++
 			continue
 		}
-		u := waiting{number: v.Number, time: v.Time, arrived: v.Arrived, supersedes: v.older.Load() != nil, match: s.backfill[n].match, lost: lost}
+		u := waiting{number: v.Number, time: v.Time, arrived: v.Arrived, supersedes: v.older.Load() != nil, entity: s.backfill[n].entity, lost: lost}
 		if s.needsVersion() {
 			u.version = v
+			bytes += v.Size()
 		}
 		s.taken = append(s.taken, u)
 		lost = 0
@@ -209,7 +241,7 @@ func (s *subscription) takeBackfill() (lost uint64) {
 }
 
 // find returns the version if it is still kept.
-func (r recorded) find() *version { return r.match.entity.find(r.time, r.number) }
+func (r recorded) find() *version { return r.entity.find(r.time, r.number) }
 
 // find returns the version of a time and number if it is still kept.
 func (e *entity) find(t engram.Time, number uint64) *version {

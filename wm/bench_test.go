@@ -6,10 +6,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // benchMemory returns a working memory with a core segment Bench/Core.
@@ -25,11 +28,7 @@ func benchMemory(b *testing.B, history, all engram.Bounds) *WM {
 }
 
 func benchPayload(b *testing.B) engram.Payload {
-	p, err := idf.ValuePayload(1.5)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return p
+	return testkit.Value(b, 1.5)
 }
 
 // fill commits n snapshots with times from 0 on, 1 ms apart.
@@ -272,6 +271,78 @@ func BenchmarkSnapshotOverhead(b *testing.B) {
 			}
 			b.ReportMetric(overhead, "B/snapshot")
 			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+const benchProto = `
+syntax = "proto3";
+package Bench;
+message Rare { double value = 1; }
+`
+
+// ofType returns a memory of 100,000 entities, 100 of which have payloads of type Bench.Rare,
+// with an index of types or without one, and the query for them.
+func ofType(b *testing.B, indexed bool) (*WM, engram.Query) {
+	w := benchMemory(b, engram.Bounds{}, engram.Bounds{})
+	b.Cleanup(func() { w.Close() })
+	defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"bench.proto": {Data: []byte(benchProto)}}}, "bench.proto")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := w.AddType(b.Context(), defs[0]); err != nil {
+		b.Fatal(err)
+	}
+	common := benchPayload(b)
+	for i := range 100_000 {
+		p := common
+		if i%1000 == 0 {
+			p = engram.Payload{Type: "Bench.Rare"}
+		}
+		fill(b, w, engram.MustID(fmt.Sprint("Bench/Core/Provider/e", i)), 1, p)
+	}
+	if indexed {
+		if err := w.Indexes().Register("type", IndexOptions{New: query.NewTypeIndex}); err != nil {
+			b.Fatal(err)
+		}
+		if err := w.Indexes().Await(b.Context(), "type"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	q := engram.PatternOf(engram.MustID("Bench/Core")).Select(engram.Latest(1))
+	q.Type = "Bench.Rare"
+	return w, q
+}
+
+func BenchmarkQueryType100Of100k(b *testing.B) {
+	for what, indexed := range map[string]bool{"indexed": true, "scanned": false} {
+		b.Run(what, func(b *testing.B) {
+			w, q := ofType(b, indexed)
+			for b.Loop() {
+				if r, err := w.Query(b.Context(), q); err != nil || len(r.Items()) != 100 {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkCommitOneIndexed commits as BenchmarkCommitOne/entity-bound does, with an index
+// that no query could use yet, or that follows as fast as is committed, on another processor.
+func BenchmarkCommitOneIndexed(b *testing.B) {
+	for _, follows := range []bool{false, true} {
+		b.Run(fmt.Sprintf("follows=%v", follows), func(b *testing.B) {
+			w := benchMemory(b, engram.Bounds{MaxCount: 1000}, engram.Bounds{})
+			b.Cleanup(func() { w.Close() })
+			if err := w.Indexes().Register("type", IndexOptions{New: query.NewTypeIndex}); err != nil {
+				b.Fatal(err)
+			}
+			if follows {
+				if err := w.Indexes().Await(b.Context(), "type"); err != nil {
+					b.Fatal(err)
+				}
+			}
+			commitOne(b, w)
 		})
 	}
 }

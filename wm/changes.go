@@ -12,10 +12,10 @@ import (
 // Change is an update of the past that may still be kept.
 type Change struct {
 	Number uint64
-	// Settled is a time at or after which everything with a higher number arrived.
-	Settled engram.Time
-	time    engram.Time
-	entity  *entity
+	// LowWatermark is a time at or after which everything with a higher number arrived.
+	LowWatermark engram.Time
+	time         engram.Time
+	entity       *entity
 }
 
 // EntityKey tells entities apart; one that was removed is another one than that of
@@ -49,15 +49,15 @@ func (p *provider) isGone() bool {
 
 // Changes appends to buf the updates behind a number, as many as fit its capacity and
 // the memory remembers, but for those of copies and what was recalled, which are no
-// news of this memory. upTo is the number up to which it looked, and settled a time at
-// or after which everything behind that arrived. ok is false if the memory does not
+// news of this memory. upTo is the number up to which it looked, and watermark a
+// time at or after which everything behind that arrived. ok is false if the memory does not
 // remember the update behind after any more; [WM.Search] may find it.
-func (w *WM) Changes(after uint64, buf []Change) (list []Change, upTo uint64, settled engram.Time, ok bool) {
+func (w *WM) Changes(after uint64, buf []Change) (list []Change, upTo uint64, watermark engram.Time, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := w.number.Load()
 	if after >= last {
-		return buf, after, w.settledLocked(), true
+		return buf, after, w.lowWatermarkLocked(), true
 	}
 	if last-after >= w.mu.feed.keep {
 		return buf, after, engram.MinTime, false
@@ -65,20 +65,20 @@ func (w *WM) Changes(after uint64, buf []Change) (list []Change, upTo uint64, se
 	for upTo = after; upTo < last && len(buf) < cap(buf); {
 		upTo++
 		u := &w.mu.feed.recent[upTo%w.mu.feed.keep]
-		settled = u.settled
-		if u.entity != nil && !u.entity.provider.core.memory.copied {
-			buf = append(buf, Change{Number: upTo, Settled: u.settled, time: u.time, entity: u.entity})
+		watermark = u.lowWatermark
+		if u.news && !u.entity.provider.core.memory.copied {
+			buf = append(buf, Change{Number: upTo, LowWatermark: u.lowWatermark, time: u.time, entity: u.entity})
 		}
 	}
 	if upTo == last {
-		settled = w.settledLocked()
+		watermark = w.lowWatermarkLocked()
 	}
-	return buf, upTo, settled, true
+	return buf, upTo, watermark, true
 }
 
-// settledLocked returns a time at or after which everything will have arrived that
+// lowWatermarkLocked returns a time at or after which everything will have arrived that
 // gets a number later.
-func (w *WM) settledLocked() engram.Time {
+func (w *WM) lowWatermarkLocked() engram.Time {
 	t := w.mu.arrived
 	if t == engram.MinTime {
 		return w.now()
@@ -94,21 +94,21 @@ func (w *WM) settledLocked() engram.Time {
 	return t
 }
 
-// Restored returns the number given last to what was restored of an earlier life when
+// Restored returns the number given last to what was restored of an earlier epoch when
 // this one began, 0 if nothing was.
 func (w *WM) Restored() uint64 { return w.restored.Load() }
 
-// Settled returns the number of the newest update, and a time at or after which
+// LowWatermark returns the number of the newest update, and a time at or after which
 // everything behind it arrived.
-func (w *WM) Settled() (number uint64, settled engram.Time) {
+func (w *WM) LowWatermark() (number uint64, watermark engram.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.number.Load(), w.settledLocked()
+	return w.number.Load(), w.lowWatermarkLocked()
 }
 
 // Search finds the updates with numbers in (after, upTo] of the entities that match,
 // as far as they are kept, in the order of their numbers; of the rest it tells, as far
-// as is known. What Changes leaves out it leaves out, too. Settled is not set.
+// as is known. What Changes leaves out it leaves out, too. LowWatermark is not set.
 func (w *WM) Search(ctx context.Context, match func(engram.ID) bool, after, upTo uint64) (list []Change, lost []engram.Missing, err error) {
 	for _, m := range w.memories.sorted() {
 		if m.value.copied {
@@ -201,7 +201,7 @@ func (x *Watcher) Close() {
 	x.w.mu.feed.watchers = slices.DeleteFunc(x.w.mu.feed.watchers, func(o *Watcher) bool { return o == x })
 }
 
-func (x *Watcher) rouse() {
+func (x *Watcher) wakeUp() {
 	select {
 	case x.wake <- struct{}{}:
 	default:

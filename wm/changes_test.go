@@ -10,7 +10,7 @@ import (
 )
 
 // allChanges reads the changes behind a number in portions.
-func allChanges(t *testing.T, w *WM, after uint64) (numbers []uint64, settled engram.Time) {
+func allChanges(t *testing.T, w *WM, after uint64) (numbers []uint64, watermark engram.Time) {
 	t.Helper()
 	for {
 		list, upTo, at, ok := w.Changes(after, make([]Change, 0, 3))
@@ -20,8 +20,8 @@ func allChanges(t *testing.T, w *WM, after uint64) (numbers []uint64, settled en
 		for i := range list {
 			numbers = append(numbers, list[i].Number)
 		}
-		if settled = at; upTo == after {
-			return numbers, settled
+		if watermark = at; upTo == after {
+			return numbers, watermark
 		}
 		after = upTo
 	}
@@ -62,7 +62,7 @@ func TestChangesByNumber(t *testing.T) {
 	}
 }
 
-// What waits for the disk has arrived already: what is told to be settled does not pass
+// What waits for the disk has arrived already: the low watermark does not pass
 // over it.
 func TestSettledWaitsForTheDisk(t *testing.T) {
 	w, j := journaledMemory(t)
@@ -70,7 +70,7 @@ func TestSettledWaitsForTheDisk(t *testing.T) {
 	done := commitAsync(t, w, textUpdate("Synced/p/e", 1))
 	<-j.appended
 	commitNow(t, w, textUpdate("Volatile/p/e", 2), textUpdate("Volatile/p/e", 3))
-	numbers, settled := allChanges(t, w, 0)
+	numbers, watermark := allChanges(t, w, 0)
 	if len(numbers) != 3 {
 		t.Fatalf("the changes are %v", numbers)
 	}
@@ -84,11 +84,11 @@ func TestSettledWaitsForTheDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if late.Number != 4 || late.Arrived < settled {
-		t.Errorf("update %d arrived at %d, before %d, which was told to be settled", late.Number, late.Arrived, settled)
+	if late.Number != 4 || late.Arrived < watermark {
+		t.Errorf("update %d arrived at %d, before %d, the low watermark", late.Number, late.Arrived, watermark)
 	}
-	if _, settled := allChanges(t, w, 4); settled < newest.Arrived {
-		t.Errorf("with nothing on its way, %d is settled; want at least %d", settled, newest.Arrived)
+	if _, watermark := allChanges(t, w, 4); watermark < newest.Arrived {
+		t.Errorf("with nothing on its way, the low watermark is %d; want at least %d", watermark, newest.Arrived)
 	}
 }
 
@@ -172,9 +172,9 @@ func TestRemovalIsKeptFirst(t *testing.T) {
 			if after, err := w.Latest(t.Context(), testEntity); err != nil || r.Number != at || after.Arrived <= r.Until {
 				t.Errorf("the removal is about what arrived up to %d, number %d; after number %d came %+v, %v", r.Until, r.Number, at, after, err)
 			}
-			list, _, settled, ok := w.Changes(at, make([]Change, 0, 1))
-			if !ok || len(list) != 1 || list[0].Settled > r.Until || settled > r.Until {
-				t.Errorf("while it is kept, %+v are told as settled up to %d; it is about what arrived up to %d", list, settled, r.Until)
+			list, _, watermark, ok := w.Changes(at, make([]Change, 0, 1))
+			if !ok || len(list) != 1 || list[0].LowWatermark > r.Until || watermark > r.Until {
+				t.Errorf("while it is kept, %+v are told with the low watermark %d; it is about what arrived up to %d", list, watermark, r.Until)
 			}
 			<-wake
 			wake = watch.Arm()
@@ -183,8 +183,8 @@ func TestRemovalIsKeptFirst(t *testing.T) {
 		if err != want {
 			t.Errorf("keeping it fails with %v; noting it with %v", want, err)
 		}
-		if _, settled := w.Settled(); settled <= until {
-			t.Errorf("settled is %d after that of %d", settled, until)
+		if _, watermark := w.LowWatermark(); watermark <= until {
+			t.Errorf("the low watermark is %d after that of %d", watermark, until)
 		}
 		told, _, _ := w.Removals()
 		if kept := want == nil; kept != (len(told) == 1) || kept != (len(wake) > 0) || kept != (w.LastRemoval() == 1) {
@@ -193,7 +193,7 @@ func TestRemovalIsKeptFirst(t *testing.T) {
 	}
 }
 
-// Removals of earlier lives are before what comes, and told as they were; a clock that was
+// Removals of earlier epochs are before what comes, and told as they were; a clock that was
 // far ahead then is not followed.
 func TestRemovalsOfEarlierLives(t *testing.T) {
 	now := engram.Time(1e18)

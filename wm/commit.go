@@ -22,7 +22,8 @@ type pending struct {
 // Commit implements engram.Writer. An update is refused with NotFound for an
 // unknown memory, segment or type, TypeMismatch for a type that the segment does
 // not accept, Corrupt for a payload that is not the wire form of its type,
-// OutOfRange for a time of MaxTime or a confidence outside [0, 1], Exhausted for a
+// OutOfRange for a time of MaxTime, or farther ahead of the clock than the segment
+// allows, or a confidence outside [0, 1], TooOld for what the bounds would evict at once, Exhausted for a
 // limit, Invalid for what is wrong with its form; and for a segment that is Logged or
 // Synced, if the journal cannot take it, with Exhausted or Unavailable: then it was
 // not stored, and later it may be.
@@ -35,7 +36,7 @@ func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult
 	results := make([]engram.UpdateResult, len(c.Updates))
 	for rest := c.Updates; ; {
 		at, n := len(c.Updates)-len(rest), min(commitBatch, len(rest))
-		slow, err := w.commitBatch(ctx, rest[:n], results[at:])
+		slow, err := w.commitBatch(ctx, c.With(rest[:n]), results[at:])
 		switch {
 		case err != nil && at == 0:
 			return nil, err
@@ -55,12 +56,12 @@ func (w *WM) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult
 	}
 }
 
-// CommitOne is Commit of one update for callers that hold a lock: subscribers that
-// make writers wait are waited for by calling wait, without it.
-func (w *WM) CommitOne(ctx context.Context, u engram.EntityUpdate) (r engram.UpdateResult, wait func(context.Context)) {
+// CommitOne is Commit of one update, c's, for callers that hold a lock: subscribers
+// that make writers wait are waited for by calling wait, without it.
+func (w *WM) CommitOne(ctx context.Context, c engram.Commit) (r engram.UpdateResult, wait func(context.Context)) {
 	wait = func(context.Context) {}
-	results := []engram.UpdateResult{{ID: u.Entity}}
-	slow, err := w.commitBatch(ctx, []engram.EntityUpdate{u}, results)
+	results := []engram.UpdateResult{{ID: c.Updates[0].Entity}}
+	slow, err := w.commitBatch(ctx, c.With(c.Updates[:1]), results)
 	if len(slow) > 0 {
 		wait = func(ctx context.Context) {
 			for _, s := range slow {
@@ -82,11 +83,12 @@ func (w *WM) CommitOne(ctx context.Context, u engram.EntityUpdate) (r engram.Upd
 // nothing was stored.
 //
 // Evicting comes after publishing, so that a reader who misses what was evicted
-// finds with a new horizon what took its place.
-func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, results []engram.UpdateResult) (slow []*subscription, err error) {
+// finds with a new high-water mark what took its place.
+func (w *WM) commitBatch(ctx context.Context, c engram.Commit, results []engram.UpdateResult) (slow []*subscription, err error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
 	}
+	updates := c.Updates
 	var buf [commitBatch]pending
 	batch := buf[:len(updates)]
 	for i := range updates {
@@ -103,19 +105,24 @@ func (w *WM) commitBatch(ctx context.Context, updates []engram.EntityUpdate, res
 		w.mu.Unlock()
 		return nil, errServerClosed
 	}
-	w.mu.arrived = max(w.mu.arrived, w.now())
+	now := w.now()
+	w.mu.arrived = max(w.mu.arrived, now)
+	clock := now
+	if c.Recorded {
+		clock = engram.MaxTime // nothing is ahead of it
+	}
 	for _, s := range j.synced {
-		w.appendLocked(s)
+		w.appendLocked(s, clock)
 	}
 	for i := range batch {
 		if batch[i].version != nil {
-			results[i].Err = w.storeLocked(&updates[i], &batch[i], j.entry(i))
+			results[i].Err = w.storeLocked(&updates[i], &batch[i], j.entry(i), clock)
 		}
 	}
 	w.publishLocked(batch, &owed)
 	w.mu.Unlock()
 
-	owed.rouse()
+	owed.wakeUp()
 	for _, s := range j.synced {
 		w.finish(s)
 		batch[s.index], results[s.index].Err = s.pending, s.err
@@ -164,6 +171,7 @@ func (w *WM) notifyLocked(batch []pending, owed *notices) {
 			w.mu.feed.notifyLocked(p.entity, p.version, p.superseded != nil, owed)
 		}
 	}
+	w.relieveLocked()
 }
 
 // prepareCommit is prepare for an update that is committed here.
@@ -245,8 +253,9 @@ func (w *WM) checkForm(u *engram.EntityUpdate, c *core) error {
 	if limit := c.def.History.MaxBytes; limit > 0 && size > limit {
 		return fail(engram.Exhausted, "the snapshot has %d bytes; its core segment keeps at most %d per entity", size, limit)
 	}
-	if limit := c.memory.bounds.MaxBytes; limit > 0 && size > limit {
-		return fail(engram.Exhausted, "the snapshot has %d bytes; its memory keeps at most %d in all", size, limit)
+	cost := versionCost(int(size), len(u.Instances)) + entityCost(u.Entity) + providerCost(u.Entity)
+	if limit := c.memory.bounds.MaxBytes; limit > 0 && cost > limit {
+		return fail(engram.Exhausted, "the snapshot takes %d bytes, with its entity; its memory keeps at most %d in all", cost, limit)
 	}
 	return nil
 }
@@ -254,8 +263,8 @@ func (w *WM) checkForm(u *engram.EntityUpdate, c *core) error {
 // storeLocked puts a prepared version into its timeline, after its entry, if there is
 // one, into the journal. If a segment was removed or added since it was prepared, it is prepared
 // again; an error refuses it.
-func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending, entry JournalEntry) error {
-	if err := w.confirmLocked(u, p, entry != nil); err != nil {
+func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending, entry JournalEntry, clock engram.Time) error {
+	if err := w.admitLocked(u, p, entry != nil, clock); err != nil {
 		return err
 	}
 	arrived := w.arrivalLocked(p, u.Entity.Entity())
@@ -328,7 +337,7 @@ func (w *WM) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 	e.rankLocked(v)
 	m := e.provider.core.memory
 	m.byAge.refresh(e, m.bounds)
-	w.mu.feed.record(v, w.settledLocked())
+	w.mu.feed.record(v, w.lowWatermarkLocked())
 }
 
 // standsLocked reports whether the segments are still those that the update was
@@ -350,14 +359,14 @@ func (p *pending) standsLocked(u *engram.EntityUpdate) bool {
 
 // countLocked counts a version that was stored, at every level.
 func (e *entity) countLocked(v *version, supersedes bool) {
-	one := counters{snapshots: 1, instances: uint64(len(v.Instances)), bytes: int64(v.Size())}
+	one := v.counted()
 	if supersedes {
 		one.snapshots, one.superseded = 0, 1
 	}
 	past := counters{committed: 1, written: one.bytes}
 	m := e.provider.core.memory
 	for _, c := range [...]*counters{&e.held, &e.provider.held, &m.held} {
-		c.addHeld(&one)
+		c.addHeld(one)
 		c.addPast(&past)
 	}
 }
@@ -366,9 +375,7 @@ func (e *entity) countLocked(v *version, supersedes bool) {
 // memory, which evicts what is not first.
 func (e *entity) rankLocked(v *version) {
 	m := e.provider.core.memory
-	if v.Time > m.newest || m.held.committed == 1 {
-		m.newest = v.Time
-	}
+	m.reached(v.Time)
 	list := &m.history
 	old := e.newest.Load()
 	if old == nil || v.Time >= old.Time {

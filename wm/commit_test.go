@@ -61,7 +61,7 @@ func TestSegmentsChangeUnderCommit(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.mu.Lock()
-			err = w.storeLocked(&u, &p, nil)
+			err = w.storeLocked(&u, &p, nil, engram.MaxTime)
 			w.mu.Unlock()
 			if engram.CodeOf(err) != c.want || (p.version != nil) != (err == nil) {
 				t.Errorf("storing gives %v, version %v; want %v", err, p.version, c.want)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -45,11 +46,11 @@ func TestQueriesSeeOneMoment(t *testing.T) {
 		}
 		return updates
 	}
-	commit(t, w, round(0)...)
+	testkit.Commit(t, w, round(0)...)
 	var last [3]engram.Time
 	readWhile(3, func() {
 		for i := 1; i < rounds; i++ {
-			commit(t, w, round(i)...)
+			testkit.Commit(t, w, round(i)...)
 		}
 	}, func(reader int) {
 		r, err := w.Query(context.Background(), engram.SelectID(modelCore, engram.All()))
@@ -99,11 +100,12 @@ func TestReadersUnderEviction(t *testing.T) {
 	}
 	for _, keep := range []int{1, 2} {
 		w := memory(t, wm.Config{}, engram.Bounds{MaxCount: keep}, engram.Bounds{MaxCount: 10})
-		commit(t, w, change("a", 0, blob(5)), change("b", 0, blob(5)))
+		w.KeptBy(keptElsewhere)
+		testkit.Commit(t, w, change("a", 0, blob(5)), change("b", 0, blob(5)))
 		var last, turn [3]uint64
 		readWhile(len(last), func() {
 			for i := range 2000 {
-				commit(t, w, change("b", -i, blob(5)), change("a", i/3, blob(5)), change("b", i, blob(5)), change("a", -i, blob(5)))
+				testkit.Commit(t, w, change("b", -i, blob(5)), change("a", i/3, blob(5)), change("b", i, blob(5)), change("a", -i, blob(5)))
 			}
 		}, func(reader int) {
 			way := turn[reader] % uint64(len(ways))
@@ -130,7 +132,7 @@ func TestCommitBesideEviction(t *testing.T) {
 	for n := range writers {
 		wg.Go(func() {
 			for i := range each {
-				commit(t, w, change(fmt.Sprint(n), i, blob(5)))
+				testkit.Commit(t, w, change(fmt.Sprint(n), i, blob(5)))
 			}
 		})
 	}
@@ -169,6 +171,7 @@ func TestCommitBesideAddProvider(t *testing.T) {
 // same time; subscriptions find no gap but those they are told of.
 func TestEverythingAtOnce(t *testing.T) {
 	w := memory(t, wm.Config{}, engram.Bounds{MaxCount: 20}, engram.Bounds{MaxCount: 150, MaxAge: 1 << 40})
+	w.KeptBy(keptElsewhere)
 	ctx, written := context.WithCancel(context.Background())
 	defer written()
 	const writers, each = 3, 600
@@ -259,7 +262,7 @@ func TestIndicesBesideAppends(t *testing.T) {
 			updates = append(updates, change("a", n, blob(5)))
 			n++
 		}
-		commit(t, w, updates...)
+		testkit.Commit(t, w, updates...)
 	}
 	grow(3000)
 	readWhile(3, func() {
@@ -338,7 +341,7 @@ func TestCommitBesideRemoval(t *testing.T) {
 	for i := range 1000 {
 		updates = append(updates, change(fmt.Sprint("last", i), 1, blob(5)))
 	}
-	commit(t, w, updates...)
+	testkit.Commit(t, w, updates...)
 	if st := held(t, w, "Test"); st.Snapshots != 600 || st.Entities != 600 {
 		t.Errorf("in the end there are %+v", st)
 	}
@@ -348,10 +351,10 @@ func TestCommitBesideRemoval(t *testing.T) {
 // time: no update comes twice, or before one with a lower number.
 func TestBackfillBesideEviction(t *testing.T) {
 	w := memory(t, wm.Config{}, engram.Bounds{MaxCount: 1}, engram.Bounds{})
-	commit(t, w, change("a", 0, blob(5)), change("b", 0, blob(5)))
+	testkit.Commit(t, w, change("a", 0, blob(5)), change("b", 0, blob(5)))
 	readWhile(2, func() {
 		for i := range 3000 {
-			commit(t, w, change("a", i, blob(5)), change("b", i, blob(5)))
+			testkit.Commit(t, w, change("a", i, blob(5)), change("b", i, blob(5)))
 		}
 		w.Close()
 	}, func(reader int) {

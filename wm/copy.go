@@ -20,7 +20,7 @@ func (w *WM) AddCopy(name, owner string) error {
 	defer w.mu.Unlock()
 	m, ok := w.memories.Get(name)
 	if !ok {
-		m = &memory{id: id, copied: true}
+		m = &memory{id: id, copied: true, feed: &w.mu.feed}
 		m.owner.Store(&owner)
 		w.memories.add(name, m)
 		return nil
@@ -161,7 +161,7 @@ func (w *WM) copy(ctx context.Context, versions []Copied, results []engram.Updat
 	}
 	w.publishLocked(batch, &owed)
 	w.mu.Unlock()
-	owed.rouse()
+	owed.wakeUp()
 	return owed.slow, failed
 }
 
@@ -188,6 +188,9 @@ func (w *WM) copyLocked(c *Copied, p *pending, entry JournalEntry) (journal bool
 	if err := w.confirmLocked(&u, p, entry != nil); err != nil {
 		return false, err
 	}
+	if err := w.roomLocked(p, c.Entity); err != nil {
+		return false, err
+	}
 	arrived := c.Snapshot.Arrived
 	if v := p.currentLocked(c.Entity.Entity(), c.Snapshot.Time); v != nil && (v.Arrived > arrived ||
 		v.Arrived == arrived && !(c.Whole && differ(v.Instances, c.Snapshot.Instances))) {
@@ -211,7 +214,7 @@ func differ(a, b []engram.Instance) bool {
 type Knowledge uint8
 
 const (
-	// Unknown is a version that this life of the memory has never held.
+	// Unknown is a version that this epoch of the memory has never held.
 	Unknown Knowledge = iota
 	// Doubtful is a version that the memory does not hold, and may have evicted with its
 	// entity as a whole.
@@ -248,7 +251,7 @@ func (w *WM) Knows(id engram.ID, at, arrived engram.Time) Knowledge {
 	return Unknown
 }
 
-// LastCopied returns the latest arrival of what this life of the memory was given of
+// LastCopied returns the latest arrival of what this epoch of the memory was given of
 // a copied segment, MinTime if that is nothing.
 func (w *WM) LastCopied(segment engram.ID) engram.Time {
 	last := engram.MinTime

@@ -175,7 +175,7 @@ func (j *refusingJournal) Begin(context.Context, engram.ID, *engram.Snapshot) (w
 }
 func (j *refusingJournal) AddCoreSegment(context.Context, engram.CoreSegment) error { return nil }
 func (j *refusingJournal) Wait() error                                              { return nil }
-func (j *refusingJournal) Settled() bool                                            { return true }
+func (j *refusingJournal) Done() bool                                               { return true }
 func (j *refusingJournal) Append(arrived engram.Time, synced bool) error {
 	if len(j.arrived) == j.take {
 		return errJournal

@@ -13,10 +13,10 @@
 // Readers take no lock and wait for nobody. Names are found in hash tables that
 // are read with atomic loads ([table]), and an entity's [timeline] publishes what
 // was put into it in the same way. A reader begins by loading the newest published
-// update number, its horizon, and takes no notice of what was written beyond it;
+// update number, its high-water mark, and takes no notice of what was written beyond it;
 // so what it sees of one entity, and of all entities together, is what stood at
 // one moment, however long it reads. Only where something that stood at that
-// moment was evicted since does it look at the entity again with a later horizon.
+// moment was evicted since does it look at the entity again with a later one.
 //
 // # Bounds
 //
@@ -26,7 +26,14 @@
 // was evicted first is what stopped being its entity's newest state longest ago,
 // wherever it is; when nothing but newest states is left, the one that arrived
 // first goes, and its entity with it. Every eviction is counted in the entity and
-// its segments, and a query that asks for what was evicted says so.
+// its segments, and a query that asks for what was evicted says so. An entity's bytes are
+// those of its payloads; a memory's are what all it holds takes of the process (cost.go).
+// Segments are not evicted, so there are no more than [Limits].MaxSegments.
+//
+// What is acknowledged can be read: a commit that would be evicted at once is refused,
+// unless something else keeps it ([WM.KeptBy]). Times are other programs' and may be
+// wrong: those far ahead of the clock are refused ([engram.CoreSegment].MaxAhead), and
+// the age of others is not measured from a time that stands alone.
 //
 // # Copies
 //

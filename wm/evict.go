@@ -2,6 +2,7 @@ package wm
 
 import (
 	"container/heap"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -21,15 +22,18 @@ func (w *WM) boundLocked(e *entity) {
 	}
 	for m.bounds.MaxAge > 0 && len(m.byAge) > 0 {
 		old := m.byAge[0]
-		if m.newest.Sub(old.ageKey.time) <= m.bounds.MaxAge {
+		if m.reference(m.bounds.MaxAge).Sub(old.ageKey.time) <= m.bounds.MaxAge {
 			break
 		}
 		old.evictLocked(old.oldestEvictable())
 	}
-	for beyondSize(&m.held, &m.bounds) {
+	for m.beyond(&m.held) {
 		v := m.history.first
 		if v == nil {
 			v = m.current.first
+		}
+		if v == nil || v == m.current.last {
+			break // what came last stays: the segments themselves are beyond the bounds
 		}
 		v.entity.evictLocked(v)
 	}
@@ -39,9 +43,43 @@ func beyondSize(c *counters, b *engram.Bounds) bool {
 	return b.MaxCount > 0 && c.versions() > uint64(b.MaxCount) || b.MaxBytes > 0 && c.bytes > b.MaxBytes
 }
 
+// beyond reports whether what the memory holds is beyond its bounds, in numbers or in
+// what it costs.
+func (m *memory) beyond(c *counters) bool {
+	return m.bounds.MaxCount > 0 && c.versions() > uint64(m.bounds.MaxCount) || m.bounds.MaxBytes > 0 && c.cost > m.bounds.MaxBytes
+}
+
 // beyond reports whether the entity is beyond its bounds with v, the oldest it holds.
 func (e *entity) beyond(b *engram.Bounds, v *version) bool {
-	return beyondSize(&e.held, b) || b.MaxAge > 0 && e.newest.Load().Time.Sub(v.Time) > b.MaxAge
+	if beyondSize(&e.held, b) {
+		return true
+	}
+	if b.MaxAge == 0 {
+		return false
+	}
+	newest := e.newest.Load().Time
+	if newest.Sub(v.Time) <= b.MaxAge {
+		return false
+	}
+	before := e.timeline.before(newest) // v, if there is no other
+	return robust(newest, before.Time, b.MaxAge).Sub(v.Time) > b.MaxAge
+}
+
+// reference returns the time from which the memory's ages are measured back.
+func (m *memory) reference(age time.Duration) engram.Time {
+	return robust(m.newest, m.second, age)
+}
+
+// reached notes the time of a version that is stored.
+func (m *memory) reached(t engram.Time) {
+	switch {
+	case m.held.committed == 1:
+		m.newest, m.second = t, engram.MinTime
+	case t >= m.newest:
+		m.newest, m.second = t, m.newest
+	case t > m.second:
+		m.second = t
+	}
 }
 
 // oldestEvictable returns what the entity's own bounds evict next, or nil: the
@@ -64,16 +102,16 @@ func (e *entity) oldestEvictable() *version {
 func (e *entity) evictLocked(v *version) {
 	p := e.provider
 	m := p.core.memory
-	one := counters{superseded: 1, instances: uint64(len(v.Instances)), bytes: int64(v.Size())}
-	if v.newer == nil {
-		one.snapshots, one.superseded = 1, 0
+	one := v.counted()
+	if v.newer != nil {
+		one.snapshots, one.superseded = 0, 1
 	}
 	past := counters{evicted: 1}
 	for _, c := range [...]*counters{&e.held, &p.held, &m.held} {
 		if c == &m.held && p.removed {
 			break // what the segment held was taken off when it was removed
 		}
-		c.subHeld(&one)
+		c.subHeld(one)
 		c.addPast(&past)
 	}
 	if m.bounded() {
@@ -85,6 +123,9 @@ func (e *entity) evictLocked(v *version) {
 	}
 
 	// First the news of the loss, then the loss.
+	if !p.evicted.Load() {
+		p.evicted.Store(true)
+	}
 	e.lost.version(v)
 	if v.newer == nil {
 		if e.held.snapshots == 0 {
@@ -99,10 +140,11 @@ func (e *entity) evictLocked(v *version) {
 		v.newer.older.Store(evictedVersion)
 	}
 	m.byAge.refresh(e, m.bounds)
+	m.feed.pins.evicted(v)
 }
 
-// removeLocked removes an entity that has nothing left from its provider segment,
-// which remembers what was lost with it.
+// removeLocked removes an empty entity from its provider segment. The segment keeps the
+// entity's loss counters.
 func (e *entity) removeLocked() {
 	p := e.provider
 	p.gone.all(&e.lost)
@@ -110,8 +152,10 @@ func (e *entity) removeLocked() {
 		p.goneFrom.Store(e.lost.lastNumber.Load())
 	}
 	p.entities.remove(e.id.Entity())
+	p.chargeLocked(-entityCost(e.id))
 	e.newest.Store(nil) // who still knows the entity is not to keep its payload
 	e.removed = true
+	p.core.memory.feed.forget(e)
 }
 
 // ageHeap holds the entities that have something to evict for its age, those with

@@ -9,7 +9,8 @@ import (
 	"weak"
 
 	"github.com/seed-301d4374/engram"
-	asking "github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	asking "github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -36,15 +37,15 @@ func query(t testing.TB, w *wm.WM, q engram.Query) *engram.Result {
 func TestMemoryBoundOrder(t *testing.T) {
 	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxCount: 4})
 	p := blob(5)
-	commit(t, w, change("static", 1, p))
+	testkit.Commit(t, w, change("static", 1, p))
 	for i := range 10 {
-		commit(t, w, change("busy", i, p))
+		testkit.Commit(t, w, change("busy", i, p))
 	}
 	if got := numbers(query(t, w, engram.SelectID(modelCore, engram.All()))); !slices.Equal(got, []uint64{9, 10, 11, 1}) {
 		t.Errorf("held are %v, want the static one and the last of the busy one", got)
 	}
 	for i := range 3 {
-		commit(t, w, change(fmt.Sprint("new", i), 1, p))
+		testkit.Commit(t, w, change(fmt.Sprint("new", i), 1, p))
 	}
 	r := query(t, w, engram.SelectID(modelCore, engram.All()))
 	if got := numbers(r); !slices.Equal(got, []uint64{11, 12, 13, 14}) {
@@ -57,7 +58,7 @@ func TestMemoryBoundOrder(t *testing.T) {
 	if !slices.ContainsFunc(r.Missing, func(m engram.Missing) bool { return m.ID == provider && m.Count == 1 }) {
 		t.Errorf("the entity that is gone is not told of: %+v", r.Missing)
 	}
-	commit(t, w, change("static", 5, p))
+	testkit.Commit(t, w, change("static", 5, p))
 	r = query(t, w, engram.SelectID(modelID("static"), engram.All()))
 	if len(r.Missing) != 1 || r.Missing[0].ID != provider {
 		t.Errorf("of an entity that was gone and is back, missing is %+v", r.Missing)
@@ -72,22 +73,25 @@ func TestMemoryBoundOrder(t *testing.T) {
 
 // TestMemoryBoundEntities commits ever new entities: what is kept does not grow.
 func TestMemoryBoundEntities(t *testing.T) {
-	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxBytes: 1000})
+	id := modelID("1234")
+	each := wm.VersionCost(100, 1) + wm.EntityCost(id)
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxBytes: wm.ProviderCost(id) + 10*each})
 	for i := range 5000 {
-		commit(t, w, change(fmt.Sprint(i), 1, blob(100)))
+		testkit.Commit(t, w, change(fmt.Sprint(1000+i), 1, blob(100)))
 	}
 	if st := held(t, w, "Test"); st.Entities != 10 || st.Bytes != 1000 || st.Evicted != 4990 {
 		t.Errorf("stats %+v", st)
 	}
-	if r := query(t, w, engram.SelectID(modelID("3"), engram.All())); len(r.Memories) != 0 || len(r.Missing) != 1 {
+	if r := query(t, w, engram.SelectID(modelID("1003"), engram.All())); len(r.Memories) != 0 || len(r.Missing) != 1 {
 		t.Errorf("an entity that is gone: %+v", r)
 	}
 }
 
 // TestMemoryBoundSize refuses what the memory could never hold.
 func TestMemoryBoundSize(t *testing.T) {
-	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxBytes: 100})
-	commit(t, w, change("a", 1, blob(100)))
+	id := modelID("a")
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxBytes: wm.VersionCost(100, 1) + wm.EntityCost(id) + wm.ProviderCost(id)})
+	testkit.Commit(t, w, change("a", 1, blob(100)))
 	r, err := w.Commit(context.Background(), engram.Commit{Updates: []engram.EntityUpdate{change("a", 2, blob(101))}})
 	if err != nil || engram.CodeOf(r[0].Err) != engram.Exhausted {
 		t.Errorf("one byte too many: %+v, %v", r, err)
@@ -102,17 +106,17 @@ func TestMemoryBoundSize(t *testing.T) {
 func TestMemoryBoundAge(t *testing.T) {
 	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxAge: 10})
 	p := blob(5)
-	commit(t, w, change("a", 1, p), change("a", 2, p), change("a", 2, p), change("b", 3, p), change("b", 9, p))
-	commit(t, w, change("c", 13, p))
+	testkit.Commit(t, w, change("a", 1, p), change("a", 2, p), change("a", 2, p), change("b", 3, p), change("b", 9, p))
+	testkit.Commit(t, w, change("c", 13, p))
 	if got := numbers(query(t, w, engram.SelectID(modelCore, engram.All()))); !slices.Equal(got, []uint64{3, 4, 5, 6}) {
 		t.Errorf("held are %v", got)
 	}
 	if st := held(t, w, "Test"); st.Superseded != 0 || st.Evicted != 2 {
 		t.Errorf("the superseded version stays: %+v", st)
 	}
-	commit(t, w, change("c", 100, p))
-	if got := numbers(query(t, w, engram.SelectID(modelCore, engram.All()))); !slices.Equal(got, []uint64{3, 5, 7}) {
-		t.Errorf("held are %v, want the current states", got)
+	testkit.Commit(t, w, change("c", 99, p), change("c", 100, p))
+	if got := numbers(query(t, w, engram.SelectID(modelCore, engram.All()))); !slices.Equal(got, []uint64{3, 5, 7, 8}) {
+		t.Errorf("held are %v, want the current states and what is not old", got)
 	}
 }
 
@@ -141,7 +145,7 @@ func TestEvictedPayloadIsReleased(t *testing.T) {
 				if c.entities {
 					entity = fmt.Sprint(i)
 				}
-				commit(t, w, change(entity, i/2, p)) // of one entity, every second one supersedes
+				testkit.Commit(t, w, change(entity, i/2, p)) // of one entity, every second one supersedes
 			}
 			kept := 3
 			if c.remove {
@@ -171,7 +175,7 @@ func TestRemoveSegmentInBoundedMemory(t *testing.T) {
 	p := blob(5)
 	other := engram.MustID("Test/Core/Other/a")
 	for i := range 5 {
-		commit(t, w, change("a", i, p), engram.EntityUpdate{Entity: other, Time: engram.Time(i), Instances: []engram.Instance{engram.NewInstance(p)}})
+		testkit.Commit(t, w, change("a", i, p), engram.EntityUpdate{Entity: other, Time: engram.Time(i), Instances: []engram.Instance{engram.NewInstance(p)}})
 	}
 	if err := w.RemoveSegment(context.Background(), modelID("a").Parent()); err != nil {
 		t.Fatal(err)
@@ -179,17 +183,19 @@ func TestRemoveSegmentInBoundedMemory(t *testing.T) {
 	if st := held(t, w, "Test"); st.Snapshots != 5 || st.Committed != 10 || st.Evicted != 0 {
 		t.Errorf("after the removal: %+v", st)
 	}
-	commit(t, w, engram.EntityUpdate{Entity: other, Time: 1 << 50, Instances: []engram.Instance{engram.NewInstance(p)}})
-	if st := held(t, w, "Test"); st.Snapshots != 1 || st.Evicted != 5 {
+	for i := range engram.Time(2) { // the first is alone in its time
+		testkit.Commit(t, w, engram.EntityUpdate{Entity: other, Time: 1<<50 + i, Instances: []engram.Instance{engram.NewInstance(p)}})
+	}
+	if st := held(t, w, "Test"); st.Snapshots != 2 || st.Evicted != 5 {
 		t.Errorf("after a jump in time: %+v", st)
 	}
 	for i := range 12 {
-		commit(t, w, change("a", 1<<50+i, p))
+		testkit.Commit(t, w, change("a", 1<<50+i, p))
 	}
-	if st := held(t, w, "Test"); st.Snapshots != 10 || st.Evicted != 8 || st.Entities != 2 {
+	if st := held(t, w, "Test"); st.Snapshots != 10 || st.Evicted != 9 || st.Entities != 2 {
 		t.Errorf("after filling up: %+v", st)
 	}
-	if got := numbers(query(t, w, engram.SelectID(other, engram.All()))); !slices.Equal(got, []uint64{11}) {
+	if got := numbers(query(t, w, engram.SelectID(other, engram.All()))); !slices.Equal(got, []uint64{12}) {
 		t.Errorf("of the other provider segment are held %v", got)
 	}
 }
@@ -200,7 +206,7 @@ func TestEvictedVersionIsMissing(t *testing.T) {
 	now := engram.Time(0)
 	w := memory(t, wm.Config{Now: func() engram.Time { now++; return now }}, engram.Bounds{MaxCount: 2}, engram.Bounds{})
 	for range 3 {
-		commit(t, w, change("a", 10, blob(5)))
+		testkit.Commit(t, w, change("a", 10, blob(5)))
 	}
 	for asOf, want := range map[engram.Time]struct {
 		numbers []uint64
@@ -223,10 +229,10 @@ func TestEvictedVersionIsMissing(t *testing.T) {
 func TestEvictedBetween(t *testing.T) {
 	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{MaxCount: 3})
 	p := blob(5)
-	commit(t, w, change("a", 5, p))
-	commit(t, w, change("a", 20, p))
-	commit(t, w, change("a", 3, p))
-	commit(t, w, change("b", 1, p)) // 5 ceased to be current before 3 did
+	testkit.Commit(t, w, change("a", 5, p))
+	testkit.Commit(t, w, change("a", 20, p))
+	testkit.Commit(t, w, change("a", 3, p))
+	testkit.Commit(t, w, change("b", 1, p)) // 5 ceased to be current before 3 did
 	if got := numbers(query(t, w, engram.SelectID(modelID("a"), engram.All()))); !slices.Equal(got, []uint64{3, 2}) {
 		t.Fatalf("held are %v", got)
 	}

@@ -8,3 +8,10 @@ func (w *WM) Held(memory string) uint64 {
 	m, _ := w.memories.Get(memory)
 	return m.held.versions()
 }
+
+// What things cost, for models.
+var (
+	VersionCost  = versionCost
+	EntityCost   = entityCost
+	ProviderCost = providerCost
+)

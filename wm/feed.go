@@ -17,39 +17,37 @@ type feed struct {
 	recent        []recentUpdate  // the last ones, at number modulo keep
 	watchers      []*Watcher
 	removals      removals
+	pins          pins
+	matched       int // how long the lists of all entities are
 }
 
 // recentUpdate remembers where an update went, so that a subscription that resumes
 // shortly after it broke off finds what it missed without a search.
 type recentUpdate struct {
-	entity  *entity // nil if it was no news: recalled
-	time    engram.Time
-	settled engram.Time // everything with a higher number arrived at or after it
+	entity       *entity
+	news         bool // false: it was recalled
+	time         engram.Time
+	lowWatermark engram.Time // everything with a higher number arrived at or after it
 }
 
 // matches is an entity's list of the subscriptions that match it. It is brought up
-// to date when the entity is written to; each subscription is matched once.
+// to date when the entity is written to; each subscription is matched once, if there is
+// room for the list.
 type matches struct {
-	list  []*match
+	list  []*subscription
 	begun uint64 // the feed's counts when that was done
 	ended uint64
 }
 
-// match is a subscription that matches an entity.
-type match struct {
-	*subscription
-	entity  *entity
-	waiting uint64 // where its newest update waits in the queue, for SlowLatest; 0 if none does
-}
+// maxMatches bounds the lists of all entities together: they take 32 MiB, and what is
+// beyond is matched with each update.
+const maxMatches = 4 << 20
 
 func (f *feed) active() bool { return len(f.subscriptions) > 0 }
 
 // record remembers an update.
-func (f *feed) record(v *version, settled engram.Time) {
-	u := recentUpdate{v.entity, v.Time, settled}
-	if v.Recalled {
-		u.entity = nil
-	}
+func (f *feed) record(v *version, watermark engram.Time) {
+	u := recentUpdate{v.entity, !v.Recalled, v.Time, watermark}
 	if uint64(len(f.recent)) < f.keep {
 		if len(f.recent) == 0 {
 			f.recent = append(f.recent, recentUpdate{}) // no update has number 0
@@ -96,43 +94,57 @@ type notices struct {
 	slow     []*subscription // to be waited for
 }
 
-// rouse wakes whom it is owed to.
-func (n *notices) rouse() {
+// wakeUp wakes whom it is owed to.
+func (n *notices) wakeUp() {
 	for _, s := range n.asleep {
-		s.rouse()
+		s.wakeUp()
 	}
 	for _, w := range n.watchers {
-		w.rouse()
+		w.wakeUp()
 	}
 }
 
 // notifyLocked hands v to the subscriptions that match e, and notes what is owed to
 // them.
 func (f *feed) notifyLocked(e *entity, v *version, supersedes bool, owed *notices) {
-	if e.matches.begun != f.begun || e.matches.ended != f.ended {
-		f.match(e)
-	}
-	for _, m := range e.matches.list {
-		full, asleep := m.push(m, v, supersedes)
+	for _, s := range f.match(e) {
+		full, asleep := s.push(e, v, supersedes)
 		if asleep {
-			owed.asleep = append(owed.asleep, m.subscription)
+			owed.asleep = append(owed.asleep, s)
 		}
-		if full && !slices.Contains(owed.slow, m.subscription) {
-			owed.slow = append(owed.slow, m.subscription)
+		if full && !slices.Contains(owed.slow, s) {
+			owed.slow = append(owed.slow, s)
 		}
 	}
 }
 
-// match brings an entity's list up to date.
-func (f *feed) match(e *entity) {
+// match returns the subscriptions that match an entity, and keeps them if there is room.
+func (f *feed) match(e *entity) []*subscription {
 	m := &e.matches
+	if m.begun == f.begun && m.ended == f.ended {
+		return m.list
+	}
+	list := m.list
+	f.matched -= len(list)
 	if m.ended != f.ended {
-		m.list = slices.DeleteFunc(m.list, func(m *match) bool { return m.isOver() })
+		list = slices.DeleteFunc(list, (*subscription).isOver)
 	}
 	for i := len(f.subscriptions) - 1; i >= 0 && f.subscriptions[i].ordinal > m.begun; i-- {
 		if s := f.subscriptions[i]; s.matches(e.id) {
-			m.list = append(m.list, &match{subscription: s, entity: e})
+			list = append(list, s)
 		}
 	}
-	m.begun, m.ended = f.begun, f.ended
+	if e.removed || f.matched+len(list) > maxMatches {
+		*m = matches{}
+		return list
+	}
+	f.matched += len(list)
+	*m = matches{list, f.begun, f.ended}
+	return list
+}
+
+// forget lets go of the list of an entity that is removed.
+func (f *feed) forget(e *entity) {
+	f.matched -= len(e.matches.list)
+	e.matches = matches{}
 }

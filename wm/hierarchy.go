@@ -12,7 +12,8 @@ type counters struct {
 	snapshots  uint64 // retained, without superseded versions
 	superseded uint64 // retained superseded versions
 	instances  uint64
-	bytes      int64
+	bytes      int64  // of payloads
+	cost       int64  // bytes of RAM, see cost.go
 	committed  uint64 // ever
 	written    int64  // payload bytes ever
 	evicted    uint64 // ever, snapshots and versions
@@ -21,7 +22,7 @@ type counters struct {
 // versions returns how many snapshots and superseded versions are retained.
 func (c *counters) versions() uint64 { return c.snapshots + c.superseded }
 
-// addPast adds what o ever did, which outlives what it holds.
+// addPast adds the counters of past events; they stay when the content of o is removed.
 func (c *counters) addPast(o *counters) {
 	c.committed += o.committed
 	c.written += o.written
@@ -33,6 +34,7 @@ func (c *counters) addHeld(o *counters) {
 	c.superseded += o.superseded
 	c.instances += o.instances
 	c.bytes += o.bytes
+	c.cost += o.cost
 }
 
 func (c *counters) subHeld(o *counters) {
@@ -40,6 +42,7 @@ func (c *counters) subHeld(o *counters) {
 	c.superseded -= o.superseded
 	c.instances -= o.instances
 	c.bytes -= o.bytes
+	c.cost -= o.cost
 }
 
 // memory is a node of the first level.
@@ -50,10 +53,13 @@ type memory struct {
 	owner   atomic.Pointer[string] // … what this server owns
 	cores   table[*core]
 	refused atomic.Uint64 // updates to no known core segment, and those of removed ones
+	feed    *feed         // under the WM's lock, but for its pins
 
 	// The WM's lock protects what follows.
 	held    counters    // of all segments, with what removed ones did
-	newest  engram.Time // the highest time of all snapshots ever stored, if held.committed > 0
+	made    int         // provider segments that are there
+	newest  engram.Time // the highest time of all versions ever stored, if held.committed > 0
+	second  engram.Time // the second highest; MinTime if there is none
 	history versionList // what is not its entity's newest state, in the order it ceased to be
 	current versionList // the newest states of all entities, in the order of their arrival
 	byAge   ageHeap     // entities that have something old to evict
@@ -87,6 +93,7 @@ type provider struct {
 	entities table[*entity]
 	refused  atomic.Uint64
 	gone     losses        // of entities that were evicted as a whole
+	evicted  atomic.Bool   // something of it was evicted
 	goneFrom atomic.Uint64 // no entity with a first update up to this was one of them before; 0 if none is gone
 	arrived  atomic.Int64  // of a copy: the latest arrival
 
@@ -159,6 +166,8 @@ func (c *core) addProviderLocked(name, typ string, rule *typeRule) *provider {
 	p := &provider{id: child(c.id, name), core: c, typ: typ, rule: rule}
 	p.arrived.Store(int64(engram.MinTime))
 	c.providers.add(p.id.ProviderSegment(), p)
+	c.memory.made++
+	p.chargeLocked(providerCost(p.id))
 	return p
 }
 
@@ -167,7 +176,17 @@ func (p *provider) addEntityLocked(name string) *entity {
 	e := &entity{id: child(p.id, name), provider: p}
 	e.arrived.Store(int64(engram.MinTime))
 	p.entities.add(e.id.Entity(), e)
+	p.chargeLocked(entityCost(e.id))
 	return e
+}
+
+// chargeLocked counts what an entity or the segment itself costs; less than 0 if it is
+// there no more.
+func (p *provider) chargeLocked(cost int64) {
+	p.held.cost += cost
+	if !p.removed {
+		p.core.memory.held.cost += cost
+	}
 }
 
 // child returns the ID of a child whose name was checked when the ID it was taken

@@ -23,8 +23,8 @@ type Journal interface {
 	AddType(ctx context.Context, t engram.TypeDef) error
 	AddCoreSegment(ctx context.Context, s engram.CoreSegment) error
 	AddProviderSegment(ctx context.Context, s engram.ProviderSegment) error
-	// RemoveSegment returns when it is on disk that a segment and all that was
-	// appended for it before are no more.
+	// RemoveSegment returns when the removal of a segment, with everything appended for
+	// it before, is on disk.
 	RemoveSegment(ctx context.Context, id engram.ID) error
 }
 
@@ -37,12 +37,12 @@ type JournalEntry interface {
 	// used any more; it is written when it can be.
 	Append(arrived engram.Time, synced bool) error
 	// Wait returns when a record that was appended to be synced is on disk, or with
-	// an error when it is not and will not be. The records of one memory are settled
+	// an error when it is not and will not be. The records of one memory get theirs
 	// in the order in which they were appended: where Wait has returned for one, it
 	// returns at once for those before it. Any number of goroutines may call it.
 	Wait() error
-	// Settled reports whether Wait would return at once.
-	Settled() bool
+	// Done reports whether Wait would return at once.
+	Done() bool
 }
 
 // journaled is what of a batch of updates goes into the journal.
@@ -58,9 +58,9 @@ func (j *journaled) entry(i int) JournalEntry {
 	return j.logged[i]
 }
 
-// syncing is an update of a Synced segment on its way to the disk. Those of a memory
-// wait in the order in which they were appended, and are put into their timelines in
-// that order, each by the first commit that finds it on disk.
+// syncing is an update of a Synced segment on its way to the disk. A memory inserts these
+// updates into the timelines in the order of its log; the first commit that finds an
+// update on disk inserts it.
 type syncing struct {
 	pending // without a version if it was refused
 	update  *engram.EntityUpdate
@@ -75,9 +75,9 @@ type syncing struct {
 	slow []*subscription // that its commit has to wait for
 }
 
-// settleBatch is how many updates one commit settles for others under one hold of the
+// completeBatch is how many updates one commit completes for others under one hold of the
 // lock.
-const settleBatch = 64
+const completeBatch = 64
 
 // begin prepares the journal's entries. Updates of Synced segments are taken out of the
 // batch.
@@ -106,8 +106,8 @@ func (w *WM) begin(ctx context.Context, updates []engram.EntityUpdate, batch []p
 }
 
 // appendLocked appends an update to the journal, or refuses it.
-func (w *WM) appendLocked(s *syncing) {
-	if s.err = w.confirmLocked(s.update, &s.pending, true); s.err == nil {
+func (w *WM) appendLocked(s *syncing, clock engram.Time) {
+	if s.err = w.admitLocked(s.update, &s.pending, true, clock); s.err == nil {
 		w.mu.arrived++ // what waits before it is not in the timelines yet
 		s.arrived = w.mu.arrived
 		s.err = s.entry.Append(s.arrived, true)
@@ -133,24 +133,24 @@ func (w *WM) finish(s *syncing) {
 		return
 	}
 	w.mu.Lock()
-	owed := w.settleLocked(s)
+	owed := w.completeLocked(s)
 	w.mu.Unlock()
-	owed.rouse()
+	owed.wakeUp()
 }
 
-// settleLocked puts what was appended up to s into the timelines, or refuses it; the
+// completeLocked puts what was appended up to s into the timelines, or refuses it; the
 // disk has answered for all of it. What it has answered for behind s goes the same way,
 // so that of all who waited for one sync a few do the work for the rest.
-func (w *WM) settleLocked(s *syncing) (owed notices) {
+func (w *WM) completeLocked(s *syncing) (owed notices) {
 	if s.done.Load() {
 		return owed
 	}
 	m := s.core.memory
-	var settled []*syncing
+	var completed []*syncing
 	var batch []pending
 	for found := false; len(m.syncing) > 0; {
 		first := m.syncing[0]
-		if found && (len(settled) >= settleBatch || !first.entry.Settled()) {
+		if found && (len(completed) >= completeBatch || !first.entry.Done()) {
 			break
 		}
 		found = found || first == s
@@ -166,13 +166,13 @@ func (w *WM) settleLocked(s *syncing) (owed notices) {
 			continue
 		}
 		w.putLocked(first.update.Entity, &first.pending, first.arrived)
-		settled, batch = append(settled, first), append(batch, first.pending)
+		completed, batch = append(completed, first), append(batch, first.pending)
 	}
 	if len(m.syncing) == 0 {
 		m.syncing = nil
 	}
 	w.showLocked(batch, &owed)
-	for i, s := range settled { // each waits for those alone who are slow with its own
+	for i, s := range completed { // each waits for those alone who are slow with its own
 		w.notifyLocked(batch[i:i+1], &owed)
 		s.slow, owed.slow = owed.slow, nil
 		s.done.Store(true)
@@ -180,8 +180,8 @@ func (w *WM) settleLocked(s *syncing) (owed notices) {
 	return owed
 }
 
-// confirmLocked makes sure that the segments of an update are there and take it, and
-// prepares it again if they are not those that it was prepared for.
+// confirmLocked checks that the segments of an update exist and accept it. It prepares the
+// update again if they were replaced since.
 func (w *WM) confirmLocked(u *engram.EntityUpdate, p *pending, hasEntry bool) error {
 	if !p.standsLocked(u) {
 		if err := w.prepareAgain(u, p, hasEntry); err != nil {
@@ -239,7 +239,7 @@ func appendNew(list, more []*subscription) []*subscription {
 }
 
 // lastSyncingLocked returns of each memory the update that was appended last, of those
-// that wait for the disk: when it is settled, all before it are.
+// that wait for the disk: when it is done, all before it are.
 func (w *WM) lastSyncingLocked() (last []*syncing) {
 	for _, m := range w.memories.sorted() {
 		if n := len(m.value.syncing); n > 0 {
@@ -249,11 +249,11 @@ func (w *WM) lastSyncingLocked() (last []*syncing) {
 	return last
 }
 
-// Settle calls mark at a moment at which nothing is being appended to the journal,
+// Barrier calls mark at a moment at which nothing is being appended to the journal,
 // waits until everything that was appended before is in the memory or was refused,
 // and returns the number of the newest update. mark must be quick, and use of the
 // memory only [WM.Number].
-func (w *WM) Settle(ctx context.Context, mark func()) (number uint64, err error) {
+func (w *WM) Barrier(ctx context.Context, mark func()) (number uint64, err error) {
 	w.mu.Lock()
 	mark()
 	last := w.lastSyncingLocked()

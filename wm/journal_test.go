@@ -21,14 +21,14 @@ type slowJournal struct {
 }
 
 type slowEntry struct {
-	j       *slowJournal
-	text    string
-	settled chan struct{}
-	err     error
+	j        *slowJournal
+	text     string
+	answered chan struct{}
+	err      error
 }
 
 func (j *slowJournal) Begin(_ context.Context, id engram.ID, s *engram.Snapshot) (JournalEntry, error) {
-	return &slowEntry{j: j, text: fmt.Sprintf("%s %d", id.Entity(), s.Time), settled: make(chan struct{})}, nil
+	return &slowEntry{j: j, text: fmt.Sprintf("%s %d", id.Entity(), s.Time), answered: make(chan struct{})}, nil
 }
 func (j *slowJournal) AddType(context.Context, engram.TypeDef) error                    { return nil }
 func (j *slowJournal) AddCoreSegment(context.Context, engram.CoreSegment) error         { return nil }
@@ -50,26 +50,26 @@ func (e *slowEntry) Append(_ engram.Time, synced bool) error {
 }
 
 func (e *slowEntry) Wait() error {
-	<-e.settled
+	<-e.answered
 	return e.err
 }
 
-func (e *slowEntry) Settled() bool {
+func (e *slowEntry) Done() bool {
 	select {
-	case <-e.settled:
+	case <-e.answered:
 		return true
 	default:
 		return false
 	}
 }
 
-// answer settles the first n entries that wait.
+// answer completes the first n entries that wait.
 func (j *slowJournal) answer(n int, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, e := range j.waiting[:n] {
 		e.err = err
-		close(e.settled)
+		close(e.answered)
 	}
 	j.waiting = j.waiting[n:]
 }
@@ -197,7 +197,7 @@ func TestOneSyncSlowConsumer(t *testing.T) {
 			slow := commitAsync(t, w, textUpdate("Synced/p/slow", 2))
 			<-j.appended
 			var others []chan []engram.UpdateResult
-			for i := range 2 * settleBatch {
+			for i := range 2 * completeBatch {
 				others = append(others, commitAsync(t, w, textUpdate("Synced/p/e", engram.Time(i))))
 				<-j.appended
 			}
@@ -302,20 +302,20 @@ func TestSettleWaitsForWhatWasAppended(t *testing.T) {
 	first := commitAsync(t, w, textUpdate("Synced/p/a", 1))
 	<-j.appended
 	marked := make(chan struct{})
-	settled := make(chan uint64)
+	passed := make(chan uint64)
 	go func() {
-		n, err := w.Settle(context.Background(), func() { close(marked) })
+		n, err := w.Barrier(context.Background(), func() { close(marked) })
 		if err != nil {
 			t.Error(err)
 		}
-		settled <- n
+		passed <- n
 	}()
 	<-marked
 	second := commitAsync(t, w, textUpdate("Synced/p/b", 1))
 	<-j.appended
 	j.answer(1, nil)
-	if n := <-settled; n != 1 {
-		t.Errorf("settled at number %d; want 1", n)
+	if n := <-passed; n != 1 {
+		t.Errorf("the barrier is at number %d; want 1", n)
 	}
 	<-first
 	j.answer(1, nil)

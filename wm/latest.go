@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // Latest implements engram.LatestReader.
@@ -13,8 +13,8 @@ func (w *WM) Latest(ctx context.Context, id engram.ID) (*engram.Snapshot, error)
 		return nil, w.noEntity(ctx, id)
 	}
 	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity {
-		horizon := w.number.Load()
-		if v := e.newest.Load(); v != nil && v.Number <= horizon {
+		highWater := w.number.Load()
+		if v := e.newest.Load(); v != nil && v.Number <= highWater {
 			return &v.Snapshot, nil
 		}
 	}
@@ -27,10 +27,10 @@ func (w *WM) AtOrBefore(ctx context.Context, id engram.ID, t engram.Time) (*engr
 		return nil, w.noEntity(ctx, id)
 	}
 	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity {
-		horizon := w.number.Load()
+		highWater := w.number.Load()
 		r := reading{spans: e.timeline.spans()}
 		p := r.after(t)
-		if v := r.prev(&p); v != nil && v.Number <= horizon && !e.lost.between(v.Time, t) {
+		if v := r.prev(&p); v != nil && v.Number <= highWater && !e.lost.between(v.Time, t) {
 			return &v.Snapshot, nil
 		}
 	}
@@ -50,7 +50,7 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 	if e == nil {
 		return nil, w.noEntity(ctx, id)
 	}
-	l := lens{ctx: ctx, horizon: w.number.Load(), asOf: engram.MaxTime}
+	l := lens{ctx: ctx, highWater: w.number.Load(), asOf: engram.MaxTime}
 	var sel query.Selection
 	missing, err := w.read(l, e, []engram.SnapshotSelector{s}, 1, &sel, &reading{})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/memorytest"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -21,5 +22,5 @@ func TestMemory(t *testing.T) {
 		}
 		t.Cleanup(func() { w.Close() })
 		return w
-	}, memorytest.MaxPayload(maxPayload))
+	}, memorytest.MaxPayload(maxPayload), memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 }

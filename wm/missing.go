@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // losses tell readers what was evicted, "as far as is known": each field is
@@ -70,8 +70,8 @@ func (l *losses) between(after, last engram.Time) bool {
 	return l.snapshots.Load() > 0 && engram.Time(l.last.Load()) > after && engram.Time(l.first.Load()) <= last
 }
 
-// GoneBetween reports whether an entity of that name that was evicted as a whole, before
-// the one that is there now, may have had a snapshot with a time in (after, last].
+// GoneBetween reports whether an earlier entity of that name, evicted as a whole, may have
+// had a snapshot with a time in (after, last].
 func (w *WM) GoneBetween(entity engram.ID, after, last engram.Time) bool {
 	e := w.entity(entity)
 	return e == nil || e.reborn() && e.provider.gone.between(after, last)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 // model is the slow and obvious working memory that the real one is compared with.
@@ -16,6 +17,7 @@ type model struct {
 	stored  []*modelVersion
 	clock   int // orders the moments at which versions ceased to be newest
 	newest  engram.Time
+	second  engram.Time     // the second highest ever
 	gone    map[string]bool // entities that were evicted as a whole at some time
 }
 
@@ -31,8 +33,13 @@ type modelVersion struct {
 // that the memory gave.
 func (m *model) commit(batch []*modelVersion) {
 	for _, v := range batch {
-		if len(m.stored) == 0 || v.snap.Time > m.newest {
-			m.newest = v.snap.Time
+		switch {
+		case len(m.stored) == 0:
+			m.newest, m.second = v.snap.Time, engram.MinTime
+		case v.snap.Time >= m.newest:
+			m.newest, m.second = v.snap.Time, m.newest
+		default:
+			m.second = max(m.second, v.snap.Time)
 		}
 		old := m.current(v.entity)
 		m.stored = append(m.stored, v)
@@ -78,6 +85,27 @@ func beyond(b engram.Bounds, held []*modelVersion) bool {
 	return b.MaxCount > 0 && len(held) > b.MaxCount || b.MaxBytes > 0 && bytes > b.MaxBytes
 }
 
+// reference is from where ages are measured back: one time alone ends no other's.
+func reference(newest, second engram.Time, age time.Duration) engram.Time {
+	if newest.Sub(second) > age {
+		return second
+	}
+	return newest
+}
+
+// beyondAll is beyond for a memory, whose bytes are what all that it holds costs.
+func beyondAll(b engram.Bounds, held []*modelVersion) bool {
+	cost := wm.ProviderCost(modelID("a"))
+	entities := map[string]bool{}
+	for _, v := range held {
+		if cost += wm.VersionCost(int(v.size), 1); !entities[v.entity] {
+			entities[v.entity] = true
+			cost += wm.EntityCost(modelID(v.entity))
+		}
+	}
+	return b.MaxCount > 0 && len(held) > b.MaxCount || b.MaxBytes > 0 && cost > b.MaxBytes
+}
+
 func (m *model) boundEntity(entity string) {
 	for {
 		held := m.retained(entity)
@@ -89,7 +117,13 @@ func (m *model) boundEntity(entity string) {
 			return cmp.Or(cmp.Compare(a.snap.Time, b.snap.Time), cmp.Compare(a.snap.Number, b.snap.Number))
 		})
 		oldest := held[0]
-		aged := m.history.MaxAge > 0 && newest.snap.Time.Sub(oldest.snap.Time) > m.history.MaxAge
+		second := engram.MinTime
+		for _, v := range held {
+			if v.snap.Time < newest.snap.Time {
+				second = max(second, v.snap.Time)
+			}
+		}
+		aged := m.history.MaxAge > 0 && reference(newest.snap.Time, second, m.history.MaxAge).Sub(oldest.snap.Time) > m.history.MaxAge
 		if oldest == newest || !beyond(m.history, held) && !aged {
 			return
 		}
@@ -99,13 +133,13 @@ func (m *model) boundEntity(entity string) {
 
 func (m *model) boundMemory() {
 	for _, v := range m.retained("") {
-		if m.bounds.MaxAge > 0 && v.ceased > 0 && m.newest.Sub(v.snap.Time) > m.bounds.MaxAge {
+		if m.bounds.MaxAge > 0 && v.ceased > 0 && reference(m.newest, m.second, m.bounds.MaxAge).Sub(v.snap.Time) > m.bounds.MaxAge {
 			v.evicted = true
 		}
 	}
 	for {
 		held := m.retained("")
-		if !beyond(m.bounds, held) {
+		if !beyondAll(m.bounds, held) || len(held) == 1 {
 			return
 		}
 		victim := slices.MinFunc(held, func(a, b *modelVersion) int {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // Query implements engram.Reader. What is asked for and not there, names and
@@ -31,20 +31,22 @@ type execution struct {
 	w      *WM
 	lens   lens
 	answer *query.Answer
+	among  *query.Candidates
 	found  query.Selection // reused
 	how    reading         // reused
 	gone   *engram.Missing // of entities of the provider segment that are gone as a whole
 }
 
 func (w *WM) execute(ctx context.Context, q engram.Query, part func(*engram.Result) error) (*engram.Result, error) {
-	x := &execution{w: w, lens: w.newLens(ctx, q.AsOf)}
-	var err error
-	if x.answer, err = w.compiler.NewAnswer(ctx, q, w.types, w.limits.MaxQueryNodes, w.limits.MaxResults, part); err != nil {
+	answer, err := w.compiler.NewAnswer(ctx, q, w.types, w.limits.Query(), part)
+	if err != nil {
 		return nil, err
 	}
-	if x.lens.accept, err = w.acceptFilter(q.Where); err != nil {
-		return nil, err
-	}
+	look := w.indexes.For(answer, q.AsOf, false) // before the lens
+	x := &execution{w: w, lens: w.newLens(ctx, q.AsOf), answer: answer}
+	x.among = look.Until(x.lens.highWater)
+	x.lens.filter = x.answer.Filter()
+	x.answer.Select(&x.found)
 	if x.answer.Scoped() {
 		x.answer.Walk(w.View(ctx, nil).Names)
 	}
@@ -84,11 +86,15 @@ func (x *execution) provider(p *provider, nodes []*query.Node) error {
 	if err := x.answer.Enter(engram.LevelProviderSegment, p.id, nodes); err != nil {
 		return err
 	}
-	if err := query.EachChild(x.lens.ctx, &p.entities, query.Below(nodes), x.entity); err != nil {
+	if err := query.EachChild(x.lens.ctx, query.Among[*entity](x.among, p.id, &p.entities), query.Below(nodes), x.entity); err != nil {
 		return err
 	}
 	if seen == engram.Partial {
 		x.gone = nil // it may have been of entities that are hidden
+	} else if t := x.answer.OfType(); t != nil {
+		if iv, any := query.AskedOf(query.Below(nodes)); any && p.evicted.Load() && p.rule.had(t) {
+			x.answer.Miss(engram.Missing{ID: p.id, Reason: engram.MissingEvicted, Interval: iv})
+		}
 	} else if p.goneFrom.Load() > 0 {
 		x.goneEntities(p, query.Below(nodes))
 	}
@@ -108,23 +114,15 @@ func (x *execution) entity(e *entity, nodes []*query.Node) error {
 	if err != nil {
 		return err
 	}
-	if missing != nil {
+	ofType := x.answer.OfType() != nil
+	if missing != nil && (!ofType || len(x.found.Snapshots) > 0) {
 		x.answer.Miss(*missing)
 	}
-	x.gone = e.missingBefore(&x.found, x.lens.asOf, x.gone)
+	if !ofType {
+		x.gone = e.missingBefore(&x.found, x.lens.asOf, x.gone)
+	}
 	if err := x.answer.Add(x.found.Snapshots); err != nil {
 		return err
 	}
 	return x.answer.Flush()
-}
-
-// acceptFilter returns a function that gives what of a version satisfies the CEL
-// expression: its snapshot with the instances that do, or nil. The function is nil
-// if the expression is empty.
-func (w *WM) acceptFilter(where string) (func(*version) *engram.Snapshot, error) {
-	f, err := w.compiler.Filter(where)
-	if f == nil || err != nil {
-		return nil, err
-	}
-	return func(v *version) *engram.Snapshot { return query.FilterSnapshot(w.types, f, &v.Snapshot) }, nil
 }

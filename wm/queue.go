@@ -18,12 +18,14 @@ type queue struct {
 	policy   engram.SlowPolicy
 	max      int   // updates
 	maxBytes int64 // payloads
+	pins     *pins // of all queues
 	wake     chan struct{}
 	over     chan struct{} // closed at the end
 	dropped  atomic.Uint64 // updates ever, replaced ones included
 
 	mu struct {
 		sync.Mutex
+		newest     map[*entity]uint64 // of SlowLatest: where an entity's update waits
 		ring       []waiting
 		head, tail uint64 // of the places in use; place p is at p modulo len(ring)
 		live       int    // updates among them
@@ -41,7 +43,7 @@ type waiting struct {
 	time       engram.Time
 	arrived    engram.Time
 	supersedes bool
-	match      *match
+	entity     *entity
 	// version is nil if the consumer wants nothing of it, so that a queue does not
 	// keep what the memory evicted.
 	version *version
@@ -50,17 +52,19 @@ type waiting struct {
 	dead    bool
 }
 
-// keptRing is how many places an empty ring keeps at most.
-const keptRing = 4096
+// keptRing is how many places a ring keeps that needs fewer.
+const keptRing = 256
 
-func newQueue(policy engram.SlowPolicy, max int, maxBytes int64) *queue {
-	q := &queue{policy: policy, max: max, maxBytes: maxBytes, wake: make(chan struct{}, 1), over: make(chan struct{})}
-	q.mu.head, q.mu.tail = 1, 1 // 0 stands for no place
+func newQueue(policy engram.SlowPolicy, max int, maxBytes int64, p *pins) *queue {
+	q := &queue{pins: p, policy: policy, max: max, maxBytes: maxBytes, wake: make(chan struct{}, 1), over: make(chan struct{})}
+	if policy == engram.SlowLatest {
+		q.mu.newest = map[*entity]uint64{}
+	}
 	return q
 }
 
 // put appends u. full is true if a writer must wait for room, and asleep if the
-// consumer waits and must be woken with rouse.
+// consumer waits and must be woken with wakeUp.
 func (q *queue) put(u waiting) (full, asleep bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,7 +72,7 @@ func (q *queue) put(u waiting) (full, asleep bool) {
 		return false, false
 	}
 	if q.policy == engram.SlowLatest {
-		q.replace(u.match)
+		q.replace(u.entity)
 	}
 	if q.policy != engram.SlowBlock {
 		for q.mu.live > 0 && q.beyond(1, u.bytes) {
@@ -79,19 +83,25 @@ func (q *queue) put(u waiting) (full, asleep bool) {
 		u.lost += q.makePlace()
 	}
 	q.mu.ring[q.mu.tail%uint64(len(q.mu.ring))] = u
-	u.match.waiting = q.mu.tail
+	if q.mu.newest != nil {
+		q.mu.newest[u.entity] = q.mu.tail
+	}
 	q.mu.tail++
 	q.mu.live++
 	q.mu.bytes += u.bytes
+	q.pins.bytes.Add(placeBytes)
+	if u.version != nil {
+		q.pins.queued(u.version)
+	}
 	asleep = q.mu.asleep
 	q.mu.asleep = false
 	return q.policy == engram.SlowBlock && q.beyond(0, 0), asleep
 }
 
-// rouse wakes a consumer that put found asleep. Writers do so once all of their
+// wakeUp wakes a consumer that put found asleep. Writers do so once all of their
 // updates are in the queue: a consumer woken by the first of a batch would take
 // them one by one.
-func (q *queue) rouse() {
+func (q *queue) wakeUp() {
 	select {
 	case q.wake <- struct{}{}:
 	default: // it was woken before, and gave up waiting
@@ -104,13 +114,14 @@ func (q *queue) beyond(n int, bytes int64) bool {
 }
 
 // replace kills the update of the same entity that waits, if one does.
-func (q *queue) replace(m *match) {
-	if m.waiting < q.mu.head {
+func (q *queue) replace(e *entity) {
+	place, ok := q.mu.newest[e]
+	if !ok {
 		return
 	}
-	old := &q.mu.ring[m.waiting%uint64(len(q.mu.ring))]
+	old := &q.mu.ring[place%uint64(len(q.mu.ring))]
 	q.mu.live--
-	q.mu.bytes -= old.bytes
+	q.leave(old)
 	*old = waiting{dead: true, lost: old.lost + 1}
 	q.dropped.Add(1)
 }
@@ -136,9 +147,19 @@ func (q *queue) pop() waiting {
 	q.mu.head++
 	if !u.dead {
 		q.mu.live--
-		q.mu.bytes -= u.bytes
+		q.leave(&u)
 	}
 	return u
+}
+
+// leave notes that an update waits no more.
+func (q *queue) leave(u *waiting) {
+	q.mu.bytes -= u.bytes
+	delete(q.mu.newest, u.entity)
+	q.pins.bytes.Add(-placeBytes)
+	if u.version != nil {
+		q.pins.unqueued(u.version)
+	}
 }
 
 // makePlace makes place for one more update in a ring that is in use all around:
@@ -149,6 +170,23 @@ func (q *queue) makePlace() (lost uint64) {
 	if 2*q.mu.live >= size {
 		size = max(16, 2*size)
 	}
+	return q.resize(size)
+}
+
+// shrink makes the ring smaller if few of its places are in use.
+func (q *queue) shrink() {
+	switch size := len(q.mu.ring); {
+	case size <= keptRing:
+	case q.mu.head == q.mu.tail:
+		q.mu.ring = nil
+	case uint64(size) >= 8*(q.mu.tail-q.mu.head):
+		q.resize(max(keptRing, size/4)) // the last place is not a dead one
+	}
+}
+
+// resize moves what waits to a ring of so many places. It returns what was lost after the
+// last update.
+func (q *queue) resize(size int) (lost uint64) {
 	old, head, tail := q.mu.ring, q.mu.head, q.mu.tail
 	q.mu.ring = make([]waiting, size)
 	q.mu.tail = head
@@ -159,8 +197,8 @@ func (q *queue) makePlace() (lost uint64) {
 			continue
 		}
 		u.lost, lost = lost, 0
-		if u.match.waiting == p {
-			u.match.waiting = q.mu.tail
+		if q.mu.newest != nil {
+			q.mu.newest[u.entity] = q.mu.tail
 		}
 		q.mu.ring[q.mu.tail%uint64(size)] = u
 		q.mu.tail++
@@ -168,13 +206,17 @@ func (q *queue) makePlace() (lost uint64) {
 	return lost
 }
 
+// takenBytes is how many bytes of payloads are taken at once, the last one's beyond: what a
+// consumer holds that does not come back for more.
+const takenBytes = 1 << 20
+
 // take moves up to max updates into out, which is empty, and returns it. If there
 // is none, it says why there will be no more, or returns neither and expects the
 // consumer to wait for wake.
 func (q *queue) take(out []waiting, max int) ([]waiting, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(out) < max && q.mu.head < q.mu.tail {
+	for bytes := int64(0); len(out) < max && bytes < takenBytes && q.mu.head < q.mu.tail; {
 		u := q.pop()
 		q.mu.lost += u.lost
 		if u.dead {
@@ -182,10 +224,9 @@ func (q *queue) take(out []waiting, max int) ([]waiting, error) {
 		}
 		u.lost, q.mu.lost = q.mu.lost, 0
 		out = append(out, u)
+		bytes += u.bytes
 	}
-	if q.mu.head == q.mu.tail && len(q.mu.ring) > keptRing {
-		q.mu.ring = nil // it grew in a bad time
-	}
+	q.shrink()
 	if q.mu.room != nil && !q.beyond(0, 0) {
 		close(q.mu.room)
 		q.mu.room = nil
@@ -228,6 +269,9 @@ func (q *queue) finish(err error, discard bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if discard {
+		for q.mu.head < q.mu.tail {
+			q.pop()
+		}
 		q.mu.ring, q.mu.head, q.mu.live, q.mu.bytes = nil, q.mu.tail, 0, 0
 	}
 	if q.mu.end == nil {

@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // reading is how a reader looks at one entity's timeline: the view it got, and
@@ -17,7 +17,7 @@ type reading struct {
 
 	// What it met on its way.
 	torn    bool  // something was evicted
-	newer   bool  // something is beyond the horizon
+	newer   bool  // something is beyond the high-water mark
 	skipped bool  // chunks were skipped by their counts
 	stop    error // the reader's context ended
 	// As of: how many snapshots' versions of then were evicted, and their times.
@@ -27,17 +27,15 @@ type reading struct {
 
 // lens says what a reader takes notice of.
 type lens struct {
-	ctx     context.Context
-	horizon uint64      // the highest update number
-	asOf    engram.Time // the latest arrival; MaxTime is now
-	// accept returns what of a version satisfies the reader's filter, or nil. A nil
-	// accept takes every version as it is.
-	accept func(*version) *engram.Snapshot
+	ctx       context.Context
+	highWater uint64        // the highest update number
+	asOf      engram.Time   // the latest arrival; MaxTime is now
+	filter    *query.Filter // nil takes every version as it is
 }
 
 // newLens returns the lens of a reader that begins now.
 func (w *WM) newLens(ctx context.Context, asOf *engram.Time) lens {
-	l := lens{ctx: ctx, horizon: w.number.Load(), asOf: engram.MaxTime}
+	l := lens{ctx: ctx, highWater: w.number.Load(), asOf: engram.MaxTime}
 	if asOf != nil {
 		l.asOf = *asOf
 	}
@@ -45,10 +43,10 @@ func (w *WM) newLens(ctx context.Context, asOf *engram.Time) lens {
 }
 
 // visible returns what the reader sees of the snapshot whose current version is v:
-// the newest version within its horizon and arrival time, if that satisfies the
+// the newest version within its high-water mark and arrival time, if that satisfies the
 // filter.
 func (r *reading) visible(v *version) *engram.Snapshot {
-	for v.Number > r.horizon || v.Arrived > r.asOf {
+	for v.Number > r.highWater || v.Arrived > r.asOf {
 		later := v.Arrived > r.asOf
 		if !later {
 			r.newer = true
@@ -66,13 +64,17 @@ func (r *reading) visible(v *version) *engram.Snapshot {
 		}
 		v = older
 	}
-	if r.accept == nil {
+	if r.filter == nil {
 		return &v.Snapshot
 	}
 	if r.steps++; r.steps%256 == 0 && r.stop == nil {
 		r.stop = checkContext(r.ctx)
 	}
-	return r.accept(v)
+	s := r.filter.Snapshot(&v.Snapshot)
+	if s == nil && r.stop == nil {
+		r.stop = r.filter.Err()
+	}
+	return s
 }
 
 func (r *reading) noteCut(t engram.Time) {
@@ -228,4 +230,4 @@ func (r *reading) SkipBack(p place, n int) place {
 }
 
 // seesAll reports whether nothing retained is hidden from the reader.
-func (r *reading) seesAll() bool { return r.accept == nil && r.asOf == engram.MaxTime && !r.newer }
+func (r *reading) seesAll() bool { return r.filter == nil && r.asOf == engram.MaxTime && !r.newer }

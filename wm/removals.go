@@ -22,13 +22,13 @@ type Removal struct {
 	// patterns; of all removals together the last [MaxMatched] or so.
 	Entities []engram.ID
 
-	Order  uint64      // its place among those that this life knows, the first one's is 1
-	Epoch  uint64      // the life in which it was noted, 0 if that is not known
-	Number uint64      // of the newest update of that life when it was noted, 0 if that is not known
-	Until  engram.Time // all of that life that arrived before it was noted arrived at or before it, what came later after it
+	Order  uint64      // its place among those that this epoch knows, the first one's is 1
+	Epoch  uint64      // the epoch in which it was noted, 0 if that is not known
+	Number uint64      // of the newest update of that epoch when it was noted, 0 if that is not known
+	Until  engram.Time // all of that epoch that arrived before it was noted arrived at or before it, what came later after it
 }
 
-// removals are the removals of this life and, if there is a disk, of earlier ones, as
+// removals are the removals of this epoch and, if there is a disk, of earlier ones, as
 // many as are kept. Of one segment there is one.
 type removals struct {
 	keep    int
@@ -73,9 +73,9 @@ func (l *removals) add(r Removal) {
 	}
 }
 
-// NoteRemoval notes that something is about to be erased on request, for who follows
-// the memory's changes, once keep, which is given it with its Number and Until and may
-// set its Entities, has succeeded. Until then nothing is settled that arrives after it.
+// NoteRemoval announces an erasure to readers of the change feed. First it calls keep with
+// the removal's Number and Until set; keep may set its Entities. The removal is announced
+// if keep succeeds. Until then the low watermark does not pass it.
 func (w *WM) NoteRemoval(r Removal, keep func(*Removal) error) error {
 	w.defining.Lock() // removals are noted in the order of their times
 	defer w.defining.Unlock()
@@ -91,11 +91,11 @@ func (w *WM) NoteRemoval(r Removal, keep func(*Removal) error) error {
 		w.noteLocked(r, &owed)
 	}
 	w.mu.Unlock()
-	owed.rouse()
+	owed.wakeUp()
 	return err
 }
 
-// RestoreRemovals makes the removals of earlier lives known, in their order, before
+// RestoreRemovals makes the removals of earlier epochs known, in their order, before
 // anything is removed in this one. dropped, if any is true, is the last of those that are
 // known no more.
 //

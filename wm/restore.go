@@ -12,7 +12,7 @@ type Restored struct {
 	Snapshot *engram.Snapshot // with Time, Arrived, Recalled and the instances; the memory keeps the payloads' bytes
 }
 
-// Restore puts versions back that the memory held in an earlier life (Recalled is
+// Restore puts versions back that the memory held in an earlier epoch (Recalled is
 // false) or before it evicted them (Recalled is true), with their times of arrival,
 // and answers each at the same index. They get new numbers and are held to the
 // bounds like any others, but they are not journaled, and they are no news: live
@@ -99,7 +99,7 @@ func (w *WM) restoreLocked(r *Restored, p *pending) error {
 	w.putLocked(r.Entity, p, r.Snapshot.Arrived)
 	if !p.version.Recalled {
 		w.restored.Store(p.version.Number)
-		w.mu.feed.recent[p.version.Number%w.mu.feed.keep].settled = engram.MinTime // other memories' follow
+		w.mu.feed.recent[p.version.Number%w.mu.feed.keep].lowWatermark = engram.MinTime // other memories' follow
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -25,10 +26,7 @@ func newRestoreMemory(t *testing.T, h engram.Bounds) *wm.WM {
 
 func restored(t *testing.T, at, arrived engram.Time, text string, recalled bool) wm.Restored {
 	t.Helper()
-	p, err := idf.ValuePayload(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Value(t, text)
 	in := engram.Instance{Payload: p, Sent: arrived - 1, HasSent: true, Confidence: 0.5}
 	return wm.Restored{Entity: restoredEntity, Snapshot: &engram.Snapshot{Time: at, Arrived: arrived, Recalled: recalled, Instances: []engram.Instance{in}}}
 }

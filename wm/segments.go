@@ -37,9 +37,12 @@ func (w *WM) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error {
 	}
 	if c, ok := m.cores.Get(s.ID.CoreSegment()); ok {
 		if c.def != s {
-			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, durability %v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.Durability, c.def.FixedProviders)
+			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, durability %v, max ahead %v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.Durability, c.def.MaxAhead, c.def.FixedProviders)
 		}
 		return nil
+	}
+	if n := len(m.cores.sorted()); n >= w.limits.MaxSegments {
+		return tooManySegments(s.ID, n, "core")
 	}
 	s.ID = child(m.id, s.ID.CoreSegment())
 	if w.journal != nil {
@@ -79,6 +82,12 @@ func (w *WM) AddProviderSegment(ctx context.Context, s engram.ProviderSegment) e
 	}
 	if p, ok := c.providers.Get(s.ID.ProviderSegment()); ok {
 		return p.checkAgain(s)
+	}
+	w.mu.Lock()
+	err = w.roomLocked(&pending{core: c}, s.ID)
+	w.mu.Unlock()
+	if err != nil {
+		return err
 	}
 	if w.journal != nil {
 		if err := w.journal.AddProviderSegment(ctx, s); err != nil {
@@ -142,7 +151,7 @@ func (w *WM) RemoveSegment(ctx context.Context, id engram.ID) error {
 		}
 	}
 	gone, owed := w.detach(id, c, p)
-	owed.rouse()
+	owed.wakeUp()
 	for _, p := range gone {
 		entities := p.entities.sorted()
 		for len(entities) > 0 {
@@ -205,19 +214,21 @@ func (w *WM) detach(id engram.ID, c *core, p *provider) (out []*provider, owed n
 func (p *provider) detachLocked() {
 	p.removed = true
 	p.core.memory.held.subHeld(&p.held)
+	p.core.memory.made--
 }
 
 // releaseLocked lets go of what an entity of a removed segment holds.
 func (e *entity) releaseLocked() {
 	m := e.provider.core.memory
-	if m.bounded() {
-		newest := e.newest.Load()
-		for v := range e.versions() {
-			if v == newest {
-				m.current.remove(v)
-			} else {
-				m.history.remove(v)
-			}
+	newest := e.newest.Load()
+	for v := range e.versions() {
+		m.feed.pins.evicted(v)
+		switch {
+		case !m.bounded():
+		case v == newest:
+			m.current.remove(v)
+		default:
+			m.history.remove(v)
 		}
 	}
 	m.byAge.drop(e)
@@ -225,6 +236,7 @@ func (e *entity) releaseLocked() {
 	e.timeline.deadFront = 0
 	e.newest.Store(nil)
 	e.removed = true
+	m.feed.forget(e)
 }
 
 // Describe implements engram.Segments.
@@ -251,9 +263,8 @@ func (w *WM) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descripti
 	return out, nil
 }
 
-// describe appends the descriptions of the core segment and of its provider
-// segments that a pattern of so many levels matches or that lie above what it
-// matches.
+// describe appends the descriptions of the core segment and its provider segments that
+// match a pattern of so many levels, or contain a match of it.
 func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, levels int, scope engram.Scope) []engram.Description {
 	seen := engram.VisibilityIn(scope, c.id)
 	if seen == engram.Hidden {
@@ -261,7 +272,7 @@ func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, 
 	}
 	d := engram.Description{
 		ID: c.id, Type: c.def.Type, History: c.def.History,
-		Durability: c.def.Durability, FixedProviders: c.def.FixedProviders,
+		Durability: c.def.Durability, MaxAhead: c.def.MaxAhead, FixedProviders: c.def.FixedProviders,
 	}
 	at := len(out)
 	out = append(out, d)

@@ -5,8 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 var (
@@ -27,10 +26,12 @@ type subscription struct {
 	patterns []*engram.PatternMatcher
 	scope    engram.Scope // nil: everything
 	withData bool
-	filter   *idf.Filter // nil: every update
+	filter   *query.Filter // nil: every update
+	failures bool          // what it fails on is told
 	shape    *query.Shape
 	start    uint64 // the newest update when it began
 	closed   atomic.Bool
+	ended    chan struct{} // closed with it
 	queue    *queue
 	attend   atomic.Pointer[func() bool] // see Attend
 
@@ -38,6 +39,9 @@ type subscription struct {
 	backfill []recorded // still to be delivered, in the order of numbers
 	lost     uint64     // updates lost before what comes next
 	taken    []waiting
+	next     int    // of taken: the first that was not looked at
+	behind   uint64 // updates lost behind what was taken
+	told     uint64 // failures of the filter
 	batch    []engram.Update
 }
 
@@ -55,7 +59,8 @@ type subscription struct {
 // Fields that a payload's type does not have are left out.
 //
 // The updates that wait keep their snapshots in memory if the subscription asks
-// for data or has a filter; Limits.MaxQueueBytes bounds them.
+// for data or has a filter; Limits.MaxQueueBytes bounds them, and MaxPinnedBytes what
+// waits and what of it the memory has evicted, of all subscriptions together.
 //
 // With SlowBlock, a commit returns after the queues of all such subscriptions are
 // within their bounds again or its context has ended; so who consumes such a
@@ -115,8 +120,10 @@ func (w *WM) newSubscription(sub engram.Subscription, scope engram.Scope) (*subs
 		w:        w,
 		scope:    scope,
 		withData: sub.WithData,
+		failures: sub.Failures,
+		ended:    make(chan struct{}),
 		shape:    query.NewShape(w.types, sub.Fields, false),
-		queue:    newQueue(sub.Slow, sub.Queue, w.limits.MaxQueueBytes),
+		queue:    newQueue(sub.Slow, sub.Queue, w.limits.MaxQueueBytes, &w.mu.feed.pins),
 	}
 	for _, p := range sub.Patterns {
 		m, err := p.Matcher()
@@ -125,14 +132,9 @@ func (w *WM) newSubscription(sub engram.Subscription, scope engram.Scope) (*subs
 		}
 		s.patterns = append(s.patterns, m)
 	}
-	if sub.Where != "" {
-		var err error
-		s.filter, err = w.compiler.Filter(sub.Where)
-		if err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
+	var err error
+	s.filter, err = w.compiler.Filter(context.Background(), sub.Where, w.types, 0)
+	return s, err
 }
 
 // matches reports whether the subscription wants updates of that entity.
@@ -152,8 +154,8 @@ func (s *subscription) matches(entity engram.ID) bool {
 func (s *subscription) needsVersion() bool { return s.withData || s.filter != nil }
 
 // push is called by writers with each update that the subscription matches.
-func (s *subscription) push(m *match, v *version, supersedes bool) (full, asleep bool) {
-	u := waiting{number: v.Number, time: v.Time, arrived: v.Arrived, supersedes: supersedes, match: m}
+func (s *subscription) push(e *entity, v *version, supersedes bool) (full, asleep bool) {
+	u := waiting{number: v.Number, time: v.Time, arrived: v.Arrived, supersedes: supersedes, entity: e}
 	if s.needsVersion() {
 		u.version, u.bytes = v, int64(v.Size())
 	}
@@ -162,10 +164,10 @@ func (s *subscription) push(m *match, v *version, supersedes bool) (full, asleep
 
 func (s *subscription) waitForRoom(ctx context.Context) { s.queue.waitForRoom(ctx) }
 
-// rouse tells the consumer, who found nothing, that there are updates.
-func (s *subscription) rouse() {
+// wakeUp tells the consumer, who found nothing, that there are updates.
+func (s *subscription) wakeUp() {
 	if f := s.attend.Load(); f == nil || !(*f)() {
-		s.queue.rouse()
+		s.queue.wakeUp()
 	}
 }
 
@@ -186,7 +188,7 @@ func (s *subscription) Next(ctx context.Context) ([]engram.Update, error) {
 		if err := checkContext(ctx); err != nil {
 			return nil, err
 		}
-		if batch, err := s.Poll(); err != nil || len(batch) > 0 {
+		if batch, err := s.poll(ctx); err != nil || len(batch) > 0 {
 			return batch, err
 		}
 		if err := s.Wait(ctx); err != nil {
@@ -196,34 +198,66 @@ func (s *subscription) Next(ctx context.Context) ([]engram.Update, error) {
 }
 
 // Poll is Next without waiting: if no updates are ready, it returns none.
-func (s *subscription) Poll() ([]engram.Update, error) {
+func (s *subscription) Poll() ([]engram.Update, error) { return s.poll(context.Background()) }
+
+func (s *subscription) poll(ctx context.Context) ([]engram.Update, error) {
 	s.batch = s.batch[:0]
 	for {
-		lostBehind, idle := uint64(0), false
-		if len(s.backfill) > 0 {
-			if s.closed.Load() {
-				return nil, errStreamClosed
-			}
-			lostBehind = s.takeBackfill()
-		} else {
-			var err error
-			if s.taken, err = s.queue.take(s.taken[:0], batchSize); err != nil {
-				return nil, err
-			}
-			idle = len(s.taken) == 0
-		}
-		for i := range s.taken {
-			if err := s.deliver(&s.taken[i]); err != nil {
+		if s.next == len(s.taken) {
+			if err := s.takeMore(); err != nil {
 				return nil, err
 			}
 		}
-		s.lost += lostBehind
-		clear(s.taken)
-		s.taken = s.taken[:0]
+		idle := len(s.taken) == 0 && s.behind == 0
+		if err := s.deliverTaken(ctx); err != nil && len(s.batch) == 0 {
+			return nil, err
+		}
 		if len(s.batch) > 0 || idle {
 			return s.batch, nil
 		}
 	}
+}
+
+// takeMore takes what comes next, of the past or of what waits.
+func (s *subscription) takeMore() (err error) {
+	if len(s.backfill) == 0 {
+		s.taken, err = s.queue.take(s.taken, batchSize)
+		return err
+	}
+	if s.closed.Load() {
+		return errStreamClosed
+	}
+	s.behind = s.takeBackfill()
+	return nil
+}
+
+// deliverTaken appends what was taken to the batch. What an error keeps it from looking at
+// stays taken.
+func (s *subscription) deliverTaken(ctx context.Context) error {
+	if s.filter != nil && s.next < len(s.taken) {
+		if err := s.filter.Begin(ctx, s.ended); err != nil {
+			return s.givenUp(err)
+		}
+		defer s.filter.Yield()
+	}
+	for ; s.next < len(s.taken); s.next++ {
+		if err := s.deliver(&s.taken[s.next]); err != nil {
+			return s.givenUp(err)
+		}
+	}
+	s.lost += s.behind
+	s.behind = 0
+	clear(s.taken)
+	s.taken, s.next = s.taken[:0], 0
+	return nil
+}
+
+// givenUp returns why the stream ended, if it did, or err.
+func (s *subscription) givenUp(err error) error {
+	if s.closed.Load() {
+		return errStreamClosed
+	}
+	return err
 }
 
 // Wait waits, after Poll returned no updates, until there may be some again.
@@ -252,31 +286,46 @@ func (s *subscription) Attend(f func() bool) bool {
 
 // deliver appends an update to the batch, if it satisfies the filter.
 func (s *subscription) deliver(u *waiting) error {
-	s.lost += u.lost
 	var snap *engram.Snapshot
 	if u.version != nil {
 		snap = &u.version.Snapshot
-		if s.filter != nil {
-			if snap = query.FilterSnapshot(s.w.types, s.filter, snap); snap == nil {
-				return nil
-			}
+	}
+	if s.filter != nil {
+		s.filter.Entity(u.entity.id)
+		snap = s.filter.Snapshot(snap)
+		if err := s.filter.Err(); err != nil {
+			return err
 		}
-		switch {
-		case !s.withData:
-			snap = nil
-		case !s.shape.Whole():
-			var err error
-			if snap, err = s.shape.Apply(snap); err != nil {
-				return err
-			}
+		defer s.tellFailures(u)
+	}
+	s.lost += u.lost
+	u.lost = 0
+	switch {
+	case s.filter != nil && snap == nil:
+		return nil
+	case !s.withData:
+		snap = nil
+	case !s.shape.Whole():
+		var err error
+		if snap, err = s.shape.Apply(snap); err != nil {
+			return err
 		}
 	}
 	s.batch = append(s.batch, engram.Update{
-		Number: u.number, ID: u.match.entity.id.At(u.time), Arrived: u.arrived,
+		Number: u.number, ID: u.entity.id.At(u.time), Arrived: u.arrived,
 		Supersedes: u.supersedes, Snapshot: snap, Dropped: s.lost,
 	})
 	s.lost = 0
 	return nil
+}
+
+// tellFailures appends what the filter failed on, if that is twice as much as was told.
+func (s *subscription) tellFailures(u *waiting) {
+	if n := s.filter.Failures(); s.failures && n >= max(1, 2*s.told) {
+		failed := s.filter.Failed()
+		s.batch = append(s.batch, engram.Update{Number: u.number, ID: u.entity.id, Arrived: u.arrived, Failed: &failed})
+		s.told = n
+	}
 }
 
 // Epoch implements engram.UpdateStream.
@@ -288,7 +337,9 @@ func (s *subscription) Number() uint64 { return s.start }
 
 // Close implements engram.UpdateStream.
 func (s *subscription) Close() error {
-	s.closed.Store(true)
+	if s.closed.CompareAndSwap(false, true) {
+		close(s.ended)
+	}
 	s.queue.finish(errStreamClosed, true) // before the feed lets go of it
 	s.w.mu.Lock()
 	s.w.mu.feed.remove(s)

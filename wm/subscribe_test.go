@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -40,18 +41,6 @@ func blobBytes(n int) []byte {
 
 func change(entity string, at int, p engram.Payload) engram.EntityUpdate {
 	return engram.EntityUpdate{Entity: modelID(entity), Time: engram.Time(at), Instances: []engram.Instance{engram.NewInstance(p)}}
-}
-
-func commit(t testing.TB, w *wm.WM, updates ...engram.EntityUpdate) []engram.UpdateResult {
-	t.Helper()
-	results, err := w.Commit(context.Background(), engram.Commit{Updates: updates})
-	if err == nil {
-		err = engram.FirstError(results)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return results
 }
 
 func subscribe(t testing.TB, w *wm.WM, s engram.Subscription) engram.UpdateStream {
@@ -109,12 +98,12 @@ func TestSlowPolicies(t *testing.T) {
 			s := subscribe(t, w, c.sub)
 			defer s.Close()
 			for i, e := range entities {
-				commit(t, w, change(e, i, blob(100)))
+				testkit.Commit(t, w, change(e, i, blob(100)))
 			}
 			if got := deliveries(drain(t, s, len(c.want))); !slices.Equal(got, c.want) {
 				t.Errorf("delivered %v, want %v", got, c.want)
 			}
-			commit(t, w, change("a", 100, blob(100)))
+			testkit.Commit(t, w, change("a", 100, blob(100)))
 			if got := deliveries(drain(t, s, 1)); !slices.Equal(got, []delivery{{10, 0}}) {
 				t.Errorf("and then %v, want update 10", got)
 			}
@@ -131,7 +120,7 @@ func TestSlowBlock(t *testing.T) {
 				s := subscribe(t, w, engram.Subscription{Queue: 2, Slow: engram.SlowBlock})
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				commit(t, w, change("a", 1, blob(5)), change("a", 2, blob(5)))
+				testkit.Commit(t, w, change("a", 1, blob(5)), change("a", 2, blob(5)))
 				returned := false
 				go func() {
 					results, err := w.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{change("a", 3, blob(5))}})
@@ -174,7 +163,7 @@ func TestCloseWM(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{})
 		s := subscribe(t, w, engram.Subscription{})
-		commit(t, w, change("a", 1, blob(5)))
+		testkit.Commit(t, w, change("a", 1, blob(5)))
 		waiting := subscribe(t, w, engram.Subscription{})
 		ended := make(chan error, 1)
 		go func() {
@@ -212,13 +201,13 @@ func TestResumeLongAgo(t *testing.T) {
 	const n = 100_000
 	w := memory(t, wm.Config{}, engram.Bounds{MaxCount: 10}, engram.Bounds{})
 	p := blob(5)
-	commit(t, w, change("kept", 1, p), change("kept", 2, p))
+	testkit.Commit(t, w, change("kept", 1, p), change("kept", 2, p))
 	var updates []engram.EntityUpdate
 	for i := range n {
 		updates = append(updates, change("busy", i, p))
 	}
-	commit(t, w, updates...)
-	commit(t, w, change("kept", 3, p))
+	testkit.Commit(t, w, updates...)
+	testkit.Commit(t, w, change("kept", 3, p))
 	for _, after := range []uint64{0, 1, 5000, n} {
 		s := subscribe(t, w, engram.Subscription{Start: engram.Start{Kind: engram.StartNumber, Number: after, Epoch: w.Epoch()}})
 		dropped := uint64(0)
@@ -252,10 +241,10 @@ func TestResumeLongAgo(t *testing.T) {
 func TestBackfillEvicted(t *testing.T) {
 	w := memory(t, wm.Config{}, engram.Bounds{MaxCount: 2}, engram.Bounds{})
 	p := blob(5)
-	commit(t, w, change("a", 1, p), change("a", 2, p), change("b", 1, p))
+	testkit.Commit(t, w, change("a", 1, p), change("a", 2, p), change("b", 1, p))
 	s := subscribe(t, w, engram.Subscription{Start: engram.Start{Kind: engram.StartLast, N: 5}, WithData: true})
 	defer s.Close()
-	commit(t, w, change("a", 3, p), change("a", 4, p))
+	testkit.Commit(t, w, change("a", 3, p), change("a", 4, p))
 	if got := deliveries(drain(t, s, 3)); !slices.Equal(got, []delivery{{3, 2}, {4, 0}, {5, 0}}) {
 		t.Errorf("delivered %v", got)
 	}
@@ -270,7 +259,7 @@ func TestManySubscriptions(t *testing.T) {
 	for i := range 300 {
 		name := fmt.Sprint(i % 50)
 		if s := live[name]; s != nil {
-			results := commit(t, w, change(name, i, p), change("other", i, p))
+			results := testkit.Commit(t, w, change(name, i, p), change("other", i, p))
 			if got := deliveries(drain(t, s, 1)); !slices.Equal(got, []delivery{{results[0].Number, 0}}) {
 				t.Fatalf("%s got %v, want update %d", name, got, results[0].Number)
 			}

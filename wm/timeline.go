@@ -18,7 +18,7 @@ import (
 // chunks without content are dropped when a view is made.
 //
 // Readers find consistency in the numbers: they skip what bears a number beyond
-// their horizon.
+// their high-water mark.
 type timeline struct {
 	view atomic.Pointer[[]span] // nil if empty
 

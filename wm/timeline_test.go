@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // lineModel is a timeline as a sorted list.
@@ -48,7 +48,7 @@ func (m *lineModel) clear(i int) {
 
 // check compares the whole timeline, both ways, and places in it.
 func (m *lineModel) check(t *rapid.T) {
-	r := reading{lens: lens{horizon: m.next, asOf: engram.MaxTime}, spans: m.line.spans()}
+	r := reading{lens: lens{highWater: m.next, asOf: engram.MaxTime}, spans: m.line.spans()}
 	p := place{}
 	for i, want := range m.want {
 		if v := r.next(&p); v != want {
@@ -177,7 +177,7 @@ func TestTimeline(t *testing.T) {
 	})
 }
 
-// TestTimelineOldView shows that a reader's view stays what it was at its horizon,
+// TestTimelineOldView shows that a reader's view stays what it was at its high-water mark,
 // whatever is written later.
 func TestTimelineOldView(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -201,16 +201,16 @@ func TestTimelineOldView(t *testing.T) {
 			for range rapid.IntRange(1, 60).Draw(t, "n") {
 				m.put(t, engram.Time(rapid.IntRange(0, 400).Draw(t, "time")))
 			}
-			r := reading{lens: lens{horizon: m.next, asOf: engram.MaxTime}, spans: m.line.spans()}
+			r := reading{lens: lens{highWater: m.next, asOf: engram.MaxTime}, spans: m.line.spans()}
 			views = append(views, view{r, look(r)})
 		}
 		for i, v := range views {
 			if got := look(v.reading); !slices.Equal(got, v.want) {
 				t.Fatalf("view %d showed %v and shows %v", i, v.want, got)
 			}
-			v.spans = m.line.spans() // a newer view with the old horizon
+			v.spans = m.line.spans() // a newer view with the old high-water mark
 			if got := look(v.reading); !slices.Equal(got, v.want) {
-				t.Fatalf("view %d showed %v, and with its horizon the last view shows %v", i, v.want, got)
+				t.Fatalf("view %d showed %v, and with its high-water mark the last view shows %v", i, v.want, got)
 			}
 		}
 	})

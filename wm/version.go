@@ -14,6 +14,8 @@ type version struct {
 	older  atomic.Pointer[version] // the version it superseded; evictedVersion if that is gone
 	entity *entity
 
+	holders atomic.Int32 // how many queues it waits in, and whether the memory left it; see pins
+
 	// The WM's lock protects what follows.
 	newer         *version // the version that superseded it
 	oldest        *version // of the current version: the oldest retained one it superseded
@@ -37,6 +39,11 @@ func newVersion(u *engram.EntityUpdate) *version {
 		v.Instances = append([]engram.Instance(nil), u.Instances...)
 	}
 	return v
+}
+
+// counted returns what the version counts for as a snapshot's only one.
+func (v *version) counted() *counters {
+	return &counters{snapshots: 1, instances: uint64(len(v.Instances)), bytes: int64(v.Size()), cost: versionCost(v.Size(), len(v.Instances))}
 }
 
 // versionList is a doubly linked list of versions.

@@ -5,11 +5,11 @@ import (
 	"iter"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
-// View is the working memory as it stood at one moment, for who reads it together
-// with what lies on disk (package ltm). It is used by one goroutine.
+// View is the working memory at one moment, for readers that merge it with the long-term
+// memory (package ltm). It is used by one goroutine.
 type View struct {
 	w    *WM
 	lens lens
@@ -22,7 +22,7 @@ func (w *WM) View(ctx context.Context, asOf *engram.Time) *View {
 }
 
 // Number returns the number of the newest update that the view takes notice of.
-func (v *View) Number() uint64 { return v.lens.horizon }
+func (v *View) Number() uint64 { return v.lens.highWater }
 
 // Limits returns what one call may ask for.
 func (w *WM) Limits() Limits { return w.limits }
@@ -103,7 +103,7 @@ func (v *View) Entities() iter.Seq[engram.ID] {
 	}
 }
 
-// Loss tells what the memory has evicted of an entity in this life, also of earlier
+// Loss tells what the memory has evicted of an entity in this epoch, also of earlier
 // ones of its name; each field as far as is known.
 type Loss struct {
 	Evictions   uint64      // snapshots and superseded versions
@@ -124,6 +124,22 @@ func (v *View) Gone(provider engram.ID) Loss {
 		return Loss{}
 	}
 	return p.gone.load().public()
+}
+
+// Evicted reports whether something of a provider segment was evicted.
+func (v *View) Evicted(provider engram.ID) bool {
+	p := v.w.provider(provider)
+	return p != nil && p.evicted.Load()
+}
+
+// HadType reports whether something of a type may have been committed to a provider
+// segment in this epoch, and the least type that it accepts; "" if it is not there.
+func (v *View) HadType(provider engram.ID, t *query.OfType) (had bool, base string) {
+	p := v.w.provider(provider)
+	if p == nil {
+		return false, ""
+	}
+	return p.rule.had(t), p.rule.base.name
 }
 
 func (l loss) public() Loss {
@@ -152,7 +168,7 @@ func (v *View) Entity(id engram.ID) *EntityView {
 		return nil
 	}
 	x := &EntityView{entity: e}
-	x.reading = reading{lens: v.lens, spans: e.timeline.spans(), newer: e.lastNumber.Load() > v.lens.horizon}
+	x.reading = reading{lens: v.lens, spans: e.timeline.spans(), newer: e.lastNumber.Load() > v.lens.highWater}
 	return x
 }
 
@@ -191,13 +207,11 @@ func (x *EntityView) Torn() bool {
 
 // Read selects from the entity, by the memory's own rules, at most limit snapshots
 // and one more for each selector. Its answer may be of a later moment than the
-// view's where something was evicted meanwhile. accept gives what of a snapshot
-// satisfies a filter; nil takes everything.
-func (x *EntityView) Read(v *View, selectors []engram.SnapshotSelector, accept func(*engram.Snapshot) *engram.Snapshot, limit int, sel *query.Selection) (*engram.Missing, error) {
+// view's where something was evicted meanwhile. They select from what satisfies a
+// filter; nil takes everything.
+func (x *EntityView) Read(v *View, selectors []engram.SnapshotSelector, filter *query.Filter, limit int, sel *query.Selection) (*engram.Missing, error) {
 	l := v.lens
-	if accept != nil {
-		l.accept = func(v *version) *engram.Snapshot { return accept(&v.Snapshot) }
-	}
+	l.filter = filter
 	return v.w.read(l, x.entity, selectors, limit, sel, &x.reading)
 }
 

@@ -1,6 +1,7 @@
 package wm
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"sync"
@@ -8,7 +9,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/internal/query"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // Config configures a working memory.
@@ -25,12 +26,24 @@ type Limits struct {
 	MaxPayload    int // bytes of one payload; default 64 MiB
 	MaxInstances  int // of one snapshot; default 4096
 	MaxQueryNodes int // nodes, names and selectors of one query; default 10,000
-	MaxResults    int // snapshots and bare names in one answer, or one part of it; default 1,000,000
-	MaxQueue      int // of one subscription; default 65,536
+	// MaxSegments bounds the core and provider segments of one memory, each kind: they are
+	// not evicted. Default 4096.
+	MaxSegments int
+	MaxResults  int // snapshots and bare names in one answer, or one part of it; default 1,000,000
+	MaxQueue    int // of one subscription; default 65,536
 	// MaxQueueBytes bounds the payloads that wait in one subscription's queue;
 	// beyond it its slow policy applies, as it does to the queue's length. At
 	// least one update can always wait. Default 256 MiB.
 	MaxQueueBytes int64
+	// MaxPinnedBytes bounds what the queues of subscriptions hold beside the memory, all
+	// together: 144 bytes for each update that waits, and what the memory has evicted,
+	// payloads and 256 bytes for each snapshot. Beyond it the
+	// subscription that is furthest behind loses its oldest updates, which are told as
+	// dropped. Default a quarter of the memories' bounds, and no less than one full queue.
+	MaxPinnedBytes int64
+	// MaxFilterSteps bounds what the filter of one query may cost in all; a step takes about
+	// 50 ns. Default 200,000,000: about ten seconds.
+	MaxFilterSteps int64
 	// Recent is how many updates the memory remembers to have written where, so that
 	// who resumes behind one of them need not search for what followed; default 65,536.
 	Recent int
@@ -49,13 +62,25 @@ func (l Limits) WithDefaults() Limits {
 	def(&l.MaxInstances, 4096)
 	def(&l.MaxQueryNodes, 10_000)
 	def(&l.MaxResults, 1_000_000)
+	def(&l.MaxSegments, 4096)
 	def(&l.MaxQueue, 65_536)
 	def(&l.Recent, 65_536)
 	def(&l.Removals, 4096)
 	if l.MaxQueueBytes <= 0 {
 		l.MaxQueueBytes = 256 << 20
 	}
+	if l.MaxFilterSteps <= 0 {
+		l.MaxFilterSteps = 200_000_000
+	}
 	return l
+}
+
+// fullQueue returns what the largest queue of one subscription holds, in bytes.
+func (l *Limits) fullQueue() int64 { return l.MaxQueueBytes + int64(l.MaxQueue)*placeBytes }
+
+// Query returns the bounds of one query.
+func (l *Limits) Query() query.Limits {
+	return query.Limits{Nodes: l.MaxQueryNodes, Results: l.MaxResults, FilterSteps: l.MaxFilterSteps}
 }
 
 // WM is a working memory. It implements engram.Writer, Reader, PartReader,
@@ -66,16 +91,18 @@ type WM struct {
 	now      func() engram.Time
 	limits   Limits
 	epoch    uint64
-	journal  Journal // nil if only Volatile is offered
+	journal  Journal                                     // nil if only Volatile is offered
+	kept     atomic.Pointer[func(entity engram.ID) bool] // see KeptBy
 	compiler *query.Compiler
 	memories table[*memory]
+	indexes  Indexes
 
-	// number is the newest published update number: readers' horizon. It is
+	// number is the newest published update number: readers' high-water mark. It is
 	// stored when all up to it can be read.
 	number atomic.Uint64
 
 	removal  atomic.Uint64 // the Order of the last removal
-	restored atomic.Uint64 // the number given last to what was restored of an earlier life
+	restored atomic.Uint64 // the number given last to what was restored of an earlier epoch
 
 	// defining is held, before mu, while segments and types change and removals are noted:
 	// what is written to the disk of that is in the order in which it counts.
@@ -92,6 +119,9 @@ type WM struct {
 		syncing  int         // updates on their way to the disk, of all memories
 		removing engram.Time // Until of the removal on its way there, MaxTime if there is none
 		feed     feed
+
+		bounded   int64 // the memories' bounds in bytes
+		maxPinned int64 // Limits.MaxPinnedBytes, or its default
 	}
 }
 
@@ -116,6 +146,7 @@ func New(c Config) *WM {
 		journal:  c.Journal,
 		compiler: query.NewCompiler(),
 	}
+	w.indexes.w = w
 	if w.types == nil {
 		w.types = idf.NewRegistry()
 	}
@@ -123,9 +154,15 @@ func New(c Config) *WM {
 		w.now = engram.Now
 	}
 	w.mu.arrived, w.mu.removing = engram.MinTime, engram.MaxTime
+	w.mu.maxPinned = cmp.Or(w.limits.MaxPinnedBytes, w.limits.fullQueue())
 	w.mu.feed.keep, w.mu.feed.removals.keep = uint64(w.limits.Recent), w.limits.Removals
 	return w
 }
+
+// KeptBy tells the memory what else keeps what is committed to an entity, such as a
+// recorder: a commit that the bounds would evict at once is refused where nothing does.
+// keeps is called under the memory's lock, for such commits only.
+func (w *WM) KeptBy(keeps func(entity engram.ID) bool) { w.kept.Store(&keeps) }
 
 // AddMemory adds a memory; bounds limit all it holds together. Adding it again
 // with the same bounds does nothing; Conflict if it exists with others.
@@ -145,11 +182,14 @@ func (w *WM) AddMemory(name string, bounds engram.Bounds) error {
 		}
 		return nil
 	}
-	w.memories.add(name, &memory{id: id, bounds: bounds})
+	w.memories.add(name, &memory{id: id, bounds: bounds, feed: &w.mu.feed})
+	if w.mu.bounded += bounds.MaxBytes; w.limits.MaxPinnedBytes <= 0 {
+		w.mu.maxPinned = max(w.limits.fullQueue(), w.mu.bounded/4)
+	}
 	return nil
 }
 
-// Epoch identifies this life of the working memory; it is never 0.
+// Epoch identifies this run of the working memory; it is never 0.
 func (w *WM) Epoch() uint64 { return w.epoch }
 
 // Number returns the number of the newest update that can be read; 0 if there was
@@ -177,7 +217,8 @@ func (w *WM) Close() error {
 	var owed notices
 	w.mu.feed.wakeWatchers(&owed)
 	w.mu.Unlock()
-	owed.rouse()
+	owed.wakeUp()
+	w.indexes.close()
 	for _, s := range subs {
 		s.queue.finish(errServerClosed, false)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -21,10 +22,11 @@ func modelID(entity string) engram.ID { return engram.MustID("Test/Core/Provider
 // machine drives a working memory and its model side by side.
 type machine struct {
 	*rapid.T
-	w    *wm.WM
-	m    model
-	now  engram.Time
-	live []*modelStream
+	w       *wm.WM
+	m       model
+	now     engram.Time
+	arrived engram.Time // the last time of arrival
+	live    []*modelStream
 }
 
 // modelStream is a subscription whose consumer comes by at random.
@@ -49,8 +51,11 @@ func drawBounds(t *rapid.T, label string) engram.Bounds {
 var testTypes = idf.NewRegistry()
 
 func newMachine(t *rapid.T) *machine {
-	x := &machine{T: t, now: 1000, m: model{gone: map[string]bool{}}}
+	x := &machine{T: t, now: 1000, arrived: engram.MinTime, m: model{gone: map[string]bool{}}}
 	x.m.history, x.m.bounds = drawBounds(t, "entity"), drawBounds(t, "memory")
+	if x.m.bounds.MaxBytes > 0 { // of a memory they are what all costs
+		x.m.bounds.MaxBytes = 2000 + 10*x.m.bounds.MaxBytes
+	}
 	x.w = wm.New(wm.Config{Now: func() engram.Time { return x.now }, Types: testTypes})
 	if err := x.w.AddMemory("Test", x.m.bounds); err != nil {
 		t.Fatal(err)
@@ -84,10 +89,7 @@ func (x *machine) commit(t *rapid.T) {
 		for _, u := range c.Updates {
 			at = max(at, u.Time+engram.Time(rapid.IntRange(0, 1).Draw(t, "step")))
 		}
-		p, err := idf.ValuePayload(string(make([]byte, rapid.IntRange(0, 20).Draw(t, "size"))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Value(t, string(make([]byte, rapid.IntRange(0, 20).Draw(t, "size"))))
 		in := engram.NewInstance(p)
 		in.Confidence = float32(rapid.IntRange(0, 4).Draw(t, "confidence")) / 4
 		u := engram.EntityUpdate{Entity: modelID(entity), Time: at, Instances: []engram.Instance{in}}
@@ -98,31 +100,51 @@ func (x *machine) commit(t *rapid.T) {
 		})
 	}
 	results, err := x.w.Commit(context.Background(), c)
-	if err != nil || engram.FirstError(results) != nil {
-		t.Fatal(err, engram.FirstError(results))
+	if err != nil {
+		t.Fatal(err)
 	}
-	last := x.lastArrived()
+	x.arrived = max(x.now, x.arrived)
+	taken := batch[:0]
 	for i, r := range results {
-		if r.ID != c.Updates[i].Entity.At(c.Updates[i].Time) || r.Number != uint64(len(x.m.stored)+i+1) {
-			t.Fatalf("result %d: %v number %d", i, r.ID, r.Number)
+		v := batch[i]
+		if engram.CodeOf(r.Err) == engram.TooOld && x.mayVanish(v, taken) {
+			continue
 		}
-		batch[i].snap.Number = r.Number
-		last = max(x.now, last)
+		if taken = append(taken, v); r.Err != nil || r.ID != c.Updates[i].Entity.At(c.Updates[i].Time) || r.Number != uint64(len(x.m.stored)+len(taken)) {
+			t.Fatalf("result %d: %+v", i, r)
+		}
+	}
+	batch = taken
+	for i := range batch {
+		batch[i].snap.Number = uint64(len(x.m.stored) + i + 1)
 		for _, v := range append(x.m.stored, batch[:i]...) {
 			if v.entity == batch[i].entity && v.snap.Time == batch[i].snap.Time && !v.evicted {
-				last = max(last, v.snap.Arrived+1) // versions of one time arrived at different ones
+				x.arrived = max(x.arrived, v.snap.Arrived+1) // versions of one time arrived at different ones
 			}
 		}
-		batch[i].snap.Arrived = last
+		batch[i].snap.Arrived = x.arrived
 	}
 	x.m.commit(batch)
+	if n == 1 && len(batch) == 1 && batch[0].evicted {
+		t.Fatalf("%+v was acknowledged and is evicted", batch[0])
+	}
 }
 
-func (x *machine) lastArrived() engram.Time {
-	if n := len(x.m.stored); n > 0 {
-		return x.m.stored[n-1].snap.Arrived
+// mayVanish reports whether a version may be refused because it would be evicted at
+// once: it is late, and beyond a bound with those that its batch has stored before it.
+func (x *machine) mayVanish(v *modelVersion, stored []*modelVersion) bool {
+	held := append(x.m.retained(""), stored...)
+	late, newest := false, max(x.m.newest, v.snap.Time)
+	var own []*modelVersion
+	for _, o := range held {
+		newest = max(newest, o.snap.Time)
+		if o.entity == v.entity {
+			own = append(own, o)
+			late = late || o.snap.Time > v.snap.Time
+		}
 	}
-	return engram.MinTime
+	aged := func(b engram.Bounds) bool { return b.MaxAge > 0 && newest.Sub(v.snap.Time) > b.MaxAge }
+	return late && (beyond(x.m.history, append(own, v)) || beyondAll(x.m.bounds, append(held, v)) || aged(x.m.history) || aged(x.m.bounds))
 }
 
 func drawSelector(t *rapid.T) engram.SnapshotSelector {

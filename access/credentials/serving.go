@@ -42,7 +42,7 @@ func (s Serving) Check() error {
 		return engram.Errorf(engram.Invalid, "", "say which memories it may serve, too, not only of which it may hold copies")
 	}
 	for _, p := range slices.Concat(s.Own, s.Copies) {
-		robot, memory := splitServing(p)
+		robot, memory := SplitServing(p)
 		if robot == "" || memory == "" || len(p) > 2*access.MaxIdentityLen || strings.ContainsAny(p, "/\x00\n") || strings.Contains(memory, ":") {
 			return engram.Errorf(engram.Invalid, fmt.Sprintf("%.64q", p), "no memories of a robot; write ROBOT:MEMORY, such as robot1:Object, or 'robot1:*' for all of one robot")
 		}
@@ -50,8 +50,8 @@ func (s Serving) Check() error {
 	return nil
 }
 
-// splitServing takes a pattern apart.
-func splitServing(pattern string) (robot, memory string) {
+// SplitServing takes a pattern of [Serving] apart; "*" is the robot of one that names none.
+func SplitServing(pattern string) (robot, memory string) {
 	if robot, memory, ok := strings.Cut(pattern, ":"); ok {
 		return robot, memory
 	}
@@ -95,7 +95,7 @@ func (c Claim) String() string {
 // Allows reports whether the claim is one that may be believed.
 func (s Serving) Allows(c Claim) bool {
 	matches := func(p string) bool {
-		robot, memory := splitServing(p)
+		robot, memory := SplitServing(p)
 		return (c.Robot == "" || access.MatchWildcards(robot, c.Robot)) && access.MatchWildcards(memory, c.Memory)
 	}
 	return s.All() || slices.ContainsFunc(s.Own, matches) || c.Copy && slices.ContainsFunc(s.Copies, matches)

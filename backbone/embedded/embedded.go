@@ -50,6 +50,8 @@ func (o Options) Check() error {
 	switch {
 	case len(o.LeafOf) > 0 && o.Robot == "":
 		return engram.Errorf(engram.Invalid, backbone.Redacted(o.LeafOf[0]), "a leaf node needs its robot's name, so that it can be told from the others")
+	case o.Cluster != "" && o.Listen == "":
+		return engram.Errorf(engram.Invalid, o.Cluster, "a server of a cluster needs an address at which clients connect, too (--backbone-listen)")
 	case len(o.Routes) > 0 && o.Cluster == "":
 		return engram.Errorf(engram.Invalid, backbone.Redacted(o.Routes[0]), "routes to a cluster need an address at which this server listens for it")
 	case o.Robot != "":
@@ -63,6 +65,8 @@ type Server struct {
 	o   Options
 	s   *server.Server
 	tmp string // a folder to be removed at the end
+
+	admission *admission // nil without credentials
 }
 
 // maxMessage is the largest message.
@@ -106,6 +110,9 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	if err == nil {
 		err = e.secured(opts)
 	}
+	if err == nil {
+		err = makeStore(opts.StoreDir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +124,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	if e.s, err = server.NewServer(opts); err != nil {
 		return nil, engram.Errorf(engram.Invalid, o.Listen, "the backbone cannot be embedded: %w", err)
 	}
-	e.s.SetLogger(&natsLog{o.Log}, false, false)
+	e.s.SetLogger(&natsLog{o.Log, e.admission}, false, false)
 	e.s.Start()
 	wait := startTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -127,6 +134,16 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, engram.Errorf(engram.Unavailable, o.Listen, "the embedded backbone was not ready within %v", wait.Round(time.Millisecond))
 	}
 	return e, nil
+}
+
+// makeStore makes the folder of the server's files, of which it would itself say little if
+// something else stands in its place.
+func makeStore(dir string) error {
+	files := filepath.Join(dir, server.JetStreamStoreDir)
+	if err := os.MkdirAll(files, 0o700); err != nil {
+		return engram.Errorf(engram.Unavailable, files, "the folder of the embedded backbone cannot be made; move away what stands in its place, or give another with --backbone-dir: %w", err)
+	}
+	return nil
 }
 
 // server returns the server's own options.
@@ -221,18 +238,19 @@ func (e *Server) Close() error {
 }
 
 // serverName returns a name that no other server has: of two leaf nodes of one name
-// the base station would drop one. In a cluster it stays the same, since there the
-// servers know each other by it.
+// the base station would drop one. In a cluster it stays the same after a restart: the
+// servers know each other by it, and one of a new name would count beside the old one when
+// they look for a majority.
 func (o Options) serverName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "host"
 	}
-	name := fmt.Sprintf("%s-%s-%d", subject.Token(o.Robot), subject.Token(host), os.Getpid())
-	if o.Cluster == "" {
-		name += "-" + rand.Text()[:8]
+	name := subject.Token(o.Robot) + "-" + subject.Token(host)
+	if o.Cluster != "" {
+		return name + "-" + subject.Token(o.Cluster)
 	}
-	return name
+	return fmt.Sprintf("%s-%d-%s", name, os.Getpid(), rand.Text()[:8])
 }
 
 func hostPort(address string, port int) (string, int, error) {
@@ -283,7 +301,10 @@ func parseURLs(texts []string, is func(string) bool, example string) ([]*url.URL
 }
 
 // natsLog hands the server's messages to slog.
-type natsLog struct{ log *slog.Logger }
+type natsLog struct {
+	log       *slog.Logger
+	admission *admission // nil where nobody is asked who connects
+}
 
 func (l *natsLog) Noticef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
 func (l *natsLog) Warnf(format string, v ...any) {
@@ -292,7 +313,13 @@ func (l *natsLog) Warnf(format string, v ...any) {
 	}
 	l.write(slog.LevelWarn, format, v)
 }
-func (l *natsLog) Errorf(format string, v ...any) { l.write(slog.LevelError, format, v) }
+func (l *natsLog) Errorf(format string, v ...any) {
+	level := slog.LevelError
+	if l.admission != nil && l.admission.denied(fmt.Sprintf(format, v...)) {
+		level = slog.LevelDebug // the audit has it, and not each time
+	}
+	l.write(level, format, v)
+}
 func (l *natsLog) Fatalf(format string, v ...any) { l.write(slog.LevelError, format, v) }
 func (l *natsLog) Debugf(format string, v ...any) { l.write(slog.LevelDebug, format, v) }
 func (l *natsLog) Tracef(format string, v ...any) { l.write(slog.LevelDebug, format, v) }

@@ -1,7 +1,10 @@
 package embedded
 
 import (
+	"crypto/x509"
 	"net"
+	"regexp"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,9 +17,9 @@ import (
 )
 
 // secured makes all that the server listens for mutual TLS, and the leaf nodes and
-// routes that it opens. Servers of the deployment may do everything on the fabric.
-// Programs may only use it to reach servers; where there are rules, only those may
-// that may read everything, since the fabric tells all names.
+// routes that it opens. What programs, servers and leaf nodes may do on the fabric stands
+// in grants.go. Where there are rules, only those programs may be on it that may read
+// everything, since it tells all names.
 func (e *Server) secured(o *server.Options) error {
 	s := e.o.Secure
 	if s.Credentials == nil {
@@ -38,11 +41,16 @@ func (e *Server) secured(o *server.Options) error {
 	}
 	for _, r := range o.LeafNode.Remotes {
 		r.TLS, r.TLSConfig, r.TLSTimeout = true, peers, tlsSeconds
+		r.DenyImports, r.DenyExports = notAcross, notAcross
 	}
 	if e.o.Cluster != "" {
 		o.Cluster.TLSConfig = peers
 	}
-	o.CustomClientAuthentication = &admission{disconnect: func(number uint64) error { return e.s.DisconnectClientByID(number) }, secure: s, open: map[server.ClientAuthentication]func(){}}
+	e.admission = &admission{
+		robot: e.o.Robot, secure: s, open: map[server.ClientAuthentication]admitted{},
+		disconnect: func(number uint64) error { return e.s.DisconnectClientByID(number) },
+	}
+	o.CustomClientAuthentication = e.admission
 	return nil
 }
 
@@ -51,11 +59,20 @@ const tlsSeconds = 10
 
 // admission decides who may connect. It implements server.Authentication.
 type admission struct {
+	robot      string
 	disconnect func(number uint64) error // fails for those that are not there, or not yet
 	secure     secure.Options
 
 	mu   sync.Mutex
-	open map[server.ClientAuthentication]func() // what the rules know of
+	open map[server.ClientAuthentication]admitted
+}
+
+// admitted is a connection that the rules know of.
+type admitted struct {
+	number uint64
+	id     access.Identity
+	from   string
+	end    func() // has the rules forget it
 }
 
 // Check implements server.Authentication.
@@ -70,23 +87,14 @@ func (a *admission) Check(c server.ClientAuthentication) bool {
 	if err != nil {
 		return false
 	}
-	isServer := credentials.IsServer(cert)
-	switch {
-	case c.Kind() != server.CLIENT:
-		if !isServer {
-			return false
+	grant, err := a.grant(c.Kind(), id, cert)
+	if err != nil {
+		if a.secure.Access != nil {
+			a.secure.Access.Refused(id, address(c), err)
 		}
-	case isServer:
-		c.RegisterUser(&server.User{Username: string(id)})
-	case a.secure.Access != nil && !a.secure.Access.Allows(id, access.Read, engram.ID{}):
-		a.secure.Access.Refused(id, address(c), engram.Errorf(engram.Forbidden, string(id), "only servers, and programs that may read everything, may be on the backbone"))
 		return false
-	default:
-		c.RegisterUser(&server.User{Username: string(id), Permissions: &server.Permissions{
-			Publish:   &server.SubjectPermission{Allow: mayPublish},
-			Subscribe: &server.SubjectPermission{Allow: mayHear},
-		}})
 	}
+	c.RegisterUser(&server.User{Username: string(id), Permissions: grant})
 	if a.secure.Access == nil {
 		return true
 	}
@@ -94,22 +102,32 @@ func (a *admission) Check(c server.ClientAuthentication) bool {
 	if err != nil {
 		return false
 	}
-	a.keep(c, end)
+	a.keep(c, admitted{c.GetID(), id, address(c), end})
 	return true
 }
 
-// What programs may do on the fabric: look names up, hear what is told of names and
-// updates, and reach servers through tunnels. All else is refused: of JetStream's
-// interface, also under the domain's name, a good part could be used to speak for servers
-// or to change names.
-var (
-	mayPublish = []string{
-		"engram.names", "engram.dial.*", "engram.tunnel.>",
-		"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.MSG.GET.*", "$JS.API.DIRECT.GET.>",
-		"$JS.API.CONSUMER.CREATE.*.>", "$JS.API.CONSUMER.CREATE.*", "$JS.API.CONSUMER.INFO.>", "$JS.API.CONSUMER.DELETE.>", "$JS.FC.>",
+// grant returns what a certificate may do by a connection of some kind; nil is
+// everything.
+func (a *admission) grant(kind int, id access.Identity, cert *x509.Certificate) (*server.Permissions, error) {
+	isServer := credentials.IsServer(cert)
+	serving, err := credentials.ServingOf(cert)
+	readsAll := a.secure.Access == nil || a.secure.Access.Allows(id, access.Read, engram.ID{})
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == server.CLIENT && isServer:
+		return ofServer(id, serving, a.robot, readsAll), nil
+	case kind == server.CLIENT && readsAll:
+		return ofProgram(id, a.robot), nil
+	case kind == server.CLIENT:
+		return nil, engram.Errorf(engram.Forbidden, string(id), "only servers, and programs that may read everything, may be on the backbone")
+	case !isServer:
+		return nil, engram.Errorf(engram.Forbidden, string(id), "only servers may join their backbone to this one")
+	case kind == server.LEAF:
+		return ofLeaf(serving, readsAll), nil
 	}
-	mayHear = []string{"_INBOX.>", "engram.names.>", "engram.update.>", "engram.tunnel.>"}
-)
+	return nil, nil // servers of one cluster are one fabric
+}
 
 // cut ends a connection. The NATS server finds one by its number only a moment after it
 // has been admitted.
@@ -130,16 +148,44 @@ func gone(c server.ClientAuthentication) bool { return c.RemoteAddress() == nil 
 
 // keep notes a connection, and forgets those that have ended: the NATS server does
 // not tell.
-func (a *admission) keep(c server.ClientAuthentication, end func()) {
+func (a *admission) keep(c server.ClientAuthentication, by admitted) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for other, ended := range a.open {
 		if gone(other) {
-			ended()
+			ended.end()
 			delete(a.open, other)
 		}
 	}
-	a.open[c] = end
+	a.open[c] = by
+}
+
+// violation is how the NATS server's log says that a client or a leaf node did what its
+// permissions deny. What stands between the number and the violation is the client's word.
+var violation = regexp.MustCompile(`^\S+ - [cl]id:(\d+) .*\b(Publish|Subscription|Subscribe) Violation[^"]* "([^"]*)"`)
+
+// denied notes who did what it may not, if that is what a line of the NATS server's log
+// says; it reports whether it has.
+func (a *admission) denied(line string) bool {
+	found := violation.FindStringSubmatch(line)
+	if found == nil || a.secure.Access == nil {
+		return false
+	}
+	number, _ := strconv.ParseUint(found[1], 10, 64) // a number beyond is nobody's
+	a.mu.Lock()
+	var by admitted
+	for _, known := range a.open {
+		if known.number == number {
+			by = known
+		}
+	}
+	a.mu.Unlock()
+	what := "subscribe to"
+	if found[2] == "Publish" {
+		what = "publish on"
+	}
+	a.secure.Access.Denied(by.id, by.from, found[3], "its certificate and the rules do not let it "+what+" this on the backbone")
+	return true
 }
 
 func inProcess(remote net.Addr) bool { return remote != nil && remote.Network() == "pipe" }

@@ -7,12 +7,12 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
 
@@ -24,8 +24,9 @@ type leaf struct {
 	closed atomic.Bool
 }
 
-func (l *leaf) Kind() int     { return server.LEAF }
-func (l *leaf) GetID() uint64 { return l.number }
+func (l *leaf) Kind() int                 { return server.LEAF }
+func (l *leaf) RegisterUser(*server.User) {}
+func (l *leaf) GetID() uint64             { return l.number }
 func (l *leaf) GetTLSConnectionState() *tls.ConnectionState {
 	return &tls.ConnectionState{PeerCertificates: []*x509.Certificate{l.cert}}
 }
@@ -40,39 +41,23 @@ func (l *leaf) RemoteAddress() net.Addr {
 // A leaf node that is admitted while others are, and is revoked before the NATS server
 // can find it by its number, is cut as soon as it can.
 func TestLeafIsCutWheneverItIsRevoked(t *testing.T) {
-	ca, err := credentials.NewAuthority("test", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := deployment.New(t)
 	of := func(number uint64, id access.Identity) *leaf {
-		b, err := ca.Issue(id, true, time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return &leaf{number: number, cert: credentials.Of(b).Current().Cert}
+		return &leaf{number: number, cert: d.Server(t, id).Current().Cert}
 	}
 	rules := access.New(access.Options{})
 	defer rules.Close()
 	const unknown = 3 // times that the first is not found
 	asked := 0
 	cut := make(chan uint64, 1)
-	a := &admission{secure: secure.Options{Access: rules}, open: map[server.ClientAuthentication]func(){}, disconnect: func(number uint64) error {
+	a := &admission{secure: secure.Options{Access: rules}, open: map[server.ClientAuthentication]admitted{}, disconnect: func(number uint64) error {
 		if asked++; asked <= unknown {
 			return errors.New("no such client or leafnode id")
 		}
 		cut <- number
 		return nil
 	}}
-	wasCut := func() uint64 {
-		t.Helper()
-		select {
-		case number := <-cut:
-			return number
-		case <-time.After(time.Minute):
-			t.Fatal("nothing was cut")
-			return 0
-		}
-	}
+	wasCut := func() uint64 { t.Helper(); return testkit.Receive(t, cut) }
 	first, second, third := of(1, "robot1"), of(2, "robot2"), of(3, "robot3")
 	for _, l := range []*leaf{first, second} {
 		if !a.Check(l) {

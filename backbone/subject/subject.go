@@ -95,3 +95,60 @@ func OfUpdates(id engram.ID) string {
 	}
 	return s
 }
+
+// Inbox returns the prefix of the subjects on which an identity gets answers, so that it
+// need not be let hear those of others; "" is one that is not known.
+func Inbox(identity string) string { return of("_INBOX", identity) }
+
+// Tunnels returns the prefix of the subjects at which tunnels of an identity end.
+func Tunnels(identity string) string { return of("engram.tunnel", identity) }
+
+func of(prefix, identity string) string {
+	if identity == "" {
+		return prefix
+	}
+	return prefix + "." + Token(identity)
+}
+
+// IsInbox reports whether a subject is one for answers. Whoever answers a request looks,
+// since any subject may be named for the answer.
+func IsInbox(s string) bool { return isBelow(s, "_INBOX.") }
+
+// IsTunnel reports whether a subject is the end of a tunnel.
+func IsTunnel(s string) bool { return isBelow(s, "engram.tunnel.") }
+
+func isBelow(s, prefix string) bool {
+	rest, ok := strings.CutPrefix(s, prefix)
+	return ok && rest != "" && len(s) <= 4*maxToken && !strings.ContainsAny(rest, "*> \t\r\n\x00") &&
+		!strings.Contains(s, "..") && !strings.HasSuffix(s, ".")
+}
+
+// Bucket returns the name of the key-value bucket with a robot's names; "" is the robot
+// whose fabric it is.
+func Bucket(robot string) string {
+	if robot == "" {
+		return "engram-names"
+	}
+	return "engram-names-" + robot
+}
+
+// Buckets are the subjects of [MakeBucket].
+const Buckets = "engram.bucket.>"
+
+// MakeBucket returns the subject on which the fabric of a JetStream domain is asked to
+// make a bucket; "*" is any.
+func MakeBucket(domain, bucket string) string {
+	if bucket != "*" {
+		bucket = Token(bucket)
+	}
+	return "engram.bucket." + Token(domain) + "." + bucket
+}
+
+// HolderPrefix begins the keys of the copies that servers hold; no memory's key has a dot.
+const HolderPrefix = "copies."
+
+// HolderKeys returns the prefix of such keys of an identity's servers; "" is one that is
+// not known.
+func HolderKeys(identity string) string {
+	return of(strings.TrimSuffix(HolderPrefix, "."), identity) + "."
+}

@@ -3,8 +3,6 @@ package updates_test
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"log/slog"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -14,7 +12,7 @@ import (
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/backbone/updates"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -24,21 +22,19 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"))
 }
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
-
 // What is committed is heard by a plain NATS client, whatever it is called.
 func TestPublish(t *testing.T) {
-	fabric, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", Log: quiet})
+	fabric, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer fabric.Close()
-	b, err := backbone.Connect(t.Context(), backbone.Options{InProcess: fabric, Log: quiet})
+	b, err := backbone.Connect(t.Context(), backbone.Options{InProcess: fabric, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	s, err := server.New(server.Config{Log: quiet, Memories: []server.Memory{{
+	s, err := server.New(server.Config{Log: testkit.Quiet, Memories: []server.Memory{{
 		Name: "Object", Segments: []engram.CoreSegment{{ID: engram.MustID("Object/Instance")}, {ID: engram.MustID("Object/Class")}},
 	}}})
 	if err != nil {
@@ -61,14 +57,11 @@ func TestPublish(t *testing.T) {
 	ended := make(chan error, 1)
 	subscribed := &announced{Server: s, done: make(chan struct{})}
 	go func() {
-		ended <- updates.Publish(ctx, b, subscribed, updates.Options{Robot: "robot1", Server: "arm", Data: engram.MustID("Object/Instance").Contains, Log: quiet})
+		ended <- updates.Publish(ctx, b, subscribed, updates.Options{Robot: "robot1", Server: "arm", Data: engram.MustID("Object/Instance").Contains, Log: testkit.Quiet})
 	}()
 	<-subscribed.done
 	for i, entity := range []string{"Object/Instance/Vision/blue cup", "Object/Class/prior/cup"} {
-		p, err := idf.ValuePayload(map[string]any{"handle": true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Value(t, map[string]any{"handle": true})
 		results, err := s.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
 			Entity: engram.MustID(entity), Time: engram.Time(i + 1), Instances: []engram.Instance{engram.NewInstance(p)},
 		}}})
@@ -106,19 +99,19 @@ func TestPublish(t *testing.T) {
 
 // A server that ends before it has begun to publish has nothing to complain of.
 func TestPublishThatEndsAtOnce(t *testing.T) {
-	s, err := server.New(server.Config{Log: quiet, Memories: []server.Memory{{Name: "Object"}}})
+	s, err := server.New(server.Config{Log: testkit.Quiet, Memories: []server.Memory{{Name: "Object"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := updates.Publish(ctx, nil, s, updates.Options{Log: quiet}); err != nil {
+	if err := updates.Publish(ctx, nil, s, updates.Options{Log: testkit.Quiet}); err != nil {
 		t.Errorf("told to end: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := updates.Publish(t.Context(), nil, s, updates.Options{Log: quiet}); err != nil {
+	if err := updates.Publish(t.Context(), nil, s, updates.Options{Log: testkit.Quiet}); err != nil {
 		t.Errorf("the server is closed: %v", err)
 	}
 }

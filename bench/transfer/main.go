@@ -10,7 +10,7 @@
 // Producer, memory server and consumer are three processes. The objects are the
 // paper's three (types/), in batches of 1 to 1000; the memory holds 1000 entries
 // of the object's kind. The peers are those of ../shared/peers/transfer, which
-// install and build themselves; what they count in is in docs/performance.md.
+// install and build themselves; what they count in is in docs/history/2026-11-20-transfer.md.
 //
 // Tables in Markdown are printed on standard output; results.csv, rates.csv and
 // the figures as SVG are written into DIR.

@@ -312,7 +312,7 @@ read command lines.`,
 			if list, ok := flag.Value.(pflag.SliceValue); ok {
 				values := list.GetSlice()
 				if flag.Name == "listen" {
-					values = s.addresses
+					values = s.Listen
 				}
 				o.Values = redacted(values)
 				o.Value = strings.Join(o.Values, " ")

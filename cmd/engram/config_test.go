@@ -20,14 +20,14 @@ func TestValuesInTheEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"unix:/tmp/a.sock", "127.0.0.1:7499"}; !slices.Equal(s.addresses, want) {
-		t.Errorf("addresses: %q", s.addresses)
+	if want := []string{"unix:/tmp/a.sock", "127.0.0.1:7499"}; !slices.Equal(s.Listen, want) {
+		t.Errorf("addresses: %q", s.Listen)
 	}
-	if len(s.copies) != 2 || !slices.Equal(s.copies[0].Rules.Fields, []string{"pose", "detections"}) || s.copies[1].Rules.Where != `name in ["a", "b"]` {
-		t.Errorf("copies: %+v", s.copies)
+	if len(s.Copies) != 2 || !slices.Equal(s.Copies[0].Rules.Fields, []string{"pose", "detections"}) || s.Copies[1].Rules.Where != `name in ["a", "b"]` {
+		t.Errorf("copies: %+v", s.Copies)
 	}
-	if len(s.backbone.data) != 1 || s.backbone.data[0].String() != engram.MustPattern("Object/Instance/~^a{1,3}$").String() {
-		t.Errorf("data that is published: %v", s.backbone.data)
+	if len(s.Backbone.PublishData) != 1 || s.Backbone.PublishData[0].String() != engram.MustPattern("Object/Instance/~^a{1,3}$").String() {
+		t.Errorf("data that is published: %v", s.Backbone.PublishData)
 	}
 }
 

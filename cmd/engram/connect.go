@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	_ "github.com/seed-301d4374/engram/client/backbone" // --address nats://…
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-301d4374/engram/internal/sim"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/node"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -62,15 +63,15 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if d.folder, err = os.MkdirTemp("", "engram-demo-"); err != nil {
 		return err
 	}
-	h, err := d.start(ctx)
+	n, err := d.start(ctx)
 	if err != nil {
 		return err
 	}
-	d.address = h.addresses[0]
+	d.address = n.Addresses()[0]
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
 	served := make(chan error, 1)
-	wg.Go(func() { served <- h.serve(serving) })
+	wg.Go(func() { served <- ended(n.Serve(serving)) })
 	defer func() {
 		stop()
 		wg.Wait()
@@ -100,20 +101,20 @@ func (d *demo) run(ctx context.Context) (err error) {
 
 // start starts the server on the default socket, or on one of its own where
 // another server runs already.
-func (d *demo) start(ctx context.Context) (*host, error) {
-	s := settings{memories: memories.All(memories.WithSystemMonitor(time.Second)), addresses: []string{rpc.DefaultSocket()}}
+func (d *demo) start(ctx context.Context) (*node.Node, error) {
+	c := node.Config{Memories: memories.All(memories.WithSystemMonitor(time.Second)), Listen: []string{rpc.DefaultSocket()}}
 	if dir, _ := d.cmd.Flags().GetString("data"); dir != "" {
-		s.data = &ltm.Options{Dir: dir, Robot: "simulated"}
+		c.Data = &ltm.Options{Dir: dir}
 	}
-	h, err := startHost(ctx, s)
+	n, err := node.New(ctx, c)
 	if errors.Is(err, engram.AlreadyExists) {
-		s.addresses = []string{"unix:" + filepath.Join(d.folder, "engram.sock")}
-		h, err = startHost(ctx, s)
+		c.Listen = []string{"unix:" + filepath.Join(d.folder, "engram.sock")}
+		n, err = node.New(ctx, c)
 	}
 	if err == nil {
-		d.say("A memory server runs in this process, at %s.", h.addresses[0])
+		d.say("A memory server runs in this process, at %s.", n.Addresses()[0])
 	}
-	return h, err
+	return n, err
 }
 
 // live lets the robot live, while the memory is watched.

@@ -172,22 +172,24 @@ func examineConfig(ctx context.Context, file string, o doctor.Options) (found do
 		return found, nil
 	}
 	found = doctor.Findings{{Level: doctor.OK, Check: "config", What: file + " can be read"}}
-	tcp := append([]string{s.operations.listen}, s.embeddedAddresses()...)
-	for _, a := range append(slices.Clone(s.addresses), tcp...) {
+	tcp := append([]string{s.Operations.Listen}, s.embeddedAddresses()...)
+	for _, a := range append(slices.Clone(s.Listen), tcp...) {
 		if a != "" {
 			found = append(found, doctor.Listen(ctx, a, o)...)
 		}
 	}
-	if s.data != nil {
-		found = append(found, doctor.Folder(s.data.Dir)...)
+	if s.Data != nil {
+		found = append(found, doctor.Folder(s.Data.Dir)...)
 	}
-	if s.backbone.on && s.backbone.url != "" {
-		found = append(found, doctor.Backbone(ctx, s.backbone.url, s.connectBackbone, o)...)
+	if s.Backbone != nil && s.Backbone.URL != "" {
+		found = append(found, doctor.Backbone(ctx, s.Backbone.URL, s.connectBackbone, o)...)
 	}
-	for _, u := range s.backbone.embedded.LeafOf {
-		found = append(found, doctor.Leaf(ctx, u, o)...)
+	if s.Backbone != nil {
+		for _, u := range s.Backbone.Embedded.LeafOf {
+			found = append(found, doctor.Leaf(ctx, u, o)...)
+		}
 	}
-	if s.backbone.on && s.backbone.embedded.Robot == "" && len(s.backbone.embedded.LeafListen) > 0 {
+	if s.Backbone != nil && s.Robot == "" && s.Backbone.Embedded.LeafListen != "" {
 		found = append(found, doctor.Finding{Level: doctor.Warn, Check: "robot", What: "a base station without a name", Do: "name it with --robot, so that robots can ask it by name"})
 	}
 	return found, nil
@@ -195,7 +197,10 @@ func examineConfig(ctx context.Context, file string, o doctor.Options) (found do
 
 // embeddedAddresses returns where the embedded backbone is to listen.
 func (s settings) embeddedAddresses() (out []string) {
-	e := s.backbone.embedded
+	if s.Backbone == nil {
+		return nil
+	}
+	e := s.Backbone.Embedded
 	for _, a := range []string{e.Listen, e.LeafListen, e.Cluster} {
 		if a != "" && !strings.HasSuffix(a, ":0") {
 			out = append(out, a)
@@ -207,10 +212,10 @@ func (s settings) embeddedAddresses() (out []string) {
 // connectBackbone connects to the backbone that the settings name, and looks whether its
 // JetStream, where the names are, answers.
 func (s settings) connectBackbone(ctx context.Context) error {
-	o := backbone.Options{URL: s.backbone.url, Robot: s.backbone.embedded.Robot, CAFile: s.backbone.ca, CredsFile: s.backbone.creds, NKeyFile: s.backbone.nkey}
-	if s.security.credentials != "" {
+	o := backbone.Options{URL: s.Backbone.URL, Robot: s.Robot, CAFile: s.Backbone.CAFile, CredsFile: s.Backbone.CredsFile, NKeyFile: s.Backbone.NKeyFile}
+	if s.Security.Credentials != "" {
 		var err error
-		if o.Credentials, err = credentials.Load(s.security.credentials, nil); err != nil {
+		if o.Credentials, err = credentials.Load(s.Security.Credentials, nil); err != nil {
 			return err
 		}
 	}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +70,7 @@ func sayWhyNothing(cmd *cobra.Command, m engram.Service, texts []string) {
 	}
 }
 
-// whyNothing says of each pattern that names what is not there that it does.
+// whyNothing returns a sentence for each pattern that matches nothing.
 func whyNothing(cmd *cobra.Command, m engram.Service, texts []string) (reasons []string) {
 	for _, text := range texts {
 		t, err := parseTarget(text)
@@ -93,6 +95,7 @@ type episodeJSON struct {
 	State     string            `json:"state"`
 	Start     *engram.Time      `json:"start,omitempty"` // absent where it holds nothing
 	End       *engram.Time      `json:"end,omitempty"`
+	Spans     []spanJSON        `json:"spans,omitempty"` // within, if there are several far apart
 	Snapshots uint64            `json:"snapshots,string"`
 	InForce   uint64            `json:"in_force,string"`
 	Bytes     int64             `json:"bytes,string"`
@@ -104,6 +107,11 @@ type episodeJSON struct {
 	Damage    string            `json:"damage,omitempty"` // why it cannot be read
 	Labels    map[string]string `json:"labels,omitempty"`
 	Entities  []entityJSON      `json:"entities,omitempty"`
+}
+
+type spanJSON struct {
+	Start engram.Time `json:"start"`
+	End   engram.Time `json:"end"`
 }
 
 type entityJSON struct {
@@ -125,8 +133,8 @@ func toEpisodeJSON(e *service.EpisodeInfo) episodeJSON {
 	if e.Sealed {
 		o.State = "sealed"
 	}
-	if e.Snapshots > 0 {
-		o.Start, o.End = new(e.Span.Start), new(e.Span.End)
+	if !e.Recorded.Empty() {
+		o.Start, o.End = new(e.Recorded.Start), new(e.Recorded.End)
 	}
 	return o
 }
@@ -176,12 +184,17 @@ func newEpisodeLs() *cobra.Command {
 			for i := range list {
 				e := &list[i]
 				objects[i] = toEpisodeJSON(e)
-				start, length := cell{}, cell{}
-				if e.Snapshots > 0 {
-					start = cell{e.Span.Start.String()[:len("2006-01-02 15:04:05")], e.Span.Start.String()}
-					length = lengthOf(e.Span)
+				start, length, note := cell{}, cell{}, noteOf(e)
+				if !e.Recorded.Empty() {
+					start = cell{e.Recorded.Start.String()[:len("2006-01-02 15:04:05")], e.Recorded.Start.String()}
+					spans := recordedSpans(cmd, store, e)
+					length = lengthOf(spans...)
+					if len(spans) > 1 {
+						note = strings.TrimSuffix(fmt.Sprintf("%d spans of time, %s", len(spans), note), ", ")
+						objects[i].Spans = toSpansJSON(spans)
+					}
 				}
-				out.add(e.Name, start, length, e.Snapshots-e.InForce, byteSize(e.Bytes), noteOf(e))
+				out.add(e.Name, start, length, e.Snapshots-e.InForce, byteSize(e.Bytes), note)
 			}
 			damaged, err := store.Damaged(cmd.Context())
 			for _, d := range damaged {
@@ -200,10 +213,51 @@ func newEpisodeLs() *cobra.Command {
 	return cmd
 }
 
-// lengthOf is how long a span of times is.
-func lengthOf(iv engram.Interval) cell {
-	d := iv.End.Sub(iv.Start)
+// lengthOf is how long spans of times are together.
+func lengthOf(spans ...engram.Interval) cell {
+	var d time.Duration
+	for _, iv := range spans {
+		d += iv.End.Sub(iv.Start)
+	}
 	return cell{formatDuration(d), d.String()}
+}
+
+// spansApart is how far apart the times of an episode's entities are at least that are
+// spans of their own: of what was imported from a recording of long ago, and of what came
+// meanwhile.
+const spansApart = time.Hour
+
+// recordedSpans returns the spans of time in which an episode recorded.
+func recordedSpans(cmd *cobra.Command, store service.Service, e *service.EpisodeInfo) []engram.Interval {
+	whole := []engram.Interval{e.Recorded}
+	if e.Recorded.End.Sub(e.Recorded.Start) < spansApart {
+		return whole
+	}
+	_, entities, err := store.Episode(cmd.Context(), e.Name)
+	if err != nil {
+		return whole // it is gone meanwhile
+	}
+	entities = slices.DeleteFunc(entities, func(e episode.Entity) bool { return e.Recorded.Empty() })
+	slices.SortFunc(entities, func(a, b episode.Entity) int { return cmp.Compare(a.Recorded.Start, b.Recorded.Start) })
+	var spans []engram.Interval
+	for _, e := range entities {
+		if n := len(spans); n > 0 && e.Recorded.Start < spans[n-1].End.Add(spansApart) {
+			spans[n-1].End = max(spans[n-1].End, e.Recorded.End)
+			continue
+		}
+		spans = append(spans, e.Recorded)
+	}
+	if len(spans) == 0 {
+		return whole
+	}
+	return spans
+}
+
+func toSpansJSON(spans []engram.Interval) (out []spanJSON) {
+	for _, iv := range spans {
+		out = append(out, spanJSON{iv.Start, iv.End})
+	}
+	return out
 }
 
 // addSpanFlag gives a command the flag --range for a span of absolute times.
@@ -251,9 +305,9 @@ func newEpisodeShow() *cobra.Command {
 				e := &entities[i]
 				o := entityJSON{ID: e.ID.String(), Type: e.Type, Codec: e.Codec, Snapshots: e.Snapshots, InForce: e.InForce, Bytes: e.Bytes}
 				start, length := any(cell{}), cell{}
-				if e.Snapshots > 0 {
-					o.Start, o.End = new(e.Span.Start), new(e.Span.End)
-					start, length = e.Span.Start, lengthOf(e.Span)
+				if !e.Recorded.Empty() {
+					o.Start, o.End = new(e.Recorded.Start), new(e.Recorded.End)
+					start, length = e.Recorded.Start, lengthOf(e.Recorded)
 				}
 				object.Entities = append(object.Entities, o)
 				out.add(o.ID, e.Type, e.Codec, e.Snapshots-e.InForce, e.InForce, byteSize(e.Bytes), start, length)

@@ -293,11 +293,14 @@ func newEpisodeRule() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			out := &table{header: []string{"NAME", "BEFORE", "AFTER", "WHEN", "OF", "LABEL", "SEALS", "MISSED"}, right: []bool{1: true, 2: true, 7: true}}
+			out := &table{header: []string{"NAME", "BEFORE", "AFTER", "WHEN", "OF", "LABEL", "SEALS", "MISSED", "FAILED"}, right: []bool{1: true, 2: true, 7: true, 8: true}}
 			for _, r := range rules {
 				before, after := time.Duration(r.Before), time.Duration(r.After)
 				out.add(r.Name, cell{formatDuration(before), before.String()}, cell{formatDuration(after), after.String()},
-					r.When, strings.Join(r.Patterns, " "), r.Label, r.Seal, r.Missed)
+					r.When, strings.Join(r.Patterns, " "), r.Label, r.Seal, r.Missed, r.Failed)
+				if r.Failed > 0 {
+					cmd.PrintErrf("engram: evaluating %s failed on %s, such as %s\n", visible(r.Name), countOf(r.Failed, "update"), visible(r.Failure))
+				}
 			}
 			return print(cmd.OutOrStdout(), format, out, rules)
 		})

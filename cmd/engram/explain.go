@@ -29,11 +29,14 @@ func (e *explainer) explain(ctx context.Context) (string, error) {
 		return "", err
 	}
 	nodes = slices.DeleteFunc(nodes, func(s engram.Stats) bool { return int(s.ID.Level()) < len(levels) })
-	if len(nodes) == 0 {
-		return e.noName(ctx)
-	}
 	inRAM, onDisk, evicted, there := e.whatIs(nodes)
 	switch {
+	case inRAM+onDisk == 0 && e.lacks(engram.MissingFiltered):
+		return e.say("it was not recorded (policy), and is gone from RAM; 'engram ltm policy get' shows what is recorded"), nil
+	case inRAM+onDisk == 0 && e.lacks(engram.MissingDamaged):
+		return e.say("what there was of it is damaged or lost; 'engram doctor' says more"), nil
+	case len(nodes) == 0:
+		return e.noName(ctx)
 	case e.sel.target == engram.TargetLTM && onDisk == 0 && !e.lacks(engram.MissingForgotten):
 		return e.say("there is no long-term memory of it; without --target ltm the working memory is asked"), nil
 	case e.sel.target == engram.TargetWM && inRAM == 0 && onDisk > 0:
@@ -46,6 +49,11 @@ func (e *explainer) explain(ctx context.Context) (string, error) {
 		return e.say("it is empty; 'engram ls' shows what is not"), nil
 	case len(e.found) > 0:
 		return e.say(fmt.Sprintf("there is no instance %d; its instances are 0 to %d", e.target.index, len(e.found[0].Instances)-1)), nil
+	}
+	if e.sel.ofType != "" {
+		if reason, err := e.noType(ctx); err != nil || reason != "" {
+			return reason, err
+		}
 	}
 	if e.sel.where != "" {
 		if reason, err := e.noMatch(ctx); err != nil || reason != "" {
@@ -93,7 +101,7 @@ func (e *explainer) lacks(reason string) bool {
 
 func (e *explainer) say(reason string) string { return e.target.text + ": " + reason }
 
-// noName says which name of the target there is not, and one that is like it.
+// noName says which name of the target does not exist, with a similar one.
 func (e *explainer) noName(ctx context.Context) (string, error) {
 	levels := e.target.pattern.Levels
 	n, near, err := e.absent(ctx)
@@ -111,8 +119,8 @@ func (e *explainer) noName(ctx context.Context) (string, error) {
 	}
 }
 
-// absent returns which name of the target is the first that there is not, and the one
-// most like it that there is in its place; the number of names if all are there.
+// absent returns the index of the target's first name that does not exist, and the most
+// similar existing name; the number of names if all exist.
 func (e *explainer) absent(ctx context.Context) (n int, near string, err error) {
 	levels := e.target.pattern.Levels
 	for n := range levels {
@@ -187,6 +195,30 @@ func edits(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
+// noType says that what the times select is not of --type; "" if some of it is, or they
+// select nothing.
+func (e *explainer) noType(ctx context.Context) (string, error) {
+	without := e.sel
+	without.where, without.filter, without.fields = "", nil, nil
+	if r, err := without.query(ctx, e.m, e.target, e.fallback); err != nil || len(r.Memories) > 0 {
+		return "", err
+	}
+	without.ofType = ""
+	r, err := without.query(ctx, e.m, e.target, e.fallback)
+	if err != nil || len(r.Memories) == 0 {
+		return "", err
+	}
+	return e.say(fmt.Sprintf("none of the %s is of --type %s%s", countOf(uint64(len(r.Items())), "snapshot"), e.sel.ofType, e.older())), nil
+}
+
+// older says how older snapshots are looked at, too.
+func (e *explainer) older() string {
+	if e.sel.order == engram.SelectThenFilter && e.sel.span == nil && e.fallback.Kind == engram.KindLatest {
+		return "; --filter-first looks at older ones, too"
+	}
+	return ""
+}
+
 // noMatch says that what the times select does not satisfy --where; "" if they
 // select nothing.
 func (e *explainer) noMatch(ctx context.Context) (string, error) {
@@ -222,5 +254,5 @@ func (e *explainer) noMatch(ctx context.Context) (string, error) {
 	if err := e.sel.filter.Doubts(types); err != nil {
 		return e.say(fmt.Sprintf("nothing satisfies --where: %v", err)), nil
 	}
-	return e.say(fmt.Sprintf("none of the %s satisfies --where", countOf(uint64(len(r.Items())), "snapshot"))), nil
+	return e.say(fmt.Sprintf("none of the %s satisfies --where%s", countOf(uint64(len(r.Items())), "snapshot"), e.older())), nil
 }

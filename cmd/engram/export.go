@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +23,9 @@ func newExport() *cobra.Command {
 from RAM and disk, into an MCAP file. It begins with what was in force at the start of
 the --range, and holds the types, so that Foxglove, Rerun, PlotJuggler and the mcap tool
 open it; 'engram import' makes the same memory of it. If something that was asked for
-is not there any more it is said, and the exit code is 3.`,
+is not there any more it is said. The exit code is 3 if that is a loss: evicted before it
+was recorded, damaged, or of a server that is not reached. What policies have left out and
+what was forgotten is none.`,
 		Example: `  engram export all.mcap
   engram export 'Vision/*' RobotState --range now-10m..now-5m fall.mcap
   engram export Object --target ltm objects.mcap`,
@@ -37,15 +41,15 @@ is not there any more it is said, and the exit code is 3.`,
 }
 
 type exportJSON struct {
-	File      string      `json:"file"`
-	Entities  int         `json:"entities"`
-	Snapshots uint64      `json:"snapshots,string"`
-	InForce   uint64      `json:"in_force,string"`
-	Bytes     int64       `json:"bytes,string"`
-	Start     engram.Time `json:"start"`
-	End       engram.Time `json:"end"`
-	Seconds   float64     `json:"seconds"`
-	Missing   int         `json:"missing"`
+	File      string       `json:"file"`
+	Entities  int          `json:"entities"`
+	Snapshots uint64       `json:"snapshots,string"`
+	InForce   uint64       `json:"in_force,string"`
+	Bytes     int64        `json:"bytes,string"`
+	Start     *engram.Time `json:"start,omitempty"` // of what was recorded; absent if all holds at all times
+	End       *engram.Time `json:"end,omitempty"`
+	Seconds   float64      `json:"seconds"`
+	Missing   int          `json:"missing"`
 }
 
 func isFolder(path string) bool {
@@ -94,21 +98,54 @@ func export(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	warnMissing(cmd, report.Missing)
+	lost := slices.DeleteFunc(slices.Clone(report.Missing), byRule)
+	warnMissing(cmd, lost)
+	tellByRule(cmd, file, report.Missing)
 	object := exportJSON{
 		File: file, Entities: report.Entities, Snapshots: report.Snapshots, InForce: report.InForce, Bytes: report.Bytes,
-		Start: report.Span.Start, End: report.Span.End, Seconds: report.Took.Seconds(), Missing: len(report.Missing),
+		Seconds: report.Took.Seconds(), Missing: len(report.Missing),
+	}
+	start, length := any(cell{}), cell{}
+	if !report.Span.Empty() {
+		object.Start, object.End = new(report.Span.Start), new(report.Span.End)
+		start, length = report.Span.Start, lengthOf(report.Span)
 	}
 	t := &table{header: []string{"FILE", "ENTITIES", "SNAPSHOTS", "IN FORCE", "SIZE", "START", "LENGTH"}, right: []bool{1: true, 2: true, 3: true, 4: true, 6: true}}
-	t.add(file, object.Entities, object.Snapshots, object.InForce, byteSize(object.Bytes), object.Start, lengthOf(report.Span))
+	t.add(file, object.Entities, object.Snapshots, object.InForce, byteSize(object.Bytes), start, length)
 	if err := print(cmd.OutOrStdout(), format, t, []exportJSON{object}); err != nil {
 		return err
 	}
 	if format == "table" {
 		cmd.PrintErrf("exported in %v\n", report.Took.Round(10*time.Millisecond))
 	}
-	if n := len(report.Missing); n > 0 {
-		return &lossError{fmt.Sprintf("%s lacks what is not in the memory any more, see above", file)}
+	if len(lost) > 0 {
+		return &lossError{fmt.Sprintf("%s lacks what should be in the memory, see above", file)}
 	}
 	return nil
+}
+
+// byRule reports whether something is missing since policies, orders or rules want it so.
+func byRule(m engram.Missing) bool {
+	return m.Reason == engram.MissingFiltered || m.Reason == engram.MissingForgotten || m.Reason == engram.MissingLeftOut
+}
+
+// tellByRule sums up what is missing by rule.
+func tellByRule(cmd *cobra.Command, file string, missing []engram.Missing) {
+	for _, reason := range []string{engram.MissingFiltered, engram.MissingForgotten, engram.MissingLeftOut} {
+		var n uint64
+		some, of := false, map[engram.ID]bool{}
+		for _, m := range missing {
+			if m.Reason == reason {
+				n, some, of[m.ID] = n+m.Count, some || m.Count == 0, true
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		count := countOf(n, "snapshot")
+		if some {
+			count = "some snapshots"
+		}
+		cmd.PrintErrf("not in %s: %s of %s, %s\n", file, count, countOf(uint64(len(of)), "entity"), cmp.Or(missingWords[reason], reason))
+	}
 }

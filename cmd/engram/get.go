@@ -43,18 +43,22 @@ level and ~regex for the names it matches; a shorter ID stands for all below it.
 robot1:Object is the memory Object of robot1, *:Object that of every robot; of what
 is not reached a copy answers, if there is one, and that is said.
 A relative time in an ID (…/-10s, …/now) means the snapshot in force then, as with
---at; an absolute one the snapshot of exactly that time. With --where the newest
-snapshot that satisfies it is shown, even where a newer one does not.`,
+--at; an absolute one the snapshot of exactly that time. With --where an
+entity is shown if that snapshot satisfies the expression: what is true now. With
+--filter-first the newest snapshot that satisfies it is shown, even if newer ones do not:
+what was true last.`,
 		Example: `  engram get Object/Instance
   engram get 'RobotState/Proprioception/*/~.*joint_states' --at -10s
   engram get Object/Instance/Localizer/cup --latest 3 -o json
+  engram get Object/Instance --where 'confidence > 0.8'                 # now
+  engram get Object/Instance --where 'confidence > 0.8' --filter-first  # last
   engram get 'Vision/ImageRGB/*/~.*left' --save left.png`,
 		Args:              positional(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeIDs,
 	}
 	addSelectionFlags(cmd)
 	addShowFlags(cmd)
-	cmd.Flags().String("save", "", "save the image in the payload to this file (.png, .jpg; or as it is encoded); - is standard output")
+	cmd.Flags().String("save", "", "save the image in the payload to this file (.png, .jpg; or as it is encoded), several with\na number before its ending; a file that is there is not overwritten; - is standard output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return show(cmd, args, engram.Latest(1), showBlocks)
 	}
@@ -114,6 +118,9 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 	}
 	defer m.Close()
 	ctx := cmd.Context()
+	if err := checkType(ctx, m, sel.ofType); err != nil {
+		return err
+	}
 	types := newTypeCache(m)
 	var items []shown
 	var why []string
@@ -231,6 +238,13 @@ func copyText(c engram.CopyUsed) string {
 	return text
 }
 
+// missingWords say why something is missing, where the reason alone does not.
+var missingWords = map[string]string{
+	engram.MissingFiltered: "not recorded (policy)",
+	engram.MissingEvicted:  "dropped from RAM (evicted)",
+	engram.MissingDamaged:  "damaged or lost on disk",
+}
+
 func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
 	for _, miss := range missing {
 		if miss.Reason == engram.MissingUnreachable && miss.Count == 0 && miss.Interval == engram.Always() {
@@ -245,11 +259,15 @@ func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
 			cmd.PrintErrf("engram: %s: the server that announces it is not believed: its certificate is not for that, revoked, or of another deployment\n", visible(miss.ID.String()))
 			continue
 		}
+		if miss.Reason == engram.MissingFilterFailed {
+			cmd.PrintErrf("engram: --where could not be evaluated on %s, such as %s\n", countOf(miss.Count, "snapshot"), visible(miss.Example.String()+": "+oneLine(miss.Detail)))
+			continue
+		}
 		count := "some snapshots"
 		if miss.Count > 0 {
 			count = countOf(miss.Count, "snapshot")
 		}
-		cmd.PrintErrf("engram: of %s, %s within %v %s\n", visible(miss.ID.String()), count, miss.Interval, miss.Reason)
+		cmd.PrintErrf("engram: of %s, %s within %v %s\n", visible(miss.ID.String()), count, miss.Interval, cmp.Or(missingWords[miss.Reason], miss.Reason))
 	}
 }
 

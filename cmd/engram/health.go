@@ -47,6 +47,9 @@ the process does its work at all. --address may also be that of --metrics-listen
 		ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 		defer cancel()
 		report, err := askHealth(ctx, cmd)
+		if err != nil && ctx.Err() != nil && cmd.Context().Err() == nil {
+			err = engram.Errorf(engram.Unavailable, "", "no answer within %v; --timeout waits longer, 'engram doctor' looks for the reason", timeout)
+		}
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/ingest"
 	"github.com/seed-301d4374/engram/ingest/recording"
 )
@@ -35,14 +37,22 @@ it is imported as any other recording.
 
 A recording is an MCAP file, a ROS 1 bag, a rosbag2 database, or the folder of a
 split rosbag2; the files in a folder without a metadata.yaml are recordings of their
-own. Of a damaged one what can be read is imported and the loss is named; then the
-exit code is 3, as it is if the memory keeps less than what was imported, if one of
-several recordings cannot be read, and after an interrupt. docs/ingest.md describes
-the mapping.`,
+own. Where the server has --data, the command returns when what the policies record of
+it is on disk, and ends the open episode for that; --no-wait leaves early. WHY tells of
+each topic what the policies leave out on disk; --all has all of it kept there, by a
+mark of its span of time, until 'engram episode unmark "import SOURCE"'.
+
+Topics whose times do not fit those of the others, by another clock or for want of
+stamps, are told, with the --offset or --log-times that would mend it.
+
+Of a damaged recording what can be read is imported and the loss is named; then the exit
+code is 3, as it is if the memory keeps less than what was imported, if one of several
+recordings cannot be read, and after an interrupt. docs/ingest.md describes the mapping.`,
 		Example: `  engram import g1_bottle_2.mcap
   engram import run7.bag --urdf rover.urdf
   engram import lab.bag --source lab-monday --rate 1
-  engram import bags/run7 --mapping mine.yaml`,
+  engram import bags/run7 --mapping mine.yaml
+  engram import run7.bag --offset '/lidar/*=-120ms' --log-times /gps`,
 		Args: positional(cobra.MinimumNArgs(1)),
 	}
 	addOutputFlag(cmd)
@@ -51,8 +61,31 @@ the mapping.`,
 	f.String("urdf", "", "the robot's description, committed before what was recorded")
 	f.String("mapping", "", "a YAML file that says which messages go where, before the built-in rules")
 	f.Float64("rate", 0, "replay at this multiple of the recorded speed; 0 is as fast as possible")
+	addTimeFlags(cmd)
+	f.Bool("all", false, "have the disk keep all of it, whatever the policies leave out or let fade")
+	f.Bool("no-wait", false, "return without waiting until the server's disk has what was imported")
 	cmd.RunE = importRecordings
 	return cmd
+}
+
+// waitForDisk seals the open episodes of the servers that record the import, and returns
+// why one could not be sealed.
+func waitForDisk(cmd *cobra.Command, m *client.Client, reports []*ingest.Report) (loss []string) {
+	memories := map[string]bool{}
+	for _, r := range reports {
+		for _, topic := range r.Topics {
+			for _, id := range topic.Targets {
+				memories[id.Memory()] = true
+			}
+		}
+	}
+	for _, memory := range slices.Sorted(maps.Keys(memories)) {
+		err := m.LongTerm(memory).Seal(cmd.Context(), "import")
+		if err != nil && engram.CodeOf(err) != engram.Unsupported {
+			loss = append(loss, fmt.Sprintf("what was imported into %s is in RAM, and may not be on disk yet: %v", memory, err))
+		}
+	}
+	return loss
 }
 
 func importRecordings(cmd *cobra.Command, args []string) error {
@@ -75,6 +108,9 @@ func importRecordings(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	if o.Times, err = timeRules(cmd); err != nil {
+		return err
+	}
 	m, err := connect(cmd)
 	if err != nil {
 		return err
@@ -84,23 +120,38 @@ func importRecordings(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	own := map[string]bool{} // they come back under their own names and times
+	if !f.Changed("source") && !f.Changed("mapping") {
+		for _, name := range names {
+			if own[name] = ingest.IsEpisode(name); own[name] && len(o.Times) > 0 {
+				return usagef("%s: what was exported comes back at its own times; with --source it is imported like other recordings, and --offset and --log-times count", name)
+			}
+		}
+	}
 	if err := importURDF(cmd, m, names, o.Source); err != nil {
 		return err
 	}
+	all, _ := f.GetBool("all")
 	var reports []*ingest.Report
 	var loss []string
 	imported := false
 	for _, name := range names {
 		bar := newProgress(cmd, name, o.Rate > 0)
 		o.Progress = bar.set
+		if all {
+			o.Mark = keepAll(m, importLabel(name, o.Source))
+		}
 		read := ingest.Import
-		if !f.Changed("source") && !f.Changed("mapping") && ingest.IsEpisode(name) {
+		if own[name] {
 			read = ingest.ImportEpisode
 		}
 		report, err := read(cmd.Context(), m, name, o)
 		bar.finish()
 		if report != nil {
 			loss = append(loss, lossesOf(cmd, report, reports)...)
+			for _, pattern := range report.Unmatched {
+				cmd.PrintErrf("%s: no topic is %s, so nothing was done to its times\n", name, visible(pattern))
+			}
 			reports = append(reports, report)
 			imported = imported || report.Stored > 0 || err == nil
 		}
@@ -119,6 +170,13 @@ func importRecordings(cmd *cobra.Command, args []string) error {
 		if code == engram.Unavailable && report != nil {
 			break // the memory went away
 		}
+	}
+	if noWait, _ := f.GetBool("no-wait"); !noWait && imported && cmd.Context().Err() == nil {
+		loss = append(loss, waitForDisk(cmd, m, reports)...)
+	}
+	tellPolicies(cmd, m, reports, all)
+	if f.Changed("urdf") && imported {
+		noteLeftOut(cmd, m.Poses(client.PoseMemory))
 	}
 	if len(reports) > 0 {
 		if err := printReports(cmd, format, reports); err != nil {
@@ -246,17 +304,20 @@ func (p *progress) finish() {
 
 // reportJSON is what became of a recording, as import prints it.
 type reportJSON struct {
-	File       string      `json:"file"`
-	Source     string      `json:"source"`
-	Messages   uint64      `json:"messages,string"`
-	Stored     uint64      `json:"stored,string"`
-	Kept       uint64      `json:"kept,string"`
-	Superseded uint64      `json:"superseded,string"`
-	Refused    uint64      `json:"refused,string"`
-	Skipped    uint64      `json:"skipped,string"`
-	Seconds    float64     `json:"seconds"`
-	Loss       []string    `json:"loss,omitempty"`
-	Topics     []topicJSON `json:"topics"`
+	File        string      `json:"file"`
+	Source      string      `json:"source"`
+	Messages    uint64      `json:"messages,string"`
+	Stored      uint64      `json:"stored,string"`
+	Kept        uint64      `json:"kept,string"`
+	Shifted     uint64      `json:"shifted,string"`
+	Superseded  uint64      `json:"superseded,string"`
+	Refused     uint64      `json:"refused,string"`
+	Skipped     uint64      `json:"skipped,string"`
+	Seconds     float64     `json:"seconds"`
+	Loss        []string    `json:"loss,omitempty"`
+	Clocks      []clockJSON `json:"clocks,omitempty"` // times that do not fit the others
+	ClockOffset float64     `json:"clock_offset"`     // seconds from the log times to most stamps
+	Topics      []topicJSON `json:"topics"`
 }
 
 type topicJSON struct {
@@ -266,6 +327,7 @@ type topicJSON struct {
 	Target     []string `json:"target"`
 	Stored     uint64   `json:"stored,string"`
 	Kept       uint64   `json:"kept,string"`
+	Shifted    uint64   `json:"shifted,string"`
 	Superseded uint64   `json:"superseded,string"`
 	Refused    uint64   `json:"refused,string"`
 	Skipped    uint64   `json:"skipped,string"`
@@ -275,8 +337,9 @@ type topicJSON struct {
 
 func toReportJSON(r *ingest.Report) reportJSON {
 	o := reportJSON{
-		File: r.File, Source: r.Source, Messages: r.Messages, Stored: r.Stored, Kept: r.Stored - r.Evicted, Superseded: r.Superseded,
+		File: r.File, Source: r.Source, Messages: r.Messages, Stored: r.Stored, Kept: r.Stored - r.Evicted, Shifted: r.Shifted, Superseded: r.Superseded,
 		Refused: r.Refused, Skipped: r.Skipped, Seconds: r.Took.Seconds(), Topics: []topicJSON{},
+		Clocks: clocksJSON(r), ClockOffset: r.ClockOffset.Seconds(),
 	}
 	for _, l := range r.Loss {
 		o.Loss = append(o.Loss, l.String())
@@ -284,7 +347,7 @@ func toReportJSON(r *ingest.Report) reportJSON {
 	for _, topic := range r.Topics {
 		t := topicJSON{
 			Topic: topic.Topic, Type: topic.Type, Messages: topic.Messages, Target: []string{}, Stored: topic.Stored,
-			Kept: topic.Stored - topic.Evicted, Superseded: topic.Superseded, Refused: topic.Refused, Skipped: topic.Skipped, Notes: topic.Notes,
+			Kept: topic.Stored - topic.Evicted, Shifted: topic.Shifted, Superseded: topic.Superseded, Refused: topic.Refused, Skipped: topic.Skipped, Notes: topic.Notes,
 		}
 		for _, id := range topic.Targets {
 			t.Target = append(t.Target, id.String())
@@ -312,8 +375,11 @@ func reportTable(format string, objects []reportJSON) *table {
 			if topic.Skipped > 0 {
 				why = append([]string{"left out by the mapping"}, why...)
 			}
+			if topic.Shifted > 0 {
+				why = append(why, formatCount(topic.Shifted)+" of equal stamps, each a nanosecond after the one before")
+			}
 			if topic.Superseded > 0 {
-				why = append(why, formatCount(topic.Superseded)+" superseded at equal times")
+				why = append(why, formatCount(topic.Superseded)+" took the place of what was there before at the same times")
 			}
 			t.add(o.File, topic.Topic, topic.Type, topic.Messages, target, topic.Stored, topic.Kept, topic.Skipped, topic.Refused, strings.Join(why, "; "))
 		}
@@ -357,11 +423,18 @@ func printReports(cmd *cobra.Command, format string, reports []*ingest.Report) e
 	}
 	t := reportTable(format, objects)
 	if format != "table" || len(t.rows) > 0 {
-		if err := print(cmd.OutOrStdout(), format, t, objects); err != nil || format != "table" {
+		if err := print(cmd.OutOrStdout(), format, t, objects); err != nil {
 			return err
 		}
 	}
+	if format != "table" && format != "csv" {
+		return nil // all is in the objects
+	}
 	for _, r := range reports {
+		if format == "csv" {
+			tellClocks(cmd, r)
+			continue
+		}
 		if r.Messages == 0 {
 			cmd.PrintErrf("%s: holds no messages that can be read\n", r.File)
 			continue
@@ -372,6 +445,7 @@ func printReports(cmd *cobra.Command, format string, reports []*ingest.Report) e
 		}
 		cmd.PrintErrf("%s: %s of %s recorded%s, written %s\n", r.File, countOf(r.Messages, "message"),
 			formatDuration(r.Span.End.Sub(r.Span.Start)), speedOf(r), where)
+		tellClocks(cmd, r)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -78,7 +79,9 @@ begin \* for a star and \~ for a tilde; quote it all for the shell.`
 	cmd.Example = `  engram ls
   engram ls Vision
   engram ls 'Object/Instance/*/~cup.*'
-  engram ls --depth core --all`
+  engram ls --depth core --all
+  engram ls --type engram.object.Instance`
+	cmd.Flags().String("type", "", "only what has payloads of this type, or of one that extends it")
 	return cmd
 }
 
@@ -114,9 +117,17 @@ func newLister(use, short, depth string, counters bool) *cobra.Command {
 		}
 		defer m.Close()
 		all, _ := cmd.Flags().GetBool("all")
+		ofType, _ := cmd.Flags().GetString("type")
+		if err := checkType(cmd.Context(), m, ofType); err != nil {
+			return err
+		}
 		nodes, total := []engram.Stats{}, 0
 		seen := map[engram.ID]bool{}
 		for _, p := range patterns {
+			has, err := hasType(cmd.Context(), m, p, ofType)
+			if err != nil {
+				return err
+			}
 			stats, err := m.Stats(cmd.Context(), p, max(level, engram.Level(len(p.Levels))))
 			if engram.CodeOf(err) == engram.Unavailable && len(stats) > 0 {
 				cmd.PrintErrf("engram: not all is listed: %s\n", oneLine(err.Error()))
@@ -125,7 +136,7 @@ func newLister(use, short, depth string, counters bool) *cobra.Command {
 			}
 			total += len(stats)
 			for _, s := range stats {
-				if !seen[s.ID] && (all || s.Snapshots > 0 || s.Refused > 0 || s.Disk.Snapshots > 0) {
+				if !seen[s.ID] && (has == nil || has[s.ID]) && (all || s.Snapshots > 0 || s.Refused > 0 || s.Disk.Snapshots > 0) {
 					seen[s.ID] = true
 					nodes = append(nodes, s)
 				}
@@ -141,6 +152,26 @@ func newLister(use, short, depth string, counters bool) *cobra.Command {
 		return printNodes(cmd, format, nodes, counters)
 	}
 	return cmd
+}
+
+// hasType returns the nodes of a pattern that have payloads of a type, or of an extension
+// of it; nil without a type.
+func hasType(ctx context.Context, m engram.PartReader, p engram.Pattern, name string) (map[engram.ID]bool, error) {
+	if name == "" {
+		return nil, nil
+	}
+	q := p.Select(engram.Latest(1))
+	q.Type, q.WithoutPayload = name, true
+	has := map[engram.ID]bool{}
+	err := m.QueryParts(ctx, q, func(part *engram.Result) error {
+		for it := range part.All() {
+			for id := it.ID.Truncate(engram.LevelEntity); !id.IsRoot() && !has[id]; id = id.Parent() {
+				has[id] = true
+			}
+		}
+		return nil
+	})
+	return has, err
 }
 
 // parsePatterns reads ID arguments; none means everything.

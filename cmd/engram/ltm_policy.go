@@ -131,10 +131,10 @@ func newLTMPolicySet() *cobra.Command {
 		Short: "Change settings of the core segments that a pattern matches",
 		Long: `Changes settings of the core segments that a pattern of memory and core segment
 matches. An empty value takes a setting back. max_rate bounds every mode, record=all
-too; max_rate=0 is no bound.`,
+too. A bound that is none, of max_rate and keep, is "none" or 0.`,
 		Example: `  engram ltm policy set 'Vision/*' record=rate max_rate='5 Hz' keep.max_age=7d
   engram ltm policy set RobotState/Proprioception thin.after=1d thin.every=10
-  engram ltm policy set 'Vision/*' record=all max_rate=0 codec=lossless
+  engram ltm policy set 'Vision/*' record=all max_rate=none codec=lossless
   engram ltm policy set 'Vision/*' keep.max_age=`,
 		Args:              positional(cobra.MinimumNArgs(2)),
 		ValidArgsFunction: completeIDs,

@@ -30,12 +30,15 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)           // a second signal ends the process at once
 	slog.SetLogLoggerLevel(slog.LevelWarn) // who types commands is not told what servers log
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Stdin, newScreen(os.Stdout), os.Stderr)
 	os.Exit(code)
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
+	if len(args) > 0 && args[0] == typedCommand {
+		return outcome(ctx, root, completeTyped(ctx, args[1:], stdout), stderr)
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -59,7 +62,7 @@ func outcome(ctx context.Context, cmd *cobra.Command, err error, stderr io.Write
 		fmt.Fprintf(stderr, "Run '%s --help' for how it is used.\n", cmd.CommandPath())
 		return exitUsage
 	case errors.As(err, &loss):
-		fmt.Fprintf(stderr, "engram: %s\n", withoutSecrets(err.Error()))
+		fmt.Fprintf(stderr, "engram: %s\n", appendVisible(nil, withoutSecrets(err.Error()), "\n"))
 		return exitWithLoss
 	case ctx.Err() != nil && engram.CodeOf(err) == engram.Canceled:
 		fmt.Fprintln(stderr, "engram: interrupted")
@@ -139,15 +142,11 @@ To fill it:          engram import recording.mcap`,
 	root.Version = versionOf().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))
-	root.InitDefaultCompletionCmd()
-	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
-		c.Args = onlyCommands
-		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	}
+	addCompletions(root)
 	return root
 }
 
-// newHelp is cobra's help, but for what it says of commands that there are not.
+// newHelp is cobra's help with an error of its own for unknown commands.
 func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -24,8 +24,8 @@ type entryJSON struct {
 	Removed   bool         `json:"removed,omitempty"`
 	// When the server was last heard, if it is silent, and when the name system was last
 	// there, if it is away.
-	SilentSince engram.Time `json:"silentSince,omitempty"`
-	LastKnown   engram.Time `json:"lastKnown,omitempty"`
+	SuspectedSince engram.Time `json:"silentSince,omitempty"`
+	LastKnown      engram.Time `json:"lastKnown,omitempty"`
 }
 
 // holderJSON is a server that holds a copy.
@@ -35,13 +35,13 @@ type holderJSON struct {
 	Memory    string   `json:"memory"`
 	Addresses []string `json:"addresses,omitempty"`
 
-	SilentSince engram.Time `json:"silentSince,omitempty"`
+	SuspectedSince engram.Time `json:"silentSince,omitempty"`
 }
 
 func toEntryJSON(e mns.Entry) entryJSON {
-	j := entryJSON{Memory: e.Memory, Robot: e.Robot, Server: e.Server, Addresses: e.Addresses, SilentSince: e.SilentSince, LastKnown: e.LastKnown}
+	j := entryJSON{Memory: e.Memory, Robot: e.Robot, Server: e.Server, Addresses: e.Addresses, SuspectedSince: e.SuspectedSince, LastKnown: e.LastKnown}
 	for _, c := range e.Copies {
-		j.Copies = append(j.Copies, holderJSON{Server: c.Server, Robot: c.Robot, Memory: c.Memory, Addresses: c.Addresses, SilentSince: c.SilentSince})
+		j.Copies = append(j.Copies, holderJSON{Server: c.Server, Robot: c.Robot, Memory: c.Memory, Addresses: c.Addresses, SuspectedSince: c.SuspectedSince})
 	}
 	return j
 }
@@ -106,10 +106,10 @@ func ago(t engram.Time) string {
 
 // serverText says which server a memory is at, and if that is silent.
 func serverText(e mns.Entry) string {
-	if e.Server == "" || e.SilentSince == 0 {
+	if e.Server == "" || e.SuspectedSince == 0 {
 		return cmp.Or(e.Server, notReached)
 	}
-	return fmt.Sprintf("%s (silent for %s)", e.Server, ago(e.SilentSince))
+	return fmt.Sprintf("%s (silent for %s)", e.Server, ago(e.SuspectedSince))
 }
 
 // notReached stands for the server of a memory of which only copies are known.
@@ -180,7 +180,7 @@ func newMNSWatch() *cobra.Command {
 		Short: "Print the registered memories, then each change, until interrupted",
 		Args:  positional(cobra.NoArgs),
 	}
-	addOutputFlag(cmd)
+	addOutputFormats(cmd, streamFormats)
 	cmd.Flags().Int("count", 0, "end after N lines")
 	cmd.Flags().Duration("for", 0, "end after this time")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -190,9 +190,6 @@ func newMNSWatch() *cobra.Command {
 			return usagef("--count %d --for %v: 0 or more", count, limit)
 		}
 		return withNames(cmd, func(format string, names mns.Registry) error {
-			if format == "yaml" || format == "csv" {
-				return usagef("-o %s: watch prints table, json or ndjson", format)
-			}
 			ctx := cmd.Context()
 			if limit > 0 {
 				var cancel context.CancelFunc

@@ -9,24 +9,39 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 	"github.com/spf13/cobra"
 )
 
 var outputFormats = []string{"table", "json", "ndjson", "yaml", "csv"}
 
+// streamFormats are those of commands that print what comes, one thing after the other.
+var streamFormats = []string{"table", "json", "ndjson"}
+
+// formatsOf is the annotation of the flag -o with the formats of its command.
+const formatsOf = "engram_formats"
+
 // addOutputFlag gives a command the flag -o and its completion.
-func addOutputFlag(cmd *cobra.Command) {
-	cmd.Flags().StringP("output", "o", "table", "how to print: "+strings.Join(outputFormats, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(outputFormats, cobra.ShellCompDirectiveNoFileComp))
+func addOutputFlag(cmd *cobra.Command) { addOutputFormats(cmd, outputFormats) }
+
+// addOutputFormats is addOutputFlag for a command that does not have all formats.
+func addOutputFormats(cmd *cobra.Command, formats []string) {
+	cmd.Flags().StringP("output", "o", "table", "how to print: "+strings.Join(formats, ", "))
+	_ = cmd.Flags().SetAnnotation("output", formatsOf, formats)
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // outputFormat returns the value of -o, checked.
 func outputFormat(cmd *cobra.Command) (string, error) {
-	f, _ := cmd.Flags().GetString("output")
-	if !slices.Contains(outputFormats, f) {
-		return "", usagef("-o %s: there is %s", f, strings.Join(outputFormats, ", "))
+	flag := cmd.Flags().Lookup("output")
+	f, formats := flag.Value.String(), flag.Annotations[formatsOf]
+	if !slices.Contains(formats, f) {
+		return "", usagef("-o %s: %s prints %s", f, cmd.Name(), listed(formats, "or"))
 	}
 	return f, nil
 }
@@ -63,11 +78,11 @@ func printObject(w io.Writer, format string, v any) error {
 		return err
 	}
 	if format == "yaml" {
-		y, err := yaml.JSONToYAML(j)
+		y, err := jsonToYAML(j)
 		if err != nil {
 			return err
 		}
-		_, err = w.Write(y)
+		_, err = io.WriteString(w, y)
 		return err
 	}
 	var out bytes.Buffer
@@ -79,13 +94,74 @@ func printObject(w io.Writer, format string, v any) error {
 }
 
 // marshalJSON returns v on one line that ends with a line break. What is special to
-// HTML stands as it is, so that "a < b" can be read.
+// HTML stands as it is, so that "a < b" can be read. What cannot be seen is escaped, as
+// in visible: the value stays the same.
 func marshalJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return escapeJSON(b.Bytes()), nil
+}
+
+// escapeJSON escapes the characters of JSON on one line that cannot be seen, such as
+// U+009B and U+202E. They stand only in strings, so every one may be escaped.
+func escapeJSON(j []byte) []byte {
+	if !bytes.ContainsFunc(j[:len(j)-1], unprintable) {
+		return j
+	}
+	out := make([]byte, 0, len(j)+16)
+	for _, r := range string(j[:len(j)-1]) {
+		switch high, low := utf16.EncodeRune(r); {
+		case !unprintable(r):
+			out = utf8.AppendRune(out, r)
+		case r < 0x10000:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return append(out, '\n')
+}
+
+// jsonToYAML writes JSON as YAML. A string with characters that cannot be seen is quoted
+// and has them as escapes; YAML does not allow most of them otherwise.
+func jsonToYAML(j []byte) (string, error) {
+	var v any
+	if err := yaml.UnmarshalWithOptions(j, &v, yaml.UseOrderedMap()); err != nil {
+		return "", err
+	}
+	node, err := yaml.ValueToNode(v)
+	if err != nil {
+		return "", err
+	}
+	ast.Walk(quoteUnprintable{}, node)
+	return node.String() + "\n", nil
+}
+
+// quoteUnprintable quotes the strings of a YAML tree that need it.
+type quoteUnprintable struct{}
+
+func (q quoteUnprintable) Visit(n ast.Node) ast.Visitor {
+	switch n := n.(type) {
+	case *ast.MappingValueNode:
+		if key, ok := n.Key.(*ast.StringNode); ok && strings.Contains(key.Value, "\n") {
+			key.Token.Type = token.DoubleQuoteType
+		}
+	case *ast.StringNode:
+		if strings.ContainsFunc(n.Value, func(r rune) bool { return r != '\n' && unprintable(r) }) || !literal(n.Value) {
+			n.Token.Type = token.DoubleQuoteType
+		}
+	}
+	return q
+}
+
+// literal tells whether a text may stand line by line: one with an empty or indented
+// line at its beginning, or with several line breaks at its end, is read as another.
+func literal(s string) bool {
+	return !strings.Contains(s, "\n") || !strings.ContainsAny(s[:1], " \n") && !strings.HasSuffix(s, "\n\n") && !strings.Contains(s, " \n")
 }
 
 func writeJSONLine(w io.Writer, v any) error {

@@ -8,6 +8,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/node"
 )
 
 // The sample configurations can be used as they are, and with the credentials and rules
@@ -50,6 +54,26 @@ func TestSampleConfigurations(t *testing.T) {
 			t.Fatal(err)
 		}
 		engram("config", "check", secured)
+	}
+}
+
+// systemd waits as long as a server may take to end.
+func TestSystemdWaitsForTheEnd(t *testing.T) {
+	text, err := os.ReadFile("../../packaging/systemd/engram.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := regexp.MustCompile(`(?m)^TimeoutStopSec=(.+)$`).FindSubmatch(text)
+	if said == nil {
+		t.Fatal("the unit does not say how long it waits")
+	}
+	waits, err := time.ParseDuration(string(said[1]))
+	if takes := (ltm.Options{}).WithDefaults().CloseWithin + 2*node.EndWithin; err != nil || waits < takes {
+		t.Errorf("systemd waits %v (%v); a server may take %v to end", waits, err, takes)
+	}
+	within, err := newServe().Flags().GetDuration("end-within")
+	if err != nil || within != (ltm.Options{}).WithDefaults().CloseWithin {
+		t.Errorf("--end-within is %v by default, %v", within, err)
 	}
 }
 

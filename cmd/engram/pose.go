@@ -84,7 +84,7 @@ func poseTime(cmd *cobra.Command, poses service.Service, target, source string) 
 		return 0, true, err
 	}
 	var latest engram.Time
-	if at.base == baseLatest {
+	if at.needsLatest() {
 		answers, err := poses.LookUp(cmd.Context(), []service.Question{{Target: target, Source: source, When: service.LatestCommon}})
 		if err == nil {
 			err = answers[0].Err

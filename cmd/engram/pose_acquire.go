@@ -18,19 +18,24 @@ func newPoseAcquire() *cobra.Command {
 		Long: `Answers where a sensor was when it acquired data, seen from the robot's base, and
 remembers the acquisition under the number it prints: the poses around that time are
 kept, and 'engram pose watch MAP SENSOR --acquired' tells when a revision moves it.
-A sensor's driver stores the answer with its data. 'engram pose release' forgets it.
+It is committed to RobotState/Acquisition/ROBOT/SENSOR, where it can be read with what
+it is an acquisition of (--of), after a restart too. 'engram pose release' forgets it.
 
-The base is reached from the sensor by going up all fixed edges and joints. A robot
-whose mounts come as moving transforms only has its sensors for bases; give its
-description with 'engram import --urdf'.`,
+The base is reached from the sensor by going up all fixed edges and joints. A sensor
+whose mount comes as moving transforms only has no base and is refused; give the robot's
+description with 'engram import --urdf', or the mount as a static transform.`,
 		Example: `  engram pose acquire rover1/laser
-  engram pose acquire rover1/laser --at '2022-02-18 13:06:56.4' --cov -o json`,
+  engram pose acquire rover1/cam --at '2022-02-18 13:06:56.4' \
+    --of 'Vision/ImageRGB/rover1/cam/2022-02-18 13:06:56.4' --cov -o json
+  engram get RobotState/Acquisition/rover1`,
 		Args: positional(cobra.ExactArgs(1)),
 	}
 	addOutputFlag(cmd)
 	f := cmd.Flags()
 	f.String("at", "", "at this time: absolute, now-10s, or -1s before the latest\n(default: the latest for which every edge up to the root has samples)")
 	f.Bool("cov", false, "with the covariance, as standard deviations and, with -o, as a matrix")
+	f.String("of", "", "the ID of what the sensor acquired, such as an image's snapshot")
+	_ = cmd.RegisterFlagCompletionFunc("of", completeIDs)
 	f.Duration("wait", 0, "wait so long until the time is known")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withPoses(cmd, func(format string, poses service.Service) error {
@@ -38,14 +43,16 @@ description with 'engram import --urdf'.`,
 			if err != nil {
 				return err
 			}
-			ctx := cmd.Context()
-			wait, _ := f.GetDuration("wait")
-			if wait > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, wait)
-				defer cancel()
+			ask := service.Acquire{Sensor: args[0], Time: t}
+			if text, _ := f.GetString("of"); text != "" {
+				if ask.Data, err = parseDatum(text); err != nil {
+					return err
+				}
 			}
-			a, err := poses.Acquire(ctx, args[0], t, wait > 0)
+			a, err := waiting(cmd, func(ctx context.Context, wait bool) (pose.Acquisition, error) {
+				ask.Wait = wait
+				return poses.Acquire(ctx, ask)
+			})
 			if err != nil {
 				return err
 			}
@@ -54,7 +61,7 @@ description with 'engram import --urdf'.`,
 			out, row, object := answerRow(&answer, withCov)
 			object.Acquisition = uint64(a.ID)
 			object.Time = &a.Time // that of a static mount, too
-			row[2] = a.Time.String()
+			row[2] = fullTime(a.Time)
 			out.header = append([]string{"ACQUISITION"}, out.header...)
 			out.right = append([]bool{true}, out.right...)
 			out.add(append([]any{strconv.FormatUint(uint64(a.ID), 10)}, row...)...)
@@ -76,7 +83,7 @@ func acquisitionTime(cmd *cobra.Command, poses service.Service, sensor string) (
 		}
 	}
 	now := engram.Now()
-	if at.base != baseLatest {
+	if !at.needsLatest() {
 		return at.resolve(now, 0), nil
 	}
 	answers, err := poses.LookUp(cmd.Context(), []service.Question{{Target: sensor, Source: sensor, When: service.LatestCommon}})
@@ -115,6 +122,26 @@ func acquisitionTime(cmd *cobra.Command, poses service.Service, sensor string) (
 	return at.resolve(now, latest), nil
 }
 
+// waiting asks a question about poses, with --wait until its time is known. When that
+// is over, the question is asked once more without: what is missing says more than
+// that time is up.
+func waiting[T any](cmd *cobra.Command, ask func(ctx context.Context, wait bool) (T, error)) (T, error) {
+	limit, _ := cmd.Flags().GetDuration("wait")
+	if limit <= 0 {
+		return ask(cmd.Context(), false)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), limit)
+	defer cancel()
+	v, err := ask(ctx, true)
+	if engram.CodeOf(err) != engram.Canceled || cmd.Context().Err() != nil { // the server's clock may be ahead of ctx
+		return v, err
+	}
+	if v, err = ask(cmd.Context(), false); err != nil {
+		err = engram.Errorf(engram.CodeOf(err), "", "waited %v in vain: %w", limit, err)
+	}
+	return v, err
+}
+
 func newPoseRelease() *cobra.Command {
 	return &cobra.Command{
 		Use:     "release ACQUISITION…",
@@ -140,4 +167,17 @@ func newPoseRelease() *cobra.Command {
 			})
 		},
 	}
+}
+
+// parseDatum reads the ID of a datum: of an entity, or of its snapshot or instance.
+func parseDatum(text string) (engram.ID, error) {
+	names, rest := splitNames(text)
+	id, err := parseOneID(names)
+	if err != nil || rest == "" {
+		return id, err
+	}
+	if id, err = engram.Parse(id.String() + "/" + rest); err != nil {
+		return id, &usageError{err}
+	}
+	return id, nil
 }

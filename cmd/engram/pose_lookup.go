@@ -40,21 +40,18 @@ func newPoseLookup() *cobra.Command {
 			if given {
 				q.When, q.Time = service.At, t
 			}
-			ctx := cmd.Context()
-			if wait, _ := f.GetDuration("wait"); wait > 0 {
-				q.Wait = true
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, wait)
-				defer cancel()
-			}
-			answers, err := poses.LookUp(ctx, []service.Question{q})
-			if err == nil {
-				err = answers[0].Err
-			}
+			answer, err := waiting(cmd, func(ctx context.Context, wait bool) (service.Answer, error) {
+				q.Wait = wait
+				answers, err := poses.LookUp(ctx, []service.Question{q})
+				if err != nil {
+					return service.Answer{}, err
+				}
+				return answers[0], answers[0].Err
+			})
 			if err != nil {
 				return err
 			}
-			return printAnswer(cmd, format, &answers[0], q.Cov)
+			return printAnswer(cmd, format, &answer, q.Cov)
 		})
 	}
 	return cmd
@@ -66,12 +63,22 @@ type answerJSON struct {
 	Source      string          `json:"source"`
 	Time        *engram.Time    `json:"time,omitempty"` // none for what is the same at all times
 	Translation [3]float64      `json:"translation"`
-	Rotation    [4]float64      `json:"rotation"` // w, x, y, z
+	Rotation    quatJSON        `json:"rotation"`
 	Uncertainty string          `json:"uncertainty,omitempty"`
 	Covariance  *[6][6]*float64 `json:"covariance,omitempty"` // null where it is not estimated
 	Revision    uint64          `json:"revision"`
 	Flags       string          `json:"flags,omitempty"`
 }
+
+// quatJSON is a unit quaternion as payloads have it.
+type quatJSON struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+	Z float64 `json:"z"`
+	W float64 `json:"w"`
+}
+
+func quatObject(q pose.Quat) quatJSON { return quatJSON{q.X, q.Y, q.Z, q.W} }
 
 func printAnswer(cmd *cobra.Command, format string, a *service.Answer, withCov bool) error {
 	out, row, object := answerRow(a, withCov)
@@ -85,12 +92,12 @@ func answerRow(a *service.Answer, withCov bool) (out *table, row []any, o answer
 	p, i := a.Pose, a.Info
 	o = answerJSON{
 		Target: a.Target, Source: a.Source, Revision: uint64(i.Revision), Flags: i.Flags.String(),
-		Translation: [3]float64{p.T.X, p.T.Y, p.T.Z}, Rotation: [4]float64{p.R.W, p.R.X, p.R.Y, p.R.Z},
+		Translation: [3]float64{p.T.X, p.T.Y, p.T.Z}, Rotation: quatObject(p.R),
 	}
-	when := "always"
+	when := any("always")
 	if i.SourceTime != engram.MaxTime {
 		o.Time = &i.SourceTime
-		when = i.SourceTime.String()
+		when = fullTime(i.SourceTime)
 	}
 	out = &table{header: []string{"TARGET", "SOURCE", "TIME", "X", "Y", "Z", "ROLL", "PITCH", "YAW", "REVISION", "HOW"},
 		right: []bool{3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}}
@@ -179,7 +186,7 @@ largest movement first. What moved since a revision that is past is told with --
   engram pose watch map rover1/cam --acquired`,
 		Args: positional(cobra.ExactArgs(2)),
 	}
-	addOutputFlag(cmd)
+	addOutputFormats(cmd, streamFormats)
 	addThresholdFlags(cmd)
 	f := cmd.Flags()
 	f.Uint64("from", 0, "begin with what moved since this revision (default: the current one)")
@@ -209,14 +216,14 @@ type movedJSON struct {
 
 type placeJSON struct {
 	Translation [3]float64 `json:"translation"`
-	Rotation    [4]float64 `json:"rotation"` // w, x, y, z
+	Rotation    quatJSON   `json:"rotation"`
 }
 
 func placeObject(p pose.Pose) *placeJSON {
 	if p == (pose.Pose{}) {
 		return nil
 	}
-	return &placeJSON{[3]float64{p.T.X, p.T.Y, p.T.Z}, [4]float64{p.R.W, p.R.X, p.R.Y, p.R.Z}}
+	return &placeJSON{[3]float64{p.T.X, p.T.Y, p.T.Z}, quatObject(p.R)}
 }
 
 func watchPoses(cmd *cobra.Command, args []string) error {
@@ -231,9 +238,6 @@ func watchPoses(cmd *cobra.Command, args []string) error {
 		return usagef("--count %d --for %v: 0 or more", count, limit)
 	}
 	return withPoses(cmd, func(format string, poses service.Service) error {
-		if format == "yaml" || format == "csv" {
-			return usagef("-o %s: watch prints table, json or ndjson", format)
-		}
 		ask := pose.Changes{Target: args[0], Source: args[1], Trans: th.Trans, Rot: th.Rot}
 		ask.OnlyAcquired, _ = f.GetBool("acquired")
 		ctx := cmd.Context()
@@ -280,7 +284,7 @@ func printEvent(cmd *cobra.Command, format string, ev *service.Event) error {
 				note = "no answer in one of the revisions"
 			}
 			_, _, yaw := m.New.R.EulerZYX()
-			out.add(strconv.FormatUint(uint64(m.ID), 10), m.Time.String(), formatMetres(m.Trans)+" m", formatDegrees(m.Rot),
+			out.add(strconv.FormatUint(uint64(m.ID), 10), fullTime(m.Time), formatMetres(m.Trans)+" m", formatDegrees(m.Rot),
 				formatMetres(m.New.T.X), formatMetres(m.New.T.Y), formatMetres(m.New.T.Z), formatDegrees(yaw), note)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/pose/urdf"
 )
 
 // importURDF commits the description given with --urdf as that of the robot which
@@ -21,6 +23,13 @@ func importURDF(cmd *cobra.Command, m *client.Client, recordings []string, sourc
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
+	}
+	d, err := urdf.Read(bytes.NewReader(text), file)
+	if err != nil {
+		return err
+	}
+	for _, doubt := range d.Doubts {
+		cmd.PrintErrln("warning:", doubt)
 	}
 	const segment = "RobotState/Description"
 	def, err := m.Type(cmd.Context(), "engram.robot_state.Description")

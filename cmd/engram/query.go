@@ -17,6 +17,7 @@ read from a file: JSON as docs/http.md describes it for the method Query.`,
 		Example: `  engram query Object/Instance Object/Class --latest 1
   engram query 'Vision/*' --range now-1m.. --no-payload
   engram query RobotState --index 0..0 --index -1..-1
+  engram query --type engram.object.Instance
   engram query --tree query.json -o json`,
 		ValidArgsFunction: completeIDs,
 	}
@@ -49,6 +50,9 @@ func query(cmd *cobra.Command, args []string) error {
 	}
 	defer m.Close()
 	ctx := cmd.Context()
+	if err := checkType(ctx, m, q.Type); err != nil {
+		return err
+	}
 	r, err := m.Query(ctx, q)
 	if err != nil {
 		return err
@@ -124,7 +128,7 @@ func readSelectors(cmd *cobra.Command) (selectors []engram.SnapshotSelector, err
 			if err != nil {
 				return nil, usagef("--%s: %w", name, err)
 			}
-			if at.base == baseLatest {
+			if at.needsLatest() {
 				return nil, usagef("--%s %s: say an absolute time, or one relative to now", name, text)
 			}
 			selectors = append(selectors, make(at.resolve(now, 0)))

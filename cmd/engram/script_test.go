@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"damage":   damage,
 			"freeport": freePort,
 			"retry":    retry,
+			"typed":    typeIn,
 		},
 	})
 }

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // safeBuffer is a buffer that a process's two outputs are written to.
@@ -130,14 +131,11 @@ func TestSecretsAreNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := ""
-	for deadline := time.Now().Add(20 * time.Second); address == "" && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if _, rest, ok := strings.Cut(shown.String(), "https://"); ok {
-			address, _, _ = strings.Cut(rest, " ")
-		}
-	}
-	if address == "" {
-		t.Fatal("the server did not start: ", shown.String())
-	}
+	testkit.Until(t, func() (string, bool) {
+		_, rest, ok := strings.Cut(shown.String(), "https://")
+		address, _, _ = strings.Cut(rest, " ")
+		return "the server did not start: " + shown.String(), ok
+	})
 	_ = command(t.Context(), "ls", "--address", "https://"+address, "--credentials", filepath.Join(dir, "planner.credentials")).Run()
 	_ = command(t.Context(), "ls", "--address", "http://"+address).Run()
 	// The file of credentials is damaged under the running server.

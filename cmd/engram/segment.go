@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,6 +32,7 @@ type segmentJSON struct {
 	KeepAge        string `json:"keep_age"`
 	KeepBytes      int64  `json:"keep_bytes,string"`
 	Durability     string `json:"durability"`
+	MaxAhead       string `json:"max_ahead"` // a duration, or "any"
 	FixedProviders bool   `json:"fixed_providers"`
 }
 
@@ -53,7 +56,7 @@ func newSegmentLs() *cobra.Command {
 			return err
 		}
 		defer m.Close()
-		t := &table{header: []string{"ID", "TYPE", "COUNT", "AGE", "BYTES", "DURABILITY"}, right: []bool{false, false, true, true, true}}
+		t := &table{header: []string{"ID", "TYPE", "COUNT", "AGE", "BYTES", "AHEAD", "DURABILITY"}, right: []bool{false, false, true, true, true, true}}
 		objects := []segmentJSON{}
 		seen := map[engram.ID]bool{}
 		for _, p := range patterns {
@@ -69,7 +72,7 @@ func newSegmentLs() *cobra.Command {
 				o := segmentJSON{
 					ID: d.ID.String(), Level: d.ID.Level().String(), Type: d.Type, KeepCount: d.History.MaxCount,
 					KeepAge: d.History.MaxAge.String(), KeepBytes: d.History.MaxBytes, Durability: d.Durability.String(),
-					FixedProviders: d.FixedProviders,
+					FixedProviders: d.FixedProviders, MaxAhead: formatAhead(d.MaxAhead),
 				}
 				objects = append(objects, o)
 				count := cell{"", strconv.Itoa(o.KeepCount)}
@@ -83,7 +86,11 @@ func newSegmentLs() *cobra.Command {
 				if o.KeepBytes > 0 {
 					size.shown = byteSize(o.KeepBytes).String()
 				}
-				t.add(o.ID, o.Type, count, age, size, o.Durability)
+				ahead := cell{o.MaxAhead, o.MaxAhead}
+				if d.MaxAhead >= 0 {
+					ahead.shown = formatDuration(cmp.Or(d.MaxAhead, engram.DefaultMaxAhead))
+				}
+				t.add(o.ID, o.Type, count, age, size, ahead, o.Durability)
 			}
 		}
 		return print(cmd.OutOrStdout(), format, t, objects)
@@ -108,6 +115,7 @@ segment extends that of its core segment. 'engram type add' makes a type known.`
 	f.Int("keep-count", 0, "of each entity keep at most so many snapshots; 0 is no bound")
 	f.String("keep-age", "0s", "of each entity keep snapshots up to this much older than its newest, such as 10m or 2d; 0s is no bound")
 	f.Int64("keep-bytes", 0, "of each entity keep at most so many bytes of payload; 0 is no bound")
+	f.String("max-ahead", formatAhead(0), "refuse commits whose time lies farther ahead of the server's clock than this, or take 'any'")
 	f.String("durability", "volatile", "what a commit promises: volatile, logged (on disk within a second) or synced (before the answer);\nfor the server's --data")
 	_ = cmd.RegisterFlagCompletionFunc("durability", cobra.FixedCompletions(durabilities(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = addSegment
@@ -135,9 +143,17 @@ func addSegment(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	text, _ := f.GetString("max-ahead")
+	ahead, err := parseAhead(text)
+	if err != nil {
+		return usagef("--max-ahead: %w", err)
+	}
 	provider := id.Level() == engram.LevelProviderSegment
 	if provider && f.Changed("durability") {
 		return usagef("%s is a provider segment; --durability is said of its core segment", id)
+	}
+	if provider && f.Changed("max-ahead") {
+		return usagef("%s is a provider segment; --max-ahead is said of its core segment", id)
 	}
 	if provider && keep != (engram.Bounds{}) {
 		return usagef("%s is a provider segment; how much is kept is said of its core segment", id)
@@ -150,7 +166,7 @@ func addSegment(cmd *cobra.Command, args []string) error {
 	if provider {
 		err = m.AddProviderSegment(cmd.Context(), engram.ProviderSegment{ID: id, Type: typeName})
 	} else {
-		err = m.AddCoreSegment(cmd.Context(), engram.CoreSegment{ID: id, Type: typeName, History: keep, Durability: durability})
+		err = m.AddCoreSegment(cmd.Context(), engram.CoreSegment{ID: id, Type: typeName, History: keep, Durability: durability, MaxAhead: ahead})
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s added\n", visible(id.String()))
@@ -159,6 +175,34 @@ func addSegment(cmd *cobra.Command, args []string) error {
 		err = fmt.Errorf("%w; 'engram serve --plain-memory %s' hosts one for your own segments", err, id.Memory())
 	}
 	return err
+}
+
+// formatAhead returns a core segment's MaxAhead as [parseAhead] reads it.
+func formatAhead(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "any"
+	case d == 0:
+		d = engram.DefaultMaxAhead
+	}
+	return d.String()
+}
+
+// parseAhead reads how far times may lie ahead of the server's clock.
+func parseAhead(text string) (time.Duration, error) {
+	if text == "any" {
+		return engram.AnyAhead, nil
+	}
+	d, err := parseSpan(text)
+	switch {
+	case err != nil:
+		return 0, err
+	case d <= 0:
+		return 0, fmt.Errorf("%s: more than 0, such as 1m, or any", text)
+	case d == engram.DefaultMaxAhead:
+		d = 0
+	}
+	return d, nil
 }
 
 func durabilities() []string {
@@ -180,6 +224,7 @@ func newSegmentRm() *cobra.Command {
 		Use: "rm ID", Short: "Remove a core or provider segment with all it holds",
 		Example: "  engram segment rm Object/Cup", Args: positional(cobra.ExactArgs(1)), ValidArgsFunction: completeIDs,
 	}
+	addYesFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := segmentID(args[0])
 		if err != nil {
@@ -190,6 +235,22 @@ func newSegmentRm() *cobra.Command {
 			return err
 		}
 		defer m.Close()
+		held, err := m.Stats(cmd.Context(), engram.PatternOf(id), engram.LevelEntity)
+		if err != nil {
+			return err
+		}
+		entities, snapshots := 0, 0
+		for _, s := range held {
+			if s.ID.Level() == engram.LevelEntity {
+				entities++
+				snapshots += int(s.Snapshots)
+			}
+		}
+		what := fmt.Sprintf("This removes %s with all it holds in RAM, %s of %s, for good.", visible(id.String()),
+			countOf(uint64(snapshots), "snapshot"), map[bool]string{true: "1 entity", false: formatCount(entities) + " entities"}[entities == 1])
+		if err := confirm(cmd, what); err != nil {
+			return err
+		}
 		if err := m.RemoveSegment(cmd.Context(), id); err != nil {
 			return err
 		}

@@ -21,7 +21,9 @@ type selection struct {
 	nearest *timeArg
 	within  time.Duration
 	asOf    *timeArg
+	ofType  string
 	where   string
+	order   engram.FilterOrder
 	filter  *idf.Filter // of where; nil if that is empty
 	fields  []string
 	target  engram.Target
@@ -42,7 +44,9 @@ func addSelectionFlags(cmd *cobra.Command) {
 func addSelectionOptions(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("as-of", "", "what the memory knew at this time of arrival")
-	f.String("where", "", "a CEL expression, such as 'confidence > 0.8 && pose.position.z < 1.0'")
+	f.String("type", "", "of what is selected, only payloads of this type, or of one that extends it, such as\nengram.object.Instance; 'engram type ls' lists types")
+	f.String("where", "", "of what is selected, only what satisfies this CEL expression, such as\n'confidence > 0.8 && pose.position.z < 1.0'")
+	f.Bool("filter-first", false, "choose among what satisfies --type and --where: the latest that does, even if newer\nsnapshots do not")
 	f.StringArray("field", nil, "only this member, such as pose.position; may be repeated")
 	f.String("target", "both", "which memory answers: wm, ltm, both")
 	f.String("source", "any", "who answers for a memory of which copies are held: owner, copy,\nor any: the owner, and a copy where it is not reached")
@@ -142,6 +146,13 @@ func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
 	if s.where, s.filter, err = whereFlag(cmd); err != nil {
 		return s, err
 	}
+	s.ofType, _ = cmd.Flags().GetString("type")
+	s.order = engram.SelectThenFilter
+	if first, _ := cmd.Flags().GetBool("filter-first"); first {
+		if s.order = engram.FilterThenSelect; s.where == "" && s.ofType == "" {
+			return s, usagef("--filter-first: it says that --where, or --type, comes first; give that too")
+		}
+	}
 	if s.fields, err = fieldFlag(cmd); err != nil {
 		return s, err
 	}
@@ -150,6 +161,15 @@ func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
 	}
 	s.source, err = readSource(cmd)
 	return s, err
+}
+
+// checkType returns NotFound if a query is for a type that nobody knows.
+func checkType(ctx context.Context, types engram.Types, name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := types.Type(ctx, name)
+	return err
 }
 
 // targetFlag returns the memory that --target names.
@@ -182,7 +202,8 @@ func readSource(cmd *cobra.Command) (engram.Source, error) {
 
 // apply sets what holds whatever is selected.
 func (s selection) apply(q *engram.Query, now engram.Time) {
-	q.Target, q.Source, q.Where, q.Fields = s.target, s.source, s.where, s.fields
+	q.Target, q.Source, q.Fields = s.target, s.source, s.fields
+	q.Type, q.Where, q.FilterOrder = s.ofType, s.where, s.order
 	if s.asOf != nil {
 		at := s.asOf.resolve(now, 0)
 		q.AsOf = &at
@@ -211,7 +232,7 @@ func (s selection) selectors(t target, now, latest engram.Time, fallback engram.
 
 // usesLatest reports whether times are relative to each entity's newest snapshot.
 func (s selection) usesLatest(t target) bool {
-	rel := func(a *timeArg) bool { return a != nil && a.base == baseLatest }
+	rel := func(a *timeArg) bool { return a != nil && a.needsLatest() }
 	return rel(t.time) || rel(s.at) || rel(s.nearest) || s.span != nil && s.span.usesLatest()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -14,16 +15,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
-	copyservice "github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/internal/release"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/node"
 	"github.com/seed-301d4374/engram/ops/systemd"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 	"github.com/seed-301d4374/engram/transport/secure"
-	"github.com/seed-301d4374/engram/wm"
 )
 
 func newServe() *cobra.Command {
@@ -63,6 +63,8 @@ func addServeFlags(cmd *cobra.Command) {
 	f.Int("max-results", 0, "refuse to answer a query with more snapshots (default 1,000,000)")
 	f.Int("max-queue", 0, "let at most so many updates wait for one subscriber (default 65,536)")
 	f.Int("max-message", 0, "refuse messages of more bytes (default 128 MiB, and twice --max-payload)")
+	f.Int("max-request", 0, "refuse requests without payloads of more bytes (default 4 MiB)")
+	f.Int64("max-decoding", 0, "let all messages that are decoded at once take at most so many bytes, and one half of them\n(default 512 MiB, and four times --max-message)")
 	f.Int("max-streams", 0, "refuse more streams on one connection (default 256)")
 	f.Int("max-subscriptions", 0, "refuse more subscriptions in all (default 4096)")
 	f.Int("max-pattern", 0, "refuse patterns of more bytes (default 8192)")
@@ -71,6 +73,7 @@ func addServeFlags(cmd *cobra.Command) {
 	f.String("robot", "", "name of this robot or base station, noted in what is recorded, and the backbone's domain")
 	f.Duration("clock-offset", 0, "for tests: let the server's clock be ahead of this computer's by so much")
 	_ = f.MarkHidden("clock-offset") // it is there
+	addAheadFlag(cmd)
 	addDataFlags(cmd)
 	addBackboneFlags(cmd)
 	addOperationsFlags(cmd)
@@ -80,16 +83,8 @@ func addServeFlags(cmd *cobra.Command) {
 
 // settings are the flags of serve, checked.
 type settings struct {
-	memories   []server.Memory
-	limits     wm.Limits
-	edge       rpc.Options
-	addresses  []string
-	backbone   backboneSettings
-	data       *ltm.Options // nil without a long-term memory
-	operations operationsSettings
-	now        func() engram.Time
-	copies     []copyservice.Copy // that are configured
-	security   securitySettings
+	node.Config
+	log logSettings
 }
 
 // readSettings reads and checks the flags. The error has all mistakes, joined; each begins
@@ -114,18 +109,21 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 		name string
 		of   *int
 	}{
-		{"max-payload", &s.limits.MaxPayload}, {"max-results", &s.limits.MaxResults}, {"max-queue", &s.limits.MaxQueue},
-		{"max-message", &s.edge.MaxMessage}, {"max-streams", &s.edge.MaxStreams}, {"max-subscriptions", &s.edge.MaxSubscriptions},
-		{"max-pattern", &s.edge.MaxPattern}, {"max-regex", &s.edge.MaxRegex}, {"max-query", &s.edge.MaxQueryNodes},
+		{"max-payload", &s.Limits.MaxPayload}, {"max-results", &s.Limits.MaxResults}, {"max-queue", &s.Limits.MaxQueue},
+		{"max-message", &s.Edge.MaxMessage}, {"max-request", &s.Edge.MaxRequest}, {"max-streams", &s.Edge.MaxStreams}, {"max-subscriptions", &s.Edge.MaxSubscriptions},
+		{"max-pattern", &s.Edge.MaxPattern}, {"max-regex", &s.Edge.MaxRegex}, {"max-query", &s.Edge.MaxQueryNodes},
 	} {
 		if *limit.of, _ = f.GetInt(limit.name); *limit.of < 0 {
 			note(usagef("--%s %d: 0 or more", limit.name, *limit.of))
 		}
 	}
-	if s.edge.MaxMessage == 0 && s.limits.MaxPayload > 64<<20 {
-		s.edge.MaxMessage = min(2*s.limits.MaxPayload, math.MaxInt32)
+	if s.Edge.MaxDecoding, _ = f.GetInt64("max-decoding"); s.Edge.MaxDecoding < 0 {
+		note(usagef("--max-decoding %d: 0 or more", s.Edge.MaxDecoding))
 	}
-	s.limits.MaxQueryNodes = s.edge.MaxQueryNodes
+	if s.Edge.MaxMessage == 0 && s.Limits.MaxPayload > 64<<20 {
+		s.Edge.MaxMessage = min(2*s.Limits.MaxPayload, math.MaxInt32)
+	}
+	s.Limits.MaxQueryNodes = s.Edge.MaxQueryNodes
 	every, _ := f.GetDuration("monitor")
 	if every < 0 {
 		note(usagef("--monitor %v: 0 or more", every))
@@ -133,26 +131,27 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 	if every > 0 {
 		options = append(options, memories.WithSystemMonitor(every))
 	}
-	s.memories, err = hosted(cmd, memories.All(options...))
+	s.Memories, err = hosted(cmd, memories.All(options...))
 	note(err)
-	if s.addresses, _ = f.GetStringArray("listen"); len(s.addresses) == 0 {
-		s.addresses = rpc.DefaultAddresses()
+	note(setAhead(cmd, s.Memories))
+	if s.Listen, _ = f.GetStringArray("listen"); len(s.Listen) == 0 {
+		s.Listen = rpc.DefaultAddresses()
 	}
-	s.backbone, err = readBackboneSettings(cmd)
+	note(readBackboneSettings(cmd, &s.Config))
+	s.Copies, err = readCopySettings(cmd)
 	note(err)
-	s.copies, err = readCopySettings(cmd)
+	s.Security, err = readSecuritySettings(cmd)
 	note(err)
-	s.security, err = readSecuritySettings(cmd)
-	note(err)
-	offset, _ := f.GetDuration("clock-offset")
-	s.now = func() engram.Time { return engram.Now().Add(offset) }
-	s.operations, err = readOperationsSettings(cmd)
-	note(err)
-	s.data, err = readDataSettings(cmd)
-	note(err)
-	if s.data != nil {
-		s.data.Now = s.now
+	if offset, _ := f.GetDuration("clock-offset"); offset != 0 {
+		s.Now = func() engram.Time { return engram.Now().Add(offset) }
 	}
+	s.Operations, err = readOperationsSettings(cmd)
+	note(err)
+	s.log, err = readLogSettings(cmd)
+	note(err)
+	s.Operations.Log = s.log.logger()
+	s.Data, err = readDataSettings(cmd)
+	note(err)
 	return s, errors.Join(apart(errors.Join(wrong...))...)
 }
 
@@ -160,14 +159,14 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 // the flags' values.
 func (s settings) effective() map[string]string {
 	var data ltm.Options
-	if s.data != nil {
-		data = *s.data
+	if s.Data != nil {
+		data = *s.Data
 	}
-	limits, edge, data := s.limits.WithDefaults(), s.edge.WithDefaults(), data.WithDefaults()
-	out := map[string]string{"episode-age": data.SealAge.String()}
+	limits, edge, data := s.Limits.WithDefaults(), s.Edge.WithDefaults(), data.WithDefaults()
+	out := map[string]string{"episode-age": data.SealAge.String(), "max-decoding": strconv.FormatInt(edge.MaxDecoding, 10)}
 	for name, n := range map[string]int{
 		"max-payload": limits.MaxPayload, "max-results": limits.MaxResults, "max-queue": limits.MaxQueue,
-		"max-message": edge.MaxMessage, "max-streams": edge.MaxStreams, "max-subscriptions": edge.MaxSubscriptions,
+		"max-message": edge.MaxMessage, "max-request": edge.MaxRequest, "max-streams": edge.MaxStreams, "max-subscriptions": edge.MaxSubscriptions,
 		"max-pattern": edge.MaxPattern, "max-regex": edge.MaxRegex, "max-query": edge.MaxQueryNodes,
 	} {
 		out[name] = strconv.Itoa(n)
@@ -219,44 +218,55 @@ func serve(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	server.TuneRuntime()
-	slog.SetDefault(s.operations.log.logger())
-	h, err := startHost(cmd.Context(), s)
+	slog.SetDefault(s.Operations.Log)
+	n, err := node.New(cmd.Context(), s.Config)
 	if err != nil {
-		return err
+		return listenError(err)
 	}
-	h.announce(cmd)
-	return h.serveUntil(cmd.Context())
+	announce(cmd, n, s)
+	defer context.AfterFunc(cmd.Context(), func() { _ = systemd.Notify(systemd.Stopping) })() // it sees the end anyway
+	return ended(n.Serve(cmd.Context()))
 }
 
-// announce says that the server is ready, to people as text, else as a log record, and to
-// the service manager.
-func (h *host) announce(cmd *cobra.Command) {
-	if err := systemd.Notify(systemd.Ready, systemd.Status(countOf(uint64(len(h.Memories())), "memory")+" ready at "+strings.Join(h.addresses, " "))); err != nil {
+// ended is the error of a server that ended, with its exit code.
+func ended(err error) error {
+	if loss, ok := errors.AsType[*node.LossError](err); ok {
+		return &lossError{loss.Reason}
+	}
+	return err
+}
+
+// announce says that a node is ready, to people as text, else as a log record, and to the
+// service manager.
+func announce(cmd *cobra.Command, n *node.Node, s settings) {
+	memories, addresses := n.Server().Memories(), n.Addresses()
+	if err := systemd.Notify(systemd.Ready, systemd.Status(countOf(uint64(len(memories)), "memory")+" ready at "+strings.Join(addresses, " "))); err != nil {
 		slog.Warn("systemd", "error", err)
 	}
 	if every := systemd.WatchdogInterval(); every > 0 {
-		go systemd.Watch(cmd.Context(), every, h.ops.health.Live) // until the process ends
+		go systemd.Watch(cmd.Context(), every, n.Live) // until the process ends
 	}
-	if h.ops.settings.log.json {
-		slog.Info("ready", "server", h.options.Server, "version", release.Current().Version, "memories", h.Memories(), "addresses", h.addresses)
+	if s.log.json {
+		slog.Info("ready", "server", n.Name(), "version", release.Current().Version, "memories", memories, "addresses", addresses)
 		return
 	}
-	if h.store != nil {
-		found := h.store.Opened()
-		cmd.PrintErrf("engram: recording in %s, which has %s\n", h.store.Dir(), countOf(uint64(found.Episodes), "episode"))
+	if store := n.Store(); store != nil {
+		found := store.Opened()
+		cmd.PrintErrf("engram: recording in %s, which has %s\n", store.Dir(), countOf(uint64(found.Episodes), "episode"))
 		for _, what := range found.Problems {
 			cmd.PrintErrf("  damaged: %s\n", what)
 		}
 	}
 	are := " are"
-	if len(h.Memories()) == 1 {
+	if len(memories) == 1 {
 		are = " is"
 	}
-	cmd.PrintErrf("engram: %s%s ready at\n", countOf(uint64(len(h.Memories())), "memory"), are)
-	for i, a := range h.addresses {
-		cmd.PrintErrf("  %s%s\n", a, exposure(h.endpoint.Listeners()[i]))
+	cmd.PrintErrf("engram: %s%s ready at\n", countOf(uint64(len(memories)), "memory"), are)
+	listeners := n.Listeners()
+	for i, a := range addresses {
+		cmd.PrintErrf("  %s%s\n", a, exposure(listeners[i]))
 	}
-	h.backbone.describe(cmd)
+	describeBackbone(cmd, n, s)
 	cmd.PrintErrln("Try 'engram import RECORDING' or 'engram ls --all' in another terminal; ^C ends this one.")
 }
 
@@ -272,11 +282,13 @@ func poseRetention(cmd *cobra.Command) (keep pose.Retention, err error) {
 	return keep, err
 }
 
-// listenError says what to do about an address at which no server can listen.
+// listenError says what to do about an address at which no server can listen; of other
+// errors it returns what they are.
 func listenError(err error) error {
+	_, listening := errors.AsType[*node.ListenError](err)
 	e, ok := errors.AsType[*engram.Error](err)
 	switch {
-	case !ok:
+	case !ok || !listening:
 		return err
 	case e.Code == engram.AlreadyExists:
 		what, _, _ := strings.Cut(e.Msg, ";")
@@ -293,10 +305,15 @@ func listenError(err error) error {
 
 // exposure says who can reach a listener, where that deserves a warning.
 func exposure(l net.Listener) string {
-	if secure.SecureListener(l) {
+	a, ok := l.Addr().(*net.TCPAddr)
+	return exposureOf(secure.SecureListener(l), ok && !a.IP.IsLoopback())
+}
+
+func exposureOf(secured, outside bool) string {
+	switch {
+	case secured:
 		return "   (TLS: who connects needs credentials)"
-	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+	case outside:
 		return "   (WARNING: everyone on the network can read and write; see --credentials)"
 	}
 	return ""

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,8 @@ func addDataFlags(cmd *cobra.Command) {
 	f.String("ltm-cache", "64 MiB", "keep so many bytes of what was read from disk")
 	f.String("episode-size", "256 MiB", "begin another episode file at this size")
 	f.Duration("episode-age", 0, "begin another episode file after this time (default 10m)")
+	f.Duration("end-within", 2*time.Minute, "when it is told to end, record for up to so long what is not recorded yet, then name what is left")
+	f.Bool("accept-loss", false, "start although something that was on the disk of the log is gone, and tell from then on that it is")
 	f.Float64("disk-limit", 85, "forget, lowest priority first, when more than so many percent of the disk are in use")
 }
 
@@ -28,7 +31,7 @@ func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 		return nil, usagef("--data: give a folder; without --data nothing is kept on disk")
 	}
 	if dir == "" {
-		return nil, needs(cmd, "--data DIR", "ltm-cache", "episode-size", "episode-age", "disk-limit")
+		return nil, needs(cmd, "--data DIR", "ltm-cache", "episode-size", "episode-age", "end-within", "accept-loss", "disk-limit")
 	}
 	o := ltm.Options{Dir: dir}
 	var wrong []error
@@ -45,6 +48,10 @@ func readDataSettings(cmd *cobra.Command) (*ltm.Options, error) {
 	if o.SealAge, _ = f.GetDuration("episode-age"); o.SealAge < 0 {
 		wrong = append(wrong, usagef("--episode-age %v: 0 or more", o.SealAge))
 	}
+	if o.CloseWithin, _ = f.GetDuration("end-within"); o.CloseWithin <= 0 {
+		wrong = append(wrong, usagef("--end-within %v: more than 0", o.CloseWithin))
+	}
+	o.AcceptLoss, _ = f.GetBool("accept-loss")
 	percent, _ := f.GetFloat64("disk-limit")
 	if !(percent > 0 && percent <= 100) {
 		wrong = append(wrong, usagef("--disk-limit %v: percent, more than 0 and up to 100", percent))

@@ -12,65 +12,17 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
 
-	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
-	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
-	memoryserver "github.com/seed-301d4374/engram/server"
-	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/node"
 )
 
-// A server that something keeps from ending gives up, and says that something may be
-// lost; what was acknowledged as synced is there when it is started again.
+// What could not end in good order has an exit code of its own.
 func TestServerThatCannotEnd(t *testing.T) {
-	dir := t.TempDir()
-	release := make(chan struct{})
-	memory := memoryserver.Memory{Name: "Stuck", Segments: []engram.CoreSegment{{ID: engram.MustID("Stuck/Kept"), Durability: engram.Synced}}}
-	start := func(m memoryserver.Memory) *host {
-		h, err := startHost(t.Context(), settings{
-			addresses: []string{"unix:" + filepath.Join(t.TempDir(), "s")}, memories: []memoryserver.Memory{m}, data: &ltm.Options{Dir: dir},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h
-	}
-	stuck := memory
-	stuck.Hooks.Run = func(context.Context, engram.Service) error {
-		<-release
-		return nil
-	}
-	h := start(stuck)
-	h.within = 50 * time.Millisecond
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- h.serveUntil(ctx) }()
-	c, err := rpc.Dial(t.Context(), h.addresses[0], rpc.DialOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cup := engram.MustID("Stuck/Kept/p/cup")
-	r, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{{Entity: cup, Time: 1,
-		Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: engram.ValueType})}}}})
-	if err := errors.Join(err, engram.FirstError(r), c.Close()); err != nil {
-		t.Fatal(err)
-	}
-	stop()
-	err = <-ended
 	var stderr bytes.Buffer
-	if code := outcome(ctx, newServe(), err, &stderr); code != exitWithLoss || !strings.Contains(stderr.String(), "could not end in good order within 50ms") ||
-		!strings.Contains(stderr.String(), "updates of volatile segments may not be recorded") {
+	err := ended(&node.LossError{Reason: "the server could not end in good order"})
+	if code := outcome(t.Context(), newServe(), err, &stderr); code != exitWithLoss || !strings.Contains(stderr.String(), "could not end in good order") {
 		t.Errorf("exit code %d: %s", code, stderr.String())
-	}
-	close(release)
-	if err := h.Server.Close(); err != nil { // another process would find the data given up
-		t.Fatal(err)
-	}
-
-	again := start(memory)
-	defer again.close()
-	if _, err := again.Latest(t.Context(), cup); err != nil {
-		t.Errorf("what was synced: %v", err)
 	}
 }
 

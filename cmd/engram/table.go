@@ -4,10 +4,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
@@ -16,8 +14,8 @@ import (
 )
 
 // table is what a command prints for people, and as CSV. Programs that read CSV get
-// the cells raw: numbers without separators and units, times in full, names as
-// they are.
+// the cells raw: numbers without separators and units, times as in JSON, names as
+// they are (but on a terminal, see screen).
 type table struct {
 	header []string // upper case
 	right  []bool   // columns aligned to the right
@@ -43,8 +41,7 @@ func (t *table) add(values ...any) {
 		case byteSize:
 			row[i] = cell{v.String(), strconv.FormatInt(int64(v), 10)}
 		case engram.Time:
-			text := v.String()
-			row[i] = cell{text[:len("2006-01-02 15:04:05.000")], text}
+			row[i] = cell{v.String()[:len("2006-01-02 15:04:05.000")], string(v.AppendRFC3339(nil))}
 		default:
 			text := fmt.Sprint(v)
 			row[i] = cell{text, text}
@@ -52,6 +49,9 @@ func (t *table) add(values ...any) {
 	}
 	t.rows = append(t.rows, row)
 }
+
+// fullTime is the cell of a time that people need in full.
+func fullTime(t engram.Time) cell { return cell{t.String(), string(t.AppendRFC3339(nil))} }
 
 // write prints the table with aligned columns, cut to the terminal's width if w is
 // a terminal.
@@ -110,36 +110,10 @@ func (t *table) writeCSV(w io.Writer) error {
 	return c.Error()
 }
 
-// visible writes control characters, and others that cannot be seen, as escapes
-// such as \x1b: what a robot stored must not steer the terminal it is shown on.
-func visible(s string) string {
-	plain := true
-	for _, r := range s {
-		plain = plain && r != utf8.RuneError && strconv.IsPrint(r)
-	}
-	if plain {
-		return s
-	}
-	b := make([]byte, 0, len(s)+8)
-	for i, r := range s {
-		_, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			b = fmt.Appendf(b, `\x%02x`, s[i])
-		case strconv.IsPrint(r):
-			b = utf8.AppendRune(b, r)
-		default:
-			q := strconv.QuoteRune(r)
-			b = append(b, q[1:len(q)-1]...)
-		}
-	}
-	return string(b)
-}
-
 // terminalWidth returns how many cells wide the terminal is that w writes to; 0 if
 // it is none.
 func terminalWidth(w io.Writer) int {
-	file, ok := w.(*os.File)
+	file, ok := w.(interface{ Fd() uintptr })
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return 0
 	}

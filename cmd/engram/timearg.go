@@ -9,11 +9,12 @@ import (
 )
 
 // timeArg is a time as typed on the command line: absolute, relative to now
-// ("now", "now-10s") or relative to an entity's newest snapshot ("-10s").
+// ("now", "now-10s") or relative to an entity's newest snapshot: "-10s", or a time of
+// day such as "0:11:05", the last such time up to there (UTC).
 type timeArg struct {
 	base   timeBase
 	at     engram.Time   // baseAbsolute
-	offset time.Duration // otherwise
+	offset time.Duration // otherwise; since midnight with baseDay
 }
 
 type timeBase uint8
@@ -22,7 +23,11 @@ const (
 	baseAbsolute timeBase = iota
 	baseNow
 	baseLatest
+	baseDay
 )
+
+// needsLatest reports whether the time is relative to an entity's newest snapshot.
+func (a timeArg) needsLatest() bool { return a.base == baseLatest || a.base == baseDay }
 
 func parseTimeArg(s string) (timeArg, error) {
 	switch {
@@ -37,8 +42,24 @@ func parseTimeArg(s string) (timeArg, error) {
 		d, err := parseSpan(s)
 		return timeArg{base: baseLatest, offset: d}, err
 	}
+	if d, ok := timeOfDay(s); ok {
+		return timeArg{base: baseDay, offset: d}, nil
+	}
 	t, err := parseAbsolute(s)
 	return timeArg{at: t}, err
+}
+
+// timeOfDay reads 0:11, 00:11:05 or 13:06:56.492 as what has passed since midnight.
+func timeOfDay(s string) (time.Duration, bool) {
+	if strings.Trim(s, "0123456789:.") != "" {
+		return 0, false
+	}
+	for _, layout := range []string{"15:04", "15:04:05"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.Sub(t.Truncate(24 * time.Hour)), true
+		}
+	}
+	return 0, false
 }
 
 // parseAbsolute reads what engram.ParseTime reads, and what people and other
@@ -58,7 +79,7 @@ func parseAbsolute(s string) (engram.Time, error) {
 	case engram.CodeOf(err) == engram.OutOfRange:
 		return 0, errYears(s)
 	case err != nil:
-		return 0, usagef("%q is not a time; write 2026-01-01, 2026-01-01 00:02:03.5 (UTC), RFC 3339, seconds or nanoseconds since 1970, now-10s, or -10s for before the entity's latest", s)
+		return 0, usagef("%q is not a time; write 2026-01-01, 2026-01-01 00:02:03.5 (UTC), RFC 3339, seconds or nanoseconds since 1970, now-10s, or, relative to the entity's latest, -10s or a time of day such as 0:11:05", s)
 	}
 	return t, nil
 }
@@ -112,6 +133,15 @@ func (a timeArg) resolve(now, latest engram.Time) engram.Time {
 		return now.Add(a.offset)
 	case baseLatest:
 		return latest.Add(a.offset)
+	case baseDay:
+		if latest == 0 { // where there is no entity, such as for a commit
+			latest = now
+		}
+		t := engram.Time(latest.Std().Truncate(24 * time.Hour).UnixNano()).Add(a.offset)
+		if t > latest {
+			t = t.Add(-24 * time.Hour)
+		}
+		return t
 	}
 	return a.at
 }
@@ -138,7 +168,7 @@ func parseRangeArg(s string) (rangeArg, error) {
 		}
 		*side.arg = &a
 	}
-	if r.start != nil && r.end != nil && r.start.base == r.end.base && r.resolve(0, 0).Start > r.resolve(0, 0).End {
+	if r.start != nil && r.end != nil && r.start.base == r.end.base && r.start.base != baseDay && r.resolve(0, 0).Start > r.resolve(0, 0).End {
 		return r, usagef("the range %s ends before it starts", s)
 	}
 	return r, nil
@@ -152,11 +182,14 @@ func (r rangeArg) resolve(now, latest engram.Time) engram.Interval {
 	if r.end != nil {
 		iv.End = r.end.resolve(now, latest)
 	}
+	if r.start != nil && r.end != nil && r.start.base == baseDay && r.end.base == baseDay && iv.End < iv.Start {
+		iv.End = iv.End.Add(24 * time.Hour) // it ends after the entity's latest
+	}
 	return iv
 }
 
 func (r rangeArg) usesLatest() bool {
-	return r.start != nil && r.start.base == baseLatest || r.end != nil && r.end.base == baseLatest
+	return r.start != nil && r.start.needsLatest() || r.end != nil && r.end.needsLatest()
 }
 
 // parseIndexRange reads "A..B", or "A" alone.

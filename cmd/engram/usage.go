@@ -48,8 +48,8 @@ func listed(words []string, last string) string {
 	return strings.Join(words[:n], ", ") + " " + last + " " + words[n]
 }
 
-// positional wraps a check of positional arguments so that failing it is a usage error
-// that says what is missing, or too much.
+// positional makes the error of an argument check a usage error that names the missing or
+// surplus arguments.
 func positional(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if check(cmd, args) == nil {

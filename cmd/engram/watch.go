@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 )
 
 // updateJSON is an update as watch prints it.
@@ -42,7 +44,8 @@ func newWatch() *cobra.Command {
 allowed; none is everything of this robot; robot1:Object is Object of robot1, and
 *:Object that of every robot), until interrupted. If the terminal is too slow,
 updates are dropped, the oldest or, with --latest, all but the newest of each entity;
-how many is shown. While a server is not
+how many is shown. Updates on which --where
+cannot be evaluated are told on standard error, the first at once. While a server is not
 reached, this is said; what comes there meanwhile is printed when it is back.`,
 		Example: `  engram watch Object/Instance
   engram watch Vision --ids
@@ -51,7 +54,7 @@ reached, this is said; what comes there meanwhile is printed when it is back.`,
 		ValidArgsFunction: completeIDs,
 	}
 	f := cmd.Flags()
-	addOutputFlag(cmd)
+	addOutputFormats(cmd, streamFormats)
 	f.Int("last", 0, "begin with the last N snapshots of each entity")
 	f.String("since", "", "begin with the kept snapshots from this time on: absolute or now-10s")
 	f.Bool("ids", false, "IDs only, without the data")
@@ -70,9 +73,6 @@ func watch(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if format == "yaml" || format == "csv" {
-		return usagef("-o %s: watch prints table, json or ndjson", format)
-	}
 	sub, err := watchSubscription(cmd, args)
 	if err != nil {
 		return err
@@ -82,11 +82,14 @@ func watch(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer m.Close()
-	stream, err := m.Subscribe(cmd.Context(), sub)
+	ctx := cmd.Context()
+	if err := doubtWatch(ctx, m, sub); err != nil {
+		return err
+	}
+	stream, err := m.Subscribe(ctx, sub)
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
 	if err := noteUnknown(ctx, cmd, m, sub.Patterns); err != nil {
 		return err
 	}
@@ -113,6 +116,10 @@ func watch(cmd *cobra.Command, args []string) error {
 			}
 			continue
 		}
+		if u.Failed != nil {
+			warnMissing(cmd, []engram.Missing{*u.Failed})
+			continue
+		}
 		if format == "table" {
 			printUpdate(ctx, cmd, types, u)
 		} else if err := printUpdateJSON(ctx, cmd, types, u, sh); err != nil {
@@ -121,6 +128,47 @@ func watch(cmd *cobra.Command, args []string) error {
 		if seen++; seen == count {
 			return nil
 		}
+	}
+	return nil
+}
+
+// doubtWatch refuses a --where that no update of the segments there are would ever satisfy.
+func doubtWatch(ctx context.Context, m engram.Service, sub engram.Subscription) error {
+	if sub.Where == "" {
+		return nil
+	}
+	filter, err := idf.CompileFilter(sub.Where)
+	if err != nil {
+		return err
+	}
+	patterns := sub.Patterns
+	if len(patterns) == 0 {
+		patterns = []engram.Pattern{{}}
+	}
+	cache := newTypeCache(m)
+	var types []*idf.Type
+	for _, p := range patterns {
+		p.Levels = p.Levels[:min(len(p.Levels), int(engram.LevelProviderSegment))]
+		segments, err := m.Describe(ctx, p)
+		if engram.CodeOf(err) == engram.Unavailable {
+			return nil // the watch tells who is away
+		}
+		if err != nil {
+			return err
+		}
+		if len(segments) == 0 {
+			return nil // nobody knows yet what comes
+		}
+		for _, d := range segments {
+			t, err := cache.get(ctx, cmp.Or(d.Type, engram.ValueType))
+			if err != nil {
+				return nil // what is of it is told when it comes
+			}
+			types = append(types, t)
+		}
+	}
+	if err := filter.Doubts(types); err != nil {
+		return usagef("--where would never be satisfied: %w", err)
 	}
 	return nil
 }
@@ -148,7 +196,7 @@ func noteUnknown(ctx context.Context, cmd *cobra.Command, m engram.Statistician,
 
 func watchSubscription(cmd *cobra.Command, args []string) (engram.Subscription, error) {
 	f := cmd.Flags()
-	sub := engram.Subscription{WithData: true, Absences: true}
+	sub := engram.Subscription{WithData: true, Absences: true, Failures: true}
 	var err error
 	if sub.Patterns, err = parsePatterns(args); err != nil {
 		return sub, err

@@ -268,6 +268,7 @@ const (
 	LeftOutRate   = "rate"
 	LeftOutFilter = "filter"
 	LeftOutSize   = "size"
+	LeftOutFailed = "filter failed" // evaluating the rule's where failed
 )
 
 // LeftOut tells of versions of one entity that a rule left out.

@@ -8,10 +8,9 @@ import (
 	"github.com/seed-301d4374/engram/ltm"
 )
 
-// patience bounds how long it is waited for a recorder that does not come on before
-// what it has not recorded, and the memory has evicted, is given up and told to be lost.
-// Tests change it.
-var patience = 5 * time.Second
+// recorderTimeout is how long a pull waits for a recorder without progress. Then versions
+// that are evicted and not recorded count as lost. Tests change it.
+var recorderTimeout = 5 * time.Second
 
 // askRecorder waits until everything up to a number is recorded. Tests change it.
 var askRecorder = (*ltm.Store).Recorded
@@ -20,13 +19,13 @@ var askRecorder = (*ltm.Store).Recorded
 // stays the same while the stream goes on: a recorder that comes on gets there, however
 // far behind the newest it is.
 type await struct {
-	number  uint64             // what is to be recorded, 0 if nothing is waited for …
-	settled engram.Time        // … and a time at or after which everything behind arrived
-	answer  chan bool          // holds what the recorder says as soon as it says it; nil if it is not asked
-	cancel  context.CancelFunc // of the asking
-	again   time.Time          // when it is looked after it again
-	since   time.Time          // since when it has not come on …
-	done    uint64             // … from this number
+	number       uint64             // what is to be recorded, 0 if nothing is waited for …
+	lowWatermark engram.Time        // … and a time at or after which everything behind arrived
+	answer       chan bool          // holds what the recorder says as soon as it says it; nil if it is not asked
+	cancel       context.CancelFunc // of the asking
+	again        time.Time          // when it is looked after it again
+	since        time.Time          // since when it has not come on …
+	done         uint64             // … from this number
 }
 
 // recorded reports whether the recorder has recorded everything up to a number, from
@@ -35,7 +34,7 @@ func (sh *share) recorded() (recorded, over bool) {
 	a, p := &sh.await, sh.p
 	if a.number <= sh.at.Number {
 		a.end()
-		a.number, a.settled = p.wm.Settled()
+		a.number, a.lowWatermark = p.wm.LowWatermark()
 	}
 	if a.answer == nil {
 		var ctx context.Context
@@ -63,7 +62,7 @@ func (sh *share) recorded() (recorded, over bool) {
 	if done := p.ltm.Figures().Recorded; a.since.IsZero() || done != a.done {
 		a.since, a.done = now, done // it comes on
 	}
-	if now.Sub(a.since) < patience {
+	if now.Sub(a.since) < recorderTimeout {
 		a.again = now.Add(heartbeat / 4)
 		return false, false
 	}

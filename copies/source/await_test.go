@@ -9,6 +9,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm"
 )
 
@@ -16,7 +17,7 @@ import (
 func writeTwo(t *testing.T, o *owner, n int) {
 	t.Helper()
 	for i := range n {
-		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i), update(t, "Test/B/p/e", engram.Time(i), i))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), i), testkit.Update(t, "Test/B/p/e", engram.Time(i), i))
 	}
 }
 
@@ -31,7 +32,7 @@ func TestRecorderThatNeverGetsToTheNewest(t *testing.T) {
 	next := engram.Time(n)
 	defer source.SetAskRecorder(func(s *ltm.Store, ctx context.Context, number uint64) bool {
 		for range 20 { // it comes on, and the stream goes on faster
-			commit(t, o, update(t, "Test/A/p/e", next, "more"))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", next, "more"))
 			next++
 		}
 		return number <= reached.Add(10) && s.Recorded(ctx, number)

@@ -24,7 +24,7 @@ func (sh *share) behind() service.Behind {
 	b := service.Behind{Now: sh.p.wm.Now()}
 	l := &sh.lookout
 	switch {
-	case sh.past != nil || len(sh.lives) > 0:
+	case sh.past != nil || len(sh.epochs) > 0:
 		if sh.past != nil {
 			b.Updates, b.Bytes = sh.past.remaining()
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -48,7 +49,7 @@ func sharesOf(patterns ...string) (r service.Request) {
 	return r
 }
 
-// Who lacks what earlier lives left, or more than the memory remembers, is not told that
+// Who lacks what earlier epochs left, or more than the memory remembers, is not told that
 // nothing is to come.
 func TestNothingIsToComeWhenAllWasTold(t *testing.T) {
 	for _, c := range []struct {
@@ -61,7 +62,7 @@ func TestNothingIsToComeWhenAllWasTold(t *testing.T) {
 				dir, n := t.TempDir(), 0
 				write := func(o *owner) {
 					for range each {
-						commit(t, o, update(t, "Test/A/p/e", engram.Time(n), n))
+						testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(n), n))
 						n++
 					}
 				}
@@ -76,7 +77,7 @@ func TestNothingIsToComeWhenAllWasTold(t *testing.T) {
 				} else {
 					var err error
 					o.Server, err = server.New(server.Config{
-						Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{core("A", 0)}}}, Log: quiet, Limits: wm.Limits{Recent: 10},
+						Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{core("A", 0)}}}, Log: testkit.Quiet, Limits: wm.Limits{Recent: 10},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -107,7 +108,7 @@ func TestBurstIsToCome(t *testing.T) {
 		n := 0
 		write := func(count int) {
 			for range count {
-				commit(t, o, update(t, "Test/A/p/e", engram.Time(n), n))
+				testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(n), n))
 				n++
 			}
 		}
@@ -131,14 +132,14 @@ func TestShareThatWaitsIsNotComplete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := begin(t, "", core("A", 0))
 		defer o.Close()
-		commit(t, o, update(t, "Test/A/p/e", 0, string(make([]byte, 5000))))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", 0, string(make([]byte, 5000))))
 		r, n := sharesOf("Test/None", "Test/A"), 1
 		r.Shares[1].Rules.MaxBytes = 1000
 		x := newBeliever(t, r)
 		pull(t, o, r, func(b *service.Batch) bool {
 			if x.hear(b, 0, n); x.told[1] == 1 && n == 1 {
 				for ; n < 21; n++ {
-					commit(t, o, update(t, "Test/A/p/e", engram.Time(n), n))
+					testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(n), n))
 				}
 			}
 			return x.told[1] == 21 && x.behind[1] == 0
@@ -163,7 +164,7 @@ func TestQuietShareBesideABusyOne(t *testing.T) {
 				t.Fatalf("after %d updates of the other one the quiet share was complete %v ago", n, ago)
 			}
 			time.Sleep(100 * time.Millisecond)
-			commit(t, o, update(t, "Test/A/p/e", engram.Time(n), n))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(n), n))
 			n++
 			return n == 200
 		})

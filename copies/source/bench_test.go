@@ -9,15 +9,16 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // fill commits n small snapshots to 100 entities.
 func fill(b *testing.B, o *owner, n int) {
 	var updates []engram.EntityUpdate
 	for i := range n {
-		updates = append(updates, update(b, fmt.Sprintf("Test/A/p/e%d", i%100), engram.Time(i), i))
+		updates = append(updates, testkit.Update(b, fmt.Sprintf("Test/A/p/e%d", i%100), engram.Time(i), i))
 		if len(updates) == 1000 || i == n-1 {
-			commit(b, o, updates...)
+			testkit.Commit(b, o, updates...)
 			updates = updates[:0]
 		}
 	}
@@ -85,7 +86,7 @@ func BenchmarkTail(b *testing.B) {
 	i := 0
 	for b.Loop() {
 		i++
-		commit(b, o, update(b, "Test/A/p/e", engram.Time(i), i))
+		testkit.Commit(b, o, testkit.Update(b, "Test/A/p/e", engram.Time(i), i))
 		<-told
 	}
 	cancel()

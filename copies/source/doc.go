@@ -1,11 +1,10 @@
-// Package source is the owner's side of copies: it reads what a memory server has, from
-// where a holder stopped, and goes on with what comes.
+// Package source is the owner's side of copies: it reads a memory server's versions from
+// a holder's position on, and follows new updates.
 //
-// It keeps no queue for anybody. A share is a position; what lies behind it is read
-// when the holder is ready for more: from what the working memory remembers of its
-// last updates, from its timelines where that does not reach back, and from disk where
-// it has evicted something and for earlier lives. So a slow holder costs nothing and
-// loses nothing that is still kept.
+// It keeps no queue per holder. A share is a position. The next batch is read when the
+// holder is ready for it: from the working memory's change feed, from its timelines if the
+// feed does not reach back far enough, and from disk for evicted versions and earlier
+// epochs. So a slow holder costs nothing, and loses nothing that the owner still keeps.
 package source
 
 import (

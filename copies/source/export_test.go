@@ -13,9 +13,9 @@ func SetHeartbeat(every time.Duration) { heartbeat = every }
 // SetPatience sets how long a recorder that does not come on is waited for, and returns
 // what sets it back.
 func SetPatience(d time.Duration) (back func()) {
-	before := patience
-	patience = d
-	return func() { patience = before }
+	before := recorderTimeout
+	recorderTimeout = d
+	return func() { recorderTimeout = before }
 }
 
 // SetAskRecorder sets what is asked whether something is recorded, and returns what sets

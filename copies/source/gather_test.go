@@ -9,6 +9,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // delays is what a pull of a stream was like: how long after it was written each update
@@ -54,7 +55,7 @@ func streamOf(t *testing.T, shares []service.Share, value func(text string) any,
 		}()
 		synctest.Wait()
 		write(func(entity string, size int) {
-			commit(t, o, update(t, "Test/"+entity, engram.Now(), value(string(make([]byte, size)))))
+			testkit.Commit(t, o, testkit.Update(t, "Test/"+entity, engram.Now(), value(string(make([]byte, size)))))
 		})
 		time.Sleep(2 * time.Second)
 		cancel()

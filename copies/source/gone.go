@@ -8,9 +8,8 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// gone is what was lost before the holder came, as far as that is still to be told. It
-// is told in an order that is the same in the next pull, whatever is lost until then, so
-// that a share that is cut off goes on where it was, and nothing is counted twice.
+// gone lists the losses from before the pull that are not told yet. Their order is the
+// same in every pull, so that a broken pull resumes in the list and counts nothing twice.
 type gone struct {
 	list []lostBefore
 	told uint64 // the key of the last one that was told, 0 if none was

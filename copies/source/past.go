@@ -9,15 +9,15 @@ import (
 	"github.com/seed-301d4374/engram/wm"
 )
 
-// past is what is read of a life but its last updates: what episodes hold, and, of this
-// life, what the working memory holds, merged by number.
+// past is what is read of an epoch but its last updates: what episodes hold, and, of this
+// epoch, what the working memory holds, merged by number.
 type past struct {
-	sh      *share
-	history *ltm.History // nil without a disk
-	current bool         // it is of this life
-	changes []wm.Change
-	upTo    uint64 // of this life: it ends here …
-	settled engram.Time
+	sh           *share
+	history      *ltm.History // nil without a disk
+	current      bool         // it is of this epoch
+	changes      []wm.Change
+	upTo         uint64 // of this epoch: it ends here …
+	lowWatermark engram.Time
 	// lost is what the working memory evicted of each entity, as far as is known, less
 	// what was found on disk.
 	lost map[engram.ID]*engram.Missing
@@ -29,9 +29,9 @@ func (x *past) close() {
 	}
 }
 
-// lookBack has what lies between the position and now, or what was newest when it began
-// to wait for the recorder, looked for where it is kept: the last updates do not reach
-// back so far, or something of them was evicted.
+// lookBack begins to read from the timelines and from disk: the change feed does not reach
+// back to the position, or some of its updates were evicted. It reads up to now, or up to
+// the newest update when the wait for the recorder began.
 func (sh *share) lookBack() error {
 	p := sh.p
 	x := &past{sh: sh, current: true, lost: map[engram.ID]*engram.Missing{}}
@@ -44,11 +44,11 @@ func (sh *share) lookBack() error {
 		if recorded, over = sh.recorded(); !over {
 			return nil // it is asked again
 		}
-		x.upTo, x.settled = sh.await.number, sh.await.settled
+		x.upTo, x.lowWatermark = sh.await.number, sh.await.lowWatermark
 		sh.await.end()
 	}
 	if !recorded { // there is nothing to be waited for
-		x.upTo, x.settled = p.wm.Settled()
+		x.upTo, x.lowWatermark = p.wm.LowWatermark()
 	}
 	if x.changes, lost, err = p.wm.Search(p.ctx, match, sh.at.Number, x.upTo); err != nil {
 		return err
@@ -65,11 +65,11 @@ func (sh *share) lookBack() error {
 	return nil
 }
 
-// readPast reads on in a life.
+// readPast reads on in an epoch.
 func (sh *share) readPast(b *service.Batch) error {
 	p := sh.p
 	if sh.past == nil {
-		sh.past = &past{sh: sh, history: p.ltm.History(sh.lives[0], func(id engram.ID) bool { return sh.entity(id).matches }, sh.at.Number, math.MaxUint64)}
+		sh.past = &past{sh: sh, history: p.ltm.History(sh.epochs[0], func(id engram.ID) bool { return sh.entity(id).matches }, sh.at.Number, math.MaxUint64)}
 	}
 	for !sh.full(b) {
 		more, err := sh.past.next(b)
@@ -77,7 +77,7 @@ func (sh *share) readPast(b *service.Batch) error {
 			return err
 		}
 		if !more {
-			if sh.past.current || len(b.Items) == 0 { // a batch is of one life
+			if sh.past.current || len(b.Items) == 0 { // a batch is of one epoch
 				sh.leave(b)
 			}
 			return nil
@@ -86,7 +86,7 @@ func (sh *share) readPast(b *service.Batch) error {
 	return nil
 }
 
-// leave ends what was read of a life.
+// leave ends what was read of an epoch.
 func (sh *share) leave(b *service.Batch) {
 	x := sh.past
 	x.close()
@@ -95,11 +95,11 @@ func (sh *share) leave(b *service.Batch) {
 		for _, m := range x.lost {
 			sh.lose(b, *m)
 		}
-		sh.at.Number, sh.at.Arrived = x.upTo, max(sh.at.Arrived, x.settled)
+		sh.at.Number, sh.at.Arrived = x.upTo, max(sh.at.Arrived, x.lowWatermark)
 		return
 	}
-	if sh.lives = sh.lives[1:]; len(sh.lives) > 0 {
-		sh.enter(sh.lives[0])
+	if sh.epochs = sh.epochs[1:]; len(sh.epochs) > 0 {
+		sh.enter(sh.epochs[0])
 	} else {
 		sh.enter(sh.p.wm.Epoch())
 	}

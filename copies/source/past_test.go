@@ -16,6 +16,7 @@ import (
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/episode"
@@ -36,7 +37,7 @@ func TestLostIsTold(t *testing.T) {
 	o := begin(t, "", core("A", 10))
 	defer o.Close()
 	for i := range 100 {
-		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), i))
 	}
 	got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
 	want := engram.Missing{ID: engram.MustID("Test/A/p/e"), Reason: engram.MissingEvicted, Count: 90, Interval: engram.Interval{End: 90}}
@@ -55,7 +56,7 @@ func TestLostWhileTheDiskIsFullIsTold(t *testing.T) {
 	defer disk.Heal()
 	disk.Inject(vfs.Fault{Op: vfs.OpCreate, Name: "episodes", Err: vfs.ErrFull})
 	for i := range 100 {
-		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), i))
 	}
 	got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
 	lost := uint64(0)
@@ -73,7 +74,7 @@ func TestEvictedComesFromDisk(t *testing.T) {
 	o := begin(t, t.TempDir(), core("A", 10), core("B", 0))
 	defer o.Close()
 	for i := range 1000 {
-		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i), update(t, "Test/B/p/e", engram.Time(i), i))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), i), testkit.Update(t, "Test/B/p/e", engram.Time(i), i))
 		if i%300 == 299 {
 			if err := o.store.Seal(t.Context(), "test"); err != nil {
 				t.Fatal(err)
@@ -97,9 +98,13 @@ func TestEvictedComesFromDisk(t *testing.T) {
 
 // What is damaged on disk is told to be lost, and the rest is told.
 func TestDamageIsToldAndPassedOver(t *testing.T) {
-	for name, damage := range map[string]func(file []byte){
-		"a chunk":     func(file []byte) { clear(file[len(file)/3 : len(file)/3+50]) },
-		"the summary": func(file []byte) { clear(file[len(file)-200 : len(file)-50]) },
+	for name, c := range map[string]struct {
+		damage func(file []byte) []byte
+		loses  bool
+	}{
+		"a chunk":     {func(file []byte) []byte { clear(file[len(file)/3 : len(file)/3+50]); return file }, true},
+		"the summary": {func(file []byte) []byte { clear(file[len(file)-200 : len(file)-50]); return file }, false},
+		"half of it":  {func(file []byte) []byte { return file[:len(file)/2] }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -107,7 +112,7 @@ func TestDamageIsToldAndPassedOver(t *testing.T) {
 			defer o.Close()
 			payload := func(i int) string { return fmt.Sprint(i, rand.Uint64(), rand.Uint64(), rand.Uint64()) }
 			for i := range 1000 {
-				commit(t, o, update(t, "Test/A/p/e", engram.Time(i), payload(i)))
+				testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), payload(i)))
 				if i == 499 {
 					if err := o.store.Seal(t.Context(), "test"); err != nil {
 						t.Fatal(err)
@@ -122,8 +127,7 @@ func TestDamageIsToldAndPassedOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			damage(file)
-			if err := os.WriteFile(files[0], file, 0o644); err != nil {
+			if err := os.WriteFile(files[0], c.damage(file), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
@@ -134,14 +138,14 @@ func TestDamageIsToldAndPassedOver(t *testing.T) {
 				}
 				lost += m.Count
 			}
-			if lost == 0 || len(got.items) < 500 || len(got.items)+int(lost) != 1000 {
+			if lost > 0 != c.loses || len(got.items) < 500 || len(got.items)+int(lost) != 1000 {
 				t.Errorf("of 1000 versions %d were told, and %d are lost", len(got.items), lost)
 			}
 		})
 	}
 }
 
-// A pull goes on in the lives that came since, also where the clock was set back.
+// A pull goes on in the epochs that came since, also where the clock was set back.
 func TestLivesFollowEachOther(t *testing.T) {
 	dir := t.TempDir()
 	var clock atomic.Int64
@@ -150,7 +154,7 @@ func TestLivesFollowEachOther(t *testing.T) {
 	live := func(from, n int) {
 		o = beginAt(t, dir, func() engram.Time { return engram.Time(clock.Add(1)) }, core("A", 5))
 		for i := range n {
-			commit(t, o, update(t, "Test/A/p/e", engram.Time(from+i), i))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(from+i), i))
 		}
 	}
 	live(0, 50)
@@ -190,12 +194,12 @@ func TestLivesFollowEachOther(t *testing.T) {
 	}
 }
 
-// Who was away is told what was removed and forgotten, once, also in a later life.
+// Who was away is told what was removed and forgotten, once, also in a later epoch.
 func TestRemovalsReachWhoWasAway(t *testing.T) {
 	dir := t.TempDir()
 	o := begin(t, dir, core("A", 0), core("B", 0))
 	for i := range 10 {
-		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i), update(t, "Test/B/p/e", engram.Time(i), i))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), i), testkit.Update(t, "Test/B/p/e", engram.Time(i), i))
 	}
 	before := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
 	if err := o.RemoveSegment(t.Context(), engram.MustID("Test/A/p")); err != nil {
@@ -208,7 +212,7 @@ func TestRemovalsReachWhoWasAway(t *testing.T) {
 	if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, o, update(t, "Test/A/p/e", 100, "again"))
+	testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", 100, "again"))
 	check := func(when string) {
 		t.Helper()
 		got := catchUp(t, o, t.Context(), shareOf("Test", before.last, service.Rules{}))
@@ -245,7 +249,7 @@ func TestWhatIsGoneIsTold(t *testing.T) {
 	o := begin(t, dir, core("A", 0))
 	defer func() { o.Close() }()
 	for i := range 10 {
-		commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), i))
 	}
 	order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("Test/A")}, Span: engram.Interval{Start: 2, End: 5}, Why: "asked"}
 	if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
@@ -265,7 +269,7 @@ func TestWhatIsGoneIsTold(t *testing.T) {
 	}
 }
 
-// What is removed reaches who has it whatever the owner's clock says in its lives, and
+// What is removed reaches who has it whatever the owner's clock says in its epochs, and
 // what came behind it stays.
 func TestRemovalsWhereTheClockWasSetBack(t *testing.T) {
 	for _, back := range []time.Duration{0, 30 * time.Second, 1e15, 1e18} {
@@ -311,7 +315,7 @@ func testRemovalsWhereTheClockWasSetBack(t *testing.T, back time.Duration, durab
 	c := taker{t: t, holder: holder(t, t.TempDir())}
 	defer c.holder.Close()
 	for _, name := range []string{"p", "q", "r", "s"} {
-		commit(t, o, update(t, "Test/A/"+name+"/first", 1, "x"))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/"+name+"/first", 1, "x"))
 	}
 	c.catchUp(o)
 	c.want("p/first 1", "q/first 1", "r/first 1", "s/first 1")
@@ -322,14 +326,14 @@ func testRemovalsWhereTheClockWasSetBack(t *testing.T, back time.Duration, durab
 		if n := c.catchUp(o); n != 1 {
 			t.Errorf("of a removal in the last life %d were told", n)
 		}
-		commit(t, o, update(t, "Test/A/p/second", 2, "x"))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/second", 2, "x"))
 	} else { // while it is there
 		again()
-		commit(t, o, update(t, "Test/A/p/first", 2, "x"))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/first", 2, "x"))
 		c.pull(o, func(b *service.Batch) bool {
 			if len(b.Items) > 0 {
 				remove("Test/A/p")
-				commit(t, o, update(t, "Test/A/p/second", 2, "x"))
+				testkit.Commit(t, o, testkit.Update(t, "Test/A/p/second", 2, "x"))
 			}
 			return len(b.Removed) > 0
 		})
@@ -337,27 +341,27 @@ func testRemovalsWhereTheClockWasSetBack(t *testing.T, back time.Duration, durab
 	c.catchUp(o)
 	c.want("p/second 2", "q/first 1", "r/first 1", "s/first 1")
 
-	commit(t, o, update(t, "Test/A/q/first", 2, "x"))
-	c.catchUp(o) // it has something of both lives
+	testkit.Commit(t, o, testkit.Update(t, "Test/A/q/first", 2, "x"))
+	c.catchUp(o) // it has something of both epochs
 	remove("Test/A/q")
-	commit(t, o, update(t, "Test/A/q/second", 3, "x"))
+	testkit.Commit(t, o, testkit.Update(t, "Test/A/q/second", 3, "x"))
 	if n := c.catchUp(o); n != 1 {
 		t.Errorf("of a removal in this life %d were told", n)
 	}
 	c.want("p/second 2", "q/second 3", "r/first 1", "s/first 1")
 
 	again() // the clock is behind still
-	commit(t, o, update(t, "Test/A/r/first", 3, "x"), update(t, "Test/A/s/second", 3, "x"))
+	testkit.Commit(t, o, testkit.Update(t, "Test/A/r/first", 3, "x"), testkit.Update(t, "Test/A/s/second", 3, "x"))
 	c.catchUp(o)
 	remove("Test/A/r")
-	commit(t, o, update(t, "Test/A/r/second", 4, "x"))
+	testkit.Commit(t, o, testkit.Update(t, "Test/A/r/second", 4, "x"))
 	c.catchUp(o)
 	if disk {
 		order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("Test/A/s")}, Span: engram.Always(), Why: "asked"}
 		if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
 			t.Fatal(err)
 		}
-		commit(t, o, update(t, "Test/A/s/third", 4, "x"))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/s/third", 4, "x"))
 		c.catchUp(o)
 		c.want("p/second 2", "q/second 3", "r/second 4", "s/third 4")
 	} else {
@@ -429,14 +433,14 @@ func TestManyRemovals(t *testing.T) {
 	o := &owner{}
 	var err error
 	o.Server, err = server.New(server.Config{
-		Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{core("A", 0), core("B", 0)}}}, Log: quiet, Limits: wm.Limits{Removals: 10},
+		Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{core("A", 0), core("B", 0)}}}, Log: testkit.Quiet, Limits: wm.Limits{Removals: 10},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer o.Close()
 	for _, name := range []string{"A/gone", "A/stays", "A/again", "B/gone"} {
-		commit(t, o, update(t, "Test/"+name+"/e", 1, "x"))
+		testkit.Commit(t, o, testkit.Update(t, "Test/"+name+"/e", 1, "x"))
 	}
 	h := holder(t, "")
 	defer h.Close()
@@ -464,10 +468,10 @@ func TestManyRemovals(t *testing.T) {
 	remove("A/again")
 	for i := range 20 {
 		name := fmt.Sprintf("B/p%d", i)
-		commit(t, o, update(t, "Test/"+name+"/e", 1, "x"))
+		testkit.Commit(t, o, testkit.Update(t, "Test/"+name+"/e", 1, "x"))
 		remove(name)
 	}
-	commit(t, o, update(t, "Test/A/again/e", 2, "x"))
+	testkit.Commit(t, o, testkit.Update(t, "Test/A/again/e", 2, "x"))
 	copyAll(at)
 	r, err := h.Query(t.Context(), engram.MustPattern("Test").Select(engram.All()))
 	if err != nil {
@@ -489,7 +493,7 @@ func TestScope(t *testing.T) {
 	defer o.Close()
 	for i := range 20 {
 		for _, name := range []string{"p/open", "p/secret", "q/secret"} {
-			commit(t, o, update(t, "Test/A/"+name, engram.Time(i), i))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/"+name, engram.Time(i), i))
 		}
 	}
 	if err := o.RemoveSegment(t.Context(), engram.MustID("Test/A/q")); err != nil {
@@ -511,7 +515,7 @@ func TestForgettingInScope(t *testing.T) {
 	o := begin(t, t.TempDir(), core("A", 0))
 	defer o.Close()
 	for i := range 5 {
-		commit(t, o, update(t, "Test/A/p/open", engram.Time(i), i), update(t, "Test/A/p/secret", engram.Time(i), i))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/open", engram.Time(i), i), testkit.Update(t, "Test/A/p/secret", engram.Time(i), i))
 	}
 	ctx := engram.WithScope(t.Context(), onlyOpen{})
 	before := catchUp(t, o, ctx, shareOf("Test", service.Position{}, service.Rules{}))
@@ -554,7 +558,7 @@ func testForgettingInScope(t *testing.T, on, pattern string, want []string) {
 	defer func() { o.Close() }()
 	for i := range 5 {
 		for _, name := range []string{"p/open", "p/other", "p/secret", "q/secret"} {
-			commit(t, o, update(t, "Test/A/"+name, engram.Time(i), i))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/"+name, engram.Time(i), i))
 		}
 	}
 	policy, err := access.Parse([]byte("rules:\n  - allow: all\n    to: holder\n    \"on\": " + on + "\n"))
@@ -566,8 +570,7 @@ func testForgettingInScope(t *testing.T, on, pattern string, want []string) {
 	if err := rules.Set(policy); err != nil {
 		t.Fatal(err)
 	}
-	guarded := access.NewGuard(o, rules)
-	ctx := access.WithIdentity(t.Context(), "holder")
+	ctx := rules.Within(access.WithIdentity(t.Context(), "holder"), access.Read|access.Subscribe)
 	forgotten := make(chan error, 1)
 	forget := sync.OnceFunc(func() {
 		_, err := o.store.Forget(t.Context(), ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern(pattern)}, Why: "asked"}, nil)
@@ -576,7 +579,7 @@ func testForgettingInScope(t *testing.T, on, pattern string, want []string) {
 	var told []string
 	var before service.Position
 	batches := 0 // since it is being forgotten
-	err = guarded.Pull(ctx, shareOf("Test", service.Position{}, service.Rules{}), func(b *service.Batch) error {
+	err = o.Pull(ctx, shareOf("Test", service.Position{}, service.Rules{}), func(b *service.Batch) error {
 		for i := range b.Removed {
 			told = append(told, b.Removed[i].Pattern.String())
 		}
@@ -609,7 +612,7 @@ func testForgettingInScope(t *testing.T, on, pattern string, want []string) {
 	}
 	o = begin(t, dir, core("A", 0))
 	told = nil
-	err = access.NewGuard(o, rules).Pull(ctx, shareOf("Test", before, service.Rules{}), func(b *service.Batch) error {
+	err = o.Pull(ctx, shareOf("Test", before, service.Rules{}), func(b *service.Batch) error {
 		for i := range b.Removed {
 			told = append(told, b.Removed[i].Pattern.String())
 		}
@@ -669,7 +672,7 @@ func TestSlowHolder(t *testing.T) {
 		}
 		for range 500 { // while it is slow
 			if i < 5000 {
-				commit(t, o, update(t, fmt.Sprintf("Test/A/p/e%d", i%3), engram.Time(i), i))
+				testkit.Commit(t, o, testkit.Update(t, fmt.Sprintf("Test/A/p/e%d", i%3), engram.Time(i), i))
 				i++
 			}
 		}
@@ -682,7 +685,7 @@ func TestSlowHolder(t *testing.T) {
 func TestRemovalWhileOneIsToldIsTold(t *testing.T) {
 	o := begin(t, "", core("A", 0))
 	defer o.Close()
-	commit(t, o, update(t, "Test/A/p/e", 1, "x"), update(t, "Test/A/q/e", 1, "x"))
+	testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", 1, "x"), testkit.Update(t, "Test/A/q/e", 1, "x"))
 	before := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
 	remove := func(name string) {
 		t.Helper()
@@ -739,16 +742,16 @@ func TestWhatIsGoneIsToldAfterACut(t *testing.T) {
 	defer o.Close()
 	var updates []engram.EntityUpdate
 	for i := range n {
-		updates = append(updates, update(t, fmt.Sprintf("Test/A/p/e%d", i), 1, i))
+		updates = append(updates, testkit.Update(t, fmt.Sprintf("Test/A/p/e%d", i), 1, i))
 	}
-	commit(t, o, updates...)
+	testkit.Commit(t, o, updates...)
 	for _, pattern := range []string{"Test/A/p/~e.*[0-8]", "Test/A/p/~e.*9"} {
 		order := ltm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern(pattern)}, Span: engram.Always(), Why: "asked"}
 		if _, err := o.store.Forget(t.Context(), order, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	commit(t, o, update(t, "Test/A/p/stays", 1, "x"))
+	testkit.Commit(t, o, testkit.Update(t, "Test/A/p/stays", 1, "x"))
 	told := map[engram.ID]int{}
 	var at service.Position
 	removed, items := 0, 0

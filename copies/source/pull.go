@@ -60,7 +60,7 @@ func (s *Source) Pull(ctx context.Context, r service.Request, f func(*service.Ba
 		}
 		worked, pause, err := p.step(time.Now())
 		if err == nil && worked && p.untilBeat() <= 0 {
-			err = p.beat() // it looked through much that does not match, or tells much of others
+			err = p.heartbeat() // it looked through much that does not match, or tells much of others
 		}
 		if err != nil {
 			return p.cause(err)
@@ -88,7 +88,7 @@ func (s *Source) Pull(ctx context.Context, r service.Request, f func(*service.Ba
 			if err := p.check(); err != nil {
 				return err
 			}
-			if err := p.beat(); err != nil {
+			if err := p.heartbeat(); err != nil {
 				return err
 			}
 		}
@@ -218,11 +218,11 @@ func (p *pull) untilBeat() time.Duration {
 	return min(heartbeat-time.Since(p.last), busyBeats*heartbeat-time.Since(p.beaten))
 }
 
-// beat tells the positions that have moved without anything to tell, those of shares
+// heartbeat tells the positions that have moved without anything to tell, those of shares
 // that were not told of yet, or that wait for their bytes per second; or else that
 // the source is there. So the holder knows that nothing is to come of all others: it is
 // told first of those of which something is.
-func (p *pull) beat() error {
+func (p *pull) heartbeat() error {
 	p.beaten = time.Now()
 	now := p.wm.Now()
 	var rest []*share // nothing was to come of them now

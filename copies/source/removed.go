@@ -12,7 +12,7 @@ import (
 type removedSet struct {
 	list    []removed
 	last    uint64      // the Order of the last one
-	until   engram.Time // of the last one of this life
+	until   engram.Time // of the last one of this epoch
 	dropped wm.Removal  // the last one that is not known any more, if there is one is cut
 	cut     bool
 	began   uint64 // the Order of the last one when the pull began
@@ -54,7 +54,7 @@ func (r *removedSet) tell(sh *share, b *service.Batch) error {
 }
 
 // wasTold reports whether the share was told of a removal, in this pull or, by its
-// position, before. Lives are told apart by their order, since clocks are set back, and by
+// position, before. Epochs are told apart by their order, since clocks are set back, and by
 // the clock where that is not known.
 func (sh *share) wasTold(x *wm.Removal) bool {
 	after, this := &sh.after, sh.p.wm.Epoch()
@@ -73,7 +73,7 @@ func (sh *share) wasTold(x *wm.Removal) bool {
 }
 
 // until returns the time of arrival up to which a removal is about what the holder has:
-// all of lives before that of the removal, whatever their clocks said.
+// all of epochs before that of the removal, whatever their clocks said.
 func (sh *share) until(x *wm.Removal) engram.Time {
 	if x.Epoch == sh.after.Epoch {
 		if sh.after.Number > x.Number { // it may have been told, and what came behind it
@@ -91,16 +91,16 @@ func (sh *share) until(x *wm.Removal) engram.Time {
 	return x.Until
 }
 
-// inOrder reports whether a life of the server was before another one, if that is known.
-func (s *Source) inOrder(life, other uint64) (before, known bool) {
+// inOrder reports whether an epoch of the server was before another one, if that is known.
+func (s *Source) inOrder(epoch, other uint64) (before, known bool) {
 	if s.ltm == nil {
 		return false, false
 	}
-	return s.ltm.InOrder(life, other)
+	return s.ltm.InOrder(epoch, other)
 }
 
-// retell tells what was removed since the batch was read, and takes out what of it is
-// gone by that.
+// retell adds the removals since the batch was read, and drops the batch's versions that
+// they cover.
 func (r *removedSet) retell(sh *share, b *service.Batch) error {
 	before := sh.removals
 	if err := r.tell(sh, b); err != nil || sh.removals == before {
@@ -110,8 +110,8 @@ func (r *removedSet) retell(sh *share, b *service.Batch) error {
 	return nil
 }
 
-// tellWhatIsThere tells which segments there are, where it is not known any more which
-// were removed.
+// tellWhatIsThere lists the existing segments, if the list of removed ones does not reach
+// back far enough.
 func (sh *share) tellWhatIsThere(b *service.Batch, until engram.Time) error {
 	p := sh.p
 	for i, pattern := range sh.patterns {
@@ -196,7 +196,7 @@ func (r *removedSet) hides(sh *share, id engram.ID, s *engram.Snapshot) bool {
 	return false
 }
 
-// concerns reports whether an update of this life, epoch, that is not found is gone
+// concerns reports whether an update of this epoch, epoch, that is not found is gone
 // because somebody wanted that.
 func (r *removedSet) concerns(epoch uint64, id engram.ID, at engram.Time, number uint64) bool {
 	return slices.ContainsFunc(r.list, func(x removed) bool { return x.Epoch == epoch && number <= x.Number && x.about(id, at) })
@@ -250,8 +250,8 @@ func (sh *share) mayName(id engram.ID, all bool) bool {
 	})
 }
 
-// known returns the entities of the share that a removal was about when it was noted, and
-// those that there are, or were, and that patterns of it match.
+// known returns the entities of a removal in the share: those listed with the removal, and
+// those, present or past, that its patterns match.
 func (sh *share) known(x *removed, matchers []*engram.PatternMatcher) (ids []engram.ID) {
 	seen := map[engram.ID]bool{}
 	about := func(id engram.ID) bool {

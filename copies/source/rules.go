@@ -3,15 +3,13 @@ package source
 import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
-	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/internal/query"
-	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/ltm/policy/record"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // filter decides by a share's rules what travels.
 type filter struct {
-	types      *idf.Registry
-	where      *idf.Filter
+	where      *query.Filter
 	shape      *query.Shape
 	maxPayload int64
 }
@@ -20,19 +18,27 @@ func (f *filter) open(p *pull, r *service.Rules) (err error) {
 	if err := r.Check(""); err != nil {
 		return err
 	}
-	f.types, f.maxPayload = p.wm.Registry(), r.MaxPayload
-	if f.where, err = p.wm.Compiler().Filter(r.Where); err != nil {
+	f.maxPayload = r.MaxPayload
+	if f.where, err = p.wm.Compiler().Filter(p.ctx, r.Where, p.wm.Registry(), 0); err != nil {
 		return err
 	}
-	f.shape = query.NewShape(f.types, r.Fields, false)
+	f.shape = query.NewShape(p.wm.Registry(), r.Fields, false)
 	return nil
 }
 
 // decide returns what of a version travels, or nil and why it does not.
-func (f *filter) decide(e *entity, s *engram.Snapshot) (told *engram.Snapshot, reason string, err error) {
+func (f *filter) decide(id engram.ID, e *entity, s *engram.Snapshot) (told *engram.Snapshot, reason string, err error) {
 	told = s
 	if f.where != nil {
-		if told = query.FilterSnapshot(f.types, f.where, s); told == nil {
+		failures := f.where.Failures()
+		f.where.Entity(id)
+		told = f.where.Snapshot(s)
+		switch {
+		case f.where.Err() != nil:
+			return nil, "", f.where.Err()
+		case told == nil && f.where.Failures() > failures:
+			return nil, service.LeftOutFailed, nil
+		case told == nil:
 			return nil, service.LeftOutFilter, nil
 		}
 	}
@@ -43,7 +49,7 @@ func (f *filter) decide(e *entity, s *engram.Snapshot) (told *engram.Snapshot, r
 			}
 		}
 	}
-	if e.rate != nil && e.rate.Offer(s).Verdict != policy.Record {
+	if e.rate != nil && e.rate.Offer(s).Verdict != record.Record {
 		return nil, service.LeftOutRate, nil
 	}
 	if !f.shape.Whole() {

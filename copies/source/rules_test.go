@@ -14,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // collected is what a pull told until it had caught up.
@@ -62,9 +63,9 @@ func TestRules(t *testing.T) {
 	o := begin(t, "", core("A", 0))
 	defer o.Close()
 	for i := range 100 {
-		u := update(t, "Test/A/p/e", engram.Time(i)*engram.Time(10*time.Millisecond), map[string]any{"n": int64(i), "text": fmt.Sprintf("%0*d", i, 0)})
+		u := testkit.Update(t, "Test/A/p/e", engram.Time(i)*engram.Time(10*time.Millisecond), map[string]any{"n": int64(i), "text": fmt.Sprintf("%0*d", i, 0)})
 		u.Instances[0].Confidence = float32(i%2) / 2
-		commit(t, o, u)
+		testkit.Commit(t, o, u)
 	}
 	for name, c := range map[string]struct {
 		rules  service.Rules
@@ -142,7 +143,7 @@ func TestRateTellsCorrections(t *testing.T) {
 	o := begin(t, "", core("A", 0))
 	defer o.Close()
 	for value, at := range []time.Duration{0, 500, 1000, 1500, 2000, 0, 1000, 1500, 2000, 1000, 3000} {
-		commit(t, o, update(t, "Test/A/p/e", engram.Time(at*time.Millisecond), value))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(at*time.Millisecond), value))
 	}
 	share := service.Share{Patterns: []engram.Pattern{engram.MustPattern("Test")}, Rules: service.Rules{MaxRate: 1}}
 	for _, shares := range [][]service.Share{{share}, {share, share}} { // of each, whatever the others tell
@@ -168,7 +169,7 @@ func TestPriorities(t *testing.T) {
 	const n = 1000
 	for i := range n {
 		for _, name := range []string{"A", "B", "C", "D"} {
-			commit(t, o, update(t, "Test/"+name+"/p/e", engram.Time(i), i))
+			testkit.Commit(t, o, testkit.Update(t, "Test/"+name+"/p/e", engram.Time(i), i))
 		}
 	}
 	share := func(name string, r service.Rules) service.Share {
@@ -201,7 +202,7 @@ func TestBytesPerSecond(t *testing.T) {
 		defer o.Close()
 		payload := string(make([]byte, 990))
 		for i := range 20 {
-			commit(t, o, update(t, "Test/A/p/e", engram.Time(i), payload), update(t, "Test/B/p/e", engram.Time(i), payload))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), payload), testkit.Update(t, "Test/B/p/e", engram.Time(i), payload))
 		}
 		began := time.Now()
 		var a, b time.Duration
@@ -233,7 +234,7 @@ func TestHeartbeat(t *testing.T) {
 	defer source.SetHeartbeat(fastHeartbeat)
 	synctest.Test(t, func(t *testing.T) {
 		o := begin(t, "", core("A", 0))
-		commit(t, o, update(t, "Test/A/p/e", 1, "x"))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", 1, "x"))
 		var times []time.Duration
 		began := time.Now()
 		done := make(chan error, 1)
@@ -263,7 +264,7 @@ func TestSince(t *testing.T) {
 		o := begin(t, "", core("A", 0))
 		defer o.Close()
 		for i := range 10 {
-			commit(t, o, update(t, "Test/A/p/e", engram.Time(i), i))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", engram.Time(i), i))
 			time.Sleep(time.Second)
 		}
 		rules := service.Rules{Since: 3500 * time.Millisecond}
@@ -272,7 +273,7 @@ func TestSince(t *testing.T) {
 			t.Errorf("of the last 3.5 s there are %d, from %+v on", len(got.items), got.items)
 		}
 		time.Sleep(time.Minute)
-		commit(t, o, update(t, "Test/A/p/e", 10, "x"))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/e", 10, "x"))
 		time.Sleep(time.Minute)
 		if got := catchUp(t, o, t.Context(), shareOf("Test", got.last, rules)); len(got.items) != 1 {
 			t.Errorf("later there are %d more; want 1", len(got.items))

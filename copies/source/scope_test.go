@@ -6,21 +6,22 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // No filter of a copy tells what may not be read, nor how much of it there is: not in
 // what comes, what is left out, what is lost, nor in how far the holder is behind, from
-// memory, from disk, or from an earlier life.
+// memory, from disk, or from an earlier epoch.
 func TestGuessingByFiltersOfCopies(t *testing.T) {
 	dir := t.TempDir()
 	const open, secret = 12, 40
 	o := begin(t, dir, core("A", 3))
 	fill := func() {
 		for i := range secret {
-			commit(t, o, update(t, fmt.Sprintf("Test/A/p/secret%d", i%4), engram.Time(i), map[string]any{"pin": int64(i)}))
+			testkit.Commit(t, o, testkit.Update(t, fmt.Sprintf("Test/A/p/secret%d", i%4), engram.Time(i), map[string]any{"pin": int64(i)}))
 		}
 		for i := range open {
-			commit(t, o, update(t, "Test/A/p/open", engram.Time(i), map[string]any{"n": int64(i)}))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/p/open", engram.Time(i), map[string]any{"n": int64(i)}))
 		}
 	}
 	fill()
@@ -28,7 +29,7 @@ func TestGuessingByFiltersOfCopies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range secret {
-		commit(t, o, update(t, "Test/A/p/secret0", engram.Time(secret+i), map[string]any{"pin": int64(i)}))
+		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/secret0", engram.Time(secret+i), map[string]any{"pin": int64(i)}))
 	}
 	look := func(life string) {
 		t.Helper()

@@ -6,6 +6,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/ltm/policy/record"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -24,36 +25,36 @@ type share struct {
 	left     leftOut
 	turn     uint64 // when it was served last
 
-	at     service.Position // after what was read
-	toldAt service.Position
-	done   bool        // it was told last that nothing is to come
-	since  engram.Time // nothing that arrived before is wanted …
-	// … nor, of earlier lives, what arrived before this, if the position is of a life
-	// that nothing is known of.
+	at     service.Position // how far it has read
+	toldAt service.Position // the position sent last
+	done   bool             // the holder knows that it is complete
+	since  engram.Time      // versions that arrived earlier are not wanted
+	// notBefore is since for versions of earlier epochs, if the position is of an epoch
+	// that is not known.
 	notBefore engram.Time
-	// seen is a time before which what was restored of the life before this one was
-	// told already.
+	// seen is a time of arrival: restored versions of the last epoch from before it were
+	// sent already.
 	seen engram.Time
 
-	lives   []uint64    // earlier lives to come, that of at first
-	gone    gone        // what was lost before the holder came
-	await   await       // for the recorder
-	past    *past       // what is read now, if not the last updates
-	changes []wm.Change // the last updates, read but not told
-	upTo    uint64      // how far changes reach …
-	settled engram.Time // … and a time at or after which everything behind arrived
+	epochs       []uint64    // earlier epochs to read, the position's first
+	gone         gone        // losses from before the pull
+	await        await       // for the recorder
+	past         *past       // timelines and episodes being read; nil while it reads the change feed
+	changes      []wm.Change // updates of the change feed that are not sent yet
+	upTo         uint64      // the number that changes reach
+	lowWatermark engram.Time // everything after upTo arrived at or after this time
 
-	after    service.Position // told last; at first that of the request
-	had      service.Had      // what the holder has behind after
-	removals uint64           // the Order of the last removal that was told, 0 if none was
-	removed  engram.Time      // removals before it were told, by the clock
+	after    service.Position // sent last; at first the request's
+	had      service.Had      // versions that the holder has beyond after
+	removals uint64           // Order of the last removal sent, 0 if none was
+	removed  engram.Time      // by the clock: removals before it were sent
 	lookout  lookout
 }
 
 // entity is what a share knows of an entity.
 type entity struct {
 	matches bool
-	rate    *policy.Filter // nil without a rate
+	rate    *record.Filter // nil without a rate
 }
 
 // maxKeys and maxEntities bound what a share remembers of entities.
@@ -62,7 +63,7 @@ const (
 	maxEntities = 1 << 18
 )
 
-// chunkOfChanges is how many updates are looked at under one hold of the memory's lock.
+// chunkOfChanges is how many updates are read under one hold of the memory's lock.
 const chunkOfChanges = 512
 
 func newShare(p *pull, index int, r *service.Share) (*share, error) {
@@ -115,33 +116,33 @@ func (sh *share) position() service.Position {
 func (sh *share) start() {
 	s := sh.p
 	epoch := s.wm.Epoch()
-	number, _ := s.wm.Settled()
+	number, _ := s.wm.LowWatermark()
 	if sh.at.Epoch == epoch && sh.at.Number <= number {
 		return
 	}
 	if s.ltm != nil {
 		var known bool
-		if sh.lives, known = s.ltm.LivesFrom(sh.at.Epoch); !known && !sh.at.IsZero() {
+		if sh.epochs, known = s.ltm.LivesFrom(sh.at.Epoch); !known && !sh.at.IsZero() {
 			sh.notBefore = sh.at.Arrived
 		}
 		if !sh.at.IsZero() && s.ltm.Previous() == sh.at.Epoch {
 			sh.seen = sh.at.Arrived
 		}
 	}
-	if len(sh.lives) == 0 {
+	if len(sh.epochs) == 0 {
 		sh.enter(epoch)
-	} else if sh.lives[0] != sh.at.Epoch {
-		sh.enter(sh.lives[0])
+	} else if sh.epochs[0] != sh.at.Epoch {
+		sh.enter(sh.epochs[0])
 	}
 }
 
-// enter begins a life.
+// enter begins an epoch of the owner.
 func (sh *share) enter(epoch uint64) {
 	sh.at = service.Position{Epoch: epoch, Arrived: sh.since}
 	if epoch == sh.p.wm.Epoch() {
 		sh.notBefore = engram.MinTime // what is restored is not told apart from what is new
-		if number, settled := sh.p.wm.Settled(); number == 0 {
-			sh.at.Arrived = settled
+		if number, watermark := sh.p.wm.LowWatermark(); number == 0 {
+			sh.at.Arrived = watermark
 		}
 	}
 }
@@ -172,7 +173,7 @@ func (sh *share) entity(id engram.ID) *entity {
 		}
 		e = &entity{matches: sh.matches(id)}
 		if e.matches && sh.rules.MaxRate > 0 {
-			e.rate = policy.NewFilter(policy.Policy{MaxRate: sh.rules.MaxRate}, nil)
+			e.rate = record.NewFilter(policy.Policy{MaxRate: sh.rules.MaxRate}, nil)
 		}
 		sh.entities[id] = e
 	}
@@ -181,12 +182,12 @@ func (sh *share) entity(id engram.ID) *entity {
 
 // hasNews reports whether there is something to be read.
 func (sh *share) hasNews() bool {
-	return len(sh.gone.list) > 0 || sh.past != nil || len(sh.lives) > 0 || len(sh.changes) > 0 || sh.at.Number < sh.p.wm.Number() ||
+	return len(sh.gone.list) > 0 || sh.past != nil || len(sh.epochs) > 0 || len(sh.changes) > 0 || sh.at.Number < sh.p.wm.Number() ||
 		sh.p.wm.LastRemoval() != sh.removals
 }
 
 // reading reports whether the share is in the middle of what there is.
-func (sh *share) reading() bool { return sh.past != nil || len(sh.lives) > 0 || len(sh.changes) > 0 }
+func (sh *share) reading() bool { return sh.past != nil || len(sh.epochs) > 0 || len(sh.changes) > 0 }
 
 // read reads what comes next into an empty batch. It may stay empty while more is to
 // come. all reports whether it read everything that was to come when it began.
@@ -198,7 +199,7 @@ func (sh *share) read(b *service.Batch) (all bool, err error) {
 	case len(sh.gone.list) > 0:
 		b.Lost = sh.gone.tell(b.Lost, service.BatchItems)
 		return false, nil
-	case sh.past != nil || len(sh.lives) > 0:
+	case sh.past != nil || len(sh.epochs) > 0:
 		return false, sh.readPast(b)
 	default:
 		return sh.readChanges(b)
@@ -224,10 +225,10 @@ func (sh *share) readChanges(b *service.Batch) (all bool, err error) {
 				return false, err
 			}
 		}
-		sh.at.Number, sh.at.Arrived = c.Number, max(sh.at.Arrived, c.Settled)
+		sh.at.Number, sh.at.Arrived = c.Number, max(sh.at.Arrived, c.LowWatermark)
 		sh.changes = sh.changes[1:]
 	}
-	sh.at.Number, sh.at.Arrived = sh.upTo, max(sh.at.Arrived, sh.settled)
+	sh.at.Number, sh.at.Arrived = sh.upTo, max(sh.at.Arrived, sh.lowWatermark)
 	return all, nil
 }
 
@@ -237,7 +238,7 @@ func (sh *share) takeChanges() (all, ok bool) {
 	if sh.changes == nil {
 		sh.changes = make([]wm.Change, 0, chunkOfChanges)
 	}
-	sh.changes, sh.upTo, sh.settled, ok = sh.p.wm.Changes(sh.at.Number, sh.room())
+	sh.changes, sh.upTo, sh.lowWatermark, ok = sh.p.wm.Changes(sh.at.Number, sh.room())
 	return len(sh.changes) < cap(sh.changes), ok
 }
 
@@ -268,7 +269,7 @@ func (sh *share) change(b *service.Batch, c *wm.Change, e *entity) (whole bool, 
 	return true, nil
 }
 
-// wants reports whether an update of this life is not too old to be told.
+// wants reports whether an update of this epoch is not too old to be told.
 func (sh *share) wants(number uint64, arrived engram.Time) bool {
 	return arrived >= sh.since && (arrived >= sh.seen || number > sh.p.wm.Restored())
 }
@@ -281,7 +282,7 @@ func (sh *share) offer(b *service.Batch, id engram.ID, e *entity, s *engram.Snap
 	if sh.p.removed.hides(sh, id, s) {
 		return nil
 	}
-	told, reason, err := sh.filter.decide(e, s)
+	told, reason, err := sh.filter.decide(id, e, s)
 	if err != nil {
 		return err
 	}
@@ -318,8 +319,8 @@ func (sh *share) full(b *service.Batch) bool {
 	return len(sh.left.list) >= service.BatchItems || len(b.Lost) >= service.BatchItems
 }
 
-// maxItems bounds a batch, so that what is more urgent does not wait behind it, and
-// maxInstances one of empty payloads, which the holder would refuse.
+// maxItems bounds a batch, so that another share does not wait long. maxInstances bounds a
+// batch of empty payloads: the holder would refuse more.
 const (
 	maxItems     = 256
 	maxInstances = 1 << 14

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"testing"
 	"time"
 
@@ -14,7 +12,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/server"
@@ -27,8 +25,6 @@ func TestMain(m *testing.M) {
 	source.SetHeartbeat(fastHeartbeat)
 	goleak.VerifyTestMain(m)
 }
-
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // owner is a server that owns what is pulled.
 type owner struct {
@@ -54,12 +50,12 @@ func beginOn(t testing.TB, disk vfs.FS, dir string, now func() engram.Time, segm
 	o := &owner{}
 	if dir != "" {
 		var err error
-		if o.store, err = ltm.Open(context.Background(), ltm.Options{Dir: dir, FS: disk, Log: quiet, Now: now}); err != nil {
+		if o.store, err = ltm.Open(context.Background(), ltm.Options{Dir: dir, FS: disk, Log: testkit.Quiet, Now: now}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var err error
-	o.Server, err = server.New(server.Config{Memories: []server.Memory{{Name: "Test", Segments: segments}}, Log: quiet, Store: o.store, Now: now})
+	o.Server, err = server.New(server.Config{Memories: []server.Memory{{Name: "Test", Segments: segments}}, Log: testkit.Quiet, Store: o.store, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,11 +68,11 @@ func holder(t testing.TB, dir string) *server.Server {
 	var store *ltm.Store
 	var err error
 	if dir != "" {
-		if store, err = ltm.Open(context.Background(), ltm.Options{Dir: dir, Log: quiet}); err != nil {
+		if store, err = ltm.Open(context.Background(), ltm.Options{Dir: dir, Log: testkit.Quiet}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h, err := server.New(server.Config{Log: quiet, Store: store})
+	h, err := server.New(server.Config{Log: testkit.Quiet, Store: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,27 +80,7 @@ func holder(t testing.TB, dir string) *server.Server {
 }
 
 func core(name string, keep int) engram.CoreSegment {
-	return engram.CoreSegment{ID: engram.MustID("Test/" + name), History: engram.Bounds{MaxCount: keep}}
-}
-
-func update(t testing.TB, entity string, at engram.Time, v any) engram.EntityUpdate {
-	t.Helper()
-	p, err := idf.ValuePayload(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engram.EntityUpdate{Entity: engram.MustID(entity), Time: at, Instances: []engram.Instance{engram.NewInstance(p)}}
-}
-
-func commit(t testing.TB, w engram.Writer, updates ...engram.EntityUpdate) {
-	t.Helper()
-	results, err := w.Commit(context.Background(), engram.Commit{Updates: updates})
-	if err == nil {
-		err = engram.FirstError(results)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	return engram.CoreSegment{ID: engram.MustID("Test/" + name), History: engram.Bounds{MaxCount: keep}, MaxAhead: engram.AnyAhead}
 }
 
 var errEnough = errors.New("enough")
@@ -135,11 +111,11 @@ func TestInstancesOfABatchAreBounded(t *testing.T) {
 	defer o.Close()
 	const versions, each = 10, 4000
 	for i := range versions {
-		u := update(t, "Test/A/p/e", engram.Time(i), nil)
+		u := testkit.Update(t, "Test/A/p/e", engram.Time(i), nil)
 		for len(u.Instances) < each {
 			u.Instances = append(u.Instances, u.Instances[0])
 		}
-		commit(t, o, u)
+		testkit.Commit(t, o, u)
 	}
 	got := catchUp(t, o, t.Context(), shareOf("Test", service.Position{}, service.Rules{}))
 	if len(got.items) != versions {
@@ -157,7 +133,7 @@ func TestPullTellsWhatIsThereAndWhatComes(t *testing.T) {
 	o := begin(t, "", core("A", 0), core("B", 0))
 	defer o.Close()
 	for i := range 1000 {
-		commit(t, o, update(t, fmt.Sprintf("Test/A/p/e%d", i%7), engram.Time(i), i), update(t, "Test/B/p/other", engram.Time(i), i))
+		testkit.Commit(t, o, testkit.Update(t, fmt.Sprintf("Test/A/p/e%d", i%7), engram.Time(i), i), testkit.Update(t, "Test/B/p/other", engram.Time(i), i))
 	}
 	seen := 0
 	var last service.Version
@@ -173,7 +149,7 @@ func TestPullTellsWhatIsThereAndWhatComes(t *testing.T) {
 			last = v
 		}
 		if seen == 1000 && b.Behind.Updates == 0 {
-			commit(t, o, update(t, "Test/A/p/new", 1000, "x"), update(t, "Test/A/p/new", 1001, "x"))
+			testkit.Commit(t, o, testkit.Update(t, "Test/A/p/new", 1000, "x"), testkit.Update(t, "Test/A/p/new", 1001, "x"))
 		}
 		return seen == 1002
 	})

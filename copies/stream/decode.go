@@ -31,10 +31,9 @@ type Decoder struct {
 	batch     service.Batch
 }
 
-// NewDecoder returns a decoder for a pull of so many shares, that refuses frames of
-// more than limit bytes, and those that list what takes more than that in memory, of
-// however few bytes. It reads no further than what it is asked to decode. The error
-// is Unsupported for a format that it does not know.
+// NewDecoder returns a decoder for a pull of so many shares. It refuses frames of more
+// than limit bytes, encoded or in memory, and never reads beyond the batch that it
+// decodes. The error is Unsupported for an unknown format.
 func NewDecoder(r io.Reader, shares int, limit int64, format uint32) (*Decoder, error) {
 	if err := checkFormat(format); err != nil {
 		return nil, err

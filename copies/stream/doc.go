@@ -2,6 +2,6 @@
 // stream of frames in which names are sent once and times and numbers as steps from
 // what came before. docs/formats/copy.md describes it.
 //
-// A reader trusts nothing: what it keeps is bounded, whatever it is given, and what
-// it cannot read is Corrupt.
+// A reader trusts nothing: its memory is bounded for any input, and malformed input is
+// Corrupt.
 package stream

@@ -64,7 +64,7 @@ func (e *Encoder) anew() {
 	forgetLast(e.shares)
 }
 
-// Encode writes a batch and flushes, so that who has read all of it can decode it.
+// Encode writes a batch and flushes it: a reader can decode it without later bytes.
 func (e *Encoder) Encode(b *service.Batch) error {
 	if b.Share < 0 || b.Share >= len(e.shares) {
 		return engram.Errorf(engram.Internal, "", "a batch of share %d of %d", b.Share, len(e.shares))

@@ -3,13 +3,17 @@
 
     python3 examples/python/client.py 127.0.0.1:7411
 
-needs grpcio and protobuf, and grpcio-tools or protoc to compile the .proto file
-(Debian: python3-grpcio python3-protobuf protobuf-compiler). It adds a segment to
-the memory GeneralPurpose, subscribes to it, commits to it, and reads back.
+needs grpcio and protobuf, and grpcio-tools (1.49 or later) or protoc (3.15 or later)
+to compile the .proto file: 'pip install -r examples/python/requirements.txt', or on
+Debian python3-grpcio, python3-protobuf and protobuf-compiler. (Debian 12's
+python3-grpc-tools is too old; then protoc is used.) It adds a segment to the memory
+GeneralPurpose, subscribes to it, commits to it, and reads back.
 """
 
+import atexit
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,14 +27,25 @@ API = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "api"
 def compile_api():
     """Compiles api/engram/v1/memory.proto and returns its module."""
     out = tempfile.mkdtemp(prefix="engram-python-")
-    args = ["-I" + API, "--python_out=" + out, "engram/v1/memory.proto"]
-    try:
-        from grpc_tools import protoc
-        protoc.main(["protoc"] + args)
-    except ImportError:
-        subprocess.run(["protoc"] + args, check=True)
+    atexit.register(shutil.rmtree, out, ignore_errors=True)
+    failed = []
+    for compiler in ([sys.executable, "-m", "grpc_tools.protoc"], ["protoc"]):
+        try:
+            done = subprocess.run(compiler + ["-I" + API, "--python_out=" + out, "engram/v1/memory.proto"],
+                                  capture_output=True, text=True)
+        except FileNotFoundError as e:
+            failed.append(str(e))
+            continue
+        if done.returncode == 0:
+            break
+        failed.append((done.stderr.strip().splitlines() or ["no reason given"])[-1])
+    else:
+        sys.exit("no compiler for .proto files works: install grpcio-tools or protoc, see the head of this file\n  " + "\n  ".join(failed))
     sys.path.insert(0, out)
-    return importlib.import_module("engram.v1.memory_pb2")
+    try:
+        return importlib.import_module("engram.v1.memory_pb2")
+    except Exception as e:  # the runtime is older than what the compiler wrote for
+        sys.exit("the installed protobuf does not take what %s compiled: %s\nInstall versions that fit, see the head of this file." % (compiler[-1], e))
 
 
 pb = compile_api()

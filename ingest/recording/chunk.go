@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -33,6 +34,7 @@ type entry struct {
 	time, publish engram.Time
 	channel       *Channel
 	off, len      int
+	sequence      uint32
 }
 
 // maxChunk is the largest chunk read, decompressed.
@@ -143,9 +145,17 @@ type chunkReader struct {
 	done      int64
 	loss      []Loss
 	ended     bool
+	back      time.Duration // how far log times go back in the file
 }
 
 func (r *chunkReader) begin() {
+	latest := engram.MinTime
+	for _, c := range r.chunks {
+		if c.end >= c.start && c.end != 0 {
+			r.goesBack(latest, c.start)
+			latest = max(latest, c.end)
+		}
+	}
 	slices.SortStableFunc(r.chunks, func(a, b *chunk) int {
 		return int(min(max(int64(a.start.Sub(b.start)), -1), 1))
 	})
@@ -190,7 +200,7 @@ func (r *chunkReader) Next() (Message, error) {
 	first.entries = first.entries[1:]
 	r.current = first
 	r.delivered++
-	return Message{Channel: e.channel, LogTime: e.time, PublishTime: e.publish, Data: first.buf.Bytes()[e.off : e.off+e.len]}, nil
+	return Message{Channel: e.channel, LogTime: e.time, PublishTime: e.publish, Sequence: e.sequence, Data: first.buf.Bytes()[e.off : e.off+e.len]}, nil
 }
 
 // openNext loads the chunk that is due and makes it active.
@@ -232,6 +242,11 @@ func (r *chunkReader) openNext() {
 		r.loss = append(r.loss, loss)
 	}
 	if !slices.IsSortedFunc(entries, byTime) {
+		latest := engram.MinTime
+		for i := range entries {
+			r.goesBack(latest, entries[i].time)
+			latest = max(latest, entries[i].time)
+		}
 		slices.SortStableFunc(entries, byTime)
 	}
 	r.done += c.size
@@ -241,6 +256,13 @@ func (r *chunkReader) openNext() {
 		return
 	}
 	r.active = append(r.active, o)
+}
+
+// goesBack notes the log time of what stands in the file behind something of another one.
+func (r *chunkReader) goesBack(before, t engram.Time) {
+	if before > engram.MinTime {
+		r.back = max(r.back, before.Sub(t))
+	}
 }
 
 func byTime(a, b entry) int {

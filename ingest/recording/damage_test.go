@@ -10,6 +10,7 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 	"github.com/klauspost/compress/zstd"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 func zstdFrame(t testing.TB, b []byte) []byte {
@@ -33,7 +34,7 @@ func writeTemp(t testing.TB, name string, b []byte) string {
 
 func readFile(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(recordingPath(t, name))
+	b, err := os.ReadFile(testkit.Recording(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestDamagedChunk(t *testing.T) {
 
 func TestDamagedBagChunk(t *testing.T) {
 	b := readFile(t, "guardian_palette.bag")
-	r, err := openFile(recordingPath(t, "guardian_palette.bag"))
+	r, err := openFile(testkit.Recording(t, "guardian_palette.bag"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestFlippedBits(t *testing.T) {
 		files["bag"] = b
 	}
 	flips := 60
-	if raced {
+	if testkit.Raced {
 		flips = 5
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))

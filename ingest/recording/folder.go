@@ -63,6 +63,8 @@ type folder struct {
 	total     int64
 	delivered uint64
 	loss      []Loss
+	found     []Aside // in the parts before
+	back      time.Duration
 	ended     bool
 }
 
@@ -254,6 +256,8 @@ func (f *folder) Next() (Message, error) {
 			return m, err
 		}
 		f.loss = append(f.loss, f.current.Loss()...)
+		f.found = append(f.found, Asides(f.current)...)
+		f.back = max(f.back, GoneBack(f.current))
 		f.current.Close()
 		f.current = nil
 		f.doneSize += f.sizes[f.part]

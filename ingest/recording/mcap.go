@@ -26,6 +26,7 @@ type mcapFile struct {
 	inSummary       bool
 	reader          *chunkReader
 	closed          bool // the footer was seen
+	found           []Aside
 }
 
 // recordHead is an opcode and a length.
@@ -163,6 +164,8 @@ func (m *mcapFile) take(op mcap.OpCode, off, n int64) {
 		m.inSummary = true
 	case mcap.OpFooter:
 		m.closed = true
+	case mcap.OpAttachment, mcap.OpMetadata:
+		m.aside(op, off, n)
 	case mcap.OpSchema, mcap.OpChannel, mcap.OpStatistics:
 		if n > maxDefinition {
 			return
@@ -210,7 +213,7 @@ func (m *mcapFile) define(op mcap.OpCode, b []byte) {
 }
 
 func (m *mcapFile) channelOf(c *mcap.Channel) *Channel {
-	out := &Channel{Topic: c.Topic, Encoding: c.MessageEncoding}
+	out := &Channel{Topic: c.Topic, Encoding: c.MessageEncoding, Metadata: c.Metadata}
 	s := m.schemas[c.SchemaID]
 	if s == nil {
 		s = m.summarySchemas[c.SchemaID]
@@ -332,7 +335,7 @@ func (m *mcapFile) message(body []byte) (e entry, ok bool) {
 	if e.channel == nil || !ok {
 		return e, false
 	}
-	e.time, e.publish = logTime, logTime
+	e.time, e.publish, e.sequence = logTime, logTime, binary.LittleEndian.Uint32(body[2:])
 	// Some writers leave the publish time zero.
 	if t, ok := toTime(binary.LittleEndian.Uint64(body[14:])); ok && t != 0 {
 		e.publish = t

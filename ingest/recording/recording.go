@@ -22,6 +22,7 @@ type Channel struct {
 	// "protobuf" (a FileDescriptorSet), "jsonschema"; empty if there is none.
 	SchemaEncoding string
 	Schema         []byte
+	Metadata       map[string]string // as MCAP has it
 }
 
 // Message is one recorded message.
@@ -30,6 +31,7 @@ type Message struct {
 	LogTime engram.Time // when it was recorded
 	// PublishTime is when it was sent, where the format keeps that; else LogTime.
 	PublishTime engram.Time
+	Sequence    uint32 // as MCAP has it
 	Data        []byte // valid until the next call of Next
 }
 

@@ -15,22 +15,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// recordingPath returns the path of a shared recording, or skips the test.
-func recordingPath(t testing.TB, name string) string {
-	t.Helper()
-	if raced && (name == "guardian_palette.bag" || name == "husky_outdoor.bag") {
-		t.Skip("this recording is too large for the race detector; it is read without it")
-	}
-	path := filepath.Join("..", "..", "..", "shared", "data", "recordings", filepath.FromSlash(name))
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the shared recordings are not here: %v", err)
-	}
-	return path
-}
 
 // got is what was read of a recording.
 type got struct {
@@ -103,7 +91,7 @@ func TestRecordings(t *testing.T) {
 		{"rosbag2/wbag_sqlite3/metadata.yaml", 6074, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g := readAll(t, recordingPath(t, tt.name))
+			g := readAll(t, testkit.Recording(t, tt.name))
 			if g.messages != tt.messages || len(g.loss) > 0 || g.unsorted > 0 {
 				t.Errorf("%d messages (%d out of order), want %d; loss %v; %v", g.messages, g.unsorted, tt.messages, g.loss, g.topics)
 			}
@@ -120,10 +108,10 @@ func TestRecordings(t *testing.T) {
 // read from the same file.
 func TestAgainstLibraries(t *testing.T) {
 	for _, name := range []string{"guardian_palette.bag", "tilt_laser.bag", "bag_edge_cases/example-lz4.bag", "bag_edge_cases/example-unsorted-chunks.bag"} {
-		if raced && name == "guardian_palette.bag" {
+		if testkit.Raced && name == "guardian_palette.bag" {
 			continue
 		}
-		path := recordingPath(t, name)
+		path := testkit.Recording(t, name)
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +137,7 @@ func TestAgainstLibraries(t *testing.T) {
 		})
 	}
 	for _, name := range []string{"g1_bottle_10.mcap", "rosbag2/talker.mcap", "rosbag2/cdr_test_0.mcap", "rosbag2/wbag_mcap/wbag_2.mcap"} {
-		path := recordingPath(t, name)
+		path := testkit.Recording(t, name)
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -267,7 +255,7 @@ func TestOpenRefuses(t *testing.T) {
 
 func TestWholeFileCompression(t *testing.T) {
 	// The smallest recording there is, compressed as a whole by zstd.
-	raw, err := os.ReadFile(recordingPath(t, "rosbag2/cdr_test_0.db3"))
+	raw, err := os.ReadFile(testkit.Recording(t, "rosbag2/cdr_test_0.db3"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +291,7 @@ func TestCompareNatural(t *testing.T) {
 }
 
 func TestCloseEarly(t *testing.T) {
-	r, err := Open(recordingPath(t, "guardian_palette.bag"))
+	r, err := Open(testkit.Recording(t, "guardian_palette.bag"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +305,7 @@ func TestCloseEarly(t *testing.T) {
 }
 
 func TestFolderMissesAPart(t *testing.T) {
-	src := recordingPath(t, "rosbag2/wbag_sqlite3")
+	src := testkit.Recording(t, "rosbag2/wbag_sqlite3")
 	dir := t.TempDir()
 	for _, name := range []string{"metadata.yaml", "wbag_0.db3", "wbag_1.db3", "wbag_3.db3", "wbag_4.db3"} {
 		b, err := os.ReadFile(filepath.Join(src, name))
@@ -361,7 +349,7 @@ func TestLossText(t *testing.T) {
 // TestSpan compares the span that is known beforehand with what is read.
 func TestSpan(t *testing.T) {
 	for _, name := range []string{"g1_bottle_2.mcap", "tilt_laser.bag", "rosbag2/cdr_test_0.db3"} {
-		r, err := Open(recordingPath(t, name))
+		r, err := Open(testkit.Recording(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"fmt"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -133,7 +134,7 @@ func TestDatabaseWithLog(t *testing.T) {
 // damaged database.
 func TestDatabaseFlippedBits(t *testing.T) {
 	flips := 50
-	if raced {
+	if testkit.Raced {
 		flips = 3
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // The segments that are written to, by durability.
@@ -136,16 +137,15 @@ func (b *book) write(ctx context.Context, w engram.Writer, client int, mayRefuse
 // wait waits until n commits of each client were acknowledged.
 func (b *book) wait(t *testing.T, n int) {
 	t.Helper()
-	for few, deadline := true, time.Now().Add(2*time.Minute); few; {
-		if time.Sleep(time.Millisecond); time.Now().After(deadline) {
-			t.Fatalf("%d commits of each client are not acknowledged in 2 min", n)
-		}
+	t.Helper()
+	testkit.Until(t, func() (string, bool) {
 		b.Lock()
-		few = slices.ContainsFunc(b.tracks, func(t [len(segments)]track) bool {
+		defer b.Unlock()
+		few := slices.ContainsFunc(b.tracks, func(t [len(segments)]track) bool {
 			return slices.ContainsFunc(t[:], func(t track) bool { return len(t.acks) < n })
 		})
-		b.Unlock()
-	}
+		return fmt.Sprintf("%d commits of each client are not acknowledged", n), !few
+	})
 }
 
 // stats counts over all crashes.
@@ -154,11 +154,21 @@ type stats struct {
 	kills, commits int
 	lostLogged     int           // acknowledged logged commits that were lost
 	oldestLost     time.Duration // how long before the crash the oldest of them was acknowledged
+	// What was compared beside that: answers while clients wrote, updates of subscriptions,
+	// and earlier beliefs after crashes.
+	read, followed, believed int
+}
+
+// count counts one more.
+func (s *stats) count(what *int) {
+	s.Lock()
+	defer s.Unlock()
+	*what++
 }
 
 func (s *stats) String() string {
-	return fmt.Sprintf("%d crashes, %d acknowledged commits; of the logged ones %d were lost, the oldest acknowledged %v before its crash",
-		s.kills, s.commits, s.lostLogged, s.oldestLost.Round(time.Millisecond))
+	return fmt.Sprintf("%d crashes, %d acknowledged commits; of the logged ones %d were lost, the oldest acknowledged %v before its crash; %d answers, %d updates and %d earlier beliefs were compared",
+		s.kills, s.commits, s.lostLogged, s.oldestLost.Round(time.Millisecond), s.read, s.followed, s.believed)
 }
 
 // check compares what a server has after a crash with what is known, and begins anew

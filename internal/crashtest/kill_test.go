@@ -3,6 +3,7 @@ package crashtest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -107,6 +108,9 @@ func TestKill(t *testing.T) {
 	}
 	servers.Wait()
 	t.Log(&sum)
+	if sum.read == 0 || sum.followed == 0 || sum.believed == 0 {
+		t.Error("nothing was read beside the writers")
+	}
 	if sum.kills < *atLeast {
 		t.Errorf("%d kills were made in %v, fewer than %d", sum.kills, *within, *atLeast)
 	}
@@ -125,7 +129,7 @@ func oneFolder(t *testing.T, binary string, chance *rand.Rand, left *atomic.Int6
 		}
 	}()
 	const clients = 3
-	known := newBook(clients)
+	known, versions := newBook(clients), &believed{}
 	var crashed time.Time
 	tight := chance.IntN(3) == 0
 	for life := range 12 {
@@ -134,7 +138,7 @@ func oneFolder(t *testing.T, binary string, chance *rand.Rand, left *atomic.Int6
 			t.Error(err)
 			return
 		}
-		crashed, err = oneLife(t.Context(), p, tight, known, crashed, chance, sum)
+		crashed, err = oneLife(t.Context(), p, tight, known, versions, crashed, chance, sum)
 		p.kill()
 		if err != nil {
 			t.Errorf("%v\nfolder %s; the server said:\n%s", err, dir, p.said.String())
@@ -151,20 +155,23 @@ func oneFolder(t *testing.T, binary string, chance *rand.Rand, left *atomic.Int6
 	}
 }
 
-// oneLife checks what a server has, and has clients commit until a random moment, at
-// which its process is killed; it returns that.
-func oneLife(ctx context.Context, p *process, tight bool, known *book, crashed time.Time, chance *rand.Rand, sum *stats) (killed time.Time, err error) {
+// oneLife checks what a server has, and has clients commit, and others read, until a random
+// moment, at which its process is killed; it returns that.
+func oneLife(ctx context.Context, p *process, tight bool, known *book, versions *believed, crashed time.Time, chance *rand.Rand, sum *stats) (killed time.Time, err error) {
 	c, err := p.connect(ctx)
 	if err != nil {
 		return killed, err
 	}
 	defer c.Close()
-	if err := addSegments(ctx, c, tight); err != nil {
+	if err := define(ctx, c, tight, !crashed.IsZero()); err != nil {
 		return killed, err
 	}
 	if !crashed.IsZero() {
 		if problems := known.check(ctx, c, crashed, sum); len(problems) > 0 {
 			return killed, fmt.Errorf("after a kill: %d problems, such as %s", len(problems), problems[0])
+		}
+		if err := errors.Join(versions.check(ctx, c, chance, sum), counted(ctx, c, len(known.tracks))); err != nil {
+			return killed, fmt.Errorf("after a kill: %w", err)
 		}
 	}
 	longest := 150 * time.Millisecond
@@ -172,10 +179,28 @@ func oneLife(ctx context.Context, p *process, tight bool, known *book, crashed t
 		longest = 2 * time.Second // so that some was acknowledged a second before
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var writers sync.WaitGroup
-	failed := make(chan error, len(known.tracks))
+	var clients sync.WaitGroup
+	failed := make(chan error, len(known.tracks)+3)
+	first := make([][len(segments)]int, len(known.tracks))
 	for i := range known.tracks {
-		writers.Go(func() {
+		for d := range segments {
+			first[i][d] = known.tracks[i][d].found + 1
+		}
+	}
+	own := rand.New(rand.NewPCG(chance.Uint64(), 0))
+	for _, do := range []func() error{
+		func() error { return known.read(ctx, c, own, tight, sum) },
+		func() error { return known.follow(ctx, c, first, tight, sum) },
+		func() error { return versions.supersede(ctx, c) },
+	} {
+		clients.Go(func() {
+			if err := do(); err != nil {
+				failed <- err
+			}
+		})
+	}
+	for i := range known.tracks {
+		clients.Go(func() {
 			if err := known.write(ctx, c, i, false); err != nil {
 				failed <- err
 			}
@@ -186,7 +211,7 @@ func oneLife(ctx context.Context, p *process, tight bool, known *book, crashed t
 	p.cmd.Process.Signal(syscall.SIGKILL)
 	time.Sleep(time.Millisecond) // what was on its way arrives, or does not
 	cancel()
-	writers.Wait()
+	clients.Wait()
 	select {
 	case err := <-failed:
 		return killed, err

@@ -19,7 +19,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
@@ -117,6 +117,7 @@ func TestTerminate(t *testing.T) {
 // TestTerminateCopies tells the holder of a copy to end while it pulls, then its owner
 // while it is pulled from: both end, and the copy has everything in the end.
 func TestTerminateCopies(t *testing.T) {
+	testkit.Long(t)
 	binary := buildEngram(t)
 	dirs := [2]string{}
 	for i := range dirs {
@@ -126,7 +127,7 @@ func TestTerminateCopies(t *testing.T) {
 		}
 		defer os.RemoveAll(dirs[i])
 	}
-	at := freeAddress(t)
+	at := testkit.FreeAddress(t)
 	owns := []string{"--robot", "r", "--name", "owner", "--backbone", "embedded", "--backbone-listen", at, "--memory", "GeneralPurpose"}
 	holds := []string{"--robot", "r", "--name", "holder", "--backbone", "nats://" + at, "--memory", "Example", "--copy", "GeneralPurpose"}
 	owner, c := startAndConnect(t, binary, dirs[0], owns...)
@@ -177,16 +178,10 @@ func TestTerminateCopies(t *testing.T) {
 			t.Fatalf("the owner has %d of %d acknowledged commits", len(want.Items()), n)
 		}
 		q.Source = engram.SourceCopy
-		for deadline := time.Now().Add(2 * time.Minute); ; {
+		testkit.Until(t, func() (string, bool) {
 			got, err := copies.Query(t.Context(), q)
-			if err == nil && len(got.Copies) > 0 && sameItems(got.Items(), want.Items()) {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("the copy does not have what its owner has: %v %+v", err, got)
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
+			return fmt.Sprintf("the copy does not have what its owner has: %v %+v", err, got), err == nil && len(got.Copies) > 0 && sameItems(got.Items(), want.Items())
+		})
 	}
 }
 
@@ -278,21 +273,6 @@ func compare(t *testing.T, binary, dir string, known *book, ended time.Time, who
 	p.wait(t)
 }
 
-// freeAddress returns an address that nothing listens at. No other program is given its
-// port meanwhile, as it is one of an address of this computer that nobody else uses.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 1+rand.IntN(254), rand.IntN(256), 1+rand.IntN(254)))
-	if err != nil { // only Linux has them all
-		l, err = net.Listen("tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // stall opens connections that begin to say something and do not go on.
 func stall(t *testing.T, _ context.Context, p *process, _ *client.Client) {
 	const unfinished = "POST /engram.v1.MemoryService/Commit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n"
@@ -341,10 +321,7 @@ func longQueries(t *testing.T, ctx context.Context, _ *process, c *client.Client
 	id := engram.MustID("GeneralPurpose/CrashVolatile/p/long")
 	var commit engram.Commit
 	for i := range 20_000 {
-		p, err := idf.ValuePayload(contentOf(1, i, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Value(t, contentOf(1, i, 0))
 		commit.Updates = append(commit.Updates, engram.EntityUpdate{Entity: id, Time: engram.Time(i), Instances: []engram.Instance{engram.NewInstance(p)}})
 	}
 	if _, err := c.Commit(ctx, commit); err != nil {
@@ -367,7 +344,7 @@ func longQueries(t *testing.T, ctx context.Context, _ *process, c *client.Client
 	asking.Go(func() {
 		_ = c.QueryParts(ctx, engram.SelectID(id, engram.All()), func(*engram.Result) error { <-ctx.Done(); return ctx.Err() })
 	})
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // most have begun; it is right whether they have or not
 }
 
 // backlog commits more than the recorder can write at once.
@@ -375,10 +352,7 @@ func backlog(t *testing.T, ctx context.Context, _ *process, c *client.Client) {
 	noise := make([]byte, 512<<10)
 	rand.NewChaCha8([32]byte{}).Read(noise)
 	for i := range 200 {
-		p, err := idf.ValuePayload(noise)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Value(t, noise)
 		id := engram.MustID(fmt.Sprintf("GeneralPurpose/CrashVolatile/p/noise%d", i%10))
 		if _, err := c.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{Entity: id, Time: engram.Time(i), Instances: []engram.Instance{engram.NewInstance(p)}}}}); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/netlab"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -196,13 +198,11 @@ func (b *bench) copyOf(i int) engram.ID {
 
 // caughtUp waits until the base station has all that was promised, and returns how
 // long that took.
-func (b *bench) caughtUp(within time.Duration) time.Duration {
+func (b *bench) caughtUp() time.Duration {
 	b.Helper()
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(b.ctx, within)
-	defer cancel()
 	for i, p := range b.producers {
-		if err := p.Await(ctx, Copies{b.client(b.Base)}, b.copyOf(i)); err != nil {
+		if err := p.Await(b.ctx, Copies{b.client(b.Base)}, b.copyOf(i)); err != nil {
 			status, _ := b.Base.Engram(b.ctx, "copy", "status")
 			b.Fatalf("%v\n%s", err, status)
 		}
@@ -213,22 +213,29 @@ func (b *bench) caughtUp(within time.Duration) time.Duration {
 // goOn waits until all producers are promised updates again.
 func (b *bench) goOn() {
 	b.Helper()
-	before := make([]int, len(b.producers))
+	b.promised(func(*Producer) int { return 10 })
+}
+
+// writes waits until all producers that write were promised as many more updates as are
+// due in a time; that takes as long on a machine that keeps up.
+func (b *bench) writes(d time.Duration) {
+	b.Helper()
+	b.promised(func(p *Producer) int { return int(d / p.Period) })
+}
+
+// promised waits until each producer was promised so many more updates.
+func (b *bench) promised(more func(*Producer) int) {
+	b.Helper()
+	due := make([]int, len(b.producers))
 	for i, p := range b.producers {
-		before[i], _ = p.Promised()
+		now, _ := p.Promised()
+		due[i] = now + more(p)
 	}
-	deadline := time.Now().Add(30 * time.Second)
 	for i, p := range b.producers {
-		for {
+		b.until(func() (string, bool) {
 			now, _ := p.Promised()
-			if now >= before[i]+10 {
-				break
-			}
-			if time.Now().After(deadline) {
-				b.Fatalf("%s: only %d updates were promised in half a minute", b.copyOf(i), now-before[i])
-			}
-			b.sleep(10 * time.Millisecond)
-		}
+			return fmt.Sprintf("of %s %d updates were promised, %d are waited for", b.copyOf(i), now, due[i]), now >= due[i]
+		})
 	}
 }
 
@@ -237,7 +244,7 @@ func (b *bench) goOn() {
 // wrong has to stay so.
 func (b *bench) judge() {
 	b.Helper()
-	const patience = 10 * time.Second
+	const patience = time.Minute
 	for i, p := range b.producers {
 		var wrong []string
 		for deadline := time.Now().Add(patience); ; b.sleep(100 * time.Millisecond) {
@@ -254,10 +261,7 @@ func (b *bench) judge() {
 			}
 			n, _ := p.Promised()
 			was, meant := p.Rate()
-			b.Logf("%s: %d updates were promised, %.0f a second, the owner has %d snapshots, the copy %d", b.copyOf(i), n, was, len(owner), len(held))
-			if was < meant/5 { // on a machine that is busy, and with servers that are killed
-				b.Errorf("%s: %.0f updates a second were promised of %.0f: that is not what was to be tried", b.copyOf(i), was, meant)
-			}
+			b.Logf("%s: %d updates were promised, %.0f a second of %.0f, the owner has %d snapshots, the copy %d", b.copyOf(i), n, was, meant, len(owner), len(held))
 			break
 		}
 		for _, problem := range wrong {
@@ -267,6 +271,7 @@ func (b *bench) judge() {
 }
 
 func TestLinkCut(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel() // it waits, mostly
 	b := begin(t)
 	f := b.Fleet
@@ -285,15 +290,15 @@ func TestLinkCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.write()
-	b.sleep(3 * time.Second)
+	b.writes(3 * time.Second)
 	f.Robots[0].Radio.Set(netlab.Condition{Cut: true})
 	b.sleep(*cutFor)
 	before, _ := b.producers[0].Promised()
 	f.Robots[0].Radio.Set(netlab.Condition{})
-	t.Logf("%v after a cut of %v, the base station had all %d updates", b.caughtUp(30*time.Second), *cutFor, before)
-	b.sleep(2 * time.Second) // the tail flows on
+	t.Logf("%v after a cut of %v, the base station had all %d updates", b.caughtUp(), *cutFor, before)
+	b.writes(2 * time.Second) // the tail flows on
 	b.halt()
-	b.caughtUp(30 * time.Second)
+	b.caughtUp()
 	b.judge()
 	for _, problem := range w.missed(b.producers...) {
 		t.Error("subscription at the base station: ", problem)
@@ -301,6 +306,7 @@ func TestLinkCut(t *testing.T) {
 }
 
 func TestLossyLink(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel() // it waits, mostly
 	b := begin(t)
 	f := b.Fleet
@@ -308,17 +314,18 @@ func TestLossyLink(t *testing.T) {
 	b.produce("robot1", f.Robots[0].First, "GeneralPurpose/Work/first", engram.Logged, &Producer{Entities: 10, Period: 10 * time.Millisecond, Size: 100})
 	b.produce("robot2", f.Robots[1].Second, "Vision/Work/second", engram.Logged, &Producer{Entities: 3, Period: 50 * time.Millisecond, Size: 500})
 	b.write()
-	b.sleep(3 * time.Second)
+	b.writes(3 * time.Second)
 	for _, r := range f.Robots {
 		r.Radio.Set(netlab.Condition{Loss: 0.3, Delay: 200 * time.Millisecond})
 	}
-	b.sleep(30 * time.Second)
+	b.writes(30 * time.Second)
 	b.halt()
-	t.Logf("over links that lose 30 %% of the packets and delay the others by 200 ms, the base station had all after %v", b.caughtUp(3*time.Minute))
+	t.Logf("over links that lose 30 %% of the packets and delay the others by 200 ms, the base station had all after %v", b.caughtUp())
 	b.judge()
 }
 
 func TestKillEach(t *testing.T) {
+	testkit.Long(t)
 	b := begin(t)
 	f := b.Fleet
 	b.start()
@@ -328,7 +335,7 @@ func TestKillEach(t *testing.T) {
 	b.produce("robot2", f.Robots[1].First, "GeneralPurpose/Work/other", engram.Synced, &Producer{Entities: 5, Period: 10 * time.Millisecond, Size: 100})
 	b.write()
 	for _, s := range []*Server{f.Base, first, second, f.Robots[1].First, f.Robots[1].Second, f.Base, first} {
-		b.sleep(2 * time.Second)
+		b.writes(2 * time.Second)
 		s.Kill()
 		b.sleep(500 * time.Millisecond)
 		began := time.Now()
@@ -336,27 +343,29 @@ func TestKillEach(t *testing.T) {
 		t.Logf("%s was killed, and answered %v after its next start", s.Host.Name, time.Since(began).Round(time.Millisecond))
 		b.goOn()
 	}
-	b.sleep(2 * time.Second)
+	b.writes(2 * time.Second)
 	b.halt()
-	t.Logf("the base station had all after %v more", b.caughtUp(time.Minute).Round(time.Millisecond))
+	t.Logf("the base station had all after %v more", b.caughtUp().Round(time.Millisecond))
 	b.judge()
 }
 
 func TestBaseRestarted(t *testing.T) {
+	testkit.Long(t)
 	b := begin(t)
 	f := b.Fleet
 	b.start()
 	b.produce("robot1", f.Robots[0].First, "GeneralPurpose/Work/first", engram.Logged, &Producer{Entities: 10, Period: 2 * time.Millisecond, Size: 100})
 	b.write()
-	b.sleep(2 * time.Second)
-	if took := f.Base.Stop(); took > 5*time.Second {
+	b.writes(2 * time.Second)
+	// It gives up what does not end after 4.5 s; this machine may be loaded.
+	if took := f.Base.Stop(); took > 30*time.Second {
 		t.Errorf("the base station took %v to end", took)
 	}
-	b.sleep(2 * time.Second)
+	b.writes(2 * time.Second)
 	b.start(f.Base)
-	b.sleep(time.Second)
+	b.writes(time.Second)
 	b.halt()
-	b.caughtUp(30 * time.Second)
+	b.caughtUp()
 	b.judge()
 }
 
@@ -368,34 +377,35 @@ func TestRobotJoinsLater(t *testing.T) {
 	b.produce("robot1", robot.First, "GeneralPurpose/Work/first", engram.Logged, &Producer{Entities: 10, Period: 2 * time.Millisecond, Size: 100})
 	b.produce("robot1", robot.Second, "Vision/Work/second", engram.Logged, &Producer{Entities: 3, Period: 20 * time.Millisecond, Size: 500})
 	b.write()
-	b.sleep(3 * time.Second)
+	b.writes(3 * time.Second)
 	// A program on the first computer sees the second one's memory without the base.
 	if _, err := b.client(robot.First).Latest(b.ctx, engram.MustID("Vision/Work/second/thing 0")); err != nil {
 		t.Errorf("without the base station, the second computer's memory is not seen on the first: %v", err)
 	}
 	b.start(f.Base)
-	b.sleep(2 * time.Second)
+	b.writes(2 * time.Second)
 	b.halt()
-	b.caughtUp(30 * time.Second)
+	b.caughtUp()
 	b.judge()
 }
 
 // The base station copies the memory of every robot there is, and of one that comes
 // later; what is there of a robot that has gone stays, and goes on when it is back.
 func TestCopiesOfEveryRobot(t *testing.T) {
+	testkit.Long(t)
 	b := beginWith(t, "*:GeneralPurpose")
 	f := b.Fleet
 	one, two := f.Robots[0], f.Robots[1]
 	b.start(f.Base, one.First, one.Second)
 	b.produce("robot1", one.First, "GeneralPurpose/Work/first", engram.Synced, &Producer{Entities: 5, Period: 5 * time.Millisecond, Size: 100})
 	b.write()
-	b.sleep(time.Second)
-	b.caughtUp(30 * time.Second)
+	b.writes(time.Second)
+	b.caughtUp()
 	b.start(two.First, two.Second)
 	b.produce("robot2", two.First, "GeneralPurpose/Work/other", engram.Synced, &Producer{Entities: 5, Period: 5 * time.Millisecond, Size: 100})
 	b.writeOf(1)
-	b.sleep(time.Second)
-	b.caughtUp(30 * time.Second)
+	b.writes(time.Second)
+	b.caughtUp()
 
 	one.First.Kill()
 	held, err := contents(b.ctx, b.client(f.Base), b.copyOf(0), engram.SourceCopy)
@@ -408,13 +418,14 @@ func TestCopiesOfEveryRobot(t *testing.T) {
 		t.Errorf("the copies are %v\n%s", err, status)
 	}
 	b.start(one.First)
-	b.sleep(time.Second)
+	b.writes(time.Second)
 	b.halt()
-	b.caughtUp(time.Minute)
+	b.caughtUp()
 	b.judge()
 }
 
 func TestClocksDiffer(t *testing.T) {
+	testkit.Long(t)
 	b := begin(t)
 	f := b.Fleet
 	f.Robots[0].First.Args = append(f.Robots[0].First.Args, "--clock-offset", "10s")
@@ -423,16 +434,17 @@ func TestClocksDiffer(t *testing.T) {
 	b.produce("robot1", f.Robots[0].First, "GeneralPurpose/Work/first", engram.Logged, &Producer{Entities: 5, Period: 5 * time.Millisecond, Size: 100})
 	b.produce("robot2", f.Robots[1].First, "GeneralPurpose/Work/other", engram.Logged, &Producer{Entities: 5, Period: 5 * time.Millisecond, Size: 100})
 	b.write()
-	b.sleep(2 * time.Second)
+	b.writes(2 * time.Second)
 	f.Base.Kill()
 	b.start(f.Base)
-	b.sleep(2 * time.Second)
+	b.writes(2 * time.Second)
 	b.halt()
-	b.caughtUp(30 * time.Second)
+	b.caughtUp()
 	b.judge()
 }
 
 func TestSlowCopyBesideFast(t *testing.T) {
+	testkit.Long(t)
 	b := begin(t)
 	f := b.Fleet
 	b.start()
@@ -440,15 +452,15 @@ func TestSlowCopyBesideFast(t *testing.T) {
 	b.produce("robot2", f.Robots[1].First, "GeneralPurpose/Work/other", engram.Logged, &Producer{Entities: 10, Period: 5 * time.Millisecond, Size: 1000})
 	f.Robots[0].Radio.Set(netlab.Condition{Rate: 30_000})
 	b.write()
-	b.sleep(10 * time.Second)
-	// The fast one is not held up by the slow one.
-	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+	b.writes(10 * time.Second)
+	// The fast one is not held up by the slow one, which needs a minute for what was written.
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
 	if err := b.producers[1].Await(ctx, Copies{b.client(f.Base)}, b.copyOf(1)); err != nil {
 		t.Errorf("beside a slow copy: %v", err)
 	}
 	b.halt()
 	f.Robots[0].Radio.Set(netlab.Condition{})
-	b.caughtUp(time.Minute)
+	b.caughtUp()
 	b.judge()
 }

@@ -5,7 +5,6 @@ package fleet
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,10 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/netlab"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // block is a piece of a guide: commands, and what they print.
@@ -118,8 +117,7 @@ func TestWalkthrough(t *testing.T) {
 		t.Fatalf("the guide has %d blocks of commands", len(all))
 	}
 	dir := t.TempDir()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-	defer cancel()
+	ctx := testkit.Context(t)
 	shell := exec.CommandContext(ctx, "bash", "-e")
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	shell.Cancel = func() error { return syscall.Kill(-shell.Process.Pid, syscall.SIGKILL) }
@@ -142,7 +140,7 @@ func TestWalkthrough(t *testing.T) {
 	// Whatever happens, the last block tidies up, in a shell of its own.
 	defer func() {
 		stdin.Close()
-		tidy := exec.CommandContext(ctx, "bash", "-c", all[len(all)-1].commands)
+		tidy := exec.Command("bash", "-c", all[len(all)-1].commands)
 		if out, err := tidy.CombinedOutput(); err != nil {
 			t.Errorf("docs/distribution.md:%d: %v: %s", all[len(all)-1].line, err, out)
 		}

@@ -20,6 +20,17 @@ func (r *Robot) State(tick int) engram.Commit {
 	return c
 }
 
+// What the joints' electronics tell apart, in steps per rad, rad/s and N·m: an encoder of
+// 14 bits per turn, hundredths, and the current of a motor in 12 bits.
+const (
+	positionSteps = 1 << 14 / (2 * math.Pi)
+	velocitySteps = 100
+	effortSteps   = 20
+)
+
+// steps returns the nearest value that is a whole number of steps.
+func steps(v, perUnit float64) float64 { return math.Round(v*perUnit) / perUnit }
+
 // proprioception encodes an engram.robot_state.Proprioception.
 func (r *Robot) proprioception(tick int) engram.Payload {
 	const dt = 1e-3
@@ -32,6 +43,7 @@ func (r *Robot) proprioception(tick int) engram.Payload {
 		// Friction, and a load that grows as the joint leaves its middle.
 		effort[i] = j.load * (0.05*velocity[i] + 0.3*math.Sin(q[i]) + 0.01*r.noise.gauss(noiseJoint, tick, 2*i+1))
 		q[i] += 1e-4 * r.noise.gauss(noiseJoint, tick, 2*NumJoints+i)
+		q[i], velocity[i], effort[i] = steps(q[i], positionSteps), steps(velocity[i], velocitySteps), steps(effort[i], effortSteps)
 	}
 	b := make([]byte, 0, len(r.names)+3*(8*NumJoints+4)+64)
 	b = appendTime(b, 1, r.Time(tick))

@@ -2,6 +2,7 @@ package vfs
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -13,10 +14,20 @@ var OS FS = osFS{}
 
 type osFS struct{}
 
+// OpenFile opens files and folders, and no pipe or device: who opens a pipe waits for
+// another to write to it.
 func (osFS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
-	f, err := os.OpenFile(name, flag, perm)
+	f, err := os.OpenFile(name, flag|unix.O_NONBLOCK, perm)
 	if err != nil {
 		return nil, err // not f: a nil *os.File would be a File that is not nil
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("it is no file: %v", info.Mode())}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
 	}
 	return f, nil
 }

@@ -16,6 +16,41 @@ type holdingsCache struct {
 	holdings map[engram.ID]*Holdings
 	held     map[engram.ID][]Held   // by provider segment
 	names    map[engram.ID][]string // by parent
+	ahead    readAhead
+}
+
+// readAhead is what was read last of the holdings of entities that follow one another.
+type readAhead struct {
+	provider       engram.ID
+	after, next    string // the names of the last one that was kept, and of the one behind it
+	entities, rows int    // that were read
+}
+
+const (
+	maxAhead     = 512 // entities
+	maxAheadRows = 4096
+)
+
+// next returns how many entities from one on are to be read, and the age of what is read
+// now.
+func (c *holdingsCache) next(entity engram.ID) (entities int, age uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, name := &c.ahead, entity.Entity()
+	if name <= a.after || name > a.next || entity.Parent() != a.provider {
+		return 1, c.changes
+	}
+	if a.rows >= maxAheadRows {
+		return a.entities, c.changes
+	}
+	return min(2*a.entities, maxAhead), c.changes
+}
+
+// read notes what was read.
+func (c *holdingsCache) read(a readAhead) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead = a
 }
 
 func (c *holdingsCache) get(id engram.ID) *Holdings {

@@ -32,11 +32,15 @@ type Options struct {
 	Log        *slog.Logger // nil means slog.Default()
 }
 
-// Problem is an episode that could not be taken into the catalogue; NotFound says that
-// the file of one that was in it is missing.
+// Problem is an episode that could not be taken into the catalogue, or only in part;
+// NotFound says that the file of one that was in it is missing.
 type Problem struct {
 	Name string // of the file
 	Err  error
+	// Served says that what is left of it is in the catalogue.
+	Served bool
+	// Replaced says that its file is whole, but another one than was in the catalogue.
+	Replaced bool
 	// Held is what it held when it could be read, if that is known: of each entity ID,
 	// Span, Arrived, Snapshots and InForce.
 	Held []episode.Entity
@@ -53,8 +57,8 @@ type Catalogue struct {
 	// life is held for reading by every call, for writing by who replaces db.
 	life struct {
 		sync.RWMutex
-		db       *sql.DB // nil after a rebuilding that failed; the next call tries again
-		inMemory bool    // and not in the file, which could not be written
+		db       *database // nil after a rebuilding that failed; the next call tries again
+		inMemory bool      // and not in the file, which could not be written
 		closed   bool
 	}
 	// write lets one change at a time into the database; it is locked before life.
@@ -63,8 +67,9 @@ type Catalogue struct {
 
 // Open opens the catalogue of a folder, or makes it, and brings it up to date with
 // the sealed episodes (".mcap") that are there. Episodes that cannot be read are
-// left out and told. Where its file cannot be written, such as on a full disk, then or
-// later, the file is deleted and the catalogue lies in memory until it is closed.
+// left out and told. A file that cannot be opened or used, for whatever reason, is made
+// anew, and those of SQLite beside it with it; where it cannot be written, such as on a full
+// disk, then or later, it is deleted and the catalogue lies in memory until it is closed.
 func Open(ctx context.Context, o Options) (*Catalogue, []Problem, error) {
 	if o.Episode.FS == nil {
 		o.Episode.FS = vfs.OS
@@ -84,11 +89,9 @@ func Open(ctx context.Context, o Options) (*Catalogue, []Problem, error) {
 			return c, known, nil
 		}
 	}
-	if cannotOpen(err) {
-		c.leaveFile(err)
-	} else if !isUseless(err) {
+	if !isOfCatalogue(ctx, err) {
 		if db != nil {
-			db.Close()
+			db.close()
 		}
 		return nil, nil, c.fail(err)
 	}
@@ -111,9 +114,11 @@ func Open(ctx context.Context, o Options) (*Catalogue, []Problem, error) {
 func (c *Catalogue) rebuild(ctx context.Context, why error) ([]Problem, error) {
 	if isUnwritable(why) {
 		c.leaveFile(why)
+	} else {
+		c.opts.Log.Warn("the catalogue of the episodes cannot be used; it is made anew", "file", c.opts.File, "error", why)
 	}
 	problems, err := c.rebuildOnce(ctx)
-	if isUnwritable(err) && !c.life.inMemory {
+	if err != nil && isOfCatalogue(ctx, err) && !c.life.inMemory {
 		c.leaveFile(err)
 		problems, err = c.rebuildOnce(ctx)
 	}
@@ -133,23 +138,24 @@ func (c *Catalogue) rebuildOnce(ctx context.Context) ([]Problem, error) {
 	}
 	// Also if it goes on in memory: the file would not know what is forgotten meanwhile,
 	// and take it for lost.
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
-		if err := os.Remove(c.opts.File + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, err
+	err := removeFiles(c.opts.File)
+	var db *database
+	switch {
+	case c.life.inMemory:
+		if err != nil {
+			c.opts.Log.Warn("the catalogue of the episodes cannot be removed; delete it", "file", c.opts.File, "error", err)
 		}
+		db, err = openMemory(ctx)
+	case err == nil:
+		db, err = openFile(ctx, c.opts.File)
 	}
-	open := func() (*sql.DB, error) { return openFile(ctx, c.opts.File) }
-	if c.life.inMemory {
-		open = func() (*sql.DB, error) { return openMemory(ctx) }
-	}
-	db, err := open()
 	if err != nil {
 		return nil, err
 	}
 	c.life.db = db
 	problems, err := c.update(ctx)
 	if err != nil {
-		db.Close()
+		db.close()
 		c.life.db = nil
 	}
 	return problems, err
@@ -178,7 +184,7 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 	}
 	files, err := c.opts.Episode.FS.ReadDir(c.opts.Dir)
 	if err != nil {
-		return nil, err
+		return nil, engram.Errorf(engram.Unavailable, c.opts.Dir, "the folder of the episodes cannot be read: %w", err)
 	}
 	var problems []Problem
 	err = c.change(ctx, func(ch *change) error {
@@ -205,8 +211,16 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 				}
 				continue
 			}
-			err = ch.put(r.Info(), now.size, now.modified, r.Entities())
-			if r.Close(); err != nil {
+			info, entities := r.Info(), r.Entities()
+			r.Close()
+			p, err := ch.compare(&info, ok)
+			if err != nil {
+				return err
+			}
+			if p.Err != nil {
+				problems = append(problems, p)
+			}
+			if err := ch.put(info, now.size, now.modified, entities); err != nil {
 				return err
 			}
 		}
@@ -246,7 +260,15 @@ func (c *Catalogue) change(ctx context.Context, do func(*change) error) error {
 	// what was true before.
 	c.cache.begin()
 	defer c.cache.end()
-	return tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	if db := c.life.db; db.path != "" {
+		if log, err := os.Stat(db.path + "-wal"); err == nil && log.Size() > maxLog {
+			return db.checkpoint(ctx)
+		}
+	}
+	return nil
 }
 
 // fail is an error of the database as one of the module.
@@ -266,9 +288,9 @@ func (c *Catalogue) fail(err error) error {
 
 // read runs a call that reads; when it finds the database damaged or not to be written,
 // the catalogue is rebuilt and the call tried again.
-func (c *Catalogue) read(ctx context.Context, do func(*sql.DB) error) error {
+func (c *Catalogue) read(ctx context.Context, do func(*database) error) error {
 	err := c.readOnce(do)
-	if err == nil || !isUseless(err) {
+	if err == nil || !isUseless(ctx, err) {
 		return c.fail(err)
 	}
 	c.write.Lock()
@@ -280,7 +302,7 @@ func (c *Catalogue) read(ctx context.Context, do func(*sql.DB) error) error {
 	return c.fail(c.readOnce(do))
 }
 
-func (c *Catalogue) readOnce(do func(*sql.DB) error) error {
+func (c *Catalogue) readOnce(do func(*database) error) error {
 	c.life.RLock()
 	defer c.life.RUnlock()
 	switch {
@@ -313,10 +335,10 @@ func (c *Catalogue) modify(ctx context.Context, do func(*change) error) error {
 	c.write.Lock()
 	defer c.write.Unlock()
 	once := func() error {
-		return c.readOnce(func(*sql.DB) error { return c.change(ctx, do) })
+		return c.readOnce(func(*database) error { return c.change(ctx, do) })
 	}
 	err := once()
-	if err != nil && isUseless(err) {
+	if err != nil && isUseless(ctx, err) {
 		if err = c.rebuildLocked(ctx, err); err == nil {
 			err = once()
 		}
@@ -357,7 +379,7 @@ func (c *Catalogue) Remove(ctx context.Context, name string) error {
 // Episodes returns all episodes whose snapshots' times overlap iv, by Span.Start.
 func (c *Catalogue) Episodes(ctx context.Context, iv engram.Interval) ([]episode.Info, error) {
 	var list []episode.Info
-	err := c.read(ctx, func(db *sql.DB) error {
+	err := c.read(ctx, func(db *database) error {
 		list = nil
 		rows, err := db.QueryContext(ctx, "SELECT info FROM episodes")
 		if err != nil {
@@ -389,15 +411,18 @@ func (c *Catalogue) Episodes(ctx context.Context, iv engram.Interval) ([]episode
 
 func scanInfo(row interface{ Scan(...any) error }) (info episode.Info, err error) {
 	var text string
-	if err = row.Scan(&text); err == nil {
-		err = json.Unmarshal([]byte(text), &info)
+	if err = row.Scan(&text); err != nil {
+		return info, err
+	}
+	if err = json.Unmarshal([]byte(text), &info); err != nil {
+		err = engram.Errorf(engram.Corrupt, "", "the catalogue says something of an episode that cannot be read: %w", err)
 	}
 	return info, err
 }
 
 // Episode returns what an episode says of itself, or NotFound.
 func (c *Catalogue) Episode(ctx context.Context, name string) (info episode.Info, err error) {
-	err = c.read(ctx, func(db *sql.DB) error {
+	err = c.read(ctx, func(db *database) error {
 		info, err = scanInfo(db.QueryRowContext(ctx, "SELECT info FROM episodes WHERE name = ?", name))
 		if errors.Is(err, sql.ErrNoRows) {
 			return engram.Errorf(engram.NotFound, name, "there is no episode of this name")
@@ -421,5 +446,5 @@ func (c *Catalogue) Close() error {
 	if c.life.db == nil {
 		return nil
 	}
-	return c.fail(c.life.db.Close())
+	return c.fail(c.life.db.close())
 }

@@ -3,11 +3,15 @@ package catalogue_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +20,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/catalogue"
 	"github.com/seed-301d4374/engram/ltm/episode"
@@ -30,6 +35,12 @@ var registry = idf.NewRegistry()
 // record writes an episode with count versions of each entity from a time on, a
 // second apart, and returns what it says.
 func record(t testing.TB, dir, name string, from engram.Time, count int, entities ...engram.ID) (episode.Info, []episode.Entity) {
+	t.Helper()
+	return recordLoss(t, dir, name, "", from, count, entities...)
+}
+
+// recordLoss is record for an episode that says that it lost something.
+func recordLoss(t testing.TB, dir, name, loss string, from engram.Time, count int, entities ...engram.ID) (episode.Info, []episode.Entity) {
 	t.Helper()
 	value, _ := registry.Get(engram.ValueType)
 	w, err := episode.Create(dir, name, episode.Info{Robot: "armar", Marks: []episode.Mark{{Time: from, Label: "m", Before: time.Second}}}, episode.Options{Types: registry})
@@ -47,6 +58,9 @@ func record(t testing.TB, dir, name string, from engram.Time, count int, entitie
 				t.Fatal(err)
 			}
 		}
+	}
+	if loss != "" {
+		w.Lose(loss)
 	}
 	info, err := w.Seal(context.Background())
 	if err != nil {
@@ -226,8 +240,9 @@ func TestCatalogueCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if len(problems) != 2 || problems[0].Name != "b.mcap" || engram.CodeOf(problems[0].Err) != engram.NotFound ||
-		problems[1].Name != "e.mcap" || engram.CodeOf(problems[1].Err) != engram.Corrupt {
+	if len(problems) != 3 || problems[0].Name != "a.mcap" || !problems[0].Replaced || len(problems[0].Held) != 1 ||
+		problems[1].Name != "b.mcap" || engram.CodeOf(problems[1].Err) != engram.NotFound ||
+		problems[2].Name != "e.mcap" || engram.CodeOf(problems[2].Err) != engram.Corrupt {
 		t.Errorf("the problems are %v", problems)
 	}
 	episodes, _ := c.Episodes(context.Background(), engram.Always())
@@ -242,8 +257,160 @@ func TestCatalogueCatchesUp(t *testing.T) {
 	}
 }
 
-// Whatever stands in the file, the catalogue opens and tells what the episodes tell.
+// What was taken out of an episode while the catalogue did not know is no damage; another
+// episode in its place is, though something was taken out of that, too.
+func TestOtherEpisodeInThePlace(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		from    engram.Time
+		count   int
+		loss    string
+		problem bool
+	}{
+		{"written anew", 2e18, 10, "", false},
+		{"something was taken out", 2e18, 4, "forgotten on request", false},
+		{"something is gone", 2e18, 4, "", true},
+		{"another one", 1e18, 10, "", true},
+		{"another one, of which something was taken out", 1e18, 10, "forgotten on request", true},
+		{"a larger one, of which something was taken out", 2e18, 11, "forgotten on request", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := folder(t)
+			record(t, dir, "a.mcap", 2e18, 10, left)
+			open(t, dir).Close()
+			if err := os.Remove(filepath.Join(dir, "a.mcap")); err != nil {
+				t.Fatal(err)
+			}
+			recordLoss(t, dir, "a.mcap", c.loss, c.from, c.count, left)
+			cat, problems, err := catalogue.Open(t.Context(), catalogue.Options{
+				Dir: dir, File: filepath.Join(dir, "..", "catalogue.sqlite"), Episode: episode.Options{Types: registry},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cat.Close()
+			if (len(problems) > 0) != c.problem {
+				t.Errorf("the problems are %+v", problems)
+			}
+		})
+	}
+}
+
+// harms are what may stand in the place of one of the catalogue's files.
+var harms = map[string]func(file string, whole []byte) error{
+	"missing":        func(file string, _ []byte) error { return os.RemoveAll(file) },
+	"empty":          harm(func([]byte) []byte { return nil }),
+	"text":           harm(func([]byte) []byte { return []byte("this is no database, whatever its name says. And it goes on.") }),
+	"cut":            harm(func(b []byte) []byte { return b[:len(b)/2] }),
+	"cut in a page":  harm(func(b []byte) []byte { return b[:min(len(b), 5000)] }),
+	"appended to":    harm(func(b []byte) []byte { return append(slices.Clone(b), "and more"...) }),
+	"zeros":          harm(func(b []byte) []byte { b = slices.Clone(b); clear(b[min(len(b)-1, 4096):]); return b }),
+	"other version":  harm(func(b []byte) []byte { b = slices.Clone(b); b[min(63, len(b)-1)] = 77; return b }),
+	"damaged header": harm(func(b []byte) []byte { b = slices.Clone(b); copy(b, "xxxxxxxx"); return b }),
+	"noise": harm(func(b []byte) []byte {
+		b = slices.Clone(b)
+		chance := rand.New(rand.NewPCG(1, uint64(len(b))))
+		for i := range b {
+			b[i] = byte(chance.Uint32())
+		}
+		return b
+	}),
+	"a folder":            func(file string, _ []byte) error { return os.Mkdir(file, 0o700) },
+	"a folder of no mode": func(file string, _ []byte) error { return os.Mkdir(file, 0) },
+	"a folder with a file": func(file string, _ []byte) error {
+		return errors.Join(os.Mkdir(file, 0o700), os.WriteFile(filepath.Join(file, "mine"), nil, 0o600))
+	},
+	"a folder with a file, again": func(file string, _ []byte) error {
+		return errors.Join(os.MkdirAll(filepath.Join(file, "mine"), 0o700), os.MkdirAll(filepath.Join(file+vfs.DamagedSuffix, "mine"), 0o700))
+	},
+	"a dangling link":             func(file string, _ []byte) error { return os.Symlink("nothing", file) },
+	"a link dangling far away":    func(file string, _ []byte) error { return os.Symlink("/nowhere/at/all", file) },
+	"a link to itself":            func(file string, _ []byte) error { return os.Symlink(filepath.Base(file), file) },
+	"a link to a folder":          func(file string, _ []byte) error { return os.Symlink(".", file) },
+	"a link to a file of another": func(file string, _ []byte) error { return os.Symlink("/dev/null", file) },
+	"a pipe":                      func(file string, _ []byte) error { return syscall.Mkfifo(file, 0o600) },
+	"not to be read":              func(file string, whole []byte) error { return os.WriteFile(file, whole, 0) },
+	"not to be written":           func(file string, whole []byte) error { return os.WriteFile(file, whole, 0o400) },
+}
+
+func harm(by func([]byte) []byte) func(string, []byte) error {
+	return func(file string, whole []byte) error {
+		if len(whole) == 0 {
+			whole = []byte("what was never there")
+		}
+		return os.WriteFile(file, by(whole), 0o600)
+	}
+}
+
+// Whatever stands in the place of one of its files, the catalogue opens, lies in its file
+// afterwards and tells what the episodes tell. What is somebody's own is not removed.
 func TestDamagedCatalogueIsRebuilt(t *testing.T) {
+	dir := folder(t)
+	for i := range 20 {
+		record(t, dir, fmt.Sprintf("%02d.mcap", i), engram.Time(1e18+i*100e9), 3, left, right, cup)
+	}
+	c := open(t, dir)
+	want := state(t, c)
+	file := filepath.Join(dir, "..", "catalogue.sqlite")
+	suffixes := []string{"", "-wal", "-shm", "-journal", ".sum"}
+	read := func() [5][]byte {
+		var files [5][]byte
+		for i, suffix := range suffixes {
+			var err error
+			if files[i], err = os.ReadFile(file + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+		return files
+	}
+	killed := read() // while it is open
+	c.Close()
+	for when, files := range map[string][5][]byte{"ended": read(), "killed": killed} {
+		for i, damaged := range suffixes {
+			for name, harm := range harms {
+				t.Run(fmt.Sprintf("%s %s of one that was %s", name, damaged, when), func(t *testing.T) {
+					for k, suffix := range suffixes {
+						if err := os.RemoveAll(file + suffix); err != nil {
+							t.Fatal(err)
+						}
+						if k != i && files[k] != nil {
+							if err := os.WriteFile(file+suffix, files[k], 0o600); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					if err := harm(file+damaged, files[i]); err != nil {
+						t.Fatal(err)
+					}
+					c := open(t, dir)
+					if s := state(t, c); s != want {
+						t.Errorf("it tells\n%s\nwant\n%s", s, want)
+					}
+					c.Close()
+					if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+						t.Errorf("afterwards it is in no file: %v, %v", info, err)
+					}
+					if strings.Contains(name, "with a file") {
+						aside, err := filepath.Glob(file + damaged + vfs.DamagedSuffix + "*/mine")
+						if err != nil || len(aside) == 0 {
+							t.Errorf("the folder's file is gone: %v", err)
+						}
+					}
+					aside, _ := filepath.Glob(file + "*" + vfs.DamagedSuffix + "*")
+					for _, path := range aside {
+						if err := os.RemoveAll(path); err != nil {
+							t.Fatal(err)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// A flipped bit anywhere in its file changes nothing of what the catalogue tells, and one
+// that is whole is not made anew.
+func TestFlippedBitsOfTheCatalogue(t *testing.T) {
 	dir := folder(t)
 	for i := range 20 {
 		record(t, dir, fmt.Sprintf("%02d.mcap", i), engram.Time(1e18+i*100e9), 3, left, right, cup)
@@ -252,29 +419,35 @@ func TestDamagedCatalogueIsRebuilt(t *testing.T) {
 	want := state(t, c)
 	c.Close()
 	file := filepath.Join(dir, "..", "catalogue.sqlite")
+	before, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir).Close()
+	if after, err := os.Stat(file); err != nil || !os.SameFile(before, after) {
+		t.Errorf("a catalogue that is whole was made anew: %v", err)
+	}
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, damage := range map[string]func([]byte) []byte{
-		"empty":          func([]byte) []byte { return nil },
-		"text":           func([]byte) []byte { return []byte("this is no database, whatever its name says. And it goes on.") },
-		"cut":            func(b []byte) []byte { return b[:len(b)/2] },
-		"cut in a page":  func(b []byte) []byte { return b[:5000] },
-		"zeros":          func(b []byte) []byte { return append(b[:4096:4096], make([]byte, len(b)-4096)...) },
-		"other version":  func(b []byte) []byte { b = slices.Clone(b); b[63] = 77; return b },
-		"damaged header": func(b []byte) []byte { b = slices.Clone(b); copy(b, "xxxxxxxx"); return b },
-	} {
-		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(file, damage(whole), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			c := open(t, dir)
-			if s := state(t, c); s != want {
-				t.Errorf("it tells\n%s\nwant\n%s", s, want)
-			}
-			c.Close()
-		})
+	sum, err := os.ReadFile(file + ".sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chance := rand.New(rand.NewPCG(3, 4))
+	for range testkit.Repeats(40, 200) {
+		b := slices.Clone(whole)
+		at, bit := chance.IntN(len(b)), chance.IntN(8)
+		b[at] ^= 1 << bit
+		if err := errors.Join(os.WriteFile(file, b, 0o600), os.WriteFile(file+".sum", sum, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		c := open(t, dir)
+		if s := state(t, c); s != want {
+			t.Fatalf("with bit %d of byte %d flipped it tells\n%s\nwant\n%s", bit, at, s, want)
+		}
+		c.Close()
 	}
 }
 
@@ -448,5 +621,47 @@ func TestOpeningMakesItPrivate(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v; want one that only this user may read", path, info.Mode(), err)
 		}
+	}
+}
+
+// Whoever asks about entities in the order of their names, for whom those that follow are
+// read ahead, is told the same as who asks in any order; also of names that are not there.
+func TestHoldingsInTheOrderOfNames(t *testing.T) {
+	dir := folder(t)
+	var entities, asked []engram.ID
+	for i := range 600 {
+		id := engram.MustID(fmt.Sprintf("Test/S/p%d/e%d", i%2, i))
+		asked = append(asked, id)
+		if i%7 != 0 {
+			entities = append(entities, id)
+		}
+	}
+	for i := range 3 {
+		record(t, dir, fmt.Sprintf("%d.mcap", i), engram.Time(i)*100e9, 2, entities[i*100:i*100+250]...)
+	}
+	want, ordered := open(t, dir), open(t, dir)
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(asked), func(i, j int) { asked[i], asked[j] = asked[j], asked[i] })
+	holdings := map[engram.ID][]catalogue.Holding{}
+	for _, id := range asked {
+		h, err := want.Holdings(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		holdings[id] = slices.Clone(h.All())
+	}
+	slices.SortFunc(asked, engram.ID.Compare)
+	there := 0
+	for _, id := range asked {
+		h, err := ordered.Holdings(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(slices.Clone(h.All()), holdings[id]) {
+			t.Errorf("%v: %+v in the order of names, %+v in any", id, h.All(), holdings[id])
+		}
+		there += len(h.All())
+	}
+	if there != 750 {
+		t.Errorf("%d holdings are there; want 750", there)
 	}
 }

@@ -3,12 +3,9 @@ package catalogue
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
 // Names returns the names right below a parent of any level above an entity,
@@ -37,7 +34,7 @@ func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, erro
 	}
 	var list []string
 	age := c.cache.age()
-	err := c.read(ctx, func(db *sql.DB) error {
+	err := c.read(ctx, func(db *database) error {
 		list = nil
 		rows, err := db.QueryContext(ctx, query, args...)
 		if err != nil {
@@ -48,6 +45,9 @@ func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, erro
 			var name string
 			if err := rows.Scan(&name); err != nil {
 				return err
+			}
+			if _, err := parent.Child(name); err != nil {
+				return badName(err)
 			}
 			list = append(list, name)
 		}
@@ -62,7 +62,8 @@ func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, erro
 }
 
 // Holdings returns what the episodes hold of an entity; it is empty if no episode
-// holds any.
+// holds any. Where entities are asked about in the order of their names, those that follow
+// are read with it, ever more of them.
 func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, error) {
 	if entity.Level() != engram.LevelEntity {
 		return nil, engram.Errorf(engram.Invalid, entity.String(), "is a %s; episodes hold entities", entity.Level())
@@ -70,44 +71,45 @@ func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, 
 	if h := c.cache.get(entity); h != nil {
 		return h, nil
 	}
-	var list []Holding
-	age := c.cache.age()
-	err := c.read(ctx, func(db *sql.DB) error {
-		list = nil
-		var id int64
-		err := db.QueryRowContext(ctx, `SELECT e.id FROM entities e JOIN segments s ON e.segment = s.id
-			WHERE s.memory = ? AND s.core = ? AND s.provider = ? AND e.name = ?`,
-			entity.Memory(), entity.CoreSegment(), entity.ProviderSegment(), entity.Entity()).Scan(&id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
+	provider := entity.Parent()
+	wanted, age := c.cache.next(entity)
+	found, lists, rows := []string{entity.Entity()}, [][]Holding{nil}, 0
+	err := c.read(ctx, func(db *database) error {
+		found, lists, rows = found[:1], [][]Holding{nil}, 0
+		// One more than is wanted: its name tells who comes next.
+		read, err := db.holdings.QueryContext(ctx, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment(), entity.Entity(), wanted+1)
 		if err != nil {
 			return err
 		}
-		rows, err := db.QueryContext(ctx, `SELECT episodes.name, types.word, codecs.word, time_start, time_end, arrived_start, arrived_end, snapshots, in_force, bytes, chunks, times
-			FROM holdings JOIN episodes ON episodes.id = episode JOIN words types ON types.id = type JOIN words codecs ON codecs.id = codec
-			WHERE entity = ?`, id)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			h := Holding{Entity: episode.Entity{ID: entity}}
-			err := rows.Scan(&h.Episode, &h.Type, &h.Codec, &h.Span.Start, &h.Span.End, &h.Arrived.Start, &h.Arrived.End,
-				&h.Snapshots, &h.InForce, &h.Bytes, &h.Chunks, &h.Times)
+		defer read.Close()
+		for ; read.Next(); rows++ {
+			var name string
+			var h Holding
+			err := read.Scan(&name, &h.Episode, &h.Type, &h.Codec, &h.Span.Start, &h.Span.End, &h.Arrived.Start, &h.Arrived.End,
+				&h.Snapshots, &h.InForce, &h.Bytes, &h.Chunks, &h.Times, &h.Recorded.Start, &h.Recorded.End)
 			if err != nil {
 				return err
 			}
-			list = append(list, h)
+			if name != found[len(found)-1] {
+				found, lists = append(found, name), append(lists, nil)
+			}
+			if h.ID, err = provider.Child(name); err != nil {
+				return badName(err)
+			}
+			lists[len(lists)-1] = append(lists[len(lists)-1], h)
 		}
-		return rows.Err()
+		return read.Err()
 	})
 	if err != nil {
 		return nil, err
 	}
-	h := newHoldings(list)
-	c.cache.put(entity, h, age)
-	return h, nil
+	first, last := newHoldings(lists[0]), len(found)-1
+	c.cache.put(entity, first, age)
+	for i := 1; i < last; i++ {
+		c.cache.put(lists[i][0].ID, newHoldings(lists[i]), age)
+	}
+	c.cache.read(readAhead{provider: provider, after: found[max(0, last-1)], next: found[last], entities: wanted, rows: rows})
+	return first, nil
 }
 
 // Held is what all episodes together hold of an entity.
@@ -131,7 +133,7 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID) ([]Held, error
 	}
 	var list []Held
 	age := c.cache.age()
-	err := c.read(ctx, func(db *sql.DB) error {
+	err := c.read(ctx, func(db *database) error {
 		list = nil
 		rows, err := db.QueryContext(ctx, `SELECT e.name, min(words.word), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
 			FROM entities e JOIN segments s ON e.segment = s.id JOIN holdings ON holdings.entity = e.id JOIN words ON words.id = holdings.type
@@ -144,6 +146,9 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID) ([]Held, error
 			var h Held
 			if err := rows.Scan(&h.Name, &h.Type, &h.Snapshots, &h.InForce, &h.Bytes, &h.Span.Start, &h.Span.End); err != nil {
 				return err
+			}
+			if _, err := provider.Child(h.Name); err != nil {
+				return badName(err)
 			}
 			list = append(list, h)
 		}
@@ -165,6 +170,7 @@ type Total struct {
 	InForce   uint64
 	Bytes     int64
 	Span      engram.Interval
+	Recorded  engram.Interval // as of an entity in an episode; empty if there is nothing else
 }
 
 // Totals returns the sums over all episodes for each segment of a level
@@ -179,9 +185,10 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level) ([]Total, er
 		return nil, engram.Errorf(engram.Invalid, "", "totals are of core and provider segments, not of a %s", level)
 	}
 	var list []Total
-	err := c.read(ctx, func(db *sql.DB) error {
+	err := c.read(ctx, func(db *database) error {
 		list = nil
-		rows, err := db.QueryContext(ctx, `SELECT memory, core, provider, count(DISTINCT entity), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
+		rows, err := db.QueryContext(ctx, `SELECT memory, core, provider, count(DISTINCT entity), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end),
+				coalesce(min(CASE WHEN recorded_end > recorded_start THEN recorded_start END), 0), coalesce(max(CASE WHEN recorded_end > recorded_start THEN recorded_end END), 0)
 			FROM holdings JOIN entities ON entities.id = entity JOIN segments ON segments.id = segment WHERE snapshots > 0 GROUP BY `+columns)
 		if err != nil {
 			return err
@@ -190,12 +197,12 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level) ([]Total, er
 		for rows.Next() {
 			var t Total
 			var memory, core, provider string
-			if err := rows.Scan(&memory, &core, &provider, &t.Entities, &t.Snapshots, &t.InForce, &t.Bytes, &t.Span.Start, &t.Span.End); err != nil {
+			if err := rows.Scan(&memory, &core, &provider, &t.Entities, &t.Snapshots, &t.InForce, &t.Bytes, &t.Span.Start, &t.Span.End, &t.Recorded.Start, &t.Recorded.End); err != nil {
 				return err
 			}
 			id, err := engram.NewID(memory, core, provider)
 			if err != nil {
-				return engram.Errorf(engram.Corrupt, c.opts.File, "the catalogue has a segment of a bad name: %w", err)
+				return badName(err)
 			}
 			t.Segment = id.Truncate(level)
 			list = append(list, t)

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -21,7 +24,7 @@ import (
 )
 
 // layout is the version of the tables; a file of another version is made anew.
-const layout = 2
+const layout = 3
 
 const tables = `
 CREATE TABLE episodes (
@@ -45,19 +48,132 @@ CREATE TABLE holdings (
 	arrived_start INTEGER NOT NULL, arrived_end INTEGER NOT NULL,
 	snapshots INTEGER NOT NULL, in_force INTEGER NOT NULL, bytes INTEGER NOT NULL, chunks INTEGER NOT NULL,
 	times INTEGER NOT NULL, -- different ones; 0: not known
+	recorded_start INTEGER NOT NULL, recorded_end INTEGER NOT NULL, -- equal: nothing
 	PRIMARY KEY (entity, episode)
 ) WITHOUT ROWID;
 CREATE INDEX holdings_episode ON holdings (episode);
 `
 
-const holdingColumns = 13
+const holdingColumns = 15
+
+// sumSuffix ends the name of the file with the checksum of the catalogue's file, which
+// SQLite has none of; its log, beside it, has its own. Only checkpoints write to the file,
+// and only saveSum makes them.
+const sumSuffix = ".sum"
+
+// filesOf returns a catalogue's file and those beside it, the first three SQLite's.
+func filesOf(path string) []string {
+	return []string{path, path + "-wal", path + "-shm", path + "-journal", path + sumSuffix}
+}
+
+// sumOf returns the checksum of a file as text.
+func sumOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	n, err := io.Copy(sum, f)
+	return fmt.Sprintf("%08x %d\n", sum.Sum32(), n), err
+}
+
+// checkSum returns an error if a catalogue's file, which may be missing or empty, is not
+// what its checksum says.
+func checkSum(path string) error {
+	noted, err := os.ReadFile(path + sumSuffix)
+	if info, statErr := os.Stat(path); errors.Is(err, os.ErrNotExist) && (statErr != nil || info.Size() == 0) {
+		return nil // there is none yet
+	}
+	if err != nil {
+		return fmt.Errorf("its checksum is not known: %w", err)
+	}
+	now, err := sumOf(path)
+	if err == nil && now != string(noted) {
+		err = errors.New("its checksum is wrong")
+	}
+	return err
+}
+
+// saveSum runs what writes to a catalogue's file, and notes its checksum. A crash meanwhile,
+// or a full disk, leaves none: then the catalogue is made anew.
+func saveSum(path string, write func() error) error {
+	if err := os.Remove(path + sumSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	if sum, err := sumOf(path); err == nil {
+		_ = vfs.ReplaceFile(vfs.OS, path+sumSuffix, []byte(sum))
+	}
+	return nil
+}
+
+// checkpoint has SQLite's log written to the catalogue's file, as far as no reader needs it.
+func (d *database) checkpoint(ctx context.Context) error {
+	return saveSum(d.path, func() error {
+		_, err := d.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+		return err
+	})
+}
+
+// maxLog is how long SQLite's log may be, in bytes, before it is written to the file.
+const maxLog = 4 << 20
+
+// close closes the database, which writes the log to the file.
+func (d *database) close() error {
+	if d.path == "" {
+		return d.Close()
+	}
+	return saveSum(d.path, d.Close)
+}
+
+// removeFiles removes a catalogue's files. Folders in their place that are not empty are
+// somebody's, and put aside.
+func removeFiles(path string) error {
+	var errs []error
+	for _, file := range filesOf(path) {
+		err := os.Remove(file) // of a link only the link
+		if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) {
+			_, err = vfs.PutAside(vfs.OS, file)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
 
 // openFile opens the catalogue's file, or makes it.
-func openFile(ctx context.Context, path string) (*sql.DB, error) {
+func openFile(ctx context.Context, path string) (*database, error) {
 	// What a power cut takes of the last moments is read from the episodes again.
-	q := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "busy_timeout(10000)", "cache_size(-8000)"}}
+	q := url.Values{"_pragma": {"journal_mode(WAL)", "synchronous(NORMAL)", "wal_autocheckpoint(0)", "busy_timeout(10000)", "cache_size(-8000)"}}
 	abs, err := filepath.Abs(path)
 	if err != nil {
+		return nil, err
+	}
+	// SQLite would take a folder for one that it may only read, and wait for ever for a pipe.
+	for i, file := range filesOf(abs) {
+		stat := os.Lstat
+		if i == 0 {
+			stat = os.Stat // SQLite follows no links to the others
+		}
+		info, err := stat(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("%s is no file: %v", file, info.Mode())
+		}
+		if err != nil {
+			return nil, err
+		}
+		// Earlier releases made it one that others may read. Where modes are not to be
+		// changed, it stays as it is: some file systems have none.
+		_ = os.Chmod(file, 0o600)
+	}
+	if err := checkSum(abs); err != nil {
 		return nil, err
 	}
 	// SQLite gives what it makes beside the file the file's mode, and a new file one that
@@ -69,22 +185,26 @@ func openFile(ctx context.Context, path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Earlier releases made it one that others may read. Where modes are not to be
-	// changed, it stays as it is: some file systems have none.
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		_ = os.Chmod(abs+suffix, 0o600)
-	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: abs, RawQuery: q.Encode()}).String())
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(4)
 	db.SetMaxIdleConns(4)
-	return withTables(ctx, db)
+	d, err := withTables(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	d.path = abs
+	if err := d.checkpoint(ctx); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
 }
 
 // openMemory makes a catalogue that lies in memory.
-func openMemory(ctx context.Context) (*sql.DB, error) {
+func openMemory(ctx context.Context) (*database, error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
@@ -93,9 +213,21 @@ func openMemory(ctx context.Context) (*sql.DB, error) {
 	return withTables(ctx, db)
 }
 
+// database is an open catalogue's.
+type database struct {
+	*sql.DB
+	path     string    // "" in memory
+	holdings *sql.Stmt // of entities of a provider segment, from a name on, so many
+}
+
+const selectHoldings = `SELECT e.name, episodes.name, types.word, codecs.word, time_start, time_end, arrived_start, arrived_end, snapshots, in_force, bytes, chunks, times, recorded_start, recorded_end
+	FROM (SELECT id, name FROM entities WHERE segment = (SELECT id FROM segments WHERE memory = ? AND core = ? AND provider = ?) AND name >= ? ORDER BY name LIMIT ?) e
+	JOIN holdings ON entity = e.id JOIN episodes ON episodes.id = episode JOIN words types ON types.id = type JOIN words codecs ON codecs.id = codec
+	ORDER BY e.name`
+
 // withTables makes the tables if there are none, and closes the database if it is not to
 // be used.
-func withTables(ctx context.Context, db *sql.DB) (*sql.DB, error) {
+func withTables(ctx context.Context, db *sql.DB) (*database, error) {
 	var version int
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		db.Close()
@@ -103,7 +235,6 @@ func withTables(ctx context.Context, db *sql.DB) (*sql.DB, error) {
 	}
 	switch version {
 	case layout:
-		return db, nil
 	case 0:
 		tx, err := db.BeginTx(ctx, nil)
 		if err == nil {
@@ -116,10 +247,20 @@ func withTables(ctx context.Context, db *sql.DB) (*sql.DB, error) {
 			db.Close()
 			return nil, err
 		}
-		return db, nil
+	default:
+		db.Close()
+		return nil, errLayout
 	}
-	db.Close()
-	return nil, errLayout
+	holdings, err := db.PrepareContext(ctx, selectHoldings)
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return &database{DB: db, holdings: holdings}, nil
+}
+
+func badName(err error) error {
+	return engram.Errorf(engram.Corrupt, "", "the catalogue has a bad name: %w", err)
 }
 
 var (
@@ -127,8 +268,27 @@ var (
 	errNotRebuilt = errors.New("the catalogue was damaged, and could not be rebuilt yet")
 )
 
-// isUseless reports whether an error says that the catalogue has to be rebuilt.
-func isUseless(err error) bool { return isCorrupt(err) || isUnwritable(err) }
+// isOfCatalogue reports whether an error is one of the catalogue, and not of who waits for
+// it or of the folder of the episodes.
+func isOfCatalogue(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	e, ok := errors.AsType[*engram.Error](err)
+	return !ok || e.Code == engram.Corrupt
+}
+
+// isUseless reports whether an error of a catalogue that was opened says that it has to be
+// rebuilt: each that is of it and does not pass by itself.
+func isUseless(ctx context.Context, err error) bool {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_CANTOPEN: // too many open files
+			return false
+		}
+	}
+	return isOfCatalogue(ctx, err)
+}
 
 // isUnwritable reports whether an error says that the catalogue's file is not to be used:
 // the disk is full, or refuses.
@@ -140,25 +300,6 @@ func isUnwritable(err error) bool {
 		}
 	}
 	return vfs.IsFull(err)
-}
-
-// cannotOpen reports whether an error says that a file of the catalogue cannot be opened
-// or made. Later than at the start that may be for too many open files.
-func cannotOpen(err error) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN
-}
-
-// isCorrupt reports whether an error says that the catalogue holds what it should not.
-func isCorrupt(err error) bool {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() & 0xff {
-		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH:
-			return true
-		}
-	}
-	var syntax *json.SyntaxError
-	return errors.As(err, &syntax) || errors.Is(err, errLayout) || errors.Is(err, errNotRebuilt) || errors.Is(err, engram.Corrupt)
 }
 
 // change is one transaction.
@@ -293,7 +434,7 @@ func (c *change) lookUp(segment engram.ID, n int, args []any) error {
 		}
 		entity, err := segment.Child(name)
 		if err != nil {
-			return err
+			return badName(err)
 		}
 		c.entities[entity] = id
 	}
@@ -333,7 +474,7 @@ func (c *change) put(info episode.Info, size, modified int64, list []episode.Ent
 				return err
 			}
 			args = append(args, c.entities[e.ID], id, typ, codec, int64(e.Span.Start), int64(e.Span.End), int64(e.Arrived.Start), int64(e.Arrived.End),
-				int64(e.Snapshots), int64(e.InForce), e.Bytes, e.Chunks, int64(e.Times))
+				int64(e.Snapshots), int64(e.InForce), e.Bytes, e.Chunks, int64(e.Times), int64(e.Recorded.Start), int64(e.Recorded.End))
 		}
 		if _, err := c.exec("INSERT OR REPLACE INTO holdings VALUES "+places(len(batch), holdingColumns), args...); err != nil {
 			return err
@@ -381,12 +522,44 @@ func (c *change) held(name string) (list []episode.Entity, err error) {
 		}
 		for _, n := range names {
 			if e.ID, err = e.ID.Child(n); err != nil {
-				return nil, err
+				return nil, badName(err)
 			}
 		}
 		list = append(list, e)
 	}
 	return list, rows.Err()
+}
+
+// compare says what is wrong with an episode that can be read, if something is: it is
+// damaged, or, if it was known, holds less than it did though nothing was taken out of it.
+func (c *change) compare(now *episode.Info, known bool) (p Problem, err error) {
+	p.Name, p.Served = now.Name, true
+	if now.Damage != nil {
+		p.Err = engram.Errorf(engram.Corrupt, now.Name, "%s", now.Damage.Why)
+	}
+	if !known {
+		return p, nil
+	}
+	was, err := scanInfo(c.tx.QueryRowContext(c.ctx, "SELECT info FROM episodes WHERE name = ?", now.Name))
+	if err != nil {
+		return p, err
+	}
+	n := len(was.Losses)
+	rewritten := (now.Recovered || len(now.Losses) > n && slices.Equal(now.Losses[:n], was.Losses)) && now.Snapshots <= was.Snapshots &&
+		now.Epoch == was.Epoch && within(now.Span, was.Span) && within(now.Recorded, was.Recorded) && within(now.Arrived, was.Arrived)
+	if same := was.Epoch == now.Epoch && was.Span == now.Span; p.Err == nil && !rewritten && (now.Snapshots < was.Snapshots || !same) {
+		now.Damage = &episode.Damage{Why: fmt.Sprintf("its file is another one than was sealed: it holds %d versions of %v, and held %d of %v", now.Snapshots, now.Span, was.Snapshots, was.Span)}
+		p.Err, p.Replaced = engram.Errorf(engram.Corrupt, now.Name, "%s", now.Damage.Why), true
+	}
+	if p.Err != nil {
+		p.Held, err = c.held(now.Name)
+	}
+	return p, err
+}
+
+// within reports whether an interval is empty or lies in another.
+func within(a, b engram.Interval) bool {
+	return a.Empty() || b.Start <= a.Start && a.End <= b.End
 }
 
 // leave notes the entities that an episode, which will be removed, holds.

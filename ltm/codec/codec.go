@@ -11,10 +11,11 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ltm/codec/names"
 )
 
 // Plain is the codec that stores each instance as one message of its own type.
-const Plain = "plain"
+const Plain = names.Plain
 
 // Message is one stored message: it codes one instance of one snapshot (plain,
 // images, video) or all instances of several snapshots (columns).
@@ -78,6 +79,9 @@ type Config struct {
 	Quality float64
 	// MaxError bounds the absolute error of numbers, in their unit; 0 is lossless.
 	MaxError float64
+	// Shown is how many snapshots per second of codec columns are stored in plain form,
+	// for viewers, which do not know columns; 0 means none. Each snapshot is stored once.
+	Shown float64
 	// Dictionary is what the zstd codec was trained on; nil means none.
 	Dictionary []byte
 	// Params is what the codec's encoder wrote for the decoder when it was made: the

@@ -3,18 +3,20 @@ package codec
 import (
 	"context"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
 	ltmv1 "github.com/seed-301d4374/engram/gen/engram/ltm/v1"
+	"github.com/seed-301d4374/engram/ltm/codec/names"
 )
 
 // Columns is the codec that stores the payloads of many snapshots as one message,
 // member by member, each member's values as a vector. Payloads are read back to the
 // byte, but for floats where [Config.MaxError] allows an error. It is made for
 // joints, poses, IMUs; everything else survives it, too.
-const Columns = "columns"
+const Columns = names.Columns
 
 // ColumnsType is the type of the messages that codec columns stores.
 const ColumnsType = "engram.ltm.v1.Columns"
@@ -43,7 +45,11 @@ const (
 func init() {
 	codecs[Columns] = maker{
 		encoder: func(c Config) (Encoder, []byte, error) {
-			return &columnsEncoder{types: typesOf(c), maxError: c.MaxError, count: maxColumnsCount}, nil, nil
+			e := &columnsEncoder{types: typesOf(c), maxError: c.MaxError, count: maxColumnsCount}
+			if c.Shown > 0 {
+				e.shown.period = time.Duration(float64(time.Second) / c.Shown)
+			}
+			return e, nil, nil
 		},
 		decoder: func(Config) (Decoder, error) { return &columnsDecoder{}, nil },
 	}
@@ -53,27 +59,46 @@ func init() {
 type columnsEncoder struct {
 	types    func(name string) *plan
 	maxError float64
+	shown    shown
 	pending  []*engram.Snapshot
+	plain    []bool // which of these go in plain form
 	bytes    int
 	payloads int
 	count    int // snapshots of the next message
 }
 
+// shown finds the snapshots that viewers see.
+type shown struct {
+	period time.Duration // 0: none
+	due    engram.Time
+	begun  bool
+}
+
+// isTurn reports whether a snapshot of time t is one of them. Turns lie on a grid, so
+// that a stream that jitters about the rate is seen as it is.
+func (v *shown) isTurn(t engram.Time) bool {
+	if v.period == 0 || v.begun && t < v.due && v.due.Sub(t) <= 2*v.period {
+		return false
+	}
+	if next := v.due.Add(v.period); v.begun && next > t.Add(v.period/2) && next.Sub(t) <= v.period {
+		v.due = next
+	} else {
+		v.due = t.Add(v.period)
+	}
+	v.begun = true
+	return true
+}
+
 func (e *columnsEncoder) Encode(ctx context.Context, s *engram.Snapshot, emit func(Message) error) error {
+	turn := e.shown.isTurn(s.Time)
 	if s.Size() > maxColumnsPlain { // more than is read
 		if err := e.Flush(ctx, emit); err != nil {
 			return err
 		}
-		return EmitPlain(s, func(m Message) error {
-			if m.Type == ColumnsType {
-				b, err := proto.Marshal(&ltmv1.Columns{Version: columnsPlain, Plain: m.Bytes})
-				if err != nil {
-					return engram.Errorf(engram.Internal, ColumnsType, "cannot be written: %w", err)
-				}
-				m.Bytes = b
-			}
-			return emit(m)
-		})
+		return emitUncoded(s, emit)
+	}
+	if turn && len(e.pending) == 0 {
+		return emitUncoded(s, emit)
 	}
 	// A large one goes alone, lest what waited has to be decoded with it.
 	if size := s.Size(); e.bytes > 0 && e.bytes+size > maxColumnsBytes || e.payloads > 0 && e.payloads+len(s.Instances) > maxColumnsPayloads {
@@ -81,39 +106,85 @@ func (e *columnsEncoder) Encode(ctx context.Context, s *engram.Snapshot, emit fu
 			return err
 		}
 	}
-	e.pending = append(e.pending, s)
+	e.pending, e.plain = append(e.pending, s), append(e.plain, turn)
 	e.bytes += s.Size()
 	e.payloads += len(s.Instances)
 	if len(e.pending) < e.count && e.bytes < maxColumnsBytes {
 		return nil
 	}
-	if err := e.Flush(ctx, emit); err != nil {
-		// The others wait on; this one was not taken.
-		e.pending = e.pending[:len(e.pending)-1]
-		e.bytes -= s.Size()
-		e.payloads -= len(s.Instances)
+	err := e.Flush(ctx, emit)
+	if i := slices.Index(e.pending, s); err != nil && i >= 0 {
+		e.remove(i) // the others wait on; this one was not taken
 		return err
 	}
 	return nil
 }
 
+// emitUncoded emits a snapshot in plain form.
+func emitUncoded(s *engram.Snapshot, emit func(Message) error) error {
+	return EmitPlain(s, func(m Message) error {
+		if m.Type == ColumnsType { // it would be taken for a coded one
+			b, err := proto.Marshal(&ltmv1.Columns{Version: columnsPlain, Plain: m.Bytes})
+			if err != nil {
+				return engram.Errorf(engram.Internal, ColumnsType, "cannot be written: %w", err)
+			}
+			m.Bytes = b
+		}
+		return emit(m)
+	})
+}
+
+// Flush emits what goes in columns before what goes plain beside it.
 func (e *columnsEncoder) Flush(_ context.Context, emit func(Message) error) error {
 	for len(e.pending) > 0 {
-		m, n, err := e.message(e.pending)
-		if err != nil {
-			return err
+		var coded []*engram.Snapshot
+		for i, s := range e.pending {
+			if !e.plain[i] {
+				coded = append(coded, s)
+			}
 		}
-		if err := emit(m); err != nil {
-			return err
+		if len(coded) > 0 {
+			m, n, err := e.message(coded)
+			if err != nil {
+				return err
+			}
+			if err := emit(m); err != nil {
+				return err
+			}
+			e.removeCoded(n)
 		}
-		for _, s := range e.pending[:n] {
+		for len(e.pending) > 0 && e.plain[0] {
+			if err := emitUncoded(e.pending[0], emit); err != nil {
+				return err
+			}
+			e.remove(0)
+		}
+	}
+	return nil
+}
+
+// removeCoded takes out the first n snapshots that go in columns.
+func (e *columnsEncoder) removeCoded(n int) {
+	left := 0
+	for i, s := range e.pending {
+		if !e.plain[i] && n > 0 {
+			n--
 			e.bytes -= s.Size()
 			e.payloads -= len(s.Instances)
+			continue
 		}
-		e.pending = e.pending[n:]
+		e.pending[left], e.plain[left] = s, e.plain[i]
+		left++
 	}
-	e.pending = nil
-	return nil
+	clear(e.pending[left:])
+	e.pending, e.plain = e.pending[:left], e.plain[:left]
+}
+
+// remove takes a snapshot that waits out.
+func (e *columnsEncoder) remove(i int) {
+	e.bytes -= e.pending[i].Size()
+	e.payloads -= len(e.pending[i].Instances)
+	e.pending, e.plain = slices.Delete(e.pending, i, i+1), slices.Delete(e.plain, i, i+1)
 }
 
 // message codes the first of the snapshots that wait, as many as a message may hold.
@@ -210,12 +281,12 @@ func keepLarge(payloads []*engram.Payload, whole []bool) {
 func (e *columnsEncoder) Pending() []*engram.Snapshot { return e.pending }
 
 func (e *columnsEncoder) Close() error {
-	e.pending = nil
+	e.pending, e.plain = nil, nil
 	return nil
 }
 
 type columnsDecoder struct {
-	plain plainDecoder // of snapshots that are too large for columns
+	plain plainDecoder // of snapshots in plain form
 }
 
 func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {

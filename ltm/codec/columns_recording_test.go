@@ -3,13 +3,12 @@ package codec_test
 import (
 	"context"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/server"
@@ -35,10 +34,7 @@ func (h *history) numbers(t testing.TB, b []byte) []float64 {
 // recorded imports a shared recording and returns what a core segment has of it.
 func recorded(t testing.TB, name, core string) []history {
 	t.Helper()
-	path := filepath.Join("..", "..", "..", "shared", "data", "recordings", name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the shared recordings are not here: %v", err)
-	}
+	path := testkit.Recording(t, name)
 	all := memories.All()
 	for i := range all {
 		all[i].Bounds = engram.Bounds{}

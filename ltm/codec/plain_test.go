@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/gen/foxglove"
+	"github.com/seed-301d4374/engram/ltm/codec/names"
 )
 
 // Payloads that look like what a codec makes come back byte for byte, whatever codec
@@ -41,14 +43,14 @@ func TestPayloadsThatLookCoded(t *testing.T) {
 		{Type: ColumnsType},
 	}
 	// What the codecs themselves make of an image, committed as somebody's own.
-	for _, name := range Names() {
+	for _, name := range names.All() {
 		for _, m := range encodeAll(t, Config{Codec: name}, snapshotOf(0, raw)) {
 			if m.Type != raw.Type {
 				payloads = append(payloads, engram.Payload{Type: m.Type, Bytes: m.Bytes})
 			}
 		}
 	}
-	for _, name := range Names() {
+	for _, name := range names.All() {
 		var want []*engram.Snapshot
 		for i, p := range payloads {
 			want = append(want, snapshotOf(3*i, p), snapshotOf(3*i+1, raw, p, raw), snapshotOf(3*i+2, p, p))
@@ -94,4 +96,11 @@ func TestImagesWithMembersOfTheirOwn(t *testing.T) {
 		want := []*engram.Snapshot{snapshotOf(0, p), snapshotOf(1, p, p)}
 		sameSnapshots(t, decodeAll(t, Config{Codec: name}, encodeAll(t, Config{Codec: name}, want...)...), want, 0)
 	})
+}
+
+// What package names lists is what there is.
+func TestNamesAreThoseOfTheCodecs(t *testing.T) {
+	if have := slices.Sorted(maps.Keys(codecs)); !slices.Equal(have, names.All()) {
+		t.Errorf("there are the codecs %v, and named are %v", have, names.All())
+	}
 }

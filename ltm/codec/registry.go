@@ -1,11 +1,10 @@
 package codec
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec/names"
 )
 
 // maker makes the two sides of one codec.
@@ -23,9 +22,6 @@ var codecs = map[string]maker{
 		decoder: func(Config) (Decoder, error) { return &plainDecoder{}, nil },
 	},
 }
-
-// Names returns the names of all codecs, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(codecs)) }
 
 // NewEncoder returns an encoder, and the configuration that its decoder needs: c
 // with the codec's name and Params filled in. Invalid if there is no such codec.
@@ -62,7 +58,7 @@ func (c *Config) maker() (maker, error) {
 	}
 	m, ok := codecs[name]
 	if !ok {
-		return maker{}, engram.Errorf(engram.Invalid, name, "is not a codec; there are %s", strings.Join(Names(), ", "))
+		return maker{}, engram.Errorf(engram.Invalid, name, "is not a codec; there are %s", strings.Join(names.All(), ", "))
 	}
 	return m, nil
 }

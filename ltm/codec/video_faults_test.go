@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // impatient makes hung processes count as such soon, until the test ends.
@@ -206,7 +207,7 @@ func TestDamagedVideo(t *testing.T) {
 	for codec, messages := range whole {
 		r := random(1)
 		failed := 0
-		for round := range 8 {
+		for round := range testkit.Repeats(4, 8) {
 			damaged := append([]Message(nil), messages...)
 			m := &damaged[round%2]
 			m.Bytes = bytes.Clone(m.Bytes)

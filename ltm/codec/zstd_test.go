@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
@@ -23,13 +24,10 @@ func events(t testing.TB, n int) (snapshots []*engram.Snapshot) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range n {
-		p, err := idf.ValuePayload(map[string]any{
+		p := testkit.Value(t, map[string]any{
 			"skill": "GraspObjectFromTable", "object": fmt.Sprintf("kit/blue-cup-%d", r.IntN(40)), "state": []string{"running", "succeeded", "failed"}[r.IntN(3)],
 			"frame_id": "base_link", "progress": r.Float64(), "time": engram.Time(r.Int64N(1 << 60)), "parameters": map[string]any{"approach": "top", "speed": 0.25},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		snapshots = append(snapshots, &engram.Snapshot{Time: engram.Time(i), Number: uint64(i), Instances: []engram.Instance{engram.NewInstance(p)}})
 	}
 	return snapshots
@@ -132,19 +130,36 @@ func TestChoose(t *testing.T) {
 		maxError  float64
 		want      string
 	}{
-		{"", "foxglove.PoseInFrame", 0, codec.Plain},
+		{"", "foxglove.PoseInFrame", 0, codec.Columns},
+		{"", "foxglove.FrameTransforms", 0, codec.Columns},
+		{codec.Plain, "foxglove.PoseInFrame", 0, codec.Plain},
+		{"", "foxglove.Log", 0, codec.Columns},
+		{"", "foxglove.PointCloud", 0, codec.Plain},
+		{"", "google.protobuf.StringValue", 0, codec.Plain},
+		{"", "google.protobuf.Timestamp", 0, codec.Plain},
+		{"", "engram.idf.v1.Value", 0, codec.Plain},
 		{codec.Auto, "foxglove.PoseInFrame", 1e-4, codec.Columns},
-		{codec.Lossless, "foxglove.PoseInFrame", 1e-4, codec.Plain},
+		{codec.Lossless, "foxglove.PoseInFrame", 1e-4, codec.Columns},
 		{codec.Columns, "foxglove.PoseInFrame", 0, codec.Columns},
 		{codec.Auto, "foxglove.RawImage", 1e-4, codec.Video},
 		{codec.Lossless, "foxglove.RawImage", 0, codec.Image},
 		{codec.Zstd, "foxglove.RawImage", 0, codec.Zstd},
 	} {
-		if got := codec.Choose(c.name, typeOf(t, types, c.typ), c.maxError); got != c.want {
+		if got := codec.Choose(c.name, typeOf(t, types, c.typ), nil, c.maxError); got != c.want {
 			t.Errorf("%q for %s is %s, want %s", c.name, c.typ, got, c.want)
 		}
 	}
-	if got := codec.Choose("", nil, 1); got != codec.Plain {
+	for encoding, want := range map[string]string{"16UC1": codec.Image, "32FC1": codec.Image, "rgb8": codec.Video} {
+		typ := typeOf(t, types, "foxglove.RawImage")
+		b, err := typ.Encode(map[string]any{"width": uint32(1), "encoding": encoding, "data": []byte{1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := codec.Choose(codec.Auto, typ, b, 0); got != want {
+			t.Errorf("an image of %s is coded as %s, want %s", encoding, got, want)
+		}
+	}
+	if got := codec.Choose("", nil, nil, 1); got != codec.Plain {
 		t.Errorf("for an unknown type it is %s", got)
 	}
 }

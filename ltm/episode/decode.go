@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/foxglove/mcap/go/mcap"
-
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/codec"
 )
@@ -32,22 +30,22 @@ func (t *timeline) coded(ctx context.Context, r *placedRun) ([]codedMessage, err
 		return nil, err
 	}
 	list := make([]codedMessage, 0, min(len(r.form), len(b)/(recordHead+messageHead)))
-	at, version := int64(r.offset), 0
-	for _, f := range r.form {
-		op, content, rest, ok := cutRecord(b)
+	end, version := int64(r.offset)+int64(len(b)), 0
+	for i, f := range r.form {
+		content, rest, ok := r.cut(b, i)
 		m, whole := parseMessage(content)
-		if !ok || !whole || op != mcap.OpMessage {
+		if !ok || !whole {
 			return nil, engram.Errorf(engram.Corrupt, t.path, "the messages of a run of %s in the chunk at %d do not fit its envelope", t.entity, r.at)
 		}
 		def := t.channel(m.channel)
 		if def == nil {
 			return nil, engram.Errorf(engram.Corrupt, t.path, "the channel %d of a message of %s is not defined", m.channel, t.entity)
 		}
+		at := end - int64(len(rest)+len(content)+recordHead)
 		list = append(list, codedMessage{messagePlace{r.at, at}, codec.Message{
 			Type: def.message, Bytes: m.data, Key: f.key, Instance: int(f.instance),
 		}, r, version, version + int(f.completes)})
 		version += int(f.completes)
-		at += int64(len(b) - len(rest))
 		b = rest
 	}
 	return list, nil

@@ -72,7 +72,7 @@ func parseTable(b []byte) ([]*blockRef, error) {
 	chunk := int64(0)
 	for i := range segments {
 		chunk += int64(t.Chunk[i])
-		segments[i] = segment{chunk, t.ChunkLength[i], t.At[i]}
+		segments[i] = segment{chunk: chunk, length: t.ChunkLength[i], at: t.At[i]}
 	}
 	refs := make([]*blockRef, n)
 	var start, arrived int64
@@ -130,7 +130,7 @@ func (x *indexBuilder) add(e *Entity, refs []*blockRef) error {
 	}
 	x.dir.Entities = append(x.dir.Entities, &ltmv1.Directory_Entity{
 		Id: e.ID.String(), Type: e.Type, Codec: e.Codec,
-		Start: int64(e.Span.Start), End: int64(e.Span.End),
+		Start: int64(e.Span.Start), End: int64(e.Span.End), RecordedStart: int64(e.Recorded.Start), RecordedEnd: int64(e.Recorded.End),
 		ArrivedStart: int64(e.Arrived.Start), ArrivedEnd: int64(e.Arrived.End),
 		Snapshots: e.Snapshots, InForce: e.InForce, Bytes: uint64(e.Bytes), Chunks: uint32(e.Chunks), Times: timesOf(refs),
 		TableOffset: uint64(len(x.buf)), TableLength: uint32(len(table)), TableCrc: crc32c(table),
@@ -190,6 +190,7 @@ func parseDirectory(b []byte, crc uint32, limit uint64) ([]dirEntity, error) {
 			Entity: Entity{
 				ID: id, Type: e.Type, Codec: e.Codec,
 				Span:      engram.Interval{Start: engram.Time(e.Start), End: engram.Time(e.End)},
+				Recorded:  engram.Interval{Start: engram.Time(e.RecordedStart), End: engram.Time(e.RecordedEnd)},
 				Arrived:   engram.Interval{Start: engram.Time(e.ArrivedStart), End: engram.Time(e.ArrivedEnd)},
 				Snapshots: e.Snapshots, InForce: e.InForce, Bytes: int64(e.Bytes), Chunks: int(e.Chunks), Times: e.Times,
 			},

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/foxglove/mcap/go/mcap"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
@@ -26,6 +27,20 @@ type run struct {
 	columns   *columns           // of an envelope that was read: versions without payloads
 	inForce   int
 	form      []messageForm // of each message; nil for plain form
+	gaps      []uint32      // bytes of other records before each message; nil: none
+}
+
+// cut returns the content of message k, given the chunk's records from the end of
+// message k-1 on, and what follows it.
+func (r *run) cut(b []byte, k int) (content, rest []byte, ok bool) {
+	if r.gaps != nil {
+		if uint64(r.gaps[k]) > uint64(len(b)) {
+			return nil, nil, false
+		}
+		b = b[r.gaps[k]:]
+	}
+	op, content, rest, ok := cutRecord(b)
+	return content, rest, ok && op == mcap.OpMessage && len(content) >= messageHead
 }
 
 // messageForm says what a coded message is good for.
@@ -33,6 +48,22 @@ type messageForm struct {
 	completes uint32
 	instance  uint32
 	key       bool
+}
+
+// each calls visit with each message: its place, where its record begins in b, the
+// chunk's records from the first one to the last, and its content; false if b does not
+// hold them exactly.
+func (r *run) each(b []byte, visit func(k, at int, content []byte)) bool {
+	rest := b
+	for k := range r.messages {
+		content, after, ok := r.cut(rest, k)
+		if !ok {
+			return false
+		}
+		visit(k, len(b)-len(after)-len(content)-recordHead, content)
+		rest = after
+	}
+	return len(rest) == 0
 }
 
 // encode returns the envelope as a message.
@@ -83,6 +114,9 @@ func (r *run) encode() ([]byte, error) {
 				e.Type = append(e.Type, uint32(slices.Index(e.Types, in.Payload.Type)))
 			}
 		}
+	}
+	if slices.ContainsFunc(r.gaps, func(n uint32) bool { return n > 0 }) {
+		e.Gap = r.gaps
 	}
 	for _, f := range r.form {
 		e.Completes = append(e.Completes, f.completes)
@@ -148,6 +182,12 @@ func parseEnvelope(b []byte) (*run, error) {
 	}
 	if err := r.setForm(&e, n, instances); err != nil {
 		return nil, err
+	}
+	if len(e.Gap) > 0 {
+		if len(e.Gap) != r.messages {
+			return nil, corrupt("gaps between messages", len(e.Gap), r.messages)
+		}
+		r.gaps = e.Gap
 	}
 	if n > 0 && len(e.Types) == 0 {
 		return nil, corrupt("types of payloads", 0, 1)

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/codec"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // Options configure reading and writing.
@@ -30,41 +31,31 @@ type Options struct {
 	Types      *idf.Registry // where types are looked up and those of episodes become known
 	ChunkBytes int           // uncompressed; default 256 KiB
 	// FlushEvery bounds how long what was added waits in memory to be written (not
-	// what a codec holds back); default 5 s. It costs bytes when it is short.
+	// what a codec of images holds back); default 5 s. It costs bytes when it is short.
 	FlushEvery time.Duration
 	Cache      *Cache // of chunks and indices; nil means none
+	// Strict has a Writer to which versions are added in the order of time write all
+	// messages strictly in the order of their log times, large ones among small ones: for
+	// other tools, which read all. Otherwise large messages have chunks of their own, so
+	// that who looks for numbers does not read images.
+	Strict bool
 	// Mode is who may use files that are made, before umask; default 0600, this user
 	// alone.
 	Mode fs.FileMode
 }
 
-// Info is what an episode says of itself.
-type Info struct {
-	Name       string // of the file, without folder
-	Version    int    // of the layout
-	Robot      string
-	Epoch      uint64          // the life of the memory server that recorded it
-	Span       engram.Interval // of the snapshots' times
-	Arrived    engram.Interval // of their arrival
-	Snapshots  uint64          // versions, superseded ones too
-	Messages   uint64
-	Bytes      int64 // of the file
-	Sealed     bool
-	Marks      []Mark
-	Losses     []string          // why something that happened in its span is not in it
-	Labels     map[string]string // "reason": why it began, "skill": of whose run …
-	InForce    uint64            // how many of the snapshots are values in force at the start
-	Recovered  bool              // salvaged after a crash
-	Supersedes string            // the episode that it is a rewritten form of
-}
+// What is told of an episode; see package meta.
+type (
+	Info    = meta.Info
+	Mark    = meta.Mark
+	Entity  = meta.Entity
+	Problem = meta.Problem
+	Damage  = meta.Damage
+)
 
-// Mark is something that someone noted at a time.
-type Mark struct {
-	Time   engram.Time
-	Label  string
-	Before time.Duration // what is to be kept around it
-	After  time.Duration
-}
+// Timeless reports whether a time is that of what holds at all times, such as prior
+// knowledge: 1970, or before.
+func Timeless(t engram.Time) bool { return t <= 0 }
 
 // AddMark adds a mark to others. A time and a label are one mark, which keeps all that it
 // was ever set to keep.
@@ -76,20 +67,6 @@ func AddMark(marks []Mark, m Mark) []Mark {
 		}
 	}
 	return append(marks, m)
-}
-
-// Entity is what an episode holds of one entity.
-type Entity struct {
-	ID        engram.ID
-	Type      string // of its payloads
-	Codec     string
-	Span      engram.Interval // of the snapshots' times
-	Arrived   engram.Interval
-	Snapshots uint64 // versions
-	InForce   uint64 // of these, values in force at the start: they belong to an earlier episode, too
-	Bytes     int64  // stored, as compressed as can be told
-	Chunks    int
-	Times     uint64 // different times of the versions; 0 if not known
 }
 
 // Begins reports whether head, the first bytes of a file, are how an episode begins.
@@ -144,11 +121,8 @@ type Channel struct {
 	Entity engram.ID
 	Type   engram.TypeDef // of the provider segment's payloads
 	Policy string         // shown in the channel's metadata
-	Codec  codec.Config
-}
-
-// Problem is something wrong in an episode.
-type Problem struct {
-	Offset int64
-	What   string
+	// Segment describes its segments, for who reads the channel without the rest of the
+	// file; it becomes part of the channel's metadata, unless it is empty.
+	Segment string
+	Codec   codec.Config
 }

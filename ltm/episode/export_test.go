@@ -2,6 +2,13 @@ package episode
 
 import "github.com/seed-301d4374/engram/ltm/codec"
 
+// The encoder and the decoder that all share make channels when they are first used, which
+// must not be inside the bubble of a test.
+func init() {
+	zstdEncoder().EncodeAll([]byte("x"), nil)
+	zstdDecoder()
+}
+
 // Library is what the header says that wrote the file.
 const Library = library
 

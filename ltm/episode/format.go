@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -13,28 +14,63 @@ import (
 )
 
 // formatVersion is the version of the layout that is written.
-const formatVersion = 1
+const formatVersion = 2
 
 // upgrades brings what an episode of an older version says of itself to the next
-// one: upgrades[v] from v to v+1. There is no older version yet.
-var upgrades = map[int]func(map[string]string) error{}
+// one: upgrades[v] from v to v+1.
+var upgrades = map[int]func(map[string]string) error{
+	// Format 1 has the messages of a run without others between them, which format 2
+	// reads as it is, and does not tell what of its span was recorded: the directory says
+	// what can be known ([summary.guessRecorded]).
+	1: func(m map[string]string) error {
+		m["recorded_start"], m["recorded_end"] = "0", "0"
+		return nil
+	},
+}
 
 // Names in the file; docs/formats/episode.md explains them.
 const (
 	library              = "engram"
 	envelopeTopic        = "engram/envelope"
 	envelopeChannel      = 1
-	metadataEpisode      = "engram"      // of a sealed episode
-	metadataBegin        = "engram.open" // of one that is being written; the last one counts
-	metadataType         = "engram.type" // how a type's definition was written
+	metadataEpisode      = "engram.episode" // of a sealed episode
+	metadataBegin        = "engram.open"    // of one that is being written; the last one counts
+	metadataType         = "engram.type"    // how a type's definition was written
+	metadataSealed1      = "engram"         // metadataEpisode in format 1
 	attachmentIndex      = "engram.index"
 	attachmentDictionary = "engram.dictionary."
 	indexMediaType       = "application/vnd.engram.index"
+
+	keyCRC     = "crc32c"   // of the other metadata
+	keyIndexAt = "index_at" // where in the file the index's attachment stands
+	keyTime    = "time"     // of a channel: its version's own time, which is not its log time
+	keySegment = "segment"  // of a channel: [Channel.Segment]
 )
 
 // furtherInstance is set in the sequence of a message that is not the first one of
 // its snapshot, so that snapshots are told apart even without their envelope.
 const furtherInstance = 1 << 31
+
+// metadataName returns a name for a metadata record that no other of this or any other
+// file has: tools that merge files refuse those that are equal.
+func (w *Writer) metadataName(kind string) string {
+	w.named++
+	return kind + "." + w.id + "." + strconv.Itoa(w.named)
+}
+
+// metadataKind returns of which kind a metadata record of that name is; "" if it is not
+// an episode's.
+func metadataKind(name string) string {
+	if name == metadataSealed1 {
+		return metadataEpisode
+	}
+	for _, kind := range []string{metadataEpisode, metadataBegin, metadataType} {
+		if name == kind || strings.HasPrefix(name, kind+".") {
+			return kind
+		}
+	}
+	return ""
+}
 
 // markJSON is a mark in an episode's metadata.
 type markJSON struct {
@@ -55,7 +91,7 @@ func infoMetadata(i *Info) map[string]string {
 		"in_force":  strconv.FormatUint(i.InForce, 10),
 		"recovered": strconv.FormatBool(i.Recovered),
 	}
-	for key, iv := range map[string]engram.Interval{"time": i.Span, "arrived": i.Arrived} {
+	for key, iv := range map[string]engram.Interval{"time": i.Span, "recorded": i.Recorded, "arrived": i.Arrived} {
 		m[key+"_start"] = strconv.FormatInt(int64(iv.Start), 10)
 		m[key+"_end"] = strconv.FormatInt(int64(iv.End), 10)
 	}
@@ -84,7 +120,7 @@ func infoMetadata(i *Info) map[string]string {
 			m[key] = string(b)
 		}
 	}
-	m["crc32c"] = metadataCRC(m)
+	m[keyCRC] = metadataCRC(m)
 	return m
 }
 
@@ -92,7 +128,7 @@ func infoMetadata(i *Info) map[string]string {
 func metadataCRC(m map[string]string) string {
 	var b []byte
 	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if k != "crc32c" {
+		if k != keyCRC {
 			b = append(append(append(append(b, k...), 0), m[k]...), 0)
 		}
 	}
@@ -102,7 +138,7 @@ func metadataCRC(m map[string]string) string {
 // parseInfo reads what an episode says of itself.
 func parseInfo(m map[string]string) (Info, error) {
 	var i Info
-	if m["crc32c"] != metadataCRC(m) {
+	if m[keyCRC] != metadataCRC(m) {
 		return i, engram.Errorf(engram.Corrupt, "", "the CRC of the episode's metadata does not fit them")
 	}
 	version, err := strconv.Atoi(m["format"])
@@ -126,7 +162,7 @@ func parseInfo(m map[string]string) (Info, error) {
 		}
 	}
 	for key, t := range map[string]*engram.Time{
-		"time_start": &i.Span.Start, "time_end": &i.Span.End, "arrived_start": &i.Arrived.Start, "arrived_end": &i.Arrived.End,
+		"time_start": &i.Span.Start, "time_end": &i.Span.End, "recorded_start": &i.Recorded.Start, "recorded_end": &i.Recorded.End, "arrived_start": &i.Arrived.Start, "arrived_end": &i.Arrived.End,
 	} {
 		n, err := strconv.ParseInt(m[key], 10, 64)
 		if err != nil {

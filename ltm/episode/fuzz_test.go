@@ -24,7 +24,7 @@ func FuzzEpisode(f *testing.F) {
 	f.Add(sample(f, false))
 	f.Add(b[:len(b)/2])
 	f.Add(append(bytes.Clone(b[:len(b)/3]), b[len(b)/3+5:]...))
-	if golden, err := os.ReadFile(goldenFile); err == nil {
+	if golden, err := os.ReadFile(goldenFiles[len(goldenFiles)-1]); err == nil {
 		f.Add(golden)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

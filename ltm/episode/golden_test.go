@@ -13,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of this version")
 
-const goldenFile = "testdata/v1/episode.mcap"
+// goldenFiles are of format 1, 2 …
+var goldenFiles = []string{"testdata/v1/episode.mcap", "testdata/v2/episode.mcap"}
 
 // goldenVersions are what the golden file holds.
 func goldenVersions() (order []engram.ID, want map[engram.ID][]*engram.Snapshot) {
@@ -44,6 +45,7 @@ func goldenVersions() (order []engram.ID, want map[engram.ID][]*engram.Snapshot)
 func TestGoldenFiles(t *testing.T) {
 	order, want := goldenVersions()
 	if *update {
+		goldenFile := goldenFiles[len(goldenFiles)-1]
 		dir := t.TempDir()
 		w := create(t, dir, episode.Options{ChunkBytes: 700})
 		next := map[engram.ID]int{}
@@ -65,15 +67,22 @@ func TestGoldenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if problems, err := episode.Verify(context.Background(), goldenFile, quick); err != nil || len(problems) > 0 {
-		t.Errorf("the golden file is not sound: %v, %v", problems, err)
-	}
-	r := open(t, goldenFile, quick)
-	compare(t, r, want)
-	info := r.Info()
-	if info.Version != 1 || info.Snapshots != 40 || info.InForce != 1 || info.Robot != "armar" || info.Epoch != 7 ||
-		len(info.Marks) != 1 || info.Marks[0] != (episode.Mark{Time: 1_700_000_000_000_000_000, Label: "a mark", Before: 60e9, After: 30e9}) ||
-		len(info.Losses) != 1 || info.Labels["reason"] != "test" {
-		t.Errorf("the golden file says %+v", info)
+	recorded := engram.Interval{Start: 1_700_000_000_001_000_000, End: 1_700_000_000_039_000_001}
+	for i, file := range goldenFiles {
+		if problems, err := episode.Verify(context.Background(), file, quick); err != nil || len(problems) > 0 {
+			t.Errorf("%s is not sound: %v, %v", file, problems, err)
+		}
+		r := open(t, file, quick)
+		compare(t, r, want)
+		info := r.Info()
+		if info.Version != i+1 || info.Snapshots != 40 || info.InForce != 1 || info.Robot != "armar" || info.Epoch != 7 ||
+			len(info.Marks) != 1 || info.Marks[0] != (episode.Mark{Time: 1_700_000_000_000_000_000, Label: "a mark", Before: 60e9, After: 30e9}) ||
+			len(info.Losses) != 1 || info.Labels["reason"] != "test" {
+			t.Errorf("%s says %+v", file, info)
+		}
+		// Format 1 tells only the ends of what has something that stands at the beginning.
+		if info.Recorded.End != recorded.End || i > 0 && info.Recorded != recorded {
+			t.Errorf("%s has recorded %v, want %v", file, info.Recorded, recorded)
+		}
 	}
 }

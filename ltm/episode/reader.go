@@ -1,21 +1,29 @@
 package episode
 
 import (
+	"context"
+	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
 // Reader reads a sealed episode. Safe for concurrent use.
 type Reader struct {
 	*container
-	sum *summary
+	sum    *summary
+	tables []*blockTable // of the entities of sum, if that was found by looking through the file
 
 	mu struct {
+		damage *Damage    // beyond that of sum
+		again  *recovered // found because of that
+		looked bool
 		sync.Mutex
 		defs     map[uint16]*channelDef
 		learned  bool              // the registry was told of the types
@@ -27,31 +35,59 @@ type Reader struct {
 // source is how a type's definition was written.
 type source struct{ text, format string }
 
-// Open opens a sealed episode. It reads the summary only. Corrupt if that is not
-// whole; then [Repair] may help.
+// Open opens a sealed episode. It reads the summary only. If that is not whole, all of
+// the file is looked through, and what is whole can be read: its Info tells the damage.
+// Corrupt if nothing is.
 func Open(path string, o Options) (*Reader, error) {
 	o.setDefaults()
 	f, err := o.FS.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	sum, err := readSummary(f, path, false)
+	r := &Reader{}
+	r.sum, err = readSummary(f, path, false)
+	if engram.CodeOf(err) == engram.Corrupt && !errors.Is(err, ErrRewritten) {
+		err = r.recover(f, path, err)
+	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	r := &Reader{sum: sum}
 	r.container = newContainer(path, f, &o, r.channelDef)
 	r.mu.defs = map[uint16]*channelDef{}
 	r.mu.dictsRaw = map[string][]byte{}
 	return r, nil
 }
 
+// recover looks through a file whose summary is not whole.
+func (r *Reader) recover(f vfs.File, path string, cause error) error {
+	st, err := f.Stat()
+	if err != nil {
+		return fileError(path, err)
+	}
+	found, err := recoverIndex(context.Background(), f, path)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	r.sum, r.tables = found.summary()
+	r.sum.info.Name, r.sum.info.Bytes, r.sum.info.Sealed = filepath.Base(path), st.Size(), true
+	r.sum.info.Damage = found.damage(cause)
+	return nil
+}
+
 // Close closes the file when the last call that uses it has ended.
 func (r *Reader) Close() error { return r.container.close() }
 
-// Info implements [Source].
-func (r *Reader) Info() Info { return r.sum.info }
+// Info implements [Source]. Its Damage is what was found so far.
+func (r *Reader) Info() Info {
+	info := r.sum.info
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.damage != nil {
+		info.Damage = r.mu.damage
+	}
+	return info
+}
 
 // Entities implements [Source].
 func (r *Reader) Entities() []Entity {
@@ -69,6 +105,9 @@ func (r *Reader) Timeline(entity engram.ID) (Timeline, error) {
 		return nil, engram.Errorf(engram.NotFound, entity.String(), "the episode %s holds nothing of it", r.path)
 	}
 	e := &r.sum.entities[i]
+	if r.tables != nil {
+		return r.timelineOf(entity, e.number, r.tables[i], nil, true), r.learn()
+	}
 	key := cacheKey{source: r.source, kind: cacheTable, offset: e.number}
 	if v, ok := r.cache.get(key); ok {
 		return r.timelineOf(entity, e.number, v.(*blockTable), nil, true), nil
@@ -78,20 +117,13 @@ func (r *Reader) Timeline(entity engram.ID) (Timeline, error) {
 		return nil, err
 	}
 	defer done()
-	b, err := r.readAt(r.sum.indexAt+int64(e.offset), int(e.length))
+	refs, err := r.table(e)
 	if err != nil {
-		return nil, err
+		if refs, err = r.lookThrough(entity, err); err != nil {
+			return nil, err
+		}
 	}
-	if crc32c(b) != e.crc {
-		return nil, engram.Errorf(engram.Corrupt, r.path, "the CRC of the block table of %s does not fit it; repair the episode", entity)
-	}
-	refs, err := parseTable(b)
-	if err != nil {
-		return nil, engram.Errorf(engram.Corrupt, r.path, "the index of %s: %w", entity, err)
-	}
-	if err := r.learnTypes(); err != nil {
-		return nil, err
-	}
+	r.learnTypes()
 	table := newBlockTable(refs)
 	size := int64(0)
 	for _, ref := range refs {
@@ -101,46 +133,92 @@ func (r *Reader) Timeline(entity engram.ID) (Timeline, error) {
 	return r.timelineOf(entity, e.number, table, nil, true), nil
 }
 
+// table reads the block table of an entity.
+func (r *Reader) table(e *dirEntity) ([]*blockRef, error) {
+	b, err := r.readAt(r.sum.indexAt+int64(e.offset), int(e.length))
+	if err != nil {
+		return nil, err
+	}
+	if crc32c(b) != e.crc {
+		return nil, engram.Errorf(engram.Corrupt, r.path, "the CRC of the block table of %s does not fit it", e.ID)
+	}
+	refs, err := parseTable(b)
+	if err != nil {
+		return nil, engram.Errorf(engram.Corrupt, r.path, "the index of %s: %w", e.ID, err)
+	}
+	return refs, nil
+}
+
+// lookThrough finds the blocks of an entity whose block table is damaged by looking
+// through the file, once for all of them.
+func (r *Reader) lookThrough(entity engram.ID, cause error) ([]*blockRef, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.mu.looked {
+		r.mu.looked = true
+		if found, err := recoverIndex(context.Background(), r.f, r.path); err == nil {
+			r.mu.again, r.mu.damage = found, found.damage(cause)
+		}
+	}
+	if r.mu.again != nil {
+		if e := r.mu.again.entities[entity.String()]; e != nil {
+			return e.blocks, nil
+		}
+	}
+	return nil, cause
+}
+
+// learn is learnTypes for who does not use the file yet.
+func (r *Reader) learn() error {
+	done, err := r.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	r.learnTypes()
+	return nil
+}
+
 // learnTypes makes the episode's types known to the registry, once. Where it knows
 // another type of that name, that one stays: protobuf's rules for changes say how
 // far the payloads can be read with it. A type that makes no sense is left out:
 // payloads are no less readable as bytes.
-func (r *Reader) learnTypes() error {
+func (r *Reader) learnTypes() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mu.learned {
-		return nil
+		return
 	}
-	if err := r.sourcesLocked(); err != nil {
-		return err
-	}
+	r.sourcesLocked()
 	for _, s := range r.sum.schemas {
 		written := r.mu.sources[s.Name]
 		r.types.Add(engram.TypeDef{Name: s.Name, Descriptors: s.Data, Source: written.text, Format: written.format})
 	}
 	r.mu.learned = true
-	return nil
 }
 
-// sourcesLocked reads how the episode's types were written.
-func (r *Reader) sourcesLocked() error {
+// sourcesLocked reads how the episode's types were written, as far as that is whole: it
+// is for people.
+func (r *Reader) sourcesLocked() {
 	if r.mu.sources != nil {
-		return nil
+		return
 	}
 	sources := map[string]source{}
 	t := fileTail{f: r.f, size: r.sum.info.Bytes, from: r.sum.info.Bytes}
 	for _, x := range r.sum.meta {
-		if x.Name != metadataType {
+		if metadataKind(x.Name) != metadataType {
 			continue
 		}
 		m, err := r.sum.metadata(&t, x)
 		if err != nil {
-			return engram.Errorf(engram.Corrupt, r.path, "%w", err)
+			if r.mu.damage == nil {
+				r.mu.damage = &Damage{Why: "how a type was written: " + err.Error(), Known: true}
+			}
+			continue
 		}
 		sources[m.Metadata["name"]] = source{m.Metadata["source"], m.Metadata["format"]}
 	}
 	r.mu.sources = sources
-	return nil
 }
 
 // Types returns the types of the episode's payloads, sorted by name.
@@ -152,9 +230,7 @@ func (r *Reader) Types() ([]engram.TypeDef, error) {
 	defer done()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.sourcesLocked(); err != nil {
-		return nil, err
-	}
+	r.sourcesLocked()
 	var list []engram.TypeDef
 	for _, s := range r.sum.schemas {
 		written := r.mu.sources[s.Name]

@@ -122,10 +122,10 @@ func appendMetadataIndex(b []byte, x *mcap.MetadataIndex) []byte {
 	return endRecord(appendString(b, x.Name), at)
 }
 
-func appendAttachment(b []byte, name, mediaType string, at uint64, data []byte) []byte {
+func appendAttachment(b []byte, name, mediaType string, logged, created uint64, data []byte) []byte {
 	b, head := beginRecord(b, mcap.OpAttachment)
-	b = binary.LittleEndian.AppendUint64(b, at)
-	b = binary.LittleEndian.AppendUint64(b, at)
+	b = binary.LittleEndian.AppendUint64(b, logged)
+	b = binary.LittleEndian.AppendUint64(b, created)
 	b = appendString(appendString(b, name), mediaType)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(data)))
 	b = append(b, data...)
@@ -144,6 +144,7 @@ func appendAttachmentIndex(b []byte, x *mcap.AttachmentIndex) []byte {
 type attachment struct {
 	name, mediaType string
 	logTime         uint64
+	createTime      uint64
 	data            []byte
 }
 
@@ -153,6 +154,7 @@ func parseAttachment(b []byte) (a attachment, ok bool) {
 		return a, false
 	}
 	a.logTime = binary.LittleEndian.Uint64(b)
+	a.createTime = binary.LittleEndian.Uint64(b[8:])
 	name, rest, ok := cutString(b[16 : len(b)-4])
 	if !ok {
 		return a, false

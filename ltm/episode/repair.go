@@ -126,8 +126,9 @@ func (s *salvage) into(w *Writer, why []string) (Info, error) {
 	return w.Seal(s.ctx)
 }
 
-// adopt takes a message of another episode as it is coded there.
-func (w *Writer) adopt(ctx context.Context, o *origin, m groupMessage, inForce bool) error {
+// adopt takes messages of another episode as they are coded there: in plain form those of
+// one snapshot.
+func (w *Writer) adopt(ctx context.Context, o *origin, messages []groupMessage, inForce bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usableLocked(); err != nil {
@@ -141,7 +142,7 @@ func (w *Writer) adopt(ctx context.Context, o *origin, m groupMessage, inForce b
 			return err
 		}
 		c = &coding{
-			entity: e, config: o.channel.Codec, policy: o.channel.Policy, typ: o.channel.Type.Name, plain: o.plain,
+			entity: e, config: o.channel.Codec, policy: o.channel.Policy, segment: o.channel.Segment, typ: o.channel.Type.Name, plain: o.plain, at: o.at,
 			types: map[string]*schemaState{o.channel.Type.Name: schema}, channels: map[string]*channelState{},
 		}
 		if e.adopted == nil {
@@ -149,9 +150,39 @@ func (w *Writer) adopt(ctx context.Context, o *origin, m groupMessage, inForce b
 		}
 		e.adopted[o] = c
 	}
+	for i := range messages {
+		if err := w.adoptTypesLocked(c, &messages[i]); err != nil {
+			return err
+		}
+	}
+	w.enterLocked(e)
+	if err := w.endCodingLocked(ctx, e); err != nil {
+		return err
+	}
+	r := e.openRun(c, inForce)
+	for i := range messages {
+		m := &messages[i]
+		w.appendMessageLocked(r, c.channels[m.Type], m.Instance, m.log, m.publish, m.Bytes)
+		if !o.plain {
+			r.form = append(r.form, messageForm{uint32(len(m.Snapshots)), uint32(m.Instance), m.Key})
+		}
+		for _, v := range m.Snapshots {
+			if inForce {
+				r.inForce++
+			}
+			r.versions = append(r.versions, v)
+			e.show(v, inForce)
+			w.countLocked(v, inForce)
+		}
+	}
+	return w.flushFullLocked()
+}
+
+// adoptTypesLocked makes the types and the channel known that a message needs.
+func (w *Writer) adoptTypesLocked(c *coding, m *groupMessage) error {
 	for _, v := range m.Snapshots {
 		for i := range v.Instances {
-			if t := v.Instances[i].Payload.Type; c.types[t] == nil && !o.plain {
+			if t := v.Instances[i].Payload.Type; c.types[t] == nil && !c.plain {
 				schema, err := w.schemaLocked(t, nil)
 				if err != nil {
 					return err
@@ -160,44 +191,16 @@ func (w *Writer) adopt(ctx context.Context, o *origin, m groupMessage, inForce b
 			}
 		}
 	}
-	ch := c.channels[m.Type]
-	if ch == nil {
-		if c.types[m.Type] == nil {
-			schema, err := w.schemaLocked(m.Type, &m.typ)
-			if err != nil {
-				return err
-			}
-			c.types[m.Type] = schema
-		}
-		var err error
-		if ch, err = w.channelLocked(c, m.Type); err != nil {
-			return err
-		}
-	}
-	w.enterLocked(e)
-	if err := w.endCodingLocked(ctx, e); err != nil {
-		return err
-	}
-	var r *openRun
-	if o.plain && m.Instance > 0 { // one snapshot lies in one run
-		r = e.runs[len(e.runs)-1]
-	} else {
-		r = e.openRun(c, inForce)
-	}
-	w.appendMessageLocked(r, ch, m.Instance, m.log, m.publish, m.Bytes)
-	if !o.plain {
-		r.form = append(r.form, messageForm{uint32(len(m.Snapshots)), uint32(m.Instance), m.Key})
-	}
-	for _, v := range m.Snapshots {
-		if inForce {
-			r.inForce++
-		}
-		r.versions = append(r.versions, v)
-		e.show(v, inForce)
-		w.countLocked(v, inForce)
-	}
-	if len(m.Snapshots) == 0 {
+	if c.channels[m.Type] != nil {
 		return nil
 	}
-	return w.flushFullLocked(e)
+	if c.types[m.Type] == nil {
+		schema, err := w.schemaLocked(m.Type, &m.typ)
+		if err != nil {
+			return err
+		}
+		c.types[m.Type] = schema
+	}
+	_, err := w.channelLocked(c, m.Type)
+	return err
 }

@@ -45,17 +45,16 @@ type salvage struct {
 // foundChunk is a chunk of messages in the file.
 type foundChunk struct {
 	offset, length int64
-	err            error    // why it cannot be read
-	claimed        []extent // what envelopes told of
+	err            error        // why it cannot be read
+	claimed        map[int]bool // the messages that envelopes told of, by where they begin
 }
-
-type extent struct{ from, to uint64 }
 
 // origin is a way in which messages of the old episode are coded.
 type origin struct {
 	entity  engram.ID
 	channel Channel // as the new episode is given it
 	plain   bool
+	at      string            // the channel's own time of its version, if it says one
 	next    map[uint16]uint32 // the sequence that a channel's next message should have
 	group   []groupMessage    // since the last key
 	lost    bool              // messages are missing, up to the next key
@@ -109,7 +108,7 @@ func (s *salvage) define(r foundRecord) error {
 		if err != nil {
 			return nil
 		}
-		switch m.Name {
+		switch kind := metadataKind(m.Name); kind {
 		case metadataType:
 			s.sources[m.Metadata["name"]] = source{m.Metadata["source"], m.Metadata["format"]}
 		case metadataBegin, metadataEpisode:
@@ -119,7 +118,7 @@ func (s *salvage) define(r foundRecord) error {
 			}
 			if err == nil {
 				s.info, s.told = info, true
-				if m.Name == metadataEpisode {
+				if kind == metadataEpisode {
 					s.sealed = info.Snapshots
 				}
 			}
@@ -203,7 +202,7 @@ func (s *salvage) load(c *foundChunk) ([]byte, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	if s.last != c {
+	if s.last == nil || s.last.offset != c.offset {
 		b := make([]byte, c.length)
 		if n, err := s.scan.f.ReadAt(b, c.offset); n < len(b) {
 			return nil, fileError(s.scan.path, err)
@@ -255,7 +254,11 @@ func (s *salvage) takeEnvelope(offset int64, content []byte) error {
 	if r.offset+r.length > uint64(len(records)) {
 		return lost("their place in the chunk at %d does not exist", c.offset)
 	}
-	c.claimed = append(c.claimed, extent{r.offset, r.offset + r.length})
+	if c.claimed == nil {
+		c.claimed = map[int]bool{}
+	}
+	claimed := c.claimed
+	r.each(records[r.offset:r.offset+r.length], func(_ int, at int, _ []byte) { claimed[int(r.offset)+at] = true })
 	o, err := s.origin(r.channel, r.form == nil)
 	if err != nil {
 		return lost("%v", err)
@@ -285,9 +288,9 @@ func (s *salvage) moved(r *run) (found *foundChunk) {
 func (s *salvage) messages(r *run, b []byte) (list []groupMessage, ok bool) {
 	version, instance := 0, 0
 	for i := range r.messages {
-		op, content, rest, ok := cutRecord(b)
+		content, rest, ok := r.cut(b, i)
 		m, whole := parseMessage(content)
-		if !ok || !whole || op != mcap.OpMessage {
+		if !ok || !whole {
 			return nil, false
 		}
 		typ, ok := s.typeOf(m.channel)
@@ -363,8 +366,8 @@ func (s *salvage) origin(channel uint16, plain bool) (*origin, error) {
 		}
 	}
 	o := &origin{
-		entity: id, plain: plain, next: map[uint16]uint32{},
-		channel: Channel{Entity: id, Type: typ, Policy: ch.Metadata["policy"], Codec: def.config},
+		entity: id, plain: plain, at: ch.Metadata[keyTime], next: map[uint16]uint32{},
+		channel: Channel{Entity: id, Type: typ, Policy: ch.Metadata["policy"], Segment: ch.Metadata[keySegment], Codec: def.config},
 	}
 	o.channel.Codec.Types = s.out.opts.Types
 	if !plain {
@@ -401,10 +404,8 @@ func (s *salvage) run(o *origin, r *run, messages []groupMessage, offset int64) 
 				continue
 			}
 			if m.keep[0] {
-				for _, g := range o.group {
-					if err := s.out.adopt(s.ctx, o, g, m.inForce); err != nil {
-						return err
-					}
+				if err := s.out.adopt(s.ctx, o, o.group, m.inForce); err != nil {
+					return err
 				}
 			} else {
 				s.dropped++
@@ -457,8 +458,8 @@ func (s *salvage) endKeyGroup(o *origin) error {
 	case len(group) == 0 || none && !all:
 		return nil
 	case all:
-		for _, m := range group {
-			if err := s.out.adopt(s.ctx, o, m, m.inForce); err != nil {
+		for i := range group {
+			if err := s.out.adopt(s.ctx, o, group[i:i+1], group[i].inForce); err != nil {
 				return err
 			}
 		}

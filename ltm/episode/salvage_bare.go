@@ -42,7 +42,7 @@ func (s *salvage) takeUnclaimed(c *foundChunk, records []byte) error {
 			return
 		}
 		first := &pending[0]
-		v := &engram.Snapshot{Time: engram.Time(first.log), Arrived: engram.Time(first.publish)}
+		v := &engram.Snapshot{Time: ownTime(from.at, first.log), Arrived: engram.Time(first.publish)}
 		for i := range pending {
 			in := engram.NewInstance(engram.Payload{Type: pending[i].Type})
 			in.Sent = v.Arrived
@@ -51,11 +51,7 @@ func (s *salvage) takeUnclaimed(c *foundChunk, records []byte) error {
 		pending[len(pending)-1].Snapshots = []*engram.Snapshot{v}
 		if s.keep == nil || s.keep(from.entity, v) {
 			count[from.entity.String()]++
-			for _, g := range pending {
-				if err == nil {
-					err = s.out.adopt(s.ctx, from, g, false)
-				}
-			}
+			err = s.out.adopt(s.ctx, from, pending, from.at != "" && !Timeless(v.Time))
 		}
 		pending = nil
 	}
@@ -64,10 +60,8 @@ func (s *salvage) takeUnclaimed(c *foundChunk, records []byte) error {
 		if !ok || op != mcap.OpMessage || err != nil {
 			return
 		}
-		for _, x := range c.claimed {
-			if uint64(at) >= x.from && uint64(at) < x.to {
-				return
-			}
+		if c.claimed[at] {
+			return
 		}
 		ch, typ := s.channels[m.channel], engram.TypeDef{}
 		known := false

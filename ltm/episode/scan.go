@@ -50,7 +50,7 @@ func newScanner(f vfs.File, path string) (*scanner, error) {
 
 func (s *scanner) problem(offset int64, format string, args ...any) {
 	if len(s.problems) < maxProblems {
-		s.problems = append(s.problems, Problem{offset, fmt.Sprintf(format, args...)})
+		s.problems = append(s.problems, Problem{Offset: offset, What: fmt.Sprintf(format, args...)})
 	}
 }
 

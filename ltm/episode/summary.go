@@ -3,6 +3,7 @@ package episode
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"path/filepath"
 	"strconv"
@@ -13,6 +14,10 @@ import (
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/codec"
 )
+
+// ErrRewritten is the cause of the error of [Open] for a file that another program made
+// of an episode.
+var ErrRewritten = errors.New("another program has written the file anew, and its index does not fit it any more; import it")
 
 // summary is what the end of a sealed episode tells.
 type summary struct {
@@ -25,9 +30,10 @@ type summary struct {
 	stats    *mcap.Statistics
 	start    int64 // where the summary begins
 
-	indexAt  int64 // where the index's content lies in the file
-	indexLen uint64
-	entities []dirEntity // sorted
+	indexTold string // where the index's attachment was written; "" in format 1
+	indexAt   int64  // where the index's content lies in the file
+	indexLen  uint64
+	entities  []dirEntity // sorted
 }
 
 // tailLen is read at once from the end of a file: most often it holds all.
@@ -180,22 +186,28 @@ func (s *summary) metadata(t *fileTail, x *mcap.MetadataIndex) (*mcap.Metadata, 
 
 func (s *summary) readInfo(t *fileTail) error {
 	for _, x := range s.meta {
-		if x.Name != metadataEpisode {
+		if metadataKind(x.Name) != metadataEpisode {
 			continue
 		}
 		m, err := s.metadata(t, x)
 		if err == nil {
 			s.info, err = parseInfo(m.Metadata)
 		}
+		if err == nil {
+			s.indexTold = m.Metadata[keyIndexAt]
+		}
 		return err
 	}
-	return engram.Errorf(engram.Invalid, "", "the file has no metadata of the name %q: it is no episode; import it", metadataEpisode)
+	return engram.Errorf(engram.Invalid, "", "the file has no metadata of the name %s: it is no episode; import it", metadataEpisode)
 }
 
 func (s *summary) readDirectory(t *fileTail) error {
 	for _, x := range s.attach {
 		if x.Name != attachmentIndex {
 			continue
+		}
+		if s.indexTold != "" && s.indexTold != strconv.FormatUint(x.Offset, 10) {
+			return engram.Errorf(engram.Corrupt, "", "%w", ErrRewritten)
 		}
 		at := int64(x.Offset) + recordHead + 8 + 8 + 4 + int64(len(x.Name)) + 4 + int64(len(x.MediaType)) + 8
 		if x.DataSize < uint64(indexTrailer) || x.DataSize > uint64(t.size) {
@@ -213,10 +225,27 @@ func (s *summary) readDirectory(t *fileTail) error {
 			return err
 		}
 		s.indexAt, s.indexLen = at, x.DataSize
-		s.entities, err = parseDirectory(b, crc, offset)
+		if s.entities, err = parseDirectory(b, crc, offset); err == nil && s.info.Version == 1 {
+			s.guessRecorded()
+		}
 		return err
 	}
 	return engram.Errorf(engram.Corrupt, "", "the file has no index; repair it")
+}
+
+// guessRecorded finds out what an episode of format 1 recorded: of entities of which it
+// holds values in force or what holds at all times, only the end is known.
+func (s *summary) guessRecorded() {
+	for i := range s.entities {
+		e := &s.entities[i].Entity
+		switch {
+		case e.InForce == 0 && !Timeless(e.Span.Start):
+			e.Recorded = e.Span
+		case e.Snapshots > e.InForce && !Timeless(e.Span.End-1):
+			e.Recorded = engram.Interval{Start: e.Span.End - 1, End: e.Span.End}
+		}
+		s.info.Recorded = union(s.info.Recorded, e.Recorded)
+	}
 }
 
 // channelDefOf returns what a reader needs to know of a channel; dictionary reads

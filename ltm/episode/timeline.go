@@ -22,6 +22,8 @@ type segment struct {
 	chunk  int64  // of the envelope's chunk, in the file
 	length uint32 // of its record
 	at     uint32 // of the envelope's record in the chunk's records
+	// found is what an envelope that is lost would say; then chunk is that of the messages.
+	found *run
 }
 
 // blockTable is an entity's blocks.
@@ -81,17 +83,19 @@ type placedRun struct {
 	*run
 	at    int64 // of the chunk with the messages
 	first int   // version, in the order of writing
-	// marks are where every markEvery-th of a plain run's messages begins, once one
-	// was looked for.
+	// marks are where every markEvery-th of a plain run's messages begins, with the gap
+	// before it, once one was looked for.
 	marks atomic.Pointer[[]uint32]
 }
 
 // markEvery is how many messages are passed over one by one at most.
 const markEvery = 64
 
-// from returns the records from message k of a plain run on, given those of all.
+// from returns the records from the end of message k-1 of a plain run on, given those
+// of all.
 func (r *placedRun) from(records []byte, k int) (_ []byte, ok bool) {
-	if k >= markEvery {
+	at := k / markEvery * markEvery
+	if at > 0 {
 		marks := r.marks.Load()
 		if marks == nil {
 			list := make([]uint32, 0, r.messages/markEvery)
@@ -100,17 +104,17 @@ func (r *placedRun) from(records []byte, k int) (_ []byte, ok bool) {
 				if i%markEvery == 0 && i > 0 {
 					list = append(list, uint32(len(records)-len(rest)))
 				}
-				if _, _, rest, ok = cutRecord(rest); !ok {
+				if _, rest, ok = r.cut(rest, i); !ok {
 					return nil, false
 				}
 			}
 			marks = &list
 			r.marks.Store(marks)
 		}
-		records = records[(*marks)[k/markEvery-1]:]
+		records = records[(*marks)[at/markEvery-1]:]
 	}
-	for range k % markEvery {
-		if _, _, records, ok = cutRecord(records); !ok {
+	for ; at < k; at++ {
+		if _, records, ok = r.cut(records, at); !ok {
 			return nil, false
 		}
 	}
@@ -181,7 +185,7 @@ func (t *timeline) index(ctx context.Context, i int) (*blockIndex, error) {
 		sorted = sorted && c.sorted
 		x.runs = append(x.runs, &placedRun{run: r, at: s.chunk - int64(r.chunkBack), first: x.count})
 		x.count += c.n
-		size += 200 + c.size() + len(r.form)*12 + r.messages/markEvery*4
+		size += 200 + c.size() + len(r.form)*12 + len(r.gaps)*4 + r.messages/markEvery*4
 	}
 	if x.count != ref.Count {
 		return nil, engram.Errorf(engram.Corrupt, t.path, "block %d of %s has %d versions; the index says %d", i, t.entity, x.count, ref.Count)
@@ -210,6 +214,9 @@ func compareTimes(a *columns, i int, b *columns, k int) int {
 
 // envelope reads the envelope of a segment.
 func (t *timeline) envelope(ctx context.Context, s segment) (*run, error) {
+	if s.found != nil {
+		return s.found, nil
+	}
 	records, err := t.chunk(ctx, s.chunk, uint64(s.length))
 	if err != nil {
 		return nil, err
@@ -297,7 +304,7 @@ func (t *timeline) load(ctx context.Context, i int, x *blockIndex, first, last i
 	return nil
 }
 
-// records returns the bytes of a run.
+// records returns the chunk's records from a run's first message to its last.
 func (t *timeline) records(ctx context.Context, r *placedRun) ([]byte, error) {
 	records, err := t.chunk(ctx, r.at, r.chunkLen)
 	if err != nil {
@@ -326,9 +333,9 @@ func (t *timeline) loadPlain(ctx context.Context, r *placedRun, first, last int,
 	}
 	bytes := 0
 	at := b
-	for range to - from {
-		op, content, rest, ok := cutRecord(at)
-		if !ok || op != mcap.OpMessage || len(content) < messageHead {
+	for k := from; k < to; k++ {
+		content, rest, ok := r.cut(at, k)
+		if !ok {
 			return broken()
 		}
 		bytes += len(content) - messageHead
@@ -339,7 +346,7 @@ func (t *timeline) loadPlain(ctx context.Context, r *placedRun, first, last int,
 	r.columns.fill(first, snapshots, slab)
 	data := make([]byte, 0, bytes)
 	for j := range slab {
-		_, content, rest, _ := cutRecord(b)
+		content, rest, _ := r.cut(b, from+j)
 		at := len(data)
 		data = append(data, content[messageHead:]...)
 		slab[j].Payload.Bytes = data[at:len(data):len(data)]

@@ -64,15 +64,16 @@ type verifiedRun struct {
 	entity   string
 	inForce  int
 	messages int
+	recorded engram.Interval
 }
 
 type verifiedChunk struct {
 	index   *mcap.ChunkIndex
 	entries map[uint16][]indexEntry // that no message index told of yet
-	offsets []int                   // of messages in the records
-	ids     []uint16                // their channels
-	size    int                     // of the records
-	claimed int                     // messages that an envelope told of
+	records []byte
+	offsets []int    // of messages in the records
+	ids     []uint16 // their channels
+	claimed []bool   // an envelope told of them
 }
 
 func (v *verifier) visit(r foundRecord) error {
@@ -96,7 +97,7 @@ func (v *verifier) visit(r foundRecord) error {
 			return nil
 		}
 		v.attach = append(v.attach, &mcap.AttachmentIndex{
-			Offset: uint64(r.offset), Length: uint64(r.length), LogTime: a.logTime, CreateTime: a.logTime,
+			Offset: uint64(r.offset), Length: uint64(r.length), LogTime: a.logTime, CreateTime: a.createTime,
 			DataSize: uint64(len(a.data)), Name: a.name, MediaType: a.mediaType,
 		})
 	case mcap.OpMetadata:
@@ -106,7 +107,7 @@ func (v *verifier) visit(r foundRecord) error {
 			return nil
 		}
 		v.meta = append(v.meta, &mcap.MetadataIndex{Offset: uint64(r.offset), Length: uint64(r.length), Name: m.Name})
-		if m.Name == metadataBegin || m.Name == metadataEpisode {
+		if kind := metadataKind(m.Name); kind == metadataBegin || kind == metadataEpisode {
 			if _, err := parseInfo(m.Metadata); err != nil {
 				v.problem(r.offset, "%v", err)
 			}
@@ -171,7 +172,7 @@ func (v *verifier) chunk(r foundRecord) {
 			MessageStartTime: h.start, MessageEndTime: h.end, ChunkStartOffset: uint64(r.offset), ChunkLength: uint64(r.length),
 			Compression: h.compression, CompressedSize: h.stored, UncompressedSize: h.size, MessageIndexOffsets: map[uint16]uint64{},
 		},
-		entries: map[uint16][]indexEntry{}, size: len(records),
+		entries: map[uint16][]indexEntry{}, records: records,
 	}
 	v.current = c
 	v.chunks = append(v.chunks, c.index)
@@ -200,7 +201,7 @@ func (v *verifier) chunk(r foundRecord) {
 			v.envelope(r, at, m.data)
 			return
 		}
-		c.offsets, c.ids = append(c.offsets, at), append(c.ids, m.channel)
+		c.offsets, c.ids, c.claimed = append(c.offsets, at), append(c.ids, m.channel), append(c.claimed, false)
 	})
 	if !whole {
 		v.problem(r.offset, "the records of a chunk are not whole")
@@ -221,30 +222,43 @@ func (v *verifier) envelope(chunk foundRecord, at int, data []byte) {
 		v.problem(chunk.offset, "%v", err)
 		return
 	}
-	v.runs[segment{chunk.offset, uint32(chunk.length), uint32(at)}] = verifiedRun{blockOf(r.versions), r.entity, r.inForce, r.messages}
+	var recorded engram.Interval
+	for _, s := range r.versions[r.inForce:] {
+		if !Timeless(s.Time) {
+			recorded = extend(recorded, s.Time)
+		}
+	}
+	v.runs[segment{chunk: chunk.offset, length: uint32(chunk.length), at: uint32(at)}] = verifiedRun{blockOf(r.versions), r.entity, r.inForce, r.messages, recorded}
 	c := v.recent[chunk.offset-int64(r.chunkBack)]
 	if c == nil || c.index.ChunkLength != r.chunkLen {
 		v.problem(chunk.offset, "an envelope of %s tells of a chunk of %d bytes at %d, which is not there", r.entity, r.chunkLen, chunk.offset-int64(r.chunkBack))
 		return
 	}
-	first, ok := slices.BinarySearch(c.offsets, int(r.offset))
-	last := first + r.messages
-	end := c.size
-	if last < len(c.offsets) {
-		end = c.offsets[last]
+	if r.offset+r.length > uint64(len(c.records)) {
+		v.problem(chunk.offset, "an envelope of %s tells of %d bytes at %d, where its chunk has ended", r.entity, r.length, r.offset)
+		return
 	}
-	// Definitions may stand behind a run, before the next one's messages.
-	if !ok || r.messages == 0 || last > len(c.offsets) || int(r.offset+r.length) > end || c.ids[first] != r.channel {
+	var list []int // the messages
+	whole := r.each(c.records[r.offset:r.offset+r.length], func(_, at int, _ []byte) {
+		if i, ok := slices.BinarySearch(c.offsets, int(r.offset)+at); ok {
+			list = append(list, i)
+		}
+	})
+	if !whole || len(list) == 0 || len(list) != r.messages || c.ids[list[0]] != r.channel {
 		v.problem(chunk.offset, "an envelope of %s tells of %d messages at %d, which are not there", r.entity, r.messages, r.offset)
 		return
 	}
-	for _, id := range c.ids[first:last] {
-		if v.channels[id].Topic != r.entity {
-			v.problem(chunk.offset, "an envelope of %s tells of messages of %s", r.entity, v.channels[id].Topic)
+	for _, i := range list {
+		if topic := v.channels[c.ids[i]].Topic; topic != r.entity {
+			v.problem(chunk.offset, "an envelope of %s tells of messages of %s", r.entity, topic)
 			return
 		}
+		if c.claimed[i] {
+			v.problem(chunk.offset, "an envelope of %s tells of a message that another one told of", r.entity)
+			return
+		}
+		c.claimed[i] = true
 	}
-	c.claimed += r.messages
 }
 
 func (v *verifier) messageIndex(r foundRecord) {
@@ -278,8 +292,14 @@ func (v *verifier) endChunk() {
 
 func (v *verifier) endGroup() {
 	for _, at := range slices.Sorted(maps.Keys(v.recent)) {
-		if c := v.recent[at]; c.claimed != len(c.offsets) {
-			v.problem(at, "envelopes tell of %d messages of a chunk that has %d", c.claimed, len(c.offsets))
+		c, claimed := v.recent[at], 0
+		for _, is := range c.claimed {
+			if is {
+				claimed++
+			}
+		}
+		if claimed != len(c.offsets) {
+			v.problem(at, "envelopes tell of %d messages of a chunk that has %d", claimed, len(c.offsets))
 		}
 	}
 	v.recent, v.told = map[int64]*verifiedChunk{}, false
@@ -384,6 +404,7 @@ func (v *verifier) index(s *summary) {
 				delete(v.runs, seg)
 				have = join(have, r.Block)
 				sum.InForce += uint64(r.inForce)
+				sum.Recorded = union(sum.Recorded, r.recorded)
 				total.Messages += uint64(r.messages)
 			}
 			if ref.Times == 0 { // it is not told
@@ -398,11 +419,15 @@ func (v *verifier) index(s *summary) {
 		if sum.Snapshots != e.Snapshots || sum.InForce != e.InForce || sum.Span != e.Span || sum.Arrived != e.Arrived {
 			v.problem(s.indexAt, "%s has %d versions of %v; its blocks have %d of %v", e.ID, e.Snapshots, e.Span, sum.Snapshots, sum.Span)
 		}
+		if s.info.Version > 1 && sum.Recorded != e.Recorded {
+			v.problem(s.indexAt, "%s is said to be recorded in %v; it was in %v", e.ID, e.Recorded, sum.Recorded)
+		}
 		if n := timesOf(refs); e.Times != 0 && e.Times != n {
 			v.problem(s.indexAt, "%s has %d times; its blocks have %d", e.ID, e.Times, n)
 		}
 		total.Snapshots += sum.Snapshots
 		total.InForce += sum.InForce
+		total.Recorded = union(total.Recorded, sum.Recorded)
 		total.Span, total.Arrived = union(total.Span, sum.Span), union(total.Arrived, sum.Arrived)
 	}
 	for seg, r := range v.runs {
@@ -412,6 +437,9 @@ func (v *verifier) index(s *summary) {
 	if i.Snapshots != total.Snapshots || i.Messages != total.Messages || i.InForce != total.InForce || i.Span != total.Span || i.Arrived != total.Arrived {
 		v.problem(s.start, "the episode says that it has %d versions in %d messages of %v; it has %d in %d of %v",
 			i.Snapshots, i.Messages, i.Span, total.Snapshots, total.Messages, total.Span)
+	}
+	if i.Version > 1 && i.Recorded != total.Recorded {
+		v.problem(s.start, "the episode says that it recorded %v; it did %v", i.Recorded, total.Recorded)
 	}
 	if !bytes.HasSuffix(v.at(v.size-int64(len(mcap.Magic)), len(mcap.Magic)), mcap.Magic) {
 		v.problem(v.size, "the file does not end as an MCAP file does")

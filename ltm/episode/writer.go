@@ -2,11 +2,13 @@ package episode
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,12 +47,14 @@ var ErrFull = errors.New("seal it and begin another")
 // time, the methods of Source by any.
 //
 // What is added is coded at once, gathered into runs, one for each entity, and
-// written as chunks when enough of it waits, so that one entity's messages lie
-// together. Until then readers get it from memory.
+// written as chunks when enough of it waits, in the order of time. Until then readers
+// get it from memory.
 type Writer struct {
 	opts Options
 	path string // of the sealed episode
+	id   string // tells its metadata records from those of other files
 	*container
+	named int // metadata records; protected by mu
 	// known are types of the episode that this one is made of.
 	known map[string]engram.TypeDef
 
@@ -74,7 +78,9 @@ type Writer struct {
 		pending   int    // coded bytes that wait
 		raw       int    // bytes of their payloads as they were given
 		staged    []staged
-		floor     uint64 // the least log time of values in force
+		floor     uint64 // the least log time of what stands at the beginning
+		newest    uint64 // the latest log time of what was added and has its own
+		latest    uint64 // the latest log time of what was written
 		envelopes *channelState
 		scratch   []byte // what the last flush was put together in
 		dicts     map[string]bool
@@ -96,11 +102,12 @@ type Writer struct {
 	}
 }
 
-// staged is a value in force that waits for the first version that is not.
+// staged is what stands at the beginning, and waits for the first version that does not.
 type staged struct {
-	entity *writeEntity
-	coding *coding
-	s      *engram.Snapshot
+	entity  *writeEntity
+	coding  *coding
+	s       *engram.Snapshot
+	inForce bool
 }
 
 func (o *Options) setDefaults() {
@@ -139,7 +146,7 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, fileError(open, err)
 	}
-	w := &Writer{opts: o, path: path}
+	w := &Writer{opts: o, path: path, id: strings.ToLower(rand.Text()[:13])}
 	w.container = newContainer(open, f, &w.opts, w.channel)
 	w.pub.info = Info{
 		Name: filepath.Base(path), Version: formatVersion, Robot: info.Robot, Epoch: info.Epoch,
@@ -183,7 +190,7 @@ func (w *Writer) begin() error {
 	if err := w.writeLocked(b); err != nil {
 		return err
 	}
-	return w.flushLocked(nil)
+	return w.flushLocked()
 }
 
 // Add stores a version of an entity's snapshot, which it keeps. inForce says that
@@ -217,18 +224,19 @@ func (w *Writer) add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 		return err
 	}
 	if w.mu.pending >= 4*maxPending || w.mu.raw >= 4*maxRaw {
-		if err := w.flushLocked(nil); err != nil {
+		if err := w.flushLocked(); err != nil {
 			return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes of %d of payloads wait to be written to %s: %w", w.mu.pending, w.mu.raw, w.path, err)
 		}
 	}
-	e, c, err := w.codingLocked(ch, s, plain)
+	atBeginning := inForce || Timeless(s.Time)
+	e, c, err := w.codingLocked(ch, s, plain, atBeginning)
 	if err != nil {
 		return err
 	}
-	if inForce && w.mu.floor == 0 {
-		w.mu.staged = append(w.mu.staged, staged{e, c, s})
+	if atBeginning && w.mu.floor == 0 {
+		w.mu.staged = append(w.mu.staged, staged{e, c, s, inForce})
 	} else {
-		if err := w.unstageLocked(ctx, s, inForce); err != nil {
+		if err := w.unstageLocked(ctx, s, atBeginning); err != nil {
 			return err
 		}
 		if err := w.encodeLocked(ctx, e, c, s, inForce); err != nil {
@@ -237,20 +245,18 @@ func (w *Writer) add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 	}
 	e.show(s, inForce)
 	w.countLocked(s, inForce)
-	w.flushFullLocked(e) // what the disk refuses now waits for another try
-	if w.mu.pending > 0 && !w.mu.timed {
+	w.flushFullLocked() // what the disk refuses now waits for another try
+	if (w.mu.pending > 0 || e.waitsInColumns()) && !w.mu.timed {
 		w.startTimerLocked()
 	}
 	return nil
 }
 
-// flushFullLocked writes what enough of waits, after something of e was added.
-func (w *Writer) flushFullLocked(e *writeEntity) error {
-	switch {
-	case w.mu.pending >= maxPending || w.mu.raw >= maxRaw:
-		return w.flushLocked(nil)
-	case e.full(w.opts.ChunkBytes):
-		return w.flushLocked(e)
+// flushFullLocked writes what waits if it is enough. All of it is written together, so
+// that it lies in the order of time.
+func (w *Writer) flushFullLocked() error {
+	if w.mu.pending >= maxPending || w.mu.raw >= maxRaw {
+		return w.flushLocked()
 	}
 	return nil
 }
@@ -263,18 +269,20 @@ func (w *Writer) countLocked(s *engram.Snapshot, inForce bool) {
 	i.Span, i.Arrived = extend(i.Span, s.Time), extend(i.Arrived, s.Arrived)
 	if inForce {
 		i.InForce++
+	} else if !Timeless(s.Time) {
+		i.Recorded = extend(i.Recorded, s.Time)
 	}
 }
 
-// unstageLocked codes the values in force that wait for the first version that is
-// not in force: viewers are to see them from its time on, not years before.
-func (w *Writer) unstageLocked(ctx context.Context, first *engram.Snapshot, inForce bool) error {
-	if first != nil && !inForce && w.mu.floor == 0 {
+// unstageLocked codes what stands at the beginning and waits for the first version that
+// does not: viewers are to see it from its time on, not years before.
+func (w *Writer) unstageLocked(ctx context.Context, first *engram.Snapshot, atBeginning bool) error {
+	if first != nil && !atBeginning && w.mu.floor == 0 {
 		w.mu.floor = max(logTime(first.Time), 1)
 	}
 	for len(w.mu.staged) > 0 {
 		v := w.mu.staged[0]
-		if err := w.encodeLocked(ctx, v.entity, v.coding, v.s, true); err != nil {
+		if err := w.encodeLocked(ctx, v.entity, v.coding, v.s, v.inForce); err != nil {
 			return err
 		}
 		w.mu.staged = w.mu.staged[1:]
@@ -307,7 +315,7 @@ func (w *Writer) flushTimed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mu.timed = false
-	if w.usableLocked() == nil && w.flushLocked(nil) != nil {
+	if w.usableLocked() == nil && (w.endColumnsLocked() != nil || w.flushLocked() != nil) {
 		w.startTimerLocked()
 	}
 }
@@ -335,7 +343,7 @@ func (w *Writer) drainLocked(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.flushLocked(nil)
+	return w.flushLocked()
 }
 
 // syncLocked syncs the file. When that fails, nobody knows what of it is on the

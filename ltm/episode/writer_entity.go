@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"strconv"
 	"sync"
@@ -28,6 +29,8 @@ type writeEntity struct {
 	channel *Channel
 	plain   *coding // each nil until it is needed
 	special *coding
+	// begun are codings of what stands at the beginning of the episode, by its own time.
+	begun   map[engram.Time]*coding
 	adopted map[*origin]*coding
 	encoder codec.Encoder // nil until something is not coded plain
 	coded   *coding       // what the encoder codes for
@@ -59,8 +62,10 @@ type coding struct {
 	entity   *writeEntity
 	config   codec.Config
 	policy   string
+	segment  string
 	typ      string
 	plain    bool
+	at       string                  // the own time of the only version, which stands elsewhere; "" else
 	types    map[string]*schemaState // of payloads and of the segment
 	channels map[string]*channelState
 }
@@ -83,26 +88,17 @@ type schemaState struct {
 // openRun is a run that is being gathered.
 type openRun struct {
 	run
-	coding     *coding
-	buf        []byte
-	entries    []runEntry
-	start, end uint64 // log times
+	coding  *coding
+	buf     []byte
+	entries []runEntry
+	start   uint64 // log times
+	end     uint64
 }
 
 type runEntry struct {
-	channel uint16
+	channel *channelState
 	log     uint64
 	offset  int
-}
-
-// full reports whether the entity's runs are worth a chunk.
-func (e *writeEntity) full(chunkBytes int) bool {
-	n := len(e.runs)
-	if n == 0 {
-		return false
-	}
-	r := e.runs[n-1]
-	return len(r.buf) >= chunkBytes || len(r.versions) >= maxRunVersions || e.raw >= maxRunRaw
 }
 
 // show makes a version visible to readers.
@@ -117,26 +113,44 @@ func (e *writeEntity) show(s *engram.Snapshot, inForce bool) {
 	v.Span, v.Arrived = extend(v.Span, s.Time), extend(v.Arrived, s.Arrived)
 	if inForce {
 		v.InForce++
+	} else if !Timeless(s.Time) {
+		v.Recorded = extend(v.Recorded, s.Time)
 	}
 }
 
+// maxBegun bounds the channels of an entity for what stands at the beginning.
+const maxBegun = 8
+
 // codingLocked returns how a version is to be coded, plain or as its channel says, having
-// made what that needs.
-func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, isPlain bool) (*writeEntity, *coding, error) {
+// made what that needs. What stands at the beginning has a channel of its own, which says
+// its time.
+func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, isPlain, atBeginning bool) (*writeEntity, *coding, error) {
 	e := w.entityLocked(ch)
-	plain, special := e.plain, e.special
+	plain, special, begun := e.plain, e.special, e.begun
 	if e.channel != nil && !sameChannel(ch, e.channel) {
-		plain, special = nil, nil
+		plain, special, begun = nil, nil, nil
 	}
-	// Values in force are plain, so that viewers see them.
-	c, isPlain := &special, isPlain || codecName(ch.Codec.Codec) == codec.Plain
+	// What stands at the beginning is plain, so that viewers see it.
+	c, isPlain := &special, isPlain || atBeginning || codecName(ch.Codec.Codec) == codec.Plain
 	if isPlain {
 		c = &plain
+	}
+	own := begun[s.Time]
+	if atBeginning && (own != nil || len(begun) < maxBegun) {
+		c = &own
 	}
 	if *c == nil {
 		var err error
 		if *c, err = w.newCodingLocked(e, ch, isPlain); err != nil {
 			return nil, nil, err
+		}
+		if c == &own {
+			own.at = strconv.FormatInt(int64(s.Time), 10)
+			begun = maps.Clone(begun)
+			if begun == nil {
+				begun = map[engram.Time]*coding{}
+			}
+			begun[s.Time] = own
 		}
 	}
 	last := ""
@@ -162,7 +176,7 @@ func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, isPlain bool) (*w
 	if !isPlain && w.mu.next > maxChannels-64 { // its encoder may want several, later
 		return nil, nil, w.fullError()
 	}
-	e.channel, e.plain, e.special = ch, plain, special
+	e.channel, e.plain, e.special, e.begun = ch, plain, special, begun
 	w.enterLocked(e)
 	return e, *c, nil
 }
@@ -191,7 +205,7 @@ func (w *Writer) enterLocked(e *writeEntity) {
 // sameChannel reports whether two channels of an entity store alike.
 func sameChannel(a, b *Channel) bool {
 	return a == b || a.Type.Name == b.Type.Name && a.Policy == b.Policy && a.Codec.Codec == b.Codec.Codec &&
-		a.Codec.Quality == b.Codec.Quality && a.Codec.MaxError == b.Codec.MaxError && bytes.Equal(a.Codec.Dictionary, b.Codec.Dictionary)
+		a.Codec.Quality == b.Codec.Quality && a.Codec.MaxError == b.Codec.MaxError && a.Codec.Shown == b.Codec.Shown && bytes.Equal(a.Codec.Dictionary, b.Codec.Dictionary)
 }
 
 func codecName(name string) string {
@@ -207,7 +221,7 @@ func (w *Writer) newCodingLocked(e *writeEntity, ch *Channel, plain bool) (*codi
 		return nil, err
 	}
 	c := &coding{
-		entity: e, policy: ch.Policy, typ: ch.Type.Name, plain: plain,
+		entity: e, policy: ch.Policy, segment: ch.Segment, typ: ch.Type.Name, plain: plain,
 		types: map[string]*schemaState{ch.Type.Name: schema}, channels: map[string]*channelState{},
 	}
 	if plain {
@@ -255,6 +269,24 @@ func (w *Writer) endCodingLocked(ctx context.Context, e *writeEntity) error {
 	return e.encoder.Flush(ctx, func(m codec.Message) error { return w.appendLocked(e.coded, m) })
 }
 
+// waitsInColumns reports whether the encoder of columns holds something back: seconds of
+// what comes often, but minutes of what does not, unless it is told to end.
+func (e *writeEntity) waitsInColumns() bool {
+	return e.holds > 0 && e.encoder != nil && e.coded.config.Codec == codec.Columns
+}
+
+// endColumnsLocked has the encoders of columns code what they hold back.
+func (w *Writer) endColumnsLocked() error {
+	for _, e := range w.mu.order {
+		if e.waitsInColumns() {
+			if err := w.endCodingLocked(context.Background(), e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // encodeLocked codes a version.
 func (w *Writer) encodeLocked(ctx context.Context, e *writeEntity, c *coding, s *engram.Snapshot, inForce bool) error {
 	if !c.plain {
@@ -278,8 +310,15 @@ func (w *Writer) encodeLocked(ctx context.Context, e *writeEntity, c *coding, s 
 	r := e.openRun(c, inForce)
 	log, publish := logTime(s.Time), logTime(s.Arrived)
 	if inForce {
-		log = max(log, w.mu.floor)
 		r.inForce++
+	}
+	switch {
+	case Timeless(s.Time):
+		log = max(log, w.mu.floor, w.mu.newest)
+	case inForce:
+		log = max(log, w.mu.floor)
+	default:
+		w.mu.newest = max(w.mu.newest, log)
 	}
 	for i := range s.Instances {
 		p := &s.Instances[i].Payload
@@ -323,6 +362,7 @@ func (w *Writer) appendLocked(c *coding, m codec.Message) error {
 	switch {
 	case len(m.Snapshots) > 0:
 		log, publish = logTime(m.Snapshots[0].Time), logTime(m.Snapshots[len(m.Snapshots)-1].Arrived)
+		w.mu.newest = max(w.mu.newest, log)
 	case len(r.entries) > 0: // an instance before the last one of its snapshot
 		log = r.entries[len(r.entries)-1].log
 	}
@@ -342,7 +382,7 @@ func (w *Writer) appendMessageLocked(r *openRun, ch *channelState, instance int,
 	if r.messages == 0 {
 		r.channel = ch.ID
 	}
-	r.entries = append(r.entries, runEntry{ch.ID, log, len(r.buf)})
+	r.entries = append(r.entries, runEntry{ch, log, len(r.buf)})
 	before := len(r.buf)
 	sequence := ch.sequence
 	if instance > 0 {
@@ -418,6 +458,12 @@ func (w *Writer) channelLocked(c *coding, message string) (*channelState, error)
 	}
 	w.mu.next++
 	meta := map[string]string{"id": c.entity.topic, "type": c.typ, "policy": c.policy, "codec": c.config.Codec}
+	if c.segment != "" {
+		meta[keySegment] = c.segment
+	}
+	if c.at != "" {
+		meta[keyTime] = c.at
+	}
 	if c.config.Quality != 0 {
 		meta["quality"] = strconv.FormatFloat(c.config.Quality, 'g', -1, 64)
 	}
@@ -454,7 +500,7 @@ func (w *Writer) dictionaryLocked(d []byte) string {
 	name := fmt.Sprintf("%s%016x", attachmentDictionary, h.Sum64())
 	if !w.mu.dicts[name] {
 		w.mu.dicts[name] = true
-		w.attachLocked(name, "application/octet-stream", d)
+		w.attachLocked(name, "application/octet-stream", 0, 0, d)
 	}
 	return name
 }

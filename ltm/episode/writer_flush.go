@@ -1,6 +1,7 @@
 package episode
 
 import (
+	"cmp"
 	"hash/crc32"
 	"io"
 	"maps"
@@ -25,27 +26,57 @@ const (
 
 // topRecord is a record that stands outside chunks and waits to be written.
 type topRecord struct {
-	op                    mcap.OpCode
-	name, mediaType       string
-	bytes                 []byte
-	logTime, contentBytes uint64
+	op                  mcap.OpCode
+	name, mediaType     string
+	bytes               []byte
+	logTime, createTime uint64
+	contentBytes        uint64
 }
 
-func metadataRecord(name string, m map[string]string) topRecord {
+func (w *Writer) metadataRecord(kind string, m map[string]string) topRecord {
+	name := w.metadataName(kind)
 	return topRecord{op: mcap.OpMetadata, name: name, bytes: appendMetadata(nil, name, m)}
 }
 
 // noteLocked has a metadata record written with the next chunks.
-func (w *Writer) noteLocked(name string, m map[string]string) {
-	w.mu.notes = append(w.mu.notes, metadataRecord(name, m))
+func (w *Writer) noteLocked(kind string, m map[string]string) {
+	w.mu.notes = append(w.mu.notes, w.metadataRecord(kind, m))
 }
 
 // attachLocked has an attachment written with the next chunks.
-func (w *Writer) attachLocked(name, mediaType string, data []byte) {
+func (w *Writer) attachLocked(name, mediaType string, logTime, createTime uint64, data []byte) {
 	w.mu.notes = append(w.mu.notes, topRecord{
-		op: mcap.OpAttachment, name: name, mediaType: mediaType,
-		bytes: appendAttachment(nil, name, mediaType, 0, data), contentBytes: uint64(len(data)),
+		op: mcap.OpAttachment, name: name, mediaType: mediaType, logTime: logTime, createTime: createTime,
+		bytes: appendAttachment(nil, name, mediaType, logTime, createTime, data), contentBytes: uint64(len(data)),
 	})
+}
+
+// Attach puts a file beside the messages, as an attachment. It is not what the episode
+// holds: readers of episodes do not see it. The error is Invalid if the name is one of an
+// episode's own.
+func (w *Writer) Attach(name, mediaType string, logged, created engram.Time, data []byte) error {
+	return w.aside(name, func() { w.attachLocked(name, mediaType, logTime(logged), logTime(created), data) })
+}
+
+// Describe puts a record of metadata beside the messages, as Attach does a file.
+func (w *Writer) Describe(name string, entries map[string]string) error {
+	return w.aside(name, func() {
+		w.mu.notes = append(w.mu.notes, topRecord{op: mcap.OpMetadata, name: name, bytes: appendMetadata(nil, name, entries)})
+	})
+}
+
+// aside writes what note adds to the records outside chunks.
+func (w *Writer) aside(name string, note func()) error {
+	if IsOwn(name) {
+		return engram.Errorf(engram.Invalid, name, "episodes use this name themselves")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.usableLocked(); err != nil {
+		return err
+	}
+	note()
+	return w.flushLocked()
 }
 
 // envelopeChannelLocked makes the channel of the envelopes.
@@ -74,47 +105,53 @@ type flushPlan struct {
 	buf      []byte
 	notes    []topRecord // what stands outside chunks
 	noted    bool        // what the episode says of itself is among them
-	runs     []*plannedRun
+	parts    []*plannedPart
 	chunks   []*mcap.ChunkIndex
 	schemas  map[*schemaState]bool
 	channels map[*channelState]bool
 	messages map[uint16]uint64
+	latest   uint64 // the latest log time
 
 	// The chunk that is being put together.
 	records    []byte
 	entries    map[uint16][]indexEntry
-	inChunk    []*plannedRun
+	inChunk    []*plannedPart
+	of         map[*openRun]*plannedPart // those in the chunk
 	start, end uint64
 }
 
-// plannedRun is a run and where it will lie; offsets count from the plan's beginning.
-type plannedRun struct {
-	*openRun
+// plannedPart is the part of a run that lies in one chunk, and where that will be;
+// offsets count from the plan's beginning.
+type plannedPart struct {
+	run
 	entity *writeEntity
-	last   bool // of its entity
+	bytes  int // of its messages
 	chunk  int
 	stored int64 // bytes of the file, about
 	seg    segment
 }
 
-// flushLocked writes the runs of an entity, or of all with what the episode says of
-// itself, if that has changed.
-func (w *Writer) flushLocked(only *writeEntity) error {
-	p := &flushPlan{w: w, buf: w.mu.scratch[:0], notes: w.mu.notes, noted: w.mu.noted && only == nil, schemas: map[*schemaState]bool{}, channels: map[*channelState]bool{}, messages: map[uint16]uint64{}}
-	entities := w.mu.order
-	if only != nil {
-		entities = []*writeEntity{only}
-	}
-	for _, e := range entities {
-		for i, r := range e.runs {
-			p.runs = append(p.runs, &plannedRun{openRun: r, entity: e, last: i == len(e.runs)-1})
-		}
+// piece is messages of a run that stay together: those of one snapshot, or one that
+// holds several.
+type piece struct {
+	entity           *writeEntity
+	run              *openRun
+	first, last      int // messages
+	version, through int // versions
+	log              uint64
+}
+
+// flushLocked writes all runs, with what the episode says of itself, if that has changed.
+func (w *Writer) flushLocked() error {
+	p := &flushPlan{
+		w: w, buf: w.mu.scratch[:0], notes: w.mu.notes, noted: w.mu.noted, latest: w.mu.latest,
+		schemas: map[*schemaState]bool{}, channels: map[*channelState]bool{}, messages: map[uint16]uint64{},
 	}
 	if p.noted {
 		info := w.Info()
-		p.notes = append([]topRecord{metadataRecord(metadataBegin, infoMetadata(&info))}, p.notes...)
+		p.notes = append([]topRecord{w.metadataRecord(metadataBegin, infoMetadata(&info))}, p.notes...)
 	}
-	if len(p.runs) == 0 && len(p.notes) == 0 {
+	if w.mu.pending == 0 && len(p.notes) == 0 {
 		return nil
 	}
 	for i := range p.notes {
@@ -135,44 +172,110 @@ func (w *Writer) flushLocked(only *writeEntity) error {
 	return nil
 }
 
+// planChunks puts the messages of all runs into chunks, in the order of their log times,
+// those of one entity as they were added. Large ones come after the others in chunks of
+// their own, unless all is to be in order.
 func (p *flushPlan) planChunks() {
 	p.clear()
-	for _, r := range p.runs {
-		large := len(r.buf) >= p.w.opts.ChunkBytes/2 || len(r.buf) >= largeMessage*r.messages
-		if len(p.records) > 0 && (large || len(p.records)+len(r.buf) > p.w.opts.ChunkBytes) {
-			p.endChunk()
-		}
-		p.defineAll(r.openRun)
-		at := uint64(len(p.records))
-		p.records = append(p.records, r.buf...)
-		for x := r.entries; len(x) > 0; {
-			ch, n := x[0].channel, 0
-			list := p.entries[ch]
-			for n < len(x) && x[n].channel == ch {
-				list = append(list, indexEntry{x[n].log, at + uint64(x[n].offset)})
-				n++
+	var mixed []piece
+	var large [][]piece
+	for _, e := range p.w.mu.order {
+		log := uint64(0)
+		for _, r := range e.runs {
+			apart := !p.w.opts.Strict && len(r.buf) >= largeMessage*r.messages
+			from := len(mixed)
+			mixed = r.pieces(e, mixed, log)
+			log = mixed[len(mixed)-1].log
+			if apart {
+				large = append(large, slices.Clone(mixed[from:]))
+				mixed = mixed[:from]
 			}
-			p.entries[ch] = list
-			p.messages[ch] += uint64(n)
-			x = x[n:]
-		}
-		r.offset, r.length = at, uint64(len(r.buf))
-		p.start, p.end = min(p.start, r.start), max(p.end, r.end)
-		p.inChunk = append(p.inChunk, r)
-		if large {
-			p.endChunk()
 		}
 	}
-	if len(p.records) > 0 {
+	slices.SortStableFunc(mixed, func(a, b piece) int { return cmp.Compare(a.log, b.log) })
+	slices.SortStableFunc(large, func(a, b []piece) int { return cmp.Compare(a[0].log, b[0].log) })
+	for _, pieces := range append([][]piece{mixed}, large...) {
+		for i := range pieces {
+			p.put(&pieces[i])
+		}
 		p.endChunk()
 	}
+}
+
+// pieces appends a run's pieces. Their log times are no less than log and do not descend.
+func (r *openRun) pieces(e *writeEntity, list []piece, log uint64) []piece {
+	x := piece{entity: e, run: r}
+	for x.last < len(r.entries) {
+		completes := 0
+		if r.form == nil {
+			x.last += len(r.versions[x.version].Instances)
+			completes = 1
+		}
+		for r.form != nil && completes == 0 && x.last < len(r.entries) {
+			completes = int(r.form[x.last].completes)
+			x.last++
+		}
+		x.through = x.version + completes
+		log = max(log, r.entries[x.first].log)
+		x.log = log
+		list = append(list, x)
+		x.first, x.version = x.last, x.through
+	}
+	return list
+}
+
+// offset returns where message i begins in the run's buffer, or where the last one ends.
+func (r *openRun) offset(i int) int {
+	if i == len(r.entries) {
+		return len(r.buf)
+	}
+	return r.entries[i].offset
+}
+
+// put puts the messages of a piece into the chunk, or into the next one if that is full.
+func (p *flushPlan) put(x *piece) {
+	r := x.run
+	n := r.offset(x.last) - r.offset(x.first)
+	if len(p.records) > 0 && len(p.records)+n > p.w.opts.ChunkBytes {
+		p.endChunk()
+	}
+	part := p.of[r]
+	if part == nil {
+		part = &plannedPart{run: run{entity: r.entity, channel: r.entries[x.first].channel.ID}, entity: x.entity}
+		p.of[r] = part
+		p.inChunk = append(p.inChunk, part)
+		p.parts = append(p.parts, part)
+	}
+	for i := x.first; i < x.last; i++ {
+		m := &r.entries[i]
+		if ch := m.channel; !ch.written && !p.channels[ch] {
+			p.define(ch)
+		}
+		at := uint64(len(p.records))
+		if part.messages == 0 {
+			part.offset = at
+		}
+		part.gaps = append(part.gaps, uint32(at-part.offset-part.length))
+		p.records = append(p.records, r.buf[m.offset:r.offset(i+1)]...)
+		part.length = uint64(len(p.records)) - part.offset
+		part.messages++
+		part.bytes += len(p.records) - int(at)
+		p.entries[m.channel.ID] = append(p.entries[m.channel.ID], indexEntry{m.log, at})
+		p.messages[m.channel.ID]++
+		p.start, p.end = min(p.start, m.log), max(p.end, m.log)
+	}
+	part.versions = append(part.versions, r.versions[x.version:x.through]...)
+	if r.form != nil {
+		part.form = append(part.form, r.form[x.first:x.last]...)
+	}
+	part.inForce += max(min(r.inForce, x.through)-x.version, 0)
 }
 
 // planEnvelopes appends the envelopes of all runs, in chunks of their own.
 func (p *flushPlan) planEnvelopes() error {
 	ch := p.w.mu.envelopes
 	sequence := ch.sequence
-	for _, r := range p.runs {
+	for _, r := range p.parts {
 		if len(p.records) == 0 && !p.channels[ch] && !ch.written {
 			p.define(ch)
 		}
@@ -182,7 +285,7 @@ func (p *flushPlan) planEnvelopes() error {
 			return err
 		}
 		r.seg.at = uint32(len(p.records))
-		log, publish := r.end, uint64(0)
+		log, publish := p.latest, uint64(0) // never earlier than what stands before
 		if n := len(r.versions); n > 0 {
 			publish = logTime(r.versions[n-1].Arrived)
 		}
@@ -211,22 +314,6 @@ func (p *flushPlan) endEnvelopes() {
 	}
 }
 
-// defineAll puts the records of a run's channels into the chunk.
-func (p *flushPlan) defineAll(r *openRun) {
-	last := uint16(0)
-	for _, x := range r.entries {
-		if x.channel == last {
-			continue
-		}
-		last = x.channel
-		for _, ch := range r.coding.channels {
-			if ch.ID == last && !ch.written && !p.channels[ch] {
-				p.define(ch)
-			}
-		}
-	}
-}
-
 // define puts a channel's record into the chunk, with the schemas it needs.
 func (p *flushPlan) define(ch *channelState) {
 	for _, s := range append([]*schemaState{ch.schema}, ch.needs...) {
@@ -240,14 +327,18 @@ func (p *flushPlan) define(ch *channelState) {
 }
 
 func (p *flushPlan) clear() {
-	p.records, p.inChunk = p.records[:0], nil
+	p.records, p.inChunk, p.of = p.records[:0], nil, map[*openRun]*plannedPart{}
 	p.entries = map[uint16][]indexEntry{}
 	p.start, p.end = math.MaxUint64, 0
 }
 
-// endChunk appends the chunk and its message indices, and returns the length of
-// the chunk's record.
+// endChunk appends the chunk, if there is something for one, and its message indices,
+// and returns the length of the chunk's record.
 func (p *flushPlan) endChunk() uint64 {
+	if len(p.records) == 0 {
+		return 0
+	}
+	p.latest = max(p.latest, p.end)
 	at := len(p.buf)
 	var index *mcap.ChunkIndex
 	p.buf, index = appendChunk(p.buf, p.records, p.start, p.end)
@@ -260,7 +351,7 @@ func (p *flushPlan) endChunk() uint64 {
 	p.chunks = append(p.chunks, index)
 	for _, r := range p.inChunk {
 		r.chunk, r.chunkLen = at, index.ChunkLength
-		r.stored = int64(float64(index.CompressedSize) * float64(len(r.buf)) / float64(len(p.records)))
+		r.stored = int64(float64(index.CompressedSize) * float64(r.bytes) / float64(len(p.records)))
 	}
 	p.clear()
 	return index.ChunkLength
@@ -292,22 +383,24 @@ func (p *flushPlan) commit(base int64) {
 		w.mu.stats.MessageCount += n
 		messages += n
 	}
-	for _, r := range p.runs {
-		w.mu.stats.MessageStartTime = min(w.mu.stats.MessageStartTime, r.start)
-		w.mu.stats.MessageEndTime = max(w.mu.stats.MessageEndTime, r.end)
-		w.mu.pending -= len(r.buf)
+	for _, r := range p.parts {
 		r.seg.chunk += base
 		r.entity.settle(r)
-		if r.last {
-			e := r.entity
-			w.mu.raw -= e.raw
-			e.runs, e.raw = nil, 0
+	}
+	for _, e := range w.mu.order {
+		for _, r := range e.runs {
+			w.mu.stats.MessageStartTime = min(w.mu.stats.MessageStartTime, r.start)
+			w.mu.stats.MessageEndTime = max(w.mu.stats.MessageEndTime, r.end)
+			w.mu.pending -= len(r.buf)
 			// Of who writes little, the memory is not kept while nothing comes.
 			if cap(r.buf) <= 2*w.opts.ChunkBytes && len(r.buf) >= w.opts.ChunkBytes/2 {
 				e.spare.buf, e.spare.entries = r.buf, r.entries
 			}
 		}
+		w.mu.raw -= e.raw
+		e.runs, e.raw = nil, 0
 	}
+	w.mu.latest = p.latest
 	w.mu.envelopes.sequence += uint32(p.messages[w.mu.envelopes.ID])
 	w.pub.Lock()
 	w.pub.info.Messages += messages - p.messages[w.mu.envelopes.ID]
@@ -325,7 +418,7 @@ func (p *flushPlan) commitNotes(base int64) {
 			w.mu.stats.MetadataCount++
 		} else {
 			w.mu.attach = append(w.mu.attach, &mcap.AttachmentIndex{
-				Offset: uint64(base), Length: uint64(len(t.bytes)), LogTime: t.logTime, CreateTime: t.logTime,
+				Offset: uint64(base), Length: uint64(len(t.bytes)), LogTime: t.logTime, CreateTime: t.createTime,
 				DataSize: t.contentBytes, Name: t.name, MediaType: t.mediaType,
 			})
 			w.mu.stats.AttachmentCount++
@@ -336,7 +429,7 @@ func (p *flushPlan) commitNotes(base int64) {
 }
 
 // settle moves versions from the tail to a block, for readers.
-func (e *writeEntity) settle(r *plannedRun) {
+func (e *writeEntity) settle(r *plannedPart) {
 	v := &e.view
 	v.Lock()
 	defer v.Unlock()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/foxglove/mcap/go/mcap"
 )
@@ -95,7 +96,7 @@ func (w *Writer) endingLocked() ([]byte, error) {
 		stats.MessageStartTime = 0
 	}
 	at := stats.MessageEndTime
-	b := appendAttachment(nil, attachmentIndex, indexMediaType, at, data)
+	b := appendAttachment(nil, attachmentIndex, indexMediaType, at, at, data)
 	attach := append(slices.Clip(w.mu.attach), &mcap.AttachmentIndex{
 		Offset: base, Length: uint64(len(b)), LogTime: at, CreateTime: at,
 		DataSize: uint64(len(data)), Name: attachmentIndex, MediaType: indexMediaType,
@@ -103,9 +104,12 @@ func (w *Writer) endingLocked() ([]byte, error) {
 	w.pub.RLock()
 	info := w.pub.info
 	w.pub.RUnlock()
-	metaAt := len(b)
-	b = appendMetadata(b, metadataEpisode, infoMetadata(&info))
-	meta := append(slices.Clip(w.mu.meta), &mcap.MetadataIndex{Offset: base + uint64(metaAt), Length: uint64(len(b) - metaAt), Name: metadataEpisode})
+	metaAt, name := len(b), w.metadataName(metadataEpisode)
+	told := infoMetadata(&info)
+	told[keyIndexAt] = strconv.FormatUint(base, 10)
+	told[keyCRC] = metadataCRC(told)
+	b = appendMetadata(b, name, told)
+	meta := append(slices.Clip(w.mu.meta), &mcap.MetadataIndex{Offset: base + uint64(metaAt), Length: uint64(len(b) - metaAt), Name: name})
 	stats.AttachmentCount++
 	stats.MetadataCount++
 

@@ -12,6 +12,8 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
+const second = engram.Time(time.Second)
+
 func TestThinningKeepsKeyPoints(t *testing.T) {
 	var versions []Version
 	for i := range 20 {
@@ -133,4 +135,29 @@ func TestVictimsGoByPriorityThenAge(t *testing.T) {
 			t.Fatalf("%d bytes become free of %d", freed, need)
 		}
 	})
+}
+
+// A snapshot stamped in the future keeps what arrived with it no longer than that.
+func TestFutureDoesNotKeep(t *testing.T) {
+	day := 24 * time.Hour
+	now := engram.Time(1000 * day)
+	core := engram.MustID("Object/Instance")
+	portion := func(entity string, days ...int) Portion {
+		iv := func(a, b int) engram.Interval {
+			return engram.Interval{Start: engram.Time(a) * engram.Time(day), End: engram.Time(b) * engram.Time(day)}
+		}
+		return Portion{Entity: engram.MustID(core.String() + "/p/" + entity), Span: iv(days[0], days[1]), Arrived: iv(days[2], days[3]), Snapshots: 5, Bytes: 10}
+	}
+	portions := []Portion{portion("a", 900, 5000, 900, 901), portion("b", 990, 991, 990, 991), portion("imported", 1, 2, 995, 996)}
+	of := func(engram.ID) Policy {
+		return Policy{Keep: Retention{MaxAge: 30 * day}, Thin: Thinning{After: 30 * day, Every: 2}}
+	}
+	want := []Drop{{2, ForAge}, {0, ForAge}}
+	if got := Expired(now, portions, of); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	want = []Drop{{2, ForThin}, {0, ForThin}}
+	if got := Due(now, portions, of); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
 }

@@ -1,17 +1,17 @@
 // Package policy says what the long-term memory keeps of a core segment, in what
-// form, and for how long, and holds the decisions that follow from it: filters that
-// choose what is recorded, thinning, and what goes when something has to go. Two settings
-// are about what else becomes of commits: Durability and Publish.
+// form, and for how long, and holds what follows from it for what is recorded: thinning,
+// and what goes when something has to go. Package record chooses what is recorded. Two
+// settings are about what else becomes of commits: Durability and Publish.
 //
-// It knows snapshots and types; it knows no files. docs/ltm.md is the guide to
-// the settings.
+// It knows neither types nor codecs nor episodes, so that clients can name a policy.
+// docs/ltm.md is the guide to the settings.
 package policy
 
 import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/codec"
+	"github.com/seed-301d4374/engram/ltm/codec/names"
 )
 
 // Mode says which snapshots are recorded.
@@ -28,8 +28,8 @@ const (
 
 // The names that stand for a codec of package ltm/codec that fits.
 const (
-	CodecAuto     = codec.Auto     // picked by the payloads' type, as good as Quality and MaxError ask for
-	CodecLossless = codec.Lossless // picked by the payloads' type, of those that lose nothing
+	CodecAuto     = names.Auto     // picked by the payloads' type, as good as Quality and MaxError ask for
+	CodecLossless = names.Lossless // picked by the payloads' type, of those that lose nothing
 )
 
 // What notices of updates on the backbone can tell.
@@ -140,7 +140,8 @@ func (p Policy) DurabilityOr(own engram.Durability) engram.Durability {
 	return own
 }
 
-func (p Policy) mode() Mode {
+// Mode returns which snapshots are recorded: [Policy.Record], or [All].
+func (p Policy) Mode() Mode {
 	if p.Record == "" {
 		return All
 	}

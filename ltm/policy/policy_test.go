@@ -278,3 +278,28 @@ func FuzzParseFile(f *testing.F) {
 		}
 	})
 }
+
+// A bound that is none says so, and what it says is read back.
+func TestNoBound(t *testing.T) {
+	names := []string{"max_rate", "keep.max_age", "keep.max_bytes", "keep.max_count"}
+	for _, name := range names {
+		p := Policy{Record: All, MaxRate: 5, Keep: Retention{MaxAge: 1, MaxBytes: 1, MaxCount: 1}}
+		for _, text := range []string{"none", "0"} {
+			if err := p.Set(name, text); err != nil {
+				t.Errorf("%s: %s: %v", name, text, err)
+			}
+			if got, err := p.Get(name); got != "none" || err != nil {
+				t.Errorf("%s after %s is %s, %v", name, text, got, err)
+			}
+		}
+	}
+	var p Policy
+	if err := p.Set("max_rate", "0 Hz"); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"quality", "linked.max_bytes"} { // 0 means a default
+		if err := p.Set(name, "none"); err == nil {
+			t.Errorf("%s is none", name)
+		}
+	}
+}

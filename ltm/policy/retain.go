@@ -20,6 +20,15 @@ type Portion struct {
 	Thinned   bool
 }
 
+// newest returns the end of what a portion holds, as its age is measured: times ahead of
+// the clock do not keep it longer than its arrival does.
+func (p *Portion) newest() engram.Time {
+	if p.Arrived.Empty() { // it is not known
+		return p.Span.End
+	}
+	return min(p.Span.End, p.Arrived.End)
+}
+
 // Why a portion is dropped or thinned.
 const (
 	ForAge   = "age"   // older than keep.max_age
@@ -48,7 +57,7 @@ func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy
 		p := &portions[i]
 		core := p.Entity.Truncate(engram.LevelCoreSegment)
 		keep := of(core).Keep
-		tooOld := keep.MaxAge > 0 && p.Span.End <= now.Add(-keep.MaxAge)
+		tooOld := keep.MaxAge > 0 && p.newest() <= now.Add(-keep.MaxAge)
 		if !tooOld {
 			bytes[core] += p.Bytes
 		}
@@ -77,7 +86,7 @@ func Due(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []
 	for _, i := range newestFirst(portions) {
 		p := &portions[i]
 		thin := of(p.Entity.Truncate(engram.LevelCoreSegment)).Thin
-		if thin.After > 0 && !p.Thinned && !p.Protected && p.Span.End <= now.Add(-thin.After) {
+		if thin.After > 0 && !p.Thinned && !p.Protected && p.newest() <= now.Add(-thin.After) {
 			drops = append(drops, Drop{i, ForThin})
 		}
 	}
@@ -118,7 +127,7 @@ func newestFirst(portions []Portion) []int {
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		p, q := &portions[a], &portions[b]
-		return cmp.Or(cmp.Compare(q.Span.End, p.Span.End), cmp.Compare(q.Span.Start, p.Span.Start),
+		return cmp.Or(cmp.Compare(q.newest(), p.newest()), cmp.Compare(q.Span.Start, p.Span.Start),
 			cmp.Compare(p.Episode, q.Episode), p.Entity.Compare(q.Entity), cmp.Compare(a, b))
 	})
 	return order

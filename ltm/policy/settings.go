@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/codec"
+	"github.com/seed-301d4374/engram/ltm/codec/names"
 )
 
 // setting is one field of a policy with its name and text.
@@ -24,7 +24,7 @@ type setting struct {
 // settings are all fields of a policy, in the order in which they are written.
 var settings = []setting{
 	choice("record", func(p *Policy) *string { return (*string)(&p.Record) }, All, Rate, Change, Linked, Never),
-	quantity("max_rate", hertz, 1e6, func(p *Policy) *float64 { return &p.MaxRate }),
+	bound(quantity("max_rate", hertz, 1e6, func(p *Policy) *float64 { return &p.MaxRate })),
 	quantity("similar.numbers", unitless, math.MaxFloat64, func(p *Policy) *float64 { return &p.Similar.Numbers }),
 	quantity("similar.distance", metres, math.MaxFloat64, func(p *Policy) *float64 { return &p.Similar.Distance }),
 	quantity("similar.angle", radians, math.Pi, func(p *Policy) *float64 { return &p.Similar.Angle }),
@@ -34,14 +34,14 @@ var settings = []setting{
 	span("similar.at_least", func(p *Policy) *time.Duration { return &p.Similar.AtLeast }),
 	span("linked.within", func(p *Policy) *time.Duration { return &p.Linking.Within }),
 	size("linked.max_bytes", func(p *Policy) *int64 { return &p.Linking.MaxBytes }),
-	choice("codec", func(p *Policy) *string { return &p.Codec }, append([]string{CodecAuto, CodecLossless}, codec.Names()...)...),
+	choice("codec", func(p *Policy) *string { return &p.Codec }, append([]string{CodecAuto, CodecLossless}, names.All()...)...),
 	quantity("quality", decibels, 100, func(p *Policy) *float64 { return &p.Quality }),
 	quantity("max_error", unitless, math.MaxFloat64, func(p *Policy) *float64 { return &p.MaxError }),
 	choice("durability", func(p *Policy) *string { return &p.Durability },
 		engram.Volatile.String(), engram.Logged.String(), engram.Synced.String()),
-	span("keep.max_age", func(p *Policy) *time.Duration { return &p.Keep.MaxAge }),
-	size("keep.max_bytes", func(p *Policy) *int64 { return &p.Keep.MaxBytes }),
-	count("keep.max_count", 0, math.MaxInt32, func(p *Policy) *int { return &p.Keep.MaxCount }),
+	bound(span("keep.max_age", func(p *Policy) *time.Duration { return &p.Keep.MaxAge })),
+	bound(size("keep.max_bytes", func(p *Policy) *int64 { return &p.Keep.MaxBytes })),
+	bound(count("keep.max_count", 0, math.MaxInt32, func(p *Policy) *int { return &p.Keep.MaxCount })),
 	span("thin.after", func(p *Policy) *time.Duration { return &p.Thin.After }),
 	count("thin.every", 0, math.MaxInt32, func(p *Policy) *int { return &p.Thin.Every }),
 	span("thin.around", func(p *Policy) *time.Duration { return &p.Thin.Around }),
@@ -110,6 +110,28 @@ func (s *setting) check(p *Policy) error {
 // fail returns an error that names a setting and its value.
 func fail(code engram.Code, name, value, format string, args ...any) error {
 	return engram.Errorf(code, fmt.Sprintf("policy setting %s: %.64q", name, value), format, args...)
+}
+
+// unbounded is the text of a bound that is none. 0 is read as that, too.
+const unbounded = "none"
+
+// bound is a setting of which 0 means that there is no bound.
+func bound(s setting) setting {
+	set, get := s.set, s.get
+	zero := get(&Policy{})
+	s.set = func(p *Policy, text string) error {
+		if strings.TrimSpace(text) == unbounded {
+			text = "0"
+		}
+		return set(p, text)
+	}
+	s.get = func(p *Policy) string {
+		if text := get(p); text != zero {
+			return text
+		}
+		return unbounded
+	}
+	return s
 }
 
 func quantity(name string, units []unit, most float64, at func(*Policy) *float64) setting {

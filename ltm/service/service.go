@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 	"github.com/seed-301d4374/engram/ltm/policy"
 )
 
@@ -22,15 +22,15 @@ type Service interface {
 	// their spans; the open one is among them.
 	Episodes(ctx context.Context, iv engram.Interval) ([]EpisodeInfo, error)
 	// Episode returns one episode and what it holds of each entity, or NotFound.
-	Episode(ctx context.Context, name string) (EpisodeInfo, []episode.Entity, error)
+	Episode(ctx context.Context, name string) (EpisodeInfo, []meta.Entity, error)
 	// Verify checks every CRC, count and reference of a sealed episode.
-	Verify(ctx context.Context, name string) ([]episode.Problem, error)
+	Verify(ctx context.Context, name string) ([]meta.Problem, error)
 	// Damaged names the files of episodes that cannot be read. What they hold is in no
 	// answer until they are repaired.
 	Damaged(ctx context.Context) ([]Damaged, error)
 	// Repair saves what can be saved of a damaged episode, takes the result in its
 	// place, and returns it with what is lost.
-	Repair(ctx context.Context, name string) (EpisodeInfo, []episode.Problem, error)
+	Repair(ctx context.Context, name string) (EpisodeInfo, []meta.Problem, error)
 	// Seal ends the open episode and waits until it is sealed; why is noted. While the
 	// disk refuses it does not wait: the error says so, and it is sealed later.
 	Seal(ctx context.Context, why string) error
@@ -39,12 +39,12 @@ type Service interface {
 	// it is neither thinned nor forgotten, and what the working memory still has of
 	// it is recorded whatever the policies say, as is what comes of that span later. A
 	// time and a label are one mark: set again, it keeps all that it was ever set to keep.
-	Mark(ctx context.Context, m episode.Mark) error
+	Mark(ctx context.Context, m meta.Mark) error
 	// Unmark removes the marks of a label whose times lie in iv, and returns how many
 	// those were; NotFound if there is none. What they kept is up to the policies then.
 	Unmark(ctx context.Context, label string, iv engram.Interval) (int, error)
 	// Marks returns the marks whose spans overlap iv, by time.
-	Marks(ctx context.Context, iv engram.Interval) ([]episode.Mark, error)
+	Marks(ctx context.Context, iv engram.Interval) ([]meta.Mark, error)
 	// KeepEpisode protects a whole episode from forgetting and thinning, or ends that.
 	KeepEpisode(ctx context.Context, name string, keep bool) error
 	// DropEpisode deletes a sealed episode, or the file of a damaged one; why, and who
@@ -89,7 +89,7 @@ func (p Progress) Tell(done, total int) {
 
 // EpisodeInfo is an episode with what the store notes of it.
 type EpisodeInfo struct {
-	episode.Info
+	meta.Info
 	Kept bool // protected as a whole
 }
 
@@ -120,6 +120,10 @@ type Rule struct {
 	// Missed counts the updates of this life that it could not look at or not mark; it is
 	// told and not set.
 	Missed uint64 `json:"missed,omitempty"`
+	// Failed counts the updates of this life on which evaluating When failed, and Failure
+	// says of one of them how; both are ignored when a rule is set.
+	Failed  uint64 `json:"failed,omitempty"`
+	Failure string `json:"failure,omitempty"`
 }
 
 // Duration is a time.Duration that is text in JSON, such as "1m30s".
@@ -157,7 +161,7 @@ type SegmentStats struct {
 	Entities  uint64
 	Snapshots uint64
 	Bytes     int64
-	Span      engram.Interval
+	Span      engram.Interval // of what was recorded, without what holds at all times; empty if there is nothing else
 	Recorded  uint64
 	Filtered  uint64
 	Forgotten uint64 // versions, in all lives

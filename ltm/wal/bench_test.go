@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/wal"
 )
 
@@ -40,11 +40,7 @@ func payloadOf(b *testing.B, size int) engram.Payload {
 	for i := range noise {
 		noise[i] = byte('a' + rand.IntN(26))
 	}
-	p, err := idf.ValuePayload(string(noise))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return p
+	return testkit.Value(b, string(noise))
 }
 
 func benchLife(b *testing.B, dir string, d engram.Durability) *life {

@@ -195,7 +195,7 @@ func TestRandomDamage(t *testing.T) {
 			os.WriteFile(victim, b, 0o600)
 		}
 		what = fmt.Sprintf("seed %d, %s in %s", seed, what, filepath.Base(victim))
-		l, losses, err := Open(Options{FS: Unsynced, Dir: copied})
+		l, losses, err := Open(Options{FS: Unsynced, Dir: copied, AcceptLoss: true})
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -260,7 +260,7 @@ func TestHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		os.WriteFile(name, f(b), 0o600)
-		l, losses, err := Open(Options{FS: Unsynced, Dir: dir})
+		l, losses, err := Open(Options{FS: Unsynced, Dir: dir, AcceptLoss: true})
 		if err == nil {
 			t.Cleanup(func() { l.Close() })
 		}
@@ -294,7 +294,7 @@ func TestHeaders(t *testing.T) {
 	})
 	t.Run("of another memory", func(t *testing.T) {
 		dir, _ := written(t, 3, 60, 0)
-		l, losses := open(t, Options{Dir: dir, Memory: "Other"})
+		l, losses := open(t, Options{Dir: dir, Memory: "Other", AcceptLoss: true})
 		if got, _ := replay(t, l, 0); len(got) > 0 || len(losses) != 1 || !strings.Contains(losses[0].Reason, `"Test"`) {
 			t.Errorf("records %v, losses %v", got, losses)
 		}
@@ -358,12 +358,25 @@ func TestPowerLoss(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		for _, dir := range []string{image, root} {
-			back, _, err := Open(Options{FS: Unsynced, Dir: filepath.Join(dir, "log"), Memory: "Test"})
-			if err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+			var got []int
+			for life := range 2 {
+				back, losses, err := Open(Options{FS: Unsynced, Dir: filepath.Join(dir, "log"), Memory: "Test"})
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				before := got
+				var more []Loss
+				got, more = replay(t, back, 0)
+				back.Close()
+				for _, l := range append(losses, more...) {
+					if !l.Torn {
+						t.Errorf("seed %d, %s, life %d: what was not on the disk is told as a loss: %+v", seed, filepath.Base(dir), life, l)
+					}
+				}
+				if life > 0 && !slices.Equal(got, before) {
+					t.Errorf("seed %d, %s: the next life has %v, the one before had %v", seed, filepath.Base(dir), got, before)
+				}
 			}
-			got, _ := replay(t, back, 0)
-			back.Close()
 			if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 				t.Errorf("seed %d: the order or the number of the records is wrong: %v", seed, got)
 			}

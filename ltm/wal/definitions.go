@@ -78,12 +78,15 @@ func (j *Journal) writeLocked(r *Record) error {
 	if j.mu.closed {
 		return errClosed
 	}
-	e := j.mu.definitions.begin(r)
-	if err := e.Append(0, true); err != nil {
-		return err
-	}
-	if err := e.Wait(); err != nil {
-		return err
+	// The copy first: what only that has does not count as long as the other one is whole.
+	for _, l := range slices.Backward(j.definitions[:]) {
+		e := l.begin(r)
+		if err := e.Append(0, true); err != nil {
+			return err
+		}
+		if err := e.Wait(); err != nil {
+			return err
+		}
 	}
 	j.mu.inForce.apply(r)
 	if d := &j.mu.inForce; d.records > maxDefinitions+4*d.len() {
@@ -207,8 +210,10 @@ func (j *Journal) compactLocked() error {
 		return nil
 	}
 	list := d.list()
-	if err := j.mu.definitions.replace(list); err != nil {
-		return err
+	for _, l := range j.definitions {
+		if err := l.replace(list); err != nil {
+			return err
+		}
 	}
 	d.records = len(list)
 	return nil

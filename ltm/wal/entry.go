@@ -145,8 +145,8 @@ func (e *Entry) Wait() error {
 	}
 }
 
-// Settled implements wm.JournalEntry.
-func (e *Entry) Settled() bool { return e.state.Load() != waiting }
+// Done implements wm.JournalEntry.
+func (e *Entry) Done() bool { return e.state.Load() != waiting }
 
 func (e *Entry) settled() (err error, ok bool) {
 	switch e.state.Load() {

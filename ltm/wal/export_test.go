@@ -30,5 +30,5 @@ func (unsyncedFile) Sync() error { return nil }
 func (j *Journal) DefinitionsSize() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.mu.definitions.Size()
+	return j.definitions[0].Size()
 }

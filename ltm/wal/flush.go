@@ -1,12 +1,14 @@
 package wal
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
@@ -205,6 +207,10 @@ func (l *Log) sync() error {
 	if n < 0 {
 		n = len(f.unsynced)
 	}
+	var until engram.Time
+	if n > 0 && Kind(f.unsynced[n-1].meta[frameSize]) == KindSnapshot {
+		until = engram.Time(binary.LittleEndian.Uint64(f.unsynced[n-1].meta[frameSize+arrivedAt:]))
+	}
 	var cost int64
 	served := 0
 	for i, e := range f.unsynced[:n] {
@@ -222,12 +228,20 @@ func (l *Log) sync() error {
 	f.since = now
 	l.mu.Lock()
 	l.mu.durable = here
+	begun := f.current.durable <= recordsAt && f.offset > recordsAt
+	f.current.durable, f.current.until = f.offset, max(f.current.until, until)
 	l.mu.group.synced(served, now.Sub(began), now)
 	l.mu.waiting -= cost
 	l.opts.shared.add(-cost)
 	l.crowded.Store(l.mu.waiting > l.opts.MaxPending/2)
 	l.announceLocked()
 	l.mu.Unlock()
+	if n > 0 || begun {
+		_ = l.note(false) // what it said before is still true
+	}
+	if begun {
+		l.opts.changed(false)
+	}
 	return nil
 }
 

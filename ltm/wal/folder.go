@@ -15,6 +15,9 @@ import (
 // definitionsFolder holds the log of definitions; no memory's folder has that name.
 const definitionsFolder = "=definitions"
 
+// definitionsCopy holds the same once more: damage to one of them costs nothing.
+const definitionsCopy = "=definitions.copy"
+
 // maxFolder is the longest name that a memory's folder is given in full.
 const maxFolder = 180
 

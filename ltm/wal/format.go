@@ -134,6 +134,14 @@ type frame struct {
 	data []byte
 }
 
+// arrived returns when a version arrived.
+func (f frame) arrived() (t engram.Time, ok bool) {
+	if len(f.meta) < arrivedAt+8 || Kind(f.meta[0]) != KindSnapshot {
+		return 0, false
+	}
+	return engram.Time(binary.LittleEndian.Uint64(f.meta[arrivedAt:])), true
+}
+
 // putFrame fills in what precedes a record's content: b begins with room for it,
 // and the meta data follow.
 func putFrame(b []byte, marker uint32, pos Position, dataLen int, dataCRC uint32) {

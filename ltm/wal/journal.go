@@ -22,6 +22,11 @@ type JournalOptions struct {
 	FS    vfs.FS        // nil means vfs.OS
 	Dir   string        // holds a folder for each memory, and one for the definitions; made if it is not there
 	Types *idf.Registry // where the types of payloads are looked up: the working memory's
+	// Manifest is the path of the file that says which files of the logs are there, and how
+	// long they are; "" keeps none.
+	Manifest string
+	// AcceptLoss has the journal open though something that was on the disk is gone.
+	AcceptLoss bool
 	// Log configures the memories' logs; FS, Dir, Memory and Health are not used. What
 	// waits in all of them is bounded by twice its MaxPending.
 	Log Options
@@ -29,6 +34,8 @@ type JournalOptions struct {
 	// it works again. The memory "" is the log of definitions. It must not use the
 	// journal.
 	Health func(memory string, err error)
+	// ManifestHealth is the same for the manifest.
+	ManifestHealth func(error)
 }
 
 // Journal is the logs of all memories of a server, and a log of what was defined at
@@ -42,13 +49,21 @@ type Journal struct {
 	losses []Loss                          // found while opening
 	shared pendingBytes
 
+	// Of the manifest.
+	folders     map[string]bool // of logs, that were there when it was opened
+	gone        []Loss
+	writing     sync.Mutex    // it
+	changed     chan struct{} // it is to be written
+	closing     chan struct{}
+	keeping     sync.WaitGroup
+	definitions [2]*Log // the log of what is defined, and its copy; they do not change
+
 	// mu is held while logs are opened and definitions written; it protects changes of
 	// logs and known.
 	mu struct {
 		sync.Mutex
-		definitions *Log
-		inForce     definitions
-		closed      bool
+		inForce definitions
+		closed  bool
 	}
 }
 
@@ -64,10 +79,13 @@ func OpenJournal(o JournalOptions) (j *Journal, err error) {
 	if o.Health == nil {
 		o.Health = func(string, error) {}
 	}
+	if o.ManifestHealth == nil {
+		o.ManifestHealth = func(error) {}
+	}
 	if o.Types == nil {
 		o.Types = idf.NewRegistry()
 	}
-	j = &Journal{opts: o}
+	j = &Journal{opts: o, folders: map[string]bool{}, changed: make(chan struct{}, 1), closing: make(chan struct{})}
 	j.shared.max = 2 * o.Log.withDefaults().MaxPending
 	known := map[string]bool{}
 	for _, name := range idf.NewRegistry().Names() {
@@ -80,7 +98,11 @@ func OpenJournal(o JournalOptions) (j *Journal, err error) {
 			err = errors.Join(err, j.Close())
 		}
 	}()
-	if j.mu.definitions, err = j.open("", definitionsFolder); err != nil {
+	expected, err := j.readManifest()
+	if err != nil {
+		return j, err
+	}
+	if err := j.openDefinitions(expected); err != nil {
 		return j, err
 	}
 	if err := o.FS.SyncDir(filepath.Dir(filepath.Clean(o.Dir))); err != nil {
@@ -91,32 +113,65 @@ func OpenJournal(o JournalOptions) (j *Journal, err error) {
 		return j, engram.Errorf(engram.Unavailable, o.Dir, "the folder of the logs cannot be read: %w", err)
 	}
 	for _, e := range entries {
-		if !e.IsDir() || e.Name() == definitionsFolder {
+		if !e.IsDir() || e.Name() == definitionsFolder || e.Name() == definitionsCopy {
 			continue
 		}
-		if _, err := j.openFolder(e); err != nil {
+		if _, err := j.openFolder(e, expected.Logs[e.Name()]); err != nil {
 			return j, err
 		}
 	}
+	j.gone = append(j.gone, j.missingLogs(expected)...)
+	if len(j.gone) > 0 && !o.AcceptLoss {
+		return j, j.errorOf(j.gone)
+	}
+	j.losses = append(j.losses, j.gone...)
 	return j, nil
 }
 
-// open opens the log in a folder of the journal's.
-func (j *Journal) open(memory, folder string) (*Log, error) {
+// open opens the log in a folder of the journal's, of which files must be there.
+func (j *Journal) open(memory, folder string, expected State) (*Log, error) {
 	o := j.opts.Log
-	o.shared = &j.shared
+	o.shared, o.Expected, o.AcceptLoss = &j.shared, expected, j.opts.AcceptLoss
 	o.FS, o.Dir, o.Memory = j.opts.FS, filepath.Join(j.opts.Dir, folder), memory
 	o.Health = func(err error) { j.opts.Health(memory, err) }
+	o.changed = j.change
 	l, losses, err := Open(o)
 	for _, loss := range losses {
-		loss.File = filepath.Join(folder, loss.File)
-		j.losses = append(j.losses, loss)
+		loss.File, loss.Memory = filepath.Join(folder, loss.File), memory
+		if loss.Gone {
+			j.gone = append(j.gone, loss)
+		} else {
+			j.losses = append(j.losses, loss)
+		}
 	}
 	return l, err
 }
 
+// openFound is open for a log that is there. It returns no log, and no error, if
+// something of it is gone: what is gone of all of them is told together.
+func (j *Journal) openFound(memory, folder string, expected State) (*Log, error) {
+	j.folders[folder] = true
+	l, err := j.open(memory, folder, expected)
+	if errors.Is(err, ErrGone) {
+		return nil, nil
+	}
+	return l, err
+}
+
+// change has the manifest written: before it returns, if the disk takes that and now is
+// set, or else soon.
+func (j *Journal) change(now bool) {
+	if j.opts.Manifest == "" || now && j.writeManifest() == nil {
+		return
+	}
+	select {
+	case j.changed <- struct{}{}:
+	default:
+	}
+}
+
 // openFolder opens the log of a memory that is there.
-func (j *Journal) openFolder(e fs.DirEntry) (*Log, error) {
+func (j *Journal) openFolder(e fs.DirEntry, expected State) (*Log, error) {
 	memory, ok := memoryOf(e.Name())
 	if !ok { // its files say it
 		var err error
@@ -128,8 +183,8 @@ func (j *Journal) openFolder(e fs.DirEntry) (*Log, error) {
 			return nil, nil
 		}
 	}
-	l, err := j.open(memory, e.Name())
-	if err == nil {
+	l, err := j.openFound(memory, e.Name(), expected)
+	if err == nil && l != nil {
 		j.addLog(memory, l)
 	}
 	return l, err
@@ -154,7 +209,7 @@ func (j *Journal) log(memory string) (*Log, error) {
 	if l := (*j.logs.Load())[memory]; l != nil {
 		return l, nil
 	}
-	l, err := j.open(memory, folderOf(memory))
+	l, err := j.open(memory, folderOf(memory), State{})
 	if err == nil {
 		j.addLog(memory, l)
 	}
@@ -225,17 +280,31 @@ func (j *Journal) Begin(ctx context.Context, entity engram.ID, s *engram.Snapsho
 	return e, nil
 }
 
+// Gone returns what was on the disk and is not any more, and was accepted as lost. It is
+// found again the next time unless [Journal.Restore] is called in this one.
+func (j *Journal) Gone() []Loss { return slices.Clone(j.gone) }
+
 // Close writes and syncs what is waiting, and closes the logs.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.mu.closed {
+		return nil
+	}
 	j.mu.closed = true
+	close(j.closing)
+	j.keeping.Wait()
 	var errs []error
 	for _, l := range *j.logs.Load() {
 		errs = append(errs, l.Close())
 	}
-	if j.mu.definitions != nil {
-		errs = append(errs, j.mu.definitions.Close())
+	for _, l := range j.definitions {
+		if l != nil {
+			errs = append(errs, l.Close())
+		}
+	}
+	if j.taking.Load() && j.opts.Manifest != "" {
+		_ = j.writeManifest() // what it said before is still true
 	}
 	return errors.Join(errs...)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/wm"
@@ -63,11 +64,7 @@ func (l *life) addCore(t testing.TB, id string, d engram.Durability) {
 
 func value(t testing.TB, v any) engram.Instance {
 	t.Helper()
-	p, err := idf.ValuePayload(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return engram.NewInstance(p)
+	return engram.NewInstance(testkit.Value(t, v))
 }
 
 func (l *life) put(t testing.TB, id string, at engram.Time, v any) error {
@@ -447,7 +444,7 @@ func TestSettle(t *testing.T) {
 	}
 	for range 20 {
 		var ends map[string]wal.Position
-		number, err := l.Settle(t.Context(), func() { ends = l.journal.Rotate() })
+		number, err := l.Barrier(t.Context(), func() { ends = l.journal.Rotate() })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ type Log struct {
 	ended   chan struct{} // closed when the flusher has ended
 	crowded atomic.Bool   // more waits than half of what may
 	flusher flusher
+	mark    watermark
 
 	// mu protects what appenders and the flusher share; it is held for moments only.
 	mu struct {
@@ -38,6 +39,7 @@ type Log struct {
 		settled  chan struct{} // closed, and replaced, when something became of what waits
 		files    []*logFile    // by number; the last one is written, if it is open
 		returns  uint64        // the lowest number of a removed file that may come back, or 0
+		first    uint64        // files of lower numbers need not be there
 
 		replacement *replacement // nil if there is none to be made
 	}
@@ -51,8 +53,10 @@ type logFile struct {
 	header
 	version uint32 // 0 if the header is damaged
 	name    string
-	end     int64 // offset behind the records that were written
-	size    int64 // when it was found, of what does not count, too
+	end     int64       // offset behind the records that were written
+	size    int64       // when it was found, of what does not count, too
+	durable int64       // up to here it is known to be on the disk
+	until   engram.Time // when the newest record before that arrived, 0 if it is not known
 }
 
 var errClosed = engram.Errorf(engram.Unavailable, "", "the log is closed")
@@ -60,17 +64,21 @@ var errClosed = engram.Errorf(engram.Unavailable, "", "the log is closed")
 // Open opens the log of a folder, or makes it. What a crash cut off is cut off the
 // file, too, and told in losses. Every opening begins a new file; if that cannot be
 // written the log is open nevertheless, can be read, and heals. The error is
-// Unsupported for a log of a newer version.
+// Unsupported for a log of a newer version, and wraps [ErrGone], with what is gone in
+// losses, if something that was on the disk is not there and o does not accept that; then
+// nothing was changed.
 func Open(o Options) (l *Log, losses []Loss, err error) {
 	l = &Log{opts: o.withDefaults(), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	l.mu.settled = make(chan struct{})
 	if err := l.makeFolder(); err != nil {
 		return nil, nil, l.classify("the log's folder cannot be made", err)
 	}
+	l.mark.fs, l.mark.path = l.opts.FS, filepath.Join(l.opts.Dir, watermarkFile)
 	losses, err = l.findFiles()
 	if err != nil {
-		return nil, nil, err
+		return nil, losses, err
 	}
+	l.syncFound()
 	old := len(l.mu.files)
 	if err := l.heal(); err != nil {
 		l.mu.failure = l.classify("the log cannot be written", err)
@@ -228,6 +236,12 @@ func (l *Log) Truncate(pos Position) error {
 	if !returns {
 		return nil
 	}
+	if len(gone) > 0 {
+		if err := l.letGo(gone[len(gone)-1].number + 1); err != nil {
+			return l.classify("that files of the log are let go of cannot be noted", err)
+		}
+		l.opts.changed(true)
+	}
 	for _, f := range gone {
 		if err := l.opts.FS.Remove(filepath.Join(l.opts.Dir, f.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return l.classify("a file of the log cannot be removed", err)
@@ -253,6 +267,7 @@ func (l *Log) Close() error {
 	l.rouse()
 	l.mu.Unlock()
 	<-l.ended
+	l.mark.close()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mu.failure

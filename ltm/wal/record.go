@@ -68,6 +68,9 @@ func appendDefinition(b []byte, r *Record) (meta, data []byte) {
 		if c.FixedProviders {
 			b[len(b)-1] = 1
 		}
+		if c.MaxAhead != 0 {
+			b = binary.LittleEndian.AppendUint64(b, uint64(c.MaxAhead))
+		}
 	case KindProviderSegment:
 		b = appendText(b, r.Provider.ID.String())
 		b = appendText(b, r.Provider.Type)
@@ -198,6 +201,9 @@ func parseRecord(f frame, n *names) (Record, error) {
 		c.Type = string(p.text())
 		c.History = engram.Bounds{MaxCount: int(p.uint64()), MaxAge: time.Duration(p.uint64()), MaxBytes: int64(p.uint64())}
 		c.Durability, c.FixedProviders = engram.Durability(p.byte()), p.byte() == 1
+		if len(p.b) > 0 {
+			c.MaxAhead = time.Duration(p.uint64())
+		}
 	case KindProviderSegment:
 		r.Provider.ID, err = engram.Parse(string(p.text()))
 		r.Provider.Type = string(p.text())

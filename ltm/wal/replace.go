@@ -100,7 +100,7 @@ func (l *Log) beginAnew(entries []*Entry) error {
 	}
 	f.file.Close() // it is on the disk, and counts no more
 	f.file, f.offset = file, int64(len(text))
-	f.current = &logFile{header: h, version: Version, name: fileName(number), end: f.offset}
+	f.current = &logFile{header: h, version: Version, name: fileName(number), end: f.offset, durable: f.offset}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, old := range l.mu.files {

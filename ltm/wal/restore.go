@@ -63,6 +63,13 @@ func (j *Journal) Restore(ctx context.Context, t Target) (*Recovery, error) {
 			return rec, err
 		}
 	}
+	if j.opts.Manifest != "" {
+		if len(j.gone) > 0 {
+			j.forgetGone()
+		}
+		j.keeping.Go(j.keepManifest)
+		j.change(false)
+	}
 	j.taking.Store(true)
 	// If that fails the log of definitions is as it was, only longer.
 	_ = j.compactLocked()
@@ -70,16 +77,7 @@ func (j *Journal) Restore(ctx context.Context, t Target) (*Recovery, error) {
 }
 
 func (j *Journal) restoreDefinitions(ctx context.Context, t Target, rec *Recovery) error {
-	d := newDefinitions()
-	l := j.mu.definitions
-	losses, err := l.Replay(ctx, 0, func(r Record) error {
-		if r.Kind != KindSnapshot {
-			d.apply(&r)
-		}
-		return nil
-	})
-	rec.addLosses(definitionsFolder, losses)
-	rec.Bytes += l.Size()
+	d, err := j.readDefinitions(ctx, rec)
 	if err != nil {
 		return err
 	}
@@ -132,10 +130,20 @@ func (r *Record) what() string {
 	return r.Entity.String()
 }
 
-func (rec *Recovery) addLosses(folder string, losses []Loss) {
+func (rec *Recovery) addLosses(memory, folder string, losses []Loss) {
 	for _, l := range losses {
-		l.File = filepath.Join(folder, l.File)
+		l.File, l.Memory = filepath.Join(folder, l.File), memory
 		rec.Losses = append(rec.Losses, l)
+	}
+}
+
+// forgetGone has the logs not expect what is gone any more.
+func (j *Journal) forgetGone() {
+	for _, l := range *j.logs.Load() {
+		_ = l.note(true) // else it is accepted once more
+	}
+	for _, l := range j.definitions {
+		_ = l.note(true)
 	}
 }
 
@@ -198,7 +206,7 @@ func (j *Journal) restoreMemory(ctx context.Context, memory string, t Target, re
 		}
 	}
 	reading.Wait()
-	rec.addLosses(folderOf(memory), losses)
+	rec.addLosses(memory, folderOf(memory), losses)
 	if failed != nil {
 		return failed
 	}

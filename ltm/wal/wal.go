@@ -79,6 +79,13 @@ type Options struct {
 	// MaxPending bounds the bytes that are not synced yet, and the memory this
 	// takes; beyond it Append refuses with Exhausted. Default 64 MiB.
 	MaxPending int64
+	// Expected is what is known to be on the disk; the log's own watermark is added.
+	Expected State
+	// AcceptLoss has the log open though something of that is gone.
+	AcceptLoss bool
+	// changed is called when State changes in another way than that the file that is
+	// written grows; with now, files go when it returns. May be nil.
+	changed func(now bool)
 	// shared bounds the same of all logs of a journal together; may be nil.
 	shared *pendingBytes
 	// Health is called when writing begins to fail and, with nil, when it works
@@ -128,15 +135,28 @@ func (o Options) withDefaults() Options {
 	if o.Health == nil {
 		o.Health = func(error) {}
 	}
+	if o.changed == nil {
+		o.changed = func(bool) {}
+	}
 	return o
 }
 
 // Loss is what a log could not give back.
 type Loss struct {
+	Memory string // whose log it is, "" of definitions or if it is not known
 	File   string
 	Offset int64 // where the loss begins
 	Bytes  int64
 	Reason string
+	// From and Until bound when what is lost arrived, as far as is known; else 0.
+	From, Until engram.Time
 	// Unread says that the disk refused to read it; another time it may not.
 	Unread bool
+	// Torn says that it was never acknowledged as being on the disk: a crash cut it off.
+	Torn bool
+	// Gone says that it was on the disk, and files are missing, replaced or shorter now.
+	Gone bool
+	// Copy is the folder, beside that of File, of the log that has what was in it as well:
+	// nothing is lost, and it is written anew at the start. "" if there is none.
+	Copy string
 }

@@ -16,12 +16,12 @@ import (
 type Announcement struct {
 	Robot  string `json:"robot"`
 	Server string `json:"server"`
-	// Life tells one run of the server from the next.
-	Life uint64 `json:"life,string"`
-	// Version counts what was announced in this life.
+	// Epoch tells one run of the server from the next.
+	Epoch uint64 `json:"life,string"`
+	// Version counts what was announced in this epoch.
 	Version uint64 `json:"version"`
-	// Beat says that version Version still holds, and is all that is said.
-	Beat bool `json:"beat,omitempty"`
+	// Heartbeat says that version Version still holds, and is all that is said.
+	Heartbeat bool `json:"beat,omitempty"`
 	// Gone says that the server has left.
 	Gone bool `json:"gone,omitempty"`
 
@@ -59,7 +59,7 @@ func parse(on string, data []byte) (a Announcement, err error) {
 	if a.subject() != on {
 		return a, engram.Errorf(engram.Invalid, on, "an announcement of another server, %q of %s", a.Server, a.Robot)
 	}
-	if a.Beat || a.Gone {
+	if a.Heartbeat || a.Gone {
 		a.Memories, a.Copies, a.Addresses = nil, nil, nil
 		if a.Server == "" || len(a.Server) > mns.MaxText {
 			return a, engram.Errorf(engram.Invalid, on, "an announcement of no server")

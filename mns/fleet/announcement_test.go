@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"encoding/json"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -10,12 +9,13 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mns"
 )
 
 func FuzzParse(f *testing.F) {
-	whole := Announcement{Robot: "robot1", Server: "robot1 host", Life: 7, Version: 2, Memories: []string{"Object"}, Copies: []string{"base:Map"}, Addresses: []string{"nats:robot1 host"}}
-	for _, a := range []Announcement{whole, {Robot: "r", Server: "s", Beat: true}, {Robot: "r", Server: "s", Gone: true}, {}} {
+	whole := Announcement{Robot: "robot1", Server: "robot1 host", Epoch: 7, Version: 2, Memories: []string{"Object"}, Copies: []string{"base:Map"}, Addresses: []string{"nats:robot1 host"}}
+	for _, a := range []Announcement{whole, {Robot: "r", Server: "s", Heartbeat: true}, {Robot: "r", Server: "s", Gone: true}, {}} {
 		data, err := json.Marshal(a)
 		if err != nil {
 			f.Fatal(err)
@@ -64,10 +64,10 @@ func TestAnnouncedAddressesLeadElsewhere(t *testing.T) {
 // A server of this process is not another robot's, whoever says so.
 func TestOwnServerIsNoOtherRobots(t *testing.T) {
 	f := &Fleet{
-		o: Options{Robot: "base", Lease: time.Minute, Log: slog.New(slog.DiscardHandler)}, announce: make(chan struct{}, 1), changed: make(chan struct{}),
+		o: Options{Robot: "base", Lease: time.Minute, Log: testkit.Quiet}, announce: make(chan struct{}, 1), changed: make(chan struct{}),
 		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, warned: map[string]time.Time{},
 	}
-	f.take(Announcement{Robot: "robot2", Server: "base host", Life: 1, Memories: []string{"Object"}, Addresses: []string{"https://10.0.0.1:1"}})
+	f.take(Announcement{Robot: "robot2", Server: "base host", Epoch: 1, Memories: []string{"Object"}, Addresses: []string{"https://10.0.0.1:1"}})
 	f.mu.Lock()
 	if f.tableLocked().Len() != 1 {
 		t.Error("the announcement was not taken")

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/mns/fleet"
 )
@@ -85,12 +86,12 @@ func (g *goingAway) List(ctx context.Context) ([]mns.Entry, error) {
 // is there.
 func joined(t *testing.T, there bool) (*goingAway, *fleet.Fleet) {
 	t.Helper()
-	fabric, err := embedded.Start(t.Context(), embedded.Options{Robot: "robot1", Log: quiet})
+	fabric, err := embedded.Start(t.Context(), embedded.Options{Robot: "robot1", Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { fabric.Close() })
-	conn, err := backbone.Connect(t.Context(), backbone.Options{InProcess: fabric, Robot: "robot1", Log: quiet})
+	conn, err := backbone.Connect(t.Context(), backbone.Options{InProcess: fabric, Robot: "robot1", Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func joined(t *testing.T, there bool) (*goingAway, *fleet.Fleet) {
 	if !there {
 		names.goAway()
 	}
-	f, err := fleet.Join(conn.Conn(), names, fleet.Options{Robot: "robot1", Log: quiet})
+	f, err := fleet.Join(conn.Conn(), names, fleet.Options{Robot: "robot1", Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestNamesWhileTheNameSystemIsAway(t *testing.T) {
 		want := 1
 		if was {
 			want = 2
-			until(t, func() (string, bool) {
+			testkit.Until(t, func() (string, bool) {
 				known, err := look()
 				return fmt.Sprintf("known are %v, %v", known, err), err == nil && len(known) == 2
 			})
@@ -148,7 +149,7 @@ func TestNamesWhileTheNameSystemIsAway(t *testing.T) {
 			}
 			names.goAway()
 		}
-		until(t, func() (string, bool) {
+		testkit.Until(t, func() (string, bool) {
 			known, err := look()
 			far, near := known["Far"], known["Near"]
 			return fmt.Sprintf("was %v: while the name system is away known are %v, %v", was, known, err),
@@ -164,7 +165,7 @@ func TestNamesWhileTheNameSystemIsAway(t *testing.T) {
 			if err := f.Release(t.Context(), lease.ID); err != nil {
 				t.Fatal(err)
 			}
-			until(t, func() (string, bool) {
+			testkit.Until(t, func() (string, bool) {
 				known, err := look()
 				return fmt.Sprintf("after the release known are %v, %v", known, err), len(known) == 0 && err != nil
 			})
@@ -194,7 +195,7 @@ func TestWaitOutlastsTheNameSystem(t *testing.T) {
 		}
 		return "nothing", false
 	}
-	until(t, there)
+	testkit.Until(t, there)
 	ctx := &noticed{Context: t.Context(), waited: make(chan struct{})}
 	type answer struct {
 		e   mns.Entry
@@ -208,12 +209,12 @@ func TestWaitOutlastsTheNameSystem(t *testing.T) {
 	<-ctx.waited
 	for range 2 {
 		names.goAway()
-		until(t, func() (string, bool) { return "it is there", f.Away() != 0 })
+		testkit.Until(t, func() (string, bool) { return "it is there", f.Away() != 0 })
 		if _, err := f.Wait(t.Context(), "Late"); engram.CodeOf(err) != engram.Unavailable {
 			t.Errorf("waiting begun while nothing is known: %v", err)
 		}
 		names.comeBack()
-		until(t, there)
+		testkit.Until(t, there)
 	}
 	if _, err := names.Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"Late"}, Addresses: []string{"http://10.0.0.1:7411"}}); err != nil {
 		t.Fatal(err)

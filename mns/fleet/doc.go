@@ -5,7 +5,7 @@
 //	engram.names.<robot>.<server>
 //
 // as JSON ([Announcement]): in full when it changes, when somebody asks on
-// engram.names, and every few seconds as a beat that only says that the last one still
+// engram.names, and every few seconds as a heartbeat that only says that the last one still
 // holds. What is announced of other robots is kept under a lease, by the clock of who
 // hears it, and offered by [Fleet], a registry over the robot's own one, as
 // "robot1:Object". A robot that is out of reach for longer than the lease has no

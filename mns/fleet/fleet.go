@@ -27,12 +27,16 @@ type Options struct {
 	// Every is how often servers are announced, where few robots are heard; default 1 s.
 	// Where many are, it is less often, down to three times in a lease.
 	Every time.Duration
-	// Silence is how long a server may be unheard before names say that it shows no sign
-	// of life; default 3 s. Those of who is heard late now and then may be longer.
-	Silence time.Duration
-	// Lives asks a server, at one of its addresses, for a sign of life. One that is not
-	// heard on the backbone, and answers, is there. Nil means that nobody is asked.
-	Lives func(ctx context.Context, server string, addresses []string) error
+	// DetectionTimeout is how long a server may be unheard before it is suspected to be
+	// down; default 3 s. A server that is heard late now and then is given longer.
+	DetectionTimeout time.Duration
+	// Alive asks a server, at one of its addresses, whether it is up. It is asked of
+	// servers that are not heard on the backbone. Nil means that nobody is asked.
+	Alive func(ctx context.Context, server string, addresses []string) error
+	// Heard counts, by server, what has come from servers beside announcements. A server
+	// whose count has grown is up: over a slow link its announcements may wait behind its
+	// answers. backbone.Backbone.Heard counts so. Nil means that nothing is counted.
+	Heard func() map[string]uint64
 	Log   *slog.Logger // nil means slog.Default()
 }
 
@@ -62,6 +66,7 @@ type Fleet struct {
 	merged    map[string]mns.Entry        // what watches tell; nil when it is to be made again
 	fabric    fabric                      // whether the backbone is there
 	signs     map[signKey]*sign           // of other servers
+	counted   map[string]uint64           // what Heard returned last
 	departed  map[string]engram.Time      // robots that were known, and when they were last heard
 	hosted    map[string]mns.Registration // what was registered here and not released, by server
 	problems  map[string]problem
@@ -87,8 +92,9 @@ type peer struct {
 	Announcement
 	order    uint64 // of being heard first
 	deadline time.Time
-	since    time.Time       // this life is heard without a break
-	earlier  map[uint64]bool // its lives before this one
+	told     time.Time       // it announced itself last
+	since    time.Time       // this epoch is heard without a break
+	earlier  map[uint64]bool // its epochs before this one
 	known    bool            // it is in this robot's own name system
 	unknown  int             // how often in a row it was not in this robot's own name system
 }
@@ -110,7 +116,7 @@ func Join(nc *nats.Conn, own mns.Registry, o Options) (*Fleet, error) {
 	}
 	o.Lease = cmp.Or(o.Lease, 15*time.Second)
 	o.Every = cmp.Or(o.Every, time.Second)
-	o.Silence = cmp.Or(o.Silence, 3*time.Second)
+	o.DetectionTimeout = cmp.Or(o.DetectionTimeout, 3*time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	f := &Fleet{
 		Registry: own, o: o, nc: nc, announce: make(chan struct{}, 1),
@@ -154,7 +160,7 @@ func (f *Fleet) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, a := range f.versions {
-		f.publishLocked(&Announcement{Robot: a.Robot, Server: a.Server, Life: a.Life, Version: a.Version, Gone: true})
+		f.publishLocked(&Announcement{Robot: a.Robot, Server: a.Server, Epoch: a.Epoch, Version: a.Version, Gone: true})
 	}
 	clear(f.versions)
 	return nil
@@ -200,7 +206,7 @@ func (f *Fleet) run(ctx context.Context) {
 	defer f.nc.RemoveStatusListener(status)
 	tick := time.NewTicker(f.o.Every)
 	defer tick.Stop()
-	next := time.Now() // when to beat
+	next := time.Now() // when the next heartbeat is due
 	f.inquire("")
 	for {
 		select {
@@ -236,7 +242,7 @@ func (f *Fleet) run(ctx context.Context) {
 	}
 }
 
-// pace returns how long to wait before the next beat: who hears many must expect to be
+// pace returns how long to wait before the next heartbeat: who hears many must expect to be
 // heard by many, over links that are slow.
 func (f *Fleet) pace() time.Duration {
 	const few = 32
@@ -248,7 +254,7 @@ func (f *Fleet) pace() time.Duration {
 
 // inquire asks for the announcement of a server, or of all.
 func (f *Fleet) inquire(tokens string) {
-	// What is lost is asked again: a beat of an unknown version follows.
+	// What is lost is asked again: a heartbeat of an unknown version follows.
 	_ = f.nc.Publish(askSubject, []byte(tokens))
 }
 
@@ -283,7 +289,7 @@ func (f *Fleet) speak(beats bool) {
 		case f.due[tokens]:
 			f.publishLocked(a)
 		case beats:
-			f.publishLocked(&Announcement{Robot: a.Robot, Server: a.Server, Life: a.Life, Version: a.Version, Beat: true})
+			f.publishLocked(&Announcement{Robot: a.Robot, Server: a.Server, Epoch: a.Epoch, Version: a.Version, Heartbeat: true})
 		}
 	}
 	clear(f.due)
@@ -328,7 +334,7 @@ func (f *Fleet) Register(ctx context.Context, r mns.Registration) (mns.Lease, er
 // announceLocked announces a registration, if it says anything new.
 func (f *Fleet) announceLocked(r mns.Registration) {
 	a := &Announcement{
-		Robot: f.o.Robot, Server: r.Server, Life: rand.Uint64(),
+		Robot: f.o.Robot, Server: r.Server, Epoch: rand.Uint64(),
 		Memories: slices.Clone(r.Memories), Copies: slices.Clone(r.Copies), Addresses: reachable(r.Addresses),
 		born: time.Now(),
 	}
@@ -340,7 +346,7 @@ func (f *Fleet) announceLocked(r mns.Registration) {
 		if slices.Equal(old.Memories, a.Memories) && slices.Equal(old.Copies, a.Copies) && slices.Equal(old.Addresses, a.Addresses) {
 			return
 		}
-		a.Life, a.Version, a.born = old.Life, old.Version+1, old.born
+		a.Epoch, a.Version, a.born = old.Epoch, old.Version+1, old.born
 	} else {
 		f.changedLocked() // another robot's server of this name counts no more
 	}
@@ -386,7 +392,7 @@ func (f *Fleet) leaveLocked(lease uint64) {
 	gone := Announcement{Robot: f.o.Robot, Server: a.server, Gone: true}
 	tokens := gone.tokens()
 	if last := f.versions[tokens]; last != nil {
-		gone.Life, gone.Version = last.Life, last.Version
+		gone.Epoch, gone.Version = last.Epoch, last.Version
 		delete(f.versions, tokens)
 		f.publishLocked(&gone)
 	}

@@ -3,8 +3,6 @@ package fleet_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/mns/fleet"
 )
@@ -24,8 +23,6 @@ func TestMain(m *testing.M) {
 		// Kept by nats-server for the life of the process.
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"))
 }
-
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // robot is a robot, or the base station, with its own backbone and names.
 type robot struct {
@@ -37,7 +34,7 @@ type robot struct {
 
 func start(t *testing.T, o embedded.Options, f fleet.Options) *robot {
 	t.Helper()
-	o.Log, f.Log = quiet, quiet
+	o.Log, f.Log = testkit.Quiet, testkit.Quiet
 	f.Robot = o.Robot
 	r := &robot{own: mns.NewLocal()}
 	var err error
@@ -45,7 +42,7 @@ func start(t *testing.T, o embedded.Options, f fleet.Options) *robot {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.fabric.Close() })
-	if r.conn, err = backbone.Connect(t.Context(), backbone.Options{InProcess: r.fabric, Robot: o.Robot, Log: quiet}); err != nil {
+	if r.conn, err = backbone.Connect(t.Context(), backbone.Options{InProcess: r.fabric, Robot: o.Robot, Log: testkit.Quiet}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.conn.Close() })
@@ -61,7 +58,7 @@ func start(t *testing.T, o embedded.Options, f fleet.Options) *robot {
 
 // quick beats often, so that a lease runs out soon, but not of who is late on a busy
 // machine; and not silent before it has.
-var quick = fleet.Options{Lease: 3 * time.Second, Every: 50 * time.Millisecond, Silence: 6 * time.Second}
+var quick = fleet.Options{Lease: 3 * time.Second, Every: 50 * time.Millisecond, DetectionTimeout: 6 * time.Second}
 
 // lasting keeps what was heard once for longer than a test.
 var lasting = fleet.Options{Lease: time.Hour, Every: 50 * time.Millisecond}
@@ -106,25 +103,9 @@ func list(t *testing.T, r mns.Registry) string {
 	return strings.Join(out, " ")
 }
 
-// until waits until a condition holds.
-func until(t *testing.T, what func() (string, bool)) {
-	t.Helper()
-	deadline := time.Now().Add(time.Minute)
-	for {
-		said, ok := what()
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("in the end: %s", said)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
 func untilList(t *testing.T, r mns.Registry, want string) {
 	t.Helper()
-	until(t, func() (string, bool) { got := list(t, r); return got + ", want " + want, got == want })
+	testkit.Until(t, func() (string, bool) { got := list(t, r); return got + ", want " + want, got == want })
 }
 
 // Robots know the names of each other and of the base station, and their own under
@@ -253,7 +234,7 @@ func TestNamesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, func() (string, bool) { p := b.Problems(); return fmt.Sprint(p), len(p) == 1 })
+	testkit.Until(t, func() (string, bool) { p := b.Problems(); return fmt.Sprint(p), len(p) == 1 })
 	if n := len(strings.Fields(list(t, b))); n > mns.MaxEntries || n < mns.MaxEntries-each {
 		t.Errorf("%d names are known", n)
 	}
@@ -270,7 +251,7 @@ func TestTwoRobotsOfOneName(t *testing.T) {
 	twin := leaf(t, b, "robot1")
 	twin.register(t, []string{"Object"})
 	for name, r := range map[string]*robot{"the base station": b, "the robot": r1} {
-		until(t, func() (string, bool) {
+		testkit.Until(t, func() (string, bool) {
 			p := strings.Join(r.Problems(), "; ")
 			return name + " reports " + p, strings.Contains(p, "robot1") && strings.Contains(p, "different names")
 		})
@@ -281,7 +262,7 @@ func TestTwoRobotsOfOneName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	until(t, func() (string, bool) {
+	testkit.Until(t, func() (string, bool) {
 		p := strings.Join(b.Problems(), "; ")
 		return "the base station reports " + p, strings.Contains(p, `"other" says that it belongs to robot base`)
 	})

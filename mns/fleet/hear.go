@@ -34,8 +34,8 @@ func (f *Fleet) take(a Announcement) (unknown bool) {
 	defer f.mu.Unlock()
 	tokens := a.tokens()
 	if own := f.versions[tokens]; own != nil {
-		// What another life of this server said before it ended may come late.
-		if own.Life != a.Life && !a.Gone && time.Since(own.born) > f.o.Lease {
+		// What another epoch of this server said before it ended may come late.
+		if own.Epoch != a.Epoch && !a.Gone && time.Since(own.born) > f.o.Lease {
 			f.problemLocked("own "+tokens, "a server elsewhere announces itself as %q of robot %s, like one of this process; give robots different names with --robot, and servers with --name", a.Server, a.Robot)
 		}
 		return false
@@ -46,18 +46,18 @@ func (f *Fleet) take(a Announcement) (unknown bool) {
 	}
 	p := f.peers[tokens]
 	now := time.Now()
-	if p != nil && p.earlier[a.Life] {
+	if p != nil && p.earlier[a.Epoch] {
 		if a.Gone || !f.overtakenLocked(p, a, now) {
 			return false
 		}
 	}
 	switch {
 	case a.Gone:
-		if p != nil && p.Life == a.Life {
+		if p != nil && p.Epoch == a.Epoch {
 			f.dropLocked(tokens)
 		}
 		return false
-	case a.Beat && (p == nil || p.Life != a.Life || p.Version != a.Version):
+	case a.Heartbeat && (p == nil || p.Epoch != a.Epoch || p.Version != a.Version):
 		// So many questions at most, whoever beats: nobody can have this side flood the
 		// others.
 		const most = 100
@@ -66,11 +66,11 @@ func (f *Fleet) take(a Announcement) (unknown bool) {
 		}
 		f.questions++
 		return f.questions <= most
-	case a.Beat:
-		p.deadline = now.Add(f.o.Lease)
+	case a.Heartbeat:
+		p.deadline, p.told = now.Add(f.o.Lease), now
 		return false
 	}
-	if p != nil && p.Life == a.Life && p.Version > a.Version {
+	if p != nil && p.Epoch == a.Epoch && p.Version > a.Version {
 		return false // late
 	}
 	own := a.Robot == f.o.Robot
@@ -85,11 +85,11 @@ func (f *Fleet) take(a Announcement) (unknown bool) {
 		f.problemLocked("full", "the names of %d memories of other robots are known; more are not taken, such as those of %q of %s", f.entries, a.Server, a.Robot)
 		return false
 	}
-	fresh := &peer{Announcement: a, order: f.heard, deadline: now.Add(f.o.Lease), since: now}
+	fresh := &peer{Announcement: a, order: f.heard, deadline: now.Add(f.o.Lease), told: now, since: now}
 	f.heard++
 	if p != nil {
 		fresh.order, fresh.earlier = p.order, p.earlier
-		if p.Life == a.Life {
+		if p.Epoch == a.Epoch {
 			fresh.since, fresh.known, fresh.unknown = p.since, p.known, p.unknown
 		} else {
 			fresh.after(p)
@@ -98,30 +98,47 @@ func (f *Fleet) take(a Announcement) (unknown bool) {
 	f.peers[tokens] = fresh
 	delete(f.departed, a.Robot)
 	f.entries += size
-	if !own && (p == nil || p.Life != a.Life || p.Version != a.Version) {
+	if !own && (p == nil || p.Epoch != a.Epoch || p.Version != a.Version) {
 		f.changedLocked()
 	}
 	return false
 }
 
-// after notes that a server began a new life after another.
+// after notes that a server began a new epoch after another.
 func (p *peer) after(before *peer) {
-	const most = 8 // who restarts more often is not told from its earlier lives
+	const most = 8 // who restarts more often is not told from its earlier epochs
 	if p.earlier == nil || len(p.earlier) >= most {
 		p.earlier = map[uint64]bool{}
 	}
-	delete(p.earlier, p.Life)
-	p.earlier[before.Life] = true
+	delete(p.earlier, p.Epoch)
+	p.earlier[before.Epoch] = true
 }
 
-// overtakenLocked judges what comes from a life of a server after another one was heard.
+// overtakenLocked judges what comes from an epoch of a server after another one was heard.
 // It may have been said before that one began. If it goes on for longer than names hold,
-// two servers have one name. It counts only when the other one has fallen silent.
+// two servers have one name. It counts only when the other one is suspected to be down.
 func (f *Fleet) overtakenLocked(p *peer, a Announcement, now time.Time) (counts bool) {
 	if now.Sub(p.since) > f.o.Lease {
 		f.problemLocked("twin "+p.tokens(), "two servers announce themselves as %q of robot %s; give robots different names with --robot, and servers with --name", a.Server, a.Robot)
 	}
-	return now.Sub(p.deadline.Add(-f.o.Lease)) > f.o.Silence
+	return now.Sub(p.told) > f.o.DetectionTimeout
+}
+
+// countedLocked renews the leases of servers of which something else than announcements
+// has come since the last turn.
+func (f *Fleet) countedLocked(counts map[string]uint64) {
+	deadline := time.Now().Add(f.o.Lease)
+	for _, p := range f.peers {
+		if p.Robot != f.o.Robot && counts[p.Server] > f.counted[p.Server] {
+			p.deadline = deadline
+		}
+	}
+	for key := range f.signs {
+		if counts[key.server] > f.counted[key.server] {
+			f.heardLocked(key)
+		}
+	}
+	f.counted = counts
 }
 
 func (f *Fleet) dropLocked(tokens string) {
@@ -182,7 +199,7 @@ func (f *Fleet) expire(ctx context.Context) {
 	if now.Sub(f.checked) > f.o.Lease { // what is wrong is said again
 		f.checked, f.table = now, nil
 	}
-	f.tableLocked() // who has a silent one's name has it from now on, whether anybody asks or not
+	f.tableLocked() // who has a suspected one's name has it from now on, whether anybody asks or not
 	for lease, a := range f.own {
 		if now.After(a.deadline) {
 			f.leaveLocked(lease)
@@ -231,19 +248,19 @@ func (f *Fleet) namesakes(ctx context.Context) {
 
 // tableLocked returns what is known of other robots, by the names they have here.
 // Of two servers that claim one name, the one that was heard first has it; one that is
-// silent yields to one that is not, for good: it has been succeeded.
+// suspected yields to one that is not, for good: it has been succeeded.
 func (f *Fleet) tableLocked() *mns.Table {
 	if f.table != nil {
 		return f.table
 	}
 	t := &mns.Table{}
-	silent := make(map[*peer]engram.Time, len(f.peers))
+	suspected := make(map[*peer]engram.Time, len(f.peers))
 	for _, p := range f.peers {
-		silent[p] = f.silentSinceLocked(p.Robot, p.Server)
+		suspected[p] = f.suspectedSinceLocked(p.Robot, p.Server)
 	}
 	peers := slices.SortedFunc(maps.Values(f.peers), func(a, b *peer) int {
-		if (silent[a] != 0) != (silent[b] != 0) {
-			if silent[a] == 0 {
+		if (suspected[a] != 0) != (suspected[b] != 0) {
+			if suspected[a] == 0 {
 				return -1
 			}
 			return 1
@@ -267,8 +284,8 @@ func (f *Fleet) tableLocked() *mns.Table {
 			name := p.Robot + ":" + m
 			held, taken := t.Hosted(name)
 			switch {
-			case taken && silent[p] != 0:
-				if held.SilentSince == 0 {
+			case taken && suspected[p] != 0:
+				if held.SuspectedSince == 0 {
 					p.order = f.heard // behind its successor
 					f.heard++
 				}
@@ -277,11 +294,11 @@ func (f *Fleet) tableLocked() *mns.Table {
 				f.problemLocked("claim "+name, "%s is claimed by two servers, %q and %q; if two robots are called %s, give them different names with --robot", name, held.Server, p.Server, p.Robot)
 				continue
 			}
-			t.Host(mns.Entry{Memory: name, Robot: p.Robot, Server: p.Server, Addresses: p.Addresses, SilentSince: silent[p]})
+			t.Host(mns.Entry{Memory: name, Robot: p.Robot, Server: p.Server, Addresses: p.Addresses, SuspectedSince: suspected[p]})
 		}
 		held := map[string]mns.Copy{}
 		for _, m := range p.Copies {
-			held[f.canonical(p.Robot, m)] = mns.Copy{Server: p.Server, Robot: p.Robot, Memory: m, Addresses: p.Addresses, SilentSince: silent[p]}
+			held[f.canonical(p.Robot, m)] = mns.Copy{Server: p.Server, Robot: p.Robot, Memory: m, Addresses: p.Addresses, SuspectedSince: suspected[p]}
 		}
 		t.Hold(p.tokens(), held)
 	}

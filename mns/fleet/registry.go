@@ -36,8 +36,8 @@ func (f *Fleet) Resolve(ctx context.Context, memory string) (mns.Entry, error) {
 	return mns.Entry{}, err
 }
 
-// ask returns what the robot's own name system answers, or, while that is away, all that
-// it said last.
+// ask returns the answer of the robot's own name system, or its last known entries while
+// it is away.
 func (f *Fleet) ask(ctx context.Context, question func(context.Context) ([]mns.Entry, error)) (map[string]mns.Entry, error) {
 	f.mu.Lock()
 	last, away := f.rememberedLocked(), f.awayLocked()
@@ -46,7 +46,7 @@ func (f *Fleet) ask(ctx context.Context, question func(context.Context) ([]mns.E
 		if away {
 			return last, nil
 		}
-		call, cancel := context.WithTimeout(ctx, f.o.Silence)
+		call, cancel := context.WithTimeout(ctx, f.o.DetectionTimeout)
 		defer cancel()
 		entries, err := question(call)
 		if code := engram.CodeOf(err); ctx.Err() == nil && (code == engram.Unavailable || code == engram.Canceled) {
@@ -161,7 +161,7 @@ func (f *Fleet) allLocked(own map[string]mns.Entry) map[string]mns.Entry {
 // markedLocked says of an entry of which only copies are known since when that is so.
 func (f *Fleet) markedLocked(e mns.Entry) mns.Entry {
 	if e.Server == "" {
-		e.SilentSince = f.departed[e.Robot]
+		e.SuspectedSince = f.departed[e.Robot]
 	}
 	return e
 }
@@ -172,7 +172,7 @@ func (f *Fleet) mergeLocked(own map[string]mns.Entry) *mns.Table {
 	for _, e := range own {
 		if e.Server != "" {
 			e.Robot = f.o.Robot
-			e.SilentSince = f.silentSinceLocked(e.Robot, e.Server)
+			e.SuspectedSince = f.suspectedSinceLocked(e.Robot, e.Server)
 			t.Host(e)
 		}
 		for _, c := range e.Copies {
@@ -180,7 +180,7 @@ func (f *Fleet) mergeLocked(own map[string]mns.Entry) *mns.Table {
 				held[c.Server] = map[string]mns.Copy{}
 			}
 			c.Robot = f.o.Robot
-			c.SilentSince = f.silentSinceLocked(c.Robot, c.Server)
+			c.SuspectedSince = f.suspectedSinceLocked(c.Robot, c.Server)
 			held[c.Server][f.canonical(f.o.Robot, e.Memory)] = c
 		}
 	}
@@ -332,9 +332,9 @@ func (f *Fleet) lastThereLocked() engram.Time {
 // awayLocked reports whether the robot's own name system is away.
 func (f *Fleet) awayLocked() bool { return f.fabric.cut || f.following.lost }
 
-// rememberedLocked returns what the own name system said last, and what is hosted here, so
-// that programs on a computer that is cut off from its robot's backbone find what is
-// there; nil if nothing is known.
+// rememberedLocked returns the last known entries of the own name system, and those of this
+// process. So programs on a computer without its robot's backbone find local memories. It
+// is nil if nothing is known.
 func (f *Fleet) rememberedLocked() map[string]mns.Entry {
 	own := &f.following
 	at := f.lastThereLocked()

@@ -9,6 +9,7 @@
 package kv
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,12 +23,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/subject"
 	"github.com/seed-301d4374/engram/mns"
 )
-
-// Bucket is the name of the key-value bucket.
-const Bucket = "engram-names"
 
 // DefaultTTL is how long a lease runs in a bucket that [Open] made: a server that
 // dies is gone from the names within this time.
@@ -38,8 +37,8 @@ const DefaultTTL = 5 * time.Second
 // for.
 type Registry struct {
 	js   jetstream.JetStream
+	o    Options
 	name string // of the bucket
-	ttl  time.Duration
 
 	mu     sync.Mutex
 	leases map[uint64]*lease // granted through this registry
@@ -64,45 +63,145 @@ type record struct {
 	Copies    []string `json:"copies,omitempty"`
 }
 
-// holderPrefix begins the keys that name copies; no memory's key has a dot.
-const holderPrefix = "copies."
-
-// Open returns the name system of a JetStream domain, and makes its bucket with
-// leases of ttl if it is not there; 0 means [DefaultTTL].
-func Open(ctx context.Context, js jetstream.JetStream, ttl time.Duration) (*Registry, error) {
-	return OpenOf(ctx, js, "", ttl)
+// Options configure a [Registry]. Zero fields mean the defaults.
+type Options struct {
+	// Robot names one of several robots that share a JetStream domain, such as that of an
+	// existing NATS cluster: each has a bucket of its own. "" is the domain's own robot.
+	Robot string
+	// Identity is whom the backbone knows this program as, if it asks who connects.
+	Identity string
+	// TTL is how long leases run in a bucket that is made; default [DefaultTTL].
+	TTL time.Duration
 }
 
-// OpenOf is [Open] for one of several robots that share a JetStream domain, such as
-// that of an existing NATS cluster: each has a bucket of its own.
-func OpenOf(ctx context.Context, js jetstream.JetStream, robot string, ttl time.Duration) (*Registry, error) {
-	if ttl == 0 {
-		ttl = DefaultTTL
-	}
-	name := Bucket
-	if robot != "" {
-		name += "-" + robot
-	}
-	r := &Registry{js: js, name: name, ttl: min(max(ttl, mns.MinTTL), mns.MaxTTL), leases: map[uint64]*lease{}}
-	if _, err := r.bucket(ctx); err != nil {
+// Open returns the name system of a JetStream domain, and makes its bucket if it is not
+// there.
+func Open(ctx context.Context, js jetstream.JetStream, o Options) (*Registry, error) {
+	o.TTL = min(max(cmp.Or(o.TTL, DefaultTTL), mns.MinTTL), mns.MaxTTL)
+	r := &Registry{js: js, o: o, name: subject.Bucket(o.Robot), leases: map[uint64]*lease{}}
+	b, err := r.bucket(ctx)
+	if err != nil {
 		return nil, err
+	}
+	// In a cluster whose servers were not all there when the bucket was made, it may have
+	// too few replicas. Without them it works as before.
+	if status, err := b.Status(ctx); err == nil && poor(status) {
+		if err := r.ask(ctx); errors.Is(err, errNobody) {
+			_, _ = r.make(ctx, r.name)
+		}
 	}
 	return r, nil
 }
 
-// bucket returns the bucket, and makes it anew if the backbone has lost it.
+// replicas are how many servers of a cluster hold the bucket, so that names outlive one of
+// them. Two would be worse than one: both would have to live.
+const replicas = 3
+
+// poor reports whether a bucket lies in a cluster and has too few replicas.
+func poor(s jetstream.KeyValueStatus) bool {
+	b, ok := s.(*jetstream.KeyValueBucketStatus)
+	return ok && b.StreamInfo().Cluster != nil && b.StreamInfo().Cluster.Name != "" && b.StreamInfo().Config.Replicas < replicas
+}
+
+// bucket returns the bucket, and has it made anew if the backbone has lost it.
 func (r *Registry) bucket(ctx context.Context) (jetstream.KeyValue, error) {
 	b, err := r.js.KeyValue(ctx, r.name)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		b, err = r.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: r.name, Description: "Engram's memory name system",
-			TTL: r.ttl, LimitMarkerTTL: max(r.ttl, time.Second), MaxBytes: 32 << 20, Storage: jetstream.MemoryStorage,
-		})
+		if err = r.ask(ctx); err == nil {
+			b, err = r.js.KeyValue(ctx, r.name)
+		} else if errors.Is(err, errNobody) {
+			b, err = r.make(ctx, r.name)
+		}
 	}
 	if err != nil {
 		return nil, failed(ctx, "", err)
 	}
 	return b, nil
+}
+
+// ask has the server that embeds the backbone make the bucket: who may make any bucket or
+// stream could speak for others with it. The error is errNobody if none embeds it, as with
+// a NATS cluster that was there before.
+func (r *Registry) ask(ctx context.Context) error {
+	account, err := r.js.AccountInfo(ctx)
+	if err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	reply, err := r.js.Conn().RequestWithContext(wait, subject.MakeBucket(account.Domain, r.name), nil)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders), err != nil && ctx.Err() == nil && wait.Err() != nil:
+		return errNobody
+	case err == nil && len(reply.Data) > 0:
+		return errors.New(string(reply.Data))
+	}
+	return err
+}
+
+var errNobody = errors.New("nobody makes buckets")
+
+// askFor bounds the wait where somebody listens to all subjects and answers none.
+const askFor = 2 * time.Second
+
+// make makes a bucket, in a cluster of enough servers with replicas; one that is there it
+// gives these.
+func (r *Registry) make(ctx context.Context, name string) (jetstream.KeyValue, error) {
+	c := jetstream.KeyValueConfig{
+		Bucket: name, Description: "Engram's memory name system",
+		TTL: r.o.TTL, LimitMarkerTTL: max(r.o.TTL, time.Second), MaxBytes: 32 << 20, Storage: jetstream.MemoryStorage,
+	}
+	there, err := r.js.KeyValue(ctx, name)
+	if err == nil {
+		status, err := there.Status(ctx)
+		if err != nil || !poor(status) {
+			return there, err
+		}
+		c = status.Config()
+	}
+	c.Replicas = replicas
+	b, err := r.js.CreateOrUpdateKeyValue(ctx, c)
+	if refused, ok := errors.AsType[*jetstream.APIError](err); ok && (refused.ErrorCode == noCluster || refused.ErrorCode == tooFewPeers) {
+		if there != nil {
+			return there, nil
+		}
+		c.Replicas = 1
+		b, err = r.js.CreateOrUpdateKeyValue(ctx, c)
+	}
+	return b, err
+}
+
+// Codes by which JetStream refuses replicas: it is no cluster, or has too few servers.
+const (
+	noCluster   jetstream.ErrorCode = 10074
+	tooFewPeers jetstream.ErrorCode = 10005
+)
+
+// Provide makes buckets for the servers on the backbone that this process embeds, until
+// stop is called: they may not make any themselves.
+func (r *Registry) Provide(ctx context.Context) (stop func(), err error) {
+	account, err := r.js.AccountInfo(ctx)
+	if err != nil {
+		return nil, failed(ctx, "", err)
+	}
+	sub, err := r.js.Conn().Subscribe(subject.MakeBucket(account.Domain, "*"), func(m *nats.Msg) {
+		name := m.Subject[strings.LastIndexByte(m.Subject, '.')+1:]
+		robot, ok := strings.CutPrefix(name, subject.Bucket("")+"-")
+		if !subject.IsInbox(m.Reply) || !(ok && backbone.CheckRobot(robot) == nil || name == subject.Bucket("")) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), nats.DefaultTimeout)
+		defer cancel()
+		var answer []byte
+		if _, err := r.make(ctx, name); err != nil {
+			answer = []byte(err.Error())
+		}
+		_ = m.Respond(answer) // who asked asks again
+	})
+	if err != nil {
+		return nil, engram.Errorf(engram.Unavailable, r.name, "the backbone refuses the subscription: %w", err)
+	}
+	return func() { _ = sub.Unsubscribe() }, nil // fails only if the connection is closed already
 }
 
 // Register implements mns.Registry.
@@ -124,7 +223,7 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 		records[subject.Token(m)] = record{Memory: m, Server: reg.Server, Addresses: reg.Addresses}
 	}
 	if len(reg.Copies) > 0 {
-		records[holderPrefix+subject.Token(reg.Server)] = record{Server: reg.Server, Addresses: reg.Addresses, Copies: reg.Copies}
+		records[subject.HolderKeys(r.o.Identity)+subject.Token(reg.Server)] = record{Server: reg.Server, Addresses: reg.Addresses, Copies: reg.Copies}
 	}
 	for key, rec := range records {
 		if ls.values[key], err = json.Marshal(rec); err != nil {
@@ -155,9 +254,9 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 			delete(r.leases, id)
 		}
 	}
-	id := rand.Uint64() | 1 // not to be mistaken for a lease of another life
+	id := rand.Uint64() | 1 // not to be mistaken for a lease of another epoch
 	r.leases[id] = ls
-	return mns.Lease{ID: id, TTL: r.ttl}, nil
+	return mns.Lease{ID: id, TTL: r.o.TTL}, nil
 }
 
 // claim writes a key of a registration that no other server holds.
@@ -174,11 +273,7 @@ func claim(ctx context.Context, b jetstream.KeyValue, key string, value []byte, 
 		if err != nil {
 			return 0, failed(ctx, key, err)
 		}
-		rec, err := read(held)
-		if err != nil {
-			return 0, err
-		}
-		if rec.Server != reg.Server {
+		if rec := read(held); rec.Server != "" && rec.Server != reg.Server {
 			return 0, mns.Taken(rec.entry(), reg)
 		}
 		revision, err = b.Update(ctx, key, value, held.Revision())
@@ -215,11 +310,7 @@ func each(ctx context.Context, b jetstream.KeyValue, filters []string, f func(ke
 			if kv == nil {
 				return nil
 			}
-			rec, err := read(kv)
-			if err != nil {
-				return err
-			}
-			f(kv.Key(), rec, kv.Revision())
+			f(kv.Key(), read(kv), kv.Revision())
 		case <-ctx.Done():
 			return failed(ctx, "", ctx.Err())
 		}
@@ -263,7 +354,7 @@ func (r *Registry) Renew(ctx context.Context, id uint64) error {
 	return nil
 }
 
-var errExpired = engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier life of the name system; register again")
+var errExpired = engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier epoch of the name system; register again")
 
 // Release implements mns.Registry.
 func (r *Registry) Release(ctx context.Context, id uint64) error {
@@ -294,7 +385,7 @@ func (r *Registry) Resolve(ctx context.Context, memory string) (mns.Entry, error
 	if err != nil {
 		return mns.Entry{}, err
 	}
-	t, err := entries(ctx, b, subject.Token(memory), holderPrefix+">")
+	t, err := entries(ctx, b, subject.Token(memory), subject.HolderPrefix+">")
 	if err != nil {
 		return mns.Entry{}, err
 	}
@@ -361,7 +452,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 			return
 		}
 		defer w.Stop()
-		check := time.NewTicker(r.ttl)
+		check := time.NewTicker(r.o.TTL)
 		defer check.Stop()
 		var t mns.Table
 		for {
@@ -371,18 +462,13 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 					yield(mns.Event{}, engram.Errorf(engram.Unavailable, r.name, "the name system ended the watch"))
 					return
 				}
-				events, err := change(&t, kv)
-				if err != nil {
-					yield(mns.Event{}, err)
-					return
-				}
-				for _, ev := range events {
+				for _, ev := range change(&t, kv) {
 					if !yield(ev, nil) {
 						return
 					}
 				}
 			case <-check.C:
-				call, cancel := context.WithTimeout(ctx, r.ttl)
+				call, cancel := context.WithTimeout(ctx, r.o.TTL)
 				now, err := created(call, b)
 				cancel()
 				if err == nil && !now.Equal(born) {
@@ -402,16 +488,13 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 
 // change puts what is told of a key into the table, and returns the events that this
 // means to who knew the table.
-func change(t *mns.Table, kv jetstream.KeyValueEntry) ([]mns.Event, error) {
+func change(t *mns.Table, kv jetstream.KeyValueEntry) []mns.Event {
 	if kv == nil {
-		return []mns.Event{{Synced: true}}, nil
+		return []mns.Event{{Synced: true}}
 	}
 	var rec record
 	if kv.Operation() == jetstream.KeyValuePut {
-		var err error
-		if rec, err = read(kv); err != nil {
-			return nil, err
-		}
+		rec = read(kv)
 	}
 	concerns := rec.concerns(t, kv.Key())
 	pick := func() map[string]mns.Entry {
@@ -425,10 +508,10 @@ func change(t *mns.Table, kv jetstream.KeyValueEntry) ([]mns.Event, error) {
 	}
 	before := pick()
 	rec.put(t, kv.Key())
-	return mns.Changes(before, pick()), nil
+	return mns.Changes(before, pick())
 }
 
-// created tells one life of the bucket from another.
+// created tells one epoch of the bucket from another.
 func created(ctx context.Context, b jetstream.KeyValue) (time.Time, error) {
 	s, err := b.Status(ctx)
 	if err != nil {
@@ -440,11 +523,18 @@ func created(ctx context.Context, b jetstream.KeyValue) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-func read(kv jetstream.KeyValueEntry) (rec record, err error) {
-	if err := json.Unmarshal(kv.Value(), &rec); err != nil {
-		return rec, engram.Errorf(engram.Corrupt, kv.Key(), "the name system's entry cannot be read; was it written by another program? %w", err)
+// read returns what an entry says; the zero record, which names nothing, if it is damaged
+// or about another name than its key's: who may write one key may not write all. Whoever
+// serves that name registers it anew.
+func read(kv jetstream.KeyValueEntry) (rec record) {
+	switch err := json.Unmarshal(kv.Value(), &rec); {
+	case err != nil, rec.Server == "":
+	case rec.Memory != "" && kv.Key() == subject.Token(rec.Memory):
+		return rec
+	case rec.Memory == "" && strings.HasPrefix(kv.Key(), subject.HolderPrefix):
+		return rec
 	}
-	return rec, nil
+	return record{}
 }
 
 func (rec record) entry() mns.Entry {
@@ -454,7 +544,7 @@ func (rec record) entry() mns.Entry {
 // concerns returns the memories of which a key's record, or the zero record in its
 // stead, may change the entries.
 func (rec record) concerns(t *mns.Table, key string) []string {
-	if strings.HasPrefix(key, holderPrefix) {
+	if strings.HasPrefix(key, subject.HolderPrefix) {
 		return append(t.Held(key), rec.Copies...)
 	}
 	if rec.Memory != "" {
@@ -474,7 +564,7 @@ func (rec record) concerns(t *mns.Table, key string) []string {
 // put puts a record into a table, or takes the key's out if it is the zero record.
 func (rec record) put(t *mns.Table, key string) {
 	switch {
-	case strings.HasPrefix(key, holderPrefix):
+	case strings.HasPrefix(key, subject.HolderPrefix):
 		t.Hold(key, mns.Registration{Server: rec.Server, Addresses: rec.Addresses, Copies: rec.Copies}.HeldCopies())
 	case rec.Memory != "":
 		t.Host(rec.entry())

@@ -2,8 +2,7 @@ package kv_test
 
 import (
 	"context"
-	"io"
-	"log/slog"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +12,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/fabrics"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/mns/kv"
 )
@@ -23,34 +24,9 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server/ats.init.0.func1"))
 }
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
-
-// start embeds a backbone.
-func start(t *testing.T, o embedded.Options) *embedded.Server {
-	t.Helper()
-	o.Log = quiet
-	s, err := embedded.Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
-}
-
-func connect(t *testing.T, o backbone.Options) *backbone.Backbone {
-	t.Helper()
-	o.Log = quiet
-	b, err := backbone.Connect(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { b.Close() })
-	return b
-}
-
 func open(t *testing.T, b *backbone.Backbone, ttl time.Duration) *kv.Registry {
 	t.Helper()
-	r, err := kv.Open(t.Context(), b.JetStream(), ttl)
+	r, err := kv.Open(t.Context(), b.JetStream(), kv.Options{TTL: ttl})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,17 +66,14 @@ const long = time.Hour
 // until waits until the names are as they should be.
 func until(t *testing.T, r mns.Registry, want string) {
 	t.Helper()
-	got := names(t, r)
-	for deadline := time.Now().Add(time.Minute); got != want; got = names(t, r) {
-		if time.Now().After(deadline) {
-			t.Fatalf("in the end the names are %q, want %q", got, want)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	testkit.Until(t, func() (string, bool) {
+		got := names(t, r)
+		return fmt.Sprintf("the names are %q, want %q", got, want), got == want
+	})
 }
 
 func TestTwoServersCannotClaimOneName(t *testing.T) {
-	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
+	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	one, two := open(t, b, long), open(t, b, long)
 	register(t, one, registration("a", "Vision", "Über/Mich"))
 	_, err := two.Register(t.Context(), registration("b", "Object", "Vision"))
@@ -124,7 +97,7 @@ func TestTwoServersCannotClaimOneName(t *testing.T) {
 }
 
 func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
-	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
+	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	r := open(t, b, time.Second)
 	dead := register(t, r, registration("dead", "Vision"))
 	k, err := mns.Keep(t.Context(), r, registration("alive", "Object"))
@@ -163,7 +136,7 @@ func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
 }
 
 func TestWatchTellsAllThenChanges(t *testing.T) {
-	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
+	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	r := open(t, b, long)
 	a := register(t, r, registration("a", "Vision"))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -206,7 +179,7 @@ func TestWatchTellsAllThenChanges(t *testing.T) {
 }
 
 func TestWaitForAName(t *testing.T) {
-	b := connect(t, backbone.Options{InProcess: start(t, embedded.Options{})})
+	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	r := open(t, b, long)
 	got := make(chan mns.Entry, 1)
 	go func() {
@@ -232,9 +205,9 @@ func TestWaitForAName(t *testing.T) {
 // within a lease, who watches is told.
 func TestBackboneThatBeginsAnew(t *testing.T) {
 	dir := t.TempDir()
-	first := start(t, embedded.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	first := fabrics.Start(t, embedded.Options{Dir: dir, Listen: "127.0.0.1:0"})
 	url := first.ClientURL()
-	client := connect(t, backbone.Options{URL: url})
+	client := fabrics.Connect(t, backbone.Options{URL: url})
 	r := open(t, client, time.Second)
 	k, err := mns.Keep(t.Context(), r, registration("a", "Vision"))
 	if err != nil {
@@ -255,7 +228,7 @@ func TestBackboneThatBeginsAnew(t *testing.T) {
 		t.Error("a name was resolved without a backbone")
 	}
 	cancel()
-	start(t, embedded.Options{Dir: dir, Listen: strings.TrimPrefix(url, "nats://")})
+	fabrics.Start(t, embedded.Options{Dir: dir, Listen: strings.TrimPrefix(url, "nats://")})
 	if err := <-ended; engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("the watch ended with %v", err)
 	}
@@ -274,10 +247,9 @@ func TestBackboneThatBeginsAnew(t *testing.T) {
 // Copies have keys of their own: any number of servers may hold copies of one memory,
 // also of one that nobody hosts.
 func TestCopiesOnTheBackbone(t *testing.T) {
-	fabric := start(t, embedded.Options{})
-	r := open(t, connect(t, backbone.Options{InProcess: fabric}), time.Second)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	fabric := fabrics.Start(t, embedded.Options{})
+	r := open(t, fabrics.Connect(t, backbone.Options{InProcess: fabric}), time.Second)
+	ctx := testkit.Context(t)
 	told := make(chan mns.Event, 100)
 	watched := make(chan struct{})
 	watch, stop := context.WithCancel(ctx)
@@ -328,4 +300,32 @@ func TestCopiesOnTheBackbone(t *testing.T) {
 		t.Error(err)
 	}
 	until("Object", "")
+}
+
+// An entry that cannot be read, or that is about another name than its key's, hides no
+// other name; who serves the name registers it anew.
+func TestDamagedEntry(t *testing.T) {
+	s := fabrics.Start(t, embedded.Options{Robot: "robot1"})
+	b := fabrics.Connect(t, backbone.Options{InProcess: s})
+	r := open(t, b, long)
+	l := register(t, r, registration("s1", "Object", "Speech"))
+	bucket, err := b.JetStream().KeyValue(t.Context(), "engram-names")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, value := range []string{"no JSON", "{}", `{"memory":"Vision","server":"thief","addresses":["nats:thief"]}`, `{"server":"thief"}`, `[]`} {
+		if _, err := bucket.Put(t.Context(), "Object", []byte(value)); err != nil {
+			t.Fatal(err)
+		}
+		if got := names(t, r); got != "Speech@s1" {
+			t.Errorf("beside %s there are %q", value, got)
+		}
+		if err := r.Renew(t.Context(), l.ID); engram.CodeOf(err) != engram.NotFound {
+			t.Errorf("after %s the lease is renewed: %v", value, err)
+		}
+		l = register(t, r, registration("s1", "Object", "Speech"))
+		if got := names(t, r); got != "Object@s1 Speech@s1" {
+			t.Errorf("after %s and a new registration there are %q", value, got)
+		}
+	}
 }

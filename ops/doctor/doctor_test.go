@@ -2,6 +2,7 @@ package doctor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,13 +17,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/access/credentials"
 	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/internal/testkit/deployment"
+	"github.com/seed-301d4374/engram/internal/vfs"
+	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/ops/doctor"
 	"github.com/seed-301d4374/engram/ops/health"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -208,16 +212,8 @@ func TestNetworkAddresses(t *testing.T) {
 
 // Who has said who it is is not told to say it, but why that was not enough.
 func TestCredentialsThatAreOfNoUse(t *testing.T) {
-	ca, err := credentials.NewAuthority("test", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	bundle, err := ca.Issue("me", false, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
 	with := patient
-	with.Dial.Credentials = credentials.Of(bundle)
+	with.Dial.Credentials = deployment.New(t).Program(t, "me")
 	at := memoryServer(t, "127.0.0.1:0", nil, rpc.Options{Server: "first"})
 	found, c := doctor.Address(t.Context(), at, with)
 	if c != nil {
@@ -336,6 +332,59 @@ func TestFolder(t *testing.T) {
 	expect(t, found, doctor.OK, "lock", "no server")
 	expect(t, found, doctor.Warn, "episodes", "repair")
 	expect(t, found, doctor.Problem, "policies", "mend")
+	manifest := `{"version":1,"logs":{"Object":{"memory":"Object","first":0,"files":[{"number":3,"marker":7,"bytes":9000}]}}}`
+	os.WriteFile(filepath.Join(dir, "manifest.json"), vfs.WithChecksum([]byte(manifest)), 0o600)
+	expect(t, doctor.Folder(dir), doctor.Problem, "log", "00000003.log")
+	os.MkdirAll(filepath.Join(dir, "log", "Object"), 0o700)
+	os.WriteFile(filepath.Join(dir, "log", "Object", "00000003.log"), nil, 0o600)
+	os.WriteFile(filepath.Join(dir, "state.json.damaged"), nil, 0o600)
+	expect(t, doctor.Folder(dir), doctor.Problem, "log", "9000 bytes of it were on the disk, 0 are there")
+	expect(t, doctor.Folder(dir), doctor.Warn, "folder", "put aside")
+	for _, damaged := range []string{"=definitions", "=definitions.copy"} {
+		data := filepath.Join(t.TempDir(), "data")
+		journal := wal.JournalOptions{Dir: filepath.Join(data, "log"), Manifest: filepath.Join(data, "manifest.json")}
+		open := func() {
+			j, err := wal.OpenJournal(journal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := wm.New(wm.Config{Journal: j})
+			if err := w.AddMemory("Test", engram.Bounds{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := j.Restore(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/S")}); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(w.Close(), j.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		open()
+		logs, err := filepath.Glob(filepath.Join(data, "log", damaged, "*.log"))
+		if err != nil || len(logs) == 0 {
+			t.Fatal(logs, err)
+		}
+		for _, name := range logs {
+			os.Truncate(name, 0)
+		}
+		found := doctor.Folder(data)
+		expect(t, found, doctor.Warn, "log", damaged+"/")
+		expect(t, found, doctor.Warn, "log", "nothing is lost")
+		for _, f := range found {
+			if f.Check == "log" && f.Level == doctor.Problem {
+				t.Errorf("%s: %+v", damaged, f)
+			}
+		}
+		open()
+		for _, f := range doctor.Folder(data) {
+			if f.Check == "log" {
+				t.Errorf("%s: after the next start: %+v", damaged, f)
+			}
+		}
+	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/policy"
+	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/ops/health"
 )
 
@@ -41,23 +43,28 @@ func Folder(dir string) (found Findings) {
 		found.problem("folder", dir+" is no folder", "give a folder with --data")
 		return found
 	}
-	found.lock(dir)
+	running := found.lock(dir)
 	found.space(dir)
 	found.speed(dir)
 	found.files(dir)
+	if !running {
+		found.log(dir)
+	}
 	return found
 }
 
 // lock looks whether a server has the folder open. It takes no lock itself that another
-// program could meet: it asks for a shared one and lets go at once.
-func (f *Findings) lock(dir string) {
+// program could meet: it asks for a shared one and lets go at once. running says that a
+// server has it.
+func (f *Findings) lock(dir string) (running bool) {
 	file, err := os.Open(filepath.Join(dir, "lock"))
 	if err != nil {
-		return // no server ever had it, or it says so itself below
+		return false // no server ever had it, or it says so itself below
 	}
 	defer file.Close()
 	switch err := unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB); {
 	case errors.Is(err, unix.EWOULDBLOCK):
+		running = true
 		pid := make([]byte, 32)
 		n, _ := file.Read(pid)
 		f.warn("lock", fmt.Sprintf("the server with process ID %s has %s open", strings.TrimSpace(string(pid[:n])), dir), "if it is the server that you mean, all is well; another one needs another folder")
@@ -66,6 +73,7 @@ func (f *Findings) lock(dir string) {
 	default:
 		f.ok("lock", "no server has "+dir+" open")
 	}
+	return running
 }
 
 func (f *Findings) space(dir string) {
@@ -123,7 +131,7 @@ func (f *Findings) files(dir string) {
 	if len(damaged) > 0 {
 		f.warn("episodes", fmt.Sprintf("%d episodes are damaged, such as %s", len(damaged), filepath.Base(damaged[0])), "'engram ltm repair' saves what can be saved of them")
 	}
-	for _, name := range []string{"episodes", "log", "state.json", "policies.yaml", "catalogue.db"} {
+	for _, name := range []string{"episodes", "log", "manifest.json", "state.json", "account.json", "policies.yaml", "catalogue.db"} {
 		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); err == nil && unix.Access(path, unix.R_OK|unix.W_OK) != nil {
 			f.problem("folder", path+" may not be read and written by "+me(), "let the whole folder belong to the user of the server: 'chown -R'")
@@ -135,6 +143,27 @@ func (f *Findings) files(dir string) {
 	}
 	if _, err := policy.ParseFile(text); err != nil {
 		f.problem("policies", filepath.Join(dir, "policies.yaml")+": "+err.Error(), "mend the file, or move it away")
+	}
+}
+
+// log looks whether all of the log is there, which no server has open.
+func (f *Findings) log(dir string) {
+	gone, err := wal.Check(wal.JournalOptions{Dir: filepath.Join(dir, "log"), Manifest: filepath.Join(dir, "manifest.json")})
+	if err != nil {
+		f.problem("log", "the log cannot be looked at: "+cause(err), "check the disk, and which release wrote it")
+	}
+	for _, g := range gone {
+		if g.Copy != "" {
+			f.warn("log", filepath.Join(dir, "log", g.File)+", one of the two logs of types and segments, is damaged: "+g.Reason+"; nothing is lost: log/"+g.Copy+" has the same", "start the server: it writes the damaged one anew")
+			continue
+		}
+		f.problem("log", filepath.Join(dir, "log", g.File)+": "+g.Reason, "put the file back if there is a copy; 'engram serve --accept-loss' goes on without what was in it, and tells from then on that it is lost")
+	}
+	aside, _ := filepath.Glob(filepath.Join(dir, "*"+vfs.DamagedSuffix))
+	logs, _ := filepath.Glob(filepath.Join(dir, "log", "*", "*"+vfs.DamagedSuffix))
+	copies, _ := filepath.Glob(filepath.Join(dir, "copies", "*"+vfs.DamagedSuffix))
+	for _, path := range slices.Concat(aside, logs, copies) {
+		f.warn("folder", path+" was damaged, and put aside", "nothing reads it; remove it once you do not need it")
 	}
 }
 

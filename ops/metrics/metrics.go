@@ -188,6 +188,15 @@ func (e *emitter) memory(f wm.Figures, labels segmentLabels) {
 	e.gauge("engram_subscription_queue_bytes", "Payload bytes that wait in the queues of subscriptions.", float64(f.WaitingBytes))
 	e.gauge("engram_subscription_lag_updates", "Updates that wait in the fullest queue of a subscription.", float64(f.Behind))
 	e.counter("engram_subscription_dropped_updates_total", "Updates that queues of slow subscribers dropped or replaced.", float64(f.Dropped))
+	for _, i := range f.Indexes {
+		of := []string{"index", i.Name}
+		e.gauge("engram_index_ready", "1 if queries use the secondary index; 0 before the first that could, and while it is filled.", truth(i.Ready), of...)
+		e.gauge("engram_index_entries", "Entries of the secondary index.", float64(i.Entries), of...)
+		e.gauge("engram_index_bytes", "About the RAM that the secondary index takes.", float64(i.Bytes), of...)
+		e.gauge("engram_index_lag_updates", "Updates that the secondary index has not seen yet.", float64(i.Behind), of...)
+		e.counter("engram_index_fills_total", "How often the secondary index was filled.", float64(i.Fills), of...)
+		e.counter("engram_index_missed_updates_total", "Updates that were gone before the secondary index came to them.", float64(i.Missed), of...)
+	}
 	sums := map[[2]string]*wm.SegmentFigures{}
 	for _, s := range f.Segments {
 		l := labels.of(s.Segment)
@@ -222,6 +231,7 @@ func (e *emitter) recorder(f ltm.Figures) {
 	e.counter("engram_recorder_lost_versions_total", "Versions that could not be recorded.", float64(f.Lost))
 	e.gauge("engram_log_bytes", "Bytes of the log's files.", float64(f.LogBytes))
 	e.gauge("engram_logs_failing", "Logs that cannot be written.", float64(f.LogFailing))
+	e.gauge("engram_log_losses", "Parts of logs that were on the disk and were found gone or damaged, in this life and earlier ones.", float64(f.LogLosses))
 }
 
 func (e *emitter) longTerm(st *ltm.Stats, labels segmentLabels) {

@@ -49,9 +49,53 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"/engram\n", "/LICENSE\n", "/packaging/systemd/engram.service\n", "/packaging/config/base.yaml\n", "/docs/operations.md\n"} {
+	for _, name := range []string{"/engram\n", "/LICENSE\n", "/THIRD_PARTY_LICENSES\n", "/packaging/systemd/engram.service\n", "/packaging/config/base.yaml\n", "/docs/operations.md\n"} {
 		if !strings.Contains(string(list), name) {
 			t.Errorf("the archive holds no %q:\n%s", strings.TrimSpace(name), list)
+		}
+	}
+}
+
+// The notices name every module that is linked, each with the text of its licence.
+func TestLicenses(t *testing.T) {
+	root, err := output("", "go", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := build{root: root}
+	text, err := b.licenses(runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, err := output(root, "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}", "./cmd/engram")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m := range strings.FieldsFuncSeq(modules, func(r rune) bool { return r == '\n' }) {
+		if _, after, ok := strings.Cut(string(text), "\n"+m+": LICENSE"); !ok || len(after) < 500 {
+			t.Errorf("the notices have no licence of %s", m)
+		}
+	}
+	for _, words := range []string{"\nThe Go standard library go1.", "NOTICE\n", "PATENTS\n"} {
+		if !strings.Contains(string(text), words) {
+			t.Errorf("the notices do not hold %q", words)
+		}
+	}
+}
+
+// A module without a licence cannot be given to others.
+func TestNoLicense(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]bool{"LICENSE": true, "license.txt": true, "COPYING": true, "NOTICE.md": true, "LICENSE-3RD-PARTY.md": true, "UNLICENSE": true, "license_test.go": false, "licenses": false, "README": false} {
+		folder := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Join(folder, "NOTICE"), 0o755); err != nil { // a folder is no notice
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := noticesIn(folder); err != nil || (len(got) == 1) != want {
+			t.Errorf("a folder with %s has the notices %v, %v", name, got, err)
 		}
 	}
 }

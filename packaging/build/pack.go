@@ -42,23 +42,35 @@ func (b *build) pack(arch, binary string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	licenses, err := b.licenses(arch)
+	if err != nil {
+		return "", err
+	}
 	folder := "engram-" + b.version + "-linux-" + arch
 	var archive bytes.Buffer
 	z := gzip.NewWriter(&archive)
 	t := tar.NewWriter(z)
+	add := func(name string, mode int64, text []byte) error {
+		h := &tar.Header{Name: folder + "/" + name, Mode: mode, Size: int64(len(text)), ModTime: b.date, Format: tar.FormatPAX}
+		if err := t.WriteHeader(h); err != nil {
+			return err
+		}
+		_, err := t.Write(text)
+		return err
+	}
+	if err := add("THIRD_PARTY_LICENSES", 0o644, licenses); err != nil {
+		return "", err
+	}
 	for _, f := range files {
 		text, err := os.ReadFile(f[1])
 		if err != nil {
 			return "", err
 		}
-		h := &tar.Header{Name: folder + "/" + f[0], Mode: 0o644, Size: int64(len(text)), ModTime: b.date, Format: tar.FormatPAX}
+		mode := int64(0o644)
 		if f[0] == "engram" {
-			h.Mode = 0o755
+			mode = 0o755
 		}
-		if err := t.WriteHeader(h); err != nil {
-			return "", err
-		}
-		if _, err := t.Write(text); err != nil {
+		if err := add(f[0], mode, text); err != nil {
 			return "", err
 		}
 	}

@@ -10,33 +10,82 @@ import (
 	"github.com/seed-301d4374/engram/pose"
 )
 
-// pair returns the full names of two frames.
+// pair returns the full names of two frames. Where a name alone stands for frames of
+// several robots, the other one decides: both are of one robot.
 func (l *Local) pair(target, source string) (fullTarget, fullSource string, err error) {
-	// The one with a robot first: it helps with the other.
-	if !strings.Contains(source, "/") {
-		if target, err = l.resolve(target, ""); err == nil {
-			source, err = l.resolve(source, target)
+	targets, err := l.candidates(target)
+	if err != nil {
+		return "", "", err
+	}
+	sources, err := l.candidates(source)
+	if err != nil {
+		return "", "", err
+	}
+	if targets, sources, err = narrow(target, targets, sources); err == nil {
+		sources, targets, err = narrow(source, sources, targets)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return targets[0], sources[0], nil
+}
+
+// narrow reduces the candidates of a name to those of robots of which the other
+// name has candidates, and of the others those that fit. The error is NotFound if
+// several are left.
+func narrow(name string, these, others []string) (left, fitting []string, err error) {
+	if len(these) == 1 {
+		return these, others, nil
+	}
+	for _, of := range []func(string) string{above, robotOf} {
+		var left, fitting []string
+		for _, frame := range these {
+			for _, other := range others {
+				if of(frame) == of(other) {
+					left, fitting = append(left, frame), append(fitting, other)
+				}
+			}
 		}
-		return target, source, err
+		if left = slices.Compact(left); len(left) == 1 {
+			return left, fitting, nil
+		}
 	}
-	if source, err = l.resolve(source, ""); err == nil {
-		target, err = l.resolve(target, source)
-	}
-	return target, source, err
+	return nil, nil, severalRobots(name, these)
+}
+
+// above is a frame's name without its last part.
+func above(frame string) string { before, _, _ := cutLast(frame); return before }
+
+// robotOf is the first part of a frame's name.
+func robotOf(frame string) string { robot, _, _ := strings.Cut(frame, "/"); return robot }
+
+func severalRobots(name string, candidates []string) error {
+	return engram.Errorf(engram.NotFound, name, "several robots have such a frame; say which: %s", strings.Join(candidates[:min(len(candidates), 8)], ", "))
 }
 
 // resolve returns the full name of a frame: the name itself if there is such a
 // frame; else that of the robot of the frame beside it, or of the only robot that
 // has one.
 func (l *Local) resolve(name, beside string) (string, error) {
+	candidates, err := l.candidates(name)
+	if err != nil {
+		return "", err
+	}
+	left, _, err := narrow(name, candidates, []string{beside})
+	if err != nil {
+		return "", err
+	}
+	return left[0], nil
+}
+
+// candidates returns the frames that a name may stand for, sorted: the name itself if
+// there is such a frame, or if there is none at all, which the store says best.
+func (l *Local) candidates(name string) ([]string, error) {
 	if name == "" {
-		return "", engram.Errorf(engram.Invalid, "", "a frame's name is empty")
+		return nil, engram.Errorf(engram.Invalid, "", "a frame's name is empty")
 	}
 	if l.has(name) || strings.Contains(name, "/") {
-		return name, nil // what there is not, the store says best
-	}
-	if robot, _, ok := cutLast(beside); ok && l.has(robot+"/"+name) {
-		return robot + "/" + name, nil
+		return []string{name}, nil
 	}
 	found := map[string]bool{}
 	for _, e := range l.store.Edges() {
@@ -46,14 +95,10 @@ func (l *Local) resolve(name, beside string) (string, error) {
 			}
 		}
 	}
-	switch candidates := slices.Sorted(maps.Keys(found)); len(candidates) {
-	case 0:
-		return name, nil
-	case 1:
-		return candidates[0], nil
-	default:
-		return "", engram.Errorf(engram.NotFound, name, "several robots have such a frame; say which: %s", strings.Join(candidates[:min(len(candidates), 8)], ", "))
+	if len(found) == 0 {
+		return []string{name}, nil
 	}
+	return slices.Sorted(maps.Keys(found)), nil
 }
 
 func (l *Local) has(name string) bool {

@@ -12,21 +12,33 @@ import (
 // Local serves a store of this process. It implements [Service].
 type Local struct {
 	store  *pose.Store
-	commit func(ctx context.Context, tx Transaction) (pose.Revision, error)
+	writes Writes
 	life   uint64
 	left   leftOut
 }
 
+// Writes are the ways by which what clients change comes into a store, such as
+// through the memory that keeps it. One that is nil changes the store itself.
+type Writes struct {
+	Revise  func(ctx context.Context, tx Transaction) (pose.Revision, error) // must see to it that it is applied ([Apply])
+	Acquire func(ctx context.Context, a Acquire) (pose.Acquisition, error)   // of a sensor by its full name, at a time that is known
+	Release func(ctx context.Context, id pose.AcquisitionID) error
+}
+
 var _ Service = (*Local)(nil)
 
-// New returns a service for s. Transactions are handed to commit, which must see
-// to it that they are applied ([Apply]); nil applies them to s.
-func New(s *pose.Store, commit func(ctx context.Context, tx Transaction) (pose.Revision, error)) *Local {
-	l := &Local{store: s, commit: commit, life: rand.Uint64() | 1}
-	if commit == nil {
-		l.commit = func(_ context.Context, tx Transaction) (pose.Revision, error) { return Apply(s, tx) }
+// New returns a service for s.
+func New(s *pose.Store, w Writes) *Local {
+	if w.Revise == nil {
+		w.Revise = func(_ context.Context, tx Transaction) (pose.Revision, error) { return Apply(s, tx) }
 	}
-	return l
+	if w.Acquire == nil {
+		w.Acquire = func(_ context.Context, a Acquire) (pose.Acquisition, error) { return ApplyAcquire(s, a) }
+	}
+	if w.Release == nil {
+		w.Release = func(_ context.Context, id pose.AcquisitionID) error { return s.Release(id) }
+	}
+	return &Local{store: s, writes: w, life: rand.Uint64() | 1}
 }
 
 // LookUp implements [Service].
@@ -112,37 +124,54 @@ func (l *Local) path(q *Question, views map[pose.Revision]*pose.View) (*pose.Pat
 }
 
 // Acquire implements [Service].
-func (l *Local) Acquire(ctx context.Context, sensor string, t engram.Time, wait bool) (pose.Acquisition, error) {
-	sensor, err := l.resolve(sensor, "")
-	if err != nil {
+func (l *Local) Acquire(ctx context.Context, a Acquire) (pose.Acquisition, error) {
+	var err error
+	if a.Sensor, err = l.resolve(a.Sensor, ""); err != nil {
 		return pose.Acquisition{}, err
 	}
-	a, err := l.store.Acquire(sensor, t)
-	for wait && engram.CodeOf(err) == engram.TooNew {
-		// The failure names the edge that is behind; when that has t, another may be.
+	for a.Wait {
+		_, err := l.store.Mount(a.Sensor, a.Time)
+		// The failure names the edge that is behind; when that has the time, another may be.
 		f, ok := failureOf(err)
-		if !ok {
-			break
+		if engram.CodeOf(err) != engram.TooNew || !ok {
+			break // what is wrong otherwise is told below
 		}
 		parent, child := f.Edge()
-		p, pathErr := l.store.Path(parent, child)
-		if pathErr != nil {
-			return a, pathErr
+		p, err := l.store.Path(parent, child)
+		if err != nil {
+			return pose.Acquisition{}, err
 		}
-		if _, _, err := p.Wait(ctx, t); err != nil {
-			return a, err
+		if _, _, err := p.Wait(ctx, a.Time); err != nil {
+			return pose.Acquisition{}, err
 		}
-		a, err = l.store.Acquire(sensor, t)
 	}
-	return a, err
+	return l.writes.Acquire(ctx, a)
+}
+
+// ApplyAcquire acquires a sensor in a store, once at a time.
+func ApplyAcquire(s *pose.Store, a Acquire) (got pose.Acquisition, err error) {
+	id := s.AcquiredAt(a.Sensor, a.Time)
+	if got, err = s.Mount(a.Sensor, a.Time); err != nil {
+		return got, err
+	}
+	if got.Base == got.Sensor {
+		return pose.Acquisition{}, engram.Errorf(engram.NotFound, a.Sensor, "the sensor has no base: neither a fixed edge nor a joint is above it at %v, and seen from itself it never moves; give the robot's description (engram import --urdf) or the mount as a static transform (is_static, /tf_static)", a.Time)
+	}
+	if id != 0 {
+		got.ID = id
+		return got, nil
+	}
+	return s.Acquire(a.Sensor, a.Time)
 }
 
 // Release implements [Service].
-func (l *Local) Release(_ context.Context, id pose.AcquisitionID) error { return l.store.Release(id) }
+func (l *Local) Release(ctx context.Context, id pose.AcquisitionID) error {
+	return l.writes.Release(ctx, id)
+}
 
 // CommitRevision implements [Service].
 func (l *Local) CommitRevision(ctx context.Context, tx Transaction) (pose.Revision, error) {
-	return l.commit(ctx, tx)
+	return l.writes.Revise(ctx, tx)
 }
 
 // Revisions implements [Service].

@@ -23,10 +23,12 @@ type Service interface {
 	// LookUp answers each question at the same index. An answer that cannot be given
 	// has its own error; the call's is for what concerns all of them.
 	LookUp(ctx context.Context, questions []Question) ([]Answer, error)
-	// Acquire answers where a sensor is at t and remembers that somebody relies on
-	// it; see [pose.Store.Acquire]. With wait, it waits until t is known.
-	Acquire(ctx context.Context, sensor string, t engram.Time, wait bool) (pose.Acquisition, error)
-	// Release forgets an acquisition.
+	// Acquire answers where a sensor is at a time and remembers that somebody relies on
+	// it; see [pose.Store.Acquire]. It is NotFound for a sensor without a base: one
+	// above which there is neither a fixed edge nor a joint. A sensor is acquired once
+	// at a time: a second acquisition is the first, answered anew.
+	Acquire(ctx context.Context, a Acquire) (pose.Acquisition, error)
+	// Release forgets an acquisition, for all who rely on it.
 	Release(ctx context.Context, id pose.AcquisitionID) error
 	// CommitRevision makes all of a transaction current under the next revision, or
 	// nothing of it.
@@ -80,6 +82,14 @@ type Answer struct {
 	Cov            pose.Cov // unknown if it was not asked for
 	Info           pose.Info
 	Err            error
+}
+
+// Acquire asks for an acquisition.
+type Acquire struct {
+	Sensor string
+	Time   engram.Time
+	Wait   bool      // wait until Time is known
+	Data   engram.ID // what the sensor acquired; the root if it is not said
 }
 
 // Revisions tells which revisions there are.

@@ -5,43 +5,6 @@ import (
 	"math"
 )
 
-// checkJoint checks what can be said of a joint alone and normalises its axis.
-func (p *reader) checkJoint(j *Joint, element string) error {
-	switch {
-	case j.Parent == "":
-		return p.refuse(j.Line, element, "it has no <parent link=…>")
-	case j.Child == "":
-		return p.refuse(j.Line, element, "it has no <child link=…>")
-	case j.Parent == j.Child:
-		return p.refuse(j.Line, element, "a loop: link %q is its own parent", j.Child)
-	}
-	if j.Type == Fixed || j.Type == Floating {
-		j.Axis = [3]float64{}
-	} else {
-		n := math.Hypot(math.Hypot(j.Axis[0], j.Axis[1]), j.Axis[2])
-		// Any axis of a sensible file has about unit length; one of 1e-100 is a
-		// zero that went through arithmetic.
-		if !(n > 1e-9) || math.IsInf(n, 0) {
-			return p.refuse(j.Line, element, "axis %v has the length %g and gives no direction", j.Axis, n)
-		}
-		for i := range j.Axis {
-			j.Axis[i] /= n
-		}
-	}
-	if j.Type == Revolute || j.Type == Prismatic {
-		if j.Limit == nil {
-			return p.refuse(j.Line, element, "a %s joint needs a <limit>; if it turns without end it is continuous", j.Type)
-		}
-		if j.Limit.Lower > j.Limit.Upper {
-			return p.refuse(j.Line, element, "its lower limit %g is above the upper limit %g", j.Limit.Lower, j.Limit.Upper)
-		}
-	}
-	if j.Mimic != nil && j.Type != Revolute && j.Type != Continuous && j.Type != Prismatic {
-		return p.refuse(j.Line, element, "a %s joint has no single value and cannot mimic another", j.Type)
-	}
-	return nil
-}
-
 // checkTree checks that links and joints form one tree, finds its root and
 // resolves mimics.
 func (p *reader) checkTree() error {
@@ -137,7 +100,7 @@ func (p *reader) resolveMimics(joints map[string]*Joint) error {
 				return p.refuse(j.Line, element, "the joint mimics itself")
 			case source == j || steps > len(joints):
 				return p.refuse(j.Line, element, "the mimics form a cycle through joint %q", source.Name)
-			case source.Type != Revolute && source.Type != Continuous && source.Type != Prismatic:
+			case !source.Type.hasValue():
 				return p.refuse(j.Line, element, "joint %q is %s and has no single value", source.Name, source.Type)
 			}
 			next := written[source.Name]

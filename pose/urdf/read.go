@@ -1,7 +1,6 @@
 package urdf
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -17,19 +17,24 @@ import (
 // all its sensors has some hundred kilobytes.
 const MaxBytes = 32 << 20
 
+// maxDoubts bounds what a description that is all doubtful takes in main memory.
+const maxDoubts = 100
+
 // Read reads a description; file is its name in errors. The error is Invalid (or
 // Exhausted beyond [MaxBytes], or the reader's own) and names file, line and
-// element.
+// element. What is taken although it is doubtful is in [Robot.Doubts].
 func Read(r io.Reader, file string) (*Robot, error) { return read(r, file, MaxBytes) }
 
 func read(r io.Reader, file string, maxBytes int64) (*Robot, error) {
-	limited := &io.LimitedReader{R: r, N: maxBytes + 1}
-	p := &reader{file: file, dec: xml.NewDecoder(limited)}
-	err := p.document()
-	if limited.N <= 0 {
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > maxBytes {
 		return nil, engram.Errorf(engram.Exhausted, file, "the description is larger than %d bytes", maxBytes)
 	}
-	if err != nil {
+	p := &reader{file: file, scan: newScanner(text), utf8: utf8.Valid(text)}
+	if err := p.document(); err != nil {
 		return nil, err
 	}
 	if err := p.checkTree(); err != nil {
@@ -38,10 +43,13 @@ func read(r io.Reader, file string, maxBytes int64) (*Robot, error) {
 	return &p.robot, nil
 }
 
-// reader walks the XML tokens.
+// reader walks the tags.
 type reader struct {
 	file  string
-	dec   *xml.Decoder
+	scan  *scanner
+	utf8  bool     // all of the text is UTF-8
+	minor int      // of the format's version, 1.0 or 1.1
+	xacro []string // prefixes of its elements
 	robot Robot
 }
 
@@ -49,198 +57,194 @@ func (p *reader) refuse(line int, element, format string, args ...any) error {
 	return engram.Errorf(engram.Invalid, fmt.Sprintf("%s:%d", p.file, line), "%s: %w", element, fmt.Errorf(format, args...))
 }
 
-// next returns the next start or end of an element and the line on which it
-// begins, and refuses what xacro should have expanded.
-func (p *reader) next() (xml.Token, int, error) {
-	for {
-		line, _ := p.dec.InputPos()
-		tok, err := p.dec.Token()
-		if err != nil {
-			if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
-				return nil, line, engram.Errorf(engram.Invalid, fmt.Sprintf("%s:%d", p.file, syntax.Line), "not well-formed XML: %w", err)
-			}
-			return nil, line, err
-		}
-		switch tok := tok.(type) {
-		case xml.StartElement:
-			if strings.Contains(tok.Name.Space, "xacro") {
-				return nil, line, p.refuse(line, "<xacro:"+tok.Name.Local+">", "an unexpanded xacro element; run xacro on the file first")
-			}
-			return tok, line, nil
-		case xml.EndElement:
-			return tok, line, nil
-		}
+// doubt notes what is taken although it is doubtful.
+func (p *reader) doubt(line int, element, format string, args ...any) {
+	if len(p.robot.Doubts) == maxDoubts {
+		return
 	}
+	p.robot.Doubts = append(p.robot.Doubts, p.refuse(line, element, format, args...))
 }
 
-// children calls visit for each element directly below the one just begun; visit
+// next returns the next tag and refuses what xacro should have expanded.
+func (p *reader) next() (tag, error) {
+	t, err := p.scan.next()
+	if m, ok := errors.AsType[*malformed](err); ok {
+		return t, engram.Errorf(engram.Invalid, fmt.Sprintf("%s:%d", p.file, m.line), "not well-formed XML: %w", err)
+	}
+	for _, a := range t.attrs {
+		if prefix, ok := strings.CutPrefix(a.name, "xmlns:"); ok && strings.Contains(a.value, "xacro") {
+			p.xacro = append(p.xacro, prefix)
+		}
+	}
+	if prefix, name, ok := strings.Cut(t.name, ":"); ok && err == nil && (prefix == "xacro" || slices.Contains(p.xacro, prefix)) {
+		return t, p.refuse(t.line, "<xacro:"+name+">", "an unexpanded xacro element; run xacro on the file first")
+	}
+	return t, err
+}
+
+// children calls visit for each element directly below e, which was just begun; visit
 // returns false to have the element's own children skipped.
-func (p *reader) children(visit func(e xml.StartElement, line int) (consumed bool, err error)) error {
+func (p *reader) children(e tag, visit func(e tag) (consumed bool, err error)) error {
+	if e.empty {
+		return nil
+	}
 	for depth := 0; ; {
-		tok, line, err := p.next()
+		t, err := p.next()
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				return engram.Errorf(engram.Invalid, fmt.Sprintf("%s:%d", p.file, line), "the file ends inside an element: %w", io.ErrUnexpectedEOF)
-			}
 			return err
 		}
-		if e, ok := tok.(xml.StartElement); ok {
-			consumed := false
-			if depth == 0 {
-				if consumed, err = visit(e, line); err != nil {
-					return err
-				}
+		if t.end {
+			if depth--; depth < 0 {
+				return nil
 			}
-			if !consumed {
-				depth++
+			continue
+		}
+		consumed := false
+		if depth == 0 {
+			if consumed, err = visit(t); err != nil {
+				return err
 			}
-		} else if depth--; depth < 0 {
-			return nil
+		}
+		if !consumed && !t.empty {
+			depth++
 		}
 	}
 }
 
+// document reads the first element <robot>. Of what stands beside it, only the form
+// is looked at.
 func (p *reader) document() error {
-	tok, line, err := p.next()
-	if errors.Is(err, io.EOF) {
-		return engram.Errorf(engram.Invalid, p.file, "the file holds no XML element; a <robot> is expected")
+	found, first := false, ""
+	for {
+		t, err := p.next()
+		switch {
+		case errors.Is(err, io.EOF) && found:
+			return nil
+		case errors.Is(err, io.EOF) && first != "":
+			return p.refuse(1, "<"+first+">", "the outermost element must be <robot>")
+		case errors.Is(err, io.EOF):
+			return p.refuse(1, "<robot>", "the file holds no XML element; a <robot> is expected")
+		case err != nil:
+			return err
+		case t.name == "robot" && !found:
+			found = true
+			err = p.readRobot(t)
+		default:
+			if first == "" {
+				first = t.name
+			}
+			err = p.children(t, func(tag) (bool, error) { return false, nil })
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
+}
+
+func (p *reader) readRobot(e tag) (err error) {
+	name, ok := e.attr("name")
+	if !ok {
+		return p.refuse(e.line, "<robot>", "it has no name")
+	}
+	if p.robot.Name, err = p.text(name, "<robot> name", e.line); err != nil {
 		return err
 	}
-	e, ok := tok.(xml.StartElement)
-	if !ok || e.Name.Local != "robot" {
-		return p.refuse(line, "<"+e.Name.Local+">", "the outermost element must be <robot>")
+	if v, ok := e.attr("version"); ok {
+		if v != "1.0" && v != "1.1" {
+			return p.refuse(e.line, "<robot>", "version %q of the format is not known; 1.0 and 1.1 are", v)
+		}
+		p.minor = int(v[2] - '0')
 	}
-	p.robot.Name = attr(e, "name")
-	return p.children(func(e xml.StartElement, line int) (bool, error) {
-		switch {
-		case e.Name.Space != "":
-			return false, nil
-		case e.Name.Local == "link":
-			return true, p.link(e, line)
-		case e.Name.Local == "joint":
-			return true, p.joint(e, line)
+	return p.children(e, func(e tag) (bool, error) {
+		switch e.name {
+		case "link":
+			return true, p.link(e)
+		case "joint":
+			return true, p.joint(e)
 		}
 		return false, nil
 	})
 }
 
-func attr(e xml.StartElement, name string) string {
-	for _, a := range e.Attr {
-		if a.Name.Local == name && a.Name.Space == "" {
-			return a.Value
-		}
+// text returns a name as UTF-8. A text that is UTF-8 is taken as such whatever it
+// declares, as its writer's tools did; in another one each byte is a character if it
+// declares ISO 8859-1 or a relative of that.
+func (p *reader) text(s, in string, line int) (string, error) {
+	if p.utf8 {
+		return s, nil
 	}
-	return ""
+	switch e := strings.ToLower(p.scan.encoding); {
+	case strings.HasPrefix(e, "iso-8859-1"), e == "latin1", e == "windows-1252", e == "cp1252":
+		runes := make([]rune, len(s))
+		for i := range len(s) {
+			runes[i] = rune(s[i])
+		}
+		return string(runes), nil
+	}
+	if !utf8.ValidString(s) {
+		return "", p.refuse(line, in, "%q is not UTF-8; declare the encoding, as in <?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>", s)
+	}
+	return s, nil
 }
 
-func (p *reader) link(e xml.StartElement, line int) error {
-	l := Link{Name: attr(e, "name"), Line: line}
-	if l.Name == "" {
-		return p.refuse(line, "<link>", "it has no name")
+// name returns an attribute that names something; it is empty if there is none.
+func (p *reader) name(e tag, attr, in string) (string, error) {
+	s, ok := e.attr(attr)
+	if !ok || s == "" {
+		return "", nil
 	}
-	err := p.meshes(&l)
+	s, err := p.text(s, in, e.line)
+	if err == nil {
+		if err = engram.CheckName(s); err != nil {
+			err = p.refuse(e.line, in, "%w", err)
+		}
+	}
+	return s, err
+}
+
+func (p *reader) link(e tag) (err error) {
+	l := Link{Line: e.line}
+	if l.Name, err = p.name(e, "name", "<link>"); err != nil {
+		return err
+	}
+	if l.Name == "" {
+		return p.refuse(e.line, "<link>", "it has no name")
+	}
+	err = p.meshes(e, &l)
 	p.robot.Links = append(p.robot.Links, l)
 	return err
 }
 
 // meshes reads to the end of a link and notes the meshes at any depth.
-func (p *reader) meshes(l *Link) error {
-	return p.children(func(e xml.StartElement, _ int) (bool, error) {
-		if name := attr(e, "filename"); e.Name.Local == "mesh" && name != "" && !slices.Contains(l.Meshes, name) {
+func (p *reader) meshes(e tag, l *Link) error {
+	return p.children(e, func(e tag) (bool, error) {
+		if name, _ := e.attr("filename"); e.name == "mesh" && name != "" && !slices.Contains(l.Meshes, name) {
 			l.Meshes = append(l.Meshes, name)
 		}
-		switch e.Name.Local {
+		switch e.name {
 		case "visual", "collision", "geometry":
-			return true, p.meshes(l)
+			return true, p.meshes(e, l)
 		}
 		return false, nil
 	})
 }
 
-func (p *reader) joint(e xml.StartElement, line int) error {
-	j := Joint{Name: attr(e, "name"), Axis: [3]float64{1, 0, 0}, Line: line}
-	if j.Name == "" {
-		return p.refuse(line, "<joint>", "it has no name")
-	}
-	element := fmt.Sprintf("joint %q", j.Name)
-	typ := slices.Index(jointTypeNames[:], attr(e, "type"))
-	if typ < 0 {
-		return p.refuse(line, element, "type %q is none of %s", attr(e, "type"), strings.Join(jointTypeNames[:], ", "))
-	}
-	j.Type = JointType(typ)
-	var seen []string
-	err := p.children(func(e xml.StartElement, line int) (bool, error) {
-		name := e.Name.Local
-		switch name {
-		case "origin", "parent", "child", "axis", "limit", "mimic":
-			if slices.Contains(seen, name) {
-				return false, p.refuse(line, element, "a second <%s>", name)
-			}
-			seen = append(seen, name)
-		}
-		return false, p.jointPart(&j, element, e, line)
-	})
-	if err != nil {
-		return err
-	}
-	if err := p.checkJoint(&j, element); err != nil {
-		return err
-	}
-	p.robot.Joints = append(p.robot.Joints, j)
-	return nil
-}
-
-// jointPart reads one element of a joint.
-func (p *reader) jointPart(j *Joint, element string, e xml.StartElement, line int) (err error) {
-	in := element + " <" + e.Name.Local + ">"
-	number := func(dst *float64, name string) {
-		if s := attr(e, name); s != "" && err == nil {
-			*dst, err = p.number(s, in+" "+name, line)
-		}
-	}
-	switch e.Name.Local {
-	case "origin":
-		if err = p.vector(&j.XYZ, attr(e, "xyz"), in+" xyz", line); err == nil {
-			err = p.vector(&j.RPY, attr(e, "rpy"), in+" rpy", line)
-		}
-	case "axis":
-		err = p.vector(&j.Axis, attr(e, "xyz"), in+" xyz", line)
-	case "parent":
-		j.Parent = attr(e, "link")
-	case "child":
-		j.Child = attr(e, "link")
-	case "limit":
-		j.Limit = &Limit{}
-		number(&j.Limit.Lower, "lower")
-		number(&j.Limit.Upper, "upper")
-		number(&j.Limit.Velocity, "velocity")
-		number(&j.Limit.Effort, "effort")
-	case "mimic":
-		j.Mimic = &Mimic{Joint: attr(e, "joint"), Multiplier: 1}
-		number(&j.Mimic.Multiplier, "multiplier")
-		number(&j.Mimic.Offset, "offset")
-	}
-	return err
-}
-
+// number reads a number as a C++ stream in the C locale does: blanks before it, none
+// after it, no infinities and no hexadecimals.
 func (p *reader) number(s, in string, line int) (float64, error) {
-	x, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+	digits := strings.TrimLeft(s, " \t\n\v\f\r")
+	x, err := strconv.ParseFloat(digits, 64)
+	if err != nil || math.IsInf(x, 0) || strings.Trim(digits, "0123456789+-.eE") != "" {
 		return 0, p.refuse(line, in, "%q is not a finite number", s)
 	}
 	return x, nil
 }
 
-// vector reads three numbers; an empty text leaves v as it is.
-func (p *reader) vector(v *[3]float64, s, in string, line int) error {
-	if s == "" {
-		return nil
-	}
-	fields := strings.Fields(s)
-	if len(fields) != 3 {
-		return p.refuse(line, in, "%q holds %d numbers; 3 are expected", s, len(fields))
+// numbers reads as many numbers as v has room for, with spaces between them.
+func (p *reader) numbers(v []float64, s, in string, line int) error {
+	fields := slices.DeleteFunc(strings.Split(s, " "), func(f string) bool { return f == "" })
+	if len(fields) != len(v) {
+		return p.refuse(line, in, "%q holds %d numbers; %d are expected, with spaces between them", s, len(fields), len(v))
 	}
 	for i, f := range fields {
 		x, err := p.number(f, in, line)

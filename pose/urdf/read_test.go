@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // doc wraps the elements of a description; a and b are links, each on its own line.
@@ -32,13 +33,11 @@ func TestReadRefuses(t *testing.T) {
 		says string
 	}{
 		"zero axis":              {doc(joint("j", "continuous", "a", "b", `<axis xyz="0 0 0"/>`)), 4, `joint "j": axis [0 0 0]`},
-		"lower above upper":      {doc(joint("j", "revolute", "a", "b", `<limit lower="2" upper="1"/>`)), 4, `joint "j": its lower limit 2 is above the upper limit 1`},
 		"revolute, no limits":    {doc(joint("j", "revolute", "a", "b", "")), 4, `joint "j": a revolute joint needs a <limit>`},
 		"prismatic, no limits":   {doc(joint("j", "prismatic", "a", "b", "")), 4, `joint "j": a prismatic joint needs a <limit>`},
 		"mimic of unknown":       {doc(joint("j", "continuous", "a", "b", `<mimic joint="x"/>`)), 4, `there is no joint "x"`},
 		"mimic of itself":        {doc(joint("j", "continuous", "a", "b", `<mimic joint="j"/>`)), 4, `mimics itself`},
 		"mimic of a fixed joint": {doc(three, fixed, joint("k", "continuous", "b", "c", `<mimic joint="j"/>`)), 6, `joint "j" is fixed`},
-		"fixed mimic":            {doc(joint("j", "fixed", "a", "b", `<mimic joint="j"/>`)), 4, `cannot mimic`},
 		"mimic cycle": {doc(three, joint("j", "continuous", "a", "b", `<mimic joint="k"/>`),
 			joint("k", "continuous", "b", "c", `<mimic joint="j"/>`)), 5, `cycle`},
 		"mimic of a cycle": {doc(three, `<link name="d"/>`, joint("i", "continuous", "c", "d", `<mimic joint="j"/>`),
@@ -46,35 +45,50 @@ func TestReadRefuses(t *testing.T) {
 		"mimic overflow": {doc(three, joint("j", "continuous", "a", "b", ""), `<link name="d"/>`,
 			joint("k", "continuous", "b", "c", `<mimic joint="j" multiplier="1e308"/>`),
 			joint("l", "continuous", "c", "d", `<mimic joint="k" multiplier="1e308"/>`)), 8, `overflow`},
-		"two roots":       {doc(), 3, `link "b": a second root: neither it nor "a"`},
-		"two parents":     {doc(three, joint("j", "fixed", "a", "c", ""), joint("k", "fixed", "b", "c", "")), 6, `link "c" has two parents: joint "j" on line 5`},
-		"loop":            {doc(fixed, joint("k", "fixed", "b", "a", "")), 5, `loop`},
-		"loop beside":     {doc(three, fixed, `<link name="d"/>`, joint("k", "fixed", "c", "d", ""), joint("l", "fixed", "d", "c", "")), 8, `a loop: link "c"`},
-		"own parent":      {doc(joint("j", "fixed", "b", "b", "")), 4, `loop`},
-		"duplicate link":  {doc(`<link name="a"/>`, fixed), 4, `link "a": the name is taken by the link on line 2`},
-		"duplicate joint": {doc(three, fixed, joint("j", "fixed", "a", "c", "")), 6, `joint "j": the name is taken by the joint on line 5`},
-		"unknown parent":  {doc(joint("j", "fixed", "x", "b", "")), 4, `there is no link "x"`},
-		"unknown child":   {doc(fixed, joint("k", "fixed", "a", "x", "")), 5, `there is no link "x"`},
-		"bad number":      {doc(joint("j", "fixed", "a", "b", `<origin xyz="0 ${h} 0"/>`)), 4, `joint "j" <origin> xyz: "${h}" is not a finite number`},
-		"NaN":             {doc(joint("j", "fixed", "a", "b", `<origin rpy="0 NaN 0"/>`)), 4, `rpy: "NaN"`},
-		"infinite limit":  {doc(joint("j", "revolute", "a", "b", `<limit upper="inf"/>`)), 4, `<limit> upper: "inf"`},
-		"two numbers":     {doc(joint("j", "fixed", "a", "b", `<origin xyz="0 1"/>`)), 4, `holds 2 numbers`},
-		"xacro element":   {doc(fixed, `<xacro:macro name="m"/>`), 5, `<xacro:macro>: an unexpanded xacro element`},
-		"xacro, declared": {doc(fixed, `<x:if xmlns:x="http://www.ros.org/wiki/xacro"/>`), 5, `<xacro:if>`},
-		"xacro in a link": {doc(fixed, `<link name="c"><visual><xacro:box/></visual></link>`), 5, `<xacro:box>`},
-		"unknown type":    {doc(joint("j", "ball", "a", "b", "")), 4, `type "ball" is none of fixed, revolute`},
-		"no type":         {doc(`<joint name="j"/>`), 4, `type "" is none of`},
-		"no joint name":   {doc(`<joint type="fixed"/>`), 4, `<joint>: it has no name`},
-		"no link name":    {doc(`<link/>`), 4, `<link>: it has no name`},
-		"no parent":       {doc(`<joint name="j" type="fixed"><child link="b"/></joint>`), 4, `no <parent`},
-		"no child":        {doc(`<joint name="j" type="fixed"><parent link="a"/></joint>`), 4, `no <child`},
-		"second origin":   {doc(joint("j", "fixed", "a", "b", "<origin/><origin/>")), 4, `a second <origin>`},
-		"no links":        {"<robot name='r'/>", 1, `no link`},
-		"not a robot":     {"<sdf/>", 1, `<sdf>: the outermost element must be <robot>`},
-		"empty":           {"", 0, "no XML element"},
-		"not XML":         {"ply\nformat", 0, "no XML element"},
-		"malformed":       {"<robot>\n<link name=</robot>", 2, "not well-formed"},
-		"cut":             {"<robot>\n<link name='a'>", 2, ""},
+		"two roots":                 {doc(), 3, `link "b": a second root: neither it nor "a"`},
+		"two parents":               {doc(three, joint("j", "fixed", "a", "c", ""), joint("k", "fixed", "b", "c", "")), 6, `link "c" has two parents: joint "j" on line 5`},
+		"loop":                      {doc(fixed, joint("k", "fixed", "b", "a", "")), 5, `loop`},
+		"loop beside":               {doc(three, fixed, `<link name="d"/>`, joint("k", "fixed", "c", "d", ""), joint("l", "fixed", "d", "c", "")), 8, `a loop: link "c"`},
+		"own parent":                {doc(joint("j", "fixed", "b", "b", "")), 4, `loop`},
+		"duplicate link":            {doc(`<link name="a"/>`, fixed), 4, `link "a": the name is taken by the link on line 2`},
+		"duplicate joint":           {doc(three, fixed, joint("j", "fixed", "a", "c", "")), 6, `joint "j": the name is taken by the joint on line 5`},
+		"unknown parent":            {doc(joint("j", "fixed", "x", "b", "")), 4, `there is no link "x"`},
+		"unknown child":             {doc(fixed, joint("k", "fixed", "a", "x", "")), 5, `there is no link "x"`},
+		"bad number":                {doc(joint("j", "fixed", "a", "b", `<origin xyz="0 ${h} 0"/>`)), 4, `joint "j" <origin> xyz: "${h}" is not a finite number`},
+		"NaN":                       {doc(joint("j", "fixed", "a", "b", `<origin rpy="0 NaN 0"/>`)), 4, `rpy: "NaN"`},
+		"infinite limit":            {doc(joint("j", "revolute", "a", "b", `<limit upper="inf" effort="1" velocity="1"/>`)), 4, `<limit> upper: "inf"`},
+		"no effort":                 {doc(joint("j", "revolute", "a", "b", `<limit velocity="1"/>`)), 4, `<limit>: it has no effort`},
+		"no velocity":               {doc(joint("j", "continuous", "a", "b", `<limit effort="1"/>`)), 4, `<limit>: it has no velocity`},
+		"empty dynamics":            {doc(joint("j", "continuous", "a", "b", `<dynamics/>`)), 4, `<dynamics>: it has neither`},
+		"safety without k_velocity": {doc(joint("j", "continuous", "a", "b", `<safety_controller/>`)), 4, `no k_velocity`},
+		"mimic of nothing":          {doc(joint("j", "continuous", "a", "b", `<mimic/>`)), 4, `it names no joint`},
+		"hexadecimal":               {doc(joint("j", "fixed", "a", "b", `<origin xyz="0x1 0 0"/>`)), 4, `"0x1" is not a finite number`},
+		"blank after a number":      {doc(joint("j", "fixed", "a", "b", "<origin xyz=\"0 0 0\t\"/>")), 4, `is not a finite number`},
+		"no numbers":                {doc(joint("j", "fixed", "a", "b", `<origin xyz=""/>`)), 4, `holds 0 numbers`},
+		"both rotations":            {strings.Replace(doc(joint("j", "fixed", "a", "b", `<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>`)), ">", " version='1.1'>", 1), 4, `both rpy and quat_xyzw`},
+		"no quaternion":             {strings.Replace(doc(joint("j", "fixed", "a", "b", `<origin quat_xyzw="0 0 0 2"/>`)), ">", " version='1.1'>", 1), 4, `has the length 2`},
+		"unknown version":           {"\n<robot name='r' version='2.0'/>", 2, `version "2.0"`},
+		"no robot's name":           {"<robot><link name='a'/></robot>", 1, `<robot>: it has no name`},
+		"name in Latin-1":           {"<robot name='r'>\n<link name='\xfc'/></robot>", 2, `is not UTF-8; declare the encoding`},
+		"text after the robot":      {doc(fixed) + "\n\njunk", 7, `text without an XML element after it`},
+		"two of an attribute":       {"<robot name='r'>\n<link name='a' name='b'/></robot>", 2, `attribute name stands there twice`},
+		"wrong end":                 {"<robot name='r'>\n<link name='a'>\n</joint></robot>", 3, `</joint> ends <link> of line 2`},
+		"two numbers":               {doc(joint("j", "fixed", "a", "b", `<origin xyz="0 1"/>`)), 4, `holds 2 numbers`},
+		"xacro element":             {doc(fixed, `<xacro:macro name="m"/>`), 5, `<xacro:macro>: an unexpanded xacro element`},
+		"xacro, declared":           {doc(fixed, `<x:if xmlns:x="http://www.ros.org/wiki/xacro"/>`), 5, `<xacro:if>`},
+		"xacro in a link":           {doc(fixed, `<link name="c"><visual><xacro:box/></visual></link>`), 5, `<xacro:box>`},
+		"unknown type":              {doc(joint("j", "ball", "a", "b", "")), 4, `type "ball" is none of fixed, revolute`},
+		"no type":                   {doc(`<joint name="j"/>`), 4, `type "" is none of`},
+		"no joint name":             {doc(`<joint type="fixed"/>`), 4, `<joint>: it has no name`},
+		"no link name":              {doc(`<link/>`), 4, `<link>: it has no name`},
+		"no parent":                 {doc(`<joint name="j" type="fixed"><child link="b"/></joint>`), 4, `no <parent`},
+		"no child":                  {doc(`<joint name="j" type="fixed"><parent link="a"/></joint>`), 4, `no <child`},
+		"no links":                  {"<robot name='r'/>", 1, `no link`},
+		"not a robot":               {"<sdf/>", 1, `<sdf>: the outermost element must be <robot>`},
+		"empty":                     {"", 1, "no XML element"},
+		"not XML":                   {"ply\nformat", 1, "without an XML element"},
+		"malformed":                 {"<robot name='r'>\n<link name=</robot>", 2, "not well-formed"},
+		"cut":                       {"<robot name='r'>\n<link name='a'>", 2, "ends inside <link> of line 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			robot, err := Read(strings.NewReader(c.text), "x.urdf")
@@ -126,10 +140,7 @@ func TestReadValues(t *testing.T) {
 }
 
 func TestReadRealRobots(t *testing.T) {
-	const dir = "../../../shared/data/urdf"
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the robot descriptions are not here: %v", err)
-	}
+	dir := testkit.Shared(t, "urdf")
 	for name, want := range map[string]struct {
 		root                  string
 		links, moving, mimics int
@@ -185,7 +196,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(doc(joint("j", "revolute", "a", "b", limit+`<axis xyz="0 0 2"/>`)))
 	f.Add(doc(joint("j", "continuous", "a", "b", `<mimic joint="j"/>`)))
 	f.Add(doc(joint("j", "fixed", "a", "b", `<origin xyz="1 2 3" rpy="x"/>`)))
-	f.Add("<robot><xacro:include/></robot>")
+	f.Add("<robot name='r'><xacro:include/></robot>")
+	f.Add("\ufeff<?xml version='1.1' encoding='ISO-8859-1'?><!-- -- --><!DOCTYPE r [<!ENTITY a 'b'>]> text <robot name='\xfc&#xfc;&#0;&x;&'><link name='a'/><![CDATA[<]]></robot><junk/></stray>")
+	f.Add("<robot name='r' version='1.1'><link name='a'/><link name='b'/><joint name='j' type='fixed'><parent link='a'/><child link='b'/><origin quat_xyzw='0 0 0 1'/><limit effort='1' velocity='1'/><limit/></joint></robot>")
 	f.Add("<robot><link name='a'>")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := Read(strings.NewReader(text), "f")

@@ -2,9 +2,16 @@
 // the joints between them.
 //
 // It reads what says where things are: links, joints with origin, axis, limits and
-// mimic, and the names of meshes, which it never opens. It refuses descriptions
-// that cannot be right instead of guessing, with the file, the line and the
-// element. It knows nothing of frames in time; package pose makes edges of it.
+// mimic, and the names of meshes, which it never opens. It accepts the files that
+// ROS's parser (urdfdom with TinyXML-2) accepts, in versions 1.0 and 1.1 of the format,
+// and refuses the rest with the file, the line and the element. Beyond that it
+// refuses what ROS's parser takes without asking what it means: elements that xacro
+// should have expanded, an axis without a direction, a link with two parents, loops,
+// mimics of unknown joints, of themselves and in a circle. What moves no link is no
+// reason to refuse: the first of two limits counts, and [Robot.Doubts] tells. What is
+// inside links, and materials, is not judged.
+//
+// It knows nothing of frames in time; package pose makes edges of it.
 //
 // The format: http://wiki.ros.org/urdf/XML. Lengths are metres, angles radians.
 package urdf
@@ -15,6 +22,7 @@ type Robot struct {
 	Root   string // the one link without a parent
 	Links  []Link // in the file's order
 	Joints []Joint
+	Doubts []error // what was taken although it is doubtful, or left out; as the errors of Read, the first 100
 }
 
 // Link is a rigid body.
@@ -47,18 +55,25 @@ func (t JointType) String() string {
 	return "unknown joint type"
 }
 
+// hasAxis says whether the joint moves along or about its axis.
+func (t JointType) hasAxis() bool { return t != Fixed && t != Floating }
+
+// hasValue says whether one number tells where the joint is.
+func (t JointType) hasValue() bool { return t == Revolute || t == Continuous || t == Prismatic }
+
 // Joint connects a child link to its parent.
 type Joint struct {
 	Name   string
 	Type   JointType
 	Parent string
 	Child  string
-	XYZ    [3]float64 // the joint frame's origin in the parent link
-	RPY    [3]float64 // its roll, pitch and yaw about the parent's fixed axes
-	Axis   [3]float64 // unit vector in the joint frame; of any type but fixed and floating
-	Limit  *Limit     // never nil for revolute and prismatic joints
-	Mimic  *Mimic     // nil for a joint with a value of its own
-	Line   int        // where its element begins
+	XYZ    [3]float64  // the joint frame's origin in the parent link
+	RPY    [3]float64  // its roll, pitch and yaw about the parent's fixed axes
+	Quat   *[4]float64 // x, y, z, w of unit length, instead of RPY; nil but in version 1.1 of the format
+	Axis   [3]float64  // unit vector in the joint frame; of any type but fixed and floating
+	Limit  *Limit      // never nil for revolute and prismatic joints
+	Mimic  *Mimic      // nil for a joint with a value of its own
+	Line   int         // where its element begins
 }
 
 // Limit bounds a joint: radians or metres, rad/s or m/s, N·m or N. Lower and Upper

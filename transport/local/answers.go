@@ -12,14 +12,15 @@ const (
 	answerSnapshot = 0x10 // of the entity before it
 	answerMissing  = 0x11
 	answerCopy     = 0x12
+	answerDetail   = 0x13 // of what is missing before it, where that is wanted
 )
 
 // query answers a query, in frames that each hold about frameBytes.
-func (c *conn) query(cl *call, parts bool, q engram.Query) (err error) {
-	a := &answerer{call: cl}
+func (c *conn) query(cl *call, flags uint8, q engram.Query) (err error) {
+	a := &answerer{call: cl, detail: flags&flagDetail != 0}
 	start := meter.Start()
 	defer func() { c.s.meter.Query(start, err) }()
-	if parts {
+	if flags&flagParts != 0 {
 		err = c.s.svc.QueryParts(cl.ctx, q, func(r *engram.Result) error { return a.result(r, flagMore|flagPart) })
 		if err == nil {
 			err = a.result(&engram.Result{}, 0)
@@ -36,7 +37,8 @@ func (c *conn) query(cl *call, parts bool, q engram.Query) (err error) {
 // answerer writes results as frames of one call.
 type answerer struct {
 	*call
-	e *encoder // of the open frame, under the writer's lock; nil if none is
+	e      *encoder // of the open frame, under the writer's lock; nil if none is
+	detail bool     // details are wanted
 }
 
 // result writes a result; its last frame bears flags.
@@ -69,6 +71,11 @@ func (a *answerer) write(r *engram.Result) error {
 		a.e.u64(m.Count)
 		a.e.u64(uint64(m.Interval.Start))
 		a.e.u64(uint64(m.Interval.End))
+		if a.detail && m.Detail != "" {
+			a.e.u8(answerDetail)
+			a.e.id(m.Example)
+			a.e.text(m.Detail[:min(len(m.Detail), maxErrorText)])
+		}
 	}
 	for i := range r.Copies {
 		c := &r.Copies[i]
@@ -168,6 +175,9 @@ func (a *answer) decode(d *decoder) {
 			if d.bad == nil {
 				a.result.Missing = append(a.result.Missing, m)
 			}
+		case what == answerDetail && len(a.result.Missing) > 0:
+			m := &a.result.Missing[len(a.result.Missing)-1]
+			m.Example, m.Detail = d.id(), d.text()
 		case what == answerCopy:
 			c := engram.CopyUsed{Memory: d.text(), Server: d.text(), AsOf: engram.Time(d.u64()), Lag: time.Duration(d.u64()), Behind: d.u64()}
 			c.Away = d.u8()&1 != 0

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // rawClient is a peer that says what it wants.
@@ -35,7 +36,6 @@ func rawDial(t testing.TB, address string) rawClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(patience))
 	return rawClient{t, conn.(*net.UnixConn)}
 }
 
@@ -164,7 +164,7 @@ func TestBadFrames(t *testing.T) {
 				t.Errorf("refused with %v, want %v", err, c.code)
 			}
 			// What was stored before is there, and others are served.
-			if _, err := witness.Latest(within(t), engram.MustID("M/C/P/"+name)); err != nil {
+			if _, err := witness.Latest(testkit.Context(t), engram.MustID("M/C/P/"+name)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -188,7 +188,7 @@ func TestCallNumberTwice(t *testing.T) {
 }
 
 func TestBadHellos(t *testing.T) {
-	patient, impatient := serve(t, newFake(), Options{HelloTimeout: patience}), serve(t, newFake(), Options{HelloTimeout: 50 * time.Millisecond})
+	patient, impatient := serve(t, newFake(), Options{HelloTimeout: never}), serve(t, newFake(), Options{HelloTimeout: 50 * time.Millisecond})
 	newer, older, narrow := clientHello(), clientHello(), clientHello()
 	newer.version, newer.minVersion = 9, 7
 	older.version, older.minVersion = 0, 0
@@ -258,7 +258,7 @@ func TestDialBadServers(t *testing.T) {
 				io.ReadFull(conn, make([]byte, helloSize))
 				io.WriteString(conn, c.answer)
 			}()
-			if _, err := Dial(within(t), "local:"+path, DialOptions{}); engram.CodeOf(err) != c.code {
+			if _, err := Dial(testkit.Context(t), "local:"+path, DialOptions{}); engram.CodeOf(err) != c.code {
 				t.Errorf("Dial: %v, want %v", err, c.code)
 			}
 		})
@@ -266,7 +266,7 @@ func TestDialBadServers(t *testing.T) {
 	for address, code := range map[string]engram.Code{
 		"unix:/tmp/x": engram.Invalid, "local:": engram.Invalid, "local:/nonexistent/engram": engram.Unavailable,
 	} {
-		if _, err := Dial(within(t), address, DialOptions{}); engram.CodeOf(err) != code {
+		if _, err := Dial(testkit.Context(t), address, DialOptions{}); engram.CodeOf(err) != code {
 			t.Errorf("Dial(%q): %v, want %v", address, err, code)
 		}
 	}
@@ -307,7 +307,7 @@ func TestSlowSubscriber(t *testing.T) {
 	f := newFake()
 	address := serve(t, f, Options{})
 	c := client(t, address, DialOptions{Window: window})
-	ctx := within(t)
+	ctx := testkit.Context(t)
 	slow, err := c.Subscribe(ctx, engram.Subscription{WithData: true, Queue: queue})
 	if err != nil {
 		t.Fatal(err)
@@ -361,7 +361,7 @@ func TestManyConnections(t *testing.T) {
 	t.Cleanup(func() { settled(t, goroutines, descriptors) })
 	path := filepath.Join(t.TempDir(), "s")
 	// Those who connect first wait for the last before they say who they are.
-	stop := serveAt(t, path, newFake(), Options{MaxConnections: allowed, HelloTimeout: patience})
+	stop := serveAt(t, path, newFake(), Options{MaxConnections: allowed, HelloTimeout: never})
 	defer stop()
 	var conns []rawClient
 	for range attempts {
@@ -374,7 +374,6 @@ func TestManyConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(patience))
 		conns = append(conns, rawClient{t, conn.(*net.UnixConn)})
 	}
 	refused := 0
@@ -401,7 +400,7 @@ func TestManyConnections(t *testing.T) {
 		c.Close()
 	}
 	for { // until the server has noticed
-		c, err := Dial(within(t), "local:"+path, DialOptions{})
+		c, err := Dial(testkit.Context(t), "local:"+path, DialOptions{})
 		if engram.CodeOf(err) == engram.Exhausted {
 			runtime.Gosched()
 			continue
@@ -422,18 +421,16 @@ func openDescriptors(t testing.TB) int {
 	return len(entries)
 }
 
+// never is longer than any test.
+const never = time.Hour
+
 // settled waits until goroutines and descriptors are as many as before.
 func settled(t testing.TB, goroutines, descriptors int) {
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	t.Helper()
+	testkit.Until(t, func() (string, bool) {
 		g, d := runtime.NumGoroutine(), openDescriptors(t)
-		if g <= goroutines && d <= descriptors {
-			return
-		}
-		if time.Now().After(end) {
-			t.Errorf("%d goroutines and %d descriptors, before %d and %d", g, d, goroutines, descriptors)
-			return
-		}
-	}
+		return fmt.Sprintf("%d goroutines and %d descriptors, before %d and %d", g, d, goroutines, descriptors), g <= goroutines && d <= descriptors
+	})
 }
 
 // Too many calls at once are refused one by one; the connection goes on.
@@ -507,7 +504,7 @@ func TestKilledClient(t *testing.T) {
 			fmt.Sscan(line, &last)
 		}
 		cmd.Wait()
-		s, err := witness.Latest(within(t), engram.MustID("M/C/P/victim"))
+		s, err := witness.Latest(testkit.Context(t), engram.MustID("M/C/P/victim"))
 		if err != nil || int(s.Time) < last {
 			t.Fatalf("latest is %+v, %v, but %d was acknowledged", s, err, last)
 		}
@@ -610,7 +607,7 @@ func TestListen(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	if _, err := Dial(within(t), address, DialOptions{}); engram.CodeOf(err) != engram.Unavailable {
+	if _, err := Dial(testkit.Context(t), address, DialOptions{}); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("Dial of a server that ended: %v", err)
 	}
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -31,7 +32,7 @@ const childEnv = "ENGRAM_LOCAL_BENCH"
 
 const benchType = "google.protobuf.BytesValue"
 
-func benchServer() (engram.Service, error) {
+func benchServer() (feature.Server, error) {
 	file := protodesc.ToFileDescriptorProto((&wrapperspb.BytesValue{}).ProtoReflect().Descriptor().ParentFile())
 	descriptors, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{file}})
 	if err != nil {

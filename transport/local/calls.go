@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/intake"
 	"github.com/seed-301d4374/engram/transport/meter"
 )
 
@@ -15,9 +16,10 @@ type call struct {
 	w       *writer
 	ctx     context.Context
 	cancel  context.CancelFunc
-	credit  *credit // nil if its answer is one frame
-	endless bool    // it ends only when it is cancelled
-	forget  func()  // makes its number free, and room for another call
+	credit  *credit      // nil if its answer is one frame
+	endless bool         // it ends only when it is cancelled
+	lease   intake.Lease // of its frame
+	forget  func()       // makes its number free, and room for another call
 }
 
 // send completes the frame that is being encoded as one of the call's. The last
@@ -54,12 +56,15 @@ func (c *conn) frame(w *writer, h header) error {
 	}
 	cl := &call{number: h.call, w: w}
 	run, err := c.decode(cl, h)
+	cl.lease = c.rd.take.handOver()
 	if err != nil {
+		cl.lease.Release()
 		return err
 	}
 	job, err := c.open(cl, run)
 	switch {
 	case job == nil:
+		cl.lease.Release()
 		return err
 	case h.kind == kindLatest, h.kind == kindSelect, h.kind == kindCommit && h.length <= gather:
 		return c.perform(job)
@@ -83,6 +88,7 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 	case kindCommit:
 		scratch := commits.Get().(*commit)
 		cm := scratch.decode(d)
+		cm.Recorded = h.flags&flagRecorded != 0
 		run = func() error {
 			defer commits.Put(scratch)
 			defer scratch.clear()
@@ -104,16 +110,16 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 		cl.credit = newCredit(d.u32())
 		request := d.remainder()
 		run = func() error {
-			q, err := c.s.rare.query(request)
+			q, err := c.s.rare.query(cl.ctx, request)
 			if err != nil {
 				return err
 			}
-			return c.query(cl, h.flags&flagParts != 0, q)
+			return c.query(cl, h.flags, q)
 		}
 	case kindSelect:
 		cl.credit = newCredit(d.u32())
 		q := d.query()
-		run = func() error { return c.query(cl, h.flags&flagParts != 0, q) }
+		run = func() error { return c.query(cl, h.flags, q) }
 	case kindSubscribe:
 		cl.credit, cl.endless = newCredit(d.u32()), true
 		request := d.remainder()
@@ -153,6 +159,7 @@ func (c *conn) open(cl *call, run func() error) (job func(), err error) {
 	return func() {
 		defer c.calls.Done()
 		defer cl.cancel()
+		defer cl.lease.Release()
 		if err := c.s.guard(run); err != nil {
 			cl.forget()
 			if cl.endless && c.stopping.Load() {
@@ -220,6 +227,9 @@ func (s *service) commit(ctx context.Context, cm engram.Commit) (results []engra
 // streamed stores what a commit stream sent, in the reading goroutine.
 func (c *conn) streamed(w *writer, h header) error {
 	cm := c.scratch.decode(&c.rd.decoder)
+	cm.Recorded = h.flags&flagRecorded != 0
+	lease := c.rd.take.handOver()
+	defer lease.Release()
 	if err := c.rd.finish(); err != nil {
 		return err
 	}

@@ -47,9 +47,15 @@ func (o DialOptions) withDefaults() DialOptions {
 // a moment, if it only reads or if it was never sent. Payloads that a call returns
 // are the caller's.
 type Client struct {
-	*rpc.Client // the rare calls, carried by this client
-	address     string
-	o           DialOptions
+	// The rare calls, which transport/rpc makes over this client's connection. Only what
+	// it can carry is promoted.
+	engram.Predictor
+	engram.Segments
+	engram.Types
+	engram.Statistician
+	carried *rpc.Client
+	address string
+	o       DialOptions
 
 	ctx     context.Context // of the streams; ends with Close
 	cancel  context.CancelFunc
@@ -75,20 +81,30 @@ func Dial(ctx context.Context, address string, o DialOptions) (*Client, error) {
 	// So that a refusal of the connection is not asked for three times.
 	_, err := c.connection(ctx)
 	if err == nil {
-		c.Client, err = rpc.DialCarried(ctx, address, c.carry, rpc.DialOptions{Server: o.Server})
+		c.carried, err = rpc.DialCarried(ctx, address, c.carry, rpc.DialOptions{Server: o.Server})
 	}
 	if err != nil {
 		c.end()
 		return nil, err
 	}
+	c.Predictor, c.Segments, c.Types, c.Statistician = c.carried, c.carried, c.carried, c.carried
 	return c, nil
 }
 
 // Close ends the client's streams and closes its connections.
 func (c *Client) Close() error {
 	c.end()
-	return c.Client.Close()
+	return c.carried.Close()
 }
+
+// Address returns the address that was dialled.
+func (c *Client) Address() string { return c.address }
+
+// Server returns what the server told of itself when it was dialled.
+func (c *Client) Server() rpc.Info { return c.carried.Server() }
+
+// Info asks the server which one it is and what it hosts.
+func (c *Client) Info(ctx context.Context) (rpc.Info, error) { return c.carried.Info(ctx) }
 
 func (c *Client) end() {
 	c.cancel()
@@ -164,7 +180,7 @@ func (c *Client) call(ctx context.Context, p *pending, k kind, encode func(*enco
 	}
 	defer m.end(p)
 	encode(e)
-	m.w.send(k, 0, p.number)
+	m.w.send(k, p.flags, p.number)
 	if err := m.wait(ctx, p); err != nil {
 		return true, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"reflect"
@@ -16,9 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
-
-var discard = slog.New(slog.DiscardHandler)
 
 // bytesConn is a connection from which given bytes come, in pieces.
 type bytesConn struct {
@@ -418,7 +416,7 @@ func FuzzFrames(f *testing.F) {
 // FuzzServer is a client that sends anything after its hello: the server answers
 // or closes the connection, and goes on serving others.
 func FuzzServer(f *testing.F) {
-	address := serve(f, newFake(), Options{Log: discard, MaxFrame: 1 << 20})
+	address := serve(f, newFake(), Options{Log: testkit.Quiet, MaxFrame: 1 << 20})
 	witness := client(f, address, DialOptions{})
 	f.Add(commitFrame(0, 1, update("A/B/C/d", 1, payload(33, 0))))
 	f.Add(append(commitFrame(flagStream, 1, update("A/B/C/d", 1)), commitFrame(0, 1, update("A/B/C/d", 1))...))
@@ -439,4 +437,22 @@ func FuzzServer(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A peer that goes away in the middle of a frame is gone; what it sent is not damaged.
+func TestFrameThatIsCut(t *testing.T) {
+	whole := encoded(kindSnapshot, 0, 1, func(e *encoder) {
+		e.snapshot(&engram.Snapshot{Time: 1, Instances: []engram.Instance{{Payload: engram.Payload{Type: "t", Bytes: payload(5000, 0)}}}})
+	})
+	for n := range len(whole) {
+		rd := readerOf(whole[:n], 1000, ownLimits)
+		_, err := rd.next()
+		if err == nil {
+			_ = rd.snapshot()
+			err = rd.finish()
+		}
+		if err = (&link{address: "local:x"}).lost(err); engram.CodeOf(err) != engram.Unavailable {
+			t.Fatalf("%d of %d bytes: %v (%v)", n, len(whole), err, engram.CodeOf(err))
+		}
+	}
 }

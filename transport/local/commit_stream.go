@@ -78,6 +78,7 @@ func (s *commitStream) Send(c engram.Commit) error {
 	if err != nil {
 		return err
 	}
+	flags := commitFlags(c) | flagStream
 	return sent.parts(c, min(frameBytes, int(s.w.peer.frame)), func(updates []engram.EntityUpdate, last bool) error {
 		e, err := s.w.begin(s.ctx)
 		if err != nil {
@@ -86,11 +87,11 @@ func (s *commitStream) Send(c engram.Commit) error {
 		e.updates(updates)
 		switch {
 		case !last:
-			s.w.send(kindCommit, flagStream|flagMore, streamCall)
+			s.w.send(kindCommit, flags|flagMore, streamCall)
 		case idle:
-			s.w.send(kindCommit, flagStream, streamCall)
+			s.w.send(kindCommit, flags, streamCall)
 		default:
-			s.w.gather(kindCommit, flagStream, streamCall)
+			s.w.gather(kindCommit, flags, streamCall)
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/transport/internal/resume"
+	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // sentCommit gathers the results of a commit that was sent. Those of updates that
@@ -13,6 +14,14 @@ import (
 type sentCommit struct {
 	results []engram.UpdateResult
 	next    int // the first that is not answered
+}
+
+// commitFlags returns what a commit's frames say of all its updates.
+func commitFlags(c engram.Commit) uint8 {
+	if c.Recorded {
+		return flagRecorded
+	}
+	return 0
 }
 
 // prepare returns the results to be filled for c.
@@ -56,7 +65,7 @@ func (s *sentCommit) decode(d *decoder) {
 }
 
 // parts calls part with consecutive updates that were not refused, as many as
-// come to about limit bytes; last is set with the last ones. It is called at least
+// come to about limit bytes and are not too many for one message; last is set with the last ones. It is called at least
 // once, with none if there are none.
 func (s *sentCommit) parts(c engram.Commit, limit int, part func(updates []engram.EntityUpdate, last bool) error) error {
 	from, size := 0, 0
@@ -72,7 +81,7 @@ func (s *sentCommit) parts(c engram.Commit, limit int, part func(updates []engra
 		}
 		records, payloads := snapshotSize(c.Updates[i].Instances)
 		n := records + payloads
-		if from < i && size+n > limit {
+		if from < i && (size+n > limit || i-from == rpc.MaxUpdates) {
 			if err := part(c.Updates[from:i], false); err != nil {
 				return err
 			}
@@ -95,7 +104,7 @@ func (c *Client) Commit(ctx context.Context, cm engram.Commit) ([]engram.UpdateR
 	// the other, because the order of updates matters.
 	err = sent.parts(cm, int(min(limit, maxRecords)), func(updates []engram.EntityUpdate, _ bool) error {
 		return resume.Repeat(ctx, func() (bool, error) {
-			done, err := c.call(ctx, &pending{want: kindResults, commit: sent}, kindCommit, func(e *encoder) { e.updates(updates) })
+			done, err := c.call(ctx, &pending{want: kindResults, commit: sent, flags: commitFlags(cm)}, kindCommit, func(e *encoder) { e.updates(updates) })
 			return !done, err
 		})
 	})

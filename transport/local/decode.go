@@ -102,7 +102,7 @@ type commit struct {
 // decode reads a commit's records. The result is valid until the next call.
 func (c *commit) decode(d *decoder) engram.Commit {
 	c.clear()
-	n := d.count(4 + 8 + 4)
+	n := d.count(minUpdate)
 	for range n {
 		u := engram.EntityUpdate{Entity: d.idRef(), Time: engram.Time(d.u64())}
 		k := d.count(instanceSize)
@@ -222,6 +222,12 @@ func (d *decoder) update() (u engram.Update) {
 	if flags&updateHasDropped != 0 {
 		u.Dropped = d.u64()
 	}
+	if flags&updateHasFailed != 0 {
+		m := engram.Missing{ID: d.id(), Reason: d.text(), Count: d.u64()}
+		m.Interval = engram.Interval{Start: engram.Time(d.u64()), End: engram.Time(d.u64())}
+		m.Example, m.Detail = d.id(), d.text()
+		u.Failed = &m
+	}
 	var t engram.Time
 	if flags&updateHasSnapshot != 0 {
 		u.Snapshot = d.snapshot()
@@ -235,7 +241,9 @@ func (d *decoder) update() (u engram.Update) {
 	if d.bad != nil {
 		return engram.Update{}
 	}
-	u.ID = entity.At(t)
+	if u.ID = entity; u.Failed == nil {
+		u.ID = entity.At(t)
+	}
 	u.Supersedes = flags&updateSupersedes != 0
 	u.Restarted = flags&updateRestarted != 0
 	return u

@@ -13,6 +13,10 @@ import (
 // than another piece of a vectored write.
 const copyBelow = 1 << 10
 
+// minUpdate is the least that an update of a commit takes: its entity, its time and how
+// many instances it has.
+const minUpdate = 4 + 8 + 4
+
 // batch is output on its way to the socket: encoded bytes with the payloads that
 // stand between them, which are only referred to.
 type batch struct {
@@ -279,6 +283,7 @@ const (
 	updateRestarted   = 1 << 1
 	updateHasSnapshot = 1 << 2
 	updateHasDropped  = 1 << 3
+	updateHasFailed   = 1 << 4 // it tells only of what the filter failed on
 )
 
 func (e *encoder) update(u *engram.Update) {
@@ -295,10 +300,22 @@ func (e *encoder) update(u *engram.Update) {
 	if u.Dropped != 0 {
 		flags |= updateHasDropped
 	}
+	if u.Failed != nil {
+		flags |= updateHasFailed
+	}
 	e.u8(flags)
 	e.idRef(u.ID.Truncate(engram.LevelEntity))
 	if u.Dropped != 0 {
 		e.u64(u.Dropped)
+	}
+	if m := u.Failed; m != nil {
+		e.id(m.ID)
+		e.text(m.Reason)
+		e.u64(m.Count)
+		e.u64(uint64(m.Interval.Start))
+		e.u64(uint64(m.Interval.End))
+		e.id(m.Example)
+		e.text(m.Detail[:min(len(m.Detail), maxErrorText)])
 	}
 	if u.Snapshot != nil {
 		e.snapshot(u.Snapshot)

@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
 )
 
 // fake is a memory server with just enough in it to be asked over a connection:
 // each entity's newest snapshot, and subscriptions to everything.
 type fake struct {
-	engram.Service // nil: what is not here must not be called
+	feature.Server // nil: what is not here must not be called
 
 	commitHook func(ctx context.Context, c engram.Commit) error // if set, before storing
 
@@ -30,6 +31,16 @@ func newFake() *fake {
 }
 
 func (f *fake) Epoch() uint64 { return 42 }
+
+func (f *fake) Number() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mu.number
+}
+
+func (f *fake) MemoriesFor(context.Context) []string { return nil }
+
+func (f *fake) Features() []feature.Feature { return nil }
 
 func (f *fake) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
 	if f.commitHook != nil {

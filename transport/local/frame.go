@@ -30,10 +30,12 @@ const (
 
 // Flags of a frame; each belongs to the kinds named.
 const (
-	flagMore   uint8 = 1 << 0 // commit, results, answer: the next frame of this call continues it
-	flagStream uint8 = 1 << 1 // commit: of a commit stream, to be stored in order
-	flagPart   uint8 = 1 << 2 // answer: a part ends here
-	flagParts  uint8 = 1 << 1 // query, select: the answer is wanted in parts
+	flagMore     uint8 = 1 << 0 // commit, results, answer: the next frame of this call continues it
+	flagStream   uint8 = 1 << 1 // commit: of a commit stream, to be stored in order
+	flagRecorded uint8 = 1 << 2 // commit: its times are those of a recording
+	flagPart     uint8 = 1 << 2 // answer: a part ends here
+	flagParts    uint8 = 1 << 1 // query, select: the answer is wanted in parts
+	flagDetail   uint8 = 1 << 2 // query: of what is missing, details are wanted
 )
 
 const (
@@ -112,7 +114,7 @@ type hello struct {
 	version    uint16 // client: the newest it speaks; server: the one to be spoken
 	minVersion uint16 // client: the oldest it speaks; server: 0
 	limits
-	epoch uint64 // server only: its life, which numbers of updates belong to
+	epoch uint64 // server only: its epoch, which numbers of updates belong to
 	calls uint32 // server only: how many calls may be open at once
 }
 

@@ -108,12 +108,13 @@ func (l *link) close(err error) {
 }
 
 // lost returns the error of a connection that ended with err: the domain's own as
-// it is, whatever else as the loss of the connection.
+// it is, whatever else as the loss of the connection. A server that is killed may leave
+// half a frame behind: that is lost, not damaged.
 func (l *link) lost(err error) error {
 	if l.w != nil && errors.Is(err, net.ErrClosed) {
 		err = cmp.Or(l.w.failure(), err) // the writer closed it, and knows why
 	}
-	if e, ok := errors.AsType[*engram.Error](err); ok {
+	if e, ok := errors.AsType[*engram.Error](err); ok && e != errCut {
 		return e
 	}
 	return engram.Errorf(engram.Unavailable, l.address, "the connection to the memory server was lost: %w", err)

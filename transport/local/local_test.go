@@ -9,11 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // serve serves svc until the test ends and returns the address.
-func serve(t testing.TB, svc engram.Service, o Options) string {
+func serve(t testing.TB, svc feature.Server, o Options) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	if len(path) > 100 { // what a socket's address holds
@@ -45,7 +46,7 @@ func serve(t testing.TB, svc engram.Service, o Options) string {
 }
 
 // serveAt serves svc at path until stop is called.
-func serveAt(t testing.TB, path string, svc engram.Service, o Options) (stop func()) {
+func serveAt(t testing.TB, path string, svc feature.Server, o Options) (stop func()) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -56,13 +57,8 @@ func serveAt(t testing.TB, path string, svc engram.Service, o Options) (stop fun
 	go func() { done <- Serve(ctx, l, svc, o) }()
 	return func() {
 		cancel()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("Serve: %v", err)
-			}
-		case <-time.After(patience):
-			t.Error("Serve does not end")
+		if err := <-done; err != nil {
+			t.Errorf("Serve: %v", err)
 		}
 	}
 }
@@ -75,15 +71,6 @@ func client(t testing.TB, address string, o DialOptions) *Client {
 	}
 	t.Cleanup(func() { c.Close() })
 	return c
-}
-
-// patience is how long a test waits for what is to come soon, on a busy machine too.
-const patience = 3 * time.Minute
-
-func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 func update(entity string, at engram.Time, payloads ...[]byte) engram.EntityUpdate {
@@ -112,7 +99,7 @@ func TestCommitLatestAndUpdates(t *testing.T) {
 
 func testCommitLatestAndUpdates(t *testing.T, transient bool) {
 	c := client(t, serve(t, newFake(), Options{}), DialOptions{})
-	ctx := within(t)
+	ctx := testkit.Context(t)
 	st, err := c.Subscribe(ctx, engram.Subscription{WithData: true, Transient: transient})
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +179,7 @@ func TestCommitStream(t *testing.T) {
 	for _, size := range []int{8, 5000, 49225} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			c := client(t, serve(t, newFake(), Options{}), DialOptions{})
-			st, err := c.CommitStream(within(t))
+			st, err := c.CommitStream(testkit.Context(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package local
 import (
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/memorytest"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/wm"
@@ -21,5 +22,5 @@ func TestMemory(t *testing.T) {
 		}
 		t.Cleanup(func() { svc.Close() })
 		return client(t, serve(t, svc, Options{}), DialOptions{})
-	}, memorytest.MaxPayload(maxPayload))
+	}, memorytest.MaxPayload(maxPayload), memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 }

@@ -33,6 +33,7 @@ type mux struct {
 // a token into ready, once or, for an answer in parts, for each.
 type pending struct {
 	number uint32
+	flags  uint8
 	want   kind // of the answer
 	ready  chan struct{}
 

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/transport/meter"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -48,9 +46,7 @@ func (o Options) withDefaults() Options {
 	o.HelloTimeout = cmp.Or(o.HelloTimeout, 5*time.Second)
 	o.StallTimeout = cmp.Or(o.StallTimeout, time.Minute)
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
-	if o.RPC.Meter == nil {
-		o.RPC.Meter = new(meter.Meter)
-	}
+	o.RPC = o.RPC.WithDefaults()
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
@@ -59,12 +55,4 @@ func (o Options) withDefaults() Options {
 
 func (o Options) limits() limits {
 	return limits{frame: uint32(min(o.MaxFrame, 1<<31-1)), ids: maxIDs, types: maxTypes}
-}
-
-// epoch returns the life of the server, as far as the service tells.
-func epoch(svc engram.Service) uint64 {
-	if s, ok := svc.(interface{ Epoch() uint64 }); ok {
-		return s.Epoch()
-	}
-	return 0
 }

@@ -63,17 +63,20 @@ func (c *Client) query(ctx context.Context, q engram.Query, inParts bool, part f
 		}
 		var flags uint8
 		if inParts {
-			flags = flagParts
+			flags |= flagParts
+		}
+		if k == kindQuery {
+			flags |= flagDetail
 		}
 		m.w.send(k, flags, p.number)
 		return c.parts(ctx, m, p, part)
 	})
 }
 
-// ofEntity returns the entity that a query names and what it selects, if it asks
-// nothing that a select frame cannot say.
+// ofEntity returns the entity and the selectors of a query, if a select frame can express
+// the query.
 func ofEntity(q *engram.Query) (id engram.ID, selectors []engram.SnapshotSelector, ok bool) {
-	if q.AsOf != nil || q.Where != "" || len(q.Fields) > 0 || q.Source != engram.SourceAny {
+	if q.AsOf != nil || q.Type != "" || q.Where != "" || q.FilterOrder > engram.SelectThenFilter || len(q.Fields) > 0 || q.Source != engram.SourceAny {
 		return id, nil, false
 	}
 	nodes := q.Memories

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -19,7 +20,7 @@ type rare struct {
 	methods map[string]func(ctx context.Context, request []byte) (proto.Message, error)
 }
 
-func newRare(svc engram.Service, o rpc.Options) *rare {
+func newRare(svc feature.Server, o rpc.Options) *rare {
 	h := rpc.NewHandler(svc, nil, o)
 	s := h.MemoryService()
 	return &rare{rpc: h, methods: map[string]func(context.Context, []byte) (proto.Message, error){
@@ -57,6 +58,11 @@ func (c *conn) rare(cl *call, name string, request []byte) error {
 	if m == nil {
 		return engram.Errorf(engram.Unsupported, "", "this server has no procedure %.64q on its local socket", name)
 	}
+	lease, err := c.s.rare.rpc.Admit(cl.ctx, name, request)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
 	reply, err := m(cl.ctx, request)
 	if err != nil {
 		return err
@@ -75,12 +81,31 @@ func (c *conn) rare(cl *call, name string, request []byte) error {
 }
 
 // query reads a query's message.
-func (r *rare) query(request []byte) (engram.Query, error) {
+func (r *rare) query(ctx context.Context, request []byte) (engram.Query, error) {
+	lease, err := r.rpc.Admit(ctx, engramv1connect.MemoryServiceQueryProcedure, request)
+	if err != nil {
+		return engram.Query{}, err
+	}
+	defer lease.Release()
 	var m engramv1.QueryRequest
 	if err := proto.Unmarshal(request, &m); err != nil {
 		return engram.Query{}, engram.Errorf(engram.Invalid, "", "not a QueryRequest: %w", err)
 	}
 	return r.rpc.ParseQuery(&m)
+}
+
+// subscription reads a subscription's message.
+func (r *rare) subscription(ctx context.Context, request []byte) (engram.Subscription, error) {
+	lease, err := r.rpc.Admit(ctx, engramv1connect.MemoryServiceSubscribeProcedure, request)
+	if err != nil {
+		return engram.Subscription{}, err
+	}
+	defer lease.Release()
+	var m engramv1.SubscribeRequest
+	if err := proto.Unmarshal(request, &m); err != nil {
+		return engram.Subscription{}, engram.Errorf(engram.Invalid, "", "not a SubscribeRequest: %w", err)
+	}
+	return r.rpc.ParseSubscription(&m)
 }
 
 // encodeMessage encodes a message that is to fit in a frame with little else.

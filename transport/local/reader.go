@@ -29,6 +29,7 @@ type reader struct {
 	conn  net.Conn
 	stall time.Duration // how long the rest of a begun frame may take; 0 means for ever
 	own   limits
+	take  taking // what the frame at hand takes; nothing is counted on a client's side
 
 	buf      []byte // buf[r:w] is read and not used
 	r, w     int
@@ -66,12 +67,19 @@ func (rd *reader) next() (header, error) {
 	}
 	rd.r += headerSize
 	rd.begun = true
+	if err := rd.take.records(h); err != nil {
+		return h, err
+	}
 	if rd.w-rd.r < int(h.meta) {
 		if err := rd.fill(int(h.meta)); err != nil {
 			return h, cut(err)
 		}
 	}
-	rd.decoder.begin(rd.buf[rd.r:rd.r+int(h.meta)], int(h.length-h.meta))
+	records := rd.buf[rd.r : rd.r+int(h.meta)]
+	if err := rd.take.frame(h, records); err != nil {
+		return h, err
+	}
+	rd.decoder.begin(records, int(h.length-h.meta))
 	rd.r += int(h.meta)
 	return h, nil
 }
@@ -179,10 +187,12 @@ func (rd *reader) hurry() {
 // cut says that a frame ended before its end.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return corrupt("the connection ended in the middle of a frame")
+		return errCut
 	}
 	return err
 }
+
+var errCut = corrupt("the connection ended in the middle of a frame")
 
 // payload allocations.
 const (

@@ -15,13 +15,14 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/transport/meter"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
 
 // service is one call of Serve at work.
 type service struct {
-	svc   engram.Service
+	svc   feature.Server
 	o     Options
 	epoch uint64
 	rare  *rare
@@ -39,9 +40,9 @@ type service struct {
 // Unavailable, lets calls under way go on for at most o.Grace, and returns nil when
 // all has ended. It returns earlier only if the listener fails. Calls are given a context that ends
 // with their connection and knows their [PeerOf].
-func Serve(ctx context.Context, l net.Listener, svc engram.Service, o Options) error {
+func Serve(ctx context.Context, l net.Listener, svc feature.Server, o Options) error {
 	o = o.withDefaults()
-	s := &service{svc: svc, o: o, epoch: epoch(svc), rare: newRare(svc, o.RPC), meter: &o.RPC.Meter.Local}
+	s := &service{svc: svc, o: o, epoch: svc.Epoch(), rare: newRare(svc, o.RPC), meter: &o.RPC.Meter.Local}
 	s.mu.conns = map[*conn]struct{}{}
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
@@ -155,6 +156,7 @@ func (c *conn) serve() {
 	c.relief.init(func() { c.workers.Go(func() { c.reading(w) }) })
 	c.reading(w)
 	<-c.ended
+	c.rd.take.lease.Release() // of a frame that did not come to its end
 	c.relief.end()
 	c.workers.Wait()
 	w.drains.Wait()
@@ -243,6 +245,7 @@ func (c *conn) hello() (*writer, error) {
 	}
 	c.nc.SetDeadline(time.Time{})
 	c.rd = newReader(c.nc, ours.limits, c.s.o.StallTimeout)
+	c.rd.take = taking{ctx: c.ctx, budget: c.s.o.RPC.Decoding}
 	c.mu.Lock()
 	c.mu.w = w
 	c.mu.Unlock()

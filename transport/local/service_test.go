@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
-func realServer(t testing.TB) engram.Service {
+func realServer(t testing.TB) feature.Server {
 	t.Helper()
 	svc, err := benchServer()
 	if err != nil {
@@ -65,7 +67,7 @@ func TestQueries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := c.Query(within(t), q)
+			got, err := c.Query(testkit.Context(t), q)
 			if err != nil {
 				t.Fatalf("%s, window %d: %v", name, window, err)
 			}
@@ -74,7 +76,7 @@ func TestQueries(t *testing.T) {
 			}
 			var whole engram.Result
 			parts := 0
-			if err := c.QueryParts(within(t), q, func(r *engram.Result) error {
+			if err := c.QueryParts(testkit.Context(t), q, func(r *engram.Result) error {
 				parts++
 				whole.Merge(r)
 				return nil
@@ -86,14 +88,14 @@ func TestQueries(t *testing.T) {
 			}
 		}
 		stop := errors.New("enough")
-		if err := c.QueryParts(within(t), everything, func(*engram.Result) error { return stop }); err != stop {
+		if err := c.QueryParts(testkit.Context(t), everything, func(*engram.Result) error { return stop }); err != stop {
 			t.Errorf("a part's error became %v", err)
 		}
 		bad := engram.Query{Memories: []engram.QueryNode{{Names: engram.MatchRegex("(")}}}
-		if _, err := c.Query(within(t), bad); engram.CodeOf(err) != engram.Invalid {
+		if _, err := c.Query(testkit.Context(t), bad); engram.CodeOf(err) != engram.Invalid {
 			t.Errorf("a bad regex: %v", err)
 		}
-		if _, err := c.Query(within(t), everything); err != nil {
+		if _, err := c.Query(testkit.Context(t), everything); err != nil {
 			t.Errorf("after calls given up: %v", err)
 		}
 	}
@@ -122,8 +124,8 @@ func TestTooLarge(t *testing.T) {
 			}
 		}
 	}
-	check(c.Commit(within(t), cm))
-	st, err := c.CommitStream(within(t))
+	check(c.Commit(testkit.Context(t), cm))
+	st, err := c.CommitStream(testkit.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,24 +141,24 @@ func TestTooLarge(t *testing.T) {
 		many.Instances = append(many.Instances, wordy)
 	}
 	wide := client(t, serve(t, svc, Options{}), DialOptions{})
-	results, err := wide.Commit(within(t), engram.Commit{Updates: []engram.EntityUpdate{many, mk(12)}})
+	results, err := wide.Commit(testkit.Context(t), engram.Commit{Updates: []engram.EntityUpdate{many, mk(12)}})
 	if err != nil || engram.CodeOf(results[0].Err) != engram.Exhausted || results[1].Err != nil {
 		t.Errorf("very many instances: %v, %v", results, err)
 	}
 	// The other way: a client that takes less than is stored.
 	narrow := client(t, address, DialOptions{MaxFrame: minFrame})
-	if _, err := narrow.Latest(within(t), benchEntity); engram.CodeOf(err) != engram.Exhausted {
+	if _, err := narrow.Latest(testkit.Context(t), benchEntity); engram.CodeOf(err) != engram.Exhausted {
 		t.Errorf("Latest: %v", err)
 	}
-	if _, err := narrow.Query(within(t), engram.SelectID(benchEntity, engram.All())); engram.CodeOf(err) != engram.Exhausted {
+	if _, err := narrow.Query(testkit.Context(t), engram.SelectID(benchEntity, engram.All())); engram.CodeOf(err) != engram.Exhausted {
 		t.Errorf("Query: %v", err)
 	}
-	sub, err := narrow.Subscribe(within(t), engram.Subscription{WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1}})
+	sub, err := narrow.Subscribe(testkit.Context(t), engram.Subscription{WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	if _, err := sub.Next(within(t)); engram.CodeOf(err) != engram.OutOfRange {
+	if _, err := sub.Next(testkit.Context(t)); engram.CodeOf(err) != engram.OutOfRange {
 		t.Errorf("Next: %v", err)
 	}
 }
@@ -165,7 +167,7 @@ func TestTooLarge(t *testing.T) {
 func TestRareCalls(t *testing.T) {
 	svc := realServer(t)
 	c := client(t, serve(t, svc, Options{}), DialOptions{})
-	ctx := within(t)
+	ctx := testkit.Context(t)
 	if err := c.AddCoreSegment(ctx, engram.CoreSegment{ID: engram.MustID("Bench/More"), Type: benchType}); err != nil {
 		t.Error(err)
 	}
@@ -222,7 +224,7 @@ func TestReconnect(t *testing.T) {
 	svc := realServer(t)
 	stop := serveAt(t, path, svc, Options{})
 	c := client(t, "local:"+path, DialOptions{})
-	ctx := within(t)
+	ctx := testkit.Context(t)
 	st, err := c.Subscribe(ctx, engram.Subscription{})
 	if err != nil {
 		t.Fatal(err)
@@ -298,7 +300,7 @@ func TestCancel(t *testing.T) {
 		return ctx.Err()
 	}
 	c := client(t, serve(t, f, Options{}), DialOptions{})
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(testkit.Context(t))
 	go func() {
 		if p := <-entered; p.PID != os.Getpid() || p.UID != os.Getuid() || p.GID != os.Getgid() {
 			t.Errorf("the server takes us for %+v", p)
@@ -311,12 +313,12 @@ func TestCancel(t *testing.T) {
 	if err := <-left; err != context.Canceled {
 		t.Errorf("the server's call ended with %v", err)
 	}
-	st, err := c.Subscribe(within(t), engram.Subscription{WithData: true})
+	st, err := c.Subscribe(testkit.Context(t), engram.Subscription{WithData: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		ctx, cancel := context.WithCancel(within(t))
+		ctx, cancel := context.WithCancel(testkit.Context(t))
 		time.AfterFunc(time.Millisecond, cancel)
 		if _, err := st.Next(ctx); engram.CodeOf(err) != engram.Canceled {
 			t.Errorf("Next: %v", err)
@@ -324,28 +326,28 @@ func TestCancel(t *testing.T) {
 		if _, err := st.Next(ctx); engram.CodeOf(err) != engram.Canceled {
 			t.Errorf("Next with a context that has ended: %v", err)
 		}
-		if _, err := c.Commit(within(t), engram.Commit{Updates: []engram.EntityUpdate{update("M/C/P/e", engram.Time(i+1), payload(100_000, 1))}}); err != nil {
+		if _, err := c.Commit(testkit.Context(t), engram.Commit{Updates: []engram.EntityUpdate{update("M/C/P/e", engram.Time(i+1), payload(100_000, 1))}}); err != nil {
 			t.Fatal(err)
 		}
-		batch, err := st.Next(within(t))
+		batch, err := st.Next(testkit.Context(t))
 		if err != nil || len(batch) != 1 || batch[0].Number != uint64(i+1) {
 			t.Fatalf("%v, %v", batch, err)
 		}
 	}
 	time.AfterFunc(time.Millisecond, func() { st.Close() })
-	if _, err := st.Next(within(t)); engram.CodeOf(err) != engram.Canceled {
+	if _, err := st.Next(testkit.Context(t)); engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("Next of a closed stream: %v", err)
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Latest(within(t), benchEntity); engram.CodeOf(err) != engram.Canceled {
+	if _, err := c.Latest(testkit.Context(t), benchEntity); engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("a call of a closed client: %v", err)
 	}
-	if _, err := c.Subscribe(within(t), engram.Subscription{}); engram.CodeOf(err) != engram.Canceled {
+	if _, err := c.Subscribe(testkit.Context(t), engram.Subscription{}); engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("a subscription of a closed client: %v", err)
 	}
-	if _, err := c.CommitStream(within(t)); engram.CodeOf(err) != engram.Canceled {
+	if _, err := c.CommitStream(testkit.Context(t)); engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("a commit stream of a closed client: %v", err)
 	}
 }
@@ -372,13 +374,13 @@ func TestGrace(t *testing.T) {
 			}
 			stop := serveAt(t, filepath.Join(dir, "s"), f, Options{Grace: grace})
 			c := client(t, "local:"+filepath.Join(dir, "s"), DialOptions{ReconnectFor: time.Millisecond})
-			st, err := c.Subscribe(within(t), engram.Subscription{})
+			st, err := c.Subscribe(testkit.Context(t), engram.Subscription{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			committed := make(chan error, 1)
 			go func() {
-				_, err := c.Commit(within(t), engram.Commit{Updates: []engram.EntityUpdate{update("M/C/P/e", 1)}})
+				_, err := c.Commit(testkit.Context(t), engram.Commit{Updates: []engram.EntityUpdate{update("M/C/P/e", 1)}})
 				committed <- err
 			}()
 			<-entered
@@ -391,7 +393,7 @@ func TestGrace(t *testing.T) {
 			if name == "enough" {
 				want = 0
 				for {
-					if _, err := st.Next(within(t)); err != nil { // it ends at once
+					if _, err := st.Next(testkit.Context(t)); err != nil { // it ends at once
 						if engram.CodeOf(err) != engram.Unavailable {
 							t.Errorf("Next: %v", err)
 						}
@@ -412,12 +414,12 @@ func TestGrace(t *testing.T) {
 func TestPanic(t *testing.T) {
 	f := newFake()
 	f.commitHook = func(context.Context, engram.Commit) error { panic("a hook's defect") }
-	c := client(t, serve(t, f, Options{Log: discard}), DialOptions{})
+	c := client(t, serve(t, f, Options{Log: testkit.Quiet}), DialOptions{})
 	for range 2 {
-		if _, err := c.Commit(within(t), engram.Commit{}); engram.CodeOf(err) != engram.Internal {
+		if _, err := c.Commit(testkit.Context(t), engram.Commit{}); engram.CodeOf(err) != engram.Internal {
 			t.Errorf("Commit: %v", err)
 		}
-		st, err := c.CommitStream(within(t))
+		st, err := c.CommitStream(testkit.Context(t))
 		if err != nil {
 			t.Fatal(err)
 		}

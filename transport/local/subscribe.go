@@ -229,7 +229,7 @@ func (s *updateStream) reconnect(ctx context.Context) error {
 	trying, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	err := resume.Reconnect(trying, s.c.address, s.c.o.ReconnectFor, func() error { return s.open(trying) }, s.state.NewLife)
+	err := resume.Reconnect(trying, s.c.address, s.c.o.ReconnectFor, func() error { return s.open(trying) }, s.state.NewEpoch)
 	switch {
 	case err == nil:
 		return nil

@@ -5,28 +5,22 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/seed-301d4374/engram"
-	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/transport/meter"
 )
 
 // subscribe serves a subscription until it, the call or the connection ends.
 func (c *conn) subscribe(cl *call, request []byte) error {
-	var m engramv1.SubscribeRequest
-	if err := proto.Unmarshal(request, &m); err != nil {
-		return engram.Errorf(engram.Invalid, "", "not a SubscribeRequest: %w", err)
-	}
-	sub, err := c.s.rare.rpc.ParseSubscription(&m)
+	sub, err := c.s.rare.subscription(cl.ctx, request)
 	if err != nil {
 		return err
 	}
-	var number uint64
-	numbered, hasNumber := c.s.svc.(interface{ Number() uint64 })
-	if hasNumber {
-		number = numbered.Number() // before it begins, so that resuming from it misses nothing
+	release, err := c.s.o.RPC.AdmitSubscription()
+	if err != nil {
+		return err
 	}
+	defer release()
+	number := c.s.svc.Number() // before it begins, so that resuming from it misses nothing
 	updates, err := c.s.svc.Subscribe(cl.ctx, sub)
 	if err != nil {
 		c.s.meter.Refuse(meter.Subscribe, err)
@@ -40,20 +34,16 @@ func (c *conn) subscribe(cl *call, request []byte) error {
 	}
 	e.u64(updates.Epoch())
 	e.u64(number)
-	if hasNumber {
-		e.u8(subscribedHasNumber)
-	} else {
-		e.u8(0)
-	}
+	e.u8(subscribedHasNumber)
 	cl.send(kindSubscribed, flagMore)
 	return (&pump{call: cl, stream: updates}).run()
 }
 
 const subscribedHasNumber = 1
 
-// pump sends a subscription's updates. If the stream offers it, it is whoever wrote
-// to the memory that sends them, as long as the socket takes them at once and
-// there is room; the subscription's own goroutine has the rest.
+// pump sends a subscription's updates. If the stream allows it, the committing goroutine
+// sends them while the socket takes them at once; the subscription's own goroutine sends
+// the rest.
 type pump struct {
 	*call
 	stream engram.UpdateStream
@@ -176,7 +166,9 @@ func (cl *call) updates(batch []engram.Update) (rest []engram.Update, err error)
 			size += records + payloads
 		} else {
 			records, _ := snapshotSize(nil)
-			size += records
+			if size += records; batch[n].Failed != nil {
+				size += 2*maxIDSize + maxErrorText
+			}
 		}
 		n++
 	}

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // A call that takes long, which the goroutine that reads the connection performs on
@@ -30,19 +30,19 @@ func TestSlowCall(t *testing.T) {
 		_, err := c.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{update("M/C/P/e", at)}})
 		return err
 	}
-	connection, err := c.connection(within(t))
+	connection, err := c.connection(testkit.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow, cancel := context.WithCancel(within(t))
+	slow, cancel := context.WithCancel(testkit.Context(t))
 	ended := make(chan error)
 	go func() { ended <- commit(slow, 0) }()
 	<-entered
 	for i := range 20 {
-		if err := commit(within(t), engram.Time(1+i)); err != nil {
+		if err := commit(testkit.Context(t), engram.Time(1+i)); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := c.Latest(within(t), engram.MustID("M/C/P/e")); err != nil || s.Time != engram.Time(1+i) {
+		if s, err := c.Latest(testkit.Context(t), engram.MustID("M/C/P/e")); err != nil || s.Time != engram.Time(1+i) {
 			t.Fatalf("%+v, %v", s, err)
 		}
 	}
@@ -50,10 +50,10 @@ func TestSlowCall(t *testing.T) {
 	if err := <-ended; engram.CodeOf(err) != engram.Canceled {
 		t.Errorf("the slow call ends with %v", err)
 	}
-	if err := commit(within(t), 100); err != nil {
+	if err := commit(testkit.Context(t), 100); err != nil {
 		t.Error(err)
 	}
-	if again, err := c.connection(within(t)); err != nil || again != connection {
+	if again, err := c.connection(testkit.Context(t)); err != nil || again != connection {
 		t.Errorf("the calls have another connection now, %v", err)
 	}
 }
@@ -70,24 +70,19 @@ func TestIdleClientNoticesTheEnd(t *testing.T) {
 	stop := serveAt(t, socket, newFake(), Options{})
 	c := client(t, "local:"+socket, DialOptions{})
 	once := engram.Commit{Updates: []engram.EntityUpdate{update("M/C/P/e", 1)}}
-	if _, err := c.Commit(within(t), once); err != nil {
+	if _, err := c.Commit(testkit.Context(t), once); err != nil {
 		t.Fatal(err)
 	}
 	stop()
-	for ctx := within(t); ; {
-		if m, err := c.current(); err != nil {
+	testkit.Until(t, func() (string, bool) {
+		m, err := c.current()
+		if err != nil {
 			t.Fatal(err)
-		} else if m == nil {
-			break
 		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			t.Fatal("it does not notice")
-		}
-	}
+		return "it does not notice", m == nil
+	})
 	defer serveAt(t, socket, newFake(), Options{})()
-	if _, err := c.Commit(within(t), once); err != nil {
+	if _, err := c.Commit(testkit.Context(t), once); err != nil {
 		t.Error(err)
 	}
 }
@@ -99,7 +94,7 @@ func TestWriterDoesNotWaitForSubscribers(t *testing.T) {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			address := serve(t, realServer(t), Options{})
 			c := client(t, address, DialOptions{})
-			st, err := client(t, address, DialOptions{Window: window}).Subscribe(within(t), engram.Subscription{WithData: true, Queue: 1000})
+			st, err := client(t, address, DialOptions{Window: window}).Subscribe(testkit.Context(t), engram.Subscription{WithData: true, Queue: 1000})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +104,7 @@ func TestWriterDoesNotWaitForSubscribers(t *testing.T) {
 			from := engram.Now()
 			for i := range n {
 				cm := benchCommit(1, benchPayload(size), from+engram.Time(i))
-				results, err := c.Commit(within(t), cm)
+				results, err := c.Commit(testkit.Context(t), cm)
 				if err == nil {
 					err = engram.FirstError(results)
 				}
@@ -118,7 +113,7 @@ func TestWriterDoesNotWaitForSubscribers(t *testing.T) {
 				}
 			}
 			for got := 0; got < n; {
-				updates, err := st.Next(within(t))
+				updates, err := st.Next(testkit.Context(t))
 				if err != nil {
 					t.Fatal(err)
 				}

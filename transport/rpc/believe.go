@@ -124,9 +124,9 @@ func (b doubtedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// servesHeader says in a call that is to be handed on what its sender's names say that
-// the server serves, which must be believed it by who hands the call on: the sender does
-// not see that one's certificate.
+// servesHeader is the header of a forwarded call with its claims: the memories that the
+// sender's names list for the server. The forwarding server checks the claims against the
+// target's certificate, which the sender does not see.
 const servesHeader = "Engram-Serves"
 
 // notBelievedHeader says in an answer that for this reason the call was not handed on.

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -122,12 +122,12 @@ func (s *seenHeaders) seen() []string {
 // A call that is handed on reaches a server of which the names say much, and does not take
 // that with it.
 func TestClaimsAreNotHandedOn(t *testing.T) {
-	service, err := server.New(server.Config{Memories: []server.Memory{{Name: "M"}}, Log: slog.New(slog.DiscardHandler)})
+	service, err := server.New(server.Config{Memories: []server.Memory{{Name: "M"}}, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer service.Close()
-	o := Options{Log: slog.New(slog.DiscardHandler)}
+	o := Options{Log: testkit.Quiet}
 	far := &seenHeaders{Handler: NewHandler(service, nil, o)}
 	begin := func(h http.Handler) *httptest.Server {
 		s := httptest.NewUnstartedServer(h)

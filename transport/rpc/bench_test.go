@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -13,7 +15,7 @@ import (
 // benchPayload is a payload of n bytes of any data.
 func benchPayload(b *testing.B, n int) engram.Payload {
 	for size := n; ; size-- {
-		if p := value(b, string(make([]byte, size))); len(p.Bytes) <= n {
+		if p := testkit.Value(b, string(make([]byte, size))); len(p.Bytes) <= n {
 			return p
 		}
 	}
@@ -22,16 +24,16 @@ func benchPayload(b *testing.B, n int) engram.Payload {
 // pipe is a commit stream and a subscription with data, each on a connection of
 // its own.
 func pipe(b *testing.B, address string, queue int) (engram.CommitStream, engram.UpdateStream) {
-	s := newServer(b, server.Memory{Name: "Test", Segments: []engram.CoreSegment{{
+	s := serving.New(b, server.Memory{Name: "Test", Segments: []engram.CoreSegment{{
 		ID: engram.MustID("Test/Any"), History: engram.Bounds{MaxCount: 1000},
 	}}})
-	at := serve(b, s, nil, rpc.Options{}, address)
-	sub, err := dial(b, at.address, rpc.DialOptions{}).Subscribe(b.Context(), engram.Subscription{WithData: true, Queue: queue})
+	at := serving.Serve(b, s, nil, rpc.Options{}, address)
+	sub, err := serving.Dial(b, at.Address, rpc.DialOptions{}).Subscribe(b.Context(), engram.Subscription{WithData: true, Queue: queue})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { sub.Close() })
-	stream, err := dial(b, at.address, rpc.DialOptions{}).CommitStream(b.Context())
+	stream, err := serving.Dial(b, at.Address, rpc.DialOptions{}).CommitStream(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -41,9 +43,9 @@ func pipe(b *testing.B, address string, queue int) (engram.CommitStream, engram.
 
 func benchAddress(b *testing.B, network string) string {
 	if network == "unix" {
-		return socket(b)
+		return serving.Socket(b)
 	}
-	return anyPort
+	return serving.AnyPort
 }
 
 // BenchmarkStreamLatency measures one way: from Send of a commit of 33 bytes to
@@ -85,7 +87,7 @@ func BenchmarkStreamThroughput(b *testing.B) {
 		bytes int
 	}{{"33B", 33}, {"49KB", 49_000}, {"1MB", 1 << 20}} {
 		b.Run(size.name, func(b *testing.B) {
-			stream, sub := pipe(b, socket(b), 65_536)
+			stream, sub := pipe(b, serving.Socket(b), 65_536)
 			u := update(b, "e", 0, nil)
 			u.Instances[0].Payload = benchPayload(b, size.bytes)
 			b.SetBytes(int64(size.bytes))
@@ -134,10 +136,10 @@ func BenchmarkStreamThroughput(b *testing.B) {
 
 // BenchmarkLatest reads one entity's newest snapshot, one call after the other.
 func BenchmarkLatest(b *testing.B) {
-	s := newServer(b, testMemory(server.Hooks{}))
-	c := dial(b, serve(b, s, nil, rpc.Options{}, socket(b)).address, rpc.DialOptions{})
+	s := serving.New(b, testMemory(server.Hooks{}))
+	c := serving.Dial(b, serving.Serve(b, s, nil, rpc.Options{}, serving.Socket(b)).Address, rpc.DialOptions{})
 	u := update(b, "e", 1, "x")
-	commit(b, c, u)
+	testkit.Commit(b, c, u)
 	for b.Loop() {
 		if _, err := c.Latest(b.Context(), u.Entity); err != nil {
 			b.Fatal(err)
@@ -147,12 +149,12 @@ func BenchmarkLatest(b *testing.B) {
 
 // BenchmarkCommit commits 33 bytes, one call after the other.
 func BenchmarkCommit(b *testing.B) {
-	s := newServer(b, testMemory(server.Hooks{}))
-	c := dial(b, serve(b, s, nil, rpc.Options{}, socket(b)).address, rpc.DialOptions{})
+	s := serving.New(b, testMemory(server.Hooks{}))
+	c := serving.Dial(b, serving.Serve(b, s, nil, rpc.Options{}, serving.Socket(b)).Address, rpc.DialOptions{})
 	u := update(b, "e", 1, nil)
 	u.Instances[0].Payload = benchPayload(b, 33)
 	for b.Loop() {
 		u.Time++
-		commit(b, c, u)
+		testkit.Commit(b, c, u)
 	}
 }

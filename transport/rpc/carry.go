@@ -2,15 +2,16 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
+	"github.com/seed-301d4374/engram/internal/intake"
 )
 
 // This file lets transport/local carry the calls that are rare with the same
@@ -25,16 +26,32 @@ func (h *Handler) MemoryService() engramv1connect.MemoryServiceHandler { return 
 
 // ParseQuery converts a request within the handler's limits.
 func (h *Handler) ParseQuery(m *engramv1.QueryRequest) (engram.Query, error) {
-	return h.limits.query(m)
+	return h.limits.Query(m)
 }
 
 // ParseSubscription converts a request within the handler's limits.
 func (h *Handler) ParseSubscription(m *engramv1.SubscribeRequest) (engram.Subscription, error) {
-	return h.limits.subscription(m)
+	return subscriptionFromMessage(h.limits, m)
+}
+
+// Admit counts an encoded request of a procedure, and takes room for what it is decoded
+// to, which the lease has until it is released. The error is Exhausted if it goes beyond
+// the handler's limits.
+func (h *Handler) Admit(ctx context.Context, procedure string, request []byte) (intake.Lease, error) {
+	p := h.procedures[procedure]
+	if p == nil {
+		p = unknown
+	}
+	m := &messages{ctx: ctx, p: p, lease: h.o.Decoding.Lease(), message: request}
+	if len(request) > p.bytes {
+		return m.lease, m.tooLarge(int64(len(request)))
+	}
+	err := m.count()
+	return m.lease, err
 }
 
 // QueryMessage returns a query's request.
-func QueryMessage(q engram.Query) (*engramv1.QueryRequest, error) { return queryMessage(q) }
+func QueryMessage(q engram.Query) (*engramv1.QueryRequest, error) { return wire.QueryMessage(q) }
 
 // SubscriptionMessage returns a subscription's request.
 func SubscriptionMessage(s engram.Subscription) (*engramv1.SubscribeRequest, error) {
@@ -48,7 +65,7 @@ type Carrier func(ctx context.Context, procedure string, req, res proto.Message)
 // DialCarried is [Dial] for a server that is reached through carry. Streams and
 // whatever else is not unary are the carrier's own matter. o's bounds do not apply.
 func DialCarried(ctx context.Context, address string, carry Carrier, o DialOptions) (*Client, error) {
-	c := &Client{address: address, o: o, http: &http.Client{}, memory: carried{carry: carry}, poses: notCarried{}}
+	c := &Client{address: address, o: o, http: &http.Client{}, memory: carried{carry: carry}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	var err error
 	if c.info, err = c.Info(ctx); err == nil && o.Server != "" && c.info.Server != o.Server {
@@ -65,15 +82,6 @@ func DialCarried(ctx context.Context, address string, carry Carrier, o DialOptio
 type carried struct {
 	engramv1connect.MemoryServiceClient
 	carry Carrier
-}
-
-// notCarried is a PoseServiceClient whose calls transport/local does not carry.
-type notCarried struct {
-	engramv1connect.UnimplementedPoseServiceHandler
-}
-
-func (notCarried) WatchPoses(context.Context, *connect.Request[engramv1.WatchPosesRequest]) (*connect.ServerStreamForClient[engramv1.WatchPosesResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("poses are asked for over RPC"))
 }
 
 func carry[Req, Res any](ctx context.Context, c carried, procedure string, r *connect.Request[Req]) (*connect.Response[Res], error) {

@@ -55,7 +55,8 @@ type DialOptions struct {
 }
 
 // Client reaches one memory server over one multiplexed connection, which is made
-// again when it breaks. It implements engram.Service. Safe for concurrent use.
+// again when it breaks. It implements engram.Service, and
+// feature.Conn for the clients of features. Safe for concurrent use.
 //
 // A call that failed because the server was away is repeated, for a moment, if it
 // only reads or if it was never sent. Errors are those that the server returned,
@@ -68,10 +69,10 @@ type Client struct {
 	http    *http.Client
 	memory  engramv1connect.MemoryServiceClient
 	names   engramv1connect.NameServiceClient
-	poses   engramv1connect.PoseServiceClient
-	ltm     engramv1connect.LongTermServiceClient
-	copies  engramv1connect.CopyServiceClient
 	info    Info
+
+	options    []connect.ClientOption
+	procedures sync.Map // of features, by path: *connect.Client[carrier, carrier]
 
 	met      atomic.Pointer[access.Identity] // by the first certificate; nil before
 	received atomic.Uint64                   // bytes, over all connections
@@ -88,7 +89,7 @@ var _ engram.Service = (*Client)(nil)
 // Info tells which server answers, and what it hosts.
 type Info struct {
 	Server   string
-	Epoch    uint64 // identifies the server's life; 0 if unknown
+	Epoch    uint64 // identifies the server's epoch; 0 if unknown
 	Memories []string
 	Version  string
 	// Received and Sent are the server's clock when the question came and when the
@@ -183,11 +184,9 @@ func newClient(address string, o DialOptions) (*Client, error) {
 	if o.GRPC {
 		opts = append(opts, connect.WithGRPC())
 	}
+	c.options = opts
 	c.memory = engramv1connect.NewMemoryServiceClient(c.http, base, opts...)
 	c.names = engramv1connect.NewNameServiceClient(c.http, base, opts...)
-	c.poses = engramv1connect.NewPoseServiceClient(c.http, base, opts...)
-	c.ltm = engramv1connect.NewLongTermServiceClient(c.http, base, opts...)
-	c.copies = engramv1connect.NewCopyServiceClient(c.http, base, opts...)
 	return c, nil
 }
 

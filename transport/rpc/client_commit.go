@@ -82,7 +82,8 @@ func (s *commitStream) Send(c engram.Commit) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.err == nil && (s.inFlight >= pipelineDepth || len(s.sizes) > 0 && s.bytes+size > gatherBytes) {
+	for s.err == nil && (s.inFlight >= pipelineDepth || len(s.sizes) > 0 && (s.bytes+size > gatherBytes ||
+		len(s.gathered.Updates)+len(m.Updates) > MaxUpdates || s.gathered.Recorded != m.Recorded)) {
 		s.changed.Wait()
 	}
 	if s.err != nil {
@@ -91,6 +92,7 @@ func (s *commitStream) Send(c engram.Commit) error {
 	if s.closed {
 		return engram.Errorf(engram.Invalid, "", "a commit was sent after CloseSend")
 	}
+	s.gathered.Recorded = m.Recorded
 	s.gathered.Updates = append(s.gathered.Updates, m.Updates...)
 	s.sizes = append(s.sizes, len(m.Updates))
 	s.bytes += size

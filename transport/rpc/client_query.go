@@ -6,12 +6,13 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 )
 
 // QueryParts implements engram.PartReader. It is not repeated once the first part
 // has come.
 func (c *Client) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
-	req, err := queryMessage(q)
+	req, err := wire.QueryMessage(q)
 	if err != nil {
 		return err
 	}

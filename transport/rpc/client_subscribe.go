@@ -16,7 +16,7 @@ import (
 // Subscribe implements engram.Subscriber. When the connection breaks, the stream
 // reconnects and resumes after the last update it delivered, without gap or
 // duplicate; what the server no longer keeps is counted in Update.Dropped. If the
-// server began a new life meanwhile, the stream goes on with the new life's first
+// server began a new epoch meanwhile, the stream goes on with the new epoch's first
 // update and marks it Restarted.
 //
 // A backfill of StartLast that is interrupted is completed with every kept
@@ -102,9 +102,9 @@ func (s *updateStream) open(state *resume.State) (*serverStream, error) {
 	first := stream.Msg()
 	if known := state.Epoch(); known != 0 && known != first.GetEpoch() {
 		// There was no number to resume from, so the server did not refuse; but this
-		// stream may leave out the beginning of its new life.
+		// stream may leave out the beginning of its new epoch.
 		stream.Close()
-		return nil, engram.Errorf(engram.Conflict, s.c.address, "the memory server has begun a new life")
+		return nil, engram.Errorf(engram.Conflict, s.c.address, "the memory server has begun a new epoch")
 	}
 	state.Begun(first.GetEpoch(), first.GetNumber(), first.Number != nil)
 	if state == s.state {
@@ -148,7 +148,7 @@ func (s *updateStream) openAnew() (*serverStream, error) {
 // lastBefore returns the last snapshots of each entity, those with numbers up to
 // base, as the updates that they were.
 func (s *updateStream) lastBefore(base uint64) ([]engram.Update, error) {
-	q := engram.Query{Where: s.sub.Where, Fields: s.sub.Fields, WithoutPayload: !s.sub.WithData}
+	q := engram.Query{Where: s.sub.Where, FilterOrder: engram.SelectThenFilter, Fields: s.sub.Fields, WithoutPayload: !s.sub.WithData}
 	patterns := s.sub.Patterns
 	if len(patterns) == 0 {
 		patterns = []engram.Pattern{{}}
@@ -236,7 +236,7 @@ func (s *updateStream) reconnect() (stream *serverStream, err error) {
 		}
 		return nil
 	}, func() {
-		s.state.NewLife()
+		s.state.NewEpoch()
 		s.position = s.state.Request().Start
 	})
 	if s.ctx.Err() != nil && err != nil {

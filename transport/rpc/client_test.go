@@ -13,19 +13,21 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 func TestInfoTellsWhoAnswers(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, nil, rpc.Options{Server: "robot-1"}, socket(t))
-	c := dial(t, at.address, rpc.DialOptions{Server: "robot-1"})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, nil, rpc.Options{Server: "robot-1"}, serving.Socket(t))
+	c := serving.Dial(t, at.Address, rpc.DialOptions{Server: "robot-1"})
 	info := c.Server()
 	if info.Server != "robot-1" || info.Epoch != s.Epoch() || !slices.Equal(info.Memories, []string{"Test"}) {
 		t.Errorf("info is %+v", info)
 	}
-	_, err := rpc.Dial(t.Context(), at.address, rpc.DialOptions{Server: "robot-2"})
+	_, err := rpc.Dial(t.Context(), at.Address, rpc.DialOptions{Server: "robot-2"})
 	want(t, "dialling another server than meant", err, engram.Conflict, "robot-1", "robot-2")
 }
 
@@ -71,12 +73,12 @@ func TestErrorsKeepTheirCode(t *testing.T) {
 		engram.TooOld, engram.TooNew, engram.Conflict, engram.Unavailable, engram.Exhausted, engram.Corrupt, engram.Canceled, engram.Unsupported,
 	}
 	var refuse engram.Error
-	s := newServer(t, testMemory(server.Hooks{
+	s := serving.New(t, testMemory(server.Hooks{
 		Query:  func(context.Context, *engram.Query) error { e := refuse; return &e },
 		Commit: func(context.Context, *engram.EntityUpdate) error { e := refuse; return &e },
 	}))
 	for _, grpc := range []bool{false, true} {
-		c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{GRPC: grpc})
+		c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{GRPC: grpc})
 		for _, code := range codes {
 			refuse = engram.Error{Code: code, Thing: "the thing", Msg: "what is wrong with ünicode"}
 			results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{update(t, "e", 1, "x")}})
@@ -98,8 +100,8 @@ func TestErrorsKeepTheirCode(t *testing.T) {
 }
 
 func TestCommitRefusesUpdateByUpdate(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
 	unknown := update(t, "e", 3, "x")
 	unknown.Entity = engram.MustID("Nowhere/Any/p/e")
 	nan := update(t, "e", 4, "x")
@@ -128,13 +130,13 @@ func nanValue() float64 { zero := 0.0; return zero / zero }
 
 // A payload crosses both ways byte for byte, whatever it holds.
 func TestPayloadBytesAreKept(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
 	u := update(t, "e", 1, "x")
 	// Encoded as no encoder would: an unknown field first.
 	u.Instances[0].Payload.Bytes = append([]byte{0xFA, 0x7F, 0x01, 0x00}, u.Instances[0].Payload.Bytes...)
 	u.Instances[0].Sent, u.Instances[0].HasSent, u.Instances[0].Confidence = 7, true, 0
-	commit(t, c, u)
+	testkit.Commit(t, c, u)
 	snap, err := c.Latest(t.Context(), u.Entity)
 	if err != nil {
 		t.Fatal(err)
@@ -149,8 +151,8 @@ func TestPayloadBytesAreKept(t *testing.T) {
 }
 
 func TestCommitStreamAnswersInOrder(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
 	stream, err := c.CommitStream(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -194,9 +196,9 @@ func TestCommitStreamAnswersInOrder(t *testing.T) {
 }
 
 func TestCommitStreamOfALostServer(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, nil, rpc.Options{}, socket(t))
-	c := dial(t, at.address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t))
+	c := serving.Dial(t, at.Address, rpc.DialOptions{})
 	stream, err := c.CommitStream(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +210,7 @@ func TestCommitStreamOfALostServer(t *testing.T) {
 	if _, err := stream.Recv(); err != nil {
 		t.Fatal(err)
 	}
-	at.stop()
+	at.Stop()
 	_, err = stream.Recv()
 	want(t, "Recv after the server stopped", err, engram.Unavailable, "stopping")
 	err = stream.Send(engram.Commit{Updates: []engram.EntityUpdate{update(t, "e", 2, "x")}})
@@ -223,11 +225,11 @@ func TestCommitStreamOfALostServer(t *testing.T) {
 // An answer beyond what fits into one message comes in parts, and Query does not
 // let its caller know.
 func TestLargeAnswersComeInParts(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{MaxMessage: 3 << 20}, socket(t)).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{MaxMessage: 3 << 20}, serving.Socket(t)).Address, rpc.DialOptions{})
 	const n = 50
 	for i := range n {
-		commit(t, c, update(t, fmt.Sprintf("e%d", i%3), engram.Time(i), strings.Repeat("x", 100_000)))
+		testkit.Commit(t, c, update(t, fmt.Sprintf("e%d", i%3), engram.Time(i), strings.Repeat("x", 100_000)))
 	}
 	q := engram.MustPattern("Test").Select(engram.All())
 	whole, err := c.Query(t.Context(), q)
@@ -257,8 +259,8 @@ func TestLargeAnswersComeInParts(t *testing.T) {
 }
 
 func TestClosedClientAnswersCanceled(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
 	updates, err := c.Subscribe(t.Context(), engram.Subscription{})
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +279,7 @@ func TestClosedClientAnswersCanceled(t *testing.T) {
 func TestCallsKeepTheirDeadline(t *testing.T) {
 	var asked atomic.Bool
 	knew := make(chan struct{}, 1)
-	s := newServer(t, testMemory(server.Hooks{Query: func(ctx context.Context, _ *engram.Query) error {
+	s := serving.New(t, testMemory(server.Hooks{Query: func(ctx context.Context, _ *engram.Query) error {
 		asked.Store(true)
 		<-ctx.Done()
 		select {
@@ -286,7 +288,7 @@ func TestCallsKeepTheirDeadline(t *testing.T) {
 		}
 		return ctx.Err()
 	}}))
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
 	// On a busy machine the deadline may pass before the server is asked.
 	for in := 100 * time.Millisecond; !asked.Load(); in *= 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), in)

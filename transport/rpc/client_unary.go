@@ -6,11 +6,21 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
 
 // Commit implements engram.Writer.
 func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.UpdateResult, error) {
+	if rest := commit; len(rest.Updates) > MaxUpdates {
+		commit.Updates, rest.Updates = rest.Updates[:MaxUpdates], rest.Updates[MaxUpdates:]
+		results, err := c.Commit(ctx, commit)
+		if err != nil {
+			return nil, err
+		}
+		others, err := c.Commit(ctx, rest)
+		return append(results, others...), err
+	}
 	m, err := call(ctx, c, c.memory.Commit, commitMessage(commit), once)
 	if err != nil {
 		return nil, err
@@ -21,10 +31,14 @@ func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.Upd
 	return resultsFromMessage(m), nil
 }
 
+// MaxUpdates is how many updates clients put into one message: a larger commit goes in
+// several, one after the other. Servers take more, as long as they have room.
+const MaxUpdates = 1 << 16
+
 // Query implements engram.Reader. An answer too large for one message is fetched
 // in parts.
 func (c *Client) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
-	req, err := queryMessage(q)
+	req, err := wire.QueryMessage(q)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +108,7 @@ func (c *Client) Predict(ctx context.Context, ids []engram.ID) ([]engram.Predict
 	}
 	predictions := make([]engram.Prediction, len(ids))
 	for i, p := range m.GetPredictions() {
-		predictions[i] = engram.Prediction{ID: ids[i], Snapshot: snapshotFromMessage(p.GetSnapshot()), Err: errorFromMessage(p.GetError())}
+		predictions[i] = engram.Prediction{ID: ids[i], Snapshot: snapshotFromMessage(p.GetSnapshot()), Err: wire.ErrorFromMessage(p.GetError())}
 	}
 	return predictions, nil
 }
@@ -127,7 +141,7 @@ func (c *Client) RemoveSegment(ctx context.Context, id engram.ID) error {
 
 // Describe implements engram.Segments.
 func (c *Client) Describe(ctx context.Context, p engram.Pattern) ([]engram.Description, error) {
-	selector, err := patternMessage(p)
+	selector, err := wire.PatternMessage(p)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +152,7 @@ func (c *Client) Describe(ctx context.Context, p engram.Pattern) ([]engram.Descr
 	descriptions := make([]engram.Description, len(m.GetSegments()))
 	for i, s := range m.GetSegments() {
 		if descriptions[i], err = segmentFromMessage(s); err != nil {
-			return nil, badAnswer(err)
+			return nil, wire.BadAnswer(err)
 		}
 	}
 	return descriptions, nil
@@ -167,7 +181,7 @@ func (c *Client) TypeNames(ctx context.Context) ([]string, error) {
 
 // Stats implements engram.Statistician.
 func (c *Client) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([]engram.Stats, error) {
-	selector, err := patternMessage(p)
+	selector, err := wire.PatternMessage(p)
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/transport/meter"
 )
 
 func commitMessage(c engram.Commit) *engramv1.CommitRequest {
-	m := &engramv1.CommitRequest{Updates: make([]*engramv1.EntityUpdate, len(c.Updates))}
+	m := &engramv1.CommitRequest{Updates: make([]*engramv1.EntityUpdate, len(c.Updates)), Recorded: c.Recorded}
 	for i := range c.Updates {
 		m.Updates[i] = updateMessage(&c.Updates[i])
 	}
@@ -24,13 +25,13 @@ func updateMessage(u *engram.EntityUpdate) *engramv1.EntityUpdate {
 // commit converts a request and stores it. What cannot be converted is refused
 // like what the service refuses: per entity update.
 func (h *Handler) commit(ctx context.Context, m *engramv1.CommitRequest) (*engramv1.CommitResponse, error) {
-	c := engram.Commit{Updates: make([]engram.EntityUpdate, 0, len(m.GetUpdates()))}
+	c := engram.Commit{Updates: make([]engram.EntityUpdate, 0, len(m.GetUpdates())), Recorded: m.GetRecorded()}
 	answer := &engramv1.CommitResponse{Results: make([]*engramv1.UpdateResult, len(m.GetUpdates()))}
 	positions := make([]int, 0, len(m.GetUpdates()))
 	for i, um := range m.GetUpdates() {
 		u, err := h.update(ctx, um)
 		if err != nil {
-			answer.Results[i] = &engramv1.UpdateResult{Id: um.GetEntity(), Error: errorMessage(err)}
+			answer.Results[i] = &engramv1.UpdateResult{Id: um.GetEntity(), Error: wire.ErrorMessage(err)}
 			continue
 		}
 		c.Updates = append(c.Updates, u)
@@ -46,7 +47,7 @@ func (h *Handler) commit(ctx context.Context, m *engramv1.CommitRequest) (*engra
 		return nil, engram.Errorf(engram.Internal, "", "the memory answered %d of %d updates", len(results), len(positions))
 	}
 	for k, r := range results {
-		answer.Results[positions[k]] = &engramv1.UpdateResult{Id: r.ID.String(), Number: r.Number, Error: errorMessage(r.Err)}
+		answer.Results[positions[k]] = &engramv1.UpdateResult{Id: r.ID.String(), Number: r.Number, Error: wire.ErrorMessage(r.Err)}
 	}
 	return answer, nil
 }
@@ -113,7 +114,7 @@ func resultsFromMessage(m *engramv1.CommitResponse) []engram.UpdateResult {
 	results := make([]engram.UpdateResult, len(m.GetResults()))
 	for i, rm := range m.GetResults() {
 		id, _ := engram.Parse(rm.GetId()) // of a refused update it may be no ID
-		results[i] = engram.UpdateResult{ID: id, Number: rm.GetNumber(), Err: errorFromMessage(rm.GetError())}
+		results[i] = engram.UpdateResult{ID: id, Number: rm.GetNumber(), Err: wire.ErrorFromMessage(rm.GetError())}
 	}
 	return results
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
 
@@ -39,12 +40,34 @@ func missingMessages(missing []engram.Missing) []*engramv1.Missing {
 	}
 	ms := make([]*engramv1.Missing, len(missing))
 	for i, m := range missing {
-		ms[i] = &engramv1.Missing{
-			Id: m.ID.String(), Reason: m.Reason, Count: m.Count,
-			Start: int64(m.Interval.Start), End: int64(m.Interval.End),
-		}
+		ms[i] = missingMessage(&m)
 	}
 	return ms
+}
+
+func missingMessage(m *engram.Missing) *engramv1.Missing {
+	if m == nil {
+		return nil
+	}
+	return &engramv1.Missing{
+		Id: m.ID.String(), Reason: m.Reason, Count: m.Count,
+		Start: int64(m.Interval.Start), End: int64(m.Interval.End), Example: m.Example.String(), Detail: m.Detail,
+	}
+}
+
+func missingFromMessage(m *engramv1.Missing) (engram.Missing, error) {
+	id, err := engram.Parse(m.GetId())
+	if err != nil {
+		return engram.Missing{}, wire.BadAnswer(err)
+	}
+	example, err := engram.Parse(m.GetExample())
+	if err != nil {
+		return engram.Missing{}, wire.BadAnswer(err)
+	}
+	return engram.Missing{
+		ID: id, Reason: m.GetReason(), Count: m.GetCount(), Example: example, Detail: m.GetDetail(),
+		Interval: engram.Interval{Start: engram.Time(m.GetStart()), End: engram.Time(m.GetEnd())},
+	}, nil
 }
 
 func copyMessages(copies []engram.CopyUsed) []*engramv1.CopyUsed {
@@ -67,14 +90,11 @@ func resultFromMessage(m *engramv1.QueryResponse) (*engram.Result, error) {
 		return nil, err
 	}
 	for _, mm := range m.GetMissing() {
-		id, err := engram.Parse(mm.GetId())
+		missing, err := missingFromMessage(mm)
 		if err != nil {
-			return nil, badAnswer(err)
+			return nil, err
 		}
-		r.Missing = append(r.Missing, engram.Missing{
-			ID: id, Reason: mm.GetReason(), Count: mm.GetCount(),
-			Interval: engram.Interval{Start: engram.Time(mm.GetStart()), End: engram.Time(mm.GetEnd())},
-		})
+		r.Missing = append(r.Missing, missing)
 	}
 	for _, c := range m.GetCopies() {
 		r.Copies = append(r.Copies, engram.CopyUsed{
@@ -107,9 +127,4 @@ func nodesFromMessages(ms []*engramv1.ResultNode, level engram.Level) ([]*engram
 		}
 	}
 	return nodes, nil
-}
-
-// badAnswer is an error of a server that answers what cannot be.
-func badAnswer(err error) error {
-	return engram.Errorf(engram.Corrupt, "", "the server's answer cannot be understood: %w", err)
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/mns"
 )
@@ -11,6 +12,7 @@ import (
 func segmentMessage(d engram.Description) *engramv1.Segment {
 	return &engramv1.Segment{
 		Id: d.ID.String(), Type: d.Type, Durability: engramv1.Durability(d.Durability), FixedProviders: d.FixedProviders,
+		MaxAheadNanos: int64(d.MaxAhead),
 		History: &engramv1.Bounds{
 			MaxCount: int64(d.History.MaxCount), MaxAgeNanos: int64(d.History.MaxAge), MaxBytes: d.History.MaxBytes,
 		},
@@ -27,6 +29,7 @@ func segmentFromMessage(m *engramv1.Segment) (engram.Description, error) {
 	}
 	return engram.Description{
 		ID: id, Type: m.GetType(), Durability: engram.Durability(m.GetDurability()), FixedProviders: m.GetFixedProviders(),
+		MaxAhead: time.Duration(m.GetMaxAheadNanos()),
 		History: engram.Bounds{
 			MaxCount: int(m.GetHistory().GetMaxCount()), MaxAge: time.Duration(m.GetHistory().GetMaxAgeNanos()), MaxBytes: m.GetHistory().GetMaxBytes(),
 		},
@@ -60,7 +63,7 @@ func statsMessage(s engram.Stats) *engramv1.Stats {
 func statsFromMessage(m *engramv1.Stats) (engram.Stats, error) {
 	id, err := engram.Parse(m.GetId())
 	if err != nil {
-		return engram.Stats{}, badAnswer(err)
+		return engram.Stats{}, wire.BadAnswer(err)
 	}
 	d := m.GetDisk()
 	return engram.Stats{
@@ -74,18 +77,18 @@ func statsFromMessage(m *engramv1.Stats) (engram.Stats, error) {
 }
 
 func entryMessage(e mns.Entry) *engramv1.NameEntry {
-	m := &engramv1.NameEntry{Memory: e.Memory, Addresses: e.Addresses, Server: e.Server, Robot: e.Robot, SilentSince: int64(e.SilentSince), LastKnown: int64(e.LastKnown)}
+	m := &engramv1.NameEntry{Memory: e.Memory, Addresses: e.Addresses, Server: e.Server, Robot: e.Robot, SilentSince: int64(e.SuspectedSince), LastKnown: int64(e.LastKnown)}
 	for _, c := range e.Copies {
-		m.Copies = append(m.Copies, &engramv1.NameCopy{Server: c.Server, Robot: c.Robot, Memory: c.Memory, Addresses: c.Addresses, SilentSince: int64(c.SilentSince)})
+		m.Copies = append(m.Copies, &engramv1.NameCopy{Server: c.Server, Robot: c.Robot, Memory: c.Memory, Addresses: c.Addresses, SilentSince: int64(c.SuspectedSince)})
 	}
 	return m
 }
 
 func entryFromMessage(m *engramv1.NameEntry) mns.Entry {
 	e := mns.Entry{Memory: m.GetMemory(), Addresses: m.GetAddresses(), Server: m.GetServer(), Robot: m.GetRobot(),
-		SilentSince: engram.Time(m.GetSilentSince()), LastKnown: engram.Time(m.GetLastKnown())}
+		SuspectedSince: engram.Time(m.GetSilentSince()), LastKnown: engram.Time(m.GetLastKnown())}
 	for _, c := range m.GetCopies() {
-		e.Copies = append(e.Copies, mns.Copy{Server: c.GetServer(), Robot: c.GetRobot(), Memory: c.GetMemory(), Addresses: c.GetAddresses(), SilentSince: engram.Time(c.GetSilentSince())})
+		e.Copies = append(e.Copies, mns.Copy{Server: c.GetServer(), Robot: c.GetRobot(), Memory: c.GetMemory(), Addresses: c.GetAddresses(), SuspectedSince: engram.Time(c.GetSilentSince())})
 	}
 	return e
 }

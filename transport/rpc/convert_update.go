@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
 
@@ -16,11 +17,11 @@ func subscriptionMessage(s engram.Subscription) (*engramv1.SubscribeRequest, err
 		return nil, engram.Errorf(engram.OutOfRange, "", "a subscription's queue of %d updates", s.Queue)
 	}
 	m := &engramv1.SubscribeRequest{
-		WithData: s.WithData, Where: s.Where, Fields: s.Fields,
+		WithData: s.WithData, Where: s.Where, Fields: s.Fields, Failures: s.Failures,
 		Slow: engramv1.SlowPolicy(s.Slow), Queue: uint32(s.Queue),
 	}
 	for _, p := range s.Patterns {
-		pm, err := patternMessage(p)
+		pm, err := wire.PatternMessage(p)
 		if err != nil {
 			return nil, err
 		}
@@ -47,9 +48,9 @@ const maxUint32 = 1<<32 - 1
 
 // subscription converts a request. The error is Invalid, Exhausted or, for a
 // policy that makes writers wait, Unsupported.
-func (l limits) subscription(m *engramv1.SubscribeRequest) (engram.Subscription, error) {
+func subscriptionFromMessage(l wire.Limits, m *engramv1.SubscribeRequest) (engram.Subscription, error) {
 	s := engram.Subscription{
-		WithData: m.GetWithData(), Where: m.GetWhere(), Fields: m.GetFields(), Queue: int(m.GetQueue()),
+		WithData: m.GetWithData(), Where: m.GetWhere(), Fields: m.GetFields(), Queue: int(m.GetQueue()), Failures: m.GetFailures(),
 	}
 	switch m.GetSlow() {
 	case engramv1.SlowPolicy_SLOW_DROP_OLDEST:
@@ -59,18 +60,18 @@ func (l limits) subscription(m *engramv1.SubscribeRequest) (engram.Subscription,
 	default:
 		return s, engram.Errorf(engram.Unsupported, "", "slow policy %d is not offered here; use SLOW_DROP_OLDEST or SLOW_LATEST", m.GetSlow())
 	}
-	if err := l.breadth("patterns and fields", len(m.GetPatterns())+len(m.GetSelectors())+len(m.GetFields())); err != nil {
+	if err := l.Breadth("patterns and fields", len(m.GetPatterns())+len(m.GetSelectors())+len(m.GetFields())); err != nil {
 		return s, err
 	}
 	for _, text := range m.GetPatterns() {
-		p, err := l.parsePattern(text)
+		p, err := l.Pattern(text)
 		if err != nil {
 			return s, err
 		}
 		s.Patterns = append(s.Patterns, p)
 	}
 	for _, pm := range m.GetSelectors() {
-		p, err := l.structuredPattern(pm)
+		p, err := l.Selectors(pm)
 		if err != nil {
 			return s, err
 		}
@@ -90,17 +91,25 @@ func (l limits) subscription(m *engramv1.SubscribeRequest) (engram.Subscription,
 func noticeMessage(u *engram.Update) *engramv1.Update {
 	return &engramv1.Update{
 		Number: u.Number, Id: u.ID.String(), Arrived: int64(u.Arrived), Supersedes: u.Supersedes,
-		Snapshot: snapshotMessage(u.Snapshot), Dropped: u.Dropped,
+		Snapshot: snapshotMessage(u.Snapshot), Dropped: u.Dropped, Failed: missingMessage(u.Failed),
 	}
 }
 
 func noticeFromMessage(m *engramv1.Update) (engram.Update, error) {
 	id, err := engram.Parse(m.GetId())
 	if err != nil {
-		return engram.Update{}, badAnswer(err)
+		return engram.Update{}, wire.BadAnswer(err)
 	}
-	return engram.Update{
+	u := engram.Update{
 		Number: m.GetNumber(), ID: id, Arrived: engram.Time(m.GetArrived()), Supersedes: m.GetSupersedes(),
 		Snapshot: snapshotFromMessage(m.GetSnapshot()), Dropped: m.GetDropped(),
-	}, nil
+	}
+	if m.GetFailed() != nil {
+		failed, err := missingFromMessage(m.GetFailed())
+		if err != nil {
+			return u, err
+		}
+		u.Failed = &failed
+	}
+	return u, nil
 }

@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
@@ -51,38 +52,6 @@ var domainCodes = map[connect.Code]engram.Code{
 	connect.CodeUnimplemented:      engram.Unsupported,
 }
 
-// codesByText finds a code by its words, as [engramv1.Error] holds it.
-var codesByText = func() map[string]engram.Code {
-	m := make(map[string]engram.Code, len(wireCodes))
-	for c := range wireCodes {
-		m[c.String()] = c
-	}
-	return m
-}()
-
-// errorMessage returns the message of a domain error, nil for nil.
-func errorMessage(err error) *engramv1.Error {
-	if err == nil {
-		return nil
-	}
-	if e, ok := err.(*engram.Error); ok {
-		return &engramv1.Error{Code: e.Code.String(), Thing: e.Thing, Message: e.Msg}
-	}
-	return &engramv1.Error{Code: engram.CodeOf(err).String(), Message: err.Error()}
-}
-
-// errorFromMessage is the inverse of errorMessage.
-func errorFromMessage(m *engramv1.Error) error {
-	if m == nil {
-		return nil
-	}
-	code, ok := codesByText[m.GetCode()]
-	if !ok {
-		code = engram.Internal
-	}
-	return &engram.Error{Code: code, Thing: m.GetThing(), Msg: m.GetMessage()}
-}
-
 // wireError maps an error of the service to one of RPC.
 func wireError(err error) error {
 	if err == nil {
@@ -101,7 +70,7 @@ func wireError(err error) error {
 		code = connect.CodeDeadlineExceeded
 	}
 	ce := connect.NewError(code, err)
-	if d, detailErr := connect.NewErrorDetail(errorMessage(err)); detailErr == nil {
+	if d, detailErr := connect.NewErrorDetail(wire.ErrorMessage(err)); detailErr == nil {
 		ce.AddDetail(d)
 	}
 	return ce
@@ -127,7 +96,7 @@ func (c *Client) domainError(ctx context.Context, err error) error {
 	for _, d := range ce.Details() {
 		if v, err := d.Value(); err == nil {
 			if m, ok := v.(*engramv1.Error); ok {
-				e := errorFromMessage(m).(*engram.Error)
+				e := wire.ErrorFromMessage(m).(*engram.Error)
 				if ce.Code() == connect.CodeDeadlineExceeded {
 					e.Err = context.DeadlineExceeded
 				}

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -17,17 +16,33 @@ import (
 // stop reading or sending, bounds the streams of a connection, and ends long
 // streams when the server stops.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.o.Web.Handle(w, r, func(err error) { h.refuse(w, r, err) }) {
+		return
+	}
 	g := &guard{rc: http.NewResponseController(w), timeout: h.o.StallTimeout}
 	defer g.finish()
 	guarded := &guardedWriter{ResponseWriter: w, stall: g.watch(g.cutWrite)}
-	streams, bidi := streamKind(r.URL.Path)
-	if !bidi {
-		r.Body = &guardedBody{ReadCloser: r.Body, stall: g.watch(g.cutRead)}
-	}
+	streams, bidi := h.streamKind(r.URL.Path)
 	r, err := h.identified(r)
 	if err != nil {
 		h.refuse(w, r, err)
 		return
+	}
+	if !strings.HasPrefix(r.URL.Path, viaPrefix) { // what is handed on is not decoded here
+		var patience stall
+		if !bidi {
+			patience = g.watch(g.cutRead)
+		}
+		m, err := h.intake(r, patience)
+		if err != nil {
+			h.refuse(w, r, err)
+			return
+		}
+		defer m.end()
+		r.Body = m
+		if !bidi {
+			guarded.request = m
+		}
 	}
 	if !streams {
 		h.mux.ServeHTTP(guarded, r)
@@ -54,19 +69,18 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.URL.Path {
 	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure,
-		engramv1connect.PoseServiceWatchPosesProcedure, engramv1connect.NameServiceWatchRevocationsProcedure:
+		engramv1connect.NameServiceWatchRevocationsProcedure:
 		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		defer context.AfterFunc(h.draining, cancel)()
-		r = r.WithContext(ctx)
-	case engramv1connect.CopyServicePullProcedure:
-		ctx, cancel := context.WithCancel(context.WithValue(r.Context(), cutReadKey{}, g.cutRead))
 		defer cancel()
 		defer context.AfterFunc(h.draining, cancel)()
 		r = r.WithContext(ctx)
 	case engramv1connect.MemoryServiceCommitStreamProcedure:
 		// The commit at hand is finished and answered; the next is not waited for.
 		defer context.AfterFunc(h.draining, g.cutRead)()
+	default:
+		if bidi {
+			r = r.WithContext(context.WithValue(r.Context(), cutReadKey{}, g.cutRead))
+		}
 	}
 	h.mux.ServeHTTP(guarded, r)
 }
@@ -78,14 +92,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // streamKind reports whether a procedure streams, and whether its client may send
 // when it likes. All others take one message and answer with one.
-func streamKind(path string) (streams, bidi bool) {
-	switch path {
-	case engramv1connect.MemoryServiceSubscribeProcedure, engramv1connect.NameServiceWatchNamesProcedure,
-		engramv1connect.MemoryServiceQueryStreamProcedure, engramv1connect.PoseServiceWatchPosesProcedure,
-		engramv1connect.NameServiceWatchRevocationsProcedure:
-		return true, false
-	case engramv1connect.MemoryServiceCommitStreamProcedure, engramv1connect.CopyServicePullProcedure:
-		return true, true
+func (h *Handler) streamKind(path string) (streams, bidi bool) {
+	if p := h.procedures[path]; p != nil {
+		return p.streams, p.bidi
 	}
 	open := strings.HasPrefix(path, "/grpc.reflection.") || strings.HasPrefix(path, viaPrefix)
 	return open, open
@@ -147,23 +156,16 @@ type stall struct {
 func (s stall) begin() { s.timer.Reset(s.timeout) }
 func (s stall) end()   { s.timer.Stop() }
 
-type guardedBody struct {
-	io.ReadCloser
-	stall stall
-}
-
-func (b *guardedBody) Read(p []byte) (int, error) {
-	b.stall.begin()
-	defer b.stall.end()
-	return b.ReadCloser.Read(p)
-}
-
 type guardedWriter struct {
 	http.ResponseWriter
-	stall stall
+	stall   stall
+	request *messages // is done with once there is an answer; nil: there may be more
 }
 
 func (w *guardedWriter) Write(p []byte) (int, error) {
+	if w.request != nil {
+		w.request.release()
+	}
 	w.stall.begin()
 	defer w.stall.end()
 	return w.ResponseWriter.Write(p)

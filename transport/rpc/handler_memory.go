@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/internal/release"
 	"github.com/seed-301d4374/engram/transport/meter"
@@ -24,17 +25,8 @@ func answer[T any](msg *T, err error) (*connect.Response[T], error) {
 }
 
 func (h memoryHandler) Info(ctx context.Context, _ *connect.Request[engramv1.InfoRequest]) (*connect.Response[engramv1.InfoResponse], error) {
-	m := &engramv1.InfoResponse{Server: h.o.Server, Version: release.Current().Version, Received: int64(h.o.Now())}
-	if s, ok := h.svc.(interface{ Epoch() uint64 }); ok {
-		m.Epoch = s.Epoch()
-	}
-	if s, ok := h.svc.(interface {
-		MemoriesFor(context.Context) []string
-	}); ok {
-		m.Memories = s.MemoriesFor(ctx)
-	} else if s, ok := h.svc.(interface{ Memories() []string }); ok {
-		m.Memories = s.Memories()
-	}
+	m := &engramv1.InfoResponse{Server: h.o.Server, Version: release.Current().Version, Received: int64(h.o.Now()),
+		Epoch: h.svc.Epoch(), Memories: h.svc.MemoriesFor(ctx)}
 	m.Sent = int64(h.o.Now())
 	return answer(m, nil)
 }
@@ -48,7 +40,7 @@ func (h memoryHandler) Commit(ctx context.Context, r *connect.Request[engramv1.C
 const streamHint = "Engram-Use-Query-Stream"
 
 func (h memoryHandler) Query(ctx context.Context, r *connect.Request[engramv1.QueryRequest]) (*connect.Response[engramv1.QueryResponse], error) {
-	q, err := h.limits.query(r.Msg)
+	q, err := h.limits.Query(r.Msg)
 	if err != nil {
 		return nil, wireError(err)
 	}
@@ -99,7 +91,7 @@ func (h memoryHandler) Latest(ctx context.Context, r *connect.Request[engramv1.L
 }
 
 func (h memoryHandler) Predict(ctx context.Context, r *connect.Request[engramv1.PredictRequest]) (*connect.Response[engramv1.PredictResponse], error) {
-	if err := h.limits.breadth("IDs", len(r.Msg.GetIds())); err != nil {
+	if err := h.limits.Breadth("IDs", len(r.Msg.GetIds())); err != nil {
 		return nil, wireError(err)
 	}
 	ids := make([]engram.ID, len(r.Msg.GetIds()))
@@ -115,13 +107,13 @@ func (h memoryHandler) Predict(ctx context.Context, r *connect.Request[engramv1.
 	}
 	m := &engramv1.PredictResponse{}
 	for _, p := range predictions {
-		m.Predictions = append(m.Predictions, &engramv1.Prediction{Id: p.ID.String(), Snapshot: snapshotMessage(p.Snapshot), Error: errorMessage(p.Err)})
+		m.Predictions = append(m.Predictions, &engramv1.Prediction{Id: p.ID.String(), Snapshot: snapshotMessage(p.Snapshot), Error: wire.ErrorMessage(p.Err)})
 	}
 	return answer(m, nil)
 }
 
 func (h memoryHandler) Describe(ctx context.Context, r *connect.Request[engramv1.DescribeRequest]) (*connect.Response[engramv1.DescribeResponse], error) {
-	p, err := h.limits.onePattern(r.Msg.GetPattern(), r.Msg.GetSelector())
+	p, err := h.limits.OnePattern(r.Msg.GetPattern(), r.Msg.GetSelector())
 	if err != nil {
 		return nil, wireError(err)
 	}
@@ -139,8 +131,8 @@ func (h memoryHandler) AddSegment(ctx context.Context, r *connect.Request[engram
 		return nil, wireError(err)
 	}
 	if d.ID.Level() == engram.LevelProviderSegment {
-		if d.History != (engram.Bounds{}) || d.Durability != engram.Volatile || d.FixedProviders {
-			return nil, wireError(engram.Errorf(engram.Invalid, d.ID.String(), "history, durability and fixed providers are set for a core segment, not for a provider segment"))
+		if d.History != (engram.Bounds{}) || d.Durability != engram.Volatile || d.FixedProviders || d.MaxAhead != 0 {
+			return nil, wireError(engram.Errorf(engram.Invalid, d.ID.String(), "history, durability, max ahead and fixed providers are set for a core segment, not for a provider segment"))
 		}
 		err = h.svc.AddProviderSegment(ctx, engram.ProviderSegment{ID: d.ID, Type: d.Type})
 	} else {
@@ -172,7 +164,7 @@ func (h memoryHandler) ListTypes(ctx context.Context, _ *connect.Request[engramv
 }
 
 func (h memoryHandler) Stats(ctx context.Context, r *connect.Request[engramv1.StatsRequest]) (*connect.Response[engramv1.StatsResponse], error) {
-	p, err := h.limits.onePattern(r.Msg.GetPattern(), r.Msg.GetSelector())
+	p, err := h.limits.OnePattern(r.Msg.GetPattern(), r.Msg.GetSelector())
 	if err != nil {
 		return nil, wireError(err)
 	}

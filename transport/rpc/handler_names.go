@@ -58,7 +58,7 @@ func (h nameHandler) ListNames(ctx context.Context, _ *connect.Request[engramv1.
 }
 
 func (h nameHandler) WatchNames(ctx context.Context, _ *connect.Request[engramv1.WatchNamesRequest], stream *connect.ServerStream[engramv1.WatchNamesResponse]) error {
-	release, err := h.admitSubscription()
+	release, err := h.o.AdmitSubscription()
 	if err != nil {
 		return wireError(err)
 	}
@@ -77,7 +77,7 @@ func (h nameHandler) WatchNames(ctx context.Context, _ *connect.Request[engramv1
 // WatchRevocations tells what the access rules say is revoked. Whoever is let in may know:
 // they must leave servers that are.
 func (h nameHandler) WatchRevocations(ctx context.Context, _ *connect.Request[engramv1.WatchRevocationsRequest], stream *connect.ServerStream[engramv1.WatchRevocationsResponse]) error {
-	release, err := h.admitSubscription()
+	release, err := h.o.AdmitSubscription()
 	if err != nil {
 		return wireError(err)
 	}

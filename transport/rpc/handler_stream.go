@@ -34,7 +34,7 @@ func (h memoryHandler) CommitStream(ctx context.Context, stream *connect.BidiStr
 }
 
 func (h memoryHandler) QueryStream(ctx context.Context, r *connect.Request[engramv1.QueryRequest], stream *connect.ServerStream[engramv1.QueryResponse]) error {
-	q, err := h.limits.query(r.Msg)
+	q, err := h.limits.Query(r.Msg)
 	if err != nil {
 		return wireError(err)
 	}
@@ -55,22 +55,20 @@ func (h memoryHandler) QueryStream(ctx context.Context, r *connect.Request[engra
 }
 
 func (h memoryHandler) Subscribe(ctx context.Context, r *connect.Request[engramv1.SubscribeRequest], stream *connect.ServerStream[engramv1.SubscribeResponse]) error {
-	sub, err := h.limits.subscription(r.Msg)
+	sub, err := subscriptionFromMessage(h.limits, r.Msg)
 	if err != nil {
 		return wireError(err)
 	}
-	release, err := h.admitSubscription()
+	release, err := h.o.AdmitSubscription()
 	if err != nil {
 		return wireError(err)
 	}
 	defer release()
 	first := &engramv1.SubscribeResponse{}
-	if s, ok := h.svc.(interface{ Number() uint64 }); ok {
-		// Taken before the subscription begins: a resumption from it may deliver what
-		// was committed while this call was under way, but misses nothing.
-		n := s.Number()
-		first.Number = &n
-	}
+	// Taken before the subscription begins: a resumption from it may deliver what
+	// was committed while this call was under way, but misses nothing.
+	n := h.svc.Number()
+	first.Number = &n
 	updates, err := h.svc.Subscribe(ctx, sub)
 	if err != nil {
 		h.o.Meter.RPC.Refuse(meter.Subscribe, err)

@@ -48,9 +48,8 @@ func (h *Handler) forwardIdentity(in, out *http.Request) {
 	out.Header.Set(identityHeader, string(id))
 }
 
-// guardOperations lets only those see the pages for operators, which tell of all that
-// the server holds, who may read all of it. Whether it is alive and ready may be known
-// by everyone, but not why.
+// guardOperations shows the pages for operators only to identities that may read
+// everything. Everybody may see whether the server is alive and ready, but not why.
 func (h *Handler) guardOperations(pages http.Handler) http.Handler {
 	rules := h.o.Secure.Access
 	if rules == nil {

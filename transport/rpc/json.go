@@ -9,25 +9,25 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
-	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/payload"
 )
 
 // payloadTypes holds the types that JSON was asked of, so that each is taken from
 // the service once: a type never changes under its name.
 type payloadTypes struct {
 	service engram.Types
-	known   sync.Map // name → *idf.Type
+	known   sync.Map // name → payload.Type
 }
 
-func (ts *payloadTypes) get(ctx context.Context, name string) (*idf.Type, error) {
+func (ts *payloadTypes) get(ctx context.Context, name string) (payload.Type, error) {
 	if t, ok := ts.known.Load(name); ok {
-		return t.(*idf.Type), nil
+		return t.(payload.Type), nil
 	}
 	def, err := ts.service.Type(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	t, err := idf.ParseType(def)
+	t, err := payload.Parse(def)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (ts *payloadTypes) show(ctx context.Context, s *engramv1.Snapshot) error {
 		if err != nil {
 			return err
 		}
-		text, err := t.JSON(p.GetData(), idf.JSONOptions{SummarizeBytes: -1})
+		text, err := t.JSON(p.GetData())
 		if err != nil {
 			return err
 		}

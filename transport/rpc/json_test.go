@@ -12,6 +12,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -64,8 +66,8 @@ func TestJSONIsEncodedByTheSegmentsType(t *testing.T) {
 	m := testMemory(server.Hooks{})
 	m.Types = defs
 	m.Segments = append(m.Segments, engram.CoreSegment{ID: engram.MustID("Test/Cups"), Type: "test.Cup"})
-	s := newServer(t, m)
-	address := serve(t, s, nil, rpc.Options{}, anyPort).address
+	s := serving.New(t, m)
+	address := serving.Serve(t, s, nil, rpc.Options{}, serving.AnyPort).Address
 	defer http.DefaultClient.CloseIdleConnections()
 
 	answer := ask(t, address, "Commit", `{"updates": [
@@ -133,12 +135,12 @@ func FuzzRequest(f *testing.F) {
 		}
 		f.Add(uint8(0), true, []byte(body))
 	}
-	s, err := server.New(server.Config{Memories: []server.Memory{testMemory(server.Hooks{})}, Log: quiet})
+	s, err := server.New(server.Config{Memories: []server.Memory{testMemory(server.Hooks{})}, Log: testkit.Quiet})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { s.Close() })
-	h := rpc.NewHandler(s, nil, rpc.Options{Log: quiet})
+	h := rpc.NewHandler(s, nil, rpc.Options{Log: testkit.Quiet})
 	f.Fuzz(func(t *testing.T, procedure uint8, binary bool, body []byte) {
 		contentType := "application/json"
 		if binary {
@@ -157,7 +159,7 @@ func FuzzRequest(f *testing.F) {
 // A member that a message does not have is refused: a mistyped filter must not
 // answer as if there were none.
 func TestUnknownJSONMembersAreRefused(t *testing.T) {
-	address := serve(t, newServer(t, testMemory(server.Hooks{})), nil, rpc.Options{}, anyPort).address
+	address := serving.Serve(t, serving.New(t, testMemory(server.Hooks{})), nil, rpc.Options{}, serving.AnyPort).Address
 	defer http.DefaultClient.CloseIdleConnections()
 	answer := ask(t, address, "Query", `{"pattern": "Test", "wehre": "false"}`)
 	message, _ := at(answer, "message").(string)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -19,9 +21,9 @@ import (
 // What goes beyond a limit is refused by name, and nothing that was stored before
 // is lost.
 func TestLimitsAreTypedErrors(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{MaxMessage: 1 << 20, MaxPattern: 100, MaxRegex: 20, MaxQueryNodes: 1000}, socket(t)).address, rpc.DialOptions{})
-	commit(t, c, update(t, "kept", 1, "x"))
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{MaxMessage: 1 << 20, MaxPattern: 100, MaxRegex: 20, MaxQueryNodes: 1000}, serving.Socket(t)).Address, rpc.DialOptions{})
+	testkit.Commit(t, c, update(t, "kept", 1, "x"))
 	names := make([]string, 100_000)
 	for i := range names {
 		names[i] = fmt.Sprintf("e%d", i)
@@ -61,8 +63,8 @@ func TestLimitsAreTypedErrors(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 func TestMessageOverTheLimitEndsACommitStream(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{MaxMessage: 1 << 20}, socket(t)).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{MaxMessage: 1 << 20}, serving.Socket(t)).Address, rpc.DialOptions{})
 	stream, err := c.CommitStream(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +87,9 @@ func TestMessageOverTheLimitEndsACommitStream(t *testing.T) {
 }
 
 func TestStreamsPerConnectionAreBounded(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, nil, rpc.Options{MaxStreams: 3}, socket(t))
-	c := dial(t, at.address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, nil, rpc.Options{MaxStreams: 3}, serving.Socket(t))
+	c := serving.Dial(t, at.Address, rpc.DialOptions{})
 	var open []engram.UpdateStream
 	for range 3 {
 		sub, err := c.Subscribe(t.Context(), engram.Subscription{})
@@ -102,7 +104,7 @@ func TestStreamsPerConnectionAreBounded(t *testing.T) {
 	if _, err := c.TypeNames(t.Context()); err != nil {
 		t.Errorf("other calls on the same connection: %v", err)
 	}
-	other, err := dial(t, at.address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{})
+	other, err := serving.Dial(t, at.Address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{})
 	if err != nil {
 		t.Errorf("a stream on another connection: %v", err)
 	} else {
@@ -122,44 +124,36 @@ func TestStreamsPerConnectionAreBounded(t *testing.T) {
 // it succeeds.
 func eventually(t *testing.T, what string, f func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for {
+	testkit.Until(t, func() (string, bool) {
 		err := f()
-		if err == nil {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return fmt.Sprintf("%s: %v", what, err), err == nil
+	})
 }
 
 func TestSubscriptionsPerServerAreBounded(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, mns.NewLocal(), rpc.Options{MaxSubscriptions: 2}, socket(t))
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, mns.NewLocal(), rpc.Options{MaxSubscriptions: 2}, serving.Socket(t))
 	for range 2 {
-		sub, err := dial(t, at.address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{})
+		sub, err := serving.Dial(t, at.Address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer sub.Close()
 	}
-	_, err := dial(t, at.address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{})
+	_, err := serving.Dial(t, at.Address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{})
 	want(t, "one subscription too many", err, engram.Exhausted, "2 subscriptions")
-	for _, err := range dial(t, at.address, rpc.DialOptions{}).Names().Watch(t.Context()) {
+	for _, err := range serving.Dial(t, at.Address, rpc.DialOptions{}).Names().Watch(t.Context()) {
 		want(t, "a name watch too many", err, engram.Exhausted)
 	}
 }
 
 // A client that vanishes in mid-stream leaves nothing behind.
 func TestClientThatDisconnectsIsForgotten(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, nil, rpc.Options{MaxSubscriptions: 1}, socket(t))
-	commit(t, s, update(t, "kept", 1, "x"))
-	p := newProxy(t, at.address)
-	gone, err := dial(t, rpc.AddressOf(p), rpc.DialOptions{ReconnectFor: time.Nanosecond}).Subscribe(t.Context(), engram.Subscription{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, nil, rpc.Options{MaxSubscriptions: 1}, serving.Socket(t))
+	testkit.Commit(t, s, update(t, "kept", 1, "x"))
+	p := newProxy(t, at.Address)
+	gone, err := serving.Dial(t, rpc.AddressOf(p), rpc.DialOptions{ReconnectFor: time.Nanosecond}).Subscribe(t.Context(), engram.Subscription{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +161,7 @@ func TestClientThatDisconnectsIsForgotten(t *testing.T) {
 	p.cut()
 	_, err = gone.Next(t.Context())
 	want(t, "the subscription that was cut", err, engram.Unavailable)
-	c := dial(t, at.address, rpc.DialOptions{})
+	c := serving.Dial(t, at.Address, rpc.DialOptions{})
 	eventually(t, "a subscription in the place of the one that was cut", func() error {
 		sub, err := c.Subscribe(t.Context(), engram.Subscription{})
 		if err == nil {
@@ -175,7 +169,7 @@ func TestClientThatDisconnectsIsForgotten(t *testing.T) {
 		}
 		return err
 	})
-	commit(t, c, update(t, "e", 1, "x"))
+	testkit.Commit(t, c, update(t, "e", 1, "x"))
 	if _, err := c.Latest(t.Context(), engram.MustID("Test/Any/p/kept")); err != nil {
 		t.Errorf("what was stored before: %v", err)
 	}
@@ -184,11 +178,11 @@ func TestClientThatDisconnectsIsForgotten(t *testing.T) {
 // Whoever takes too long for his headers, or stops in the middle of his request,
 // or never reads the answer, is cut off.
 func TestStallingClientsAreCutOff(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, nil, rpc.Options{HeaderTimeout: 50 * time.Millisecond, StallTimeout: 50 * time.Millisecond}, socket(t))
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, nil, rpc.Options{HeaderTimeout: 50 * time.Millisecond, StallTimeout: 50 * time.Millisecond}, serving.Socket(t))
 	const stored = 8 // of 1 MB: more than the connection's buffers hold
 	for i := range stored {
-		commit(t, s, update(t, fmt.Sprint(i), 1, strings.Repeat("x", 1<<20)))
+		testkit.Commit(t, s, update(t, fmt.Sprint(i), 1, strings.Repeat("x", 1<<20)))
 	}
 	const head = "POST /engram.v1.MemoryService/Query HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 14\r\n"
 	for what, sent := range map[string]string{
@@ -199,7 +193,7 @@ func TestStallingClientsAreCutOff(t *testing.T) {
 	} {
 		var conn net.Conn
 		eventually(t, what, func() (err error) {
-			if conn, err = net.Dial("unix", strings.TrimPrefix(at.address, "unix:")); err != nil {
+			if conn, err = net.Dial("unix", strings.TrimPrefix(at.Address, "unix:")); err != nil {
 				return err
 			}
 			if _, err = conn.Write([]byte(sent)); err != nil {
@@ -221,7 +215,7 @@ func TestStallingClientsAreCutOff(t *testing.T) {
 	}
 	// Nothing stored was lost, and others are answered: here by a handler that lets them
 	// be slower, as they may be on a busy machine.
-	kept, err := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{}).Query(t.Context(), engram.Query{
+	kept, err := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{}).Query(t.Context(), engram.Query{
 		Memories: engram.MustPattern("Test").Select(engram.All()).Memories, WithoutPayload: true,
 	})
 	if err != nil || len(kept.Items()) != stored {
@@ -231,8 +225,8 @@ func TestStallingClientsAreCutOff(t *testing.T) {
 
 // Neither random bytes nor requests that are no messages do the server harm.
 func TestGarbageIsAnswered(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, mns.NewLocal(), rpc.Options{}, anyPort)
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, mns.NewLocal(), rpc.Options{}, serving.AnyPort)
 	for _, tt := range []struct {
 		path, contentType, body string
 		status                  int
@@ -255,7 +249,7 @@ func TestGarbageIsAnswered(t *testing.T) {
 		{"/engram.v1.NameService/Register", "application/json", `{}`, 400},
 		{"/", "application/json", `{}`, 404},
 	} {
-		res, err := http.Post(at.address+tt.path, tt.contentType, bytes.NewReader([]byte(tt.body)))
+		res, err := http.Post(at.Address+tt.path, tt.contentType, bytes.NewReader([]byte(tt.body)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,21 +259,21 @@ func TestGarbageIsAnswered(t *testing.T) {
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()
-	raw, err := net.Dial("tcp", strings.TrimPrefix(at.address, "http://"))
+	raw, err := net.Dial("tcp", strings.TrimPrefix(at.Address, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer raw.Close()
 	fmt.Fprint(raw, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", strings.Repeat("\xff", 1000))
-	if _, err := dial(t, at.address, rpc.DialOptions{}).TypeNames(t.Context()); err != nil {
+	if _, err := serving.Dial(t, at.Address, rpc.DialOptions{}).TypeNames(t.Context()); err != nil {
 		t.Errorf("others: %v", err)
 	}
 }
 
 func TestPanicInAHookIsOneCallsError(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{Query: func(context.Context, *engram.Query) error { panic("a defect") }}))
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{Query: func(context.Context, *engram.Query) error { panic("a defect") }}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
 	_, err := c.Query(t.Context(), engram.MustPattern("Test").Select(engram.Latest(1)))
 	want(t, "a query that panics", err, engram.Internal, "a defect")
-	commit(t, c, update(t, "e", 1, "x"))
+	testkit.Commit(t, c, update(t, "e", 1, "x"))
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -52,16 +53,16 @@ func TestStaleSocketIsReplaced(t *testing.T) {
 	}
 	dead.SetUnlinkOnClose(false) // as a killed server leaves it
 	dead.Close()
-	s := newServer(t, testMemory(server.Hooks{}))
-	dial(t, serve(t, s, nil, rpc.Options{}, "unix:"+path).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, "unix:"+path).Address, rpc.DialOptions{})
 }
 
 func TestLiveSocketIsRefused(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, nil, rpc.Options{}, socket(t))
-	_, err := rpc.Listen(at.address)
-	want(t, "listening where a server does", err, engram.AlreadyExists, at.address, "listens here already")
-	dial(t, at.address, rpc.DialOptions{}) // the refusal did it no harm
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t))
+	_, err := rpc.Listen(at.Address)
+	want(t, "listening where a server does", err, engram.AlreadyExists, at.Address, "listens here already")
+	serving.Dial(t, at.Address, rpc.DialOptions{}) // the refusal did it no harm
 
 	// A server that takes no lock, as one of another kind.
 	path := filepath.Join(t.TempDir(), "s")
@@ -73,7 +74,7 @@ func TestLiveSocketIsRefused(t *testing.T) {
 	_, err = rpc.Listen("unix:" + path)
 	want(t, "listening where another program does", err, engram.AlreadyExists)
 
-	tcp, err := rpc.Listen(anyPort)
+	tcp, err := rpc.Listen(serving.AnyPort)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,15 @@
 package rpc_test
 
 import (
-	"io"
-	"log/slog"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/longterm"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/policy"
@@ -19,17 +20,16 @@ import (
 
 // What a client is answered is what the store in the server answers.
 func TestLongTermOverRPC(t *testing.T) {
-	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	store, err := ltm.Open(t.Context(), ltm.Options{Dir: t.TempDir(), Robot: "r1", Log: quiet})
+	store, err := ltm.Open(t.Context(), ltm.Options{Dir: t.TempDir(), Robot: "r1", Log: testkit.Quiet})
 	must(t, err)
-	s, err := server.New(server.Config{Memories: []server.Memory{testMemory(server.Hooks{})}, Store: store, Log: quiet})
+	s, err := server.New(server.Config{Memories: []server.Memory{testMemory(server.Hooks{})}, Store: store, Log: testkit.Quiet})
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
-	remote := c.LongTerm()
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
+	remote := longterm.NewClient(c)
 	ctx := t.Context()
 	for i := range 20 {
-		commit(t, c, update(t, "cup", engram.Time(i), "x"))
+		testkit.Commit(t, c, update(t, "cup", engram.Time(i), "x"))
 	}
 	must(t, remote.Mark(ctx, episode.Mark{Time: 3, Label: "bump", Before: 1, After: time.Second}))
 	must(t, remote.Mark(ctx, episode.Mark{Time: 9, Label: "slip"}))
@@ -131,10 +131,10 @@ func second2[A, B any](_ A, _ B, err error) error { return err }
 
 // A server without a folder says what to do.
 func TestNoLongTermMemory(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
-	_, err := c.LongTerm().Episodes(t.Context(), engram.Always())
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
+	_, err := longterm.NewClient(c).Episodes(t.Context(), engram.Always())
 	want(t, "episodes of a server without a folder", err, engram.Unsupported, "--data")
-	_, err = c.LongTerm().Forget(t.Context(), service.Forgetting{}, nil)
+	_, err = longterm.NewClient(c).Forget(t.Context(), service.Forgetting{}, nil)
 	want(t, "forgetting at a server without a folder", err, engram.Unsupported, "--data")
 }

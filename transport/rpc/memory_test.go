@@ -3,6 +3,8 @@ package rpc_test
 import (
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/memorytest"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -14,14 +16,14 @@ func TestClientIsAMemory(t *testing.T) {
 		name    string
 		address func(t *testing.T) string
 	}{
-		{"unix", func(t *testing.T) string { return socket(t) }},
-		{"tcp", func(*testing.T) string { return anyPort }},
+		{"unix", func(t *testing.T) string { return serving.Socket(t) }},
+		{"tcp", func(*testing.T) string { return serving.AnyPort }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			memorytest.Run(t, func(t *testing.T) memorytest.Memory {
-				s := newServer(t, server.Memory{Name: memorytest.MemoryName})
-				return dial(t, serve(t, s, nil, rpc.Options{}, tt.address(t)).address, rpc.DialOptions{})
-			})
+				s := serving.New(t, server.Memory{Name: memorytest.MemoryName})
+				return serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, tt.address(t)).Address, rpc.DialOptions{})
+			}, memorytest.Entities(testkit.Repeats(10_000, 100_000)))
 		})
 	}
 }

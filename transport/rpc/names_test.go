@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 // remoteNames returns a name system behind a server.
-func remoteNames(t *testing.T) (mns.Registry, *serving) {
+func remoteNames(t *testing.T) (mns.Registry, *serving.Handler) {
 	t.Helper()
 	local := mns.NewLocal()
 	t.Cleanup(func() { local.Close() })
-	at := serve(t, newServer(t, testMemory(server.Hooks{})), local, rpc.Options{}, socket(t))
-	return dial(t, at.address, rpc.DialOptions{}).Names(), at
+	at := serving.Serve(t, serving.New(t, testMemory(server.Hooks{})), local, rpc.Options{}, serving.Socket(t))
+	return serving.Dial(t, at.Address, rpc.DialOptions{}).Names(), at
 }
 
 func TestNameSystemOverTheNetwork(t *testing.T) {
@@ -82,7 +83,7 @@ func TestWatchAndWaitOverTheNetwork(t *testing.T) {
 			}
 		case e.Removed:
 			events = append(events, "-"+e.Entry.Memory)
-			go at.stop()
+			go at.Stop()
 		default:
 			events = append(events, "+"+e.Entry.Memory)
 			if e := <-waited; e.Server != "a" {
@@ -99,7 +100,7 @@ func TestWatchAndWaitOverTheNetwork(t *testing.T) {
 }
 
 func TestServerWithoutANameSystem(t *testing.T) {
-	at := serve(t, newServer(t, testMemory(server.Hooks{})), nil, rpc.Options{}, socket(t))
-	_, err := dial(t, at.address, rpc.DialOptions{}).Names().List(t.Context())
+	at := serving.Serve(t, serving.New(t, testMemory(server.Hooks{})), nil, rpc.Options{}, serving.Socket(t))
+	_, err := serving.Dial(t, at.Address, rpc.DialOptions{}).Names().List(t.Context())
 	want(t, "names of a server that offers none", err, engram.Unsupported)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
@@ -59,12 +60,12 @@ func FuzzPoseRequest(f *testing.F) {
 	if err := store.Fixed("r/base", "r/cam", pose.Identity(), pose.ExactCov()); err != nil {
 		f.Fatal(err)
 	}
-	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "Test", Poses: service.New(store, nil)}}, Log: quiet})
+	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "Test", Poses: service.New(store, service.Writes{})}}, Log: testkit.Quiet})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { s.Close() })
-	h := rpc.NewHandler(s, nil, rpc.Options{Log: quiet})
+	h := rpc.NewHandler(s, nil, rpc.Options{Log: testkit.Quiet})
 	f.Fuzz(func(t *testing.T, procedure uint8, isBinary bool, body []byte) {
 		name := procedures[int(procedure)%len(procedures)]
 		contentType := "application/json"

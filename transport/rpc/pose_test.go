@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
@@ -16,9 +17,9 @@ import (
 )
 
 // servePoses serves a store over a socket and returns a client's view of it.
-func servePoses(t *testing.T, poses service.Service) service.Service {
+func servePoses(t *testing.T, store service.Service) service.Service {
 	t.Helper()
-	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "Test", Poses: poses}}})
+	s, err := server.New(server.Config{Memories: []server.Memory{{Name: "Test", Poses: store}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func servePoses(t *testing.T, poses service.Service) service.Service {
 		<-served
 		s.Close()
 	})
-	return c.Poses()
+	return poses.NewClient(c)
 }
 
 func must(t *testing.T, err error) {
@@ -59,7 +60,7 @@ func TestPosesOverRPC(t *testing.T) {
 	for i := range engram.Time(10) {
 		must(t, edge.Set(i*1e8, pose.Translation(float64(i), 0, 0)))
 	}
-	here := service.New(store, nil)
+	here := service.New(store, service.Writes{})
 	there := servePoses(t, here)
 	ctx := t.Context()
 
@@ -67,7 +68,7 @@ func TestPosesOverRPC(t *testing.T) {
 	must(t, err)
 	mine, err := there.Watch(ctx, pose.Changes{Target: "r/odom", Source: "r/cam", OnlyAcquired: true}, nil)
 	must(t, err)
-	acquired, err := there.Acquire(ctx, "r/cam", 5e7, true)
+	acquired, err := there.Acquire(ctx, service.Acquire{Sensor: "r/cam", Time: 5e7, Wait: true})
 	if err != nil || acquired.Base != "r/base" || acquired.Pose.T.Z != 1 || acquired.Cov.State() != pose.Exact {
 		t.Fatalf("%+v, %v", acquired, err)
 	}

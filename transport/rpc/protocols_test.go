@@ -18,6 +18,8 @@ import (
 	"github.com/seed-301d4374/engram"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -25,9 +27,9 @@ import (
 
 // Responses are not compressed, whoever asks for it; requests may be.
 func TestGzipIsReadButNotWritten(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	commit(t, s, update(t, "e", 1, strings.Repeat("x", 10_000)))
-	address := serve(t, s, nil, rpc.Options{}, anyPort).address
+	s := serving.New(t, testMemory(server.Hooks{}))
+	testkit.Commit(t, s, update(t, "e", 1, strings.Repeat("x", 10_000)))
+	address := serving.Serve(t, s, nil, rpc.Options{}, serving.AnyPort).Address
 	var body bytes.Buffer
 	z := gzip.NewWriter(&body)
 	z.Write([]byte(`{"entity": "Test/Any/p/e"}`))
@@ -51,11 +53,20 @@ func TestGzipIsReadButNotWritten(t *testing.T) {
 	}
 }
 
+// plainTimes asks for times as generated clients that speak JSON read them.
+type plainTimes struct{ http.RoundTripper }
+
+func (p plainTimes) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Engram-Times", "nanoseconds")
+	return p.RoundTripper.RoundTrip(r)
+}
+
 // One handler speaks gRPC, gRPC-Web and Connect, over HTTP/1.1 and HTTP/2.
 func TestEveryProtocol(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	commit(t, s, update(t, "e", 1, "x"))
-	address := serve(t, s, nil, rpc.Options{Server: "me"}, anyPort).address
+	s := serving.New(t, testMemory(server.Hooks{}))
+	testkit.Commit(t, s, update(t, "e", 1, "x"))
+	address := serving.Serve(t, s, nil, rpc.Options{Server: "me"}, serving.AnyPort).Address
 	for _, tt := range []struct {
 		name  string
 		http2 bool
@@ -73,7 +84,7 @@ func TestEveryProtocol(t *testing.T) {
 			transport.Protocols.SetHTTP1(!tt.http2)
 			transport.Protocols.SetUnencryptedHTTP2(tt.http2)
 			defer transport.CloseIdleConnections()
-			c := engramv1connect.NewMemoryServiceClient(&http.Client{Transport: transport}, address, tt.o...)
+			c := engramv1connect.NewMemoryServiceClient(&http.Client{Transport: plainTimes{transport}}, address, tt.o...)
 			info, err := c.Info(t.Context(), connect.NewRequest(&engramv1.InfoRequest{}))
 			if err != nil || info.Msg.GetServer() != "me" {
 				t.Errorf("info %v, %v", info, err)
@@ -97,11 +108,11 @@ func TestEveryProtocol(t *testing.T) {
 }
 
 func TestReflectionAndHealth(t *testing.T) {
-	at := serve(t, newServer(t, testMemory(server.Hooks{})), mns.NewLocal(), rpc.Options{}, socket(t))
+	at := serving.Serve(t, serving.New(t, testMemory(server.Hooks{})), mns.NewLocal(), rpc.Options{}, serving.Socket(t))
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", strings.TrimPrefix(at.address, "unix:"))
+		return new(net.Dialer).DialContext(ctx, "unix", strings.TrimPrefix(at.Address, "unix:"))
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
@@ -132,11 +143,11 @@ func TestReflectionAndHealth(t *testing.T) {
 	if got := health(); !strings.Contains(got, `SERVING_STATUS_SERVING`) {
 		t.Errorf("health %s", got)
 	}
-	at.handler.Drain()
+	at.Handler.Drain()
 	if got := health(); !strings.Contains(got, `NOT_SERVING`) {
 		t.Errorf("health while draining %s", got)
 	}
-	c := dial(t, at.address, rpc.DialOptions{})
+	c := serving.Dial(t, at.Address, rpc.DialOptions{})
 	_, err = c.Subscribe(t.Context(), engram.Subscription{})
 	want(t, "a subscription while draining", err, engram.Unavailable, "stopping")
 	if _, err := c.TypeNames(t.Context()); err != nil {

@@ -1,9 +1,8 @@
 package rpc
 
 import (
-	"google.golang.org/protobuf/encoding/protojson"
-
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
 
@@ -11,9 +10,8 @@ import (
 // Query, as docs/http.md describes it. The error is Invalid or Exhausted.
 func ParseQuery(j []byte) (engram.Query, error) {
 	var m engramv1.QueryRequest
-	if err := protojson.Unmarshal(j, &m); err != nil {
+	if err := readJSON(j, &m); err != nil {
 		return engram.Query{}, engram.Errorf(engram.Invalid, "query", "not a query in JSON, see docs/http.md: %w", err)
 	}
-	o := Options{}.WithDefaults()
-	return limits{pattern: o.MaxPattern, regex: o.MaxRegex, nodes: o.MaxQueryNodes}.query(&m)
+	return wire.DefaultLimits.Query(&m)
 }

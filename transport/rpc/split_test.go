@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 )
 
@@ -91,7 +92,7 @@ func TestResultsCrossTheWire(t *testing.T) {
 
 // A query means the same on the other side.
 func TestQueriesCrossTheWire(t *testing.T) {
-	l := limits{pattern: 1000, regex: 100, nodes: 1000}
+	l := wire.Limits{MaxPattern: 1000, MaxRegex: 100, MaxNodes: 1000}
 	names := rapid.OneOf(
 		rapid.Just(engram.AllNames()), rapid.Just(engram.MatchRegex("a|b+")),
 		rapid.Map(rapid.SliceOfN(rapid.StringMatching(`[a-z*~/\\]{1,5}`), 1, 3), func(n []string) engram.NameSelector { return engram.OneOf(n...) }),
@@ -136,11 +137,11 @@ func TestQueriesCrossTheWire(t *testing.T) {
 			Memories: []engram.QueryNode{node(engram.LevelMemory)}, Target: engram.TargetWM, AsOf: &asOf,
 			Where: "confidence > 0.5", Fields: []string{"a.b"}, WithoutPayload: true,
 		}
-		m, err := queryMessage(q)
+		m, err := wire.QueryMessage(q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.query(m)
+		got, err := l.Query(m)
 		if err != nil || !reflect.DeepEqual(got, q) {
 			t.Fatalf("got %+v, %v\nwant %+v", got, err, q)
 		}
@@ -148,7 +149,7 @@ func TestQueriesCrossTheWire(t *testing.T) {
 }
 
 func TestStartsCrossTheWire(t *testing.T) {
-	l := limits{pattern: 1000, regex: 100, nodes: 1000}
+	l := wire.Limits{MaxPattern: 1000, MaxRegex: 100, MaxNodes: 1000}
 	for _, start := range []engram.Start{
 		{}, {Kind: engram.StartLast, N: 3}, {Kind: engram.StartTime, Time: -5}, {Kind: engram.StartNumber, Number: 7, Epoch: 9},
 	} {
@@ -160,11 +161,11 @@ func TestStartsCrossTheWire(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := l.subscription(m); err != nil || !reflect.DeepEqual(got, sub) {
+		if got, err := subscriptionFromMessage(l, m); err != nil || !reflect.DeepEqual(got, sub) {
 			t.Errorf("got %+v, %v\nwant %+v", got, err, sub)
 		}
 	}
-	if _, err := l.subscription(&engramv1.SubscribeRequest{Slow: 2}); engram.CodeOf(err) != engram.Unsupported {
+	if _, err := subscriptionFromMessage(l, &engramv1.SubscribeRequest{Slow: 2}); engram.CodeOf(err) != engram.Unsupported {
 		t.Errorf("a policy that makes writers wait: %v", err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -28,7 +30,7 @@ type proxy struct {
 }
 
 func newProxy(t *testing.T, target string) *proxy {
-	l, err := rpc.Listen(anyPort)
+	l, err := rpc.Listen(serving.AnyPort)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +89,12 @@ func TestSubscriptionSurvivesBrokenConnections(t *testing.T) {
 		{"number", engram.Start{Kind: engram.StartNumber, Number: 3}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newServer(t, testMemory(server.Hooks{}))
-			p := newProxy(t, serve(t, s, nil, rpc.Options{}, socket(t)).address)
+			s := serving.New(t, testMemory(server.Hooks{}))
+			p := newProxy(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address)
 			for i := range 10 {
-				commit(t, s, update(t, "e", engram.Time(i), i))
+				testkit.Commit(t, s, update(t, "e", engram.Time(i), i))
 			}
-			c := dial(t, rpc.AddressOf(p), rpc.DialOptions{})
+			c := serving.Dial(t, rpc.AddressOf(p), rpc.DialOptions{})
 			sub, err := c.Subscribe(t.Context(), engram.Subscription{WithData: true, Start: tt.start})
 			if err != nil {
 				t.Fatal(err)
@@ -103,7 +105,7 @@ func TestSubscriptionSurvivesBrokenConnections(t *testing.T) {
 			defer writer.Wait()
 			writer.Go(func() {
 				for i := 10; i < n; i++ {
-					commit(t, s, update(t, "e", engram.Time(i), i))
+					testkit.Commit(t, s, update(t, "e", engram.Time(i), i))
 					if i%50 == 0 {
 						p.cut()
 					}
@@ -111,7 +113,7 @@ func TestSubscriptionSurvivesBrokenConnections(t *testing.T) {
 			})
 			expected := tt.first
 			for expected < n {
-				for _, u := range next(t, sub, 1) {
+				for _, u := range testkit.Next(t, sub, 1) {
 					if at, _ := u.ID.Time(); tt.start.Kind == engram.StartLast && expected == tt.first && at == 10 {
 						expected = 10 // cut before the backfill came: the last one is a newer one now
 					}
@@ -130,18 +132,18 @@ func TestSubscriptionSurvivesBrokenConnections(t *testing.T) {
 
 // A subscription that has delivered nothing yet misses nothing either.
 func TestIdleSubscriptionResumes(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	p := newProxy(t, serve(t, s, nil, rpc.Options{}, socket(t)).address)
-	c := dial(t, rpc.AddressOf(p), rpc.DialOptions{})
-	commit(t, s, update(t, "e", 1, "before"))
+	s := serving.New(t, testMemory(server.Hooks{}))
+	p := newProxy(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address)
+	c := serving.Dial(t, rpc.AddressOf(p), rpc.DialOptions{})
+	testkit.Commit(t, s, update(t, "e", 1, "before"))
 	sub, err := c.Subscribe(t.Context(), engram.Subscription{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sub.Close()
 	p.cut()
-	commit(t, s, update(t, "e", 2, "while it was broken"), update(t, "e", 3, "and more"))
-	got := next(t, sub, 2)
+	testkit.Commit(t, s, update(t, "e", 2, "while it was broken"), update(t, "e", 3, "and more"))
+	got := testkit.Next(t, sub, 2)
 	if at, _ := got[0].ID.Time(); at != 2 || len(got) != 2 {
 		t.Errorf("%d updates, the first %v; want those of times 2 and 3", len(got), got[0].ID)
 	}
@@ -171,27 +173,27 @@ func (silentStream) Next(ctx context.Context) ([]engram.Update, error) {
 // A backfill that was lost with the connection comes again, and nothing that was
 // written meanwhile is left out for it.
 func TestLostBackfillIsMadeAnew(t *testing.T) {
-	s := &silent{Server: newServer(t, testMemory(server.Hooks{}))}
-	p := newProxy(t, serve(t, s, nil, rpc.Options{}, socket(t)).address)
-	commit(t, s, update(t, "quiet", 1, "old"), update(t, "quiet", 2, "last"), update(t, "busy", 1, "last"))
-	sub, err := dial(t, rpc.AddressOf(p), rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{
+	s := &silent{Server: serving.New(t, testMemory(server.Hooks{}))}
+	p := newProxy(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address)
+	testkit.Commit(t, s, update(t, "quiet", 1, "old"), update(t, "quiet", 2, "last"), update(t, "busy", 1, "last"))
+	sub, err := serving.Dial(t, rpc.AddressOf(p), rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{
 		WithData: true, Start: engram.Start{Kind: engram.StartLast, N: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	commit(t, s, update(t, "busy", 2, "new"), update(t, "busy", 3, "newer"))
+	testkit.Commit(t, s, update(t, "busy", 2, "new"), update(t, "busy", 3, "newer"))
 	p.cut()
-	commit(t, s, update(t, "busy", 4, "newest"))
+	testkit.Commit(t, s, update(t, "busy", 4, "newest"))
 	var got []uint64
 	for len(got) == 0 || got[len(got)-1] != 6 {
-		for _, u := range next(t, sub, 1) {
+		for _, u := range testkit.Next(t, sub, 1) {
 			got = append(got, u.Number)
 		}
 	}
 	if !slices.Equal(got, []uint64{2, 4, 5, 6}) {
-		t.Errorf("delivered %v; want the last of quiet, 2, and all of busy since, 4 5 6", got)
+		t.Errorf("delivered %v; want the last of testkit.Quiet, 2, and all of busy since, 4 5 6", got)
 	}
 	if sub.Epoch() != s.Epoch() {
 		t.Errorf("epoch %d; want %d", sub.Epoch(), s.Epoch())
@@ -199,10 +201,10 @@ func TestLostBackfillIsMadeAnew(t *testing.T) {
 }
 
 func TestSubscriptionFollowsIntoANewLife(t *testing.T) {
-	address := socket(t)
-	first := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, first, nil, rpc.Options{}, address)
-	c := dial(t, address, rpc.DialOptions{})
+	address := serving.Socket(t)
+	first := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, first, nil, rpc.Options{}, address)
+	c := serving.Dial(t, address, rpc.DialOptions{})
 	idle, err := c.Subscribe(t.Context(), engram.Subscription{})
 	if err != nil {
 		t.Fatal(err)
@@ -213,40 +215,40 @@ func TestSubscriptionFollowsIntoANewLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	commit(t, first, update(t, "e", 1, "a"), update(t, "e", 2, "b"))
-	next(t, sub, 2)
-	at.stop()
-	second := newServer(t, testMemory(server.Hooks{}))
-	commit(t, second, update(t, "e", 10, "before anyone could come back"))
-	serve(t, second, nil, rpc.Options{}, address)
-	commit(t, second, update(t, "e", 11, "after"))
-	got := next(t, sub, 2)
+	testkit.Commit(t, first, update(t, "e", 1, "a"), update(t, "e", 2, "b"))
+	testkit.Next(t, sub, 2)
+	at.Stop()
+	second := serving.New(t, testMemory(server.Hooks{}))
+	testkit.Commit(t, second, update(t, "e", 10, "before anyone could come back"))
+	serving.Serve(t, second, nil, rpc.Options{}, address)
+	testkit.Commit(t, second, update(t, "e", 11, "after"))
+	got := testkit.Next(t, sub, 2)
 	if got[0].Number != 1 || !got[0].Restarted || got[1].Number != 2 || got[1].Restarted {
 		t.Errorf("the new life begins with %+v; want numbers 1 (restarted) and 2", got)
 	}
 	if sub.Epoch() != second.Epoch() {
 		t.Errorf("epoch %d; want the new life's %d", sub.Epoch(), second.Epoch())
 	}
-	_ = next(t, idle, 2)
+	_ = testkit.Next(t, idle, 2)
 }
 
 func TestSubscriptionGivesUpIfToldTo(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, nil, rpc.Options{}, socket(t))
-	c := dial(t, at.address, rpc.DialOptions{ReconnectFor: time.Millisecond})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t))
+	c := serving.Dial(t, at.Address, rpc.DialOptions{ReconnectFor: time.Millisecond})
 	sub, err := c.Subscribe(t.Context(), engram.Subscription{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	at.stop()
+	at.Stop()
 	_, err = sub.Next(t.Context())
 	want(t, "a subscription to a server that is gone", err, engram.Unavailable, "given up")
 }
 
 func TestSubscriptionsThatAreRefused(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	c := dial(t, serve(t, s, nil, rpc.Options{}, socket(t)).address, rpc.DialOptions{})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	c := serving.Dial(t, serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t)).Address, rpc.DialOptions{})
 	for _, tt := range []struct {
 		what string
 		sub  engram.Subscription
@@ -270,8 +272,8 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 	cancel()
 	_, err = sub.Next(ctx)
 	want(t, "Next with an ended context", err, engram.Canceled)
-	commit(t, s, update(t, "e", 1, "x"))
-	next(t, sub, 1) // the subscription itself goes on
+	testkit.Commit(t, s, update(t, "e", 1, "x"))
+	testkit.Next(t, sub, 1) // the subscription itself goes on
 	sub.Close()
 	_, err = sub.Next(t.Context())
 	want(t, "Next after Close", err, engram.Canceled)
@@ -279,14 +281,14 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 
 // A client that does not read costs the others nothing, and is told what it lost.
 func TestSlowSubscriberIsToldWhatItLost(t *testing.T) {
-	s := newServer(t, testMemory(server.Hooks{}))
-	at := serve(t, s, nil, rpc.Options{}, socket(t))
-	slow, err := dial(t, at.address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{WithData: true, Queue: 4})
+	s := serving.New(t, testMemory(server.Hooks{}))
+	at := serving.Serve(t, s, nil, rpc.Options{}, serving.Socket(t))
+	slow, err := serving.Dial(t, at.Address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{WithData: true, Queue: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer slow.Close()
-	quick, err := dial(t, at.address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{})
+	quick, err := serving.Dial(t, at.Address, rpc.DialOptions{}).Subscribe(t.Context(), engram.Subscription{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,14 +296,14 @@ func TestSlowSubscriberIsToldWhatItLost(t *testing.T) {
 	const n = 60 // of 1 MB: more than the connection's buffers hold
 	payload := strings.Repeat("x", 1<<20)
 	for i := range n {
-		commit(t, s, update(t, fmt.Sprint(i), 1, payload))
-		if u := next(t, quick, 1); u[0].Number != uint64(i+1) || u[0].Dropped != 0 {
+		testkit.Commit(t, s, update(t, fmt.Sprint(i), 1, payload))
+		if u := testkit.Next(t, quick, 1); u[0].Number != uint64(i+1) || u[0].Dropped != 0 {
 			t.Fatalf("the quick subscriber got %+v; want number %d", u[0], i+1)
 		}
 	}
 	seen, dropped := 0, 0
 	for seen+dropped < n {
-		for _, u := range next(t, slow, 1) {
+		for _, u := range testkit.Next(t, slow, 1) {
 			seen++
 			dropped += int(u.Dropped)
 			if int(u.Number) != seen+dropped {

@@ -51,7 +51,10 @@ func newForward(h *Handler) *forward {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			server, path, _ := cutVia(r.In.URL.Path)
 			r.Out.URL = &url.URL{Scheme: "http", Host: hex.EncodeToString([]byte(server)), Path: path, RawQuery: r.In.URL.RawQuery}
-			r.Out.Host = r.Out.URL.Host
+			// Which web page calls by which name was looked at here.
+			r.Out.Host = "localhost"
+			r.Out.Header.Del("Origin")
+			r.Out.Header.Del("Sec-Fetch-Site")
 			h.forwardIdentity(r.In, r.Out)
 			r.Out.Header.Del(servesHeader) // it is looked at here
 		},
@@ -70,12 +73,11 @@ func newForward(h *Handler) *forward {
 	return f
 }
 
-// claimsKey is that of what the sender of a call that is handed on says that the server
-// serves, in the call's context.
+// claimsKey is the context key of a forwarded call's claims: the memories that its sender
+// expects the server to serve.
 type claimsKey struct{}
 
-// withClaims returns a call that is to be handed on with what its sender says in it that
-// the server serves.
+// withClaims returns a call with the claims of its header in its context.
 func (h *Handler) withClaims(r *http.Request) (*http.Request, error) {
 	if h.o.Secure.Credentials == nil {
 		return r, nil // nobody is known by a certificate

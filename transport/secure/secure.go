@@ -285,9 +285,8 @@ func (o Options) AttendServers() (leave func()) {
 	})
 }
 
-// ClaimOf returns what the names say of a server if they say that a memory is there, or a
-// copy of it: memory is the name that it has here, robot the name of this robot, "" if
-// that is not known.
+// ClaimOf returns the claim that a server hosts a memory, or a copy of it. memory is its
+// name here; robot is the name of this robot, "" if it is not known.
 func ClaimOf(memory, robot string, copied bool) credentials.Claim {
 	of, name := mns.SplitName(memory)
 	if of == "" {

@@ -1312,14 +1312,14 @@ const file_engram_v1_copy_proto_rawDesc = "" +
 	"\bversions\x18\x01 \x01(\x04R\bversions\x12\x10\n" +
 	"\x03had\x18\x02 \x01(\x04R\x03had\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x12\x12\n" +
-	"\x04more\x18\x04 \x01(\bR\x04more2\xf0\x02\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more2\xfa\x02\n" +
 	"\vCopyService\x12;\n" +
-	"\x04Pull\x12\x16.engram.v1.PullRequest\x1a\x17.engram.v1.PullResponse(\x010\x01\x12@\n" +
-	"\aAddCopy\x12\x19.engram.v1.AddCopyRequest\x1a\x1a.engram.v1.AddCopyResponse\x12I\n" +
+	"\x04Pull\x12\x16.engram.v1.PullRequest\x1a\x17.engram.v1.PullResponse(\x010\x01\x12E\n" +
+	"\aAddCopy\x12\x19.engram.v1.AddCopyRequest\x1a\x1a.engram.v1.AddCopyResponse\"\x03\x90\x02\x02\x12I\n" +
 	"\n" +
-	"RemoveCopy\x12\x1c.engram.v1.RemoveCopyRequest\x1a\x1d.engram.v1.RemoveCopyResponse\x12I\n" +
+	"RemoveCopy\x12\x1c.engram.v1.RemoveCopyRequest\x1a\x1d.engram.v1.RemoveCopyResponse\x12N\n" +
 	"\n" +
-	"ListCopies\x12\x1c.engram.v1.ListCopiesRequest\x1a\x1d.engram.v1.ListCopiesResponse\x12L\n" +
+	"ListCopies\x12\x1c.engram.v1.ListCopiesRequest\x1a\x1d.engram.v1.ListCopiesResponse\"\x03\x90\x02\x02\x12L\n" +
 	"\vFetchCopies\x12\x1d.engram.v1.FetchCopiesRequest\x1a\x1e.engram.v1.FetchCopiesResponseB8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
 
 var (

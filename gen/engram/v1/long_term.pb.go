@@ -166,6 +166,7 @@ type Episode struct {
 	Recovered     bool                   `protobuf:"varint,15,opt,name=recovered,proto3" json:"recovered,omitempty"`
 	Supersedes    string                 `protobuf:"bytes,16,opt,name=supersedes,proto3" json:"supersedes,omitempty"`
 	Kept          bool                   `protobuf:"varint,17,opt,name=kept,proto3" json:"kept,omitempty"`
+	Recorded      *TimeSpan              `protobuf:"bytes,18,opt,name=recorded,proto3" json:"recorded,omitempty"` // of the span, without values in force and what holds at all times
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -319,6 +320,13 @@ func (x *Episode) GetKept() bool {
 	return false
 }
 
+func (x *Episode) GetRecorded() *TimeSpan {
+	if x != nil {
+		return x.Recorded
+	}
+	return nil
+}
+
 type EpisodeEntity struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -330,7 +338,8 @@ type EpisodeEntity struct {
 	InForce       uint64                 `protobuf:"varint,7,opt,name=in_force,json=inForce,proto3" json:"in_force,omitempty"`
 	Bytes         int64                  `protobuf:"varint,8,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Chunks        uint32                 `protobuf:"varint,9,opt,name=chunks,proto3" json:"chunks,omitempty"`
-	Times         uint64                 `protobuf:"varint,10,opt,name=times,proto3" json:"times,omitempty"` // different times of the versions; 0 if not known
+	Times         uint64                 `protobuf:"varint,10,opt,name=times,proto3" json:"times,omitempty"`      // different times of the versions; 0 if not known
+	Recorded      *TimeSpan              `protobuf:"bytes,11,opt,name=recorded,proto3" json:"recorded,omitempty"` // as of an episode
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -433,6 +442,13 @@ func (x *EpisodeEntity) GetTimes() uint64 {
 		return x.Times
 	}
 	return 0
+}
+
+func (x *EpisodeEntity) GetRecorded() *TimeSpan {
+	if x != nil {
+		return x.Recorded
+	}
+	return nil
 }
 
 type EpisodeProblem struct {
@@ -1471,8 +1487,10 @@ type KeepRule struct {
 	Before        int64                  `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"`
 	After         int64                  `protobuf:"varint,5,opt,name=after,proto3" json:"after,omitempty"`
 	Label         string                 `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
-	Seal          bool                   `protobuf:"varint,7,opt,name=seal,proto3" json:"seal,omitempty"`     // end the open episode where it holds
-	Missed        uint64                 `protobuf:"varint,8,opt,name=missed,proto3" json:"missed,omitempty"` // updates of this life that it could not look at or not mark; told, not set
+	Seal          bool                   `protobuf:"varint,7,opt,name=seal,proto3" json:"seal,omitempty"`       // end the open episode where it holds
+	Missed        uint64                 `protobuf:"varint,8,opt,name=missed,proto3" json:"missed,omitempty"`   // updates of this life that it could not look at or not mark; told, not set
+	Failed        uint64                 `protobuf:"varint,9,opt,name=failed,proto3" json:"failed,omitempty"`   // updates of this life on which evaluating when failed; told, not set
+	Failure       string                 `protobuf:"bytes,10,opt,name=failure,proto3" json:"failure,omitempty"` // of one of them, how
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1561,6 +1579,20 @@ func (x *KeepRule) GetMissed() uint64 {
 		return x.Missed
 	}
 	return 0
+}
+
+func (x *KeepRule) GetFailed() uint64 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *KeepRule) GetFailure() string {
+	if x != nil {
+		return x.Failure
+	}
+	return ""
 }
 
 type ListRulesRequest struct {
@@ -2953,7 +2985,7 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x16\n" +
 	"\x06before\x18\x03 \x01(\x03R\x06before\x12\x14\n" +
-	"\x05after\x18\x04 \x01(\x03R\x05after\"\xc9\x04\n" +
+	"\x05after\x18\x04 \x01(\x03R\x05after\"\xfa\x04\n" +
 	"\aEpisode\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\rR\aversion\x12\x14\n" +
@@ -2974,10 +3006,11 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\n" +
 	"supersedes\x18\x10 \x01(\tR\n" +
 	"supersedes\x12\x12\n" +
-	"\x04kept\x18\x11 \x01(\bR\x04kept\x1a9\n" +
+	"\x04kept\x18\x11 \x01(\bR\x04kept\x12/\n" +
+	"\brecorded\x18\x12 \x01(\v2\x13.engram.v1.TimeSpanR\brecorded\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9e\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcf\x02\n" +
 	"\rEpisodeEntity\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
@@ -2989,7 +3022,8 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x05bytes\x18\b \x01(\x03R\x05bytes\x12\x16\n" +
 	"\x06chunks\x18\t \x01(\rR\x06chunks\x12\x14\n" +
 	"\x05times\x18\n" +
-	" \x01(\x04R\x05times\"<\n" +
+	" \x01(\x04R\x05times\x12/\n" +
+	"\brecorded\x18\v \x01(\v2\x13.engram.v1.TimeSpanR\brecorded\"<\n" +
 	"\x0eEpisodeProblem\x12\x16\n" +
 	"\x06offset\x18\x01 \x01(\x03R\x06offset\x12\x12\n" +
 	"\x04what\x18\x02 \x01(\tR\x04what\">\n" +
@@ -3040,7 +3074,7 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x10ListMarksRequest\x12'\n" +
 	"\x04span\x18\x01 \x01(\v2\x13.engram.v1.TimeSpanR\x04span\"A\n" +
 	"\x11ListMarksResponse\x12,\n" +
-	"\x05marks\x18\x01 \x03(\v2\x16.engram.v1.EpisodeMarkR\x05marks\"\xbe\x01\n" +
+	"\x05marks\x18\x01 \x03(\v2\x16.engram.v1.EpisodeMarkR\x05marks\"\xf0\x01\n" +
 	"\bKeepRule\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bpatterns\x18\x02 \x03(\tR\bpatterns\x12\x12\n" +
@@ -3049,7 +3083,10 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x05after\x18\x05 \x01(\x03R\x05after\x12\x14\n" +
 	"\x05label\x18\x06 \x01(\tR\x05label\x12\x12\n" +
 	"\x04seal\x18\a \x01(\bR\x04seal\x12\x16\n" +
-	"\x06missed\x18\b \x01(\x04R\x06missed\"\x12\n" +
+	"\x06missed\x18\b \x01(\x04R\x06missed\x12\x16\n" +
+	"\x06failed\x18\t \x01(\x04R\x06failed\x12\x18\n" +
+	"\afailure\x18\n" +
+	" \x01(\tR\afailure\"\x12\n" +
 	"\x10ListRulesRequest\">\n" +
 	"\x11ListRulesResponse\x12)\n" +
 	"\x05rules\x18\x01 \x03(\v2\x13.engram.v1.KeepRuleR\x05rules\"9\n" +
@@ -3145,28 +3182,28 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x0fCompactResponse\x12\x12\n" +
 	"\x04done\x18\x01 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\rR\x05total\x12,\n" +
-	"\x06result\x18\x03 \x01(\v2\x14.engram.v1.CompactedR\x06result2\xeb\v\n" +
-	"\x0fLongTermService\x12O\n" +
-	"\fListEpisodes\x12\x1e.engram.v1.ListEpisodesRequest\x1a\x1f.engram.v1.ListEpisodesResponse\x12I\n" +
+	"\x06result\x18\x03 \x01(\v2\x14.engram.v1.CompactedR\x06result2\xa7\f\n" +
+	"\x0fLongTermService\x12T\n" +
+	"\fListEpisodes\x12\x1e.engram.v1.ListEpisodesRequest\x1a\x1f.engram.v1.ListEpisodesResponse\"\x03\x90\x02\x02\x12N\n" +
 	"\n" +
-	"GetEpisode\x12\x1c.engram.v1.GetEpisodeRequest\x1a\x1d.engram.v1.GetEpisodeResponse\x12R\n" +
-	"\rVerifyEpisode\x12\x1f.engram.v1.VerifyEpisodeRequest\x1a .engram.v1.VerifyEpisodeResponse\x12R\n" +
-	"\rRepairEpisode\x12\x1f.engram.v1.RepairEpisodeRequest\x1a .engram.v1.RepairEpisodeResponse\x12L\n" +
-	"\vListDamaged\x12\x1d.engram.v1.ListDamagedRequest\x1a\x1e.engram.v1.ListDamagedResponse\x12L\n" +
-	"\vSealEpisode\x12\x1d.engram.v1.SealEpisodeRequest\x1a\x1e.engram.v1.SealEpisodeResponse\x12L\n" +
-	"\vKeepEpisode\x12\x1d.engram.v1.KeepEpisodeRequest\x1a\x1e.engram.v1.KeepEpisodeResponse\x12L\n" +
+	"GetEpisode\x12\x1c.engram.v1.GetEpisodeRequest\x1a\x1d.engram.v1.GetEpisodeResponse\"\x03\x90\x02\x02\x12W\n" +
+	"\rVerifyEpisode\x12\x1f.engram.v1.VerifyEpisodeRequest\x1a .engram.v1.VerifyEpisodeResponse\"\x03\x90\x02\x02\x12R\n" +
+	"\rRepairEpisode\x12\x1f.engram.v1.RepairEpisodeRequest\x1a .engram.v1.RepairEpisodeResponse\x12Q\n" +
+	"\vListDamaged\x12\x1d.engram.v1.ListDamagedRequest\x1a\x1e.engram.v1.ListDamagedResponse\"\x03\x90\x02\x02\x12Q\n" +
+	"\vSealEpisode\x12\x1d.engram.v1.SealEpisodeRequest\x1a\x1e.engram.v1.SealEpisodeResponse\"\x03\x90\x02\x02\x12Q\n" +
+	"\vKeepEpisode\x12\x1d.engram.v1.KeepEpisodeRequest\x1a\x1e.engram.v1.KeepEpisodeResponse\"\x03\x90\x02\x02\x12L\n" +
 	"\vDropEpisode\x12\x1d.engram.v1.DropEpisodeRequest\x1a\x1e.engram.v1.DropEpisodeResponse\x12@\n" +
 	"\aSetMark\x12\x19.engram.v1.SetMarkRequest\x1a\x1a.engram.v1.SetMarkResponse\x12L\n" +
-	"\vRemoveMarks\x12\x1d.engram.v1.RemoveMarksRequest\x1a\x1e.engram.v1.RemoveMarksResponse\x12F\n" +
-	"\tListMarks\x12\x1b.engram.v1.ListMarksRequest\x1a\x1c.engram.v1.ListMarksResponse\x12F\n" +
-	"\tListRules\x12\x1b.engram.v1.ListRulesRequest\x1a\x1c.engram.v1.ListRulesResponse\x12@\n" +
-	"\aSetRule\x12\x19.engram.v1.SetRuleRequest\x1a\x1a.engram.v1.SetRuleResponse\x12I\n" +
+	"\vRemoveMarks\x12\x1d.engram.v1.RemoveMarksRequest\x1a\x1e.engram.v1.RemoveMarksResponse\x12K\n" +
+	"\tListMarks\x12\x1b.engram.v1.ListMarksRequest\x1a\x1c.engram.v1.ListMarksResponse\"\x03\x90\x02\x02\x12K\n" +
+	"\tListRules\x12\x1b.engram.v1.ListRulesRequest\x1a\x1c.engram.v1.ListRulesResponse\"\x03\x90\x02\x02\x12E\n" +
+	"\aSetRule\x12\x19.engram.v1.SetRuleRequest\x1a\x1a.engram.v1.SetRuleResponse\"\x03\x90\x02\x02\x12I\n" +
 	"\n" +
-	"RemoveRule\x12\x1c.engram.v1.RemoveRuleRequest\x1a\x1d.engram.v1.RemoveRuleResponse\x12O\n" +
-	"\fListPolicies\x12\x1e.engram.v1.ListPoliciesRequest\x1a\x1f.engram.v1.ListPoliciesResponse\x12F\n" +
-	"\tSetPolicy\x12\x1b.engram.v1.SetPolicyRequest\x1a\x1c.engram.v1.SetPolicyResponse\x12=\n" +
-	"\x06Recall\x12\x18.engram.v1.RecallRequest\x1a\x19.engram.v1.RecallResponse\x12R\n" +
-	"\rLongTermStats\x12\x1f.engram.v1.LongTermStatsRequest\x1a .engram.v1.LongTermStatsResponse\x12?\n" +
+	"RemoveRule\x12\x1c.engram.v1.RemoveRuleRequest\x1a\x1d.engram.v1.RemoveRuleResponse\x12T\n" +
+	"\fListPolicies\x12\x1e.engram.v1.ListPoliciesRequest\x1a\x1f.engram.v1.ListPoliciesResponse\"\x03\x90\x02\x02\x12K\n" +
+	"\tSetPolicy\x12\x1b.engram.v1.SetPolicyRequest\x1a\x1c.engram.v1.SetPolicyResponse\"\x03\x90\x02\x02\x12=\n" +
+	"\x06Recall\x12\x18.engram.v1.RecallRequest\x1a\x19.engram.v1.RecallResponse\x12W\n" +
+	"\rLongTermStats\x12\x1f.engram.v1.LongTermStatsRequest\x1a .engram.v1.LongTermStatsResponse\"\x03\x90\x02\x02\x12?\n" +
 	"\x06Forget\x12\x18.engram.v1.ForgetRequest\x1a\x19.engram.v1.ForgetResponse0\x01\x12B\n" +
 	"\aCompact\x12\x19.engram.v1.CompactRequest\x1a\x1a.engram.v1.CompactResponse0\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
 
@@ -3246,78 +3283,80 @@ var file_engram_v1_long_term_proto_depIdxs = []int32{
 	0,  // 1: engram.v1.Episode.arrived:type_name -> engram.v1.TimeSpan
 	1,  // 2: engram.v1.Episode.marks:type_name -> engram.v1.EpisodeMark
 	49, // 3: engram.v1.Episode.labels:type_name -> engram.v1.Episode.LabelsEntry
-	0,  // 4: engram.v1.EpisodeEntity.span:type_name -> engram.v1.TimeSpan
-	0,  // 5: engram.v1.EpisodeEntity.arrived:type_name -> engram.v1.TimeSpan
-	0,  // 6: engram.v1.ListEpisodesRequest.span:type_name -> engram.v1.TimeSpan
-	2,  // 7: engram.v1.ListEpisodesResponse.episodes:type_name -> engram.v1.Episode
-	2,  // 8: engram.v1.GetEpisodeResponse.episode:type_name -> engram.v1.Episode
-	3,  // 9: engram.v1.GetEpisodeResponse.entities:type_name -> engram.v1.EpisodeEntity
-	4,  // 10: engram.v1.VerifyEpisodeResponse.problems:type_name -> engram.v1.EpisodeProblem
-	2,  // 11: engram.v1.RepairEpisodeResponse.episode:type_name -> engram.v1.Episode
-	4,  // 12: engram.v1.RepairEpisodeResponse.lost:type_name -> engram.v1.EpisodeProblem
-	50, // 13: engram.v1.ListDamagedResponse.damaged:type_name -> engram.v1.ListDamagedResponse.Damaged
-	1,  // 14: engram.v1.SetMarkRequest.mark:type_name -> engram.v1.EpisodeMark
-	0,  // 15: engram.v1.RemoveMarksRequest.span:type_name -> engram.v1.TimeSpan
-	0,  // 16: engram.v1.ListMarksRequest.span:type_name -> engram.v1.TimeSpan
-	1,  // 17: engram.v1.ListMarksResponse.marks:type_name -> engram.v1.EpisodeMark
-	27, // 18: engram.v1.ListRulesResponse.rules:type_name -> engram.v1.KeepRule
-	27, // 19: engram.v1.SetRuleRequest.rule:type_name -> engram.v1.KeepRule
-	51, // 20: engram.v1.ListPoliciesResponse.policies:type_name -> engram.v1.ListPoliciesResponse.Policy
-	53, // 21: engram.v1.SetPolicyRequest.settings:type_name -> engram.v1.SetPolicyRequest.SettingsEntry
-	55, // 22: engram.v1.RecallRequest.query:type_name -> engram.v1.QueryRequest
-	54, // 23: engram.v1.LongTermStatsResponse.segments:type_name -> engram.v1.LongTermStatsResponse.Segment
-	0,  // 24: engram.v1.ForgettingAct.span:type_name -> engram.v1.TimeSpan
-	42, // 25: engram.v1.Forgotten.acts:type_name -> engram.v1.ForgettingAct
-	0,  // 26: engram.v1.ForgetRequest.span:type_name -> engram.v1.TimeSpan
-	43, // 27: engram.v1.ForgetResponse.result:type_name -> engram.v1.Forgotten
-	47, // 28: engram.v1.CompactResponse.result:type_name -> engram.v1.Compacted
-	52, // 29: engram.v1.ListPoliciesResponse.Policy.settings:type_name -> engram.v1.ListPoliciesResponse.Policy.SettingsEntry
-	0,  // 30: engram.v1.LongTermStatsResponse.Segment.span:type_name -> engram.v1.TimeSpan
-	5,  // 31: engram.v1.LongTermService.ListEpisodes:input_type -> engram.v1.ListEpisodesRequest
-	7,  // 32: engram.v1.LongTermService.GetEpisode:input_type -> engram.v1.GetEpisodeRequest
-	9,  // 33: engram.v1.LongTermService.VerifyEpisode:input_type -> engram.v1.VerifyEpisodeRequest
-	11, // 34: engram.v1.LongTermService.RepairEpisode:input_type -> engram.v1.RepairEpisodeRequest
-	13, // 35: engram.v1.LongTermService.ListDamaged:input_type -> engram.v1.ListDamagedRequest
-	15, // 36: engram.v1.LongTermService.SealEpisode:input_type -> engram.v1.SealEpisodeRequest
-	17, // 37: engram.v1.LongTermService.KeepEpisode:input_type -> engram.v1.KeepEpisodeRequest
-	19, // 38: engram.v1.LongTermService.DropEpisode:input_type -> engram.v1.DropEpisodeRequest
-	21, // 39: engram.v1.LongTermService.SetMark:input_type -> engram.v1.SetMarkRequest
-	23, // 40: engram.v1.LongTermService.RemoveMarks:input_type -> engram.v1.RemoveMarksRequest
-	25, // 41: engram.v1.LongTermService.ListMarks:input_type -> engram.v1.ListMarksRequest
-	28, // 42: engram.v1.LongTermService.ListRules:input_type -> engram.v1.ListRulesRequest
-	30, // 43: engram.v1.LongTermService.SetRule:input_type -> engram.v1.SetRuleRequest
-	32, // 44: engram.v1.LongTermService.RemoveRule:input_type -> engram.v1.RemoveRuleRequest
-	34, // 45: engram.v1.LongTermService.ListPolicies:input_type -> engram.v1.ListPoliciesRequest
-	36, // 46: engram.v1.LongTermService.SetPolicy:input_type -> engram.v1.SetPolicyRequest
-	38, // 47: engram.v1.LongTermService.Recall:input_type -> engram.v1.RecallRequest
-	40, // 48: engram.v1.LongTermService.LongTermStats:input_type -> engram.v1.LongTermStatsRequest
-	44, // 49: engram.v1.LongTermService.Forget:input_type -> engram.v1.ForgetRequest
-	46, // 50: engram.v1.LongTermService.Compact:input_type -> engram.v1.CompactRequest
-	6,  // 51: engram.v1.LongTermService.ListEpisodes:output_type -> engram.v1.ListEpisodesResponse
-	8,  // 52: engram.v1.LongTermService.GetEpisode:output_type -> engram.v1.GetEpisodeResponse
-	10, // 53: engram.v1.LongTermService.VerifyEpisode:output_type -> engram.v1.VerifyEpisodeResponse
-	12, // 54: engram.v1.LongTermService.RepairEpisode:output_type -> engram.v1.RepairEpisodeResponse
-	14, // 55: engram.v1.LongTermService.ListDamaged:output_type -> engram.v1.ListDamagedResponse
-	16, // 56: engram.v1.LongTermService.SealEpisode:output_type -> engram.v1.SealEpisodeResponse
-	18, // 57: engram.v1.LongTermService.KeepEpisode:output_type -> engram.v1.KeepEpisodeResponse
-	20, // 58: engram.v1.LongTermService.DropEpisode:output_type -> engram.v1.DropEpisodeResponse
-	22, // 59: engram.v1.LongTermService.SetMark:output_type -> engram.v1.SetMarkResponse
-	24, // 60: engram.v1.LongTermService.RemoveMarks:output_type -> engram.v1.RemoveMarksResponse
-	26, // 61: engram.v1.LongTermService.ListMarks:output_type -> engram.v1.ListMarksResponse
-	29, // 62: engram.v1.LongTermService.ListRules:output_type -> engram.v1.ListRulesResponse
-	31, // 63: engram.v1.LongTermService.SetRule:output_type -> engram.v1.SetRuleResponse
-	33, // 64: engram.v1.LongTermService.RemoveRule:output_type -> engram.v1.RemoveRuleResponse
-	35, // 65: engram.v1.LongTermService.ListPolicies:output_type -> engram.v1.ListPoliciesResponse
-	37, // 66: engram.v1.LongTermService.SetPolicy:output_type -> engram.v1.SetPolicyResponse
-	39, // 67: engram.v1.LongTermService.Recall:output_type -> engram.v1.RecallResponse
-	41, // 68: engram.v1.LongTermService.LongTermStats:output_type -> engram.v1.LongTermStatsResponse
-	45, // 69: engram.v1.LongTermService.Forget:output_type -> engram.v1.ForgetResponse
-	48, // 70: engram.v1.LongTermService.Compact:output_type -> engram.v1.CompactResponse
-	51, // [51:71] is the sub-list for method output_type
-	31, // [31:51] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	0,  // 4: engram.v1.Episode.recorded:type_name -> engram.v1.TimeSpan
+	0,  // 5: engram.v1.EpisodeEntity.span:type_name -> engram.v1.TimeSpan
+	0,  // 6: engram.v1.EpisodeEntity.arrived:type_name -> engram.v1.TimeSpan
+	0,  // 7: engram.v1.EpisodeEntity.recorded:type_name -> engram.v1.TimeSpan
+	0,  // 8: engram.v1.ListEpisodesRequest.span:type_name -> engram.v1.TimeSpan
+	2,  // 9: engram.v1.ListEpisodesResponse.episodes:type_name -> engram.v1.Episode
+	2,  // 10: engram.v1.GetEpisodeResponse.episode:type_name -> engram.v1.Episode
+	3,  // 11: engram.v1.GetEpisodeResponse.entities:type_name -> engram.v1.EpisodeEntity
+	4,  // 12: engram.v1.VerifyEpisodeResponse.problems:type_name -> engram.v1.EpisodeProblem
+	2,  // 13: engram.v1.RepairEpisodeResponse.episode:type_name -> engram.v1.Episode
+	4,  // 14: engram.v1.RepairEpisodeResponse.lost:type_name -> engram.v1.EpisodeProblem
+	50, // 15: engram.v1.ListDamagedResponse.damaged:type_name -> engram.v1.ListDamagedResponse.Damaged
+	1,  // 16: engram.v1.SetMarkRequest.mark:type_name -> engram.v1.EpisodeMark
+	0,  // 17: engram.v1.RemoveMarksRequest.span:type_name -> engram.v1.TimeSpan
+	0,  // 18: engram.v1.ListMarksRequest.span:type_name -> engram.v1.TimeSpan
+	1,  // 19: engram.v1.ListMarksResponse.marks:type_name -> engram.v1.EpisodeMark
+	27, // 20: engram.v1.ListRulesResponse.rules:type_name -> engram.v1.KeepRule
+	27, // 21: engram.v1.SetRuleRequest.rule:type_name -> engram.v1.KeepRule
+	51, // 22: engram.v1.ListPoliciesResponse.policies:type_name -> engram.v1.ListPoliciesResponse.Policy
+	53, // 23: engram.v1.SetPolicyRequest.settings:type_name -> engram.v1.SetPolicyRequest.SettingsEntry
+	55, // 24: engram.v1.RecallRequest.query:type_name -> engram.v1.QueryRequest
+	54, // 25: engram.v1.LongTermStatsResponse.segments:type_name -> engram.v1.LongTermStatsResponse.Segment
+	0,  // 26: engram.v1.ForgettingAct.span:type_name -> engram.v1.TimeSpan
+	42, // 27: engram.v1.Forgotten.acts:type_name -> engram.v1.ForgettingAct
+	0,  // 28: engram.v1.ForgetRequest.span:type_name -> engram.v1.TimeSpan
+	43, // 29: engram.v1.ForgetResponse.result:type_name -> engram.v1.Forgotten
+	47, // 30: engram.v1.CompactResponse.result:type_name -> engram.v1.Compacted
+	52, // 31: engram.v1.ListPoliciesResponse.Policy.settings:type_name -> engram.v1.ListPoliciesResponse.Policy.SettingsEntry
+	0,  // 32: engram.v1.LongTermStatsResponse.Segment.span:type_name -> engram.v1.TimeSpan
+	5,  // 33: engram.v1.LongTermService.ListEpisodes:input_type -> engram.v1.ListEpisodesRequest
+	7,  // 34: engram.v1.LongTermService.GetEpisode:input_type -> engram.v1.GetEpisodeRequest
+	9,  // 35: engram.v1.LongTermService.VerifyEpisode:input_type -> engram.v1.VerifyEpisodeRequest
+	11, // 36: engram.v1.LongTermService.RepairEpisode:input_type -> engram.v1.RepairEpisodeRequest
+	13, // 37: engram.v1.LongTermService.ListDamaged:input_type -> engram.v1.ListDamagedRequest
+	15, // 38: engram.v1.LongTermService.SealEpisode:input_type -> engram.v1.SealEpisodeRequest
+	17, // 39: engram.v1.LongTermService.KeepEpisode:input_type -> engram.v1.KeepEpisodeRequest
+	19, // 40: engram.v1.LongTermService.DropEpisode:input_type -> engram.v1.DropEpisodeRequest
+	21, // 41: engram.v1.LongTermService.SetMark:input_type -> engram.v1.SetMarkRequest
+	23, // 42: engram.v1.LongTermService.RemoveMarks:input_type -> engram.v1.RemoveMarksRequest
+	25, // 43: engram.v1.LongTermService.ListMarks:input_type -> engram.v1.ListMarksRequest
+	28, // 44: engram.v1.LongTermService.ListRules:input_type -> engram.v1.ListRulesRequest
+	30, // 45: engram.v1.LongTermService.SetRule:input_type -> engram.v1.SetRuleRequest
+	32, // 46: engram.v1.LongTermService.RemoveRule:input_type -> engram.v1.RemoveRuleRequest
+	34, // 47: engram.v1.LongTermService.ListPolicies:input_type -> engram.v1.ListPoliciesRequest
+	36, // 48: engram.v1.LongTermService.SetPolicy:input_type -> engram.v1.SetPolicyRequest
+	38, // 49: engram.v1.LongTermService.Recall:input_type -> engram.v1.RecallRequest
+	40, // 50: engram.v1.LongTermService.LongTermStats:input_type -> engram.v1.LongTermStatsRequest
+	44, // 51: engram.v1.LongTermService.Forget:input_type -> engram.v1.ForgetRequest
+	46, // 52: engram.v1.LongTermService.Compact:input_type -> engram.v1.CompactRequest
+	6,  // 53: engram.v1.LongTermService.ListEpisodes:output_type -> engram.v1.ListEpisodesResponse
+	8,  // 54: engram.v1.LongTermService.GetEpisode:output_type -> engram.v1.GetEpisodeResponse
+	10, // 55: engram.v1.LongTermService.VerifyEpisode:output_type -> engram.v1.VerifyEpisodeResponse
+	12, // 56: engram.v1.LongTermService.RepairEpisode:output_type -> engram.v1.RepairEpisodeResponse
+	14, // 57: engram.v1.LongTermService.ListDamaged:output_type -> engram.v1.ListDamagedResponse
+	16, // 58: engram.v1.LongTermService.SealEpisode:output_type -> engram.v1.SealEpisodeResponse
+	18, // 59: engram.v1.LongTermService.KeepEpisode:output_type -> engram.v1.KeepEpisodeResponse
+	20, // 60: engram.v1.LongTermService.DropEpisode:output_type -> engram.v1.DropEpisodeResponse
+	22, // 61: engram.v1.LongTermService.SetMark:output_type -> engram.v1.SetMarkResponse
+	24, // 62: engram.v1.LongTermService.RemoveMarks:output_type -> engram.v1.RemoveMarksResponse
+	26, // 63: engram.v1.LongTermService.ListMarks:output_type -> engram.v1.ListMarksResponse
+	29, // 64: engram.v1.LongTermService.ListRules:output_type -> engram.v1.ListRulesResponse
+	31, // 65: engram.v1.LongTermService.SetRule:output_type -> engram.v1.SetRuleResponse
+	33, // 66: engram.v1.LongTermService.RemoveRule:output_type -> engram.v1.RemoveRuleResponse
+	35, // 67: engram.v1.LongTermService.ListPolicies:output_type -> engram.v1.ListPoliciesResponse
+	37, // 68: engram.v1.LongTermService.SetPolicy:output_type -> engram.v1.SetPolicyResponse
+	39, // 69: engram.v1.LongTermService.Recall:output_type -> engram.v1.RecallResponse
+	41, // 70: engram.v1.LongTermService.LongTermStats:output_type -> engram.v1.LongTermStatsResponse
+	45, // 71: engram.v1.LongTermService.Forget:output_type -> engram.v1.ForgetResponse
+	48, // 72: engram.v1.LongTermService.Compact:output_type -> engram.v1.CompactResponse
+	53, // [53:73] is the sub-list for method output_type
+	33, // [33:53] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_long_term_proto_init() }

@@ -7,7 +7,10 @@
 // A memory server as a service. Connect, gRPC and gRPC-Web speak it; over
 // HTTP/JSON each unary method is a POST to /engram.v1.MemoryService/<Method>.
 //
-// Times are nanoseconds since the Unix epoch (strings in JSON). IDs and patterns
+// Methods that are marked as without side effects answer a GET as well: only those
+// whose work is small whatever is asked, as any web page can make a browser send one.
+//
+// Times are nanoseconds since the Unix epoch (in JSON: RFC 3339). IDs and patterns
 // are in the text form that docs/formats/idf.md gives.
 
 package engramv1
@@ -77,6 +80,55 @@ func (Target) EnumDescriptor() ([]byte, []int) {
 	return file_engram_v1_memory_proto_rawDescGZIP(), []int{0}
 }
 
+// Which comes first: type and where, or the choice of snapshots by time and position.
+type FilterOrder int32
+
+const (
+	// Snapshots are chosen among those that satisfy both: the latest that satisfies them.
+	FilterOrder_FILTER_ORDER_FILTER_THEN_SELECT FilterOrder = 0
+	// What does not satisfy them is left out of those chosen: the latest, if it satisfies them.
+	FilterOrder_FILTER_ORDER_SELECT_THEN_FILTER FilterOrder = 1
+)
+
+// Enum value maps for FilterOrder.
+var (
+	FilterOrder_name = map[int32]string{
+		0: "FILTER_ORDER_FILTER_THEN_SELECT",
+		1: "FILTER_ORDER_SELECT_THEN_FILTER",
+	}
+	FilterOrder_value = map[string]int32{
+		"FILTER_ORDER_FILTER_THEN_SELECT": 0,
+		"FILTER_ORDER_SELECT_THEN_FILTER": 1,
+	}
+)
+
+func (x FilterOrder) Enum() *FilterOrder {
+	p := new(FilterOrder)
+	*p = x
+	return p
+}
+
+func (x FilterOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FilterOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_engram_v1_memory_proto_enumTypes[1].Descriptor()
+}
+
+func (FilterOrder) Type() protoreflect.EnumType {
+	return &file_engram_v1_memory_proto_enumTypes[1]
+}
+
+func (x FilterOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FilterOrder.Descriptor instead.
+func (FilterOrder) EnumDescriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{1}
+}
+
 // Who may answer for a memory of which copies are held.
 type Source int32
 
@@ -111,11 +163,11 @@ func (x Source) String() string {
 }
 
 func (Source) Descriptor() protoreflect.EnumDescriptor {
-	return file_engram_v1_memory_proto_enumTypes[1].Descriptor()
+	return file_engram_v1_memory_proto_enumTypes[2].Descriptor()
 }
 
 func (Source) Type() protoreflect.EnumType {
-	return &file_engram_v1_memory_proto_enumTypes[1]
+	return &file_engram_v1_memory_proto_enumTypes[2]
 }
 
 func (x Source) Number() protoreflect.EnumNumber {
@@ -124,7 +176,7 @@ func (x Source) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Source.Descriptor instead.
 func (Source) EnumDescriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{1}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{2}
 }
 
 type SlowPolicy int32
@@ -157,11 +209,11 @@ func (x SlowPolicy) String() string {
 }
 
 func (SlowPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_engram_v1_memory_proto_enumTypes[2].Descriptor()
+	return file_engram_v1_memory_proto_enumTypes[3].Descriptor()
 }
 
 func (SlowPolicy) Type() protoreflect.EnumType {
-	return &file_engram_v1_memory_proto_enumTypes[2]
+	return &file_engram_v1_memory_proto_enumTypes[3]
 }
 
 func (x SlowPolicy) Number() protoreflect.EnumNumber {
@@ -170,7 +222,7 @@ func (x SlowPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SlowPolicy.Descriptor instead.
 func (SlowPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{2}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{3}
 }
 
 type Durability int32
@@ -206,11 +258,11 @@ func (x Durability) String() string {
 }
 
 func (Durability) Descriptor() protoreflect.EnumDescriptor {
-	return file_engram_v1_memory_proto_enumTypes[3].Descriptor()
+	return file_engram_v1_memory_proto_enumTypes[4].Descriptor()
 }
 
 func (Durability) Type() protoreflect.EnumType {
-	return &file_engram_v1_memory_proto_enumTypes[3]
+	return &file_engram_v1_memory_proto_enumTypes[4]
 }
 
 func (x Durability) Number() protoreflect.EnumNumber {
@@ -219,7 +271,7 @@ func (x Durability) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Durability.Descriptor instead.
 func (Durability) EnumDescriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{3}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{4}
 }
 
 type Level int32
@@ -261,11 +313,11 @@ func (x Level) String() string {
 }
 
 func (Level) Descriptor() protoreflect.EnumDescriptor {
-	return file_engram_v1_memory_proto_enumTypes[4].Descriptor()
+	return file_engram_v1_memory_proto_enumTypes[5].Descriptor()
 }
 
 func (Level) Type() protoreflect.EnumType {
-	return &file_engram_v1_memory_proto_enumTypes[4]
+	return &file_engram_v1_memory_proto_enumTypes[5]
 }
 
 func (x Level) Number() protoreflect.EnumNumber {
@@ -274,7 +326,7 @@ func (x Level) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Level.Descriptor instead.
 func (Level) EnumDescriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{4}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{5}
 }
 
 type InfoRequest struct {
@@ -722,8 +774,11 @@ func (x *EntityUpdate) GetInstances() []*Instance {
 }
 
 type CommitRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Updates       []*EntityUpdate        `protobuf:"bytes,1,rep,name=updates,proto3" json:"updates,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Updates []*EntityUpdate        `protobuf:"bytes,1,rep,name=updates,proto3" json:"updates,omitempty"`
+	// The times are those of a recording: it does not matter how far they lie ahead of
+	// the server's clock.
+	Recorded      bool `protobuf:"varint,2,opt,name=recorded,proto3" json:"recorded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -763,6 +818,13 @@ func (x *CommitRequest) GetUpdates() []*EntityUpdate {
 		return x.Updates
 	}
 	return nil
+}
+
+func (x *CommitRequest) GetRecorded() bool {
+	if x != nil {
+		return x.Recorded
+	}
+	return false
 }
 
 type CommitResponse struct {
@@ -1247,7 +1309,9 @@ type QueryRequest struct {
 	Snapshots      []*SnapshotSelector `protobuf:"bytes,3,rep,name=snapshots,proto3" json:"snapshots,omitempty"`
 	Target         Target              `protobuf:"varint,4,opt,name=target,proto3,enum=engram.v1.Target" json:"target,omitempty"`
 	AsOf           *int64              `protobuf:"varint,5,opt,name=as_of,json=asOf,proto3,oneof" json:"as_of,omitempty"`
+	Type           string              `protobuf:"bytes,12,opt,name=type,proto3" json:"type,omitempty"`  // only payloads of this type, or of one that extends it
 	Where          string              `protobuf:"bytes,6,opt,name=where,proto3" json:"where,omitempty"` // a CEL expression
+	FilterOrder    FilterOrder         `protobuf:"varint,11,opt,name=filter_order,json=filterOrder,proto3,enum=engram.v1.FilterOrder" json:"filter_order,omitempty"`
 	Fields         []string            `protobuf:"bytes,7,rep,name=fields,proto3" json:"fields,omitempty"`
 	WithoutPayload bool                `protobuf:"varint,8,opt,name=without_payload,json=withoutPayload,proto3" json:"without_payload,omitempty"`
 	Json           bool                `protobuf:"varint,9,opt,name=json,proto3" json:"json,omitempty"` // fill Payload.json instead of Payload.data
@@ -1321,11 +1385,25 @@ func (x *QueryRequest) GetAsOf() int64 {
 	return 0
 }
 
+func (x *QueryRequest) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
 func (x *QueryRequest) GetWhere() string {
 	if x != nil {
 		return x.Where
 	}
 	return ""
+}
+
+func (x *QueryRequest) GetFilterOrder() FilterOrder {
+	if x != nil {
+		return x.FilterOrder
+	}
+	return FilterOrder_FILTER_ORDER_FILTER_THEN_SELECT
 }
 
 func (x *QueryRequest) GetFields() []string {
@@ -1423,6 +1501,8 @@ type Missing struct {
 	Count         uint64                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	Start         int64                  `protobuf:"varint,4,opt,name=start,proto3" json:"start,omitempty"`
 	End           int64                  `protobuf:"varint,5,opt,name=end,proto3" json:"end,omitempty"`
+	Example       string                 `protobuf:"bytes,6,opt,name=example,proto3" json:"example,omitempty"` // of the reason "filter failed": an instance …
+	Detail        string                 `protobuf:"bytes,7,opt,name=detail,proto3" json:"detail,omitempty"`   // … and what failed there
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1490,6 +1570,20 @@ func (x *Missing) GetEnd() int64 {
 		return x.End
 	}
 	return 0
+}
+
+func (x *Missing) GetExample() string {
+	if x != nil {
+		return x.Example
+	}
+	return ""
+}
+
+func (x *Missing) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
 }
 
 // CopyUsed says that a copy answered for a memory.
@@ -1759,14 +1853,16 @@ type SubscribeRequest struct {
 	//	*SubscribeRequest_Last
 	//	*SubscribeRequest_Since
 	//	*SubscribeRequest_Resume_
-	Start         isSubscribeRequest_Start `protobuf_oneof:"start"`
-	WithData      bool                     `protobuf:"varint,5,opt,name=with_data,json=withData,proto3" json:"with_data,omitempty"`
-	Where         string                   `protobuf:"bytes,6,opt,name=where,proto3" json:"where,omitempty"`
-	Fields        []string                 `protobuf:"bytes,7,rep,name=fields,proto3" json:"fields,omitempty"`
-	Slow          SlowPolicy               `protobuf:"varint,8,opt,name=slow,proto3,enum=engram.v1.SlowPolicy" json:"slow,omitempty"`
-	Queue         uint32                   `protobuf:"varint,9,opt,name=queue,proto3" json:"queue,omitempty"` // how many updates may wait
-	Json          bool                     `protobuf:"varint,10,opt,name=json,proto3" json:"json,omitempty"`
-	Selectors     []*Pattern               `protobuf:"bytes,11,rep,name=selectors,proto3" json:"selectors,omitempty"` // a union with patterns
+	Start     isSubscribeRequest_Start `protobuf_oneof:"start"`
+	WithData  bool                     `protobuf:"varint,5,opt,name=with_data,json=withData,proto3" json:"with_data,omitempty"`
+	Where     string                   `protobuf:"bytes,6,opt,name=where,proto3" json:"where,omitempty"`
+	Fields    []string                 `protobuf:"bytes,7,rep,name=fields,proto3" json:"fields,omitempty"`
+	Slow      SlowPolicy               `protobuf:"varint,8,opt,name=slow,proto3,enum=engram.v1.SlowPolicy" json:"slow,omitempty"`
+	Queue     uint32                   `protobuf:"varint,9,opt,name=queue,proto3" json:"queue,omitempty"` // how many updates may wait
+	Json      bool                     `protobuf:"varint,10,opt,name=json,proto3" json:"json,omitempty"`
+	Selectors []*Pattern               `protobuf:"bytes,11,rep,name=selectors,proto3" json:"selectors,omitempty"` // a union with patterns
+	// Send updates, too, that tell only of failures of where; their id is an entity's.
+	Failures      bool `protobuf:"varint,12,opt,name=failures,proto3" json:"failures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1891,6 +1987,13 @@ func (x *SubscribeRequest) GetSelectors() []*Pattern {
 	return nil
 }
 
+func (x *SubscribeRequest) GetFailures() bool {
+	if x != nil {
+		return x.Failures
+	}
+	return false
+}
+
 type isSubscribeRequest_Start interface {
 	isSubscribeRequest_Start()
 }
@@ -1921,6 +2024,7 @@ type Update struct {
 	Supersedes    bool                   `protobuf:"varint,4,opt,name=supersedes,proto3" json:"supersedes,omitempty"`
 	Snapshot      *Snapshot              `protobuf:"bytes,5,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
 	Dropped       uint64                 `protobuf:"varint,6,opt,name=dropped,proto3" json:"dropped,omitempty"` // updates lost just before this one
+	Failed        *Missing               `protobuf:"bytes,7,opt,name=failed,proto3" json:"failed,omitempty"`    // updates before this one on which evaluating where failed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1995,6 +2099,13 @@ func (x *Update) GetDropped() uint64 {
 		return x.Dropped
 	}
 	return 0
+}
+
+func (x *Update) GetFailed() *Missing {
+	if x != nil {
+		return x.Failed
+	}
+	return nil
 }
 
 // The first response of a subscription holds the epoch and no updates. From then
@@ -2277,8 +2388,11 @@ type Segment struct {
 	History        *Bounds                `protobuf:"bytes,3,opt,name=history,proto3" json:"history,omitempty"`                                      // core segments
 	Durability     Durability             `protobuf:"varint,4,opt,name=durability,proto3,enum=engram.v1.Durability" json:"durability,omitempty"`     // core segments
 	FixedProviders bool                   `protobuf:"varint,5,opt,name=fixed_providers,json=fixedProviders,proto3" json:"fixed_providers,omitempty"` // core segments
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How far the time of a commit may lie ahead of the server's clock; 0 means 1 min,
+	// a negative value any time. Core segments.
+	MaxAheadNanos int64 `protobuf:"varint,6,opt,name=max_ahead_nanos,json=maxAheadNanos,proto3" json:"max_ahead_nanos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Segment) Reset() {
@@ -2344,6 +2458,13 @@ func (x *Segment) GetFixedProviders() bool {
 		return x.FixedProviders
 	}
 	return false
+}
+
+func (x *Segment) GetMaxAheadNanos() int64 {
+	if x != nil {
+		return x.MaxAheadNanos
+	}
+	return 0
 }
 
 type DescribeRequest struct {
@@ -3538,9 +3659,10 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x17\n" +
 	"\x04time\x18\x02 \x01(\x03H\x00R\x04time\x88\x01\x01\x121\n" +
 	"\tinstances\x18\x03 \x03(\v2\x13.engram.v1.InstanceR\tinstancesB\a\n" +
-	"\x05_time\"B\n" +
+	"\x05_time\"^\n" +
 	"\rCommitRequest\x121\n" +
-	"\aupdates\x18\x01 \x03(\v2\x17.engram.v1.EntityUpdateR\aupdates\"C\n" +
+	"\aupdates\x18\x01 \x03(\v2\x17.engram.v1.EntityUpdateR\aupdates\x12\x1a\n" +
+	"\brecorded\x18\x02 \x01(\bR\brecorded\"C\n" +
 	"\x0eCommitResponse\x121\n" +
 	"\aresults\x18\x01 \x03(\v2\x17.engram.v1.UpdateResultR\aresults\"^\n" +
 	"\fUpdateResult\x12\x0e\n" +
@@ -3580,14 +3702,16 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\tQueryNode\x12-\n" +
 	"\x05names\x18\x01 \x01(\v2\x17.engram.v1.NameSelectorR\x05names\x120\n" +
 	"\bchildren\x18\x02 \x03(\v2\x14.engram.v1.QueryNodeR\bchildren\x129\n" +
-	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\"\x8b\x03\n" +
+	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\"\xda\x03\n" +
 	"\fQueryRequest\x120\n" +
 	"\bmemories\x18\x01 \x03(\v2\x14.engram.v1.QueryNodeR\bmemories\x12\x1d\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x88\x01\x01\x129\n" +
 	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\x12)\n" +
 	"\x06target\x18\x04 \x01(\x0e2\x11.engram.v1.TargetR\x06target\x12\x18\n" +
-	"\x05as_of\x18\x05 \x01(\x03H\x01R\x04asOf\x88\x01\x01\x12\x14\n" +
-	"\x05where\x18\x06 \x01(\tR\x05where\x12\x16\n" +
+	"\x05as_of\x18\x05 \x01(\x03H\x01R\x04asOf\x88\x01\x01\x12\x12\n" +
+	"\x04type\x18\f \x01(\tR\x04type\x12\x14\n" +
+	"\x05where\x18\x06 \x01(\tR\x05where\x129\n" +
+	"\ffilter_order\x18\v \x01(\x0e2\x16.engram.v1.FilterOrderR\vfilterOrder\x12\x16\n" +
 	"\x06fields\x18\a \x03(\tR\x06fields\x12'\n" +
 	"\x0fwithout_payload\x18\b \x01(\bR\x0ewithoutPayload\x12\x12\n" +
 	"\x04json\x18\t \x01(\bR\x04json\x12)\n" +
@@ -3600,13 +3724,15 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"ResultNode\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x121\n" +
 	"\bchildren\x18\x02 \x03(\v2\x15.engram.v1.ResultNodeR\bchildren\x121\n" +
-	"\tsnapshots\x18\x03 \x03(\v2\x13.engram.v1.SnapshotR\tsnapshots\"o\n" +
+	"\tsnapshots\x18\x03 \x03(\v2\x13.engram.v1.SnapshotR\tsnapshots\"\xa1\x01\n" +
 	"\aMissing\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x04R\x05count\x12\x14\n" +
 	"\x05start\x18\x04 \x01(\x03R\x05start\x12\x10\n" +
-	"\x03end\x18\x05 \x01(\x03R\x03end\"\x98\x01\n" +
+	"\x03end\x18\x05 \x01(\x03R\x03end\x12\x18\n" +
+	"\aexample\x18\x06 \x01(\tR\aexample\x12\x16\n" +
+	"\x06detail\x18\a \x01(\tR\x06detail\"\x98\x01\n" +
 	"\bCopyUsed\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\tR\x06memory\x12\x16\n" +
 	"\x06server\x18\x02 \x01(\tR\x06server\x12\x13\n" +
@@ -3626,7 +3752,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\r_at_or_before\"Q\n" +
 	"\x0eLatestResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
-	"\bsnapshot\x18\x02 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\"\xad\x03\n" +
+	"\bsnapshot\x18\x02 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\"\xc9\x03\n" +
 	"\x10SubscribeRequest\x12\x1a\n" +
 	"\bpatterns\x18\x01 \x03(\tR\bpatterns\x12\x14\n" +
 	"\x04last\x18\x02 \x01(\rH\x00R\x04last\x12\x16\n" +
@@ -3639,11 +3765,12 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x05queue\x18\t \x01(\rR\x05queue\x12\x12\n" +
 	"\x04json\x18\n" +
 	" \x01(\bR\x04json\x120\n" +
-	"\tselectors\x18\v \x03(\v2\x12.engram.v1.PatternR\tselectors\x1a6\n" +
+	"\tselectors\x18\v \x03(\v2\x12.engram.v1.PatternR\tselectors\x12\x1a\n" +
+	"\bfailures\x18\f \x01(\bR\bfailures\x1a6\n" +
 	"\x06Resume\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epochB\a\n" +
-	"\x05start\"\xb5\x01\n" +
+	"\x05start\"\xe1\x01\n" +
 	"\x06Update\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x18\n" +
@@ -3652,7 +3779,8 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"supersedes\x18\x04 \x01(\bR\n" +
 	"supersedes\x12/\n" +
 	"\bsnapshot\x18\x05 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\x12\x18\n" +
-	"\adropped\x18\x06 \x01(\x04R\adropped\"~\n" +
+	"\adropped\x18\x06 \x01(\x04R\adropped\x12*\n" +
+	"\x06failed\x18\a \x01(\v2\x12.engram.v1.MissingR\x06failed\"~\n" +
 	"\x11SubscribeResponse\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12+\n" +
 	"\aupdates\x18\x02 \x03(\v2\x11.engram.v1.UpdateR\aupdates\x12\x1b\n" +
@@ -3670,7 +3798,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x06Bounds\x12\x1b\n" +
 	"\tmax_count\x18\x01 \x01(\x03R\bmaxCount\x12\"\n" +
 	"\rmax_age_nanos\x18\x02 \x01(\x03R\vmaxAgeNanos\x12\x1b\n" +
-	"\tmax_bytes\x18\x03 \x01(\x03R\bmaxBytes\"\xba\x01\n" +
+	"\tmax_bytes\x18\x03 \x01(\x03R\bmaxBytes\"\xe2\x01\n" +
 	"\aSegment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12+\n" +
@@ -3678,7 +3806,8 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\n" +
 	"durability\x18\x04 \x01(\x0e2\x15.engram.v1.DurabilityR\n" +
 	"durability\x12'\n" +
-	"\x0ffixed_providers\x18\x05 \x01(\bR\x0efixedProviders\"[\n" +
+	"\x0ffixed_providers\x18\x05 \x01(\bR\x0efixedProviders\x12&\n" +
+	"\x0fmax_ahead_nanos\x18\x06 \x01(\x03R\rmaxAheadNanos\"[\n" +
 	"\x0fDescribeRequest\x12\x18\n" +
 	"\apattern\x18\x01 \x01(\tR\apattern\x12.\n" +
 	"\bselector\x18\x02 \x01(\v2\x12.engram.v1.PatternR\bselector\"B\n" +
@@ -3741,7 +3870,10 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\vTARGET_BOTH\x10\x00\x12\r\n" +
 	"\tTARGET_WM\x10\x01\x12\x0e\n" +
 	"\n" +
-	"TARGET_LTM\x10\x02*;\n" +
+	"TARGET_LTM\x10\x02*W\n" +
+	"\vFilterOrder\x12#\n" +
+	"\x1fFILTER_ORDER_FILTER_THEN_SELECT\x10\x00\x12#\n" +
+	"\x1fFILTER_ORDER_SELECT_THEN_FILTER\x10\x01*;\n" +
 	"\x06Source\x12\x0e\n" +
 	"\n" +
 	"SOURCE_ANY\x10\x00\x12\x10\n" +
@@ -3761,12 +3893,12 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\fLEVEL_MEMORY\x10\x01\x12\x16\n" +
 	"\x12LEVEL_CORE_SEGMENT\x10\x02\x12\x1a\n" +
 	"\x16LEVEL_PROVIDER_SEGMENT\x10\x03\x12\x10\n" +
-	"\fLEVEL_ENTITY\x10\x042\xaa\b\n" +
+	"\fLEVEL_ENTITY\x10\x042\xa0\b\n" +
 	"\rMemoryService\x12<\n" +
 	"\x04Info\x12\x16.engram.v1.InfoRequest\x1a\x17.engram.v1.InfoResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\x06Commit\x12\x18.engram.v1.CommitRequest\x1a\x19.engram.v1.CommitResponse\x12G\n" +
-	"\fCommitStream\x12\x18.engram.v1.CommitRequest\x1a\x19.engram.v1.CommitResponse(\x010\x01\x12?\n" +
-	"\x05Query\x12\x17.engram.v1.QueryRequest\x1a\x18.engram.v1.QueryResponse\"\x03\x90\x02\x01\x12B\n" +
+	"\fCommitStream\x12\x18.engram.v1.CommitRequest\x1a\x19.engram.v1.CommitResponse(\x010\x01\x12:\n" +
+	"\x05Query\x12\x17.engram.v1.QueryRequest\x1a\x18.engram.v1.QueryResponse\x12B\n" +
 	"\vQueryStream\x12\x17.engram.v1.QueryRequest\x1a\x18.engram.v1.QueryResponse0\x01\x12B\n" +
 	"\x06Latest\x12\x18.engram.v1.LatestRequest\x1a\x19.engram.v1.LatestResponse\"\x03\x90\x02\x01\x12H\n" +
 	"\tSubscribe\x12\x1b.engram.v1.SubscribeRequest\x1a\x1c.engram.v1.SubscribeResponse0\x01\x12@\n" +
@@ -3777,8 +3909,8 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\rRemoveSegment\x12\x1f.engram.v1.RemoveSegmentRequest\x1a .engram.v1.RemoveSegmentResponse\x12@\n" +
 	"\aAddType\x12\x19.engram.v1.AddTypeRequest\x1a\x1a.engram.v1.AddTypeResponse\x12E\n" +
 	"\aGetType\x12\x19.engram.v1.GetTypeRequest\x1a\x1a.engram.v1.GetTypeResponse\"\x03\x90\x02\x01\x12K\n" +
-	"\tListTypes\x12\x1b.engram.v1.ListTypesRequest\x1a\x1c.engram.v1.ListTypesResponse\"\x03\x90\x02\x01\x12?\n" +
-	"\x05Stats\x12\x17.engram.v1.StatsRequest\x1a\x18.engram.v1.StatsResponse\"\x03\x90\x02\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
+	"\tListTypes\x12\x1b.engram.v1.ListTypesRequest\x1a\x1c.engram.v1.ListTypesResponse\"\x03\x90\x02\x01\x12:\n" +
+	"\x05Stats\x12\x17.engram.v1.StatsRequest\x1a\x18.engram.v1.StatsResponseB8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
 
 var (
 	file_engram_v1_memory_proto_rawDescOnce sync.Once
@@ -3792,148 +3924,151 @@ func file_engram_v1_memory_proto_rawDescGZIP() []byte {
 	return file_engram_v1_memory_proto_rawDescData
 }
 
-var file_engram_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_engram_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_engram_v1_memory_proto_goTypes = []any{
 	(Target)(0),                      // 0: engram.v1.Target
-	(Source)(0),                      // 1: engram.v1.Source
-	(SlowPolicy)(0),                  // 2: engram.v1.SlowPolicy
-	(Durability)(0),                  // 3: engram.v1.Durability
-	(Level)(0),                       // 4: engram.v1.Level
-	(*InfoRequest)(nil),              // 5: engram.v1.InfoRequest
-	(*InfoResponse)(nil),             // 6: engram.v1.InfoResponse
-	(*Payload)(nil),                  // 7: engram.v1.Payload
-	(*Instance)(nil),                 // 8: engram.v1.Instance
-	(*Snapshot)(nil),                 // 9: engram.v1.Snapshot
-	(*Error)(nil),                    // 10: engram.v1.Error
-	(*EntityUpdate)(nil),             // 11: engram.v1.EntityUpdate
-	(*CommitRequest)(nil),            // 12: engram.v1.CommitRequest
-	(*CommitResponse)(nil),           // 13: engram.v1.CommitResponse
-	(*UpdateResult)(nil),             // 14: engram.v1.UpdateResult
-	(*NameSelector)(nil),             // 15: engram.v1.NameSelector
-	(*Pattern)(nil),                  // 16: engram.v1.Pattern
-	(*SnapshotSelector)(nil),         // 17: engram.v1.SnapshotSelector
-	(*QueryNode)(nil),                // 18: engram.v1.QueryNode
-	(*QueryRequest)(nil),             // 19: engram.v1.QueryRequest
-	(*ResultNode)(nil),               // 20: engram.v1.ResultNode
-	(*Missing)(nil),                  // 21: engram.v1.Missing
-	(*CopyUsed)(nil),                 // 22: engram.v1.CopyUsed
-	(*QueryResponse)(nil),            // 23: engram.v1.QueryResponse
-	(*LatestRequest)(nil),            // 24: engram.v1.LatestRequest
-	(*LatestResponse)(nil),           // 25: engram.v1.LatestResponse
-	(*SubscribeRequest)(nil),         // 26: engram.v1.SubscribeRequest
-	(*Update)(nil),                   // 27: engram.v1.Update
-	(*SubscribeResponse)(nil),        // 28: engram.v1.SubscribeResponse
-	(*PredictRequest)(nil),           // 29: engram.v1.PredictRequest
-	(*PredictResponse)(nil),          // 30: engram.v1.PredictResponse
-	(*Prediction)(nil),               // 31: engram.v1.Prediction
-	(*Bounds)(nil),                   // 32: engram.v1.Bounds
-	(*Segment)(nil),                  // 33: engram.v1.Segment
-	(*DescribeRequest)(nil),          // 34: engram.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 35: engram.v1.DescribeResponse
-	(*AddSegmentRequest)(nil),        // 36: engram.v1.AddSegmentRequest
-	(*AddSegmentResponse)(nil),       // 37: engram.v1.AddSegmentResponse
-	(*RemoveSegmentRequest)(nil),     // 38: engram.v1.RemoveSegmentRequest
-	(*RemoveSegmentResponse)(nil),    // 39: engram.v1.RemoveSegmentResponse
-	(*TypeDef)(nil),                  // 40: engram.v1.TypeDef
-	(*AddTypeRequest)(nil),           // 41: engram.v1.AddTypeRequest
-	(*AddTypeResponse)(nil),          // 42: engram.v1.AddTypeResponse
-	(*GetTypeRequest)(nil),           // 43: engram.v1.GetTypeRequest
-	(*GetTypeResponse)(nil),          // 44: engram.v1.GetTypeResponse
-	(*ListTypesRequest)(nil),         // 45: engram.v1.ListTypesRequest
-	(*ListTypesResponse)(nil),        // 46: engram.v1.ListTypesResponse
-	(*StatsRequest)(nil),             // 47: engram.v1.StatsRequest
-	(*StatsResponse)(nil),            // 48: engram.v1.StatsResponse
-	(*Stats)(nil),                    // 49: engram.v1.Stats
-	(*OnDisk)(nil),                   // 50: engram.v1.OnDisk
-	(*NameSelector_Names)(nil),       // 51: engram.v1.NameSelector.Names
-	(*SnapshotSelector_Nearest)(nil), // 52: engram.v1.SnapshotSelector.Nearest
-	(*SnapshotSelector_Range)(nil),   // 53: engram.v1.SnapshotSelector.Range
-	(*SnapshotSelector_Indices)(nil), // 54: engram.v1.SnapshotSelector.Indices
-	(*SubscribeRequest_Resume)(nil),  // 55: engram.v1.SubscribeRequest.Resume
-	(*structpb.Value)(nil),           // 56: google.protobuf.Value
+	(FilterOrder)(0),                 // 1: engram.v1.FilterOrder
+	(Source)(0),                      // 2: engram.v1.Source
+	(SlowPolicy)(0),                  // 3: engram.v1.SlowPolicy
+	(Durability)(0),                  // 4: engram.v1.Durability
+	(Level)(0),                       // 5: engram.v1.Level
+	(*InfoRequest)(nil),              // 6: engram.v1.InfoRequest
+	(*InfoResponse)(nil),             // 7: engram.v1.InfoResponse
+	(*Payload)(nil),                  // 8: engram.v1.Payload
+	(*Instance)(nil),                 // 9: engram.v1.Instance
+	(*Snapshot)(nil),                 // 10: engram.v1.Snapshot
+	(*Error)(nil),                    // 11: engram.v1.Error
+	(*EntityUpdate)(nil),             // 12: engram.v1.EntityUpdate
+	(*CommitRequest)(nil),            // 13: engram.v1.CommitRequest
+	(*CommitResponse)(nil),           // 14: engram.v1.CommitResponse
+	(*UpdateResult)(nil),             // 15: engram.v1.UpdateResult
+	(*NameSelector)(nil),             // 16: engram.v1.NameSelector
+	(*Pattern)(nil),                  // 17: engram.v1.Pattern
+	(*SnapshotSelector)(nil),         // 18: engram.v1.SnapshotSelector
+	(*QueryNode)(nil),                // 19: engram.v1.QueryNode
+	(*QueryRequest)(nil),             // 20: engram.v1.QueryRequest
+	(*ResultNode)(nil),               // 21: engram.v1.ResultNode
+	(*Missing)(nil),                  // 22: engram.v1.Missing
+	(*CopyUsed)(nil),                 // 23: engram.v1.CopyUsed
+	(*QueryResponse)(nil),            // 24: engram.v1.QueryResponse
+	(*LatestRequest)(nil),            // 25: engram.v1.LatestRequest
+	(*LatestResponse)(nil),           // 26: engram.v1.LatestResponse
+	(*SubscribeRequest)(nil),         // 27: engram.v1.SubscribeRequest
+	(*Update)(nil),                   // 28: engram.v1.Update
+	(*SubscribeResponse)(nil),        // 29: engram.v1.SubscribeResponse
+	(*PredictRequest)(nil),           // 30: engram.v1.PredictRequest
+	(*PredictResponse)(nil),          // 31: engram.v1.PredictResponse
+	(*Prediction)(nil),               // 32: engram.v1.Prediction
+	(*Bounds)(nil),                   // 33: engram.v1.Bounds
+	(*Segment)(nil),                  // 34: engram.v1.Segment
+	(*DescribeRequest)(nil),          // 35: engram.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 36: engram.v1.DescribeResponse
+	(*AddSegmentRequest)(nil),        // 37: engram.v1.AddSegmentRequest
+	(*AddSegmentResponse)(nil),       // 38: engram.v1.AddSegmentResponse
+	(*RemoveSegmentRequest)(nil),     // 39: engram.v1.RemoveSegmentRequest
+	(*RemoveSegmentResponse)(nil),    // 40: engram.v1.RemoveSegmentResponse
+	(*TypeDef)(nil),                  // 41: engram.v1.TypeDef
+	(*AddTypeRequest)(nil),           // 42: engram.v1.AddTypeRequest
+	(*AddTypeResponse)(nil),          // 43: engram.v1.AddTypeResponse
+	(*GetTypeRequest)(nil),           // 44: engram.v1.GetTypeRequest
+	(*GetTypeResponse)(nil),          // 45: engram.v1.GetTypeResponse
+	(*ListTypesRequest)(nil),         // 46: engram.v1.ListTypesRequest
+	(*ListTypesResponse)(nil),        // 47: engram.v1.ListTypesResponse
+	(*StatsRequest)(nil),             // 48: engram.v1.StatsRequest
+	(*StatsResponse)(nil),            // 49: engram.v1.StatsResponse
+	(*Stats)(nil),                    // 50: engram.v1.Stats
+	(*OnDisk)(nil),                   // 51: engram.v1.OnDisk
+	(*NameSelector_Names)(nil),       // 52: engram.v1.NameSelector.Names
+	(*SnapshotSelector_Nearest)(nil), // 53: engram.v1.SnapshotSelector.Nearest
+	(*SnapshotSelector_Range)(nil),   // 54: engram.v1.SnapshotSelector.Range
+	(*SnapshotSelector_Indices)(nil), // 55: engram.v1.SnapshotSelector.Indices
+	(*SubscribeRequest_Resume)(nil),  // 56: engram.v1.SubscribeRequest.Resume
+	(*structpb.Value)(nil),           // 57: google.protobuf.Value
 }
 var file_engram_v1_memory_proto_depIdxs = []int32{
-	56, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
-	7,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
-	8,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
-	8,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
-	11, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
-	14, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
-	10, // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
-	51, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
-	15, // 8: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
-	52, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
-	53, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
-	54, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
-	15, // 12: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
-	18, // 13: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
-	17, // 14: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
-	18, // 15: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
-	17, // 16: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
+	57, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
+	8,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
+	9,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
+	9,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
+	12, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
+	15, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
+	11, // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
+	52, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
+	16, // 8: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
+	53, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
+	54, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
+	55, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
+	16, // 12: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
+	19, // 13: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
+	18, // 14: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
+	19, // 15: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
+	18, // 16: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
 	0,  // 17: engram.v1.QueryRequest.target:type_name -> engram.v1.Target
-	1,  // 18: engram.v1.QueryRequest.source:type_name -> engram.v1.Source
-	20, // 19: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
-	9,  // 20: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
-	20, // 21: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
-	21, // 22: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
-	22, // 23: engram.v1.QueryResponse.copies:type_name -> engram.v1.CopyUsed
-	9,  // 24: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
-	55, // 25: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
-	2,  // 26: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
-	16, // 27: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
-	9,  // 28: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
-	27, // 29: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
-	31, // 30: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
-	9,  // 31: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
-	10, // 32: engram.v1.Prediction.error:type_name -> engram.v1.Error
-	32, // 33: engram.v1.Segment.history:type_name -> engram.v1.Bounds
-	3,  // 34: engram.v1.Segment.durability:type_name -> engram.v1.Durability
-	16, // 35: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
-	33, // 36: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
-	33, // 37: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
-	40, // 38: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
-	40, // 39: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
-	4,  // 40: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
-	16, // 41: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
-	49, // 42: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
-	4,  // 43: engram.v1.Stats.level:type_name -> engram.v1.Level
-	50, // 44: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
-	5,  // 45: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
-	12, // 46: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
-	12, // 47: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
-	19, // 48: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
-	19, // 49: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
-	24, // 50: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
-	26, // 51: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
-	29, // 52: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
-	34, // 53: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
-	36, // 54: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
-	38, // 55: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
-	41, // 56: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
-	43, // 57: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
-	45, // 58: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
-	47, // 59: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
-	6,  // 60: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
-	13, // 61: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
-	13, // 62: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
-	23, // 63: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
-	23, // 64: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
-	25, // 65: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
-	28, // 66: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
-	30, // 67: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
-	35, // 68: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
-	37, // 69: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
-	39, // 70: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
-	42, // 71: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
-	44, // 72: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
-	46, // 73: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
-	48, // 74: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
-	60, // [60:75] is the sub-list for method output_type
-	45, // [45:60] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	1,  // 18: engram.v1.QueryRequest.filter_order:type_name -> engram.v1.FilterOrder
+	2,  // 19: engram.v1.QueryRequest.source:type_name -> engram.v1.Source
+	21, // 20: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
+	10, // 21: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
+	21, // 22: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
+	22, // 23: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
+	23, // 24: engram.v1.QueryResponse.copies:type_name -> engram.v1.CopyUsed
+	10, // 25: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
+	56, // 26: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
+	3,  // 27: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
+	17, // 28: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
+	10, // 29: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
+	22, // 30: engram.v1.Update.failed:type_name -> engram.v1.Missing
+	28, // 31: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
+	32, // 32: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
+	10, // 33: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
+	11, // 34: engram.v1.Prediction.error:type_name -> engram.v1.Error
+	33, // 35: engram.v1.Segment.history:type_name -> engram.v1.Bounds
+	4,  // 36: engram.v1.Segment.durability:type_name -> engram.v1.Durability
+	17, // 37: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
+	34, // 38: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
+	34, // 39: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
+	41, // 40: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
+	41, // 41: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
+	5,  // 42: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
+	17, // 43: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
+	50, // 44: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
+	5,  // 45: engram.v1.Stats.level:type_name -> engram.v1.Level
+	51, // 46: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
+	6,  // 47: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
+	13, // 48: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
+	13, // 49: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
+	20, // 50: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
+	20, // 51: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
+	25, // 52: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
+	27, // 53: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
+	30, // 54: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
+	35, // 55: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
+	37, // 56: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
+	39, // 57: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
+	42, // 58: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
+	44, // 59: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
+	46, // 60: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
+	48, // 61: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
+	7,  // 62: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
+	14, // 63: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
+	14, // 64: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
+	24, // 65: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
+	24, // 66: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
+	26, // 67: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
+	29, // 68: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
+	31, // 69: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
+	36, // 70: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
+	38, // 71: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
+	40, // 72: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
+	43, // 73: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
+	45, // 74: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
+	47, // 75: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
+	49, // 76: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
+	62, // [62:77] is the sub-list for method output_type
+	47, // [47:62] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_memory_proto_init() }
@@ -3972,7 +4107,7 @@ func file_engram_v1_memory_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_memory_proto_rawDesc), len(file_engram_v1_memory_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   1,

@@ -624,6 +624,7 @@ type AcquireRequest struct {
 	Sensor        string                 `protobuf:"bytes,1,opt,name=sensor,proto3" json:"sensor,omitempty"`
 	Time          int64                  `protobuf:"varint,2,opt,name=time,proto3" json:"time,omitempty"`
 	Wait          bool                   `protobuf:"varint,3,opt,name=wait,proto3" json:"wait,omitempty"`
+	Data          string                 `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"` // the ID of what the sensor acquired; empty if it is not said
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -677,6 +678,13 @@ func (x *AcquireRequest) GetWait() bool {
 		return x.Wait
 	}
 	return false
+}
+
+func (x *AcquireRequest) GetData() string {
+	if x != nil {
+		return x.Data
+	}
+	return ""
 }
 
 type AcquireResponse struct {
@@ -2328,11 +2336,12 @@ const file_engram_v1_pose_proto_rawDesc = "" +
 	"\rLookUpRequest\x125\n" +
 	"\tquestions\x18\x01 \x03(\v2\x17.engram.v1.PoseQuestionR\tquestions\"A\n" +
 	"\x0eLookUpResponse\x12/\n" +
-	"\aanswers\x18\x01 \x03(\v2\x15.engram.v1.PoseAnswerR\aanswers\"P\n" +
+	"\aanswers\x18\x01 \x03(\v2\x15.engram.v1.PoseAnswerR\aanswers\"d\n" +
 	"\x0eAcquireRequest\x12\x16\n" +
 	"\x06sensor\x18\x01 \x01(\tR\x06sensor\x12\x12\n" +
 	"\x04time\x18\x02 \x01(\x03R\x04time\x12\x12\n" +
-	"\x04wait\x18\x03 \x01(\bR\x04wait\"\xea\x01\n" +
+	"\x04wait\x18\x03 \x01(\bR\x04wait\x12\x12\n" +
+	"\x04data\x18\x04 \x01(\tR\x04data\"\xea\x01\n" +
 	"\x0fAcquireResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06sensor\x18\x02 \x01(\tR\x06sensor\x12\x12\n" +
@@ -2455,19 +2464,19 @@ const file_engram_v1_pose_proto_rawDesc = "" +
 	"\x04from\x18\x01 \x01(\x04R\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\x04R\x02to\x12/\n" +
 	"\achanges\x18\x03 \x03(\v2\x15.engram.v1.PoseChangeR\achanges\x121\n" +
-	"\x05moved\x18\x04 \x03(\v2\x1b.engram.v1.MovedAcquisitionR\x05moved2\xf1\x05\n" +
-	"\vPoseService\x12=\n" +
-	"\x06LookUp\x12\x18.engram.v1.LookUpRequest\x1a\x19.engram.v1.LookUpResponse\x12@\n" +
+	"\x05moved\x18\x04 \x03(\v2\x1b.engram.v1.MovedAcquisitionR\x05moved2\x94\x06\n" +
+	"\vPoseService\x12B\n" +
+	"\x06LookUp\x12\x18.engram.v1.LookUpRequest\x1a\x19.engram.v1.LookUpResponse\"\x03\x90\x02\x02\x12@\n" +
 	"\aAcquire\x12\x19.engram.v1.AcquireRequest\x1a\x1a.engram.v1.AcquireResponse\x12a\n" +
 	"\x12ReleaseAcquisition\x12$.engram.v1.ReleaseAcquisitionRequest\x1a%.engram.v1.ReleaseAcquisitionResponse\x12U\n" +
-	"\x0eCommitRevision\x12 .engram.v1.CommitRevisionRequest\x1a!.engram.v1.CommitRevisionResponse\x12R\n" +
-	"\rListRevisions\x12\x1f.engram.v1.ListRevisionsRequest\x1a .engram.v1.ListRevisionsResponse\x12F\n" +
-	"\tDiffPoses\x12\x1b.engram.v1.DiffPosesRequest\x1a\x1c.engram.v1.DiffPosesResponse\x127\n" +
-	"\x04Tree\x12\x16.engram.v1.TreeRequest\x1a\x17.engram.v1.TreeResponse\x127\n" +
-	"\x04Path\x12\x16.engram.v1.PathRequest\x1a\x17.engram.v1.PathResponse\x12L\n" +
-	"\vListLeftOut\x12\x1d.engram.v1.ListLeftOutRequest\x1a\x1e.engram.v1.ListLeftOutResponse\x12K\n" +
+	"\x0eCommitRevision\x12 .engram.v1.CommitRevisionRequest\x1a!.engram.v1.CommitRevisionResponse\x12W\n" +
+	"\rListRevisions\x12\x1f.engram.v1.ListRevisionsRequest\x1a .engram.v1.ListRevisionsResponse\"\x03\x90\x02\x02\x12K\n" +
+	"\tDiffPoses\x12\x1b.engram.v1.DiffPosesRequest\x1a\x1c.engram.v1.DiffPosesResponse\"\x03\x90\x02\x02\x12<\n" +
+	"\x04Tree\x12\x16.engram.v1.TreeRequest\x1a\x17.engram.v1.TreeResponse\"\x03\x90\x02\x02\x12<\n" +
+	"\x04Path\x12\x16.engram.v1.PathRequest\x1a\x17.engram.v1.PathResponse\"\x03\x90\x02\x02\x12Q\n" +
+	"\vListLeftOut\x12\x1d.engram.v1.ListLeftOutRequest\x1a\x1e.engram.v1.ListLeftOutResponse\"\x03\x90\x02\x02\x12P\n" +
 	"\n" +
-	"WatchPoses\x12\x1c.engram.v1.WatchPosesRequest\x1a\x1d.engram.v1.WatchPosesResponse0\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
+	"WatchPoses\x12\x1c.engram.v1.WatchPosesRequest\x1a\x1d.engram.v1.WatchPosesResponse\"\x03\x90\x02\x020\x01B8Z6github.com/seed-301d4374/engram/gen/engram/v1;engramv1b\x06proto3"
 
 var (
 	file_engram_v1_pose_proto_rawDescOnce sync.Once

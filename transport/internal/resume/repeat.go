@@ -13,8 +13,8 @@ import (
 // its memory is away.
 var retryDelays = [...]time.Duration{10 * time.Millisecond, 100 * time.Millisecond}
 
-// Repeat calls try until it does not fail, or not because the server was away for
-// a moment, or it says that it must not be tried again.
+// Repeat calls try until it succeeds, fails for another reason than an absent server, or
+// returns again false.
 func Repeat(ctx context.Context, try func() (again bool, err error)) error {
 	for attempt := 0; ; attempt++ {
 		again, err := try()
@@ -32,11 +32,11 @@ func Repeat(ctx context.Context, try func() (again bool, err error)) error {
 // The pauses before a stream is opened again.
 const firstPause, longestPause = 20 * time.Millisecond, 2 * time.Second
 
-// Reconnect calls open until it succeeds, and newLife where the server of that
-// address refused because it began a new life. It returns the error of what will
+// Reconnect calls open until it succeeds, and newEpoch where the server of that
+// address refused because it began a new epoch. It returns the error of what will
 // not succeed however often it is tried, Unavailable after limit, if that is not
 // 0, and ctx's cause after its end.
-func Reconnect(ctx context.Context, address string, limit time.Duration, open func() error, newLife func()) error {
+func Reconnect(ctx context.Context, address string, limit time.Duration, open func() error, newEpoch func()) error {
 	began := time.Now()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		// Jitter, so that the clients of a server that comes back do not come as one.
@@ -52,7 +52,7 @@ func Reconnect(ctx context.Context, address string, limit time.Duration, open fu
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case engram.CodeOf(err) == engram.Conflict:
-			newLife()
+			newEpoch()
 			pause = firstPause
 		case !MayReturn(err):
 			return err

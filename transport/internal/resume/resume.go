@@ -1,5 +1,5 @@
 // Package resume keeps what a client must remember of a subscription to continue
-// it after its connection broke: without gap or duplicate, and across the lives of
+// it after its connection broke: without gap or duplicate, and across the epochs of
 // a memory server. It knows no transport.
 package resume
 
@@ -23,10 +23,10 @@ type State struct {
 func New(sub engram.Subscription) *State { return &State{sub: sub} }
 
 // Begun takes note that a server began the subscription that Request returned:
-// epoch is its life, number its newest update then, if hasNumber.
+// epoch is its epoch, number its newest update then, if hasNumber.
 func (s *State) Begun(epoch, number uint64, hasNumber bool) {
 	if s.epoch != 0 && s.epoch != epoch {
-		s.NewLife()
+		s.NewEpoch()
 	}
 	s.epoch = epoch
 	if s.resumable {
@@ -41,9 +41,9 @@ func (s *State) Begun(epoch, number uint64, hasNumber bool) {
 	}
 }
 
-// NewLife forgets the numbers of the server's former life; so does a resumption
+// NewEpoch forgets the numbers of the server's former epoch; so does a resumption
 // that was refused with Conflict.
-func (s *State) NewLife() {
+func (s *State) NewEpoch() {
 	s.epoch, s.last, s.resumable, s.backfill, s.restarted = 0, 0, true, 0, true
 }
 
@@ -56,17 +56,17 @@ func (s *State) Request() engram.Subscription {
 	return sub
 }
 
-// Epoch returns the life of the server that answered last.
+// Epoch returns the epoch of the server that answered last.
 func (s *State) Epoch() uint64 { return s.epoch }
 
 // Deliver returns what of a batch is to be delivered, in the same array: what was
-// delivered before is left out, and drops and a new life are told.
+// delivered before is left out, and drops and a new epoch are told.
 func (s *State) Deliver(batch []engram.Update) []engram.Update {
 	kept := batch[:0]
 	for i := range batch {
 		u := &batch[i]
 		s.dropped += u.Dropped
-		if s.resumable && u.Number <= s.last || s.beforeStart(u) {
+		if s.resumable && u.Number <= s.last && (u.Failed == nil || u.Number < s.last) || s.beforeStart(u) {
 			continue
 		}
 		s.last, s.resumable = u.Number, true
@@ -83,13 +83,13 @@ func (s *State) beforeStart(u *engram.Update) bool {
 	if s.sub.Start.Kind != engram.StartTime || u.Number > s.backfill {
 		return false
 	}
-	t, _ := u.ID.Time()
-	return t < s.sub.Start.Time
+	t, ok := u.ID.Time() // what the filter failed on has none
+	return ok && t < s.sub.Start.Time
 }
 
-// MayReturn reports whether a subscription can be had again after err: the server
-// or the way to it was away, it had too many connections, calls or subscriptions, or
-// another one answers where it was, who is not believed to be it.
+// MayReturn reports whether a subscription can be opened again after err: the server or
+// the link was away, the server was at a limit, or a server with another certificate
+// answered at its address.
 func MayReturn(err error) bool {
 	code := engram.CodeOf(err)
 	return code == engram.Unavailable || code == engram.Exhausted || credentials.MayPass(err)

@@ -87,11 +87,11 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// A server's new life begins its numbers again, and its first update says so.
+// A server's new epoch begins its numbers again, and its first update says so.
 func TestNewLife(t *testing.T) {
 	for name, restart := range map[string]func(*State){
 		"found with another epoch": func(s *State) { s.Begun(8, 0, true) },
-		"refused with conflict":    func(s *State) { s.NewLife(); s.Begun(8, 0, true) },
+		"refused with conflict":    func(s *State) { s.NewEpoch(); s.Begun(8, 0, true) },
 	} {
 		s := New(engram.Subscription{})
 		s.Begun(7, 10, true)

@@ -34,7 +34,7 @@ type Envelope struct {
 	ChunkBack   uint64 `protobuf:"varint,2,opt,name=chunk_back,json=chunkBack,proto3" json:"chunk_back,omitempty"`
 	ChunkLength uint64 `protobuf:"varint,20,opt,name=chunk_length,json=chunkLength,proto3" json:"chunk_length,omitempty"` // of its whole record in bytes
 	Offset      uint64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`                               // of the first message's record in the chunk's records
-	Length      uint64 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"`                               // of the run in bytes
+	Length      uint64 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"`                               // from there to the end of the last message's record
 	Messages    uint32 `protobuf:"varint,5,opt,name=messages,proto3" json:"messages,omitempty"`
 	Channel     uint32 `protobuf:"varint,6,opt,name=channel,proto3" json:"channel,omitempty"` // of the first message; its metadata say how all are coded
 	// One element for each version, in the order in which they were completed.
@@ -51,9 +51,12 @@ type Envelope struct {
 	Type       []uint32  `protobuf:"varint,16,rep,packed,name=type,proto3" json:"type,omitempty"` // of the payload, an index of types; empty: 0
 	// One element for each message. All are empty for messages in plain form: one
 	// for each instance, in order.
-	Completes     []uint32 `protobuf:"varint,17,rep,packed,name=completes,proto3" json:"completes,omitempty"` // how many versions
-	Key           []bool   `protobuf:"varint,18,rep,packed,name=key,proto3" json:"key,omitempty"`             // decoding can begin here
-	Instance      []uint32 `protobuf:"varint,19,rep,packed,name=instance,proto3" json:"instance,omitempty"`   // the index of the instance that it holds
+	Completes []uint32 `protobuf:"varint,17,rep,packed,name=completes,proto3" json:"completes,omitempty"` // how many versions
+	Key       []bool   `protobuf:"varint,18,rep,packed,name=key,proto3" json:"key,omitempty"`             // decoding can begin here
+	Instance  []uint32 `protobuf:"varint,19,rep,packed,name=instance,proto3" json:"instance,omitempty"`   // the index of the instance that it holds
+	// One element for each message: how many bytes of other records stand between it and
+	// the one before. Empty: none.
+	Gap           []uint32 `protobuf:"varint,21,rep,packed,name=gap,proto3" json:"gap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -224,6 +227,13 @@ func (x *Envelope) GetKey() []bool {
 func (x *Envelope) GetInstance() []uint32 {
 	if x != nil {
 		return x.Instance
+	}
+	return nil
+}
+
+func (x *Envelope) GetGap() []uint32 {
+	if x != nil {
+		return x.Gap
 	}
 	return nil
 }
@@ -406,10 +416,14 @@ type Directory_Entity struct {
 	Bytes        uint64                 `protobuf:"varint,10,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Chunks       uint32                 `protobuf:"varint,11,opt,name=chunks,proto3" json:"chunks,omitempty"`
 	// Where its block table lies in the index.
-	TableOffset   uint64 `protobuf:"varint,12,opt,name=table_offset,json=tableOffset,proto3" json:"table_offset,omitempty"`
-	TableLength   uint32 `protobuf:"varint,13,opt,name=table_length,json=tableLength,proto3" json:"table_length,omitempty"`
-	TableCrc      uint32 `protobuf:"fixed32,14,opt,name=table_crc,json=tableCrc,proto3" json:"table_crc,omitempty"` // CRC32C
-	Times         uint64 `protobuf:"varint,15,opt,name=times,proto3" json:"times,omitempty"`                        // different times of the versions; 0: not known
+	TableOffset uint64 `protobuf:"varint,12,opt,name=table_offset,json=tableOffset,proto3" json:"table_offset,omitempty"`
+	TableLength uint32 `protobuf:"varint,13,opt,name=table_length,json=tableLength,proto3" json:"table_length,omitempty"`
+	TableCrc    uint32 `protobuf:"fixed32,14,opt,name=table_crc,json=tableCrc,proto3" json:"table_crc,omitempty"` // CRC32C
+	Times       uint64 `protobuf:"varint,15,opt,name=times,proto3" json:"times,omitempty"`                        // different times of the versions; 0: not known
+	// Of the versions' times without values in force and what holds at all times; equal:
+	// there are none.
+	RecordedStart int64 `protobuf:"zigzag64,16,opt,name=recorded_start,json=recordedStart,proto3" json:"recorded_start,omitempty"`
+	RecordedEnd   int64 `protobuf:"zigzag64,17,opt,name=recorded_end,json=recordedEnd,proto3" json:"recorded_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -549,11 +563,25 @@ func (x *Directory_Entity) GetTimes() uint64 {
 	return 0
 }
 
+func (x *Directory_Entity) GetRecordedStart() int64 {
+	if x != nil {
+		return x.RecordedStart
+	}
+	return 0
+}
+
+func (x *Directory_Entity) GetRecordedEnd() int64 {
+	if x != nil {
+		return x.RecordedEnd
+	}
+	return 0
+}
+
 var File_engram_ltm_v1_episode_proto protoreflect.FileDescriptor
 
 const file_engram_ltm_v1_episode_proto_rawDesc = "" +
 	"\n" +
-	"\x1bengram/ltm/v1/episode.proto\x12\rengram.ltm.v1\"\x8b\x04\n" +
+	"\x1bengram/ltm/v1/episode.proto\x12\rengram.ltm.v1\"\x9d\x04\n" +
 	"\bEnvelope\x12\x16\n" +
 	"\x06entity\x18\x01 \x01(\tR\x06entity\x12\x1d\n" +
 	"\n" +
@@ -578,9 +606,10 @@ const file_engram_ltm_v1_episode_proto_rawDesc = "" +
 	"\x04type\x18\x10 \x03(\rR\x04type\x12\x1c\n" +
 	"\tcompletes\x18\x11 \x03(\rR\tcompletes\x12\x10\n" +
 	"\x03key\x18\x12 \x03(\bR\x03key\x12\x1a\n" +
-	"\binstance\x18\x13 \x03(\rR\binstance\"\xdb\x03\n" +
+	"\binstance\x18\x13 \x03(\rR\binstance\x12\x10\n" +
+	"\x03gap\x18\x15 \x03(\rR\x03gap\"\xa5\x04\n" +
 	"\tDirectory\x12;\n" +
-	"\bentities\x18\x01 \x03(\v2\x1f.engram.ltm.v1.Directory.EntityR\bentities\x1a\x90\x03\n" +
+	"\bentities\x18\x01 \x03(\v2\x1f.engram.ltm.v1.Directory.EntityR\bentities\x1a\xda\x03\n" +
 	"\x06Entity\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
@@ -598,7 +627,9 @@ const file_engram_ltm_v1_episode_proto_rawDesc = "" +
 	"\ftable_offset\x18\f \x01(\x04R\vtableOffset\x12!\n" +
 	"\ftable_length\x18\r \x01(\rR\vtableLength\x12\x1b\n" +
 	"\ttable_crc\x18\x0e \x01(\aR\btableCrc\x12\x14\n" +
-	"\x05times\x18\x0f \x01(\x04R\x05times\"\x8f\x02\n" +
+	"\x05times\x18\x0f \x01(\x04R\x05times\x12%\n" +
+	"\x0erecorded_start\x18\x10 \x01(\x12R\rrecordedStart\x12!\n" +
+	"\frecorded_end\x18\x11 \x01(\x12R\vrecordedEnd\"\x8f\x02\n" +
 	"\n" +
 	"BlockTable\x12\x14\n" +
 	"\x05start\x18\x01 \x03(\x12R\x05start\x12\x12\n" +

@@ -86,6 +86,7 @@ func NewCopyServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			httpClient,
 			baseURL+CopyServiceAddCopyProcedure,
 			connect.WithSchema(copyServiceMethods.ByName("AddCopy")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		removeCopy: connect.NewClient[v1.RemoveCopyRequest, v1.RemoveCopyResponse](
@@ -98,6 +99,7 @@ func NewCopyServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			httpClient,
 			baseURL+CopyServiceListCopiesProcedure,
 			connect.WithSchema(copyServiceMethods.ByName("ListCopies")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		fetchCopies: connect.NewClient[v1.FetchCopiesRequest, v1.FetchCopiesResponse](
@@ -176,6 +178,7 @@ func NewCopyServiceHandler(svc CopyServiceHandler, opts ...connect.HandlerOption
 		CopyServiceAddCopyProcedure,
 		svc.AddCopy,
 		connect.WithSchema(copyServiceMethods.ByName("AddCopy")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	copyServiceRemoveCopyHandler := connect.NewUnaryHandler(
@@ -188,6 +191,7 @@ func NewCopyServiceHandler(svc CopyServiceHandler, opts ...connect.HandlerOption
 		CopyServiceListCopiesProcedure,
 		svc.ListCopies,
 		connect.WithSchema(copyServiceMethods.ByName("ListCopies")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	copyServiceFetchCopiesHandler := connect.NewUnaryHandler(

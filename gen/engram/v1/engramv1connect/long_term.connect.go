@@ -140,18 +140,21 @@ func NewLongTermServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			httpClient,
 			baseURL+LongTermServiceListEpisodesProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("ListEpisodes")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		getEpisode: connect.NewClient[v1.GetEpisodeRequest, v1.GetEpisodeResponse](
 			httpClient,
 			baseURL+LongTermServiceGetEpisodeProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("GetEpisode")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		verifyEpisode: connect.NewClient[v1.VerifyEpisodeRequest, v1.VerifyEpisodeResponse](
 			httpClient,
 			baseURL+LongTermServiceVerifyEpisodeProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("VerifyEpisode")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		repairEpisode: connect.NewClient[v1.RepairEpisodeRequest, v1.RepairEpisodeResponse](
@@ -164,18 +167,21 @@ func NewLongTermServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			httpClient,
 			baseURL+LongTermServiceListDamagedProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("ListDamaged")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		sealEpisode: connect.NewClient[v1.SealEpisodeRequest, v1.SealEpisodeResponse](
 			httpClient,
 			baseURL+LongTermServiceSealEpisodeProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("SealEpisode")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		keepEpisode: connect.NewClient[v1.KeepEpisodeRequest, v1.KeepEpisodeResponse](
 			httpClient,
 			baseURL+LongTermServiceKeepEpisodeProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("KeepEpisode")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		dropEpisode: connect.NewClient[v1.DropEpisodeRequest, v1.DropEpisodeResponse](
@@ -200,18 +206,21 @@ func NewLongTermServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			httpClient,
 			baseURL+LongTermServiceListMarksProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("ListMarks")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		listRules: connect.NewClient[v1.ListRulesRequest, v1.ListRulesResponse](
 			httpClient,
 			baseURL+LongTermServiceListRulesProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("ListRules")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		setRule: connect.NewClient[v1.SetRuleRequest, v1.SetRuleResponse](
 			httpClient,
 			baseURL+LongTermServiceSetRuleProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("SetRule")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		removeRule: connect.NewClient[v1.RemoveRuleRequest, v1.RemoveRuleResponse](
@@ -224,12 +233,14 @@ func NewLongTermServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			httpClient,
 			baseURL+LongTermServiceListPoliciesProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("ListPolicies")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		setPolicy: connect.NewClient[v1.SetPolicyRequest, v1.SetPolicyResponse](
 			httpClient,
 			baseURL+LongTermServiceSetPolicyProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("SetPolicy")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		recall: connect.NewClient[v1.RecallRequest, v1.RecallResponse](
@@ -242,6 +253,7 @@ func NewLongTermServiceClient(httpClient connect.HTTPClient, baseURL string, opt
 			httpClient,
 			baseURL+LongTermServiceLongTermStatsProcedure,
 			connect.WithSchema(longTermServiceMethods.ByName("LongTermStats")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		forget: connect.NewClient[v1.ForgetRequest, v1.ForgetResponse](
@@ -424,18 +436,21 @@ func NewLongTermServiceHandler(svc LongTermServiceHandler, opts ...connect.Handl
 		LongTermServiceListEpisodesProcedure,
 		svc.ListEpisodes,
 		connect.WithSchema(longTermServiceMethods.ByName("ListEpisodes")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceGetEpisodeHandler := connect.NewUnaryHandler(
 		LongTermServiceGetEpisodeProcedure,
 		svc.GetEpisode,
 		connect.WithSchema(longTermServiceMethods.ByName("GetEpisode")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceVerifyEpisodeHandler := connect.NewUnaryHandler(
 		LongTermServiceVerifyEpisodeProcedure,
 		svc.VerifyEpisode,
 		connect.WithSchema(longTermServiceMethods.ByName("VerifyEpisode")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceRepairEpisodeHandler := connect.NewUnaryHandler(
@@ -448,18 +463,21 @@ func NewLongTermServiceHandler(svc LongTermServiceHandler, opts ...connect.Handl
 		LongTermServiceListDamagedProcedure,
 		svc.ListDamaged,
 		connect.WithSchema(longTermServiceMethods.ByName("ListDamaged")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceSealEpisodeHandler := connect.NewUnaryHandler(
 		LongTermServiceSealEpisodeProcedure,
 		svc.SealEpisode,
 		connect.WithSchema(longTermServiceMethods.ByName("SealEpisode")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceKeepEpisodeHandler := connect.NewUnaryHandler(
 		LongTermServiceKeepEpisodeProcedure,
 		svc.KeepEpisode,
 		connect.WithSchema(longTermServiceMethods.ByName("KeepEpisode")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceDropEpisodeHandler := connect.NewUnaryHandler(
@@ -484,18 +502,21 @@ func NewLongTermServiceHandler(svc LongTermServiceHandler, opts ...connect.Handl
 		LongTermServiceListMarksProcedure,
 		svc.ListMarks,
 		connect.WithSchema(longTermServiceMethods.ByName("ListMarks")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceListRulesHandler := connect.NewUnaryHandler(
 		LongTermServiceListRulesProcedure,
 		svc.ListRules,
 		connect.WithSchema(longTermServiceMethods.ByName("ListRules")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceSetRuleHandler := connect.NewUnaryHandler(
 		LongTermServiceSetRuleProcedure,
 		svc.SetRule,
 		connect.WithSchema(longTermServiceMethods.ByName("SetRule")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceRemoveRuleHandler := connect.NewUnaryHandler(
@@ -508,12 +529,14 @@ func NewLongTermServiceHandler(svc LongTermServiceHandler, opts ...connect.Handl
 		LongTermServiceListPoliciesProcedure,
 		svc.ListPolicies,
 		connect.WithSchema(longTermServiceMethods.ByName("ListPolicies")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceSetPolicyHandler := connect.NewUnaryHandler(
 		LongTermServiceSetPolicyProcedure,
 		svc.SetPolicy,
 		connect.WithSchema(longTermServiceMethods.ByName("SetPolicy")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceRecallHandler := connect.NewUnaryHandler(
@@ -526,6 +549,7 @@ func NewLongTermServiceHandler(svc LongTermServiceHandler, opts ...connect.Handl
 		LongTermServiceLongTermStatsProcedure,
 		svc.LongTermStats,
 		connect.WithSchema(longTermServiceMethods.ByName("LongTermStats")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	longTermServiceForgetHandler := connect.NewServerStreamHandler(

@@ -5,7 +5,10 @@
 // A memory server as a service. Connect, gRPC and gRPC-Web speak it; over
 // HTTP/JSON each unary method is a POST to /engram.v1.MemoryService/<Method>.
 //
-// Times are nanoseconds since the Unix epoch (strings in JSON). IDs and patterns
+// Methods that are marked as without side effects answer a GET as well: only those
+// whose work is small whatever is asked, as any web page can make a browser send one.
+//
+// Times are nanoseconds since the Unix epoch (in JSON: RFC 3339). IDs and patterns
 // are in the text form that docs/formats/idf.md gives.
 package engramv1connect
 
@@ -131,7 +134,6 @@ func NewMemoryServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			httpClient,
 			baseURL+MemoryServiceQueryProcedure,
 			connect.WithSchema(memoryServiceMethods.ByName("Query")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
 		queryStream: connect.NewClient[v1.QueryRequest, v1.QueryResponse](
@@ -202,7 +204,6 @@ func NewMemoryServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			httpClient,
 			baseURL+MemoryServiceStatsProcedure,
 			connect.WithSchema(memoryServiceMethods.ByName("Stats")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
 	}
@@ -355,7 +356,6 @@ func NewMemoryServiceHandler(svc MemoryServiceHandler, opts ...connect.HandlerOp
 		MemoryServiceQueryProcedure,
 		svc.Query,
 		connect.WithSchema(memoryServiceMethods.ByName("Query")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
 	memoryServiceQueryStreamHandler := connect.NewServerStreamHandler(
@@ -426,7 +426,6 @@ func NewMemoryServiceHandler(svc MemoryServiceHandler, opts ...connect.HandlerOp
 		MemoryServiceStatsProcedure,
 		svc.Stats,
 		connect.WithSchema(memoryServiceMethods.ByName("Stats")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
 	return "/engram.v1.MemoryService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

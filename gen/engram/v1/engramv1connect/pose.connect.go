@@ -99,6 +99,7 @@ func NewPoseServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			httpClient,
 			baseURL+PoseServiceLookUpProcedure,
 			connect.WithSchema(poseServiceMethods.ByName("LookUp")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		acquire: connect.NewClient[v1.AcquireRequest, v1.AcquireResponse](
@@ -123,36 +124,42 @@ func NewPoseServiceClient(httpClient connect.HTTPClient, baseURL string, opts ..
 			httpClient,
 			baseURL+PoseServiceListRevisionsProcedure,
 			connect.WithSchema(poseServiceMethods.ByName("ListRevisions")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		diffPoses: connect.NewClient[v1.DiffPosesRequest, v1.DiffPosesResponse](
 			httpClient,
 			baseURL+PoseServiceDiffPosesProcedure,
 			connect.WithSchema(poseServiceMethods.ByName("DiffPoses")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		tree: connect.NewClient[v1.TreeRequest, v1.TreeResponse](
 			httpClient,
 			baseURL+PoseServiceTreeProcedure,
 			connect.WithSchema(poseServiceMethods.ByName("Tree")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		path: connect.NewClient[v1.PathRequest, v1.PathResponse](
 			httpClient,
 			baseURL+PoseServicePathProcedure,
 			connect.WithSchema(poseServiceMethods.ByName("Path")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		listLeftOut: connect.NewClient[v1.ListLeftOutRequest, v1.ListLeftOutResponse](
 			httpClient,
 			baseURL+PoseServiceListLeftOutProcedure,
 			connect.WithSchema(poseServiceMethods.ByName("ListLeftOut")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 		watchPoses: connect.NewClient[v1.WatchPosesRequest, v1.WatchPosesResponse](
 			httpClient,
 			baseURL+PoseServiceWatchPosesProcedure,
 			connect.WithSchema(poseServiceMethods.ByName("WatchPoses")),
+			connect.WithIdempotency(connect.IdempotencyIdempotent),
 			connect.WithClientOptions(opts...),
 		),
 	}
@@ -254,6 +261,7 @@ func NewPoseServiceHandler(svc PoseServiceHandler, opts ...connect.HandlerOption
 		PoseServiceLookUpProcedure,
 		svc.LookUp,
 		connect.WithSchema(poseServiceMethods.ByName("LookUp")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	poseServiceAcquireHandler := connect.NewUnaryHandler(
@@ -278,36 +286,42 @@ func NewPoseServiceHandler(svc PoseServiceHandler, opts ...connect.HandlerOption
 		PoseServiceListRevisionsProcedure,
 		svc.ListRevisions,
 		connect.WithSchema(poseServiceMethods.ByName("ListRevisions")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	poseServiceDiffPosesHandler := connect.NewUnaryHandler(
 		PoseServiceDiffPosesProcedure,
 		svc.DiffPoses,
 		connect.WithSchema(poseServiceMethods.ByName("DiffPoses")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	poseServiceTreeHandler := connect.NewUnaryHandler(
 		PoseServiceTreeProcedure,
 		svc.Tree,
 		connect.WithSchema(poseServiceMethods.ByName("Tree")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	poseServicePathHandler := connect.NewUnaryHandler(
 		PoseServicePathProcedure,
 		svc.Path,
 		connect.WithSchema(poseServiceMethods.ByName("Path")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	poseServiceListLeftOutHandler := connect.NewUnaryHandler(
 		PoseServiceListLeftOutProcedure,
 		svc.ListLeftOut,
 		connect.WithSchema(poseServiceMethods.ByName("ListLeftOut")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	poseServiceWatchPosesHandler := connect.NewServerStreamHandler(
 		PoseServiceWatchPosesProcedure,
 		svc.WatchPoses,
 		connect.WithSchema(poseServiceMethods.ByName("WatchPoses")),
+		connect.WithIdempotency(connect.IdempotencyIdempotent),
 		connect.WithHandlerOptions(opts...),
 	)
 	return "/engram.v1.PoseService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ const message = (how, channels, schemas, m) => {
   const channel = channels.get(m.channelId);
   const schema = schemas.get(channel.schemaId);
   print({
-    how, topic: channel.topic, schema: schema.name, encoding: schema.encoding, schemaHash: hash(schema.data),
+    how, channel: m.channelId, topic: channel.topic, schema: schema.name, encoding: schema.encoding, schemaHash: hash(schema.data),
     codec: channel.metadata.get("codec") ?? "", id: channel.metadata.get("id") ?? "",
     sequence: m.sequence, log: m.logTime, publish: m.publishTime, size: m.data.length, hash: hash(m.data),
   });

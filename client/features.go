@@ -1,0 +1,162 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/copies"
+	"github.com/seed-301d4374/engram/feature/longterm"
+	"github.com/seed-301d4374/engram/feature/poses"
+	longtermservice "github.com/seed-301d4374/engram/ltm/service"
+	poseservice "github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/transport/rpc"
+)
+
+// PoseMemory is the memory that keeps poses on a robot with the memories of this
+// module.
+const PoseMemory = "RobotState"
+
+// Poses returns the poses that a memory keeps, such as [PoseMemory]. Calls return
+// Unsupported if its server keeps none.
+func (c *Client) Poses(memory string) poseservice.Service { return poses.NewClient(c.Conn(memory)) }
+
+// LongTerm returns the long-term memory of the server that hosts a memory; of the
+// server that offers the name system if the memory's name is empty. Calls return
+// Unsupported if its server keeps nothing on disk.
+func (c *Client) LongTerm(memory string) longtermservice.Service {
+	return longterm.NewClient(c.Conn(memory))
+}
+
+// Copies administers the copies that the server which offers the name system holds.
+// Calls return Unsupported if it holds none, or if the names come from the backbone
+// itself.
+func (c *Client) Copies() service.Admin {
+	if c.home.server == nil {
+		return copies.NewClient(noHolder{})
+	}
+	return copies.NewClient(c.home.server)
+}
+
+// noHolder answers where there is no server to hold copies.
+type noHolder struct{}
+
+func errNoHolder() error {
+	return engram.Errorf(engram.Unsupported, "", "this client is on the backbone; connect to the server that is to hold the copy")
+}
+
+func (noHolder) Call(context.Context, string, proto.Message, proto.Message) error {
+	return errNoHolder()
+}
+func (noHolder) Open(context.Context, string, proto.Message) (feature.ClientStream, error) {
+	return nil, errNoHolder()
+}
+
+// Conn makes the calls of features at the server that hosts a memory; at the server that
+// offers the name system if the memory's name is empty. Where the memory is, is found
+// out at each call. Calls go over RPC, which each server speaks, also where the client's
+// other calls go over transport/local.
+func (c *Client) Conn(memory string) feature.Conn {
+	if memory == "" {
+		if c.home.server != nil {
+			return c.home.server
+		}
+		if r := c.routes(); len(r.servers) == 1 {
+			memory = r.own[0].memory
+		}
+	}
+	return featureConn{c, memory}
+}
+
+// featureConn implements feature.Conn over the connections to memory servers.
+type featureConn struct {
+	c      *Client
+	memory string
+}
+
+func (f featureConn) Call(ctx context.Context, procedure string, request, answer proto.Message) error {
+	_, _, err := atServer(ctx, f, procedure, func(c *rpc.Client) (struct{}, error) {
+		return struct{}{}, c.Call(ctx, procedure, request, answer)
+	})
+	return err
+}
+
+func (f featureConn) Open(ctx context.Context, procedure string, first proto.Message) (feature.ClientStream, error) {
+	s, cn, err := atServer(ctx, f, procedure, func(c *rpc.Client) (feature.ClientStream, error) {
+		return c.Open(ctx, procedure, first)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &featureStream{ClientStream: s, c: f.c, ctx: ctx, cn: cn}, nil
+}
+
+// atServer makes a call over RPC to the server that hosts a memory. If that does not
+// answer and the name system knows the memory elsewhere by now, a call that is
+// repeatable is made there.
+func atServer[T any](ctx context.Context, to featureConn, procedure string, f func(*rpc.Client) (T, error)) (T, *conn, error) {
+	c, memory, repeatable := to.c, to.memory, feature.Repeatable(procedure)
+	for first := true; ; first = false {
+		var answer T
+		h, err := c.host(ctx, memory)
+		if err != nil {
+			return answer, nil, err
+		}
+		cn := h.owner
+		var speaker *rpc.Client
+		if repeatable && cn.suspectedSince() != 0 {
+			speaker, err = reach(ctx, c, cn, c.speak)
+			err = cn.errSuspected(err)
+		} else {
+			speaker, err = c.speak(ctx, cn)
+		}
+		sent := err == nil
+		if sent {
+			answer, err = f(speaker)
+			if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil && c.ctx.Err() == nil && cn.isClosed() {
+				err = errGone(cn, err)
+			}
+		}
+		if engram.CodeOf(err) != engram.Unavailable {
+			return answer, cn, err
+		}
+		moved, resolveErr := c.resolve(ctx, memory)
+		if !first || sent && !repeatable || resolveErr != nil || moved.owner == nil || moved.owner == cn {
+			return answer, cn, err
+		}
+	}
+}
+
+// errGone says that a call or stream ended because its server left the name system,
+// which is not the caller's doing.
+func errGone(cn *conn, cause error) error {
+	return engram.Errorf(engram.Unavailable, cn.server, "the memory server is no longer registered: %w", cause)
+}
+
+// featureStream is a call at the server that hosted the memory when it began.
+type featureStream struct {
+	feature.ClientStream
+	c      *Client
+	ctx    context.Context
+	cn     *conn
+	closed atomic.Bool
+}
+
+func (s *featureStream) Receive(m proto.Message) error {
+	err := s.ClientStream.Receive(m)
+	if err != nil && !errors.Is(err, io.EOF) && engram.CodeOf(err) == engram.Canceled && s.ctx.Err() == nil && s.c.ctx.Err() == nil && !s.closed.Load() {
+		err = errGone(s.cn, err)
+	}
+	return err
+}
+
+func (s *featureStream) Close() error {
+	s.closed.Store(true)
+	return s.ClientStream.Close()
+}

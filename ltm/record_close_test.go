@@ -1,0 +1,154 @@
+package ltm_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/vfs"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/wm"
+)
+
+// commitMany commits an update for each of n entities of a provider segment.
+func (l *life) commitMany(t testing.TB, provider string, n int) {
+	t.Helper()
+	p, err := idf.ValuePayload(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c engram.Commit
+	for i := range n {
+		c.Updates = append(c.Updates, engram.EntityUpdate{Entity: engram.MustID(fmt.Sprintf("%s/e%d", provider, i)), Time: engram.Time(i), Instances: []engram.Instance{engram.NewInstance(p)}})
+	}
+	results, err := l.wm.Commit(t.Context(), c)
+	if err := errors.Join(err, engram.FirstError(results)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recorded counts the snapshots of a provider segment on disk, and those that answers say
+// are missing.
+func (l *life) recorded(t testing.TB, provider string) (n int, missing []engram.Missing) {
+	t.Helper()
+	q := engram.MustPattern(provider).Select(engram.All())
+	q.Target = engram.TargetLTM
+	r, err := l.Query(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(r.Items()), r.Missing
+}
+
+// caughtUp waits until the recorder has seen all that was committed.
+func (l *life) caughtUp(t testing.TB) {
+	t.Helper()
+	for deadline := time.After(time.Minute); l.Figures().Behind > 0; {
+		progress := l.Progress()
+		if l.Figures().Behind == 0 {
+			return
+		}
+		select {
+		case <-progress:
+		case <-deadline:
+			t.Fatalf("the recorder does not come on: %+v", l.Figures())
+		}
+	}
+}
+
+// What the working memory still holds is recorded however far the recorder has fallen
+// behind: while it runs, after a disk that was full, and at a clean end, at which the
+// working memory is closed first.
+func TestWhatTheWorkingMemoryHoldsIsRecorded(t *testing.T) {
+	const n = 1000
+	providers := []string{"Test/Volatile/p", "Test/Logged/p"}
+	for _, c := range []struct {
+		name   string
+		hinder func(l *life, disk *vfs.Faulty) (release func())
+		early  bool // it is let go before the end
+	}{
+		{"at the end", func(l *life, _ *vfs.Faulty) func() { return l.HoldRecorder() }, false},
+		{"while it runs", func(l *life, _ *vfs.Faulty) func() { return l.HoldRecorder() }, true},
+		{"a full disk", func(_ *life, disk *vfs.Faulty) func() {
+			disk.Inject(vfs.Fault{Op: vfs.OpWrite, Name: "episodes", Err: vfs.ErrFull}, vfs.Fault{Op: vfs.OpCreate, Name: "episodes", Err: vfs.ErrFull})
+			return disk.Heal
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := fastDir(t)
+			disk := vfs.NewFaulty(vfs.OS, root)
+			o := ltm.Options{Dir: filepath.Join(root, "data"), FS: disk}
+			l := beginWithin(t, o, wm.Limits{MaxQueue: 4})
+			release := c.hinder(l, disk)
+			for _, p := range providers {
+				l.commitMany(t, p, n)
+			}
+			if c.early {
+				release()
+				l.caughtUp(t)
+				for _, p := range providers {
+					if got, missing := l.recorded(t, p); got != n || len(missing) > 0 {
+						t.Errorf("of %d of %s %d are on disk, missing %+v", n, p, got, missing)
+					}
+				}
+			}
+			if err := l.wm.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if !c.early {
+				release()
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if lost := l.Figures().Lost; lost > 0 {
+				t.Errorf("%d are counted as lost", lost)
+			}
+			l = begin(t, ltm.Options{Dir: o.Dir})
+			for _, p := range providers {
+				if got, missing := l.recorded(t, p); got != n || len(missing) > 0 {
+					t.Errorf("in the next life of %d of %s %d are on disk, missing %+v", n, p, got, missing)
+				}
+			}
+			if l.begun.Rerecord > 0 {
+				t.Errorf("the next life found %d in the log that no episode held", l.begun.Rerecord)
+			}
+		})
+	}
+}
+
+// A store that is closed before its recorder is done names what is left, by memory; what
+// was logged of it the next life records.
+func TestLeftAtTheEnd(t *testing.T) {
+	const n = 500
+	dir := fastDir(t)
+	l := beginWithin(t, ltm.Options{Dir: dir, CloseWithin: 1}, wm.Limits{MaxQueue: 4})
+	l.leaves = true
+	release := l.HoldRecorder()
+	l.commitMany(t, "Test/Volatile/p", n)
+	l.commitMany(t, "Test/Logged/p", n)
+	if err := l.wm.Close(); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- l.Close() }()
+	<-l.Stopped()
+	release()
+	err := <-closed
+	want := fmt.Sprintf("%d updates of Test (%d are in the log", 2*n, n)
+	if !errors.Is(err, ltm.ErrLeft) || !strings.Contains(err.Error(), want) {
+		t.Errorf("closing says %v; want %q", err, want)
+	}
+	if lost := l.Figures().Lost; lost != n {
+		t.Errorf("%d are counted as lost, want %d", lost, n)
+	}
+	l = begin(t, ltm.Options{Dir: dir})
+	if got, missing := l.recorded(t, "Test/Logged/p"); got != n || len(missing) > 0 {
+		t.Errorf("in the next life of %d that were logged %d are on disk, missing %+v", n, got, missing)
+	}
+}

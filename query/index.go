@@ -1,0 +1,196 @@
+package query
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Index is a secondary index: it knows of which entities some version may satisfy a
+// [Condition]. It lies in RAM and has nothing of its own: who keeps it tells it of the
+// versions that the memories hold and of those that come, and may throw it away and fill a
+// new one.
+//
+// What it names are candidates. A query evaluates its conditions on each of them as if
+// there was no index, so one too many costs time and nothing else: an index need not hear
+// of what is evicted, superseded or forgotten. One too few would cost an answer: it must
+// name every entity that it was told a matching version of.
+//
+// An index needs no locks: Add is called alone, the others at the same time as each other.
+type Index interface {
+	// Add takes notice of a version, in no particular order, of some more than once. The
+	// snapshot is shared: not to be changed, and not to be kept. Its payloads have their
+	// bytes if the index was registered so.
+	Add(entity engram.ID, s *engram.Snapshot)
+	// Candidates calls yield with the entities of which a version may be what r asks for,
+	// some perhaps more than once, until it returns false. known is false if the index can
+	// say nothing of such conditions.
+	Candidates(r Request, yield func(entity engram.ID) bool) (known bool)
+	// Size returns what the index holds.
+	Size() IndexSize
+}
+
+// IndexSize is what an index holds: entries, such as one for each entity and value, and
+// about how many bytes of RAM they take.
+type IndexSize struct {
+	Entries int
+	Bytes   int64
+}
+
+// Request is what an index is asked for: versions that satisfy a condition, with times in
+// Span, of those that arrived at or before AsOf ([engram.MaxTime] is now).
+type Request struct {
+	Condition Condition
+	Span      engram.Interval
+	AsOf      engram.Time
+}
+
+// Request returns what an index can be asked for the query at hand; ok is false if it has
+// no condition or asks for names alone somewhere, which has nothing to do with conditions.
+func (a *Answer) Request(asOf engram.Time) (r Request, ok bool) {
+	t := a.OfType()
+	if t == nil || asksNames(a.plan, engram.LevelMemory) {
+		return r, false
+	}
+	span, any := AskedOf(a.plan)
+	return Request{Condition: t, Span: span, AsOf: asOf}, any
+}
+
+// asksNames reports whether the names of entities are asked for by nodes of a level, or
+// below them.
+func asksNames(nodes []*Node, l engram.Level) bool {
+	return slices.ContainsFunc(nodes, func(n *Node) bool {
+		return l == engram.LevelEntity && n.Bare() || asksNames(n.children, l+1)
+	})
+}
+
+// Candidates are the entities that a query has to look at. A nil one has all of them. Used
+// by one goroutine.
+type Candidates struct {
+	below map[engram.ID][]string // names, by provider segment, in no order
+	count int
+}
+
+// Add adds an entity.
+func (c *Candidates) Add(entity engram.ID) {
+	if c.below == nil {
+		c.below = map[engram.ID][]string{}
+	}
+	p := entity.Parent()
+	c.below[p] = append(c.below[p], entity.Entity())
+	c.count++
+}
+
+// Len returns how many entities were added.
+func (c *Candidates) Len() int { return c.count }
+
+// Names yields the names of the candidates of a provider segment, sorted; of a nil one those
+// that there are.
+func (c *Candidates) Names(provider engram.ID, all iter.Seq[string]) iter.Seq[string] {
+	if c == nil {
+		return all
+	}
+	return slices.Values(c.sorted(provider))
+}
+
+func (c *Candidates) sorted(provider engram.ID) []string {
+	names := c.below[provider]
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Among returns of t, the entities of a provider segment, those that are candidates.
+func Among[V any](c *Candidates, provider engram.ID, t Table[V]) Table[V] {
+	if c == nil {
+		return t
+	}
+	return among[V]{t, c.sorted(provider)}
+}
+
+type among[V any] struct {
+	table Table[V]
+	names []string
+}
+
+// Get implements [Table].
+func (a among[V]) Get(name string) (v V, ok bool) {
+	if _, is := slices.BinarySearch(a.names, name); !is {
+		return v, false
+	}
+	return a.table.Get(name)
+}
+
+// Sorted implements [Table].
+func (a among[V]) Sorted() iter.Seq2[string, V] {
+	return func(yield func(string, V) bool) {
+		for _, name := range a.names {
+			if v, ok := a.table.Get(name); ok && !yield(name, v) {
+				return
+			}
+		}
+	}
+}
+
+// TypeIndex is the index of payload types: it knows of [OfType].
+type TypeIndex struct {
+	byType  map[string]map[engram.ID]*extent
+	entries int
+}
+
+// extent is within what an entity's payloads of a type lie.
+type extent struct {
+	first, last engram.Time
+	arrived     engram.Time // the first
+}
+
+// NewTypeIndex returns an empty index of payload types.
+func NewTypeIndex() Index { return &TypeIndex{byType: map[string]map[engram.ID]*extent{}} }
+
+// Add implements [Index].
+func (x *TypeIndex) Add(entity engram.ID, s *engram.Snapshot) {
+	for i := range s.Instances {
+		typ := s.Instances[i].Payload.Type
+		if i > 0 && typ == s.Instances[i-1].Payload.Type {
+			continue
+		}
+		of := x.byType[typ]
+		if of == nil {
+			of = map[engram.ID]*extent{}
+			x.byType[typ] = of
+		}
+		e := of[entity]
+		if e == nil {
+			x.entries++
+			of[entity] = &extent{s.Time, s.Time, s.Arrived}
+			continue
+		}
+		e.first, e.last, e.arrived = min(e.first, s.Time), max(e.last, s.Time), min(e.arrived, s.Arrived)
+	}
+}
+
+// Candidates implements [Index].
+func (x *TypeIndex) Candidates(r Request, yield func(engram.ID) bool) (known bool) {
+	t, ok := r.Condition.(*OfType)
+	if !ok {
+		return false
+	}
+	for typ, of := range x.byType {
+		if !t.Includes(typ) {
+			continue
+		}
+		for entity, e := range of {
+			if e.arrived <= r.AsOf && e.first < r.Span.End && e.last >= r.Span.Start && !yield(entity) {
+				return true
+			}
+		}
+	}
+	return true
+}
+
+// entryBytes is about what an entry of a TypeIndex takes: the entity's ID, its extent, and
+// their part of the map. The names belong to the memory.
+const entryBytes = 160
+
+// Size implements [Index].
+func (x *TypeIndex) Size() IndexSize { return IndexSize{x.entries, int64(x.entries) * entryBytes} }

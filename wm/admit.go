@@ -1,0 +1,124 @@
+package wm
+
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// admitLocked is confirmLocked for a local commit. It refuses an update with OutOfRange if
+// its time lies too far ahead of the clock, and with TooOld if the bounds would evict it
+// at once and nothing else keeps it: an acknowledged update can be read.
+func (w *WM) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, clock engram.Time) error {
+	if err := w.confirmLocked(u, p, hasEntry); err != nil {
+		return err
+	}
+	if err := w.roomLocked(p, u.Entity); err != nil {
+		return err
+	}
+	ahead := p.core.def.MaxAhead
+	if ahead == 0 {
+		ahead = engram.DefaultMaxAhead
+	}
+	if ahead > 0 && u.Time > clock && u.Time.Sub(clock) > ahead {
+		p.version = nil
+		return engram.Errorf(engram.OutOfRange, u.Entity.String(), "the time %v lies %v ahead of the server's clock, %v; %s takes times up to %v ahead; give the time at which it was true, set the clock that is wrong, or have the segment take it (max ahead)",
+			u.Time, roughly(u.Time.Sub(clock)), clock, p.core.id, ahead)
+	}
+	if old := p.lateLocked(u.Entity.Entity()); old != nil && old.vanishesLocked(p.version) && !w.keptElsewhere(u.Entity) {
+		p.version = nil
+		return engram.Errorf(engram.TooOld, u.Entity.String(), "it would be evicted at once: newer ones of the entity are there, and the bounds keep nothing so old beside them; raise the bounds of %s or of its memory, or let a long-term memory record it",
+			p.core.id)
+	}
+	return nil
+}
+
+func (w *WM) keptElsewhere(entity engram.ID) bool {
+	keeps := w.kept.Load()
+	return keeps != nil && (*keeps)(entity)
+}
+
+// roughly returns a duration without decimals that nobody needs.
+func roughly(d time.Duration) time.Duration {
+	if d >= time.Second {
+		return d.Truncate(time.Second)
+	}
+	return d
+}
+
+// lateLocked returns the entity of that name if it has a newer state than the version,
+// else nil.
+func (p *pending) lateLocked(name string) *entity {
+	e := p.entity
+	if e == nil || e.removed {
+		if p.provider == nil {
+			return nil
+		}
+		e, _ = p.provider.entities.Get(name)
+	}
+	if e == nil {
+		return nil
+	}
+	if newest := e.newest.Load(); newest == nil || p.version.Time >= newest.Time {
+		return nil
+	}
+	return e
+}
+
+// vanishesLocked reports whether a version that is not to be the entity's newest state
+// would be evicted as soon as it is stored.
+func (e *entity) vanishesLocked(v *version) bool {
+	m := e.provider.core.memory
+	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) && e.beyondWith(b, v) {
+		return true
+	}
+	if b := &m.bounds; b.MaxAge > 0 && m.reference(b.MaxAge).Sub(v.Time) > b.MaxAge {
+		return true
+	}
+	left := m.held
+	left.addHeld(v.counted())
+	for old := m.history.first; m.beyond(&left); old = old.after {
+		if old == nil {
+			return true // there are newest states only
+		}
+		left.subHeld(old.counted())
+	}
+	return false
+}
+
+// beyondWith reports whether the entity's own bounds evict v, which is stored nowhere
+// yet, and all that is older.
+func (e *entity) beyondWith(b *engram.Bounds, v *version) bool {
+	since := e.newest.Load().Time
+	if b.MaxAge > 0 {
+		if before := e.timeline.before(since); before == nil || v.Time > before.Time {
+			since = robust(since, v.Time, b.MaxAge)
+		} else {
+			since = robust(since, before.Time, b.MaxAge)
+		}
+	}
+	left := e.held
+	left.addHeld(v.counted())
+	exceeded := func(t engram.Time) bool {
+		return beyondSize(&left, b) || b.MaxAge > 0 && since.Sub(t) > b.MaxAge
+	}
+	for old := range e.versions() {
+		if old.Time > v.Time {
+			break
+		}
+		if !exceeded(old.Time) {
+			return false
+		}
+		left.subHeld(old.counted())
+	}
+	return exceeded(v.Time)
+}
+
+// robust returns the time from which ages are measured back, of the two newest times:
+// the newest, unless that alone is more than the age ahead.
+func robust(newest, second engram.Time, age time.Duration) engram.Time {
+	if newest.Sub(second) > age {
+		return second
+	}
+	return newest
+}
