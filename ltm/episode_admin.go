@@ -168,21 +168,27 @@ func (f *forgetter) dropDamaged(name string) (cut, error) {
 // LTMStats implements [Service].
 func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
 	st := Stats{Dir: a.options.Dir, Health: a.Health()}
-	for _, h := range a.disk.episodes.all() {
+	pinned := a.disk.episodes.pin()
+	defer pinned.release()
+	for _, h := range pinned.all() {
 		info := h.current()
 		st.Episodes++
 		st.Bytes += info.Bytes
 		st.Snapshots += info.Snapshots - info.InForce
 	}
-	pinned := a.disk.episodes.pin()
-	defer pinned.release()
-	writing, err := pinned.writingEntities()
+	more, err := pinned.writingEntities()
 	if err != nil {
 		return st, err
 	}
-	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment)
+	counts, apart := pinned.catalogued()
+	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment, counts)
 	if err != nil {
 		return st, err
+	}
+	for _, h := range apart() {
+		for _, e := range h.entities() {
+			more[e.ID.Parent()] = append(more[e.ID.Parent()], e)
+		}
 	}
 	segments := map[engram.ID]*SegmentStats{}
 	of := func(id engram.ID) *SegmentStats {
@@ -195,8 +201,8 @@ func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
 		seg := of(t.Segment)
 		seg.Entities, seg.Snapshots, seg.Bytes, seg.Span = t.Entities, t.Snapshots-t.InForce, t.Bytes, t.Recorded
 	}
-	for provider, entities := range writing {
-		if err := a.addWriting(ctx, of(provider.Truncate(engram.LevelCoreSegment)), provider, entities); err != nil {
+	for provider, entities := range more {
+		if err := a.addHeld(ctx, of(provider.Truncate(engram.LevelCoreSegment)), provider, entities, counts); err != nil {
 			return st, err
 		}
 	}
@@ -223,10 +229,10 @@ func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
 	return st, nil
 }
 
-// addWriting adds what episodes that are being written hold of a provider segment's
-// entities to what the sealed ones hold.
-func (a *admin) addWriting(ctx context.Context, seg *SegmentStats, provider engram.ID, entities []episode.Entity) error {
-	held, err := a.disk.catalogue.Held(ctx, provider)
+// addHeld adds what other episodes hold of a provider segment's entities to what those
+// hold that count in the catalogue.
+func (a *admin) addHeld(ctx context.Context, seg *SegmentStats, provider engram.ID, entities []episode.Entity, counts func(string) bool) error {
+	held, err := a.disk.catalogue.Held(ctx, provider, counts)
 	if err != nil {
 		return err
 	}
@@ -287,7 +293,7 @@ func (a *admin) Policies(ctx context.Context) ([]SegmentPolicy, error) {
 			known[d.ID.Truncate(engram.LevelCoreSegment)] = true
 		}
 	}
-	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment)
+	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}

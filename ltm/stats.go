@@ -3,6 +3,7 @@ package ltm
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/catalogue"
@@ -57,6 +58,17 @@ func (v *version) writingEntities() (map[engram.ID][]episode.Entity, error) {
 		h.close()
 	}
 	return all, nil
+}
+
+// catalogued says which episodes count of those that the catalogue knows, in one look-up.
+// After it, apart returns the sealed episodes of the version that did not count: they tell
+// themselves what they hold.
+func (v *version) catalogued() (counts func(episode string) bool, apart func() []*handle) {
+	apart = sync.OnceValue(v.leaving) // after the catalogue was read
+	return func(name string) bool {
+		h := v.sealed[name]
+		return h != nil && !slices.Contains(apart(), h)
+	}, apart
 }
 
 // counting is a count at work.
@@ -115,7 +127,8 @@ func (c *counting) below(parent engram.ID) (total sum, err error) {
 
 // provider counts what is on disk of a provider segment's entities.
 func (c *counting) provider(id engram.ID) (total sum, err error) {
-	held, err := c.s.disk.catalogue.Held(c.ctx, id)
+	counts, apart := c.version.catalogued()
+	held, err := c.s.disk.catalogue.Held(c.ctx, id, counts)
 	if err != nil {
 		return total, err
 	}
@@ -123,7 +136,15 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 	for _, h := range held {
 		entities[h.Name] = h
 	}
-	for _, e := range c.writing[id] {
+	more := slices.Clone(c.writing[id])
+	for _, h := range apart() {
+		for _, e := range h.entities() {
+			if e.ID.Parent() == id {
+				more = append(more, e)
+			}
+		}
+	}
+	for _, e := range more {
 		h, ok := entities[e.ID.Name()]
 		if !ok {
 			h = catalogue.Held{Name: e.ID.Name(), Type: e.Type, Span: e.Span}

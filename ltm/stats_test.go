@@ -2,6 +2,7 @@ package ltm_test
 
 import (
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -161,4 +162,60 @@ func TestStatsOfSegmentsKnowTheOpenEpisode(t *testing.T) {
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
 	check("in the next life")
+}
+
+// What an episode holds is counted once while it is sealed, rewritten and taken together
+// with others.
+func TestStatsCountOnce(t *testing.T) {
+	const cup, gone = "Test/Volatile/p/cup", "Test/Volatile/p/gone"
+	l := begin(t, ltm.Options{Dir: fastDir(t)})
+	var committed atomic.Int64
+	var recorded int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range int64(60) {
+			committed.Store(i + 1)
+			l.commit(t, cup, engram.Time(i), "x")
+			l.commit(t, gone, engram.Time(i), "x")
+			if err := l.Seal(t.Context(), "test"); err != nil {
+				t.Error(err)
+			}
+			if i%20 == 19 {
+				forget(t, l, ltm.Forgetting{IDs: []engram.ID{engram.MustID(gone).At(engram.Time(i))}, Why: "test"})
+				if _, err := l.Compact(t.Context(), false, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	for ended := false; !ended && !t.Failed(); {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		stats, err := l.Stats(t.Context(), engram.PatternOf(engram.MustID(cup)), engram.LevelEntity, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := l.LTMStats(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := committed.Load()
+		for _, st := range stats {
+			if n := int64(st.Disk.Snapshots); n < recorded || n > most {
+				t.Errorf("of %d snapshots, %d are counted, %d before", most, n, recorded)
+			} else {
+				recorded = n
+			}
+		}
+		for _, seg := range all.Segments {
+			if n := int64(seg.Snapshots); n < 2*recorded-3 || n > 2*most || seg.Entities > 2 {
+				t.Errorf("of two times %d snapshots of two entities, %d of %d are counted", most, n, seg.Entities)
+			}
+		}
+	}
+	<-done
 }

@@ -103,6 +103,14 @@ func TestReadersSeeOneVersion(t *testing.T) {
 		readers.Go(func() { ask(target, nil) })
 		readers.Go(func() { ask(target, &asOf) })
 	}
+	readers.Go(func() {
+		for ctx.Err() == nil && !t.Failed() {
+			stats, err := l.Stats(t.Context(), engram.PatternOf(engram.MustID(read)), engram.LevelEntity, nil)
+			if err != nil || len(stats) != 1 || stats[0].Disk.Snapshots != n {
+				t.Errorf("the statistics tell of %+v, %v; %d snapshots are on disk", stats, err, n)
+			}
+		}
+	})
 	readers.Go(func() { // a copy that catches up
 		for ctx.Err() == nil {
 			h := l.History(l.wm.Epoch(), func(id engram.ID) bool { return id == engram.MustID(read) }, 0, math.MaxUint64)

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/seed-301d4374/engram"
@@ -15,6 +16,7 @@ type holdingsCache struct {
 	bytes    int64
 	holdings map[engram.ID]*Holdings
 	held     map[engram.ID][]Held   // by provider segment
+	episodes []string               // that there are, once anything is held
 	names    map[engram.ID][]string // by parent
 	ahead    readAhead
 }
@@ -103,18 +105,20 @@ func (c *holdingsCache) putNames(parent engram.ID, list []string, age uint64) {
 	}
 }
 
-func (c *holdingsCache) getHeld(provider engram.ID) ([]Held, bool) {
+// getHeld returns what is held of a provider segment, if all episodes count.
+func (c *holdingsCache) getHeld(provider engram.ID, counts func(string) bool) ([]Held, bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	list, ok := c.held[provider]
-	return list, ok
+	episodes := c.episodes
+	c.mu.Unlock()
+	return list, ok && !slices.ContainsFunc(episodes, func(name string) bool { return !counts(name) })
 }
 
-func (c *holdingsCache) putHeld(provider engram.ID, list []Held, age uint64) {
+func (c *holdingsCache) putHeld(provider engram.ID, list []Held, episodes []string, age uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, ok := c.held[provider]; !ok && c.roomLocked(100+120*int64(len(list)), age) {
-		c.held[provider] = list
+		c.held[provider], c.episodes = list, episodes
 	}
 }
 

@@ -314,6 +314,18 @@ func (c *Catalogue) readOnce(do func(*database) error) error {
 	return do(c.life.db)
 }
 
+// readMoment is read for more than one question about the same moment.
+func (c *Catalogue) readMoment(ctx context.Context, do func(*sql.Tx) error) error {
+	return c.read(ctx, func(db *database) error {
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		return do(tx)
+	})
+}
+
 // rebuildLocked rebuilds a catalogue that others use; write is held.
 func (c *Catalogue) rebuildLocked(ctx context.Context, why error) error {
 	c.life.Lock()

@@ -3,7 +3,10 @@ package catalogue
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -122,22 +125,29 @@ type Held struct {
 	Span      engram.Interval
 }
 
-// Held returns what the episodes hold of the entities of a provider segment, by name.
-// The slice is shared: not to be changed.
-func (c *Catalogue) Held(ctx context.Context, provider engram.ID) ([]Held, error) {
+// Held returns what the episodes hold of the entities of a provider segment, by name: those
+// episodes that counts, which is asked after what is told was read, says true of. The slice
+// is shared: not to be changed.
+func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(episode string) bool) ([]Held, error) {
 	if provider.Level() != engram.LevelProviderSegment {
 		return nil, engram.Errorf(engram.Invalid, provider.String(), "is a %s; name a provider segment", provider.Level())
 	}
-	if list, ok := c.cache.getHeld(provider); ok {
+	if list, ok := c.cache.getHeld(provider, counts); ok {
 		return list, nil
 	}
 	var list []Held
-	age := c.cache.age()
-	err := c.read(ctx, func(db *database) error {
+	var names []string
+	age, all := c.cache.age(), false
+	err := c.readMoment(ctx, func(tx *sql.Tx) (err error) {
 		list = nil
-		rows, err := db.QueryContext(ctx, `SELECT e.name, min(words.word), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
+		var apart string
+		if names, apart, err = countedEpisodes(ctx, tx, counts); err != nil {
+			return err
+		}
+		all = apart == ""
+		rows, err := tx.QueryContext(ctx, `SELECT e.name, min(words.word), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
 			FROM entities e JOIN segments s ON e.segment = s.id JOIN holdings ON holdings.entity = e.id JOIN words ON words.id = holdings.type
-			WHERE s.memory = ? AND s.core = ? AND s.provider = ? AND snapshots > 0 GROUP BY e.id`, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment())
+			WHERE s.memory = ? AND s.core = ? AND s.provider = ? AND snapshots > 0`+apart+` GROUP BY e.id`, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment())
 		if err != nil {
 			return err
 		}
@@ -158,8 +168,36 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID) ([]Held, error
 		return nil, err
 	}
 	slices.SortFunc(list, func(a, b Held) int { return cmp.Compare(a.Name, b.Name) })
-	c.cache.putHeld(provider, list, age)
+	if all {
+		c.cache.putHeld(provider, list, names, age)
+	}
 	return list, nil
+}
+
+// countedEpisodes returns the names of all episodes, and the condition that leaves the
+// holdings out of those that do not count.
+func countedEpisodes(ctx context.Context, tx *sql.Tx, counts func(string) bool) (names []string, condition string, err error) {
+	rows, err := tx.QueryContext(ctx, "SELECT id, name FROM episodes")
+	if err != nil {
+		return nil, "", err
+	}
+	defer rows.Close()
+	var apart []string
+	for rows.Next() {
+		var id int64
+		var name string
+		if err := rows.Scan(&id, &name); err != nil {
+			return nil, "", err
+		}
+		names = append(names, name)
+		if !counts(name) {
+			apart = append(apart, strconv.FormatInt(id, 10))
+		}
+	}
+	if len(apart) > 0 {
+		condition = " AND holdings.episode NOT IN (" + strings.Join(apart, ",") + ")"
+	}
+	return names, condition, rows.Err()
 }
 
 // Total is what all episodes hold of a segment.
@@ -173,9 +211,10 @@ type Total struct {
 	Recorded  engram.Interval // as of an entity in an episode; empty if there is nothing else
 }
 
-// Totals returns the sums over all episodes for each segment of a level
-// (LevelCoreSegment or LevelProviderSegment), sorted by ID.
-func (c *Catalogue) Totals(ctx context.Context, level engram.Level) ([]Total, error) {
+// Totals returns the sums for each segment of a level (LevelCoreSegment or
+// LevelProviderSegment), sorted by ID, over the episodes that counts, as in
+// [Catalogue.Held], says true of.
+func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counts func(episode string) bool) ([]Total, error) {
 	columns := "memory, core, provider"
 	switch level {
 	case engram.LevelProviderSegment:
@@ -185,11 +224,15 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level) ([]Total, er
 		return nil, engram.Errorf(engram.Invalid, "", "totals are of core and provider segments, not of a %s", level)
 	}
 	var list []Total
-	err := c.read(ctx, func(db *database) error {
+	err := c.readMoment(ctx, func(tx *sql.Tx) error {
 		list = nil
-		rows, err := db.QueryContext(ctx, `SELECT memory, core, provider, count(DISTINCT entity), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end),
+		_, apart, err := countedEpisodes(ctx, tx, counts)
+		if err != nil {
+			return err
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT memory, core, provider, count(DISTINCT entity), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end),
 				coalesce(min(CASE WHEN recorded_end > recorded_start THEN recorded_start END), 0), coalesce(max(CASE WHEN recorded_end > recorded_start THEN recorded_end END), 0)
-			FROM holdings JOIN entities ON entities.id = entity JOIN segments ON segments.id = segment WHERE snapshots > 0 GROUP BY `+columns)
+			FROM holdings JOIN entities ON entities.id = entity JOIN segments ON segments.id = segment WHERE snapshots > 0`+apart+` GROUP BY `+columns)
 		if err != nil {
 			return err
 		}
