@@ -119,12 +119,12 @@ func (book *orderBook) Doomed() (func(entity engram.ID, v *engram.Snapshot) bool
 // owners' clocks.
 func (book *orderBook) lastCopied() map[string]engram.Time {
 	var last map[string]engram.Time
-	for _, name := range book.wm.Copies() {
+	for _, name := range book.wm.Copies().Names() {
 		id, err := engram.NewID(name)
 		if err != nil {
 			continue
 		}
-		if t := book.wm.LastCopied(id); t > engram.MinTime {
+		if t := book.wm.Copies().Last(id); t > engram.MinTime {
 			if last == nil {
 				last = map[string]engram.Time{}
 			}

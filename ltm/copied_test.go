@@ -24,7 +24,7 @@ func beginCopying(t *testing.T, o ltm.Options) *life {
 	}
 	l := &life{Store: s, wm: wm.New(wm.Config{Types: s.Types(), Journal: s.Journal(), Now: o.Now})}
 	t.Cleanup(func() { l.end(t) })
-	if err := l.wm.AddCopy("robot1:Test", "robot1"); err != nil {
+	if err := l.wm.Copies().Add("robot1:Test", "robot1"); err != nil {
 		t.Fatal(err)
 	}
 	if l.begun, err = s.Begin(t.Context(), l.wm); err != nil {
@@ -40,7 +40,7 @@ func beginCopying(t *testing.T, o ltm.Options) *life {
 func (l *life) copied(t *testing.T, entity string, at, arrived engram.Time) {
 	t.Helper()
 	s := &engram.Snapshot{Time: at, Arrived: arrived, Instances: []engram.Instance{{Sent: arrived, HasSent: true, Confidence: 1}}}
-	results, err := l.wm.Copy(context.Background(), []wm.Copied{{Entity: engram.MustID(entity), Snapshot: s}})
+	results, err := l.wm.Copies().Write(context.Background(), []wm.Copied{{Entity: engram.MustID(entity), Snapshot: s}})
 	if err != nil || results[0].Err != nil {
 		t.Fatal(err, results)
 	}

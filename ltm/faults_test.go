@@ -136,13 +136,13 @@ func TestRefusedRequestIsNotTold(t *testing.T) {
 	if _, err := l.Forget(t.Context(), f, nil); engram.CodeOf(err) != engram.Exhausted {
 		t.Errorf("on a full disk: %v", err)
 	}
-	if told, _, _ := l.wm.Removals(); len(told) > 0 || len(l.Orders()) > 0 {
+	if told, _, _ := l.wm.Removals().List(); len(told) > 0 || len(l.Orders()) > 0 {
 		t.Errorf("told is %+v, ordered %+v; the request was refused", told, l.Orders())
 	}
 	l.wantTimes(t, "after the request was refused", cup, engram.TargetBoth, engram.All(), 1)
 	faulty.Heal()
 	forget(t, l, f)
-	if told, _, _ := l.wm.Removals(); len(told) != 1 {
+	if told, _, _ := l.wm.Removals().List(); len(told) != 1 {
 		t.Errorf("told is %+v; the request was carried out", told)
 	}
 }

@@ -57,7 +57,7 @@ type unwanted struct {
 var ledgerSegment = engram.MustID("SystemState/Forgetting")
 
 func (book *orderBook) compile(o order) (*unwanted, error) {
-	u := &unwanted{order: o, resumed: o.Epoch != book.wm.Epoch(), lives: book.disk.episodes.current().lives, copied: book.wm.IsCopy, times: map[engram.ID]map[engram.Time]bool{}}
+	u := &unwanted{order: o, resumed: o.Epoch != book.wm.Epoch(), lives: book.disk.episodes.current().lives, copied: book.wm.Copies().Has, times: map[engram.ID]map[engram.Time]bool{}}
 	for _, text := range o.Patterns {
 		p, err := engram.ParsePattern(text)
 		if err != nil {

@@ -60,7 +60,7 @@ func TestForgetWhatIsInFlight(t *testing.T) {
 	both.Go(func() { l.commit(t, cup, 2, marker(cup, 2, 0)) })
 	<-disk.waits
 	both.Go(func() { forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Synced"), Why: "a test"}) })
-	for l.wm.LastRemoval() == 0 { // it was asked for, and is about what waits
+	for l.wm.Removals().Last() == 0 { // it was asked for, and is about what waits
 		time.Sleep(time.Millisecond)
 	}
 	close(disk.open)

@@ -45,7 +45,7 @@ func (s *reader) orFromDisk(ctx context.Context, entity engram.ID, sel engram.Sn
 // snap in time and up to t. Of the entity itself, the working memory answers only where
 // it has evicted nothing there.
 func (s *reader) covers(ctx context.Context, entity engram.ID, snap *engram.Snapshot, t engram.Time) (bool, error) {
-	if s.wm.GoneBetween(entity, snap.Time, t) {
+	if s.wm.Feed().GoneBetween(entity, snap.Time, t) {
 		return false, nil
 	}
 	if v := s.disk.episodes.current(); len(v.tombstones) > 0 && len(v.tombstonesOf(entity)) > 0 {

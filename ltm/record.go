@@ -462,7 +462,7 @@ func (r *recorder) wait(pause time.Duration) bool {
 func (r *recorder) entity(id engram.ID) *recorded {
 	e := r.entities[id]
 	if e == nil {
-		e = &recorded{tally: r.counts.of(id), copied: r.wm.IsCopy(id), came: engram.MinTime}
+		e = &recorded{tally: r.counts.of(id), copied: r.wm.Copies().Has(id), came: engram.MinTime}
 		e.channel, e.durable = r.channel(id)
 		r.entities[id] = e
 	}

@@ -51,5 +51,5 @@ func (r *recorder) changedSince(entity engram.ID, s *engram.Snapshot, t engram.T
 	if e := r.entities[entity]; e != nil && e.copied {
 		return e.came > t
 	}
-	return s.Arrived > t && !r.wm.IsCopy(entity)
+	return s.Arrived > t && !r.wm.Copies().Has(entity)
 }

@@ -15,7 +15,7 @@ func (p *past) Removed(ctx context.Context, segment engram.ID) error {
 		return errNotBegun
 	}
 	r := removal{Segment: segment, Arrived: p.options.Now(), Epoch: p.wm.Epoch(), Number: p.wm.Number()}
-	noted, _, _ := p.wm.Removals()
+	noted, _, _ := p.wm.Removals().List()
 	for _, n := range noted {
 		if n.Segment == segment { // what was committed since is not meant
 			r.Arrived, r.Number = n.Until, n.Number

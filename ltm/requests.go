@@ -42,7 +42,7 @@ func (book *orderBook) noteRequest(ctx context.Context, u *unwanted) error {
 	}
 	matched := map[engram.ID]bool{}
 	add := func(id engram.ID) {
-		if len(matched) < wm.MaxMatched && u.entity(id) && !book.wm.IsCopy(id) {
+		if len(matched) < wm.MaxMatched && u.entity(id) && !book.wm.Copies().Has(id) {
 			matched[id] = true
 		}
 	}
@@ -59,7 +59,7 @@ func (book *orderBook) noteRequest(ctx context.Context, u *unwanted) error {
 			return err
 		}
 	}
-	return book.wm.NoteRemoval(r, func(r *wm.Removal) error {
+	return book.wm.Removals().Note(r, func(r *wm.Removal) error {
 		if named { // what came up to now
 			for id := range book.wm.View(ctx, nil).Entities() {
 				add(id)
@@ -125,7 +125,7 @@ func (book *orderBook) restoreRemovals() {
 	content := book.state.content()
 	var list []wm.Removal
 	for _, r := range content.Removed {
-		if !book.wm.IsCopy(r.Segment) {
+		if !book.wm.Copies().Has(r.Segment) {
 			list = append(list, wm.Removal{Segment: r.Segment, Until: r.Arrived, Epoch: r.Epoch, Number: r.Number})
 		}
 	}
@@ -138,5 +138,5 @@ func (book *orderBook) restoreRemovals() {
 	slices.SortStableFunc(list, func(a, b wm.Removal) int {
 		return cmp.Or(cmp.Compare(life(a), life(b)), cmp.Compare(a.Until, b.Until))
 	})
-	book.wm.RestoreRemovals(list, wm.Removal{Until: content.Dropped, Epoch: content.DroppedEpoch}, content.Dropped != 0)
+	book.wm.Removals().Restore(list, wm.Removal{Until: content.Dropped, Epoch: content.DroppedEpoch}, content.Dropped != 0)
 }

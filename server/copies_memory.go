@@ -40,7 +40,7 @@ func (s *holding) addCopies() error {
 			s.log.Warn("the folder holds a copy of a memory that this server hosts itself now", "memory", name)
 			continue
 		}
-		if err := s.wm.AddCopy(name, ownerOf(name)); err != nil {
+		if err := s.wm.Copies().Add(name, ownerOf(name)); err != nil {
 			return err
 		}
 	}
@@ -59,14 +59,14 @@ func ownerOf(memory string) string {
 // refuseCopy returns why a call that would change a segment is refused if that is a
 // copy.
 func (s *holding) refuseCopy(id engram.ID) error {
-	if !s.wm.IsCopy(id) {
+	if !s.wm.Copies().Has(id) {
 		return nil
 	}
 	return engram.Errorf(engram.Unsupported, id.String(), "the memory is a copy here; change it at its owner, or end the copy")
 }
 
 // Copies implements service.Memory.
-func (s *holding) Copies() []string { return s.wm.Copies() }
+func (s *holding) Copies() []string { return s.wm.Copies().Names() }
 
 // PrepareCopy implements service.Memory. Where there is a log, what is copied goes
 // through it; otherwise it is volatile.
@@ -87,7 +87,7 @@ func (s *holding) prepareCopy(ctx context.Context, seg *service.Segment) error {
 	if s.hosts(name) {
 		return engram.Errorf(engram.Conflict, name, "this server hosts the memory itself; it cannot hold a copy of it")
 	}
-	if err := s.wm.AddCopy(name, ownerOf(name)); err != nil {
+	if err := s.wm.Copies().Add(name, ownerOf(name)); err != nil {
 		return err
 	}
 	if s.ltm != nil {
@@ -165,7 +165,7 @@ func (s *holding) ApplyCopy(ctx context.Context, c service.Changes) (a service.A
 		return a, err
 	}
 	a.Had = uint64(len(c.Versions) - len(fresh))
-	results, err := s.wm.Copy(ctx, fresh)
+	results, err := s.wm.Copies().Write(ctx, fresh)
 	for i := range results {
 		switch err := results[i].Err; {
 		case err == nil:
@@ -212,7 +212,7 @@ func (s *holding) unknown(ctx context.Context, c *service.Changes) ([]wm.Copied,
 	}()
 	for i := range c.Versions {
 		v := &c.Versions[i]
-		known := s.wm.Knows(v.Entity, v.Snapshot.Time, v.Snapshot.Arrived)
+		known := s.wm.Copies().Knows(v.Entity, v.Snapshot.Time, v.Snapshot.Arrived)
 		has := known == wm.Known
 		switch {
 		case c.Whole, has:
@@ -265,7 +265,7 @@ func (s *holding) applyRemoval(ctx context.Context, r *service.Removal) (uint64,
 	if err != nil {
 		return 0, err
 	}
-	if !s.wm.IsCopy(segment) || s.wm.LastCopied(segment) > r.Until {
+	if !s.wm.Copies().Has(segment) || s.wm.Copies().Last(segment) > r.Until {
 		return 0, nil // it is done: what there is came later
 	}
 	return s.removeCopied(ctx, segment)
@@ -278,7 +278,7 @@ func (s *holding) removeBesides(ctx context.Context, r *service.Removal) (n uint
 		return 0, err
 	}
 	for _, d := range list {
-		if d.ID.Level() != engram.LevelProviderSegment || !s.wm.IsCopy(d.ID) || slices.Contains(r.Besides, d.ID) || s.wm.LastCopied(d.ID) > r.Until {
+		if d.ID.Level() != engram.LevelProviderSegment || !s.wm.Copies().Has(d.ID) || slices.Contains(r.Besides, d.ID) || s.wm.Copies().Last(d.ID) > r.Until {
 			continue
 		}
 		gone, err := s.removeCopied(ctx, d.ID)
@@ -326,7 +326,7 @@ func (s *holding) forgetCopied(ctx context.Context, r *service.Removal, why stri
 	}
 	var entities []engram.ID
 	for id := range s.wm.View(ctx, nil).Entities() {
-		if s.wm.IsCopy(id) && m.Match(id) {
+		if s.wm.Copies().Has(id) && m.Match(id) {
 			entities = append(entities, id)
 		}
 	}
@@ -345,7 +345,7 @@ func (s *holding) SyncCopies(ctx context.Context) (kept bool, err error) {
 	if s.journal == nil {
 		return false, nil
 	}
-	for _, name := range s.wm.Copies() {
+	for _, name := range s.wm.Copies().Names() {
 		if l := s.journal.Log(name); l != nil {
 			if err := l.Sync(ctx, l.End()); err != nil {
 				return true, err
@@ -368,7 +368,7 @@ func (s *holding) DropCopy(ctx context.Context, p engram.Pattern) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range s.wm.Copies() {
+	for _, name := range s.wm.Copies().Names() {
 		if !m.Level(engram.LevelMemory).Match(name) {
 			continue
 		}
@@ -410,7 +410,7 @@ func (s *holding) dropEmpty(ctx context.Context, memory string) error {
 	if full[id] {
 		return nil
 	}
-	if err := s.wm.RemoveCopy(memory); err != nil {
+	if err := s.wm.Copies().Remove(memory); err != nil {
 		return err
 	}
 	if s.ltm != nil {

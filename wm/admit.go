@@ -9,7 +9,7 @@ import (
 // admitLocked is confirmLocked for a local commit. It refuses an update with OutOfRange if
 // its time lies too far ahead of the clock, and with TooOld if the bounds would evict it
 // at once and nothing else keeps it: an acknowledged update can be read.
-func (w *WM) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, clock engram.Time) error {
+func (w *writer) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, clock engram.Time) error {
 	if err := w.confirmLocked(u, p, hasEntry); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (w *WM) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, cloc
 	return nil
 }
 
-func (w *WM) keptElsewhere(entity engram.ID) bool {
+func (w *writer) keptElsewhere(entity engram.ID) bool {
 	keeps := w.kept.Load()
 	return keeps != nil && (*keeps)(entity)
 }

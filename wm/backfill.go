@@ -19,7 +19,7 @@ type recorded struct {
 }
 
 // checkStartLocked checks a start by number against the numbers that were given.
-func (w *WM) checkStartLocked(start engram.Start) error {
+func (w *writer) checkStartLocked(start engram.Start) error {
 	if start.Kind != engram.StartNumber {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (b *backfiller) search(patterns []engram.Pattern, before uint64) error {
 }
 
 // eachEntity calls visit with every entity that the plan selects, each once.
-func (w *WM) eachEntity(ctx context.Context, plan []*query.Node, visit func(*entity) error) error {
+func (w *writer) eachEntity(ctx context.Context, plan []*query.Node, visit func(*entity) error) error {
 	return query.EachChild(ctx, &w.memories, plan, func(m *memory, nodes []*query.Node) error {
 		return query.EachChild(ctx, &m.cores, query.Below(nodes), func(c *core, nodes []*query.Node) error {
 			return query.EachChild(ctx, &c.providers, query.Below(nodes), func(p *provider, nodes []*query.Node) error {

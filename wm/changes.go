@@ -9,6 +9,13 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
+// Feed is the change feed of a working memory, for readers that go on from a number:
+// indexes, the recorder, holders of copies. Safe for concurrent use.
+type Feed struct{ *writer }
+
+// Feed returns the memory's change feed.
+func (w *WM) Feed() Feed { return Feed{&w.writer} }
+
 // Change is an update of the past that may still be kept.
 type Change struct {
 	Number uint64
@@ -51,34 +58,34 @@ func (p *provider) isGone() bool {
 // the memory remembers, but for those of copies and what was recalled, which are no
 // news of this memory. upTo is the number up to which it looked, and watermark a
 // time at or after which everything behind that arrived. ok is false if the memory does not
-// remember the update behind after any more; [WM.Search] may find it.
-func (w *WM) Changes(after uint64, buf []Change) (list []Change, upTo uint64, watermark engram.Time, ok bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last := w.number.Load()
+// remember the update behind after any more; [Feed.Search] may find it.
+func (f Feed) Changes(after uint64, buf []Change) (list []Change, upTo uint64, watermark engram.Time, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := f.number.Load()
 	if after >= last {
-		return buf, after, w.lowWatermarkLocked(), true
+		return buf, after, f.lowWatermarkLocked(), true
 	}
-	if last-after >= w.mu.feed.keep {
+	if last-after >= f.mu.feed.keep {
 		return buf, after, engram.MinTime, false
 	}
 	for upTo = after; upTo < last && len(buf) < cap(buf); {
 		upTo++
-		u := &w.mu.feed.recent[upTo%w.mu.feed.keep]
+		u := &f.mu.feed.recent[upTo%f.mu.feed.keep]
 		watermark = u.lowWatermark
 		if u.news && !u.entity.provider.core.memory.copied {
 			buf = append(buf, Change{Number: upTo, LowWatermark: u.lowWatermark, time: u.time, entity: u.entity})
 		}
 	}
 	if upTo == last {
-		watermark = w.lowWatermarkLocked()
+		watermark = f.lowWatermarkLocked()
 	}
 	return buf, upTo, watermark, true
 }
 
 // lowWatermarkLocked returns a time at or after which everything will have arrived that
 // gets a number later.
-func (w *WM) lowWatermarkLocked() engram.Time {
+func (w *writer) lowWatermarkLocked() engram.Time {
 	t := w.mu.arrived
 	if t == engram.MinTime {
 		return w.now()
@@ -96,21 +103,21 @@ func (w *WM) lowWatermarkLocked() engram.Time {
 
 // Restored returns the number given last to what was restored of an earlier epoch when
 // this one began, 0 if nothing was.
-func (w *WM) Restored() uint64 { return w.restored.Load() }
+func (f Feed) Restored() uint64 { return f.restored.Load() }
 
 // LowWatermark returns the number of the newest update, and a time at or after which
 // everything behind it arrived.
-func (w *WM) LowWatermark() (number uint64, watermark engram.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.number.Load(), w.lowWatermarkLocked()
+func (f Feed) LowWatermark() (number uint64, watermark engram.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.number.Load(), f.lowWatermarkLocked()
 }
 
 // Search finds the updates with numbers in (after, upTo] of the entities that match,
 // as far as they are kept, in the order of their numbers; of the rest it tells, as far
 // as is known. What Changes leaves out it leaves out, too. LowWatermark is not set.
-func (w *WM) Search(ctx context.Context, match func(engram.ID) bool, after, upTo uint64) (list []Change, lost []engram.Missing, err error) {
-	for _, m := range w.memories.sorted() {
+func (f Feed) Search(ctx context.Context, match func(engram.ID) bool, after, upTo uint64) (list []Change, lost []engram.Missing, err error) {
+	for _, m := range f.memories.sorted() {
 		if m.value.copied {
 			continue
 		}
@@ -169,17 +176,17 @@ func (p *provider) searchGone(lost []engram.Missing, after uint64) []engram.Miss
 
 // Watcher waits for changes of a memory. One goroutine may use it, but for Close.
 type Watcher struct {
-	w      *WM
+	w      *writer
 	wake   chan struct{}
 	asleep atomic.Bool
 }
 
 // Watch returns a watcher; it must be closed.
-func (w *WM) Watch() *Watcher {
-	x := &Watcher{w: w, wake: make(chan struct{}, 1)}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.mu.feed.watchers = append(w.mu.feed.watchers, x)
+func (f Feed) Watch() *Watcher {
+	x := &Watcher{w: f.writer, wake: make(chan struct{}, 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mu.feed.watchers = append(f.mu.feed.watchers, x)
 	return x
 }
 

@@ -13,7 +13,7 @@ import (
 func allChanges(t *testing.T, w *WM, after uint64) (numbers []uint64, watermark engram.Time) {
 	t.Helper()
 	for {
-		list, upTo, at, ok := w.Changes(after, make([]Change, 0, 3))
+		list, upTo, at, ok := w.Feed().Changes(after, make([]Change, 0, 3))
 		if !ok {
 			t.Fatalf("changes behind %d are not remembered", after)
 		}
@@ -43,11 +43,11 @@ func TestChangesByNumber(t *testing.T) {
 	if got, _ := allChanges(t, w, 12); !slices.Equal(got, []uint64{13, 14, 15, 16, 17, 18, 19, 20}) {
 		t.Errorf("behind 12 are %v", got)
 	}
-	if _, _, _, ok := w.Changes(5, make([]Change, 0, 3)); ok {
+	if _, _, _, ok := w.Feed().Changes(5, make([]Change, 0, 3)); ok {
 		t.Error("the memory remembers more than it was told to")
 	}
 	every := func(engram.ID) bool { return true }
-	list, lost, err := w.Search(t.Context(), every, 5, 18)
+	list, lost, err := w.Feed().Search(t.Context(), every, 5, 18)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestChangesByNumber(t *testing.T) {
 	if len(lost) != 1 || lost[0].Count != 3 || !lost[0].Interval.Contains(7) {
 		t.Errorf("lost are %+v; want 3", lost)
 	}
-	if _, lost, _ := w.Search(t.Context(), every, 8, 18); len(lost) != 0 {
+	if _, lost, _ := w.Feed().Search(t.Context(), every, 8, 18); len(lost) != 0 {
 		t.Errorf("behind 8 nothing is lost, but %+v is told", lost)
 	}
 }
@@ -102,7 +102,7 @@ func TestRemovalsAreNoted(t *testing.T) {
 	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Core")}); err != nil {
 		t.Fatal(err)
 	}
-	watch := w.Watch()
+	watch := w.Feed().Watch()
 	defer watch.Close()
 	var last engram.Time
 	for range 3 { // in one moment
@@ -116,7 +116,7 @@ func TestRemovalsAreNoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-wake
-		list, _, cut := w.Removals()
+		list, _, cut := w.Removals().List()
 		if len(list) != 1 || cut || list[0].Segment != testEntity.Parent() || list[0].Until < before.Arrived || list[0].Until <= last {
 			t.Fatalf("noted are %+v (not all: %v)", list, cut)
 		}
@@ -127,17 +127,17 @@ func TestRemovalsAreNoted(t *testing.T) {
 		}
 	}
 	for range w.limits.Removals + 5 {
-		if err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(*Removal) error { return nil }); err != nil {
+		if err := w.Removals().Note(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(*Removal) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range 3 {
 		matched := func(r *Removal) error { r.Entities = make([]engram.ID, MaxMatched/2+1); return nil }
-		if err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, matched); err != nil {
+		if err := w.Removals().Note(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, matched); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list, dropped, cut := w.Removals()
+	list, dropped, cut := w.Removals().List()
 	if n := len(list); len(list[n-1].Entities) == 0 || len(list[n-2].Entities)+len(list[n-3].Entities) > 0 {
 		t.Errorf("%d entities that the last removals matched are kept", len(list[n-1].Entities)+len(list[n-2].Entities)+len(list[n-3].Entities))
 	}
@@ -156,23 +156,23 @@ func TestRemovalIsKeptFirst(t *testing.T) {
 	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Core")}); err != nil {
 		t.Fatal(err)
 	}
-	watch := w.Watch()
+	watch := w.Feed().Watch()
 	defer watch.Close()
 	for _, want := range []error{errors.New("no room"), nil} {
 		commitNow(t, w, emptyUpdate(1))
 		at := w.Number()
 		wake := watch.Arm()
 		var until engram.Time
-		err := w.NoteRemoval(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(r *Removal) error {
+		err := w.Removals().Note(Removal{Span: engram.Always(), Patterns: []engram.Pattern{{}}}, func(r *Removal) error {
 			until = r.Until
-			if told, _, _ := w.Removals(); len(told) > 0 || w.LastRemoval() != 0 || len(wake) > 0 {
+			if told, _, _ := w.Removals().List(); len(told) > 0 || w.Removals().Last() != 0 || len(wake) > 0 {
 				t.Errorf("told is %+v before it is kept", told)
 			}
 			commitNow(t, w, emptyUpdate(2))
 			if after, err := w.Latest(t.Context(), testEntity); err != nil || r.Number != at || after.Arrived <= r.Until {
 				t.Errorf("the removal is about what arrived up to %d, number %d; after number %d came %+v, %v", r.Until, r.Number, at, after, err)
 			}
-			list, _, watermark, ok := w.Changes(at, make([]Change, 0, 1))
+			list, _, watermark, ok := w.Feed().Changes(at, make([]Change, 0, 1))
 			if !ok || len(list) != 1 || list[0].LowWatermark > r.Until || watermark > r.Until {
 				t.Errorf("while it is kept, %+v are told with the low watermark %d; it is about what arrived up to %d", list, watermark, r.Until)
 			}
@@ -183,11 +183,11 @@ func TestRemovalIsKeptFirst(t *testing.T) {
 		if err != want {
 			t.Errorf("keeping it fails with %v; noting it with %v", want, err)
 		}
-		if _, watermark := w.LowWatermark(); watermark <= until {
+		if _, watermark := w.Feed().LowWatermark(); watermark <= until {
 			t.Errorf("the low watermark is %d after that of %d", watermark, until)
 		}
-		told, _, _ := w.Removals()
-		if kept := want == nil; kept != (len(told) == 1) || kept != (len(wake) > 0) || kept != (w.LastRemoval() == 1) {
+		told, _, _ := w.Removals().List()
+		if kept := want == nil; kept != (len(told) == 1) || kept != (len(wake) > 0) || kept != (w.Removals().Last() == 1) {
 			t.Errorf("kept: %v; told is %+v", kept, told)
 		}
 	}
@@ -209,11 +209,11 @@ func TestRemovalsOfEarlierLives(t *testing.T) {
 		if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("Test/Core")}); err != nil {
 			t.Fatal(err)
 		}
-		w.RestoreRemovals([]Removal{{Segment: testEntity.Parent(), Epoch: 7, Until: c.until}}, Removal{}, false)
+		w.Removals().Restore([]Removal{{Segment: testEntity.Parent(), Epoch: 7, Until: c.until}}, Removal{}, false)
 		commitNow(t, w, emptyUpdate(1))
-		list, _, _ := w.Removals()
+		list, _, _ := w.Removals().List()
 		s, err := w.Latest(t.Context(), testEntity)
-		if err != nil || len(list) != 1 || list[0].Until != c.until || list[0].Epoch != 7 || list[0].Order != 1 || w.LastRemoval() != 1 || s.Arrived != c.arrives {
+		if err != nil || len(list) != 1 || list[0].Until != c.until || list[0].Epoch != 7 || list[0].Order != 1 || w.Removals().Last() != 1 || s.Arrived != c.arrives {
 			t.Errorf("a removal of %d is told as %+v, and what comes arrives at %d, %v; want %d", c.until, list, s.Arrived, err, c.arrives)
 		}
 	}

@@ -84,7 +84,7 @@ func (w *WM) CommitOne(ctx context.Context, c engram.Commit) (r engram.UpdateRes
 //
 // Evicting comes after publishing, so that a reader who misses what was evicted
 // finds with a new high-water mark what took its place.
-func (w *WM) commitBatch(ctx context.Context, c engram.Commit, results []engram.UpdateResult) (slow []*subscription, err error) {
+func (w *writer) commitBatch(ctx context.Context, c engram.Commit, results []engram.UpdateResult) (slow []*subscription, err error) {
 	if err := checkContext(ctx); err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (w *WM) commitBatch(ctx context.Context, c engram.Commit, results []engram.
 
 // publishLocked makes what was stored visible, evicts what it pushes beyond the
 // bounds, and tells the subscriptions, unless owed is nil.
-func (w *WM) publishLocked(batch []pending, owed *notices) {
+func (w *writer) publishLocked(batch []pending, owed *notices) {
 	w.showLocked(batch, owed)
 	if owed != nil {
 		w.notifyLocked(batch, owed)
@@ -149,7 +149,7 @@ func (w *WM) publishLocked(batch []pending, owed *notices) {
 }
 
 // showLocked is publishLocked but for the subscriptions.
-func (w *WM) showLocked(batch []pending, owed *notices) {
+func (w *writer) showLocked(batch []pending, owed *notices) {
 	w.number.Store(w.mu.number)
 	for i := range batch {
 		if p := &batch[i]; p.version != nil {
@@ -162,7 +162,7 @@ func (w *WM) showLocked(batch []pending, owed *notices) {
 }
 
 // notifyLocked hands what was stored to the subscriptions.
-func (w *WM) notifyLocked(batch []pending, owed *notices) {
+func (w *writer) notifyLocked(batch []pending, owed *notices) {
 	if !w.mu.feed.active() {
 		return
 	}
@@ -175,7 +175,7 @@ func (w *WM) notifyLocked(batch []pending, owed *notices) {
 }
 
 // prepareCommit is prepare for an update that is committed here.
-func (w *WM) prepareCommit(u *engram.EntityUpdate) (pending, error) {
+func (w *writer) prepareCommit(u *engram.EntityUpdate) (pending, error) {
 	p, err := w.prepare(u)
 	if err == nil {
 		err = p.core.memory.refuseCommit(u.Entity)
@@ -188,7 +188,7 @@ func (w *WM) prepareCommit(u *engram.EntityUpdate) (pending, error) {
 
 // prepare checks all of an update that can be checked without the lock, and makes
 // the version it is to become.
-func (w *WM) prepare(u *engram.EntityUpdate) (pending, error) {
+func (w *writer) prepare(u *engram.EntityUpdate) (pending, error) {
 	if u.Entity.Level() != engram.LevelEntity {
 		return pending{}, engram.Errorf(engram.Invalid, u.Entity.String(), "the ID of a %s; an update needs an entity's", u.Entity.Level())
 	}
@@ -223,7 +223,7 @@ func (w *WM) prepare(u *engram.EntityUpdate) (pending, error) {
 }
 
 // checkForm checks an update but for its payloads' types.
-func (w *WM) checkForm(u *engram.EntityUpdate, c *core) error {
+func (w *writer) checkForm(u *engram.EntityUpdate, c *core) error {
 	fail := func(code engram.Code, format string, args ...any) error {
 		return engram.Errorf(code, u.Entity.String(), format, args...)
 	}
@@ -263,7 +263,7 @@ func (w *WM) checkForm(u *engram.EntityUpdate, c *core) error {
 // storeLocked puts a prepared version into its timeline, after its entry, if there is
 // one, into the journal. If a segment was removed or added since it was prepared, it is prepared
 // again; an error refuses it.
-func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending, entry JournalEntry, clock engram.Time) error {
+func (w *writer) storeLocked(u *engram.EntityUpdate, p *pending, entry JournalEntry, clock engram.Time) error {
 	if err := w.admitLocked(u, p, entry != nil, clock); err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (w *WM) storeLocked(u *engram.EntityUpdate, p *pending, entry JournalEntry,
 
 // arrivalLocked returns when the version arrived: later than those that it
 // supersedes, so that entity, time and arrival tell all versions apart.
-func (w *WM) arrivalLocked(p *pending, name string) engram.Time {
+func (w *writer) arrivalLocked(p *pending, name string) engram.Time {
 	if v := p.currentLocked(name, p.version.Time); v != nil && v.Arrived >= w.mu.arrived {
 		w.mu.arrived = v.Arrived + 1
 	}
@@ -306,7 +306,7 @@ func (p *pending) currentLocked(name string, t engram.Time) *version {
 }
 
 // putLocked puts a version into its timeline and gives it its number.
-func (w *WM) putLocked(id engram.ID, p *pending, arrived engram.Time) {
+func (w *writer) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 	if p.provider == nil {
 		p.provider = p.core.addProviderLocked(id.ProviderSegment(), "", p.core.rule)
 	}
@@ -392,7 +392,7 @@ func (e *entity) rankLocked(v *version) {
 }
 
 // countRefusal counts a refused update at the deepest segment on its way.
-func (w *WM) countRefusal(id engram.ID) {
+func (w *writer) countRefusal(id engram.ID) {
 	m, ok := w.memories.Get(id.Memory())
 	if !ok {
 		return

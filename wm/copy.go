@@ -8,21 +8,28 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// AddCopy adds a memory that is a copy of what another server owns: it is written to
-// by [WM.Copy] only, and commits to it are refused. Adding it again does nothing;
+// Copies are the memories of a working memory that are copies of what other servers own.
+// Safe for concurrent use.
+type Copies struct{ *writer }
+
+// Copies returns the memories that are copies.
+func (w *WM) Copies() Copies { return Copies{&w.writer} }
+
+// Add adds a memory that is a copy of what another server owns: it is written to
+// by [Copies.Write] only, and commits to it are refused. Adding it again does nothing;
 // Conflict if there is a memory of that name that is not a copy.
-func (w *WM) AddCopy(name, owner string) error {
+func (cs Copies) Add(name, owner string) error {
 	id, err := engram.NewID(name)
 	if err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	m, ok := w.memories.Get(name)
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	m, ok := cs.memories.Get(name)
 	if !ok {
-		m = &memory{id: id, copied: true, feed: &w.mu.feed}
+		m = &memory{id: id, copied: true, feed: &cs.mu.feed}
 		m.owner.Store(&owner)
-		w.memories.add(name, m)
+		cs.memories.add(name, m)
 		return nil
 	}
 	if !m.copied {
@@ -32,26 +39,26 @@ func (w *WM) AddCopy(name, owner string) error {
 	return nil
 }
 
-// RemoveCopy removes a memory that is a copy, once its segments are removed; Conflict
+// Remove removes a memory that is a copy, once its segments are removed; Conflict
 // if it has one, NotFound if there is no such copy.
-func (w *WM) RemoveCopy(name string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	m, ok := w.memories.Get(name)
+func (cs Copies) Remove(name string) error {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	m, ok := cs.memories.Get(name)
 	if !ok || !m.copied {
 		return engram.Errorf(engram.NotFound, name, "there is no copy of that name")
 	}
 	if len(m.cores.sorted()) > 0 {
 		return engram.Errorf(engram.Conflict, name, "the copy has segments; remove them first")
 	}
-	w.memories.remove(name)
+	cs.memories.remove(name)
 	return nil
 }
 
-// Copies returns the names of the memories that are copies, sorted.
-func (w *WM) Copies() []string {
+// Names returns the names of the memories that are copies, sorted.
+func (cs Copies) Names() []string {
 	var names []string
-	for _, e := range w.memories.sorted() {
+	for _, e := range cs.memories.sorted() {
 		if e.value.copied {
 			names = append(names, e.name)
 		}
@@ -59,9 +66,9 @@ func (w *WM) Copies() []string {
 	return names
 }
 
-// IsCopy reports whether what an ID names lies in a copy.
-func (w *WM) IsCopy(id engram.ID) bool {
-	m, ok := w.memories.Get(id.Memory())
+// Has reports whether what an ID names lies in a copy.
+func (cs Copies) Has(id engram.ID) bool {
+	m, ok := cs.memories.Get(id.Memory())
 	return ok && m.copied
 }
 
@@ -86,7 +93,7 @@ type Copied struct {
 	Whole bool
 }
 
-// Copy stores versions in memories that are copies, and answers each at the same
+// Write stores versions in memories that are copies, and answers each at the same
 // index. They keep their times of arrival, which are their owner's and do not move
 // this memory's clock, and get numbers of this memory. Like commits they are
 // journaled by the durability of their segments and told to live subscriptions.
@@ -95,14 +102,14 @@ type Copied struct {
 // that arrived later or at the same time; so versions of one time are given in the
 // order of their arrival. Other errors are those of [WM.Commit]. An error of the
 // journal ends the call: what came before it is stored, and it can be called again.
-func (w *WM) Copy(ctx context.Context, versions []Copied) ([]engram.UpdateResult, error) {
+func (cs Copies) Write(ctx context.Context, versions []Copied) ([]engram.UpdateResult, error) {
 	results := make([]engram.UpdateResult, len(versions))
 	for rest, at := versions, 0; len(rest) > 0; {
 		if err := checkContext(ctx); err != nil {
 			return nil, err
 		}
 		n := min(copyBatch, len(rest))
-		slow, err := w.copy(ctx, rest[:n], results[at:at+n])
+		slow, err := cs.write(ctx, rest[:n], results[at:at+n])
 		for _, s := range slow {
 			s.waitForRoom(ctx)
 		}
@@ -117,27 +124,27 @@ func (w *WM) Copy(ctx context.Context, versions []Copied) ([]engram.UpdateResult
 // copyBatch is how many versions are stored under one hold of the lock.
 const copyBatch = 64
 
-func (w *WM) copy(ctx context.Context, versions []Copied, results []engram.UpdateResult) (slow []*subscription, failed error) {
+func (cs Copies) write(ctx context.Context, versions []Copied, results []engram.UpdateResult) (slow []*subscription, failed error) {
 	batch := make([]pending, len(versions))
 	entries := make([]JournalEntry, len(versions))
 	for i := range versions {
 		results[i].ID = versions[i].Entity
-		if batch[i], results[i].Err = w.prepareCopied(&versions[i]); results[i].Err != nil {
+		if batch[i], results[i].Err = cs.prepareCopied(&versions[i]); results[i].Err != nil {
 			continue
 		}
-		if w.journal == nil || batch[i].core.def.Durability == engram.Volatile {
+		if cs.journal == nil || batch[i].core.def.Durability == engram.Volatile {
 			continue
 		}
-		entry, err := w.journal.Begin(ctx, versions[i].Entity, &batch[i].version.Snapshot)
+		entry, err := cs.journal.Begin(ctx, versions[i].Entity, &batch[i].version.Snapshot)
 		if err != nil {
 			return nil, err // nothing of the batch was stored
 		}
 		entries[i] = entry
 	}
 	var owed notices
-	w.mu.Lock()
-	if w.mu.closed {
-		w.mu.Unlock()
+	cs.mu.Lock()
+	if cs.mu.closed {
+		cs.mu.Unlock()
 		return nil, errServerClosed
 	}
 	for i := range batch {
@@ -149,7 +156,7 @@ func (w *WM) copy(ctx context.Context, versions []Copied, results []engram.Updat
 			p.version = nil
 			continue
 		}
-		journal, err := w.copyLocked(&versions[i], p, entries[i])
+		journal, err := cs.writeLocked(&versions[i], p, entries[i])
 		if err != nil {
 			p.version = nil
 			if results[i].Err = err; journal {
@@ -159,18 +166,18 @@ func (w *WM) copy(ctx context.Context, versions []Copied, results []engram.Updat
 		}
 		results[i].ID, results[i].Number = versions[i].Entity.At(p.version.Time), p.version.Number
 	}
-	w.publishLocked(batch, &owed)
-	w.mu.Unlock()
+	cs.publishLocked(batch, &owed)
+	cs.mu.Unlock()
 	owed.wakeUp()
 	return owed.slow, failed
 }
 
-func (w *WM) prepareCopied(c *Copied) (pending, error) {
-	if m, ok := w.memories.Get(c.Entity.Memory()); ok && !m.copied {
+func (cs Copies) prepareCopied(c *Copied) (pending, error) {
+	if m, ok := cs.memories.Get(c.Entity.Memory()); ok && !m.copied {
 		return pending{}, engram.Errorf(engram.Invalid, c.Entity.String(), "the memory is no copy; it takes commits")
 	}
 	u := c.update()
-	p, err := w.prepare(&u)
+	p, err := cs.prepare(&u)
 	if err != nil {
 		return pending{}, err
 	}
@@ -182,13 +189,13 @@ func (c *Copied) update() engram.EntityUpdate {
 	return engram.EntityUpdate{Entity: c.Entity, Time: c.Snapshot.Time, Instances: c.Snapshot.Instances}
 }
 
-// copyLocked stores a version; journal says that the error is the journal's.
-func (w *WM) copyLocked(c *Copied, p *pending, entry JournalEntry) (journal bool, err error) {
+// writeLocked stores a version; journal says that the error is the journal's.
+func (cs Copies) writeLocked(c *Copied, p *pending, entry JournalEntry) (journal bool, err error) {
 	u := c.update()
-	if err := w.confirmLocked(&u, p, entry != nil); err != nil {
+	if err := cs.confirmLocked(&u, p, entry != nil); err != nil {
 		return false, err
 	}
-	if err := w.roomLocked(p, c.Entity); err != nil {
+	if err := cs.roomLocked(p, c.Entity); err != nil {
 		return false, err
 	}
 	arrived := c.Snapshot.Arrived
@@ -201,7 +208,7 @@ func (w *WM) copyLocked(c *Copied, p *pending, entry JournalEntry) (journal bool
 			return true, err
 		}
 	}
-	w.putLocked(c.Entity, p, arrived)
+	cs.putLocked(c.Entity, p, arrived)
 	return false, nil
 }
 
@@ -226,10 +233,10 @@ const (
 )
 
 // Knows tells whether a version of a copy is there.
-func (w *WM) Knows(id engram.ID, at, arrived engram.Time) Knowledge {
-	e := w.entity(id)
+func (cs Copies) Knows(id engram.ID, at, arrived engram.Time) Knowledge {
+	e := cs.entity(id)
 	if e == nil {
-		if v := w.provider(id); v != nil && v.goneFrom.Load() > 0 {
+		if v := cs.provider(id); v != nil && v.goneFrom.Load() > 0 {
 			return Doubtful
 		}
 		return Unknown
@@ -251,11 +258,11 @@ func (w *WM) Knows(id engram.ID, at, arrived engram.Time) Knowledge {
 	return Unknown
 }
 
-// LastCopied returns the latest arrival of what this epoch of the memory was given of
+// Last returns the latest arrival of what this epoch of the memory was given of
 // a copied segment, MinTime if that is nothing.
-func (w *WM) LastCopied(segment engram.ID) engram.Time {
+func (cs Copies) Last(segment engram.ID) engram.Time {
 	last := engram.MinTime
-	m, ok := w.memories.Get(segment.Memory())
+	m, ok := cs.memories.Get(segment.Memory())
 	if !ok || !m.copied {
 		return last
 	}
@@ -270,7 +277,7 @@ func (w *WM) LastCopied(segment engram.ID) engram.Time {
 }
 
 // provider returns the provider segment that id lies in, or nil.
-func (w *WM) provider(id engram.ID) *provider {
+func (w *writer) provider(id engram.ID) *provider {
 	c, err := w.core(id)
 	if err != nil {
 		return nil

@@ -18,7 +18,7 @@ var copiedEntity = engram.MustID("robot1:Test/Core/Provider/e")
 func copyMemory(t *testing.T, h engram.Bounds) *wm.WM {
 	t.Helper()
 	w := newRestoreMemory(t, engram.Bounds{})
-	if err := w.AddCopy("robot1:Test", "the server of robot1"); err != nil {
+	if err := w.Copies().Add("robot1:Test", "the server of robot1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("robot1:Test/Core"), History: h}); err != nil {
@@ -35,7 +35,7 @@ func copied(t *testing.T, at, arrived engram.Time, text string) wm.Copied {
 
 func copyNow(t *testing.T, w *wm.WM, versions ...wm.Copied) []engram.UpdateResult {
 	t.Helper()
-	results, err := w.Copy(t.Context(), versions)
+	results, err := w.Copies().Write(t.Context(), versions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,20 +124,20 @@ func TestCopyTakesNoCommits(t *testing.T) {
 	if r := copyNow(t, w, own); engram.CodeOf(r[0].Err) != engram.Invalid {
 		t.Errorf("copying into a memory of one's own: %v", r[0].Err)
 	}
-	if err := w.AddCopy("Test", "x"); engram.CodeOf(err) != engram.Conflict {
+	if err := w.Copies().Add("Test", "x"); engram.CodeOf(err) != engram.Conflict {
 		t.Errorf("making a memory of one's own a copy: %v", err)
 	}
-	if got := w.Copies(); !slices.Equal(got, []string{"robot1:Test"}) {
+	if got := w.Copies().Names(); !slices.Equal(got, []string{"robot1:Test"}) {
 		t.Errorf("copies are %v", got)
 	}
-	if err := w.RemoveCopy("robot1:Test"); engram.CodeOf(err) != engram.Conflict {
+	if err := w.Copies().Remove("robot1:Test"); engram.CodeOf(err) != engram.Conflict {
 		t.Errorf("removing a copy that has segments: %v", err)
 	}
 	if err := w.RemoveSegment(t.Context(), engram.MustID("robot1:Test/Core")); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.RemoveCopy("robot1:Test"); err != nil || len(w.Copies()) != 0 {
-		t.Errorf("removing a copy: %v; copies are %v", err, w.Copies())
+	if err := w.Copies().Remove("robot1:Test"); err != nil || len(w.Copies().Names()) != 0 {
+		t.Errorf("removing a copy: %v; copies are %v", err, w.Copies().Names())
 	}
 }
 
@@ -152,11 +152,11 @@ func TestKnowsCopies(t *testing.T) {
 		{3, 31, wm.Known}, {3, 30, wm.Known}, {4, 40, wm.Unknown}, {3, 32, wm.Unknown},
 		{1, 10, wm.Evicted}, {2, 20, wm.Evicted}, {9, 25, wm.Unknown},
 	} {
-		if got := w.Knows(copiedEntity, c.at, c.arrived); got != c.want {
+		if got := w.Copies().Knows(copiedEntity, c.at, c.arrived); got != c.want {
 			t.Errorf("of %d, arrived at %d: %d; want %d", c.at, c.arrived, got, c.want)
 		}
 	}
-	if got := w.LastCopied(copiedEntity.Parent()); got != 31 {
+	if got := w.Copies().Last(copiedEntity.Parent()); got != 31 {
 		t.Errorf("the last arrival is %d; want 31", got)
 	}
 }
@@ -189,14 +189,14 @@ func (j *refusingJournal) Append(arrived engram.Time, synced bool) error {
 func TestCopiesAreJournaled(t *testing.T) {
 	j := &refusingJournal{take: 2}
 	w := wm.New(wm.Config{Journal: j})
-	if err := w.AddCopy("robot1:Test", ""); err != nil {
+	if err := w.Copies().Add("robot1:Test", ""); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("robot1:Test/Core"), Durability: engram.Logged}); err != nil {
 		t.Fatal(err)
 	}
 	versions := []wm.Copied{copied(t, 1, 10, "a"), copied(t, 2, 20, "b"), copied(t, 3, 30, "c")}
-	if _, err := w.Copy(t.Context(), versions); !errors.Is(err, errJournal) {
+	if _, err := w.Copies().Write(t.Context(), versions); !errors.Is(err, errJournal) {
 		t.Fatalf("with a full disk: %v", err)
 	}
 	if s, err := w.Latest(t.Context(), copiedEntity); err != nil || s.Time != 2 {

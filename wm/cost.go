@@ -31,7 +31,7 @@ func providerCost(id engram.ID) int64 { return providerBytes + int64(len(id.Prov
 
 // roomLocked returns an Exhausted error if an update needs a provider segment that is not
 // there and its memory has as many as it may.
-func (w *WM) roomLocked(p *pending, id engram.ID) error {
+func (w *writer) roomLocked(p *pending, id engram.ID) error {
 	if p.provider != nil || p.core.memory.made < w.limits.MaxSegments {
 		return nil
 	}

@@ -42,6 +42,6 @@
 // an entity they order what was known when, as everywhere; across memories nothing but
 // the numbers, which are this memory's, says what came first.
 //
-// Who copies from here follows the changes by their numbers ([WM.Changes]), at its own
+// Who copies from here follows the changes by their numbers ([Feed.Changes]), at its own
 // pace and without a queue; what was removed on purpose is noted for it ([Removal]).
 package wm

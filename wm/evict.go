@@ -10,7 +10,7 @@ import (
 // boundLocked evicts what e and its memory hold beyond their bounds. Each eviction
 // costs the same whatever is held (a search in the timeline apart), and removes
 // what a commit brought, so the cost of a commit is bounded on average.
-func (w *WM) boundLocked(e *entity) {
+func (w *writer) boundLocked(e *entity) {
 	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) {
 		for v := e.oldestEvictable(); v != nil && e.beyond(b, v); v = e.oldestEvictable() {
 			e.evictLocked(v)

@@ -50,7 +50,7 @@ func (w *WM) Figures() Figures {
 	return f
 }
 
-func (w *WM) segmentFigures(c *core) SegmentFigures {
+func (w *writer) segmentFigures(c *core) SegmentFigures {
 	f := SegmentFigures{Segment: c.id, Refused: c.refused.Load()}
 	providers := c.providers.sorted()
 	w.mu.Lock()

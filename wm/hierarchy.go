@@ -123,7 +123,7 @@ type entity struct {
 }
 
 // core returns the core segment that id lies in.
-func (w *WM) core(id engram.ID) (*core, error) {
+func (w *writer) core(id engram.ID) (*core, error) {
 	m, ok := w.memories.Get(id.Memory())
 	if !ok {
 		return nil, noMemory(id)
@@ -144,7 +144,7 @@ func noCore(id engram.ID) error {
 }
 
 // entity returns the entity of that ID, or nil.
-func (w *WM) entity(id engram.ID) *entity {
+func (w *writer) entity(id engram.ID) *entity {
 	m, ok := w.memories.Get(id.Memory())
 	if !ok {
 		return nil

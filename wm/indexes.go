@@ -256,8 +256,8 @@ func (l *Lookup) Until(highWater uint64) *query.Candidates {
 // followBatch is how many updates are taken under one hold of the memory's lock.
 const followBatch = 256
 
-// written is [WM.Changes] up to a number, with those of copies and what was recalled.
-func (w *WM) written(after, last uint64, buf []Change) (list []Change, upTo uint64, ok bool) {
+// written is [Feed.Changes] up to a number, with those of copies and what was recalled.
+func (w *writer) written(after, last uint64, buf []Change) (list []Change, upTo uint64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	f := &w.mu.feed
@@ -364,7 +364,7 @@ func (i *index) ask() {
 // run fills the index and follows the memory until the index ends. Filling it takes at
 // most a tenth of the time.
 func (i *index) run() {
-	watch := i.of.w.Watch()
+	watch := i.of.w.Feed().Watch()
 	defer watch.Close()
 	for i.ctx.Err() == nil {
 		began := time.Now()

@@ -81,7 +81,7 @@ const completeBatch = 64
 
 // begin prepares the journal's entries. Updates of Synced segments are taken out of the
 // batch.
-func (w *WM) begin(ctx context.Context, updates []engram.EntityUpdate, batch []pending, results []engram.UpdateResult) (j journaled) {
+func (w *writer) begin(ctx context.Context, updates []engram.EntityUpdate, batch []pending, results []engram.UpdateResult) (j journaled) {
 	for i := range batch {
 		p := &batch[i]
 		if p.version == nil || p.core.def.Durability == engram.Volatile {
@@ -106,7 +106,7 @@ func (w *WM) begin(ctx context.Context, updates []engram.EntityUpdate, batch []p
 }
 
 // appendLocked appends an update to the journal, or refuses it.
-func (w *WM) appendLocked(s *syncing, clock engram.Time) {
+func (w *writer) appendLocked(s *syncing, clock engram.Time) {
 	if s.err = w.admitLocked(s.update, &s.pending, true, clock); s.err == nil {
 		w.mu.arrived++ // what waits before it is not in the timelines yet
 		s.arrived = w.mu.arrived
@@ -124,7 +124,7 @@ func (w *WM) appendLocked(s *syncing, clock engram.Time) {
 
 // finish waits for the disk and puts s, and all that was appended before it, into the
 // timelines.
-func (w *WM) finish(s *syncing) {
+func (w *writer) finish(s *syncing) {
 	if s.done.Load() {
 		return
 	}
@@ -141,7 +141,7 @@ func (w *WM) finish(s *syncing) {
 // completeLocked puts what was appended up to s into the timelines, or refuses it; the
 // disk has answered for all of it. What it has answered for behind s goes the same way,
 // so that of all who waited for one sync a few do the work for the rest.
-func (w *WM) completeLocked(s *syncing) (owed notices) {
+func (w *writer) completeLocked(s *syncing) (owed notices) {
 	if s.done.Load() {
 		return owed
 	}
@@ -182,7 +182,7 @@ func (w *WM) completeLocked(s *syncing) (owed notices) {
 
 // confirmLocked checks that the segments of an update exist and accept it. It prepares the
 // update again if they were replaced since.
-func (w *WM) confirmLocked(u *engram.EntityUpdate, p *pending, hasEntry bool) error {
+func (w *writer) confirmLocked(u *engram.EntityUpdate, p *pending, hasEntry bool) error {
 	if !p.standsLocked(u) {
 		if err := w.prepareAgain(u, p, hasEntry); err != nil {
 			return err
@@ -196,7 +196,7 @@ func (w *WM) confirmLocked(u *engram.EntityUpdate, p *pending, hasEntry bool) er
 }
 
 // confirmSyncedLocked is confirmLocked for an update that is on disk.
-func (w *WM) confirmSyncedLocked(s *syncing) error {
+func (w *writer) confirmSyncedLocked(s *syncing) error {
 	switch {
 	case s.standsLocked(s.update):
 		return nil
@@ -208,7 +208,7 @@ func (w *WM) confirmSyncedLocked(s *syncing) error {
 
 // prepareAgain prepares an update anew for the segments that are there now. What it is
 // in the journal must stay what it was.
-func (w *WM) prepareAgain(u *engram.EntityUpdate, p *pending, hasEntry bool) error {
+func (w *writer) prepareAgain(u *engram.EntityUpdate, p *pending, hasEntry bool) error {
 	before := *p
 	again, err := w.prepare(u)
 	*p = again
@@ -240,7 +240,7 @@ func appendNew(list, more []*subscription) []*subscription {
 
 // lastSyncingLocked returns of each memory the update that was appended last, of those
 // that wait for the disk: when it is done, all before it are.
-func (w *WM) lastSyncingLocked() (last []*syncing) {
+func (w *writer) lastSyncingLocked() (last []*syncing) {
 	for _, m := range w.memories.sorted() {
 		if n := len(m.value.syncing); n > 0 {
 			last = append(last, m.value.syncing[n-1])

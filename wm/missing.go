@@ -72,8 +72,8 @@ func (l *losses) between(after, last engram.Time) bool {
 
 // GoneBetween reports whether an earlier entity of that name, evicted as a whole, may have
 // had a snapshot with a time in (after, last].
-func (w *WM) GoneBetween(entity engram.ID, after, last engram.Time) bool {
-	e := w.entity(entity)
+func (f Feed) GoneBetween(entity engram.ID, after, last engram.Time) bool {
+	e := f.entity(entity)
 	return e == nil || e.reborn() && e.provider.gone.between(after, last)
 }
 

@@ -42,7 +42,7 @@ func (p *pins) evicted(v *version) {
 }
 
 // relieveLocked drops updates if the queues hold more than they all may together: a few at a time from the queue whose consumer is furthest behind.
-func (w *WM) relieveLocked() {
+func (w *writer) relieveLocked() {
 	f := &w.mu.feed
 	if f.pins.bytes.Load() <= w.mu.maxPinned {
 		return

@@ -28,6 +28,12 @@ type Removal struct {
 	Until  engram.Time // all of that epoch that arrived before it was noted arrived at or before it, what came later after it
 }
 
+// Removals are what a working memory knows of removals. Safe for concurrent use.
+type Removals struct{ *writer }
+
+// Removals returns what the memory knows of removals.
+func (w *WM) Removals() Removals { return Removals{&w.writer} }
+
 // removals are the removals of this epoch and, if there is a disk, of earlier ones, as
 // many as are kept. Of one segment there is one.
 type removals struct {
@@ -41,14 +47,14 @@ type removals struct {
 const MaxMatched = 50_000
 
 // stampLocked says what a removal is about: what has come by now.
-func (w *WM) stampLocked(r *Removal) {
+func (w *writer) stampLocked(r *Removal) {
 	w.mu.arrived = max(w.mu.arrived+1, w.now())
 	r.Epoch, r.Number, r.Until = w.epoch, w.mu.number, w.mu.arrived
 	w.mu.arrived++ // what comes later arrives later
 }
 
 // noteLocked notes a removal and tells who watches.
-func (w *WM) noteLocked(r Removal, owed *notices) {
+func (w *writer) noteLocked(r Removal, owed *notices) {
 	w.mu.feed.removals.add(r)
 	w.removal.Store(w.mu.feed.removals.last)
 	w.mu.feed.wakeWatchers(owed)
@@ -73,39 +79,39 @@ func (l *removals) add(r Removal) {
 	}
 }
 
-// NoteRemoval announces an erasure to readers of the change feed. First it calls keep with
+// Note announces an erasure to readers of the change feed. First it calls keep with
 // the removal's Number and Until set; keep may set its Entities. The removal is announced
 // if keep succeeds. Until then the low watermark does not pass it.
-func (w *WM) NoteRemoval(r Removal, keep func(*Removal) error) error {
-	w.defining.Lock() // removals are noted in the order of their times
-	defer w.defining.Unlock()
-	w.mu.Lock()
-	w.stampLocked(&r)
-	w.mu.removing = r.Until
-	w.mu.Unlock()
+func (rs Removals) Note(r Removal, keep func(*Removal) error) error {
+	rs.defining.Lock() // removals are noted in the order of their times
+	defer rs.defining.Unlock()
+	rs.mu.Lock()
+	rs.stampLocked(&r)
+	rs.mu.removing = r.Until
+	rs.mu.Unlock()
 	err := keep(&r)
 	var owed notices
-	w.mu.Lock()
-	w.mu.removing = engram.MaxTime
+	rs.mu.Lock()
+	rs.mu.removing = engram.MaxTime
 	if err == nil {
-		w.noteLocked(r, &owed)
+		rs.noteLocked(r, &owed)
 	}
-	w.mu.Unlock()
+	rs.mu.Unlock()
 	owed.wakeUp()
 	return err
 }
 
-// RestoreRemovals makes the removals of earlier epochs known, in their order, before
+// Restore makes the removals of earlier epochs known, in their order, before
 // anything is removed in this one. dropped, if any is true, is the last of those that are
 // known no more.
 //
 // What is committed from now on arrives after all of them, but where the clock was set
 // back by more than a little since.
-func (w *WM) RestoreRemovals(list []Removal, dropped Removal, any bool) {
-	latest := w.now().Add(setBack)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	l := &w.mu.feed.removals
+func (rs Removals) Restore(list []Removal, dropped Removal, any bool) {
+	latest := rs.now().Add(setBack)
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	l := &rs.mu.feed.removals
 	if any {
 		l.last++
 		l.dropped = dropped
@@ -114,23 +120,23 @@ func (w *WM) RestoreRemovals(list []Removal, dropped Removal, any bool) {
 	for _, r := range list {
 		l.add(r)
 		if r.Until <= latest {
-			w.mu.arrived = max(w.mu.arrived, r.Until+1)
+			rs.mu.arrived = max(rs.mu.arrived, r.Until+1)
 		}
 	}
-	w.removal.Store(l.last)
+	rs.removal.Store(l.last)
 }
 
 // setBack is how far a clock may be set back so that arrivals wait for it.
 const setBack = time.Minute
 
-// LastRemoval returns the Order of the newest removal, 0 if there is none.
-func (w *WM) LastRemoval() uint64 { return w.removal.Load() }
+// Last returns the Order of the newest removal, 0 if there is none.
+func (rs Removals) Last() uint64 { return rs.removal.Load() }
 
-// Removals returns the removals that are kept, in their order. cut says that there were
+// List returns the removals that are kept, in their order. cut says that there were
 // others, the last of which is dropped. The slices are shared: not to be changed.
-func (w *WM) Removals() (list []Removal, dropped Removal, cut bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	l := &w.mu.feed.removals
+func (rs Removals) List() (list []Removal, dropped Removal, cut bool) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	l := &rs.mu.feed.removals
 	return slices.Clone(l.list), l.dropped, l.dropped.Order > 0
 }

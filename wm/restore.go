@@ -40,7 +40,7 @@ func (w *WM) Restore(ctx context.Context, versions []Restored) ([]engram.UpdateR
 // restoreBatch is how many versions are put back under one hold of the lock.
 const restoreBatch = 256
 
-func (w *WM) restore(versions []Restored, results []engram.UpdateResult) error {
+func (w *writer) restore(versions []Restored, results []engram.UpdateResult) error {
 	batch := make([]pending, len(versions))
 	for i := range versions {
 		results[i].ID = versions[i].Entity
@@ -66,7 +66,7 @@ func (w *WM) restore(versions []Restored, results []engram.UpdateResult) error {
 	return nil
 }
 
-func (w *WM) prepareRestored(r *Restored) (pending, error) {
+func (w *writer) prepareRestored(r *Restored) (pending, error) {
 	u := r.update()
 	p, err := w.prepare(&u)
 	if err == nil {
@@ -80,7 +80,7 @@ func (r *Restored) update() engram.EntityUpdate {
 	return engram.EntityUpdate{Entity: r.Entity, Time: r.Snapshot.Time, Instances: r.Snapshot.Instances}
 }
 
-func (w *WM) restoreLocked(r *Restored, p *pending) error {
+func (w *writer) restoreLocked(r *Restored, p *pending) error {
 	u := r.update()
 	if !p.standsLocked(&u) {
 		again, err := w.prepareRestored(r)

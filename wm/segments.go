@@ -169,7 +169,7 @@ func (w *WM) RemoveSegment(ctx context.Context, id engram.ID) error {
 
 // segment returns the core segment or, with its core segment, the provider segment of
 // that ID.
-func (w *WM) segment(id engram.ID) (c *core, p *provider, err error) {
+func (w *writer) segment(id engram.ID) (c *core, p *provider, err error) {
 	if l := id.Level(); l != engram.LevelCoreSegment && l != engram.LevelProviderSegment {
 		return nil, nil, engram.Errorf(engram.Invalid, id.String(), "the ID of a %s; only core and provider segments can be removed", l)
 	}
@@ -185,7 +185,7 @@ func (w *WM) segment(id engram.ID) (c *core, p *provider, err error) {
 
 // detach takes a core segment, or one of its provider segments if p is not nil, out of
 // the hierarchy and returns the provider segments that are gone.
-func (w *WM) detach(id engram.ID, c *core, p *provider) (out []*provider, owed notices) {
+func (w *writer) detach(id engram.ID, c *core, p *provider) (out []*provider, owed notices) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !c.memory.copied { // a copy is told of by its owner

@@ -87,15 +87,20 @@ func (l *Limits) Query() query.Limits {
 // LatestReader, Subscriber, Segments, Types and Statistician. Safe for concurrent
 // use.
 type WM struct {
+	writer
+	compiler *query.Compiler
+	indexes  Indexes
+}
+
+// writer is the hierarchy of a working memory, and all that changes it.
+type writer struct {
 	types    *idf.Registry
 	now      func() engram.Time
 	limits   Limits
 	epoch    uint64
 	journal  Journal                                     // nil if only Volatile is offered
 	kept     atomic.Pointer[func(entity engram.ID) bool] // see KeptBy
-	compiler *query.Compiler
 	memories table[*memory]
-	indexes  Indexes
 
 	// number is the newest published update number: readers' high-water mark. It is
 	// stored when all up to it can be read.
@@ -138,14 +143,9 @@ var (
 
 // New returns an empty working memory.
 func New(c Config) *WM {
-	w := &WM{
-		types:    c.Types,
-		now:      c.Now,
-		limits:   c.Limits.WithDefaults(),
-		epoch:    rand.Uint64() | 1,
-		journal:  c.Journal,
-		compiler: query.NewCompiler(),
-	}
+	w := &WM{compiler: query.NewCompiler()}
+	w.types, w.now, w.journal = c.Types, c.Now, c.Journal
+	w.limits, w.epoch = c.Limits.WithDefaults(), rand.Uint64()|1
 	w.indexes.w = w
 	if w.types == nil {
 		w.types = idf.NewRegistry()

@@ -34,7 +34,7 @@ func (sh *share) recorded() (recorded, over bool) {
 	a, p := &sh.await, sh.p
 	if a.number <= sh.at.Number {
 		a.end()
-		a.number, a.lowWatermark = p.wm.LowWatermark()
+		a.number, a.lowWatermark = p.wm.Feed().LowWatermark()
 	}
 	if a.answer == nil {
 		var ctx context.Context

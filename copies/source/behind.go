@@ -54,7 +54,7 @@ func (l *lookout) look(sh *share) {
 		l.buffer = make([]wm.Change, 0, chunkOfChanges)
 	}
 	for after := sh.at.Number; ; {
-		list, upTo, _, ok := sh.p.wm.Changes(after, l.buffer[:0])
+		list, upTo, _, ok := sh.p.wm.Feed().Changes(after, l.buffer[:0])
 		if !ok {
 			l.updates = max(l.updates, 1) // there are more than the memory remembers
 		}

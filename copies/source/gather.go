@@ -92,7 +92,7 @@ func (g *gather) enough(sh *share) bool {
 	}
 	for g.pending < g.bytes {
 		after := max(g.upTo, sh.at.Number)
-		list, upTo, _, ok := sh.p.wm.Changes(after, g.buffer[:0])
+		list, upTo, _, ok := sh.p.wm.Feed().Changes(after, g.buffer[:0])
 		if !ok {
 			return true
 		}

@@ -48,9 +48,9 @@ func (sh *share) lookBack() error {
 		sh.await.end()
 	}
 	if !recorded { // there is nothing to be waited for
-		x.upTo, x.lowWatermark = p.wm.LowWatermark()
+		x.upTo, x.lowWatermark = p.wm.Feed().LowWatermark()
 	}
-	if x.changes, lost, err = p.wm.Search(p.ctx, match, sh.at.Number, x.upTo); err != nil {
+	if x.changes, lost, err = p.wm.Feed().Search(p.ctx, match, sh.at.Number, x.upTo); err != nil {
 		return err
 	}
 	if p.ltm != nil {

@@ -50,7 +50,7 @@ func (s *Source) Pull(ctx context.Context, r service.Request, f func(*service.Ba
 			sh.close()
 		}
 	}()
-	watcher := s.wm.Watch()
+	watcher := s.wm.Feed().Watch()
 	defer watcher.Close()
 	timer := time.NewTimer(heartbeat)
 	defer timer.Stop()

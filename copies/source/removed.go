@@ -28,7 +28,7 @@ type removed struct {
 
 // tell appends to a batch what a share was not told of.
 func (r *removedSet) tell(sh *share, b *service.Batch) error {
-	last := sh.p.wm.LastRemoval()
+	last := sh.p.wm.Removals().Last()
 	if !r.any || last > r.last {
 		if err := r.refresh(sh.p); err != nil {
 			return err
@@ -139,10 +139,10 @@ func (sh *share) tellWhatIsThere(b *service.Batch, until engram.Time) error {
 func (r *removedSet) refresh(p *pull) error {
 	if !r.any {
 		r.any = true
-		r.began = p.wm.LastRemoval()
+		r.began = p.wm.Removals().Last()
 	}
 	var noted []wm.Removal
-	noted, r.dropped, r.cut = p.wm.Removals()
+	noted, r.dropped, r.cut = p.wm.Removals().List()
 	r.list = r.list[:0]
 	for _, n := range noted {
 		x := removed{Removal: n}

@@ -116,7 +116,7 @@ func (sh *share) position() service.Position {
 func (sh *share) start() {
 	s := sh.p
 	epoch := s.wm.Epoch()
-	number, _ := s.wm.LowWatermark()
+	number, _ := s.wm.Feed().LowWatermark()
 	if sh.at.Epoch == epoch && sh.at.Number <= number {
 		return
 	}
@@ -141,7 +141,7 @@ func (sh *share) enter(epoch uint64) {
 	sh.at = service.Position{Epoch: epoch, Arrived: sh.since}
 	if epoch == sh.p.wm.Epoch() {
 		sh.notBefore = engram.MinTime // what is restored is not told apart from what is new
-		if number, watermark := sh.p.wm.LowWatermark(); number == 0 {
+		if number, watermark := sh.p.wm.Feed().LowWatermark(); number == 0 {
 			sh.at.Arrived = watermark
 		}
 	}
@@ -160,7 +160,7 @@ func (sh *share) matches(id engram.ID) bool {
 	if !slices.ContainsFunc(sh.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) }) {
 		return false
 	}
-	return engram.VisibilityIn(sh.p.scope, id) == engram.Visible && !sh.p.wm.IsCopy(id)
+	return engram.VisibilityIn(sh.p.scope, id) == engram.Visible && !sh.p.wm.Copies().Has(id)
 }
 
 // entity returns what the share knows of an entity.
@@ -183,7 +183,7 @@ func (sh *share) entity(id engram.ID) *entity {
 // hasNews reports whether there is something to be read.
 func (sh *share) hasNews() bool {
 	return len(sh.gone.list) > 0 || sh.past != nil || len(sh.epochs) > 0 || len(sh.changes) > 0 || sh.at.Number < sh.p.wm.Number() ||
-		sh.p.wm.LastRemoval() != sh.removals
+		sh.p.wm.Removals().Last() != sh.removals
 }
 
 // reading reports whether the share is in the middle of what there is.
@@ -238,7 +238,7 @@ func (sh *share) takeChanges() (all, ok bool) {
 	if sh.changes == nil {
 		sh.changes = make([]wm.Change, 0, chunkOfChanges)
 	}
-	sh.changes, sh.upTo, sh.lowWatermark, ok = sh.p.wm.Changes(sh.at.Number, sh.room())
+	sh.changes, sh.upTo, sh.lowWatermark, ok = sh.p.wm.Feed().Changes(sh.at.Number, sh.room())
 	return len(sh.changes) < cap(sh.changes), ok
 }
 
@@ -271,7 +271,7 @@ func (sh *share) change(b *service.Batch, c *wm.Change, e *entity) (whole bool, 
 
 // wants reports whether an update of this epoch is not too old to be told.
 func (sh *share) wants(number uint64, arrived engram.Time) bool {
-	return arrived >= sh.since && (arrived >= sh.seen || number > sh.p.wm.Restored())
+	return arrived >= sh.since && (arrived >= sh.seen || number > sh.p.wm.Feed().Restored())
 }
 
 // moment is the span of one time.
