@@ -71,7 +71,7 @@ func (c *claims) set(list []credentials.Claim) {
 }
 
 // claimLocked tells the connections what the names say of their servers.
-func (c *Client) claimLocked(all map[*conn][]credentials.Claim) {
+func (c *router) claimLocked(all map[*conn][]credentials.Claim) {
 	var home []credentials.Claim
 	for cn, list := range all {
 		cn.claims.set(list)

@@ -47,6 +47,12 @@ const DefaultDetectionTimeout = 3 * time.Second
 // other robots that it knows of. It implements engram.Service. Safe for concurrent
 // use.
 type Client struct {
+	router
+}
+
+// router finds the servers of memories by the names, connects to them, and makes calls of
+// them, as long as they are alive.
+type router struct {
 	o    Options
 	home *home
 
@@ -78,10 +84,10 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{
-		o: o, home: home, robot: home.robot, table: map[string]mns.Entry{}, stale: map[string]time.Time{},
-		changed: make(chan struct{}), conns: map[string]*conn{},
-	}
+	c := &Client{}
+	c.o, c.home, c.robot = o, home, home.robot
+	c.table, c.stale, c.conns = map[string]mns.Entry{}, map[string]time.Time{}, map[string]*conn{}
+	c.changed = make(chan struct{})
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	synced := make(chan error, 1)
 	c.own(func() { c.follow(synced) })
@@ -101,13 +107,13 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 }
 
 // own runs f in a goroutine that Close waits for, unless the client is closed.
-func (c *Client) own(f func()) bool {
+func (c *router) own(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ownLocked(f)
 }
 
-func (c *Client) ownLocked(f func()) bool {
+func (c *router) ownLocked(f func()) bool {
 	if c.ctx.Err() != nil {
 		return false
 	}

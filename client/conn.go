@@ -43,7 +43,7 @@ type serverKey struct{ robot, server string }
 
 func (cn *conn) key() serverKey { return serverKey{cn.robot, cn.server} }
 
-func (c *Client) connLocked(robot, server string, addresses []string, foreign bool) *conn {
+func (c *router) connLocked(robot, server string, addresses []string, foreign bool) *conn {
 	key := connKey(robot, server, addresses)
 	cn := c.conns[key]
 	if cn == nil {
@@ -56,7 +56,7 @@ func (c *Client) connLocked(robot, server string, addresses []string, foreign bo
 
 // get returns the connection's client, dialling if there is none: the server's
 // addresses in order, those first that the server itself put first.
-func (c *Client) get(ctx context.Context, cn *conn) (transport.Client, error) {
+func (c *router) get(ctx context.Context, cn *conn) (transport.Client, error) {
 	if err := cn.hold(ctx); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (c *Client) get(ctx context.Context, cn *conn) (transport.Client, error) {
 
 // teach makes the types that this client has added known to a server of another robot,
 // to which something is to be committed.
-func (c *Client) teach(ctx context.Context, cn *conn) error {
+func (c *router) teach(ctx context.Context, cn *conn) error {
 	if !cn.foreign {
 		return nil // it knows them
 	}
@@ -134,12 +134,12 @@ func (cn *conn) hold(ctx context.Context) error {
 func (cn *conn) release() { cn.lock <- struct{}{} }
 
 // athome reports whether a connection leads to the server that is the client's home.
-func (c *Client) athome(cn *conn) bool { return cn.server != "" && c.homeServer() == cn.server }
+func (c *router) athome(cn *conn) bool { return cn.server != "" && c.homeServer() == cn.server }
 
 // way returns how a server is dialled at one of its addresses. One on the backbone is
 // reached via the server of the name system, unless this program is on the backbone
 // itself.
-func (c *Client) way(cn *conn, address string) (string, rpc.DialOptions) {
+func (c *router) way(cn *conn, address string) (string, rpc.DialOptions) {
 	o := c.o.Dial
 	o.Server, o.Serves = cn.server, cn.claims.get
 	if name, ok := strings.CutPrefix(address, rpc.BackboneScheme); ok && o.Backbone == nil && c.home.server != nil {
@@ -149,7 +149,7 @@ func (c *Client) way(cn *conn, address string) (string, rpc.DialOptions) {
 }
 
 // dial reaches a server at the first of its addresses at which it answers.
-func dial[T io.Closer](ctx context.Context, c *Client, cn *conn, addresses []string, via func(context.Context, string, rpc.DialOptions) (T, error)) (T, error) {
+func dial[T io.Closer](ctx context.Context, c *router, cn *conn, addresses []string, via func(context.Context, string, rpc.DialOptions) (T, error)) (T, error) {
 	return transport.First(ctx, c.asIdentity(addresses), max(c.o.DetectionTimeout, DefaultDetectionTimeout), func(ctx context.Context, address string) (T, error) {
 		address, o := c.way(cn, address)
 		return via(ctx, address, o)
@@ -157,7 +157,7 @@ func dial[T io.Closer](ctx context.Context, c *Client, cn *conn, addresses []str
 }
 
 // speak returns the connection's client over RPC, dialling if there is none.
-func (c *Client) speak(ctx context.Context, cn *conn) (*rpc.Client, error) {
+func (c *router) speak(ctx context.Context, cn *conn) (*rpc.Client, error) {
 	if c.athome(cn) {
 		return c.home.server, nil
 	}

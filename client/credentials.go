@@ -27,7 +27,7 @@ func (o *Options) loadCredentials() (err error) {
 
 // asIdentity drops the addresses at which a server knows this program by its local user,
 // not by its credentials. A program whose home is a Unix socket keeps them.
-func (c *Client) asIdentity(addresses []string) []string {
+func (c *router) asIdentity(addresses []string) []string {
 	if c.o.Dial.Credentials == nil || strings.HasPrefix(c.home.address, "unix:") {
 		return addresses
 	}

@@ -21,7 +21,7 @@ const looks = 6
 // whileAlive calls f, and gives it up when nothing comes from the server within the
 // detection timeout: then the error is Unavailable. A server that is alive may take as
 // long as it needs, and so may its answer over a slow link.
-func (c *Client) whileAlive(ctx context.Context, cn *conn, s transport.Client, f func(context.Context, transport.Client) error) error {
+func (c *router) whileAlive(ctx context.Context, cn *conn, s transport.Client, f func(context.Context, transport.Client) error) error {
 	asked, ok := s.(*rpc.Client)
 	if !ok {
 		return f(ctx, s) // on this host: a process that ends closes its connections
@@ -53,7 +53,7 @@ func (c *Client) whileAlive(ctx context.Context, cn *conn, s transport.Client, f
 // that nothing came within the detection timeout. It sends a question of its own in time.
 // Looks are counted and not the time between them: a machine that stood still itself has
 // heard nobody.
-func (c *Client) detectFailure(ctx context.Context, cn *conn, s *rpc.Client, had uint64) bool {
+func (c *router) detectFailure(ctx context.Context, cn *conn, s *rpc.Client, had uint64) bool {
 	ctx, cancel := context.WithCancel(ctx)
 	var answer chan error // to the least question; nil if it is not asked
 	defer func() {
@@ -100,7 +100,7 @@ func (c *Client) detectFailure(ctx context.Context, cn *conn, s *rpc.Client, had
 // lost notes that another robot's server, or a suspected one, was not reached, or is not
 // believed: it is not tried by calls any more, which would have to wait, but in the
 // background.
-func (c *Client) lost(cn *conn, err error) {
+func (c *router) lost(cn *conn, err error) {
 	if !cn.hurried() || !unanswered(err) {
 		return
 	}
@@ -128,7 +128,7 @@ func (c *Client) lost(cn *conn, err error) {
 }
 
 // reaches reports whether a server answers.
-func (c *Client) reaches(cn *conn) bool {
+func (c *router) reaches(cn *conn) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, c.o.DetectionTimeout)
 	defer cancel()
 	s, err := c.get(ctx, cn)

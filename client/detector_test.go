@@ -58,7 +58,7 @@ func TestWhatCannotBeAskedFallsSilent(t *testing.T) {
 			}
 			defer s.Close()
 			first.Close()
-			c := &Client{o: Options{DetectionTimeout: 10 * time.Millisecond}}
+			c := &router{o: Options{DetectionTimeout: 10 * time.Millisecond}}
 			limit, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err = c.whileAlive(limit, &conn{server: "s"}, s, func(ctx context.Context, _ transport.Client) error {

@@ -111,7 +111,7 @@ func atServer[T any](ctx context.Context, to featureConn, procedure string, f fu
 		cn := h.owner
 		var speaker *rpc.Client
 		if repeatable && cn.suspectedSince() != 0 {
-			speaker, err = reach(ctx, c, cn, c.speak)
+			speaker, err = reach(ctx, &c.router, cn, c.speak)
 			err = cn.errSuspected(err)
 		} else {
 			speaker, err = c.speak(ctx, cn)

@@ -114,7 +114,7 @@ func (h *home) ownRobot(ctx context.Context) string {
 }
 
 // homeServer returns the identity of the server that is the client's home, or "".
-func (c *Client) homeServer() string {
+func (c *router) homeServer() string {
 	if c.home.server == nil {
 		return ""
 	}

@@ -10,13 +10,15 @@ import (
 // Names returns the name system, such as to wait for a memory. What it answers the
 // client knows from then on: who has waited for a memory finds it in everything the
 // client is asked next, however late the news of its registration come.
-func (c *Client) Names() mns.Registry { return names{c.home.names, c} }
+func (c *Client) Names() mns.Registry { return c.asking() }
 
 // names is the name system, whose answers the client learns.
 type names struct {
 	mns.Registry
-	c *Client
+	c *router
 }
+
+func (c *router) asking() names { return names{c.home.names, c} }
 
 // tries is how often the name system is asked again because there were news meanwhile of
 // what it was asked about.

@@ -13,7 +13,7 @@ type news struct {
 }
 
 // heard notes that there are news of a memory, before the table has them.
-func (c *Client) heard(memory string) {
+func (c *router) heard(memory string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.news.count++; c.news.asking > 0 {
@@ -23,7 +23,7 @@ func (c *Client) heard(memory string) {
 
 // beginAsking is to be called before the name system is asked, done after its answer was
 // learned. since tells what was known before.
-func (c *Client) beginAsking() (since uint64, done func()) {
+func (c *router) beginAsking() (since uint64, done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.news.asking++; c.news.of == nil {
@@ -40,7 +40,7 @@ func (c *Client) beginAsking() (since uint64, done func()) {
 
 // answered stores the answers to a question that was asked after since. It returns false
 // if it left out memories that had a notification meanwhile.
-func (c *Client) answered(since uint64, present []mns.Entry, absent ...string) (all bool) {
+func (c *router) answered(since uint64, present []mns.Entry, absent ...string) (all bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.news.all > since {

@@ -129,7 +129,7 @@ func (h *home) hearIndependently(ctx context.Context) error {
 
 // awaitRevocations begins to follow what the server at home tells of revocations, and waits
 // for the first of it.
-func (c *Client) awaitRevocations(ctx context.Context) error {
+func (c *router) awaitRevocations(ctx context.Context) error {
 	if c.home.server == nil || c.o.Dial.Credentials == nil {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // where returns where a memory is, asking the name system if it is not known. The
 // error is NotFound if it is not registered, and Unavailable if it is another robot's
 // of which nothing is known.
-func (c *Client) where(ctx context.Context, memory string) (*host, error) {
+func (c *router) where(ctx context.Context, memory string) (*host, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (c *Client) where(ctx context.Context, memory string) (*host, error) {
 }
 
 // host is where for calls that only the memory's owner can answer.
-func (c *Client) host(ctx context.Context, memory string) (*host, error) {
+func (c *router) host(ctx context.Context, memory string) (*host, error) {
 	h, err := c.where(ctx, memory)
 	if err == nil && h.owner == nil {
 		return nil, h.ownerless()
@@ -43,9 +43,9 @@ func (h *host) ownerless() error {
 
 // resolve asks the name system where a memory is. While the name system is away,
 // what it said last holds.
-func (c *Client) resolve(ctx context.Context, memory string) (*host, error) {
+func (c *router) resolve(ctx context.Context, memory string) (*host, error) {
 	memory = c.routes().name(memory)
-	e, err := c.Names().Resolve(ctx, memory)
+	e, err := c.asking().Resolve(ctx, memory)
 	if err == nil {
 		memory = e.Memory
 	}
@@ -64,7 +64,7 @@ func (c *Client) resolve(ctx context.Context, memory string) (*host, error) {
 // learn asks the name system for memories that a selector names and that are not
 // known, such as one that has registered a moment ago. Those that do not exist are
 // not an error.
-func (c *Client) learn(ctx context.Context, names engram.NameSelector) {
+func (c *router) learn(ctx context.Context, names engram.NameSelector) {
 	const most = 16 // a query must not become a flood of look-ups
 	if names.Kind != engram.NameOneOf {
 		return
@@ -77,7 +77,7 @@ func (c *Client) learn(ctx context.Context, names engram.NameSelector) {
 
 // all returns the connections to all servers of this robot, sorted by the server's
 // identity. If none is registered, that of the name system is all there is.
-func (c *Client) all() []*conn {
+func (c *router) all() []*conn {
 	if servers := c.routes().servers; len(servers) > 0 {
 		return servers
 	}
@@ -90,14 +90,14 @@ func (c *Client) all() []*conn {
 }
 
 // errNobody is the error where there is no server to be asked.
-func (c *Client) errNobody() error {
+func (c *router) errNobody() error {
 	return engram.Errorf(engram.Unavailable, c.home.address, "no memory server of this robot is registered")
 }
 
 // onMemory calls f with the server that hosts the memory. If that does not answer
 // and the name system knows the memory elsewhere by now, a call that only reads is
 // made there.
-func (c *Client) onMemory(ctx context.Context, memory string, reads bool, f func(context.Context, transport.Client, *host) error) error {
+func (c *router) onMemory(ctx context.Context, memory string, reads bool, f func(context.Context, transport.Client, *host) error) error {
 	for first := true; ; first = false {
 		h, err := c.host(ctx, memory)
 		if err != nil {
@@ -119,7 +119,7 @@ func (c *Client) onMemory(ctx context.Context, memory string, reads bool, f func
 // server that was not reached a moment ago is not tried if it is another robot's. If
 // hurry is set, the call is given up when the server is found to be down, and not tried
 // if it did not a moment ago.
-func (c *Client) on(ctx context.Context, cn *conn, hurry bool, f func(context.Context, transport.Client) error) (sent bool, err error) {
+func (c *router) on(ctx context.Context, cn *conn, hurry bool, f func(context.Context, transport.Client) error) (sent bool, err error) {
 	if cn.down.Load() && (cn.foreign || hurry && cn.suspectedSince() != 0) {
 		if err := cn.errDown(); err != nil {
 			return false, err
@@ -151,7 +151,7 @@ func (c *Client) on(ctx context.Context, cn *conn, hurry bool, f func(context.Co
 }
 
 // finish looks at how a call ended.
-func (c *Client) finish(ctx context.Context, cn *conn, err error) error {
+func (c *router) finish(ctx context.Context, cn *conn, err error) error {
 	if engram.CodeOf(err) == engram.Canceled && ctx.Err() == nil && c.ctx.Err() == nil && cn.isClosed() {
 		// Not the caller's doing: the server has left the name system meanwhile.
 		err = errGone(cn, err)
@@ -160,7 +160,7 @@ func (c *Client) finish(ctx context.Context, cn *conn, err error) error {
 	return err
 }
 
-func (c *Client) alive() error {
+func (c *router) alive() error {
 	if c.ctx.Err() != nil {
 		return engram.Errorf(engram.Canceled, c.home.address, "the client is closed")
 	}

@@ -43,7 +43,7 @@ type holder struct {
 }
 
 // routes returns the current ones.
-func (c *Client) routes() *routes {
+func (c *router) routes() *routes {
 	if r := c.routed.Load(); r != nil {
 		return r
 	}

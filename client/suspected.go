@@ -12,7 +12,7 @@ import (
 const suspectedShare = 12
 
 // detectionTimeout returns how long a server that does not answer may keep a question waiting.
-func (c *Client) detectionTimeout(cn *conn) time.Duration {
+func (c *router) detectionTimeout(cn *conn) time.Duration {
 	if cn.suspectedSince() != 0 {
 		return c.o.DetectionTimeout / suspectedShare
 	}
@@ -28,7 +28,7 @@ func (cn *conn) suspectedSince() engram.Time { return engram.Time(cn.suspected.L
 func (cn *conn) hurried() bool { return cn.foreign || cn.suspectedSince() != 0 }
 
 // reach gets a connection's client, within the detection timeout of the server.
-func reach[T any](ctx context.Context, c *Client, cn *conn, get func(context.Context, *conn) (T, error)) (T, error) {
+func reach[T any](ctx context.Context, c *router, cn *conn, get func(context.Context, *conn) (T, error)) (T, error) {
 	timeout := c.detectionTimeout(cn)
 	dial, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -64,7 +64,7 @@ func suspectedLast(conns []*conn) []*conn {
 
 // lastHeard returns when who hosts a memory was last heard, if that is suspected, or not
 // known any more; else 0.
-func (c *Client) lastHeard(memory string) engram.Time {
+func (c *router) lastHeard(memory string) engram.Time {
 	if h := c.routes().find(memory); h != nil {
 		return h.lastHeard()
 	}

@@ -12,7 +12,7 @@ const staleFor = mns.DefaultTTL + 5*time.Second
 
 // follow keeps the table as the name system tells it, until the client is closed.
 // synced gets nil when all names are known for the first time, or why that failed.
-func (c *Client) follow(synced chan<- error) {
+func (c *router) follow(synced chan<- error) {
 	const firstPause, longestPause = 50 * time.Millisecond, 2 * time.Second
 	pause := firstPause
 	for first := true; ; {
@@ -55,13 +55,13 @@ func (c *Client) follow(synced chan<- error) {
 }
 
 // set makes one entry known.
-func (c *Client) set(e mns.Entry) {
+func (c *router) set(e mns.Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.setLocked(e)
 }
 
-func (c *Client) setLocked(e mns.Entry) {
+func (c *router) setLocked(e mns.Entry) {
 	delete(c.stale, e.Memory)
 	if old, ok := c.table[e.Memory]; ok && old.Equal(e) {
 		return
@@ -71,13 +71,13 @@ func (c *Client) setLocked(e mns.Entry) {
 }
 
 // remove forgets an entry.
-func (c *Client) remove(memory string) {
+func (c *router) remove(memory string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(memory)
 }
 
-func (c *Client) removeLocked(memory string) {
+func (c *router) removeLocked(memory string) {
 	delete(c.stale, memory)
 	if _, ok := c.table[memory]; ok {
 		delete(c.table, memory)
@@ -86,7 +86,7 @@ func (c *Client) removeLocked(memory string) {
 }
 
 // replace makes fresh the table. What was known and is not in fresh is stale.
-func (c *Client) replace(fresh map[string]mns.Entry) {
+func (c *router) replace(fresh map[string]mns.Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.news.count++
@@ -112,7 +112,7 @@ func (c *Client) replace(fresh map[string]mns.Entry) {
 	c.changedLocked()
 }
 
-func (c *Client) dropStale() {
+func (c *router) dropStale() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -125,7 +125,7 @@ func (c *Client) dropStale() {
 	}
 }
 
-func (c *Client) changedLocked() {
+func (c *router) changedLocked() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.routed.Store(nil)

@@ -53,7 +53,7 @@ const furtherInstance = 1 << 31
 
 // metadataName returns a name for a metadata record that no other of this or any other
 // file has: tools that merge files refuse those that are equal.
-func (w *Writer) metadataName(kind string) string {
+func (w *coder) metadataName(kind string) string {
 	w.named++
 	return kind + "." + w.id + "." + strconv.Itoa(w.named)
 }

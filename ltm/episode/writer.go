@@ -50,6 +50,11 @@ var ErrFull = errors.New("seal it and begin another")
 // written as chunks when enough of it waits, in the order of time. Until then readers
 // get it from memory.
 type Writer struct {
+	coder
+}
+
+// coder is what a writer holds, and codes the versions of entities into their runs.
+type coder struct {
 	opts Options
 	path string // of the sealed episode
 	id   string // tells its metadata records from those of other files
@@ -146,7 +151,7 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, fileError(open, err)
 	}
-	w := &Writer{opts: o, path: path, id: strings.ToLower(rand.Text()[:13])}
+	w := &Writer{coder{opts: o, path: path, id: strings.ToLower(rand.Text()[:13])}}
 	w.container = newContainer(open, f, &w.opts, w.channel)
 	w.pub.info = Info{
 		Name: filepath.Base(path), Version: formatVersion, Robot: info.Robot, Epoch: info.Epoch,
@@ -254,14 +259,14 @@ func (w *Writer) add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 
 // flushFullLocked writes what waits if it is enough. All of it is written together, so
 // that it lies in the order of time.
-func (w *Writer) flushFullLocked() error {
+func (w *coder) flushFullLocked() error {
 	if w.mu.pending >= maxPending || w.mu.raw >= maxRaw {
 		return w.flushLocked()
 	}
 	return nil
 }
 
-func (w *Writer) countLocked(s *engram.Snapshot, inForce bool) {
+func (w *coder) countLocked(s *engram.Snapshot, inForce bool) {
 	w.pub.Lock()
 	defer w.pub.Unlock()
 	i := &w.pub.info
@@ -276,7 +281,7 @@ func (w *Writer) countLocked(s *engram.Snapshot, inForce bool) {
 
 // unstageLocked codes what stands at the beginning and waits for the first version that
 // does not: viewers are to see it from its time on, not years before.
-func (w *Writer) unstageLocked(ctx context.Context, first *engram.Snapshot, atBeginning bool) error {
+func (w *coder) unstageLocked(ctx context.Context, first *engram.Snapshot, atBeginning bool) error {
 	if first != nil && !atBeginning && w.mu.floor == 0 {
 		w.mu.floor = max(logTime(first.Time), 1)
 	}
@@ -290,7 +295,7 @@ func (w *Writer) unstageLocked(ctx context.Context, first *engram.Snapshot, atBe
 	return nil
 }
 
-func (w *Writer) usableLocked() error {
+func (w *coder) usableLocked() error {
 	switch {
 	case w.mu.closed:
 		return engram.Errorf(engram.Unavailable, w.path, "the episode's writer is closed")
@@ -300,7 +305,7 @@ func (w *Writer) usableLocked() error {
 	return w.mu.failed
 }
 
-func (w *Writer) startTimerLocked() {
+func (w *coder) startTimerLocked() {
 	w.mu.timed = true
 	if w.mu.timer == nil {
 		w.mu.timer = time.AfterFunc(w.opts.FlushEvery, w.flushTimed)
@@ -311,7 +316,7 @@ func (w *Writer) startTimerLocked() {
 
 // flushTimed writes what has waited long enough. What the disk refuses is tried
 // again after the same time.
-func (w *Writer) flushTimed() {
+func (w *coder) flushTimed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mu.timed = false
@@ -334,7 +339,7 @@ func (w *Writer) Flush(ctx context.Context) error {
 }
 
 // drainLocked codes and writes all that was added.
-func (w *Writer) drainLocked(ctx context.Context) error {
+func (w *coder) drainLocked(ctx context.Context) error {
 	if err := w.unstageLocked(ctx, nil, false); err != nil {
 		return err
 	}
@@ -348,7 +353,7 @@ func (w *Writer) drainLocked(ctx context.Context) error {
 
 // syncLocked syncs the file. When that fails, nobody knows what of it is on the
 // disk, and a later sync may succeed without it: the file is not used any more.
-func (w *Writer) syncLocked() error {
+func (w *coder) syncLocked() error {
 	if err := w.f.Sync(); err != nil {
 		w.mu.failed = engram.Errorf(engram.Corrupt, w.path, "the disk refused to sync the episode; repair it into a new file: %w", err)
 		return w.mu.failed
@@ -406,7 +411,7 @@ func (w *Writer) Label(key, value string) {
 
 // note changes the episode's own account, and has it written with what is written next,
 // for [Repair].
-func (w *Writer) note(change func(*Info)) {
+func (w *coder) note(change func(*Info)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pub.Lock()
@@ -422,7 +427,7 @@ func (w *Writer) note(change func(*Info)) {
 }
 
 // codecConfig is the configuration of an encoder for a channel.
-func (w *Writer) codecConfig(ch *Channel, typ *idf.Type) codec.Config {
+func (w *coder) codecConfig(ch *Channel, typ *idf.Type) codec.Config {
 	c := ch.Codec
 	if c.Payload == nil {
 		c.Payload = typ

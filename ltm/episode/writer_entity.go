@@ -124,7 +124,7 @@ const maxBegun = 8
 // codingLocked returns how a version is to be coded, plain or as its channel says, having
 // made what that needs. What stands at the beginning has a channel of its own, which says
 // its time.
-func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, isPlain, atBeginning bool) (*writeEntity, *coding, error) {
+func (w *coder) codingLocked(ch *Channel, s *engram.Snapshot, isPlain, atBeginning bool) (*writeEntity, *coding, error) {
 	e := w.entityLocked(ch)
 	plain, special, begun := e.plain, e.special, e.begun
 	if e.channel != nil && !sameChannel(ch, e.channel) {
@@ -183,7 +183,7 @@ func (w *Writer) codingLocked(ch *Channel, s *engram.Snapshot, isPlain, atBeginn
 
 // entityLocked returns a channel's entity; one that is not known yet is entered
 // when something of it can be stored.
-func (w *Writer) entityLocked(ch *Channel) *writeEntity {
+func (w *coder) entityLocked(ch *Channel) *writeEntity {
 	if e := w.pub.entities[ch.Entity]; e != nil { // only the holder of mu changes it
 		return e
 	}
@@ -192,7 +192,7 @@ func (w *Writer) entityLocked(ch *Channel) *writeEntity {
 	return e
 }
 
-func (w *Writer) enterLocked(e *writeEntity) {
+func (w *coder) enterLocked(e *writeEntity) {
 	if w.pub.entities[e.id] == e {
 		return
 	}
@@ -215,7 +215,7 @@ func codecName(name string) string {
 	return name
 }
 
-func (w *Writer) newCodingLocked(e *writeEntity, ch *Channel, plain bool) (*coding, error) {
+func (w *coder) newCodingLocked(e *writeEntity, ch *Channel, plain bool) (*coding, error) {
 	schema, err := w.schemaLocked(ch.Type.Name, &ch.Type)
 	if err != nil {
 		return nil, err
@@ -239,7 +239,7 @@ func (w *Writer) newCodingLocked(e *writeEntity, ch *Channel, plain bool) (*codi
 }
 
 // encoderLocked makes c's encoder the entity's; what the one before held back is coded.
-func (w *Writer) encoderLocked(ctx context.Context, e *writeEntity, c *coding) error {
+func (w *coder) encoderLocked(ctx context.Context, e *writeEntity, c *coding) error {
 	if e.coded == c && e.encoder != nil {
 		return nil
 	}
@@ -262,7 +262,7 @@ func (w *Writer) encoderLocked(ctx context.Context, e *writeEntity, c *coding) e
 }
 
 // endCodingLocked has the entity's encoder code what it holds back.
-func (w *Writer) endCodingLocked(ctx context.Context, e *writeEntity) error {
+func (w *coder) endCodingLocked(ctx context.Context, e *writeEntity) error {
 	if e.encoder == nil {
 		return nil
 	}
@@ -276,7 +276,7 @@ func (e *writeEntity) waitsInColumns() bool {
 }
 
 // endColumnsLocked has the encoders of columns code what they hold back.
-func (w *Writer) endColumnsLocked() error {
+func (w *coder) endColumnsLocked() error {
 	for _, e := range w.mu.order {
 		if e.waitsInColumns() {
 			if err := w.endCodingLocked(context.Background(), e); err != nil {
@@ -288,7 +288,7 @@ func (w *Writer) endColumnsLocked() error {
 }
 
 // encodeLocked codes a version.
-func (w *Writer) encodeLocked(ctx context.Context, e *writeEntity, c *coding, s *engram.Snapshot, inForce bool) error {
+func (w *coder) encodeLocked(ctx context.Context, e *writeEntity, c *coding, s *engram.Snapshot, inForce bool) error {
 	if !c.plain {
 		if err := w.encoderLocked(ctx, e, c); err != nil {
 			return err
@@ -348,7 +348,7 @@ func (e *writeEntity) openRun(c *coding, inForce bool) *openRun {
 }
 
 // appendLocked takes a coded message.
-func (w *Writer) appendLocked(c *coding, m codec.Message) error {
+func (w *coder) appendLocked(c *coding, m codec.Message) error {
 	ch := c.channels[m.Type]
 	if ch == nil {
 		var err error
@@ -378,7 +378,7 @@ func (w *Writer) appendLocked(c *coding, m codec.Message) error {
 }
 
 // appendMessageLocked appends a message of a snapshot's instance.
-func (w *Writer) appendMessageLocked(r *openRun, ch *channelState, instance int, log, publish uint64, data []byte) {
+func (w *coder) appendMessageLocked(r *openRun, ch *channelState, instance int, log, publish uint64, data []byte) {
 	if r.messages == 0 {
 		r.channel = ch.ID
 	}
@@ -396,7 +396,7 @@ func (w *Writer) appendMessageLocked(r *openRun, ch *channelState, instance int,
 }
 
 // schemaLocked returns the schema of a type: the channel's own, or one that is known.
-func (w *Writer) schemaLocked(name string, own *engram.TypeDef) (*schemaState, error) {
+func (w *coder) schemaLocked(name string, own *engram.TypeDef) (*schemaState, error) {
 	def := engram.TypeDef{Name: name}
 	switch known, ok := w.opts.Types.Get(name); {
 	case own != nil && own.Name == name && len(own.Descriptors) > 0:
@@ -440,12 +440,12 @@ func (w *Writer) schemaLocked(name string, own *engram.TypeDef) (*schemaState, e
 	return s, nil
 }
 
-func (w *Writer) fullError() error {
+func (w *coder) fullError() error {
 	return engram.Errorf(engram.Exhausted, w.path, "the episode has as many channels as a file can have (65,535); %w", ErrFull)
 }
 
 // channelLocked makes the channel for messages of a type.
-func (w *Writer) channelLocked(c *coding, message string) (*channelState, error) {
+func (w *coder) channelLocked(c *coding, message string) (*channelState, error) {
 	schema := c.types[message]
 	if schema == nil {
 		var err error
@@ -494,7 +494,7 @@ func (w *Writer) channelLocked(c *coding, message string) (*channelState, error)
 }
 
 // dictionaryLocked has a dictionary written as an attachment and returns its name.
-func (w *Writer) dictionaryLocked(d []byte) string {
+func (w *coder) dictionaryLocked(d []byte) string {
 	h := fnv.New64a()
 	h.Write(d)
 	name := fmt.Sprintf("%s%016x", attachmentDictionary, h.Sum64())
@@ -506,7 +506,7 @@ func (w *Writer) dictionaryLocked(d []byte) string {
 }
 
 // channel returns what a reader needs to know of a channel.
-func (w *Writer) channel(id uint16) *channelDef {
+func (w *coder) channel(id uint16) *channelDef {
 	w.pub.RLock()
 	defer w.pub.RUnlock()
 	return w.pub.channels[id]

@@ -33,18 +33,18 @@ type topRecord struct {
 	contentBytes        uint64
 }
 
-func (w *Writer) metadataRecord(kind string, m map[string]string) topRecord {
+func (w *coder) metadataRecord(kind string, m map[string]string) topRecord {
 	name := w.metadataName(kind)
 	return topRecord{op: mcap.OpMetadata, name: name, bytes: appendMetadata(nil, name, m)}
 }
 
 // noteLocked has a metadata record written with the next chunks.
-func (w *Writer) noteLocked(kind string, m map[string]string) {
+func (w *coder) noteLocked(kind string, m map[string]string) {
 	w.mu.notes = append(w.mu.notes, w.metadataRecord(kind, m))
 }
 
 // attachLocked has an attachment written with the next chunks.
-func (w *Writer) attachLocked(name, mediaType string, logTime, createTime uint64, data []byte) {
+func (w *coder) attachLocked(name, mediaType string, logTime, createTime uint64, data []byte) {
 	w.mu.notes = append(w.mu.notes, topRecord{
 		op: mcap.OpAttachment, name: name, mediaType: mediaType, logTime: logTime, createTime: createTime,
 		bytes: appendAttachment(nil, name, mediaType, logTime, createTime, data), contentBytes: uint64(len(data)),
@@ -80,7 +80,7 @@ func (w *Writer) aside(name string, note func()) error {
 }
 
 // envelopeChannelLocked makes the channel of the envelopes.
-func (w *Writer) envelopeChannelLocked() error {
+func (w *coder) envelopeChannelLocked() error {
 	t, err := idf.TypeOf((*ltmv1.Envelope)(nil).ProtoReflect().Descriptor(), "", "")
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (w *Writer) envelopeChannelLocked() error {
 // flushPlan is what one flush will write. Nothing of the writer changes before it
 // is written.
 type flushPlan struct {
-	w        *Writer
+	w        *coder
 	buf      []byte
 	notes    []topRecord // what stands outside chunks
 	noted    bool        // what the episode says of itself is among them
@@ -142,7 +142,7 @@ type piece struct {
 }
 
 // flushLocked writes all runs, with what the episode says of itself, if that has changed.
-func (w *Writer) flushLocked() error {
+func (w *coder) flushLocked() error {
 	p := &flushPlan{
 		w: w, buf: w.mu.scratch[:0], notes: w.mu.notes, noted: w.mu.noted, latest: w.mu.latest,
 		schemas: map[*schemaState]bool{}, channels: map[*channelState]bool{}, messages: map[uint16]uint64{},
@@ -501,7 +501,7 @@ func appendBlock(blocks []*blockRef, b *blockRef) []*blockRef {
 
 // writeLocked writes whole records at the file's end. After an error the file is
 // as it was before, or will be before the next one is written.
-func (w *Writer) writeLocked(b []byte) error {
+func (w *coder) writeLocked(b []byte) error {
 	if err := w.untearLocked(); err != nil {
 		return err
 	}
@@ -519,7 +519,7 @@ func (w *Writer) writeLocked(b []byte) error {
 }
 
 // untearLocked cuts off what a failed write left behind the last whole record.
-func (w *Writer) untearLocked() error {
+func (w *coder) untearLocked() error {
 	if !w.mu.torn {
 		return nil
 	}

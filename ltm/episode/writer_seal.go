@@ -185,7 +185,7 @@ func (w *Writer) appendChannelsLocked(b []byte) []byte {
 }
 
 // Info implements [Source].
-func (w *Writer) Info() Info {
+func (w *coder) Info() Info {
 	w.pub.RLock()
 	defer w.pub.RUnlock()
 	return w.pub.info

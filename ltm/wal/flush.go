@@ -23,6 +23,7 @@ const (
 
 // flusher is what the goroutine that writes the log has for itself.
 type flusher struct {
+	log     *Log
 	file    vfs.File // nil after a failure
 	current *logFile
 	offset  int64 // of the file's end
@@ -51,12 +52,13 @@ const (
 )
 
 // run is the flusher's goroutine.
-func (l *Log) run() {
+func (f *flusher) run() {
+	l := f.log
 	defer close(l.ended)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		todo, wait := l.next(time.Now())
+		todo, wait := f.next(time.Now())
 		switch todo {
 		case idle:
 			timer.Reset(wait)
@@ -65,23 +67,23 @@ func (l *Log) run() {
 			case <-timer.C:
 			}
 		case tryAgain:
-			l.tryAgain()
+			f.tryAgain()
 		case replaceAll:
-			l.replaceNow()
+			f.replaceNow()
 		case end:
-			l.finish()
+			f.finish()
 			return
 		default:
-			if err := l.flush(todo == flushAndSync); err != nil {
-				l.fail(err)
+			if err := f.flush(todo == flushAndSync); err != nil {
+				f.fail(err)
 			}
 		}
 	}
 }
 
 // next returns what is to be done now, or how long nothing is.
-func (l *Log) next(now time.Time) (todo job, wait time.Duration) {
-	f := &l.flusher
+func (f *flusher) next(now time.Time) (todo job, wait time.Duration) {
+	l := f.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -120,8 +122,8 @@ func (l *Log) next(now time.Time) (todo job, wait time.Duration) {
 
 // take makes all that is pending the flusher's. It returns the new part, whether one
 // of it is to be synced, and the end of the log behind it.
-func (l *Log) take() (fresh []*Entry, synced bool, behind Position) {
-	f := &l.flusher
+func (f *flusher) take() (fresh []*Entry, synced bool, behind Position) {
+	l := f.log
 	f.gatherUntil = time.Time{}
 	l.mu.Lock()
 	fresh = l.mu.pending
@@ -144,15 +146,14 @@ func (l *Log) take() (fresh []*Entry, synced bool, behind Position) {
 
 // flush writes what is pending, and syncs it if that is asked for or one of the
 // records waits for it.
-func (l *Log) flush(sync bool) error {
-	f := &l.flusher
-	fresh, synced, behind := l.take()
-	err := l.write(fresh)
+func (f *flusher) flush(sync bool) error {
+	fresh, synced, behind := f.take()
+	err := f.write(fresh)
 	if err == nil && behind.file() > f.current.number { // Rotate was called
-		err = l.rotate(behind.file())
+		err = f.rotate(behind.file())
 	}
 	if err == nil && (sync || synced) {
-		err = l.sync()
+		err = f.sync()
 	}
 	clear(fresh)
 	f.spare = fresh[:0]
@@ -161,12 +162,12 @@ func (l *Log) flush(sync bool) error {
 
 // write writes records behind one another, beginning new files where their
 // positions say so.
-func (l *Log) write(records []*Entry) error {
-	f := &l.flusher
+func (f *flusher) write(records []*Entry) error {
+	l := f.log
 	for len(records) > 0 {
 		number := records[0].pos.file()
 		if number > f.current.number {
-			if err := l.rotate(number); err != nil {
+			if err := f.rotate(number); err != nil {
 				return err
 			}
 		}
@@ -194,8 +195,8 @@ func (l *Log) write(records []*Entry) error {
 }
 
 // sync syncs the file, and tells all whose records are on the disk by that.
-func (l *Log) sync() error {
-	f := &l.flusher
+func (f *flusher) sync() error {
+	l := f.log
 	began := time.Now()
 	if err := f.file.Sync(); err != nil {
 		return err
@@ -252,9 +253,8 @@ func (l *Log) announceLocked() {
 }
 
 // rotate syncs the file and begins the one of that number.
-func (l *Log) rotate(number uint64) error {
-	f := &l.flusher
-	if err := l.sync(); err != nil {
+func (f *flusher) rotate(number uint64) error {
+	if err := f.sync(); err != nil {
 		return err
 	}
 	cut := position(f.current.number, f.offset)
@@ -262,12 +262,12 @@ func (l *Log) rotate(number uint64) error {
 		return err
 	}
 	f.file = nil
-	return l.create(number, cut)
+	return f.create(number, cut)
 }
 
 // create begins the file of that number, durably.
-func (l *Log) create(number uint64, cut Position) error {
-	f := &l.flusher
+func (f *flusher) create(number uint64, cut Position) error {
+	l := f.log
 	h := newHeader(l.opts.Memory, number, cut)
 	name := fileName(number)
 	path := filepath.Join(l.opts.Dir, name)
@@ -297,13 +297,13 @@ func (l *Log) create(number uint64, cut Position) error {
 
 // fail takes note that writing failed: what is to be synced is refused, the rest is
 // kept for the time when it works again.
-func (l *Log) fail(cause error) {
-	f := &l.flusher
+func (f *flusher) fail(cause error) {
+	l := f.log
 	failure := l.classify("the log cannot be written", cause)
 	l.mu.Lock()
 	l.mu.failure = failure // from now on nothing is appended
 	l.mu.Unlock()
-	l.take()
+	f.take()
 	l.mu.Lock()
 	var kept []*Entry
 	var cost int64
@@ -321,7 +321,7 @@ func (l *Log) fail(cause error) {
 	durable := l.mu.durable
 	l.announceLocked()
 	l.mu.Unlock()
-	l.dropFile(durable)
+	f.dropFile(durable)
 	f.retryAfter = firstRetry
 	f.retryAt = time.Now().Add(f.retryAfter)
 	l.opts.Health(failure)
@@ -329,8 +329,8 @@ func (l *Log) fail(cause error) {
 
 // dropFile closes the file and, as well as it can be done, cuts off what is not
 // synced. The next file's header says that it does not count.
-func (l *Log) dropFile(durable Position) {
-	f := &l.flusher
+func (f *flusher) dropFile(durable Position) {
+	l := f.log
 	if f.file == nil {
 		return
 	}
@@ -347,8 +347,8 @@ func (l *Log) dropFile(durable Position) {
 }
 
 // heal begins a new file and writes into it what is waiting.
-func (l *Log) heal() error {
-	f := &l.flusher
+func (f *flusher) heal() error {
+	l := f.log
 	l.mu.Lock()
 	cut := l.mu.durable
 	number := l.mu.end.file() + 1
@@ -362,17 +362,17 @@ func (l *Log) heal() error {
 	}
 	l.mu.end = at
 	l.mu.Unlock()
-	err := l.create(number, cut)
+	err := f.create(number, cut)
 	if err == nil {
-		err = l.write(f.unsynced)
+		err = f.write(f.unsynced)
 	}
 	if err == nil {
-		err = l.sync()
+		err = f.sync()
 	}
 	if err == nil {
 		return nil
 	}
-	l.dropFile(cut)
+	f.dropFile(cut)
 	l.mu.Lock()
 	l.mu.durable = cut
 	if n := len(l.mu.files); n > 0 && l.mu.files[n-1].number == number {
@@ -384,9 +384,9 @@ func (l *Log) heal() error {
 }
 
 // tryAgain tries to write again after a failure.
-func (l *Log) tryAgain() {
-	f := &l.flusher
-	if err := l.heal(); err != nil {
+func (f *flusher) tryAgain() {
+	l := f.log
+	if err := f.heal(); err != nil {
 		l.mu.Lock()
 		l.mu.failure = l.classify("the log cannot be written", err)
 		l.mu.Unlock()
@@ -401,8 +401,8 @@ func (l *Log) tryAgain() {
 }
 
 // finish writes what is left and closes the file.
-func (l *Log) finish() {
-	f := &l.flusher
+func (f *flusher) finish() {
+	l := f.log
 	l.mu.Lock()
 	r := l.mu.replacement
 	l.mu.Unlock()
@@ -410,12 +410,12 @@ func (l *Log) finish() {
 		r.done <- errClosed
 	}
 	if l.Failure() != nil {
-		l.tryAgain()
+		f.tryAgain()
 	}
 	err := l.Failure()
 	if err == nil {
-		if err = l.flush(true); err != nil {
-			l.fail(err)
+		if err = f.flush(true); err != nil {
+			f.fail(err)
 		} else if err = f.file.Close(); err == nil {
 			f.file = nil
 		}

@@ -69,6 +69,7 @@ var errClosed = engram.Errorf(engram.Unavailable, "", "the log is closed")
 // nothing was changed.
 func Open(o Options) (l *Log, losses []Loss, err error) {
 	l = &Log{opts: o.withDefaults(), wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	l.flusher.log = l
 	l.mu.settled = make(chan struct{})
 	if err := l.makeFolder(); err != nil {
 		return nil, nil, l.classify("the log's folder cannot be made", err)
@@ -80,13 +81,13 @@ func Open(o Options) (l *Log, losses []Loss, err error) {
 	}
 	l.syncFound()
 	old := len(l.mu.files)
-	if err := l.heal(); err != nil {
+	if err := l.flusher.heal(); err != nil {
 		l.mu.failure = l.classify("the log cannot be written", err)
 		l.opts.Health(l.mu.failure)
 	} else {
 		l.dropEmpty(old) // now that a file with a higher number is there
 	}
-	go l.run()
+	go l.flusher.run()
 	return l, losses, nil
 }
 

@@ -43,7 +43,8 @@ func (l *Log) replace(records []*Record) error {
 }
 
 // replaceNow does what replace waits for, and tells it.
-func (l *Log) replaceNow() {
+func (f *flusher) replaceNow() {
+	l := f.log
 	l.mu.Lock()
 	r, failure := l.mu.replacement, l.mu.failure
 	l.mu.replacement = nil
@@ -52,8 +53,8 @@ func (l *Log) replaceNow() {
 		r.done <- failure
 		return
 	}
-	if err := l.flush(true); err != nil {
-		l.fail(err)
+	if err := f.flush(true); err != nil {
+		f.fail(err)
 		r.done <- l.Failure()
 		return
 	}
@@ -61,7 +62,7 @@ func (l *Log) replaceNow() {
 	if err != nil {
 		// Where it is not certain which file counts, healing decides: it takes the same number.
 		if _, statErr := l.opts.FS.Stat(l.nextPath()); !errors.Is(statErr, fs.ErrNotExist) {
-			l.fail(err)
+			f.fail(err)
 		}
 		err = l.classify("the log cannot be written anew", err)
 	}

@@ -63,10 +63,10 @@ func TestAnnouncedAddressesLeadElsewhere(t *testing.T) {
 
 // A server of this process is not another robot's, whoever says so.
 func TestOwnServerIsNoOtherRobots(t *testing.T) {
-	f := &Fleet{
+	f := &Fleet{others: others{
 		o: Options{Robot: "base", Lease: time.Minute, Log: testkit.Quiet}, announce: make(chan struct{}, 1), changed: make(chan struct{}),
 		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, warned: map[string]time.Time{},
-	}
+	}}
 	f.take(Announcement{Robot: "robot2", Server: "base host", Epoch: 1, Memories: []string{"Object"}, Addresses: []string{"https://10.0.0.1:1"}})
 	f.mu.Lock()
 	if f.tableLocked().Len() != 1 {

@@ -24,7 +24,7 @@ type sign struct {
 type signKey struct{ robot, server string }
 
 // listen is a turn of listening for other servers, and for the backbone.
-func (f *Fleet) listen() {
+func (f *others) listen() {
 	bytes := f.nc.Stats().InBytes
 	var counts map[string]uint64
 	if f.o.Heard != nil {
@@ -48,7 +48,7 @@ type fabric struct {
 	cut    bool
 }
 
-func (f *Fleet) fabricHeardLocked() {
+func (f *others) fabricHeardLocked() {
 	f.fabric.heard, f.fabric.missed = engram.Now(), 0
 	if f.fabric.cut {
 		f.fabric.cut = false
@@ -58,7 +58,7 @@ func (f *Fleet) fabricHeardLocked() {
 }
 
 // echo asks the backbone whether it is there, turn by turn, until ctx ends.
-func (f *Fleet) echo(ctx context.Context) {
+func (f *others) echo(ctx context.Context) {
 	turn := time.NewTicker(f.o.Every)
 	defer turn.Stop()
 	for {
@@ -81,10 +81,10 @@ func (f *Fleet) echo(ctx context.Context) {
 }
 
 // turnsOf returns how many turns make a duration.
-func (f *Fleet) turnsOf(d time.Duration) int { return max(int((d+f.o.Every-1)/f.o.Every), 1) }
+func (f *others) turnsOf(d time.Duration) int { return max(int((d+f.o.Every-1)/f.o.Every), 1) }
 
 // turnLocked is a turn of listening.
-func (f *Fleet) turnLocked() {
+func (f *others) turnLocked() {
 	changed := false
 	if f.fabric.missed++; f.fabric.missed > f.turnsOf(f.o.DetectionTimeout) && !f.fabric.cut {
 		f.fabric.cut, changed = true, true
@@ -123,7 +123,7 @@ func (f *Fleet) turnLocked() {
 }
 
 // expectLocked makes the servers that are listened for those that the names tell of.
-func (f *Fleet) expectLocked() {
+func (f *others) expectLocked() {
 	expected := map[signKey][]string{}
 	for _, p := range f.peers {
 		if p.Robot != f.o.Robot {
@@ -157,7 +157,7 @@ func (f *Fleet) expectLocked() {
 
 // askWhether asks a server that is not heard whether it is up: the backbone may be what is
 // away, and not the server.
-func (f *Fleet) askWhether(key signKey, addresses []string) {
+func (f *others) askWhether(key signKey, addresses []string) {
 	ctx, cancel := context.WithTimeout(f.ctx, f.o.DetectionTimeout)
 	err := f.o.Alive(ctx, key.server, addresses)
 	cancel()
@@ -173,7 +173,7 @@ func (f *Fleet) askWhether(key signKey, addresses []string) {
 }
 
 // heardLocked notes that a server was heard.
-func (f *Fleet) heardLocked(key signKey) {
+func (f *others) heardLocked(key signKey) {
 	s := f.signs[key]
 	if s == nil {
 		return
@@ -188,7 +188,7 @@ func (f *Fleet) heardLocked(key signKey) {
 
 // suspectedSinceLocked returns when a suspected server was heard last; 0 if it is not
 // suspected.
-func (f *Fleet) suspectedSinceLocked(robot, server string) engram.Time {
+func (f *others) suspectedSinceLocked(robot, server string) engram.Time {
 	if s := f.signs[signKey{robot, server}]; s != nil && s.suspected {
 		return s.heard
 	}

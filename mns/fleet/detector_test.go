@@ -20,12 +20,12 @@ import (
 func alone(t *testing.T, o Options) *Fleet {
 	o.Robot, o.Lease, o.Every, o.DetectionTimeout, o.Log = "base", 15*time.Second, time.Second, 3*time.Second, testkit.Quiet
 	own := mns.NewLocal()
-	f := &Fleet{
-		Registry: own, o: o, announce: make(chan struct{}, 1), changed: make(chan struct{}), own: map[uint64]*announced{},
+	f := &Fleet{Registry: own, others: others{
+		o: o, announce: make(chan struct{}, 1), changed: make(chan struct{}), own: map[uint64]*announced{},
 		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, warned: map[string]time.Time{},
 		hosted: map[string]mns.Registration{}, following: following{entries: map[string]mns.Entry{}, synced: true},
 		signs: map[signKey]*sign{}, departed: map[string]engram.Time{},
-	}
+	}}
 	f.ctx, f.cancel = context.WithCancel(t.Context())
 	t.Cleanup(func() {
 		f.cancel()

@@ -45,13 +45,19 @@ type Options struct {
 // announced to the others as long as its lease runs. Safe for concurrent use.
 type Fleet struct {
 	mns.Registry // the robot's own
-	o            Options
-	nc           *nats.Conn
-	subs         []*nats.Subscription
-	ctx          context.Context // of the goroutines; ends with Close
-	cancel       context.CancelFunc
-	done         sync.WaitGroup
-	announce     chan struct{} // holds a token when there is something to be announced
+	others
+}
+
+// others knows the names of other robots by what they announce on the backbone, announces
+// this one's, and suspects servers that are not heard.
+type others struct {
+	o        Options
+	nc       *nats.Conn
+	subs     []*nats.Subscription
+	ctx      context.Context // of the goroutines; ends with Close
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+	announce chan struct{} // holds a token when there is something to be announced
 
 	mu        sync.Mutex
 	own       map[uint64]*announced // by lease
@@ -118,13 +124,13 @@ func Join(nc *nats.Conn, own mns.Registry, o Options) (*Fleet, error) {
 	o.Every = cmp.Or(o.Every, time.Second)
 	o.DetectionTimeout = cmp.Or(o.DetectionTimeout, 3*time.Second)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	f := &Fleet{
-		Registry: own, o: o, nc: nc, announce: make(chan struct{}, 1),
+	f := &Fleet{Registry: own, others: others{
+		o: o, nc: nc, announce: make(chan struct{}, 1),
 		own: map[uint64]*announced{}, versions: map[string]*Announcement{}, due: map[string]bool{},
 		peers: map[string]*peer{}, changed: make(chan struct{}), problems: map[string]problem{}, warned: map[string]time.Time{},
 		hosted: map[string]mns.Registration{}, following: following{entries: map[string]mns.Entry{}},
 		fabric: fabric{heard: engram.Now()}, signs: map[signKey]*sign{}, departed: map[string]engram.Time{},
-	}
+	}}
 	for on, handle := range map[string]nats.MsgHandler{askSubject: f.answer, askSubject + ".*.*": f.hear} {
 		s, err := nc.Subscribe(on, handle)
 		if err != nil {
@@ -185,7 +191,7 @@ func (f *Fleet) Problems() []string {
 }
 
 // problemLocked notes what is wrong, and logs it now and then.
-func (f *Fleet) problemLocked(key, format string, args ...any) {
+func (f *others) problemLocked(key, format string, args ...any) {
 	const repeat, most = 5 * time.Minute, 100
 	if len(f.problems) >= most {
 		return
@@ -244,7 +250,7 @@ func (f *Fleet) run(ctx context.Context) {
 
 // pace returns how long to wait before the next heartbeat: who hears many must expect to be
 // heard by many, over links that are slow.
-func (f *Fleet) pace() time.Duration {
+func (f *others) pace() time.Duration {
 	const few = 32
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -253,7 +259,7 @@ func (f *Fleet) pace() time.Duration {
 }
 
 // inquire asks for the announcement of a server, or of all.
-func (f *Fleet) inquire(tokens string) {
+func (f *others) inquire(tokens string) {
 	// What is lost is asked again: a heartbeat of an unknown version follows.
 	_ = f.nc.Publish(askSubject, []byte(tokens))
 }
@@ -273,7 +279,7 @@ func (f *Fleet) answer(m *nats.Msg) {
 	f.wakeLocked()
 }
 
-func (f *Fleet) wakeLocked() {
+func (f *others) wakeLocked() {
 	select {
 	case f.announce <- struct{}{}:
 	default:
@@ -281,7 +287,7 @@ func (f *Fleet) wakeLocked() {
 }
 
 // speak announces what is due in full, and, with beats, that all else still holds.
-func (f *Fleet) speak(beats bool) {
+func (f *others) speak(beats bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for tokens, a := range f.versions {
@@ -295,7 +301,7 @@ func (f *Fleet) speak(beats bool) {
 	clear(f.due)
 }
 
-func (f *Fleet) publishLocked(a *Announcement) {
+func (f *others) publishLocked(a *Announcement) {
 	data, err := json.Marshal(a)
 	if err != nil {
 		return // it consists of texts
@@ -383,7 +389,7 @@ func (f *Fleet) Release(ctx context.Context, lease uint64) error {
 }
 
 // leaveLocked says that the server of a lease has gone.
-func (f *Fleet) leaveLocked(lease uint64) {
+func (f *others) leaveLocked(lease uint64) {
 	a := f.own[lease]
 	if a == nil {
 		return

@@ -14,7 +14,7 @@ import (
 )
 
 // hear takes what is announced.
-func (f *Fleet) hear(m *nats.Msg) {
+func (f *others) hear(m *nats.Msg) {
 	a, err := parse(m.Subject, m.Data)
 	if err != nil {
 		f.mu.Lock()
@@ -29,7 +29,7 @@ func (f *Fleet) hear(m *nats.Msg) {
 
 // take keeps an announcement. unknown reports that it is of something that was not
 // announced in full.
-func (f *Fleet) take(a Announcement) (unknown bool) {
+func (f *others) take(a Announcement) (unknown bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	tokens := a.tokens()
@@ -117,7 +117,7 @@ func (p *peer) after(before *peer) {
 // overtakenLocked judges what comes from an epoch of a server after another one was heard.
 // It may have been said before that one began. If it goes on for longer than names hold,
 // two servers have one name. It counts only when the other one is suspected to be down.
-func (f *Fleet) overtakenLocked(p *peer, a Announcement, now time.Time) (counts bool) {
+func (f *others) overtakenLocked(p *peer, a Announcement, now time.Time) (counts bool) {
 	if now.Sub(p.since) > f.o.Lease {
 		f.problemLocked("twin "+p.tokens(), "two servers announce themselves as %q of robot %s; give robots different names with --robot, and servers with --name", a.Server, a.Robot)
 	}
@@ -126,7 +126,7 @@ func (f *Fleet) overtakenLocked(p *peer, a Announcement, now time.Time) (counts 
 
 // countedLocked renews the leases of servers of which something else than announcements
 // has come since the last turn.
-func (f *Fleet) countedLocked(counts map[string]uint64) {
+func (f *others) countedLocked(counts map[string]uint64) {
 	deadline := time.Now().Add(f.o.Lease)
 	for _, p := range f.peers {
 		if p.Robot != f.o.Robot && counts[p.Server] > f.counted[p.Server] {
@@ -141,7 +141,7 @@ func (f *Fleet) countedLocked(counts map[string]uint64) {
 	f.counted = counts
 }
 
-func (f *Fleet) dropLocked(tokens string) {
+func (f *others) dropLocked(tokens string) {
 	p := f.peers[tokens]
 	f.departLocked(p)
 	delete(f.peers, tokens)
@@ -152,7 +152,7 @@ func (f *Fleet) dropLocked(tokens string) {
 }
 
 // departLocked remembers when a robot was heard last whose last server goes.
-func (f *Fleet) departLocked(p *peer) {
+func (f *others) departLocked(p *peer) {
 	const most = 1000 // robots
 	for _, other := range f.peers {
 		if other != p && other.Robot == p.Robot {
@@ -168,13 +168,13 @@ func (f *Fleet) departLocked(p *peer) {
 	}
 }
 
-func (f *Fleet) changedLocked() {
+func (f *others) changedLocked() {
 	f.table = nil
 	f.wakeWatchesLocked()
 }
 
 // wakeWatchesLocked has watches look at what they are to tell.
-func (f *Fleet) wakeWatchesLocked() {
+func (f *others) wakeWatchesLocked() {
 	f.merged = nil
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -249,7 +249,7 @@ func (f *Fleet) namesakes(ctx context.Context) {
 // tableLocked returns what is known of other robots, by the names they have here.
 // Of two servers that claim one name, the one that was heard first has it; one that is
 // suspected yields to one that is not, for good: it has been succeeded.
-func (f *Fleet) tableLocked() *mns.Table {
+func (f *others) tableLocked() *mns.Table {
 	if f.table != nil {
 		return f.table
 	}
@@ -308,7 +308,7 @@ func (f *Fleet) tableLocked() *mns.Table {
 
 // canonical returns the name that a memory has on this robot, from the one that it
 // has on another.
-func (f *Fleet) canonical(robot, memory string) string {
+func (f *others) canonical(robot, memory string) string {
 	of, name := mns.SplitName(memory)
 	if of == "" {
 		of = robot

@@ -304,7 +304,7 @@ func (f *Fleet) lostLocked(err error) {
 }
 
 // turnedLocked notes that the own name system goes away, or comes back.
-func (f *Fleet) turnedLocked() {
+func (f *others) turnedLocked() {
 	f.following.turn++
 	for _, p := range f.peers {
 		p.unknown = 0 // it may have begun anew, and servers have to register
@@ -330,7 +330,7 @@ func (f *Fleet) lastThereLocked() engram.Time {
 }
 
 // awayLocked reports whether the robot's own name system is away.
-func (f *Fleet) awayLocked() bool { return f.fabric.cut || f.following.lost }
+func (f *others) awayLocked() bool { return f.fabric.cut || f.following.lost }
 
 // rememberedLocked returns the last known entries of the own name system, and those of this
 // process. So programs on a computer without its robot's backbone find local memories. It
