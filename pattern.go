@@ -2,6 +2,7 @@ package engram
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,13 @@ const (
 
 // MaxRegexLen is the longest regular expression accepted in a selector, in bytes.
 const MaxRegexLen = 1024
+
+// maxRegexSize is the largest compiled form of a regular expression in a selector, in
+// instructions and ranges of characters: as much as 2,000 letters, or \pL three times.
+const maxRegexSize = 2000
+
+// regexPerName is how much of a compiled regular expression counts as one more name.
+const regexPerName = 32
 
 // NameSelector selects names at one level.
 type NameSelector struct {
@@ -63,16 +71,64 @@ func (s NameSelector) Matcher() (NameMatcher, error) {
 	case NameOneOf:
 		return NameMatcher{names: s.Names}, nil
 	case NameRegex:
-		if len(s.Regex) > MaxRegexLen {
-			return NameMatcher{}, Errorf(Exhausted, quoteShort(s.Regex), "the regex is %d bytes long; at most %d are allowed", len(s.Regex), MaxRegexLen)
+		if _, err := s.regexSize(); err != nil {
+			return NameMatcher{}, err
 		}
-		re, err := regexp.Compile(`^(?:` + s.Regex + `)$`)
-		if err != nil {
-			return NameMatcher{}, Errorf(Invalid, quoteShort(s.Regex), "the regex does not compile (RE2 syntax): %w", err)
-		}
-		return NameMatcher{re: re}, nil
+		return NameMatcher{re: regexp.MustCompile(`^(?:` + s.Regex + `)$`)}, nil
 	}
 	return NameMatcher{}, Errorf(Invalid, "", "a name selector of unknown kind %d", s.Kind)
+}
+
+// regexSize returns how large the selector's regular expression is when it is compiled,
+// from its syntax alone. The error is Invalid or Exhausted.
+func (s NameSelector) regexSize() (int, error) {
+	if len(s.Regex) > MaxRegexLen {
+		return 0, Errorf(Exhausted, quoteShort(s.Regex), "the regex is %d bytes long; at most %d are allowed", len(s.Regex), MaxRegexLen)
+	}
+	re, err := syntax.Parse(`^(?:`+s.Regex+`)$`, syntax.Perl)
+	if err != nil {
+		return 0, Errorf(Invalid, quoteShort(s.Regex), "the regex does not compile (RE2 syntax): %w", err)
+	}
+	n := compiledSize(re)
+	if n > maxRegexSize {
+		return 0, Errorf(Exhausted, quoteShort(s.Regex), "the regex is too large when it is compiled; repeat fewer times, and smaller classes of characters")
+	}
+	return n, nil
+}
+
+// compiledSize counts instructions and ranges of characters, up to a little more than
+// maxRegexSize.
+func compiledSize(re *syntax.Regexp) int {
+	n := 1
+	switch re.Op {
+	case syntax.OpLiteral:
+		n = len(re.Rune)
+	case syntax.OpCharClass:
+		n = 1 + len(re.Rune)/2
+	case syntax.OpConcat, syntax.OpRepeat:
+		n = 0
+	case syntax.OpAlternate, syntax.OpCapture:
+		n = 2 * len(re.Sub)
+	}
+	for _, sub := range re.Sub {
+		if n += compiledSize(sub); n > maxRegexSize {
+			break
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, maxRegexSize+1)
+}
+
+// breadth returns for how many names the selector counts where these are bounded. The
+// error is that of its regular expression.
+func (s NameSelector) breadth() (int, error) {
+	if s.Kind != NameRegex {
+		return len(s.Names), nil
+	}
+	n, err := s.regexSize()
+	return n / regexPerName, err
 }
 
 // NameMatcher is a compiled [NameSelector]. Its zero value matches nothing.
@@ -238,6 +294,21 @@ func (p Pattern) String() string {
 		parts[i] = text
 	}
 	return strings.Join(parts, "/")
+}
+
+// Breadth returns for how many the pattern counts where patterns are bounded: one, and
+// more if it lists names or has large regular expressions. The error is that of a
+// regular expression, Invalid or Exhausted.
+func (p Pattern) Breadth() (int, error) {
+	n := 1
+	for _, s := range p.Levels {
+		b, err := s.breadth()
+		if err != nil {
+			return 0, err
+		}
+		n += max(b-1, 0)
+	}
+	return n, nil
 }
 
 // selector returns the selector of level i, counted from the memory at 0.

@@ -2,6 +2,7 @@ package engram_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,10 +58,40 @@ func TestParsePatternRefuses(t *testing.T) {
 		"a//b":                          engram.Invalid,
 		`a\b`:                           engram.Invalid,
 		"~" + strings.Repeat("x", 1025): engram.Exhausted,
+		`~\PL{9}`:                       engram.Exhausted,
+		"~((.{50}){5}){4}.{999}.{9}":    engram.Exhausted,
+		"~" + strings.Repeat(".{999}", 3) + "/" + strings.Repeat("x", 1025): engram.Exhausted,
 	} {
 		if _, err := engram.ParsePattern(text); !errors.Is(err, code) {
 			t.Errorf("%.30q gives %v, want %v", text, err, code)
 		}
+	}
+}
+
+// Small texts of regular expressions whose compiled form is large count for many.
+func TestRegexesCountByTheirSize(t *testing.T) {
+	for text, want := range map[string]int{
+		"":                       1,
+		"Object/Instance/*/cup":  1,
+		`Object/*/*/~cup-\d+`:    1,
+		"~[a-z]{40}":             2,
+		"Object/~.{999}/~.{999}": 61,
+		"~" + strings.Repeat("x", 1000) + "/~[a-cx-z]{60}": 35,
+	} {
+		p := engram.MustPattern(text)
+		if got, err := p.Breadth(); err != nil || got != want {
+			t.Errorf("%.30q counts for %d, %v; want %d", text, got, err, want)
+		}
+	}
+	q := engram.Query{Memories: make([]engram.QueryNode, 100)}
+	for i := range q.Memories {
+		q.Memories[i].Names = engram.MatchRegex(fmt.Sprintf(".{999}%d", i))
+	}
+	if err := q.Check(10_000); err != nil {
+		t.Errorf("100 large regexes: %v", err)
+	}
+	if err := q.Check(3000); !errors.Is(err, engram.Exhausted) {
+		t.Errorf("100 large regexes where 3,000 names are allowed: %v", err)
 	}
 }
 

@@ -209,12 +209,13 @@ func checkNodes(nodes []QueryNode, level Level, n *int, limit int) error {
 	}
 	for i := range nodes {
 		nd := &nodes[i]
-		*n += 1 + len(nd.Snapshots)
-		if nd.Names.Kind == NameOneOf {
-			*n += len(nd.Names.Names)
+		breadth, err := nd.Names.breadth()
+		if err != nil {
+			return err
 		}
+		*n += 1 + len(nd.Snapshots) + breadth
 		if limit > 0 && *n > limit {
-			return Errorf(Exhausted, "", "a query has more than %d nodes and selectors; split it, or use a regex", limit)
+			return Errorf(Exhausted, "", "a query has more than %d nodes and selectors; split it, or use a regex, and smaller ones where there are many", limit)
 		}
 		if len(nd.Snapshots) > 0 && level != LevelEntity {
 			return Errorf(Invalid, "", "a query asks a %s for snapshots; only entities have them", level)

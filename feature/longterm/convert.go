@@ -167,12 +167,9 @@ func forgettingFromMessage(l wire.Limits, m *engramv1.ForgetRequest) (service.Fo
 	if err := l.Breadth("patterns and IDs", len(m.GetPatterns())+len(m.GetIds())); err != nil {
 		return f, err
 	}
-	for _, text := range m.GetPatterns() {
-		p, err := l.Pattern(text)
-		if err != nil {
-			return f, err
-		}
-		f.Patterns = append(f.Patterns, p)
+	var err error
+	if f.Patterns, err = l.Patterns(m.GetPatterns()); err != nil {
+		return f, err
 	}
 	for _, text := range m.GetIds() {
 		id, err := engram.Parse(text)

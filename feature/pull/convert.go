@@ -42,8 +42,15 @@ func pullFromMessage(l wire.Limits, m *engramv1.PullRequest_Begin) (r service.Re
 		if len(s.Patterns) == 0 {
 			return r, engram.Errorf(engram.Invalid, "", "a share of a pull has no pattern")
 		}
-		if patterns += len(s.Patterns); patterns > l.MaxNodes {
-			return r, l.Breadth("patterns", patterns)
+		for _, p := range s.Patterns {
+			breadth, err := p.Breadth()
+			if err != nil {
+				return r, err
+			}
+			patterns += breadth
+		}
+		if err := l.Breadth("patterns, with their names and the size of their regexes", patterns); err != nil {
+			return r, err
 		}
 		if err := l.Breadth("fields", len(s.Rules.Fields)); err != nil {
 			return r, err

@@ -136,18 +136,34 @@ func (l Limits) Pattern(text string) (engram.Pattern, error) {
 	return p, nil
 }
 
-// Patterns reads the texts of patterns.
-func (l Limits) Patterns(texts []string) ([]engram.Pattern, error) {
-	if err := l.Breadth("patterns", len(texts)); err != nil {
+// Patterns converts a request's patterns, given as texts and by their selectors.
+func (l Limits) Patterns(texts []string, selectors ...*engramv1.Pattern) ([]engram.Pattern, error) {
+	n := len(texts) + len(selectors)
+	if err := l.Breadth("patterns", n); err != nil {
 		return nil, err
 	}
 	var out []engram.Pattern
-	for _, text := range texts {
-		p, err := l.Pattern(text)
+	add := func(p engram.Pattern, err error) error {
 		if err != nil {
+			return err
+		}
+		breadth, err := p.Breadth()
+		if err != nil {
+			return err
+		}
+		n += breadth - 1
+		out = append(out, p)
+		return l.Breadth("patterns, with their names and the size of their regexes", n)
+	}
+	for _, text := range texts {
+		if err := add(l.Pattern(text)); err != nil {
 			return nil, err
 		}
-		out = append(out, p)
+	}
+	for _, m := range selectors {
+		if err := add(l.Selectors(m)); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }

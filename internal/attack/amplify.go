@@ -102,6 +102,8 @@ func Amplifications() []Request {
 		stream("updates in a stream", memory+"CommitStream", "application/connect+proto", "Connect-Content-Encoding", many),
 		stream("updates over gRPC", memory+"Commit", "application/grpc", "Grpc-Encoding", many),
 		stream("nodes over gRPC-Web", memory+"Query", "application/grpc-web+proto", "Grpc-Encoding", many),
+		post("large regexes of a query", memory+"Query", bytes.Repeat(Field(1, Field(1, Field(3, []byte(`\PL{990}`)))), 300)),
+		post("large regexes of patterns", longTerm+"Forget", bytes.Repeat(Field(1, []byte(`~\PL{990}/~\PL{990}`)), 300)),
 		stream("patterns of a subscription", memory+"Subscribe", "application/connect+proto", "Connect-Content-Encoding", many),
 		stream("shares of a pull", pulls+"Pull", "application/grpc", "Grpc-Encoding", Field(1, Repeat(Field(2, nil), 100*mib))),
 		// What is just taken, by many.

@@ -63,19 +63,9 @@ func subscriptionFromMessage(l wire.Limits, m *engramv1.SubscribeRequest) (engra
 	if err := l.Breadth("patterns and fields", len(m.GetPatterns())+len(m.GetSelectors())+len(m.GetFields())); err != nil {
 		return s, err
 	}
-	for _, text := range m.GetPatterns() {
-		p, err := l.Pattern(text)
-		if err != nil {
-			return s, err
-		}
-		s.Patterns = append(s.Patterns, p)
-	}
-	for _, pm := range m.GetSelectors() {
-		p, err := l.Selectors(pm)
-		if err != nil {
-			return s, err
-		}
-		s.Patterns = append(s.Patterns, p)
+	var err error
+	if s.Patterns, err = l.Patterns(m.GetPatterns(), m.GetSelectors()...); err != nil {
+		return s, err
 	}
 	switch k := m.GetStart().(type) {
 	case *engramv1.SubscribeRequest_Last:
