@@ -92,7 +92,7 @@ func Amplifications() []Request {
 		post("levels of a pattern", memory+"Stats", Field(3, many)),
 		post("questions about poses", poses+"LookUp", many),
 		post("settings of a policy", longTerm+"SetPolicy", Repeat(Field(2, nil), 64*mib)),
-		post("snapshots to forget", longTerm+"Forget", Repeat(Field(2, nil), 64*mib)),
+		stream("snapshots to forget", longTerm+"Forget", "application/connect+proto", "Connect-Content-Encoding", Repeat(Field(2, nil), 64*mib)),
 		post("memories to register", names+"Register", many),
 		json("empty updates in JSON", memory+"Commit", `{"updates":[`, "{}", 60*mib, "]}"),
 		json("values in JSON", memory+"Commit", `{"updates":[{"instances":[{"payload":{"json":[`, "1", 40*mib, "]}}]}]}"),
@@ -103,7 +103,7 @@ func Amplifications() []Request {
 		stream("updates over gRPC", memory+"Commit", "application/grpc", "Grpc-Encoding", many),
 		stream("nodes over gRPC-Web", memory+"Query", "application/grpc-web+proto", "Grpc-Encoding", many),
 		post("large regexes of a query", memory+"Query", bytes.Repeat(Field(1, Field(1, Field(3, []byte(`\PL{990}`)))), 300)),
-		post("large regexes of patterns", longTerm+"Forget", bytes.Repeat(Field(1, []byte(`~\PL{990}/~\PL{990}`)), 300)),
+		stream("large regexes of patterns", longTerm+"Forget", "application/connect+proto", "Connect-Content-Encoding", bytes.Repeat(Field(1, []byte(`~\PL{990}/~\PL{990}`)), 300)),
 		stream("patterns of a subscription", memory+"Subscribe", "application/connect+proto", "Connect-Content-Encoding", many),
 		stream("shares of a pull", pulls+"Pull", "application/grpc", "Grpc-Encoding", Field(1, Repeat(Field(2, nil), 100*mib))),
 		// What is just taken, by many.

@@ -250,6 +250,9 @@ func TestSmallRequestsStaySmall(t *testing.T) {
 		peak := v.peak(t)
 		size := max(len(r.Body), len(r.Query))
 		t.Logf("%-40s %8d bytes × %2d, %9d unpacked: peak %4d MiB; %.150q", r.Name, size, r.Parallel, r.Unpacked, peak>>20, answers[0])
+		if strings.HasPrefix(answers[0], "415 ") {
+			t.Errorf("%s: its form is not that of the procedure, which does not see it", r.Name)
+		}
 		if peak > mostMemory && !*report {
 			t.Errorf("%s: the server took %d MiB; at most %d are promised", r.Name, peak>>20, mostMemory>>20)
 		}
