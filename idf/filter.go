@@ -43,15 +43,18 @@ const (
 	// MaxFilterLen is the longest filter expression accepted, in bytes.
 	MaxFilterLen = 4096
 
-	maxFilterFolds  = 3         // macros such as all() within each other
-	maxFilterSums   = 64        // additions, which may join strings
-	maxFilterRegex  = 1000      // instructions of a compiled regex
-	maxFilterParse  = 100       // nesting
-	maxFilterSteps  = 1_000_000 // of one evaluation: about 50 ms
-	maxFilterString = 1 << 16   // bytes of a string that is looked at in loops
-	charsPerStep    = 16        // of a string that is made or compared
-	instsPerStep    = 16        // of a regex, on so many characters
-	filterPause     = 20_000    // steps between two looks at the meter: about 1 ms
+	maxFilterFolds   = 3         // macros such as all() within each other
+	maxFilterSums    = 64        // additions, which may join strings
+	maxFilterRegex   = 1000      // instructions of a compiled regex
+	maxFilterParse   = 100       // nesting
+	maxFilterSteps   = 1_000_000 // of one evaluation: about 50 ms
+	maxFilterString  = 1 << 16   // bytes of a string that is looked at in loops
+	charsPerStep     = 16        // of a string that is read, made or compared
+	slowCharsPerStep = 4         // of a string that is gone through character by character
+	instsPerStep     = 10        // of a regex, for each character
+	zoneSteps        = 200       // of a time in a time zone, which is looked up by its name
+	recordsPerStep   = 8         // of other members, that are passed over
+	filterPause      = 20_000    // steps between two looks at the meter: about 1 ms
 )
 
 // filterNames are the names that do not stand for members of the payload.

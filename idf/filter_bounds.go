@@ -17,16 +17,29 @@ import (
 )
 
 // How filters are kept from running away. An evaluation is charged for the expression's
-// length, for each step of its loops by that one's length, and for each string it makes or
-// goes through, list it decodes or searches and object it compares by their sizes; beyond
-// maxFilterSteps it ends. (CEL's own cost tracking is not used: it takes longer with every
-// step.)
+// length, for each step of its loops by that one's length, for the records that it passes
+// over to find a member, and for each string it reads, makes or goes through, list it
+// decodes or searches and object it compares by their sizes; beyond maxFilterSteps it ends.
+// (CEL's own cost tracking is not used: it takes longer with every step.)
 
 // stringFunctions return strings as long as what they are given together. (A list
 // that is added to another is not copied.)
 var stringFunctions = map[string]bool{
 	operators.Add: true, "lowerAscii": true, "upperAscii": true, "reverse": true,
 	"substring": true, "trim": true, "string": true, "bytes": true,
+}
+
+// wholeOperands are the operators that do not go through the strings that they are given.
+// (What an addition goes through is what it makes.)
+var wholeOperands = map[string]bool{
+	operators.LogicalAnd: true, operators.LogicalOr: true, operators.LogicalNot: true, operators.Conditional: true,
+	operators.NotStrictlyFalse: true, operators.Index: true, operators.Add: true,
+}
+
+// slowFunctions go through strings character by character.
+var slowFunctions = map[string]bool{
+	"charAt": true, "indexOf": true, "lastIndexOf": true, "lowerAscii": true, "upperAscii": true, "reverse": true,
+	"substring": true, "trim": true, "split": true, "timestamp": true, "duration": true, "int": true, "uint": true, "double": true,
 }
 
 // filterUse is what an expression uses.
@@ -132,7 +145,9 @@ func (u *filterUse) visitCall(c ast.CallExpr, folds int) error {
 		if c.IsMemberFunction() {
 			text = c.Target()
 		}
-		u.charged[text.ID()] = func(v ref.Val) int { return stringSize(v) * size / instsPerStep }
+		u.chargeValue(text.ID(), func(v ref.Val) int { return stringLen(v) * size / instsPerStep })
+	case strings.HasPrefix(name, "get") && len(c.Args()) > 0:
+		u.nodes += zoneSteps
 	case name == operators.Add:
 		if u.sums++; u.sums > maxFilterSums {
 			return engram.Errorf(engram.Exhausted, "filter", "more than %d additions", maxFilterSums)
@@ -172,25 +187,43 @@ func patternSize(args []ast.Expr) (int, error) {
 }
 
 // chargeSizes notes which values of a call are charged: what it makes, and what it
-// goes through although that is not a string.
+// goes through.
 func (u *filterUse) chargeSizes(e ast.Expr) {
 	c := e.AsCall()
-	switch name := c.FunctionName(); {
-	case stringFunctions[name]:
-		if u.charged[e.ID()] == nil { // it may be compared, and charged for that
-			u.charged[e.ID()] = stringSize
-		}
-	case name == "split":
-		u.charged[e.ID()] = deepSize
+	name := c.FunctionName()
+	operand := stringSize
+	switch {
+	case wholeOperands[name]:
+		operand = nil
 	case name == operators.Equals, name == operators.NotEquals, name == operators.In, strings.HasPrefix(name, "math.@"):
-		for _, arg := range c.Args() {
-			if arg.Kind() != ast.LiteralKind {
-				u.charged[arg.ID()] = deepSize
-			}
-		}
-	case c.IsMemberFunction() && name != "size" && u.charged[c.Target().ID()] == nil:
-		u.charged[c.Target().ID()] = stringSize // it goes through it
+		operand = deepSize
+	case slowFunctions[name]:
+		operand = func(v ref.Val) int { return stringLen(v) / slowCharsPerStep }
 	}
+	operands := c.Args()
+	if c.IsMemberFunction() {
+		operands = append([]ast.Expr{c.Target()}, operands...)
+	}
+	for _, o := range operands {
+		if operand != nil && o.Kind() != ast.LiteralKind {
+			u.chargeValue(o.ID(), operand)
+		}
+	}
+	switch {
+	case stringFunctions[name]:
+		u.chargeValue(e.ID(), stringSize)
+	case name == "split":
+		u.chargeValue(e.ID(), func(v ref.Val) int { return 2 * deepSize(v) })
+	}
+}
+
+// chargeValue has a value charged, beside what it is charged already.
+func (u *filterUse) chargeValue(id int64, size func(ref.Val) int) {
+	if other := u.charged[id]; other != nil {
+		one := size
+		size = func(v ref.Val) int { return other(v) + one(v) }
+	}
+	u.charged[id] = size
 }
 
 // charge decorates the steps of loops and the values that are charged.
@@ -246,12 +279,15 @@ func (c *chargedValue) Eval(vars interpreter.Activation) ref.Val {
 }
 
 // stringSize returns the steps it takes to go through a string, none for all else.
-func stringSize(v ref.Val) int {
+func stringSize(v ref.Val) int { return stringLen(v) / charsPerStep }
+
+// stringLen returns the bytes of a string, none for all else.
+func stringLen(v ref.Val) int {
 	switch v := v.(type) {
 	case types.String:
-		return len(v) / charsPerStep
+		return len(v)
 	case types.Bytes:
-		return len(v) / charsPerStep
+		return len(v)
 	}
 	return 0
 }

@@ -70,6 +70,7 @@ func (o *filterMap) hasStringKeys() bool {
 
 // eachEntry calls visit with each encoded entry of a dict.
 func (o *filterMap) eachEntry(visit func(entry []byte) error) error {
+	skipped := 0
 	for b := o.b; len(b) > 0; {
 		if o.dict == nil {
 			entry, rest, found, err := nextRecord(b, 1)
@@ -87,12 +88,15 @@ func (o *filterMap) eachEntry(visit func(entry []byte) error) error {
 		if err == nil && r.m != nil {
 			o.in.charge(1)
 			err = visit(r.b)
+		} else {
+			skipped++
 		}
 		if err != nil {
 			return err
 		}
 		b = b[n:]
 	}
+	o.in.charge(skipped / recordsPerStep)
 	return nil
 }
 
@@ -155,7 +159,8 @@ func (o *filterMap) single(rec *occurrence) ref.Val {
 // last returns the record of a single member that is in force.
 func (o *filterMap) last(m *member) (rec occurrence, ok bool, err error) {
 	var content parts
-	for b := o.b; len(b) > 0; {
+	records := 0
+	for b := o.b; len(b) > 0; records++ {
 		r, n, err := o.layout.seek(b, m)
 		if err != nil {
 			return rec, false, err
@@ -173,6 +178,7 @@ func (o *filterMap) last(m *member) (rec occurrence, ok bool, err error) {
 			rec, ok = r, true
 		}
 	}
+	o.in.charge(records / recordsPerStep)
 	return rec, ok, nil
 }
 
@@ -198,6 +204,7 @@ func (l *layout) seek(b []byte, m *member) (o occurrence, n int, err error) {
 // list returns a list.
 func (o *filterMap) list(m *member) ref.Val {
 	var items []ref.Val
+	skipped := 0
 	for b := o.b; len(b) > 0; {
 		r, n, err := o.layout.seek(b, m)
 		if err != nil {
@@ -206,6 +213,7 @@ func (o *filterMap) list(m *member) ref.Val {
 		b = b[n:]
 		switch {
 		case r.m == nil:
+			skipped++
 		case r.isPacked():
 			o.in.charge(m.packedLen(r.b) / 2)
 			items = slices.Grow(items, m.packedLen(r.b))
@@ -220,6 +228,7 @@ func (o *filterMap) list(m *member) ref.Val {
 			items = append(items, o.single(&r))
 		}
 	}
+	o.in.charge(skipped / recordsPerStep)
 	return types.NewRefValList(types.DefaultTypeAdapter, items)
 }
 

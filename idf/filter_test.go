@@ -2,6 +2,7 @@ package idf
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -218,6 +219,47 @@ func TestFilterIsBounded(t *testing.T) {
 	}
 	if !compileFilter(t, `joints.map(a, a + 1.0).size() == 5000`).Match(ty, s, 0) {
 		t.Error("making a list of it is too costly")
+	}
+}
+
+// What is gone through is charged by its length, whichever function does it: a step stands
+// for about as much time everywhere, so that a query's steps bound its time.
+func TestFilterChargesWhatItGoesThrough(t *testing.T) {
+	ty := zoo(t)
+	const size = 160_000
+	text := strings.Repeat("ab ", size/3+1)[:size]
+	s := snapshotOf(t, ty, map[string]any{
+		"name": text, "child": map[string]any{"name": text}, "rows": []any{make([]map[string]any, size)}, "tags": make([]string, size),
+		"pose": map[string]any{"position": map[string]any{"x": 1}},
+	})
+	short := snapshotOf(t, ty, map[string]any{"name": "ab", "child": map[string]any{"name": "ab"}, "pose": map[string]any{"position": map[string]any{"x": 1}}})
+	for expr, atLeast := range map[string]int64{
+		`name.size() == 3`: size / 16, `size(name) == 3`: size / 16, `[name].size() == 3`: size / 16,
+		`name < child.name`: size / 8, `name == child.name`: size / 8, `name.contains("q")`: size / 16, `name.startsWith(child.name)`: size / 8,
+		`name.charAt(9) == "x"`: size / 4, `name.indexOf("q") == 3`: size / 4, `name.lastIndexOf("q") == 3`: size / 4, `name.indexOf("q", 3) == 3`: size / 4,
+		`name.lowerAscii() == "x"`: size / 4, `name.upperAscii() == "x"`: size / 4, `name.reverse() == "x"`: size / 4, `name.trim() == "x"`: size / 4,
+		`name.substring(3) == "x"`: size / 4, `name.substring(3, 5) == "x"`: size / 4, `name.split("").size() == 3`: 2 * size,
+		`timestamp(name) == time`: size / 4, `duration(name) == time - sent`: size / 4, `int(name) == 1`: size / 4, `uint(name) == 1u`: size / 4, `double(name) == 1.0`: size / 4,
+		`bytes(name) == b"x"`: size / 16, `string(bytes(name)) == "x"`: size / 8, `name + "x" == child.name`: size / 8,
+		`name.matches("b+q")`: size * 5 / 10, `name.matches("(a|b| )*(a|b| ){9}q")`: size * 35 / 10,
+		`pose.position.x == 2.0`: size / 8, `"k" in named`: size / 8, `joints.size() == 3`: size / 8, // beside rows and tags
+	} {
+		f := compileFilter(t, expr)
+		f.steps = math.MaxInt64
+		used := func(s *engram.Snapshot) int64 {
+			m := FilterMeter{Left: math.MaxInt64}
+			_, _ = f.Evaluate(ty, s, 0, &m)
+			return math.MaxInt64 - m.Left
+		}
+		if got := used(s); got < atLeast {
+			t.Errorf("%s is charged %d steps, not %d or more", expr, got, atLeast)
+		}
+		if got := used(short); got > 100 {
+			t.Errorf("%s is charged %d steps of next to nothing", expr, got)
+		}
+	}
+	if f := compileFilter(t, `time.getHours("Europe/Berlin") == 3`); f.nodes < zoneSteps {
+		t.Errorf("looking up a time zone is charged %d steps", f.nodes)
 	}
 }
 

@@ -223,6 +223,7 @@ func filterString(b []byte, in *filterInput) ref.Val {
 	if in.loops && len(b) > maxFilterString {
 		return errorVal(memberErrorf(engram.Exhausted, "the string is too long for a filter that goes through lists"))
 	}
+	in.charge(len(b) / charsPerStep)
 	return types.String(b)
 }
 
