@@ -234,16 +234,7 @@ func (r *recorder) recordSpan(entity engram.ID, e *recorded, span engram.Interva
 			return nil
 		}
 		r.keep(entity, s)
-		e.tally.unfilter()
+		e.tally.unfilter(s)
 	}
 	return nil
-}
-
-// unfilter takes one of what was left out back: it was recorded after all.
-func (t *tally) unfilter() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.filtered > 0 {
-		t.filtered--
-	}
 }

@@ -130,6 +130,7 @@ type tally struct {
 	gone      uint64      // of these; they are in [counts].gone
 	first     engram.Time // times of what was left out
 	last      engram.Time
+	before    engram.Time // the last one, if the newest of these was recorded after all
 	arrived   engram.Time // when the first of these arrived
 }
 
@@ -143,10 +144,24 @@ func (t *tally) filter(s *engram.Snapshot) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.filtered == 0 {
-		t.first, t.last, t.arrived = s.Time, s.Time, s.Arrived
+		t.first, t.last, t.before, t.arrived = s.Time, s.Time, engram.MinTime, s.Arrived
 	}
-	t.filtered++
+	if t.filtered++; t.filtered > 1 {
+		t.before = max(t.before, min(t.last, s.Time))
+	}
 	t.first, t.last = min(t.first, s.Time), max(t.last, s.Time)
+}
+
+// unfilter takes a version of what was left out back: it was recorded after all.
+func (t *tally) unfilter(s *engram.Snapshot) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.filtered == 0 {
+		return
+	}
+	if t.filtered--; t.filtered > 0 && s.Time == t.last {
+		t.last = t.before
+	}
 }
 
 // loss tells of what was left out, and not forgotten since, as of something lost.

@@ -93,7 +93,10 @@ func (r *recorder) keepNewest() {
 	for id, e := range r.entities {
 		if s := e.newest; s != nil {
 			e.newest = nil
-			r.add(id, e, s, false)
+			if r.add(id, e, s, false) {
+				e.tally.record(s)
+				e.tally.unfilter(s)
+			}
 		}
 	}
 }

@@ -261,6 +261,37 @@ func TestNothingRecordedIsToldInLaterLives(t *testing.T) {
 	}
 }
 
+// The newest state of a durable segment is recorded although its policy leaves it out: it is
+// not missing, in this life and in later ones.
+func TestRecordedNewestStateIsNotMissing(t *testing.T) {
+	o := ltm.Options{Dir: fastDir(t), Policies: map[engram.ID]policy.Policy{engram.MustID("Test/Logged"): {Record: policy.Never}}}
+	const cup, plate = "Test/Logged/p/cup", "Test/Logged/p/plate"
+	l := begin(t, o)
+	for i := range 3 {
+		l.commit(t, cup, engram.Time(10*i), i)
+	}
+	l.commit(t, plate, 5, "one")
+	for life := range 2 {
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		got, missing := l.times(t, cup, engram.TargetLTM, engram.All())
+		if !slices.Equal(got, []engram.Time{20}) || len(missing) != 1 || missing[0].Count != 2 || missing[0].Interval != (engram.Interval{Start: 0, End: 11}) {
+			t.Errorf("life %d: times %d, missing %+v", life, got, missing)
+		}
+		for _, at := range []engram.SnapshotSelector{engram.Latest(1), engram.At(20)} {
+			if got, missing := l.times(t, cup, engram.TargetLTM, at); len(got) != 1 || len(missing) > 0 {
+				t.Errorf("life %d, %v: times %d, missing %+v", life, at, got, missing)
+			}
+		}
+		if got, missing := l.times(t, plate, engram.TargetLTM, engram.All()); len(got) != 1 || len(missing) > 0 {
+			t.Errorf("life %d, of one state: times %d, missing %+v", life, got, missing)
+		}
+		l.end(t)
+		l = begin(t, o)
+	}
+}
+
 // What was forgotten, or damaged, and is committed again is not missing any more.
 func TestWhatIsBackIsNotMissing(t *testing.T) {
 	const cup, each = "Test/Volatile/p/cup", 20
