@@ -132,7 +132,8 @@ func (p *poses) calibrate(author engram.ID, parent, child string, v pose.Pose, c
 type jointFeed struct {
 	names   []string // as they came last
 	handles []*pose.JointEdge
-	taken   error // of joints that another entity sets, or if the description has none of them
+	taken   error // of joints that another entity sets
+	unknown error // of names of which the description has no joint
 }
 
 // commandWords are in the names of entities that tell what a robot was told to do, and
@@ -158,6 +159,9 @@ func (p *poses) feel(entity engram.ID, t engram.Time, b []byte) error {
 	defer p.mu.Unlock()
 	feed := p.jointFeedLocked(entity, j.names)
 	failed := feed.taken
+	if feed.unknown != nil {
+		p.service.LeaveOut(entity, t, feed.unknown)
+	}
 	for i, h := range feed.handles {
 		if h == nil || i >= len(j.positions) {
 			continue
@@ -184,15 +188,15 @@ func (p *poses) jointFeedLocked(entity engram.ID, names [][]byte) *jointFeed {
 	}
 	robot := robotOf(entity)
 	feed = &jointFeed{names: make([]string, len(names)), handles: make([]*pose.JointEdge, len(names))}
-	known := false
+	var unknown []string
 	for i := range names {
 		feed.names[i] = string(names[i])
 		name := absolute(robot, feed.names[i])
 		h, err := p.store.JointEdge(name)
 		if err != nil {
+			unknown = append(unknown, feed.names[i])
 			continue
 		}
-		known = true
 		owner, owned := p.owners[name]
 		if owned && isCommanded(owner) && !isCommanded(entity) {
 			delete(p.joints, owner) // it learns that the joint is not its own any more
@@ -205,11 +209,21 @@ func (p *poses) jointFeedLocked(entity engram.ID, names [][]byte) *jointFeed {
 		p.owners[strings.Clone(name)] = entity
 		feed.handles[i] = h
 	}
-	if !known && len(names) > 0 && p.described[robot] {
-		feed.taken = engram.Errorf(engram.NotFound, entity.String(), "the description of %s has none of its joints, such as %s: its values are kept and move nothing", robot, feed.names[0])
+	if len(unknown) > 0 && p.described[robot] {
+		feed.unknown = engram.Errorf(engram.NotFound, entity.String(), "the description of %s has no moving joint %s (%d of %d names): such values are kept and move nothing",
+			robot, listed(unknown), len(unknown), len(names))
 	}
 	if len(p.joints) < maxPoseFrames {
 		p.joints[entity] = feed
 	}
 	return feed
+}
+
+// listed returns the first of some names.
+func listed(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }

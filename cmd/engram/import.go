@@ -175,8 +175,8 @@ func importRecordings(cmd *cobra.Command, args []string) error {
 		loss = append(loss, waitForDisk(cmd, m, reports)...)
 	}
 	tellPolicies(cmd, m, reports, all)
-	if f.Changed("urdf") && imported {
-		noteLeftOut(cmd, m.Poses(client.PoseMemory))
+	if imported {
+		tellLeftOut(cmd, m.Poses(client.PoseMemory), reports, f.Changed("urdf"))
 	}
 	if len(reports) > 0 {
 		if err := printReports(cmd, format, reports); err != nil {

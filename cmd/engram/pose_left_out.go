@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ingest"
 	"github.com/seed-301d4374/engram/pose/service"
 )
 
@@ -70,4 +72,30 @@ func noteLeftOut(cmd *cobra.Command, poses service.Service) {
 	}
 	cmd.PrintErrf("engram: %s of %s not among the poses; 'engram pose left-out' says why\n",
 		countOf(n, "instance"), countOf(uint64(len(entities)), "entity"))
+}
+
+// tellLeftOut says what of the imported sources is not among the poses, and why: all of it,
+// or joints that no description has.
+func tellLeftOut(cmd *cobra.Command, poses service.Service, reports []*ingest.Report, all bool) {
+	const most = 8
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	defer cancel()
+	left, err := poses.LeftOut(ctx)
+	if err != nil {
+		return // it is a remark only
+	}
+	left = slices.DeleteFunc(left, func(l service.LeftOut) bool {
+		imported := slices.ContainsFunc(reports, func(r *ingest.Report) bool {
+			return r.Source == "" || r.Source == l.Entity.ProviderSegment()
+		})
+		return !imported || !all && engram.CodeOf(l.Reason) != engram.NotFound
+	})
+	for i, l := range left {
+		if i == most {
+			cmd.PrintErrf("engram: and %d more; 'engram pose left-out' has them all\n", len(left)-most)
+			return
+		}
+		cmd.PrintErrf("engram: of %s, %s not among the poses: %s\n", visible(l.Entity.String()), countOf(l.Count, "instance"),
+			visible(strings.TrimPrefix(l.Reason.Error(), l.Entity.String()+": ")))
+	}
 }
