@@ -267,6 +267,39 @@ func TestBetweenCov(t *testing.T) {
 	}
 }
 
+// Of a trajectory the motion is known as well as its increments say, also if nothing is
+// known of where it began, and from what the samples bring where they do.
+func TestBetweenOfATrajectory(t *testing.T) {
+	q := DiagonalCov(0.2, 0.03)
+	one, three := DiagonalCov(1, 0.1), DiagonalCov(3, 0.3)
+	rise := DiagonalCov(math.Sqrt(8), math.Sqrt(0.08))
+	for name, c := range map[string]struct {
+		start      Cov
+		own1, own2 *Cov
+		want       Cov
+	}{
+		"from an unknown beginning":   {Cov{}, nil, nil, q},
+		"from a planar beginning":     {Cov{S: one.S, Mask: PlanarDims}, nil, nil, q},
+		"with covariances":            {one, &one, &three, rise},
+		"from none to a covariance":   {ExactCov(), nil, &three, three},
+		"from a covariance to none":   {ExactCov(), &three, nil, three.plus(&q)},
+		"nothing is known on the way": {Cov{}, nil, &three, Cov{}},
+	} {
+		s := New(Config{})
+		c.start.clearUnmasked()
+		e := must[*FreeEdge](t)(s.Free("odom", "base", Uncertain(GrowthNoise(c.start, q))))
+		for at, own := range map[engram.Time]*Cov{0: c.own1, second: c.own2} {
+			ok(t, e.Set(at, Identity()))
+			if own != nil {
+				ok(t, e.SetCov(at, Identity(), *own))
+			}
+		}
+		_, got, _, fail := pathOf(t, s, "base", "base").BetweenCov(0, second, "odom")
+		ok(t, fail.Err())
+		sameCov(t, name, &got, &c.want, 1e-12)
+	}
+}
+
 // TestBetweenSharesTheMounting: a camera's mounting errs at both times alike. Its
 // error is moved a little to see what that does.
 func TestBetweenSharesTheMounting(t *testing.T) {

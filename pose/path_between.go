@@ -256,16 +256,18 @@ func (l *link) ofKey(a *anchorKeys, k, i int, u float64) lever {
 // inherits, and the increment between them. It returns false, and adds nothing, if
 // the edge's errors do not add up along the way but are independent.
 func (b *between) addTrajectory(early *link, earlyTime engram.Time, late *link, lateTime engram.Time, rev Revision) bool {
-	covEarly, ok1 := early.covAlone(earlyTime, rev)
-	covLate, ok2 := late.covAlone(lateTime, rev)
-	if !ok1 || !ok2 {
+	covEarly, own1, ok1 := early.covAlone(earlyTime, rev)
+	covLate, own2, ok2 := late.covAlone(lateTime, rev)
+	if !ok1 || !ok2 || own1 != own2 {
 		return false
 	}
-	inc, ok := increment(early.own, &covEarly, late.own, &covLate)
-	if e := late.step.edge; e.kind == KindFree && e.cfg.noise.kind == noiseGrowth {
-		inc = e.cfg.noise.rate.scaled(lateTime.Sub(earlyTime).Seconds())
-	} else if !ok || inc.State() == Exact && covLate.State() != Exact && early.own != late.own {
-		return false // it does not grow
+	inc := late.step.edge.cfg.noise.rate.scaled(lateTime.Sub(earlyTime).Seconds())
+	if own1 {
+		var grows bool
+		inc, grows = increment(early.own, &covEarly, late.own, &covLate)
+		if !grows || inc.State() == Exact && covLate.State() != Exact && early.own != late.own {
+			return false
+		}
 	}
 	f := early.frame.sideways(early.side)
 	g := late.frame.Mul(late.own.Inverse().Mul(early.own)).sideways(late.side)
@@ -275,21 +277,22 @@ func (b *between) addTrajectory(early *link, earlyTime engram.Time, late *link, 
 	return true
 }
 
-// covAlone returns the covariance of the edge by itself, if it is one that adds up
-// along the way.
-func (l *link) covAlone(t engram.Time, rev Revision) (cov Cov, ok bool) {
+// covAlone returns the covariance of the edge by itself, if it is one that may add up
+// along the way: that which the samples bring, or that of GrowthNoise where none does.
+func (l *link) covAlone(t engram.Time, rev Revision) (cov Cov, own, ok bool) {
 	e := l.step.edge
-	if e.kind != KindFree || l.step.below != nil || e.cfg.propagate && e.cfg.noise.kind != noiseGrowth {
-		return cov, false
+	grows := e.cfg.noise.kind == noiseGrowth
+	if e.kind != KindFree || l.step.below != nil || e.cfg.propagate && !grows {
+		return cov, false, false
 	}
 	s := l.step.posesNow()
-	if _, cov, ok = poseAndCov(s, t, &e.rules, rev); ok {
-		return cov, ok
+	if _, cov, own = poseAndCov(s, t, &e.rules, rev); own {
+		return cov, true, true
 	}
-	if cov.Mask != 0 || e.cfg.noise.kind != noiseGrowth {
-		return cov, false
+	res := s.at(t, &e.rules, rev)
+	if a, b := s.extras(&res, t, rev); !grows || valueOr(a).Mask|valueOr(b).Mask != 0 {
+		return cov, false, false
 	}
 	rate := e.cfg.noise.rate.scaled(growthSeconds(l.step, s, t))
-	cov = e.cfg.noise.cov.plus(&rate)
-	return cov, cov.Mask != 0
+	return e.cfg.noise.cov.plus(&rate), false, true
 }
