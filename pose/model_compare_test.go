@@ -36,6 +36,8 @@ func (w *world) compare() {
 	for range 10 {
 		w.compareLatest(w.oneOf(modelFrames...), w.oneOf(modelFrames...))
 		w.compareBetween(w.oneOf(modelFrames...), w.oneOf(modelFrames...), w.oneOf(modelFrames...))
+		moving := w.oneOf("base", "cam", "claw", "cup") // the motion of one frame, seen from the world
+		w.compareBetween(moving, moving, w.oneOf("earth", "site", "odom", "wheels"))
 	}
 	for range 3 {
 		a, b := Revision(w.r.IntN(w.n.rev()+1)), Revision(w.r.IntN(w.n.rev()+1))
@@ -96,13 +98,14 @@ func (w *world) compareAt(v *View, rev int, target, source string, t engram.Time
 func (w *world) compareLatest(target, source string) {
 	p := must[*Path](w.T)(w.s.Path(target, source))
 	_, info, fail := p.LatestCommon()
-	T, _, _, failCov := p.LatestCommonCov()
+	T, cov, _, failCov := p.LatestCommonCov()
 	want, found := w.n.latest(target, source)
 	switch {
 	case failCov.Code != fail.Code:
 	case !found && fail.Code != OK, found && want == info.TargetTime:
 		if fail.Code == OK {
-			if at, _, _ := p.At(info.TargetTime); poseError(at, T) > 1e-9 {
+			said := w.n.lookup(w.n.rev(), target, source, want)
+			if poseError(said.p, T) > 1e-9 || covError(&cov, &said.cov) > 1e-6 {
 				break
 			}
 		}
@@ -181,7 +184,7 @@ func (w *world) compareBetween(target, source, fixed string) {
 	}
 	p := must[*Path](w.T)(w.s.Path(target, source))
 	got, _, fail := p.Between(at, from, fixed)
-	withCov, _, _, failCov := p.BetweenCov(at, from, fixed)
+	withCov, cov, _, failCov := p.BetweenCov(at, from, fixed)
 	to, back := w.n.lookup(w.n.rev(), target, fixed, at), w.n.lookup(w.n.rev(), fixed, source, from)
 	maps.Copy(to.guilty, back.guilty)
 	switch {
@@ -191,6 +194,10 @@ func (w *world) compareBetween(target, source, fixed string) {
 	case fail.Code == OK:
 		delete(to.guilty, Pruned)
 		if len(to.guilty) == 0 && poseError(got, to.p.Mul(back.p)) < 1e-9 && poseError(got, withCov) < 1e-9 {
+			want, known := w.n.betweenCov(w.n.rev(), target, source, fixed, at, from)
+			if known && covError(&cov, &want) > 1e-6 {
+				w.fail("%s at %d ← %s ← %s at %d: covariance %v; the naive store says %v", target, at, fixed, source, from, cov, want)
+			}
 			return
 		}
 	}

@@ -21,8 +21,11 @@ const (
 	modelSpan = 600
 )
 
-// modelFrames are those of modelWorld: earth and site are worlds, each above an anchor.
-var modelFrames = []string{"earth", "site", "odom", "base", "cam", "lens", "head", "tool", "claw", "cup", "handle", "island", "boat"}
+// modelFrames are those of newWorld: earth and site are worlds above anchors, of which the
+// base may hang below one odometry and later below the other.
+var modelFrames = []string{"earth", "site", "odom", "wheels", "base", "cam", "lens", "head", "tool", "claw", "cup", "handle", "island", "boat"}
+
+var modelAnchors = []naiveEdge{{"earth", "site"}, {"site", "odom"}, {"site", "wheels"}}
 
 // modelRetention is that of the edges above the frames; values take 16 bytes, poses 64
 // and 240 with a covariance.
@@ -70,14 +73,14 @@ func randomPose(r *rand.Rand) Pose {
 func newWorld(t *rapid.T) *world {
 	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 	w := &world{T: t, r: r, s: New(Config{MaxGap: time.Duration(modelGap), Revisions: 1 << 20}), n: newNaive(), acquired: map[AcquisitionID]worldAcquired{}}
-	for _, e := range [2]naiveEdge{{"earth", "site"}, {"site", "odom"}} {
+	for _, e := range modelAnchors {
 		w.ok(w.s.Anchor(e.parent, e.child))
 		w.n.add(e.child, naivePeriod{parent: e.parent, kind: KindAnchor}, naiveOptions{})
 	}
 	for _, e := range [3]naiveEdge{{"base", "cam"}, {"cup", "handle"}, {"cam", "lens"}} {
 		p, cov := randomPose(r), w.cov()
 		w.ok(w.s.Fixed(e.parent, e.child, p, cov))
-		w.n.add(e.child, naivePeriod{parent: e.parent, kind: KindFixed, pose: p, cov: cov}, naiveOptions{})
+		w.n.add(e.child, naivePeriod{parent: e.parent, kind: KindFixed, fixed: &naiveFixed{p, cov}}, naiveOptions{})
 	}
 	for _, e := range [3]naiveEdge{{"odom", "base"}, {"site", "cup"}, {"island", "boat"}} {
 		noise := Noise{}
@@ -87,7 +90,7 @@ func newWorld(t *rapid.T) *world {
 		case 1:
 			noise = ConstantNoise(w.cov())
 		case 2:
-			noise = GrowthNoise(w.cov(), w.cov())
+			noise = GrowthNoise(w.cov(), w.rate())
 		}
 		must[*FreeEdge](t)(w.s.Free(e.parent, e.child, Keep(modelRetention[e.child]), Uncertain(noise)))
 		w.n.add(e.child, naivePeriod{parent: e.parent, kind: KindFree}, naiveOptions{modelGap, 0, noise, 0})
@@ -155,6 +158,12 @@ func (w *world) cov() Cov {
 	return randomCov(w.r, 0.01)
 }
 
+// rate is a covariance per second that adds to those of cov within modelSpan.
+func (w *world) rate() Cov {
+	c := w.cov()
+	return c.scaled(1e9 / modelSpan)
+}
+
 // oneOf returns one of the names.
 func (w *world) oneOf(names ...string) string { return names[w.r.IntN(len(names))] }
 
@@ -210,8 +219,11 @@ func (w *world) step() {
 }
 
 func (w *world) reparent() {
-	child := w.oneOf("cup", "cup", "cam", "head", "handle", "boat", "lens")
+	child := w.oneOf("cup", "cup", "cam", "head", "handle", "boat", "lens", "base")
 	parent, at := w.oneOf("cam", "site", "tool", "cup", "island", "base", "head", ""), w.time()
+	if child == "base" {
+		parent = w.oneOf("odom", "wheels", "wheels", "boat", "")
+	}
 	w.did("re-parent %s to %q at %d", child, parent, at)
 	_, err := w.s.Reparent(at, parent, child, Keep(modelRetention[child]))
 	if _, refused := w.n.reparent(at, parent, child); refused != (engram.CodeOf(err) == engram.Conflict) {
@@ -270,7 +282,7 @@ func (w *world) write() {
 		}
 		p, pose, cov := w.n.now().at, randomPose(w.r), Cov{}
 		period, _ := p(child, t)
-		if w.r.IntN(3) == 0 && period.parent != "odom" && period.parent != "site" {
+		if w.r.IntN(3) == 0 && !slices.ContainsFunc(modelAnchors, func(e naiveEdge) bool { return e.child == period.parent }) {
 			cov = w.cov()
 		}
 		e := naiveEdge{period.parent, child}

@@ -22,7 +22,7 @@ func (w *world) transaction() {
 	tx := w.s.Begin("slam")
 	var ops []modelOp
 	for range w.r.IntN(5) {
-		op := modelOp{edge: [2]naiveEdge{{"earth", "site"}, {"site", "odom"}}[w.r.IntN(2)], iv: w.span()}
+		op := modelOp{edge: modelAnchors[w.r.IntN(len(modelAnchors))], iv: w.span()}
 		op.key = naiveKey{w.time(), randomPose(w.r), w.cov()}
 		k := op.key
 		switch w.r.IntN(5) {
@@ -41,9 +41,15 @@ func (w *world) transaction() {
 			w.did("key of %v at %d: x = %.3g", op.edge, k.t, k.c.T.X)
 			tx.Key(op.edge.parent, op.edge.child, k.t, k.c, k.cov)
 		default:
-			op.body = w.oneOf("base", "cam", "lens", "claw", "cup", "odom")
-			w.did("localize %s in %s at %d: x = %.3g", op.body, op.edge.parent, k.t, k.c.T.X)
-			tx.Localize(op.edge.parent, op.body, k.t, k.c, k.cov)
+			op.body = w.oneOf("base", "base", "cam", "lens", "claw", "cup", "odom", "wheels")
+			for range 1 + w.r.IntN(4) { // a trajectory
+				k = naiveKey{w.bodyTime(op.edge.parent, op.body), randomPose(w.r), w.cov()}
+				w.did("localize %s in %s at %d: x = %.3g", op.body, op.edge.parent, k.t, k.c.T.X)
+				tx.Localize(op.edge.parent, op.body, k.t, k.c, k.cov)
+				op.key = k
+				ops = append(ops, op)
+			}
+			continue
 		}
 		ops = append(ops, op)
 	}
@@ -64,6 +70,28 @@ func (w *world) transaction() {
 	}
 }
 
+// bodyTime returns a time, mostly one at which a body can be localized.
+func (w *world) bodyTime(parent, body string) (t engram.Time) {
+	for range 8 {
+		t = w.time()
+		if anchor, ok := w.n.anchorAbove(parent, body, t); ok && len(w.n.lookup(w.n.rev(), anchor, body, t).guilty) == 0 {
+			break
+		}
+	}
+	return t
+}
+
+// anchorAbove returns the child of the anchor below parent on the way to a body at t.
+func (n *naive) anchorAbove(parent, body string, t engram.Time) (anchor string, ok bool) {
+	for at := body; ; {
+		p, _ := n.now().at(at, t)
+		if p.parent == "" || p.kind == KindAnchor && p.parent == parent {
+			return at, p.parent != ""
+		}
+		at = p.parent
+	}
+}
+
 // commit makes a transaction current, and says OK, or why not; beside OK it may say
 // Pruned.
 func (n *naive) commit(ops []modelOp) map[FailureCode]bool {
@@ -72,7 +100,7 @@ func (n *naive) commit(ops []modelOp) map[FailureCode]bool {
 	before := n.states[n.rev()-1].keys
 	for i := range ops {
 		if op := &ops[i]; op.fixes {
-			st.fix(op.edge.parent, op.edge.child, op.iv, op.key.c, op.key.cov)
+			st.fix(op.edge, op.iv, &naiveFixed{op.key.c, op.key.cov})
 		}
 	}
 	// The corrections depend on each other; after as many rounds as there are anchors
@@ -94,17 +122,9 @@ func (n *naive) commit(ops []modelOp) map[FailureCode]bool {
 			}
 			e, k := op.edge, op.key
 			if op.body != "" {
-				anchor := op.body
-				for {
-					p, _ := st.at(anchor, k.t)
-					if p.parent == "" {
-						guilty[Unset] = true // NotFound
-						break
-					}
-					if p.kind == KindAnchor && p.parent == op.edge.parent {
-						break
-					}
-					anchor = p.parent
+				anchor, ok := n.anchorAbove(op.edge.parent, op.body, k.t)
+				if !ok {
+					guilty[Unset] = true // NotFound
 				}
 				o := n.lookup(n.rev(), anchor, op.body, k.t)
 				for code := range o.guilty {

@@ -17,6 +17,17 @@ type naiveHop struct {
 	code          FailureCode
 	pruned        bool // the answer may be Pruned as well
 	terms         []naiveTerm
+	keys          []naiveShare // of an anchor
+	own           bool         // samples bring covariances
+	grown         *Cov         // of a trajectory whose errors add up
+	rate          Cov          // of that, per second
+	below         bool         // an anchor that is asked, too
+}
+
+// naiveShare is a key with its part in the answer.
+type naiveShare struct {
+	naiveKey
+	share float64
 }
 
 // naiveTerm is an uncertainty in the axes of a frame that has the pose at in the hop's
@@ -41,8 +52,8 @@ func (n *naive) hop(rev int, child string, t engram.Time, below bool) naiveHop {
 	e := naiveEdge{p.parent, child}
 	switch p.kind {
 	case KindFixed:
-		h.p = p.pose
-		h.terms = []naiveTerm{{at: h.p, cov: p.cov}}
+		h.p = p.fixed.pose
+		h.terms = []naiveTerm{{at: h.p, cov: p.fixed.cov}}
 	case KindJoint:
 		n.joint(rev, &h, p, end, t)
 	case KindAnchor:
@@ -114,6 +125,10 @@ func (n *naive) free(rev int, h *naiveHop, p naivePeriod, end, t engram.Time, be
 		grown := o.noise.rate.scaled(float64(abs(t-since)) / 1e9)
 		model = model.plus(&grown)
 	}
+	h.own = a.cov.Mask != 0 || b != nil && b.cov.Mask != 0
+	if o.noise.kind == noiseGrowth && !h.own {
+		h.grown, h.rate = &model, o.noise.rate
+	}
 	own := func(s *naiveSample) Cov {
 		if s.cov.Mask != 0 {
 			return s.cov
@@ -182,11 +197,13 @@ func (h *naiveHop) anchor(keys []naiveKey, t engram.Time) {
 	case i == 0 || i == len(keys) || keys[i-1].t == t:
 		k := &keys[max(i-1, 0)]
 		h.p, h.terms = k.c, []naiveTerm{{at: k.c, cov: k.cov}}
+		h.keys = []naiveShare{{*k, 1}}
 	default:
 		a, b := &keys[i-1], &keys[i]
 		u := float64(t-a.t) / float64(b.t-a.t)
 		h.p = Geodesic(a.c, b.c, u)
 		h.terms = []naiveTerm{{at: a.c, cov: a.cov.scaled(1 - u)}, {at: b.c, cov: b.cov.scaled(u)}}
+		h.keys = []naiveShare{{*a, 1 - u}, {*b, u}}
 	}
 }
 

@@ -60,9 +60,14 @@ type naivePeriod struct {
 	parent string
 	kind   Kind
 	joint  string // its name
-	pose   Pose   // of a fixed edge
-	cov    Cov
+	fixed  *naiveFixed
 	kept   *naiveKept
+}
+
+// naiveFixed is one calibration, with the one error that it has wherever it holds.
+type naiveFixed struct {
+	pose Pose
+	cov  Cov
 }
 
 // naiveKept is what a period's history must not forget in the present: what is at or
@@ -175,16 +180,16 @@ func (st *naiveStructure) loops(parent, child string, from, end engram.Time) boo
 }
 
 // fix calibrates: of the span, what has the fixed edge.
-func (st *naiveStructure) fix(parent, child string, iv engram.Interval, pose Pose, cov Cov) {
+func (st *naiveStructure) fix(e naiveEdge, iv engram.Interval, value *naiveFixed) {
 	var out []naivePeriod
-	periods := st.above[child]
+	periods := st.above[e.child]
 	for i, p := range periods {
 		end := engram.MaxTime
 		if i+1 < len(periods) {
 			end = periods[i+1].from
 		}
 		from, to := max(p.from, iv.Start), min(end, iv.End)
-		if p.parent != parent || p.kind != KindFixed || from >= to {
+		if p.parent != e.parent || p.kind != KindFixed || from >= to {
 			out = append(out, p)
 			continue
 		}
@@ -192,13 +197,13 @@ func (st *naiveStructure) fix(parent, child string, iv engram.Interval, pose Pos
 			out = append(out, p)
 		}
 		calibrated := p
-		calibrated.from, calibrated.pose, calibrated.cov = from, pose, cov
+		calibrated.from, calibrated.fixed = from, value
 		if out = append(out, calibrated); to < end {
 			p.from = to
 			out = append(out, p)
 		}
 	}
-	st.above[child] = out
+	st.above[e.child] = out
 }
 
 // reparent says that child hangs on parent from t until the next re-parenting. It
