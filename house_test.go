@@ -477,32 +477,18 @@ func TestGuaranteesNameTests(t *testing.T) {
 // maxMethods is how many methods a type has at most.
 const maxMethods = 45
 
-// largeTypes have more. Their numbers only fall: who splits one lowers its number, and
-// takes it off the list in the end.
-var largeTypes = map[string]int{
-	"pose.Store": 52,
-}
-
-// tooLarge says which types of a package have too many methods, and which may have more
-// than they have. functions are as functionsOf returns them.
-func tooLarge(pkg string, functions map[string]bool, allowed map[string]int) (found []string) {
+// tooLarge says which types of a package have too many methods. functions are as
+// functionsOf returns them.
+func tooLarge(pkg string, functions map[string]bool) (found []string) {
 	methods := map[string]int{}
-	for name := range allowed {
-		if strings.HasPrefix(name, pkg+".") {
-			methods[name] = 0
-		}
-	}
 	for name := range functions {
 		if of, _, ok := strings.Cut(name, "."); ok {
-			methods[pkg+"."+of]++
+			methods[of]++
 		}
 	}
 	for name, n := range methods {
-		switch most := max(allowed[name], maxMethods); {
-		case n > most:
-			found = append(found, fmt.Sprintf("%s has %d methods, of %d at most: split it by role", name, n, most))
-		case n < allowed[name]:
-			found = append(found, fmt.Sprintf("%s has %d methods, and largeTypes allows %d: lower it", name, n, allowed[name]))
+		if n > maxMethods {
+			found = append(found, fmt.Sprintf("%s.%s has %d methods, of %d at most: split it by role", pkg, name, n, maxMethods))
 		}
 	}
 	return found
@@ -513,23 +499,15 @@ func TestTypesAreSmall(t *testing.T) {
 		if strings.HasPrefix(p, "gen/") {
 			continue
 		}
-		for _, wrong := range tooLarge(p, functionsOf(t, p), largeTypes) {
+		for _, wrong := range tooLarge(p, functionsOf(t, p)) {
 			t.Error(wrong)
 		}
 	}
-}
-
-func TestLargeTypesAreFound(t *testing.T) {
 	functions := map[string]bool{"f": true, "small.m": true}
 	for i := range maxMethods + 1 {
 		functions[fmt.Sprintf("large.m%d", i)] = true
 	}
-	for allowed, found := range map[int]int{0: 1, maxMethods + 1: 0, maxMethods + 2: 1} {
-		if wrong := tooLarge("a/p", functions, map[string]int{"a/p.large": allowed, "p.large": 90}); len(wrong) != found {
-			t.Errorf("with %d allowed: found %q, want %d", allowed, wrong, found)
-		}
-	}
-	if wrong := tooLarge("p", functions, map[string]int{"p.large": maxMethods + 1, "p.gone": 46, "p/q.large": 90}); len(wrong) != 1 {
-		t.Errorf("of a type that is gone: found %q", wrong)
+	if wrong := tooLarge("p", functions); len(wrong) != 1 {
+		t.Errorf("of a type with %d methods: found %q", maxMethods+1, wrong)
 	}
 }

@@ -34,11 +34,11 @@ type acquired struct {
 
 // acquisitions are those remembered, by sensor and time, under Store.mu.
 type acquisitions struct {
+	limit    int // beyond it the oldest is released
 	last     AcquisitionID
 	bySensor map[int32][]acquired // sorted by time, then ID
 	order    map[AcquisitionID]acquiredAt
 	oldest   AcquisitionID // none before it is remembered
-	dropped  uint64
 }
 
 type acquiredAt struct {
@@ -46,7 +46,8 @@ type acquiredAt struct {
 	t      engram.Time
 }
 
-func (a *acquisitions) init() {
+func (a *acquisitions) init(limit int) {
+	a.limit = limit
 	a.bySensor = map[int32][]acquired{}
 	a.order = map[AcquisitionID]acquiredAt{}
 }
@@ -73,7 +74,7 @@ func (s *Store) Acquire(sensor string, t engram.Time) (Acquisition, error) {
 	}
 	s.acquired.last++
 	rec.id, a.ID = s.acquired.last, s.acquired.last
-	s.rememberLocked(id, rec)
+	s.acquired.remember(id, rec)
 	return a, nil
 }
 
@@ -90,7 +91,7 @@ func (s *Store) Mount(sensor string, t engram.Time) (Acquisition, error) {
 
 // mountLocked answers, and pins what it found.
 func (s *Store) mountLocked(sensor string, t engram.Time) (a Acquisition, id int32, rec acquired, err error) {
-	st := s.state.Load()
+	st := s.states.now()
 	id, ok := s.frameID(st.content, sensor)
 	if !ok {
 		return a, id, rec, unknownFrame(sensor, t).Err()
@@ -107,17 +108,15 @@ func (s *Store) mountLocked(sensor string, t engram.Time) (a Acquisition, id int
 	return a, id, rec, nil
 }
 
-func (s *Store) rememberLocked(sensor int32, rec acquired) {
-	q := &s.acquired
-	list := q.bySensor[sensor]
+// remember adds an acquisition.
+func (a *acquisitions) remember(sensor int32, rec acquired) {
+	list := a.bySensor[sensor]
 	at, _ := slices.BinarySearchFunc(list, rec, byTimeAndID)
-	q.bySensor[sensor] = slices.Insert(list, at, rec)
-	q.order[rec.id] = acquiredAt{sensor, rec.t}
-	for len(q.order) > s.cfg.Acquisitions {
-		q.oldest++
-		if s.releaseLocked(q.oldest) {
-			q.dropped++
-		}
+	a.bySensor[sensor] = slices.Insert(list, at, rec)
+	a.order[rec.id] = acquiredAt{sensor, rec.t}
+	for len(a.order) > a.limit {
+		a.oldest++
+		a.release(a.oldest)
 	}
 }
 
@@ -128,7 +127,7 @@ func (s *Store) rememberLocked(sensor int32, rec acquired) {
 func (s *Store) Restore(id AcquisitionID, sensor string, t engram.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st, q := s.state.Load(), &s.acquired
+	st, q := s.states.now(), &s.acquired
 	frame, ok := s.frameID(st.content, sensor)
 	if !ok {
 		return unknownFrame(sensor, t).Err()
@@ -143,7 +142,7 @@ func (s *Store) Restore(id AcquisitionID, sensor string, t engram.Time) error {
 	rec := acquired{id: id, t: t, rev: st.rev}
 	rec.mount(st.content, frame)
 	rec.pin()
-	s.rememberLocked(frame, rec)
+	s.acquired.remember(frame, rec)
 	return nil
 }
 
@@ -153,7 +152,7 @@ func (s *Store) Acquired(id AcquisitionID) (sensor string, t engram.Time, ok boo
 	defer s.mu.Unlock()
 	at, ok := s.acquired.order[id]
 	if ok {
-		sensor = s.state.Load().content.frames[at.sensor].name
+		sensor = s.states.now().content.frames[at.sensor].name
 	}
 	return sensor, at.t, ok
 }
@@ -163,7 +162,7 @@ func (s *Store) Acquired(id AcquisitionID) (sensor string, t engram.Time, ok boo
 func (s *Store) AcquiredAt(sensor string, t engram.Time) AcquisitionID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id, ok := s.frameID(s.state.Load().content, sensor)
+	id, ok := s.frameID(s.states.now().content, sensor)
 	if !ok {
 		return 0
 	}
@@ -218,7 +217,7 @@ func (a *acquired) unpin() {
 func (s *Store) Release(id AcquisitionID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.releaseLocked(id) {
+	if !s.acquired.release(id) {
 		return NotAcquired(id)
 	}
 	return nil
@@ -229,17 +228,17 @@ func NotAcquired(id AcquisitionID) error {
 	return engram.Errorf(engram.NotFound, "", "acquisition %d is not remembered; it was released, or dropped for newer ones", id)
 }
 
-func (s *Store) releaseLocked(id AcquisitionID) bool {
-	q := &s.acquired
-	at, ok := q.order[id]
+// release forgets an acquisition, if it is remembered.
+func (a *acquisitions) release(id AcquisitionID) bool {
+	at, ok := a.order[id]
 	if !ok {
 		return false
 	}
-	delete(q.order, id)
-	list := q.bySensor[at.sensor]
+	delete(a.order, id)
+	list := a.bySensor[at.sensor]
 	i, _ := slices.BinarySearchFunc(list, acquired{id: id, t: at.t}, byTimeAndID)
 	list[i].unpin()
-	q.bySensor[at.sensor] = slices.Delete(list, i, i+1)
+	a.bySensor[at.sensor] = slices.Delete(list, i, i+1)
 	return true
 }
 

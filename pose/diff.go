@@ -53,11 +53,11 @@ type Change struct {
 // before does it look at every sample of those. The errors are those of
 // [Store.View] and [View.Path].
 func (s *Store) Diff(target, source string, a, b Revision, th Threshold) ([]Change, error) {
-	sa, err := s.stateOf(a)
+	sa, err := s.states.of(a)
 	if err != nil {
 		return nil, err
 	}
-	sb, err := s.stateOf(b)
+	sb, err := s.states.of(b)
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func (w *diffWorld) revise(ops ...func(tx *Tx)) {
 
 // key moves some corrections, near to what they were or not.
 func (w *diffWorld) key(tx *Tx) {
-	c := w.s.state.Load().content
+	c := w.s.states.now().content
 	for _, e := range [2][2]string{{"earth", "site"}, {"site", "odom"}} {
 		child, _ := w.s.frameID(c, e[1])
 		keys := c.frames[child].periods[0].edge.keys.keys
@@ -256,9 +256,9 @@ func TestDiffBounds(t *testing.T) {
 		for range 1 + w.r.IntN(3) {
 			w.change()
 		}
-		d := differ{sides: [2]*state{must[*state](t)(w.s.stateOf(0)), w.s.state.Load()}}
+		d := differ{sides: [2]*state{must[*state](t)(w.s.states.of(0)), w.s.states.now()}}
 		if n := w.s.Revision(); n > 1 {
-			d.sides[0] = must[*state](t)(w.s.stateOf(Revision(w.r.Int64N(int64(n)))))
+			d.sides[0] = must[*state](t)(w.s.states.of(Revision(w.r.Int64N(int64(n)))))
 		}
 		ice := newFrozen(nil)
 		var segs [2]*segment
@@ -303,7 +303,7 @@ func TestDiffOfNothingIsEmpty(t *testing.T) {
 		}
 		a := w.s.Revision()
 		w.revise(func(tx *Tx) {
-			for _, e := range w.s.state.Load().content.frames {
+			for _, e := range w.s.states.now().content.frames {
 				if k := e.periods[0].edge; k != nil && k.keys != nil {
 					for _, key := range k.keys.keys {
 						tx.Key(k.parentName, k.childName, key.t, key.v.c, DiagonalCov(1, 1))

@@ -21,7 +21,7 @@ type draft struct {
 // draftLocked begins a change; Store.mu is held until it is published or dropped.
 func (s *Store) draftLocked() *draft {
 	return &draft{
-		s: s, c: s.state.Load().content.clone(),
+		s: s, c: s.states.now().content.clone(),
 		fresh: map[string]int32{}, dirty: map[int32]bool{}, closed: map[*poseHistory]func(){},
 	}
 }
@@ -194,7 +194,7 @@ func (d *draft) settle(id int32) {
 		}
 	}
 	parted := map[*poseHistory]bool{}
-	if was := d.s.state.Load().content.frames; int(id) < len(was) {
+	if was := d.s.states.now().content.frames; int(id) < len(was) {
 		for i, p := range was[id].periods {
 			if p.edge == nil || p.edge.poses == nil {
 				continue
@@ -236,12 +236,12 @@ func (d *draft) publishLocked(revise bool, author string) Revision {
 		d.s.ids.Store(name, id) // visible with the content that holds the frame
 	}
 	if revise {
-		d.s.reviseLocked(d.c, author)
+		d.s.states.revise(d.c, author)
 	} else {
-		d.s.setContentLocked(d.c)
+		d.s.states.amend(d.c)
 	}
 	for id := range d.dirty {
 		d.s.refreshLocked(d.c, id)
 	}
-	return d.s.state.Load().rev
+	return d.s.states.now().rev
 }

@@ -152,7 +152,7 @@ func (d *draft) insertFree(pf, cf int32, iv engram.Interval, opts []Option) erro
 func (s *Store) freeEdge(parent, child string) *FreeEdge {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.state.Load().content
+	c := s.states.now().content
 	pf, _ := s.frameID(c, parent)
 	cf, _ := s.frameID(c, child)
 	return s.edges[[2]int32{pf, cf}]

@@ -66,7 +66,7 @@ func TestStructureIsChecked(t *testing.T) {
 	e := must[*FreeEdge](t)(s.Free("map", "base"))
 	ok(t, s.Fixed("base", "cam", Identity(), Cov{}))
 	ok(t, s.Anchor("earth", "map"))
-	revision, frames := s.Revision(), len(s.state.Load().content.frames)
+	revision, frames := s.Revision(), len(s.states.now().content.frames)
 
 	_, err := s.Free("odom", "base")
 	refused(t, err, engram.Conflict, "odom ← base", "second parent", "base hangs on map")
@@ -89,7 +89,7 @@ func TestStructureIsChecked(t *testing.T) {
 	_, err = s.Joint("base", "y", JointSpec{Name: "j", Type: urdf.Revolute, Origin: Identity()})
 	refused(t, err, engram.Invalid, "axis")
 
-	if s.Revision() != revision || len(s.state.Load().content.frames) != frames {
+	if s.Revision() != revision || len(s.states.now().content.frames) != frames {
 		t.Error("something that was refused left a trace")
 	}
 	// Saying the same again is no change.

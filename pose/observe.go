@@ -41,7 +41,7 @@ func (s *Store) Observe(t engram.Time, parent, child string, opts ...Option) (*F
 // CheckObserve returns the error that [Store.Observe] would return, and whether that
 // would change anything.
 func (s *Store) CheckObserve(t engram.Time, parent, child string) (changes bool, err error) {
-	c := s.state.Load().content
+	c := s.states.now().content
 	pf, ok1 := s.frameID(c, parent)
 	cf, ok2 := s.frameID(c, child)
 	if !ok1 || !ok2 {

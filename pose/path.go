@@ -33,7 +33,7 @@ type compiled struct {
 // Path resolves the way between two frames. The error is NotFound if there is no
 // such frame. Frames that are not connected (yet) have a path, too.
 func (s *Store) Path(target, source string) (*Path, error) {
-	return s.newPath(nil, s.state.Load().content, target, source)
+	return s.newPath(nil, s.states.now().content, target, source)
 }
 
 func (s *Store) newPath(v *View, c *content, target, source string) (*Path, error) {
@@ -64,7 +64,7 @@ func (p *Path) now() *state {
 	if p.view != nil {
 		return p.view.state
 	}
-	return p.store.state.Load()
+	return p.store.states.now()
 }
 
 // segmentAt returns the segment that holds at t.
@@ -201,7 +201,7 @@ func (p *Path) Wait(ctx context.Context, t engram.Time) (T Pose, info Info, err 
 			return T, info, fail.Err()
 		}
 		// Ask again with the bells in hand, lest something was written in between.
-		guilty, changed := fail.about, p.store.stateChanged()
+		guilty, changed := fail.about, p.store.states.change()
 		written := guilty.edge.written()
 		T, info, fail = p.At(t)
 		if fail.Code != TooNew {
@@ -233,7 +233,7 @@ func (s *Store) Lookup(target, source string, t engram.Time) (T Pose, info Info,
 	if p := s.paths.get([2]string{target, source}); p != nil {
 		return p.At(t)
 	}
-	c := s.state.Load().content
+	c := s.states.now().content
 	ti, ok := s.frameID(c, target)
 	if !ok {
 		return Pose{}, Info{}, unknownFrame(target, t)

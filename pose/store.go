@@ -2,10 +2,7 @@ package pose
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/seed-301d4374/engram"
 )
 
 // Config configures a [Store]. The zero Config is usable.
@@ -47,41 +44,28 @@ func (c *Config) setDefaults() {
 // concurrent use: look-ups take no lock, writes to different edges do not wait for
 // each other, and changes of the structure and revisions are serialised.
 type Store struct {
-	cfg   Config
-	ids   sync.Map // frame name -> int32, its number; only ever added to
-	state atomic.Pointer[state]
-	paths pathCache
+	cfg    Config
+	ids    sync.Map // frame name -> int32, its number; only ever added to
+	states states
+	paths  pathCache
 
-	mu       sync.Mutex             // serialises changes of the state; taken before history.mu
+	mu       sync.Mutex             // serialises changes of the state; taken before history.mu and states.mu
 	edges    map[[2]int32]*FreeEdge // the handles, by parent and child
 	above    map[int32][]int32      // the parents in edges, by child
-	past     []*state               // the retained revisions before the current, oldest first
-	changed  chan struct{}          // closed when the state changes; nil if nobody waits
 	acquired acquisitions
 }
-
-// state is what is believed: immutable, swapped as a whole, so that a reader sees
-// all of a revision or nothing of it.
-type state struct {
-	rev     Revision
-	author  string
-	content *content
-}
-
-// revisionNow is later than every revision.
-const revisionNow = ^Revision(0)
 
 // New returns an empty store.
 func New(c Config) *Store {
 	c.setDefaults()
 	s := &Store{cfg: c, edges: map[[2]int32]*FreeEdge{}, above: map[int32][]int32{}}
-	s.state.Store(&state{content: &content{joints: map[string]*edge{}}})
-	s.acquired.init()
+	s.states.init(c.Revisions)
+	s.acquired.init(c.Acquisitions)
 	return s
 }
 
 // Revision returns the current revision.
-func (s *Store) Revision() Revision { return s.state.Load().rev }
+func (s *Store) Revision() Revision { return s.states.now().rev }
 
 // RevisionInfo describes a revision.
 type RevisionInfo struct {
@@ -91,77 +75,11 @@ type RevisionInfo struct {
 
 // Revisions lists the revisions that can be asked for, oldest first.
 func (s *Store) Revisions() []RevisionInfo {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var out []RevisionInfo
-	for _, st := range s.past {
+	for _, st := range s.states.all() {
 		out = append(out, RevisionInfo{st.rev, st.author})
 	}
-	st := s.state.Load()
-	return append(out, RevisionInfo{st.rev, st.author})
-}
-
-// setContentLocked makes c current without a new revision: frames or edges were
-// added, and no answer already given changes.
-func (s *Store) setContentLocked(c *content) {
-	was := s.state.Load()
-	s.publishLocked(&state{rev: was.rev, author: was.author, content: c})
-}
-
-// reviseLocked makes c current under the next revision.
-func (s *Store) reviseLocked(c *content, author string) Revision {
-	was := s.state.Load()
-	s.past = append(s.past, was)
-	if excess := len(s.past) - s.cfg.Revisions; excess > 0 {
-		clear(s.past[:excess])
-		s.past = s.past[excess:]
-	}
-	s.publishLocked(&state{rev: was.rev + 1, author: author, content: c})
-	return was.rev + 1
-}
-
-func (s *Store) publishLocked(st *state) {
-	s.state.Store(st)
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
-}
-
-// stateChanged returns a channel that the next change of the state closes.
-func (s *Store) stateChanged() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	return s.changed
-}
-
-// oldestLocked returns the oldest revision that can be asked for.
-func (s *Store) oldestLocked() Revision {
-	if len(s.past) > 0 {
-		return s.past[0].rev
-	}
-	return s.state.Load().rev
-}
-
-// stateOf returns the state of a revision. The error is TooOld if it is retained no
-// more, TooNew if it is yet to come.
-func (s *Store) stateOf(rev Revision) (*state, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st := s.state.Load()
-	switch oldest := s.oldestLocked(); {
-	case rev == st.rev:
-		return st, nil
-	case rev > st.rev:
-		return nil, engram.Errorf(engram.TooNew, "", "revision %d does not exist; the current one is %d", rev, st.rev)
-	case rev < oldest:
-		return nil, engram.Errorf(engram.TooOld, "", "revision %d is retained no more; the oldest is %d", rev, oldest)
-	default:
-		return s.past[rev-oldest], nil
-	}
+	return out
 }
 
 // frameID returns the number of a frame in the content.

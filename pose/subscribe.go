@@ -56,7 +56,7 @@ type Subscription struct {
 // is retained no more (all may have moved: begin anew at the current one) and TooNew
 // if it does not exist.
 func (s *Store) Subscribe(c Changes, from Revision) (*Subscription, error) {
-	st, err := s.stateOf(from)
+	st, err := s.states.of(from)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (sub *Subscription) Next(ctx context.Context) (Event, error) {
 		sub.mu.Lock()
 		acked, told := sub.acked, sub.told
 		sub.mu.Unlock()
-		if err := sub.s.waitRevision(ctx, told); err != nil {
+		if err := sub.s.states.wait(ctx, told); err != nil {
 			return Event{}, err
 		}
 		view := sub.s.Now()
@@ -119,7 +119,7 @@ func (sub *Subscription) Acked() Revision {
 // since makes the event from an acknowledged revision to a view.
 func (sub *Subscription) since(acked Revision, view *View) (Event, error) {
 	ev := Event{From: acked, To: view.Revision(), View: view}
-	st, err := sub.s.stateOf(acked)
+	st, err := sub.s.states.of(acked)
 	if err != nil {
 		return ev, err
 	}
@@ -151,7 +151,7 @@ func (sub *Subscription) moved(base *state, view *View) ([]Moved, error) {
 		if old == nil {
 			st := base
 			if rev != base.rev {
-				if st, err = sub.s.stateOf(rev); err != nil {
+				if st, err = sub.s.states.of(rev); err != nil {
 					return nil, err
 				}
 			}

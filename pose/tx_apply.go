@@ -174,7 +174,7 @@ func (d *draft) waits(c *anchorChange, changes []*anchorChange) bool {
 // correct makes a change of an anchor part of the draft, and notes what its bodies
 // come to.
 func (d *draft) correct(c *anchorChange, localized []Correction) error {
-	st := &state{rev: d.s.state.Load().rev, content: d.c}
+	st := &state{rev: d.s.states.now().rev, content: d.c}
 	var p *Path
 	for _, b := range c.bodies {
 		if p == nil || p.source != b.body {

@@ -1,12 +1,5 @@
 package pose
 
-import (
-	"context"
-	"slices"
-
-	"github.com/seed-301d4374/engram"
-)
-
 // View is an immutable look at the store: the structure, calibrations, anchors and
 // replaced samples as they were in a revision, and of every history the samples
 // that were there when the view was made. It is safe for concurrent use.
@@ -24,7 +17,7 @@ type AsOf Revision
 // revision that is retained no more (see Config.Revisions) and TooNew for one that
 // does not exist yet. A view keeps what it shows in memory.
 func (s *Store) View(rev AsOf) (*View, error) {
-	st, err := s.stateOf(Revision(rev))
+	st, err := s.states.of(Revision(rev))
 	if err != nil {
 		return nil, err
 	}
@@ -37,14 +30,10 @@ func (s *Store) View(rev AsOf) (*View, error) {
 // top, and takes what it lacks of them from ice.
 func (s *Store) viewOf(st *state, top Revision, ice *frozen) *View {
 	v := &View{store: s, state: st, frozen: ice}
-	now := s.state.Load()
-	if st.rev >= min(now.rev, top) {
+	if st.rev >= min(s.Revision(), top) {
 		return v
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now = s.state.Load()
-	for _, later := range append(slices.Clip(s.past), now) {
+	for _, later := range s.states.all() {
 		if later.rev > st.rev && later.rev <= top {
 			v.later = append(v.later, later.content)
 		}
@@ -53,7 +42,7 @@ func (s *Store) viewOf(st *state, top Revision, ice *frozen) *View {
 }
 
 // Now returns a view of the current revision.
-func (s *Store) Now() *View { return s.showing(s.state.Load()) }
+func (s *Store) Now() *View { return s.showing(s.states.now()) }
 
 // showing returns a view of a current state.
 func (s *Store) showing(st *state) *View {
@@ -68,19 +57,4 @@ func (v *View) Revision() Revision { return v.state.rev }
 // Path resolves the way between two frames in the view; see [Store.Path].
 func (v *View) Path(target, source string) (*Path, error) {
 	return v.store.newPath(v, v.state.content, target, source)
-}
-
-// waitRevision returns when the current revision is later than rev.
-func (s *Store) waitRevision(ctx context.Context, rev Revision) error {
-	for {
-		changed := s.stateChanged()
-		if s.state.Load().rev > rev {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return engram.Errorf(engram.Canceled, "", "waiting for a revision after %d: %w", rev, ctx.Err())
-		}
-	}
 }

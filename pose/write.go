@@ -65,7 +65,7 @@ func (e *FreeEdge) setSlow(t engram.Time, p *Pose, cov *Cov) error {
 		if t == engram.MaxTime {
 			return endOfTime(engram.OutOfRange, e.thing)
 		}
-		f := s.state.Load().content.frames[e.child]
+		f := s.states.now().content.frames[e.child]
 		if per, _ := f.periodAt(t); per.edge != nil {
 			return engram.Errorf(engram.Conflict, e.thing, "at %v, %s hangs on %s", t, f.name, per.edge.parentName)
 		}
@@ -83,9 +83,9 @@ func reviseSample[V, X comparable](s *Store, thing string, h *history[V, X], t e
 	case mustRevise:
 		// Readers of the present revision go on to see the old sample until the
 		// new revision is published.
-		st := s.state.Load()
-		if h.replace(t, v, x, st.rev+1, s.oldestLocked()) {
-			s.reviseLocked(st.content, "")
+		st := s.states.now()
+		if h.replace(t, v, x, st.rev+1, s.states.oldest()) {
+			s.states.revise(st.content, "")
 		}
 	case moved:
 		return engram.Errorf(engram.Internal, thing, "the history for %v was closed and none took over", t)
@@ -120,7 +120,7 @@ func (s *Store) Joint(parent, child string, spec JointSpec, opts ...Option) (*Jo
 	if err := s.change(func(d *draft) (bool, error) { return false, d.joint(parent, child, spec, opts) }); err != nil {
 		return nil, err
 	}
-	return s.jointEdge(s.state.Load().content.joints[spec.Name]), nil
+	return s.jointEdge(s.states.now().content.joints[spec.Name]), nil
 }
 
 func (s *Store) jointEdge(e *edge) *JointEdge {
@@ -227,7 +227,7 @@ func checkJointValue(thing string, t engram.Time, q, sigma float64) error {
 
 // JointEdge returns the handle of a joint. The error is NotFound.
 func (s *Store) JointEdge(name string) (*JointEdge, error) {
-	e := s.state.Load().content.joints[name]
+	e := s.states.now().content.joints[name]
 	if e == nil {
 		return nil, engram.Errorf(engram.NotFound, "joint "+name, "there is no such joint; joints are made by Joint and LoadURDF")
 	}
@@ -239,7 +239,7 @@ func (s *Store) JointEdge(name string) (*JointEdge, error) {
 // cannot be (NotFound, Invalid, OutOfRange) nothing is stored. With TooOld, for a
 // joint that keeps less history than t needs, those named before it are.
 func (s *Store) SetJoints(t engram.Time, values []JointValue) error {
-	joints := s.state.Load().content.joints
+	joints := s.states.now().content.joints
 	for i := range values {
 		v := &values[i]
 		if joints[v.Name] == nil {
