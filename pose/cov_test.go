@@ -329,6 +329,25 @@ func TestBetweenSharesTheMounting(t *testing.T) {
 	sameCov(t, "the mounting", &got, &want, 1e-5)
 }
 
+// A constant edge errs alike before and after a calibration, whatever its options.
+func TestBetweenCalibrations(t *testing.T) {
+	s := New(Config{MaxGap: -1})
+	ok(t, s.Fixed("base", "cam", Translation(1, 0, 0), DiagonalCov(0.1, 0.01)))
+	e := must[*FreeEdge](t)(s.Free("odom", "base", Uncertain(ExactNoise())))
+	ok(t, e.Set(0, Identity()))
+	ok(t, e.Set(9*second, Identity()))
+	tx := s.Begin("calibration")
+	tx.Fix("base", "cam", engram.Interval{Start: 4 * second, End: 5 * second}, Translation(2, 0, 0), DiagonalCov(0.1, 0.01))
+	must[Revision](t)(tx.Commit())
+	for range 2 {
+		_, cov, _, fail := pathOf(t, s, "cam", "cam").BetweenCov(second, 8*second, "odom")
+		if fail.Code != OK || cov.State() != Exact {
+			t.Errorf("%v %v; want exact", cov, fail.Code)
+		}
+		ok(t, s.Configure("base", "cam", MaxGap(-1)))
+	}
+}
+
 // TestLocalizeGivesItsCovariance asks at, and after, a key below which odometry has
 // long drifted.
 func TestLocalizeGivesItsCovariance(t *testing.T) {

@@ -96,13 +96,20 @@ func (f *frame) with(iv engram.Interval, e *edge) *frame {
 	return out
 }
 
-// replaced returns the frame with each edge e replaced by swap(e).
+// replaced returns the frame with each edge e replaced by swap(e): one that stands in
+// several periods, before and after a calibration, stays one.
 func (f *frame) replaced(swap func(*edge) *edge) *frame {
 	out := &frame{name: f.name, periods: slices.Clone(f.periods)}
+	swapped := map[*edge]*edge{}
 	for i := range out.periods {
-		if e := out.periods[i].edge; e != nil {
-			out.periods[i].edge = swap(e)
+		e := out.periods[i].edge
+		if e == nil {
+			continue
 		}
+		if swapped[e] == nil {
+			swapped[e] = swap(e)
+		}
+		out.periods[i].edge = swapped[e]
 	}
 	return out
 }

@@ -257,7 +257,7 @@ func (w *world) observe() {
 // configure changes the options of an edge; earlier revisions keep theirs.
 func (w *world) configure() {
 	o := naiveOptions{maxGap: engram.Time(10 + w.r.IntN(80)), hold: engram.Time(w.r.IntN(40))}
-	e := [2]naiveEdge{{"site", "cup"}, {"base", "head"}}[w.r.IntN(2)]
+	e := [3]naiveEdge{{"site", "cup"}, {"base", "head"}, {"base", "cam"}}[w.r.IntN(3)]
 	if !slices.ContainsFunc(w.n.now().above[e.child], func(p naivePeriod) bool { return p.parent == e.parent }) {
 		return
 	}
