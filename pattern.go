@@ -124,8 +124,11 @@ func compiledSize(re *syntax.Regexp) int {
 // breadth returns for how many names the selector counts where these are bounded. The
 // error is that of its regular expression.
 func (s NameSelector) breadth() (int, error) {
-	if s.Kind != NameRegex {
+	switch {
+	case s.Kind != NameRegex:
 		return len(s.Names), nil
+	case len(s.Regex) < regexPerName/2 && !strings.ContainsAny(s.Regex, `[\{(`): // small, whatever it says
+		return 0, nil
 	}
 	n, err := s.regexSize()
 	return n / regexPerName, err
