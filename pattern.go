@@ -24,6 +24,9 @@ const MaxRegexLen = 1024
 // instructions and ranges of characters: as much as 2,000 letters, or \pL three times.
 const maxRegexSize = 2000
 
+// largeRegex matches what makes the compiled form larger than twice the text.
+var largeRegex = regexp.MustCompile(`[\[{(]|\\[pP]`)
+
 // regexPerName is how much of a compiled regular expression counts as one more name.
 const regexPerName = 32
 
@@ -127,7 +130,7 @@ func (s NameSelector) breadth() (int, error) {
 	switch {
 	case s.Kind != NameRegex:
 		return len(s.Names), nil
-	case len(s.Regex) < regexPerName/2 && !strings.ContainsAny(s.Regex, `[\{(`): // small, whatever it says
+	case len(s.Regex) < regexPerName/2 && !largeRegex.MatchString(s.Regex): // small, whatever it says
 		return 0, nil
 	}
 	n, err := s.regexSize()
