@@ -305,7 +305,7 @@ func (x *execution) missGone(provider engram.ID, nodes []*query.Node) {
 	if x.s.recorder != nil {
 		gone = without(gone, x.s.recorder.counts.forgottenWith(provider))
 	}
-	if gone.Snapshots == 0 || x.s.policies.all(provider) && (x.s.recorder == nil || x.s.recorder.counts.lost.Load() == 0) {
+	if gone.Snapshots == 0 || x.s.policies.all(provider) && !x.behind && (x.s.recorder == nil || x.s.recorder.counts.lost.Load() == 0) {
 		return // they are on disk
 	}
 	var m *engram.Missing

@@ -121,6 +121,14 @@ func (x *execution) await() {
 	}
 }
 
+// awaitGone waits for the recorder before the disk is asked for names below a parent, if
+// the working memory has evicted entities there as a whole: it may know their names alone.
+func (x *execution) awaitGone(parent engram.ID) {
+	if x.both && parent.Level() == engram.LevelProviderSegment && x.view.Gone(parent).Evictions > 0 {
+		x.await()
+	}
+}
+
 // recorded reports whether everything up to a number was recorded.
 func (p *progress) recorded(number uint64) bool { return p.done.Load() >= p.told(number) }
 
@@ -152,6 +160,7 @@ func (n *names) Get(name string) (engram.ID, bool) {
 	if n.x.both && n.x.view.Has(id) {
 		return id, true
 	}
+	n.x.awaitGone(n.parent)
 	there, err := n.x.s.disk.holds(n.x.ctx, n.x.version, id)
 	n.x.fail(err)
 	return id, there
@@ -160,22 +169,25 @@ func (n *names) Get(name string) (engram.ID, bool) {
 // Sorted implements query.Table.
 func (n *names) Sorted() iter.Seq2[string, engram.ID] {
 	return func(yield func(string, engram.ID) bool) {
+		var held []string // before the disk's: what goes from here meanwhile is there
+		if n.x.both {
+			held = slices.Collect(n.x.view.Names(n.parent))
+		}
+		n.x.awaitGone(n.parent)
 		disk, err := n.x.s.disk.names(n.x.ctx, n.x.version, n.parent)
 		n.x.fail(err)
 		each := func(name string) bool {
 			id, err := n.parent.Child(name)
 			return err != nil || yield(name, id)
 		}
-		if n.x.both {
-			for name := range n.x.view.Names(n.parent) {
-				for ; len(disk) > 0 && disk[0] <= name; disk = disk[1:] {
-					if disk[0] < name && !each(disk[0]) {
-						return
-					}
-				}
-				if !each(name) {
+		for _, name := range held {
+			for ; len(disk) > 0 && disk[0] <= name; disk = disk[1:] {
+				if disk[0] < name && !each(disk[0]) {
 					return
 				}
+			}
+			if !each(name) {
+				return
 			}
 		}
 		for _, name := range disk {
