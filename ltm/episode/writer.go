@@ -228,10 +228,8 @@ func (w *Writer) add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 	if err := w.usableLocked(); err != nil {
 		return err
 	}
-	if w.mu.pending >= 4*maxPending || w.mu.raw >= 4*maxRaw {
-		if err := w.flushLocked(); err != nil {
-			return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes of %d of payloads wait to be written to %s: %w", w.mu.pending, w.mu.raw, w.path, err)
-		}
+	if err := w.flushFullLocked(); err != nil { // it was refused before
+		return engram.Errorf(engram.Exhausted, ch.Entity.String(), "%d bytes of %d of payloads wait to be written to %s: %w", w.mu.pending, w.mu.raw, w.path, err)
 	}
 	atBeginning := inForce || Timeless(s.Time)
 	e, c, err := w.codingLocked(ch, s, plain, atBeginning)
