@@ -310,3 +310,58 @@ func TestDialIsNoDeputy(t *testing.T) {
 	}
 	g.intact("a dial to a name's key")
 }
+
+// JetStream does not lend its rights to who asks it, a server or a program: its answers,
+// and what a consumer delivers, go to an inbox and nowhere else; and a name's key changes no
+// other.
+func TestJetStreamIsNoDeputy(t *testing.T) {
+	g := guard(t)
+	const mine, object = "$KV.engram-names.Mine", "$KV.engram-names.Object"
+	second := g.connect("robot2", "robot2:Mine", "robot1:Mine")
+	program := fabrics.Connect(t, backbone.Options{URL: g.fabric.ClientURL(), Credentials: g.Program(t, "trusted")})
+	forged := `{"memory":"Object","server":"forged","addresses":["nats:forged"]}`
+	if _, err := second.Conn().Request(mine, []byte(forged), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	get := `{"last_by_subj":"` + mine + `"}`
+	consumer := func(to string) string {
+		return `{"stream_name":"KV_engram-names","config":{"deliver_subject":"` + to + `","deliver_policy":"all","ack_policy":"none","filter_subject":"` + mine + `"}}`
+	}
+	deputies := func(c *nats.Conn, to string) {
+		t.Helper()
+		inbox := c.NewInbox()
+		for _, m := range []*nats.Msg{
+			{Subject: "$JS.API.INFO", Reply: to},
+			{Subject: "$JS.API.STREAM.INFO.KV_engram-names", Reply: to},
+			{Subject: "$JS.API.DIRECT.GET.KV_engram-names." + mine, Reply: to},
+			{Subject: "$JS.API.DIRECT.GET.KV_engram-names", Reply: to, Data: []byte(get)},
+			{Subject: "$JS.API.STREAM.MSG.GET.KV_engram-names", Reply: to, Data: []byte(get)},
+			{Subject: "$JS.API.CONSUMER.CREATE.KV_engram-names", Reply: to, Data: []byte(consumer(inbox))},
+			{Subject: "$JS.API.CONSUMER.CREATE.KV_engram-names", Reply: inbox, Data: []byte(consumer(to))},
+			{Subject: "$JS.API.CONSUMER.CREATE.KV_engram-names.push." + mine, Reply: inbox, Data: []byte(consumer(to))},
+			{Subject: "$JS.API.CONSUMER.CREATE.KV_engram-names", Reply: inbox, Data: []byte(consumer(inbox) + consumer(to))},
+			{Subject: mine, Reply: to, Data: []byte(forged)},
+			{Subject: mine, Reply: inbox, Data: []byte(forged), Header: nats.Header{"Nats-Trace-Dest": {to}}},
+			{Subject: mine, Reply: inbox, Data: []byte(forged), Header: nats.Header{"Nats-Rollup": {"all"}}},
+			{Subject: "$JS.asked.API.STREAM.INFO.KV_engram-names", Reply: to},
+			{Subject: "$JS.granted.API.STREAM.INFO.KV_engram-names", Reply: to},
+			{Subject: "$JS.robot1.API.STREAM.INFO.KV_engram-names", Reply: to},
+		} {
+			if err := c.PublishMsg(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := c.Request("$JS.API.STREAM.INFO.KV_engram-names", nil, time.Minute); err != nil { // comes after those
+			t.Fatal(err)
+		}
+	}
+	for _, b := range []*backbone.Backbone{second, program} {
+		for on, to := range map[string]string{"engram.names.>": "engram.names.robot3.s", "engram.update.>": "engram.update.Object.x", "$KV.engram-names.O.>": "$KV.engram-names.O.x"} {
+			if got := g.heard(on, func() { deputies(b.Conn(), to) }); got != "" {
+				t.Errorf("JetStream has published on %s", got)
+			}
+		}
+		deputies(b.Conn(), object)
+		g.intact("what JetStream was asked for")
+	}
+}

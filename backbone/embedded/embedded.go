@@ -9,6 +9,7 @@ package embedded
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -66,7 +67,8 @@ type Server struct {
 	s   *server.Server
 	tmp string // a folder to be removed at the end
 
-	admission *admission // nil without credentials
+	admission *admission         // nil without credentials
+	asks      *backbone.Backbone // hands on what JetStream is asked; nil without credentials
 }
 
 // maxMessage is the largest message.
@@ -125,6 +127,13 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 		return nil, engram.Errorf(engram.Invalid, o.Listen, "the backbone cannot be embedded: %w", err)
 	}
 	e.s.SetLogger(&natsLog{o.Log, e.admission}, false, false)
+	if e.admission != nil {
+		for from, to := range turned {
+			if err := e.s.GlobalAccount().AddMapping(from, to); err != nil {
+				return nil, engram.Errorf(engram.Internal, from, "the embedded backbone does not turn it into %s: %w", to, err)
+			}
+		}
+	}
 	e.s.Start()
 	wait := startTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -132,6 +141,11 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	}
 	if !e.s.ReadyForConnections(max(wait, time.Millisecond)) {
 		return nil, engram.Errorf(engram.Unavailable, o.Listen, "the embedded backbone was not ready within %v", wait.Round(time.Millisecond))
+	}
+	if e.admission != nil {
+		if err := e.handOn(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return e, nil
 }
@@ -226,15 +240,18 @@ func (e *Server) LeafURL() string {
 }
 
 // Close ends the server.
-func (e *Server) Close() error {
+func (e *Server) Close() (err error) {
+	if e.asks != nil {
+		err = e.asks.Close()
+	}
 	if e.s != nil {
 		e.s.Shutdown()
 		e.s.WaitForShutdown()
 	}
 	if e.tmp != "" {
-		return os.RemoveAll(e.tmp)
+		err = errors.Join(err, os.RemoveAll(e.tmp))
 	}
-	return nil
+	return err
 }
 
 // serverName returns a name that no other server has: of two leaf nodes of one name

@@ -15,12 +15,13 @@ import (
 // everyone may publish and hear this: look names up, ask for announcements, dial servers.
 // All else of JetStream's interface, also under the domain's name, is refused to
 // programs, servers and leaf nodes alike: with streams of one's own one could speak for
-// others, and change names.
+// others, and change names. Requests to JetStream have the subjects that the NATS server
+// turned theirs into.
 var (
 	mayPublish = []string{
 		"engram.names", "engram.dial.*", "engram.tunnel.>",
-		"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.MSG.GET.*", "$JS.API.DIRECT.GET.>",
-		"$JS.API.CONSUMER.CREATE.*.>", "$JS.API.CONSUMER.CREATE.*", "$JS.API.CONSUMER.INFO.>", "$JS.API.CONSUMER.DELETE.>", "$JS.FC.>",
+		asked + "API.INFO", asked + "API.STREAM.INFO.*", asked + "API.STREAM.MSG.GET.*", asked + "API.DIRECT.GET.>",
+		asked + "API.CONSUMER.CREATE.*.>", asked + "API.CONSUMER.CREATE.*", asked + "API.CONSUMER.INFO.>", asked + "API.CONSUMER.DELETE.>", "$JS.FC.>",
 	}
 	mayHear = []string{"engram.names", "engram.names.>"}
 )
@@ -115,8 +116,8 @@ func grantsOf(id access.Identity, s credentials.Serving, robot string) grants {
 		}
 		for _, b := range buckets {
 			add(&g.names, subject.MakeBucket(robot, b))
-			add(&g.names, "$KV."+b+"."+token(memory))
-			add(&g.names, "$KV."+b+"."+subject.HolderKeys(string(id))+"*")
+			add(&g.names, asked+"$KV."+b+"."+token(memory))
+			add(&g.names, asked+"$KV."+b+"."+subject.HolderKeys(string(id))+"*")
 		}
 	}
 	return g
