@@ -330,6 +330,10 @@ func TestJetStreamIsNoDeputy(t *testing.T) {
 	deputies := func(c *nats.Conn, to string) {
 		t.Helper()
 		inbox := c.NewInbox()
+		// A consumer delivers where somebody listens to just that subject.
+		if _, err := c.Subscribe(to, func(*nats.Msg) {}); err != nil {
+			t.Fatal(err)
+		}
 		for _, m := range []*nats.Msg{
 			{Subject: "$JS.API.INFO", Reply: to},
 			{Subject: "$JS.API.STREAM.INFO.KV_engram-names", Reply: to},

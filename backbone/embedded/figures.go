@@ -10,5 +10,9 @@ type Figures struct {
 
 // Figures returns the figures.
 func (e *Server) Figures() Figures {
-	return Figures{Clients: e.s.NumClients(), LeafNodes: e.s.NumLeafNodes(), Routes: e.s.NumRoutes(), Leafs: min(len(e.o.LeafOf), 1)}
+	clients := e.s.NumClients()
+	if e.asks != nil {
+		clients-- // its own
+	}
+	return Figures{Clients: clients, LeafNodes: e.s.NumLeafNodes(), Routes: e.s.NumRoutes(), Leafs: min(len(e.o.LeafOf), 1)}
 }

@@ -23,13 +23,15 @@ import (
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 )
 
-// The subjects that another robot's server tries, of which none is its own; it may send to
-// those of dials and tunnels, but nobody there believes it.
+// The subjects that another robot's server tries, and names for answers, of which none is
+// its own; it may send to those of dials and tunnels, but nobody there believes it, and ask
+// JetStream, which answers on none of them.
 var othersSubjects = []string{
 	"engram.names.robot1.s1", "engram.names.robot1.robot1", "engram.update.Object.Instance.p.e", "engram.dial.robot1", "engram.tunnel.robot1.1", "engram.tunnel.x",
 	"$KV.engram-names.Object", "$KV.engram-names-robot1.Object", "$KV.engram-names.copy.robot1", "_INBOX.robot1.x", "_INBOX.x",
 	"$JS.API.STREAM.DELETE.KV_engram-names", "$JS.API.STREAM.PURGE.KV_engram-names", "$JS.API.STREAM.UPDATE.KV_engram-names", "$JS.API.STREAM.CREATE.mine",
 	"$JS.API.STREAM.MSG.DELETE.KV_engram-names", "$JS.API.CONSUMER.CREATE.KV_engram-names", "$JS.API.STREAM.NAMES", "$JS.robot1.API.STREAM.DELETE.KV_engram-names",
+	"$JS.API.STREAM.INFO.KV_engram-names", "$JS.API.DIRECT.GET.KV_engram-names", "$JS.asked.API.STREAM.INFO.KV_engram-names", "$JS.granted.API.STREAM.INFO.KV_engram-names",
 	"$JS.API.ACCOUNT.PURGE.x", "$SYS.REQ.SERVER.PING", "$SYS.REQ.USER.INFO",
 }
 
