@@ -30,6 +30,14 @@ var largeRegex = regexp.MustCompile(`[\[{(]|\\[pP]`)
 // regexPerName is how much of a compiled regular expression counts as one more name.
 const regexPerName = 32
 
+// What compiled selectors take, in bytes, about.
+const (
+	nameBytes      = 32   // a listed name, beside its text
+	regexBytes     = 1024 // a regular expression
+	regexStepBytes = 192  // each of its instructions and ranges of characters, at most
+	matcherBytes   = 64   // a level of a pattern
+)
+
 // NameSelector selects names at one level.
 type NameSelector struct {
 	Kind  NameKind
@@ -72,12 +80,17 @@ func (s NameSelector) Matcher() (NameMatcher, error) {
 	case NameAll:
 		return NameMatcher{all: true}, nil
 	case NameOneOf:
-		return NameMatcher{names: s.Names}, nil
+		m := NameMatcher{names: s.Names}
+		for _, n := range s.Names {
+			m.size += nameBytes + len(n)
+		}
+		return m, nil
 	case NameRegex:
-		if _, err := s.regexSize(); err != nil {
+		n, err := s.regexSize()
+		if err != nil {
 			return NameMatcher{}, err
 		}
-		return NameMatcher{re: regexp.MustCompile(`^(?:` + s.Regex + `)$`)}, nil
+		return NameMatcher{re: regexp.MustCompile(`^(?:` + s.Regex + `)$`), size: regexBytes + n*regexStepBytes + 2*len(s.Regex)}, nil
 	}
 	return NameMatcher{}, Errorf(Invalid, "", "a name selector of unknown kind %d", s.Kind)
 }
@@ -142,6 +155,7 @@ type NameMatcher struct {
 	all   bool
 	names []string
 	re    *regexp.Regexp
+	size  int // of what is listed or compiled, in bytes, about
 }
 
 // Match reports whether the name is selected.
@@ -354,6 +368,30 @@ func (m *PatternMatcher) Match(id ID) bool {
 		}
 	}
 	return true
+}
+
+// Size returns how many bytes of memory the compiled pattern takes, about.
+func (m *PatternMatcher) Size() int {
+	n := matcherBytes
+	for i := range m.levels {
+		n += matcherBytes + m.levels[i].size
+	}
+	return n
+}
+
+// Exact returns what the pattern names if it lists one name at each of its levels.
+func (m *PatternMatcher) Exact() (id ID, ok bool) {
+	for i := range m.levels {
+		names, lists := m.levels[i].Exact()
+		if !lists || len(names) != 1 {
+			return ID{}, false
+		}
+		var err error
+		if id, err = id.Child(names[0]); err != nil {
+			return ID{}, false // no ID has such a name
+		}
+	}
+	return id, true
 }
 
 // Level returns the matcher of the names at level l, from LevelMemory to

@@ -18,7 +18,8 @@ type feed struct {
 	watchers      []*Watcher
 	removals      removals
 	pins          pins
-	matched       int // how long the lists of all entities are
+	asked         int64 // bytes, of all subscriptions: see asks
+	matched       int   // how long the lists of all entities are
 }
 
 // recentUpdate remembers where an update went, so that a subscription that resumes
@@ -64,6 +65,7 @@ func (f *feed) record(v *version, watermark engram.Time) {
 func (f *feed) add(s *subscription) {
 	f.begun++
 	s.ordinal = f.begun
+	f.asked += s.asked
 	f.subscriptions = append(f.subscriptions, s)
 }
 
@@ -72,6 +74,7 @@ func (f *feed) remove(s *subscription) {
 	if i := slices.Index(f.subscriptions, s); i >= 0 {
 		f.subscriptions = slices.Delete(f.subscriptions, i, i+1)
 		f.ended++
+		f.asked -= s.asked
 		f.dropped += s.queue.dropped.Load()
 	}
 }
@@ -83,7 +86,7 @@ func (f *feed) takeAll() []*subscription {
 	for _, s := range all {
 		f.dropped += s.queue.dropped.Load()
 	}
-	f.subscriptions = nil
+	f.subscriptions, f.asked = nil, 0
 	return all
 }
 

@@ -23,7 +23,8 @@ const defaultQueue = 1024
 type subscription struct {
 	w        *WM
 	ordinal  uint64 // among all of the feed
-	patterns []*engram.PatternMatcher
+	wanted   wanted
+	asked    int64        // see asks
 	scope    engram.Scope // nil: everything
 	withData bool
 	filter   *query.Filter // nil: every update
@@ -82,6 +83,10 @@ func (w *WM) Subscribe(ctx context.Context, sub engram.Subscription) (engram.Upd
 		w.mu.Unlock()
 		return nil, err
 	}
+	if err := w.checkRoomLocked(s); err != nil {
+		w.mu.Unlock()
+		return nil, err
+	}
 	s.start = w.mu.number
 	w.mu.feed.add(s)
 	var recent []recentUpdate
@@ -125,29 +130,18 @@ func (w *WM) newSubscription(sub engram.Subscription, scope engram.Scope) (*subs
 		shape:    query.NewShape(w.types, sub.Fields, false),
 		queue:    newQueue(sub.Slow, sub.Queue, w.limits.MaxQueueBytes, &w.mu.feed.pins),
 	}
-	for _, p := range sub.Patterns {
-		m, err := p.Matcher()
-		if err != nil {
-			return nil, err
-		}
-		s.patterns = append(s.patterns, m)
-	}
 	var err error
+	if s.wanted, err = newWanted(sub.Patterns); err != nil {
+		return nil, err
+	}
+	s.asked = s.asks(&sub)
 	s.filter, err = w.compiler.Filter(context.Background(), sub.Where, w.types, 0)
 	return s, err
 }
 
 // matches reports whether the subscription wants updates of that entity.
 func (s *subscription) matches(entity engram.ID) bool {
-	if engram.VisibilityIn(s.scope, entity) == engram.Hidden {
-		return false
-	}
-	for _, p := range s.patterns {
-		if p.Match(entity) {
-			return true
-		}
-	}
-	return len(s.patterns) == 0
+	return engram.VisibilityIn(s.scope, entity) != engram.Hidden && s.wanted.match(entity)
 }
 
 // needsVersion reports whether the consumer looks at snapshots.

@@ -41,6 +41,9 @@ type Limits struct {
 	// subscription that is furthest behind loses its oldest updates, which are told as
 	// dropped. Default a quarter of the memories' bounds, and no less than one full queue.
 	MaxPinnedBytes int64
+	// MaxAskedBytes bounds what all open subscriptions ask for: their patterns, filters and
+	// fields, each once in a subscription, beyond 16 KiB of each. Default 128 MiB.
+	MaxAskedBytes int64
 	// MaxFilterSteps bounds what the filter of one query may cost in all; a step takes about
 	// 50 ns. Default 200,000,000: about ten seconds.
 	MaxFilterSteps int64
@@ -68,6 +71,9 @@ func (l Limits) WithDefaults() Limits {
 	def(&l.Removals, 4096)
 	if l.MaxQueueBytes <= 0 {
 		l.MaxQueueBytes = 256 << 20
+	}
+	if l.MaxAskedBytes <= 0 {
+		l.MaxAskedBytes = 128 << 20
 	}
 	if l.MaxFilterSteps <= 0 {
 		l.MaxFilterSteps = 200_000_000

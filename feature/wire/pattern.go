@@ -136,7 +136,8 @@ func (l Limits) Pattern(text string) (engram.Pattern, error) {
 	return p, nil
 }
 
-// Patterns converts a request's patterns, given as texts and by their selectors.
+// Patterns converts a request's patterns, given as texts and by their selectors. Equal
+// texts give one pattern.
 func (l Limits) Patterns(texts []string, selectors ...*engramv1.Pattern) ([]engram.Pattern, error) {
 	n := len(texts) + len(selectors)
 	if err := l.Breadth("patterns", n); err != nil {
@@ -155,7 +156,13 @@ func (l Limits) Patterns(texts []string, selectors ...*engramv1.Pattern) ([]engr
 		out = append(out, p)
 		return l.Breadth("patterns, with their names and the size of their regexes", n)
 	}
+	seen := make(map[string]bool)
 	for _, text := range texts {
+		if seen[text] {
+			n--
+			continue
+		}
+		seen[text] = true
 		if err := add(l.Pattern(text)); err != nil {
 			return nil, err
 		}

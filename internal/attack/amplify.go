@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -24,6 +25,9 @@ type Request struct {
 	Body   []byte
 	// Parallel is how many are sent at the same time.
 	Parallel int
+	// Lasting says that the answer has no end: once it has begun, the call stays open until
+	// the context ends.
+	Lasting bool
 	// Unpacked is how many bytes the message has when it is decompressed.
 	Unpacked int
 }
@@ -47,6 +51,12 @@ func (r *Request) Send(ctx context.Context, c *http.Client, server string) (stat
 	res, err := c.Do(req)
 	if err != nil {
 		return 0, "", err
+	}
+	if r.Lasting {
+		b := make([]byte, 4<<10)
+		n, err := res.Body.Read(b)
+		context.AfterFunc(ctx, func() { res.Body.Close() })
+		return res.StatusCode, string(b[:n]), err
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
@@ -106,6 +116,14 @@ func Amplifications() []Request {
 		stream("large regexes of patterns", longTerm+"Forget", "application/connect+proto", "Connect-Content-Encoding", bytes.Repeat(Field(1, []byte(`~\PL{990}/~\PL{990}`)), 300)),
 		stream("patterns of a subscription", memory+"Subscribe", "application/connect+proto", "Connect-Content-Encoding", many),
 		stream("shares of a pull", pulls+"Pull", "application/grpc", "Grpc-Encoding", Field(1, Repeat(Field(2, nil), 100*mib))),
+		// What stays open.
+		subscribed("one pattern of many subscriptions", bytes.Repeat(Field(1, []byte("a/b/c/d")), 9990)),
+		subscribed("one regex of many subscriptions", bytes.Repeat(Field(1, []byte("a/b/c/~[a-z]{900}")), 9990)),
+		subscribed("names of many subscriptions", numbered(1, "a/b/c/%d", 9990)),
+		subscribed("patterns of many subscriptions", numbered(1, "a/*/c/%d", 9990)),
+		subscribed("large regexes of many subscriptions", numbered(1, "a/b/c/~(ab?){300}%d", 250)),
+		subscribed("filters of many subscriptions", Field(6, []byte("1 == 0 || ["+strings.Repeat("a,", 2000)+"] == [1]"))),
+		subscribed("fields of many subscriptions", numbered(7, "f%d", 9990)),
 		// What is just taken, by many.
 		many10(post("updates that are taken", memory+"Commit", Repeat(Field(1, nil), 600_000))),
 		many10(post("values that are taken", memory+"Commit", Field(1, Field(3, Field(1, Field(3, Field(6, Repeat(Field(1, nil), 1_200_000)))))))),
@@ -140,6 +158,21 @@ func stream(name, path, contentType, encoding string, message []byte) Request {
 	packed := Gzip(message)
 	body := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(packed))), packed...)
 	return Request{Name: name, Path: path, Type: contentType, Header: http.Header{encoding: {"gzip"}, "Te": {"trailers"}}, Body: body, Parallel: 1, Unpacked: len(message)}
+}
+
+// subscribed returns subscriptions.
+func subscribed(name string, message []byte) Request {
+	r := stream(name, memory+"Subscribe", "application/connect+proto", "Connect-Content-Encoding", message)
+	r.Parallel, r.Lasting = 300, true
+	return r
+}
+
+// numbered returns fields with n texts.
+func numbered(field protowire.Number, format string, n int) (b []byte) {
+	for i := range n {
+		b = append(b, Field(field, fmt.Appendf(nil, format, i))...)
+	}
+	return b
 }
 
 func many10(r Request) Request {

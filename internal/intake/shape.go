@@ -61,7 +61,12 @@ var answered = map[protoreflect.FullName]int64{
 	"engram.v1.AnchorKey":    512,
 	"engram.v1.QueryNode":    256,
 	"google.protobuf.Value":  160,
+	"engram.v1.NameSelector": 192,
 }
+
+// patternWeight is what a pattern's text becomes: parsed, compiled and kept, each level with
+// its name.
+const patternWeight = 768
 
 var shapes struct {
 	sync.Mutex
@@ -163,6 +168,9 @@ func fieldOf(fd protoreflect.FieldDescriptor) field {
 		f = field{kind: fieldFixed64, item: 8}
 	default:
 		f = field{kind: fieldVarint, item: 8}
+	}
+	if f.kind == fieldBytes && fd.IsList() && fd.Name() == "patterns" {
+		f.item += patternWeight / 2
 	}
 	if fd.IsList() {
 		f.item *= 2 // slices grow by doubling

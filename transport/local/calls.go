@@ -123,7 +123,15 @@ func (c *conn) decode(cl *call, h header) (run func() error, err error) {
 	case kindSubscribe:
 		cl.credit, cl.endless = newCredit(d.u32()), true
 		request := d.remainder()
-		run = func() error { return c.subscribe(cl, request) }
+		run = func() error {
+			sub, err := c.s.rare.subscription(cl.ctx, request)
+			request = nil // it lasts: what it was decoded from is not kept
+			cl.lease.Release()
+			if err != nil {
+				return err
+			}
+			return c.subscribe(cl, sub)
+		}
 	default:
 		return nil, corrupt("a client sent a frame of the unknown kind %#02x", uint8(h.kind))
 	}

@@ -10,11 +10,7 @@ import (
 )
 
 // subscribe serves a subscription until it, the call or the connection ends.
-func (c *conn) subscribe(cl *call, request []byte) error {
-	sub, err := c.s.rare.subscription(cl.ctx, request)
-	if err != nil {
-		return err
-	}
+func (c *conn) subscribe(cl *call, sub engram.Subscription) error {
 	release, err := c.s.o.RPC.AdmitSubscription()
 	if err != nil {
 		return err

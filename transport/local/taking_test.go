@@ -2,6 +2,7 @@ package local
 
 import (
 	"encoding/binary"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -43,6 +44,27 @@ func TestFramesAreCountedFirst(t *testing.T) {
 		t.Error(err)
 	}
 	stop()
+	if n := budget.Used(); n != 0 {
+		t.Errorf("%d bytes are still counted", n)
+	}
+}
+
+// A subscription lasts: what its request took is given back once it has begun.
+func TestSubscriptionKeepsNoRequest(t *testing.T) {
+	budget := intake.NewBudget(64<<20, 0)
+	path := filepath.Join(t.TempDir(), "s")
+	stop := serveAt(t, path, newFake(), Options{RPC: rpc.Options{Decoding: budget}})
+	defer stop()
+	c := client(t, "local:"+path, DialOptions{})
+	var patterns []engram.Pattern
+	for i := range 3000 {
+		patterns = append(patterns, engram.MustPattern(fmt.Sprintf("M/C/P/an entity with a long name %d", i)))
+	}
+	s, err := c.Subscribe(testkit.Context(t), engram.Subscription{Patterns: patterns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	if n := budget.Used(); n != 0 {
 		t.Errorf("%d bytes are still counted", n)
 	}

@@ -59,6 +59,7 @@ func (h memoryHandler) Subscribe(ctx context.Context, r *connect.Request[engramv
 	if err != nil {
 		return wireError(err)
 	}
+	asJSON := r.Msg.GetJson() // nothing else of the request is kept
 	release, err := h.o.AdmitSubscription()
 	if err != nil {
 		return wireError(err)
@@ -85,7 +86,7 @@ func (h memoryHandler) Subscribe(ctx context.Context, r *connect.Request[engramv
 		if err != nil {
 			return h.ended(err)
 		}
-		if err := h.sendUpdates(ctx, stream, batch, r.Msg.GetJson()); err != nil {
+		if err := h.sendUpdates(ctx, stream, batch, asJSON); err != nil {
 			return wireError(err)
 		}
 	}
