@@ -65,7 +65,18 @@ func (w Web) Check(r *http.Request) error {
 
 // Allows reports whether pages of an origin may call.
 func (w Web) Allows(origin string) bool {
-	return origin != "" && (slices.Contains(w.Origins, origin) || slices.Contains(w.Origins, "*"))
+	return origin != "" && slices.ContainsFunc(w.Origins, func(o string) bool { return o == "*" || withoutDefaultPort(o) == origin })
+}
+
+// withoutDefaultPort returns an origin as browsers send it: without the port that its scheme
+// has anyway.
+func withoutDefaultPort(origin string) string {
+	for scheme, port := range map[string]string{"http://": ":80", "https://": ":443"} {
+		if strings.HasPrefix(origin, scheme) {
+			return strings.TrimSuffix(origin, port)
+		}
+	}
+	return origin
 }
 
 func localAddress(r *http.Request) (*net.TCPAddr, bool) {

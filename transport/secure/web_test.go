@@ -51,6 +51,8 @@ func TestWebPagesOfOthersAreRefused(t *testing.T) {
 		{name: "a rebound page", host: "evil.example:7411", origin: "http://evil.example:7411"},
 		{name: "a file", host: "localhost:7411", origin: "null"},
 		{name: "a page that is allowed", host: "localhost:7411", origin: "https://studio.example", web: open, ok: true},
+		{name: "one with its default port", host: "localhost:7411", origin: "https://studio.example", web: secure.Web{Origins: []string{"https://studio.example:443"}}, ok: true},
+		{name: "one with another's default port", host: "localhost:7411", origin: "https://studio.example", web: secure.Web{Origins: []string{"https://studio.example:80"}}},
 		{name: "one whose name begins so", host: "localhost:7411", origin: "https://studio.example.evil.example", web: open},
 		{name: "one without TLS", host: "localhost:7411", origin: "http://studio.example", web: open},
 		{name: "every page", host: "localhost:7411", origin: "https://evil.example", web: secure.Web{Origins: []string{"*"}}, ok: true},
