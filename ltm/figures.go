@@ -4,7 +4,7 @@ package ltm
 // next to nothing.
 type Figures struct {
 	Behind     uint64 // updates that the recorder has still to see
-	Stalled    bool   // the recorder waits for the disk
+	Stalled    bool   // what is recorded, or sealed, waits for the disk
 	Recorded   uint64 // number of the newest update that the recorder has seen
 	Lost       uint64 // versions that could not be recorded in this life
 	LogBytes   int64  // of the log's files
@@ -21,7 +21,7 @@ func (a *admin) Figures() Figures {
 	p := &a.recorder.progress
 	f := Figures{LogLosses: len(a.account.logLosses), Closing: a.closing.Load(), Recorded: p.done.Load(), Lost: a.recorder.counts.lost.Load()}
 	p.mu.Lock()
-	f.Stalled = p.stalled
+	f.Stalled = p.stalled || a.recorder.sealer.stalled.Load()
 	p.mu.Unlock()
 	if newest := p.told(a.wm.Number()); newest > f.Recorded {
 		f.Behind = newest - f.Recorded

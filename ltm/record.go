@@ -99,7 +99,7 @@ func newRecorder(s *Store, w *wm.WM) *recorder {
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.sealer = sealer{
 		options: r.options, health: r.health, account: r.account, disk: r.disk, logs: r.logs,
-		jobs: make(chan job), ctx: r.ctx, stop: r.stop,
+		jobs: make(chan job), ctx: r.ctx, stop: r.stop, unsealed: map[engram.ID]uint64{},
 	}
 	return r
 }

@@ -24,6 +24,18 @@ type leftOf struct {
 	logged  uint64 // of these; the log has them, and the next life records them
 }
 
+// add counts n updates of an entity.
+func (l left) add(entity engram.ID, n uint64, logged bool) {
+	of := l[entity.Memory()]
+	if of == nil {
+		of = &leftOf{}
+		l[entity.Memory()] = of
+	}
+	if of.updates += n; logged {
+		of.logged += n
+	}
+}
+
 // lost returns how many updates are not in the log.
 func (l left) lost() (n uint64) {
 	for _, of := range l {
@@ -59,6 +71,7 @@ func (r *recorder) close() error {
 		<-done
 	}
 	r.cancel()
+	r.leaveUnsealed()
 	err := r.stream.Close()
 	if len(r.left) > 0 {
 		err = errors.Join(err, engram.Errorf(engram.Unavailable, r.options.Dir, "%w within %v: %v", ErrLeft, within, r.left))
@@ -71,14 +84,16 @@ func (r *recorder) leave(entity engram.ID) {
 	if r.policies.Of(entity).Record == policy.Never {
 		return
 	}
-	l := r.left[entity.Memory()]
-	if l == nil {
-		l = &leftOf{}
-		r.left[entity.Memory()] = l
-	}
-	l.updates++
-	if r.entity(entity).durable {
-		l.logged++
-	}
+	r.left.add(entity, 1, r.entity(entity).durable)
 	r.gaveUp = true
+}
+
+// leaveUnsealed counts what was recorded and is in no file, as the disk refused it until
+// the end. Recorder and sealer have ended.
+func (r *recorder) leaveUnsealed() {
+	before := r.left.lost()
+	for entity, n := range r.sealer.unsealed {
+		r.left.add(entity, n, r.entity(entity).durable)
+	}
+	r.counts.lost.Add(r.left.lost() - before)
 }

@@ -152,3 +152,42 @@ func TestLeftAtTheEnd(t *testing.T) {
 		t.Errorf("in the next life of %d that were logged %d are on disk, missing %+v", n, got, missing)
 	}
 }
+
+// What was recorded, and the disk has refused until the end, is named like what was not:
+// it is in no file.
+func TestLeftUnsealed(t *testing.T) {
+	const n = 50
+	root := fastDir(t)
+	disk := vfs.NewFaulty(vfs.OS, root)
+	o := ltm.Options{Dir: filepath.Join(root, "data"), FS: disk, CloseWithin: 1}
+	l := begin(t, o)
+	l.leaves = true
+	l.commitMany(t, "Test/Volatile/p", n)
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	l.commit(t, "Test/Volatile/q/first", 0, 1) // it begins the next episode
+	l.caughtUp(t)
+	disk.Inject(vfs.Fault{Op: vfs.OpWrite, Name: "episodes", Err: vfs.ErrFull})
+	l.commitMany(t, "Test/Volatile/q", n)
+	l.commitMany(t, "Test/Logged/q", n)
+	l.caughtUp(t)
+	if err := l.wm.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err := l.Close()
+	want := fmt.Sprintf("%d updates of Test (%d are in the log", 2*n+1, n)
+	if !errors.Is(err, ltm.ErrLeft) || !strings.Contains(err.Error(), want) {
+		t.Errorf("closing says %v; want %q", err, want)
+	}
+	if f := l.Figures(); f.Lost != n+1 || !f.Stalled {
+		t.Errorf("the figures are %+v; want %d lost, and a disk that is waited for", f, n+1)
+	}
+	disk.Heal()
+	l = begin(t, ltm.Options{Dir: o.Dir})
+	for p, want := range map[string]int{"Test/Volatile/p": n, "Test/Volatile/q": 0, "Test/Logged/q": n} {
+		if got, _ := l.recorded(t, p); got != want {
+			t.Errorf("in the next life %d of %s are on disk; want %d", got, p, want)
+		}
+	}
+}

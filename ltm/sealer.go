@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -27,6 +28,11 @@ type sealer struct {
 	jobs chan job
 	ctx  context.Context // ends after all was recorded
 	stop <-chan struct{} // closed when the store waits no more
+
+	stalled atomic.Bool // the disk refuses what is to be done with it
+	// unsealed counts versions of episodes that are in no file as the store closes; it is
+	// read when run has ended.
+	unsealed map[engram.ID]uint64
 }
 
 // job is an episode for the sealer.
@@ -125,8 +131,11 @@ func (s *sealer) adopt(j job, info episode.Info, entities []episode.Entity) erro
 // saveBroken repairs an episode that cannot be sealed, and reports whether all that it
 // was given is there.
 func (s *sealer) saveBroken(j job, cause error) (whole bool, err error) {
-	if engram.CodeOf(cause) != engram.Corrupt {
-		return false, cause // closing: the next life salvages it
+	if engram.CodeOf(cause) != engram.Corrupt { // closing: the next life salvages what is in the file
+		for id, n := range j.writer.Unwritten() {
+			s.unsealed[id] += n
+		}
+		return false, cause
 	}
 	dir := filepath.Join(s.options.Dir, episodesDir)
 	from := filepath.Join(dir, strings.TrimSuffix(j.handle.name, sealedExt)+openExt)
@@ -158,9 +167,11 @@ func (s *sealer) persist(what string, act func() error) error {
 		err := act()
 		if err == nil || engram.CodeOf(err) == engram.Corrupt {
 			s.health.set(what, nil)
+			s.stalled.Store(false)
 			return err
 		}
 		s.health.set(what, err)
+		s.stalled.Store(true)
 		s.impatient.refused(err)
 		timer := time.NewTimer(pause)
 		select {

@@ -41,3 +41,27 @@ func (w *Writer) Timeline(entity engram.ID) (Timeline, error) {
 	e.view.Unlock()
 	return w.timelineOf(entity, e.number, table, tail[:len(tail):len(tail)], ordered), nil
 }
+
+// Unwritten returns how many versions of each entity are not in the file yet, but for
+// values in force: what a disk that refuses keeps from it.
+func (w *Writer) Unwritten() map[engram.ID]uint64 {
+	w.pub.RLock()
+	defer w.pub.RUnlock()
+	of := map[engram.ID]uint64{}
+	for id, e := range w.pub.entities {
+		e.view.Lock()
+		written := uint64(0)
+		for _, b := range e.view.blocks {
+			written += uint64(b.Count)
+		}
+		n := uint64(len(e.view.tail))
+		if force := e.view.InForce; force > written { // these come first
+			n -= min(force-written, n)
+		}
+		e.view.Unlock()
+		if n > 0 {
+			of[id] = n
+		}
+	}
+	return of
+}
