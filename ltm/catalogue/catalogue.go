@@ -203,7 +203,13 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 			if ok && old == now {
 				continue
 			}
-			r, err := episode.Open(filepath.Join(c.opts.Dir, f.Name()), c.opts.Episode)
+			r, err := episode.OpenContext(ctx, filepath.Join(c.opts.Dir, f.Name()), c.opts.Episode)
+			if ctx.Err() != nil {
+				if err == nil {
+					r.Close()
+				}
+				return engram.Errorf(engram.Canceled, f.Name(), "the start was given up: %w", context.Cause(ctx))
+			}
 			if err != nil {
 				problems = append(problems, Problem{Name: f.Name(), Err: err})
 				if ok {

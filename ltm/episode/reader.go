@@ -39,6 +39,11 @@ type source struct{ text, format string }
 // the file is looked through, and what is whole can be read: its Info tells the damage.
 // Corrupt if nothing is.
 func Open(path string, o Options) (*Reader, error) {
+	return OpenContext(context.Background(), path, o)
+}
+
+// OpenContext is Open, which gives up looking through the file when ctx ends.
+func OpenContext(ctx context.Context, path string, o Options) (*Reader, error) {
 	o.setDefaults()
 	f, err := o.FS.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -47,7 +52,7 @@ func Open(path string, o Options) (*Reader, error) {
 	r := &Reader{}
 	r.sum, err = readSummary(f, path, false)
 	if engram.CodeOf(err) == engram.Corrupt && !errors.Is(err, ErrRewritten) {
-		err = r.recover(f, path, err)
+		err = r.recover(ctx, f, path, err)
 	}
 	if err != nil {
 		f.Close()
@@ -60,12 +65,15 @@ func Open(path string, o Options) (*Reader, error) {
 }
 
 // recover looks through a file whose summary is not whole.
-func (r *Reader) recover(f vfs.File, path string, cause error) error {
+func (r *Reader) recover(ctx context.Context, f vfs.File, path string, cause error) error {
 	st, err := f.Stat()
 	if err != nil {
 		return fileError(path, err)
 	}
-	found, err := recoverIndex(context.Background(), f, path)
+	found, err := recoverIndex(ctx, f, path)
+	if ctx.Err() != nil {
+		return engram.Errorf(engram.Canceled, path, "looking through the damaged file was given up: %w", context.Cause(ctx))
+	}
 	if err != nil {
 		return errors.Join(cause, err)
 	}

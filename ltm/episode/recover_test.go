@@ -1,6 +1,7 @@
 package episode_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -102,6 +104,13 @@ func TestDamagedIsServedAtOnce(t *testing.T) {
 			t.Errorf("with %d bytes appended: %d versions, damage %+v, %v", extra, n, damage, err)
 		}
 	}
+	for _, lost := range []int{1, 8, 100} {
+		b := slices.Clone(r.bytes)
+		clear(b[:lost])
+		if n, damage, err := r.readable(t, "without its beginning", b); n != versions || damage == nil || err != nil {
+			t.Errorf("%d bytes zeroed at the beginning: %d versions, damage %+v, %v", lost, n, damage, err)
+		}
+	}
 	chance := rand.New(rand.NewPCG(5, 6))
 	rounds := 150
 	if testing.Short() {
@@ -121,5 +130,33 @@ func TestDamagedIsServedAtOnce(t *testing.T) {
 		if err != nil || n < versions/2 {
 			t.Errorf("%s: %d versions, %v", what, n, err)
 		}
+	}
+}
+
+// A file that was made much longer, as a hole, is looked through no further than a record is
+// long, and no further than the context lasts.
+func TestLongHoleIsTheEnd(t *testing.T) {
+	testkit.Long(t)
+	const versions = 120
+	r := record(t, versions, true)
+	path := t.TempDir() + "/hole.mcap"
+	if err := os.WriteFile(path, r.bytes, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Skip(err)
+	}
+	e, err := episode.Open(path, quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if info := e.Info(); info.Snapshots != versions || info.Damage == nil {
+		t.Errorf("%d versions, damage %+v", info.Snapshots, info.Damage)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := episode.OpenContext(ctx, path, quick); engram.CodeOf(err) != engram.Canceled {
+		t.Errorf("given up: %v", err)
 	}
 }

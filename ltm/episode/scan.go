@@ -201,15 +201,25 @@ func (s *scanner) walk(ctx context.Context, visit func(foundRecord) error) error
 		}
 		off += recordHead + n
 	}
-	return nil
+	return ctx.Err() // resync gives up with it
 }
 
-// resync searches behind off for where records go on; the file's end if nowhere.
+// resync searches behind off for where records go on; the file's end if nowhere. A run of
+// zeros longer than a record can be is taken for the end: of a file that was made longer.
 func (s *scanner) resync(ctx context.Context, off int64) int64 {
+	zeros := int64(0)
 	for next := off + 1; next < s.size; next++ {
 		if next < s.windowAt || next >= s.windowAt+int64(len(s.window)) {
 			if ctx.Err() != nil || !s.load(next) {
 				return s.size
+			}
+			if len(bytes.TrimLeft(s.window, "\x00")) > 0 {
+				zeros = 0
+			} else if zeros += int64(len(s.window)); zeros > maxRecord {
+				return s.size
+			} else {
+				next += int64(len(s.window)) - 1
+				continue
 			}
 		}
 		b := s.window[next-s.windowAt:]

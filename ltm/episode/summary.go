@@ -1,6 +1,7 @@
 package episode
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -70,6 +71,11 @@ func readSummary(f vfs.File, path string, withChunks bool) (*summary, error) {
 	s, err := parseSummary(f, st.Size(), withChunks)
 	if err != nil {
 		return nil, engram.Errorf(engram.CodeOf(err), path, "%w", err)
+	}
+	if b, err := (&fileTail{f: f, size: st.Size(), from: st.Size()}).read(0, uint64(len(mcap.Magic))+1); err != nil {
+		return nil, err
+	} else if !bytes.HasPrefix(b, mcap.Magic) || mcap.OpCode(b[len(mcap.Magic)]) != mcap.OpHeader {
+		return nil, engram.Errorf(engram.Corrupt, path, "the file does not begin as an MCAP file does; repair it")
 	}
 	s.info.Name, s.info.Bytes, s.info.Sealed = filepath.Base(path), st.Size(), true
 	return s, nil
