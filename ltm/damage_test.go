@@ -54,6 +54,14 @@ func TestDamagedEpisodes(t *testing.T) {
 			}
 			return os.Truncate(name, info.Size()-1-r.Int64N(10))
 		},
+		"without its beginning": func(_ *rand.Rand, name string) error {
+			b, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			clear(b[:min(100, len(b))])
+			return os.WriteFile(name, b, 0o600)
+		},
 		"appended": func(r *rand.Rand, name string) error {
 			b, err := os.ReadFile(name)
 			if err != nil {
