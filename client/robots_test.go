@@ -628,8 +628,7 @@ func TestTakenOverOnAnotherRobot(t *testing.T) {
 // An answer over a slow link is waited for, however long it takes. The link hands on 4 kB
 // every 41 ms, or more slowly on a busy machine; the test assumes that less than the
 // client's patience passes between two such parts.
-func TestSlowLink(t *testing.T) {
-	t.Parallel()
+func TestSlowLink(t *testing.T) { // not in parallel with others, which take the CPU from it
 	const patience, pace = 2 * time.Second, 100_000
 	base, r1, _, radio := fleetOf(t)
 	cb := base.clientOf(t, patience)
