@@ -125,9 +125,9 @@ type Held struct {
 	Span      engram.Interval
 }
 
-// Held returns what the episodes hold of the entities of a provider segment, by name: those
-// episodes that counts, which is asked after what is told was read, says true of. The slice
-// is shared: not to be changed.
+// Held returns what the episodes hold of the entities of a provider segment, by name. counts
+// selects the episodes; it is called after the moment of the answer is fixed. The slice is
+// shared: not to be changed.
 func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(episode string) bool) ([]Held, error) {
 	if provider.Level() != engram.LevelProviderSegment {
 		return nil, engram.Errorf(engram.Invalid, provider.String(), "is a %s; name a provider segment", provider.Level())
@@ -174,8 +174,8 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 	return list, nil
 }
 
-// countedEpisodes returns the names of all episodes, and the condition that leaves the
-// holdings out of those that do not count.
+// countedEpisodes returns the names of all episodes, and a condition that excludes the
+// holdings of those that do not count.
 func countedEpisodes(ctx context.Context, tx *sql.Tx, counts func(string) bool) (names []string, condition string, err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT id, name FROM episodes")
 	if err != nil {
@@ -212,8 +212,7 @@ type Total struct {
 }
 
 // Totals returns the sums for each segment of a level (LevelCoreSegment or
-// LevelProviderSegment), sorted by ID, over the episodes that counts, as in
-// [Catalogue.Held], says true of.
+// LevelProviderSegment), sorted by ID. counts selects the episodes, as in [Catalogue.Held].
 func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counts func(episode string) bool) ([]Total, error) {
 	columns := "memory, core, provider"
 	switch level {
