@@ -401,6 +401,27 @@ func TestForgetBeforeTheDiskIsFull(t *testing.T) {
 	}
 }
 
+// A state that is older than its policy keeps is not carried into the next episode.
+func TestForgetByAgeWhatIsInForce(t *testing.T) {
+	c := &clock{}
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: c.now, ForgetEvery: time.Hour, SealAge: 10_000 * time.Hour, Policies: map[engram.ID]policy.Policy{
+		engram.MustID("Test/Volatile"): {Keep: policy.Retention{MaxAge: 20 * step}},
+	}})
+	const old, still = "Test/Volatile/p/old", "Test/Volatile/p/still"
+	l.stepwise(t, c, 0, 1, 2, old)
+	l.stepwise(t, c, 8, 9, 10, still)
+	c.Store(int64(after(21)[0])) // both are quiet; one is too old
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	done := l.due(t) // the first episode holds both: each is a portion of its own
+	l.onDisk(t, "too old", old)
+	l.onDisk(t, "in force", still, after(8)...)
+	if done.Versions != 1 {
+		t.Errorf("forgot %+v, want one version", done)
+	}
+}
+
 // Small episodes are taken together, and nothing else changes.
 func TestCompact(t *testing.T) {
 	c := &clock{}

@@ -9,7 +9,7 @@ import (
 
 // An episode begins with the values in force: the newest state of every entity that has
 // not changed for a while, so that a cut out of it stands alone. What changes all the
-// time comes by itself.
+// time comes by itself; what is older than its policy keeps is not kept so.
 const (
 	forceQuiet   = 10 * time.Second // since the entity last changed
 	forcePayload = 1 << 20          // of one snapshot, in bytes
@@ -28,7 +28,11 @@ func (r *recorder) inForce() {
 		}
 		s, _ := e.Prev(e.End(), engram.MinTime)
 		// What is newer than the recorder is offered to the policy yet.
-		if s == nil || r.changedSince(entity, s, quiet) || s.Number > r.last || r.policies.Of(entity).Record == policy.Never {
+		if s == nil || r.changedSince(entity, s, quiet) || s.Number > r.last {
+			continue
+		}
+		p := r.policies.Of(entity)
+		if p.Record == policy.Never || p.Keep.Outlived(min(s.Time, s.Arrived), r.began) {
 			continue
 		}
 		size := s.Size()

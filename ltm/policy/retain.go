@@ -44,6 +44,9 @@ type Drop struct {
 	Why     string
 }
 
+// Outlived reports whether what is of a time is older than MaxAge.
+func (r Retention) Outlived(t, now engram.Time) bool { return r.MaxAge > 0 && t <= now.Add(-r.MaxAge) }
+
 // Expired returns the portions that their segments' policies want dropped at a
 // time, the oldest first. Protected portions stay, but count. Portions are dropped
 // whole: by age when their newest snapshot is too old, by count when the newer
@@ -57,7 +60,7 @@ func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy
 		p := &portions[i]
 		core := p.Entity.Truncate(engram.LevelCoreSegment)
 		keep := of(core).Keep
-		tooOld := keep.MaxAge > 0 && p.newest() <= now.Add(-keep.MaxAge)
+		tooOld := keep.Outlived(p.newest(), now)
 		if !tooOld {
 			bytes[core] += p.Bytes
 		}
