@@ -173,6 +173,11 @@ func TestDamagedEpisodes(t *testing.T) {
 					if sure && !strings.Contains(health, filepath.Base(names[victim])) {
 						t.Errorf("round %d: health says %q, nothing of %s", round, health, names[victim])
 					}
+					for _, e := range mustEpisodes(t, l) {
+						if told := strings.Contains(health, e.Name); told != (e.Damage != nil) {
+							t.Errorf("round %d: the list of episodes says %+v of %s, and health %q", round, e.Damage, e.Name, health)
+						}
+					}
 					l.end(t)
 				}
 			})

@@ -29,7 +29,7 @@ func (a *admin) Episodes(_ context.Context, iv engram.Interval) ([]EpisodeInfo, 
 	var out []EpisodeInfo
 	for _, h := range a.disk.episodes.all() {
 		if info := h.current(); listed(&info).Overlaps(iv) || info.Snapshots == 0 {
-			out = append(out, EpisodeInfo{Info: info, Kept: a.state.keeps(h.name)})
+			out = append(out, EpisodeInfo{Info: h.withDamage(info), Kept: a.state.keeps(h.name)})
 		}
 	}
 	slices.SortFunc(out, func(a, b EpisodeInfo) int {
@@ -61,7 +61,7 @@ func (a *admin) Episode(_ context.Context, name string) (EpisodeInfo, []episode.
 		return EpisodeInfo{}, nil, err
 	}
 	defer h.close()
-	return EpisodeInfo{Info: h.current(), Kept: a.state.keeps(name)}, src.Entities(), nil
+	return EpisodeInfo{Info: h.withDamage(h.current()), Kept: a.state.keeps(name)}, src.Entities(), nil
 }
 
 // Verify implements [Service].

@@ -96,6 +96,15 @@ func (h *handle) look(src episode.Source) {
 	}
 }
 
+// withDamage returns what is told of the episode with the damage that was met while it was
+// read, too.
+func (h *handle) withDamage(info episode.Info) episode.Info {
+	if err := h.damage.Load(); err != nil && info.Damage == nil {
+		info.Damage = &episode.Damage{Why: (*err).Error()}
+	}
+	return info
+}
+
 // close ends what open began.
 func (h *handle) close() {
 	h.mu.Lock()

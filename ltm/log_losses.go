@@ -41,6 +41,9 @@ func (a *account) noteLogLosses(losses []wal.Loss) {
 	now := a.now()
 	for _, l := range losses {
 		switch {
+		case l.File == manifestFile:
+			a.files.health.set(manifestFile, engram.Errorf(engram.Corrupt, manifestFile, "%s; of a log that was cut before this start it may not have told", l.Reason))
+			continue
 		case l.Torn || l.Unread || l.Bytes == 0:
 			continue
 		case l.Copy != "":

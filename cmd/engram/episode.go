@@ -104,7 +104,7 @@ type episodeJSON struct {
 	Robot     string            `json:"robot,omitempty"`
 	Marks     []markJSON        `json:"marks,omitempty"`
 	Losses    []string          `json:"losses,omitempty"`
-	Damage    string            `json:"damage,omitempty"` // why it cannot be read
+	Damage    string            `json:"damage,omitempty"` // what is wrong with it; of one that is damaged as a whole, why it cannot be read
 	Labels    map[string]string `json:"labels,omitempty"`
 	Entities  []entityJSON      `json:"entities,omitempty"`
 }
@@ -133,6 +133,9 @@ func toEpisodeJSON(e *service.EpisodeInfo) episodeJSON {
 	if e.Sealed {
 		o.State = "sealed"
 	}
+	if e.Damage != nil {
+		o.Damage = e.Damage.Why
+	}
 	if !e.Recorded.Empty() {
 		o.Start, o.End = new(e.Recorded.Start), new(e.Recorded.End)
 	}
@@ -150,6 +153,9 @@ func noteOf(e *service.EpisodeInfo) string {
 	}
 	if n := len(e.Marks); n > 0 {
 		notes = append(notes, countOf(uint64(n), "mark"))
+	}
+	if e.Damage != nil {
+		notes = append(notes, "damaged, read in part")
 	}
 	if e.Recovered {
 		notes = append(notes, "recovered")
@@ -330,6 +336,9 @@ func newEpisodeShow() *cobra.Command {
 			cmd.PrintErrf("%s: %s\n", name, strings.Join(notes, ", "))
 			for _, m := range info.Marks {
 				cmd.PrintErrf("  marked at %s: %s\n", m.Time, visible(m.Label))
+			}
+			if info.Damage != nil {
+				cmd.PrintErrf("  damaged: %s; what can be read of it is served, 'engram ltm repair' writes it anew\n", visible(info.Damage.Why))
 			}
 			for _, l := range info.Losses {
 				cmd.PrintErrf("  not in it: %s\n", visible(l))

@@ -36,20 +36,28 @@ func markMessages(marks []meta.Mark) []*engramv1.EpisodeMark {
 }
 
 func episodeMessage(e *service.EpisodeInfo) *engramv1.Episode {
-	return &engramv1.Episode{
+	m := &engramv1.Episode{
 		Name: e.Name, Version: uint32(e.Version), Robot: e.Robot, Epoch: e.Epoch, Span: wire.SpanMessage(e.Span), Recorded: wire.SpanMessage(e.Recorded), Arrived: wire.SpanMessage(e.Arrived),
 		Snapshots: e.Snapshots, Messages: e.Messages, Bytes: e.Bytes, Sealed: e.Sealed, Marks: markMessages(e.Marks), Losses: e.Losses,
 		Labels: e.Labels, InForce: e.InForce, Recovered: e.Recovered, Supersedes: e.Supersedes, Kept: e.Kept,
 	}
+	if e.Damage != nil {
+		m.Damage = e.Damage.Why
+	}
+	return m
 }
 
 func episodeFromMessage(m *engramv1.Episode) service.EpisodeInfo {
-	return service.EpisodeInfo{Kept: m.GetKept(), Info: meta.Info{
+	e := service.EpisodeInfo{Kept: m.GetKept(), Info: meta.Info{
 		Name: m.GetName(), Version: int(m.GetVersion()), Robot: m.GetRobot(), Epoch: m.GetEpoch(),
 		Span: wire.Span(m.GetSpan()), Recorded: wire.Span(m.GetRecorded()), Arrived: wire.Span(m.GetArrived()), Snapshots: m.GetSnapshots(), Messages: m.GetMessages(),
 		Bytes: m.GetBytes(), Sealed: m.GetSealed(), Marks: marksFromMessages(m.GetMarks()), Losses: m.GetLosses(), Labels: m.GetLabels(),
 		InForce: m.GetInForce(), Recovered: m.GetRecovered(), Supersedes: m.GetSupersedes(),
 	}}
+	if why := m.GetDamage(); why != "" {
+		e.Damage = &meta.Damage{Why: why}
+	}
+	return e
 }
 
 func episodeEntityMessage(e *meta.Entity) *engramv1.EpisodeEntity {

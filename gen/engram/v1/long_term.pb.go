@@ -167,6 +167,7 @@ type Episode struct {
 	Supersedes    string                 `protobuf:"bytes,16,opt,name=supersedes,proto3" json:"supersedes,omitempty"`
 	Kept          bool                   `protobuf:"varint,17,opt,name=kept,proto3" json:"kept,omitempty"`
 	Recorded      *TimeSpan              `protobuf:"bytes,18,opt,name=recorded,proto3" json:"recorded,omitempty"` // of the span, without values in force and what holds at all times
+	Damage        string                 `protobuf:"bytes,19,opt,name=damage,proto3" json:"damage,omitempty"`     // what is known to be wrong with it; what can be read of it is served
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -325,6 +326,13 @@ func (x *Episode) GetRecorded() *TimeSpan {
 		return x.Recorded
 	}
 	return nil
+}
+
+func (x *Episode) GetDamage() string {
+	if x != nil {
+		return x.Damage
+	}
+	return ""
 }
 
 type EpisodeEntity struct {
@@ -2985,7 +2993,7 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x16\n" +
 	"\x06before\x18\x03 \x01(\x03R\x06before\x12\x14\n" +
-	"\x05after\x18\x04 \x01(\x03R\x05after\"\xfa\x04\n" +
+	"\x05after\x18\x04 \x01(\x03R\x05after\"\x92\x05\n" +
 	"\aEpisode\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\rR\aversion\x12\x14\n" +
@@ -3007,7 +3015,8 @@ const file_engram_v1_long_term_proto_rawDesc = "" +
 	"supersedes\x18\x10 \x01(\tR\n" +
 	"supersedes\x12\x12\n" +
 	"\x04kept\x18\x11 \x01(\bR\x04kept\x12/\n" +
-	"\brecorded\x18\x12 \x01(\v2\x13.engram.v1.TimeSpanR\brecorded\x1a9\n" +
+	"\brecorded\x18\x12 \x01(\v2\x13.engram.v1.TimeSpanR\brecorded\x12\x16\n" +
+	"\x06damage\x18\x13 \x01(\tR\x06damage\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcf\x02\n" +
