@@ -1,6 +1,10 @@
 package wm
 
-import "github.com/seed-301d4374/engram"
+import (
+	"fmt"
+
+	"github.com/seed-301d4374/engram"
+)
 
 // wanted is what the patterns of a subscription select: each is kept once, and of those that
 // list one name at each level only the text.
@@ -20,11 +24,12 @@ func newWanted(patterns []engram.Pattern) (w wanted, err error) {
 	}
 	seen := make(map[string]struct{})
 	for _, p := range patterns {
-		text := p.String()
-		if _, ok := seen[text]; ok {
+		// Not its text: names that no entity can have do not show there.
+		key := fmt.Sprintf("%q", p.Levels)
+		if _, ok := seen[key]; ok {
 			continue
 		}
-		seen[text] = struct{}{}
+		seen[key] = struct{}{}
 		m, err := p.Matcher()
 		if err != nil {
 			return wanted{}, err

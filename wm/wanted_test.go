@@ -56,6 +56,17 @@ func TestWantedModel(t *testing.T) {
 	})
 }
 
+// A name that no entity can have does not hide a pattern of the same text.
+func TestWantedBesideAnImpossibleName(t *testing.T) {
+	w, err := newWanted([]engram.Pattern{{Levels: []engram.NameSelector{engram.OneOf("")}}, {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !w.match(engram.MustID("a/a/a/a")) {
+		t.Error("what the empty pattern matches is not wanted")
+	}
+}
+
 // asking are subscriptions that ask for as much as each may.
 var asking = map[string]func(n int) engram.Subscription{
 	"one pattern again and again": func(int) engram.Subscription {
