@@ -102,8 +102,10 @@ type Stats struct {
 	Last       Time   // valid if Snapshots > 0
 	Committed  uint64 // snapshots ever stored
 	Evicted    uint64 // snapshots and versions dropped to stay within bounds
-	Refused    uint64 // entity updates refused; counted down to provider segments
-	Disk       OnDisk
+	// Refused counts entity updates, down to provider segments: not those to a segment of
+	// which only a part lies in the caller's scope.
+	Refused uint64
+	Disk    OnDisk
 }
 
 // OnDisk tells what the long-term memory holds of a node. All is zero where there is
