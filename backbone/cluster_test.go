@@ -287,7 +287,7 @@ func TestClusterByNKey(t *testing.T) {
 			denied(t, "listening", err, "engram.dial.")
 		},
 		"no tunnel": func(t *testing.T, b *backbone.Backbone) {
-			denied(t, "settling", b.Settle(t.Context()), "engram.tunnel.")
+			denied(t, "settling", b.Flush(t.Context()), "engram.tunnel.")
 			_, err := b.Dial(t.Context(), "far")
 			denied(t, "dialling", err, "engram.tunnel.")
 		},

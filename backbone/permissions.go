@@ -163,9 +163,9 @@ func (b *Backbone) Names(ctx context.Context, f func(context.Context) error) err
 	}, f)
 }
 
-// Settle waits until the NATS server has seen all that was sent to it so far. The error is
+// Flush waits until the NATS server has seen all that was sent to it so far. The error is
 // Forbidden if it denies a subscription: then what was to be heard never will be.
-func (b *Backbone) Settle(ctx context.Context) error {
+func (b *Backbone) Flush(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, nats.DefaultTimeout*2)

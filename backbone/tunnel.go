@@ -202,7 +202,7 @@ func (b *Backbone) Listen(server string) (net.Listener, error) {
 	if l.sub, err = b.conn.Subscribe(dialSubject(server), l.dialled); err != nil {
 		return nil, engram.Errorf(engram.Unavailable, server, "the backbone refuses the subscription: %w", err)
 	}
-	if err := b.Settle(context.Background()); err != nil {
+	if err := b.Flush(context.Background()); err != nil {
 		_ = l.sub.Unsubscribe() // fails only on a closed connection
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func (b *fabric) join(ctx context.Context, server string) error {
 	if b.names, err = fleet.Join(b.Conn(), b.own, fleet.Options{Robot: b.robot, Alive: alive, Heard: b.Heard}); err != nil {
 		return err
 	}
-	if err = b.Settle(ctx); err != nil {
+	if err = b.Flush(ctx); err != nil {
 		return err
 	}
 	b.listener, err = b.Listen(server)

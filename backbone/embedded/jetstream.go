@@ -45,7 +45,7 @@ func (e *Server) handOn(ctx context.Context) error {
 		}
 	})
 	if err == nil {
-		err = b.Settle(ctx)
+		err = b.Flush(ctx)
 	}
 	if err != nil {
 		return engram.Errorf(engram.Unavailable, asked+">", "the embedded backbone refuses the subscription: %w", err)

@@ -122,7 +122,7 @@ func (e *Entry) Append(arrived engram.Time, synced bool) error {
 	whole := synced && l.mu.group.add()
 	if len(l.mu.pending) == 1 || synced && !l.mu.urgent || whole || l.mu.gathered >= gatherBytes {
 		l.mu.urgent = l.mu.urgent || synced || l.mu.gathered >= gatherBytes
-		l.rouse()
+		l.wakeFlusher()
 	}
 	return nil
 }
@@ -131,14 +131,14 @@ func (e *Entry) Append(arrived engram.Time, synced bool) error {
 // reason why it is not and will not be.
 func (e *Entry) Wait() error {
 	for {
-		if err, ok := e.settled(); ok {
+		if err, ok := e.completed(); ok {
 			return err
 		}
 		l := e.log
 		l.mu.Lock()
-		ch := l.mu.settled
+		ch := l.mu.completed
 		l.mu.Unlock()
-		if err, ok := e.settled(); ok {
+		if err, ok := e.completed(); ok {
 			return err
 		}
 		<-ch
@@ -148,7 +148,7 @@ func (e *Entry) Wait() error {
 // Done implements wm.JournalEntry.
 func (e *Entry) Done() bool { return e.state.Load() != waiting }
 
-func (e *Entry) settled() (err error, ok bool) {
+func (e *Entry) completed() (err error, ok bool) {
 	switch e.state.Load() {
 	case onDisk:
 		return nil, true
@@ -158,7 +158,7 @@ func (e *Entry) settled() (err error, ok bool) {
 	return nil, false
 }
 
-func (e *Entry) settle(err error) {
+func (e *Entry) complete(err error) {
 	if err == nil {
 		e.state.Store(onDisk)
 		return
@@ -176,7 +176,7 @@ func (l *Log) waitForRoom(ctx context.Context) error {
 	defer timeout.Stop()
 	for {
 		l.mu.Lock()
-		ch, crowded := l.mu.settled, l.mu.waiting > l.opts.MaxPending/2 && l.mu.failure == nil && !l.mu.closed
+		ch, crowded := l.mu.completed, l.mu.waiting > l.opts.MaxPending/2 && l.mu.failure == nil && !l.mu.closed
 		l.mu.Unlock()
 		if !crowded {
 			return nil

@@ -218,7 +218,7 @@ func (f *flusher) sync() error {
 		cost += e.cost()
 		if e.synced {
 			served++
-			e.settle(nil)
+			e.complete(nil)
 		} else {
 			e.recycle()
 		}
@@ -248,8 +248,8 @@ func (f *flusher) sync() error {
 
 // announceLocked wakes all who wait for something to become of what they appended.
 func (l *Log) announceLocked() {
-	close(l.mu.settled)
-	l.mu.settled = make(chan struct{})
+	close(l.mu.completed)
+	l.mu.completed = make(chan struct{})
 }
 
 // rotate syncs the file and begins the one of that number.
@@ -309,7 +309,7 @@ func (f *flusher) fail(cause error) {
 	var cost int64
 	for _, e := range f.unsynced {
 		if e.synced {
-			e.settle(failure)
+			e.complete(failure)
 		} else {
 			kept = append(kept, e)
 			cost += e.cost()
@@ -426,7 +426,7 @@ func (f *flusher) finish() {
 		l.mu.failure = l.classify("the log cannot be closed", err)
 	}
 	for _, e := range f.unsynced { // only if it failed
-		e.settle(l.mu.failure)
+		e.complete(l.mu.failure)
 	}
 	l.announceLocked()
 }

@@ -224,7 +224,7 @@ func (j *Journal) Memories() []string { return slices.Sorted(maps.Keys(*j.logs.L
 func (j *Journal) Log(memory string) *Log { return (*j.logs.Load())[memory] }
 
 // Rotate lets the next record of each memory begin a new file, and returns the
-// positions of these. Call it in wm.WM.Settle to know which updates lie before them:
+// positions of these. Call it in wm.WM.Barrier to know which updates lie before them:
 // when those are kept elsewhere, the logs can be cut off there, and nothing of them is
 // left to read back.
 func (j *Journal) Rotate() map[string]Position {
@@ -237,7 +237,7 @@ func (j *Journal) Rotate() map[string]Position {
 }
 
 // Ends returns where the log of each memory ends now. Like Rotate, it is to be called in
-// wm.WM.Settle.
+// wm.WM.Barrier.
 func (j *Journal) Ends() map[string]Position {
 	logs := *j.logs.Load()
 	ends := make(map[string]Position, len(logs))

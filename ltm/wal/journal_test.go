@@ -422,7 +422,7 @@ func TestDefinitionsAreCompactedWhileItLives(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
+func TestBarrier(t *testing.T) {
 	l := start(t, nil, t.TempDir())
 	defer l.end(t)
 	l.addCore(t, "Test/Synced", engram.Synced)

@@ -25,21 +25,21 @@ type Log struct {
 	// mu protects what appenders and the flusher share; it is held for moments only.
 	mu struct {
 		sync.Mutex
-		end      Position // behind the last record appended
-		durable  Position // all records before are on the disk
-		pending  []*Entry // appended, not yet the flusher's
-		gathered int64    // bytes of pending
-		waiting  int64    // cost of all that is not on the disk
-		urgent   bool     // somebody waits for pending, or it is much
-		group    group
-		rotate   bool // the next record begins a new file
-		sync     bool // somebody waits for all there is
-		closed   bool
-		failure  error         // why nothing can be appended, nil if it can
-		settled  chan struct{} // closed, and replaced, when something became of what waits
-		files    []*logFile    // by number; the last one is written, if it is open
-		returns  uint64        // the lowest number of a removed file that may come back, or 0
-		first    uint64        // files of lower numbers need not be there
+		end       Position // behind the last record appended
+		durable   Position // all records before are on the disk
+		pending   []*Entry // appended, not yet the flusher's
+		gathered  int64    // bytes of pending
+		waiting   int64    // cost of all that is not on the disk
+		urgent    bool     // somebody waits for pending, or it is much
+		group     group
+		rotate    bool // the next record begins a new file
+		sync      bool // somebody waits for all there is
+		closed    bool
+		failure   error         // why nothing can be appended, nil if it can
+		completed chan struct{} // closed, and replaced, when something became of what waits
+		files     []*logFile    // by number; the last one is written, if it is open
+		returns   uint64        // the lowest number of a removed file that may come back, or 0
+		first     uint64        // files of lower numbers need not be there
 
 		replacement *replacement // nil if there is none to be made
 	}
@@ -70,7 +70,7 @@ var errClosed = engram.Errorf(engram.Unavailable, "", "the log is closed")
 func Open(o Options) (l *Log, losses []Loss, err error) {
 	l = &Log{opts: o.withDefaults(), wake: make(chan struct{}, 1), ended: make(chan struct{})}
 	l.flusher.log = l
-	l.mu.settled = make(chan struct{})
+	l.mu.completed = make(chan struct{})
 	if err := l.makeFolder(); err != nil {
 		return nil, nil, l.classify("the log's folder cannot be made", err)
 	}
@@ -171,10 +171,10 @@ func (l *Log) Size() int64 {
 func (l *Log) Sync(ctx context.Context, pos Position) error {
 	for {
 		l.mu.Lock()
-		durable, failure, closed, ch := l.mu.durable, l.mu.failure, l.mu.closed, l.mu.settled
+		durable, failure, closed, ch := l.mu.durable, l.mu.failure, l.mu.closed, l.mu.completed
 		if durable < pos && failure == nil && !closed {
 			l.mu.sync, l.mu.urgent = true, true
-			l.rouse()
+			l.wakeFlusher()
 		}
 		l.mu.Unlock()
 		switch {
@@ -211,7 +211,7 @@ func (l *Log) Rotate() Position {
 	if l.mu.end.offset() > recordsAt {
 		l.mu.end = position(l.mu.end.file()+1, recordsAt)
 		l.mu.sync, l.mu.urgent = true, true // the flusher closes the old file
-		l.rouse()
+		l.wakeFlusher()
 	}
 	return l.mu.end
 }
@@ -265,7 +265,7 @@ func (l *Log) Truncate(pos Position) error {
 func (l *Log) Close() error {
 	l.mu.Lock()
 	l.mu.closed, l.mu.urgent = true, true
-	l.rouse()
+	l.wakeFlusher()
 	l.mu.Unlock()
 	<-l.ended
 	l.mark.close()
@@ -274,8 +274,8 @@ func (l *Log) Close() error {
 	return l.mu.failure
 }
 
-// rouse wakes the flusher.
-func (l *Log) rouse() {
+// wakeFlusher wakes the flusher.
+func (l *Log) wakeFlusher() {
 	select {
 	case l.wake <- struct{}{}:
 	default:

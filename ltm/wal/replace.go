@@ -34,7 +34,7 @@ func (l *Log) replace(records []*Record) error {
 		return errClosed
 	}
 	l.mu.replacement = r
-	l.rouse()
+	l.wakeFlusher()
 	l.mu.Unlock()
 	if err := <-r.done; err != nil {
 		return err
