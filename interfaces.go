@@ -135,7 +135,7 @@ type Service interface {
 // are features (package feature).
 type Server interface {
 	Service
-	// Epoch identifies this life of the server. It is not 0.
+	// Epoch identifies this epoch of the server. It is not 0.
 	Epoch() uint64
 	// Number returns the number of the newest update.
 	Number() uint64

@@ -27,7 +27,7 @@ func (c *Control) grant(ctx context.Context) *grant { return c.table.Load().gran
 // grant returns what the identity of a call may do.
 func (g *Guard) grant(ctx context.Context) *grant { return g.c.grant(ctx) }
 
-// Epoch identifies the server's life.
+// Epoch identifies the server's epoch.
 func (g *Guard) Epoch() uint64 { return g.svc.Epoch() }
 
 // Number returns the number of the server's newest update.

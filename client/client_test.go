@@ -301,9 +301,9 @@ func TestSubscriptionMergesServers(t *testing.T) {
 	address := hosts[1].address
 	hosts[1].stop()
 	again := start(t, "second", names, nil, address, memory("B"))
-	testkit.Commit(t, again, testkit.Update(t, entity("B"), 1, "new life"))
+	testkit.Commit(t, again, testkit.Update(t, entity("B"), 1, "new epoch"))
 	if u := testkit.Next(t, sub, 1); u[0].ID != engram.MustID(entity("B")).At(1) || !u[0].Restarted || u[0].Number != 1 {
-		t.Errorf("got %+v; want the first update of B's new life", u[0])
+		t.Errorf("got %+v; want the first update of B's new epoch", u[0])
 	}
 	sub.Close()
 	if _, err := sub.Next(t.Context()); engram.CodeOf(err) != engram.Canceled {

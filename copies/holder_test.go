@@ -386,7 +386,7 @@ func TestAddAndRemoveCopies(t *testing.T) {
 		synctest.Wait()
 		list := status(t, h)
 		if len(list) != 1 || copies.Format(&list[0].Copy) != "robot1:Object/Instance rate=5" || list[0].Configured {
-			t.Fatalf("the copies of the next life are %+v", list)
+			t.Fatalf("the copies of the next epoch are %+v", list)
 		}
 		if stored, had := m.applied.Stored, m.applied.Had; stored != 2 || had != 0 {
 			t.Errorf("%d versions were stored and %d came twice", stored, had)
@@ -500,7 +500,7 @@ func TestDamagedFile(t *testing.T) {
 			// What was found is whole again, but what is gone of it.
 			h = open(t, m, owners, dir, "robot1:Object")
 			if p := h.Problems(); len(p) > 0 || len(status(t, h)) != len(list) {
-				t.Errorf("%s: in the next life: %q", what, p)
+				t.Errorf("%s: in the next epoch: %q", what, p)
 			}
 			closeHolder(t, h)
 			if t.Failed() {

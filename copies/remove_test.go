@@ -95,7 +95,7 @@ func TestWhatWasDroppedIsPulledAgain(t *testing.T) {
 		if err := h.RemoveCopy(t.Context(), "robot1:Object", true); err != nil || m.has(entityOf("robot1", "cup")) {
 			t.Fatalf("dropped: %v; held is %v", err, m.content())
 		}
-		for _, when := range []string{"in this life", "in the next"} {
+		for _, when := range []string{"in this epoch", "in the next"} {
 			add(t, h, "robot1:Object/Instance")
 			synctest.Wait()
 			if s := status(t, h)[0]; s.State != service.StateLive || !m.has(entityOf("robot1", "cup")) {

@@ -176,7 +176,7 @@ func copiesOfEveryRobot(t *testing.T, configured bool) {
 	closeHolder(t, h)
 	h = begin()
 	synctest.Wait()
-	expect(t, h, "in the next life")
+	expect(t, h, "in the next epoch")
 }
 
 // However many robots there are, what a holder holds is bounded, and told.
@@ -307,7 +307,7 @@ func TestCopyGoesOnByAnotherRule(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		for _, when := range []string{"then", "in the next life"} {
+		for _, when := range []string{"then", "in the next epoch"} {
 			expect(t, h, when, other+" makes 1", other+" > robot1:Object", "base2:Object")
 			if s := status(t, h)[1]; s.Rules.MaxRate != 7 || !s.Configured || s.Had != 0 || !m.has(entityOf("robot1", "cup")) {
 				t.Errorf("%s it is %+v, and held is %v", when, s, m.content())

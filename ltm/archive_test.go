@@ -145,7 +145,7 @@ func (w without) Visibility(id engram.ID) engram.Visibility {
 
 // The index of types answers as if there was none: at any time and as of any, for whom some
 // is hidden, after evictions, while it is behind, after more updates than it is told of,
-// sealed, forgotten, recalled and in later lives.
+// sealed, forgotten, recalled and in later epochs.
 func TestIndexedAnswersAreThoseWithout(t *testing.T) {
 	defs, err := idf.CompileProto(idf.Source{fstest.MapFS{"index.proto": {Data: []byte(indexProto)}}}, "index.proto")
 	if err != nil {

@@ -64,7 +64,7 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 }
 
 // nameLeftOut has queries find the entities of which the policies left out all there was
-// in earlier lives, and tell that they did.
+// in earlier epochs, and tell that they did.
 func (s *Store) nameLeftOut(ctx context.Context) error {
 	v := s.disk.episodes.pin()
 	defer v.release()
@@ -151,7 +151,7 @@ func (t *recovering) Restore(ctx context.Context, versions []wm.Restored) ([]eng
 	return results, nil
 }
 
-// withoutForgotten leaves out what an order is about that an earlier life did not finish:
+// withoutForgotten leaves out what an order is about that an earlier epoch did not finish:
 // it does not come back. What no episode holds is forgotten thereby.
 func (t *recovering) withoutForgotten(ctx context.Context, versions []wm.Restored) ([]wm.Restored, error) {
 	tombstones := t.episodes.current().tombstones

@@ -29,7 +29,7 @@ type compactor struct {
 	state      *state
 }
 
-// Compact implements [Service]. Episodes of one life that follow each other are taken
+// Compact implements [Service]. Episodes of one epoch that follow each other are taken
 // together, but for kept ones.
 func (c *compactor) Compact(ctx context.Context, dryRun bool, progress Progress) (Compacted, error) {
 	var done Compacted

@@ -44,7 +44,7 @@ func (p *past) Held() *Held {
 func (h *Held) Close() { h.held.close() }
 
 // Has reports whether a version of an entity is on disk. evicted says that the working
-// memory may have held it in this life; otherwise only earlier lives can have left it.
+// memory may have held it in this epoch; otherwise only earlier epochs can have left it.
 func (h *Held) Has(ctx context.Context, entity engram.ID, v *engram.Snapshot, evicted bool) (bool, error) {
 	if !evicted {
 		b, err := h.disk.beforeOf(ctx, nil, entity)
@@ -134,7 +134,7 @@ func (book *orderBook) lastCopied() map[string]engram.Time {
 	return last
 }
 
-// Gone tells what was forgotten of the entities that match, in all lives, and what
+// Gone tells what was forgotten of the entities that match, in all epochs, and what
 // policies left out of them in earlier ones.
 func (p *past) Gone(match func(engram.ID) bool) (gone []engram.Missing) {
 	add := func(of map[engram.ID]forgottenOf, reason string) {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-301d4374/engram/wm"
 )
 
-// beginCopying begins a life with a copy, robot1:Test.
+// beginCopying begins an epoch with a copy, robot1:Test.
 func beginCopying(t *testing.T, o ltm.Options) *life {
 	t.Helper()
 	o.Log, o.DiskLimit = quiet, 1
@@ -77,7 +77,7 @@ func TestValuesInForceOfCopies(t *testing.T) {
 	}
 }
 
-// An order to forget that is finished in the next life is about the copies that were
+// An order to forget that is finished in the next epoch is about the copies that were
 // there when it was given, and not about those that came since, whatever the clocks say.
 func TestForgettingCopiesIsFinishedLater(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Hour, time.Hour} {

@@ -32,7 +32,7 @@ func fastDir(t testing.TB) string {
 	return dir
 }
 
-// acknowledged is what was committed, in a life that crashes.
+// acknowledged is what was committed, in an epoch that crashes.
 type acknowledged struct {
 	mu       sync.Mutex
 	synced   []engram.ID       // acknowledged commits to synced segments
@@ -41,7 +41,7 @@ type acknowledged struct {
 
 // A power cut between any two steps of the disk, while commits go on and an episode is
 // sealed, loses no synced commit and shows no half snapshot; what is found then is
-// found again in the life after.
+// found again in the epoch after.
 func TestPowerCutBetweenAnyTwoSteps(t *testing.T) {
 	images := 12
 	if testing.Short() {
@@ -70,7 +70,7 @@ func TestPowerCutBetweenAnyTwoSteps(t *testing.T) {
 	}
 }
 
-// crash runs a life, calls cut before the step of that number, and returns how many
+// crash runs an epoch, calls cut before the step of that number, and returns how many
 // steps there were.
 func crash(t *testing.T, seed uint64, at int, cut func(*vfs.Faulty, *acknowledged)) int {
 	t.Helper()
@@ -121,11 +121,11 @@ func crash(t *testing.T, seed uint64, at int, cut func(*vfs.Faulty, *acknowledge
 	return n
 }
 
-// survives checks what a crash has left, in this life and the next.
+// survives checks what a crash has left, in this epoch and the next.
 func survives(t *testing.T, what, dir string, acked *acknowledged) {
 	t.Helper()
 	var before []engram.ID
-	for _, round := range []string{"after the crash", "a life later"} {
+	for _, round := range []string{"after the crash", "an epoch later"} {
 		l := begin(t, ltm.Options{Dir: dir})
 		r, err := l.Query(t.Context(), engram.MustPattern("Test").Select(engram.All()))
 		if err != nil {

@@ -52,7 +52,7 @@ func (rep *repairer) noteDamaged(problems []catalogue.Problem, infos []episode.I
 // known that nothing was lost.
 func (rep *repairer) perhapsHeld(name string, infos []episode.Info, now map[engram.ID]forgottenOf) map[engram.ID]forgottenOf {
 	end := rep.options.Now()
-	known := rep.folder.disk.episodes.current().damaged[name+putAside] != nil // since an earlier life
+	known := rep.folder.disk.episodes.current().damaged[name+putAside] != nil // since an earlier epoch
 	for i := range infos {
 		switch info := &infos[i]; {
 		case info.Name == name:

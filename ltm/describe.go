@@ -9,7 +9,7 @@ import (
 )
 
 // Describe adds to what the working memory describes for a pattern the segments that
-// are known only from disk: provider segments of earlier lives that nobody has
+// are known only from disk: provider segments of earlier epochs that nobody has
 // committed to yet, and core segments that are defined no more. Of the latter only the
 // type of what was recorded is known.
 func (s *reader) Describe(ctx context.Context, p engram.Pattern, known []engram.Description) ([]engram.Description, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-301d4374/engram/ltm"
 )
 
-// Provider segments that only earlier lives have written to are described like others.
+// Provider segments that only earlier epochs have written to are described like others.
 func TestDescribeKnowsTheDisk(t *testing.T) {
 	dir := fastDir(t)
 	l := begin(t, ltm.Options{Dir: dir})

@@ -21,7 +21,7 @@
 // episodes and the working memory hold, and an episode is opened, and a block of it
 // read, only when a time that it may hold comes next. Where the working memory is
 // complete, the disk is not touched: it knows what it evicted, and the store knows
-// what an earlier life has left.
+// what an earlier epoch has left.
 //
 // Who reads pins a version: an immutable list of episodes with what was forgotten, damaged
 // and removed, and the tombstones. Sealing, taking together, dropping and forgetting
@@ -57,7 +57,7 @@
 //
 // An order to forget is a tombstone: from the moment it is published readers leave out
 // what it is about, and say that it is forgotten. One call at a time forgets: a request, or
-// the forgetter's goroutine, which applies the policies and finishes what an earlier life
+// the forgetter's goroutine, which applies the policies and finishes what an earlier epoch
 // began. An order is noted before it is carried out, episode by episode; docs/ltm.md has
 // the steps.
 package ltm

@@ -18,7 +18,7 @@ type handle struct {
 	name string
 	info episode.Info
 	set  *episodeSet
-	// upTo is the highest number that a version in it can have in the life that
+	// upTo is the highest number that a version in it can have in the epoch that
 	// recorded it.
 	upTo uint64
 	// since is the first version of the set that names it, until the first one that does

@@ -116,7 +116,7 @@ func stateIn(dir string) (*state, error) {
 }
 
 // AddOrder puts an order into the folder of a store that is closed, as a crash leaves
-// it: to forget what the pattern matches, given in a life after two updates; of copies
+// it: to forget what the pattern matches, given in an epoch after two updates; of copies
 // up to arrivals.
 func AddOrder(dir, pattern string, epoch uint64, copied map[string]engram.Time) error {
 	s, err := stateIn(dir)

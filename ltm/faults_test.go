@@ -111,7 +111,7 @@ func TestSmallFilesOnAFailingDisk(t *testing.T) {
 				}
 				l = begin(t, ltm.Options{Dir: dir})
 				if !c.done(t, l) {
-					t.Error("in the next life it is not done")
+					t.Error("in the next epoch it is not done")
 				}
 				l.end(t)
 				l = begin(t, ltm.Options{Dir: filepath.Join(image, "data")})

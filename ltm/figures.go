@@ -6,10 +6,10 @@ type Figures struct {
 	Behind     uint64 // updates that the recorder has still to see
 	Stalled    bool   // what is recorded, or sealed, waits for the disk
 	Recorded   uint64 // number of the newest update that the recorder has seen
-	Lost       uint64 // versions that could not be recorded in this life
+	Lost       uint64 // versions that could not be recorded in this epoch
 	LogBytes   int64  // of the log's files
 	LogFailing int    // logs that cannot be written just now
-	LogLosses  int    // what logs have lost, in this life and earlier ones
+	LogLosses  int    // what logs have lost, in this epoch and earlier ones
 	Closing    bool   // Close was called
 }
 

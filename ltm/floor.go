@@ -9,14 +9,14 @@ import (
 	"github.com/seed-301d4374/engram/wm"
 )
 
-// before is what episodes of earlier lives hold of an entity.
+// before is what episodes of earlier epochs hold of an entity.
 type before struct {
 	any     bool
 	last    engram.Time // the highest time
 	arrived engram.Time // the last arrival
 }
 
-// beforeCache remembers what earlier lives left of each entity: it does not change but
+// beforeCache remembers what earlier epochs left of each entity: it does not change but
 // when something is forgotten, removed or repaired.
 type beforeCache struct {
 	mu       sync.RWMutex
@@ -57,7 +57,7 @@ func (c *beforeCache) put(id engram.ID, b before, v *version) {
 	c.entities[id] = b
 }
 
-// beforeOf returns what earlier lives left of an entity. The version is pinned, or nil.
+// beforeOf returns what earlier epochs left of an entity. The version is pinned, or nil.
 func (d *disk) beforeOf(ctx context.Context, v *version, id engram.ID) (b before, err error) {
 	if !d.earlier {
 		return b, nil

@@ -15,7 +15,7 @@ import (
 )
 
 // order is a request to forget. It is noted before it is carried out, so that one
-// that a crash interrupts is finished in the next life.
+// that a crash interrupts is finished in the next epoch.
 type order struct {
 	Patterns []string        `json:"patterns,omitempty"`
 	IDs      []engram.ID     `json:"ids,omitempty"`
@@ -23,7 +23,7 @@ type order struct {
 	Why      string          `json:"why"`
 	By       string          `json:"by,omitempty"`
 	EvenKept bool            `json:"even_kept,omitempty"`
-	// It is about what arrived up to a time, and in the life in which it was given, up
+	// It is about what arrived up to a time, and in the epoch in which it was given, up
 	// to a number.
 	Until  engram.Time `json:"until"`
 	Epoch  uint64      `json:"epoch"`
@@ -36,7 +36,7 @@ type order struct {
 }
 
 // same reports whether orders are one. One about copies is given again when it failed,
-// also in a later life; other ones are given once.
+// also in a later epoch; other ones are given once.
 func (o *order) same(p *order) bool {
 	return o.Until == p.Until && o.Span == p.Span && o.Copies == p.Copies && (o.Copies || o.Epoch == p.Epoch && o.Number == p.Number) &&
 		slices.Equal(o.Patterns, p.Patterns) && slices.Equal(o.IDs, p.IDs) && slices.Equal(o.Except, p.Except)
@@ -47,7 +47,7 @@ type unwanted struct {
 	order
 	matchers []*engram.PatternMatcher
 	times    map[engram.ID]map[engram.Time]bool // of IDs
-	resumed  bool                               // it was given in an earlier life
+	resumed  bool                               // it was given in an earlier epoch
 	lives    []uint64                           // in their order, as far as it is known
 	copied   func(engram.ID) bool               // reports whether something is a copy
 }
@@ -111,9 +111,9 @@ func (u *unwanted) version(id engram.ID, s *engram.Snapshot, epoch uint64) bool 
 	return u.Span.Contains(s.Time) && slices.ContainsFunc(u.matchers, func(m *engram.PatternMatcher) bool { return m.Match(id) })
 }
 
-// precedes reports whether an order was given before a version of another life came.
+// precedes reports whether an order was given before a version of another epoch came.
 // That is told by the order of the lives, for clocks are set back; of copies by their
-// owners' clocks, for what is fetched again in a later life is not newer for that.
+// owners' clocks, for what is fetched again in a later epoch is not newer for that.
 func (u *unwanted) precedes(id engram.ID, s *engram.Snapshot, epoch uint64) bool {
 	if until, ok := u.Copied[id.Memory()]; ok {
 		return s.Arrived > until

@@ -29,7 +29,7 @@ type account struct {
 	files    *smallFiles
 	episodes *episodeSet
 	now      func() engram.Time
-	counts   atomic.Pointer[counts] // of this life, once it has begun
+	counts   atomic.Pointer[counts] // of this epoch, once it has begun
 
 	logLosses []LogLoss // does not change after Begin
 
@@ -49,7 +49,7 @@ type accountContent struct {
 	Version  int                       `json:"version"`
 	Entities map[engram.ID]forgottenOf `json:"entities,omitempty"`
 	Segments map[engram.ID]uint64      `json:"segments,omitempty"` // versions, by core segment
-	// LeftOut is what policies left out in earlier lives.
+	// LeftOut is what policies left out in earlier epochs.
 	LeftOut map[engram.ID]forgottenOf `json:"left_out,omitempty"`
 	// Damaged is what episodes held that cannot be read any more, by their names.
 	Damaged map[string]map[engram.ID]forgottenOf `json:"damaged,omitempty"`
@@ -61,7 +61,7 @@ type accountContent struct {
 	LogLosses []LogLoss `json:"log_losses,omitempty"`
 }
 
-// forgottenOf is what was forgotten of an entity in all lives.
+// forgottenOf is what was forgotten of an entity in all epochs.
 type forgottenOf struct {
 	Versions uint64      `json:"versions"`
 	First    engram.Time `json:"first"` // times of their snapshots
@@ -142,7 +142,7 @@ func (a *account) save() error {
 	a.mu.Unlock()
 	content.Version, content.LogLosses = accountVersion, a.logLosses
 	content.Entities, content.Segments, content.Damaged = v.forgotten, v.segments, v.damaged
-	if counts := a.counts.Load(); counts != nil { // the next life is to know of this one
+	if counts := a.counts.Load(); counts != nil { // the next epoch is to know of this one
 		content.LeftOut = counts.leftOut(content.LeftOut)
 	}
 	text, err := json.Marshal(content)
@@ -270,8 +270,8 @@ func (v *version) damageOf(id engram.ID) (sum forgottenOf) {
 	return sum
 }
 
-// leftOut tells what policies left out of an entity in earlier lives as of something
-// lost. That does not change in this life.
+// leftOut tells what policies left out of an entity in earlier epochs as of something
+// lost. That does not change in this epoch.
 func (a *account) leftOut(id engram.ID) wm.Loss {
 	return a.earlier[id].loss()
 }

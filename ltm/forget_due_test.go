@@ -261,7 +261,7 @@ func TestHealthTellsWhatIsNotForgotten(t *testing.T) {
 
 const grasp = "Test/Volatile/p/grasp"
 
-// beginLinked returns a life with episodes of an entity, all of which is due, and one with
+// beginLinked returns an epoch with episodes of an entity, all of which is due, and one with
 // something marked that links to two snapshots of it.
 func beginLinked(t *testing.T, o ltm.Options) *life {
 	c := &clock{}
@@ -322,7 +322,7 @@ func TestThin(t *testing.T) {
 	l.end(t)
 	l = begin(t, o)
 	if again := l.due(t); again.Versions != 0 {
-		t.Errorf("thinned twice, in the next life: %+v", again)
+		t.Errorf("thinned twice, in the next epoch: %+v", again)
 	}
 }
 
@@ -468,7 +468,7 @@ func TestCompact(t *testing.T) {
 	}
 	l.end(t)
 	l = begin(t, o)
-	check("in the next life")
+	check("in the next epoch")
 }
 
 func mustEpisodes(t testing.TB, l *life) []ltm.EpisodeInfo {

@@ -44,7 +44,7 @@ func TestForgetOnAFullDisk(t *testing.T) {
 }
 
 // Where no room can be made, that is said with what helps; no query finds it all the same,
-// in this life and the next, and it goes by itself when there is room.
+// in this epoch and the next, and it goes by itself when there is room.
 func TestForgetWithoutAnyRoom(t *testing.T) {
 	const secret, other = "Test/Volatile/p/secret", "Test/Volatile/p/other"
 	disk := smallDisk(t)
@@ -78,7 +78,7 @@ func TestForgetWithoutAnyRoom(t *testing.T) {
 	hidden("without room")
 	l.end(t)
 	l = begin(t, o)
-	hidden("in the next life")
+	hidden("in the next epoch")
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}

@@ -110,7 +110,7 @@ func patterns(texts ...string) (out []engram.Pattern) {
 	return out
 }
 
-// What is forgotten on request is in no file, no answer and no later life; all else
+// What is forgotten on request is in no file, no answer and no later epoch; all else
 // stays, and it is told.
 func TestForgetOnRequest(t *testing.T) {
 	dir := fastDir(t)
@@ -175,7 +175,7 @@ func TestForgetOnRequest(t *testing.T) {
 	check("after forgetting")
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
-	check("in the next life")
+	check("in the next epoch")
 
 	// All of an entity: it is told that there was something.
 	forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Logged/p/secret"), Why: "all of it"})
@@ -289,7 +289,7 @@ func TestForgetNamesWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// What was ordered and not finished before a crash is finished in the next life.
+// What was ordered and not finished before a crash is finished in the next epoch.
 func TestForgettingIsFinished(t *testing.T) {
 	dir := fastDir(t)
 	l := begin(t, ltm.Options{Dir: dir})
@@ -317,7 +317,7 @@ func TestForgettingIsFinished(t *testing.T) {
 	}
 }
 
-// An order that is finished in a later life is not about what came after it, though the
+// An order that is finished in a later epoch is not about what came after it, though the
 // clock was set back between the two.
 func TestForgettingIsFinishedThoughTheClockIsSetBack(t *testing.T) {
 	dir := fastDir(t)
@@ -339,11 +339,11 @@ func TestForgettingIsFinishedThoughTheClockIsSetBack(t *testing.T) {
 		forget(t, l, ltm.Forgetting{Patterns: patterns("Test/Nothing"), Why: "to wait"})
 	}
 	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{2}) {
-		t.Errorf("times %d, want what came in the life after that of the order", got)
+		t.Errorf("times %d, want what came in the epoch after that of the order", got)
 	}
 }
 
-// inForceInThree returns a life with three episodes: the only version of an entity of
+// inForceInThree returns an epoch with three episodes: the only version of an entity of
 // Test/Logged is in the first, and in force when the others began.
 func inForceInThree(t *testing.T) (*life, []ltm.EpisodeInfo) {
 	c := &clock{}
@@ -586,10 +586,10 @@ func TestForgetWhileAnotherLogIsRefused(t *testing.T) {
 }
 
 // An act of forgetting that a full disk keeps from being noted is noted later, also in a
-// later life.
+// later epoch.
 func TestForgettingOnAFullDiskIsToldLater(t *testing.T) {
 	const cup = "Test/Logged/p/cup"
-	for name, later := range map[string]bool{"in this life": false, "in the next life": true} {
+	for name, later := range map[string]bool{"in this epoch": false, "in the next epoch": true} {
 		t.Run(name, func(t *testing.T) {
 			root := fastDir(t)
 			faulty := vfs.NewFaulty(vfs.OS, root)
@@ -726,7 +726,7 @@ func TestForgettingThatIsGivenUpIsTold(t *testing.T) {
 
 // What only the working memory had is forgotten like all else: an answer and
 // SystemState say of which entities that was and of which times, and that it was
-// forgotten, also in the next life; not that it was evicted or left out.
+// forgotten, also in the next epoch; not that it was evicted or left out.
 func TestForgettingWhatIsNotRecordedIsTold(t *testing.T) {
 	c := &clock{}
 	o := ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return engram.Time(1_000_000 + c.Add(1)) }}
@@ -790,5 +790,5 @@ func TestForgettingWhatIsNotRecordedIsTold(t *testing.T) {
 	}
 	l.end(t)
 	l = begin(t, o)
-	check("in the next life", 2)
+	check("in the next epoch", 2)
 }

@@ -34,7 +34,7 @@ func (l *forgetLock) unlock() {
 }
 
 // forgetter carries out what is ordered to be forgotten, and in the background what the
-// policies want to be gone and what an earlier life began to forget.
+// policies want to be gone and what an earlier epoch began to forget.
 type forgetter struct {
 	*env
 	forgetting *forgetLock

@@ -20,7 +20,7 @@ type past struct {
 	disk     *disk
 }
 
-// LivesFrom returns the earlier lives of the memory server that episodes hold something
+// LivesFrom returns the earlier epochs of the memory server that episodes hold something
 // of, by their epochs, in their order, from one of them on; all, and known is false, if
 // nothing is known of that.
 func (p *past) LivesFrom(epoch uint64) (lives []uint64, known bool) {
@@ -57,7 +57,7 @@ func (p *past) Recorded(ctx context.Context, number uint64) bool {
 	return p.recorder != nil && p.recorder.recorded(ctx, number)
 }
 
-// History reads what the episodes hold of one life, episode by episode, and of each
+// History reads what the episodes hold of one epoch, episode by episode, and of each
 // in the order of the update numbers: nearly in the order in which it was written, and
 // of each entity so but for what was recorded late because of a mark or a link. It is of
 // the moment at which it was made. It is used by one goroutine and must be closed.

@@ -342,7 +342,7 @@ func (l *lane) merge(v *view, key engram.Time) found {
 	return f
 }
 
-// arrival is when a version of a time arrived, in which life and as which update.
+// arrival is when a version of a time arrived, in which epoch and as which update.
 type arrival struct {
 	arrived engram.Time
 	number  uint64
@@ -350,7 +350,7 @@ type arrival struct {
 }
 
 // replaces reports whether a, of a time, replaces b: it arrived later. What arrived in
-// one moment is told apart by the lives and the numbers: a copy's version that has come
+// one moment is told apart by the epochs and the numbers: a copy's version that has come
 // whole took the place of one that had not.
 func (m *admission) replaces(a, b arrival) bool {
 	switch {

@@ -40,7 +40,7 @@ func (s *reader) orFromDisk(ctx context.Context, entity engram.ID, sel engram.Sn
 	return s.readOne(ctx, entity, sel, wmErr)
 }
 
-// covers reports whether neither an earlier life nor, in this one, an entity of that name
+// covers reports whether neither an earlier epoch nor, in this one, an entity of that name
 // that the working memory has evicted as a whole, can have left something on disk behind
 // snap in time and up to t. Of the entity itself, the working memory answers only where
 // it has evicted nothing there.

@@ -34,7 +34,7 @@ func (l *LogLoss) String() string {
 // span returns the times of arrival of what is lost.
 func (l *LogLoss) span() engram.Interval { return engram.Interval{Start: l.From, End: l.Until + 1} }
 
-// noteLogLosses notes what a log has lost, for queries in this life and later ones, and
+// noteLogLosses notes what a log has lost, for queries in this epoch and later ones, and
 // has health tell it in this one. What was never acknowledged as being on the disk is no
 // loss. Nobody reads meanwhile.
 func (a *account) noteLogLosses(losses []wal.Loss) {
@@ -66,7 +66,7 @@ func (a *account) noteLogLosses(losses []wal.Loss) {
 	a.logLosses = a.logLosses[max(0, len(a.logLosses)-maxLogLosses):]
 }
 
-// LogLosses returns what logs have lost, in this life and earlier ones.
+// LogLosses returns what logs have lost, in this epoch and earlier ones.
 func (s *reader) LogLosses() []LogLoss { return slices.Clone(s.account.logLosses) }
 
 // missLogs tells of what logs have lost of an entity's segment, if that may have been

@@ -79,7 +79,7 @@ func killedLog(t *testing.T, n int) (dir, log string) {
 // A file of the log that is emptied, removed, replaced or cut keeps the server from
 // starting, whose error names the file and what was there; nothing is changed, so that
 // putting it back helps. If the loss is accepted it starts, and health, figures and
-// answers tell of it, these in later lives, too.
+// answers tell of it, these in later epochs, too.
 func TestLogThatIsGone(t *testing.T) {
 	const n = 20
 	_, otherLog := killedLog(t, 3)
@@ -149,9 +149,9 @@ func TestLogThatIsGone(t *testing.T) {
 			l.commit(t, "Test/Synced/p/later", later, "x")
 			l.end(t)
 			l = begin(t, ltm.Options{Dir: dir})
-			l.tellsLogLoss(t, "in the next life", n)
+			l.tellsLogLoss(t, "in the next epoch", n)
 			if health := l.Health(); len(health) > 0 {
-				t.Errorf("in the next life health says %q", health)
+				t.Errorf("in the next epoch health says %q", health)
 			}
 			l.wantTimes(t, "what came later", "Test/Synced/p/later", engram.TargetBoth, engram.Latest(1), later)
 		})

@@ -36,7 +36,7 @@ func TestRefusedStaysInTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, life := range []string{"the first life without", "the next one"} {
+	for _, life := range []string{"the first epoch without", "the next one"} {
 		l = begin(t, ltm.Options{Dir: dir, AcceptLoss: true})
 		got, missing := l.times(t, entity, engram.TargetBoth, engram.All())
 		if len(got) > 0 || len(missing) != 1 || missing[0].Reason != engram.MissingDamaged || missing[0].Count != uint64(len(want)) {

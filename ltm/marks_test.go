@@ -61,11 +61,11 @@ func TestMarkRecordsWhatLiesAroundIt(t *testing.T) {
 	l = begin(t, ltm.Options{Dir: dir})
 	marks, err := l.Marks(t.Context(), engram.Interval{Start: 0, End: 1})
 	if err != nil || !slices.Equal(marks, []episode.Mark{m}) {
-		t.Errorf("marks in the next life: %+v, %v", marks, err)
+		t.Errorf("marks in the next epoch: %+v, %v", marks, err)
 	}
 }
 
-// A mark lets everything pass in its span alone, also in the next life; when it is removed
+// A mark lets everything pass in its span alone, also in the next epoch; when it is removed
 // the policies count again.
 func TestMarkLetsPassInItsSpanAlone(t *testing.T) {
 	dir := fastDir(t)
@@ -92,7 +92,7 @@ func TestMarkLetsPassInItsSpanAlone(t *testing.T) {
 	l.end(t)
 
 	l = begin(t, o)
-	put(1003, 1004, 2000) // the first of a life is recorded
+	put(1003, 1004, 2000) // the first of an epoch is recorded
 	mark(1000, "soon", 4*time.Second)
 	mark(1000, "soon", 0)
 	l.wantRecorded(t, "a mark that keeps more", cup, seconds(0, 999, 1000, 1001, 1003, 1004)...)
@@ -103,7 +103,7 @@ func TestMarkLetsPassInItsSpanAlone(t *testing.T) {
 
 	l = begin(t, o)
 	put(1500, 1000, 998, 997, 996)
-	l.wantRecorded(t, "in the next life", cup, seconds(0, 996, 997, 998, 999, 1000, 1001, 1003, 1004, 1500)...)
+	l.wantRecorded(t, "in the next epoch", cup, seconds(0, 996, 997, 998, 999, 1000, 1001, 1003, 1004, 1500)...)
 	if n, err := l.Unmark(t.Context(), "soon", engram.Interval{Start: seconds(1001)[0], End: engram.MaxTime}); n != 0 || engram.CodeOf(err) != engram.NotFound {
 		t.Errorf("%d marks removed where none is, %v", n, err)
 	}
@@ -158,7 +158,7 @@ func (l *life) wantRecorded(t *testing.T, what, entity string, want ...engram.Ti
 	}
 }
 
-// A standing rule marks what satisfies it, in this life and the next.
+// A standing rule marks what satisfies it, in this epoch and the next.
 func TestStandingRule(t *testing.T) {
 	dir := fastDir(t)
 	l := begin(t, ltm.Options{Dir: dir, Policies: sparse})
@@ -331,7 +331,7 @@ func TestMarksOfARuleGrow(t *testing.T) {
 	l = begin(t, o)
 	l.commit(t, cup, -second, "x")
 	grown.Before += time.Second
-	wantMarks("in the next life", grown, later)
+	wantMarks("in the next epoch", grown, later)
 	l.commit(t, cup, (n+20)*second, "x") // it is looked at, though the server ends
 	if removed, err := l.Unmark(t.Context(), "all", engram.Interval{Start: 0, End: second}); removed != 1 || err != nil {
 		t.Fatal(removed, err)
@@ -396,7 +396,7 @@ func TestStateIsBounded(t *testing.T) {
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
 	if marks, err := l.Marks(t.Context(), engram.Always()); err != nil || len(marks) != n-1 {
-		t.Errorf("%d marks in the next life, %v; want %d", len(marks), err, n-1)
+		t.Errorf("%d marks in the next epoch, %v; want %d", len(marks), err, n-1)
 	}
 	if _, err := l.Unmark(t.Context(), "x", engram.Always()); err != nil {
 		t.Error(err)
@@ -482,7 +482,7 @@ func TestRuleGoesOn(t *testing.T) {
 	})
 }
 
-// Policies that are set at run-time hold at once, and in the next life.
+// Policies that are set at run-time hold at once, and in the next epoch.
 func TestPoliciesAtRunTime(t *testing.T) {
 	dir := fastDir(t)
 	l := begin(t, ltm.Options{Dir: dir})
@@ -498,7 +498,7 @@ func TestPoliciesAtRunTime(t *testing.T) {
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
 	l.commit(t, cup, 3, "left out")
-	l.wantRecorded(t, "never, in the next life", cup, 1)
+	l.wantRecorded(t, "never, in the next epoch", cup, 1)
 	all, err := l.Policies(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -547,7 +547,7 @@ func TestRecall(t *testing.T) {
 	l.wantTimes(t, "merged", cup, engram.TargetBoth, engram.All(), 0, 1, 2, 3, 4, 5)
 	stats, err := l.LTMStats(t.Context())
 	if err != nil || stats.Recorded != 1 {
-		t.Errorf("%d versions were recorded in this life, %v; want 1", stats.Recorded, err)
+		t.Errorf("%d versions were recorded in this epoch, %v; want 1", stats.Recorded, err)
 	}
 }
 

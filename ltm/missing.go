@@ -12,7 +12,7 @@ import (
 	"github.com/seed-301d4374/engram/wm"
 )
 
-// counts are the recorder's: what was recorded, left out and lost in this life.
+// counts are the recorder's: what was recorded, left out and lost in this epoch.
 type counts struct {
 	lost    atomic.Uint64
 	losses  episode.Losses // to be noted in the next episode; the recorder's
@@ -103,7 +103,7 @@ func (c *counts) forgottenOf(id engram.ID) uint64 {
 	return t.forgotten
 }
 
-// leftOut returns what the policies left out in this life and in those before.
+// leftOut returns what the policies left out in this epoch and in those before.
 func (c *counts) leftOut(before map[engram.ID]forgottenOf) map[engram.ID]forgottenOf {
 	sum := maps.Clone(before)
 	if sum == nil {

@@ -18,15 +18,15 @@ import (
 type disk struct {
 	episodes  *episodeSet
 	catalogue *catalogue.Catalogue
-	recent    nameTree  // of what was recorded in this life
+	recent    nameTree  // of what was recorded in this epoch
 	lost      *nameTree // of the entities that something was ever forgotten of, or damaged
 	before    beforeCache
 	repaired  atomic.Uint64 // episodes that came back
 	earlier   bool          // there were episodes when Begin was called
-	epoch     uint64        // of this life
+	epoch     uint64        // of this epoch
 }
 
-// nameTree knows the names of what was recorded in this life, which the catalogue does
+// nameTree knows the names of what was recorded in this epoch, which the catalogue does
 // not know before it is sealed. Safe for concurrent use.
 type nameTree struct {
 	mu       sync.RWMutex

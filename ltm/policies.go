@@ -84,7 +84,7 @@ func (p *policies) all(id engram.ID) bool {
 // some reports whether something of what is committed to an entity is recorded.
 func (p *policies) some(entity engram.ID) bool { return p.Of(entity).Record != policy.Never }
 
-// RecordsAll reports whether everything that was committed to a segment in this life is
+// RecordsAll reports whether everything that was committed to a segment in this epoch is
 // on disk, as far as it was not forgotten.
 func (p *past) RecordsAll(id engram.ID) bool {
 	return p.policies.all(id) && p.recorder != nil && p.recorder.counts.lost.Load() == 0
@@ -103,7 +103,7 @@ func (a *admin) Policy(core engram.ID) policy.Policy { return a.policies.Of(core
 func (a *admin) PolicyOverrides() []policy.Override { return a.policies.Overrides() }
 
 // SetPolicy changes settings of the core segments that a pattern matches, from now on
-// and for later lives. An empty text takes a setting back.
+// and for later epochs. An empty text takes a setting back.
 func (a *admin) SetPolicy(ctx context.Context, o policy.Override) error {
 	old := a.policies.Overrides()
 	if err := a.policies.Override(o); err != nil {

@@ -22,8 +22,8 @@ type reader struct {
 // Query implements engram.Reader. TargetLTM answers from the disk alone, TargetBoth
 // from disk and working memory merged, and TargetWM from the working memory.
 //
-// Snapshots from disk bear the number that they had in the life of the server in which
-// they were recorded: it identifies an update only together with that life. What the
+// Snapshots from disk bear the number that they had in the epoch of the server in which
+// they were recorded: it identifies an update only together with that epoch. What the
 // answer misses is told: what was evicted and lost on its way to the disk, what a
 // policy left out, what is damaged.
 func (s *reader) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {

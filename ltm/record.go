@@ -59,7 +59,7 @@ type recorder struct {
 	gaveUp   bool        // something was not recorded as the store closes: the log keeps it
 	left     left        // of that, what was not even tried
 	// withheld says that something that was promised to survive is in no episode: the log
-	// is not cut off in this life.
+	// is not cut off in this epoch.
 	withheld  bool
 	uncoded   map[engram.ID]bool // core segments of which something was stored plain instead of by their codec
 	beginning bool               // the log is being read back

@@ -190,7 +190,7 @@ func (r *recorder) filled(ctx context.Context, number uint64) bool {
 	}
 }
 
-// errNotSoon says that what was lost is not recorded from the log in this life, or not
+// errNotSoon says that what was lost is not recorded from the log in this epoch, or not
 // soon.
 var errNotSoon = errors.New("the log is not read just now")
 
@@ -219,7 +219,7 @@ func (r *recorder) catchUpIfDue() {
 // and the log has. It reports whether the log may be truncated there.
 func (r *recorder) readLog(c *checkpoint) bool {
 	if r.gaveUp {
-		return false // the log is kept, for the next life
+		return false // the log is kept, for the next epoch
 	}
 	if r.gaps.none() || r.gaps.list[0].after >= c.number {
 		r.gaps.searched = c.ends

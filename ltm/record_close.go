@@ -21,7 +21,7 @@ type left map[string]*leftOf
 
 type leftOf struct {
 	updates uint64
-	logged  uint64 // of these; the log has them, and the next life records them
+	logged  uint64 // of these; the log has them, and the next epoch records them
 }
 
 // add counts n updates of an entity.

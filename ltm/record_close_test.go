@@ -112,18 +112,18 @@ func TestWhatTheWorkingMemoryHoldsIsRecorded(t *testing.T) {
 			l = begin(t, ltm.Options{Dir: o.Dir})
 			for _, p := range providers {
 				if got, missing := l.recorded(t, p); got != n || len(missing) > 0 {
-					t.Errorf("in the next life of %d of %s %d are on disk, missing %+v", n, p, got, missing)
+					t.Errorf("in the next epoch of %d of %s %d are on disk, missing %+v", n, p, got, missing)
 				}
 			}
 			if l.begun.Rerecord > 0 {
-				t.Errorf("the next life found %d in the log that no episode held", l.begun.Rerecord)
+				t.Errorf("the next epoch found %d in the log that no episode held", l.begun.Rerecord)
 			}
 		})
 	}
 }
 
 // A store that is closed before its recorder is done names what is left, by memory; what
-// was logged of it the next life records.
+// was logged of it the next epoch records.
 func TestLeftAtTheEnd(t *testing.T) {
 	const n = 500
 	dir := fastDir(t)
@@ -149,7 +149,7 @@ func TestLeftAtTheEnd(t *testing.T) {
 	}
 	l = begin(t, ltm.Options{Dir: dir})
 	if got, missing := l.recorded(t, "Test/Logged/p"); got != n || len(missing) > 0 {
-		t.Errorf("in the next life of %d that were logged %d are on disk, missing %+v", n, got, missing)
+		t.Errorf("in the next epoch of %d that were logged %d are on disk, missing %+v", n, got, missing)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestLeftUnsealed(t *testing.T) {
 	l = begin(t, ltm.Options{Dir: o.Dir})
 	for p, want := range map[string]int{"Test/Volatile/p": n, "Test/Volatile/q": 0, "Test/Logged/q": n} {
 		if got, _ := l.recorded(t, p); got != want {
-			t.Errorf("in the next life %d of %s are on disk; want %d", got, p, want)
+			t.Errorf("in the next epoch %d of %s are on disk; want %d", got, p, want)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-301d4374/engram/wm"
 )
 
-// overloaded begins a life in which only a few updates may wait for the recorder.
+// overloaded begins an epoch in which only a few updates may wait for the recorder.
 func overloaded(t testing.TB, o ltm.Options) *life { return beginWithin(t, o, wm.Limits{MaxQueue: 4}) }
 
 var durabilities = []string{"Test/Volatile/p/e", "Test/Logged/p/e", "Test/Synced/p/e"}
@@ -133,9 +133,9 @@ func TestLostUpdatesComeFromTheLog(t *testing.T) {
 			}
 			l = begin(t, ltm.Options{Dir: dir})
 			if l.begun.Rerecord > 0 {
-				t.Errorf("the next life recorded %d versions again", l.begun.Rerecord)
+				t.Errorf("the next epoch recorded %d versions again", l.begun.Rerecord)
 			}
-			check("in the next life")
+			check("in the next epoch")
 		})
 	}
 }
@@ -308,7 +308,7 @@ func TestLostUpdatesFollowTheirPolicy(t *testing.T) {
 	}
 }
 
-// Nobody waits for what is not recorded from the log in this life, or not soon.
+// Nobody waits for what is not recorded from the log in this epoch, or not soon.
 func TestWhatTheLogKeepsIsNotWaitedFor(t *testing.T) {
 	for name, hinder := range map[string]func(t *testing.T, l *life, disk *vfs.Faulty){
 		"given up": func(t *testing.T, l *life, _ *vfs.Faulty) {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-301d4374/engram/ltm/policy"
 )
 
-// health returns what does not work of a life, as one text.
+// health returns what does not work of an epoch, as one text.
 func (l *life) health(t testing.TB) string {
 	t.Helper()
 	st, err := l.LTMStats(t.Context())
@@ -81,12 +81,12 @@ func TestCodecThatRefusesIsPassedOver(t *testing.T) {
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
 	if got, missing := l.times(t, cup, engram.TargetLTM, engram.All()); len(got) != 22 || len(missing) > 0 {
-		t.Errorf("in the next life there are %d of 22; missing %+v", len(got), missing)
+		t.Errorf("in the next epoch there are %d of 22; missing %+v", len(got), missing)
 	}
 }
 
 // What was promised to survive and can be in no episode stays in the log, whatever is
-// sealed, and the health says so; the next life has it.
+// sealed, and the health says so; the next epoch has it.
 func TestLogKeepsWhatNoEpisodeTakes(t *testing.T) {
 	for _, durable := range []string{"Test/Logged/p/cup", "Test/Synced/p/cup"} {
 		for _, end := range []string{"killed", "ended"} {
@@ -114,12 +114,12 @@ func TestLogKeepsWhatNoEpisodeTakes(t *testing.T) {
 				}
 				l.end(t)
 				l = begin(t, ltm.Options{Dir: dir})
-				l.wantTimes(t, "in the next life", durable, engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5)
+				l.wantTimes(t, "in the next epoch", durable, engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5)
 				if err := l.Seal(t.Context(), "test"); err != nil {
 					t.Fatal(err)
 				}
 				if h := l.health(t); h != "" {
-					t.Errorf("in the next life the health says %q", h)
+					t.Errorf("in the next epoch the health says %q", h)
 				}
 				if n := logBytes(t, dir, "Test"); n > 8192 {
 					t.Errorf("when it is sealed the log has %d bytes", n)

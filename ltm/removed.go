@@ -7,7 +7,7 @@ import (
 )
 
 // Removed hides what was recorded of a segment that was just removed from the working
-// memory: queries do not find it any more, also in later lives. What is recorded of it
+// memory: queries do not find it any more, also in later epochs. What is recorded of it
 // when it is added again is found. The episodes keep what they hold until it is
 // forgotten.
 func (p *past) Removed(ctx context.Context, segment engram.ID) error {

@@ -120,7 +120,7 @@ func (q *request) removal() (wm.Removal, error) {
 }
 
 // restoreRemovals tells the working memory what was removed and forgotten on request in
-// earlier lives.
+// earlier epochs.
 func (book *orderBook) restoreRemovals() {
 	content := book.state.content()
 	var list []wm.Removal
@@ -134,7 +134,7 @@ func (book *orderBook) restoreRemovals() {
 			list = append(list, r)
 		}
 	}
-	life := func(r wm.Removal) int { return slices.Index(content.Lives, r.Epoch) } // those of unknown lives are old
+	life := func(r wm.Removal) int { return slices.Index(content.Lives, r.Epoch) } // those of unknown epochs are old
 	slices.SortStableFunc(list, func(a, b wm.Removal) int {
 		return cmp.Or(cmp.Compare(life(a), life(b)), cmp.Compare(a.Until, b.Until))
 	})

@@ -145,7 +145,7 @@ func TestForgetDueOnAFullDisk(t *testing.T) {
 }
 
 // A store begins on a disk without a free byte, with the catalogue in memory, and an
-// episode can be dropped there. When there is room, the next life has the catalogue in
+// episode can be dropped there. When there is room, the next epoch has the catalogue in
 // its file, and does not take for lost what was dropped.
 func TestBeginWithoutAFreeByte(t *testing.T) {
 	disk := smallDisk(t)
@@ -173,14 +173,14 @@ func TestBeginWithoutAFreeByte(t *testing.T) {
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
 	if problems := l.Opened().Problems; len(problems) > 0 {
-		t.Errorf("in the next life: %v", problems)
+		t.Errorf("in the next epoch: %v", problems)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "catalogue.db")); err != nil || info.Size() == 0 {
-		t.Errorf("in the next life the catalogue is in no file: %v", err)
+		t.Errorf("in the next epoch the catalogue is in no file: %v", err)
 	}
 	if got, missing := l.times(t, durabilities[1], engram.TargetLTM, engram.All()); !slices.Equal(got, []engram.Time{1}) ||
 		len(missing) != 1 || missing[0].Reason != engram.MissingForgotten {
-		t.Errorf("in the next life: %v, missing %+v", got, missing)
+		t.Errorf("in the next epoch: %v, missing %+v", got, missing)
 	}
 }
 

@@ -29,7 +29,7 @@ func logBytes(t testing.TB, dir, memory string) (n int64) {
 }
 
 // What sealed episodes hold is not in the log any more: not after sealing, and not
-// after a clean end. The next life reads nothing back, has the last states, and
+// after a clean end. The next epoch reads nothing back, has the last states, and
 // finds the others on disk.
 func TestLogIsEmptyAfterSealing(t *testing.T) {
 	dir := t.TempDir()
@@ -55,7 +55,7 @@ func TestLogIsEmptyAfterSealing(t *testing.T) {
 	}
 	l = begin(t, ltm.Options{Dir: dir})
 	if l.begun.Log.Snapshots != 0 || l.begun.Rerecord != 0 || l.begun.Recalled != 2 {
-		t.Errorf("the next life had %d versions from the log, recorded %d again and recalled %d; want 0, 0 and 2",
+		t.Errorf("the next epoch had %d versions from the log, recorded %d again and recalled %d; want 0, 0 and 2",
 			l.begun.Log.Snapshots, l.begun.Rerecord, l.begun.Recalled)
 	}
 	l.wantTimes(t, "the last state", "Test/Synced/p/e", engram.TargetWM, engram.Latest(1), 39)
@@ -64,7 +64,7 @@ func TestLogIsEmptyAfterSealing(t *testing.T) {
 	}
 }
 
-// The log of a memory that this life does not host is nobody's to cut off.
+// The log of a memory that this epoch does not host is nobody's to cut off.
 func TestLogOfAnAbsentMemoryStays(t *testing.T) {
 	dir := t.TempDir()
 	host := func(memories ...string) *life {
@@ -193,14 +193,14 @@ func TestBeginOnAFullDisk(t *testing.T) {
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: crashed})
 	if l.begun.Rerecord > 0 {
-		t.Errorf("the next life recorded %d versions again", l.begun.Rerecord)
+		t.Errorf("the next epoch recorded %d versions again", l.begun.Rerecord)
 	}
-	l.wantTimes(t, "in the next life", "Test/Synced/p/e", engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+	l.wantTimes(t, "in the next epoch", "Test/Synced/p/e", engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 	if n := l.versions(t, "Test/Synced/p/e"); n != 11 {
 		t.Errorf("%d versions are recorded; want 11", n)
 	}
 	l = begin(t, ltm.Options{Dir: image})
-	l.wantTimes(t, "in a life after a kill on the full disk", "Test/Synced/p/e", engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+	l.wantTimes(t, "in an epoch after a kill on the full disk", "Test/Synced/p/e", engram.TargetLTM, engram.All(), 0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 }
 
 // A sync that the disk refused once does not let the log grow for good.

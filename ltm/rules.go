@@ -65,7 +65,7 @@ func (g *ruleSet) newRun(r Rule) *runningRule {
 	return run
 }
 
-// start runs the rules that were set in earlier lives. One that cannot be followed is
+// start runs the rules that were set in earlier epochs. One that cannot be followed is
 // tried again; the server begins nevertheless.
 func (g *ruleSet) start() {
 	g.ctx, g.end = context.WithCancel(context.Background())
@@ -329,7 +329,7 @@ const missedFor = time.Minute
 func (r *runningRule) miss(n uint64, why string) {
 	r.missedAt.Store(int64(r.set.options.Now()))
 	sum := r.missed.Add(n)
-	r.set.health.set(r.what(), engram.Errorf(engram.Exhausted, "", "it missed %d updates in this life: %s", sum, why))
+	r.set.health.set(r.what(), engram.Errorf(engram.Exhausted, "", "it missed %d updates in this epoch: %s", sum, why))
 }
 
 // saveMarks saves what standing rules marked, now and then.

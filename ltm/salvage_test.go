@@ -13,7 +13,7 @@ import (
 	"github.com/seed-301d4374/engram/ltm"
 )
 
-// killed copies what a life has on disk now, as a kill would leave it.
+// killed copies what an epoch has on disk now, as a kill would leave it.
 func killed(t testing.TB, dir string) (image string) {
 	t.Helper()
 	image = filepath.Join(fastDir(t), "image")
@@ -119,7 +119,7 @@ func TestRepairedIsNotDamaged(t *testing.T) {
 }
 
 // What a repair could not save is told of each entity, by the repair and by queries, also
-// in later lives.
+// in later epochs.
 func TestWhatARepairDoesNotSaveStaysLost(t *testing.T) {
 	const each = 1000
 	entities := []string{"Test/Volatile/p/a", "Test/Volatile/p/b"}
@@ -205,7 +205,7 @@ func TestWhatARepairDoesNotSaveStaysLost(t *testing.T) {
 			check("repaired")
 			l.end(t)
 			l = begin(t, ltm.Options{Dir: dir})
-			check("in the next life")
+			check("in the next epoch")
 		})
 	}
 }

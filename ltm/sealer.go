@@ -131,7 +131,7 @@ func (s *sealer) adopt(j job, info episode.Info, entities []episode.Entity) erro
 // saveBroken repairs an episode that cannot be sealed, and reports whether all that it
 // was given is there.
 func (s *sealer) saveBroken(j job, cause error) (whole bool, err error) {
-	if engram.CodeOf(cause) != engram.Corrupt { // closing: the next life salvages what is in the file
+	if engram.CodeOf(cause) != engram.Corrupt { // closing: the next epoch salvages what is in the file
 		for id, n := range j.writer.Unwritten() {
 			s.unsealed[id] += n
 		}

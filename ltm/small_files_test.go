@@ -104,7 +104,7 @@ func flip(whole []byte, at, bit int) func(path string) error {
 	}
 }
 
-// checkSettled begins a life in a folder and looks whether all is there.
+// checkSettled begins an epoch in a folder and looks whether all is there.
 func checkSettled(t *testing.T, what, dir, damaged string) {
 	t.Helper()
 	defer func() {

@@ -49,7 +49,7 @@ type stateContent struct {
 type removal struct {
 	Segment engram.ID   `json:"segment"`
 	Arrived engram.Time `json:"arrived"` // what arrived up to it is hidden …
-	Epoch   uint64      `json:"epoch"`   // … and of this life, all up to Number
+	Epoch   uint64      `json:"epoch"`   // … and of this epoch, all up to Number
 	Number  uint64      `json:"number"`
 
 	lives []uint64 // of the server, while it is used
@@ -67,7 +67,7 @@ func (h hidden) hides(v arrival) bool {
 	return false
 }
 
-// follows reports whether it came after a removal in another life.
+// follows reports whether it came after a removal in another epoch.
 func (r *removal) follows(old *removal) bool {
 	life, mine := slices.Index(old.lives, old.Epoch), slices.Index(old.lives, r.Epoch)
 	if life < 0 || mine < 0 {
@@ -76,7 +76,7 @@ func (r *removal) follows(old *removal) bool {
 	return life < mine
 }
 
-// isAfter reports whether it came after what arrived in another life: that is told by
+// isAfter reports whether it came after what arrived in another epoch: that is told by
 // the order of the lives, for clocks are set back, and copies have their owners'; by
 // the arrival where that is not known.
 func (r *removal) isAfter(epoch uint64, arrived engram.Time) bool {
@@ -99,7 +99,7 @@ func (v *version) hiddenOf(id engram.ID) hidden {
 	return out
 }
 
-// publishState has readers know what was removed, and the lives of the server.
+// publishState has readers know what was removed, and the epochs of the server.
 func (p *past) publishState() {
 	noted := p.state.content()
 	p.disk.episodes.publish(func(next *version) { next.removed, next.lives, next.rewritten = noted.Removed, noted.Lives, true })

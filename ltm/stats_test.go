@@ -161,7 +161,7 @@ func TestStatsOfSegmentsKnowTheOpenEpisode(t *testing.T) {
 	}
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
-	check("in the next life")
+	check("in the next epoch")
 }
 
 // What an episode holds is counted once while it is sealed, rewritten and taken together

@@ -309,7 +309,7 @@ func (s *Store) Types() *idf.Registry { return s.options.Types }
 
 // Close ends the recorder once it has recorded what the working memory, which must be
 // closed before, still holds for it; seals the open episode and releases the folder. An
-// episode that cannot be sealed stays for the next life to salvage. If the recorder is
+// episode that cannot be sealed stays for the next epoch to salvage. If the recorder is
 // not done within Options.CloseWithin the error wraps [ErrLeft] and names what is left
 // unrecorded; meanwhile Figures tells how far it is.
 func (s *Store) Close() error {

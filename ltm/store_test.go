@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// life is one life of a memory with its store.
+// life is one epoch of a memory with its store.
 type life struct {
 	*ltm.Store
 	wm    *wm.WM
@@ -41,7 +41,7 @@ var segments = []engram.CoreSegment{
 	{ID: engram.MustID("Test/Synced"), History: engram.Bounds{MaxCount: 3}, Durability: engram.Synced},
 }
 
-// begin opens a folder and begins a life in it.
+// begin opens a folder and begins an epoch in it.
 func begin(t testing.TB, o ltm.Options) *life {
 	t.Helper()
 	return beginWithin(t, o, wm.Limits{})
@@ -142,7 +142,7 @@ func files(t testing.TB, dir, pattern string) []string {
 }
 
 // What the working memory evicted is found on disk: in the open episode, in a sealed
-// one, and in a later life.
+// one, and in a later epoch.
 func TestWhatWasEvictedIsOnDisk(t *testing.T) {
 	dir := fastDir(t)
 	l := begin(t, ltm.Options{Dir: dir})
@@ -169,7 +169,7 @@ func TestWhatWasEvictedIsOnDisk(t *testing.T) {
 	check("sealed")
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
-	check("in a later life")
+	check("in a later epoch")
 	l.commit(t, cup, 60, "new")
 	l.wantTimes(t, "with what is new", cup, engram.TargetBoth, engram.All(), 0, 10, 20, 30, 40, 50, 60)
 	s, err := l.AtOrBefore(t.Context(), engram.MustID(cup), 15)
@@ -212,7 +212,7 @@ func TestMissingNamesTheReason(t *testing.T) {
 	}
 }
 
-// What a policy left out is told in later lives, too, beside what was recorded.
+// What a policy left out is told in later epochs, too, beside what was recorded.
 func TestMissingOfEarlierLives(t *testing.T) {
 	o := ltm.Options{Dir: fastDir(t), Policies: map[engram.ID]policy.Policy{
 		engram.MustID("Test/Volatile"): {Record: policy.Change},
@@ -238,7 +238,7 @@ func TestMissingOfEarlierLives(t *testing.T) {
 	}
 }
 
-// Of what a policy keeps out of all episodes a later life says that it was not recorded,
+// Of what a policy keeps out of all episodes a later epoch says that it was not recorded,
 // by name and by pattern.
 func TestNothingRecordedIsToldInLaterLives(t *testing.T) {
 	o := ltm.Options{Dir: fastDir(t), Policies: map[engram.ID]policy.Policy{engram.MustID("Test/Volatile"): {Record: policy.Never}}}
@@ -262,7 +262,7 @@ func TestNothingRecordedIsToldInLaterLives(t *testing.T) {
 }
 
 // The newest state of a durable segment is recorded although its policy leaves it out: it is
-// not missing, in this life and in later ones.
+// not missing, in this epoch and in later ones.
 func TestRecordedNewestStateIsNotMissing(t *testing.T) {
 	o := ltm.Options{Dir: fastDir(t), Policies: map[engram.ID]policy.Policy{engram.MustID("Test/Logged"): {Record: policy.Never}}}
 	const cup, plate = "Test/Logged/p/cup", "Test/Logged/p/plate"
@@ -352,7 +352,7 @@ func TestWhatIsBackIsNotMissing(t *testing.T) {
 			check("a part of it", 5, 0, engram.In(engram.Interval{Start: 3, End: 8}))
 			l.end(t)
 			l = begin(t, ltm.Options{Dir: dir})
-			check("in the next life", 1+each, 0, engram.All())
+			check("in the next epoch", 1+each, 0, engram.All())
 			if reason == engram.MissingForgotten {
 				infos, err := l.Episodes(t.Context(), engram.Always())
 				if err != nil || len(infos) != 1 {
@@ -414,5 +414,5 @@ func TestRemovedSegmentIsNotFound(t *testing.T) {
 	l.wantTimes(t, "made again, on disk", cup, engram.TargetLTM, engram.All(), 20)
 	l.end(t)
 	l = begin(t, ltm.Options{Dir: dir})
-	l.wantTimes(t, "in a later life", cup, engram.TargetBoth, engram.All(), 20)
+	l.wantTimes(t, "in a later epoch", cup, engram.TargetBoth, engram.All(), 20)
 }

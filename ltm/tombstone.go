@@ -52,7 +52,7 @@ func (b *tombstone) covers(h *handle, id engram.ID, a arrival, t engram.Time) bo
 	return b.verdict(name, id, &engram.Snapshot{Time: t, Arrived: a.arrived, Number: a.number}, a.epoch) == goes
 }
 
-// coversLogged reports whether it is about a version of the log of an earlier life, which
+// coversLogged reports whether it is about a version of the log of an earlier epoch, which
 // has no number: what arrived before the order was given.
 func (b *tombstone) coversLogged(id engram.ID, v *engram.Snapshot) bool {
 	if !b.entity(id) || v.Arrived > b.Until {
@@ -82,7 +82,7 @@ func (book *orderBook) bury(list ...*tombstone) {
 	})
 }
 
-// buryOrdered publishes the tombstones of what was ordered in earlier lives and is not done.
+// buryOrdered publishes the tombstones of what was ordered in earlier epochs and is not done.
 func (book *orderBook) buryOrdered() {
 	var list []*tombstone
 	for _, o := range book.state.content().Orders {

@@ -20,7 +20,7 @@ type version struct {
 	sealed     map[string]*handle // by name
 	writing    []*handle          // the open one last; those before it are being sealed
 	tombstones []*tombstone
-	forgotten  map[engram.ID]forgottenOf            // in all lives
+	forgotten  map[engram.ID]forgottenOf            // in all epochs
 	damaged    map[string]map[engram.ID]forgottenOf // what cannot be read any more, by episode
 	segments   map[engram.ID]uint64                 // versions that were forgotten, by core segment
 	noted      uint64                               // the last version in which one of these three changed
@@ -162,7 +162,7 @@ func (v *version) leaving() []*handle {
 	return list
 }
 
-// add adds a sealed episode, whose versions have numbers up to upTo in the life that
+// add adds a sealed episode, whose versions have numbers up to upTo in the epoch that
 // recorded it, in the place of what had its name.
 func (v *version) add(info episode.Info, upTo uint64) {
 	v.remove(info.Name)
@@ -217,7 +217,7 @@ func (s *episodeSet) sealed(h *handle, info episode.Info, upTo uint64) {
 	s.publish(func(next *version) {
 		next.add(info, upTo)
 		next.abandon(h)
-		next.rewritten = false // what it holds is of this life
+		next.rewritten = false // what it holds is of this epoch
 	})
 }
 

@@ -39,12 +39,12 @@ var _ query.View[engram.Time] = (*view)(nil)
 // admission says which versions a reader takes notice of.
 type admission struct {
 	asOf    engram.Time // the latest arrival
-	epoch   uint64      // this life …
+	epoch   uint64      // this epoch …
 	horizon uint64      // … and the newest of its updates
 	hidden  hidden      // what was removed with its segment
 	// tombstones are those that may be about the entity.
 	tombstones []*tombstone
-	// life returns the place of a life among the others; nil if that is not known.
+	// life returns the place of an epoch among the others; nil if that is not known.
 	life func(epoch uint64) int
 }
 

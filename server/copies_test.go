@@ -134,7 +134,7 @@ func TestCopyIsReadOnly(t *testing.T) {
 	}
 }
 
-// What is on the holder's disk only is not stored again, in this life and the next, by
+// What is on the holder's disk only is not stored again, in this epoch and the next, by
 // whatever clock it arrived.
 func TestCopyOnDiskIsNotDoubled(t *testing.T) {
 	for _, skew := range []engram.Time{-1e15, 0, 1e15} {
@@ -156,7 +156,7 @@ func TestCopyOnDiskIsNotDoubled(t *testing.T) {
 			}
 			wantHeld(t, s, when, "p/e", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19)
 		}
-		again("in one life")
+		again("in one epoch")
 		if kept, err := s.SyncCopies(t.Context()); !kept || err != nil {
 			t.Errorf("syncing: %v, %v", kept, err)
 		}
@@ -175,7 +175,7 @@ func TestCopyOnDiskIsNotDoubled(t *testing.T) {
 }
 
 // What went with its segment, and its owner has nevertheless, is taken again, also in
-// later lives.
+// later epochs.
 func TestCopyTakesAgainWhatWentWithItsSegment(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := newHolder(t, dir)
@@ -197,7 +197,7 @@ func TestCopyTakesAgainWhatWentWithItsSegment(t *testing.T) {
 	if a := apply(t, s, service.Changes{Versions: versions}); a.Stored != 3 || a.Had != 2 {
 		t.Errorf("applied %+v; want three stored", a)
 	}
-	wantHeld(t, s, "in the next life", "p/e", 0, 1, 2, 3, 4)
+	wantHeld(t, s, "in the next epoch", "p/e", 0, 1, 2, 3, 4)
 }
 
 // What the working memory has evicted and the recorder has not recorded yet is not stored
@@ -255,7 +255,7 @@ func TestRemovedCopyStaysRemoved(t *testing.T) {
 		wantHeld(t, s, "removed", "p/e")
 		s.Close()
 		s, _ = newHolder(t, dir)
-		wantHeld(t, s, "removed, in the next life", "p/e")
+		wantHeld(t, s, "removed, in the next epoch", "p/e")
 		prepare(t, s, copiedSegment("p", 3))
 		for i := range engram.Time(10) {
 			apply(t, s, service.Changes{Versions: []service.Version{copiedVersion(t, "p/e", 20+i, now+200+i, "new")}})
@@ -324,7 +324,7 @@ func TestForgottenCopy(t *testing.T) {
 }
 
 // A version that comes whole takes the place of what a rule had cut, also where the
-// working memory has evicted that, and in later lives.
+// working memory has evicted that, and in later epochs.
 func TestWholeVersionTakesThePlace(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := newHolder(t, dir)
@@ -349,12 +349,12 @@ func TestWholeVersionTakesThePlace(t *testing.T) {
 	}
 	apply(t, s, service.Changes{Versions: cut})
 	apply(t, s, service.Changes{Versions: whole[:2], Whole: true}) // evicted before
-	check("in one life", "whole", 0, 2)
+	check("in one epoch", "whole", 0, 2)
 	s.Close()
 	s, _ = newHolder(t, dir)
 	apply(t, s, service.Changes{Versions: whole[2:], Whole: true})
 	for range 2 {
-		check("in later lives", "whole", 0, 10)
+		check("in later epochs", "whole", 0, 10)
 		s.Close()
 		s, _ = newHolder(t, dir)
 	}

@@ -196,7 +196,7 @@ func (s *Server) LongTerm() longterm.Service {
 	return s.ltm
 }
 
-// Epoch identifies this life of the server; it is never 0.
+// Epoch identifies this epoch of the server; it is never 0.
 func (s *Server) Epoch() uint64 { return s.wm.Epoch() }
 
 // Number returns the number of the newest update, 0 if there was none.

@@ -49,7 +49,7 @@ type Archive interface {
 	// committed since; ok is false while it gets such things.
 	Generation() (g uint64, ok bool)
 	// EachVersion calls visit with every version in the archive, superseded ones too, some
-	// perhaps more than once, once it has all of this life's updates up to a number; and
+	// perhaps more than once, once it has all of this epoch's updates up to a number; and
 	// unread with the entities of which it cannot read something. An error says that not
 	// all were visited.
 	EachVersion(ctx context.Context, upTo uint64, payloads bool, visit func(engram.ID, *engram.Snapshot), unread func(engram.ID)) error

@@ -25,7 +25,7 @@ import (
 type Message struct {
 	ID         string      `json:"id"` // of the snapshot
 	Number     uint64      `json:"number,string"`
-	Epoch      uint64      `json:"epoch,string"`    // the life of the server that Number belongs to
+	Epoch      uint64      `json:"epoch,string"`    // the epoch of the server that Number belongs to
 	Robot      string      `json:"robot,omitempty"` // whose memory it is, as ID does not say; none if it has no name
 	Server     string      `json:"server"`
 	Arrived    engram.Time `json:"arrived"`

@@ -12,7 +12,7 @@ import (
 type Admin interface {
 	// AddCopy begins a copy, or changes the rules of the one of the same pattern, which
 	// goes on where it is. What was left out by the old rules is not made up for.
-	// With a data folder the copy is kept for later lives. Conflict if the server
+	// With a data folder the copy is kept for later epochs. Conflict if the server
 	// owns what is to be copied, or has the copy from its configuration. A copy that a
 	// rule made is there by itself from then on.
 	AddCopy(ctx context.Context, c Copy) error
@@ -79,7 +79,7 @@ type Status struct {
 	Lag     time.Duration
 	Contact engram.Time // when the owner was last heard, by the holder's clock; 0 is never
 
-	Received uint64 // versions, in this life of the holder
+	Received uint64 // versions, in this epoch of the holder
 	Payload  int64  // their payload bytes
 	// Wire is the share's part of the bytes received over the link, by payload bytes.
 	Wire    int64

@@ -47,8 +47,8 @@ type Share struct {
 }
 
 // Had is when the newest arrived of what a holder has of a share, by the owner's clock: in
-// the life of the owner that its position is of, and in those before it; 0 is nothing.
-// Where the owner's clock was set back between its lives, what is removed in one is told
+// the owner's epoch that its position is of, and in those before it; 0 is nothing.
+// Where the owner's clock was set back between its epochs, what is removed in one is told
 // to have arrived until then; without a Had what arrived by the earlier clock stays.
 type Had struct {
 	Latest, Before engram.Time
@@ -70,15 +70,15 @@ func (h *Had) Took(after Position, b *Batch) {
 // Position is how far a share has come in its owner's updates. The zero Position is
 // before everything.
 type Position struct {
-	// Epoch is the owner's life that Number belongs to. 0 is none: of no life anything
+	// Epoch is the owner's epoch that Number belongs to. 0 is none: of no epoch anything
 	// was told, only removals, and of what was lost before the holder came so much as
 	// Number says to the owner.
 	Epoch  uint64
 	Number uint64 // of the last update told or left out
 	// Arrived is the owner's clock: everything that arrived before it was told or
 	// left out, of what arrived at it some may not have been. It continues a share in
-	// another life of its owner, whose numbers begin again: then comes, of earlier
-	// lives, everything that arrived at or after it, and everything that was committed
+	// another epoch of its owner, whose numbers begin again: then comes, of earlier
+	// epochs, everything that arrived at or after it, and everything that was committed
 	// in the present one, whatever its clock said; the holder drops what it has.
 	Arrived engram.Time
 }
@@ -159,7 +159,7 @@ type Batch struct {
 	// Segments describe the segments of the items, before the first of each in this
 	// pull, and again when they changed or were removed.
 	Segments []Segment
-	// Items are the versions told, by number; of earlier lives by arrival.
+	// Items are the versions told, by number; of earlier epochs by arrival.
 	Items   []Version
 	LeftOut []LeftOut
 	// Lost is what matched and was gone before it could be told: evicted with no disk
@@ -253,7 +253,7 @@ type Removal struct {
 	// them at the owner.
 	Except []engram.Interval
 	// Until is the owner's clock when that happened, or a later one by which something
-	// arrived in an earlier life ([Had]): versions that arrived after it stay.
+	// arrived in an earlier epoch ([Had]): versions that arrived after it stay.
 	Until engram.Time
 }
 

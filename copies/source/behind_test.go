@@ -55,7 +55,7 @@ func TestNothingIsToComeWhenAllWasTold(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		lives int
-	}{{"earlier lives", 3}, {"more than is remembered", 0}} {
+	}{{"earlier epochs", 3}, {"more than is remembered", 0}} {
 		for _, patterns := range [][]string{{"Test/A"}, {"Test/None", "Test/A"}} {
 			t.Run(fmt.Sprint(c.name, patterns), func(t *testing.T) {
 				const each = 400

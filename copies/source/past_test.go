@@ -190,7 +190,7 @@ func TestLivesFollowEachOther(t *testing.T) {
 		}
 	}
 	if len(idle.items) != 50 {
-		t.Errorf("in a life that left nothing, %d items were told; want 50", len(idle.items))
+		t.Errorf("in an epoch that left nothing, %d items were told; want 50", len(idle.items))
 	}
 }
 
@@ -236,11 +236,11 @@ func TestRemovalsReachWhoWasAway(t *testing.T) {
 			t.Errorf("%s: who copies something else is told of %+v", when, other.removed)
 		}
 	}
-	check("in the same life")
+	check("in the same epoch")
 	o.Close()
 	o = begin(t, dir, core("A", 0), core("B", 0))
 	defer o.Close()
-	check("in the next life")
+	check("in the next epoch")
 }
 
 // Who comes anew is told what was forgotten and left out before.
@@ -324,7 +324,7 @@ func testRemovalsWhereTheClockWasSetBack(t *testing.T, back time.Duration, durab
 		remove("Test/A/p")
 		again()
 		if n := c.catchUp(o); n != 1 {
-			t.Errorf("of a removal in the last life %d were told", n)
+			t.Errorf("of a removal in the last epoch %d were told", n)
 		}
 		testkit.Commit(t, o, testkit.Update(t, "Test/A/p/second", 2, "x"))
 	} else { // while it is there
@@ -346,7 +346,7 @@ func testRemovalsWhereTheClockWasSetBack(t *testing.T, back time.Duration, durab
 	remove("Test/A/q")
 	testkit.Commit(t, o, testkit.Update(t, "Test/A/q/second", 3, "x"))
 	if n := c.catchUp(o); n != 1 {
-		t.Errorf("of a removal in this life %d were told", n)
+		t.Errorf("of a removal in this epoch %d were told", n)
 	}
 	c.want("p/second 2", "q/second 3", "r/first 1", "s/first 1")
 
@@ -625,7 +625,7 @@ func testForgettingInScope(t *testing.T, on, pattern string, want []string) {
 		t.Fatal(err)
 	}
 	if slices.Sort(told); !slices.Equal(told, want) {
-		t.Errorf("in the next life, told is %v, want %v", told, want)
+		t.Errorf("in the next epoch, told is %v, want %v", told, want)
 	}
 }
 

@@ -61,11 +61,11 @@ func TestGuessingByFiltersOfCopies(t *testing.T) {
 			}
 		}
 	}
-	look("this life")
+	look("this epoch")
 	if err := o.Close(); err != nil {
 		t.Fatal(err)
 	}
 	o = begin(t, dir, core("A", 3))
 	defer func() { o.Close() }()
-	look("the next life")
+	look("the next epoch")
 }

@@ -138,7 +138,7 @@ func (b *book) follow(ctx context.Context, c engram.Subscriber, first [][len(seg
 	return nil
 }
 
-// removed is a segment that is added, written to and removed in each life.
+// removed is a segment that is added, written to and removed in each epoch.
 var removed = engram.MustID("GeneralPurpose/CrashRemoved")
 
 // define adds the segments, and one that it removes again with what it holds. After a kill

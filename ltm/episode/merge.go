@@ -9,10 +9,10 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// Merge writes a sealed episode of what several sealed ones of one life hold, in
+// Merge writes a sealed episode of what several sealed ones of one epoch hold, in
 // their order, as it is coded there; they stay as they are. A value in force that an
 // episode before holds, too, is in it once. labels go over those of the first. The
-// error is Conflict if they are of several lives, and Corrupt if one of them is
+// error is Conflict if they are of several epochs, and Corrupt if one of them is
 // damaged; then nothing is left.
 func Merge(ctx context.Context, from []string, to string, labels map[string]string, o Options) (Info, error) {
 	o.setDefaults()
@@ -51,7 +51,7 @@ func Merge(ctx context.Context, from []string, to string, labels map[string]stri
 			continue
 		}
 		if s.info.Epoch != info.Epoch {
-			return Info{}, engram.Errorf(engram.Conflict, path, "is of another life of the memory server than %s", from[0])
+			return Info{}, engram.Errorf(engram.Conflict, path, "is of another epoch of the memory server than %s", from[0])
 		}
 		for _, m := range s.info.Marks {
 			info.Marks = AddMark(info.Marks, m)

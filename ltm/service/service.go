@@ -61,7 +61,7 @@ type Service interface {
 	// Policies returns the policies of all core segments that are known, by ID.
 	Policies(ctx context.Context) ([]SegmentPolicy, error)
 	// SetPolicy changes settings of the core segments that a pattern matches, from now
-	// on and for later lives. An empty text takes a setting back.
+	// on and for later epochs. An empty text takes a setting back.
 	SetPolicy(ctx context.Context, o policy.Override) error
 
 	// Recall puts what a query finds on disk back into the working memory, marked as
@@ -117,10 +117,10 @@ type Rule struct {
 	// Seal ends the open episode at each update that satisfies the rule, so that
 	// another begins: with a skill's run, for example. It does so at most every ten seconds.
 	Seal bool `json:"seal,omitempty"`
-	// Missed counts the updates of this life that it could not look at or not mark; it is
+	// Missed counts the updates of this epoch that it could not look at or not mark; it is
 	// told and not set.
 	Missed uint64 `json:"missed,omitempty"`
-	// Failed counts the updates of this life on which evaluating When failed, and Failure
+	// Failed counts the updates of this epoch on which evaluating When failed, and Failure
 	// says of one of them how; both are ignored when a rule is set.
 	Failed  uint64 `json:"failed,omitempty"`
 	Failure string `json:"failure,omitempty"`
@@ -146,16 +146,16 @@ type Stats struct {
 	Bytes     int64 // of all episodes' files
 	Snapshots uint64
 	Segments  []SegmentStats // by ID
-	Recorded  uint64         // versions in this life
-	Filtered  uint64         // left out by policies in this life
-	Lost      uint64         // that could not be recorded in this life
+	Recorded  uint64         // versions in this epoch
+	Filtered  uint64         // left out by policies in this epoch
+	Lost      uint64         // that could not be recorded in this epoch
 	Health    []string       // what does not work just now
 	DiskTotal uint64         // bytes of the disk
 	DiskFree  uint64
 }
 
 // SegmentStats tells what the episodes hold of a core segment, the open one too, and what
-// this life has done.
+// this epoch has done.
 type SegmentStats struct {
 	Segment   engram.ID
 	Entities  uint64
@@ -164,5 +164,5 @@ type SegmentStats struct {
 	Span      engram.Interval // of what was recorded, without what holds at all times; empty if there is nothing else
 	Recorded  uint64
 	Filtered  uint64
-	Forgotten uint64 // versions, in all lives
+	Forgotten uint64 // versions, in all epochs
 }

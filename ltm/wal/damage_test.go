@@ -374,7 +374,7 @@ func TestPowerLoss(t *testing.T) {
 					}
 				}
 				if life > 0 && !slices.Equal(got, before) {
-					t.Errorf("seed %d, %s: the next life has %v, the one before had %v", seed, filepath.Base(dir), got, before)
+					t.Errorf("seed %d, %s: the next epoch has %v, the one before had %v", seed, filepath.Base(dir), got, before)
 				}
 			}
 			if !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {

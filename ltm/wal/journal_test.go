@@ -418,7 +418,7 @@ func TestDefinitionsAreCompactedWhileItLives(t *testing.T) {
 	defer l.end(t)
 	got, err := l.Describe(t.Context(), engram.MustPattern("Test"))
 	if err != nil || len(got) != 2 || got[1].ID.CoreSegment() != "Stays" {
-		t.Errorf("the next life has %+v, %v", got, err)
+		t.Errorf("the next epoch has %+v, %v", got, err)
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
-// Positions are never used again, also if a life could write nothing: a removal hides
+// Positions are never used again, also if an epoch could write nothing: a removal hides
 // what lies before a position, and must not hide what came later.
 func TestPositionsAreNotUsedAgain(t *testing.T) {
 	dir := t.TempDir()
 	fs := vfs.NewFaulty(vfs.OS, dir)
 	l := start(t, fs, dir)
-	for range 4 { // files are begun anew with each life
+	for range 4 { // files are begun anew with each epoch
 		l.end(t)
 		l = start(t, fs, dir)
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // A power cut may leave any sectors of what was written and not synced. What is missing of
-// them is torn, in that life, and not told again in later ones; whole records behind it
+// them is torn, in that epoch, and not told again in later ones; whole records behind it
 // stay.
 func TestTornInTheMiddle(t *testing.T) {
 	holes := 0

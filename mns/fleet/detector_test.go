@@ -78,7 +78,7 @@ func TestLateWordsAreNoSecondRobot(t *testing.T) {
 		for _, late := range []Announcement{beat("robot1", "r", 1), said("robot1", "r", 1), beat("robot1", "r", 2), said("robot1", "r", 1), beat("robot1", "r", 1)} {
 			f.take(late)
 			if life := f.peers[late.tokens()].Epoch; life != 2 {
-				t.Errorf("after %+v the server's life is %d", late, life)
+				t.Errorf("after %+v the server's epoch is %d", late, life)
 			}
 			f.turn()
 		}
@@ -99,7 +99,7 @@ func TestLateWordsAreNoSecondRobot(t *testing.T) {
 }
 
 // A server that restarts as it was before, such as from a copy of a virtual machine, is
-// heard when its later life has fallen silent.
+// heard when its later epoch has fallen silent.
 func TestEarlierLifeIsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := alone(t, Options{})

@@ -231,7 +231,7 @@ func (e *emitter) recorder(f ltm.Figures) {
 	e.counter("engram_recorder_lost_versions_total", "Versions that could not be recorded.", float64(f.Lost))
 	e.gauge("engram_log_bytes", "Bytes of the log's files.", float64(f.LogBytes))
 	e.gauge("engram_logs_failing", "Logs that cannot be written.", float64(f.LogFailing))
-	e.gauge("engram_log_losses", "Parts of logs that were on the disk and were found gone or damaged, in this life and earlier ones.", float64(f.LogLosses))
+	e.gauge("engram_log_losses", "Parts of logs that were on the disk and were found gone or damaged, in this epoch and earlier ones.", float64(f.LogLosses))
 }
 
 func (e *emitter) longTerm(st *ltm.Stats, labels segmentLabels) {
@@ -260,7 +260,7 @@ func (e *emitter) longTerm(st *ltm.Stats, labels segmentLabels) {
 		e.gauge("engram_segment_disk_bytes", "Bytes of them in the episodes' files.", float64(s.Bytes), of...)
 		e.counter("engram_segment_recorded_versions_total", "Versions that were recorded.", float64(s.Recorded), of...)
 		e.counter("engram_segment_filtered_versions_total", "Versions that policies left out.", float64(s.Filtered), of...)
-		e.counter("engram_segment_forgotten_versions_total", "Versions that were forgotten on disk, earlier lives included.", float64(s.Forgotten), of...)
+		e.counter("engram_segment_forgotten_versions_total", "Versions that were forgotten on disk, earlier epochs included.", float64(s.Forgotten), of...)
 	}
 }
 

@@ -224,10 +224,10 @@ func TestSubscriptionFollowsIntoANewLife(t *testing.T) {
 	testkit.Commit(t, second, update(t, "e", 11, "after"))
 	got := testkit.Next(t, sub, 2)
 	if got[0].Number != 1 || !got[0].Restarted || got[1].Number != 2 || got[1].Restarted {
-		t.Errorf("the new life begins with %+v; want numbers 1 (restarted) and 2", got)
+		t.Errorf("the new epoch begins with %+v; want numbers 1 (restarted) and 2", got)
 	}
 	if sub.Epoch() != second.Epoch() {
-		t.Errorf("epoch %d; want the new life's %d", sub.Epoch(), second.Epoch())
+		t.Errorf("epoch %d; want the new epoch's %d", sub.Epoch(), second.Epoch())
 	}
 	_ = testkit.Next(t, idle, 2)
 }
@@ -258,7 +258,7 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 		{"an unknown policy", engram.Subscription{Slow: 9}, engram.Invalid},
 		{"a negative queue", engram.Subscription{Queue: -1}, engram.OutOfRange},
 		{"a bad regex", engram.Subscription{Patterns: []engram.Pattern{{Levels: []engram.NameSelector{engram.MatchRegex("(")}}}}, engram.Invalid},
-		{"a number of another life", engram.Subscription{Start: engram.Start{Kind: engram.StartNumber, Epoch: 7}}, engram.Conflict},
+		{"a number of another epoch", engram.Subscription{Start: engram.Start{Kind: engram.StartNumber, Epoch: 7}}, engram.Conflict},
 		{"an unknown start", engram.Subscription{Start: engram.Start{Kind: 9}}, engram.Invalid},
 	} {
 		_, err := c.Subscribe(t.Context(), tt.sub)

@@ -152,7 +152,7 @@ type Episode struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // of the file
 	Version       uint32                 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	Robot         string                 `protobuf:"bytes,3,opt,name=robot,proto3" json:"robot,omitempty"`
-	Epoch         uint64                 `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"` // the life of the memory server that recorded it
+	Epoch         uint64                 `protobuf:"varint,4,opt,name=epoch,proto3" json:"epoch,omitempty"` // the epoch of the memory server that recorded it
 	Span          *TimeSpan              `protobuf:"bytes,5,opt,name=span,proto3" json:"span,omitempty"`
 	Arrived       *TimeSpan              `protobuf:"bytes,6,opt,name=arrived,proto3" json:"arrived,omitempty"`
 	Snapshots     uint64                 `protobuf:"varint,7,opt,name=snapshots,proto3" json:"snapshots,omitempty"`
@@ -1496,8 +1496,8 @@ type KeepRule struct {
 	After         int64                  `protobuf:"varint,5,opt,name=after,proto3" json:"after,omitempty"`
 	Label         string                 `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
 	Seal          bool                   `protobuf:"varint,7,opt,name=seal,proto3" json:"seal,omitempty"`       // end the open episode where it holds
-	Missed        uint64                 `protobuf:"varint,8,opt,name=missed,proto3" json:"missed,omitempty"`   // updates of this life that it could not look at or not mark; told, not set
-	Failed        uint64                 `protobuf:"varint,9,opt,name=failed,proto3" json:"failed,omitempty"`   // updates of this life on which evaluating when failed; told, not set
+	Missed        uint64                 `protobuf:"varint,8,opt,name=missed,proto3" json:"missed,omitempty"`   // updates of this epoch that it could not look at or not mark; told, not set
+	Failed        uint64                 `protobuf:"varint,9,opt,name=failed,proto3" json:"failed,omitempty"`   // updates of this epoch on which evaluating when failed; told, not set
 	Failure       string                 `protobuf:"bytes,10,opt,name=failure,proto3" json:"failure,omitempty"` // of one of them, how
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -368,7 +368,7 @@ func (*InfoRequest) Descriptor() ([]byte, []int) {
 type InfoResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Server   string                 `protobuf:"bytes,1,opt,name=server,proto3" json:"server,omitempty"` // the server's identity, as it registers with the name system
-	Epoch    uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`  // identifies this life of the server; 0 if it does not tell
+	Epoch    uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`  // identifies this epoch of the server; 0 if it does not tell
 	Memories []string               `protobuf:"bytes,3,rep,name=memories,proto3" json:"memories,omitempty"`
 	Version  string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of Engram
 	// The server's clock when the request came and when the answer left, from which a
@@ -3571,7 +3571,7 @@ func (x *SnapshotSelector_Indices) GetLast() int64 {
 type SubscribeRequest_Resume struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // the last update already seen
-	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`   // the server's life it belongs to; 0 skips the check
+	Epoch         uint64                 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`   // the server's epoch it belongs to; 0 skips the check
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -1245,7 +1245,7 @@ func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
 
 type ListRevisionsResponse struct {
 	state         protoimpl.MessageState            `protogen:"open.v1"`
-	Life          uint64                            `protobuf:"varint,1,opt,name=life,proto3" json:"life,omitempty"` // of the store; another life has other revisions
+	Life          uint64                            `protobuf:"varint,1,opt,name=life,proto3" json:"life,omitempty"` // of the store; another epoch has other revisions
 	Revisions     []*ListRevisionsResponse_Revision `protobuf:"bytes,2,rep,name=revisions,proto3" json:"revisions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

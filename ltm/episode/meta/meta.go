@@ -16,7 +16,7 @@ type Info struct {
 	Name       string // of the file, without folder
 	Version    int    // of the layout
 	Robot      string
-	Epoch      uint64          // the life of the memory server that recorded it
+	Epoch      uint64          // the epoch of the memory server that recorded it
 	Span       engram.Interval // of the snapshots' times
 	Recorded   engram.Interval // as Span, without values in force and what holds at all times
 	Arrived    engram.Interval // of their arrival

@@ -63,7 +63,7 @@ func TestReconnect(t *testing.T) {
 		code  engram.Code
 	}{
 		"when it is back":   {errs: []error{coded(engram.Unavailable), coded(engram.Exhausted), coded(engram.Unavailable), nil}},
-		"with another life": {errs: []error{coded(engram.Unavailable), coded(engram.Conflict), nil}, lives: 1},
+		"with another epoch": {errs: []error{coded(engram.Unavailable), coded(engram.Conflict), nil}, lives: 1},
 		"after another":     {errs: []error{credentials.NotBelieved("another one", "A"), coded(engram.Unavailable), nil}},
 		"revoked":           {errs: []error{coded(engram.Unavailable), credentials.ErrRevoked}, code: engram.Forbidden},
 		"never":             {errs: []error{coded(engram.Unavailable), coded(engram.Invalid)}, code: engram.Invalid},
