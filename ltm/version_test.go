@@ -192,7 +192,9 @@ func TestForgottenAtOnce(t *testing.T) {
 		whole, gone := 0, 0
 		began := make(chan struct{})
 		readers.Go(func() {
-			for i := 0; ctx.Err() == nil || i < 2; i++ {
+			first := sync.OnceFunc(func() { close(began) })
+			for last := false; !last; {
+				last = ctx.Err() != nil // it begins when all is forgotten
 				got, missing := l.times(t, secret, target, engram.All())
 				told := uint64(0)
 				for _, m := range missing {
@@ -210,9 +212,7 @@ func TestForgottenAtOnce(t *testing.T) {
 					t.Errorf("target %v: %d of %d are seen, %d told to be forgotten: %+v", target, len(got), n, told, missing)
 					return
 				}
-				if i == 0 {
-					close(began)
-				}
+				first()
 			}
 		})
 		<-began

@@ -62,13 +62,13 @@ func TestReconnect(t *testing.T) {
 		want  error
 		code  engram.Code
 	}{
-		"when it is back":   {errs: []error{coded(engram.Unavailable), coded(engram.Exhausted), coded(engram.Unavailable), nil}},
+		"when it is back":    {errs: []error{coded(engram.Unavailable), coded(engram.Exhausted), coded(engram.Unavailable), nil}},
 		"with another epoch": {errs: []error{coded(engram.Unavailable), coded(engram.Conflict), nil}, lives: 1},
-		"after another":     {errs: []error{credentials.NotBelieved("another one", "A"), coded(engram.Unavailable), nil}},
-		"revoked":           {errs: []error{coded(engram.Unavailable), credentials.ErrRevoked}, code: engram.Forbidden},
-		"never":             {errs: []error{coded(engram.Unavailable), coded(engram.Invalid)}, code: engram.Invalid},
-		"not within limit":  {errs: []error{coded(engram.Unavailable)}, limit: time.Minute, code: engram.Unavailable},
-		"given up":          {errs: []error{coded(engram.Unavailable)}, stop: time.Minute, want: stopped},
+		"after another":      {errs: []error{credentials.NotBelieved("another one", "A"), coded(engram.Unavailable), nil}},
+		"revoked":            {errs: []error{coded(engram.Unavailable), credentials.ErrRevoked}, code: engram.Forbidden},
+		"never":              {errs: []error{coded(engram.Unavailable), coded(engram.Invalid)}, code: engram.Invalid},
+		"not within limit":   {errs: []error{coded(engram.Unavailable)}, limit: time.Minute, code: engram.Unavailable},
+		"given up":           {errs: []error{coded(engram.Unavailable)}, stop: time.Minute, want: stopped},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
