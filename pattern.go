@@ -331,6 +331,23 @@ func (p Pattern) Breadth() (int, error) {
 	return n, nil
 }
 
+// Enclosing returns the deepest node in which everything lies that the pattern matches. Its
+// level is the number of the pattern's levels if each of these lists one name.
+func (p Pattern) Enclosing() ID {
+	var id ID
+	for _, l := range p.Levels {
+		if l.Kind != NameOneOf || len(l.Names) != 1 {
+			break
+		}
+		below, err := id.Child(l.Names[0])
+		if err != nil {
+			break
+		}
+		id = below
+	}
+	return id
+}
+
 // selector returns the selector of level i, counted from the memory at 0.
 func (p Pattern) selector(i int) NameSelector {
 	if i < len(p.Levels) {

@@ -62,19 +62,3 @@ func May(ctx context.Context, a Actions, id engram.ID) bool {
 	c, ok := ctx.Value(controlKey{}).(*Control)
 	return !ok || c.May(ctx, a, id)
 }
-
-// Enclosing returns the deepest node in which everything lies that a pattern matches.
-func Enclosing(p engram.Pattern) engram.ID {
-	var id engram.ID
-	for _, l := range p.Levels {
-		if l.Kind != engram.NameOneOf || len(l.Names) != 1 {
-			break
-		}
-		below, err := id.Child(l.Names[0])
-		if err != nil {
-			break
-		}
-		id = below
-	}
-	return id
-}

@@ -250,7 +250,7 @@ func (l *ledger) removed(r *service.Removal) {
 		}
 		l.prune(id)
 	}
-	if id, ok := oneEntity(r.Pattern); ok { // of which there may be very many
+	if id := r.Pattern.Enclosing(); id.Level() == engram.LevelEntity { // of which there may be very many
 		of(id)
 		return
 	}
@@ -260,22 +260,6 @@ func (l *ledger) removed(r *service.Removal) {
 	for id := range l.tallies {
 		of(id)
 	}
-}
-
-// oneEntity returns the entity that a pattern names, if it names one.
-func oneEntity(p engram.Pattern) (id engram.ID, ok bool) {
-	if len(p.Levels) != int(engram.LevelEntity) {
-		return id, false
-	}
-	var names [engram.LevelEntity]string
-	for i, l := range p.Levels {
-		if l.Kind != engram.NameOneOf || len(l.Names) != 1 {
-			return id, false
-		}
-		names[i] = l.Names[0]
-	}
-	id, err := engram.NewID(names[:]...)
-	return id, err == nil
 }
 
 // leftOut sums up what rules left out, and how much was lost.

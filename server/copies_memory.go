@@ -254,16 +254,9 @@ func (s *holding) applyRemoval(ctx context.Context, r *service.Removal) (uint64,
 	case !r.Segment:
 		return s.forgetCopied(ctx, r, "forgotten by its owner")
 	}
-	names := make([]string, 0, len(r.Pattern.Levels))
-	for _, l := range r.Pattern.Levels {
-		if l.Kind != engram.NameOneOf || len(l.Names) != 1 {
-			return 0, engram.Errorf(engram.Invalid, r.Pattern.String(), "is not the pattern of one segment")
-		}
-		names = append(names, l.Names[0])
-	}
-	segment, err := engram.NewID(names...)
-	if err != nil {
-		return 0, err
+	segment := r.Pattern.Enclosing()
+	if int(segment.Level()) != len(r.Pattern.Levels) {
+		return 0, engram.Errorf(engram.Invalid, r.Pattern.String(), "is not the pattern of one segment")
 	}
 	if !s.wm.Copies().Has(segment) || s.wm.Copies().Last(segment) > r.Until {
 		return 0, nil // it is done: what there is came later

@@ -54,16 +54,9 @@ func parseOneID(text string) (engram.ID, error) {
 	if err != nil {
 		return engram.ID{}, &usageError{err}
 	}
-	var names []string
-	for _, l := range p.Levels {
-		if l.Kind != engram.NameOneOf || len(l.Names) != 1 {
-			return engram.ID{}, usagef(`%s may stand for several names, and one is to be named here; a name that itself begins with "*" or "~" is written with a backslash before it`, text)
-		}
-		names = append(names, l.Names[0])
-	}
-	id, err := engram.NewID(names...)
-	if err != nil {
-		return id, &usageError{err}
+	id := p.Enclosing()
+	if int(id.Level()) != len(p.Levels) {
+		return id, usagef(`%s may stand for several names, and one is to be named here; a name that itself begins with "*" or "~" is written with a backslash before it`, text)
 	}
 	return id, nil
 }

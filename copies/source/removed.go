@@ -216,9 +216,9 @@ func (sh *share) tellRemoval(b *service.Batch, x *removed) {
 	}
 	var unnamed []*engram.PatternMatcher
 	for i, p := range x.Patterns {
-		switch id, all := begins(p); {
+		switch id := p.Enclosing(); {
 		case !sh.touches(id):
-		case sh.mayName(id, all):
+		case sh.mayName(id, p):
 			add(p, false, x.Span)
 		default:
 			unnamed = append(unnamed, x.matchers[i])
@@ -237,17 +237,17 @@ func (sh *share) tellRemoval(b *service.Batch, x *removed) {
 	}
 }
 
-// mayName reports whether a pattern of a removal may be told: all below id, with which it
-// begins, may be known, or the holder named that and the pattern names nothing else.
+// mayName reports whether a pattern of a removal may be told: all of id, in which what it
+// matches lies, may be known, or the holder named all of that and the pattern only it.
 // What is there does not matter, for that is going.
-func (sh *share) mayName(id engram.ID, all bool) bool {
+func (sh *share) mayName(id engram.ID, p engram.Pattern) bool {
 	if engram.VisibilityIn(sh.p.scope, id) == engram.Visible {
 		return true
 	}
-	return all && slices.ContainsFunc(sh.patterns, func(p engram.Pattern) bool {
-		own, _ := begins(p)
-		return id.Contains(own)
-	})
+	if slices.ContainsFunc(p.Levels[id.Level():], func(l engram.NameSelector) bool { return l.Kind != engram.NameAll }) {
+		return false
+	}
+	return slices.ContainsFunc(sh.patterns, func(own engram.Pattern) bool { return id.Contains(own.Enclosing()) })
 }
 
 // known returns the entities of a removal in the share: those listed with the removal, and
@@ -287,22 +287,4 @@ func (sh *share) touches(segment engram.ID) bool {
 		}
 		return true
 	})
-}
-
-// begins returns the names that a pattern begins with, as an ID; all says that it matches
-// everything below.
-func begins(p engram.Pattern) (id engram.ID, all bool) {
-	n := 0
-	for ; n < len(p.Levels); n++ {
-		l := p.Levels[n]
-		if l.Kind != engram.NameOneOf || len(l.Names) != 1 {
-			break
-		}
-		child, err := id.Child(l.Names[0])
-		if err != nil {
-			break
-		}
-		id = child
-	}
-	return id, !slices.ContainsFunc(p.Levels[n:], func(l engram.NameSelector) bool { return l.Kind != engram.NameAll })
 }

@@ -32,7 +32,7 @@ func administering[P feature.Request](what string, patterns func(P) []string) fe
 		list, err := wire.LimitsOf(ctx).Patterns(patterns(r))
 		var needs []access.Need
 		for _, p := range list {
-			needs = append(needs, access.Need{Actions: access.Admin, On: access.Enclosing(p), Thing: p.String(), What: what})
+			needs = append(needs, access.Need{Actions: access.Admin, On: p.Enclosing(), Thing: p.String(), What: what})
 		}
 		return needs, err
 	})
@@ -64,7 +64,7 @@ func (h handler) listCopies(ctx context.Context, _ *engramv1.ListCopiesRequest) 
 	list, err := h.admin.CopyStatus(ctx)
 	m := &engramv1.ListCopiesResponse{}
 	for i := range list {
-		if of := access.Enclosing(list[i].Pattern); access.May(ctx, access.Read, of) || access.May(ctx, access.Admin, of) {
+		if of := list[i].Pattern.Enclosing(); access.May(ctx, access.Read, of) || access.May(ctx, access.Admin, of) {
 			m.Copies = append(m.Copies, copyStatusMessage(&list[i]))
 		}
 	}

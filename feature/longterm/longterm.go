@@ -33,7 +33,7 @@ func changing[P feature.Request](what func(P) string) feature.Rule {
 func within(patterns []engram.Pattern, what string) []access.Need {
 	var needs []access.Need
 	for _, p := range patterns {
-		needs = append(needs, access.Need{Actions: access.Admin, On: access.Enclosing(p), What: what + " " + p.String()})
+		needs = append(needs, access.Need{Actions: access.Admin, On: p.Enclosing(), What: what + " " + p.String()})
 	}
 	return needs
 }
