@@ -1,11 +1,5 @@
 package idf
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-)
-
 // JSONOptions says how payloads are shown as JSON.
 type JSONOptions struct {
 	// SummarizeBytes shows bytes longer than this as {"bytes": n, "sha256": "…"};
@@ -52,21 +46,4 @@ func (t *Type) FromJSON(j []byte) ([]byte, error) {
 		return nil, t.fail(err)
 	}
 	return e.buf, nil
-}
-
-// BytesSummary stands for bytes that are too long to show.
-type BytesSummary struct {
-	Bytes  int    `json:"bytes"`
-	SHA256 string `json:"sha256"` // in hex
-}
-
-// SummarizeBytes returns the summary of b.
-func SummarizeBytes(b []byte) BytesSummary {
-	sum := sha256.Sum256(b)
-	return BytesSummary{Bytes: len(b), SHA256: hex.EncodeToString(sum[:])}
-}
-
-// String returns such as "921600 bytes, sha256 9f86d081".
-func (s BytesSummary) String() string {
-	return fmt.Sprintf("%d bytes, sha256 %.8s", s.Bytes, s.SHA256)
 }

@@ -1,7 +1,9 @@
 package idf
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"math"
 	"strconv"
 	"time"
@@ -70,12 +72,12 @@ func (w *jsonWriter) float(f float64, bits int) {
 
 func (w *jsonWriter) bytes(b []byte) {
 	if w.opts.SummarizeBytes >= 0 && len(b) > w.opts.SummarizeBytes {
-		s := SummarizeBytes(b)
+		sum := sha256.Sum256(b)
 		w.openBracket('{')
 		w.key("bytes")
-		w.buf = strconv.AppendInt(w.buf, int64(s.Bytes), 10)
+		w.buf = strconv.AppendInt(w.buf, int64(len(b)), 10)
 		w.key("sha256")
-		w.string(s.SHA256)
+		w.string(hex.EncodeToString(sum[:]))
 		w.closeBracket('}')
 		return
 	}

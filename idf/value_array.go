@@ -231,6 +231,19 @@ func (a *NDArray) element(i int) []byte {
 	return a.Data[i*size : (i+1)*size : (i+1)*size]
 }
 
+// number returns an element as the Go value of its type.
+func (a *NDArray) number(i int) any {
+	switch a.DType {
+	case Float32:
+		return float32(a.Float(i))
+	case Float64:
+		return a.Float(i)
+	case Uint64:
+		return uint64(a.Int(i))
+	}
+	return a.Int(i)
+}
+
 // At returns the element at an index per dimension. The error is OutOfRange, or
 // Invalid if the array is not valid.
 func (a *NDArray) At(index ...int64) (float64, error) {

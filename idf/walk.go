@@ -86,41 +86,36 @@ func (t *Type) Links(b []byte) ([]Link, error) {
 
 // walker is one walk under way.
 type walker struct {
-	kinds Kind
-	visit func(*Found) bool
-	found Found
-	walkPath
-	counts []int // of elements seen, per list of the messages around
+	kinds  Kind
+	visit  func(*Found) bool
+	found  Found
+	path   []byte // of the member that the walk has come to
+	counts []int  // of elements seen, per list of the messages around
 }
 
-// walkPath is the path of the member that a walk has come to.
-type walkPath struct {
-	path []byte
-}
-
-func (p *walkPath) name(name string) {
-	if len(p.path) > 0 {
-		p.path = append(p.path, '.')
+func (w *walker) name(name string) {
+	if len(w.path) > 0 {
+		w.path = append(w.path, '.')
 	}
-	p.path = append(p.path, name...)
+	w.path = append(w.path, name...)
 }
 
-func (p *walkPath) index(i int) {
-	p.path = append(strconv.AppendInt(append(p.path, '['), int64(i), 10), ']')
+func (w *walker) index(i int) {
+	w.path = append(strconv.AppendInt(append(w.path, '['), int64(i), 10), ']')
 }
 
-func (p *walkPath) key(k []byte) {
-	p.path = append(p.path, '[')
+func (w *walker) key(k []byte) {
+	w.path = append(w.path, '[')
 	plain := true
 	for _, c := range k {
 		plain = plain && c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && c != 0x7f
 	}
 	if plain {
-		p.path = append(append(append(p.path, '"'), k...), '"')
+		w.path = append(append(append(w.path, '"'), k...), '"')
 	} else {
-		p.path = strconv.AppendQuote(p.path, string(k))
+		w.path = strconv.AppendQuote(w.path, string(k))
 	}
-	p.path = append(p.path, ']')
+	w.path = append(w.path, ']')
 }
 
 var walkers = sync.Pool{New: func() any { return new(walker) }}
