@@ -72,30 +72,19 @@ func (s *scanner) shapes(p *checkPlan, i, end int) {
 }
 
 // mapValue returns the message that is the value of a map's entry.
-func mapValue(entry []byte) (value []byte) {
-	eachField(entry, func(num protowire.Number, _ uint64, b []byte) {
-		if num == 2 {
-			value = b
-		}
-	})
+func mapValue(entry []byte) []byte {
+	value, _ := lastRecord(entry, 2, false)
 	return value
 }
 
 // eachField calls f with the fields of a message whose wire form was checked: with
 // a varint, or with the content of a length-delimited field.
-func eachField(m []byte, f func(num protowire.Number, v uint64, b []byte)) {
+func eachField(m []byte, visit func(num protowire.Number, v uint64, b []byte)) {
 	for len(m) > 0 {
-		num, wire, n := protowire.ConsumeTag(m)
-		m = m[n:]
-		switch wire {
-		case protowire.VarintType:
-			v, _ := protowire.ConsumeVarint(m)
-			f(num, v, nil)
-		case protowire.BytesType:
-			b, _ := protowire.ConsumeBytes(m)
-			f(num, 0, b)
+		var f field
+		if f, m, _ = nextField(m); f.wire == protowire.VarintType || f.wire == protowire.BytesType {
+			visit(f.num, f.value, f.b)
 		}
-		m = m[protowire.ConsumeFieldValue(num, wire, m):]
 	}
 }
 

@@ -143,6 +143,41 @@ func (l *layout) next(b []byte) (o occurrence, n int, err error) {
 	return o, n + v, nil
 }
 
+// field is one record of a message that is read without its layout.
+type field struct {
+	num   protowire.Number
+	wire  protowire.Type
+	value uint64 // of a varint or fixed record
+	b     []byte // of a delimited record: its content
+}
+
+// nextField reads the record at the begin of b and returns what follows it.
+func nextField(b []byte) (f field, rest []byte, err error) {
+	var n int
+	if f.num, f.wire, n = consumeTag(b); n < 0 {
+		return f, nil, errWire(n)
+	}
+	b = b[n:]
+	switch f.wire {
+	case protowire.VarintType:
+		f.value, n = consumeVarint(b)
+	case protowire.Fixed32Type:
+		var x uint32
+		x, n = protowire.ConsumeFixed32(b)
+		f.value = uint64(x)
+	case protowire.Fixed64Type:
+		f.value, n = protowire.ConsumeFixed64(b)
+	case protowire.BytesType:
+		f.b, n = protowire.ConsumeBytes(b)
+	default:
+		n = protowire.ConsumeFieldValue(f.num, f.wire, b)
+	}
+	if n < 0 {
+		return f, nil, errWire(n)
+	}
+	return f, b[n:], nil
+}
+
 // consumeTag and consumeVarint are protowire's with a short way for one byte.
 func consumeTag(b []byte) (protowire.Number, protowire.Type, int) {
 	if len(b) > 0 && b[0] < 0x80 && b[0] >= 8 {

@@ -49,28 +49,18 @@ func (l *layout) decodeSpecial(b []byte) (v any, ok bool, err error) {
 // readSeconds reads a google.protobuf.Timestamp or Duration.
 func readSeconds(b []byte) (sec int64, nanos int32, err error) {
 	for len(b) > 0 {
-		num, wire, n := consumeTag(b)
-		if n < 0 {
-			return 0, 0, errWire(n)
+		f, rest, err := nextField(b)
+		switch b = rest; {
+		case err != nil:
+			return 0, 0, err
+		case f.num > 2:
+		case f.wire != protowire.VarintType:
+			return 0, 0, memberErrorf(engram.Corrupt, "field %d has wire type %d, not %d", f.num, f.wire, protowire.VarintType)
+		case f.num == 1:
+			sec = int64(f.value)
+		default:
+			nanos = int32(f.value)
 		}
-		b = b[n:]
-		if num > 2 {
-			n = protowire.ConsumeFieldValue(num, wire, b)
-		} else if wire != protowire.VarintType {
-			return 0, 0, memberErrorf(engram.Corrupt, "field %d has wire type %d, not %d", num, wire, protowire.VarintType)
-		} else {
-			var v uint64
-			v, n = consumeVarint(b)
-			if num == 1 {
-				sec = int64(v)
-			} else {
-				nanos = int32(v)
-			}
-		}
-		if n < 0 {
-			return 0, 0, errWire(n)
-		}
-		b = b[n:]
 	}
 	return sec, nanos, nil
 }
@@ -111,54 +101,37 @@ func nanoseconds(sec int64, nanos int32) (int64, bool) {
 // readArray reads an NDArray or a Matrix. The data is not copied, the array not
 // validated.
 func readArray(b []byte, matrix bool) (a NDArray, err error) {
-	if matrix {
-		a.Shape = make([]int64, 2)
-	} else {
-		a.Shape = []int64{}
-	}
+	a.Shape = []int64{}
 	dtype, data := protowire.Number(2), protowire.Number(3)
 	if matrix {
+		a.Shape = make([]int64, 2)
 		dtype, data = 3, 4
 	}
 	for len(b) > 0 {
-		num, wire, n := consumeTag(b)
-		if n < 0 {
-			return a, errWire(n)
-		}
-		b = b[n:]
-		switch {
-		case num == data && wire == protowire.BytesType:
-			a.Data, n = protowire.ConsumeBytes(b)
-		case num == 1 && !matrix && wire == protowire.BytesType:
-			var packed []byte
-			packed, n = protowire.ConsumeBytes(b)
-			for len(packed) > 0 && n > 0 {
+		f, rest, err := nextField(b)
+		switch b = rest; {
+		case err != nil:
+			return a, err
+		case f.num > data:
+		case f.num == data && f.wire == protowire.BytesType:
+			a.Data = f.b
+		case f.num == 1 && !matrix && f.wire == protowire.BytesType:
+			for packed := f.b; len(packed) > 0; {
 				v, k := consumeVarint(packed)
 				if k < 0 {
 					return a, errWire(k)
 				}
 				a.Shape, packed = append(a.Shape, int64(v)), packed[k:]
 			}
-		case num < data && wire == protowire.VarintType:
-			var v uint64
-			v, n = consumeVarint(b)
-			switch {
-			case num == dtype:
-				a.DType = DType(v)
-			case matrix:
-				a.Shape[num-1] = int64(v)
-			default:
-				a.Shape = append(a.Shape, int64(v))
-			}
-		case num <= data:
-			return a, memberErrorf(engram.Corrupt, "field %d of an array has wire type %d", num, wire)
+		case f.num == data || f.wire != protowire.VarintType:
+			return a, memberErrorf(engram.Corrupt, "field %d of an array has wire type %d", f.num, f.wire)
+		case f.num == dtype:
+			a.DType = DType(f.value)
+		case matrix:
+			a.Shape[f.num-1] = int64(f.value)
 		default:
-			n = protowire.ConsumeFieldValue(num, wire, b)
+			a.Shape = append(a.Shape, int64(f.value))
 		}
-		if n < 0 {
-			return a, errWire(n)
-		}
-		b = b[n:]
 	}
 	return a, nil
 }

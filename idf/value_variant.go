@@ -56,43 +56,21 @@ type variant struct {
 func readVariant(b []byte) (v variant, err error) {
 	var content parts
 	for len(b) > 0 {
-		num, wire, n := consumeTag(b)
-		if n < 0 {
-			return v, errWire(n)
+		f, rest, err := nextField(b)
+		if err != nil {
+			return v, err
 		}
-		b = b[n:]
-		if num > variantLink {
-			if n = protowire.ConsumeFieldValue(num, wire, b); n < 0 {
-				return v, errWire(n)
-			}
-			b = b[n:]
+		if b = rest; f.num > variantLink {
 			continue
 		}
-		if wire != variantWire[num] {
-			return v, memberErrorf(engram.Corrupt, "field %d of a Value has wire type %d, not %d", num, wire, variantWire[num])
+		if f.wire != variantWire[f.num] {
+			return v, memberErrorf(engram.Corrupt, "field %d of a Value has wire type %d, not %d", f.num, f.wire, variantWire[f.num])
 		}
-		next := variant{kind: num}
-		switch wire {
-		case protowire.VarintType:
-			next.num, n = consumeVarint(b)
-		case protowire.Fixed32Type:
-			var x uint32
-			x, n = protowire.ConsumeFixed32(b)
-			next.num = uint64(x)
-		case protowire.Fixed64Type:
-			next.num, n = protowire.ConsumeFixed64(b)
-		default:
-			next.b, n = protowire.ConsumeBytes(b)
-		}
-		if n < 0 {
-			return v, errWire(n)
-		}
-		if v.kind != num || num < variantTime {
+		if v.kind != f.num || f.num < variantTime {
 			content = parts{}
 		}
-		content.add(next.b)
-		next.b = content.b
-		v, b = next, b[n:]
+		content.add(f.b)
+		v = variant{f.num, f.value, content.b}
 	}
 	return v, nil
 }
@@ -101,24 +79,16 @@ func readVariant(b []byte) (v variant, err error) {
 // be delimited, and what follows it; found is false at the end.
 func nextRecord(b []byte, num protowire.Number) (content, rest []byte, found bool, err error) {
 	for len(b) > 0 {
-		got, wire, n := consumeTag(b)
-		if n < 0 {
-			return nil, nil, false, errWire(n)
+		f, rest, err := nextField(b)
+		switch b = rest; {
+		case err != nil:
+			return nil, nil, false, err
+		case f.num != num:
+		case f.wire != protowire.BytesType:
+			return nil, nil, false, memberErrorf(engram.Corrupt, "field %d has wire type %d, not %d", num, f.wire, protowire.BytesType)
+		default:
+			return f.b, rest, true, nil
 		}
-		b = b[n:]
-		if got == num {
-			if wire != protowire.BytesType {
-				return nil, nil, false, memberErrorf(engram.Corrupt, "field %d has wire type %d, not %d", num, wire, protowire.BytesType)
-			}
-			if content, n = protowire.ConsumeBytes(b); n < 0 {
-				return nil, nil, false, errWire(n)
-			}
-			return content, b[n:], true, nil
-		}
-		if n = protowire.ConsumeFieldValue(got, wire, b); n < 0 {
-			return nil, nil, false, errWire(n)
-		}
-		b = b[n:]
 	}
 	return nil, nil, false, nil
 }
