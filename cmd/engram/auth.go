@@ -366,11 +366,7 @@ func newAuthLs() *cobra.Command {
 		Args:  positional(cobra.NoArgs),
 	}
 	addOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
 		folder, err := authFolder(cmd)
 		if err != nil {
 			return err
@@ -404,6 +400,6 @@ func newAuthLs() *cobra.Command {
 			objects = append(objects, issuedJSON{i, state})
 		}
 		return print(cmd.OutOrStdout(), format, out, objects)
-	}
+	})
 	return cmd
 }

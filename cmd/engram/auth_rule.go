@@ -130,11 +130,7 @@ func newAuthRuleLs() *cobra.Command {
 		Args:  positional(cobra.NoArgs),
 	}
 	addOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
 		_, t, err := readRules(cmd)
 		if err != nil {
 			return err
@@ -150,7 +146,7 @@ func newAuthRuleLs() *cobra.Command {
 			objects = append(objects, accessRuleJSON{r.Line, r.Effect(), r.Actions.String(), r.To, on})
 		}
 		return print(cmd.OutOrStdout(), format, out, objects)
-	}
+	})
 	return cmd
 }
 
@@ -203,11 +199,7 @@ everything. It ends with exit code 1 if the answer is no.`,
 		Args: positional(cobra.RangeArgs(2, 3)),
 	}
 	addOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
 		actions, err := parseActions(args[1])
 		if err != nil {
 			return err
@@ -243,6 +235,6 @@ everything. It ends with exit code 1 if the answer is no.`,
 			return engram.Errorf(engram.Forbidden, args[0], "may not do this")
 		}
 		return nil
-	}
+	})
 	return cmd
 }

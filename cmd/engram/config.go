@@ -287,11 +287,7 @@ read command lines.`,
 	}
 	addServeFlags(check)
 	addOutputFlag(check)
-	check.RunE = func(cmd *cobra.Command, args []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	check.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
 		if len(args) == 1 {
 			if err := cmd.Flags().Set("config", args[0]); err != nil {
 				return err
@@ -329,7 +325,7 @@ read command lines.`,
 			objects = append(objects, o)
 		})
 		return print(cmd.OutOrStdout(), format, out, objects)
-	}
+	})
 	cmd.AddCommand(check)
 	return cmd
 }

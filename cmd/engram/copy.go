@@ -212,11 +212,7 @@ out, and members that they left out. Give a span of time, lest it be everything.
 	addSpanFlag(cmd, "what is of A..B, by snapshots' times; either may be left out (default: all)")
 	cmd.Flags().String("max-bytes", "", "stop after so many payload bytes, such as 100MB")
 	addOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) (err error) {
 		f := service.Fetching{}
 		if f.Patterns, err = parsePatterns(args); err != nil {
 			return err
@@ -249,6 +245,6 @@ out, and members that they left out. Give a span of time, lest it be everything.
 			cmd.Printf("%s fetched, %s there already: %s%s\n", countOf(got.Versions, "snapshot"), formatCount(got.Had), byteSize(got.Bytes), more)
 			return nil
 		})
-	}
+	})
 	return cmd
 }

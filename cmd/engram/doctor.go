@@ -44,11 +44,7 @@ not stay so.`,
 	f.String("config", "", "look at what this configuration of a server needs")
 	f.String("data", "", "look at this data folder")
 	f.Duration("timeout", 3*time.Second, "how long to wait for each answer")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) (err error) {
 		o := doctor.Options{Version: release.Current().Version}
 		if o.Dial, err = dialOptions(cmd); err != nil {
 			return err
@@ -67,7 +63,7 @@ not stay so.`,
 			return engram.Errorf(engram.Unavailable, "", "%s found", countOf(uint64(n), "problem"))
 		}
 		return nil
-	}
+	})
 	return cmd
 }
 

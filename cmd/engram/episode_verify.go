@@ -161,13 +161,9 @@ what can be saved. With --data the folder needs no server, and must not have one
 	}
 	addOutputFlag(cmd)
 	addFolderFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
 		return withKeeper(cmd, func(k keeper) error { return verify(cmd, k, format, args) })
-	}
+	})
 	return cmd
 }
 

@@ -36,7 +36,7 @@ what was forgotten is none.`,
 	addSpanFlag(cmd, "only what is of A..B, and what was in force at A; either may be left out")
 	cmd.Flags().String("target", "both", "which memory is exported: wm, ltm, both")
 	cmd.Flags().String("robot", "", "the robot's name, noted in the file")
-	cmd.RunE = export
+	cmd.RunE = printing(export)
 	return cmd
 }
 
@@ -57,11 +57,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func export(cmd *cobra.Command, args []string) error {
-	format, err := outputFormat(cmd)
-	if err != nil {
-		return err
-	}
+func export(cmd *cobra.Command, args []string, format string) (err error) {
 	file := args[len(args)-1]
 	if !strings.HasSuffix(file, ".mcap") {
 		return usagef("%q: the file comes last, and its name ends in .mcap", file)

@@ -35,11 +35,7 @@ the process does its work at all. --address may also be that of --metrics-listen
 	}
 	addOutputFlag(cmd)
 	cmd.Flags().Duration("timeout", 5*time.Second, "how long to wait for the answer")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
 		timeout, _ := cmd.Flags().GetDuration("timeout")
 		if timeout <= 0 {
 			return usagef("--timeout %v: more than 0", timeout)
@@ -60,7 +56,7 @@ the process does its work at all. --address may also be that of --metrics-listen
 			return engram.Errorf(engram.Unavailable, report.Server, "the server is not ready")
 		}
 		return nil
-	}
+	})
 	return cmd
 }
 

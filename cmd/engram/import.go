@@ -64,7 +64,7 @@ recordings cannot be read, and after an interrupt. docs/ingest.md describes the 
 	addTimeFlags(cmd)
 	f.Bool("all", false, "have the disk keep all of it, whatever the policies leave out or let fade")
 	f.Bool("no-wait", false, "return without waiting until the server's disk has what was imported")
-	cmd.RunE = importRecordings
+	cmd.RunE = printing(importRecordings)
 	return cmd
 }
 
@@ -88,11 +88,7 @@ func waitForDisk(cmd *cobra.Command, m *client.Client, reports []*ingest.Report)
 	return loss
 }
 
-func importRecordings(cmd *cobra.Command, args []string) error {
-	format, err := outputFormat(cmd)
-	if err != nil {
-		return err
-	}
+func importRecordings(cmd *cobra.Command, args []string, format string) (err error) {
 	f := cmd.Flags()
 	var o ingest.Options
 	o.Source, _ = f.GetString("source")

@@ -97,11 +97,7 @@ func newLister(use, short, depth string, counters bool) *cobra.Command {
 	addOutputFlag(cmd)
 	cmd.Flags().String("depth", depth, "how far down: memory, core, provider, entity")
 	cmd.Flags().Bool("all", false, "show empty segments and memories too")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
 		name, _ := cmd.Flags().GetString("depth")
 		level, ok := depths[name]
 		if !ok {
@@ -150,7 +146,7 @@ func newLister(use, short, depth string, counters bool) *cobra.Command {
 			return nil
 		}
 		return printNodes(cmd, format, nodes, counters)
-	}
+	})
 	return cmd
 }
 

@@ -281,13 +281,9 @@ all of them that is whole. What is lost is listed, and the exit code is 3 then. 
 	}
 	addOutputFlag(cmd)
 	addFolderFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
 		return withKeeper(cmd, func(k keeper) error { return repair(cmd, k, format, args) })
-	}
+	})
 	return cmd
 }
 

@@ -46,6 +46,17 @@ func outputFormat(cmd *cobra.Command) (string, error) {
 	return f, nil
 }
 
+// printing returns what runs a command that is given the format of -o.
+func printing(run func(cmd *cobra.Command, args []string, format string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		format, err := outputFormat(cmd)
+		if err != nil {
+			return err
+		}
+		return run(cmd, args, format)
+	}
+}
+
 // print writes objects in the format asked for; the table stands for them in
 // "table" and "csv".
 func print[T any](w io.Writer, format string, t *table, objects []T) error {

@@ -34,15 +34,11 @@ The snapshot's time is now, unless the ID or --time says otherwise.`,
 	f.String("time", "", "when it was true: absolute or now-10s")
 	f.Float32("confidence", 1, "how sure it is, from 0 to 1")
 	f.Bool("create", false, "add the core segment, for any data, if there is none")
-	cmd.RunE = put
+	cmd.RunE = printing(put)
 	return cmd
 }
 
-func put(cmd *cobra.Command, args []string) error {
-	format, err := outputFormat(cmd)
-	if err != nil {
-		return err
-	}
+func put(cmd *cobra.Command, args []string, format string) error {
 	u, err := readUpdate(cmd, args)
 	if err != nil {
 		return err

@@ -31,15 +31,11 @@ read from a file: JSON as docs/http.md describes it for the method Query.`,
 	f.String("tree", "", "read the query from this JSON file (- is standard input)")
 	addSelectionOptions(cmd)
 	addShowFlags(cmd)
-	cmd.RunE = query
+	cmd.RunE = printing(query)
 	return cmd
 }
 
-func query(cmd *cobra.Command, args []string) error {
-	format, err := outputFormat(cmd)
-	if err != nil {
-		return err
-	}
+func query(cmd *cobra.Command, args []string, format string) error {
 	q, err := readQuery(cmd, args)
 	if err != nil {
 		return err

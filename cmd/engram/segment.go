@@ -42,11 +42,7 @@ func newSegmentLs() *cobra.Command {
 		Example: "  engram segment ls\n  engram segment ls Vision -o json", ValidArgsFunction: completeIDs,
 	}
 	addOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
 		patterns, err := parsePatterns(args)
 		if err != nil {
 			return err
@@ -94,7 +90,7 @@ func newSegmentLs() *cobra.Command {
 			}
 		}
 		return print(cmd.OutOrStdout(), format, t, objects)
-	}
+	})
 	return cmd
 }
 

@@ -29,11 +29,7 @@ func newType() *cobra.Command {
 func newTypeLs() *cobra.Command {
 	cmd := &cobra.Command{Use: "ls", Short: "List the types that the memory knows", Args: positional(cobra.NoArgs)}
 	addOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
 		m, err := connect(cmd)
 		if err != nil {
 			return err
@@ -48,7 +44,7 @@ func newTypeLs() *cobra.Command {
 			t.add(n)
 		}
 		return print(cmd.OutOrStdout(), format, t, names)
-	}
+	})
 	return cmd
 }
 
@@ -78,11 +74,7 @@ func newTypeShow() *cobra.Command {
 		names, _ := m.TypeNames(cmd.Context())
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
 		m, err := connect(cmd)
 		if err != nil {
 			return err
@@ -113,7 +105,7 @@ func newTypeShow() *cobra.Command {
 			tab.add(strconv.Itoa(int(mem.Number)), mem.Name, mem.Type, optional, strings.Join(strings.Fields(mem.Doc), " "))
 		}
 		return print(cmd.OutOrStdout(), format, tab, members)
-	}
+	})
 	return cmd
 }
 

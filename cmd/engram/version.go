@@ -41,15 +41,11 @@ func versionOf() versionJSON {
 func newVersion() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print the version", Args: positional(cobra.NoArgs)}
 	addOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		format, err := outputFormat(cmd)
-		if err != nil {
-			return err
-		}
+	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
 		v := versionOf()
 		switch format {
 		case "table":
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), v)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), v)
 			return err
 		case "csv":
 			t := &table{header: []string{"VERSION", "REVISION", "DATE", "GO", "PLATFORM"}}
@@ -57,6 +53,6 @@ func newVersion() *cobra.Command {
 			return t.writeCSV(cmd.OutOrStdout())
 		}
 		return printObject(cmd.OutOrStdout(), format, v)
-	}
+	})
 	return cmd
 }

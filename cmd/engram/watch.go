@@ -64,15 +64,11 @@ reached, this is said; what comes there meanwhile is printed when it is back.`,
 	f.String("where", "", "a CEL expression, such as 'confidence > 0.8'")
 	f.StringArray("field", nil, "deliver only this member; may be repeated")
 	f.Bool("bytes", false, "with -o, print bytes in full (base64) instead of their size and hash")
-	cmd.RunE = watch
+	cmd.RunE = printing(watch)
 	return cmd
 }
 
-func watch(cmd *cobra.Command, args []string) error {
-	format, err := outputFormat(cmd)
-	if err != nil {
-		return err
-	}
+func watch(cmd *cobra.Command, args []string, format string) error {
 	sub, err := watchSubscription(cmd, args)
 	if err != nil {
 		return err
