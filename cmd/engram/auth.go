@@ -33,8 +33,6 @@ explains it, from two robots and a base station to a stolen laptop.
 All files are in one folder, which should be on a computer that is no robot: whoever
 has the authority's key can be everyone. Servers need their credentials and the rules,
 which they read again as soon as they change; programs need their credentials.`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().String("dir", "", "the authority's folder (default: $ENGRAM_AUTH, else engram/auth in the user's configuration)")
 	cmd.PersistentFlags().String("access", "", "the file of rules (default: access.yaml in the authority's folder)")
@@ -365,8 +363,7 @@ func newAuthLs() *cobra.Command {
 		Short: "List the certificates that the authority has issued",
 		Args:  positional(cobra.NoArgs),
 	}
-	addOutputFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, _ []string, format string) error {
 		folder, err := authFolder(cmd)
 		if err != nil {
 			return err

@@ -17,8 +17,6 @@ func newAuthRule() *cobra.Command {
 		Long: `Changes the file of rules. As long as there is no rule, every identity may do
 everything; from the first one on, what no rule allows is denied. A rule that denies
 counts more than all that allow. Servers read the file again as soon as it changes.`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newAuthRuleAdd(), newAuthRuleLs(), newAuthRuleRemove())
 	return cmd
@@ -129,8 +127,7 @@ func newAuthRuleLs() *cobra.Command {
 		Short: "List the rules",
 		Args:  positional(cobra.NoArgs),
 	}
-	addOutputFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, _ []string, format string) error {
 		_, t, err := readRules(cmd)
 		if err != nil {
 			return err
@@ -198,8 +195,7 @@ everything. It ends with exit code 1 if the answer is no.`,
   engram auth check base forward`,
 		Args: positional(cobra.RangeArgs(2, 3)),
 	}
-	addOutputFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
 		actions, err := parseActions(args[1])
 		if err != nil {
 			return err

@@ -32,8 +32,6 @@ func addCompletions(root *cobra.Command) {
 	if err != nil || c == root {
 		return
 	}
-	c.Args = onlyCommands
-	c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	for _, sub := range c.Commands() {
 		script := map[string]string{"bash": bashCompletion, "zsh": zshCompletion}[sub.Name()]
 		if script == "" {

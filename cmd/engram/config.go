@@ -260,8 +260,6 @@ func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Check the configuration of a memory server",
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args:  onlyCommands,
 	}
 	check := &cobra.Command{
 		Use:   "check [FILE]",
@@ -286,8 +284,7 @@ read command lines.`,
 		Args:    positional(cobra.MaximumNArgs(1)),
 	}
 	addServeFlags(check)
-	addOutputFlag(check)
-	check.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
+	printing(check, func(cmd *cobra.Command, args []string, format string) error {
 		if len(args) == 1 {
 			if err := cmd.Flags().Set("config", args[0]); err != nil {
 				return err

@@ -41,8 +41,6 @@ What rules leave out is said where it is asked for, and can be fetched.`,
   engram copy add '*:Object/Instance' rate=1
   engram copy status
   engram copy fetch robot1:Object/Instance --range now-10m..now`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newCopyAdd(), newCopyRemove(), newCopyLs(), newCopyStatus(), newCopyFetch())
 	return cmd
@@ -211,8 +209,7 @@ out, and members that they left out. Give a span of time, lest it be everything.
 	}
 	addSpanFlag(cmd, "what is of A..B, by snapshots' times; either may be left out (default: all)")
 	cmd.Flags().String("max-bytes", "", "stop after so many payload bytes, such as 100MB")
-	addOutputFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) (err error) {
+	printing(cmd, func(cmd *cobra.Command, args []string, format string) (err error) {
 		f := service.Fetching{}
 		if f.Patterns, err = parsePatterns(args); err != nil {
 			return err

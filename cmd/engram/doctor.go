@@ -39,12 +39,11 @@ not stay so.`,
   engram doctor --data /var/lib/engram -o json`,
 		Args: positional(cobra.NoArgs),
 	}
-	addOutputFlag(cmd)
 	f := cmd.Flags()
 	f.String("config", "", "look at what this configuration of a server needs")
 	f.String("data", "", "look at this data folder")
 	f.Duration("timeout", 3*time.Second, "how long to wait for each answer")
-	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) (err error) {
+	printing(cmd, func(cmd *cobra.Command, _ []string, format string) (err error) {
 		o := doctor.Options{Version: release.Current().Version}
 		if o.Dial, err = dialOptions(cmd); err != nil {
 			return err

@@ -22,8 +22,6 @@ func newEpisode() *cobra.Command {
 		Long: `Works on the episodes of a server that records ('engram serve --data DIR'): MCAP
 files, each with a span of what all memories knew, which any robotics tool opens.
 docs/ltm.md explains what is recorded, and how long it is kept.`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	addServerFlag(cmd)
 	cmd.AddCommand(newEpisodeLs(), newEpisodeShow(), newEpisodeMark(), newEpisodeUnmark(), newEpisodeMarks(), newEpisodeKeep(), newEpisodeRule(),

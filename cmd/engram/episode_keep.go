@@ -282,8 +282,6 @@ func newEpisodeRule() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rule",
 		Short: "List and remove the standing rules that 'episode keep --when' sets",
-		Args:  onlyCommands,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	ls := &cobra.Command{Use: "ls", Short: "List the standing rules", Args: positional(cobra.NoArgs)}
 	addOutputFlag(ls)

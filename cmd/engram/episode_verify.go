@@ -159,9 +159,8 @@ what can be saved. With --data the folder needs no server, and must not have one
 		Example:           "  engram episode verify\n  engram episode verify 000017\n  engram episode verify --data ~/engram",
 		ValidArgsFunction: completeEpisodes,
 	}
-	addOutputFlag(cmd)
 	addFolderFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
 		return withKeeper(cmd, func(k keeper) error { return verify(cmd, k, format, args) })
 	})
 	return cmd

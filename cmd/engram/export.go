@@ -32,11 +32,10 @@ what was forgotten is none.`,
 		Args:              positional(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeIDs,
 	}
-	addOutputFlag(cmd)
 	addSpanFlag(cmd, "only what is of A..B, and what was in force at A; either may be left out")
 	cmd.Flags().String("target", "both", "which memory is exported: wm, ltm, both")
 	cmd.Flags().String("robot", "", "the robot's name, noted in the file")
-	cmd.RunE = printing(export)
+	printing(cmd, export)
 	return cmd
 }
 

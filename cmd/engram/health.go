@@ -33,9 +33,8 @@ the process does its work at all. --address may also be that of --metrics-listen
   engram health --address http://10.0.0.1:9411 -o json`,
 		Args: positional(cobra.NoArgs),
 	}
-	addOutputFlag(cmd)
 	cmd.Flags().Duration("timeout", 5*time.Second, "how long to wait for the answer")
-	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, _ []string, format string) error {
 		timeout, _ := cmd.Flags().GetDuration("timeout")
 		if timeout <= 0 {
 			return usagef("--timeout %v: more than 0", timeout)

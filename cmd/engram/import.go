@@ -55,7 +55,6 @@ recordings cannot be read, and after an interrupt. docs/ingest.md describes the 
   engram import run7.bag --offset '/lidar/*=-120ms' --log-times /gps`,
 		Args: positional(cobra.MinimumNArgs(1)),
 	}
-	addOutputFlag(cmd)
 	f := cmd.Flags()
 	f.String("source", "", "the provider segments' name (default: the recording's name)")
 	f.String("urdf", "", "the robot's description, committed before what was recorded")
@@ -64,7 +63,7 @@ recordings cannot be read, and after an interrupt. docs/ingest.md describes the 
 	addTimeFlags(cmd)
 	f.Bool("all", false, "have the disk keep all of it, whatever the policies leave out or let fade")
 	f.Bool("no-wait", false, "return without waiting until the server's disk has what was imported")
-	cmd.RunE = printing(importRecordings)
+	printing(cmd, importRecordings)
 	return cmd
 }
 

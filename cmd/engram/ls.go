@@ -94,10 +94,9 @@ func newStats() *cobra.Command {
 
 func newLister(use, short, depth string, counters bool) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, ValidArgsFunction: completeIDs}
-	addOutputFlag(cmd)
 	cmd.Flags().String("depth", depth, "how far down: memory, core, provider, entity")
 	cmd.Flags().Bool("all", false, "show empty segments and memories too")
-	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
 		name, _ := cmd.Flags().GetString("depth")
 		level, ok := depths[name]
 		if !ok {

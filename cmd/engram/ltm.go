@@ -21,8 +21,6 @@ func newLTM() *cobra.Command {
 		Long: `Looks after the long-term memory of a server that records ('engram serve --data DIR').
 What is on disk is read as everything else, with get, history and query. docs/ltm.md
 explains what is recorded, in what form, and how long it is kept.`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	addServerFlag(cmd)
 	cmd.AddCommand(newLTMStats(), newLTMPolicy(), newLTMForget(), newLTMCompact(), newLTMRepair(), newLTMRecall())

@@ -279,9 +279,8 @@ all of them that is whole. What is lost is listed, and the exit code is 3 then. 
 		Example:           "  engram ltm repair\n  engram ltm repair --data ~/engram",
 		ValidArgsFunction: completeEpisodes,
 	}
-	addOutputFlag(cmd)
 	addFolderFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
 		return withKeeper(cmd, func(k keeper) error { return repair(cmd, k, format, args) })
 	})
 	return cmd

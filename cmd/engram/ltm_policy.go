@@ -21,8 +21,6 @@ kept for how long; and whether notices of its updates on the backbone tell data.
 set holds from now on, also for later lives of the server.
 docs/ltm.md explains the settings:
 ` + settingLines(),
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLTMPolicyGet(), newLTMPolicySet())
 	return cmd

@@ -131,8 +131,6 @@ To run one:          engram serve
 To fill it:          engram import recording.mcap`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          onlyCommands,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().String("address", "", "where the memory's name system is: unix:/path, http://host:port,\nor nats://host:port of the backbone\n(default: $ENGRAM_ADDRESS, else the local server)")
@@ -143,7 +141,20 @@ To fill it:          engram import recording.mcap`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))
 	addCompletions(root)
+	completeGroups(root)
 	return root
+}
+
+// completeGroups gives the commands that have nothing but commands what they do: print
+// their help, and refuse arguments.
+func completeGroups(c *cobra.Command) {
+	if c.HasSubCommands() && c.RunE == nil {
+		c.Args = onlyCommands
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+	for _, sub := range c.Commands() {
+		completeGroups(sub)
+	}
 }
 
 // newHelp is cobra's help with an error of its own for unknown commands.

@@ -50,8 +50,6 @@ func newMNS() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mns",
 		Short: "The memory name system: which server hosts which memory",
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args:  onlyCommands,
 	}
 	cmd.AddCommand(newMNSLs(), newMNSResolve(), newMNSWatch())
 	return cmd

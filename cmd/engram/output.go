@@ -46,9 +46,13 @@ func outputFormat(cmd *cobra.Command) (string, error) {
 	return f, nil
 }
 
-// printing returns what runs a command that is given the format of -o.
-func printing(run func(cmd *cobra.Command, args []string, format string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
+// printing has run carry a command out, which is given the format of -o. The command gets
+// that flag, if it has none with formats of its own.
+func printing(cmd *cobra.Command, run func(cmd *cobra.Command, args []string, format string) error) {
+	if cmd.Flags().Lookup("output") == nil {
+		addOutputFlag(cmd)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		format, err := outputFormat(cmd)
 		if err != nil {
 			return err

@@ -19,8 +19,6 @@ func newPose() *cobra.Command {
 descriptions, joint states, transforms and revisions. Frames are named robot/frame,
 where the robot is the provider segment's name (of an import, the recording's); the
 robot may be left out where it is clear. docs/pose.md explains the ideas.`,
-		Args: onlyCommands,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPoseLookup(), newPoseTree(), newPosePath(), newPoseAcquire(), newPoseRelease(),
 		newPoseWatch(), newPoseDiff(), newPoseRevisions(), newPoseLeftOut())

@@ -29,12 +29,11 @@ The snapshot's time is now, unless the ID or --time says otherwise.`,
 		ValidArgsFunction: completeIDs,
 	}
 	f := cmd.Flags()
-	addOutputFlag(cmd)
 	f.String("type", "", "the type of DATA, if it extends the segment's")
 	f.String("time", "", "when it was true: absolute or now-10s")
 	f.Float32("confidence", 1, "how sure it is, from 0 to 1")
 	f.Bool("create", false, "add the core segment, for any data, if there is none")
-	cmd.RunE = printing(put)
+	printing(cmd, put)
 	return cmd
 }
 

@@ -31,7 +31,7 @@ read from a file: JSON as docs/http.md describes it for the method Query.`,
 	f.String("tree", "", "read the query from this JSON file (- is standard input)")
 	addSelectionOptions(cmd)
 	addShowFlags(cmd)
-	cmd.RunE = printing(query)
+	printing(cmd, query)
 	return cmd
 }
 

@@ -16,8 +16,6 @@ func newSegment() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "segment",
 		Short: "List, add and remove core and provider segments",
-		Args:  onlyCommands,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSegmentLs(), newSegmentAdd(), newSegmentRm())
 	return cmd
@@ -41,8 +39,7 @@ func newSegmentLs() *cobra.Command {
 		Use: "ls [ID…]", Short: "List segments with their types and how much they keep of each entity",
 		Example: "  engram segment ls\n  engram segment ls Vision -o json", ValidArgsFunction: completeIDs,
 	}
-	addOutputFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
 		patterns, err := parsePatterns(args)
 		if err != nil {
 			return err

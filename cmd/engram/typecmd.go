@@ -19,8 +19,6 @@ func newType() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "type",
 		Short: "List, show, check, convert and add types",
-		Args:  onlyCommands,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert(), newTypeAdd())
 	return cmd
@@ -28,8 +26,7 @@ func newType() *cobra.Command {
 
 func newTypeLs() *cobra.Command {
 	cmd := &cobra.Command{Use: "ls", Short: "List the types that the memory knows", Args: positional(cobra.NoArgs)}
-	addOutputFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, _ []string, format string) error {
 		m, err := connect(cmd)
 		if err != nil {
 			return err
@@ -62,7 +59,6 @@ func newTypeShow() *cobra.Command {
 		Use: "show NAME", Short: "Show a type's members", Args: positional(cobra.ExactArgs(1)),
 		Example: "  engram type show engram.object.Instance\n  engram type show foxglove.RawImage --proto",
 	}
-	addOutputFlag(cmd)
 	cmd.Flags().Bool("proto", false, "as .proto")
 	cmd.Flags().Bool("source", false, "as it was written (ROS message definition, XML, .proto)")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -74,7 +70,7 @@ func newTypeShow() *cobra.Command {
 		names, _ := m.TypeNames(cmd.Context())
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	cmd.RunE = printing(func(cmd *cobra.Command, args []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
 		m, err := connect(cmd)
 		if err != nil {
 			return err

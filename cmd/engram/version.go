@@ -40,8 +40,7 @@ func versionOf() versionJSON {
 
 func newVersion() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print the version", Args: positional(cobra.NoArgs)}
-	addOutputFlag(cmd)
-	cmd.RunE = printing(func(cmd *cobra.Command, _ []string, format string) error {
+	printing(cmd, func(cmd *cobra.Command, _ []string, format string) error {
 		v := versionOf()
 		switch format {
 		case "table":

@@ -64,7 +64,7 @@ reached, this is said; what comes there meanwhile is printed when it is back.`,
 	f.String("where", "", "a CEL expression, such as 'confidence > 0.8'")
 	f.StringArray("field", nil, "deliver only this member; may be repeated")
 	f.Bool("bytes", false, "with -o, print bytes in full (base64) instead of their size and hash")
-	cmd.RunE = printing(watch)
+	printing(cmd, watch)
 	return cmd
 }
 
