@@ -16,12 +16,6 @@ func wrapperOf(md protoreflect.MessageDescriptor) idfv1.Wrapper {
 	return proto.GetExtension(md.Options(), idfv1.E_Wrapper).(idfv1.Wrapper)
 }
 
-// extendsOf returns the full name of the message that a message says it extends,
-// or "".
-func extendsOf(md protoreflect.MessageDescriptor) string {
-	return proto.GetExtension(md.Options(), idfv1.E_Extends).(string)
-}
-
 // shapeOf returns the restriction on a matrix, ndarray, image or point cloud
 // member, or nil.
 func shapeOf(fd protoreflect.FieldDescriptor) *idfv1.Shape {

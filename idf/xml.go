@@ -96,7 +96,6 @@ type xmlType struct {
 	run     int // which of the file's .proto files it is in
 	state   typeState
 	message *xmlMessage // of an Object
-	base    *xmlType
 }
 
 type typeState uint8

@@ -142,7 +142,6 @@ func (c *xmlCompiler) extend(t *xmlType) error {
 	if err := c.compileType(base); err != nil {
 		return err
 	}
-	t.base = base
 	importFile(t.proto, base.proto.GetName())
 	m := t.message
 	m.desc.Options = &descriptorpb.MessageOptions{}

@@ -12,9 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/seed-301d4374/engram"
+	idfv1 "github.com/seed-301d4374/engram/gen/engram/idf/v1"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -272,7 +274,7 @@ func TestXMLExtends(t *testing.T) {
 	if err := extended.CheckExtends(core); err != nil {
 		t.Error(err)
 	}
-	if got := extendsOf(extended.Descriptor()); got != core.Name() {
+	if got := proto.GetExtension(extended.Descriptor().Options(), idfv1.E_Extends); got != core.Name() {
 		t.Errorf("extends %q", got)
 	}
 	n := core.Descriptor().Fields().Len()

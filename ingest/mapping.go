@@ -3,7 +3,6 @@ package ingest
 import (
 	_ "embed"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -102,28 +101,8 @@ func DefaultMapping() *Mapping {
 	return m
 }
 
-// DefaultMappingYAML returns the file that DefaultMapping is read from, for people
-// who write their own.
-func DefaultMappingYAML() string { return string(defaultYAML) }
-
 // maxMapping is the largest mapping file read, in bytes.
 const maxMapping = 1 << 20
-
-// LoadMapping reads a mapping file.
-func LoadMapping(file string) (*Mapping, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, engram.Errorf(engram.NotFound, file, "the mapping cannot be read: %w", err)
-	}
-	if info.Size() > maxMapping {
-		return nil, engram.Errorf(engram.Exhausted, file, "the mapping is %d bytes long; at most %d are allowed", info.Size(), maxMapping)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return nil, engram.Errorf(engram.Unavailable, file, "the mapping cannot be read: %w", err)
-	}
-	return ParseMapping(file, b)
-}
 
 // ParseMapping reads a mapping as YAML. The error is Invalid and names the line or
 // the rule.

@@ -162,7 +162,7 @@ func (a *episodeFolder) cutEpisode(ctx context.Context, name string, plan cutPla
 		return c, a.dropFile(ctx, h, &c)
 	}
 	err = a.edit(ctx, name, func(path string, o episode.Options) (episode.Info, error) {
-		return episode.RewriteAs(ctx, path, episode.Change{
+		return episode.Rewrite(ctx, path, episode.Change{
 			Keep: func(id engram.ID, v *engram.Snapshot) bool {
 				p := plan.entities[id]
 				return p == nil || p.goes(v, h.info.Epoch) != goes

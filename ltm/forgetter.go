@@ -43,7 +43,6 @@ type forgetter struct {
 	logs       *logs
 	disk       *disk
 	folder     *episodeFolder
-	repairer   *repairer
 	keeper     *keeper
 	orders     *orderBook
 	retention  *retention

@@ -182,7 +182,7 @@ func (s *Store) compose() {
 	s.orderBook = orderBook{e, &s.state, &s.disk, &s.keeper}
 	s.forgetter = forgetter{
 		env: e, forgetting: &s.forgetting, state: &s.state, account: &s.account, logs: &s.logs, disk: &s.disk,
-		folder: &s.episodeFolder, repairer: &s.repairer, compactor: &s.compactor, keeper: &s.keeper, orders: &s.orderBook,
+		folder: &s.episodeFolder, compactor: &s.compactor, keeper: &s.keeper, orders: &s.orderBook,
 		retention: &retention{e, &s.policies, &s.state, &s.account, &s.disk, &s.keeper}, ledger: &ledger{e, &s.account},
 	}
 	s.reader = reader{e, &s.policies, &s.account, &s.disk, &s.logs}

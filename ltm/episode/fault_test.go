@@ -201,7 +201,7 @@ func TestRewriteIsAtomic(t *testing.T) {
 				}
 				faulty.Inject(f)
 			}
-			_, err := episode.Rewrite(context.Background(), path, odd, "halved", episode.Options{FS: faulty, Types: registry})
+			_, err := episode.Rewrite(context.Background(), path, episode.Change{Keep: odd, Why: []string{"halved"}}, episode.Options{FS: faulty, Types: registry})
 			if (err != nil) != (op != "") {
 				t.Fatalf("rewrite: %v", err)
 			}

@@ -132,7 +132,7 @@ func TestAnythingAddedIsRead(t *testing.T) {
 		}
 		modulus := rapid.IntRange(1, 5).Draw(rt, "keep")
 		keep := func(_ engram.ID, s *engram.Snapshot) bool { return s.Number%uint64(modulus) == 0 }
-		if _, err := episode.Rewrite(context.Background(), repaired, keep, "thinned", o); err != nil {
+		if _, err := episode.Rewrite(context.Background(), repaired, episode.Change{Keep: keep, Why: []string{"thinned"}}, o); err != nil {
 			rt.Fatal(err)
 		}
 		less := map[engram.ID][]*engram.Snapshot{}

@@ -17,25 +17,20 @@ func Repair(ctx context.Context, from, to string, o Options) (Info, []Problem, e
 	return transfer(ctx, from, to, to+".repair", o, Change{})
 }
 
-// Rewrite writes the episode anew with only the versions for which keep returns
-// true, without decoding what stays where the codec allows, and replaces it
-// atomically: no byte of the other versions is in the file then. keep is given
-// versions without their payloads' bytes, in the order of the file. why becomes one
-// of its losses. Readers that are open keep reading the old episode until they are
-// closed.
-func Rewrite(ctx context.Context, path string, keep func(entity engram.ID, s *engram.Snapshot) bool, why string, o Options) (Info, error) {
-	return RewriteAs(ctx, path, Change{Keep: keep, Why: []string{why}}, o)
-}
-
 // Change says what a rewritten episode is like.
 type Change struct {
-	Keep   func(entity engram.ID, s *engram.Snapshot) bool // as [Rewrite] has it
-	Why    []string                                        // added to its losses
-	Labels map[string]string                               // set in its labels
+	// Keep says which versions stay. It is given them without their payloads' bytes, in
+	// the order of the file.
+	Keep   func(entity engram.ID, s *engram.Snapshot) bool
+	Why    []string          // added to its losses
+	Labels map[string]string // set in its labels
 }
 
-// RewriteAs is [Rewrite] with more to be noted.
-func RewriteAs(ctx context.Context, path string, c Change, o Options) (Info, error) {
+// Rewrite writes the episode anew with only the versions that the change keeps, without
+// decoding what stays where the codec allows, and replaces it atomically: no byte of the
+// other versions is in the file then. Readers that are open keep reading the old episode
+// until they are closed.
+func Rewrite(ctx context.Context, path string, c Change, o Options) (Info, error) {
 	info, _, err := transfer(ctx, path, path, path+".rewrite", o, c)
 	return info, err
 }

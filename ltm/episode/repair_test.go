@@ -286,7 +286,7 @@ func TestRewriteLeavesNoByte(t *testing.T) {
 	r := record(t, 500, true)
 	keep := func(id engram.ID, s *engram.Snapshot) bool { return id != cup && s.Number%3 != 0 }
 	before := open(t, r.path, quick)
-	info, err := episode.Rewrite(context.Background(), r.path, keep, "forgotten on request", quick)
+	info, err := episode.Rewrite(context.Background(), r.path, episode.Change{Keep: keep, Why: []string{"forgotten on request"}}, quick)
 	if err != nil {
 		t.Fatal(err)
 	}

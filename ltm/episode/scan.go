@@ -20,8 +20,6 @@ type scanner struct {
 	window   []byte
 	windowAt int64
 	problems []Problem
-	// ended says that the footer was seen and the magic behind it.
-	ended bool
 }
 
 // foundRecord is a whole record outside chunks.
@@ -154,7 +152,6 @@ func (s *scanner) walk(ctx context.Context, visit func(foundRecord) error) error
 			return err
 		}
 		if s.isEnd(off) {
-			s.ended = true
 			return nil
 		}
 		op, n, ok := s.head(off)

@@ -31,9 +31,8 @@ type summary struct {
 	stats    *mcap.Statistics
 	start    int64 // where the summary begins
 
-	indexTold string // where the index's attachment was written; "" in format 1
-	indexAt   int64  // where the index's content lies in the file
-	indexLen  uint64
+	indexTold string      // where the index's attachment was written; "" in format 1
+	indexAt   int64       // where the index's content lies in the file
 	entities  []dirEntity // sorted
 }
 
@@ -230,7 +229,7 @@ func (s *summary) readDirectory(t *fileTail) error {
 		if b, err = t.read(at+int64(offset), uint64(length)); err != nil {
 			return err
 		}
-		s.indexAt, s.indexLen = at, x.DataSize
+		s.indexAt = at
 		if s.entities, err = parseDirectory(b, crc, offset); err == nil && s.info.Version == 1 {
 			s.guessRecorded()
 		}

@@ -56,7 +56,6 @@ type Counts struct {
 // arrival. Its methods may be called by one goroutine at a time.
 type Filter struct {
 	policy  policy.Policy
-	types   *idf.Registry
 	turns   [2]turn // of snapshots in the order of time, and of late ones
 	newest  engram.Time
 	any     bool          // something was offered
@@ -72,7 +71,7 @@ type Filter struct {
 
 // NewFilter returns a filter that follows the policy; types knows the payloads'.
 func NewFilter(p policy.Policy, types *idf.Registry) *Filter {
-	f := &Filter{policy: p, types: types, counts: newCounts()}
+	f := &Filter{policy: p, counts: newCounts()}
 	f.measure = measure{similar: similarity(p.Similar), types: types}
 	f.held.bounds = orDefaults(p.Linking)
 	return f
