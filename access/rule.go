@@ -145,9 +145,6 @@ func checkIdentityPattern(p string) error {
 	return nil
 }
 
-// matchIdentity reports whether a pattern matches an identity.
-func matchIdentity(pattern string, id Identity) bool { return MatchWildcards(pattern, string(id)) }
-
 // MatchWildcards reports whether a pattern matches a text: "*" stands for any characters.
 func MatchWildcards(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")

@@ -132,7 +132,7 @@ func (t *Table) about(id Identity) (rules []*compiled, forward bool) {
 	var forwards verdict
 	for _, r := range t.rules {
 		for _, to := range r.rule.To {
-			if !matchIdentity(to, id) {
+			if !MatchWildcards(to, string(id)) {
 				continue
 			}
 			if r.rule.Actions == Forward {

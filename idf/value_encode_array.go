@@ -36,7 +36,7 @@ func (e *encoder) arrayOf(l *layout, v any, shape *idfv1.Shape) (*NDArray, error
 		return e.arrayOfObject(l, object, shape)
 	}
 	if items, ok := asList(v); ok {
-		if err := dense(items); err != nil {
+		if err := dense(items, shapeOfList(items)); err != nil {
 			return nil, err
 		}
 		a := &NDArray{Shape: shapeOfList(items), DType: shapeDType(shape)}
@@ -191,10 +191,9 @@ func (e *encoder) fillFrom(a *NDArray, items []any, depth int) error {
 	return nil
 }
 
-// dense refuses nested lists whose lists at one depth differ in length.
-func dense(items []any) error { return denseAs(items, shapeOfList(items)) }
-
-func denseAs(items []any, shape []int64) error {
+// dense refuses nested lists that have not the shape, as where lists at one depth differ
+// in length.
+func dense(items []any, shape []int64) error {
 	if int64(len(items)) != shape[0] {
 		return memberErrorf(engram.TypeMismatch, "a list of an array has %d items where others have %d", len(items), shape[0])
 	}
@@ -204,7 +203,7 @@ func denseAs(items []any, shape []int64) error {
 			return under(indexSegment(i), memberErrorf(engram.TypeMismatch, "numbers and lists stand side by side in an array"))
 		}
 		if ok {
-			if err := denseAs(inner, shape[1:]); err != nil {
+			if err := dense(inner, shape[1:]); err != nil {
 				return under(indexSegment(i), err)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/ltm/wal"
-	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -289,7 +288,3 @@ func (c *recaller) recall(ctx context.Context, q engram.Query, found map[engram.
 	})
 	return n, err
 }
-
-// compiler returns what compiles queries: the working memory's, so that both keep the
-// same texts.
-func (s *reader) compiler() *query.Compiler { return s.wm.Compiler() }

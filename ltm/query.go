@@ -76,7 +76,7 @@ func (s *reader) execute(ctx context.Context, q engram.Query, part func(*engram.
 	limits := s.wm.Limits()
 	x := &execution{s: s, ctx: ctx, both: q.Target == engram.TargetBoth}
 	var err error
-	if x.answer, err = s.compiler().NewAnswer(ctx, q, s.options.Types, limits.Query(), part); err != nil {
+	if x.answer, err = s.wm.Compiler().NewAnswer(ctx, q, s.options.Types, limits.Query(), part); err != nil {
 		return nil, err
 	}
 	look := s.wm.Indexes().For(x.answer, q.AsOf, true) // before the view and the version

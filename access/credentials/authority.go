@@ -69,18 +69,9 @@ func newSerial() (*big.Int, error) {
 // Deployment returns the name of the authority's deployment.
 func (a *Authority) Deployment() string { return a.cert.Subject.CommonName }
 
-// Issue makes credentials for an identity, for a server if that is asked for, which then
-// may serve everything.
-func (a *Authority) Issue(id access.Identity, server bool, valid time.Duration) (*Bundle, error) {
-	return a.issue(id, server, Serving{}, valid)
-}
-
-// IssueServer makes credentials for a server that may serve what is said.
-func (a *Authority) IssueServer(id access.Identity, s Serving, valid time.Duration) (*Bundle, error) {
-	return a.issue(id, true, s, valid)
-}
-
-func (a *Authority) issue(id access.Identity, server bool, serving Serving, valid time.Duration) (*Bundle, error) {
+// Issue makes credentials for an identity. A server may serve what is said; everything if
+// nothing is.
+func (a *Authority) Issue(id access.Identity, server bool, serving Serving, valid time.Duration) (*Bundle, error) {
 	if err := access.CheckIdentity(string(id)); err != nil {
 		return nil, err
 	}

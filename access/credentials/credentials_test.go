@@ -31,7 +31,7 @@ func authority(t testing.TB) *Authority {
 
 func issue(t testing.TB, ca *Authority, id access.Identity, server bool) (*Bundle, []byte) {
 	t.Helper()
-	b, err := ca.Issue(id, server, time.Hour)
+	b, err := ca.Issue(id, server, Serving{}, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,10 +63,10 @@ func TestBundleRoundTrip(t *testing.T) {
 	if err != nil || again.Deployment() != "test" {
 		t.Error(err)
 	}
-	if _, err := again.Issue("owner", false, time.Hour); engram.CodeOf(err) != engram.Invalid {
+	if _, err := again.Issue("owner", false, Serving{}, time.Hour); engram.CodeOf(err) != engram.Invalid {
 		t.Errorf("a certificate for the owner: %v", err)
 	}
-	if b, err := again.Issue("long", false, 1000*time.Hour); err != nil || b.Cert.NotAfter.After(again.cert.NotAfter) {
+	if b, err := again.Issue("long", false, Serving{}, 1000*time.Hour); err != nil || b.Cert.NotAfter.After(again.cert.NotAfter) {
 		t.Errorf("a certificate outlives its authority: %v", err)
 	}
 	if _, err := Parse(append(cert, key...)); engram.CodeOf(err) != engram.Invalid {

@@ -173,7 +173,7 @@ func (f Folder) Issue(o Order) (Issued, error) {
 	if i >= 0 && !o.Again {
 		return Issued{}, engram.Errorf(engram.AlreadyExists, string(id), "the identity has a certificate that is valid until %s; 'engram auth rotate %s' makes another one", list[i].Until.Format(time.DateOnly), id)
 	}
-	b, err := ca.issue(id, o.Server, o.Serving, o.Valid)
+	b, err := ca.Issue(id, o.Server, o.Serving, o.Valid)
 	if err != nil {
 		return Issued{}, err
 	}

@@ -55,7 +55,7 @@ func TestServingOfCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Serving{Own: []string{"robot1:*", "robot1:Ünï cøde%25*"}, Copies: []string{"robot*:*"}}
-	b, err := ca.IssueServer("robot1", want, time.Hour)
+	b, err := ca.Issue("robot1", true, want, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestServingOfCertificates(t *testing.T) {
 			t.Errorf("%s: %v", uri, err)
 		}
 	}
-	if old, err := ca.Issue("robot1", true, time.Hour); err != nil || Believe(old.Cert, []Claim{{Robot: "robot2", Memory: "Object"}}) != nil {
+	if old, err := ca.Issue("robot1", true, Serving{}, time.Hour); err != nil || Believe(old.Cert, []Claim{{Robot: "robot2", Memory: "Object"}}) != nil {
 		t.Error("a certificate from before is worth nothing", err)
 	}
 }

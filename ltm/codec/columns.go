@@ -238,7 +238,7 @@ func (e *columnsEncoder) shred(snapshots []*engram.Snapshot) (*tree, []int64) {
 				whole[i] = true
 			}
 		}
-		t := newTree()
+		t := &tree{places: map[place]int{}}
 		for i, p := range payloads {
 			if whole[i] || !t.shred(e.types(p.Type), places[i], p.Bytes) {
 				whole[i] = true

@@ -78,8 +78,6 @@ func (c *column) next() int64 {
 	return v
 }
 
-func newTree() *tree { return &tree{places: map[place]int{}} }
-
 // keep stores a payload as it is.
 func (t *tree) keep(b []byte) {
 	t.which = append(t.which, 0)

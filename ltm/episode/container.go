@@ -64,7 +64,7 @@ func (c *container) close() error {
 	}
 	c.closed = true
 	c.life.Unlock()
-	c.ahead.wait()
+	c.ahead.wg.Wait() // no more may begin
 	c.decoders.close()
 	c.cache.forget(c.source)
 	if err := c.f.Close(); err != nil {

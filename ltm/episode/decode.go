@@ -304,6 +304,3 @@ func (t *timeline) fetch(ctx context.Context, i int) {
 		}
 	}
 }
-
-// wait waits for what is being fetched; no more may begin.
-func (p *prefetcher) wait() { p.wg.Wait() }

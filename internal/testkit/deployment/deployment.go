@@ -42,7 +42,7 @@ func (d Deployment) Server(t testing.TB, id access.Identity, own ...string) *cre
 // Serving issues the credentials of a server that may serve own memories and copies.
 func (d Deployment) Serving(t testing.TB, id access.Identity, s credentials.Serving) *credentials.Store {
 	t.Helper()
-	b, err := d.authority.IssueServer(id, s, valid)
+	b, err := d.authority.Issue(id, true, s, valid)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func (d Deployment) Serving(t testing.TB, id access.Identity, s credentials.Serv
 // a time.
 func (d Deployment) For(t testing.TB, id access.Identity, server bool, valid time.Duration) *credentials.Store {
 	t.Helper()
-	b, err := d.authority.Issue(id, server, valid)
+	b, err := d.authority.Issue(id, server, credentials.Serving{}, valid)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ func packPlanes(res []int64) (packed []byte, width int) {
 			planes[p*len(res)+i] = byte(u >> (8 * p))
 		}
 	}
-	return compress(planes), width
+	return Compress(planes), width
 }
 
 func unpackPlanes(packed []byte, width int, res []int64) error {

@@ -66,7 +66,7 @@ func (w *Writer) joined(v [][]byte) {
 		w.Head = append(w.Head, all...)
 		return
 	}
-	if packed := compress(all); len(packed) < len(all) {
+	if packed := Compress(all); len(packed) < len(all) {
 		w.byte(joinedPacked)
 		w.data(packed)
 		return

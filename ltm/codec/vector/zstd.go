@@ -28,8 +28,6 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 // maxPlain bounds what one compressed part holds.
 const maxPlain = 64 << 20
 
-func compress(b []byte) []byte { return encoder().EncodeAll(b, nil) }
-
 // decompress returns the n bytes that were compressed.
 func decompress(packed []byte, n int) ([]byte, error) {
 	if n > maxPlain {
@@ -50,7 +48,7 @@ func decompress(packed []byte, n int) ([]byte, error) {
 }
 
 // Compress compresses bytes with zstd; [Decompress] is the inverse.
-func Compress(b []byte) []byte { return compress(b) }
+func Compress(b []byte) []byte { return encoder().EncodeAll(b, nil) }
 
 // Decompress returns what was compressed, at most most bytes.
 func Decompress(packed []byte, most int) ([]byte, error) {
