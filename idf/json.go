@@ -5,9 +5,6 @@ type JSONOptions struct {
 	// SummarizeBytes shows bytes longer than this as {"bytes": n, "sha256": "…"};
 	// negative never does, so that [Type.FromJSON] reads all back.
 	SummarizeBytes int
-	// Indent begins a new line per member, indented by this per level; lists of
-	// numbers stay on one line. Empty writes no white space at all.
-	Indent string
 	// AllMembers shows members without presence that have their zero value too.
 	AllMembers bool
 }

@@ -57,27 +57,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestJSONIndent(t *testing.T) {
-	ty := zoo(t)
-	b := mustEncode(t, ty, map[string]any{"joints": []float64{1, 2}, "points": []any{map[string]any{"x": 1}}, "names": map[string]string{}})
-	got, err := ty.JSON(b, JSONOptions{Indent: "  "})
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = `{
-  "joints": [1, 2],
-  "points": [
-    {
-      "x": 1
-    }
-  ],
-  "names": {}
-}`
-	if string(got) != want {
-		t.Errorf("%s\nnot\n%s", got, want)
-	}
-}
-
 func TestJSONAllMembers(t *testing.T) {
 	ty := compiled(t, "test.M", `syntax = "proto3"; package test;
 		enum E { ZERO = 0; }
@@ -181,7 +160,7 @@ func TestParseJSONAgainstGo(t *testing.T) {
 
 func FuzzFromJSON(f *testing.F) {
 	types := fuzzTypes(f)
-	j, err := zoo(f).JSON(zooPayload(f), JSONOptions{SummarizeBytes: -1, Indent: " "})
+	j, err := zoo(f).JSON(zooPayload(f), JSONOptions{SummarizeBytes: -1})
 	if err != nil {
 		f.Fatal(err)
 	}

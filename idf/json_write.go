@@ -12,40 +12,16 @@ import (
 // jsonWriter writes encoded messages as JSON without building values of them.
 type jsonWriter struct {
 	records
-	buf   []byte
-	opts  JSONOptions
-	level int // of indentation
+	buf  []byte
+	opts JSONOptions
 }
 
-// openBracket and closeBracket write those of a list or an object; nextItem begins
-// an item between them.
-func (w *jsonWriter) openBracket(c byte) {
-	w.buf = append(w.buf, c)
-	w.level++
-}
+func (w *jsonWriter) put(c byte) { w.buf = append(w.buf, c) }
 
-func (w *jsonWriter) closeBracket(c byte) {
-	w.level--
-	if last := w.buf[len(w.buf)-1]; last != '{' && last != '[' {
-		w.newLine()
-	}
-	w.buf = append(w.buf, c)
-}
-
+// nextItem begins an item of a list or an object.
 func (w *jsonWriter) nextItem() {
 	if last := w.buf[len(w.buf)-1]; last != '{' && last != '[' {
-		w.buf = append(w.buf, ',')
-	}
-	w.newLine()
-}
-
-func (w *jsonWriter) newLine() {
-	if w.opts.Indent == "" {
-		return
-	}
-	w.buf = append(w.buf, '\n')
-	for range w.level {
-		w.buf = append(w.buf, w.opts.Indent...)
+		w.put(',')
 	}
 }
 
@@ -53,10 +29,7 @@ func (w *jsonWriter) newLine() {
 func (w *jsonWriter) key(name string) {
 	w.nextItem()
 	w.string(name)
-	w.buf = append(w.buf, ':')
-	if w.opts.Indent != "" {
-		w.buf = append(w.buf, ' ')
-	}
+	w.put(':')
 }
 
 // message writes a message that stands depth messages deep.
@@ -97,7 +70,7 @@ func (w *jsonWriter) message(l *layout, b []byte, depth int) error {
 }
 
 func (w *jsonWriter) object(l *layout, from, to, depth int) error {
-	w.openBracket('{')
+	w.put('{')
 	for i, m := range l.members {
 		if from == to || w.stack[from].m.index != i {
 			if w.opts.AllMembers && !m.presence {
@@ -115,7 +88,7 @@ func (w *jsonWriter) object(l *layout, from, to, depth int) error {
 		}
 		from = end
 	}
-	w.closeBracket('}')
+	w.put('}')
 	return nil
 }
 
@@ -138,7 +111,7 @@ func (w *jsonWriter) isZero(from, to int) bool {
 }
 
 func (w *jsonWriter) tuple(l *layout, from, to, depth int) error {
-	w.openBracket('[')
+	w.put('[')
 	for i, m := range l.members {
 		w.nextItem()
 		switch {
@@ -154,7 +127,7 @@ func (w *jsonWriter) tuple(l *layout, from, to, depth int) error {
 			w.empty(m)
 		}
 	}
-	w.closeBracket(']')
+	w.put(']')
 	return nil
 }
 
@@ -187,60 +160,35 @@ func (w *jsonWriter) value(from, to, depth int) error {
 }
 
 func (w *jsonWriter) list(m *member, from, to, depth int) error {
-	if m.msg == nil && m.wire != protowire.BytesType {
-		return w.numbers(m, from, to)
-	}
-	w.openBracket('[')
+	w.put('[')
+	n := 0
 	for i := from; i < to; i++ {
+		o := w.stack[i]
+		if o.isPacked() {
+			for rest := o.b; len(rest) > 0; n++ {
+				var err error
+				if o.num, rest, err = m.consumeScalar(rest); err != nil {
+					return under(indexSegment(n), err)
+				}
+				w.nextItem()
+				w.numeric(m, o.num)
+			}
+			continue
+		}
 		w.nextItem()
 		var err error
-		if o := w.stack[i]; m.msg != nil {
+		if m.msg != nil {
 			err = w.message(m.msg, o.b, depth+1)
 		} else {
 			err = w.scalar(&o)
 		}
 		if err != nil {
-			return under(indexSegment(i-from), err)
+			return under(indexSegment(n), err)
 		}
+		n++
 	}
-	w.closeBracket(']')
+	w.put(']')
 	return nil
-}
-
-// numbers writes a list of scalars, on one line.
-func (w *jsonWriter) numbers(m *member, from, to int) error {
-	w.buf = append(w.buf, '[')
-	n := 0
-	for i := from; i < to; i++ {
-		o := &w.stack[i]
-		if !o.isPacked() {
-			w.comma(n)
-			w.numeric(m, o.num)
-			n++
-			continue
-		}
-		for rest := o.b; len(rest) > 0; n++ {
-			var num uint64
-			var err error
-			if num, rest, err = m.consumeScalar(rest); err != nil {
-				return under(indexSegment(n), err)
-			}
-			w.comma(n)
-			w.numeric(m, num)
-		}
-	}
-	w.buf = append(w.buf, ']')
-	return nil
-}
-
-// comma separates the items of a list that stands on one line.
-func (w *jsonWriter) comma(i int) {
-	if i > 0 {
-		w.buf = append(w.buf, ',')
-		if w.opts.Indent != "" {
-			w.buf = append(w.buf, ' ')
-		}
-	}
 }
 
 // openEntry is an opened entry of a dict: its key and where its value's
@@ -270,7 +218,7 @@ func (w *jsonWriter) dict(m *member, from, to, depth int) error {
 	}
 	// Of equal keys the last is in force.
 	slices.SortStableFunc(entries, func(a, b openEntry) int { return strings.Compare(a.key, b.key) })
-	w.openBracket('{')
+	w.put('{')
 	for i, e := range entries {
 		if i+1 < len(entries) && entries[i+1].key == e.key {
 			continue
@@ -280,7 +228,7 @@ func (w *jsonWriter) dict(m *member, from, to, depth int) error {
 			return under(keySegment(e.key), err)
 		}
 	}
-	w.closeBracket('}')
+	w.put('}')
 	return nil
 }
 

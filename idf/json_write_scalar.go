@@ -73,12 +73,12 @@ func (w *jsonWriter) float(f float64, bits int) {
 func (w *jsonWriter) bytes(b []byte) {
 	if w.opts.SummarizeBytes >= 0 && len(b) > w.opts.SummarizeBytes {
 		sum := sha256.Sum256(b)
-		w.openBracket('{')
+		w.put('{')
 		w.key("bytes")
 		w.buf = strconv.AppendInt(w.buf, int64(len(b)), 10)
 		w.key("sha256")
 		w.string(hex.EncodeToString(sum[:]))
-		w.closeBracket('}')
+		w.put('}')
 		return
 	}
 	w.buf = append(base64.StdEncoding.AppendEncode(append(w.buf, '"'), b), '"')

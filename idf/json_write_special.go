@@ -52,7 +52,7 @@ func (w *jsonWriter) special(l *layout, b []byte) (done bool, err error) {
 
 // array writes an array, valid or not, as an object with its message's members.
 func (w *jsonWriter) array(a *NDArray, matrix bool) {
-	w.openBracket('{')
+	w.put('{')
 	if matrix {
 		w.key("rows")
 		w.plainInt(a.Shape[0])
@@ -60,12 +60,12 @@ func (w *jsonWriter) array(a *NDArray, matrix bool) {
 		w.plainInt(a.Shape[1])
 	} else {
 		w.key("shape")
-		w.buf = append(w.buf, '[')
-		for i, n := range a.Shape {
-			w.comma(i)
+		w.put('[')
+		for _, n := range a.Shape {
+			w.nextItem()
 			w.plainInt(n)
 		}
-		w.buf = append(w.buf, ']')
+		w.put(']')
 	}
 	w.key("dtype")
 	if a.DType.Size() > 0 {
@@ -75,16 +75,16 @@ func (w *jsonWriter) array(a *NDArray, matrix bool) {
 	}
 	w.key("data")
 	if a.Valid() == nil && a.Len() <= maxShownElements {
-		w.buf = append(w.buf, '[')
+		w.put('[')
 		for i := range a.Len() {
-			w.comma(i)
+			w.nextItem()
 			w.element(a, i)
 		}
-		w.buf = append(w.buf, ']')
+		w.put(']')
 	} else {
 		w.bytes(a.Data)
 	}
-	w.closeBracket('}')
+	w.put('}')
 }
 
 func (w *jsonWriter) element(a *NDArray, i int) {
@@ -164,10 +164,10 @@ var variantTags = map[protowire.Number]string{
 }
 
 func (w *jsonWriter) tagged(tag string, content func()) {
-	w.openBracket('{')
+	w.put('{')
 	w.key(tag)
 	content()
-	w.closeBracket('}')
+	w.put('}')
 }
 
 // variantDouble writes a double with a point or an exponent, which tells it from an
@@ -185,7 +185,7 @@ func (w *jsonWriter) variantDouble(f float64) {
 }
 
 func (w *jsonWriter) variantList(b []byte, depth int) error {
-	w.openBracket('[')
+	w.put('[')
 	for i := 0; ; i++ {
 		item, rest, found, err := nextRecord(b, 1)
 		if err != nil {
@@ -200,7 +200,7 @@ func (w *jsonWriter) variantList(b []byte, depth int) error {
 		}
 		b = rest
 	}
-	w.closeBracket(']')
+	w.put(']')
 	return nil
 }
 
@@ -234,13 +234,13 @@ func (w *jsonWriter) variantDict(b []byte, depth int) error {
 }
 
 func (w *jsonWriter) variantEntries(keys []string, dict map[string][]byte, depth int) error {
-	w.openBracket('{')
+	w.put('{')
 	for _, k := range keys {
 		w.key(k)
 		if err := w.variant(dict[k], depth); err != nil {
 			return under(keySegment(k), err)
 		}
 	}
-	w.closeBracket('}')
+	w.put('}')
 	return nil
 }

@@ -79,7 +79,6 @@ func TestJSONBothWays(t *testing.T) {
 		b, m := contents{t, regular}.wire(ty.Descriptor())
 		o := JSONOptions{
 			SummarizeBytes: -1,
-			Indent:         rapid.SampledFrom([]string{"", "  ", "\t"}).Draw(t, "indent"),
 			AllMembers:     rapid.Bool().Draw(t, "all"),
 		}
 		j, err := ty.JSON(b, o)
