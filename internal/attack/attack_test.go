@@ -100,6 +100,36 @@ type victim struct {
 	err    error
 }
 
+// unix returns the address of the server's socket for all protocols but that of
+// transport/local.
+func (v *victim) unix() string { return "unix:" + strings.TrimSuffix(v.socket, ".local") }
+
+// started returns a server that is killed when the test ends.
+func started(t *testing.T, binary, dir string, flags ...string) *victim {
+	t.Helper()
+	v, err := run(binary, dir, flags...)
+	if v != nil {
+		t.Cleanup(func() { v.end(syscall.SIGKILL) })
+	}
+	if err != nil || v.server == "" {
+		t.Fatalf("a server does not start: %v\n%s", err, v.said)
+	}
+	return v
+}
+
+// lives fails the test if the server has ended or has panicked.
+func (v *victim) lives(t *testing.T) {
+	t.Helper()
+	select {
+	case <-v.ended:
+		t.Fatalf("the server has ended: %v\n%s", v.err, v.said)
+	default:
+	}
+	if strings.Contains(v.said.String(), "panic") {
+		t.Errorf("something has panicked:\n%s", v.said)
+	}
+}
+
 // said is what a server writes to its standard error.
 type said struct {
 	mu   sync.Mutex
@@ -130,7 +160,7 @@ func run(binary, dir string, more ...string) (*victim, error) {
 	}
 	v := &victim{socket: filepath.Join(sockets, "s.local"), ended: make(chan struct{}), said: new(said)}
 	v.cmd = exec.Command(binary, append([]string{"serve", "--monitor", "0", "--data", filepath.Join(dir, "data"), "--disk-limit", "100",
-		"--listen", "127.0.0.1:0", "--listen", "unix:" + strings.TrimSuffix(v.socket, ".local")}, more...)...)
+		"--listen", "127.0.0.1:0", "--listen", v.unix()}, more...)...)
 	v.cmd.Env = append(os.Environ(), "GOMEMLIMIT=1GiB") // what is in use counts, not garbage
 	v.cmd.Stderr = v.said
 	if err := v.cmd.Start(); err != nil {

@@ -64,7 +64,7 @@ func besiege(t *testing.T) *siege {
 	if s.v.server == "" {
 		t.Fatalf("the server did not start:\n%s", s.v.said)
 	}
-	if s.owner, err = client.Connect(t.Context(), client.Options{Address: s.address()}); err != nil {
+	if s.owner, err = client.Connect(t.Context(), client.Options{Address: s.v.unix()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.owner.Close() })
@@ -77,8 +77,6 @@ func besiege(t *testing.T) *siege {
 	return s
 }
 
-func (s *siege) address() string { return "unix:" + strings.TrimSuffix(s.v.socket, ".local") }
-
 // rule replaces the rules.
 func (s *siege) rule(t *testing.T, text string) {
 	t.Helper()
@@ -90,7 +88,7 @@ func (s *siege) rule(t *testing.T, text string) {
 // names returns the memories that the server knows, and where they are.
 func (s *siege) names(t *testing.T) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), built(t), "mns", "ls", "--address", s.address(), "-o", "csv").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), built(t), "mns", "ls", "--address", s.v.unix(), "-o", "csv").CombinedOutput()
 	if err != nil {
 		t.Fatalf("mns ls: %v\n%s\n%s", err, out, tail(s.v.said.String()))
 	}
@@ -108,7 +106,7 @@ func (s *siege) held(t *testing.T, written int) {
 	if after := s.names(t); after != s.namesAtFirst {
 		t.Errorf("the names have changed:\nbefore %s\nafter  %s", s.namesAtFirst, after)
 	}
-	if out, err := exec.CommandContext(t.Context(), built(t), "health", "--address", s.address()).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), built(t), "health", "--address", s.v.unix()).CombinedOutput(); err != nil {
 		t.Errorf("the server is not well: %v\n%s\n%s", err, out, tail(s.v.said.String()))
 	}
 	if _, err := s.owner.Latest(t.Context(), entity(logged, 0)); err != nil || written == 0 {

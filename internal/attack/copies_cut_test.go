@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -26,14 +25,7 @@ func TestCopiesOverBrokenLinks(t *testing.T) {
 	binary, chance, leaves := built(t), chance(t), testkit.FreeAddress(t)
 	start := func(robot string, flags ...string) *victim {
 		t.Helper()
-		v, err := run(binary, folder(t), append(flags, "--robot", robot, "--name", robot, "--backbone", "embedded")...)
-		if v != nil {
-			t.Cleanup(func() { v.end(syscall.SIGKILL) })
-		}
-		if err != nil || v.server == "" {
-			t.Fatalf("a server does not start: %v\n%s", err, v.said)
-		}
-		return v
+		return started(t, binary, folder(t), append(flags, "--robot", robot, "--name", robot, "--backbone", "embedded")...)
 	}
 	// Between robots all goes over these links: their addresses on this computer are
 	// not told to each other.
@@ -42,7 +34,7 @@ func TestCopiesOverBrokenLinks(t *testing.T) {
 	owner := start("robot1", "--memory", "GeneralPurpose", "--leaf-of", "nats-leaf://"+links[0].address())
 	some := start("robot2", "--memory", "SystemState", "--leaf-of", "nats-leaf://"+links[1].address(),
 		"--copy", `robot1:GeneralPurpose/DamagedSynced where='payload.contains("7")'`, "--copy", "robot1:GeneralPurpose/DamagedLogged rate=5")
-	c, err := client.Connect(t.Context(), client.Options{Address: "unix:" + strings.TrimSuffix(owner.socket, ".local")})
+	c, err := client.Connect(t.Context(), client.Options{Address: owner.unix()})
 	if err != nil {
 		t.Fatal(err)
 	}

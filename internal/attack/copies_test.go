@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ import (
 // copied returns all texts of a segment, of the memory at a server itself or of the copy that
 // it holds.
 func copied(ctx context.Context, v *victim, segment engram.ID, memory string, source engram.Source) (map[string]string, error) {
-	c, err := client.Connect(ctx, client.Options{Address: "unix:" + strings.TrimSuffix(v.socket, ".local")})
+	c, err := client.Connect(ctx, client.Options{Address: v.unix()})
 	if err != nil {
 		return nil, err
 	}
@@ -68,19 +67,8 @@ func TestCopiesAfterKillsAndDamage(t *testing.T) {
 	var servers [2]*victim
 	begin := func(i int) {
 		t.Helper()
-		v, err := run(binary, dirs[i], flags[i]...)
-		if err != nil || v.server == "" {
-			t.Fatalf("a server does not start: %v\n%s", err, v.said)
-		}
-		servers[i] = v
+		servers[i] = started(t, binary, dirs[i], flags[i]...)
 	}
-	t.Cleanup(func() {
-		for _, v := range servers {
-			if v != nil {
-				v.end(syscall.SIGKILL)
-			}
-		}
-	})
 	begin(base)
 	begin(owner)
 	same := func(when string) {
@@ -96,7 +84,7 @@ func TestCopiesAfterKillsAndDamage(t *testing.T) {
 	}
 	next, kills := 0, 0
 	for deadline := time.Now().Add(*lasting); kills == 0 || time.Now().Before(deadline) && !t.Failed(); kills++ {
-		c, err := client.Connect(t.Context(), client.Options{Address: "unix:" + strings.TrimSuffix(servers[owner].socket, ".local")})
+		c, err := client.Connect(t.Context(), client.Options{Address: servers[owner].unix()})
 		if err != nil {
 			t.Fatal(err)
 		}

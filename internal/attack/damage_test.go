@@ -53,7 +53,7 @@ var copiedAway = []string{"robot2:Object", "*:Speech"}
 // fill has a server keep something of every kind in its folder: sealed episodes, an open
 // one, logs, segments and types of their own, policies, marks, rules, what was forgotten.
 func fill(ctx context.Context, v *victim) error {
-	c, err := client.Connect(ctx, client.Options{Address: "unix:" + strings.TrimSuffix(v.socket, ".local")})
+	c, err := client.Connect(ctx, client.Options{Address: v.unix()})
 	if err != nil {
 		return err
 	}
@@ -426,7 +426,7 @@ func survives(ctx context.Context, binary, dir, file string, alone bool) string 
 		return fmt.Sprintf("the server does not start:\n%s", v.said)
 	}
 	defer v.end(syscall.SIGKILL)
-	c, err := client.Connect(ctx, client.Options{Address: "unix:" + strings.TrimSuffix(v.socket, ".local")})
+	c, err := client.Connect(ctx, client.Options{Address: v.unix()})
 	if err != nil {
 		return fmt.Sprintf("the server is not reached: %v\n%s", err, v.said)
 	}

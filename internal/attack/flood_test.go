@@ -18,7 +18,7 @@ import (
 // dial connects to the server's address over a transport: "tcp", "unix" or "local".
 func (v *victim) dial(t *testing.T, over string) transport.Client {
 	t.Helper()
-	address := map[string]string{"tcp": v.server, "unix": "unix:" + strings.TrimSuffix(v.socket, ".local"), "local": "local:" + v.socket}[over]
+	address := map[string]string{"tcp": v.server, "unix": v.unix(), "local": "local:" + v.socket}[over]
 	c, err := transport.Dial(t.Context(), address, rpc.DialOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -70,14 +70,7 @@ func put(ctx context.Context, c engram.Writer, id engram.ID, at engram.Time, p e
 // commits, refuses those that are wrong, and never took more memory than that.
 func (b *bystander) check(t *testing.T, v *victim, most int64) {
 	t.Helper()
-	select {
-	case <-v.ended:
-		t.Fatalf("the server has ended: %v\n%s", v.err, v.said)
-	default:
-	}
-	if strings.Contains(v.said.String(), "panic") {
-		t.Errorf("something has panicked:\n%s", v.said)
-	}
+	v.lives(t)
 	if s, err := b.c.Latest(t.Context(), b.id); err != nil || string(s.Instances[0].Payload.Bytes) != string(b.kept.Bytes) {
 		t.Errorf("what was there is %+v, %v", s, err)
 	}

@@ -171,7 +171,7 @@ func (f *forgetters) dead(err error) bool {
 
 // connect returns a client of its own.
 func (f *forgetters) connect() (*client.Client, bool) {
-	c, err := client.Connect(f.ctx, client.Options{Address: "unix:" + strings.TrimSuffix(f.v.socket, ".local")})
+	c, err := client.Connect(f.ctx, client.Options{Address: f.v.unix()})
 	return c, !f.dead(err)
 }
 

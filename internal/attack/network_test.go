@@ -46,7 +46,7 @@ func guarded(t *testing.T, dir string) (d deployment.Deployment, v *victim, owne
 	if v.server == "" {
 		t.Fatalf("the server did not start:\n%s", v.said)
 	}
-	if owner, err = client.Connect(t.Context(), client.Options{Address: "unix:" + strings.TrimSuffix(v.socket, ".local")}); err != nil {
+	if owner, err = client.Connect(t.Context(), client.Options{Address: v.unix()}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { owner.Close() })

@@ -162,7 +162,7 @@ func TestNoise(t *testing.T) {
 	}
 	chance := chance(t)
 	v := begin(t)
-	c, err := client.Connect(t.Context(), client.Options{Address: "unix:" + strings.TrimSuffix(v.socket, ".local")})
+	c, err := client.Connect(t.Context(), client.Options{Address: v.unix()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,14 +212,7 @@ func TestNoise(t *testing.T) {
 	attackers.Go(func() { strays(ctx, noise{Rand: rand.New(rand.NewPCG(chance.Uint64(), 1))}, v) })
 	attackers.Wait()
 
-	select {
-	case <-v.ended:
-		t.Fatalf("the server has ended: %v\n%s", v.err, v.said)
-	default:
-	}
-	if strings.Contains(v.said.String(), "panic") {
-		t.Errorf("something has panicked:\n%s", v.said)
-	}
+	v.lives(t)
 	if peak := v.peak(t); peak > mostNoise {
 		t.Errorf("the server took %d MiB", peak>>20)
 	}

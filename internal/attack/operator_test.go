@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -54,14 +53,7 @@ func TestOperatorOfTheCluster(t *testing.T) {
 		dir := folder(t)
 		own := filepath.Join(dir, "credentials")
 		deployment.Write(t, own, d.Serving(t, access.Identity(robot), serving))
-		v, err := run(built(t), dir, append(flags, "--robot", robot, "--name", robot, "--credentials", own, "--backbone", strings.Replace(cluster.ClientURL(), "nats://", "tls://", 1))...)
-		if v != nil {
-			t.Cleanup(func() { v.end(syscall.SIGKILL) })
-		}
-		if err != nil || v.server == "" {
-			t.Fatalf("a server does not start: %v\n%s", err, v.said)
-		}
-		return v
+		return started(t, built(t), dir, append(flags, "--robot", robot, "--name", robot, "--credentials", own, "--backbone", strings.Replace(cluster.ClientURL(), "nats://", "tls://", 1))...)
 	}
 	owner := start("robot1", credentials.Serving{Own: []string{"robot1:*"}}, "--memory", "GeneralPurpose")
 	base := start("base", credentials.Serving{Own: []string{"base:*"}, Copies: []string{"*:*"}}, "--memory", "SystemState", "--copy", "robot1:GeneralPurpose")
@@ -98,7 +90,7 @@ func TestOperatorOfTheCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.Connect(t.Context(), client.Options{Address: "unix:" + strings.TrimSuffix(owner.socket, ".local")})
+	c, err := client.Connect(t.Context(), client.Options{Address: owner.unix()})
 	if err != nil {
 		t.Fatal(err)
 	}
