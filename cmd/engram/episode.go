@@ -41,15 +41,10 @@ func withLongTerm(cmd *cobra.Command, f func(format string, store service.Servic
 	if err != nil {
 		return err
 	}
-	return useLongTerm(cmd, func(store service.Service) error { return f(format, store) })
+	return useMemories(cmd, func(_ engram.Service, store service.Service) error { return f(format, store) })
 }
 
-// useLongTerm is withLongTerm for commands that print nothing.
-func useLongTerm(cmd *cobra.Command, f func(store service.Service) error) error {
-	return useMemories(cmd, func(_ engram.Service, store service.Service) error { return f(store) })
-}
-
-// useMemories is useLongTerm for commands that ask for more than what is on disk.
+// useMemories is withLongTerm for commands that ask for more than what is on disk.
 func useMemories(cmd *cobra.Command, f func(m engram.Service, store service.Service) error) error {
 	m, err := connect(cmd)
 	if err != nil {
@@ -413,7 +408,7 @@ func oneNamed(text string, names []string) (string, error) {
 
 func completeEpisodes(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	err := useLongTerm(cmd, func(store service.Service) error {
+	err := withLongTerm(cmd, func(_ string, store service.Service) error {
 		all, err := episodeNames(cmd, store)
 		for _, name := range all {
 			if strings.HasPrefix(name, typed) {
@@ -438,7 +433,7 @@ func newEpisodeSeal() *cobra.Command {
 	cmd.Flags().String("reason", "by hand", "what is noted as the reason")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		why, _ := cmd.Flags().GetString("reason")
-		return useLongTerm(cmd, func(store service.Service) error { return seal(cmd, store, why) })
+		return withLongTerm(cmd, func(_ string, store service.Service) error { return seal(cmd, store, why) })
 	}
 	return cmd
 }
@@ -491,7 +486,7 @@ of what episodes hold there is 'engram ltm forget'.`,
 		if strings.TrimSpace(why) == "" {
 			return usagef("--reason: say why; it is noted in SystemState/Forgetting")
 		}
-		return useLongTerm(cmd, func(store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store service.Service) error {
 			names := make([]string, len(args))
 			for i, arg := range args {
 				var err error

@@ -35,7 +35,7 @@ later. A label and a time are one mark; 'engram episode unmark' removes it.`,
 		if end, _ := cmd.Flags().GetBool("seal"); !end {
 			return nil
 		}
-		return useLongTerm(cmd, func(store service.Service) error { return seal(cmd, store, args[0]) })
+		return withLongTerm(cmd, func(_ string, store service.Service) error { return seal(cmd, store, args[0]) })
 	}
 	return cmd
 }
@@ -70,7 +70,7 @@ func setMark(cmd *cobra.Command, label string) error {
 		return err
 	}
 	m.Time = at
-	return useLongTerm(cmd, func(store service.Service) error {
+	return withLongTerm(cmd, func(_ string, store service.Service) error {
 		if err := store.Mark(cmd.Context(), m); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func newEpisodeUnmark() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return useLongTerm(cmd, func(store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store service.Service) error {
 			marks, err := store.Marks(cmd.Context(), engram.Always())
 			if err != nil {
 				return err
@@ -215,7 +215,7 @@ func newEpisodeKeep() *cobra.Command {
 			}
 		}
 		end, _ := f.GetBool("end")
-		return useLongTerm(cmd, func(store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store service.Service) error {
 			name, err := episodeFileNamed(cmd, store, args[0])
 			if err == nil {
 				err = store.KeepEpisode(cmd.Context(), name, !end)
@@ -308,7 +308,7 @@ func newEpisodeRule() *cobra.Command {
 		Example: "  engram episode rule rm errors", Args: positional(cobra.MinimumNArgs(1)),
 	}
 	rm.RunE = func(cmd *cobra.Command, args []string) error {
-		return useLongTerm(cmd, func(store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store service.Service) error {
 			for _, name := range args {
 				if err := store.RemoveRule(cmd.Context(), name); err != nil {
 					return err

@@ -23,7 +23,7 @@ type keeper interface {
 func withKeeper(cmd *cobra.Command, f func(k keeper) error) error {
 	dir, _ := cmd.Flags().GetString("data")
 	if !cmd.Flags().Changed("data") {
-		return useLongTerm(cmd, func(store service.Service) error { return f(servedEpisodes{store}) })
+		return withLongTerm(cmd, func(_ string, store service.Service) error { return f(servedEpisodes{store}) })
 	}
 	if dir == "" {
 		return usagef("--data: give a folder")

@@ -246,7 +246,7 @@ left little of, together into one. What they hold stays the same.`,
 	cmd.Flags().Bool("dry-run", false, "only say what would be done")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		dry, _ := cmd.Flags().GetBool("dry-run")
-		return useLongTerm(cmd, func(store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store service.Service) error {
 			bar := newProgress(cmd, "compact", true)
 			done, err := store.Compact(cmd.Context(), dry, func(done, total int) { bar.set(int64(done), int64(total)) })
 			bar.finish()

@@ -166,7 +166,7 @@ too. A bound that is none, of max_rate and keep, is "none" or 0.`,
 		if err != nil {
 			return &usageError{err}
 		}
-		return useLongTerm(cmd, func(store service.Service) error {
+		return withLongTerm(cmd, func(_ string, store service.Service) error {
 			if err := store.SetPolicy(cmd.Context(), o); err != nil {
 				return err
 			}

@@ -36,9 +36,12 @@ func addOutputFormats(cmd *cobra.Command, formats []string) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// outputFormat returns the value of -o, checked.
+// outputFormat returns the value of -o, checked; "" for a command without that flag.
 func outputFormat(cmd *cobra.Command) (string, error) {
 	flag := cmd.Flags().Lookup("output")
+	if flag == nil {
+		return "", nil
+	}
 	f, formats := flag.Value.String(), flag.Annotations[formatsOf]
 	if !slices.Contains(formats, f) {
 		return "", usagef("-o %s: %s prints %s", f, cmd.Name(), listed(formats, "or"))

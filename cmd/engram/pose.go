@@ -31,17 +31,12 @@ func withPoses(cmd *cobra.Command, f func(format string, poses service.Service) 
 	if err != nil {
 		return err
 	}
-	return usePoses(cmd, func(poses service.Service) error { return f(format, poses) })
-}
-
-// usePoses is withPoses for commands that print nothing.
-func usePoses(cmd *cobra.Command, f func(poses service.Service) error) error {
 	m, err := connect(cmd)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	return f(m.Poses(client.PoseMemory))
+	return f(format, m.Poses(client.PoseMemory))
 }
 
 // addThresholdFlags gives a command the flags that say from when on a pose counts as

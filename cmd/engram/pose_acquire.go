@@ -157,7 +157,7 @@ func newPoseRelease() *cobra.Command {
 				}
 				ids[i] = pose.AcquisitionID(n)
 			}
-			return usePoses(cmd, func(poses service.Service) error {
+			return withPoses(cmd, func(_ string, poses service.Service) error {
 				for _, id := range ids {
 					if err := poses.Release(cmd.Context(), id); err != nil {
 						return err

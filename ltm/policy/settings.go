@@ -173,34 +173,29 @@ func count(name string, least, most int, at func(*Policy) *int) setting {
 }
 
 func span(name string, at func(*Policy) *time.Duration) setting {
-	return setting{
-		name: name,
-		set: func(p *Policy, text string) (err error) {
-			*at(p), err = ParseDuration(text)
-			return err
-		},
-		get:   func(p *Policy) string { return PrintDuration(*at(p)) },
-		valid: func(p *Policy) string { return notNegative(*at(p)) },
-	}
+	return amount(name, at, ParseDuration, PrintDuration)
 }
 
 func size(name string, at func(*Policy) *int64) setting {
+	return amount(name, at, ParseSize, PrintSize)
+}
+
+// amount is a setting that must not be negative.
+func amount[T time.Duration | int64](name string, at func(*Policy) *T, parse func(string) (T, error), print func(T) string) setting {
 	return setting{
 		name: name,
 		set: func(p *Policy, text string) (err error) {
-			*at(p), err = ParseSize(text)
+			*at(p), err = parse(text)
 			return err
 		},
-		get:   func(p *Policy) string { return PrintSize(*at(p)) },
-		valid: func(p *Policy) string { return notNegative(*at(p)) },
+		get: func(p *Policy) string { return print(*at(p)) },
+		valid: func(p *Policy) string {
+			if *at(p) < 0 {
+				return "it must not be negative"
+			}
+			return ""
+		},
 	}
-}
-
-func notNegative[T time.Duration | int64](v T) string {
-	if v < 0 {
-		return "it must not be negative"
-	}
-	return ""
 }
 
 func flag(name string, at func(*Policy) *bool) setting {
