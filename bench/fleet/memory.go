@@ -10,7 +10,7 @@ import (
 
 // usage is a process's main memory in KiB. PSS counts a page that n processes share as a
 // n-th of it in each, so that the sum over a tree is what the tree needs.
-type usage struct{ pss, anonymous, rss int }
+type usage struct{ pss, anonymous int }
 
 func usageOf(pid int) (u usage, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
@@ -28,8 +28,6 @@ func usageOf(pid int) (u usage, err error) {
 			u.pss = n
 		case "Pss_Anon:":
 			u.anonymous = n
-		case "Rss:":
-			u.rss = n
 		}
 	}
 	return u, nil
@@ -66,7 +64,6 @@ func report(when string, tree []*process) {
 func (u *usage) add(o usage) {
 	u.pss += o.pss
 	u.anonymous += o.anonymous
-	u.rss += o.rss
 }
 
 func mib(kib int) string { return fmt.Sprintf("%.1f MiB", float64(kib)/1024) }

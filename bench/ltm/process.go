@@ -101,8 +101,7 @@ func (p *program) memory() (sum int64) {
 	return sum
 }
 
-// fieldOf returns a field of a file in /proc that is given in kB; 0 if the process
-// is gone.
+// fieldOf returns a field of a file in /proc, in bytes; 0 if the process is gone.
 func fieldOf(pid int, file, field string) int64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil {
@@ -110,27 +109,19 @@ func fieldOf(pid int, file, field string) int64 {
 	}
 	for line := range strings.Lines(string(b)) {
 		if rest, ok := strings.CutPrefix(line, field); ok {
-			kb, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-			return kb << 10
+			number, unit, _ := strings.Cut(strings.TrimSpace(rest), " ")
+			n, _ := strconv.ParseInt(number, 10, 64)
+			if unit == "kB" {
+				n <<= 10
+			}
+			return n
 		}
 	}
 	return 0
 }
 
 // written returns the bytes that the server has had written to the disk.
-func (p *program) written() int64 {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "write_bytes:"); ok {
-			n, _ := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
-			return n
-		}
-	}
-	return 0
-}
+func (p *program) written() int64 { return fieldOf(p.cmd.Process.Pid, "io", "write_bytes:") }
 
 // cpu returns the processor time of the server and its children, those that have
 // ended included.

@@ -40,6 +40,7 @@ func main() {
 		return
 	}
 	c := config{script: "../shared/peers/transfer/run.sh"}
+	c.extent.transports = transports
 	flag.StringVar(&c.out, "out", filepath.Join(os.TempDir(), "engram-transfer"), "where results.csv, rates.csv and the figures go")
 	flag.IntVar(&c.rounds, "rounds", 3, "how often ours and the peers are measured, in turn")
 	flag.IntVar(&c.extent.samples, "n", 1000, "samples of a cell, at most")
@@ -48,13 +49,19 @@ func main() {
 	flag.BoolVar(&c.quick, "quick", false, "a smoke run: one round, few samples")
 	flag.StringVar(&c.script, "peers", c.script, "the peers' benchmark")
 	flag.BoolVar(&c.profile, "profile", false, "write CPU profiles of all processes into DIR, which costs time itself")
-	objects := flag.String("objects", "simple,moderate,complex", "the kinds of objects")
+	objects := []string{"simple", "moderate", "complex"}
+	among("objects", "the kinds of objects", &objects, objects)
 	batches := flag.String("batches", "1,20,50,100,1000", "the sizes of batches")
-	ways := flag.String("transports", strings.Join(transports, ","), "the transports")
-	flag.Func("measures", "what is measured of "+strings.Join(measures, ",")+" (default all)", c.setMeasures)
+	among("transports", "the transports", &c.extent.transports, transports)
+	among("measures", "what is measured", &c.extent.measures, measures)
 	noPeers := flag.Bool("no-peers", false, "measure only ours")
 	flag.Parse()
-	err := errors.Join(c.setObjects(*objects), c.setBatches(*batches), c.setTransports(*ways))
+	for i := range kinds {
+		if slices.Contains(objects, kinds[i].name) {
+			c.kinds = append(c.kinds, &kinds[i])
+		}
+	}
+	err := c.setBatches(*batches)
 	if err != nil {
 		log.Print(err)
 	}
@@ -89,15 +96,17 @@ type config struct {
 	profile bool
 }
 
-func (c *config) setObjects(names string) error {
-	for name := range strings.SplitSeq(names, ",") {
-		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
-		if i < 0 {
-			return fmt.Errorf("-objects: there is none called %q", name)
+// among is a flag that lists some of what is known; all if it is not given.
+func among(name, usage string, list *[]string, known []string) {
+	flag.Func(name, usage+", of "+strings.Join(known, ",")+" (default all)", func(text string) error {
+		*list = strings.Split(text, ",")
+		for _, name := range *list {
+			if !slices.Contains(known, name) {
+				return fmt.Errorf("there is none called %q", name)
+			}
 		}
-		c.kinds = append(c.kinds, &kinds[i])
-	}
-	return nil
+		return nil
+	})
 }
 
 func (c *config) setBatches(sizes string) error {
@@ -107,27 +116,6 @@ func (c *config) setBatches(sizes string) error {
 			return fmt.Errorf("-batches: %q is not a size from 1 to %d", size, held)
 		}
 		c.extent.batches = append(c.extent.batches, n)
-	}
-	return nil
-}
-
-func (c *config) setTransports(names string) error {
-	c.extent.transports = strings.Split(names, ",")
-	for _, name := range c.extent.transports {
-		if !slices.Contains(transports, name) {
-			return fmt.Errorf("-transports: there is none called %q", name)
-		}
-	}
-	return nil
-}
-
-// setMeasures is called where not all is to be measured.
-func (c *config) setMeasures(names string) error {
-	c.extent.measures = strings.Split(names, ",")
-	for _, name := range c.extent.measures {
-		if !slices.Contains(measures, name) {
-			return fmt.Errorf("there is none called %q", name)
-		}
 	}
 	return nil
 }
