@@ -99,12 +99,7 @@ func ImportEpisode(ctx context.Context, dst Destination, path string, o Options)
 	for _, l := range im.lanes {
 		report.Topics = append(report.Topics, l.topic)
 	}
-	report.finish()
-	report.Took = time.Since(began)
-	if err != nil {
-		return report, importError(ctx, path, err)
-	}
-	return report, nil
+	return report, report.finish(ctx, began, err)
 }
 
 // Bounds of what an import of an episode holds at once.

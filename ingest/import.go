@@ -123,21 +123,7 @@ func importWith(ctx context.Context, dst Destination, path string, o Options, ow
 			report.Unmatched = append(report.Unmatched, rule.Topic)
 		}
 	}
-	report.finish()
-	report.Took = time.Since(began)
-	if err != nil {
-		return report, importError(ctx, path, err)
-	}
-	return report, nil
-}
-
-// importError names the recording in an error of the destination.
-func importError(ctx context.Context, path string, err error) error {
-	code := engram.CodeOf(err)
-	if ctx.Err() != nil {
-		code = engram.Canceled
-	}
-	return engram.Errorf(code, path, "the import ended early: %w", err)
+	return report, report.finish(ctx, began, err)
 }
 
 // importer imports one recording.

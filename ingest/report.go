@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -136,13 +138,11 @@ func (t *TopicReport) target(id engram.ID) {
 	}
 }
 
-// finish sums the topics up.
-func (r *Report) finish() {
+// finish sums the topics up of an import that began then, and names the recording in an
+// error of the destination.
+func (r *Report) finish(ctx context.Context, began time.Time, err error) error {
 	slices.SortFunc(r.Topics, func(a, b TopicReport) int {
-		if c := strings.Compare(a.Topic, b.Topic); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Type, b.Type)
+		return cmp.Or(strings.Compare(a.Topic, b.Topic), strings.Compare(a.Type, b.Type))
 	})
 	for i := range r.Topics {
 		t := &r.Topics[i]
@@ -155,4 +155,13 @@ func (r *Report) finish() {
 		r.Superseded += t.Superseded
 		slices.SortStableFunc(t.Reasons, func(a, b Reason) int { return int(b.Count) - int(a.Count) })
 	}
+	r.Took = time.Since(began)
+	if err == nil {
+		return nil
+	}
+	code := engram.CodeOf(err)
+	if ctx.Err() != nil {
+		code = engram.Canceled
+	}
+	return engram.Errorf(code, r.File, "the import ended early: %w", err)
 }

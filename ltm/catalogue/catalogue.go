@@ -7,6 +7,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -167,19 +168,16 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 	type stamp struct{ size, modified int64 }
 	known := map[string]stamp{}
 	rows, err := c.life.db.QueryContext(ctx, "SELECT name, size, modified FROM episodes")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = each(rows, err, func() error {
 		var name string
 		var s stamp
 		if err := rows.Scan(&name, &s.size, &s.modified); err != nil {
-			return nil, err
+			return err
 		}
 		known[name] = s
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	files, err := c.opts.Episode.FS.ReadDir(c.opts.Dir)
@@ -400,11 +398,7 @@ func (c *Catalogue) Episodes(ctx context.Context, iv engram.Interval) ([]episode
 	err := c.read(ctx, func(db *database) error {
 		list = nil
 		rows, err := db.QueryContext(ctx, "SELECT info FROM episodes")
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		return each(rows, err, func() error {
 			info, err := scanInfo(rows)
 			if err != nil {
 				return err
@@ -412,17 +406,11 @@ func (c *Catalogue) Episodes(ctx context.Context, iv engram.Interval) ([]episode
 			if info.Span.Overlaps(iv) || iv == engram.Always() {
 				list = append(list, info)
 			}
-		}
-		return rows.Err()
+			return nil
+		})
 	})
 	slices.SortFunc(list, func(a, b episode.Info) int {
-		if a.Span.Start != b.Span.Start {
-			if a.Span.Start < b.Span.Start {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(a.Span.Start, b.Span.Start), strings.Compare(a.Name, b.Name))
 	})
 	return list, err
 }

@@ -40,11 +40,7 @@ func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, erro
 	err := c.read(ctx, func(db *database) error {
 		list = nil
 		rows, err := db.QueryContext(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		return each(rows, err, func() error {
 			var name string
 			if err := rows.Scan(&name); err != nil {
 				return err
@@ -53,8 +49,8 @@ func (c *Catalogue) Names(ctx context.Context, parent engram.ID) ([]string, erro
 				return badName(err)
 			}
 			list = append(list, name)
-		}
-		return rows.Err()
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -81,11 +77,8 @@ func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, 
 		found, lists, rows = found[:1], [][]Holding{nil}, 0
 		// One more than is wanted: its name tells who comes next.
 		read, err := db.holdings.QueryContext(ctx, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment(), entity.Entity(), wanted+1)
-		if err != nil {
-			return err
-		}
-		defer read.Close()
-		for ; read.Next(); rows++ {
+		return each(read, err, func() error {
+			rows++
 			var name string
 			var h Holding
 			err := read.Scan(&name, &h.Episode, &h.Type, &h.Codec, &h.Span.Start, &h.Span.End, &h.Arrived.Start, &h.Arrived.End,
@@ -100,8 +93,8 @@ func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, 
 				return badName(err)
 			}
 			lists[len(lists)-1] = append(lists[len(lists)-1], h)
-		}
-		return read.Err()
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -113,6 +106,20 @@ func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, 
 	}
 	c.cache.read(readAhead{provider: provider, after: found[max(0, last-1)], next: found[last], entities: wanted, rows: rows})
 	return first, nil
+}
+
+// each calls row with rows at each of the rows that a query has found.
+func each(rows *sql.Rows, err error, row func() error) error {
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := row(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // Held is what all episodes together hold of an entity.
@@ -148,11 +155,7 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 		rows, err := tx.QueryContext(ctx, `SELECT e.name, min(words.word), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end)
 			FROM entities e JOIN segments s ON e.segment = s.id JOIN holdings ON holdings.entity = e.id JOIN words ON words.id = holdings.type
 			WHERE s.memory = ? AND s.core = ? AND s.provider = ? AND snapshots > 0`+apart+` GROUP BY e.id`, provider.Memory(), provider.CoreSegment(), provider.ProviderSegment())
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		return each(rows, err, func() error {
 			var h Held
 			if err := rows.Scan(&h.Name, &h.Type, &h.Snapshots, &h.InForce, &h.Bytes, &h.Span.Start, &h.Span.End); err != nil {
 				return err
@@ -161,8 +164,8 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 				return badName(err)
 			}
 			list = append(list, h)
-		}
-		return rows.Err()
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -178,26 +181,23 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 // holdings of those that do not count.
 func countedEpisodes(ctx context.Context, tx *sql.Tx, counts func(string) bool) (names []string, condition string, err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT id, name FROM episodes")
-	if err != nil {
-		return nil, "", err
-	}
-	defer rows.Close()
 	var apart []string
-	for rows.Next() {
+	err = each(rows, err, func() error {
 		var id int64
 		var name string
 		if err := rows.Scan(&id, &name); err != nil {
-			return nil, "", err
+			return err
 		}
 		names = append(names, name)
 		if !counts(name) {
 			apart = append(apart, strconv.FormatInt(id, 10))
 		}
-	}
+		return nil
+	})
 	if len(apart) > 0 {
 		condition = " AND holdings.episode NOT IN (" + strings.Join(apart, ",") + ")"
 	}
-	return names, condition, rows.Err()
+	return names, condition, err
 }
 
 // Total is what all episodes hold of a segment.
@@ -232,11 +232,7 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counts func(
 		rows, err := tx.QueryContext(ctx, `SELECT memory, core, provider, count(DISTINCT entity), sum(snapshots), sum(in_force), sum(bytes), min(time_start), max(time_end),
 				coalesce(min(CASE WHEN recorded_end > recorded_start THEN recorded_start END), 0), coalesce(max(CASE WHEN recorded_end > recorded_start THEN recorded_end END), 0)
 			FROM holdings JOIN entities ON entities.id = entity JOIN segments ON segments.id = segment WHERE snapshots > 0`+apart+` GROUP BY `+columns)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		return each(rows, err, func() error {
 			var t Total
 			var memory, core, provider string
 			if err := rows.Scan(&memory, &core, &provider, &t.Entities, &t.Snapshots, &t.InForce, &t.Bytes, &t.Span.Start, &t.Span.End, &t.Recorded.Start, &t.Recorded.End); err != nil {
@@ -248,8 +244,8 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counts func(
 			}
 			t.Segment = id.Truncate(level)
 			list = append(list, t)
-		}
-		return rows.Err()
+			return nil
+		})
 	})
 	slices.SortFunc(list, func(a, b Total) int { return a.Segment.Compare(b.Segment) })
 	return list, err

@@ -422,11 +422,7 @@ func (c *change) lookUp(segment engram.ID, n int, args []any) error {
 		return err
 	}
 	rows, err := find.QueryContext(c.ctx, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(rows, err, func() error {
 		var id int64
 		var name string
 		if err := rows.Scan(&id, &name); err != nil {
@@ -437,8 +433,8 @@ func (c *change) lookUp(segment engram.ID, n int, args []any) error {
 			return badName(err)
 		}
 		c.entities[entity] = id
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // put adds an episode, or replaces what is known of it.
@@ -510,24 +506,21 @@ func (c *change) held(name string) (list []episode.Entity, err error) {
 	rows, err := c.tx.QueryContext(c.ctx, `SELECT s.memory, s.core, s.provider, e.name, h.time_start, h.time_end, h.arrived_start, h.arrived_end, h.snapshots, h.in_force
 		FROM episodes p JOIN holdings h ON h.episode = p.id JOIN entities e ON e.id = h.entity JOIN segments s ON s.id = e.segment
 		WHERE p.name = ? LIMIT ?`, name, maxHeld)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = each(rows, err, func() error {
 		var names [4]string
 		var e episode.Entity
 		if err := rows.Scan(&names[0], &names[1], &names[2], &names[3], &e.Span.Start, &e.Span.End, &e.Arrived.Start, &e.Arrived.End, &e.Snapshots, &e.InForce); err != nil {
-			return nil, err
+			return err
 		}
 		for _, n := range names {
 			if e.ID, err = e.ID.Child(n); err != nil {
-				return nil, badName(err)
+				return badName(err)
 			}
 		}
 		list = append(list, e)
-	}
-	return list, rows.Err()
+		return nil
+	})
+	return list, err
 }
 
 // compare says what is wrong with an episode that can be read, if something is: it is
@@ -569,18 +562,14 @@ func (c *change) leave(id int64) error {
 		return err
 	}
 	rows, err := find.QueryContext(c.ctx, id)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(rows, err, func() error {
 		var entity int64
 		if err := rows.Scan(&entity); err != nil {
 			return err
 		}
 		c.left[entity] = true
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // sweep removes the names of which no episode holds anything any more.
