@@ -12,13 +12,11 @@ import (
 // PrintProto returns the .proto text of the file in which the type is defined,
 // which compiles to the same type: the way from XML to .proto. Options of
 // extensions that only the file itself knows are left out.
-func PrintProto(t *Type) (string, error) {
-	return printFile(t.desc.ParentFile()), nil
-}
+func PrintProto(t *Type) string { return printFile(t.desc.ParentFile()) }
 
 // PrintFiles returns the .proto texts of the type's file and of those it imports,
 // by path, without the files that every [Registry] knows.
-func PrintFiles(t *Type) (map[string]string, error) {
+func PrintFiles(t *Type) map[string]string {
 	texts := map[string]string{}
 	var add func(f protoreflect.FileDescriptor)
 	add = func(f protoreflect.FileDescriptor) {
@@ -31,7 +29,7 @@ func PrintFiles(t *Type) (map[string]string, error) {
 		}
 	}
 	add(t.desc.ParentFile())
-	return texts, nil
+	return texts
 }
 
 // protoPrinter writes the text of one file.

@@ -93,9 +93,7 @@ func (t *Table) Len() int {
 // All returns all entries by memory.
 func (t *Table) All() map[string]Entry {
 	all := make(map[string]Entry, len(t.hosted)+len(t.copies))
-	for m, e := range t.hosted {
-		all[m] = e
-	}
+	maps.Copy(all, t.hosted)
 	for m := range t.copies {
 		all[m], _ = t.Entry(m)
 	}

@@ -88,7 +88,8 @@ func newTypeShow() *cobra.Command {
 			return nil
 		}
 		if proto, _ := cmd.Flags().GetBool("proto"); proto {
-			return printProto(cmd, t)
+			cmd.Print(idf.PrintProto(t))
+			return nil
 		}
 		tab := &table{header: []string{"NUMBER", "MEMBER", "TYPE", "OPTIONAL", "DOC"}, right: []bool{true}}
 		var members []memberJSON
@@ -103,14 +104,6 @@ func newTypeShow() *cobra.Command {
 		return print(cmd.OutOrStdout(), format, tab, members)
 	})
 	return cmd
-}
-
-func printProto(cmd *cobra.Command, t *idf.Type) error {
-	text, err := idf.PrintProto(t)
-	if err == nil {
-		cmd.Print(text)
-	}
-	return err
 }
 
 // compileFile compiles a type file found on disk; includes are searched in its
@@ -221,11 +214,7 @@ namespaces, and included ones, become several files: --out writes them to a fold
 			if err != nil {
 				return err
 			}
-			texts, err := idf.PrintFiles(t)
-			if err != nil {
-				return err
-			}
-			maps.Copy(files, texts)
+			maps.Copy(files, idf.PrintFiles(t))
 		}
 		if len(files) == 0 {
 			return engram.Errorf(engram.Invalid, args[0]+":1", "the file defines no type; expected <Object name=…> in <GenerateTypes>, or a message")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -161,9 +162,7 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 		w.pub.losses.Add(why)
 	}
 	w.pub.info.Losses = w.pub.losses.Texts()
-	for k, v := range info.Labels {
-		w.pub.info.Labels[k] = v
-	}
+	maps.Copy(w.pub.info.Labels, info.Labels)
 	w.pub.entities = map[engram.ID]*writeEntity{}
 	w.pub.channels = map[uint16]*channelDef{}
 	w.mu.byName = map[string][]*schemaState{}
@@ -399,9 +398,7 @@ func (w *Writer) Lose(why string) (times uint64) {
 func (w *Writer) Label(key, value string) {
 	w.note(func(i *Info) {
 		labels := make(map[string]string, len(i.Labels)+1)
-		for k, v := range i.Labels {
-			labels[k] = v
-		}
+		maps.Copy(labels, i.Labels)
 		labels[key] = value
 		i.Labels = labels
 	})
