@@ -10,8 +10,8 @@
 // With a type, encoded bytes can be checked ([Type.Check]), shown and read as
 // JSON ([Type.JSON], [Type.FromJSON]), decoded to plain Go values and encoded from
 // them ([Type.Decode], [Type.Encode]), walked without decoding ([Type.Walk]), cut
-// down to some members ([Type.Project]), cast to another type ([Cast]), compared
-// ([Diff]) and filtered ([Filter]).
+// down to some members ([Type.Project]), cast to another type ([Cast]) and
+// filtered ([Filter]).
 //
 // The package knows no memory and no transport; it imports the root package, the
 // generated special types and protobuf.
