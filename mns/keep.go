@@ -53,17 +53,19 @@ func (k *Kept) Active() <-chan struct{} { return k.active }
 
 func (k *Kept) run(ctx context.Context) {
 	defer close(k.done)
+	began := time.Now() // of the last attempt: one that fails slowly leaves time for the next
 	for {
 		lease, _ := k.state()
 		interval := max(lease.TTL, MinTTL) / 3
 		changed := false
 		select {
-		case <-time.After(interval):
+		case <-time.After(interval - time.Since(began)):
 		case <-k.again:
 			changed = true
 		case <-ctx.Done():
 			return
 		}
+		began = time.Now()
 		call, cancel := context.WithTimeout(ctx, interval)
 		waiting := lease.ID == 0
 		var err error

@@ -72,6 +72,44 @@ func TestKeepRegistersAgainAfterALoss(t *testing.T) {
 	})
 }
 
+// late is a registry that does not answer the first renewal, and takes its time for others.
+type late struct {
+	mns.Registry
+	asked atomic.Bool
+}
+
+func (r *late) Renew(ctx context.Context, lease uint64) error {
+	if !r.asked.Swap(true) {
+		<-ctx.Done()
+		return engram.Errorf(engram.Canceled, "", "no answer")
+	}
+	time.Sleep(100 * time.Millisecond)
+	return r.Registry.Renew(ctx, lease)
+}
+
+// A renewal that is not answered leaves time for another one.
+func TestKeepOutlastsALateAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := mns.NewLocal()
+		defer l.Close()
+		r := &late{Registry: l}
+		k, err := mns.Keep(t.Context(), r, registration("a", "Vision"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer k.Close()
+		for range 60 {
+			time.Sleep(time.Second)
+			if got := names(t, l); got != "Vision@a" {
+				t.Fatalf("the registry holds %q", got)
+			}
+		}
+		if !r.asked.Load() || k.Err() != nil {
+			t.Errorf("asked: %v, Err is %v", r.asked.Load(), k.Err())
+		}
+	})
+}
+
 func TestKeepReportsAConflict(t *testing.T) {
 	l := mns.NewLocal()
 	defer l.Close()

@@ -349,3 +349,58 @@ func TestWhateverComesRenewsTheLease(t *testing.T) {
 		}
 	})
 }
+
+// stuck is a registry that is about to answer renewals as it is told.
+type stuck struct {
+	mns.Registry
+	answers chan error
+}
+
+func (r *stuck) Renew(context.Context, uint64) error { return <-r.answers }
+
+// A server that renews its lease stays announced while its robot's own name system owes it
+// the answer, and until it has had time to register again if that has lost the lease.
+func TestLateRenewalsAreNoDeparture(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := alone(t, Options{})
+		own := &stuck{f.Registry, make(chan error)}
+		f.Registry = own
+		lease, err := f.Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"Object"}, Addresses: []string{"http://10.0.0.1:7411"}, TTL: 6 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		announced := func() bool {
+			f.expire(t.Context())
+			return len(f.versions) == 1
+		}
+		renew := func(took time.Duration, answer error) {
+			f.done.Go(func() { _ = f.Renew(t.Context(), lease.ID) })
+			time.Sleep(took)
+			if !announced() {
+				t.Fatalf("it has gone while its renewal waits for %q", answer)
+			}
+			own.answers <- answer
+			synctest.Wait()
+		}
+		for range 5 {
+			time.Sleep(2 * time.Second)
+			renew(5*time.Second, engram.Errorf(engram.Canceled, "", "no answer"))
+		}
+		renew(time.Second, engram.Errorf(engram.NotFound, "", "lost"))
+		if !announced() {
+			t.Error("it had no time to register again")
+		}
+		if lease, err = f.Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"Object"}, Addresses: []string{"http://10.0.0.1:7411"}, TTL: 6 * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if !announced() {
+			t.Error("it has gone though it has registered again")
+		}
+		renew(0, engram.Errorf(engram.NotFound, "", "lost"))
+		time.Sleep(7 * time.Second)
+		if announced() {
+			t.Error("it is announced though it did not register again")
+		}
+	})
+}

@@ -361,17 +361,21 @@ func (f *Fleet) announceLocked(r mns.Registration) {
 	f.wakeLocked()
 }
 
-// Renew implements mns.Registry.
+// Renew implements mns.Registry. A server that renews its lease is there, however long the
+// robot's own name system takes to say so: others are told that it has gone when it says
+// so, and when it has not registered again though that has lost its lease.
 func (f *Fleet) Renew(ctx context.Context, lease uint64) error {
-	err := f.Registry.Renew(ctx, lease)
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch a := f.own[lease]; {
-	case a == nil:
-	case err == nil:
+	a := f.own[lease]
+	if a != nil {
 		a.deadline = time.Now().Add(a.ttl)
-	case engram.CodeOf(err) == engram.NotFound:
-		f.leaveLocked(lease)
+	}
+	f.mu.Unlock()
+	err := f.Registry.Renew(ctx, lease)
+	if a != nil && engram.CodeOf(err) == engram.NotFound {
+		f.mu.Lock()
+		a.ttl = 0 // this lease is not renewed again
+		f.mu.Unlock()
 	}
 	return err
 }

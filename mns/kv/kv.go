@@ -9,6 +9,7 @@
 package kv
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -339,7 +340,7 @@ func (r *Registry) Renew(ctx context.Context, id uint64) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for m, revision := range ls.written {
-		ls.written[m], err = b.Update(ctx, m, ls.values[m], revision)
+		ls.written[m], err = renew(ctx, b, m, ls.values[m], revision)
 		switch {
 		case errors.Is(err, jetstream.ErrKeyRevisionMismatch):
 			r.mu.Lock()
@@ -352,6 +353,18 @@ func (r *Registry) Renew(ctx context.Context, id uint64) error {
 		}
 	}
 	return nil
+}
+
+// renew writes a key of a lease again. An earlier attempt may have been written though its
+// answer did not come in time: then the key is of a later revision, and still the lease's.
+func renew(ctx context.Context, b jetstream.KeyValue, key string, value []byte, revision uint64) (uint64, error) {
+	written, err := b.Update(ctx, key, value, revision)
+	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		if held, lost := b.Get(ctx, key); lost == nil && bytes.Equal(held.Value(), value) {
+			written, err = b.Update(ctx, key, value, held.Revision())
+		}
+	}
+	return written, err
 }
 
 var errExpired = engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier epoch of the name system; register again")

@@ -135,6 +135,29 @@ func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
 	until(t, r, "")
 }
 
+// A renewal that was written, but whose answer was not waited for, takes no lease away.
+func TestRenewalWithoutItsAnswer(t *testing.T) {
+	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
+	r := open(t, b, long)
+	l := register(t, r, registration("a", "Vision"))
+	bucket, err := b.JetStream().KeyValue(t.Context(), "engram-names")
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := bucket.Get(t.Context(), "Vision")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bucket.Update(t.Context(), "Vision", held.Value(), held.Revision()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := r.Renew(t.Context(), l.ID); err != nil {
+			t.Errorf("the next renewal: %v", err)
+		}
+	}
+}
+
 func TestWatchTellsAllThenChanges(t *testing.T) {
 	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	r := open(t, b, long)
