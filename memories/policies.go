@@ -70,6 +70,14 @@ var policies = map[string]map[string]policy.Policy{
 		"Affordance": {Record: policy.Change, Similar: policy.Similarity{Exact: true}, Priority: usual},
 		"Candidate":  {Record: policy.Change, Similar: policy.Similarity{Exact: true}, Priority: usual},
 	},
+	"World": {
+		"Item":         every(deeds),
+		"Map":          rarely(deeds),
+		"Articulation": every(deeds),
+		"Component":    rarely(deeds),
+		"State":        every(deeds),
+		"Observation":  every(housework),
+	},
 	"SystemState": {
 		"Cpu":    watched,
 		"Ram":    watched,

@@ -168,6 +168,9 @@ func exampleValue(fd protoreflect.FieldDescriptor, depth int) any {
 	case engram.ValueType:
 		return map[string]any{"list": []any{int32(1), 2.5, "three", nil, true, engram.MustID("A/B")}, "time": engram.Time(7)}
 	case "engram.idf.v1.NDArray":
+		if shape, _ := proto.GetExtension(fd.Options(), idfv1.E_Shape).(*idfv1.Shape); shape.GetNdim() == 1 {
+			return &idf.NDArray{Shape: []int64{3}, DType: idf.Uint8, Data: []byte{1, 2, 3}}
+		}
 		return &idf.NDArray{Shape: []int64{1, 2, 3}, DType: idf.Float32, Data: make([]byte, 24)}
 	}
 	m := example(fd.Message(), depth+1)
