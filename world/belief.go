@@ -1,0 +1,231 @@
+package world
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+)
+
+// View is what a sensor reaches, in its optical frame: x right, y down, z ahead.
+type View struct {
+	Horizontal, Vertical float64 // full angles, rad; a horizontal one of 2 pi is all around
+	MinRange, MaxRange   float64 // metres
+}
+
+// Look says that a sensor looked somewhere, and what it saw.
+type Look struct {
+	Sensor string
+	Said
+	Frame string    // name of the item in whose frame Pose is
+	Pose  pose.Pose // frameFromSensor
+	View  View
+	Seen  []string // names of items
+}
+
+// Check returns an Invalid error if nothing can have looked so.
+func (l *Look) Check() error {
+	if _, err := l.Pose.Checked(); err != nil {
+		return engram.Errorf(engram.Invalid, l.Sensor, "%w", err)
+	}
+	v := l.View
+	if !(v.Horizontal > 0 && v.Vertical > 0 && v.MinRange >= 0 && v.MaxRange > v.MinRange) {
+		return engram.Errorf(engram.Invalid, l.Sensor, "its view %+v has an angle that is not positive, or a range that ends before it begins", v)
+	}
+	return nil
+}
+
+// Belief is how sure it is that an item is still where it is said to be.
+type Belief struct {
+	P      float64     // probability
+	Seen   engram.Time // when it was last seen or stated
+	Looked int         // looks since that would have shown it
+}
+
+// Belief returns how sure it is at a time that the item is where the forest has it, from
+// looks in any order; those after the time do not count.
+//
+// It begins with the confidence of the statement that placed the item, at its time. Between
+// two events it falls by half in each half-life ([Rules.HalfLife]). A look that saw the item
+// raises it from p to p + (1-p)·d, where d is [Rules].Detection. A look that reached its place and
+// did not see it lowers it by Bayes' rule to p·(1-d) / (1 - p·d). A look reaches a place that is in
+// the sensor's view and range, unless another item's box is in between, that of a place
+// excepted. Sensors and items are where the forest has them. Times are compared with the
+// clocks of robots corrected.
+func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, error) {
+	n := f.item(name)
+	if n == nil {
+		return Belief{}, notFound(name)
+	}
+	placed, ok := n.merged.PlacedAt()
+	if !ok {
+		return Belief{}, engram.Errorf(engram.NotFound, name, "nobody says where it is, so nothing can be believed of it; state its pose")
+	}
+	said := n.merged.Placed
+	b := belief{
+		halfLife: f.rules.HalfLife(&n.merged.Item), detection: f.rules.Detection,
+		Belief: Belief{P: said.Confidence, Seen: placed.Add(f.rules.Offsets[said.Robot])},
+	}
+	b.now = b.Seen
+	for _, l := range f.relevant(n, b.Seen, at, looks) {
+		b.fade(l.at)
+		b.look(l.seen)
+	}
+	b.fade(at)
+	return b.Belief, nil
+}
+
+// belief is a belief on its way through time.
+type belief struct {
+	Belief
+	now       engram.Time
+	halfLife  time.Duration
+	detection float64
+}
+
+func (b *belief) fade(to engram.Time) {
+	b.P *= faded(to.Sub(b.now), b.halfLife)
+	b.now = max(b.now, to)
+}
+
+func (b *belief) look(seen bool) {
+	if seen {
+		b.P += (1 - b.P) * b.detection
+		b.Seen, b.Looked = b.now, 0
+		return
+	}
+	b.P *= (1 - b.detection) / (1 - b.P*b.detection)
+	b.Looked++
+}
+
+// event is a look that tells of an item.
+type event struct {
+	at   engram.Time
+	seen bool
+	by   *Look
+}
+
+// relevant returns the looks after since and up to at that saw the item, or reached it
+// without seeing it, by time.
+func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event {
+	var events []event
+	sight := sight{f: f, of: n}
+	for i := range looks {
+		l := &looks[i]
+		t := l.Time.Add(f.rules.Offsets[l.Robot])
+		if t <= since || t > at {
+			continue
+		}
+		seen := slices.Contains(l.Seen, n.name)
+		if seen || sight.reaches(l) {
+			events = append(events, event{t, seen, l})
+		}
+	}
+	slices.SortFunc(events, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by.Sensor, b.by.Sensor), a.by.compare(&b.by.Said))
+	})
+	return events
+}
+
+// sight tells which looks reach an item.
+type sight struct {
+	f  *Forest
+	of *node
+
+	frame         string // of the look before: most are in the same one
+	frameFromRoot pose.Pose
+	item          pose.Vec3 // in that frame
+	inTree        bool
+	boxes         []solid // what may be in between, once it is needed
+	boxed         bool
+}
+
+// solid is a box that hides what is behind it.
+type solid struct {
+	boxFromRoot pose.Pose
+	size        pose.Vec3
+}
+
+// reaches reports whether the sensor would have seen the item where it is.
+func (s *sight) reaches(l *Look) bool {
+	if l.Frame != s.frame || s.frame == "" {
+		s.enter(l.Frame)
+	}
+	if !s.inTree {
+		return false
+	}
+	d := s.item.Sub(l.Pose.T)
+	if r2 := d.Dot(d); r2 > l.View.MaxRange*l.View.MaxRange || r2 < l.View.MinRange*l.View.MinRange {
+		return false
+	}
+	if !l.View.covers(l.Pose.R.Conj().Rotate(d)) {
+		return false
+	}
+	return !s.hidden(s.frameFromRoot.Inverse().Apply(l.Pose.T))
+}
+
+// enter goes over to looks in another frame.
+func (s *sight) enter(frame string) {
+	s.frame = frame
+	n := s.f.item(frame)
+	if s.inTree = n != nil && n.root == s.of.root; s.inTree {
+		s.frameFromRoot = n.rootFromItem.Inverse()
+		s.item = s.frameFromRoot.Apply(s.of.rootFromItem.T)
+	}
+}
+
+// covers reports whether a point in the sensor's frame lies within the angles.
+func (v View) covers(p pose.Vec3) bool {
+	return math.Abs(math.Atan2(p.X, p.Z)) <= v.Horizontal/2 &&
+		math.Abs(math.Atan2(p.Y, math.Hypot(p.X, p.Z))) <= v.Vertical/2
+}
+
+// hidden reports whether a box is between the item and a point in the root's frame. One that
+// the point lies in hides nothing.
+func (s *sight) hidden(from pose.Vec3) bool {
+	if !s.boxed {
+		s.boxes, s.boxed = s.f.solids(s.of), true
+	}
+	for i := range s.boxes {
+		b := &s.boxes[i]
+		if b.crossed(b.boxFromRoot.Apply(from), b.boxFromRoot.Apply(s.of.rootFromItem.T)) {
+			return true
+		}
+	}
+	return false
+}
+
+// solids returns the boxes of the tree that an item is in, without its own and those of
+// places.
+func (f *Forest) solids(of *node) []solid {
+	var boxes []solid
+	for m := range f.tagged(tagBox, "") {
+		if n := f.item(m.Name); n.root == of.root && n != of && !m.Is(KindMap) {
+			b := m.Description.Box
+			boxes = append(boxes, solid{n.rootFromItem.Mul(b.Pose).Inverse(), b.Size})
+		}
+	}
+	return boxes
+}
+
+// crossed reports whether the way between two points in the box's frame goes into the box
+// from outside (the slab method).
+func (b *solid) crossed(from, to pose.Vec3) bool {
+	enter, leave := 0.0, 1.0
+	d := to.Sub(from)
+	for _, axis := range [3][3]float64{{from.X, d.X, b.size.X / 2}, {from.Y, d.Y, b.size.Y / 2}, {from.Z, d.Z, b.size.Z / 2}} {
+		at, along, half := axis[0], axis[1], axis[2]
+		if along == 0 {
+			if math.Abs(at) > half {
+				return false
+			}
+			continue
+		}
+		t0, t1 := (-half-at)/along, (half-at)/along
+		enter, leave = max(enter, min(t0, t1)), min(leave, max(t0, t1))
+	}
+	return enter < leave && enter > 0 && enter < 1
+}

@@ -1,0 +1,159 @@
+package world
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+)
+
+// ahead looks along the kitchen's x axis from a point, at a time in seconds.
+func ahead(sec, x, y, z float64, seen ...string) Look {
+	// z ahead is x, x right is -y, y down is -z
+	forward := pose.Quat{W: 0.5, X: -0.5, Y: 0.5, Z: -0.5}
+	return Look{
+		Sensor: "camera", Said: Said{Provider: "rover", Time: engram.Time(sec * 1e9)}, Frame: "kitchen",
+		Pose: pose.Pose{T: pose.Vec3{X: x, Y: y, Z: z}, R: forward},
+		View: View{Horizontal: 1, Vertical: 1, MinRange: 0.1, MaxRange: 5}, Seen: seen,
+	}
+}
+
+func believe(t *testing.T, f *Forest, name string, sec float64, looks ...Look) Belief {
+	t.Helper()
+	b, err := f.Belief(name, engram.Time(sec*1e9), looks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestBelief(t *testing.T) {
+	f := forest(t, kitchen()...) // the cup is at 0.2, 2.1, 0.75, since 2 s
+	near := func(what string, got Belief, p float64, looked int) {
+		t.Helper()
+		if math.Abs(got.P-p) > 1e-9 || got.Looked != looked {
+			t.Errorf("%s: %+v, want %g after %d looks", what, got, p, looked)
+		}
+	}
+	near("at once", believe(t, f, "cup", 2), 1, 0)
+	near("after an hour", believe(t, f, "cup", 3602), 0.5, 0)
+	near("the table", believe(t, f, "table", 1+30*24*3600), 0.5, 0)
+	p := math.Exp2(-10.0 / 3600)
+	missed := p * 0.3 / (1 - p*0.7)
+	near("looked and not seen", believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.75)), missed, 1)
+	near("looked twice, told backwards", believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.8), ahead(12, -2, 2.1, 0.75)), missed*0.3/(1-missed*0.7), 2)
+	near("looked away", believe(t, f, "cup", 12, ahead(12, 2, 2.1, 0.75)), p, 0)
+	near("looked from too far", believe(t, f, "cup", 12, ahead(12, -6, 2.1, 0.75)), p, 0)
+	near("looked past it", believe(t, f, "cup", 12, ahead(12, -2, -2, 0.75)), p, 0)
+	near("looked before", believe(t, f, "cup", 12, ahead(1, -2, 2.1, 0.75)), p, 0)
+	near("looks later", believe(t, f, "cup", 12, ahead(13, -2, 2.1, 0.75)), p, 0)
+	seen := believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.75), ahead(12.5, -2, 2.1, 0.75, "cup"))
+	near("not yet seen", seen, missed, 1)
+	seen = believe(t, f, "cup", 13, ahead(12, -2, 2.1, 0.75), ahead(13, -2, 2.1, 0.75, "cup"))
+	if seen.Looked != 0 || seen.Seen != 13*second || seen.P < 0.9 {
+		t.Errorf("seen again: %+v", seen)
+	}
+	if _, err := f.Belief("moon", 0, nil); engram.CodeOf(err) != engram.NotFound {
+		t.Error(err)
+	}
+	if _, err := f.Belief("flat", 0, nil); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("the place of what has none: %v", err)
+	}
+}
+
+// Behind a cupboard nobody has looked, nor in it; a room hides nothing.
+func TestHiddenIsNotLookedAt(t *testing.T) {
+	inside := thing("cupboard", 0, 0, 1, KindObject)
+	behind := thing("kitchen", 3, 0, 1, KindObject)
+	room := place("flat", "room", "", "kitchen")
+	room.Description.Box = &Box{pose.Identity(), pose.Vec3{X: 20, Y: 20, Z: 20}}
+	f := forest(t, append(kitchen(), at("plate", "eye", 2, inside), at("pan", "eye", 2, behind), at("kitchen", "plan", 2, room))...)
+	for _, name := range []string{"plate", "pan"} {
+		if b := believe(t, f, name, 3, ahead(3, -1, 0, 1)); b.Looked != 0 {
+			t.Errorf("the %s was looked at through the cupboard: %+v", name, b)
+		}
+		if b := believe(t, f, name, 3, ahead(3, 1.8, 0, 1)); b.Looked != 1 {
+			t.Errorf("the %s was not looked at from inside the cupboard: %+v", name, b)
+		}
+	}
+	if b := believe(t, f, "cupboard", 3, ahead(3, -1, 0, 0)); b.Looked != 1 {
+		t.Errorf("the cupboard hides itself: %+v", b)
+	}
+	outside := ahead(3, -1, 0, 1)
+	outside.Frame = "moon"
+	if b := believe(t, f, "pan", 3, outside); b.Looked != 0 {
+		t.Errorf("from the moon: %+v", b)
+	}
+	bad := outside
+	bad.View.MaxRange = 0
+	if outside.Check() != nil || engram.CodeOf(bad.Check()) != engram.Invalid {
+		t.Errorf("%v, %v", outside.Check(), bad.Check())
+	}
+}
+
+func TestHalfLives(t *testing.T) {
+	rules := DefaultRules()
+	rules.HalfLives["KIT/mug"] = time.Second
+	for _, c := range []struct {
+		class string
+		kinds []string
+		want  time.Duration
+	}{
+		{"", nil, day}, {"", []string{KindObject, "furniture"}, 30 * day}, {"", []string{KindMap, KindObject}, 3650 * day},
+		{"KIT/mug", []string{"furniture"}, time.Second}, {"unknown", []string{"person"}, time.Minute},
+	} {
+		it := Item{Description: &Description{Kinds: c.kinds}}
+		if c.class != "" {
+			it.Description.Class, _ = engram.NewID("Object", "Class", "PriorKnowledge", c.class)
+		}
+		if got := rules.HalfLife(&it); got != c.want {
+			t.Errorf("%s %q: %v, want %v", c.class, c.kinds, got, c.want)
+		}
+	}
+}
+
+func TestProvisional(t *testing.T) {
+	once := Item{Structure: &Structure{Parent: "table"}, Views: 1}
+	twice := Item{Structure: &Structure{Parent: "table"}, Views: 2}
+	vague := Item{Placement: &Placement{Frame: "table", Pose: pose.Identity(), Cov: pose.DiagonalCov(1, 1)}}
+	lost := Item{Placement: &Placement{Frame: "moon", Pose: pose.Identity()}}
+	f := forest(t, append(kitchen(), at("once", "eye", 2, once), at("twice", "eye", 2, twice),
+		at("vague", "eye", 2, vague), at("lost", "eye", 2, lost), at("both", "eye", 2, once), at("both", "nose", 2, once))...)
+	for name, want := range map[string]bool{"once": true, "twice": false, "vague": true, "lost": true, "both": false, "cup": false} {
+		if why, got, err := f.Provisional(name); got != want || err != nil || want != (why != "") {
+			t.Errorf("%s: %v (%s), %v", name, got, why, err)
+		}
+	}
+}
+
+func TestStates(t *testing.T) {
+	b := build(t, kitchen()...)
+	put := func(provider string, sec float64, s State) {
+		said := Said{Provider: provider, Time: engram.Time(sec * 1e9), Confidence: 0.8}
+		if err := b.PutState(StateStatement{said, &s}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("eye", 1, State{Item: "cupboard", Name: "open", Value: true, HalfLife: 10 * time.Second})
+	put("nose", 2, State{Item: "cupboard", Name: "open", Value: false, HalfLife: 10 * time.Second})
+	put("nose", 1, State{Item: "cupboard", Name: "open", Value: nil}) // older
+	put("eye", 1, State{Item: "cupboard", Name: "clean", Value: 0.5})
+	states, err := b.Forest().States("cupboard")
+	if err != nil || len(states) != 2 || states[0].State.Name != "clean" || states[1].State.Value != false {
+		t.Fatalf("%v, %v", states, err)
+	}
+	if c := states[1].ConfidenceAt(12 * second); math.Abs(c-0.4) > 1e-12 {
+		t.Errorf("after a half-life it is sure to %g", c)
+	}
+	if c := states[0].ConfidenceAt(12 * second); c != 0.8 {
+		t.Errorf("what does not fade is sure to %g", c)
+	}
+	put("nose", 3, State{Item: "cupboard", Name: "open"})
+	put("anna", 0, State{Item: "cupboard", Name: "clean", Value: 1.0, Source: Operator})
+	states, _ = b.Forest().States("cupboard")
+	if len(states) != 2 || states[0].Provider != "anna" || states[1].State.Value != true {
+		t.Errorf("%v", states)
+	}
+}

@@ -1,0 +1,211 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// MaxItems is how many names a builder takes, of items and of what they refer to.
+const MaxItems = 4 << 20
+
+// Builder merges statements into forests. One goroutine may use it at a time; the forests
+// that it returns are not changed by it.
+type Builder struct {
+	f      Forest // its pages, nodes and sets of this edit are changed in place
+	edit   uint32
+	next   int32
+	joints map[speaker]*JointStatement // the newest on each joint
+	loops  [2]map[int32]*loop          // by each node that is on one, per graph
+	moved  map[int32]bool              // nodes whose place has to be found anew
+}
+
+// NewBuilder returns a builder without statements that merges by the rules.
+func NewBuilder(rules Rules) *Builder {
+	return &Builder{
+		f:      Forest{rules: rules.clone(), names: &sync.Map{}},
+		edit:   1,
+		joints: map[speaker]*JointStatement{},
+		loops:  [2]map[int32]*loop{{}, {}},
+		moved:  map[int32]bool{},
+	}
+}
+
+// Put takes a statement on an item. One that is older than what its provider says already
+// changes nothing. The error is Exhausted if there are too many names.
+func (b *Builder) Put(s Statement) error {
+	n, err := b.intern(s.Name)
+	if err != nil {
+		return err
+	}
+	s.Item = s.Item.upright()
+	said, counts := hear(n.said, &s, func(s *Statement) *Said { return &s.Said }, func(_, _ *Statement) int { return 0 })
+	if !counts {
+		return nil
+	}
+	merged := b.f.rules.merge(s.Name, said)
+	up, frame := int32(none), int32(none)
+	if merged != nil {
+		if up, err = b.refer(merged.parent()); err == nil && merged.Placement != nil {
+			frame, err = b.refer(merged.Placement.Frame)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	n = b.own(n.id)
+	old := n.merged
+	n.said, n.merged = said, merged
+	b.count(old, merged)
+	b.retag(n, old)
+	b.link(n, up, frame)
+	return nil
+}
+
+// Forest returns what all statements so far come to. It costs what has changed since the
+// one before.
+func (b *Builder) Forest() *Forest {
+	b.place()
+	f := b.f
+	f.pages = slices.Clone(f.pages)
+	b.edit++
+	return &f
+}
+
+// refer returns the index of a name that somebody refers to; none for "".
+func (b *Builder) refer(name string) (int32, error) {
+	if name == "" {
+		return none, nil
+	}
+	n, err := b.intern(name)
+	if err != nil {
+		return none, err
+	}
+	return n.id, nil
+}
+
+// intern returns the node of a name, made if there is none.
+func (b *Builder) intern(name string) (*node, error) {
+	if id, ok := b.f.names.Load(name); ok {
+		return b.f.node(id.(int32)), nil
+	}
+	if b.next >= MaxItems {
+		return nil, engram.Errorf(engram.Exhausted, name, "with it the world would speak of more than %d names; forget items that are gone and begin anew", MaxItems)
+	}
+	n := &node{edit: b.edit, id: b.next, name: name, up: none, frame: none, root: none}
+	if n.id%pageSize == 0 {
+		b.f.pages = append(b.f.pages, &page{edit: b.edit})
+	}
+	b.next++
+	b.ownPage(n.id).nodes[n.id%pageSize] = n
+	b.f.names.Store(name, n.id)
+	return n, nil
+}
+
+// own returns the node for a change in this edit.
+func (b *Builder) own(id int32) *node {
+	p := b.ownPage(id)
+	n := p.nodes[id%pageSize]
+	if n.edit != b.edit {
+		c := *n
+		c.edit = b.edit
+		n = &c
+		p.nodes[id%pageSize] = n
+	}
+	return n
+}
+
+func (b *Builder) ownPage(id int32) *page {
+	p := b.f.pages[id/pageSize]
+	if p.edit != b.edit {
+		c := *p
+		c.edit = b.edit
+		p = &c
+		b.f.pages[id/pageSize] = p
+	}
+	return p
+}
+
+func (b *Builder) count(old, merged *Merged) {
+	if merged != nil {
+		b.f.size++
+	}
+	if old != nil {
+		b.f.size--
+	}
+}
+
+// retag brings the index of what items are up to date.
+func (b *Builder) retag(n *node, old *Merged) {
+	if old != nil && n.merged != nil && old.Description == n.merged.Description {
+		return
+	}
+	before, now := old.tags(n.named()), n.merged.tags(n.named())
+	for t := range before {
+		if !now[t] {
+			b.f.tags.remove(t, byTag, b.edit)
+		}
+	}
+	for t := range now {
+		if !before[t] {
+			b.f.tags.add(t, byTag, b.edit)
+		}
+	}
+}
+
+// member puts a node into a set or takes it out.
+func (b *Builder) member(s *set[named], n *node, in bool) {
+	if in {
+		s.add(n.named(), byName, b.edit)
+	} else {
+		s.remove(n.named(), byName, b.edit)
+	}
+}
+
+// speaker is who speaks of something.
+type speaker struct{ name, provider, robot string }
+
+// PutJoint takes a statement on a joint, as [Builder.Put] does on an item.
+func (b *Builder) PutJoint(s JointStatement) error {
+	who := speaker{s.Name, s.Provider, s.Robot}
+	old := b.joints[who]
+	if old != nil && !s.newer(&old.Said) {
+		return nil
+	}
+	n, err := b.intern(s.Joint.Moved)
+	if err != nil {
+		return err
+	}
+	if old != nil && old.Joint.Moved != s.Joint.Moved {
+		was, err := b.intern(old.Joint.Moved)
+		if err != nil {
+			return err
+		}
+		was = b.own(was.id)
+		was.joints = slices.DeleteFunc(slices.Clone(was.joints), func(o *JointStatement) bool { return o == old })
+		b.moved[was.id] = true
+	}
+	b.joints[who] = &s
+	n = b.own(n.id)
+	n.joints, _ = hear(n.joints, &s, func(s *JointStatement) *Said { return &s.Said },
+		func(x, y *JointStatement) int { return strings.Compare(x.Name, y.Name) })
+	b.moved[n.id] = true
+	return nil
+}
+
+// PutState takes a statement on a state of an item, as [Builder.Put] does on an item.
+func (b *Builder) PutState(s StateStatement) error {
+	n, err := b.intern(s.State.Item)
+	if err != nil {
+		return err
+	}
+	states, counts := hear(n.states, &s, func(s *StateStatement) *Said { return &s.Said },
+		func(x, y *StateStatement) int { return cmp.Compare(x.State.Name, y.State.Name) })
+	if counts {
+		b.own(n.id).states = states
+	}
+	return nil
+}

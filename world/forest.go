@@ -1,0 +1,310 @@
+package world
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Forest is what the statements that a [Builder] had come to. It is immutable and safe for
+// concurrent use, and costs what differs from the forest before it. Items that it returns
+// must not be changed. Unknown names give NotFound.
+type Forest struct {
+	rules Rules
+	names *sync.Map // to indexes; a name keeps its index, so all forests of a builder share it
+	pages []*page
+	size  int // items
+
+	roots   set[named]
+	awaited set[named] // what does not exist and has children
+	noted   set[named] // what has a note
+	tags    set[tag]
+	space   set[cell]
+}
+
+// node returns the node with the index, or nil.
+func (f *Forest) node(id int32) *node {
+	if id < 0 || int(id) >= len(f.pages)*pageSize {
+		return nil
+	}
+	return f.pages[id/pageSize].nodes[id%pageSize]
+}
+
+// item returns the node of an item that exists, or nil.
+func (f *Forest) item(name string) *node {
+	id, ok := f.names.Load(name)
+	if !ok {
+		return nil
+	}
+	if n := f.node(id.(int32)); n != nil && n.merged != nil {
+		return n
+	}
+	return nil
+}
+
+func (f *Forest) exists(id int32) bool {
+	n := f.node(id)
+	return n != nil && n.merged != nil
+}
+
+func notFound(name string) error {
+	return engram.Errorf(engram.NotFound, name, "there is no such item; ask for all items, or state it")
+}
+
+// parent returns the index of the parent that the forest gives the item, or none.
+func (f *Forest) parent(n *node) int32 {
+	if n.cut[parents] || !f.exists(n.up) {
+		return none
+	}
+	return n.up
+}
+
+// Len returns the number of items.
+func (f *Forest) Len() int { return f.size }
+
+// Has reports whether there is an item of the name.
+func (f *Forest) Has(name string) bool { return f.item(name) != nil }
+
+// Get returns the item of the name.
+func (f *Forest) Get(name string) (*Merged, error) {
+	n := f.item(name)
+	if n == nil {
+		return nil, notFound(name)
+	}
+	return n.merged, nil
+}
+
+// GetKind returns the item of the name, which must be of the kind; else the error is
+// TypeMismatch.
+func (f *Forest) GetKind(name, kind string) (*Merged, error) {
+	m, err := f.Get(name)
+	if err == nil && !m.Is(kind) {
+		return nil, engram.Errorf(engram.TypeMismatch, name, "it is of the kinds %q and not %q", m.kinds(), kind)
+	}
+	return m, err
+}
+
+func (m *Merged) kinds() []string {
+	if m.Description == nil {
+		return nil
+	}
+	return m.Description.Kinds
+}
+
+// Kinds returns what kinds the item is of.
+func (f *Forest) Kinds(name string) ([]string, error) {
+	m, err := f.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(m.kinds()), nil
+}
+
+// Statements returns what each provider says of the name, whether it exists or not.
+func (f *Forest) Statements(name string) []*Statement {
+	if id, ok := f.names.Load(name); ok {
+		if n := f.node(id.(int32)); n != nil {
+			return slices.Clone(n.said)
+		}
+	}
+	return nil
+}
+
+// NearestParent returns the nearest item of the kind above the item; NotFound if there is
+// none.
+func (f *Forest) NearestParent(name, kind string) (*Merged, error) {
+	n := f.item(name)
+	if n == nil {
+		return nil, notFound(name)
+	}
+	for n = f.node(f.parent(n)); n != nil; n = f.node(f.parent(n)) {
+		if n.merged.Is(kind) {
+			return n.merged, nil
+		}
+	}
+	return nil, engram.Errorf(engram.NotFound, name, "nothing of the kind %q is above it", kind)
+}
+
+// PathToRoot returns the item, its parent and so on up to a root.
+func (f *Forest) PathToRoot(name string) ([]*Merged, error) {
+	n := f.item(name)
+	if n == nil {
+		return nil, notFound(name)
+	}
+	var path []*Merged
+	for ; n != nil; n = f.node(f.parent(n)) {
+		path = append(path, n.merged)
+	}
+	return path, nil
+}
+
+// Roots yields the items without a parent by name, without those that wait for one.
+func (f *Forest) Roots() iter.Seq[*Merged] {
+	return func(yield func(*Merged) bool) {
+		f.roots.all(func(k named) bool { return yield(f.node(k.id).merged) })
+	}
+}
+
+// Children yields the items whose parent the item is, by name; nothing for an unknown one.
+func (f *Forest) Children(name string) iter.Seq[*Merged] {
+	return func(yield func(*Merged) bool) {
+		if n := f.item(name); n != nil {
+			f.below(n, func(c *node) bool { return yield(c.merged) })
+		}
+	}
+}
+
+// below calls each with the children that exist and that the forest gives the node.
+func (f *Forest) below(n *node, each func(*node) bool) bool {
+	whole := true
+	n.children.all(func(k named) bool {
+		if c := f.node(k.id); c.merged != nil && !c.cut[parents] {
+			whole = each(c)
+		}
+		return whole
+	})
+	return whole
+}
+
+// Subtree yields the item and all below it, parents before children and these by name.
+func (f *Forest) Subtree(name string) iter.Seq[*Merged] {
+	return func(yield func(*Merged) bool) {
+		if n := f.item(name); n != nil {
+			f.subtree(n, yield)
+		}
+	}
+}
+
+// subtree keeps its own stack: a tree may be as deep as there are items.
+func (f *Forest) subtree(n *node, yield func(*Merged) bool) bool {
+	stack := []*node{n}
+	for len(stack) > 0 {
+		n := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if !yield(n.merged) {
+			return false
+		}
+		first := len(stack)
+		f.below(n, func(c *node) bool { stack = append(stack, c); return true })
+		slices.Reverse(stack[first:])
+	}
+	return true
+}
+
+// All yields every item, parents before children: the trees of the roots by name, then
+// those of the items that wait.
+func (f *Forest) All() iter.Seq[*Merged] {
+	return func(yield func(*Merged) bool) {
+		whole := true
+		f.roots.all(func(k named) bool {
+			whole = f.subtree(f.node(k.id), yield)
+			return whole
+		})
+		if whole {
+			f.eachWaiting(func(n *node, _ string) bool { return f.subtree(n, yield) })
+		}
+	}
+}
+
+// Waiting is an item whose parent does not exist.
+type Waiting struct {
+	Item   *Merged
+	Parent string
+}
+
+// Waiting yields the items whose parent does not exist, by the parent's name and theirs.
+func (f *Forest) Waiting() iter.Seq[Waiting] {
+	return func(yield func(Waiting) bool) {
+		f.eachWaiting(func(n *node, parent string) bool { return yield(Waiting{n.merged, parent}) })
+	}
+}
+
+func (f *Forest) eachWaiting(each func(n *node, parent string) bool) {
+	f.awaited.all(func(k named) bool {
+		return f.below(f.node(k.id), func(c *node) bool { return each(c, k.name) })
+	})
+}
+
+// ByKind yields the items of the kind by name.
+func (f *Forest) ByKind(kind string) iter.Seq[*Merged] { return f.tagged(tagKind, kind) }
+
+// ByClass yields the items of the class by name; the class is an entity of Object/Class.
+func (f *Forest) ByClass(class string) iter.Seq[*Merged] { return f.tagged(tagClass, class) }
+
+func (f *Forest) tagged(field byte, value string) iter.Seq[*Merged] {
+	return func(yield func(*Merged) bool) {
+		f.tags.from(tag{field, value, named{}}, byTag, func(t tag) bool {
+			return t.field == field && t.value == value && yield(f.node(t.id).merged)
+		})
+	}
+}
+
+// ByPlace yields the places that are called so, by name, spoken name, label or number. Each
+// further name is of a place above: ByPlace("3006", "Karlstrasse", "Munich").
+func (f *Forest) ByPlace(called string, within ...string) iter.Seq[*Merged] {
+	return func(yield func(*Merged) bool) {
+		for m := range f.tagged(tagCalled, called) {
+			if f.liesWithin(m, within) && !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// liesWithin reports whether places called so are above the item, in this order.
+func (f *Forest) liesWithin(m *Merged, within []string) bool {
+	n := f.item(m.Name)
+	for _, called := range within {
+		for n = f.node(f.parent(n)); ; n = f.node(f.parent(n)) {
+			if n == nil {
+				return false
+			}
+			if f.tags.has(tag{tagCalled, called, n.named()}, byTag) {
+				break
+			}
+		}
+	}
+	return true
+}
+
+// Note is something about an item that is not as somebody stated it.
+type Note struct{ Name, Text string }
+
+// Notes yields what the merge could not take as it was stated, by the name of the item.
+func (f *Forest) Notes() iter.Seq[Note] {
+	return func(yield func(Note) bool) {
+		f.noted.all(func(k named) bool {
+			n := f.node(k.id)
+			for _, text := range n.notes() {
+				if !yield(Note{n.name, text}) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+func (n *node) notes() (texts []string) {
+	for _, s := range n.said {
+		if p := s.Item.Placement; p != nil && p.check("") != nil {
+			texts = append(texts, fmt.Sprintf("what %s says of its pose does not count: %v", s.Provider, p.check("")))
+		}
+	}
+	if n.merged == nil {
+		return texts
+	}
+	if s := n.merged.Structure; s != nil && s.Parent == n.name {
+		texts = append(texts, "its parent is itself, so it has none; state another one")
+	}
+	if n.cut[parents] {
+		texts = append(texts, "its parent "+n.merged.parent()+" lies below it, which is the newest edge of that loop, so it has none; state another one")
+	}
+	if n.cut[frames] {
+		texts = append(texts, "its pose closes a loop of frames, of which it is the newest, so it has none; state it in another frame")
+	}
+	return texts
+}

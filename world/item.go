@@ -1,0 +1,215 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+)
+
+// The kinds of items that the package knows; there may be others.
+const (
+	KindMap       = "map" // a place
+	KindObject    = "object"
+	KindComponent = "component"
+	KindRobot     = "robot"
+)
+
+// Source is where a statement comes from.
+type Source uint8
+
+// The sources of statements. An operator outranks the others.
+const (
+	Perception Source = iota
+	PriorKnowledge
+	Operator
+)
+
+var sourceNames = [...]string{"perception", "prior knowledge", "operator"}
+
+// String returns the source's words.
+func (s Source) String() string {
+	if int(s) < len(sourceNames) {
+		return sourceNames[s]
+	}
+	return "unknown source"
+}
+
+// Item is what one provider says of an item, or what came of merging several. Groups
+// that are nil are not said. Items are not changed once they are handed over.
+type Item struct {
+	Structure   *Structure
+	Placement   *Placement
+	Description *Description
+	Source      Source
+	// Views is how many views the statement rests on; 0 if they were not counted.
+	Views int
+	// LabelEvidence is the evidence for each label: a sum over views, of each at most 1.
+	LabelEvidence Evidence
+	SeenIn        engram.ID // what it was seen in; the root if nothing
+	// Removed says that the item is no more; then nothing else counts.
+	Removed *Removal
+}
+
+// Structure says where an item belongs.
+type Structure struct {
+	Parent string      // "" is none
+	Time   engram.Time // when this was last stated; 0 is the statement's time
+}
+
+// Placement says where an item is.
+type Placement struct {
+	Frame string    // name of the item in whose frame Pose is; "" is the parent
+	Pose  pose.Pose // frameFromItem, metres
+	Cov   pose.Cov  // unknown if the mask is 0
+	Time  engram.Time
+}
+
+// Description says what an item is.
+type Description struct {
+	Kinds       []string
+	Label       string   // what to call it in a display
+	SpokenNames []string // by which people call it, the usual one first
+	Class       engram.ID
+	Shape       *Shape
+	Box         *Box // bounding box in the item's frame
+	Detection   *Detection
+	Place       *Place
+	Robot       *RobotFrames
+	Maintainer  string
+	Properties  map[string]any // values as package idf decodes them
+	Time        engram.Time
+}
+
+// ShapeKind says which members of a [Shape] count.
+type ShapeKind uint8
+
+// The kinds of shapes.
+const (
+	ShapeBox ShapeKind = iota
+	ShapeCylinder
+	ShapeSphere
+	ShapeMesh
+	ShapePolygon
+)
+
+// Shape is the form of an item, in the item's frame.
+type Shape struct {
+	Kind    ShapeKind
+	Size    pose.Vec3   // full extents, metres; of a mesh its scale, zeros for 1
+	Mesh    string      // path or URL
+	Outline []pose.Vec3 // corners of a polygon, metres
+}
+
+// Box is an oriented box.
+type Box struct {
+	Pose pose.Pose // of its centre, in the item's frame
+	Size pose.Vec3 // full edge lengths, metres
+}
+
+// Detection says how an item is recognised.
+type Detection struct{ Methods, Tags []string }
+
+// Place says what a place is in an address.
+type Place struct {
+	Level  string // country, city, street, building, floor, room, site, area or another
+	Number string
+}
+
+// RobotFrames are a robot's frames in the pose store.
+type RobotFrames struct{ Odom, Base string }
+
+// Removal says that an item is no more.
+type Removal struct {
+	Reason string
+	Time   engram.Time // since when; 0 is the statement's time
+}
+
+// Is reports whether the item is of the kind.
+func (it *Item) Is(kind string) bool {
+	return it.Description != nil && slices.Contains(it.Description.Kinds, kind)
+}
+
+// says reports whether it says anything of the item but that it is no more.
+func (it *Item) says() bool {
+	return it.Removed == nil && (it.Structure != nil || it.Placement != nil || it.Description != nil)
+}
+
+// Limits of one item. A merge ignores no item for them; writers refuse it.
+const (
+	MaxKinds = 32
+	MaxNames = 64 // spoken names
+)
+
+// Check returns an Invalid or Exhausted error if the item cannot be stated under the
+// name: a parent or a frame that is itself, a pose that is none. It normalises nothing.
+func (it *Item) Check(name string) error {
+	if err := engram.CheckName(name); err != nil {
+		return err
+	}
+	if s := it.Structure; s != nil && s.Parent == name {
+		return engram.Errorf(engram.Invalid, name, "its parent is itself; name the item that it is in, on or part of, or none")
+	}
+	if p := it.Placement; p != nil {
+		if p.Frame == name {
+			return engram.Errorf(engram.Invalid, name, "its pose is in its own frame; name another item's")
+		}
+		if err := p.check(name); err != nil {
+			return err
+		}
+	}
+	if d := it.Description; d != nil {
+		return d.check(name)
+	}
+	return nil
+}
+
+func (p *Placement) check(name string) error {
+	if _, err := p.Pose.Checked(); err != nil {
+		return engram.Errorf(engram.Invalid, name, "%w", err)
+	}
+	if _, err := p.Cov.Checked(); err != nil {
+		return engram.Errorf(engram.Invalid, name, "%w", err)
+	}
+	return nil
+}
+
+func (d *Description) check(name string) error {
+	if len(d.Kinds) > MaxKinds || len(d.SpokenNames) > MaxNames {
+		return engram.Errorf(engram.Exhausted, name, "it has %d kinds and %d spoken names; at most %d and %d are allowed",
+			len(d.Kinds), len(d.SpokenNames), MaxKinds, MaxNames)
+	}
+	if b := d.Box; b != nil {
+		if _, err := b.Pose.Checked(); err != nil {
+			return engram.Errorf(engram.Invalid, name, "its box: %w", err)
+		}
+		if !extents(b.Size) {
+			return engram.Errorf(engram.Invalid, name, "its box has the size %v; edges are finite and not negative", b.Size)
+		}
+	}
+	if s := d.Shape; s != nil && !extents(s.Size) {
+		return engram.Errorf(engram.Invalid, name, "its shape has the size %v; extents and scales are finite and not negative", s.Size)
+	}
+	return nil
+}
+
+// upright returns the item with a rotation that is of unit length, as far as rounding goes:
+// what is multiplied often must be.
+func (it *Item) upright() *Item {
+	if it.Placement == nil {
+		return it
+	}
+	p, err := it.Placement.Pose.Checked()
+	if err != nil || p == it.Placement.Pose {
+		return it
+	}
+	item, placement := *it, *it.Placement
+	placement.Pose, item.Placement = p, &placement
+	return &item
+}
+
+// extents reports whether v can be lengths of edges.
+func extents(v pose.Vec3) bool {
+	sum := v.X + v.Y + v.Z
+	return v.X >= 0 && v.Y >= 0 && v.Z >= 0 && sum-sum == 0
+}

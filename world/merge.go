@@ -1,0 +1,195 @@
+package world
+
+import (
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Merged is an item as all say it is: of each group the statement that counts.
+type Merged struct {
+	Name string
+	Item
+	// Structured, Placed and Described are the statements that the groups are of; nil for a
+	// group that nobody stated.
+	Structured, Placed, Described *Statement
+}
+
+// claim is a statement's say on one group.
+type claim struct {
+	s *Statement
+	stamp
+}
+
+// merge returns what statements of one item come to; nil if there is none. The order of
+// the statements does not matter.
+func (r *Rules) merge(name string, statements []*Statement) *Merged {
+	live := r.living(statements)
+	if len(live) == 0 {
+		return nil
+	}
+	kinds := kindsOf(live)
+	robot := slices.Contains(kinds, KindRobot)
+	m := &Merged{Name: name}
+	best := func(time func(*Item) (engram.Time, bool), own bool) *Statement {
+		var win claim
+		for _, s := range live {
+			t, said := time(s.Item)
+			if !said || own && s.Provider != name {
+				continue
+			}
+			c := claim{s, r.stamp(s, t, kinds)}
+			if win.s == nil || c.over(win.stamp) {
+				win = c
+			}
+		}
+		return win.s
+	}
+	if m.Structured = best(structureTime, robot); m.Structured != nil {
+		m.Structure = m.Structured.Item.Structure
+	}
+	if m.Placed = best(placementTime, robot); m.Placed != nil {
+		m.Placement, m.SeenIn = m.placement(), m.Placed.Item.SeenIn
+	}
+	if m.Described = best(descriptionTime, false); m.Described != nil {
+		m.Description = m.Described.Item.Description
+	}
+	m.sum(live)
+	return m
+}
+
+// placement returns where it is. A pose without a frame is meant in the parent that its own
+// statement names, whatever parent has come of all statements.
+func (m *Merged) placement() *Placement {
+	p, own := m.Placed.Item.Placement, m.Placed.Item.Structure
+	if p.Frame != "" || own == nil || own.Parent == m.parent() {
+		return p
+	}
+	q := *p
+	q.Frame = own.Parent
+	return &q
+}
+
+// parent returns the name of the stated parent, or "".
+func (m *Merged) parent() string {
+	if m.Structure == nil || m.Structure.Parent == m.Name {
+		return ""
+	}
+	return m.Structure.Parent
+}
+
+// PlacedAt returns when its place was last stated, by the clock of who stated it.
+func (m *Merged) PlacedAt() (t engram.Time, ok bool) {
+	if m.Placed == nil {
+		return 0, false
+	}
+	return m.Placed.at(m.Placement.Time), true
+}
+
+func structureTime(it *Item) (engram.Time, bool) {
+	if it.Structure == nil {
+		return 0, false
+	}
+	return it.Structure.Time, true
+}
+
+// placementTime passes over a pose that is none, of which there is a note.
+func placementTime(it *Item) (engram.Time, bool) {
+	if it.Placement == nil || it.Placement.check("") != nil {
+		return 0, false
+	}
+	return it.Placement.Time, true
+}
+
+func descriptionTime(it *Item) (engram.Time, bool) {
+	if it.Description == nil {
+		return 0, false
+	}
+	return it.Description.Time, true
+}
+
+// stamp returns what decides on a group that was stated at t.
+func (r *Rules) stamp(s *Statement, t engram.Time, kinds []string) stamp {
+	return stamp{
+		rank: s.Item.Source == Operator, place: r.place(kinds, s.Provider),
+		time: s.at(t).Add(r.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot,
+	}
+}
+
+// living returns the statements that say something of the item after it was last removed.
+// One of which any group is newer counts as a whole: a provider goes on saying all of it.
+func (r *Rules) living(statements []*Statement) []*Statement {
+	var removed []stamp
+	for _, s := range statements {
+		if d := s.Item.Removed; d != nil {
+			removed = append(removed, r.stamp(s, d.Time, nil))
+		}
+	}
+	var live []*Statement
+	for _, s := range statements {
+		if !s.Item.says() {
+			continue
+		}
+		newest := r.stamp(s, s.Item.newestGroup(s), nil)
+		if !slices.ContainsFunc(removed, func(o stamp) bool { return !newest.after(o) }) {
+			live = append(live, s)
+		}
+	}
+	return live
+}
+
+// newestGroup returns when a group was last stated, by the provider's clock.
+func (it *Item) newestGroup(s *Statement) engram.Time {
+	newest := engram.MinTime
+	for _, of := range []func(*Item) (engram.Time, bool){structureTime, placementTime, descriptionTime} {
+		if t, said := of(it); said {
+			newest = max(newest, s.at(t))
+		}
+	}
+	return newest
+}
+
+// kindsOf returns all kinds that anybody says, sorted.
+func kindsOf(statements []*Statement) []string {
+	var kinds []string
+	for _, s := range statements {
+		if d := s.Item.Description; d != nil {
+			kinds = append(kinds, d.Kinds...)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// sum adds up what all statements give: views and evidence for labels, and whether
+// anybody knows of the item otherwise than by seeing it.
+func (m *Merged) sum(live []*Statement) {
+	for _, s := range live {
+		m.Source = max(m.Source, s.Item.Source)
+		m.Views += s.Item.Views
+	}
+	// Sums of floats depend on their order: add them in that of the providers.
+	live = slices.Clone(live)
+	slices.SortFunc(live, func(a, b *Statement) int { return a.compare(&b.Said) })
+	for _, s := range live {
+		for label, w := range s.Item.LabelEvidence {
+			if m.LabelEvidence == nil {
+				m.LabelEvidence = Evidence{}
+			}
+			m.LabelEvidence[label] += w
+		}
+	}
+}
+
+// Label returns what to call the item: what an operator said, or what the evidence says,
+// or its stated label.
+func (m *Merged) Label() string {
+	stated := ""
+	if m.Description != nil {
+		stated = m.Description.Label
+	}
+	if m.Described != nil && m.Described.Item.Source == Operator && stated != "" {
+		return stated
+	}
+	return m.LabelEvidence.Label(stated)
+}

@@ -1,0 +1,413 @@
+package world
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+)
+
+// dump writes all that a forest says.
+func dump(f *Forest) string {
+	var b strings.Builder
+	for m := range f.All() {
+		path, _ := f.PathToRoot(m.Name)
+		fmt.Fprintf(&b, "%s below %d: %+v %q %+v", m.Name, len(path)-1, f.item(m.Name).rootFromItem, m.kinds(), m.LabelEvidence)
+		for _, s := range []*Statement{m.Structured, m.Placed, m.Described} {
+			if s != nil {
+				fmt.Fprintf(&b, " %s@%d", s.Provider, s.Time)
+			}
+		}
+		root := f.node(f.item(m.Name).root)
+		near, _ := f.Near(m.Name, pose.Vec3{}, 3)
+		for _, n := range near {
+			fmt.Fprintf(&b, " near %s", n.Name)
+		}
+		fmt.Fprintf(&b, " in %s\n", root.name)
+	}
+	for m := range f.Roots() {
+		fmt.Fprintf(&b, "root %s\n", m.Name)
+	}
+	for w := range f.Waiting() {
+		fmt.Fprintf(&b, "%s waits for %s\n", w.Item.Name, w.Parent)
+	}
+	for n := range f.Notes() {
+		fmt.Fprintf(&b, "%s: %s\n", n.Name, n.Text)
+	}
+	for _, kind := range []string{KindMap, KindObject, KindRobot} {
+		fmt.Fprintf(&b, "%s: %q\n", kind, names(f.ByKind(kind)))
+	}
+	return b.String()
+}
+
+// statements are a few items of which several providers say anything.
+func statements(t *rapid.T) []Statement {
+	item := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"})
+	named := rapid.OneOf(rapid.Just(""), item)
+	kinds := rapid.SampledFrom([][]string{nil, {KindMap}, {KindObject}, {KindRobot, KindObject}})
+	draw := func(i int) Statement {
+		it := Item{Source: Source(rapid.IntRange(0, 2).Draw(t, "source"))}
+		group := func() engram.Time { return engram.Time(rapid.IntRange(0, 9).Draw(t, "stated")) }
+		if rapid.IntRange(0, 5).Draw(t, "removed") == 0 {
+			it.Removed = &Removal{Time: group()}
+		}
+		if rapid.Bool().Draw(t, "structure") {
+			it.Structure = &Structure{named.Draw(t, "parent"), group()}
+		}
+		if rapid.Bool().Draw(t, "placement") {
+			at := pose.Translation(rapid.Float64Range(-5, 5).Draw(t, "x"), 0, 0)
+			it.Placement = &Placement{Frame: named.Draw(t, "frame"), Pose: at, Time: group()}
+		}
+		if rapid.Bool().Draw(t, "description") {
+			it.Description = &Description{Kinds: kinds.Draw(t, "kinds"), Time: group()}
+			it.LabelEvidence = Evidence{"cup": rapid.Float64Range(0, 1).Draw(t, "cup")}
+		}
+		said := Said{
+			Provider: rapid.SampledFrom([]string{"a", "p", "q"}).Draw(t, "provider"),
+			Robot:    rapid.SampledFrom([]string{"", "r"}).Draw(t, "robot"),
+			Time:     engram.Time(rapid.IntRange(1, 9).Draw(t, "time")), Arrived: engram.Time(i), Confidence: 1,
+		}
+		return Statement{item.Draw(t, "name"), said, &it}
+	}
+	all := make([]Statement, rapid.IntRange(0, 30).Draw(t, "statements"))
+	for i := range all {
+		all[i] = draw(i)
+	}
+	return all
+}
+
+func rulesOfTest() Rules {
+	r := DefaultRules()
+	r.Offsets = map[string]time.Duration{"r": 2}
+	r.Prefer = map[string][]string{KindObject: {"q"}}
+	return r
+}
+
+// Whatever the order in which statements arrive, and however often somebody looks meanwhile,
+// forests with the same statements are equal, and are what a merge of all at once gives.
+func TestOrderDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := statements(t)
+		x, y := NewBuilder(rulesOfTest()), NewBuilder(rulesOfTest())
+		for _, s := range all {
+			if err := x.Put(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range rapid.Permutation(all).Draw(t, "order") {
+			if err := y.Put(s); err != nil {
+				t.Fatal(err)
+			}
+			y.Forest()
+		}
+		f := x.Forest()
+		a, b := dump(f), dump(y.Forest())
+		if a != b {
+			t.Fatalf("%s\nis not\n%s", a, b)
+		}
+		againstNaive(t, f)
+	})
+}
+
+// againstNaive finds the parents, frames and neighbours of a forest by looking at all items.
+func againstNaive(t *rapid.T, f *Forest) {
+	up := naiveEdges(f, func(m *Merged) (string, engram.Time) {
+		if m.Structured == nil {
+			return "", 0
+		}
+		return m.Structure.Parent, m.Structured.at(m.Structure.Time).Add(f.rules.Offsets[m.Structured.Robot])
+	}, true)
+	frame := naiveEdges(f, func(m *Merged) (string, engram.Time) {
+		if m.Placement == nil {
+			return "", 0
+		}
+		to := m.Placement.Frame
+		if to == "" && m.parent() != "" {
+			to = up[m.Name]
+		}
+		return to, m.Placed.at(m.Placement.Time).Add(f.rules.Offsets[m.Placed.Robot])
+	}, false)
+	var root func(name string) (string, float64)
+	root = func(name string) (string, float64) {
+		if frame[name] == "" {
+			return name, 0
+		}
+		in, x := root(frame[name])
+		m, _ := f.Get(name)
+		return in, x + m.Placement.Pose.T.X
+	}
+	for m := range f.All() {
+		n := f.item(m.Name)
+		if got := f.node(f.parent(n)); (got == nil) != (up[m.Name] == "") || got != nil && got.name != up[m.Name] {
+			t.Fatalf("the parent of %s is %v, not %q", m.Name, got, up[m.Name])
+		}
+		in, x := root(m.Name)
+		if got := f.node(n.root).name; got != in || math.Abs(n.rootFromItem.T.X-x) > 1e-9 {
+			t.Fatalf("%s is at %v in %s, not at %g in %s", m.Name, n.rootFromItem.T, got, x, in)
+		}
+		near := map[string]bool{}
+		for o := range f.All() {
+			if r, ox := root(o.Name); r == in && math.Abs(ox-x) <= 3-1e-9 {
+				near[o.Name] = true
+			}
+		}
+		found, _ := f.Near(m.Name, pose.Vec3{}, 3)
+		for _, o := range found {
+			delete(near, o.Name)
+		}
+		if len(near) > 0 {
+			t.Fatalf("near %s are also %v", m.Name, near)
+		}
+	}
+}
+
+// naiveEdges returns where the edges of all items lead that exist and are the newest of no
+// loop. A self-loop is none if selfless.
+func naiveEdges(f *Forest, edge func(*Merged) (string, engram.Time), selfless bool) map[string]string {
+	to, stated := map[string]string{}, map[string]engram.Time{}
+	for m := range f.All() {
+		if name, t := edge(m); f.Has(name) && !(selfless && name == m.Name) {
+			to[m.Name], stated[m.Name] = name, t
+		}
+	}
+	cut := map[string]bool{}
+	for name := range to {
+		members := []string{name}
+		for at := to[name]; at != "" && len(members) <= len(to); at = to[at] {
+			if at == name {
+				cut[slices.MaxFunc(members, func(a, b string) int {
+					if stated[a] != stated[b] {
+						return int(stated[a] - stated[b])
+					}
+					return strings.Compare(a, b)
+				})] = true
+				break
+			}
+			members = append(members, at)
+		}
+	}
+	maps.DeleteFunc(to, func(name, _ string) bool { return cut[name] })
+	return to
+}
+
+func TestNewestWinsPerGroup(t *testing.T) {
+	cup := thing("table", 1, 0, 0, KindObject)
+	cup.Description.Label = "cup"
+	seen := Item{Placement: &Placement{Frame: "table", Pose: pose.Translation(2, 0, 0)}}
+	f := forest(t, at("cup", "plan", 1, cup), at("cup", "eye", 2, seen))
+	m, err := f.Get("cup")
+	if err != nil || m.Placed.Provider != "eye" || m.Described.Provider != "plan" || m.Structured.Provider != "plan" || m.Label() != "cup" {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if got := f.Statements("cup"); len(got) != 2 || got[0].Provider != "eye" || got[1].Provider != "plan" {
+		t.Errorf("of the cup speak %v", got)
+	}
+	// A group keeps its time when its provider says something else.
+	seen.Placement.Time, seen.Description = 2*second, &Description{Label: "mug"}
+	moved := Item{Placement: &Placement{Frame: "table", Pose: pose.Translation(3, 0, 0)}}
+	f = forest(t, at("cup", "eye", 9, seen), at("cup", "nose", 5, moved))
+	if m, _ := f.Get("cup"); m.Placed.Provider != "nose" || m.Described.Provider != "eye" {
+		t.Errorf("%+v", m)
+	}
+	if when, ok := m.PlacedAt(); !ok || when != 2*second {
+		t.Errorf("it was placed at %v", when)
+	}
+	// What is not in a provider's newest statement is withdrawn.
+	f = forest(t, at("cup", "eye", 9, seen), at("cup", "eye", 10, Item{}))
+	if f.Has("cup") {
+		t.Error("a withdrawn item is there")
+	}
+}
+
+func TestOperatorOutranksUntilWithdrawn(t *testing.T) {
+	operator := thing("shelf", 1, 0, 0, KindObject)
+	operator.Source = Operator
+	b := build(t, at("cup", "anna", 1, operator), at("cup", "eye", 5, thing("table", 0, 0, 0)))
+	if m, _ := b.Forest().Get("cup"); m.Structure.Parent != "shelf" {
+		t.Errorf("the cup is on the %s", m.Structure.Parent)
+	}
+	if err := b.Put(at("cup", "eye", 6, Item{Removed: &Removal{}})); err != nil || !b.Forest().Has("cup") {
+		t.Errorf("perception removed what an operator states: %v", err)
+	}
+	for _, s := range []Statement{at("cup", "eye", 7, thing("table", 0, 0, 0)), at("cup", "anna", 8, Item{})} {
+		if err := b.Put(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m, _ := b.Forest().Get("cup"); m.Structure.Parent != "table" {
+		t.Errorf("the cup is on the %s", m.Structure.Parent)
+	}
+}
+
+func TestRemovalWinsUntilSomethingNewer(t *testing.T) {
+	gone := at("cup", "eye", 5, Item{Removed: &Removal{Reason: "broken"}})
+	if forest(t, gone, at("cup", "nose", 5, thing("", 0, 0, 0))).Has("cup") {
+		t.Error("what was said no later than the removal undoes it")
+	}
+	seen := thing("table", 0, 0, 0, KindObject)
+	seen.Structure.Time, seen.Description.Time = second, second
+	f := forest(t, gone, at("cup", "nose", 6, seen))
+	if m, err := f.Get("cup"); err != nil || !m.Is(KindObject) {
+		t.Errorf("a cup seen since is %v, %v", m, err)
+	}
+}
+
+func TestRobotsSpeakForThemselves(t *testing.T) {
+	f := forest(t,
+		at("rover", "rover", 1, thing("hall", 1, 0, 0, KindRobot)),
+		at("rover", "ghost", 9, thing("cellar", 2, 0, 0, KindRobot)))
+	if m, _ := f.Get("rover"); m.Placed.Provider != "rover" || m.Structure.Parent != "hall" {
+		t.Errorf("%+v", m)
+	}
+	if f = forest(t, at("rover", "ghost", 9, thing("cellar", 2, 0, 0, KindRobot))); f.item("rover").merged.Placement != nil {
+		t.Error("a robot is where another one says")
+	}
+}
+
+func TestPreferenceAndClocks(t *testing.T) {
+	rules := DefaultRules()
+	rules.Offsets = map[string]time.Duration{"late": -10 * time.Second}
+	rules.Prefer = map[string][]string{"person": {"tracker"}}
+	b := NewBuilder(rules)
+	put := func(s Statement, robot string) {
+		s.Robot = robot
+		if err := b.Put(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(at("cup", "eye", 12, thing("table", 0, 0, 0)), "late") // 2 s by our clock
+	put(at("cup", "nose", 5, thing("shelf", 0, 0, 0)), "")
+	put(at("anna", "tracker", 1, thing("hall", 0, 0, 0, "person")), "")
+	put(at("anna", "eye", 5, thing("cellar", 0, 0, 0, "person")), "")
+	f := b.Forest()
+	if m, _ := f.Get("cup"); m.Structure.Parent != "shelf" {
+		t.Errorf("the cup is on the %s", m.Structure.Parent)
+	}
+	if m, _ := f.Get("anna"); m.Structure.Parent != "hall" || m.Structured.Time != second {
+		t.Errorf("Anna is in the %s", m.Structure.Parent)
+	}
+}
+
+func TestLoopIsBrokenAtItsNewestEdge(t *testing.T) {
+	loop := []Statement{
+		at("a", "p", 1, thing("e", 1, 0, 0)), at("b", "q", 2, thing("a", 1, 0, 0)), at("c", "p", 5, thing("b", 1, 0, 0)),
+		at("d", "q", 3, thing("c", 1, 0, 0)), at("e", "p", 4, thing("d", 1, 0, 0)), at("me", "p", 1, thing("me", 0, 0, 0)),
+	}
+	b := build(t, loop...)
+	f := b.Forest()
+	equal(t, "all", names(f.All()), "c", "d", "e", "a", "b", "me")
+	var notes []string
+	for n := range f.Notes() {
+		notes = append(notes, n.Name)
+		if len(n.Text) < 20 {
+			t.Errorf("%+v", n)
+		}
+	}
+	equal(t, "noted", notes, "c", "me", "me")
+	if err := b.Put(at("e", "p", 6, thing("", 0, 0, 0))); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "all", names(b.Forest().All()), "e", "a", "b", "c", "d", "me")
+	// Poses have loops of their own.
+	in := func(frame string) Item {
+		return Item{Placement: &Placement{Frame: frame, Pose: pose.Translation(1, 0, 0)}}
+	}
+	f = forest(t, at("x", "p", 1, in("y")), at("y", "p", 2, in("x")))
+	if got, err := f.Pose("y", "x"); err != nil || got.Pose.T.X != 1 {
+		t.Errorf("x from y: %v, %v", got, err)
+	}
+}
+
+func TestChildWaitsForItsParent(t *testing.T) {
+	b := build(t, at("cup", "eye", 1, thing("table", 1, 0, 0)))
+	f := b.Forest()
+	var waiting []string
+	for w := range f.Waiting() {
+		waiting = append(waiting, w.Item.Name+" for "+w.Parent)
+	}
+	equal(t, "waiting", waiting, "cup for table")
+	equal(t, "roots", names(f.Roots()))
+	equal(t, "all", names(f.All()), "cup")
+	if err := b.Put(at("table", "plan", 1, thing("", 0, 0, 0))); err != nil {
+		t.Fatal(err)
+	}
+	f = b.Forest()
+	equal(t, "children", names(f.Children("table")), "cup")
+	if got, err := f.Pose("table", "cup"); err != nil || got.Pose.T.X != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// A pose without a frame is meant in the parent of its own statement.
+func TestPoseBelongsToItsOwnParent(t *testing.T) {
+	f := forest(t,
+		at("room", "p", 1, thing("", 0, 0, 0)), at("table", "p", 1, thing("room", 5, 0, 0)),
+		at("cup", "eye", 1, thing("room", 1, 0, 0)),
+		at("cup", "hand", 2, Item{Structure: &Structure{Parent: "table"}}))
+	if got, err := f.Pose("room", "cup"); err != nil || got.Pose.T.X != 1 {
+		t.Errorf("%v, %v", got, err)
+	}
+	equal(t, "on the table", names(f.Children("table")), "cup")
+}
+
+func TestWhatIsNoPoseIsNoted(t *testing.T) {
+	for _, bad := range []pose.Pose{{}, pose.Translation(math.NaN(), 0, 0), {R: pose.Quat{W: math.Inf(1)}}} {
+		it := thing("room", 0, 0, 0)
+		it.Placement.Pose = bad
+		if err := it.Check("cup"); engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("%v: %v", bad, err)
+		}
+		f := forest(t, at("cup", "eye", 1, it))
+		notes := 0
+		for range f.Notes() {
+			notes++
+		}
+		if m, err := f.Get("cup"); err != nil || m.Placement != nil || notes != 1 {
+			t.Errorf("%v: %v, %v, %d notes", bad, m, err, notes)
+		}
+	}
+	for name, bad := range map[string]Item{
+		"":     thing("", 0, 0, 0),
+		"cup":  thing("cup", 0, 0, 0),
+		"in":   {Placement: &Placement{Frame: "in", Pose: pose.Identity()}},
+		"box":  {Description: &Description{Box: &Box{pose.Identity(), pose.Vec3{X: -1}}}},
+		"mad":  {Description: &Description{Box: &Box{}}},
+		"ball": {Description: &Description{Shape: &Shape{Size: pose.Vec3{X: math.NaN()}}}},
+	} {
+		if err := bad.Check(name); engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	many := Item{Description: &Description{Kinds: make([]string, MaxKinds+1)}}
+	if err := many.Check("many"); engram.CodeOf(err) != engram.Exhausted {
+		t.Error(err)
+	}
+}
+
+// One view does not change what an item is taken for.
+func TestLabelNeedsMoreThanOneView(t *testing.T) {
+	e := Evidence{"cup": 0.6, "bowl": 0.9}
+	if got := e.Label("cup"); got != "cup" {
+		t.Errorf("after one view it is a %s", got)
+	}
+	e["bowl"] += 0.8
+	if got := e.Label("cup"); got != "bowl" {
+		t.Errorf("after two views it is a %s", got)
+	}
+	operator := Item{Description: &Description{Label: "mug"}, Source: Operator}
+	eye := Item{Description: &Description{Label: "cup"}, LabelEvidence: Evidence{"bowl": 5}}
+	f := forest(t, at("it", "anna", 1, operator), at("it", "eye", 2, eye), at("that", "eye", 2, eye))
+	it, _ := f.Get("it")
+	that, _ := f.Get("that")
+	if it.Label() != "mug" || that.Label() != "bowl" {
+		t.Errorf("it is a %s, that a %s", it.Label(), that.Label())
+	}
+}

@@ -1,0 +1,216 @@
+package world
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram/pose"
+)
+
+// cellSize is the edge of the cells that items are filed in, metres.
+const cellSize = 2.0
+
+// cell is a node in the index of space: per tree of frames a grid, x before y before z.
+type cell struct {
+	root, x, y, z int32
+	id            int32
+}
+
+func byCell(a, b cell) int {
+	switch {
+	case a.root != b.root:
+		return cmp.Compare(a.root, b.root)
+	case a.x != b.x:
+		return cmp.Compare(a.x, b.x)
+	case a.y != b.y:
+		return cmp.Compare(a.y, b.y)
+	case a.z != b.z:
+		return cmp.Compare(a.z, b.z)
+	}
+	return cmp.Compare(a.id, b.id)
+}
+
+// grid returns the cell of a coordinate.
+func grid(x float64) int32 {
+	return int32(min(max(math.Floor(x/cellSize), math.MinInt32), math.MaxInt32))
+}
+
+// statedFrame returns the item in whose frame a node's pose is, or none.
+func (f *Forest) statedFrame(n *node) int32 {
+	switch {
+	case n.merged == nil || n.merged.Placement == nil:
+		return none
+	case n.frame != none:
+		return n.frame
+	case n.merged.Placement.Frame == "" && n.merged.parent() != "":
+		return f.parent(n)
+	}
+	return none
+}
+
+// frameOf returns the item in whose frame the forest has the node, or none: then it is the
+// root of a tree of frames.
+func (f *Forest) frameOf(n *node) int32 {
+	if id := f.statedFrame(n); !n.cut[frames] && f.exists(id) {
+		return id
+	}
+	return none
+}
+
+// place finds anew where the nodes are that moved, and all in their frames.
+func (b *Builder) place() {
+	for id := range b.moved {
+		if !b.below(id) {
+			b.placeAll(id)
+		}
+	}
+	clear(b.moved)
+}
+
+// below reports whether a node lies in the frame of another one that moved, with which it is
+// placed.
+func (b *Builder) below(id int32) bool {
+	for n := b.f.node(b.f.frameOf(b.f.node(id))); n != nil; n = b.f.node(b.f.frameOf(n)) {
+		if b.moved[n.id] {
+			return true
+		}
+	}
+	return false
+}
+
+// placeAll places a node and all in its frame, each after the one that it is placed in.
+func (b *Builder) placeAll(id int32) {
+	queue := []int32{id}
+	for len(queue) > 0 {
+		n := b.own(queue[len(queue)-1])
+		queue = queue[:len(queue)-1]
+		b.placeOne(n)
+		push := func(c *node) {
+			if n.merged == nil || b.f.frameOf(c) == n.id {
+				queue = append(queue, c.id)
+			}
+		}
+		n.children.all(func(k named) bool {
+			if c := b.f.node(k.id); c.frame == none { // else it is among those of another node, or framed
+				push(c)
+			}
+			return true
+		})
+		n.framed.all(func(k named) bool { push(b.f.node(k.id)); return true })
+	}
+}
+
+func (b *Builder) placeOne(n *node) {
+	n.root, n.rootFromItem = n.id, pose.Identity()
+	if in := b.f.node(b.f.frameOf(n)); in != nil {
+		p, _ := b.f.edge(n)
+		n.root, n.rootFromItem = in.root, in.rootFromItem.Mul(p)
+	}
+	at := n.rootFromItem.T
+	c := cell{n.root, grid(at.X), grid(at.Y), grid(at.Z), n.id}
+	if n.inSpace && (n.merged == nil || n.cell != c) {
+		b.f.space.remove(n.cell, byCell, b.edit)
+	}
+	if n.merged != nil && !(n.inSpace && n.cell == c) {
+		b.f.space.add(c, byCell, b.edit)
+	}
+	n.cell, n.inSpace = c, n.merged != nil
+}
+
+// Neighbour is an item with its distance from what was asked for, in metres.
+type Neighbour struct {
+	*Merged
+	Distance float64
+}
+
+// Near returns the items whose origins lie within radius metres of a point in an item's
+// frame, the nearest first, with the item itself if it does.
+func (f *Forest) Near(frame string, point pose.Vec3, radius float64) ([]Neighbour, error) {
+	n := f.item(frame)
+	if n == nil {
+		return nil, notFound(frame)
+	}
+	var found []Neighbour
+	f.inBall(n.root, n.rootFromItem.Apply(point), radius, func(m *node, distance float64) {
+		found = append(found, Neighbour{m.merged, distance})
+	})
+	slices.SortFunc(found, func(a, b Neighbour) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), strings.Compare(a.Name, b.Name))
+	})
+	return found, nil
+}
+
+// Region is a box in an item's frame.
+type Region struct {
+	Frame string
+	Box
+}
+
+// Within returns the items whose origins lie in the region, by name.
+func (f *Forest) Within(r Region) ([]*Merged, error) {
+	n := f.item(r.Frame)
+	if n == nil {
+		return nil, notFound(r.Frame)
+	}
+	rootFromBox := n.rootFromItem.Mul(r.Pose)
+	boxFromRoot := rootFromBox.Inverse()
+	var found []*Merged
+	f.inBall(n.root, rootFromBox.T, r.Size.Norm()/2, func(m *node, _ float64) {
+		if inside(boxFromRoot.Apply(m.rootFromItem.T), r.Size) {
+			found = append(found, m.merged)
+		}
+	})
+	slices.SortFunc(found, func(a, b *Merged) int { return strings.Compare(a.Name, b.Name) })
+	return found, nil
+}
+
+// inside reports whether a point lies in a box of full edge lengths about the origin.
+func inside(p, size pose.Vec3) bool {
+	return math.Abs(p.X) <= size.X/2 && math.Abs(p.Y) <= size.Y/2 && math.Abs(p.Z) <= size.Z/2
+}
+
+// inBall calls each with the nodes of a tree within radius of a point in the root's frame.
+func (f *Forest) inBall(root int32, at pose.Vec3, radius float64, each func(*node, float64)) {
+	first := cell{root: root, x: grid(at.X - radius), y: grid(at.Y - radius), z: grid(at.Z - radius), id: none}
+	last := cell{x: grid(at.X + radius), y: grid(at.Y + radius), z: grid(at.Z + radius)}
+	for from := first; ; {
+		var next *cell // where to go on after a part of space that is not asked for
+		f.space.from(from, byCell, func(c cell) bool {
+			if c.root != root || c.x > last.x {
+				return false
+			}
+			if skip, out := c.skip(first, last); out {
+				next = &skip
+				return false
+			}
+			n := f.node(c.id)
+			if d := n.rootFromItem.T.Sub(at).Norm(); d <= radius {
+				each(n, d)
+			}
+			return true
+		})
+		if next == nil {
+			return
+		}
+		from = *next
+	}
+}
+
+// skip returns the next cell that may lie between first and last, if c does not.
+func (c cell) skip(first, last cell) (next cell, out bool) {
+	next = cell{root: c.root, x: c.x, y: c.y, z: first.z, id: none}
+	switch {
+	case c.y < first.y:
+		next.y = first.y
+	case c.y > last.y || c.y == last.y && c.z > last.z:
+		next.x, next.y = c.x+1, first.y
+	case c.z < first.z:
+	case c.z > last.z:
+		next.y = c.y + 1
+	default:
+		return c, false
+	}
+	return next, true
+}

@@ -1,0 +1,63 @@
+package world
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Said tells who says something and since when.
+type Said struct {
+	Provider string
+	Robot    string // whose clock the times are of; "" is this one's
+	// Time is when it was true, Arrived when the memory knew it. Of what a provider says
+	// of one thing only the newest counts, of equal times what arrived later.
+	Time, Arrived engram.Time
+	Confidence    float64 // in [0, 1]
+}
+
+// newer reports whether s counts instead of o, which is of the same speaker.
+func (s *Said) newer(o *Said) bool {
+	if s.Time != o.Time {
+		return s.Time > o.Time
+	}
+	return s.Arrived > o.Arrived
+}
+
+// compare orders by who speaks.
+func (s *Said) compare(o *Said) int {
+	return cmp.Or(strings.Compare(s.Provider, o.Provider), strings.Compare(s.Robot, o.Robot))
+}
+
+// at returns when a group was last stated, by the speaker's clock.
+func (s *Said) at(stated engram.Time) engram.Time {
+	if stated == 0 {
+		return s.Time
+	}
+	return stated
+}
+
+// Statement is all that one provider says of one item at present.
+type Statement struct {
+	Name string // of the item
+	Said
+	Item *Item
+}
+
+// hear returns statements with one more, sorted by who speaks, and whether it counts. What
+// statements were is not changed.
+func hear[S any](all []*S, s *S, said func(*S) *Said, same func(a, b *S) int) ([]*S, bool) {
+	order := func(a, b *S) int { return cmp.Or(said(a).compare(said(b)), same(a, b)) }
+	i, found := slices.BinarySearchFunc(all, s, order)
+	if found && !said(s).newer(said(all[i])) {
+		return all, false
+	}
+	if found {
+		all = slices.Clone(all)
+		all[i] = s
+		return all, true
+	}
+	return slices.Concat(all[:i], []*S{s}, all[i:]), true
+}
