@@ -10,7 +10,7 @@
 // A [Model] is a world that programs read and write: [NewLocal] keeps one in RAM,
 // [Over] one in the memory World of a server, and a [Switch] exchanges one for another.
 //
-// The core (types, Builder, Forest) is pure: no transport, no clock, no goroutines.
-// Package memories defines the types of what is stored; [NewCodec] takes them from there
-// or from a server. docs/world.md is the guide.
+// The core (types, Builder, Forest) is pure: no transport, no clock, no goroutines. What is
+// stored is of types that package memories defines and that a [Codec] asks the server for.
+// docs/world.md is the guide.
 package world

@@ -1,0 +1,122 @@
+package world
+
+import (
+	"context"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+)
+
+// The core segments of the memory World that a codec reads and writes.
+const (
+	itemSegment  = "Item"
+	jointSegment = "Articulation"
+	stateSegment = "State"
+	lookSegment  = "Observation"
+)
+
+// Codec turns what a world is made of into payloads of the memory World and back. It is safe
+// for concurrent use.
+type Codec struct{ types map[string]*idf.Type } // by core segment
+
+// NewCodec returns a codec of the types that a server with the memory World knows. The error is
+// that of asking for them.
+func NewCodec(ctx context.Context, types engram.Types) (*Codec, error) {
+	c := &Codec{types: map[string]*idf.Type{}}
+	for _, segment := range []string{itemSegment, jointSegment, stateSegment, lookSegment} {
+		def, err := types.Type(ctx, "engram.world."+segment)
+		if err != nil {
+			return nil, err
+		}
+		if c.types[segment], err = idf.ParseType(def); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// EncodeItem returns an item as a payload of World/Item.
+func (c *Codec) EncodeItem(it *Item) (engram.Payload, error) {
+	return c.encode(itemSegment, itemValue(it))
+}
+
+// EncodeJoint returns an articulation as a payload of World/Articulation.
+func (c *Codec) EncodeJoint(a *Articulation) (engram.Payload, error) {
+	return c.encode(jointSegment, jointValue(a))
+}
+
+// EncodeState returns a state as a payload of World/State.
+func (c *Codec) EncodeState(s *State) (engram.Payload, error) {
+	return c.encode(stateSegment, stateValue(s))
+}
+
+// EncodeLook returns a look as a payload of World/Observation.
+func (c *Codec) EncodeLook(l *Look) (engram.Payload, error) {
+	return c.encode(lookSegment, lookValue(l))
+}
+
+func (c *Codec) encode(segment string, v map[string]any) (engram.Payload, error) {
+	t := c.types[segment]
+	b, err := t.Encode(v)
+	return engram.Payload{Type: t.Name(), Bytes: b}, err
+}
+
+// Statement reads a snapshot of World/Item. The error is Corrupt if it is none.
+func (c *Codec) Statement(id engram.ID, s *engram.Snapshot) (Statement, error) {
+	v, err := c.decode(itemSegment, id, s)
+	if err != nil {
+		return Statement{}, err
+	}
+	return Statement{id.Entity(), said(id, s), itemOf(v)}, nil
+}
+
+// Joint reads a snapshot of World/Articulation.
+func (c *Codec) Joint(id engram.ID, s *engram.Snapshot) (JointStatement, error) {
+	v, err := c.decode(jointSegment, id, s)
+	if err != nil {
+		return JointStatement{}, err
+	}
+	return JointStatement{id.Entity(), said(id, s), jointOf(v)}, nil
+}
+
+// State reads a snapshot of World/State.
+func (c *Codec) State(id engram.ID, s *engram.Snapshot) (StateStatement, error) {
+	v, err := c.decode(stateSegment, id, s)
+	if err != nil {
+		return StateStatement{}, err
+	}
+	return StateStatement{said(id, s), stateOf(v)}, nil
+}
+
+// Look reads a snapshot of World/Observation.
+func (c *Codec) Look(id engram.ID, s *engram.Snapshot) (Look, error) {
+	v, err := c.decode(lookSegment, id, s)
+	if err != nil {
+		return Look{}, err
+	}
+	l := lookOf(v)
+	l.Sensor, l.Said = id.Entity(), said(id, s)
+	return l, nil
+}
+
+func (c *Codec) decode(segment string, id engram.ID, s *engram.Snapshot) (object, error) {
+	if len(s.Instances) == 0 {
+		return nil, engram.Errorf(engram.Corrupt, id.String(), "a snapshot without instances")
+	}
+	v, err := c.types[segment].Decode(s.Instances[0].Payload.Bytes)
+	if err != nil {
+		return nil, engram.Errorf(engram.Corrupt, id.String(), "%w", err)
+	}
+	o, _ := v.(map[string]any)
+	return o, nil
+}
+
+// said returns who says a snapshot. Another robot's memory is called "robot:World".
+func said(id engram.ID, s *engram.Snapshot) Said {
+	robot, _, other := strings.Cut(id.Memory(), ":")
+	if !other {
+		robot = ""
+	}
+	return Said{id.ProviderSegment(), robot, s.Time, s.Arrived, float64(s.Instances[0].Confidence)}
+}
