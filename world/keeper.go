@@ -1,0 +1,286 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+)
+
+// update is something to be stated.
+type update struct {
+	name       string // of the entity
+	time       engram.Time
+	confidence float64
+	what       any // *Item, *Articulation or *State
+}
+
+// keeper states what one provider says. What it has stated is in the world that all see, so it
+// keeps nothing of it beside.
+type keeper struct {
+	*hub
+	provider string
+	now      func() engram.Time
+	// store writes updates, one error each, and returns the mark of the last.
+	store func(context.Context, []update) ([]error, Mark, error)
+
+	writing sync.Mutex  // held from what is read to what is written in its place
+	last    Mark        // of the last write
+	stated  engram.Time // the time that was stated last
+}
+
+// tick returns the time of what is said next, later than all before.
+func (k *keeper) tick() engram.Time {
+	k.stated = max(k.now(), k.stated+1)
+	return k.stated
+}
+
+// write reads the world with all that was written before, and stores what change makes of it.
+func (k *keeper) write(ctx context.Context, change func(*Forest) ([]update, error)) ([]error, Mark, error) {
+	k.writing.Lock()
+	defer k.writing.Unlock()
+	f, err := k.View(ctx, k.last)
+	if err != nil {
+		return nil, Mark{}, err
+	}
+	updates, err := change(f)
+	if err != nil || len(updates) == 0 {
+		return nil, Mark{}, err
+	}
+	failed, mark, err := k.store(ctx, updates)
+	if err == nil && mark.Number > 0 {
+		k.last = mark
+	}
+	return failed, mark, err
+}
+
+// writeAll is write of what is to be written as a whole.
+func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, error)) (Mark, error) {
+	failed, mark, err := k.write(ctx, change)
+	for _, e := range failed {
+		if err == nil {
+			err = e
+		}
+	}
+	return mark, err
+}
+
+// own returns what the provider says of an item at present, to be changed, and the time of
+// what is said next: after that.
+func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
+	now := k.tick()
+	for _, s := range f.Statements(name) {
+		if s.Provider != k.provider || s.Robot != "" {
+			continue
+		}
+		now = max(now, s.Time+1)
+		if s.Item.Removed != nil {
+			break
+		}
+		it := *s.Item
+		it.pin(s)
+		return it, now
+	}
+	return Item{}, now
+}
+
+// pin writes the statement's time to the groups that had none of their own.
+func (it *Item) pin(s *Statement) {
+	if g := it.Structure; g != nil && g.Time == 0 {
+		it.Structure = &Structure{g.Parent, s.Time}
+	}
+	if g := it.Placement; g != nil && g.Time == 0 {
+		p := *g
+		p.Time, it.Placement = s.Time, &p
+	}
+	if g := it.Description; g != nil && g.Time == 0 {
+		d := *g
+		d.Time, it.Description = s.Time, &d
+	}
+}
+
+// revise states what of an item is set over what was stated before.
+func (it *Item) revise(by Item) {
+	it.Source = by.Source
+	if by.Structure != nil {
+		it.Structure = by.Structure
+	}
+	if by.Placement != nil {
+		it.Placement = by.Placement
+	}
+	if by.Description != nil {
+		it.Description = by.Description
+	}
+	if by.Views != 0 {
+		it.Views = by.Views
+	}
+	if by.LabelEvidence != nil {
+		it.LabelEvidence = by.LabelEvidence
+	}
+	if by.SeenIn != (engram.ID{}) {
+		it.SeenIn = by.SeenIn
+	}
+}
+
+// Update implements [Model].
+func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mark, error) {
+	var refused []Refusal
+	var stated []string
+	failed, mark, err := k.write(ctx, func(f *Forest) ([]update, error) {
+		var updates []update
+		for _, by := range items {
+			it, now := k.own(f, by.Name)
+			it.revise(by.Item)
+			it.pin(&Statement{Said: Said{Time: now}})
+			err := it.Check(by.Name)
+			if err == nil && by.Removed != nil {
+				err = engram.Errorf(engram.Invalid, by.Name, "it is stated as removed; remove it")
+			}
+			if err == nil && by.Structure != nil {
+				err = f.checkParent(by.Name, by.Structure.Parent)
+			}
+			if err != nil {
+				refused = append(refused, Refusal{by.Name, err})
+				continue
+			}
+			stated = append(stated, by.Name)
+			updates = append(updates, update{by.Name, now, 1, it.upright()})
+		}
+		return updates, nil
+	})
+	for i, e := range failed {
+		if e != nil {
+			refused = append(refused, Refusal{stated[i], e})
+		}
+	}
+	return refused, mark, err
+}
+
+// checkParent returns a Conflict error if a parent lies below its child.
+func (f *Forest) checkParent(name, parent string) error {
+	path, err := f.PathToRoot(parent)
+	if err == nil && slices.ContainsFunc(path, func(m *Merged) bool { return m.Name == name }) {
+		return engram.Errorf(engram.Conflict, name, "its parent %q lies below it; give that one another parent first", parent)
+	}
+	return nil // it may come later
+}
+
+// UpdatePose implements [Model].
+func (k *keeper) UpdatePose(ctx context.Context, name, frame string, p pose.Pose, c pose.Cov) (Mark, error) {
+	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+		if !f.Has(name) {
+			return nil, notFound(name)
+		}
+		it, now := k.own(f, name)
+		it.Placement = &Placement{frame, p, c, now}
+		if frame == "" && it.Structure == nil { // the parent that others say
+			m, _ := f.Get(name)
+			it.Placement.Frame = m.parent()
+		}
+		return []update{{name, now, 1, it.upright()}}, it.Check(name)
+	})
+}
+
+// Attach implements [Model].
+func (k *keeper) Attach(ctx context.Context, name, parent string, at *pose.Pose) (Mark, error) {
+	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+		if !f.Has(name) {
+			return nil, notFound(name)
+		}
+		if !f.Has(parent) {
+			return nil, notFound(parent)
+		}
+		if err := f.checkParent(name, parent); err != nil {
+			return nil, err
+		}
+		it, now := k.own(f, name)
+		where := Located{Cov: pose.Cov{}}
+		if at != nil {
+			where.Pose = *at
+		} else {
+			var err error
+			if where, err = f.Pose(parent, name); err != nil {
+				return nil, err
+			}
+		}
+		it.Structure = &Structure{parent, now}
+		it.Placement = &Placement{parent, where.Pose, where.Cov, now}
+		return []update{{name, now, 1, it.upright()}}, it.Check(name)
+	})
+}
+
+// Remove implements [Model].
+func (k *keeper) Remove(ctx context.Context, name, reason string, children Children) (Mark, error) {
+	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+		m, err := f.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		below := slices.Collect(f.Children(name))
+		var updates []update
+		switch {
+		case len(below) > 0 && children == RefuseChildren:
+			return nil, engram.Errorf(engram.Conflict, name, "%d items have it as their parent, such as %q; remove it with its children, or leave them without a parent",
+				len(below), below[0].Name)
+		case children == WithChildren:
+			below = slices.Collect(f.Subtree(name))
+		case children == OrphanChildren:
+			for _, c := range below {
+				updates = append(updates, k.orphan(f, c, m))
+			}
+			below = []*Merged{m}
+		default:
+			below = []*Merged{m}
+		}
+		for _, gone := range below {
+			said, now := k.own(f, gone.Name)
+			updates = append(updates, update{gone.Name, now, 1, &Item{Source: said.Source, Removed: &Removal{reason, now}}})
+		}
+		return updates, nil
+	})
+}
+
+// orphan states an item without its parent, which goes, in the frame that the parent was in.
+func (k *keeper) orphan(f *Forest, c, parent *Merged) update {
+	it, now := k.own(f, c.Name)
+	it.Structure = &Structure{"", now}
+	frame := f.node(f.frameOf(f.item(parent.Name)))
+	if frame == nil {
+		it.Placement = nil
+		return update{c.Name, now, 1, &it}
+	}
+	if at, err := f.Pose(frame.name, c.Name); err == nil {
+		it.Placement = &Placement{frame.name, at.Pose, at.Cov, now}
+	}
+	return update{c.Name, now, 1, &it}
+}
+
+// Withdraw implements [Model].
+func (k *keeper) Withdraw(ctx context.Context, name string) (Mark, error) {
+	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+		_, now := k.own(f, name)
+		return []update{{name, now, 1, &Item{}}}, engram.CheckName(name)
+	})
+}
+
+// Articulate implements [Model].
+func (k *keeper) Articulate(ctx context.Context, joint string, a Articulation) (Mark, error) {
+	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+		return []update{{joint, k.tick(), 1, &a}}, a.Check(joint)
+	})
+}
+
+// SetState implements [Model].
+func (k *keeper) SetState(ctx context.Context, s State, confidence float64) (Mark, error) {
+	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+		if !f.Has(s.Item) {
+			return nil, notFound(s.Item)
+		}
+		if !(confidence >= 0 && confidence <= 1) {
+			return nil, engram.Errorf(engram.Invalid, s.Item, "state %q is stated with the confidence %g; it lies between 0 and 1", s.Name, confidence)
+		}
+		return []update{{s.Item + "/" + s.Name, k.tick(), confidence, &s}}, engram.CheckName(s.Name)
+	})
+}

@@ -1,0 +1,62 @@
+package world
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Local is a [Model] in plain RAM, without a memory: of one provider, with its present only.
+type Local struct {
+	keeper
+	number uint64 // of the last update; under writing
+}
+
+// NewLocal returns an empty world whose statements are of the provider.
+func NewLocal(provider string, rules Rules) *Local {
+	l := &Local{}
+	l.keeper = keeper{hub: newHub(rules), provider: provider, now: engram.Now, store: l.put}
+	l.reached = Mark{Epoch: rand.Uint64() | 1}
+	return l
+}
+
+// Past implements [Model]; it is unsupported.
+func (l *Local) Past(context.Context, engram.Time, *engram.Time) (*Forest, error) {
+	return nil, engram.Errorf(engram.Unsupported, "world", "a world in plain RAM has only its present; use one over a memory")
+}
+
+// put stores updates at once.
+func (l *Local) put(_ context.Context, updates []update) ([]error, Mark, error) {
+	failed := make([]error, len(updates))
+	to := l.reached
+	names := map[string]bool{}
+	for range updates {
+		l.number++
+	}
+	to.Number = l.number
+	l.change(to, func(b *Builder) []string {
+		for i, u := range updates {
+			said := Said{Provider: l.provider, Time: u.time, Arrived: u.time, Confidence: u.confidence}
+			name, err := b.put(u.name, said, u.what)
+			names[name], failed[i] = true, err
+		}
+		return slices.Sorted(maps.Keys(names))
+	})
+	return failed, to, nil
+}
+
+// put takes what somebody says of anything, and returns the name of the item concerned.
+func (b *Builder) put(name string, said Said, what any) (string, error) {
+	switch v := what.(type) {
+	case *Item:
+		return name, b.Put(Statement{name, said, v})
+	case *Articulation:
+		return v.Moved, b.PutJoint(JointStatement{name, said, v})
+	case *State:
+		return v.Item, b.PutState(StateStatement{said, v})
+	}
+	return name, engram.Errorf(engram.Internal, name, "a statement of %T", what)
+}

@@ -1,0 +1,90 @@
+package world
+
+import (
+	"context"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+)
+
+// Model is a world that programs read and write. What it writes is what one provider says;
+// what it reads is what all say. All methods are safe for concurrent use. Errors have a code
+// of package engram and name the item.
+type Model interface {
+	// View returns the present world, which answers all questions and does not change
+	// meanwhile. It waits until it has what was written up to the marks; TooNew says that it
+	// did not come before ctx ended.
+	View(ctx context.Context, after ...Mark) (*Forest, error)
+	// Past returns the world at a time, as it was known at the time asOf; nil is what is known
+	// now. Unsupported if the model has only its present.
+	Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*Forest, error)
+	// Update states items. Groups and members that are not set stay as this provider has
+	// stated them; a group without a time is stated now. Items that are refused are told, with
+	// the reason, and do not stop the others.
+	Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mark, error)
+	// UpdatePose states where an item is that there is, in the frame of another item; "" is its
+	// parent.
+	UpdatePose(ctx context.Context, name, frame string, p pose.Pose, c pose.Cov) (Mark, error)
+	// Attach gives an item another parent, at a pose in its frame, or where the item is
+	// at present if at is nil; both at once. Attached to what is below it, the error is
+	// Conflict; without a pose and not aligned with the parent, that of [Forest.Pose].
+	Attach(ctx context.Context, name, parent string, at *pose.Pose) (Mark, error)
+	// Remove says that an item is no more. If something has it as its parent, children say
+	// what becomes of it.
+	Remove(ctx context.Context, name, reason string, children Children) (Mark, error)
+	// Withdraw takes back all that this provider says of an item; others may still say it.
+	Withdraw(ctx context.Context, name string) (Mark, error)
+	// Articulate states a joint.
+	Articulate(ctx context.Context, joint string, a Articulation) (Mark, error)
+	// SetState states a state of an item, with a confidence in [0, 1].
+	SetState(ctx context.Context, s State, confidence float64) (Mark, error)
+	// Watch tells of changes from now on.
+	Watch(ctx context.Context) (Watcher, error)
+}
+
+// NamedItem is an item with its name.
+type NamedItem struct {
+	Name string
+	Item
+}
+
+// Refusal says why an item was not stated.
+type Refusal struct {
+	Name string
+	Err  error
+}
+
+// Mark is a point in the writes of a world: a life of the server that has it, and the
+// number of an update. The zero mark is before all of them.
+type Mark struct{ Epoch, Number uint64 }
+
+// Children says what becomes of the children of an item that is removed.
+type Children uint8
+
+// What becomes of children.
+const (
+	RefuseChildren Children = iota // nothing is removed while there are some: Conflict
+	WithChildren                   // all below is removed, too
+	OrphanChildren                 // they have no parent then, and stay where they are
+)
+
+// Change tells which items may differ since the change before, in a view that has them.
+type Change struct {
+	Forest *Forest
+	Names  []string // sorted
+}
+
+// Watcher tells of changes. One goroutine may wait at a time.
+type Watcher interface {
+	// Next waits for a change. Changes that nobody waited for are told together. The error
+	// is Canceled after Close or when ctx ends.
+	Next(ctx context.Context) (Change, error)
+	// Close ends it.
+	Close()
+}
+
+// notYet says that a mark was not reached.
+func notYet(m Mark, why error) error {
+	return &engram.Error{Code: engram.TooNew, Thing: "world", Err: why,
+		Msg: "what was written up to the mark is not there yet; wait longer, or ask again"}
+}
