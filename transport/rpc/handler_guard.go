@@ -28,24 +28,24 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, err)
 		return
 	}
+	var m *messages
 	if !strings.HasPrefix(r.URL.Path, viaPrefix) { // what is handed on is not decoded here
 		var patience stall
 		if !bidi {
 			patience = g.watch(g.cutRead)
 		}
-		m, err := h.intake(r, patience)
-		if err != nil {
+		if m, err = h.intake(r, patience); err != nil {
 			h.refuse(w, r, err)
 			return
 		}
-		defer m.end()
+		defer m.release()
 		r.Body = m
 		if !bidi {
 			guarded.request = m
 		}
 	}
 	if !streams {
-		h.mux.ServeHTTP(guarded, r)
+		h.call(guarded, r, m)
 		return
 	}
 	if h.draining.Err() != nil {
@@ -82,7 +82,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			r = r.WithContext(context.WithValue(r.Context(), cutReadKey{}, g.cutRead))
 		}
 	}
-	h.mux.ServeHTTP(guarded, r)
+	h.call(guarded, r, m)
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {

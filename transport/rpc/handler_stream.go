@@ -15,8 +15,12 @@ import (
 // CommitStream answers each request with one response. When the server is told to
 // stop, ServeHTTP ends the wait for the next request, not the commit at hand.
 func (h memoryHandler) CommitStream(ctx context.Context, stream *connect.BidiStream[engramv1.CommitRequest, engramv1.CommitResponse]) error {
+	return h.commitStream(ctx, stream.Receive, stream.Send)
+}
+
+func (h memoryHandler) commitStream(ctx context.Context, receive func() (*engramv1.CommitRequest, error), send func(*engramv1.CommitResponse) error) error {
 	for {
-		m, err := stream.Receive()
+		m, err := receive()
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -27,7 +31,7 @@ func (h memoryHandler) CommitStream(ctx context.Context, stream *connect.BidiStr
 		if err != nil {
 			return wireError(err)
 		}
-		if err := stream.Send(results); err != nil {
+		if err := send(results); err != nil {
 			return wireError(err)
 		}
 	}
@@ -55,11 +59,15 @@ func (h memoryHandler) QueryStream(ctx context.Context, r *connect.Request[engra
 }
 
 func (h memoryHandler) Subscribe(ctx context.Context, r *connect.Request[engramv1.SubscribeRequest], stream *connect.ServerStream[engramv1.SubscribeResponse]) error {
-	sub, err := subscriptionFromMessage(h.limits, r.Msg)
+	return h.subscribe(ctx, r.Msg, stream.Send)
+}
+
+func (h memoryHandler) subscribe(ctx context.Context, m *engramv1.SubscribeRequest, send func(*engramv1.SubscribeResponse) error) error {
+	sub, err := subscriptionFromMessage(h.limits, m)
 	if err != nil {
 		return wireError(err)
 	}
-	asJSON := r.Msg.GetJson() // nothing else of the request is kept
+	asJSON := m.GetJson() // nothing else of the request is kept
 	release, err := h.o.AdmitSubscription()
 	if err != nil {
 		return wireError(err)
@@ -78,7 +86,7 @@ func (h memoryHandler) Subscribe(ctx context.Context, r *connect.Request[engramv
 	defer updates.Close()
 	defer h.o.Meter.RPC.Subscription()()
 	first.Epoch = updates.Epoch()
-	if err := stream.Send(first); err != nil {
+	if err := send(first); err != nil {
 		return wireError(err)
 	}
 	for {
@@ -86,14 +94,14 @@ func (h memoryHandler) Subscribe(ctx context.Context, r *connect.Request[engramv
 		if err != nil {
 			return h.ended(err)
 		}
-		if err := h.sendUpdates(ctx, stream, batch, asJSON); err != nil {
+		if err := h.sendUpdates(ctx, send, batch, asJSON); err != nil {
 			return wireError(err)
 		}
 	}
 }
 
 // sendUpdates sends a batch, in several messages if it is large.
-func (h memoryHandler) sendUpdates(ctx context.Context, stream *connect.ServerStream[engramv1.SubscribeResponse], batch []engram.Update, asJSON bool) error {
+func (h memoryHandler) sendUpdates(ctx context.Context, send func(*engramv1.SubscribeResponse) error, batch []engram.Update, asJSON bool) error {
 	m := &engramv1.SubscribeResponse{Updates: make([]*engramv1.Update, 0, len(batch))}
 	size := 0
 	for i := range batch {
@@ -101,7 +109,7 @@ func (h memoryHandler) sendUpdates(ctx context.Context, stream *connect.ServerSt
 		if batch[i].Snapshot != nil {
 			n := batch[i].Snapshot.Size()
 			if size > 0 && size+n > partBytes {
-				if err := stream.Send(m); err != nil {
+				if err := send(m); err != nil {
 					return err
 				}
 				m.Updates, size = nil, 0
@@ -115,5 +123,5 @@ func (h memoryHandler) sendUpdates(ctx context.Context, stream *connect.ServerSt
 		}
 		m.Updates = append(m.Updates, u)
 	}
-	return stream.Send(m)
+	return send(m)
 }

@@ -139,18 +139,13 @@ type messages struct {
 	length  int64 // of the body, if it is not enveloped; -1: not known
 	drain   bool  // what is refused must be read before an answer can be given
 	lease   intake.Lease
-	scratch *[]byte // for small messages; nil once it went back
+	buffer  *[]byte // in which message lies, unless that is decoded from elsewhere
 	prefix  [envelopeSize]byte
 	told    int // of prefix
 	message []byte
 	read    int // of message
 	err     error
 }
-
-// small is how large the buffers are that are used again.
-const small = 16 << 10
-
-var scratches = sync.Pool{New: func() any { b := make([]byte, small); return &b }}
 
 // intake puts the messages of a request before what reads them. The error is for who
 // sent it.
@@ -216,19 +211,42 @@ func (m *messages) Read(b []byte) (int, error) {
 		if m.err != nil {
 			return 0, m.err
 		}
-		m.release()
-		if err := m.next(); err != nil {
-			m.message, m.read = nil, 0
-			if m.err = err; !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				m.err = m.refused(err)
-			}
-		}
+		m.advance()
 	}
 	n := copy(b, m.prefix[m.told:])
 	m.told += n
 	body := copy(b[n:], m.message[m.read:])
 	m.read += body
 	return n + body, nil
+}
+
+// advance goes on to the next message, or notes the error.
+func (m *messages) advance() {
+	m.release()
+	if err := m.next(); err != nil {
+		m.release()
+		if m.err = err; !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			m.err = m.refused(err)
+		}
+	}
+}
+
+// take returns the next message of an enveloped body, which is valid until the one after
+// it is read or an answer is given, and the flags of its envelope.
+func (m *messages) take() (flags byte, message []byte, err error) {
+	if m.err == nil {
+		m.advance()
+	}
+	m.told, m.read = envelopeSize, len(m.message)
+	return m.prefix[0], m.message, m.err
+}
+
+// last returns io.EOF if the body ends after the message at hand, which it leaves.
+func (m *messages) last() error {
+	if m.err == nil {
+		_, m.err = io.ReadFull(source{m}, m.prefix[:])
+	}
+	return m.err
 }
 
 // refused returns the error for a message that is not taken. Over HTTP/1 a client reads
@@ -250,15 +268,8 @@ func (m *messages) Close() error { return m.from.Close() }
 func (m *messages) release() {
 	m.lease.Release()
 	m.message, m.read = nil, 0
-}
-
-// end gives everything back.
-func (m *messages) end() {
-	m.release()
-	if m.scratch != nil {
-		scratches.Put(m.scratch)
-		m.scratch = nil
-	}
+	buffers.put(m.buffer)
+	m.buffer = nil
 }
 
 // next reads a message.
@@ -308,27 +319,29 @@ func (m *messages) fill(announced int64) error {
 	if announced >= 0 {
 		most = announced
 	}
-	if m.scratch == nil {
-		m.scratch = scratches.Get().(*[]byte)
-	}
-	return m.gather(source{m}, (*m.scratch)[:0], most, announced)
+	return m.gather(source{m}, most, announced)
 }
 
-// gather reads up to most bytes into the message, which begins in b. Fewer than were
+// gather reads up to most bytes into the message, in a buffer of its own. Fewer than were
 // announced are an error.
-func (m *messages) gather(from io.Reader, b []byte, most, announced int64) error {
+func (m *messages) gather(from io.Reader, most, announced int64) error {
 	step := int64(64 << 10)
 	if announced > 0 {
 		step = 4 << 20 // room for an image is had at once
 	}
 	before := int64(len(m.message))
+	m.buffer = buffers.get(small)
+	b := (*m.buffer)[:0]
 	for int64(len(b)) < most {
 		if len(b) == cap(b) {
-			size := min(most, max(step, 2*int64(len(b))))
-			if err := m.lease.Read(m.ctx, before+size); err != nil {
+			_, size := buffers.class(int(min(most, max(step, 2*int64(len(b))))))
+			if err := m.lease.Read(m.ctx, before+int64(size)); err != nil {
 				return err
 			}
-			b = append(make([]byte, 0, size), b...)
+			outgrown := m.buffer
+			m.buffer = buffers.get(size)
+			b = append((*m.buffer)[:0], b...)
+			buffers.put(outgrown)
 		}
 		n, err := from.Read(b[len(b):min(int64(cap(b)), most)])
 		b = b[:len(b)+n]
@@ -365,7 +378,8 @@ func (m *messages) decompress() error {
 	}
 	if err == nil {
 		defer inflaters.Put(z)
-		err = m.gather(z, nil, int64(m.p.bytes)+1, -1)
+		defer buffers.put(m.buffer) // of what was compressed
+		err = m.gather(z, int64(m.p.bytes)+1, -1)
 	}
 	if _, ours := errors.AsType[*engram.Error](err); err != nil && !ours {
 		err = engram.Errorf(engram.Invalid, "", "a message cannot be decompressed: %w", err)
