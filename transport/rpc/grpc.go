@@ -60,6 +60,8 @@ type grpcCall struct {
 	r   *http.Request
 	in  *messages
 	ctx context.Context
+
+	streams bool // each message is sent at once
 }
 
 // call hands a call on to what serves it.
@@ -69,7 +71,7 @@ func (h *Handler) call(w *guardedWriter, r *http.Request, in *messages) {
 		h.mux.ServeHTTP(w, r)
 		return
 	}
-	c := &grpcCall{h: h, w: w, r: r, in: in, ctx: r.Context()}
+	c := &grpcCall{h: h, w: w, r: r, in: in, ctx: r.Context(), streams: in.p.streams}
 	if text := r.Header["Grpc-Timeout"]; len(text) > 0 {
 		timeout, ok := grpcTimeout(text[0])
 		if !ok {
@@ -198,7 +200,9 @@ func (c *grpcCall) send(m proto.Message) error {
 	if _, err := c.w.Write(whole); err != nil {
 		return c.broken(err)
 	}
-	c.w.Flush()
+	if c.streams { // else it goes with the status
+		c.w.Flush()
+	}
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/transport/internal/h2"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
 
@@ -46,16 +47,6 @@ func Serve(ctx context.Context, h *Handler, listeners ...net.Listener) error {
 		ReadHeaderTimeout: h.o.HeaderTimeout,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
-		HTTP2: &http.HTTP2Config{
-			// Unary calls need streams of HTTP/2 too.
-			MaxConcurrentStreams: h.o.MaxStreams + 256,
-			// Images are committed; the default windows throttle them.
-			MaxReceiveBufferPerConnection: 4<<20 - 1,
-			MaxReceiveBufferPerStream:     2 << 20,
-			// A client that is gone without a word is noticed.
-			SendPingTimeout: 20 * time.Second,
-			PingTimeout:     20 * time.Second,
-		},
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if id, ok := secure.IdentityOf(c); ok {
 				ctx = access.WithIdentity(ctx, id)
@@ -64,6 +55,17 @@ func Serve(ctx context.Context, h *Handler, listeners ...net.Listener) error {
 		},
 		ErrorLog: h.errorLog(),
 	}
+	h2.Serve(srv, h2.Options{
+		// Unary calls need streams of HTTP/2 too.
+		MaxStreams: h.o.MaxStreams + 256,
+		// Images are committed; the default windows throttle them.
+		ConnWindow: 4<<20 - 1, StreamWindow: 2 << 20,
+		MaxHeaderBytes: srv.MaxHeaderBytes,
+		HeaderTimeout:  h.o.HeaderTimeout, IdleTimeout: srv.IdleTimeout, StallTimeout: h.o.StallTimeout,
+		// A client that is gone without a word is noticed.
+		PingTimeout: 20 * time.Second,
+		ErrorLog:    srv.ErrorLog,
+	})
 	var serving sync.WaitGroup
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
