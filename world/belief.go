@@ -66,7 +66,7 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 	}
 	said := n.merged.Placed
 	b := belief{
-		halfLife: f.rules.HalfLife(&n.merged.Item), detection: f.rules.Detection,
+		halfLife: f.rules.HalfLife(n.merged.Item), detection: f.rules.Detection,
 		Belief: Belief{P: said.Confidence, Seen: placed.Add(f.rules.Offsets[said.Robot])},
 	}
 	b.now = b.Seen

@@ -9,7 +9,7 @@ import (
 // Merged is an item as all say it is: of each group the statement that counts.
 type Merged struct {
 	Name string
-	Item
+	*Item
 	// Structured, Placed and Described are the statements that the groups are of; nil for a
 	// group that nobody stated.
 	Structured, Placed, Described *Statement
@@ -30,7 +30,7 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 	}
 	kinds := kindsOf(live)
 	robot := slices.Contains(kinds, KindRobot)
-	m := &Merged{Name: name}
+	m := &Merged{Name: name, Item: &Item{}}
 	best := func(time func(*Item) (engram.Time, bool), own bool) *Statement {
 		var win claim
 		for _, s := range live {
@@ -55,7 +55,15 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 		m.Description = m.Described.Item.Description
 	}
 	m.sum(live)
+	if only := live[0].Item; len(live) == 1 && m.sameGroups(only) {
+		m.Item = only // as most are: nothing is kept twice
+	}
 	return m
+}
+
+// sameGroups reports whether what came of all is what one says.
+func (m *Merged) sameGroups(it *Item) bool {
+	return m.Structure == it.Structure && m.Placement == it.Placement && m.Description == it.Description
 }
 
 // placement returns where it is. A pose without a frame is meant in the parent that its own
