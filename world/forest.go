@@ -54,12 +54,12 @@ func notFound(name string) error {
 	return engram.Errorf(engram.NotFound, name, "there is no such item; ask for all items, or state it")
 }
 
-// parent returns the index of the parent that the forest gives the item, or none.
-func (f *Forest) parent(n *node) int32 {
-	if n.cut[parents] || !f.exists(n.up) {
-		return none
+// parent returns the parent that the forest gives the item, or nil.
+func (f *Forest) parent(n *node) *node {
+	if p := f.node(n.up); p != nil && p.merged != nil && !n.cut[parents] {
+		return p
 	}
-	return n.up
+	return nil
 }
 
 // Len returns the number of items.
@@ -120,7 +120,7 @@ func (f *Forest) NearestParent(name, kind string) (*Merged, error) {
 	if n == nil {
 		return nil, notFound(name)
 	}
-	for n = f.node(f.parent(n)); n != nil; n = f.node(f.parent(n)) {
+	for n = f.parent(n); n != nil; n = f.parent(n) {
 		if n.merged.Is(kind) {
 			return n.merged, nil
 		}
@@ -135,7 +135,7 @@ func (f *Forest) PathToRoot(name string) ([]*Merged, error) {
 		return nil, notFound(name)
 	}
 	var path []*Merged
-	for ; n != nil; n = f.node(f.parent(n)) {
+	for ; n != nil; n = f.parent(n) {
 		path = append(path, n.merged)
 	}
 	return path, nil
@@ -258,7 +258,7 @@ func (f *Forest) ByPlace(called string, within ...string) iter.Seq[*Merged] {
 func (f *Forest) liesWithin(m *Merged, within []string) bool {
 	n := f.item(m.Name)
 	for _, called := range within {
-		for n = f.node(f.parent(n)); ; n = f.node(f.parent(n)) {
+		for n = f.parent(n); ; n = f.parent(n) {
 			if n == nil {
 				return false
 			}

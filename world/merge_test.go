@@ -146,7 +146,7 @@ func againstNaive(t *rapid.T, f *Forest) {
 	}
 	for m := range f.All() {
 		n := f.item(m.Name)
-		if got := f.node(f.parent(n)); (got == nil) != (up[m.Name] == "") || got != nil && got.name != up[m.Name] {
+		if got := f.parent(n); (got == nil) != (up[m.Name] == "") || got != nil && got.name != up[m.Name] {
 			t.Fatalf("the parent of %s is %v, not %q", m.Name, got, up[m.Name])
 		}
 		in, x := root(m.Name)

@@ -45,7 +45,9 @@ func (f *Forest) statedFrame(n *node) int32 {
 	case n.frame != none:
 		return n.frame
 	case n.merged.Placement.Frame == "" && n.merged.parent() != "":
-		return f.parent(n)
+		if p := f.parent(n); p != nil {
+			return p.id
+		}
 	}
 	return none
 }
