@@ -312,6 +312,20 @@ func TestNoPlanOnAStaleWorld(t *testing.T) {
 	}
 }
 
+// What a payload cannot hold does not stop the others.
+func TestWhatCannotBeStored(t *testing.T) {
+	k := kit{t, over(t, newServer(t), "rover"), testkit.Context(t)}
+	odd := item("odd", "", 0)
+	odd.Description.Properties = map[string]any{"channel": make(chan int)}
+	refused, mark, err := k.Update(k.ctx, odd, item("even", "", 0))
+	if len(refused) != 1 || refused[0].Name != "odd" || !errors.Is(refused[0].Err, engram.TypeMismatch) {
+		t.Errorf("refused: %v", refused)
+	}
+	if f := k.see(mark, err); !f.Has("even") || f.Has("odd") {
+		t.Errorf("there are %q", names(f.All()))
+	}
+}
+
 // A world has what was there before it, and marks from before; what others say, too.
 func TestWorldOfSeveralProviders(t *testing.T) {
 	srv := newServer(t)

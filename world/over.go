@@ -162,27 +162,29 @@ func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
 // commit writes updates in one commit.
 func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, error) {
 	var c engram.Commit
-	for _, u := range updates {
+	failed := make([]error, len(updates))
+	var places []int // of the commit's updates among these
+	for i, u := range updates {
 		segment, p, err := m.encode(u.what)
-		if err != nil {
-			return nil, Mark{}, err
+		var id engram.ID
+		if err == nil {
+			id, err = engram.NewID("World", segment, m.provider, u.name)
 		}
-		id, err := engram.NewID("World", segment, m.provider, u.name)
-		if err != nil {
-			return nil, Mark{}, err
+		if failed[i] = err; err != nil {
+			continue
 		}
 		in := engram.NewInstance(p)
 		in.Confidence = float32(u.confidence)
 		c.Updates = append(c.Updates, engram.EntityUpdate{Entity: id, Time: u.time, Instances: []engram.Instance{in}})
+		places = append(places, i)
 	}
 	mark := Mark{Epoch: m.stream.Epoch()}
 	results, err := m.svc.Commit(ctx, c)
 	if err != nil {
 		return nil, Mark{}, err
 	}
-	failed := make([]error, len(updates))
 	for i, r := range results {
-		failed[i] = r.Err
+		failed[places[i]] = r.Err
 		mark.Number = max(mark.Number, r.Number)
 	}
 	return failed, mark, nil
