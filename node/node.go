@@ -21,6 +21,7 @@ import (
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/meter"
 	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport/rpc/reflection"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
 
@@ -66,7 +67,7 @@ func (e *LossError) Error() string { return e.Reason }
 // another server hosts one of its memories, Forbidden if its credentials do not let it.
 func New(ctx context.Context, c Config) (n *Node, err error) {
 	n = &Node{options: c.Edge, robot: c.Robot, within: EndWithin}
-	n.options.Web = c.Security.Web
+	n.options.Web, n.options.Reflection = c.Security.Web, reflection.Handlers
 	n.options.Now, n.options.Grace, n.options.Meter = c.Now, grace, new(meter.Meter)
 	defer func() {
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"connectrpc.com/connect"
 	"connectrpc.com/grpchealth"
-	"connectrpc.com/grpcreflect"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature"
@@ -19,7 +18,7 @@ import (
 )
 
 // Handler serves a memory server and a name system as gRPC, gRPC-Web, Connect and
-// HTTP/JSON, with health checks and reflection. [Serve] serves it; any http.Server
+// HTTP/JSON, with health checks. [Serve] serves it; any http.Server
 // that speaks HTTP/1.1 and unencrypted HTTP/2 can.
 type Handler struct {
 	svc    feature.Server
@@ -83,9 +82,11 @@ func NewHandler(svc feature.Server, names mns.Registry, o Options) *Handler {
 	h.procedures = procedures(&h.o, services, offered)
 	h.health = grpchealth.NewStaticChecker(services...)
 	h.mux.Handle(grpchealth.NewHandler(h.health, opts, withStrictJSON(false)))
-	reflector := grpcreflect.NewStaticReflector(append(services, grpchealth.HealthV1ServiceName)...)
-	h.mux.Handle(grpcreflect.NewHandlerV1(reflector, opts, withStrictJSON(false)))
-	h.mux.Handle(grpcreflect.NewHandlerV1Alpha(reflector, opts, withStrictJSON(false)))
+	if o.Reflection != nil {
+		for path, reflection := range o.Reflection(append(services, grpchealth.HealthV1ServiceName), opts, withStrictJSON(false)) {
+			h.mux.Handle(path, reflection)
+		}
+	}
 	if o.Operations != nil {
 		h.mux.Handle("/", h.guardOperations(o.Operations))
 	}

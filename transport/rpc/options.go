@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/feature/wire"
@@ -65,6 +67,10 @@ type Options struct {
 	// Operations answers GET requests for paths that begin with none of the services'
 	// names, such as /metrics and /readyz. Nil means there is nothing.
 	Operations http.Handler
+
+	// Reflection makes the handlers that tell tools what services there are, by their paths
+	// (package reflection); nil means that nothing tells.
+	Reflection func(services []string, o ...connect.HandlerOption) map[string]http.Handler
 
 	// Features are offered beside those of the server itself.
 	Features []feature.Feature

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport/rpc/reflection"
 )
 
 // Responses are not compressed, whoever asks for it; requests may be.
@@ -108,7 +109,7 @@ func TestEveryProtocol(t *testing.T) {
 }
 
 func TestReflectionAndHealth(t *testing.T) {
-	at := serving.Serve(t, serving.New(t, testMemory(server.Hooks{})), mns.NewLocal(), rpc.Options{}, serving.Socket(t))
+	at := serving.Serve(t, serving.New(t, testMemory(server.Hooks{})), mns.NewLocal(), rpc.Options{Reflection: reflection.Handlers}, serving.Socket(t))
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -117,17 +118,17 @@ func TestReflectionAndHealth(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 
-	reflection := grpcreflect.NewClient(client, "http://engram").NewStream(t.Context())
-	services, err := reflection.ListServices()
+	asking := grpcreflect.NewClient(client, "http://engram").NewStream(t.Context())
+	services, err := asking.ListServices()
 	for _, want := range []protoreflect.FullName{engramv1connect.MemoryServiceName, engramv1connect.NameServiceName, "grpc.health.v1.Health"} {
 		if err != nil || !slices.Contains(services, want) {
 			t.Errorf("services %v, %v; want %s among them", services, err, want)
 		}
 	}
-	if _, err := reflection.FileContainingSymbol(engramv1connect.MemoryServiceName); err != nil {
+	if _, err := asking.FileContainingSymbol(engramv1connect.MemoryServiceName); err != nil {
 		t.Error(err)
 	}
-	if _, err := reflection.Close(); err != nil {
+	if _, err := asking.Close(); err != nil {
 		t.Error(err)
 	}
 
