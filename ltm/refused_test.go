@@ -110,6 +110,7 @@ func TestLogKeepsWhatNoEpisodeTakes(t *testing.T) {
 					t.Errorf("the health says %q", h)
 				}
 				if end == "killed" {
+					l.commit(t, "Test/Synced/p/after", 0, 0) // with it all before it is on the disk
 					dir = killed(t, dir)
 				}
 				l.end(t)
