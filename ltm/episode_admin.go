@@ -181,7 +181,7 @@ func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
 		return st, err
 	}
 	counts, apart := pinned.catalogued()
-	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelCoreSegment, counts)
+	totals, err := a.disk.catalogue.Totals(ctx, engram.LevelProviderSegment, counts)
 	if err != nil {
 		return st, err
 	}
@@ -192,6 +192,7 @@ func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
 	}
 	segments := map[engram.ID]*SegmentStats{}
 	of := func(id engram.ID) *SegmentStats {
+		id = id.Truncate(engram.LevelCoreSegment)
 		if segments[id] == nil {
 			segments[id] = &SegmentStats{Segment: id}
 		}
@@ -199,12 +200,21 @@ func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
 	}
 	for _, t := range totals {
 		seg := of(t.Segment)
-		seg.Entities, seg.Snapshots, seg.Bytes, seg.Span = t.Entities, t.Snapshots-t.InForce, t.Bytes, t.Recorded
+		addHeld(seg, t.Snapshots-t.InForce, t.Bytes, t.Recorded)
+		if more[t.Segment] == nil {
+			seg.Entities += t.Entities
+		}
 	}
 	for provider, entities := range more {
-		if err := a.addHeld(ctx, of(provider.Truncate(engram.LevelCoreSegment)), provider, entities, counts); err != nil {
+		seg := of(provider)
+		for _, e := range entities {
+			addHeld(seg, e.Snapshots-e.InForce, e.Bytes, e.Recorded)
+		}
+		n, err := a.countEntities(ctx, pinned, provider, entities)
+		if err != nil {
 			return st, err
 		}
+		seg.Entities += n
 	}
 	if a.recorder != nil {
 		st.Lost = a.recorder.counts.lost.Load()
@@ -229,33 +239,42 @@ func (a *admin) LTMStats(ctx context.Context) (Stats, error) {
 	return st, nil
 }
 
-// addHeld adds what other episodes hold of a provider segment's entities to what those
-// hold that count in the catalogue.
-func (a *admin) addHeld(ctx context.Context, seg *SegmentStats, provider engram.ID, entities []episode.Entity, counts func(string) bool) error {
+// addHeld adds what episodes hold of a part of a segment.
+func addHeld(seg *SegmentStats, snapshots uint64, bytes int64, recorded engram.Interval) {
+	seg.Snapshots += snapshots
+	seg.Bytes += bytes
+	switch {
+	case recorded.Empty():
+	case seg.Span.Empty():
+		seg.Span = recorded
+	default:
+		seg.Span = engram.Interval{Start: min(seg.Span.Start, recorded.Start), End: max(seg.Span.End, recorded.End)}
+	}
+}
+
+// countEntities counts the entities of a provider segment that the sealed episodes of a
+// version hold, and others, which may be among them.
+func (a *admin) countEntities(ctx context.Context, v *version, provider engram.ID, others []episode.Entity) (uint64, error) {
+	counts, apart := v.catalogued() // of this look-up: what leaves meanwhile is told apart now
 	held, err := a.disk.catalogue.Held(ctx, provider, counts)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	known := make(map[string]bool, len(held))
+	names := make(map[string]bool, len(held))
 	for i := range held {
-		known[held[i].Name] = true
+		names[held[i].Name] = true
 	}
-	for _, e := range entities {
-		if !known[e.ID.Name()] {
-			known[e.ID.Name()] = true
-			seg.Entities++
-		}
-		seg.Snapshots += e.Snapshots - e.InForce
-		seg.Bytes += e.Bytes
-		switch {
-		case e.Recorded.Empty():
-		case seg.Span.Empty():
-			seg.Span = e.Recorded
-		default:
-			seg.Span = engram.Interval{Start: min(seg.Span.Start, e.Recorded.Start), End: max(seg.Span.End, e.Recorded.End)}
+	for _, h := range apart() {
+		for _, e := range h.entities() {
+			if e.ID.Parent() == provider {
+				names[e.ID.Name()] = true
+			}
 		}
 	}
-	return nil
+	for _, e := range others {
+		names[e.ID.Name()] = true
+	}
+	return uint64(len(names)), nil
 }
 
 // recordedFiltered counts what was recorded and left out.
