@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 	maxWarm    = 8        // goroutines that wait for a call
 	tableSize  = 4 << 10  // bytes of a table of headers, as HTTP/2 has it
 	maxNames   = 64       // names of headers that a connection remembers
+	maxName    = 64       // bytes of such a name
 )
 
 // conn is a connection. One goroutine reads its frames; handlers write their answers
@@ -118,7 +120,7 @@ func (c *conn) serve() {
 		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: uint32(c.o.MaxHeaderBytes)},
 		http2.Setting{ID: http2.SettingInitialWindowSize, Val: uint32(c.o.StreamWindow)},
 	), settings.WriteWindowUpdate(0, uint32(c.o.ConnWindow-firstWin)))
-	c.flushes <- struct{}{}
+	c.wake() // it may be awake already: the server may stop before the client has said anything
 	c.calls.Go(c.flusher)
 	c.mu.Lock()
 	c.mu.ticker = time.AfterFunc(c.beat(), c.tick)
@@ -227,6 +229,11 @@ func (c *conn) tellLocked(frames func(*http2.Framer) error) {
 	if c.mu.pending = b.Bytes(); len(c.mu.pending) > maxPending {
 		c.nc.Close() // the client asks, and does not read
 	}
+	c.wake()
+}
+
+// wake has the flusher write.
+func (c *conn) wake() {
 	select {
 	case c.flushes <- struct{}{}:
 	default: // it is known
@@ -280,11 +287,13 @@ func (c *conn) handle(f http2.Frame) error {
 		if s, ok := f.(*http2.SettingsFrame); !ok || s.IsAck() {
 			return protocol
 		}
-		c.began = true
-		_ = c.nc.SetReadDeadline(time.Time{}) // if there is none, reading says why
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.began && !c.mu.stopping { // a connection that ends keeps the bound that hangUp gives it
+		_ = c.nc.SetReadDeadline(time.Time{}) // if there is none, reading says why
+	}
+	c.began = true
 	c.mu.heard, c.mu.asked = time.Now(), false
 	switch f := f.(type) {
 	case *http2.MetaHeadersFrame:
@@ -454,6 +463,10 @@ func (c *conn) endLocked(s *stream, err error) {
 	}
 	s.err = err
 	s.cancel()
+	if s.starved { // the list must not keep it for as long as the client gives no room
+		c.mu.starved = slices.DeleteFunc(c.mu.starved, func(o *stream) bool { return o == s })
+		s.starved = false
+	}
 	c.forgetLocked(s)
 	s.in.more.Broadcast()
 	s.room.Broadcast()

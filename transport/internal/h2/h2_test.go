@@ -372,6 +372,99 @@ func TestFloods(t *testing.T) {
 	}
 }
 
+// A server that stops before the client has said anything ends the connection, although the
+// client speaks then.
+func TestStopBeforeTheBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		c := newConn(options, theirs, nil, http.NotFoundHandler(), context.Background())
+		c.stop()
+		served := make(chan struct{})
+		go func() { defer close(served); c.serve() }()
+		r := &raw{Framer: http2.NewFramer(ours, ours)}
+		gone := false
+		go r.WriteSettings() // it may be cut off
+		r.drain(func(f http2.Frame) {
+			if _, ok := f.(*http2.GoAwayFrame); ok {
+				gone = true
+			}
+		})
+		<-served
+		if !gone {
+			t.Error("the client was not told")
+		}
+		ours.Close()
+	})
+}
+
+// The first settings of a client do not lift the bound of a connection that ends.
+func TestSettingsAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		c := newConn(options, halfClosing{theirs}, nil, http.NotFoundHandler(), context.Background())
+		served := make(chan struct{})
+		go func() { defer close(served); c.serve() }()
+		r := &raw{Framer: http2.NewFramer(ours, ours)}
+		go r.drain(nil)
+		c.stop()
+		synctest.Wait() // it has hung up
+		r.begin(t)
+		began := time.Now()
+		<-served
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it ended after %v", took)
+		}
+		ours.Close()
+	})
+}
+
+// halfClosing is a connection that can be read when the other has hung up.
+type halfClosing struct{ net.Conn }
+
+func (halfClosing) CloseWrite() error { return nil }
+
+// Streams that wait for room on the connection, and are reset, are not kept.
+func TestResetsWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		c := newConn(options, theirs, nil, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Write(make([]byte, firstWin+1))
+		}), context.Background())
+		served := make(chan struct{})
+		go func() { defer close(served); c.serve() }()
+		r := &raw{Framer: http2.NewFramer(ours, ours), nc: ours}
+		r.encoder = hpack.NewEncoder(&r.block)
+		go r.drain(nil)
+		r.begin(t, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 1 << 20})
+		for i := range uint32(100) {
+			if err := r.ask(2*i+1, "GET", true); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if err := r.WriteRSTStream(2*i+1, http2.ErrCodeCancel); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		c.mu.Lock()
+		if n := len(c.mu.starved); n > 0 {
+			t.Errorf("%d streams are kept that have ended", n)
+		}
+		c.mu.Unlock()
+		ours.Close()
+		<-served
+	})
+}
+
+// Long names of headers are not kept for the time of a connection.
+func TestLongNames(t *testing.T) {
+	c := &conn{names: map[string]string{}}
+	long := strings.Repeat("a", maxName+1)
+	if got, want := c.name(long), "A"+long[1:]; got != want || len(c.names) > 0 {
+		t.Errorf("%s, and %d names are kept", got, len(c.names))
+	}
+}
+
 // What is against the rules ends the stream, or the connection.
 func TestRules(t *testing.T) {
 	for _, tt := range []struct {

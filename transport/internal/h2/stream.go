@@ -244,7 +244,7 @@ func (c *conn) name(lower string) string {
 	name, ok := c.names[lower]
 	if !ok {
 		name = http.CanonicalHeaderKey(lower)
-		if len(c.names) < maxNames {
+		if len(c.names) < maxNames && len(lower) <= maxName {
 			c.names[lower] = name
 		}
 	}
