@@ -30,11 +30,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var m *messages
 	if !strings.HasPrefix(r.URL.Path, viaPrefix) { // what is handed on is not decoded here
-		var patience stall
-		if !bidi {
-			patience = g.watch(g.cutRead)
-		}
-		if m, err = h.intake(r, patience); err != nil {
+		if m, err = h.intake(r, g.watch(g.cutRead), bidi); err != nil {
 			h.refuse(w, r, err)
 			return
 		}

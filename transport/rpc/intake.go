@@ -132,7 +132,8 @@ func formOf(r *http.Request) (form, bool) {
 type messages struct {
 	ctx   context.Context
 	from  io.ReadCloser
-	stall stall // none, where the client may send when it likes
+	stall stall // while the client is waited for
+	bidi  bool  // it may send when it likes: it is waited for within a message only
 	p     *procedure
 	form
 	gzip    bool  // messages may be compressed
@@ -149,7 +150,7 @@ type messages struct {
 
 // intake puts the messages of a request before what reads them. The error is for who
 // sent it.
-func (h *Handler) intake(r *http.Request, s stall) (*messages, error) {
+func (h *Handler) intake(r *http.Request, s stall, bidi bool) (*messages, error) {
 	p := h.procedures[r.URL.Path]
 	if p == nil {
 		p = unknown
@@ -159,7 +160,7 @@ func (h *Handler) intake(r *http.Request, s stall) (*messages, error) {
 			return nil, err
 		}
 	}
-	m := &messages{ctx: r.Context(), from: r.Body, stall: s, p: p, length: r.ContentLength, drain: r.ProtoMajor == 1, lease: h.o.Decoding.Lease(), told: envelopeSize}
+	m := &messages{ctx: r.Context(), from: r.Body, stall: s, bidi: bidi, p: p, length: r.ContentLength, drain: r.ProtoMajor == 1, lease: h.o.Decoding.Lease(), told: envelopeSize}
 	if r.Method == http.MethodGet {
 		m.from = http.NoBody
 		return m, m.get(r.URL.Query())
@@ -285,7 +286,11 @@ func (m *messages) next() error {
 		}
 		return m.count()
 	}
-	if _, err := io.ReadFull(source{m}, m.prefix[:]); err != nil {
+	var from io.Reader = source{m}
+	if m.bidi {
+		from = m.from
+	}
+	if _, err := io.ReadFull(from, m.prefix[:]); err != nil {
 		return err
 	}
 	err := m.fill(int64(binary.BigEndian.Uint32(m.prefix[1:])))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -220,6 +221,30 @@ func TestStallingClientsAreCutOff(t *testing.T) {
 	})
 	if err != nil || len(kept.Items()) != stored {
 		t.Errorf("others: %d snapshots, %v; want all %d", len(kept.Items()), err, stored)
+	}
+}
+
+// Who stops in the middle of a message of a commit stream loses the stream, and the room
+// that was taken for the message.
+func TestCommitStreamThatStallsIsCutOff(t *testing.T) {
+	at := serving.Serve(t, serving.New(t, testMemory(server.Hooks{})), nil, rpc.Options{StallTimeout: 50 * time.Millisecond}, serving.Socket(t))
+	p := new(http.Protocols)
+	p.SetUnencryptedHTTP2(true)
+	tr := &http.Transport{Protocols: p, DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", strings.TrimPrefix(at.Address, "unix:"))
+	}}
+	defer tr.CloseIdleConnections()
+	body, send := io.Pipe()
+	defer send.Close()
+	go send.Write(append([]byte{0, 0, 16, 0, 0}, make([]byte, 20<<10)...)) // of 1 MB
+	res, err := (&http.Client{Transport: tr}).Post("http://x/engram.v1.MemoryService/CommitStream", "application/grpc", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	if status := res.Header.Get("Grpc-Status") + res.Trailer.Get("Grpc-Status"); err != nil || status != "4" {
+		t.Errorf("it ended with status %q, %v; want 4, that it took too long", status, err)
 	}
 }
 
