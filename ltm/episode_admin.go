@@ -264,14 +264,7 @@ func (a *admin) countEntities(ctx context.Context, v *version, provider engram.I
 	for i := range held {
 		names[held[i].Name] = true
 	}
-	for _, h := range apart() {
-		for _, e := range h.entities() {
-			if e.ID.Parent() == provider {
-				names[e.ID.Name()] = true
-			}
-		}
-	}
-	for _, e := range others {
+	for _, e := range append(entitiesOf(apart(), provider), others...) {
 		names[e.ID.Name()] = true
 	}
 	return uint64(len(names)), nil

@@ -71,6 +71,18 @@ func (v *version) catalogued() (counts func(episode string) bool, apart func() [
 	}, apart
 }
 
+// entitiesOf returns what episodes say themselves that they hold of a provider segment.
+func entitiesOf(episodes []*handle, provider engram.ID) (list []episode.Entity) {
+	for _, h := range episodes {
+		for _, e := range h.entities() {
+			if e.ID.Parent() == provider {
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
 // counting is a count at work.
 type counting struct {
 	s        *reader
@@ -136,15 +148,7 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 	for _, h := range held {
 		entities[h.Name] = h
 	}
-	more := slices.Clone(c.writing[id])
-	for _, h := range apart() {
-		for _, e := range h.entities() {
-			if e.ID.Parent() == id {
-				more = append(more, e)
-			}
-		}
-	}
-	for _, e := range more {
+	for _, e := range append(entitiesOf(apart(), id), c.writing[id]...) {
 		h, ok := entities[e.ID.Name()]
 		if !ok {
 			h = catalogue.Held{Name: e.ID.Name(), Type: e.Type, Span: e.Span}

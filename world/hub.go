@@ -65,7 +65,7 @@ func (h *hub) viewLocked() *Forest {
 	return h.forest
 }
 
-// has reports whether the world has what was written up to a mark.
+// hasLocked reports whether the world has what was written up to a mark.
 func (h *hub) hasLocked(m Mark) bool {
 	return m.Number == 0 || h.past[m.Epoch] || h.reached.Epoch == m.Epoch && h.reached.Number >= m.Number
 }
