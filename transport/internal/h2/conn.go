@@ -95,7 +95,7 @@ func newConn(o Options, nc net.Conn, state *tls.ConnectionState, h http.Handler,
 	c.frames.ReadMetaHeaders = hpack.NewDecoder(tableSize, nil)
 	c.frames.MaxHeaderListSize = uint32(o.MaxHeaderBytes)
 	c.write.lock = make(lock, 1)
-	c.write.buf = bufio.NewWriterSize(nc, 2*maxFrame)
+	c.write.buf = bufio.NewWriterSize(wire{c}, 2*maxFrame)
 	c.write.encoder = hpack.NewEncoder(&c.write.header)
 	c.mu.streams = map[uint32]*stream{}
 	c.mu.window, c.mu.initial, c.mu.received = firstWin, firstWin, int64(o.ConnWindow)
@@ -265,7 +265,6 @@ func (c *conn) flush() {
 	c.mu.Lock()
 	pending := c.mu.pending
 	c.mu.pending = nil
-	c.mu.writing = time.Now()
 	c.mu.Unlock()
 	if c.write.err == nil {
 		_, c.write.err = c.write.buf.Write(pending)
@@ -276,9 +275,21 @@ func (c *conn) flush() {
 	if c.write.err != nil {
 		c.nc.Close()
 	}
-	c.mu.Lock()
-	c.mu.writing = time.Time{}
-	c.mu.Unlock()
+}
+
+// wire writes to a connection, and says since when it does.
+type wire struct{ *conn }
+
+func (w wire) Write(b []byte) (int, error) {
+	w.since(time.Now())
+	defer w.since(time.Time{})
+	return w.nc.Write(b)
+}
+
+func (w wire) since(t time.Time) {
+	w.mu.Lock()
+	w.mu.writing = t
+	w.mu.Unlock()
 }
 
 // handle handles a frame.

@@ -274,9 +274,21 @@ func TestClientsThatDoNothing(t *testing.T) {
 	}
 }
 
-// A client that gives no room to send loses that call after its time, and no other, although
-// the handler has returned.
+// A client that gives no room to send, or hardly any, loses that call after its time, and no
+// other, although the handler has returned.
 func TestClientThatTakesNothing(t *testing.T) {
+	t.Run("nothing", func(t *testing.T) { takesNothing(t, func(*raw) {}) })
+	t.Run("a byte", func(t *testing.T) {
+		takesNothing(t, func(r *raw) {
+			if err := r.WriteWindowUpdate(1, 1); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+// takesNothing has a client do little twice within the time that it has.
+func takesNothing(t *testing.T, little func(*raw)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := dial(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "short") }, options)
 		var lost atomic.Int32
@@ -298,9 +310,39 @@ func TestClientThatTakesNothing(t *testing.T) {
 			if got := lost.Load(); got != n {
 				t.Errorf("%d streams were reset; want %d", got, n)
 			}
+			if n == 0 {
+				little(r)
+			}
 		}
 		r.nc.Close()
 		<-r.served
+	})
+}
+
+// A client that lives and does not read long headers is left after its time.
+func TestClientThatReadsNoHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := dial(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X-Long", strings.Repeat("x", 8*maxFrame))
+		}, options)
+		r.begin(t)
+		for range 3 { // its settings, room, and that it has heard ours
+			if _, err := r.ReadFrame(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.ask(1, "GET", true); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for r.WriteSettingsAck() == nil {
+			time.Sleep(time.Second)
+		}
+		<-r.served
+		if took := time.Since(began); took < options.StallTimeout || took > 2*options.StallTimeout {
+			t.Errorf("it was left after %v", took)
+		}
+		r.nc.Close()
 	})
 }
 

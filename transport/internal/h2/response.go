@@ -179,10 +179,15 @@ func (w *response) send(b []byte, last bool) error {
 	} else if ends && len(b) == 0 {
 		c.writeData(s, nil, true)
 	}
+	var bound *time.Timer // of the last word of the handler, for a client that gives no room
 	for len(b) > 0 {
 		n, err := c.reserve(s, min(len(b), maxFrame), false)
 		if n == 0 && err == nil {
-			n, err = c.wait(s, min(len(b), maxFrame), last)
+			if last && bound == nil {
+				bound = time.AfterFunc(c.o.StallTimeout, func() { c.reset(s.id, http2.ErrCodeInternal, os.ErrDeadlineExceeded) })
+				defer bound.Stop()
+			}
+			n, err = c.wait(s, min(len(b), maxFrame))
 		}
 		if err != nil {
 			return err
@@ -199,14 +204,10 @@ func (w *response) send(b []byte, last bool) error {
 	return nil
 }
 
-// wait waits for room to send. The writer is unlocked meanwhile. After the last word of
-// the handler, it does not wait for ever for a client that does not read.
-func (c *conn) wait(s *stream, most int, last bool) (int, error) {
+// wait waits for room to send. The writer is unlocked meanwhile.
+func (c *conn) wait(s *stream, most int) (int, error) {
 	c.flush()
 	defer c.write.Lock()
-	if last {
-		defer time.AfterFunc(c.o.StallTimeout, func() { c.reset(s.id, http2.ErrCodeInternal, os.ErrDeadlineExceeded) }).Stop()
-	}
 	return c.reserve(s, most, true)
 }
 
@@ -219,7 +220,6 @@ func (c *conn) reserve(s *stream, most int, wait bool) (int, error) {
 		if n := min(int64(most), s.window, c.mu.window); n > 0 {
 			s.window -= n
 			c.mu.window -= n
-			c.mu.writing = time.Now()
 			return int(n), nil
 		}
 		if !wait {
