@@ -26,11 +26,26 @@ func (f *Forest) Provisional(name string) (why string, provisional bool, err err
 		if sigma, known := sigma(&p.Cov); known && rule.MaxSigma > 0 && sigma > rule.MaxSigma {
 			return fmt.Sprintf("its position is sure to %.2g m, not %.2g m", sigma, rule.MaxSigma), true, nil
 		}
-		if p.Frame != "" && f.frameOf(n) == none {
+		if p.Frame != "" && !f.aligned(n) {
 			return fmt.Sprintf("its frame %q is not there", p.Frame), true, nil
 		}
 	}
 	return "", false, nil
+}
+
+// aligned reports whether a node's frame is there: an item, or a bare frame that something
+// else is in, too.
+func (f *Forest) aligned(n *node) bool {
+	in := f.node(f.frameOf(n))
+	if in == nil || in.merged != nil {
+		return in != nil
+	}
+	others := false
+	in.framed.all(func(k named) bool {
+		others = k.id != n.id && f.exists(k.id)
+		return !others
+	})
+	return others || !in.children.empty()
 }
 
 // sigma returns the greatest standard deviation of a position along an axis, metres.

@@ -170,7 +170,7 @@ func (s *sight) reaches(l *Look) bool {
 // enter goes over to looks in another frame.
 func (s *sight) enter(frame string) {
 	s.frame = frame
-	n := s.f.item(frame)
+	n := s.f.frame(frame)
 	if s.inTree = n != nil && n.root == s.of.root; s.inTree {
 		s.frameFromRoot = n.rootFromItem.Inverse()
 		s.item = s.frameFromRoot.Apply(s.of.rootFromItem.T)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
 )
 
 // MaxItems is how many names a builder takes, of items and of what they refer to.
@@ -95,7 +96,7 @@ func (b *Builder) intern(name string) (*node, error) {
 	if b.next >= MaxItems {
 		return nil, engram.Errorf(engram.Exhausted, name, "with it the world would speak of more than %d names; forget items that are gone and begin anew", MaxItems)
 	}
-	n := &node{edit: b.edit, id: b.next, name: name, up: none, frame: none, root: none}
+	n := &node{edit: b.edit, id: b.next, name: name, up: none, frame: none, root: b.next, rootFromItem: pose.Identity()}
 	if n.id%pageSize == 0 {
 		b.f.pages = append(b.f.pages, &page{edit: b.edit})
 	}

@@ -45,6 +45,30 @@ func (f *Forest) item(name string) *node {
 	return nil
 }
 
+// frame returns the node of a frame that there is, or nil: an item, or a bare frame.
+func (f *Forest) frame(name string) *node {
+	id, ok := f.names.Load(name)
+	if !ok {
+		return nil
+	}
+	if n := f.node(id.(int32)); n != nil && (n.merged != nil || n.bare() && !(n.framed.empty() && n.children.empty())) {
+		return n
+	}
+	return nil
+}
+
+// bare reports whether nobody states an item of the name, and nobody removed one. Such a
+// frame, as map and odom often are, joins all that is placed in it.
+func (n *node) bare() bool {
+	return n.merged == nil && !slices.ContainsFunc(n.said, func(s *Statement) bool { return s.Item.Removed != nil })
+}
+
+// joins reports whether poses in the frame of a node count.
+func (f *Forest) joins(id int32) bool {
+	n := f.node(id)
+	return n != nil && (n.merged != nil || n.bare())
+}
+
 func (f *Forest) exists(id int32) bool {
 	n := f.node(id)
 	return n != nil && n.merged != nil

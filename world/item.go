@@ -47,7 +47,9 @@ type Item struct {
 	// LabelEvidence is the evidence for each label: a sum over views, of each at most 1.
 	LabelEvidence Evidence
 	SeenIn        engram.ID // what it was seen in; the root if nothing
-	// Removed says that the item is no more; then nothing else counts.
+	// Removed says that the item was no more at a time; what anybody said up to then does not
+	// count. A provider that states the item again goes on saying it, so that what others
+	// said before does not come back.
 	Removed *Removal
 }
 
@@ -130,9 +132,9 @@ func (it *Item) Is(kind string) bool {
 	return it.Description != nil && slices.Contains(it.Description.Kinds, kind)
 }
 
-// says reports whether it says anything of the item but that it is no more.
+// says reports whether it says anything of the item but that it was no more.
 func (it *Item) says() bool {
-	return it.Removed == nil && (it.Structure != nil || it.Placement != nil || it.Description != nil)
+	return it.Structure != nil || it.Placement != nil || it.Description != nil
 }
 
 // Limits of one item. A merge ignores no item for them; writers refuse it.

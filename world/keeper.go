@@ -76,18 +76,21 @@ func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
 			continue
 		}
 		now = max(now, s.Time+1)
-		if s.Item.Removed != nil {
-			break
-		}
 		it := *s.Item
 		it.pin(s)
+		if r := it.Removed; r != nil && it.newestGroup(s) <= r.Time {
+			return Item{Removed: r}, now // what it said before, it says no more
+		}
 		return it, now
 	}
 	return Item{}, now
 }
 
-// pin writes the statement's time to the groups that had none of their own.
+// pin writes the statement's time to the groups, and to the removal, that had none of their own.
 func (it *Item) pin(s *Statement) {
+	if r := it.Removed; r != nil && r.Time == 0 {
+		it.Removed = &Removal{r.Reason, s.Time}
+	}
 	if g := it.Structure; g != nil && g.Time == 0 {
 		it.Structure = &Structure{g.Parent, s.Time}
 	}

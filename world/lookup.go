@@ -24,11 +24,11 @@ func (e NotAligned) Error() string {
 		"; state the pose of one of these in the tree of the other"
 }
 
-// Pose returns where the source is in the frame of the target, with the present values of
-// the articulations on the way. What both ways to their nearest common frame share makes it
+// Pose returns where the source is in the frame of the target, each an item or a bare frame, with
+// the present values of the articulations on the way. What both ways to their nearest common frame share makes it
 // no less certain. The cause of the error is a [NotAligned] if there is none.
 func (f *Forest) Pose(target, source string) (Located, error) {
-	t, s := f.item(target), f.item(source)
+	t, s := f.frame(target), f.frame(source)
 	switch {
 	case t == nil:
 		return Located{}, notFound(target)

@@ -117,7 +117,7 @@ func (b *Builder) above(graph int, n *node) int32 {
 	if graph == frames {
 		to = b.f.statedFrame(n)
 	}
-	if n.merged == nil || !b.f.exists(to) {
+	if n.merged == nil || graph == parents && !b.f.exists(to) || !b.f.joins(to) {
 		return none
 	}
 	return to

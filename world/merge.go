@@ -126,6 +126,7 @@ func (r *Rules) stamp(s *Statement, t engram.Time, kinds []string) stamp {
 
 // living returns the statements that say something of the item after it was last removed.
 // One of which any group is newer counts as a whole: a provider goes on saying all of it.
+// A removal holds as long as its provider says it, with what it says of the item since, too.
 func (r *Rules) living(statements []*Statement) []*Statement {
 	var removed []stamp
 	for _, s := range statements {

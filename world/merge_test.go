@@ -1,6 +1,7 @@
 package world
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -124,17 +125,21 @@ func againstNaive(t *rapid.T, f *Forest) {
 			return "", 0
 		}
 		return m.Structure.Parent, m.Structured.at(m.Structure.Time).Add(f.rules.Offsets[m.Structured.Robot])
-	}, true)
+	}, f.Has, true)
+	joins := func(name string) bool { // an item, or a frame that nobody removed
+		removed := func(s *Statement) bool { return s.Item.Removed != nil }
+		return f.Has(name) || name != "" && !slices.ContainsFunc(f.Statements(name), removed)
+	}
 	frame := naiveEdges(f, func(m *Merged) (string, engram.Time) {
 		if m.Placement == nil {
 			return "", 0
 		}
 		to := m.Placement.Frame
-		if to == "" && m.parent() != "" {
-			to = up[m.Name]
+		if to == "" && (up[m.Name] != "" || !f.Has(m.parent())) {
+			to = m.parent()
 		}
 		return to, m.Placed.at(m.Placement.Time).Add(f.rules.Offsets[m.Placed.Robot])
-	}, false)
+	}, joins, false)
 	var root func(name string) (string, float64)
 	root = func(name string) (string, float64) {
 		if frame[name] == "" {
@@ -171,10 +176,10 @@ func againstNaive(t *rapid.T, f *Forest) {
 
 // naiveEdges returns where the edges of all items lead that exist and are the newest of no
 // loop. A self-loop is none if selfless.
-func naiveEdges(f *Forest, edge func(*Merged) (string, engram.Time), selfless bool) map[string]string {
+func naiveEdges(f *Forest, edge func(*Merged) (string, engram.Time), leads func(string) bool, selfless bool) map[string]string {
 	to, stated := map[string]string{}, map[string]engram.Time{}
 	for m := range f.All() {
-		if name, t := edge(m); f.Has(name) && !(selfless && name == m.Name) {
+		if name, t := edge(m); leads(name) && !(selfless && name == m.Name) {
 			to[m.Name], stated[m.Name] = name, t
 		}
 	}
@@ -257,6 +262,68 @@ func TestRemovalWinsUntilSomethingNewer(t *testing.T) {
 	f := forest(t, gone, at("cup", "nose", 6, seen))
 	if m, err := f.Get("cup"); err != nil || !m.Is(KindObject) {
 		t.Errorf("a cup seen since is %v, %v", m, err)
+	}
+}
+
+// Who removed an item and states it again has not taken back the removal: what others said
+// before it does not count again.
+func TestRemovalStays(t *testing.T) {
+	again := thing("shelf", 0, 0, 0)
+	again.Removed = &Removal{Reason: "broken", Time: 5 * second}
+	b := build(t, at("cup", "nose", 4, thing("table", 0, 0, 0, KindObject)), at("cup", "eye", 7, again))
+	m, err := b.Forest().Get("cup")
+	if err != nil || m.Structure.Parent != "shelf" || m.Is(KindObject) {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	old := again
+	old.Structure, old.Placement, old.Description = &Structure{Parent: "shelf", Time: 5 * second}, nil, nil
+	if err := b.Put(at("cup", "eye", 8, old)); err != nil || b.Forest().Has("cup") {
+		t.Errorf("what was said before the removal counts again: %v", err)
+	}
+	if err := b.Put(at("cup", "eye", 9, Item{})); err != nil || !b.Forest().Has("cup") {
+		t.Errorf("a removal that was withdrawn holds: %v", err)
+	}
+}
+
+// A frame that nobody states joins what is placed in it; one that was removed does not.
+func TestBareFrames(t *testing.T) {
+	in := func(frame string, x float64) Item {
+		return Item{Placement: &Placement{Frame: frame, Pose: pose.Translation(x, 0, 0)}}
+	}
+	b := build(t, at("cup", "eye", 1, in("map", 3)), at("table", "plan", 1, in("map", 1)), at("spoon", "eye", 1, thing("tray", 1, 0, 0)),
+		at("fork", "eye", 1, thing("tray", 2, 0, 0)))
+	f := b.Forest()
+	for _, want := range []struct {
+		target, source string
+		x              float64
+	}{{"table", "cup", 2}, {"map", "cup", 3}, {"cup", "map", -3}, {"fork", "spoon", -1}} {
+		if got, err := f.Pose(want.target, want.source); err != nil || got.Pose.T.X != want.x {
+			t.Errorf("%s in %s: %v, %v", want.source, want.target, got, err)
+		}
+	}
+	if near, err := f.Near("map", pose.Vec3{}, 2); err != nil || len(near) != 1 || near[0].Name != "table" {
+		t.Errorf("%v, %v", near, err)
+	}
+	if _, err := f.Pose("spoon", "cup"); !errors.As(err, new(NotAligned)) {
+		t.Error(err)
+	}
+	if _, err := f.Pose("moon", "cup"); engram.CodeOf(err) != engram.NotFound || f.Has("map") {
+		t.Error(err)
+	}
+	for _, s := range []Statement{at("map", "plan", 2, Item{Removed: &Removal{}}), at("tray", "plan", 2, in("map", 5))} {
+		if err := b.Put(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f = b.Forest()
+	if _, err := f.Pose("table", "cup"); !errors.As(err, new(NotAligned)) {
+		t.Errorf("a removed frame joins: %v", err)
+	}
+	if err := b.Put(at("map", "plan", 3, Item{})); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Forest().Pose("table", "spoon"); err != nil || got.Pose.T.X != 5 {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

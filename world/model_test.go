@@ -115,6 +115,25 @@ func names(items iter.Seq[*world.Merged]) (names []string) {
 	return names
 }
 
+// Who states again what he removed does not bring back what others said before.
+func TestRemovalStaysWithItsProvider(t *testing.T) {
+	k := kit{t, nil, testkit.Context(t)}
+	svc := newServer(t)
+	plan, eye := over(t, svc, "plan"), over(t, svc, "eye")
+	k.Model = plan
+	mark := k.put(item("cup", "shelf", 1, "object", "glass"))
+	k.Model = eye
+	k.see(mark, nil)
+	f := k.see(k.Remove(k.ctx, "cup", "broken", world.RefuseChildren))
+	if f.Has("cup") {
+		t.Error("it is there")
+	}
+	f = k.see(k.put(world.NamedItem{Name: "cup", Item: world.Item{Structure: &world.Structure{Parent: "table"}}}), nil)
+	if m, err := f.Get("cup"); err != nil || m.Structure.Parent != "table" || m.Description != nil {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 func TestUpdate(t *testing.T) {
 	eachModel(t, func(k kit) {
 		f := k.kitchen()

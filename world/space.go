@@ -44,10 +44,8 @@ func (f *Forest) statedFrame(n *node) int32 {
 		return none
 	case n.frame != none:
 		return n.frame
-	case n.merged.Placement.Frame == "" && n.merged.parent() != "":
-		if p := f.parent(n); p != nil {
-			return p.id
-		}
+	case n.merged.Placement.Frame == "" && n.merged.parent() != "" && !n.cut[parents]:
+		return n.up
 	}
 	return none
 }
@@ -55,7 +53,7 @@ func (f *Forest) statedFrame(n *node) int32 {
 // frameOf returns the item in whose frame the forest has the node, or none: then it is the
 // root of a tree of frames.
 func (f *Forest) frameOf(n *node) int32 {
-	if id := f.statedFrame(n); !n.cut[frames] && f.exists(id) {
+	if id := f.statedFrame(n); !n.cut[frames] && f.joins(id) {
 		return id
 	}
 	return none
@@ -127,10 +125,10 @@ type Neighbour struct {
 	Distance float64
 }
 
-// Near returns the items whose origins lie within radius metres of a point in an item's
-// frame, the nearest first, with the item itself if it does.
+// Near returns the items whose origins lie within radius metres of a point in an item's or
+// a bare frame, the nearest first, with the item itself if it does.
 func (f *Forest) Near(frame string, point pose.Vec3, radius float64) ([]Neighbour, error) {
-	n := f.item(frame)
+	n := f.frame(frame)
 	if n == nil {
 		return nil, notFound(frame)
 	}
@@ -144,7 +142,7 @@ func (f *Forest) Near(frame string, point pose.Vec3, radius float64) ([]Neighbou
 	return found, nil
 }
 
-// Region is a box in an item's frame.
+// Region is a box in an item's or a bare frame.
 type Region struct {
 	Frame string
 	Box
@@ -152,7 +150,7 @@ type Region struct {
 
 // Within returns the items whose origins lie in the region, by name.
 func (f *Forest) Within(r Region) ([]*Merged, error) {
-	n := f.item(r.Frame)
+	n := f.frame(r.Frame)
 	if n == nil {
 		return nil, notFound(r.Frame)
 	}
