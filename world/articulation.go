@@ -1,8 +1,6 @@
 package world
 
 import (
-	"slices"
-
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 )
@@ -97,27 +95,45 @@ func (a *Articulation) move(p pose.Pose, c pose.Cov) (pose.Pose, pose.Cov) {
 }
 
 // joint returns the joint that moves a node's item, or nil: of several statements the one
-// that counts by rank, time and name.
-func (f *Forest) joint(n *node) *Articulation {
-	if len(n.joints) == 0 {
+// that counts by rank, time and name. Its value is what counts of that and of what the memory
+// Object says of the joint.
+func (f *Forest) joint(n *node) *Articulation { return f.rules.joint(n.joints) }
+
+func (r *Rules) joint(joints []*JointStatement) *Articulation {
+	if len(joints) == 0 {
 		return nil
 	}
-	return slices.MinFunc(n.joints, func(a, b *JointStatement) int {
-		x, y := f.jointStamp(a), f.jointStamp(b)
-		switch {
-		case x.over(y):
-			return -1
-		case y.over(x):
-			return 1
-		case a.Name < b.Name:
-			return -1
+	over := func(a, b *JointStatement) bool {
+		x, y := r.jointStamp(a), r.jointStamp(b)
+		return x.over(y) || !y.over(x) && a.Name < b.Name
+	}
+	var joint, value *JointStatement
+	for _, s := range joints {
+		if s.Home == InWorld && (joint == nil || over(s, joint)) {
+			joint = s
 		}
-		return 1
-	}).Joint
+	}
+	if joint == nil {
+		return nil
+	}
+	if value = joint; value.Joint.Value == nil {
+		value = nil
+	}
+	for _, s := range joints {
+		if s.Home != InWorld && s.Name == joint.Name && (value == nil || over(s, value)) {
+			value = s
+		}
+	}
+	if value == nil || value == joint {
+		return joint.Joint
+	}
+	a := *joint.Joint
+	a.Value, a.Sigma = value.Joint.Value, value.Joint.Sigma
+	return &a
 }
 
-func (f *Forest) jointStamp(s *JointStatement) stamp {
-	return stamp{rank: s.Joint.Source == Operator, time: s.Time.Add(f.rules.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot}
+func (r *Rules) jointStamp(s *JointStatement) stamp {
+	return stamp{rank: s.Joint.Source == Operator, time: s.Time.Add(r.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot, home: s.Home}
 }
 
 // Joint returns the articulation that moves the item; NotFound if nothing does.

@@ -16,12 +16,15 @@ const MaxItems = 4 << 20
 // Builder merges statements into forests. One goroutine may use it at a time; the forests
 // that it returns are not changed by it.
 type Builder struct {
-	f      Forest // its pages, nodes and sets of this edit are changed in place
-	edit   uint32
-	next   int32
-	joints map[speaker]*JointStatement // the newest on each joint
-	loops  [2]map[int32]*loop          // by each node that is on one, per graph
-	moved  map[int32]bool              // nodes whose place has to be found anew
+	f       Forest // its pages, nodes and sets of this edit are changed in place
+	edit    uint32
+	next    int32
+	joints  map[speaker]*JointStatement  // the newest on each joint
+	values  map[string][]*JointStatement // what the memory Object says of the joint of the name
+	moves   map[string][]int32           // by joint, nodes that it was ever said to move
+	loops   [2]map[int32]*loop           // by each node that is on one, per graph
+	moved   map[int32]bool               // nodes whose place has to be found anew
+	touched []int32                      // those since it was asked for them, perhaps several times
 }
 
 // NewBuilder returns a builder without statements that merges by the rules.
@@ -30,6 +33,8 @@ func NewBuilder(rules Rules) *Builder {
 		f:      Forest{rules: rules.clone(), names: &sync.Map{}},
 		edit:   1,
 		joints: map[speaker]*JointStatement{},
+		values: map[string][]*JointStatement{},
+		moves:  map[string][]int32{},
 		loops:  [2]map[int32]*loop{{}, {}},
 		moved:  map[int32]bool{},
 	}
@@ -70,6 +75,7 @@ func (b *Builder) Put(s Statement) error {
 // one before.
 func (b *Builder) Forest() *Forest {
 	b.place()
+	b.touched = b.touched[:0]
 	f := b.f
 	f.pages = slices.Clone(f.pages)
 	b.edit++
@@ -187,14 +193,55 @@ func (b *Builder) PutJoint(s JointStatement) error {
 		}
 		was = b.own(was.id)
 		was.joints = slices.DeleteFunc(slices.Clone(was.joints), func(o *JointStatement) bool { return o == old })
-		b.moved[was.id] = true
+		b.touch(was.id)
 	}
 	b.joints[who] = &s
-	n = b.own(n.id)
-	n.joints, _ = hear(n.joints, &s, func(s *JointStatement) *Said { return &s.Said },
-		func(x, y *JointStatement) int { return strings.Compare(x.Name, y.Name) })
-	b.moved[n.id] = true
+	b.hearJoint(n.id, &s)
+	if !slices.Contains(b.moves[s.Name], n.id) {
+		b.moves[s.Name] = append(b.moves[s.Name], n.id)
+		for _, v := range b.values[s.Name] {
+			b.hearJoint(n.id, v)
+		}
+	}
 	return nil
+}
+
+// putValue takes what the memory Object says of the value of a joint.
+func (b *Builder) putValue(s JointStatement) {
+	values, counts := hear(b.values[s.Name], &s, func(s *JointStatement) *Said { return &s.Said }, func(_, _ *JointStatement) int { return 0 })
+	if !counts || len(b.values) >= MaxItems {
+		return
+	}
+	b.values[s.Name] = values
+	for _, id := range b.moves[s.Name] {
+		b.hearJoint(id, &s)
+	}
+}
+
+// hearJoint adds a statement on a joint to the node that it moves.
+func (b *Builder) hearJoint(id int32, s *JointStatement) {
+	n := b.own(id)
+	n.joints, _ = hear(n.joints, s, func(s *JointStatement) *Said { return &s.Said },
+		func(x, y *JointStatement) int { return strings.Compare(x.Name, y.Name) })
+	b.touch(id)
+}
+
+// touch says that a node's place has to be found anew, and that its item may differ.
+func (b *Builder) touch(id int32) {
+	b.moved[id] = true
+	b.touched = append(b.touched, id)
+}
+
+// takeTouched returns names with those of items whose edge may differ since it was called last.
+func (b *Builder) takeTouched(names []string) []string {
+	for _, id := range b.touched {
+		if n := b.f.node(id); n.merged != nil {
+			names = append(names, n.name)
+		}
+	}
+	b.touched = b.touched[:0]
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // PutState takes a statement on a state of an item, as [Builder.Put] does on an item.

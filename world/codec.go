@@ -18,7 +18,7 @@ const (
 
 // Codec turns what a world is made of into payloads of the memory World and back. It is safe
 // for concurrent use.
-type Codec struct{ types map[string]*idf.Type } // by core segment
+type Codec struct{ types map[string]*idf.Type } // by core segment of World, or name
 
 // NewCodec returns a codec of the types that a server with the memory World knows. The error is
 // that of asking for them.
@@ -33,7 +33,30 @@ func NewCodec(ctx context.Context, types engram.Types) (*Codec, error) {
 			return nil, err
 		}
 	}
+	for _, name := range besideTypes {
+		def, err := types.Type(ctx, name)
+		if engram.CodeOf(err) == engram.NotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if c.types[name], err = idf.ParseType(def); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
+}
+
+// Patterns match what a world is made of, as far as the server has it.
+func (c *Codec) Patterns() []engram.Pattern {
+	patterns := []engram.Pattern{inWorld}
+	for _, name := range besideTypes {
+		if c.types[name] != nil {
+			patterns = append(patterns, engram.MustPattern(beside[name]))
+		}
+	}
+	return patterns
 }
 
 // EncodeItem returns an item as a payload of World/Item.
@@ -118,5 +141,7 @@ func said(id engram.ID, s *engram.Snapshot) Said {
 	if !other {
 		robot = ""
 	}
-	return Said{id.ProviderSegment(), robot, s.Time, s.Arrived, float64(s.Instances[0].Confidence)}
+	return Said{
+		Provider: id.ProviderSegment(), Robot: robot, Time: s.Time, Arrived: s.Arrived, Confidence: float64(s.Instances[0].Confidence),
+	}
 }

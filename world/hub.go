@@ -31,7 +31,7 @@ func newHub(rules Rules) *hub {
 func (h *hub) change(to Mark, f func(*Builder) []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	names := f(h.builder)
+	names := h.builder.takeTouched(f(h.builder))
 	h.forest = nil
 	if h.reached.Epoch != 0 && h.reached.Epoch != to.Epoch {
 		h.past[h.reached.Epoch] = true

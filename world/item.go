@@ -15,6 +15,9 @@ const (
 	KindRobot     = "robot"
 )
 
+// kindStatic is of what stays where it is until somebody moves it, such as a shelf.
+const kindStatic = "static"
+
 // Source is where a statement comes from.
 type Source uint8
 

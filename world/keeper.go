@@ -72,7 +72,7 @@ func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, e
 func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
 	now := k.tick()
 	for _, s := range f.Statements(name) {
-		if s.Provider != k.provider || s.Robot != "" {
+		if s.Provider != k.provider || s.Robot != "" || s.Home != InWorld {
 			continue
 		}
 		now = max(now, s.Time+1)

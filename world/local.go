@@ -48,6 +48,14 @@ func (l *Local) put(_ context.Context, updates []update) ([]error, Mark, error) 
 	return failed, to, nil
 }
 
+// see takes what the memory Object says.
+func (b *Builder) see(s Seen) error {
+	for _, j := range s.Joints {
+		b.putValue(j)
+	}
+	return b.Put(s.Statement)
+}
+
 // put takes what somebody says of anything, and returns the name of the item concerned.
 func (b *Builder) put(name string, said Said, what any) (string, error) {
 	switch v := what.(type) {

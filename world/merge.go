@@ -31,7 +31,7 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 	kinds := kindsOf(live)
 	robot := slices.Contains(kinds, KindRobot)
 	m := &Merged{Name: name, Item: &Item{}}
-	best := func(time func(*Item) (engram.Time, bool), own bool) *Statement {
+	best := func(time func(*Item) (engram.Time, bool), own, aside bool) *Statement {
 		var win claim
 		for _, s := range live {
 			t, said := time(s.Item)
@@ -39,26 +39,62 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 				continue
 			}
 			c := claim{s, r.stamp(s, t, kinds)}
+			c.aside = aside && s.Home != InWorld
 			if win.s == nil || c.over(win.stamp) {
 				win = c
 			}
 		}
 		return win.s
 	}
-	if m.Structured = best(structureTime, robot); m.Structured != nil {
+	if m.Structured = best(structureTime, robot, false); m.Structured != nil {
 		m.Structure = m.Structured.Item.Structure
 	}
-	if m.Placed = best(placementTime, robot); m.Placed != nil {
+	if m.Placed = best(placementTime, robot, false); m.Placed != nil {
 		m.Placement, m.SeenIn = m.placement(), m.Placed.Item.SeenIn
 	}
-	if m.Described = best(descriptionTime, false); m.Described != nil {
+	// What a localiser knows of the class is no description of the item.
+	if m.Described = best(descriptionTime, false, true); m.Described != nil {
 		m.Description = m.Described.Item.Description
+		m.complete(r, live)
 	}
 	m.sum(live)
 	if only := live[0].Item; len(live) == 1 && m.sameGroups(only) {
 		m.Item = only // as most are: nothing is kept twice
 	}
 	return m
+}
+
+// complete takes the class and the box that a description lacks from the newest of what
+// localisers say.
+func (m *Merged) complete(r *Rules, live []*Statement) {
+	if d := m.Description; m.Described.Home != InWorld || d.Class != (engram.ID{}) && d.Box != nil {
+		return
+	}
+	var class, box claim
+	for _, s := range live {
+		d := s.Item.Description
+		if s.Home == InWorld || d == nil {
+			continue
+		}
+		c := claim{s, r.stamp(s, d.Time, nil)}
+		if d.Class != (engram.ID{}) && (class.s == nil || c.over(class.stamp)) {
+			class = c
+		}
+		if d.Box != nil && (box.s == nil || c.over(box.stamp)) {
+			box = c
+		}
+	}
+	if class.s == nil && box.s == nil {
+		return
+	}
+	d := *m.Description
+	if d.Class == (engram.ID{}) && class.s != nil {
+		d.Class = class.s.Item.Description.Class
+	}
+	if d.Box == nil && box.s != nil {
+		d.Box = box.s.Item.Description.Box
+	}
+	m.Description = &d
 }
 
 // sameGroups reports whether what came of all is what one says.
@@ -120,7 +156,7 @@ func descriptionTime(it *Item) (engram.Time, bool) {
 func (r *Rules) stamp(s *Statement, t engram.Time, kinds []string) stamp {
 	return stamp{
 		rank: s.Item.Source == Operator, place: r.place(kinds, s.Provider),
-		time: s.at(t).Add(r.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot,
+		time: s.at(t).Add(r.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot, home: s.Home,
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -33,7 +34,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules)
 		return nil, err
 	}
 	// What the queue loses is read anew.
-	stream, err := svc.Subscribe(ctx, engram.Subscription{Patterns: []engram.Pattern{inWorld}, WithData: true, Queue: 1 << 16})
+	stream, err := svc.Subscribe(ctx, engram.Subscription{Patterns: codec.Patterns(), WithData: true, Queue: 1 << 16})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (m *Memory) follow() {
 
 // reload reads everything anew. All that was written before it is there then.
 func (m *Memory) reload(ctx context.Context) error {
-	q := inWorld.Select(engram.Latest(1))
+	q := m.query(engram.Latest(1))
 	q.WithoutPayload = true
 	to := Mark{Epoch: m.stream.Epoch()}
 	before, err := m.svc.Query(ctx, q)
@@ -108,9 +109,18 @@ func (m *Memory) reload(ctx context.Context) error {
 	return nil
 }
 
+// query selects snapshots of all that the world is made of.
+func (m *Memory) query(s engram.SnapshotSelector) engram.Query {
+	var q engram.Query
+	for _, p := range m.codec.Patterns() {
+		q.Memories = append(q.Memories, p.Select(s).Memories...)
+	}
+	return q
+}
+
 // Past implements [Model].
 func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*Forest, error) {
-	q := inWorld.Select(engram.AtOrBefore(at))
+	q := m.query(engram.AtOrBefore(at))
 	q.AsOf = asOf
 	r, err := m.svc.Query(ctx, q)
 	if err != nil {
@@ -138,6 +148,13 @@ func (m *Memory) take(to Mark, items []engram.Item) {
 }
 
 func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
+	if _, memory, other := strings.Cut(it.ID.Memory(), ":"); it.ID.Memory() != "World" && (!other || memory != "World") {
+		s, err := m.codec.Seen(it.ID, it.Snapshot)
+		if err != nil {
+			return "", err
+		}
+		return s.Name, b.see(s)
+	}
 	switch it.ID.CoreSegment() {
 	case itemSegment:
 		s, err := m.codec.Statement(it.ID, it.Snapshot)

@@ -38,7 +38,7 @@ const day = 24 * time.Hour
 func DefaultRules() Rules {
 	return Rules{
 		HalfLives: map[string]time.Duration{
-			"wall": 3650 * day, "furniture": 30 * day, "cup": time.Hour, "person": time.Minute,
+			"wall": 3650 * day, "furniture": 30 * day, kindStatic: 30 * day, "cup": time.Hour, "person": time.Minute,
 			KindMap: 3650 * day, KindComponent: 30 * day, KindObject: day, KindRobot: time.Minute,
 		},
 		Detection: 0.7,
@@ -120,11 +120,15 @@ type stamp struct {
 	time     engram.Time
 	provider string
 	robot    string
+	home     Home
+	aside    bool // said by the way, so that anything else counts before it
 }
 
 // over reports whether s counts before o.
 func (s stamp) over(o stamp) bool {
 	switch {
+	case s.aside != o.aside:
+		return o.aside
 	case s.rank != o.rank:
 		return s.rank
 	case s.place != o.place:
@@ -133,8 +137,10 @@ func (s stamp) over(o stamp) bool {
 		return s.time > o.time
 	case s.provider != o.provider:
 		return s.provider < o.provider
+	case s.robot != o.robot:
+		return s.robot < o.robot
 	}
-	return s.robot < o.robot
+	return s.home < o.home
 }
 
 // after reports whether s is still true after a removal o: of a higher rank, or of the

@@ -58,5 +58,5 @@ func (f *Forest) States(name string) ([]*StateStatement, error) {
 }
 
 func (f *Forest) stateStamp(s *StateStatement) stamp {
-	return stamp{rank: s.State.Source == Operator, time: s.Time.Add(f.rules.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot}
+	return stamp{rank: s.State.Source == Operator, time: s.Time.Add(f.rules.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot, home: s.Home}
 }

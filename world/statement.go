@@ -8,10 +8,21 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
+// Home is where something is said. One provider says of a thing one thing in each.
+type Home uint8
+
+// The homes of statements: the memory World, and two segments of the memory Object.
+const (
+	InWorld Home = iota
+	InInstance
+	InAttachment
+)
+
 // Said tells who says something and since when.
 type Said struct {
 	Provider string
 	Robot    string // whose clock the times are of; "" is this one's
+	Home     Home
 	// Time is when it was true, Arrived when the memory knew it. Of what a provider says
 	// of one thing only the newest counts, of equal times what arrived later.
 	Time, Arrived engram.Time
@@ -28,7 +39,7 @@ func (s *Said) newer(o *Said) bool {
 
 // compare orders by who speaks.
 func (s *Said) compare(o *Said) int {
-	return cmp.Or(strings.Compare(s.Provider, o.Provider), strings.Compare(s.Robot, o.Robot))
+	return cmp.Or(strings.Compare(s.Provider, o.Provider), strings.Compare(s.Robot, o.Robot), cmp.Compare(s.Home, o.Home))
 }
 
 // at returns when a group was last stated, by the speaker's clock.
