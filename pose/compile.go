@@ -207,11 +207,11 @@ func (c *chain) notePoses() {
 	c.hasPost = c.post != Identity()
 }
 
-// static reports whether the segment has no edge with samples.
+// static reports whether the segment has no edge with samples, but for those that rest.
 func (seg *segment) static() bool {
 	for _, c := range [2]*chain{&seg.down, &seg.up} {
 		for i := range c.steps {
-			if k := c.steps[i].edge.kind; k == KindFree || k == KindJoint {
+			if e := c.steps[i].edge; e.kind == KindJoint || e.kind == KindFree && !e.rules.rests() {
 				return false
 			}
 		}

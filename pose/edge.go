@@ -108,6 +108,16 @@ func Hold(maxAge time.Duration) Option {
 	return func(c *edgeConfig) { c.beyond, c.maxAge = beyondHold, max(maxAge, 0) }
 }
 
+// Rest is Hold without end, for what stays where it was put until somebody says otherwise. An
+// edge that rests has no latest time: [Path.LatestCommon] and [Path.Latest] ask it when the
+// others have theirs.
+func Rest() Option {
+	return func(c *edgeConfig) { c.beyond, c.maxAge = beyondHold, math.MaxInt64 }
+}
+
+// rests reports whether the edge has the option [Rest].
+func (r *rules) rests() bool { return r.beyond == beyondHold && r.maxAge == math.MaxInt64 }
+
 // Extrapolate answers times up to maxAge after the last sample by continuing the
 // motion between the last two at constant velocity.
 func Extrapolate(maxAge time.Duration) Option {

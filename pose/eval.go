@@ -105,7 +105,7 @@ func (st *step) move(acc *Pose, q *query) bool {
 
 // rules returns the edge's rules, or those of a question that holds.
 func (st *step) rules(q *query) *rules {
-	if q.hold < 0 {
+	if q.hold < 0 || st.edge.rules.rests() {
 		return &st.edge.rules
 	}
 	own := st.edge.rules
@@ -186,7 +186,7 @@ func failed[V, X comparable](e *edge, code FailureCode, a, b *sample[V], s snaps
 
 // lasts returns the earliest and the latest of the times at which the histories on
 // the segment end. An edge that was never set is a failure; a joint with a default
-// value does not count.
+// value does not count, nor does what rests.
 func (seg *segment) lasts() (earliest, latest engram.Time, fail Failure) {
 	earliest, latest = engram.MaxTime, engram.MinTime
 	for _, c := range [2]*chain{&seg.down, &seg.up} {
@@ -197,7 +197,9 @@ func (seg *segment) lasts() (earliest, latest engram.Time, fail Failure) {
 			switch st.kind {
 			case KindFree:
 				s := st.posesNow()
-				if n = s.n; n > 0 {
+				if n = s.n; n > 0 && st.edge.rules.rests() {
+					continue
+				} else if n > 0 {
 					t = s.last()
 				}
 			case KindJoint:

@@ -1,0 +1,110 @@
+package pose
+
+import "github.com/seed-301d4374/engram"
+
+// Span is a time during which a frame hangs on one parent: from a time on, until the next
+// span's.
+type Span struct {
+	From    engram.Time
+	Parent  string // "" if it hangs on nothing
+	Samples []Sample
+}
+
+// Sample is where a frame was, with the covariance of that.
+type Sample struct {
+	Time engram.Time
+	Pose Pose
+	Cov  Cov
+}
+
+// Retrace says where a frame was at all times: the spans, in the order of time, take the place of all
+// edges above it. What hung on it goes with it. Their edges are free ones with the options. It
+// is a revision if there were edges before. The errors are those of [Store.Reparent] and
+// [FreeEdge.SetCov]; after one nothing has changed.
+func (s *Store) Retrace(child string, spans []Span, opts ...Option) error {
+	return s.change(func(d *draft) (bool, error) {
+		cf, err := d.frame(child)
+		if err != nil {
+			return false, err
+		}
+		revise := d.c.frames[cf].hangs()
+		d.set(cf, newFrame(child))
+		for i := range spans {
+			iv := engram.Interval{Start: spans[i].From, End: engram.MaxTime}
+			if i+1 < len(spans) {
+				iv.End = spans[i+1].From
+			}
+			if err := d.retrace(cf, &spans[i], iv, opts); err != nil {
+				return false, err
+			}
+		}
+		return revise, nil
+	})
+}
+
+// retrace puts a span above a frame.
+func (d *draft) retrace(cf int32, span *Span, iv engram.Interval, opts []Option) error {
+	if span.Parent == "" || iv.Empty() {
+		return nil
+	}
+	pf, err := d.frame(span.Parent)
+	if err != nil {
+		return err
+	}
+	thing := edgeName(span.Parent, d.c.frames[cf].name)
+	if d.c.above(cf, pf, iv) {
+		return engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", d.c.frames[cf].name, span.Parent)
+	}
+	e, err := d.newEdge(KindFree, pf, cf, opts)
+	if err != nil {
+		return err
+	}
+	e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg))
+	for _, sample := range span.Samples {
+		v, err := checkedValue(thing, sample.Pose, sample.Cov)
+		if err != nil {
+			return err
+		}
+		cov := &v.cov
+		if cov.Mask == 0 {
+			cov = nil
+		}
+		e.poses.write(sample.Time, &v.pose, cov)
+	}
+	d.insert(e, iv)
+	return nil
+}
+
+// hangs reports whether there is an edge above the frame at any time.
+func (f *frame) hangs() bool {
+	for _, p := range f.periods {
+		if p.edge != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Hangs reports whether there is an edge above a frame at any time.
+func (s *Store) Hangs(frame string) bool {
+	c := s.states.now().content
+	id, ok := s.frameID(c, frame)
+	return ok && c.frames[id].hangs()
+}
+
+// Above describes the edges above a frame at t, up to the root.
+func (s *Store) Above(t engram.Time, frame string) []EdgeInfo {
+	st := s.states.now()
+	id, ok := s.frameID(st.content, frame)
+	v := s.showing(st)
+	var edges []EdgeInfo
+	for ok {
+		p, end := st.content.frames[id].periodAt(t)
+		if p.edge == nil {
+			break
+		}
+		edges = append(edges, v.describe(p.edge, engram.Interval{Start: p.from, End: end}))
+		id = p.edge.parent
+	}
+	return edges
+}

@@ -1,0 +1,74 @@
+package pose
+
+import (
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+)
+
+func TestRetrace(t *testing.T) {
+	s := New(Config{})
+	robot, err := s.Free("map", "base")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range engram.Time(5) {
+		if err := robot.Set(i*1e9, Translation(float64(i), 0, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table := Span{From: 1e9, Parent: "map", Samples: []Sample{{1e9, Translation(1, 0, 0), ExactCov()}}}
+	hand := Span{From: 3e9, Parent: "base", Samples: []Sample{{3e9, Translation(0.5, 0, 0), DiagonalCov(0.1, 0.1)}}}
+	before := s.Revision()
+	if err := s.Retrace("cup", []Span{table, hand}, Rest(), MaxGap(0)); err != nil || s.Revision() != before {
+		t.Fatal(err, s.Revision())
+	}
+	at := func(when engram.Time, x float64) {
+		t.Helper()
+		p, _ := s.Path("map", "cup")
+		if got, _, fail := p.At(when); fail.Code != OK || got.T.X != x {
+			t.Errorf("at %v: %v, %v", when, got, fail)
+		}
+	}
+	at(1e9, 1)
+	at(3e9-1, 1)
+	at(3e9, 3.5)
+	at(4e9, 4.5)
+	// What rests has no latest time.
+	p, _ := s.Path("map", "cup")
+	if got, info, fail := p.LatestCommon(); fail.Code != OK || got.T.X != 4.5 || info.SourceTime != 4e9 {
+		t.Error(got, info, fail)
+	}
+	if got, _, fail := p.Latest(0); fail.Code != OK || got.T.X != 4.5 {
+		t.Error(got, fail)
+	}
+	p, _ = s.Path("base", "cup")
+	if got, info, fail := p.LatestCommon(); fail.Code != OK || got.T.X != 0.5 || info.SourceTime != engram.MaxTime {
+		t.Error(got, info, fail)
+	}
+	if edges := s.Above(4e9, "cup"); len(edges) != 2 || edges[0].Parent != "base" || edges[1].Parent != "map" {
+		t.Error(edges)
+	}
+	// What was is another belief: a revision.
+	hand.Parent = ""
+	if err := s.Retrace("cup", []Span{table, hand}, Rest(), MaxGap(0)); err != nil || s.Revision() == before || !s.Hangs("cup") {
+		t.Error(err, s.Revision())
+	}
+	if p, _ := s.Path("map", "cup"); p != nil {
+		if _, _, fail := p.At(4e9); fail.Code != NotConnected {
+			t.Error(fail)
+		}
+	}
+	loop := Span{From: 1e9, Parent: "cup", Samples: []Sample{{1e9, Identity(), Cov{}}}}
+	if err := s.Retrace("map", []Span{loop}); engram.CodeOf(err) != engram.Conflict {
+		t.Error(err)
+	}
+	at(2e9, 1)
+	loop.From, loop.Samples[0].Time = 5e9, 5e9
+	if err := s.Retrace("map", []Span{loop}); err != nil {
+		t.Errorf("at a time when it hangs elsewhere: %v", err)
+	}
+	if err := s.Retrace("cup", nil); err != nil || s.Hangs("cup") || !s.Hangs("map") {
+		t.Error(err)
+	}
+}
