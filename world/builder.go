@@ -16,15 +16,15 @@ const MaxItems = 4 << 20
 // Builder merges statements into forests. One goroutine may use it at a time; the forests
 // that it returns are not changed by it.
 type Builder struct {
-	f       Forest // its pages, nodes and sets of this edit are changed in place
-	edit    uint32
-	next    int32
-	joints  map[speaker]*JointStatement  // the newest on each joint
-	values  map[string][]*JointStatement // what the memory Object says of the joint of the name
-	moves   map[string][]int32           // by joint, nodes that it was ever said to move
-	loops   [2]map[int32]*loop           // by each node that is on one, per graph
-	moved   map[int32]bool               // nodes whose place has to be found anew
-	touched []int32                      // those since it was asked for them, perhaps several times
+	f      Forest // its pages, nodes and sets of this edit are changed in place
+	edit   uint32
+	next   int32
+	joints map[speaker]*JointStatement  // the newest on each joint
+	values map[string][]*JointStatement // what the memory Object says of the joint of the name
+	moves  map[string][]int32           // by joint, nodes that it was ever said to move
+	loops  [2]map[int32]*loop           // by each node that is on one, per graph
+	moved  map[int32]bool               // nodes whose place has to be found anew
+	heard  map[int32]engram.Time        // nodes that may differ since it was asked for them, and from when on
 }
 
 // NewBuilder returns a builder without statements that merges by the rules.
@@ -35,6 +35,7 @@ func NewBuilder(rules Rules) *Builder {
 		joints: map[speaker]*JointStatement{},
 		values: map[string][]*JointStatement{},
 		moves:  map[string][]int32{},
+		heard:  map[int32]engram.Time{},
 		loops:  [2]map[int32]*loop{{}, {}},
 		moved:  map[int32]bool{},
 	}
@@ -48,6 +49,7 @@ func (b *Builder) Put(s Statement) error {
 		return err
 	}
 	s.Item = s.Item.upright()
+	b.hear(n.id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
 	said, counts := hear(n.said, &s, func(s *Statement) *Said { return &s.Said }, func(_, _ *Statement) int { return 0 })
 	if !counts {
 		return nil
@@ -75,7 +77,7 @@ func (b *Builder) Put(s Statement) error {
 // one before.
 func (b *Builder) Forest() *Forest {
 	b.place()
-	b.touched = b.touched[:0]
+	clear(b.heard)
 	f := b.f
 	f.pages = slices.Clone(f.pages)
 	b.edit++
@@ -193,7 +195,7 @@ func (b *Builder) PutJoint(s JointStatement) error {
 		}
 		was = b.own(was.id)
 		was.joints = slices.DeleteFunc(slices.Clone(was.joints), func(o *JointStatement) bool { return o == old })
-		b.touch(was.id)
+		b.touch(was.id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
 	}
 	b.joints[who] = &s
 	b.hearJoint(n.id, &s)
@@ -223,25 +225,34 @@ func (b *Builder) hearJoint(id int32, s *JointStatement) {
 	n := b.own(id)
 	n.joints, _ = hear(n.joints, s, func(s *JointStatement) *Said { return &s.Said },
 		func(x, y *JointStatement) int { return strings.Compare(x.Name, y.Name) })
-	b.touch(id)
+	b.touch(id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
 }
 
-// touch says that a node's place has to be found anew, and that its item may differ.
-func (b *Builder) touch(id int32) {
+// touch says that a node's place has to be found anew, and that its item may differ from a time on,
+// by the clock that rules compare with.
+func (b *Builder) touch(id int32, from engram.Time) {
 	b.moved[id] = true
-	b.touched = append(b.touched, id)
+	b.hear(id, from)
 }
 
-// takeTouched returns names with those of items whose edge may differ since it was called last.
-func (b *Builder) takeTouched(names []string) []string {
-	for _, id := range b.touched {
-		if n := b.f.node(id); n.merged != nil {
-			names = append(names, n.name)
-		}
+func (b *Builder) hear(id int32, from engram.Time) {
+	if t, ok := b.heard[id]; !ok || from < t {
+		b.heard[id] = from
 	}
-	b.touched = b.touched[:0]
-	slices.Sort(names)
-	return slices.Compact(names)
+}
+
+// takeHeard adds the names of what may differ since it was called last, each with the time from which
+// on.
+func (b *Builder) takeHeard(names []string) map[string]engram.Time {
+	heard := make(map[string]engram.Time, len(names))
+	for _, name := range names {
+		heard[name] = engram.MaxTime
+	}
+	for id, from := range b.heard {
+		heard[b.f.node(id).name] = from
+	}
+	clear(b.heard)
+	return heard
 }
 
 // PutState takes a statement on a state of an item, as [Builder.Put] does on an item.

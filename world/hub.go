@@ -31,14 +31,14 @@ func newHub(rules Rules) *hub {
 func (h *hub) change(to Mark, f func(*Builder) []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	names := h.builder.takeTouched(f(h.builder))
+	heard := h.builder.takeHeard(f(h.builder))
 	h.forest = nil
 	if h.reached.Epoch != 0 && h.reached.Epoch != to.Epoch {
 		h.past[h.reached.Epoch] = true
 	}
 	h.reached = to
 	for w := range h.watchers {
-		w.tell(names)
+		w.tell(heard)
 	}
 	h.wakeLocked()
 }
@@ -99,7 +99,7 @@ func (h *hub) Watch(context.Context) (Watcher, error) {
 	if h.ended != nil {
 		return nil, h.ended
 	}
-	w := &watcher{hub: h, names: map[string]bool{}, closed: make(chan struct{})}
+	w := &watcher{hub: h, heard: map[string]engram.Time{}, closed: make(chan struct{})}
 	h.watchers[w] = true
 	return w, nil
 }
@@ -107,14 +107,16 @@ func (h *hub) Watch(context.Context) (Watcher, error) {
 // watcher gathers the names of what changed. They are as many as there are items at most.
 type watcher struct {
 	hub    *hub
-	names  map[string]bool // under the hub's lock
+	heard  map[string]engram.Time // what may differ and from when on; under the hub's lock
 	closed chan struct{}
 	once   sync.Once
 }
 
-func (w *watcher) tell(names []string) {
-	for _, name := range names {
-		w.names[name] = true
+func (w *watcher) tell(heard map[string]engram.Time) {
+	for name, from := range heard {
+		if t, ok := w.heard[name]; !ok || from < t {
+			w.heard[name] = from
+		}
 	}
 }
 
@@ -123,10 +125,10 @@ func (w *watcher) Next(ctx context.Context) (Change, error) {
 	h := w.hub
 	for {
 		h.mu.Lock()
-		if len(w.names) > 0 {
+		if len(w.heard) > 0 {
 			defer h.mu.Unlock()
-			c := Change{h.viewLocked(), slices.Sorted(maps.Keys(w.names))}
-			clear(w.names)
+			c := Change{h.viewLocked(), slices.Sorted(maps.Keys(w.heard)), w.heard}
+			w.heard = map[string]engram.Time{}
 			return c, nil
 		}
 		news, ended := h.news, h.ended

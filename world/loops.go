@@ -21,7 +21,7 @@ func (b *Builder) link(n *node, up, frame int32) {
 	n.up, n.frame = up, frame
 	for _, id := range b.relink(parents, n.id) {
 		for _, id := range b.relink(frames, id) {
-			b.touch(id)
+			b.touch(id, engram.MaxTime)
 		}
 	}
 	b.await(n)

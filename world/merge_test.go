@@ -478,3 +478,56 @@ func TestLabelNeedsMoreThanOneView(t *testing.T) {
 		t.Errorf("it is a %s, that a %s", it.Label(), that.Label())
 	}
 }
+
+// Where items were over time ends with where the forest has them, whatever the order.
+func TestTrackEndsAtPresent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := statements(t)
+		b := NewBuilder(rulesOfTest())
+		of := map[string][]Statement{}
+		for i := range all {
+			all[i].Arrived = engram.Time(i)
+			if err := b.Put(all[i]); err != nil {
+				t.Fatal(err)
+			}
+			of[all[i].Name] = append(of[all[i].Name], all[i])
+		}
+		joints := map[string][]JointStatement{}
+		for i := range rapid.IntRange(0, 4).Draw(t, "joints") {
+			value := rapid.Float64Range(-1, 1).Draw(t, "value")
+			moved := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "moved")
+			s := JointStatement{"j" + moved, Said{Provider: "p", Time: engram.Time(i), Arrived: engram.Time(i)}, &Articulation{
+				Base: rapid.SampledFrom([]string{"c", "d"}).Draw(t, "base"), Moved: moved, Kind: Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}, Value: &value,
+			}}
+			if rapid.Bool().Draw(t, "seen") {
+				s.Home, s.Joint = InInstance, &Articulation{Value: &value}
+				b.putValue(s)
+			} else if err := b.PutJoint(s); err != nil {
+				t.Fatal(err)
+			}
+			joints[moved] = append(joints[moved], s)
+		}
+		f := b.Forest()
+		for name, said := range of {
+			track := f.rules.Track(name, rapid.Permutation(said).Draw(t, "order"), joints[name])
+			var last Edge
+			for i, e := range track {
+				if i > 0 && e.Time <= last.Time {
+					t.Fatalf("%s: %v after %v", name, e.Time, last.Time)
+				}
+				last = e
+			}
+			now, _ := f.Edge(name)
+			n := f.any(name)
+			if now.Frame == "" && last.Frame != "" { // a loop is cut there, or the frame was removed
+				if n.cut == [2]bool{} && f.joins(f.statedFrame(n)) {
+					t.Fatalf("%s was last %+v, and is in nothing", name, last)
+				}
+				continue
+			}
+			if !now.same(last) {
+				t.Fatalf("%s is %+v, and was last %+v", name, now, last)
+			}
+		}
+	})
+}

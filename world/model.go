@@ -72,6 +72,16 @@ const (
 type Change struct {
 	Forest *Forest
 	Names  []string // sorted
+	heard  map[string]engram.Time
+}
+
+// Since returns from when on an item may differ, by the clock that rules compare with: MaxTime if only
+// what others say of it, or of what it is in, did.
+func (c *Change) Since(name string) engram.Time {
+	if t, ok := c.heard[name]; ok {
+		return t
+	}
+	return engram.MaxTime
 }
 
 // Watcher tells of changes. One goroutine may wait at a time.

@@ -233,7 +233,7 @@ func (w *switchWatcher) Next(ctx context.Context) (Change, error) {
 	for m := range w.seen.All() {
 		names[m.Name] = true
 	}
-	return Change{w.seen, slices.Sorted(maps.Keys(names))}, nil
+	return Change{Forest: w.seen, Names: slices.Sorted(maps.Keys(names))}, nil
 }
 
 // Close implements [Watcher].
