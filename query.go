@@ -24,6 +24,7 @@ const (
 	SourceAny   Source = iota
 	SourceOwner        // never a copy
 	SourceCopy         // a copy where there is one, so that the owner's link is spared
+	SourceNear         // a copy of another robot's where the own robot holds one; else as SourceAny
 )
 
 // FilterOrder says which of a query's two choices comes first: the filter's, among all

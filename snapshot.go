@@ -111,6 +111,10 @@ type CopyUsed struct {
 	// Away says that the copy answered because the owner was not reached, or not believed;
 	// the memory is [MissingUnreachable], or [MissingNotBelieved], then, too.
 	Away bool
+	// Epoch and Number tell of an update of the owner: what is asked of the copy after this
+	// answer has it and all before it. Both are 0 if the holder does not know, or copies only
+	// some of the memory.
+	Epoch, Number uint64
 }
 
 // Result answers a [Query]; it is a tree shaped like it.

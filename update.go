@@ -90,6 +90,10 @@ type Subscription struct {
 	Where  string
 	Fields []string
 	Slow   SlowPolicy
+	// Source says, of a client that finds servers by their names, where it subscribes:
+	// [SourceNear] at copies that the own robot holds of other robots' memories, so that
+	// their links are spared; else at owners.
+	Source Source
 	// Absences asks to be told when servers go away and come back ([Update.Absence]), of a
 	// client that finds servers by their names; a server alone knows of none.
 	Absences bool

@@ -137,5 +137,8 @@ func (c *Client) Close() error {
 	return c.home.close()
 }
 
+// Robot returns the name of the robot that the client is on, as far as it is known; else "".
+func (c *Client) Robot() string { return c.routes().robot }
+
 // Address returns the address of the name system.
 func (c *Client) Address() string { return c.home.address }

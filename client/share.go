@@ -55,7 +55,7 @@ func (s *shares) put(cn *conn, copies, away bool, h *host, local string) {
 func divide(hosts []*host, source engram.Source) (s shares, nobody []*host) {
 	for _, h := range hosts {
 		switch {
-		case source == engram.SourceCopy && len(h.copies) > 0:
+		case source == engram.SourceCopy && len(h.copies) > 0, source == engram.SourceNear && h.isNear():
 			s.put(h.copies[0].conn, true, false, h, h.copies[0].memory)
 		case h.owner != nil:
 			s.put(h.owner, false, false, h, h.local)
@@ -70,6 +70,9 @@ func divide(hosts []*host, source engram.Source) (s shares, nobody []*host) {
 	}
 	return s, nobody
 }
+
+// isNear reports whether the own robot holds a copy of another one's memory.
+func (h *host) isNear() bool { return h.robot != "" && len(h.copies) > 0 && !h.copies[0].foreign }
 
 // standIn returns the shares of copies of what a share asks its owner for, without
 // those of servers that were tried.

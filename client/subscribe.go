@@ -24,8 +24,8 @@ import (
 // applies to the server of that epoch; from others, what comes from now on is
 // delivered.
 //
-// Memories of other robots are subscribed to at their owners, never at who holds
-// copies: after a cut, of any length, their updates go on where they were left off, or
+// Memories of other robots are subscribed to at their owners, and at who holds
+// copies only if the source says so ([engram.SourceNear]): after a cut, of any length, their updates go on where they were left off, or
 // from the first that is kept at a server that has taken them over.
 func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
 	if err := c.alive(); err != nil {
@@ -35,7 +35,7 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	m := &merged{
 		c: c, sub: sub, batches: make(chan batch), lost: make(chan struct{}, 1), done: make(chan struct{}),
 		sources: map[*conn]source{}, opening: map[*conn]bool{}, starts: map[serverKey]engram.Start{},
-		epochs: map[uint64]*delivered{}, in: map[string]uint64{}, owners: map[string]serverKey{},
+		epochs: map[uint64]*delivered{}, in: map[string]uint64{}, owners: map[string]serverKey{}, had: map[string]serverKey{},
 	}
 	for _, p := range sub.Patterns {
 		if _, err := p.Matcher(); err != nil {
@@ -91,6 +91,7 @@ type merged struct {
 	epochs  map[uint64]*delivered      // by epoch
 	in      map[string]uint64          // by memory: the epoch of its last update
 	owners  map[string]serverKey       // by memory: where it is subscribed to, or was, or is to be
+	had     map[string]serverKey       // by memory: where it was subscribed to last
 	err     error                      // why the subscription ended by itself
 
 	*absences // nil unless they are to be told
@@ -99,6 +100,7 @@ type merged struct {
 // source is a subscription at one server.
 type source struct {
 	*share                // of the memories that are wanted of it
+	epoch  *atomic.Uint64 // of the server, as its stream told last
 	heard  *atomic.Uint64 // how often updates have come
 	cancel context.CancelFunc
 }
@@ -107,8 +109,8 @@ type source struct {
 // for a moment: one that reconnected by itself, and one that was begun when the
 // server registered again.
 type delivered struct {
-	last uint64 // number of the last update
-	told bool   // that the server was restarted
+	last map[string]uint64 // by memory: number of the last update
+	told bool              // that the server was restarted
 }
 
 type batch struct {
@@ -130,7 +132,19 @@ func (m *merged) concerned() shares {
 		}
 		hosts = append(hosts, sel.all()...)
 	}
-	s, _ := divide(r.united(hosts), engram.SourceOwner)
+	if m.sub.Source != engram.SourceNear {
+		s, _ := divide(r.united(hosts), engram.SourceOwner)
+		return s
+	}
+	var s shares
+	for _, h := range r.united(hosts) {
+		switch {
+		case h.isNear(): // beside what the holder owns: there is one subscription at each server
+			s.put(h.copies[0].conn, false, false, h, h.copies[0].memory)
+		case h.owner != nil:
+			s.put(h.owner, false, false, h, h.local)
+		}
+	}
 	return s
 }
 
@@ -273,20 +287,33 @@ func (m *merged) succeedsLocked(sh *share) bool {
 	})
 }
 
+// gainsLocked reports whether a server is to tell of a memory that was subscribed to at
+// another one.
+func (m *merged) gainsLocked(sh *share) bool {
+	return m.sub.Source == engram.SourceNear && slices.ContainsFunc(sh.hosts, func(h *host) bool {
+		at, known := m.had[h.memory]
+		return (known || h.isNear()) && at != sh.conn.key()
+	})
+}
+
 // add makes a server's stream a source of the merged one. restarted is told with
 // the first update.
 func (m *merged) add(sh *share, stream engram.UpdateStream, restarted bool) {
 	m.owned(sh)
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.mu.Lock()
-	heard := new(atomic.Uint64)
-	m.sources[sh.conn] = source{sh, heard, cancel}
+	src := source{sh, new(atomic.Uint64), new(atomic.Uint64), cancel}
+	src.epoch.Store(stream.Epoch())
+	m.sources[sh.conn] = src
+	for _, h := range sh.hosts {
+		m.had[h.memory] = sh.conn.key()
+	}
 	m.mu.Unlock()
 	m.look() // there may be something to tell of it
 	m.epoch.CompareAndSwap(0, stream.Epoch())
 	m.goroutines.Go(func() {
 		defer cancel()
-		err := m.pass(ctx, sh, stream, restarted, heard)
+		err := m.pass(ctx, src, stream, restarted)
 		stream.Close()
 		start := m.sub.Start
 		if s, ok := stream.(interface{ Position() engram.Start }); ok {
@@ -337,16 +364,17 @@ func (m *merged) fail(err error) {
 }
 
 // pass hands on what a source delivers until it or ctx ends.
-func (m *merged) pass(ctx context.Context, sh *share, stream engram.UpdateStream, restarted bool, heard *atomic.Uint64) error {
+func (m *merged) pass(ctx context.Context, src source, stream engram.UpdateStream, restarted bool) error {
 	for {
 		updates, err := stream.Next(ctx)
 		if err != nil {
 			return err
 		}
-		heard.Add(1)
+		src.heard.Add(1)
 		epoch := stream.Epoch()
+		src.epoch.Store(epoch)
 		// A copy: the stream's own is valid until its next call only.
-		if updates = m.admit(sh, slices.Clone(updates), epoch, restarted); len(updates) == 0 {
+		if updates = m.admit(src.share, slices.Clone(updates), epoch, restarted); len(updates) == 0 {
 			continue
 		}
 		restarted = false
@@ -365,28 +393,28 @@ func (m *merged) admit(sh *share, updates []engram.Update, epoch uint64, restart
 	defer m.mu.Unlock()
 	l := m.epochs[epoch]
 	if l == nil {
-		l = &delivered{}
+		l = &delivered{last: map[string]uint64{}}
 		m.epochs[epoch] = l
 	}
 	kept := updates[:0]
 	for _, u := range updates {
-		if u.Number <= l.last && (u.Failed == nil || u.Number < l.last) && epoch != 0 {
-			continue // of one number, what failed is told after the update
-		}
 		id, ok := sh.here(u.ID)
 		if !ok || sh.whole && strings.IndexByte(id.Memory(), ':') >= 0 { // a copy that came since
 			continue
+		}
+		memory := id.Memory()
+		if last := l.last[memory]; u.Number <= last && (u.Failed == nil || u.Number < last) && epoch != 0 {
+			continue // of one number, what failed is told after the update
 		}
 		u.ID = id
 		if u.Failed != nil {
 			failed := sh.missing(*u.Failed)
 			u.Failed = &failed
 		}
-		memory := id.Memory()
 		before, known := m.in[memory]
 		u.Restarted = !l.told && (u.Restarted || restarted || known && before != epoch)
 		l.told = l.told || u.Restarted
-		l.last, m.in[memory] = u.Number, epoch
+		l.last[memory], m.in[memory] = u.Number, epoch
 		kept = append(kept, u)
 	}
 	return kept
@@ -426,6 +454,8 @@ func (m *merged) follow(changed <-chan struct{}) {
 			}
 			start, known := m.starts[sh.conn.key()]
 			switch {
+			case m.gainsLocked(sh): // what it has of it is news
+				start = engram.Start{Kind: engram.StartNumber}
 			case known:
 			case !sh.conn.foreign, m.succeedsLocked(sh): // it has registered since: all it has is news
 				start = engram.Start{Kind: engram.StartNumber}
@@ -502,6 +532,19 @@ func (m *merged) Next(ctx context.Context) ([]engram.Update, error) {
 
 // Epoch implements engram.UpdateStream: the epoch of the last batch's server.
 func (m *merged) Epoch() uint64 { return m.epoch.Load() }
+
+// EpochOf returns the epoch of the server that a memory is subscribed to at, by its name in
+// the subscription's updates; 0 if it is not, just now.
+func (m *merged) EpochOf(memory string) uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, src := range m.sources {
+		if slices.ContainsFunc(src.hosts, func(h *host) bool { return h.memory == memory }) {
+			return src.epoch.Load()
+		}
+	}
+	return 0
+}
 
 // Close implements engram.UpdateStream.
 func (m *merged) Close() error {

@@ -31,6 +31,9 @@ func (h *Holder) Explain(q *engram.Query) (missing []engram.Missing, used []engr
 		if last := len(used) - 1; last >= 0 && used[last].Memory == u.Memory { // the list is sorted
 			used[last].AsOf, used[last].Lag = min(used[last].AsOf, u.AsOf), max(used[last].Lag, u.Lag)
 			used[last].Behind += u.Behind
+			if u.Epoch != 0 { // the others are of parts
+				used[last].Epoch, used[last].Number = u.Epoch, u.Number
+			}
 			continue
 		}
 		used = append(used, u)

@@ -1,6 +1,7 @@
 package copies
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -284,10 +285,20 @@ func (r *replica) used() engram.CopyUsed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	u := engram.CopyUsed{Memory: r.memory, Behind: r.behind.Updates, AsOf: r.caughtUp}
+	if p := r.positions[r.owner]; r.isWholeLocked() {
+		u.Epoch, u.Number = p.Epoch, p.Number
+	}
 	if r.caughtUp != 0 {
 		u.Lag = time.Since(r.caughtUpHere)
 	}
 	return u
+}
+
+// isWholeLocked reports whether the copy is of all that its owner's memory has.
+func (r *replica) isWholeLocked() bool {
+	rules := &r.copy.Rules
+	return rules.MaxRate == 0 && len(rules.Fields) == 0 && rules.Where == "" && rules.MaxPayload == 0 &&
+		!slices.ContainsFunc(r.copy.Pattern.Levels[1:], func(s engram.NameSelector) bool { return s.Kind != engram.NameAll })
 }
 
 // missing appends what the copy lacks of a query's path.

@@ -18,12 +18,22 @@ const (
 
 // Codec turns what a world is made of into payloads of the memory World and back. It is safe
 // for concurrent use.
-type Codec struct{ types map[string]*idf.Type } // by core segment of World, or name
+type Codec struct {
+	types map[string]*idf.Type // by core segment of World, or name
+	robot string               // whose memories bear no robot's name; "" if it is not known
+}
 
-// NewCodec returns a codec of the types that a server with the memory World knows. The error is
-// that of asking for them.
+// inWorld matches what of the memory World a world is made of.
+var inWorld = engram.MustPattern(ownMemory + "/~" + itemSegment + "|" + jointSegment + "|" + stateSegment)
+
+// NewCodec returns a codec of the types that a server with the memory World knows. The robot is
+// named by the method Robot of types, if it has one, as a client does. The error is that of
+// asking for the types.
 func NewCodec(ctx context.Context, types engram.Types) (*Codec, error) {
 	c := &Codec{types: map[string]*idf.Type{}}
+	if of, ok := types.(interface{ Robot() string }); ok {
+		c.robot = of.Robot()
+	}
 	for _, segment := range []string{itemSegment, jointSegment, stateSegment, lookSegment} {
 		def, err := types.Type(ctx, "engram.world."+segment)
 		if err != nil {
@@ -91,7 +101,7 @@ func (c *Codec) Statement(id engram.ID, s *engram.Snapshot) (Statement, error) {
 	if err != nil {
 		return Statement{}, err
 	}
-	return Statement{id.Entity(), said(id, s), itemOf(v)}, nil
+	return Statement{id.Entity(), c.said(id, s), itemOf(v)}, nil
 }
 
 // Joint reads a snapshot of World/Articulation.
@@ -100,7 +110,7 @@ func (c *Codec) Joint(id engram.ID, s *engram.Snapshot) (JointStatement, error) 
 	if err != nil {
 		return JointStatement{}, err
 	}
-	return JointStatement{id.Entity(), said(id, s), jointOf(v)}, nil
+	return JointStatement{id.Entity(), c.said(id, s), jointOf(v)}, nil
 }
 
 // State reads a snapshot of World/State.
@@ -109,7 +119,7 @@ func (c *Codec) State(id engram.ID, s *engram.Snapshot) (StateStatement, error) 
 	if err != nil {
 		return StateStatement{}, err
 	}
-	return StateStatement{said(id, s), stateOf(v)}, nil
+	return StateStatement{c.said(id, s), stateOf(v)}, nil
 }
 
 // Look reads a snapshot of World/Observation.
@@ -119,7 +129,7 @@ func (c *Codec) Look(id engram.ID, s *engram.Snapshot) (Look, error) {
 		return Look{}, err
 	}
 	l := lookOf(v)
-	l.Sensor, l.Said = id.Entity(), said(id, s)
+	l.Sensor, l.Said = id.Entity(), c.said(id, s)
 	return l, nil
 }
 
@@ -136,10 +146,10 @@ func (c *Codec) decode(segment string, id engram.ID, s *engram.Snapshot) (object
 }
 
 // said returns who says a snapshot. Another robot's memory is called "robot:World".
-func said(id engram.ID, s *engram.Snapshot) Said {
+func (c *Codec) said(id engram.ID, s *engram.Snapshot) Said {
 	robot, _, other := strings.Cut(id.Memory(), ":")
 	if !other {
-		robot = ""
+		robot = c.robot
 	}
 	return Said{
 		Provider: id.ProviderSegment(), Robot: robot, Time: s.Time, Arrived: s.Arrived, Confidence: float64(s.Instances[0].Confidence),

@@ -58,7 +58,7 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 	if err != nil {
 		return Seen{}, err
 	}
-	seen := Seen{Statement: Statement{Name: id.Entity(), Said: said(id, &one)}}
+	seen := Seen{Statement: Statement{Name: id.Entity(), Said: c.said(id, &one)}}
 	switch typ {
 	case instanceType:
 		seen.Home, seen.Item = InInstance, instanceItem(v)

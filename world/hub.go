@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -13,34 +14,61 @@ import (
 type hub struct {
 	mu       sync.Mutex
 	builder  *Builder
-	forest   *Forest         // what the builder came to; nil since a change
-	reached  Mark            // all up to it is in the builder
-	past     map[uint64]bool // epochs before that, of which everything is
-	news     chan struct{}   // closed at the next change
+	forest   *Forest           // what the builder came to; nil since a change
+	reached  map[uint64]uint64 // by epoch: the number up to which all is in the builder
+	heard    Mark              // of what its provider said, of what came since it was cleared
+	news     chan struct{}     // closed at the next change
 	watchers map[*watcher]bool
 	ended    error // why there is nothing new any more; nil before
+	// seek looks for what was written up to marks elsewhere than in the news; nil if there
+	// is nowhere else. It is called by one goroutine at a time.
+	seek    func(context.Context, []Mark) error
+	seeking chan struct{} // has room for who calls it
 }
 
 func newHub(rules Rules) *hub {
 	return &hub{
-		builder: NewBuilder(rules), past: map[uint64]bool{}, news: make(chan struct{}), watchers: map[*watcher]bool{},
+		builder: NewBuilder(rules), reached: map[uint64]uint64{}, news: make(chan struct{}), watchers: map[*watcher]bool{},
 	}
 }
 
-// change changes the world up to a mark by f, which returns the names of the items.
-func (h *hub) change(to Mark, f func(*Builder) []string) {
+// change changes the world up to marks by f, which returns the names of the items.
+func (h *hub) change(f func(*Builder) []string, to ...Mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	heard := h.builder.takeHeard(f(h.builder))
 	h.forest = nil
-	if h.reached.Epoch != 0 && h.reached.Epoch != to.Epoch {
-		h.past[h.reached.Epoch] = true
+	for _, m := range to {
+		if m.Epoch != 0 {
+			h.reached[m.Epoch] = max(h.reached[m.Epoch], m.Number)
+		}
 	}
-	h.reached = to
 	for w := range h.watchers {
 		w.tell(heard)
 	}
 	h.wakeLocked()
+}
+
+// settle waits until the world has update number of what its provider says, which was written
+// in an epoch or, if the server began anew just before, in the next one. It returns the mark,
+// and whether the world has the update.
+func (h *hub) settle(ctx context.Context, wrote Mark) (Mark, bool) {
+	for {
+		h.mu.Lock()
+		heard, news, ended := h.heard, h.news, h.ended
+		h.mu.Unlock()
+		if heard.Number >= wrote.Number {
+			return Mark{heard.Epoch, wrote.Number}, true
+		}
+		if ended != nil {
+			return wrote, false
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return wrote, false
+		}
+	}
 }
 
 func (h *hub) wakeLocked() {
@@ -67,15 +95,15 @@ func (h *hub) viewLocked() *Forest {
 
 // hasLocked reports whether the world has what was written up to a mark.
 func (h *hub) hasLocked(m Mark) bool {
-	return m.Number == 0 || h.past[m.Epoch] || h.reached.Epoch == m.Epoch && h.reached.Number >= m.Number
+	return m.Number == 0 || m.Epoch != 0 && h.reached[m.Epoch] >= m.Number
 }
 
 // View implements [Model].
 func (h *hub) View(ctx context.Context, after ...Mark) (*Forest, error) {
 	for {
 		h.mu.Lock()
-		missing := slices.IndexFunc(after, func(m Mark) bool { return !h.hasLocked(m) })
-		if missing < 0 && h.ended == nil {
+		after = slices.DeleteFunc(slices.Clone(after), h.hasLocked)
+		if len(after) == 0 && h.ended == nil {
 			defer h.mu.Unlock()
 			return h.viewLocked(), nil
 		}
@@ -84,12 +112,46 @@ func (h *hub) View(ctx context.Context, after ...Mark) (*Forest, error) {
 		if ended != nil {
 			return nil, ended
 		}
-		select {
-		case <-news:
-		case <-ctx.Done():
-			return nil, notYet(after[missing], ctx.Err())
+		if err := h.await(ctx, news, after); err != nil {
+			return nil, notYet(err)
 		}
 	}
+}
+
+// seekEvery is how often what does not come is looked for elsewhere.
+const seekEvery = 20 * time.Millisecond
+
+// await waits for something that may have brought what was written up to the marks.
+func (h *hub) await(ctx context.Context, news <-chan struct{}, after []Mark) error {
+	if h.seek == nil {
+		select {
+		case <-news:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	select {
+	case <-news:
+		return nil
+	case h.seeking <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	err := h.seek(ctx, after)
+	<-h.seeking
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	again := time.NewTimer(seekEvery)
+	defer again.Stop()
+	select {
+	case <-news: // of itself, where it has found it
+	case <-again.C:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
 }
 
 // Watch implements [Model].

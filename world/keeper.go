@@ -22,12 +22,14 @@ type update struct {
 type keeper struct {
 	*hub
 	provider string
+	robot    string // that the provider belongs to, as far as is known
 	now      func() engram.Time
+	// begin has the world have all that was stored before.
+	begin func(context.Context) error
 	// store writes updates, one error each, and returns the mark of the last.
 	store func(context.Context, []update) ([]error, Mark, error)
 
 	writing sync.Mutex  // held from what is read to what is written in its place
-	last    Mark        // of the last write
 	stated  engram.Time // the time that was stated last
 }
 
@@ -37,11 +39,14 @@ func (k *keeper) tick() engram.Time {
 	return k.stated
 }
 
-// write reads the world with all that was written before, and stores what change makes of it.
+// write reads the world, and stores what change makes of it.
 func (k *keeper) write(ctx context.Context, change func(*Forest) ([]update, error)) ([]error, Mark, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	f, err := k.View(ctx, k.last)
+	if err := k.begin(ctx); err != nil {
+		return nil, Mark{}, err
+	}
+	f, err := k.View(ctx)
 	if err != nil {
 		return nil, Mark{}, err
 	}
@@ -49,11 +54,7 @@ func (k *keeper) write(ctx context.Context, change func(*Forest) ([]update, erro
 	if err != nil || len(updates) == 0 {
 		return nil, Mark{}, err
 	}
-	failed, mark, err := k.store(ctx, updates)
-	if err == nil && mark.Number > 0 {
-		k.last = mark
-	}
-	return failed, mark, err
+	return k.store(ctx, updates)
 }
 
 // writeAll is write of what is to be written as a whole.
@@ -72,7 +73,7 @@ func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, e
 func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
 	now := k.tick()
 	for _, s := range f.Statements(name) {
-		if s.Provider != k.provider || s.Robot != "" || s.Home != InWorld {
+		if s.Provider != k.provider || s.Robot != k.robot || s.Home != InWorld {
 			continue
 		}
 		now = max(now, s.Time+1)

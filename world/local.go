@@ -12,14 +12,15 @@ import (
 // Local is a [Model] in plain RAM, without a memory: of one provider, with its present only.
 type Local struct {
 	keeper
+	epoch  uint64
 	number uint64 // of the last update; under writing
 }
 
 // NewLocal returns an empty world whose statements are of the provider.
 func NewLocal(provider string, rules Rules) *Local {
 	l := &Local{}
-	l.keeper = keeper{hub: newHub(rules), provider: provider, now: engram.Now, store: l.put}
-	l.reached = Mark{Epoch: rand.Uint64() | 1}
+	l.keeper = keeper{hub: newHub(rules), provider: provider, now: engram.Now, store: l.put, begin: func(context.Context) error { return nil }}
+	l.epoch = rand.Uint64() | 1
 	return l
 }
 
@@ -31,20 +32,17 @@ func (l *Local) Past(context.Context, engram.Time, *engram.Time) (*Forest, error
 // put stores updates at once.
 func (l *Local) put(_ context.Context, updates []update) ([]error, Mark, error) {
 	failed := make([]error, len(updates))
-	to := l.reached
 	names := map[string]bool{}
-	for range updates {
-		l.number++
-	}
-	to.Number = l.number
-	l.change(to, func(b *Builder) []string {
+	l.number += uint64(len(updates))
+	to := Mark{l.epoch, l.number}
+	l.change(func(b *Builder) []string {
 		for i, u := range updates {
 			said := Said{Provider: l.provider, Time: u.time, Arrived: u.time, Confidence: u.confidence}
 			name, err := b.put(u.name, said, u.what)
 			names[name], failed[i] = true, err
 		}
 		return slices.Sorted(maps.Keys(names))
-	})
+	}, to)
 	return failed, to, nil
 }
 

@@ -54,8 +54,9 @@ type Refusal struct {
 	Err  error
 }
 
-// Mark is a point in the writes of a world: a life of the server that has it, and the
-// number of an update. The zero mark is before all of them.
+// Mark is a point in the writes of a world: an epoch of the server that was written to, and the
+// number of an update. It means the same in every process and on every robot. The zero mark
+// is before all writes.
 type Mark struct{ Epoch, Number uint64 }
 
 // Children says what becomes of the children of an item that is removed.
@@ -93,8 +94,8 @@ type Watcher interface {
 	Close()
 }
 
-// notYet says that a mark was not reached.
-func notYet(m Mark, why error) error {
+// notYet says that marks were not reached.
+func notYet(why error) error {
 	return &engram.Error{Code: engram.TooNew, Thing: "world", Err: why,
 		Msg: "what was written up to the mark is not there yet; wait longer, or ask again"}
 }

@@ -1,31 +1,60 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 )
 
-// inWorld matches what a world over a memory is made of.
-var inWorld = engram.MustPattern("World/~" + itemSegment + "|" + jointSegment + "|" + stateSegment)
-
-// Memory is a [Model] over the memory World of a server, in this process or another. It
-// follows what all providers commit.
+// Memory is a [Model] over the memory World of a server, in this process or another, and over
+// those of other robots. It follows what all providers commit. What it has heard stays in it
+// when a robot leaves, or when a server that keeps nothing on disk begins anew.
 type Memory struct {
 	keeper
-	svc    engram.Service
-	codec  *Codec
-	stream engram.UpdateStream
-	done   chan struct{} // closed when it follows no more
+	svc      engram.Service
+	codec    *Codec
+	patterns []engram.Pattern
+	stream   engram.UpdateStream
+	done     chan struct{} // closed when it follows no more
+
+	unsure bool // whether the world has what was written last; under writing
+
+	reading sync.Mutex
+	known   map[string]bool // memories that were read
 }
+
+const ownMemory = "World"
+
+// Option says more about a world over a memory.
+type Option func(*options)
+
+type options struct {
+	robot  string
+	robots []string
+}
+
+// Robots has the world be over the memories World of other robots, too: "*" for all, a name, or
+// "~" and a regular expression. Robots that join later are in it as well. A copy that the
+// own robot holds is read instead of its owner.
+func Robots(patterns ...string) Option {
+	return func(o *options) { o.robots = append(o.robots, patterns...) }
+}
+
+// OfRobot says the name of the robot whose memory World it is; worlds of other robots call it
+// so. Without it a service that has a method Robot is asked, as a client has.
+func OfRobot(name string) Option { return func(o *options) { o.robot = name } }
 
 // Over returns the world of the memory World that the service has. What it writes are
 // statements of the provider, to whose provider segments nobody else writes. It has all that
-// was committed before the call. ctx bounds only the call; Close ends the world.
-func Over(ctx context.Context, svc engram.Service, provider string, rules Rules) (*Memory, error) {
+// was committed before the call, of other robots as far as they or copies are reached. ctx
+// bounds only the call; Close ends the world.
+func Over(ctx context.Context, svc engram.Service, provider string, rules Rules, more ...Option) (*Memory, error) {
 	if err := engram.CheckName(provider); err != nil {
 		return nil, err
 	}
@@ -33,19 +62,73 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules)
 	if err != nil {
 		return nil, err
 	}
-	// What the queue loses is read anew.
-	stream, err := svc.Subscribe(ctx, engram.Subscription{Patterns: codec.Patterns(), WithData: true, Queue: 1 << 16})
+	var o options
+	for _, set := range more {
+		set(&o)
+	}
+	codec.robot = cmp.Or(o.robot, codec.robot)
+	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}}
+	m.keeper = keeper{hub: newHub(rules), provider: provider, robot: codec.robot, now: engram.Now, begin: m.catchUp, store: m.commit}
+	if m.patterns, err = o.patterns(codec); err != nil {
+		return nil, err
+	}
+	if len(o.robots) > 0 {
+		m.seek, m.seeking = m.inCopies, make(chan struct{}, 1)
+	}
+	// What the queue loses is read anew, as is what a server had before.
+	m.stream, err = svc.Subscribe(ctx, engram.Subscription{
+		Patterns: m.patterns, WithData: true, Queue: 1 << 16, Source: engram.SourceNear,
+		Start: engram.Start{Kind: engram.StartLast, N: 1},
+	})
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{svc: svc, codec: codec, stream: stream, done: make(chan struct{})}
-	m.keeper = keeper{hub: newHub(rules), provider: provider, now: engram.Now, store: m.commit}
-	if err := m.reload(ctx); err != nil {
-		_ = stream.Close() // the error that counts is the first
+	if _, err := m.reload(ctx); err != nil {
+		_ = m.stream.Close() // the error that counts is the first
 		return nil, err
 	}
 	go m.follow()
 	return m, nil
+}
+
+// patterns returns what to follow of robots: of the own one first.
+func (o *options) patterns(c *Codec) ([]engram.Pattern, error) {
+	patterns := c.Patterns()
+	own := patterns
+	for _, robot := range o.robots {
+		if expr, ok := strings.CutPrefix(robot, "~"); ok {
+			robot = "~(?:" + expr + ")"
+		}
+		for _, p := range own {
+			of, err := engram.ParsePattern(robot + ":" + p.Levels[0].String())
+			if err != nil {
+				return nil, err
+			}
+			patterns = append(patterns, inMemory(p, of.Levels[0]))
+		}
+	}
+	return patterns, nil
+}
+
+// patternsOf matches what a world is made of in one memory.
+func (c *Codec) patternsOf(memory string) (patterns []engram.Pattern) {
+	_, own, other := strings.Cut(memory, ":")
+	if !other {
+		own = memory
+	}
+	for _, p := range c.Patterns() {
+		if p.Levels[0].String() == own {
+			patterns = append(patterns, inMemory(p, engram.OneOf(memory)))
+		}
+	}
+	return patterns
+}
+
+// inMemory returns a pattern of other memories.
+func inMemory(p engram.Pattern, memories engram.NameSelector) engram.Pattern {
+	p.Levels = slices.Clone(p.Levels)
+	p.Levels[0] = memories
+	return p
 }
 
 // Close ends the world: calls fail with Canceled from then on. It waits for what it does in
@@ -56,63 +139,202 @@ func (m *Memory) Close() error {
 	return err
 }
 
+// epochOf returns the epoch of the server at which a memory is followed; 0 if it is at none
+// just now.
+func (m *Memory) epochOf(memory string) uint64 {
+	if of, ok := m.stream.(interface{ EpochOf(memory string) uint64 }); ok {
+		return of.EpochOf(memory)
+	}
+	return m.stream.Epoch()
+}
+
+// againAfter is how long what could not be read anew waits for the next attempt.
+const againAfter = 500 * time.Millisecond
+
 // follow takes what is committed until the stream ends.
 func (m *Memory) follow() {
 	defer close(m.done)
-	ctx := context.Background() // Close ends the stream, and with it what waits for it
+	var owed batch // what is to be read anew, and the marks that the world has then
 	for {
-		updates, err := m.stream.Next(ctx)
+		updates, err := m.next(len(owed.anew) > 0)
 		if err != nil {
 			m.end(err)
 			return
 		}
-		if slices.ContainsFunc(updates, func(u engram.Update) bool { return u.Dropped > 0 || u.Restarted }) {
-			if err := m.reload(ctx); err != nil {
+		b := m.sort(updates)
+		owed.anew = append(owed.anew, b.anew...)
+		if owed.to = append(owed.to, b.to...); len(owed.anew) > 0 {
+			missing, err := m.reload(context.Background(), owed.anew...)
+			if err != nil && !away(err) {
 				m.end(err)
 				return
 			}
-		}
-		to := Mark{Epoch: m.stream.Epoch()}
-		items := make([]engram.Item, 0, len(updates))
-		for _, u := range updates {
-			if u.Snapshot != nil {
-				items = append(items, engram.Item{ID: u.ID, Snapshot: u.Snapshot})
-				to.Number = u.Number
+			if err == nil {
+				owed.anew = missing
 			}
 		}
-		if len(items) > 0 {
-			m.take(to, items)
+		if b.to = nil; len(owed.anew) == 0 {
+			b.to, owed.to = owed.to, nil
 		}
+		m.take(b)
 	}
 }
 
-// reload reads everything anew. All that was written before it is there then.
-func (m *Memory) reload(ctx context.Context) error {
-	q := m.query(engram.Latest(1))
-	q.WithoutPayload = true
+// away reports whether an error may be gone when it is tried again.
+func away(err error) bool {
+	switch engram.CodeOf(err) {
+	case engram.Unavailable, engram.Exhausted, engram.Canceled:
+		return true
+	}
+	return false
+}
+
+// next waits for updates: not for ever if something is to be done without.
+func (m *Memory) next(hurry bool) ([]engram.Update, error) {
+	ctx := context.Background() // Close ends the stream, and with it what waits for it
+	if hurry {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, againAfter)
+		defer cancel()
+	}
+	updates, err := m.stream.Next(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, nil
+	}
+	return updates, err
+}
+
+// batch is something that came of the memories.
+type batch struct {
+	items []engram.Item
+	to    []Mark   // all up to these has come with it
+	own   Mark     // what the provider itself said has come up to it
+	anew  []string // memories that are to be read before
+}
+
+// sort returns what comes of updates.
+func (m *Memory) sort(updates []engram.Update) (b batch) {
 	to := Mark{Epoch: m.stream.Epoch()}
-	before, err := m.svc.Query(ctx, q)
+	if len(updates) == 0 {
+		return b
+	}
+	read := func(memory string) {
+		if !slices.Contains(b.anew, memory) {
+			b.anew = append(b.anew, memory)
+		}
+	}
+	for _, u := range updates {
+		memory := u.ID.Memory()
+		to.Number = u.Number
+		own := memory == ownMemory && u.ID.ProviderSegment() == m.provider
+		if u.Restarted || !m.isKnown(memory) {
+			read(memory)
+		}
+		if u.Dropped > 0 { // of any memory of that server
+			read(memory)
+			for _, other := range m.followedIn(to.Epoch) {
+				read(other)
+				own = own || other == ownMemory
+			}
+		}
+		if own {
+			b.own = to
+		}
+		if u.Snapshot != nil {
+			b.items = append(b.items, engram.Item{ID: u.ID, Snapshot: u.Snapshot})
+		}
+	}
+	b.to = []Mark{to}
+	return b
+}
+
+func (m *Memory) isKnown(memory string) bool {
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	return m.known[memory]
+}
+
+// followedIn returns the memories that are followed at the server of an epoch.
+func (m *Memory) followedIn(epoch uint64) (memories []string) {
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	for memory := range m.known {
+		if m.epochOf(memory) == epoch {
+			memories = append(memories, memory)
+		}
+	}
+	return memories
+}
+
+// reload reads memories anew, all if none is named: what was written before it is in the world
+// then. It returns those whose owner is not reached.
+func (m *Memory) reload(ctx context.Context, memories ...string) (missing []string, err error) {
+	_, missing, err = m.read(ctx, memories...)
+	return missing, err
+}
+
+// read is reload, which returns the answer, too.
+func (m *Memory) read(ctx context.Context, memories ...string) (r *engram.Result, missing []string, err error) {
+	if r, err = m.svc.Query(ctx, m.query(engram.Latest(1), memories...)); err != nil {
+		return nil, nil, err
+	}
+	m.take(batch{items: r.Items()})
+	for _, lack := range r.Missing {
+		if lack.Reason == engram.MissingUnreachable || lack.Reason == engram.MissingNotBelieved {
+			missing = append(missing, lack.ID.Memory())
+		}
+	}
+	for _, n := range r.Memories {
+		memories = append(memories, n.Name)
+	}
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	for _, memory := range memories {
+		m.known[memory] = !slices.Contains(missing, memory)
+	}
+	return r, missing, nil
+}
+
+// inCopies looks for what was written up to marks in copies of other robots' memories: the own
+// robot may not hear what their owners tell.
+func (m *Memory) inCopies(ctx context.Context, marks []Mark) error {
+	var q engram.Query // of nothing: it tells how far the copies are
+	q.Source = engram.SourceNear
+	for _, p := range m.patterns[len(m.codec.Patterns()):] {
+		p.Levels = []engram.NameSelector{p.Levels[0], engram.OneOf(itemSegment), engram.OneOf("-"), engram.OneOf("-")}
+		q.Memories = append(q.Memories, p.Select(engram.Latest(1)).Memories...)
+	}
+	r, err := m.svc.Query(ctx, q)
 	if err != nil {
 		return err
 	}
-	// An answer may have a later update and lack an earlier one; the next has all that this
-	// one has seen the numbers of.
-	for it := range before.All() {
-		to.Number = max(to.Number, it.Number)
+	for _, c := range r.Copies {
+		to := Mark{c.Epoch, c.Number}
+		if !slices.ContainsFunc(marks, func(m Mark) bool { return m.Epoch == to.Epoch && m.Number <= to.Number }) {
+			continue
+		}
+		r, _, err := m.read(ctx, c.Memory)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(r.Copies, func(by engram.CopyUsed) bool { return by.Memory == c.Memory && by.Server == c.Server }) {
+			m.take(batch{to: []Mark{to}})
+		}
 	}
-	q.WithoutPayload = false
-	all, err := m.svc.Query(ctx, q)
-	if err != nil {
-		return err
-	}
-	m.take(to, all.Items())
 	return nil
 }
 
-// query selects snapshots of all that the world is made of.
-func (m *Memory) query(s engram.SnapshotSelector) engram.Query {
-	var q engram.Query
-	for _, p := range m.codec.Patterns() {
+// query selects snapshots of all that the world is made of, or of what is in memories.
+func (m *Memory) query(s engram.SnapshotSelector, memories ...string) engram.Query {
+	q := engram.Query{Source: engram.SourceNear}
+	patterns := m.patterns
+	if len(memories) > 0 {
+		patterns = nil
+		for _, memory := range memories {
+			patterns = append(patterns, m.codec.patternsOf(memory)...)
+		}
+	}
+	for _, p := range patterns {
 		q.Memories = append(q.Memories, p.Select(s).Memories...)
 	}
 	return q
@@ -133,18 +355,21 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 	return b.Forest(), nil
 }
 
-// take puts snapshots into the world. What cannot be read is left out, as is what is too much.
-func (m *Memory) take(to Mark, items []engram.Item) {
-	m.change(to, func(b *Builder) []string {
+// take puts what came into the world. What cannot be read is left out, as is what is too much.
+func (m *Memory) take(came batch) {
+	m.change(func(b *Builder) []string {
 		names := map[string]bool{}
-		for _, it := range items {
+		for _, it := range came.items {
 			name, err := m.put(b, it)
 			if err == nil {
 				names[name] = true
 			}
 		}
+		if came.own.Number > 0 {
+			m.heard = came.own
+		}
 		return slices.Sorted(maps.Keys(names))
-	})
+	}, came.to...)
 }
 
 func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
@@ -185,7 +410,7 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 		segment, p, err := m.encode(u.what)
 		var id engram.ID
 		if err == nil {
-			id, err = engram.NewID("World", segment, m.provider, u.name)
+			id, err = engram.NewID(ownMemory, segment, m.provider, u.name)
 		}
 		if failed[i] = err; err != nil {
 			continue
@@ -195,16 +420,38 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 		c.Updates = append(c.Updates, engram.EntityUpdate{Entity: id, Time: u.time, Instances: []engram.Instance{in}})
 		places = append(places, i)
 	}
-	mark := Mark{Epoch: m.stream.Epoch()}
+	wrote := Mark{Epoch: m.epochOf(ownMemory)}
+	m.mu.Lock()
+	m.heard = Mark{}
+	m.mu.Unlock()
+	m.unsure = true
 	results, err := m.svc.Commit(ctx, c)
 	if err != nil {
 		return nil, Mark{}, err
 	}
 	for i, r := range results {
 		failed[places[i]] = r.Err
-		mark.Number = max(mark.Number, r.Number)
+		wrote.Number = max(wrote.Number, r.Number)
 	}
+	// The number of an update alone does not say in which epoch it was written; its news do.
+	patient, cancel := context.WithTimeout(ctx, newsTimeout)
+	defer cancel()
+	mark, has := m.settle(patient, wrote)
+	m.unsure = !has
 	return failed, mark, nil
+}
+
+// newsTimeout bounds how long a writer waits for the news of what it wrote.
+const newsTimeout = time.Second
+
+// catchUp reads what was written last if it is not known whether the world has it.
+func (m *Memory) catchUp(ctx context.Context) error {
+	if !m.unsure {
+		return nil
+	}
+	missing, err := m.reload(ctx, ownMemory)
+	m.unsure = err != nil || len(missing) > 0
+	return err
 }
 
 func (m *Memory) encode(what any) (segment string, p engram.Payload, err error) {

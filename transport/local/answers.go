@@ -15,6 +15,12 @@ const (
 	answerDetail   = 0x13 // of what is missing before it, where that is wanted
 )
 
+// Flags of a copy that answered.
+const (
+	copyAway     = 1 << iota // the owner was not reached
+	copyPosition             // what it has of its owner follows
+)
+
 // query answers a query, in frames that each hold about frameBytes.
 func (c *conn) query(cl *call, flags uint8, q engram.Query) (err error) {
 	a := &answerer{call: cl, detail: flags&flagDetail != 0}
@@ -88,11 +94,17 @@ func (a *answerer) write(r *engram.Result) error {
 		a.e.u64(uint64(c.AsOf))
 		a.e.u64(uint64(c.Lag))
 		a.e.u64(c.Behind)
-		var away uint8
+		var flags uint8
 		if c.Away {
-			away = 1
+			flags = copyAway
 		}
-		a.e.u8(away)
+		if c.Epoch != 0 {
+			flags |= copyPosition
+		}
+		if a.e.u8(flags); c.Epoch != 0 {
+			a.e.u64(c.Epoch)
+			a.e.u64(c.Number)
+		}
 	}
 	return nil
 }
@@ -180,7 +192,10 @@ func (a *answer) decode(d *decoder) {
 			m.Example, m.Detail = d.id(), d.text()
 		case what == answerCopy:
 			c := engram.CopyUsed{Memory: d.text(), Server: d.text(), AsOf: engram.Time(d.u64()), Lag: time.Duration(d.u64()), Behind: d.u64()}
-			c.Away = d.u8()&1 != 0
+			flags := d.u8()
+			if c.Away = flags&copyAway != 0; flags&copyPosition != 0 {
+				c.Epoch, c.Number = d.u64(), d.u64()
+			}
 			if d.bad == nil {
 				a.result.Copies = append(a.result.Copies, c)
 			}
