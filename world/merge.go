@@ -35,7 +35,7 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 		var win claim
 		for _, s := range live {
 			t, said := time(s.Item)
-			if !said || own && s.Provider != name {
+			if !said || own && s.Provider != name && s.Robot != name {
 				continue
 			}
 			c := claim{s, r.stamp(s, t, kinds)}

@@ -37,6 +37,7 @@ type Option func(*options)
 type options struct {
 	robot  string
 	robots []string
+	now    func() engram.Time
 }
 
 // Robots has the world be over the memories World of other robots, too: "*" for all, a name, or
@@ -45,6 +46,9 @@ type options struct {
 func Robots(patterns ...string) Option {
 	return func(o *options) { o.robots = append(o.robots, patterns...) }
 }
+
+// Clock says what the time is, for what is stated; without it, it is this computer's.
+func Clock(now func() engram.Time) Option { return func(o *options) { o.now = now } }
 
 // OfRobot says the name of the robot whose memory World it is; worlds of other robots call it
 // so. Without it a service that has a method Robot is asked, as a client has.
@@ -62,13 +66,13 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	if err != nil {
 		return nil, err
 	}
-	var o options
+	o := options{now: engram.Now}
 	for _, set := range more {
 		set(&o)
 	}
 	codec.robot = cmp.Or(o.robot, codec.robot)
 	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}}
-	m.keeper = keeper{hub: newHub(rules), provider: provider, robot: codec.robot, now: engram.Now, begin: m.catchUp, store: m.commit}
+	m.keeper = keeper{hub: newHub(rules), provider: provider, robot: codec.robot, now: o.now, begin: m.catchUp, store: m.commit}
 	if m.patterns, err = o.patterns(codec); err != nil {
 		return nil, err
 	}
@@ -344,7 +348,11 @@ func (m *Memory) query(s engram.SnapshotSelector, memories ...string) engram.Que
 func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*Forest, error) {
 	q := m.query(engram.AtOrBefore(at))
 	q.AsOf = asOf
-	r, err := m.svc.Query(ctx, q)
+	var r *engram.Result
+	err := follow(ctx, func() (err error) {
+		r, err = m.svc.Query(ctx, q)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -425,7 +433,12 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 	m.heard = Mark{}
 	m.mu.Unlock()
 	m.unsure = true
-	results, err := m.svc.Commit(ctx, c)
+	var results []engram.UpdateResult
+	err := follow(ctx, func() (err error) {
+		// Committed twice, as when an answer was lost, it is the same as once: it has its time.
+		results, err = m.svc.Commit(ctx, c)
+		return err
+	})
 	if err != nil {
 		return nil, Mark{}, err
 	}
@@ -439,6 +452,28 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 	mark, has := m.settle(patient, wrote)
 	m.unsure = !has
 	return failed, mark, nil
+}
+
+// While a server begins anew, or another one takes its memory over, there is none for a moment.
+const (
+	takeoverTimeout = 15 * time.Second
+	tryEvery        = 100 * time.Millisecond
+)
+
+// follow makes a call until it is answered, by whatever server has the memory by then, for as
+// long as a takeover may take.
+func follow(ctx context.Context, call func() error) error {
+	for began := time.Now(); ; {
+		err := call()
+		if engram.CodeOf(err) != engram.Unavailable || time.Since(began) > takeoverTimeout {
+			return err
+		}
+		select {
+		case <-time.After(tryEvery):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // newsTimeout bounds how long a writer waits for the news of what it wrote.

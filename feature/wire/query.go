@@ -82,7 +82,7 @@ func (l Limits) Query(m *engramv1.QueryRequest) (engram.Query, error) {
 	if m.GetTarget() < engramv1.Target_TARGET_BOTH || m.GetTarget() > engramv1.Target_TARGET_LTM {
 		return q, engram.Errorf(engram.Invalid, "", "a query of unknown target %d", m.GetTarget())
 	}
-	if m.GetSource() < engramv1.Source_SOURCE_ANY || m.GetSource() > engramv1.Source_SOURCE_COPY {
+	if m.GetSource() < engramv1.Source_SOURCE_ANY || m.GetSource() > engramv1.Source_SOURCE_NEAR {
 		return q, engram.Errorf(engram.Invalid, "", "a query of unknown source %d", m.GetSource())
 	}
 	if m.GetFilterOrder() < 0 || m.GetFilterOrder() > engramv1.FilterOrder_FILTER_ORDER_SELECT_THEN_FILTER {

@@ -136,6 +136,7 @@ const (
 	Source_SOURCE_ANY   Source = 0 // the owner, and a copy where the owner is not reached
 	Source_SOURCE_OWNER Source = 1 // never a copy
 	Source_SOURCE_COPY  Source = 2 // a copy where there is one
+	Source_SOURCE_NEAR  Source = 3 // a copy of another robot's where the own robot holds one; else as any
 )
 
 // Enum value maps for Source.
@@ -144,11 +145,13 @@ var (
 		0: "SOURCE_ANY",
 		1: "SOURCE_OWNER",
 		2: "SOURCE_COPY",
+		3: "SOURCE_NEAR",
 	}
 	Source_value = map[string]int32{
 		"SOURCE_ANY":   0,
 		"SOURCE_OWNER": 1,
 		"SOURCE_COPY":  2,
+		"SOURCE_NEAR":  3,
 	}
 )
 
@@ -3891,12 +3894,13 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"TARGET_LTM\x10\x02*W\n" +
 	"\vFilterOrder\x12#\n" +
 	"\x1fFILTER_ORDER_FILTER_THEN_SELECT\x10\x00\x12#\n" +
-	"\x1fFILTER_ORDER_SELECT_THEN_FILTER\x10\x01*;\n" +
+	"\x1fFILTER_ORDER_SELECT_THEN_FILTER\x10\x01*L\n" +
 	"\x06Source\x12\x0e\n" +
 	"\n" +
 	"SOURCE_ANY\x10\x00\x12\x10\n" +
 	"\fSOURCE_OWNER\x10\x01\x12\x0f\n" +
-	"\vSOURCE_COPY\x10\x02*3\n" +
+	"\vSOURCE_COPY\x10\x02\x12\x0f\n" +
+	"\vSOURCE_NEAR\x10\x03*3\n" +
 	"\n" +
 	"SlowPolicy\x12\x14\n" +
 	"\x10SLOW_DROP_OLDEST\x10\x00\x12\x0f\n" +
