@@ -1,0 +1,434 @@
+//go:build linux
+
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/netlab"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
+)
+
+var worldSeed = flag.Uint64("world-seed", 0, "what the scenario of four worlds is made of; 0 is anything")
+
+// worlds are four robots around a base station, each with a memory World, copies of the others'
+// and a view of all.
+type worlds struct {
+	*testing.T
+	ctx   context.Context
+	base  *Server
+	radio [4]*netlab.Radio
+	srv   [4]*Server
+	at    [4]*world.Memory // nil while the robot is not there
+	close [4]func()
+	now   atomic.Int64 // the true time
+	rules world.Rules
+}
+
+func robotName(i int) string { return fmt.Sprint("robot", i+1) }
+
+// skews are how far the robots' clocks are ahead of the true time.
+var skews = [4]time.Duration{0, 10 * time.Second, -10 * time.Second, 5 * time.Second}
+
+// fourWorlds lays robots and base station out, and starts the base station.
+func fourWorlds(t *testing.T) *worlds {
+	w := &worlds{T: t, rules: world.DefaultRules()}
+	var cancel context.CancelFunc
+	w.ctx, cancel = context.WithTimeout(context.Background(), 20*time.Minute)
+	t.Cleanup(cancel)
+	lab, err := netlab.New(t.TempDir())
+	if errors.Is(err, engram.Unsupported) {
+		t.Skip(err)
+	}
+	w.must(err)
+	t.Cleanup(func() {
+		for i := range w.srv {
+			w.leave(i, (*Server).Kill)
+		}
+		if w.base != nil {
+			w.base.Kill()
+		}
+		if err := lab.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	host, err := lab.Host("base")
+	w.must(err)
+	w.base = NewServer(host, built(t), "--robot", "base", "--backbone", "embedded", "--leaf-listen", fmt.Sprintf("0.0.0.0:%d", portLeaf), "--memory", "SystemState")
+	w.rules.Offsets = map[string]time.Duration{}
+	for i := range w.srv {
+		robot, err := lab.Host(fmt.Sprint("r", i+1))
+		w.must(err)
+		w.radio[i], err = lab.Radio(host, robot)
+		w.must(err)
+		w.srv[i] = NewServer(robot, built(t), "--robot", robotName(i), "--backbone", "embedded",
+			"--leaf-of", fmt.Sprintf("nats-leaf://%s:%d", host.Address, portLeaf),
+			"--memory", "World", "--memory", "SystemState", "--copy", "*:World", "--clock-offset", skews[i].String())
+		w.rules.Offsets[robotName(i)] = -skews[i]
+	}
+	w.must(w.base.Start(w.ctx))
+	return w
+}
+
+func (w *worlds) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// join starts a robot, and its view of the world.
+func (w *worlds) join(i int) {
+	w.Helper()
+	w.must(w.srv[i].Start(w.ctx))
+	c, err := w.srv[i].Client(w.ctx)
+	w.must(err)
+	clock := func() engram.Time { return engram.Time(w.now.Load()).Add(skews[i]) }
+	w.at[i], err = world.Over(w.ctx, c, "plan", w.rules, world.Robots("*"), world.Clock(clock))
+	w.must(err)
+	w.close[i] = func() {
+		w.at[i].Close()
+		c.Close()
+	}
+}
+
+// leave ends a robot's server, if it is there, and its view.
+func (w *worlds) leave(i int, end func(*Server)) {
+	if w.at[i] == nil {
+		return
+	}
+	w.close[i]()
+	w.at[i] = nil
+	end(w.srv[i])
+}
+
+// stated is what a robot says of an item, by a model that knows nothing of memories: each group
+// with the true time at which it was said, 0 if it is not said.
+type stated struct {
+	parent                              string
+	frame                               string
+	x                                   float64
+	kind                                string
+	structured, placed, described, gone int64
+}
+
+func (s *stated) newest() int64 { return max(s.structured, s.placed, s.described) }
+
+// model is what each robot says of each item.
+type model [4]map[string]*stated
+
+func (m *model) of(robot int, name string) *stated {
+	if m[robot][name] == nil {
+		m[robot][name] = &stated{}
+	}
+	return m[robot][name]
+}
+
+// merged is an item of the model: of each group what was said last by those who said anything
+// since the item was removed; of a robot's place and parent what it says itself.
+func (m *model) merged(name string) (it stated, exists bool) {
+	var removed int64
+	for _, says := range m {
+		if s := says[name]; s != nil {
+			removed = max(removed, s.gone)
+		}
+	}
+	isRobot := false
+	var live [4]*stated
+	for i, says := range m {
+		if s := says[name]; s != nil && s.newest() > removed {
+			live[i], exists = s, true
+			isRobot = isRobot || s.kind == world.KindRobot
+		}
+	}
+	for i, s := range live {
+		if s == nil {
+			continue
+		}
+		own := !isRobot || robotName(i) == name
+		if own && s.structured > it.structured {
+			it.parent, it.structured = s.parent, s.structured
+		}
+		if own && s.placed > it.placed {
+			it.frame, it.x, it.placed = s.frame, s.x, s.placed
+		}
+		if s.described > it.described {
+			it.kind, it.described = s.kind, s.described
+		}
+	}
+	return it, exists
+}
+
+// text is the model's forest.
+func (m *model) text(names []string) string {
+	all := map[string]stated{}
+	for _, name := range names {
+		if it, exists := m.merged(name); exists {
+			all[name] = it
+		}
+	}
+	// Of each loop the newest edge does not count.
+	cut := map[string]bool{}
+	for name := range all {
+		var loop []string
+		for at := name; ; {
+			loop = append(loop, at)
+			it, exists := all[at]
+			if !exists || it.structured == 0 || it.parent == "" || len(loop) > len(all) {
+				break
+			}
+			if at = it.parent; at == name {
+				cut[slices.MaxFunc(loop, func(a, b string) int {
+					return cmp.Or(cmp.Compare(all[a].structured, all[b].structured), strings.Compare(a, b))
+				})] = true
+				break
+			}
+		}
+	}
+	var lines []string
+	for name, it := range all {
+		parent := it.parent
+		if _, exists := all[parent]; !exists || cut[name] {
+			parent = ""
+		}
+		lines = append(lines, line(name, it.kind, it.parent, parent, it.frame, it.x, it.placed != 0))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func line(name, kind, stated, parent, frame string, x float64, placed bool) string {
+	at := "nowhere"
+	if placed {
+		at = fmt.Sprintf("%g in %s", x, frame)
+	}
+	return fmt.Sprintf("%s %s of %q (%q), %s", name, kind, parent, stated, at)
+}
+
+// text is a view's forest.
+func text(f *world.Forest) string {
+	var lines []string
+	for m := range f.All() {
+		var kind, stated, parent, frame string
+		var x float64
+		if m.Description != nil {
+			kind = strings.Join(m.Description.Kinds, " ")
+		}
+		if m.Structure != nil {
+			stated = m.Structure.Parent
+		}
+		if path, err := f.PathToRoot(m.Name); err == nil && len(path) > 1 {
+			parent = path[1].Name
+		}
+		if m.Placement != nil {
+			frame, x = m.Placement.Frame, m.Placement.Pose.T.X
+		}
+		lines = append(lines, line(m.Name, kind, stated, parent, frame, x, m.Placement != nil))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// scenario is a random one.
+type scenario struct {
+	*worlds
+	*rand.Rand
+	model
+	names []string
+	marks [4]world.Mark // of the last write in the robot's present epoch
+	count map[string]int
+}
+
+func (s *scenario) name() string { return s.names[s.IntN(len(s.names))] }
+
+// step has a robot do something, and the model, too.
+func (s *scenario) step(robot int) {
+	s.Helper()
+	now := s.now.Add(int64(time.Millisecond))
+	w, name, x := s.at[robot], s.name(), float64(s.IntN(1000))
+	here, err := w.View(s.ctx)
+	s.must(err)
+	m := s.of(robot, name)
+	parent := s.name()
+	var mark world.Mark
+	what := ""
+	switch n := s.IntN(100); {
+	case !here.Has(name) && n < 60:
+		what = "add"
+		if m.gone != 0 {
+			what = "come back"
+		}
+		kind := world.KindObject
+		if strings.HasPrefix(name, "robot") {
+			kind = world.KindRobot
+		}
+		var refused []world.Refusal
+		refused, mark, err = w.Update(s.ctx, world.NamedItem{Name: name, Item: world.Item{
+			Structure: &world.Structure{Parent: parent}, Placement: &world.Placement{Frame: parent, Pose: pose.Translation(x, 0, 0)},
+			Description: &world.Description{Kinds: []string{kind}},
+		}})
+		if err == nil && len(refused) > 0 {
+			err = refused[0].Err
+		}
+		if err == nil {
+			*m = stated{parent: parent, frame: parent, x: x, kind: kind, structured: now, placed: now, described: now, gone: m.gone}
+		}
+	case n < 40:
+		what = "move"
+		if mark, err = w.UpdatePose(s.ctx, name, parent, pose.Translation(x, 0, 0), pose.Cov{}); err == nil {
+			s.revive(m)
+			m.frame, m.x, m.placed = parent, x, now
+		}
+	case n < 75:
+		what = "re-parent"
+		at := pose.Translation(x, 0, 0)
+		if mark, err = w.Attach(s.ctx, name, parent, &at); err == nil {
+			s.revive(m)
+			m.parent, m.structured = parent, now
+			m.frame, m.x, m.placed = parent, x, now
+		}
+	case n < 90:
+		what = "remove"
+		if mark, err = w.Remove(s.ctx, name, "", world.WithChildren); err == nil {
+			after, err := w.View(s.ctx, mark)
+			s.must(err)
+			for _, gone := range s.names { // what was below it then
+				for _, by := range after.Statements(gone) {
+					if r := by.Item.Removed; by.Robot == robotName(robot) && r != nil && r.Time.Add(-skews[robot]) >= engram.Time(now) {
+						*s.of(robot, gone) = stated{gone: now}
+					}
+				}
+			}
+		}
+	default:
+		what = "withdraw"
+		if mark, err = w.Withdraw(s.ctx, name); err == nil {
+			*m = stated{}
+		}
+	}
+	switch engram.CodeOf(err) {
+	case 0:
+		s.count[what]++
+		s.marks[robot] = mark
+	case engram.NotFound, engram.Conflict, engram.Invalid: // of what is not there, and of loops
+		s.count["refused"]++
+	default:
+		s.Fatalf("%s %s at %s: %v", what, name, robotName(robot), err)
+	}
+}
+
+// revive forgets what was said before a removal: who says something again says only that.
+func (s *scenario) revive(m *stated) {
+	if m.gone != 0 && m.newest() <= m.gone {
+		*m = stated{gone: m.gone}
+	}
+}
+
+// Four robots with copies of each other's worlds, whose clocks are 10 s apart: they join and
+// leave, links are cut, and meanwhile things are added, moved, given other parents, removed and
+// come back at all of them. When the links are back, who holds the marks of the last writes
+// sees the same world at each of them, which is the model's. 10,000 operations with -long.
+func TestFourWorlds(t *testing.T) {
+	seed := cmp.Or(*worldSeed, rand.Uint64()|1)
+	t.Logf("again with -world-seed %d", seed)
+	s := &scenario{worlds: fourWorlds(t), Rand: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
+	for i := range s.model {
+		s.model[i] = map[string]*stated{}
+	}
+	for i := range 60 {
+		s.names = append(s.names, fmt.Sprint("item", i))
+	}
+	for i := range 4 {
+		s.names = append(s.names, robotName(i))
+	}
+	began := engram.Now().Add(-time.Hour)
+	s.now.Store(int64(began))
+	operations := testkit.Repeats(500, 10_000)
+	phases := testkit.Repeats(6, 40)
+	for i := range 3 { // the fourth joins later
+		s.join(i)
+	}
+	cut := [4]bool{}
+	for phase := range phases {
+		for range operations / phases {
+			if robot := s.IntN(4); s.at[robot] != nil {
+				s.step(robot)
+			} else {
+				s.step(s.there())
+			}
+		}
+		switch i := s.IntN(4); {
+		case s.at[i] == nil || phase == phases/2 && s.at[3] == nil:
+			if s.at[i] != nil {
+				i = 3
+			}
+			s.join(i)
+		case s.IntN(4) == 0 && s.present() > 2:
+			s.leave(i, func(srv *Server) { srv.Stop() })
+			s.marks[i] = world.Mark{}
+			s.count["left"]++
+		default:
+			cut[i] = !cut[i]
+			s.radio[i].Set(netlab.Condition{Cut: cut[i]})
+			s.count["cut or mended"]++
+		}
+		time.Sleep(time.Duration(s.IntN(3000)) * time.Millisecond)
+	}
+	for i := range s.at {
+		s.radio[i].Set(netlab.Condition{})
+		if s.at[i] == nil {
+			s.join(i)
+		}
+	}
+	var marks []world.Mark
+	for i := range s.at { // each says something in its present epoch
+		for s.marks[i] = (world.Mark{}); s.marks[i].Number == 0; {
+			s.step(i)
+		}
+		marks = append(marks, s.marks[i])
+	}
+	want := s.model.text(s.names)
+	mended := time.Now()
+	for i, w := range s.at {
+		ctx, cancel := context.WithTimeout(s.ctx, 2*time.Minute)
+		f, err := w.View(ctx, marks...)
+		cancel()
+		if err != nil {
+			t.Fatalf("%s: %v", robotName(i), err)
+		}
+		if got := text(f); got != want {
+			t.Errorf("at %s there is\n%s\n, and by the model\n%s", robotName(i), got, want)
+		}
+	}
+	t.Logf("%d items; equal %v after the links were back; %v", strings.Count(want, "\n")+1, time.Since(mended).Round(time.Millisecond), s.count)
+}
+
+func (s *scenario) present() (n int) {
+	for _, w := range s.at {
+		if w != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *scenario) there() int {
+	for {
+		if i := s.IntN(4); s.at[i] != nil {
+			return i
+		}
+	}
+}
