@@ -42,37 +42,37 @@ func (l *Look) Check() error {
 type Belief struct {
 	P      float64     // probability
 	Seen   engram.Time // when it was last seen or stated
-	Looked int         // looks since that would have shown it
+	By     string      // by which sensor or provider
+	Looked int         // looks since that would have shown it, and did not
 }
 
 // Belief returns how sure it is at a time that the item is where the forest has it, from
 // looks in any order; those after the time do not count.
 //
-// It begins with the confidence of the statement that placed the item, at its time. Between
-// two events it falls by half in each half-life ([Rules.HalfLife]). A look that saw the item
+// It begins with the confidence of the statement that placed the item, at its time; of an
+// item without a pose, of that which gave it its parent. Between two events it falls by half in each half-life ([Rules.HalfLife]). A look that saw the item
 // raises it from p to p + (1-p)·d, where d is [Rules].Detection. A look that reached its place and
 // did not see it lowers it by Bayes' rule to p·(1-d) / (1 - p·d). A look reaches a place that is in
 // the sensor's view and range, unless another item's box is in between, that of a place
-// excepted. Sensors and items are where the forest has them. Times are compared with the
+// excepted; places are not looked for. Sensors and items are where the forest has them. Times are compared with the
 // clocks of robots corrected.
 func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, error) {
 	n := f.item(name)
 	if n == nil {
 		return Belief{}, notFound(name)
 	}
-	placed, ok := n.merged.PlacedAt()
-	if !ok {
-		return Belief{}, engram.Errorf(engram.NotFound, name, "nobody says where it is, so nothing can be believed of it; state its pose")
+	said, when := n.merged.whereabouts()
+	if said == nil {
+		return Belief{}, engram.Errorf(engram.NotFound, name, "nobody says where it is, so nothing can be believed of it; state its pose or its parent")
 	}
-	said := n.merged.Placed
 	b := belief{
 		halfLife: f.rules.HalfLife(n.merged.Item), detection: f.rules.Detection,
-		Belief: Belief{P: said.Confidence, Seen: placed.Add(f.rules.Offsets[said.Robot])},
+		Belief: Belief{P: said.Confidence, Seen: when.Add(f.rules.Offsets[said.Robot]), By: said.Provider},
 	}
 	b.now = b.Seen
 	for _, l := range f.relevant(n, b.Seen, at, looks) {
 		b.fade(l.at)
-		b.look(l.seen)
+		b.look(&l)
 	}
 	b.fade(at)
 	return b.Belief, nil
@@ -91,10 +91,10 @@ func (b *belief) fade(to engram.Time) {
 	b.now = max(b.now, to)
 }
 
-func (b *belief) look(seen bool) {
-	if seen {
+func (b *belief) look(e *event) {
+	if e.seen {
 		b.P += (1 - b.P) * b.detection
-		b.Seen, b.Looked = b.now, 0
+		b.Seen, b.By, b.Looked = b.now, e.by.Sensor, 0
 		return
 	}
 	b.P *= (1 - b.detection) / (1 - b.P*b.detection)
@@ -113,6 +113,7 @@ type event struct {
 func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event {
 	var events []event
 	sight := sight{f: f, of: n}
+	sought := n.merged.Placement != nil && !n.merged.Is(KindMap)
 	for i := range looks {
 		l := &looks[i]
 		t := l.Time.Add(f.rules.Offsets[l.Robot])
@@ -120,7 +121,7 @@ func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event 
 			continue
 		}
 		seen := slices.Contains(l.Seen, n.name)
-		if seen || sight.reaches(l) {
+		if seen || sought && sight.reaches(l) {
 			events = append(events, event{t, seen, l})
 		}
 	}

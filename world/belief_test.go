@@ -58,7 +58,9 @@ func TestBelief(t *testing.T) {
 	if _, err := f.Belief("moon", 0, nil); engram.CodeOf(err) != engram.NotFound {
 		t.Error(err)
 	}
-	if _, err := f.Belief("flat", 0, nil); engram.CodeOf(err) != engram.NotFound {
+	near("a place without a pose, looked at", believe(t, f, "flat", 1+3650*24*3600, ahead(12, 0, 0, 0)), 0.5, 0)
+	f = forest(t, Statement{"dream", Said{Provider: "a", Time: 1, Confidence: 1}, &Item{Description: &Description{}}})
+	if _, err := f.Belief("dream", 0, nil); engram.CodeOf(err) != engram.NotFound {
 		t.Errorf("the place of what has none: %v", err)
 	}
 }

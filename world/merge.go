@@ -238,3 +238,15 @@ func (m *Merged) Label() string {
 	}
 	return m.LabelEvidence.Label(stated)
 }
+
+// whereabouts returns the statement that says where the item is, or without a pose what its
+// parent is, and since when; nil if there is none.
+func (m *Merged) whereabouts() (*Statement, engram.Time) {
+	if t, ok := m.PlacedAt(); ok {
+		return m.Placed, t
+	}
+	if m.Structured == nil {
+		return nil, 0
+	}
+	return m.Structured, m.Structured.at(m.Structure.Time)
+}

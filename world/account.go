@@ -1,0 +1,136 @@
+package world
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// PresentBelief is the probability from which on an item counts as present.
+const PresentBelief = 0.5
+
+// Account is what is known at a time of where an item is. String puts it into words.
+type Account struct {
+	Belief
+	Known  bool        // somebody says where it is; else the belief is none
+	Time   engram.Time // that was asked for
+	Parent string      // "" is none
+	There  bool        // the parent exists
+	Inside bool        // it lies in its parent, a place or a box, and not on it
+	Source Source      // of the statement at Seen; perception if a sensor saw it then
+	// Provisional says why it is not admitted yet; "" if it is.
+	Provisional string
+}
+
+// Account returns what is known of where the item is, at a time, from looks in any order,
+// by the rules of [Forest.Belief] and [Forest.Provisional].
+func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, error) {
+	n := f.item(name)
+	if n == nil {
+		return Account{}, notFound(name)
+	}
+	a := Account{Time: at, Parent: n.merged.parent()}
+	if n.cut[parents] {
+		a.Parent = ""
+	}
+	if p := f.parent(n); p != nil {
+		a.There = true
+		a.Inside = p.merged.Is(KindMap) || f.boxed(n, p)
+	}
+	a.Provisional, _, _ = f.Provisional(name) // the item is there
+	said, when := n.merged.whereabouts()
+	if said == nil {
+		return a, nil
+	}
+	b, err := f.Belief(name, at, looks)
+	if err != nil {
+		return a, err
+	}
+	a.Belief, a.Known, a.Source = b, true, said.Item.Source
+	if b.Seen != when.Add(f.rules.Offsets[said.Robot]) {
+		a.Source = Perception
+	}
+	return a, nil
+}
+
+// boxed reports whether an item's origin lies within the box of another one, below its top.
+func (f *Forest) boxed(n, in *node) bool {
+	if n.root != in.root || in.merged.Description == nil || in.merged.Description.Box == nil {
+		return false
+	}
+	b := in.merged.Description.Box
+	at := in.rootFromItem.Mul(b.Pose).Inverse().Apply(n.rootFromItem.T)
+	const surface = 1e-3 // metres: what stands on a box is not in it
+	return inside(at, b.Size) && at.Z < b.Size.Z/2-surface
+}
+
+// Present reports whether a plan may count on the item being where the forest has it: it is
+// admitted, and believed to be there still with a probability of [PresentBelief] or more. An
+// item that is not removed and not present is remembered.
+func (a *Account) Present() bool {
+	return a.Known && a.P >= PresentBelief && a.Provisional == ""
+}
+
+// Age returns how long ago it was last seen or stated; 0 if that is to come.
+func (a *Account) Age() time.Duration { return max(a.Time.Sub(a.Seen), 0) }
+
+// String says it in a sentence, such as "on the table, seen 3 min ago, looked since: once, not
+// seen; 0.31".
+func (a *Account) String() string {
+	where := "by itself"
+	switch {
+	case a.Parent == "":
+	case !a.There:
+		where = "waiting for " + withArticle(a.Parent) + ", which nobody has stated"
+	case a.Inside:
+		where = "in " + withArticle(a.Parent)
+	default:
+		where = "on " + withArticle(a.Parent)
+	}
+	if !a.Known {
+		return where + "; nobody says where"
+	}
+	seen := "seen " + Ago(a.Age())
+	if a.Source != Perception {
+		seen = "said " + Ago(a.Age()) + " by " + a.By
+	}
+	looked := "not looked for since"
+	switch a.Looked {
+	case 0:
+	case 1:
+		looked = "looked since: once, not seen"
+	case 2:
+		looked = "looked since: twice, not seen"
+	default:
+		looked = fmt.Sprintf("looked since: %d times, not seen", a.Looked)
+	}
+	return fmt.Sprintf("%s, %s, %s; %.2f", where, seen, looked, a.P)
+}
+
+// withArticle returns a name as it stands in a sentence: proper names have a capital.
+func withArticle(name string) string {
+	if strings.IndexFunc(name, unicode.IsUpper) == 0 {
+		return name
+	}
+	return "the " + name
+}
+
+// Ago says how long ago something was, as people do: "just now", "12 s ago", "3 min ago".
+func Ago(d time.Duration) string {
+	round := func(unit time.Duration) int { return int(math.Round(float64(d) / float64(unit))) }
+	switch {
+	case d < time.Second:
+		return "just now"
+	case round(time.Second) < 60:
+		return fmt.Sprintf("%d s ago", round(time.Second))
+	case round(time.Minute) < 60:
+		return fmt.Sprintf("%d min ago", round(time.Minute))
+	case round(time.Hour) < 48:
+		return fmt.Sprintf("%d h ago", round(time.Hour))
+	}
+	return fmt.Sprintf("%d days ago", round(24*time.Hour))
+}
