@@ -98,6 +98,16 @@ const (
 	ShapePolygon
 )
 
+var shapeNames = [...]string{"box", "cylinder", "sphere", "mesh", "polygon"}
+
+// String returns the kind's word.
+func (k ShapeKind) String() string {
+	if int(k) < len(shapeNames) {
+		return shapeNames[k]
+	}
+	return "unknown shape"
+}
+
 // Shape is the form of an item, in the item's frame.
 type Shape struct {
 	Kind    ShapeKind

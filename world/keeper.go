@@ -23,6 +23,7 @@ type keeper struct {
 	*hub
 	provider string
 	robot    string // that the provider belongs to, as far as is known
+	source   Source // of what is stated where no source is given
 	now      func() engram.Time
 	// begin has the world have all that was stored before.
 	begin func(context.Context) error
@@ -80,11 +81,12 @@ func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
 		it := *s.Item
 		it.pin(s)
 		if r := it.Removed; r != nil && it.newestGroup(s) <= r.Time {
-			return Item{Removed: r}, now // what it said before, it says no more
+			return Item{Source: k.source, Removed: r}, now // what it said before, it says no more
 		}
+		it.Source = max(it.Source, k.source)
 		return it, now
 	}
-	return Item{}, now
+	return Item{Source: k.source}, now
 }
 
 // pin writes the statement's time to the groups, and to the removal, that had none of their own.

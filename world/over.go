@@ -38,6 +38,7 @@ type options struct {
 	robot  string
 	robots []string
 	now    func() engram.Time
+	source Source
 }
 
 // Robots has the world be over the memories World of other robots, too: "*" for all, a name, or
@@ -53,6 +54,10 @@ func Clock(now func() engram.Time) Option { return func(o *options) { o.now = no
 // OfRobot says the name of the robot whose memory World it is; worlds of other robots call it
 // so. Without it a service that has a method Robot is asked, as a client has.
 func OfRobot(name string) Option { return func(o *options) { o.robot = name } }
+
+// FromSource says where what the provider states comes from, where a call does not say so: an
+// operator's, such as at a command line, counts before what is perceived.
+func FromSource(s Source) Option { return func(o *options) { o.source = s } }
 
 // Over returns the world of the memory World that the service has. What it writes are
 // statements of the provider, to whose provider segments nobody else writes. It has all that
@@ -72,7 +77,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	}
 	codec.robot = cmp.Or(o.robot, codec.robot)
 	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}}
-	m.keeper = keeper{hub: newHub(rules), provider: provider, robot: codec.robot, now: o.now, begin: m.catchUp, store: m.commit}
+	m.keeper = keeper{hub: newHub(rules), provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, store: m.commit}
 	if m.patterns, err = o.patterns(codec); err != nil {
 		return nil, err
 	}

@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"os/user"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -19,12 +22,16 @@ places, things, parts and robots around: these items make a forest, in which a c
 a table and the table in a kitchen. What is typed here is an operator's statement, which
 outranks perception until it is withdrawn. docs/world.md explains the ideas.`,
 	}
-	cmd.PersistentFlags().String("provider", "", "who says it, of what is written\n(default: the user's name, else operator)")
-	cmd.AddCommand()
+	f := cmd.PersistentFlags()
+	f.String("provider", "", "who says what is written (default: the user's name)")
+	f.StringArray("robots", nil, "the worlds of these robots, too: a name, ~regex, or '*' for all; may be repeated")
+	cmd.AddCommand(newWorldTree(), newWorldGet(), newWorldPut(), newWorldMv(), newWorldRm(), newWorldWithdraw(),
+		newWorldNear(), newWorldIn(), newWorldDiff(), newWorldWatch())
 	return cmd
 }
 
-// withWorld calls f with the world that the command's flags lead to.
+// withWorld calls f with the world that the command's flags lead to. What it states without
+// a source is an operator's.
 func withWorld(cmd *cobra.Command, f func(format string, m *client.Client, w *world.Memory) error) error {
 	format, err := outputFormat(cmd)
 	if err != nil {
@@ -35,21 +42,75 @@ func withWorld(cmd *cobra.Command, f func(format string, m *client.Client, w *wo
 		return err
 	}
 	defer m.Close()
-	w, err := world.Over(cmd.Context(), m, providerFlag(cmd), world.DefaultRules())
+	robots, _ := cmd.Flags().GetStringArray("robots")
+	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...), world.FromSource(world.Operator))
 	if err != nil {
 		return err
 	}
-	defer w.Close()
-	return f(format, m, w)
+	return errors.Join(f(format, m, w), w.Close())
 }
 
-// providerFlag returns who says what is written.
-func providerFlag(cmd *cobra.Command) string {
+// worldProvider returns who says what is written.
+func worldProvider(cmd *cobra.Command) string {
 	provider, _ := cmd.Flags().GetString("provider")
-	if provider == "" {
-		if u, err := user.Current(); err == nil {
-			provider = u.Username
-		}
+	if u, err := user.Current(); provider == "" && err == nil {
+		provider = u.Username
 	}
 	return cmp.Or(provider, "operator")
+}
+
+// unknownItem says that there is no item of the name, what was meant, or what became of it.
+func unknownItem(f *world.Forest, name string) error {
+	if s, ok := f.Removed(name); ok {
+		why := ""
+		if r := s.Item.Removed.Reason; r != "" {
+			why = ": " + r
+		}
+		return engram.Errorf(engram.NotFound, name, "it was removed at %v by %s%s; --at shows the time before", removedAt(s), saidBy(&s.Said), why)
+	}
+	var names []string
+	for m := range f.All() {
+		names = append(names, m.Name)
+	}
+	switch near := nearest(name, names); {
+	case near != "":
+		return engram.Errorf(engram.NotFound, name, "there is no such item; did you mean %s?", near)
+	case len(names) == 0:
+		return engram.Errorf(engram.NotFound, name, "there is no such item, nor any other; 'engram world put' states one")
+	}
+	return engram.Errorf(engram.NotFound, name, "there is no such item; 'engram world tree' lists them")
+}
+
+func removedAt(s *world.Statement) engram.Time { return cmp.Or(s.Item.Removed.Time, s.Time) }
+
+// saidBy names a provider, with its robot if that is another one.
+func saidBy(s *world.Said) string {
+	if s.Robot != "" {
+		return s.Robot + ":" + s.Provider
+	}
+	return s.Provider
+}
+
+// completeItems completes the names of items.
+func completeItems(cmd *cobra.Command, _ []string, typed string) (found []string, _ cobra.ShellCompDirective) {
+	m, err := connect(cmd)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer m.Close()
+	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer w.Close()
+	f, err := w.View(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for it := range f.All() {
+		if strings.HasPrefix(it.Name, typed) {
+			found = append(found, it.Name)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
 }

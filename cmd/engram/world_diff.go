@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
+)
+
+func newWorldDiff() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "diff T1..T2",
+		Short: "What came, went, moved or changed between two times",
+		Long: `Prints what differs in the world at two times: what came and went, what moved further
+than --trans or --rot, has another parent or label, what else is said of it, and states.
+An item moved if it is elsewhere in its parent; what it carries along is not told of.
+Either time may be left out: the beginning, and now.`,
+		Example: `  engram world diff -10m..
+  engram world diff '2026-11-26 08:00..2026-11-26 17:00' --trans 0.2`,
+		Args: positional(cobra.ExactArgs(1)),
+	}
+	addOutputFlag(cmd)
+	addThresholdFlags(cmd)
+	addAfterFlags(cmd)
+	cmd.RunE = diffWorlds
+	return cmd
+}
+
+func diffWorlds(cmd *cobra.Command, args []string) error {
+	th, err := threshold(cmd)
+	if err != nil {
+		return err
+	}
+	span, err := parseRangeArg(args[0])
+	if err != nil {
+		return err
+	}
+	now := engram.Now()
+	times := span.resolve(now, now)
+	if span.end == nil {
+		times.End = now
+	}
+	if times.End < times.Start {
+		return usagef("the range %s ends before it starts", args[0])
+	}
+	marks, err := marksFlag(cmd)
+	if err != nil {
+		return err
+	}
+	return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
+		after, err := viewAfter(cmd, w, marks)
+		if err != nil {
+			return err
+		}
+		before, err := w.Past(cmd.Context(), times.Start, nil)
+		if err == nil && span.end != nil {
+			after, err = w.Past(cmd.Context(), times.End, nil)
+		}
+		if err != nil {
+			return err
+		}
+		out := &table{header: []string{"ITEM", "CHANGE", "HOW"}}
+		var objects []diffJSON
+		for _, d := range world.Diff(before, after, th) {
+			o := diffObject(after, &d)
+			objects = append(objects, o)
+			for _, c := range o.changes() {
+				out.add(d.Name, c[0], c[1])
+			}
+		}
+		if len(objects) == 0 && format == "table" {
+			cmd.PrintErrln("engram: nothing differs")
+			return nil
+		}
+		return print(cmd.OutOrStdout(), format, out, objects)
+	})
+}
+
+func newWorldWatch() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Tell of each change in the world as it comes, until interrupted",
+		Example: `  engram world watch
+  engram world watch --robots '*' -o json`,
+		Args: positional(cobra.NoArgs),
+	}
+	addOutputFormats(cmd, streamFormats)
+	cmd.Flags().Int("count", 0, "end after N changes")
+	cmd.Flags().Duration("for", 0, "end after this time")
+	addAfterFlags(cmd)
+	cmd.RunE = watchWorld
+	return cmd
+}
+
+func watchWorld(cmd *cobra.Command, _ []string) error {
+	count, _ := cmd.Flags().GetInt("count")
+	limit, _ := cmd.Flags().GetDuration("for")
+	if count < 0 || limit < 0 {
+		return usagef("--count %d --for %v: 0 or more", count, limit)
+	}
+	marks, err := marksFlag(cmd)
+	if err != nil {
+		return err
+	}
+	return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
+		before, err := viewAfter(cmd, w, marks)
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		watcher, err := w.Watch(ctx)
+		if err != nil {
+			return err
+		}
+		defer watcher.Close()
+		if limit > 0 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, limit)
+			defer cancel()
+		}
+		for n := 0; ; {
+			c, err := watcher.Next(ctx)
+			if engram.CodeOf(err) == engram.Canceled {
+				return nil // the user, or --for, ended it
+			}
+			if err != nil {
+				return err
+			}
+			for _, d := range world.Diff(before, c.Forest, pose.Threshold{}, c.Names...) {
+				o := diffObject(c.Forest, &d)
+				o.Time = new(min(c.Since(d.Name), engram.Now()))
+				if err := printChange(cmd, format, &o); err != nil {
+					return err
+				}
+				if n++; n == count {
+					return nil
+				}
+			}
+			before = c.Forest
+		}
+	})
+}
+
+func printChange(cmd *cobra.Command, format string, o *diffJSON) error {
+	if format != "table" {
+		return writeJSONLine(cmd.OutOrStdout(), o)
+	}
+	var words []string
+	for _, c := range o.changes() {
+		words = append(words, strings.TrimSpace(c[0]+" "+c[1]))
+	}
+	line := fmt.Sprintf("%s  %s  %s", o.Time.String()[:len("2006-01-02 15:04:05.000")], visible(o.Name), visible(strings.Join(words, "; ")))
+	cmd.Println(cutLine(line, terminalWidth(cmd.OutOrStdout())))
+	return nil
+}
+
+// diffJSON is how an item differs, as diff and watch print it.
+type diffJSON struct {
+	Time      *engram.Time   `json:"time,omitempty"` // from when on, of watch
+	Name      string         `json:"name"`
+	Came      bool           `json:"came,omitempty"`
+	Went      bool           `json:"went,omitempty"`
+	Reason    string         `json:"reason,omitempty"` // why it went
+	By        string         `json:"by,omitempty"`     // who removed it, or says most of it
+	Moved     *movementJSON  `json:"moved,omitempty"`
+	Parent    *exchangeJSON  `json:"parent,omitempty"`
+	Label     *exchangeJSON  `json:"label,omitempty"`
+	Pose      string         `json:"pose,omitempty"` // "known now" or "not known any more"
+	Described bool           `json:"described,omitempty"`
+	States    []exchangeJSON `json:"states,omitempty"`
+}
+
+type movementJSON struct {
+	Trans float64 `json:"trans"` // metres
+	Rot   float64 `json:"rot"`   // radians
+}
+
+type exchangeJSON struct {
+	Name string `json:"name,omitempty"`
+	From any    `json:"from"`
+	To   any    `json:"to"`
+}
+
+func diffObject(after *world.Forest, d *world.Difference) diffJSON {
+	o := diffJSON{Name: d.Name, Came: d.Before == nil, Went: d.After == nil}
+	switch {
+	case o.Went:
+		if s, ok := after.Removed(d.Name); ok {
+			o.Reason, o.By = s.Item.Removed.Reason, saidBy(&s.Said)
+		}
+		return o
+	case o.Came:
+		o.Parent = &exchangeJSON{To: parentName(d.After)}
+	case d.Reparented:
+		o.Parent = &exchangeJSON{From: parentName(d.Before), To: parentName(d.After)}
+	}
+	o.By = strings.Join(speakers(d.After), ", ")
+	if o.Came {
+		return o
+	}
+	if d.Moved {
+		o.Moved = &movementJSON{d.Trans, d.Rot}
+	}
+	if d.Relabelled {
+		o.Label = &exchangeJSON{From: d.Before.Label(), To: d.After.Label()}
+	}
+	switch had, has := d.Before.Placement != nil, d.After.Placement != nil; {
+	case has && !had:
+		o.Pose = "known now"
+	case had && !has:
+		o.Pose = "not known any more"
+	}
+	o.Described = d.Redescribed
+	for _, s := range d.States {
+		x := exchangeJSON{Name: s.Name}
+		if s.Before != nil {
+			x.From = s.Before.State.Value
+		}
+		if s.After != nil {
+			x.To = s.After.State.Value
+		}
+		o.States = append(o.States, x)
+	}
+	return o
+}
+
+func parentName(m *world.Merged) string {
+	if m.Structure == nil {
+		return ""
+	}
+	return m.Structure.Parent
+}
+
+// changes puts it into words: what changed, and how.
+func (o *diffJSON) changes() (list [][2]string) {
+	add := func(what, how string) { list = append(list, [2]string{what, how}) }
+	named := func(v any) string {
+		if v == nil || v == "" {
+			return "nothing"
+		}
+		return fmt.Sprint(v)
+	}
+	switch {
+	case o.Came && o.Parent.To != "":
+		add("came", "to "+named(o.Parent.To)+", said by "+o.By)
+	case o.Came:
+		add("came", "said by "+o.By)
+	case o.Went && o.By == "":
+		add("went", "nobody says it any more")
+	case o.Went:
+		add("went", strings.TrimSuffix("removed by "+o.By+": "+o.Reason, ": "))
+	}
+	if o.Parent != nil && !o.Came {
+		add("parent", named(o.Parent.From)+" → "+named(o.Parent.To))
+	}
+	if o.Moved != nil {
+		how := formatRounded(o.Moved.Trans, 3) + " m"
+		if o.Moved.Rot > 1e-4 {
+			how += ", " + shortDegrees(o.Moved.Rot)
+		}
+		add("moved", how)
+	}
+	if o.Pose != "" {
+		add("pose", o.Pose)
+	}
+	if o.Label != nil {
+		add("label", named(o.Label.From)+" → "+named(o.Label.To))
+	}
+	if o.Described {
+		add("described", "otherwise by "+o.By)
+	}
+	for _, s := range o.States {
+		add("state", s.Name+": "+stateText(s.From)+" → "+stateText(s.To))
+	}
+	return list
+}
+
+func stateText(v any) string {
+	if v == nil {
+		return "unknown"
+	}
+	return valueText(v)
+}

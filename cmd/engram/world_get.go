@@ -1,0 +1,216 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/world"
+)
+
+func newWorldGet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "get ITEM…",
+		Short: "All that is known of items, and how sure it is that they are still there",
+		Example: `  engram world get cup
+  engram world get cup --at -1h -o json`,
+		Args:              positional(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeItems,
+	}
+	addWorldReadFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return readWorld(cmd, func(format string, v *worldView) error {
+			out := itemTable()
+			var objects []itemJSON
+			for _, name := range args {
+				m, err := v.must(name)
+				if err != nil {
+					return err
+				}
+				o, a := v.object(m), v.account(name)
+				objects = append(objects, o)
+				out.add(append([]any{name}, v.cells(m, &a)...)...)
+			}
+			if format != "table" {
+				return print(cmd.OutOrStdout(), format, out, objects)
+			}
+			for i := range objects {
+				if i > 0 {
+					cmd.Println()
+				}
+				if err := v.block(cmd.OutOrStdout(), &objects[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+// itemTable is a table of items, a line each.
+func itemTable() *table {
+	return &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}}
+}
+
+// block prints an item for people.
+func (v *worldView) block(w io.Writer, o *itemJSON) error {
+	a := v.account(o.Name)
+	text := fmt.Sprintf("%s\n  %s\n", visible(o.Name), visible(a.String()))
+	line := func(name, value string) {
+		if value != "" {
+			text += fmt.Sprintf("  %-12s %s\n", name, visible(value))
+		}
+	}
+	for i, note := range append(prefixed("provisional: ", o.Provisional), o.Notes...) {
+		line(first(i, "!"), note)
+	}
+	line("kinds", strings.Join(o.Kinds, ", "))
+	if o.Label != o.Name {
+		line("label", o.Label)
+	}
+	line("called", strings.Join(o.SpokenNames, ", "))
+	line("class", o.Class)
+	if o.Place != nil {
+		line("place", strings.TrimSpace(o.Place.Level+" "+o.Place.Number))
+	}
+	if len(o.Path) > 1 {
+		line("path", strings.Join(o.Path, " > "))
+	}
+	for i, p := range []*itemPoseJSON{o.Pose, o.InRoot} {
+		if p != nil {
+			line([]string{"pose", ""}[i], "in "+p.Frame+": "+p.text())
+		}
+	}
+	if o.Shape != nil {
+		line("shape", o.Shape.text())
+	}
+	if b := o.Box; b != nil {
+		at := itemPoseJSON{Translation: b.Pose.Translation, Rotation: b.Pose.Rotation}
+		line("box", sizeText(b.Size)+" about "+strings.TrimSuffix(at.text(), "; "))
+	}
+	if o.Robot != nil {
+		line("frames", strings.TrimSpace("odom "+o.Robot.Odom+", base "+o.Robot.Base))
+	}
+	if d := o.Detection; d != nil {
+		line("detection", strings.Join(slices.Concat(d.Methods, prefixed("tag ", d.Tags...)), ", "))
+	}
+	line("maintainer", o.Maintainer)
+	for i, key := range slices.Sorted(maps.Keys(o.Properties)) {
+		line(first(i, "properties"), key+" = "+valueText(o.Properties[key]))
+	}
+	for i, s := range o.States {
+		line(first(i, "states"), fmt.Sprintf("%s = %s (%s, said %s by %s)", s.Name, valueText(s.Value), percent(s.Confidence), world.Ago(v.at.Sub(s.Time)), s.Provider))
+	}
+	if o.Joint != nil {
+		line("joint", o.Joint.text())
+	}
+	line("seen in", o.SeenIn)
+	for i, s := range o.Statements {
+		line(first(i, "said by"), s.text(v.at))
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// first returns the name of a line for the first of several.
+func first(i int, name string) string {
+	if i == 0 {
+		return name
+	}
+	return ""
+}
+
+// prefixed puts a prefix before each text that is not empty.
+func prefixed(prefix string, texts ...string) (out []string) {
+	for _, text := range texts {
+		if text != "" {
+			out = append(out, prefix+text)
+		}
+	}
+	return out
+}
+
+func sizeText(size [3]float64) string {
+	return fmt.Sprintf("%s x %s x %s m", formatNumber(size[0]), formatNumber(size[1]), formatNumber(size[2]))
+}
+
+func (s *itemShapeJSON) text() string {
+	switch s.Kind {
+	case "mesh":
+		return "mesh " + s.Mesh
+	case "polygon":
+		return "polygon of " + countOf(uint64(len(s.Outline)), "corner")
+	}
+	return s.Kind + " " + sizeText(s.Size)
+}
+
+func (j *itemJointJSON) text() string {
+	number := func(v float64) string {
+		switch j.Kind {
+		case "revolute":
+			return formatNumber(v) + " rad (" + shortDegrees(v) + ")"
+		}
+		return formatNumber(v) + " m"
+	}
+	text := j.Kind + " on " + j.Base
+	if j.Kind == "fixed" {
+		return text
+	}
+	if j.Value != nil {
+		text += ", at " + number(*j.Value)
+		if j.Sigma > 0 {
+			text += " ± " + formatNumber(j.Sigma)
+		}
+	}
+	if j.Lower != nil {
+		text += fmt.Sprintf(", from %s to %s", number(*j.Lower), number(*j.Upper))
+	}
+	if j.Radius > 0 {
+		text += ", radius " + formatNumber(j.Radius) + " m"
+	}
+	if len(j.Serves) > 0 {
+		text += ", serves " + strings.Join(j.Serves, ", ")
+	}
+	return text
+}
+
+// text says who says what of an item since when, and in brackets what of it does not count.
+func (s *itemSaidJSON) text(now engram.Time) string {
+	says := make([]string, len(s.Says))
+	for i, what := range s.Says {
+		if says[i] = what; what != "removed" && !slices.Contains(s.Counts, what) {
+			says[i] = "(" + what + ")"
+		}
+	}
+	who := s.Provider
+	if s.Robot != "" {
+		who = s.Robot + ":" + s.Provider
+	}
+	text := fmt.Sprintf("%s (%s) %s, %s", who, s.Source, world.Ago(now.Sub(s.Time)), s.Time.String()[:len("2006-01-02 15:04:05")])
+	if len(says) == 0 {
+		return text + ": nothing any more"
+	}
+	text += ": " + strings.Join(says, ", ")
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	return text
+}
+
+func percent(p float64) string { return formatNumber(100*p) + " %" }
+
+// valueText writes a value as JSON.
+func valueText(v any) string {
+	j, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(j)
+}

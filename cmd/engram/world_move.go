@@ -1,0 +1,158 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
+)
+
+func newWorldMv() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mv ITEM PARENT",
+		Short: "Give an item another parent, where it is or at a pose",
+		Long: `Gives an item another parent, with all that hangs on it. Without --pose it stays where
+it is: only what it hangs on changes. Parent and pose change at once, so that nobody
+sees one without the other.`,
+		Example: `  engram world mv cup robot/hand
+  engram world mv cup shelf --pose 0.1,0,1.2`,
+		Args:              positional(cobra.ExactArgs(2)),
+		ValidArgsFunction: completeItems,
+	}
+	cmd.Flags().String("pose", "", "where it is in the parent: x,y,z, with roll,pitch,yaw or qx,qy,qz,qw if it is turned")
+	printing(cmd, func(cmd *cobra.Command, args []string, _ string) error {
+		var at *pose.Pose
+		if cmd.Flags().Changed("pose") {
+			text, _ := cmd.Flags().GetString("pose")
+			p, err := parsePose("--pose", text)
+			if err != nil {
+				return err
+			}
+			at = &p
+		}
+		return writeItem(cmd, args, func(w *world.Memory) (world.Mark, error) {
+			mark, err := w.Attach(cmd.Context(), args[0], args[1], at)
+			if _, apart := errors.AsType[world.NotAligned](err); apart {
+				err = engram.Errorf(engram.CodeOf(err), "", "%w; or say with --pose where it is in %s", err, args[1])
+			}
+			return mark, err
+		})
+	})
+	return cmd
+}
+
+func newWorldRm() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rm ITEM",
+		Short: "Say that an item is no more",
+		Long: `Says that an item is no more. What was known of it stays in the past. If other items
+have it as their parent, say what becomes of them: --with-children removes all below it,
+--orphan leaves them where they are, without a parent.`,
+		Example: `  engram world rm cup --reason broken
+  engram world rm cupboard --with-children`,
+		Args:              positional(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeItems,
+	}
+	f := cmd.Flags()
+	f.String("reason", "", "why")
+	f.Bool("with-children", false, "remove all below it, too")
+	f.Bool("orphan", false, "leave its children without a parent, where they are")
+	printing(cmd, func(cmd *cobra.Command, args []string, _ string) error {
+		if err := exclusive(cmd, "with-children", "orphan"); err != nil {
+			return err
+		}
+		children := world.RefuseChildren
+		if all, _ := f.GetBool("with-children"); all {
+			children = world.WithChildren
+		}
+		if orphan, _ := f.GetBool("orphan"); orphan {
+			children = world.OrphanChildren
+		}
+		reason, _ := f.GetString("reason")
+		return writeItem(cmd, args, func(w *world.Memory) (world.Mark, error) {
+			mark, err := w.Remove(cmd.Context(), args[0], reason, children)
+			if children == world.RefuseChildren && engram.CodeOf(err) == engram.Conflict {
+				err = engram.Errorf(engram.Conflict, "", "%w: --with-children or --orphan", err)
+			}
+			return mark, err
+		})
+	})
+	return cmd
+}
+
+func newWorldWithdraw() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "withdraw ITEM",
+		Short: "Take back what was said of an item; others may still say it",
+		Long: `Takes back all that --provider says of an item: what others say counts again. Without
+anybody else who says something, there is no such item any more. A removal is taken back, too.`,
+		Example: `  engram world withdraw cup
+  engram world withdraw cup --provider anna`,
+		Args:              positional(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeItems,
+	}
+	printing(cmd, func(cmd *cobra.Command, args []string, _ string) error {
+		provider := worldProvider(cmd)
+		return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
+			f, err := w.View(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := saysSomething(f, args[0], provider); err != nil {
+				return err
+			}
+			mark, err := w.Withdraw(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return printMark(cmd, format, args[0], mark)
+		})
+	})
+	return cmd
+}
+
+// saysSomething returns a NotFound error if there is nothing that the provider could take
+// back.
+func saysSomething(f *world.Forest, name, provider string) error {
+	var others []string
+	for _, s := range f.Statements(name) {
+		it := s.Item
+		if s.Home != world.InWorld || it.Removed == nil && it.Structure == nil && it.Placement == nil && it.Description == nil {
+			continue
+		}
+		if s.Provider == provider {
+			return nil
+		}
+		others = append(others, saidBy(&s.Said))
+	}
+	if len(others) == 0 {
+		return unknownItem(f, name)
+	}
+	return engram.Errorf(engram.NotFound, name, "%s says nothing of it; %s does: --provider NAME says whose statement is meant",
+		provider, listed(others, "and"))
+}
+
+// writeItem writes with write and prints the mark. Items that are not there are told with
+// what may have been meant.
+func writeItem(cmd *cobra.Command, items []string, write func(*world.Memory) (world.Mark, error)) error {
+	return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
+		f, err := w.View(cmd.Context())
+		if err != nil {
+			return err
+		}
+		for _, name := range items {
+			if !f.Has(name) {
+				return unknownItem(f, name)
+			}
+		}
+		mark, err := write(w)
+		if err != nil {
+			return err
+		}
+		return printMark(cmd, format, items[0], mark)
+	})
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram/world"
+)
+
+func newWorldTree() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tree [ITEM]",
+		Short: "All items, each below its parent, or one with all below it",
+		Long: `Prints all items, each below its parent, or one with all below it. AGE is the time since
+the item was last seen or stated, BELIEF how sure it is that it is still there. What must
+not be overlooked follows a "!": an item that waits for a parent which nobody has stated,
+that is provisional, not aligned with its parent, or of a loop.`,
+		Example: `  engram world tree
+  engram world tree kitchen --at -10s
+  engram world tree --place Munich/Karlstrasse/3006`,
+		Args:              positional(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: completeItems,
+	}
+	addWorldReadFlags(cmd)
+	cmd.Flags().String("place", "", "what is in the place that is called so, or numbered; an address is\nwritten from the greater to the lesser")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return readWorld(cmd, func(format string, v *worldView) error { return printTree(cmd, format, v, args) })
+	}
+	return cmd
+}
+
+func printTree(cmd *cobra.Command, format string, v *worldView, args []string) error {
+	tree := worldTree{v: v, out: &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}}}
+	called, _ := cmd.Flags().GetString("place")
+	switch {
+	case called != "" && len(args) > 0:
+		return usagef("give ITEM or --place, not both")
+	case called != "":
+		m, err := v.place(called)
+		if err != nil {
+			return err
+		}
+		tree.add(m, "", "")
+	case len(args) > 0:
+		m, err := v.must(args[0])
+		if err != nil {
+			return err
+		}
+		tree.add(m, "", "")
+	default:
+		tree.all()
+	}
+	if len(tree.objects) == 0 {
+		cmd.PrintErrln("engram: the world is empty; 'engram world put ITEM' states something")
+	}
+	return print(cmd.OutOrStdout(), format, tree.out, tree.objects)
+}
+
+// worldTree adds items to a table and to objects, children below their parents.
+type worldTree struct {
+	v       *worldView
+	out     *table
+	objects []itemJSON
+}
+
+// all adds the trees of the roots, then, below the names of parents that are not there, the
+// items that wait for them.
+func (t *worldTree) all() {
+	for m := range t.v.Roots() {
+		t.add(m, "", "")
+	}
+	waiting := slices.Collect(t.v.Waiting())
+	for i, w := range waiting {
+		if i == 0 || waiting[i-1].Parent != w.Parent {
+			t.out.add(w.Parent, "", "", "", "", "! nobody has stated it")
+		}
+		branch, next := "├─ ", "│  "
+		if i == len(waiting)-1 || waiting[i+1].Parent != w.Parent {
+			branch, next = "└─ ", "   "
+		}
+		t.add(w.Item, branch, next)
+	}
+}
+
+func (t *worldTree) add(m *world.Merged, branch, next string) {
+	a := t.v.account(m.Name)
+	t.out.add(append([]any{branch + m.Name}, t.v.cells(m, &a)...)...)
+	t.objects = append(t.objects, t.v.object(m))
+	children := slices.Collect(t.v.Children(m.Name))
+	for i, c := range children {
+		if i == len(children)-1 {
+			t.add(c, next+"└─ ", next+"   ")
+		} else {
+			t.add(c, next+"├─ ", next+"│  ")
+		}
+	}
+}
+
+// cells are what tables show of each item after its name: kinds, age, belief, who says so,
+// and remarks.
+func (v *worldView) cells(m *world.Merged, a *world.Account) []any {
+	age, belief := cell{"-", ""}, cell{"-", ""}
+	if a.Known {
+		age = ageCell(a.Age())
+		belief = cell{strconv.FormatFloat(a.P, 'f', 2, 64), strconv.FormatFloat(a.P, 'g', 6, 64)}
+	}
+	note := ""
+	if remarks := v.remarks(m, a); len(remarks) > 0 {
+		note = "! " + strings.Join(remarks, "; ")
+	}
+	return []any{strings.Join(kindsOf(m), ", "), age, belief, strings.Join(speakers(m), ", "), note}
+}
+
+// ageCell shows a time that has passed in words, and to programs in seconds.
+func ageCell(d time.Duration) cell {
+	return cell{strings.TrimSuffix(world.Ago(d), " ago"), strconv.FormatFloat(d.Seconds(), 'f', 3, 64)}
+}
+
+func kindsOf(m *world.Merged) []string {
+	if m.Description == nil {
+		return nil
+	}
+	return m.Description.Kinds
+}
+
+// speakers are the providers whose statements count for an item.
+func speakers(m *world.Merged) (names []string) {
+	for _, s := range []*world.Statement{m.Placed, m.Structured, m.Described} {
+		if s == nil {
+			continue
+		}
+		if name := saidBy(&s.Said); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
