@@ -20,6 +20,7 @@ type Account struct {
 	Time   engram.Time // that was asked for
 	Parent string      // "" is none
 	There  bool        // the parent exists
+	Frame  string      // of the pose of an item without a parent; "" if it has none
 	Inside bool        // it lies in its parent, a place or a box, and not on it
 	Source Source      // of the statement at Seen; perception if a sensor saw it then
 	// Provisional says why it is not admitted yet; "" if it is.
@@ -40,6 +41,9 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	if p := f.parent(n); p != nil {
 		a.There = true
 		a.Inside = p.merged.Is(KindMap) || f.boxed(n, p)
+	}
+	if p := n.merged.Placement; p != nil && a.Parent == "" {
+		a.Frame = p.Frame
 	}
 	a.Provisional, _, _ = f.Provisional(name) // the item is there
 	said, when := n.merged.whereabouts()
@@ -64,7 +68,6 @@ func (f *Forest) boxed(n, in *node) bool {
 	}
 	b := in.merged.Description.Box
 	at := in.rootFromItem.Mul(b.Pose).Inverse().Apply(n.rootFromItem.T)
-	const surface = 1e-3 // metres: what stands on a box is not in it
 	return inside(at, b.Size) && at.Z < b.Size.Z/2-surface
 }
 
@@ -83,6 +86,8 @@ func (a *Account) Age() time.Duration { return max(a.Time.Sub(a.Seen), 0) }
 func (a *Account) String() string {
 	where := "by itself"
 	switch {
+	case a.Parent == "" && a.Frame != "":
+		where = "by itself in the frame of " + withArticle(a.Frame)
 	case a.Parent == "":
 	case !a.There:
 		where = "waiting for " + withArticle(a.Parent) + ", which nobody has stated"

@@ -212,13 +212,17 @@ func (f *Forest) solids(of *node) []solid {
 	return boxes
 }
 
+// surface is how deep a point lies within a box that does not just touch it, metres: what stands on
+// a table is not in it, nor hidden by it.
+const surface = 1e-3
+
 // crossed reports whether the way between two points in the box's frame goes into the box
 // from outside (the slab method).
 func (b *solid) crossed(from, to pose.Vec3) bool {
 	enter, leave := 0.0, 1.0
 	d := to.Sub(from)
 	for _, axis := range [3][3]float64{{from.X, d.X, b.size.X / 2}, {from.Y, d.Y, b.size.Y / 2}, {from.Z, d.Z, b.size.Z / 2}} {
-		at, along, half := axis[0], axis[1], axis[2]
+		at, along, half := axis[0], axis[1], axis[2]-min(surface, axis[2]/2)
 		if along == 0 {
 			if math.Abs(at) > half {
 				return false

@@ -159,3 +159,15 @@ func TestStates(t *testing.T) {
 		t.Errorf("%v", states)
 	}
 }
+
+// What stands on a box is seen from above and along its top.
+func TestStandingOnABoxIsNotHidden(t *testing.T) {
+	table := thing("kitchen", 2, 0, 0, KindObject)
+	table.Description.Box = &Box{pose.Translation(0, 0, 0.37), pose.Vec3{X: 1.6, Y: 1, Z: 0.74}}
+	f := forest(t, append(kitchen()[:2], at("table", "plan", 1, table), at("cup", "eye", 2, thing("table", 0.1, 0.1, 0.74, KindObject)))...)
+	for _, height := range []float64{0.74, 0.9, 1.3} {
+		if b := believe(t, f, "cup", 12, ahead(12, 0, 0.1, height)); b.Looked != 1 {
+			t.Errorf("looked at from a height of %g m: %+v", height, b)
+		}
+	}
+}

@@ -167,7 +167,7 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 // checkParent returns a Conflict error if a parent lies below its child.
 func (f *Forest) checkParent(name, parent string) error {
 	path, err := f.PathToRoot(parent)
-	if err == nil && slices.ContainsFunc(path, func(m *Merged) bool { return m.Name == name }) {
+	if err == nil && (slices.ContainsFunc(path, func(m *Merged) bool { return m.Name == name }) || path[len(path)-1].parent() == name) {
 		return engram.Errorf(engram.Conflict, name, "its parent %q lies below it; give that one another parent first", parent)
 	}
 	return nil // it may come later
@@ -228,7 +228,7 @@ func (k *keeper) Remove(ctx context.Context, name, reason string, children Child
 		var updates []update
 		switch {
 		case len(below) > 0 && children == RefuseChildren:
-			return nil, engram.Errorf(engram.Conflict, name, "%d items have it as their parent, such as %q; remove it with its children, or leave them without a parent",
+			return nil, engram.Errorf(engram.Conflict, name, "it is the parent of %d, such as %q; remove it with its children, or leave them without a parent",
 				len(below), below[0].Name)
 		case children == WithChildren:
 			below = slices.Collect(f.Subtree(name))
@@ -267,7 +267,15 @@ func (k *keeper) orphan(f *Forest, c, parent *Merged) update {
 func (k *keeper) Withdraw(ctx context.Context, name string) (Mark, error) {
 	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
 		_, now := k.own(f, name)
-		return []update{{name, now, 1, &Item{}}}, engram.CheckName(name)
+		updates := []update{{name, now, 1, &Item{}}}
+		if n := f.item(name); n != nil {
+			for _, s := range n.states {
+				if s.Provider == k.provider && s.Robot == k.robot && s.State.Value != nil {
+					updates = append(updates, update{name + "/" + s.State.Name, max(k.tick(), s.Time+1), 1, &State{Item: name, Name: s.State.Name}})
+				}
+			}
+		}
+		return updates, engram.CheckName(name)
 	})
 }
 

@@ -32,7 +32,8 @@ type Model interface {
 	// Remove says that an item is no more. If something has it as its parent, children say
 	// what becomes of it.
 	Remove(ctx context.Context, name, reason string, children Children) (Mark, error)
-	// Withdraw takes back all that this provider says of an item; others may still say it.
+	// Withdraw takes back all that this provider says of an item and its states; others may still
+	// say it.
 	Withdraw(ctx context.Context, name string) (Mark, error)
 	// Articulate states a joint.
 	Articulate(ctx context.Context, joint string, a Articulation) (Mark, error)

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"os/user"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,22 +68,33 @@ func unknownItem(f *world.Forest, name string) error {
 		if r := s.Item.Removed.Reason; r != "" {
 			why = ": " + r
 		}
-		return engram.Errorf(engram.NotFound, name, "it was removed at %v by %s%s; --at shows the time before", removedAt(s), saidBy(&s.Said), why)
+		return engram.Errorf(engram.NotFound, name, "it was removed at %s by %s%s; --at shows the time before", formatSeconds(removedAt(s)), saidBy(&s.Said), why)
 	}
-	var names []string
+	called := map[string]string{} // what items are called, and their names
 	for m := range f.All() {
-		names = append(names, m.Name)
+		called[m.Label()] = m.Name
+		if m.Description != nil {
+			for _, spoken := range m.Description.SpokenNames {
+				called[spoken] = m.Name
+			}
+		}
 	}
-	switch near := nearest(name, names); {
+	for m := range f.All() {
+		called[m.Name] = m.Name
+	}
+	switch near := called[nearest(name, slices.Sorted(maps.Keys(called)))]; {
 	case near != "":
 		return engram.Errorf(engram.NotFound, name, "there is no such item; did you mean %s?", near)
-	case len(names) == 0:
+	case f.Len() == 0:
 		return engram.Errorf(engram.NotFound, name, "there is no such item, nor any other; 'engram world put' states one")
 	}
 	return engram.Errorf(engram.NotFound, name, "there is no such item; 'engram world tree' lists them")
 }
 
 func removedAt(s *world.Statement) engram.Time { return cmp.Or(s.Item.Removed.Time, s.Time) }
+
+// formatSeconds writes a time without what is less than a second.
+func formatSeconds(t engram.Time) string { return t.String()[:len("2006-01-02 15:04:05")] }
 
 // saidBy names a provider, with its robot if that is another one.
 func saidBy(s *world.Said) string {

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
@@ -21,7 +23,7 @@ func newWorldDiff() *cobra.Command {
 than --trans or --rot, has another parent or label, what else is said of it, and states.
 An item moved if it is elsewhere in its parent; what it carries along is not told of.
 Either time may be left out: the beginning, and now.`,
-		Example: `  engram world diff -10m..
+		Example: `  engram world diff now-10m..
   engram world diff '2026-11-26 08:00..2026-11-26 17:00' --trans 0.2`,
 		Args: positional(cobra.ExactArgs(1)),
 	}
@@ -29,6 +31,13 @@ Either time may be left out: the beginning, and now.`,
 	addThresholdFlags(cmd)
 	addAfterFlags(cmd)
 	cmd.RunE = diffWorlds
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		unknown, ok := errors.AsType[*pflag.NotExistError](err)
+		if ok && strings.ContainsAny(unknown.GetSpecifiedName(), "0123456789") {
+			return usagef("-%s would be a flag; write now-%[1]s", unknown.GetSpecifiedShortnames())
+		}
+		return flagError(cmd, err)
+	})
 	return cmd
 }
 

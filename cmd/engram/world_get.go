@@ -181,30 +181,27 @@ func (j *itemJointJSON) text() string {
 	return text
 }
 
-// text says who says what of an item since when, and in brackets what of it does not count.
+// text says who says what of an item since when, and what of it does not count.
 func (s *itemSaidJSON) text(now engram.Time) string {
-	says := make([]string, len(s.Says))
-	for i, what := range s.Says {
-		if says[i] = what; what != "removed" && !slices.Contains(s.Counts, what) {
-			says[i] = "(" + what + ")"
-		}
-	}
 	who := s.Provider
 	if s.Robot != "" {
 		who = s.Robot + ":" + s.Provider
 	}
-	text := fmt.Sprintf("%s (%s) %s, %s", who, s.Source, world.Ago(now.Sub(s.Time)), s.Time.String()[:len("2006-01-02 15:04:05")])
-	if len(says) == 0 {
+	text := fmt.Sprintf("%s (%s) %s, %s", who, s.Source, world.Ago(now.Sub(s.Time)), formatSeconds(s.Time))
+	if len(s.Says) == 0 {
 		return text + ": nothing any more"
 	}
-	text += ": " + strings.Join(says, ", ")
+	text += ": " + strings.Join(s.Says, ", ")
+	if idle := slices.DeleteFunc(slices.Clone(s.Says), func(what string) bool { return what == "removed" || slices.Contains(s.Counts, what) }); len(idle) > 0 {
+		text += "; does not count: " + strings.Join(idle, ", ")
+	}
 	if s.Reason != "" {
 		text += ": " + s.Reason
 	}
 	return text
 }
 
-func percent(p float64) string { return formatNumber(100*p) + " %" }
+func percent(p float64) string { return formatRounded(100*p, 0) + " %" }
 
 // valueText writes a value as JSON.
 func valueText(v any) string {

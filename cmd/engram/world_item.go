@@ -20,7 +20,7 @@ type itemJSON struct {
 	Label       string             `json:"label,omitempty"`
 	SpokenNames []string           `json:"spoken_names,omitempty"`
 	Class       string             `json:"class,omitempty"`
-	Pose        *itemPoseJSON      `json:"pose,omitempty"`    // in the parent
+	Pose        *itemPoseJSON      `json:"pose,omitempty"`    // in the parent, or in the frame that it was stated in
 	InRoot      *itemPoseJSON      `json:"in_root,omitempty"` // of the tree
 	Shape       *itemShapeJSON     `json:"shape,omitempty"`
 	Box         *itemBoxJSON       `json:"box,omitempty"`
@@ -124,7 +124,9 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 	if a.Provisional != "" {
 		o.Notes = o.Notes[1:]
 	}
-	o.Pose = v.poseIn(a.Parent, m)
+	if o.Pose = v.poseIn(a.Parent, m); o.Pose == nil {
+		o.Pose = v.poseIn("", m)
+	}
 	if root := o.Path[0]; root != m.Name && root != a.Parent {
 		o.InRoot = v.poseIn(root, m)
 	}
@@ -256,7 +258,11 @@ func (p *itemPoseJSON) text() string {
 	t := p.Translation
 	roll, pitch, yaw := (pose.Quat{W: p.Rotation.W, X: p.Rotation.X, Y: p.Rotation.Y, Z: p.Rotation.Z}).EulerZYX()
 	text := fmt.Sprintf("%s, %s, %s m", formatRounded(t[0], 3), formatRounded(t[1], 3), formatRounded(t[2], 3))
-	if math.Abs(roll)+math.Abs(pitch)+math.Abs(yaw) > 1e-6 {
+	switch tilt := math.Abs(roll) + math.Abs(pitch); {
+	case tilt < 1e-6 && math.Abs(yaw) < 1e-6:
+	case tilt < 1e-6:
+		text += "; yaw " + shortDegrees(yaw)
+	default:
 		text += fmt.Sprintf("; roll %s, pitch %s, yaw %s", shortDegrees(roll), shortDegrees(pitch), shortDegrees(yaw))
 	}
 	if p.Covariance == nil {

@@ -132,7 +132,7 @@ func saysSomething(f *world.Forest, name, provider string) error {
 	if len(others) == 0 {
 		return unknownItem(f, name)
 	}
-	return engram.Errorf(engram.NotFound, name, "%s says nothing of it; %s does: --provider NAME says whose statement is meant",
+	return engram.Errorf(engram.NotFound, name, "%q says nothing of it; %s does: --provider NAME says whose statement is meant",
 		provider, listed(others, "and"))
 }
 

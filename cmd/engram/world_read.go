@@ -146,7 +146,7 @@ func (v *worldView) place(called string) (*world.Merged, error) {
 	}
 	switch len(found) {
 	case 0:
-		return nil, unknownItem(v.Forest, called)
+		return nil, engram.Errorf(engram.NotFound, called, "no item has this name, and no place is called so; 'engram world tree' lists them")
 	case 1:
 		return found[0], nil
 	}

@@ -88,7 +88,7 @@ func (t *worldTree) all() {
 
 func (t *worldTree) add(m *world.Merged, branch, next string) {
 	a := t.v.account(m.Name)
-	t.out.add(append([]any{branch + m.Name}, t.v.cells(m, &a)...)...)
+	t.out.add(append([]any{cell{branch + m.Name, m.Name}}, t.v.cells(m, &a)...)...)
 	t.objects = append(t.objects, t.v.object(m))
 	children := slices.Collect(t.v.Children(m.Name))
 	for i, c := range children {
