@@ -227,6 +227,7 @@ func (m *Memory) sort(updates []engram.Update) (b batch) {
 	if len(updates) == 0 {
 		return b
 	}
+	home := m.epochOf(ownMemory)
 	read := func(memory string) {
 		if !slices.Contains(b.anew, memory) {
 			b.anew = append(b.anew, memory)
@@ -234,7 +235,9 @@ func (m *Memory) sort(updates []engram.Update) (b batch) {
 	}
 	for _, u := range updates {
 		memory := u.ID.Memory()
-		to.Number = u.Number
+		if near := strings.Contains(memory, ":") && to.Epoch == home; !near { // of copies there are no marks
+			to.Number = u.Number
+		}
 		own := memory == ownMemory && u.ID.ProviderSegment() == m.provider
 		if u.Restarted || !m.isKnown(memory) {
 			read(memory)
