@@ -631,3 +631,20 @@ func TestUpdatesComeOnceAfterARestart(t *testing.T) {
 		}
 	}
 }
+
+// What copies are told to have of their owners comes whole over each transport.
+func TestCopiesAreTold(t *testing.T) {
+	for _, address := range []string{serving.Socket(t), "127.0.0.1:0"} {
+		names := mns.NewLocal()
+		t.Cleanup(func() { names.Close() })
+		h := start(t, "one", names, names, address, memory("A"), memory("robot1:A"), memory("robot2:A"))
+		told := []engram.CopyUsed{
+			{Memory: "robot1:A", Server: "one", AsOf: 1, Lag: 2, Behind: 3, Epoch: 1<<64 - 1, Number: 5}, {Memory: "robot2:A", Server: "one"},
+		}
+		h.ExplainCopies(func(*engram.Query) ([]engram.Missing, []engram.CopyUsed) { return nil, told })
+		r, err := connect(t, h.address).Query(t.Context(), engram.MustPattern("*").Select(engram.Latest(1)))
+		if err != nil || !slices.Equal(r.Copies, told) {
+			t.Errorf("over %s: told are %+v, %v", h.address, r.Copies, err)
+		}
+	}
+}

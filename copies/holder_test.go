@@ -728,3 +728,36 @@ func TestLostIsToldForAnyReason(t *testing.T) {
 		}
 	})
 }
+
+// A copy of a whole memory says up to which update of its owner it has all; no other does.
+func TestPositionIsToldOfWholeCopies(t *testing.T) {
+	for _, test := range []struct {
+		copy  string
+		whole bool
+	}{
+		{"robot1:Object", true}, {"robot1:Object priority=5 max-bytes=1MB", true}, {"robot1:Object/Instance", false},
+		{"robot1:Object rate=1", false}, {"robot1:Object max-payload=1KB", false}, {"robot1:Object fields=pose", false},
+		{"robot1:Object where='true'", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o, owners, m := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true)
+			owners.set(o)
+			h := open(t, m, owners, "", test.copy)
+			q := engram.MustPattern("robot1:Object/Instance").Select(engram.Latest(1))
+			for i := range engram.Time(3) {
+				o.write("cup", 10*(i+1))
+				synctest.Wait()
+				o.mu.Lock()
+				want := engram.CopyUsed{Epoch: o.epoch, Number: o.number}
+				o.mu.Unlock()
+				if !test.whole {
+					want = engram.CopyUsed{}
+				}
+				if _, used := m.explain(&q); len(used) != 1 || used[0].Epoch != want.Epoch || used[0].Number != want.Number {
+					t.Errorf("%s: told is %+v, want %+v", test.copy, used, want)
+				}
+			}
+			closeHolder(t, h)
+		})
+	}
+}
