@@ -49,6 +49,7 @@ var segments = map[string]string{
 	"Grasp/Candidate":               "engram.grasp.Candidate",
 	"World/Item":                    "engram.world.Item",
 	"World/Map":                     "engram.world.Map",
+	"World/MapData":                 "engram.world.MapData",
 	"World/Articulation":            "engram.world.Articulation",
 	"World/Component":               "engram.world.Component",
 	"World/State":                   "engram.world.State",

@@ -73,6 +73,7 @@ var policies = map[string]map[string]policy.Policy{
 	"World": {
 		"Item":         every(deeds),
 		"Map":          rarely(deeds),
+		"MapData":      rarely(deeds),
 		"Articulation": every(deeds),
 		"Component":    rarely(deeds),
 		"State":        every(deeds),

@@ -19,8 +19,10 @@ func World() server.Memory {
 		Segments: []engram.CoreSegment{
 			// Where a thing was at some time is asked long after it was moved.
 			logged(segment(name, "Item", "engram.world.Item", engram.Bounds{MaxCount: 1_000, MaxBytes: 2 * mib})),
-			// A grid of 4000 x 4000 cells of a byte is 16 MB.
 			logged(segment(name, "Map", "engram.world.Map", engram.Bounds{MaxCount: 16, MaxBytes: 32 * mib})),
+			// Who has a view of the world has the maps, and asks for their data when they are
+			// needed. A grid of 4000 x 4000 cells of a byte is 16 MB.
+			logged(segment(name, "MapData", "engram.world.MapData", engram.Bounds{MaxCount: 16, MaxBytes: 32 * mib})),
 			logged(segment(name, "Articulation", "engram.world.Articulation", engram.Bounds{MaxCount: 1_000, MaxBytes: 2 * mib})),
 			logged(segment(name, "Component", "engram.world.Component", forever(16))),
 			logged(segment(name, "State", "engram.world.State", engram.Bounds{MaxCount: 1_000, MaxBytes: 2 * mib})),

@@ -1,6 +1,12 @@
 package world
 
 import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 )
@@ -15,7 +21,8 @@ const (
 	Prismatic
 )
 
-// Articulation is a joint between two items, as in ROS's articulation_msgs.
+// Articulation is a joint between two items, as in ROS's articulation_msgs. Without a Base
+// only the value is stated, of a joint that others describe.
 type Articulation struct {
 	Base, Moved string // names of the item that stays and of the one that moves
 	Kind        JointKind
@@ -30,7 +37,13 @@ type Articulation struct {
 	Sigma     float64  // standard deviation of Value, rad or m
 	Serves    []string // of a lift, names of the floors that it stops at
 	Source    Source
+	// Time is when all but the value was last stated, ValueTime when Value and Sigma were; 0
+	// is the statement's time.
+	Time, ValueTime engram.Time
 }
+
+// describes reports whether more is said than a value.
+func (a *Articulation) describes() bool { return a.Base != "" }
 
 // Limits are how far a joint goes, rad or m.
 type Limits struct{ Lower, Upper float64 }
@@ -44,6 +57,9 @@ type JointStatement struct {
 
 // Check returns an Invalid error if there can be no such joint.
 func (a *Articulation) Check(name string) error {
+	if !a.describes() {
+		return a.checkValue(name)
+	}
 	if a.Base == a.Moved {
 		return engram.Errorf(engram.Invalid, name, "it joins %q to itself; name two items", a.Base)
 	}
@@ -58,10 +74,69 @@ func (a *Articulation) Check(name string) error {
 	if n := a.Direction.Norm(); a.Kind == Prismatic && !(n > 1-1e-3 && n < 1+1e-3) {
 		return engram.Errorf(engram.Invalid, name, "its direction has length %.6g; it must be 1", n)
 	}
+	if sum := a.Direction.X + a.Direction.Y + a.Direction.Z + a.Reference; sum-sum != 0 {
+		return engram.Errorf(engram.Invalid, name, "its direction %v or its reference %g is not finite", a.Direction, a.Reference)
+	}
+	if !(a.Radius >= 0) || math.IsInf(a.Radius, 0) {
+		return engram.Errorf(engram.Invalid, name, "its radius is %g m; it is finite and not negative", a.Radius)
+	}
 	if l := a.Limits; l != nil && !(l.Lower <= l.Upper) {
 		return engram.Errorf(engram.Invalid, name, "it goes from %g to %g; the lower limit comes first", l.Lower, l.Upper)
 	}
+	if err := a.checkValue(name); err != nil || a.Value == nil {
+		return err
+	}
+	return a.within(name, *a.Value)
+}
+
+func (a *Articulation) checkValue(name string) error {
+	switch {
+	case a.Value == nil && !a.describes():
+		return engram.Errorf(engram.Invalid, name, "nothing is said of the joint; state its value, or the items that it joins")
+	case a.Value != nil && *a.Value-*a.Value != 0:
+		return engram.Errorf(engram.Invalid, name, "its value is %g; it must be finite", *a.Value)
+	case !(a.Sigma >= 0) || math.IsInf(a.Sigma, 0):
+		return engram.Errorf(engram.Invalid, name, "the standard deviation of its value is %g; it is finite and not negative", a.Sigma)
+	}
+	return engram.CheckName(name)
+}
+
+// within returns an OutOfRange error for a value that the joint cannot have.
+func (a *Articulation) within(name string, value float64) error {
+	const rounding = 1e-9
+	switch l := a.Limits; {
+	case a.Kind == Fixed && value != a.Reference:
+		return engram.Errorf(engram.OutOfRange, name, "its value cannot be %g: the joint is fixed", value)
+	case l != nil && !(value >= l.Lower-rounding && value <= l.Upper+rounding):
+		return engram.Errorf(engram.OutOfRange, name, "its value cannot be %g %s: it goes from %g to %g", value, a.Kind.unit(), l.Lower, l.Upper)
+	}
 	return nil
+}
+
+// unit returns the unit of values.
+func (k JointKind) unit() string {
+	if k == Prismatic {
+		return "m"
+	}
+	return "rad"
+}
+
+var jointKindNames = [...]string{"fixed", "revolute", "prismatic"}
+
+// String returns the kind's word.
+func (k JointKind) String() string {
+	if int(k) < len(jointKindNames) {
+		return jointKindNames[k]
+	}
+	return "unknown kind of joint"
+}
+
+// ParseJointKind returns the kind of a word. The error is Invalid.
+func ParseJointKind(word string) (JointKind, error) {
+	if i := slices.Index(jointKindNames[:], word); i >= 0 {
+		return JointKind(i), nil
+	}
+	return 0, engram.Errorf(engram.Invalid, "joint", "%q is none of %s", word, strings.Join(jointKindNames[:], ", "))
 }
 
 // twist returns how the moved item moves per unit of value, in the joint's frame.
@@ -94,46 +169,57 @@ func (a *Articulation) move(p pose.Pose, c pose.Cov) (pose.Pose, pose.Cov) {
 	return moved, pose.ComposeCov(&c, pose.Identity(), &value)
 }
 
-// joint returns the joint that moves a node's item, or nil: of several statements the one
-// that counts by rank, time and name. Its value is what counts of that and of what the memory
-// Object says of the joint.
+// joint returns the joint that moves a node's item, with the value that counts, or nil.
 func (f *Forest) joint(n *node) *Articulation { return f.rules.joint(n.joints) }
 
 func (r *Rules) joint(joints []*JointStatement) *Articulation {
 	if len(joints) == 0 {
 		return nil
 	}
-	over := func(a, b *JointStatement) bool {
-		x, y := r.jointStamp(a), r.jointStamp(b)
-		return x.over(y) || !y.over(x) && a.Name < b.Name
-	}
-	var joint, value *JointStatement
-	for _, s := range joints {
-		if s.Home == InWorld && (joint == nil || over(s, joint)) {
-			joint = s
-		}
-	}
-	if joint == nil {
-		return nil
-	}
-	if value = joint; value.Joint.Value == nil {
-		value = nil
-	}
-	for _, s := range joints {
-		if s.Home != InWorld && s.Name == joint.Name && (value == nil || over(s, value)) {
-			value = s
-		}
-	}
-	if value == nil || value == joint {
-		return joint.Joint
-	}
-	a := *joint.Joint
-	a.Value, a.Sigma = value.Joint.Value, value.Joint.Sigma
-	return &a
+	_, a := r.mergeJoints(joints, "")
+	return a
 }
 
-func (r *Rules) jointStamp(s *JointStatement) stamp {
-	return stamp{rank: s.Joint.Source == Operator, time: s.Time.Add(r.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot, home: s.Home}
+// mergeJoints returns what counts of what is said of joints that move one item, of that of a
+// name if it is not "": of all that describe one that which counts by rank, time and name, and
+// of its values, those in the memory Object among them, the same.
+func (r *Rules) mergeJoints(joints []*JointStatement, name string) (*JointStatement, *Articulation) {
+	var described, valued *JointStatement
+	for _, s := range joints {
+		if s.Home != InWorld || !s.Joint.describes() || name != "" && s.Name != name {
+			continue
+		}
+		if described == nil || r.jointOver(s, described, s.Joint.Time, described.Joint.Time) {
+			described = s
+		}
+	}
+	if described == nil {
+		return nil, nil
+	}
+	for _, s := range joints {
+		if s.Name != described.Name || s.Joint.Value == nil {
+			continue
+		}
+		if valued == nil || r.jointOver(s, valued, s.Joint.ValueTime, valued.Joint.ValueTime) {
+			valued = s
+		}
+	}
+	if valued == nil || valued == described {
+		return described, described.Joint
+	}
+	a := *described.Joint
+	a.Value, a.Sigma, a.ValueTime = valued.Joint.Value, valued.Joint.Sigma, valued.at(valued.Joint.ValueTime)
+	return described, &a
+}
+
+// jointOver reports whether what a states at one time counts before what b does at another.
+func (r *Rules) jointOver(a, b *JointStatement, at, bt engram.Time) bool {
+	x, y := r.jointStamp(a, at), r.jointStamp(b, bt)
+	return x.over(y) || !y.over(x) && a.Name < b.Name
+}
+
+func (r *Rules) jointStamp(s *JointStatement, t engram.Time) stamp {
+	return stamp{rank: s.Joint.Source == Operator, time: s.at(t).Add(r.Offsets[s.Robot]), provider: s.Provider, robot: s.Robot, home: s.Home}
 }
 
 // Joint returns the articulation that moves the item; NotFound if nothing does.
@@ -147,4 +233,100 @@ func (f *Forest) Joint(moved string) (*Articulation, error) {
 		return nil, engram.Errorf(engram.NotFound, moved, "no articulation moves it")
 	}
 	return a, nil
+}
+
+// NamedJoint is an articulation with its name, and who describes it.
+type NamedJoint struct {
+	Name string
+	*Articulation
+	Described *JointStatement
+}
+
+// Joints are the articulations of a forest, whether their items exist or not.
+type Joints struct{ f *Forest }
+
+// Joints returns the articulations.
+func (f *Forest) Joints() Joints { return Joints{f} }
+
+// All yields the articulations by name. One that is said to move several items is there once
+// for each.
+func (j Joints) All() iter.Seq[NamedJoint] { return j.from("") }
+
+func (j Joints) from(name string) iter.Seq[NamedJoint] {
+	return func(yield func(NamedJoint) bool) {
+		j.f.jointed.from(named{name, none}, byNameAndNode, func(k named) bool {
+			s, a := j.f.rules.mergeJoints(j.f.node(k.id).joints, k.name)
+			return a == nil || yield(NamedJoint{k.name, a, s})
+		})
+	}
+}
+
+// Get returns the articulation of the name; of several the one whose description counts. The
+// error is NotFound.
+func (j Joints) Get(name string) (NamedJoint, error) {
+	var best NamedJoint
+	for o := range j.from(name) {
+		if o.Name != name {
+			break
+		}
+		if best.Described == nil || j.f.rules.jointOver(o.Described, best.Described, o.Described.Joint.Time, best.Described.Joint.Time) {
+			best = o
+		}
+	}
+	if best.Described == nil {
+		return best, engram.Errorf(engram.NotFound, name, "there is no such articulation; ask for all, or state the items that it joins")
+	}
+	return best, nil
+}
+
+func byNameAndNode(a, b named) int {
+	return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.id, b.id))
+}
+
+// revisedJoint returns what the provider says of a joint once it has stated a, too, and when.
+func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation) (*Articulation, engram.Time, error) {
+	now := k.tick()
+	if err := a.Check(joint); err != nil {
+		return nil, now, err
+	}
+	present, err := f.Joints().Get(joint)
+	if !a.describes() {
+		if err != nil {
+			return nil, now, err
+		}
+		if a.Moved = present.Moved; a.Value != nil {
+			if err := present.within(joint, *a.Value); err != nil {
+				return nil, now, err
+			}
+		}
+	}
+	own := k.ownJoint(f, joint, a.Moved)
+	if own == nil {
+		return &a, now, nil
+	}
+	now = max(now, own.Time+1)
+	was := own.Joint
+	if !a.describes() && was.describes() {
+		value := a
+		a = *was
+		a.Time, a.ValueTime = own.at(was.Time), value.ValueTime
+		a.Value, a.Sigma, a.Source = value.Value, value.Sigma, value.Source
+	} else if a.Value == nil && was.Value != nil && a.within(joint, *was.Value) == nil {
+		a.Value, a.Sigma, a.ValueTime = was.Value, was.Sigma, own.at(was.ValueTime)
+	}
+	return &a, now, nil
+}
+
+// ownJoint returns what the provider says of a joint that moves an item, or nil.
+func (k *keeper) ownJoint(f *Forest, joint, moved string) *JointStatement {
+	n := f.any(moved)
+	if n == nil {
+		return nil
+	}
+	for _, s := range n.joints {
+		if s.Name == joint && s.Provider == k.provider && s.Robot == k.robot && s.Home == InWorld {
+			return s
+		}
+	}
+	return nil
 }

@@ -146,6 +146,7 @@ type sight struct {
 
 // solid is a box that hides what is behind it.
 type solid struct {
+	of          *node
 	boxFromRoot pose.Pose
 	size        pose.Vec3
 }
@@ -188,7 +189,7 @@ func (v View) covers(p pose.Vec3) bool {
 // the point lies in hides nothing.
 func (s *sight) hidden(from pose.Vec3) bool {
 	if !s.boxed {
-		s.boxes, s.boxed = s.f.solids(s.of), true
+		s.boxes, s.boxed = s.f.solids(s.of.root, s.of), true
 	}
 	for i := range s.boxes {
 		b := &s.boxes[i]
@@ -199,14 +200,13 @@ func (s *sight) hidden(from pose.Vec3) bool {
 	return false
 }
 
-// solids returns the boxes of the tree that an item is in, without its own and those of
-// places.
-func (f *Forest) solids(of *node) []solid {
+// solids returns the boxes of a tree of frames, without that of an item and those of places.
+func (f *Forest) solids(root int32, of *node) []solid {
 	var boxes []solid
 	for m := range f.tagged(tagBox, "") {
-		if n := f.item(m.Name); n.root == of.root && n != of && !m.Is(KindMap) {
+		if n := f.item(m.Name); n.root == root && n != of && !m.Is(KindMap) {
 			b := m.Description.Box
-			boxes = append(boxes, solid{n.rootFromItem.Mul(b.Pose).Inverse(), b.Size})
+			boxes = append(boxes, solid{n, n.rootFromItem.Mul(b.Pose).Inverse(), b.Size})
 		}
 	}
 	return boxes

@@ -177,27 +177,29 @@ func (b *Builder) member(s *set[named], n *node, in bool) {
 // speaker is who speaks of something.
 type speaker struct{ name, provider, robot string }
 
-// PutJoint takes a statement on a joint, as [Builder.Put] does on an item.
+// PutJoint takes a statement on a joint, as [Builder.Put] does on an item. One that says
+// nothing, not even which item moves, withdraws what was said.
 func (b *Builder) PutJoint(s JointStatement) error {
 	who := speaker{s.Name, s.Provider, s.Robot}
 	old := b.joints[who]
 	if old != nil && !s.newer(&old.Said) {
 		return nil
 	}
+	if old != nil && old.Joint.Moved != s.Joint.Moved && old.Joint.Moved != "" {
+		if err := b.unhang(old, s.Time.Add(b.f.rules.Offsets[s.Robot])); err != nil {
+			return err
+		}
+	}
+	if s.Joint.Moved == "" {
+		b.joints[who] = &s
+		return nil
+	}
 	n, err := b.intern(s.Joint.Moved)
 	if err != nil {
 		return err
 	}
-	if old != nil && old.Joint.Moved != s.Joint.Moved {
-		was, err := b.intern(old.Joint.Moved)
-		if err != nil {
-			return err
-		}
-		was = b.own(was.id)
-		was.joints = slices.DeleteFunc(slices.Clone(was.joints), func(o *JointStatement) bool { return o == old })
-		b.touch(was.id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
-	}
 	b.joints[who] = &s
+	b.f.jointed.add(named{s.Name, n.id}, byNameAndNode, b.edit)
 	b.hearJoint(n.id, &s)
 	if !slices.Contains(b.moves[s.Name], n.id) {
 		b.moves[s.Name] = append(b.moves[s.Name], n.id)
@@ -205,6 +207,21 @@ func (b *Builder) PutJoint(s JointStatement) error {
 			b.hearJoint(n.id, v)
 		}
 	}
+	return nil
+}
+
+// unhang takes a statement on a joint from the node that it said to move, from a time on.
+func (b *Builder) unhang(s *JointStatement, from engram.Time) error {
+	n, err := b.intern(s.Joint.Moved)
+	if err != nil {
+		return err
+	}
+	n = b.own(n.id)
+	n.joints = slices.DeleteFunc(slices.Clone(n.joints), func(o *JointStatement) bool { return o == s })
+	if !slices.ContainsFunc(n.joints, func(o *JointStatement) bool { return o.Name == s.Name && o.Home == InWorld }) {
+		b.f.jointed.remove(named{s.Name, n.id}, byNameAndNode, b.edit)
+	}
+	b.touch(n.id, from)
 	return nil
 }
 

@@ -14,6 +14,9 @@ const (
 	jointSegment = "Articulation"
 	stateSegment = "State"
 	lookSegment  = "Observation"
+	mapSegment   = "Map"
+	dataSegment  = "MapData"
+	partSegment  = "Component"
 )
 
 // Codec turns what a world is made of into payloads of the memory World and back. It is safe
@@ -24,7 +27,7 @@ type Codec struct {
 }
 
 // inWorld matches what of the memory World a world is made of.
-var inWorld = engram.MustPattern(ownMemory + "/~" + itemSegment + "|" + jointSegment + "|" + stateSegment)
+var inWorld = engram.MustPattern(ownMemory + "/~" + itemSegment + "|" + jointSegment + "|" + stateSegment + "|" + mapSegment + "|" + partSegment)
 
 // NewCodec returns a codec of the types that a server with the memory World knows. The robot is
 // named by the method Robot of types, if it has one, as a client does. The error is that of
@@ -34,7 +37,7 @@ func NewCodec(ctx context.Context, types engram.Types) (*Codec, error) {
 	if of, ok := types.(interface{ Robot() string }); ok {
 		c.robot = of.Robot()
 	}
-	for _, segment := range []string{itemSegment, jointSegment, stateSegment, lookSegment} {
+	for _, segment := range []string{itemSegment, jointSegment, stateSegment, lookSegment, mapSegment, dataSegment, partSegment} {
 		def, err := types.Type(ctx, "engram.world."+segment)
 		if err != nil {
 			return nil, err

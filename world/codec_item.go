@@ -68,7 +68,11 @@ func descriptionValue(d *Description) map[string]any {
 		for i, corner := range s.Outline {
 			outline[i] = vectorValue(corner)
 		}
-		v["shape"] = map[string]any{"kind": int32(s.Kind), "size": vectorValue(s.Size), "mesh": s.Mesh, "outline": outline}
+		shape := map[string]any{"kind": int32(s.Kind), "size": vectorValue(s.Size), "mesh": s.Mesh, "outline": outline}
+		if s.Pose != nil {
+			shape["pose"] = poseValue(*s.Pose)
+		}
+		v["shape"] = shape
 	}
 	if d.Box != nil {
 		v["oobb"] = boxValue(d.Box)
@@ -88,13 +92,14 @@ func descriptionValue(d *Description) map[string]any {
 func descriptionOf(v object) *Description {
 	d := &Description{
 		Kinds: v.texts("kinds"), Label: get[string](v, "label"), SpokenNames: v.texts("spoken_names"), Class: v.link("object_class"),
-		Maintainer: get[string](v, "maintainer"), Time: get[engram.Time](v, "timestamp"),
-	}
-	if properties := get[map[string]any](v, "properties"); len(properties) > 0 {
-		d.Properties = properties
+		Maintainer: get[string](v, "maintainer"), Properties: v.properties(), Time: get[engram.Time](v, "timestamp"),
 	}
 	if o, ok := v.sub("shape"); ok {
 		d.Shape = &Shape{Kind: ShapeKind(o.number("kind")), Size: o.vector("size"), Mesh: get[string](o, "mesh")}
+		if _, ok := o.sub("pose"); ok {
+			p := o.pose("pose")
+			d.Shape.Pose = &p
+		}
 		for _, corner := range get[[]any](o, "outline") {
 			c, _ := corner.(map[string]any)
 			d.Shape.Outline = append(d.Shape.Outline, vectorOf(c))
@@ -120,6 +125,8 @@ func jointValue(a *Articulation) map[string]any {
 		"base": a.Base, "moved": a.Moved, "kind": int32(a.Kind), "pose": poseValue(a.Pose), "direction": vectorValue(a.Direction),
 		"radius": a.Radius, "reference": a.Reference, "value_sigma": a.Sigma, "serves": a.Serves, "source": int32(a.Source),
 	}
+	present(v, "timestamp", a.Time)
+	present(v, "value_timestamp", a.ValueTime)
 	if a.Limits != nil {
 		v["limits"] = map[string]any{"lower": a.Limits.Lower, "upper": a.Limits.Upper}
 	}
@@ -134,6 +141,7 @@ func jointOf(v object) *Articulation {
 		Base: get[string](v, "base"), Moved: get[string](v, "moved"), Kind: JointKind(v.number("kind")), Pose: v.pose("pose"),
 		Direction: v.vector("direction"), Radius: get[float64](v, "radius"), Reference: get[float64](v, "reference"),
 		Sigma: get[float64](v, "value_sigma"), Serves: v.texts("serves"), Source: Source(v.number("source")),
+		Time: get[engram.Time](v, "timestamp"), ValueTime: get[engram.Time](v, "value_timestamp"),
 	}
 	if o, ok := v.sub("limits"); ok {
 		a.Limits = &Limits{get[float64](o, "lower"), get[float64](o, "upper")}
@@ -157,16 +165,22 @@ func stateOf(v object) *State {
 func lookValue(l *Look) map[string]any {
 	return map[string]any{
 		"frame_id": l.Frame, "pose": poseValue(l.Pose), "seen": l.Seen,
-		"field_of_view": map[string]any{
-			"horizontal": l.View.Horizontal, "vertical": l.View.Vertical, "min_range": l.View.MinRange, "max_range": l.View.MaxRange,
-		},
+		"field_of_view": viewValue(&l.View),
 	}
+}
+
+func viewValue(v *View) map[string]any {
+	return map[string]any{"horizontal": v.Horizontal, "vertical": v.Vertical, "min_range": v.MinRange, "max_range": v.MaxRange}
+}
+
+func viewOf(o object) View {
+	return View{get[float64](o, "horizontal"), get[float64](o, "vertical"), get[float64](o, "min_range"), get[float64](o, "max_range")}
 }
 
 func lookOf(v object) Look {
 	l := Look{Frame: get[string](v, "frame_id"), Pose: v.pose("pose"), Seen: v.texts("seen")}
 	if o, ok := v.sub("field_of_view"); ok {
-		l.View = View{get[float64](o, "horizontal"), get[float64](o, "vertical"), get[float64](o, "min_range"), get[float64](o, "max_range")}
+		l.View = viewOf(o)
 	}
 	return l
 }

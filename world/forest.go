@@ -23,6 +23,10 @@ type Forest struct {
 	noted   set[named] // what has a note
 	tags    set[tag]
 	space   set[cell]
+	jointed set[named] // names of joints, with the nodes that they move
+
+	maps       shelf[MapStatement]
+	components shelf[ComponentStatement]
 }
 
 // node returns the node with the index, or nil.

@@ -108,12 +108,13 @@ func (k ShapeKind) String() string {
 	return "unknown shape"
 }
 
-// Shape is the form of an item, in the item's frame.
+// Shape is the form of an item, in the item's frame or one of its own.
 type Shape struct {
 	Kind    ShapeKind
 	Size    pose.Vec3   // full extents, metres; of a mesh its scale, zeros for 1
 	Mesh    string      // path or URL
 	Outline []pose.Vec3 // corners of a polygon, metres
+	Pose    *pose.Pose  // of the shape's own frame in the item's; nil is the item's frame
 }
 
 // Box is an oriented box.
@@ -204,6 +205,11 @@ func (d *Description) check(name string) error {
 	}
 	if s := d.Shape; s != nil && !extents(s.Size) {
 		return engram.Errorf(engram.Invalid, name, "its shape has the size %v; extents and scales are finite and not negative", s.Size)
+	}
+	if s := d.Shape; s != nil && s.Pose != nil {
+		if _, err := s.Pose.Checked(); err != nil {
+			return engram.Errorf(engram.Invalid, name, "its shape: %w", err)
+		}
 	}
 	return nil
 }

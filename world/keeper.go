@@ -29,6 +29,8 @@ type keeper struct {
 	begin func(context.Context) error
 	// store writes updates, one error each, and returns the mark of the last.
 	store func(context.Context, []update) ([]error, Mark, error)
+	// storeData stores the data of a map, of which no world has more than that they are there.
+	storeData func(ctx context.Context, name string, t engram.Time, data []byte) error
 
 	writing sync.Mutex  // held from what is read to what is written in its place
 	stated  engram.Time // the time that was stated last
@@ -282,7 +284,8 @@ func (k *keeper) Withdraw(ctx context.Context, name string) (Mark, error) {
 // Articulate implements [Model].
 func (k *keeper) Articulate(ctx context.Context, joint string, a Articulation) (Mark, error) {
 	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
-		return []update{{joint, k.tick(), 1, &a}}, a.Check(joint)
+		stated, now, err := k.revisedJoint(f, joint, a)
+		return []update{{joint, now, 1, stated}}, err
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -13,13 +14,18 @@ import (
 type Local struct {
 	keeper
 	epoch  uint64
-	number uint64 // of the last update; under writing
+	number uint64   // of the last update; under writing
+	data   sync.Map // of maps, by name
 }
 
 // NewLocal returns an empty world whose statements are of the provider.
 func NewLocal(provider string, rules Rules) *Local {
 	l := &Local{}
 	l.keeper = keeper{hub: newHub(rules), provider: provider, now: engram.Now, store: l.put, begin: func(context.Context) error { return nil }}
+	l.storeData = func(_ context.Context, name string, _ engram.Time, data []byte) error {
+		l.data.Store(name, slices.Clone(data))
+		return nil
+	}
 	l.epoch = rand.Uint64() | 1
 	return l
 }
@@ -60,9 +66,32 @@ func (b *Builder) put(name string, said Said, what any) (string, error) {
 	case *Item:
 		return name, b.Put(Statement{name, said, v})
 	case *Articulation:
-		return v.Moved, b.PutJoint(JointStatement{name, said, v})
+		moved := v.Moved
+		if old := b.joints[speaker{name, said.Provider, said.Robot}]; moved == "" && old != nil {
+			moved = old.Joint.Moved
+		}
+		return moved, b.PutJoint(JointStatement{name, said, v})
 	case *State:
 		return v.Item, b.PutState(StateStatement{said, v})
+	case *Map:
+		b.PutMap(MapStatement{name, said, v})
+		return name, nil
+	case *Component:
+		b.PutComponent(ComponentStatement{name, said, v})
+		return name, nil
 	}
 	return name, engram.Errorf(engram.Internal, name, "a statement of %T", what)
+}
+
+// MapData implements [Model].
+func (l *Local) MapData(ctx context.Context, name string) ([]byte, error) {
+	s, err := l.mapNamed(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	data, ok := l.data.Load(name)
+	if !ok {
+		return nil, s.noData()
+	}
+	return s.checked(slices.Clone(data.([]byte)), nil)
 }

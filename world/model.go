@@ -35,10 +35,20 @@ type Model interface {
 	// Withdraw takes back all that this provider says of an item and its states; others may still
 	// say it.
 	Withdraw(ctx context.Context, name string) (Mark, error)
-	// Articulate states a joint.
+	// Articulate states a joint: of one without a Base only the value, which its limits must
+	// allow, else the error is OutOfRange. What this provider has stated of the joint stays,
+	// but for what is stated anew.
 	Articulate(ctx context.Context, joint string, a Articulation) (Mark, error)
 	// SetState states a state of an item, with a confidence in [0, 1].
 	SetState(ctx context.Context, s State, confidence float64) (Mark, error)
+	// SetMap states what there is to say of a map, and its data if they are not nil; the
+	// checksum and the link follow from these. [Forest.Map] has it, MapData the data.
+	SetMap(ctx context.Context, name string, m Map, data []byte) (Mark, error)
+	// MapData returns the data of a map. The error is NotFound if no memory has them, Corrupt
+	// if they are not those that the map names.
+	MapData(ctx context.Context, name string) ([]byte, error)
+	// SetComponent states a component; one without a kind withdraws it.
+	SetComponent(ctx context.Context, name string, c Component) (Mark, error)
 	// Watch tells of changes from now on.
 	Watch(ctx context.Context) (Watcher, error)
 }

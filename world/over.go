@@ -77,7 +77,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	}
 	codec.robot = cmp.Or(o.robot, codec.robot)
 	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}}
-	m.keeper = keeper{hub: newHub(rules), provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, store: m.commit}
+	m.keeper = keeper{hub: newHub(rules), provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, store: m.commit, storeData: m.commitData}
 	if m.patterns, err = o.patterns(codec); err != nil {
 		return nil, err
 	}
@@ -409,6 +409,18 @@ func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
 			return "", err
 		}
 		return b.put(s.Name, s.Said, s.Joint)
+	case mapSegment:
+		s, err := m.codec.Map(it.ID, it.Snapshot)
+		if err != nil {
+			return "", err
+		}
+		return b.put(s.Name, s.Said, s.Map)
+	case partSegment:
+		s, err := m.codec.Component(it.ID, it.Snapshot)
+		if err != nil {
+			return "", err
+		}
+		return b.put(s.Name, s.Said, s.Component)
 	}
 	s, err := m.codec.State(it.ID, it.Snapshot)
 	if err != nil {
@@ -508,6 +520,68 @@ func (m *Memory) encode(what any) (segment string, p engram.Payload, err error) 
 	case *State:
 		p, err = m.codec.EncodeState(v)
 		return stateSegment, p, err
+	case *Map:
+		p, err = m.codec.EncodeMap(v)
+		return mapSegment, p, err
+	case *Component:
+		p, err = m.codec.EncodeComponent(v)
+		return partSegment, p, err
 	}
 	return "", p, engram.Errorf(engram.Internal, "world", "a statement of %T", what)
+}
+
+// commitData writes the data of a map. No world has them, so there is no news of it to wait for.
+func (m *Memory) commitData(ctx context.Context, name string, t engram.Time, data []byte) error {
+	p, err := m.codec.EncodeMapData(data)
+	if err != nil {
+		return err
+	}
+	id, err := engram.NewID(ownMemory, dataSegment, m.provider, name)
+	if err != nil {
+		return err
+	}
+	results, err := m.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{Entity: id, Time: t, Instances: []engram.Instance{engram.NewInstance(p)}}}})
+	if err == nil {
+		err = engram.FirstError(results)
+	}
+	return err
+}
+
+// MapData implements [Model].
+func (m *Memory) MapData(ctx context.Context, name string) ([]byte, error) {
+	s, err := m.mapNamed(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	// They lie where the map says, or with it.
+	for _, id := range []engram.ID{m.inRobot(s, s.Map.Link), m.inRobot(s, s.id())} {
+		if id.Level() != engram.LevelEntity {
+			continue
+		}
+		q := engram.PatternOf(id).Select(engram.Latest(1))
+		q.Source = engram.SourceNear
+		r, err := m.svc.Query(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for it := range r.All() {
+			if data, err := m.codec.MapData(it.ID, it.Snapshot); err != nil || data != nil {
+				return s.checked(data, err)
+			}
+		}
+	}
+	return nil, s.noData()
+}
+
+// inRobot returns an ID that a map names as it is called here: another robot's memories bear
+// its name.
+func (m *Memory) inRobot(s *MapStatement, id engram.ID) engram.ID {
+	if s.Robot == "" || s.Robot == m.robot || id.Level() != engram.LevelEntity || strings.Contains(id.Memory(), ":") {
+		return id
+	}
+	there, err := engram.NewID(s.Robot+":"+id.Memory(), id.CoreSegment(), id.ProviderSegment(), id.Entity())
+	if err != nil {
+		return id
+	}
+	return there
 }

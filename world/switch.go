@@ -163,6 +163,23 @@ func (s *Switch) SetState(ctx context.Context, state State, confidence float64) 
 	return s.write(func(m Model) (Mark, error) { return m.SetState(ctx, state, confidence) })
 }
 
+// SetMap implements [Model].
+func (s *Switch) SetMap(ctx context.Context, name string, described Map, data []byte) (Mark, error) {
+	return s.write(func(m Model) (Mark, error) { return m.SetMap(ctx, name, described, data) })
+}
+
+// MapData implements [Model].
+func (s *Switch) MapData(ctx context.Context, name string) ([]byte, error) {
+	t, _ := s.enter(nil)
+	defer t.calls.Done()
+	return t.MapData(ctx, name)
+}
+
+// SetComponent implements [Model].
+func (s *Switch) SetComponent(ctx context.Context, name string, c Component) (Mark, error) {
+	return s.write(func(m Model) (Mark, error) { return m.SetComponent(ctx, name, c) })
+}
+
 // Watch implements [Model].
 func (s *Switch) Watch(ctx context.Context) (Watcher, error) {
 	w := &switchWatcher{s: s}
