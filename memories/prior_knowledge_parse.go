@@ -12,16 +12,15 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+
+	"github.com/seed-301d4374/engram/internal/yamldoc"
 )
 
 const (
 	// maxKnowledgeDepth bounds how deeply a file's lists and mappings nest.
-	maxKnowledgeDepth = 100
+	maxKnowledgeDepth = yamldoc.MaxDepth
 	// maxKnowledgeNodes bounds what a file grows to when its aliases are followed.
 	maxKnowledgeNodes = 4_000_000
-	// maxYAML bounds a YAML file, in bytes; large content is referred to.
-	maxYAML = 4 * mib
 )
 
 // parseKnowledge returns a file's content as nil, bool, json.Number, string, []any
@@ -51,73 +50,13 @@ func parseJSON(b []byte) (v any, err error) {
 	return nil, fmt.Errorf("line %d: %w", line, err)
 }
 
-func parseYAML(b []byte) (v any, err error) {
-	if len(b) > maxYAML {
-		return nil, fmt.Errorf("a YAML file may have %d bytes; write JSON, or refer to files with $text and $bytes", maxYAML)
-	}
-	if line := nestsTooDeeply(b); line > 0 {
-		return nil, fmt.Errorf("line %d: lists and mappings nest more than %d deep", line, maxKnowledgeDepth)
-	}
-	// The parser is not ours; a defect in it must not end the memory server.
-	defer func() {
-		if p := recover(); p != nil {
-			v, err = nil, fmt.Errorf("the YAML cannot be parsed: %v", p)
-		}
-	}()
-	f, err := parser.ParseBytes(b, 0)
+func parseYAML(b []byte) (any, error) {
+	body, err := yamldoc.Parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("the YAML cannot be parsed: %w", err)
-	}
-	if len(f.Docs) != 1 {
-		return nil, fmt.Errorf("the file holds %d YAML documents; write one", len(f.Docs))
+		return nil, err
 	}
 	y := yamlReader{anchors: map[string]ast.Node{}, budget: maxKnowledgeNodes}
-	return y.value(f.Docs[0].Body, 0)
-}
-
-// nestsTooDeeply returns the first line with more open brackets, more list marks
-// at its beginning, or more tags and anchors one after the other than any knowledge
-// has; 0 if there is none. It guards the parser, which descends as deeply as its
-// input does.
-func nestsTooDeeply(b []byte) (line int) {
-	const limit = 10 * maxKnowledgeDepth // brackets may stand in texts
-	open, tags := 0, 0
-	for text := range bytes.Lines(b) {
-		line++
-		if len(text)-len(bytes.TrimLeft(text, " ")) > limit {
-			return line
-		}
-		marks := 0
-		for word := range bytes.FieldsSeq(text) {
-			if marks >= 0 && len(word) == 1 && strings.IndexByte("-?:", word[0]) >= 0 {
-				marks++
-			} else if marks > limit {
-				return line
-			} else {
-				marks = -1
-			}
-			if word[0] != '!' && word[0] != '&' {
-				tags = 0
-			} else if tags++; tags > maxKnowledgeDepth {
-				return line
-			}
-		}
-		if marks > limit {
-			return line
-		}
-		for _, c := range text {
-			switch c {
-			case '[', '{':
-				open++
-			case ']', '}':
-				open = max(open-1, 0)
-			}
-			if open > limit {
-				return line
-			}
-		}
-	}
-	return 0
+	return y.value(body, 0)
 }
 
 // yamlReader turns YAML's nodes into plain values.
@@ -131,10 +70,10 @@ func (y *yamlReader) value(n ast.Node, depth int) (any, error) {
 		return nil, nil
 	}
 	if depth > maxKnowledgeDepth {
-		return nil, yamlError(n, "lists and mappings nest more than %d deep", maxKnowledgeDepth)
+		return nil, yamldoc.Errorf(n, "lists and mappings nest more than %d deep", maxKnowledgeDepth)
 	}
 	if y.budget--; y.budget < 0 {
-		return nil, yamlError(n, "the file holds more than %d values", maxKnowledgeNodes)
+		return nil, yamldoc.Errorf(n, "the file holds more than %d values", maxKnowledgeNodes)
 	}
 	switch n := n.(type) {
 	case *ast.NullNode:
@@ -179,11 +118,11 @@ func (y *yamlReader) value(n ast.Node, depth int) (any, error) {
 		name := n.Value.GetToken().Value
 		target, ok := y.anchors[name]
 		if !ok {
-			return nil, yamlError(n, "there is no anchor &%s above", name)
+			return nil, yamldoc.Errorf(n, "there is no anchor &%s above", name)
 		}
 		return y.value(target, depth+1)
 	}
-	return nil, yamlError(n, "a %s cannot stand here", n.Type())
+	return nil, yamldoc.Errorf(n, "a %s cannot stand here", n.Type())
 }
 
 func (y *yamlReader) mapping(values []*ast.MappingValueNode, depth int) (any, error) {
@@ -202,10 +141,10 @@ func (y *yamlReader) mapping(values []*ast.MappingValueNode, depth int) (any, er
 		case bool:
 			name = strconv.FormatBool(k)
 		default:
-			return nil, yamlError(kv, "a mapping's key is text")
+			return nil, yamldoc.Errorf(kv, "a mapping's key is text")
 		}
 		if _, twice := m[name]; twice {
-			return nil, yamlError(kv, "the key %q stands twice", name)
+			return nil, yamldoc.Errorf(kv, "the key %q stands twice", name)
 		}
 		if m[name], err = y.value(kv.Value, depth+1); err != nil {
 			return nil, err
@@ -231,7 +170,7 @@ func (y *yamlReader) tagged(n *ast.TagNode, depth int) (any, error) {
 		}
 	case "!!int", "!!float", "!!bool", "!!null", "!!seq", "!!map":
 	default:
-		return nil, yamlError(n, "the tag %s is not known", tag)
+		return nil, yamldoc.Errorf(n, "the tag %s is not known", tag)
 	}
 	return v, nil
 }
@@ -247,11 +186,4 @@ func yamlFloat(f float64) any {
 		return "-Infinity"
 	}
 	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
-}
-
-func yamlError(n ast.Node, format string, args ...any) error {
-	if t := n.GetToken(); t != nil && t.Position != nil {
-		format = fmt.Sprintf("line %d: %s", t.Position.Line, format)
-	}
-	return fmt.Errorf(format, args...)
 }

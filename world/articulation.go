@@ -330,3 +330,28 @@ func (k *keeper) ownJoint(f *Forest, joint, moved string) *JointStatement {
 	}
 	return nil
 }
+
+// SetAxis has a revolute joint turn about an axis that is given in the frame of its Pose, at
+// whose place it stays: the frame is turned by the least angle until z is the axis. An axis
+// without a length changes nothing.
+func (a *Articulation) SetAxis(axis pose.Vec3) {
+	n := axis.Norm()
+	if !(n > 0) {
+		return
+	}
+	axis = axis.Scale(1 / n)
+	q := pose.Quat{W: 1 + axis.Z, X: -axis.Y, Y: axis.X} // from z to the axis, twice as long as its half angle's
+	if q.W < 1e-9 {
+		q = pose.Quat{X: 1}
+	}
+	k := 1 / math.Sqrt(q.W*q.W+q.X*q.X+q.Y*q.Y)
+	a.Pose = a.Pose.Mul(pose.Pose{R: pose.Quat{W: q.W * k, X: q.X * k, Y: q.Y * k}})
+}
+
+// SetDirection has a prismatic joint go along a direction of any length, in its frame.
+func (a *Articulation) SetDirection(d pose.Vec3) {
+	n := d.Norm()
+	if a.Direction = d; n > 0 && math.Abs(n-1) > 1e-12 { // what is of unit length stays as it is
+		a.Direction = d.Scale(1 / n)
+	}
+}

@@ -1,0 +1,386 @@
+package files
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+)
+
+// fields are the members of a mapping, as they are read.
+type fields struct {
+	r  *reader
+	of string // what they are of, for errors
+	n  *node
+	m  *mapping
+}
+
+// fields returns the members of a mapping, which are among those that are known.
+func (r *reader) fields(n *node, of string, known ...string) *fields {
+	f := &fields{r: r, of: of, n: n}
+	m, ok := n.value.(*mapping)
+	if !ok {
+		r.fail(n.line, of, "a mapping is expected, not %s", n.what())
+		m = &mapping{at: map[string]*node{}, line: map[string]int{}}
+	}
+	f.m = m
+	for _, key := range m.keys {
+		if !slices.Contains(known, key) {
+			hint := "the members are " + strings.Join(known, ", ")
+			if near := nearest(key, known); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			r.fail(m.line[key], of, "unknown member %q; %s", key, hint)
+		}
+	}
+	return f
+}
+
+// what says what a value is.
+func (n *node) what() string {
+	switch v := n.value.(type) {
+	case nil:
+		return "nothing"
+	case *mapping:
+		return "a mapping"
+	case []*node:
+		return fmt.Sprintf("a list of %d", len(v))
+	case string:
+		return fmt.Sprintf("the text %q", v)
+	}
+	return fmt.Sprint(n.value)
+}
+
+// nearest returns which of the words differs from a word by at most two letters, or begins
+// with it, or is it without its plural.
+func nearest(word string, words []string) string {
+	best, least := "", 3
+	for _, w := range words {
+		d := distance(word, w)
+		if len(word) > 2 && (strings.HasPrefix(w, word) || strings.HasPrefix(word, w)) {
+			d = min(d, 2)
+		}
+		if d < least && d < len(word) {
+			best, least = w, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters are to be added, removed or exchanged.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func (f *fields) has(key string) bool { return f.m.at[key] != nil }
+
+// get returns a member that is there and not null, or nil.
+func (f *fields) get(key string) *node {
+	if n := f.m.at[key]; n != nil && n.value != nil {
+		return n
+	}
+	return nil
+}
+
+func (f *fields) fail(n *node, format string, args ...any) {
+	f.r.fail(n.line, f.of, format, args...)
+}
+
+func (f *fields) text(key string) string {
+	n := f.get(key)
+	if n == nil {
+		return ""
+	}
+	switch v := n.value.(type) {
+	case string:
+		return v
+	case int64, float64, bool: // as a number of a room is written
+		return n.text()
+	}
+	f.fail(n, "%s is %s; a text is expected", key, n.what())
+	return ""
+}
+
+// texts returns a list of texts, or the one that stands there alone.
+func (f *fields) texts(key string) []string {
+	n := f.get(key)
+	if n == nil {
+		return nil
+	}
+	list, ok := n.value.([]*node)
+	if !ok {
+		return []string{f.text(key)}
+	}
+	var texts []string
+	for _, item := range list {
+		switch item.value.(type) {
+		case string, int64, float64, bool:
+			texts = append(texts, item.text())
+		default:
+			f.fail(item, "%s holds %s; a text is expected", key, item.what())
+		}
+	}
+	return texts
+}
+
+// number returns a number, and whether there is one.
+func (f *fields) number(key string) (float64, bool) {
+	n := f.get(key)
+	if n == nil {
+		return 0, false
+	}
+	x, ok := n.number()
+	if !ok {
+		f.fail(n, "%s is %s; a number is expected", key, n.what())
+	}
+	return x, ok
+}
+
+func (n *node) number() (float64, bool) {
+	switch v := n.value.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case string: // as JSON has no numbers for these
+		switch v {
+		case "NaN":
+			return math.NaN(), true
+		case "Infinity":
+			return math.Inf(1), true
+		case "-Infinity":
+			return math.Inf(-1), true
+		}
+	}
+	return 0, false
+}
+
+// numbers returns a list of numbers of one of the lengths; nil if it is none.
+func (f *fields) numbers(n *node, key string, lengths ...int) []float64 {
+	list, ok := n.value.([]*node)
+	if !ok || !slices.Contains(lengths, len(list)) {
+		f.fail(n, "%s is %s; %s numbers are expected", key, n.what(), oneOf(lengths))
+		return nil
+	}
+	numbers := make([]float64, len(list))
+	for i, item := range list {
+		if numbers[i], ok = item.number(); !ok {
+			f.fail(item, "%s holds %s; a number is expected", key, item.what())
+			return nil
+		}
+	}
+	return numbers
+}
+
+func oneOf(lengths []int) string {
+	words := make([]string, len(lengths))
+	for i, n := range lengths {
+		words[i] = fmt.Sprint(n)
+	}
+	return strings.Join(words, " or ")
+}
+
+// vector returns three numbers, as a list or as x, y and z.
+func (f *fields) vector(key string) (pose.Vec3, bool) {
+	n := f.get(key)
+	if n == nil {
+		return pose.Vec3{}, false
+	}
+	if _, ok := n.value.(*mapping); ok {
+		v := f.r.fields(n, f.of+", "+key, "x", "y", "z")
+		x, _ := v.number("x")
+		y, _ := v.number("y")
+		z, _ := v.number("z")
+		return pose.Vec3{X: x, Y: y, Z: z}, true
+	}
+	v := f.numbers(n, key, 3)
+	if v == nil {
+		return pose.Vec3{}, false
+	}
+	return pose.Vec3{X: v[0], Y: v[1], Z: v[2]}, true
+}
+
+// pose returns a pose: a list of x, y, z, of these with roll, pitch and yaw, or of these with
+// the quaternion's x, y, z, w; or position with orientation or rpy.
+func (f *fields) pose(key string) (pose.Pose, bool) {
+	p := pose.Identity()
+	n := f.get(key)
+	if n == nil {
+		return p, false
+	}
+	if _, ok := n.value.(*mapping); !ok {
+		v := f.numbers(n, key, 3, 6, 7)
+		if v == nil {
+			return p, false
+		}
+		p.T = pose.Vec3{X: v[0], Y: v[1], Z: v[2]}
+		switch len(v) {
+		case 6:
+			p.R = pose.RPY(v[3], v[4], v[5])
+		case 7:
+			p.R = pose.Quat{X: v[3], Y: v[4], Z: v[5], W: v[6]}
+		}
+		return f.checkedPose(n, key, p)
+	}
+	g := f.r.fields(n, f.of+", "+key, "position", "orientation", "rpy", "x", "y", "z", "roll", "pitch", "yaw", "qx", "qy", "qz", "qw")
+	p.T, _ = g.vector("position")
+	flat := func(keys ...string) (v [4]float64, any bool) {
+		for i, k := range keys {
+			x, ok := g.number(k)
+			v[i], any = x, any || ok
+		}
+		return v, any
+	}
+	if v, any := flat("x", "y", "z"); any {
+		if g.has("position") {
+			g.fail(n, "it has both position and x, y, z")
+		}
+		p.T = pose.Vec3{X: v[0], Y: v[1], Z: v[2]}
+	}
+	rotations := 0
+	if q := g.get("orientation"); q != nil {
+		rotations++
+		if _, ok := q.value.(*mapping); ok {
+			o := f.r.fields(q, g.of+", orientation", "x", "y", "z", "w")
+			p.R = pose.Quat{}
+			p.R.X, _ = o.number("x")
+			p.R.Y, _ = o.number("y")
+			p.R.Z, _ = o.number("z")
+			p.R.W, _ = o.number("w")
+		} else if v := g.numbers(q, "orientation", 4); v != nil {
+			p.R = pose.Quat{X: v[0], Y: v[1], Z: v[2], W: v[3]}
+		}
+	}
+	if r := g.get("rpy"); r != nil {
+		rotations++
+		if v := g.numbers(r, "rpy", 3); v != nil {
+			p.R = pose.RPY(v[0], v[1], v[2])
+		}
+	}
+	if v, any := flat("roll", "pitch", "yaw"); any {
+		rotations++
+		p.R = pose.RPY(v[0], v[1], v[2])
+	}
+	if v, any := flat("qx", "qy", "qz", "qw"); any {
+		rotations++
+		p.R = pose.Quat{X: v[0], Y: v[1], Z: v[2], W: v[3]}
+	}
+	if rotations > 1 {
+		g.fail(n, "it is turned in %d ways; give one of orientation, rpy, roll with pitch and yaw, qx with qy, qz and qw", rotations)
+	}
+	return f.checkedPose(n, key, p)
+}
+
+func (f *fields) checkedPose(n *node, key string, p pose.Pose) (pose.Pose, bool) {
+	checked, err := p.Checked()
+	if err != nil {
+		f.fail(n, "%s: %w", key, err)
+	}
+	return checked, true
+}
+
+// duration returns a time span: a text such as 1h30m, or a number of seconds.
+func (f *fields) duration(key string) time.Duration {
+	n := f.get(key)
+	if n == nil {
+		return 0
+	}
+	if s, ok := n.number(); ok {
+		if !(math.Abs(s) < math.MaxInt64/1e9) {
+			f.fail(n, "%s is %g s, which is too long", key, s)
+			return 0
+		}
+		return time.Duration(s * float64(time.Second))
+	}
+	d, err := time.ParseDuration(n.text())
+	if err != nil {
+		f.fail(n, "%s is %s; a time such as 1h30m is expected", key, n.what())
+	}
+	return d
+}
+
+// id returns a link; a word alone is the name of what is in a segment by default.
+func (f *fields) id(key, segment string) engram.ID {
+	text := f.text(key)
+	if text == "" {
+		return engram.ID{}
+	}
+	if segment != "" && !strings.Contains(text, "/") {
+		text = segment + "/" + engram.EscapeName(text)
+	}
+	id, err := engram.Parse(text)
+	if err != nil {
+		f.fail(f.get(key), "%s: %w", key, err)
+	}
+	return id
+}
+
+// choice returns which of the words a member is; 0 if it is not there.
+func (f *fields) choice(key string, words []string) int {
+	n := f.get(key)
+	if n == nil {
+		return 0
+	}
+	i := slices.Index(words, n.text())
+	if i < 0 {
+		f.fail(n, "%s is %s; it is one of %s", key, n.what(), strings.Join(words, ", "))
+		return 0
+	}
+	return i
+}
+
+// properties returns a mapping of anything.
+func (f *fields) properties(key string) map[string]any {
+	n := f.get(key)
+	if n == nil {
+		return nil
+	}
+	m, ok := n.plain().(map[string]any)
+	if !ok {
+		f.fail(n, "%s is %s; a mapping is expected", key, n.what())
+		return nil
+	}
+	if len(m) == 0 {
+		return nil
+	}
+	return m
+}
+
+// plain returns a value as package idf has it.
+func (n *node) plain() any {
+	switch v := n.value.(type) {
+	case []*node:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = item.plain()
+		}
+		return list
+	case *mapping:
+		m := make(map[string]any, len(v.keys))
+		for _, key := range v.keys {
+			m[key] = v.at[key].plain()
+		}
+		return m
+	}
+	return n.value
+}

@@ -1,0 +1,335 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
+	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
+)
+
+const kitchen = `# a kitchen
+- name: kitchen
+  kinds: [map]
+  place: {level: room, number: 3006}
+  spoken_names: [kitchen, cook room]
+  shape:
+    kind: polygon
+    outline: [[0, 0], [4, 0], [4, 3], [0, 3]]
+  maps:
+    - name: words
+      kind: semantic
+      format: text
+      url: https://example.org/words
+      created: 2026-01-02T03:04:05Z
+  children:
+    - name: cupboard
+      kinds: [object, furniture]
+      pose: {position: [1, 2, 0], rpy: [0, 0, 1.5707963267948966]}
+      box: {size: [0.6, 0.4, 0.8], pose: [0, 0, 0.4]}
+      children:
+        - name: door
+          kinds: object
+          pose: [0.3, 0, 0.4]
+          articulations:
+            - kind: revolute
+              pose: [0.3, 0.3, 0.4]
+              limits: [0, 1.6]
+              radius: 0.45
+              value: 0.8
+              sigma: 0.01
+          states:
+            open: true
+            locked: {value: false, confidence: 0.9, half_life: 1h}
+    - name: table
+      kinds: [object, furniture]
+      pose: {x: 2, y: 1, yaw: 0.5}
+      covariance: [0.01, 0.01, 0.01, 0.001, 0.001, 0.001]
+- name: cup
+  parent: table
+  label: the cup
+  class: cup
+  pose: {position: {x: 0, y: 0, z: 0.7}, orientation: [0, 0, 0, 1]}
+  shape: {kind: cylinder, radius: 0.04, height: 0.1}
+  detection: {methods: [apriltag], tags: ["36h11:7"]}
+  properties: {weight: 0.25, red: true, count: 3, made: {by: me, in: [1, 2.0, x]}}
+- name: rover/camera
+  parent: kitchen
+  pose: [0, 0, 2]
+  component:
+    kind: camera
+    outputs: [/image]
+    field_of_view: {horizontal: 1.2, vertical: 0.9, max_range: 5}
+    running: true
+    started_by: camera.launch
+`
+
+func read(t testing.TB, text, file string) *Content {
+	t.Helper()
+	c, err := Read([]byte(text), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// state returns the world of a content alone.
+func state(t testing.TB, c *Content) *world.Forest {
+	t.Helper()
+	m := world.NewLocal("me", world.DefaultRules())
+	return stated(t, m, c)
+}
+
+func stated(t testing.TB, m world.Model, c *Content) *world.Forest {
+	t.Helper()
+	f, err := m.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Check(f, "me"); err != nil {
+		t.Fatal(err)
+	}
+	mark, err := c.State(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err = m.View(t.Context(), mark); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func write(t testing.TB, f *world.Forest, o Options) string {
+	t.Helper()
+	text, _, err := Write(f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestKitchen(t *testing.T) {
+	f := state(t, read(t, kitchen, "kitchen.yaml"))
+	if f.Len() != 6 {
+		t.Errorf("there are %d items", f.Len())
+	}
+	at, err := f.Pose("kitchen", "door")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The cupboard is turned by 90 degrees, the door by 0.8 rad about its hinge.
+	hinge := pose.Vec3{X: 0.3, Y: 0.3, Z: 0.4}
+	door := hinge.Add(pose.AxisAngle(pose.Vec3{Z: 1}, 0.8).Rotate(pose.Vec3{Y: -0.3}))
+	want := pose.Vec3{X: 1 - door.Y, Y: 2 + door.X, Z: door.Z}
+	if d := at.Pose.T.Sub(want).Norm(); d > 1e-9 {
+		t.Errorf("the door is at %v, not at %v", at.Pose.T, want)
+	}
+	cup, err := f.Get("cup")
+	if err != nil || cup.Description.Class != engram.MustID("Object/Class/PriorKnowledge/cup") || cup.Description.Shape.Size != (pose.Vec3{X: 0.08, Y: 0.08, Z: 0.1}) {
+		t.Errorf("%+v, %v", cup.Description, err)
+	}
+	if m, err := f.Maps().Get("words"); err != nil || m.Map.Describes[0] != "kitchen" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if c, err := f.Components().Get("rover/camera"); err != nil || c.Component.View.MaxRange != 5 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if s, err := f.States("door"); err != nil || len(s) != 2 || s[0].Confidence != 0.9 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestRoundTrip writes a world, reads it and writes it again, in all forms, through a memory,
+// too.
+func TestRoundTrip(t *testing.T) {
+	first := state(t, read(t, kitchen, "kitchen.yaml"))
+	for _, o := range []Options{{}, {Nested: true}, {JSON: true}, {JSON: true, Nested: true}, {Item: "cupboard"}} {
+		text := write(t, first, o)
+		file := "again.yaml"
+		if o.JSON {
+			file = "again.json"
+		}
+		if again := write(t, state(t, read(t, text, file)), o); again != text {
+			t.Errorf("%+v: written\n%s\nand then\n%s", o, text, again)
+		}
+		m, err := world.Over(t.Context(), serving.New(t, memories.World()), "me", world.DefaultRules())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := write(t, stated(t, m, read(t, text, file)), o); again != text {
+			t.Errorf("%+v: written\n%s\nand through a memory\n%s", o, text, again)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if text := write(t, first, Options{Nested: true}); strings.Count(text, "parent:") != 0 || strings.Count(text, "children:") != 3 {
+		t.Errorf("not nested:\n%s", text)
+	}
+	if text := write(t, first, Options{}); strings.Count(text, "children:") != 0 || !strings.Contains(text, "  parent: table\n") {
+		t.Errorf("not flat:\n%s", text)
+	}
+	if _, _, err := Write(first, Options{Item: "none"}); !errors.Is(err, engram.NotFound) {
+		t.Error(err)
+	}
+}
+
+// TestAnyWorldRoundTrips writes random worlds.
+func TestAnyWorldRoundTrips(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := &Content{}
+		number := rapid.Float64Range(-1e6, 1e6)
+		text := rapid.StringMatching(`[a-zA-Z0-9 :#'"\n\té-]{0,12}`)
+		n := rapid.IntRange(0, 8).Draw(rt, "items")
+		for i := range n {
+			it := Item{NamedItem: world.NamedItem{Name: fmt.Sprintf("%s%d", rapid.StringMatching(`[a-z#: ]{1,3}`).Draw(rt, "name"), i)}}
+			if i > 0 && rapid.Bool().Draw(rt, "child") {
+				it.Structure = &world.Structure{Parent: c.Items[rapid.IntRange(0, i-1).Draw(rt, "parent")].Name}
+			}
+			if rapid.Bool().Draw(rt, "placed") {
+				p := pose.Pose{T: pose.Vec3{X: number.Draw(rt, "x"), Y: number.Draw(rt, "y")}, R: pose.RPY(number.Draw(rt, "r"), number.Draw(rt, "p"), number.Draw(rt, "w"))}
+				it.Placement = &world.Placement{Pose: p}
+				if rapid.Bool().Draw(rt, "sure") {
+					s := rapid.Float64Range(0.001, 2)
+					it.Placement.Cov = pose.DiagonalCov(s.Draw(rt, "metres"), s.Draw(rt, "radians"))
+					it.Placement.Cov.S[0] *= 3
+				}
+			}
+			d := &world.Description{Label: text.Draw(rt, "label")}
+			for range rapid.IntRange(0, 3).Draw(rt, "names") {
+				d.SpokenNames = append(d.SpokenNames, text.Draw(rt, "spoken"))
+			}
+			if rapid.Bool().Draw(rt, "properties") {
+				d.Properties = map[string]any{
+					text.Draw(rt, "key"): number.Draw(rt, "value"), "k": text.Draw(rt, "text"),
+					"l": []any{int64(1), 1.0, nil, true, map[string]any{"a": []any{}}},
+				}
+			}
+			it.Description = d
+			c.Items = append(c.Items, it)
+			if it.Structure != nil && rapid.Bool().Draw(rt, "joint") {
+				j := Joint{Name: rapid.SampledFrom([]string{it.Name, it.Name + "/joint"}).Draw(rt, "joint name")}
+				j.Base, j.Moved, j.Kind, j.Pose = it.Structure.Parent, it.Name, world.JointKind(rapid.IntRange(0, 2).Draw(rt, "kind")), pose.Identity()
+				if j.Kind == world.Prismatic {
+					j.SetDirection(pose.Vec3{X: 1, Y: number.Draw(rt, "dy"), Z: number.Draw(rt, "dz")})
+				}
+				if j.Kind == world.Revolute {
+					j.SetAxis(pose.Vec3{X: 1, Y: number.Draw(rt, "ay"), Z: number.Draw(rt, "az")})
+				}
+				c.Joints = append(c.Joints, j)
+			}
+		}
+		for _, o := range []Options{{}, {Nested: true}, {JSON: true, Nested: true}} {
+			first := write(t, state(t, c), o)
+			back, err := Read([]byte(first), "f")
+			if err != nil {
+				rt.Fatalf("%v in\n%s", err, first)
+			}
+			if again := write(t, state(t, back), o); again != first {
+				rt.Fatalf("%+v: written\n%s\nand then\n%s", o, first, again)
+			}
+		}
+	})
+}
+
+// TestRefused has files that are wrong, and what is said of them.
+func TestRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, want string
+		code       engram.Code
+	}{
+		"unknown member":    {"- name: cup\n  colour: red\n", `f.yaml:2: item "cup": unknown member "colour"; the members are name`, engram.Invalid},
+		"almost a member":   {"- name: cup\n  kind: object\n", `f.yaml:2: item "cup": unknown member "kind"; did you mean kinds?`, engram.Invalid},
+		"twice":             {"- name: cup\n  label: a\n  label: b\n", `f.yaml:3: the YAML cannot be parsed: mapping key "label" already defined`, engram.Invalid},
+		"no name":           {"- kinds: [object]\n", `f.yaml:1: item: it has no name`, engram.Invalid},
+		"no list":           {"name: cup\n", `unknown member "name"`, engram.Invalid},
+		"not YAML":          {"- name: [\n", "cannot be parsed", engram.Invalid},
+		"length zero":       {"- name: cup\n  pose: {orientation: [0, 0, 0, 0]}\n", `f.yaml:2: item "cup": pose: the quaternion`, engram.Invalid},
+		"NaN":               {"- name: cup\n  pose: [.nan, 0, 0]\n", `not finite`, engram.Invalid},
+		"two numbers":       {"- name: cup\n  pose: [1, 2]\n", `f.yaml:2: item "cup": pose is a list of 2; 3 or 6 or 7 numbers are expected`, engram.Invalid},
+		"a word":            {"- name: cup\n  pose: [1, 2, x]\n", `pose holds the text "x"`, engram.Invalid},
+		"turned twice":      {"- name: cup\n  pose: {rpy: [0, 0, 0], yaw: 1}\n", `turned in 2 ways`, engram.Invalid},
+		"frame alone":       {"- name: cup\n  frame: map\n", `it has a frame and no pose`, engram.Invalid},
+		"own parent":        {"- name: cup\n  parent: cup\n", `f.yaml:1: cup: its parent is itself`, engram.Invalid},
+		"own frame":         {"- name: cup\n  pose: [0, 0, 0]\n  frame: cup\n", `its pose is in its own frame`, engram.Invalid},
+		"stated twice":      {"- name: cup\n- name: table\n- name: cup\n", `f.yaml:3: cup: the item is stated twice, first at f.yaml:1`, engram.AlreadyExists},
+		"loop":              {"- name: a\n  parent: b\n- name: b\n  parent: c\n- name: c\n  parent: a\n", `f.yaml:1: a: it would be above itself: [a b c a]`, engram.Conflict},
+		"two parents":       {"- name: a\n  children: [{name: b, parent: c}]\n", `its parent is "c", and it stands among the children of "a"`, engram.Invalid},
+		"scale":             {"- name: cup\n  shape: {kind: mesh, mesh: a.stl, scale: [1, 0, 1]}\n", `the scale is 1, 0, 1; it is positive`, engram.Invalid},
+		"shape":             {"- name: cup\n  shape: {kind: cube}\n", `kind is the text "cube"; it is one of box`, engram.Invalid},
+		"size":              {"- name: cup\n  box: [1, -1, 1]\n", `its box has the size`, engram.Invalid},
+		"outline":           {"- name: cup\n  shape: {kind: polygon, outline: [[0, 0], [1, 1]]}\n", `2 corners`, engram.Invalid},
+		"covariance":        {"- name: cup\n  pose: [0, 0, 0]\n  covariance: [1, 2, 3]\n", `6 or 36 numbers`, engram.Invalid},
+		"no covariance":     {"- name: cup\n  pose: [0, 0, 0]\n  covariance: [1, -1, 1, 1, 1, 1]\n", `covariance`, engram.Invalid},
+		"limits":            {"- name: a\n- name: b\n  articulations: [{base: a, kind: revolute, limits: [2, 1]}]\n", `the lower limit comes first`, engram.Invalid},
+		"value":             {"- name: a\n- name: b\n  articulations: [{base: a, kind: revolute, limits: [0, 1], value: 2}]\n", `its value cannot be 2 rad: it goes from 0 to 1`, engram.OutOfRange},
+		"direction":         {"- name: a\n- name: b\n  articulations: [{base: a, kind: prismatic}]\n", `needs a direction`, engram.Invalid},
+		"no axis":           {"- name: a\n- name: b\n  articulations: [{base: a, kind: revolute, axis: [0, 0, 0]}]\n", `gives no direction`, engram.Invalid},
+		"joined to nothing": {"- name: b\n  articulations: [{kind: revolute}]\n", `which items it joins`, engram.Invalid},
+		"state":             {"- name: b\n  states: {open: {value: true, confidence: 2}}\n", `the confidence is 2`, engram.Invalid},
+		"map":               {"- name: b\n  maps: [{name: m, kind: picture}]\n", `it is one of occupancy grid, semantic`, engram.Invalid},
+		"resolution":        {"- name: b\n  maps: [{name: m, resolution: -1}]\n", `resolution is -1 m`, engram.Invalid},
+		"class":             {"- name: b\n  class: a/b/c/d/e/f/g\n", `class`, engram.Invalid},
+	} {
+		got, err := Read([]byte(c.text), "f.yaml")
+		if err == nil {
+			f, _ := world.NewLocal("me", world.DefaultRules()).View(t.Context())
+			err = got.Check(f, "me")
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, c.code) {
+			t.Errorf("%s: %v (%v), not %q (%v)", name, err, engram.CodeOf(err), c.want, c.code)
+		}
+	}
+}
+
+// TestJSON has what JSON says otherwise than YAML.
+func TestJSON(t *testing.T) {
+	text := "{\n\t\"items\": [\n\t\t{\"name\": \"c\\u00fcp\", \"pose\": [1, 2, 3]},\n\t\t{\"name\": \"x\", \"nmae\": 1}\n\t]\n}"
+	_, err := Read([]byte(text), "f.json")
+	if err == nil || !strings.Contains(err.Error(), `f.json:4: item "x": unknown member "nmae"; did you mean name?`) {
+		t.Error(err)
+	}
+	for _, bad := range []string{"[", "[] []", "[1e999]", `{"items": {}}`, "[" + strings.Repeat("[", 200), `[{"name": "a", "name": "b"}]`} {
+		if _, err := Read([]byte(bad), "f.json"); engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	f := state(t, read(t, strings.Replace(text, `, "nmae": 1`, "", 1), "f.json"))
+	if !f.Has("c\u00fcp") {
+		t.Error("the cup is not there")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(kitchen))
+	f.Add([]byte(`[{"name": "a", "pose": [1, 2, 3]}]`))
+	f.Add([]byte("- &a {name: x}\n- *a\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := Read(b, "f")
+		if err != nil {
+			if code := engram.CodeOf(err); code != engram.Invalid && code != engram.Exhausted {
+				t.Errorf("%v has the code %v", err, code)
+			}
+			return
+		}
+		m := world.NewLocal("me", world.DefaultRules())
+		forest, err := m.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Check(forest, "me") != nil {
+			return
+		}
+		first := write(t, state(t, c), Options{})
+		if again := write(t, state(t, read(t, first, "g")), Options{}); again != first {
+			t.Errorf("written\n%s\nand then\n%s", first, again)
+		}
+	})
+}

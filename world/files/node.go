@@ -1,0 +1,298 @@
+package files
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/yamldoc"
+)
+
+// node is a value of a YAML or JSON file with the line that it begins in.
+type node struct {
+	line  int
+	value any // nil, bool, int64, float64, string, []*node or *mapping
+}
+
+// mapping are the members of a mapping in the file's order.
+type mapping struct {
+	keys []string
+	at   map[string]*node
+	line map[string]int // of the key
+}
+
+// MaxValues bounds what a file grows to when its aliases are followed.
+const MaxValues = 4_000_000
+
+// MaxBytes bounds a JSON file; a YAML file may have [yamldoc.MaxBytes].
+const MaxBytes = 256 << 20
+
+// parse returns what a file holds: JSON if it begins as such and is, else YAML.
+func parse(b []byte, file string) (*node, error) {
+	if len(b) > MaxBytes {
+		return nil, engram.Errorf(engram.Exhausted, file, "the file has %d bytes; at most %d are read", len(b), MaxBytes)
+	}
+	if begin := bytes.TrimLeft(b, " \t\r\n"); strings.HasSuffix(file, ".json") || len(begin) > 0 && (begin[0] == '{' || begin[0] == '[') && json.Valid(begin) {
+		return parseJSON(b, file)
+	}
+	body, err := yamldoc.Parse(b)
+	if err != nil {
+		return nil, syntaxError(file, err)
+	}
+	y := yamlReader{file: file, anchors: map[string]ast.Node{}, budget: MaxValues}
+	return y.node(body, 0)
+}
+
+// syntaxError returns an error of the YAML parser with file and line, and without the lines
+// around it.
+func syntaxError(file string, err error) error {
+	at, ok := errors.AsType[interface {
+		error
+		GetMessage() string
+		GetToken() *token.Token
+	}](err)
+	if !ok || at.GetToken() == nil || at.GetToken().Position == nil {
+		return engram.Errorf(engram.Invalid, file, "%w", err)
+	}
+	return fault(file, at.GetToken().Position.Line, "the YAML cannot be parsed: %s", at.GetMessage())
+}
+
+func fault(file string, line int, format string, args ...any) error {
+	return engram.Errorf(engram.Invalid, fmt.Sprintf("%s:%d", file, line), "%w", fmt.Errorf(format, args...))
+}
+
+type yamlReader struct {
+	file    string
+	anchors map[string]ast.Node
+	budget  int
+}
+
+func (y *yamlReader) node(n ast.Node, depth int) (*node, error) {
+	if n == nil {
+		return &node{line: 1}, nil
+	}
+	at := yamldoc.Line(n)
+	if depth > yamldoc.MaxDepth {
+		return nil, fault(y.file, at, "lists and mappings nest more than %d deep", yamldoc.MaxDepth)
+	}
+	if y.budget--; y.budget < 0 {
+		return nil, engram.Errorf(engram.Exhausted, y.file, "the file holds more than %d values", MaxValues)
+	}
+	out := &node{line: at}
+	switch n := n.(type) {
+	case *ast.NullNode:
+	case *ast.BoolNode:
+		out.value = n.Value
+	case *ast.IntegerNode:
+		switch v := n.Value.(type) {
+		case int64:
+			out.value = v
+		case uint64:
+			if out.value = float64(v); v <= math.MaxInt64 {
+				out.value = int64(v)
+			}
+		default:
+			return nil, fault(y.file, at, "%v is no number that is known", n.Value)
+		}
+	case *ast.FloatNode:
+		out.value = n.Value
+	case *ast.InfinityNode:
+		out.value = n.Value
+	case *ast.NanNode:
+		out.value = math.NaN()
+	case *ast.StringNode:
+		out.value = n.Value
+	case *ast.LiteralNode:
+		out.value = n.Value.Value
+	case *ast.SequenceNode:
+		list := make([]*node, len(n.Values))
+		for i, item := range n.Values {
+			v, err := y.node(item, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = v
+		}
+		out.value = list
+	case *ast.MappingNode:
+		if len(n.Values) > 0 {
+			out.line = yamldoc.Line(n.Values[0].Key)
+		}
+		return out, y.mapping(out, n.Values, depth)
+	case *ast.MappingValueNode:
+		out.line = yamldoc.Line(n.Key)
+		return out, y.mapping(out, []*ast.MappingValueNode{n}, depth)
+	case *ast.AnchorNode:
+		v, err := y.node(n.Value, depth+1)
+		// Known only from here on, so that it cannot hold itself.
+		y.anchors[n.Name.GetToken().Value] = n.Value
+		return v, err
+	case *ast.AliasNode:
+		target, ok := y.anchors[n.Value.GetToken().Value]
+		if !ok {
+			return nil, fault(y.file, at, "there is no anchor &%s above", n.Value.GetToken().Value)
+		}
+		return y.node(target, depth+1)
+	case *ast.TagNode:
+		v, err := y.node(n.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if tag := n.Start.Value; tag == "!!str" && n.Value != nil {
+			v.value = n.Value.GetToken().Value
+		}
+		return v, nil
+	default:
+		return nil, fault(y.file, at, "a %s cannot stand here", n.Type())
+	}
+	return out, nil
+}
+
+func (y *yamlReader) mapping(out *node, values []*ast.MappingValueNode, depth int) error {
+	m := &mapping{at: map[string]*node{}, line: map[string]int{}}
+	out.value = m
+	for _, kv := range values {
+		line := yamldoc.Line(kv.Key)
+		key, err := y.node(kv.Key, depth+1)
+		if err != nil {
+			return err
+		}
+		v, err := y.node(kv.Value, depth+1)
+		if err != nil {
+			return err
+		}
+		if err := m.set(y.file, line, key.text(), v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mapping) set(file string, line int, key string, v *node) error {
+	if first, twice := m.line[key]; twice {
+		return fault(file, line, "the member %q stands twice, first on line %d", key, first)
+	}
+	m.keys = append(m.keys, key)
+	m.at[key], m.line[key] = v, line
+	return nil
+}
+
+// text returns a scalar as text.
+func (n *node) text() string {
+	if s, ok := n.value.(string); ok {
+		return s
+	}
+	return fmt.Sprint(n.value)
+}
+
+// jsonReader reads JSON with its lines.
+type jsonReader struct {
+	file  string
+	text  []byte
+	d     *json.Decoder
+	line  int
+	upTo  int64
+	count int
+}
+
+func parseJSON(b []byte, file string) (*node, error) {
+	r := &jsonReader{file: file, text: b, d: json.NewDecoder(bytes.NewReader(b)), line: 1}
+	r.d.UseNumber()
+	n, err := r.node(0)
+	if err == nil {
+		if _, end := r.d.Token(); !errors.Is(end, io.EOF) {
+			err = fault(file, r.at(), "something follows the JSON value")
+		}
+	}
+	return n, err
+}
+
+// at returns the line that was read up to.
+func (r *jsonReader) at() int {
+	to := min(r.d.InputOffset(), int64(len(r.text)))
+	r.line += bytes.Count(r.text[r.upTo:to], []byte("\n"))
+	r.upTo = to
+	return r.line
+}
+
+func (r *jsonReader) token() (json.Token, error) {
+	t, err := r.d.Token()
+	if err == nil {
+		return t, nil
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		line := 1 + bytes.Count(r.text[:min(int(syntax.Offset), len(r.text))], []byte("\n"))
+		return nil, fault(r.file, line, "it is not JSON: %w", err)
+	}
+	return nil, fault(r.file, r.at(), "the JSON ends too early")
+}
+
+func (r *jsonReader) node(depth int) (*node, error) {
+	if depth > yamldoc.MaxDepth {
+		return nil, fault(r.file, r.at(), "lists and objects nest more than %d deep", yamldoc.MaxDepth)
+	}
+	if r.count++; r.count > MaxValues {
+		return nil, engram.Errorf(engram.Exhausted, r.file, "the file holds more than %d values", MaxValues)
+	}
+	t, err := r.token()
+	if err != nil {
+		return nil, err
+	}
+	out := &node{line: r.at()}
+	switch v := t.(type) {
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			out.value = i
+			return out, nil
+		}
+		f, err := v.Float64()
+		if err != nil {
+			return nil, fault(r.file, out.line, "%s is beyond what a number can be", v)
+		}
+		out.value = f
+	case json.Delim:
+		if v == '[' {
+			list := []*node{}
+			for r.d.More() {
+				item, err := r.node(depth + 1)
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, item)
+			}
+			out.value = list
+		} else {
+			m := &mapping{at: map[string]*node{}, line: map[string]int{}}
+			for r.d.More() {
+				key, err := r.token()
+				if err != nil {
+					return nil, err
+				}
+				line := r.at()
+				item, err := r.node(depth + 1)
+				if err != nil {
+					return nil, err
+				}
+				name, _ := key.(string)
+				if err := m.set(r.file, line, name, item); err != nil {
+					return nil, err
+				}
+			}
+			out.value = m
+		}
+		if _, err := r.token(); err != nil { // the closing one
+			return nil, err
+		}
+	default:
+		out.value = v
+	}
+	return out, nil
+}
