@@ -41,7 +41,7 @@ func (f *Forest) aligned(n *node) bool {
 		return in != nil
 	}
 	others := false
-	in.framed.all(func(k named) bool {
+	in.framed.all(func(k *named) bool {
 		others = k.id != n.id && f.exists(k.id)
 		return !others
 	})

@@ -108,7 +108,8 @@ func TestHalfLives(t *testing.T) {
 	} {
 		it := Item{Description: &Description{Kinds: c.kinds}}
 		if c.class != "" {
-			it.Description.Class, _ = engram.NewID("Object", "Class", "PriorKnowledge", c.class)
+			class, _ := engram.NewID("Object", "Class", "PriorKnowledge", c.class)
+			it.Description.Class = &class
 		}
 		if got := rules.HalfLife(&it); got != c.want {
 			t.Errorf("%s %q: %v, want %v", c.class, c.kinds, got, c.want)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
@@ -20,6 +19,7 @@ type Builder struct {
 	edit   uint32
 	next   int32
 	joints map[speaker]*JointStatement  // the newest on each joint
+	groups map[group]*group             // that there ever were
 	values map[string][]*JointStatement // what the memory Object says of the joint of the name
 	moves  map[string][]int32           // by joint, nodes that it was ever said to move
 	loops  [2]map[int32]*loop           // by each node that is on one, per graph
@@ -30,9 +30,10 @@ type Builder struct {
 // NewBuilder returns a builder without statements that merges by the rules.
 func NewBuilder(rules Rules) *Builder {
 	return &Builder{
-		f:      Forest{rules: rules.clone(), names: &sync.Map{}},
+		f:      Forest{rules: rules.clone(), names: newNameTable()},
 		edit:   1,
 		joints: map[speaker]*JointStatement{},
+		groups: map[group]*group{},
 		values: map[string][]*JointStatement{},
 		moves:  map[string][]int32{},
 		heard:  map[int32]engram.Time{},
@@ -98,19 +99,19 @@ func (b *Builder) refer(name string) (int32, error) {
 
 // intern returns the node of a name, made if there is none.
 func (b *Builder) intern(name string) (*node, error) {
-	if id, ok := b.f.names.Load(name); ok {
-		return b.f.node(id.(int32)), nil
+	if n := b.f.any(name); n != nil {
+		return n, nil
 	}
 	if b.next >= MaxItems {
 		return nil, engram.Errorf(engram.Exhausted, name, "with it the world would speak of more than %d names; forget items that are gone and begin anew", MaxItems)
 	}
-	n := &node{edit: b.edit, id: b.next, name: name, up: none, frame: none, root: b.next, rootFromItem: pose.Identity()}
+	n := &node{edit: b.edit, named: &named{name, b.next}, rare: nothing, up: none, frame: none, root: b.next, rootFromItem: pose.Identity()}
 	if n.id%pageSize == 0 {
 		b.f.pages = append(b.f.pages, &page{edit: b.edit})
 	}
 	b.next++
 	b.ownPage(n.id).nodes[n.id%pageSize] = n
-	b.f.names.Store(name, n.id)
+	b.f.names.add(&b.f, n.named)
 	return n, nil
 }
 
@@ -152,26 +153,46 @@ func (b *Builder) retag(n *node, old *Merged) {
 	if old != nil && n.merged != nil && old.Description == n.merged.Description {
 		return
 	}
-	before, now := old.tags(n.named()), n.merged.tags(n.named())
-	for t := range before {
-		if !now[t] {
-			b.f.tags.remove(t, byTag, b.edit)
+	before, now := old.groups(), n.merged.groups()
+	for _, g := range before {
+		if !slices.Contains(now, g) {
+			b.f.tags.remove(tag{b.group(g), n.named}, byTag, b.edit)
 		}
 	}
-	for t := range now {
-		if !before[t] {
-			b.f.tags.add(t, byTag, b.edit)
+	for _, g := range now {
+		if !slices.Contains(before, g) {
+			b.f.tags.add(tag{b.group(g), n.named}, byTag, b.edit)
 		}
 	}
 }
 
-// member puts a node into a set or takes it out.
-func (b *Builder) member(s *set[named], n *node, in bool) {
-	if in {
-		s.add(n.named(), byName, b.edit)
-	} else {
-		s.remove(n.named(), byName, b.edit)
+// group returns the one copy of a group that all its tags have.
+func (b *Builder) group(g group) *group {
+	one := b.groups[g]
+	if one == nil {
+		one = &g
+		b.groups[g] = one
 	}
+	return one
+}
+
+// member puts a node into a set or takes it out.
+func (b *Builder) member(s *set[*named], n *node, in bool) {
+	if in {
+		s.add(n.named, byName, b.edit)
+	} else {
+		s.remove(n.named, byName, b.edit)
+	}
+}
+
+// rare returns what few nodes have, of one that was made for this edit, for a change.
+func (b *Builder) rare(n *node) *rare {
+	if n.rare.edit != b.edit {
+		c := *n.rare
+		c.edit = b.edit
+		n.rare = &c
+	}
+	return n.rare
 }
 
 // speaker is who speaks of something.
@@ -217,7 +238,7 @@ func (b *Builder) unhang(s *JointStatement, from engram.Time) error {
 		return err
 	}
 	n = b.own(n.id)
-	n.joints = slices.DeleteFunc(slices.Clone(n.joints), func(o *JointStatement) bool { return o == s })
+	b.rare(n).joints = slices.DeleteFunc(slices.Clone(n.joints), func(o *JointStatement) bool { return o == s })
 	if !slices.ContainsFunc(n.joints, func(o *JointStatement) bool { return o.Name == s.Name && o.Home == InWorld }) {
 		b.f.jointed.remove(named{s.Name, n.id}, byNameAndNode, b.edit)
 	}
@@ -240,7 +261,7 @@ func (b *Builder) putValue(s JointStatement) {
 // hearJoint adds a statement on a joint to the node that it moves.
 func (b *Builder) hearJoint(id int32, s *JointStatement) {
 	n := b.own(id)
-	n.joints, _ = hear(n.joints, s, func(s *JointStatement) *Said { return &s.Said },
+	b.rare(n).joints, _ = hear(n.joints, s, func(s *JointStatement) *Said { return &s.Said },
 		func(x, y *JointStatement) int { return strings.Compare(x.Name, y.Name) })
 	b.touch(id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
 }
@@ -281,7 +302,7 @@ func (b *Builder) PutState(s StateStatement) error {
 	states, counts := hear(n.states, &s, func(s *StateStatement) *Said { return &s.Said },
 		func(x, y *StateStatement) int { return cmp.Compare(x.State.Name, y.State.Name) })
 	if counts {
-		b.own(n.id).states = states
+		b.rare(b.own(n.id)).states = states
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 func itemValue(it *Item) map[string]any {
 	v := map[string]any{"source": int32(it.Source), "views": int32(it.Views)}
-	present(v, "seen_in", it.SeenIn)
+	refer(v, "seen_in", it.SeenIn)
 	if s := it.Structure; s != nil {
 		o := map[string]any{"parent": s.Parent}
 		present(o, "timestamp", s.Time)
@@ -34,7 +34,7 @@ func itemValue(it *Item) map[string]any {
 }
 
 func itemOf(v object) *Item {
-	it := &Item{Source: Source(v.number("source")), Views: int(get[int32](v, "views")), SeenIn: v.link("seen_in")}
+	it := &Item{Source: Source(v.number("source")), Views: int(get[int32](v, "views")), SeenIn: v.reference("seen_in")}
 	if o, ok := v.sub("structure"); ok {
 		it.Structure = &Structure{get[string](o, "parent"), get[engram.Time](o, "timestamp")}
 	}
@@ -61,7 +61,7 @@ func descriptionValue(d *Description) map[string]any {
 	v := map[string]any{
 		"kinds": d.Kinds, "label": d.Label, "spoken_names": d.SpokenNames, "maintainer": d.Maintainer, "properties": d.Properties,
 	}
-	present(v, "object_class", d.Class)
+	refer(v, "object_class", d.Class)
 	present(v, "timestamp", d.Time)
 	if s := d.Shape; s != nil {
 		outline := make([]any, len(s.Outline))
@@ -91,7 +91,7 @@ func descriptionValue(d *Description) map[string]any {
 
 func descriptionOf(v object) *Description {
 	d := &Description{
-		Kinds: v.texts("kinds"), Label: get[string](v, "label"), SpokenNames: v.texts("spoken_names"), Class: v.link("object_class"),
+		Kinds: v.texts("kinds"), Label: get[string](v, "label"), SpokenNames: v.texts("spoken_names"), Class: v.reference("object_class"),
 		Maintainer: get[string](v, "maintainer"), Properties: v.properties(), Time: get[engram.Time](v, "timestamp"),
 	}
 	if o, ok := v.sub("shape"); ok {

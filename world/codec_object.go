@@ -112,3 +112,19 @@ func covOf(p pose.Pose, list []any) pose.Cov {
 
 // link returns a member that is a link; the root if it is not set.
 func (o object) link(key string) engram.ID { return get[engram.ID](o, key) }
+
+// reference returns a member that is a link; nil if it is not set, or the root.
+func (o object) reference(key string) *engram.ID {
+	id := o.link(key)
+	if id == (engram.ID{}) {
+		return nil
+	}
+	return &id
+}
+
+// refer sets a member that is a link, unless it is nil or the root.
+func refer(o map[string]any, key string, id *engram.ID) {
+	if id != nil {
+		present(o, key, *id)
+	}
+}

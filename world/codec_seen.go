@@ -92,7 +92,7 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 // instanceItem returns what an Object/Instance says of the item of its name: where it is, and of which
 // class.
 func instanceItem(v object) *Item {
-	it := &Item{SeenIn: v.link("source_image"), Description: &Description{Kinds: []string{KindObject}, Class: v.link("object_class")}}
+	it := &Item{SeenIn: v.reference("source_image"), Description: &Description{Kinds: []string{KindObject}, Class: v.reference("object_class")}}
 	p := v.pose("pose")
 	it.Placement = &Placement{Frame: strings.TrimLeft(get[string](v, "frame_id"), "/"), Pose: p, Cov: covOf(p, get[[]any](v, "pose_covariance"))}
 	if get[bool](v, "is_static") {

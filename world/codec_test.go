@@ -42,14 +42,14 @@ func TestItemsRoundTrip(t *testing.T) {
 			Structure: &world.Structure{Parent: "table", Time: 1},
 			Placement: &world.Placement{Frame: "map", Pose: pose.Translation(1, 2, 3), Cov: cov, Time: 2},
 			Description: &world.Description{
-				Kinds: []string{"object"}, Label: "cup", SpokenNames: []string{"cup", "mug"}, Class: engram.MustID("Object/Class/P/cup"),
+				Kinds: []string{"object"}, Label: "cup", SpokenNames: []string{"cup", "mug"}, Class: idOf("Object/Class/P/cup"),
 				Shape:     &world.Shape{Kind: world.ShapePolygon, Size: pose.Vec3{X: 1}, Mesh: "m", Outline: []pose.Vec3{{X: 1}, {Y: 2}}},
 				Box:       &world.Box{Pose: turned, Size: pose.Vec3{X: 1, Y: 2, Z: 3}},
 				Detection: &world.Detection{Methods: []string{"apriltag"}, Tags: []string{"36h11:7"}},
 				Place:     &world.Place{Level: "room", Number: "3006"}, Robot: &world.RobotFrames{Odom: "odom", Base: "base"},
 				Maintainer: "rover", Properties: map[string]any{"weight": 0.25, "red": true}, Time: 3,
 			},
-			Source: world.Operator, Views: 4, LabelEvidence: world.Evidence{"cup": 1.5}, SeenIn: engram.MustID("Vision/ImageRGB/a/b"),
+			Source: world.Operator, Views: 4, LabelEvidence: world.Evidence{"cup": 1.5}, SeenIn: idOf("Vision/ImageRGB/a/b"),
 		},
 	} {
 		p, err := c.EncodeItem(it)
@@ -135,4 +135,9 @@ func TestJointsStatesAndLooksRoundTrip(t *testing.T) {
 	if l, err := c.Look(engram.MustID("World/Observation/rover/camera"), snapshot(p)); err != nil || !reflect.DeepEqual(l, look) {
 		t.Errorf("%+v, %v", l, err)
 	}
+}
+
+func idOf(text string) *engram.ID {
+	id := engram.MustID(text)
+	return &id
 }

@@ -208,12 +208,3 @@ func isOf(id engram.ID, memory string) bool {
 	}
 	return name == memory
 }
-
-// any returns the node of a name that anything was said of, or nil.
-func (f *Forest) any(name string) *node {
-	id, ok := f.names.Load(name)
-	if !ok {
-		return nil
-	}
-	return f.node(id.(int32))
-}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -14,13 +13,13 @@ import (
 // must not be changed. Unknown names give NotFound.
 type Forest struct {
 	rules Rules
-	names *sync.Map // to indexes; a name keeps its index, so all forests of a builder share it
+	names *nameTable // a name keeps its index, so all forests of a builder share them
 	pages []*page
 	size  int // items
 
-	roots   set[named]
-	awaited set[named] // what does not exist and has children
-	noted   set[named] // what has a note
+	roots   set[*named]
+	awaited set[*named] // what does not exist and has children
+	noted   set[*named] // what has a note
 	tags    set[tag]
 	space   set[cell]
 	jointed set[named] // names of joints, with the nodes that they move
@@ -39,11 +38,7 @@ func (f *Forest) node(id int32) *node {
 
 // item returns the node of an item that exists, or nil.
 func (f *Forest) item(name string) *node {
-	id, ok := f.names.Load(name)
-	if !ok {
-		return nil
-	}
-	if n := f.node(id.(int32)); n != nil && n.merged != nil {
+	if n := f.any(name); n != nil && n.merged != nil {
 		return n
 	}
 	return nil
@@ -51,11 +46,7 @@ func (f *Forest) item(name string) *node {
 
 // frame returns the node of a frame that there is, or nil: an item, or a bare frame.
 func (f *Forest) frame(name string) *node {
-	id, ok := f.names.Load(name)
-	if !ok {
-		return nil
-	}
-	if n := f.node(id.(int32)); n != nil && (n.merged != nil || n.bare() && !(n.framed.empty() && n.children.empty())) {
+	if n := f.any(name); n != nil && (n.merged != nil || n.bare() && !(n.framed.empty() && n.children.empty())) {
 		return n
 	}
 	return nil
@@ -133,10 +124,8 @@ func (f *Forest) Kinds(name string) ([]string, error) {
 
 // Statements returns what each provider says of the name, whether it exists or not.
 func (f *Forest) Statements(name string) []*Statement {
-	if id, ok := f.names.Load(name); ok {
-		if n := f.node(id.(int32)); n != nil {
-			return slices.Clone(n.said)
-		}
+	if n := f.any(name); n != nil {
+		return slices.Clone(n.said)
 	}
 	return nil
 }
@@ -172,7 +161,7 @@ func (f *Forest) PathToRoot(name string) ([]*Merged, error) {
 // Roots yields the items without a parent by name, without those that wait for one.
 func (f *Forest) Roots() iter.Seq[*Merged] {
 	return func(yield func(*Merged) bool) {
-		f.roots.all(func(k named) bool { return yield(f.node(k.id).merged) })
+		f.roots.all(func(k *named) bool { return yield(f.node(k.id).merged) })
 	}
 }
 
@@ -188,7 +177,7 @@ func (f *Forest) Children(name string) iter.Seq[*Merged] {
 // below calls each with the children that exist and that the forest gives the node.
 func (f *Forest) below(n *node, each func(*node) bool) bool {
 	whole := true
-	n.children.all(func(k named) bool {
+	n.children.all(func(k *named) bool {
 		if c := f.node(k.id); c.merged != nil && !c.cut[parents] {
 			whole = each(c)
 		}
@@ -227,7 +216,7 @@ func (f *Forest) subtree(n *node, yield func(*Merged) bool) bool {
 func (f *Forest) All() iter.Seq[*Merged] {
 	return func(yield func(*Merged) bool) {
 		whole := true
-		f.roots.all(func(k named) bool {
+		f.roots.all(func(k *named) bool {
 			whole = f.subtree(f.node(k.id), yield)
 			return whole
 		})
@@ -251,7 +240,7 @@ func (f *Forest) Waiting() iter.Seq[Waiting] {
 }
 
 func (f *Forest) eachWaiting(each func(n *node, parent string) bool) {
-	f.awaited.all(func(k named) bool {
+	f.awaited.all(func(k *named) bool {
 		return f.below(f.node(k.id), func(c *node) bool { return each(c, k.name) })
 	})
 }
@@ -264,7 +253,7 @@ func (f *Forest) ByClass(class string) iter.Seq[*Merged] { return f.tagged(tagCl
 
 func (f *Forest) tagged(field byte, value string) iter.Seq[*Merged] {
 	return func(yield func(*Merged) bool) {
-		f.tags.from(tag{field, value, named{}}, byTag, func(t tag) bool {
+		f.tags.from(tag{&group{field, value}, &named{}}, byTag, func(t tag) bool {
 			return t.field == field && t.value == value && yield(f.node(t.id).merged)
 		})
 	}
@@ -290,7 +279,7 @@ func (f *Forest) liesWithin(m *Merged, within []string) bool {
 			if n == nil {
 				return false
 			}
-			if f.tags.has(tag{tagCalled, called, n.named()}, byTag) {
+			if f.tags.has(tag{&group{tagCalled, called}, n.named}, byTag) {
 				break
 			}
 		}
@@ -304,7 +293,7 @@ type Note struct{ Name, Text string }
 // Notes yields what the merge could not take as it was stated, by the name of the item.
 func (f *Forest) Notes() iter.Seq[Note] {
 	return func(yield func(Note) bool) {
-		f.noted.all(func(k named) bool {
+		f.noted.all(func(k *named) bool {
 			n := f.node(k.id)
 			for _, text := range n.notes() {
 				if !yield(Note{n.name, text}) {

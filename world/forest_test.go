@@ -56,7 +56,8 @@ func kitchen() []Statement {
 	cupboard := thing("kitchen", 2, 0, 0, KindObject, "furniture")
 	cupboard.Description.Box = &Box{pose.Translation(0, 0, 1), pose.Vec3{X: 0.6, Y: 1, Z: 2}}
 	cup := thing("table", 0.2, 0.1, 0.75, KindObject)
-	cup.Description.Class = engram.MustID("Object/Class/PriorKnowledge/cup")
+	class := engram.MustID("Object/Class/PriorKnowledge/cup")
+	cup.Description.Class = &class
 	return []Statement{
 		at("flat", "plan", 1, place("", "building", "12", "home")),
 		at("kitchen", "plan", 1, place("flat", "room", "3006", "kitchen", "cuisine")),

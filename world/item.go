@@ -49,7 +49,7 @@ type Item struct {
 	Views int
 	// LabelEvidence is the evidence for each label: a sum over views, of each at most 1.
 	LabelEvidence Evidence
-	SeenIn        engram.ID // what it was seen in; the root if nothing
+	SeenIn        *engram.ID // what it was seen in; nil if nothing
 	// Removed says that the item was no more at a time; what anybody said up to then does not
 	// count. A provider that states the item again goes on saying it, so that what others
 	// said before does not come back.
@@ -73,9 +73,9 @@ type Placement struct {
 // Description says what an item is.
 type Description struct {
 	Kinds       []string
-	Label       string   // what to call it in a display
-	SpokenNames []string // by which people call it, the usual one first
-	Class       engram.ID
+	Label       string     // what to call it in a display
+	SpokenNames []string   // by which people call it, the usual one first
+	Class       *engram.ID // an entity of Object/Class; nil if unknown
 	Shape       *Shape
 	Box         *Box // bounding box in the item's frame
 	Detection   *Detection
@@ -121,6 +121,14 @@ type Shape struct {
 type Box struct {
 	Pose pose.Pose // of its centre, in the item's frame
 	Size pose.Vec3 // full edge lengths, metres
+}
+
+// ClassName returns the name of its class; "" if that is unknown.
+func (d *Description) ClassName() string {
+	if d.Class == nil {
+		return ""
+	}
+	return d.Class.Entity()
 }
 
 // Detection says how an item is recognised.

@@ -127,7 +127,7 @@ func (it *Item) revise(by Item) {
 	if by.LabelEvidence != nil {
 		it.LabelEvidence = by.LabelEvidence
 	}
-	if by.SeenIn != (engram.ID{}) {
+	if by.SeenIn != nil {
 		it.SeenIn = by.SeenIn
 	}
 }

@@ -16,8 +16,8 @@ type loop struct {
 
 // link gives a node whose item changed its edges, and brings all that follows up to date.
 func (b *Builder) link(n *node, up, frame int32) {
-	b.refile(n, n.up, up, func(p *node) *set[named] { return &p.children })
-	b.refile(n, n.frame, frame, func(p *node) *set[named] { return &p.framed })
+	b.refile(n, n.up, up, func(p *node) *set[*named] { return &p.children })
+	b.refile(n, n.frame, frame, func(p *node) *set[*named] { return &b.rare(p).framed })
 	n.up, n.frame = up, frame
 	for _, id := range b.relink(parents, n.id) {
 		for _, id := range b.relink(frames, id) {
@@ -28,7 +28,7 @@ func (b *Builder) link(n *node, up, frame int32) {
 }
 
 // refile moves a node from the set of one node to that of another.
-func (b *Builder) refile(n *node, from, to int32, of func(*node) *set[named]) {
+func (b *Builder) refile(n *node, from, to int32, of func(*node) *set[*named]) {
 	if from == to {
 		return
 	}

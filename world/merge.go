@@ -67,7 +67,7 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 // complete takes the class and the box that a description lacks from the newest of what
 // localisers say.
 func (m *Merged) complete(r *Rules, live []*Statement) {
-	if d := m.Description; m.Described.Home != InWorld || d.Class != (engram.ID{}) && d.Box != nil {
+	if d := m.Description; m.Described.Home != InWorld || d.Class != nil && d.Box != nil {
 		return
 	}
 	var class, box claim
@@ -77,7 +77,7 @@ func (m *Merged) complete(r *Rules, live []*Statement) {
 			continue
 		}
 		c := claim{s, r.stamp(s, d.Time, nil)}
-		if d.Class != (engram.ID{}) && (class.s == nil || c.over(class.stamp)) {
+		if d.Class != nil && (class.s == nil || c.over(class.stamp)) {
 			class = c
 		}
 		if d.Box != nil && (box.s == nil || c.over(box.stamp)) {
@@ -88,7 +88,7 @@ func (m *Merged) complete(r *Rules, live []*Statement) {
 		return
 	}
 	d := *m.Description
-	if d.Class == (engram.ID{}) && class.s != nil {
+	if d.Class == nil && class.s != nil {
 		d.Class = class.s.Item.Description.Class
 	}
 	if d.Box == nil && box.s != nil {

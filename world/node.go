@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram/pose"
@@ -14,25 +15,31 @@ const none = -1
 // has stated. Nodes refer to each other by index, so that a change copies one node and
 // not those that refer to it.
 type node struct {
-	edit   uint32 // the edit that may change it in place
-	id     int32
-	name   string
+	edit uint32 // the edit that may change it in place
+	*named
 	said   []*Statement
-	joints []*JointStatement // of which it is the moved item
-	states []*StateStatement
 	merged *Merged // nil if it does not exist
+	*rare
 
-	up       int32 // the stated parent, or none
-	frame    int32 // the frame that the pose names, or none
-	cut      [2]bool
-	children set[named] // who state it as their parent
-	framed   set[named] // who name it as their frame
+	up       int32       // the stated parent, or none
+	frame    int32       // the frame that the pose names, or none
+	children set[*named] // who state it as their parent
 
 	root         int32 // of the tree of frames
 	rootFromItem pose.Pose
-	cell         cell // where it stands in the index of space
-	inSpace      bool
+	cut          [2]bool
+	inSpace      bool // it stands in the index of space
 }
+
+// rare is what few nodes have of their own; the others share nothing.
+type rare struct {
+	edit   uint32
+	joints []*JointStatement // of which it is the moved item
+	states []*StateStatement
+	framed set[*named] // who name it as their frame
+}
+
+var nothing = &rare{}
 
 // The two graphs over items: cut tells of which the node's edge upwards closes a loop.
 const (
@@ -54,18 +61,21 @@ type named struct {
 	id   int32
 }
 
-func byName(a, b named) int { return strings.Compare(a.name, b.name) }
-
-func (n *node) named() named { return named{n.name, n.id} }
+func byName(a, b *named) int { return strings.Compare(a.name, b.name) }
 
 // tag is a node in the index of what items are.
 type tag struct {
-	field byte
-	value string
-	named
+	*group
+	*named
 }
 
-// The fields of tags.
+// group is what items have in common that the index has together.
+type group struct {
+	field byte
+	value string
+}
+
+// The fields of groups.
 const (
 	tagKind   = 'k'
 	tagClass  = 'c' // name of the class
@@ -74,24 +84,33 @@ const (
 )
 
 func byTag(a, b tag) int {
-	return cmp.Or(cmp.Compare(a.field, b.field), strings.Compare(a.value, b.value), strings.Compare(a.name, b.name))
+	if a.group != b.group {
+		if c := cmp.Or(cmp.Compare(a.field, b.field), strings.Compare(a.value, b.value)); c != 0 {
+			return c
+		}
+	}
+	return strings.Compare(a.name, b.name)
 }
 
-// tags returns what the index has of an item.
-func (m *Merged) tags(n named) map[tag]bool {
+// groups returns what the index has of an item.
+func (m *Merged) groups() (groups []group) {
 	if m == nil || m.Description == nil {
 		return nil
 	}
 	d := m.Description
-	tags := map[tag]bool{}
-	for _, k := range d.Kinds {
-		tags[tag{tagKind, k, n}] = true
+	in := func(field byte, value string) {
+		if g := (group{field, value}); !slices.Contains(groups, g) {
+			groups = append(groups, g)
+		}
 	}
-	if c := d.Class.Entity(); c != "" {
-		tags[tag{tagClass, c, n}] = true
+	for _, k := range d.Kinds {
+		in(tagKind, k)
+	}
+	if c := d.ClassName(); c != "" {
+		in(tagClass, c)
 	}
 	if d.Box != nil {
-		tags[tag{tagBox, "", n}] = true
+		in(tagBox, "")
 	}
 	if m.Is(KindMap) {
 		names := append([]string{m.Name, d.Label}, d.SpokenNames...)
@@ -100,9 +119,9 @@ func (m *Merged) tags(n named) map[tag]bool {
 		}
 		for _, called := range names {
 			if called != "" {
-				tags[tag{tagCalled, called, n}] = true
+				in(tagCalled, called)
 			}
 		}
 	}
-	return tags
+	return groups
 }

@@ -54,7 +54,7 @@ func (r *Rules) HalfLife(it *Item) time.Duration {
 	if d == nil {
 		return day
 	}
-	if h := r.HalfLives[d.Class.Entity()]; h > 0 {
+	if h := r.HalfLives[d.ClassName()]; h > 0 {
 		return h
 	}
 	var known time.Duration

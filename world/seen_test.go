@@ -71,7 +71,7 @@ func TestObjectsAreItems(t *testing.T) {
 	f := k.await(func(f *world.Forest) bool { return f.Has("plate") })
 	k.at(f, "plate", "cup", 2)
 	cup, err := f.Get("cup")
-	if err != nil || !cup.Is("static") || cup.Description.Class != class || cup.SeenIn != image || cup.Placed.Confidence < 0.79 || cup.Placed.Home != world.InInstance {
+	if err != nil || !cup.Is("static") || *cup.Description.Class != class || *cup.SeenIn != image || cup.Placed.Confidence < 0.79 || cup.Placed.Home != world.InInstance {
 		t.Errorf("%+v, %v", cup, err)
 	}
 	if got, _ := f.Pose("plate", "cup"); math.Abs(got.Cov.Matrix()[0][0]) > 1e-9 && got.Cov.Mask == pose.AllDims {
@@ -81,7 +81,7 @@ func TestObjectsAreItems(t *testing.T) {
 	mug := item("cup", "", 0, "object", "mug")
 	mug.Description.Label = "my mug"
 	f = k.see(k.put(mug), nil)
-	if cup, _ = f.Get("cup"); cup.Label() != "my mug" || cup.Description.Class != class || !cup.Is("mug") || cup.Placement.Frame != "map" {
+	if cup, _ = f.Get("cup"); cup.Label() != "my mug" || *cup.Description.Class != class || !cup.Is("mug") || cup.Placement.Frame != "map" {
 		t.Errorf("%+v", cup.Item)
 	}
 	if f, err = k.Past(k.ctx, started, nil); err != nil || f.Has("cup") || f.Len() != 2 {

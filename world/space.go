@@ -92,31 +92,37 @@ func (b *Builder) placeAll(id int32) {
 				queue = append(queue, c.id)
 			}
 		}
-		n.children.all(func(k named) bool {
+		n.children.all(func(k *named) bool {
 			if c := b.f.node(k.id); c.frame == none { // else it is among those of another node, or framed
 				push(c)
 			}
 			return true
 		})
-		n.framed.all(func(k named) bool { push(b.f.node(k.id)); return true })
+		n.framed.all(func(k *named) bool { push(b.f.node(k.id)); return true })
 	}
 }
 
 func (b *Builder) placeOne(n *node) {
+	was := n.cell()
 	n.root, n.rootFromItem = n.id, pose.Identity()
 	if in := b.f.node(b.f.frameOf(n)); in != nil {
 		p, _ := b.f.edge(n)
 		n.root, n.rootFromItem = in.root, in.rootFromItem.Mul(p)
 	}
+	is := n.cell()
+	if n.inSpace && (n.merged == nil || is != was) {
+		b.f.space.remove(was, byCell, b.edit)
+	}
+	if n.merged != nil && !(n.inSpace && is == was) {
+		b.f.space.add(is, byCell, b.edit)
+	}
+	n.inSpace = n.merged != nil
+}
+
+// cell returns where a node stands in the index of space, or would.
+func (n *node) cell() cell {
 	at := n.rootFromItem.T
-	c := cell{n.root, grid(at.X), grid(at.Y), grid(at.Z), n.id}
-	if n.inSpace && (n.merged == nil || n.cell != c) {
-		b.f.space.remove(n.cell, byCell, b.edit)
-	}
-	if n.merged != nil && !(n.inSpace && n.cell == c) {
-		b.f.space.add(c, byCell, b.edit)
-	}
-	n.cell, n.inSpace = c, n.merged != nil
+	return cell{n.root, grid(at.X), grid(at.Y), grid(at.Z), n.id}
 }
 
 // Neighbour is an item with its distance from what was asked for, in metres.

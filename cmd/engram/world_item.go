@@ -133,7 +133,7 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 	if d := m.Description; d != nil {
 		o.describe(d)
 	}
-	if m.SeenIn != (engram.ID{}) {
+	if m.SeenIn != nil {
 		o.SeenIn = m.SeenIn.String()
 	}
 	states, _ := v.States(m.Name) // the item is there
@@ -198,7 +198,7 @@ func exact(c *pose.Cov) bool {
 
 func (o *itemJSON) describe(d *world.Description) {
 	o.Kinds, o.SpokenNames, o.Maintainer, o.Properties = d.Kinds, d.SpokenNames, d.Maintainer, d.Properties
-	if d.Class != (engram.ID{}) {
+	if d.Class != nil {
 		o.Class = d.Class.String()
 	}
 	if s := d.Shape; s != nil {

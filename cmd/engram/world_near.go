@@ -112,7 +112,7 @@ func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, err
 		var objects []itemJSON
 		left := 0
 		for _, n := range found {
-			if kind != "" && !n.Is(kind) || class != "" && (n.Description == nil || n.Description.Class.Entity() != class) {
+			if kind != "" && !n.Is(kind) || class != "" && (n.Description == nil || n.Description.ClassName() != class) {
 				continue
 			}
 			a := v.account(n.Name)

@@ -150,7 +150,7 @@ func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest
 		if err != nil {
 			return err
 		}
-		s.change = also(s.change, func(d *world.Description) { d.Class = class })
+		s.change = also(s.change, func(d *world.Description) { d.Class = &class })
 	}
 	if s.change == nil && old == nil {
 		s.change = func(*world.Description) {}

@@ -335,6 +335,15 @@ func (f *fields) id(key, segment string) engram.ID {
 	return id
 }
 
+// class returns the class that an item says; nil if it says none.
+func (f *fields) class() *engram.ID {
+	id := f.id("class", "Object/Class/PriorKnowledge")
+	if id == (engram.ID{}) {
+		return nil
+	}
+	return &id
+}
+
 // choice returns which of the words a member is; 0 if it is not there.
 func (f *fields) choice(key string, words []string) int {
 	n := f.get(key)

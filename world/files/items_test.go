@@ -132,7 +132,7 @@ func TestKitchen(t *testing.T) {
 		t.Errorf("the door is at %v, not at %v", at.Pose.T, want)
 	}
 	cup, err := f.Get("cup")
-	if err != nil || cup.Description.Class != engram.MustID("Object/Class/PriorKnowledge/cup") || cup.Description.Shape.Size != (pose.Vec3{X: 0.08, Y: 0.08, Z: 0.1}) {
+	if err != nil || *cup.Description.Class != engram.MustID("Object/Class/PriorKnowledge/cup") || cup.Description.Shape.Size != (pose.Vec3{X: 0.08, Y: 0.08, Z: 0.1}) {
 		t.Errorf("%+v, %v", cup.Description, err)
 	}
 	if m, err := f.Maps().Get("words"); err != nil || m.Map.Describes[0] != "kitchen" {

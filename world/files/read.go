@@ -166,7 +166,7 @@ func (r *reader) description(f *fields) *world.Description {
 	}
 	d := &world.Description{
 		Kinds: f.texts("kinds"), Label: f.text("label"), SpokenNames: f.texts("spoken_names"),
-		Class: f.id("class", "Object/Class/PriorKnowledge"), Box: r.box(f, "box"), Shape: r.shape(f),
+		Class: f.class(), Box: r.box(f, "box"), Shape: r.shape(f),
 		Maintainer: f.text("maintainer"), Properties: f.properties("properties"),
 	}
 	if n := f.get("detection"); n != nil {

@@ -292,7 +292,7 @@ func (w *writer) described(name string, d *world.Description) object {
 	var o object
 	add(&o, "label", d.Label)
 	o.list("spoken_names", d.SpokenNames)
-	if d.Class != (engram.ID{}) {
+	if d.Class != nil {
 		add(&o, "class", d.Class.String())
 	}
 	if d.Shape != nil {
