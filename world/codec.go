@@ -100,6 +100,11 @@ func (c *Codec) encode(segment string, v map[string]any) (engram.Payload, error)
 
 // Statement reads a snapshot of World/Item. The error is Corrupt if it is none.
 func (c *Codec) Statement(id engram.ID, s *engram.Snapshot) (Statement, error) {
+	if len(s.Instances) > 0 {
+		if it, ok := wireItem(s.Instances[0].Payload.Bytes); ok {
+			return Statement{id.Entity(), c.said(id, s), it}, nil
+		}
+	}
 	v, err := c.decode(itemSegment, id, s)
 	if err != nil {
 		return Statement{}, err

@@ -40,7 +40,7 @@ func itemOf(v object) *Item {
 	}
 	if o, ok := v.sub("placement"); ok {
 		p := o.pose("pose")
-		it.Placement = &Placement{get[string](o, "frame_id"), p, covOf(p, get[[]any](o, "pose_covariance")), get[engram.Time](o, "timestamp")}
+		it.Placement = &Placement{get[string](o, "frame_id"), p, o.covariance("pose_covariance", p), get[engram.Time](o, "timestamp")}
 	}
 	if o, ok := v.sub("description"); ok {
 		it.Description = descriptionOf(o)

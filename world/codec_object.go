@@ -93,18 +93,24 @@ func covValue(p pose.Pose, c pose.Cov) []float64 {
 // exactVariance stands for none: a tenth of a micrometre, or of a microradian.
 const exactVariance = 1e-14
 
-// covOf is the reverse of covValue. One that is none makes the covariance impossible, so that
-// the merge notes it.
-func covOf(p pose.Pose, list []any) pose.Cov {
-	if len(list) == 0 {
-		return pose.Cov{}
-	}
+// covariance returns a member that is a covariance of a pose.
+func (o object) covariance(key string, of pose.Pose) pose.Cov {
+	list := get[[]any](o, key)
 	var m [36]float64
 	for i := range min(len(list), len(m)) {
 		m[i], _ = list[i].(float64)
 	}
-	c, err := pose.CovFromROS(p, &m)
-	if err != nil || len(list) != len(m) {
+	return covOf(of, &m, len(list))
+}
+
+// covOf is the reverse of covValue, of so many numbers. One that is none makes the covariance impossible, so that
+// the merge notes it.
+func covOf(p pose.Pose, m *[36]float64, numbers int) pose.Cov {
+	if numbers == 0 {
+		return pose.Cov{}
+	}
+	c, err := pose.CovFromROS(p, m)
+	if err != nil || numbers != len(m) {
 		return pose.Cov{Mask: ^uint8(pose.AllDims)}
 	}
 	return c

@@ -94,7 +94,7 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 func instanceItem(v object) *Item {
 	it := &Item{SeenIn: v.reference("source_image"), Description: &Description{Kinds: []string{KindObject}, Class: v.reference("object_class")}}
 	p := v.pose("pose")
-	it.Placement = &Placement{Frame: strings.TrimLeft(get[string](v, "frame_id"), "/"), Pose: p, Cov: covOf(p, get[[]any](v, "pose_covariance"))}
+	it.Placement = &Placement{Frame: strings.TrimLeft(get[string](v, "frame_id"), "/"), Pose: p, Cov: v.covariance("pose_covariance", p)}
 	if get[bool](v, "is_static") {
 		it.Description.Kinds = append(it.Description.Kinds, kindStatic)
 	}
