@@ -147,8 +147,9 @@ type sight struct {
 // solid is a box that hides what is behind it.
 type solid struct {
 	of          *node
-	boxFromRoot pose.Pose
+	rootFromBox pose.Pose
 	size        pose.Vec3
+	radius      float64 // of the sphere around it
 }
 
 // reaches reports whether the sensor would have seen the item where it is.
@@ -181,6 +182,9 @@ func (s *sight) enter(frame string) {
 
 // covers reports whether a point in the sensor's frame lies within the angles.
 func (v View) covers(p pose.Vec3) bool {
+	if p.Z <= 0 && v.Horizontal < math.Pi {
+		return false // behind: most are
+	}
 	return math.Abs(math.Atan2(p.X, p.Z)) <= v.Horizontal/2 &&
 		math.Abs(math.Atan2(p.Y, math.Hypot(p.X, p.Z))) <= v.Vertical/2
 }
@@ -193,7 +197,7 @@ func (s *sight) hidden(from pose.Vec3) bool {
 	}
 	for i := range s.boxes {
 		b := &s.boxes[i]
-		if b.crossed(b.boxFromRoot.Apply(from), b.boxFromRoot.Apply(s.of.rootFromItem.T)) {
+		if b.between(from, s.of.rootFromItem.T) {
 			return true
 		}
 	}
@@ -203,13 +207,29 @@ func (s *sight) hidden(from pose.Vec3) bool {
 // solids returns the boxes of a tree of frames, without that of an item and those of places.
 func (f *Forest) solids(root int32, of *node) []solid {
 	var boxes []solid
-	for m := range f.tagged(tagBox, "") {
-		if n := f.item(m.Name); n.root == root && n != of && !m.Is(KindMap) {
-			b := m.Description.Box
-			boxes = append(boxes, solid{n, n.rootFromItem.Mul(b.Pose).Inverse(), b.Size})
+	f.eachTagged(tagBox, "", func(n *node) bool {
+		if n.root == root && n != of && !n.merged.Is(KindMap) {
+			b := n.merged.Description.Box
+			boxes = append(boxes, solid{n, n.rootFromItem.Mul(b.Pose), b.Size, b.Size.Norm() / 2})
 		}
-	}
+		return true
+	})
 	return boxes
+}
+
+// between reports whether the way between two points in the root's frame goes into the box.
+// Most do not come near it, which costs little to tell.
+func (b *solid) between(from, to pose.Vec3) bool {
+	d, c := to.Sub(from), b.rootFromBox.T.Sub(from)
+	along := min(max(c.Dot(d), 0), d.Dot(d)) // times the square of the way's length
+	if along > 0 {
+		c = c.Sub(d.Scale(along / d.Dot(d)))
+	}
+	if c.Dot(c) > b.radius*b.radius {
+		return false
+	}
+	boxFromRoot := b.rootFromBox.Inverse()
+	return b.crossed(boxFromRoot.Apply(from), boxFromRoot.Apply(to))
 }
 
 // surface is how deep a point lies within a box that does not just touch it, metres: what stands on

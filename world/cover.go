@@ -198,7 +198,7 @@ func (c *ComponentStatement) reach(own, sensor *node, columns []column, boxes []
 				continue
 			}
 			if !slices.ContainsFunc(boxes, func(b solid) bool {
-				return b.of != own && b.of != sensor && b.crossed(b.boxFromRoot.Apply(sensor.rootFromItem.T), b.boxFromRoot.Apply(at))
+				return b.of != own && b.of != sensor && b.between(sensor.rootFromItem.T, at)
 			}) {
 				nearest = min(nearest, distance)
 			}

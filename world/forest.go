@@ -253,10 +253,14 @@ func (f *Forest) ByClass(class string) iter.Seq[*Merged] { return f.tagged(tagCl
 
 func (f *Forest) tagged(field byte, value string) iter.Seq[*Merged] {
 	return func(yield func(*Merged) bool) {
-		f.tags.from(tag{&group{field, value}, &named{}}, byTag, func(t tag) bool {
-			return t.field == field && t.value == value && yield(f.node(t.id).merged)
-		})
+		f.eachTagged(field, value, func(n *node) bool { return yield(n.merged) })
 	}
+}
+
+func (f *Forest) eachTagged(field byte, value string, each func(*node) bool) {
+	f.tags.from(tag{&group{field, value}, &named{}}, byTag, func(t tag) bool {
+		return t.field == field && t.value == value && each(f.node(t.id))
+	})
 }
 
 // ByPlace yields the places that are called so, by name, spoken name, label or number. Each

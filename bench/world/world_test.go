@@ -1,10 +1,16 @@
 package world
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"runtime"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -117,11 +123,13 @@ func BenchmarkRAM(b *testing.B) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		f := chains(b, items, 20).Forest()
+		to := chains(b, items, 20)
+		f := to.Forest()
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/items, "B/item")
 		runtime.KeepAlive(f)
+		runtime.KeepAlive(to)
 	}
 }
 
@@ -167,38 +175,166 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
-// A change until who follows has it, over gRPC: by a world, and by a plain subscription.
+// followAddress has the test binary follow the server there.
+const followAddress = "ENGRAM_BENCH_FOLLOW"
+
+// TestMain has this binary be the other process of BenchmarkFollow.
+func TestMain(m *testing.M) {
+	if address := os.Getenv(followAddress); address != "" {
+		if err := follow(address, os.Args[1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// follow says a line for each change, with its age in nanoseconds: as a plain subscriber or a world.
+func follow(address, as string) error {
+	ctx := context.Background()
+	c, err := rpc.Dial(ctx, address, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	var next func() (engram.Time, error)
+	if as == "subscriber" {
+		s, err := c.Subscribe(ctx, engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("World/Item")}, WithData: true})
+		if err != nil {
+			return err
+		}
+		next = func() (engram.Time, error) {
+			u, err := s.Next(ctx)
+			if err != nil {
+				return 0, err
+			}
+			return u[len(u)-1].Snapshot.Time, nil
+		}
+	} else {
+		m, err := world.Over(ctx, c, "plan", world.DefaultRules())
+		if err != nil {
+			return err
+		}
+		w, err := m.Watch(ctx)
+		if err != nil {
+			return err
+		}
+		next = func() (engram.Time, error) {
+			change, err := w.Next(ctx)
+			if err != nil {
+				return 0, err
+			}
+			cup, err := change.Forest.Get("cup")
+			if err != nil {
+				return 0, err
+			}
+			return cup.Placed.Time, nil
+		}
+	}
+	fmt.Println("ready")
+	for {
+		t, err := next()
+		if err != nil {
+			return err
+		}
+		fmt.Println(int64(engram.Now() - t))
+	}
+}
+
+// A change until who follows in another process has it: a plain subscriber, and a watcher of a world.
+// They take turns, a block each, so that the ratio is of the same state of the machine.
 func BenchmarkFollow(b *testing.B) {
 	srv := serving.New(b, memories.World())
-	there := serving.Dial(b, serving.Serve(b, srv, nil, rpc.Options{}, "").Address, rpc.DialOptions{})
+	address := serving.Serve(b, srv, nil, rpc.Options{}, "").Address
 	codec, err := world.NewCodec(b.Context(), srv)
 	must(b, err)
 	p, err := codec.EncodeItem(item("", pose.Identity(), world.KindObject))
 	must(b, err)
-	commit := func(b *testing.B) {
-		u := engram.EntityUpdate{Entity: engram.MustID("World/Item/eye/cup"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(p)}}
-		r, err := srv.Commit(context.Background(), engram.Commit{Updates: []engram.EntityUpdate{u}})
+	start := func(as string) func() float64 {
+		cmd := exec.CommandContext(b.Context(), os.Args[0], as)
+		cmd.Env = append(os.Environ(), followAddress+"="+address)
+		out, err := cmd.StdoutPipe()
 		must(b, err)
-		must(b, engram.FirstError(r))
+		cmd.Stderr = os.Stderr
+		must(b, cmd.Start())
+		b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+		lines := bufio.NewScanner(out)
+		return func() float64 {
+			if !lines.Scan() {
+				b.Fatal("the other process ended")
+			}
+			age, _ := strconv.ParseFloat(lines.Text(), 64)
+			return age
+		}
 	}
-	b.Run("subscriber", func(b *testing.B) {
-		s, err := there.Subscribe(b.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("World/Item")}, WithData: true})
-		must(b, err)
-		defer s.Close()
-		for b.Loop() {
-			commit(b)
-			_, err := s.Next(b.Context())
-			must(b, err)
+	medians := map[string][]float64{}
+	const block, blocks = 500, 10
+	for b.Loop() {
+		for range blocks {
+			for _, as := range []string{"subscriber", "world"} {
+				next := start(as)
+				next()
+				var ages []float64
+				for range block {
+					u := engram.EntityUpdate{Entity: engram.MustID("World/Item/eye/cup"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(p)}}
+					r, err := srv.Commit(context.Background(), engram.Commit{Updates: []engram.EntityUpdate{u}})
+					must(b, err)
+					must(b, engram.FirstError(r))
+					ages = append(ages, next())
+				}
+				medians[as] = append(medians[as], median(ages[block/5:])) // after its first steps
+			}
 		}
-	})
-	b.Run("world", func(b *testing.B) {
-		w, err := over(b, there).Watch(b.Context())
-		must(b, err)
-		defer w.Close()
-		for b.Loop() {
-			commit(b)
-			_, err := w.Next(b.Context())
-			must(b, err)
+	}
+	ratios := make([]float64, len(medians["world"]))
+	for i, w := range medians["world"] {
+		ratios[i] = w / medians["subscriber"][i]
+	}
+	b.ReportMetric(median(medians["subscriber"]), "ns/subscriber")
+	b.ReportMetric(median(medians["world"]), "ns/world")
+	b.ReportMetric(median(ratios), "ratio")
+}
+
+func median(of []float64) float64 {
+	slices.Sort(of)
+	return of[len(of)/2]
+}
+
+// Belief of a cup that 20 of 1,000 looks since it was seen have covered, among 100 boxes. The
+// others looked elsewhere: away, or at other rooms.
+func BenchmarkBelief(b *testing.B) {
+	to := world.NewBuilder(world.DefaultRules())
+	put(b, to, "room", &world.Item{Structure: &world.Structure{}})
+	put(b, to, "cup", item("room", pose.Translation(5, 0, 1), "cup"))
+	for i := range 100 {
+		box := item("room", pose.Translation(float64(i%10), 2+float64(i/10), 0), world.KindObject)
+		box.Description.Box = &world.Box{Pose: pose.Identity(), Size: pose.Vec3{X: 0.5, Y: 0.5, Z: 1}}
+		put(b, to, fmt.Sprint("box", i), box)
+	}
+	f := to.Forest()
+	r := rand.New(rand.NewPCG(1, 2))
+	ahead := pose.Exp(pose.Twist{Phi: pose.Vec3{Y: math.Pi / 2}}).R // z of the camera along x of the room
+	var looks []world.Look
+	for i := range 1000 {
+		l := world.Look{
+			Sensor: "rover/camera", Said: world.Said{Provider: "rover", Time: engram.Time(2 + i)}, Frame: "room",
+			Pose: pose.Pose{T: pose.Vec3{X: 2, Y: r.Float64()/5 - 0.1, Z: 1}, R: ahead},
+			View: world.View{Horizontal: 1, Vertical: 0.8, MinRange: 0.3, MaxRange: 5},
+			Seen: []string{"table", "plate", "lamp"},
 		}
-	})
+		switch {
+		case i%50 == 0:
+		case i%2 == 0: // another room
+			l.Pose.T.Y -= 20
+		default: // turned away
+			l.Pose.R = pose.Exp(pose.Twist{Phi: pose.Vec3{Z: r.Float64()*2 - 1}}).R
+		}
+		looks = append(looks, l)
+	}
+	for b.Loop() {
+		belief, err := f.Belief("cup", 2000, looks)
+		if must(b, err); belief.Looked != 20 {
+			b.Fatal(belief.Looked)
+		}
+	}
 }
