@@ -22,6 +22,7 @@ type Account struct {
 	There  bool        // the parent exists
 	Frame  string      // of the pose of an item without a parent; "" if it has none
 	Inside bool        // it lies in its parent, a place or a box, and not on it
+	Held   bool        // its parent is a robot, of which it is no part
 	Source Source      // of the statement at Seen; perception if a sensor saw it then
 	// Provisional says why it is not admitted yet; "" if it is.
 	Provisional string
@@ -40,6 +41,7 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	}
 	if p := f.parent(n); p != nil {
 		a.There = true
+		a.Held = p.merged.Is(KindRobot) && !n.merged.Is(KindComponent)
 		a.Inside = p.merged.Is(KindMap) || f.boxed(n, p)
 	}
 	if p := n.merged.Placement; p != nil && a.Parent == "" {
@@ -91,6 +93,8 @@ func (a *Account) String() string {
 	case a.Parent == "":
 	case !a.There:
 		where = "waiting for " + withArticle(a.Parent) + ", which nobody has stated"
+	case a.Held:
+		where = "held by " + withArticle(a.Parent)
 	case a.Inside:
 		where = "in " + withArticle(a.Parent)
 	default:

@@ -11,7 +11,7 @@ import (
 func TestAccount(t *testing.T) {
 	said := append(kitchen(), at("mug", "eye", 2, thing("shelf", 0, 0, 0)), at("fork", "op", 2, Item{Structure: &Structure{Parent: "table"}, Source: Operator}),
 		at("plate", "plan", 2, thing("cupboard", 0, 0, 1)), at("lamp", "plan", 2, thing("cupboard", 0, 0, 2)),
-		at("dream", "op", 2, Item{Description: &Description{}}), at("blob", "eye", 2, Item{Structure: &Structure{Parent: "Bar"}, Views: 1}))
+		at("key", "op", 2, Item{Structure: &Structure{Parent: "rover"}, Source: Operator}), at("dream", "op", 2, Item{Description: &Description{}}), at("blob", "eye", 2, Item{Structure: &Structure{Parent: "Bar"}, Views: 1}))
 	f := forest(t, said...)
 	missed := ahead(10, -2, 2.1, 0.75)
 	for _, c := range []struct {
@@ -29,6 +29,8 @@ func TestAccount(t *testing.T) {
 		{"kitchen", 2, nil, "in the flat, said 1 s ago by plan, not looked for since; 1.00", true},
 		{"flat", 1, nil, "by itself, said just now by plan, not looked for since; 1.00", true},
 		{"fork", 2, nil, "on the table, said just now by op, not looked for since; 1.00", true},
+		{"key", 2, nil, "held by the rover, said just now by op, not looked for since; 1.00", true},
+		{"camera", 2, nil, "on the rover, said just now by rover, not looked for since; 1.00", true},
 		{"plate", 2, nil, "in the cupboard, said just now by plan, not looked for since; 1.00", true},
 		{"lamp", 2, nil, "on the cupboard, said just now by plan, not looked for since; 1.00", true},
 		{"mug", 2, nil, "waiting for the shelf, which nobody has stated, said just now by eye, not looked for since; 1.00", true},

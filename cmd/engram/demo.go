@@ -28,8 +28,8 @@ func newDemo() *cobra.Command {
 		Short: "Watch a simulated robot live in a memory, and ask about it",
 		Long: `Starts a memory server, lets a simulated robot live in it for some seconds, and
 shows what can be asked, with the commands to do it by hand. The robot reports 43
-joints at 100 Hz, a stereo pair of rendered 640x480 images at 20 Hz, objects, speech
-and what its skills do.`,
+joints at 100 Hz, a stereo pair of rendered 640x480 images at 20 Hz, objects, the kitchen
+that they are in, speech and what its skills do.`,
 		Args: positional(cobra.NoArgs),
 	}
 	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives")
@@ -169,6 +169,8 @@ func (d *demo) ask(ctx context.Context) error {
 		{"The current state: where is the cup?", []string{"get", demoCup, "--field", "pose", "--field", "frame_id", "--field", "attachment"}},
 		{"A past state: where was it three seconds before?", []string{"get", demoCup, "--at", "-3s", "--field", "pose", "--field", "frame_id", "--field", "attachment"}},
 		{"A history: how did the skills end?", []string{"history", "Skill/Transition", "--latest", "2", "--where", "to_status in ['Succeeded', 'Failed']", "--field", "to_status", "--field", "reason"}},
+		{"The world around the robot, as all that is known comes together:", []string{"world", "tree"}},
+		{"What is known of the cup, and by whom?", []string{"world", "get", "cup"}},
 		{"The newest pose of the cup links to the image that it was seen in:", []string{"get", demoCup, "--field", "source_image"}},
 		{"Follow the link:", []string{"get", link, "--save", picture}},
 	} {

@@ -151,14 +151,24 @@ func (s *itemShapeJSON) text() string {
 	return s.Kind + " " + sizeText(s.Size)
 }
 
-func (j *itemJointJSON) text() string {
-	number := func(v float64) string {
-		switch j.Kind {
-		case "revolute":
-			return formatNumber(v) + " rad (" + shortDegrees(v) + ")"
-		}
-		return formatNumber(v) + " m"
+// number writes a value of the joint.
+func (j *itemJointJSON) number(v float64) string {
+	if j.Kind == "revolute" {
+		return formatNumber(v) + " rad (" + shortDegrees(v) + ")"
 	}
+	return formatNumber(v) + " m"
+}
+
+// short says of which kind the joint is, and its value.
+func (j *itemJointJSON) short() string {
+	if j.Value == nil {
+		return j.Kind
+	}
+	return j.Kind + ", at " + j.number(*j.Value)
+}
+
+func (j *itemJointJSON) text() string {
+	number := j.number
 	text := j.Kind + " on " + j.Base
 	if j.Kind == "fixed" {
 		return text
@@ -187,7 +197,11 @@ func (s *itemSaidJSON) text(now engram.Time) string {
 	if s.Robot != "" {
 		who = s.Robot + ":" + s.Provider
 	}
-	text := fmt.Sprintf("%s (%s) %s, %s", who, s.Source, world.Ago(now.Sub(s.Time)), formatSeconds(s.Time))
+	in := ""
+	if s.Home != "" {
+		in = ", " + s.Home
+	}
+	text := fmt.Sprintf("%s (%s%s) %s, %s", who, s.Source, in, world.Ago(now.Sub(s.Time)), formatSeconds(s.Time))
 	if len(s.Says) == 0 {
 		return text + ": nothing any more"
 	}

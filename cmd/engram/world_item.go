@@ -107,6 +107,7 @@ type itemBeliefJSON struct {
 type itemSaidJSON struct {
 	Provider string      `json:"provider"`
 	Robot    string      `json:"robot,omitempty"`
+	Home     string      `json:"home,omitempty"` // where it stands if not in World/Item
 	Source   string      `json:"source"`
 	Time     engram.Time `json:"time"`
 	Says     []string    `json:"says"`   // structure, pose, description or removed
@@ -230,7 +231,8 @@ func jointObject(j *world.Articulation) *itemJointJSON {
 }
 
 func saidObject(m *world.Merged, s *world.Statement) itemSaidJSON {
-	o := itemSaidJSON{Provider: s.Provider, Robot: s.Robot, Source: s.Item.Source.String(), Time: s.Time, Says: []string{}, Counts: []string{}}
+	home := map[world.Home]string{world.InInstance: "Object/Instance", world.InAttachment: "Object/Attachments"}[s.Home]
+	o := itemSaidJSON{Provider: s.Provider, Robot: s.Robot, Home: home, Source: s.Item.Source.String(), Time: s.Time, Says: []string{}, Counts: []string{}}
 	for _, g := range []struct {
 		name string
 		said bool

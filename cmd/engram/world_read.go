@@ -153,6 +153,20 @@ func (v *worldView) place(called string) (*world.Merged, error) {
 	return nil, engram.Errorf(engram.Conflict, called, "several places are called so: %s; name one of them", listed(names, "and"))
 }
 
+// ofRobot reports whether an item is a robot whose pose its frames in the pose store have.
+func ofRobot(m *world.Merged) bool {
+	return m != nil && m.Placement == nil && m.Description != nil && m.Description.Robot != nil
+}
+
+// parentOf returns an item's parent, or nil.
+func (v *worldView) parentOf(m *world.Merged) *world.Merged {
+	path, _ := v.PathToRoot(m.Name) // the item is there
+	if len(path) < 2 {
+		return nil
+	}
+	return path[1]
+}
+
 // remarks are what must not be overlooked of an item.
 func (v *worldView) remarks(m *world.Merged, a *world.Account) []string {
 	var texts []string
@@ -163,6 +177,7 @@ func (v *worldView) remarks(m *world.Merged, a *world.Account) []string {
 	case a.Parent == "":
 	case !a.There:
 		texts = append(texts, "waits for its parent "+a.Parent)
+	case ofRobot(m) || ofRobot(v.parentOf(m)): // its pose is that of its frames
 	case m.Placement == nil:
 		texts = append(texts, "no pose")
 	default:

@@ -101,18 +101,21 @@ func (t *worldTree) add(m *world.Merged, branch, next string) {
 }
 
 // cells are what tables show of each item after its name: kinds, age, belief, who says so,
-// and remarks.
+// the joint that moves it, and remarks.
 func (v *worldView) cells(m *world.Merged, a *world.Account) []any {
 	age, belief := cell{"-", ""}, cell{"-", ""}
 	if a.Known {
 		age = ageCell(a.Age())
 		belief = cell{strconv.FormatFloat(a.P, 'f', 2, 64), strconv.FormatFloat(a.P, 'g', 6, 64)}
 	}
-	note := ""
-	if remarks := v.remarks(m, a); len(remarks) > 0 {
-		note = "! " + strings.Join(remarks, "; ")
+	var notes []string
+	if j, err := v.Joint(m.Name); err == nil {
+		notes = append(notes, jointObject(j).short())
 	}
-	return []any{strings.Join(kindsOf(m), ", "), age, belief, strings.Join(speakers(m), ", "), note}
+	if remarks := v.remarks(m, a); len(remarks) > 0 {
+		notes = append(notes, "! "+strings.Join(remarks, "; "))
+	}
+	return []any{strings.Join(kindsOf(m), ", "), age, belief, strings.Join(speakers(m), ", "), strings.Join(notes, " ")}
 }
 
 // ageCell shows a time that has passed in words, and to programs in seconds.

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
 )
 
 // Period is the time from one tick of the world to the next; joint states come
@@ -40,6 +41,7 @@ type Robot struct {
 	config    Config
 	noise     noise
 	types     eventTypes
+	codec     *world.Codec
 	ids       ids
 	names     []byte    // the joints' names as they stand in a payload
 	renderers sync.Pool // of *renderer
@@ -72,6 +74,10 @@ func New(c Config) (*Robot, error) {
 	r := &Robot{config: c, noise: noise(mix(c.Seed))}
 	r.renderers.New = func() any { return newRenderer(c.Width, c.Height) }
 	if err := r.types.find(); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.codec, err = worldCodec(); err != nil {
 		return nil, err
 	}
 	for i := range body {
@@ -137,7 +143,7 @@ func (r *Robot) Step() []engram.Commit {
 	if tick == 0 {
 		commits = append(commits, r.Setup())
 	}
-	for _, c := range []engram.Commit{r.State(tick), r.Events(tick), r.Images(tick), r.Objects(tick)} {
+	for _, c := range []engram.Commit{r.State(tick), r.Events(tick), r.Kitchen(tick), r.Images(tick), r.Objects(tick)} {
 		if len(c.Updates) > 0 {
 			commits = append(commits, c)
 		}

@@ -61,6 +61,7 @@ func TestRates(t *testing.T) {
 		"Vision/ImageRGB": 280, "Speech/Command": 2, "Speech/Text": 4, "Object/Attachments": 2,
 		"Object/Class": len(objects), "Skill/Description": len(skills), "Navigation/Location": 2,
 		"Skill/Execution": 6 * 5, "Skill/Transition": 6 * 5,
+		"World/Item": 5 + len(objects) + 1 + 1, "World/Articulation": 2 + 16 + 16, "World/Observation": 28,
 	}
 	for segment, n := range want {
 		if count[segment] != n {
@@ -138,6 +139,9 @@ func TestLocaliser(t *testing.T) {
 	for tick := objectDelay; tick < 1400; tick += objectTicks {
 		s := stateAt(seconds(tick - objectDelay))
 		for _, u := range r.Objects(tick).Updates {
+			if u.Entity.CoreSegment() != "Instance" {
+				continue
+			}
 			i := slices.IndexFunc(objects[:], func(o object) bool { return o.name == u.Entity.Entity() })
 			c := u.Instances[0].Confidence
 			if u.Time != r.Time(tick-objectDelay) || c < 0.5 || c > 1 {

@@ -109,6 +109,7 @@ func (r *Robot) liveBody(ctx context.Context, out *outlet, clock pace, end int, 
 		}
 		c := r.State(tick)
 		c.Updates = append(c.Updates, r.Events(tick).Updates...)
+		c.Updates = append(c.Updates, r.Kitchen(tick).Updates...)
 		if err := out.send(c); err != nil {
 			fail(err)
 			return tick + 1

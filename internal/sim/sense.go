@@ -131,12 +131,14 @@ func (r *Robot) Objects(tick int) engram.Commit {
 	t := r.Time(taken)
 	s := stateAt(seconds(taken))
 	var c engram.Commit
+	var found []string
 	for i := range objects {
 		seen, confidence := r.localize(&s, i, taken)
 		if confidence == 0 {
 			continue
 		}
 		o := &objects[i]
+		found = append(found, o.name)
 		value := map[string]any{
 			"timestamp": t, "frame_id": mapFrame, "pose": poseValue(seen),
 			"object_class":       r.id("Object", "Class", o.class),
@@ -149,6 +151,9 @@ func (r *Robot) Objects(tick int) engram.Commit {
 		u := update(r.id("Object", "Instance", o.name), t, payload(r.types.instance, value))
 		u.Instances[0].Confidence = float32(confidence)
 		c.Updates = append(c.Updates, u)
+	}
+	if taken%lookTicks == 0 {
+		c.Updates = append(c.Updates, r.look(&s, t, found))
 	}
 	return c
 }

@@ -21,7 +21,7 @@ var skills = []struct {
 }
 
 // Setup returns what is known from the beginning: the robot's model, the kinds of
-// objects, the skills, the places and the transforms that never change. Its time is
+// objects, the skills, the places, the kitchen and the transforms that never change. Its time is
 // that of tick 0.
 func (r *Robot) Setup() engram.Commit {
 	t := r.config.Start
@@ -70,6 +70,7 @@ func (r *Robot) Setup() engram.Commit {
 	}
 	place("home", pose.Translation(0, 0, 0))
 	place("table", pose.Translation(driveDistance, 0, 0))
+	c.Updates = append(c.Updates, r.kitchen(t)...)
 	return c
 }
 
