@@ -55,8 +55,21 @@ func TestScripts(t *testing.T) {
 			"freeport": freePort,
 			"retry":    retry,
 			"typed":    typeIn,
+			"capture":  capture,
 		},
 	})
+}
+
+// capture VARIABLE REGEXP sets a variable to what a regular expression finds in the standard output.
+func capture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: capture VARIABLE REGEXP")
+	}
+	found := regexp.MustCompile(args[1]).FindString(ts.ReadFile("stdout"))
+	if found == "" {
+		ts.Fatalf("no match for `%s` found in stdout", args[1])
+	}
+	ts.Setenv(args[0], found)
 }
 
 // serving are the functions that end the scripts' servers, by the scripts' folders.

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// TestChangesInWords states items one after another and reads what watch and diff would say.
+func TestChangesInWords(t *testing.T) {
+	w := world.NewLocal("anna", world.DefaultRules())
+	before, err := w.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := func(what, want string) {
+		t.Helper()
+		after, err := w.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range world.Diff(before, after, pose.Threshold{}) {
+			o := diffObject(after, &d)
+			for _, c := range o.changes() {
+				got = append(got, o.Name+" "+c[0]+" "+c[1])
+			}
+		}
+		if text := strings.Join(got, "; "); text != want {
+			t.Errorf("%s: %q, want %q", what, text, want)
+		}
+		before = after
+	}
+	put := func(name string, it world.Item) {
+		t.Helper()
+		if refused, _, err := w.Update(t.Context(), world.NamedItem{Name: name, Item: it}); err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
+		}
+	}
+	on := func(parent string) *world.Structure { return &world.Structure{Parent: parent} }
+	at := func(p pose.Pose) *world.Placement { return &world.Placement{Pose: p, Cov: pose.ExactCov()} }
+
+	put("room", world.Item{Structure: on(""), Description: &world.Description{Kinds: []string{world.KindMap}}})
+	put("cup", world.Item{Structure: on("room"), Description: &world.Description{}})
+	said("two come", "cup came to room, said by anna; room came said by anna")
+	put("cup", world.Item{Placement: at(pose.Translation(1, 0, 0))})
+	said("a pose", "cup pose known now")
+	put("cup", world.Item{Placement: at(pose.Pose{T: pose.Vec3{X: 1.5}, R: pose.RPY(0, 0, 0.1)})})
+	said("moved and turned", "cup moved 0.500 m, 5.73°")
+	put("cup", world.Item{Description: &world.Description{Label: "mug", Kinds: []string{world.KindObject}}})
+	said("label and kinds", "cup label nothing → mug; cup described otherwise by anna")
+	if _, err := w.SetState(t.Context(), world.State{Item: "cup", Name: "full", Value: true}, 1); err != nil {
+		t.Fatal(err)
+	}
+	said("a state", "cup state full: unknown → true")
+	put("shelf", world.Item{Structure: on("room"), Placement: at(pose.Translation(3, 0, 0))})
+	said("a shelf", "shelf came to room, said by anna")
+	if _, err := w.Attach(t.Context(), "cup", "shelf", nil); err != nil {
+		t.Fatal(err)
+	}
+	said("attached without a jump", "cup parent room → shelf")
+	put("shelf", world.Item{Placement: at(pose.Translation(4, 0, 0))})
+	said("what it carries is not told of", "shelf moved 1.000 m")
+	if _, err := w.Remove(t.Context(), "shelf", "sold", world.WithChildren); err != nil {
+		t.Fatal(err)
+	}
+	said("removed", "cup went removed by anna: sold; shelf went removed by anna: sold")
+	put("ball", world.Item{Structure: on("")})
+	said("a ball", "ball came said by anna")
+	if _, err := w.Withdraw(t.Context(), "ball"); err != nil {
+		t.Fatal(err)
+	}
+	said("withdrawn", "ball went nobody says it any more")
+}
+
+func TestJointsInWords(t *testing.T) {
+	v := 1.5707963267948966
+	for _, c := range []struct {
+		joint world.Articulation
+		want  string
+	}{
+		{world.Articulation{Base: "cupboard", Kind: world.Revolute, Value: &v, Sigma: 0.02, Limits: &world.Limits{Lower: -1, Upper: 2}, Radius: 0.4},
+			"revolute on cupboard, at 1.571 rad (90°) ± 0.02, from -1 rad (-57.296°) to 2 rad (114.592°), radius 0.4 m"},
+		{world.Articulation{Base: "shaft", Kind: world.Prismatic, Serves: []string{"floor1", "floor2"}}, "prismatic on shaft, serves floor1, floor2"},
+		{world.Articulation{Base: "wall"}, "fixed on wall"},
+	} {
+		if got := jointObject(&c.joint).text(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestPosesAreRead(t *testing.T) {
+	turned := pose.Pose{T: pose.Vec3{X: 1, Y: 2, Z: 3}, R: pose.RPY(0, 0, 1.5)}
+	for text, want := range map[string]pose.Pose{
+		"1,2,3": pose.Translation(1, 2, 3), " 1, 2 ,3": pose.Translation(1, 2, 3), "1,2,3,0,0,1.5": turned, "1,2,3,0,0,0,1": pose.Translation(1, 2, 3),
+	} {
+		if got, err := parsePose("--pose", text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "1", "1,2", "1,2,3,4", "1,2,3,4,5,6,7,8", "a,b,c", "1,2,NaN", "inf,0,0", "1,2,3,1,1,1,1", "1,2,3,0,0,0,0", "1,,2"} {
+		if got, err := parsePose("--pose", text); err == nil {
+			t.Errorf("%q is read as %v", text, got)
+		}
+	}
+}
+
+func TestAgesAreShort(t *testing.T) {
+	if c := ageCell(3 * time.Minute); c != (cell{"3 min", "180.000"}) {
+		t.Errorf("%+v", c)
+	}
+}
