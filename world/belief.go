@@ -42,7 +42,7 @@ func (l *Look) Check() error {
 type Belief struct {
 	P      float64     // probability
 	Seen   engram.Time // when it was last seen or stated
-	By     string      // by which sensor or provider
+	By     string      // by which sensor or provider, after its robot
 	Looked int         // looks since that would have shown it, and did not
 }
 
@@ -67,7 +67,7 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 	}
 	b := belief{
 		halfLife: f.rules.HalfLife(n.merged.Item), detection: f.rules.Detection,
-		Belief: Belief{P: said.Confidence, Seen: when.Add(f.rules.Offsets[said.Robot]), By: said.Provider},
+		Belief: Belief{P: said.Confidence, Seen: when.Add(f.rules.Offsets[said.Robot]), By: said.Who()},
 	}
 	b.now = b.Seen
 	for _, l := range f.relevant(n, b.Seen, at, looks) {

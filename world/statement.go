@@ -29,6 +29,14 @@ type Said struct {
 	Confidence    float64 // in [0, 1]
 }
 
+// Who names the provider, after its robot if that is known: "robot1:plan".
+func (s *Said) Who() string {
+	if s.Robot == "" {
+		return s.Provider
+	}
+	return s.Robot + ":" + s.Provider
+}
+
 // newer reports whether s counts instead of o, which is of the same speaker.
 func (s *Said) newer(o *Said) bool {
 	if s.Time != o.Time {

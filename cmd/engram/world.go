@@ -68,11 +68,13 @@ func unknownItem(f *world.Forest, name string) error {
 		if r := s.Item.Removed.Reason; r != "" {
 			why = ": " + r
 		}
-		return engram.Errorf(engram.NotFound, name, "it was removed at %s by %s%s; --at shows the time before", formatSeconds(removedAt(s)), saidBy(&s.Said), why)
+		return engram.Errorf(engram.NotFound, name, "it was removed at %s by %s%s; --at shows the time before", formatSeconds(removedAt(s)), s.Who(), why)
 	}
 	called := map[string]string{} // what items are called, and their names
 	for m := range f.All() {
-		called[m.Label()] = m.Name
+		if label := m.Label(); label != "" {
+			called[label] = m.Name
+		}
 		if m.Description != nil {
 			for _, spoken := range m.Description.SpokenNames {
 				called[spoken] = m.Name
@@ -95,14 +97,6 @@ func removedAt(s *world.Statement) engram.Time { return cmp.Or(s.Item.Removed.Ti
 
 // formatSeconds writes a time without what is less than a second.
 func formatSeconds(t engram.Time) string { return t.String()[:len("2006-01-02 15:04:05")] }
-
-// saidBy names a provider, with its robot if that is another one.
-func saidBy(s *world.Said) string {
-	if s.Robot != "" {
-		return s.Robot + ":" + s.Provider
-	}
-	return s.Provider
-}
 
 // completeItems completes the names of items.
 func completeItems(cmd *cobra.Command, _ []string, typed string) (found []string, _ cobra.ShellCompDirective) {

@@ -201,7 +201,7 @@ func diffObject(after *world.Forest, d *world.Difference) diffJSON {
 	switch {
 	case o.Went:
 		if s, ok := after.Removed(d.Name); ok {
-			o.Reason, o.By = s.Item.Removed.Reason, saidBy(&s.Said)
+			o.Reason, o.By = s.Item.Removed.Reason, s.Who()
 		}
 		return o
 	case o.Came:

@@ -141,7 +141,7 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 	for _, s := range states {
 		state := itemStateJSON{
 			Name: s.State.Name, Value: s.State.Value, Confidence: s.ConfidenceAt(v.at), Source: s.State.Source.String(),
-			Provider: saidBy(&s.Said), Time: s.Time,
+			Provider: s.Who(), Time: s.Time,
 		}
 		if s.State.HalfLife > 0 {
 			state.HalfLife = formatDuration(s.State.HalfLife)
@@ -268,6 +268,9 @@ func (p *itemPoseJSON) text() string {
 		text += fmt.Sprintf("; roll %s, pitch %s, yaw %s", shortDegrees(roll), shortDegrees(pitch), shortDegrees(yaw))
 	}
 	if p.Covariance == nil {
+		if p.Uncertainty == pose.Unknown.String() {
+			return text + "; uncertainty unknown"
+		}
 		return text + "; " + p.Uncertainty
 	}
 	var sigma [6]string

@@ -127,7 +127,7 @@ func saysSomething(f *world.Forest, name, provider string) error {
 		if s.Provider == provider {
 			return nil
 		}
-		others = append(others, saidBy(&s.Said))
+		others = append(others, s.Who())
 	}
 	if len(others) == 0 {
 		return unknownItem(f, name)

@@ -130,6 +130,8 @@ func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, err
 		}
 		if left > 0 && !f.Changed("present") && !f.Changed("remembered") {
 			cmd.PrintErrf("engram: %s left out, which may not be there any more; --all shows them\n", countOf(uint64(left), "item"))
+		} else if len(objects) == 0 {
+			cmd.PrintErrln("engram: there is nothing")
 		}
 		return print(cmd.OutOrStdout(), format, out, objects)
 	})

@@ -136,7 +136,7 @@ func speakers(m *world.Merged) (names []string) {
 		if s == nil {
 			continue
 		}
-		if name := saidBy(&s.Said); !slices.Contains(names, name) {
+		if name := s.Who(); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
