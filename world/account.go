@@ -42,7 +42,7 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 	if p := f.parent(n); p != nil {
 		a.There = true
 		a.Held = p.merged.Is(KindRobot) && !n.merged.Is(KindComponent)
-		a.Inside = p.merged.Is(KindMap) || f.boxed(n, p)
+		a.Inside = p.merged.Is(KindMap) || boxed(n, p)
 	}
 	if p := n.merged.Placement; p != nil && a.Parent == "" {
 		a.Frame = p.Frame
@@ -64,7 +64,7 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 }
 
 // boxed reports whether an item's origin lies within the box of another one, below its top.
-func (f *Forest) boxed(n, in *node) bool {
+func boxed(n, in *node) bool {
 	if n.root != in.root || in.merged.Description == nil || in.merged.Description.Box == nil {
 		return false
 	}

@@ -30,7 +30,7 @@ type Builder struct {
 // NewBuilder returns a builder without statements that merges by the rules.
 func NewBuilder(rules Rules) *Builder {
 	return &Builder{
-		f:      Forest{rules: rules.clone(), names: newNameTable()},
+		f:      Forest{rules: rules.clone(), graph: graph{names: newNameTable()}},
 		edit:   1,
 		joints: map[speaker]*JointStatement{},
 		groups: map[group]*group{},

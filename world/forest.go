@@ -12,9 +12,8 @@ import (
 // concurrent use, and costs what differs from the forest before it. Items that it returns
 // must not be changed. Unknown names give NotFound.
 type Forest struct {
+	graph
 	rules Rules
-	names *nameTable // a name keeps its index, so all forests of a builder share them
-	pages []*page
 	size  int // items
 
 	roots   set[*named]
@@ -28,8 +27,14 @@ type Forest struct {
 	components shelf[ComponentStatement]
 }
 
+// graph is the nodes of a forest, and how they hang together.
+type graph struct {
+	names *nameTable // a name keeps its index, so all forests of a builder share them
+	pages []*page
+}
+
 // node returns the node with the index, or nil.
-func (f *Forest) node(id int32) *node {
+func (f *graph) node(id int32) *node {
 	if id < 0 || int(id) >= len(f.pages)*pageSize {
 		return nil
 	}
@@ -37,7 +42,7 @@ func (f *Forest) node(id int32) *node {
 }
 
 // item returns the node of an item that exists, or nil.
-func (f *Forest) item(name string) *node {
+func (f *graph) item(name string) *node {
 	if n := f.any(name); n != nil && n.merged != nil {
 		return n
 	}
@@ -45,7 +50,7 @@ func (f *Forest) item(name string) *node {
 }
 
 // frame returns the node of a frame that there is, or nil: an item, or a bare frame.
-func (f *Forest) frame(name string) *node {
+func (f *graph) frame(name string) *node {
 	if n := f.any(name); n != nil && (n.merged != nil || n.bare() && !(n.framed.empty() && n.children.empty())) {
 		return n
 	}
@@ -59,12 +64,12 @@ func (n *node) bare() bool {
 }
 
 // joins reports whether poses in the frame of a node count.
-func (f *Forest) joins(id int32) bool {
+func (f *graph) joins(id int32) bool {
 	n := f.node(id)
 	return n != nil && (n.merged != nil || n.bare())
 }
 
-func (f *Forest) exists(id int32) bool {
+func (f *graph) exists(id int32) bool {
 	n := f.node(id)
 	return n != nil && n.merged != nil
 }
@@ -74,7 +79,7 @@ func notFound(name string) error {
 }
 
 // parent returns the parent that the forest gives the item, or nil.
-func (f *Forest) parent(n *node) *node {
+func (f *graph) parent(n *node) *node {
 	if p := f.node(n.up); p != nil && p.merged != nil && !n.cut[parents] {
 		return p
 	}
@@ -175,7 +180,7 @@ func (f *Forest) Children(name string) iter.Seq[*Merged] {
 }
 
 // below calls each with the children that exist and that the forest gives the node.
-func (f *Forest) below(n *node, each func(*node) bool) bool {
+func (f *graph) below(n *node, each func(*node) bool) bool {
 	whole := true
 	n.children.all(func(k *named) bool {
 		if c := f.node(k.id); c.merged != nil && !c.cut[parents] {
@@ -196,7 +201,7 @@ func (f *Forest) Subtree(name string) iter.Seq[*Merged] {
 }
 
 // subtree keeps its own stack: a tree may be as deep as there are items.
-func (f *Forest) subtree(n *node, yield func(*Merged) bool) bool {
+func (f *graph) subtree(n *node, yield func(*Merged) bool) bool {
 	stack := []*node{n}
 	for len(stack) > 0 {
 		n := stack[len(stack)-1]

@@ -47,7 +47,7 @@ func (f *Forest) Pose(target, source string) (Located, error) {
 }
 
 // common returns the nearest frame that two items of one tree share.
-func (f *Forest) common(a, b *node) int32 {
+func (f *graph) common(a, b *node) int32 {
 	depth := func(n *node) (d int) {
 		for id := f.frameOf(n); id != none; id = f.frameOf(f.node(id)) {
 			d++

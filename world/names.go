@@ -44,7 +44,7 @@ func (n *nameTable) enter(table []atomic.Int32, k *named) {
 }
 
 // any returns the node of a name that anything was said of, or nil.
-func (f *Forest) any(name string) *node {
+func (f *graph) any(name string) *node {
 	table := *f.names.table.Load()
 	mask := uint64(len(table) - 1)
 	for i := maphash.String(f.names.seed, name); ; i++ {

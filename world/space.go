@@ -38,7 +38,7 @@ func grid(x float64) int32 {
 }
 
 // statedFrame returns the item in whose frame a node's pose is, or none.
-func (f *Forest) statedFrame(n *node) int32 {
+func (f *graph) statedFrame(n *node) int32 {
 	switch {
 	case n.merged == nil || n.merged.Placement == nil:
 		return none
@@ -52,7 +52,7 @@ func (f *Forest) statedFrame(n *node) int32 {
 
 // frameOf returns the item in whose frame the forest has the node, or none: then it is the
 // root of a tree of frames.
-func (f *Forest) frameOf(n *node) int32 {
+func (f *graph) frameOf(n *node) int32 {
 	if id := f.statedFrame(n); !n.cut[frames] && f.joins(id) {
 		return id
 	}
