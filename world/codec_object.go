@@ -83,15 +83,21 @@ func covValue(p pose.Pose, c pose.Cov) []float64 {
 	}
 	m := c.ROS(p)
 	if m == [36]float64{} {
-		for i := 0; i < 36; i += 7 {
-			m[i] = exactVariance
-		}
+		m = exactMatrix
 	}
 	return m[:]
 }
 
 // exactVariance stands for none: a tenth of a micrometre, or of a microradian.
 const exactVariance = 1e-14
+
+// exactMatrix is the covariance of what is exact.
+var exactMatrix = func() (m [36]float64) {
+	for i := 0; i < 36; i += 7 {
+		m[i] = exactVariance
+	}
+	return m
+}()
 
 // covariance returns a member that is a covariance of a pose.
 func (o object) covariance(key string, of pose.Pose) pose.Cov {
@@ -108,6 +114,9 @@ func (o object) covariance(key string, of pose.Pose) pose.Cov {
 func covOf(p pose.Pose, m *[36]float64, numbers int) pose.Cov {
 	if numbers == 0 {
 		return pose.Cov{}
+	}
+	if *m == exactMatrix {
+		return pose.ExactCov()
 	}
 	c, err := pose.CovFromROS(p, m)
 	if err != nil || numbers != len(m) {

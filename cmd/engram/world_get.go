@@ -205,9 +205,15 @@ func (s *itemSaidJSON) text(now engram.Time) string {
 	if len(s.Says) == 0 {
 		return text + ": nothing any more"
 	}
-	text += ": " + strings.Join(s.Says, ", ")
-	if idle := slices.DeleteFunc(slices.Clone(s.Says), func(what string) bool { return what == "removed" || slices.Contains(s.Counts, what) }); len(idle) > 0 {
+	gone := slices.Contains(s.Says, "removed")
+	says := slices.DeleteFunc(slices.Clone(s.Says), func(what string) bool { return what == "removed" && len(s.Says) > 1 })
+	text += ": " + strings.Join(says, ", ")
+	idle := slices.DeleteFunc(says, func(what string) bool { return what == "removed" || slices.Contains(s.Counts, what) })
+	if len(idle) > 0 {
 		text += "; does not count: " + strings.Join(idle, ", ")
+	}
+	if gone && len(s.Says) > 1 {
+		text += "; said before that it was removed"
 	}
 	if s.Reason != "" {
 		text += ": " + s.Reason

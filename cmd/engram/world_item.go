@@ -185,16 +185,10 @@ func (v *worldView) poseIn(frame string, m *world.Merged) *itemPoseJSON {
 	}
 	o := &itemPoseJSON{Frame: frame, Translation: list3(at.Pose.T), Rotation: quatObject(at.Pose.R)}
 	o.Uncertainty, o.Covariance = covObject(&at.Cov)
-	if exact(&at.Cov) {
-		o.Uncertainty, o.Covariance = pose.Exact.String(), nil
+	if at.Cov.State() == pose.Exact {
+		o.Covariance = nil
 	}
 	return o
-}
-
-// exact reports whether a covariance is that of no error: written down it is that of less than
-// a micrometre and a microradian.
-func exact(c *pose.Cov) bool {
-	return c.Mask == pose.AllDims && c.SigmaTrans() < 1e-6 && c.SigmaRot() < 1e-6
 }
 
 func (o *itemJSON) describe(d *world.Description) {

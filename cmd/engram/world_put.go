@@ -90,8 +90,30 @@ func putItem(cmd *cobra.Command, args []string, _ string) error {
 		if p := s.item.Structure; p != nil && p.Parent != "" && !f.Has(p.Parent) {
 			cmd.PrintErrf("engram: there is no item %s yet; %s waits for it\n", visible(p.Parent), visible(s.name))
 		}
+		if err := s.noteRobot(cmd, w, mark); err != nil {
+			return err
+		}
 		return printMark(cmd, format, s.name, mark)
 	})
+}
+
+// noteRobot says that where a robot is counts from itself, if somebody else has said it.
+func (s *stated) noteRobot(cmd *cobra.Command, w *world.Memory, mark world.Mark) error {
+	f, err := w.View(cmd.Context(), mark)
+	if err != nil {
+		return err
+	}
+	m, err := f.Get(s.name)
+	if err != nil || !m.Is(world.KindRobot) || s.item.Structure == nil && s.item.Placement == nil {
+		return nil
+	}
+	for _, won := range []*world.Statement{m.Structured, m.Placed} {
+		if won != nil && won.Provider == worldProvider(cmd) {
+			return nil
+		}
+	}
+	cmd.PrintErrf("engram: where a robot is counts from itself only; --provider %s says it in its name\n", visible(s.name))
+	return nil
 }
 
 type writtenJSON struct {

@@ -54,7 +54,9 @@ func printTree(cmd *cobra.Command, format string, v *worldView, args []string) e
 	default:
 		tree.all()
 	}
-	if len(tree.objects) == 0 {
+	if len(tree.objects) == 0 && cmd.Flags().Changed("at") {
+		cmd.PrintErrln("engram: the world was empty then")
+	} else if len(tree.objects) == 0 {
 		cmd.PrintErrln("engram: the world is empty; 'engram world put ITEM' states something")
 	}
 	return print(cmd.OutOrStdout(), format, tree.out, tree.objects)
