@@ -217,7 +217,7 @@ func (o *itemJSON) describe(d *world.Description) {
 }
 
 func jointObject(j *world.Articulation) *itemJointJSON {
-	o := &itemJointJSON{Kind: jointWord(j.Kind), Base: j.Base, Value: j.Value, Sigma: j.Sigma, Radius: j.Radius, Serves: j.Serves}
+	o := &itemJointJSON{Kind: j.Kind.String(), Base: j.Base, Value: j.Value, Sigma: j.Sigma, Radius: j.Radius, Serves: j.Serves}
 	if j.Limits != nil {
 		o.Lower, o.Upper = &j.Limits.Lower, &j.Limits.Upper
 	}
@@ -301,14 +301,4 @@ func formatNumber(v float64) string {
 		return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 	}
 	return fmt.Sprintf("%.2g", v)
-}
-
-func jointWord(k world.JointKind) string {
-	switch k {
-	case world.Revolute:
-		return "revolute"
-	case world.Prismatic:
-		return "prismatic"
-	}
-	return "fixed"
 }
