@@ -7,6 +7,7 @@ import (
 	"os/user"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,39 @@ func withWorld(cmd *cobra.Command, f func(format string, m *client.Client, w *wo
 	if err != nil {
 		return err
 	}
+	if err := noteAway(cmd, m, robots); err != nil {
+		return errors.Join(err, w.Close())
+	}
 	return errors.Join(f(format, m, w), w.Close())
+}
+
+// lateCopy is from which age on a copy is told of: its owner is silent.
+const lateCopy = 3 * time.Second
+
+// noteAway says which worlds of other robots are not reached, and which copies stand for them.
+func noteAway(cmd *cobra.Command, m *client.Client, robots []string) error {
+	for _, robot := range robots {
+		if expr, ok := strings.CutPrefix(robot, "~"); ok {
+			robot = "~(?:" + expr + ")"
+		}
+		p, err := engram.ParsePattern(robot + ":World/Item/-/-")
+		if err != nil {
+			return &usageError{err}
+		}
+		q := p.Select(engram.Latest(1))
+		q.Source = engram.SourceNear
+		r, err := m.Query(cmd.Context(), q)
+		if engram.CodeOf(err) == engram.Unavailable {
+			cmd.PrintErrf("engram: %s\n", oneLine(err.Error()))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.Copies = slices.DeleteFunc(r.Copies, func(c engram.CopyUsed) bool { return !c.Away && c.Lag < lateCopy })
+		warnAbout(cmd, r)
+	}
+	return nil
 }
 
 // worldProvider returns who says what is written.

@@ -97,12 +97,12 @@ anybody else who says something, there is no such item any more. A removal is ta
 	}
 	printing(cmd, func(cmd *cobra.Command, args []string, _ string) error {
 		provider := worldProvider(cmd)
-		return withWorld(cmd, func(format string, _ *client.Client, w *world.Memory) error {
+		return withWorld(cmd, func(format string, m *client.Client, w *world.Memory) error {
 			f, err := w.View(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := saysSomething(f, args[0], provider); err != nil {
+			if err := saysSomething(f, args[0], world.Said{Provider: provider, Robot: m.Robot()}); err != nil {
 				return err
 			}
 			mark, err := w.Withdraw(cmd.Context(), args[0])
@@ -117,14 +117,14 @@ anybody else who says something, there is no such item any more. A removal is ta
 
 // saysSomething returns a NotFound error if there is nothing that the provider could take
 // back.
-func saysSomething(f *world.Forest, name, provider string) error {
+func saysSomething(f *world.Forest, name string, who world.Said) error {
 	var others []string
 	for _, s := range f.Statements(name) {
 		it := s.Item
 		if s.Home != world.InWorld || it.Removed == nil && it.Structure == nil && it.Placement == nil && it.Description == nil {
 			continue
 		}
-		if s.Provider == provider {
+		if s.Provider == who.Provider && s.Robot == who.Robot {
 			return nil
 		}
 		others = append(others, s.Who())
@@ -132,8 +132,8 @@ func saysSomething(f *world.Forest, name, provider string) error {
 	if len(others) == 0 {
 		return unknownItem(f, name)
 	}
-	return engram.Errorf(engram.NotFound, name, "%q says nothing of it; %s does: --provider NAME says whose statement is meant",
-		provider, listed(others, "and"))
+	return engram.Errorf(engram.NotFound, name, "%s says nothing of it; it is stated by %s: --provider NAME says whose statement is meant, which is withdrawn at its own robot",
+		who.Who(), listed(others, "and"))
 }
 
 // writeItem writes with write and prints the mark. Items that are not there are told with
