@@ -42,17 +42,25 @@ type poses struct {
 	bodies    map[string]*body // by child frame
 	static    map[engram.ID]localization
 	revised   engram.Time // of the newest revision made through the service
+	items     map[string]*itemEdge
+	robots    map[string]bool // whose frames there are
+
+	frames chan struct{} // has one when robots have other frames than before
+	world  *worldEdges   // nil where there is no memory World
 }
 
 func newPoses(keep pose.Retention) *poses {
 	p := &poses{
-		store:  pose.New(pose.Config{Retention: keep, MaxFrames: maxPoseFrames, Acquisitions: maxAcquisitions}),
+		store:  pose.New(pose.Config{Retention: keep, MaxFrames: maxPoseFrames + 2*maxItemEdges, Acquisitions: maxAcquisitions}),
 		joints: map[engram.ID]*jointFeed{},
 		owners: map[string]engram.ID{},
 
 		described: map[string]bool{},
 		bodies:    map[string]*body{},
 		static:    map[engram.ID]localization{},
+		items:     map[string]*itemEdge{},
+		robots:    map[string]bool{},
+		frames:    make(chan struct{}, 1),
 	}
 	p.service = service.New(p.store, service.Writes{Revise: p.commitRevision, Acquire: p.commitAcquisition, Release: p.commitRelease})
 	return p
@@ -118,7 +126,7 @@ func (p *poses) start(ctx context.Context, svc engram.Service) error {
 		p.replay(ctx, &items[i])
 	}
 	p.svc.Store(&svc)
-	return nil
+	return p.startWorld(ctx, svc)
 }
 
 // replay brings a snapshot that the memory holds into the store.

@@ -96,6 +96,7 @@ func (p *poses) planLocked(entity engram.ID, t engram.Time, b []byte) (placement
 	plan := placement{localization: l, source: sourceOf(entity, &l)}
 	robot := robotOf(entity)
 	plan.parent, plan.child = absolute(robot, l.parent), absolute(robot, l.child)
+	p.yieldLocked(plan.child)
 	if plan.parent == "" || plan.child == "" {
 		plan.left = engram.Errorf(engram.Invalid, entity.String(), "it names no parent and child frame")
 		return plan, nil
@@ -189,6 +190,7 @@ func (p *poses) placeStaticLocked(entity engram.ID, l *localization) error {
 	err := p.calibrate(entity, l.parent, l.child, l.pose, l.cov)
 	if err == nil && len(p.static) < maxPoseFrames {
 		p.static[entity] = *l
+		p.meetLocked(l.parent, l.child)
 	}
 	return err
 }
@@ -203,6 +205,7 @@ func (p *poses) placeMovingLocked(t engram.Time, plan *placement) error {
 		if b == nil {
 			b = &body{source: plan.source, handles: map[string]*pose.FreeEdge{}}
 			p.bodies[plan.child] = b
+			p.meetLocked(plan.parent, plan.child)
 		} else if plan.changes {
 			b.changes++
 		}

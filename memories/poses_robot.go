@@ -52,6 +52,10 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 	}
 	p.mu.Lock()
 	p.described[robot] = true
+	for i := range d.Joints {
+		p.yieldLocked(absolute(robot, d.Joints[i].Child))
+	}
+	p.meetLocked(robot + "/")
 	err = p.addRobotLocked(entity, t, d, robot)
 	clear(p.joints) // joints that were unknown may be known now
 	p.mu.Unlock()

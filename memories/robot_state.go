@@ -37,6 +37,7 @@ func RobotState(opts ...Option) server.Memory {
 		Bounds: engram.Bounds{MaxBytes: 256 * mib, MaxCount: 1_000_000},
 		Hooks: server.Hooks{
 			Start:  p.start,
+			Run:    p.followWorld,
 			Commit: p.committed,
 			Write:  map[string]server.WriteHook{"Localization": p.writeLocalization, "Revision": p.writeRevision, "Acquisition": p.writeAcquisition},
 			Stored: p.stored,

@@ -85,6 +85,12 @@ func (f *frame) hangs() bool {
 	return false
 }
 
+// Has reports whether there is a frame of the name.
+func (s *Store) Has(frame string) bool {
+	_, ok := s.frameID(s.states.now().content, frame)
+	return ok
+}
+
 // Hangs reports whether there is an edge above a frame at any time.
 func (s *Store) Hangs(frame string) bool {
 	c := s.states.now().content

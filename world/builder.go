@@ -50,8 +50,10 @@ func (b *Builder) Put(s Statement) error {
 		return err
 	}
 	s.Item = s.Item.upright()
-	b.hear(n.id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
 	said, counts := hear(n.said, &s, func(s *Statement) *Said { return &s.Said }, func(_, _ *Statement) int { return 0 })
+	if counts || !slices.ContainsFunc(said, s.repeats) {
+		b.hear(n.id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
+	}
 	if !counts {
 		return nil
 	}

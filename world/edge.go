@@ -88,7 +88,8 @@ func (r *Rules) Track(name string, statements []Statement, joints []JointStateme
 		if len(track) > 0 {
 			last = track[len(track)-1]
 		}
-		if next.same(last) {
+		// What was seen again at the same place of a frame that moves was elsewhere.
+		if next.same(last) && (next.Home != InInstance || next.Time <= last.Time) {
 			continue
 		}
 		// What was there since before it was said, was there after what was said before.

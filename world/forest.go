@@ -135,6 +135,20 @@ func (f *Forest) Statements(name string) []*Statement {
 	return nil
 }
 
+// Spoken yields every name of which anybody said anything, in no order: of items, and of what is
+// no more.
+func (f *Forest) Spoken() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, p := range f.pages {
+			for _, n := range p.nodes {
+				if n != nil && len(n.said) > 0 && !yield(n.name) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // NearestParent returns the nearest item of the kind above the item; NotFound if there is
 // none.
 func (f *Forest) NearestParent(name, kind string) (*Merged, error) {

@@ -65,6 +65,11 @@ type Statement struct {
 	Item *Item
 }
 
+// repeats reports whether a statement of the same speaker is this one.
+func (s *Statement) repeats(o *Statement) bool {
+	return s.compare(&o.Said) == 0 && s.Time == o.Time && s.Arrived == o.Arrived
+}
+
 // hear returns statements with one more, sorted by who speaks, and whether it counts. What
 // statements were is not changed.
 func hear[S any](all []*S, s *S, said func(*S) *Said, same func(a, b *S) int) ([]*S, bool) {

@@ -1,0 +1,499 @@
+package memories
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// maxItemEdges bounds the items of the world that the store has edges of.
+const maxItemEdges = 20_000
+
+// moveWithin is how soon an item must be stated elsewhere to have moved there evenly; else it was
+// where it was until then.
+const moveWithin = time.Second
+
+// worldEdges keeps the edges of the world's items in the store. Nothing of it is kept beside the
+// memories: what the store has comes from the statements, and comes back from them.
+type worldEdges struct {
+	p       *poses
+	model   *world.Memory
+	watcher world.Watcher
+	// pending are items that wait: for the pose of a robot at the time at which an item was
+	// seen, or for another item to go out of the way; with how often they were tried.
+	pending map[string]int
+}
+
+// The times at which what is pending is tried again, and how often.
+const (
+	retryEvery = 250 * time.Millisecond
+	retries    = 40
+)
+
+// itemEdge is what the store has of an item. The room's goroutine writes it under [poses].mu.
+type itemEdge struct {
+	handle  *pose.FreeEdge
+	parent  string      // what it hangs on; "" if on nothing
+	from    engram.Time // since when
+	last    engram.Time // the newest sample
+	changes int         // of the parent
+	link    string      // the robot's frame that it is the same as
+}
+
+// startWorld brings the items of the world into the store, if the server has the memory World.
+func (p *poses) startWorld(ctx context.Context, svc engram.Service) error {
+	model, err := world.Over(ctx, svc, "RobotState", world.DefaultRules())
+	if engram.CodeOf(err) == engram.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w := &worldEdges{p: p, model: model, pending: map[string]int{}}
+	w.watcher, err = model.Watch(ctx)
+	var f *world.Forest
+	if err == nil {
+		f, err = model.View(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for name := range f.Spoken() {
+		w.pending[name] = 0
+	}
+	w.retry(ctx, f)
+	p.world = w
+	return nil
+}
+
+// followWorld is the memory's Run hook: it follows what is committed to the world.
+func (p *poses) followWorld(ctx context.Context, _ engram.Service) error {
+	w := p.world
+	if w == nil {
+		return nil
+	}
+	defer w.model.Close()
+	changes := make(chan world.Change)
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			c, err := w.watcher.Next(ctx) // what nobody took yet is told together
+			if err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case changes <- c:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	for {
+		var again <-chan time.Time
+		if len(w.pending) > 0 {
+			again = time.After(retryEvery)
+		}
+		select {
+		case c := <-changes:
+			for _, name := range c.Names {
+				w.follow(ctx, c.Forest, name, c.Since(name))
+			}
+			w.retry(ctx, c.Forest)
+		case <-p.frames:
+			if f, err := w.model.View(ctx); err == nil {
+				w.relink(ctx, f)
+			}
+		case <-again:
+			if f, err := w.model.View(ctx); err == nil {
+				w.retry(ctx, f)
+			}
+		case err := <-ended:
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// tellFrames says that robots have frames that they had not.
+func (p *poses) tellFrames() {
+	select {
+	case p.frames <- struct{}{}:
+	default:
+	}
+}
+
+// yieldLocked makes room for an edge of a robot's own: an item of the name of its frame has none then.
+func (p *poses) yieldLocked(frame string) {
+	if p.items[frame] == nil {
+		return
+	}
+	if err := p.store.Retrace(frame, nil); err == nil {
+		delete(p.items, frame)
+		p.tellFrames()
+	}
+}
+
+// retry does again what is pending.
+func (w *worldEdges) retry(ctx context.Context, f *world.Forest) {
+	names := slices.Sorted(maps.Keys(w.pending))
+	for range 2 { // one that is out of the way makes room for another
+		for _, name := range names {
+			if _, waits := w.pending[name]; waits {
+				w.follow(ctx, f, name, engram.MaxTime)
+			}
+		}
+	}
+}
+
+// relink looks again at what may be the same as a robot's frame, or may give way to one.
+func (w *worldEdges) relink(ctx context.Context, f *world.Forest) {
+	for m := range f.All() {
+		e, _ := f.Edge(m.Name)
+		w.p.mu.Lock()
+		known := w.p.items[m.Name]
+		w.p.mu.Unlock()
+		if e.Frame == "" || m.Is(world.KindRobot) || known == nil || strings.Contains(m.Name, "/") {
+			w.follow(ctx, f, m.Name, engram.MaxTime)
+		}
+		w.bare(f, e.Frame)
+	}
+}
+
+// follow brings the edge of an item up to date, from a time on.
+func (w *worldEdges) follow(ctx context.Context, f *world.Forest, name string, since engram.Time) {
+	err := w.update(ctx, f, name, since)
+	switch engram.CodeOf(err) {
+	case 0:
+		delete(w.pending, name)
+	case engram.TooNew, engram.Conflict:
+		if w.pending[name]++; w.pending[name] < retries {
+			return
+		}
+		fallthrough
+	default:
+		delete(w.pending, name)
+		w.leaveOut(f, name, err)
+	}
+}
+
+// leaveOut tells that the store has not what is said of an item.
+func (w *worldEdges) leaveOut(f *world.Forest, name string, err error) {
+	provider, when := "World", engram.Now()
+	if e, ok := f.Edge(name); ok && e.Provider != "" {
+		provider, when = e.Provider, e.Time
+	}
+	if id, idErr := engram.NewID("World", "Item", provider, name); idErr == nil {
+		w.p.service.LeaveOut(id, when, engram.Errorf(engram.CodeOf(err), id.String(), "%w", err))
+	}
+}
+
+func (w *worldEdges) update(ctx context.Context, f *world.Forest, name string, since engram.Time) error {
+	p := w.p
+	now, exists := f.Edge(name)
+	p.mu.Lock()
+	known := p.items[name]
+	if known == nil && p.store.Hangs(name) {
+		p.mu.Unlock()
+		if exists && now.Frame != "" {
+			w.leaveOut(f, name, engram.Errorf(engram.Conflict, name, "it is a robot's own frame, which has its place from the robot; where %s says that it is does not count", now.Provider))
+		}
+		return nil
+	}
+	if link := w.linkLocked(f, name, now); link != "" || known != nil && known.link != "" {
+		if known == nil || known.link != link {
+			err := p.linkItemLocked(name, link)
+			if err != nil || link != "" {
+				p.mu.Unlock()
+				return err
+			}
+			known = nil
+		} else {
+			p.mu.Unlock()
+			return nil
+		}
+	}
+	if known == nil && len(p.items) >= maxItemEdges {
+		p.mu.Unlock()
+		return engram.Errorf(engram.Exhausted, name, "the poses have the edges of %d items already", maxItemEdges)
+	}
+	from := engram.MinTime
+	if known != nil {
+		if from = min(since, known.last); from < known.from {
+			from = engram.MinTime
+		}
+	}
+	p.mu.Unlock()
+	track, err := w.model.Track(ctx, f, name, from)
+	if err != nil {
+		return err
+	}
+	track = ended(f, name, now, track)
+	track, late := w.carryAll(f, track)
+	p.mu.Lock()
+	if p.items[name] != known {
+		p.mu.Unlock()
+		return engram.Errorf(engram.Conflict, name, "a robot's own edge took its place meanwhile")
+	}
+	err = p.applyLocked(name, known, track, from)
+	p.mu.Unlock()
+	for _, e := range track {
+		w.bare(f, e.Frame)
+	}
+	return cmp.Or(err, late)
+}
+
+// ended lets a track end where the forest has the item in no frame: at a loop that was cut there,
+// or when the frame was removed.
+func ended(f *world.Forest, name string, now world.Edge, track []world.Edge) []world.Edge {
+	if len(track) == 0 || now.Frame != "" || track[len(track)-1].Frame == "" {
+		return track
+	}
+	last := &track[len(track)-1]
+	if f.Has(last.Frame) {
+		*last = world.Edge{Time: last.Time}
+		return track
+	}
+	gone := last.Time
+	for _, s := range f.Statements(last.Frame) {
+		gone = max(gone, s.Time)
+	}
+	return append(track, world.Edge{Time: gone + 1})
+}
+
+// applyLocked makes a track that begins at or before a time what the store has of an item from then
+// on.
+func (p *poses) applyLocked(name string, known *itemEdge, track []world.Edge, from engram.Time) error {
+	i := 0
+	for i < len(track) && track[i].Time < from {
+		i++
+	}
+	whole := known == nil || from == engram.MinTime || known.changes >= maxParentChanges
+	if !whole && i > 0 && track[i-1].Frame != known.parent {
+		whole = true
+	}
+	if whole {
+		return p.retraceLocked(name, track)
+	}
+	for ; i < len(track); i++ {
+		e := &track[i]
+		if e.Frame != known.parent {
+			if e.Time <= known.last && known.parent != "" {
+				return p.retraceLocked(name, track)
+			}
+			handle, err := p.store.Reparent(e.Time, e.Frame, name, pose.Rest(), pose.MaxGap(0))
+			if err != nil {
+				return err
+			}
+			known.handle, known.parent, known.from, known.last = handle, e.Frame, e.Time, e.Time
+			known.changes++
+		} else if e.Frame != "" && i > 0 && e.Time.Sub(track[i-1].Time) > moveWithin {
+			if err := known.set(e.Time-1, &track[i-1]); err != nil {
+				return err
+			}
+		}
+		if e.Frame == "" {
+			continue
+		}
+		if err := known.set(e.Time, e); err != nil {
+			return err
+		}
+		known.last = max(known.last, e.Time)
+	}
+	return nil
+}
+
+func (k *itemEdge) set(t engram.Time, e *world.Edge) error {
+	if e.Cov.Mask != 0 {
+		return k.handle.SetCov(t, e.Pose, e.Cov)
+	}
+	return k.handle.Set(t, e.Pose)
+}
+
+// retraceLocked makes a track all that the store has of an item. Of many parents the newest are kept.
+func (p *poses) retraceLocked(name string, track []world.Edge) error {
+	var spans []pose.Span
+	for i := range track {
+		e := &track[i]
+		if len(spans) == 0 || spans[len(spans)-1].Parent != e.Frame {
+			spans = append(spans, pose.Span{From: e.Time, Parent: e.Frame})
+		}
+		s := &spans[len(spans)-1]
+		if e.Frame == "" {
+			continue
+		}
+		if len(s.Samples) > 0 && e.Time.Sub(track[i-1].Time) > moveWithin {
+			s.Samples = append(s.Samples, pose.Sample{Time: e.Time - 1, Pose: track[i-1].Pose, Cov: track[i-1].Cov})
+		}
+		s.Samples = append(s.Samples, pose.Sample{Time: e.Time, Pose: e.Pose, Cov: e.Cov})
+	}
+	spans = spans[max(0, len(spans)-maxParentChanges/2):]
+	if len(spans) == 0 {
+		if p.items[name] == nil {
+			return nil
+		}
+		delete(p.items, name)
+		return p.store.Retrace(name, nil)
+	}
+	last := spans[len(spans)-1]
+	err := p.store.Retrace(name, spans, pose.Rest(), pose.MaxGap(0))
+	if engram.CodeOf(err) == engram.Conflict && len(spans) > 1 { // others were elsewhere then: at least the present
+		err = p.store.Retrace(name, []pose.Span{last}, pose.Rest(), pose.MaxGap(0))
+	}
+	if err != nil {
+		return err
+	}
+	k := &itemEdge{parent: last.Parent, from: last.From, last: track[len(track)-1].Time, changes: len(spans)}
+	if last.Parent != "" {
+		if k.handle, err = p.store.Free(last.Parent, name); err != nil {
+			return err
+		}
+	}
+	p.items[name] = k
+	return nil
+}
+
+// bases are the usual names of a robot's base, as in REP 105.
+var bases = []string{"base_link", "base_footprint", "base"}
+
+// linkLocked returns the robot's frame that an item or a bare frame is the same as, or "". A robot is where
+// its base is. What is in no frame, such as map, is the frame of that name of the only robot
+// that has one.
+func (w *worldEdges) linkLocked(f *world.Forest, name string, now world.Edge) string {
+	m, err := f.Get(name)
+	if err == nil && m.Is(world.KindRobot) {
+		names := bases
+		if r := m.Description.Robot; r != nil && r.Base != "" {
+			names = []string{r.Base}
+		}
+		for _, base := range names {
+			if base = absolute(name, base); base != name && !f.Has(base) && w.p.store.Hangs(base) {
+				return base
+			}
+		}
+	}
+	if now.Frame != "" || strings.Contains(name, "/") {
+		return ""
+	}
+	found := ""
+	for robot := range w.p.robots {
+		frame := robot + "/" + name
+		if !w.p.store.Has(frame) || f.Has(frame) {
+			continue
+		}
+		if found != "" {
+			return "" // several robots have one: nobody knows whether they are the same
+		}
+		found = frame
+	}
+	return found
+}
+
+// meetLocked remembers the robots of frames, and tells that there are others than before.
+func (p *poses) meetLocked(frames ...string) {
+	for _, frame := range frames {
+		if robot, _, ok := strings.Cut(frame, "/"); ok {
+			p.robots[robot] = true
+		}
+	}
+	p.tellFrames()
+}
+
+// linkItemLocked makes an item the same as a robot's frame; "" is none.
+func (p *poses) linkItemLocked(name, link string) error {
+	if p.items[name] != nil {
+		if err := p.store.Retrace(name, nil); err != nil {
+			return err
+		}
+		delete(p.items, name)
+	}
+	if link == "" {
+		return nil
+	}
+	if err := p.store.Fixed(link, name, pose.Identity(), pose.ExactCov()); err != nil {
+		return err
+	}
+	p.items[name] = &itemEdge{parent: link, link: link}
+	return nil
+}
+
+// bare looks whether a frame that no item is of is the same as a robot's.
+func (w *worldEdges) bare(f *world.Forest, frame string) {
+	if frame == "" || f.Has(frame) || strings.Contains(frame, "/") {
+		return
+	}
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	known := w.p.items[frame]
+	if known == nil && w.p.store.Hangs(frame) {
+		return
+	}
+	link := w.linkLocked(f, frame, world.Edge{})
+	if known == nil && link == "" || known != nil && known.link == link {
+		return
+	}
+	if err := w.p.linkItemLocked(frame, link); err != nil {
+		w.leaveOut(f, frame, err)
+	}
+}
+
+// carryAll carries what was seen. Without what is not known yet the track ends there; what is not known
+// any more is left out.
+func (w *worldEdges) carryAll(f *world.Forest, track []world.Edge) (carried []world.Edge, err error) {
+	for _, e := range track {
+		switch failed := w.carry(f, &e); engram.CodeOf(failed) {
+		case 0:
+			carried = append(carried, e)
+		case engram.TooNew:
+			return carried, failed
+		default:
+			err = failed
+		}
+	}
+	return carried, err
+}
+
+// carry takes what a localiser saw from a robot's frame that moves into one that stays, at the time at
+// which it was seen: that below which the robot's odometry is. A revision of where the robot was moves it
+// then. The error is TooNew while the robot's pose at that time is not known. Frames that are not
+// absolute are those of the robot that the provider is named after, if it has them.
+func (w *worldEdges) carry(f *world.Forest, e *world.Edge) error {
+	if e.Home == world.InWorld || e.Frame == "" || f.Has(e.Frame) {
+		return nil
+	}
+	p := w.p
+	if own := absolute(e.Provider, e.Frame); own != e.Frame && p.store.Hangs(own) {
+		e.Frame = own
+	}
+	if e.Home != world.InInstance {
+		return nil
+	}
+	stays := ""
+	for _, above := range p.store.Above(e.Time, e.Frame) {
+		if above.Kind == pose.KindFree || above.Kind == pose.KindJoint {
+			stays = above.Parent
+		}
+	}
+	if stays == "" || stays == e.Frame {
+		return nil
+	}
+	path, err := p.store.Path(stays, e.Frame)
+	if err != nil {
+		return err
+	}
+	at, cov, _, fail := path.AtCov(e.Time)
+	if fail.Code != pose.OK {
+		return fail.Err()
+	}
+	e.Cov = pose.ComposeCov(&cov, e.Pose, &e.Cov)
+	e.Pose, e.Frame = at.Mul(e.Pose), stays
+	return nil
+}
