@@ -3,6 +3,7 @@ package memories
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -29,6 +30,7 @@ type worldEdges struct {
 	// pending are items that wait: for the pose of a robot at the time at which an item was
 	// seen, or for another item to go out of the way; with how often they were tried.
 	pending map[string]int
+	newest  engram.Time // of all that the store has of items
 }
 
 // The times at which what is pending is tried again, and how often.
@@ -145,7 +147,7 @@ func (p *poses) yieldLocked(frame string) {
 // retry does again what is pending.
 func (w *worldEdges) retry(ctx context.Context, f *world.Forest) {
 	names := slices.Sorted(maps.Keys(w.pending))
-	for range 2 { // one that is out of the way makes room for another
+	for range 4 { // one that is out of the way makes room for another
 		for _, name := range names {
 			if _, waits := w.pending[name]; waits {
 				w.follow(ctx, f, name, engram.MaxTime)
@@ -226,24 +228,53 @@ func (w *worldEdges) update(ctx context.Context, f *world.Forest, name string, s
 		return engram.Errorf(engram.Exhausted, name, "the poses have the edges of %d items already", maxItemEdges)
 	}
 	from := engram.MinTime
-	if known != nil {
+	last := w.pending[name] > 1 // others had the chance to go out of its way
+	if known != nil && !last {
 		if from = min(since, known.last); from < known.from {
 			from = engram.MinTime
 		}
 	}
 	p.mu.Unlock()
+	err := w.trace(ctx, f, name, known, from, last)
+	if err == errWhole {
+		err = w.trace(ctx, f, name, known, engram.MinTime, last)
+	}
+	return err
+}
+
+// errWhole says that more than the end of a track has changed.
+var errWhole = errors.New("the whole track is needed")
+
+// trace brings the edge of an item up to date with what is known of it from a time on. At last it
+// takes what it gets.
+func (w *worldEdges) trace(ctx context.Context, f *world.Forest, name string, known *itemEdge, from engram.Time, last bool) error {
+	p := w.p
 	track, err := w.model.Track(ctx, f, name, from)
 	if err != nil {
 		return err
 	}
-	track = ended(f, name, now, track)
-	track, late := w.carryAll(f, track)
+	track, late := w.carryAll(f, ended(f, name, known, track))
 	p.mu.Lock()
 	if p.items[name] != known {
 		p.mu.Unlock()
 		return engram.Errorf(engram.Conflict, name, "a robot's own edge took its place meanwhile")
 	}
-	err = p.applyLocked(name, known, track, from)
+	if len(track) > 0 {
+		w.newest = max(w.newest, track[len(track)-1].Time)
+	}
+	if known == nil || from == engram.MinTime {
+		err = p.retraceLocked(name, track)
+	} else {
+		err = p.extendLocked(name, known, track, from)
+	}
+	if spans, end := spansOf(track); last && len(spans) > 0 && engram.CodeOf(err) == engram.Conflict {
+		// At some time it was in a loop, which was cut at another item. The present counts.
+		spans = spans[len(spans)-1:]
+		if err = p.setSpansLocked(name, spans, end.Time); engram.CodeOf(err) == engram.Conflict {
+			spans[0].From, spans[0].Samples = w.newest, []pose.Sample{{Time: w.newest, Pose: end.Pose, Cov: end.Cov}}
+			err = p.setSpansLocked(name, spans, w.newest)
+		}
+	}
 	p.mu.Unlock()
 	for _, e := range track {
 		w.bare(f, e.Frame)
@@ -251,43 +282,45 @@ func (w *worldEdges) update(ctx context.Context, f *world.Forest, name string, s
 	return cmp.Or(err, late)
 }
 
-// ended lets a track end where the forest has the item in no frame: at a loop that was cut there,
-// or when the frame was removed.
-func ended(f *world.Forest, name string, now world.Edge, track []world.Edge) []world.Edge {
-	if len(track) == 0 || now.Frame != "" || track[len(track)-1].Frame == "" {
+// ended lets a track end where the forest has the item in no frame, at a loop that is cut there or
+// when the frame was removed, and go on when that is over.
+func ended(f *world.Forest, name string, known *itemEdge, track []world.Edge) []world.Edge {
+	now, exists := f.Edge(name)
+	if len(track) == 0 || !exists {
 		return track
 	}
 	last := &track[len(track)-1]
-	if f.Has(last.Frame) {
-		*last = world.Edge{Time: last.Time}
-		return track
-	}
-	gone := last.Time
+	since := last.Time
 	for _, s := range f.Statements(last.Frame) {
-		gone = max(gone, s.Time)
+		since = max(since, s.Time)
 	}
-	return append(track, world.Edge{Time: gone + 1})
+	switch {
+	case now.Frame == "" && last.Frame != "" && f.Has(last.Frame):
+		*last = world.Edge{Time: last.Time}
+	case now.Frame == "" && last.Frame != "":
+		track = append(track, world.Edge{Time: since + 1})
+	case now.Frame != "" && known != nil && known.link == "" && known.parent == "" && last.Time <= known.last:
+		now.Time = max(since, known.last+1)
+		track = append(track, now)
+	}
+	return track
 }
 
-// applyLocked makes a track that begins at or before a time what the store has of an item from then
-// on.
-func (p *poses) applyLocked(name string, known *itemEdge, track []world.Edge, from engram.Time) error {
+// extendLocked makes a track that begins at or before a time what the store has of an item from then
+// on. It is errWhole if that is more than the present parent tells.
+func (p *poses) extendLocked(name string, known *itemEdge, track []world.Edge, from engram.Time) error {
 	i := 0
 	for i < len(track) && track[i].Time < from {
 		i++
 	}
-	whole := known == nil || from == engram.MinTime || known.changes >= maxParentChanges
-	if !whole && i > 0 && track[i-1].Frame != known.parent {
-		whole = true
-	}
-	if whole {
-		return p.retraceLocked(name, track)
+	if known.changes >= maxParentChanges || i > 0 && track[i-1].Frame != known.parent && known.parent != "" {
+		return errWhole
 	}
 	for ; i < len(track); i++ {
 		e := &track[i]
 		if e.Frame != known.parent {
-			if e.Time <= known.last && known.parent != "" {
-				return p.retraceLocked(name, track)
+			if e.Time <= known.last {
+				return errWhole
 			}
 			handle, err := p.store.Reparent(e.Time, e.Frame, name, pose.Rest(), pose.MaxGap(0))
 			if err != nil {
@@ -320,14 +353,23 @@ func (k *itemEdge) set(t engram.Time, e *world.Edge) error {
 
 // retraceLocked makes a track all that the store has of an item. Of many parents the newest are kept.
 func (p *poses) retraceLocked(name string, track []world.Edge) error {
-	var spans []pose.Span
+	spans, last := spansOf(track)
+	spans = spans[max(0, len(spans)-maxParentChanges/2):]
+	if len(spans) == 0 && p.items[name] == nil {
+		return nil
+	}
+	return p.setSpansLocked(name, spans, last.Time)
+}
+
+// spansOf returns a track by parents, and its last edge.
+func spansOf(track []world.Edge) (spans []pose.Span, last world.Edge) {
 	for i := range track {
 		e := &track[i]
 		if len(spans) == 0 || spans[len(spans)-1].Parent != e.Frame {
 			spans = append(spans, pose.Span{From: e.Time, Parent: e.Frame})
 		}
 		s := &spans[len(spans)-1]
-		if e.Frame == "" {
+		if last = *e; e.Frame == "" {
 			continue
 		}
 		if len(s.Samples) > 0 && e.Time.Sub(track[i-1].Time) > moveWithin {
@@ -335,24 +377,23 @@ func (p *poses) retraceLocked(name string, track []world.Edge) error {
 		}
 		s.Samples = append(s.Samples, pose.Sample{Time: e.Time, Pose: e.Pose, Cov: e.Cov})
 	}
-	spans = spans[max(0, len(spans)-maxParentChanges/2):]
-	if len(spans) == 0 {
-		if p.items[name] == nil {
-			return nil
-		}
-		delete(p.items, name)
-		return p.store.Retrace(name, nil)
-	}
-	last := spans[len(spans)-1]
-	err := p.store.Retrace(name, spans, pose.Rest(), pose.MaxGap(0))
-	if engram.CodeOf(err) == engram.Conflict && len(spans) > 1 { // others were elsewhere then: at least the present
-		err = p.store.Retrace(name, []pose.Span{last}, pose.Rest(), pose.MaxGap(0))
-	}
-	if err != nil {
+	return spans, last
+}
+
+// setSpansLocked makes spans, the last of which has its last sample at a time, all that the store has of
+// an item.
+func (p *poses) setSpansLocked(name string, spans []pose.Span, newest engram.Time) error {
+	if err := p.store.Retrace(name, spans, pose.Rest(), pose.MaxGap(0)); err != nil {
 		return err
 	}
-	k := &itemEdge{parent: last.Parent, from: last.From, last: track[len(track)-1].Time, changes: len(spans)}
+	delete(p.items, name)
+	if len(spans) == 0 {
+		return nil
+	}
+	last := &spans[len(spans)-1]
+	k := &itemEdge{parent: last.Parent, from: last.From, last: newest, changes: len(spans)}
 	if last.Parent != "" {
+		var err error
 		if k.handle, err = p.store.Free(last.Parent, name); err != nil {
 			return err
 		}

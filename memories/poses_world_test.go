@@ -1,7 +1,9 @@
 package memories
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -240,4 +242,75 @@ func TestWhatWasSeenStays(t *testing.T) {
 	// Held, it moves with the robot.
 	st.other("Object/Attachments/rover/grasp", "engram.object.Attachment", 28*second, seen(28*second, "base", 1, "active", true, "object", engram.MustID("Object/Instance/rover/cup")))
 	eventually(t, "the cup held", is(35*second, 36))
+}
+
+// Whatever is stated in whatever order, the poses have at present what the world has, as they followed
+// it and as they are rebuilt.
+func TestPosesEqualTheWorld(t *testing.T) {
+	for seed := range uint64(testkit.Repeats(8, 100)) {
+		s, p := newWorldServer(t)
+		st := newState(t, s)
+		r := rand.New(rand.NewPCG(seed, 1))
+		names := []string{"a", "b", "c", "d", "e", "f"}
+		now := engram.Time(0)
+		for range 60 {
+			now += engram.Time(r.IntN(3)) * second / 2
+			at := max(1, now-engram.Time(r.IntN(4)/3)*2*second) // some come late
+			name, parent := names[r.IntN(6)], names[r.IntN(6)]
+			it := in(parent, "", float64(r.IntN(9)), float64(r.IntN(9)), world.KindObject)
+			it.Placement.Pose.R = pose.RPY(0, 0, r.Float64())
+			switch n := r.IntN(10); {
+			case n == 0:
+				it = world.Item{Removed: &world.Removal{}}
+			case n == 1:
+				it = world.Item{}
+			case n == 2:
+				it.Placement.Frame = names[r.IntN(6)]
+			case n == 3:
+				it.Structure, it.Placement.Frame = nil, "map"
+			case n == 4 && name != parent:
+				value := r.Float64()
+				st.joint("of "+name, at, world.Articulation{Base: parent, Moved: name, Kind: world.Revolute, Pose: pose.Identity(), Value: &value, Sigma: 0.1})
+				continue
+			}
+			st.item([]string{"p", "q"}[r.IntN(2)], name, at, it)
+		}
+		w, err := world.Over(t.Context(), s, "test", world.DefaultRules())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := w.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		differs := func(p service.Service) string {
+			for _, target := range append(names, "map") {
+				for _, source := range names {
+					if !f.Has(source) || target != "map" && !f.Has(target) {
+						continue
+					}
+					want, wantErr := f.Pose(target, source)
+					got, cov, err := placedAt(t, p, target, source, now+100*second)
+					if target == source {
+						continue
+					}
+					trans, rot := got.Distance(want.Pose)
+					if (err == nil) != (wantErr == nil) || err == nil && (trans > 1e-9 || rot > 1e-7 || cov.Mask != want.Cov.Mask || math.Abs(cov.Matrix()[0][0]-want.Cov.Matrix()[0][0]) > 1e-9) {
+						return fmt.Sprintf("seed %d: %s in %s: %v %v, not %v %v", seed, source, target, got, err, want.Pose, wantErr)
+					}
+				}
+			}
+			return ""
+		}
+		testkit.Until(t, func() (string, bool) { d := differs(p); return d, d == "" })
+		again := newPoses(DefaultPoseRetention())
+		if err := again.start(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if d := differs(again.service); d != "" {
+			t.Error("rebuilt: " + d)
+		}
+		again.world.model.Close()
+	}
 }
