@@ -203,7 +203,7 @@ func (w *worldEdges) update(ctx context.Context, f *world.Forest, name string, s
 	now, exists := f.Edge(name)
 	p.mu.Lock()
 	known := p.items[name]
-	if known == nil && p.store.Hangs(name) {
+	if known == nil && p.store.Now().Hangs(name) {
 		p.mu.Unlock()
 		if exists && now.Frame != "" {
 			w.leaveOut(f, name, engram.Errorf(engram.Conflict, name, "it is a robot's own frame, which has its place from the robot; where %s says that it is does not count", now.Provider))
@@ -416,7 +416,7 @@ func (w *worldEdges) linkLocked(f *world.Forest, name string, now world.Edge) st
 			names = []string{r.Base}
 		}
 		for _, base := range names {
-			if base = absolute(name, base); base != name && !f.Has(base) && w.p.store.Hangs(base) {
+			if base = absolute(name, base); base != name && !f.Has(base) && w.p.store.Now().Hangs(base) {
 				return base
 			}
 		}
@@ -427,7 +427,7 @@ func (w *worldEdges) linkLocked(f *world.Forest, name string, now world.Edge) st
 	found := ""
 	for robot := range w.p.robots {
 		frame := robot + "/" + name
-		if !w.p.store.Has(frame) || f.Has(frame) {
+		if !w.p.store.Now().Has(frame) || f.Has(frame) {
 			continue
 		}
 		if found != "" {
@@ -474,7 +474,7 @@ func (w *worldEdges) bare(f *world.Forest, frame string) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	known := w.p.items[frame]
-	if known == nil && w.p.store.Hangs(frame) {
+	if known == nil && w.p.store.Now().Hangs(frame) {
 		return
 	}
 	link := w.linkLocked(f, frame, world.Edge{})
@@ -511,14 +511,14 @@ func (w *worldEdges) carry(f *world.Forest, e *world.Edge) error {
 		return nil
 	}
 	p := w.p
-	if own := absolute(e.Provider, e.Frame); own != e.Frame && p.store.Hangs(own) {
+	if own := absolute(e.Provider, e.Frame); own != e.Frame && p.store.Now().Hangs(own) {
 		e.Frame = own
 	}
 	if e.Home != world.InInstance {
 		return nil
 	}
 	stays := ""
-	for _, above := range p.store.Above(e.Time, e.Frame) {
+	for _, above := range p.store.Now().Above(e.Time, e.Frame) {
 		if above.Kind == pose.KindFree || above.Kind == pose.KindJoint {
 			stays = above.Parent
 		}

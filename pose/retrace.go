@@ -86,26 +86,24 @@ func (f *frame) hangs() bool {
 }
 
 // Has reports whether there is a frame of the name.
-func (s *Store) Has(frame string) bool {
-	_, ok := s.frameID(s.states.now().content, frame)
+func (v *View) Has(frame string) bool {
+	_, ok := v.store.frameID(v.state.content, frame)
 	return ok
 }
 
 // Hangs reports whether there is an edge above a frame at any time.
-func (s *Store) Hangs(frame string) bool {
-	c := s.states.now().content
-	id, ok := s.frameID(c, frame)
-	return ok && c.frames[id].hangs()
+func (v *View) Hangs(frame string) bool {
+	id, ok := v.store.frameID(v.state.content, frame)
+	return ok && v.state.content.frames[id].hangs()
 }
 
 // Above describes the edges above a frame at t, up to the root.
-func (s *Store) Above(t engram.Time, frame string) []EdgeInfo {
-	st := s.states.now()
-	id, ok := s.frameID(st.content, frame)
-	v := s.showing(st)
+func (v *View) Above(t engram.Time, frame string) []EdgeInfo {
+	c := v.state.content
+	id, ok := v.store.frameID(c, frame)
 	var edges []EdgeInfo
 	for ok {
-		p, end := st.content.frames[id].periodAt(t)
+		p, end := c.frames[id].periodAt(t)
 		if p.edge == nil {
 			break
 		}

@@ -46,12 +46,12 @@ func TestRetrace(t *testing.T) {
 	if got, info, fail := p.LatestCommon(); fail.Code != OK || got.T.X != 0.5 || info.SourceTime != engram.MaxTime {
 		t.Error(got, info, fail)
 	}
-	if edges := s.Above(4e9, "cup"); len(edges) != 2 || edges[0].Parent != "base" || edges[1].Parent != "map" {
+	if edges := s.Now().Above(4e9, "cup"); len(edges) != 2 || edges[0].Parent != "base" || edges[1].Parent != "map" {
 		t.Error(edges)
 	}
 	// What was is another belief: a revision.
 	hand.Parent = ""
-	if err := s.Retrace("cup", []Span{table, hand}, Rest(), MaxGap(0)); err != nil || s.Revision() == before || !s.Hangs("cup") {
+	if err := s.Retrace("cup", []Span{table, hand}, Rest(), MaxGap(0)); err != nil || s.Revision() == before || !s.Now().Hangs("cup") {
 		t.Error(err, s.Revision())
 	}
 	if p, _ := s.Path("map", "cup"); p != nil {
@@ -68,7 +68,7 @@ func TestRetrace(t *testing.T) {
 	if err := s.Retrace("map", []Span{loop}); err != nil {
 		t.Errorf("at a time when it hangs elsewhere: %v", err)
 	}
-	if err := s.Retrace("cup", nil); err != nil || s.Hangs("cup") || !s.Hangs("map") {
+	if err := s.Retrace("cup", nil); err != nil || s.Now().Hangs("cup") || !s.Now().Hangs("map") {
 		t.Error(err)
 	}
 }
