@@ -109,7 +109,7 @@ func New(ctx context.Context, c Config) (n *Node, err error) {
 			return n, err
 		}
 	}
-	if n.srv, err = server.New(server.Config{Memories: c.Memories, Now: c.Now, Limits: c.Limits, Store: n.store}); err != nil {
+	if n.srv, err = server.New(server.Config{Robot: n.robot, Memories: c.Memories, Now: c.Now, Limits: c.Limits, Store: n.store}); err != nil {
 		return n, err
 	}
 	n.security.begin(n.srv)

@@ -21,6 +21,7 @@ import (
 
 // Config configures a server.
 type Config struct {
+	Robot    string // whose memories they are, "" if it has no name
 	Memories []Memory
 	Types    *idf.Registry // nil means a new one
 	Now      func() engram.Time
@@ -42,6 +43,7 @@ type Server struct {
 	wm    *wm.WM
 	ltm   *ltm.Store // nil if there is no long-term memory
 	log   *slog.Logger
+	robot string
 	names []string          // of the memories, sorted
 	hooks map[string]*Hooks // by memory
 	has   struct{ commit, write, stored, query bool }
@@ -68,6 +70,7 @@ func New(c Config) (*Server, error) {
 		c.Types, c.Journal = c.Store.Types(), c.Store.Journal()
 	}
 	s := &Server{
+		robot:   c.Robot,
 		ltm:     c.Store,
 		wm:      wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits, Journal: c.journal()}),
 		log:     c.Log,
@@ -195,6 +198,9 @@ func (s *Server) LongTerm() longterm.Service {
 	}
 	return s.ltm
 }
+
+// Robot returns the name of the robot whose memories the server has, "" if it has no name.
+func (s *Server) Robot() string { return s.robot }
 
 // Epoch identifies this epoch of the server; it is never 0.
 func (s *Server) Epoch() uint64 { return s.wm.Epoch() }

@@ -30,7 +30,7 @@ type Codec struct {
 var inWorld = engram.MustPattern(ownMemory + "/~" + itemSegment + "|" + jointSegment + "|" + stateSegment + "|" + mapSegment + "|" + partSegment)
 
 // NewCodec returns a codec of the types that a server with the memory World knows. The robot is
-// named by the method Robot of types, if it has one, as a client does. The error is that of
+// named by the method Robot of types, if it has one, as clients and servers do. The error is that of
 // asking for the types.
 func NewCodec(ctx context.Context, types engram.Types) (*Codec, error) {
 	c := &Codec{types: map[string]*idf.Type{}}

@@ -52,7 +52,7 @@ func Robots(patterns ...string) Option {
 func Clock(now func() engram.Time) Option { return func(o *options) { o.now = now } }
 
 // OfRobot says the name of the robot whose memory World it is; worlds of other robots call it
-// so. Without it a service that has a method Robot is asked, as a client has.
+// so. Without it a service that has a method Robot is asked, as clients and servers have.
 func OfRobot(name string) Option { return func(o *options) { o.robot = name } }
 
 // FromSource says where what the provider states comes from, where a call does not say so: an
@@ -110,6 +110,9 @@ func (o *options) patterns(c *Codec) ([]engram.Pattern, error) {
 		}
 		for _, p := range own {
 			of, err := engram.ParsePattern(robot + ":" + p.Levels[0].String())
+			if err == nil && len(of.Levels) != 1 {
+				err = engram.Errorf(engram.Invalid, robot, "it is no robot; give a name, * for all, or ~ and a regular expression")
+			}
 			if err != nil {
 				return nil, err
 			}

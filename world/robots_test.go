@@ -1,0 +1,106 @@
+package world_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// robotServer is a server of a robot that has another one's world beside its own.
+func robotServer(t *testing.T, robot, other string) *server.Server {
+	t.Helper()
+	theirs := memories.World()
+	theirs.Name = other + ":World"
+	theirs.Segments = slices.Clone(theirs.Segments)
+	for i := range theirs.Segments {
+		id, err := theirs.Segments[i].ID.InMemory(theirs.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs.Segments[i].ID = id
+	}
+	s, err := server.New(server.Config{Robot: robot, Memories: []server.Memory{memories.World(), theirs}, Log: testkit.Quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// copyTo commits to a server what another one's own memory World has, as a copy of it.
+func copyTo(t *testing.T, to, from *server.Server) {
+	t.Helper()
+	r, err := from.Query(t.Context(), engram.MustPattern("World").Select(engram.All()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for it := range r.All() {
+		id, err := it.ID.Truncate(engram.LevelEntity).InMemory(from.Robot() + ":World")
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Commit(t, to, engram.EntityUpdate{Entity: id, Time: it.Snapshot.Time, Instances: it.Snapshot.Instances})
+	}
+}
+
+// Two robots that have what both say have the same world, in which each is named alike, and
+// places itself only.
+func TestRobotsAreNamedAlike(t *testing.T) {
+	servers := []*server.Server{robotServer(t, "robot1", "robot2"), robotServer(t, "robot2", "robot1")}
+	var views []kit
+	for i, s := range servers {
+		w, err := world.Over(t.Context(), s, "plan", world.DefaultRules(), world.Robots("*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { w.Close() })
+		k := kit{t, w, testkit.Context(t)}
+		k.put(item("room", "", 0, world.KindMap), item("robot1", "room", float64(1+10*i), world.KindRobot),
+			item("robot2", "room", float64(2+10*i), world.KindRobot), item(s.Robot()+"/camera", s.Robot(), 0.5, world.KindComponent))
+		views = append(views, k)
+	}
+	copyTo(t, servers[0], servers[1])
+	copyTo(t, servers[1], servers[0])
+	var said [2]string
+	for i, k := range views {
+		f, err := k.View(k.ctx)
+		testkit.Until(t, func() (string, bool) {
+			f, err = k.View(k.ctx)
+			return "the other robot's camera is not there", err != nil || f.Has("robot1/camera") && f.Has("robot2/camera")
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.at(f, "room", "robot1", 1)
+		k.at(f, "room", "robot2", 12)
+		k.at(f, "room", "robot2/camera", 12.5)
+		for m := range f.All() {
+			for _, s := range f.Statements(m.Name) {
+				said[i] += strings.Join([]string{m.Name, s.Robot, s.Provider, "\n"}, " ")
+			}
+		}
+	}
+	if said[0] != said[1] || strings.Contains(said[0], "  ") {
+		t.Errorf("robot1 knows\n%s\nand robot2\n%s", said[0], said[1])
+	}
+	// Who did not ask for other robots has none.
+	own := kit{t, over(t, servers[0], "arm"), views[0].ctx}
+	if f, err := own.View(own.ctx); err != nil || f.Has("robot2/camera") {
+		t.Error("another robot's camera is there", err)
+	}
+	// What this provider says is its own, whoever is called alike elsewhere.
+	f := views[0].see(views[0].UpdatePose(own.ctx, "robot1", "room", pose.Translation(3, 0, 0), pose.Cov{}))
+	own.at(f, "room", "robot1", 3)
+	for _, bad := range []string{"~(", "a/b"} {
+		if _, err := world.Over(t.Context(), servers[0], "plan", world.DefaultRules(), world.Robots(bad)); engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("robots %q: %v", bad, err)
+		}
+	}
+}
