@@ -57,6 +57,7 @@ var segments = map[string]string{
 	"SystemState/Cpu":               "engram.system_state.Cpu",
 	"SystemState/Ram":               "engram.system_state.Ram",
 	"SystemState/Memory":            "engram.system_state.Memory",
+	"SystemState/Clock":             "engram.system_state.Clock",
 	"SystemState/Forgetting":        "engram.system_state.Forgetting",
 	"SystemState/Audit":             "engram.system_state.Audit",
 	"Example/ExampleData":           "engram.example.ExampleData",

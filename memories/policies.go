@@ -83,6 +83,8 @@ var policies = map[string]map[string]policy.Policy{
 		"Cpu":    watched,
 		"Ram":    watched,
 		"Memory": watched,
+		// Times of then are compared by what was known of clocks then.
+		"Clock": every(usual),
 		// What was forgotten, and why, is told for good, as is who was let in, denied
 		// and revoked.
 		"Forgetting": every(identity),

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/release"
+	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/ops/clock"
 	"github.com/seed-301d4374/engram/ops/health"
@@ -102,7 +103,7 @@ func (o *operations) watch(n *Node) {
 		})
 	}
 	if o.settings.ClockEvery > 0 {
-		o.clocks = clock.Begin(clock.WatchOptions{Peers: n.peers, Connect: n.askClock, Now: n.options.Now, Every: o.settings.ClockEvery})
+		o.clocks = clock.Begin(clock.WatchOptions{Peers: n.peers, Connect: n.askClock, Tell: n.tellClocks(cmp.Or(o.settings.Log, slog.Default())), Now: n.options.Now, Every: o.settings.ClockEvery})
 		s.Skews = o.clocks.Skews
 	}
 	o.show(s)
@@ -237,10 +238,29 @@ func (n *Node) peers(ctx context.Context) ([]clock.Peer, error) {
 	var peers []clock.Peer
 	for _, e := range entries {
 		if e.Server != n.options.Server {
-			peers = append(peers, clock.Peer{Server: e.Server, Addresses: e.Addresses})
+			peers = append(peers, clock.Peer{Server: e.Server, Robot: e.Robot, Addresses: e.Addresses})
 		}
 	}
 	return peers, nil
+}
+
+// tellClocks returns what commits measured clocks to the memory SystemState; nil if it is not here.
+func (n *Node) tellClocks(log *slog.Logger) func(context.Context, []clock.Skew) {
+	if !slices.Contains(n.srv.Memories(), "SystemState") {
+		return nil
+	}
+	clocks := memories.NewClocks(n.srv, n.options.Server)
+	return func(ctx context.Context, skews []clock.Skew) {
+		var told []memories.ClockSkew
+		for _, s := range skews {
+			if s.Known() && (s.Robot == "" || s.Robot != n.robot) { // a robot's servers have one clock
+				told = append(told, memories.ClockSkew{Server: s.Server, Robot: s.Robot, Offset: s.Offset, Uncertainty: s.Uncertainty(), At: s.At})
+			}
+		}
+		if err := clocks.Tell(ctx, told); err != nil {
+			log.Warn("what was measured of other servers' clocks is not in the memory", "error", err)
+		}
+	}
 }
 
 // reach connects to the server that o names at the first of its addresses that answers.

@@ -25,6 +25,11 @@ type Builder struct {
 	loops  [2]map[int32]*loop           // by each node that is on one, per graph
 	moved  map[int32]bool               // nodes whose place has to be found anew
 	heard  map[int32]engram.Time        // nodes that may differ since it was asked for them, and from when on
+
+	given   Rules  // with the offsets that outrank what was measured
+	robot   string // by whose clock times are told
+	clocks  map[speaker]*ClockStatement
+	untimed bool // whether what was measured of clocks has changed
 }
 
 // NewBuilder returns a builder without statements that merges by the rules.
@@ -37,9 +42,17 @@ func NewBuilder(rules Rules) *Builder {
 		values: map[string][]*JointStatement{},
 		moves:  map[string][]int32{},
 		heard:  map[int32]engram.Time{},
+		given:  rules.clone(),
 		loops:  [2]map[int32]*loop{{}, {}},
 		moved:  map[int32]bool{},
 	}
+}
+
+// anew returns a builder of the same rules without statements.
+func (b *Builder) anew() *Builder {
+	n := NewBuilder(b.given)
+	n.robot = b.robot
+	return n
 }
 
 // Put takes a statement on an item. One that is older than what its provider says already
@@ -57,7 +70,12 @@ func (b *Builder) Put(s Statement) error {
 	if !counts {
 		return nil
 	}
-	merged := b.f.rules.merge(s.Name, said)
+	return b.merge(n.id, said)
+}
+
+// merge gives a node what statements come to.
+func (b *Builder) merge(id int32, said []*Statement) (err error) {
+	merged := b.f.rules.merge(b.f.node(id).name, said)
 	up, frame := int32(none), int32(none)
 	if merged != nil {
 		if up, err = b.refer(merged.parent()); err == nil && merged.Placement != nil {
@@ -67,7 +85,7 @@ func (b *Builder) Put(s Statement) error {
 			return err
 		}
 	}
-	n = b.own(n.id)
+	n := b.own(id)
 	old := n.merged
 	n.said, n.merged = said, merged
 	b.count(old, merged)
@@ -79,6 +97,7 @@ func (b *Builder) Put(s Statement) error {
 // Forest returns what all statements so far come to. It costs what has changed since the
 // one before.
 func (b *Builder) Forest() *Forest {
+	b.correct()
 	b.place()
 	clear(b.heard)
 	f := b.f
@@ -284,6 +303,7 @@ func (b *Builder) hear(id int32, from engram.Time) {
 // takeHeard adds the names of what may differ since it was called last, each with the time from which
 // on.
 func (b *Builder) takeHeard(names []string) map[string]engram.Time {
+	b.correct()
 	heard := make(map[string]engram.Time, len(names))
 	for _, name := range names {
 		heard[name] = engram.MaxTime

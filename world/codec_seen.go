@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -13,12 +14,14 @@ const (
 	instanceType   = "engram.object.Instance"
 	attachmentType = "engram.object.Attachment"
 	heldPartType   = "engram.object.ArticulatedAttachment"
+	clockType      = "engram.system_state.Clock"
 )
 
 // beside are the core segments of other memories that a world is made of, by their types. A server need
 // not have them.
 var beside = map[string]string{
 	instanceType: "Object/Instance", attachmentType: "Object/Attachments", heldPartType: "Object/ArticulatedAttachments",
+	clockType: "SystemState/Clock",
 }
 
 // besideTypes are the keys of beside, in order.
@@ -50,7 +53,7 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 	one.Instances = []engram.Instance{best}
 	typ := instanceType
 	for t, segment := range beside {
-		if segment[len("Object/"):] == id.CoreSegment() {
+		if segment == "Object/"+id.CoreSegment() {
 			typ = t
 		}
 	}
@@ -87,6 +90,15 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 		seen.Item = &Item{} // a part that is held moves by its joint
 	}
 	return seen, nil
+}
+
+// Clock reads a snapshot of SystemState/Clock.
+func (c *Codec) Clock(id engram.ID, s *engram.Snapshot) (ClockStatement, error) {
+	v, err := c.decode(clockType, id, s)
+	if err != nil {
+		return ClockStatement{}, err
+	}
+	return ClockStatement{c.said(id, s), Skew{id.Entity(), get[time.Duration](v, "offset"), get[time.Duration](v, "uncertainty")}}, nil
 }
 
 // instanceItem returns what an Object/Instance says of the item of its name: where it is, and of which

@@ -77,7 +77,9 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	}
 	codec.robot = cmp.Or(o.robot, codec.robot)
 	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}}
-	m.keeper = keeper{hub: newHub(rules), provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, store: m.commit, storeData: m.commitData}
+	h := newHub(rules)
+	h.builder.robot = codec.robot
+	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, store: m.commit, storeData: m.commitData}
 	if m.patterns, err = o.patterns(codec); err != nil {
 		return nil, err
 	}
@@ -367,7 +369,7 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 	if err != nil {
 		return nil, err
 	}
-	b := NewBuilder(m.builder.f.rules)
+	b := m.builder.anew()
 	for it := range r.All() {
 		_, _ = m.put(b, it) // what cannot be read is left out, as it is at present
 	}
@@ -380,7 +382,7 @@ func (m *Memory) take(came batch) {
 		names := map[string]bool{}
 		for _, it := range came.items {
 			name, err := m.put(b, it)
-			if err == nil {
+			if err == nil && name != "" {
 				names[name] = true
 			}
 		}
@@ -392,7 +394,14 @@ func (m *Memory) take(came batch) {
 }
 
 func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
-	if _, memory, other := strings.Cut(it.ID.Memory(), ":"); it.ID.Memory() != "World" && (!other || memory != "World") {
+	if isOf(it.ID, "SystemState") {
+		s, err := m.codec.Clock(it.ID, it.Snapshot)
+		if err == nil {
+			b.putClock(s)
+		}
+		return "", err
+	}
+	if !isOf(it.ID, ownMemory) {
 		s, err := m.codec.Seen(it.ID, it.Snapshot)
 		if err != nil {
 			return "", err

@@ -86,9 +86,10 @@ func TestWatch(t *testing.T) {
 	for i := range 20 {
 		peers = append(peers, clock.Peer{Server: fmt.Sprintf("server %02d", i)})
 	}
-	away := false
+	away, told := false, 0
 	w := clock.Begin(clock.WatchOptions{
 		Every: time.Hour, Now: func() engram.Time { return 1e18 }, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Tell:  func(_ context.Context, skews []clock.Skew) { told = len(skews) },
 		Peers: func(context.Context) ([]clock.Peer, error) { return peers, nil },
 		Connect: func(_ context.Context, p clock.Peer) (clock.Ask, func(), error) {
 			if away {
@@ -113,7 +114,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if n := len(w.Skews()); far != 1 || n != 20 {
+	if n := len(w.Skews()); far != 1 || n != 20 || told != 20 {
 		t.Errorf("%d servers, %d far off; want 20 and 1", n, far)
 	}
 	away, peers = true, peers[7:9]

@@ -15,12 +15,13 @@ import (
 // Peer is another memory server.
 type Peer struct {
 	Server    string
+	Robot     string // whose server it is; "" for none
 	Addresses []string
 }
 
 // Skew tells how far a server's clock is from this one's.
 type Skew struct {
-	Server string
+	Server, Robot string
 	Sample
 	Error string // why the last question was not answered; the sample is an older one, or none
 }
@@ -33,10 +34,12 @@ type WatchOptions struct {
 	Peers func(ctx context.Context) ([]Peer, error)
 	// Connect reaches a peer; close ends the connection.
 	Connect func(ctx context.Context, p Peer) (ask Ask, close func(), err error)
-	Now     func() engram.Time // nil means the wall clock
-	Every   time.Duration      // default 30 s
-	Warn    time.Duration      // from this offset on it is logged; default 100 ms
-	Log     *slog.Logger       // nil means slog.Default()
+	// Tell is told after each round what is known of all peers; nil if nobody is.
+	Tell  func(ctx context.Context, skews []Skew)
+	Now   func() engram.Time // nil means the wall clock
+	Every time.Duration      // default 30 s
+	Warn  time.Duration      // from this offset on it is logged; default 100 ms
+	Log   *slog.Logger       // nil means slog.Default()
 }
 
 // At most so many servers are asked in one round, and known: a fleet's servers need not
@@ -62,6 +65,7 @@ type Watch struct {
 }
 
 type peer struct {
+	robot  string
 	filter Filter
 	err    error
 	warned bool
@@ -123,6 +127,11 @@ func (w *Watch) Round(ctx context.Context) {
 			return
 		}
 	}
+	if w.o.Tell != nil {
+		call, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		w.o.Tell(call, w.Skews())
+	}
 }
 
 // ask measures one peer.
@@ -145,7 +154,7 @@ func (w *Watch) ask(ctx context.Context, p Peer) {
 		known = &peer{}
 		w.mu.peers[p.Server] = known
 	}
-	known.err = err
+	known.robot, known.err = p.Robot, err
 	if err != nil {
 		return
 	}
@@ -176,7 +185,7 @@ func (w *Watch) Skews() []Skew {
 	defer w.mu.Unlock()
 	out := make([]Skew, 0, len(w.mu.peers))
 	for name, p := range w.mu.peers {
-		s := Skew{Server: name}
+		s := Skew{Server: name, Robot: p.robot}
 		s.Sample, _ = p.filter.Best()
 		if p.err != nil {
 			s.Error = p.err.Error()
