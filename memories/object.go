@@ -11,6 +11,7 @@ import (
 // entity is an object, of Class a kind of objects.
 func Object() server.Memory {
 	const name = "Object"
+	let := &released{}
 	minutes := engram.Bounds{MaxCount: 10_000, MaxAge: 15 * time.Minute, MaxBytes: 8 * mib}
 	return server.Memory{
 		Name:  name,
@@ -23,5 +24,6 @@ func Object() server.Memory {
 			logged(segment(name, "ArticulatedAttachments", "engram.object.ArticulatedAttachment", minutes)),
 		},
 		Bounds: engram.Bounds{MaxBytes: 96 * mib, MaxCount: 500_000},
+		Hooks:  server.Hooks{Start: let.start, Commit: let.committed},
 	}
 }

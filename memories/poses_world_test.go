@@ -242,6 +242,25 @@ func TestWhatWasSeenStays(t *testing.T) {
 	// Held, it moves with the robot.
 	st.other("Object/Attachments/rover/grasp", "engram.object.Attachment", 28*second, seen(28*second, "base", 1, "active", true, "object", engram.MustID("Object/Instance/rover/cup")))
 	eventually(t, "the cup held", is(35*second, 36))
+	// Let go, it stays where it was then; who lets it go need not know where that is.
+	st.other("Object/Attachments/rover/grasp", "engram.object.Attachment", 36*second, map[string]any{
+		"timestamp": 36 * second, "object": engram.MustID("Object/Instance/rover/cup")})
+	eventually(t, "the cup let go", is(39*second, 37))
+	if !is(36*second, 37)() || !is(35*second, 36)() {
+		t.Error("it jumped")
+	}
+	w, err := world.Over(t.Context(), s, "test", world.DefaultRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	f, err := w.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.Pose("rover/odom", "cup"); err != nil || math.Abs(got.Pose.T.X-37) > 1e-9 {
+		t.Errorf("in the world it is at %v, %v", got, err)
+	}
 }
 
 // Whatever is stated in whatever order, the poses have at present what the world has, as they followed

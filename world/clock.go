@@ -110,7 +110,8 @@ func walk(beside map[string][]step, first string) map[string]step {
 // putClock takes what a server measured.
 func (b *Builder) putClock(s ClockStatement) {
 	who := speaker{s.Skew.Robot, s.Provider, s.Robot}
-	if old := b.clocks[who]; old != nil && !s.newer(&old.Said) || len(b.clocks) >= maxClocks {
+	old := b.clocks[who]
+	if old != nil && !s.newer(&old.Said) || old == nil && len(b.clocks) >= maxClocks {
 		return
 	}
 	if b.clocks == nil {

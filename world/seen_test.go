@@ -114,3 +114,29 @@ func TestJointValuesOfObjects(t *testing.T) {
 	f = k.await(func(f *world.Forest) bool { got, _ := f.Pose("fridge", "drawer"); return got.Pose.T.X > 0.75 })
 	k.at(f, "kitchen", "drawer", 1.8)
 }
+
+// A location is a goal that belongs to a place, with a pose in any frame.
+func TestLocationsOfAPlace(t *testing.T) {
+	svc := serving.New(t, memories.World(), memories.Navigation())
+	w := over(t, svc, "plan")
+	k := kit{t, w, testkit.Context(t)}
+	f := k.see(k.put(item("flat", "", 0, "map"), item("kitchen", "flat", 5, "map"), item("table", "kitchen", 2, "object"), item("hall", "flat", -5, "map")), nil)
+	part := engram.MustID("World/Item/plan/hall")
+	k.tell(svc, "Navigation/Location/plan/at the table", "engram.navigation.Location", engram.Now(), posed("table", -1, "names", []string{"dinner"}))
+	k.tell(svc, "Navigation/Location/plan/door", "engram.navigation.Location", engram.Now(), posed("flat", -3, "part_of", part))
+	k.tell(svc, "Navigation/Location/plan/nowhere", "engram.navigation.Location", engram.Now(), map[string]any{"frame_id": "flat"})
+	for place, want := range map[string][]string{"kitchen": {"at the table"}, "hall": {"door"}, "flat": {"at the table", "door"}, "": {"at the table", "door"}, "cellar": nil} {
+		all, err := w.Locations(k.ctx, place)
+		var got []string
+		for _, l := range all {
+			got = append(got, l.Name)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("in %q: %q, %v", place, got, err)
+		}
+	}
+	all, _ := w.Locations(k.ctx, "kitchen")
+	if got, err := all[0].In(f, "flat"); err != nil || got.Pose.T.X != 6 || all[0].Names[0] != "dinner" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
