@@ -785,3 +785,51 @@ func TestHostOnTheBackbone(t *testing.T) {
 	}
 	knows(t, c, false, "base:Arm")
 }
+
+// Where the own robot holds a copy, SourceNear reads and follows that instead of the owner, also
+// while the owner is away; elsewhere the owner.
+func TestNearCopies(t *testing.T) {
+	t.Parallel()
+	base, r1, r2, radio := fleetOf(t)
+	cb, c1, c2 := base.clientOf(t, 3*time.Second), r1.client(t), r2.client(t)
+	knows(t, cb, true, "robot1:Object", "robot2:Object")
+	reaches(t, cb, "~robot[12]:Object")
+	follow := func() engram.UpdateStream {
+		t.Helper()
+		sub, err := cb.Subscribe(t.Context(), engram.Subscription{
+			Patterns: []engram.Pattern{engram.MustPattern("~robot[12]:Object")}, Source: engram.SourceNear, Start: engram.Start{Kind: engram.StartLast, N: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { sub.Close() })
+		return sub
+	}
+	sub := follow()
+	testkit.Commit(t, c1, testkit.Update(t, "Object/Any/p/e", 1, ""))
+	testkit.Commit(t, base.Server, testkit.Update(t, "robot1:Object/Any/p/copied", 1, ""))
+	testkit.Commit(t, c2, testkit.Update(t, "Object/Any/p/e", 1, ""))
+	told := map[string]bool{}
+	for _, u := range testkit.Next(t, sub, 2) {
+		told[u.ID.Truncate(engram.LevelEntity).String()] = true
+	}
+	if !told["robot1:Object/Any/p/copied"] || !told["robot2:Object/Any/p/e"] {
+		t.Errorf("told of %v", told)
+	}
+	radio.set(true, false)
+	late := follow()
+	if u := testkit.Next(t, late, 1)[0]; u.ID.Truncate(engram.LevelEntity) != engram.MustID("robot1:Object/Any/p/copied") {
+		t.Errorf("of a robot that is away: %s", u.ID)
+	}
+	if got := late.(interface{ EpochOf(string) uint64 }).EpochOf("robot1:Object"); got != base.Server.Epoch() {
+		t.Errorf("the copy's epoch is %d, not its holder's", got)
+	}
+	q := engram.MustPattern("robot1:Object").Select(engram.All())
+	q.Source = engram.SourceNear
+	if r, err := cb.Query(t.Context(), q); err != nil || ids(r) != "robot1:Object/Any/p/copied" || len(r.Missing) > 0 {
+		t.Errorf("asked: %v, %v", r, err)
+	}
+	if got := cb.Robot(); got != "base" {
+		t.Errorf("the client is on %q", got)
+	}
+}
