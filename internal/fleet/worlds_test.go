@@ -44,7 +44,7 @@ func robotName(i int) string { return fmt.Sprint("robot", i+1) }
 var skews = [4]time.Duration{0, 10 * time.Second, -10 * time.Second, 5 * time.Second}
 
 // fourWorlds lays robots and base station out, and starts the base station.
-func fourWorlds(t *testing.T) *worlds {
+func fourWorlds(t *testing.T, copies ...string) *worlds {
 	w := &worlds{T: t, rules: world.DefaultRules()}
 	var cancel context.CancelFunc
 	w.ctx, cancel = context.WithTimeout(context.Background(), 20*time.Minute)
@@ -76,7 +76,10 @@ func fourWorlds(t *testing.T) *worlds {
 		w.must(err)
 		w.srv[i] = NewServer(robot, built(t), "--robot", robotName(i), "--backbone", "embedded",
 			"--leaf-of", fmt.Sprintf("nats-leaf://%s:%d", host.Address, portLeaf),
-			"--memory", "World", "--memory", "SystemState", "--copy", "*:World", "--clock-offset", skews[i].String())
+			"--memory", "World", "--memory", "SystemState", "--clock-offset", skews[i].String())
+		for _, text := range copies {
+			w.srv[i].Args = append(w.srv[i].Args, "--copy", text)
+		}
 		w.rules.Offsets[robotName(i)] = -skews[i]
 	}
 	w.must(w.base.Start(w.ctx))
@@ -351,9 +354,18 @@ func (s *scenario) revive(m *stated) {
 // come back at all of them. When the links are back, who holds the marks of the last writes
 // sees the same world at each of them, which is the model's. 10,000 operations with -long.
 func TestFourWorlds(t *testing.T) {
+	testWorlds(t, testkit.Repeats(500, 10_000), testkit.Repeats(6, 40), "*:World")
+}
+
+// The same where nobody holds copies: worlds are read from their owners.
+func TestFourWorldsWithoutCopies(t *testing.T) {
+	testWorlds(t, testkit.Repeats(200, 2000), testkit.Repeats(4, 20))
+}
+
+func testWorlds(t *testing.T, operations, phases int, copies ...string) {
 	seed := cmp.Or(*worldSeed, rand.Uint64()|1)
 	t.Logf("again with -world-seed %d", seed)
-	s := &scenario{worlds: fourWorlds(t), Rand: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
+	s := &scenario{worlds: fourWorlds(t, copies...), Rand: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
 	for i := range s.model {
 		s.model[i] = map[string]*stated{}
 	}
@@ -365,8 +377,6 @@ func TestFourWorlds(t *testing.T) {
 	}
 	began := engram.Now().Add(-time.Hour)
 	s.now.Store(int64(began))
-	operations := testkit.Repeats(500, 10_000)
-	phases := testkit.Repeats(6, 40)
 	for i := range 3 { // the fourth joins later
 		s.join(i)
 	}
@@ -453,7 +463,7 @@ func (s *scenario) there() int {
 // reads a copy: it waits, and is told where the copy cannot have it. What was there before a
 // cut does not travel again after it.
 func TestMarksOfOtherRobots(t *testing.T) {
-	w := fourWorlds(t)
+	w := fourWorlds(t, "*:World")
 	w.join(0)
 	w.join(1)
 	writer, reader := w.at[0], w.at[1]
