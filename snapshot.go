@@ -115,6 +115,9 @@ type CopyUsed struct {
 	// answer has it and all before it. Both are 0 if the holder does not know, or copies only
 	// some of the memory.
 	Epoch, Number uint64
+	// Held is the number at the holder of the last update of the copy that this took, or a
+	// later one; 0 if it took none in its epoch.
+	Held uint64
 }
 
 // Result answers a [Query]; it is a tree shaped like it.

@@ -639,7 +639,7 @@ func TestCopiesAreTold(t *testing.T) {
 		t.Cleanup(func() { names.Close() })
 		h := start(t, "one", names, names, address, memory("A"), memory("robot1:A"), memory("robot2:A"))
 		told := []engram.CopyUsed{
-			{Memory: "robot1:A", Server: "one", AsOf: 1, Lag: 2, Behind: 3, Epoch: 1<<64 - 1, Number: 5}, {Memory: "robot2:A", Server: "one"},
+			{Memory: "robot1:A", Server: "one", AsOf: 1, Lag: 2, Behind: 3, Epoch: 1<<64 - 1, Number: 5, Held: 6}, {Memory: "robot2:A", Server: "one"},
 		}
 		h.ExplainCopies(func(*engram.Query) ([]engram.Missing, []engram.CopyUsed) { return nil, told })
 		r, err := connect(t, h.address).Query(t.Context(), engram.MustPattern("*").Select(engram.Latest(1)))

@@ -32,7 +32,7 @@ func (h *Holder) Explain(q *engram.Query) (missing []engram.Missing, used []engr
 			used[last].AsOf, used[last].Lag = min(used[last].AsOf, u.AsOf), max(used[last].Lag, u.Lag)
 			used[last].Behind += u.Behind
 			if u.Epoch != 0 { // the others are of parts
-				used[last].Epoch, used[last].Number = u.Epoch, u.Number
+				used[last].Epoch, used[last].Number, used[last].Held = u.Epoch, u.Number, u.Held
 			}
 			continue
 		}

@@ -42,6 +42,7 @@ type replica struct {
 	caughtUp     engram.Time
 	caughtUpHere time.Time
 	heard        *atomic.Int64 // of its link: when the owner was last heard, Unix nanoseconds; 0 is never
+	held         uint64        // number at the holder of the newest that came, or a later one
 	received     uint64
 	payload      int64
 	wire         int64
@@ -105,6 +106,7 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 		r.ledger.stored(v.Entity, v.Snapshot.Time)
 		r.payload += int64(v.Snapshot.Size())
 	}
+	r.held = max(r.held, applied.Number)
 	r.received += uint64(len(c.Versions))
 	r.had += applied.Had
 	r.removed += applied.Removed
@@ -286,7 +288,7 @@ func (r *replica) used() engram.CopyUsed {
 	defer r.mu.Unlock()
 	u := engram.CopyUsed{Memory: r.memory, Behind: r.behind.Updates, AsOf: r.caughtUp}
 	if p := r.positions[r.owner]; r.isWholeLocked() {
-		u.Epoch, u.Number = p.Epoch, p.Number
+		u.Epoch, u.Number, u.Held = p.Epoch, p.Number, r.held
 	}
 	if r.caughtUp != 0 {
 		u.Lag = time.Since(r.caughtUpHere)

@@ -170,6 +170,7 @@ func (s *holding) ApplyCopy(ctx context.Context, c service.Changes) (a service.A
 		switch err := results[i].Err; {
 		case err == nil:
 			a.Stored++
+			a.Number = max(a.Number, results[i].Number)
 		case engram.CodeOf(err) == engram.AlreadyExists:
 			a.Had++
 		default:
@@ -177,6 +178,9 @@ func (s *holding) ApplyCopy(ctx context.Context, c service.Changes) (a service.A
 				a.Reason = err
 			}
 		}
+	}
+	if a.Had > 0 { // they came some time
+		a.Number = s.wm.Number()
 	}
 	return a, err
 }

@@ -59,6 +59,9 @@ func apply(t *testing.T, s *server.Server, c service.Changes) service.Applied {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n := s.Number(); a.Stored+a.Had > 0 && a.Number != n {
+		t.Errorf("the newest is said to have the number %d, and has %d", a.Number, n)
+	}
 	return a
 }
 

@@ -23,6 +23,8 @@ type Memory struct {
 	stream   engram.UpdateStream
 	done     chan struct{} // closed when it follows no more
 
+	come map[string]Mark // by other robot's memory, how far its news have come; under the hub's lock
+
 	unsure bool // whether the world has what was written last; under writing
 
 	reading sync.Mutex
@@ -76,7 +78,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 		set(&o)
 	}
 	codec.robot = cmp.Or(o.robot, codec.robot)
-	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}}
+	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}, come: map[string]Mark{}}
 	h := newHub(rules)
 	h.builder.robot = codec.robot
 	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, store: m.commit, storeData: m.commitData}
@@ -153,194 +155,6 @@ func (m *Memory) Close() error {
 	return err
 }
 
-// epochOf returns the epoch of the server at which a memory is followed; 0 if it is at none
-// just now.
-func (m *Memory) epochOf(memory string) uint64 {
-	if of, ok := m.stream.(interface{ EpochOf(memory string) uint64 }); ok {
-		return of.EpochOf(memory)
-	}
-	return m.stream.Epoch()
-}
-
-// againAfter is how long what could not be read anew waits for the next attempt.
-const againAfter = 500 * time.Millisecond
-
-// follow takes what is committed until the stream ends.
-func (m *Memory) follow() {
-	defer close(m.done)
-	var owed batch // what is to be read anew, and the marks that the world has then
-	for {
-		updates, err := m.next(len(owed.anew) > 0)
-		if err != nil {
-			m.end(err)
-			return
-		}
-		b := m.sort(updates)
-		owed.anew = append(owed.anew, b.anew...)
-		if owed.to = append(owed.to, b.to...); len(owed.anew) > 0 {
-			missing, err := m.reload(context.Background(), owed.anew...)
-			if err != nil && !away(err) {
-				m.end(err)
-				return
-			}
-			if err == nil {
-				owed.anew = missing
-			}
-		}
-		if b.to = nil; len(owed.anew) == 0 {
-			b.to, owed.to = owed.to, nil
-		}
-		m.take(b)
-	}
-}
-
-// away reports whether an error may be gone when it is tried again.
-func away(err error) bool {
-	switch engram.CodeOf(err) {
-	case engram.Unavailable, engram.Exhausted, engram.Canceled:
-		return true
-	}
-	return false
-}
-
-// next waits for updates: not for ever if something is to be done without.
-func (m *Memory) next(hurry bool) ([]engram.Update, error) {
-	ctx := context.Background() // Close ends the stream, and with it what waits for it
-	if hurry {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, againAfter)
-		defer cancel()
-	}
-	updates, err := m.stream.Next(ctx)
-	if err != nil && ctx.Err() != nil {
-		return nil, nil
-	}
-	return updates, err
-}
-
-// batch is something that came of the memories.
-type batch struct {
-	items []engram.Item
-	to    []Mark   // all up to these has come with it
-	own   Mark     // what the provider itself said has come up to it
-	anew  []string // memories that are to be read before
-}
-
-// sort returns what comes of updates.
-func (m *Memory) sort(updates []engram.Update) (b batch) {
-	to := Mark{Epoch: m.stream.Epoch()}
-	if len(updates) == 0 {
-		return b
-	}
-	home := m.epochOf(ownMemory)
-	read := func(memory string) {
-		if !slices.Contains(b.anew, memory) {
-			b.anew = append(b.anew, memory)
-		}
-	}
-	for _, u := range updates {
-		memory := u.ID.Memory()
-		if near := strings.Contains(memory, ":") && to.Epoch == home; !near { // of copies there are no marks
-			to.Number = u.Number
-		}
-		own := memory == ownMemory && u.ID.ProviderSegment() == m.provider
-		if u.Restarted || !m.isKnown(memory) {
-			read(memory)
-		}
-		if u.Dropped > 0 { // of any memory of that server
-			read(memory)
-			for _, other := range m.followedIn(to.Epoch) {
-				read(other)
-				own = own || other == ownMemory
-			}
-		}
-		if own {
-			b.own = to
-		}
-		if u.Snapshot != nil {
-			b.items = append(b.items, engram.Item{ID: u.ID, Snapshot: u.Snapshot})
-		}
-	}
-	b.to = []Mark{to}
-	return b
-}
-
-func (m *Memory) isKnown(memory string) bool {
-	m.reading.Lock()
-	defer m.reading.Unlock()
-	return m.known[memory]
-}
-
-// followedIn returns the memories that are followed at the server of an epoch.
-func (m *Memory) followedIn(epoch uint64) (memories []string) {
-	m.reading.Lock()
-	defer m.reading.Unlock()
-	for memory := range m.known {
-		if m.epochOf(memory) == epoch {
-			memories = append(memories, memory)
-		}
-	}
-	return memories
-}
-
-// reload reads memories anew, all if none is named: what was written before it is in the world
-// then. It returns those whose owner is not reached.
-func (m *Memory) reload(ctx context.Context, memories ...string) (missing []string, err error) {
-	_, missing, err = m.read(ctx, memories...)
-	return missing, err
-}
-
-// read is reload, which returns the answer, too.
-func (m *Memory) read(ctx context.Context, memories ...string) (r *engram.Result, missing []string, err error) {
-	if r, err = m.svc.Query(ctx, m.query(engram.Latest(1), memories...)); err != nil {
-		return nil, nil, err
-	}
-	m.take(batch{items: r.Items()})
-	for _, lack := range r.Missing {
-		if lack.Reason == engram.MissingUnreachable || lack.Reason == engram.MissingNotBelieved {
-			missing = append(missing, lack.ID.Memory())
-		}
-	}
-	for _, n := range r.Memories {
-		memories = append(memories, n.Name)
-	}
-	m.reading.Lock()
-	defer m.reading.Unlock()
-	for _, memory := range memories {
-		m.known[memory] = !slices.Contains(missing, memory)
-	}
-	return r, missing, nil
-}
-
-// inCopies looks for what was written up to marks in copies of other robots' memories: the own
-// robot may not hear what their owners tell.
-func (m *Memory) inCopies(ctx context.Context, marks []Mark) error {
-	var q engram.Query // of nothing: it tells how far the copies are
-	q.Source = engram.SourceNear
-	for _, p := range m.patterns[len(m.codec.Patterns()):] {
-		p.Levels = []engram.NameSelector{p.Levels[0], engram.OneOf(itemSegment), engram.OneOf("-"), engram.OneOf("-")}
-		q.Memories = append(q.Memories, p.Select(engram.Latest(1)).Memories...)
-	}
-	r, err := m.svc.Query(ctx, q)
-	if err != nil {
-		return err
-	}
-	for _, c := range r.Copies {
-		to := Mark{c.Epoch, c.Number}
-		if !slices.ContainsFunc(marks, func(m Mark) bool { return m.Epoch == to.Epoch && m.Number <= to.Number }) {
-			continue
-		}
-		r, _, err := m.read(ctx, c.Memory)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(r.Copies, func(by engram.CopyUsed) bool { return by.Memory == c.Memory && by.Server == c.Server }) {
-			m.take(batch{to: []Mark{to}})
-		}
-	}
-	return nil
-}
-
 // query selects snapshots of all that the world is made of, or of what is in memories.
 func (m *Memory) query(s engram.SnapshotSelector, memories ...string) engram.Query {
 	q := engram.Query{Source: engram.SourceNear}
@@ -362,7 +176,7 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 	q := m.query(engram.AtOrBefore(at))
 	q.AsOf = asOf
 	var r *engram.Result
-	err := follow(ctx, func() (err error) {
+	err := outlast(ctx, func() (err error) {
 		r, err = m.svc.Query(ctx, q)
 		return err
 	})
@@ -385,6 +199,9 @@ func (m *Memory) take(came batch) {
 			if err == nil && name != "" {
 				names[name] = true
 			}
+		}
+		for memory, to := range came.come {
+			m.come[memory] = to
 		}
 		if came.own.Number > 0 {
 			m.heard = came.own
@@ -466,7 +283,7 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 	m.mu.Unlock()
 	m.unsure = true
 	var results []engram.UpdateResult
-	err := follow(ctx, func() (err error) {
+	err := outlast(ctx, func() (err error) {
 		// Committed twice, as when an answer was lost, it is the same as once: it has its time.
 		results, err = m.svc.Commit(ctx, c)
 		return err
@@ -492,9 +309,9 @@ const (
 	tryEvery        = 100 * time.Millisecond
 )
 
-// follow makes a call until it is answered, by whatever server has the memory by then, for as
+// outlast makes a call until it is answered, by whatever server has the memory by then, for as
 // long as a takeover may take.
-func follow(ctx context.Context, call func() error) error {
+func outlast(ctx context.Context, call func() error) error {
 	for began := time.Now(); ; {
 		err := call()
 		if engram.CodeOf(err) != engram.Unavailable || time.Since(began) > takeoverTimeout {

@@ -58,4 +58,5 @@ type Applied struct {
 	// limits, with the first reason. They are lost to the copy.
 	Refused uint64
 	Reason  error
+	Number  uint64 // the memory's, of the newest of the versions that it has by now, or a later one
 }

@@ -104,6 +104,7 @@ func (a *answerer) write(r *engram.Result) error {
 		if a.e.u8(flags); c.Epoch != 0 {
 			a.e.u64(c.Epoch)
 			a.e.u64(c.Number)
+			a.e.u64(c.Held)
 		}
 	}
 	return nil
@@ -194,7 +195,7 @@ func (a *answer) decode(d *decoder) {
 			c := engram.CopyUsed{Memory: d.text(), Server: d.text(), AsOf: engram.Time(d.u64()), Lag: time.Duration(d.u64()), Behind: d.u64()}
 			flags := d.u8()
 			if c.Away = flags&copyAway != 0; flags&copyPosition != 0 {
-				c.Epoch, c.Number = d.u64(), d.u64()
+				c.Epoch, c.Number, c.Held = d.u64(), d.u64(), d.u64()
 			}
 			if d.bad == nil {
 				a.result.Copies = append(a.result.Copies, c)

@@ -78,7 +78,7 @@ func copyMessages(copies []engram.CopyUsed) []*engramv1.CopyUsed {
 	for i, c := range copies {
 		ms[i] = &engramv1.CopyUsed{
 			Memory: c.Memory, Server: c.Server, AsOf: int64(c.AsOf), LagNanos: int64(c.Lag), Behind: c.Behind, Away: c.Away,
-			Epoch: c.Epoch, Number: c.Number,
+			Epoch: c.Epoch, Number: c.Number, Held: c.Held,
 		}
 	}
 	return ms
@@ -100,7 +100,7 @@ func resultFromMessage(m *engramv1.QueryResponse) (*engram.Result, error) {
 	for _, c := range m.GetCopies() {
 		r.Copies = append(r.Copies, engram.CopyUsed{
 			Memory: c.GetMemory(), Server: c.GetServer(), AsOf: engram.Time(c.GetAsOf()), Lag: time.Duration(c.GetLagNanos()),
-			Behind: c.GetBehind(), Away: c.GetAway(), Epoch: c.GetEpoch(), Number: c.GetNumber(),
+			Behind: c.GetBehind(), Away: c.GetAway(), Epoch: c.GetEpoch(), Number: c.GetNumber(), Held: c.GetHeld(),
 		})
 	}
 	return r, nil

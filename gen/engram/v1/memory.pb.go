@@ -1600,6 +1600,7 @@ type CopyUsed struct {
 	Away          bool                   `protobuf:"varint,6,opt,name=away,proto3" json:"away,omitempty"`                         // the owner was not reached
 	Epoch         uint64                 `protobuf:"varint,7,opt,name=epoch,proto3" json:"epoch,omitempty"`                       // of the owner, which number is of; 0 if the holder does not know
 	Number        uint64                 `protobuf:"varint,8,opt,name=number,proto3" json:"number,omitempty"`                     // an update of the owner: the copy has it and all before it
+	Held          uint64                 `protobuf:"varint,9,opt,name=held,proto3" json:"held,omitempty"`                         // the number at the holder of the last update of the copy that this took, or a later one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1686,6 +1687,13 @@ func (x *CopyUsed) GetEpoch() uint64 {
 func (x *CopyUsed) GetNumber() uint64 {
 	if x != nil {
 		return x.Number
+	}
+	return 0
+}
+
+func (x *CopyUsed) GetHeld() uint64 {
+	if x != nil {
+		return x.Held
 	}
 	return 0
 }
@@ -3751,7 +3759,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x05start\x18\x04 \x01(\x03R\x05start\x12\x10\n" +
 	"\x03end\x18\x05 \x01(\x03R\x03end\x12\x18\n" +
 	"\aexample\x18\x06 \x01(\tR\aexample\x12\x16\n" +
-	"\x06detail\x18\a \x01(\tR\x06detail\"\xc6\x01\n" +
+	"\x06detail\x18\a \x01(\tR\x06detail\"\xda\x01\n" +
 	"\bCopyUsed\x12\x16\n" +
 	"\x06memory\x18\x01 \x01(\tR\x06memory\x12\x16\n" +
 	"\x06server\x18\x02 \x01(\tR\x06server\x12\x13\n" +
@@ -3760,7 +3768,8 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x06behind\x18\x05 \x01(\x04R\x06behind\x12\x12\n" +
 	"\x04away\x18\x06 \x01(\bR\x04away\x12\x14\n" +
 	"\x05epoch\x18\a \x01(\x04R\x05epoch\x12\x16\n" +
-	"\x06number\x18\b \x01(\x04R\x06number\"\x9d\x01\n" +
+	"\x06number\x18\b \x01(\x04R\x06number\x12\x12\n" +
+	"\x04held\x18\t \x01(\x04R\x04held\"\x9d\x01\n" +
 	"\rQueryResponse\x121\n" +
 	"\bmemories\x18\x01 \x03(\v2\x15.engram.v1.ResultNodeR\bmemories\x12,\n" +
 	"\amissing\x18\x02 \x03(\v2\x12.engram.v1.MissingR\amissing\x12+\n" +

@@ -1,0 +1,239 @@
+package world
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// epochOf returns the epoch of the server at which a memory is followed; 0 if it is at none
+// just now.
+func (m *Memory) epochOf(memory string) uint64 {
+	if of, ok := m.stream.(interface{ EpochOf(memory string) uint64 }); ok {
+		return of.EpochOf(memory)
+	}
+	return m.stream.Epoch()
+}
+
+// againAfter is how long what could not be read anew waits for the next attempt.
+const againAfter = 500 * time.Millisecond
+
+// follow takes what is committed until the stream ends.
+func (m *Memory) follow() {
+	defer close(m.done)
+	var owed batch // what is to be read anew, and the marks that the world has then
+	for {
+		updates, err := m.next(len(owed.anew) > 0)
+		if err != nil {
+			m.end(err)
+			return
+		}
+		b := m.sort(updates)
+		owed.anew = append(owed.anew, b.anew...)
+		if owed.to = append(owed.to, b.to...); len(owed.anew) > 0 {
+			missing, err := m.reload(context.Background(), owed.anew...)
+			if err != nil && !away(err) {
+				m.end(err)
+				return
+			}
+			if err == nil {
+				owed.anew = missing
+			}
+		}
+		if b.to = nil; len(owed.anew) == 0 {
+			b.to, owed.to = owed.to, nil
+		} else {
+			b.come = nil
+		}
+		m.take(b)
+	}
+}
+
+// away reports whether an error may be gone when it is tried again.
+func away(err error) bool {
+	switch engram.CodeOf(err) {
+	case engram.Unavailable, engram.Exhausted, engram.Canceled:
+		return true
+	}
+	return false
+}
+
+// next waits for updates: not for ever if something is to be done without.
+func (m *Memory) next(hurry bool) ([]engram.Update, error) {
+	ctx := context.Background() // Close ends the stream, and with it what waits for it
+	if hurry {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, againAfter)
+		defer cancel()
+	}
+	updates, err := m.stream.Next(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nil, nil
+	}
+	return updates, err
+}
+
+// batch is something that came of the memories.
+type batch struct {
+	items []engram.Item
+	to    []Mark          // all up to these has come with it
+	come  map[string]Mark // of other robots' memories: how far their news have come with it
+	own   Mark            // what the provider itself said has come up to it
+	anew  []string        // memories that are to be read before
+}
+
+// sort returns what comes of updates.
+func (m *Memory) sort(updates []engram.Update) (b batch) {
+	to := Mark{Epoch: m.stream.Epoch()}
+	if len(updates) == 0 {
+		return b
+	}
+	home := m.epochOf(ownMemory)
+	b.come = map[string]Mark{}
+	read := func(memory string) {
+		if !slices.Contains(b.anew, memory) {
+			b.anew = append(b.anew, memory)
+		}
+	}
+	for _, u := range updates {
+		memory := u.ID.Memory()
+		other := strings.Contains(memory, ":")
+		if other {
+			b.come[memory] = Mark{to.Epoch, u.Number}
+		}
+		if !other || to.Epoch != home { // of copies there are no marks
+			to.Number = u.Number
+		}
+		own := memory == ownMemory && u.ID.ProviderSegment() == m.provider
+		if u.Restarted || !m.isKnown(memory) {
+			read(memory)
+		}
+		if u.Dropped > 0 { // of any memory of that server
+			read(memory)
+			for _, other := range m.followedIn(to.Epoch) {
+				read(other)
+				own = own || other == ownMemory
+			}
+		}
+		if own {
+			b.own = to
+		}
+		if u.Snapshot != nil {
+			b.items = append(b.items, engram.Item{ID: u.ID, Snapshot: u.Snapshot})
+		}
+	}
+	b.to = []Mark{to}
+	return b
+}
+
+func (m *Memory) isKnown(memory string) bool {
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	return m.known[memory]
+}
+
+// followedIn returns the memories that are followed at the server of an epoch.
+func (m *Memory) followedIn(epoch uint64) (memories []string) {
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	for memory := range m.known {
+		if m.epochOf(memory) == epoch {
+			memories = append(memories, memory)
+		}
+	}
+	return memories
+}
+
+// reload reads memories anew, all if none is named: what was written before it is in the world
+// then. It returns those whose owner is not reached.
+func (m *Memory) reload(ctx context.Context, memories ...string) (missing []string, err error) {
+	_, missing, err = m.read(ctx, memories...)
+	return missing, err
+}
+
+// read is reload, which returns the answer, too.
+func (m *Memory) read(ctx context.Context, memories ...string) (r *engram.Result, missing []string, err error) {
+	if r, err = m.svc.Query(ctx, m.query(engram.Latest(1), memories...)); err != nil {
+		return nil, nil, err
+	}
+	m.take(batch{items: r.Items()})
+	for _, lack := range r.Missing {
+		if lack.Reason == engram.MissingUnreachable || lack.Reason == engram.MissingNotBelieved {
+			missing = append(missing, lack.ID.Memory())
+		}
+	}
+	for _, n := range r.Memories {
+		memories = append(memories, n.Name)
+	}
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	for _, memory := range memories {
+		m.known[memory] = !slices.Contains(missing, memory)
+	}
+	return r, missing, nil
+}
+
+// inCopies looks for what was written up to marks in copies of other robots' memories: the own
+// robot may not hear what their owners tell.
+func (m *Memory) inCopies(ctx context.Context, marks []Mark) error {
+	var q engram.Query // of nothing: it tells how far the copies are
+	q.Source = engram.SourceNear
+	for _, p := range m.patterns[len(m.codec.Patterns()):] {
+		p.Levels = []engram.NameSelector{p.Levels[0], engram.OneOf(itemSegment), engram.OneOf("-"), engram.OneOf("-")}
+		q.Memories = append(q.Memories, p.Select(engram.Latest(1)).Memories...)
+	}
+	r, err := m.svc.Query(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, c := range r.Copies {
+		to := Mark{c.Epoch, c.Number}
+		if !slices.ContainsFunc(marks, func(m Mark) bool { return m.Epoch == to.Epoch && m.Number <= to.Number }) {
+			continue
+		}
+		if m.followed(ctx, &c) {
+			m.take(batch{to: []Mark{to}})
+			continue
+		}
+		r, _, err := m.read(ctx, c.Memory)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(r.Copies, func(by engram.CopyUsed) bool { return by.Memory == c.Memory && by.Server == c.Server }) {
+			m.take(batch{to: []Mark{to}})
+		}
+	}
+	return nil
+}
+
+// followTimeout is how long the news of what a copy has are waited for before it is read anew.
+const followTimeout = 100 * time.Millisecond
+
+// followed waits a little until the news of a copy have come up to what that had when it was
+// asked, and reports whether they have.
+func (m *Memory) followed(ctx context.Context, c *engram.CopyUsed) bool {
+	epoch := m.epochOf(c.Memory)
+	if c.Away || epoch == 0 || epoch == c.Epoch { // what is followed is another copy, or the owner
+		return false
+	}
+	timeout := time.NewTimer(followTimeout)
+	defer timeout.Stop()
+	for {
+		m.mu.Lock()
+		come, news := m.come[c.Memory], m.news
+		m.mu.Unlock()
+		if come.Epoch == epoch && come.Number >= c.Held {
+			return true
+		}
+		select {
+		case <-news:
+		case <-timeout.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
