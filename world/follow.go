@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -18,33 +19,52 @@ func (m *Memory) epochOf(memory string) uint64 {
 	return m.stream.Epoch()
 }
 
-// againAfter is how long what could not be read anew waits for the next attempt.
-const againAfter = 500 * time.Millisecond
+// How long what could not be read anew waits for the next attempt: twice as long each time.
+const (
+	firstPause   = 500 * time.Millisecond
+	longestPause = 30 * time.Second
+)
 
 // follow takes what is committed until the stream ends.
 func (m *Memory) follow() {
 	defer close(m.done)
-	var owed batch // what is to be read anew, and the marks that the world has then
+	anew, to := map[string]bool{}, map[uint64]uint64{} // what is to be read anew, and by epoch how far the world is then
+	pause, due := firstPause, time.Time{}
 	for {
-		updates, err := m.next(len(owed.anew) > 0)
+		updates, err := m.next(len(anew) > 0, due)
 		if err != nil {
 			m.end(err)
 			return
 		}
 		b := m.sort(updates)
-		owed.anew = append(owed.anew, b.anew...)
-		if owed.to = append(owed.to, b.to...); len(owed.anew) > 0 {
-			missing, err := m.reload(context.Background(), owed.anew...)
-			if err != nil && !away(err) {
+		for _, memory := range b.anew {
+			if !anew[memory] {
+				anew[memory], due = true, time.Time{}
+			}
+		}
+		for _, t := range b.to {
+			to[t.Epoch] = t.Number
+		}
+		if len(anew) > 0 && !time.Now().Before(due) {
+			missing, err := m.reload(context.Background(), slices.Sorted(maps.Keys(anew))...)
+			switch {
+			case err == nil:
+				clear(anew)
+				for _, memory := range missing {
+					anew[memory] = true
+				}
+			case !away(err):
 				m.end(err)
 				return
 			}
-			if err == nil {
-				owed.anew = missing
-			}
+			due, pause = time.Now().Add(pause), min(2*pause, longestPause)
 		}
-		if b.to = nil; len(owed.anew) == 0 {
-			b.to, owed.to = owed.to, nil
+		if b.to = nil; len(anew) == 0 {
+			for epoch, number := range to {
+				b.to = append(b.to, Mark{epoch, number})
+			}
+			clear(to)
+			pause = firstPause
 		} else {
 			b.come = nil
 		}
@@ -61,12 +81,12 @@ func away(err error) bool {
 	return false
 }
 
-// next waits for updates: not for ever if something is to be done without.
-func (m *Memory) next(hurry bool) ([]engram.Update, error) {
+// next waits for updates; until then if something is to be done without.
+func (m *Memory) next(owing bool, due time.Time) ([]engram.Update, error) {
 	ctx := context.Background() // Close ends the stream, and with it what waits for it
-	if hurry {
+	if owing {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, againAfter)
+		ctx, cancel = context.WithDeadline(ctx, due)
 		defer cancel()
 	}
 	updates, err := m.stream.Next(ctx)
