@@ -69,7 +69,6 @@ func fourWorlds(t *testing.T, copies ...string) *worlds {
 	host, err := lab.Host("base")
 	w.must(err)
 	w.base = NewServer(host, built(t), "--robot", "base", "--backbone", "embedded", "--leaf-listen", fmt.Sprintf("0.0.0.0:%d", portLeaf), "--memory", "SystemState")
-	w.rules.Offsets = map[string]time.Duration{}
 	for i := range w.srv {
 		robot, err := lab.Host(fmt.Sprint("r", i+1))
 		w.must(err)
@@ -81,7 +80,6 @@ func fourWorlds(t *testing.T, copies ...string) *worlds {
 		for _, text := range copies {
 			w.srv[i].Args = append(w.srv[i].Args, "--copy", text)
 		}
-		w.rules.Offsets[robotName(i)] = -skews[i]
 	}
 	w.must(w.base.Start(w.ctx))
 	return w
@@ -266,7 +264,7 @@ func (s *scenario) name() string { return s.names[s.IntN(len(s.names))] }
 // step has a robot do something, and the model, too. It reports whether the robot could.
 func (s *scenario) step(robot int) bool {
 	s.Helper()
-	now := s.now.Add(int64(time.Millisecond))
+	now := s.now.Add(int64(200 * time.Millisecond))
 	w, name, x := s.at[robot], s.name(), float64(s.IntN(1000))
 	here, err := w.View(s.ctx)
 	s.must(err)
@@ -430,7 +428,14 @@ func testWorlds(t *testing.T, operations, phases int, copies ...string) {
 		if err != nil {
 			t.Fatalf("%s: %v", robotName(i), err)
 		}
-		if got := text(f); got != want {
+		got := text(f)
+		for began := time.Now(); got != want && time.Since(began) < time.Minute; { // until clocks were measured
+			time.Sleep(100 * time.Millisecond)
+			f, err = w.View(s.ctx)
+			s.must(err)
+			got = text(f)
+		}
+		if got != want {
 			t.Errorf("at %s there is\n%s\nand by the model\n%s", robotName(i), without(got, want), without(want, got))
 		}
 	}
