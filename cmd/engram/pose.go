@@ -66,7 +66,8 @@ func revisionFlag(cmd *cobra.Command, name string) *pose.Revision {
 }
 
 // poseTime returns the time of --at, and whether it was given. A time relative to
-// the latest, such as -1s, is meant relative to the latest common one of the frames.
+// the latest, such as -1s, is meant relative to the latest common one of the frames; to now
+// where there is none.
 func poseTime(cmd *cobra.Command, poses service.Service, target, source string) (t engram.Time, given bool, err error) {
 	text, _ := cmd.Flags().GetString("at")
 	if text == "" {
@@ -82,10 +83,14 @@ func poseTime(cmd *cobra.Command, poses service.Service, target, source string) 
 		if err == nil {
 			err = answers[0].Err
 		}
-		if err != nil {
+		switch apart := engram.CodeOf(err) == engram.NotFound; {
+		case err != nil && !apart:
 			return 0, true, err
+		case apart || answers[0].Info.SourceTime == engram.MaxTime: // what is gone, or rests; what never was, the answer says
+			latest = engram.Now()
+		default:
+			latest = answers[0].Info.SourceTime
 		}
-		latest = answers[0].Info.SourceTime
 	}
 	return at.resolve(engram.Now(), latest), true, nil
 }
