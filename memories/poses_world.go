@@ -138,7 +138,7 @@ func (p *poses) yieldLocked(frame string) {
 	if p.items[frame] == nil {
 		return
 	}
-	if err := p.store.Retrace(frame, nil); err == nil {
+	if _, err := p.store.Retrace(frame, nil); err == nil {
 		delete(p.items, frame)
 		p.tellFrames()
 	}
@@ -203,7 +203,7 @@ func (w *worldEdges) update(ctx context.Context, f *world.Forest, name string, s
 	now, exists := f.Edge(name)
 	p.mu.Lock()
 	known := p.items[name]
-	if known == nil && p.store.Now().Hangs(name) {
+	if known == nil && p.store.Structure().Hangs(name) {
 		p.mu.Unlock()
 		if exists && now.Frame != "" {
 			w.leaveOut(f, name, engram.Errorf(engram.Conflict, name, "it is a robot's own frame, which has its place from the robot; where %s says that it is does not count", now.Provider))
@@ -383,7 +383,8 @@ func spansOf(track []world.Edge) (spans []pose.Span, last world.Edge) {
 // setSpansLocked makes spans, the last of which has its last sample at a time, all that the store has of
 // an item.
 func (p *poses) setSpansLocked(name string, spans []pose.Span, newest engram.Time) error {
-	if err := p.store.Retrace(name, spans, pose.Rest(), pose.MaxGap(0)); err != nil {
+	handle, err := p.store.Retrace(name, spans, pose.Rest(), pose.MaxGap(0))
+	if err != nil {
 		return err
 	}
 	delete(p.items, name)
@@ -391,14 +392,7 @@ func (p *poses) setSpansLocked(name string, spans []pose.Span, newest engram.Tim
 		return nil
 	}
 	last := &spans[len(spans)-1]
-	k := &itemEdge{parent: last.Parent, from: last.From, last: newest, changes: len(spans)}
-	if last.Parent != "" {
-		var err error
-		if k.handle, err = p.store.Free(last.Parent, name); err != nil {
-			return err
-		}
-	}
-	p.items[name] = k
+	p.items[name] = &itemEdge{handle: handle, parent: last.Parent, from: last.From, last: newest, changes: len(spans)}
 	return nil
 }
 
@@ -416,7 +410,7 @@ func (w *worldEdges) linkLocked(f *world.Forest, name string, now world.Edge) st
 			names = []string{r.Base}
 		}
 		for _, base := range names {
-			if base = absolute(name, base); base != name && !f.Has(base) && w.p.store.Now().Hangs(base) {
+			if base = absolute(name, base); base != name && !f.Has(base) && w.p.store.Structure().Hangs(base) {
 				return base
 			}
 		}
@@ -427,7 +421,7 @@ func (w *worldEdges) linkLocked(f *world.Forest, name string, now world.Edge) st
 	found := ""
 	for robot := range w.p.robots {
 		frame := robot + "/" + name
-		if !w.p.store.Now().Has(frame) || f.Has(frame) {
+		if !w.p.store.Structure().Has(frame) || f.Has(frame) {
 			continue
 		}
 		if found != "" {
@@ -451,7 +445,7 @@ func (p *poses) meetLocked(frames ...string) {
 // linkItemLocked makes an item the same as a robot's frame; "" is none.
 func (p *poses) linkItemLocked(name, link string) error {
 	if p.items[name] != nil {
-		if err := p.store.Retrace(name, nil); err != nil {
+		if _, err := p.store.Retrace(name, nil); err != nil {
 			return err
 		}
 		delete(p.items, name)
@@ -474,7 +468,7 @@ func (w *worldEdges) bare(f *world.Forest, frame string) {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	known := w.p.items[frame]
-	if known == nil && w.p.store.Now().Hangs(frame) {
+	if known == nil && w.p.store.Structure().Hangs(frame) {
 		return
 	}
 	link := w.linkLocked(f, frame, world.Edge{})
@@ -511,14 +505,14 @@ func (w *worldEdges) carry(f *world.Forest, e *world.Edge) error {
 		return nil
 	}
 	p := w.p
-	if own := absolute(e.Provider, e.Frame); own != e.Frame && p.store.Now().Hangs(own) {
+	if own := absolute(e.Provider, e.Frame); own != e.Frame && p.store.Structure().Hangs(own) {
 		e.Frame = own
 	}
 	if e.Home != world.InInstance {
 		return nil
 	}
 	stays := ""
-	for _, above := range p.store.Now().Above(e.Time, e.Frame) {
+	for _, above := range p.store.Structure().Above(e.Time, e.Frame) {
 		if above.Kind == pose.KindFree || above.Kind == pose.KindJoint {
 			stays = above.Parent
 		}

@@ -19,10 +19,11 @@ type Sample struct {
 
 // Retrace says where a frame was at all times: the spans, in the order of time, take the place of all
 // edges above it. What hung on it goes with it. Their edges are free ones with the options. It
-// is a revision if there were edges before. The errors are those of [Store.Reparent] and
-// [FreeEdge.SetCov]; after one nothing has changed.
-func (s *Store) Retrace(child string, spans []Span, opts ...Option) error {
-	return s.change(func(d *draft) (bool, error) {
+// is a revision if there were edges before. It returns the handle of the last span's edge, nil if there
+// is none. The errors are those of [Store.Reparent] and [FreeEdge.SetCov]; after one nothing has
+// changed.
+func (s *Store) Retrace(child string, spans []Span, opts ...Option) (*FreeEdge, error) {
+	err := s.change(func(d *draft) (bool, error) {
 		cf, err := d.frame(child)
 		if err != nil {
 			return false, err
@@ -40,6 +41,10 @@ func (s *Store) Retrace(child string, spans []Span, opts ...Option) error {
 		}
 		return revise, nil
 	})
+	if err != nil || len(spans) == 0 || spans[len(spans)-1].Parent == "" {
+		return nil, err
+	}
+	return s.freeEdge(spans[len(spans)-1].Parent, child), nil
 }
 
 // retrace puts a span above a frame.
@@ -85,29 +90,40 @@ func (f *frame) hangs() bool {
 	return false
 }
 
+// Structure is which frames hang on which: a look at the store without what its histories hold, which
+// costs nothing. It does not change.
+type Structure struct {
+	s *Store
+	c *content
+}
+
+// Structure returns the present structure.
+func (s *Store) Structure() Structure { return Structure{s, s.states.now().content} }
+
 // Has reports whether there is a frame of the name.
-func (v *View) Has(frame string) bool {
-	_, ok := v.store.frameID(v.state.content, frame)
+func (v Structure) Has(frame string) bool {
+	_, ok := v.s.frameID(v.c, frame)
 	return ok
 }
 
 // Hangs reports whether there is an edge above a frame at any time.
-func (v *View) Hangs(frame string) bool {
-	id, ok := v.store.frameID(v.state.content, frame)
-	return ok && v.state.content.frames[id].hangs()
+func (v Structure) Hangs(frame string) bool {
+	id, ok := v.s.frameID(v.c, frame)
+	return ok && v.c.frames[id].hangs()
 }
 
-// Above describes the edges above a frame at t, up to the root.
-func (v *View) Above(t engram.Time, frame string) []EdgeInfo {
-	c := v.state.content
-	id, ok := v.store.frameID(c, frame)
+// Above returns the edges above a frame at t, up to the root, without their samples.
+func (v Structure) Above(t engram.Time, frame string) []EdgeInfo {
+	id, ok := v.s.frameID(v.c, frame)
 	var edges []EdgeInfo
 	for ok {
-		p, end := c.frames[id].periodAt(t)
+		p, end := v.c.frames[id].periodAt(t)
 		if p.edge == nil {
 			break
 		}
-		edges = append(edges, v.describe(p.edge, engram.Interval{Start: p.from, End: end}))
+		edges = append(edges, EdgeInfo{
+			Parent: p.edge.parentName, Child: p.edge.childName, Kind: p.edge.kind, Valid: engram.Interval{Start: p.from, End: end},
+		})
 		id = p.edge.parent
 	}
 	return edges

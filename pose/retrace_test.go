@@ -20,7 +20,7 @@ func TestRetrace(t *testing.T) {
 	table := Span{From: 1e9, Parent: "map", Samples: []Sample{{1e9, Translation(1, 0, 0), ExactCov()}}}
 	hand := Span{From: 3e9, Parent: "base", Samples: []Sample{{3e9, Translation(0.5, 0, 0), DiagonalCov(0.1, 0.1)}}}
 	before := s.Revision()
-	if err := s.Retrace("cup", []Span{table, hand}, Rest(), MaxGap(0)); err != nil || s.Revision() != before {
+	if _, err := s.Retrace("cup", []Span{table, hand}, Rest(), MaxGap(0)); err != nil || s.Revision() != before {
 		t.Fatal(err, s.Revision())
 	}
 	at := func(when engram.Time, x float64) {
@@ -46,12 +46,12 @@ func TestRetrace(t *testing.T) {
 	if got, info, fail := p.LatestCommon(); fail.Code != OK || got.T.X != 0.5 || info.SourceTime != engram.MaxTime {
 		t.Error(got, info, fail)
 	}
-	if edges := s.Now().Above(4e9, "cup"); len(edges) != 2 || edges[0].Parent != "base" || edges[1].Parent != "map" {
+	if edges := s.Structure().Above(4e9, "cup"); len(edges) != 2 || edges[0].Parent != "base" || edges[1].Parent != "map" {
 		t.Error(edges)
 	}
 	// What was is another belief: a revision.
 	hand.Parent = ""
-	if err := s.Retrace("cup", []Span{table, hand}, Rest(), MaxGap(0)); err != nil || s.Revision() == before || !s.Now().Hangs("cup") {
+	if _, err := s.Retrace("cup", []Span{table, hand}, Rest(), MaxGap(0)); err != nil || s.Revision() == before || !s.Structure().Hangs("cup") {
 		t.Error(err, s.Revision())
 	}
 	if p, _ := s.Path("map", "cup"); p != nil {
@@ -60,15 +60,15 @@ func TestRetrace(t *testing.T) {
 		}
 	}
 	loop := Span{From: 1e9, Parent: "cup", Samples: []Sample{{1e9, Identity(), Cov{}}}}
-	if err := s.Retrace("map", []Span{loop}); engram.CodeOf(err) != engram.Conflict {
+	if _, err := s.Retrace("map", []Span{loop}); engram.CodeOf(err) != engram.Conflict {
 		t.Error(err)
 	}
 	at(2e9, 1)
 	loop.From, loop.Samples[0].Time = 5e9, 5e9
-	if err := s.Retrace("map", []Span{loop}); err != nil {
+	if _, err := s.Retrace("map", []Span{loop}); err != nil {
 		t.Errorf("at a time when it hangs elsewhere: %v", err)
 	}
-	if err := s.Retrace("cup", nil); err != nil || s.Now().Hangs("cup") || !s.Now().Hangs("map") {
+	if _, err := s.Retrace("cup", nil); err != nil || s.Structure().Hangs("cup") || !s.Structure().Hangs("map") {
 		t.Error(err)
 	}
 }
