@@ -285,8 +285,6 @@ func (r *reader) parts(f *fields, it *Item) {
 	}
 }
 
-var sources = []string{"perception", "prior", "operator"}
-
 func (r *reader) state(n *node, item, name string, line int) {
 	s := State{State: world.State{Item: item, Name: name}, Confidence: 1, At: r.at(line)}
 	of := fmt.Sprintf("state %q of %q", name, item)
