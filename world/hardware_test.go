@@ -40,6 +40,10 @@ func TestMapsAndComponentsRoundTrip(t *testing.T) {
 		if a, b := want, m; a.Extent.Size != b.Extent.Size || a.Quality != b.Quality || a.Created != b.Created || a.Kind != b.Kind || a.Properties["words"] != int64(3) {
 			k.Errorf("%+v instead of %+v", a, b)
 		}
+		k.see(k.SetMap(k.ctx, "m", world.Map{Format: "own", SHA256: got.Map.SHA256}, nil))
+		if back, err := k.MapData(k.ctx, "m"); err != nil || !bytes.Equal(back, data) {
+			k.Errorf("when more is said of a map, of its data come %d bytes, %v", len(back), err)
+		}
 		k.see(k.SetMap(k.ctx, "elsewhere", world.Map{Format: "own", URL: "https://example.org/m"}, nil))
 		_, err = k.MapData(k.ctx, "elsewhere")
 		k.code("data that are elsewhere", err, engram.NotFound)

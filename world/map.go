@@ -348,7 +348,12 @@ func (k *keeper) SetMap(ctx context.Context, name string, m Map, data []byte) (M
 			return Mark{}, err
 		}
 	}
-	return k.writeAll(ctx, func(*Forest) ([]update, error) { return []update{{name, k.tick(), 1, &m}}, nil })
+	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+		if is, err := f.Maps().Get(name); err == nil && m.Link == (engram.ID{}) && m.SHA256 != "" && m.SHA256 == is.Map.SHA256 && is.Robot == k.robot {
+			m.Link = is.Map.Link // the data are the same
+		}
+		return []update{{name, k.tick(), 1, &m}}, nil
+	})
 }
 
 // SetComponent implements [Model].

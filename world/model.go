@@ -42,7 +42,8 @@ type Model interface {
 	// SetState states a state of an item, with a confidence in [0, 1].
 	SetState(ctx context.Context, s State, confidence float64) (Mark, error)
 	// SetMap states what there is to say of a map, and its data if they are not nil; the
-	// checksum and the link follow from these. [Forest.Map] has it, MapData the data.
+	// checksum and the link follow from these. Without data those of a map of that name and
+	// checksum stay. [Forest.Maps] has it, MapData the data.
 	SetMap(ctx context.Context, name string, m Map, data []byte) (Mark, error)
 	// MapData returns the data of a map. The error is NotFound if no memory has them, Corrupt
 	// if they are not those that the map names.

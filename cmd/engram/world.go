@@ -29,7 +29,8 @@ outranks perception until it is withdrawn. docs/world.md explains the ideas.`,
 	f.String("provider", "", "who says what is written (default: the user's name)")
 	f.StringArray("robots", nil, "the worlds of these robots, too: a name, ~regex, or '*' for all; may be repeated")
 	cmd.AddCommand(newWorldTree(), newWorldGet(), newWorldPut(), newWorldMv(), newWorldRm(), newWorldWithdraw(),
-		newWorldNear(), newWorldIn(), newWorldDiff(), newWorldWatch())
+		newWorldNear(), newWorldIn(), newWorldDiff(), newWorldWatch(), newWorldImport(), newWorldExport(), newWorldMaps(), newWorldComponents(), newWorldCovers(),
+		newWorldArticulate(), newWorldJoints())
 	return cmd
 }
 
@@ -40,20 +41,26 @@ func withWorld(cmd *cobra.Command, f func(format string, m *client.Client, w *wo
 	if err != nil {
 		return err
 	}
+	return openWorld(cmd, world.Operator, func(m *client.Client, w *world.Memory) error { return f(format, m, w) })
+}
+
+// openWorld is withWorld for what is stated from another source, and commands whose flag -o, if
+// they have one, is no format.
+func openWorld(cmd *cobra.Command, source world.Source, f func(m *client.Client, w *world.Memory) error) error {
 	m, err := connect(cmd)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
 	robots, _ := cmd.Flags().GetStringArray("robots")
-	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...), world.FromSource(world.Operator))
+	w, err := world.Over(cmd.Context(), m, worldProvider(cmd), world.DefaultRules(), world.Robots(robots...), world.FromSource(source))
 	if err != nil {
 		return err
 	}
 	if err := noteAway(cmd, m, robots); err != nil {
 		return errors.Join(err, w.Close())
 	}
-	return errors.Join(f(format, m, w), w.Close())
+	return errors.Join(f(m, w), w.Close())
 }
 
 // lateCopy is from which age on a copy is told of: its owner is silent.

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,6 +26,60 @@ type Content struct {
 type Item struct {
 	world.NamedItem
 	At string
+
+	said []string // members of its description; nil is all
+}
+
+// complete has what the file does not say of an item stay as it is in a world. The error is
+// Conflict if it would have another parent and its place would be lost.
+func (it *Item) complete(f *world.Forest) error {
+	old, err := f.Get(it.Name)
+	if err != nil {
+		if it.Structure == nil && it.Placement == nil && it.Description == nil {
+			it.Description = &world.Description{} // that it exists
+		}
+		return nil
+	}
+	if it.Description != nil && it.said != nil && old.Description != nil {
+		d := *old.Description
+		d.Time = 0
+		for _, member := range it.said {
+			members[member](&d, it.Description)
+		}
+		it.Description = &d
+	}
+	if it.Structure == nil || it.Placement != nil || old.Placement == nil {
+		return nil
+	}
+	parent := ""
+	if old.Structure != nil {
+		parent = old.Structure.Parent
+	}
+	switch {
+	case it.Structure.Parent == parent:
+	case it.Structure.Parent != "":
+		return engram.Errorf(engram.Conflict, it.Name, "it has a place already, in %q; say what its pose in %q is, or move it there first",
+			cmp.Or(old.Placement.Frame, parent), it.Structure.Parent)
+	case old.Placement.Frame == "": // it stays where it is, by itself
+		p := *old.Placement
+		p.Frame, p.Time, it.Placement = parent, 0, &p
+	}
+	return nil
+}
+
+// members copy one member of a description.
+var members = map[string]func(to, from *world.Description){
+	"kinds":        func(to, from *world.Description) { to.Kinds = from.Kinds },
+	"label":        func(to, from *world.Description) { to.Label = from.Label },
+	"spoken_names": func(to, from *world.Description) { to.SpokenNames = from.SpokenNames },
+	"class":        func(to, from *world.Description) { to.Class = from.Class },
+	"shape":        func(to, from *world.Description) { to.Shape = from.Shape },
+	"box":          func(to, from *world.Description) { to.Box = from.Box },
+	"detection":    func(to, from *world.Description) { to.Detection = from.Detection },
+	"place":        func(to, from *world.Description) { to.Place = from.Place },
+	"robot":        func(to, from *world.Description) { to.Robot = from.Robot },
+	"maintainer":   func(to, from *world.Description) { to.Maintainer = from.Maintainer },
+	"properties":   func(to, from *world.Description) { to.Properties = from.Properties },
 }
 
 // Joint is an articulation with its name.
@@ -118,8 +173,9 @@ func (c *Content) Add(o *Content) {
 }
 
 // Check returns what is wrong with the content as a whole, in a world as it is: items that are
-// there twice, loops of parents, with those of the world, values that cannot be. The provider
-// is who will say it: what does not count of what it says is in the notes.
+// there twice, loops of parents, with those of the world, values that cannot be. What the files
+// do not say of an item that there is stays as it is. The provider is who will say it: what does
+// not count of what it says is in the notes.
 func (c *Content) Check(f *world.Forest, provider string) error {
 	var p problems
 	at := map[string]string{}
@@ -131,7 +187,11 @@ func (c *Content) Check(f *world.Forest, provider string) error {
 			continue
 		}
 		at[it.Name] = it.At
-		p.add(it.At, it.Check(it.Name))
+		if err := it.Check(it.Name); err != nil {
+			p.add(it.At, err)
+		} else {
+			p.add(it.At, it.complete(f))
+		}
 		if it.Structure != nil {
 			parents[it.Name] = it.Structure.Parent
 		}

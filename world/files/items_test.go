@@ -239,6 +239,28 @@ func TestAnyWorldRoundTrips(t *testing.T) {
 	})
 }
 
+// TestWhatIsNotSaidStays imports files into a world that has more.
+func TestWhatIsNotSaidStays(t *testing.T) {
+	m := world.NewLocal("me", world.DefaultRules())
+	stated(t, m, read(t, kitchen, "kitchen.yaml"))
+	before := write(t, stated(t, m, read(t, "- name: cup\n- name: door\n  states: {open: true}\n", "names.yaml")), Options{})
+	if after := write(t, state(t, read(t, kitchen, "kitchen.yaml")), Options{}); before != after {
+		t.Errorf("names alone change the world to\n%s", before)
+	}
+	f := stated(t, m, read(t, "- name: cup\n  label: a mug\n  class: null\n- name: table\n  parent: null\n", "some.yaml"))
+	cup, _ := f.Get("cup")
+	if d := cup.Description; d.Label != "a mug" || d.Class != (engram.ID{}) || d.Shape == nil || cup.Placement == nil || cup.Structure.Parent != "table" {
+		t.Errorf("%+v", cup)
+	}
+	if at, err := f.Pose("kitchen", "table"); err != nil || at.Pose.T != (pose.Vec3{X: 2, Y: 1}) {
+		t.Errorf("the table without a parent is at %v, %v", at, err)
+	}
+	c := read(t, "- name: cup\n  parent: cupboard\n", "moved.yaml")
+	if err := c.Check(f, "me"); !errors.Is(err, engram.Conflict) || !strings.Contains(err.Error(), `moved.yaml:1: cup: it has a place already, in "table"`) {
+		t.Error(err)
+	}
+}
+
 // TestRefused has files that are wrong, and what is said of them.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -69,6 +71,9 @@ func fault(file string, line int, format string, args ...any) error {
 	return engram.Errorf(engram.Invalid, fmt.Sprintf("%s:%d", file, line), "%w", fmt.Errorf(format, args...))
 }
 
+// bareFloat is a float of YAML 1.2 that the parser takes for a text, such as 1e-4.
+var bareFloat = regexp.MustCompile(`^[-+]?[0-9]+[eE][-+]?[0-9]+$`)
+
 type yamlReader struct {
 	file    string
 	anchors map[string]ast.Node
@@ -110,6 +115,11 @@ func (y *yamlReader) node(n ast.Node, depth int) (*node, error) {
 		out.value = math.NaN()
 	case *ast.StringNode:
 		out.value = n.Value
+		if n.Token != nil && n.Token.Type == token.StringType && bareFloat.MatchString(n.Value) {
+			if x, err := strconv.ParseFloat(n.Value, 64); err == nil {
+				out.value = x
+			}
+		}
 	case *ast.LiteralNode:
 		out.value = n.Value.Value
 	case *ast.SequenceNode:

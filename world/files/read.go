@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -91,8 +92,10 @@ func (r *reader) item(n *node, parent string) {
 	it.Structure = r.structure(f, parent)
 	it.Placement = r.placement(f)
 	it.Description = r.description(f)
-	if it.Structure == nil && it.Placement == nil && it.Description == nil {
-		it.Description = &world.Description{} // that it exists
+	for member := range members {
+		if f.has(member) {
+			it.said = append(it.said, member)
+		}
 	}
 	r.c.Items = append(r.c.Items, it)
 	r.parts(f, &it)
@@ -155,13 +158,8 @@ func (r *reader) placement(f *fields) *world.Placement {
 	return out
 }
 
-// described are the members of which the group of an item's description is made.
-var described = []string{
-	"kinds", "label", "spoken_names", "class", "shape", "box", "detection", "place", "robot", "maintainer", "properties",
-}
-
 func (r *reader) description(f *fields) *world.Description {
-	if !slices.ContainsFunc(described, f.has) {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(members)), f.has) {
 		return nil
 	}
 	d := &world.Description{

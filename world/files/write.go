@@ -109,7 +109,7 @@ func (w *writer) collect(all bool) (top object) {
 		}
 	}
 	for m := range w.f.Maps().All() {
-		if m.Map.Link.Level() == engram.LevelEntity {
+		if m.Map.Link.CoreSegment() == "MapData" {
 			w.notes = append(w.notes, fmt.Sprintf("the data of the map %s are not in the file; 'engram world maps --save DIR' fetches them", m.Name))
 		}
 		home := slices.IndexFunc(m.Map.Describes, func(name string) bool { return w.in[name] })
@@ -426,7 +426,7 @@ func (w *writer) mapOf(s *world.MapStatement, item string) object {
 		o = append(o, field{"extent", boxValue(m.Extent)})
 	}
 	add(&o, "format", m.Format)
-	if m.Link != (engram.ID{}) {
+	if m.Link != (engram.ID{}) && m.Link.CoreSegment() != "MapData" { // another memory does not have those
 		add(&o, "link", m.Link.String())
 	}
 	add(&o, "url", m.URL)

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/world/files"
+)
+
+func newWorldExport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export [ITEM]",
+		Short: "Write the world, or an item and all below it, as a file that import reads",
+		Long: `Writes items with their poses, joints, states, components and maps as YAML or JSON, while the
+server runs: all, or an ITEM and what is below it. It is the world as it has come of what all
+say; who says what is not in the file. 'engram world import' reads it.`,
+		Example: `  engram world export -f kitchen.yaml --nested
+  engram world export cupboard --format json`,
+		Args:              positional(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: completeItems,
+	}
+	f := cmd.Flags()
+	f.StringP("output", "o", "", "write to this file instead of standard output")
+	f.Bool("flat", false, "each item names its parent (default)")
+	f.Bool("nested", false, "children stand inside their parents")
+	f.String("format", "yaml", "yaml or json")
+	f.String("at", "", "the world at this time: absolute, -10s or now-10s (default: now)")
+	addAfterFlags(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RunE = exportWorld
+	return cmd
+}
+
+func exportWorld(cmd *cobra.Command, args []string) error {
+	if err := exclusive(cmd, "flat", "nested"); err != nil {
+		return err
+	}
+	f := cmd.Flags()
+	var o files.Options
+	o.Nested, _ = f.GetBool("nested")
+	format, _ := f.GetString("format")
+	if o.JSON = format == "json"; !o.JSON && format != "yaml" {
+		return usagef("--format %s: yaml or json", format)
+	}
+	if len(args) > 0 {
+		o.Item = args[0]
+	}
+	at, past, err := worldTimeFlag(cmd, "at")
+	if err != nil {
+		return err
+	}
+	marks, err := marksFlag(cmd)
+	if err != nil {
+		return err
+	}
+	return openWorld(cmd, world.Operator, func(_ *client.Client, w *world.Memory) error {
+		forest, err := viewAfter(cmd, w, marks)
+		if err == nil && past {
+			forest, err = w.Past(cmd.Context(), at, nil)
+		}
+		if err != nil {
+			return err
+		}
+		if o.Item != "" && !forest.Has(o.Item) {
+			return unknownItem(forest, o.Item)
+		}
+		text, notes, err := files.Write(forest, o)
+		if err != nil {
+			return err
+		}
+		for _, note := range notes {
+			cmd.PrintErrln("note:", visible(note))
+		}
+		file, _ := f.GetString("output")
+		if file == "" || file == "-" {
+			_, err := cmd.OutOrStdout().Write(text)
+			return err
+		}
+		if err := os.WriteFile(file, text, 0o644); err != nil {
+			return engram.Errorf(engram.CodeOf(err), file, "%w", err)
+		}
+		return nil
+	})
+}
