@@ -43,7 +43,7 @@ func TestItemsRoundTrip(t *testing.T) {
 			Placement: &world.Placement{Frame: "map", Pose: pose.Translation(1, 2, 3), Cov: cov, Time: 2},
 			Description: &world.Description{
 				Kinds: []string{"object"}, Label: "cup", SpokenNames: []string{"cup", "mug"}, Class: idOf("Object/Class/P/cup"),
-				Shape:     &world.Shape{Kind: world.ShapePolygon, Size: pose.Vec3{X: 1}, Mesh: "m", Outline: []pose.Vec3{{X: 1}, {Y: 2}}},
+				Shape:     &world.Shape{Kind: world.ShapePolygon, Size: pose.Vec3{X: 1}, Mesh: "m", Outline: []pose.Vec3{{X: 1}, {Y: 2}}, Pose: &turned},
 				Box:       &world.Box{Pose: turned, Size: pose.Vec3{X: 1, Y: 2, Z: 3}},
 				Detection: &world.Detection{Methods: []string{"apriltag"}, Tags: []string{"36h11:7"}},
 				Place:     &world.Place{Level: "room", Number: "3006"}, Robot: &world.RobotFrames{Odom: "odom", Base: "base"},

@@ -139,7 +139,7 @@ func printComponents(cmd *cobra.Command, format string, v *worldView) error {
 	for s := range v.Components().All() {
 		c := s.Component
 		objects = append(objects, componentJSON{
-			s.Name, c.Kind, c.Robot, c.Running, v.Has(s.Name), c.Frame, c.Inputs, c.Outputs, c.StartedBy, saidBy(&s.Said),
+			s.Name, c.Kind, c.Robot, c.Running, v.Has(s.Name), c.Frame, c.Inputs, c.Outputs, c.StartedBy, s.Who(),
 		})
 		out.add(s.Name, c.Kind, yesNo(c.Running), yesNo(v.Has(s.Name)), strings.Join(c.Inputs, ", "), strings.Join(c.Outputs, ", "), c.StartedBy)
 	}

@@ -225,7 +225,7 @@ func printJoints(cmd *cobra.Command, format string, f *world.Forest) error {
 	for j := range f.Joints().All() {
 		o := jointJSON{
 			Name: j.Name, Moved: j.Moved, itemJointJSON: *jointObject(j.Articulation), Reference: j.Reference,
-			Pose: *placeObject(j.Pose), Direction: list3(j.Direction), Provider: saidBy(&j.Described.Said),
+			Pose: *placeObject(j.Pose), Direction: list3(j.Direction), Provider: j.Described.Who(),
 		}
 		unit, limits, value := " rad", "-", "-"
 		if j.Kind == world.Prismatic {

@@ -249,7 +249,7 @@ func TestWhatIsNotSaidStays(t *testing.T) {
 	}
 	f := stated(t, m, read(t, "- name: cup\n  label: a mug\n  class: null\n- name: table\n  parent: null\n", "some.yaml"))
 	cup, _ := f.Get("cup")
-	if d := cup.Description; d.Label != "a mug" || d.Class != (engram.ID{}) || d.Shape == nil || cup.Placement == nil || cup.Structure.Parent != "table" {
+	if d := cup.Description; d.Label != "a mug" || d.Class != nil || d.Shape == nil || cup.Placement == nil || cup.Structure.Parent != "table" {
 		t.Errorf("%+v", cup)
 	}
 	if at, err := f.Pose("kitchen", "table"); err != nil || at.Pose.T != (pose.Vec3{X: 2, Y: 1}) {
