@@ -254,9 +254,9 @@ func (j Joints) All() iter.Seq[NamedJoint] { return j.from("") }
 
 func (j Joints) from(name string) iter.Seq[NamedJoint] {
 	return func(yield func(NamedJoint) bool) {
-		j.f.jointed.from(named{name, none}, byNameAndNode, func(k named) bool {
-			s, a := j.f.rules.mergeJoints(j.f.node(k.id).joints, k.name)
-			return a == nil || yield(NamedJoint{k.name, a, s})
+		j.f.jointed.from(hung{name, &named{}}, byJoint, func(k hung) bool {
+			s, a := j.f.rules.mergeJoints(j.f.node(k.id).joints, k.joint)
+			return a == nil || yield(NamedJoint{k.joint, a, s})
 		})
 	}
 }
@@ -279,8 +279,14 @@ func (j Joints) Get(name string) (NamedJoint, error) {
 	return best, nil
 }
 
-func byNameAndNode(a, b named) int {
-	return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(a.id, b.id))
+// hung is a node that a joint of a name is said to move.
+type hung struct {
+	joint string
+	*named
+}
+
+func byJoint(a, b hung) int {
+	return cmp.Or(strings.Compare(a.joint, b.joint), strings.Compare(a.name, b.name))
 }
 
 // revisedJoint returns what the provider says of a joint once it has stated a, too, and when.

@@ -241,7 +241,7 @@ func (b *Builder) PutJoint(s JointStatement) error {
 		return err
 	}
 	b.joints[who] = &s
-	b.f.jointed.add(named{s.Name, n.id}, byNameAndNode, b.edit)
+	b.f.jointed.add(hung{s.Name, n.named}, byJoint, b.edit)
 	b.hearJoint(n.id, &s)
 	if !slices.Contains(b.moves[s.Name], n.id) {
 		b.moves[s.Name] = append(b.moves[s.Name], n.id)
@@ -261,7 +261,7 @@ func (b *Builder) unhang(s *JointStatement, from engram.Time) error {
 	n = b.own(n.id)
 	b.rare(n).joints = slices.DeleteFunc(slices.Clone(n.joints), func(o *JointStatement) bool { return o == s })
 	if !slices.ContainsFunc(n.joints, func(o *JointStatement) bool { return o.Name == s.Name && o.Home == InWorld }) {
-		b.f.jointed.remove(named{s.Name, n.id}, byNameAndNode, b.edit)
+		b.f.jointed.remove(hung{s.Name, n.named}, byJoint, b.edit)
 	}
 	b.touch(n.id, from)
 	return nil

@@ -20,6 +20,8 @@ type Difference struct {
 	Relabelled  bool // what it is called
 	Redescribed bool // in its Description otherwise
 	States      []StateDifference
+	// Linked says that there is a component of its name now and was none, Unlinked the reverse.
+	Linked, Unlinked bool
 }
 
 // StateDifference is how a state of an item differs; nil is not stated.
@@ -65,13 +67,16 @@ func diffItem(before, after *Forest, th pose.Threshold, name string) (Difference
 	d.Relabelled = a.merged.Label() != b.merged.Label()
 	d.Redescribed = !sameDescription(a.merged.Description, b.merged.Description)
 	d.States = diffStates(before, after, name)
+	_, was := before.Components().Get(name)
+	_, is := after.Components().Get(name)
+	d.Linked, d.Unlinked = was != nil && is == nil, was == nil && is != nil
 	posed := (a.merged.Placement == nil) != (b.merged.Placement == nil)
 	if from, to, ok := d.places(before, after); ok {
 		apart := from.Inverse().Mul(to)
 		d.Trans, d.Rot = to.T.Sub(from.T).Norm(), pose.Log(apart).Phi.Norm()
 		d.Moved = d.Trans > th.Trans || d.Rot > th.Rot
 	}
-	return d, d.Reparented || d.Relabelled || d.Redescribed || d.Moved || posed || len(d.States) > 0
+	return d, d.Reparented || d.Relabelled || d.Redescribed || d.Moved || posed || len(d.States) > 0 || d.Linked || d.Unlinked
 }
 
 // upward returns the name of the parent that the forest gives the node; "" if none.

@@ -21,7 +21,7 @@ type Forest struct {
 	noted   set[*named] // what has a note
 	tags    set[tag]
 	space   set[cell]
-	jointed set[named] // names of joints, with the nodes that they move
+	jointed set[hung] // what joints move, by their names
 
 	maps       shelf[MapStatement]
 	components shelf[ComponentStatement]

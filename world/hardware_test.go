@@ -80,12 +80,20 @@ func TestLinksComeAndGo(t *testing.T) {
 			k.Fatal(err)
 		}
 		defer w.Close()
+		var before *world.Forest
 		told := func(linked ...string) {
 			k.Helper()
 			c, err := w.Next(k.ctx)
 			if err != nil || !slices.Equal(c.Names, []string{"rover/camera"}) {
 				k.Fatalf("told of %q, %v", c.Names, err)
 			}
+			if before != nil && before.Has("rover/camera") && c.Forest.Has("rover/camera") {
+				d := world.Diff(before, c.Forest, pose.Threshold{}, c.Names...)
+				if len(d) != 1 || d[0].Linked != (len(linked) > 0) || d[0].Unlinked == d[0].Linked {
+					k.Errorf("the difference is %+v", d)
+				}
+			}
+			before = c.Forest
 			var got []string
 			for l := range c.Forest.Components().Links() {
 				got = append(got, l.Item.Name)

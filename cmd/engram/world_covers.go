@@ -138,10 +138,31 @@ func printComponents(cmd *cobra.Command, format string, v *worldView) error {
 	var objects []componentJSON
 	for s := range v.Components().All() {
 		c := s.Component
-		objects = append(objects, componentJSON{
-			s.Name, c.Kind, c.Robot, c.Running, v.Has(s.Name), c.Frame, c.Inputs, c.Outputs, c.StartedBy, s.Who(),
-		})
+		objects = append(objects, *v.componentObject(s))
 		out.add(s.Name, c.Kind, yesNo(c.Running), yesNo(v.Has(s.Name)), strings.Join(c.Inputs, ", "), strings.Join(c.Outputs, ", "), c.StartedBy)
 	}
 	return print(cmd.OutOrStdout(), format, out, objects)
+}
+
+func (v *worldView) componentObject(s *world.ComponentStatement) *componentJSON {
+	c := s.Component
+	return &componentJSON{s.Name, c.Kind, c.Robot, c.Running, v.Has(s.Name), c.Frame, c.Inputs, c.Outputs, c.StartedBy, s.Who()}
+}
+
+// text puts a component into words.
+func (c *componentJSON) text() string {
+	parts := []string{c.Kind, "does not run"}
+	if c.Running {
+		parts[1] = "runs"
+	}
+	if c.StartedBy != "" {
+		parts = append(parts, "started by "+c.StartedBy)
+	}
+	if len(c.Inputs) > 0 {
+		parts = append(parts, "reads "+strings.Join(c.Inputs, " and "))
+	}
+	if len(c.Outputs) > 0 {
+		parts = append(parts, "writes "+strings.Join(c.Outputs, " and "))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -183,6 +183,7 @@ type diffJSON struct {
 	Pose      string         `json:"pose,omitempty"` // "known now" or "not known any more"
 	Described bool           `json:"described,omitempty"`
 	States    []exchangeJSON `json:"states,omitempty"`
+	Component string         `json:"component,omitempty"` // linked or unlinked
 }
 
 type movementJSON struct {
@@ -226,6 +227,12 @@ func diffObject(after *world.Forest, d *world.Difference) diffJSON {
 		o.Pose = "not known any more"
 	}
 	o.Described = d.Redescribed
+	switch {
+	case d.Linked:
+		o.Component = "linked"
+	case d.Unlinked:
+		o.Component = "unlinked"
+	}
 	for _, s := range d.States {
 		x := exchangeJSON{Name: s.Name}
 		if s.Before != nil {
@@ -283,6 +290,9 @@ func (o *diffJSON) changes() (list [][2]string) {
 	}
 	if o.Described {
 		add("described", "otherwise by "+o.By)
+	}
+	if o.Component != "" {
+		add("component", o.Component)
 	}
 	for _, s := range o.States {
 		add("state", s.Name+": "+stateText(s.From)+" → "+stateText(s.To))

@@ -111,6 +111,10 @@ func (v *worldView) block(w io.Writer, o *itemJSON) error {
 	if o.Joint != nil {
 		line("joint", o.Joint.text())
 	}
+	if o.Component != nil {
+		line("component", o.Component.text())
+	}
+	line("maps", strings.Join(o.Maps, ", "))
 	line("seen in", o.SeenIn)
 	for i, s := range o.Statements {
 		line(first(i, "said by"), s.text(v.at))

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
@@ -32,6 +33,8 @@ type itemJSON struct {
 	SeenIn      string             `json:"seen_in,omitempty"`
 	States      []itemStateJSON    `json:"states,omitempty"`
 	Joint       *itemJointJSON     `json:"joint,omitempty"` // that moves it
+	Component   *componentJSON     `json:"component,omitempty"`
+	Maps        []string           `json:"maps,omitempty"` // that describe it
 	Belief      *itemBeliefJSON    `json:"belief,omitempty"`
 	Present     bool               `json:"present"`
 	Provisional string             `json:"provisional,omitempty"` // why
@@ -49,6 +52,7 @@ type itemPoseJSON struct {
 
 type itemShapeJSON struct {
 	Kind    string       `json:"kind"`
+	Pose    *placeJSON   `json:"pose,omitempty"` // of its own frame
 	Size    [3]float64   `json:"size"`
 	Mesh    string       `json:"mesh,omitempty"`
 	Outline [][3]float64 `json:"outline,omitempty"`
@@ -151,6 +155,14 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 	if j, err := v.Joint(m.Name); err == nil {
 		o.Joint = jointObject(j)
 	}
+	if c, err := v.Components().Get(m.Name); err == nil {
+		o.Component = v.componentObject(c)
+	}
+	for s := range v.Maps().All() {
+		if slices.Contains(s.Map.Describes, m.Name) {
+			o.Maps = append(o.Maps, s.Name)
+		}
+	}
 	if a.Known {
 		o.Belief = &itemBeliefJSON{a.P, a.Seen, a.By, a.Source.String(), a.Looked, a.String()}
 	}
@@ -198,6 +210,9 @@ func (o *itemJSON) describe(d *world.Description) {
 	}
 	if s := d.Shape; s != nil {
 		o.Shape = &itemShapeJSON{Kind: s.Kind.String(), Size: list3(s.Size), Mesh: s.Mesh}
+		if s.Pose != nil {
+			o.Shape.Pose = placeObject(*s.Pose)
+		}
 		for _, corner := range s.Outline {
 			o.Shape.Outline = append(o.Shape.Outline, list3(corner))
 		}
