@@ -21,6 +21,8 @@ const (
 	maxKnowledgeDepth = yamldoc.MaxDepth
 	// maxKnowledgeNodes bounds what a file grows to when its aliases are followed.
 	maxKnowledgeNodes = 4_000_000
+	// maxYAML bounds a YAML file, in bytes; large content is referred to.
+	maxYAML = 4 * mib
 )
 
 // parseKnowledge returns a file's content as nil, bool, json.Number, string, []any
@@ -51,6 +53,9 @@ func parseJSON(b []byte) (v any, err error) {
 }
 
 func parseYAML(b []byte) (any, error) {
+	if len(b) > maxYAML {
+		return nil, fmt.Errorf("a YAML file may have %d bytes; write JSON, or refer to files with $text and $bytes", maxYAML)
+	}
 	body, err := yamldoc.Parse(b)
 	if err != nil {
 		return nil, err

@@ -11,18 +11,12 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-const (
-	// MaxDepth bounds how deeply lists and mappings nest.
-	MaxDepth = 100
-	// MaxBytes bounds a file; large content is referred to, or written as JSON.
-	MaxBytes = 4 << 20
-)
+// MaxDepth bounds how deeply lists and mappings nest.
+const MaxDepth = 100
 
-// Parse returns the one document of a text. Errors name the line, and have no code.
+// Parse returns the one document of a text, whose length the caller bounds: it takes some hundred
+// times as much main memory. Errors name the line, and have no code.
 func Parse(b []byte) (body ast.Node, err error) {
-	if len(b) > MaxBytes {
-		return nil, fmt.Errorf("a YAML file may have %d bytes; write JSON, or refer to files with $text and $bytes", MaxBytes)
-	}
 	if line := nestsTooDeeply(b); line > 0 {
 		return nil, fmt.Errorf("line %d: lists and mappings nest more than %d deep", line, MaxDepth)
 	}

@@ -34,8 +34,11 @@ type mapping struct {
 // MaxValues bounds what a file grows to when its aliases are followed.
 const MaxValues = 4_000_000
 
-// MaxBytes bounds a JSON file; a YAML file may have [yamldoc.MaxBytes].
-const MaxBytes = 256 << 20
+// MaxBytes bounds a JSON file, MaxYAML a YAML file, whose parser takes longer.
+const (
+	MaxBytes = 256 << 20
+	MaxYAML  = 32 << 20
+)
 
 // parse returns what a file holds: JSON if it begins as such and is, else YAML.
 func parse(b []byte, file string) (*node, error) {
@@ -44,6 +47,9 @@ func parse(b []byte, file string) (*node, error) {
 	}
 	if begin := bytes.TrimLeft(b, " \t\r\n"); strings.HasSuffix(file, ".json") || len(begin) > 0 && (begin[0] == '{' || begin[0] == '[') && json.Valid(begin) {
 		return parseJSON(b, file)
+	}
+	if len(b) > MaxYAML {
+		return nil, engram.Errorf(engram.Exhausted, file, "the file has %d bytes, and of YAML at most %d are read; write it as JSON", len(b), MaxYAML)
 	}
 	body, err := yamldoc.Parse(b)
 	if err != nil {

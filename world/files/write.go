@@ -58,7 +58,10 @@ func Write(f *world.Forest, o Options) (text []byte, notes []string, err error) 
 	if o.JSON {
 		return appendJSON(nil, tree, 0), w.notes, nil
 	}
-	return encodeYAML(tree), w.notes, nil
+	if text = encodeYAML(tree); len(text) > MaxYAML {
+		w.notes = append(w.notes, fmt.Sprintf("the YAML has %d bytes, and at most %d are read again; write JSON", len(text), MaxYAML))
+	}
+	return text, w.notes, nil
 }
 
 // object is a mapping in order.
