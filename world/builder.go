@@ -62,7 +62,7 @@ func (b *Builder) Put(s Statement) error {
 	if err != nil {
 		return err
 	}
-	s.Item = s.Item.upright()
+	s = s.vetted()
 	said, counts := hear(n.said, &s, func(s *Statement) *Said { return &s.Said }, func(_, _ *Statement) int { return 0 })
 	if counts || !slices.ContainsFunc(said, s.repeats) {
 		b.hear(n.id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
@@ -99,7 +99,7 @@ func (b *Builder) merge(id int32, said []*Statement) (err error) {
 func (b *Builder) Forest() *Forest {
 	b.correct()
 	b.place()
-	clear(b.heard)
+	b.heard = emptied(b.heard)
 	f := b.f
 	f.pages = slices.Clone(f.pages)
 	b.edit++
@@ -311,8 +311,17 @@ func (b *Builder) takeHeard(names []string) map[string]engram.Time {
 	for id, from := range b.heard {
 		heard[b.f.node(id).name] = from
 	}
-	clear(b.heard)
+	b.heard = emptied(b.heard)
 	return heard
+}
+
+// emptied returns an empty map; one that had much in it would be slow to go over.
+func emptied[V any](m map[int32]V) map[int32]V {
+	if len(m) > 64 {
+		return map[int32]V{}
+	}
+	clear(m)
+	return m
 }
 
 // PutState takes a statement on a state of an item, as [Builder.Put] does on an item.

@@ -62,8 +62,8 @@ type told struct {
 func (r *Rules) Track(name string, statements []Statement, joints []JointStatement) []Edge {
 	events := make([]told, 0, len(statements)+len(joints))
 	for i := range statements {
-		s := &statements[i]
-		events = append(events, told{at: s.Time.Add(r.Offsets[s.Robot]), s: s})
+		s := statements[i].vetted()
+		events = append(events, told{at: s.Time.Add(r.Offsets[s.Robot]), s: &s})
 	}
 	for i := range joints {
 		s := &joints[i]
@@ -179,7 +179,7 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 			if err != nil {
 				continue // it is left out, as it is at present
 			}
-			if s.Item = s.Item.upright(); s.Name == name {
+			if s.Name == name {
 				statements = append(statements, s.Statement)
 			}
 			for _, j := range s.Joints {
@@ -189,7 +189,6 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 			}
 		case it.ID.CoreSegment() == itemSegment:
 			if s, err := m.codec.Statement(it.ID, it.Snapshot); err == nil {
-				s.Item = s.Item.upright()
 				statements = append(statements, s)
 			}
 		default:

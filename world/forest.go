@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 	"iter"
+	"net/url"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -318,7 +319,7 @@ func (f *Forest) Notes() iter.Seq[Note] {
 	return func(yield func(Note) bool) {
 		f.noted.all(func(k *named) bool {
 			n := f.node(k.id)
-			for _, text := range n.notes() {
+			for _, text := range n.notes(&f.rules) {
 				if !yield(Note{n.name, text}) {
 					return false
 				}
@@ -328,14 +329,23 @@ func (f *Forest) Notes() iter.Seq[Note] {
 	}
 }
 
-func (n *node) notes() (texts []string) {
+func (n *node) notes(r *Rules) (texts []string) {
 	for _, s := range n.said {
-		if p := s.Item.Placement; p != nil && p.check("") != nil {
-			texts = append(texts, fmt.Sprintf("what %s says of its pose does not count: %v", s.Provider, p.check("")))
+		if s.fault != nil {
+			texts = append(texts, s.fault.text)
 		}
 	}
 	if n.merged == nil {
 		return texts
+	}
+	if a, b := r.atOdds(n.said); a != nil {
+		texts = append(texts, fmt.Sprintf("the name is taken twice: %s says that it is %q, %s that it is %q; if these are two things, give one another name, else state all kinds",
+			a.Provider, a.Item.Description.Kinds, b.Provider, b.Item.Description.Kinds))
+	}
+	if d := n.merged.Description; d != nil && d.Shape != nil && d.Shape.Kind == ShapeMesh {
+		if _, err := url.Parse(d.Shape.Mesh); err != nil || d.Shape.Mesh == "" {
+			texts = append(texts, fmt.Sprintf("its mesh %q leads nowhere; state the path or the URL of one", d.Shape.Mesh))
+		}
 	}
 	if s := n.merged.Structure; s != nil && s.Parent == n.name {
 		texts = append(texts, "its parent is itself, so it has none; state another one")

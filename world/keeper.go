@@ -81,8 +81,10 @@ func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
 		}
 		now = max(now, s.Time+1)
 		it := *s.Item
-		it.pin(s)
-		if r := it.Removed; r != nil && it.newestGroup(s) <= r.Time {
+		if it.pin(s); s.fault != nil {
+			it.Placement = nil
+		}
+		if r := it.Removed; r != nil && s.newestGroup() <= r.Time {
 			return Item{Source: k.source, Removed: r}, now // what it said before, it says no more
 		}
 		it.Source = max(it.Source, k.source)

@@ -80,7 +80,7 @@ func (b *Builder) cut(graph int, id int32, on bool) { b.own(id).cut[graph] = on 
 // file brings the sets of roots and of notes up to date.
 func (b *Builder) file(n *node) {
 	b.member(&b.f.roots, n, n.merged != nil && (n.up == none || n.cut[parents]))
-	b.member(&b.f.noted, n, len(n.notes()) > 0)
+	b.member(&b.f.noted, n, len(n.notes(&b.f.rules)) > 0)
 }
 
 // loopThrough returns the loop that a node is on, or nil. Who leads into another loop is on

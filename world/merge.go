@@ -31,10 +31,10 @@ func (r *Rules) merge(name string, statements []*Statement) *Merged {
 	kinds := kindsOf(live)
 	robot := slices.Contains(kinds, KindRobot)
 	m := &Merged{Name: name, Item: &Item{}}
-	best := func(time func(*Item) (engram.Time, bool), own, aside bool) *Statement {
+	best := func(time func(*Statement) (engram.Time, bool), own, aside bool) *Statement {
 		var win claim
 		for _, s := range live {
-			t, said := time(s.Item)
+			t, said := time(s)
 			if !said || own && s.Provider != name && s.Robot != name {
 				continue
 			}
@@ -130,26 +130,26 @@ func (m *Merged) PlacedAt() (t engram.Time, ok bool) {
 	return m.Placed.at(m.Placement.Time), true
 }
 
-func structureTime(it *Item) (engram.Time, bool) {
-	if it.Structure == nil {
+func structureTime(s *Statement) (engram.Time, bool) {
+	if s.Item.Structure == nil {
 		return 0, false
 	}
-	return it.Structure.Time, true
+	return s.Item.Structure.Time, true
 }
 
 // placementTime passes over a pose that is none, of which there is a note.
-func placementTime(it *Item) (engram.Time, bool) {
-	if it.Placement == nil || it.Placement.check("") != nil {
+func placementTime(s *Statement) (engram.Time, bool) {
+	if s.Item.Placement == nil || s.fault != nil {
 		return 0, false
 	}
-	return it.Placement.Time, true
+	return s.Item.Placement.Time, true
 }
 
-func descriptionTime(it *Item) (engram.Time, bool) {
-	if it.Description == nil {
+func descriptionTime(s *Statement) (engram.Time, bool) {
+	if s.Item.Description == nil {
 		return 0, false
 	}
-	return it.Description.Time, true
+	return s.Item.Description.Time, true
 }
 
 // stamp returns what decides on a group that was stated at t.
@@ -175,7 +175,7 @@ func (r *Rules) living(statements []*Statement) []*Statement {
 		if !s.Item.says() {
 			continue
 		}
-		newest := r.stamp(s, s.Item.newestGroup(s), nil)
+		newest := r.stamp(s, s.newestGroup(), nil)
 		if !slices.ContainsFunc(removed, func(o stamp) bool { return !newest.after(o) }) {
 			live = append(live, s)
 		}
@@ -184,10 +184,10 @@ func (r *Rules) living(statements []*Statement) []*Statement {
 }
 
 // newestGroup returns when a group was last stated, by the provider's clock.
-func (it *Item) newestGroup(s *Statement) engram.Time {
+func (s *Statement) newestGroup() engram.Time {
 	newest := engram.MinTime
-	for _, of := range []func(*Item) (engram.Time, bool){structureTime, placementTime, descriptionTime} {
-		if t, said := of(it); said {
+	for _, of := range [...]func(*Statement) (engram.Time, bool){structureTime, placementTime, descriptionTime} {
+		if t, said := of(s); said {
 			newest = max(newest, s.at(t))
 		}
 	}
@@ -249,4 +249,34 @@ func (m *Merged) whereabouts() (*Statement, engram.Time) {
 		return nil, 0
 	}
 	return m.Structured, m.Structured.at(m.Structure.Time)
+}
+
+// atOdds returns two statements that cannot be of one thing: each says kinds that the package knows, and
+// they have none of these in common. It returns nil if there are none.
+func (r *Rules) atOdds(statements []*Statement) (a, b *Statement) {
+	if len(statements) < 2 {
+		return nil, nil
+	}
+	live := r.living(statements)
+	for i, a := range live {
+		for _, b := range live[:i] {
+			if x, y := knownKinds(a), knownKinds(b); x != 0 && y != 0 && x&y == 0 {
+				return b, a
+			}
+		}
+	}
+	return nil, nil
+}
+
+// knownKinds returns a bit for each of the kinds that the package knows.
+func knownKinds(s *Statement) (kinds uint8) {
+	if s.Item.Description == nil {
+		return 0
+	}
+	for i, k := range [...]string{KindMap, KindObject, KindComponent, KindRobot} {
+		if slices.Contains(s.Item.Description.Kinds, k) {
+			kinds |= 1 << i
+		}
+	}
+	return kinds
 }

@@ -61,21 +61,27 @@ func (f *graph) frameOf(n *node) int32 {
 
 // place finds anew where the nodes are that moved, and all in their frames.
 func (b *Builder) place() {
+	apart := map[int32]bool{} // nodes that lie in the frame of none that moved
 	for id := range b.moved {
-		if !b.below(id) {
+		if len(b.moved) == 1 || !b.below(id, apart) {
 			b.placeAll(id)
 		}
 	}
-	clear(b.moved)
+	b.moved = emptied(b.moved)
 }
 
 // below reports whether a node lies in the frame of another one that moved, with which it is
-// placed.
-func (b *Builder) below(id int32) bool {
-	for n := b.f.node(b.f.frameOf(b.f.node(id))); n != nil; n = b.f.node(b.f.frameOf(n)) {
+// placed. It adds to those that do not.
+func (b *Builder) below(id int32, apart map[int32]bool) bool {
+	var way []int32
+	for n := b.f.node(b.f.frameOf(b.f.node(id))); n != nil && !apart[n.id]; n = b.f.node(b.f.frameOf(n)) {
 		if b.moved[n.id] {
 			return true
 		}
+		way = append(way, n.id)
+	}
+	for _, id := range way {
+		apart[id] = true
 	}
 	return false
 }

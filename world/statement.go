@@ -27,6 +27,7 @@ type Said struct {
 	// of one thing only the newest counts, of equal times what arrived later.
 	Time, Arrived engram.Time
 	Confidence    float64 // in [0, 1]
+	fault         *fault  // what of it cannot count; nil for nothing
 }
 
 // Who names the provider, after its robot if that is known: "robot1:plan".
@@ -56,6 +57,30 @@ func (s *Said) at(stated engram.Time) engram.Time {
 		return s.Time
 	}
 	return stated
+}
+
+// fault is why something that is said does not count.
+type fault struct{ text string }
+
+// vetted returns the statement with a rotation of unit length, or with its fault.
+func (s Statement) vetted() Statement {
+	p := s.Item.Placement
+	if p == nil || s.fault != nil {
+		return s
+	}
+	if err := p.check(""); err != nil {
+		s.fault = &fault{"what " + s.Provider + " says of its pose does not count: " + err.Error()}
+		return s
+	}
+	s.Item = s.Item.upright()
+	return s
+}
+
+// unread is a statement that cannot be read, which its provider has said instead of what it said
+// before.
+func unread(name string, said Said, why error) Statement {
+	said.fault = &fault{"what " + said.Provider + " says cannot be read, and does not count: " + why.Error()}
+	return Statement{name, said, &Item{}}
 }
 
 // Statement is all that one provider says of one item at present.
