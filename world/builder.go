@@ -94,6 +94,15 @@ func (b *Builder) merge(id int32, said []*Statement) (err error) {
 	return nil
 }
 
+// readAgain takes back that what somebody says aside of items cannot be read.
+func (b *Builder) readAgain(name string, said Said) {
+	for _, s := range b.f.any(name).said {
+		if s.fault != nil && s.compare(&said) == 0 {
+			_ = b.Put(Statement{name, said, &Item{}}) // the name is there
+		}
+	}
+}
+
 // Forest returns what all statements so far come to. It costs what has changed since the
 // one before.
 func (b *Builder) Forest() *Forest {

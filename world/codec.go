@@ -159,7 +159,9 @@ func (c *Codec) said(id engram.ID, s *engram.Snapshot) Said {
 	if !other {
 		robot = c.robot
 	}
-	return Said{
-		Provider: id.ProviderSegment(), Robot: robot, Time: s.Time, Arrived: s.Arrived, Confidence: float64(s.Instances[0].Confidence),
+	said := Said{Provider: id.ProviderSegment(), Robot: robot, Time: s.Time, Arrived: s.Arrived}
+	if len(s.Instances) > 0 {
+		said.Confidence = float64(s.Instances[0].Confidence)
 	}
+	return said
 }

@@ -342,6 +342,11 @@ func (n *node) notes(r *Rules) (texts []string) {
 		texts = append(texts, fmt.Sprintf("the name is taken twice: %s says that it is %q, %s that it is %q; if these are two things, give one another name, else state all kinds",
 			a.Provider, a.Item.Description.Kinds, b.Provider, b.Item.Description.Kinds))
 	}
+	if d := n.merged.Description; d != nil {
+		if err := d.check(""); err != nil {
+			texts = append(texts, err.Error())
+		}
+	}
 	if d := n.merged.Description; d != nil && d.Shape != nil && d.Shape.Kind == ShapeMesh {
 		if _, err := url.Parse(d.Shape.Mesh); err != nil || d.Shape.Mesh == "" {
 			texts = append(texts, fmt.Sprintf("its mesh %q leads nowhere; state the path or the URL of one", d.Shape.Mesh))

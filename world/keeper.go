@@ -236,6 +236,7 @@ func (k *keeper) Remove(ctx context.Context, name, reason string, children Child
 				len(below), below[0].Name)
 		case children == WithChildren:
 			below = slices.Collect(f.Subtree(name))
+			slices.Reverse(below) // what is cut short leaves nothing that waits
 		case children == OrphanChildren:
 			for _, c := range below {
 				updates = append(updates, k.orphan(f, c, m))

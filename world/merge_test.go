@@ -94,28 +94,31 @@ func rulesOfTest() Rules {
 
 // Whatever the order in which statements arrive, and however often somebody looks meanwhile,
 // forests with the same statements are equal, and are what a merge of all at once gives.
-func TestOrderDoesNotMatter(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		all := statements(t)
-		x, y := NewBuilder(rulesOfTest()), NewBuilder(rulesOfTest())
-		for _, s := range all {
-			if err := x.Put(s); err != nil {
-				t.Fatal(err)
-			}
+func TestOrderDoesNotMatter(t *testing.T) { rapid.Check(t, orderDoesNotMatter) }
+
+// FuzzBuilder is the same of arbitrary operations.
+func FuzzBuilder(f *testing.F) { f.Fuzz(rapid.MakeFuzz(orderDoesNotMatter)) }
+
+func orderDoesNotMatter(t *rapid.T) {
+	all := statements(t)
+	x, y := NewBuilder(rulesOfTest()), NewBuilder(rulesOfTest())
+	for _, s := range all {
+		if err := x.Put(s); err != nil {
+			t.Fatal(err)
 		}
-		for _, s := range rapid.Permutation(all).Draw(t, "order") {
-			if err := y.Put(s); err != nil {
-				t.Fatal(err)
-			}
-			y.Forest()
+	}
+	for _, s := range rapid.Permutation(all).Draw(t, "order") {
+		if err := y.Put(s); err != nil {
+			t.Fatal(err)
 		}
-		f := x.Forest()
-		a, b := dump(f), dump(y.Forest())
-		if a != b {
-			t.Fatalf("%s\nis not\n%s", a, b)
-		}
-		againstNaive(t, f)
-	})
+		y.Forest()
+	}
+	f := x.Forest()
+	a, b := dump(f), dump(y.Forest())
+	if a != b {
+		t.Fatalf("%s\nis not\n%s", a, b)
+	}
+	againstNaive(t, f)
 }
 
 // againstNaive finds the parents, frames and neighbours of a forest by looking at all items.

@@ -3,7 +3,6 @@ package world
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -193,11 +192,10 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 // take puts what came into the world. What cannot be read is left out, as is what is too much.
 func (m *Memory) take(came batch) {
 	m.change(func(b *Builder) []string {
-		names := map[string]bool{}
+		names := make([]string, 0, len(came.items))
 		for _, it := range came.items {
-			name, err := m.put(b, it)
-			if err == nil && name != "" {
-				names[name] = true
+			if name, err := m.put(b, it); err == nil && name != "" {
+				names = append(names, name)
 			}
 		}
 		for memory, to := range came.come {
@@ -206,10 +204,12 @@ func (m *Memory) take(came batch) {
 		if came.own.Number > 0 {
 			m.heard = came.own
 		}
-		return slices.Sorted(maps.Keys(names))
+		return names
 	}, came.to...)
 }
 
+// put puts a snapshot into the world. One that cannot be read counts as one that says nothing, and
+// has a note under its entity's name until its provider says something else there.
 func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
 	if isOf(it.ID, "SystemState") {
 		s, err := m.codec.Clock(it.ID, it.Snapshot)
@@ -218,6 +218,42 @@ func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
 		}
 		return "", err
 	}
+	name, err := m.putRead(b, it)
+	home, aside := homeOf(it.ID)
+	switch {
+	case engram.CodeOf(err) == engram.Corrupt:
+		said := m.codec.said(it.ID, it.Snapshot)
+		said.Home = home
+		return it.ID.Entity(), b.Put(unread(it.ID.Entity(), said, err))
+	case err == nil && aside && b.f.any(it.ID.Entity()) != nil:
+		said := m.codec.said(it.ID, it.Snapshot)
+		said.Home = home
+		b.readAgain(it.ID.Entity(), said)
+	}
+	return name, err
+}
+
+// homeOf returns the home of what a snapshot says, and whether that is aside: no statement
+// on the item of its entity's name.
+func homeOf(id engram.ID) (home Home, aside bool) {
+	switch id.CoreSegment() {
+	case itemSegment:
+		return InWorld, false
+	case "Instance":
+		return InInstance, false
+	case "Attachments", "ArticulatedAttachments":
+		return InAttachment, false
+	case jointSegment:
+		return inJoint, true
+	case mapSegment:
+		return inMap, true
+	case partSegment:
+		return inPart, true
+	}
+	return inState, true
+}
+
+func (m *Memory) putRead(b *Builder, it engram.Item) (string, error) {
 	if !isOf(it.ID, ownMemory) {
 		s, err := m.codec.Seen(it.ID, it.Snapshot)
 		if err != nil {
@@ -258,7 +294,10 @@ func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
 	return b.put("", s.Said, s.State)
 }
 
-// commit writes updates in one commit.
+// maxCommit is how many updates are committed at once.
+const maxCommit = 2000
+
+// commit writes updates in one commit, or in several if they are many.
 func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, error) {
 	var c engram.Commit
 	failed := make([]error, len(updates))
@@ -283,13 +322,18 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 	m.mu.Unlock()
 	m.unsure = true
 	var results []engram.UpdateResult
-	err := outlast(ctx, func() (err error) {
-		// Committed twice, as when an answer was lost, it is the same as once: it has its time.
-		results, err = m.svc.Commit(ctx, c)
-		return err
-	})
-	if err != nil {
-		return nil, Mark{}, err
+	for part := range slices.Chunk(c.Updates, maxCommit) {
+		err := outlast(ctx, func() error {
+			// Committed twice, as when an answer was lost, it is the same as once: it has its time.
+			r, err := m.svc.Commit(ctx, engram.Commit{Updates: part})
+			if err == nil {
+				results = append(results, r...)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, Mark{}, err
+		}
 	}
 	for i, r := range results {
 		failed[places[i]] = r.Err

@@ -16,6 +16,11 @@ const (
 	InWorld Home = iota
 	InInstance
 	InAttachment
+	// What cannot be read is filed by where it was said.
+	inJoint
+	inMap
+	inPart
+	inState
 )
 
 // Said tells who says something and since when.
