@@ -460,9 +460,10 @@ func (p *poses) linkItemLocked(name, link string) error {
 	return nil
 }
 
-// bare looks whether a frame that no item is of is the same as a robot's.
+// bare looks whether a frame that no item is of is the same as a robot's. A frame of this
+// robot, as a fleet names it, may have another name in the robot's description.
 func (w *worldEdges) bare(f *world.Forest, frame string) {
-	if frame == "" || f.Has(frame) || strings.Contains(frame, "/") {
+	if frame == "" || f.Has(frame) {
 		return
 	}
 	w.p.mu.Lock()
@@ -471,8 +472,8 @@ func (w *worldEdges) bare(f *world.Forest, frame string) {
 	if known == nil && w.p.store.Structure().Hangs(frame) {
 		return
 	}
-	link := w.linkLocked(f, frame, world.Edge{})
-	if known == nil && link == "" || known != nil && known.link == link {
+	link := w.linkLocked(f, frame[strings.IndexByte(frame, '/')+1:], world.Edge{})
+	if known == nil && (link == "" || link == frame) || known != nil && known.link == link {
 		return
 	}
 	if err := w.p.linkItemLocked(frame, link); err != nil {

@@ -77,13 +77,13 @@ func (b *Builder) Put(s Statement) error {
 func (b *Builder) merge(id int32, said []*Statement) (err error) {
 	merged := b.f.rules.merge(b.f.node(id).name, said)
 	up, frame := int32(none), int32(none)
-	if merged != nil {
-		if up, err = b.refer(merged.parent()); err == nil && merged.Placement != nil {
-			frame, err = b.refer(merged.Placement.Frame)
-		}
-		if err != nil {
-			return err
-		}
+	if merged == nil {
+		frame, err = b.refer(sharedFrame(b.f.node(id).name))
+	} else if up, err = b.refer(merged.parent()); err == nil && merged.Placement != nil {
+		frame, err = b.refer(ownFrame(merged.Placed.Robot, merged.Placement.Frame))
+	}
+	if err != nil {
+		return err
 	}
 	n := b.own(id)
 	old := n.merged
@@ -142,7 +142,12 @@ func (b *Builder) intern(name string) (*node, error) {
 	b.next++
 	b.ownPage(n.id).nodes[n.id%pageSize] = n
 	b.f.names.add(&b.f, n.named)
-	return n, nil
+	is, err := b.refer(sharedFrame(name))
+	if is != none {
+		n = b.own(n.id)
+		b.link(n, none, is)
+	}
+	return n, err
 }
 
 // own returns the node for a change in this edit.

@@ -31,11 +31,10 @@ func (f *Forest) Edge(name string) (Edge, bool) {
 	if n == nil {
 		return Edge{}, false
 	}
-	in := f.node(f.frameOf(n))
-	if in == nil {
+	if f.frameOf(n) == none {
 		return Edge{}, true
 	}
-	return f.rules.edge(n.merged, in.name, n.joints), true
+	return f.rules.edge(n.merged, f.in(n).name, n.joints), true
 }
 
 // edge returns the edge of an item in a frame.
@@ -43,7 +42,7 @@ func (r *Rules) edge(m *Merged, frame string, joints []*JointStatement) Edge {
 	p, s := m.Placement, m.Placed
 	e := Edge{Frame: frame, Pose: p.Pose, Cov: p.Cov, Provider: s.Provider, Home: s.Home}
 	e.Time = s.at(p.Time).Add(r.Offsets[s.Robot])
-	if j := r.joint(joints); j != nil && j.Value != nil && j.Base == frame {
+	if j := r.joint(joints); j != nil && j.Value != nil && (j.Base == frame || ownFrame(s.Robot, j.Base) == frame) {
 		e.Pose, e.Cov = j.move(p.Pose, p.Cov)
 	}
 	return e
@@ -107,7 +106,7 @@ func (r *Rules) edgeAt(name string, said []*Statement, joints []*JointStatement)
 	if m == nil || m.Placement == nil {
 		return Edge{}
 	}
-	frame := cmp.Or(m.Placement.Frame, m.parent())
+	frame := cmp.Or(ownFrame(m.Placed.Robot, m.Placement.Frame), m.parent())
 	if frame == "" || frame == name {
 		return Edge{}
 	}
@@ -197,7 +196,11 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 			}
 		}
 	}
-	return f.rules.Track(name, statements, values), nil
+	track := f.rules.Track(name, statements, values)
+	for i := range track {
+		track[i].Frame = f.itemOf(track[i].Frame)
+	}
+	return track, nil
 }
 
 // isOf reports whether an ID is in a memory of the name, of this robot or another.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -50,12 +51,64 @@ func (f *graph) item(name string) *node {
 	return nil
 }
 
-// frame returns the node of a frame that there is, or nil: an item, or a bare frame.
+// frame returns the node of a frame that there is, or nil: an item, a bare frame, or that of the
+// only robot that has one of the name.
 func (f *graph) frame(name string) *node {
-	if n := f.any(name); n != nil && (n.merged != nil || n.bare() && !(n.framed.empty() && n.children.empty())) {
+	n := f.any(name)
+	if n == nil || n.merged != nil {
 		return n
 	}
+	if of := f.framesOf(n); len(of) == 1 && f.joins(n.id) {
+		return of[0]
+	}
 	return nil
+}
+
+// framesOf returns the bare frames of a name: of each robot that has one, and of who has no name.
+func (f *graph) framesOf(n *node) (of []*node) {
+	own := !n.children.empty()
+	n.framed.all(func(k *named) bool {
+		c := f.node(k.id)
+		switch {
+		case c.merged != nil:
+			own = true
+		case !c.framed.empty():
+			of = append(of, c)
+		}
+		return true
+	})
+	if own {
+		of = append(of, n)
+	}
+	return of
+}
+
+// noFrame is the error for what is no frame, or one of several robots.
+func (f *graph) noFrame(name string) error {
+	if n := f.any(name); n != nil && n.merged == nil {
+		if of := f.framesOf(n); len(of) > 1 {
+			return engram.Errorf(engram.NotFound, name, "several robots have a frame of this name; say %s or %s, or state it as an item if they are the same", of[0].name, of[1].name)
+		}
+	}
+	return notFound(name)
+}
+
+// ownFrame returns what a frame that a robot refers to is called by all: robot/name, unless it
+// says whose it is.
+func ownFrame(robot, name string) string {
+	if robot == "" || name == "" || strings.Contains(name, "/") {
+		return name
+	}
+	return robot + "/" + name
+}
+
+// sharedFrame returns the name of the item that a frame robot/name is, if there is one and
+// nobody states the frame itself as an item; "" for other frames.
+func sharedFrame(frame string) string {
+	if _, name, ok := strings.Cut(frame, "/"); ok && !strings.Contains(name, "/") {
+		return name
+	}
+	return ""
 }
 
 // bare reports whether nobody states an item of the name, and nobody removed one. Such a
@@ -67,7 +120,7 @@ func (n *node) bare() bool {
 // joins reports whether poses in the frame of a node count.
 func (f *graph) joins(id int32) bool {
 	n := f.node(id)
-	return n != nil && (n.merged != nil || n.bare())
+	return n != nil && (n.merged != nil || n.bare() && (n.frame == none || f.joins(n.frame)))
 }
 
 func (f *graph) exists(id int32) bool {

@@ -31,9 +31,9 @@ func (f *Forest) Pose(target, source string) (Located, error) {
 	t, s := f.frame(target), f.frame(source)
 	switch {
 	case t == nil:
-		return Located{}, notFound(target)
+		return Located{}, f.noFrame(target)
 	case s == nil:
-		return Located{}, notFound(source)
+		return Located{}, f.noFrame(source)
 	case t.root != s.root:
 		why := NotAligned{target, source, f.node(t.root).name, f.node(s.root).name}
 		return Located{}, &engram.Error{Code: engram.NotFound, Thing: source, Msg: why.Error(), Err: why}
@@ -72,18 +72,38 @@ func (f *graph) common(a, b *node) int32 {
 func (f *Forest) climb(n *node, to int32) Located {
 	at := Located{pose.Identity(), pose.ExactCov()}
 	for n.id != to {
-		p, c := f.edge(n)
-		at.Cov = pose.ComposeCov(&c, at.Pose, &at.Cov)
-		at.Pose = p.Mul(at.Pose)
+		if n.merged != nil { // else it is a robot's frame that is an item
+			p, c := f.edge(n)
+			at.Cov = pose.ComposeCov(&c, at.Pose, &at.Cov)
+			at.Pose = p.Mul(at.Pose)
+		}
 		n = f.node(f.frameOf(n))
 	}
 	return at
 }
 
+// in returns the item or bare frame that a node with a frame is in; of a robot's frame that is an
+// item, that item.
+func (f *graph) in(n *node) *node {
+	in := f.node(f.frameOf(n))
+	if in.merged == nil && f.exists(in.frame) {
+		return f.node(in.frame)
+	}
+	return in
+}
+
+// itemOf returns the name of the item that a robot's frame is; else that of the frame.
+func (f *graph) itemOf(frame string) string {
+	if n := f.any(frame); n != nil && n.merged == nil && f.exists(n.frame) {
+		return f.node(n.frame).name
+	}
+	return frame
+}
+
 // edge returns where a node with a frame is in it.
 func (f *Forest) edge(n *node) (pose.Pose, pose.Cov) {
 	p := n.merged.Placement
-	if j := f.joint(n); j != nil && j.Value != nil && j.Base == f.node(f.frameOf(n)).name {
+	if j := f.joint(n); j != nil && j.Value != nil && j.Base == f.in(n).name {
 		return j.move(p.Pose, p.Cov)
 	}
 	return p.Pose, p.Cov

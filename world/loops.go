@@ -117,7 +117,7 @@ func (b *Builder) above(graph int, n *node) int32 {
 	if graph == frames {
 		to = b.f.statedFrame(n)
 	}
-	if n.merged == nil || graph == parents && !b.f.exists(to) || !b.f.joins(to) {
+	if graph == parents && !(n.merged != nil && b.f.exists(to)) || !b.f.joins(to) {
 		return none
 	}
 	return to
@@ -127,8 +127,8 @@ func (b *Builder) above(graph int, n *node) int32 {
 func (b *Builder) edgeTime(graph int, id int32) engram.Time {
 	m := b.f.node(id).merged
 	switch {
-	case m == nil:
-		return 0
+	case m == nil: // a robot's frame, which never is where a loop is cut
+		return engram.MinTime
 	case graph == frames && m.Placed != nil:
 		return m.Placed.at(m.Placement.Time).Add(b.f.rules.Offsets[m.Placed.Robot])
 	case graph == parents && m.Structured != nil:

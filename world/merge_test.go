@@ -51,7 +51,7 @@ func dump(f *Forest) string {
 
 // statements are a few items of which several providers say anything.
 func statements(t *rapid.T) []Statement {
-	item := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f"})
+	item := rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "r/a", "r/b"}) // frames of the robot, too
 	named := rapid.OneOf(rapid.Just(""), item)
 	kinds := rapid.SampledFrom([][]string{nil, {KindMap}, {KindObject}, {KindRobot, KindObject}})
 	draw := func(i int) Statement {
@@ -140,6 +140,11 @@ func againstNaive(t *rapid.T, f *Forest) {
 		to := m.Placement.Frame
 		if to == "" && (up[m.Name] != "" || !f.Has(m.parent())) {
 			to = m.parent()
+		} else {
+			to = ownFrame(m.Placed.Robot, to)
+		}
+		if shared := sharedFrame(to); shared != "" && !f.Has(to) && joins(to) && (f.Has(shared) || !joins(shared)) {
+			to = shared
 		}
 		return to, m.Placed.at(m.Placement.Time).Add(f.rules.Offsets[m.Placed.Robot])
 	}, joins, false)
@@ -528,9 +533,50 @@ func TestTrackEndsAtPresent(t *testing.T) {
 				}
 				continue
 			}
+			last.Frame = f.itemOf(last.Frame)
 			if !now.same(last) {
 				t.Fatalf("%s is %+v, and was last %+v", name, now, last)
 			}
 		}
 	})
+}
+
+// Frames that robots call alike are each robot's own, until somebody states the item that they are.
+func TestFramesOfRobots(t *testing.T) {
+	in := func(frame string, x float64) Item {
+		return Item{Placement: &Placement{Frame: frame, Pose: pose.Translation(x, 0, 0)}}
+	}
+	said := func(robot, name, frame string, x float64) Statement {
+		s := at(name, "eye", 1, in(frame, x))
+		s.Robot = robot
+		return s
+	}
+	b := build(t, said("r1", "cup", "map", 1), said("r1", "mug", "map", 3), said("r2", "bowl", "map", 7))
+	f := b.Forest()
+	if p, err := f.Pose("cup", "mug"); err != nil || p.Pose.T.X != 2 {
+		t.Errorf("what one robot placed is at %v, %v", p, err)
+	}
+	var apart NotAligned
+	if _, err := f.Pose("cup", "bowl"); !errors.As(err, &apart) || apart.TargetRoot != "r1/map" || apart.SourceRoot != "r2/map" {
+		t.Errorf("what two robots placed: %v", err)
+	}
+	if _, err := f.Pose("map", "cup"); engram.CodeOf(err) != engram.NotFound || !strings.Contains(err.Error(), "say r1/map or r2/map") {
+		t.Errorf("in the map of any robot: %v", err)
+	}
+	if p, err := f.Pose("r2/map", "bowl"); err != nil || p.Pose.T.X != 7 {
+		t.Errorf("in the map of one robot: %v, %v", p, err)
+	}
+	if err := b.Put(at("map", "plan", 2, thing("", 0, 0, 0, KindMap))); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := b.Forest().Pose("cup", "bowl"); err != nil || p.Pose.T.X != 6 {
+		t.Errorf("in one map: %v, %v", p, err)
+	}
+	// One robot's map is moved apart again, as an item of its own.
+	if err := b.Put(at("r2/map", "plan", 3, thing("map", 10, 0, 0))); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := b.Forest().Pose("map", "bowl"); err != nil || p.Pose.T.X != 17 {
+		t.Errorf("in a map within the map: %v, %v", p, err)
+	}
 }

@@ -37,10 +37,16 @@ func grid(x float64) int32 {
 	return int32(min(max(math.Floor(x/cellSize), math.MinInt32), math.MaxInt32))
 }
 
-// statedFrame returns the item in whose frame a node's pose is, or none.
+// statedFrame returns the item or bare frame in which a node's pose is, or none. A robot's frame
+// that is an item is in that item, where it is.
 func (f *graph) statedFrame(n *node) int32 {
 	switch {
-	case n.merged == nil || n.merged.Placement == nil:
+	case n.merged == nil:
+		if f.exists(n.frame) && n.bare() {
+			return n.frame
+		}
+		return none
+	case n.merged.Placement == nil:
 		return none
 	case n.frame != none:
 		return n.frame
@@ -94,7 +100,8 @@ func (b *Builder) placeAll(id int32) {
 		queue = queue[:len(queue)-1]
 		b.placeOne(n)
 		push := func(c *node) {
-			if n.merged == nil || b.f.frameOf(c) == n.id {
+			// What a robot's frame joins may depend on whether somebody removed the item.
+			if !b.f.joins(n.id) || b.f.frameOf(c) == n.id || c.merged == nil && c.bare() {
 				queue = append(queue, c.id)
 			}
 		}
@@ -112,8 +119,11 @@ func (b *Builder) placeOne(n *node) {
 	was := n.cell()
 	n.root, n.rootFromItem = n.id, pose.Identity()
 	if in := b.f.node(b.f.frameOf(n)); in != nil {
-		p, _ := b.f.edge(n)
-		n.root, n.rootFromItem = in.root, in.rootFromItem.Mul(p)
+		n.root, n.rootFromItem = in.root, in.rootFromItem
+		if n.merged != nil { // else it is a robot's frame that is an item
+			p, _ := b.f.edge(n)
+			n.rootFromItem = in.rootFromItem.Mul(p)
+		}
 	}
 	is := n.cell()
 	if n.inSpace && (n.merged == nil || is != was) {
@@ -142,7 +152,7 @@ type Neighbour struct {
 func (f *Forest) Near(frame string, point pose.Vec3, radius float64) ([]Neighbour, error) {
 	n := f.frame(frame)
 	if n == nil {
-		return nil, notFound(frame)
+		return nil, f.noFrame(frame)
 	}
 	var found []Neighbour
 	f.inBall(n.root, n.rootFromItem.Apply(point), radius, func(m *node, distance float64) {
@@ -164,7 +174,7 @@ type Region struct {
 func (f *Forest) Within(r Region) ([]*Merged, error) {
 	n := f.frame(r.Frame)
 	if n == nil {
-		return nil, notFound(r.Frame)
+		return nil, f.noFrame(r.Frame)
 	}
 	rootFromBox := n.rootFromItem.Mul(r.Pose)
 	boxFromRoot := rootFromBox.Inverse()
