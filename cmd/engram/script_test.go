@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 	if missing != nil {
 		t.Logf("scripts that need recordings are skipped: there is no %s", data)
 	}
+	endsAtStop(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
@@ -49,7 +50,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve":    serveInBackground,
 			"exitcode": exitCode,
-			"stop":     func(ts *testscript.TestScript, neg bool, args []string) { stop(ts, neg, args, os.Interrupt) },
+			"end":      func(ts *testscript.TestScript, neg bool, args []string) { stop(ts, neg, args, os.Interrupt) },
 			"crash":    func(ts *testscript.TestScript, neg bool, args []string) { stop(ts, neg, args, os.Kill) },
 			"damage":   damage,
 			"freeport": freePort,
@@ -58,6 +59,23 @@ func TestScripts(t *testing.T) {
 			"capture":  capture,
 		},
 	})
+}
+
+// endsAtStop looks for testscript's own command stop, which ends a script as if all of it had passed.
+func endsAtStop(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("there are no scripts: ", err)
+	}
+	for _, name := range scripts {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(`(?m)^stop\b`).Match(b) {
+			t.Errorf("%s ends at stop; end is what ends a server", name)
+		}
+	}
 }
 
 // capture VARIABLE REGEXP sets a variable to what a regular expression finds in the standard output.
