@@ -28,7 +28,8 @@ const (
 // follow takes what is committed until the stream ends.
 func (m *Memory) follow() {
 	defer close(m.done)
-	anew, to := map[string]bool{}, map[uint64]uint64{} // what is to be read anew, and by epoch how far the world is then
+	anew := map[string]uint64{} // memories that are to be read anew, with the epoch of who said so
+	to := map[uint64]uint64{}   // by epoch, how far the world is then
 	pause, due := firstPause, time.Time{}
 	for {
 		updates, err := m.next(len(anew) > 0, due)
@@ -38,9 +39,10 @@ func (m *Memory) follow() {
 		}
 		b := m.sort(updates)
 		for _, memory := range b.anew {
-			if !anew[memory] {
-				anew[memory], due = true, time.Time{}
+			if _, owed := anew[memory]; !owed {
+				due = time.Time{}
 			}
+			anew[memory] = b.to[0].Epoch
 		}
 		for _, t := range b.to {
 			to[t.Epoch] = t.Number
@@ -49,24 +51,27 @@ func (m *Memory) follow() {
 			missing, err := m.reload(context.Background(), slices.Sorted(maps.Keys(anew))...)
 			switch {
 			case err == nil:
-				clear(anew)
-				for _, memory := range missing {
-					anew[memory] = true
-				}
+				maps.DeleteFunc(anew, func(memory string, _ uint64) bool { return !slices.Contains(missing, memory) })
 			case !away(err):
 				m.end(err)
 				return
 			}
 			due, pause = time.Now().Add(pause), min(2*pause, longestPause)
 		}
-		if b.to = nil; len(anew) == 0 {
-			for epoch, number := range to {
-				b.to = append(b.to, Mark{epoch, number})
-			}
-			clear(to)
+		if len(anew) == 0 {
 			pause = firstPause
-		} else {
-			b.come = nil
+		}
+		lacks := map[uint64]bool{} // epochs of which something is missing
+		for memory, epoch := range anew {
+			lacks[epoch] = true
+			delete(b.come, memory)
+		}
+		b.to = nil
+		for epoch, number := range to {
+			if !lacks[epoch] {
+				b.to = append(b.to, Mark{epoch, number})
+				delete(to, epoch)
+			}
 		}
 		m.take(b)
 	}

@@ -343,7 +343,9 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 	patient, cancel := context.WithTimeout(ctx, newsTimeout)
 	defer cancel()
 	mark, has := m.settle(patient, wrote)
-	m.unsure = !has
+	if m.unsure = !has; mark.Epoch == 0 && mark.Number != 0 {
+		return nil, Mark{}, engram.Errorf(engram.Unavailable, "world", "it was written, but no news of it come from the server, so there is no mark of it; say it again to have one")
+	}
 	return failed, mark, nil
 }
 
@@ -370,7 +372,7 @@ func outlast(ctx context.Context, call func() error) error {
 }
 
 // newsTimeout bounds how long a writer waits for the news of what it wrote.
-const newsTimeout = time.Second
+const newsTimeout = 10 * time.Second
 
 // catchUp reads what was written last if it is not known whether the world has it.
 func (m *Memory) catchUp(ctx context.Context) error {
