@@ -195,6 +195,7 @@ func TestTakeover(t *testing.T) {
 	plan := kit{t, world.NewSwitch(over(t, connect(t, home.address), "plan")), testkit.Context(t)}
 	eye := kit{t, over(t, connect(t, home.address), "eye"), plan.ctx}
 	old := plan.put(item("kitchen", "", 0, "map"), item("cup", "kitchen", 1))
+	eye.see(old, nil) // a mark that it did not reach before is none at the second server
 	watcher, err := eye.Watch(eye.ctx)
 	if err != nil {
 		t.Fatal(err)
