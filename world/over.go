@@ -88,10 +88,14 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 		m.seek, m.seeking = m.inCopies, make(chan struct{}, 1)
 	}
 	// What the queue loses is read anew, as is what a server had before.
-	m.stream, err = svc.Subscribe(ctx, engram.Subscription{
+	sub := engram.Subscription{
 		Patterns: m.patterns, WithData: true, Queue: 1 << 16, Source: engram.SourceNear,
 		Start: engram.Start{Kind: engram.StartLast, N: 1},
-	})
+	}
+	if m.stream, err = svc.Subscribe(ctx, sub); engram.CodeOf(err) == engram.Exhausted {
+		sub.Queue = 0 // what the server allows
+		m.stream, err = svc.Subscribe(ctx, sub)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/wm"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -337,6 +338,28 @@ func TestLostUpdates(t *testing.T) {
 	got := reader.see(writer.put(item("fork", "kitchen", 1)), nil)
 	if got.Len() != 5 {
 		t.Errorf("there are %q", names(got.All()))
+	}
+}
+
+// A server that allows short queues only has a world, too.
+func TestShortQueue(t *testing.T) {
+	srv, err := server.New(server.Config{Memories: []server.Memory{memories.World()}, Limits: wm.Limits{MaxQueue: 2}, Log: testkit.Quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer srv.Close()
+	k := kit{t, over(t, srv, "rover"), testkit.Context(t)}
+	k.put(item("kitchen", "", 0))
+	for i := range 9 {
+		k.put(item(fmt.Sprint("cup", i), "kitchen", 1))
+	}
+	mark := k.put(item("fork", "kitchen", 1))
+	if got := k.see(mark, nil); got.Len() != 11 {
+		t.Errorf("there are %q", names(got.All()))
+	}
+	reader := kit{t, over(t, srv, "arm"), testkit.Context(t)}
+	if got := reader.see(mark, nil); got.Len() != 11 {
+		t.Errorf("later there are %q", names(got.All()))
 	}
 }
 
