@@ -35,8 +35,8 @@ type Item struct {
 func (it *Item) complete(f *world.Forest) error {
 	old, err := f.Get(it.Name)
 	if err != nil {
-		if it.Structure == nil && it.Placement == nil && it.Description == nil {
-			it.Description = &world.Description{} // that it exists
+		if it.Structure == nil {
+			it.Structure = &world.Structure{} // that it is, by itself
 		}
 		return nil
 	}

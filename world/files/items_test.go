@@ -146,6 +146,17 @@ func TestKitchen(t *testing.T) {
 	}
 }
 
+// TestRootIsBelieved has an item that a file says nothing of but its name: it is by itself, so
+// that it can be believed to be there, and is present.
+func TestRootIsBelieved(t *testing.T) {
+	f := state(t, read(t, "- name: kitchen\n  kinds: [map]\n- name: site\n", "f.yaml"))
+	for _, name := range []string{"kitchen", "site"} {
+		if a, err := f.Account(name, engram.Now(), nil); err != nil || !a.Present() {
+			t.Errorf("%s: %v, %v", name, a, err)
+		}
+	}
+}
+
 // TestRoundTrip writes a world, reads it and writes it again, in all forms, through a memory,
 // too.
 func TestRoundTrip(t *testing.T) {
@@ -271,6 +282,7 @@ func TestRefused(t *testing.T) {
 		"almost a member":   {"- name: cup\n  kind: object\n", `f.yaml:2: item "cup": unknown member "kind"; did you mean kinds?`, engram.Invalid},
 		"twice":             {"- name: cup\n  label: a\n  label: b\n", `f.yaml:3: the YAML cannot be parsed: mapping key "label" already defined`, engram.Invalid},
 		"no name":           {"- kinds: [object]\n", `f.yaml:1: item: it has no name`, engram.Invalid},
+		"name of a list":    {"- name: [1]\n", `f.yaml:1: item "a list of 1": name is a list of 1; a text is expected`, engram.Invalid},
 		"no list":           {"name: cup\n", `unknown member "name"`, engram.Invalid},
 		"not YAML":          {"- name: [\n", "cannot be parsed", engram.Invalid},
 		"length zero":       {"- name: cup\n  pose: {orientation: [0, 0, 0, 0]}\n", `f.yaml:2: item "cup": pose: the quaternion`, engram.Invalid},

@@ -201,10 +201,13 @@ func (m *mapping) set(file string, line int, key string, v *node) error {
 	return nil
 }
 
-// text returns a scalar as text.
+// text returns a scalar as text, and of anything else what it is.
 func (n *node) text() string {
-	if s, ok := n.value.(string); ok {
-		return s
+	switch v := n.value.(type) {
+	case string:
+		return v
+	case []*node, *mapping:
+		return n.what()
 	}
 	return fmt.Sprint(n.value)
 }
