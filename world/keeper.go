@@ -168,10 +168,11 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 	return refused, mark, err
 }
 
-// checkParent returns a Conflict error if a parent lies below its child.
+// checkParent returns a Conflict error if a parent lies below its child. A parent that is the
+// child itself is for [Item.Check].
 func (f *Forest) checkParent(name, parent string) error {
 	path, err := f.PathToRoot(parent)
-	if err == nil && (slices.ContainsFunc(path, func(m *Merged) bool { return m.Name == name }) || path[len(path)-1].parent() == name) {
+	if err == nil && parent != name && (slices.ContainsFunc(path, func(m *Merged) bool { return m.Name == name }) || path[len(path)-1].parent() == name) {
 		return engram.Errorf(engram.Conflict, name, "its parent %q lies below it; give that one another parent first", parent)
 	}
 	return nil // it may come later

@@ -205,6 +205,8 @@ func TestAttach(t *testing.T) {
 		k.at(k.see(k.Attach(k.ctx, "cup", "table", &in)), "kitchen", "cup", 3)
 		_, err := k.Attach(k.ctx, "kitchen", "cup", nil)
 		k.code("below itself", err, engram.Conflict)
+		_, err = k.Attach(k.ctx, "cup", "cup", nil)
+		k.code("to itself", err, engram.Invalid)
 		_, err = k.Attach(k.ctx, "cup", "moon", nil)
 		k.code("to nothing", err, engram.NotFound)
 		_, err = k.Attach(k.ctx, "moon", "cup", nil)
