@@ -197,9 +197,10 @@ func (c *Content) Check(f *world.Forest, provider string) error {
 		}
 		c.noteRobot(it, provider)
 	}
+	rooted := map[string]bool{}
 	for i := range c.Items {
 		it := &c.Items[i]
-		p.add(it.At, c.checkLoop(f, it, parents))
+		p.add(it.At, c.checkLoop(f, it, parents, rooted))
 		if it.Structure != nil && it.Structure.Parent != "" && at[it.Structure.Parent] == "" && !f.Has(it.Structure.Parent) {
 			c.Notes = append(c.Notes, fmt.Sprintf("%s: the parent %s of %s does not exist yet; %s waits for it", it.At, it.Structure.Parent, it.Name, it.Name))
 		}
@@ -215,32 +216,36 @@ func (c *Content) noteRobot(it *Item, provider string) {
 	}
 }
 
-// checkLoop returns a Conflict error if an item is above itself.
-func (c *Content) checkLoop(f *world.Forest, it *Item, parents map[string]string) error {
+// checkLoop returns a Conflict error if an item is above itself. Names whose way is known to
+// end at a root are in rooted, so that a deep tree costs one step per item.
+func (c *Content) checkLoop(f *world.Forest, it *Item, parents map[string]string, rooted map[string]bool) error {
 	if it.Structure == nil {
 		return nil
 	}
-	way := []string{it.Name}
-	for name := it.Structure.Parent; name != ""; {
+	way, on := []string{it.Name}, map[string]bool{it.Name: true}
+	for name := it.Structure.Parent; name != "" && !rooted[name]; {
 		if name == it.Name {
 			if len(way) == 1 {
 				return nil // its own parent: told already
 			}
 			return engram.Errorf(engram.Conflict, it.Name, "it would be above itself: %v", append(way, name))
 		}
-		if slices.Contains(way, name) {
+		if on[name] {
 			return nil // on a loop above, which is told of its own items
 		}
-		way = append(way, name)
+		way, on[name] = append(way, name), true
 		if parent, said := parents[name]; said {
 			name = parent
 			continue
 		}
 		path, err := f.PathToRoot(name)
 		if err != nil || len(path) < 2 {
-			return nil
+			break
 		}
 		name = path[1].Name
+	}
+	for _, name := range way {
+		rooted[name] = true
 	}
 	return nil
 }

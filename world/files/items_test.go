@@ -3,6 +3,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -269,6 +270,23 @@ func TestWhatIsNotSaidStays(t *testing.T) {
 	c := read(t, "- name: cup\n  parent: cupboard\n", "moved.yaml")
 	if err := c.Check(f, "me"); !errors.Is(err, engram.Conflict) || !strings.Contains(err.Error(), `moved.yaml:1: cup: it has a place already, in "table"`) {
 		t.Error(err)
+	}
+}
+
+// TestDeep has a chain of items, parents first and children first.
+func TestDeep(t *testing.T) {
+	var lines []string
+	for i := range 10_000 {
+		lines = append(lines, fmt.Sprintf("- {name: i%d, parent: i%d}\n", i+1, i))
+	}
+	lines[0] = "- {name: i1}\n"
+	for range 2 {
+		c := read(t, strings.Join(lines, ""), "deep.yaml")
+		f, _ := world.NewLocal("me", world.DefaultRules()).View(t.Context())
+		if err := c.Check(f, "me"); err != nil {
+			t.Error(err)
+		}
+		slices.Reverse(lines)
 	}
 }
 
