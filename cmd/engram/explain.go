@@ -165,7 +165,7 @@ func nearest(typed string, names []string) string {
 		if len(a) > 2 && len(b) > 2 && (strings.Contains(b, a) || strings.Contains(a, b)) {
 			d = min(d, 1)
 		}
-		if d < fewest {
+		if d < fewest && d < max(len(a), len(b)) { // something is in common
 			best, fewest = name, d
 		}
 	}

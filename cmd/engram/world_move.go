@@ -34,6 +34,9 @@ sees one without the other.`,
 			}
 			at = &p
 		}
+		if args[1] == "" {
+			return usagef("the parent is empty; 'engram world put %s --parent \"\"' has it by itself", args[0])
+		}
 		return writeItem(cmd, args, func(w *world.Memory) (world.Mark, error) {
 			mark, err := w.Attach(cmd.Context(), args[0], args[1], at)
 			if _, apart := errors.AsType[world.NotAligned](err); apart {
