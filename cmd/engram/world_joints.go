@@ -213,7 +213,7 @@ type jointJSON struct {
 	Moved string `json:"moved"`
 	itemJointJSON
 	Reference float64    `json:"reference,omitempty"`
-	Pose      placeJSON  `json:"pose"` // of its frame in the base
+	Pose      *placeJSON `json:"pose"` // of its frame in the base; nil if what was stated is none
 	Direction [3]float64 `json:"direction"`
 	Provider  string     `json:"provider"`
 	Notes     []string   `json:"notes,omitempty"`
@@ -225,7 +225,7 @@ func printJoints(cmd *cobra.Command, format string, f *world.Forest) error {
 	for j := range f.Joints().All() {
 		o := jointJSON{
 			Name: j.Name, Moved: j.Moved, itemJointJSON: *jointObject(j.Articulation), Reference: j.Reference,
-			Pose: *placeObject(j.Pose), Direction: list3(j.Direction), Provider: j.Described.Who(),
+			Pose: placeObject(j.Pose), Direction: list3(j.Direction), Provider: j.Described.Who(),
 		}
 		unit, limits, value := " rad", "-", "-"
 		if j.Kind == world.Prismatic {
