@@ -209,7 +209,7 @@ func readWorldFiles(cmd *cobra.Command, args []string) (*files.Content, []leftOu
 			switch {
 			case strings.HasSuffix(file, ".urdf"), strings.Contains(string(text[:min(len(text), 1000)]), "<robot"):
 				err = usagef("%s is a robot description: --urdf %s", file, file)
-			case strings.Contains(string(text[:min(len(text), 1000)]), "resolution:") && strings.Contains(string(text[:min(len(text), 1000)]), "image:"):
+			case strings.Contains("\n"+string(text), "\nresolution:") && strings.Contains("\n"+string(text), "\nimage:"): // a map in a list is indented
 				err = usagef("%s is an occupancy grid: --map %s", file, file)
 			}
 		}
