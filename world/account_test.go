@@ -22,10 +22,10 @@ func TestAccount(t *testing.T) {
 		present bool
 	}{
 		{"cup", 182, nil, "on the table, said 3 min ago by eye, not looked for since; 0.97", true},
-		{"cup", 182, []Look{ahead(3, -2, 2.1, 0.75, "cup"), missed}, "on the table, seen 3 min ago, looked since: once, not seen; 0.96", true},
-		{"cup", 182, []Look{missed, missed}, "on the table, said 3 min ago by eye, looked since: twice, not seen; 0.95", true},
-		{"cup", 182, []Look{missed, missed, missed}, "on the table, said 3 min ago by eye, looked since: 3 times, not seen; 0.92", true},
-		{"cup", 7202, []Look{missed}, "on the table, said 2 h ago by eye, looked since: once, not seen; 0.25", false},
+		{"cup", 182, []Look{ahead(3, -2, 2.1, 0.75, "cup"), missed}, "on the table, seen 3 min ago, looked since: once, not seen; 0.82", true},
+		{"cup", 182, []Look{missed, missed}, "on the table, said 3 min ago by eye, looked since: twice, not seen; 0.61", true},
+		{"cup", 182, []Look{missed, missed, missed}, "on the table, said 3 min ago by eye, looked since: 3 times, not seen; 0.33", false},
+		{"cup", 7202, []Look{missed}, "on the table, said 2 h ago by eye, looked since: once, not seen; 0.21", false},
 		{"kitchen", 2, nil, "in the flat, said 1 s ago by plan, not looked for since; 1.00", true},
 		{"flat", 1, nil, "by itself, said just now by plan, not looked for since; 1.00", true},
 		{"fork", 2, nil, "on the table, said just now by op, not looked for since; 1.00", true},

@@ -52,7 +52,7 @@ type Belief struct {
 // It begins with the confidence of the statement that placed the item, at its time; of an
 // item without a pose, of that which gave it its parent. Between two events it falls by half in each half-life ([Rules.HalfLife]). A look that saw the item
 // raises it from p to p + (1-p)·d, where d is [Rules].Detection. A look that reached its place and
-// did not see it lowers it by Bayes' rule to p·(1-d) / (1 - p·d). A look reaches a place that is in
+// did not see it lowers it by Bayes' rule to p·(1-d) / (1 - p·d), where p is at most 0.95. A look reaches a place that is in
 // the sensor's view and range, unless another item's box is in between, that of a place
 // excepted; places are not looked for. Sensors and items are where the forest has them. Times are compared with the
 // clocks of robots corrected.
@@ -97,9 +97,14 @@ func (b *belief) look(e *event) {
 		b.Seen, b.By, b.Looked = b.now, e.by.Sensor, 0
 		return
 	}
+	b.P = min(b.P, surest)
 	b.P *= (1 - b.detection) / (1 - b.P*b.detection)
 	b.Looked++
 }
+
+// surest is how sure one is at most that an item is still where it was when somebody looks and
+// does not see it: else a statement of confidence 1 would outlast all looks.
+const surest = 0.95
 
 // event is a look that tells of an item.
 type event struct {

@@ -41,7 +41,7 @@ func TestBelief(t *testing.T) {
 	near("after an hour", believe(t, f, "cup", 3602), 0.5, 0)
 	near("the table", believe(t, f, "table", 1+30*24*3600), 0.5, 0)
 	p := math.Exp2(-10.0 / 3600)
-	missed := p * 0.3 / (1 - p*0.7)
+	missed := surest * 0.3 / (1 - surest*0.7)
 	near("looked and not seen", believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.75)), missed, 1)
 	near("looked twice, told backwards", believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.8), ahead(12, -2, 2.1, 0.75)), missed*0.3/(1-missed*0.7), 2)
 	near("looked away", believe(t, f, "cup", 12, ahead(12, 2, 2.1, 0.75)), p, 0)

@@ -118,7 +118,14 @@ func (c *Codec) Joint(id engram.ID, s *engram.Snapshot) (JointStatement, error) 
 	if err != nil {
 		return JointStatement{}, err
 	}
-	return JointStatement{id.Entity(), c.said(id, s), jointOf(v)}, nil
+	j := jointOf(v)
+	if withdrawn := !j.describes() && j.Value == nil; !withdrawn {
+		// A value that was measured counts, although it is a little out of the limits.
+		if err := j.Check(id.Entity()); err != nil && engram.CodeOf(err) != engram.OutOfRange {
+			return JointStatement{}, engram.Errorf(engram.Corrupt, id.String(), "%w", err)
+		}
+	}
+	return JointStatement{id.Entity(), c.said(id, s), j}, nil
 }
 
 // State reads a snapshot of World/State.

@@ -102,7 +102,8 @@ func TestJointsStatesAndLooksRoundTrip(t *testing.T) {
 	c := newCodec(t)
 	value := 0.5
 	for _, a := range []*world.Articulation{
-		{Base: "a", Moved: "b"},
+		{Base: "a", Moved: "b", Pose: pose.Identity()},
+		{}, // it withdraws
 		{Base: "lift", Moved: "cabin", Kind: world.Prismatic, Pose: turned, Direction: pose.Vec3{Z: 1}, Limits: &world.Limits{Lower: -1, Upper: 9},
 			Radius: 1, Reference: 0.25, Value: &value, Sigma: 0.1, Serves: []string{"ground floor"}, Source: world.Operator},
 	} {
@@ -113,6 +114,13 @@ func TestJointsStatesAndLooksRoundTrip(t *testing.T) {
 		if s, err := c.Joint(engram.MustID("World/Articulation/touch/hinge"), snapshot(p)); err != nil || s.Name != "hinge" || !reflect.DeepEqual(s.Joint, a) {
 			t.Errorf("%+v, %v", s.Joint, err)
 		}
+	}
+	p, err := c.EncodeJoint(&world.Articulation{Base: "a", Moved: "a", Pose: pose.Identity()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Joint(engram.MustID("World/Articulation/touch/hinge"), snapshot(p)); engram.CodeOf(err) != engram.Corrupt {
+		t.Errorf("a joint that there cannot be: %v", err)
 	}
 	for _, state := range []*world.State{
 		{Item: "fridge", Name: "open"},
@@ -127,7 +135,7 @@ func TestJointsStatesAndLooksRoundTrip(t *testing.T) {
 		}
 	}
 	look := world.Look{Frame: "kitchen", Pose: turned, View: world.View{Horizontal: 1, Vertical: 2, MinRange: 3, MaxRange: 4}, Seen: []string{"cup"}}
-	p, err := c.EncodeLook(&look)
+	p, err = c.EncodeLook(&look)
 	if err != nil {
 		t.Fatal(err)
 	}

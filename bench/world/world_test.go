@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -60,6 +61,7 @@ func BenchmarkNearestParent(b *testing.B) {
 	for i := 19; i < 10_000; i += 20 {
 		names = append(names, fmt.Sprint("item", i))
 	}
+	defer cpu(b)()
 	for i := 0; b.Loop(); i++ {
 		_, err := f.NearestParent(names[i%len(names)], world.KindMap)
 		must(b, err)
@@ -69,6 +71,7 @@ func BenchmarkNearestParent(b *testing.B) {
 func BenchmarkPoseThroughSixEdges(b *testing.B) {
 	b.Run("world", func(b *testing.B) {
 		f := chains(b, 10_000, 6).Forest()
+		defer cpu(b)()
 		for b.Loop() {
 			_, err := f.Pose("room", "item5")
 			must(b, err)
@@ -82,6 +85,7 @@ func BenchmarkPoseThroughSixEdges(b *testing.B) {
 		}
 		p, err := s.Path("room", "f")
 		must(b, err)
+		defer cpu(b)()
 		for b.Loop() {
 			_, _, _, failure := p.AtCov(1)
 			must(b, failure.Err())
@@ -98,6 +102,7 @@ func BenchmarkRegion(b *testing.B) {
 	}
 	f := to.Forest()
 	found := 0
+	defer cpu(b)()
 	for b.Loop() {
 		near, err := f.Near("site", pose.Vec3{X: r.Float64() * 200, Y: r.Float64() * 200, Z: 1}, 3)
 		must(b, err)
@@ -110,6 +115,7 @@ func BenchmarkRegion(b *testing.B) {
 func BenchmarkChange(b *testing.B) {
 	to := chains(b, 100_000, 20)
 	to.Forest()
+	defer cpu(b)()
 	for i := 0; b.Loop(); i++ {
 		s := world.Statement{Name: "item19", Said: world.Said{Provider: "plan", Time: engram.Time(2 + i)}, Item: item("item18", pose.Translation(float64(i%100), 0, 0), world.KindObject)}
 		must(b, to.Put(s))
@@ -165,6 +171,7 @@ func BenchmarkTree(b *testing.B) {
 		time engram.Time
 	}{{"present", engram.MaxTime - 1}, {"past", then}} {
 		b.Run(at.name, func(b *testing.B) {
+			defer cpu(b)()
 			for b.Loop() {
 				f, err := m.Past(b.Context(), at.time, nil)
 				if must(b, err); f.Len() != 10_000 {
@@ -295,6 +302,18 @@ func BenchmarkFollow(b *testing.B) {
 	b.ReportMetric(median(ratios), "ratio")
 }
 
+// cpu begins to count the time that this process takes of processors, which does not depend on who
+// else uses them; the function that it returns reports it per operation.
+func cpu(b *testing.B) func() {
+	taken := func() int64 {
+		var u syscall.Rusage
+		must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	before := taken()
+	return func() { b.ReportMetric(float64(taken()-before)/float64(b.N), "cpu-ns/op") }
+}
+
 func median(of []float64) float64 {
 	slices.Sort(of)
 	return of[len(of)/2]
@@ -331,6 +350,7 @@ func BenchmarkBelief(b *testing.B) {
 		}
 		looks = append(looks, l)
 	}
+	defer cpu(b)()
 	for b.Loop() {
 		belief, err := f.Belief("cup", 2000, looks)
 		if must(b, err); belief.Looked != 20 {
