@@ -151,10 +151,9 @@ type sight struct {
 
 // solid is a box that hides what is behind it.
 type solid struct {
-	of          *node
-	rootFromBox pose.Pose
-	size        pose.Vec3
-	radius      float64 // of the sphere around it
+	of     *node
+	at     pose.Vec3 // of its centre, in the root's frame
+	radius float64   // of the sphere around it
 }
 
 // reaches reports whether the sensor would have seen the item where it is.
@@ -215,7 +214,7 @@ func (f *Forest) solids(root int32, of *node) []solid {
 	f.eachTagged(tagBox, "", func(n *node) bool {
 		if n.root == root && n != of && !n.merged.Is(KindMap) {
 			b := n.merged.Description.Box
-			boxes = append(boxes, solid{n, n.rootFromItem.Mul(b.Pose), b.Size, b.Size.Norm() / 2})
+			boxes = append(boxes, solid{n, n.rootFromItem.Apply(b.Pose.T), b.Size.Norm() / 2})
 		}
 		return true
 	})
@@ -225,7 +224,7 @@ func (f *Forest) solids(root int32, of *node) []solid {
 // between reports whether the way between two points in the root's frame goes into the box.
 // Most do not come near it, which costs little to tell.
 func (b *solid) between(from, to pose.Vec3) bool {
-	d, c := to.Sub(from), b.rootFromBox.T.Sub(from)
+	d, c := to.Sub(from), b.at.Sub(from)
 	along := min(max(c.Dot(d), 0), d.Dot(d)) // times the square of the way's length
 	if along > 0 {
 		c = c.Sub(d.Scale(along / d.Dot(d)))
@@ -233,20 +232,21 @@ func (b *solid) between(from, to pose.Vec3) bool {
 	if c.Dot(c) > b.radius*b.radius {
 		return false
 	}
-	boxFromRoot := b.rootFromBox.Inverse()
-	return b.crossed(boxFromRoot.Apply(from), boxFromRoot.Apply(to))
+	box := b.of.merged.Description.Box
+	boxFromRoot := b.of.rootFromItem.Mul(box.Pose).Inverse()
+	return crossed(box.Size, boxFromRoot.Apply(from), boxFromRoot.Apply(to))
 }
 
 // surface is how deep a point lies within a box that does not just touch it, metres: what stands on
 // a table is not in it, nor hidden by it.
 const surface = 1e-3
 
-// crossed reports whether the way between two points in the box's frame goes into the box
+// crossed reports whether the way between two points in the frame of a box goes into it
 // from outside (the slab method).
-func (b *solid) crossed(from, to pose.Vec3) bool {
+func crossed(size, from, to pose.Vec3) bool {
 	enter, leave := 0.0, 1.0
 	d := to.Sub(from)
-	for _, axis := range [3][3]float64{{from.X, d.X, b.size.X / 2}, {from.Y, d.Y, b.size.Y / 2}, {from.Z, d.Z, b.size.Z / 2}} {
+	for _, axis := range [3][3]float64{{from.X, d.X, size.X / 2}, {from.Y, d.Y, size.Y / 2}, {from.Z, d.Z, size.Z / 2}} {
 		at, along, half := axis[0], axis[1], axis[2]-min(surface, axis[2]/2)
 		if along == 0 {
 			if math.Abs(at) > half {
