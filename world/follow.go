@@ -25,14 +25,14 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// follow takes what is committed until the stream ends.
-func (m *Memory) follow() {
+// follow takes what is committed until the stream or ctx ends.
+func (m *Memory) follow(ctx context.Context) {
 	defer close(m.done)
 	anew := map[string]uint64{} // memories that are to be read anew, with the epoch of who said so
 	to := map[uint64]uint64{}   // by epoch, how far the world is then
 	pause, due := firstPause, time.Time{}
 	for {
-		updates, err := m.next(len(anew) > 0, due)
+		updates, err := m.next(ctx, len(anew) > 0, due)
 		if err != nil {
 			m.end(err)
 			return
@@ -48,7 +48,7 @@ func (m *Memory) follow() {
 			to[t.Epoch] = t.Number
 		}
 		if len(anew) > 0 && !time.Now().Before(due) {
-			missing, err := m.reload(context.Background(), slices.Sorted(maps.Keys(anew))...)
+			missing, err := m.reload(ctx, slices.Sorted(maps.Keys(anew))...)
 			switch {
 			case err == nil:
 				maps.DeleteFunc(anew, func(memory string, _ uint64) bool { return !slices.Contains(missing, memory) })
@@ -87,15 +87,15 @@ func away(err error) bool {
 }
 
 // next waits for updates; until then if something is to be done without.
-func (m *Memory) next(owing bool, due time.Time) ([]engram.Update, error) {
-	ctx := context.Background() // Close ends the stream, and with it what waits for it
+func (m *Memory) next(ctx context.Context, owing bool, due time.Time) ([]engram.Update, error) {
+	wait := ctx
 	if owing {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, due)
+		wait, cancel = context.WithDeadline(ctx, due)
 		defer cancel()
 	}
-	updates, err := m.stream.Next(ctx)
-	if err != nil && ctx.Err() != nil {
+	updates, err := m.stream.Next(wait)
+	if err != nil && wait.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}
 	return updates, err

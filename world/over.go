@@ -20,7 +20,8 @@ type Memory struct {
 	codec    *Codec
 	patterns []engram.Pattern
 	stream   engram.UpdateStream
-	done     chan struct{} // closed when it follows no more
+	done     chan struct{}      // closed when it follows no more
+	cancel   context.CancelFunc // of what it does in the background
 
 	come map[string]Mark // by other robot's memory, how far its news have come; under the hub's lock
 
@@ -103,7 +104,9 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 		_ = m.stream.Close() // the error that counts is the first
 		return nil, err
 	}
-	go m.follow()
+	background, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+	go m.follow(background)
 	return m, nil
 }
 
@@ -153,9 +156,9 @@ func inMemory(p engram.Pattern, memories engram.NameSelector) engram.Pattern {
 // Close ends the world: calls fail with Canceled from then on. It waits for what it does in
 // the background.
 func (m *Memory) Close() error {
-	err := m.stream.Close()
+	m.cancel()
 	<-m.done
-	return err
+	return m.stream.Close()
 }
 
 // query selects snapshots of all that the world is made of, or of what is in memories.
