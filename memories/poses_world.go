@@ -159,7 +159,7 @@ func (w *worldEdges) retry(ctx context.Context, f *world.Forest) {
 // relink looks again at what may be the same as a robot's frame, or may give way to one.
 func (w *worldEdges) relink(ctx context.Context, f *world.Forest) {
 	for m := range f.All() {
-		e, _ := f.Edge(m.Name)
+		e, _ := w.edge(f, m.Name)
 		w.p.mu.Lock()
 		known := w.p.items[m.Name]
 		w.p.mu.Unlock()
@@ -200,7 +200,7 @@ func (w *worldEdges) leaveOut(f *world.Forest, name string, err error) {
 
 func (w *worldEdges) update(ctx context.Context, f *world.Forest, name string, since engram.Time) error {
 	p := w.p
-	now, exists := f.Edge(name)
+	now, exists := w.edge(f, name)
 	p.mu.Lock()
 	known := p.items[name]
 	if known == nil && p.store.Structure().Hangs(name) {
@@ -253,7 +253,10 @@ func (w *worldEdges) trace(ctx context.Context, f *world.Forest, name string, kn
 	if err != nil {
 		return err
 	}
-	track, late := w.carryAll(f, ended(f, name, known, track))
+	for i := range track {
+		track[i].Frame = w.local(f, track[i].Frame)
+	}
+	track, late := w.carryAll(f, w.ended(f, name, known, track))
 	p.mu.Lock()
 	if p.items[name] != known {
 		p.mu.Unlock()
@@ -284,8 +287,8 @@ func (w *worldEdges) trace(ctx context.Context, f *world.Forest, name string, kn
 
 // ended lets a track end where the forest has the item in no frame, at a loop that is cut there or
 // when the frame was removed, and go on when that is over.
-func ended(f *world.Forest, name string, known *itemEdge, track []world.Edge) []world.Edge {
-	now, exists := f.Edge(name)
+func (w *worldEdges) ended(f *world.Forest, name string, known *itemEdge, track []world.Edge) []world.Edge {
+	now, exists := w.edge(f, name)
 	if len(track) == 0 || !exists {
 		return track
 	}
@@ -460,10 +463,31 @@ func (p *poses) linkItemLocked(name, link string) error {
 	return nil
 }
 
-// bare looks whether a frame that no item is of is the same as a robot's. A frame of this
-// robot, as a fleet names it, may have another name in the robot's description.
+// local returns what the poses call a frame: one that is said to be this robot's, as a fleet calls the
+// robot, may have another name in its description. See linkLocked.
+func (w *worldEdges) local(f *world.Forest, frame string) string {
+	robot := w.model.Robot()
+	own, ok := strings.CutPrefix(frame, robot+"/")
+	if robot == "" || !ok || f.Has(frame) || w.p.store.Structure().Has(frame) {
+		return frame
+	}
+	return own
+}
+
+// edge is [world.Forest.Edge] in such a frame.
+func (w *worldEdges) edge(f *world.Forest, name string) (world.Edge, bool) {
+	e, ok := f.Edge(name)
+	e.Frame = w.local(f, e.Frame)
+	return e, ok
+}
+
+// bare looks whether a frame that no item is of is the same as a robot's.
 func (w *worldEdges) bare(f *world.Forest, frame string) {
-	if frame == "" || f.Has(frame) {
+	// What was placed before the robot's own frames came is by now in these; who asks uses the old name.
+	if own, ok := strings.CutPrefix(frame, w.model.Robot()+"/"); ok && w.p.store.Structure().Has(own) {
+		frame = own
+	}
+	if frame == "" || f.Has(frame) || strings.Contains(frame, "/") {
 		return
 	}
 	w.p.mu.Lock()
@@ -472,8 +496,8 @@ func (w *worldEdges) bare(f *world.Forest, frame string) {
 	if known == nil && w.p.store.Structure().Hangs(frame) {
 		return
 	}
-	link := w.linkLocked(f, frame[strings.IndexByte(frame, '/')+1:], world.Edge{})
-	if known == nil && (link == "" || link == frame) || known != nil && known.link == link {
+	link := w.linkLocked(f, frame, world.Edge{})
+	if known == nil && link == "" || known != nil && known.link == link {
 		return
 	}
 	if err := w.p.linkItemLocked(frame, link); err != nil {

@@ -8,17 +8,32 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
-	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/world"
 )
 
-func newWorldServer(t *testing.T) (*server.Server, service.Service) {
+func newWorldServer(t *testing.T, robot string) (*server.Server, service.Service) {
 	t.Helper()
-	s := serving.New(t, RobotState(), Object(), World())
+	s, err := server.New(server.Config{Robot: robot, Memories: []server.Memory{RobotState(), Object(), World()}, Log: testkit.Quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return s, s.Poses()
+}
+
+// named runs a test for a robot without a name, one that a fleet calls as its own data do, and
+// one that it calls otherwise.
+func named(t *testing.T, test func(t *testing.T, robot string)) {
+	for _, robot := range []string{"", "rover", "robot1"} {
+		t.Run("of "+robot, func(t *testing.T) { test(t, robot) })
+	}
 }
 
 // state commits items and joints at a time, as a provider.
@@ -97,8 +112,10 @@ func near(p pose.Pose, x, y float64) bool { return math.Hypot(p.T.X-x, p.T.Y-y) 
 // A cup lies on the shelf of a cupboard's door, which stands in the odometry's frame of a robot that is
 // localised in the map. Where it was ten seconds ago goes through hinge, cupboard and robot, and a
 // revision of where the robot was moves it.
-func TestWorldIsInThePoses(t *testing.T) {
-	s, p := newWorldServer(t)
+func TestWorldIsInThePoses(t *testing.T) { named(t, worldIsInThePoses) }
+
+func worldIsInThePoses(t *testing.T, robot string) {
+	s, p := newWorldServer(t, robot)
 	st := newState(t, s)
 	rev, err := p.CommitRevision(t.Context(), service.Transaction{Author: "slam", Keys: []service.Key{{Parent: "rover/map", Child: "rover/odom", Time: 0, Pose: pose.Translation(100, 0, 0), Cov: pose.DiagonalCov(0.1, 0.01)}}})
 	if err != nil {
@@ -173,8 +190,10 @@ func TestWorldIsInThePoses(t *testing.T) {
 }
 
 // The frame map of the only robot, and the robot's base, are those of the world.
-func TestWorldAndRobotsShareFrames(t *testing.T) {
-	s, p := newWorldServer(t)
+func TestWorldAndRobotsShareFrames(t *testing.T) { named(t, worldAndRobotsShareFrames) }
+
+func worldAndRobotsShareFrames(t *testing.T, robot string) {
+	s, p := newWorldServer(t, robot)
 	st := newState(t, s)
 	st.item("eye", "cup", second, in("", "map", 3, 0, world.KindObject))
 	st.item("rover", "rover", second, in("", "map", 9, 9, world.KindRobot))
@@ -208,8 +227,10 @@ func TestWorldAndRobotsShareFrames(t *testing.T) {
 }
 
 // What a robot's camera saw stays where it was when the robot goes on.
-func TestWhatWasSeenStays(t *testing.T) {
-	s, p := newWorldServer(t)
+func TestWhatWasSeenStays(t *testing.T) { named(t, whatWasSeenStays) }
+
+func whatWasSeenStays(t *testing.T, robot string) {
+	s, p := newWorldServer(t, robot)
 	st := newState(t, s)
 	mustPut(t, s, "RobotState/Description/rover/urdf", 0, map[string]any{"urdf": roverURDF})
 	for i := range engram.Time(20) {
@@ -267,7 +288,7 @@ func TestWhatWasSeenStays(t *testing.T) {
 // it and as they are rebuilt.
 func TestPosesEqualTheWorld(t *testing.T) {
 	for seed := range uint64(testkit.Repeats(8, 100)) {
-		s, p := newWorldServer(t)
+		s, p := newWorldServer(t, "")
 		st := newState(t, s)
 		r := rand.New(rand.NewPCG(seed, 1))
 		names := []string{"a", "b", "c", "d", "e", "f"}

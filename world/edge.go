@@ -123,7 +123,7 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 	q := engram.Query{Target: engram.TargetWM}
 	asked := map[engram.ID]bool{}
 	ask := func(s *Said, memory, segment, entity string) {
-		if s.Robot != "" {
+		if s.Robot != "" && s.Robot != m.codec.robot {
 			memory = s.Robot + ":" + memory
 		}
 		names := []string{memory, segment, s.Provider}

@@ -153,6 +153,9 @@ func inMemory(p engram.Pattern, memories engram.NameSelector) engram.Pattern {
 	return p
 }
 
+// Robot returns the name of the robot whose memory World it is; "" if it has none.
+func (m *Memory) Robot() string { return m.codec.robot }
+
 // Close ends the world: calls fail with Canceled from then on. It waits for what it does in
 // the background.
 func (m *Memory) Close() error {
