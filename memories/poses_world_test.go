@@ -287,7 +287,6 @@ func whatWasSeenStays(t *testing.T, robot string) {
 // Whatever is stated in whatever order, the poses have at present what the world has, as they followed
 // it and as they are rebuilt.
 func TestPosesEqualTheWorld(t *testing.T) {
-	t.Skip("about one in fifty sequences meets the fault that docs/guarantees.md tells of")
 	for seed := range uint64(testkit.Repeats(8, 100)) {
 		s, p := newWorldServer(t, "")
 		st := newState(t, s)

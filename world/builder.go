@@ -86,12 +86,33 @@ func (b *Builder) merge(id int32, said []*Statement) (err error) {
 		return err
 	}
 	n := b.own(id)
-	old := n.merged
+	old, joined := n.merged, b.f.joins(id)
 	n.said, n.merged = said, merged
 	b.count(old, merged)
 	b.retag(n, old)
 	b.link(n, up, frame)
+	if (old == nil) != (merged == nil) || joined != b.f.joins(id) {
+		b.hearIn(n)
+	}
 	return nil
+}
+
+// hearIn says that what is in the frame of a node may differ, since that came or went.
+func (b *Builder) hearIn(n *node) {
+	n.children.all(func(k *named) bool {
+		if b.f.node(k.id).frame == none {
+			b.hear(k.id, engram.MaxTime)
+		}
+		return true
+	})
+	n.framed.all(func(k *named) bool {
+		if in := b.f.node(k.id); in.merged == nil { // a robot's frame
+			b.hearIn(in)
+		} else {
+			b.hear(k.id, engram.MaxTime)
+		}
+		return true
+	})
 }
 
 // readAgain takes back that what somebody says aside of items cannot be read.
