@@ -306,7 +306,7 @@ func each(ctx context.Context, b jetstream.KeyValue, filters []string, f func(ke
 		select {
 		case kv, ok := <-w.Updates():
 			if !ok {
-				return failed(ctx, "", context.Cause(ctx))
+				return failed(ctx, "", errEnded)
 			}
 			if kv == nil {
 				return nil
@@ -472,7 +472,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 			select {
 			case kv, ok := <-w.Updates():
 				if !ok {
-					yield(mns.Event{}, engram.Errorf(engram.Unavailable, r.name, "the name system ended the watch"))
+					yield(mns.Event{}, failed(ctx, r.name, errEnded))
 					return
 				}
 				for _, ev := range change(&t, kv) {
@@ -587,6 +587,9 @@ func (rec record) put(t *mns.Table, key string) {
 		}
 	}
 }
+
+// errEnded says that the watch of a bucket has ended: with its context, or with the connection.
+var errEnded = errors.New("it ended the watch")
 
 // failed makes an error of the backbone one of the domain.
 func failed(ctx context.Context, thing string, err error) error {
