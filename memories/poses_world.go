@@ -316,7 +316,7 @@ func (p *poses) extendLocked(name string, known *itemEdge, track []world.Edge, f
 	for i < len(track) && track[i].Time < from {
 		i++
 	}
-	if len(track) > 0 && track[len(track)-1].Time < known.last {
+	if len(track) == 0 || track[len(track)-1].Time < known.last {
 		return errWhole // what the store has after it was of a forest in which the item hung elsewhere
 	}
 	if known.changes >= maxParentChanges || i > 0 && track[i-1].Frame != known.parent && known.parent != "" {
