@@ -135,6 +135,17 @@ func TestSpace(t *testing.T) {
 	}
 }
 
+// What is further away than the index of space has cells for is found all the same.
+func TestFarAway(t *testing.T) {
+	in := func(x, y float64) Item {
+		return Item{Placement: &Placement{Frame: "map", Pose: pose.Translation(x, y, 0)}}
+	}
+	f := forest(t, at("a", "p", 1, in(1e300, 0)), at("b", "p", 1, in(1e300, 100)), at("c", "p", 1, in(-1e300, 100)))
+	if near, err := f.Near("a", pose.Vec3{}, 1); err != nil || len(near) != 1 || near[0].Name != "a" {
+		t.Errorf("near a: %v, %v", near, err)
+	}
+}
+
 func TestPose(t *testing.T) {
 	cup := thing("table", 0.2, 0.1, 0.75, KindObject)
 	cup.Placement.Cov = pose.DiagonalCov(0.01, 0.02)

@@ -32,9 +32,9 @@ func byCell(a, b cell) int {
 	return cmp.Compare(a.id, b.id)
 }
 
-// grid returns the cell of a coordinate.
+// grid returns the cell of a coordinate. There is one more after the last.
 func grid(x float64) int32 {
-	return int32(min(max(math.Floor(x/cellSize), math.MinInt32), math.MaxInt32))
+	return int32(min(max(math.Floor(x/cellSize), math.MinInt32), math.MaxInt32-1))
 }
 
 // statedFrame returns the item or bare frame in which a node's pose is, or none. A robot's frame
