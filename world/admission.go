@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -26,8 +27,8 @@ func (f *Forest) Provisional(name string) (why string, provisional bool, err err
 		if sigma, known := sigma(&p.Cov); known && rule.MaxSigma > 0 && sigma > rule.MaxSigma {
 			return fmt.Sprintf("its position is sure to %.2g m, not %.2g m", sigma, rule.MaxSigma), true, nil
 		}
-		if p.Frame != "" && !f.aligned(n) {
-			return fmt.Sprintf("its frame %q is not there", p.Frame), true, nil
+		if frame := cmp.Or(p.Frame, m.parent()); frame != "" && !f.aligned(n) {
+			return fmt.Sprintf("its frame %q is not there", frame), true, nil
 		}
 	}
 	return "", false, nil
@@ -41,11 +42,14 @@ func (f *Forest) aligned(n *node) bool {
 		return in != nil
 	}
 	others := false
-	in.framed.all(func(k *named) bool {
+	other := func(k *named) bool {
 		others = k.id != n.id && f.exists(k.id)
 		return !others
-	})
-	return others || !in.children.empty()
+	}
+	if in.framed.all(other); !others {
+		in.children.all(other)
+	}
+	return others
 }
 
 // sigma returns the greatest standard deviation of a position along an axis, metres.

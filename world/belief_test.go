@@ -122,9 +122,10 @@ func TestProvisional(t *testing.T) {
 	twice := Item{Structure: &Structure{Parent: "table"}, Views: 2}
 	vague := Item{Placement: &Placement{Frame: "table", Pose: pose.Identity(), Cov: pose.DiagonalCov(1, 1)}}
 	lost := Item{Placement: &Placement{Frame: "moon", Pose: pose.Identity()}}
+	waits := Item{Structure: &Structure{Parent: "tray"}, Placement: &Placement{Pose: pose.Identity()}}
 	f := forest(t, append(kitchen(), at("once", "eye", 2, once), at("twice", "eye", 2, twice),
-		at("vague", "eye", 2, vague), at("lost", "eye", 2, lost), at("both", "eye", 2, once), at("both", "nose", 2, once))...)
-	for name, want := range map[string]bool{"once": true, "twice": false, "vague": true, "lost": true, "both": false, "cup": false} {
+		at("vague", "eye", 2, vague), at("lost", "eye", 2, lost), at("waits", "eye", 2, waits), at("both", "eye", 2, once), at("both", "nose", 2, once))...)
+	for name, want := range map[string]bool{"once": true, "twice": false, "vague": true, "lost": true, "waits": true, "both": false, "cup": false} {
 		if why, got, err := f.Provisional(name); got != want || err != nil || want != (why != "") {
 			t.Errorf("%s: %v (%s), %v", name, got, why, err)
 		}
