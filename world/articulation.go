@@ -150,6 +150,12 @@ func (a *Articulation) twist() pose.Twist {
 	return pose.Twist{}
 }
 
+// moves reports whether the joint moves an item in a frame in which a statement places it. What the
+// statement's robot calls its base may be a frame that no item is of.
+func (a *Articulation) moves(placed *Statement, frame string) bool {
+	return a.Value != nil && (a.Base == frame || ownFrame(placed.Robot, a.Base) == frame)
+}
+
 // move returns where the moved item is in the frame of the base, from where it is at the
 // reference.
 func (a *Articulation) move(p pose.Pose, c pose.Cov) (pose.Pose, pose.Cov) {
@@ -291,26 +297,24 @@ func byJoint(a, b hung) int {
 
 // revisedJoint returns what the provider says of a joint once it has stated a, too, and when.
 func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation) (*Articulation, engram.Time, error) {
-	now := k.tick()
 	if err := a.Check(joint); err != nil {
-		return nil, now, err
+		return nil, 0, err
 	}
 	present, err := f.Joints().Get(joint)
 	if !a.describes() {
 		if err != nil {
-			return nil, now, err
+			return nil, 0, err
 		}
 		if a.Moved = present.Moved; a.Value != nil {
 			if err := present.within(joint, *a.Value); err != nil {
-				return nil, now, err
+				return nil, 0, err
 			}
 		}
 	}
 	own := k.ownJoint(f, joint, a.Moved)
 	if own == nil {
-		return &a, now, nil
+		return &a, k.tick(0), nil
 	}
-	now = max(now, own.Time+1)
 	was := own.Joint
 	if !a.describes() && was.describes() {
 		value := a
@@ -320,7 +324,7 @@ func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation) (*Articul
 	} else if a.Value == nil && was.Value != nil && a.within(joint, *was.Value) == nil {
 		a.Value, a.Sigma, a.ValueTime = was.Value, was.Sigma, own.at(was.ValueTime)
 	}
-	return &a, now, nil
+	return &a, k.tick(own.Time), nil
 }
 
 // ownJoint returns what the provider says of a joint that moves an item, or nil.

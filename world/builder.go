@@ -21,6 +21,7 @@ type Builder struct {
 	joints map[speaker]*JointStatement  // the newest on each joint
 	groups map[group]*group             // that there ever were
 	values map[string][]*JointStatement // what the memory Object says of the joint of the name
+	valued map[source][]string          // of which joints what is said there has values
 	moves  map[string][]int32           // by joint, nodes that it was ever said to move
 	loops  [2]map[int32]*loop           // by each node that is on one, per graph
 	moved  map[int32]bool               // nodes whose place has to be found anew
@@ -40,6 +41,7 @@ func NewBuilder(rules Rules) *Builder {
 		joints: map[speaker]*JointStatement{},
 		groups: map[group]*group{},
 		values: map[string][]*JointStatement{},
+		valued: map[source][]string{},
 		moves:  map[string][]int32{},
 		heard:  map[int32]engram.Time{},
 		given:  rules.clone(),
@@ -253,6 +255,12 @@ func (b *Builder) rare(n *node) *rare {
 
 // speaker is who speaks of something.
 type speaker struct{ name, provider, robot string }
+
+// source is who speaks of something, and where.
+type source struct {
+	speaker
+	home Home
+}
 
 // PutJoint takes a statement on a joint, as [Builder.Put] does on an item. One that says
 // nothing, not even which item moves, withdraws what was said.

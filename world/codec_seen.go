@@ -66,11 +66,13 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 	case instanceType:
 		seen.Home, seen.Item = InInstance, instanceItem(v)
 	default:
-		seen.Home = InAttachment
+		seen.Home, seen.Item = InAttachment, attachmentItem(v)
+		if typ == heldPartType {
+			seen.Home, seen.Item = inHeldPart, &Item{} // a part that is held moves by its joint
+		}
 		if held := v.link("object"); held.Entity() != "" {
 			seen.Name = held.Entity()
 		}
-		seen.Item = attachmentItem(v)
 	}
 	if id.ProviderSegment() == priorKnowledge {
 		seen.Item.Source = PriorKnowledge
@@ -86,10 +88,17 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 		seen.Joints = append(seen.Joints, JointStatement{name, seen.Said, &Articulation{Value: &q, Source: seen.Item.Source}})
 	}
 	slices.SortFunc(seen.Joints, func(a, b JointStatement) int { return strings.Compare(a.Name, b.Name) })
-	if typ == heldPartType {
-		seen.Item = &Item{} // a part that is held moves by its joint
-	}
 	return seen, nil
+}
+
+// value returns what is said of a joint of the object; nothing, if that is so.
+func (s *Seen) value(joint string) JointStatement {
+	for _, j := range s.Joints {
+		if j.Name == joint {
+			return j
+		}
+	}
+	return JointStatement{joint, s.Said, &Articulation{}}
 }
 
 // Clock reads a snapshot of SystemState/Clock.

@@ -42,7 +42,7 @@ func (r *Rules) edge(m *Merged, frame string, joints []*JointStatement) Edge {
 	p, s := m.Placement, m.Placed
 	e := Edge{Frame: frame, Pose: p.Pose, Cov: p.Cov, Provider: s.Provider, Home: s.Home}
 	e.Time = s.at(p.Time).Add(r.Offsets[s.Robot])
-	if j := r.joint(joints); j != nil && j.Value != nil && (j.Base == frame || ownFrame(s.Robot, j.Base) == frame) {
+	if j := r.joint(joints); j != nil && j.moves(s, frame) {
 		e.Pose, e.Cov = j.move(p.Pose, p.Cov)
 	}
 	return e
@@ -159,7 +159,14 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 		if s.Home == InWorld {
 			ask(&s.Said, "World", jointSegment, s.Name)
 		} else if i := strings.LastIndexByte(s.Name, '/'); i > 0 {
-			ask(&s.Said, "Object", "Instance", s.Name[:i])
+			switch s.Home {
+			case InInstance:
+				ask(&s.Said, "Object", "Instance", s.Name[:i])
+			case InAttachment:
+				ask(&s.Said, "Object", "Attachments", "")
+			case inHeldPart:
+				ask(&s.Said, "Object", "ArticulatedAttachments", "")
+			}
 		}
 	}
 	if len(q.Memories) == 0 {
@@ -181,9 +188,9 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 			if s.Name == name {
 				statements = append(statements, s.Statement)
 			}
-			for _, j := range s.Joints {
-				if joints[j.Name] {
-					values = append(values, j)
+			for joint := range joints {
+				if i := strings.LastIndexByte(joint, '/'); i > 0 && joint[:i] == s.Name {
+					values = append(values, s.value(joint))
 				}
 			}
 		case it.ID.CoreSegment() == itemSegment:

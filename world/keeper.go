@@ -36,10 +36,22 @@ type keeper struct {
 	stated  engram.Time // the time that was stated last
 }
 
-// tick returns the time of what is said next, later than all before.
-func (k *keeper) tick() engram.Time {
-	k.stated = max(k.now(), k.stated+1)
+// tick returns the time of what is said next: later than all before, and than what it takes the
+// place of, also if the clock was put back since.
+func (k *keeper) tick(after engram.Time) engram.Time {
+	k.stated = max(k.now(), k.stated+1, after+1)
 	return k.stated
+}
+
+// lastSaid returns when the provider said what it says at present, of statements on one thing by
+// several; 0 if it says nothing.
+func lastSaid[S any](k *keeper, all []*S, said func(*S) *Said) engram.Time {
+	for _, s := range all {
+		if o := said(s); o.Provider == k.provider && o.Robot == k.robot && o.Home == InWorld {
+			return o.Time
+		}
+	}
+	return 0
 }
 
 // write reads the world, and stores what change makes of it.
@@ -74,12 +86,11 @@ func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, e
 // own returns what the provider says of an item at present, to be changed, and the time of
 // what is said next: after that.
 func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
-	now := k.tick()
 	for _, s := range f.Statements(name) {
 		if s.Provider != k.provider || s.Robot != k.robot || s.Home != InWorld {
 			continue
 		}
-		now = max(now, s.Time+1)
+		now := k.tick(s.Time)
 		it := *s.Item
 		if it.pin(s); s.fault != nil {
 			it.Placement = nil
@@ -90,7 +101,7 @@ func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
 		it.Source = max(it.Source, k.source)
 		return it, now
 	}
-	return Item{Source: k.source}, now
+	return Item{Source: k.source}, k.tick(0)
 }
 
 // pin writes the statement's time to the groups, and to the removal, that had none of their own.
@@ -140,8 +151,12 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 	var stated []string
 	failed, mark, err := k.write(ctx, func(f *Forest) ([]update, error) {
 		var updates []update
+		revised := map[string]Item{} // one that is named twice is revised twice
 		for _, by := range items {
 			it, now := k.own(f, by.Name)
+			if before, again := revised[by.Name]; again {
+				it = before
+			}
 			it.revise(by.Item)
 			it.pin(&Statement{Said: Said{Time: now}})
 			err := it.Check(by.Name)
@@ -155,6 +170,7 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 				refused = append(refused, Refusal{by.Name, err})
 				continue
 			}
+			revised[by.Name] = it
 			stated = append(stated, by.Name)
 			updates = append(updates, update{by.Name, now, 1, it.upright()})
 		}
@@ -277,7 +293,7 @@ func (k *keeper) Withdraw(ctx context.Context, name string) (Mark, error) {
 		if n := f.item(name); n != nil {
 			for _, s := range n.states {
 				if s.Provider == k.provider && s.Robot == k.robot && s.State.Value != nil {
-					updates = append(updates, update{name + "/" + s.State.Name, max(k.tick(), s.Time+1), 1, &State{Item: name, Name: s.State.Name}})
+					updates = append(updates, update{name + "/" + s.State.Name, k.tick(s.Time), 1, &State{Item: name, Name: s.State.Name}})
 				}
 			}
 		}
@@ -302,6 +318,12 @@ func (k *keeper) SetState(ctx context.Context, s State, confidence float64) (Mar
 		if !(confidence >= 0 && confidence <= 1) {
 			return nil, engram.Errorf(engram.Invalid, s.Item, "state %q is stated with the confidence %g; it lies between 0 and 1", s.Name, confidence)
 		}
-		return []update{{s.Item + "/" + s.Name, k.tick(), confidence, &s}}, engram.CheckName(s.Name)
+		var mine engram.Time
+		for _, o := range f.item(s.Item).states {
+			if o.State.Name == s.Name && o.Provider == k.provider && o.Robot == k.robot {
+				mine = o.Time
+			}
+		}
+		return []update{{s.Item + "/" + s.Name, k.tick(mine), confidence, &s}}, engram.CheckName(s.Name)
 	})
 }

@@ -52,10 +52,23 @@ func (l *Local) put(_ context.Context, updates []update) ([]error, Mark, error) 
 	return failed, to, nil
 }
 
-// see takes what the memory Object says.
+// see takes what the memory Object says. Of joints, too, only what somebody says of an object at
+// present counts.
 func (b *Builder) see(s Seen) error {
+	if n := b.f.any(s.Name); n != nil && slices.ContainsFunc(n.said, func(o *Statement) bool { return o.compare(&s.Said) == 0 && !s.newer(&o.Said) }) {
+		return b.Put(s.Statement) // it changes nothing
+	}
+	who := source{speaker{s.Name, s.Provider, s.Robot}, s.Home}
+	before := b.valued[who]
+	delete(b.valued, who)
 	for _, j := range s.Joints {
 		b.putValue(j)
+		b.valued[who] = append(b.valued[who], j.Name)
+	}
+	for _, joint := range before {
+		if !slices.Contains(b.valued[who], joint) {
+			b.putValue(JointStatement{joint, s.Said, &Articulation{}})
+		}
 	}
 	return b.Put(s.Statement)
 }

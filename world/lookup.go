@@ -103,7 +103,7 @@ func (f *graph) itemOf(frame string) string {
 // edge returns where a node with a frame is in it.
 func (f *Forest) edge(n *node) (pose.Pose, pose.Cov) {
 	p := n.merged.Placement
-	if j := f.joint(n); j != nil && j.Value != nil && j.Base == f.in(n).name {
+	if j := f.joint(n); j != nil && j.moves(n.merged.Placed, f.in(n).name) {
 		return j.move(p.Pose, p.Cov)
 	}
 	return p.Pose, p.Cov

@@ -341,8 +341,12 @@ func (k *keeper) SetMap(ctx context.Context, name string, m Map, data []byte) (M
 		return Mark{}, err
 	}
 	if data != nil { // first: who has the map shall find them
+		f, err := k.View(ctx)
+		if err != nil {
+			return Mark{}, err
+		}
 		k.writing.Lock()
-		t := k.tick()
+		t := k.tick(k.saidMap(f, name))
 		k.writing.Unlock()
 		if err := k.storeData(ctx, name, t, data); err != nil {
 			return Mark{}, err
@@ -352,16 +356,22 @@ func (k *keeper) SetMap(ctx context.Context, name string, m Map, data []byte) (M
 		if is, err := f.Maps().Get(name); err == nil && m.Link == (engram.ID{}) && m.SHA256 != "" && m.SHA256 == is.Map.SHA256 && is.Robot == k.robot {
 			m.Link = is.Map.Link // the data are the same
 		}
-		return []update{{name, k.tick(), 1, &m}}, nil
+		return []update{{name, k.tick(k.saidMap(f, name)), 1, &m}}, nil
 	})
+}
+
+// saidMap returns when the provider stated a map last; 0 if it did not.
+func (k *keeper) saidMap(f *Forest, name string) engram.Time {
+	return lastSaid(k, f.maps.said[name], func(s *MapStatement) *Said { return &s.Said })
 }
 
 // SetComponent implements [Model].
 func (k *keeper) SetComponent(ctx context.Context, name string, c Component) (Mark, error) {
-	return k.writeAll(ctx, func(*Forest) ([]update, error) {
+	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
+		now := k.tick(lastSaid(k, f.components.said[name], func(s *ComponentStatement) *Said { return &s.Said }))
 		if c.Kind == "" {
-			return []update{{name, k.tick(), 1, &Component{}}}, engram.CheckName(name)
+			return []update{{name, now, 1, &Component{}}}, engram.CheckName(name)
 		}
-		return []update{{name, k.tick(), 1, &c}}, c.Check(name)
+		return []update{{name, now, 1, &c}}, c.Check(name)
 	})
 }

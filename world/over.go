@@ -31,7 +31,10 @@ type Memory struct {
 	known   map[string]bool // memories that were read
 }
 
-const ownMemory = "World"
+const (
+	ownMemory   = "World"
+	clockMemory = "SystemState"
+)
 
 // Option says more about a world over a memory.
 type Option func(*options)
@@ -182,10 +185,14 @@ func (m *Memory) query(s engram.SnapshotSelector, memories ...string) engram.Que
 
 // Past implements [Model].
 func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*Forest, error) {
-	q := m.query(engram.AtOrBefore(at))
+	f, err := m.View(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := m.queryPast(at, f.rules.Offsets)
 	q.AsOf = asOf
 	var r *engram.Result
-	err := outlast(ctx, func() (err error) {
+	err = outlast(ctx, func() (err error) {
 		r, err = m.svc.Query(ctx, q)
 		return err
 	})
@@ -194,9 +201,50 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 	}
 	b := m.builder.anew()
 	for it := range r.All() {
-		_, _ = m.put(b, it) // what cannot be read is left out, as it is at present
+		if isOf(it.ID, clockMemory) {
+			_, _ = m.put(b, it)
+		}
+	}
+	b.correct()
+	for it := range r.All() {
+		if said := m.codec.said(it.ID, it.Snapshot); !isOf(it.ID, clockMemory) && said.Time.Add(b.f.rules.Offsets[said.Robot]) <= at {
+			_, _ = m.put(b, it) // what cannot be read is left out, as it is at present
+		}
 	}
 	return b.Forest(), nil
+}
+
+// queryPast selects what was said up to a time by this robot's clock, and possibly more, from how far the
+// clocks of robots are from it. Of clocks it selects what was measured last.
+func (m *Memory) queryPast(at engram.Time, offsets map[string]time.Duration) (q engram.Query) {
+	q.Source = engram.SourceNear
+	for _, p := range m.patterns {
+		s := engram.AtOrBefore(at)
+		if strings.HasSuffix(p.Levels[0].String(), clockMemory) {
+			s = engram.Latest(1)
+		}
+		q.Memories = append(q.Memories, p.Select(s).Memories...)
+	}
+	for robot, d := range offsets {
+		for _, p := range m.codec.Patterns() {
+			memory := p.Levels[0].String()
+			if robot != m.codec.robot {
+				memory = robot + ":" + memory
+			}
+			if memory != clockMemory && m.follows(memory) {
+				q.Memories = append(q.Memories, inMemory(p, engram.OneOf(memory)).Select(engram.AtOrBefore(at.Add(-d))).Memories...)
+			}
+		}
+	}
+	return q
+}
+
+// follows reports whether the world is over a memory.
+func (m *Memory) follows(memory string) bool {
+	return slices.ContainsFunc(m.patterns, func(p engram.Pattern) bool {
+		names, err := p.Levels[0].Matcher()
+		return err == nil && names.Match(memory)
+	})
 }
 
 // take puts what came into the world. What cannot be read is left out, as is what is too much.
@@ -221,7 +269,7 @@ func (m *Memory) take(came batch) {
 // put puts a snapshot into the world. One that cannot be read counts as one that says nothing, and
 // has a note under its entity's name until its provider says something else there.
 func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
-	if isOf(it.ID, "SystemState") {
+	if isOf(it.ID, clockMemory) {
 		s, err := m.codec.Clock(it.ID, it.Snapshot)
 		if err == nil {
 			b.putClock(s)
@@ -234,7 +282,7 @@ func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
 	case engram.CodeOf(err) == engram.Corrupt:
 		said := m.codec.said(it.ID, it.Snapshot)
 		said.Home = home
-		return it.ID.Entity(), b.Put(unread(it.ID.Entity(), said, err))
+		return it.ID.Entity(), b.see(Seen{Statement: unread(it.ID.Entity(), said, err)})
 	case err == nil && aside && b.f.any(it.ID.Entity()) != nil:
 		said := m.codec.said(it.ID, it.Snapshot)
 		said.Home = home
@@ -251,8 +299,10 @@ func homeOf(id engram.ID) (home Home, aside bool) {
 		return InWorld, false
 	case "Instance":
 		return InInstance, false
-	case "Attachments", "ArticulatedAttachments":
+	case "Attachments":
 		return InAttachment, false
+	case "ArticulatedAttachments":
+		return inHeldPart, false
 	case jointSegment:
 		return inJoint, true
 	case mapSegment:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -48,6 +49,48 @@ func copyTo(t *testing.T, to, from *server.Server) {
 			t.Fatal(err)
 		}
 		testkit.Commit(t, to, engram.EntityUpdate{Entity: id, Time: it.Snapshot.Time, Instances: it.Snapshot.Instances})
+	}
+}
+
+// What was said up to a time, and seen within one, is told by the clock of this robot.
+func TestPastOfClocksThatAreApart(t *testing.T) {
+	svc := robotServer(t, "rover", "tug")
+	rules := world.DefaultRules()
+	rules.Offsets = map[string]time.Duration{"tug": -10 * time.Second}
+	m, err := world.Over(t.Context(), svc, "plan", rules, world.Robots("*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	c, err := world.NewCodec(t.Context(), svc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const now = engram.Time(1e18)
+	for seconds, parent := range map[time.Duration]string{-2: "table", 2: "shelf"} {
+		at := now.Add((seconds + 10) * time.Second)
+		stated, err := c.EncodeItem(&world.Item{Structure: &world.Structure{Parent: parent}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		looked, err := c.EncodeLook(&world.Look{Frame: "map", Pose: pose.Identity(), View: world.View{Horizontal: 1, Vertical: 1, MaxRange: 1}, Seen: []string{parent}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for entity, p := range map[string]engram.Payload{"tug:World/Item/eye/cup": stated, "tug:World/Observation/eye/camera": looked} {
+			testkit.Commit(t, svc, engram.EntityUpdate{Entity: engram.MustID(entity), Time: at, Instances: []engram.Instance{engram.NewInstance(p)}})
+		}
+	}
+	f, err := m.Past(t.Context(), now, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cup, err := f.Get("cup"); err != nil || cup.Structure.Parent != "table" {
+		t.Errorf("%+v, %v", cup, err)
+	}
+	looks, err := m.Looks(t.Context(), engram.Interval{Start: now.Add(-time.Minute), End: now}, nil)
+	if err != nil || len(looks) != 1 || looks[0].Seen[0] != "table" {
+		t.Errorf("%+v, %v", looks, err)
 	}
 }
 

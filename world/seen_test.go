@@ -115,6 +115,30 @@ func TestJointValuesOfObjects(t *testing.T) {
 	k.at(f, "kitchen", "drawer", 1.8)
 }
 
+// Who holds an object and moves a part of it goes on holding it, and says the value of the part's joint.
+func TestHeldPart(t *testing.T) {
+	svc := serving.New(t, memories.World(), memories.Object())
+	k := kit{t, over(t, svc, "plan"), testkit.Context(t)}
+	k.put(item("kitchen", "", 0, "map"), item("bottle", "kitchen", 1, "object"), item("cap", "bottle", 0.5, "object"))
+	now := engram.Now() + 1e9
+	held := []any{"object", engram.MustID("Object/Instance/eye/bottle"), "agent", engram.MustID("RobotState/Description/rover/rover"), "active", true}
+	k.tell(svc, "Object/Attachments/arm/grasp", "engram.object.Attachment", now, posed("hand", 0.1, append(held, "timestamp", now)...))
+	k.await(func(f *world.Forest) bool { m, _ := f.Get("bottle"); return m.Structure.Parent == "rover" })
+	k.tell(svc, "Object/ArticulatedAttachments/arm/cap", "engram.object.ArticulatedAttachment", now+1,
+		posed("hand", 0.1, append(held, "timestamp", now+1, "joint_values", map[string]float64{"slide": 0.2})...))
+	f := k.see(k.Articulate(k.ctx, "bottle/slide", world.Articulation{
+		Base: "bottle", Moved: "cap", Kind: world.Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1},
+	}))
+	if m, err := f.Get("bottle"); err != nil || m.Structure.Parent != "rover" {
+		t.Error("nobody holds the bottle", err)
+	}
+	k.at(f, "bottle", "cap", 0.7)
+	track, err := k.Model.(*world.Memory).Track(k.ctx, f, "cap", engram.MinTime)
+	if err != nil || len(track) == 0 || math.Abs(track[len(track)-1].Pose.T.X-0.7) > 1e-9 {
+		t.Errorf("the cap was at %v, %v", track, err)
+	}
+}
+
 // A location is a goal that belongs to a place, with a pose in any frame.
 func TestLocationsOfAPlace(t *testing.T) {
 	svc := serving.New(t, memories.World(), memories.Navigation())

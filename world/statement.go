@@ -21,6 +21,7 @@ const (
 	inMap
 	inPart
 	inState
+	inHeldPart // the memory Object's articulated attachments, which tell values of joints
 )
 
 // Said tells who says something and since when.
