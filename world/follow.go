@@ -19,6 +19,11 @@ func (m *Memory) epochOf(memory string) uint64 {
 	return m.stream.Epoch()
 }
 
+// knows reports whether anything of an epoch is in the world, or will be.
+func (m *Memory) knows(epoch uint64) bool {
+	return m.epochOf(ownMemory) == epoch || m.hub.knows(epoch)
+}
+
 // How long what could not be read anew waits for the next attempt: twice as long each time.
 const (
 	firstPause   = 500 * time.Millisecond
@@ -45,7 +50,7 @@ func (m *Memory) follow(ctx context.Context) {
 			anew[memory] = b.to[0].Epoch
 		}
 		for _, t := range b.to {
-			to[t.Epoch] = t.Number
+			to[t.Epoch] = max(to[t.Epoch], t.Number)
 		}
 		if len(anew) > 0 && !time.Now().Before(due) {
 			missing, err := m.reload(ctx, slices.Sorted(maps.Keys(anew))...)
@@ -138,9 +143,11 @@ func (m *Memory) sort(updates []engram.Update) (b batch) {
 		}
 		if u.Dropped > 0 { // of any memory of that server
 			read(memory)
-			for _, other := range m.followedIn(to.Epoch) {
-				read(other)
-				own = own || other == ownMemory
+			for _, lost := range m.followedIn(to.Epoch) {
+				read(lost)
+				if lost == ownMemory { // what of it was lost has a lower number
+					own, to.Number = true, u.Number
+				}
 			}
 		}
 		if own {
@@ -185,6 +192,11 @@ func (m *Memory) read(ctx context.Context, memories ...string) (r *engram.Result
 		return nil, nil, err
 	}
 	m.take(batch{items: r.Items()})
+	if len(memories) == 0 {
+		for _, p := range m.codec.Patterns() { // the answer does not name one in which there is nothing yet
+			memories = append(memories, p.Levels[0].String())
+		}
+	}
 	for _, lack := range r.Missing {
 		if lack.Reason == engram.MissingUnreachable || lack.Reason == engram.MissingNotBelieved {
 			missing = append(missing, lack.ID.Memory())

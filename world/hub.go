@@ -98,6 +98,13 @@ func (h *hub) hasLocked(m Mark) bool {
 	return m.Number == 0 || m.Epoch != 0 && h.reached[m.Epoch] >= m.Number
 }
 
+// knows reports whether anything that was written in an epoch is in the world.
+func (h *hub) knows(epoch uint64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.reached[epoch] > 0
+}
+
 // View implements [Model].
 func (h *hub) View(ctx context.Context, after ...Mark) (*Forest, error) {
 	for {

@@ -175,6 +175,50 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
+// What is named twice in one call is stated twice.
+func TestUpdateTwice(t *testing.T) {
+	eachModel(t, func(k kit) {
+		mark := k.put(
+			world.NamedItem{Name: "cup", Item: world.Item{Description: &world.Description{Kinds: []string{"object"}}}},
+			world.NamedItem{Name: "cup", Item: world.Item{Placement: &world.Placement{Frame: "map", Pose: pose.Translation(1, 0, 0)}}})
+		if m, err := k.see(mark, nil).Get("cup"); err != nil || !m.Is("object") || m.Placement == nil {
+			k.Errorf("%+v, %v", m, err)
+		}
+	})
+}
+
+// A provider whose clock was put back is heard.
+func TestClockIsPutBack(t *testing.T) {
+	srv, ctx := newServer(t), testkit.Context(t)
+	now := engram.Time(1e18)
+	for i := range 2 {
+		m, err := world.Over(ctx, srv, "rover", world.DefaultRules(), world.Clock(func() engram.Time { return now }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := kit{t, m, ctx}
+		k.put(item("cup", "", 0))
+		f := k.see(k.SetState(ctx, world.State{Item: "cup", Name: "full", Value: int64(i)}, 1))
+		if s, err := f.States("cup"); err != nil || s[0].State.Value != int64(i) {
+			t.Error(s[0].State, err)
+		}
+		data := []byte{byte(i)}
+		k.see(k.SetMap(ctx, "floor", world.Map{Kind: world.Octomap, Describes: []string{"cup"}}, data))
+		if got, err := k.MapData(ctx, "floor"); err != nil || got[0] != data[0] {
+			t.Error(got, err)
+		}
+		kind := fmt.Sprint("camera", i)
+		f = k.see(k.SetComponent(ctx, "eye", world.Component{Kind: kind}))
+		if c, err := f.Components().Get("eye"); err != nil || c.Component.Kind != kind {
+			t.Error(c, err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		now -= engram.Time(time.Hour)
+	}
+}
+
 func TestUpdatePose(t *testing.T) {
 	eachModel(t, func(k kit) {
 		k.kitchen()
@@ -487,6 +531,58 @@ func TestSwitch(t *testing.T) {
 		}
 		for _, name := range c.Names {
 			told[name] = true
+			if name == "kitchen" && !c.Forest.Has(name) && c.Since(name) != engram.MinTime {
+				t.Errorf("the kitchen differs since %v only", c.Since(name))
+			}
 		}
+	}
+}
+
+// late is a service whose news wait.
+type late struct {
+	engram.Service
+	open chan struct{}
+}
+
+func (l *late) Subscribe(ctx context.Context, s engram.Subscription) (engram.UpdateStream, error) {
+	in, err := l.Service.Subscribe(ctx, s)
+	return &lateStream{in, l}, err
+}
+
+type lateStream struct {
+	engram.UpdateStream
+	*late
+}
+
+func (s *lateStream) Next(ctx context.Context) ([]engram.Update, error) {
+	select {
+	case <-s.open:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.UpdateStream.Next(ctx)
+}
+
+// A mark is waited for after an exchange, too, if the model may come to have it.
+func TestSwitchOverOneServer(t *testing.T) {
+	srv := newServer(t)
+	s := world.NewSwitch(over(t, srv, "rover"))
+	k := kit{t, s, testkit.Context(t)}
+	slow := &late{srv, make(chan struct{})}
+	next := over(t, slow, "arm")
+	mark := k.put(item("kitchen", "", 0, "map"))
+	old := s.Exchange(next)
+	ctx, cancel := context.WithTimeout(k.ctx, 10*time.Millisecond)
+	defer cancel()
+	if _, err := s.View(ctx, mark); !errors.Is(err, engram.TooNew) {
+		t.Errorf("before it came: %v", err)
+	}
+	close(slow.open)
+	if f := k.see(mark, nil); !f.Has("kitchen") {
+		t.Error("there is no kitchen after its mark")
+	}
+	s.Exchange(old)
+	if f := k.see(k.put(item("cup", "kitchen", 1)), nil); !f.Has("cup") {
+		t.Error("there is no cup after its mark")
 	}
 }

@@ -284,6 +284,7 @@ func TestRestart(t *testing.T) {
 type faulty struct {
 	*server.Server
 	lose    atomic.Int64 // updates that get lost on their way
+	silent  atomic.Int64 // queries that get no answer
 	unheard atomic.Int64 // commits whose answers get lost
 }
 
@@ -298,6 +299,13 @@ func (f *faulty) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 		return nil, engram.Errorf(engram.Unavailable, "test", "the answer is lost")
 	}
 	return r, err
+}
+
+func (f *faulty) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
+	if f.silent.Add(-1) >= 0 {
+		return nil, engram.Errorf(engram.Unavailable, "test", "there is no answer")
+	}
+	return f.Server.Query(ctx, q)
 }
 
 // lossy is a stream of updates that loses some, as one whose queue was full.
@@ -338,6 +346,43 @@ func TestLostUpdates(t *testing.T) {
 	got := reader.see(writer.put(item("fork", "kitchen", 1)), nil)
 	if got.Len() != 5 {
 		t.Errorf("there are %q", names(got.All()))
+	}
+}
+
+// Updates that are lost are noticed at one of another robot's memory, and read anew before anybody who
+// holds the mark looks, also if that fails at first and other robots go on speaking.
+func TestLostBeforeAnotherRobots(t *testing.T) {
+	f := &faulty{Server: robotServer(t, "rover", "tug")}
+	m, err := world.Over(t.Context(), f, "plan", world.DefaultRules(), world.Robots("*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	c, err := world.NewCodec(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.EncodeItem(&world.Item{Structure: &world.Structure{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, writer := kit{t, m, testkit.Context(t)}, kit{t, over(t, f.Server, "eye"), testkit.Context(t)}
+	for _, silent := range []int64{0, 1} {
+		f.silent.Store(silent)
+		f.lose.Store(1)
+		mark := writer.put(item(fmt.Sprint("cup", silent), "", 0))
+		for _, name := range []string{"fork", "spoon"} {
+			testkit.Commit(t, f.Server, engram.EntityUpdate{
+				Entity: engram.MustID("tug:World/Item/eye/" + name), Time: engram.Time(1 + silent), Instances: []engram.Instance{engram.NewInstance(p)},
+			})
+			testkit.Until(t, func() (string, bool) {
+				v, err := m.View(reader.ctx)
+				return name, err == nil && v.Has(name) && len(v.Statements(name)) > 0 && v.Statements(name)[0].Time == engram.Time(1+silent)
+			})
+		}
+		if v := reader.see(mark, nil); !v.Has(fmt.Sprint("cup", silent)) {
+			t.Errorf("there is no cup%d after its mark", silent)
+		}
 	}
 }
 

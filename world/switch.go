@@ -15,7 +15,7 @@ import (
 type Switch struct {
 	mu   sync.Mutex
 	turn *turn
-	past map[uint64]bool // epochs of marks of models before; their writes are not waited for
+	past map[uint64]bool // epochs of marks of models before; a model that does not know one does not wait for it
 }
 
 // turn is the time in which a model is behind a switch.
@@ -54,8 +54,15 @@ func (s *Switch) enter(after []Mark) (*turn, []Mark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turn.calls.Add(1)
-	after = slices.DeleteFunc(slices.Clone(after), func(m Mark) bool { return s.past[m.Epoch] })
+	after = slices.DeleteFunc(slices.Clone(after), func(m Mark) bool { return s.past[m.Epoch] && !s.turn.knows(m.Epoch) })
 	return s.turn, after
+}
+
+// knows reports whether the model may come to have what was written in an epoch: it was behind the
+// switch before, or is over the same server as one that was.
+func (t *turn) knows(epoch uint64) bool {
+	m, ok := t.Model.(interface{ knows(epoch uint64) bool })
+	return ok && m.knows(epoch)
 }
 
 // write calls the model and remembers the epoch of the mark.
@@ -240,17 +247,17 @@ func (w *switchWatcher) Next(ctx context.Context) (Change, error) {
 	if !w.turn.isOver() || ctx.Err() != nil {
 		return c, err
 	}
-	names := map[string]bool{}
+	names := map[string]engram.Time{}
 	for m := range w.seen.All() {
-		names[m.Name] = true
+		names[m.Name] = engram.MinTime
 	}
 	if err := w.follow(ctx); err != nil {
 		return Change{}, err
 	}
 	for m := range w.seen.All() {
-		names[m.Name] = true
+		names[m.Name] = engram.MinTime
 	}
-	return Change{Forest: w.seen, Names: slices.Sorted(maps.Keys(names))}, nil
+	return Change{w.seen, slices.Sorted(maps.Keys(names)), names}, nil
 }
 
 // Close implements [Watcher].
