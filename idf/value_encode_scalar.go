@@ -163,7 +163,7 @@ func (en *enumeration) parse(n number, v any) (uint64, error) {
 			return uint64(int64(i)), nil
 		}
 		if n.kind == notNumber || key != n.String() {
-			return 0, memberErrorf(engram.TypeMismatch, "%s has no value %s%s", en.name, shorten(key), nearest(key, en.names))
+			return 0, memberErrorf(engram.TypeMismatch, "%s has no value %s%s", en.name, shorten(key), meant(key, en.names))
 		}
 	}
 	if i, ok := n.int64(); ok && i == int64(int32(i)) {

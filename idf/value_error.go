@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/spelling"
 )
 
 // memberError is an error about a member. Its path grows from the inside out while
@@ -69,47 +70,12 @@ func errNesting(code engram.Code) error {
 	return memberErrorf(code, "nested deeper than %d messages", maxDepth)
 }
 
-// nearest returns `; did you mean "x"?` with the name most like the given one, or
-// "" if none is.
-func nearest(name string, names []string) string {
-	if len(name) > 100 { // no slip of the pen
-		return ""
+// meant proposes the name that somebody may have meant.
+func meant(name string, names []string) string {
+	if near := spelling.Nearest(name, names); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
 	}
-	best, bestDist := "", 1+len(name)/3
-	for _, n := range names {
-		if d := editDistance(strings.ToLower(name), strings.ToLower(n), bestDist+1); d <= bestDist && (best == "" || d < bestDist) {
-			best, bestDist = n, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// editDistance counts the insertions, deletions and replacements that turn a into
-// b, and stops counting at limit.
-func editDistance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
-		return limit
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := diag
-			if a[i] != b[j] {
-				d++
-			}
-			diag = row[j+1]
-			row[j+1] = min(d, diag+1, row[j]+1)
-		}
-	}
-	return min(row[len(b)], limit)
+	return ""
 }
 
 // memberNames returns the names of a message's members, as declared.
@@ -123,5 +89,5 @@ func (l *layout) memberNames() []string {
 
 // unknownMember is the error about a name that the message has no member of.
 func (l *layout) unknownMember(code engram.Code, name string) error {
-	return memberErrorf(code, "%s has no member %s%s", l.name, shorten(name), nearest(name, l.memberNames()))
+	return memberErrorf(code, "%s has no member %s%s", l.name, shorten(name), meant(name, l.memberNames()))
 }

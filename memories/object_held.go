@@ -29,9 +29,9 @@ func (r *released) start(_ context.Context, svc engram.Service) error {
 	return nil
 }
 
-// committed is the Commit hook of the memory Object. An attachment that is not active any more, and names a
-// frame that moves, or none, is given the frame that stays and the pose that the object had in it. Where
-// the poses of then are not known it is as it was said.
+// committed is the Commit hook of the memory Object. At the end of an attachment whose frame moves, or is
+// not named, it writes the object's last place: a frame that stays, and the pose in it. An attachment of a time
+// with unknown poses is committed unchanged.
 func (r *released) committed(ctx context.Context, u *engram.EntityUpdate) error {
 	h := r.host.Load()
 	if h == nil || u.Entity.CoreSegment() != "Attachments" {

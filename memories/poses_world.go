@@ -51,7 +51,7 @@ type itemEdge struct {
 
 // startWorld brings the items of the world into the store, if the server has the memory World.
 func (p *poses) startWorld(ctx context.Context, svc engram.Service) error {
-	model, err := world.Over(ctx, svc, "RobotState", world.DefaultRules())
+	model, err := world.Over(ctx, svc, "RobotState", world.DefaultRules(), world.Robots("*"))
 	if engram.CodeOf(err) == engram.NotFound {
 		return nil
 	}

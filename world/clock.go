@@ -27,14 +27,14 @@ type ClockStatement struct {
 // clockGrain is what offsets are rounded to.
 const clockGrain = 10 * time.Millisecond
 
-// Offsets returns what is to be added to the times of robots to have those of the robot own, from what
-// servers measured of each other. The same statements give the same, whatever their order, and
-// with another own robot all offsets differ by the same.
+// Offsets returns, by robot, the duration that converts its times into times of the robot own: it is added
+// to them. The result depends on the set of statements, not on their order. Another own robot changes
+// all offsets by the same duration.
 //
-// Of each two robots the measurement with the least uncertainty counts, of equal ones the newest, then
-// that of the provider whose name comes first. From the robot whose name comes first among those that are
-// joined by measurements, offsets add up along the way with the least uncertainty in sum, and are
-// rounded to 10 ms. Robots that nobody measured, directly or not, are as they are.
+// Of each pair of robots one measurement counts: the one with the least uncertainty, then the newest, then
+// the first by the provider's name. The pairs make a graph. In each of its connected components the offsets
+// are sums along the paths of least total uncertainty from the first robot by name, rounded to 10 ms.
+// A robot without any measurement has no offset.
 func Offsets(statements []ClockStatement, own string) map[string]time.Duration {
 	best := map[[2]string]*ClockStatement{}
 	for i := range statements {

@@ -13,6 +13,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/seed-301d4374/engram/internal/spelling"
 )
 
 // What a flag of serve is can be said in three places, of which the first counts:
@@ -242,7 +244,7 @@ func setFlag(flag *pflag.Flag, values []string) error {
 func meant(f *pflag.FlagSet, typed string) string {
 	var names []string
 	f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-	if near := nearest(typed, names); near != "" {
+	if near := spelling.Nearest(typed, names); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return "; 'engram serve --help' lists them"

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/spelling"
 )
 
 // explainer finds out why a target selected nothing.
@@ -136,7 +136,7 @@ func (e *explainer) absent(ctx context.Context) (n int, near string, err error) 
 			return n, "", nil
 		}
 		siblings, err := e.names(ctx, levels[:n], level)
-		return n, nearest(levels[n].Names[0], siblings), err
+		return n, spelling.Nearest(levels[n].Names[0], siblings), err
 	}
 	return len(levels), "", nil
 }
@@ -154,45 +154,6 @@ func (e *explainer) names(ctx context.Context, above []engram.NameSelector, leve
 		}
 	}
 	return names, nil
-}
-
-// nearest returns the name most like the one that was typed; "" if none is.
-func nearest(typed string, names []string) string {
-	best, fewest := "", max(1, (len(typed)+1)/3)+1
-	for _, name := range names {
-		a, b := strings.ToLower(typed), strings.ToLower(name)
-		d := edits(a, b)
-		if len(a) > 2 && len(b) > 2 && (strings.Contains(b, a) || strings.Contains(a, b)) {
-			d = min(d, 1)
-		}
-		if d < fewest && d < max(len(a), len(b)) { // something is in common
-			best, fewest = name, d
-		}
-	}
-	return best
-}
-
-// edits counts the characters to insert, delete, replace or exchange with the next to
-// make b of a.
-func edits(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		for j := range rows[i] {
-			switch {
-			case i == 0 || j == 0:
-				rows[i][j] = i + j
-			case a[i-1] == b[j-1]:
-				rows[i][j] = rows[i-1][j-1]
-			default:
-				rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
-			}
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }
 
 // noType says that what the times select is not of --type; "" if some of it is, or they

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/ltm/service"
 )
@@ -150,7 +151,7 @@ too. A bound that is none, of max_rate and keep, is "none" or 0.`,
 				return usagef("%q: write SETTING=VALUE, such as keep.max_age=7d", arg)
 			}
 			if _, err := trial.Get(name); err != nil {
-				if near := nearest(name, policy.SettingNames()); near != "" {
+				if near := spelling.Nearest(name, policy.SettingNames()); near != "" {
 					return usagef("there is no policy setting %q; did you mean %s?", name, near)
 				}
 				return &usageError{err}

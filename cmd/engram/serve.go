@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/release"
+	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/node"
@@ -201,7 +202,7 @@ func hosted(cmd *cobra.Command, all []server.Memory) ([]server.Memory, error) {
 				known = append(known, m.Name)
 			}
 			hint := "there are " + listed(known, "and")
-			if near := nearest(name, known); near != "" {
+			if near := spelling.Nearest(name, known); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			wrong = append(wrong, usagef("--memory %s: there is no such memory; %s", name, hint))

@@ -62,15 +62,6 @@ func TestKeepMembers(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"Speech", "Skill", "Vision", "*"}
-	for typed, want := range map[string]string{"speech": "Speech", "Speach": "Speech", "vison": "Vision", "Grasp": "", "x": ""} {
-		if got := nearest(typed, names); got != want {
-			t.Errorf("nearest(%s) = %q, want %q", typed, got, want)
-		}
-	}
-}
-
 func TestFormatDuration(t *testing.T) {
 	for _, c := range []struct {
 		d    time.Duration

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/seed-301d4374/engram/internal/spelling"
 )
 
 // onlyCommands is the check of the arguments of a command that has nothing but commands
@@ -30,7 +32,7 @@ func onlyCommands(cmd *cobra.Command, args []string) error {
 	}
 	above := strings.TrimPrefix(cmd.CommandPath()+" ", cmd.Root().Name()+" ")
 	hint := "there are " + listed(names, "and")
-	switch near := nearest(args[0], slices.Sorted(maps.Keys(known))); {
+	switch near := spelling.Nearest(args[0], slices.Sorted(maps.Keys(known))); {
 	case near != "":
 		hint = fmt.Sprintf("did you mean %q?", above+known[near])
 	case !cmd.HasParent():
@@ -80,7 +82,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		hint := ""
-		if near := nearest(unknown.GetSpecifiedName(), names); near != "" {
+		if near := spelling.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			hint = fmt.Sprintf("; did you mean --%s?", near)
 		}
 		return usagef("there is no flag --%s%s", unknown.GetSpecifiedName(), hint)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -124,7 +125,7 @@ func unknownItem(f *world.Forest, name string) error {
 	for m := range f.All() {
 		called[m.Name] = m.Name
 	}
-	switch near := called[nearest(name, slices.Sorted(maps.Keys(called)))]; {
+	switch near := called[spelling.Nearest(name, slices.Sorted(maps.Keys(called)))]; {
 	case near != "":
 		return engram.Errorf(engram.NotFound, name, "there is no such item; did you mean %s?", near)
 	case f.Len() == 0:

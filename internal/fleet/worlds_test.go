@@ -546,3 +546,48 @@ func TestMarksOfOtherRobots(t *testing.T) {
 		t.Errorf("one change needed %d bytes on the link after the cut, of at most %d: what was there before travels again", bytes, limit)
 	}
 }
+
+// The poses of a robot have the items that others state, as far as it holds copies of what they say.
+func TestItemsOfOtherRobotsArePoses(t *testing.T) {
+	w := fourWorlds(t, "*:World")
+	for i := range 2 {
+		w.srv[i].Args = append(w.srv[i].Args, "--memory", "RobotState")
+		w.join(i)
+	}
+	w.now.Store(int64(engram.Now()))
+	is := func(target, source string, x float64) {
+		t.Helper()
+		testkit.Until(t, func() (string, bool) {
+			out, err := w.srv[0].Engram(w.ctx, "pose", "lookup", target, source, "-o", "json")
+			var at []struct{ Translation [3]float64 }
+			if err == nil {
+				err = json.Unmarshal([]byte(out), &at)
+			}
+			return fmt.Sprint(out, err), err == nil && len(at) > 0 && at[0].Translation[0] == x
+		})
+	}
+	in := func(parent, frame string, x float64) world.Item {
+		return world.Item{Structure: &world.Structure{Parent: parent}, Placement: &world.Placement{Frame: frame, Pose: pose.Translation(x, 0, 0)}}
+	}
+	put := func(robot int, name string, it world.Item) {
+		t.Helper()
+		_, _, err := w.at[robot].Update(w.ctx, world.NamedItem{Name: name, Item: it})
+		w.must(err)
+	}
+	put(0, "room", world.Item{Structure: &world.Structure{}})
+	put(0, "table", in("room", "", 2))
+	put(1, "cup", in("table", "", 0.5))
+	is("room", "cup", 2.5)
+	w.now.Add(int64(time.Second))
+	put(1, "table", in("room", "", 30)) // later than what the other says
+	is("room", "cup", 30.5)
+	// What both call map are two frames.
+	put(0, "plant", in("", "map", 1))
+	put(1, "lamp", in("", "map", 1))
+	put(1, "shade", in("lamp", "", 1))
+	is("lamp", "shade", 1)
+	is("robot2/map", "shade", 2)
+	if out, err := w.srv[0].Engram(w.ctx, "pose", "lookup", "plant", "lamp"); err == nil {
+		t.Errorf("maps that nobody aligned are one: %s", out)
+	}
+}

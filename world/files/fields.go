@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/pose"
 )
 
@@ -31,7 +32,7 @@ func (r *reader) fields(n *node, of string, known ...string) *fields {
 	for _, key := range m.keys {
 		if !slices.Contains(known, key) {
 			hint := "the members are " + strings.Join(known, ", ")
-			if near := nearest(key, known); near != "" {
+			if near := spelling.Nearest(key, known); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			r.fail(m.line[key], of, "unknown member %q; %s", key, hint)
@@ -53,43 +54,6 @@ func (n *node) what() string {
 		return fmt.Sprintf("the text %q", v)
 	}
 	return fmt.Sprint(n.value)
-}
-
-// nearest returns which of the words differs from a word by at most two letters, or begins
-// with it, or is it without its plural.
-func nearest(word string, words []string) string {
-	best, least := "", 3
-	for _, w := range words {
-		d := distance(word, w)
-		if len(word) > 2 && (strings.HasPrefix(w, word) || strings.HasPrefix(word, w)) {
-			d = min(d, 2)
-		}
-		if d < least && d < len(word) {
-			best, least = w, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters are to be added, removed or exchanged.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 func (f *fields) has(key string) bool { return f.m.at[key] != nil }
