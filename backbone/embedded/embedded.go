@@ -187,11 +187,13 @@ func (o Options) server(dir string) (opts *server.Options, err error) {
 			return nil, err
 		}
 	}
+	// Radio links are short and slow: NATS would compress only from 10 ms of round trip on.
+	opts.LeafNode.Compression.Mode = server.CompressionS2Fast
 	// Leaf nodes come back to the address that they were given: others of this server's
 	// need not be valid where they are.
 	opts.LeafNode.NoAdvertise = o.Cluster == ""
 	if len(o.LeafOf) > 0 {
-		remote := &server.RemoteLeafOpts{}
+		remote := &server.RemoteLeafOpts{Compression: opts.LeafNode.Compression}
 		if remote.URLs, err = parseURLs(o.LeafOf, IsLeafURL, "nats-leaf://host:port"); err != nil {
 			return nil, err
 		}

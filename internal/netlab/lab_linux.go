@@ -140,6 +140,10 @@ func (h *Host) Command(ctx context.Context, name string, args ...string) *exec.C
 	return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", h.namespace, "sh", "-c", script, h.Dir, name}, args...)...)
 }
 
+// Within calls f on a thread that is in the host's network, so that sockets that f opens in
+// its own goroutine are the host's.
+func (h *Host) Within(f func() error) error { return within(h.namespace, f) }
+
 func (h *Host) ip(args ...string) error {
 	return ip(append([]string{"-n", h.namespace}, args...)...)
 }
