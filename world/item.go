@@ -2,6 +2,7 @@ package world
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
@@ -202,6 +203,9 @@ func (d *Description) check(name string) error {
 	if len(d.Kinds) > MaxKinds || len(d.SpokenNames) > MaxNames {
 		return engram.Errorf(engram.Exhausted, name, "it has %d kinds and %d spoken names; at most %d and %d are allowed",
 			len(d.Kinds), len(d.SpokenNames), MaxKinds, MaxNames)
+	}
+	if blank := func(s string) bool { return strings.TrimSpace(s) == "" }; slices.ContainsFunc(d.Kinds, blank) || slices.ContainsFunc(d.SpokenNames, blank) {
+		return engram.Errorf(engram.Invalid, name, "one of its kinds %q or spoken names %q is empty; leave it out", d.Kinds, d.SpokenNames)
 	}
 	if b := d.Box; b != nil {
 		if _, err := b.Pose.Checked(); err != nil {

@@ -64,6 +64,9 @@ func printing(cmd *cobra.Command, run func(cmd *cobra.Command, args []string, fo
 	}
 }
 
+// tabular reports whether print writes the table and needs no objects.
+func tabular(format string) bool { return format == "table" || format == "csv" }
+
 // print writes objects in the format asked for; the table stands for them in
 // "table" and "csv".
 func print[T any](w io.Writer, format string, t *table, objects []T) error {

@@ -18,19 +18,19 @@ func newWorldExport() *cobra.Command {
 		Long: `Writes items with their poses, joints, states, components and maps as YAML or JSON, while the
 server runs: all, or an ITEM and what is below it. It is the world as it has come of what all
 say; who says what is not in the file. 'engram world import' reads it.`,
-		Example: `  engram world export -f kitchen.yaml --nested
-  engram world export cupboard --format json`,
+		Example: `  engram world export --out kitchen.yaml --nested
+  engram world export cupboard -o json`,
 		Args:              positional(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: completeItems,
 	}
 	f := cmd.Flags()
-	f.StringP("output", "o", "", "write to this file instead of standard output")
+	f.String("out", "", "write to this file instead of standard output")
 	f.Bool("flat", false, "each item names its parent (default)")
 	f.Bool("nested", false, "children stand inside their parents")
-	f.String("format", "yaml", "yaml or json")
+	f.StringP("output", "o", "yaml", "in which form: yaml or json")
 	f.String("at", "", "the world at this time: absolute, -10s or now-10s (default: now)")
 	addAfterFlags(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = exportWorld
 	return cmd
 }
@@ -42,9 +42,9 @@ func exportWorld(cmd *cobra.Command, args []string) error {
 	f := cmd.Flags()
 	var o files.Options
 	o.Nested, _ = f.GetBool("nested")
-	format, _ := f.GetString("format")
+	format, _ := f.GetString("output")
 	if o.JSON = format == "json"; !o.JSON && format != "yaml" {
-		return usagef("--format %s: yaml or json", format)
+		return usagef("--output %s: yaml or json; --out names a file", format)
 	}
 	if len(args) > 0 {
 		o.Item = args[0]
@@ -75,7 +75,7 @@ func exportWorld(cmd *cobra.Command, args []string) error {
 		for _, note := range notes {
 			cmd.PrintErrln("note:", visible(note))
 		}
-		file, _ := f.GetString("output")
+		file, _ := f.GetString("out")
 		if file == "" || file == "-" {
 			_, err := cmd.OutOrStdout().Write(text)
 			return err

@@ -81,7 +81,7 @@ func (v *worldView) block(w io.Writer, o *itemJSON) error {
 		line("place", strings.TrimSpace(o.Place.Level+" "+o.Place.Number))
 	}
 	if len(o.Path) > 1 {
-		line("path", strings.Join(o.Path, " > "))
+		line("path", strings.Join(shortPath(o.Path), " > "))
 	}
 	for i, p := range []*itemPoseJSON{o.Pose, o.InRoot} {
 		if p != nil {
@@ -121,6 +121,15 @@ func (v *worldView) block(w io.Writer, o *itemJSON) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// shortPath returns a path with what is in the middle of a long one counted.
+func shortPath(path []string) []string {
+	const ends = 10
+	if len(path) <= 2*ends+1 {
+		return path
+	}
+	return slices.Concat(path[:ends], []string{fmt.Sprintf("… %s more …", formatCount(len(path)-2*ends))}, path[len(path)-ends:])
 }
 
 // first returns the name of a line for the first of several.

@@ -98,7 +98,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 		if err := c.Check(f, worldProvider(cmd)); err != nil {
 			return refusedWhole(cmd, err)
 		}
-		c.Notes = append(c.Notes, missingMeshes(cmd.Context(), c)...)
+		c.Notes = append(c.Notes, missingMeshes(cmd.Context(), c.Items)...)
 		o := importedJSON{
 			Items: len(c.Items), Articulations: len(c.Joints), States: len(c.States), Maps: len(c.Maps), Components: len(c.Components),
 			LeftOut: left, Notes: c.Notes, DryRun: dry,
@@ -289,17 +289,17 @@ func readGrid(cmd *cobra.Command, file, name string) (*files.Content, error) {
 	return c, nil
 }
 
-// meshTimeout bounds how long the meshes of an import are looked for.
+// meshTimeout bounds how long the meshes of items are looked for.
 const meshTimeout = 3 * time.Second
 
 // missingMeshes says which meshes are not where the items say.
-func missingMeshes(ctx context.Context, c *files.Content) (notes []string) {
+func missingMeshes(ctx context.Context, items []files.Item) (notes []string) {
 	ctx, cancel := context.WithTimeout(ctx, meshTimeout)
 	defer cancel()
 	type mesh struct{ at, item, path string }
 	var packages, remote []mesh
-	for i := range c.Items {
-		it := &c.Items[i]
+	for i := range items {
+		it := &items[i]
 		d := it.Description
 		if d == nil || d.Shape == nil || d.Shape.Mesh == "" {
 			continue

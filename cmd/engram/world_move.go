@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
-	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -19,26 +18,29 @@ func newWorldMv() *cobra.Command {
 it is: only what it hangs on changes. Parent and pose change at once, so that nobody
 sees one without the other.`,
 		Example: `  engram world mv cup robot/hand
-  engram world mv cup shelf --pose 0.1,0,1.2`,
+  engram world mv cup shelf --pose 0.1,0,1.2 --sigma 0.01,0.05`,
 		Args:              positional(cobra.ExactArgs(2)),
 		ValidArgsFunction: completeItems,
 	}
-	cmd.Flags().String("pose", "", "where it is in the parent: x,y,z, with roll,pitch,yaw or qx,qy,qz,qw if it is turned")
+	addPoseFlags(cmd)
 	printing(cmd, func(cmd *cobra.Command, args []string, _ string) error {
-		var at *pose.Pose
-		if cmd.Flags().Changed("pose") {
-			text, _ := cmd.Flags().GetString("pose")
-			p, err := parsePose("--pose", text)
-			if err != nil {
-				return err
-			}
-			at = &p
+		at, err := readPlacement(cmd)
+		if err != nil {
+			return err
 		}
 		if args[1] == "" {
 			return usagef("the parent is empty; 'engram world put %s --parent \"\"' has it by itself", args[0])
 		}
 		return writeItem(cmd, args, func(w *world.Memory) (world.Mark, error) {
-			mark, err := w.Attach(cmd.Context(), args[0], args[1], at)
+			if at != nil {
+				at.Frame = args[1]
+				refused, mark, err := w.Update(cmd.Context(), world.NamedItem{Name: args[0], Item: world.Item{Structure: &world.Structure{Parent: args[1]}, Placement: at}})
+				if len(refused) > 0 {
+					err = refused[0].Err
+				}
+				return mark, err
+			}
+			mark, err := w.Attach(cmd.Context(), args[0], args[1], nil)
 			if _, apart := errors.AsType[world.NotAligned](err); apart {
 				err = engram.Errorf(engram.CodeOf(err), "", "%w; or say with --pose where it is in %s", err, args[1])
 			}

@@ -120,17 +120,22 @@ func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, err
 				left++
 				continue
 			}
-			o, distance := v.object(n.Merged), cell{"-", ""}
+			distance := cell{"-", ""}
 			if n.Distance >= 0 {
-				o.Distance = &n.Distance
 				distance = cell{formatRounded(n.Distance, 3) + " m", strconv.FormatFloat(n.Distance, 'g', 6, 64)}
 			}
-			objects = append(objects, o)
+			if !tabular(format) {
+				o := v.object(n.Merged)
+				if n.Distance >= 0 {
+					o.Distance = &n.Distance
+				}
+				objects = append(objects, o)
+			}
 			out.add(append([]any{n.Name, distance}, v.cells(n.Merged, &a)...)...)
 		}
 		if left > 0 && !f.Changed("present") && !f.Changed("remembered") {
 			cmd.PrintErrf("engram: %s left out, which may not be there any more; --all shows them\n", countOf(uint64(left), "item"))
-		} else if len(objects) == 0 {
+		} else if len(out.rows) == 0 {
 			cmd.PrintErrln("engram: there is nothing")
 		}
 		return print(cmd.OutOrStdout(), format, out, objects)

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
+	"github.com/seed-301d4374/engram/world/files"
 )
 
 func newWorldPut() *cobra.Command {
@@ -36,9 +37,8 @@ what is perceived until 'engram world withdraw'.`,
 	f := cmd.Flags()
 	f.StringSlice("kind", nil, "map (a place), object, component, robot or another; several with commas")
 	f.String("parent", "", "the item that it is in, on or part of; '' is none")
-	f.String("pose", "", "x,y,z in the parent, with roll,pitch,yaw or the quaternion qx,qy,qz,qw if it is turned")
+	addPoseFlags(cmd)
 	f.String("frame", "", "the item in whose frame the pose is, instead of the parent")
-	f.String("sigma", "0", "how sure the pose is: standard deviations of position and rotation,\nsuch as 0.01,0.05, or unknown; 0 is exact")
 	f.String("label", "", "what to call it in a display")
 	f.StringArray("called", nil, "what people call it; may be repeated, the usual name first")
 	f.String("class", "", "its class: the name of an entity of Object/Class, or an ID")
@@ -92,6 +92,12 @@ func putItem(cmd *cobra.Command, args []string, _ string) error {
 		}
 		if err := s.noteRobot(cmd, w, mark); err != nil {
 			return err
+		}
+		if cmd.Flags().Changed("shape") {
+			said := files.Item{NamedItem: world.NamedItem{Name: s.name, Item: s.item}, At: "--shape"}
+			for _, note := range missingMeshes(ctx, []files.Item{said}) {
+				cmd.PrintErrln("engram:", visible(note))
+			}
 		}
 		return printMark(cmd, format, s.name, mark)
 	})
@@ -152,6 +158,8 @@ func (s *stated) complete(ctx context.Context, m *client.Client, f *world.Forest
 	}
 	posed := old != nil && old.Placement != nil
 	switch p := s.item.Placement; {
+	case s.parent != nil && *s.parent == s.name: // for [world.Item.Check]
+		s.item.Structure = &world.Structure{Parent: *s.parent}
 	case s.parent != nil && (old == nil || *s.parent != parent):
 		if p == nil && posed && *s.parent != "" {
 			return engram.Errorf(engram.Conflict, s.name,
@@ -261,6 +269,12 @@ func parseSource(text string) (world.Source, error) {
 	return 0, usagef("--source %s: operator, prior or perception", text)
 }
 
+// addPoseFlags gives a command the flags that say where an item is.
+func addPoseFlags(cmd *cobra.Command) {
+	cmd.Flags().String("pose", "", "x,y,z in the parent, with roll,pitch,yaw or the quaternion qx,qy,qz,qw if it is turned")
+	cmd.Flags().String("sigma", "0", "how sure the pose is: standard deviations of position and rotation,\nsuch as 0.01,0.05, or unknown; 0 is exact")
+}
+
 // readPlacement returns what --pose, --frame and --sigma say; nil without a pose.
 func readPlacement(cmd *cobra.Command) (*world.Placement, error) {
 	f := cmd.Flags()
@@ -349,6 +363,9 @@ func (s *stated) readDescription(cmd *cobra.Command) error {
 		}
 	}
 	kinds, _ := f.GetStringSlice("kind")
+	for i := range kinds {
+		kinds[i] = strings.TrimSpace(kinds[i])
+	}
 	called, _ := f.GetStringArray("called")
 	tags, _ := f.GetStringArray("tag")
 	set("kind", func(d *world.Description) { d.Kinds = kinds })
@@ -438,7 +455,7 @@ func parseExtents(flag, text, want string, count int) ([]float64, error) {
 
 func parseShape(text string) (*world.Shape, error) {
 	kind, value, _ := strings.Cut(text, ":")
-	const flag = "--shape"
+	flag := "--shape " + kind + ":"
 	switch kind {
 	case "box":
 		n, err := parseExtents(flag, value, "box:x,y,z", 3)
@@ -515,8 +532,12 @@ func pairsFlag(cmd *cobra.Command, flag string) (pairs []pair, err error) {
 			return nil, usagef("--%s %s: write NAME=VALUE", flag, text)
 		}
 		p := pair{name: name}
-		if value != "" && json.Unmarshal([]byte(value), &p.value) != nil {
-			p.value = value
+		if value != "" {
+			if err := json.Unmarshal([]byte(value), &p.value); err != nil && strings.ContainsAny(value[:1], `{["`) {
+				return nil, usagef("--%s %s: it begins as JSON and is none: %w", flag, text, err)
+			} else if err != nil {
+				p.value = value
+			}
 		}
 		pairs = append(pairs, p)
 	}

@@ -18,7 +18,8 @@ func newWorldTree() *cobra.Command {
 		Long: `Prints all items, each below its parent, or one with all below it. AGE is the time since
 the item was last seen or stated, BELIEF how sure it is that it is still there. What must
 not be overlooked follows a "!": an item that waits for a parent which nobody has stated,
-that is provisional, not aligned with its parent, or of a loop.`,
+that is provisional, not aligned with its parent, or of a loop. Below the 24th level the
+indentation ends; the level stands before the name.`,
 		Example: `  engram world tree
   engram world tree kitchen --at -10s
   engram world tree --place Munich/Karlstrasse/3006`,
@@ -34,7 +35,7 @@ that is provisional, not aligned with its parent, or of a loop.`,
 }
 
 func printTree(cmd *cobra.Command, format string, v *worldView, args []string) error {
-	tree := worldTree{v: v, out: &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}}}
+	tree := worldTree{v: v, whole: !tabular(format), out: &table{header: []string{"ITEM", "KINDS", "AGE", "BELIEF", "SAID BY", "NOTE"}, right: []bool{2: true, 3: true}}}
 	called, _ := cmd.Flags().GetString("place")
 	switch {
 	case called != "" && len(args) > 0:
@@ -44,27 +45,29 @@ func printTree(cmd *cobra.Command, format string, v *worldView, args []string) e
 		if err != nil {
 			return err
 		}
-		tree.add(m, "", "")
+		tree.add(m, 1, "", "")
 	case len(args) > 0:
 		m, err := v.must(args[0])
 		if err != nil {
 			return err
 		}
-		tree.add(m, "", "")
+		tree.add(m, 1, "", "")
 	default:
 		tree.all()
 	}
-	if len(tree.objects) == 0 && cmd.Flags().Changed("at") {
+	if len(tree.out.rows) == 0 && cmd.Flags().Changed("at") {
 		cmd.PrintErrln("engram: the world was empty then")
-	} else if len(tree.objects) == 0 {
+	} else if len(tree.out.rows) == 0 {
 		cmd.PrintErrln("engram: the world is empty; 'engram world put ITEM' states something")
 	}
 	return print(cmd.OutOrStdout(), format, tree.out, tree.objects)
 }
 
-// worldTree adds items to a table and to objects, children below their parents.
+// worldTree adds items to a table and, if they are wanted, to objects, children below their
+// parents.
 type worldTree struct {
 	v       *worldView
+	whole   bool
 	out     *table
 	objects []itemJSON
 }
@@ -73,7 +76,7 @@ type worldTree struct {
 // items that wait for them.
 func (t *worldTree) all() {
 	for m := range t.v.Roots() {
-		t.add(m, "", "")
+		t.add(m, 1, "", "")
 	}
 	waiting := slices.Collect(t.v.Waiting())
 	for i, w := range waiting {
@@ -84,21 +87,35 @@ func (t *worldTree) all() {
 		if i == len(waiting)-1 || waiting[i+1].Parent != w.Parent {
 			branch, next = "└─ ", "   "
 		}
-		t.add(w.Item, branch, next)
+		t.add(w.Item, 2, branch, next)
 	}
 }
 
-func (t *worldTree) add(m *world.Merged, branch, next string) {
+// indented is to which level children are indented, so that lines end, however deep a tree is.
+const indented = 24
+
+// add adds an item of a level, and those below it: branch stands before its name, next before
+// what stands before theirs.
+func (t *worldTree) add(m *world.Merged, level int, branch, next string) {
 	a := t.v.account(m.Name)
-	t.out.add(append([]any{cell{branch + m.Name, m.Name}}, t.v.cells(m, &a)...)...)
-	t.objects = append(t.objects, t.v.object(m))
+	name := m.Name
+	if level > indented {
+		name = strconv.Itoa(level) + ": " + name
+	}
+	t.out.add(append([]any{cell{branch + name, m.Name}}, t.v.cells(m, &a)...)...)
+	if t.whole {
+		t.objects = append(t.objects, t.v.object(m))
+	}
 	children := slices.Collect(t.v.Children(m.Name))
 	for i, c := range children {
+		mark, below := "├─ ", next+"│  "
 		if i == len(children)-1 {
-			t.add(c, next+"└─ ", next+"   ")
-		} else {
-			t.add(c, next+"├─ ", next+"│  ")
+			mark, below = "└─ ", next+"   "
 		}
+		if level >= indented {
+			below = next
+		}
+		t.add(c, level+1, next+mark, below)
 	}
 }
 

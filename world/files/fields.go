@@ -51,6 +51,9 @@ func (n *node) what() string {
 	case []*node:
 		return fmt.Sprintf("a list of %d", len(v))
 	case string:
+		if short := []rune(v); len(short) > 60 {
+			return fmt.Sprintf("a text that begins with %q", string(short[:60]))
+		}
 		return fmt.Sprintf("the text %q", v)
 	}
 	return fmt.Sprint(n.value)

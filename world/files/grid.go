@@ -42,6 +42,9 @@ const MaxPixels = 32 << 20
 // relative path of the image is meant beside the YAML file, and may not lead out of its folder;
 // an absolute one is taken as it is. The errors are Invalid, or those of open.
 func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) (*Grid, error) {
+	if bytes.HasPrefix(text, []byte("P2")) || bytes.HasPrefix(text, []byte("P5")) || bytes.HasPrefix(text, []byte("\x89PNG")) {
+		return nil, engram.Errorf(engram.Invalid, file, "it is an image; name the YAML file that says what it means")
+	}
 	n, err := parse(text, file)
 	if err != nil {
 		return nil, err

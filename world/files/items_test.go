@@ -216,7 +216,7 @@ func TestAnyWorldRoundTrips(t *testing.T) {
 			}
 			d := &world.Description{Label: text.Draw(rt, "label")}
 			for range rapid.IntRange(0, 3).Draw(rt, "names") {
-				d.SpokenNames = append(d.SpokenNames, text.Draw(rt, "spoken"))
+				d.SpokenNames = append(d.SpokenNames, text.Draw(rt, "spoken")+"!")
 			}
 			if rapid.Bool().Draw(rt, "properties") {
 				d.Properties = map[string]any{
@@ -328,6 +328,7 @@ func TestRefused(t *testing.T) {
 		"state":             {"- name: b\n  states: {open: {value: true, confidence: 2}}\n", `the confidence is 2`, engram.Invalid},
 		"map":               {"- name: b\n  maps: [{name: m, kind: picture}]\n", `it is one of occupancy grid, semantic`, engram.Invalid},
 		"resolution":        {"- name: b\n  maps: [{name: m, resolution: -1}]\n", `resolution is -1 m`, engram.Invalid},
+		"empty kind":        {"- name: b\n  kinds: [object, \"\"]\n", `f.yaml:1: b: one of its kinds ["object" ""] or spoken names [] is empty`, engram.Invalid},
 		"class":             {"- name: b\n  class: a/b/c/d/e/f/g\n", `class`, engram.Invalid},
 	} {
 		got, err := Read([]byte(c.text), "f.yaml")

@@ -59,6 +59,10 @@ func parse(b []byte, file string) (*node, error) {
 	return y.node(body, 0)
 }
 
+func tooManyValues(file string) error {
+	return engram.Errorf(engram.Exhausted, file, "the file holds more than %d values; split it into several, with parents before children, and import one after the other", MaxValues)
+}
+
 // syntaxError returns an error of the YAML parser with file and line, and without the lines
 // around it.
 func syntaxError(file string, err error) error {
@@ -95,7 +99,7 @@ func (y *yamlReader) node(n ast.Node, depth int) (*node, error) {
 		return nil, fault(y.file, at, "lists and mappings nest more than %d deep", yamldoc.MaxDepth)
 	}
 	if y.budget--; y.budget < 0 {
-		return nil, engram.Errorf(engram.Exhausted, y.file, "the file holds more than %d values", MaxValues)
+		return nil, tooManyValues(y.file)
 	}
 	out := &node{line: at}
 	switch n := n.(type) {
@@ -259,7 +263,7 @@ func (r *jsonReader) node(depth int) (*node, error) {
 		return nil, fault(r.file, r.at(), "lists and objects nest more than %d deep", yamldoc.MaxDepth)
 	}
 	if r.count++; r.count > MaxValues {
-		return nil, engram.Errorf(engram.Exhausted, r.file, "the file holds more than %d values", MaxValues)
+		return nil, tooManyValues(r.file)
 	}
 	t, err := r.token()
 	if err != nil {
