@@ -30,5 +30,7 @@ func World() server.Memory {
 				engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 8 * mib})),
 		},
 		Bounds: engram.Bounds{MaxBytes: 128 * mib, MaxCount: 500_000},
+		// What nobody has touched for long, such as a wall, is there still.
+		KeepNewest: true,
 	}
 }

@@ -19,7 +19,10 @@ type Memory struct {
 	// the others' record everything. What was set over them in the folder counts.
 	Policies map[string]policy.Policy
 	Bounds   engram.Bounds // of all the memory holds together
-	Hooks    Hooks
+	// KeepNewest has it refuse what there is no room for, instead of forgetting the newest
+	// state of something else, unless a long-term memory records it.
+	KeepNewest bool
+	Hooks      Hooks
 	// Poses is the store of poses that the memory keeps, if it keeps one; at most one
 	// memory of a server does.
 	Poses service.Service

@@ -142,6 +142,11 @@ func (s *Server) add(m *Memory, c *Config) error {
 	if err := s.wm.AddMemory(m.Name, m.Bounds); err != nil {
 		return err
 	}
+	if m.KeepNewest {
+		if err := s.wm.KeepNewest(m.Name); err != nil {
+			return err
+		}
+	}
 	for _, t := range m.Types {
 		if err := s.wm.AddType(s.ctx, t); err != nil {
 			return err

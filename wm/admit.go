@@ -30,7 +30,42 @@ func (w *writer) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, 
 		return engram.Errorf(engram.TooOld, u.Entity.String(), "it would be evicted at once: newer ones of the entity are there, and the bounds keep nothing so old beside them; raise the bounds of %s or of its memory, or let a long-term memory record it",
 			p.core.id)
 	}
+	if p.crowdsLocked(u.Entity) && !w.keptElsewhere(u.Entity) {
+		p.version = nil
+		b := &p.core.memory.bounds
+		return engram.Errorf(engram.Exhausted, u.Entity.String(), "%s has no room for it (%d bytes, %d snapshots) beside the newest states of what there is, which it does not forget; let a long-term memory record it (engram serve --data)",
+			p.core.memory.id, b.MaxBytes, b.MaxCount)
+	}
 	return nil
+}
+
+// crowdsLocked reports whether the newest state of another entity would have to go for the
+// version, in a memory that keeps those.
+func (p *pending) crowdsLocked(entity engram.ID) bool {
+	m := p.core.memory
+	if !m.keepsNewest {
+		return false
+	}
+	left := m.held
+	left.addHeld(p.version.counted())
+	if e := p.knownLocked(entity.Entity()); e != nil && e.newest.Load() != nil {
+		left.subHeld(e.newest.Load().counted()) // may go then
+	} else if left.cost += entityCost(entity); p.provider == nil {
+		left.cost += providerCost(entity)
+	}
+	return m.crowdedLocked(left)
+}
+
+// crowdedLocked reports whether there would be newest states only, and beyond the bounds, if
+// the memory held so much and evicted the rest.
+func (m *memory) crowdedLocked(held counters) bool {
+	for old := m.history.first; m.beyond(&held); old = old.after {
+		if old == nil {
+			return true
+		}
+		held.subHeld(old.counted())
+	}
+	return false
 }
 
 func (w *writer) keptElsewhere(entity engram.ID) bool {
@@ -46,16 +81,22 @@ func roughly(d time.Duration) time.Duration {
 	return d
 }
 
+// knownLocked returns the entity of that name, nil if there is none.
+func (p *pending) knownLocked(name string) *entity {
+	if p.entity != nil && !p.entity.removed {
+		return p.entity
+	}
+	if p.provider == nil {
+		return nil
+	}
+	e, _ := p.provider.entities.Get(name)
+	return e
+}
+
 // lateLocked returns the entity of that name if it has a newer state than the version,
 // else nil.
 func (p *pending) lateLocked(name string) *entity {
-	e := p.entity
-	if e == nil || e.removed {
-		if p.provider == nil {
-			return nil
-		}
-		e, _ = p.provider.entities.Get(name)
-	}
+	e := p.knownLocked(name)
 	if e == nil {
 		return nil
 	}
@@ -75,15 +116,9 @@ func (e *entity) vanishesLocked(v *version) bool {
 	if b := &m.bounds; b.MaxAge > 0 && m.reference(b.MaxAge).Sub(v.Time) > b.MaxAge {
 		return true
 	}
-	left := m.held
-	left.addHeld(v.counted())
-	for old := m.history.first; m.beyond(&left); old = old.after {
-		if old == nil {
-			return true // there are newest states only
-		}
-		left.subHeld(old.counted())
-	}
-	return false
+	held := m.held
+	held.addHeld(v.counted())
+	return m.crowdedLocked(held)
 }
 
 // beyondWith reports whether the entity's own bounds evict v, which is stored nowhere

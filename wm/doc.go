@@ -25,7 +25,7 @@
 // arrival), never the newest snapshot. A memory bounds all it holds together: what
 // was evicted first is what stopped being its entity's newest state longest ago,
 // wherever it is; when nothing but newest states is left, the one that arrived
-// first goes, and its entity with it. Every eviction is counted in the entity and
+// first goes, and its entity with it, unless the memory keeps those ([WM.KeepNewest]). Every eviction is counted in the entity and
 // its segments, and a query that asks for what was evicted says so. An entity's bytes are
 // those of its payloads; a memory's are what all it holds takes of the process (cost.go).
 // Segments are not evicted, so there are no more than [Limits].MaxSegments.

@@ -2,11 +2,14 @@ package wm_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"testing"
 	"weak"
+
+	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -69,6 +72,56 @@ func TestMemoryBoundOrder(t *testing.T) {
 	if st := held(t, w, "Test/Core"); st.Entities != 4 || st.Snapshots != 4 || st.Evicted != 11 || st.Committed != 15 {
 		t.Errorf("stats %+v", st)
 	}
+}
+
+// TestKeepNewest commits random updates, many at once, to a memory that keeps newest states:
+// what was taken is there in its newest state, and only what has no room is refused.
+func TestKeepNewest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := modelID("e1")
+		bounds := engram.Bounds{MaxBytes: wm.ProviderCost(id) + 5*(wm.VersionCost(60, 1)+wm.EntityCost(id))}
+		if rapid.Bool().Draw(t, "by count") {
+			bounds = engram.Bounds{MaxCount: 5}
+		}
+		w := wm.New(wm.Config{Types: testTypes})
+		err := errors.Join(w.AddMemory("Test", bounds), w.KeepNewest("Test"), w.AddCoreSegment(context.Background(), engram.CoreSegment{ID: modelCore}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest := map[string]int{}
+		for range rapid.IntRange(1, 20).Draw(t, "commits") {
+			var c engram.Commit
+			var names []string
+			var times []int
+			for range rapid.IntRange(1, 12).Draw(t, "updates") {
+				name, at := fmt.Sprint("e", rapid.IntRange(0, 9).Draw(t, "entity")), rapid.IntRange(1, 50).Draw(t, "time")
+				c.Updates = append(c.Updates, change(name, at, blob(rapid.IntRange(10, 100).Draw(t, "size"))))
+				names, times = append(names, name), append(times, at)
+			}
+			results, err := w.Commit(context.Background(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range results {
+				_, known := newest[names[i]]
+				switch {
+				case r.Err == nil:
+					newest[names[i]] = max(newest[names[i]], times[i])
+				case engram.CodeOf(r.Err) == engram.TooOld && known:
+				case engram.CodeOf(r.Err) != engram.Exhausted:
+					t.Fatal(r.Err)
+				case bounds.MaxCount > 0 && (known || len(newest) < bounds.MaxCount):
+					t.Fatalf("there is room for %s: %v", names[i], r.Err)
+				}
+			}
+			for name, at := range newest {
+				s, err := w.Latest(context.Background(), modelID(name))
+				if err != nil || s.Time != change(name, at, blob(10)).Time {
+					t.Fatalf("%s, last stated at %d: %+v, %v", name, at, s, err)
+				}
+			}
+		}
+	})
 }
 
 // TestMemoryBoundEntities commits ever new entities: what is kept does not grow.

@@ -64,6 +64,8 @@ type memory struct {
 	current versionList // the newest states of all entities, in the order of their arrival
 	byAge   ageHeap     // entities that have something old to evict
 	syncing []*syncing  // updates on their way to the disk, in the order of the journal
+
+	keepsNewest bool // see KeepNewest
 }
 
 // bounded reports whether the memory as a whole has bounds that need its lists.

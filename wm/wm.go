@@ -195,6 +195,19 @@ func (w *WM) AddMemory(name string, bounds engram.Bounds) error {
 	return nil
 }
 
+// KeepNewest has a memory refuse, as Exhausted, what it would have to forget the newest
+// state of another entity for, unless something else keeps what is refused.
+func (w *WM) KeepNewest(name string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m, ok := w.memories.Get(name)
+	if !ok {
+		return engram.Errorf(engram.NotFound, name, "there is no such memory here")
+	}
+	m.keepsNewest = true
+	return nil
+}
+
 // Epoch identifies this run of the working memory; it is never 0.
 func (w *WM) Epoch() uint64 { return w.epoch }
 
