@@ -96,7 +96,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 			return err
 		}
 		if err := c.Check(f, worldProvider(cmd)); err != nil {
-			return refusedWhole(cmd, err)
+			return refusedWhole(cmd, err, "nothing was stated")
 		}
 		c.Notes = append(c.Notes, missingMeshes(cmd.Context(), c.Items)...)
 		o := importedJSON{
@@ -106,7 +106,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 		var mark world.Mark
 		if !dry {
 			if mark, err = c.State(cmd.Context(), w); err != nil {
-				return err
+				return refusedWhole(cmd, err, "not all was stated")
 			}
 			o.Mark = mark.String()
 		}
@@ -164,16 +164,16 @@ func (o *importedJSON) tell(cmd *cobra.Command) {
 	}
 }
 
-// refusedWhole tells errors in files, a line each, and that nothing was stated.
-func refusedWhole(cmd *cobra.Command, err error) error {
+// refusedWhole tells errors in files, a line each, and what follows from them.
+func refusedWhole(cmd *cobra.Command, err error, so string) error {
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) == 1 {
-		return engram.Errorf(engram.CodeOf(err), "", "%w; nothing was stated", err)
+		return engram.Errorf(engram.CodeOf(err), "", "%w; %s", err, so)
 	}
 	for _, line := range lines {
 		cmd.PrintErrln("engram:", visible(line))
 	}
-	return engram.Errorf(engram.CodeOf(err), "", "nothing was stated, for these %d errors", len(lines))
+	return engram.Errorf(engram.CodeOf(err), "", "%s, for these %d errors", so, len(lines))
 }
 
 // readWorldFiles reads all files of the command. Where several are wrong, all of these are told.
@@ -247,7 +247,7 @@ func refusedFiles(cmd *cobra.Command, wrong []error) error {
 			return usage
 		}
 	}
-	return refusedWhole(cmd, errors.Join(wrong...))
+	return refusedWhole(cmd, errors.Join(wrong...), "nothing was stated")
 }
 
 // readGrid reads an occupancy grid as a map.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/world"
@@ -310,16 +309,16 @@ func (c *Content) State(ctx context.Context, m world.Model) (mark world.Mark, er
 			return mark, err
 		}
 		last(next)
-		var p problems
-		for _, r := range refused {
-			at := r.Name
-			if i := slices.IndexFunc(c.Items, func(it Item) bool { return it.Name == r.Name }); i >= 0 {
-				at = c.Items[i].At
+		if len(refused) > 0 {
+			at := map[string]string{}
+			for i := range c.Items {
+				at[c.Items[i].Name] = c.Items[i].At
 			}
-			p.add(at, r.Err)
-		}
-		if err := p.err(); err != nil {
-			return mark, err
+			var p problems
+			for _, r := range refused {
+				p.add(at[r.Name], r.Err)
+			}
+			return mark, p.err()
 		}
 	}
 	for i := range c.Joints {
