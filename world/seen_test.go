@@ -97,6 +97,18 @@ func TestObjectsAreItems(t *testing.T) {
 	k.tell(svc, "Object/Attachments/rover/grasp", "engram.object.Attachment", later+1, posed("table", 0.5, "object", held, "timestamp", later+1))
 	f = k.await(func(f *world.Forest) bool { m, _ := f.Get("cup"); return m.Structure.Parent == "" })
 	k.at(f, "kitchen", "cup", 2.5)
+	// It is taken again, and nobody says where in the hand.
+	k.tell(svc, "Object/Attachments/rover/grasp", "engram.object.Attachment", later+2, map[string]any{"frame_id": "hand", "object": held, "active": true,
+		"agent": engram.MustID("RobotState/Description/rover/urdf"), "timestamp": later + 2})
+	f = k.await(func(f *world.Forest) bool { m, _ := f.Get("cup"); return m.Structure.Parent == "rover" })
+	k.at(f, "map", "cup", 3)
+	notes := map[string]string{}
+	for n := range f.Notes() {
+		notes[n.Name] += n.Text
+	}
+	if want := `rover gives no pose in the frame "rover/hand"; what others say of its pose counts`; notes["cup"] != want {
+		t.Errorf("%q, want %q", notes["cup"], want)
+	}
 }
 
 // The values of joints that a localiser sees move what hangs on the joints of that name.

@@ -2,10 +2,12 @@ package world
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
 )
 
 // Home is where something is said. One provider says of a thing one thing in each.
@@ -72,6 +74,10 @@ type fault struct{ text string }
 func (s Statement) vetted() Statement {
 	p := s.Item.Placement
 	if p == nil || s.fault != nil {
+		return s
+	}
+	if p.Pose == (pose.Pose{}) { // as a message has it whose pose was not set
+		s.fault = &fault{fmt.Sprintf("%s gives no pose in the frame %q; what others say of its pose counts", s.Provider, p.Frame)}
 		return s
 	}
 	if err := p.check(""); err != nil {

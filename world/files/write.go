@@ -174,6 +174,9 @@ func (w *writer) nested() []any {
 func (w *writer) item(m *world.Merged, parent string) object {
 	o := object{{"name", m.Name}}
 	d := m.Description
+	if err := (&world.Item{Description: d}).Check(m.Name); err != nil {
+		w.notes, d = append(w.notes, fmt.Sprintf("what is said of %s is not in the file, which could not be read again: %v", m.Name, err)), nil
+	}
 	if d != nil {
 		o.list("kinds", d.Kinds)
 	}
