@@ -51,6 +51,9 @@ func Diff(before, after *Forest, th pose.Threshold, names ...string) []Differenc
 	return differences
 }
 
+// rounding is by how much poses may differ that are the same, in metres and rad.
+const rounding = 1e-9
+
 func diffItem(before, after *Forest, th pose.Threshold, name string) (Difference, bool) {
 	d := Difference{Name: name}
 	a, b := before.item(name), after.item(name)
@@ -74,7 +77,7 @@ func diffItem(before, after *Forest, th pose.Threshold, name string) (Difference
 	if from, to, ok := d.places(before, after); ok {
 		apart := from.Inverse().Mul(to)
 		d.Trans, d.Rot = to.T.Sub(from.T).Norm(), pose.Log(apart).Phi.Norm()
-		d.Moved = d.Trans > th.Trans || d.Rot > th.Rot
+		d.Moved = d.Trans > max(th.Trans, rounding) || d.Rot > max(th.Rot, rounding)
 	}
 	return d, d.Reparented || d.Relabelled || d.Redescribed || d.Moved || posed || len(d.States) > 0 || d.Linked || d.Unlinked
 }

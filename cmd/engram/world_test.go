@@ -64,6 +64,19 @@ func TestChangesInWords(t *testing.T) {
 	said("attached without a jump", "cup parent room → shelf")
 	put("shelf", world.Item{Placement: at(pose.Translation(4, 0, 0))})
 	said("what it carries is not told of", "shelf moved 1.000 m")
+	lens := pose.Pose{T: pose.Vec3{X: 0.1, Z: 1.3}, R: pose.RPY(-1.5707963267948966, 0.1, -1.5707963267948966)}
+	put("camera", world.Item{Structure: on("room"), Placement: at(lens)})
+	put("lens", world.Item{Structure: on("camera"), Placement: at(lens)})
+	said("two that are turned", "camera came to room, said by anna; lens came to camera, said by anna")
+	said("nothing", "")
+	if _, err := w.Attach(t.Context(), "lens", "shelf", nil); err != nil {
+		t.Fatal(err)
+	}
+	said("what is only rounded has not moved", "lens parent camera → shelf")
+	if _, err := w.Attach(t.Context(), "lens", "room", nil); err != nil {
+		t.Fatal(err)
+	}
+	said("back", "lens parent shelf → room")
 	if _, err := w.Remove(t.Context(), "shelf", "sold", world.WithChildren); err != nil {
 		t.Fatal(err)
 	}
