@@ -93,8 +93,8 @@ func (a *Articulation) checkValue(name string) error {
 	switch {
 	case a.Value == nil && !a.describes():
 		return engram.Errorf(engram.Invalid, name, "nothing is said of the joint; state its value, or the items that it joins")
-	case a.Value != nil && *a.Value-*a.Value != 0:
-		return engram.Errorf(engram.Invalid, name, "its value is %g; it must be finite", *a.Value)
+	case a.Value != nil && !(math.Abs(*a.Value) <= MaxLength):
+		return engram.Errorf(engram.Invalid, name, "its value is %g; it must be finite, and 1e12 at most", *a.Value)
 	case !(a.Sigma >= 0) || math.IsInf(a.Sigma, 0):
 		return engram.Errorf(engram.Invalid, name, "the standard deviation of its value is %g; it is finite and not negative", a.Sigma)
 	}

@@ -164,6 +164,8 @@ func (it *Item) says() bool {
 const (
 	MaxKinds = 32
 	MaxNames = 64 // spoken names
+	// MaxLength bounds coordinates and edges in metres, so that sums of them stay finite.
+	MaxLength = 1e12
 )
 
 // Check returns an Invalid or Exhausted error if the item cannot be stated under the
@@ -193,6 +195,9 @@ func (p *Placement) check(name string) error {
 	if _, err := p.Pose.Checked(); err != nil {
 		return engram.Errorf(engram.Invalid, name, "%w", err)
 	}
+	if far := p.Pose.T.Norm(); !(far <= MaxLength) {
+		return engram.Errorf(engram.OutOfRange, name, "it is %g m away from the frame that its pose is in; at most %g m are allowed", far, MaxLength)
+	}
 	if _, err := p.Cov.Checked(); err != nil {
 		return engram.Errorf(engram.Invalid, name, "%w", err)
 	}
@@ -212,11 +217,11 @@ func (d *Description) check(name string) error {
 			return engram.Errorf(engram.Invalid, name, "its box: %w", err)
 		}
 		if !extents(b.Size) {
-			return engram.Errorf(engram.Invalid, name, "its box has the size %v; edges are finite and not negative", b.Size)
+			return engram.Errorf(engram.Invalid, name, "its box has the size %v; edges are not negative, and 1e12 m at most", b.Size)
 		}
 	}
 	if s := d.Shape; s != nil && !extents(s.Size) {
-		return engram.Errorf(engram.Invalid, name, "its shape has the size %v; extents and scales are finite and not negative", s.Size)
+		return engram.Errorf(engram.Invalid, name, "its shape has the size %v; extents and scales are not negative, and 1e12 at most", s.Size)
 	}
 	if s := d.Shape; s != nil && s.Pose != nil {
 		if _, err := s.Pose.Checked(); err != nil {
@@ -243,6 +248,5 @@ func (it *Item) upright() *Item {
 
 // extents reports whether v can be lengths of edges.
 func extents(v pose.Vec3) bool {
-	sum := v.X + v.Y + v.Z
-	return v.X >= 0 && v.Y >= 0 && v.Z >= 0 && sum-sum == 0
+	return min(v.X, v.Y, v.Z) >= 0 && max(v.X, v.Y, v.Z) <= MaxLength
 }

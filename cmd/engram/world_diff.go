@@ -236,10 +236,10 @@ func diffObject(after *world.Forest, d *world.Difference) diffJSON {
 	for _, s := range d.States {
 		x := exchangeJSON{Name: s.Name}
 		if s.Before != nil {
-			x.From = s.Before.State.Value
+			x.From = valueObject(s.Before.State.Value)
 		}
 		if s.After != nil {
-			x.To = s.After.State.Value
+			x.To = valueObject(s.After.State.Value)
 		}
 		o.States = append(o.States, x)
 	}

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -144,7 +147,7 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 	states, _ := v.States(m.Name) // the item is there
 	for _, s := range states {
 		state := itemStateJSON{
-			Name: s.State.Name, Value: s.State.Value, Confidence: s.ConfidenceAt(v.at), Source: s.State.Source.String(),
+			Name: s.State.Name, Value: valueObject(s.State.Value), Confidence: s.ConfidenceAt(v.at), Source: s.State.Source.String(),
 			Provider: s.Who(), Time: s.Time,
 		}
 		if s.State.HalfLife > 0 {
@@ -204,7 +207,7 @@ func (v *worldView) poseIn(frame string, m *world.Merged) *itemPoseJSON {
 }
 
 func (o *itemJSON) describe(d *world.Description) {
-	o.Kinds, o.SpokenNames, o.Maintainer, o.Properties = d.Kinds, d.SpokenNames, d.Maintainer, d.Properties
+	o.Kinds, o.SpokenNames, o.Maintainer, o.Properties = d.Kinds, d.SpokenNames, d.Maintainer, valueObjects(d.Properties)
 	if d.Class != nil {
 		o.Class = d.Class.String()
 	}
@@ -229,6 +232,29 @@ func (o *itemJSON) describe(d *world.Description) {
 	if d.Detection != nil {
 		o.Detection = &itemDetectionJSON{d.Detection.Methods, d.Detection.Tags}
 	}
+}
+
+// valueObject returns a value of a state or property as JSON has it, as payloads do: what JSON has
+// no number for is a text.
+func valueObject(v any) any {
+	b, err := idf.EncodeValue(v)
+	t, known := memories.Type(engram.ValueType)
+	if err != nil || !known {
+		return fmt.Sprint(v)
+	}
+	j, err := t.JSON(b, idf.JSONOptions{SummarizeBytes: 256})
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return json.RawMessage(j)
+}
+
+func valueObjects(values map[string]any) map[string]any {
+	objects := make(map[string]any, len(values))
+	for name, v := range values {
+		objects[name] = valueObject(v)
+	}
+	return objects
 }
 
 func jointObject(j *world.Articulation) *itemJointJSON {

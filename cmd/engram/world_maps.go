@@ -68,7 +68,7 @@ func mapObject(c *world.MapChoice, serves bool) mapJSON {
 	o := mapJSON{
 		Name: c.Name, Serves: serves, Why: c.Reasons, Kind: m.Kind.String(), Describes: m.Describes, Frame: m.Frame, Resolution: m.Resolution,
 		Format: m.Format, URL: m.URL, SHA256: m.SHA256, Sensors: m.Sensors, Algorithms: m.Algorithms, Author: m.Author, Quality: m.Quality,
-		Provider: c.Who(), Time: c.Time, Properties: m.Properties,
+		Provider: c.Who(), Time: c.Time, Properties: valueObjects(m.Properties),
 	}
 	if m.Link != (engram.ID{}) {
 		o.Link = m.Link.String()

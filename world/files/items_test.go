@@ -328,6 +328,7 @@ func TestRefused(t *testing.T) {
 		"state":             {"- name: b\n  states: {open: {value: true, confidence: 2}}\n", `the confidence is 2`, engram.Invalid},
 		"map":               {"- name: b\n  maps: [{name: m, kind: picture}]\n", `it is one of occupancy grid, semantic`, engram.Invalid},
 		"resolution":        {"- name: b\n  maps: [{name: m, resolution: -1}]\n", `resolution is -1 m`, engram.Invalid},
+		"far away":          {"- name: b\n  pose: [2e12, 0, 0]\n", `f.yaml:1: b: it is 2e+12 m away from the frame that its pose is in`, engram.OutOfRange},
 		"empty kind":        {"- name: b\n  kinds: [object, \"\"]\n", `f.yaml:1: b: one of its kinds ["object" ""] or spoken names [] is empty`, engram.Invalid},
 		"class":             {"- name: b\n  class: a/b/c/d/e/f/g\n", `class`, engram.Invalid},
 	} {
