@@ -87,7 +87,7 @@ func addWorldFilterFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Bool("present", false, "what is believed with 0.5 or more to be there still, and not provisional (default)")
 	f.Bool("remembered", false, "what is not present, and was not removed")
-	f.Bool("all", false, "both")
+	f.Bool("all", false, "what is present, and what is remembered")
 	f.String("kind", "", "only of this kind")
 	f.String("class", "", "only of this class, an entity of Object/Class")
 }

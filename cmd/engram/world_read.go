@@ -23,14 +23,14 @@ type worldView struct {
 // addAfterFlags gives a command the flags to wait for what was written.
 func addAfterFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArray("after", nil, "wait until the world has all that was written up to this MARK of\na write, in any process and on any robot; may be repeated")
-	cmd.Flags().Duration("timeout", 5*time.Second, "how long to wait for that")
+	cmd.Flags().Duration("timeout", 5*time.Second, "how long to wait for what --after names")
 }
 
 // addWorldReadFlags gives a command the flags that say of which world it tells.
 func addWorldReadFlags(cmd *cobra.Command) {
 	addOutputFlag(cmd)
 	cmd.Flags().String("at", "", "the world at this time: absolute, -10s or now-10s (default: now)")
-	cmd.Flags().String("as-of", "", "what was known at this time of arrival")
+	cmd.Flags().String("as-of", "", "the world as it was known at this time, when what came later had not arrived")
 	addAfterFlags(cmd)
 }
 
