@@ -25,7 +25,7 @@ type itemJSON struct {
 	SpokenNames []string           `json:"spoken_names,omitempty"`
 	Class       string             `json:"class,omitempty"`
 	Pose        *itemPoseJSON      `json:"pose,omitempty"`    // in the parent, or in the frame that it was stated in
-	InRoot      *itemPoseJSON      `json:"in_root,omitempty"` // of the tree
+	InRoot      *itemPoseJSON      `json:"in_root,omitempty"` // of the tree, as far up as poses are known
 	Shape       *itemShapeJSON     `json:"shape,omitempty"`
 	Box         *itemBoxJSON       `json:"box,omitempty"`
 	Place       *itemPlaceJSON     `json:"place,omitempty"`
@@ -135,8 +135,13 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 	if o.Pose = v.poseIn(a.Parent, m); o.Pose == nil {
 		o.Pose = v.poseIn("", m)
 	}
-	if root := o.Path[0]; root != m.Name && root != a.Parent {
-		o.InRoot = v.poseIn(root, m)
+	for _, above := range o.Path {
+		if above == m.Name || above == a.Parent {
+			break
+		}
+		if o.InRoot = v.poseIn(above, m); o.InRoot != nil {
+			break // a city above may have no pose
+		}
 	}
 	if d := m.Description; d != nil {
 		o.describe(d)
