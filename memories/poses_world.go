@@ -28,15 +28,21 @@ type worldEdges struct {
 	model   *world.Memory
 	watcher world.Watcher
 	// pending are items that wait: for the pose of a robot at the time at which an item was
-	// seen, or for another item to go out of the way; with how often they were tried.
-	pending map[string]int
+	// seen, or for another item to go out of the way.
+	pending map[string]waiting
 	newest  engram.Time // of all that the store has of items
 }
 
-// The times at which what is pending is tried again, and how often.
+// waiting says how often an item was tried in vain, and until when it is tried.
+type waiting struct {
+	tries int
+	until time.Time
+}
+
+// How often what is pending is tried again while nothing changes, and for how long.
 const (
 	retryEvery = 250 * time.Millisecond
-	retries    = 40
+	retryFor   = 10 * time.Second
 )
 
 // itemEdge is what the store has of an item. The room's goroutine writes it under [poses].mu.
@@ -58,17 +64,17 @@ func (p *poses) startWorld(ctx context.Context, svc engram.Service) error {
 	if err != nil {
 		return err
 	}
-	w := &worldEdges{p: p, model: model, pending: map[string]int{}}
+	w := &worldEdges{p: p, model: model, pending: map[string]waiting{}}
 	w.watcher, err = model.Watch(ctx)
 	var f *world.Forest
 	if err == nil {
 		f, err = model.View(ctx)
 	}
 	if err != nil {
-		return err
+		return errors.Join(err, model.Close())
 	}
 	for name := range f.Spoken() {
-		w.pending[name] = 0
+		w.pending[name] = waiting{until: time.Now().Add(retryFor)}
 	}
 	w.retry(ctx, f)
 	p.world = w
@@ -177,7 +183,12 @@ func (w *worldEdges) follow(ctx context.Context, f *world.Forest, name string, s
 	case 0:
 		delete(w.pending, name)
 	case engram.TooNew, engram.Conflict:
-		if w.pending[name]++; w.pending[name] < retries {
+		waits, known := w.pending[name]
+		if !known {
+			waits.until = time.Now().Add(retryFor)
+		}
+		waits.tries++
+		if w.pending[name] = waits; time.Now().Before(waits.until) {
 			return
 		}
 		fallthrough
@@ -228,7 +239,7 @@ func (w *worldEdges) update(ctx context.Context, f *world.Forest, name string, s
 		return engram.Errorf(engram.Exhausted, name, "the poses have the edges of %d items already", maxItemEdges)
 	}
 	from := engram.MinTime
-	last := w.pending[name] > 1 // others had the chance to go out of its way
+	last := w.pending[name].tries > 1 // others had the chance to go out of its way
 	if known != nil && !last {
 		if from = min(since, known.last); from < known.from {
 			from = engram.MinTime

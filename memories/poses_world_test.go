@@ -251,8 +251,15 @@ func whatWasSeenStays(t *testing.T, robot string) {
 		}
 	}
 	eventually(t, "the cup", is(15*second, 7))
-	// An image may come before the odometry of its time.
+	// An image may come before the odometry of its time, however much is said meanwhile.
 	st.other("Object/Instance/rover/cup", "engram.object.Instance", 25*second, seen(25*second, "mast", 2))
+	for i := range engram.Time(20) {
+		st.item("plan", "mug", (6+i)*second, in("", "rover/odom", float64(i), 0))
+		eventually(t, "the mug", func() bool {
+			got, _, err := placedAt(t, p, "rover/odom", "mug", 30*second)
+			return err == nil && got.T.X == float64(i)
+		})
+	}
 	for i := engram.Time(20); i < 40; i++ {
 		mustPut(t, s, "RobotState/Localization/rover/odom", i*second, placed("odom", "base", float64(i), 0))
 	}
