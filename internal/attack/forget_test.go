@@ -39,6 +39,7 @@ type life struct {
 	id   engram.ID
 	mu   sync.Mutex
 	of   []fate
+	sure int  // so many were acknowledged, whatever became of them since
 	done bool // nothing more is committed to it
 }
 
@@ -192,6 +193,9 @@ func (f *forgetters) commit(c *client.Client, segment engram.ID, chance *rand.Ra
 			return
 		}
 		l.mark(n, n+1, there)
+		l.mu.Lock()
+		l.sure = n + 1
+		l.mu.Unlock()
 	}
 }
 
@@ -307,6 +311,7 @@ func (f *forgetters) forget(c *client.Client, chance *rand.Rand) {
 	}
 	l.mu.Lock()
 	n, done := len(l.of), l.done
+	sure := l.sure // what its client does not know to be there may be committed later
 	l.mu.Unlock()
 	from, until := 0, n
 	how := service.Forgetting{Why: "it is attacked", By: "a test", EvenKept: chance.IntN(2) == 0}
@@ -323,7 +328,6 @@ func (f *forgetters) forget(c *client.Client, chance *rand.Rand) {
 			how.Span = engram.Interval{Start: engram.Time(from), End: engram.Time(until)}
 		}
 	}
-	sure := l.fates() // what its client does not know to be there may be committed later
 	l.mark(from, until, doomed)
 	_, err := c.LongTerm("GeneralPurpose").Forget(f.ctx, how, nil)
 	if code := engram.CodeOf(err); code == engram.NotFound {
@@ -332,11 +336,7 @@ func (f *forgetters) forget(c *client.Client, chance *rand.Rand) {
 	if f.dead(err) {
 		return
 	}
-	for i := from; i < until; i++ {
-		if sure[i] >= there {
-			l.mark(i, i+1, vanished)
-		}
-	}
+	l.mark(from, min(until, sure), vanished)
 }
 
 // tidy seals, compacts or, now and then, drops an episode.
