@@ -74,7 +74,7 @@ func (p *poses) startWorld(ctx context.Context, svc engram.Service) error {
 		return errors.Join(err, model.Close())
 	}
 	for name := range f.Spoken() {
-		w.pending[name] = waiting{until: time.Now().Add(retryFor)}
+		w.pending[name] = waiting{}
 	}
 	w.retry(ctx, f)
 	p.world = w
@@ -183,8 +183,8 @@ func (w *worldEdges) follow(ctx context.Context, f *world.Forest, name string, s
 	case 0:
 		delete(w.pending, name)
 	case engram.TooNew, engram.Conflict:
-		waits, known := w.pending[name]
-		if !known {
+		waits := w.pending[name]
+		if waits.tries == 0 {
 			waits.until = time.Now().Add(retryFor)
 		}
 		waits.tries++

@@ -334,7 +334,7 @@ func (k *keeper) ownJoint(f *Forest, joint, moved string) *JointStatement {
 		return nil
 	}
 	for _, s := range n.joints {
-		if s.Name == joint && s.Provider == k.provider && s.Robot == k.robot && s.Home == InWorld {
+		if s.Name == joint && k.says(&s.Said) {
 			return s
 		}
 	}

@@ -43,11 +43,16 @@ func (k *keeper) tick(after engram.Time) engram.Time {
 	return k.stated
 }
 
+// says reports whether the provider itself says something, in the memory World.
+func (k *keeper) says(s *Said) bool {
+	return s.Provider == k.provider && s.Robot == k.robot && s.Home == InWorld
+}
+
 // lastSaid returns when the provider said what it says at present, of statements on one thing by
 // several; 0 if it says nothing.
 func lastSaid[S any](k *keeper, all []*S, said func(*S) *Said) engram.Time {
 	for _, s := range all {
-		if o := said(s); o.Provider == k.provider && o.Robot == k.robot && o.Home == InWorld {
+		if o := said(s); k.says(o) {
 			return o.Time
 		}
 	}
@@ -87,7 +92,7 @@ func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, e
 // what is said next: after that.
 func (k *keeper) own(f *Forest, name string) (Item, engram.Time) {
 	for _, s := range f.Statements(name) {
-		if s.Provider != k.provider || s.Robot != k.robot || s.Home != InWorld {
+		if !k.says(&s.Said) {
 			continue
 		}
 		now := k.tick(s.Time)
@@ -292,7 +297,7 @@ func (k *keeper) Withdraw(ctx context.Context, name string) (Mark, error) {
 		updates := []update{{name, now, 1, &Item{}}}
 		if n := f.item(name); n != nil {
 			for _, s := range n.states {
-				if s.Provider == k.provider && s.Robot == k.robot && s.State.Value != nil {
+				if k.says(&s.Said) && s.State.Value != nil {
 					updates = append(updates, update{name + "/" + s.State.Name, k.tick(s.Time), 1, &State{Item: name, Name: s.State.Name}})
 				}
 			}
@@ -320,7 +325,7 @@ func (k *keeper) SetState(ctx context.Context, s State, confidence float64) (Mar
 		}
 		var mine engram.Time
 		for _, o := range f.item(s.Item).states {
-			if o.State.Name == s.Name && o.Provider == k.provider && o.Robot == k.robot {
+			if o.State.Name == s.Name && k.says(&o.Said) {
 				mine = o.Time
 			}
 		}

@@ -111,16 +111,16 @@ func TestBytesPerChange(t *testing.T) {
 		return mark
 	})
 	size := float64(len(payload.Bytes))
-	net := max(one-idle/rested*took, size) // without what the link carries anyway
+	beyond := max(one-idle/rested*took, size) // without what the link carries anyway
 	t.Logf("payload %.0f B; an idle link carries %.0f B/s, the writer's %.0f B/s", size, idle/rested, idleWriter/rested)
 	t.Logf("a reader's link carries %.0f B per change (%.2f times the payload; %.2f without what it carries anyway), %.0f B where the whole tree is told (%.0f times as much)",
-		one, one/size, net/size, whole, whole/one)
+		one, one/size, beyond/size, whole, whole/one)
 	t.Logf("the writer's link, from which three robots read, carries %.0f B per change (%.2f times the payload)", oneWriter, oneWriter/size)
-	if net > 2.5*size {
-		t.Errorf("%.0f B on the link per change, of at most %.0f", net, 2.5*size)
+	if beyond > 2.5*size {
+		t.Errorf("%.0f B on the link per change, of at most %.0f", beyond, 2.5*size)
 	}
-	if whole < 300*net {
-		t.Errorf("where the whole tree is told, the link carries %.0f times as much, not 300", whole/net)
+	if whole < 300*beyond {
+		t.Errorf("where the whole tree is told, the link carries %.0f times as much, not 300", whole/beyond)
 	}
 }
 
