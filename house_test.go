@@ -110,6 +110,7 @@ func importRules(packages map[string][]string) []importRule {
 			"a feature turns messages into calls of an interface; transports and what answers are put on from outside", "transport/rpc"},
 		{"query", rooms("idf"), "queries run over any memory", "wm"},
 		{"world", rooms("idf", "pose", "query"), "a world is a view over what any memory tells", "memories"},
+		{"knowledge", rooms("idf", "pose", "query"), "knowledge is a view over what any memory tells", "memories"},
 		{"copies", rooms("access/credentials", "idf", "query", "mns", "ltm", "wm"),
 			"copies are pulled through an interface; connections are put on from outside", "transport/rpc"},
 		{"backbone", rooms("access/credentials", "access", "transport/secure", "idf"),
