@@ -5,6 +5,7 @@ package knowledge
 
 import (
 	"iter"
+	"sync"
 
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -14,56 +15,164 @@ import (
 // within the loop over an answer.
 //
 // In every question a zero term is unbound. The terms of an answer's triples
-// are those that the answer has. Answers may come more than once where they
-// have several proofs.
+// are those that the answer has. An answer comes once, in no promised order.
+// Where the predicate of the same name in Prolog raises an error because too
+// little is bound, there is no answer.
 type Graph struct {
-	triples map[rdf.Triple]struct{}
+	names      names
+	spo        index
+	pos        index
+	osp        index
+	length     int
+	predicates map[uint32]int // how many triples have it
+
+	deriving sync.Mutex
+	derived  *schema // what follows from the triples about properties; nil until it is asked for
 }
 
 // NewGraph returns an empty graph.
-func NewGraph() *Graph { return &Graph{triples: map[rdf.Triple]struct{}{}} }
+func NewGraph() *Graph {
+	g := &Graph{names: newNames(), predicates: map[uint32]int{}}
+	for i, iri := range vocabulary {
+		if id := g.names.take(rdf.NewIRI(iri)); id != uint32(i+1) {
+			panic("knowledge: the vocabulary has a name twice")
+		}
+	}
+	return g
+}
 
-// Add adds a triple and says whether it is new.
+// Add adds a triple and says whether it is new. A triple whose subject or
+// predicate is a literal or which lacks a term is not added.
 func (g *Graph) Add(t rdf.Triple) bool {
-	if _, ok := g.triples[t]; ok {
+	if t.O.Kind == 0 || t.S.Kind != rdf.IRI && t.S.Kind != rdf.Blank || t.P.Kind != rdf.IRI {
 		return false
 	}
-	g.triples[t] = struct{}{}
+	s, p, o := g.names.take(t.S), g.names.take(t.P), g.names.take(t.O)
+	if g.spo.has(key{s, p, o}) {
+		g.drop(s, p, o)
+		return false
+	}
+	g.spo.add(key{s, p, o})
+	g.pos.add(key{p, o, s})
+	g.osp.add(key{o, s, p})
+	g.length++
+	g.predicates[p]++
+	g.changed(p)
 	return true
 }
 
 // Remove takes a triple away and says whether it was there.
 func (g *Graph) Remove(t rdf.Triple) bool {
-	if _, ok := g.triples[t]; !ok {
+	s, p, o := g.names.find(t.S), g.names.find(t.P), g.names.find(t.O)
+	if s == 0 || p == 0 || o == 0 || !g.spo.has(key{s, p, o}) {
 		return false
 	}
-	delete(g.triples, t)
+	g.spo.remove(key{s, p, o})
+	g.pos.remove(key{p, o, s})
+	g.osp.remove(key{o, s, p})
+	g.length--
+	if g.predicates[p]--; g.predicates[p] == 0 {
+		delete(g.predicates, p)
+	}
+	g.changed(p)
+	g.drop(s, p, o)
 	return true
 }
 
+func (g *Graph) drop(s, p, o uint32) {
+	g.names.drop(s)
+	g.names.drop(p)
+	g.names.drop(o)
+}
+
 // Len returns the number of triples.
-func (g *Graph) Len() int { return len(g.triples) }
+func (g *Graph) Len() int { return g.length }
 
 // Match returns the triples as they were added: rdf/3.
 func (g *Graph) Match(s, p, o rdf.Term) iter.Seq[rdf.Triple] {
 	return func(yield func(rdf.Triple) bool) {
-		for t := range g.triples {
-			if (s.IsZero() || s == t.S) && (p.IsZero() || p == t.P) && (o.IsZero() || o == t.O) && !yield(t) {
-				return
-			}
+		ids := [3]uint32{g.names.find(s), g.names.find(p), g.names.find(o)}
+		if ids[0] == 0 && s.Kind != 0 || ids[1] == 0 && p.Kind != 0 || ids[2] == 0 && o.Kind != 0 {
+			return
 		}
+		g.match(ids[0], ids[1], ids[2], func(a, b, c uint32) bool {
+			t := rdf.Triple{S: s, P: p, O: o}
+			if ids[0] == 0 {
+				t.S = g.names.term(a)
+			}
+			if ids[1] == 0 {
+				t.P = g.names.term(b)
+			}
+			if ids[2] == 0 {
+				t.O = g.names.term(c)
+			}
+			return yield(t)
+		})
 	}
+}
+
+// match yields the triples with names, 0 for any.
+func (g *Graph) match(s, p, o uint32, yield func(s, p, o uint32) bool) bool {
+	switch {
+	case s != 0 && p != 0 && o != 0:
+		return !g.spo.has(key{s, p, o}) || yield(s, p, o)
+	case p != 0 && s == 0:
+		n := 1
+		if o != 0 {
+			n = 2
+		}
+		return g.pos.scan(key{p, o}, n, func(k key) bool { return yield(k[2], k[0], k[1]) })
+	case o != 0 && p == 0:
+		n := 1
+		if s != 0 {
+			n = 2
+		}
+		return g.osp.scan(key{o, s}, n, func(k key) bool { return yield(k[1], k[2], k[0]) })
+	case s != 0 && p != 0:
+		return g.spo.scan(key{s, p}, 2, func(k key) bool { return yield(k[0], k[1], k[2]) })
+	case s != 0:
+		return g.spo.scan(key{s}, 1, func(k key) bool { return yield(k[0], k[1], k[2]) })
+	}
+	return g.spo.scan(key{}, 0, func(k key) bool { return yield(k[0], k[1], k[2]) })
+}
+
+// literal says whether a name is a literal.
+func (g *Graph) literal(id uint32) bool {
+	if int(id) >= len(g.names.terms) {
+		return false // known to a question only
+	}
+	q := g.names.terms[id].qualifier
+	return q >= qualifiedPlain
 }
 
 // MatchLiteral is Match with a condition on a literal as the object.
 func (g *Graph) MatchLiteral(s, p rdf.Term, o Pattern) iter.Seq[rdf.Triple] {
-	return literals(g.Match(s, p, rdf.Term{}), o)
+	return g.literals(s, p, o, g.Match)
 }
 
-func literals(answers iter.Seq[rdf.Triple], o Pattern) iter.Seq[rdf.Triple] {
+// literals asks for each literal that a pattern has, where it names a text,
+// else for all objects.
+func (g *Graph) literals(s, p rdf.Term, o Pattern, ask func(s, p, o rdf.Term) iter.Seq[rdf.Triple]) iter.Seq[rdf.Triple] {
 	return func(yield func(rdf.Triple) bool) {
-		for t := range answers {
-			if o.Matches(t.O) && !yield(t) {
+		if o.Match == Same && s.IsZero() {
+			for _, q := range g.names.numbers {
+				id := g.names.lookup(o.Text, q)
+				if id == 0 {
+					continue
+				}
+				if literal := g.names.term(id); o.Matches(literal) {
+					for t := range ask(s, p, literal) {
+						if !yield(t) {
+							return
+						}
+					}
+				}
+			}
+			return
+		}
+		m := o.matcher()
+		for t := range ask(s, p, rdf.Term{}) {
+			if m.matches(t.O) && !yield(t) {
 				return
 			}
 		}

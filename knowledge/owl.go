@@ -6,77 +6,282 @@ import (
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
-// Has is rdf_has/3: Match with sub-properties of p and inverses. The
-// predicate of an answer is p, or if p is unbound the one that was added.
-func (g *Graph) Has(s, p, o rdf.Term) iter.Seq[rdf.Triple] { return g.Match(s, p, o) }
-
-// HasLiteral is Has with a condition on a literal as the object.
-func (g *Graph) HasLiteral(s, p rdf.Term, o Pattern) iter.Seq[rdf.Triple] {
-	return literals(g.Has(s, p, rdf.Term{}), o)
+// OWLHas is owl_has/3. A transitive property is walked with its sub-properties
+// and their inverses at each step; an object in a cycle has itself. Of another
+// property the triples count, its inverse with that one's sub-properties, its
+// symmetry, owl:sameAs, and the values that restrictions give the very classes
+// of an individual. An unbound predicate is each that has triples or a place
+// among sub-properties.
+func (g *Graph) OWLHas(s, p, o rdf.Term) iter.Seq[rdf.Triple] {
+	return g.triplesOf(s, p, o, (*reader).owlHas)
 }
 
-// Reachable is rdf_reachable/3: the start itself, and all that is reached
-// from it by one or more steps of Has. s or o must be bound.
-func (g *Graph) Reachable(s, p, o rdf.Term) iter.Seq[rdf.Triple] { return g.Match(s, p, o) }
-
-// OWLHas is owl_has/3.
-func (g *Graph) OWLHas(s, p, o rdf.Term) iter.Seq[rdf.Triple] { return g.Match(s, p, o) }
-
-// OWLHasLiteral is OWLHas with a condition on a literal as the object.
+// OWLHasLiteral is OWLHas with a condition on a literal as the object. With a
+// subject, Same text of AnyLiteral is that of a plain one, as owl_has/3 has it.
 func (g *Graph) OWLHasLiteral(s, p rdf.Term, o Pattern) iter.Seq[rdf.Triple] {
-	return literals(g.OWLHas(s, p, rdf.Term{}), o)
+	if !s.IsZero() && o.Match == Same && o.Qualifier == AnyLiteral {
+		o.Qualifier = Plain
+	}
+	return g.literals(s, p, o, g.OWLHas)
 }
 
-type pairs = iter.Seq2[rdf.Term, rdf.Term]
-
-func none(func(rdf.Term, rdf.Term) bool) {}
-
-// RDFSIndividualOf is rdfs_individual_of/2: individual and class.
-func (g *Graph) RDFSIndividualOf(i, c rdf.Term) pairs { return none }
-
-// RDFSSubclassOf is rdfs_subclass_of/2: subclass and superclass.
-func (g *Graph) RDFSSubclassOf(sub, super rdf.Term) pairs { return none }
-
-// RDFSSubpropertyOf is rdfs_subproperty_of/2: sub-property and property.
-func (g *Graph) RDFSSubpropertyOf(sub, super rdf.Term) pairs { return none }
-
-// IndividualOf is owl_individual_of/2: individual and class.
-func (g *Graph) IndividualOf(i, c rdf.Term) pairs { return none }
-
-// SubclassOf is owl_subclass_of/2: subclass and superclass.
-func (g *Graph) SubclassOf(sub, super rdf.Term) pairs { return none }
-
-// DirectSubclassOf is owl_direct_subclass_of/2: subclass and superclass.
-func (g *Graph) DirectSubclassOf(sub, super rdf.Term) pairs { return none }
-
-// A Facet says what a restriction asks of the values of its property.
-type Facet uint8
-
-// The facets of restrictions.
-const (
-	AllValuesFrom  Facet = iota + 1 // all_values_from(Class)
-	SomeValuesFrom                  // some_values_from(Class)
-	HasValue                        // has_value(Value)
-	Cardinality                     // cardinality(Min, Max)
-)
-
-// A Restriction is a condition on a property's values that members of a class
-// fulfil.
-type Restriction struct {
-	Class    rdf.Term // the class that has it
-	Node     rdf.Term // the restriction itself
-	Property rdf.Term
-	Facet    Facet
-	Value    rdf.Term // the class or value; none of a Cardinality
-	Min, Max int      // of a Cardinality; Max -1: no upper bound
+// paths is how a step along a property goes.
+type paths struct {
+	forward  []uint32            // predicates of triples
+	backward []uint32            // predicates of triples with subject and object exchanged
+	values   map[uint32][]uint32 // class to the values that its members have
+	valued   map[uint32]set      // value to the classes whose members have it
 }
 
-// RestrictionOn is owl_restriction_on/2.
-func (g *Graph) RestrictionOn(class rdf.Term) iter.Seq[Restriction] {
-	return func(func(Restriction) bool) {}
+// pathsOf returns the paths of a property: of a transitive one with its
+// sub-properties.
+func (r *reader) pathsOf(p uint32) (*property, *paths) {
+	it := r.property(p)
+	it.once.Do(func() {
+		it.transitive = r.isRDFSIndividual(p, owlTransitive)
+		it.paths = &paths{values: map[uint32][]uint32{}, valued: map[uint32]set{}}
+		subs := []uint32{p}
+		if it.transitive {
+			subs = it.subs
+		}
+		forward, backward := nodes{}, nodes{}
+		for _, sub := range subs {
+			forward.add(sub)
+			for _, inverse := range r.inverses(sub) {
+				for _, of := range r.property(inverse).subs {
+					backward.add(of)
+				}
+			}
+			if r.isRDFSIndividual(sub, owlSymmetric) {
+				backward.add(sub)
+			}
+			it.paths.restrictions(r, sub)
+		}
+		it.paths.forward, it.paths.backward = forward.list, backward.list
+	})
+	return it, it.paths
 }
 
-// ClassProperties is class_properties/3: class, property, value.
-func (g *Graph) ClassProperties(class, property rdf.Term) iter.Seq[rdf.Triple] {
-	return func(func(rdf.Triple) bool) {}
+// inverses returns the first inverse that p is declared to have, or else all
+// that are declared to have p.
+func (r *reader) inverses(p uint32) []uint32 {
+	if inverse := r.value(p, owlInverseOf); inverse != 0 {
+		return []uint32{inverse}
+	}
+	var found []uint32
+	r.has(0, owlInverseOf, p, func(s, _ uint32) bool { found = append(found, s); return true })
+	return found
+}
+
+// restrictions adds what owl:hasValue says of p.
+func (t *paths) restrictions(r *reader, p uint32) {
+	r.has(0, owlOnProperty, p, func(restriction, _ uint32) bool {
+		r.has(restriction, owlHasValue, 0, func(_, value uint32) bool {
+			r.directSubclass(0, restriction, func(class, _ uint32) bool {
+				if t.valued[value] == nil {
+					t.valued[value] = set{}
+				}
+				if t.valued[value].add(class) {
+					t.values[class] = append(t.values[class], value)
+				}
+				return true
+			})
+			return true
+		})
+		return true
+	})
+}
+
+// step yields subjects and objects that a step along a property connects.
+func (r *reader) step(s uint32, t *paths, o uint32, yield func(s, o uint32) bool) bool {
+	for _, p := range t.forward {
+		if r.predicates[p] > 0 && !r.match(s, p, o, func(s, _, o uint32) bool { return yield(s, o) }) {
+			return false
+		}
+	}
+	if len(t.backward) > 0 && (o == 0 || !r.isLiteral(o)) {
+		for _, p := range t.backward {
+			if r.predicates[p] == 0 {
+				continue
+			}
+			goOn := r.match(o, p, s, func(o, _, s uint32) bool { return r.isLiteral(s) || yield(s, o) })
+			if !goOn {
+				return false
+			}
+		}
+	}
+	switch {
+	case len(t.values) == 0:
+	case s != 0:
+		return r.has(s, rdfType, 0, func(_, class uint32) bool {
+			for _, value := range t.values[class] {
+				if (o == 0 || value == o) && !yield(s, value) {
+					return false
+				}
+			}
+			return true
+		})
+	case o != 0:
+		for class := range t.valued[o] {
+			if !r.has(0, rdfType, class, func(s, _ uint32) bool { return yield(s, o) }) {
+				return false
+			}
+		}
+	default:
+		for class, values := range t.values {
+			goOn := r.has(0, rdfType, class, func(s, _ uint32) bool {
+				for _, value := range values {
+					if !yield(s, value) {
+						return false
+					}
+				}
+				return true
+			})
+			if !goOn {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// sames reports whether anything is said to be the same as another.
+func (r *reader) sames() bool {
+	for _, p := range r.property(owlSameAs).subs {
+		if r.predicates[p] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// same yields all that is the same as x, x first: owl_same_as/2.
+func (r *reader) same(x uint32, yield func(uint32) bool) bool {
+	if r.isLiteral(x) {
+		return yield(x)
+	}
+	return r.along(x, func(n uint32, to func(uint32) bool) bool {
+		resource := func(m uint32) bool { return r.isLiteral(m) || to(m) }
+		return r.has(n, owlSameAs, 0, func(_, m uint32) bool { return resource(m) }) &&
+			r.has(0, owlSameAs, n, func(m, _ uint32) bool { return resource(m) })
+	}, yield)
+}
+
+// equivalent is step between all that are the same as the subject and the
+// object.
+func (r *reader) equivalent(s uint32, t *paths, o uint32, yield func(s, o uint32) bool) bool {
+	switch {
+	case !r.sames():
+		return r.step(s, t, o, yield)
+	case s != 0:
+		return r.same(s, func(s1 uint32) bool {
+			return r.step(s1, t, 0, func(_, o1 uint32) bool {
+				return r.same(o1, func(o2 uint32) bool { return o != 0 && o2 != o || yield(s, o2) })
+			})
+		})
+	case o != 0:
+		return r.same(o, func(o1 uint32) bool {
+			return r.step(0, t, o1, func(s1, _ uint32) bool {
+				return r.same(s1, func(s2 uint32) bool { return yield(s2, o) })
+			})
+		})
+	}
+	return r.step(0, t, 0, func(s1, o1 uint32) bool {
+		return r.same(s1, func(s2 uint32) bool {
+			return r.same(o1, func(o2 uint32) bool { return yield(s2, o2) })
+		})
+	})
+}
+
+func (r *reader) owlHas(s, p, o uint32, yield func(s, p, o uint32) bool) bool {
+	if p != 0 {
+		return r.owlHasOf(s, p, o, once(func(s, o uint32) bool { return yield(s, p, o) }))
+	}
+	for _, p := range r.known() {
+		if !r.owlHas(s, p, o, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// known returns the predicates that SWI-Prolog would know: those of triples, and
+// the sub-properties and properties that are declared.
+func (r *reader) known() []uint32 {
+	found := nodes{}
+	for p := range r.predicates {
+		found.add(p)
+	}
+	r.match(0, rdfsSubPropertyOf, 0, func(sub, _, super uint32) bool {
+		for _, p := range [2]uint32{sub, super} {
+			if !r.literal(p) {
+				found.add(p)
+			}
+		}
+		return true
+	})
+	return found.list
+}
+
+func (r *reader) owlHasOf(s, p, o uint32, yield func(s, o uint32) bool) bool {
+	it, t := r.pathsOf(p)
+	switch {
+	case !it.transitive:
+		return r.equivalent(s, t, o, yield)
+	case o != 0 && (o == p || r.isLiteral(o)):
+		return true
+	case o != 0: // towards the subjects: wholes have many parts, parts few wholes
+		return r.closure(o, p, func(n uint32, to func(uint32) bool) bool {
+			return r.equivalent(0, t, n, func(m, _ uint32) bool { return to(m) })
+		}, func(n uint32) bool {
+			if s != 0 {
+				return n != s || yield(s, o) && false
+			}
+			return yield(n, o)
+		}, true)
+	case s != 0:
+		return r.closure(s, p, func(n uint32, to func(uint32) bool) bool {
+			return r.equivalent(n, t, 0, func(_, m uint32) bool { return to(m) })
+		}, func(n uint32) bool { return yield(s, n) }, false)
+	}
+	edges := map[uint32][]uint32{}
+	r.equivalent(0, t, 0, func(s, o uint32) bool { edges[s] = append(edges[s], o); return true })
+	for s := range edges {
+		goOn := r.closure(s, p, func(n uint32, to func(uint32) bool) bool {
+			for _, m := range edges[n] {
+				if !to(m) {
+					return false
+				}
+			}
+			return true
+		}, func(n uint32) bool { return yield(s, n) }, false)
+		if !goOn {
+			return false
+		}
+	}
+	return true
+}
+
+// closure yields what one or more steps reach from a start, but no literals and
+// not the property itself: owl_has/3 counts that as visited. It may still be
+// where a way begins.
+func (r *reader) closure(start, p uint32, steps func(n uint32, to func(uint32) bool) bool, yield func(uint32) bool, back bool) bool {
+	reached := nodes{}
+	expand := func(n uint32) bool {
+		return steps(n, func(m uint32) bool {
+			if r.isLiteral(m) || m == p && !back || !reached.add(m) {
+				return true
+			}
+			return yield(m)
+		})
+	}
+	if !expand(start) {
+		return false
+	}
+	for i := 0; i < len(reached.list); i++ {
+		if n := reached.list[i]; n != start && n != p && !expand(n) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,9 +1,18 @@
 package knowledge
 
-import "github.com/seed-301d4374/engram/knowledge/rdf"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
 
 // A TextMatch says how the text of a literal is compared with a pattern's.
-// All but Same ignore case.
+// All but Same ignore case and diacritics: "KUCHE" is "Küche". An empty text
+// of a pattern, but for Same, has every literal.
 type TextMatch uint8
 
 // The ways to compare texts.
@@ -13,8 +22,8 @@ const (
 	Exact                      // exact(T) and icase(T): the same text but for case
 	Prefix                     // prefix(T)
 	Substring                  // substring(T)
-	Word                       // word(T): T is a word of it
-	Like                       // like(T): "*" stands for any text, no other character is special
+	Word                       // word(T): T begins where a word does and ends where one does
+	Like                       // like(T): "*" stands for any text, no other character is special; of two stars the second is itself
 )
 
 // A Qualifier says which literals a pattern has.
@@ -35,8 +44,159 @@ type Pattern struct {
 	Text      string
 	Qualifier Qualifier
 	Type      string // of a Typed one: the datatype's IRI, or any if ""
-	Lang      string // of a Tagged one: the tag, or any if ""
+	Lang      string // of a Tagged one: the tag, or any if ""; "en" is not "en-US"
 }
 
 // Matches says whether a term is a literal that the pattern has.
-func (p Pattern) Matches(t rdf.Term) bool { return t.Kind == rdf.Literal }
+func (p Pattern) Matches(t rdf.Term) bool {
+	m := p.matcher()
+	return m.matches(t)
+}
+
+// matcher is a pattern that is used many times.
+type matcher struct {
+	Pattern
+	folded string
+}
+
+func (p Pattern) matcher() matcher {
+	m := matcher{Pattern: p}
+	if p.Match != AnyText && p.Match != Same {
+		m.folded = fold(p.Text)
+	}
+	return m
+}
+
+func (m *matcher) matches(t rdf.Term) bool {
+	if t.Kind != rdf.Literal {
+		return false
+	}
+	switch m.Qualifier {
+	case Plain:
+		if t.Type != "" || t.Lang != "" {
+			return false
+		}
+	case Typed:
+		if t.Type == "" || m.Type != "" && t.Type != m.Type {
+			return false
+		}
+	case Tagged:
+		if t.Lang == "" || m.Lang != "" && t.Lang != m.Lang {
+			return false
+		}
+	}
+	switch {
+	case m.Match == AnyText:
+		return true
+	case m.Match == Same:
+		return t.Value == m.Text
+	case m.folded == "":
+		return true
+	}
+	text := fold(t.Value)
+	switch m.Match {
+	case Exact:
+		return text == m.folded
+	case Prefix:
+		return strings.HasPrefix(text, m.folded)
+	case Substring:
+		return strings.Contains(text, m.folded)
+	case Word:
+		return hasWord(text, m.folded)
+	case Like:
+		return like(text, m.folded)
+	}
+	return false
+}
+
+// fold takes case and diacritics from a text.
+func fold(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return foldRunes(s)
+		}
+	}
+	return strings.ToLower(s)
+}
+
+func foldRunes(s string) string {
+	var b strings.Builder
+	var buffer [utf8.UTFMax]byte
+	for _, c := range s {
+		if c >= utf8.RuneSelf {
+			parts := norm.NFD.PropertiesString(string(c)).Decomposition()
+			if len(parts) > 0 {
+				c, _ = utf8.DecodeRune(parts)
+			}
+		}
+		n := utf8.EncodeRune(buffer[:], unicode.ToLower(c))
+		b.Write(buffer[:n])
+	}
+	return b.String()
+}
+
+func isWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+
+// hasWord says whether word stands in text from the beginning of a word to the
+// end of one. The word itself may be several.
+func hasWord(text, word string) bool {
+	for {
+		if rest, ok := strings.CutPrefix(text, word); ok {
+			if c, _ := utf8.DecodeRuneInString(rest); rest == "" || !isWord(c) {
+				return true
+			}
+		}
+		text = strings.TrimLeftFunc(text, isWord)
+		text = strings.TrimLeftFunc(text, func(c rune) bool { return !isWord(c) })
+		if text == "" {
+			return false
+		}
+	}
+}
+
+// like matches a pattern with stars. The character after a star is itself,
+// even if it is a star.
+func like(text, pattern string) bool {
+	star, retry := "", ""
+	starred := false
+	for {
+		switch {
+		case pattern == "" && text == "":
+			return true
+		case strings.HasPrefix(pattern, "*"):
+			pattern = pattern[1:]
+			if pattern == "" {
+				return true
+			}
+			c, n := utf8.DecodeRuneInString(pattern)
+			i := strings.IndexRune(text, c)
+			if i < 0 {
+				return false
+			}
+			star, retry, starred = pattern, text[i+n:], true
+			pattern, text = pattern[n:], text[i+n:]
+			continue
+		case pattern != "" && text != "" && sameRune(&pattern, &text):
+			continue
+		case !starred:
+			return false
+		}
+		c, n := utf8.DecodeRuneInString(star)
+		i := strings.IndexRune(retry, c)
+		if i < 0 {
+			return false
+		}
+		retry = retry[i+n:]
+		pattern, text = star[n:], retry
+	}
+}
+
+func sameRune(a, b *string) bool {
+	c, n := utf8.DecodeRuneInString(*a)
+	d, m := utf8.DecodeRuneInString(*b)
+	if c != d {
+		return false
+	}
+	*a, *b = (*a)[n:], (*b)[m:]
+	return true
+}

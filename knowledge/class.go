@@ -1,0 +1,243 @@
+package knowledge
+
+import (
+	"iter"
+
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+// IndividualOf is owl_individual_of/2: individual and class. One of them must
+// be bound. A bound individual has its types and their owl_subclass_of/2; with
+// an unbound one a class has the members of its rdfs:subClassOf. In both cases
+// restrictions and class descriptions are evaluated on what is known, if they
+// are an owl:Class, and the objects of a property are in its rdfs:range.
+func (g *Graph) IndividualOf(i, c rdf.Term) iter.Seq2[rdf.Term, rdf.Term] {
+	return g.pairsOf(i, c, (*reader).individual)
+}
+
+// SubclassOf is owl_subclass_of/2: subclass and superclass. One of them must be
+// bound. A class without superclass is one of rdfs:Resource.
+func (g *Graph) SubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term] {
+	return g.pairsOf(sub, super, (*reader).subclass)
+}
+
+// DirectSubclassOf is owl_direct_subclass_of/2: subclass and superclass. One of
+// them must be bound.
+func (g *Graph) DirectSubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term] {
+	return g.pairsOf(sub, super, (*reader).directSubclass)
+}
+
+func (r *reader) directSubclass(sub, super uint32, yield func(sub, super uint32) bool) bool {
+	if sub == 0 && super == 0 {
+		return true
+	}
+	if !r.has(sub, rdfsSubClassOf, super, yield) ||
+		!r.has(super, owlEquivalentClass, sub, func(super, sub uint32) bool { return yield(sub, super) }) {
+		return false
+	}
+	if super != 0 {
+		return r.has(super, owlUnionOf, 0, func(_, union uint32) bool {
+			for _, member := range r.items(union) {
+				if (sub == 0 || member == sub) && !yield(member, super) {
+					return false
+				}
+			}
+			return true
+		}) && r.has(0, rdfFirst, super, func(cell, _ uint32) bool {
+			return r.has(sub, owlIntersectionOf, r.head(cell), func(sub, _ uint32) bool { return yield(sub, super) })
+		})
+	}
+	return r.has(sub, owlIntersectionOf, 0, func(_, list uint32) bool {
+		for _, member := range r.items(list) {
+			if !yield(sub, member) {
+				return false
+			}
+		}
+		return true
+	}) && r.has(0, rdfFirst, sub, func(cell, _ uint32) bool {
+		return r.has(0, owlUnionOf, r.head(cell), func(union, _ uint32) bool { return yield(sub, union) })
+	})
+}
+
+// head returns the first cell of the collection that a cell is in.
+func (r *reader) head(cell uint32) uint32 {
+	cells := nodes{}
+	for cells.add(cell) {
+		before := r.subject(rdfRest, cell)
+		if before == 0 {
+			break
+		}
+		cell = before
+	}
+	return cell
+}
+
+func (r *reader) subclass(sub, super uint32, yield func(sub, super uint32) bool) bool {
+	switch {
+	case super == rdfsResource && sub != 0:
+		return yield(sub, super)
+	case super == rdfsResource:
+		return r.rdfsIndividual(0, owlClass, func(c, _ uint32) bool { return yield(c, super) })
+	case sub != 0:
+		return r.along(sub, r.supers, func(n uint32) bool {
+			if super != 0 {
+				return n != super || yield(sub, super) && false
+			}
+			return yield(sub, n)
+		})
+	case super != 0:
+		return r.along(super, func(n uint32, to func(uint32) bool) bool {
+			return r.directSubclass(0, n, func(m, _ uint32) bool { return to(m) })
+		}, func(n uint32) bool { return yield(n, super) })
+	}
+	return true
+}
+
+// supers are the direct superclasses, rdfs:Resource where there is none.
+func (r *reader) supers(c uint32, to func(uint32) bool) bool {
+	some := false
+	return r.directSubclass(c, 0, func(_, super uint32) bool { some = true; return to(super) }) && (some || to(rdfsResource))
+}
+
+func (r *reader) isSubclass(sub, super uint32) bool {
+	return !r.subclass(sub, super, func(_, _ uint32) bool { return false })
+}
+
+// isIndividual keeps its answers, unless they rest on a question that was cut
+// short.
+func (r *reader) isIndividual(i, c uint32) bool {
+	question := [2]uint32{i, c}
+	if answer, ok := r.proved[question]; ok {
+		return answer
+	}
+	cut := r.cut
+	answer := !r.individual(i, c, func(_, _ uint32) bool { return false })
+	if answer || r.cut == cut {
+		if r.proved == nil {
+			r.proved = map[[2]uint32]bool{}
+		}
+		r.proved[question] = answer
+	}
+	return answer
+}
+
+func (r *reader) individual(i, c uint32, yield func(i, c uint32) bool) bool {
+	if i == 0 && c == 0 {
+		return true
+	}
+	if c == 0 && !r.isLiteral(i) && !yield(i, owlThing) {
+		return false
+	}
+	if c == owlThing {
+		if i != 0 && !r.isLiteral(i) {
+			return yield(i, c)
+		}
+		if i == 0 && !r.subjects(func(i uint32) bool { return yield(i, c) }) {
+			return false
+		}
+	}
+	if !r.rdfsIndividual(i, c, yield) {
+		return false
+	}
+	if i != 0 {
+		goOn := r.has(i, rdfType, 0, func(_, t uint32) bool {
+			return r.subclass(t, c, func(_, super uint32) bool { return yield(i, super) })
+		})
+		if !goOn {
+			return false
+		}
+	}
+	return r.described(i, c, yield) && r.ranged(i, c, yield)
+}
+
+// described yields what a class has by its definition.
+func (r *reader) described(i, c uint32, yield func(i, c uint32) bool) bool {
+	question := [2]uint32{i, c}
+	if c == 0 || !r.isRDFSIndividual(c, owlClass) {
+		return true
+	}
+	if r.proving[question] || r.depth >= maxProof {
+		r.cut++
+		return true
+	}
+	if r.proving == nil {
+		r.proving = map[[2]uint32]bool{}
+	}
+	r.proving[question] = true
+	r.depth++
+	defer func() { delete(r.proving, question); r.depth-- }()
+	pass := func(i, _ uint32) bool { return yield(i, c) }
+	if equal := r.value(c, owlEquivalentClass); equal != 0 {
+		return r.individual(i, equal, pass)
+	}
+	if r.isRDFSIndividual(c, owlRestriction) {
+		return r.satisfies(i, c, func(i uint32) bool { return yield(i, c) })
+	}
+	return r.description(i, c, func(i uint32) bool {
+		all := r.has(c, rdfsSubClassOf, 0, func(_, super uint32) bool { return r.isIndividual(i, super) })
+		return !all || yield(i, c)
+	})
+}
+
+// description yields what a union, intersection, complement or enumeration has.
+func (r *reader) description(i, c uint32, yield func(i uint32) bool) bool {
+	pass := func(i, _ uint32) bool { return yield(i) }
+	if union := r.value(c, owlUnionOf); union != 0 {
+		for _, sub := range r.items(union) {
+			if !r.individual(i, sub, pass) {
+				return false
+			}
+		}
+		return true
+	}
+	if list := r.value(c, owlIntersectionOf); list != 0 {
+		return r.intersection(i, list, yield)
+	}
+	if of := r.value(c, owlComplementOf); of != 0 {
+		other := func(i uint32) bool { return r.isIndividual(i, of) || yield(i) }
+		if i == 0 {
+			return r.subjects(other)
+		}
+		return !r.isSubject(i) || other(i)
+	}
+	if of := r.value(c, owlOneOf); of != 0 {
+		for _, item := range r.items(of) {
+			if (i == 0 || item == i) && !yield(item) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// intersection yields what all classes of a collection have.
+func (r *reader) intersection(i, list uint32, yield func(i uint32) bool) bool {
+	classes := r.items(list)
+	if len(classes) == 0 {
+		return list != rdfNil || i == 0 || yield(i)
+	}
+	return r.individual(i, classes[0], func(i, _ uint32) bool {
+		for _, class := range classes[1:] {
+			if !r.isIndividual(i, class) {
+				return true
+			}
+		}
+		return yield(i)
+	})
+}
+
+// ranged yields the objects of properties whose range is exactly the class. A
+// bound individual has the classes of one property's range, an unbound one may
+// be the object of a sub-property, too.
+func (r *reader) ranged(i, c uint32, yield func(i, c uint32) bool) bool {
+	if i == 0 {
+		return r.has(0, rdfsRange, c, func(p, _ uint32) bool {
+			return r.has(0, p, 0, func(_, o uint32) bool { return yield(o, c) })
+		})
+	}
+	found := uint32(0)
+	r.match(0, 0, i, func(_, p, _ uint32) bool {
+		return r.has(p, rdfsRange, c, func(_, class uint32) bool { found = class; return false })
+	})
+	return found == 0 || yield(i, found)
+}
