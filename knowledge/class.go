@@ -62,7 +62,7 @@ func (r *reader) directSubclass(sub, super uint32, yield func(sub, super uint32)
 // head returns the first cell of the collection that a cell is in.
 func (r *reader) head(cell uint32) uint32 {
 	cells := nodes{}
-	for cells.add(cell) {
+	for cells.add(r.Graph, cell) {
 		before := r.subject(rdfRest, cell)
 		if before == 0 {
 			break

@@ -13,7 +13,7 @@ func (k key) less(other key) bool {
 }
 
 // chunkSize is how many keys a chunk has at most: a change moves half of them.
-const chunkSize = 512
+const chunkSize = 256
 
 // index is a sorted set of keys, in chunks whose first keys lie side by side.
 type index struct {

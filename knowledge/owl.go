@@ -27,10 +27,10 @@ func (g *Graph) OWLHasLiteral(s, p rdf.Term, o Pattern) iter.Seq[rdf.Triple] {
 
 // paths is how a step along a property goes.
 type paths struct {
-	forward  []uint32            // predicates of triples
-	backward []uint32            // predicates of triples with subject and object exchanged
-	values   map[uint32][]uint32 // class to the values that its members have
-	valued   map[uint32]set      // value to the classes whose members have it
+	forward  []uint32                   // predicates of triples
+	backward []uint32                   // predicates of triples with subject and object exchanged
+	values   map[uint32][]uint32        // class to the values that its members have
+	valued   map[uint32]map[uint32]bool // value to the classes whose members have it
 }
 
 // pathsOf returns the paths of a property: of a transitive one with its
@@ -39,21 +39,21 @@ func (r *reader) pathsOf(p uint32) (*property, *paths) {
 	it := r.property(p)
 	it.once.Do(func() {
 		it.transitive = r.isRDFSIndividual(p, owlTransitive)
-		it.paths = &paths{values: map[uint32][]uint32{}, valued: map[uint32]set{}}
+		it.paths = &paths{values: map[uint32][]uint32{}, valued: map[uint32]map[uint32]bool{}}
 		subs := []uint32{p}
 		if it.transitive {
 			subs = it.subs
 		}
 		forward, backward := nodes{}, nodes{}
 		for _, sub := range subs {
-			forward.add(sub)
+			forward.add(r.Graph, sub)
 			for _, inverse := range r.inverses(sub) {
 				for _, of := range r.property(inverse).subs {
-					backward.add(of)
+					backward.add(r.Graph, of)
 				}
 			}
 			if r.isRDFSIndividual(sub, owlSymmetric) {
-				backward.add(sub)
+				backward.add(r.Graph, sub)
 			}
 			it.paths.restrictions(r, sub)
 		}
@@ -79,9 +79,10 @@ func (t *paths) restrictions(r *reader, p uint32) {
 		r.has(restriction, owlHasValue, 0, func(_, value uint32) bool {
 			r.directSubclass(0, restriction, func(class, _ uint32) bool {
 				if t.valued[value] == nil {
-					t.valued[value] = set{}
+					t.valued[value] = map[uint32]bool{}
 				}
-				if t.valued[value].add(class) {
+				if !t.valued[value][class] {
+					t.valued[value][class] = true
 					t.values[class] = append(t.values[class], value)
 				}
 				return true
@@ -195,7 +196,7 @@ func (r *reader) equivalent(s uint32, t *paths, o uint32, yield func(s, o uint32
 
 func (r *reader) owlHas(s, p, o uint32, yield func(s, p, o uint32) bool) bool {
 	if p != 0 {
-		return r.owlHasOf(s, p, o, once(func(s, o uint32) bool { return yield(s, p, o) }))
+		return r.owlHasOf(s, p, o, func(s, o uint32) bool { return yield(s, p, o) })
 	}
 	for _, p := range r.known() {
 		if !r.owlHas(s, p, o, yield) {
@@ -210,12 +211,12 @@ func (r *reader) owlHas(s, p, o uint32, yield func(s, p, o uint32) bool) bool {
 func (r *reader) known() []uint32 {
 	found := nodes{}
 	for p := range r.predicates {
-		found.add(p)
+		found.add(r.Graph, p)
 	}
 	r.match(0, rdfsSubPropertyOf, 0, func(sub, _, super uint32) bool {
 		for _, p := range [2]uint32{sub, super} {
 			if !r.literal(p) {
-				found.add(p)
+				found.add(r.Graph, p)
 			}
 		}
 		return true
@@ -223,11 +224,12 @@ func (r *reader) known() []uint32 {
 	return found.list
 }
 
+// owlHasOf yields each pair once.
 func (r *reader) owlHasOf(s, p, o uint32, yield func(s, o uint32) bool) bool {
 	it, t := r.pathsOf(p)
 	switch {
 	case !it.transitive:
-		return r.equivalent(s, t, o, yield)
+		return r.equivalent(s, t, o, once(yield))
 	case o != 0 && (o == p || r.isLiteral(o)):
 		return true
 	case o != 0: // towards the subjects: wholes have many parts, parts few wholes
@@ -269,7 +271,7 @@ func (r *reader) closure(start, p uint32, steps func(n uint32, to func(uint32) b
 	reached := nodes{}
 	expand := func(n uint32) bool {
 		return steps(n, func(m uint32) bool {
-			if r.isLiteral(m) || m == p && !back || !reached.add(m) {
+			if r.isLiteral(m) || m == p && !back || !reached.add(r.Graph, m) {
 				return true
 			}
 			return yield(m)

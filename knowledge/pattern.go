@@ -1,7 +1,7 @@
 package knowledge
 
 import (
-	"strings"
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -56,13 +56,14 @@ func (p Pattern) Matches(t rdf.Term) bool {
 // matcher is a pattern that is used many times.
 type matcher struct {
 	Pattern
-	folded string
+	folded []byte
+	buffer []byte // the last text that was folded
 }
 
 func (p Pattern) matcher() matcher {
 	m := matcher{Pattern: p}
 	if p.Match != AnyText && p.Match != Same {
-		m.folded = fold(p.Text)
+		m.folded = appendFolded(nil, p.Text)
 	}
 	return m
 }
@@ -90,17 +91,18 @@ func (m *matcher) matches(t rdf.Term) bool {
 		return true
 	case m.Match == Same:
 		return t.Value == m.Text
-	case m.folded == "":
+	case len(m.folded) == 0:
 		return true
 	}
-	text := fold(t.Value)
+	m.buffer = appendFolded(m.buffer[:0], t.Value)
+	text := m.buffer
 	switch m.Match {
 	case Exact:
-		return text == m.folded
+		return bytes.Equal(text, m.folded)
 	case Prefix:
-		return strings.HasPrefix(text, m.folded)
+		return bytes.HasPrefix(text, m.folded)
 	case Substring:
-		return strings.Contains(text, m.folded)
+		return bytes.Contains(text, m.folded)
 	case Word:
 		return hasWord(text, m.folded)
 	case Like:
@@ -109,46 +111,47 @@ func (m *matcher) matches(t rdf.Term) bool {
 	return false
 }
 
-// fold takes case and diacritics from a text.
-func fold(s string) string {
+// appendFolded appends a text without case and diacritics.
+func appendFolded(b []byte, s string) []byte {
 	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return foldRunes(s)
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			return appendFoldedRunes(b, s[i:])
 		}
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
 	}
-	return strings.ToLower(s)
+	return b
 }
 
-func foldRunes(s string) string {
-	var b strings.Builder
-	var buffer [utf8.UTFMax]byte
+func appendFoldedRunes(b []byte, s string) []byte {
 	for _, c := range s {
 		if c >= utf8.RuneSelf {
-			parts := norm.NFD.PropertiesString(string(c)).Decomposition()
-			if len(parts) > 0 {
+			if parts := norm.NFD.PropertiesString(string(c)).Decomposition(); len(parts) > 0 {
 				c, _ = utf8.DecodeRune(parts)
 			}
 		}
-		n := utf8.EncodeRune(buffer[:], unicode.ToLower(c))
-		b.Write(buffer[:n])
+		b = utf8.AppendRune(b, unicode.ToLower(c))
 	}
-	return b.String()
+	return b
 }
 
 func isWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
 
 // hasWord says whether word stands in text from the beginning of a word to the
 // end of one. The word itself may be several.
-func hasWord(text, word string) bool {
+func hasWord(text, word []byte) bool {
 	for {
-		if rest, ok := strings.CutPrefix(text, word); ok {
-			if c, _ := utf8.DecodeRuneInString(rest); rest == "" || !isWord(c) {
+		if rest, ok := bytes.CutPrefix(text, word); ok {
+			if c, _ := utf8.DecodeRune(rest); len(rest) == 0 || !isWord(c) {
 				return true
 			}
 		}
-		text = strings.TrimLeftFunc(text, isWord)
-		text = strings.TrimLeftFunc(text, func(c rune) bool { return !isWord(c) })
-		if text == "" {
+		text = bytes.TrimLeftFunc(text, isWord)
+		text = bytes.TrimLeftFunc(text, func(c rune) bool { return !isWord(c) })
+		if len(text) == 0 {
 			return false
 		}
 	}
@@ -156,33 +159,33 @@ func hasWord(text, word string) bool {
 
 // like matches a pattern with stars. The character after a star is itself,
 // even if it is a star.
-func like(text, pattern string) bool {
-	star, retry := "", ""
+func like(text, pattern []byte) bool {
+	var star, retry []byte // what follows the last star, and the text after its first character
 	starred := false
 	for {
 		switch {
-		case pattern == "" && text == "":
+		case len(pattern) == 0 && len(text) == 0:
 			return true
-		case strings.HasPrefix(pattern, "*"):
+		case len(pattern) > 0 && pattern[0] == '*':
 			pattern = pattern[1:]
-			if pattern == "" {
+			if len(pattern) == 0 {
 				return true
 			}
-			c, n := utf8.DecodeRuneInString(pattern)
-			i := strings.IndexRune(text, c)
+			c, n := utf8.DecodeRune(pattern)
+			i := bytes.IndexRune(text, c)
 			if i < 0 {
 				return false
 			}
 			star, retry, starred = pattern, text[i+n:], true
 			pattern, text = pattern[n:], text[i+n:]
 			continue
-		case pattern != "" && text != "" && sameRune(&pattern, &text):
+		case len(pattern) > 0 && len(text) > 0 && sameRune(&pattern, &text):
 			continue
 		case !starred:
 			return false
 		}
-		c, n := utf8.DecodeRuneInString(star)
-		i := strings.IndexRune(retry, c)
+		c, n := utf8.DecodeRune(star)
+		i := bytes.IndexRune(retry, c)
 		if i < 0 {
 			return false
 		}
@@ -191,9 +194,9 @@ func like(text, pattern string) bool {
 	}
 }
 
-func sameRune(a, b *string) bool {
-	c, n := utf8.DecodeRuneInString(*a)
-	d, m := utf8.DecodeRuneInString(*b)
+func sameRune(a, b *[]byte) bool {
+	c, n := utf8.DecodeRune(*a)
+	d, m := utf8.DecodeRune(*b)
 	if c != d {
 		return false
 	}

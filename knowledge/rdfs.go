@@ -119,9 +119,9 @@ func (r *reader) along(start uint32, steps func(n uint32, to func(uint32) bool) 
 		return false
 	}
 	reached := nodes{}
-	reached.add(start)
+	reached.add(r.Graph, start)
 	for i := 0; i < len(reached.list); i++ {
-		goOn := steps(reached.list[i], func(n uint32) bool { return !reached.add(n) || yield(n) })
+		goOn := steps(reached.list[i], func(n uint32) bool { return !reached.add(r.Graph, n) || yield(n) })
 		if !goOn {
 			return false
 		}
@@ -195,7 +195,7 @@ func (r *reader) isSubject(id uint32) bool {
 func (r *reader) items(list uint32) []uint32 {
 	var found []uint32
 	cells := nodes{}
-	for cell := list; cell != 0 && cells.add(cell); cell = r.value(cell, rdfRest) {
+	for cell := list; cell != 0 && cells.add(r.Graph, cell); cell = r.value(cell, rdfRest) {
 		r.has(cell, rdfFirst, 0, func(_, o uint32) bool { found = append(found, o); return true })
 		if len(cells.list) == 1 && len(found) == 0 {
 			break // no collection

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -56,53 +57,61 @@ func (r *reader) isLiteral(id uint32) bool {
 	return r.extra[math.MaxUint32-id].Kind == rdf.Literal
 }
 
-// set is a set of names.
-type set map[uint32]struct{}
-
-func (s set) has(id uint32) bool { _, ok := s[id]; return ok }
-
-// add says whether id is new.
-func (s set) add(id uint32) bool {
-	if s.has(id) {
-		return false
-	}
-	s[id] = struct{}{}
-	return true
-}
-
 // nodes are names that are reached once each, in the order in which they are.
+// Few are looked for one after the other, more in a map, many in a set of bits.
 type nodes struct {
 	list []uint32
-	seen set
+	seen map[uint32]struct{}
+	bits []uint64
 }
+
+const (
+	fewNodes    = 24
+	mapsPerBits = 1024 // a map of this part of all names takes about as long as their bits
+)
 
 func (n *nodes) has(id uint32) bool {
+	if n.bits != nil && int(id>>6) < len(n.bits) {
+		return n.bits[id>>6]&(1<<(id&63)) != 0
+	}
 	if n.seen != nil {
-		return n.seen.has(id)
+		_, ok := n.seen[id]
+		return ok
 	}
-	for _, known := range n.list {
-		if known == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(n.list, id)
 }
 
-// add says whether id is new.
-func (n *nodes) add(id uint32) bool {
+// add says whether id is new. What is reached beyond a few must be a name of
+// the graph.
+func (n *nodes) add(g *Graph, id uint32) bool {
 	if n.has(id) {
 		return false
 	}
 	n.list = append(n.list, id)
-	if n.seen != nil {
-		n.seen[id] = struct{}{}
-	} else if len(n.list) == 24 {
-		n.seen = make(set, 64)
+	switch {
+	case n.bits != nil:
+		n.mark(id)
+	case len(n.list) < fewNodes:
+	case len(n.list) >= len(g.names.terms)/mapsPerBits:
+		n.bits, n.seen = make([]uint64, len(g.names.terms)/64+1), nil
+		for _, known := range n.list {
+			n.mark(known)
+		}
+	case n.seen == nil:
+		n.seen = make(map[uint32]struct{}, 2*fewNodes)
 		for _, known := range n.list {
 			n.seen[known] = struct{}{}
 		}
+	default:
+		n.seen[id] = struct{}{}
 	}
 	return true
+}
+
+func (n *nodes) mark(id uint32) {
+	if i := id >> 6; int(i) < len(n.bits) {
+		n.bits[i] |= 1 << (id & 63)
+	}
 }
 
 // pairsOf asks with the names of two terms.

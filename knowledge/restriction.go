@@ -237,7 +237,7 @@ func (g *Graph) ClassProperties(class, property rdf.Term) iter.Seq[rdf.Triple] {
 			return r.classProperties(c, p, yield)
 		}
 		classes := nodes{}
-		r.rdfsIndividual(0, owlClass, func(c, _ uint32) bool { classes.add(c); return true })
+		r.rdfsIndividual(0, owlClass, func(c, _ uint32) bool { classes.add(r.Graph, c); return true })
 		for _, c := range classes.list {
 			if !r.classProperties(c, p, yield) {
 				return false
