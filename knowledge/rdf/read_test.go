@@ -132,6 +132,7 @@ func TestFaultsAreTold(t *testing.T) {
 	for i := 'b'; i < 'h'; i++ {
 		bomb += fmt.Sprintf(`<!ENTITY %c "%s">`, i, strings.Repeat("&"+string(i-1)+";", 10))
 	}
+	bomb += "]><x/>"
 	many := `<!DOCTYPE x [<!ENTITY a "` + strings.Repeat("x", 60_000) + `">]><e:C ` + rdfNS + `><e:p>` + strings.Repeat("&a;", 100_000) + `</e:p></e:C>`
 	for _, c := range []struct {
 		name   string
@@ -151,6 +152,7 @@ func TestFaultsAreTold(t *testing.T) {
 		{"too deep", RDFXML, `<e:C ` + rdfNS + `>` + deep, engram.Exhausted, "deeper"},
 		{"entities of entities", RDFXML, bomb, engram.Invalid, "longer"},
 		{"entities often", RDFXML, many, engram.Exhausted, "expand to too much"},
+		{"many namespaces", RDFXML, `<e:C ` + rdfNS + strings.Repeat(` xmlns:a="x"`, 1001) + `/>`, engram.Exhausted, "namespaces"},
 		{"an encoding", RDFXML, `<?xml version="1.0" encoding="EBCDIC"?><x/>`, engram.Invalid, "UTF-8"},
 		{"no dot", Turtle, "<a:s> <a:p> <a:o>", engram.Invalid, "the end"},
 		{"no prefix", Turtle, "\n\nx:s <a:p> 1 .", engram.Invalid, "x:3: the prefix \"x\" is not declared"},

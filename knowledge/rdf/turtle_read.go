@@ -237,7 +237,7 @@ func (r *turtleReader) predicates(subject Term) error {
 
 func (r *turtleReader) verb() (Term, error) {
 	c := r.peek()
-	if c == 'a' && (r.at+1 == len(r.data) || !isNameByte(r.data[r.at+1]) && r.data[r.at+1] != ':') {
+	if c == 'a' && (r.at+1 == len(r.data) || !isNameByte(r.data[r.at+1]) && r.data[r.at+1] != ':' && r.data[r.at+1] != '.') {
 		r.at++
 		return NewIRI(NS + "type"), nil
 	}

@@ -35,10 +35,13 @@ func (r *xmlReader) literal(outer xml.StartElement, s scope) (string, error) {
 			e := open{name: token.Name, scope: top.scope, declared: top.declared}
 			for _, a := range token.Attr {
 				if a.Name.Space == "xmlns" {
-					e.scope.spaces = &space{a.Name.Local, a.Value, e.scope.spaces}
+					e.scope.spaces = e.scope.spaces.with(a.Name.Local, a.Value)
 				} else if a.Name == (xml.Name{Local: "xmlns"}) {
-					e.scope.spaces = &space{"", a.Value, e.scope.spaces}
+					e.scope.spaces = e.scope.spaces.with("", a.Value)
 				}
+			}
+			if s := e.scope.spaces; s != nil && s.within >= maxSpaces {
+				return "", r.tooMany(r.line())
 			}
 			if e.declared, err = r.startTag(&b, token, e.scope, e.declared); err != nil {
 				return "", err
@@ -66,7 +69,7 @@ func (r *xmlReader) startTag(b *bytes.Buffer, start xml.StartElement, s scope, d
 		if known, _ := declared.find(prefix); known == iri || prefix == "xml" {
 			return iri, nil
 		}
-		declared = &space{prefix, iri, declared}
+		declared = declared.with(prefix, iri)
 		name := "xmlns"
 		if prefix != "" {
 			name += ":" + prefix

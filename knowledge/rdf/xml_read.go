@@ -37,6 +37,20 @@ type scope struct {
 type space struct {
 	prefix, iri string
 	outer       *space
+	within      int // how many are around it
+}
+
+// maxSpaces is how many namespaces may be declared around an element: each is
+// looked at to find one.
+const maxSpaces = 1000
+
+// with declares a namespace within s.
+func (s *space) with(prefix, iri string) *space {
+	inner := &space{prefix: prefix, iri: iri, outer: s}
+	if s != nil {
+		inner.within = s.within + 1
+	}
+	return inner
 }
 
 func (s *space) find(prefix string) (string, bool) {
@@ -120,6 +134,10 @@ func charset(label string, input io.Reader) (io.Reader, error) {
 		return &b, err
 	}
 	return nil, fmt.Errorf("the encoding %q is not known; write the file in UTF-8", label)
+}
+
+func (r *xmlReader) tooMany(line int) error {
+	return engram.Errorf(engram.Exhausted, fmt.Sprintf("%s:%d", r.options.Name, line), "there are more than %d namespaces", maxSpaces)
 }
 
 func (r *xmlReader) line() int {
@@ -295,6 +313,9 @@ func (r *xmlReader) element(start xml.StartElement, outer scope) (element, error
 			e.scope.lang = a.Value
 		}
 	}
+	if s := e.scope.spaces; s != nil && s.within >= maxSpaces {
+		return e, r.tooMany(e.line)
+	}
 	for _, a := range start.Attr {
 		switch a.Name.Space {
 		case "xmlns", "xml":
@@ -324,7 +345,7 @@ func (r *xmlReader) element(start xml.StartElement, outer scope) (element, error
 
 // declare adds a namespace to a scope. The document keeps each prefix's first.
 func (r *xmlReader) declare(s *scope, prefix, iri string) {
-	s.spaces = &space{prefix, iri, s.spaces}
+	s.spaces = s.spaces.with(prefix, iri)
 	if _, ok := r.doc.Prefixes[prefix]; !ok {
 		r.doc.Prefixes[prefix] = iri
 	}
