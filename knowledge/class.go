@@ -2,6 +2,7 @@ package knowledge
 
 import (
 	"iter"
+	"maps"
 
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -103,22 +104,75 @@ func (r *reader) isSubclass(sub, super uint32) bool {
 	return !r.subclass(sub, super, func(_, _ uint32) bool { return false })
 }
 
-// isIndividual keeps its answers, unless they rest on a question that was cut
-// short.
+// proof is what is known of a question whether one is an individual of a class.
+type proof uint8
+
+const (
+	asked  proof = iota + 1 // it is being asked: a proof may not rest on itself
+	no                      // it is not
+	openNo                  // it is not, unless one that was being asked turns out to be
+	yes
+)
+
+// proofs are answers to questions, each an individual and a class. Definitions
+// may rest on each other in loops, and many times; each question is asked once
+// in a round, and rounds go on while they prove more.
+type proofs struct {
+	answers map[[2]uint32]proof
+	lists   map[uint32][]uint32 // class to those found by its definition, or found so far
+	depth   int                 // how many questions are being asked, one for the other
+	nested  int                 // how many lists
+	open    bool                // a question of this round was answered while it was asked
+	more    bool                // this round has proved something
+}
+
+// maxProof is how many definitions a proof goes through; what rests on more is
+// not found.
+const maxProof = 5000
+
 func (r *reader) isIndividual(i, c uint32) bool {
 	question := [2]uint32{i, c}
-	if answer, ok := r.proved[question]; ok {
-		return answer
+	switch answer := r.answers[question]; {
+	case answer == yes:
+		return true
+	case answer == no:
+		return false
+	case answer != 0 || r.depth >= maxProof:
+		r.open = true
+		return false
 	}
-	cut := r.cut
-	answer := !r.individual(i, c, func(_, _ uint32) bool { return false })
-	if answer || r.cut == cut {
-		if r.proved == nil {
-			r.proved = map[[2]uint32]bool{}
+	if r.answers == nil {
+		r.answers = map[[2]uint32]proof{}
+	}
+	for {
+		if r.depth == 0 {
+			r.open, r.more = false, false
+			maps.DeleteFunc(r.answers, func(_ [2]uint32, answer proof) bool { return answer == openNo })
 		}
-		r.proved[question] = answer
+		r.answers[question] = asked
+		r.depth++
+		found := !r.individual(i, c, func(_, _ uint32) bool { return false })
+		r.depth--
+		switch {
+		case found:
+			r.answers[question], r.more = yes, true
+			return true
+		case !r.open:
+			r.answers[question] = no
+			return false
+		case r.depth > 0 || !r.more:
+			r.answers[question] = openNo
+			return false
+		}
 	}
-	return answer
+}
+
+// members yields i if it is in a class, or if it is unbound all that are.
+func (r *reader) members(i, c uint32, yield func(i uint32) bool) bool {
+	if i != 0 {
+		return !r.isIndividual(i, c) || yield(i)
+	}
+	return r.individual(0, c, func(i, _ uint32) bool { return yield(i) })
 }
 
 func (r *reader) individual(i, c uint32, yield func(i, c uint32) bool) bool {
@@ -152,39 +206,54 @@ func (r *reader) individual(i, c uint32, yield func(i, c uint32) bool) bool {
 
 // described yields what a class has by its definition.
 func (r *reader) described(i, c uint32, yield func(i, c uint32) bool) bool {
-	question := [2]uint32{i, c}
 	if c == 0 || !r.isRDFSIndividual(c, owlClass) {
 		return true
 	}
-	if r.proving[question] || r.depth >= maxProof {
-		r.cut++
-		return true
+	if i != 0 {
+		// The answer is known before it is passed on: what follows may ask again.
+		return r.defined(i, c, func(uint32) bool { return false }) || yield(i, c)
 	}
-	if r.proving == nil {
-		r.proving = map[[2]uint32]bool{}
+	list, known := r.lists[c]
+	if !known {
+		if r.lists == nil {
+			r.lists = map[uint32][]uint32{}
+		}
+		r.lists[c] = nil
+		if r.nested < maxProof {
+			r.nested++
+			found := nodes{}
+			r.defined(0, c, func(i uint32) bool { found.add(r.Graph, i); return true })
+			list = found.list
+			r.nested--
+		}
+		r.lists[c] = list
 	}
-	r.proving[question] = true
-	r.depth++
-	defer func() { delete(r.proving, question); r.depth-- }()
-	pass := func(i, _ uint32) bool { return yield(i, c) }
+	for _, i := range list {
+		if !yield(i, c) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *reader) defined(i, c uint32, yield func(i uint32) bool) bool {
 	if equal := r.value(c, owlEquivalentClass); equal != 0 {
-		return r.individual(i, equal, pass)
+		return r.members(i, equal, yield)
 	}
 	if r.isRDFSIndividual(c, owlRestriction) {
-		return r.satisfies(i, c, func(i uint32) bool { return yield(i, c) })
+		return r.satisfies(i, c, yield)
 	}
 	return r.description(i, c, func(i uint32) bool {
 		all := r.has(c, rdfsSubClassOf, 0, func(_, super uint32) bool { return r.isIndividual(i, super) })
-		return !all || yield(i, c)
+		return !all || yield(i)
 	})
 }
 
 // description yields what a union, intersection, complement or enumeration has.
 func (r *reader) description(i, c uint32, yield func(i uint32) bool) bool {
-	pass := func(i, _ uint32) bool { return yield(i) }
 	if union := r.value(c, owlUnionOf); union != 0 {
 		for _, sub := range r.items(union) {
-			if !r.individual(i, sub, pass) {
+			if !r.members(i, sub, yield) {
 				return false
 			}
 		}
@@ -216,7 +285,7 @@ func (r *reader) intersection(i, list uint32, yield func(i uint32) bool) bool {
 	if len(classes) == 0 {
 		return list != rdfNil || i == 0 || yield(i)
 	}
-	return r.individual(i, classes[0], func(i, _ uint32) bool {
+	return r.members(i, classes[0], func(i uint32) bool {
 		for _, class := range classes[1:] {
 			if !r.isIndividual(i, class) {
 				return true

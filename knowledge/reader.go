@@ -14,15 +14,8 @@ type reader struct {
 	*Graph
 	derived *schema
 	extra   []rdf.Term
-	proving map[[2]uint32]bool // individuals and classes in question: a proof may not rest on itself
-	proved  map[[2]uint32]bool // answers to such questions
-	depth   int
-	cut     int // how many questions were not followed
+	proofs
 }
-
-// maxProof is how many classes a proof goes through; what is deeper is not
-// found.
-const maxProof = 5000
 
 func (g *Graph) reader() *reader { return &reader{Graph: g, derived: g.schema()} }
 
