@@ -201,17 +201,17 @@ func (r *reader) individual(i, c uint32, yield func(i, c uint32) bool) bool {
 			return false
 		}
 	}
-	return r.described(i, c, yield) && r.ranged(i, c, yield)
+	return r.byDefinition(i, c, yield) && r.ranged(i, c, yield)
 }
 
-// described yields what a class has by its definition.
-func (r *reader) described(i, c uint32, yield func(i, c uint32) bool) bool {
+// byDefinition yields what a class has by its definition.
+func (r *reader) byDefinition(i, c uint32, yield func(i, c uint32) bool) bool {
 	if c == 0 || !r.isRDFSIndividual(c, owlClass) {
 		return true
 	}
 	if i != 0 {
 		// The answer is known before it is passed on: what follows may ask again.
-		return r.defined(i, c, func(uint32) bool { return false }) || yield(i, c)
+		return definition{r, c}.individuals(i, func(uint32) bool { return false }) || yield(i, c)
 	}
 	list, known := r.lists[c]
 	if !known {
@@ -222,7 +222,7 @@ func (r *reader) described(i, c uint32, yield func(i, c uint32) bool) bool {
 		if r.nested < maxProof {
 			r.nested++
 			found := nodes{}
-			r.defined(0, c, func(i uint32) bool { found.add(r.Graph, i); return true })
+			definition{r, c}.individuals(0, func(i uint32) bool { found.add(r.Graph, i); return true })
 			list = found.list
 			r.nested--
 		}
@@ -234,65 +234,6 @@ func (r *reader) described(i, c uint32, yield func(i, c uint32) bool) bool {
 		}
 	}
 	return true
-}
-
-func (r *reader) defined(i, c uint32, yield func(i uint32) bool) bool {
-	if equal := r.value(c, owlEquivalentClass); equal != 0 {
-		return r.members(i, equal, yield)
-	}
-	if r.isRDFSIndividual(c, owlRestriction) {
-		return r.satisfies(i, c, yield)
-	}
-	return r.description(i, c, func(i uint32) bool {
-		all := r.has(c, rdfsSubClassOf, 0, func(_, super uint32) bool { return r.isIndividual(i, super) })
-		return !all || yield(i)
-	})
-}
-
-// description yields what a union, intersection, complement or enumeration has.
-func (r *reader) description(i, c uint32, yield func(i uint32) bool) bool {
-	if union := r.value(c, owlUnionOf); union != 0 {
-		for _, sub := range r.items(union) {
-			if !r.members(i, sub, yield) {
-				return false
-			}
-		}
-		return true
-	}
-	if list := r.value(c, owlIntersectionOf); list != 0 {
-		return r.intersection(i, list, yield)
-	}
-	if of := r.value(c, owlComplementOf); of != 0 {
-		other := func(i uint32) bool { return r.isIndividual(i, of) || yield(i) }
-		if i == 0 {
-			return r.subjects(other)
-		}
-		return !r.isSubject(i) || other(i)
-	}
-	if of := r.value(c, owlOneOf); of != 0 {
-		for _, item := range r.items(of) {
-			if (i == 0 || item == i) && !yield(item) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// intersection yields what all classes of a collection have.
-func (r *reader) intersection(i, list uint32, yield func(i uint32) bool) bool {
-	classes := r.items(list)
-	if len(classes) == 0 {
-		return list != rdfNil || i == 0 || yield(i)
-	}
-	return r.members(i, classes[0], func(i uint32) bool {
-		for _, class := range classes[1:] {
-			if !r.isIndividual(i, class) {
-				return true
-			}
-		}
-		return yield(i)
-	})
 }
 
 // ranged yields the objects of properties whose range is exactly the class. A
