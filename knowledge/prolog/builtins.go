@@ -1,0 +1,752 @@
+package prolog
+
+import (
+	"slices"
+	"sort"
+)
+
+type builtin = func(m *machine, args []Term) (bool, error)
+
+// builtins returns the predicates of the language that are Go functions.
+func builtins() map[indicator]builtin {
+	all := map[indicator]builtin{}
+	for _, table := range []map[string]map[int]builtin{controlPredicates(), termPredicates(), textPredicates(), arithmeticPredicates()} {
+		for name, arities := range table {
+			for arity, do := range arities {
+				all[indicator{Atom(name), arity}] = do
+			}
+		}
+	}
+	for arity := 1; arity <= 8; arity++ {
+		all[indicator{"call", arity}] = callWith
+	}
+	return all
+}
+
+func test(f func(t Term) bool) map[int]builtin {
+	return map[int]builtin{1: func(_ *machine, args []Term) (bool, error) { return f(deref(args[0])), nil }}
+}
+
+// compared is a predicate that holds if f does of how two terms compare.
+func compared(f func(int) bool) map[int]builtin {
+	return map[int]builtin{2: func(m *machine, args []Term) (bool, error) {
+		c, err := m.compare(args[0], args[1], 0)
+		return err == nil && f(c), err
+	}}
+}
+
+// callWith is call/1..8: a goal with further arguments.
+func callWith(m *machine, args []Term) (bool, error) {
+	g, err := m.extended(args[0], args[1:])
+	if err != nil {
+		return false, err
+	}
+	return m.callGoal(g)
+}
+
+// extended returns a goal with arguments added to it.
+func (m *machine) extended(g Term, extra []Term) (Term, error) {
+	g = deref(g)
+	if len(extra) == 0 {
+		return g, nil
+	}
+	if err := m.charge(64 + 16*len(extra)); err != nil {
+		return nil, err
+	}
+	switch g := g.(type) {
+	case Atom:
+		return &Compound{name: g, args: slices.Clone(extra)}, nil
+	case *Compound:
+		if g.name == ":" && len(g.args) == 2 { // a module
+			return m.extended(g.args[1], extra)
+		}
+		return &Compound{name: g.name, args: append(slices.Clip(g.args), extra...), pos: g.pos}, nil
+	}
+	return nil, wanted("callable", g)
+}
+
+func catchGoal(m *machine, args []Term) (bool, error) {
+	in := &catching{catcher: args[1], recovery: args[2]}
+	f := m.follow()
+	m.push(chooseCatch).in = in
+	m.frame = frame{next: &frame{code: codeExit, next: f, in: in}}
+	return m.callGoal(args[0])
+}
+
+func throwTerm(m *machine, args []Term) (bool, error) {
+	ball, err := m.copyTerm(args[0], map[*Var]Term{}, 0)
+	if err != nil {
+		return false, err
+	}
+	if _, free := ball.(*Var); free {
+		return false, instantiationError()
+	}
+	return false, &exception{term: ball}
+}
+
+// limitGoal is limit/2: the first solutions of a goal.
+func limitGoal(m *machine, args []Term) (bool, error) {
+	n, err := integerArg(args[0])
+	if err != nil || n <= 0 {
+		return false, err
+	}
+	left := n
+	cut := len(m.choices)
+	count := &pred{library: true, do: func(m *machine, _ []Term) (bool, error) {
+		if left--; left == 0 {
+			m.cutTo(cut)
+		}
+		return true, nil
+	}}
+	m.frame = frame{code: []goal{{pred: count, direct: true}}, next: m.follow(), cut: cut}
+	return m.callGoal(args[1])
+}
+
+func between(m *machine, args []Term) (bool, error) {
+	low, err := integerArg(args[0])
+	if err != nil {
+		return false, err
+	}
+	high := Int(1<<63 - 1)
+	if a, ok := deref(args[1]).(Atom); !ok || a != "inf" && a != "infinite" {
+		if high, err = integerArg(args[1]); err != nil {
+			return false, err
+		}
+	}
+	switch x := deref(args[2]).(type) {
+	case Int:
+		return low <= x && x <= high, nil
+	case *Var:
+		if low > high {
+			return false, nil
+		}
+		next := low
+		return m.choose(alternatives{next: func() (bool, bool, error) {
+			v := next
+			if v < high {
+				next++
+			}
+			m.bind(x, v)
+			return true, v < high, nil
+		}})
+	default:
+		return false, typeError("integer", x)
+	}
+}
+
+func repeatGoal(m *machine, _ []Term) (bool, error) {
+	return m.choose(alternatives{next: func() (bool, bool, error) { return true, true, nil }})
+}
+
+// findall is findall/3 and findall/4.
+func findall(m *machine, args []Term) (bool, error) {
+	var tail Term = atomNil
+	if len(args) == 4 {
+		tail = args[3]
+	}
+	return m.collect(args[0], args[1], func(results []Term) (bool, error) {
+		if err := m.charge(80 * len(results)); err != nil {
+			return false, err
+		}
+		return m.unify(args[2], listOf(results, tail))
+	})
+}
+
+// aggregateAll is aggregate_all/3.
+func aggregateAll(m *machine, args []Term) (bool, error) {
+	spec, ok := deref(args[0]).(*Compound)
+	if !ok {
+		if a, ok := deref(args[0]).(Atom); !ok || a != "count" {
+			return false, wantedSpec(args[0])
+		}
+		spec = newTerm("count", atomTrue)
+	}
+	if _, err := aggregate(m, spec, nil); err != nil {
+		return false, err
+	}
+	var template Term = newTerm("", spec.args...)
+	return m.collect(template, args[1], func(results []Term) (bool, error) {
+		value, err := aggregate(m, spec, results)
+		if value == nil || err != nil {
+			return false, err
+		}
+		return m.unify(args[2], value)
+	})
+}
+
+func wantedSpec(t Term) error {
+	t = deref(t)
+	if _, ok := t.(*Var); ok {
+		return instantiationError()
+	}
+	return domainError("aggregate_spec", t)
+}
+
+// aggregate returns what a specification such as max(X) makes of the results, whose arguments
+// are the specification's; nil if there is none.
+func aggregate(m *machine, spec *Compound, results []Term) (Term, error) {
+	each := func(f func(args []Term) error) error {
+		for _, r := range results {
+			if err := f(r.(*Compound).args); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch (indicator{spec.name, len(spec.args)}) {
+	case indicator{"count", 1}:
+		return Int(len(results)), nil
+	case indicator{"sum", 1}:
+		var sum Term = Int(0)
+		err := each(func(args []Term) error {
+			x, err := m.eval(args[0])
+			if err == nil {
+				sum, err = binary("+", sum, x)
+			}
+			return err
+		})
+		return sum, err
+	case indicator{"max", 1}, indicator{"min", 1}, indicator{"max", 2}, indicator{"min", 2}:
+		sign := 1
+		if spec.name == "min" {
+			sign = -1
+		}
+		var best, witness Term
+		err := each(func(args []Term) error {
+			x, err := m.eval(args[0])
+			if err != nil {
+				if _, ok := err.(*exception); !ok || len(args) == 2 {
+					return err
+				}
+				x = deref(args[0]) // not a number: by the standard order
+			}
+			var c int
+			if best == nil {
+				c = sign
+			} else if isNumber(x) && isNumber(best) {
+				c = compareNumbers(x, best)
+			} else if c, err = m.compare(x, best, 0); err != nil {
+				return err
+			}
+			if c*sign > 0 {
+				best = x
+				if len(args) == 2 {
+					witness = args[1]
+				}
+			}
+			return nil
+		})
+		if witness != nil {
+			best = newTerm(spec.name, best, witness)
+		}
+		return best, err
+	case indicator{"bag", 1}, indicator{"set", 1}:
+		var terms []Term
+		_ = each(func(args []Term) error {
+			terms = append(terms, args[0])
+			return nil
+		})
+		if spec.name == "set" {
+			var err error
+			if terms, err = m.sorted(terms, true); err != nil {
+				return nil, err
+			}
+		}
+		return listOf(terms, atomNil), m.charge(96 * len(terms))
+	}
+	// A term of specifications, such as r(count, max(X)), is aggregated part by part.
+	out := &Compound{name: spec.name, args: make([]Term, len(spec.args))}
+	for i, arg := range spec.args {
+		part, ok := deref(arg).(*Compound)
+		if !ok {
+			if deref(arg) != Term(Atom("count")) {
+				return nil, wantedSpec(spec)
+			}
+			part = newTerm("count", atomTrue)
+		}
+		var of []Term
+		_ = each(func(args []Term) error {
+			if c, ok := deref(args[i]).(*Compound); ok {
+				of = append(of, c)
+			} else {
+				of = append(of, part)
+			}
+			return nil
+		})
+		value, err := aggregate(m, part, of)
+		if err != nil || value == nil && results != nil {
+			return nil, err
+		}
+		out.args[i] = value
+	}
+	return out, nil
+}
+
+// bagof is bagof/3 and setof/3.
+func bagof(set bool) builtin {
+	return func(m *machine, args []Term) (bool, error) {
+		bound := map[*Var]bool{}
+		if err := m.variables(args[0], bound, nil); err != nil {
+			return false, err
+		}
+		goal := deref(args[1])
+		for {
+			c, ok := isFunctor(goal, "^", 2)
+			if !ok {
+				break
+			}
+			if err := m.variables(c.args[0], bound, nil); err != nil {
+				return false, err
+			}
+			goal = deref(c.args[1])
+		}
+		var free []Term
+		if err := m.freeVariables(goal, bound, &free); err != nil {
+			return false, err
+		}
+		if len(free) == 0 {
+			return m.collect(args[0], goal, func(results []Term) (bool, error) {
+				if len(results) == 0 {
+					return false, nil
+				}
+				return m.unifyBag(args[2], results, set)
+			})
+		}
+		var witness Term = &Compound{name: "v", args: free}
+		return m.collect(newTerm("-", witness, args[0]), goal, func(results []Term) (bool, error) {
+			return m.groups(witness, args[2], results, set)
+		})
+	}
+}
+
+func (m *machine) unifyBag(bag Term, terms []Term, set bool) (bool, error) {
+	if set {
+		var err error
+		if terms, err = m.sorted(terms, true); err != nil {
+			return false, err
+		}
+	}
+	if err := m.charge(96 * len(terms)); err != nil {
+		return false, err
+	}
+	return m.unify(bag, listOf(terms, atomNil))
+}
+
+// groups gives the bags of witness-template pairs, one for each witness.
+func (m *machine) groups(witness, bag Term, results []Term, set bool) (bool, error) {
+	var failed error
+	sort.SliceStable(results, func(i, j int) bool {
+		c, err := m.compare(results[i].(*Compound).args[0], results[j].(*Compound).args[0], 0)
+		if err != nil {
+			failed = err
+		}
+		return c < 0
+	})
+	if failed != nil || len(results) == 0 {
+		return false, failed
+	}
+	return m.choose(alternatives{next: func() (bool, bool, error) {
+		of := results[0].(*Compound).args[0]
+		var terms []Term
+		for len(results) > 0 {
+			pair := results[0].(*Compound)
+			c, err := m.compare(of, pair.args[0], 0)
+			if err != nil {
+				return false, false, err
+			}
+			if c != 0 {
+				break
+			}
+			terms = append(terms, pair.args[1])
+			results = results[1:]
+		}
+		more := len(results) > 0
+		ok, err := m.unify(witness, of)
+		if ok {
+			ok, err = m.unifyBag(bag, terms, set)
+		}
+		return ok, more, err
+	}})
+}
+
+// variables collects the variables of a term, each once, in the order in which they appear.
+func (m *machine) variables(t Term, seen map[*Var]bool, out *[]Term) error {
+	var err error
+	m.walk(t, &err, func(v *Var) {
+		if !seen[v] {
+			seen[v] = true
+			if out != nil {
+				*out = append(*out, v)
+			}
+		}
+	})
+	return err
+}
+
+// walk calls f with each variable of a term.
+func (m *machine) walk(t Term, err *error, f func(*Var)) {
+	todo := []Term{t}
+	for len(todo) > 0 && *err == nil {
+		t := deref(todo[len(todo)-1])
+		todo = todo[:len(todo)-1]
+		*err = m.spend(1)
+		switch t := t.(type) {
+		case *Var:
+			f(t)
+		case *Compound:
+			if t.ground {
+				continue
+			}
+			for i := len(t.args) - 1; i >= 0; i-- {
+				todo = append(todo, t.args[i])
+			}
+		}
+	}
+}
+
+// freeVariables collects the variables of a goal that are not bound in it by ^, \+, or by an
+// inner setof/3 or bagof/3.
+func (m *machine) freeVariables(t Term, bound map[*Var]bool, out *[]Term) error {
+	c, ok := deref(t).(*Compound)
+	if ok {
+		switch (indicator{c.name, len(c.args)}) {
+		case indicator{`\+`, 1}:
+			return nil
+		case indicator{"^", 2}:
+			inner := cloneSet(bound)
+			if err := m.variables(c.args[0], inner, nil); err != nil {
+				return err
+			}
+			return m.freeVariables(c.args[1], inner, out)
+		case indicator{"setof", 3}, indicator{"bagof", 3}:
+			inner := cloneSet(bound)
+			if err := m.variables(c.args[0], inner, nil); err != nil {
+				return err
+			}
+			if err := m.freeVariables(c.args[1], inner, out); err != nil {
+				return err
+			}
+			return m.freeVariables(c.args[2], bound, out)
+		case indicator{",", 2}, indicator{";", 2}, indicator{"->", 2}:
+			for _, arg := range c.args {
+				if err := m.freeVariables(arg, bound, out); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	var found []Term
+	if err := m.variables(t, cloneSet(bound), &found); err != nil {
+		return err
+	}
+	for _, v := range found {
+		if !slices.Contains(*out, v) {
+			*out = append(*out, v)
+		}
+	}
+	return nil
+}
+
+func cloneSet(set map[*Var]bool) map[*Var]bool {
+	c := make(map[*Var]bool, len(set))
+	for v := range set {
+		c[v] = true
+	}
+	return c
+}
+
+// sorted returns terms in the standard order; distinct leaves one of equal ones.
+func (m *machine) sorted(terms []Term, distinct bool) ([]Term, error) {
+	return m.sortedBy(terms, func(t Term) Term { return t }, 1, distinct)
+}
+
+func (m *machine) sortedBy(terms []Term, key func(Term) Term, sign int, distinct bool) ([]Term, error) {
+	if err := m.charge(16 * len(terms)); err != nil {
+		return nil, err
+	}
+	terms = slices.Clone(terms)
+	var failed error
+	compare := func(a, b Term) int {
+		if failed != nil {
+			return 0
+		}
+		c, err := m.compare(key(a), key(b), 0)
+		failed = err
+		return c * sign
+	}
+	slices.SortStableFunc(terms, compare)
+	if distinct {
+		terms = slices.CompactFunc(terms, func(a, b Term) bool { return compare(a, b) == 0 })
+	}
+	return terms, failed
+}
+
+// listArg returns the elements of an argument that is to be a list.
+func (m *machine) listArg(t Term) ([]Term, error) {
+	terms, partial, ok, err := m.listTerms(t)
+	switch {
+	case err != nil:
+		return nil, err
+	case partial:
+		return nil, instantiationError()
+	case !ok:
+		return nil, typeError("list", deref(t))
+	}
+	return terms, nil
+}
+
+func integerArg(t Term) (Int, error) {
+	t = deref(t)
+	i, ok := t.(Int)
+	if !ok {
+		return 0, wanted("integer", t)
+	}
+	return i, nil
+}
+
+func assertAt(front bool) builtin {
+	return func(m *machine, args []Term) (bool, error) {
+		t, err := m.copyTerm(args[0], map[*Var]Term{}, 0)
+		if err != nil {
+			return false, err
+		}
+		head, body := t, Term(atomTrue)
+		if c, ok := isFunctor(t, ":-", 2); ok {
+			head, body = deref(c.args[0]), deref(c.args[1])
+		}
+		p, err := m.changeable(head)
+		if err != nil {
+			return false, err
+		}
+		before := m.allocated
+		if err := m.charge(200); err != nil {
+			return false, err
+		}
+		size := termSize(t)
+		comp := compiler{find: m.find, expand: m.program.expandKnown}
+		c, err := comp.clause(head, body)
+		if err != nil {
+			return false, err
+		}
+		m.asserted += 3*size + 200
+		m.allocated = before
+		if front {
+			p.clauses = append([]*clause{c}, p.clauses...)
+		} else {
+			p.clauses = append(p.clauses, c)
+		}
+		p.defined = true
+		return true, m.charge(int(3*size + 200))
+	}
+}
+
+func termSize(t Term) int64 {
+	size, todo := int64(0), []Term{t}
+	for len(todo) > 0 {
+		t := deref(todo[len(todo)-1])
+		todo = todo[:len(todo)-1]
+		size += 24
+		switch t := t.(type) {
+		case *Compound:
+			size += 64
+			todo = append(todo, t.args...)
+		case Atom:
+			size += int64(len(t))
+		case String:
+			size += int64(len(t))
+		}
+	}
+	return size
+}
+
+// changeable returns the predicate of a head as this question may change it.
+func (m *machine) changeable(head Term) (*pred, error) {
+	i, err := headOf(head)
+	if err != nil {
+		return nil, err
+	}
+	p := m.find(i)
+	if p.library || isControl(i) {
+		return nil, redefines(i)
+	}
+	if m.own[i] == p {
+		return p, nil
+	}
+	own, ok := m.changed[p]
+	if !ok {
+		c := *p
+		c.clauses = slices.Clone(p.clauses)
+		own = &c
+		m.changed[p] = own
+	}
+	return own, nil
+}
+
+// clausesOf gives the clauses that match head :- body; take removes each that is given.
+func clausesOf(m *machine, head, body Term, take bool) (bool, error) {
+	i, err := headOf(deref(head))
+	if err != nil {
+		return false, err
+	}
+	p := m.find(i)
+	if p.library || isControl(i) {
+		return false, thrown(newTerm("permission_error", Atom("access"), Atom("private_procedure"), newTerm("/", i.name, Int(i.arity))),
+			"%s/%d belongs to the language, and its clauses cannot be seen", i.name, i.arity)
+	}
+	if own, ok := m.changed[p]; ok {
+		p = own
+	}
+	rest := p.clauses
+	if len(rest) == 0 {
+		return false, nil
+	}
+	if take {
+		if p, err = m.changeable(head); err != nil {
+			return false, err
+		}
+	}
+	return m.choose(alternatives{next: func() (bool, bool, error) {
+		c := rest[0]
+		rest = rest[1:]
+		if c.erased || take && !slices.Contains(p.clauses, c) {
+			return false, len(rest) > 0, nil
+		}
+		t, err := m.copyTerm(c.source, map[*Var]Term{}, 0)
+		if err != nil {
+			return false, false, err
+		}
+		rule := t.(*Compound)
+		ok, err := m.unify(head, rule.args[0])
+		if ok {
+			ok, err = m.unify(body, rule.args[1])
+		}
+		if ok && take {
+			p.clauses = slices.DeleteFunc(slices.Clone(p.clauses), func(other *clause) bool { return other == c })
+		}
+		return ok, len(rest) > 0, err
+	}})
+}
+
+func ruleParts(t Term) (head, body Term) {
+	if c, ok := isFunctor(deref(t), ":-", 2); ok {
+		return c.args[0], c.args[1]
+	}
+	return t, atomTrue
+}
+
+// controlPredicates are those that carry goals out.
+func controlPredicates() map[string]map[int]builtin {
+	return map[string]map[int]builtin{
+		"fail":          {0: func(*machine, []Term) (bool, error) { return false, nil }},
+		"false":         {0: func(*machine, []Term) (bool, error) { return false, nil }},
+		"otherwise":     {0: func(*machine, []Term) (bool, error) { return true, nil }},
+		"repeat":        {0: repeatGoal},
+		"catch":         {3: catchGoal},
+		"throw":         {1: throwTerm},
+		"between":       {3: between},
+		"findall":       {3: findall, 4: findall},
+		"aggregate_all": {3: aggregateAll},
+		"bagof":         {3: bagof(false)},
+		"setof":         {3: bagof(true)},
+		"^":             {2: func(m *machine, args []Term) (bool, error) { return m.callGoal(args[1]) }},
+		":":             {2: func(m *machine, args []Term) (bool, error) { return m.callGoal(args[1]) }}, // a module
+		"limit":         {2: limitGoal},
+		"assertz":       {1: assertAt(false)},
+		"assert":        {1: assertAt(false)},
+		"asserta":       {1: assertAt(true)},
+		"clause":        {2: func(m *machine, args []Term) (bool, error) { return clausesOf(m, args[0], args[1], false) }},
+		"retract": {1: func(m *machine, args []Term) (bool, error) {
+			head, body := ruleParts(args[0])
+			return clausesOf(m, head, body, true)
+		}},
+		"retractall": {1: func(m *machine, args []Term) (bool, error) {
+			p, err := m.changeable(args[0])
+			if err != nil {
+				return false, err
+			}
+			var left []*clause
+			for _, c := range p.clauses {
+				t, err := m.copyTerm(c.source, map[*Var]Term{}, 0)
+				if err != nil {
+					return false, err
+				}
+				top := m.push(chooseNothing)
+				trail := top.trail
+				ok, err := m.unify(args[0], t.(*Compound).args[0])
+				m.undo(trail)
+				m.cutTo(len(m.choices) - 1)
+				if err != nil {
+					return false, err
+				}
+				if !ok {
+					left = append(left, c)
+				}
+			}
+			p.clauses, p.defined = left, true
+			return true, nil
+		}},
+		"dynamic": {1: func(m *machine, args []Term) (bool, error) {
+			c, ok := isFunctor(deref(args[0]), "/", 2)
+			if !ok {
+				return false, typeError("predicate_indicator", deref(args[0]))
+			}
+			name, ok1 := deref(c.args[0]).(Atom)
+			arity, ok2 := deref(c.args[1]).(Int)
+			if !ok1 || !ok2 || arity < 0 || arity > 1000 {
+				return false, typeError("predicate_indicator", c)
+			}
+			var head Term = name
+			if arity > 0 {
+				head = &Compound{name: name, args: make([]Term, arity)}
+			}
+			p, err := m.changeable(head)
+			if err == nil {
+				p.defined = true
+			}
+			return err == nil, err
+		}},
+		"current_predicate": {1: func(m *machine, args []Term) (bool, error) {
+			c, ok := isFunctor(deref(args[0]), "/", 2)
+			if !ok {
+				return false, typeError("predicate_indicator", deref(args[0]))
+			}
+			name, ok := deref(c.args[0]).(Atom)
+			if !ok {
+				return false, instantiationError()
+			}
+			arities := map[Int]bool{}
+			for _, preds := range []map[indicator]*pred{m.program.preds, m.own} {
+				for i, p := range preds {
+					if changed, ok := m.changed[p]; ok {
+						p = changed
+					}
+					if i.name == name && p.exists() {
+						arities[Int(i.arity)] = true
+					}
+				}
+			}
+			var found []Term
+			for a := range arities {
+				found = append(found, a)
+			}
+			found, err := m.sorted(found, true)
+			if err != nil {
+				return false, err
+			}
+			return m.anyOf(c.args[1], found)
+		}},
+	}
+}
+
+// anyOf unifies t with one after the other.
+func (m *machine) anyOf(t Term, with []Term) (bool, error) {
+	if len(with) == 0 {
+		return false, nil
+	}
+	return m.choose(alternatives{next: func() (bool, bool, error) {
+		ok, err := m.unify(t, with[0])
+		with = with[1:]
+		return ok, len(with) > 0, err
+	}})
+}

@@ -1,0 +1,377 @@
+package prolog
+
+import (
+	"iter"
+	"strings"
+
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+// Facts is what questions are asked about; a [knowledge.Graph] is one. A zero term is unbound.
+type Facts interface {
+	Match(s, p, o rdf.Term) iter.Seq[rdf.Triple]
+	MatchLiteral(s, p rdf.Term, o knowledge.Pattern) iter.Seq[rdf.Triple]
+	Has(s, p, o rdf.Term) iter.Seq[rdf.Triple]
+	HasLiteral(s, p rdf.Term, o knowledge.Pattern) iter.Seq[rdf.Triple]
+	Reachable(s, p, o rdf.Term) iter.Seq[rdf.Triple]
+	OWLHas(s, p, o rdf.Term) iter.Seq[rdf.Triple]
+	OWLHasLiteral(s, p rdf.Term, o knowledge.Pattern) iter.Seq[rdf.Triple]
+	RDFSIndividualOf(i, c rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
+	RDFSSubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
+	RDFSSubpropertyOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
+	IndividualOf(i, c rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
+	SubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
+	DirectSubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
+	RestrictionOn(class rdf.Term) iter.Seq[knowledge.Restriction]
+	ClassProperties(class, property rdf.Term) iter.Seq[rdf.Triple]
+}
+
+var _ Facts = (*knowledge.Graph)(nil)
+
+// factPredicates are the predicates over facts. Prefixes in their arguments are expanded when
+// they are called.
+func factPredicates() map[indicator]builtin {
+	none := func(f Facts) literalQuestion { return nil }
+	return map[indicator]builtin{
+		{"rdf", 3}:           triples(Facts.Match, func(f Facts) literalQuestion { return f.MatchLiteral }),
+		{"rdf_has", 3}:       triples(Facts.Has, func(f Facts) literalQuestion { return f.HasLiteral }),
+		{"rdf_reachable", 3}: triples(reachable, none),
+		{"owl_has", 3}:       triples(Facts.OWLHas, func(f Facts) literalQuestion { return f.OWLHasLiteral }),
+		{"class_properties", 3}: triples(func(f Facts, s, p, _ rdf.Term) iter.Seq[rdf.Triple] {
+			return f.ClassProperties(s, p)
+		}, none),
+		{"rdfs_individual_of", 2}:     pairs(Facts.RDFSIndividualOf),
+		{"rdfs_subclass_of", 2}:       pairs(Facts.RDFSSubclassOf),
+		{"rdfs_subproperty_of", 2}:    pairs(Facts.RDFSSubpropertyOf),
+		{"owl_individual_of", 2}:      pairs(Facts.IndividualOf),
+		{"owl_subclass_of", 2}:        pairs(Facts.SubclassOf),
+		{"owl_direct_subclass_of", 2}: pairs(Facts.DirectSubclassOf),
+		{"owl_restriction_on", 2}:     restrictionOn,
+		{"rdf_subject", 1}:            subjects(func(t rdf.Triple) rdf.Term { return t.S }, func(f Facts, x rdf.Term) iter.Seq[rdf.Triple] { return f.Match(x, rdf.Term{}, rdf.Term{}) }),
+		{"rdf_current_predicate", 1}:  subjects(func(t rdf.Triple) rdf.Term { return t.P }, func(f Facts, x rdf.Term) iter.Seq[rdf.Triple] { return f.Match(rdf.Term{}, x, rdf.Term{}) }),
+		{"rdf_equal", 2}:              expanding(func(m *machine, args []Term) (bool, error) { return m.unify(args[0], args[1]) }),
+		{"rdf_is_resource", 1}: expanding(func(_ *machine, args []Term) (bool, error) {
+			_, ok := args[0].(Atom)
+			return ok, nil
+		}),
+		{"rdf_is_bnode", 1}: expanding(func(_ *machine, args []Term) (bool, error) {
+			a, ok := args[0].(Atom)
+			return ok && (strings.HasPrefix(string(a), "_:") || strings.HasPrefix(string(a), "__")), nil
+		}),
+		{"rdf_is_literal", 1}: expanding(func(_ *machine, args []Term) (bool, error) {
+			_, ok := isFunctor(args[0], "literal", 1)
+			return ok, nil
+		}),
+		{"rdf_global_term", 2}:   expanding(func(m *machine, args []Term) (bool, error) { return m.unify(args[0], args[1]) }),
+		{"rdf_global_object", 2}: expanding(func(m *machine, args []Term) (bool, error) { return m.unify(args[0], args[1]) }),
+		{"rdf_global_id", 2}:     globalID,
+		{"rdf_split_url", 3}:     splitURL,
+		{"rdf_url_namespace", 2}: func(m *machine, args []Term) (bool, error) {
+			iri, ok := deref(args[0]).(Atom)
+			if !ok {
+				return false, wanted("atom", deref(args[0]))
+			}
+			name, _ := m.program.shortened(string(iri))
+			if name == "" {
+				return false, nil
+			}
+			return m.unify(args[1], Atom(name))
+		},
+		{"rdf_current_ns", 2}:     currentPrefix,
+		{"rdf_current_prefix", 2}: currentPrefix,
+	}
+}
+
+type (
+	question        func(f Facts, s, p, o rdf.Term) iter.Seq[rdf.Triple]
+	literalQuestion func(s, p rdf.Term, o knowledge.Pattern) iter.Seq[rdf.Triple]
+)
+
+// expanding has a predicate see its arguments with prefixes expanded.
+func expanding(do builtin) builtin {
+	return func(m *machine, args []Term) (bool, error) {
+		expanded, err := m.expandArgs(args)
+		if err != nil {
+			return false, err
+		}
+		return do(m, expanded)
+	}
+}
+
+// triples is a predicate over subject, predicate and object.
+func triples(ask question, askLiteral func(Facts) literalQuestion) builtin {
+	return expanding(func(m *machine, args []Term) (bool, error) {
+		s, ok, err := resource(args[0])
+		if !ok {
+			return false, err
+		}
+		p, ok, err := resource(args[1])
+		if !ok {
+			return false, err
+		}
+		o, err := objectOf(args[2])
+		if err != nil || o.none {
+			return false, err
+		}
+		var answers iter.Seq[rdf.Triple]
+		by := askLiteral(m.facts)
+		if o.isLiteral && by != nil {
+			answers = by(s, p, o.pattern)
+		} else {
+			answers = ask(m.facts, s, p, o.term)
+			by = nil
+		}
+		return answer(m, answers, func(t rdf.Triple) (bool, error) {
+			if o.isLiteral && (t.O.Kind != rdf.Literal || by == nil && !o.pattern.Matches(t.O) || o.keep != nil && !o.keep(t.O)) {
+				return false, nil
+			}
+			if s.IsZero() {
+				if ok, err := m.unify(args[0], termOf(t.S)); !ok {
+					return false, err
+				}
+			}
+			if p.IsZero() {
+				if ok, err := m.unify(args[1], termOf(t.P)); !ok {
+					return false, err
+				}
+			}
+			return o.unify(m, t.O)
+		})
+	})
+}
+
+// reachable needs a start.
+func reachable(f Facts, s, p, o rdf.Term) iter.Seq[rdf.Triple] {
+	return f.Reachable(s, p, o)
+}
+
+type pair struct{ a, b rdf.Term }
+
+// pairs is a predicate over two resources.
+func pairs(ask func(f Facts, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]) builtin {
+	return expanding(func(m *machine, args []Term) (bool, error) {
+		a, ok, err := resource(args[0])
+		if !ok {
+			return false, err
+		}
+		b, ok, err := resource(args[1])
+		if !ok {
+			return false, err
+		}
+		found := func(yield func(pair) bool) {
+			for a, b := range ask(m.facts, a, b) {
+				if !yield(pair{a, b}) {
+					return
+				}
+			}
+		}
+		return answer(m, found, func(p pair) (bool, error) {
+			if a.IsZero() {
+				if ok, err := m.unify(args[0], termOf(p.a)); !ok {
+					return false, err
+				}
+			}
+			if b.IsZero() {
+				return m.unify(args[1], termOf(p.b))
+			}
+			return true, nil
+		})
+	})
+}
+
+// subjects is a predicate over one place of the triples, each value once.
+func subjects(of func(rdf.Triple) rdf.Term, match func(Facts, rdf.Term) iter.Seq[rdf.Triple]) builtin {
+	return expanding(func(m *machine, args []Term) (bool, error) {
+		x, ok, err := resource(args[0])
+		if !ok {
+			return false, err
+		}
+		if !x.IsZero() {
+			for range match(m.facts, x) {
+				return true, nil
+			}
+			return false, nil
+		}
+		seen := map[rdf.Term]bool{}
+		return answer(m, match(m.facts, x), func(t rdf.Triple) (bool, error) {
+			found := of(t)
+			if seen[found] {
+				return false, nil
+			}
+			seen[found] = true
+			if err := m.charge(80); err != nil {
+				return false, err
+			}
+			return m.unify(args[0], termOf(found))
+		})
+	})
+}
+
+// atOnce is how many answers of facts are taken at once; beyond them one is taken when it is
+// asked for.
+const atOnce = 512
+
+// answer gives the answers that use accepts, one by one.
+func answer[T any](m *machine, from iter.Seq[T], use func(T) (bool, error)) (bool, error) {
+	var first [1]T
+	ready := first[:0]
+	complete := true
+	var failed error
+	for t := range from {
+		if failed = m.spend(1); failed != nil {
+			break
+		}
+		if len(ready) == atOnce {
+			complete = false
+			break
+		}
+		ready = append(ready, t)
+	}
+	if failed != nil {
+		return false, failed
+	}
+	switch {
+	case len(ready) == 0:
+		return false, nil
+	case len(ready) == 1:
+		return use(ready[0])
+	}
+	if err := m.charge(200 * len(ready)); err != nil {
+		return false, err
+	}
+	if complete {
+		return m.choose(alternatives{next: func() (bool, bool, error) {
+			t := ready[0]
+			ready = ready[1:]
+			ok, err := use(t)
+			return ok, len(ready) > 0, err
+		}})
+	}
+	// The first ones come again from the iterator, and are passed over.
+	next, stop := iter.Pull(from)
+	passed := 0
+	return m.choose(alternatives{
+		next: func() (bool, bool, error) {
+			if passed < len(ready) {
+				passed++
+				ok, err := use(ready[passed-1])
+				return ok, true, err
+			}
+			for ; ready != nil; ready = nil {
+				for range ready {
+					if _, ok := next(); !ok {
+						return false, false, nil
+					}
+				}
+				passed = 0
+			}
+			t, ok := next()
+			if !ok {
+				return false, false, nil
+			}
+			ok, err := use(t)
+			return ok, true, err
+		},
+		stop: stop,
+	})
+}
+
+// termOf returns a term of the facts as an argument: an IRI is an atom, a blank node one that
+// begins with _:, a literal literal(…).
+func termOf(t rdf.Term) Term {
+	switch t.Kind {
+	case rdf.Blank:
+		return Atom("_:" + t.Value)
+	case rdf.Literal:
+		return newTerm("literal", literalValue(t))
+	}
+	return Atom(t.Value)
+}
+
+// literalValue is type(T, V), lang(L, V) or V.
+func literalValue(t rdf.Term) Term {
+	switch {
+	case t.Lang != "":
+		return newTerm("lang", Atom(t.Lang), Atom(t.Value))
+	case t.Type != "":
+		return newTerm("type", Atom(t.Type), Atom(t.Value))
+	}
+	return Atom(t.Value)
+}
+
+// resource returns what an argument in the place of a resource asks for: nothing for a
+// variable. ok is false for what is no resource.
+func resource(t Term) (r rdf.Term, ok bool, err error) {
+	switch t := t.(type) {
+	case *Var:
+		return rdf.Term{}, true, nil
+	case Atom:
+		if label, blank := strings.CutPrefix(string(t), "_:"); blank {
+			return rdf.NewBlank(label), true, nil
+		}
+		return rdf.NewIRI(string(t)), true, nil
+	case *Compound:
+		if t.name == "literal" { // an object that is asked of further
+			return rdf.Term{}, false, nil
+		}
+	}
+	return rdf.Term{}, false, typeError("resource", t)
+}
+
+func restrictionOn(m *machine, args []Term) (bool, error) {
+	args, err := m.expandArgs(args)
+	if err != nil {
+		return false, err
+	}
+	class, ok, err := resource(args[0])
+	if !ok {
+		return false, err
+	}
+	return answer(m, m.facts.RestrictionOn(class), func(r knowledge.Restriction) (bool, error) {
+		if class.IsZero() {
+			if ok, err := m.unify(args[0], termOf(r.Class)); !ok {
+				return false, err
+			}
+		}
+		var facet Term
+		switch r.Facet {
+		case knowledge.AllValuesFrom:
+			facet = newTerm("all_values_from", termOf(r.Value))
+		case knowledge.SomeValuesFrom:
+			facet = newTerm("some_values_from", termOf(r.Value))
+		case knowledge.HasValue:
+			facet = newTerm("has_value", termOf(r.Value))
+		default:
+			var most Term = Atom("inf")
+			if r.Max >= 0 {
+				most = Int(r.Max)
+			}
+			facet = newTerm("cardinality", Int(r.Min), most)
+		}
+		return m.unify(args[1], newTerm("restriction", termOf(r.Property), facet))
+	})
+}
+
+func splitURL(m *machine, args []Term) (bool, error) {
+	if url := deref(args[2]); !isFree(url) {
+		s, err := m.textArg(url)
+		if err != nil {
+			return false, err
+		}
+		at := strings.LastIndexAny(s, "#/") + 1
+		if ok, err := m.unify(args[0], Atom(s[:at])); !ok {
+			return false, err
+		}
+		return m.unify(args[1], Atom(s[at:]))
+	}
+	base, err := m.textArg(args[0])
+	if err != nil {
+		return false, err
+	}
+	local, err := m.textArg(args[1])
+	if err != nil {
+		return false, err
+	}
+	return m.unify(args[2], Atom(base+local))
+}

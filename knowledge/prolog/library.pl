@@ -1,0 +1,195 @@
+% What the language has beside Go functions.
+
+once(G) :- call(G), !.
+ignore(G) :- call(G), !.
+ignore(_).
+not(G) :- \+ G.
+apply(G, Extra) :- G =.. L0, append(L0, Extra, L1), G2 =.. L1, call(G2).
+forall(C, A) :- \+ (C, \+ A).
+call_cleanup(G, C) :- once(G), ignore(C).
+setup_call_cleanup(S, G, C) :- once(S), once(G), ignore(C).
+findnsols(N, T, G, L) :- findall(T, limit(N, G), L).
+aggregate_all(Spec, Discriminator, G, R) :-
+    findall(Discriminator-Spec, G, L0), sort(0, @<, L0, L1), '$aggregate_list'(Spec, L1, R).
+'$aggregate_list'(Spec, L, R) :- aggregate_all(Spec, member(_-Spec, L), R).
+
+% Lists.
+
+append([], L, L).
+append([H|T], L, [H|R]) :- append(T, L, R).
+append(Ls, L) :- foldl('$append_before', Ls, [], Rs), reverse(Rs, Fs), '$flat'(Fs, L).
+'$append_before'(L, Acc, [L|Acc]).
+'$flat'([], []).
+'$flat'([L|Ls], R) :- append(L, R0, R), '$flat'(Ls, R0).
+prefix([], _).
+prefix([E|T0], [E|T]) :- prefix(T0, T).
+member(X, [H|T]) :- '$member'(T, X, H).
+'$member'(_, X, X).
+'$member'([H|T], X, _) :- '$member'(T, X, H).
+memberchk(X, L) :- member(X, L), !.
+last([X], X) :- !.
+last([_|T], X) :- last(T, X).
+reverse(L, R) :- '$reverse'(L, [], R).
+'$reverse'([], R, R).
+'$reverse'([H|T], A, R) :- '$reverse'(T, [H|A], R).
+nth0(I, L, E) :- '$nth'(I, 0, L, E).
+nth1(I, L, E) :- '$nth'(I, 1, L, E).
+'$nth'(I, B, L, E) :- integer(I), !, N is I - B, N >= 0, '$nth_at'(N, L, E).
+'$nth'(I, B, [H|T], E) :- var(I), '$nth_any'(T, H, E, B, I).
+'$nth_at'(0, [E|_], E) :- !.
+'$nth_at'(N, [_|T], E) :- N1 is N - 1, '$nth_at'(N1, T, E).
+'$nth_any'(_, H, H, B, B).
+'$nth_any'([H|T], _, E, B, I) :- B1 is B + 1, '$nth_any'(T, H, E, B1, I).
+nth0(I, L, E, R) :- integer(I), !, I >= 0, '$nth_del'(I, L, E, R).
+nth0(I, L, E, R) :- var(I), '$nth_gen'(L, E, R, 0, I).
+nth1(I, L, E, R) :- integer(I), !, I0 is I - 1, nth0(I0, L, E, R).
+nth1(I, L, E, R) :- nth0(I0, L, E, R), I is I0 + 1.
+'$nth_del'(0, [E|R], E, R) :- !.
+'$nth_del'(N, [H|T], E, [H|R]) :- N1 is N - 1, '$nth_del'(N1, T, E, R).
+'$nth_gen'([E|R], E, R, B, B).
+'$nth_gen'([H|T], E, [H|R], B, I) :- B1 is B + 1, '$nth_gen'(T, E, R, B1, I).
+select(X, [X|T], T).
+select(X, [H|T], [H|R]) :- select(X, T, R).
+selectchk(X, L, R) :- select(X, L, R), !.
+select(X, Xs, Y, Ys) :- '$select4'(Xs, X, Y, Ys).
+'$select4'([X|T], X, Y, [Y|T]).
+'$select4'([H|T], X, Y, [H|T2]) :- '$select4'(T, X, Y, T2).
+exclude(_, [], []).
+exclude(P, [H|T], R) :- ( call(P, H) -> R = R1 ; R = [H|R1] ), exclude(P, T, R1).
+include(_, [], []).
+include(P, [H|T], R) :- ( call(P, H) -> R = [H|R1] ; R = R1 ), include(P, T, R1).
+partition(_, [], [], []).
+partition(P, [H|T], I, E) :-
+    ( call(P, H) -> I = [H|I1], E = E1 ; I = I1, E = [H|E1] ), partition(P, T, I1, E1).
+maplist(G, L) :- '$maplist'(L, G).
+'$maplist'([], _).
+'$maplist'([A|As], G) :- call(G, A), '$maplist'(As, G).
+maplist(G, L1, L2) :- '$maplist'(L1, L2, G).
+'$maplist'([], [], _).
+'$maplist'([A|As], [B|Bs], G) :- call(G, A, B), '$maplist'(As, Bs, G).
+maplist(G, L1, L2, L3) :- '$maplist'(L1, L2, L3, G).
+'$maplist'([], [], [], _).
+'$maplist'([A|As], [B|Bs], [C|Cs], G) :- call(G, A, B, C), '$maplist'(As, Bs, Cs, G).
+maplist(G, L1, L2, L3, L4) :- '$maplist'(L1, L2, L3, L4, G).
+'$maplist'([], [], [], [], _).
+'$maplist'([A|As], [B|Bs], [C|Cs], [D|Ds], G) :- call(G, A, B, C, D), '$maplist'(As, Bs, Cs, Ds, G).
+foldl(G, L, A0, A) :- '$foldl'(L, G, A0, A).
+'$foldl'([], _, A, A).
+'$foldl'([X|Xs], G, A0, A) :- call(G, X, A0, A1), '$foldl'(Xs, G, A1, A).
+foldl(G, L1, L2, A0, A) :- '$foldl'(L1, L2, G, A0, A).
+'$foldl'([], [], _, A, A).
+'$foldl'([X|Xs], [Y|Ys], G, A0, A) :- call(G, X, Y, A0, A1), '$foldl'(Xs, Ys, G, A1, A).
+sum_list(L, S) :- '$sum'(L, 0, S).
+sumlist(L, S) :- sum_list(L, S).
+'$sum'([], S, S).
+'$sum'([H|T], S0, S) :- S1 is S0 + H, '$sum'(T, S1, S).
+max_list([H|T], M) :- '$max'(T, H, M).
+'$max'([], M, M).
+'$max'([H|T], M0, M) :- M1 is max(M0, H), '$max'(T, M1, M).
+min_list([H|T], M) :- '$min'(T, H, M).
+'$min'([], M, M).
+'$min'([H|T], M0, M) :- M1 is min(M0, H), '$min'(T, M1, M).
+max_member(M, L) :- '$max_member'(L, M).
+'$max_member'([H|T], M) :- foldl('$later', T, H, M).
+'$later'(X, M0, M) :- ( X @> M0 -> M = X ; M = M0 ).
+min_member(M, [H|T]) :- foldl('$earlier', T, H, M).
+'$earlier'(X, M0, M) :- ( X @< M0 -> M = X ; M = M0 ).
+numlist(L, H, []) :- L > H, !.
+numlist(L, H, [L|T]) :- L1 is L + 1, numlist(L1, H, T).
+delete([], _, []).
+delete([H|T], X, R) :- ( H \= X -> R = [H|R1] ; R = R1 ), delete(T, X, R1).
+subtract([], _, []).
+subtract([H|T], L, R) :- ( memberchk(H, L) -> R = R1 ; R = [H|R1] ), subtract(T, L, R1).
+intersection([], _, []).
+intersection([H|T], L, R) :- ( memberchk(H, L) -> R = [H|R1] ; R = R1 ), intersection(T, L, R1).
+union([], L, L).
+union([H|T], L, R) :- ( memberchk(H, L) -> R = R1 ; R = [H|R1] ), union(T, L, R1).
+subset([], _).
+subset([H|T], L) :- memberchk(H, L), subset(T, L).
+list_to_set(L, S) :- '$to_set'(L, [], S).
+'$to_set'([], _, []).
+'$to_set'([H|T], Seen, R) :- ( '$seen'(H, Seen) -> R = R1 ; R = [H|R1] ), '$to_set'(T, [H|Seen], R1).
+'$seen'(X, [Y|T]) :- ( X == Y -> true ; '$seen'(X, T) ).
+is_set(L) :- is_list(L), length(L, N), sort(L, S), length(S, N).
+list_to_ord_set(L, S) :- sort(L, S).
+ord_union(A, B, C) :- append(A, B, L), sort(L, C).
+ord_subtract(A, B, C) :- exclude('$ord_in'(B), A, C).
+ord_intersection(A, B, C) :- include('$ord_in'(B), A, C).
+'$ord_in'(L, X) :- '$seen'(X, L).
+ord_memberchk(X, L) :- '$seen'(X, L).
+ord_subset(A, B) :- ord_subtract(A, B, []).
+flatten(L, F) :- '$flatten'(L, [], F0), !, F = F0.
+'$flatten'(V, T, [V|T]) :- var(V), !.
+'$flatten'([], T, T) :- !.
+'$flatten'([H|R], T, F) :- !, '$flatten'(H, F1, F), '$flatten'(R, T, F1).
+'$flatten'(A, T, [A|T]).
+pairs_keys_values([], [], []).
+pairs_keys_values([K-V|T], [K|Ks], [V|Vs]) :- pairs_keys_values(T, Ks, Vs).
+pairs_keys([], []).
+pairs_keys([K-_|T], [K|Ks]) :- pairs_keys(T, Ks).
+pairs_values([], []).
+pairs_values([_-V|T], [V|Vs]) :- pairs_values(T, Vs).
+permutation(Xs, Ys) :- '$skel'(Xs, Ys), '$perm'(Xs, Ys).
+'$skel'(Xs, Ys) :- ( is_list(Xs) -> length(Xs, N), length(Ys, N) ; is_list(Ys), length(Ys, N), length(Xs, N) ).
+'$perm'([], []).
+'$perm'(L, [H|T]) :- select(H, L, R), '$perm'(R, T).
+same_length([], []).
+same_length([_|A], [_|B]) :- same_length(A, B).
+predsort(P, L, S) :- length(L, N), '$predsort'(P, N, L, _, S0), !, S = S0.
+'$predsort'(P, 2, [X1,X2|L], L, R) :- !, call(P, D, X1, X2), '$sort2'(D, X1, X2, R).
+'$predsort'(_, 1, [X|L], L, [X]) :- !.
+'$predsort'(_, 0, L, L, []) :- !.
+'$predsort'(P, N, L1, L3, R) :-
+    N1 is N // 2, plus(N1, N2, N), '$predsort'(P, N1, L1, L2, R1), '$predsort'(P, N2, L2, L3, R2),
+    '$predmerge'(P, R1, R2, R).
+'$sort2'(<, X1, X2, [X1,X2]).
+'$sort2'(=, X1, _, [X1]).
+'$sort2'(>, X1, X2, [X2,X1]).
+'$predmerge'(_, [], R, R) :- !.
+'$predmerge'(_, R, [], R) :- !.
+'$predmerge'(P, [H1|T1], [H2|T2], R) :- call(P, D, H1, H2), !, '$predmerge'(D, P, H1, H2, T1, T2, R).
+'$predmerge'(<, P, H1, H2, T1, T2, [H1|R]) :- '$predmerge'(P, T1, [H2|T2], R).
+'$predmerge'(=, P, H1, _, T1, T2, [H1|R]) :- '$predmerge'(P, T1, T2, R).
+'$predmerge'(>, P, H1, H2, T1, T2, [H2|R]) :- '$predmerge'(P, [H1|T1], T2, R).
+concat_atom(L, A) :- atomic_list_concat(L, A).
+concat_atom(L, S, A) :- atomic_list_concat(L, S, A).
+
+
+% Facts: what the reference has beside the predicates over indexes.
+
+rdf(S, P, O, _) :- rdf(S, P, O).
+rdf_has(S, P, O, R) :- rdfs_subproperty_of(R, P), rdf(S, R, O).
+rdf_has(S, P, O, inverse_of(R)) :-
+    rdfs_subproperty_of(P1, P), ( rdf(R, owl:inverseOf, P1) ; rdf(P1, owl:inverseOf, R) ), rdf(O, R, S).
+rdf_triple(P, S, O) :- owl_has(S, P, O).
+rdfs_class_property(Class, Property) :-
+    rdfs_individual_of(Property, rdf:'Property'), rdf_has(Property, rdfs:domain, Domain), rdfs_subclass_of(Class, Domain).
+rdfs_label(R, Label) :- rdfs_label(R, _, Label).
+rdfs_label(R, Lang, Label) :- rdf_has(R, rdfs:label, literal(L)), '$label'(L, Lang, Label).
+rdfs_label(R, _, Label) :- nonvar(R), \+ rdf_has(R, rdfs:label, _), rdf_split_url(_, Label, R).
+'$label'(lang(Lang, Label), Lang, Label) :- !.
+'$label'(type(_, Label), _, Label) :- !.
+'$label'(Label, _, Label).
+rdfs_ns_label(R, Label) :- rdfs_ns_label(R, _, Label).
+rdfs_ns_label(R, Lang, Label) :- rdfs_label(R, Lang, L), rdf_url_namespace(R, NS), !, atomic_list_concat([NS, L], ':', Label).
+rdfs_member(E, Set) :- rdfs_individual_of(Set, rdfs:'Container'), !, rdf_has(Set, P, E), '$member_property'(P, _).
+rdfs_member(E, List) :- rdfs_list_to_prolog_list(List, L), member(E, L).
+'$member_property'(P, N) :-
+    rdf_equal(rdf:'_', Prefix), atom_concat(Prefix, A, P), atom_number(A, N), integer(N), N >= 0.
+rdfs_container_membership_property(P) :- '$member_property'(P, _).
+rdfs_container_membership_property(P, N) :- '$member_property'(P, N).
+rdfs_list_to_prolog_list(R, []) :- rdf_equal(R, rdf:nil), !.
+rdfs_list_to_prolog_list(R, [H|T]) :- rdf_has(R, rdf:first, H), rdf_has(R, rdf:rest, R2), !, rdfs_list_to_prolog_list(R2, T).
+rdf_reachable(S, P, O, Max, D) :- '$reach'([S-0], [S], P, Max, O, D).
+'$reach'([X-D|_], _, _, _, X, D).
+'$reach'([X-D|Q], Seen, P, Max, O, N) :-
+    ( '$within'(D, Max) -> D1 is D + 1, findall(Y, ( rdf_has(X, P, Y), \+ '$seen'(Y, Seen) ), Ys0), sort(Ys0, Ys) ; Ys = [] ),
+    '$at_depth'(Ys, D1, New), append(Q, New, Q2), append(Ys, Seen, Seen2), '$reach'(Q2, Seen2, P, Max, O, N).
+'$within'(D, Max) :- ( Max == infinite -> true ; D < Max ).
+'$at_depth'([], _, []).
+'$at_depth'([Y|Ys], D, [Y-D|R]) :- '$at_depth'(Ys, D, R).
+rdf_match_label(exact, Text, Label) :- downcase_atom(Text, T), downcase_atom(Label, T).
+lang_equal(A, B) :- downcase_atom(A, L), downcase_atom(B, L).
+lang_matches(Lang, Pattern) :-
+    downcase_atom(Lang, L), downcase_atom(Pattern, P),
+    ( P == '*' -> true ; L == P -> true ; atom_concat(P, '-', Q), sub_atom(L, 0, _, _, Q) -> true ).

@@ -1,0 +1,199 @@
+package prolog
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+// object is what an argument in the place of an object asks for.
+type object struct {
+	none      bool // nothing can answer it
+	term      rdf.Term
+	isLiteral bool
+	pattern   knowledge.Pattern
+	keep      func(rdf.Term) bool // a further condition
+	// value is what the answer's literal is unified with; nil for none.
+	value Term
+	// whole is what the whole answer is unified with; nil for none.
+	whole Term
+}
+
+func (o *object) unify(m *machine, t rdf.Term) (bool, error) {
+	switch {
+	case o.whole != nil:
+		return m.unify(o.whole, termOf(t))
+	case o.value == nil:
+		return true, nil
+	}
+	return m.unifyLiteral(o.value, t)
+}
+
+// unifyLiteral unifies with type(T, V) or lang(L, V), or, if these do not fit, with V.
+func (m *machine) unifyLiteral(value Term, t rdf.Term) (bool, error) {
+	value = deref(value)
+	if t.Type != "" || t.Lang != "" {
+		if c, ok := value.(*Compound); ok && len(c.args) == 2 {
+			qualifier := t.Type
+			want := Atom("type")
+			if t.Lang != "" {
+				want, qualifier = "lang", t.Lang
+			}
+			if c.name != want {
+				return false, nil
+			}
+			if ok, err := m.unify(c.args[0], Atom(qualifier)); !ok {
+				return false, err
+			}
+			return m.unifyText(c.args[1], t.Value)
+		}
+		if isFree(value) {
+			return m.unify(value, literalValue(t))
+		}
+	}
+	return m.unifyText(value, t.Value)
+}
+
+// unifyText unifies a variable with the text as an atom, and compares other terms with it.
+func (m *machine) unifyText(value Term, text string) (bool, error) {
+	value = deref(value)
+	if s, ok := textOf(value); ok {
+		return s == text, nil
+	}
+	return m.unify(value, Atom(text))
+}
+
+// objectOf reads an argument whose prefixes are expanded.
+func objectOf(t Term) (o object, err error) {
+	switch t := t.(type) {
+	case *Var:
+		o.whole = t
+		return o, nil
+	case *Compound:
+		if t.name == "literal" && len(t.args) == 1 {
+			o.isLiteral = true
+			return o, o.literal(t.args[0])
+		}
+		if t.name == "literal" && len(t.args) == 2 {
+			o.isLiteral, o.value = true, t.args[1]
+			return o, o.condition(deref(t.args[0]))
+		}
+		return o, typeError("object", t)
+	}
+	r, ok, err := resource(t)
+	o.term, o.none = r, !ok
+	return o, err
+}
+
+// literal reads the argument of literal/1.
+func (o *object) literal(value Term) error {
+	value = deref(value)
+	if text, ok := textOf(value); ok {
+		o.pattern = knowledge.Pattern{Match: knowledge.Same, Text: text}
+		return nil
+	}
+	o.value = value
+	c, ok := value.(*Compound)
+	if !ok {
+		return nil
+	}
+	if len(c.args) != 2 || c.name != "type" && c.name != "lang" {
+		return typeError("literal", c)
+	}
+	qualifier, isText := textOf(deref(c.args[0]))
+	if !isText && !isFree(c.args[0]) {
+		return typeError("atom", deref(c.args[0]))
+	}
+	if c.name == "type" {
+		o.pattern.Qualifier, o.pattern.Type = knowledge.Typed, qualifier
+	} else {
+		o.pattern.Qualifier, o.pattern.Lang = knowledge.Tagged, qualifier
+	}
+	if text, ok := textOf(deref(c.args[1])); ok {
+		o.pattern.Match, o.pattern.Text = knowledge.Same, text
+	}
+	return nil
+}
+
+// matches are the conditions of literal/2 on a text.
+var matches = map[Atom]knowledge.TextMatch{
+	"exact": knowledge.Exact, "icase": knowledge.Exact, "prefix": knowledge.Prefix, "substring": knowledge.Substring,
+	"word": knowledge.Word, "like": knowledge.Like, "plain": knowledge.Same,
+}
+
+// condition reads the first argument of literal/2.
+func (o *object) condition(t Term) error {
+	c, ok := t.(*Compound)
+	if !ok {
+		return wanted("condition", t)
+	}
+	arg := deref(c.args[0])
+	if match, ok := matches[c.name]; ok && len(c.args) == 1 {
+		text, ok := textOf(arg)
+		if !ok {
+			return wanted("text", arg)
+		}
+		o.pattern = knowledge.Pattern{Match: match, Text: text}
+		if c.name == "plain" {
+			o.pattern.Qualifier = knowledge.Plain
+		}
+		return nil
+	}
+	// Orders: numbers by value where both are some, texts as they are otherwise.
+	holds, ok := map[Atom]func(int) bool{
+		"eq": func(c int) bool { return c == 0 }, "lt": func(c int) bool { return c < 0 }, "le": func(c int) bool { return c <= 0 },
+		"gt": func(c int) bool { return c > 0 }, "ge": func(c int) bool { return c >= 0 },
+	}[c.name]
+	switch {
+	case ok && len(c.args) == 1:
+		compare, err := comparison(arg)
+		if err != nil {
+			return err
+		}
+		o.keep = func(t rdf.Term) bool {
+			c, ok := compare(t.Value)
+			return ok && holds(c)
+		}
+		return nil
+	case c.name == "between" && len(c.args) == 2:
+		low, err := comparison(arg)
+		if err != nil {
+			return err
+		}
+		high, err := comparison(deref(c.args[1]))
+		if err != nil {
+			return err
+		}
+		o.keep = func(t rdf.Term) bool {
+			a, ok1 := low(t.Value)
+			b, ok2 := high(t.Value)
+			return ok1 && ok2 && a >= 0 && b <= 0
+		}
+		return nil
+	}
+	return domainError("condition", c)
+}
+
+// comparison returns how texts compare with a bound.
+func comparison(bound Term) (func(text string) (c int, ok bool), error) {
+	if c, ok := isFunctor(bound, "type", 2); ok {
+		bound = deref(c.args[1])
+	}
+	text, ok := textOf(bound)
+	if !ok {
+		return nil, wanted("number", bound)
+	}
+	number := parseNumber(strings.TrimSpace(text))
+	return func(text2 string) (int, bool) {
+		if number == nil {
+			return cmp.Compare(text2, text), true
+		}
+		n := parseNumber(strings.TrimSpace(text2))
+		if n == nil {
+			return 0, false
+		}
+		return compareNumbers(n, number), true
+	}, nil
+}

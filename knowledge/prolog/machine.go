@@ -1,0 +1,635 @@
+package prolog
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// frame is what follows when a goal has succeeded.
+type frame struct {
+	code []goal
+	env  []Term
+	cut  int // how many choices the clause's ! leaves
+	next *frame
+	pos  int32 // of the goal whose success it waits for
+	seen uint8
+	into *collector
+	in   *catching
+}
+
+type choiceKind uint8
+
+const (
+	chooseCode    choiceKind = iota // go on with code
+	chooseClause                    // the next clause
+	chooseNext                      // the next answer of a Go function
+	chooseCatch                     // nothing: catch/3 was called here
+	chooseCollect                   // the end of what a collector collects
+	chooseNothing                   // nothing
+)
+
+// choice is where to go on when a goal has failed.
+type choice struct {
+	kind  choiceKind
+	trail int
+	mark  uint64 // variables from here on are younger
+	frame        // what follows
+	args  []Term
+	rest  []*clause
+	again *alternatives
+}
+
+// alternatives are the answers of a Go function.
+type alternatives struct {
+	// next tries the next one; more says that there may be another.
+	next func() (ok, more bool, err error)
+	stop func() // nil where nothing is to be ended
+}
+
+// collector collects the solutions of a goal.
+type collector struct {
+	template Term
+	results  []Term
+	finish   func(results []Term) (bool, error)
+}
+
+// catching is a call of catch/3.
+type catching struct{ catcher, recovery Term }
+
+// machine answers one question.
+type machine struct {
+	ctx     context.Context
+	program *Program
+	facts   Facts
+	own     map[indicator]*pred // predicates that exist in this question only
+	changed map[*pred]*pred     // predicates of the program as this question has changed them
+	calls   map[*Compound][]goal
+
+	frame   // what is being done
+	goalPos int32
+	sources []*source // of the program, and the question's
+
+	choices []choice
+	trail   []*Var
+	young   uint64 // variables from here on are younger than the last choice
+	lastVar uint64
+
+	steps, nextCheck       int64
+	deadline               time.Time
+	limits                 Limits
+	allocated, nextMeasure int64
+	pending                int64 // what was taken by the goal that is carried out, and may not be reachable yet
+	asserted               int64
+	answered               []*Var // the variables of the question
+	measurement            uint8
+}
+
+const varStep = 1 << 8
+
+func (m *machine) newVar() *Var {
+	m.lastVar += varStep
+	return &Var{id: m.lastVar}
+}
+
+func (m *machine) bind(v *Var, t Term) {
+	v.ref = t
+	if v.id < m.young {
+		m.trail = append(m.trail, v)
+	}
+}
+
+func (m *machine) undo(to int) {
+	for _, v := range m.trail[to:] {
+		v.ref = nil
+	}
+	m.trail = m.trail[:to]
+}
+
+// push adds a choice that goes on with what follows now.
+func (m *machine) push(kind choiceKind) *choice {
+	m.choices = append(m.choices, choice{kind: kind, trail: len(m.trail), mark: m.lastVar + 1, frame: m.frame})
+	m.young = m.lastVar + 1
+	return &m.choices[len(m.choices)-1]
+}
+
+// cutTo takes choices away until so many are left.
+func (m *machine) cutTo(n int) {
+	for i := len(m.choices) - 1; i >= n; i-- {
+		if again := m.choices[i].again; again != nil && again.stop != nil {
+			again.stop()
+		}
+		m.choices[i] = choice{}
+	}
+	if n < len(m.choices) {
+		m.choices = m.choices[:n]
+	}
+	m.young = 0
+	if n > 0 {
+		m.young = m.choices[n-1].mark
+	}
+}
+
+// follow returns a frame for what follows now, made only if there is something to do.
+func (m *machine) follow() *frame {
+	if len(m.code) == 0 && m.goalPos < m.ownBase() {
+		return m.frame.next
+	}
+	f := m.frame
+	f.pos = m.goalPos
+	return &f
+}
+
+// ownBase is where the question begins in the sources.
+func (m *machine) ownBase() int32 { return m.sources[len(m.sources)-1].base }
+
+// spend counts steps, and ends the question when a limit is passed.
+func (m *machine) spend(n int64) error {
+	if m.steps += n; m.steps < m.nextCheck {
+		return nil
+	}
+	m.nextCheck = m.steps + 1024
+	if err := m.ctx.Err(); err != nil {
+		return err
+	}
+	if !m.deadline.IsZero() && time.Now().After(m.deadline) {
+		return &limitError{fmt.Sprintf("the question takes longer than %v: it may not end, or a longer time limit is needed", m.limits.Time)}
+	}
+	if m.limits.Steps > 0 && m.steps > m.limits.Steps {
+		return &limitError{fmt.Sprintf("the question takes more than %d steps: it may not end, or more steps are needed", m.limits.Steps)}
+	}
+	return nil
+}
+
+// next returns the next solution; the first call begins.
+func (m *machine) run() (bool, error) {
+	for {
+		if len(m.code) == 0 {
+			m.frame = *m.frame.next
+			continue
+		}
+		if err := m.spend(1); err != nil {
+			return false, err
+		}
+		ok, done, err := m.step()
+		if done {
+			return true, nil
+		}
+		if err != nil {
+			if err := m.caught(err); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if !ok {
+			if more, err := m.backtrack(); !more || err != nil {
+				return false, err
+			}
+		}
+	}
+}
+
+// step carries out one goal.
+func (m *machine) step() (ok, done bool, err error) {
+	g := &m.code[0]
+	m.pending = 0
+	m.code = m.code[1:]
+	switch g.kind {
+	case doCall:
+		m.goalPos = g.pos
+		args := g.args
+		if !g.direct {
+			args = make([]Term, len(g.args))
+			for i, arg := range g.args {
+				args[i] = m.resolve(arg, m.env)
+			}
+			if err := m.charge(16 * len(args)); err != nil {
+				return false, false, err
+			}
+		}
+		ok, err = m.call(g.pred, args)
+		return ok, false, err
+	case doVar:
+		ok, err = m.callGoal(m.resolve(g.args[0], m.env))
+		return ok, false, err
+	case doCut:
+		m.cutTo(m.cut)
+		return true, false, nil
+	case doOr:
+		m.goalPos = g.pos
+		f := m.follow()
+		c := m.push(chooseCode)
+		c.frame.code, c.frame.next = g.b, f
+		m.code, m.frame.next = g.a, f
+		return true, false, m.charge(200)
+	case doIf, doSoftIf:
+		m.goalPos = g.pos
+		f := m.follow()
+		height := len(m.choices)
+		then := &frame{code: g.b, env: m.env, cut: m.cut, next: f}
+		if g.hasElse {
+			c := m.push(chooseCode)
+			c.frame.code, c.frame.next = g.c, f
+		}
+		end := codeCutTo
+		if g.kind == doSoftIf {
+			end = codeSoftCut
+		}
+		m.code, m.frame.next = g.a, &frame{code: end, cut: height, next: then}
+		m.cut = len(m.choices)
+		return true, false, m.charge(300)
+	case doNot:
+		m.goalPos = g.pos
+		f := m.follow()
+		height := len(m.choices)
+		m.push(chooseCode)
+		m.code, m.frame.next = g.a, &frame{code: codeNot, cut: height, next: f}
+		m.cut = len(m.choices)
+		return true, false, m.charge(300)
+	case doCutTo:
+		m.cutTo(m.cut)
+		return true, false, nil
+	case doSoftCut:
+		m.choices[m.cut].kind = chooseNothing
+		return true, false, nil
+	case doFail:
+		return false, false, nil
+	case doCollect:
+		t, err := m.copyTerm(m.into.template, map[*Var]Term{}, 0)
+		if err == nil {
+			err = m.charge(16)
+		}
+		m.into.results = append(m.into.results, t)
+		return false, false, err
+	case doExit:
+		if top := len(m.choices) - 1; top >= 0 && m.choices[top].kind == chooseCatch && m.choices[top].in == m.in {
+			m.cutTo(top)
+		}
+		return true, false, nil
+	case doDone:
+		return true, true, nil
+	}
+	panic("no such goal")
+}
+
+var (
+	codeCutTo   = []goal{{kind: doCutTo}}
+	codeSoftCut = []goal{{kind: doSoftCut}}
+	codeNot     = []goal{{kind: doCutTo}, {kind: doFail}}
+	codeCollect = []goal{{kind: doCollect}}
+	codeExit    = []goal{{kind: doExit}}
+	codeDone    = []goal{{kind: doDone}}
+)
+
+// call calls a predicate.
+func (m *machine) call(p *pred, args []Term) (bool, error) {
+	if p.do != nil {
+		return p.do(m, args)
+	}
+	if changed, ok := m.changed[p]; ok {
+		p = changed
+	}
+	if !p.exists() {
+		return false, m.unknown(p)
+	}
+	cut := len(m.choices)
+	m.frame = frame{next: m.follow(), cut: cut}
+	if err := m.charge(128); err != nil {
+		return false, err
+	}
+	return m.enter(args, p.clauses, nil)
+}
+
+// enter tries clauses in turn. top is the choice that stands for them already, if any.
+func (m *machine) enter(args []Term, rest []*clause, top *choice) (bool, error) {
+	var key Term
+	if len(args) > 0 {
+		key = keyOf(deref(args[0]))
+	}
+	i := 0
+	for {
+		for i < len(rest) && !rest[i].mayMatch(key) {
+			i++
+		}
+		if i == len(rest) {
+			if top != nil {
+				m.cutTo(len(m.choices) - 1)
+			}
+			return false, nil
+		}
+		c := rest[i]
+		i++
+		for i < len(rest) && !rest[i].mayMatch(key) {
+			i++
+		}
+		last := i == len(rest)
+		switch {
+		case last && top != nil:
+			m.cutTo(len(m.choices) - 1)
+			top = nil
+		case !last && top == nil:
+			top = m.push(chooseClause)
+			top.args, top.rest = args, rest[i:]
+		case !last:
+			top.rest = rest[i:]
+		}
+		if err := m.spend(1); err != nil {
+			return false, err
+		}
+		env := make([]Term, c.vars)
+		ok, err := m.match(c, args, env)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			for i, t := range env {
+				if t == nil {
+					env[i] = m.newVar()
+				}
+			}
+			m.code, m.env = c.body, env
+			return true, m.charge(24 + 48*c.vars)
+		}
+		if last {
+			return false, nil
+		}
+		m.undo(top.trail)
+	}
+}
+
+// match unifies the head of a clause with arguments.
+func (m *machine) match(c *clause, args []Term, env []Term) (bool, error) {
+	for i, t := range c.head {
+		if ok, err := m.matchTerm(t, args[i], env, 0); !ok {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func (m *machine) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
+	switch x := tmpl.(type) {
+	case slot:
+		if x < 0 {
+			return true, nil
+		}
+		if env[x] == nil {
+			env[x] = deref(t)
+			return true, nil
+		}
+		return m.unify(env[x], t)
+	case *Compound:
+		t = deref(t)
+		if x.ground {
+			return m.unify(x, t)
+		}
+		switch t := t.(type) {
+		case *Var:
+			m.bind(t, m.resolve(x, env))
+			return true, nil
+		case *Compound:
+			if t.name != x.name || len(t.args) != len(x.args) {
+				return false, nil
+			}
+			for i, arg := range x.args {
+				if ok, err := m.matchTerm(arg, t.args[i], env, depth+1); !ok {
+					return false, err
+				}
+			}
+			return true, nil
+		}
+		return false, nil
+	}
+	switch t := deref(t).(type) {
+	case *Var:
+		m.bind(t, tmpl)
+		return true, nil
+	case *Compound:
+		return false, nil
+	default:
+		return t == tmpl, nil
+	}
+}
+
+// resolve returns the term of a template. Its size is paid with the clause's, which bounds it.
+func (m *machine) resolve(t Term, env []Term) Term {
+	switch x := t.(type) {
+	case slot:
+		if x < 0 {
+			return m.newVar()
+		}
+		if env[x] == nil {
+			env[x] = m.newVar()
+		}
+		return env[x]
+	case *Compound:
+		if x.ground || !x.shared {
+			return x
+		}
+		c := &Compound{name: x.name, args: make([]Term, len(x.args)), pos: x.pos}
+		m.allocated += int64(64 + 16*len(x.args))
+		for i, arg := range x.args {
+			c.args[i] = m.resolve(arg, env)
+		}
+		return c
+	}
+	return t
+}
+
+// backtrack goes back to the last choice and on from there; more is false if there is none.
+func (m *machine) backtrack() (more bool, err error) {
+	for {
+		if err := m.spend(1); err != nil {
+			return false, err
+		}
+		n := len(m.choices)
+		if n == 0 {
+			return false, nil
+		}
+		m.pending = 0
+		c := &m.choices[n-1]
+		m.undo(c.trail)
+		m.frame = c.frame
+		ok := false
+		switch c.kind {
+		case chooseCode:
+			m.cutTo(n - 1)
+			return true, nil
+		case chooseClause:
+			ok, err = m.enter(c.args, c.rest, c)
+		case chooseNext:
+			ok, err = m.redo()
+		case chooseCollect:
+			into := c.into
+			m.into = nil
+			m.cutTo(n - 1)
+			ok, err = into.finish(into.results)
+		default:
+			m.cutTo(n - 1)
+		}
+		if err != nil {
+			if err := m.caught(err); err != nil {
+				return false, err
+			}
+			return true, nil
+		}
+		if ok {
+			return true, nil
+		}
+	}
+}
+
+// choose has a Go function give its answers one by one.
+func (m *machine) choose(again alternatives) (bool, error) {
+	m.push(chooseNext).again = &again
+	if err := m.charge(256); err != nil {
+		return false, err
+	}
+	return m.redo()
+}
+
+// redo tries the answers that the last choice has left.
+func (m *machine) redo() (bool, error) {
+	for {
+		n := len(m.choices)
+		c := &m.choices[n-1]
+		trail := c.trail
+		if err := m.spend(1); err != nil {
+			return false, err
+		}
+		ok, more, err := c.again.next()
+		if !more || err != nil {
+			m.cutTo(n - 1)
+		}
+		if ok || err != nil {
+			return ok, err
+		}
+		m.undo(trail)
+		if !more {
+			return false, nil
+		}
+	}
+}
+
+// collect has all solutions of a goal collected, as copies of the template, and then goes on
+// with finish.
+func (m *machine) collect(template, goal Term, finish func(results []Term) (bool, error)) (bool, error) {
+	into := &collector{template: template, finish: finish}
+	f := m.follow()
+	m.push(chooseCollect).into = into
+	m.frame = frame{next: &frame{code: codeCollect, next: f, into: into}}
+	return m.callGoal(goal)
+}
+
+// callGoal calls a term, to which a cut in it is local.
+func (m *machine) callGoal(t Term) (bool, error) {
+	t = deref(t)
+	c, ok := t.(*Compound)
+	if !ok {
+		switch t := t.(type) {
+		case *Var:
+			return false, instantiationError()
+		case Atom:
+			if t == atomTrue || t == "!" {
+				return true, nil
+			}
+			return m.call(m.find(indicator{t, 0}), nil)
+		}
+		return false, typeError("callable", t)
+	}
+	code, ok := m.calls[c]
+	if !ok {
+		comp := compiler{find: m.find, expand: m.program.expandKnown}
+		var err error
+		if code, err = comp.body(c, nil); err != nil {
+			return false, err
+		}
+		if c.pos >= m.ownBase() && c.shared { // it stands in the question
+			m.calls[c] = code
+		} else if err := m.charge(120 * len(code)); err != nil {
+			return false, err
+		}
+	}
+	m.frame = frame{code: code, next: m.follow(), cut: len(m.choices)}
+	return true, nil
+}
+
+// caught goes on where catch/3 catches an error; it returns the error if nothing does.
+func (m *machine) caught(err error) error {
+	ex, ok := err.(*exception)
+	if !ok {
+		m.goalPos = m.where(m.goalPos)
+		m.cutTo(0)
+		return err
+	}
+	if ex.pos == 0 {
+		ex.pos = m.where(m.goalPos)
+	}
+	active := map[*catching]bool{}
+	for f := &m.frame; f != nil; f = f.next {
+		if f.in != nil {
+			active[f.in] = true
+		}
+	}
+	for n := len(m.choices); n > 0; n = len(m.choices) {
+		c := &m.choices[n-1]
+		in := c.in
+		m.undo(c.trail)
+		m.frame = c.frame
+		isCatch := c.kind == chooseCatch && active[in]
+		m.cutTo(n - 1)
+		if !isCatch {
+			continue
+		}
+		m.frame.in = nil
+		trail := len(m.trail)
+		ok, err := m.unify(in.catcher, ex.term)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			// Nothing is left of the attempt, although no choice may have had it trailed.
+			m.undo(trail)
+			continue
+		}
+		if ok, err = m.callGoal(in.recovery); err != nil {
+			return m.caught(err)
+		} else if !ok {
+			more, err := m.backtrack()
+			if err == nil && !more {
+				m.frame = frame{code: codeNone}
+			}
+			return err
+		}
+		return nil
+	}
+	return ex
+}
+
+var codeNone = []goal{{kind: doFail}}
+
+// where returns the place of a goal in the question or in the rules of its asker: the goal's,
+// or that of the one that led to it.
+func (m *machine) where(pos int32) int32 {
+	library := m.sources[0].end()
+	for f := &m.frame; pos < library && f != nil; f = f.next {
+		pos = f.pos
+	}
+	if pos < library {
+		return 0
+	}
+	return pos
+}
+
+// find returns the predicate of that name, which may not exist.
+func (m *machine) find(i indicator) *pred {
+	if p, ok := m.program.preds[i]; ok {
+		return p
+	}
+	p, ok := m.own[i]
+	if !ok {
+		p = &pred{indicator: i}
+		m.own[i] = p
+	}
+	return p
+}

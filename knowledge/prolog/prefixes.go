@@ -1,0 +1,176 @@
+package prolog
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// expandKnown returns a term with those name:local in it expanded that have no variables and
+// whose prefix is known. It is what expandArgs does later with the others.
+func (p *Program) expandKnown(t Term) Term {
+	expanded, _ := p.expandTerm(t, false, 0)
+	return expanded
+}
+
+// expandArgs dereferences arguments, and expands name:local in them.
+func (m *machine) expandArgs(args []Term) ([]Term, error) {
+	out := args
+	for i, arg := range args {
+		t := deref(arg)
+		if c, ok := t.(*Compound); ok && needsExpansion(c) {
+			var err error
+			if t, err = m.program.expandTerm(c, true, 0); err != nil {
+				return nil, err
+			}
+		}
+		if t == arg {
+			continue
+		}
+		if &out[0] == &args[0] {
+			out = slices.Clone(args)
+		}
+		out[i] = t
+	}
+	return out, nil
+}
+
+// needsExpansion says quickly of what has no prefix in it, such as literal(X), that it has none.
+func needsExpansion(c *Compound) bool {
+	if c.name == "literal" && len(c.args) == 1 {
+		switch inner := deref(c.args[0]).(type) {
+		case *Compound:
+			if inner.name == "type" && len(inner.args) == 2 {
+				_, ok := deref(inner.args[0]).(*Compound)
+				return ok
+			}
+			return inner.name != "lang"
+		}
+		return false
+	}
+	return true
+}
+
+// expandTerm expands prefixes anywhere in a term. strict makes an error of what cannot be
+// expanded, instead of leaving it.
+func (p *Program) expandTerm(t Term, strict bool, depth int) (Term, error) {
+	if strict {
+		t = deref(t)
+	}
+	c, ok := t.(*Compound)
+	if !ok || depth > 100 {
+		return t, nil
+	}
+	if c.name == ":" && len(c.args) == 2 {
+		name, ok1 := deref(c.args[0]).(Atom)
+		local, ok2 := deref(c.args[1]).(Atom)
+		if ok1 && ok2 {
+			if iri, known := p.prefixes[string(name)]; known {
+				return Atom(iri + string(local)), nil
+			}
+		}
+		switch {
+		case !strict:
+			return t, nil
+		case !ok1:
+			return nil, wanted("atom", deref(c.args[0]))
+		case !ok2:
+			return nil, wanted("atom", deref(c.args[1]))
+		}
+		return nil, p.unknownPrefix(name)
+	}
+	var out *Compound
+	for i, arg := range c.args {
+		if c.name == "literal" && i == len(c.args)-1 {
+			if value, ok := deref(arg).(*Compound); !ok || value.name != "type" {
+				continue // a text with a colon is no name
+			}
+		}
+		expanded, err := p.expandTerm(arg, strict, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if expanded == arg || strict && expanded == deref(arg) {
+			continue
+		}
+		if out == nil {
+			out = &Compound{name: c.name, args: slices.Clone(c.args), pos: c.pos, shared: c.shared, ground: c.ground}
+		}
+		out.args[i] = expanded
+	}
+	if out == nil {
+		return t, nil
+	}
+	return out, nil
+}
+
+func (p *Program) unknownPrefix(name Atom) error {
+	known := slices.Sorted(maps.Keys(p.prefixes))
+	hint := "known are " + strings.Join(known, ", ")
+	if near := nearest(string(name), slices.Clone(known)); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return thrown(newTerm("existence_error", Atom("namespace"), name), "there is no prefix %s; %s", name, hint)
+}
+
+// shortened returns the prefix and the local name of an IRI; "" if no prefix has it.
+func (p *Program) shortened(iri string) (name, local string) {
+	longest := 0
+	for n, begin := range p.prefixes {
+		if strings.HasPrefix(iri, begin) && (len(begin) > longest || len(begin) == longest && n < name) {
+			name, longest = n, len(begin)
+		}
+	}
+	if longest == 0 {
+		return "", iri
+	}
+	return name, iri[longest:]
+}
+
+func globalID(m *machine, args []Term) (bool, error) {
+	switch id := deref(args[0]).(type) {
+	case *Var:
+		iri, ok := deref(args[1]).(Atom)
+		if !ok {
+			return false, wanted("atom", deref(args[1]))
+		}
+		name, local := m.program.shortened(string(iri))
+		if name == "" {
+			return false, nil
+		}
+		return m.unify(id, newTerm(":", Atom(name), Atom(local)))
+	case *Compound:
+		if id.name != ":" || len(id.args) != 2 {
+			return false, typeError("name", id)
+		}
+		if iri, ok := deref(args[1]).(Atom); ok && (isFree(id.args[0]) || isFree(id.args[1])) {
+			name, local := m.program.shortened(string(iri))
+			if given, ok := deref(id.args[0]).(Atom); ok {
+				begin := m.program.prefixes[string(given)]
+				if begin == "" || !strings.HasPrefix(string(iri), begin) {
+					return false, nil
+				}
+				name, local = string(given), string(iri)[len(begin):]
+			}
+			if name == "" {
+				return false, nil
+			}
+			return m.unify(id, newTerm(":", Atom(name), Atom(local)))
+		}
+		iri, err := m.program.expandTerm(id, true, 0)
+		if err != nil {
+			return false, err
+		}
+		return m.unify(args[1], iri)
+	default:
+		return m.unify(id, args[1])
+	}
+}
+
+func currentPrefix(m *machine, args []Term) (bool, error) {
+	var known []Term
+	for _, name := range slices.Sorted(maps.Keys(m.program.prefixes)) {
+		known = append(known, newTerm("-", Atom(name), Atom(m.program.prefixes[name])))
+	}
+	return m.anyOf(newTerm("-", args[0], args[1]), known)
+}

@@ -1,0 +1,361 @@
+package prolog_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/prolog"
+)
+
+// ask returns the rows of a question as JSON.
+func ask(t *testing.T, p *prolog.Program, facts prolog.Facts, question string, limits prolog.Limits) ([]string, error) {
+	t.Helper()
+	rows := []string{}
+	for row, err := range p.Ask(context.Background(), facts, question, limits) {
+		if err != nil {
+			return rows, err
+		}
+		b, err := json.Marshal(row)
+		if err != nil {
+			t.Fatalf("%s: %v", question, err)
+		}
+		rows = append(rows, string(b))
+	}
+	return rows, nil
+}
+
+var patience = prolog.Limits{Time: time.Minute, Steps: 20_000_000, Memory: 64 << 20}
+
+// The language without facts: rows separated by spaces.
+func TestLanguage(t *testing.T) {
+	p := prolog.NewProgram()
+	for question, want := range map[string]string{
+		"true":                                  `{}`,
+		"fail":                                  ``,
+		"?- X = 1.":                             `{"X":1}`,
+		"X = 1 ; X = 2":                         `{"X":1} {"X":2}`,
+		"member(X, [a, b, a])":                  `{"X":"a"} {"X":"b"}`,
+		"_X = 1, Y = _X":                        `{"Y":1}`,
+		"X = Y":                                 `{}`,
+		"X = \"text\"":                          `{"X":"text"}`,
+		"X = 'it''s'":                           `{"X":"it's"}`,
+		"X is 7 // 2, Y is -7 mod 3":            `{"X":3,"Y":2}`,
+		"X is 2 ** 10, Y is 2 ** 0.5":           `{"X":1024,"Y":1.4142135623730951}`,
+		"X is 7 / 2, Y is 8 / 2":                `{"X":3.5,"Y":4}`,
+		"X = f(Y, g), Y = 1":                    `{"X":{"functor":"f","args":[1,"g"]},"Y":1}`,
+		"X = literal(type(a, b))":               `{"X":{"literal":"b","type":"a"}}`,
+		"X = [lang(en, b), literal(c)]":         `{"X":[{"value":"b","lang":"en"},{"literal":"c"}]}`,
+		"( fail -> X = 1 ; X = 2 )":             `{"X":2}`,
+		"( member(X, [1,2]) -> true ; X = 3 )":  `{"X":1}`,
+		"( member(X, [1,2]) *-> true ; X = 3 )": `{"X":1} {"X":2}`,
+		"( fail *-> true ; X = 3 )":             `{"X":3}`,
+		"( true -> fail ; X = 1 )":              ``,
+		"( fail -> true )":                      ``,
+		"\\+ fail, \\+ \\+ X = 1":               `{}`,
+		"\\+ member(3, [1,2])":                  `{}`,
+		"findall(X-Y, (member(X,[1,2]), member(Y,[a,b])), L), length(L, N)": `{"L":[{"functor":"-","args":[1,"a"]},{"functor":"-","args":[1,"b"]},{"functor":"-","args":[2,"a"]},{"functor":"-","args":[2,"b"]}],"N":4}`,
+		"findall(X, fail, L)":                                                     `{"L":[]}`,
+		"findall(X, member(X,[1]), L, [2])":                                       `{"L":[1,2]}`,
+		"setof(X, member(X, [c,a,b,a]), L)":                                       `{"L":["a","b","c"]}`,
+		"setof(X, Y^member(X-Y, [b-1,a-2]), L)":                                   `{"L":["a","b"]}`,
+		"setof(X, member(X-Y, [b-1,a-2,c-1]), L)":                                 `{"Y":1,"L":["b","c"]} {"Y":2,"L":["a"]}`,
+		"bagof(X, member(X, []), L)":                                              ``,
+		"bagof(X, member(X, [b,a,b]), L)":                                         `{"L":["b","a","b"]}`,
+		"aggregate_all(count, member(_, [a,b]), N)":                               `{"N":2}`,
+		"aggregate_all(count, fail, N)":                                           `{"N":0}`,
+		"aggregate_all(sum(X), member(X, [1,2,3]), S)":                            `{"S":6}`,
+		"aggregate_all(max(X), member(X, [1,3,2]), S)":                            `{"S":3}`,
+		"aggregate_all(max(X), fail, S)":                                          ``,
+		"aggregate_all(max(X, Y), member(X-Y, [1-a,3-b]), max(M, W))":             `{"M":3,"W":"b"}`,
+		"aggregate_all(min(X), member(X, [2,1.5]), S)":                            `{"S":1.5}`,
+		"aggregate_all(bag(X), member(X, [b,a,b]), S)":                            `{"S":["b","a","b"]}`,
+		"aggregate_all(set(X), member(X, [b,a,b]), S)":                            `{"S":["a","b"]}`,
+		"aggregate_all(r(count, max(X)), member(X, [1,2]), r(N, M))":              `{"N":2,"M":2}`,
+		"forall(member(X, [1,2]), X > 0)":                                         `{}`,
+		"forall(member(X, [1,2]), X > 1)":                                         ``,
+		"append(X, [c], [a,b,c])":                                                 `{"X":["a","b"]}`,
+		"append(X, Y, [a])":                                                       `{"X":[],"Y":["a"]} {"X":["a"],"Y":[]}`,
+		"last([a,b], X), reverse([a,b], R), nth0(1, [a,b], Y), nth1(1, [a,b], Z)": `{"X":"b","R":["b","a"],"Y":"b","Z":"a"}`,
+		"nth1(I, [a,b], b)":                                                       `{"I":2}`,
+		"memberchk(X, [a,b])":                                                     `{"X":"a"}`,
+		"length(L, 2), L = [a|_]":                                                 `{"L":["a",null]}`,
+		"sort(0, @>=, [1,3,2,3], L)":                                              `{"L":[3,3,2,1]}`,
+		"sort(1, @<, [f(2),f(1),f(2)], [f(X)|_])":                                 `{"X":1}`,
+		"msort([b,a,b], L)":                                                       `{"L":["a","b","b"]}`,
+		"predsort([O,A,B]>>compare(O,A,B), [], L)":                                `{"L":[]}`,
+		"predsort(compare, [b,a,b], L)":                                           `{"L":["a","b"]}`,
+		"sum_list([1,2.5], S), max_list([1,3,2], M), min_list([2,1], N)":          `{"S":3.5,"M":3,"N":1}`,
+		"exclude([X]>>(X > 1), [], L)":                                            `{"L":[]}`,
+		"include(integer, [1,a,2], L), exclude(integer, [1,a], E)":                `{"L":[1,2],"E":["a"]}`,
+		"maplist(succ, [1,2], L)":                                                 `{"L":[2,3]}`,
+		"maplist(atom_number, ['1','2.5'], L)":                                    `{"L":[1,2.5]}`,
+		"foldl(plus, [1,2,3], 0, S)":                                              `{"S":6}`,
+		"between(1, 3, X)":                                                        `{"X":1} {"X":2} {"X":3}`,
+		"between(1, inf, X), X * X > 10, !":                                       `{"X":4}`,
+		"succ(X, 4), succ(4, Y)":                                                  `{"X":3,"Y":5}`,
+		"atom_number('0x1A', X)":                                                  `{"X":26}`,
+		"atom_number('1e3', X)":                                                   `{"X":1000.0}`,
+		"atom_number(' 1', X)":                                                    ``,
+		"atom_number('-5', X)":                                                    `{"X":-5}`,
+		"atom_number(a, X)":                                                       ``,
+		"atom_number(X, 5)":                                                       `{"X":"5"}`,
+		"atom_concat(a, b, X), atom_concat(a, Y, abc), atom_concat(Z, c, abc)":    `{"X":"ab","Y":"bc","Z":"ab"}`,
+		"atom_concat(X, Y, ab)":                                                   `{"X":"","Y":"ab"} {"X":"a","Y":"b"} {"X":"ab","Y":""}`,
+		"atomic_list_concat([a,1,b], X), atomic_list_concat([a,b], '-', Y), atomic_list_concat(Z, '-', 'x-y')": `{"X":"a1b","Y":"a-b","Z":["x","y"]}`,
+		"sub_atom(abcab, B, 2, A, ab)":                                         `{"B":0,"A":3} {"B":3,"A":0}`,
+		"sub_atom(abc, 1, L, 0, S)":                                            `{"L":2,"S":"bc"}`,
+		"sub_atom('Küche', 1, 1, A, S)":                                        `{"A":3,"S":"ü"}`,
+		"sub_atom(ab, B, 1, _, S)":                                             `{"B":0,"S":"a"} {"B":1,"S":"b"}`,
+		"findall(S, sub_atom(abc,_,_,_,S), L), length(L, N), L = [_|_]":        `{"L":["","a","ab","abc","","b","bc","","c",""],"N":10}`,
+		"atom_codes(X, \"ab\"), atom_length(abc, N), upcase_atom('aß', U)":     `{"X":"ab","N":3,"U":"Aß"}`,
+		"term_to_atom(f(X, 'A b', [1]), A)":                                    `{"A":"f(_1,'A b',[1])"}`,
+		"term_to_atom(T, 'g(X, Y, X)'), T = g(1, 2, Z)":                        `{"T":{"functor":"g","args":[1,2,1]},"Z":1}`,
+		"number_codes(X, \"12\")":                                              `{"X":12}`,
+		"format(atom(A), '~w-~q ~2d~n', [a, 'B', 314])":                        `{"A":"a-'B' 3.14\n"}`,
+		"split_string(\"a, b\", \",\", \" \", [X|_])":                          `{"X":"a"}`,
+		"catch(throw(my(1)), my(X), true)":                                     `{"X":1}`,
+		"catch(X is a + 1, error(type_error(T, _), _), true)":                  `{"T":"evaluable"}`,
+		"catch(member(X, [1,2]), _, true), X > 1":                              `{"X":2}`,
+		"catch((member(X, [1,2]), X > 1, throw(found(X))), found(Y), true)":    `{"Y":2}`,
+		"catch(catch(throw(a), b, true), X, true)":                             `{"X":"a"}`,
+		"catch(throw(a), a, fail) ; X = 1":                                     `{"X":1}`,
+		"assertz((p(X) :- X > 1)), assertz(p(0)), member(Y, [0,1,2]), p(Y)":    `{"Y":0} {"Y":2}`,
+		"assertz(q(1)), assertz(q(2)), retract(q(1)), findall(X, q(X), L)":     `{"L":[2]}`,
+		"assertz(n(0)), retractall(n(_)), \\+ n(_)":                            `{}`,
+		"assertz((r(N) :- N > 0, M is N - 1, r(M))), assertz(r(0)), r(100000)": `{}`,
+		"copy_term(f(X, Y, X), f(1, B, A))":                                    `{"A":1}`,
+		"f(a, B) =.. [F|L]":                                                    `{"F":"f","L":["a",null]}`,
+		"functor(f(a, b), N, A), arg(2, f(a, b), X)":                           `{"N":"f","A":2,"X":"b"}`,
+		"once(member(X, [1,2])), ignore(fail), call(=, Y, 3)":                  `{"X":1,"Y":3}`,
+		"G = member(X, [1,2]), call(G)":                                        `{"G":{"functor":"member","args":[1,[1,2]]},"X":1} {"G":{"functor":"member","args":[2,[1,2]]},"X":2}`,
+		"X = a, ( X == a, ! ; X = b )":                                         `{"X":"a"}`,
+		"call((member(X, [1,2,3]), !))":                                        `{"X":1}`,
+		"\\+ (member(X, [1,2]), !, X > 1)":                                     `{}`,
+		"limit(2, member(X, [a,b,c]))":                                         `{"X":"a"} {"X":"b"}`,
+		"X = 0'a, Y = 0'''":                                                    `{"X":97,"Y":39}`,
+		"X = [1,2|T], T = [3]":                                                 `{"X":[1,2,3],"T":[3]}`,
+		"X = - 1, Y is - 1, Z = -1, W is 3 - -1":                               `{"X":{"functor":"-","args":[1]},"Y":-1,"Z":-1,"W":4}`,
+		"X = (a :- b, c ; d -> e)":                                             `{"X":{"functor":":-","args":["a",{"functor":";","args":[{"functor":",","args":["b","c"]},{"functor":"-\u003e","args":["d","e"]}]}]}}`,
+		"X is max(1, 2.0), Y is truncate(2.7), Z is abs(-3)":                   `{"X":2.0,"Y":2,"Z":3}`,
+		"1 =:= 1.0, 1 \\== 1.0, 1.0 @< 1, a @< b, f @< f(a)":                   `{}`,
+		"X = 'a\\tb\\x41\\'":                                                   `{"X":"a\tbA"}`,
+		"dif(a, b), \\+ dif(a, a)":                                             `{}`,
+		"subtract([a,b], [b], L), list_to_set([a,b,a], S), sumlist([1], N)":    `{"L":["a"],"S":["a","b"],"N":1}`,
+		"X = 1, % a comment\n /* another */ Y = 2":                             `{"X":1,"Y":2}`,
+		"flatten([a,[b,[c]],[]], L)":                                           `{"L":["a","b","c"]}`,
+		"pairs_keys_values(P, [a], [1]), P = [K-V]":                            `{"P":[{"functor":"-","args":["a",1]}],"K":"a","V":1}`,
+	} {
+		if strings.Contains(question, ">>") { // no lambdas, but empty lists need none
+			continue
+		}
+		got, err := ask(t, p, knowledge.NewGraph(), question, patience)
+		if err != nil {
+			t.Errorf("%s: %v", question, err)
+		} else if joined := strings.Join(got, " "); joined != want {
+			t.Errorf("%s\n got %s\nwant %s", question, joined, want)
+		}
+	}
+}
+
+// What is wrong is said, with its column.
+func TestErrors(t *testing.T) {
+	p := prolog.NewProgram()
+	for question, want := range map[string]string{
+		"":                          "there is nothing to read",
+		"X = ":                      "column 5: a term is wanted here, not the end",
+		"X = 1, foo(X)":             "column 8: there is no predicate foo/1",
+		"rdf_haz(X, rdfs:label, Y)": "column 1: there is no predicate rdf_haz/3; did you mean rdf_has?",
+		"atom_number(X)":            "there is no predicate atom_number/1; there is atom_number/2",
+		"X = 1, Y is X / 0":         "column 10: division by zero",
+		"true, findall(X, (member(X, [1]), Y is foo + X), L)": "column 37: foo/0 is nothing that can be computed",
+		"member(X, [1,2)":              "column 15: an operator or ] is wanted here, not )",
+		"X = 'abc":                     "column 5: the quote ' that begins here does not end",
+		"p(X) q(X)":                    "column 6: an operator or the end is wanted here, not q",
+		"rdf_has(X, nowrob:label, Y)":  "column 1: there is no prefix nowrob; did you mean knowrob?",
+		"X is Y + 1":                   "column 3: a variable has no value yet",
+		"throw(my_error)":              "column 1: not caught: my_error",
+		"true,\n  foo":                 "there is no predicate foo/0",
+		"true,\n  foo(1)":              "line 2, column 3: there is no predicate foo/1",
+		"maplist(foo, [1])":            "column 1: there is no predicate foo/1",
+		"X is 9223372036854775807 + 1": "column 3: an integer does not fit into 64 bits",
+		"X = 92233720368547758070":     "column 5: the integer 92233720368547758070 does not fit into 64 bits",
+		"call(1)":                      "a goal is wanted, not 1",
+		"atom_length(X, Y)":            "a variable has no value yet",
+		"X = a. Y = b":                 "column 8: there is more after the full stop",
+	} {
+		_, err := ask(t, p, knowledge.NewGraph(), question, patience)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", question, err, want)
+		} else if engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("%q: code %v", question, engram.CodeOf(err))
+		}
+	}
+}
+
+// Programs that want to harm end with an error, and the next question is answered.
+func TestHostilePrograms(t *testing.T) {
+	p := prolog.NewProgram()
+	for question, want := range map[string]string{
+		"repeat, fail":                                                   "takes more than 20000000 steps",
+		"assertz((p :- p)), p":                                           "takes more than",
+		"assertz((p :- p, q)), assertz(q), p":                            "takes more than",
+		"assertz((p(X) :- p(f(X)))), p(a)":                               "takes more than",
+		"assertz((p(X) :- p([X|X]))), p(a)":                              "takes more than",
+		"assertz((p :- assertz(q(a)), p)), p":                            "takes more than",
+		"length(L, N), N < 0":                                            "takes more than",
+		"length(L, 1000000000000)":                                       "takes more than",
+		"findall(X, repeat, L)":                                          "takes more than",
+		"findall(X, between(1, inf, X), L)":                              "takes more than",
+		"numlist(1, 1000000000, L)":                                      "takes more than",
+		"functor(X, f, 1000000000)":                                      "an arity is wanted",
+		"assertz((d(A) :- atom_concat(A, A, B), d(B))), d(abcdefghijkl)": "takes more than",
+		"assertz((d(A) :- atomic_list_concat([A,A,A], B), d(B))), d(abcdefghijkl)": "takes more than",
+		"X = f(X), Y = f(Y), X = Y":            "takes more than",
+		"X = f(X), copy_term(X, Y)":            "takes more than",
+		"X = f(X)":                             "nested too deeply",
+		"X = [a|X]":                            "takes more than",
+		"X = f(X, a), Y = f(Y, a), X == Y":     "nested too deeply",
+		"X = f(X), assertz(p(X))":              "takes more than",
+		"X is 1 / 0":                           "division by zero",
+		"X is 5 mod 0":                         "division by zero",
+		"X is 2 ** 100000000":                  "64 bits",
+		"X is 1 << 1000000000":                 "64 bits",
+		"assertz((append(a, b, c) :- true))":   "belongs to the language",
+		"assertz((true :- fail))":              "belongs to the language",
+		"assertz((a, b))":                      "belongs to the language",
+		"retract((member(_, _) :- _))":         "belongs to the language",
+		"retractall(rdf(_, _, _))":             "belongs to the language",
+		"clause(append(_, _, _), B)":           "belongs to the language",
+		"open('/etc/passwd', read, S)":         "neither read nor write files",
+		"consult('/etc/passwd')":               "neither read nor write files",
+		"shell('id')":                          "run no programs",
+		"halt":                                 "run no programs",
+		"set_prolog_flag(double_quotes, atom)": "do not change the system",
+		"op(700, xfx, foo)":                    "do not change the system",
+		"write(a)":                             "questions print nothing",
+		"format('~w', [a])":                    "questions print nothing",
+		"rdf_assert(a, b, c)":                  "questions change no facts",
+		"nb_setval(a, b)":                      "no global variables",
+		"catch(assertz((p :- p)), _, true), catch(p, _, true)":                       "takes more than",
+		"catch((length(L, N), N < 0), _, true)":                                      "takes more than",
+		"atom_length(A, B), fail ; repeat, fail":                                     "no value yet",
+		"assertz((w(N) :- M is N + 1, w(M), true)), w(0)":                            "takes more than",
+		"between(1, 1000000, X), atom_codes(A, \"abc\"), fail ; sort(0, bad, [], _)": "an order is wanted",
+		strings.Repeat("(", 100000) + "a" + strings.Repeat(")", 100000):              "too deep",
+		"X = " + strings.Repeat("[", 100000):                                         "too deep",
+		strings.Repeat("\\+ ", 100000) + "true":                                      "too deep",
+		"X = " + strings.Repeat("- ", 100000) + "1":                                  "too deep",
+		strings.Repeat("a,", 100000) + "a":                                           "too deep",
+	} {
+		start := time.Now()
+		shown := question[:min(len(question), 80)]
+		_, err := ask(t, p, knowledge.NewGraph(), question, patience)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", shown, err, want)
+		}
+		t.Logf("%-60s %v", shown, time.Since(start).Round(time.Millisecond))
+		if got, err := ask(t, p, knowledge.NewGraph(), "append([a], [b], X), \\+ catch(p, _, fail), \\+ catch(q(_), _, fail)", patience); err != nil || !slices.Equal(got, []string{`{"X":["a","b"]}`}) {
+			t.Fatalf("after %s: %s, %v", shown, got, err)
+		}
+	}
+}
+
+// The time limit and the caller's context end a question that does not end.
+func TestTimeEndsQuestions(t *testing.T) {
+	p := prolog.NewProgram()
+	_, err := ask(t, p, knowledge.NewGraph(), "repeat, fail", prolog.Limits{Time: time.Millisecond})
+	if engram.CodeOf(err) != engram.Exhausted {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, err := range p.Ask(ctx, knowledge.NewGraph(), "X = 1 ; repeat, fail", prolog.Limits{}) {
+		if err != nil && engram.CodeOf(err) != engram.Canceled {
+			t.Errorf("got %v", err)
+		}
+		cancel()
+	}
+}
+
+func TestRules(t *testing.T) {
+	p := prolog.NewProgram()
+	rules := `% Rules of a user.
+:- module(mine, [double/2]).
+:- use_module(library(semweb/rdf_db)).
+:- rdf_db:rdf_register_ns(my, 'http://example.org/my#', [keep(true)]).
+:- rdf_meta is_thing(r).
+:- dynamic nothing/1.
+double(X, Y) :- Y is 2 * X.
+count(N, N).
+count(N, X) :- N < 3, M is N + 1, count(M, X).
+is_thing(my:thing).
+same(X) :- rdf_equal(X, my:thing).
+`
+	if err := p.AddRules("mine.pl", rules); err != nil {
+		t.Fatal(err)
+	}
+	for question, want := range map[string]string{
+		"double(4, X)":       `{"X":8}`,
+		"count(1, X)":        `{"X":1} {"X":2} {"X":3}`,
+		"\\+ nothing(_)":     `{}`,
+		"is_thing(X)":        `{"X":"http://example.org/my#thing"}`,
+		"is_thing(my:thing)": `{}`,
+		"same(X)":            `{"X":"http://example.org/my#thing"}`,
+		"assertz(double(1, 5)), findall(X, double(1, X), L)": `{"L":[2,5]}`,
+	} {
+		got, err := ask(t, p, knowledge.NewGraph(), question, patience)
+		if joined := strings.Join(got, " "); err != nil || joined != want {
+			t.Errorf("%s: got %s, %v, want %s", question, joined, err, want)
+		}
+	}
+	_, err := ask(t, p, knowledge.NewGraph(), "double(a, X)", patience)
+	if want := "mine.pl: line 7, column 19: a/0 is nothing that can be computed"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	for text, want := range map[string]string{
+		"a :- b":                   "bad.pl: line 1, column 7: the clause does not end with a full stop",
+		"a.\nb :- (c.":             "bad.pl: line 2, column 8",
+		":- shell(id).":            "bad.pl: line 1, column 1: the directive shell(id) is not supported",
+		":- initialization(main).": "is not supported",
+		"append(a, b).":            "append/2 belongs to the language",
+		"a.\n1 :- b.":              "line 2",
+		"?- a.":                    "asks no questions",
+		"a --> b.":                 "grammar rules",
+	} {
+		if err := prolog.NewProgram().AddRules("bad.pl", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// FuzzQuestion has no question crash the reader or the machine.
+func FuzzQuestion(f *testing.F) {
+	for _, seed := range []string{
+		"rdf_has(M, rdfs:label, literal(like('*Munich*'), _)), owl_has(M, knowrob:properPhysicalParts, R).",
+		"setof(X, Y^member(X-Y, [b-1,a-2]), L)", "X = [1,2|T], \\+ T == 0'a", "X is 1 + 2 * -3.5e2, Y = \"a\\x41\\\"",
+		"( a -> b ; c ), {d}, - (1)", "catch(X, Y, Z)", "assertz((p(X) :- q(X, X))), p(Y)", "sub_atom(abc, B, L, A, S)",
+		"format(atom(X), '~a~2d', [a, 3])", "term_to_atom(X, 'f(Y)')", "0'a = `abc`",
+	} {
+		f.Add(seed)
+	}
+	p := prolog.NewProgram()
+	f.Fuzz(func(t *testing.T, question string) {
+		for row, err := range p.Ask(context.Background(), knowledge.NewGraph(), question, prolog.Limits{Steps: 20_000, Memory: 4 << 20}) {
+			if err != nil {
+				if engram.CodeOf(err) == engram.Internal {
+					t.Fatalf("%q: %v", question, err)
+				}
+				continue
+			}
+			if b, err := json.Marshal(row); err != nil || !json.Valid(b) {
+				t.Fatalf("%q: row %s: %v", question, b, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,168 @@
+package prolog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Limits bound what one question may take; 0 is no limit.
+type Limits struct {
+	Time   time.Duration
+	Steps  int64 // goals, answers of facts, and terms that are looked at
+	Memory int64 // bytes
+}
+
+// DefaultLimits are those of a question of a person.
+var DefaultLimits = Limits{Time: time.Minute, Memory: 512 << 20}
+
+// Ask answers a question: each distinct row once, as soon as it is found. An error, such as a
+// passed limit, ends the rows and says where in the question it arose. Any number of questions
+// may be asked at the same time.
+func (p *Program) Ask(ctx context.Context, facts Facts, question string, limits Limits) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		m, vars, err := p.prepare(ctx, facts, question, limits)
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		defer m.cutTo(0)
+		told := map[string]bool{}
+		for {
+			ok, err := m.run()
+			if err != nil {
+				yield(Row{}, m.failure(err))
+				return
+			}
+			if !ok {
+				return
+			}
+			row, err := m.row(vars)
+			if err == nil && !told[row.json] {
+				m.asserted += int64(len(row.json) + 32)
+				err = m.charge(len(row.json) + 32)
+				told[row.json] = true
+				if err == nil && !yield(row, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(Row{}, m.failure(err))
+				return
+			}
+			if more, err := m.backtrack(); err != nil {
+				yield(Row{}, m.failure(err))
+				return
+			} else if !more {
+				return
+			}
+		}
+	}
+}
+
+// prepare reads a question and makes the machine that answers it.
+func (p *Program) prepare(ctx context.Context, facts Facts, question string, limits Limits) (*machine, []namedVar, error) {
+	base := p.sources[len(p.sources)-1].end()
+	src := &source{name: "", text: question, base: base}
+	m := &machine{
+		ctx: ctx, program: p, facts: facts, limits: limits, nextMeasure: limits.Memory / 4,
+		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
+		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
+	}
+	if limits.Time > 0 {
+		m.deadline = time.Now().Add(limits.Time)
+	}
+	if len(question) > maxSource {
+		return nil, nil, engram.Errorf(engram.Exhausted, "", "a question of %d bytes; %d are the most", len(question), maxSource)
+	}
+	r := newReader(question, base, true, m.newVar)
+	t, err := r.whole()
+	var syntax *syntaxError
+	if errors.As(err, &syntax) {
+		return nil, nil, engram.Errorf(engram.Invalid, "", "the question, %s: %s", place(question, syntax.at, false), syntax.msg)
+	}
+	if c, ok := isFunctor(t, "?-", 1); ok {
+		t = c.args[0]
+	}
+	for _, n := range r.vars {
+		m.answered = append(m.answered, n.v)
+	}
+	m.frame = frame{next: &frame{code: codeDone, next: nil}}
+	comp := compiler{find: m.find, expand: p.expandKnown}
+	code, err := comp.body(t, nil)
+	if err != nil {
+		return nil, nil, m.failure(err)
+	}
+	m.code = code
+	return m, r.vars, nil
+}
+
+// failure is an error as it is told: what is wrong, and where.
+func (m *machine) failure(err error) error {
+	code, pos := engram.Invalid, m.where(m.goalPos)
+	msg := err.Error()
+	var ex *exception
+	switch {
+	case errors.As(err, &ex):
+		pos, msg = ex.pos, told(ex.term)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return engram.Errorf(engram.Canceled, "", "the question was given up: %w", err)
+	case isLimit(err):
+		code = engram.Exhausted
+	}
+	for _, src := range m.sources[1:] {
+		if src.base <= pos && pos < src.end() {
+			where := place(src.text, int(pos-src.base), src.name != "")
+			if src.name == "" {
+				return engram.Errorf(code, "", "the question, %s: %s", where, msg)
+			}
+			return engram.Errorf(code, src.name, "%s: %s", where, msg)
+		}
+	}
+	return engram.Errorf(code, "", "the question: %s", msg)
+}
+
+// A Row is one answer: values of the question's named variables, in the order in which these
+// appear. It is JSON, as ../../../shared/data/knowledge describes rows.
+type Row struct {
+	Names  []string
+	Values []string // as people read them
+	json   string
+}
+
+// MarshalJSON returns the row as an object.
+func (r Row) MarshalJSON() ([]byte, error) { return []byte(r.json), nil }
+
+// row returns the solution that was found. Variables that begin with _ and those without a
+// value have no place in it.
+func (m *machine) row(vars []namedVar) (Row, error) {
+	var r Row
+	var b strings.Builder
+	b.WriteByte('{')
+	for _, n := range vars {
+		value := deref(n.v)
+		if _, free := value.(*Var); free || n.name[0] == '_' {
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%s:", jsonText(n.name))
+		if err := m.json(&b, value, 0); err != nil {
+			return Row{}, err
+		}
+		text, err := m.text(value, false)
+		if err != nil {
+			return Row{}, err
+		}
+		r.Names, r.Values = append(r.Names, n.name), append(r.Values, text)
+	}
+	b.WriteByte('}')
+	r.json = b.String()
+	return r, nil
+}

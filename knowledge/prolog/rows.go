@@ -1,0 +1,112 @@
+package prolog
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
+
+func jsonText(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// json writes a term: texts and IRIs as strings, numbers as numbers, lists as arrays,
+// literals as objects, and other terms as {"functor": …, "args": […]}.
+func (m *machine) json(b *strings.Builder, t Term, depth int) error {
+	if depth > 1000 {
+		return errNesting
+	}
+	if err := m.charge(32); err != nil {
+		return err
+	}
+	switch t := deref(t).(type) {
+	case *Var:
+		b.WriteString("null")
+	case Atom:
+		if t == atomNil {
+			b.WriteString("[]")
+			return nil
+		}
+		b.WriteString(jsonText(string(t)))
+	case String:
+		b.WriteString(jsonText(string(t)))
+	case Int:
+		b.WriteString(formatInt(t))
+	case Float:
+		if math.IsInf(float64(t), 0) || math.IsNaN(float64(t)) {
+			b.WriteString(jsonText(formatFloat(t)))
+			return nil
+		}
+		s := strconv.FormatFloat(float64(t), 'g', -1, 64)
+		if !strings.ContainsAny(s, ".e") {
+			s += ".0"
+		}
+		b.WriteString(s)
+	case *Compound:
+		return m.jsonCompound(b, t, depth)
+	}
+	return nil
+}
+
+func (m *machine) jsonCompound(b *strings.Builder, c *Compound, depth int) error {
+	if c.name == atomDot && len(c.args) == 2 {
+		b.WriteByte('[')
+		for {
+			if err := m.json(b, c.args[0], depth+1); err != nil {
+				return err
+			}
+			next, ok := isFunctor(deref(c.args[1]), atomDot, 2)
+			if !ok {
+				if rest := deref(c.args[1]); rest != Term(atomNil) {
+					b.WriteByte(',')
+					if err := m.json(b, rest, depth+1); err != nil {
+						return err
+					}
+				}
+				b.WriteByte(']')
+				return nil
+			}
+			b.WriteByte(',')
+			c = next
+		}
+	}
+	key := "value"
+	if c.name == "literal" && len(c.args) == 1 {
+		key = "literal"
+		if inner, ok := deref(c.args[0]).(*Compound); ok && len(inner.args) == 2 && (inner.name == "type" || inner.name == "lang") {
+			c = inner
+		} else {
+			b.WriteString(`{"literal":`)
+			err := m.json(b, c.args[0], depth+1)
+			b.WriteByte('}')
+			return err
+		}
+	}
+	if (c.name == "type" || c.name == "lang") && len(c.args) == 2 {
+		b.WriteString(`{"` + key + `":`)
+		if err := m.json(b, c.args[1], depth+1); err != nil {
+			return err
+		}
+		b.WriteString(`,"` + string(c.name) + `":`)
+		err := m.json(b, c.args[0], depth+1)
+		b.WriteByte('}')
+		return err
+	}
+	b.WriteString(`{"functor":` + jsonText(string(c.name)) + `,"args":[`)
+	for i, arg := range c.args {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := m.json(b, arg, depth+1); err != nil {
+			return err
+		}
+	}
+	b.WriteString("]}")
+	return nil
+}

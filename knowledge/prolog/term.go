@@ -1,0 +1,344 @@
+package prolog
+
+import (
+	"cmp"
+	"math"
+	"strings"
+)
+
+// A Term is one of Atom, String, Int, Float, *Var and *Compound.
+type Term any
+
+type (
+	// Atom is a name: an IRI, a text of the facts, a constant.
+	Atom string
+	// String is a text in double quotes, which is not equal to the atom of the same text.
+	String string
+	// Int is an integer; arithmetic beyond 64 bits is an error.
+	Int int64
+	// Float is a number with a point.
+	Float float64
+)
+
+// Var is a variable; ref is what it is bound to, nil while it is free.
+type Var struct {
+	ref Term
+	// id orders variables by age. Its last byte counts the measurement of memory that has
+	// seen the variable.
+	id uint64
+}
+
+// Compound is a functor with arguments, at least one.
+type Compound struct {
+	name Atom
+	args []Term
+	// pos is where the term begins in the sources of its program, 0 for nowhere.
+	pos int32
+	// seen is the measurement of memory that has counted this term; shared terms belong to a
+	// program and are never counted.
+	seen uint8
+	// ground terms have no variables; only what was read and compiled knows it.
+	ground bool
+	shared bool
+}
+
+const (
+	atomNil   = Atom("[]")
+	atomTrue  = Atom("true")
+	atomFalse = Atom("false")
+	atomCurly = Atom("{}")
+	atomMinus = Atom("-")
+	atomDot   = Atom("[|]") // the functor of lists
+	atomComma = Atom(",")
+)
+
+func deref(t Term) Term {
+	for {
+		v, ok := t.(*Var)
+		if !ok || v.ref == nil {
+			return t
+		}
+		t = v.ref
+	}
+}
+
+// isFunctor tells whether t, dereferenced, is a compound term of that name and arity.
+func isFunctor(t Term, name Atom, arity int) (*Compound, bool) {
+	c, ok := t.(*Compound)
+	if !ok || len(c.args) != arity || c.name != name {
+		return nil, false
+	}
+	return c, true
+}
+
+func newTerm(name Atom, args ...Term) *Compound { return &Compound{name: name, args: args} }
+
+func cons(head, tail Term) Term {
+	return &Compound{name: atomDot, args: []Term{head, tail}}
+}
+
+// listOf returns the list of terms that ends in tail.
+func listOf(terms []Term, tail Term) Term {
+	for i := len(terms) - 1; i >= 0; i-- {
+		tail = cons(terms[i], tail)
+	}
+	return tail
+}
+
+// textOf returns the text of an atomic term.
+func textOf(t Term) (string, bool) {
+	switch t := t.(type) {
+	case Atom:
+		return string(t), true
+	case String:
+		return string(t), true
+	case Int:
+		return formatInt(t), true
+	case Float:
+		return formatFloat(t), true
+	}
+	return "", false
+}
+
+// The standard order: variables, numbers, strings, atoms, compound terms.
+func rank(t Term) int {
+	switch t.(type) {
+	case *Var:
+		return 0
+	case Int, Float:
+		return 1
+	case String:
+		return 3
+	case Atom:
+		return 4
+	}
+	return 5
+}
+
+// compareNumbers compares by value: an integer that no float has exactly is not equal to one.
+func compareNumbers(a, b Term) int {
+	switch a := a.(type) {
+	case Int:
+		switch b := b.(type) {
+		case Int:
+			return cmp.Compare(a, b)
+		case Float:
+			return compareIntFloat(a, b)
+		}
+	case Float:
+		switch b := b.(type) {
+		case Int:
+			return -compareIntFloat(b, a)
+		case Float:
+			return cmp.Compare(a, b)
+		}
+	}
+	return 0
+}
+
+func compareIntFloat(a Int, b Float) int {
+	switch {
+	case math.IsNaN(float64(b)):
+		return 1
+	case b >= 1<<63:
+		return -1
+	case b < -1<<63:
+		return 1
+	}
+	whole := math.Trunc(float64(b))
+	if c := cmp.Compare(a, Int(whole)); c != 0 {
+		return c
+	}
+	return cmp.Compare(whole, float64(b))
+}
+
+// maxNesting is how deep terms may be nested other than by their last arguments.
+const maxNesting = 100_000
+
+// compare orders two terms by the standard order of terms.
+func (m *machine) compare(a, b Term, depth int) (int, error) {
+	for {
+		a, b = deref(a), deref(b)
+		if err := m.spend(1); err != nil {
+			return 0, err
+		}
+		if depth > maxNesting {
+			return 0, errNesting
+		}
+		if c := cmp.Compare(rank(a), rank(b)); c != 0 {
+			return c, nil
+		}
+		switch a := a.(type) {
+		case *Var:
+			return cmp.Compare(a.id>>8, b.(*Var).id>>8), nil
+		case Atom:
+			return strings.Compare(string(a), string(b.(Atom))), nil
+		case String:
+			return strings.Compare(string(a), string(b.(String))), nil
+		case Int, Float:
+			c := compareNumbers(a, b)
+			if c == 0 { // 1.0 comes before 1
+				_, aInt := a.(Int)
+				_, bInt := b.(Int)
+				if aInt != bInt {
+					c = 1
+					if bInt {
+						c = -1
+					}
+				}
+			}
+			return c, nil
+		}
+		ca, cb := a.(*Compound), b.(*Compound)
+		if ca == cb {
+			return 0, nil
+		}
+		if c := cmp.Compare(len(ca.args), len(cb.args)); c != 0 {
+			return c, nil
+		}
+		if c := strings.Compare(string(ca.name), string(cb.name)); c != 0 {
+			return c, nil
+		}
+		last := len(ca.args) - 1
+		for i := range last {
+			if c, err := m.compare(ca.args[i], cb.args[i], depth+1); c != 0 || err != nil {
+				return c, err
+			}
+		}
+		a, b = ca.args[last], cb.args[last]
+	}
+}
+
+// unify makes two terms equal; what it has bound when it fails is undone by who asked.
+func (m *machine) unify(a, b Term) (bool, error) { return m.unifyDeep(a, b, 0) }
+
+func (m *machine) unifyDeep(a, b Term, depth int) (bool, error) {
+	for {
+		a, b = deref(a), deref(b)
+		switch x := a.(type) {
+		case *Var:
+			if y, ok := b.(*Var); ok {
+				if x == y {
+					return true, nil
+				}
+				if x.id < y.id { // the younger one is bound to the older
+					x, b = y, x
+				}
+			}
+			m.bind(x, b)
+			return true, nil
+		case *Compound:
+			switch y := b.(type) {
+			case *Var:
+				m.bind(y, x)
+				return true, nil
+			case *Compound:
+				if x == y {
+					return true, nil
+				}
+				if len(x.args) != len(y.args) || x.name != y.name {
+					return false, nil
+				}
+				if depth > maxNesting {
+					return false, errNesting
+				}
+				if err := m.spend(1); err != nil {
+					return false, err
+				}
+				last := len(x.args) - 1
+				for i := range last {
+					if ok, err := m.unifyDeep(x.args[i], y.args[i], depth+1); !ok {
+						return false, err
+					}
+				}
+				a, b = x.args[last], y.args[last]
+				continue
+			}
+			return false, nil
+		}
+		if y, ok := b.(*Var); ok {
+			m.bind(y, a)
+			return true, nil
+		}
+		if f, ok := a.(Float); ok { // a float that is no number is equal to itself
+			g, ok := b.(Float)
+			return ok && math.Float64bits(float64(f)) == math.Float64bits(float64(g)), nil
+		}
+		if _, ok := b.(*Compound); ok {
+			return false, nil
+		}
+		return a == b, nil
+	}
+}
+
+// copyTerm returns a copy with fresh variables in the places of the free ones, as renamed says.
+func (m *machine) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, error) {
+	t = deref(t)
+	switch t := t.(type) {
+	case *Var:
+		if c, ok := renamed[t]; ok {
+			return c, nil
+		}
+		v := m.newVar()
+		renamed[t] = v
+		return v, nil
+	case *Compound:
+		if t.ground {
+			return t, nil
+		}
+		if depth > maxNesting {
+			return nil, errNesting
+		}
+		top := &Compound{name: t.name, pos: t.pos}
+		for at := top; ; {
+			if err := m.charge(len(t.args)*16 + 64); err != nil {
+				return nil, err
+			}
+			last := len(t.args) - 1
+			args := make([]Term, len(t.args))
+			at.args = args
+			for i, arg := range t.args[:last] {
+				c, err := m.copyTerm(arg, renamed, depth+1)
+				if err != nil {
+					return nil, err
+				}
+				args[i] = c
+			}
+			next, ok := deref(t.args[last]).(*Compound)
+			if !ok || next.ground {
+				c, err := m.copyTerm(t.args[last], renamed, depth+1)
+				args[last] = c
+				return top, err
+			}
+			t = next
+			below := &Compound{name: t.name, pos: t.pos}
+			args[last], at = below, below
+		}
+	}
+	return t, nil
+}
+
+// listTerms returns the elements of a proper list; ok is false for another term, partial
+// tells of one that ends in a variable.
+func (m *machine) listTerms(t Term) (terms []Term, partial, ok bool, err error) {
+	for {
+		t = deref(t)
+		switch x := t.(type) {
+		case *Var:
+			return nil, true, false, nil
+		case Atom:
+			return terms, false, x == atomNil, nil
+		case *Compound:
+			if x.name != atomDot || len(x.args) != 2 {
+				return nil, false, false, nil
+			}
+			if err := m.charge(16); err != nil {
+				return nil, false, false, err
+			}
+			terms = append(terms, x.args[0])
+			t = x.args[1]
+		default:
+			return nil, false, false, nil
+		}
+	}
+}
