@@ -1,0 +1,132 @@
+package prolog_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/prolog"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+const reference = "../../../shared/data/knowledge"
+
+// load reads files of the reference into one graph.
+func load(t testing.TB, files string) *knowledge.Graph {
+	t.Helper()
+	g := knowledge.NewGraph()
+	for i, file := range strings.Fields(files) {
+		b, err := os.ReadFile(filepath.Join(reference, "maps", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = rdf.Read(bytes.NewReader(b), rdf.RDFXML, rdf.ReadOptions{Name: file, Base: "file:///" + file, Scope: fmt.Sprintf("f%d", i), Lists: true}, func(q rdf.Quad) error {
+			g.Add(q.Triple)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return g
+}
+
+// The reference's questions have the answers that SWI-Prolog gave, as sets of rows.
+func TestReference(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(reference, "queries.tsv"))
+	if err != nil {
+		t.Skip("the reference is not there: ", err)
+	}
+	p := prolog.NewProgram()
+	graphs := map[string]*knowledge.Graph{}
+	asked := 0
+	for line := range strings.Lines(string(b)) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(cells) < 8 || cells[0] == "id" {
+			continue
+		}
+		id, files, question := cells[0], cells[2], cells[3]
+		if graphs[files] == nil {
+			graphs[files] = load(t, files)
+		}
+		asked++
+		var want []any
+		if err := json.Unmarshal([]byte(cells[7]), &want); err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		got, err := ask(t, p, graphs[files], question, patience)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", id, err, question)
+			continue
+		}
+		if missing, extra := differ(t, got, want); len(missing)+len(extra) > 0 {
+			t.Errorf("%s: %s\nmissing %v\nextra %v", id, question, missing, extra)
+		}
+	}
+	if asked != 99 {
+		t.Errorf("%d questions were asked", asked)
+	}
+}
+
+// differ returns the rows that are not in both, compared as sets, and numbers to 1e-9.
+func differ(t *testing.T, rows []string, want []any) (missing, extra []any) {
+	var got []any
+	for _, row := range rows {
+		var v any
+		if err := json.Unmarshal([]byte(row), &v); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, v)
+	}
+	without := func(a, b []any) (out []any) {
+		for _, x := range a {
+			found := false
+			for _, y := range b {
+				found = found || equal(x, y)
+			}
+			if !found {
+				out = append(out, x)
+			}
+		}
+		return out
+	}
+	return without(want, got), without(got, want)
+}
+
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case float64:
+		b, ok := b.(float64)
+		return ok && math.Abs(a-b) <= 1e-9
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for k, v := range a {
+			if w, ok := b[k]; !ok || !equal(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !equal(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(a, b)
+}
