@@ -153,10 +153,10 @@ func (m *machine) spend(n int64) error {
 		return err
 	}
 	if !m.deadline.IsZero() && time.Now().After(m.deadline) {
-		return &limitError{fmt.Sprintf("the question takes longer than %v: it may not end, or a longer time limit is needed", m.limits.Time)}
+		return &limitError{fmt.Sprintf("it takes longer than %v: it may not end, or a longer time limit is needed", m.limits.Time)}
 	}
 	if m.limits.Steps > 0 && m.steps > m.limits.Steps {
-		return &limitError{fmt.Sprintf("the question takes more than %d steps: it may not end, or more steps are needed", m.limits.Steps)}
+		return &limitError{fmt.Sprintf("it takes more than %d steps: it may not end, or more steps are needed", m.limits.Steps)}
 	}
 	return nil
 }

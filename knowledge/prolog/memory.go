@@ -20,7 +20,7 @@ func (m *machine) charge(bytes int) error {
 		m.nextMeasure = m.allocated + m.limits.Memory/4
 	}
 	if m.allocated > m.limits.Memory {
-		return &limitError{fmt.Sprintf("the question takes more than %d MB of memory: it may recurse or collect without end, or more memory is needed", m.limits.Memory>>20)}
+		return &limitError{fmt.Sprintf("it takes more than %d MB of memory: it may recurse or collect without end, or more memory is needed", m.limits.Memory>>20)}
 	}
 	return nil
 }

@@ -174,3 +174,13 @@ func currentPrefix(m *machine, args []Term) (bool, error) {
 	}
 	return m.anyOf(newTerm("-", args[0], args[1]), known)
 }
+
+// Shorten returns an IRI as name:local if a prefix has it, quoted where Prolog needs it, and any
+// other text as it is.
+func (p *Program) Shorten(iri string) string {
+	name, local := p.shortened(iri)
+	if name == "" || local == "" {
+		return iri
+	}
+	return name + ":" + quoteAtom(local)
+}
