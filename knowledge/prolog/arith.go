@@ -14,9 +14,9 @@ func isNumber(t Term) bool {
 }
 
 // eval computes an arithmetic expression.
-func (m *machine) eval(t Term) (Term, error) { return m.evalDeep(t, 0) }
+func (h *heap) eval(t Term) (Term, error) { return h.evalDeep(t, 0) }
 
-func (m *machine) evalDeep(t Term, depth int) (Term, error) {
+func (h *heap) evalDeep(t Term, depth int) (Term, error) {
 	switch t := deref(t).(type) {
 	case Int, Float:
 		return t, nil
@@ -49,23 +49,23 @@ func (m *machine) evalDeep(t Term, depth int) (Term, error) {
 		if depth > maxNesting {
 			return nil, errNesting
 		}
-		if err := m.spend(1); err != nil {
+		if err := h.spend(1); err != nil {
 			return nil, err
 		}
 		if t.name == atomDot && len(t.args) == 2 && deref(t.args[1]) == Term(atomNil) {
-			return m.evalDeep(t.args[0], depth+1)
+			return h.evalDeep(t.args[0], depth+1)
 		}
 		if len(t.args) > 2 {
 			return nil, notEvaluable(t.name, len(t.args))
 		}
-		x, err := m.evalDeep(t.args[0], depth+1)
+		x, err := h.evalDeep(t.args[0], depth+1)
 		if err != nil {
 			return nil, err
 		}
 		if len(t.args) == 1 {
 			return unary(t.name, x)
 		}
-		y, err := m.evalDeep(t.args[1], depth+1)
+		y, err := h.evalDeep(t.args[1], depth+1)
 		if err != nil {
 			return nil, err
 		}

@@ -370,9 +370,9 @@ func (m *machine) groups(witness, bag Term, results []Term, set bool) (bool, err
 }
 
 // variables collects the variables of a term, each once, in the order in which they appear.
-func (m *machine) variables(t Term, seen map[*Var]bool, out *[]Term) error {
+func (h *heap) variables(t Term, seen map[*Var]bool, out *[]Term) error {
 	var err error
-	m.walk(t, &err, func(v *Var) {
+	h.walk(t, &err, func(v *Var) {
 		if !seen[v] {
 			seen[v] = true
 			if out != nil {
@@ -384,12 +384,12 @@ func (m *machine) variables(t Term, seen map[*Var]bool, out *[]Term) error {
 }
 
 // walk calls f with each variable of a term.
-func (m *machine) walk(t Term, err *error, f func(*Var)) {
+func (h *heap) walk(t Term, err *error, f func(*Var)) {
 	todo := []Term{t}
 	for len(todo) > 0 && *err == nil {
 		t := deref(todo[len(todo)-1])
 		todo = todo[:len(todo)-1]
-		*err = m.spend(1)
+		*err = h.spend(1)
 		switch t := t.(type) {
 		case *Var:
 			f(t)
@@ -406,7 +406,7 @@ func (m *machine) walk(t Term, err *error, f func(*Var)) {
 
 // freeVariables collects the variables of a goal that are not bound in it by ^, \+, or by an
 // inner setof/3 or bagof/3.
-func (m *machine) freeVariables(t Term, bound map[*Var]bool, out *[]Term) error {
+func (h *heap) freeVariables(t Term, bound map[*Var]bool, out *[]Term) error {
 	c, ok := deref(t).(*Compound)
 	if ok {
 		switch (indicator{c.name, len(c.args)}) {
@@ -414,22 +414,22 @@ func (m *machine) freeVariables(t Term, bound map[*Var]bool, out *[]Term) error 
 			return nil
 		case indicator{"^", 2}:
 			inner := cloneSet(bound)
-			if err := m.variables(c.args[0], inner, nil); err != nil {
+			if err := h.variables(c.args[0], inner, nil); err != nil {
 				return err
 			}
-			return m.freeVariables(c.args[1], inner, out)
+			return h.freeVariables(c.args[1], inner, out)
 		case indicator{"setof", 3}, indicator{"bagof", 3}:
 			inner := cloneSet(bound)
-			if err := m.variables(c.args[0], inner, nil); err != nil {
+			if err := h.variables(c.args[0], inner, nil); err != nil {
 				return err
 			}
-			if err := m.freeVariables(c.args[1], inner, out); err != nil {
+			if err := h.freeVariables(c.args[1], inner, out); err != nil {
 				return err
 			}
-			return m.freeVariables(c.args[2], bound, out)
+			return h.freeVariables(c.args[2], bound, out)
 		case indicator{",", 2}, indicator{";", 2}, indicator{"->", 2}:
 			for _, arg := range c.args {
-				if err := m.freeVariables(arg, bound, out); err != nil {
+				if err := h.freeVariables(arg, bound, out); err != nil {
 					return err
 				}
 			}
@@ -437,7 +437,7 @@ func (m *machine) freeVariables(t Term, bound map[*Var]bool, out *[]Term) error 
 		}
 	}
 	var found []Term
-	if err := m.variables(t, cloneSet(bound), &found); err != nil {
+	if err := h.variables(t, cloneSet(bound), &found); err != nil {
 		return err
 	}
 	for _, v := range found {
@@ -457,12 +457,12 @@ func cloneSet(set map[*Var]bool) map[*Var]bool {
 }
 
 // sorted returns terms in the standard order; distinct leaves one of equal ones.
-func (m *machine) sorted(terms []Term, distinct bool) ([]Term, error) {
-	return m.sortedBy(terms, func(t Term) Term { return t }, 1, distinct)
+func (h *heap) sorted(terms []Term, distinct bool) ([]Term, error) {
+	return h.sortedBy(terms, func(t Term) Term { return t }, 1, distinct)
 }
 
-func (m *machine) sortedBy(terms []Term, key func(Term) Term, sign int, distinct bool) ([]Term, error) {
-	if err := m.charge(16 * len(terms)); err != nil {
+func (h *heap) sortedBy(terms []Term, key func(Term) Term, sign int, distinct bool) ([]Term, error) {
+	if err := h.charge(16 * len(terms)); err != nil {
 		return nil, err
 	}
 	terms = slices.Clone(terms)
@@ -471,7 +471,7 @@ func (m *machine) sortedBy(terms []Term, key func(Term) Term, sign int, distinct
 		if failed != nil {
 			return 0
 		}
-		c, err := m.compare(key(a), key(b), 0)
+		c, err := h.compare(key(a), key(b), 0)
 		failed = err
 		return c * sign
 	}
@@ -483,8 +483,8 @@ func (m *machine) sortedBy(terms []Term, key func(Term) Term, sign int, distinct
 }
 
 // listArg returns the elements of an argument that is to be a list.
-func (m *machine) listArg(t Term) ([]Term, error) {
-	terms, partial, ok, err := m.listTerms(t)
+func (h *heap) listArg(t Term) ([]Term, error) {
+	terms, partial, ok, err := h.listTerms(t)
 	switch {
 	case err != nil:
 		return nil, err
@@ -529,7 +529,7 @@ func assertAt(front bool) builtin {
 		if err != nil {
 			return false, err
 		}
-		m.asserted += 3*size + 200
+		m.kept += 3*size + 200
 		m.allocated = before
 		if front {
 			p.clauses = append([]*clause{c}, p.clauses...)

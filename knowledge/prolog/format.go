@@ -40,12 +40,12 @@ func formatError(format string, args ...any) error {
 }
 
 // formatted carries out the directives of a format.
-func (m *machine) formatted(text string, values []Term) (string, error) {
+func (h *heap) formatted(text string, values []Term) (string, error) {
 	var b strings.Builder
 	for {
 		plain, rest, found := strings.Cut(text, "~")
 		b.WriteString(plain)
-		if err := m.charge(len(plain) + 16); err != nil {
+		if err := h.charge(len(plain) + 16); err != nil {
 			return "", err
 		}
 		if !found {
@@ -85,11 +85,11 @@ func (m *machine) formatted(text string, values []Term) (string, error) {
 		var err error
 		switch directive {
 		case 'w', 'p':
-			s, err = m.text(value, false)
+			s, err = h.text(value, false)
 		case 'q':
-			s, err = m.text(value, true)
+			s, err = h.text(value, true)
 		case 'a', 's':
-			s, err = m.textArg(value)
+			s, err = h.textArg(value)
 		case 'd':
 			i, isInt := value.(Int)
 			if !isInt {
@@ -105,7 +105,7 @@ func (m *machine) formatted(text string, values []Term) (string, error) {
 				}
 			}
 		case 'e', 'f', 'g':
-			x, evalErr := m.eval(value)
+			x, evalErr := h.eval(value)
 			if evalErr != nil {
 				return "", evalErr
 			}
@@ -121,7 +121,7 @@ func (m *machine) formatted(text string, values []Term) (string, error) {
 			return "", err
 		}
 		b.WriteString(s)
-		if err := m.charge(len(s)); err != nil {
+		if err := h.charge(len(s)); err != nil {
 			return "", err
 		}
 	}

@@ -32,7 +32,7 @@ func (o *object) unify(m *machine, t rdf.Term) (bool, error) {
 }
 
 // unifyLiteral unifies with type(T, V) or lang(L, V), or, if these do not fit, with V.
-func (m *machine) unifyLiteral(value Term, t rdf.Term) (bool, error) {
+func (h *heap) unifyLiteral(value Term, t rdf.Term) (bool, error) {
 	value = deref(value)
 	if t.Type != "" || t.Lang != "" {
 		if c, ok := value.(*Compound); ok && len(c.args) == 2 {
@@ -44,25 +44,25 @@ func (m *machine) unifyLiteral(value Term, t rdf.Term) (bool, error) {
 			if c.name != want {
 				return false, nil
 			}
-			if ok, err := m.unify(c.args[0], Atom(qualifier)); !ok {
+			if ok, err := h.unify(c.args[0], Atom(qualifier)); !ok {
 				return false, err
 			}
-			return m.unifyText(c.args[1], t.Value)
+			return h.unifyText(c.args[1], t.Value)
 		}
 		if isFree(value) {
-			return m.unify(value, literalValue(t))
+			return h.unify(value, literalValue(t))
 		}
 	}
-	return m.unifyText(value, t.Value)
+	return h.unifyText(value, t.Value)
 }
 
 // unifyText unifies a variable with the text as an atom, and compares other terms with it.
-func (m *machine) unifyText(value Term, text string) (bool, error) {
+func (h *heap) unifyText(value Term, text string) (bool, error) {
 	value = deref(value)
 	if s, ok := textOf(value); ok {
 		return s == text, nil
 	}
-	return m.unify(value, Atom(text))
+	return h.unify(value, Atom(text))
 }
 
 // objectOf reads an argument whose prefixes are expanded.

@@ -1,11 +1,5 @@
 package prolog
 
-import (
-	"context"
-	"fmt"
-	"time"
-)
-
 // frame is what follows when a goal has succeeded.
 type frame struct {
 	code []goal
@@ -59,9 +53,9 @@ type catching struct{ catcher, recovery Term }
 
 // machine answers one question.
 type machine struct {
-	ctx     context.Context
 	program *Program
 	facts   Facts
+	*heap
 	own     map[indicator]*pred // predicates that exist in this question only
 	changed map[*pred]*pred     // predicates of the program as this question has changed them
 	calls   map[*Compound][]goal
@@ -70,40 +64,8 @@ type machine struct {
 	goalPos int32
 	sources []*source // of the program, and the question's
 
-	choices []choice
-	trail   []*Var
-	young   uint64 // variables from here on are younger than the last choice
-	lastVar uint64
-
-	steps, nextCheck       int64
-	deadline               time.Time
-	limits                 Limits
-	allocated, nextMeasure int64
-	pending                int64 // what was taken by the goal that is carried out, and may not be reachable yet
-	asserted               int64
-	answered               []*Var // the variables of the question
-	measurement            uint8
-}
-
-const varStep = 1 << 8
-
-func (m *machine) newVar() *Var {
-	m.lastVar += varStep
-	return &Var{id: m.lastVar}
-}
-
-func (m *machine) bind(v *Var, t Term) {
-	v.ref = t
-	if v.id < m.young {
-		m.trail = append(m.trail, v)
-	}
-}
-
-func (m *machine) undo(to int) {
-	for _, v := range m.trail[to:] {
-		v.ref = nil
-	}
-	m.trail = m.trail[:to]
+	choices  []choice
+	answered []*Var // the variables of the question
 }
 
 // push adds a choice that goes on with what follows now.
@@ -143,25 +105,7 @@ func (m *machine) follow() *frame {
 // ownBase is where the question begins in the sources.
 func (m *machine) ownBase() int32 { return m.sources[len(m.sources)-1].base }
 
-// spend counts steps, and ends the question when a limit is passed.
-func (m *machine) spend(n int64) error {
-	if m.steps += n; m.steps < m.nextCheck {
-		return nil
-	}
-	m.nextCheck = m.steps + 1024
-	if err := m.ctx.Err(); err != nil {
-		return err
-	}
-	if !m.deadline.IsZero() && time.Now().After(m.deadline) {
-		return &limitError{fmt.Sprintf("it takes longer than %v: it may not end, or a longer time limit is needed", m.limits.Time)}
-	}
-	if m.limits.Steps > 0 && m.steps > m.limits.Steps {
-		return &limitError{fmt.Sprintf("it takes more than %d steps: it may not end, or more steps are needed", m.limits.Steps)}
-	}
-	return nil
-}
-
-// next returns the next solution; the first call begins.
+// run goes on to the next solution.
 func (m *machine) run() (bool, error) {
 	for {
 		if len(m.code) == 0 {
@@ -358,16 +302,16 @@ func (m *machine) enter(args []Term, rest []*clause, top *choice) (bool, error) 
 }
 
 // match unifies the head of a clause with arguments.
-func (m *machine) match(c *clause, args []Term, env []Term) (bool, error) {
+func (h *heap) match(c *clause, args []Term, env []Term) (bool, error) {
 	for i, t := range c.head {
-		if ok, err := m.matchTerm(t, args[i], env, 0); !ok {
+		if ok, err := h.matchTerm(t, args[i], env, 0); !ok {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func (m *machine) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
+func (h *heap) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
 	switch x := tmpl.(type) {
 	case slot:
 		if x < 0 {
@@ -377,22 +321,22 @@ func (m *machine) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
 			env[x] = deref(t)
 			return true, nil
 		}
-		return m.unify(env[x], t)
+		return h.unify(env[x], t)
 	case *Compound:
 		t = deref(t)
 		if x.ground {
-			return m.unify(x, t)
+			return h.unify(x, t)
 		}
 		switch t := t.(type) {
 		case *Var:
-			m.bind(t, m.resolve(x, env))
+			h.bind(t, h.resolve(x, env))
 			return true, nil
 		case *Compound:
 			if t.name != x.name || len(t.args) != len(x.args) {
 				return false, nil
 			}
 			for i, arg := range x.args {
-				if ok, err := m.matchTerm(arg, t.args[i], env, depth+1); !ok {
+				if ok, err := h.matchTerm(arg, t.args[i], env, depth+1); !ok {
 					return false, err
 				}
 			}
@@ -402,7 +346,7 @@ func (m *machine) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
 	}
 	switch t := deref(t).(type) {
 	case *Var:
-		m.bind(t, tmpl)
+		h.bind(t, tmpl)
 		return true, nil
 	case *Compound:
 		return false, nil
@@ -412,14 +356,14 @@ func (m *machine) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
 }
 
 // resolve returns the term of a template. Its size is paid with the clause's, which bounds it.
-func (m *machine) resolve(t Term, env []Term) Term {
+func (h *heap) resolve(t Term, env []Term) Term {
 	switch x := t.(type) {
 	case slot:
 		if x < 0 {
-			return m.newVar()
+			return h.newVar()
 		}
 		if env[x] == nil {
-			env[x] = m.newVar()
+			env[x] = h.newVar()
 		}
 		return env[x]
 	case *Compound:
@@ -427,9 +371,9 @@ func (m *machine) resolve(t Term, env []Term) Term {
 			return x
 		}
 		c := &Compound{name: x.name, args: make([]Term, len(x.args)), pos: x.pos}
-		m.allocated += int64(64 + 16*len(x.args))
+		h.allocated += int64(64 + 16*len(x.args))
 		for i, arg := range x.args {
-			c.args[i] = m.resolve(arg, env)
+			c.args[i] = h.resolve(arg, env)
 		}
 		return c
 	}

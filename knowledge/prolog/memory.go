@@ -1,48 +1,116 @@
 package prolog
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// heap is where the variables and terms of one question are, and what they have cost.
+type heap struct {
+	ctx    context.Context
+	limits Limits
+
+	lastVar uint64
+	young   uint64 // variables from here on are younger than the last choice
+	trail   []*Var // older variables that have got values since
+
+	steps, nextCheck int64
+	deadline         time.Time
+
+	allocated, nextMeasure int64
+	pending                int64 // what was taken by the goal that is carried out, and may not be reachable yet
+	kept                   int64 // what is not measured: rows and asserted clauses
+	measurement            uint8
+	roots                  func(*sizing) // what is reachable
+}
+
+const varStep = 1 << 8
+
+func (h *heap) newVar() *Var {
+	h.lastVar += varStep
+	return &Var{id: h.lastVar}
+}
+
+func (h *heap) bind(v *Var, t Term) {
+	v.ref = t
+	if v.id < h.young {
+		h.trail = append(h.trail, v)
+	}
+}
+
+func (h *heap) undo(to int) {
+	for _, v := range h.trail[to:] {
+		v.ref = nil
+	}
+	h.trail = h.trail[:to]
+}
+
+// spend counts steps, and ends the question when a limit is passed.
+func (h *heap) spend(n int64) error {
+	if h.steps += n; h.steps < h.nextCheck {
+		return nil
+	}
+	h.nextCheck = h.steps + 1024
+	if err := h.ctx.Err(); err != nil {
+		return err
+	}
+	if !h.deadline.IsZero() && time.Now().After(h.deadline) {
+		return &limitError{fmt.Sprintf("it takes longer than %v: it may not end, or a longer time limit is needed", h.limits.Time)}
+	}
+	if h.limits.Steps > 0 && h.steps > h.limits.Steps {
+		return &limitError{fmt.Sprintf("it takes more than %d steps: it may not end, or more steps are needed", h.limits.Steps)}
+	}
+	return nil
+}
 
 // charge counts memory that is taken. What was taken and is garbage by now counts, too, until
 // so much has come together that measuring what is reachable is worth it.
-func (m *machine) charge(bytes int) error {
-	m.allocated += int64(bytes)
-	m.pending += int64(bytes)
-	m.steps += int64(bytes) >> 6 // to fill it takes time
-	if m.allocated < m.nextMeasure {
+func (h *heap) charge(bytes int) error {
+	h.allocated += int64(bytes)
+	h.pending += int64(bytes)
+	h.steps += int64(bytes) >> 6 // to fill it takes time
+	if h.allocated < h.nextMeasure {
 		return nil
 	}
-	if m.limits.Memory <= 0 {
-		m.nextMeasure = 1 << 62
+	if h.limits.Memory <= 0 {
+		h.nextMeasure = 1 << 62
 		return nil
 	}
-	if m.pending <= m.limits.Memory {
-		m.allocated = m.measure() + m.pending
-		m.nextMeasure = m.allocated + m.limits.Memory/4
+	if h.pending <= h.limits.Memory {
+		h.allocated = h.measure() + h.pending
+		h.nextMeasure = h.allocated + h.limits.Memory/4
 	}
-	if m.allocated > m.limits.Memory {
-		return &limitError{fmt.Sprintf("it takes more than %d MB of memory: it may recurse or collect without end, or more memory is needed", m.limits.Memory>>20)}
+	if h.allocated > h.limits.Memory {
+		return &limitError{fmt.Sprintf("it takes more than %d MB of memory: it may recurse or collect without end, or more memory is needed", h.limits.Memory>>20)}
 	}
 	return nil
 }
 
 // measure returns how many bytes are reachable, beside the program. Each object is marked
 // with the number of the measurement, and so counted once.
-func (m *machine) measure() int64 {
-	m.measurement = m.measurement%250 + 1
-	s := sizing{mark: m.measurement, bytes: m.asserted + int64(len(m.trail))*8 + int64(len(m.choices))*200}
+func (h *heap) measure() int64 {
+	h.measurement = h.measurement%250 + 1
+	s := sizing{mark: h.measurement, bytes: h.kept + int64(len(h.trail))*8}
+	for _, v := range h.trail {
+		s.term(v)
+	}
+	h.roots(&s)
+	return s.bytes
+}
+
+// reachable adds what the machine goes on from.
+func (m *machine) reachable(s *sizing) {
+	s.bytes += int64(len(m.choices)) * 200
 	s.frame(&m.frame)
 	for i := range m.choices {
 		c := &m.choices[i]
 		s.frame(&c.frame)
 		s.terms(c.args)
 	}
-	for _, v := range m.trail {
-		s.term(v)
-	}
 	for _, v := range m.answered {
 		s.term(v)
 	}
-	return s.bytes
 }
 
 // sizing adds up the sizes of what can be reached.

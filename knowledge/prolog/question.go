@@ -44,7 +44,7 @@ func (p *Program) Ask(ctx context.Context, facts Facts, question string, limits 
 			}
 			row, err := m.row(vars)
 			if err == nil && !told[row.json] {
-				m.asserted += int64(len(row.json) + 32)
+				m.kept += int64(len(row.json) + 32)
 				err = m.charge(len(row.json) + 32)
 				told[row.json] = true
 				if err == nil && !yield(row, nil) {
@@ -70,10 +70,11 @@ func (p *Program) prepare(ctx context.Context, facts Facts, question string, lim
 	base := p.sources[len(p.sources)-1].end()
 	src := &source{name: "", text: question, base: base}
 	m := &machine{
-		ctx: ctx, program: p, facts: facts, limits: limits, nextMeasure: limits.Memory / 4,
+		program: p, facts: facts, heap: &heap{ctx: ctx, limits: limits, nextMeasure: limits.Memory / 4},
 		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
+	m.roots = m.reachable
 	if limits.Time > 0 {
 		m.deadline = time.Now().Add(limits.Time)
 	}

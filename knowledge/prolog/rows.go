@@ -18,11 +18,11 @@ func jsonText(s string) string {
 
 // json writes a term: texts and IRIs as strings, numbers as numbers, lists as arrays,
 // literals as objects, and other terms as {"functor": …, "args": […]}.
-func (m *machine) json(b *strings.Builder, t Term, depth int) error {
+func (h *heap) json(b *strings.Builder, t Term, depth int) error {
 	if depth > 1000 {
 		return errNesting
 	}
-	if err := m.charge(32); err != nil {
+	if err := h.charge(32); err != nil {
 		return err
 	}
 	switch t := deref(t).(type) {
@@ -49,23 +49,23 @@ func (m *machine) json(b *strings.Builder, t Term, depth int) error {
 		}
 		b.WriteString(s)
 	case *Compound:
-		return m.jsonCompound(b, t, depth)
+		return h.jsonCompound(b, t, depth)
 	}
 	return nil
 }
 
-func (m *machine) jsonCompound(b *strings.Builder, c *Compound, depth int) error {
+func (h *heap) jsonCompound(b *strings.Builder, c *Compound, depth int) error {
 	if c.name == atomDot && len(c.args) == 2 {
 		b.WriteByte('[')
 		for {
-			if err := m.json(b, c.args[0], depth+1); err != nil {
+			if err := h.json(b, c.args[0], depth+1); err != nil {
 				return err
 			}
 			next, ok := isFunctor(deref(c.args[1]), atomDot, 2)
 			if !ok {
 				if rest := deref(c.args[1]); rest != Term(atomNil) {
 					b.WriteByte(',')
-					if err := m.json(b, rest, depth+1); err != nil {
+					if err := h.json(b, rest, depth+1); err != nil {
 						return err
 					}
 				}
@@ -83,18 +83,18 @@ func (m *machine) jsonCompound(b *strings.Builder, c *Compound, depth int) error
 			c = inner
 		} else {
 			b.WriteString(`{"literal":`)
-			err := m.json(b, c.args[0], depth+1)
+			err := h.json(b, c.args[0], depth+1)
 			b.WriteByte('}')
 			return err
 		}
 	}
 	if (c.name == "type" || c.name == "lang") && len(c.args) == 2 {
 		b.WriteString(`{"` + key + `":`)
-		if err := m.json(b, c.args[1], depth+1); err != nil {
+		if err := h.json(b, c.args[1], depth+1); err != nil {
 			return err
 		}
 		b.WriteString(`,"` + string(c.name) + `":`)
-		err := m.json(b, c.args[0], depth+1)
+		err := h.json(b, c.args[0], depth+1)
 		b.WriteByte('}')
 		return err
 	}
@@ -103,7 +103,7 @@ func (m *machine) jsonCompound(b *strings.Builder, c *Compound, depth int) error
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		if err := m.json(b, arg, depth+1); err != nil {
+		if err := h.json(b, arg, depth+1); err != nil {
 			return err
 		}
 	}

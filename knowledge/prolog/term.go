@@ -156,10 +156,10 @@ func compareIntFloat(a Int, b Float) int {
 const maxNesting = 100_000
 
 // compare orders two terms by the standard order of terms.
-func (m *machine) compare(a, b Term, depth int) (int, error) {
+func (h *heap) compare(a, b Term, depth int) (int, error) {
 	for {
 		a, b = deref(a), deref(b)
-		if err := m.spend(1); err != nil {
+		if err := h.spend(1); err != nil {
 			return 0, err
 		}
 		if depth > maxNesting {
@@ -201,7 +201,7 @@ func (m *machine) compare(a, b Term, depth int) (int, error) {
 		}
 		last := len(ca.args) - 1
 		for i := range last {
-			if c, err := m.compare(ca.args[i], cb.args[i], depth+1); c != 0 || err != nil {
+			if c, err := h.compare(ca.args[i], cb.args[i], depth+1); c != 0 || err != nil {
 				return c, err
 			}
 		}
@@ -210,9 +210,9 @@ func (m *machine) compare(a, b Term, depth int) (int, error) {
 }
 
 // unify makes two terms equal; what it has bound when it fails is undone by who asked.
-func (m *machine) unify(a, b Term) (bool, error) { return m.unifyDeep(a, b, 0) }
+func (h *heap) unify(a, b Term) (bool, error) { return h.unifyDeep(a, b, 0) }
 
-func (m *machine) unifyDeep(a, b Term, depth int) (bool, error) {
+func (h *heap) unifyDeep(a, b Term, depth int) (bool, error) {
 	for {
 		a, b = deref(a), deref(b)
 		switch x := a.(type) {
@@ -225,12 +225,12 @@ func (m *machine) unifyDeep(a, b Term, depth int) (bool, error) {
 					x, b = y, x
 				}
 			}
-			m.bind(x, b)
+			h.bind(x, b)
 			return true, nil
 		case *Compound:
 			switch y := b.(type) {
 			case *Var:
-				m.bind(y, x)
+				h.bind(y, x)
 				return true, nil
 			case *Compound:
 				if x == y {
@@ -242,12 +242,12 @@ func (m *machine) unifyDeep(a, b Term, depth int) (bool, error) {
 				if depth > maxNesting {
 					return false, errNesting
 				}
-				if err := m.spend(1); err != nil {
+				if err := h.spend(1); err != nil {
 					return false, err
 				}
 				last := len(x.args) - 1
 				for i := range last {
-					if ok, err := m.unifyDeep(x.args[i], y.args[i], depth+1); !ok {
+					if ok, err := h.unifyDeep(x.args[i], y.args[i], depth+1); !ok {
 						return false, err
 					}
 				}
@@ -257,7 +257,7 @@ func (m *machine) unifyDeep(a, b Term, depth int) (bool, error) {
 			return false, nil
 		}
 		if y, ok := b.(*Var); ok {
-			m.bind(y, a)
+			h.bind(y, a)
 			return true, nil
 		}
 		if f, ok := a.(Float); ok { // a float that is no number is equal to itself
@@ -272,14 +272,14 @@ func (m *machine) unifyDeep(a, b Term, depth int) (bool, error) {
 }
 
 // copyTerm returns a copy with fresh variables in the places of the free ones, as renamed says.
-func (m *machine) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, error) {
+func (h *heap) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, error) {
 	t = deref(t)
 	switch t := t.(type) {
 	case *Var:
 		if c, ok := renamed[t]; ok {
 			return c, nil
 		}
-		v := m.newVar()
+		v := h.newVar()
 		renamed[t] = v
 		return v, nil
 	case *Compound:
@@ -291,14 +291,14 @@ func (m *machine) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, erro
 		}
 		top := &Compound{name: t.name, pos: t.pos}
 		for at := top; ; {
-			if err := m.charge(len(t.args)*16 + 64); err != nil {
+			if err := h.charge(len(t.args)*16 + 64); err != nil {
 				return nil, err
 			}
 			last := len(t.args) - 1
 			args := make([]Term, len(t.args))
 			at.args = args
 			for i, arg := range t.args[:last] {
-				c, err := m.copyTerm(arg, renamed, depth+1)
+				c, err := h.copyTerm(arg, renamed, depth+1)
 				if err != nil {
 					return nil, err
 				}
@@ -306,7 +306,7 @@ func (m *machine) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, erro
 			}
 			next, ok := deref(t.args[last]).(*Compound)
 			if !ok || next.ground {
-				c, err := m.copyTerm(t.args[last], renamed, depth+1)
+				c, err := h.copyTerm(t.args[last], renamed, depth+1)
 				args[last] = c
 				return top, err
 			}
@@ -320,7 +320,7 @@ func (m *machine) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, erro
 
 // listTerms returns the elements of a proper list; ok is false for another term, partial
 // tells of one that ends in a variable.
-func (m *machine) listTerms(t Term) (terms []Term, partial, ok bool, err error) {
+func (h *heap) listTerms(t Term) (terms []Term, partial, ok bool, err error) {
 	for {
 		t = deref(t)
 		switch x := t.(type) {
@@ -332,7 +332,7 @@ func (m *machine) listTerms(t Term) (terms []Term, partial, ok bool, err error) 
 			if x.name != atomDot || len(x.args) != 2 {
 				return nil, false, false, nil
 			}
-			if err := m.charge(16); err != nil {
+			if err := h.charge(16); err != nil {
 				return nil, false, false, err
 			}
 			terms = append(terms, x.args[0])

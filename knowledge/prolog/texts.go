@@ -8,13 +8,13 @@ import (
 
 // textArg returns the text of an argument: of an atomic term, or of a list of codes or
 // characters.
-func (m *machine) textArg(t Term) (string, error) {
+func (h *heap) textArg(t Term) (string, error) {
 	t = deref(t)
 	if s, ok := textOf(t); ok && t != Term(atomNil) {
 		return s, nil
 	}
 	if _, ok := isFunctor(t, atomDot, 2); ok || t == Term(atomNil) {
-		terms, err := m.listArg(t)
+		terms, err := h.listArg(t)
 		if err != nil {
 			return "", err
 		}
@@ -35,7 +35,7 @@ func (m *machine) textArg(t Term) (string, error) {
 				return "", wanted("character", t)
 			}
 		}
-		return b.String(), m.charge(b.Len())
+		return b.String(), h.charge(b.Len())
 	}
 	return "", wanted("atomic", t)
 }

@@ -52,8 +52,8 @@ func show(t Term) string {
 }
 
 // Text returns a term as it would be read again, its variables as _1, _2 …
-func (m *machine) text(t Term, quoted bool) (string, error) {
-	w := writer{quoted: quoted, most: math.MaxInt, m: m}
+func (h *heap) text(t Term, quoted bool) (string, error) {
+	w := writer{quoted: quoted, most: math.MaxInt, h: h}
 	w.term(t, 1200, 0)
 	return w.String(), w.err
 }
@@ -62,8 +62,8 @@ func (m *machine) text(t Term, quoted bool) (string, error) {
 type writer struct {
 	strings.Builder
 	quoted bool
-	most   int      // after so many bytes an ellipsis ends it
-	m      *machine // who pays, nil for nobody
+	most   int   // after so many bytes an ellipsis ends it
+	h      *heap // who pays, nil for nobody
 	err    error
 	vars   map[*Var]int
 }
@@ -72,8 +72,8 @@ func (w *writer) full() bool {
 	if w.err != nil {
 		return true
 	}
-	if w.m != nil {
-		w.err = w.m.charge(16)
+	if w.h != nil {
+		w.err = w.h.charge(16)
 	}
 	if w.Len() > w.most {
 		if !strings.HasSuffix(w.String(), "…") {
@@ -92,7 +92,7 @@ func (w *writer) put(s string) {
 	if w.Len() > 0 {
 		before, _ := utf8.DecodeLastRuneInString(w.String()[max(0, w.Len()-4):])
 		first, _ := utf8.DecodeRuneInString(s)
-		if isAlnum(before) && isAlnum(first) || isSymbol(before) && isSymbol(first) || before == ',' && first != ' ' && false {
+		if isAlnum(before) && isAlnum(first) || isSymbol(before) && isSymbol(first) {
 			w.WriteByte(' ')
 		}
 	}
