@@ -24,6 +24,7 @@ type Facts interface {
 	SubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
 	DirectSubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
 	RestrictionOn(class rdf.Term) iter.Seq[knowledge.Restriction]
+	DomainRestrictionOn(class, property rdf.Term) iter.Seq[knowledge.Restriction]
 	ClassProperties(class, property rdf.Term) iter.Seq[rdf.Triple]
 }
 
@@ -36,7 +37,7 @@ func factPredicates() map[indicator]builtin {
 	return map[indicator]builtin{
 		{"rdf", 3}:           triples(Facts.Match, func(f Facts) literalQuestion { return f.MatchLiteral }),
 		{"rdf_has", 3}:       triples(Facts.Has, func(f Facts) literalQuestion { return f.HasLiteral }),
-		{"rdf_reachable", 3}: triples(reachable, none),
+		{"rdf_reachable", 3}: triples(Facts.Reachable, none),
 		{"owl_has", 3}:       triples(Facts.OWLHas, func(f Facts) literalQuestion { return f.OWLHasLiteral }),
 		{"class_properties", 3}: triples(func(f Facts, s, p, _ rdf.Term) iter.Seq[rdf.Triple] {
 			return f.ClassProperties(s, p)
@@ -139,11 +140,6 @@ func triples(ask question, askLiteral func(Facts) literalQuestion) builtin {
 			return o.unify(m, t.O)
 		})
 	})
-}
-
-// reachable needs a start.
-func reachable(f Facts, s, p, o rdf.Term) iter.Seq[rdf.Triple] {
-	return f.Reachable(s, p, o)
 }
 
 type pair struct{ a, b rdf.Term }
@@ -328,7 +324,26 @@ func restrictionOn(m *machine, args []Term) (bool, error) {
 	if !ok {
 		return false, err
 	}
-	return answer(m, m.facts.RestrictionOn(class), func(r knowledge.Restriction) (bool, error) {
+	// What a property's domain says is found of a property that is asked for.
+	var property rdf.Term
+	if c, ok := isFunctor(args[1], "restriction", 2); ok {
+		if property, ok, err = resource(deref(c.args[0])); !ok {
+			return false, err
+		}
+	}
+	found := func(yield func(knowledge.Restriction) bool) {
+		for r := range m.facts.RestrictionOn(class) {
+			if !yield(r) {
+				return
+			}
+		}
+		for r := range m.facts.DomainRestrictionOn(class, property) {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+	return answer(m, found, func(r knowledge.Restriction) (bool, error) {
 		if class.IsZero() {
 			if ok, err := m.unify(args[0], termOf(r.Class)); !ok {
 				return false, err

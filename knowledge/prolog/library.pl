@@ -193,3 +193,98 @@ lang_equal(A, B) :- downcase_atom(A, L), downcase_atom(B, L).
 lang_matches(Lang, Pattern) :-
     downcase_atom(Lang, L), downcase_atom(Pattern, P),
     ( P == '*' -> true ; L == P -> true ; atom_concat(P, '-', Q), sub_atom(L, 0, _, _, Q) -> true ).
+
+% Descriptions of OWL, as KnowRob writes them.
+
+:- rdf_meta owl_restriction(r, t), owl_description(r, t), owl_satisfies(t, r), owl_same_as(r, r), owl_disjoint_with(r, r),
+    owl_has_direct(r, r, o), owl_individual_from_range(r, r), owl_cardinality_on_subject(r, r, t), owl_cardinality_on_class(r, r, t),
+    rdf(r, r, o, t), rdf_has(r, r, o, r), rdf_triple(r, r, o), rdf_reachable(r, r, o, t, t), rdf_phas(r, r, o),
+    rdfs_class_property(r, r), rdfs_label(r, t), rdfs_label(r, t, t), rdfs_ns_label(r, t), rdfs_ns_label(r, t, t), rdfs_member(r, r),
+    rdfs_list_to_prolog_list(r, t), class_properties_some(r, r, t), class_properties_all(r, r, t), class_properties_value(r, r, t),
+    class_properties_nosup(r, r, t), class_properties_transitive_nosup(r, r, r), rdf_atom_no_ns(r, t), rotmat_to_list(r, t).
+
+owl_restriction(Node, restriction(P, Facet)) :- rdf_has(Node, owl:onProperty, P), '$facet'(Node, Facet).
+'$facet'(Node, Facet) :-
+    ( rdf_has(Node, owl:allValuesFrom, C) -> Facet = all_values_from(C)
+    ; rdf_has(Node, owl:someValuesFrom, C) -> Facet = some_values_from(C) ).
+'$facet'(Node, has_value(V)) :- rdf_has(Node, owl:hasValue, V).
+'$facet'(Node, cardinality(Min, Max)) :-
+    ( '$bound'(Node, owl:cardinality, N) -> Min = N, Max = N
+    ; '$bound'(Node, owl:minCardinality, N) -> Min = N, ( '$bound'(Node, owl:maxCardinality, M) -> Max = M ; Max = inf )
+    ; '$bound'(Node, owl:maxCardinality, M) -> Min = 0, Max = M ).
+'$bound'(Node, P, N) :- rdf_has(Node, P, literal(L)), !, '$label'(L, _, A), atom_number(A, N), integer(N), N >= 0.
+
+owl_description(Id, Description) :- rdf_equal(Id, Iri), '$description'(Iri, D), !, Description = D.
+'$description'(Id, thing) :- rdf_equal(Id, owl:'Thing').
+'$description'(Id, nothing) :- rdf_equal(Id, owl:'Nothing').
+'$description'(Id, D) :- rdf_has(Id, rdf:type, owl:'Restriction'), owl_restriction(Id, D).
+'$description'(Id, union_of(Ds)) :- '$class_of'(Id, owl:unionOf, L), '$descriptions'(L, Ds).
+'$description'(Id, intersection_of(Ds)) :- '$class_of'(Id, owl:intersectionOf, L), '$descriptions'(L, Ds).
+'$description'(Id, complement_of(D)) :- '$class_of'(Id, owl:complementOf, C), owl_description(C, D).
+'$description'(Id, one_of(Is)) :- '$class_of'(Id, owl:oneOf, L), rdfs_list_to_prolog_list(L, Is).
+'$description'(Id, class(Id)) :- rdf_has(Id, rdf:type, owl:'Class').
+'$class_of'(Id, P, O) :- rdf_has(Id, rdf:type, owl:'Class'), rdf_has(Id, P, O), !.
+'$descriptions'(List, Ds) :- rdfs_list_to_prolog_list(List, Ids), maplist(owl_description, Ids, Ds).
+
+owl_satisfies(Domain, Resource) :- rdf_equal(Domain, rdfs:'Resource'), !, '$any'(Resource).
+owl_satisfies(class(C), Resource) :-
+    ( rdf_equal(C, rdfs:'Resource') -> true ; Resource \= individual_of(_), owl_subclass_of(Resource, C) ).
+owl_satisfies(union_of(Ds), Resource) :- member(D, Ds), owl_satisfies(D, Resource).
+owl_satisfies(intersection_of(Ds), Resource) :- '$satisfies_all'(Ds, Resource).
+owl_satisfies(complement_of(D), Resource) :- '$any'(Resource), Resource \= individual_of(_), \+ owl_satisfies(D, Resource).
+owl_satisfies(one_of(Rs), Resource) :- member(R, Rs), rdf_equal(R, Resource).
+owl_satisfies(all_values_from(C), Resource) :-
+    ( nonvar(Resource), Resource = individual_of(Sub) -> owl_subclass_of(Sub, C) ; owl_individual_of(Resource, C) ).
+owl_satisfies(some_values_from(_), _).
+owl_satisfies(has_value(V), Resource) :- rdf_equal(V, Resource).
+'$any'(Resource) :- ( var(Resource) -> rdf_subject(Resource) ; true ).
+'$satisfies_all'([], _).
+'$satisfies_all'([D|Ds], Resource) :- owl_satisfies(D, Resource), '$satisfies_all'(Ds, Resource).
+
+owl_cardinality_on_subject(S, P, C) :-
+    findall(F, ( rdf_has(S, rdf:type, Class), '$class_cardinality'(Class, P, F) ), Fs), '$tightest'(Fs, C).
+owl_cardinality_on_class(Class, P, C) :- findall(F, '$class_cardinality'(Class, P, F), Fs), '$tightest'(Fs, C).
+'$class_cardinality'(Class, P, cardinality(Min, Max)) :-
+    owl_direct_subclass_of(Class, Node), rdfs_individual_of(Node, owl:'Restriction'),
+    rdf_has(Node, owl:onProperty, P), '$facet'(Node, cardinality(Min, Max)).
+'$tightest'([C|Cs], Tightest) :- foldl('$tighter', Cs, C, Tightest).
+'$tighter'(cardinality(A, B), cardinality(C, D), cardinality(Min, Max)) :-
+    Min is max(A, C), ( B == inf -> Max = D ; D == inf -> Max = B ; Max is min(B, D) ).
+
+owl_same_as(X, Y) :- ( nonvar(X) -> '$same'(X, Y, [X]) ; '$same'(Y, X, [Y]) ).
+'$same'(X, X, _).
+'$same'(X, Y, Seen) :-
+    ( rdf_has(X, owl:sameAs, Z) ; rdf_has(Z, owl:sameAs, X) ), Z \= literal(_), \+ '$seen'(Z, Seen), '$same'(Z, Y, [Z|Seen]).
+owl_disjoint_with(A, B) :- owl_subclass_of(A, C), owl_subclass_of(B, D), ( owl_has(C, owl:disjointWith, D) ; owl_has(D, owl:disjointWith, C) ).
+owl_disjoint_with(A, B) :-
+    A \= B, owl_individual_of(All, owl:'AllDisjointClasses'), owl_has(All, owl:members, List),
+    rdfs_member(C, List), owl_subclass_of(A, C), rdfs_member(D, List), C \== D, owl_subclass_of(B, D).
+owl_has_direct(S, P, O) :- rdf(S, P, O).
+owl_has_direct(S, P, O) :-
+    ( nonvar(P) -> true ; rdf_current_predicate(P) ),
+    ( rdf_has(P, owl:inverseOf, Q) -> true ; rdf_has(Q, owl:inverseOf, P) ), rdf_has(O, Q, S).
+owl_has_direct(S, P, O) :- ( nonvar(P) -> true ; rdf_current_predicate(P) ), rdfs_individual_of(P, owl:'SymmetricProperty'), rdf(O, P, S).
+owl_has_direct(S, P, O) :-
+    rdf_has(Node, owl:hasValue, O), rdf_has(Node, owl:onProperty, P), owl_direct_subclass_of(Type, Node), rdf_has(S, rdf:type, Type).
+owl_individual_from_range(I, Class) :- rdf_has(P, rdfs:range, Class), rdf_has(_, P, I).
+rdf_phas(Property, P, O) :- rdfs_subproperty_of(Property, Super), rdf_has(Super, P, Found), !, O = Found.
+
+class_properties_some(Class, P, V) :- '$at_or_above'(Class, C), '$restricted'(C, P, some_values_from(V)).
+class_properties_all(Class, P, V) :- '$at_or_above'(Class, C), '$restricted'(C, P, all_values_from(V)).
+class_properties_value(Class, P, V) :- '$at_or_above'(Class, C), '$restricted'(C, P, has_value(V)).
+class_properties_nosup(Class, P, V) :- '$restricted'(Class, P, some_values_from(V)) ; '$restricted'(Class, P, has_value(V)).
+class_properties_transitive_nosup(Class, P, V) :- class_properties_nosup(Class, P, V).
+class_properties_transitive_nosup(Class, P, V) :-
+    class_properties_nosup(Class, P, Part), owl_individual_of(P, owl:'TransitiveProperty'), Part \= Class,
+    class_properties_transitive_nosup(Part, P, V).
+'$at_or_above'(Class, Class).
+'$at_or_above'(Class, Super) :- nonvar(Class), owl_subclass_of(Class, Super), Class \= Super.
+'$restricted'(Class, P, Facet) :-
+    ( nonvar(Class) -> owl_direct_subclass_of(Class, Node) ; Node = Class ),
+    ( nonvar(P) -> rdfs_subproperty_of(Sub, P) ; Sub = P ), owl_restriction(Node, restriction(Sub, Facet)).
+
+rdf_atom_no_ns(Iri, Name) :- rdf_split_url(_, Name, Iri).
+strip_literal_type(T, V) :- ( nonvar(T), T = literal(type(_, V0)) -> V = V0 ; nonvar(T), T = literal(V0) -> V = V0 ; V = T ).
+rotmat_to_list(Pose, L) :- findall(V, ( member(R, [0,1,2,3]), member(C, [0,1,2,3]), '$cell'(Pose, R, C, V) ), L), length(L, 16).
+'$cell'(Pose, R, C, V) :-
+    rdf_equal(knowrob:m, M), atomic_list_concat([M, R, C], P), rdf_triple(P, Pose, literal(L)), '$label'(L, _, A), atom_number(A, V), !.

@@ -58,8 +58,11 @@ var library = sync.OnceValue(func() *Program {
 	if err := p.read("library", libraryText); err != nil {
 		panic(err)
 	}
-	for _, pred := range p.preds {
-		pred.library = pred.exists()
+	for i, pred := range p.preds {
+		if !pred.exists() && !isControl(i) {
+			panic(fmt.Sprintf("the library calls %s/%d, which does not exist", i.name, i.arity))
+		}
+		pred.library = true
 	}
 	return p
 })
