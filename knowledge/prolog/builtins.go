@@ -19,6 +19,7 @@ func builtins() map[indicator]builtin {
 	}
 	for arity := 1; arity <= 8; arity++ {
 		all[indicator{"call", arity}] = callWith
+		all[indicator{">>", arity + 1}] = lambda
 	}
 	return all
 }
@@ -38,6 +39,42 @@ func compared(f func(int) bool) map[int]builtin {
 // callWith is call/1..8: a goal with further arguments.
 func callWith(m *machine, args []Term) (bool, error) {
 	g, err := m.extended(args[0], args[1:])
+	if err != nil {
+		return false, err
+	}
+	return m.callGoal(g)
+}
+
+// lambda is Parameters>>Body or Free/Parameters>>Body with further arguments. Variables that are
+// not in Free are new in each call.
+func lambda(m *machine, args []Term) (bool, error) {
+	params := deref(args[0])
+	renamed := map[*Var]Term{}
+	if c, ok := isFunctor(params, "/", 2); ok {
+		params = c.args[1]
+		var err error
+		m.walk(c.args[0], &err, func(v *Var) { renamed[v] = v })
+		if err != nil {
+			return false, err
+		}
+	}
+	t, err := m.copyTerm(newTerm(">>", params, args[1]), renamed, 0)
+	if err != nil {
+		return false, err
+	}
+	copied := t.(*Compound).args
+	rest, extra := deref(copied[0]), args[2:]
+	for len(extra) > 0 {
+		c, ok := isFunctor(rest, atomDot, 2)
+		if !ok {
+			break
+		}
+		if ok, err := m.unify(c.args[0], extra[0]); !ok {
+			return false, err
+		}
+		rest, extra = deref(c.args[1]), extra[1:]
+	}
+	g, err := m.extended(copied[1], extra)
 	if err != nil {
 		return false, err
 	}
@@ -161,12 +198,12 @@ func aggregateAll(m *machine, args []Term) (bool, error) {
 		}
 		spec = newTerm("count", atomTrue)
 	}
-	if _, err := aggregate(m, spec, nil); err != nil {
+	if _, err := aggregate(m, spec, nil, 0); err != nil {
 		return false, err
 	}
 	var template Term = newTerm("", spec.args...)
 	return m.collect(template, args[1], func(results []Term) (bool, error) {
-		value, err := aggregate(m, spec, results)
+		value, err := aggregate(m, spec, results, 0)
 		if value == nil || err != nil {
 			return false, err
 		}
@@ -184,7 +221,10 @@ func wantedSpec(t Term) error {
 
 // aggregate returns what a specification such as max(X) makes of the results, whose arguments
 // are the specification's; nil if there is none.
-func aggregate(m *machine, spec *Compound, results []Term) (Term, error) {
+func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, error) {
+	if depth > 10 {
+		return nil, wantedSpec(spec)
+	}
 	each := func(f func(args []Term) error) error {
 		for _, r := range results {
 			if err := f(r.(*Compound).args); err != nil {
@@ -273,7 +313,7 @@ func aggregate(m *machine, spec *Compound, results []Term) (Term, error) {
 			}
 			return nil
 		})
-		value, err := aggregate(m, part, of)
+		value, err := aggregate(m, part, of, depth+1)
 		if err != nil || value == nil && results != nil {
 			return nil, err
 		}
@@ -295,13 +335,16 @@ func bagof(set bool) builtin {
 			if !ok {
 				break
 			}
+			if err := m.spend(1); err != nil {
+				return false, err
+			}
 			if err := m.variables(c.args[0], bound, nil); err != nil {
 				return false, err
 			}
 			goal = deref(c.args[1])
 		}
 		var free []Term
-		if err := m.freeVariables(goal, bound, &free); err != nil {
+		if err := m.freeVariables(goal, bound, &free, 0); err != nil {
 			return false, err
 		}
 		if len(free) == 0 {
@@ -406,7 +449,10 @@ func (h *heap) walk(t Term, err *error, f func(*Var)) {
 
 // freeVariables collects the variables of a goal that are not bound in it by ^, \+, or by an
 // inner setof/3 or bagof/3.
-func (h *heap) freeVariables(t Term, bound map[*Var]bool, out *[]Term) error {
+func (h *heap) freeVariables(t Term, bound map[*Var]bool, out *[]Term, depth int) error {
+	if depth > maxDepth {
+		return errNesting
+	}
 	c, ok := deref(t).(*Compound)
 	if ok {
 		switch (indicator{c.name, len(c.args)}) {
@@ -417,19 +463,19 @@ func (h *heap) freeVariables(t Term, bound map[*Var]bool, out *[]Term) error {
 			if err := h.variables(c.args[0], inner, nil); err != nil {
 				return err
 			}
-			return h.freeVariables(c.args[1], inner, out)
+			return h.freeVariables(c.args[1], inner, out, depth+1)
 		case indicator{"setof", 3}, indicator{"bagof", 3}:
 			inner := cloneSet(bound)
 			if err := h.variables(c.args[0], inner, nil); err != nil {
 				return err
 			}
-			if err := h.freeVariables(c.args[1], inner, out); err != nil {
+			if err := h.freeVariables(c.args[1], inner, out, depth+1); err != nil {
 				return err
 			}
-			return h.freeVariables(c.args[2], bound, out)
+			return h.freeVariables(c.args[2], bound, out, depth+1)
 		case indicator{",", 2}, indicator{";", 2}, indicator{"->", 2}:
 			for _, arg := range c.args {
-				if err := h.freeVariables(arg, bound, out); err != nil {
+				if err := h.freeVariables(arg, bound, out, depth+1); err != nil {
 					return err
 				}
 			}

@@ -7,6 +7,7 @@ type frame struct {
 	cut  int // how many choices the clause's ! leaves
 	next *frame
 	pos  int32 // of the goal whose success it waits for
+	top  bool  // it is of the question itself: it is kept even if nothing follows, to tell places
 	seen uint8
 	into *collector
 	in   *catching
@@ -94,7 +95,7 @@ func (m *machine) cutTo(n int) {
 
 // follow returns a frame for what follows now, made only if there is something to do.
 func (m *machine) follow() *frame {
-	if len(m.code) == 0 && m.goalPos < m.ownBase() {
+	if len(m.code) == 0 && !m.top {
 		return m.frame.next
 	}
 	f := m.frame

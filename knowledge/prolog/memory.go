@@ -69,7 +69,7 @@ func (h *heap) spend(n int64) error {
 func (h *heap) charge(bytes int) error {
 	h.allocated += int64(bytes)
 	h.pending += int64(bytes)
-	h.steps += int64(bytes) >> 6 // to fill it takes time
+	h.steps += int64(bytes+63) >> 6 // to fill it takes time
 	if h.allocated < h.nextMeasure {
 		return nil
 	}

@@ -3,7 +3,6 @@ package prolog
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -99,7 +98,7 @@ func (p *Program) prepare(ctx context.Context, facts Facts, question string, lim
 	if err != nil {
 		return nil, nil, m.failure(err)
 	}
-	m.code = code
+	m.code, m.top = code, true
 	return m, r.vars, nil
 }
 
@@ -153,7 +152,8 @@ func (m *machine) row(vars []namedVar) (Row, error) {
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "%s:", jsonText(n.name))
+		b.WriteString(jsonText(n.name))
+		b.WriteByte(':')
 		if err := m.json(&b, value, 0); err != nil {
 			return Row{}, err
 		}

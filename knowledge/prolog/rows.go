@@ -9,6 +9,13 @@ import (
 )
 
 func jsonText(s string) string {
+	plain := true
+	for i := 0; i < len(s) && plain; i++ {
+		plain = ' ' <= s[i] && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
+	}
+	if plain {
+		return `"` + s + `"`
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

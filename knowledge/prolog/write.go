@@ -51,8 +51,11 @@ func show(t Term) string {
 	return w.String()
 }
 
-// Text returns a term as it would be read again, its variables as _1, _2 …
+// text returns a term as it would be read again, or without quotes, its variables as _1, _2 …
 func (h *heap) text(t Term, quoted bool) (string, error) {
+	if text, ok := textOf(deref(t)); ok && !quoted {
+		return text, nil
+	}
 	w := writer{quoted: quoted, most: math.MaxInt, h: h}
 	w.term(t, 1200, 0)
 	return w.String(), w.err
