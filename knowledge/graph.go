@@ -5,6 +5,7 @@ package knowledge
 
 import (
 	"iter"
+	"maps"
 	"sync"
 
 	"github.com/seed-301d4374/engram/knowledge/rdf"
@@ -12,7 +13,7 @@ import (
 
 // A Graph is a set of triples with indexes. It may be read by several
 // goroutines at once, but not while it is changed; nor may it be changed
-// within the loop over an answer.
+// within the loop over an answer. A [Graph.Fork] can be, at any time.
 //
 // In every question a zero term is unbound. The terms of an answer's triples
 // are those that the answer has. An answer comes once, in no promised order.
@@ -25,6 +26,8 @@ type Graph struct {
 	osp        index
 	length     int
 	predicates map[uint32]int // how many triples have it
+	shared     bool           // predicates are a fork's, too
+	most       int            // names beyond which those that no triple has are left behind
 
 	deriving sync.Mutex
 	derived  *schema // what follows from the triples about properties; nil until it is asked for
@@ -32,7 +35,7 @@ type Graph struct {
 
 // NewGraph returns an empty graph.
 func NewGraph() *Graph {
-	g := &Graph{names: newNames(), predicates: map[uint32]int{}}
+	g := &Graph{names: newNames(), predicates: map[uint32]int{}, most: fewNames}
 	for i, iri := range vocabulary {
 		if id := g.names.take(rdf.NewIRI(iri)); id != uint32(i+1) {
 			panic("knowledge: the vocabulary has a name twice")
@@ -41,23 +44,44 @@ func NewGraph() *Graph {
 	return g
 }
 
+// Fork returns a graph with the same triples. Each of the two may be read and changed whatever
+// is done with the other. It costs next to nothing; the first changes of each copy what they
+// touch. A graph that was not changed since it was forked, or came of a fork, may be forked by
+// several goroutines at once.
+func (g *Graph) Fork() *Graph {
+	for _, x := range []*index{&g.spo, &g.pos, &g.osp} {
+		if x.own != nil {
+			x.own = nil
+		}
+	}
+	if !g.shared {
+		g.shared = true
+	}
+	g.deriving.Lock()
+	defer g.deriving.Unlock()
+	return &Graph{
+		names: g.names, spo: g.spo, pos: g.pos, osp: g.osp, length: g.length,
+		predicates: g.predicates, shared: true, most: g.most, derived: g.derived,
+	}
+}
+
 // Add adds a triple and says whether it is new. A triple whose subject or
 // predicate is a literal or which lacks a term is not added.
 func (g *Graph) Add(t rdf.Triple) bool {
 	if t.O.Kind == 0 || t.S.Kind != rdf.IRI && t.S.Kind != rdf.Blank || t.P.Kind != rdf.IRI {
 		return false
 	}
+	if len(g.names.terms) > g.most {
+		g.renumber()
+	}
 	s, p, o := g.names.take(t.S), g.names.take(t.P), g.names.take(t.O)
 	if g.spo.has(key{s, p, o}) {
-		g.drop(s, p, o)
 		return false
 	}
 	g.spo.add(key{s, p, o})
 	g.pos.add(key{p, o, s})
 	g.osp.add(key{o, s, p})
-	g.length++
-	g.predicates[p]++
-	g.changed(p)
+	g.count(p, 1)
 	return true
 }
 
@@ -70,19 +94,45 @@ func (g *Graph) Remove(t rdf.Triple) bool {
 	g.spo.remove(key{s, p, o})
 	g.pos.remove(key{p, o, s})
 	g.osp.remove(key{o, s, p})
-	g.length--
-	if g.predicates[p]--; g.predicates[p] == 0 {
-		delete(g.predicates, p)
-	}
-	g.changed(p)
-	g.drop(s, p, o)
+	g.count(p, -1)
 	return true
 }
 
-func (g *Graph) drop(s, p, o uint32) {
-	g.names.drop(s)
-	g.names.drop(p)
-	g.names.drop(o)
+// count counts a triple more or less.
+func (g *Graph) count(p uint32, n int) {
+	if g.shared {
+		g.predicates, g.shared = maps.Clone(g.predicates), false
+	}
+	g.length += n
+	if g.predicates[p] += n; g.predicates[p] == 0 {
+		delete(g.predicates, p)
+	}
+	g.changed(p)
+}
+
+// fewNames are never too many.
+const fewNames = 1 << 12
+
+// renumber leaves the names behind that no triple has any more, if they are many: forks keep
+// theirs. It comes as seldom as there are as many new names as old ones.
+func (g *Graph) renumber() {
+	used := map[uint32]struct{}{}
+	for _, x := range []*index{&g.spo, &g.pos, &g.osp} {
+		x.firstsOf(func(id uint32) bool { used[id] = struct{}{}; return true })
+	}
+	if len(used) < len(g.names.terms)/2 {
+		anew := NewGraph()
+		for t := range g.Match(rdf.Term{}, rdf.Term{}, rdf.Term{}) {
+			s, p, o := anew.names.take(t.S), anew.names.take(t.P), anew.names.take(t.O)
+			anew.spo.add(key{s, p, o})
+			anew.pos.add(key{p, o, s})
+			anew.osp.add(key{o, s, p})
+			anew.count(p, 1)
+		}
+		g.names, g.spo, g.pos, g.osp = anew.names, anew.spo, anew.pos, anew.osp
+		g.predicates, g.shared, g.derived = anew.predicates, false, nil
+	}
+	g.most = max(2*len(g.names.terms), fewNames)
 }
 
 // Len returns the number of triples.

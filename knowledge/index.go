@@ -15,10 +15,25 @@ func (k key) less(other key) bool {
 // chunkSize is how many keys a chunk has at most: a change moves half of them.
 const chunkSize = 256
 
-// index is a sorted set of keys, in chunks whose first keys lie side by side.
+// index is a sorted set of keys, in chunks whose first keys lie side by side. What forks
+// share is copied before it is changed.
 type index struct {
 	firsts []key
 	chunks [][]key
+	own    []bool // which chunks no fork has; nil if forks have all, and firsts and chunks too
+}
+
+// change returns a chunk that may be changed.
+func (x *index) change(c int) []key {
+	if x.own == nil {
+		x.firsts, x.chunks, x.own = slices.Clone(x.firsts), slices.Clone(x.chunks), make([]bool, len(x.chunks))
+	}
+	if !x.own[c] {
+		chunk := make([]key, len(x.chunks[c]), min(len(x.chunks[c])+chunkSize/4, chunkSize))
+		copy(chunk, x.chunks[c])
+		x.chunks[c], x.own[c] = chunk, true
+	}
+	return x.chunks[c]
 }
 
 // chunk returns the last chunk that begins with k or before, else the first.
@@ -61,11 +76,11 @@ func (x *index) has(k key) bool {
 // add adds a key that is not there.
 func (x *index) add(k key) {
 	if len(x.chunks) == 0 {
-		x.firsts, x.chunks = []key{k}, [][]key{{k}}
+		x.firsts, x.chunks, x.own = []key{k}, [][]key{{k}}, []bool{true}
 		return
 	}
 	c := x.chunk(k)
-	chunk := x.chunks[c]
+	chunk := x.change(c)
 	i := place(chunk, k)
 	if len(chunk) == chunkSize {
 		half := chunkSize / 2
@@ -83,6 +98,7 @@ func (x *index) add(k key) {
 		}
 		x.chunks = slices.Insert(x.chunks, c+1, right)
 		x.firsts = slices.Insert(x.firsts, c+1, right[0])
+		x.own = slices.Insert(x.own, c+1, true)
 		return
 	}
 	chunk = slices.Insert(chunk, i, k)
@@ -93,7 +109,7 @@ func (x *index) add(k key) {
 // joined.
 func (x *index) remove(k key) {
 	c := x.chunk(k)
-	chunk := x.chunks[c]
+	chunk := x.change(c)
 	i := place(chunk, k)
 	chunk = slices.Delete(chunk, i, i+1)
 	x.chunks[c] = chunk
@@ -107,19 +123,23 @@ func (x *index) remove(k key) {
 		if left < 0 || left+1 >= len(x.chunks) || len(x.chunks[left])+len(x.chunks[left+1]) > chunkSize*3/4 {
 			continue
 		}
-		joined := append(x.chunks[left], x.chunks[left+1]...)
+		joined := append(x.change(left), x.chunks[left+1]...)
 		x.chunks[left] = joined
 		if len(joined) > 0 {
 			x.firsts[left] = joined[0]
 		}
-		x.chunks = slices.Delete(x.chunks, left+1, left+2)
-		x.firsts = slices.Delete(x.firsts, left+1, left+2)
+		x.delete(left + 1)
 		return
 	}
 	if len(chunk) == 0 {
-		x.chunks = slices.Delete(x.chunks, c, c+1)
-		x.firsts = slices.Delete(x.firsts, c, c+1)
+		x.delete(c)
 	}
+}
+
+func (x *index) delete(c int) {
+	x.chunks = slices.Delete(x.chunks, c, c+1)
+	x.firsts = slices.Delete(x.firsts, c, c+1)
+	x.own = slices.Delete(x.own, c, c+1)
 }
 
 // scan yields, in order, the keys whose first n names are those of k.

@@ -2,26 +2,35 @@ package knowledge
 
 import (
 	"hash/maphash"
+	"maps"
+	"sync"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
-// names gives each term a number while a triple has it. Zero is none.
+// names gives terms numbers. Zero is none. A graph and its forks share a dictionary and see of
+// it what there was when they added a triple last; so they read it without a lock while others add
+// to it.
 type names struct {
+	*dictionary
 	terms      []name
-	free       []uint32
-	table      []uint32 // open addressing: numbers, 0 where there is none
-	used       int
+	table      []uint32 // open addressing: numbers, 0 where there is none; read and written atomically
 	qualifiers []qualifier
-	numbers    map[qualifier]uint32
-	seed       maphash.Seed
+	numbers    map[qualifier]uint32 // is not changed
+}
+
+// dictionary is what only grows.
+type dictionary struct {
+	seed  maphash.Seed
+	mutex sync.Mutex
+	all   names // with everything; its own dictionary is nil
 }
 
 // name is a term in 24 bytes.
 type name struct {
 	value     string
 	qualifier uint32
-	triples   uint32 // how often triples have it
 }
 
 // qualifier is what terms share beside their texts.
@@ -39,28 +48,31 @@ const (
 )
 
 func newNames() names {
-	n := names{
+	d := &dictionary{seed: maphash.MakeSeed()}
+	d.all = names{
 		terms:      make([]name, 1),
 		table:      make([]uint32, 64),
 		qualifiers: make([]qualifier, 1),
 		numbers:    map[qualifier]uint32{},
-		seed:       maphash.MakeSeed(),
 	}
 	for _, kind := range []rdf.Kind{rdf.IRI, rdf.Blank, rdf.Literal} {
-		n.qualify(rdf.Term{Kind: kind})
+		d.qualify(rdf.Term{Kind: kind})
 	}
+	n := d.all
+	n.dictionary = d
 	return n
 }
 
 // qualify returns the number of a term's qualifier, a new one if need be.
-func (n *names) qualify(t rdf.Term) uint32 {
-	if number := n.qualifierOf(t); number != 0 {
+func (d *dictionary) qualify(t rdf.Term) uint32 {
+	if number := d.all.qualifierOf(t); number != 0 {
 		return number
 	}
 	q := qualifier{kind: t.Kind, datatype: t.Type, lang: t.Lang}
-	number := uint32(len(n.qualifiers))
-	n.qualifiers = append(n.qualifiers, q)
-	n.numbers[q] = number
+	number := uint32(len(d.all.qualifiers))
+	d.all.qualifiers = append(d.all.qualifiers, q)
+	d.all.numbers = maps.Clone(d.all.numbers)
+	d.all.numbers[q] = number
 	return number
 }
 
@@ -71,12 +83,12 @@ func (n *names) qualifierOf(t rdf.Term) uint32 {
 	return n.numbers[qualifier{kind: t.Kind, datatype: t.Type, lang: t.Lang}]
 }
 
-func (n *names) slot(value string, qualifier uint32) uint32 {
-	h := maphash.String(n.seed, value) ^ uint64(qualifier)*0x9E3779B97F4A7C15
-	return uint32(h^h>>32) & uint32(len(n.table)-1)
+func slot(seed maphash.Seed, table []uint32, value string, qualifier uint32) uint32 {
+	h := maphash.String(seed, value) ^ uint64(qualifier)*0x9E3779B97F4A7C15
+	return uint32(h^h>>32) & uint32(len(table)-1)
 }
 
-// find returns the number of a term, 0 if no triple has it.
+// find returns the number of a term, 0 if it has none.
 func (n *names) find(t rdf.Term) uint32 {
 	q := n.qualifierOf(t)
 	if q == 0 {
@@ -86,11 +98,18 @@ func (n *names) find(t rdf.Term) uint32 {
 }
 
 func (n *names) lookup(value string, qualifier uint32) uint32 {
+	return n.look(n.seed, value, qualifier)
+}
+
+func (n *names) look(seed maphash.Seed, value string, qualifier uint32) uint32 {
 	mask := uint32(len(n.table) - 1)
-	for i := n.slot(value, qualifier); ; i = (i + 1) & mask {
-		id := n.table[i]
+	for i := slot(seed, n.table, value, qualifier); ; i = (i + 1) & mask {
+		id := atomic.LoadUint32(&n.table[i])
 		if id == 0 {
 			return 0
+		}
+		if int(id) >= len(n.terms) {
+			continue // a fork has it
 		}
 		if it := &n.terms[id]; it.qualifier == qualifier && it.value == value {
 			return id
@@ -98,70 +117,45 @@ func (n *names) lookup(value string, qualifier uint32) uint32 {
 	}
 }
 
-// take returns the number of a term for one more use.
+// take returns the number of a term, a new one if need be.
 func (n *names) take(t rdf.Term) uint32 {
-	q := n.qualify(t)
-	id := n.lookup(t.Value, q)
-	if id == 0 {
-		if n.used+1 > len(n.table)/4*3 {
-			n.grow()
-		}
-		if last := len(n.free) - 1; last >= 0 {
-			id, n.free = n.free[last], n.free[:last]
-		} else {
-			id = uint32(len(n.terms))
-			n.terms = append(n.terms, name{})
-		}
-		n.terms[id] = name{value: t.Value, qualifier: q}
-		n.put(id)
-		n.used++
+	if id := n.find(t); id != 0 {
+		return id
 	}
-	n.terms[id].triples++
+	d := n.dictionary
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	q := d.qualify(t)
+	id := d.all.look(d.seed, t.Value, q)
+	if id == 0 {
+		if len(d.all.terms) > len(d.all.table)/4*3 {
+			d.grow()
+		}
+		id = uint32(len(d.all.terms))
+		d.all.terms = append(d.all.terms, name{value: t.Value, qualifier: q})
+		d.put(d.all.table, id)
+	}
+	*n = d.all
+	n.dictionary = d
 	return id
 }
 
-func (n *names) put(id uint32) {
-	mask := uint32(len(n.table) - 1)
-	i := n.slot(n.terms[id].value, n.terms[id].qualifier)
-	for n.table[i] != 0 {
+func (d *dictionary) put(table []uint32, id uint32) {
+	mask := uint32(len(table) - 1)
+	i := slot(d.seed, table, d.all.terms[id].value, d.all.terms[id].qualifier)
+	for table[i] != 0 {
 		i = (i + 1) & mask
 	}
-	n.table[i] = id
+	atomic.StoreUint32(&table[i], id)
 }
 
-func (n *names) grow() {
-	old := n.table
-	n.table = make([]uint32, 2*len(old))
-	for _, id := range old {
-		if id != 0 {
-			n.put(id)
-		}
+// grow makes another table; who has the old one finds in it what it knows.
+func (d *dictionary) grow() {
+	table := make([]uint32, 2*len(d.all.table))
+	for id := range d.all.terms[1:] {
+		d.put(table, uint32(id+1))
 	}
-}
-
-// drop ends one use of a number, and the number with the last.
-func (n *names) drop(id uint32) {
-	it := &n.terms[id]
-	if it.triples--; it.triples > 0 {
-		return
-	}
-	mask := uint32(len(n.table) - 1)
-	i := n.slot(it.value, it.qualifier)
-	for n.table[i] != id {
-		i = (i + 1) & mask
-	}
-	// Those after it move up where they would not be found else.
-	for j := (i + 1) & mask; n.table[j] != 0; j = (j + 1) & mask {
-		other := &n.terms[n.table[j]]
-		if home := n.slot(other.value, other.qualifier); (j-home)&mask >= (j-i)&mask {
-			n.table[i] = n.table[j]
-			i = j
-		}
-	}
-	n.table[i] = 0
-	n.used--
-	*it = name{}
-	n.free = append(n.free, id)
+	d.all.table = table
 }
 
 func (n *names) term(id uint32) rdf.Term {
