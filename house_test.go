@@ -106,11 +106,11 @@ func importRules(packages map[string][]string) []importRule {
 		bad     string
 	}{
 		{"access", rooms("mns"), "the guard knows the memory and the names; other calls bring their rules with them", "ltm/service"},
-		{"feature", rooms("access", "copies/service", "copies/stream", "gen/engram/v1", "ltm/service", "ltm/policy", "ltm/episode/meta", "pose"),
+		{"feature", rooms("access", "copies/service", "copies/stream", "gen/engram/v1", "knowledge/service", "ltm/service", "ltm/policy", "ltm/episode/meta", "pose"),
 			"a feature turns messages into calls of an interface; transports and what answers are put on from outside", "transport/rpc"},
 		{"query", rooms("idf"), "queries run over any memory", "wm"},
 		{"world", rooms("idf", "pose", "query"), "a world is a view over what any memory tells", "memories"},
-		{"knowledge", rooms("idf", "pose", "query"), "knowledge is a view over what any memory tells", "memories"},
+		{"knowledge", rooms("idf", "pose", "query", "world"), "knowledge is a view over what any memory tells", "memories"},
 		{"copies", rooms("access/credentials", "idf", "query", "mns", "ltm", "wm"),
 			"copies are pulled through an interface; connections are put on from outside", "transport/rpc"},
 		{"backbone", rooms("access/credentials", "access", "transport/secure", "idf"),

@@ -12,8 +12,10 @@ import (
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/feature/copies"
+	"github.com/seed-301d4374/engram/feature/knowledge"
 	"github.com/seed-301d4374/engram/feature/longterm"
 	"github.com/seed-301d4374/engram/feature/poses"
+	knowledgeservice "github.com/seed-301d4374/engram/knowledge/service"
 	longtermservice "github.com/seed-301d4374/engram/ltm/service"
 	poseservice "github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -26,6 +28,15 @@ const PoseMemory = "RobotState"
 // Poses returns the poses that a memory keeps, such as [PoseMemory]. Calls return
 // Unsupported if its server keeps none.
 func (c *Client) Poses(memory string) poseservice.Service { return poses.NewClient(c.Conn(memory)) }
+
+// Knowledge returns who answers questions in logic from what the robot of this client knows. The
+// error of a question is Unsupported if the server has no memory Knowledge.
+func (c *Client) Knowledge() knowledgeservice.Service {
+	return knowledge.NewClient(c.Conn(KnowledgeMemory))
+}
+
+// KnowledgeMemory is the memory whose server answers questions in logic.
+const KnowledgeMemory = "Knowledge"
 
 // LongTerm returns the long-term memory of the server that hosts a memory; of the
 // server that offers the name system if the memory's name is empty. Calls return

@@ -1,0 +1,104 @@
+package knowledge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/wire"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/knowledge/service"
+)
+
+// NewClient returns who answers questions at a server. The error of a question is Unsupported if
+// the server has no memory Knowledge.
+func NewClient(c feature.Conn) service.Service { return client{c} }
+
+type client struct{ feature.Conn }
+
+func (c client) Ask(ctx context.Context, q service.Question) iter.Seq2[service.Row, error] {
+	return func(yield func(service.Row, error) bool) {
+		fail := func(err error) { yield(service.Row{}, err) }
+		m, err := requestOf(q)
+		if err != nil {
+			fail(err)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		s, err := c.Open(ctx, "/"+name+"/AskStepwise", m)
+		if err != nil {
+			fail(err)
+			return
+		}
+		defer s.Close()
+		for {
+			var answer engramv1.AskResponse
+			err := s.Receive(&answer)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				fail(err)
+				return
+			}
+			for _, r := range answer.GetRows() {
+				row, err := rowOf(r)
+				if err != nil {
+					fail(err)
+					return
+				}
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if answer.GetMore() {
+				fail(service.ErrMore)
+				return
+			}
+		}
+	}
+}
+
+func requestOf(q service.Question) (*engramv1.AskRequest, error) {
+	m := &engramv1.AskRequest{
+		Language: engramv1.QuestionLanguage(q.Language), Question: q.Text, Prefixes: q.Prefixes,
+		At: (*int64)(q.At), AsOf: (*int64)(q.AsOf), Rows: int64(q.Rows), Why: q.Why,
+		Timeout: int64(q.Limits.Time), MaxSteps: q.Limits.Steps, MaxMemory: q.Limits.Memory,
+	}
+	for _, r := range q.Rules {
+		m.Rules = append(m.Rules, &engramv1.QuestionRules{Name: r.Name, Text: r.Text})
+	}
+	for _, mark := range q.After {
+		m.After = append(m.After, &engramv1.WorldMark{Epoch: mark.Epoch, Number: mark.Number})
+	}
+	if len(q.JSON) > 0 {
+		m.Pattern = &structpb.Struct{}
+		if err := protojson.Unmarshal(q.JSON, m.Pattern); err != nil {
+			return nil, engram.Errorf(engram.Invalid, "", "the pattern is no JSON object: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func rowOf(m *engramv1.KnowledgeRow) (service.Row, error) {
+	row := service.Row{Names: m.GetNames(), Texts: m.GetTexts(), Probability: m.GetProbability(), Why: m.GetWhy()}
+	if len(row.Texts) != len(row.Names) {
+		return row, wire.BadAnswer(engram.Errorf(engram.Corrupt, "", "a row has %d names and %d texts", len(row.Names), len(row.Texts)))
+	}
+	for _, name := range row.Names {
+		value, err := json.Marshal(m.GetValues().GetFields()[name].AsInterface())
+		if err != nil {
+			return row, wire.BadAnswer(err)
+		}
+		row.Values = append(row.Values, value)
+	}
+	return row, nil
+}

@@ -1,0 +1,127 @@
+// Package knowledge is the feature by which programs ask in logic (engram.v1.KnowledgeService):
+// its calls, their rules, and a client.
+package knowledge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/wire"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/knowledge/service"
+)
+
+const name = "engram.v1.KnowledgeService"
+
+// maxAtOnce bounds the rows of an answer that comes at once.
+const maxAtOnce = 100_000
+
+// Feature offers questions. Everybody may ask, of what they may read.
+func Feature(s service.Service) feature.Feature {
+	h := handler{s}
+	return feature.New(name,
+		feature.Unary("Ask", feature.Sees(access.Read), h.ask).Lasting(),
+		feature.Stream("AskStepwise", feature.Sees(access.Read), h.askStepwise).Lasting(),
+	)
+}
+
+type handler struct{ service.Service }
+
+func (h handler) ask(ctx context.Context, m *engramv1.AskRequest) (*engramv1.AskResponse, error) {
+	var answer engramv1.AskResponse
+	err := h.rows(ctx, m, func(row *engramv1.KnowledgeRow) error {
+		if len(answer.Rows) == maxAtOnce {
+			return engram.Errorf(engram.Exhausted, "", "there are more than %d rows; ask for fewer, or stepwise", maxAtOnce)
+		}
+		answer.Rows = append(answer.Rows, row)
+		return nil
+	})
+	if errors.Is(err, service.ErrMore) {
+		answer.More, err = true, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &answer, nil
+}
+
+func (h handler) askStepwise(ctx context.Context, m *engramv1.AskRequest, send func(*engramv1.AskResponse) error) error {
+	err := h.rows(ctx, m, func(row *engramv1.KnowledgeRow) error {
+		return send(&engramv1.AskResponse{Rows: []*engramv1.KnowledgeRow{row}})
+	})
+	if errors.Is(err, service.ErrMore) {
+		return send(&engramv1.AskResponse{More: true})
+	}
+	return err
+}
+
+// rows answers a question row by row.
+func (h handler) rows(ctx context.Context, m *engramv1.AskRequest, use func(*engramv1.KnowledgeRow) error) error {
+	q, err := question(ctx, m)
+	if err != nil {
+		return err
+	}
+	for row, err := range h.Ask(ctx, q) {
+		if err != nil {
+			return err
+		}
+		message, err := rowMessage(row)
+		if err != nil {
+			return err
+		}
+		if err := use(message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func question(ctx context.Context, m *engramv1.AskRequest) (service.Question, error) {
+	q := service.Question{
+		Language: service.Language(m.GetLanguage()), Text: m.GetQuestion(), Prefixes: m.GetPrefixes(),
+		At: (*engram.Time)(m.At), AsOf: (*engram.Time)(m.AsOf), Rows: int(m.GetRows()), Why: m.GetWhy(),
+		Limits: service.Limits{Time: time.Duration(m.GetTimeout()), Steps: m.GetMaxSteps(), Memory: m.GetMaxMemory()},
+	}
+	if m.GetTimeout() < 0 || m.GetMaxSteps() < 0 || m.GetMaxMemory() < 0 || m.GetRows() < 0 {
+		return q, engram.Errorf(engram.Invalid, "", "a limit is negative; 0 is the server's")
+	}
+	if err := wire.LimitsOf(ctx).Breadth("rules and marks", len(m.GetRules())+len(m.GetAfter())); err != nil {
+		return q, err
+	}
+	for _, r := range m.GetRules() {
+		q.Rules = append(q.Rules, service.Rules{Name: r.GetName(), Text: r.GetText()})
+	}
+	for _, mark := range m.GetAfter() {
+		q.After = append(q.After, service.Mark{Epoch: mark.GetEpoch(), Number: mark.GetNumber()})
+	}
+	if m.Pattern != nil {
+		if m.GetQuestion() != "" {
+			return q, engram.Errorf(engram.Invalid, "", "the question is there twice: as text and as JSON; give one")
+		}
+		var err error
+		if q.JSON, err = protojson.Marshal(m.Pattern); err != nil {
+			return q, engram.Errorf(engram.Invalid, "", "the pattern: %w", err)
+		}
+	}
+	return q, nil
+}
+
+func rowMessage(row service.Row) (*engramv1.KnowledgeRow, error) {
+	text, err := json.Marshal(row)
+	if err != nil {
+		return nil, engram.Errorf(engram.Internal, "", "a row cannot be written: %w", err)
+	}
+	m := &engramv1.KnowledgeRow{Names: row.Names, Texts: row.Texts, Probability: row.Probability, Why: row.Why, Values: &structpb.Struct{}}
+	if err := protojson.Unmarshal(text, m.Values); err != nil {
+		return nil, engram.Errorf(engram.Internal, "", "a row cannot be written: %w", err)
+	}
+	return m, nil
+}
