@@ -1,6 +1,7 @@
 package world
 
 import (
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -148,4 +149,31 @@ func (f *Forest) Removed(name string) (newest *Statement, ok bool) {
 		}
 	}
 	return newest, newest != nil
+}
+
+// Changed yields the names of items that may differ in two forests, or be elsewhere, or are in one
+// of both only. Of forests of one world it costs what differs; else all may.
+func Changed(before, after *Forest) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		shared := before.names == after.names
+		for _, pair := range [2][2]*Forest{{after, before}, {before, after}} {
+			in, other := pair[0], pair[1]
+			for i, p := range in.pages {
+				if shared && i < len(other.pages) && other.pages[i] == p {
+					continue
+				}
+				for _, n := range p.nodes {
+					if n == nil || n.merged == nil {
+						continue
+					}
+					switch o := other.item(n.name); {
+					case o == n:
+					case o != nil && in == before: // told already
+					case !yield(n.name):
+						return
+					}
+				}
+			}
+		}
+	}
 }

@@ -108,3 +108,13 @@ func (f *Forest) edge(n *node) (pose.Pose, pose.Cov) {
 	}
 	return p.Pose, p.Cov
 }
+
+// Root returns the root of the tree of frames that an item or a bare frame is in, and where it is
+// in the root's frame; ok is false if there is no such frame.
+func Root(f *Forest, name string) (root string, rootFromItem pose.Pose, ok bool) {
+	n := f.frame(name)
+	if n == nil {
+		return "", pose.Pose{}, false
+	}
+	return f.node(n.root).name, n.rootFromItem, true
+}

@@ -1,0 +1,172 @@
+package computed
+
+import (
+	"math"
+
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// A Body is what a scene has of a thing, a place or a robot.
+type Body struct {
+	Name  string    // its IRI
+	Frame string    // bodies of different frames have no relations; z points up
+	Pose  pose.Pose // frameFromBody; x points ahead, y to the left
+	Cov   pose.Cov  // unknown counts as exact
+	// Box is its bounding box; of no size if none is known.
+	Box world.Box
+	// Place says that it is a room or the like, which hides nothing and on which nothing is.
+	Place bool
+	// Container says that it is a container, as KnowRob's relations ask for.
+	Container bool
+	// Reach is how far it reaches, metres; 0 is what the rules say.
+	Reach float64
+	// Item is the item that the body is made of; "" if it is of none.
+	Item string
+}
+
+// solid is a body with what its geometry needs again and again.
+type solid struct {
+	*Body
+	centre pose.Vec3    // of its box, in the frame
+	axes   [3]pose.Vec3 // of its box, unit vectors in the frame
+	half   [3]float64   // edges
+}
+
+func newSolid(b *Body) solid { return b.at(b.Pose) }
+
+// at returns the body as it would be at a pose.
+func (b *Body) at(p pose.Pose) solid {
+	s := solid{Body: b, half: [3]float64{b.Box.Size.X / 2, b.Box.Size.Y / 2, b.Box.Size.Z / 2}}
+	if b.Box.Pose.R != (pose.Quat{}) {
+		p = p.Mul(b.Box.Pose)
+	}
+	s.centre = p.T
+	s.axes = [3]pose.Vec3{p.R.Rotate(pose.Vec3{X: 1}), p.R.Rotate(pose.Vec3{Y: 1}), p.R.Rotate(pose.Vec3{Z: 1})}
+	return s
+}
+
+// sized reports whether its box has an extent.
+func (s *solid) sized() bool { return s.half != [3]float64{} }
+
+// extent returns how far the box reaches from its centre along a direction.
+func (s *solid) extent(along pose.Vec3) float64 {
+	return s.half[0]*math.Abs(s.axes[0].Dot(along)) + s.half[1]*math.Abs(s.axes[1].Dot(along)) + s.half[2]*math.Abs(s.axes[2].Dot(along))
+}
+
+// bounds returns the box around its box along the frame's axes.
+func (s *solid) bounds() bounds {
+	e := pose.Vec3{X: s.extent(pose.Vec3{X: 1}), Y: s.extent(pose.Vec3{Y: 1}), Z: s.extent(pose.Vec3{Z: 1})}
+	return bounds{s.centre.Sub(e), s.centre.Add(e)}
+}
+
+// local returns a point in the axes of the box, from its centre.
+func (s *solid) local(p pose.Vec3) [3]float64 {
+	d := p.Sub(s.centre)
+	return [3]float64{d.Dot(s.axes[0]), d.Dot(s.axes[1]), d.Dot(s.axes[2])}
+}
+
+// contains reports whether a point lies in the box.
+func (s *solid) contains(p pose.Vec3) bool {
+	for i, x := range s.local(p) {
+		if math.Abs(x) > s.half[i] {
+			return false
+		}
+	}
+	return s.sized()
+}
+
+// nearest returns the point of the box that is nearest to another one.
+func (s *solid) nearest(p pose.Vec3) pose.Vec3 {
+	q := s.centre
+	for i, x := range s.local(p) {
+		q = q.Add(s.axes[i].Scale(max(-s.half[i], min(s.half[i], x))))
+	}
+	return q
+}
+
+// parallel is the square of the sine between directions that count as parallel.
+const parallel = 1e-18
+
+// through returns where a line p + t·d enters the box and leaves it; ok is false if it misses
+// it, or if the box has no extent across the line.
+func (s *solid) through(p, d pose.Vec3) (enter, leave float64, ok bool) {
+	enter, leave = math.Inf(-1), math.Inf(1)
+	at := s.local(p)
+	for i, axis := range s.axes {
+		along := axis.Dot(d)
+		if along*along <= parallel*d.Dot(d) {
+			if math.Abs(at[i]) > s.half[i] || s.half[i] == 0 {
+				return 0, 0, false
+			}
+			continue
+		}
+		t0, t1 := (-s.half[i]-at[i])/along, (s.half[i]-at[i])/along
+		enter, leave = max(enter, min(t0, t1)), min(leave, max(t0, t1))
+	}
+	return enter, leave, enter <= leave
+}
+
+var up = pose.Vec3{Z: 1}
+
+// rise returns how far the box reaches up and down from its centre, on the vertical there.
+func (s *solid) rise() float64 {
+	rise := math.Inf(1)
+	for i, axis := range s.axes {
+		if z := math.Abs(axis.Z); z*z > parallel {
+			rise = min(rise, s.half[i]/z)
+		}
+	}
+	return rise
+}
+
+// distance returns how far two boxes are apart, 0 if they meet: points of both in turn, each the
+// nearest to the one before, come ever nearer.
+func distance(a, b *solid) float64 {
+	if a.Name > b.Name { // the same either way
+		a, b = b, a
+	}
+	p := a.centre
+	last := math.Inf(1)
+	for range maxSteps {
+		q := b.nearest(p)
+		p = a.nearest(q)
+		d := p.Sub(q).Norm()
+		if d < precision {
+			return 0
+		}
+		if last-d < precision {
+			return d
+		}
+		last = d
+	}
+	return last
+}
+
+// precision is what a distance is wrong by, about; metres.
+const precision = 1e-7
+
+// maxSteps bounds the steps to a distance; most take two or three.
+const maxSteps = 200
+
+// bounds is a box along the axes of a frame.
+type bounds struct{ lo, hi pose.Vec3 }
+
+func (b bounds) grown(by float64) bounds {
+	d := pose.Vec3{X: by, Y: by, Z: by}
+	return bounds{b.lo.Sub(d), b.hi.Add(d)}
+}
+
+func (b bounds) meets(o bounds) bool {
+	return b.lo.X <= o.hi.X && o.lo.X <= b.hi.X && b.lo.Y <= o.hi.Y && o.lo.Y <= b.hi.Y && b.lo.Z <= o.hi.Z && o.lo.Z <= b.hi.Z
+}
+
+// column is the bounds from bottom to top without end up or down.
+func (b bounds) above() bounds { b.hi.Z = math.Inf(1); return b }
+func (b bounds) below() bounds { b.lo.Z = math.Inf(-1); return b }
+
+// everywhere has all.
+var everywhere = bounds{
+	pose.Vec3{X: math.Inf(-1), Y: math.Inf(-1), Z: math.Inf(-1)},
+	pose.Vec3{X: math.Inf(1), Y: math.Inf(1), Z: math.Inf(1)},
+}
