@@ -23,17 +23,31 @@ type Body struct {
 	Reach float64
 	// Item is the item that the body is made of; "" if it is of none.
 	Item string
+
+	asStated axes // its rotation as a file has it, without rounding
 }
 
 // solid is a body with what its geometry needs again and again.
 type solid struct {
 	*Body
-	centre pose.Vec3    // of its box, in the frame
-	axes   [3]pose.Vec3 // of its box, unit vectors in the frame
-	half   [3]float64   // edges
+	centre pose.Vec3  // of its box, in the frame
+	axes   axes       // of its box, unit vectors in the frame
+	half   [3]float64 // edges
 }
 
-func newSolid(b *Body) solid { return b.at(b.Pose) }
+func newSolid(b *Body) solid {
+	s := b.at(b.Pose)
+	for i, axis := range b.asStated {
+		if axis.Sub(s.axes[i]).Norm() > rounded { // a body that was turned since
+			return s
+		}
+	}
+	s.axes = b.asStated
+	return s
+}
+
+// rounded is by how much a file's rotation may differ from one of unit length.
+const rounded = 1e-3
 
 // at returns the body as it would be at a pose.
 func (b *Body) at(p pose.Pose) solid {
@@ -42,7 +56,7 @@ func (b *Body) at(p pose.Pose) solid {
 		p = p.Mul(b.Box.Pose)
 	}
 	s.centre = p.T
-	s.axes = [3]pose.Vec3{p.R.Rotate(pose.Vec3{X: 1}), p.R.Rotate(pose.Vec3{Y: 1}), p.R.Rotate(pose.Vec3{Z: 1})}
+	s.axes = axes{p.R.Rotate(pose.Vec3{X: 1}), p.R.Rotate(pose.Vec3{Y: 1}), p.R.Rotate(pose.Vec3{Z: 1})}
 	return s
 }
 
@@ -121,33 +135,37 @@ func (s *solid) rise() float64 {
 }
 
 // distance returns how far two boxes are apart, 0 if they meet: points of both in turn, each the
-// nearest to the one before, come ever nearer.
+// nearest to the one before, come ever nearer, until a plane between proves that they are near enough.
 func distance(a, b *solid) float64 {
 	if a.Name > b.Name { // the same either way
 		a, b = b, a
 	}
-	p := a.centre
-	last := math.Inf(1)
+	p, d := a.centre, 0.0
 	for range maxSteps {
 		q := b.nearest(p)
 		p = a.nearest(q)
-		d := p.Sub(q).Norm()
-		if d < precision {
+		way := p.Sub(q)
+		if d = way.Norm(); d < precision {
 			return 0
 		}
-		if last-d < precision {
-			return d
+		if d-apart(a, b, way.Scale(1/d)) < precision {
+			break
 		}
-		last = d
 	}
-	return last
+	return d
 }
 
-// precision is what a distance is wrong by, about; metres.
-const precision = 1e-7
+// apart returns how far two boxes are apart along a unit vector; negative if they overlap.
+func apart(a, b *solid, along pose.Vec3) float64 {
+	return math.Abs(a.centre.Sub(b.centre).Dot(along)) - (a.extent(along) + b.extent(along))
+}
+
+// precision is what a distance is wrong by at most, in metres, but where boxes all but touch
+// with an edge.
+const precision = 1e-4
 
 // maxSteps bounds the steps to a distance; most take two or three.
-const maxSteps = 200
+const maxSteps = 1000
 
 // bounds is a box along the axes of a frame.
 type bounds struct{ lo, hi pose.Vec3 }

@@ -33,7 +33,7 @@ func Example() {
 
 	moved, _ := kitchen.Body("cup")
 	moved.Pose = pose.Translation(3, 0, 1)
-	moved.Cov = pose.DiagonalCov(0.2, 0)
+	moved.Cov = pose.DiagonalCov(0.15, 0)
 	for name, p := range kitchen.With(moved).Seconds(computed.In, "cup") {
 		fmt.Printf("it is in the %s: %.1f\n", name, p)
 	}
@@ -42,5 +42,5 @@ func Example() {
 	// plate is on the table: 1
 	// the cup is left of the plate: true
 	// seen from the fridge: false
-	// it is in the fridge: 0.7
+	// it is in the fridge: 0.9
 }

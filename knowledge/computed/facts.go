@@ -19,6 +19,14 @@ import (
 // start, too; [engram.MinTime] is none. A time of 0 is the present. ok is false if there is no
 // pose, or if the thing was destroyed since (inputsDestroyed).
 func Pose(v *knowledge.View, thing rdf.Term, at engram.Time) (p pose.Pose, when engram.Time, ok bool) {
+	p, _, when, ok = perceived(v, thing, at)
+	return p, when, ok
+}
+
+// axes are the columns of a rotation matrix as a file has them; zero if it has none.
+type axes [3]pose.Vec3
+
+func perceived(v *knowledge.View, thing rdf.Term, at engram.Time) (p pose.Pose, x axes, when engram.Time, ok bool) {
 	if at == 0 {
 		at = engram.MaxTime
 	}
@@ -33,48 +41,53 @@ func Pose(v *knowledge.View, thing rdf.Term, at engram.Time) (p pose.Pose, when 
 				continue
 			}
 			for place := range v.Has(t.S, rdf.NewIRI(ns+"eventOccursAt"), rdf.Term{}) {
-				if found, is := poseOf(v, ns, place.O); is {
-					p, when, by, ok = found, start, t.S.Value, true
+				if found, columns, is := poseOf(v, ns, place.O); is {
+					p, x, when, by, ok = found, columns, start, t.S.Value, true
 				}
 			}
 		}
 		for t := range v.Has(thing, rdf.NewIRI(ns+"orientation"), rdf.Term{}) {
-			if found, is := poseOf(v, ns, t.O); is && !ok {
-				p, when, ok = found, engram.MinTime, true
+			if found, columns, is := poseOf(v, ns, t.O); is && !ok {
+				p, x, when, ok = found, columns, engram.MinTime, true
 			}
 		}
 		for t := range v.Has(rdf.Term{}, rdf.NewIRI(ns+"inputsDestroyed"), thing) {
 			if end, _, timed := times(v, t.S, "startTime"); timed && end <= at && end >= when {
-				return pose.Pose{}, 0, false
+				return pose.Pose{}, axes{}, 0, false
 			}
 		}
 	}
-	return p, when, ok
+	return p, x, when, ok
 }
 
 // poseOf reads a RotationMatrix3D, or a pose of a translation and a quaternion.
-func poseOf(v *knowledge.View, ns string, place rdf.Term) (pose.Pose, bool) {
+func poseOf(v *knowledge.View, ns string, place rdf.Term) (p pose.Pose, x axes, ok bool) {
 	if place.Kind == rdf.Literal {
-		return pose.Pose{}, false
+		return p, x, false
 	}
 	if t, ok := vector(v, place, ns+"translation", 3); ok {
 		q, ok := vector(v, place, ns+"quaternion", 4)
 		if !ok {
-			return pose.Pose{}, false
+			return p, x, false
 		}
-		return upright(pose.Vec3{X: t[0], Y: t[1], Z: t[2]}, pose.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]})
+		p, ok = upright(pose.Vec3{X: t[0], Y: t[1], Z: t[2]}, pose.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]})
+		return p, x, ok
 	}
 	var m [3][4]float64
 	for i := range m {
 		for j := range m[i] {
-			x, ok := vector(v, place, ns+"m"+strconv.Itoa(i)+strconv.Itoa(j), 1)
+			e, ok := vector(v, place, ns+"m"+strconv.Itoa(i)+strconv.Itoa(j), 1)
 			if !ok {
-				return pose.Pose{}, false
+				return p, x, false
 			}
-			m[i][j] = x[0]
+			m[i][j] = e[0]
 		}
 	}
-	return upright(pose.Vec3{X: m[0][3], Y: m[1][3], Z: m[2][3]}, rotation(&m))
+	for j := range x {
+		x[j] = pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]}
+	}
+	p, ok = upright(pose.Vec3{X: m[0][3], Y: m[1][3], Z: m[2][3]}, rotation(&m))
+	return p, x, ok
 }
 
 // upright returns a pose with a rotation of unit length; files have rounded ones.
@@ -116,7 +129,7 @@ func vector(v *knowledge.View, of rdf.Term, property string, n int) ([]float64, 
 		numbers := make([]float64, n)
 		for i, word := range words {
 			x, err := strconv.ParseFloat(word, 64)
-			if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			if err != nil || !(math.Abs(x) <= world.MaxLength) {
 				return nil, false
 			}
 			numbers[i] = x
@@ -155,8 +168,8 @@ func FromView(v *knowledge.View, rules Rules) *Scene {
 			return
 		}
 		seen[thing] = true
-		if p, _, ok := Pose(v, thing, v.At); ok {
-			e.put(Body{Name: thing.Value, Pose: p, Box: world.Box{Pose: pose.Identity(), Size: sizeOf(v, thing)}, Place: isPlace(v, thing)})
+		if p, x, _, ok := perceived(v, thing, v.At); ok {
+			e.put(Body{Name: thing.Value, Pose: p, asStated: x, Box: world.Box{Pose: pose.Identity(), Size: sizeOf(v, thing)}, Place: isPlace(v, thing)})
 		}
 	}
 	for _, ns := range [...]string{KnowRob, formerly} {

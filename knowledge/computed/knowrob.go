@@ -24,6 +24,11 @@ func knowrob(ns string) []*Relation {
 	}
 	// The box of depth and width about the centre, the first taken for the other.
 	footprint := func(_ *Rules, of *solid) bounds {
+		if math.Abs(of.axes[2].Z) < 1-1e-9 { // tilted, it counts as larger than it is
+			b := everywhere
+			b.lo.Z = of.centre.Z
+			return b
+		}
 		return bounds{of.centre, of.centre}.grown(math.Hypot(of.half[0], of.half[1]) + margin).above()
 	}
 	ahead := func(_ *Rules, of *solid) bounds {

@@ -31,24 +31,48 @@ func load(t testing.TB, names ...string) *knowledge.View {
 	return &knowledge.View{Graph: g}
 }
 
-func TestDump(t *testing.T) {
-	for _, file := range []string{"ias_semantic_map.owl", "ias_hospital_room.owl"} {
-		v := load(t, file, "knowrob.owl", "owl.owl")
-		c := computed.New(v)
-		s := c.Scene()
-		for b := range s.Bodies() {
-			t.Log(b.Name, b.Pose, b.Box.Size, b.Place)
+// The relations of KnowRob's and RoboEarth's maps. The numbers are those of a computation from the
+// text of the file by KnowRob's formulas.
+func TestMaps(t *testing.T) {
+	room := func(name string) string { return "http://knowrob.org/kb/ias_hospital_room.owl#" + name }
+	kitchen := func(name string) string { return "http://knowrob.org/kb/ias_semantic_map.owl#" + name }
+	hospital := computed.New(load(t, "ias_hospital_room.owl", "knowrob.owl", "owl.owl"))
+	lab := computed.New(load(t, "ias_semantic_map.owl", "knowrob.owl", "owl.owl"))
+	for _, want := range []struct {
+		c              *computed.Computables
+		s, property, o string
+		n              int
+		with           string // one of the answers
+	}{
+		{lab, "", computed.KnowRob + "on-Physical", "", 43, kitchen("cupboard5") + " " + kitchen("cupboard4")},
+		{lab, "", computed.KnowRob + "above-Generally", "", 43, ""},
+		{lab, "", computed.KnowRob + "below-Generally", "", 43, ""},
+		{lab, "", computed.KnowRob + "in-ContGeneric", "", 31, kitchen("handle17000") + " " + kitchen("cupboard0")},
+		{lab, "", computed.KnowRob + "toTheLeftOf", "", 518, ""},
+		{lab, "", computed.KnowRob + "toTheRightOf", "", 518, ""},
+		{lab, "", computed.KnowRob + "inFrontOf-Generally", "", 3982, ""},
+		{lab, "", computed.KnowRob + "inCenterOf", "", 108, ""},
+		{lab, "", computed.NS + "on", kitchen("drawer2"), 2, kitchen("drawer3") + " " + kitchen("drawer2")},
+		{lab, kitchen("drawer3"), computed.NS + "on", "", 1, kitchen("drawer3") + " " + kitchen("drawer2")},
+		{lab, kitchen("door2"), computed.NS + "in", "", 1, kitchen("door2") + " " + kitchen("cupboard0")},
+		{lab, kitchen("cupboard1"), computed.NS + "nextTo", kitchen("cupboard0"), 1, ""},
+		{lab, kitchen("cupboard0"), computed.NS + "leftOf", kitchen("cupboard1"), 1, ""},
+		{lab, kitchen("cupboard0"), computed.NS + "visibleFrom", kitchen("knob18003"), 1, ""},
+		{hospital, "", computed.KnowRob + "on-Physical", room("cabinet1"), 2, room("bottle1") + " " + room("cabinet1")},
+		{hospital, "", computed.KnowRob + "in-ContGeneric", "", 0, ""}, // the bottle has no size
+		{hospital, "", computed.NS + "in", room("cabinet1"), 2, room("bottle1") + " " + room("cabinet1")},
+		{hospital, "", computed.NS + "insidePlace", room("Room7635"), 5, room("door_handle") + " " + room("Room7635")},
+		{hospital, room("door_handle"), computed.NS + "nextTo", room("cabinet1"), 1, ""},
+		{hospital, "", computed.NS + "near", room("bed1"), 2, ""},
+		{hospital, room("bed1"), computed.DistanceTo + "/" + room("cabinet1"), "", 1, ""},
+		{hospital, room("Room3001"), computed.NS + "near", "", 0, ""},
+	} {
+		if got := ask(t, want.c, want.s, want.property, want.o); len(got) != want.n || want.with != "" && !slices.Contains(got, want.with) {
+			t.Errorf("%s %s %s: %d answers, not %d with %q: %.300q", want.s, want.property, want.o, len(got), want.n, want.with, got)
 		}
-		ps := slices.Sorted(c.Properties())
-		for _, p := range ps {
-			seq, _ := c.Compute(rdf.Term{}, p, rdf.Term{})
-			n := 0
-			for d := range seq {
-				if n++; n < 12 {
-					t.Log(p, d.S.Value, d.O.Value, d.Probability)
-				}
-			}
-			t.Log(p, n)
-		}
+	}
+	when, ok := computed.Interval(load(t, "ias_hospital_room.owl"), rdf.NewIRI(room("SemanticMapPerception2")))
+	if !ok || when.Start != 1321540911e9 || when.End != when.Start {
+		t.Errorf("the handle was seen at %v, %v", when, ok)
 	}
 }

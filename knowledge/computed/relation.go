@@ -156,7 +156,7 @@ func beside(r *Rules, of *solid) bounds {
 }
 func nearby(r *Rules, of *solid) bounds { return of.bounds().grown(r.Near + margin) }
 func ranging(r *Rules, of *solid) bounds {
-	return of.bounds().grown(max(r.Range, r.Level) + margin)
+	return of.bounds().grown(max(math.Sqrt2*r.Range, r.Level) + margin) // at the end of both directions
 }
 func far(*Rules, *solid) bounds { return everywhere }
 func reaching(r *Rules, of *solid) bounds {
@@ -215,15 +215,10 @@ func nextTo(s *Scene, a, b *solid) bool {
 	if a.Place || b.Place || a.contains(b.centre) || b.contains(a.centre) {
 		return false
 	}
-	if apart(a, b, up) > 0 || above(s, a, b) || above(s, b, a) {
+	if apart(a, b, up) > s.rules.Contact || above(s, a, b) || above(s, b, a) {
 		return false
 	}
 	return distance(a, b) <= s.rules.Beside
-}
-
-// apart returns how far two boxes are apart along a direction; negative if they overlap.
-func apart(a, b *solid, along pose.Vec3) float64 {
-	return math.Abs(a.centre.Sub(b.centre).Dot(along)) - a.extent(along) - b.extent(along)
 }
 
 // towards returns the relation of what lies ahead or to the left, by the signs.

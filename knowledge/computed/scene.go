@@ -20,10 +20,10 @@ type Scene struct {
 	source   source
 	classes  *knowledge.View // what is a container; nil is not known
 	observer string
-	ids      map[string]int32 // of bodies; shared by scenes until a name is new
+	ids      map[string]int32 // of bodies; shared by scenes with the same names
 	solids   []*solid         // by id; nil is none
+	free     []int32          // ids of none
 	grids    map[string][]*grid
-	size     int
 }
 
 // source tells what a scene does not hold of its bodies.
@@ -84,7 +84,7 @@ func (s *Scene) SeenBy(observer string) *Scene {
 }
 
 // Len returns the number of bodies.
-func (s *Scene) Len() int { return s.size }
+func (s *Scene) Len() int { return len(s.ids) }
 
 // Body returns a body.
 func (s *Scene) Body(name string) (Body, bool) {
@@ -194,33 +194,48 @@ func (s *Scene) edit() *edit {
 }
 
 func (e *edit) put(b Body) {
-	e.remove(b.Name)
-	id, ok := e.ids[b.Name]
-	if !ok {
-		if !e.named {
-			if e.ids, e.named = maps.Clone(e.ids), true; e.ids == nil {
-				e.ids = map[string]int32{}
-			}
-		}
-		id = int32(len(e.solids))
-		e.ids[b.Name] = id
-		e.solids = append(e.solids, nil)
-	}
 	s := newSolid(&b)
+	id, ok := e.ids[b.Name]
+	switch last := len(e.free) - 1; {
+	case ok:
+		e.lift(id)
+	case last >= 0:
+		id, e.free = e.free[last], e.free[:last]
+		e.name()[b.Name] = id
+	default:
+		id = int32(len(e.solids))
+		e.solids = append(e.solids, nil)
+		e.name()[b.Name] = id
+	}
 	e.solids[id] = &s
 	g := e.own(&s)
 	at := g.cell(s.centre)
 	g.cells[at] = append(slices.Clone(g.cells[at]), id)
 	g.size++
-	e.size++
 }
 
 func (e *edit) remove(name string) {
-	s := e.get(name)
-	if s == nil {
-		return
+	if id, ok := e.ids[name]; ok {
+		delete(e.name(), name)
+		e.lift(id)
+		e.solids[id] = nil
+		e.free = append(e.free, id)
 	}
-	id := e.ids[name]
+}
+
+// name returns the ids to change them.
+func (e *edit) name() map[string]int32 {
+	if !e.named {
+		if e.ids, e.free, e.named = maps.Clone(e.ids), slices.Clone(e.free), true; e.ids == nil {
+			e.ids = map[string]int32{}
+		}
+	}
+	return e.ids
+}
+
+// lift takes a body out of its grid.
+func (e *edit) lift(id int32) {
+	s := e.solids[id]
 	g := e.own(s)
 	at := g.cell(s.centre)
 	if left := slices.DeleteFunc(slices.Clone(g.cells[at]), func(i int32) bool { return i == id }); len(left) > 0 {
@@ -234,8 +249,6 @@ func (e *edit) remove(name string) {
 			delete(e.grids, s.Frame)
 		}
 	}
-	e.solids[id] = nil
-	e.size--
 }
 
 // own returns the grid that a body belongs to, which this edit may change.

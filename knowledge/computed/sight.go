@@ -9,7 +9,7 @@ import (
 
 // visibleFrom reports whether b sees the first one's centre, or a corner of its box.
 func visibleFrom(s *Scene, a, b *solid) bool {
-	if a.Place {
+	if a.Place || b.Place {
 		return false
 	}
 	eye, view := s.source.eye(b.Body)

@@ -19,8 +19,9 @@ func (s *Scene) probability(r *Relation, a, b *solid, holds bool) float64 {
 		return 0
 	}
 	root := rootOf(&c)
-	n := 0
-	for _, z := range nodes() {
+	n, moved, all := 0, new(solid), nodes()
+	for i := range lattice {
+		z := &all[i]
 		var x [6]float64
 		for i := range 6 {
 			for j := range i + 1 {
@@ -29,7 +30,7 @@ func (s *Scene) probability(r *Relation, a, b *solid, holds bool) float64 {
 		}
 		t := pose.Twist{Rho: pose.Vec3{X: x[0], Y: x[1], Z: x[2]}, Phi: pose.Vec3{X: x[3], Y: x[4], Z: x[5]}}
 		for _, sign := range [2]float64{1, -1} {
-			if moved := a.at(a.Pose.Mul(pose.Exp(t.Scale(sign)))); r.holds(s, &moved, b) {
+			if *moved = a.at(a.Pose.Mul(pose.Exp(t.Scale(sign)))); r.holds(s, moved, b) {
 				n++
 			}
 		}
@@ -45,7 +46,8 @@ const lattice = 128
 
 // nodes returns standard normal vectors that fill space evenly: the additive sequence of the
 // root of x⁷ = x+1 (Roberts), through the inverse of the normal distribution.
-var nodes = sync.OnceValue(func() (z [lattice][6]float64) {
+var nodes = sync.OnceValue(func() *[lattice][6]float64 {
+	z := new([lattice][6]float64)
 	const root = 1.1127756842787055
 	for k := range z {
 		step := 1.0
