@@ -17,14 +17,12 @@ type Body struct {
 	Box world.Box
 	// Place says that it is a room or the like, which hides nothing and on which nothing is.
 	Place bool
-	// Container says that it is a container, as KnowRob's relations ask for.
-	Container bool
 	// Reach is how far it reaches, metres; 0 is what the rules say.
 	Reach float64
 	// Item is the item that the body is made of; "" if it is of none.
 	Item string
 
-	asStated axes // its rotation as a file has it, without rounding
+	axes axes // its rotation as a file has it, without rounding; zero is that of the pose
 }
 
 // solid is a body with what its geometry needs again and again.
@@ -37,12 +35,12 @@ type solid struct {
 
 func newSolid(b *Body) solid {
 	s := b.at(b.Pose)
-	for i, axis := range b.asStated {
+	for i, axis := range b.axes {
 		if axis.Sub(s.axes[i]).Norm() > rounded { // a body that was turned since
 			return s
 		}
 	}
-	s.axes = b.asStated
+	s.axes = b.axes
 	return s
 }
 
@@ -179,7 +177,7 @@ func (b bounds) meets(o bounds) bool {
 	return b.lo.X <= o.hi.X && o.lo.X <= b.hi.X && b.lo.Y <= o.hi.Y && o.lo.Y <= b.hi.Y && b.lo.Z <= o.hi.Z && o.lo.Z <= b.hi.Z
 }
 
-// column is the bounds from bottom to top without end up or down.
+// above and below are the bounds without an end up or down.
 func (b bounds) above() bounds { b.hi.Z = math.Inf(1); return b }
 func (b bounds) below() bounds { b.lo.Z = math.Inf(-1); return b }
 

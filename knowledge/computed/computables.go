@@ -36,12 +36,10 @@ func New(v *knowledge.View) *Computables {
 	}
 }
 
-// Over returns what is computed from a scene, and from the events and classes of a view.
+// Over returns what is computed from a scene, and from the events of a view.
 func Over(s *Scene, v *knowledge.View) *Computables {
-	classed := *s
-	classed.classes = v
 	c := New(v)
-	c.scene = func() *Scene { return &classed }
+	c.scene = func() *Scene { return s }
 	return c
 }
 
@@ -78,7 +76,7 @@ func (c *Computables) Properties() iter.Seq[string] {
 				return
 			}
 		}
-		_ = yield(Duration) && yield(KnowRob+"duration")
+		_ = yield(Duration) && yield(KnowRob+"duration") && yield(KnowRob+"orientation")
 	}
 }
 
@@ -99,8 +97,11 @@ func (c *Computables) Compute(s rdf.Term, property string, o rdf.Term) (iter.Seq
 		if holds := names[name]; holds != nil {
 			return c.between(s, property, holds, o), true
 		}
-		if name == "duration" {
+		switch {
+		case name == "duration":
 			return c.durations(s, property, o, ns != NS), true
+		case name == "orientation" && ns != NS:
+			return c.orientations(s, property, o), true
 		}
 	}
 	base, body, ok := strings.Cut(property, NS)
@@ -213,6 +214,25 @@ func (c *Computables) durations(s rdf.Term, property string, o rdf.Term, ended b
 				continue
 			}
 			if !yield(knowledge.Derived{Triple: rdf.Triple{S: e.term, P: rdf.NewIRI(property), O: d}, Probability: 1}) {
+				return
+			}
+		}
+	}
+}
+
+// orientations yields where things are in the facts: the matrix of the newest perception.
+func (c *Computables) orientations(s rdf.Term, property string, o rdf.Term) iter.Seq[knowledge.Derived] {
+	return func(yield func(knowledge.Derived) bool) {
+		give := func(thing rdf.Term) bool {
+			at, ok := perceived(c.v, thing, c.v.At)
+			return !ok || !o.IsZero() && o != at.place || yield(knowledge.Derived{Triple: rdf.Triple{S: thing, P: rdf.NewIRI(property), O: at.place}, Probability: 1})
+		}
+		if !s.IsZero() {
+			give(s)
+			return
+		}
+		for thing := range things(c.v) {
+			if !give(thing) {
 				return
 			}
 		}

@@ -1,6 +1,7 @@
 package computed
 
 import (
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -19,14 +20,22 @@ import (
 // start, too; [engram.MinTime] is none. A time of 0 is the present. ok is false if there is no
 // pose, or if the thing was destroyed since (inputsDestroyed).
 func Pose(v *knowledge.View, thing rdf.Term, at engram.Time) (p pose.Pose, when engram.Time, ok bool) {
-	p, _, when, ok = perceived(v, thing, at)
-	return p, when, ok
+	is, ok := perceived(v, thing, at)
+	return is.pose, is.when, ok
 }
 
-// axes are the columns of a rotation matrix as a file has them; zero if it has none.
+// sighting is where a thing was perceived.
+type sighting struct {
+	place rdf.Term // what has the pose
+	pose  pose.Pose
+	axes  axes // its rotation as the file has it; zero if it is no matrix
+	when  engram.Time
+}
+
+// axes are the columns of a rotation matrix.
 type axes [3]pose.Vec3
 
-func perceived(v *knowledge.View, thing rdf.Term, at engram.Time) (p pose.Pose, x axes, when engram.Time, ok bool) {
+func perceived(v *knowledge.View, thing rdf.Term, at engram.Time) (newest sighting, ok bool) {
 	if at == 0 {
 		at = engram.MaxTime
 	}
@@ -37,57 +46,67 @@ func perceived(v *knowledge.View, thing rdf.Term, at engram.Time) (p pose.Pose, 
 			if !timed {
 				start = engram.MinTime
 			}
-			if start > at || ok && (start < when || start == when && t.S.Value < by) {
+			if start > at || ok && (start < newest.when || start == newest.when && t.S.Value < by) {
 				continue
 			}
 			for place := range v.Has(t.S, rdf.NewIRI(ns+"eventOccursAt"), rdf.Term{}) {
-				if found, columns, is := poseOf(v, ns, place.O); is {
-					p, x, when, by, ok = found, columns, start, t.S.Value, true
+				if s, is := poseOf(v, ns, place.O); is {
+					newest, by, ok = s, t.S.Value, true
+					newest.when = start
 				}
 			}
 		}
 		for t := range v.Has(thing, rdf.NewIRI(ns+"orientation"), rdf.Term{}) {
-			if found, columns, is := poseOf(v, ns, t.O); is && !ok {
-				p, x, when, ok = found, columns, engram.MinTime, true
+			if s, is := poseOf(v, ns, t.O); is && !ok {
+				newest, ok = s, true
+				newest.when = engram.MinTime
 			}
 		}
 		for t := range v.Has(rdf.Term{}, rdf.NewIRI(ns+"inputsDestroyed"), thing) {
-			if end, _, timed := times(v, t.S, "startTime"); timed && end <= at && end >= when {
-				return pose.Pose{}, axes{}, 0, false
+			if end, _, timed := times(v, t.S, "startTime"); timed && end <= at && end >= newest.when {
+				return sighting{}, false
 			}
 		}
 	}
-	return p, x, when, ok
+	return newest, ok
 }
 
-// poseOf reads a RotationMatrix3D, or a pose of a translation and a quaternion.
-func poseOf(v *knowledge.View, ns string, place rdf.Term) (p pose.Pose, x axes, ok bool) {
+// poseOf reads a RotationMatrix3D, also one that has its numbers in its name, or a pose of a
+// translation and a quaternion.
+func poseOf(v *knowledge.View, ns string, place rdf.Term) (s sighting, ok bool) {
+	s.place = place
 	if place.Kind == rdf.Literal {
-		return p, x, false
+		return s, false
 	}
 	if t, ok := vector(v, place, ns+"translation", 3); ok {
 		q, ok := vector(v, place, ns+"quaternion", 4)
 		if !ok {
-			return p, x, false
+			return s, false
 		}
-		p, ok = upright(pose.Vec3{X: t[0], Y: t[1], Z: t[2]}, pose.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]})
-		return p, x, ok
+		s.pose, ok = upright(pose.Vec3{X: t[0], Y: t[1], Z: t[2]}, pose.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]})
+		return s, ok
 	}
 	var m [3][4]float64
+	_, named, _ := strings.Cut(place.Value, "rotMat3D_")
+	inName, isNamed := numbers(strings.ReplaceAll(named, "_", " "), 16)
 	for i := range m {
 		for j := range m[i] {
 			e, ok := vector(v, place, ns+"m"+strconv.Itoa(i)+strconv.Itoa(j), 1)
-			if !ok {
-				return p, x, false
+			switch {
+			case ok:
+				m[i][j] = e[0]
+			case isNamed:
+				m[i][j] = inName[4*i+j]
+			default:
+				return s, false
 			}
-			m[i][j] = e[0]
 		}
 	}
-	for j := range x {
-		x[j] = pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]}
+	for j := range s.axes {
+		s.axes[j] = pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]}
 	}
-	p, ok = upright(pose.Vec3{X: m[0][3], Y: m[1][3], Z: m[2][3]}, rotation(&m))
-	return p, x, ok
+	s.pose, ok = upright(pose.Vec3{X: m[0][3], Y: m[1][3], Z: m[2][3]}, rotation(&m))
+	return s, ok
 }
 
 // upright returns a pose with a rotation of unit length; files have rounded ones.
@@ -122,21 +141,30 @@ func rotation(m *[3][4]float64) pose.Quat {
 // vector reads n numbers of a literal, which restrictions may give to a whole class.
 func vector(v *knowledge.View, of rdf.Term, property string, n int) ([]float64, bool) {
 	for t := range v.OWLHas(of, rdf.NewIRI(property), rdf.Term{}) {
-		words := strings.FieldsFunc(t.O.Value, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\n' })
-		if t.O.Kind != rdf.Literal || len(words) != n {
-			continue
-		}
-		numbers := make([]float64, n)
-		for i, word := range words {
-			x, err := strconv.ParseFloat(word, 64)
-			if err != nil || !(math.Abs(x) <= world.MaxLength) {
-				return nil, false
+		if t.O.Kind == rdf.Literal {
+			if x, ok := numbers(t.O.Value, n); ok {
+				return x, true
 			}
-			numbers[i] = x
 		}
-		return numbers, true
 	}
 	return nil, false
+}
+
+// numbers reads n numbers with blanks or commas between them.
+func numbers(text string, n int) ([]float64, bool) {
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\n' })
+	if len(words) != n {
+		return nil, false
+	}
+	found := make([]float64, n)
+	for i, word := range words {
+		x, err := strconv.ParseFloat(word, 64)
+		if err != nil || !(math.Abs(x) <= world.MaxLength) {
+			return nil, false
+		}
+		found[i] = x
+	}
+	return found, true
 }
 
 // sizeOf returns the edges of a thing's box: its depth along x, width along y, height along z.
@@ -160,27 +188,39 @@ func sizeOf(v *knowledge.View, thing rdf.Term) (size pose.Vec3) {
 // FromView returns the scene of the things of which the facts have a pose at the view's time, in
 // one frame, as [Pose] has it; their boxes are about their poses.
 func FromView(v *knowledge.View, rules Rules) *Scene {
-	s := &Scene{rules: rules, source: stated{v: v}, classes: v}
-	e := s.edit()
-	seen := map[rdf.Term]bool{}
-	take := func(thing rdf.Term) {
-		if seen[thing] || thing.Kind != rdf.IRI {
-			return
-		}
-		seen[thing] = true
-		if p, x, _, ok := perceived(v, thing, v.At); ok {
-			e.put(Body{Name: thing.Value, Pose: p, asStated: x, Box: world.Box{Pose: pose.Identity(), Size: sizeOf(v, thing)}, Place: isPlace(v, thing)})
-		}
-	}
-	for _, ns := range [...]string{KnowRob, formerly} {
-		for t := range v.Has(rdf.Term{}, rdf.NewIRI(ns+"objectActedOn"), rdf.Term{}) {
-			take(t.O)
-		}
-		for t := range v.Has(rdf.Term{}, rdf.NewIRI(ns+"orientation"), rdf.Term{}) {
-			take(t.S)
+	e := (&Scene{rules: rules, source: stated{v: v}}).edit()
+	for thing := range things(v) {
+		if at, ok := perceived(v, thing, v.At); ok {
+			e.put(Body{Name: thing.Value, Pose: at.pose, axes: at.axes, Box: world.Box{Pose: pose.Identity(), Size: sizeOf(v, thing)}, Place: isPlace(v, thing)})
 		}
 	}
 	return e.Scene
+}
+
+// things yields the IRIs of what may have a pose in the facts.
+func things(v *knowledge.View) iter.Seq[rdf.Term] {
+	return func(yield func(rdf.Term) bool) {
+		seen := map[rdf.Term]bool{}
+		once := func(t rdf.Term) bool {
+			if seen[t] || t.Kind != rdf.IRI {
+				return true
+			}
+			seen[t] = true
+			return yield(t)
+		}
+		for _, ns := range [...]string{KnowRob, formerly} {
+			for t := range v.Has(rdf.Term{}, rdf.NewIRI(ns+"objectActedOn"), rdf.Term{}) {
+				if !once(t.O) {
+					return
+				}
+			}
+			for t := range v.Has(rdf.Term{}, rdf.NewIRI(ns+"orientation"), rdf.Term{}) {
+				if !once(t.S) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // isPlace reports whether a thing is a room or the like. KnowRob has cupboards among the places, too.

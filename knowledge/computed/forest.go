@@ -38,7 +38,7 @@ func (s *Scene) Follow(f *world.Forest) *Scene {
 
 func bodyOf(f *world.Forest, m *world.Merged, iri func(string) string) Body {
 	root, rootFromItem, _ := world.Root(f, m.Name)
-	b := Body{Name: iri(m.Name), Item: m.Name, Frame: root, Pose: rootFromItem, Place: m.Is(world.KindMap), Container: m.Is("container")}
+	b := Body{Name: iri(m.Name), Item: m.Name, Frame: root, Pose: rootFromItem, Place: m.Is(world.KindMap)}
 	d := m.Description
 	if d == nil {
 		return b

@@ -34,7 +34,6 @@ func someBody(t *rapid.T, name string) Body {
 		b.Box = world.Box{Pose: pose.Translation(0, 0, rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "raised")), Size: pose.Vec3{X: edge(), Y: edge(), Z: edge()}}
 	}
 	b.Place = rapid.IntRange(0, 9).Draw(t, "place") == 0
-	b.Container = rapid.Bool().Draw(t, "container")
 	b.Frame = rapid.SampledFrom([]string{"map", "map", "map", "other"}).Draw(t, "frame")
 	return b
 }

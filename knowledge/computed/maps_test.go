@@ -44,10 +44,10 @@ func TestMaps(t *testing.T) {
 		n              int
 		with           string // one of the answers
 	}{
-		{lab, "", computed.KnowRob + "on-Physical", "", 43, kitchen("cupboard5") + " " + kitchen("cupboard4")},
-		{lab, "", computed.KnowRob + "above-Generally", "", 43, ""},
-		{lab, "", computed.KnowRob + "below-Generally", "", 43, ""},
-		{lab, "", computed.KnowRob + "in-ContGeneric", "", 31, kitchen("handle17000") + " " + kitchen("cupboard0")},
+		{lab, "", computed.KnowRob + "on-Physical", "", 46, kitchen("cupboard5") + " " + kitchen("cupboard4")},
+		{lab, "", computed.KnowRob + "above-Generally", "", 42, ""},
+		{lab, "", computed.KnowRob + "below-Generally", "", 42, ""},
+		{lab, "", computed.KnowRob + "in-ContGeneric", "", 61, kitchen("handle17000") + " " + kitchen("cupboard0")},
 		{lab, "", computed.KnowRob + "toTheLeftOf", "", 518, ""},
 		{lab, "", computed.KnowRob + "toTheRightOf", "", 518, ""},
 		{lab, "", computed.KnowRob + "inFrontOf-Generally", "", 3982, ""},
@@ -59,7 +59,8 @@ func TestMaps(t *testing.T) {
 		{lab, kitchen("cupboard0"), computed.NS + "leftOf", kitchen("cupboard1"), 1, ""},
 		{lab, kitchen("cupboard0"), computed.NS + "visibleFrom", kitchen("knob18003"), 1, ""},
 		{hospital, "", computed.KnowRob + "on-Physical", room("cabinet1"), 2, room("bottle1") + " " + room("cabinet1")},
-		{hospital, "", computed.KnowRob + "in-ContGeneric", "", 0, ""}, // the bottle has no size
+		{hospital, "", computed.KnowRob + "in-ContGeneric", room("cabinet1"), 1, room("door1") + " " + room("cabinet1")}, // the bottle has no size
+		{hospital, room("bed1"), computed.KnowRob + "orientation", "", 1, room("bed1") + " " + room("RotationMatrixBed")},
 		{hospital, "", computed.NS + "in", room("cabinet1"), 2, room("bottle1") + " " + room("cabinet1")},
 		{hospital, "", computed.NS + "insidePlace", room("Room7635"), 5, room("door_handle") + " " + room("Room7635")},
 		{hospital, room("door_handle"), computed.NS + "nextTo", room("cabinet1"), 1, ""},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -18,7 +17,6 @@ import (
 type Scene struct {
 	rules    Rules
 	source   source
-	classes  *knowledge.View // what is a container; nil is not known
 	observer string
 	ids      map[string]int32 // of bodies; shared by scenes with the same names
 	solids   []*solid         // by id; nil is none
