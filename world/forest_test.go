@@ -267,3 +267,40 @@ func TestManyChildrenAndDeepTrees(t *testing.T) {
 		t.Errorf("the end of the chain is at %v, %v", got, err)
 	}
 }
+
+func TestChanged(t *testing.T) {
+	b := build(t, kitchen()...)
+	before := b.Forest()
+	changed := func(before, after *Forest) []string { return slices.Sorted(Changed(before, after)) }
+	if got := changed(before, b.Forest()); len(got) > 0 {
+		t.Errorf("nothing has changed: %v", got)
+	}
+	if err := b.Put(at("table", "anna", 99, thing("kitchen", 0, 3, 0, KindObject))); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Put(at("lamp", "anna", 99, thing("", 0, 0, 0, KindObject))); err != nil {
+		t.Fatal(err)
+	}
+	after := b.Forest()
+	var want []string
+	for m := range after.Subtree("table") { // what is on it has moved, too
+		want = append(want, m.Name)
+	}
+	want = append(want, "lamp")
+	slices.Sort(want)
+	for _, got := range [][]string{changed(before, after), changed(after, before)} {
+		if !slices.Equal(got, want) {
+			t.Errorf("changed: %v, not %v", got, want)
+		}
+	}
+	if got := changed(before, forest(t, kitchen()...)); len(got) != before.Len() {
+		t.Errorf("of another builder's all may have changed: %v", got)
+	}
+	root, rootFromCup, ok := Root(after, "cup")
+	if located, err := after.Pose(root, "cup"); !ok || err != nil || located.Pose != rootFromCup {
+		t.Errorf("%s: %v, %v, %v", root, rootFromCup, located, err)
+	}
+	if _, _, ok := Root(after, "nothing"); ok {
+		t.Error("there is a root of nothing")
+	}
+}

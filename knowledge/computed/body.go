@@ -17,6 +17,8 @@ type Body struct {
 	Box world.Box
 	// Place says that it is a room or the like, which hides nothing and on which nothing is.
 	Place bool
+	// Outline has the corners of a place's floor in its own frame, where it is not that of its box.
+	Outline []pose.Vec3
 	// Reach is how far it reaches, metres; 0 is what the rules say.
 	Reach float64
 	// Item is the item that the body is made of; "" if it is of none.
@@ -86,6 +88,22 @@ func (s *solid) contains(p pose.Vec3) bool {
 		}
 	}
 	return s.sized()
+}
+
+// outlines reports whether a point is above the floor of a place, or below it.
+func (b *Body) outlines(p pose.Vec3) bool {
+	if len(b.Outline) == 0 {
+		return true
+	}
+	p = b.Pose.Inverse().Apply(p)
+	in := false
+	for i, to := range b.Outline {
+		from := b.Outline[(i+len(b.Outline)-1)%len(b.Outline)]
+		if (from.Y > p.Y) != (to.Y > p.Y) && p.X < from.X+(p.Y-from.Y)/(to.Y-from.Y)*(to.X-from.X) {
+			in = !in
+		}
+	}
+	return in
 }
 
 // nearest returns the point of the box that is nearest to another one.

@@ -49,11 +49,27 @@ func bodyOf(f *world.Forest, m *world.Merged, iri func(string) string) Body {
 	case d.Shape != nil:
 		b.Box = boxOf(d.Shape)
 	}
+	if s := d.Shape; b.Place && s != nil && s.Kind == world.ShapePolygon {
+		b.Outline = s.Outline
+		if s.Pose != nil {
+			b.Outline = slices.Clone(s.Outline)
+			for i, p := range s.Outline {
+				b.Outline[i] = s.Pose.Apply(p)
+			}
+		}
+		if d.Box == nil {
+			b.Box.Size.Z = placeHeight
+			b.Box.Pose.T.Z += placeHeight / 2
+		}
+	}
 	if reach, ok := d.Properties["reach"].(float64); ok {
 		b.Reach = reach
 	}
 	return b
 }
+
+// placeHeight is how high a place of which only the outline is known is, as package world has it; metres.
+const placeHeight = 2.0
 
 // boxOf returns the box around a shape; that of a mesh is not known.
 func boxOf(s *world.Shape) world.Box {

@@ -58,7 +58,7 @@ var (
 	Behind    = &Relation{Property: NS + "behind", holds: towards(-1, 0), firsts: ranging, seconds: ranging}
 	// Near: their boxes are not far from each other; a place is not near what is in it.
 	Near = &Relation{Property: NS + "near", holds: near, firsts: nearby, seconds: nearby}
-	// InsidePlace: the first one's centre lies in the place's box, or it is stated to be part of
+	// InsidePlace: the first one's centre lies in the place's box or above its outline, or it is stated to be part of
 	// the place, or of what is.
 	InsidePlace = &Relation{Property: NS + "insidePlace", holds: insidePlace, firsts: touching, seconds: touching}
 	// VisibleFrom: no box hides all of the first body from the second.
@@ -240,12 +240,12 @@ func towards(ahead, left float64) func(s *Scene, a, b *solid) bool {
 // viewpoint returns the horizontal directions to what is in front of b and to what is left of it.
 // An observer has in front of b what is on his side, and looks at both bodies alike.
 func (s *Scene) viewpoint(a, b *solid) (front, left pose.Vec3, ok bool) {
-	if s.observer == "" {
+	if s.observer == "" || s.observer == b.Name {
 		front, ok = horizontal(b.Pose.R.Rotate(pose.Vec3{X: 1}))
 		return front, up.Cross(front), ok
 	}
 	o := s.get(s.observer)
-	if o == nil || o.Frame != b.Frame || o.Name == a.Name || o.Name == b.Name {
+	if o == nil || o.Frame != b.Frame || o.Name == a.Name {
 		return front, left, false
 	}
 	front, ok = horizontal(o.Pose.T.Sub(a.centre.Add(b.centre).Scale(0.5)))
@@ -275,7 +275,7 @@ func insidePlace(s *Scene, a, b *solid) bool {
 		return false
 	}
 	stated, may := s.source.within(a.Body, b.Body)
-	return stated || may && !a.Place && b.contains(a.centre)
+	return stated || may && !a.Place && b.contains(a.centre) && b.outlines(a.centre)
 }
 
 func reachableFrom(s *Scene, a, b *solid) bool {

@@ -2,7 +2,9 @@ package computed_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/computed"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/pose"
 )
 
 // Exactly one of Allen's relations holds between any two proper intervals: the one that his
@@ -308,6 +311,42 @@ func BenchmarkFromView(b *testing.B) {
 	for b.Loop() {
 		if n := computed.New(v).Scene().Len(); n != 10_000 {
 			b.Fatal(n)
+		}
+	}
+}
+
+func TestFormsOfPoses(t *testing.T) {
+	turned := pose.Pose{T: pose.Vec3{X: 1, Y: -2, Z: 0.5}, R: pose.RPY(0.3, -2, 1)}
+	half := pose.Pose{T: pose.Vec3{X: 1, Y: -2, Z: 0.5}, R: pose.RPY(math.Pi, 0, 0)} // its quaternion has no real part
+	for _, p := range []pose.Pose{pose.Identity(), turned, half, {R: pose.RPY(0, math.Pi, 0)}, {R: pose.RPY(0, 0, math.Pi)}} {
+		x, y, z := p.R.Rotate(pose.Vec3{X: 1}), p.R.Rotate(pose.Vec3{Y: 1}), p.R.Rotate(pose.Vec3{Z: 1})
+		rows := [4][4]float64{{x.X, y.X, z.X, p.T.X}, {x.Y, y.Y, z.Y, p.T.Y}, {x.Z, y.Z, z.Z, p.T.Z}, {0, 0, 0, 1}}
+		kb := func(name string) rdf.Term { return rdf.NewIRI(computed.KnowRob + name) }
+		g := knowledge.NewGraph()
+		name := "rotMat3D"
+		for i := range 4 {
+			for j := range 4 {
+				number := strconv.FormatFloat(rows[i][j], 'g', 9, 64)
+				g.Add(rdf.Triple{S: kb("m"), P: kb(fmt.Sprintf("m%d%d", i, j)), O: rdf.NewTyped(number, rdf.NSXSD+"double")})
+				name += "_" + number
+			}
+		}
+		g.Add(rdf.Triple{S: kb("q"), P: kb("translation"), O: rdf.NewText(fmt.Sprint(p.T.X, " ", p.T.Y, " ", p.T.Z))})
+		g.Add(rdf.Triple{S: kb("q"), P: kb("quaternion"), O: rdf.NewText(fmt.Sprint(p.R.W, " ", p.R.X, " ", p.R.Y, " ", p.R.Z))})
+		g.Add(rdf.Triple{S: kb("far"), P: kb("translation"), O: rdf.NewText("1e300 0 0")})
+		g.Add(rdf.Triple{S: kb("far"), P: kb("quaternion"), O: rdf.NewText("1 0 0 0")})
+		g.Add(rdf.Triple{S: kb("flat"), P: kb("translation"), O: rdf.NewText("1 0 0")})
+		g.Add(rdf.Triple{S: kb("flat"), P: kb("quaternion"), O: rdf.NewText("0 0 0 0")})
+		for _, place := range []string{"m", "q", name, "far", "flat", "rotMat3D_1_2"} {
+			g.Add(rdf.Triple{S: kb("thing at " + place), P: kb("orientation"), O: kb(place)})
+			got, when, ok := computed.Pose(&knowledge.View{Graph: g}, kb("thing at "+place), 0)
+			if good := place == "m" || place == "q" || place == name; ok != good {
+				t.Errorf("%s: %v, %v", place, got, ok)
+			} else if good {
+				if trans, rot := got.Distance(p); trans > 1e-7 || rot > 1e-6 || when != engram.MinTime {
+					t.Errorf("%s: %v, not %v", place, got, p)
+				}
+			}
 		}
 	}
 }
