@@ -12,13 +12,11 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/spelling"
+	"github.com/seed-301d4374/engram/knowledge"
 )
 
 //go:embed library.pl
 var libraryText string
-
-//go:embed prefixes.tsv
-var prefixesText string
 
 // source is a text that a program was read from. Positions in all of a program's sources are
 // one sequence, like the positions of package go/token.
@@ -43,17 +41,12 @@ const maxSource = 16 << 20
 
 // library is the program that every other begins with.
 var library = sync.OnceValue(func() *Program {
-	p := &Program{preds: map[indicator]*pred{}, prefixes: map[string]string{}}
+	p := &Program{preds: map[indicator]*pred{}, prefixes: knowledge.Prefixes()}
 	for name, do := range builtins() {
 		p.preds[name] = &pred{indicator: name, do: do, library: true}
 	}
 	for name, do := range factPredicates() {
 		p.preds[name] = &pred{indicator: name, do: do, library: true, expand: true}
-	}
-	for line := range strings.Lines(prefixesText) {
-		if name, iri, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && name != "prefix" {
-			p.prefixes[name] = iri
-		}
 	}
 	if err := p.read("library", libraryText); err != nil {
 		panic(err)

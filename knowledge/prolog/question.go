@@ -8,17 +8,14 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge"
 )
 
 // Limits bound what one question may take; 0 is no limit.
-type Limits struct {
-	Time   time.Duration
-	Steps  int64 // goals, answers of facts, and terms that are looked at
-	Memory int64 // bytes
-}
+type Limits = knowledge.Limits
 
 // DefaultLimits are those of a question of a person.
-var DefaultLimits = Limits{Time: time.Minute, Memory: 512 << 20}
+var DefaultLimits = knowledge.DefaultLimits
 
 // Ask answers a question: each distinct row once, as soon as it is found. An error, such as a
 // passed limit, ends the rows and says where in the question it arose. Any number of questions
