@@ -1,13 +1,13 @@
 package knowledge
 
-import "time"
+import (
+	"time"
+
+	"github.com/seed-301d4374/engram/knowledge/service"
+)
 
 // Limits bound what one question may take; 0 is no limit.
-type Limits struct {
-	Time   time.Duration
-	Steps  int64 // goals, answers of facts, and terms that are looked at
-	Memory int64 // bytes
-}
+type Limits = service.Limits
 
 // DefaultLimits are those of a question of a person.
 var DefaultLimits = Limits{Time: time.Minute, Memory: 512 << 20}
