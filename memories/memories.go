@@ -46,12 +46,12 @@ func WithPoseRetention(keep pose.Retention) Option {
 }
 
 // All returns all concrete memories. A server with all of them keeps less than
-// 1.75 GiB of payloads.
+// 2 GiB of payloads.
 func All(opts ...Option) []server.Memory {
 	o := optionsOf(opts)
 	all := []server.Memory{
 		RobotState(opts...), Object(), Vision(), Speech(), Skill(), Navigation(), Grasp(),
-		World(), SystemState(), Example(), GeneralPurpose(),
+		World(), Knowledge(), SystemState(), Example(), GeneralPurpose(),
 	}
 	for i := range all {
 		m := &all[i]

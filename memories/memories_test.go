@@ -54,6 +54,10 @@ var segments = map[string]string{
 	"World/Component":               "engram.world.Component",
 	"World/State":                   "engram.world.State",
 	"World/Observation":             "engram.world.Observation",
+	"Knowledge/Ontology":            "engram.knowledge.Ontology",
+	"Knowledge/Class":               "engram.knowledge.Class",
+	"Knowledge/Property":            "engram.knowledge.Property",
+	"Knowledge/Individual":          "engram.knowledge.Individual",
 	"SystemState/Cpu":               "engram.system_state.Cpu",
 	"SystemState/Ram":               "engram.system_state.Ram",
 	"SystemState/Memory":            "engram.system_state.Memory",
@@ -131,7 +135,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	if limit := int64(7) << 28; sum > limit {
+	if limit := int64(2) << 30; sum > limit {
 		t.Errorf("all memories together keep %d bytes, want at most %d", sum, limit)
 	}
 }

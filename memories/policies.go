@@ -70,6 +70,12 @@ var policies = map[string]map[string]policy.Policy{
 		"Affordance": {Record: policy.Change, Similar: policy.Similarity{Exact: true}, Priority: usual},
 		"Candidate":  {Record: policy.Change, Similar: policy.Similarity{Exact: true}, Priority: usual},
 	},
+	"Knowledge": {
+		"Ontology":   rarely(deeds),
+		"Class":      rarely(deeds),
+		"Property":   rarely(deeds),
+		"Individual": every(deeds),
+	},
 	"World": {
 		"Item":         every(deeds),
 		"Map":          rarely(deeds),

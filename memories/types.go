@@ -16,7 +16,7 @@ var typeFiles embed.FS
 // typeFolders are the folders under types/engram. Each but the first, whose types
 // others include, holds the types of a memory.
 var typeFolders = []string{
-	"geometry", "example", "general_purpose", "grasp", "navigation", "object", "robot_state", "skill", "speech", "system_state", "vision", "world",
+	"geometry", "example", "general_purpose", "grasp", "knowledge", "navigation", "object", "robot_state", "skill", "speech", "system_state", "vision", "world",
 }
 
 // compiledTypes are the types of all memories.
