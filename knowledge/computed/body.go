@@ -121,6 +121,9 @@ const parallel = 1e-18
 // through returns where a line p + t·d enters the box and leaves it; ok is false if it misses
 // it, or if the box has no extent across the line.
 func (s *solid) through(p, d pose.Vec3) (enter, leave float64, ok bool) {
+	if max(min(s.half[0], s.half[1]), min(s.half[1], s.half[2]), min(s.half[2], s.half[0])) == 0 {
+		return 0, 0, false // a point, or a line
+	}
 	enter, leave = math.Inf(-1), math.Inf(1)
 	at := s.local(p)
 	for i, axis := range s.axes {
@@ -150,38 +153,114 @@ func (s *solid) rise() float64 {
 	return rise
 }
 
-// distance returns how far two boxes are apart, 0 if they meet: points of both in turn, each the
-// nearest to the one before, come ever nearer, until a plane between proves that they are near enough.
+// distance returns how far two boxes are apart, 0 if they meet.
 func distance(a, b *solid) float64 {
 	if a.Name > b.Name { // the same either way
 		a, b = b, a
 	}
-	p, d := a.centre, 0.0
-	for range maxSteps {
+	// Points of both in turn, each the nearest to the one before, come ever nearer, most at once.
+	p := a.centre
+	for range quickSteps {
 		q := b.nearest(p)
 		p = a.nearest(q)
 		way := p.Sub(q)
-		if d = way.Norm(); d < precision {
+		d := way.Norm()
+		if d < precision {
 			return 0
 		}
-		if d-apart(a, b, way.Scale(1/d)) < precision {
-			break
+		if d-apart(a, b, way.Scale(1/d)) < precision { // a plane between them proves it
+			return d
 		}
 	}
-	return d
+	if !separate(a, b) {
+		return 0
+	}
+	// The nearest points are a corner of one of them and any of the other, or on an edge of each.
+	least := math.Inf(1)
+	for _, pair := range [2][2]*solid{{a, b}, {b, a}} {
+		for _, p := range pair[0].corners(1) {
+			least = min(least, p.Sub(pair[1].nearest(p)).Norm())
+		}
+	}
+	edges := b.edges()
+	for _, x := range a.edges() {
+		for _, y := range edges {
+			least = min(least, x.distance(y))
+		}
+	}
+	return least
+}
+
+// precision is what a distance is wrong by at most, metres.
+const precision = 1e-4
+
+// quickSteps is after how many steps of the quick way the slow one is taken.
+const quickSteps = 20
+
+// separate reports whether a plane lies between two boxes: if there is one, then one along a face,
+// or along an edge of each.
+func separate(a, b *solid) bool {
+	for _, x := range a.axes {
+		if apart(a, b, x) > 0 {
+			return true
+		}
+		for _, y := range b.axes {
+			across := x.Cross(y)
+			if n := across.Norm(); apart(a, b, y) > 0 || n > level && apart(a, b, across.Scale(1/n)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// corners returns those of the box, at a share of their distances from its centre.
+func (s *solid) corners(share float64) (all [8]pose.Vec3) {
+	for corner := range all {
+		all[corner] = s.centre
+		for i, axis := range s.axes {
+			all[corner] = all[corner].Add(axis.Scale(float64(corner>>i&1*2-1) * share * s.half[i]))
+		}
+	}
+	return all
+}
+
+// edge goes from its start to its start and way.
+type edge struct{ start, way pose.Vec3 }
+
+func (s *solid) edges() (all []edge) {
+	corners := s.corners(1)
+	for i := range 3 {
+		for from, p := range corners {
+			if from>>i&1 == 0 {
+				all = append(all, edge{p, corners[from|1<<i].Sub(p)})
+			}
+		}
+	}
+	return all
+}
+
+// distance returns that between two edges (Ericson, Real-Time Collision Detection, 5.1.9).
+func (e edge) distance(o edge) float64 {
+	d := e.start.Sub(o.start)
+	ee, oo, eo := e.way.Dot(e.way), o.way.Dot(o.way), e.way.Dot(o.way)
+	ed, od := e.way.Dot(d), o.way.Dot(d)
+	clamp := func(over, under float64) float64 {
+		if under <= 0 {
+			return 0
+		}
+		return max(0, min(1, over/under))
+	}
+	s := clamp(eo*od-ed*oo, ee*oo-eo*eo)
+	t := clamp(eo*s+od, oo)
+	s = clamp(eo*t-ed, ee)
+	return d.Add(e.way.Scale(s)).Sub(o.way.Scale(t)).Norm()
 }
 
 // apart returns how far two boxes are apart along a unit vector; negative if they overlap.
 func apart(a, b *solid, along pose.Vec3) float64 {
 	return math.Abs(a.centre.Sub(b.centre).Dot(along)) - (a.extent(along) + b.extent(along))
 }
-
-// precision is what a distance is wrong by at most, in metres, but where boxes all but touch
-// with an edge.
-const precision = 1e-4
-
-// maxSteps bounds the steps to a distance; most take two or three.
-const maxSteps = 1000
 
 // bounds is a box along the axes of a frame.
 type bounds struct{ lo, hi pose.Vec3 }

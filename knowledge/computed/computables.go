@@ -2,10 +2,12 @@ package computed
 
 import (
 	"iter"
+	"math/big"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -99,7 +101,7 @@ func (c *Computables) Compute(s rdf.Term, property string, o rdf.Term) (iter.Seq
 		}
 		switch {
 		case name == "duration":
-			return c.durations(s, property, o, ns != NS), true
+			return c.durations(s, property, o), true
 		case name == "orientation" && ns != NS:
 			return c.orientations(s, property, o), true
 		}
@@ -113,7 +115,7 @@ func (c *Computables) Compute(s rdf.Term, property string, o rdf.Term) (iter.Seq
 		return nil, false
 	}
 	if NS+name == DistanceTo {
-		return distances(c.scene(), s, property, body, o), true
+		return c.distances(s, property, body, o), true
 	}
 	switch r := spatial[NS+name]; r {
 	case LeftOf, RightOf, InFrontOf, Behind:
@@ -157,29 +159,6 @@ func related(scene *Scene, r *Relation, s rdf.Term, property string, o rdf.Term)
 	}
 }
 
-func distances(scene *Scene, s rdf.Term, property, to string, o rdf.Term) iter.Seq[knowledge.Derived] {
-	return func(yield func(knowledge.Derived) bool) {
-		give := func(a string) bool {
-			d, ok := scene.Distance(a, to)
-			if !ok {
-				return true
-			}
-			is := rdf.NewTyped(strconv.FormatFloat(d, 'g', -1, 64), rdf.NSXSD+"double")
-			return !o.IsZero() && o != is || yield(knowledge.Derived{Triple: rdf.Triple{S: rdf.NewIRI(a), P: rdf.NewIRI(property), O: is}, Probability: 1})
-		}
-		switch {
-		case s.Kind == rdf.IRI:
-			give(s.Value)
-		case s.IsZero():
-			for b := range scene.Bodies() {
-				if !give(b.Name) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // between yields the pairs of events of which something holds.
 func (c *Computables) between(s rdf.Term, property string, holds func(a, b event) bool, o rdf.Term) iter.Seq[knowledge.Derived] {
 	return func(yield func(knowledge.Derived) bool) {
@@ -205,36 +184,65 @@ func (c *Computables) bound(t rdf.Term) []event {
 	return nil
 }
 
-// durations yields how long events took; KnowRob's need an end that is stated.
-func (c *Computables) durations(s rdf.Term, property string, o rdf.Term, ended bool) iter.Seq[knowledge.Derived] {
+// values yields what each of the subjects has as the value of a property, if it has one.
+func values(subjects iter.Seq[rdf.Term], property string, o rdf.Term, value func(rdf.Term) (rdf.Term, bool)) iter.Seq[knowledge.Derived] {
 	return func(yield func(knowledge.Derived) bool) {
-		for _, e := range c.bound(s) {
-			d, ok := e.duration()
-			if !ok || ended && !e.ended || !o.IsZero() && o != d {
-				continue
-			}
-			if !yield(knowledge.Derived{Triple: rdf.Triple{S: e.term, P: rdf.NewIRI(property), O: d}, Probability: 1}) {
+		for s := range subjects {
+			v, ok := value(s)
+			if ok && (o.IsZero() || o == v) && !yield(knowledge.Derived{Triple: rdf.Triple{S: s, P: rdf.NewIRI(property), O: v}, Probability: 1}) {
 				return
 			}
 		}
 	}
 }
 
-// orientations yields where things are in the facts: the matrix of the newest perception.
-func (c *Computables) orientations(s rdf.Term, property string, o rdf.Term) iter.Seq[knowledge.Derived] {
-	return func(yield func(knowledge.Derived) bool) {
-		give := func(thing rdf.Term) bool {
-			at, ok := perceived(c.v, thing, c.v.At)
-			return !ok || !o.IsZero() && o != at.place || yield(knowledge.Derived{Triple: rdf.Triple{S: thing, P: rdf.NewIRI(property), O: at.place}, Probability: 1})
-		}
-		if !s.IsZero() {
-			give(s)
-			return
-		}
-		for thing := range things(c.v) {
-			if !give(thing) {
+// subjects yields the subject, or all of a kind if it is unbound.
+func subjects(s rdf.Term, all func(yield func(rdf.Term) bool)) iter.Seq[rdf.Term] {
+	if s.IsZero() {
+		return all
+	}
+	return func(yield func(rdf.Term) bool) { yield(s) }
+}
+
+// durations are how long events took; KnowRob's need an end that is stated.
+func (c *Computables) durations(s rdf.Term, property string, o rdf.Term) iter.Seq[knowledge.Derived] {
+	all := func(yield func(rdf.Term) bool) {
+		for _, e := range c.events() {
+			if !yield(e.term) {
 				return
 			}
 		}
 	}
+	return values(subjects(s, all), property, o, func(s rdf.Term) (rdf.Term, bool) {
+		e, ok := eventOf(c.v, s)
+		if !ok || e.End == engram.MaxTime || e.point || property != Duration && !e.ended {
+			return rdf.Term{}, false
+		}
+		text := new(big.Rat).SetFrac64(int64(e.End)-int64(e.Start), 1e9).FloatString(9)
+		return rdf.NewTyped(strings.TrimRight(strings.TrimRight(text, "0"), "."), rdf.NSXSD+"double"), true
+	})
+}
+
+// orientations are where things are in the facts: what has the pose of the newest perception.
+func (c *Computables) orientations(s rdf.Term, property string, o rdf.Term) iter.Seq[knowledge.Derived] {
+	return values(subjects(s, things(c.v)), property, o, func(s rdf.Term) (rdf.Term, bool) {
+		at, ok := perceived(c.v, s, c.v.At)
+		return at.place, ok
+	})
+}
+
+// distances are those to the box of a body.
+func (c *Computables) distances(s rdf.Term, property, to string, o rdf.Term) iter.Seq[knowledge.Derived] {
+	scene := c.scene()
+	all := func(yield func(rdf.Term) bool) {
+		for b := range scene.Bodies() {
+			if !yield(rdf.NewIRI(b.Name)) {
+				return
+			}
+		}
+	}
+	return values(subjects(s, all), property, o, func(s rdf.Term) (rdf.Term, bool) {
+		d, ok := scene.Distance(s.Value, to)
+		return rdf.NewTyped(strconv.FormatFloat(d, 'g', -1, 64), rdf.NSXSD+"double"), ok && s.Kind == rdf.IRI
+	})
 }

@@ -35,16 +35,9 @@ const shrunk = 0.98
 // points returns the centre of the box and its corners.
 func (s *solid) points() []pose.Vec3 {
 	points := []pose.Vec3{s.centre}
-	if !s.sized() {
-		return points
-	}
-	for corner := range 8 {
-		p := s.centre
-		for i, axis := range s.axes {
-			sign := float64(corner>>i&1*2 - 1)
-			p = p.Add(axis.Scale(sign * shrunk * s.half[i]))
-		}
-		points = append(points, p)
+	if s.sized() {
+		corners := s.corners(shrunk)
+		points = append(points, corners[:]...)
 	}
 	return points
 }

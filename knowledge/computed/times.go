@@ -1,7 +1,9 @@
 package computed
 
 import (
+	"cmp"
 	"iter"
+	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -42,8 +44,12 @@ func seconds(text string) (engram.Time, bool) {
 	if len(text) > 40 || strings.ContainsAny(text, "/pPxXoObB_") {
 		return 0, false
 	}
-	if f, err := strconv.ParseFloat(text, 64); err != nil || f > 9.2e9 || f < -9.2e9 {
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case err != nil || !(math.Abs(f) < 9.2e9):
 		return 0, false
+	case strings.ContainsAny(text, "eE"):
+		return engram.Time(math.Round(f * 1e9)), true
 	}
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -153,10 +159,7 @@ func events(v *knowledge.View) (found []event) {
 		take(v.Has(rdf.Term{}, rdf.NewIRI(rdf.NS+"type"), rdf.NewIRI(ns+"TimePoint")))
 	}
 	slices.SortFunc(found, func(a, b event) int {
-		if a.Start != b.Start {
-			return int(max(-1, min(1, a.Start.Sub(b.Start))))
-		}
-		return strings.Compare(a.term.Value, b.term.Value)
+		return cmp.Or(cmp.Compare(a.Start, b.Start), strings.Compare(a.term.Value, b.term.Value))
 	})
 	return found
 }
@@ -207,14 +210,4 @@ func (e event) stated() engram.Interval {
 		e.End = e.Start
 	}
 	return e.Interval
-}
-
-// duration is the term of how long an event took, in seconds.
-func (e event) duration() (rdf.Term, bool) {
-	if e.End == engram.MaxTime || e.point {
-		return rdf.Term{}, false
-	}
-	text := new(big.Rat).SetFrac64(int64(e.End)-int64(e.Start), 1e9).FloatString(9)
-	text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	return rdf.NewTyped(text, rdf.NSXSD+"double"), true
 }
