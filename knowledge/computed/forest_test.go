@@ -148,6 +148,29 @@ func TestOutlines(t *testing.T) {
 	}
 }
 
+// A camera sees what its field of view has, in the optical frame that its component names.
+func TestFieldOfView(t *testing.T) {
+	k := newKitchen(t)
+	exact := pose.ExactCov()
+	k.put("room", "", pose.Identity(), exact, pose.Vec3{X: 9, Y: 9, Z: 3}, world.KindMap)
+	k.put("camera", "room", pose.Translation(0, 0, 1), exact, pose.Vec3{})
+	k.put("optical", "camera", pose.Pose{R: pose.RPY(-math.Pi/2, 0, -math.Pi/2)}, exact, pose.Vec3{}) // z along the camera's x
+	for name, at := range map[string]pose.Vec3{"ahead": {X: 2, Z: 1}, "behind": {X: -2, Z: 1}, "high": {X: 2, Z: 2.5}, "left": {X: 2, Y: 1, Z: 1}, "far": {X: 4, Z: 1}, "close": {X: 0.1, Z: 1}} {
+		k.put(name, "room", pose.Pose{T: at, R: pose.Quat{W: 1}}, exact, pose.Vec3{})
+	}
+	view := &world.View{Horizontal: 1.2, Vertical: 0.8, MinRange: 0.2, MaxRange: 3}
+	if _, err := k.SetComponent(t.Context(), "camera", world.Component{Kind: "camera", Frame: "optical", View: view}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for name := range k.scene().Firsts(computed.VisibleFrom, iri("camera")) {
+		got = append(got, name[len(iri("")):])
+	}
+	if want := []string{"ahead", "left"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+}
+
 // A scene that follows a world is that of the world anew.
 func TestFollow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
