@@ -80,12 +80,10 @@ func (r *reader) subclass(sub, super uint32, yield func(sub, super uint32) bool)
 	case super == rdfsResource:
 		return r.rdfsIndividual(0, owlClass, func(c, _ uint32) bool { return yield(c, super) })
 	case sub != 0:
-		return r.along(sub, r.supers, func(n uint32) bool {
-			if super != 0 {
-				return n != super || yield(sub, super) && false
-			}
-			return yield(sub, n)
-		})
+		if super != 0 {
+			return r.along(sub, r.supers, func(n uint32) bool { return n != super }) || yield(sub, super)
+		}
+		return r.along(sub, r.supers, func(n uint32) bool { return yield(sub, n) })
 	case super != 0:
 		return r.along(super, func(n uint32, to func(uint32) bool) bool {
 			return r.directSubclass(0, n, func(m, _ uint32) bool { return to(m) })

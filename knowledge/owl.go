@@ -206,6 +206,19 @@ func (r *reader) owlHas(s, p, o uint32, yield func(s, p, o uint32) bool) bool {
 	return true
 }
 
+// Predicates yields the predicates of triples, and all that has a place among
+// sub-properties: rdf_current_predicate/1.
+func (g *Graph) Predicates() iter.Seq[rdf.Term] {
+	return func(yield func(rdf.Term) bool) {
+		r := g.reader()
+		for _, p := range r.known() {
+			if !yield(r.termOf(p)) {
+				return
+			}
+		}
+	}
+}
+
 // known returns the predicates that SWI-Prolog would know: those of triples, and
 // the sub-properties and properties that are declared.
 func (r *reader) known() []uint32 {
@@ -233,14 +246,13 @@ func (r *reader) owlHasOf(s, p, o uint32, yield func(s, o uint32) bool) bool {
 	case o != 0 && (o == p || r.isLiteral(o)):
 		return true
 	case o != 0: // towards the subjects: wholes have many parts, parts few wholes
-		return r.closure(o, p, func(n uint32, to func(uint32) bool) bool {
+		back := func(n uint32, to func(uint32) bool) bool {
 			return r.equivalent(0, t, n, func(m, _ uint32) bool { return to(m) })
-		}, func(n uint32) bool {
-			if s != 0 {
-				return n != s || yield(s, o) && false
-			}
-			return yield(n, o)
-		}, true)
+		}
+		if s != 0 {
+			return r.closure(o, p, back, func(n uint32) bool { return n != s }, true) || yield(s, o)
+		}
+		return r.closure(o, p, back, func(n uint32) bool { return yield(n, o) }, true)
 	case s != 0:
 		return r.closure(s, p, func(n uint32, to func(uint32) bool) bool {
 			return r.equivalent(n, t, 0, func(_, m uint32) bool { return to(m) })

@@ -89,6 +89,16 @@ func TestHas(t *testing.T) {
 	checkTriples(t, g.Reachable, "unknown", "part", "", "unknown unknown")
 	checkTriples(t, g.Reachable, "unknown", "nothing", "unknown", "unknown unknown")
 	checkTriples(t, g.Reachable, "", "part", "")
+	g = graph(t, `:part a owl:TransitiveProperty . :also a owl:TransitiveProperty ; owl:inverseOf :of . :near rdfs:subPropertyOf :far .
+:a :part :b , "text" . :b :of :a . :a :near :b .`)
+	checkTriples(t, g.Reachable, "a", "part", "", "a a", "a b")
+	checkTriples(t, g.OWLHas, "a", "", "b", "a b", "a b")
+	for p := range g.Predicates() {
+		if p.Value == iri("far").Value {
+			return
+		}
+	}
+	t.Error("far is no predicate")
 	checkTriples(t, g.Reachable, "a", "", "")
 }
 

@@ -23,8 +23,9 @@ func (g *Graph) HasLiteral(s, p rdf.Term, o Pattern) iter.Seq[rdf.Triple] {
 	return g.literals(s, p, o, g.Has)
 }
 
-// Reachable is rdf_reachable/3: the start, and what is reached from it by steps
-// of Has. The predicate, and the subject or the object, must be bound.
+// Reachable is rdf_reachable/3: the start, and the resources that are reached
+// from it by steps of Has. The predicate, and the subject or the object, must
+// be bound.
 func (g *Graph) Reachable(s, p, o rdf.Term) iter.Seq[rdf.Triple] {
 	return g.triplesOf(s, p, o, func(r *reader, s, p, o uint32, yield func(s, p, o uint32) bool) bool {
 		return r.reachable(s, p, o, func(s, o uint32) bool { return yield(s, p, o) })
@@ -89,17 +90,16 @@ func (r *reader) subject(p, o uint32) uint32 {
 
 func (r *reader) reachable(s, p, o uint32, yield func(s, o uint32) bool) bool {
 	switch {
-	case p == 0:
+	case p == 0 || s != 0 && r.isLiteral(s) || o != 0 && r.isLiteral(o):
 		return true
 	case s != 0:
-		return r.along(s, func(n uint32, to func(uint32) bool) bool {
-			return r.has(n, p, 0, func(_, m uint32) bool { return to(m) })
-		}, func(n uint32) bool {
-			if o != 0 {
-				return n != o || yield(s, o) && false
-			}
-			return yield(s, n)
-		})
+		forward := func(n uint32, to func(uint32) bool) bool {
+			return r.has(n, p, 0, func(_, m uint32) bool { return r.isLiteral(m) || to(m) })
+		}
+		if o != 0 {
+			return r.along(s, forward, func(n uint32) bool { return n != o }) || yield(s, o)
+		}
+		return r.along(s, forward, func(n uint32) bool { return yield(s, n) })
 	case o != 0:
 		return r.along(o, func(n uint32, to func(uint32) bool) bool {
 			return r.has(0, p, n, func(m, _ uint32) bool { return to(m) })

@@ -16,7 +16,7 @@ func question(b *testing.B, g *knowledge.Graph, text string, want int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		rows := 0
-		for _, err := range p.Ask(context.Background(), g, text, prolog.DefaultLimits) {
+		for _, err := range p.Ask(context.Background(), &knowledge.View{Graph: g}, text, prolog.DefaultLimits) {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -56,7 +56,7 @@ Without a question, questions are read line by line.`,
 	_ = cmd.MarkFlagFilename("load", "owl", "rdf", "rdfs", "xml", "ttl", "nt", "nq")
 	_ = cmd.MarkFlagFilename("rules", "pl")
 	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
-		a := asking{cmd: cmd, format: format, facts: knowledge.NewGraph(), program: prolog.NewProgram()}
+		a := asking{cmd: cmd, format: format, view: &knowledge.View{Graph: knowledge.NewGraph()}, program: prolog.NewProgram()}
 		if err := a.prepare(); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ Without a question, questions are read line by line.`,
 type asking struct {
 	cmd     *cobra.Command
 	format  string
-	facts   *knowledge.Graph
+	view    *knowledge.View
 	program *prolog.Program
 	limits  prolog.Limits
 	most    int
@@ -115,7 +115,7 @@ func (a *asking) prepare() error {
 		}
 	}
 	for i, file := range files {
-		if err := loadFacts(a.facts, file, fmt.Sprintf("f%d", i)); err != nil {
+		if err := loadFacts(a.view.Graph, file, fmt.Sprintf("f%d", i)); err != nil {
 			return err
 		}
 	}
@@ -150,7 +150,7 @@ func (a *asking) ask(question string) error {
 	out := a.cmd.OutOrStdout()
 	var rows []prolog.Row
 	n := 0
-	for row, err := range a.program.Ask(a.cmd.Context(), a.facts, question, a.limits) {
+	for row, err := range a.program.Ask(a.cmd.Context(), a.view, question, a.limits) {
 		if err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (a *asking) session() error {
 		}
 		return lines.Err()
 	}
-	fmt.Fprintf(a.cmd.OutOrStdout(), "%d facts; a question per line, Ctrl-D ends\n", a.facts.Len())
+	fmt.Fprintf(a.cmd.OutOrStdout(), "%d facts; a question per line, Ctrl-D ends\n", a.view.Len())
 	keys := term.NewTerminal(struct {
 		io.Reader
 		io.Writer

@@ -8,49 +8,28 @@ import (
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
-// Facts is what questions are asked about; a [knowledge.Graph] is one. A zero term is unbound.
-type Facts interface {
-	Match(s, p, o rdf.Term) iter.Seq[rdf.Triple]
-	MatchLiteral(s, p rdf.Term, o knowledge.Pattern) iter.Seq[rdf.Triple]
-	Has(s, p, o rdf.Term) iter.Seq[rdf.Triple]
-	HasLiteral(s, p rdf.Term, o knowledge.Pattern) iter.Seq[rdf.Triple]
-	Reachable(s, p, o rdf.Term) iter.Seq[rdf.Triple]
-	OWLHas(s, p, o rdf.Term) iter.Seq[rdf.Triple]
-	OWLHasLiteral(s, p rdf.Term, o knowledge.Pattern) iter.Seq[rdf.Triple]
-	RDFSIndividualOf(i, c rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
-	RDFSSubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
-	RDFSSubpropertyOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
-	IndividualOf(i, c rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
-	SubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
-	DirectSubclassOf(sub, super rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
-	RestrictionOn(class rdf.Term) iter.Seq[knowledge.Restriction]
-	DomainRestrictionOn(class, property rdf.Term) iter.Seq[knowledge.Restriction]
-	ClassProperties(class, property rdf.Term) iter.Seq[rdf.Triple]
-}
-
-var _ Facts = (*knowledge.Graph)(nil)
-
 // factPredicates are the predicates over facts. Prefixes in their arguments are expanded when
 // they are called.
 func factPredicates() map[indicator]builtin {
-	none := func(f Facts) literalQuestion { return nil }
+	none := func(f *knowledge.Graph) literalQuestion { return nil }
 	return map[indicator]builtin{
-		{"rdf", 3}:           triples(Facts.Match, func(f Facts) literalQuestion { return f.MatchLiteral }),
-		{"rdf_has", 3}:       triples(Facts.Has, func(f Facts) literalQuestion { return f.HasLiteral }),
-		{"rdf_reachable", 3}: triples(Facts.Reachable, none),
-		{"owl_has", 3}:       triples(Facts.OWLHas, func(f Facts) literalQuestion { return f.OWLHasLiteral }),
-		{"class_properties", 3}: triples(func(f Facts, s, p, _ rdf.Term) iter.Seq[rdf.Triple] {
+		{"rdf", 3}:           triples((*knowledge.Graph).Match, func(f *knowledge.Graph) literalQuestion { return f.MatchLiteral }),
+		{"rdf_has", 3}:       triples((*knowledge.Graph).Has, func(f *knowledge.Graph) literalQuestion { return f.HasLiteral }),
+		{"rdf_reachable", 3}: triples((*knowledge.Graph).Reachable, none),
+		{"owl_has", 3}:       triples((*knowledge.Graph).OWLHas, func(f *knowledge.Graph) literalQuestion { return f.OWLHasLiteral }),
+		{"class_properties", 3}: triples(func(f *knowledge.Graph, s, p, _ rdf.Term) iter.Seq[rdf.Triple] {
 			return f.ClassProperties(s, p)
 		}, none),
-		{"rdfs_individual_of", 2}:     pairs(Facts.RDFSIndividualOf),
-		{"rdfs_subclass_of", 2}:       pairs(Facts.RDFSSubclassOf),
-		{"rdfs_subproperty_of", 2}:    pairs(Facts.RDFSSubpropertyOf),
-		{"owl_individual_of", 2}:      pairs(Facts.IndividualOf),
-		{"owl_subclass_of", 2}:        pairs(Facts.SubclassOf),
-		{"owl_direct_subclass_of", 2}: pairs(Facts.DirectSubclassOf),
+		{"rdfs_individual_of", 2}:     pairs((*knowledge.Graph).RDFSIndividualOf),
+		{"rdfs_subclass_of", 2}:       pairs((*knowledge.Graph).RDFSSubclassOf),
+		{"rdfs_subproperty_of", 2}:    pairs((*knowledge.Graph).RDFSSubpropertyOf),
+		{"owl_individual_of", 2}:      pairs((*knowledge.Graph).IndividualOf),
+		{"owl_subclass_of", 2}:        pairs((*knowledge.Graph).SubclassOf),
+		{"owl_direct_subclass_of", 2}: pairs((*knowledge.Graph).DirectSubclassOf),
 		{"owl_restriction_on", 2}:     restrictionOn,
-		{"rdf_subject", 1}:            subjects(func(t rdf.Triple) rdf.Term { return t.S }, func(f Facts, x rdf.Term) iter.Seq[rdf.Triple] { return f.Match(x, rdf.Term{}, rdf.Term{}) }),
-		{"rdf_current_predicate", 1}:  subjects(func(t rdf.Triple) rdf.Term { return t.P }, func(f Facts, x rdf.Term) iter.Seq[rdf.Triple] { return f.Match(rdf.Term{}, x, rdf.Term{}) }),
+		{"rdf_subject", 1}:            rdfSubject,
+		{"rdf_current_predicate", 1}:  currentPredicate,
+		{"rdf_match_label", 3}:        matchLabel,
 		{"rdf_equal", 2}:              expanding(func(m *machine, args []Term) (bool, error) { return m.unify(args[0], args[1]) }),
 		{"rdf_is_resource", 1}: expanding(func(_ *machine, args []Term) (bool, error) {
 			_, ok := args[0].(Atom)
@@ -85,7 +64,7 @@ func factPredicates() map[indicator]builtin {
 }
 
 type (
-	question        func(f Facts, s, p, o rdf.Term) iter.Seq[rdf.Triple]
+	question        func(f *knowledge.Graph, s, p, o rdf.Term) iter.Seq[rdf.Triple]
 	literalQuestion func(s, p rdf.Term, o knowledge.Pattern) iter.Seq[rdf.Triple]
 )
 
@@ -101,7 +80,7 @@ func expanding(do builtin) builtin {
 }
 
 // triples is a predicate over subject, predicate and object.
-func triples(ask question, askLiteral func(Facts) literalQuestion) builtin {
+func triples(ask question, askLiteral func(*knowledge.Graph) literalQuestion) builtin {
 	return expanding(func(m *machine, args []Term) (bool, error) {
 		s, ok, err := resource(args[0])
 		if !ok {
@@ -116,11 +95,11 @@ func triples(ask question, askLiteral func(Facts) literalQuestion) builtin {
 			return false, err
 		}
 		var answers iter.Seq[rdf.Triple]
-		by := askLiteral(m.facts)
+		by := askLiteral(m.view.Graph)
 		if o.isLiteral && by != nil {
 			answers = by(s, p, o.pattern)
 		} else {
-			answers = ask(m.facts, s, p, o.term)
+			answers = ask(m.view.Graph, s, p, o.term)
 			by = nil
 		}
 		return answer(m, answers, func(t rdf.Triple) (bool, error) {
@@ -145,7 +124,7 @@ func triples(ask question, askLiteral func(Facts) literalQuestion) builtin {
 type pair struct{ a, b rdf.Term }
 
 // pairs is a predicate over two resources.
-func pairs(ask func(f Facts, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]) builtin {
+func pairs(ask func(f *knowledge.Graph, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]) builtin {
 	return expanding(func(m *machine, args []Term) (bool, error) {
 		a, ok, err := resource(args[0])
 		if !ok {
@@ -156,7 +135,7 @@ func pairs(ask func(f Facts, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]) built
 			return false, err
 		}
 		found := func(yield func(pair) bool) {
-			for a, b := range ask(m.facts, a, b) {
+			for a, b := range ask(m.view.Graph, a, b) {
 				if !yield(pair{a, b}) {
 					return
 				}
@@ -176,32 +155,71 @@ func pairs(ask func(f Facts, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]) built
 	})
 }
 
-// subjects is a predicate over one place of the triples, each value once.
-func subjects(of func(rdf.Triple) rdf.Term, match func(Facts, rdf.Term) iter.Seq[rdf.Triple]) builtin {
-	return expanding(func(m *machine, args []Term) (bool, error) {
-		x, ok, err := resource(args[0])
-		if !ok {
-			return false, err
+// rdfSubject is rdf_subject/1: the subjects of triples, each once.
+func rdfSubject(m *machine, args []Term) (bool, error) {
+	return oneOf(m, args[0], func(x rdf.Term) iter.Seq[rdf.Term] {
+		return func(yield func(rdf.Term) bool) {
+			if !x.IsZero() {
+				for range m.view.Match(x, rdf.Term{}, rdf.Term{}) {
+					yield(x)
+					return
+				}
+				return
+			}
+			for s := range m.view.RDFSIndividualOf(x, rdf.NewIRI(rdf.NSRDFS+"Resource")) {
+				if !yield(s) {
+					return
+				}
+			}
 		}
-		if !x.IsZero() {
-			for range match(m.facts, x) {
+	})
+}
+
+// currentPredicate is rdf_current_predicate/1.
+func currentPredicate(m *machine, args []Term) (bool, error) {
+	return oneOf(m, args[0], func(rdf.Term) iter.Seq[rdf.Term] { return m.view.Predicates() })
+}
+
+// oneOf is a predicate over resources: those of all that an argument is, or may be.
+func oneOf(m *machine, arg Term, all func(x rdf.Term) iter.Seq[rdf.Term]) (bool, error) {
+	args, err := m.expandArgs([]Term{arg})
+	if err != nil {
+		return false, err
+	}
+	x, ok, err := resource(args[0])
+	if !ok {
+		return false, err
+	}
+	found := all(x)
+	if !x.IsZero() {
+		for t := range found {
+			if t == x {
 				return true, nil
 			}
-			return false, nil
-		}
-		seen := map[rdf.Term]bool{}
-		return answer(m, match(m.facts, x), func(t rdf.Triple) (bool, error) {
-			found := of(t)
-			if seen[found] {
-				return false, nil
-			}
-			seen[found] = true
-			if err := m.charge(80); err != nil {
+			if err := m.spend(1); err != nil {
 				return false, err
 			}
-			return m.unify(args[0], termOf(found))
-		})
-	})
+		}
+		return false, nil
+	}
+	return answer(m, found, func(t rdf.Term) (bool, error) { return m.unify(args[0], termOf(t)) })
+}
+
+// matchLabel is rdf_match_label/3: a condition, such as prefix, of a text holds for a label.
+func matchLabel(m *machine, args []Term) (bool, error) {
+	how, ok := deref(args[0]).(Atom)
+	if !ok {
+		return false, wanted("atom", deref(args[0]))
+	}
+	if _, ok := matches[how]; !ok {
+		return false, domainError("search_method", how)
+	}
+	var o object
+	if err := o.condition(newTerm(how, args[1])); err != nil {
+		return false, err
+	}
+	label, err := m.textArg(args[2])
+	return err == nil && o.pattern.Matches(rdf.NewText(label)), err
 }
 
 // atOnce is how many answers of facts are taken at once; beyond them one is taken when it is
@@ -332,12 +350,12 @@ func restrictionOn(m *machine, args []Term) (bool, error) {
 		}
 	}
 	found := func(yield func(knowledge.Restriction) bool) {
-		for r := range m.facts.RestrictionOn(class) {
+		for r := range m.view.Graph.RestrictionOn(class) {
 			if !yield(r) {
 				return
 			}
 		}
-		for r := range m.facts.DomainRestrictionOn(class, property) {
+		for r := range m.view.Graph.DomainRestrictionOn(class, property) {
 			if !yield(r) {
 				return
 			}

@@ -159,8 +159,6 @@ concat_atom(L, S, A) :- atomic_list_concat(L, S, A).
 
 rdf(S, P, O, _) :- rdf(S, P, O).
 rdf_has(S, P, O, R) :- rdfs_subproperty_of(R, P), rdf(S, R, O).
-rdf_has(S, P, O, inverse_of(R)) :-
-    rdfs_subproperty_of(P1, P), ( rdf(R, owl:inverseOf, P1) ; rdf(P1, owl:inverseOf, R) ), rdf(O, R, S).
 rdf_triple(P, S, O) :- owl_has(S, P, O).
 rdfs_class_property(Class, Property) :-
     rdfs_individual_of(Property, rdf:'Property'), rdf_has(Property, rdfs:domain, Domain), rdfs_subclass_of(Class, Domain).
@@ -180,15 +178,19 @@ rdfs_container_membership_property(P) :- '$member_property'(P, _).
 rdfs_container_membership_property(P, N) :- '$member_property'(P, N).
 rdfs_list_to_prolog_list(R, []) :- rdf_equal(R, rdf:nil), !.
 rdfs_list_to_prolog_list(R, [H|T]) :- rdf_has(R, rdf:first, H), rdf_has(R, rdf:rest, R2), !, rdfs_list_to_prolog_list(R2, T).
-rdf_reachable(S, P, O, Max, D) :- '$reach'([S-0], [S], P, Max, O, D).
-'$reach'([X-D|_], _, _, _, X, D).
-'$reach'([X-D|Q], Seen, P, Max, O, N) :-
-    ( '$within'(D, Max) -> D1 is D + 1, findall(Y, ( rdf_has(X, P, Y), \+ '$seen'(Y, Seen) ), Ys0), sort(Ys0, Ys) ; Ys = [] ),
-    '$at_depth'(Ys, D1, New), append(Q, New, Q2), append(Ys, Seen, Seen2), '$reach'(Q2, Seen2, P, Max, O, N).
+rdf_reachable(S, P, O, Max, D) :-
+    ( nonvar(S) -> '$reach'([S-0], [S], forward, P, Max, O, D)
+    ; nonvar(O) -> '$reach'([O-0], [O], back, P, Max, S, D)
+    ; throw(error(instantiation_error, _)) ).
+'$reach'([X-D|_], _, _, _, _, X, D).
+'$reach'([X-D|Q], Seen, Way, P, Max, O, N) :-
+    ( '$within'(D, Max) -> D1 is D + 1, findall(Y, ( '$reach_step'(Way, X, P, Y), \+ '$seen'(Y, Seen) ), Ys0), sort(Ys0, Ys) ; Ys = [] ),
+    '$at_depth'(Ys, D1, New), append(Q, New, Q2), append(Ys, Seen, Seen2), '$reach'(Q2, Seen2, Way, P, Max, O, N).
+'$reach_step'(forward, X, P, Y) :- rdf_has(X, P, Y), Y \= literal(_).
+'$reach_step'(back, X, P, Y) :- rdf_has(Y, P, X).
 '$within'(D, Max) :- ( Max == infinite -> true ; D < Max ).
 '$at_depth'([], _, []).
 '$at_depth'([Y|Ys], D, [Y-D|R]) :- '$at_depth'(Ys, D, R).
-rdf_match_label(exact, Text, Label) :- downcase_atom(Text, T), downcase_atom(Label, T).
 lang_equal(A, B) :- downcase_atom(A, L), downcase_atom(B, L).
 lang_matches(Lang, Pattern) :-
     downcase_atom(Lang, L), downcase_atom(Pattern, P),
@@ -198,6 +200,7 @@ lang_matches(Lang, Pattern) :-
 
 :- rdf_meta owl_restriction(r, t), owl_description(r, t), owl_satisfies(t, r), owl_same_as(r, r), owl_disjoint_with(r, r),
     owl_has_direct(r, r, o), owl_individual_from_range(r, r), owl_cardinality_on_subject(r, r, t), owl_cardinality_on_class(r, r, t),
+    owl_merged_restriction(r, r, t), owl_find(t, t, t, t, r),
     rdf(r, r, o, t), rdf_has(r, r, o, r), rdf_triple(r, r, o), rdf_reachable(r, r, o, t, t), rdf_phas(r, r, o),
     rdfs_class_property(r, r), rdfs_label(r, t), rdfs_label(r, t, t), rdfs_ns_label(r, t), rdfs_ns_label(r, t, t), rdfs_member(r, r),
     rdfs_list_to_prolog_list(r, t), class_properties_some(r, r, t), class_properties_all(r, r, t), class_properties_value(r, r, t),
@@ -228,15 +231,16 @@ owl_description(Id, Description) :- rdf_equal(Id, Iri), '$description'(Iri, D), 
 
 owl_satisfies(Domain, Resource) :- rdf_equal(Domain, rdfs:'Resource'), !, '$any'(Resource).
 owl_satisfies(class(C), Resource) :-
-    ( rdf_equal(C, rdfs:'Resource') -> true ; Resource \= individual_of(_), owl_subclass_of(Resource, C) ).
+    ( rdf_equal(C, rdfs:'Resource') -> true ; \+ '$any_of_class'(Resource), owl_subclass_of(Resource, C) ).
 owl_satisfies(union_of(Ds), Resource) :- member(D, Ds), owl_satisfies(D, Resource).
 owl_satisfies(intersection_of(Ds), Resource) :- '$satisfies_all'(Ds, Resource).
-owl_satisfies(complement_of(D), Resource) :- '$any'(Resource), Resource \= individual_of(_), \+ owl_satisfies(D, Resource).
+owl_satisfies(complement_of(D), Resource) :- '$any'(Resource), \+ '$any_of_class'(Resource), \+ owl_satisfies(D, Resource).
 owl_satisfies(one_of(Rs), Resource) :- member(R, Rs), rdf_equal(R, Resource).
 owl_satisfies(all_values_from(C), Resource) :-
     ( nonvar(Resource), Resource = individual_of(Sub) -> owl_subclass_of(Sub, C) ; owl_individual_of(Resource, C) ).
 owl_satisfies(some_values_from(_), _).
 owl_satisfies(has_value(V), Resource) :- rdf_equal(V, Resource).
+'$any_of_class'(Resource) :- nonvar(Resource), Resource = individual_of(_).
 '$any'(Resource) :- ( var(Resource) -> rdf_subject(Resource) ; true ).
 '$satisfies_all'([], _).
 '$satisfies_all'([D|Ds], Resource) :- owl_satisfies(D, Resource), '$satisfies_all'(Ds, Resource).
@@ -250,6 +254,21 @@ owl_cardinality_on_class(Class, P, C) :- findall(F, '$class_cardinality'(Class, 
 '$tightest'([C|Cs], Tightest) :- foldl('$tighter', Cs, C, Tightest).
 '$tighter'(cardinality(A, B), cardinality(C, D), cardinality(Min, Max)) :-
     Min is max(A, C), ( B == inf -> Max = D ; D == inf -> Max = B ; Max is min(B, D) ).
+
+owl_merged_restriction(Class, P, R) :-
+    setof(F, owl_restriction_on(Class, restriction(P, F)), Fs), '$merged'(Fs, Merged), member(R, Merged).
+'$merged'([], []).
+'$merged'([cardinality(A, B), cardinality(C, D)|Fs], Merged) :-
+    !, '$tighter'(cardinality(A, B), cardinality(C, D), F), '$merged'([F|Fs], Merged).
+'$merged'([has_value(V)|Fs], Merged) :- !, Fs == [], Merged = [has_value(V)].
+'$merged'([F|Fs], [F|Merged]) :- '$merged'(Fs, Merged).
+owl_find(Text, Domain, Fields, Method, Subject) :-
+    Condition =.. [Method, Text],
+    ( var(Fields) -> rdf(Subject, Field, literal(Condition, _)), Fields = [Field]
+    ; member(Name, Fields), rdf_equal(Name, Field), '$found'(Field, Method, Text, Condition, Subject) ),
+    owl_satisfies(Domain, Subject).
+'$found'(resource, Method, Text, _, Subject) :- !, rdf_subject(Subject), rdf_match_label(Method, Text, Subject).
+'$found'(Field, _, _, Condition, Subject) :- rdf_has(Subject, Field, literal(Condition, _)).
 
 owl_same_as(X, Y) :- ( nonvar(X) -> '$same'(X, Y, [X]) ; '$same'(Y, X, [Y]) ).
 '$same'(X, X, _).

@@ -1,5 +1,7 @@
 package prolog
 
+import "github.com/seed-301d4374/engram/knowledge"
+
 // frame is what follows when a goal has succeeded.
 type frame struct {
 	code []goal
@@ -55,7 +57,7 @@ type catching struct{ catcher, recovery Term }
 // machine answers one question.
 type machine struct {
 	program *Program
-	facts   Facts
+	view    *knowledge.View
 	*heap
 	own     map[indicator]*pred // predicates that exist in this question only
 	changed map[*pred]*pred     // predicates of the program as this question has changed them

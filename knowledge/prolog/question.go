@@ -17,12 +17,12 @@ type Limits = knowledge.Limits
 // DefaultLimits are those of a question of a person.
 var DefaultLimits = knowledge.DefaultLimits
 
-// Ask answers a question: each distinct row once, as soon as it is found. An error, such as a
+// Ask answers a question of a view: each distinct row once, as soon as it is found. An error, such as a
 // passed limit, ends the rows and says where in the question it arose. Any number of questions
 // may be asked at the same time.
-func (p *Program) Ask(ctx context.Context, facts Facts, question string, limits Limits) iter.Seq2[Row, error] {
+func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string, limits Limits) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		m, vars, err := p.prepare(ctx, facts, question, limits)
+		m, vars, err := p.prepare(ctx, view, question, limits)
 		if err != nil {
 			yield(Row{}, err)
 			return
@@ -62,11 +62,11 @@ func (p *Program) Ask(ctx context.Context, facts Facts, question string, limits 
 }
 
 // prepare reads a question and makes the machine that answers it.
-func (p *Program) prepare(ctx context.Context, facts Facts, question string, limits Limits) (*machine, []namedVar, error) {
+func (p *Program) prepare(ctx context.Context, view *knowledge.View, question string, limits Limits) (*machine, []namedVar, error) {
 	base := p.sources[len(p.sources)-1].end()
 	src := &source{name: "", text: question, base: base}
 	m := &machine{
-		program: p, facts: facts, heap: &heap{ctx: ctx, limits: limits, nextMeasure: limits.Memory / 4},
+		program: p, view: view, heap: &heap{ctx: ctx, limits: limits, nextMeasure: limits.Memory / 4},
 		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
