@@ -1,0 +1,225 @@
+package record
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+// Options say how a document is imported.
+type Options struct {
+	// At is since when it is so; 0 is now.
+	At engram.Time
+	// Ontology is the IRI that stands for the document if it declares no ontology; the provider's name if
+	// it is empty.
+	Ontology string
+	// Document is where it comes from.
+	Document Document
+	// Replace has the document take the place of what the provider has said of other ontologies.
+	Replace bool
+	// DryRun only compares.
+	DryRun bool
+}
+
+// Summary is what an import changes: how many records are new, say something else than before, are
+// said no more, and are the same.
+type Summary struct {
+	New, Changed, Gone, Same int
+	Triples                  int // of the document
+	Kinds                    [len(kindNames)]int
+	At                       engram.Time // since when it is so
+}
+
+// Service is what an import needs of a memory server.
+type Service interface {
+	engram.Reader
+	engram.Writer
+}
+
+// A commit of an import has at most so many updates and about so many bytes.
+const (
+	maxUpdates = 1_000
+	maxBytes   = 4 << 20
+)
+
+// Import has a provider say what a document says, and nothing else: it commits the records that
+// differ from what the provider has said of that time, and withdraws those that the document does not have. What
+// was said before stays asked for, and what is said of later times stays so. Records are
+// committed in batches; an error may come when some are, and the same import again does the rest.
+//
+// The error is Conflict if the provider has said something of other ontologies, and nothing of one of this
+// document, unless the options say that it is replaced; and Invalid if the name of the provider is none.
+func (c *Codec) Import(ctx context.Context, svc Service, provider string, triples []rdf.Triple, o Options) (Summary, error) {
+	if err := engram.CheckName(provider); err != nil {
+		return Summary{}, err
+	}
+	if o.At == 0 {
+		o.At = engram.Now()
+	}
+	if o.Ontology == "" {
+		o.Ontology = provider
+	}
+	if err := engram.CheckName(o.Ontology); err != nil {
+		return Summary{}, err
+	}
+	before := map[engram.ID]*engram.Snapshot{}
+	var missing []engram.Missing
+	err := query(ctx, svc, []engram.Pattern{By(provider)}, o.At, nil, func(id engram.ID, s *engram.Snapshot) error {
+		before[id.Truncate(engram.LevelEntity)] = s
+		return nil
+	}, &missing)
+	if err != nil {
+		return Summary{}, err
+	}
+	records := Records(triples, o.Ontology, o.Document)
+	sum := Summary{At: o.At}
+	var updates []engram.EntityUpdate
+	others, known := []string(nil), false // ontologies of before, and whether one of them is here
+	for i := range records {
+		r := &records[i]
+		sum.Triples += len(r.Triples)
+		sum.Kinds[r.Kind]++
+		id, err := entityOf(r, provider)
+		if err != nil {
+			return Summary{}, err
+		}
+		payload, err := c.Encode(r)
+		if err != nil {
+			return Summary{}, engram.Errorf(engram.CodeOf(err), r.Name, "%w", err)
+		}
+		was, there := before[id]
+		delete(before, id)
+		there = there && !c.withdrawn(id, was)
+		known = known || there && r.Kind == Ontology
+		switch {
+		case there && c.same(id, was, payload, r):
+			sum.Same++
+			continue
+		case there:
+			sum.Changed++
+		default:
+			sum.New++
+		}
+		updates = append(updates, engram.EntityUpdate{Entity: id, Time: o.At, Instances: []engram.Instance{engram.NewInstance(payload)}})
+	}
+	for id, was := range before {
+		if c.withdrawn(id, was) {
+			continue
+		}
+		nothing := Record{Kind: Kind(slices.Index(kindNames[:], id.CoreSegment())), Name: id.Entity()}
+		if nothing.Kind == Ontology {
+			others = append(others, id.Entity())
+		}
+		payload, err := c.Encode(&nothing)
+		if err != nil {
+			return Summary{}, err
+		}
+		sum.Gone++
+		updates = append(updates, engram.EntityUpdate{Entity: id, Time: o.At, Instances: []engram.Instance{engram.NewInstance(payload)}})
+	}
+	if len(others) > 0 && !known && !o.Replace {
+		slices.Sort(others)
+		return Summary{}, engram.Errorf(engram.Conflict, provider, "the provider says what is in %s, which is another ontology than %s; choose another provider, or replace it", others[0], records[0].Name)
+	}
+	slices.SortFunc(updates, func(a, b engram.EntityUpdate) int { return a.Entity.Compare(b.Entity) })
+	if o.DryRun {
+		return sum, nil
+	}
+	return sum, commit(ctx, svc, updates)
+}
+
+func entityOf(r *Record, provider string) (engram.ID, error) {
+	return engram.NewID(Memory, r.Kind.String(), provider, r.Name)
+}
+
+// withdrawn reports whether a snapshot says nothing. What cannot be read says something else.
+func (c *Codec) withdrawn(id engram.ID, s *engram.Snapshot) bool {
+	if s == nil || len(s.Instances) > 0 && len(s.Instances[0].Payload.Bytes) > 0 {
+		return false
+	}
+	r, err := c.decode(id, s, "")
+	return err == nil && r.Withdrawn()
+}
+
+// same reports whether a snapshot says what a record does.
+func (c *Codec) same(id engram.ID, s *engram.Snapshot, p engram.Payload, r *Record) bool {
+	if len(s.Instances) > 0 && bytes.Equal(s.Instances[0].Payload.Bytes, p.Bytes) {
+		return true
+	}
+	was, err := c.decode(id, s, "")
+	if err != nil || len(was.Triples) != len(r.Triples) {
+		return false
+	}
+	slices.SortFunc(was.Triples, compareTriples)
+	return slices.Equal(was.Triples, r.Triples) && was.Document.equal(r.Document)
+}
+
+func (d *Document) equal(o *Document) bool {
+	if d == nil || o == nil {
+		return d == o
+	}
+	if d.Source != o.Source || d.Base != o.Base || len(d.Prefixes) != len(o.Prefixes) {
+		return false
+	}
+	for name, namespace := range d.Prefixes {
+		if was, ok := o.Prefixes[name]; !ok || was != namespace {
+			return false
+		}
+	}
+	return true
+}
+
+// commit commits updates in batches.
+func commit(ctx context.Context, w engram.Writer, updates []engram.EntityUpdate) error {
+	for len(updates) > 0 {
+		n, size := 0, 0
+		for n < len(updates) && n < maxUpdates && (n == 0 || size < maxBytes) {
+			size += len(updates[n].Instances[0].Payload.Bytes)
+			n++
+		}
+		results, err := w.Commit(ctx, engram.Commit{Updates: updates[:n], Recorded: true})
+		if err == nil {
+			err = engram.FirstError(results)
+		}
+		if err != nil {
+			return err
+		}
+		updates = updates[n:]
+	}
+	return nil
+}
+
+// ProviderOf returns a pleasant name for who says what is in an ontology: the last part of its IRI's
+// path without an extension, such as "knowrob" for http://knowrob.org/kb/knowrob.owl#. Characters
+// but letters, digits, ".", "_" and "-" become "-". An IRI without a path gives its host, one with nothing
+// else "knowledge".
+func ProviderOf(iri string) string {
+	s, _, _ := strings.Cut(iri, "#")
+	s, _, _ = strings.Cut(s, "?")
+	if _, rest, ok := strings.Cut(s, ":"); ok {
+		s = rest
+	}
+	s = strings.TrimRight(s, "/:")
+	if host, ok := strings.CutPrefix(s, "//"); !ok || strings.Contains(host, "/") {
+		s = s[strings.LastIndexAny(s, "/:")+1:]
+		s = strings.TrimSuffix(s, path.Ext(s))
+	} else {
+		s = host
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+			return r
+		}
+		return '-'
+	}, s)
+	if s = strings.Trim(s, "-."); s == "" {
+		return "knowledge"
+	}
+	return s[:min(len(s), engram.MaxNameLen)]
+}
