@@ -1,0 +1,213 @@
+package semmap
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/seed-301d4374/engram/world"
+)
+
+// NSWorld is what the IRIs of a world's own items begin with: "#" and the name, or "/", a
+// robot, "#" and the name.
+const NSWorld = "https://engram.dev/world"
+
+// PropertyIRI is the property of descriptions and of maps that has the IRI of what was imported.
+const PropertyIRI = "iri"
+
+// Names maps the IRIs of individuals to the names of items, and back. It is safe for
+// concurrent use.
+type Names struct {
+	own string // what the IRIs of own individuals begin with
+
+	mu    sync.RWMutex
+	items table
+	maps  table
+}
+
+// table has the IRIs of what was imported.
+type table struct {
+	iris, names map[string]string
+	more        map[string][]string // by name: what was joined with it
+}
+
+// NewNames returns the names of a robot's world; "" is a world of no certain robot.
+func NewNames(robot string) *Names {
+	n := &Names{own: NSWorld + "#"}
+	if robot != "" {
+		n.own = NSWorld + "/" + escape(robot) + "#"
+	}
+	n.items, n.maps = newTable(), newTable()
+	return n
+}
+
+func newTable() table { return table{map[string]string{}, map[string]string{}, map[string][]string{}} }
+
+// Learn takes the IRIs that items and maps of a forest have kept, of all or of those that are
+// named; those that are not there any more lose theirs. Of two items with one IRI the first to
+// be learnt has it.
+func (n *Names) Learn(f *world.Forest, names ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if names == nil {
+		for m := range f.All() {
+			n.items.learn(m.Name, n.keptIRI(properties(m)), list(properties(m)[propertySame]))
+		}
+		for m := range f.Maps().All() {
+			n.maps.learn(m.Name, n.keptIRI(m.Map.Properties), nil)
+		}
+		return
+	}
+	for _, name := range names {
+		iri, more := "", []string(nil)
+		if m, err := f.Get(name); err == nil {
+			iri, more = n.keptIRI(properties(m)), list(properties(m)[propertySame])
+		}
+		n.items.learn(name, iri, more)
+		iri = ""
+		if m, err := f.Maps().Get(name); err == nil {
+			iri = n.keptIRI(m.Map.Properties)
+		}
+		n.maps.learn(name, iri, nil)
+	}
+}
+
+func properties(m *world.Merged) map[string]any {
+	if m.Description == nil {
+		return nil
+	}
+	return m.Description.Properties
+}
+
+// keptIRI returns the IRI that something was imported with; none for one of our own.
+func (n *Names) keptIRI(properties map[string]any) string {
+	iri, _ := properties[PropertyIRI].(string)
+	if strings.HasPrefix(iri, n.own) {
+		return ""
+	}
+	return iri
+}
+
+func (t *table) learn(name, iri string, more []string) {
+	if old, had := t.iris[name]; had && old != iri {
+		delete(t.iris, name)
+		delete(t.names, old)
+	}
+	if _, taken := t.names[iri]; iri != "" && !taken {
+		t.iris[name], t.names[iri] = iri, name
+	}
+	for _, old := range t.more[name] {
+		delete(t.names, old)
+	}
+	delete(t.more, name)
+	for _, iri := range more {
+		t.join(name, iri)
+	}
+}
+
+// join makes an IRI one more of a name, if no other has it.
+func (t *table) join(name, iri string) {
+	if _, taken := t.names[iri]; !taken {
+		t.names[iri] = name
+		t.more[name] = append(t.more[name], iri)
+	}
+}
+
+// Item returns the name of the item of an IRI, whether there is such an item or not; "" for an
+// IRI that is of none.
+func (n *Names) Item(iri string) string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.name(&n.items, iri, "")
+}
+
+// IRI returns the IRI of an item or of a frame.
+func (n *Names) IRI(item string) string { return n.iri(&n.items, item, "") }
+
+// Map returns the name of the map of an IRI; "" for an IRI that is of none.
+func (n *Names) Map(iri string) string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.name(&n.maps, iri, "map:")
+}
+
+// MapIRI returns the IRI of a map.
+func (n *Names) MapIRI(name string) string { return n.iri(&n.maps, name, "map:") }
+
+// JointIRI returns the IRI of an articulation: that of an item of its name which is a
+// joint, as imported joints are.
+func (n *Names) JointIRI(f *world.Forest, name string) string {
+	if m, err := f.Get(name); err == nil && m.Is(KindJoint) {
+		return n.IRI(name)
+	}
+	return n.own + "joint:" + escape(name)
+}
+
+func (n *Names) iri(t *table, name, kind string) string {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if iri, ok := t.iris[name]; ok {
+		return iri
+	}
+	return n.own + kind + escape(name)
+}
+
+// name returns what iri maps to that, and nothing else does.
+func (n *Names) name(t *table, iri, kind string) string {
+	if name, ok := t.names[iri]; ok {
+		return name
+	}
+	local, own := strings.CutPrefix(iri, n.own+kind)
+	name, err := url.PathUnescape(local)
+	if _, other := t.iris[name]; !own || err != nil || other || escape(name) != local {
+		return ""
+	}
+	return name
+}
+
+// take returns the name for an IRI, a new one if need be: the local name, with the document's
+// before it and a number after it as long as another one has it.
+func (n *Names) take(t *table, iri, kind string, taken func(name string) bool) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if name := n.name(t, iri, kind); name != "" {
+		return name
+	}
+	document, local := split(iri)
+	name := local
+	for i := 1; taken(name) || t.iris[name] != ""; i++ {
+		if name = document + "." + local; i > 1 {
+			name = fmt.Sprintf("%s.%d", name, i)
+		}
+	}
+	t.iris[name], t.names[iri] = iri, name
+	return name
+}
+
+// split returns the name of an IRI's document, without its extension, and the IRI's local name.
+func split(iri string) (document, local string) {
+	iri = strings.TrimRight(iri, "#/")
+	i := strings.LastIndexAny(iri, "#/")
+	local, iri = iri[i+1:], strings.TrimRight(iri[:max(i, 0)], "#/")
+	document = iri[strings.LastIndexByte(iri, '/')+1:]
+	if unescaped, err := url.PathUnescape(local); err == nil {
+		local = unescaped
+	}
+	return strings.TrimSuffix(document, path.Ext(document)), local
+}
+
+// escape returns a name as it stands in an IRI.
+func escape(name string) string {
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}

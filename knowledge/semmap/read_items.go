@@ -1,0 +1,454 @@
+package semmap
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// nameAll gives each item its name.
+func (r *reader) nameAll() {
+	r.name = map[string]string{}
+	used := map[string]bool{}
+	for _, item := range r.items() {
+		name := ""
+		for _, iri := range r.groups[item] { // as it was called before
+			if name = r.names.Item(iri); name != "" {
+				break
+			}
+		}
+		if name == "" || used[name] {
+			name = r.names.take(&r.names.items, item, "", func(name string) bool { return used[name] || r.taken(name) })
+		}
+		r.name[item], used[name] = name, true
+		for _, iri := range r.groups[item] {
+			if r.names.Item(iri) == "" {
+				r.names.join(name, iri)
+			}
+		}
+	}
+}
+
+func (r *reader) taken(name string) bool {
+	if r.o.World == nil {
+		return false
+	}
+	_, err := r.o.World.Maps().Get(name)
+	return err == nil || r.o.World.Has(name)
+}
+
+// nameOf returns the name of what an IRI is of: an item, a map as a frame, or what is known
+// elsewhere.
+func (r *reader) nameOf(iri string) string {
+	if name, ok := r.name[r.same.find(iri)]; ok {
+		return name
+	}
+	if r.maps[iri] {
+		return r.mapName(iri)
+	}
+	if name := r.names.Item(iri); name != "" {
+		return name
+	}
+	return r.names.take(&r.names.items, iri, "", r.taken)
+}
+
+func (r *reader) mapName(iri string) string {
+	return r.names.take(&r.names.maps, iri, "map:", func(name string) bool { return r.taken(name) || r.isItem(name) })
+}
+
+func (r *reader) isItem(name string) bool {
+	for _, n := range r.name {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// readItems returns all items by their first IRI.
+func (r *reader) readItems() map[string]*world.NamedItem {
+	items := map[string]*world.NamedItem{}
+	for _, item := range r.items() {
+		it := &world.NamedItem{Name: r.name[item]}
+		it.Structure = &world.Structure{}
+		r.tellWholes(item)
+		if up := r.parent[item]; up != "" {
+			it.Structure.Parent = r.name[up]
+		}
+		it.Source = world.PriorKnowledge
+		own := slices.IndexFunc(r.groups[item], func(iri string) bool { return r.is(iri, own("Item")) })
+		if own >= 0 {
+			it.Source = world.Perception
+			get(r, r.groups[item][own], itemFields, &it.Item)
+		}
+		it.Description = r.describe(item, own >= 0)
+		if poses := r.poses[it.Name]; len(poses) > 0 {
+			p := poses[len(poses)-1]
+			it.Placement = &world.Placement{Frame: p.Frame, Pose: p.Pose, Cov: p.Cov, Time: p.Time}
+			if p.Frame == it.Structure.Parent {
+				it.Placement.Frame = ""
+			}
+		}
+		items[item] = it
+	}
+	return items
+}
+
+// tellWholes notes what of an item's wholes is odd.
+func (r *reader) tellWholes(item string) {
+	wholes := r.wholes[item]
+	switch up := r.parent[item]; {
+	case len(wholes) == 0:
+	case up == "":
+		r.note(item, "it is a part of itself, by way of %s; it has no parent", strings.Join(wholes, " and "))
+	default:
+		for _, w := range wholes {
+			if w != up && !r.within(up, w) {
+				r.note(item, "it is a part of %s, and of %s, which is no part of the other; its parent is the first", up, w)
+			}
+		}
+	}
+	if !slices.ContainsFunc(r.groups[item], func(iri string) bool {
+		for range r.Match(rdf.NewIRI(iri), rdfType, rdf.Term{}) {
+			return true
+		}
+		return false
+	}) {
+		r.note(item, "nothing is said of what it is")
+	}
+}
+
+// describe returns what an item is. What was written by us says it in our own words.
+func (r *reader) describe(item string, ours bool) *world.Description {
+	d := &world.Description{Place: r.placeOf(item)}
+	for _, iri := range r.groups[item] {
+		get(r, iri, descriptionFields, d)
+		r.readForm(iri, d)
+		for name, v := range r.readProperties(iri, "") {
+			if d.Properties == nil {
+				d.Properties = map[string]any{}
+			}
+			d.Properties[name] = v
+		}
+	}
+	if ours {
+		d.SpokenNames = r.spoken(item)
+	} else {
+		r.classify(item, d)
+		r.label(item, d)
+	}
+	keep := func(property string, v any) {
+		if d.Properties == nil {
+			d.Properties = map[string]any{}
+		}
+		d.Properties[property] = v
+	}
+	iri := r.names.IRI(r.name[item])
+	foreign := !strings.HasPrefix(iri, r.names.own)
+	if foreign {
+		keep(PropertyIRI, iri)
+	}
+	var types, same []any
+	for _, other := range r.groups[item] {
+		if other != iri {
+			same = append(same, other)
+		}
+		for _, t := range r.types(other) {
+			if t = strings.Replace(t, NSOldKnowRob, NSKnowRob, 1); !slices.Contains(types, any(t)) {
+				types = append(types, t)
+			}
+		}
+	}
+	if len(same) > 0 {
+		keep(propertySame, same)
+	}
+	if foreign && len(types) > 0 && !(len(types) == 1 && d.Class != nil && types[0] == classIRI(*d.Class)) {
+		keep(propertyTypes, types)
+	}
+	return d
+}
+
+func (r *reader) spoken(item string) (names []string) {
+	for _, iri := range r.groups[item] {
+		usual := r.object(iri, own("usualName"))
+		for _, o := range r.objects(iri, own("spokenName")) {
+			if o.Value == usual {
+				names = append([]string{usual}, names...)
+			} else {
+				names = append(names, o.Value)
+			}
+		}
+	}
+	return names
+}
+
+// readForm reads the sizes, the shape, and what else has groups of its own.
+func (r *reader) readForm(iri string, d *world.Description) {
+	var size [3]float64
+	said := 0
+	for i, p := range []string{"depthOfObject", "widthOfObject", "heightOfObject"} {
+		if x, ok := r.number(iri, r.k(p)); ok {
+			size[i] = x
+			said++
+		}
+	}
+	switch {
+	case said == 3:
+		d.Box = &world.Box{Pose: pose.Identity(), Size: pose.Vec3{X: size[0], Y: size[1], Z: size[2]}}
+		if p := r.objects(iri, own("boxPose")); len(p) > 0 && !set(&d.Box.Pose, p) {
+			r.note(iri, "its boxPose is %q, which is no pose", p[0].Value)
+		}
+	case said > 0:
+		r.note(iri, "only %d of its depth, width and height are said; it has no box", said)
+	}
+	shape, detection, robot := world.Shape{}, world.Detection{}, world.RobotFrames{}
+	if get(r, iri, shapeFields, &shape) {
+		d.Shape = &shape
+	} else if mesh := cmp.Or(r.object(iri, r.k("pathToCadModel")), r.object(iri, rdf.NewIRI(NSRoboEarth+"linkToCADModel"))); mesh != "" {
+		d.Shape = &world.Shape{Kind: world.ShapeMesh, Mesh: mesh}
+	}
+	if get(r, iri, detectionFields, &detection) {
+		d.Detection = &detection
+	}
+	if get(r, iri, robotFields, &robot) {
+		d.Robot = &robot
+	}
+}
+
+// classify finds the class and the kinds of an item.
+func (r *reader) classify(item string, d *world.Description) {
+	var types []string
+	for _, iri := range r.groups[item] {
+		types = append(types, r.types(iri)...)
+	}
+	slices.Sort(types)
+	types = slices.Compact(types)
+	is := func(class string) bool {
+		return slices.ContainsFunc(types, func(t string) bool { return slices.Contains(r.superclasses(t), r.kr+class) })
+	}
+	if d.Class == nil && len(types) > 0 {
+		special := slices.DeleteFunc(slices.Clone(types), func(t string) bool {
+			return slices.ContainsFunc(types, func(o string) bool {
+				return o != t && slices.Contains(r.superclasses(o), t) && !slices.Contains(r.superclasses(t), o)
+			})
+		})
+		if id, err := classOf(append(special, types[0])[0]); err == nil {
+			d.Class = &id
+		} else {
+			r.note(item, "its class %s has no name: %v", types[0], err)
+		}
+	}
+	if len(d.Kinds) > 0 {
+		return
+	}
+	if d.Place != nil {
+		d.Kinds = []string{world.KindMap}
+	}
+	for _, k := range kinds {
+		if k.kind != world.KindComponent && k.kind != world.KindObject && !slices.Contains(d.Kinds, k.kind) && is(k.class) {
+			d.Kinds = append(d.Kinds, k.kind)
+		}
+	}
+	if !slices.Contains(d.Kinds, world.KindMap) && !slices.Contains(d.Kinds, world.KindRobot) && !slices.Contains(d.Kinds, KindJoint) {
+		kind := world.KindObject
+		if slices.ContainsFunc(r.groups[item], func(iri string) bool { return r.maps[iri] }) {
+			kind = world.KindMap
+		}
+		d.Kinds = append([]string{kind}, d.Kinds...)
+	}
+}
+
+// label chooses what an item is called: in the language that is wanted, before others what is in
+// its IRI. The others are spoken names.
+func (r *reader) label(item string, d *world.Description) {
+	labels := r.values(item, rdfsLabel)
+	rank := func(t rdf.Term) int {
+		switch {
+		case t.Value == local(item):
+			return 0
+		case t.Lang == r.o.Language:
+			return 1
+		case t.Lang == "":
+			return 2
+		case strings.HasPrefix(t.Lang, r.o.Language+"-"):
+			return 3
+		}
+		return 4
+	}
+	slices.SortStableFunc(labels, func(a, b rdf.Term) int { return rank(a) - rank(b) })
+	for _, l := range labels {
+		switch text := strings.TrimSpace(l.Value); {
+		case text == "":
+		case d.Label == "":
+			d.Label = text
+		case text != d.Label && !slices.Contains(d.SpokenNames, text) && len(d.SpokenNames) < world.MaxNames:
+			d.SpokenNames = append(d.SpokenNames, text)
+		}
+	}
+}
+
+// readPoses reads all perceptions of items.
+func (r *reader) readPoses() {
+	for t := range r.Match(rdf.Term{}, r.k("objectActedOn"), rdf.Term{}) {
+		if t.S.Kind == rdf.IRI && t.O.Kind == rdf.IRI {
+			for _, at := range r.objects(t.S.Value, r.k("eventOccursAt")) {
+				r.readPose(t.S.Value, t.O.Value, at)
+			}
+		}
+	}
+	for t := range r.Match(rdf.Term{}, r.k("orientation"), rdf.Term{}) {
+		if t.S.Kind == rdf.IRI {
+			r.readPose(t.S.Value, t.S.Value, t.O)
+		}
+	}
+	for _, item := range r.items() {
+		poses := r.poses[r.name[item]]
+		slices.SortFunc(poses, func(a, b Pose) int { return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(a.Event, b.Event)) })
+	}
+}
+
+// readPose reads where an event saw something.
+func (r *reader) readPose(event, acted string, at rdf.Term) {
+	item := r.same.find(acted)
+	name, ok := r.name[item]
+	if !ok {
+		if r.maps[acted] {
+			if p, ok := r.matrix(at); !ok || p != pose.Identity() {
+				r.note(acted, "the event %s has a pose of the map itself, which is not taken", event)
+			}
+		}
+		return
+	}
+	p := Pose{Item: name, Event: event, Time: r.time(event)}
+	if get(r, event, poseFields, &p) { // it is from us
+		p.Frame = r.nameOf(r.object(event, own("placedIn")))
+	} else {
+		if p.Pose, ok = r.matrix(at); !ok {
+			return
+		}
+		if relative := r.object(at.Value, r.k("relativeTo")); relative != "" {
+			p.Frame = r.nameOf(relative)
+		} else {
+			p.Frame = r.frameOf(item)
+		}
+	}
+	if p.Frame == name {
+		if p.Pose != pose.Identity() {
+			r.note(acted, "the event %s has its pose in its own frame, which is not taken", event)
+		}
+		return
+	}
+	r.poses[name] = append(r.poses[name], p)
+}
+
+// time returns when an event began; 0 if that is not known.
+func (r *reader) time(event string) engram.Time {
+	start := cmp.Or(r.object(event, own("statedAt")), r.object(event, r.k("startTime")))
+	if start == "" {
+		return 0
+	}
+	l := local(start)
+	t, ok := parseDecimal(l[strings.LastIndexByte(l, '_')+1:])
+	if !ok {
+		r.note(event, "its time is %s, which is no timepoint_ with seconds", start)
+	}
+	return t
+}
+
+// frameOf returns the frame of the poses of an item: that of the map that describes it, or what it is a
+// part of, or of the only one.
+func (r *reader) frameOf(item string) string {
+	for at := item; at != ""; at = r.parent[at] {
+		var best string
+		for _, m := range r.values(at, r.k("describedInMap")) {
+			if r.maps[m.Value] && (best == "" || r.isA(m.Value, "SemanticEnvironmentMap") && !r.isA(best, "SemanticEnvironmentMap")) {
+				best = m.Value
+			}
+		}
+		if best != "" {
+			return r.nameOf(best)
+		}
+	}
+	only := ""
+	for m := range r.maps {
+		if r.isA(m, "SemanticEnvironmentMap") {
+			if only != "" {
+				return r.o.Frame
+			}
+			only = m
+		}
+	}
+	if only == "" {
+		return r.o.Frame
+	}
+	return r.nameOf(only)
+}
+
+// unitTolerance is how far rows of a rotation may be from unit vectors at right angles.
+const unitTolerance = 1e-2
+
+// matrix reads a pose: a matrix by rows, or a translation and a quaternion.
+func (r *reader) matrix(at rdf.Term) (p pose.Pose, ok bool) {
+	if v := parseNumbers(r.object(at.Value, r.k("translation"))); len(v) == 3 {
+		q := parseNumbers(r.object(at.Value, r.k("quaternion")))
+		if len(q) != 4 {
+			r.note(at.Value, "it has a translation and no quaternion of 4 numbers; it is no pose")
+			return p, false
+		}
+		p, err := pose.Pose{T: pose.Vec3{X: v[0], Y: v[1], Z: v[2]}, R: pose.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]}}.Checked()
+		if err != nil {
+			r.note(at.Value, "it is no pose: %v", err)
+		}
+		return p, err == nil
+	}
+	var m [3][4]float64
+	for i := range 3 {
+		for j := range 4 {
+			if m[i][j], ok = r.number(at.Value, r.k("m"+string(rune('0'+i))+string(rune('0'+j)))); !ok {
+				r.note(at.Value, "it has no number m%d%d; it is no pose", i, j)
+				return p, false
+			}
+		}
+	}
+	column := func(j int) pose.Vec3 { return pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]} }
+	x, y, z := column(0), column(1), column(2)
+	off := max(math.Abs(x.Norm()-1), math.Abs(y.Norm()-1), x.Cross(y).Sub(z).Norm())
+	if !(off <= unitTolerance) {
+		r.note(at.Value, "its axes are not unit vectors at right angles, by %.3g; it is no pose", off)
+		return p, false
+	}
+	p, err := pose.Pose{T: column(3), R: quaternion(m)}.Checked()
+	if err != nil {
+		r.note(at.Value, "it is no pose: %v", err)
+	}
+	return p, err == nil
+}
+
+// quaternion returns the rotation of a matrix, by the largest of its four members.
+func quaternion(m [3][4]float64) pose.Quat {
+	w, x, y, z := 1+m[0][0]+m[1][1]+m[2][2], 1+m[0][0]-m[1][1]-m[2][2], 1-m[0][0]+m[1][1]-m[2][2], 1-m[0][0]-m[1][1]+m[2][2]
+	a, b, c := m[2][1]-m[1][2], m[0][2]-m[2][0], m[1][0]-m[0][1]
+	d, e, f := m[0][1]+m[1][0], m[0][2]+m[2][0], m[1][2]+m[2][1]
+	var q pose.Quat
+	switch max(w, x, y, z) {
+	case w:
+		q = pose.Quat{W: w, X: a, Y: b, Z: c}
+	case x:
+		q = pose.Quat{W: a, X: x, Y: d, Z: e}
+	case y:
+		q = pose.Quat{W: b, X: d, Y: y, Z: f}
+	default:
+		q = pose.Quat{W: c, X: e, Y: f, Z: z}
+	}
+	k := 1 / math.Sqrt(q.W*q.W+q.X*q.X+q.Y*q.Y+q.Z*q.Z)
+	if q.W < 0 {
+		k = -k
+	}
+	return pose.Quat{W: q.W * k, X: q.X * k, Y: q.Y * k, Z: q.Z * k}
+}
