@@ -1,15 +1,26 @@
 package memories
 
 import (
+	"time"
+
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature"
+	questions "github.com/seed-301d4374/engram/feature/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/base"
+	"github.com/seed-301d4374/engram/knowledge/service"
 	"github.com/seed-301d4374/engram/server"
 )
 
+// questionLimits bound each question that a server answers.
+var questionLimits = service.Limits{Time: time.Minute, Memory: 256 * mib}
+
 // Knowledge is what ontologies, documents and components say of classes, properties and individuals, as in OWL and
 // RDF. An entity's name is an IRI, the provider is the document or component that says so.
-// Package knowledge/record turns triples into it and back.
+// Package knowledge/record turns triples into it and back. Its server answers questions in logic of
+// all that is known, the world included; package knowledge/base has how.
 func Knowledge() server.Memory {
 	const name = "Knowledge"
+	answers := base.NewLocal(questionLimits)
 	return server.Memory{
 		Name:  name,
 		Doc:   "ontologies, classes, properties and individuals: what is known in OWL and RDF",
@@ -24,5 +35,7 @@ func Knowledge() server.Memory {
 		Bounds: engram.Bounds{MaxBytes: 384 * mib, MaxCount: 1_000_000},
 		// What an ontology says is so, however long ago it was said.
 		KeepNewest: true,
+		Hooks:      server.Hooks{Start: answers.Start},
+		Features:   []feature.Feature{questions.Feature(answers)},
 	}
 }

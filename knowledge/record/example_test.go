@@ -12,6 +12,8 @@ import (
 	"github.com/seed-301d4374/engram/server"
 )
 
+func init() { record.Knowledge = memories.Knowledge }
+
 func Example() {
 	ctx := context.Background()
 	s, err := server.New(server.Config{Memories: []server.Memory{memories.Knowledge()}})

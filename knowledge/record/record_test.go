@@ -17,7 +17,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
-	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -102,7 +101,7 @@ func blanksOf(triples []rdf.Triple) int {
 
 func newCodec(t *testing.T) (*Codec, *server.Server) {
 	t.Helper()
-	s := serving.New(t, memories.Knowledge())
+	s := serving.New(t, Knowledge())
 	c, err := NewCodec(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)

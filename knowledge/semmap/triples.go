@@ -213,7 +213,7 @@ func (w *writer) state(item rdf.Term, name string, st *world.StateStatement) {
 	w.add(s, rdfType, own("State"))
 	w.add(s, own("stateOf"), item)
 	w.add(s, own("value"), o)
-	w.add(s, kr("startTime"), timepoint(st.Time))
+	w.add(s, kr("startTime"), TimePoint(st.Time))
 	put(w, s, stateFields, &State{State: *st.State, Confidence: st.Confidence})
 	w.add(s, own("saidBy"), text(st.Provider))
 }
@@ -229,7 +229,7 @@ func (w *writer) edge(name string) (e, stated world.Edge, ok bool) {
 	return e, stated, true
 }
 
-func timepoint(t engram.Time) rdf.Term { return rdf.NewIRI(NSTime + "timepoint_" + decimal(int64(t))) }
+func TimePoint(t engram.Time) rdf.Term { return rdf.NewIRI(NSTime + "timepoint_" + decimal(int64(t))) }
 
 // perception writes where an item is since a time: at is in a frame, or in that of the map if
 // relative is "". Of several of one item each has its own mark. What the item's statement says is in edge.
@@ -242,9 +242,9 @@ func (w *writer) perception(name string, edge world.Edge, relative string, at po
 	w.add(s, rdfType, kr("SemanticMapPerception"))
 	w.add(s, kr("objectActedOn"), w.iri(name))
 	w.add(s, kr("eventOccursAt"), matrix)
-	w.add(s, kr("startTime"), timepoint(since))
+	w.add(s, kr("startTime"), TimePoint(since))
 	if edge.Time != since {
-		w.add(s, own("statedAt"), timepoint(edge.Time))
+		w.add(s, own("statedAt"), TimePoint(edge.Time))
 	}
 	w.add(s, own("placedIn"), w.iri(edge.Frame))
 	if edge.Provider != "" {

@@ -76,8 +76,8 @@ var mapClasses = [...]string{
 // providers are the providers of object classes that stand for an ontology.
 var providers = map[string]string{"knowrob": NSKnowRob, "roboearth": NSRoboEarth}
 
-// classIRI returns the IRI of an entity of Object/Class.
-func classIRI(id engram.ID) string {
+// ClassIRI returns the IRI of an entity of Object/Class.
+func ClassIRI(id engram.ID) string {
 	if ns, ok := providers[id.ProviderSegment()]; ok {
 		return ns + id.Entity()
 	}
@@ -100,7 +100,7 @@ func classesOf(d *world.Description) []string {
 	iris := list(d.Properties[propertyTypes])
 	asserted := len(iris) > 0
 	if d.Class != nil && !slices.ContainsFunc(iris, func(iri string) bool { id, err := classOf(iri); return err == nil && id == *d.Class }) {
-		iris = append(slices.Clone(iris), classIRI(*d.Class))
+		iris = append(slices.Clone(iris), ClassIRI(*d.Class))
 	}
 	if asserted || d.Class != nil && providers[d.Class.ProviderSegment()] != "" {
 		return iris

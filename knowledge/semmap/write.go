@@ -113,7 +113,7 @@ func (x *export) write(root string) {
 		}
 	}
 	for _, t := range slices.Sorted(maps.Keys(times)) {
-		x.add(timepoint(t), rdfType, kr("TimePoint"))
+		x.add(TimePoint(t), rdfType, kr("TimePoint"))
 	}
 }
 

@@ -1,0 +1,232 @@
+package base
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/service"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// Local answers questions from the memories of a server in the same process. It has nothing in
+// RAM before the first one.
+type Local struct {
+	limits service.Limits
+	places chan struct{} // one for each question that is answered at present
+
+	mu    sync.Mutex
+	svc   engram.Service
+	bases []*shared // those that were asked last come first
+}
+
+// shared is a base for all who may read the same.
+type shared struct {
+	scope engram.Scope // nil is everything
+	ready sync.Once
+	base  *Base
+	err   error
+	users int  // under the lock of Local
+	left  bool // it is closed when nobody uses it
+}
+
+const (
+	maxBases = 8  // of other rights than all
+	atOnce   = 16 // questions that are answered at once; others wait
+)
+
+// NewLocal returns a service that answers from the server that [Local.Start] is given.
+// Questions are bounded by the limits, and may ask for less.
+func NewLocal(limits service.Limits) *Local {
+	return &Local{limits: limits, places: make(chan struct{}, atOnce)}
+}
+
+// Start says what to answer from, until ctx ends.
+func (l *Local) Start(ctx context.Context, svc engram.Service) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.svc = svc
+	context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.svc = nil
+		for len(l.bases) > 0 {
+			l.leave(0)
+		}
+	})
+	return nil
+}
+
+// Ask implements [service.Service].
+func (l *Local) Ask(ctx context.Context, q service.Question) iter.Seq2[service.Row, error] {
+	return func(yield func(service.Row, error) bool) {
+		select {
+		case l.places <- struct{}{}:
+			defer func() { <-l.places }()
+		case <-ctx.Done():
+			yield(service.Row{}, engram.Errorf(engram.Canceled, "", "the question was given up while it waited for others: %w", ctx.Err()))
+			return
+		}
+		s, err := l.take(ctx)
+		if err != nil {
+			yield(service.Row{}, err)
+			return
+		}
+		defer l.giveBack(s)
+		v, err := s.base.viewFor(ctx, &q)
+		if err != nil {
+			yield(service.Row{}, err)
+			return
+		}
+		q.Limits = l.bounded(q.Limits)
+		for row, err := range Ask(ctx, v, q) {
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// viewFor returns the view that a question is asked of.
+func (b *Base) viewFor(ctx context.Context, q *service.Question) (*knowledge.View, error) {
+	marks := make([]world.Mark, len(q.After))
+	for i, m := range q.After {
+		marks[i] = world.Mark(m)
+	}
+	if q.At == nil && q.AsOf == nil || len(marks) > 0 {
+		v, err := b.View(ctx, marks...)
+		if err != nil || q.At == nil && q.AsOf == nil {
+			return v, err
+		}
+	}
+	at, asOf := engram.Now(), engram.MaxTime
+	if q.AsOf != nil {
+		asOf = *q.AsOf
+	}
+	if q.At != nil {
+		at = *q.At
+	}
+	return b.Past(ctx, at, asOf)
+}
+
+// bounded returns limits that are nowhere larger than those of the service.
+func (l *Local) bounded(asked service.Limits) service.Limits {
+	return service.Limits{
+		Time: within(asked.Time, l.limits.Time), Steps: within(asked.Steps, l.limits.Steps), Memory: within(asked.Memory, l.limits.Memory),
+	}
+}
+
+func within[T cmp.Ordered](asked, most T) T {
+	var none T
+	if asked == none || most != none && asked > most {
+		return most
+	}
+	return asked
+}
+
+// take returns the base for who may read what the caller may.
+func (l *Local) take(ctx context.Context) (*shared, error) {
+	scope := engram.ScopeOf(ctx)
+	l.mu.Lock()
+	svc := l.svc
+	if svc == nil {
+		l.mu.Unlock()
+		return nil, engram.Errorf(engram.Unavailable, "", "the server is not running")
+	}
+	i := slices.IndexFunc(l.bases, func(s *shared) bool { return s.scope == scope })
+	var s *shared
+	if i < 0 {
+		s = &shared{scope: scope}
+	} else {
+		s = l.bases[i]
+		l.bases = slices.Delete(l.bases, i, i+1)
+	}
+	l.bases = slices.Insert(l.bases, 0, s)
+	s.users++
+	if len(l.bases) > maxBases {
+		l.leave(len(l.bases) - 1)
+	}
+	l.mu.Unlock()
+	s.ready.Do(func() {
+		if scope != nil {
+			svc = scoped{svc, scope}
+		}
+		s.base, s.err = Over(context.WithoutCancel(ctx), svc)
+	})
+	err := s.err
+	if err == nil {
+		if err = s.base.failed(); err == nil {
+			return s, nil
+		}
+	}
+	// The next one begins anew.
+	l.mu.Lock()
+	if i := slices.Index(l.bases, s); i >= 0 {
+		l.leave(i)
+	}
+	l.mu.Unlock()
+	l.giveBack(s)
+	return nil, err
+}
+
+// leave takes a base out of the list. The lock is held.
+func (l *Local) leave(i int) {
+	s := l.bases[i]
+	l.bases = slices.Delete(l.bases, i, i+1)
+	s.left = true
+	if s.users == 0 && s.base != nil {
+		go s.base.Close()
+	}
+}
+
+func (l *Local) giveBack(s *shared) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.users--; s.users == 0 && s.left && s.base != nil {
+		go s.base.Close()
+	}
+}
+
+// scoped is a server as somebody sees it who may read a part of it only.
+type scoped struct {
+	engram.Service
+	scope engram.Scope
+}
+
+func (s scoped) in(ctx context.Context) context.Context { return engram.WithScope(ctx, s.scope) }
+
+func (s scoped) Query(ctx context.Context, q engram.Query) (*engram.Result, error) {
+	return s.Service.Query(s.in(ctx), q)
+}
+
+func (s scoped) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+	return s.Service.QueryParts(s.in(ctx), q, part)
+}
+
+func (s scoped) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot, error) {
+	return s.Service.Latest(s.in(ctx), entity)
+}
+
+func (s scoped) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
+	return s.Service.AtOrBefore(s.in(ctx), entity, t)
+}
+
+func (s scoped) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
+	return s.Service.Subscribe(s.in(ctx), sub)
+}
+
+func (s scoped) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([]engram.Stats, error) {
+	return s.Service.Stats(s.in(ctx), p, depth)
+}
+
+// Robot returns the name of the robot whose server it is; "" if it has none.
+func (s scoped) Robot() string {
+	if r, ok := s.Service.(interface{ Robot() string }); ok {
+		return r.Robot()
+	}
+	return ""
+}
