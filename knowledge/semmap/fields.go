@@ -29,7 +29,6 @@ var (
 		{"labelEvidence", func(it *world.Item) any { return &it.LabelEvidence }},
 	}
 	descriptionFields = []field[world.Description]{
-		{"kind", func(d *world.Description) any { return &d.Kinds }},
 		{"displayName", func(d *world.Description) any { return &d.Label }},
 		{"class", func(d *world.Description) any { return &d.Class }},
 		{"maintainer", func(d *world.Description) any { return &d.Maintainer }},

@@ -138,7 +138,7 @@ func (r *reader) describe(item string, ours bool) *world.Description {
 		}
 	}
 	if ours {
-		d.SpokenNames = r.spoken(item)
+		d.SpokenNames, d.Kinds = r.ordered(item, "usualName", "spokenName"), r.ordered(item, "mainKind", "kind")
 	} else {
 		r.classify(item, d)
 		r.label(item, d)
@@ -174,18 +174,19 @@ func (r *reader) describe(item string, ours bool) *world.Description {
 	return d
 }
 
-func (r *reader) spoken(item string) (names []string) {
+// ordered reads texts of which the first is distinguished.
+func (r *reader) ordered(item, first, each string) (texts []string) {
 	for _, iri := range r.groups[item] {
-		usual := r.object(iri, own("usualName"))
-		for _, o := range r.objects(iri, own("spokenName")) {
-			if o.Value == usual {
-				names = append([]string{usual}, names...)
+		main := r.object(iri, own(first))
+		for _, o := range r.objects(iri, own(each)) {
+			if o.Value == main {
+				texts = append([]string{main}, texts...)
 			} else {
-				names = append(names, o.Value)
+				texts = append(texts, o.Value)
 			}
 		}
 	}
-	return names
+	return texts
 }
 
 // readForm reads the sizes, the shape, and what else has groups of its own.
@@ -244,14 +245,14 @@ func (r *reader) classify(item string, d *world.Description) {
 			r.note(item, "its class %s has no name: %v", types[0], err)
 		}
 	}
-	if len(d.Kinds) > 0 {
-		return
-	}
 	if d.Place != nil {
 		d.Kinds = []string{world.KindMap}
 	}
 	for _, k := range kinds {
-		if k.kind != world.KindComponent && k.kind != world.KindObject && !slices.Contains(d.Kinds, k.kind) && is(k.class) {
+		switch {
+		case k.kind == world.KindComponent || k.kind == world.KindObject || slices.Contains(d.Kinds, k.kind) || !is(k.class):
+		case k.class == "Place" && is("HumanScaleObject"): // to KnowRob what stores things is a place
+		default:
 			d.Kinds = append(d.Kinds, k.kind)
 		}
 	}
@@ -260,7 +261,7 @@ func (r *reader) classify(item string, d *world.Description) {
 		if slices.ContainsFunc(r.groups[item], func(iri string) bool { return r.maps[iri] }) {
 			kind = world.KindMap
 		}
-		d.Kinds = append([]string{kind}, d.Kinds...)
+		d.Kinds = append(d.Kinds, kind) // after what says more
 	}
 }
 
@@ -418,6 +419,13 @@ func (r *reader) matrix(at rdf.Term) (p pose.Pose, ok bool) {
 	}
 	column := func(j int) pose.Vec3 { return pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]} }
 	x, y, z := column(0), column(1), column(2)
+	if x.Cross(y).Add(z).Norm() < unitTolerance {
+		r.note(at.Value, "its axes are left-handed; z is turned round")
+		for i := range 3 {
+			m[i][2] = -m[i][2]
+		}
+		z = column(2)
+	}
 	off := max(math.Abs(x.Norm()-1), math.Abs(y.Norm()-1), x.Cross(y).Sub(z).Norm())
 	if !(off <= unitTolerance) {
 		r.note(at.Value, "its axes are not unit vectors at right angles, by %.3g; it is no pose", off)

@@ -95,6 +95,15 @@ func put[T any](w *writer, s rdf.Term, fields []field[T], v *T) {
 	}
 }
 
+// ordered writes texts of which the first is distinguished.
+func (w *writer) ordered(s rdf.Term, first, each string, texts []string) {
+	for i, t := range texts {
+		if w.add(s, own(each), text(t)); i == 0 {
+			w.add(s, own(first), text(t))
+		}
+	}
+}
+
 func (w *writer) properties(s rdf.Term, properties map[string]any, but ...string) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if slices.Contains(but, name) {
@@ -149,14 +158,13 @@ func (w *writer) description(s rdf.Term, m *world.Merged) {
 	if d == nil {
 		return
 	}
-	for i, spoken := range d.SpokenNames {
+	for _, spoken := range d.SpokenNames {
 		if spoken != m.Label() {
 			w.add(s, rdfsLabel, text(spoken))
 		}
-		if w.add(s, own("spokenName"), text(spoken)); i == 0 {
-			w.add(s, own("usualName"), text(spoken))
-		}
 	}
+	w.ordered(s, "usualName", "spokenName", d.SpokenNames)
+	w.ordered(s, "mainKind", "kind", d.Kinds)
 	if p := d.Place; p != nil {
 		w.add(s, own("level"), text(p.Level))
 		if p.Number != "" {
