@@ -32,9 +32,9 @@
 //	limit 10               rows at most
 //
 // Names are prefix:local, <iri>, or a local name that one property, class or individual of the
-// view has; of several the one of RDF, RDFS or OWL is meant, then the one that is used as its
-// place asks. 'quotes' are for names with other characters. Variables that begin with ?_ are
-// left out of rows.
+// view has that fits the place; the labels and comments of RDFS, and the properties that OWL's
+// reasoning knows, come before others of their names, and their other names after. 'quotes' are
+// for names with other characters. Variables that begin with ?_ are left out of rows.
 //
 // In mode owl a property has what [knowledge.Relation] says: sub-properties, inverses, symmetry,
 // transitivity, owl:sameAs, and values of restrictions. Computed properties of a view are

@@ -104,7 +104,7 @@ func (n *names) look() {
 	for iri := range n.computed {
 		add(iri)
 	}
-	for _, name := range []string{"label", "comment", "seeAlso"} {
+	for _, name := range everyday[:3] {
 		add(rdf.NSRDFS + name)
 	}
 	for _, iris := range n.local {
@@ -133,8 +133,12 @@ func (n *names) iri(name string, as role) (string, error) {
 	}
 	all := n.local[name]
 	fit := slices.DeleteFunc(slices.Clone(all), func(iri string) bool { return !n.fits(iri, as) })
-	if standard := slices.IndexFunc(fit, isStandard); standard >= 0 {
-		return fit[standard], nil
+	if len(fit) > 1 {
+		standard := as == asProperty && slices.Contains(everyday, name)
+		meant := slices.DeleteFunc(slices.Clone(fit), func(iri string) bool { return isStandard(iri) != standard })
+		if len(meant) > 0 {
+			fit = meant
+		}
 	}
 	switch {
 	case len(fit) == 1:
@@ -146,6 +150,10 @@ func (n *names) iri(name string, as role) (string, error) {
 	}
 	return "", &NameError{Name: name, Role: as.String(), Nearest: n.nearest(name, as)}
 }
+
+// everyday are properties of RDFS and OWL that are meant by their names whoever else has these. Of
+// their other names, such as Container, those of others are meant.
+var everyday = []string{"label", "comment", "seeAlso", "subClassOf", "subPropertyOf", "domain", "range", "sameAs", "inverseOf"}
 
 func isStandard(iri string) bool {
 	return strings.HasPrefix(iri, rdf.NS) || strings.HasPrefix(iri, rdf.NSRDFS) || strings.HasPrefix(iri, rdf.NSOWL)

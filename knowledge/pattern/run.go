@@ -67,6 +67,7 @@ type run struct {
 	least       float64
 	extents     map[*classOf]*extent
 	conditions  map[*condition]*evaluation
+	found       func(*match) // told of each match that is made, by who explains
 }
 
 // tick counts a step; false ends the question.
@@ -166,6 +167,9 @@ type match struct {
 // triple returns what goes through the bindings of a triple.
 func (r *run) triple(t *triple, next func() bool) func() bool {
 	m := &match{run: r, t: t, next: next}
+	if r.found != nil {
+		defer r.found(m)
+	}
 	if t.s.kind == placeConst {
 		m.s = r.cursor.ID(t.s.term)
 	}
