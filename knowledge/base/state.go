@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/seed-301d4374/engram"
@@ -17,18 +18,20 @@ import (
 
 // state is a graph and what it was made of.
 type state struct {
-	graph  *knowledge.Graph
-	more   map[rdf.Triple]int             // triples that several say: how many beside the first
-	said   map[engram.ID]*engram.Snapshot // what is said beside the world, by entity
-	forest *world.Forest                  // nil is an empty one
-	names  *semmap.Names                  // of what is in the forest
-	scene  *computed.Scene                // of the forest
+	graph     *knowledge.Graph
+	more      map[rdf.Triple]int             // triples that several say: how many beside the first
+	said      map[engram.ID]*engram.Snapshot // what is said beside the world, by entity
+	documents map[engram.ID]bool             // entities of Knowledge that say something
+	forest    *world.Forest                  // nil is an empty one
+	names     *semmap.Names                  // of what is in the forest
+	scene     *computed.Scene                // of the forest
+	robot     string
 }
 
 func newState(robot string) state {
 	return state{
-		graph: ontology().Fork(), more: map[rdf.Triple]int{}, said: map[engram.ID]*engram.Snapshot{},
-		names: semmap.NewNames(robot), scene: computed.NewScene(computed.DefaultRules()),
+		graph: ontology().Fork(), more: map[rdf.Triple]int{}, said: map[engram.ID]*engram.Snapshot{}, documents: map[engram.ID]bool{},
+		robot: robot, names: semmap.NewNames(robot), scene: computed.NewScene(computed.DefaultRules()),
 	}
 }
 
@@ -48,7 +51,8 @@ var ontology = sync.OnceValue(func() *knowledge.Graph {
 // fork returns a state that can be changed on its own. It has the names of the first one until its world is another.
 func (s *state) fork() state {
 	other := *s
-	other.graph, other.more, other.said = s.graph.Fork(), maps.Clone(s.more), maps.Clone(s.said)
+	other.graph, other.more = s.graph.Fork(), maps.Clone(s.more)
+	other.said, other.documents = maps.Clone(s.said), maps.Clone(s.documents)
 	return other
 }
 
@@ -93,12 +97,24 @@ func newer(a, b *engram.Snapshot) bool {
 
 // say has an entity say what a snapshot says; nil is nothing.
 func (b *Base) say(s *state, entity engram.ID, snapshot *engram.Snapshot) {
-	s.replace(b.triplesOf(s, entity, s.said[entity]), b.triplesOf(s, entity, snapshot))
+	// What the world says of the same is left out where a document does.
+	var same []string
+	if entity.Memory() == knowledgeMemory {
+		same = append(same, s.names.Item(entity.Entity()), s.names.Map(entity.Entity()))
+	}
+	before := append(b.triplesOf(s, entity, s.said[entity]), s.world(same)...)
+	now := b.triplesOf(s, entity, snapshot)
 	if snapshot == nil {
 		delete(s.said, entity)
-		return
+	} else {
+		s.said[entity] = snapshot
 	}
-	s.said[entity] = snapshot
+	if len(same) > 0 && len(now) > 0 {
+		s.documents[entity] = true
+	} else {
+		delete(s.documents, entity)
+	}
+	s.replace(before, append(now, s.world(same)...))
 }
 
 // triplesOf returns what a snapshot says; nothing if it cannot be read.
@@ -138,11 +154,66 @@ func (s *state) world(names []string) (all []rdf.Triple) {
 		return nil
 	}
 	for _, name := range names {
-		all = append(all, semmap.Triples(s.forest, s.names, name)...)
-		all = append(all, semmap.JointTriples(s.forest, s.names, name)...)
-		all = append(all, semmap.MapTriples(s.forest, s.names, name)...)
+		all = append(all, s.item(name)...)
+		j, err := s.forest.Joints().Get(name)
+		documented := err == nil && j.Described != nil && s.documented(s.names.JointIRI(s.forest, name), &j.Described.Said)
+		for _, t := range semmap.JointTriples(s.forest, s.names, name) {
+			if !documented || t.P.Value == semmap.NS+"jointValue" { // which others say
+				all = append(all, t)
+			}
+		}
+		if m, err := s.forest.Maps().Get(name); err == nil && !s.documented(s.names.MapIRI(name), &m.Said) {
+			all = append(all, semmap.MapTriples(s.forest, s.names, name)...)
+		}
 	}
 	return all
+}
+
+// documented reports whether what is said of an individual stands in a document of the memory Knowledge, too, from which it was
+// imported: the document's words count then.
+func (s *state) documented(iri string, said *world.Said) bool {
+	if said.Robot != "" && said.Robot != s.robot || said.Home != world.InWorld {
+		return false
+	}
+	id, err := engram.NewID(knowledgeMemory, "Individual", said.Provider, iri)
+	return err == nil && s.documents[id]
+}
+
+// item returns what the world says of an item beside what a document says that it was imported from.
+func (s *state) item(name string) []rdf.Triple {
+	all := semmap.Triples(s.forest, s.names, name)
+	m, err := s.forest.Get(name)
+	if err != nil || len(all) == 0 {
+		return all
+	}
+	iri := s.names.IRI(name)
+	by := func(said *world.Statement) bool { return said != nil && s.documented(iri, &said.Said) }
+	described, structured, placed := by(m.Described), by(m.Structured), by(m.Placed)
+	if !described && !structured && !placed {
+		return all
+	}
+	perception := semmap.PerceptionIRI(s.names, name)
+	var kept []rdf.Triple
+	about := rdf.NewIRI(iri)
+	for _, t := range all {
+		switch {
+		case t.S == about && !strings.HasPrefix(t.P.Value, semmap.NSState):
+			if !described {
+				kept = append(kept, t)
+			}
+		case t.O == about && t.P.Value == semmap.NSKnowRob+"properPhysicalParts":
+			if !structured {
+				kept = append(kept, t)
+			}
+		case perception[t.S.Value]:
+			if !placed {
+				kept = append(kept, t)
+			}
+		default:
+			kept = append(kept, t)
+		}
+	}
+	return kept
 }
 
 // affected returns the names of all that tells something else in one forest than in the other, if the items of

@@ -237,6 +237,13 @@ func (w *writer) edge(name string) (e, stated world.Edge, ok bool) {
 	return e, stated, true
 }
 
+// PerceptionIRI returns the IRIs of the perception that says where an item is, and of its matrix, for [Triples].
+func PerceptionIRI(names *Names, name string) map[string]bool {
+	w := &writer{names: names}
+	return map[string]bool{w.own("perception", name).Value: true, w.own("matrix", name).Value: true}
+}
+
+// TimePoint returns the IRI of a point in time.
 func TimePoint(t engram.Time) rdf.Term { return rdf.NewIRI(NSTime + "timepoint_" + decimal(int64(t))) }
 
 // perception writes where an item is since a time: at is in a frame, or in that of the map if
