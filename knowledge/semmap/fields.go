@@ -54,7 +54,7 @@ var (
 		{"reference", func(a *world.Articulation) any { return &a.Reference }},
 		{"jointValue", func(a *world.Articulation) any { return &a.Value }},
 		{"sigma", func(a *world.Articulation) any { return &a.Sigma }},
-		{"source", func(a *world.Articulation) any { return &a.Source }},
+		{"jointSource", func(a *world.Articulation) any { return &a.Source }},
 	}
 	mapFields = []field[world.Map]{
 		{"mapKind", func(m *world.Map) any { return &m.Kind }},

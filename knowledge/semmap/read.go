@@ -302,7 +302,9 @@ func (r *reader) findMaps() {
 			r.maps[t.O.Value] = true
 		}
 	}
-	maps.DeleteFunc(r.maps, func(iri string, _ bool) bool { return r.is(iri, own("Export")) })
+	maps.DeleteFunc(r.maps, func(iri string, _ bool) bool {
+		return r.is(iri, own("Export")) || r.is(iri, own("Item")) && r.object(iri, own("mapKind")) == ""
+	})
 }
 
 // edges yields each whole with each part of it, as the graph says it.

@@ -14,6 +14,9 @@ import (
 // readJoints reads the articulations: those that we wrote, and items that are joints.
 func (r *reader) readJoints() {
 	ours := map[string]bool{}
+	for _, iri := range r.subjects(rdfType, own("Item")) {
+		ours[r.same.find(iri)] = true // we would have said that it is one
+	}
 	for _, iri := range r.subjects(rdfType, own("Articulation")) {
 		item := r.same.find(iri)
 		name, ok := r.name[item]
@@ -190,7 +193,7 @@ func (r *reader) readMaps() {
 			m.Extent = &extent
 		}
 		m.URL = cmp.Or(r.object(iri, rdf.NewIRI(NSRoboEarth+"linkToMapFile")), r.object(iri, r.k("linkToMapFile")))
-		m.Properties = r.readProperties(iri, "")
+		m.Properties = r.readProperties(iri, "map/")
 		keep := func(property, v string) {
 			if v != "" && m.Properties == nil {
 				m.Properties = map[string]any{}

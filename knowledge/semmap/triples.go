@@ -104,13 +104,13 @@ func (w *writer) ordered(s rdf.Term, first, each string, texts []string) {
 	}
 }
 
-func (w *writer) properties(s rdf.Term, properties map[string]any, but ...string) {
+func (w *writer) properties(s rdf.Term, prefix string, properties map[string]any, but ...string) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if slices.Contains(but, name) {
 			continue
 		}
 		if o, ok := value(properties[name]); ok {
-			w.add(s, rdf.NewIRI(NSProperty+escape(name)), o)
+			w.add(s, rdf.NewIRI(NSProperty+prefix+escape(name)), o)
 		}
 	}
 }
@@ -191,9 +191,9 @@ func (w *writer) description(s rdf.Term, m *world.Merged) {
 		w.add(s, sameAs, rdf.NewIRI(iri))
 	}
 	if foreign { // its classes and its IRI are said
-		w.properties(s, d.Properties, PropertyIRI, propertyTypes, propertySame)
+		w.properties(s, "", d.Properties, PropertyIRI, propertyTypes, propertySame)
 	} else {
-		w.properties(s, d.Properties, propertySame)
+		w.properties(s, "", d.Properties, propertySame)
 	}
 }
 
@@ -349,7 +349,7 @@ func (w *writer) joint(name string) {
 	for _, floor := range j.Serves {
 		w.add(s, own("serves"), w.iri(floor))
 	}
-	w.add(s, own("saidBy"), text(j.Described.Provider))
+	w.add(s, own("jointSaidBy"), text(j.Described.Provider))
 }
 
 func (w *writer) mapped(name string) {
@@ -374,8 +374,8 @@ func (w *writer) mapped(name string) {
 	if image, ok := m.Properties["image"].(string); ok {
 		w.add(s, rdf.NewIRI(NSRoboEarth+"linkToImageFile"), text(image))
 	}
-	w.properties(s, m.Properties, PropertyIRI, "image")
-	w.add(s, own("saidBy"), text(st.Provider))
+	w.properties(s, "map/", m.Properties, PropertyIRI, "image")
+	w.add(s, own("mapSaidBy"), text(st.Provider))
 }
 
 func (w *writer) component(name string) {
@@ -393,11 +393,7 @@ func (w *writer) component(name string) {
 	}
 	put(w, s, componentFields, c)
 	put(w, s, viewFields, c.View)
-	for _, name := range slices.Sorted(maps.Keys(c.Properties)) {
-		if o, ok := value(c.Properties[name]); ok {
-			w.add(s, rdf.NewIRI(NSProperty+"component/"+escape(name)), o)
-		}
-	}
+	w.properties(s, "component/", c.Properties)
 }
 
 // formatOf returns the format of a file by the end of its name.
