@@ -22,9 +22,18 @@ import (
 
 func newAsk() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ask --prolog --load FILE [QUESTION]",
-		Short: "Ask in Prolog of OWL and RDF files",
-		Long: `Answers a question in Prolog, with the predicates of SWI-Prolog's semweb library and of
+		Use:   "ask --load FILE [QUESTION]",
+		Short: "Ask of OWL and RDF files: patterns, class expressions, Prolog",
+		Long: `Answers a question that is a pattern of triples: what must hold, separated by semicolons, with
+variables such as ?room. Properties mean what OWL says of them. Names stand for what alone has
+them in the files, or have a prefix. "text" is any literal with this text, ~"text" a regular
+expression, + one or more steps, ^ the other way round, not { } what must not be; where ?h > 2.0
+is a condition in CEL. select, distinct, count, order by and limit say what rows are made.
+
+With --class the question is a class expression in OWL's Manchester syntax, given for this
+question, and the rows are its individuals. With --why each row says which facts it rests on.
+
+With --prolog the question is in Prolog, with the predicates of SWI-Prolog's semweb library and of
 KnowRob (rdf/3, rdf_has/3, rdf_reachable/3, owl_has/3, owl_individual_of/2 …) over the facts
 of files, without a server. Each distinct answer is a row of the question's variables; those
 whose names begin with _ are left out. Names such as knowrob:'Door' stand for IRIs.
@@ -36,7 +45,11 @@ A question neither reads files nor runs programs, and what it asserts is gone wi
 that does not end is stopped: by --timeout, --max-memory, --max-steps, or Ctrl-C.
 
 Without a question, questions are read line by line.`,
-		Example: `  engram ask --prolog --load owl.owl --load knowrob.owl --load kitchen.owl \
+		Example: `  engram ask --load knowrob.owl --load hospital.owl \
+    '?room roomNumber "3001"; ?s properPhysicalParts+ ?room; ?s label ~"Karlstr.*"'
+  engram ask --class --why --load knowrob.owl --load hospital.owl \
+    'RoomInAConstruction and (roomNumber value "3006") and (inverse properPhysicalParts some Building)'
+  engram ask --prolog --load owl.owl --load knowrob.owl --load kitchen.owl \
     "owl_individual_of(D, knowrob:'Door'), owl_has(D, knowrob:properPhysicalParts, Part)"
   engram ask --prolog --load kitchen.ttl --prefix my=http://example.org/my# -o ndjson \
     "aggregate_all(count, rdf(_, rdf:type, my:'Cup'), N)"
@@ -46,6 +59,7 @@ Without a question, questions are read line by line.`,
 	}
 	f := cmd.Flags()
 	f.Bool("prolog", false, "the question is in Prolog")
+	addPatternFlags(cmd)
 	f.StringArray("load", nil, "a file of facts: .owl, .rdf, .ttl, .nt or .nq; may be repeated")
 	f.StringArray("rules", nil, "a file of rules in Prolog; may be repeated")
 	f.StringArray("prefix", nil, "NAME=IRI: what NAME:local stands for; may be repeated")
@@ -56,6 +70,12 @@ Without a question, questions are read line by line.`,
 	_ = cmd.MarkFlagFilename("load", "owl", "rdf", "rdfs", "xml", "ttl", "nt", "nq")
 	_ = cmd.MarkFlagFilename("rules", "pl")
 	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
+		if ok, err := isPattern(cmd); ok || err != nil {
+			if err != nil {
+				return err
+			}
+			return askPatterns(cmd, args, format)
+		}
 		a := asking{cmd: cmd, format: format, view: &knowledge.View{Graph: knowledge.NewGraph()}, program: prolog.NewProgram()}
 		if err := a.prepare(); err != nil {
 			return err
@@ -81,9 +101,6 @@ type asking struct {
 // prepare reads what the flags name.
 func (a *asking) prepare() error {
 	f := a.cmd.Flags()
-	if ok, _ := f.GetBool("prolog"); !ok {
-		return usagef("--prolog: say in which language the question is")
-	}
 	files, _ := f.GetStringArray("load")
 	if len(files) == 0 {
 		return usagef("--load FILE: say what the question is about")

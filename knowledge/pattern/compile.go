@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -80,25 +81,32 @@ type place struct {
 
 // Compile finds what the names of a question mean in a view, and how to answer it there. An error
 // about a name has a [NameError] as its cause.
-func Compile(v *knowledge.View, q *Question) (*Compiled, error) { return compile(v, q, "") }
+func Compile(v *knowledge.View, q *Question, options ...Options) (*Compiled, error) {
+	return compile(v, q, "the question", "", options)
+}
+
+// Options are what a question may use beside what it says itself.
+type Options struct {
+	Prefixes map[string]string // those of the question come first
+}
 
 // CompileText is Parse and Compile; errors say at which column.
-func CompileText(v *knowledge.View, text string) (*Compiled, error) {
+func CompileText(v *knowledge.View, text string, options ...Options) (*Compiled, error) {
 	q, err := Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	return compile(v, q, text)
+	return compile(v, q, "the question", text, options)
 }
 
 // CompileClass compiles the question for the individuals of a class expression; the column of
 // its rows is "individual".
-func CompileClass(v *knowledge.View, text string) (*Compiled, error) {
+func CompileClass(v *knowledge.View, text string, options ...Options) (*Compiled, error) {
 	c, err := ParseClass(text)
 	if err != nil {
 		return nil, err
 	}
-	return compile(v, c.Ask(), text)
+	return compile(v, c.Ask(), "the class expression", text, options)
 }
 
 type compiler struct {
@@ -110,10 +118,10 @@ type compiler struct {
 	depth int
 }
 
-func compile(v *knowledge.View, q *Question, text string) (out *Compiled, err error) {
+func compile(v *knowledge.View, q *Question, what, text string, options []Options) (out *Compiled, err error) {
 	c := &compiler{
 		out:  &Compiled{question: q, text: text, mode: q.Mode, least: q.Certain},
-		text: text, slots: map[string]int{}, what: "the question",
+		text: text, slots: map[string]int{}, what: what,
 	}
 	defer func() {
 		if r := recover(); r != nil {
@@ -125,7 +133,18 @@ func compile(v *knowledge.View, q *Question, text string) (out *Compiled, err er
 		}
 	}()
 	cursor := v.Cursor()
-	c.names = newNames(v, cursor, q.Prefixes)
+	prefixes := maps.Clone(q.Prefixes)
+	for _, o := range options {
+		for name, iri := range o.Prefixes {
+			if _, own := prefixes[name]; !own {
+				if prefixes == nil {
+					prefixes = map[string]string{}
+				}
+				prefixes[name] = iri
+			}
+		}
+	}
+	c.names = newNames(v, cursor, prefixes)
 	c.wanted(q.Body)
 	if len(q.Body) == 0 {
 		c.fail(-1, "a question has a triple at least")

@@ -26,6 +26,9 @@ func (c *Compiled) Ask(ctx context.Context, v *knowledge.View, limits knowledge.
 			yield(Row{}, r.canceled(err))
 			return
 		}
+		if limits.Steps > 0 {
+			r.nextCheck = min(r.nextCheck, limits.Steps+1)
+		}
 		if limits.Time > 0 {
 			r.deadline = time.Now().Add(limits.Time)
 		}
