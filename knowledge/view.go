@@ -19,6 +19,9 @@ type View struct {
 	// Past returns the view of another time, as of the same belief; nil if only this time is
 	// known.
 	Past func(ctx context.Context, at engram.Time) (*View, error)
+	// Links returns the IDs of the snapshots that say a triple, or that it is computed from;
+	// nil if the facts are in no memory.
+	Links func(t rdf.Triple) []engram.ID
 }
 
 // Computed has properties that are computed when asked, such as those that follow from poses

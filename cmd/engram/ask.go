@@ -2,141 +2,206 @@ package main
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/base"
 	"github.com/seed-301d4374/engram/knowledge/prolog"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/knowledge/service"
 )
 
 func newAsk() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ask --load FILE [QUESTION]",
-		Short: "Ask of OWL and RDF files: patterns, class expressions, Prolog",
-		Long: `Answers a question that is a pattern of triples: what must hold, separated by semicolons, with
-variables such as ?room. Properties mean what OWL says of them. Names stand for what alone has
-them in the files, or have a prefix. "text" is any literal with this text, ~"text" a regular
-expression, + one or more steps, ^ the other way round, not { } what must not be; where ?h > 2.0
-is a condition in CEL. select, distinct, count, order by and limit say what rows are made.
+		Use:   "ask [QUESTION]",
+		Short: "Ask in logic what is known: patterns, class expressions, Prolog",
+		Long: `Answers a question from what a server knows: from the memory Knowledge, the world, skills and what
+follows from all that; or with --load from files alone, without a server.
+
+A question is a pattern of triples: what must hold, separated by semicolons, with variables such
+as ?room. Properties mean what OWL says of them. Names stand for what alone has them, or have a
+prefix. "text" is any literal with this text, ~"text" a regular expression, + one or more steps,
+^ the other way round, not { } what must not be; where ?h > 2.0 is a condition in CEL. select,
+distinct, count, order by and limit say what rows are made. Relations such as on, in, above, near and
+leftOf follow from poses and boxes when they are asked.
 
 With --class the question is a class expression in OWL's Manchester syntax, given for this
-question, and the rows are its individuals. With --why each row says which facts it rests on.
+question, and the rows are its individuals.
 
 With --prolog the question is in Prolog, with the predicates of SWI-Prolog's semweb library and of
-KnowRob (rdf/3, rdf_has/3, rdf_reachable/3, owl_has/3, owl_individual_of/2 …) over the facts
-of files, without a server. Each distinct answer is a row of the question's variables; those
-whose names begin with _ are left out. Names such as knowrob:'Door' stand for IRIs.
+KnowRob (rdf/3, rdf_has/3, rdf_reachable/3, owl_has/3, owl_individual_of/2, holds/2 …). Each distinct
+answer is a row of the question's variables; those whose names begin with _ are left out. Names
+such as knowrob:'Door' stand for IRIs.
 
-What the files import is never fetched: give each file that is to be known. Restrictions and
-classes of OWL are used if owl.owl is among them.
+--at asks what was so at a time, --as-of what was believed at one. --why says of each row which facts it
+rests on, and in which snapshots they lie.
 
-A question neither reads files nor runs programs, and what it asserts is gone with it. One
-that does not end is stopped: by --timeout, --max-memory, --max-steps, or Ctrl-C.
+What files import is never fetched: give each file that is to be known. Restrictions and classes
+of OWL are used if owl.owl is among what is known.
+
+A question neither reads files nor runs programs, and what it asserts is gone with it. One that
+does not end is stopped: by --timeout, --max-memory, --max-steps, or Ctrl-C.
 
 Without a question, questions are read line by line.`,
-		Example: `  engram ask --load knowrob.owl --load hospital.owl \
-    '?room roomNumber "3001"; ?s properPhysicalParts+ ?room; ?s label ~"Karlstr.*"'
-  engram ask --class --why --load knowrob.owl --load hospital.owl \
-    'RoomInAConstruction and (roomNumber value "3006") and (inverse properPhysicalParts some Building)'
-  engram ask --prolog --load owl.owl --load knowrob.owl --load kitchen.owl \
-    "owl_individual_of(D, knowrob:'Door'), owl_has(D, knowrob:properPhysicalParts, Part)"
-  engram ask --prolog --load kitchen.ttl --prefix my=http://example.org/my# -o ndjson \
-    "aggregate_all(count, rdf(_, rdf:type, my:'Cup'), N)"
-  engram ask --prolog --load kitchen.owl --rules kitchen.pl 'tidy(Room)'
-  engram ask --prolog --load kitchen.owl`,
-		Args: cobra.MaximumNArgs(1),
+		Example: `  engram ask '?room roomNumber "3001"; ?s properPhysicalParts+ ?room; ?s label ~"Karlstr.*"'
+  engram ask '?x on table' --at -10m --why
+  engram ask --class 'RoomInAConstruction and (roomNumber value "3006") and (inverse properPhysicalParts some Building)'
+  engram ask --prolog "owl_individual_of(D, knowrob:'Door'), owl_has(D, knowrob:properPhysicalParts, Part)"
+  engram ask --prolog --rules kitchen.pl 'tidy(Room)'
+  engram ask --prolog --load owl.owl --load knowrob.owl --load kitchen.owl -o ndjson \
+    "aggregate_all(count, rdf(_, rdf:type, knowrob:'Cup'), N)"`,
+		Args: positional(cobra.MaximumNArgs(1)),
 	}
 	f := cmd.Flags()
 	f.Bool("prolog", false, "the question is in Prolog")
-	addPatternFlags(cmd)
-	f.StringArray("load", nil, "a file of facts: .owl, .rdf, .ttl, .nt or .nq; may be repeated")
+	f.Bool("class", false, "the question is a class expression in OWL's Manchester syntax: who is in it")
+	f.Bool("json", false, "the question is a pattern as JSON")
+	f.StringArray("load", nil, "ask of a file alone: .owl, .rdf, .ttl, .nt or .nq; may be repeated")
 	f.StringArray("rules", nil, "a file of rules in Prolog; may be repeated")
 	f.StringArray("prefix", nil, "NAME=IRI: what NAME:local stands for; may be repeated")
-	f.Duration("timeout", prolog.DefaultLimits.Time, "how long a question may take; 0 is without end")
+	f.String("at", "", "what was so at this time: absolute, -10s or now-10s (default: now)")
+	f.String("as-of", "", "what was known at this time, when what came later had not arrived")
+	f.StringArray("after", nil, "wait until the world has all that was written up to this MARK of a write; may be repeated")
+	f.Bool("why", false, "say of each row which facts it rests on (not with --prolog)")
+	f.Duration("timeout", knowledge.DefaultLimits.Time, "how long a question may take; 0 is without end")
 	f.Int("limit", 0, "print so many rows at most; 0 is all")
-	f.Int64("max-memory", prolog.DefaultLimits.Memory>>20, "how much memory a question may take, in MB; 0 is without limit")
+	f.Int64("max-memory", knowledge.DefaultLimits.Memory>>20, "how much memory a question may take, in MB; 0 is without limit")
 	f.Int64("max-steps", 0, "how many steps a question may take; 0 is without limit")
 	_ = cmd.MarkFlagFilename("load", "owl", "rdf", "rdfs", "xml", "ttl", "nt", "nq")
 	_ = cmd.MarkFlagFilename("rules", "pl")
 	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
-		if ok, err := isPattern(cmd); ok || err != nil {
-			if err != nil {
-				return err
-			}
-			return askPatterns(cmd, args, format)
-		}
-		a := asking{cmd: cmd, format: format, view: &knowledge.View{Graph: knowledge.NewGraph()}, program: prolog.NewProgram()}
+		a := asking{cmd: cmd, format: format, names: prolog.NewProgram()}
 		if err := a.prepare(); err != nil {
 			return err
 		}
-		if len(args) == 1 {
-			return a.ask(args[0])
-		}
-		return a.session()
+		return a.with(func() error {
+			if len(args) == 1 {
+				return a.ask(args[0])
+			}
+			return a.session()
+		})
 	})
 	return cmd
 }
 
 // asking answers questions of one command.
 type asking struct {
-	cmd     *cobra.Command
-	format  string
-	view    *knowledge.View
-	program *prolog.Program
-	limits  prolog.Limits
-	most    int
+	cmd      *cobra.Command
+	format   string
+	service  service.Service
+	question service.Question // without its text
+	json     bool
+	names    *prolog.Program // shortens IRIs
+	facts    string          // of what is asked
 }
 
-// prepare reads what the flags name.
+// prepare reads what the flags say of questions.
 func (a *asking) prepare() error {
 	f := a.cmd.Flags()
-	files, _ := f.GetStringArray("load")
-	if len(files) == 0 {
-		return usagef("--load FILE: say what the question is about")
+	q := &a.question
+	languages := 0
+	for name, set := range map[string]func(){
+		"prolog": func() { q.Language = service.Prolog }, "class": func() { q.Language = service.Class }, "json": func() { a.json = true },
+	} {
+		if ok, _ := f.GetBool(name); ok {
+			languages++
+			set()
+		}
 	}
-	a.limits.Time, _ = f.GetDuration("timeout")
-	a.limits.Steps, _ = f.GetInt64("max-steps")
+	if languages > 1 {
+		return usagef("--prolog, --class and --json: a question has one language")
+	}
+	q.Limits.Time, _ = f.GetDuration("timeout")
+	q.Limits.Steps, _ = f.GetInt64("max-steps")
 	memory, _ := f.GetInt64("max-memory")
-	a.most, _ = f.GetInt("limit")
-	if a.limits.Time < 0 || a.limits.Steps < 0 || memory < 0 || memory > 1<<40 || a.most < 0 {
+	q.Rows, _ = f.GetInt("limit")
+	if q.Limits.Time < 0 || q.Limits.Steps < 0 || memory < 0 || memory > 1<<40 || q.Rows < 0 {
 		return usagef("--timeout, --limit, --max-memory and --max-steps are not negative")
 	}
-	a.limits.Memory = memory << 20
+	q.Limits.Memory = memory << 20
+	if q.Why, _ = f.GetBool("why"); q.Why && q.Language == service.Prolog {
+		return usagef("--why is not for --prolog")
+	}
+	if q.Why && a.format == "csv" {
+		return usagef("--why: CSV has no place for facts; use -o json or ndjson")
+	}
 	prefixes, _ := f.GetStringArray("prefix")
+	q.Prefixes = map[string]string{}
 	for _, p := range prefixes {
 		name, iri, ok := strings.Cut(p, "=")
 		if !ok || name == "" || iri == "" {
 			return usagef("--prefix %s: NAME=IRI is wanted", p)
 		}
-		a.program.AddPrefix(name, iri)
+		q.Prefixes[name] = iri
+		a.names.AddPrefix(name, iri)
 	}
 	rules, _ := f.GetStringArray("rules")
+	if len(rules) > 0 && q.Language != service.Prolog {
+		return usagef("--rules: rules are for --prolog")
+	}
 	for _, file := range rules {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if err := a.program.AddRules(file, string(text)); err != nil {
+		q.Rules = append(q.Rules, service.Rules{Name: file, Text: string(text)})
+	}
+	return a.prepareTimes()
+}
+
+func (a *asking) prepareTimes() error {
+	for name, to := range map[string]**engram.Time{"at": &a.question.At, "as-of": &a.question.AsOf} {
+		t, given, err := worldTimeFlag(a.cmd, name)
+		if err != nil {
 			return err
 		}
-	}
-	for i, file := range files {
-		if err := loadFacts(a.view.Graph, file, fmt.Sprintf("f%d", i)); err != nil {
-			return err
+		if given {
+			*to = &t
 		}
 	}
-	return nil
+	marks, err := marksFlag(a.cmd)
+	for _, m := range marks {
+		a.question.After = append(a.question.After, service.Mark(m))
+	}
+	return err
+}
+
+// with calls f with who answers: the server, or what files say.
+func (a *asking) with(f func() error) error {
+	files, _ := a.cmd.Flags().GetStringArray("load")
+	if len(files) > 0 {
+		if a.question.AsOf != nil || len(a.question.After) > 0 {
+			return usagef("--as-of and --after are for what a server knows, not for --load")
+		}
+		g := knowledge.NewGraph()
+		for i, file := range files {
+			if err := loadFacts(g, file, fmt.Sprintf("f%d", i)); err != nil {
+				return err
+			}
+		}
+		a.service, a.facts = base.Alone{View: base.OfGraph(g)}, fmt.Sprintf("%d facts", g.Len())
+		return f()
+	}
+	// The server bounds what is asked without a limit.
+	if !a.cmd.Flags().Changed("timeout") {
+		a.question.Limits.Time = 0
+	}
+	if !a.cmd.Flags().Changed("max-memory") {
+		a.question.Limits.Memory = 0
+	}
+	m, err := connect(a.cmd)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	a.service, a.facts = m.Knowledge(), "what the server knows"
+	return f()
 }
 
 // loadFacts adds the triples of a file. Its blank nodes get labels that begin with scope.
@@ -160,114 +225,4 @@ func loadFacts(to *knowledge.Graph, file, scope string) error {
 		return nil
 	})
 	return err
-}
-
-// ask prints the rows of one question. As NDJSON, each is printed when it is found.
-func (a *asking) ask(question string) error {
-	out := a.cmd.OutOrStdout()
-	var rows []prolog.Row
-	n := 0
-	for row, err := range a.program.Ask(a.cmd.Context(), a.view, question, a.limits) {
-		if err != nil {
-			return err
-		}
-		if n++; a.most > 0 && n > a.most {
-			a.cmd.PrintErrf("engram: there are more rows than --limit %d\n", a.most)
-			break
-		}
-		if a.format != "ndjson" {
-			rows = append(rows, row)
-		} else if err := writeJSONLine(out, row); err != nil {
-			return err
-		}
-	}
-	if a.format == "ndjson" {
-		return nil
-	}
-	return a.print(out, rows)
-}
-
-// print prints rows; as a table, a question without variables is answered yes or no.
-func (a *asking) print(out io.Writer, rows []prolog.Row) error {
-	t := &table{}
-	for _, row := range rows {
-		for _, name := range row.Names {
-			if !slices.Contains(t.header, name) {
-				t.header = append(t.header, name)
-			}
-		}
-	}
-	if len(t.header) == 0 && (a.format == "table" || a.format == "csv") {
-		answer := "no"
-		if len(rows) > 0 {
-			answer = "yes"
-		}
-		_, err := fmt.Fprintln(out, answer)
-		return err
-	}
-	for _, row := range rows {
-		cells := make([]any, len(t.header))
-		for i, name := range t.header {
-			cells[i] = ""
-			if at := slices.Index(row.Names, name); at >= 0 {
-				cells[i] = cell{a.program.Shorten(row.Values[at]), row.Values[at]}
-			}
-		}
-		t.add(cells...)
-	}
-	return print(out, a.format, t, rows)
-}
-
-// session answers questions that are read line by line: on a terminal with a prompt and what
-// was typed before (arrow keys), and going on after a mistake.
-func (a *asking) session() error {
-	stdin, ok := a.cmd.InOrStdin().(*os.File)
-	if !ok || !term.IsTerminal(int(stdin.Fd())) {
-		lines := bufio.NewScanner(a.cmd.InOrStdin())
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			if question := strings.TrimSpace(lines.Text()); question != "" {
-				if err := a.ask(question); err != nil {
-					return err
-				}
-			}
-		}
-		return lines.Err()
-	}
-	fmt.Fprintf(a.cmd.OutOrStdout(), "%d facts; a question per line, Ctrl-D ends\n", a.view.Len())
-	keys := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{stdin, a.cmd.OutOrStdout()}, "?- ")
-	for {
-		question, err := readKeys(stdin, keys)
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case strings.TrimSpace(question) == "":
-			continue
-		}
-		start := time.Now()
-		if err := a.ask(question); err != nil {
-			if a.cmd.Context().Err() != nil {
-				return err
-			}
-			a.cmd.PrintErrf("engram: %s\n", oneLine(err.Error()))
-			continue
-		}
-		a.cmd.PrintErrf("%s\n", formatDuration(time.Since(start)))
-	}
-}
-
-// readKeys reads a line from a terminal that gives each key, and leaves the terminal as it was:
-// Ctrl-C stops a question.
-func readKeys(stdin *os.File, keys *term.Terminal) (string, error) {
-	before, err := term.MakeRaw(int(stdin.Fd()))
-	if err != nil {
-		return "", engram.Errorf(engram.Internal, "", "the terminal: %w", err)
-	}
-	line, err := keys.ReadLine()
-	return line, errors.Join(err, term.Restore(int(stdin.Fd()), before))
 }

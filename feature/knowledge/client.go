@@ -89,7 +89,14 @@ func requestOf(q service.Question) (*engramv1.AskRequest, error) {
 }
 
 func rowOf(m *engramv1.KnowledgeRow) (service.Row, error) {
-	row := service.Row{Names: m.GetNames(), Texts: m.GetTexts(), Probability: m.GetProbability(), Why: m.GetWhy()}
+	row := service.Row{Names: m.GetNames(), Texts: m.GetTexts(), Probability: m.GetProbability()}
+	for _, r := range m.GetWhy() {
+		reason := service.Reason{Part: r.GetClause()}
+		for _, f := range r.GetFacts() {
+			reason.Facts = append(reason.Facts, service.Fact{Triple: [3]string{f.GetSubject(), f.GetProperty(), f.GetObject()}, Links: f.GetLinks()})
+		}
+		row.Why = append(row.Why, reason)
+	}
 	if len(row.Texts) != len(row.Names) {
 		return row, wire.BadAnswer(engram.Errorf(engram.Corrupt, "", "a row has %d names and %d texts", len(row.Names), len(row.Texts)))
 	}

@@ -119,9 +119,16 @@ func rowMessage(row service.Row) (*engramv1.KnowledgeRow, error) {
 	if err != nil {
 		return nil, engram.Errorf(engram.Internal, "", "a row cannot be written: %w", err)
 	}
-	m := &engramv1.KnowledgeRow{Names: row.Names, Texts: row.Texts, Probability: row.Probability, Why: row.Why, Values: &structpb.Struct{}}
+	m := &engramv1.KnowledgeRow{Names: row.Names, Texts: row.Texts, Probability: row.Probability, Values: &structpb.Struct{}}
 	if err := protojson.Unmarshal(text, m.Values); err != nil {
 		return nil, engram.Errorf(engram.Internal, "", "a row cannot be written: %w", err)
+	}
+	for _, r := range row.Why {
+		reason := &engramv1.KnowledgeReason{Clause: r.Part}
+		for _, f := range r.Facts {
+			reason.Facts = append(reason.Facts, &engramv1.KnowledgeFact{Subject: f.Triple[0], Property: f.Triple[1], Object: f.Triple[2], Links: f.Links})
+		}
+		m.Why = append(m.Why, reason)
 	}
 	return m, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/computed"
 	"github.com/seed-301d4374/engram/knowledge/pattern"
 	"github.com/seed-301d4374/engram/knowledge/prolog"
 	"github.com/seed-301d4374/engram/knowledge/service"
@@ -36,6 +37,9 @@ func Ask(ctx context.Context, v *knowledge.View, q service.Question) iter.Seq2[s
 func answers(ctx context.Context, v *knowledge.View, q *service.Question) (iter.Seq2[service.Row, error], error) {
 	if q.Language != service.Prolog && len(q.Rules) > 0 {
 		return nil, engram.Errorf(engram.Invalid, q.Rules[0].Name, "rules are in Prolog; the question is not")
+	}
+	if q.Language == service.Prolog && q.Why {
+		return nil, engram.Errorf(engram.Unsupported, "", "what a row rests on is told of patterns and class expressions, not of questions in Prolog")
 	}
 	switch q.Language {
 	case service.Prolog:
@@ -72,19 +76,7 @@ func inProlog(ctx context.Context, v *knowledge.View, q *service.Question) (iter
 
 // inPattern answers patterns and class expressions.
 func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (iter.Seq2[service.Row, error], error) {
-	asked, err := patternOf(q)
-	if err != nil {
-		return nil, err
-	}
-	for name, iri := range q.Prefixes {
-		if _, own := asked.Prefixes[name]; !own {
-			if asked.Prefixes == nil {
-				asked.Prefixes = map[string]string{}
-			}
-			asked.Prefixes[name] = iri
-		}
-	}
-	c, err := pattern.Compile(v, asked)
+	c, err := compiled(v, q)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +91,9 @@ func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (ite
 				}
 				err = row.SetValues(answer)
 			}
+			if err == nil && q.Why {
+				row.Why = reasons(v, answer)
+			}
 			if !yield(row, err) {
 				return
 			}
@@ -106,20 +101,62 @@ func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (ite
 	}, nil
 }
 
-func patternOf(q *service.Question) (*pattern.Question, error) {
-	if q.Language == service.Class {
-		c, err := pattern.ParseClass(q.Text)
-		if err != nil {
-			return nil, err
+// reasons returns what a row rests on.
+func reasons(v *knowledge.View, row pattern.Row) (all []service.Reason) {
+	for _, r := range row.Why() {
+		reason := service.Reason{Part: r.Clause}
+		for _, t := range r.Facts {
+			f := service.Fact{Triple: [3]string{t.S.String(), t.P.String(), t.O.String()}}
+			if v.Links != nil {
+				for _, id := range v.Links(t) {
+					f.Links = append(f.Links, id.String())
+				}
+			}
+			reason.Facts = append(reason.Facts, f)
 		}
-		return c.Ask(), nil
+		all = append(all, reason)
 	}
-	if len(q.JSON) == 0 {
-		return pattern.Parse(q.Text)
+	return all
+}
+
+// compiled returns the question in a view.
+func compiled(v *knowledge.View, q *service.Question) (*pattern.Compiled, error) {
+	options := pattern.Options{Prefixes: q.Prefixes}
+	switch {
+	case q.Language == service.Class:
+		return pattern.CompileClass(v, q.Text, options)
+	case len(q.JSON) == 0:
+		return pattern.CompileText(v, q.Text, options)
 	}
 	var asked pattern.Question
 	if err := json.Unmarshal(q.JSON, &asked); err != nil {
 		return nil, err
 	}
-	return &asked, nil
+	return pattern.Compile(v, &asked, options)
+}
+
+// Alone answers questions from a view that follows no memory.
+type Alone struct{ *knowledge.View }
+
+// Ask implements [service.Service]. The question's time is that of the view, unless it has another.
+func (a Alone) Ask(ctx context.Context, q service.Question) iter.Seq2[service.Row, error] {
+	v := a.View
+	if q.At != nil && v.Past != nil {
+		var err error
+		if v, err = v.Past(ctx, *q.At); err != nil {
+			return func(yield func(service.Row, error) bool) { yield(service.Row{}, err) }
+		}
+	}
+	return Ask(ctx, v, q)
+}
+
+// OfGraph returns the view of a graph that follows no memory, such as that of files: its facts are of all
+// times, but for poses, which are those of the perceptions up to a time.
+func OfGraph(g *knowledge.Graph) *knowledge.View { return graphAt(g, 0) }
+
+func graphAt(g *knowledge.Graph, at engram.Time) *knowledge.View {
+	v := &knowledge.View{Graph: g, At: at}
+	v.Computed = computed.New(v)
+	v.Past = func(_ context.Context, at engram.Time) (*knowledge.View, error) { return graphAt(g, at), nil }
+	return v
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/computed"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/record"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -197,6 +198,13 @@ func (b *Base) View(ctx context.Context, after ...world.Mark) (*knowledge.View, 
 func (b *Base) viewOf(s *state, at, asOf engram.Time) *knowledge.View {
 	v := &knowledge.View{Graph: s.graph.Fork(), At: at}
 	v.Computed = computed.Over(s.scene, v)
+	held := *s
+	held.graph = v.Graph
+	v.Links = func(t rdf.Triple) []engram.ID {
+		b.mu.Lock() // what is said at present changes
+		defer b.mu.Unlock()
+		return b.links(&held, t)
+	}
 	v.Past = func(ctx context.Context, at engram.Time) (*knowledge.View, error) { return b.Past(ctx, at, asOf) }
 	return v
 }

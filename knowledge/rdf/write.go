@@ -33,6 +33,15 @@ func writeLines(w io.Writer, format Format, quads iter.Seq[Quad]) error {
 	return b.Flush()
 }
 
+// String returns the term as N-Triples has it, "" for none; what cannot be written there as it is.
+func (t Term) String() string {
+	text, err := lineTerm(t)
+	if err != nil {
+		return t.Value
+	}
+	return text
+}
+
 // lineTerm is a term as N-Triples has it.
 func lineTerm(t Term) (string, error) {
 	switch t.Kind {

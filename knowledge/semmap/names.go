@@ -126,6 +126,22 @@ func (n *Names) Item(iri string) string {
 // IRI returns the IRI of an item or of a frame.
 func (n *Names) IRI(item string) string { return n.iri(&n.items, item, "") }
 
+// ItemOf returns the item that a perception, a matrix or a state is of whose IRI comes from [Triples]; "" for
+// any other IRI.
+func ItemOf(n *Names, iri string) string {
+	local, own := strings.CutPrefix(iri, n.own)
+	_, local, of := strings.Cut(local, ":")
+	if !own || !of {
+		return ""
+	}
+	name, err := url.PathUnescape(local)
+	if err != nil {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, "\n")
+	return name
+}
+
 // Map returns the name of the map of an IRI; "" for an IRI that is of none.
 func (n *Names) Map(iri string) string {
 	n.mu.RLock()

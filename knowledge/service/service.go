@@ -55,7 +55,20 @@ type Row struct {
 	Values      []json.RawMessage // as ../../../shared/data/knowledge describes the values of rows
 	Texts       []string          // as people read them
 	Probability float64           // below 1 where it rests on what was computed from uncertain poses
-	Why         []string          // what it rests on, if that was asked for
+	Why         []Reason          // what it rests on, if that was asked for
+}
+
+// Reason is why a row fulfils a part of its question.
+type Reason struct {
+	Part  string `json:"clause"` // of the question, as text
+	Facts []Fact `json:"facts"`  // in the order of a proof
+}
+
+// Fact is a triple that is stated, or computed from poses and times: subject, property and object, as
+// N-Triples writes them.
+type Fact struct {
+	Triple [3]string `json:"triple"`
+	Links  []string  `json:"links,omitempty"` // IDs of the snapshots that say so, or that it is computed from
 }
 
 // MarshalJSON returns the row as an object: name to value.

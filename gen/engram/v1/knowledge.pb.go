@@ -397,8 +397,8 @@ type KnowledgeRow struct {
 	Texts []string `protobuf:"bytes,3,rep,name=texts,proto3" json:"texts,omitempty"`
 	// Below 1 where the row rests on what was computed from uncertain poses.
 	Probability float64 `protobuf:"fixed64,4,opt,name=probability,proto3" json:"probability,omitempty"`
-	// What the row rests on, a sentence each, if it was asked for.
-	Why           []string `protobuf:"bytes,5,rep,name=why,proto3" json:"why,omitempty"`
+	// What the row rests on, if it was asked for.
+	Why           []*KnowledgeReason `protobuf:"bytes,5,rep,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -461,9 +461,132 @@ func (x *KnowledgeRow) GetProbability() float64 {
 	return 0
 }
 
-func (x *KnowledgeRow) GetWhy() []string {
+func (x *KnowledgeRow) GetWhy() []*KnowledgeReason {
 	if x != nil {
 		return x.Why
+	}
+	return nil
+}
+
+// KnowledgeReason is why a row fulfils a part of its question.
+type KnowledgeReason struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Clause        string                 `protobuf:"bytes,1,opt,name=clause,proto3" json:"clause,omitempty"`
+	Facts         []*KnowledgeFact       `protobuf:"bytes,2,rep,name=facts,proto3" json:"facts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KnowledgeReason) Reset() {
+	*x = KnowledgeReason{}
+	mi := &file_engram_v1_knowledge_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KnowledgeReason) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KnowledgeReason) ProtoMessage() {}
+
+func (x *KnowledgeReason) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_knowledge_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KnowledgeReason.ProtoReflect.Descriptor instead.
+func (*KnowledgeReason) Descriptor() ([]byte, []int) {
+	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *KnowledgeReason) GetClause() string {
+	if x != nil {
+		return x.Clause
+	}
+	return ""
+}
+
+func (x *KnowledgeReason) GetFacts() []*KnowledgeFact {
+	if x != nil {
+		return x.Facts
+	}
+	return nil
+}
+
+// KnowledgeFact is a triple, each of its terms as N-Triples writes it, and the IDs of the snapshots
+// that say so, or that it is computed from.
+type KnowledgeFact struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Subject       string                 `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
+	Property      string                 `protobuf:"bytes,2,opt,name=property,proto3" json:"property,omitempty"`
+	Object        string                 `protobuf:"bytes,3,opt,name=object,proto3" json:"object,omitempty"`
+	Links         []string               `protobuf:"bytes,4,rep,name=links,proto3" json:"links,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KnowledgeFact) Reset() {
+	*x = KnowledgeFact{}
+	mi := &file_engram_v1_knowledge_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KnowledgeFact) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KnowledgeFact) ProtoMessage() {}
+
+func (x *KnowledgeFact) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_knowledge_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KnowledgeFact.ProtoReflect.Descriptor instead.
+func (*KnowledgeFact) Descriptor() ([]byte, []int) {
+	return file_engram_v1_knowledge_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *KnowledgeFact) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+func (x *KnowledgeFact) GetProperty() string {
+	if x != nil {
+		return x.Property
+	}
+	return ""
+}
+
+func (x *KnowledgeFact) GetObject() string {
+	if x != nil {
+		return x.Object
+	}
+	return ""
+}
+
+func (x *KnowledgeFact) GetLinks() []string {
+	if x != nil {
+		return x.Links
 	}
 	return nil
 }
@@ -503,13 +626,21 @@ const file_engram_v1_knowledge_proto_rawDesc = "" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\"N\n" +
 	"\vAskResponse\x12+\n" +
 	"\x04rows\x18\x01 \x03(\v2\x17.engram.v1.KnowledgeRowR\x04rows\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\x9f\x01\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\xbb\x01\n" +
 	"\fKnowledgeRow\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\x12/\n" +
 	"\x06values\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06values\x12\x14\n" +
 	"\x05texts\x18\x03 \x03(\tR\x05texts\x12 \n" +
-	"\vprobability\x18\x04 \x01(\x01R\vprobability\x12\x10\n" +
-	"\x03why\x18\x05 \x03(\tR\x03why*l\n" +
+	"\vprobability\x18\x04 \x01(\x01R\vprobability\x12,\n" +
+	"\x03why\x18\x05 \x03(\v2\x1a.engram.v1.KnowledgeReasonR\x03why\"Y\n" +
+	"\x0fKnowledgeReason\x12\x16\n" +
+	"\x06clause\x18\x01 \x01(\tR\x06clause\x12.\n" +
+	"\x05facts\x18\x02 \x03(\v2\x18.engram.v1.KnowledgeFactR\x05facts\"s\n" +
+	"\rKnowledgeFact\x12\x18\n" +
+	"\asubject\x18\x01 \x01(\tR\asubject\x12\x1a\n" +
+	"\bproperty\x18\x02 \x01(\tR\bproperty\x12\x16\n" +
+	"\x06object\x18\x03 \x01(\tR\x06object\x12\x14\n" +
+	"\x05links\x18\x04 \x03(\tR\x05links*l\n" +
 	"\x10QuestionLanguage\x12\x1d\n" +
 	"\x19QUESTION_LANGUAGE_PATTERN\x10\x00\x12\x1c\n" +
 	"\x18QUESTION_LANGUAGE_PROLOG\x10\x01\x12\x1b\n" +
@@ -531,7 +662,7 @@ func file_engram_v1_knowledge_proto_rawDescGZIP() []byte {
 }
 
 var file_engram_v1_knowledge_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_engram_v1_knowledge_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_engram_v1_knowledge_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_engram_v1_knowledge_proto_goTypes = []any{
 	(QuestionLanguage)(0),   // 0: engram.v1.QuestionLanguage
 	(*AskRequest)(nil),      // 1: engram.v1.AskRequest
@@ -539,26 +670,30 @@ var file_engram_v1_knowledge_proto_goTypes = []any{
 	(*WorldMark)(nil),       // 3: engram.v1.WorldMark
 	(*AskResponse)(nil),     // 4: engram.v1.AskResponse
 	(*KnowledgeRow)(nil),    // 5: engram.v1.KnowledgeRow
-	nil,                     // 6: engram.v1.AskRequest.PrefixesEntry
-	(*structpb.Struct)(nil), // 7: google.protobuf.Struct
+	(*KnowledgeReason)(nil), // 6: engram.v1.KnowledgeReason
+	(*KnowledgeFact)(nil),   // 7: engram.v1.KnowledgeFact
+	nil,                     // 8: engram.v1.AskRequest.PrefixesEntry
+	(*structpb.Struct)(nil), // 9: google.protobuf.Struct
 }
 var file_engram_v1_knowledge_proto_depIdxs = []int32{
-	0, // 0: engram.v1.AskRequest.language:type_name -> engram.v1.QuestionLanguage
-	7, // 1: engram.v1.AskRequest.pattern:type_name -> google.protobuf.Struct
-	2, // 2: engram.v1.AskRequest.rules:type_name -> engram.v1.QuestionRules
-	6, // 3: engram.v1.AskRequest.prefixes:type_name -> engram.v1.AskRequest.PrefixesEntry
-	3, // 4: engram.v1.AskRequest.after:type_name -> engram.v1.WorldMark
-	5, // 5: engram.v1.AskResponse.rows:type_name -> engram.v1.KnowledgeRow
-	7, // 6: engram.v1.KnowledgeRow.values:type_name -> google.protobuf.Struct
-	1, // 7: engram.v1.KnowledgeService.Ask:input_type -> engram.v1.AskRequest
-	1, // 8: engram.v1.KnowledgeService.AskStepwise:input_type -> engram.v1.AskRequest
-	4, // 9: engram.v1.KnowledgeService.Ask:output_type -> engram.v1.AskResponse
-	4, // 10: engram.v1.KnowledgeService.AskStepwise:output_type -> engram.v1.AskResponse
-	9, // [9:11] is the sub-list for method output_type
-	7, // [7:9] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	0,  // 0: engram.v1.AskRequest.language:type_name -> engram.v1.QuestionLanguage
+	9,  // 1: engram.v1.AskRequest.pattern:type_name -> google.protobuf.Struct
+	2,  // 2: engram.v1.AskRequest.rules:type_name -> engram.v1.QuestionRules
+	8,  // 3: engram.v1.AskRequest.prefixes:type_name -> engram.v1.AskRequest.PrefixesEntry
+	3,  // 4: engram.v1.AskRequest.after:type_name -> engram.v1.WorldMark
+	5,  // 5: engram.v1.AskResponse.rows:type_name -> engram.v1.KnowledgeRow
+	9,  // 6: engram.v1.KnowledgeRow.values:type_name -> google.protobuf.Struct
+	6,  // 7: engram.v1.KnowledgeRow.why:type_name -> engram.v1.KnowledgeReason
+	7,  // 8: engram.v1.KnowledgeReason.facts:type_name -> engram.v1.KnowledgeFact
+	1,  // 9: engram.v1.KnowledgeService.Ask:input_type -> engram.v1.AskRequest
+	1,  // 10: engram.v1.KnowledgeService.AskStepwise:input_type -> engram.v1.AskRequest
+	4,  // 11: engram.v1.KnowledgeService.Ask:output_type -> engram.v1.AskResponse
+	4,  // 12: engram.v1.KnowledgeService.AskStepwise:output_type -> engram.v1.AskResponse
+	11, // [11:13] is the sub-list for method output_type
+	9,  // [9:11] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_knowledge_proto_init() }
@@ -573,7 +708,7 @@ func file_engram_v1_knowledge_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_knowledge_proto_rawDesc), len(file_engram_v1_knowledge_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   6,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge/service"
+)
+
+// ask prints the rows of one question. As NDJSON, each is printed when it is found.
+func (a *asking) ask(question string) error {
+	q := a.question
+	q.Text = question
+	if a.json {
+		q.Text, q.JSON = "", json.RawMessage(question)
+	}
+	out := a.cmd.OutOrStdout()
+	var rows []service.Row
+	for row, err := range a.service.Ask(a.cmd.Context(), q) {
+		if isMore(err) {
+			a.cmd.PrintErrf("engram: there are more rows than --limit %d\n", q.Rows)
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if a.format != "ndjson" {
+			rows = append(rows, row)
+		} else if err := writeJSONLine(out, a.shown(row)); err != nil {
+			return err
+		}
+	}
+	if a.format == "ndjson" {
+		return nil
+	}
+	return a.print(out, rows)
+}
+
+func isMore(err error) bool { return errors.Is(err, service.ErrMore) }
+
+// explained is a row with what it rests on.
+type explained struct {
+	Row service.Row      `json:"row"`
+	Why []service.Reason `json:"why"`
+}
+
+// shown is what JSON has of a row.
+func (a *asking) shown(row service.Row) any {
+	if !a.question.Why {
+		return row
+	}
+	for i := range row.Why {
+		for j := range row.Why[i].Facts {
+			t := &row.Why[i].Facts[j].Triple
+			for k := range t {
+				t[k] = a.short(t[k])
+			}
+		}
+	}
+	return explained{row, row.Why}
+}
+
+// short shortens what N-Triples writes of a term.
+func (a *asking) short(text string) string {
+	if iri, ok := strings.CutPrefix(text, "<"); ok {
+		return a.names.Shorten(strings.TrimSuffix(iri, ">"))
+	}
+	if at := strings.LastIndex(text, "^^<"); at > 0 && strings.HasSuffix(text, ">") {
+		return text[:at+2] + a.names.Shorten(text[at+3:len(text)-1])
+	}
+	return text
+}
+
+// print prints rows; as a table, a question without variables is answered yes or no.
+func (a *asking) print(out io.Writer, rows []service.Row) error {
+	if !tabular(a.format) {
+		var all []any
+		for _, row := range rows {
+			all = append(all, a.shown(row))
+		}
+		return print(out, a.format, nil, all)
+	}
+	t := &table{}
+	uncertain := false
+	for _, row := range rows {
+		for _, name := range row.Names {
+			if !slices.Contains(t.header, name) {
+				t.header = append(t.header, name)
+			}
+		}
+		uncertain = uncertain || row.Probability < 1
+	}
+	names := t.header
+	switch {
+	case len(rows) == 0 && a.format == "csv":
+		return nil
+	case len(rows) == 0:
+		_, err := fmt.Fprintln(out, "no")
+		return err
+	case len(names) == 0 && !uncertain:
+		if _, err := fmt.Fprintln(out, "yes"); err != nil {
+			return err
+		}
+		return a.explain(out, rows)
+	}
+	if uncertain {
+		t.header = append(slices.Clone(names), "probability")
+	}
+	for _, row := range rows {
+		cells := make([]any, 0, len(t.header))
+		for _, name := range names {
+			if i := slices.Index(row.Names, name); i >= 0 {
+				cells = append(cells, cell{a.names.Shorten(row.Texts[i]), row.Texts[i]})
+			} else {
+				cells = append(cells, "")
+			}
+		}
+		if uncertain {
+			cells = append(cells, fmt.Sprintf("%.3g", row.Probability))
+		}
+		t.add(cells...)
+	}
+	if err := print(out, a.format, t, rows); err != nil {
+		return err
+	}
+	return a.explain(out, rows)
+}
+
+// explain prints what rows rest on.
+func (a *asking) explain(out io.Writer, rows []service.Row) error {
+	if !a.question.Why {
+		return nil
+	}
+	var b strings.Builder
+	for i, row := range rows {
+		fmt.Fprintf(&b, "\nrow %d rests on\n", i+1)
+		for _, why := range row.Why {
+			fmt.Fprintf(&b, "  %s\n", visible(why.Part))
+			for _, fact := range why.Facts {
+				fmt.Fprintf(&b, "    %s\n", visible(a.short(fact.Triple[0])+" "+a.short(fact.Triple[1])+" "+a.short(fact.Triple[2])))
+				for _, link := range fact.Links {
+					fmt.Fprintf(&b, "      %s\n", visible(link))
+				}
+			}
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// session answers questions that are read line by line: on a terminal with a prompt and what
+// was typed before (arrow keys), and going on after a mistake.
+func (a *asking) session() error {
+	stdin, ok := a.cmd.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(stdin.Fd())) {
+		lines := bufio.NewScanner(a.cmd.InOrStdin())
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			if question := strings.TrimSpace(lines.Text()); question != "" {
+				if err := a.ask(question); err != nil {
+					return err
+				}
+			}
+		}
+		return lines.Err()
+	}
+	fmt.Fprintf(a.cmd.OutOrStdout(), "%s; a question per line, Ctrl-D ends\n", a.facts)
+	keys := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{stdin, a.cmd.OutOrStdout()}, "?- ")
+	for {
+		question, err := readKeys(stdin, keys)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case strings.TrimSpace(question) == "":
+			continue
+		}
+		start := time.Now()
+		if err := a.ask(question); err != nil {
+			if a.cmd.Context().Err() != nil {
+				return err
+			}
+			a.cmd.PrintErrf("engram: %s\n", oneLine(err.Error()))
+			continue
+		}
+		a.cmd.PrintErrf("%s\n", formatDuration(time.Since(start)))
+	}
+}
+
+// readKeys reads a line from a terminal that gives each key, and leaves the terminal as it was:
+// Ctrl-C stops a question.
+func readKeys(stdin *os.File, keys *term.Terminal) (string, error) {
+	before, err := term.MakeRaw(int(stdin.Fd()))
+	if err != nil {
+		return "", engram.Errorf(engram.Internal, "", "the terminal: %w", err)
+	}
+	line, err := keys.ReadLine()
+	return line, errors.Join(err, term.Restore(int(stdin.Fd()), before))
+}
