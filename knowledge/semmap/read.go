@@ -151,9 +151,25 @@ func (r *reader) refuse(iri string, err error) {
 	r.out.Notes = append(r.out.Notes, Note{IRI: iri, Text: err.Error(), Refused: true})
 }
 
+// ref returns an IRI, "_:" and the label of a blank node, or the text of a literal; node is the
+// individual of the first two.
+func ref(t rdf.Term) string {
+	if t.Kind == rdf.Blank {
+		return "_:" + t.Value
+	}
+	return t.Value
+}
+
+func node(ref string) rdf.Term {
+	if label, ok := strings.CutPrefix(ref, "_:"); ok {
+		return rdf.NewBlank(label)
+	}
+	return rdf.NewIRI(ref)
+}
+
 // objects returns what a property has of one individual, sorted.
 func (r *reader) objects(s string, p rdf.Term) (objects []rdf.Term) {
-	for t := range r.Match(rdf.NewIRI(s), p, rdf.Term{}) {
+	for t := range r.Match(node(s), p, rdf.Term{}) {
 		objects = append(objects, t.O)
 	}
 	slices.SortFunc(objects, func(a, b rdf.Term) int {
@@ -165,7 +181,7 @@ func (r *reader) objects(s string, p rdf.Term) (objects []rdf.Term) {
 // object returns the first object; "" if there is none.
 func (r *reader) object(s string, p rdf.Term) string {
 	if o := r.objects(s, p); len(o) > 0 {
-		return o[0].Value
+		return ref(o[0])
 	}
 	return ""
 }
@@ -310,8 +326,11 @@ func (r *reader) findMaps() {
 // edges yields each whole with each part of it, as the graph says it.
 func (r *reader) edges(yield func(whole, part string)) {
 	take := func(whole, part rdf.Term) {
-		if whole.Kind == rdf.IRI && part.Kind == rdf.IRI {
+		switch {
+		case whole.Kind == rdf.IRI && part.Kind == rdf.IRI:
 			yield(whole.Value, part.Value)
+		case part.Kind == rdf.Blank:
+			r.note(ref(whole), "it has a part without an IRI, which is not taken")
 		}
 	}
 	for t := range r.Has(rdf.Term{}, r.k("physicalParts"), rdf.Term{}) {

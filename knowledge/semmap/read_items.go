@@ -297,15 +297,15 @@ func (r *reader) label(item string, d *world.Description) {
 // readPoses reads all perceptions of items.
 func (r *reader) readPoses() {
 	for t := range r.Match(rdf.Term{}, r.k("objectActedOn"), rdf.Term{}) {
-		if t.S.Kind == rdf.IRI && t.O.Kind == rdf.IRI {
-			for _, at := range r.objects(t.S.Value, r.k("eventOccursAt")) {
-				r.readPose(t.S.Value, t.O.Value, at)
+		if t.O.Kind == rdf.IRI {
+			for _, at := range r.objects(ref(t.S), r.k("eventOccursAt")) {
+				r.readPose(ref(t.S), t.O.Value, ref(at))
 			}
 		}
 	}
 	for t := range r.Match(rdf.Term{}, r.k("orientation"), rdf.Term{}) {
 		if t.S.Kind == rdf.IRI {
-			r.readPose(t.S.Value, t.S.Value, t.O)
+			r.readPose(t.S.Value, t.S.Value, ref(t.O))
 		}
 	}
 	for _, item := range r.items() {
@@ -315,7 +315,7 @@ func (r *reader) readPoses() {
 }
 
 // readPose reads where an event saw something.
-func (r *reader) readPose(event, acted string, at rdf.Term) {
+func (r *reader) readPose(event, acted, at string) {
 	item := r.same.find(acted)
 	name, ok := r.name[item]
 	if !ok {
@@ -333,7 +333,7 @@ func (r *reader) readPose(event, acted string, at rdf.Term) {
 		if p.Pose, ok = r.matrix(at); !ok {
 			return
 		}
-		if relative := r.object(at.Value, r.k("relativeTo")); relative != "" {
+		if relative := r.object(at, r.k("relativeTo")); relative != "" {
 			p.Frame = r.nameOf(relative)
 		} else {
 			p.Frame = r.frameOf(item)
@@ -395,24 +395,24 @@ func (r *reader) frameOf(item string) string {
 const unitTolerance = 1e-2
 
 // matrix reads a pose: a matrix by rows, or a translation and a quaternion.
-func (r *reader) matrix(at rdf.Term) (p pose.Pose, ok bool) {
-	if v := parseNumbers(r.object(at.Value, r.k("translation"))); len(v) == 3 {
-		q := parseNumbers(r.object(at.Value, r.k("quaternion")))
+func (r *reader) matrix(at string) (p pose.Pose, ok bool) {
+	if v := parseNumbers(r.object(at, r.k("translation"))); len(v) == 3 {
+		q := parseNumbers(r.object(at, r.k("quaternion")))
 		if len(q) != 4 {
-			r.note(at.Value, "it has a translation and no quaternion of 4 numbers; it is no pose")
+			r.note(at, "it has a translation and no quaternion of 4 numbers; it is no pose")
 			return p, false
 		}
 		p, err := pose.Pose{T: pose.Vec3{X: v[0], Y: v[1], Z: v[2]}, R: pose.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]}}.Checked()
 		if err != nil {
-			r.note(at.Value, "it is no pose: %v", err)
+			r.note(at, "it is no pose: %v", err)
 		}
 		return p, err == nil
 	}
 	var m [3][4]float64
 	for i := range 3 {
 		for j := range 4 {
-			if m[i][j], ok = r.number(at.Value, r.k("m"+string(rune('0'+i))+string(rune('0'+j)))); !ok {
-				r.note(at.Value, "it has no number m%d%d; it is no pose", i, j)
+			if m[i][j], ok = r.number(at, r.k("m"+string(rune('0'+i))+string(rune('0'+j)))); !ok {
+				r.note(at, "it has no number m%d%d; it is no pose", i, j)
 				return p, false
 			}
 		}
@@ -420,7 +420,7 @@ func (r *reader) matrix(at rdf.Term) (p pose.Pose, ok bool) {
 	column := func(j int) pose.Vec3 { return pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]} }
 	x, y, z := column(0), column(1), column(2)
 	if x.Cross(y).Add(z).Norm() < unitTolerance {
-		r.note(at.Value, "its axes are left-handed; z is turned round")
+		r.note(at, "its axes are left-handed; z is turned round")
 		for i := range 3 {
 			m[i][2] = -m[i][2]
 		}
@@ -428,12 +428,12 @@ func (r *reader) matrix(at rdf.Term) (p pose.Pose, ok bool) {
 	}
 	off := max(math.Abs(x.Norm()-1), math.Abs(y.Norm()-1), x.Cross(y).Sub(z).Norm())
 	if !(off <= unitTolerance) {
-		r.note(at.Value, "its axes are not unit vectors at right angles, by %.3g; it is no pose", off)
+		r.note(at, "its axes are not unit vectors at right angles, by %.3g; it is no pose", off)
 		return p, false
 	}
 	p, err := pose.Pose{T: column(3), R: quaternion(m)}.Checked()
 	if err != nil {
-		r.note(at.Value, "it is no pose: %v", err)
+		r.note(at, "it is no pose: %v", err)
 	}
 	return p, err == nil
 }
