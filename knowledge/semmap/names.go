@@ -53,7 +53,7 @@ func (n *Names) Learn(f *world.Forest, names ...string) {
 	defer n.mu.Unlock()
 	if names == nil {
 		for m := range f.All() {
-			n.items.learn(m.Name, n.keptIRI(properties(m)), list(properties(m)[propertySame]))
+			n.items.learn(m.Name, n.keptIRI(properties(m)), moreIRIs(properties(m)))
 		}
 		for m := range f.Maps().All() {
 			n.maps.learn(m.Name, n.keptIRI(m.Map.Properties), nil)
@@ -63,7 +63,7 @@ func (n *Names) Learn(f *world.Forest, names ...string) {
 	for _, name := range names {
 		iri, more := "", []string(nil)
 		if m, err := f.Get(name); err == nil {
-			iri, more = n.keptIRI(properties(m)), list(properties(m)[propertySame])
+			iri, more = n.keptIRI(properties(m)), moreIRIs(properties(m))
 		}
 		n.items.learn(name, iri, more)
 		iri = ""
@@ -79,6 +79,11 @@ func properties(m *world.Merged) map[string]any {
 		return nil
 	}
 	return m.Description.Properties
+}
+
+// moreIRIs returns the other IRIs that something has.
+func moreIRIs(properties map[string]any) []string {
+	return append(list(properties[propertySame]), list(properties[propertyJoined])...)
 }
 
 // keptIRI returns the IRI that something was imported with; none for one of our own.

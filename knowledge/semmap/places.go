@@ -105,6 +105,7 @@ func (r *reader) sameAddress(same union, places []place) {
 		case r.o.Join:
 			for _, iri := range all {
 				r.same.join(all[0], iri)
+				r.joined[iri] = true
 				if fromWorld {
 					r.names.join(known, iri)
 				}

@@ -83,12 +83,12 @@ type Note struct {
 // reader takes items out of a graph. What is one thing under several IRIs, a group, goes by the
 // first of them.
 type reader struct {
-	*knowledge.Graph
+	g      *knowledge.Graph
 	o      ReadOptions
 	names  *Names
 	kr     string // KnowRob's namespace, as the graph has it
-	parts  rdf.Term
 	same   union
+	joined map[string]bool     // IRIs that are the same as others since they were joined
 	groups map[string][]string // the IRIs of each item
 	parent map[string]string   // of items: their whole
 	wholes map[string][]string // of items: all of which they are parts
@@ -109,7 +109,7 @@ type reader struct {
 // the name of its articulation.
 func Read(g *knowledge.Graph, o ReadOptions) *Import {
 	o.Frame, o.Language = cmp.Or(o.Frame, "map"), cmp.Or(o.Language, "en")
-	r := &reader{Graph: g, o: o, names: o.Names, kr: NSKnowRob, same: union{}, supers: map[string][]string{}, poses: map[string][]Pose{}}
+	r := &reader{g: g, o: o, names: o.Names, kr: NSKnowRob, same: union{}, joined: map[string]bool{}, supers: map[string][]string{}, poses: map[string][]Pose{}}
 	if r.names == nil {
 		r.names = NewNames("")
 	}
@@ -169,7 +169,7 @@ func node(ref string) rdf.Term {
 
 // objects returns what a property has of one individual, sorted.
 func (r *reader) objects(s string, p rdf.Term) (objects []rdf.Term) {
-	for t := range r.Match(node(s), p, rdf.Term{}) {
+	for t := range r.g.Match(node(s), p, rdf.Term{}) {
 		objects = append(objects, t.O)
 	}
 	slices.SortFunc(objects, func(a, b rdf.Term) int {
@@ -200,7 +200,7 @@ func (r *reader) values(item string, p rdf.Term) (values []rdf.Term) {
 
 // subjects returns the IRIs that have an object; all objects count if it is zero.
 func (r *reader) subjects(p, o rdf.Term) (iris []string) {
-	for t := range r.Match(rdf.Term{}, p, o) {
+	for t := range r.g.Match(rdf.Term{}, p, o) {
 		if t.S.Kind == rdf.IRI {
 			iris = append(iris, t.S.Value)
 		}
@@ -210,7 +210,7 @@ func (r *reader) subjects(p, o rdf.Term) (iris []string) {
 }
 
 func (r *reader) is(iri string, class rdf.Term) bool {
-	for range r.Match(rdf.NewIRI(iri), rdfType, class) {
+	for range r.g.Match(rdf.NewIRI(iri), rdfType, class) {
 		return true
 	}
 	return false
@@ -231,7 +231,7 @@ func get[T any](r *reader, iri string, fields []field[T], v *T) (any bool) {
 }
 
 func (r *reader) readProperties(iri, prefix string) (properties map[string]any) {
-	for t := range r.Match(rdf.NewIRI(iri), rdf.Term{}, rdf.Term{}) {
+	for t := range r.g.Match(rdf.NewIRI(iri), rdf.Term{}, rdf.Term{}) {
 		local, ok := strings.CutPrefix(t.P.Value, NSProperty+prefix)
 		if !ok || strings.Contains(local, "/") {
 			continue
@@ -275,7 +275,7 @@ func (r *reader) superclasses(class string) []string {
 	}
 	all := []string{class}
 	for i := 0; i < len(all); i++ {
-		for t := range r.Match(rdf.NewIRI(all[i]), rdf.NewIRI(rdf.NSRDFS+"subClassOf"), rdf.Term{}) {
+		for t := range r.g.Match(rdf.NewIRI(all[i]), rdf.NewIRI(rdf.NSRDFS+"subClassOf"), rdf.Term{}) {
 			if t.O.Kind == rdf.IRI && !slices.Contains(all, t.O.Value) {
 				all = append(all, t.O.Value)
 			}
@@ -308,12 +308,12 @@ func (r *reader) isA(iri string, classes ...string) bool {
 // findMaps finds the individuals that are maps.
 func (r *reader) findMaps() {
 	r.maps = map[string]bool{}
-	for t := range r.Match(rdf.Term{}, rdfType, rdf.Term{}) {
+	for t := range r.g.Match(rdf.Term{}, rdfType, rdf.Term{}) {
 		if t.S.Kind == rdf.IRI && t.O.Kind == rdf.IRI && (slices.Contains(r.superclasses(t.O.Value), r.kr+"Map") || slices.Contains(mapClasses[:], t.O.Value)) {
 			r.maps[t.S.Value] = true
 		}
 	}
-	for t := range r.Match(rdf.Term{}, r.k("describedInMap"), rdf.Term{}) {
+	for t := range r.g.Match(rdf.Term{}, r.k("describedInMap"), rdf.Term{}) {
 		if t.O.Kind == rdf.IRI {
 			r.maps[t.O.Value] = true
 		}
@@ -333,15 +333,15 @@ func (r *reader) edges(yield func(whole, part string)) {
 			r.note(ref(whole), "it has a part without an IRI, which is not taken")
 		}
 	}
-	for t := range r.Has(rdf.Term{}, r.k("physicalParts"), rdf.Term{}) {
+	for t := range r.g.Has(rdf.Term{}, r.k("physicalParts"), rdf.Term{}) {
 		take(t.S, t.O)
 	}
 	for _, p := range []string{"properPhysicalParts", "hasLevels"} {
-		for t := range r.Match(rdf.Term{}, r.k(p), rdf.Term{}) {
+		for t := range r.g.Match(rdf.Term{}, r.k(p), rdf.Term{}) {
 			take(t.S, t.O)
 		}
 	}
-	for t := range r.Match(rdf.Term{}, r.k("physicalPartOf"), rdf.Term{}) {
+	for t := range r.g.Match(rdf.Term{}, r.k("physicalPartOf"), rdf.Term{}) {
 		take(t.O, t.S)
 	}
 }
@@ -357,7 +357,7 @@ func (r *reader) candidates() map[string]bool {
 		}
 	}
 	for _, p := range []string{"hingedTo", "prismaticallyConnectedTo", "connectedTo-Rigidly", "objectActedOn"} {
-		for t := range r.Match(rdf.Term{}, r.k(p), rdf.Term{}) {
+		for t := range r.g.Match(rdf.Term{}, r.k(p), rdf.Term{}) {
 			if t.O.Kind == rdf.IRI {
 				found[t.O.Value] = true
 			}
@@ -366,7 +366,7 @@ func (r *reader) candidates() map[string]bool {
 			}
 		}
 	}
-	for t := range r.Match(rdf.Term{}, rdfType, rdf.Term{}) {
+	for t := range r.g.Match(rdf.Term{}, rdfType, rdf.Term{}) {
 		if t.S.Kind != rdf.IRI || found[t.S.Value] || t.O.Kind != rdf.IRI {
 			continue
 		}
@@ -392,9 +392,15 @@ func (r *reader) candidates() map[string]bool {
 
 // group joins what is the same, and finds the wholes.
 func (r *reader) group(found map[string]bool) {
-	for t := range r.Match(rdf.Term{}, sameAs, rdf.Term{}) {
+	for t := range r.g.Match(rdf.Term{}, sameAs, rdf.Term{}) {
 		if t.S.Kind == rdf.IRI && t.O.Kind == rdf.IRI && (found[t.S.Value] || found[t.O.Value]) {
 			found[t.S.Value], found[t.O.Value] = true, true
+			r.same.join(t.S.Value, t.O.Value)
+		}
+	}
+	for t := range r.g.Match(rdf.Term{}, own("joinedWith"), rdf.Term{}) {
+		if t.S.Kind == rdf.IRI && found[t.S.Value] {
+			found[t.O.Value], r.joined[t.O.Value] = true, true
 			r.same.join(t.S.Value, t.O.Value)
 		}
 	}

@@ -115,7 +115,7 @@ func (r *reader) tellWholes(item string) {
 		}
 	}
 	if !slices.ContainsFunc(r.groups[item], func(iri string) bool {
-		for range r.Match(rdf.NewIRI(iri), rdfType, rdf.Term{}) {
+		for range r.g.Match(rdf.NewIRI(iri), rdfType, rdf.Term{}) {
 			return true
 		}
 		return false
@@ -154,9 +154,13 @@ func (r *reader) describe(item string, ours bool) *world.Description {
 	if foreign {
 		keep(PropertyIRI, iri)
 	}
-	var types, same []any
+	var types, same, joined []any
 	for _, other := range r.groups[item] {
-		if other != iri {
+		switch {
+		case other == iri:
+		case r.joined[other]:
+			joined = append(joined, other)
+		default:
 			same = append(same, other)
 		}
 		for _, t := range r.types(other) {
@@ -168,10 +172,48 @@ func (r *reader) describe(item string, ours bool) *world.Description {
 	if len(same) > 0 {
 		keep(propertySame, same)
 	}
-	if foreign && len(types) > 0 && !(len(types) == 1 && d.Class != nil && types[0] == ClassIRI(*d.Class)) {
+	if len(joined) > 0 {
+		keep(propertyJoined, joined)
+	}
+	if r.o.Join && r.o.World != nil {
+		if m, err := r.o.World.Get(r.name[item]); err == nil && m.Description != nil {
+			complete(d, m.Description)
+		}
+	}
+	if foreign && len(types) > 0 && !(len(types) == 1 && d.Class != nil && types[0] == classIRI(*d.Class)) {
 		keep(propertyTypes, types)
 	}
 	return d
+}
+
+// complete adds to the description of a place what was known of the one that it was joined with.
+func complete(d, known *world.Description) {
+	d.Label = cmp.Or(d.Label, known.Label)
+	for _, name := range known.SpokenNames {
+		if name != d.Label && !slices.Contains(d.SpokenNames, name) && len(d.SpokenNames) < world.MaxNames {
+			d.SpokenNames = append(d.SpokenNames, name)
+		}
+	}
+	d.Box, d.Shape, d.Detection = cmp.Or(d.Box, known.Box), cmp.Or(d.Shape, known.Shape), cmp.Or(d.Detection, known.Detection)
+	d.Maintainer = cmp.Or(d.Maintainer, known.Maintainer)
+	for name, v := range known.Properties {
+		old, has := d.Properties[name]
+		switch {
+		case !has:
+			if d.Properties == nil {
+				d.Properties = map[string]any{}
+			}
+			d.Properties[name] = v
+		case name == propertyJoined:
+			all := append(list(v), list(old)...)
+			slices.Sort(all)
+			var joined []any
+			for _, iri := range slices.Compact(all) {
+				joined = append(joined, iri)
+			}
+			d.Properties[name] = joined
+		}
+	}
 }
 
 // ordered reads texts of which the first is distinguished.
@@ -296,14 +338,14 @@ func (r *reader) label(item string, d *world.Description) {
 
 // readPoses reads all perceptions of items.
 func (r *reader) readPoses() {
-	for t := range r.Match(rdf.Term{}, r.k("objectActedOn"), rdf.Term{}) {
+	for t := range r.g.Match(rdf.Term{}, r.k("objectActedOn"), rdf.Term{}) {
 		if t.O.Kind == rdf.IRI {
 			for _, at := range r.objects(ref(t.S), r.k("eventOccursAt")) {
 				r.readPose(ref(t.S), t.O.Value, ref(at))
 			}
 		}
 	}
-	for t := range r.Match(rdf.Term{}, r.k("orientation"), rdf.Term{}) {
+	for t := range r.g.Match(rdf.Term{}, r.k("orientation"), rdf.Term{}) {
 		if t.S.Kind == rdf.IRI {
 			r.readPose(t.S.Value, t.S.Value, ref(t.O))
 		}

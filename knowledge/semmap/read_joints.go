@@ -58,7 +58,7 @@ func (r *reader) takeJoint(iri string, j Joint) {
 
 // foreignJoint reads an item as an articulation.
 func (r *reader) foreignJoint(item string) (j Joint, ok bool) {
-	base, moved, ok := r.joined(item)
+	base, moved, ok := r.joins(item)
 	if !ok {
 		return j, false
 	}
@@ -120,9 +120,9 @@ func (r *reader) direction(iri string) (v pose.Vec3) {
 	return v
 }
 
-// joined returns what a joint joins: the items that it is rigidly connected to, or of which one is
+// joins returns what a joint joins: the items that it is rigidly connected to, or of which one is
 // hinged to the other. The one that the other is a part of stays; else the one that has the joint as a part.
-func (r *reader) joined(item string) (base, moved string, ok bool) {
+func (r *reader) joins(item string) (base, moved string, ok bool) {
 	var both []string
 	add := func(iri string) {
 		if i := r.same.find(iri); i != item && r.groups[i] != nil && !slices.Contains(both, i) {
@@ -176,7 +176,7 @@ func (r *reader) between(base, item string) (pose.Pose, bool) {
 // readMaps reads the maps.
 func (r *reader) readMaps() {
 	described := map[string][]string{}
-	for t := range r.Match(rdf.Term{}, r.k("describedInMap"), rdf.Term{}) {
+	for t := range r.g.Match(rdf.Term{}, r.k("describedInMap"), rdf.Term{}) {
 		if name, ok := r.name[r.same.find(t.S.Value)]; ok && !slices.Contains(described[t.O.Value], name) {
 			described[t.O.Value] = append(described[t.O.Value], name)
 		}

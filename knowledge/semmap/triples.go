@@ -190,11 +190,14 @@ func (w *writer) description(s rdf.Term, m *world.Merged) {
 	for _, iri := range list(d.Properties[propertySame]) {
 		w.add(s, sameAs, rdf.NewIRI(iri))
 	}
-	if foreign { // its classes and its IRI are said
-		w.properties(s, "", d.Properties, PropertyIRI, propertyTypes, propertySame)
-	} else {
-		w.properties(s, "", d.Properties, propertySame)
+	for _, iri := range list(d.Properties[propertyJoined]) {
+		w.add(s, own("joinedWith"), rdf.NewTyped(iri, rdf.NSXSD+"anyURI"))
 	}
+	said := []string{propertySame, propertyJoined}
+	if foreign {
+		said = append(said, PropertyIRI, propertyTypes)
+	}
+	w.properties(s, "", d.Properties, said...)
 }
 
 // numberOf returns the property that numbers places of a level.

@@ -32,10 +32,12 @@ var Ontology []byte
 const KindJoint = "joint"
 
 // propertyTypes is the property of descriptions that has all classes that a document says of an
-// item, propertySame the one that has the other IRIs that it has.
+// item. propertySame has the other IRIs that are said to be the same, propertyJoined those of places
+// that were joined.
 const (
-	propertyTypes = "types"
-	propertySame  = "same_as"
+	propertyTypes  = "types"
+	propertySame   = "same_as"
+	propertyJoined = "joined"
 )
 
 // levels are the levels of places that KnowRob knows, from the greater to the lesser, with their
