@@ -80,23 +80,28 @@ type Note struct {
 	Refused bool // it is not in the import
 }
 
+// source is a graph that is read, and what is told of it.
+type source struct {
+	g      *knowledge.Graph
+	kr     string              // KnowRob's namespace, as the graph has it
+	supers map[string][]string // of classes, themselves included
+	out    Import
+}
+
 // reader takes items out of a graph. What is one thing under several IRIs, a group, goes by the
 // first of them.
 type reader struct {
-	g      *knowledge.Graph
+	source
 	o      ReadOptions
 	names  *Names
-	kr     string // KnowRob's namespace, as the graph has it
 	same   union
 	joined map[string]bool     // IRIs that are the same as others since they were joined
 	groups map[string][]string // the IRIs of each item
 	parent map[string]string   // of items: their whole
 	wholes map[string][]string // of items: all of which they are parts
 	maps   map[string]bool     // IRIs of maps
-	supers map[string][]string // of classes, themselves included
 	name   map[string]string   // of items, by their first IRI
 	poses  map[string][]Pose   // by name
-	out    Import
 }
 
 // Read takes the items, joints, maps, states, components and poses out of a graph. With KnowRob's ontology in
@@ -109,7 +114,7 @@ type reader struct {
 // the name of its articulation.
 func Read(g *knowledge.Graph, o ReadOptions) *Import {
 	o.Frame, o.Language = cmp.Or(o.Frame, "map"), cmp.Or(o.Language, "en")
-	r := &reader{g: g, o: o, names: o.Names, kr: NSKnowRob, same: union{}, joined: map[string]bool{}, supers: map[string][]string{}, poses: map[string][]Pose{}}
+	r := &reader{source: source{g: g, kr: NSKnowRob, supers: map[string][]string{}}, o: o, names: o.Names, same: union{}, joined: map[string]bool{}, poses: map[string][]Pose{}}
 	if r.names == nil {
 		r.names = NewNames("")
 	}
@@ -141,14 +146,14 @@ func Read(g *knowledge.Graph, o ReadOptions) *Import {
 	return &r.out
 }
 
-func (r *reader) k(name string) rdf.Term { return rdf.NewIRI(r.kr + name) }
+func (s *source) k(name string) rdf.Term { return rdf.NewIRI(s.kr + name) }
 
-func (r *reader) note(iri, format string, args ...any) {
-	r.out.Notes = append(r.out.Notes, Note{IRI: iri, Text: fmt.Sprintf(format, args...)})
+func (s *source) note(iri, format string, args ...any) {
+	s.out.Notes = append(s.out.Notes, Note{IRI: iri, Text: fmt.Sprintf(format, args...)})
 }
 
-func (r *reader) refuse(iri string, err error) {
-	r.out.Notes = append(r.out.Notes, Note{IRI: iri, Text: err.Error(), Refused: true})
+func (s *source) refuse(iri string, err error) {
+	s.out.Notes = append(s.out.Notes, Note{IRI: iri, Text: err.Error(), Refused: true})
 }
 
 // ref returns an IRI, "_:" and the label of a blank node, or the text of a literal; node is the
@@ -168,8 +173,8 @@ func node(ref string) rdf.Term {
 }
 
 // objects returns what a property has of one individual, sorted.
-func (r *reader) objects(s string, p rdf.Term) (objects []rdf.Term) {
-	for t := range r.g.Match(node(s), p, rdf.Term{}) {
+func (s *source) objects(of string, p rdf.Term) (objects []rdf.Term) {
+	for t := range s.g.Match(node(of), p, rdf.Term{}) {
 		objects = append(objects, t.O)
 	}
 	slices.SortFunc(objects, func(a, b rdf.Term) int {
@@ -179,8 +184,8 @@ func (r *reader) objects(s string, p rdf.Term) (objects []rdf.Term) {
 }
 
 // object returns the first object; "" if there is none.
-func (r *reader) object(s string, p rdf.Term) string {
-	if o := r.objects(s, p); len(o) > 0 {
+func (s *source) object(of string, p rdf.Term) string {
+	if o := s.objects(of, p); len(o) > 0 {
 		return ref(o[0])
 	}
 	return ""
@@ -199,8 +204,8 @@ func (r *reader) values(item string, p rdf.Term) (values []rdf.Term) {
 }
 
 // subjects returns the IRIs that have an object; all objects count if it is zero.
-func (r *reader) subjects(p, o rdf.Term) (iris []string) {
-	for t := range r.g.Match(rdf.Term{}, p, o) {
+func (s *source) subjects(p, o rdf.Term) (iris []string) {
+	for t := range s.g.Match(rdf.Term{}, p, o) {
 		if t.S.Kind == rdf.IRI {
 			iris = append(iris, t.S.Value)
 		}
@@ -209,15 +214,15 @@ func (r *reader) subjects(p, o rdf.Term) (iris []string) {
 	return slices.Compact(iris)
 }
 
-func (r *reader) is(iri string, class rdf.Term) bool {
-	for range r.g.Match(rdf.NewIRI(iri), rdfType, class) {
+func (s *source) is(iri string, class rdf.Term) bool {
+	for range s.g.Match(rdf.NewIRI(iri), rdfType, class) {
 		return true
 	}
 	return false
 }
 
 // get reads the fields that are said of an individual, and reports whether any is.
-func get[T any](r *reader, iri string, fields []field[T], v *T) (any bool) {
+func get[T any](r *source, iri string, fields []field[T], v *T) (any bool) {
 	for _, f := range fields {
 		terms := r.objects(iri, own(f.name))
 		if len(terms) == 0 {
@@ -230,8 +235,8 @@ func get[T any](r *reader, iri string, fields []field[T], v *T) (any bool) {
 	return any
 }
 
-func (r *reader) readProperties(iri, prefix string) (properties map[string]any) {
-	for t := range r.g.Match(rdf.NewIRI(iri), rdf.Term{}, rdf.Term{}) {
+func (s *source) readProperties(iri, prefix string) (properties map[string]any) {
+	for t := range s.g.Match(rdf.NewIRI(iri), rdf.Term{}, rdf.Term{}) {
 		local, ok := strings.CutPrefix(t.P.Value, NSProperty+prefix)
 		if !ok || strings.Contains(local, "/") {
 			continue
@@ -246,13 +251,13 @@ func (r *reader) readProperties(iri, prefix string) (properties map[string]any) 
 }
 
 // number returns a number that a property has.
-func (r *reader) number(iri string, p rdf.Term) (x float64, ok bool) {
-	for _, o := range r.objects(iri, p) {
+func (s *source) number(iri string, p rdf.Term) (x float64, ok bool) {
+	for _, o := range s.objects(iri, p) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(o.Value), 64)
 		if err == nil && v-v == 0 {
 			return v, true
 		}
-		r.note(iri, "its %s is %q, which is no number", local(p.Value), o.Value)
+		s.note(iri, "its %s is %q, which is no number", local(p.Value), o.Value)
 	}
 	return 0, false
 }
@@ -269,28 +274,28 @@ var above = map[string]string{
 }
 
 // superclasses returns a class and all that it is a subclass of.
-func (r *reader) superclasses(class string) []string {
-	if known, ok := r.supers[class]; ok {
+func (s *source) superclasses(class string) []string {
+	if known, ok := s.supers[class]; ok {
 		return known
 	}
 	all := []string{class}
 	for i := 0; i < len(all); i++ {
-		for t := range r.g.Match(rdf.NewIRI(all[i]), rdf.NewIRI(rdf.NSRDFS+"subClassOf"), rdf.Term{}) {
+		for t := range s.g.Match(rdf.NewIRI(all[i]), rdf.NewIRI(rdf.NSRDFS+"subClassOf"), rdf.Term{}) {
 			if t.O.Kind == rdf.IRI && !slices.Contains(all, t.O.Value) {
 				all = append(all, t.O.Value)
 			}
 		}
-		if up, ok := above[local(all[i])]; ok && !slices.Contains(all, r.kr+up) {
-			all = append(all, r.kr+up)
+		if up, ok := above[local(all[i])]; ok && !slices.Contains(all, s.kr+up) {
+			all = append(all, s.kr+up)
 		}
 	}
-	r.supers[class] = all
+	s.supers[class] = all
 	return all
 }
 
 // types returns the classes that an individual is said to be of, without those of OWL and ours.
-func (r *reader) types(iri string) (types []string) {
-	for _, t := range r.objects(iri, rdfType) {
+func (s *source) types(iri string) (types []string) {
+	for _, t := range s.objects(iri, rdfType) {
 		if t.Kind == rdf.IRI && !strings.HasPrefix(t.Value, rdf.NSOWL) && !strings.HasPrefix(t.Value, NS) {
 			types = append(types, t.Value)
 		}
@@ -299,9 +304,9 @@ func (r *reader) types(iri string) (types []string) {
 }
 
 // isA reports whether an individual is of a class of KnowRob, or of one below it.
-func (r *reader) isA(iri string, classes ...string) bool {
-	return slices.ContainsFunc(r.types(iri), func(t string) bool {
-		return slices.ContainsFunc(classes, func(c string) bool { return slices.Contains(r.superclasses(t), r.kr+c) })
+func (s *source) isA(iri string, classes ...string) bool {
+	return slices.ContainsFunc(s.types(iri), func(t string) bool {
+		return slices.ContainsFunc(classes, func(c string) bool { return slices.Contains(s.superclasses(t), s.kr+c) })
 	})
 }
 
@@ -324,24 +329,24 @@ func (r *reader) findMaps() {
 }
 
 // edges yields each whole with each part of it, as the graph says it.
-func (r *reader) edges(yield func(whole, part string)) {
+func (s *source) edges(yield func(whole, part string)) {
 	take := func(whole, part rdf.Term) {
 		switch {
 		case whole.Kind == rdf.IRI && part.Kind == rdf.IRI:
 			yield(whole.Value, part.Value)
 		case part.Kind == rdf.Blank:
-			r.note(ref(whole), "it has a part without an IRI, which is not taken")
+			s.note(ref(whole), "it has a part without an IRI, which is not taken")
 		}
 	}
-	for t := range r.g.Has(rdf.Term{}, r.k("physicalParts"), rdf.Term{}) {
+	for t := range s.g.Has(rdf.Term{}, s.k("physicalParts"), rdf.Term{}) {
 		take(t.S, t.O)
 	}
 	for _, p := range []string{"properPhysicalParts", "hasLevels"} {
-		for t := range r.g.Match(rdf.Term{}, r.k(p), rdf.Term{}) {
+		for t := range s.g.Match(rdf.Term{}, s.k(p), rdf.Term{}) {
 			take(t.S, t.O)
 		}
 	}
-	for t := range r.g.Match(rdf.Term{}, r.k("physicalPartOf"), rdf.Term{}) {
+	for t := range s.g.Match(rdf.Term{}, s.k("physicalPartOf"), rdf.Term{}) {
 		take(t.O, t.S)
 	}
 }

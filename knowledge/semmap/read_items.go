@@ -85,7 +85,7 @@ func (r *reader) readItems() map[string]*world.NamedItem {
 		own := slices.IndexFunc(r.groups[item], func(iri string) bool { return r.is(iri, own("Item")) })
 		if own >= 0 {
 			it.Source = world.Perception
-			get(r, r.groups[item][own], itemFields, &it.Item)
+			get(&r.source, r.groups[item][own], itemFields, &it.Item)
 		}
 		it.Description = r.describe(item, own >= 0)
 		if poses := r.poses[it.Name]; len(poses) > 0 {
@@ -128,7 +128,7 @@ func (r *reader) tellWholes(item string) {
 func (r *reader) describe(item string, ours bool) *world.Description {
 	d := &world.Description{Place: r.placeOf(item)}
 	for _, iri := range r.groups[item] {
-		get(r, iri, descriptionFields, d)
+		get(&r.source, iri, descriptionFields, d)
 		r.readForm(iri, d)
 		for name, v := range r.readProperties(iri, "") {
 			if d.Properties == nil {
@@ -251,15 +251,15 @@ func (r *reader) readForm(iri string, d *world.Description) {
 		r.note(iri, "only %d of its depth, width and height are said; it has no box", said)
 	}
 	shape, detection, robot := world.Shape{}, world.Detection{}, world.RobotFrames{}
-	if get(r, iri, shapeFields, &shape) {
+	if get(&r.source, iri, shapeFields, &shape) {
 		d.Shape = &shape
 	} else if mesh := cmp.Or(r.object(iri, r.k("pathToCadModel")), r.object(iri, rdf.NewIRI(NSRoboEarth+"linkToCADModel"))); mesh != "" {
 		d.Shape = &world.Shape{Kind: world.ShapeMesh, Mesh: mesh}
 	}
-	if get(r, iri, detectionFields, &detection) {
+	if get(&r.source, iri, detectionFields, &detection) {
 		d.Detection = &detection
 	}
-	if get(r, iri, robotFields, &robot) {
+	if get(&r.source, iri, robotFields, &robot) {
 		d.Robot = &robot
 	}
 }
@@ -369,7 +369,7 @@ func (r *reader) readPose(event, acted, at string) {
 		return
 	}
 	p := Pose{Item: name, Event: event, Time: r.time(event)}
-	if get(r, event, poseFields, &p) { // it is from us
+	if get(&r.source, event, poseFields, &p) { // it is from us
 		p.Frame = r.nameOf(r.object(event, own("placedIn")))
 	} else {
 		if p.Pose, ok = r.matrix(at); !ok {
@@ -391,15 +391,15 @@ func (r *reader) readPose(event, acted, at string) {
 }
 
 // time returns when an event began; 0 if that is not known.
-func (r *reader) time(event string) engram.Time {
-	start := cmp.Or(r.object(event, own("statedAt")), r.object(event, r.k("startTime")))
+func (s *source) time(event string) engram.Time {
+	start := cmp.Or(s.object(event, own("statedAt")), s.object(event, s.k("startTime")))
 	if start == "" {
 		return 0
 	}
 	l := local(start)
 	t, ok := parseDecimal(l[strings.LastIndexByte(l, '_')+1:])
 	if !ok {
-		r.note(event, "its time is %s, which is no timepoint_ with seconds", start)
+		s.note(event, "its time is %s, which is no timepoint_ with seconds", start)
 	}
 	return t
 }
@@ -437,24 +437,24 @@ func (r *reader) frameOf(item string) string {
 const unitTolerance = 1e-2
 
 // matrix reads a pose: a matrix by rows, or a translation and a quaternion.
-func (r *reader) matrix(at string) (p pose.Pose, ok bool) {
-	if v := parseNumbers(r.object(at, r.k("translation"))); len(v) == 3 {
-		q := parseNumbers(r.object(at, r.k("quaternion")))
+func (s *source) matrix(at string) (p pose.Pose, ok bool) {
+	if v := parseNumbers(s.object(at, s.k("translation"))); len(v) == 3 {
+		q := parseNumbers(s.object(at, s.k("quaternion")))
 		if len(q) != 4 {
-			r.note(at, "it has a translation and no quaternion of 4 numbers; it is no pose")
+			s.note(at, "it has a translation and no quaternion of 4 numbers; it is no pose")
 			return p, false
 		}
 		p, err := pose.Pose{T: pose.Vec3{X: v[0], Y: v[1], Z: v[2]}, R: pose.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]}}.Checked()
 		if err != nil {
-			r.note(at, "it is no pose: %v", err)
+			s.note(at, "it is no pose: %v", err)
 		}
 		return p, err == nil
 	}
 	var m [3][4]float64
 	for i := range 3 {
 		for j := range 4 {
-			if m[i][j], ok = r.number(at, r.k("m"+string(rune('0'+i))+string(rune('0'+j)))); !ok {
-				r.note(at, "it has no number m%d%d; it is no pose", i, j)
+			if m[i][j], ok = s.number(at, s.k("m"+string(rune('0'+i))+string(rune('0'+j)))); !ok {
+				s.note(at, "it has no number m%d%d; it is no pose", i, j)
 				return p, false
 			}
 		}
@@ -462,7 +462,7 @@ func (r *reader) matrix(at string) (p pose.Pose, ok bool) {
 	column := func(j int) pose.Vec3 { return pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]} }
 	x, y, z := column(0), column(1), column(2)
 	if x.Cross(y).Add(z).Norm() < unitTolerance {
-		r.note(at, "its axes are left-handed; z is turned round")
+		s.note(at, "its axes are left-handed; z is turned round")
 		for i := range 3 {
 			m[i][2] = -m[i][2]
 		}
@@ -470,12 +470,12 @@ func (r *reader) matrix(at string) (p pose.Pose, ok bool) {
 	}
 	off := max(math.Abs(x.Norm()-1), math.Abs(y.Norm()-1), x.Cross(y).Sub(z).Norm())
 	if !(off <= unitTolerance) {
-		r.note(at, "its axes are not unit vectors at right angles, by %.3g; it is no pose", off)
+		s.note(at, "its axes are not unit vectors at right angles, by %.3g; it is no pose", off)
 		return p, false
 	}
 	p, err := pose.Pose{T: column(3), R: quaternion(m)}.Checked()
 	if err != nil {
-		r.note(at, "it is no pose: %v", err)
+		s.note(at, "it is no pose: %v", err)
 	}
 	return p, err == nil
 }

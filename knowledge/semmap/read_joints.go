@@ -25,7 +25,7 @@ func (r *reader) readJoints() {
 		}
 		ours[item] = true
 		j := Joint{Name: name}
-		get(r, iri, jointFields, &j.Articulation)
+		get(&r.source, iri, jointFields, &j.Articulation)
 		j.Base, j.Moved = r.nameOf(r.object(iri, own("base"))), r.nameOf(r.object(iri, own("moved")))
 		for _, floor := range r.objects(iri, own("serves")) {
 			j.Serves = append(j.Serves, r.nameOf(floor.Value))
@@ -109,13 +109,13 @@ func (r *reader) limits(iri string, a *world.Articulation) {
 	}
 }
 
-func (r *reader) direction(iri string) (v pose.Vec3) {
-	d := r.object(iri, r.k("direction"))
+func (s *source) direction(iri string) (v pose.Vec3) {
+	d := s.object(iri, s.k("direction"))
 	if d == "" {
 		return v
 	}
 	for p, x := range map[string]*float64{"vectorX": &v.X, "vectorY": &v.Y, "vectorZ": &v.Z} {
-		*x, _ = r.number(d, r.k(p))
+		*x, _ = s.number(d, s.k(p))
 	}
 	return v
 }
@@ -187,9 +187,9 @@ func (r *reader) readMaps() {
 		if frame := r.object(iri, own("mapFrame")); frame != "" {
 			m.Frame = r.nameOf(frame)
 		}
-		get(r, iri, mapFields, &m.Map)
+		get(&r.source, iri, mapFields, &m.Map)
 		var extent world.Box
-		if get(r, iri, boxFields, &extent) {
+		if get(&r.source, iri, boxFields, &extent) {
 			m.Extent = &extent
 		}
 		m.URL = cmp.Or(r.object(iri, rdf.NewIRI(NSRoboEarth+"linkToMapFile")), r.object(iri, r.k("linkToMapFile")))
@@ -237,7 +237,7 @@ func (r *reader) readStates() {
 		s := State{Confidence: 1}
 		item := r.object(iri, own("stateOf"))
 		values := r.objects(iri, own("value"))
-		get(r, iri, stateFields, &s)
+		get(&r.source, iri, stateFields, &s)
 		if s.Item = r.nameOf(item); item == "" || s.Name == "" || len(values) == 0 {
 			r.note(iri, "the state has no item, name or value")
 			continue
@@ -262,9 +262,9 @@ func (r *reader) readStates() {
 func (r *reader) readComponents() {
 	for _, iri := range r.subjects(rdfType, own("Component")) {
 		c := Component{Name: r.nameOf(iri)}
-		get(r, iri, componentFields, &c.Component)
+		get(&r.source, iri, componentFields, &c.Component)
 		var view world.View
-		if get(r, iri, viewFields, &view) {
+		if get(&r.source, iri, viewFields, &view) {
 			c.View = &view
 		}
 		for p, at := range map[string]*string{"onRobot": &c.Robot, "dataFrame": &c.Frame} {

@@ -20,7 +20,7 @@ import (
 // Its matrix is relativeTo the frame that it is placed in, so that only this item's triples
 // change when it moves. Those of the children change, too, when an item comes or goes.
 func Triples(f *world.Forest, names *Names, name string) []rdf.Triple {
-	w := &writer{f: f, names: names}
+	w := &writer{f: f, names: names, triples: make([]rdf.Triple, 0, 48)}
 	w.item(name)
 	if e, stated, ok := w.edge(name); ok {
 		w.perception(name, stated, e.Frame, e.Pose, e.Time, "")
