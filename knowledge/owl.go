@@ -10,7 +10,8 @@ import (
 // and their inverses at each step; an object in a cycle has itself. Of another
 // property the triples count, its inverse with that one's sub-properties, its
 // symmetry, owl:sameAs, and the values that restrictions give the very classes
-// of an individual. An unbound predicate is each that has triples or a place
+// of an individual. With an unbound subject the object of such a property is
+// looked for as it is, as owl_has/3 does: not by what it is the same as. An unbound predicate is each that has triples or a place
 // among sub-properties.
 func (g *Graph) OWLHas(s, p, o rdf.Term) iter.Seq[rdf.Triple] {
 	return g.triplesOf(s, p, o, (*reader).owlHas)
@@ -241,6 +242,11 @@ func (r *reader) known() []uint32 {
 func (r *reader) owlHasOf(s, p, o uint32, yield func(s, o uint32) bool) bool {
 	it, t := r.pathsOf(p)
 	switch {
+	case !it.transitive && s == 0 && o != 0:
+		yield = once(yield)
+		return r.step(0, t, o, func(s, _ uint32) bool {
+			return r.same(s, func(s uint32) bool { return yield(s, o) })
+		})
 	case !it.transitive:
 		return r.equivalent(s, t, o, once(yield))
 	case o != 0 && (o == p || r.isLiteral(o)):

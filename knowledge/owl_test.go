@@ -312,10 +312,13 @@ func TestRestrictionOn(t *testing.T) {
 		}
 	}
 	classes := func(s, p, _ rdf.Term) iter.Seq[rdf.Triple] { return g.ClassProperties(s, p) }
+	checkTriples(t, classes, "Oven", "p", "")
+	g.Add(rdf.Triple{S: iri("Oven"), P: rdf.NewIRI(rdf.NS + "type"), O: rdf.NewIRI(rdf.NSOWL + "Class")})
+	g.Add(rdf.Triple{S: iri("Heater"), P: rdf.NewIRI(rdf.NS + "type"), O: rdf.NewIRI(rdf.NSOWL + "Class")})
 	checkTriples(t, classes, "Oven", "p", "", "Oven Door")
 	checkTriples(t, classes, "Oven", "", "", "Oven Door", "Oven 'v'", "Oven 'w'")
 	checkTriples(t, classes, "Heater", "", "", "Heater 'v'", "Heater 'w'")
-	checkTriples(t, classes, "", "p", "")
+	checkTriples(t, classes, "", "p", "", "Oven Door")
 	for range g.RestrictionOn(rdf.Term{}) {
 		t.Error("an unbound class has a restriction")
 	}

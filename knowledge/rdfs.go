@@ -18,9 +18,25 @@ func (g *Graph) Has(s, p, o rdf.Term) iter.Seq[rdf.Triple] {
 	})
 }
 
-// HasLiteral is Has with a condition on a literal as the object.
+// HasEach is Has with an answer for each triple: what is said by a property and
+// a sub-property comes twice, as in rdf_has/3.
+func (g *Graph) HasEach(s, p, o rdf.Term) iter.Seq[rdf.Triple] {
+	if p.IsZero() {
+		return g.Match(s, p, o)
+	}
+	return g.triplesOf(s, p, o, func(r *reader, s, p, o uint32, yield func(s, p, o uint32) bool) bool {
+		for _, sub := range r.property(p).subs {
+			if r.predicates[sub] > 0 && !r.match(s, sub, o, func(s, _, o uint32) bool { return yield(s, p, o) }) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// HasLiteral is HasEach with a condition on a literal as the object.
 func (g *Graph) HasLiteral(s, p rdf.Term, o Pattern) iter.Seq[rdf.Triple] {
-	return g.literals(s, p, o, g.Has)
+	return g.literals(s, p, o, g.HasEach)
 }
 
 // Reachable is rdf_reachable/3: the start, and the resources that are reached

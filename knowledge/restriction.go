@@ -163,15 +163,12 @@ func (c count) counted() bool {
 
 // ClassProperties is class_properties/3: a class, a property, and a value that
 // owl:someValuesFrom or owl:hasValue gives it on the class or one above. The
-// restrictions on sub-properties of a bound property count, too; with an
-// unbound class all of owl:Class are asked.
+// restrictions on sub-properties of a bound property count, too. The class is
+// an owl:Class.
 func (g *Graph) ClassProperties(class, property rdf.Term) iter.Seq[rdf.Triple] {
 	return g.triplesOf(class, property, rdf.Term{}, func(r *reader, c, p, _ uint32, yield func(c, p, v uint32) bool) bool {
-		if c != 0 {
-			return r.classProperties(c, p, yield)
-		}
 		classes := nodes{}
-		r.rdfsIndividual(0, owlClass, func(c, _ uint32) bool { classes.add(r.Graph, c); return true })
+		r.rdfsIndividual(c, owlClass, func(c, _ uint32) bool { classes.add(r.Graph, c); return true })
 		for _, c := range classes.list {
 			if !r.classProperties(c, p, yield) {
 				return false

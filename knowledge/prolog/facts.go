@@ -14,16 +14,16 @@ func factPredicates() map[indicator]builtin {
 	none := func(f *knowledge.Graph) literalQuestion { return nil }
 	return map[indicator]builtin{
 		{"rdf", 3}:           triples((*knowledge.Graph).Match, func(f *knowledge.Graph) literalQuestion { return f.MatchLiteral }),
-		{"rdf_has", 3}:       triples((*knowledge.Graph).Has, func(f *knowledge.Graph) literalQuestion { return f.HasLiteral }),
+		{"rdf_has", 3}:       triples((*knowledge.Graph).HasEach, func(f *knowledge.Graph) literalQuestion { return f.HasLiteral }),
 		{"rdf_reachable", 3}: triples((*knowledge.Graph).Reachable, none),
 		{"owl_has", 3}:       triples((*knowledge.Graph).OWLHas, func(f *knowledge.Graph) literalQuestion { return f.OWLHasLiteral }),
 		{"class_properties", 3}: triples(func(f *knowledge.Graph, s, p, _ rdf.Term) iter.Seq[rdf.Triple] {
 			return f.ClassProperties(s, p)
 		}, none),
-		{"rdfs_individual_of", 2}:     pairs((*knowledge.Graph).RDFSIndividualOf),
+		{"rdfs_individual_of", 2}:     individuals((*knowledge.Graph).RDFSIndividualOf),
 		{"rdfs_subclass_of", 2}:       pairs((*knowledge.Graph).RDFSSubclassOf),
 		{"rdfs_subproperty_of", 2}:    pairs((*knowledge.Graph).RDFSSubpropertyOf),
-		{"owl_individual_of", 2}:      pairs((*knowledge.Graph).IndividualOf),
+		{"owl_individual_of", 2}:      individuals((*knowledge.Graph).IndividualOf),
 		{"owl_subclass_of", 2}:        pairs((*knowledge.Graph).SubclassOf),
 		{"owl_direct_subclass_of", 2}: pairs((*knowledge.Graph).DirectSubclassOf),
 		{"owl_restriction_on", 2}:     restrictionOn,
@@ -123,10 +123,25 @@ func triples(ask question, askLiteral func(*knowledge.Graph) literalQuestion) bu
 
 type pair struct{ a, b rdf.Term }
 
+type relation func(g *knowledge.Graph, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
+
 // pairs is a predicate over two resources.
-func pairs(ask func(f *knowledge.Graph, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]) builtin {
+func pairs(ask relation) builtin { return related(resource, ask) }
+
+// individuals is a predicate over a resource or a literal, and a class.
+func individuals(ask relation) builtin {
+	return related(func(t Term) (rdf.Term, bool, error) {
+		if c, ok := isFunctor(t, "literal", 1); ok {
+			return literalOf(c.args[0])
+		}
+		return resource(t)
+	}, ask)
+}
+
+// related is a predicate over two terms, the first of which is read as left says.
+func related(left func(Term) (rdf.Term, bool, error), ask relation) builtin {
 	return expanding(func(m *machine, args []Term) (bool, error) {
-		a, ok, err := resource(args[0])
+		a, ok, err := left(args[0])
 		if !ok {
 			return false, err
 		}
@@ -312,6 +327,22 @@ func literalValue(t rdf.Term) Term {
 		return newTerm("type", Atom(t.Type), Atom(t.Value))
 	}
 	return Atom(t.Value)
+}
+
+// literalOf returns the literal of type(T, V), lang(L, V) or V; ok is false if it is not known.
+func literalOf(value Term) (t rdf.Term, ok bool, err error) {
+	value = deref(value)
+	if c, isCompound := value.(*Compound); isCompound && len(c.args) == 2 && (c.name == "type" || c.name == "lang") {
+		qualifier, ok1 := textOf(deref(c.args[0]))
+		text, ok2 := textOf(deref(c.args[1]))
+		t = rdf.Term{Kind: rdf.Literal, Value: text, Type: qualifier}
+		if c.name == "lang" {
+			t.Type, t.Lang = "", qualifier
+		}
+		return t, ok1 && ok2, nil
+	}
+	text, ok := textOf(value)
+	return rdf.NewText(text), ok, nil
 }
 
 // resource returns what an argument in the place of a resource asks for: nothing for a

@@ -217,15 +217,16 @@ owl_restriction(Node, restriction(P, Facet)) :- rdf_has(Node, owl:onProperty, P)
     ; '$bound'(Node, owl:maxCardinality, M) -> Min = 0, Max = M ).
 '$bound'(Node, P, N) :- rdf_has(Node, P, literal(L)), !, '$label'(L, _, A), atom_number(A, N), integer(N), N >= 0.
 
-owl_description(Id, Description) :- rdf_equal(Id, Iri), '$description'(Iri, D), !, Description = D.
-'$description'(Id, thing) :- rdf_equal(Id, owl:'Thing').
-'$description'(Id, nothing) :- rdf_equal(Id, owl:'Nothing').
-'$description'(Id, D) :- rdf_has(Id, rdf:type, owl:'Restriction'), owl_restriction(Id, D).
-'$description'(Id, union_of(Ds)) :- '$class_of'(Id, owl:unionOf, L), '$descriptions'(L, Ds).
-'$description'(Id, intersection_of(Ds)) :- '$class_of'(Id, owl:intersectionOf, L), '$descriptions'(L, Ds).
-'$description'(Id, complement_of(D)) :- '$class_of'(Id, owl:complementOf, C), owl_description(C, D).
-'$description'(Id, one_of(Is)) :- '$class_of'(Id, owl:oneOf, L), rdfs_list_to_prolog_list(L, Is).
-'$description'(Id, class(Id)) :- rdf_has(Id, rdf:type, owl:'Class').
+owl_description(Id, Description) :- rdf_equal(Id, Iri), '$description'(Iri, Description).
+'$description'(Id, D) :-
+    ( rdf_equal(Id, owl:'Thing') -> D = thing
+    ; rdf_equal(Id, owl:'Nothing') -> D = nothing
+    ; rdf_has(Id, rdf:type, owl:'Restriction') -> owl_restriction(Id, D)
+    ; '$class_of'(Id, owl:unionOf, L) -> D = union_of(Ds), '$descriptions'(L, Ds)
+    ; '$class_of'(Id, owl:intersectionOf, L) -> D = intersection_of(Ds), '$descriptions'(L, Ds)
+    ; '$class_of'(Id, owl:complementOf, C) -> D = complement_of(D1), owl_description(C, D1)
+    ; '$class_of'(Id, owl:oneOf, L) -> D = one_of(Is), rdfs_list_to_prolog_list(L, Is)
+    ; rdf_has(Id, rdf:type, owl:'Class') -> D = class(Id) ).
 '$class_of'(Id, P, O) :- rdf_has(Id, rdf:type, owl:'Class'), rdf_has(Id, P, O), !.
 '$descriptions'(List, Ds) :- rdfs_list_to_prolog_list(List, Ids), maplist(owl_description, Ids, Ds).
 
@@ -270,7 +271,7 @@ owl_find(Text, Domain, Fields, Method, Subject) :-
 '$found'(resource, Method, Text, _, Subject) :- !, rdf_subject(Subject), rdf_match_label(Method, Text, Subject).
 '$found'(Field, _, _, Condition, Subject) :- rdf_has(Subject, Field, literal(Condition, _)).
 
-owl_same_as(X, Y) :- ( nonvar(X) -> '$same'(X, Y, [X]) ; '$same'(Y, X, [Y]) ).
+owl_same_as(X, Y) :- ( var(X) -> X = Y ; X = literal(_) -> X = Y ; '$same'(X, Y, [X]) ). % as the reference: not from Y to X
 '$same'(X, X, _).
 '$same'(X, Y, Seen) :-
     ( rdf_has(X, owl:sameAs, Z) ; rdf_has(Z, owl:sameAs, X) ), Z \= literal(_), \+ '$seen'(Z, Seen), '$same'(Z, Y, [Z|Seen]).
@@ -281,8 +282,8 @@ owl_disjoint_with(A, B) :-
 owl_has_direct(S, P, O) :- rdf(S, P, O).
 owl_has_direct(S, P, O) :-
     ( nonvar(P) -> true ; rdf_current_predicate(P) ),
-    ( rdf_has(P, owl:inverseOf, Q) -> true ; rdf_has(Q, owl:inverseOf, P) ), rdf_has(O, Q, S).
-owl_has_direct(S, P, O) :- ( nonvar(P) -> true ; rdf_current_predicate(P) ), rdfs_individual_of(P, owl:'SymmetricProperty'), rdf(O, P, S).
+    ( rdf_has(P, owl:inverseOf, Q) -> true ; rdf_has(Q, owl:inverseOf, P) ), rdf_has(O, Q, S), S \= literal(_).
+owl_has_direct(S, P, O) :- ( nonvar(P) -> true ; rdf_current_predicate(P) ), rdfs_individual_of(P, owl:'SymmetricProperty'), rdf(O, P, S), S \= literal(_).
 owl_has_direct(S, P, O) :-
     rdf_has(Node, owl:hasValue, O), rdf_has(Node, owl:onProperty, P), owl_direct_subclass_of(Type, Node), rdf_has(S, rdf:type, Type).
 owl_individual_from_range(I, Class) :- rdf_has(P, rdfs:range, Class), rdf_has(_, P, I).

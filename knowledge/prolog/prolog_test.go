@@ -338,7 +338,9 @@ k:Box a owl:Class ; rdfs:subClassOf [ a owl:Restriction ; owl:onProperty k:doors
 k:Fridge a owl:Class . k:Heat a owl:Class .
 k:Any a owl:Class ; owl:unionOf ( k:Oven k:Fridge ) . k:No a owl:Class ; owl:complementOf k:Oven . k:These a owl:Class ; owl:oneOf ( k:a k:b ) .
 k:a a k:Oven ; owl:sameAs k:c ; k:size 3 ; k:small 1 . k:small rdfs:subPropertyOf k:size . k:b a k:Fridge .
-k:part owl:inverseOf k:of . k:a k:of k:b .
+k:part owl:inverseOf k:of . k:a k:of k:b . k:d k:size 4 ; k:small 4 ; k:near k:c .
+k:Twice rdfs:subClassOf [ a owl:Restriction ; owl:onProperty k:has ; owl:hasValue k:a ; owl:minCardinality 2 ] .
+k:Half a owl:Class ; owl:unionOf ( k:Oven [ owl:complementOf k:Oven ] ) .
 `
 	g := knowledge.NewGraph()
 	if _, err := rdf.Read(strings.NewReader(text), rdf.Turtle, rdf.ReadOptions{Name: "test"}, func(q rdf.Quad) error {
@@ -350,34 +352,39 @@ k:part owl:inverseOf k:of . k:a k:of k:b .
 	p := prolog.NewProgram()
 	p.AddPrefix("k", "http://e/k#")
 	for question, want := range map[string]string{
-		"owl_direct_subclass_of(k:'Oven', _N), owl_restriction(_N, restriction(_, F))":             `{"F":{"functor":"some_values_from","args":["k:Heat"]}}`,
-		"owl_direct_subclass_of(k:'Box', _N), owl_description(_N, restriction(_, F))":              `{"F":{"functor":"cardinality","args":[1,"inf"]}}`,
-		"owl_restriction_on(k:'Oven', restriction(k:has, F))":                                      `{"F":{"functor":"some_values_from","args":["k:Heat"]}}`,
-		"owl_description(k:'Any', D)":                                                              `{"D":{"functor":"union_of","args":[[{"functor":"class","args":["k:Oven"]},{"functor":"class","args":["k:Fridge"]}]]}}`,
-		"owl_description(k:'No', D)":                                                               `{"D":{"functor":"complement_of","args":[{"functor":"class","args":["k:Oven"]}]}}`,
-		"owl_description(k:'These', D)":                                                            `{"D":{"functor":"one_of","args":[["k:a","k:b"]]}}`,
-		"owl_description(owl:'Thing', D)":                                                          `{"D":"thing"}`,
-		"owl_same_as(k:c, X)":                                                                      `{"X":"k:c"} {"X":"k:a"}`,
-		"owl_disjoint_with(k:'Fridge', k:'Oven')":                                                  `{}`,
-		"class_properties(k:'Oven', k:has, V), class_properties_some(k:'Oven', P, V)":              `{"V":"k:Heat","P":"k:has"}`,
-		"owl_cardinality_on_class(k:'Box', k:doors, C)":                                            `{"C":{"functor":"cardinality","args":[1,"inf"]}}`,
-		"rdf_has(k:a, k:size, literal(type(_, V)), R)":                                             `{"V":"3","R":"k:size"} {"V":"1","R":"k:small"}`,
-		"rdf_has(k:b, k:part, X, R)":                                                               ``,
-		"owl_find('OV', class(k:'Box'), F, prefix, X)":                                             `{"F":["http://www.w3.org/2000/01/rdf-schema#label"],"X":"k:Oven"}`,
-		"owl_find('e/k#FR', rdfs:'Resource', [resource], substring, X)":                            `{"X":"k:Fridge"}`,
-		"owl_merged_restriction(k:'Oven', k:doors, X)":                                             `{"X":{"functor":"cardinality","args":[1,"inf"]}}`,
-		"rdf_reachable(X, rdfs:subPropertyOf, k:size, 1, N)":                                       `{"X":"k:size","N":0} {"X":"k:small","N":1}`,
-		"rdf_current_predicate(k:size), rdf_match_label(word, b, 'a B c')":                         `{}`,
-		"rdf_has(k:a, k:size, literal(gt(2), L))":                                                  `{"L":{"value":"3","type":"http://www.w3.org/2001/XMLSchema#integer"}}`,
-		"rdf_has(k:a, k:size, literal(between(0, 2), type(_, L)))":                                 `{"L":"1"}`,
-		"setof(L, rdfs_label(k:'Oven', L), Ls)":                                                    `{"Ls":["Ofen","oven"]}`,
-		"rdf_triple(k:size, k:a, literal(type(_, V)))":                                             `{"V":"3"}`,
-		"rdf_subject(k:a), rdf_is_resource(k:a), rdf_is_literal(literal(x)), \\+ rdf_subject(k:x)": `{}`,
-		"T = k:'Oven', rdf_has(X, rdf:type, T)":                                                    `{"T":{"functor":":","args":["k","Oven"]},"X":"k:a"}`,
-		"findall(X, (member(C, [k:'Oven', k:'Fridge']), rdf_has(X, rdf:type, C)), L)":              `{"L":["k:a","k:b"]}`,
-		"rdf_global_id(k:a, X), rdf_global_id(Y, X), rdf_split_url(B, N, X)":                       `{"X":"k:a","Y":{"functor":":","args":["k","a"]},"B":"k:","N":"a"}`,
-		"owl_satisfies(complement_of(one_of([k:a])), k:b)":                                         `{}`,
-		"rdf_has('k:a', P, O)":                                                                     ``,
+		"owl_direct_subclass_of(k:'Oven', _N), owl_restriction(_N, restriction(_, F))":                         `{"F":{"functor":"some_values_from","args":["k:Heat"]}}`,
+		"owl_direct_subclass_of(k:'Box', _N), owl_description(_N, restriction(_, F))":                          `{"F":{"functor":"cardinality","args":[1,"inf"]}}`,
+		"owl_restriction_on(k:'Oven', restriction(k:has, F))":                                                  `{"F":{"functor":"some_values_from","args":["k:Heat"]}}`,
+		"owl_description(k:'Any', D)":                                                                          `{"D":{"functor":"union_of","args":[[{"functor":"class","args":["k:Oven"]},{"functor":"class","args":["k:Fridge"]}]]}}`,
+		"owl_description(k:'No', D)":                                                                           `{"D":{"functor":"complement_of","args":[{"functor":"class","args":["k:Oven"]}]}}`,
+		"owl_description(k:'These', D)":                                                                        `{"D":{"functor":"one_of","args":[["k:a","k:b"]]}}`,
+		"owl_description(owl:'Thing', D)":                                                                      `{"D":"thing"}`,
+		"owl_same_as(k:c, X)":                                                                                  `{"X":"k:c"} {"X":"k:a"}`,
+		"owl_disjoint_with(k:'Fridge', k:'Oven')":                                                              `{}`,
+		"class_properties(k:'Oven', k:has, V), class_properties_some(k:'Oven', P, V)":                          `{"V":"k:Heat","P":"k:has"}`,
+		"owl_cardinality_on_class(k:'Box', k:doors, C)":                                                        `{"C":{"functor":"cardinality","args":[1,"inf"]}}`,
+		"rdf_has(k:a, k:size, literal(type(_, V)), R)":                                                         `{"V":"3","R":"k:size"} {"V":"1","R":"k:small"}`,
+		"rdf_has(k:b, k:part, X, R)":                                                                           ``,
+		"aggregate_all(count, rdf_has(k:c, k:size, _), N), aggregate_all(count, rdf_has(k:d, k:size, _), M)":   `{"N":0,"M":2}`,
+		"owl_has(X, k:near, k:c), owl_has(k:d, k:near, Y), \\+ owl_has(_, k:near, k:a)":                        `{"X":"k:d","Y":"k:c"} {"X":"k:d","Y":"k:a"}`,
+		"owl_direct_subclass_of(k:'Twice', _N), owl_description(_N, restriction(_, F))":                        `{"F":{"functor":"has_value","args":["k:a"]}} {"F":{"functor":"cardinality","args":[2,"inf"]}}`,
+		"owl_has(k:a, k:small, X), rdfs_individual_of(X, rdfs:'Resource'), \\+ owl_individual_of(X, k:'Oven')": `{"X":{"literal":"1","type":"http://www.w3.org/2001/XMLSchema#integer"}}`,
+		"owl_description(k:'Half', D)":                                                                         ``,
+		"owl_find('OV', class(k:'Box'), F, prefix, X)":                                                         `{"F":["http://www.w3.org/2000/01/rdf-schema#label"],"X":"k:Oven"}`,
+		"owl_find('e/k#FR', rdfs:'Resource', [resource], substring, X)":                                        `{"X":"k:Fridge"}`,
+		"owl_merged_restriction(k:'Oven', k:doors, X)":                                                         `{"X":{"functor":"cardinality","args":[1,"inf"]}}`,
+		"rdf_reachable(X, rdfs:subPropertyOf, k:size, 1, N)":                                                   `{"X":"k:size","N":0} {"X":"k:small","N":1}`,
+		"rdf_current_predicate(k:size), rdf_match_label(word, b, 'a B c')":                                     `{}`,
+		"rdf_has(k:a, k:size, literal(gt(2), L))":                                                              `{"L":{"value":"3","type":"http://www.w3.org/2001/XMLSchema#integer"}}`,
+		"rdf_has(k:a, k:size, literal(between(0, 2), type(_, L)))":                                             `{"L":"1"}`,
+		"setof(L, rdfs_label(k:'Oven', L), Ls)":                                                                `{"Ls":["Ofen","oven"]}`,
+		"rdf_triple(k:size, k:a, literal(type(_, V)))":                                                         `{"V":"3"}`,
+		"rdf_subject(k:a), rdf_is_resource(k:a), rdf_is_literal(literal(x)), \\+ rdf_subject(k:x)":             `{}`,
+		"T = k:'Oven', rdf_has(X, rdf:type, T)":                                                                `{"T":{"functor":":","args":["k","Oven"]},"X":"k:a"}`,
+		"findall(X, (member(C, [k:'Oven', k:'Fridge']), rdf_has(X, rdf:type, C)), L)":                          `{"L":["k:a","k:b"]}`,
+		"rdf_global_id(k:a, X), rdf_global_id(Y, X), rdf_split_url(B, N, X)":                                   `{"X":"k:a","Y":{"functor":":","args":["k","a"]},"B":"k:","N":"a"}`,
+		"owl_satisfies(complement_of(one_of([k:a])), k:b)":                                                     `{}`,
+		"rdf_has('k:a', P, O)":                                                                                 ``,
 	} {
 		rows, err := ask(t, p, g, question, patience)
 		if got := strings.ReplaceAll(strings.Join(rows, " "), "http://e/k#", "k:"); err != nil || got != want {
