@@ -14,7 +14,7 @@ type Mode uint8
 
 // The modes.
 const (
-	AsOWL    Mode = iota // what follows by OWL: OWLHas of the property and of those below it
+	AsOWL    Mode = iota // what follows by OWL: see Relation
 	AsRDFS               // the triples of the property and of its sub-properties
 	AsStated             // the triples as they are stated
 )
@@ -140,9 +140,9 @@ const (
 	relatesNothing                     // no triple and no restriction speaks of it
 )
 
-// Relation returns what a property connects. In OWL's mode that is OWLHas of it and of the
-// properties below it; an inverse of a transitive property is transitive, and so are
-// rdfs:subClassOf and rdfs:subPropertyOf.
+// Relation returns what a property connects. In OWL's mode that is what is stated of it and of the
+// properties below it, and what OWLHas has of these; an inverse of a transitive property is
+// transitive, and so are rdfs:subClassOf and rdfs:subPropertyOf.
 func (c *Cursor) Relation(p ID, mode Mode) *Relation {
 	for _, known := range c.relations {
 		if known.property == p && known.mode == mode {
@@ -212,11 +212,20 @@ func (r *Relation) Each(s, o ID, yield func(s, o ID) bool) bool {
 	case relatesSubs:
 		return r.c.r.has(s, r.property, o, yield)
 	case relatesClosed:
+		if o == 0 || r.c.IsLiteral(o) { // literals are no part of a way
+			goOn := r.c.r.has(s, r.property, o, func(s, o ID) bool { return !r.c.IsLiteral(o) || yield(s, o) })
+			if !goOn || o != 0 {
+				return goOn
+			}
+		}
 		return r.c.r.owlHasOf(s, r.property, o, yield)
 	case relatesSchema:
 		return r.c.Walk(s, o, func(s, o ID, yield func(s, o ID) bool) bool { return r.c.r.has(s, r.property, o, yield) }, yield)
 	}
 	pass := once(yield)
+	if !r.c.r.has(s, r.property, o, pass) {
+		return false
+	}
 	for _, sub := range r.subs {
 		if !r.c.r.owlHasOf(s, sub, o, pass) {
 			return false

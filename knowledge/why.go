@@ -79,12 +79,11 @@ func (p *prover) triple(s, property, o uint32) ([]key, bool) {
 		facts := p.chain(s, property, o)
 		return facts, len(facts) > 0
 	}
-	it, _ := r.pathsOf(property)
-	if it.transitive {
-		return p.way(s, property, o, true)
-	}
 	if facts, ok := p.stated(s, property, o); ok {
 		return facts, true
+	}
+	if it, _ := r.pathsOf(property); it.transitive {
+		return p.way(s, property, o, true)
 	}
 	relation := p.c.Relation(property, AsOWL)
 	for _, sub := range relation.subs {

@@ -47,6 +47,7 @@ type step struct {
 	optional []step
 	where    *condition
 	uses     []int // slots it mentions
+	binds    []int // of these, what it gives values
 }
 
 // triple is a pattern from subject to object: an inverse path is turned round.
@@ -228,6 +229,7 @@ func (c *compiler) clauses(clauses []Clause, bound map[int]bool) []step {
 		case clause.Triple != nil:
 			s.triple = c.triple(clause.Triple, clause.pos)
 			s.uses = s.triple.uses(nil)
+			s.binds = s.uses
 			for _, slot := range s.uses {
 				bound[slot] = true
 			}
@@ -240,6 +242,7 @@ func (c *compiler) clauses(clauses []Clause, bound map[int]bool) []step {
 			s.uses = usesOf(s.optional)
 			for slot := range inner {
 				bound[slot] = true
+				s.binds = append(s.binds, slot)
 			}
 		case clause.Where == "":
 			c.fail(clause.pos, "a clause is empty")
@@ -546,7 +549,7 @@ func (p *planner) order(steps []step, bound map[int]bool) []step {
 			}
 		case s.optional != nil:
 			optionals = append(optionals, s)
-			for _, slot := range s.uses {
+			for _, slot := range s.binds {
 				later[slot] = true
 			}
 		default:
@@ -559,8 +562,8 @@ func (p *planner) order(steps []step, bound map[int]bool) []step {
 		now[slot] = true
 	}
 	put := func(s step) {
-		if s.triple != nil || s.optional != nil {
-			for _, slot := range s.uses {
+		if s.triple != nil { // what is optional may be left without a value
+			for _, slot := range s.binds {
 				now[slot] = true
 			}
 		}

@@ -1,0 +1,406 @@
+package pattern
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+const ns = "http://x#"
+
+func x(name string) rdf.Term { return rdf.NewIRI(ns + name) }
+
+var isA = rdf.NewIRI(rdf.NS + "type")
+
+// world draws properties, classes and individuals, with all that properties' use looks at.
+func world(t *rapid.T) *knowledge.View {
+	g := knowledge.NewGraph()
+	owl := func(name string) rdf.Term { return rdf.NewIRI(rdf.NSOWL + name) }
+	rdfs := func(name string) rdf.Term { return rdf.NewIRI(rdf.NSRDFS + name) }
+	some := func(prefix string, n int) *rapid.Generator[rdf.Term] {
+		return rapid.Custom(func(t *rapid.T) rdf.Term { return x(fmt.Sprint(prefix, rapid.IntRange(0, n-1).Draw(t, prefix))) })
+	}
+	p, i, c := some("p", 4), some("i", 5), some("c", 3)
+	value := rapid.OneOf(i, i, i, rapid.SampledFrom([]rdf.Term{
+		rdf.NewText("t"), rdf.NewTagged("t", "en"), rdf.NewTyped("2.0", rdf.NSXSD+"double"), rdf.NewTyped("2", rdf.NSXSD+"integer"),
+	}))
+	for range rapid.IntRange(0, 25).Draw(t, "triples") {
+		it := rdf.Triple{S: i.Draw(t, "s"), P: p.Draw(t, "p"), O: value.Draw(t, "o")}
+		switch rapid.IntRange(0, 13).Draw(t, "kind") {
+		case 0:
+			it = rdf.Triple{S: p.Draw(t, "sub"), P: rdfs("subPropertyOf"), O: p.Draw(t, "super")}
+		case 1:
+			it = rdf.Triple{S: p.Draw(t, "of"), P: isA, O: owl("TransitiveProperty")}
+		case 2:
+			it = rdf.Triple{S: p.Draw(t, "of"), P: isA, O: owl("SymmetricProperty")}
+		case 3:
+			it = rdf.Triple{S: p.Draw(t, "of"), P: owl("inverseOf"), O: p.Draw(t, "inverse")}
+		case 4:
+			it = rdf.Triple{S: it.S, P: owl("sameAs"), O: i.Draw(t, "same")}
+		case 5, 6:
+			it = rdf.Triple{S: it.S, P: isA, O: c.Draw(t, "class")}
+		case 7:
+			it = rdf.Triple{S: c.Draw(t, "sub"), P: rdfs("subClassOf"), O: c.Draw(t, "super")}
+		case 8:
+			it = rdf.Triple{S: it.P, P: rdfs("range"), O: c.Draw(t, "class")}
+		case 9:
+			restriction := rdf.NewBlank("r")
+			g.Add(rdf.Triple{S: restriction, P: owl("onProperty"), O: it.P})
+			g.Add(rdf.Triple{S: restriction, P: owl("hasValue"), O: it.O})
+			it = rdf.Triple{S: c.Draw(t, "class"), P: rdfs("subClassOf"), O: restriction}
+		}
+		g.Add(it)
+	}
+	return &knowledge.View{Graph: g}
+}
+
+// clausesOf draws a part of a question.
+func clausesOf(t *rapid.T, depth int) []Clause {
+	v := rapid.SampledFrom([]string{"a", "b", "c", "d"})
+	individual := rapid.Custom(func(t *rapid.T) Term { return Exactly(x(fmt.Sprint("i", rapid.IntRange(0, 4).Draw(t, "i")))) })
+	variable := rapid.Custom(func(t *rapid.T) Term { return Var(v.Draw(t, "v")) })
+	subject := rapid.OneOf(variable, variable, variable, individual, rapid.Just(Term{}))
+	object := rapid.OneOf(variable, variable, variable, individual, rapid.SampledFrom([]Term{{}, Text("t"), Number(2), Like("^t"), Exactly(rdf.NewText("t"))}))
+	var out []Clause
+	for range rapid.IntRange(1, 3).Draw(t, "n") {
+		kind := rapid.IntRange(0, 11).Draw(t, "kind")
+		switch {
+		case kind == 0 && depth > 0:
+			out = append(out, Not(clausesOf(t, depth-1)...))
+		case kind == 1 && depth > 0:
+			out = append(out, Optional(clausesOf(t, depth-1)...))
+		case kind <= 3:
+			class := Exactly(x(fmt.Sprint("c", rapid.IntRange(0, 2).Draw(t, "c"))))
+			out = append(out, Match(subject.Draw(t, "s"), A, rapid.OneOf(rapid.Just(class), rapid.Just(class), variable).Draw(t, "class")))
+		case kind == 4:
+			out = append(out, Match(subject.Draw(t, "s"), Var(v.Draw(t, "p")), object.Draw(t, "o")))
+		default:
+			path := Path{Property: Exactly(x(fmt.Sprint("p", rapid.IntRange(0, 3).Draw(t, "p")))), Repeat: Repeat(max(0, rapid.IntRange(-3, 2).Draw(t, "repeat")))}
+			s, o := subject.Draw(t, "s"), object.Draw(t, "o")
+			if !o.isLiteral() && rapid.IntRange(0, 3).Draw(t, "inverse") == 0 {
+				path.Inverse = true
+			}
+			out = append(out, Along(s, path, o))
+		}
+	}
+	return out
+}
+
+type pairs map[[2]rdf.Term]bool
+
+// model answers by definition: all pairs of each property, and products in the order of the text.
+type model struct {
+	v    *knowledge.View
+	mode knowledge.Mode
+}
+
+func (m model) property(p rdf.Term) pairs {
+	out := pairs{}
+	add := func(s, o rdf.Term) { out[[2]rdf.Term{s, o}] = true }
+	if m.mode == knowledge.AsStated {
+		for t := range m.v.Match(rdf.Term{}, p, rdf.Term{}) {
+			add(t.S, t.O)
+		}
+		return out
+	}
+	for t := range m.v.Has(rdf.Term{}, p, rdf.Term{}) {
+		add(t.S, t.O)
+	}
+	if m.mode == knowledge.AsRDFS {
+		return out
+	}
+	for t := range m.v.OWLHas(rdf.Term{}, p, rdf.Term{}) {
+		add(t.S, t.O)
+	}
+	transitive := func(p rdf.Term) bool {
+		for range m.v.RDFSIndividualOf(p, rdf.NewIRI(rdf.NSOWL+"TransitiveProperty")) {
+			return true
+		}
+		return false
+	}
+	if transitive(p) {
+		for t := range m.v.OWLHas(rdf.Term{}, p, rdf.Term{}) {
+			add(t.S, t.O)
+		}
+		return out
+	}
+	for sub := range m.v.RDFSSubpropertyOf(rdf.Term{}, p) {
+		for t := range m.v.OWLHas(rdf.Term{}, sub, rdf.Term{}) {
+			add(t.S, t.O)
+		}
+		inverse := rdf.NewIRI(rdf.NSOWL + "inverseOf")
+		for t := range m.v.Has(rdf.Term{}, inverse, rdf.Term{}) {
+			for _, pair := range [2][2]rdf.Term{{t.S, t.O}, {t.O, t.S}} {
+				if pair[0] == sub && transitive(pair[1]) {
+					for t := range m.v.OWLHas(rdf.Term{}, pair[1], rdf.Term{}) {
+						if t.O.Kind != rdf.Literal {
+							add(t.O, t.S)
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (m model) nodes() map[rdf.Term]bool {
+	out := map[rdf.Term]bool{}
+	for t := range m.v.Match(rdf.Term{}, rdf.Term{}, rdf.Term{}) {
+		out[t.S] = true
+		if t.O.Kind != rdf.Literal {
+			out[t.O] = true
+		}
+	}
+	return out
+}
+
+// types is who is in which class: as members of a constant class, or for a variable.
+func (m model) types(class rdf.Term) pairs {
+	out := pairs{}
+	if m.mode == knowledge.AsStated {
+		return m.property(isA)
+	}
+	stated := pairs{}
+	for t := range m.v.Has(rdf.Term{}, isA, rdf.Term{}) {
+		stated[[2]rdf.Term{t.S, t.O}] = true
+		for _, super := range m.v.SubclassOf(t.O, rdf.Term{}) {
+			if super.Value != rdf.NSRDFS+"Resource" {
+				out[[2]rdf.Term{t.S, super}] = true
+			}
+		}
+	}
+	if !class.IsZero() && m.mode == knowledge.AsOWL {
+		for i := range m.v.IndividualOf(rdf.Term{}, class) {
+			if i.Kind != rdf.Literal {
+				out[[2]rdf.Term{i, class}] = true
+			}
+		}
+	}
+	return out
+}
+
+func (m model) path(t *Triple) pairs {
+	rel := pairs{}
+	if t.P.Property.kind == named {
+		rel = m.types(t.O.term)
+	} else {
+		rel = m.property(t.P.Property.term)
+	}
+	if t.P.Repeat != Once {
+		closed := pairs{}
+		for pair := range rel {
+			closed[pair] = true
+		}
+		for again := true; again; {
+			again = false
+			for a := range closed {
+				for b := range rel {
+					if a[1] == b[0] && !closed[[2]rdf.Term{a[0], b[1]}] {
+						closed[[2]rdf.Term{a[0], b[1]}] = true
+						again = true
+					}
+				}
+			}
+		}
+		rel = closed
+		if t.P.Repeat == ZeroOrMore {
+			for n := range m.nodes() {
+				rel[[2]rdf.Term{n, n}] = true
+			}
+		}
+	}
+	if t.P.Inverse {
+		turned := pairs{}
+		for pair := range rel {
+			turned[[2]rdf.Term{pair[1], pair[0]}] = true
+		}
+		return turned
+	}
+	return rel
+}
+
+type solution map[string]rdf.Term
+
+func (s solution) with(name string, value rdf.Term) solution {
+	out := solution{}
+	for k, v := range s {
+		out[k] = v
+	}
+	out[name] = value
+	return out
+}
+
+// fits returns the solution with a place that has a value, or nil.
+func fits(s solution, at Term, value rdf.Term) solution {
+	ok := true
+	switch at.kind {
+	case variable:
+		known, bound := s[at.text]
+		if !bound {
+			return s.with(at.text, value)
+		}
+		ok = known == value
+	case exact:
+		ok = at.term == value
+	case anyText:
+		ok = value.Kind == rdf.Literal && value.Value == at.text
+	case number:
+		ok = value.Kind == rdf.Literal && (value.Value == "2" || value.Value == "2.0")
+	case expression:
+		ok = value.Kind == rdf.Literal && regexp.MustCompile(at.text).MatchString(value.Value)
+	}
+	if !ok {
+		return nil
+	}
+	return s
+}
+
+func key(s solution) string {
+	var all []string
+	for k, v := range s {
+		all = append(all, fmt.Sprint(k, "=", v))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func (m model) solve(clauses []Clause, from []solution) []solution {
+	for _, c := range clauses {
+		if c.Triple == nil {
+			continue
+		}
+		var next []solution
+		seen := map[string]bool{}
+		add := func(s solution) {
+			if s != nil && !seen[key(s)] {
+				seen[key(s)] = true
+				next = append(next, s)
+			}
+		}
+		t := c.Triple
+		for _, s := range from {
+			if t.P.Property.kind == variable {
+				for it := range m.v.Match(rdf.Term{}, rdf.Term{}, rdf.Term{}) {
+					if s := fits(s, t.S, it.S); s != nil {
+						if s := fits(s, t.P.Property, it.P); s != nil {
+							add(fits(s, t.O, it.O))
+						}
+					}
+				}
+				continue
+			}
+			for pair := range m.path(t) {
+				if s := fits(s, t.S, pair[0]); s != nil {
+					add(fits(s, t.O, pair[1]))
+				}
+			}
+		}
+		from = next
+	}
+	for _, c := range clauses {
+		if c.Optional == nil {
+			continue
+		}
+		var next []solution
+		for _, s := range from {
+			if some := m.solve(c.Optional, []solution{s}); len(some) > 0 {
+				next = append(next, some...)
+			} else {
+				next = append(next, s)
+			}
+		}
+		from = next
+	}
+	for _, c := range clauses {
+		if c.Not != nil {
+			from = slices.DeleteFunc(from, func(s solution) bool { return len(m.solve(c.Not, []solution{s})) > 0 })
+		}
+		if c.Where != "" {
+			a, b := strings.TrimPrefix(c.Where[:2], "?"), strings.TrimPrefix(c.Where[len(c.Where)-2:], "?")
+			from = slices.DeleteFunc(from, func(s solution) bool { return s[a] == s[b] })
+		}
+	}
+	return from
+}
+
+// Answers are those of the definition, whatever the order of the planner, each once; the question
+// is the same as text and as JSON.
+func TestRandomQuestions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := world(t)
+		q := &Question{Body: clausesOf(t, 2), Mode: rapid.SampledFrom([]knowledge.Mode{knowledge.AsOWL, knowledge.AsOWL, knowledge.AsRDFS, knowledge.AsStated}).Draw(t, "mode")}
+		if names := q.variables(); len(names) > 1 && rapid.Bool().Draw(t, "where") {
+			q.Body = append(q.Body, Where("?"+names[0]+" != ?"+names[1]))
+		}
+		parsed, err := Parse(q.String())
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		if parsed.String() != q.String() {
+			t.Fatalf("%s is read as %s", q, parsed)
+		}
+		b, err := json.Marshal(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Question
+		if err := json.Unmarshal(b, &again); err != nil || again.String() != q.String() {
+			t.Fatalf("%s is read from JSON as %s: %v\n%s", q, &again, err, b)
+		}
+		c, err := Compile(v, parsed)
+		if err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+		var got, want []string
+		for row, err := range c.Ask(t.Context(), v, knowledge.Limits{}) {
+			if err != nil {
+				t.Fatalf("%s: %v", q, err)
+			}
+			s := solution{}
+			for i := range row.Len() {
+				if value := row.Value(i); !value.IsZero() {
+					s[row.Name(i)] = value
+				}
+			}
+			got = append(got, key(s))
+			row.Why()
+		}
+		for _, s := range (model{v, q.Mode}).solve(q.Body, []solution{{}}) {
+			want = append(want, key(s))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s\nplan %q\n got %q\nwant %q\nof %v", q, c.Plan(), got, want, slices.Collect(v.Match(rdf.Term{}, rdf.Term{}, rdf.Term{})))
+		}
+	})
+}
+
+// variables returns the variables that triples outside of not bind.
+func (q *Question) variables() []string {
+	var all []string
+	var visit func([]Clause)
+	visit = func(clauses []Clause) {
+		for _, c := range clauses {
+			if c.Triple != nil {
+				for _, t := range []Term{c.Triple.S, c.Triple.P.Property, c.Triple.O} {
+					if t.kind == variable && !slices.Contains(all, t.text) {
+						all = append(all, t.text)
+					}
+				}
+			}
+			visit(c.Optional)
+		}
+	}
+	visit(q.Body)
+	return all
+}
