@@ -180,7 +180,7 @@ func (r *reader) describe(item string, ours bool) *world.Description {
 			complete(d, m.Description)
 		}
 	}
-	if foreign && len(types) > 0 && !(len(types) == 1 && d.Class != nil && types[0] == classIRI(*d.Class)) {
+	if foreign && len(types) > 0 && !(len(types) == 1 && d.Class != nil && types[0] == ClassIRI(*d.Class)) {
 		keep(propertyTypes, types)
 	}
 	return d
