@@ -317,7 +317,7 @@ func TestSeedQuestion(t *testing.T) {
 			g.Add(t)
 		}
 		found := map[string]bool{}
-		for row, err := range prolog.NewProgram().Ask(t.Context(), g, `rdf_has(M, rdfs:label, literal(like('*Munich*'), _)),
+		for row, err := range prolog.NewProgram().Ask(t.Context(), &knowledge.View{Graph: g}, `rdf_has(M, rdfs:label, literal(like('*Munich*'), _)),
    owl_has(M, knowrob:properPhysicalParts, R),
    owl_has(R, knowrob:roomNumber, literal(type(_, '3001'))),
    owl_has(R, knowrob:describedInMap, Map).`, prolog.DefaultLimits) {
