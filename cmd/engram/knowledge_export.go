@@ -23,14 +23,22 @@ func newKnowledgeExport() *cobra.Command {
 		Short: "Write what is known as an OWL or RDF file",
 		Long: `Writes what is known as RDF: all of it, an ontology, or what a provider says. A document comes back as it
 was imported, but for the labels of blank nodes. As N-Quads, each triple names the ontology
-whose provider says it.`,
+whose provider says it.
+
+With --world, or --item for a part, the world is written as a semantic map in KnowRob's vocabulary: the
+items, the wholes that they are in, joints, maps, and poses as perceptions; --past writes
+all poses that the memory has.`,
 		Example: `  engram knowledge export --ontology http://knowrob.org/kb/kitchen.owl --out kitchen.owl
-  engram knowledge export --provider kitchen -o ntriples --at -1h`,
+  engram knowledge export --provider kitchen -o ntriples --at -1h
+  engram knowledge export --item kitchen --past --out kitchen.owl`,
 		Args: positional(cobra.NoArgs),
 	}
 	f := cmd.Flags()
 	f.String("ontology", "", "what the document of this ontology says")
 	f.String("provider", "", "what this provider says")
+	f.Bool("world", false, "the world as a semantic map")
+	f.String("item", "", "this item of the world with all that is in it, as a semantic map")
+	f.Bool("past", false, "with --world or --item: where things were before, too")
 	f.String("out", "", "write to this file instead of standard output")
 	f.StringP("output", "o", "", "in which form: turtle, rdfxml, ntriples or nquads (default: by the name of --out, else turtle)")
 	addKnowledgeTimeFlags(cmd)
@@ -42,7 +50,7 @@ whose provider says it.`,
 }
 
 func exportKnowledge(cmd *cobra.Command, _ []string) error {
-	if err := exclusive(cmd, "ontology", "provider"); err != nil {
+	if err := exclusive(cmd, "ontology", "provider", "world", "item"); err != nil {
 		return err
 	}
 	f := cmd.Flags()
@@ -62,6 +70,21 @@ func exportKnowledge(cmd *cobra.Command, _ []string) error {
 			return usagef("--out %s: %w, or give --output", out, err)
 		}
 	}
+	whole, _ := f.GetBool("world")
+	item, _ := f.GetString("item")
+	if whole || item != "" {
+		doc, triples, err := exportSemanticMap(cmd, item)
+		if err != nil {
+			return err
+		}
+		return writeRDF(cmd, out, format, doc, func(yield func(rdf.Quad) bool) {
+			for _, t := range triples {
+				if !yield(rdf.Quad{Triple: t}) {
+					return
+				}
+			}
+		})
+	}
 	return withKnowledge(cmd, func(m *client.Client, c *record.Codec) error {
 		pattern := record.All()
 		if provider != "" {
@@ -79,19 +102,24 @@ func exportKnowledge(cmd *cobra.Command, _ []string) error {
 		if err != nil {
 			return err
 		}
-		var text bytes.Buffer
-		if err := rdf.Write(&text, format, documentOf(said), quadsOf(said)); err != nil {
-			return err
-		}
-		if out == "" || out == "-" {
-			_, err := cmd.OutOrStdout().Write(text.Bytes())
-			return err
-		}
-		if err := os.WriteFile(out, text.Bytes(), 0o644); err != nil {
-			return engram.Errorf(engram.CodeOf(err), out, "%w", err)
-		}
-		return nil
+		return writeRDF(cmd, out, format, documentOf(said), quadsOf(said))
 	})
+}
+
+// writeRDF writes triples to a file, or to standard output if its name is empty or "-".
+func writeRDF(cmd *cobra.Command, out string, format rdf.Format, doc rdf.Document, quads iter.Seq[rdf.Quad]) error {
+	var text bytes.Buffer
+	if err := rdf.Write(&text, format, doc, quads); err != nil {
+		return err
+	}
+	if out == "" || out == "-" {
+		_, err := cmd.OutOrStdout().Write(text.Bytes())
+		return err
+	}
+	if err := os.WriteFile(out, text.Bytes(), 0o644); err != nil {
+		return engram.Errorf(engram.CodeOf(err), out, "%w", err)
+	}
+	return nil
 }
 
 // ofOntology returns what providers of an ontology say.

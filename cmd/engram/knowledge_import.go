@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/knowledge/base"
 	"github.com/seed-301d4374/engram/knowledge/record"
 )
 
@@ -21,6 +22,10 @@ func newKnowledgeImport() *cobra.Command {
 file's provider is named after its ontology, such as knowrob for http://knowrob.org/kb/knowrob.owl.
 A file that is imported again changes what it says otherwise than before, and withdraws what it says
 no more; --at says since when.
+
+Things, places, joints and maps of a semantic map become items of the world, too, each with the poses at which
+it was perceived and their times; --no-world leaves that out. Places with the same address, such as a
+room in the maps of several robots, are told, or made one item by --join.
 
 What a file imports is never fetched. --follow-imports finds it in a folder, by the ontologies
 that files there declare, else by their names.`,
@@ -40,6 +45,7 @@ that files there declare, else by their names.`,
 	f.Bool("dry-run", false, "only say what would be stated")
 	_ = cmd.MarkFlagDirname("follow-imports")
 	_ = cmd.RegisterFlagCompletionFunc("provider", completeKnowledgeProviders)
+	addImportWorldFlags(cmd)
 	printing(cmd, importKnowledge)
 	return cmd
 }
@@ -58,6 +64,8 @@ type knowledgeImported struct {
 	Triples  int         `json:"triples"`
 	Since    engram.Time `json:"since"`
 	DryRun   bool        `json:"dry_run,omitempty"`
+
+	World *worldImported `json:"world,omitempty"`
 }
 
 func importKnowledge(cmd *cobra.Command, args []string, format string) error {
@@ -99,7 +107,13 @@ func importKnowledge(cmd *cobra.Command, args []string, format string) error {
 		}
 		t := &table{header: []string{"PROVIDER", "NEW", "CHANGED", "GONE", "SAME", "TRIPLES", "FILE"}, right: []bool{false, true, true, true, true, true}}
 		var imported []knowledgeImported
-		for _, file := range slices.Backward(read) { // what is imported is there first
+		classes, err := classesOf(cmd, m, c, read)
+		if err != nil {
+			return err
+		}
+		followed := slices.Clone(read[len(args):]) // what is imported is there first
+		slices.Reverse(followed)
+		for _, file := range slices.Concat(followed, read[:len(args)]) {
 			if file.graphs {
 				cmd.PrintErrf("note: %s: the names of graphs are not kept\n", visible(file.name))
 			}
@@ -109,14 +123,22 @@ func importKnowledge(cmd *cobra.Command, args []string, format string) error {
 			if err != nil {
 				return engram.Errorf(engram.CodeOf(err), file.name, "%w", err)
 			}
-			imported = append(imported, knowledgeImported{file.name, o.Ontology, nameOf[file], sum.New, sum.Changed, sum.Gone, sum.Same, sum.Triples, sum.At, o.DryRun})
+			imported = append(imported, knowledgeImported{file.name, o.Ontology, nameOf[file], sum.New, sum.Changed, sum.Gone, sum.Same, sum.Triples, sum.At, o.DryRun, nil})
+			into := base.WorldOptions{Provider: nameOf[file], At: sum.At, DryRun: o.DryRun}
+			if imported[len(imported)-1].World, err = importIntoWorld(cmd, m, classes, file, into); err != nil {
+				return engram.Errorf(engram.CodeOf(err), file.name, "%w", err)
+			}
 		}
-		slices.Reverse(imported)
 		for _, i := range imported {
 			t.add(i.Provider, i.New, i.Changed, i.Gone, i.Same, i.Triples, i.File)
 		}
 		if err := print(cmd.OutOrStdout(), format, t, imported); err != nil {
 			return err
+		}
+		for _, i := range imported {
+			if i.World != nil && format == "table" {
+				i.World.tell(cmd, i.Provider)
+			}
 		}
 		if o.DryRun {
 			cmd.PrintErrln("nothing was stated, for --dry-run")

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/base"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/knowledge/record"
+	"github.com/seed-301d4374/engram/knowledge/semmap"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// addImportWorldFlags adds the flags of what an import states in the world.
+func addImportWorldFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Bool("no-world", false, "state no items: files are kept as facts only")
+	f.Bool("join", false, "make one item of places with the same address, in files and in the world")
+	f.String("frame", "", "the frame of poses that are in no map (default: map)")
+}
+
+// worldImported is what of a file became a part of the world.
+type worldImported struct {
+	Items         int      `json:"items"`
+	Articulations int      `json:"articulations"`
+	Maps          int      `json:"maps"`
+	States        int      `json:"states"`
+	Components    int      `json:"components"`
+	Poses         int      `json:"poses"` // perceptions, of all times
+	Withdrawn     int      `json:"withdrawn"`
+	Notes         []string `json:"notes,omitempty"`
+}
+
+// importIntoWorld states what a file has of things, places, joints and maps; nil if that is nothing, or if there
+// is no memory World.
+func importIntoWorld(cmd *cobra.Command, m *client.Client, classes *knowledge.Graph, file *rdfFile, o base.WorldOptions) (*worldImported, error) {
+	f := cmd.Flags()
+	if no, _ := f.GetBool("no-world"); no {
+		return nil, nil
+	}
+	o.Join, _ = f.GetBool("join")
+	o.Frame, _ = f.GetString("frame")
+	g := classes.Fork()
+	for _, t := range file.triples {
+		g.Add(t)
+	}
+	sum, err := base.ImportWorld(cmd.Context(), m, g, o)
+	if engram.CodeOf(err) == engram.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if sum.Items+sum.Joints+sum.Maps+sum.Components+sum.Withdrawn == 0 {
+		return nil, nil
+	}
+	w := &worldImported{sum.Items, sum.Joints, sum.Maps, sum.States, sum.Components, sum.Poses, sum.Withdrawn, nil}
+	for _, n := range sum.Notes {
+		if !strings.HasPrefix(n.Text, n.IRI) {
+			n.Text = n.IRI + ": " + n.Text
+		}
+		w.Notes = append(w.Notes, n.Text)
+	}
+	return w, nil
+}
+
+// tell says it on the error stream.
+func (w *worldImported) tell(cmd *cobra.Command, provider string) {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{w.Items, "items"}, {w.Articulations, "articulations"}, {w.Maps, "maps"}, {w.States, "states"}, {w.Components, "components"}, {w.Poses, "poses"}, {w.Withdrawn, "items withdrawn"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprint(p.n, " ", p.what))
+		}
+	}
+	cmd.PrintErrf("world: %s: %s\n", visible(provider), strings.Join(parts, ", "))
+	const most = 8
+	for i, n := range w.Notes {
+		if i == most {
+			cmd.PrintErrf("note: … and %d more; -o json lists them\n", len(w.Notes)-most)
+			break
+		}
+		cmd.PrintErrf("note: %s\n", visible(n))
+	}
+}
+
+// classesOf returns what is known of classes and properties: by the memory, and by files.
+func classesOf(cmd *cobra.Command, m *client.Client, c *record.Codec, files []*rdfFile) (*knowledge.Graph, error) {
+	g := knowledge.NewGraph()
+	for _, s := range []record.Kind{record.Class, record.Property} {
+		said, _, err := c.Read(cmd.Context(), m, []engram.Pattern{engram.MustPattern(record.Memory + "/" + s.String())}, engram.Now(), nil)
+		if err != nil {
+			return nil, err
+		}
+		for i := range said {
+			for _, t := range said[i].Triples {
+				g.Add(t)
+			}
+		}
+	}
+	for _, file := range files {
+		for _, r := range record.Records(file.triples, file.ontology(), record.Document{}) {
+			if r.Kind != record.Class && r.Kind != record.Property {
+				continue
+			}
+			for _, t := range r.Triples {
+				g.Add(t)
+			}
+		}
+	}
+	return g, nil
+}
+
+// exportSemanticMap returns a part of the world as a semantic map.
+func exportSemanticMap(cmd *cobra.Command, item string) (rdf.Document, []rdf.Triple, error) {
+	doc := rdf.Document{Prefixes: knowledge.Prefixes()}
+	var triples []rdf.Triple
+	past, _ := cmd.Flags().GetBool("past")
+	at, given, err := worldTimeFlag(cmd, "at")
+	if err != nil {
+		return doc, nil, err
+	}
+	asOf, believed, err := worldTimeFlag(cmd, "as-of")
+	if err != nil {
+		return doc, nil, err
+	}
+	err = openWorld(cmd, world.Operator, func(_ *client.Client, w *world.Memory) error {
+		f, err := w.View(cmd.Context())
+		if err == nil && (given || believed) {
+			var known *engram.Time
+			if believed {
+				known = &asOf
+			}
+			f, err = w.Past(cmd.Context(), at, known)
+		}
+		if err != nil {
+			return err
+		}
+		if item != "" && !f.Has(item) {
+			return unknownItem(f, item)
+		}
+		o := semmap.WriteOptions{Root: item, Names: semmap.NewNames(w.Robot())}
+		o.Names.Learn(f)
+		if past {
+			o.Past = func(item string) []world.Edge {
+				track, trackErr := w.Track(cmd.Context(), f, item, engram.MinTime)
+				if err == nil {
+					err = trackErr
+				}
+				return track
+			}
+		}
+		written, writeErr := semmap.Write(f, o)
+		triples = written
+		return errors.Join(err, writeErr)
+	})
+	return doc, triples, err
+}
