@@ -53,22 +53,22 @@ func (n *Names) Learn(f *world.Forest, names ...string) {
 	defer n.mu.Unlock()
 	if names == nil {
 		for m := range f.All() {
-			n.items.learn(m.Name, n.keptIRI(properties(m)), moreIRIs(properties(m)))
+			n.items.learn(m.Name, n.keptIRI(m.Name, "", properties(m)), moreIRIs(properties(m)))
 		}
 		for m := range f.Maps().All() {
-			n.maps.learn(m.Name, n.keptIRI(m.Map.Properties), nil)
+			n.maps.learn(m.Name, n.keptIRI(m.Name, "map:", m.Map.Properties), nil)
 		}
 		return
 	}
 	for _, name := range names {
 		iri, more := "", []string(nil)
 		if m, err := f.Get(name); err == nil {
-			iri, more = n.keptIRI(properties(m)), moreIRIs(properties(m))
+			iri, more = n.keptIRI(m.Name, "", properties(m)), moreIRIs(properties(m))
 		}
 		n.items.learn(name, iri, more)
 		iri = ""
 		if m, err := f.Maps().Get(name); err == nil {
-			iri = n.keptIRI(m.Map.Properties)
+			iri = n.keptIRI(m.Name, "map:", m.Map.Properties)
 		}
 		n.maps.learn(name, iri, nil)
 	}
@@ -86,10 +86,10 @@ func moreIRIs(properties map[string]any) []string {
 	return append(list(properties[propertySame]), list(properties[propertyJoined])...)
 }
 
-// keptIRI returns the IRI that something was imported with; none for one of our own.
-func (n *Names) keptIRI(properties map[string]any) string {
+// keptIRI returns the IRI that something was imported with; none if that is its own.
+func (n *Names) keptIRI(name, kind string, properties map[string]any) string {
 	iri, _ := properties[PropertyIRI].(string)
-	if strings.HasPrefix(iri, n.own) {
+	if iri == n.plain(kind, name) {
 		return ""
 	}
 	return iri
@@ -172,7 +172,19 @@ func (n *Names) iri(t *table, name, kind string) string {
 	if iri, ok := t.iris[name]; ok {
 		return iri
 	}
-	return n.own + kind + escape(name)
+	return n.ownIRI(t, name, kind)
+}
+
+func (n *Names) plain(kind, name string) string { return n.own + kind + escape(name) }
+
+// ownIRI returns the IRI of what was not imported. If something else was imported under it, there
+// is one more.
+func (n *Names) ownIRI(t *table, name, kind string) string {
+	iri := n.plain(kind, name)
+	if other, ok := t.names[iri]; ok && other != name {
+		return n.own + kind + "other:" + escape(name)
+	}
+	return iri
 }
 
 // name returns what iri maps to that, and nothing else does.
@@ -181,8 +193,8 @@ func (n *Names) name(t *table, iri, kind string) string {
 		return name
 	}
 	local, own := strings.CutPrefix(iri, n.own+kind)
-	name, err := url.PathUnescape(local)
-	if _, other := t.iris[name]; !own || err != nil || other || escape(name) != local {
+	name, err := url.PathUnescape(strings.TrimPrefix(local, "other:"))
+	if _, imported := t.iris[name]; !own || err != nil || imported || n.ownIRI(t, name, kind) != iri {
 		return ""
 	}
 	return name

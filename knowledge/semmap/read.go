@@ -241,10 +241,13 @@ func (s *source) readProperties(iri, prefix string) (properties map[string]any) 
 		if !ok || strings.Contains(local, "/") {
 			continue
 		}
+		_, name := split(t.P.Value)
+		if name == PropertyIRI || name == propertySame || name == propertyJoined {
+			continue // these are said otherwise
+		}
 		if properties == nil {
 			properties = map[string]any{}
 		}
-		_, name := split(t.P.Value)
 		properties[name] = valueOf(t.O)
 	}
 	return properties

@@ -12,21 +12,24 @@ import (
 	"github.com/seed-301d4374/engram/world"
 )
 
-// nameAll gives each item its name.
+// nameAll gives each item its name. Those that have one keep it.
 func (r *reader) nameAll() {
 	r.name = map[string]string{}
 	used := map[string]bool{}
 	for _, item := range r.items() {
-		name := ""
-		for _, iri := range r.groups[item] { // as it was called before
-			if name = r.names.Item(iri); name != "" {
+		for _, iri := range r.groups[item] {
+			if name := r.names.Item(iri); name != "" && !used[name] {
+				r.name[item], used[name] = name, true
 				break
 			}
 		}
-		if name == "" || used[name] {
+	}
+	for _, item := range r.items() {
+		name, ok := r.name[item]
+		if !ok {
 			name = r.names.take(&r.names.items, item, "", func(name string) bool { return used[name] || r.taken(name) })
+			r.name[item], used[name] = name, true
 		}
-		r.name[item], used[name] = name, true
 		for _, iri := range r.groups[item] {
 			if r.names.Item(iri) == "" {
 				r.names.join(name, iri)
@@ -150,7 +153,7 @@ func (r *reader) describe(item string, ours bool) *world.Description {
 		d.Properties[property] = v
 	}
 	iri := r.names.IRI(r.name[item])
-	foreign := !strings.HasPrefix(iri, r.names.own)
+	foreign := iri != r.names.plain("", r.name[item])
 	if foreign {
 		keep(PropertyIRI, iri)
 	}

@@ -203,7 +203,7 @@ func (r *reader) readMaps() {
 			}
 		}
 		keep("image", cmp.Or(r.object(iri, rdf.NewIRI(NSRoboEarth+"linkToImageFile")), r.object(iri, r.k("linkToImageFile"))))
-		if !strings.HasPrefix(iri, r.names.own) {
+		if iri != r.names.plain("map:", m.Name) {
 			keep(PropertyIRI, iri)
 		}
 		m.Describes = described[iri]

@@ -425,3 +425,67 @@ func TestOntology(t *testing.T) {
 		}
 	})
 }
+
+// TestAnyGraph reads graphs that make no sense: whatever comes of one can be said in a world.
+func TestAnyGraph(t *testing.T) {
+	var properties, classes []string
+	for _, p := range []string{"properPhysicalParts", "physicalPartOf", "describedInMap", "objectActedOn", "eventOccursAt", "startTime", "orientation", "relativeTo", "connectedTo-Rigidly",
+		"hingedTo", "direction", "minJointValue", "maxJointValue", "turnRadius", "vectorX", "vectorY", "vectorZ", "roomNumber", "streetNumber", "depthOfObject", "widthOfObject", "heightOfObject", "translation", "quaternion", "stateOfObject"} {
+		properties = append(properties, semmap.NSKnowRob+p)
+	}
+	for _, c := range []string{"City", "Street", "RoomInAConstruction", "HingedJoint", "PrismaticJoint", "Cup", "SemanticEnvironmentMap", "Robot"} {
+		classes = append(classes, semmap.NSKnowRob+c)
+	}
+	for line := range strings.Lines(string(semmap.Ontology)) {
+		if name, ok := strings.CutPrefix(line, ":"); ok {
+			name, kind, _ := strings.Cut(name, " ")
+			if strings.Contains(kind, "Class") {
+				classes = append(classes, semmap.NS+name)
+			} else {
+				properties = append(properties, semmap.NS+name)
+			}
+		}
+	}
+	properties = append(properties, rdf.NSOWL+"sameAs", rdf.NSRDFS+"label", rdf.NSRDFS+"subClassOf", semmap.NSProperty+"iri", semmap.NSProperty+"weight")
+	individual := rapid.Custom(func(t *rapid.T) rdf.Term {
+		return rapid.SampledFrom([]rdf.Term{rdf.NewIRI("http://a.org/x#a"), rdf.NewIRI("http://a.org/x#b"), rdf.NewIRI("http://b.org/x#a"), rdf.NewIRI("https://engram.dev/world#a"),
+			rdf.NewIRI("https://engram.dev/world#map:a"), rdf.NewIRI("https://engram.dev/world#joint:a"), rdf.NewIRI("urn:x"), rdf.NewIRI("#"), rdf.NewIRI(""), rdf.NewBlank("b"), rdf.NewIRI("https://engram.dev/time#timepoint_1.5")}).Draw(t, "individual")
+	})
+	value := rapid.SampledFrom([]rdf.Term{rdf.NewText("1"), rdf.NewTyped("-1", rdf.NSXSD+"float"), rdf.NewText("x"), rdf.NewText("1 0 0"), rdf.NewText("1 0 0 0"), rdf.NewText("0 0 0 1 0 0 0"), rdf.NewText("revolute"),
+		rdf.NewTagged("Munich", "en"), rdf.NewText(""), rdf.NewText("1e300"), rdf.NewTyped("{", rdf.NS+"JSON"), rdf.NewText("Object/Class/a/b")})
+	rapid.Check(t, func(rt *rapid.T) {
+		g := knowledge.NewGraph()
+		for range rapid.IntRange(0, 40).Draw(rt, "n") {
+			s := individual.Draw(rt, "s")
+			switch rapid.IntRange(0, 3).Draw(rt, "kind") {
+			case 0:
+				g.Add(rdf.Triple{S: s, P: rdf.NewIRI(rdf.NS + "type"), O: rdf.NewIRI(rapid.SampledFrom(classes).Draw(rt, "class"))})
+			case 1:
+				g.Add(rdf.Triple{S: s, P: rdf.NewIRI(rapid.SampledFrom(properties).Draw(rt, "p")), O: value.Draw(rt, "value")})
+			default:
+				g.Add(rdf.Triple{S: s, P: rdf.NewIRI(rapid.SampledFrom(properties).Draw(rt, "p")), O: individual.Draw(rt, "o")})
+			}
+		}
+		o := semmap.ReadOptions{Join: rapid.Bool().Draw(rt, "join"), Names: semmap.NewNames("")}
+		im := semmap.Read(g, o)
+		f := build(t, im)
+		seen := map[string]string{}
+		for _, it := range im.Items {
+			iri := o.Names.IRI(it.Name)
+			if seen[iri] != "" || o.Names.Item(iri) != it.Name {
+				rt.Errorf("%s is %s and %s", iri, seen[iri], it.Name)
+			}
+			seen[iri] = it.Name
+		}
+		o.World, o.Names = f, nil
+		again := semmap.Read(g, o)
+		for i, it := range again.Items {
+			if it.Name != im.Items[i].Name {
+				rt.Errorf("%s was called %s", it.Name, im.Items[i].Name)
+			}
+		}
+		if _, err := semmap.Write(f, semmap.WriteOptions{}); err != nil {
+			rt.Error(err)
+		}
+	})
+}

@@ -186,7 +186,6 @@ func (w *writer) description(s rdf.Term, m *world.Merged) {
 	put(w, s, shapeFields, d.Shape)
 	put(w, s, detectionFields, d.Detection)
 	put(w, s, robotFields, d.Robot)
-	foreign := !strings.HasPrefix(s.Value, w.names.own)
 	for _, iri := range list(d.Properties[propertySame]) {
 		w.add(s, sameAs, rdf.NewIRI(iri))
 	}
@@ -194,7 +193,7 @@ func (w *writer) description(s rdf.Term, m *world.Merged) {
 		w.add(s, own("joinedWith"), rdf.NewTyped(iri, rdf.NSXSD+"anyURI"))
 	}
 	said := []string{propertySame, propertyJoined}
-	if foreign {
+	if s.Value != w.names.plain("", m.Name) { // its IRI and its classes are said
 		said = append(said, PropertyIRI, propertyTypes)
 	}
 	w.properties(s, "", d.Properties, said...)
