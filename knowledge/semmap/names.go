@@ -46,70 +46,68 @@ func NewNames(robot string) *Names {
 func newTable() table { return table{map[string]string{}, map[string]string{}, map[string][]string{}} }
 
 // Learn takes the IRIs that items and maps of a forest have kept, of all or of those that are
-// named; those that are not there any more lose theirs. Of two items with one IRI the first to
-// be learnt has it.
+// named; of these, what is not there any more loses its own. Of two with one IRI the first to be
+// learnt has it.
 func (n *Names) Learn(f *world.Forest, names ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if names == nil {
 		for m := range f.All() {
-			n.items.learn(m.Name, n.keptIRI(m.Name, "", properties(m)), moreIRIs(properties(m)))
+			n.learnItem(m)
 		}
 		for m := range f.Maps().All() {
-			n.maps.learn(m.Name, n.keptIRI(m.Name, "map:", m.Map.Properties), nil)
+			n.learnMap(m)
 		}
 		return
 	}
 	for _, name := range names {
-		iri, more := "", []string(nil)
+		n.items.forget(name)
+		n.maps.forget(name)
+	}
+	for _, name := range names {
 		if m, err := f.Get(name); err == nil {
-			iri, more = n.keptIRI(m.Name, "", properties(m)), moreIRIs(properties(m))
+			n.learnItem(m)
 		}
-		n.items.learn(name, iri, more)
-		iri = ""
 		if m, err := f.Maps().Get(name); err == nil {
-			iri = n.keptIRI(m.Name, "map:", m.Map.Properties)
+			n.learnMap(m)
 		}
-		n.maps.learn(name, iri, nil)
 	}
 }
 
-func properties(m *world.Merged) map[string]any {
-	if m.Description == nil {
-		return nil
+func (n *Names) learnItem(m *world.Merged) {
+	if m.Description != nil {
+		n.items.learn(m.Name, n.plain("", m.Name), m.Description.Properties)
 	}
-	return m.Description.Properties
 }
 
-// moreIRIs returns the other IRIs that something has.
-func moreIRIs(properties map[string]any) []string {
-	return append(list(properties[propertySame]), list(properties[propertyJoined])...)
+func (n *Names) learnMap(m *world.MapStatement) {
+	n.maps.learn(m.Name, n.plain("map:", m.Name), m.Map.Properties)
 }
 
-// keptIRI returns the IRI that something was imported with; none if that is its own.
-func (n *Names) keptIRI(name, kind string, properties map[string]any) string {
+// learn takes the IRI that something was imported with, unless it is the plain one that it has
+// anyway, and those of what was joined with it.
+func (t *table) learn(name, plain string, properties map[string]any) {
 	iri, _ := properties[PropertyIRI].(string)
-	if iri == n.plain(kind, name) {
-		return ""
-	}
-	return iri
-}
-
-func (t *table) learn(name, iri string, more []string) {
-	if old, had := t.iris[name]; had && old != iri {
-		delete(t.iris, name)
-		delete(t.names, old)
-	}
-	if _, taken := t.names[iri]; iri != "" && !taken {
+	if _, taken := t.names[iri]; iri != "" && iri != plain && !taken {
+		if old, had := t.iris[name]; had {
+			delete(t.names, old)
+		}
 		t.iris[name], t.names[iri] = iri, name
 	}
-	for _, old := range t.more[name] {
-		delete(t.names, old)
+	for _, property := range []string{propertySame, propertyJoined} {
+		for _, iri := range list(properties[property]) {
+			t.join(name, iri)
+		}
+	}
+}
+
+func (t *table) forget(name string) {
+	delete(t.names, t.iris[name])
+	delete(t.iris, name)
+	for _, iri := range t.more[name] {
+		delete(t.names, iri)
 	}
 	delete(t.more, name)
-	for _, iri := range more {
-		t.join(name, iri)
-	}
 }
 
 // join makes an IRI one more of a name, if no other has it.

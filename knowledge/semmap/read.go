@@ -2,10 +2,8 @@ package semmap
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
@@ -80,14 +78,6 @@ type Note struct {
 	Refused bool // it is not in the import
 }
 
-// source is a graph that is read, and what is told of it.
-type source struct {
-	g      *knowledge.Graph
-	kr     string              // KnowRob's namespace, as the graph has it
-	supers map[string][]string // of classes, themselves included
-	out    Import
-}
-
 // reader takes items out of a graph. What is one thing under several IRIs, a group, goes by the
 // first of them.
 type reader struct {
@@ -146,51 +136,6 @@ func Read(g *knowledge.Graph, o ReadOptions) *Import {
 	return &r.out
 }
 
-func (s *source) k(name string) rdf.Term { return rdf.NewIRI(s.kr + name) }
-
-func (s *source) note(iri, format string, args ...any) {
-	s.out.Notes = append(s.out.Notes, Note{IRI: iri, Text: fmt.Sprintf(format, args...)})
-}
-
-func (s *source) refuse(iri string, err error) {
-	s.out.Notes = append(s.out.Notes, Note{IRI: iri, Text: err.Error(), Refused: true})
-}
-
-// ref returns an IRI, "_:" and the label of a blank node, or the text of a literal; node is the
-// individual of the first two.
-func ref(t rdf.Term) string {
-	if t.Kind == rdf.Blank {
-		return "_:" + t.Value
-	}
-	return t.Value
-}
-
-func node(ref string) rdf.Term {
-	if label, ok := strings.CutPrefix(ref, "_:"); ok {
-		return rdf.NewBlank(label)
-	}
-	return rdf.NewIRI(ref)
-}
-
-// objects returns what a property has of one individual, sorted.
-func (s *source) objects(of string, p rdf.Term) (objects []rdf.Term) {
-	for t := range s.g.Match(node(of), p, rdf.Term{}) {
-		objects = append(objects, t.O)
-	}
-	slices.SortFunc(objects, func(a, b rdf.Term) int {
-		return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Type, b.Type), cmp.Compare(a.Lang, b.Lang))
-	})
-	return objects
-}
-
-// object returns the first object; "" if there is none.
-func (s *source) object(of string, p rdf.Term) string {
-	if o := s.objects(of, p); len(o) > 0 {
-		return ref(o[0])
-	}
-	return ""
-}
-
 // values returns what a property has of an item, under each of its IRIs.
 func (r *reader) values(item string, p rdf.Term) (values []rdf.Term) {
 	for _, iri := range r.groups[item] {
@@ -201,116 +146,6 @@ func (r *reader) values(item string, p rdf.Term) (values []rdf.Term) {
 		}
 	}
 	return values
-}
-
-// subjects returns the IRIs that have an object; all objects count if it is zero.
-func (s *source) subjects(p, o rdf.Term) (iris []string) {
-	for t := range s.g.Match(rdf.Term{}, p, o) {
-		if t.S.Kind == rdf.IRI {
-			iris = append(iris, t.S.Value)
-		}
-	}
-	slices.Sort(iris)
-	return slices.Compact(iris)
-}
-
-func (s *source) is(iri string, class rdf.Term) bool {
-	for range s.g.Match(rdf.NewIRI(iri), rdfType, class) {
-		return true
-	}
-	return false
-}
-
-// get reads the fields that are said of an individual, and reports whether any is.
-func get[T any](r *source, iri string, fields []field[T], v *T) (any bool) {
-	for _, f := range fields {
-		terms := r.objects(iri, own(f.name))
-		if len(terms) == 0 {
-			continue
-		}
-		if any = true; !set(f.at(v), terms) {
-			r.note(iri, "its %s is %q, which cannot be read", f.name, terms[0].Value)
-		}
-	}
-	return any
-}
-
-func (s *source) readProperties(iri, prefix string) (properties map[string]any) {
-	for t := range s.g.Match(rdf.NewIRI(iri), rdf.Term{}, rdf.Term{}) {
-		local, ok := strings.CutPrefix(t.P.Value, NSProperty+prefix)
-		if !ok || strings.Contains(local, "/") {
-			continue
-		}
-		_, name := split(t.P.Value)
-		if name == PropertyIRI || name == propertySame || name == propertyJoined {
-			continue // these are said otherwise
-		}
-		if properties == nil {
-			properties = map[string]any{}
-		}
-		properties[name] = valueOf(t.O)
-	}
-	return properties
-}
-
-// number returns a number that a property has.
-func (s *source) number(iri string, p rdf.Term) (x float64, ok bool) {
-	for _, o := range s.objects(iri, p) {
-		v, err := strconv.ParseFloat(strings.TrimSpace(o.Value), 64)
-		if err == nil && v-v == 0 {
-			return v, true
-		}
-		s.note(iri, "its %s is %q, which is no number", local(p.Value), o.Value)
-	}
-	return 0, false
-}
-
-func local(iri string) string { _, l := split(iri); return l }
-
-// above are classes that are known to be below others if the graph has no ontology.
-var above = map[string]string{
-	"City": "Place", "Street": "Place", "Building": "HumanShelterConstruction", "LevelOfAConstruction": "SpaceInAFixedHOC",
-	"RoomInAConstruction": "SpaceInAFixedHOC", "HospitalRoom": "RoomInAConstruction", "Kitchen": "RoomInAConstruction",
-	"HingedJoint": "Joint-Physical", "RotationalJoint": "HingedJoint", "PrismaticJoint": "Joint-Physical",
-	"SemanticEnvironmentMap": "Map", "OccupancyGridMap": "Map", "OctoMap": "Map", "ReVslamMap": "Map", "TopologicalMap": "Map",
-	"MeshMap": "Map", "Cupboard": "FurniturePiece", "Table": "FurniturePiece", "Bed-PieceOfFurniture": "FurniturePiece",
-}
-
-// superclasses returns a class and all that it is a subclass of.
-func (s *source) superclasses(class string) []string {
-	if known, ok := s.supers[class]; ok {
-		return known
-	}
-	all := []string{class}
-	for i := 0; i < len(all); i++ {
-		for t := range s.g.Match(rdf.NewIRI(all[i]), rdf.NewIRI(rdf.NSRDFS+"subClassOf"), rdf.Term{}) {
-			if t.O.Kind == rdf.IRI && !slices.Contains(all, t.O.Value) {
-				all = append(all, t.O.Value)
-			}
-		}
-		if up, ok := above[local(all[i])]; ok && !slices.Contains(all, s.kr+up) {
-			all = append(all, s.kr+up)
-		}
-	}
-	s.supers[class] = all
-	return all
-}
-
-// types returns the classes that an individual is said to be of, without those of OWL and ours.
-func (s *source) types(iri string) (types []string) {
-	for _, t := range s.objects(iri, rdfType) {
-		if t.Kind == rdf.IRI && !strings.HasPrefix(t.Value, rdf.NSOWL) && !strings.HasPrefix(t.Value, NS) {
-			types = append(types, t.Value)
-		}
-	}
-	return types
-}
-
-// isA reports whether an individual is of a class of KnowRob, or of one below it.
-func (s *source) isA(iri string, classes ...string) bool {
-	return slices.ContainsFunc(s.types(iri), func(t string) bool {
-		return slices.ContainsFunc(classes, func(c string) bool { return slices.Contains(s.superclasses(t), s.kr+c) })
-	})
 }
 
 // findMaps finds the individuals that are maps.
@@ -329,29 +164,6 @@ func (r *reader) findMaps() {
 	maps.DeleteFunc(r.maps, func(iri string, _ bool) bool {
 		return r.is(iri, own("Export")) || r.is(iri, own("Item")) && r.object(iri, own("mapKind")) == ""
 	})
-}
-
-// edges yields each whole with each part of it, as the graph says it.
-func (s *source) edges(yield func(whole, part string)) {
-	take := func(whole, part rdf.Term) {
-		switch {
-		case whole.Kind == rdf.IRI && part.Kind == rdf.IRI:
-			yield(whole.Value, part.Value)
-		case part.Kind == rdf.Blank:
-			s.note(ref(whole), "it has a part without an IRI, which is not taken")
-		}
-	}
-	for t := range s.g.Has(rdf.Term{}, s.k("physicalParts"), rdf.Term{}) {
-		take(t.S, t.O)
-	}
-	for _, p := range []string{"properPhysicalParts", "hasLevels"} {
-		for t := range s.g.Match(rdf.Term{}, s.k(p), rdf.Term{}) {
-			take(t.S, t.O)
-		}
-	}
-	for t := range s.g.Match(rdf.Term{}, s.k("physicalPartOf"), rdf.Term{}) {
-		take(t.O, t.S)
-	}
 }
 
 // candidates returns the IRIs of all that is an item.

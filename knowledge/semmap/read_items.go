@@ -2,11 +2,9 @@ package semmap
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
@@ -393,20 +391,6 @@ func (r *reader) readPose(event, acted, at string) {
 	r.poses[name] = append(r.poses[name], p)
 }
 
-// time returns when an event began; 0 if that is not known.
-func (s *source) time(event string) engram.Time {
-	start := cmp.Or(s.object(event, own("statedAt")), s.object(event, s.k("startTime")))
-	if start == "" {
-		return 0
-	}
-	l := local(start)
-	t, ok := parseDecimal(l[strings.LastIndexByte(l, '_')+1:])
-	if !ok {
-		s.note(event, "its time is %s, which is no timepoint_ with seconds", start)
-	}
-	return t
-}
-
 // frameOf returns the frame of the poses of an item: that of the map that describes it, or what it is a
 // part of, or of the only one.
 func (r *reader) frameOf(item string) string {
@@ -434,74 +418,4 @@ func (r *reader) frameOf(item string) string {
 		return r.o.Frame
 	}
 	return r.nameOf(only)
-}
-
-// unitTolerance is how far rows of a rotation may be from unit vectors at right angles.
-const unitTolerance = 1e-2
-
-// matrix reads a pose: a matrix by rows, or a translation and a quaternion.
-func (s *source) matrix(at string) (p pose.Pose, ok bool) {
-	if v := parseNumbers(s.object(at, s.k("translation"))); len(v) == 3 {
-		q := parseNumbers(s.object(at, s.k("quaternion")))
-		if len(q) != 4 {
-			s.note(at, "it has a translation and no quaternion of 4 numbers; it is no pose")
-			return p, false
-		}
-		p, err := pose.Pose{T: pose.Vec3{X: v[0], Y: v[1], Z: v[2]}, R: pose.Quat{W: q[0], X: q[1], Y: q[2], Z: q[3]}}.Checked()
-		if err != nil {
-			s.note(at, "it is no pose: %v", err)
-		}
-		return p, err == nil
-	}
-	var m [3][4]float64
-	for i := range 3 {
-		for j := range 4 {
-			if m[i][j], ok = s.number(at, s.k("m"+string(rune('0'+i))+string(rune('0'+j)))); !ok {
-				s.note(at, "it has no number m%d%d; it is no pose", i, j)
-				return p, false
-			}
-		}
-	}
-	column := func(j int) pose.Vec3 { return pose.Vec3{X: m[0][j], Y: m[1][j], Z: m[2][j]} }
-	x, y, z := column(0), column(1), column(2)
-	if x.Cross(y).Add(z).Norm() < unitTolerance {
-		s.note(at, "its axes are left-handed; z is turned round")
-		for i := range 3 {
-			m[i][2] = -m[i][2]
-		}
-		z = column(2)
-	}
-	off := max(math.Abs(x.Norm()-1), math.Abs(y.Norm()-1), x.Cross(y).Sub(z).Norm())
-	if !(off <= unitTolerance) {
-		s.note(at, "its axes are not unit vectors at right angles, by %.3g; it is no pose", off)
-		return p, false
-	}
-	p, err := pose.Pose{T: column(3), R: quaternion(m)}.Checked()
-	if err != nil {
-		s.note(at, "it is no pose: %v", err)
-	}
-	return p, err == nil
-}
-
-// quaternion returns the rotation of a matrix, by the largest of its four members.
-func quaternion(m [3][4]float64) pose.Quat {
-	w, x, y, z := 1+m[0][0]+m[1][1]+m[2][2], 1+m[0][0]-m[1][1]-m[2][2], 1-m[0][0]+m[1][1]-m[2][2], 1-m[0][0]-m[1][1]+m[2][2]
-	a, b, c := m[2][1]-m[1][2], m[0][2]-m[2][0], m[1][0]-m[0][1]
-	d, e, f := m[0][1]+m[1][0], m[0][2]+m[2][0], m[1][2]+m[2][1]
-	var q pose.Quat
-	switch max(w, x, y, z) {
-	case w:
-		q = pose.Quat{W: w, X: a, Y: b, Z: c}
-	case x:
-		q = pose.Quat{W: a, X: x, Y: d, Z: e}
-	case y:
-		q = pose.Quat{W: b, X: d, Y: y, Z: f}
-	default:
-		q = pose.Quat{W: c, X: e, Y: f, Z: z}
-	}
-	k := 1 / math.Sqrt(q.W*q.W+q.X*q.X+q.Y*q.Y+q.Z*q.Z)
-	if q.W < 0 {
-		k = -k
-	}
-	return pose.Quat{W: q.W * k, X: q.X * k, Y: q.Y * k, Z: q.Z * k}
 }

@@ -109,17 +109,6 @@ func (r *reader) limits(iri string, a *world.Articulation) {
 	}
 }
 
-func (s *source) direction(iri string) (v pose.Vec3) {
-	d := s.object(iri, s.k("direction"))
-	if d == "" {
-		return v
-	}
-	for p, x := range map[string]*float64{"vectorX": &v.X, "vectorY": &v.Y, "vectorZ": &v.Z} {
-		*x, _ = s.number(d, s.k(p))
-	}
-	return v
-}
-
 // joins returns what a joint joins: the items that it is rigidly connected to, or of which one is
 // hinged to the other. The one that the other is a part of stays; else the one that has the joint as a part.
 func (r *reader) joins(item string) (base, moved string, ok bool) {
