@@ -387,8 +387,12 @@ func (w *writer) component(name string) {
 	}
 	c, s := st.Component, w.iri(name)
 	w.add(s, rdfType, own("Component"))
+	if s.Value == w.names.plain("", name) { // what was imported has its classes
+		w.add(s, rdfType, rdf.NewIRI(NSComponent+componentClass(c)))
+	}
 	if c.Robot != "" {
 		w.add(s, own("onRobot"), w.iri(c.Robot))
+		w.add(w.iri(c.Robot), rdf.NewIRI(NSComponent+"subComponent"), s)
 	}
 	if c.Frame != "" {
 		w.add(s, own("dataFrame"), w.iri(c.Frame))
@@ -396,6 +400,19 @@ func (w *writer) component(name string) {
 	put(w, s, componentFields, c)
 	put(w, s, viewFields, c.View)
 	w.properties(s, "component/", c.Properties)
+}
+
+// componentClass returns the class of a component in SRDL, as far as its kind tells.
+func componentClass(c *world.Component) string {
+	switch kind := strings.ToLower(c.Kind); {
+	case strings.Contains(kind, "camera"):
+		return "Camera"
+	case strings.Contains(kind, "laser") || strings.Contains(kind, "lidar"):
+		return "LaserScanner"
+	case c.View != nil:
+		return "Sensor"
+	}
+	return "HardwareComponent"
 }
 
 // formatOf returns the format of a file by the end of its name.

@@ -15,6 +15,7 @@ const (
 	NSKnowRob    = "http://knowrob.org/kb/knowrob.owl#"
 	NSOldKnowRob = "http://ias.cs.tum.edu/kb/knowrob.owl#"
 	NSRoboEarth  = "http://www.roboearth.org/kb/roboearth.owl#"
+	NSComponent  = "http://knowrob.org/kb/srdl2-comp.owl#"
 	NS           = "https://engram.dev/ontology#" // of [Ontology]
 	NSProperty   = "https://engram.dev/property#" // of properties of descriptions and maps
 	NSState      = "https://engram.dev/state#"    // of states of items
