@@ -12,8 +12,9 @@
 // An item has an IRI, and an IRI that is one of an item has its name: [Names]
 // keeps both ways. An item of this world is
 // https://engram.dev/world#NAME, of a robot with a name
-// https://engram.dev/world/ROBOT#NAME; characters other than letters, digits, "_"
-// and "-" are percent-encoded. An item that was imported keeps its IRI in the
+// https://engram.dev/world/ROBOT#NAME; characters other than letters, digits, "-", ".",
+// "_" and "~" are percent-encoded. What belongs to it, or is no item, has "@" in its name, such as
+// #perception@NAME. An item that was imported keeps its IRI in the
 // property [PropertyIRI] of its description, so that it has it again when it is
 // exported. Its name is what comes after the last "#" or "/" of the IRI, "bed1".
 // If that name is taken, that of the document comes first,

@@ -81,7 +81,7 @@ func (n *Names) learnItem(m *world.Merged) {
 }
 
 func (n *Names) learnMap(m *world.MapStatement) {
-	n.maps.learn(m.Name, n.plain("map:", m.Name), m.Map.Properties)
+	n.maps.learn(m.Name, n.plain("map@", m.Name), m.Map.Properties)
 }
 
 // learn takes the IRI that something was imported with, unless it is the plain one that it has
@@ -149,11 +149,11 @@ func ItemOf(n *Names, iri string) string {
 func (n *Names) Map(iri string) string {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
-	return n.name(&n.maps, iri, "map:")
+	return n.name(&n.maps, iri, "map@")
 }
 
 // MapIRI returns the IRI of a map.
-func (n *Names) MapIRI(name string) string { return n.iri(&n.maps, name, "map:") }
+func (n *Names) MapIRI(name string) string { return n.iri(&n.maps, name, "map@") }
 
 // JointIRI returns the IRI of an articulation: that of an item of its name which is a
 // joint, as imported joints are.
@@ -161,7 +161,7 @@ func (n *Names) JointIRI(f *world.Forest, name string) string {
 	if m, err := f.Get(name); err == nil && m.Is(KindJoint) {
 		return n.IRI(name)
 	}
-	return n.own + "joint:" + escape(name)
+	return n.own + "joint@" + escape(name)
 }
 
 func (n *Names) iri(t *table, name, kind string) string {
@@ -180,7 +180,7 @@ func (n *Names) plain(kind, name string) string { return n.own + kind + escape(n
 func (n *Names) ownIRI(t *table, name, kind string) string {
 	iri := n.plain(kind, name)
 	if other, ok := t.names[iri]; ok && other != name {
-		return n.own + kind + "other:" + escape(name)
+		return n.own + kind + "other@" + escape(name)
 	}
 	return iri
 }
@@ -191,7 +191,7 @@ func (n *Names) name(t *table, iri, kind string) string {
 		return name
 	}
 	local, own := strings.CutPrefix(iri, n.own+kind)
-	name, err := url.PathUnescape(strings.TrimPrefix(local, "other:"))
+	name, err := url.PathUnescape(strings.TrimPrefix(local, "other@"))
 	if _, imported := t.iris[name]; !own || err != nil || imported || n.ownIRI(t, name, kind) != iri {
 		return ""
 	}
@@ -229,16 +229,45 @@ func split(iri string) (document, local string) {
 	return strings.TrimSuffix(document, path.Ext(document)), local
 }
 
-// escape returns a name as it stands in an IRI.
-func escape(name string) string {
+// escape returns a name as it stands in an IRI: what RFC 3986 calls reserved is encoded, so that
+// programs that normalise IRIs leave it as it is.
+func escape(name string) string { return encode(name, "-._~", '%') }
+
+func encode(name, plain string, mark byte) string {
 	var b strings.Builder
 	for i := range len(name) {
 		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte(plain, c) >= 0:
 			b.WriteByte(c)
 		default:
-			fmt.Fprintf(&b, "%%%02X", c)
+			fmt.Fprintf(&b, "%c%02X", mark, c)
 		}
 	}
 	return b.String()
+}
+
+// escapeProperty returns the name of a property or a state as the end of a predicate's IRI, which RDF/XML
+// has as the name of an element: it begins with a letter or "_", and "." stands before
+// the two digits of an encoded byte.
+func escapeProperty(name string) string {
+	local := encode(name, "-_", '.')
+	switch c := local[:min(1, len(local))]; {
+	case c == "_":
+		return "_.5F" + local[1:]
+	case c == "" || c[0] < 'A':
+		return "_" + local
+	}
+	return local
+}
+
+// unescapeProperty returns the name that was escaped so.
+func unescapeProperty(local string) string {
+	if strings.HasPrefix(local, "_") {
+		local = local[1:]
+	}
+	name, err := url.PathUnescape(strings.ReplaceAll(local, ".", "%"))
+	if err != nil {
+		return local
+	}
+	return name
 }

@@ -60,7 +60,7 @@ func (r *reader) nameOf(iri string) string {
 }
 
 func (r *reader) mapName(iri string) string {
-	return r.names.take(&r.names.maps, iri, "map:", func(name string) bool { return r.taken(name) || r.isItem(name) })
+	return r.names.take(&r.names.maps, iri, "map@", func(name string) bool { return r.taken(name) || r.isItem(name) })
 }
 
 func (r *reader) isItem(name string) bool {

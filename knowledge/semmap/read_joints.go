@@ -21,7 +21,7 @@ func (r *reader) readJoints() {
 		item := r.same.find(iri)
 		name, ok := r.name[item]
 		if !ok {
-			name = strings.TrimPrefix(local(iri), "joint:")
+			name = strings.TrimPrefix(local(iri), "joint@")
 		}
 		ours[item] = true
 		j := Joint{Name: name}
@@ -192,7 +192,7 @@ func (r *reader) readMaps() {
 			}
 		}
 		keep("image", cmp.Or(r.object(iri, rdf.NewIRI(NSRoboEarth+"linkToImageFile")), r.object(iri, r.k("linkToImageFile"))))
-		if iri != r.names.plain("map:", m.Name) {
+		if iri != r.names.plain("map@", m.Name) {
 			keep(PropertyIRI, iri)
 		}
 		m.Describes = described[iri]

@@ -49,7 +49,7 @@ func genDescription(t *rapid.T) *world.Description {
 		Maintainer:  rapid.SampledFrom([]string{"", "anna"}).Draw(t, "maintainer"),
 	}
 	d.Class = maybe(t, "classed", func() *engram.ID {
-		id := engram.MustID(rapid.SampledFrom([]string{"Object/Class/knowrob/Cup", "Object/Class/roboearth/OctoMap", "Object/Class/eye/my cup"}).Draw(t, "class"))
+		id := engram.MustID(rapid.SampledFrom([]string{"Object/Class/knowrob/Cup", "Object/Class/roboearth/OctoMap", "Object/Class/eye/my cup", "Object/Class/my.eye/a.b"}).Draw(t, "class"))
 		return &id
 	})
 	d.Box = maybe(t, "boxed", func() *world.Box {
@@ -74,7 +74,7 @@ func genDescription(t *rapid.T) *world.Description {
 	})
 	d.Robot = maybe(t, "robot", func() *world.RobotFrames { return &world.RobotFrames{Odom: "r/odom", Base: "r/base"} })
 	d.Properties = maybe(t, "props", func() map[string]any {
-		return map[string]any{"weight": size.Draw(t, "weight"), "red": true, "count": int64(3), "small": int32(2), "of /what": "iron", "list": []any{"a", 1.5, map[string]any{"b": false}}, "since": engram.Time(5)}
+		return map[string]any{"weight": size.Draw(t, "weight"), "red": true, "count": int64(3), "small": int32(2), "of /what": "iron", "7": "x", "_a": "y", "_.": "z", ".a": "v", "ä": "w", "list": []any{"a", 1.5, map[string]any{"b": false}}, "since": engram.Time(5)}
 	})
 	return d
 }
@@ -118,7 +118,7 @@ func genWorld(t *rapid.T) *world.Forest {
 			it.Structure.Parent, it.Placement = "", nil // counts from the robot only
 		}
 		check(b.Put(world.Statement{Name: name, Said: said(), Item: it}))
-		for _, s := range pick(t, "states", "open", "dirty", "stateOfObject") {
+		for _, s := range pick(t, "states", "open", "2 dirty", "stateOfObject") {
 			st := &world.State{Item: name, Name: s, Value: rapid.SampledFrom([]any{true, "DeviceStateOn", 0.5, int64(2)}).Draw(t, "value"), HalfLife: time.Duration(rapid.IntRange(0, 2).Draw(t, "hours")) * time.Hour}
 			by := said()
 			by.Confidence = 0.75
@@ -191,7 +191,7 @@ func said(f *world.Forest) *semmap.Import {
 func TestWorldsComeBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		f := genWorld(rt)
-		names := semmap.NewNames(rapid.SampledFrom([]string{"", "r 1"}).Draw(rt, "robot"))
+		names := semmap.NewNames(rapid.SampledFrom([]string{"", "r 1", "r.1"}).Draw(rt, "robot"))
 		triples, err := semmap.Write(f, semmap.WriteOptions{Names: names})
 		if err != nil {
 			rt.Fatal(err)
@@ -449,7 +449,7 @@ func TestAnyGraph(t *testing.T) {
 	properties = append(properties, rdf.NSOWL+"sameAs", rdf.NSRDFS+"label", rdf.NSRDFS+"subClassOf", semmap.NSProperty+"iri", semmap.NSProperty+"weight")
 	individual := rapid.Custom(func(t *rapid.T) rdf.Term {
 		return rapid.SampledFrom([]rdf.Term{rdf.NewIRI("http://a.org/x#a"), rdf.NewIRI("http://a.org/x#b"), rdf.NewIRI("http://b.org/x#a"), rdf.NewIRI("https://engram.dev/world#a"),
-			rdf.NewIRI("https://engram.dev/world#map:a"), rdf.NewIRI("https://engram.dev/world#joint:a"), rdf.NewIRI("urn:x"), rdf.NewIRI("#"), rdf.NewIRI(""), rdf.NewBlank("b"), rdf.NewIRI("https://engram.dev/time#timepoint_1.5")}).Draw(t, "individual")
+			rdf.NewIRI("https://engram.dev/world#map@a"), rdf.NewIRI("https://engram.dev/world#joint@a"), rdf.NewIRI("urn:x"), rdf.NewIRI("#"), rdf.NewIRI(""), rdf.NewBlank("b"), rdf.NewIRI("https://engram.dev/time#timepoint_1.5")}).Draw(t, "individual")
 	})
 	value := rapid.SampledFrom([]rdf.Term{rdf.NewText("1"), rdf.NewTyped("-1", rdf.NSXSD+"float"), rdf.NewText("x"), rdf.NewText("1 0 0"), rdf.NewText("1 0 0 0"), rdf.NewText("0 0 0 1 0 0 0"), rdf.NewText("revolute"),
 		rdf.NewTagged("Munich", "en"), rdf.NewText(""), rdf.NewText("1e300"), rdf.NewTyped("{", rdf.NS+"JSON"), rdf.NewText("Object/Class/a/b")})

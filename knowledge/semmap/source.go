@@ -105,7 +105,7 @@ func (s *source) readProperties(iri, prefix string) (properties map[string]any) 
 		if !ok || strings.Contains(local, "/") {
 			continue
 		}
-		_, name := split(t.P.Value)
+		name := unescapeProperty(local)
 		if name == PropertyIRI || name == propertySame || name == propertyJoined {
 			continue // these are said otherwise
 		}

@@ -80,7 +80,7 @@ func (w *writer) iri(item string) rdf.Term { return rdf.NewIRI(w.names.IRI(item)
 
 // own returns an IRI for something that belongs to an item.
 func (w *writer) own(what, name string) rdf.Term {
-	return rdf.NewIRI(w.names.own + what + ":" + escape(name))
+	return rdf.NewIRI(w.names.own + what + "@" + escape(name))
 }
 
 // put writes the fields of v that are said.
@@ -110,7 +110,7 @@ func (w *writer) properties(s rdf.Term, prefix string, properties map[string]any
 			continue
 		}
 		if o, ok := value(properties[name]); ok {
-			w.add(s, rdf.NewIRI(NSProperty+prefix+escape(name)), o)
+			w.add(s, rdf.NewIRI(NSProperty+prefix+escapeProperty(name)), o)
 		}
 	}
 }
@@ -218,8 +218,8 @@ func (w *writer) state(item rdf.Term, name string, st *world.StateStatement) {
 	if device, is := st.State.Value.(string); is && st.State.Name == "stateOfObject" {
 		w.add(item, kr("stateOfObject"), kr(device))
 	}
-	w.add(item, rdf.NewIRI(NSState+escape(st.State.Name)), o)
-	s := w.own("state", name+"\n"+st.State.Name)
+	w.add(item, rdf.NewIRI(NSState+escapeProperty(st.State.Name)), o)
+	s := rdf.NewIRI(w.own("state", name).Value + "@" + escape(st.State.Name))
 	w.add(s, rdfType, own("State"))
 	w.add(s, own("stateOf"), item)
 	w.add(s, own("value"), o)
@@ -255,7 +255,7 @@ func (w *writer) perception(name string, edge world.Edge, relative string, at po
 	if err != nil {
 		return
 	}
-	s, matrix := w.own("perception", name+mark), w.own("matrix", name+mark)
+	s, matrix := rdf.NewIRI(w.own("perception", name).Value+mark), rdf.NewIRI(w.own("matrix", name).Value+mark)
 	w.add(s, rdfType, kr("SemanticMapPerception"))
 	w.add(s, kr("objectActedOn"), w.iri(name))
 	w.add(s, kr("eventOccursAt"), matrix)

@@ -2,6 +2,7 @@ package semmap
 
 import (
 	_ "embed"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -90,6 +91,16 @@ func ClassIRI(id engram.ID) string {
 // classOf returns the entity of Object/Class for the IRI of a class: its provider is the name of
 // the ontology.
 func classOf(iri string) (engram.ID, error) {
+	if local, ok := strings.CutPrefix(iri, NSClass); ok {
+		provider, name, _ := strings.Cut(local, "#")
+		provider, err := url.PathUnescape(provider)
+		if err == nil {
+			name, err = url.PathUnescape(name)
+		}
+		if err == nil {
+			return engram.NewID("Object", "Class", provider, name)
+		}
+	}
 	provider, name := split(strings.Replace(iri, NSOldKnowRob, NSKnowRob, 1))
 	return engram.NewID("Object", "Class", provider, name)
 }

@@ -57,6 +57,13 @@ func Write(f *world.Forest, o WriteOptions) ([]rdf.Triple, error) {
 		x.take(m.Name)
 	}
 	x.write(o.Root)
+	first := map[rdf.Term]int{}
+	for i, t := range x.triples {
+		if _, ok := first[t.S]; !ok {
+			first[t.S] = i
+		}
+	}
+	slices.SortStableFunc(x.triples, func(a, b rdf.Triple) int { return first[a.S] - first[b.S] }) // all of one thing in one place
 	return x.triples, nil
 }
 
