@@ -3,6 +3,7 @@ package semmap
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,166 +98,103 @@ var (
 	}
 )
 
-// literals returns the values at a pointer as literals; none for what is not said.
+// literals returns the values at a pointer as literals; none for what is not said. Of a kind, each
+// is said.
 func literals(at any) []rdf.Term {
-	switch p := at.(type) {
-	case *string:
-		if *p != "" {
-			return []rdf.Term{text(*p)}
-		}
-	case *[]string:
+	v := reflect.ValueOf(at).Elem()
+	if _, word := at.(*world.Source); v.IsZero() && (word || v.Kind() != reflect.Uint8) {
+		return nil
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	switch x := v.Interface().(type) {
+	case []string:
 		var terms []rdf.Term
-		for _, s := range slices.Compact(slices.Sorted(slices.Values(*p))) {
+		for _, s := range slices.Compact(slices.Sorted(slices.Values(x))) {
 			terms = append(terms, text(s))
 		}
 		return terms
-	case *float64:
-		if *p != 0 {
-			return []rdf.Term{number(*p)}
-		}
-	case **float64:
-		if *p != nil {
-			return []rdf.Term{number(**p)}
-		}
-	case *int:
-		if *p != 0 {
-			return []rdf.Term{rdf.NewTyped(strconv.Itoa(*p), rdf.NSXSD+"integer")}
-		}
-	case *bool:
-		if *p {
-			return []rdf.Term{rdf.NewTyped("true", rdf.NSXSD+"boolean")}
-		}
-	case *engram.Time:
-		if *p != 0 {
-			return []rdf.Term{rdf.NewTyped(p.Std().UTC().Format(time.RFC3339Nano), rdf.NSXSD+"dateTime")}
-		}
-	case *time.Duration:
-		if *p != 0 {
-			return []rdf.Term{rdf.NewTyped("PT"+decimal(int64(*p))+"S", rdf.NSXSD+"dayTimeDuration")}
-		}
-	case *engram.ID:
-		if !p.IsRoot() {
-			return []rdf.Term{text(p.String())}
-		}
-	case **engram.ID:
-		if *p != nil {
-			return literals(*p)
-		}
-	case *world.Evidence:
-		if len(*p) > 0 {
-			b, _ := json.Marshal(*p)
-			return []rdf.Term{rdf.NewTyped(string(b), rdf.NS+"JSON")}
-		}
-	case *world.Source:
-		if *p != 0 {
-			return []rdf.Term{text(p.String())}
-		}
-	case *pose.Pose:
-		return numbers(flat(*p)...)
-	case *pose.Cov:
-		if *p != (pose.Cov{}) {
-			return numbers(append([]float64{float64(p.Mask)}, p.S[:]...)...)
-		}
-	case fmt.Stringer: // kinds of shapes, joints and maps
-		return []rdf.Term{text(p.String())}
-	case **pose.Pose:
-		if *p != nil {
-			return numbers(flat(**p)...)
-		}
-	case *pose.Vec3:
-		if *p != (pose.Vec3{}) {
-			return numbers(p.X, p.Y, p.Z)
-		}
-	case *[]pose.Vec3:
+	case pose.Pose:
+		return numbers(x.T.X, x.T.Y, x.T.Z, x.R.W, x.R.X, x.R.Y, x.R.Z)
+	case pose.Cov:
+		return numbers(append([]float64{float64(x.Mask)}, x.S[:]...)...)
+	case pose.Vec3:
+		return numbers(x.X, x.Y, x.Z)
+	case []pose.Vec3:
 		var all []float64
-		for _, v := range *p {
+		for _, v := range x {
 			all = append(all, v.X, v.Y, v.Z)
 		}
 		return numbers(all...)
+	case engram.Time, time.Duration:
+	case fmt.Stringer: // kinds, sources and IDs
+		return []rdf.Term{text(x.String())}
 	}
-	return nil
+	t, _ := value(v.Interface())
+	return []rdf.Term{t}
 }
-
-func flat(p pose.Pose) []float64 { return []float64{p.T.X, p.T.Y, p.T.Z, p.R.W, p.R.X, p.R.Y, p.R.Z} }
 
 // set puts literals to where a pointer leads, and reports whether they could be read.
 func set(at any, terms []rdf.Term) (ok bool) {
-	value := terms[0].Value
-	var err error
+	v := reflect.ValueOf(at).Elem()
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v, at = v.Elem(), v.Interface()
+	}
+	lexical := terms[0].Value
+	f := parseNumbers(lexical)
 	switch p := at.(type) {
 	case *string:
-		*p = value
+		*p = lexical
 	case *[]string:
 		for _, t := range terms {
 			*p = append(*p, t.Value)
 		}
 		slices.Sort(*p)
-	case *float64:
-		*p, err = strconv.ParseFloat(strings.TrimSpace(value), 64)
-	case **float64:
-		*p = new(float64)
-		return set(*p, terms)
-	case *int:
-		*p, err = strconv.Atoi(value)
-	case *bool:
-		*p, err = strconv.ParseBool(value)
-	case *engram.Time:
-		var t time.Time
-		t, err = time.Parse(time.RFC3339Nano, value)
-		*p = engram.TimeOf(t)
-	case *time.Duration:
-		seconds := strings.TrimSuffix(strings.TrimPrefix(value, "PT"), "S")
-		var t engram.Time
-		t, ok = parseDecimal(seconds)
-		*p = time.Duration(t)
-		return ok
 	case *engram.ID:
-		*p, err = engram.Parse(value)
-	case **engram.ID:
-		*p = new(engram.ID)
-		return set(*p, terms)
-	case *world.Evidence:
-		err = json.Unmarshal([]byte(value), p)
+		var err error
+		*p, err = engram.Parse(lexical)
+		return err == nil
 	case *world.Source:
-		return word(p, value, 3)
+		return word(p, lexical, 3)
 	case *world.ShapeKind:
-		return word(p, value, 5)
+		return word(p, lexical, 5)
 	case *world.JointKind:
-		return word(p, value, 3)
+		return word(p, lexical, 3)
 	case *world.MapKind:
-		return word(p, value, len(world.MapKinds))
+		return word(p, lexical, len(world.MapKinds))
+	case *world.Evidence:
+		return json.Unmarshal([]byte(lexical), p) == nil
 	case *pose.Pose:
-		f := parseNumbers(value)
 		if len(f) != 7 {
 			return false
 		}
 		*p = pose.Pose{T: pose.Vec3{X: f[0], Y: f[1], Z: f[2]}, R: pose.Quat{W: f[3], X: f[4], Y: f[5], Z: f[6]}}
-	case **pose.Pose:
-		*p = new(pose.Pose)
-		return set(*p, terms)
 	case *pose.Cov:
-		f := parseNumbers(value)
 		if len(f) != 22 || f[0] < 0 || f[0] > 63 {
 			return false
 		}
 		p.Mask = uint8(f[0])
 		copy(p.S[:], f[1:])
 	case *pose.Vec3:
-		f := parseNumbers(value)
 		if len(f) != 3 {
 			return false
 		}
 		*p = pose.Vec3{X: f[0], Y: f[1], Z: f[2]}
 	case *[]pose.Vec3:
-		f := parseNumbers(value)
-		if len(f)%3 != 0 {
-			return false
-		}
-		for ; len(f) > 0; f = f[3:] {
+		for ; len(f) >= 3; f = f[3:] {
 			*p = append(*p, pose.Vec3{X: f[0], Y: f[1], Z: f[2]})
 		}
+		return len(f) == 0
+	default: // numbers, truth, times and durations
+		x := reflect.ValueOf(valueOf(terms[0]))
+		if x.Kind() == reflect.String || !x.IsValid() || !x.CanConvert(v.Type()) {
+			return false
+		}
+		v.Set(x.Convert(v.Type()))
 	}
-	return err == nil
+	return true
 }
 
 // word finds a value by its word.
@@ -357,6 +295,8 @@ func value(v any) (rdf.Term, bool) {
 		return value(int64(v))
 	case engram.Time:
 		return rdf.NewTyped(v.Std().UTC().Format(time.RFC3339Nano), rdf.NSXSD+"dateTime"), true
+	case time.Duration:
+		return rdf.NewTyped("PT"+decimal(int64(v))+"S", rdf.NSXSD+"dayTimeDuration"), true
 	}
 	b, err := json.Marshal(v)
 	return rdf.NewTyped(string(b), rdf.NS+"JSON"), err == nil
@@ -382,9 +322,12 @@ func valueOf(t rdf.Term) any {
 		i, err = strconv.ParseInt(t.Value, 10, 32)
 		v = int32(i)
 	case "dateTime":
-		var at engram.Time
-		if set(&at, []rdf.Term{t}) {
-			return at
+		var at time.Time
+		at, err = time.Parse(time.RFC3339Nano, t.Value)
+		v = engram.TimeOf(at)
+	case "dayTimeDuration":
+		if at, ok := parseDecimal(strings.TrimSuffix(strings.TrimPrefix(t.Value, "PT"), "S")); ok {
+			return time.Duration(at)
 		}
 	case rdf.NS + "JSON":
 		err = json.Unmarshal([]byte(t.Value), &v)

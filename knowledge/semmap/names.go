@@ -262,9 +262,7 @@ func escapeProperty(name string) string {
 
 // unescapeProperty returns the name that was escaped so.
 func unescapeProperty(local string) string {
-	if strings.HasPrefix(local, "_") {
-		local = local[1:]
-	}
+	local = strings.TrimPrefix(local, "_")
 	name, err := url.PathUnescape(strings.ReplaceAll(local, ".", "%"))
 	if err != nil {
 		return local

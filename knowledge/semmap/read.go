@@ -90,6 +90,7 @@ type reader struct {
 	parent map[string]string   // of items: their whole
 	wholes map[string][]string // of items: all of which they are parts
 	maps   map[string]bool     // IRIs of maps
+	only   string              // of these the semantic one, if there is one only
 	name   map[string]string   // of items, by their first IRI
 	poses  map[string][]Pose   // by name
 }
@@ -164,6 +165,10 @@ func (r *reader) findMaps() {
 	maps.DeleteFunc(r.maps, func(iri string, _ bool) bool {
 		return r.is(iri, own("Export")) || r.is(iri, own("Item")) && r.object(iri, own("mapKind")) == ""
 	})
+	semantic := slices.DeleteFunc(slices.Collect(maps.Keys(r.maps)), func(iri string) bool { return !r.isA(iri, "SemanticEnvironmentMap") })
+	if len(semantic) == 1 {
+		r.only = semantic[0]
+	}
 }
 
 // candidates returns the IRIs of all that is an item.

@@ -405,17 +405,8 @@ func (r *reader) frameOf(item string) string {
 			return r.nameOf(best)
 		}
 	}
-	only := ""
-	for m := range r.maps {
-		if r.isA(m, "SemanticEnvironmentMap") {
-			if only != "" {
-				return r.o.Frame
-			}
-			only = m
-		}
-	}
-	if only == "" {
+	if r.only == "" {
 		return r.o.Frame
 	}
-	return r.nameOf(only)
+	return r.nameOf(r.only)
 }
