@@ -106,7 +106,7 @@ func catchGoal(m *machine, args []Term) (bool, error) {
 	in := &catching{catcher: args[1], recovery: args[2]}
 	f := m.follow()
 	m.push(chooseCatch).in = in
-	m.frame = frame{next: &frame{code: codeExit, next: f, in: in}}
+	m.frame = frame{next: &frame{code: codeExit, next: f, in: in}, view: m.view}
 	return m.callGoal(args[0])
 }
 
@@ -135,7 +135,7 @@ func limitGoal(m *machine, args []Term) (bool, error) {
 		}
 		return true, nil
 	}}
-	m.frame = frame{code: []goal{{pred: count, direct: true}}, next: m.follow(), cut: cut}
+	m.frame = frame{code: []goal{{pred: count, direct: true}}, next: m.follow(), cut: cut, view: m.view}
 	return m.callGoal(args[1])
 }
 

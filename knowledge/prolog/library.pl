@@ -159,7 +159,6 @@ concat_atom(L, S, A) :- atomic_list_concat(L, S, A).
 
 rdf(S, P, O, _) :- rdf(S, P, O).
 rdf_has(S, P, O, R) :- rdfs_subproperty_of(R, P), rdf(S, R, O).
-rdf_triple(P, S, O) :- owl_has(S, P, O).
 rdfs_class_property(Class, Property) :-
     rdfs_individual_of(Property, rdf:'Property'), rdf_has(Property, rdfs:domain, Domain), rdfs_subclass_of(Class, Domain).
 rdfs_label(R, Label) :- rdfs_label(R, _, Label).
@@ -201,7 +200,7 @@ lang_matches(Lang, Pattern) :-
 :- rdf_meta owl_restriction(r, t), owl_description(r, t), owl_satisfies(t, r), owl_same_as(r, r), owl_disjoint_with(r, r),
     owl_has_direct(r, r, o), owl_individual_from_range(r, r), owl_cardinality_on_subject(r, r, t), owl_cardinality_on_class(r, r, t),
     owl_merged_restriction(r, r, t), owl_find(t, t, t, t, r),
-    rdf(r, r, o, t), rdf_has(r, r, o, r), rdf_triple(r, r, o), rdf_reachable(r, r, o, t, t), rdf_phas(r, r, o),
+    rdf(r, r, o, t), rdf_has(r, r, o, r), rdf_reachable(r, r, o, t, t), rdf_phas(r, r, o),
     rdfs_class_property(r, r), rdfs_label(r, t), rdfs_label(r, t, t), rdfs_ns_label(r, t), rdfs_ns_label(r, t, t), rdfs_member(r, r),
     rdfs_list_to_prolog_list(r, t), class_properties_some(r, r, t), class_properties_all(r, r, t), class_properties_value(r, r, t),
     class_properties_nosup(r, r, t), class_properties_transitive_nosup(r, r, r), rdf_atom_no_ns(r, t), rotmat_to_list(r, t).
@@ -302,6 +301,51 @@ class_properties_transitive_nosup(Class, P, V) :-
 '$restricted'(Class, P, Facet) :-
     ( nonvar(Class) -> owl_direct_subclass_of(Class, Node) ; Node = Class ),
     ( nonvar(P) -> rdfs_subproperty_of(Sub, P) ; Sub = P ), owl_restriction(Node, restriction(Sub, Facet)).
+
+% What is computed, and time. A goal holds at a time if it has answers in the view of that time,
+% and throughout an interval if it has them at its ends and whenever an event of the facts starts
+% or ends in between.
+
+:- rdf_meta occurs(r, t), during(r, t), current_object_pose(r, t), object_pose_at_time(r, t, t), object_detection(r, t, t),
+    on_Physical(r, r), in_ContGeneric(r, r), comp_above_of(r, r), comp_below_of(r, r), comp_toTheSideOf(r, r), comp_toTheRightOf(r, r),
+    comp_toTheLeftOf(r, r), comp_inFrontOf(r, r), comp_inCenterOf(r, r).
+
+holds(G) :- holds(G, now).
+holds(G, T) :- '$goal'(G, Goal), '$holds'(Goal, T).
+holds_tt(G, T) :- holds(G, T).
+'$goal'(G, Goal) :- ( '$is_property_goal'(G, Goal) -> true ; Goal = G ).
+'$holds'(Goal, T) :- var(T), !, '$seconds'(now, T), '$at'(Goal, now).
+'$holds'(Goal, [Start, End]) :- !, '$throughout'(Goal, Start, End).
+'$holds'(Goal, interval(Start, End)) :- !, '$throughout'(Goal, Start, End).
+'$holds'(Goal, T) :- '$at'(Goal, T).
+'$throughout'(Goal, Start, End) :- '$at'(Goal, Start), \+ ( '$change_between'(Start, End, T), \+ '$at'(Goal, T) ).
+probability(G, P) :- '$goal'(G, Goal), '$probability'(Goal, P).
+'$probability'(rdf_triple(R, A, B), P) :- !, '$probable'(R, A, B, P).
+'$probability'(holds(G, T), P) :- !, '$goal'(G, Goal), '$at'('$probability'(Goal, P), T).
+'$probability'(Goal, 1.0) :- call(Goal).
+'$event'(E) :- nonvar(E), !.
+'$event'(E) :-
+    findall(X, ( rdf_has(X, knowrob:startTime, _) ; rdf_has(X, 'https://engram.dev/ontology#startTime', _) ), Xs), sort(Xs, Es), member(E, Es).
+occurs(E) :- occurs(E, now).
+occurs(E, T) :- '$event'(E), interval(E, I), ( var(T) -> T = I ; interval(T, J), '$lies_in'(J, I) ).
+during(E, I) :- '$event'(E), interval(E, J), ( var(I) -> '$event'(I) ; true ), interval(I, K), '$lies_in'(J, K).
+'$lies_in'([A, B], [C, D]) :- C =< A, ( D == inf -> true ; B \== inf, B =< D ).
+current_object_pose(Thing, Pose) :- '$pose'(Thing, Pose).
+object_pose_at_time(Thing, T, Pose) :- ( var(T) -> '$seconds'(now, T) ; true ), '$at'('$pose'(Thing, Pose), T).
+object_detection(Thing, T, Event) :-
+    rdf_has(Event, knowrob:objectActedOn, Thing), rdfs_individual_of(Event, knowrob:'MentalEvent'),
+    ( var(T) -> true ; '$seconds'(T, At), interval(Event, [Start, _]), Start =< At,
+      \+ ( rdf_has(Later, knowrob:objectActedOn, Thing), rdfs_individual_of(Later, knowrob:'MentalEvent'),
+           interval(Later, [S, _]), S > Start, S =< At ) ).
+on_Physical(A, B) :- rdf_triple(knowrob:'on-Physical', A, B).
+in_ContGeneric(A, B) :- rdf_triple(knowrob:'in-ContGeneric', A, B).
+comp_above_of(A, B) :- rdf_triple(knowrob:'above-Generally', A, B).
+comp_below_of(A, B) :- rdf_triple(knowrob:'below-Generally', A, B).
+comp_toTheSideOf(A, B) :- rdf_triple(knowrob:toTheSideOf, A, B).
+comp_toTheRightOf(A, B) :- rdf_triple(knowrob:toTheRightOf, A, B).
+comp_toTheLeftOf(A, B) :- rdf_triple(knowrob:toTheLeftOf, A, B).
+comp_inFrontOf(A, B) :- rdf_triple(knowrob:'inFrontOf-Generally', A, B).
+comp_inCenterOf(A, B) :- rdf_triple(knowrob:inCenterOf, A, B).
 
 rdf_atom_no_ns(Iri, Name) :- rdf_split_url(_, Name, Iri).
 strip_literal_type(T, V) :- ( nonvar(T), T = literal(type(_, V0)) -> V = V0 ; nonvar(T), T = literal(V0) -> V = V0 ; V = T ).

@@ -1,6 +1,9 @@
 package prolog
 
-import "github.com/seed-301d4374/engram/knowledge"
+import (
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge"
+)
 
 // frame is what follows when a goal has succeeded.
 type frame struct {
@@ -8,8 +11,9 @@ type frame struct {
 	env  []Term
 	cut  int // how many choices the clause's ! leaves
 	next *frame
-	pos  int32 // of the goal whose success it waits for
-	top  bool  // it is of the question itself: it is kept even if nothing follows, to tell places
+	view *knowledge.View // what the goals are asked of
+	pos  int32           // of the goal whose success it waits for
+	top  bool            // it is of the question itself: it is kept even if nothing follows, to tell places
 	seen uint8
 	into *collector
 	in   *catching
@@ -57,7 +61,9 @@ type catching struct{ catcher, recovery Term }
 // machine answers one question.
 type machine struct {
 	program *Program
-	view    *knowledge.View
+	asked   *knowledge.View // what the question is asked of
+	present engram.Time     // the time of the question
+	views   map[engram.Time]*knowledge.View
 	*heap
 	own     map[indicator]*pred // predicates that exist in this question only
 	changed map[*pred]*pred     // predicates of the program as this question has changed them
@@ -173,7 +179,7 @@ func (m *machine) step() (ok, done bool, err error) {
 		m.goalPos = g.pos
 		f := m.follow()
 		height := len(m.choices)
-		then := &frame{code: g.b, env: m.env, cut: m.cut, next: f}
+		then := &frame{code: g.b, env: m.env, cut: m.cut, next: f, view: m.view}
 		if g.hasElse {
 			c := m.push(chooseCode)
 			c.frame.code, c.frame.next = g.c, f
@@ -240,7 +246,7 @@ func (m *machine) call(p *pred, args []Term) (bool, error) {
 		return false, m.unknown(p)
 	}
 	cut := len(m.choices)
-	m.frame = frame{next: m.follow(), cut: cut}
+	m.frame = frame{next: m.follow(), cut: cut, view: m.view}
 	if err := m.charge(128); err != nil {
 		return false, err
 	}
@@ -464,7 +470,7 @@ func (m *machine) collect(template, goal Term, finish func(results []Term) (bool
 	into := &collector{template: template, finish: finish}
 	f := m.follow()
 	m.push(chooseCollect).into = into
-	m.frame = frame{next: &frame{code: codeCollect, next: f, into: into}}
+	m.frame = frame{next: &frame{code: codeCollect, next: f, into: into}, view: m.view}
 	return m.callGoal(goal)
 }
 
@@ -497,7 +503,7 @@ func (m *machine) callGoal(t Term) (bool, error) {
 			return false, err
 		}
 	}
-	m.frame = frame{code: code, next: m.follow(), cut: len(m.choices)}
+	m.frame = frame{code: code, next: m.follow(), cut: len(m.choices), view: m.view}
 	return true, nil
 }
 

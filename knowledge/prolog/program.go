@@ -48,6 +48,9 @@ var library = sync.OnceValue(func() *Program {
 	for name, do := range factPredicates() {
 		p.preds[name] = &pred{indicator: name, do: do, library: true, expand: true}
 	}
+	for name, do := range timePredicates() {
+		p.preds[name] = &pred{indicator: name, do: do, library: true, expand: name.name != "$at" && name.name != "$is_property_goal"}
+	}
 	if err := p.read("library", libraryText); err != nil {
 		panic(err)
 	}

@@ -66,11 +66,14 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	base := p.sources[len(p.sources)-1].end()
 	src := &source{name: "", text: question, base: base}
 	m := &machine{
-		program: p, view: view, heap: &heap{ctx: ctx, limits: limits, nextMeasure: limits.Memory / 4},
+		program: p, asked: view, heap: &heap{ctx: ctx, limits: limits, nextMeasure: limits.Memory / 4},
 		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
 	m.roots = m.reachable
+	if m.present = view.At; m.present == 0 {
+		m.present = engram.Now()
+	}
 	if limits.Time > 0 {
 		m.deadline = time.Now().Add(limits.Time)
 	}
@@ -89,7 +92,7 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	for _, n := range r.vars {
 		m.answered = append(m.answered, n.v)
 	}
-	m.frame = frame{next: &frame{code: codeDone, next: nil}}
+	m.frame = frame{next: &frame{code: codeDone}, view: view}
 	comp := compiler{find: m.find, expand: p.expandKnown}
 	code, err := comp.body(t, nil)
 	if err != nil {
