@@ -95,6 +95,9 @@ func (c *compiler) condition(clause Clause, bound map[int]bool) *condition {
 		at, msg := clause.pos+offset(text, first.Location.Line(), first.Location.Column()), first.Message
 		if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "undeclared reference to '"), "'"); ok && strings.HasPrefix(msg, "undeclared") {
 			msg = "there is no " + name + " here; a variable is ?" + name
+			if i := at - clause.pos; i < len(text) && text[i] == '(' {
+				msg = "there is no function " + name + "()"
+			}
 		}
 		c.fail(at, "%s", msg)
 	}

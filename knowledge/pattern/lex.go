@@ -56,7 +56,7 @@ func (l *lexer) fail(pos int, format string, args ...any) {
 // errorAt is an error that names the column of a byte, and the line if there are several.
 func errorAt(what, text string, pos int, msg string, cause error) error {
 	where := ""
-	if pos >= 0 && pos <= len(text) && text != "" {
+	if pos >= 0 && pos <= len(text) {
 		line := strings.LastIndexByte(text[:pos], '\n') + 1
 		where = fmt.Sprint(", column ", utf8.RuneCountInString(text[line:pos])+1)
 		if strings.Contains(text, "\n") {

@@ -733,7 +733,11 @@ func (r *run) failures(steps []step) error {
 			continue
 		}
 		if e := r.conditions[s.where]; e != nil && e.failed > 0 && e.failed == e.asked {
-			return errorAt("the question", r.c.text, s.where.pos, fmt.Sprintf("the condition %s fails on all %d rows: %v", s.where.text, e.failed, e.err), nil)
+			pos := s.where.pos
+			if r.c.text == "" {
+				pos = -1
+			}
+			return errorAt("the question", r.c.text, pos, fmt.Sprintf("the condition %s fails on all %d rows: %v", s.where.text, e.failed, e.err), nil)
 		}
 	}
 	return nil
