@@ -57,14 +57,34 @@ func Write(f *world.Forest, o WriteOptions) ([]rdf.Triple, error) {
 		x.take(m.Name)
 	}
 	x.write(o.Root)
-	first := map[rdf.Term]int{}
-	for i, t := range x.triples {
-		if _, ok := first[t.S]; !ok {
-			first[t.S] = i
+	return bySubject(x.triples), nil
+}
+
+// bySubject returns triples with all of one subject in one place.
+func bySubject(triples []rdf.Triple) []rdf.Triple {
+	number := map[rdf.Term]int{}
+	of := make([]int, len(triples)) // the number of each triple's subject
+	var next []int                  // where the next triple of a subject goes
+	for i, t := range triples {
+		n, ok := number[t.S]
+		if !ok {
+			n = len(number)
+			number[t.S] = n
+			next = append(next, 0)
 		}
+		of[i] = n
+		next[n]++
 	}
-	slices.SortStableFunc(x.triples, func(a, b rdf.Triple) int { return first[a.S] - first[b.S] }) // all of one thing in one place
-	return x.triples, nil
+	at := 0
+	for n, many := range next {
+		next[n], at = at, at+many
+	}
+	sorted := make([]rdf.Triple, len(triples))
+	for i, t := range triples {
+		sorted[next[of[i]]] = t
+		next[of[i]]++
+	}
+	return sorted
 }
 
 // export is a semantic map on its way out.
