@@ -129,6 +129,8 @@ func importKnowledge(cmd *cobra.Command, args []string, format string) error {
 				return engram.Errorf(engram.CodeOf(err), file.name, "%w", err)
 			}
 		}
+		slices.Reverse(imported[:len(followed)])
+		imported = slices.Concat(imported[len(followed):], imported[:len(followed)])
 		for _, i := range imported {
 			t.add(i.Provider, i.New, i.Changed, i.Gone, i.Same, i.Triples, i.File)
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
-	"github.com/seed-301d4374/engram/memories"
 )
 
 // things are individuals with five triples each.
@@ -34,7 +33,7 @@ func BenchmarkImport(b *testing.B) {
 		b.Run(map[bool]string{false: "new", true: "same"}[again], func(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
-				s := serving.New(b, memories.Knowledge())
+				s := serving.New(b, Knowledge())
 				c, err := NewCodec(b.Context(), s)
 				if err != nil {
 					b.Fatal(err)
@@ -58,7 +57,7 @@ func BenchmarkImport(b *testing.B) {
 // BenchmarkRead reads 50,000 triples of 10,000 individuals from a server.
 func BenchmarkRead(b *testing.B) {
 	triples := things(10_000)
-	s := serving.New(b, memories.Knowledge())
+	s := serving.New(b, Knowledge())
 	c, err := NewCodec(b.Context(), s)
 	if err != nil {
 		b.Fatal(err)

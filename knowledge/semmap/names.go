@@ -133,15 +133,12 @@ func (n *Names) IRI(item string) string { return n.iri(&n.items, item, "") }
 // any other IRI.
 func ItemOf(n *Names, iri string) string {
 	local, own := strings.CutPrefix(iri, n.own)
-	_, local, of := strings.Cut(local, ":")
-	if !own || !of {
-		return ""
-	}
+	_, local, of := strings.Cut(local, "@")
+	local, _, _ = strings.Cut(local, "@")
 	name, err := url.PathUnescape(local)
-	if err != nil {
+	if !own || !of || err != nil {
 		return ""
 	}
-	name, _, _ = strings.Cut(name, "\n")
 	return name
 }
 
