@@ -39,7 +39,10 @@ func newState(robot string) state {
 var ontology = sync.OnceValue(func() *knowledge.Graph {
 	g := knowledge.NewGraph()
 	_, err := rdf.Read(bytes.NewReader(semmap.Ontology), rdf.Turtle, rdf.ReadOptions{Name: "engram.ttl", Base: semmap.NS, Scope: "engram"}, func(q rdf.Quad) error {
-		g.Add(q.Triple)
+		// Classes of ours are none of the subclasses that KnowRob's ontology has.
+		if q.P.Value != rdf.NSRDFS+"subClassOf" || !strings.HasPrefix(q.O.Value, semmap.NSKnowRob) {
+			g.Add(q.Triple)
+		}
 		return nil
 	})
 	if err != nil {

@@ -308,7 +308,7 @@ func (w *writer) joint(name string) {
 	twin := s.Value == w.names.IRI(name)
 	if !twin {
 		for _, class := range [...][]rdf.Term{
-			world.Fixed:     {own("FixedJoint")},
+			world.Fixed:     {own("FixedJoint"), kr("Joint-Physical")},
 			world.Revolute:  {kr("RotationalJoint"), kr("HingedJoint")},
 			world.Prismatic: {kr("PrismaticJoint")},
 		}[j.Kind] {
