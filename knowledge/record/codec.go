@@ -17,7 +17,9 @@ const Memory = "Knowledge"
 // Codec turns records into payloads of the memory Knowledge and back. It is safe for
 // concurrent use.
 type Codec struct {
-	types [len(kindNames)]*idf.Type
+	types   [len(kindNames)]*idf.Type
+	layouts [len(kindNames)]layout
+	shared  interned
 }
 
 // NewCodec returns a codec of the types that a server with the memory Knowledge knows. The error
@@ -32,6 +34,7 @@ func NewCodec(ctx context.Context, types engram.Types) (*Codec, error) {
 		if c.types[k], err = idf.ParseType(def); err != nil {
 			return nil, err
 		}
+		c.layouts[k] = newLayout(Kind(k), c.types[k])
 	}
 	return c, nil
 }
@@ -77,12 +80,17 @@ func (c *Codec) decode(id engram.ID, s *engram.Snapshot, scope string) (Record, 
 	if k < 0 || len(s.Instances) == 0 {
 		return Record{}, engram.Errorf(engram.Corrupt, id.String(), "not a snapshot of knowledge")
 	}
-	v, err := c.types[k].Decode(s.Instances[0].Payload.Bytes)
+	payload := s.Instances[0].Payload.Bytes
+	r := Record{Kind: Kind(k), Name: id.Entity()}
+	var usual bool
+	if r.Triples, usual = c.layouts[k].triples(payload, rdf.NewIRI(r.Name), scope, &c.shared); usual {
+		return r, nil
+	}
+	v, err := c.types[k].Decode(payload)
 	if err != nil {
 		return Record{}, engram.Errorf(engram.Corrupt, id.String(), "%w", err)
 	}
 	o, _ := v.(map[string]any)
-	r := Record{Kind: Kind(k), Name: id.Entity()}
 	d := reader{object: o, entity: rdf.NewIRI(r.Name), scope: scope}
 	r.Triples = d.triples(r.Kind)
 	if from, ok := o["document"].(map[string]any); ok {

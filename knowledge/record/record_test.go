@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/server"
@@ -363,4 +364,8 @@ func TestManyBlankNodes(t *testing.T) {
 	if again := slices.Clone(triples); !isomorphic(t, triples, again) {
 		t.Error("the same differs")
 	}
+}
+
+func newServer() (*server.Server, error) {
+	return server.New(server.Config{Memories: []server.Memory{Knowledge()}, Log: testkit.Quiet})
 }
