@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,18 +138,21 @@ func showKnowledge(cmd *cobra.Command, args []string, format string) error {
 		if !whole {
 			iri, whole = args[0], strings.Contains(args[0], ":")
 		}
-		pattern := record.All()
-		if whole {
-			pattern = record.Of(iri)
+		pattern := record.Of(iri)
+		if !whole {
+			pattern.Levels[3] = engram.MatchRegex(`(.*[/#:])?` + regexp.QuoteMeta(iri))
 		}
 		said, err := readKnowledge(cmd, m, c, pattern)
+		if err == nil && !whole {
+			if len(said) == 0 { // for a hint
+				said, err = readKnowledge(cmd, m, c, record.All())
+			}
+			if err == nil {
+				said, err = called(said, iri)
+			}
+		}
 		if err != nil {
 			return err
-		}
-		if !whole {
-			if said, err = called(said, args[0]); err != nil {
-				return err
-			}
 		}
 		if len(said) == 0 {
 			return engram.Errorf(engram.NotFound, args[0], "nothing is said of it at that time")

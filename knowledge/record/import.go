@@ -30,8 +30,7 @@ type Options struct {
 // said no more, and are the same.
 type Summary struct {
 	New, Changed, Gone, Same int
-	Triples                  int // of the document
-	Kinds                    [len(kindNames)]int
+	Triples                  int         // of the document
 	At                       engram.Time // since when it is so
 }
 
@@ -83,7 +82,6 @@ func (c *Codec) Import(ctx context.Context, svc Service, provider string, triple
 	for i := range records {
 		r := &records[i]
 		sum.Triples += len(r.Triples)
-		sum.Kinds[r.Kind]++
 		id, err := entityOf(r, provider)
 		if err != nil {
 			return Summary{}, err
