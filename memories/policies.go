@@ -71,9 +71,9 @@ var policies = map[string]map[string]policy.Policy{
 		"Candidate":  {Record: policy.Change, Similar: policy.Similarity{Exact: true}, Priority: usual},
 	},
 	"Knowledge": {
-		"Ontology":   rarely(deeds),
-		"Class":      rarely(deeds),
-		"Property":   rarely(deeds),
+		"Ontology":   every(deeds),
+		"Class":      every(deeds),
+		"Property":   every(deeds),
 		"Individual": every(deeds),
 	},
 	"World": {

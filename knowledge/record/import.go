@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"context"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -48,8 +49,8 @@ const (
 
 // Import has a provider say what a document says, and nothing else: it commits the records that
 // differ from what the provider has said of that time, and withdraws those that the document does not have. What
-// was said before stays asked for, and what is said of later times stays so. Records are
-// committed in batches; an error may come when some are, and the same import again does the rest.
+// was said before stays asked for, and what is so from the next time on of which the provider has said something stays
+// so. Records are committed in batches; an error may come when some are, and the same import again does the rest.
 //
 // The error is Conflict if the provider has said something of other ontologies, and nothing of one of this
 // document, unless the options say that it is replaced; and Invalid if the name of the provider is none.
@@ -75,6 +76,7 @@ func (c *Codec) Import(ctx context.Context, svc Service, provider string, triple
 	if err != nil {
 		return Summary{}, err
 	}
+	was := maps.Clone(before)
 	records := Records(triples, o.Ontology, o.Document)
 	sum := Summary{At: o.At}
 	var updates []engram.EntityUpdate
@@ -90,12 +92,12 @@ func (c *Codec) Import(ctx context.Context, svc Service, provider string, triple
 		if err != nil {
 			return Summary{}, engram.Errorf(engram.CodeOf(err), r.Name, "%w", err)
 		}
-		was, there := before[id]
+		said, there := before[id]
 		delete(before, id)
-		there = there && !c.withdrawn(id, was)
+		there = there && !c.withdrawn(id, said)
 		known = known || there && r.Kind == Ontology
 		switch {
-		case there && c.same(id, was, payload, r):
+		case there && c.same(id, said, payload, r):
 			sum.Same++
 			continue
 		case there:
@@ -105,15 +107,14 @@ func (c *Codec) Import(ctx context.Context, svc Service, provider string, triple
 		}
 		updates = append(updates, engram.EntityUpdate{Entity: id, Time: o.At, Instances: []engram.Instance{engram.NewInstance(payload)}})
 	}
-	for id, was := range before {
-		if c.withdrawn(id, was) {
+	for id, said := range before {
+		if c.withdrawn(id, said) {
 			continue
 		}
-		nothing := Record{Kind: Kind(slices.Index(kindNames[:], id.CoreSegment())), Name: id.Entity()}
-		if nothing.Kind == Ontology {
+		if id.CoreSegment() == Ontology.String() {
 			others = append(others, id.Entity())
 		}
-		payload, err := c.Encode(&nothing)
+		payload, err := c.nothing(id)
 		if err != nil {
 			return Summary{}, err
 		}
@@ -124,11 +125,61 @@ func (c *Codec) Import(ctx context.Context, svc Service, provider string, triple
 		slices.Sort(others)
 		return Summary{}, engram.Errorf(engram.Conflict, provider, "the provider says what is in %s, which is another ontology than %s; choose another provider, or replace it", others[0], records[0].Name)
 	}
-	slices.SortFunc(updates, func(a, b engram.EntityUpdate) int { return a.Entity.Compare(b.Entity) })
-	if o.DryRun {
+	if o.DryRun || len(updates) == 0 {
 		return sum, nil
 	}
-	return sum, commit(ctx, svc, updates)
+	later, err := c.later(ctx, svc, provider, o.At, updates, was)
+	if err != nil {
+		return Summary{}, err
+	}
+	slices.SortFunc(updates, func(a, b engram.EntityUpdate) int { return a.Entity.Compare(b.Entity) })
+	return sum, commit(ctx, svc, append(later, updates...))
+}
+
+// later states again what is so from the next time on at which the provider has said something, of entities that
+// it has said nothing of then: an import of a document into the past says nothing of what came after.
+func (c *Codec) later(ctx context.Context, r engram.Reader, provider string, at engram.Time, updates []engram.EntityUpdate, was map[engram.ID]*engram.Snapshot) ([]engram.EntityUpdate, error) {
+	q := By(provider).Select(engram.In(engram.Interval{Start: at.Add(1), End: engram.MaxTime}))
+	q.WithoutPayload = true
+	res, err := r.Query(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	next := engram.MaxTime
+	first := map[engram.ID]engram.Time{}
+	for it := range res.All() {
+		id := it.ID.Truncate(engram.LevelEntity)
+		if known, ok := first[id]; !ok || it.Time < known {
+			first[id] = it.Time
+		}
+		next = min(next, it.Time)
+	}
+	if next == engram.MaxTime {
+		return nil, nil
+	}
+	var later []engram.EntityUpdate
+	for _, u := range updates {
+		if first[u.Entity] == next {
+			continue
+		}
+		again := engram.EntityUpdate{Entity: u.Entity, Time: next}
+		if s := was[u.Entity]; s != nil {
+			again.Instances = s.Instances
+		} else {
+			nothing, err := c.nothing(u.Entity)
+			if err != nil {
+				return nil, err
+			}
+			again.Instances = []engram.Instance{engram.NewInstance(nothing)}
+		}
+		later = append(later, again)
+	}
+	return later, nil
+}
+
+// nothing returns the payload that withdraws an entity.
+func (c *Codec) nothing(id engram.ID) (engram.Payload, error) {
+	return c.Encode(&Record{Kind: Kind(slices.Index(kindNames[:], id.CoreSegment())), Name: id.Entity()})
 }
 
 func entityOf(r *Record, provider string) (engram.ID, error) {

@@ -23,14 +23,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const maps = "../../../shared/data/knowledge/maps"
+const published = "../../../shared/data/knowledge/maps"
 
 // mapFiles are the files of the reference, those of the original name-space too.
 func mapFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
 	for _, pattern := range []string{"*.owl", "*.xml", "original/*"} {
-		found, _ := filepath.Glob(filepath.Join(maps, pattern))
+		found, _ := filepath.Glob(filepath.Join(published, pattern))
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
@@ -368,4 +368,55 @@ func TestManyBlankNodes(t *testing.T) {
 
 func newServer() (*server.Server, error) {
 	return server.New(server.Config{Memories: []server.Memory{Knowledge()}, Log: testkit.Quiet})
+}
+
+// A question at a time has the document that was imported for it, in whatever order documents were imported.
+func TestTimesOfDocuments(t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	r := rand.New(rand.NewPCG(seed, 2))
+	for range 30 {
+		c, s := newCodec(t)
+		var times []engram.Time
+		documents := map[engram.Time][]rdf.Triple{}
+		at := func(when engram.Time) []rdf.Triple {
+			var of []rdf.Triple
+			for _, known := range times {
+				if known <= when {
+					of = documents[known]
+				}
+			}
+			return of
+		}
+		for range 12 {
+			when := engram.Time(10 * (1 + r.IntN(6)))
+			text := `<http://example.org/k> a owl:Ontology . `
+			for i := range 4 {
+				switch r.IntN(3) {
+				case 0:
+					text += fmt.Sprintf(":e%d :p [ :q %d ] . ", i, r.IntN(2))
+				case 1:
+					text += fmt.Sprintf(":e%d a owl:Class . ", i)
+				}
+			}
+			triples := turtle(t, text)
+			same := isomorphic(t, triples, at(when))
+			if _, err := c.Import(t.Context(), s, "k", triples, Options{At: when}); err != nil {
+				t.Fatal(err)
+			}
+			if !same {
+				if _, known := documents[when]; !known {
+					times = append(times, when)
+					slices.Sort(times)
+				}
+				documents[when] = triples
+			}
+			for when := engram.Time(5); when < 80; when += 5 {
+				reads(t, c, s, when, nil, at(when))
+			}
+			if t.Failed() {
+				return
+			}
+		}
+	}
 }
