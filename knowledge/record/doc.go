@@ -3,7 +3,7 @@
 //
 // A [Record] is what one provider says of one name: an ontology, a class, a property or an
 // individual. [Records] spreads the triples of a document over records so that each triple is
-// in one of them. A [Codec] turns records into payloads and back, exactly. [Import] commits
+// in one of them. A [Codec] turns records into payloads and back, exactly. [Codec.Import] commits
 // what a document says now and its provider has not said before, and withdraws what it says no
 // more.
 //
