@@ -27,7 +27,7 @@ type Cursor struct {
 	extra     map[rdf.Term]ID // of terms that no triple has
 	relations []*Relation
 	classes   map[ID]*extension
-	same      bool // some things are said to be the same
+	same      bool // what sames reports, once it is known
 	sameKnown bool
 }
 
@@ -125,24 +125,23 @@ type Relation struct {
 	property ID
 	kind     relationKind
 	mode     Mode
-	subs     []ID // the property and those below it
-	inverses []ID // transitive properties of which one of subs is the inverse
+	implied  *implied // in OWL's mode
 }
 
 type relationKind uint8
 
 const (
-	relatesStated  relationKind = iota // Match is all
-	relatesSubs                        // with sub-properties, as rdf_has
-	relatesClosed                      // transitive: OWLHas is all
-	relatesMany                        // OWLHas of each of subs
-	relatesSchema                      // rdfs:subClassOf and rdfs:subPropertyOf
-	relatesNothing                     // no triple and no restriction speaks of it
+	relatesStated relationKind = iota // Match is all
+	relatesSubs                       // with sub-properties, as rdf_has
+	relatesClosed                     // transitive
+	relatesMany                       // what follows in one step
+	relatesSchema                     // rdfs:subClassOf and rdfs:subPropertyOf
 )
 
-// Relation returns what a property connects. In OWL's mode that is what is stated of it and of the
-// properties below it, and what OWLHas has of these; an inverse of a transitive property is
-// transitive, and so are rdfs:subClassOf and rdfs:subPropertyOf.
+// Relation returns what a property connects. In OWL's mode that is what follows from the triples
+// of all properties that are below it or inverse to such ones, from symmetry, transitivity, also
+// that of an inverse, owl:sameAs, and the values that restrictions give to the very classes of an
+// individual: at least what OWLHas has. rdfs:subClassOf and rdfs:subPropertyOf are transitive.
 func (c *Cursor) Relation(p ID, mode Mode) *Relation {
 	for _, known := range c.relations {
 		if known.property == p && known.mode == mode {
@@ -151,57 +150,44 @@ func (c *Cursor) Relation(p ID, mode Mode) *Relation {
 	}
 	it := &Relation{c: c, property: p, mode: mode}
 	c.relations = append(c.relations, it)
-	if mode == AsStated {
+	switch mode {
+	case AsStated:
 		return it
-	}
-	of := c.r.property(p)
-	if it.subs = of.subs; mode == AsRDFS {
-		if len(it.subs) > 1 {
+	case AsRDFS:
+		if len(c.r.property(p).subs) > 1 {
 			it.kind = relatesSubs
 		}
 		return it
 	}
-	if !c.sameKnown {
-		c.same, c.sameKnown = c.r.sames(), true
-	}
-	if p == rdfsSubClassOf || p == rdfsSubPropertyOf {
+	it.implied = c.r.impliedBy(p)
+	switch {
+	case p == rdfsSubClassOf || p == rdfsSubPropertyOf:
 		it.kind = relatesSchema
-		return it
-	}
-	of, way := c.r.pathsOf(p)
-	if of.transitive {
+	case it.implied.transitive:
 		it.kind = relatesClosed
-		return it
-	}
-	plain := !c.same && len(it.subs) == 1 && len(way.values) == 0
-	if plain && len(way.backward) == 0 {
-		return it
-	}
-	it.kind = relatesMany
-	for _, sub := range it.subs {
-		for _, inverse := range c.inverses(sub) {
-			if of, _ := c.r.pathsOf(inverse); of.transitive {
-				it.inverses = append(it.inverses, inverse)
-			}
-		}
+	case !it.implied.plain || c.sames():
+		it.kind = relatesMany
 	}
 	return it
 }
 
-// inverses returns what a property is the inverse of, whichever of them says so.
-func (c *Cursor) inverses(p ID) []ID {
-	found := nodes{}
-	c.r.has(p, owlInverseOf, 0, func(_, q uint32) bool { found.add(c.r.Graph, q); return true })
-	c.r.has(0, owlInverseOf, p, func(q, _ uint32) bool { found.add(c.r.Graph, q); return true })
-	return found.list
+// sames reports whether anything is said to be the same as another.
+func (c *Cursor) sames() bool {
+	if !c.sameKnown {
+		c.same, c.sameKnown = c.r.sames(), true
+	}
+	return c.same
 }
 
 // Below returns the property and those below it, as far as the mode counts them.
 func (r *Relation) Below() []ID {
-	if r.mode == AsStated {
+	switch r.mode {
+	case AsStated:
 		return []ID{r.property}
+	case AsRDFS:
+		return r.c.r.property(r.property).subs
 	}
-	return r.subs
+	return r.implied.forward
 }
 
 // Each yields subjects and objects; 0 is any.
@@ -212,34 +198,11 @@ func (r *Relation) Each(s, o ID, yield func(s, o ID) bool) bool {
 	case relatesSubs:
 		return r.c.r.has(s, r.property, o, yield)
 	case relatesClosed:
-		if o == 0 || r.c.IsLiteral(o) { // literals are no part of a way
-			goOn := r.c.r.has(s, r.property, o, func(s, o ID) bool { return !r.c.IsLiteral(o) || yield(s, o) })
-			if !goOn || o != 0 {
-				return goOn
-			}
-		}
-		return r.c.r.owlHasOf(s, r.property, o, yield)
+		return r.c.r.closedOf(s, r.property, o, yield)
 	case relatesSchema:
 		return r.c.Walk(s, o, func(s, o ID, yield func(s, o ID) bool) bool { return r.c.r.has(s, r.property, o, yield) }, yield)
 	}
-	pass := once(yield)
-	if !r.c.r.has(s, r.property, o, pass) {
-		return false
-	}
-	for _, sub := range r.subs {
-		if !r.c.r.owlHasOf(s, sub, o, pass) {
-			return false
-		}
-	}
-	for _, inverse := range r.inverses {
-		if o != 0 && r.c.IsLiteral(o) {
-			break
-		}
-		if !r.c.r.owlHasOf(o, inverse, s, func(o, s uint32) bool { return r.c.IsLiteral(s) || pass(s, o) }) {
-			return false
-		}
-	}
-	return true
+	return r.c.r.follows(r.implied, s, o, once(yield))
 }
 
 // Count estimates how many pairs there are, up to most if that takes looking at each.
@@ -248,18 +211,21 @@ func (r *Relation) Count(s, o ID, most int) int {
 		return r.c.Count(s, r.property, o, most)
 	}
 	n := 0
-	for _, sub := range r.Below() {
-		n += r.c.Count(s, sub, o, most)
-		if r.kind != relatesClosed && r.kind != relatesMany {
-			continue
+	if r.implied == nil {
+		for _, sub := range r.Below() {
+			n += r.c.Count(s, sub, o, most)
 		}
-		_, way := r.c.r.pathsOf(sub)
-		for _, back := range way.backward {
-			n += r.c.Count(o, back, s, most)
-		}
-		n += len(way.values)
+		return n
 	}
-	if r.kind == relatesClosed || r.kind == relatesSchema || len(r.inverses) > 0 {
+	for _, at := range r.implied.all {
+		if at.back {
+			n += r.c.Count(o, at.property, s, most)
+		} else {
+			n += r.c.Count(s, at.property, o, most)
+		}
+	}
+	n += len(r.implied.way.values)
+	if r.kind != relatesMany {
 		n *= 4
 	}
 	return n
@@ -267,60 +233,5 @@ func (r *Relation) Count(s, o ID, most int) int {
 
 // Walk yields what one or more steps connect. No step leads on from a literal.
 func (c *Cursor) Walk(s, o ID, step func(s, o ID, yield func(s, o ID) bool) bool, yield func(s, o ID) bool) bool {
-	switch {
-	case s != 0 && o != 0 && c.IsLiteral(o):
-		// A literal may have many that lead to it, of which one is s.
-		fallthrough
-	case s != 0:
-		return c.reach(s, func(n ID, to func(ID) bool) bool {
-			return c.IsLiteral(n) || step(n, 0, func(_, m ID) bool { return to(m) })
-		}, func(n ID) bool {
-			if o != 0 {
-				return n != o || yield(s, o) && false
-			}
-			return yield(s, n)
-		})
-	case o != 0:
-		return c.reach(o, func(n ID, to func(ID) bool) bool {
-			return step(0, n, func(m, _ ID) bool { return to(m) })
-		}, func(n ID) bool { return yield(n, o) })
-	}
-	next := map[ID][]ID{}
-	var order []ID
-	step(0, 0, func(s, o ID) bool {
-		if next[s] == nil {
-			order = append(order, s)
-		}
-		next[s] = append(next[s], o)
-		return true
-	})
-	for _, s := range order {
-		goOn := c.reach(s, func(n ID, to func(ID) bool) bool {
-			for _, m := range next[n] {
-				if !to(m) {
-					return false
-				}
-			}
-			return true
-		}, func(n ID) bool { return yield(s, n) })
-		if !goOn {
-			return false
-		}
-	}
-	return true
-}
-
-// reach yields what one or more steps reach, the nearest first.
-func (c *Cursor) reach(start ID, steps func(n ID, to func(ID) bool) bool, yield func(ID) bool) bool {
-	reached := nodes{}
-	to := func(n ID) bool { return !reached.add(c.r.Graph, n) || yield(n) }
-	if !steps(start, to) {
-		return false
-	}
-	for i := 0; i < len(reached.list); i++ {
-		if n := reached.list[i]; n != start && !steps(n, to) {
-			return false
-		}
-	}
-	return true
+	return c.r.walk(s, o, step, yield)
 }

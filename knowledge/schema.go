@@ -71,6 +71,9 @@ type property struct {
 	transitive bool
 	once       sync.Once
 	paths      *paths // how OWLHas goes a step along it; see reader.pathsOf
+
+	impliedOnce sync.Once
+	implied     *implied // see reader.impliedBy
 }
 
 // schema returns what is derived from the triples, a new one if need be.

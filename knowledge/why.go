@@ -82,28 +82,7 @@ func (p *prover) triple(s, property, o uint32) ([]key, bool) {
 	if facts, ok := p.stated(s, property, o); ok {
 		return facts, true
 	}
-	if it, _ := r.pathsOf(property); it.transitive {
-		return p.way(s, property, o, true)
-	}
-	relation := p.c.Relation(property, AsOWL)
-	for _, sub := range relation.subs {
-		of, _ := r.pathsOf(sub)
-		if facts, ok := p.way(s, sub, o, of.transitive); ok {
-			return append(facts, p.chain(sub, rdfsSubPropertyOf, property)...), true
-		}
-	}
-	for _, inverse := range relation.inverses {
-		if facts, ok := p.way(o, inverse, s, true); ok {
-			for _, sub := range relation.subs {
-				if says, ok := p.saysInverse(sub, inverse); ok {
-					facts = append(append(facts, says), p.chain(sub, rdfsSubPropertyOf, property)...)
-					break
-				}
-			}
-			return facts, true
-		}
-	}
-	return nil, false
+	return p.way(s, property, o)
 }
 
 // stated returns the triple of a property or of one below it, with what puts that one below.
@@ -152,30 +131,50 @@ func (p *prover) chain(a, property, b uint32) []key {
 	}
 }
 
-// saysInverse returns the triple that makes one property the inverse of another.
-func (p *prover) saysInverse(a, b uint32) (key, bool) {
-	for _, pair := range [2][2]uint32{{a, b}, {b, a}} {
-		if fact, ok := p.stated(pair[0], owlInverseOf, pair[1]); ok {
-			return fact[0], true
+// because returns what makes the triples of a property imply those of another, by the steps of how
+// that was found.
+func (p *prover) because(x *implied, i int) (facts []key) {
+	for ; x.all[i].by >= 0; i = x.all[i].by {
+		at, by := x.all[i], x.all[x.all[i].by]
+		switch {
+		case at.back == by.back:
+			facts = append(facts, p.first(at.property, rdfsSubPropertyOf, by.property)...)
+		case at.property == by.property && p.c.r.isRDFSIndividual(at.property, owlSymmetric):
+			more, _ := p.member(at.property, owlSymmetric)
+			facts = append(facts, more...)
+		default:
+			says := p.first(by.property, owlInverseOf, at.property)
+			if says == nil {
+				says = p.first(at.property, owlInverseOf, by.property)
+			}
+			facts = append(facts, says...)
 		}
 	}
-	return key{}, false
+	return facts
 }
 
-// place is where a way has come to.
+// first returns the triple that states something, of a property or of one below it.
+func (p *prover) first(s, property, o uint32) []key {
+	if facts, ok := p.stated(s, property, o); ok {
+		return facts[:1:1]
+	}
+	return nil
+}
+
+// whyPlace is where a way has come to.
 type whyPlace struct {
 	node    uint32
 	stepped bool // it has gone along the property
 }
 
-// way returns what leads from s to o along a property with its sub-properties if it is transitive,
-// and its inverses, as OWLHas goes.
-func (p *prover) way(s, property, o uint32, transitive bool) ([]key, bool) {
+// way returns what leads from s to o along a property, as a Relation goes.
+func (p *prover) way(s, property, o uint32) ([]key, bool) {
 	type arrival struct {
 		from  whyPlace
 		facts []key
 	}
 	r := p.c.r
+	x := r.impliedBy(property)
 	start, goal := whyPlace{s, false}, whyPlace{o, true}
 	arrivals := map[whyPlace]arrival{}
 	queue := []whyPlace{start}
@@ -184,8 +183,8 @@ func (p *prover) way(s, property, o uint32, transitive bool) ([]key, bool) {
 		at := queue[i]
 		arrive := func(m uint32, stepped bool, facts func() []key) bool {
 			to := whyPlace{m, stepped}
-			if _, known := arrivals[to]; known || to == start {
-				return true
+			if _, known := arrivals[to]; known || to == start || found || at.stepped && r.isLiteral(m) {
+				return !found
 			}
 			arrivals[to] = arrival{at, facts()}
 			queue = append(queue, to)
@@ -195,17 +194,17 @@ func (p *prover) way(s, property, o uint32, transitive bool) ([]key, bool) {
 		if r.isLiteral(at.node) {
 			continue
 		}
-		if !at.stepped || transitive {
-			if !p.steps(at.node, property, transitive, func(m uint32, facts func() []key) bool { return arrive(m, true, facts) }) {
+		if !at.stepped || x.transitive {
+			if !p.steps(at.node, x, func(m uint32, facts func() []key) bool { return arrive(m, true, facts) }) {
 				break
 			}
 		}
-		if p.c.same {
+		if p.c.sames() {
 			r.has(at.node, owlSameAs, 0, func(n, m uint32) bool {
-				return r.isLiteral(m) || arrive(m, at.stepped, func() []key { f, _ := p.stated(n, owlSameAs, m); return f[:1] })
+				return r.isLiteral(m) || arrive(m, at.stepped, func() []key { return p.first(n, owlSameAs, m) })
 			})
 			r.has(0, owlSameAs, at.node, func(m, n uint32) bool {
-				return arrive(m, at.stepped, func() []key { f, _ := p.stated(m, owlSameAs, n); return f[:1] })
+				return arrive(m, at.stepped, func() []key { return p.first(m, owlSameAs, n) })
 			})
 		}
 	}
@@ -213,82 +212,110 @@ func (p *prover) way(s, property, o uint32, transitive bool) ([]key, bool) {
 		return nil, false
 	}
 	var parts [][]key
+	steps := 0
 	for at := goal; at != start; at = arrivals[at].from {
 		parts = append(parts, arrivals[at].facts)
+		steps++
 	}
 	slices.Reverse(parts)
 	facts := slices.Concat(parts...)
-	if len(parts) > 1 && transitive {
-		if says, ok := p.stated(property, rdfType, owlTransitive); ok {
-			facts = append(facts, says[0])
-		}
+	if steps > 1 && x.transitive {
+		facts = append(facts, p.transitivity(property)...)
 	}
 	return facts, true
 }
 
-// steps yields where one step leads from a node, and what it rests on.
-func (p *prover) steps(n, property uint32, transitive bool, yield func(m uint32, facts func() []key) bool) bool {
+// transitivity returns what makes a property transitive, or an inverse of it.
+func (p *prover) transitivity(property uint32) []key {
 	r := p.c.r
-	subs := []uint32{property}
-	if transitive {
-		subs = r.property(property).subs
+	says := func(of uint32) []key {
+		facts, _ := p.member(of, owlTransitive)
+		return facts
 	}
-	for _, sub := range subs {
-		up := func(facts ...key) []key { return append(facts, p.chain(sub, rdfsSubPropertyOf, property)...) }
-		goOn := r.match(n, sub, 0, func(_, _, m uint32) bool {
-			return yield(m, func() []key { return up(key{n, sub, m}) })
-		})
+	if r.isRDFSIndividual(property, owlTransitive) {
+		return says(property)
+	}
+	for _, q := range r.inversesOf(property) {
+		if r.isRDFSIndividual(q, owlTransitive) {
+			inverse := p.first(property, owlInverseOf, q)
+			if inverse == nil {
+				inverse = p.first(q, owlInverseOf, property)
+			}
+			return append(says(q), inverse...)
+		}
+	}
+	return nil
+}
+
+// steps yields where one step leads from a node, and what it rests on: along what implies a
+// property, through all of a transitive one.
+func (p *prover) steps(n uint32, x *implied, yield func(m uint32, facts func() []key) bool) bool {
+	r := p.c.r
+	for i, at := range x.all {
+		all := yield
+		yield := func(m uint32, facts func() []key) bool { return at.turned && r.isLiteral(m) || all(m, facts) }
+		values := newPaths()
+		values.restrictions(r, at.property)
+		var goOn bool
+		if at.back {
+			goOn = r.match(0, at.property, n, func(m, _, _ uint32) bool {
+				return yield(m, func() []key { return append([]key{{m, at.property, n}}, p.because(x, i)...) })
+			})
+			for class := range values.valued[n] {
+				goOn = goOn && r.has(0, rdfType, class, func(m, _ uint32) bool {
+					return yield(m, func() []key { return append(p.value(m, class, at.property, n), p.because(x, i)...) })
+				})
+			}
+		} else {
+			goOn = r.match(n, at.property, 0, func(_, _, m uint32) bool {
+				return yield(m, func() []key { return append([]key{{n, at.property, m}}, p.because(x, i)...) })
+			})
+			if goOn && len(values.values) > 0 {
+				goOn = r.has(n, rdfType, 0, func(_, class uint32) bool {
+					return !slices.ContainsFunc(values.values[class], func(m uint32) bool {
+						return !yield(m, func() []key { return append(p.value(n, class, at.property, m), p.because(x, i)...) })
+					})
+				})
+			}
+		}
 		if !goOn {
 			return false
 		}
-		for _, inverse := range r.inverses(sub) {
-			for _, below := range r.property(inverse).subs {
-				goOn = r.match(0, below, n, func(m, _, _ uint32) bool {
-					return yield(m, func() []key {
-						facts := append([]key{{m, below, n}}, p.chain(below, rdfsSubPropertyOf, inverse)...)
-						if says, ok := p.saysInverse(sub, inverse); ok {
-							facts = append(facts, says)
-						}
-						return up(facts...)
-					})
-				})
-				if !goOn {
-					return false
-				}
-			}
+		if !slices.Contains(x.closed, at) {
+			continue
 		}
-		if r.isRDFSIndividual(sub, owlSymmetric) {
-			goOn = r.match(0, sub, n, func(m, _, _ uint32) bool {
-				return yield(m, func() []key {
-					facts := []key{{m, sub, n}}
-					if says, ok := p.stated(sub, rdfType, owlSymmetric); ok {
-						facts = append(facts, says[0])
-					}
-					return up(facts...)
-				})
+		// All that a transitive one reaches.
+		to := func(s, o, m uint32) bool {
+			return yield(m, func() []key {
+				facts, _ := p.triple(s, at.property, o)
+				return append(facts, p.because(x, i)...)
 			})
-			if !goOn {
-				return false
-			}
 		}
-		goOn = r.has(n, rdfType, 0, func(_, class uint32) bool {
-			return r.has(0, owlOnProperty, sub, func(restriction, _ uint32) bool {
-				below := false
-				r.directSubclass(class, restriction, func(_, _ uint32) bool { below = true; return false })
-				return !below || r.has(restriction, owlHasValue, 0, func(_, m uint32) bool {
-					return yield(m, func() []key {
-						facts := []key{{n, rdfType, class}}
-						facts = append(facts, p.superclass(class, restriction)...)
-						return up(append(facts, key{restriction, owlOnProperty, sub}, key{restriction, owlHasValue, m})...)
-					})
-				})
-			})
-		})
+		if at.back {
+			goOn = r.closedOf(0, at.property, n, func(m, _ uint32) bool { return to(m, n, m) })
+		} else {
+			goOn = r.closedOf(n, at.property, 0, func(_, m uint32) bool { return to(n, m, m) })
+		}
 		if !goOn {
 			return false
 		}
 	}
 	return true
+}
+
+// value returns what gives an individual a value by a restriction of its class.
+func (p *prover) value(n, class, property, value uint32) []key {
+	r := p.c.r
+	var facts []key
+	r.has(0, owlOnProperty, property, func(restriction, _ uint32) bool {
+		if !r.has(restriction, owlHasValue, value, func(_, _ uint32) bool { return false }) &&
+			!r.directSubclass(class, restriction, func(_, _ uint32) bool { return false }) {
+			facts = slices.Concat(p.first(n, rdfType, class), p.superclass(class, restriction),
+				p.first(restriction, owlOnProperty, property), p.first(restriction, owlHasValue, value))
+		}
+		return facts == nil
+	})
+	return facts
 }
 
 // superclass returns what makes a class one directly below another.

@@ -3,6 +3,7 @@ package pattern
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -117,37 +118,90 @@ func (m model) property(p rdf.Term) pairs {
 	if m.mode == knowledge.AsRDFS {
 		return out
 	}
-	for t := range m.v.OWLHas(rdf.Term{}, p, rdf.Term{}) {
-		add(t.S, t.O)
+	return m.saturated()[p]
+}
+
+// saturated applies the rules of OWL to the pairs of all properties until nothing is new.
+func (m model) saturated() map[rdf.Term]pairs {
+	all := map[rdf.Term]pairs{}
+	again := true
+	add := func(p, s, o rdf.Term) {
+		if all[p] == nil {
+			all[p] = pairs{}
+		}
+		if pair := [2]rdf.Term{s, o}; s.Kind != rdf.Literal && !all[p][pair] {
+			all[p][pair] = true
+			again = true
+		}
 	}
-	transitive := func(p rdf.Term) bool {
-		for range m.v.RDFSIndividualOf(p, rdf.NewIRI(rdf.NSOWL+"TransitiveProperty")) {
+	rdfs := func(name string) pairs { return m.has(rdf.NSRDFS + name) }
+	owl := func(name string) pairs { return m.has(rdf.NSOWL + name) }
+	is := func(p rdf.Term, class string) bool {
+		for range m.v.RDFSIndividualOf(p, rdf.NewIRI(rdf.NSOWL+class)) {
 			return true
 		}
 		return false
 	}
-	if transitive(p) {
-		for t := range m.v.OWLHas(rdf.Term{}, p, rdf.Term{}) {
-			add(t.S, t.O)
-		}
-		return out
+	for t := range m.v.Match(rdf.Term{}, rdf.Term{}, rdf.Term{}) {
+		add(t.P, t.S, t.O)
 	}
-	for sub := range m.v.RDFSSubpropertyOf(rdf.Term{}, p) {
-		for t := range m.v.OWLHas(rdf.Term{}, sub, rdf.Term{}) {
-			add(t.S, t.O)
+	for member := range m.has(isA.Value) {
+		for restriction := range owl("onProperty") {
+			for value := range owl("hasValue") {
+				if value[0] == restriction[0] && rdfs("subClassOf")[[2]rdf.Term{member[1], value[0]}] {
+					add(restriction[1], member[0], value[1])
+				}
+			}
 		}
-		inverse := rdf.NewIRI(rdf.NSOWL + "inverseOf")
-		for t := range m.v.Has(rdf.Term{}, inverse, rdf.Term{}) {
-			for _, pair := range [2][2]rdf.Term{{t.S, t.O}, {t.O, t.S}} {
-				if pair[0] == sub && transitive(pair[1]) {
-					for t := range m.v.OWLHas(rdf.Term{}, pair[1], rdf.Term{}) {
-						if t.O.Kind != rdf.Literal {
-							add(t.O, t.S)
+	}
+	for again {
+		again = false
+		for p, of := range maps.Clone(all) {
+			transitive, symmetric := is(p, "TransitiveProperty"), is(p, "SymmetricProperty")
+			for pair := range maps.Clone(of) {
+				for sub := range rdfs("subPropertyOf") {
+					if sub[0] == p {
+						add(sub[1], pair[0], pair[1])
+					}
+				}
+				for inverse := range owl("inverseOf") {
+					if inverse[0] == p {
+						add(inverse[1], pair[1], pair[0])
+					}
+					if inverse[1] == p {
+						add(inverse[0], pair[1], pair[0])
+					}
+				}
+				if symmetric {
+					add(p, pair[1], pair[0])
+				}
+				if transitive {
+					for next := range of {
+						if next[0] == pair[1] && next[1].Kind != rdf.Literal { // one step only leads to a literal
+							add(p, pair[0], next[1])
+						}
+					}
+				}
+				for same := range owl("sameAs") {
+					for _, same := range [2][2]rdf.Term{same, {same[1], same[0]}} {
+						if pair[0] == same[0] {
+							add(p, same[1], pair[1])
+						}
+						if pair[1] == same[0] {
+							add(p, pair[0], same[1])
 						}
 					}
 				}
 			}
 		}
+	}
+	return all
+}
+
+func (m model) has(property string) pairs {
+	out := pairs{}
+	for t := range m.v.Has(rdf.Term{}, rdf.NewIRI(property), rdf.Term{}) {
+		out[[2]rdf.Term{t.S, t.O}] = true
 	}
 	return out
 }
@@ -403,4 +457,51 @@ func (q *Question) variables() []string {
 	}
 	visit(q.Body)
 	return all
+}
+
+// What Why says of a triple is stated, and enough for it to follow; of what does not hold it says
+// nothing.
+func TestWhyIsEnough(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := world(t)
+		m := model{v, knowledge.AsOWL}
+		p := x(fmt.Sprint("p", rapid.IntRange(0, 3).Draw(t, "p")))
+		if rapid.IntRange(0, 3).Draw(t, "type") == 0 {
+			p = isA
+		}
+		things := slices.SortedFunc(maps.Keys(m.nodes()), compareTerms)
+		things = append(things, rdf.NewText("t"), rdf.NewTagged("t", "en"))
+		holds := pairs{}
+		if p != isA {
+			holds = m.property(p)
+		}
+		for _, o := range things {
+			if p == isA {
+				if !strings.HasPrefix(o.Value, ns+"c") {
+					continue
+				}
+				holds = m.types(o)
+			}
+			for _, s := range things {
+				it := rdf.Triple{S: s, P: p, O: o}
+				why := knowledge.Why(v, it)
+				if (len(why) > 0) != holds[[2]rdf.Term{s, o}] {
+					t.Fatalf("%v rests on %v of %v", it, why, slices.Collect(v.Match(rdf.Term{}, rdf.Term{}, rdf.Term{})))
+				}
+				g := knowledge.NewGraph()
+				for _, fact := range why {
+					if len(slices.Collect(v.Match(fact.S, fact.P, fact.O))) == 0 {
+						t.Fatalf("%v rests on %v, which is not stated", it, fact)
+					}
+					g.Add(fact)
+				}
+				c := g.Cursor()
+				follows := p == isA && c.IsMember(c.ID(s), c.ID(o)) ||
+					p != isA && !c.Relation(c.ID(p), knowledge.AsOWL).Each(c.ID(s), c.ID(o), func(_, _ knowledge.ID) bool { return false })
+				if len(why) > 0 && !follows {
+					t.Fatalf("%v does not follow from %v of %v", it, why, slices.Collect(v.Match(rdf.Term{}, rdf.Term{}, rdf.Term{})))
+				}
+			}
+		}
+	})
 }

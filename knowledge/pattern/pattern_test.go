@@ -370,7 +370,7 @@ func TestComputed(t *testing.T) {
 		`?x on ?y; ?y on ?z`:                        "cup plate table 0.8, spoon cup plate 0.4",
 		`?x on+ table`:                              "cup 0.8, fork 0.95, plate, spoon 0.4",
 		`?x on* table; certain >= 0.9`:              "fork 0.95, plate, table",
-		`<http://x#spoon> on+ ?y`:                              "cup 0.5, plate 0.4, table 0.4",
+		`<http://x#spoon> on+ ?y`:                   "cup 0.5, plate 0.4, table 0.4",
 		`?x on+ ?y; ?y a Plate`:                     "cup plate 0.8, spoon plate 0.4",
 		`?x touches ?y; certain >= 0.75`:            "cup plate 0.8, fork table 0.95, lamp wall, plate table",
 		`table ^on ?x`:                              "fork 0.95, plate",
