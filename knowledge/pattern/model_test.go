@@ -243,7 +243,7 @@ func (m model) types(class rdf.Term) pairs {
 }
 
 func (m model) path(t *Triple) pairs {
-	rel := pairs{}
+	var rel pairs
 	if t.P.Property.kind == named {
 		rel = m.types(t.O.term)
 	} else {
@@ -501,6 +501,159 @@ func TestWhyIsEnough(t *testing.T) {
 				if len(why) > 0 && !follows {
 					t.Fatalf("%v does not follow from %v of %v", it, why, slices.Collect(v.Match(rdf.Term{}, rdf.Term{}, rdf.Term{})))
 				}
+			}
+		}
+	})
+}
+
+// drawClass draws a class expression.
+func drawClass(t *rapid.T, depth int) *Class {
+	named := func() *Class {
+		return &Class{kind: classNamed, name: Exactly(x(fmt.Sprint("c", rapid.IntRange(0, 2).Draw(t, "c"))))}
+	}
+	if depth == 0 {
+		return named()
+	}
+	c := &Class{kind: rapid.SampledFrom([]classKind{
+		classAnd, classOr, classNot, classSome, classOnly, classValue, classSelf, classMin, classMax, classExactly, classOneOf,
+	}).Draw(t, "kind")}
+	individual := func() Term { return Exactly(x(fmt.Sprint("i", rapid.IntRange(0, 4).Draw(t, "i")))) }
+	c.property = Exactly(x(fmt.Sprint("p", rapid.IntRange(0, 3).Draw(t, "p"))))
+	c.inverse = rapid.Bool().Draw(t, "inverse")
+	operands := 0
+	switch c.kind {
+	case classAnd, classOr:
+		operands = rapid.IntRange(2, 3).Draw(t, "operands")
+	case classNot:
+		operands = 1
+	case classSome, classOnly:
+		operands = 1
+		if rapid.IntRange(0, 3).Draw(t, "data") == 0 {
+			c.of = []*Class{{kind: classData, name: IRI(rdf.NSXSD + "double"), facets: []facet{{">=", Number(2)}}}}
+			return c
+		}
+	case classMin, classMax, classExactly:
+		c.n = rapid.IntRange(0, 2).Draw(t, "n")
+		operands = rapid.IntRange(0, 1).Draw(t, "filler")
+	case classValue:
+		c.value = rapid.SampledFrom([]Term{individual(), Text("t"), Number(2), Exactly(rdf.NewText("t"))}).Draw(t, "value")
+	case classOneOf:
+		c.members = []Term{individual(), individual()}
+	}
+	for range operands {
+		c.of = append(c.of, drawClass(t, depth-1))
+	}
+	return c
+}
+
+// in says by definition whether a term is in a class expression.
+func (m model) in(c *Class, i rdf.Term, all map[rdf.Term]pairs) bool {
+	subject := false
+	for range m.v.Match(i, rdf.Term{}, rdf.Term{}) {
+		subject = true
+	}
+	individual := i.Kind != rdf.Literal
+	values := map[rdf.Term]bool{}
+	n, fillers := 0, 0
+	for pair := range all[c.property.term] {
+		if c.inverse {
+			pair[0], pair[1] = pair[1], pair[0]
+		}
+		if pair[0] == i && individual {
+			values[pair[1]] = true
+		}
+	}
+	for o := range values {
+		n++
+		if len(c.of) == 0 || m.in(c.of[0], o, all) {
+			fillers++
+		}
+	}
+	switch c.kind {
+	case classNamed:
+		return m.types(c.name.term)[[2]rdf.Term{i, c.name.term}]
+	case classData:
+		return i == rdf.NewTyped("2.0", rdf.NSXSD+"double")
+	case classAnd:
+		return !slices.ContainsFunc(c.of, func(of *Class) bool { return !m.in(of, i, all) })
+	case classOr:
+		return slices.ContainsFunc(c.of, func(of *Class) bool { return m.in(of, i, all) })
+	case classNot:
+		return (subject || !individual) && !m.in(c.of[0], i, all)
+	case classSome:
+		return fillers > 0
+	case classOnly:
+		return n > 0 && fillers == n
+	case classValue:
+		for o := range values {
+			if fits(solution{}, c.value, o) != nil {
+				return true
+			}
+		}
+		return false
+	case classSelf:
+		return values[i]
+	case classMin:
+		return individual && fillers >= c.n && (c.n > 0 || subject)
+	case classMax:
+		return subject && fillers <= c.n
+	case classExactly:
+		return individual && fillers == c.n && (c.n > 0 || subject)
+	}
+	return slices.ContainsFunc(c.members, func(t Term) bool { return t.term == i })
+}
+
+// Class expressions have those that they have by definition, in whatever way they are looked for.
+func TestRandomClasses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := world(t)
+		m := model{v, knowledge.AsOWL}
+		class := drawClass(t, 2)
+		parsed, err := ParseClass(class.String())
+		if err != nil || parsed.String() != class.String() {
+			t.Fatalf("%s is read as %s: %v", class, parsed, err)
+		}
+		var want []string
+		all := m.saturated()
+		things := m.nodes()
+		for i := range 5 {
+			things[x(fmt.Sprint("i", i))] = true // { i } has it, if it is nowhere else
+		}
+		for i := range things {
+			if m.in(class, i, all) {
+				want = append(want, i.Value)
+			}
+		}
+		slices.Sort(want)
+		for _, text := range []string{"", "?individual ?p ?o; select distinct ?individual; "} {
+			q := class.Ask()
+			wanted := want
+			if text != "" {
+				if q, err = Parse(text + q.String()); err != nil {
+					t.Fatal(err)
+				}
+				wanted = slices.DeleteFunc(slices.Clone(want), func(i string) bool {
+					for range v.Match(rdf.NewIRI(i), rdf.Term{}, rdf.Term{}) {
+						return false
+					}
+					return !strings.HasPrefix(i, "r") // the blank node
+				})
+			}
+			c, err := Compile(v, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for row, err := range c.Ask(t.Context(), v, knowledge.Limits{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, row.Get("individual").Value)
+				row.Why()
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, wanted) {
+				t.Fatalf("%s\n got %s\nwant %s\nof %v", q, got, wanted, slices.Collect(v.Match(rdf.Term{}, rdf.Term{}, rdf.Term{})))
 			}
 		}
 	})
