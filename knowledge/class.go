@@ -129,6 +129,9 @@ type proofs struct {
 const maxProof = 5000
 
 func (r *reader) isIndividual(i, c uint32) bool {
+	if !r.goOn() {
+		return false
+	}
 	question := [2]uint32{i, c}
 	switch answer := r.answers[question]; {
 	case answer == yes:

@@ -34,6 +34,10 @@ type Cursor struct {
 // Cursor returns a cursor over the graph.
 func (g *Graph) Cursor() *Cursor { return &Cursor{r: g.reader()} }
 
+// Pause has a function called at each step that the cursor goes along a way or a proof. When that
+// returns false, the question is given up: what is yielded from then on means nothing.
+func (c *Cursor) Pause(pause func() bool) { c.r.pause = pause }
+
 // ID returns the number of a term, one for the cursor's life if no triple has it.
 func (c *Cursor) ID(t rdf.Term) ID {
 	if t.Kind == 0 {

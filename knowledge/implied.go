@@ -201,7 +201,7 @@ func (r *reader) reach(start uint32, steps func(n uint32, to func(uint32) bool) 
 		return false
 	}
 	for i := 0; i < len(reached.list); i++ {
-		if n := reached.list[i]; n != start && !steps(n, to) {
+		if n := reached.list[i]; n != start && !(r.goOn() && steps(n, to)) {
 			return false
 		}
 	}

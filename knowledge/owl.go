@@ -288,7 +288,7 @@ func (r *reader) owlHasOf(s, p, o uint32, yield func(s, o uint32) bool) bool {
 func (r *reader) closure(start, p uint32, steps func(n uint32, to func(uint32) bool) bool, yield func(uint32) bool, back bool) bool {
 	reached := nodes{}
 	expand := func(n uint32) bool {
-		return steps(n, func(m uint32) bool {
+		return r.goOn() && steps(n, func(m uint32) bool {
 			if r.isLiteral(m) || m == p && !back || !reached.add(r.Graph, m) {
 				return true
 			}

@@ -137,7 +137,7 @@ func (r *reader) along(start uint32, steps func(n uint32, to func(uint32) bool) 
 	reached := nodes{}
 	reached.add(r.Graph, start)
 	for i := 0; i < len(reached.list); i++ {
-		goOn := steps(reached.list[i], func(n uint32) bool { return !reached.add(r.Graph, n) || yield(n) })
+		goOn := r.goOn() && steps(reached.list[i], func(n uint32) bool { return !reached.add(r.Graph, n) || yield(n) })
 		if !goOn {
 			return false
 		}

@@ -14,8 +14,12 @@ type reader struct {
 	*Graph
 	derived *schema
 	extra   []rdf.Term
+	pause   func() bool // called at each step of a way or proof, unless nil; false ends the question
 	proofs
 }
+
+// goOn says whether the question is still wanted.
+func (r *reader) goOn() bool { return r.pause == nil || r.pause() }
 
 func (g *Graph) reader() *reader { return &reader{Graph: g, derived: g.schema()} }
 

@@ -37,6 +37,7 @@ func (c *Compiled) Ask(ctx context.Context, v *knowledge.View, limits knowledge.
 		} else {
 			r.regs = make([]knowledge.ID, n)
 		}
+		r.cursor.Pause(r.tick)
 		out := results{run: r, yield: yield}
 		steps := c.plan(v, r.cursor).steps
 		r.chain(steps, out.add)()
