@@ -166,7 +166,7 @@ func (p *parser) facet() facet {
 		p.unexpected("a literal")
 	}
 	f.value = p.simple()
-	if err := f.check(); err != nil {
+	if err := f.prepare(); err != nil {
 		p.fail(pos, "%v", err)
 	}
 	return f

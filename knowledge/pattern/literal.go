@@ -123,13 +123,12 @@ func isOfDatatype(t rdf.Term, datatype string) bool {
 	return ok && integers[has] && (wanted == "decimal" || wanted == "integer")
 }
 
-// check says what is wrong with a facet.
-func (f facet) check() error {
+// prepare says what is wrong with a facet.
+func (f *facet) prepare() (err error) {
 	switch f.name {
 	case "pattern":
-		if _, err := regexp.Compile(f.value.literalText()); err != nil {
-			return err
-		}
+		f.regexp, err = regexp.Compile("^(?:" + f.value.literalText() + ")$")
+		return err
 	case "length", "minLength", "maxLength":
 		if n, err := strconv.Atoi(f.value.literalText()); err != nil || n < 0 {
 			return engram.Errorf(engram.Invalid, "", "%s is followed by a number", f.name)
@@ -154,8 +153,7 @@ func (f facet) holds(t rdf.Term) bool {
 		has := utf8.RuneCountInString(t.Value)
 		return f.name == "length" && has == n || f.name == "minLength" && has >= n || f.name == "maxLength" && has <= n
 	case "pattern":
-		re, err := regexp.Compile("^(?:" + limit + ")$")
-		return err == nil && re.MatchString(t.Value)
+		return f.regexp.MatchString(t.Value)
 	case "langRange":
 		return limit == "*" && t.Lang != "" || strings.EqualFold(t.Lang, limit) ||
 			len(t.Lang) > len(limit) && t.Lang[len(limit)] == '-' && strings.EqualFold(t.Lang[:len(limit)], limit)

@@ -529,7 +529,7 @@ func drawClass(t *rapid.T, depth int) *Class {
 	case classSome, classOnly:
 		operands = 1
 		if rapid.IntRange(0, 3).Draw(t, "data") == 0 {
-			c.of = []*Class{{kind: classData, name: IRI(rdf.NSXSD + "double"), facets: []facet{{">=", Number(2)}}}}
+			c.of = []*Class{{kind: classData, name: IRI(rdf.NSXSD + "double"), facets: []facet{{name: ">=", value: Number(2)}}}}
 			return c
 		}
 	case classMin, classMax, classExactly:

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -342,6 +343,34 @@ func TestLimits(t *testing.T) {
 	for range c.Ask(t.Context(), v, knowledge.Limits{}) {
 		break
 	}
+}
+
+// A compiled question is asked by many at once, and of views of other sizes.
+func TestQuestionsAtOnce(t *testing.T) {
+	v := turtle(t, kitchen)
+	c, err := pattern.CompileText(v, `?x parts+ ?y; ?y a (Furniture or Door); not { ?y open true }; optional { ?y height ?h }; where ?h == null || ?h != 7.0`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	larger := &knowledge.View{Graph: v.Fork()}
+	for i := range 300 {
+		larger.Add(rdf.Triple{S: rdf.NewIRI(fmt.Sprint("http://x#", i)), P: rdf.NewIRI("http://x#parts"), O: rdf.NewIRI(fmt.Sprint("http://x#", i+1))})
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 20 {
+				view := v
+				if i%2 == 0 {
+					view = larger
+				}
+				if got := rowsOf(t, view, c); len(got) != 3 {
+					t.Errorf("%v", got)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // scene computes what stands on what.

@@ -1,6 +1,8 @@
 package pattern
 
 import (
+	"regexp"
+
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -175,6 +177,7 @@ const (
 
 // facet is a condition on a literal of a datatype.
 type facet struct {
-	name  string // >=, >, <=, <, length, minLength, maxLength, pattern, langRange
-	value Term
+	name   string // >=, >, <=, <, length, minLength, maxLength, pattern, langRange
+	value  Term
+	regexp *regexp.Regexp // of a pattern
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // A Row is one answer. It is JSON as rows of Prolog's questions are: IRIs are strings, literals
-// {"literal": …, "type": …}, and counts numbers; "probability" is there if it is below 1.
+// {"literal": …, "type": …}, and counts numbers; "probability" is there if it is below 1. The rows of one asking are used by one goroutine
+// at a time, while the view's graph is not changed.
 type Row struct {
 	// Probability is the product of those of the computed triples that the row rests on, 1 if
 	// there is none; of a count the greatest of what was counted.
