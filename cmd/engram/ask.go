@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/seed-301d4374/engram/knowledge/prolog"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/service"
+	"github.com/seed-301d4374/engram/knowledge/swrl"
 )
 
 func newAsk() *cobra.Command {
@@ -185,7 +187,11 @@ func (a *asking) with(f func() error) error {
 				return err
 			}
 		}
-		a.service, a.facts = base.Alone{View: base.OfGraph(g)}, fmt.Sprintf("%d facts", g.Len())
+		loaded := g.Len()
+		if err := a.infer(g); err != nil {
+			return err
+		}
+		a.service, a.facts = base.Alone{View: base.OfGraph(g)}, fmt.Sprintf("%d facts", loaded)
 		return f()
 	}
 	// The server bounds what is asked without a limit.
@@ -202,6 +208,22 @@ func (a *asking) with(f func() error) error {
 	defer m.Close()
 	a.service, a.facts = m.Knowledge(), "what the server knows"
 	return f()
+}
+
+// infer adds what rules of SWRL in files conclude; it tells of those that are not supported.
+func (a *asking) infer(g *knowledge.Graph) error {
+	rules, refused := swrl.Rules(g)
+	if refused != nil {
+		a.cmd.PrintErrf("engram: %v\n", refused)
+	}
+	ctx := a.cmd.Context()
+	if a.question.Limits.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.question.Limits.Time)
+		defer cancel()
+	}
+	_, err := swrl.Infer(ctx, g, rules)
+	return err
 }
 
 // loadFacts adds the triples of a file. Its blank nodes get labels that begin with scope.

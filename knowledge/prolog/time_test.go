@@ -49,7 +49,7 @@ func TestTime(t *testing.T) {
 		"rdf_triple(knowrob:'on-Physical', e:cup, X)":                                                      ``,
 		"holds(rdf_triple(knowrob:'on-Physical', e:cup, X), 150)":                                          `{"X":"e:table"}`,
 		"holds(knowrob:'on-Physical'(e:cup, X), 150)":                                                      `{"X":"e:table"}`,
-		"holds(knowrob:'on-Physical'(X, Y), knowrob:'timepoint_199.5')":                                      `{"X":"e:cup","Y":"e:table"}`,
+		"holds(knowrob:'on-Physical'(X, Y), knowrob:'timepoint_199.5')":                                    `{"X":"e:cup","Y":"e:table"}`,
 		"holds(on_Physical(e:cup, X), 'http://e/timepoint_150')":                                           `{"X":"e:table"}`,
 		"holds(on_Physical(e:cup, X), 250)":                                                                ``,
 		"holds(on_Physical(e:cup, X), now)":                                                                ``,
