@@ -582,6 +582,11 @@ func assertAt(front bool) builtin {
 		} else {
 			p.clauses = append(p.clauses, c)
 		}
+		if p.index != nil && !front && c.key != nil {
+			p.index[c.key] = append(p.index[c.key], c)
+		} else if n := len(p.clauses); p.index != nil || n >= indexed && n&(n-1) == 0 {
+			p.index, p.stale = nil, true
+		}
 		p.defined = true
 		return true, m.charge(int(3*size + 200))
 	}
@@ -622,7 +627,7 @@ func (m *machine) changeable(head Term) (*pred, error) {
 	own, ok := m.changed[p]
 	if !ok {
 		c := *p
-		c.clauses = slices.Clone(p.clauses)
+		c.clauses, c.index, c.stale = slices.Clone(p.clauses), nil, true
 		own = &c
 		m.changed[p] = own
 	}
@@ -643,9 +648,18 @@ func clausesOf(m *machine, head, body Term, take bool) (bool, error) {
 	if own, ok := m.changed[p]; ok {
 		p = own
 	}
-	rest := p.clauses
-	if len(rest) == 0 {
-		return false, nil
+	var rest []*clause
+	var key Term
+	if c, ok := deref(head).(*Compound); ok {
+		key = keyOf(deref(c.args[0]))
+	}
+	for _, c := range p.clauses {
+		if c.mayMatch(key) {
+			rest = append(rest, c)
+		}
+	}
+	if err := m.charge(8*len(rest) + len(p.clauses)/8); err != nil || len(rest) == 0 {
+		return false, err
 	}
 	if take {
 		if p, err = m.changeable(head); err != nil {
@@ -655,7 +669,7 @@ func clausesOf(m *machine, head, body Term, take bool) (bool, error) {
 	return m.choose(alternatives{next: func() (bool, bool, error) {
 		c := rest[0]
 		rest = rest[1:]
-		if c.erased || take && !slices.Contains(p.clauses, c) {
+		if take && !slices.Contains(p.clauses, c) {
 			return false, len(rest) > 0, nil
 		}
 		t, err := m.copyTerm(c.source, map[*Var]Term{}, 0)
@@ -669,6 +683,7 @@ func clausesOf(m *machine, head, body Term, take bool) (bool, error) {
 		}
 		if ok && take {
 			p.clauses = slices.DeleteFunc(slices.Clone(p.clauses), func(other *clause) bool { return other == c })
+			p.index, p.stale = nil, true
 		}
 		return ok, len(rest) > 0, err
 	}})
@@ -712,7 +727,15 @@ func controlPredicates() map[string]map[int]builtin {
 				return false, err
 			}
 			var left []*clause
+			var key Term
+			if c, ok := deref(args[0]).(*Compound); ok {
+				key = keyOf(deref(c.args[0]))
+			}
 			for _, c := range p.clauses {
+				if !c.mayMatch(key) {
+					left = append(left, c)
+					continue
+				}
 				t, err := m.copyTerm(c.source, map[*Var]Term{}, 0)
 				if err != nil {
 					return false, err
@@ -729,7 +752,7 @@ func controlPredicates() map[string]map[int]builtin {
 					left = append(left, c)
 				}
 			}
-			p.clauses, p.defined = left, true
+			p.clauses, p.defined, p.index, p.stale = left, true, nil, true
 			return true, nil
 		}},
 		"dynamic": {1: func(m *machine, args []Term) (bool, error) {

@@ -45,13 +45,44 @@ type pred struct {
 	indicator
 	do      func(m *machine, args []Term) (bool, error)
 	clauses []*clause
-	defined bool // it exists, even without clauses
-	library bool // it is not to be changed
+	index   map[Term][]*clause // by the keys of their first arguments; nil if it is not worth it
+	stale   bool               // the index is to be made again
+	defined bool               // it exists, even without clauses
+	library bool               // it is not to be changed
 	// expand has prefixes in the arguments expanded when the predicate is called.
 	expand bool
 }
 
 func (p *pred) exists() bool { return p.do != nil || p.defined || len(p.clauses) > 0 }
+
+// indexed is from how many clauses on an index is made.
+const indexed = 8
+
+// reindex makes the index of the clauses, if each has a key.
+func (p *pred) reindex() {
+	p.index, p.stale = nil, false
+	if len(p.clauses) < indexed {
+		return
+	}
+	index := make(map[Term][]*clause, len(p.clauses))
+	for _, c := range p.clauses {
+		if c.key == nil {
+			return
+		}
+		index[c.key] = append(index[c.key], c)
+	}
+	p.index = index
+}
+
+// matching returns the clauses that may match arguments, and perhaps others.
+func (p *pred) matching(args []Term) []*clause {
+	if p.index != nil {
+		if key := keyOf(deref(args[0])); key != nil {
+			return p.index[key]
+		}
+	}
+	return p.clauses
+}
 
 // clause is a fact or a rule.
 type clause struct {
@@ -60,7 +91,6 @@ type clause struct {
 	vars   int
 	key    Term // the first argument, if atomic, or its functor; nil for any
 	source Term // head :- body, for clause/2 and retract/1
-	erased bool
 }
 
 // keyOf returns what a first argument can be told apart by; nil for a variable.
@@ -77,9 +107,6 @@ func keyOf(t Term) Term {
 
 // mayMatch tells, quickly, whether a clause can apply to a first argument of that key.
 func (c *clause) mayMatch(key Term) bool {
-	if c.erased {
-		return false
-	}
 	return key == nil || c.key == nil || c.key == key
 }
 

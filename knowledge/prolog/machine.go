@@ -250,7 +250,10 @@ func (m *machine) call(p *pred, args []Term) (bool, error) {
 	if err := m.charge(128); err != nil {
 		return false, err
 	}
-	return m.enter(args, p.clauses, nil)
+	if p.stale {
+		p.reindex()
+	}
+	return m.enter(args, p.matching(args), nil)
 }
 
 // enter tries clauses in turn. top is the choice that stands for them already, if any.

@@ -95,6 +95,9 @@ func (p *Program) read(name, text string) error {
 		t, err := r.clause(false)
 		at := r.tok.at
 		if err == nil && t == nil {
+			for changed := range added {
+				changed.reindex()
+			}
 			return nil
 		}
 		if err == nil {
@@ -161,6 +164,7 @@ func (p *Program) add(t Term, added map[*pred]bool) error {
 		return err
 	}
 	pred.clauses = append(pred.clauses, c)
+	added[pred] = true
 	return nil
 }
 

@@ -201,6 +201,32 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// What was asserted is found by its first argument, whatever changes.
+func TestManyAssertedFacts(t *testing.T) {
+	p := prolog.NewProgram()
+	rules := ":- dynamic q/2.\n"
+	for i := range 100 {
+		rules += fmt.Sprintf("q(k%d, %d).\n", i, i)
+	}
+	if err := p.AddRules("facts.pl", rules); err != nil {
+		t.Fatal(err)
+	}
+	const fill = "forall(between(1, 20000, X), (Y is X * 2, assertz(p(X, Y)))), "
+	for question, want := range map[string]string{
+		fill + "forall(between(1, 20000, X), (p(X, Y), Y =:= X * 2)), p(19999, Z)":                                                                  `{"Z":39998}`,
+		fill + "assertz(p(19999, a)), asserta(p(19999, b)), assertz(p(_, c)), findall(Z, p(19999, Z), L)":                                           `{"L":["b",39998,"a","c"]}`,
+		fill + "retract(p(10, _)), \\+ p(10, _), retractall(p(11, _)), \\+ p(11, _), assertz(p(11, x)), p(11, Z), aggregate_all(count, p(_, _), N)": `{"Z":"x","N":19999}`,
+		"q(k7, X), assertz(q(k7, more)), findall(Y, q(k7, Y), L), retract(q(k8, _)), \\+ q(k8, _), q(Z, 9)":                                         `{"X":7,"L":[7,"more"],"Z":"k9"}`,
+		"q(k8, X), \\+ q(k100, _), aggregate_all(count, q(_, _), N)":                                                                                `{"X":8,"N":100}`,
+		"assertz(r(f(1), a)), forall(between(1, 20, I), assertz(r(f(I), I))), findall(X, r(f(1), X), L), findall(X, r(g(_), X), M)":                 `{"L":["a",1],"M":[]}`,
+	} {
+		got, err := ask(t, p, knowledge.NewGraph(), question, prolog.Limits{Time: time.Minute, Steps: 2_000_000, Memory: 256 << 20})
+		if joined := strings.Join(got, " "); err != nil || joined != want {
+			t.Errorf("%s: got %s, %v, want %s", question, joined, err, want)
+		}
+	}
+}
+
 // Programs that want to harm end with an error, and the next question is answered.
 func TestHostilePrograms(t *testing.T) {
 	p := prolog.NewProgram()
