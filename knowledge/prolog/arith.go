@@ -234,7 +234,7 @@ func binary(name Atom, x, y Term) (Term, error) {
 		if name == "min" {
 			c = -c
 		}
-		if c >= 0 {
+		if c > 0 || c == 0 && !ok1 {
 			return x, nil
 		}
 		return y, nil
@@ -318,6 +318,9 @@ func integers(name Atom, i, j Int) (Term, error) {
 		}
 		return i / j, nil
 	case "**", "^":
+		if name == "**" && j < 0 && i != 1 && i != -1 {
+			return binary(name, Float(i), Float(j))
+		}
 		return power(i, j)
 	case "min":
 		return min(i, j), nil

@@ -1,8 +1,11 @@
 package prolog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // formatTo is format/3, into a text: atom(A), string(S) or codes(C).
@@ -39,90 +42,217 @@ func formatError(format string, args ...any) error {
 	return thrown(newTerm("format", Atom(format)), format, args...)
 }
 
+// formatting is a text that is being made, with the columns of its last line.
+type formatting struct {
+	*heap
+	values []Term
+	text   []rune
+	line   int   // where the last line begins
+	column int   // where the column begins that is being filled
+	fills  []int // where white space is put to fill it,
+	with   []rune
+}
+
+func (f *formatting) put(s string) error {
+	f.text = append(f.text, []rune(s)...)
+	if at := strings.LastIndexByte(s, '\n'); at >= 0 {
+		f.line = len(f.text) - utf8.RuneCountInString(s[at+1:])
+		f.column, f.fills, f.with = f.line, nil, nil
+	}
+	return f.charge(4*len(s) + 16)
+}
+
+// stop ends a column at a place in the line.
+func (f *formatting) stop(at int) error {
+	pad := at - (len(f.text) - f.line)
+	if pad > maxColumn {
+		return formatError("a column of more than %d characters", maxColumn)
+	}
+	if err := f.charge(4 * max(pad, 0)); err != nil {
+		return err
+	}
+	if len(f.fills) == 0 {
+		f.fills, f.with = []int{len(f.text)}, []rune{' '}
+	}
+	for i := len(f.fills) - 1; i >= 0 && pad > 0; i-- {
+		n := pad / len(f.fills)
+		if i == len(f.fills)-1 {
+			n += pad % len(f.fills)
+		}
+		f.text = slices.Insert(f.text, f.fills[i], slices.Repeat([]rune{f.with[i]}, n)...)
+	}
+	f.column, f.fills, f.with = len(f.text), nil, nil
+	return nil
+}
+
+const maxColumn = 10_000
+
+// next takes the value of a directive.
+func (f *formatting) next(directive rune) (Term, error) {
+	if len(f.values) == 0 {
+		return nil, formatError("format/3 has no argument for ~%c", directive)
+	}
+	value := deref(f.values[0])
+	f.values = f.values[1:]
+	return value, nil
+}
+
+func (f *formatting) integer(directive rune) (Int, error) {
+	value, err := f.next(directive)
+	if err != nil {
+		return 0, err
+	}
+	return integerArg(value)
+}
+
 // formatted carries out the directives of a format.
 func (h *heap) formatted(text string, values []Term) (string, error) {
-	var b strings.Builder
+	f := &formatting{heap: h, values: values}
 	for {
 		plain, rest, found := strings.Cut(text, "~")
-		b.WriteString(plain)
-		if err := h.charge(len(plain) + 16); err != nil {
+		if err := f.put(plain); err != nil {
 			return "", err
 		}
 		if !found {
-			if len(values) > 0 {
-				return "", formatError("format/3 has %d arguments too many", len(values))
+			if len(f.values) > 0 {
+				return "", formatError("format/3 has %d arguments too many", len(f.values))
 			}
-			return b.String(), nil
+			return string(f.text), nil
 		}
-		digits := 0
-		for digits < len(rest) && isDecimal(rune(rest[digits])) {
-			digits++
+		n, digits := -1, 0
+		switch {
+		case strings.HasPrefix(rest, "*"):
+			i, err := f.integer('*')
+			if err != nil {
+				return "", err
+			}
+			n, digits = int(min(max(i, 0), maxColumn)), 1
+		case strings.HasPrefix(rest, "`") && len(rest) > 1:
+			r, size := utf8.DecodeRuneInString(rest[1:])
+			n, digits = int(r), 1+size
+		default:
+			for digits < len(rest) && isDecimal(rune(rest[digits])) {
+				digits++
+			}
+			if digits > 0 {
+				n, _ = strconv.Atoi(rest[:min(digits, 4)])
+			}
 		}
-		n, hasN := 0, digits > 0
-		if hasN {
-			n, _ = strconv.Atoi(rest[:min(digits, 4)])
-		}
-		rest = rest[digits:]
-		if rest == "" {
+		if rest = rest[digits:]; rest == "" {
 			return "", formatError("the format ends after ~")
 		}
-		directive := rest[0]
-		text = rest[1:]
-		switch directive {
-		case '~':
-			b.WriteByte('~')
-			continue
-		case 'n':
-			b.WriteString(strings.Repeat("\n", max(n, 1)))
-			continue
-		}
-		if len(values) == 0 {
-			return "", formatError("format/3 has no argument for ~%c", directive)
-		}
-		value := deref(values[0])
-		values = values[1:]
-		s := ""
-		var err error
-		switch directive {
-		case 'w', 'p':
-			s, err = h.text(value, false)
-		case 'q':
-			s, err = h.text(value, true)
-		case 'a', 's':
-			s, err = h.textArg(value)
-		case 'd':
-			i, isInt := value.(Int)
-			if !isInt {
-				return "", wanted("integer", value)
-			}
-			s = formatInt(i)
-			if n > 0 {
-				s = strings.TrimPrefix(s, "-")
-				s = strings.Repeat("0", max(0, n+1-len(s))) + s
-				s = s[:len(s)-n] + "." + s[len(s)-n:]
-				if i < 0 {
-					s = "-" + s
-				}
-			}
-		case 'e', 'f', 'g':
-			x, evalErr := h.eval(value)
-			if evalErr != nil {
-				return "", evalErr
-			}
-			if !hasN {
-				n = 6
-			}
-			s = strconv.FormatFloat(toFloat(x), directive, min(n, 300), 64)
-		case 'i':
-		default:
-			return "", formatError("there is no directive ~%c", directive)
-		}
-		if err != nil {
-			return "", err
-		}
-		b.WriteString(s)
-		if err := h.charge(len(s)); err != nil {
+		directive, size := utf8.DecodeRuneInString(rest)
+		text = rest[size:]
+		if err := f.directive(directive, n); err != nil {
 			return "", err
 		}
 	}
+}
+
+// directive carries out one; n is its number, -1 for none.
+func (f *formatting) directive(directive rune, n int) error {
+	switch directive {
+	case '~':
+		return f.put("~")
+	case 'n':
+		return f.put(strings.Repeat("\n", max(n, 1)))
+	case 't':
+		f.fills, f.with = append(f.fills, len(f.text)), append(f.with, ' ')
+		if n >= 0 {
+			f.with[len(f.with)-1] = rune(n)
+		}
+		return f.charge(16)
+	case '|':
+		if n < 0 {
+			n = len(f.text) - f.line
+		}
+		return f.stop(n)
+	case '+':
+		if n < 0 {
+			n = 8
+		}
+		return f.stop(f.column - f.line + n)
+	case 'c':
+		c, err := f.integer(directive)
+		if err != nil {
+			return err
+		}
+		if c < 0 || c > unicode.MaxRune {
+			return typeError("character_code", c)
+		}
+		return f.put(strings.Repeat(string(rune(c)), max(n, 1)))
+	case 'd', 'D':
+		i, err := f.integer(directive)
+		if err != nil {
+			return err
+		}
+		return f.put(groupedInt(i, max(n, 0), directive == 'D'))
+	case 'r', 'R':
+		i, err := f.integer(directive)
+		if err != nil {
+			return err
+		}
+		if n < 0 {
+			n = 8
+		}
+		if n < 2 || n > 36 {
+			return formatError("~%dr: a base from 2 to 36 is wanted", n)
+		}
+		s := strconv.FormatInt(int64(i), n)
+		if directive == 'R' {
+			s = strings.ToUpper(s)
+		}
+		return f.put(s)
+	}
+	value, err := f.next(directive)
+	if err != nil {
+		return err
+	}
+	s := ""
+	switch directive {
+	case 'w':
+		s, err = f.heap.text(value, false)
+	case 'q', 'p':
+		s, err = f.heap.text(value, true)
+	case 'a', 's':
+		s, err = f.textArg(value)
+	case 'e', 'f', 'g':
+		x, evalErr := f.eval(value)
+		if evalErr != nil {
+			return evalErr
+		}
+		if n < 0 {
+			n = 6
+		}
+		s = strconv.FormatFloat(toFloat(x), byte(directive), min(n, 300), 64)
+		if directive == 'g' {
+			s = strconv.FormatFloat(toFloat(x), 'g', 6, 64)
+		}
+	case 'i':
+	default:
+		return formatError("there is no directive ~%c", directive)
+	}
+	if err != nil {
+		return err
+	}
+	return f.put(s)
+}
+
+// groupedInt writes an integer with so many digits behind a point, and commas between thousands.
+func groupedInt(i Int, decimals int, grouped bool) string {
+	s := strings.TrimPrefix(formatInt(i), "-")
+	s = strings.Repeat("0", max(0, decimals+1-len(s))) + s
+	whole, part := s[:len(s)-decimals], s[len(s)-decimals:]
+	if grouped {
+		for at := len(whole) - 3; at > 0; at -= 3 {
+			whole = whole[:at] + "," + whole[at:]
+		}
+	}
+	if part != "" {
+		whole += "." + part
+	}
+	if i < 0 {
+		whole = "-" + whole
+	}
+	return whole
 }

@@ -154,6 +154,90 @@ predsort(P, L, S) :- length(L, N), '$predsort'(P, N, L, _, S0), !, S = S0.
 concat_atom(L, A) :- atomic_list_concat(L, A).
 concat_atom(L, S, A) :- atomic_list_concat(L, S, A).
 
+transpose_pairs(Pairs, Transposed) :- findall(V-K, member(K-V, Pairs), L), keysort(L, Transposed).
+partition(P, L, Ls, Es, Gs) :- '$partition'(L, P, Ls, Es, Gs).
+'$partition'([], _, [], [], []).
+'$partition'([H|T], P, L, E, G) :-
+    call(P, H, Order),
+    ( Order = (<) -> L = [H|L1], E = E1, G = G1 ; Order = (=) -> L = L1, E = [H|E1], G = G1 ; Order = (>), L = L1, E = E1, G = [H|G1] ),
+    '$partition'(T, P, L1, E1, G1).
+proper_list(L) :- is_list(L).
+ord_add_element(S, E, R) :- ord_union(S, [E], R).
+ord_del_element(S, E, R) :- ord_subtract(S, [E], R).
+subseq([], [], []).
+subseq([H|T], S, [H|R]) :- subseq(T, S, R).
+subseq([H|T], [H|S], R) :- subseq(T, S, R).
+foldl(G, L1, L2, L3, A0, A) :- '$foldl'(L1, L2, L3, G, A0, A).
+'$foldl'([], [], [], _, A, A).
+'$foldl'([X|Xs], [Y|Ys], [Z|Zs], G, A0, A) :- call(G, X, Y, Z, A0, A1), '$foldl'(Xs, Ys, Zs, G, A1, A).
+divmod(A, B, Q, R) :- Q is A div B, R is A mod B.
+subsumes_term(General, Specific) :-
+    \+ \+ ( term_variables(Specific, Vs), General = Specific, term_variables(Vs, After), After == Vs ).
+string_code(I, S, C) :- string_codes(S, Cs), integer(I), I > 0, nth1(I, Cs, C).
+sub_atom_icasechk(A, B, S) :- downcase_atom(A, A1), downcase_atom(S, S1), sub_atom(A1, B, _, _, S1), !.
+normalize_space(Out, Text) :- split_string(Text, " \t\n", " \t\n", Parts0), exclude(==(""), Parts0, Parts), atomic_list_concat(Parts, ' ', A), format(Out, '~w', [A]).
+aggregate(Spec, G, R) :- '$bag_goal'(G, Vars, Goal), '$aggregate'(Spec, Vars, Goal, R).
+'$bag_goal'(V, [], V) :- var(V), !.
+'$bag_goal'(V^G, [V|Vs], Goal) :- !, '$bag_goal'(G, Vs, Goal).
+'$bag_goal'(G, [], G).
+'$aggregate'(count, Vs, G, N) :- !, bagof(x, Vs^G, L), length(L, N).
+'$aggregate'(Spec, Vs, G, R) :- bagof(Spec, Vs^G, L), aggregate_all(Spec, member(Spec, L), R).
+
+% Solutions in order, each once, or some of them.
+
+offset(N, G) :- findall(G, G, L), length(Skipped, N), append(Skipped, Rest, L), !, member(G, Rest).
+call_nth(G, N) :- integer(N), !, N > 0, findall(G, limit(N, G), L), length(L, N), last(L, G).
+call_nth(G, N) :- findall(G, G, L), nth1(N, L, G).
+distinct(G) :- distinct(G, G).
+distinct(W, G) :- findall(W-G, G, L), '$distinct'(L, [], D), member(W-G, D).
+'$distinct'([], _, []).
+'$distinct'([W-G|T], Seen, R) :- ( '$variant_in'(W, Seen) -> R = R1 ; R = [W-G|R1] ), '$distinct'(T, [W|Seen], R1).
+'$variant_in'(W, [X|T]) :- ( W =@= X -> true ; '$variant_in'(W, T) ).
+order_by(Specs, G) :- findall(G, G, L0), '$order_by'(Specs, G, L0, L), member(G, L).
+'$order_by'([], _, L, L).
+'$order_by'([Spec|Specs], G, L0, L) :-
+    '$order_by'(Specs, G, L0, L1), ( Spec = asc(V) -> Order = (@=<) ; Spec = desc(V), Order = (@>=) ),
+    findall(V-G, member(G, L1), K0), sort(1, Order, K0, K1), pairs_values(K1, L).
+
+% Associations: AVL trees t(Key, Value, Balance, Left, Right), the empty one is t.
+
+empty_assoc(t).
+is_assoc(A) :- nonvar(A), ( A == t -> true ; A = t(_, _, _, L, R), is_assoc(L), is_assoc(R) ).
+get_assoc(K, t(K1, V1, _, L, R), V) :-
+    compare(O, K, K1), ( O = (=) -> V = V1 ; O = (<) -> get_assoc(K, L, V) ; get_assoc(K, R, V) ).
+put_assoc(K, A, V, B) :- '$put'(A, K, V, B, _).
+'$put'(t, K, V, t(K, V, -, t, t), yes).
+'$put'(t(K1, V1, B, L, R), K, V, New, Grown) :- compare(O, K, K1), '$put'(O, K, V, K1, V1, B, L, R, New, Grown).
+'$put'(=, K, V, _, _, B, L, R, t(K, V, B, L, R), no).
+'$put'(<, K, V, K1, V1, B, L, R, New, Grown) :- '$put'(L, K, V, L1, G), '$balance'(G, left, B, K1, V1, L1, R, New, Grown).
+'$put'(>, K, V, K1, V1, B, L, R, New, Grown) :- '$put'(R, K, V, R1, G), '$balance'(G, right, B, K1, V1, L, R1, New, Grown).
+'$balance'(no, _, B, K, V, L, R, t(K, V, B, L, R), no) :- !.
+'$balance'(yes, left, -, K, V, L, R, t(K, V, <, L, R), yes) :- !.
+'$balance'(yes, left, >, K, V, L, R, t(K, V, -, L, R), no) :- !.
+'$balance'(yes, right, -, K, V, L, R, t(K, V, >, L, R), yes) :- !.
+'$balance'(yes, right, <, K, V, L, R, t(K, V, -, L, R), no) :- !.
+'$balance'(yes, left, <, K, V, t(K1, V1, <, A, B), R, t(K1, V1, -, A, t(K, V, -, B, R)), no) :- !.
+'$balance'(yes, right, >, K, V, L, t(K1, V1, >, A, B), t(K1, V1, -, t(K, V, -, L, A), B), no) :- !.
+'$balance'(yes, left, <, K, V, t(K1, V1, >, A, t(K2, V2, B2, B, C)), R, t(K2, V2, -, t(K1, V1, BL, A, B), t(K, V, BR, C, R)), no) :- !, '$halves'(B2, BL, BR).
+'$balance'(yes, right, >, K, V, L, t(K1, V1, <, t(K2, V2, B2, A, B), C), t(K2, V2, -, t(K, V, BL, L, A), t(K1, V1, BR, B, C)), no) :- '$halves'(B2, BL, BR).
+'$halves'(<, -, >).
+'$halves'(>, <, -).
+'$halves'(-, -, -).
+list_to_assoc(L, A) :- foldl('$put_pair', L, t, A).
+ord_list_to_assoc(L, A) :- list_to_assoc(L, A).
+'$put_pair'(K-V, A, B) :- put_assoc(K, A, V, B).
+assoc_to_list(A, L) :- '$assoc_list'(A, L, []).
+'$assoc_list'(t, L, L).
+'$assoc_list'(t(K, V, _, A, B), L, T) :- '$assoc_list'(A, L, [K-V|M]), '$assoc_list'(B, M, T).
+assoc_to_keys(A, Ks) :- assoc_to_list(A, L), pairs_keys(L, Ks).
+assoc_to_values(A, Vs) :- assoc_to_list(A, L), pairs_values(L, Vs).
+gen_assoc(K, A, V) :- assoc_to_list(A, L), member(K-V, L).
+max_assoc(A, K, V) :- assoc_to_list(A, L), last(L, K-V).
+min_assoc(A, K, V) :- assoc_to_list(A, [K-V|_]).
+del_assoc(K, A, V, B) :- assoc_to_list(A, L0), '$del_key'(L0, K, V, L), list_to_assoc(L, B).
+'$del_key'([K1-V1|T], K, V, R) :- ( K1 == K -> V = V1, R = T ; R = [K1-V1|R1], '$del_key'(T, K, V, R1) ).
+map_assoc(P, A) :- assoc_to_values(A, Vs), maplist(P, Vs).
+
 
 % Facts: what the reference has beside the predicates over indexes.
 

@@ -66,6 +66,7 @@ type machine struct {
 	views   map[engram.Time]*knowledge.View
 	*heap
 	own     map[indicator]*pred // predicates that exist in this question only
+	globals map[Atom]Term       // of nb_setval/2
 	changed map[*pred]*pred     // predicates of the program as this question has changed them
 	calls   map[*Compound][]goal
 

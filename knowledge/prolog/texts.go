@@ -578,8 +578,10 @@ func splitString(m *machine, args []Term) (bool, error) {
 		texts[i] = s
 	}
 	s, separators, pad := texts[0], texts[1], texts[2]
+	s = strings.Trim(s, pad) // so that separators in it are none at the ends
 	var parts []Term
 	for {
+		s = strings.TrimLeft(s, pad)
 		end := -1
 		if separators != "" {
 			end = strings.IndexAny(s, separators)

@@ -175,12 +175,14 @@ func (w *writer) compound(c *Compound, prec, depth int) {
 		switch c.name {
 		case ",":
 			w.WriteString(",")
-		case ":", "^", "-", "+", "*", "/":
-			w.atom(c.name)
 		default:
-			w.WriteString(" ")
-			w.atom(c.name)
-			w.WriteString(" ")
+			if first, _ := utf8.DecodeRuneInString(string(c.name)); isAlnum(first) {
+				w.WriteString(" ")
+				w.atom(c.name)
+				w.WriteString(" ")
+			} else {
+				w.atom(c.name)
+			}
 		}
 		w.term(c.args[1], right, depth+1)
 		return
