@@ -50,7 +50,7 @@ of OWL are used if owl.owl is among what is known.
 A question neither reads files nor runs programs, and what it asserts is gone with it. One that
 does not end is stopped: by --timeout, --max-memory, --max-steps, or Ctrl-C.
 
-Without a question, questions are read line by line.`,
+Without a question, questions are read line by line; one that ends with a comma or a semicolon goes on.`,
 		Example: `  engram ask '?room roomNumber "3001"; ?s properPhysicalParts+ ?room; ?s label ~"Karlstr.*"'
   engram ask '?x on table' --at -10m --why
   engram ask --class 'RoomInAConstruction and (roomNumber value "3006") and (inverse properPhysicalParts some Building)'

@@ -158,19 +158,33 @@ func (a *asking) explain(out io.Writer, rows []service.Row) error {
 	return err
 }
 
-// session answers questions that are read line by line: on a terminal with a prompt and what
+// unfinished reports whether a question goes on in the next line: it is empty, or ends with what something follows.
+func unfinished(question string) bool {
+	question = strings.TrimSpace(question)
+	return question == "" || strings.ContainsAny(question[len(question)-1:], ",;([{|") || strings.HasSuffix(question, "->")
+}
+
+// session answers questions that are read line by line, or over several lines: on a terminal with a prompt and what
 // was typed before (arrow keys), and going on after a mistake.
 func (a *asking) session() error {
 	stdin, ok := a.cmd.InOrStdin().(*os.File)
 	if !ok || !term.IsTerminal(int(stdin.Fd())) {
 		lines := bufio.NewScanner(a.cmd.InOrStdin())
 		lines.Buffer(nil, 1<<20)
+		question := ""
 		for lines.Scan() {
-			if question := strings.TrimSpace(lines.Text()); question != "" {
-				if err := a.ask(question); err != nil {
-					return err
-				}
+			question += lines.Text()
+			if unfinished(question) {
+				question += "\n"
+				continue
 			}
+			if err := a.ask(question); err != nil {
+				return err
+			}
+			question = ""
+		}
+		if strings.TrimSpace(question) != "" && lines.Err() == nil {
+			return a.ask(question)
 		}
 		return lines.Err()
 	}
@@ -179,8 +193,11 @@ func (a *asking) session() error {
 		io.Reader
 		io.Writer
 	}{stdin, a.cmd.OutOrStdout()}, "?- ")
+	begun := ""
 	for {
 		question, err := readKeys(stdin, keys)
+		question = begun + question
+		begun = ""
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -188,7 +205,12 @@ func (a *asking) session() error {
 			return err
 		case strings.TrimSpace(question) == "":
 			continue
+		case unfinished(question):
+			begun = question + "\n"
+			keys.SetPrompt("|  ")
+			continue
 		}
+		keys.SetPrompt("?- ")
 		start := time.Now()
 		if err := a.ask(question); err != nil {
 			if a.cmd.Context().Err() != nil {

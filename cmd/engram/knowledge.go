@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/record"
 )
@@ -249,7 +250,7 @@ type shortener map[string]string // prefix to namespace
 
 // newShortener has the prefixes of documents, of which the first counts, and the usual ones.
 func newShortener(said []record.Statement) shortener {
-	s := shortener{"rdf": rdf.NS, "rdfs": rdf.NSRDFS, "owl": rdf.NSOWL, "xsd": rdf.NSXSD}
+	s := shortener(knowledge.Prefixes())
 	for i := range said {
 		if d := said[i].Document; d != nil {
 			for _, prefix := range slices.Sorted(maps.Keys(d.Prefixes)) {

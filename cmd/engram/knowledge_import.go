@@ -117,6 +117,9 @@ func importKnowledge(cmd *cobra.Command, args []string, format string) error {
 			if file.graphs {
 				cmd.PrintErrf("note: %s: the names of graphs are not kept\n", visible(file.name))
 			}
+			if err := refusedRules(file); err != nil {
+				cmd.PrintErrf("note: %s: %s\n", visible(file.name), visible(oneLine(err.Error())))
+			}
 			o.Ontology = file.ontology()
 			o.Document = record.Document{Source: filepath.Base(file.name), Base: file.doc.Base, Prefixes: file.doc.Prefixes}
 			sum, err := c.Import(cmd.Context(), m, nameOf[file], file.triples, o)

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/record"
 	"github.com/seed-301d4374/engram/knowledge/semmap"
+	"github.com/seed-301d4374/engram/knowledge/swrl"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -117,6 +118,16 @@ func classesOf(cmd *cobra.Command, m *client.Client, c *record.Codec, files []*r
 		}
 	}
 	return g, nil
+}
+
+// refusedRules says which rules of SWRL in a file are not supported.
+func refusedRules(file *rdfFile) error {
+	g := knowledge.NewGraph()
+	for _, t := range file.triples {
+		g.Add(t)
+	}
+	_, err := swrl.Rules(g)
+	return err
 }
 
 // exportSemanticMap returns a part of the world as a semantic map.

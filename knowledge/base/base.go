@@ -16,6 +16,7 @@ import (
 	"github.com/seed-301d4374/engram/knowledge/computed"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/record"
+	"github.com/seed-301d4374/engram/knowledge/swrl"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -189,14 +190,23 @@ func (b *Base) View(ctx context.Context, after ...world.Mark) (*knowledge.View, 
 		return nil, b.ended
 	}
 	if b.view == nil {
-		b.view = b.viewOf(&b.present, 0, engram.MaxTime)
+		v, err := b.viewOf(ctx, &b.present, 0, engram.MaxTime)
+		if err != nil {
+			return nil, err
+		}
+		b.view = v
 	}
 	return b.view, nil
 }
 
-// viewOf returns the view of a state, which is forked.
-func (b *Base) viewOf(s *state, at, asOf engram.Time) *knowledge.View {
+// viewOf returns the view of a state, which is forked, with what rules of SWRL conclude.
+func (b *Base) viewOf(ctx context.Context, s *state, at, asOf engram.Time) (*knowledge.View, error) {
 	v := &knowledge.View{Graph: s.graph.Fork(), At: at}
+	if rules, _ := swrl.Rules(v.Graph); len(rules) > 0 { // those that are not supported were told at their import
+		if _, err := swrl.Infer(ctx, v.Graph, rules); err != nil {
+			return nil, err
+		}
+	}
 	v.Computed = computed.Over(s.scene, v)
 	held := *s
 	held.graph = v.Graph
@@ -206,7 +216,7 @@ func (b *Base) viewOf(s *state, at, asOf engram.Time) *knowledge.View {
 		return b.links(&held, t)
 	}
 	v.Past = func(ctx context.Context, at engram.Time) (*knowledge.View, error) { return b.Past(ctx, at, asOf) }
-	return v
+	return v, nil
 }
 
 // catchUp brings the graph up to the present world.

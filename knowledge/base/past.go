@@ -41,7 +41,11 @@ func (b *Base) Past(ctx context.Context, at, asOf engram.Time) (*knowledge.View,
 		b.forget(p)
 		return nil, err
 	}
-	v := b.viewOf(&s, at, asOf)
+	v, err := b.viewOf(ctx, &s, at, asOf)
+	if err != nil {
+		b.forget(p)
+		return nil, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p.view = v

@@ -132,7 +132,13 @@ func (b *Base) triplesOf(s *state, entity engram.ID, snapshot *engram.Snapshot) 
 	if err != nil {
 		return nil
 	}
-	return r.Triples
+	triples := r.Triples
+	for _, t := range r.Triples {
+		if t.P.Value == rdf.NS+"first" { // as SWI-Prolog has collections
+			triples = append(triples, rdf.Triple{S: t.S, P: rdf.NewIRI(rdf.NS + "type"), O: rdf.NewIRI(rdf.NS + "List")})
+		}
+	}
+	return triples
 }
 
 // turn has the world be another forest, which differs in what has the names at most.

@@ -140,6 +140,14 @@ func (n *names) iri(name string, as role) (string, error) {
 			fit = meant
 		}
 	}
+	if len(fit) > 1 && as == asProperty { // what something has, before what is only declared
+		used := slices.DeleteFunc(slices.Clone(fit), func(iri string) bool {
+			return !n.computed[iri] && n.cursor.Count(0, n.cursor.ID(rdf.NewIRI(iri)), 0, 1) == 0
+		})
+		if len(used) > 0 {
+			fit = used
+		}
+	}
 	switch {
 	case len(fit) == 1:
 		return fit[0], nil

@@ -262,8 +262,23 @@ func poseOfThing(m *machine, args []Term) (bool, error) {
 	}
 	found := func(yield func(at) bool) {
 		known := map[rdf.Term]bool{}
+		// Of items the pose of the box's centre in the root of their frames, as the world has it.
+		if scene, ok := m.view.Computed.(interface{ Scene() *computed.Scene }); ok {
+			for body := range bodies(scene.Scene(), thing) {
+				is := rdf.NewIRI(body.Name)
+				if body.Item == "" {
+					continue
+				}
+				if known[is] = true; !yield(at{is, poseMatrix(body.Pose.Mul(body.Box.Pose))}) {
+					return
+				}
+			}
+		}
 		perceived, _ := of.Compute(thing, computed.KnowRob+"orientation", rdf.Term{})
 		for d := range perceived {
+			if known[d.S] {
+				continue
+			}
 			matrix, ok := matrixOf(m.view, d.O)
 			if !ok {
 				p, _, ok := computed.Pose(m.view, d.S, m.view.At)
@@ -272,17 +287,7 @@ func poseOfThing(m *machine, args []Term) (bool, error) {
 				}
 				matrix = poseMatrix(p)
 			}
-			known[d.S] = true
 			if !yield(at{d.S, matrix}) {
-				return
-			}
-		}
-		scene, ok := m.view.Computed.(interface{ Scene() *computed.Scene })
-		if !ok {
-			return
-		}
-		for body := range bodies(scene.Scene(), thing) {
-			if is := rdf.NewIRI(body.Name); !known[is] && !yield(at{is, poseMatrix(body.Pose)}) {
 				return
 			}
 		}
