@@ -83,7 +83,7 @@ func (w *worldImported) tell(cmd *cobra.Command, provider string) {
 		}
 	}
 	cmd.PrintErrf("world: %s: %s\n", visible(provider), strings.Join(parts, ", "))
-	const most = 8
+	const most = 3
 	for i, n := range w.Notes {
 		if i == most {
 			cmd.PrintErrf("note: … and %d more; -o json lists them\n", len(w.Notes)-most)

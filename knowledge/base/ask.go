@@ -10,6 +10,7 @@ import (
 	"github.com/seed-301d4374/engram/knowledge/computed"
 	"github.com/seed-301d4374/engram/knowledge/pattern"
 	"github.com/seed-301d4374/engram/knowledge/prolog"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/service"
 )
 
@@ -86,7 +87,11 @@ func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (ite
 			if err == nil {
 				for i := range answer.Len() {
 					if t := answer.Value(i); !t.IsZero() {
-						row.Names, row.Texts = append(row.Names, answer.Name(i)), append(row.Texts, t.Value)
+						text := t.Value
+						if t.Kind == rdf.Blank {
+							text = "_:" + text
+						}
+						row.Names, row.Texts = append(row.Names, answer.Name(i)), append(row.Texts, text)
 					}
 				}
 				err = row.SetValues(answer)
