@@ -202,11 +202,11 @@ func (r *Relation) Each(s, o ID, yield func(s, o ID) bool) bool {
 	case relatesSubs:
 		return r.c.r.has(s, r.property, o, yield)
 	case relatesClosed:
-		return r.c.r.closedOf(s, r.property, o, yield)
+		return r.implied.pairs(r.c.r, s, r.property, o, yield)
 	case relatesSchema:
 		return r.c.Walk(s, o, func(s, o ID, yield func(s, o ID) bool) bool { return r.c.r.has(s, r.property, o, yield) }, yield)
 	}
-	return r.c.r.follows(r.implied, s, o, once(yield))
+	return r.implied.follows(r.c.r, s, o, once(yield))
 }
 
 // Count estimates how many pairs there are, up to most if that takes looking at each.
@@ -237,5 +237,5 @@ func (r *Relation) Count(s, o ID, most int) int {
 
 // Walk yields what one or more steps connect. No step leads on from a literal.
 func (c *Cursor) Walk(s, o ID, step func(s, o ID, yield func(s, o ID) bool) bool, yield func(s, o ID) bool) bool {
-	return c.r.walk(s, o, step, yield)
+	return walk(c.r, s, o, step, yield)
 }

@@ -28,7 +28,7 @@ type implied struct {
 // impliedBy returns what the triples of a property follow from.
 func (r *reader) impliedBy(p uint32) *implied {
 	it, own := r.pathsOf(p)
-	it.impliedOnce.Do(func() { it.implied = r.imply(p, it.transitive, own) })
+	it.impliedOnce.Do(func() { it.implied = newImplied(r, p, it.transitive, own) })
 	return it.implied
 }
 
@@ -36,7 +36,7 @@ func newPaths() *paths {
 	return &paths{values: map[uint32][]uint32{}, valued: map[uint32]map[uint32]bool{}}
 }
 
-func (r *reader) imply(p uint32, transitive bool, own *paths) *implied {
+func newImplied(r *reader, p uint32, transitive bool, own *paths) *implied {
 	x := &implied{transitive: transitive, way: newPaths(), turned: newPaths(), back: newPaths()}
 	add := func(q uint32, back, turned bool, by int) {
 		known := slices.ContainsFunc(x.all, func(other implication) bool { return other.property == q && other.back == back })
@@ -55,14 +55,14 @@ func (r *reader) imply(p uint32, transitive bool, own *paths) *implied {
 	for i := 0; i < len(x.all); i++ {
 		at := x.all[i]
 		below(i)
-		for _, q := range r.inversesOf(at.property) {
+		for _, q := range inversesOf(r, at.property) {
 			add(q, !at.back, true, i)
 		}
 		if r.isRDFSIndividual(at.property, owlSymmetric) {
 			add(at.property, !at.back, true, i)
 		}
 	}
-	for _, q := range r.inversesOf(p) {
+	for _, q := range inversesOf(r, p) {
 		of, _ := r.pathsOf(q)
 		x.transitive = x.transitive || of.transitive
 	}
@@ -92,7 +92,7 @@ func (r *reader) imply(p uint32, transitive bool, own *paths) *implied {
 }
 
 // inversesOf returns what a property is the inverse of, whichever of them says so.
-func (r *reader) inversesOf(p uint32) []uint32 {
+func inversesOf(r *reader, p uint32) []uint32 {
 	found := nodes{}
 	r.has(p, owlInverseOf, 0, func(_, q uint32) bool { found.add(r.Graph, q); return true })
 	r.has(0, owlInverseOf, p, func(q, _ uint32) bool { found.add(r.Graph, q); return true })
@@ -100,7 +100,7 @@ func (r *reader) inversesOf(p uint32) []uint32 {
 }
 
 // single yields what one step connects; each pair may come several times.
-func (r *reader) single(x *implied, s, o uint32, yield func(s, o uint32) bool) bool {
+func (x *implied) single(r *reader, s, o uint32, yield func(s, o uint32) bool) bool {
 	if !r.equivalent(s, x.way, o, yield) {
 		return false
 	}
@@ -113,12 +113,11 @@ func (r *reader) single(x *implied, s, o uint32, yield func(s, o uint32) bool) b
 	return r.equivalent(o, x.back, s, func(o, s uint32) bool { return r.isLiteral(s) || yield(s, o) })
 }
 
-// closedOf yields what a transitive property connects. A literal is reached by one step only.
-func (r *reader) closedOf(s, p, o uint32, yield func(s, o uint32) bool) bool {
-	x := r.impliedBy(p)
+// pairs yields what a property p connects that is transitive. A literal is reached by one step only.
+func (x *implied) pairs(r *reader, s, p, o uint32, yield func(s, o uint32) bool) bool {
 	if o == 0 || r.isLiteral(o) {
 		pass := once(yield)
-		goOn := r.single(x, s, o, func(s, o uint32) bool { return !r.isLiteral(o) || pass(s, o) })
+		goOn := x.single(r, s, o, func(s, o uint32) bool { return !r.isLiteral(o) || pass(s, o) })
 		if !goOn || o != 0 {
 			return goOn
 		}
@@ -126,23 +125,23 @@ func (r *reader) closedOf(s, p, o uint32, yield func(s, o uint32) bool) bool {
 	if x.asOWLHas {
 		return r.owlHasOf(s, p, o, yield)
 	}
-	return r.walk(s, o, func(s, o uint32, yield func(s, o uint32) bool) bool {
-		return r.single(x, s, o, func(s, o uint32) bool { return r.isLiteral(o) || yield(s, o) })
+	return walk(r, s, o, func(s, o uint32, yield func(s, o uint32) bool) bool {
+		return x.single(r, s, o, func(s, o uint32) bool { return r.isLiteral(o) || yield(s, o) })
 	}, yield)
 }
 
 // follows yields what a property connects that is not transitive; each pair may come several
 // times.
-func (r *reader) follows(x *implied, s, o uint32, yield func(s, o uint32) bool) bool {
-	if !r.single(x, s, o, yield) {
+func (x *implied) follows(r *reader, s, o uint32, yield func(s, o uint32) bool) bool {
+	if !x.single(r, s, o, yield) {
 		return false
 	}
 	for _, at := range x.closed {
 		goOn := true
 		if !at.back {
-			goOn = r.closedOf(s, at.property, o, func(s, o uint32) bool { return at.turned && r.isLiteral(o) || yield(s, o) })
+			goOn = r.impliedBy(at.property).pairs(r, s, at.property, o, func(s, o uint32) bool { return at.turned && r.isLiteral(o) || yield(s, o) })
 		} else if o == 0 || !r.isLiteral(o) {
-			goOn = r.closedOf(o, at.property, s, func(o, s uint32) bool { return r.isLiteral(s) || yield(s, o) })
+			goOn = r.impliedBy(at.property).pairs(r, o, at.property, s, func(o, s uint32) bool { return r.isLiteral(s) || yield(s, o) })
 		}
 		if !goOn {
 			return false
@@ -152,10 +151,10 @@ func (r *reader) follows(x *implied, s, o uint32, yield func(s, o uint32) bool) 
 }
 
 // walk yields what one or more steps connect. No step leads on from a literal.
-func (r *reader) walk(s, o uint32, step func(s, o uint32, yield func(s, o uint32) bool) bool, yield func(s, o uint32) bool) bool {
+func walk(r *reader, s, o uint32, step func(s, o uint32, yield func(s, o uint32) bool) bool, yield func(s, o uint32) bool) bool {
 	switch {
 	case s != 0:
-		return r.reach(s, func(n uint32, to func(uint32) bool) bool {
+		return reach(r, s, func(n uint32, to func(uint32) bool) bool {
 			return r.isLiteral(n) || step(n, 0, func(_, m uint32) bool { return to(m) })
 		}, func(n uint32) bool {
 			if o != 0 {
@@ -164,7 +163,7 @@ func (r *reader) walk(s, o uint32, step func(s, o uint32, yield func(s, o uint32
 			return yield(s, n)
 		})
 	case o != 0:
-		return r.reach(o, func(n uint32, to func(uint32) bool) bool {
+		return reach(r, o, func(n uint32, to func(uint32) bool) bool {
 			return step(0, n, func(m, _ uint32) bool { return to(m) })
 		}, func(n uint32) bool { return yield(n, o) })
 	}
@@ -178,7 +177,7 @@ func (r *reader) walk(s, o uint32, step func(s, o uint32, yield func(s, o uint32
 		return true
 	})
 	for _, s := range order {
-		goOn := r.reach(s, func(n uint32, to func(uint32) bool) bool {
+		goOn := reach(r, s, func(n uint32, to func(uint32) bool) bool {
 			for _, m := range next[n] {
 				if !to(m) {
 					return false
@@ -194,7 +193,7 @@ func (r *reader) walk(s, o uint32, step func(s, o uint32, yield func(s, o uint32
 }
 
 // reach yields what one or more steps reach, the nearest first.
-func (r *reader) reach(start uint32, steps func(n uint32, to func(uint32) bool) bool, yield func(uint32) bool) bool {
+func reach(r *reader, start uint32, steps func(n uint32, to func(uint32) bool) bool, yield func(uint32) bool) bool {
 	reached := nodes{}
 	to := func(n uint32) bool { return !reached.add(r.Graph, n) || yield(n) }
 	if !steps(start, to) {

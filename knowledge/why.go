@@ -171,7 +171,7 @@ type whyPlace struct {
 func (p *prover) way(s, property, o uint32) ([]key, bool) {
 	type arrival struct {
 		from  whyPlace
-		facts []key
+		facts func() []key
 	}
 	r := p.c.r
 	x := r.impliedBy(property)
@@ -179,14 +179,21 @@ func (p *prover) way(s, property, o uint32) ([]key, bool) {
 	arrivals := map[whyPlace]arrival{}
 	queue := []whyPlace{start}
 	found := false
+	// Wholes have many parts, parts few wholes: only what leads to o is looked at.
+	var leads *nodes
+	if x.transitive && !r.isLiteral(o) {
+		leads = &nodes{}
+		r.same(o, func(n uint32) bool { leads.add(r.Graph, n); return true })
+		p.c.Relation(property, AsOWL).Each(0, o, func(n, _ uint32) bool { leads.add(r.Graph, n); return true })
+	}
 	for i := 0; i < len(queue) && !found; i++ {
 		at := queue[i]
 		arrive := func(m uint32, stepped bool, facts func() []key) bool {
 			to := whyPlace{m, stepped}
-			if _, known := arrivals[to]; known || to == start || found || at.stepped && r.isLiteral(m) {
+			if _, known := arrivals[to]; known || to == start || found || at.stepped && r.isLiteral(m) || leads != nil && !leads.has(m) {
 				return !found
 			}
-			arrivals[to] = arrival{at, facts()}
+			arrivals[to] = arrival{at, facts}
 			queue = append(queue, to)
 			found = to == goal
 			return !found
@@ -214,7 +221,7 @@ func (p *prover) way(s, property, o uint32) ([]key, bool) {
 	var parts [][]key
 	steps := 0
 	for at := goal; at != start; at = arrivals[at].from {
-		parts = append(parts, arrivals[at].facts)
+		parts = append(parts, arrivals[at].facts())
 		steps++
 	}
 	slices.Reverse(parts)
@@ -235,7 +242,7 @@ func (p *prover) transitivity(property uint32) []key {
 	if r.isRDFSIndividual(property, owlTransitive) {
 		return says(property)
 	}
-	for _, q := range r.inversesOf(property) {
+	for _, q := range inversesOf(r, property) {
 		if r.isRDFSIndividual(q, owlTransitive) {
 			inverse := p.first(property, owlInverseOf, q)
 			if inverse == nil {
@@ -292,9 +299,9 @@ func (p *prover) steps(n uint32, x *implied, yield func(m uint32, facts func() [
 			})
 		}
 		if at.back {
-			goOn = r.closedOf(0, at.property, n, func(m, _ uint32) bool { return to(m, n, m) })
+			goOn = r.impliedBy(at.property).pairs(r, 0, at.property, n, func(m, _ uint32) bool { return to(m, n, m) })
 		} else {
-			goOn = r.closedOf(n, at.property, 0, func(_, m uint32) bool { return to(n, m, m) })
+			goOn = r.impliedBy(at.property).pairs(r, n, at.property, 0, func(_, m uint32) bool { return to(n, m, m) })
 		}
 		if !goOn {
 			return false

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -251,6 +252,7 @@ func (n *names) nearest(name string, as role) string {
 			break
 		}
 	}
-	slices.Sort(all)
-	return spelling.Nearest(name, all)
+	off := func(local string) int { return max(len(local)-len(name), len(name)-len(local)) }
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(off(a), off(b)), cmp.Compare(a, b)) })
+	return spelling.Nearest(name, all) // of equally near ones the first
 }

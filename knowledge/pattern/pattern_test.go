@@ -212,6 +212,7 @@ func TestErrors(t *testing.T) {
 		`? parts ?y`:                     "column 1: a variable is ? and a name",
 		`?x weight ?y`:                   "column 4: several have the name weight: http://other/weight, http://x#weight; give one as <iri> or prefix:weight",
 		`?x haight ?y`:                   "column 4: there is no property haight; did you mean height?",
+		`?x a Cupbord`:                   "there is no class Cupbord; did you mean Cupboard?",
 		`?x a Dor`:                       "column 6: there is no class Dor; did you mean Door?",
 		`?x :parts kitchn`:               "column 4: there is no prefix ",
 		`?x knwrob:parts ?y`:             "column 4: there is no prefix knwrob; did you mean knowrob?",
