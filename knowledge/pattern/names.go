@@ -80,8 +80,10 @@ func (n *names) want(t Term) {
 
 // localName returns what follows the last # or / of an IRI.
 func localName(iri string) string {
-	if i := strings.LastIndexAny(iri, "#/"); i >= 0 {
-		return iri[i+1:]
+	for i := len(iri) - 1; i >= 0; i-- {
+		if iri[i] == '#' || iri[i] == '/' {
+			return iri[i+1:]
+		}
 	}
 	return iri[strings.LastIndexByte(iri, ':')+1:]
 }
@@ -99,9 +101,15 @@ func (n *names) look() {
 			n.local[name] = append(n.local[name], iri)
 		}
 	}
-	for _, iri := range n.cursor.IRIs {
-		add(iri)
-	}
+	wanted := slices.Collect(maps.Keys(n.wanted))
+	n.cursor.IRIs(func(_ knowledge.ID, iri string) bool {
+		for _, name := range wanted {
+			if strings.HasSuffix(iri, name) { // most have none: quicker than to look for their local names
+				add(iri)
+			}
+		}
+		return true
+	})
 	for iri := range n.computed {
 		add(iri)
 	}
