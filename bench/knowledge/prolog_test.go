@@ -29,8 +29,8 @@ func question(b *testing.B, g *knowledge.Graph, text string, want int) {
 }
 
 // The reference's timed questions, through Prolog, from text to rows. timing.tsv has SWI-Prolog's
-// times: 0.433 ms for the first. It counts 592 subclasses, one less: two are blank nodes, whose
-// labels it may not tell apart.
+// times: 0.433 ms for the first. It counts 592 subclasses because two blank nodes are one row
+// there; SWI-Prolog has 593 over the same triples, too.
 func BenchmarkPrologReference(b *testing.B) {
 	g := load(b, files(b)...)
 	for _, q := range []struct {

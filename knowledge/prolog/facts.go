@@ -237,8 +237,8 @@ func matchLabel(m *machine, args []Term) (bool, error) {
 	return err == nil && o.pattern.Matches(rdf.NewText(label)), err
 }
 
-// atOnce is how many answers of facts are taken at once; beyond them one is taken when it is
-// asked for.
+// atOnce is how many answers of facts are taken at once; of more one is taken when it is asked
+// for.
 const atOnce = 512
 
 // answer gives the answers that use accepts, one by one.
@@ -277,24 +277,10 @@ func answer[T any](m *machine, from iter.Seq[T], use func(T) (bool, error)) (boo
 			return ok, len(ready) > 0, err
 		}})
 	}
-	// The first ones come again from the iterator, and are passed over.
+	// None was given yet: they come again, one by one, and perhaps in another order.
 	next, stop := iter.Pull(from)
-	passed := 0
 	return m.choose(alternatives{
 		next: func() (bool, bool, error) {
-			if passed < len(ready) {
-				passed++
-				ok, err := use(ready[passed-1])
-				return ok, true, err
-			}
-			for ; ready != nil; ready = nil {
-				for range ready {
-					if _, ok := next(); !ok {
-						return false, false, nil
-					}
-				}
-				passed = 0
-			}
 			t, ok := next()
 			if !ok {
 				return false, false, nil

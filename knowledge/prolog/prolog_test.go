@@ -241,6 +241,22 @@ func TestManyAssertedFacts(t *testing.T) {
 	}
 }
 
+// Many answers come once each, in whatever order facts give them.
+func TestManyAnswers(t *testing.T) {
+	g := knowledge.NewGraph()
+	part := rdf.NewIRI("part")
+	g.Add(rdf.Triple{S: part, P: rdf.NewIRI(rdf.NS + "type"), O: rdf.NewIRI(rdf.NSOWL + "TransitiveProperty")})
+	for i := range 2000 {
+		if i%4 > 0 {
+			g.Add(rdf.Triple{S: rdf.NewIRI(fmt.Sprint("n", i-1)), P: part, O: rdf.NewIRI(fmt.Sprint("n", i))})
+		}
+	}
+	rows, err := ask(t, prolog.NewProgram(), g, "owl_has(A, part, B)", patience)
+	if err != nil || len(rows) != 3000 {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+}
+
 // Programs that want to harm end with an error, and the next question is answered.
 func TestHostilePrograms(t *testing.T) {
 	p := prolog.NewProgram()
