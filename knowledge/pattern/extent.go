@@ -110,17 +110,16 @@ func (e *extent) add(i knowledge.ID) bool {
 
 // pairs yields subjects and objects of a restriction's property, as it is turned.
 func (r *run) pairs(c *classOf, s, o knowledge.ID, yield func(s, o knowledge.ID) bool) bool {
+	if s != 0 && r.cursor.IsLiteral(s) {
+		return true // it has no values, and is none the other way round
+	}
 	turned := func(s, o knowledge.ID) bool { return r.tick() && yield(s, o) }
 	if c.inverse {
-		s, o = o, s
-		turned = func(s, o knowledge.ID) bool { return r.tick() && yield(o, s) }
-		if o == 0 || !r.cursor.IsLiteral(o) {
-			inner := turned
-			turned = func(s, o knowledge.ID) bool { return r.cursor.IsLiteral(o) || inner(s, o) }
+		if o != 0 && r.cursor.IsLiteral(o) {
+			return true
 		}
-	}
-	if s != 0 && r.cursor.IsLiteral(s) {
-		return true
+		s, o = o, s
+		turned = func(s, o knowledge.ID) bool { return r.tick() && (r.cursor.IsLiteral(o) || yield(o, s)) }
 	}
 	relation := r.cursor.Relation(r.cursor.ID(c.property), r.c.mode)
 	if !relation.Each(s, o, turned) {
