@@ -50,7 +50,9 @@ of OWL are used if owl.owl is among what is known.
 A question neither reads files nor runs programs, and what it asserts is gone with it. One that
 does not end is stopped: by --timeout, --max-memory, --max-steps, or Ctrl-C.
 
-Without a question, questions are read line by line; one that ends with a comma or a semicolon goes on.`,
+Without a question, questions are read line by line; one that ends with a comma or a semicolon goes on. On
+a terminal the arrow keys bring what was asked before, Tab completes names, Ctrl-C stops a question, and halt or
+Ctrl-D ends.`,
 		Example: `  engram ask '?room roomNumber "3001"; ?s properPhysicalParts+ ?room; ?s label ~"Karlstr.*"'
   engram ask '?x on table' --at -10m --why
   engram ask --class 'RoomInAConstruction and (roomNumber value "3006") and (inverse properPhysicalParts some Building)'
@@ -84,7 +86,7 @@ Without a question, questions are read line by line; one that ends with a comma 
 		}
 		return a.with(func() error {
 			if len(args) == 1 {
-				return a.ask(args[0])
+				return a.ask(cmd.Context(), args[0])
 			}
 			return a.session()
 		})
@@ -101,6 +103,7 @@ type asking struct {
 	json     bool
 	names    *prolog.Program // shortens IRIs
 	facts    string          // of what is asked
+	view     *knowledge.View // what files say, or what completion knows; nil before
 }
 
 // prepare reads what the flags say of questions.
@@ -191,7 +194,8 @@ func (a *asking) with(f func() error) error {
 		if err := a.infer(g); err != nil {
 			return err
 		}
-		a.service, a.facts = base.Alone{View: base.OfGraph(g)}, fmt.Sprintf("%d facts", loaded)
+		a.view = base.OfGraph(g)
+		a.service, a.facts = base.Alone{View: a.view}, fmt.Sprintf("%d facts", loaded)
 		return f()
 	}
 	// The server bounds what is asked without a limit.

@@ -1,24 +1,19 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
-	"golang.org/x/term"
-
-	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge/service"
 )
 
 // ask prints the rows of one question. As NDJSON, each is printed when it is found.
-func (a *asking) ask(question string) error {
+func (a *asking) ask(ctx context.Context, question string) error {
 	q := a.question
 	q.Text = question
 	if a.json {
@@ -26,7 +21,7 @@ func (a *asking) ask(question string) error {
 	}
 	out := a.cmd.OutOrStdout()
 	var rows []service.Row
-	for row, err := range a.service.Ask(a.cmd.Context(), q) {
+	for row, err := range a.service.Ask(ctx, q) {
 		if isMore(err) {
 			a.cmd.PrintErrf("engram: there are more rows than --limit %d\n", q.Rows)
 			break
@@ -156,80 +151,4 @@ func (a *asking) explain(out io.Writer, rows []service.Row) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-// unfinished reports whether a question goes on in the next line: it is empty, or ends with what something follows.
-func unfinished(question string) bool {
-	question = strings.TrimSpace(question)
-	return question == "" || strings.ContainsAny(question[len(question)-1:], ",;([{|") || strings.HasSuffix(question, "->")
-}
-
-// session answers questions that are read line by line, or over several lines: on a terminal with a prompt and what
-// was typed before (arrow keys), and going on after a mistake.
-func (a *asking) session() error {
-	stdin, ok := a.cmd.InOrStdin().(*os.File)
-	if !ok || !term.IsTerminal(int(stdin.Fd())) {
-		lines := bufio.NewScanner(a.cmd.InOrStdin())
-		lines.Buffer(nil, 1<<20)
-		question := ""
-		for lines.Scan() {
-			question += lines.Text()
-			if unfinished(question) {
-				question += "\n"
-				continue
-			}
-			if err := a.ask(question); err != nil {
-				return err
-			}
-			question = ""
-		}
-		if strings.TrimSpace(question) != "" && lines.Err() == nil {
-			return a.ask(question)
-		}
-		return lines.Err()
-	}
-	fmt.Fprintf(a.cmd.OutOrStdout(), "%s; a question per line, Ctrl-D ends\n", a.facts)
-	keys := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{stdin, a.cmd.OutOrStdout()}, "?- ")
-	begun := ""
-	for {
-		question, err := readKeys(stdin, keys)
-		question = begun + question
-		begun = ""
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case strings.TrimSpace(question) == "":
-			continue
-		case unfinished(question):
-			begun = question + "\n"
-			keys.SetPrompt("|  ")
-			continue
-		}
-		keys.SetPrompt("?- ")
-		start := time.Now()
-		if err := a.ask(question); err != nil {
-			if a.cmd.Context().Err() != nil {
-				return err
-			}
-			a.cmd.PrintErrf("engram: %s\n", oneLine(err.Error()))
-			continue
-		}
-		a.cmd.PrintErrf("%s\n", formatDuration(time.Since(start)))
-	}
-}
-
-// readKeys reads a line from a terminal that gives each key, and leaves the terminal as it was:
-// Ctrl-C stops a question.
-func readKeys(stdin *os.File, keys *term.Terminal) (string, error) {
-	before, err := term.MakeRaw(int(stdin.Fd()))
-	if err != nil {
-		return "", engram.Errorf(engram.Internal, "", "the terminal: %w", err)
-	}
-	line, err := keys.ReadLine()
-	return line, errors.Join(err, term.Restore(int(stdin.Fd()), before))
 }
