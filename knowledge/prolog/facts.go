@@ -23,8 +23,8 @@ func factPredicates() map[indicator]builtin {
 		{"rdfs_individual_of", 2}:     individuals((*knowledge.Graph).RDFSIndividualOf),
 		{"rdfs_subclass_of", 2}:       pairs((*knowledge.Graph).RDFSSubclassOf),
 		{"rdfs_subproperty_of", 2}:    pairs((*knowledge.Graph).RDFSSubpropertyOf),
-		{"owl_individual_of", 2}:      individuals((*knowledge.Graph).IndividualOf),
-		{"owl_subclass_of", 2}:        pairs((*knowledge.Graph).SubclassOf),
+		{"owl_individual_of", 2}:      described("$individual_of", individuals((*knowledge.Graph).IndividualOf)),
+		{"owl_subclass_of", 2}:        described("$subclass_of", pairs((*knowledge.Graph).SubclassOf)),
 		{"owl_direct_subclass_of", 2}: pairs((*knowledge.Graph).DirectSubclassOf),
 		{"owl_restriction_on", 2}:     restrictionOn,
 		{"rdf_subject", 1}:            rdfSubject,
@@ -122,6 +122,21 @@ func triples(ask question, askLiteral func(*knowledge.Graph) literalQuestion) bu
 }
 
 type pair struct{ a, b rdf.Term }
+
+// descriptions are the functors of class descriptions, as owl_description/2 returns them.
+var descriptions = map[indicator]bool{
+	{"class", 1}: true, {"union_of", 1}: true, {"intersection_of", 1}: true, {"complement_of", 1}: true, {"one_of", 1}: true, {"restriction", 2}: true,
+}
+
+// described has a predicate of the library answer where the class is a description.
+func described(name Atom, do builtin) builtin {
+	return func(m *machine, args []Term) (bool, error) {
+		if c, ok := deref(args[1]).(*Compound); ok && descriptions[indicator{c.name, len(c.args)}] {
+			return m.callGoal(newTerm(name, args...))
+		}
+		return do(m, args)
+	}
+}
 
 type relation func(g *knowledge.Graph, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
 

@@ -329,6 +329,37 @@ owl_satisfies(has_value(V), Resource) :- rdf_equal(V, Resource).
 '$satisfies_all'([], _).
 '$satisfies_all'([D|Ds], Resource) :- owl_satisfies(D, Resource), '$satisfies_all'(Ds, Resource).
 
+% Classes that are described in the question.
+
+'$individual_of'(X, D) :- ( nonvar(D), '$is_description'(D) -> '$described'(D, X) ; owl_individual_of(X, D) ).
+'$is_description'(class(_)).
+'$is_description'(union_of(_)).
+'$is_description'(intersection_of(_)).
+'$is_description'(complement_of(_)).
+'$is_description'(one_of(_)).
+'$is_description'(restriction(_, _)).
+'$described'(class(C), X) :- owl_individual_of(X, C).
+'$described'(union_of(Ds), X) :- member(D, Ds), '$individual_of'(X, D).
+'$described'(intersection_of([D|Ds]), X) :- '$individual_of'(X, D), '$individual_of_all'(Ds, X).
+'$described'(complement_of(D), X) :- '$any'(X), \+ '$individual_of'(X, D).
+'$described'(one_of(Is), X) :- member(I, Is), rdf_equal(I, X).
+'$described'(restriction(P, F), X) :- rdf_equal(P, Q), '$fulfils'(F, Q, X).
+'$individual_of_all'([], _).
+'$individual_of_all'([D|Ds], X) :- '$individual_of'(X, D), !, '$individual_of_all'(Ds, X).
+'$fulfils'(has_value(V), P, X) :- owl_has(X, P, V).
+'$fulfils'(some_values_from(D), P, X) :- owl_has(X, P, V), '$individual_of'(V, D).
+'$fulfils'(all_values_from(D), P, X) :-
+    findall(Y, ( X = Y, owl_has(Y, P, _) ), Ys0), sort(Ys0, Ys), member(X, Ys), \+ ( owl_has(X, P, V), \+ '$individual_of'(V, D) ).
+'$fulfils'(cardinality(Min, Max), P, X) :-
+    '$any'(X), findall(V, owl_has(X, P, V), Vs0), sort(Vs0, Vs), length(Vs, N), N >= Min, ( Max == inf -> true ; N =< Max ).
+'$subclass_of'(C, class(D)) :- owl_subclass_of(C, D).
+'$subclass_of'(C, union_of(Ds)) :- member(D, Ds), owl_subclass_of(C, D).
+'$subclass_of'(C, intersection_of([D|Ds])) :- owl_subclass_of(C, D), '$subclass_of_all'(Ds, C).
+'$subclass_of'(C, complement_of(D)) :- ( D = class(E) -> true ; E = D ), owl_disjoint_with(C, E).
+'$subclass_of'(C, restriction(P, F)) :- owl_restriction_on(C, restriction(P, F)).
+'$subclass_of_all'([], _).
+'$subclass_of_all'([D|Ds], C) :- owl_subclass_of(C, D), !, '$subclass_of_all'(Ds, C).
+
 owl_cardinality_on_subject(S, P, C) :-
     findall(F, ( rdf_has(S, rdf:type, Class), '$class_cardinality'(Class, P, F) ), Fs), '$tightest'(Fs, C).
 owl_cardinality_on_class(Class, P, C) :- findall(F, '$class_cardinality'(Class, P, F), Fs), '$tightest'(Fs, C).

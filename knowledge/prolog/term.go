@@ -177,6 +177,11 @@ func (h *heap) compare(a, b Term, depth int) (int, error) {
 			return strings.Compare(string(a), string(b.(String))), nil
 		case Int, Float:
 			c := compareNumbers(a, b)
+			if f, ok := a.(Float); ok && c == 0 && f == 0 { // -0.0 comes before 0.0
+				if g, ok := b.(Float); ok {
+					return cmp.Compare(math.Copysign(1, float64(f)), math.Copysign(1, float64(g))), nil
+				}
+			}
 			if c == 0 { // 1.0 comes before 1
 				_, aInt := a.(Int)
 				_, bInt := b.(Int)
