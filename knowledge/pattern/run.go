@@ -464,7 +464,8 @@ func (r *run) compute(properties []string, s, o knowledge.ID, stated func(s, o k
 // the fewest steps.
 func (r *run) walk(step func(s, o knowledge.ID, yield func(s, o knowledge.ID) bool) bool, zero, uncertain bool) func(s, o knowledge.ID, yield func(s, o knowledge.ID) bool) bool {
 	ticking := func(s, o knowledge.ID, yield func(s, o knowledge.ID) bool) bool {
-		return step(s, o, func(s, o knowledge.ID) bool { return r.tick() && yield(s, o) })
+		all := s == 0 && o == 0 // are kept until the walk ends
+		return step(s, o, func(s, o knowledge.ID) bool { return r.tick() && (!all || r.charge(24)) && yield(s, o) })
 	}
 	walk := func(s, o knowledge.ID, yield func(s, o knowledge.ID) bool) bool {
 		return r.cursor.Walk(s, o, ticking, yield)
