@@ -287,7 +287,7 @@ lang_matches(Lang, Pattern) :-
     rdf(r, r, o, t), rdf_has(r, r, o, r), rdf_reachable(r, r, o, t, t), rdf_phas(r, r, o),
     rdfs_class_property(r, r), rdfs_label(r, t), rdfs_label(r, t, t), rdfs_ns_label(r, t), rdfs_ns_label(r, t, t), rdfs_member(r, r),
     rdfs_list_to_prolog_list(r, t), class_properties_some(r, r, t), class_properties_all(r, r, t), class_properties_value(r, r, t),
-    class_properties_nosup(r, r, t), class_properties_transitive_nosup(r, r, r), rdf_atom_no_ns(r, t), rotmat_to_list(r, t).
+    class_properties_nosup(r, r, t), class_properties_transitive_nosup(r, r, r), rdf_atom_no_ns(r, t), rotmat_to_list(r, t), time_term(r, t).
 
 owl_restriction(Node, restriction(P, Facet)) :- rdf_has(Node, owl:onProperty, P), '$facet'(Node, Facet).
 '$facet'(Node, Facet) :-
@@ -423,7 +423,10 @@ class_properties_transitive_nosup(Class, P, V) :-
 
 :- rdf_meta occurs(r, t), during(r, t), current_object_pose(r, t), object_pose_at_time(r, t, t), object_detection(r, t, t),
     on_Physical(r, r), in_ContGeneric(r, r), comp_above_of(r, r), comp_below_of(r, r), comp_toTheSideOf(r, r), comp_toTheRightOf(r, r),
-    comp_toTheLeftOf(r, r), comp_inFrontOf(r, r), comp_inCenterOf(r, r).
+    comp_toTheLeftOf(r, r), comp_inFrontOf(r, r), comp_inCenterOf(r, r), comp_duration(r, t), comp_temporallySubsumes(r, r), comp_after(r, r),
+    comp_equalI(r, r), comp_beforeI(r, r), comp_afterI(r, r), comp_meetsI(r, r), comp_meetsInvI(r, r), comp_overlapsI(r, r),
+    comp_overlapsInvI(r, r), comp_startsI(r, r), comp_startsInvI(r, r), comp_duringI(r, r), comp_duringInvI(r, r), comp_finishesI(r, r),
+    comp_finishesInvI(r, r), comp_orientation(r, r), storagePlaceFor(r, r), storagePlaceForBecause(r, r, r).
 
 holds(G) :- holds(G, now).
 holds(G, T) :- '$goal'(G, Goal), '$holds'(Goal, T).
@@ -462,8 +465,45 @@ comp_toTheLeftOf(A, B) :- rdf_triple(knowrob:toTheLeftOf, A, B).
 comp_inFrontOf(A, B) :- rdf_triple(knowrob:'inFrontOf-Generally', A, B).
 comp_inCenterOf(A, B) :- rdf_triple(knowrob:inCenterOf, A, B).
 
+comp_duration(E, D) :- rdf_triple(knowrob:duration, E, literal(type(_, A))), atom_number(A, D).
+comp_temporallySubsumes(A, B) :- rdf_triple(knowrob:temporallySubsumes, A, B).
+comp_after(A, B) :- rdf_triple(knowrob:after, A, B).
+comp_equalI(A, B) :- rdf_triple(knowrob:equalI, A, B).
+comp_beforeI(A, B) :- rdf_triple(knowrob:beforeI, A, B).
+comp_afterI(A, B) :- rdf_triple(knowrob:afterI, A, B).
+comp_meetsI(A, B) :- rdf_triple(knowrob:meetsI, A, B).
+comp_meetsInvI(A, B) :- rdf_triple(knowrob:meetsInvI, A, B).
+comp_overlapsI(A, B) :- rdf_triple(knowrob:overlapsI, A, B).
+comp_overlapsInvI(A, B) :- rdf_triple(knowrob:overlapsInvI, A, B).
+comp_startsI(A, B) :- rdf_triple(knowrob:startsI, A, B).
+comp_startsInvI(A, B) :- rdf_triple(knowrob:startsInvI, A, B).
+comp_duringI(A, B) :- rdf_triple(knowrob:duringI, A, B).
+comp_duringInvI(A, B) :- rdf_triple(knowrob:duringInvI, A, B).
+comp_finishesI(A, B) :- rdf_triple(knowrob:finishesI, A, B).
+comp_finishesInvI(A, B) :- rdf_triple(knowrob:finishesInvI, A, B).
+comp_orientation(Thing, Pose) :- rdf_triple(knowrob:orientation, Thing, Pose).
+storagePlaceFor(Place, Thing) :- storagePlaceForBecause(Place, Thing, _).
+storagePlaceForBecause(Place, Thing, Kind) :-
+    owl_subclass_of(PlaceKind, knowrob:'StorageConstruct'),
+    owl_restriction_on(PlaceKind, restriction(knowrob:'typePrimaryFunction-StoragePlaceFor', some_values_from(Kind))),
+    ( owl_individual_of(Thing, Kind) ; owl_subclass_of(Thing, Kind) ), owl_individual_of(Place, PlaceKind).
+
 rdf_atom_no_ns(Iri, Name) :- rdf_split_url(_, Name, Iri).
-strip_literal_type(T, V) :- ( nonvar(T), T = literal(type(_, V0)) -> V = V0 ; nonvar(T), T = literal(V0) -> V = V0 ; V = T ).
+strip_literal_type(T, V) :- ( nonvar(T), T = literal(type(_, V0)) -> V = V0 ; V = T ).
+time_term(T, Seconds) :- '$seconds'(T, Seconds).
+reduce(G, L, A0, A) :- foldl(G, L, A0, A).
+range(N, N, [N]) :- !.
+range(M, N, [M|L]) :- ( M < N -> M1 is M + 1 ; M1 is M - 1 ), range(M1, N, L).
+zip(A, B, C) :- maplist('$zip', A, B, C).
+'$zip'(A, B, [A,B]).
+zipm(A, B, C) :- pairs_keys_values(C, A, B).
+unifill_list(E, N, L) :- N >= 0, length(L, N), maplist(=(E), L).
+lists_equal(A, A).
+assoc_extract_value_list(A, Ks, Vs) :- maplist('$value_in'(A), Ks, Vs).
+'$value_in'(A, K, V) :- get_assoc(K, A, V).
+extract_column(Rows, I, Vs) :- maplist(nth0(I), Rows, Vs).
+key_to_index([], _, []).
+key_to_index([K|Ks], L, [I|Is]) :- nth0(I, L, K), key_to_index(Ks, L, Is).
 rotmat_to_list(Pose, L) :- findall(V, ( member(R, [0,1,2,3]), member(C, [0,1,2,3]), '$cell'(Pose, R, C, V) ), L), length(L, 16).
 '$cell'(Pose, R, C, V) :-
     rdf_equal(knowrob:m, M), atomic_list_concat([M, R, C], P), rdf_triple(P, Pose, literal(L)), '$label'(L, _, A), atom_number(A, V), !.
