@@ -452,10 +452,18 @@ k:Half a owl:Class ; owl:unionOf ( k:Oven [ owl:complementOf k:Oven ] ) .
 		"rdf_has('k:a', P, O)":                                                                     ``,
 	} {
 		rows, err := ask(t, p, g, question, patience)
-		if got := strings.ReplaceAll(strings.Join(rows, " "), "http://e/k#", "k:"); err != nil || got != want {
+		got := strings.ReplaceAll(strings.Join(rows, " "), "http://e/k#", "k:")
+		if err != nil || sortedRows(got) != sortedRows(want) {
 			t.Errorf("%s\n got %s %v\nwant %s", question, got, err, want)
 		}
 	}
+}
+
+// sortedRows puts rows in order: which comes first is not promised.
+func sortedRows(rows string) string {
+	all := strings.Split(strings.Trim(rows, "{}"), "} {")
+	slices.Sort(all)
+	return strings.Join(all, "} {")
 }
 
 func TestRules(t *testing.T) {
