@@ -39,7 +39,9 @@ question, and the rows are its individuals.
 With --prolog the question is in Prolog, with the predicates of SWI-Prolog's semweb library and of
 KnowRob (rdf/3, rdf_has/3, rdf_reachable/3, owl_has/3, owl_individual_of/2, holds/2 …). Each distinct
 answer is a row of the question's variables; those whose names begin with _ are left out. Names
-such as knowrob:'Door' stand for IRIs.
+such as knowrob:'Door' stand for IRIs. rdf_triple/3 has what is computed, too; holds/2 asks a goal of
+another time. Rules of SWRL (swrl:Imp) are used; those with a part that is not supported are named and
+left out.
 
 --at asks what was so at a time, --as-of what was believed at one. --why says of each row which facts it
 rests on, and in which snapshots they lie.
