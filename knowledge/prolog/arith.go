@@ -3,6 +3,8 @@ package prolog
 import (
 	"math"
 	"math/bits"
+	"math/rand/v2"
+	"time"
 )
 
 func isNumber(t Term) bool {
@@ -32,6 +34,10 @@ func (h *heap) evalDeep(t Term, depth int) (Term, error) {
 			return Float(math.Inf(1)), nil
 		case "nan":
 			return Float(math.NaN()), nil
+		case "random", "random_float":
+			return Float(rand.Float64()), nil
+		case "cputime", "realtime":
+			return Float(float64(time.Now().UnixNano()) / 1e9), nil
 		case "epsilon":
 			return Float(0x1p-52), nil
 		case "max_tagged_integer", "max_integer":
@@ -191,6 +197,34 @@ func unary(name Atom, x Term) (Term, error) {
 			return Int(bits.Len64(uint64(i)) - 1), nil
 		}
 		return nil, typeError("integer", x)
+	case "lsb":
+		if isInt && i > 0 {
+			return Int(bits.TrailingZeros64(uint64(i))), nil
+		}
+		return nil, typeError("integer", x)
+	case "popcount":
+		if isInt && i >= 0 {
+			return Int(bits.OnesCount64(uint64(i))), nil
+		}
+		return nil, typeError("integer", x)
+	case "trunc":
+		return unary("truncate", x)
+	case "random":
+		if !isInt || i <= 0 {
+			return nil, typeError("positive_integer", x)
+		}
+		return Int(rand.Int64N(int64(i))), nil
+	case "cot", "acot":
+		if f == 0 && name == "cot" {
+			return nil, evaluationError("undefined", "cot of 0 is not defined")
+		}
+		if name == "cot" {
+			return float(1/math.Tan(f), x)
+		}
+		return float(math.Atan(1/f), x)
+	case "lgamma":
+		g, _ := math.Lgamma(f)
+		return float(g, x)
 	case "succ":
 		return binary("+", x, Int(1))
 	}
@@ -203,6 +237,7 @@ func unary(name Atom, x Term) (Term, error) {
 var trigonometry = map[Atom]func(float64) float64{
 	"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "asin": math.Asin, "acos": math.Acos, "atan": math.Atan,
 	"sinh": math.Sinh, "cosh": math.Cosh, "tanh": math.Tanh, "asinh": math.Asinh, "acosh": math.Acosh, "atanh": math.Atanh,
+	"erf": math.Erf, "erfc": math.Erfc,
 }
 
 func binary(name Atom, x, y Term) (Term, error) {
@@ -240,6 +275,8 @@ func binary(name Atom, x, y Term) (Term, error) {
 		return y, nil
 	case "atan2", "atan":
 		return float(math.Atan2(f, g), x, y)
+	case "nexttoward":
+		return Float(math.Nextafter(f, g)), nil
 	case "copysign":
 		return Float(math.Copysign(f, g)), nil
 	case "log":
@@ -342,6 +379,24 @@ func integers(name Atom, i, j Int) (Term, error) {
 		return i | j, nil
 	case "xor":
 		return i ^ j, nil
+	case "getbit":
+		if i < 0 || j < 0 {
+			return nil, typeError("not_less_than_zero", min(i, j))
+		}
+		return i >> uint(min(j, 63)) & 1, nil
+	case "lcm":
+		if i == 0 || j == 0 {
+			return Int(0), nil
+		}
+		g, err := integers("gcd", i, j)
+		if err != nil {
+			return nil, err
+		}
+		m, err := integers("*", i/g.(Int), j)
+		if err != nil {
+			return nil, err
+		}
+		return unary("abs", m)
 	case "gcd":
 		for j != 0 {
 			i, j = j, i%j

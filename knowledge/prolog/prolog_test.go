@@ -133,6 +133,7 @@ func TestLanguage(t *testing.T) {
 		"char_type(a, alpha), char_type(X, digit(5)), code_type(0'a, alnum), string_code(1, abc, C), sub_atom_icasechk('Hello World', S, world), normalize_space(atom(N), '  a   b ')": `{"X":"5","C":97,"S":6,"N":"a b"}`,
 		"must_be(integer, 3), is_of_type(oneof([a,b]), a), catch(must_be(integer, a), error(E, _), true), catch(must_be(list, _), error(F, _), true)":                                  `{"E":{"functor":"type_error","args":["integer","a"]},"F":"instantiation_error"}`,
 		"partition([X,C]>>compare(C, X, 2), [1,2,3], L, E, G), transpose_pairs([a-2,b-1], T)":                                                                                          `{"L":[1],"E":[2],"G":[3],"T":[{"functor":"-","args":[1,"b"]},{"functor":"-","args":[2,"a"]}]}`,
+		"A is lsb(12), B is popcount(255), C is getbit(5, 2), D is lcm(4, 6), E is erf(0.0), F is trunc(2.5), _R is random(3), between(0, 2, _R)":                                      `{"A":2,"B":8,"C":1,"D":12,"E":0.0,"F":2}`,
 		"term_to_atom((a:-b,c;d->X=1+2,Y is 2**3), A)":                                                                                                                                 `{"A":"a:-b,c;d-\u003e_1=1+2,_2 is 2**3"}`,
 		"term_to_atom(f(X, 'A b', [1]), A)":                                    `{"A":"f(_1,'A b',[1])"}`,
 		"term_to_atom(T, 'g(X, Y, X)'), T = g(1, 2, Z)":                        `{"T":{"functor":"g","args":[1,2,1]},"Z":1}`,
