@@ -74,7 +74,7 @@ Ctrl-D ends.`,
 	f.String("at", "", "what was so at this time: absolute, -10s or now-10s (default: now)")
 	f.String("as-of", "", "what was known at this time, when what came later had not arrived")
 	f.StringArray("after", nil, "wait until the world has all that was written up to this MARK of a write; may be repeated")
-	f.Bool("why", false, "say of each row which facts it rests on (not with --prolog)")
+	f.Bool("why", false, "say of each row which facts it rests on")
 	f.Duration("timeout", knowledge.DefaultLimits.Time, "how long a question may take; 0 is without end")
 	f.Int("limit", 0, "print so many rows at most; 0 is all")
 	f.Int64("max-memory", knowledge.DefaultLimits.Memory>>20, "how much memory a question may take, in MB; 0 is without limit")
@@ -132,9 +132,7 @@ func (a *asking) prepare() error {
 		return usagef("--timeout, --limit, --max-memory and --max-steps are not negative")
 	}
 	q.Limits.Memory = memory << 20
-	if q.Why, _ = f.GetBool("why"); q.Why && q.Language == service.Prolog {
-		return usagef("--why is not for --prolog")
-	}
+	q.Why, _ = f.GetBool("why")
 	if q.Why && a.format == "csv" {
 		return usagef("--why: CSV has no place for facts; use -o json or ndjson")
 	}

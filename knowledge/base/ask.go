@@ -39,9 +39,6 @@ func answers(ctx context.Context, v *knowledge.View, q *service.Question) (iter.
 	if q.Language != service.Prolog && len(q.Rules) > 0 {
 		return nil, engram.Errorf(engram.Invalid, q.Rules[0].Name, "rules are in Prolog; the question is not")
 	}
-	if q.Language == service.Prolog && q.Why {
-		return nil, engram.Errorf(engram.Unsupported, "", "what a row rests on is told of patterns and class expressions, not of questions in Prolog")
-	}
 	switch q.Language {
 	case service.Prolog:
 		return inProlog(ctx, v, q)
@@ -62,11 +59,22 @@ func inProlog(ctx context.Context, v *knowledge.View, q *service.Question) (iter
 		}
 	}
 	limits := prolog.Limits{Time: q.Limits.Time, Steps: q.Limits.Steps, Memory: q.Limits.Memory}
+	var options []prolog.Option
+	if q.Why {
+		options = append(options, prolog.Why())
+	}
 	return func(yield func(service.Row, error) bool) {
-		for answer, err := range p.Ask(ctx, v, q.Text, limits) {
+		for answer, err := range p.Ask(ctx, v, q.Text, limits, options...) {
 			row := service.Row{Names: answer.Names, Texts: answer.Values, Probability: 1}
 			if err == nil {
 				err = row.SetValues(answer)
+			}
+			for _, t := range answer.Facts {
+				facts := knowledge.Why(v, t)
+				if len(facts) == 0 { // of another time, or as only the predicate has it
+					facts = []rdf.Triple{t}
+				}
+				row.Why = append(row.Why, reason(v, shortened(p, t.S)+" "+shortened(p, t.P)+" "+shortened(p, t.O), facts))
 			}
 			if !yield(row, err) {
 				return
@@ -106,22 +114,34 @@ func inPattern(ctx context.Context, v *knowledge.View, q *service.Question) (ite
 	}, nil
 }
 
+// shortened returns a term as people read it.
+func shortened(p *prolog.Program, t rdf.Term) string {
+	if t.Kind == rdf.IRI {
+		return p.Shorten(t.Value)
+	}
+	return rdf.Term{Kind: t.Kind, Value: t.Value, Lang: t.Lang}.String()
+}
+
 // reasons returns what a row rests on.
 func reasons(v *knowledge.View, row pattern.Row) (all []service.Reason) {
 	for _, r := range row.Why() {
-		reason := service.Reason{Part: r.Clause}
-		for _, t := range r.Facts {
-			f := service.Fact{Triple: [3]string{t.S.String(), t.P.String(), t.O.String()}}
-			if v.Links != nil {
-				for _, id := range v.Links(t) {
-					f.Links = append(f.Links, id.String())
-				}
-			}
-			reason.Facts = append(reason.Facts, f)
-		}
-		all = append(all, reason)
+		all = append(all, reason(v, r.Clause, r.Facts))
 	}
 	return all
+}
+
+func reason(v *knowledge.View, part string, facts []rdf.Triple) service.Reason {
+	r := service.Reason{Part: part}
+	for _, t := range facts {
+		f := service.Fact{Triple: [3]string{t.S.String(), t.P.String(), t.O.String()}}
+		if v.Links != nil {
+			for _, id := range v.Links(t) {
+				f.Links = append(f.Links, id.String())
+			}
+		}
+		r.Facts = append(r.Facts, f)
+	}
+	return r
 }
 
 // compiled returns the question in a view.

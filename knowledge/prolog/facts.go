@@ -21,11 +21,11 @@ func factPredicates() map[indicator]builtin {
 			return f.ClassProperties(s, p)
 		}, none),
 		{"rdfs_individual_of", 2}:     individuals((*knowledge.Graph).RDFSIndividualOf),
-		{"rdfs_subclass_of", 2}:       pairs((*knowledge.Graph).RDFSSubclassOf),
-		{"rdfs_subproperty_of", 2}:    pairs((*knowledge.Graph).RDFSSubpropertyOf),
+		{"rdfs_subclass_of", 2}:       pairs(rdf.NSRDFS+"subClassOf", (*knowledge.Graph).RDFSSubclassOf),
+		{"rdfs_subproperty_of", 2}:    pairs(rdf.NSRDFS+"subPropertyOf", (*knowledge.Graph).RDFSSubpropertyOf),
 		{"owl_individual_of", 2}:      described("$individual_of", individuals((*knowledge.Graph).IndividualOf)),
-		{"owl_subclass_of", 2}:        described("$subclass_of", pairs((*knowledge.Graph).SubclassOf)),
-		{"owl_direct_subclass_of", 2}: pairs((*knowledge.Graph).DirectSubclassOf),
+		{"owl_subclass_of", 2}:        described("$subclass_of", pairs(rdf.NSRDFS+"subClassOf", (*knowledge.Graph).SubclassOf)),
+		{"owl_direct_subclass_of", 2}: pairs(rdf.NSRDFS+"subClassOf", (*knowledge.Graph).DirectSubclassOf),
 		{"owl_restriction_on", 2}:     restrictionOn,
 		{"rdf_subject", 1}:            rdfSubject,
 		{"rdf_current_predicate", 1}:  currentPredicate,
@@ -116,7 +116,11 @@ func triples(ask question, askLiteral func(*knowledge.Graph) literalQuestion) bu
 					return false, err
 				}
 			}
-			return o.unify(m, t.O)
+			ok, err := o.unify(m, t.O)
+			if ok {
+				m.rests(t)
+			}
+			return ok, err
 		})
 	})
 }
@@ -140,8 +144,8 @@ func described(name Atom, do builtin) builtin {
 
 type relation func(g *knowledge.Graph, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
 
-// pairs is a predicate over two resources.
-func pairs(ask relation) builtin { return related(resource, ask) }
+// pairs is a predicate over two resources, between which a property is where it holds.
+func pairs(property string, ask relation) builtin { return related(resource, property, ask) }
 
 // individuals is a predicate over a resource or a literal, and a class.
 func individuals(ask relation) builtin {
@@ -150,11 +154,12 @@ func individuals(ask relation) builtin {
 			return literalOf(c.args[0])
 		}
 		return resource(t)
-	}, ask)
+	}, rdf.NS+"type", ask)
 }
 
-// related is a predicate over two terms, the first of which is read as left says.
-func related(left func(Term) (rdf.Term, bool, error), ask relation) builtin {
+// related is a predicate over two terms, the first of which is read as left says. Where it holds, the
+// property is between them.
+func related(left func(Term) (rdf.Term, bool, error), property string, ask relation) builtin {
 	return expanding(func(m *machine, args []Term) (bool, error) {
 		a, ok, err := left(args[0])
 		if !ok {
@@ -178,8 +183,11 @@ func related(left func(Term) (rdf.Term, bool, error), ask relation) builtin {
 				}
 			}
 			if b.IsZero() {
-				return m.unify(args[1], termOf(p.b))
+				if ok, err := m.unify(args[1], termOf(p.b)); !ok {
+					return false, err
+				}
 			}
+			m.rests(rdf.Triple{S: p.a, P: rdf.NewIRI(property), O: p.b})
 			return true, nil
 		})
 	})

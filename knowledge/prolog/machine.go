@@ -3,6 +3,7 @@ package prolog
 import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
 // frame is what follows when a goal has succeeded.
@@ -39,6 +40,13 @@ type choice struct {
 	args  []Term
 	rest  []*clause
 	again *alternatives
+	used  *used
+}
+
+// used is a fact that what is done rests on, and those before it.
+type used struct {
+	fact   rdf.Triple
+	before *used
 }
 
 // alternatives are the answers of a Go function.
@@ -76,11 +84,14 @@ type machine struct {
 
 	choices  []choice
 	answered []*Var // the variables of the question
+
+	why  bool  // facts are to be remembered
+	used *used // the last one
 }
 
 // push adds a choice that goes on with what follows now.
 func (m *machine) push(kind choiceKind) *choice {
-	m.choices = append(m.choices, choice{kind: kind, trail: len(m.trail), mark: m.lastVar + 1, frame: m.frame})
+	m.choices = append(m.choices, choice{kind: kind, trail: len(m.trail), mark: m.lastVar + 1, frame: m.frame, used: m.used})
 	m.young = m.lastVar + 1
 	return &m.choices[len(m.choices)-1]
 }
@@ -406,7 +417,7 @@ func (m *machine) backtrack() (more bool, err error) {
 		m.pending = 0
 		c := &m.choices[n-1]
 		m.undo(c.trail)
-		m.frame = c.frame
+		m.frame, m.used = c.frame, c.used
 		ok := false
 		switch c.kind {
 		case chooseCode:
@@ -465,6 +476,13 @@ func (m *machine) redo() (bool, error) {
 		if !more {
 			return false, nil
 		}
+	}
+}
+
+// rests remembers a fact that what is done from here on rests on.
+func (m *machine) rests(fact rdf.Triple) {
+	if m.why {
+		m.used = &used{fact, m.used}
 	}
 }
 
@@ -532,7 +550,7 @@ func (m *machine) caught(err error) error {
 		c := &m.choices[n-1]
 		in := c.in
 		m.undo(c.trail)
-		m.frame = c.frame
+		m.frame, m.used = c.frame, c.used
 		isCatch := c.kind == chooseCatch && active[in]
 		m.cutTo(n - 1)
 		if !isCatch {

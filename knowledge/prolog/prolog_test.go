@@ -545,3 +545,30 @@ func FuzzQuestion(f *testing.F) {
 		}
 	})
 }
+
+// A row tells the answers of facts that led to it, and not those that were given up.
+func TestWhy(t *testing.T) {
+	part, a, b := rdf.NewIRI("http://e/part"), rdf.NewIRI("http://e/a"), rdf.NewIRI("http://e/b")
+	c, number := rdf.NewIRI("http://e/c"), rdf.NewIRI("http://e/number")
+	g := knowledge.NewGraph()
+	five := rdf.NewTyped("5", rdf.NSXSD+"integer")
+	for _, it := range []rdf.Triple{{S: a, P: part, O: b}, {S: a, P: part, O: c}, {S: c, P: number, O: five}, {S: b, P: part, O: c}} {
+		g.Add(it)
+	}
+	p := prolog.NewProgram()
+	p.AddPrefix("e", "http://e/")
+	question := `rdf_has(e:a, e:part, X), \+ rdf_has(X, e:part, _), ( rdf_has(X, e:none, _) ; rdf_has(X, e:number, literal(type(_, N))) ), findall(Y, rdf_has(e:a, e:part, Y), L), length(L, 2)`
+	n := 0
+	for row, err := range p.Ask(t.Context(), &knowledge.View{Graph: g}, question, patience, prolog.Why()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if want := []rdf.Triple{{S: a, P: part, O: c}, {S: c, P: number, O: five}}; !slices.Equal(row.Facts, want) {
+			t.Errorf("%v rests on %v, want %v", row.Values, row.Facts, want)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}

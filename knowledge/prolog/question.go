@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
 // Limits bound what one question may take; 0 is no limit.
@@ -17,15 +19,24 @@ type Limits = knowledge.Limits
 // DefaultLimits are those of a question of a person.
 var DefaultLimits = knowledge.DefaultLimits
 
+// An Option says more of how a question is answered.
+type Option func(*machine)
+
+// Why has each row tell the answers of facts that it rests on.
+func Why() Option { return func(m *machine) { m.why = true } }
+
 // Ask answers a question of a view: each distinct row once, as soon as it is found. An error, such as a
 // passed limit, ends the rows and says where in the question it arose. Any number of questions
 // may be asked at the same time.
-func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string, limits Limits) iter.Seq2[Row, error] {
+func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string, limits Limits, options ...Option) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		m, vars, err := p.prepare(ctx, view, question, limits)
 		if err != nil {
 			yield(Row{}, err)
 			return
+		}
+		for _, set := range options {
+			set(m)
 		}
 		defer m.cutTo(0)
 		told := map[string]bool{}
@@ -132,7 +143,10 @@ func (m *machine) failure(err error) error {
 type Row struct {
 	Names  []string
 	Values []string // as people read them
-	json   string
+	// Facts are, if they were asked for ([Why]), the answers of predicates over facts that led to the
+	// row, in the order of the question; not those within findall and the like, or \+.
+	Facts []rdf.Triple
+	json  string
 }
 
 // MarshalJSON returns the row as an object.
@@ -165,5 +179,11 @@ func (m *machine) row(vars []namedVar) (Row, error) {
 	}
 	b.WriteByte('}')
 	r.json = b.String()
+	for u := m.used; u != nil; u = u.before {
+		if !slices.Contains(r.Facts, u.fact) {
+			r.Facts = append(r.Facts, u.fact)
+		}
+	}
+	slices.Reverse(r.Facts)
 	return r, nil
 }

@@ -74,7 +74,11 @@ func (m *machine) derived(s, p, o Term, least float64, probability Term) (bool, 
 				return false, err
 			}
 		}
-		return object.unify(m, d.O)
+		ok, err := object.unify(m, d.O)
+		if ok {
+			m.rests(d.Triple)
+		}
+		return ok, err
 	})
 }
 
