@@ -28,7 +28,7 @@ func newKnowledge() *cobra.Command {
 as files again. Each document has a provider, who says what is in it; what it said before stays asked for by
 time. 'engram ask' answers questions of it.`,
 	}
-	cmd.AddCommand(newKnowledgeImport(), newKnowledgeExport(), newKnowledgeLs(), newKnowledgeShow(), newKnowledgeCheck())
+	cmd.AddCommand(newKnowledgeImport(), newKnowledgeExport(), newKnowledgeLs(), newKnowledgeShow(), newKnowledgeWithdraw(), newKnowledgeCheck())
 	return cmd
 }
 

@@ -67,6 +67,24 @@ func (c *Codec) Import(ctx context.Context, svc Service, provider string, triple
 	if err := engram.CheckName(o.Ontology); err != nil {
 		return Summary{}, err
 	}
+	return c.state(ctx, svc, provider, Records(triples, o.Ontology, o.Document), o)
+}
+
+// Withdraw has a provider say nothing any more. What it said before stays asked for. It uses At and
+// DryRun of the options.
+func (c *Codec) Withdraw(ctx context.Context, svc Service, provider string, o Options) (Summary, error) {
+	if err := engram.CheckName(provider); err != nil {
+		return Summary{}, err
+	}
+	if o.At == 0 {
+		o.At = engram.Now()
+	}
+	o.Replace = true
+	return c.state(ctx, svc, provider, nil, o)
+}
+
+// state has a provider say what is in records, and nothing else.
+func (c *Codec) state(ctx context.Context, svc Service, provider string, records []Record, o Options) (Summary, error) {
 	before := map[engram.ID]*engram.Snapshot{}
 	var missing []engram.Missing
 	err := query(ctx, svc, []engram.Pattern{By(provider)}, o.At, nil, func(id engram.ID, s *engram.Snapshot) error {
@@ -77,7 +95,6 @@ func (c *Codec) Import(ctx context.Context, svc Service, provider string, triple
 		return Summary{}, err
 	}
 	was := maps.Clone(before)
-	records := Records(triples, o.Ontology, o.Document)
 	sum := Summary{At: o.At}
 	var updates []engram.EntityUpdate
 	others, known := []string(nil), false // ontologies of before, and whether one of them is here
