@@ -2,6 +2,7 @@ package prolog
 
 import (
 	"math"
+	"math/big"
 	"math/bits"
 	"math/rand/v2"
 	"time"
@@ -9,7 +10,7 @@ import (
 
 func isNumber(t Term) bool {
 	switch t.(type) {
-	case Int, Float:
+	case Int, Float, *big.Int:
 		return true
 	}
 	return false
@@ -20,7 +21,7 @@ func (h *heap) eval(t Term) (Term, error) { return h.evalDeep(t, 0) }
 
 func (h *heap) evalDeep(t Term, depth int) (Term, error) {
 	switch t := deref(t).(type) {
-	case Int, Float:
+	case Int, Float, *big.Int:
 		return t, nil
 	case *Var:
 		return nil, instantiationError()
@@ -69,16 +70,24 @@ func (h *heap) evalDeep(t Term, depth int) (Term, error) {
 			return nil, err
 		}
 		if len(t.args) == 1 {
-			return unary(t.name, x)
+			return h.paid(unary(t.name, x))
 		}
 		y, err := h.evalDeep(t.args[1], depth+1)
 		if err != nil {
 			return nil, err
 		}
-		return binary(t.name, x, y)
+		return h.paid(binary(t.name, x, y))
 	default:
 		return nil, typeError("evaluable", t)
 	}
+}
+
+// paid charges for a result that is a big integer.
+func (h *heap) paid(t Term, err error) (Term, error) {
+	if z, ok := t.(*big.Int); ok && err == nil {
+		err = h.charge(bigSize(z))
+	}
+	return t, err
 }
 
 func notEvaluable(name Atom, arity int) error {
@@ -86,8 +95,11 @@ func notEvaluable(name Atom, arity int) error {
 }
 
 func toFloat(t Term) float64 {
-	if i, ok := t.(Int); ok {
-		return float64(i)
+	switch t := t.(type) {
+	case Int:
+		return float64(t)
+	case *big.Int:
+		return bigFloat(t)
 	}
 	return float64(t.(Float))
 }
@@ -110,24 +122,22 @@ func float(f float64, args ...Term) (Term, error) {
 }
 
 func overflow() error {
-	return evaluationError("int_overflow", "an integer does not fit into 64 bits; with floats (1.0 * …) it is computed approximately")
-}
-
-func rounded(f float64) (Term, error) {
-	if !(f >= -1<<63 && f < 1<<63) {
-		return nil, overflow()
-	}
-	return Int(f), nil
+	return evaluationError("int_overflow", "an integer has more than %d bits; with floats (1.0 * …) it is computed approximately", maxBits)
 }
 
 func unary(name Atom, x Term) (Term, error) {
+	if z, ok := x.(*big.Int); ok {
+		if result, ok, err := bigUnary(name, z); ok || err != nil {
+			return result, err
+		}
+	}
 	i, isInt := x.(Int)
 	f := toFloat(x)
 	switch name {
 	case "-":
 		if isInt {
 			if i == math.MinInt64 {
-				return nil, overflow()
+				return integerOf(new(big.Int).Neg(bigOf(i)))
 			}
 			return -i, nil
 		}
@@ -246,6 +256,9 @@ func binary(name Atom, x, y Term) (Term, error) {
 	if ok1 && ok2 {
 		return integers(name, i, j)
 	}
+	if isInteger(x) && isInteger(y) {
+		return bigIntegers(name, bigOf(x), bigOf(y))
+	}
 	f, g := toFloat(x), toFloat(y)
 	switch name {
 	case "+":
@@ -284,7 +297,7 @@ func binary(name Atom, x, y Term) (Term, error) {
 	case "truncate":
 		return rounded(math.Trunc(f))
 	case "//", "mod", "rem", "div", ">>", "<<", "/\\", "\\/", "xor", "gcd":
-		if !ok1 {
+		if !isInteger(x) {
 			return nil, typeError("integer", x)
 		}
 		return nil, typeError("integer", y)
@@ -301,13 +314,13 @@ func integers(name Atom, i, j Int) (Term, error) {
 	case "+":
 		s := i + j
 		if (s > i) != (j > 0) && j != 0 {
-			return nil, overflow()
+			return bigIntegers(name, bigOf(i), bigOf(j))
 		}
 		return s, nil
 	case "-":
 		s := i - j
 		if (s < i) != (j > 0) && j != 0 {
-			return nil, overflow()
+			return bigIntegers(name, bigOf(i), bigOf(j))
 		}
 		return s, nil
 	case "*":
@@ -316,7 +329,7 @@ func integers(name Atom, i, j Int) (Term, error) {
 		}
 		p := i * j
 		if p/j != i || i == -1 && j == math.MinInt64 || j == -1 && i == math.MinInt64 {
-			return nil, overflow()
+			return bigIntegers(name, bigOf(i), bigOf(j))
 		}
 		return p, nil
 	case "/":
@@ -335,7 +348,7 @@ func integers(name Atom, i, j Int) (Term, error) {
 			if name == "rem" || name == "mod" {
 				return Int(0), nil
 			}
-			return nil, overflow()
+			return bigIntegers(name, bigOf(i), bigOf(j))
 		}
 		switch name {
 		case "rem":
@@ -355,22 +368,19 @@ func integers(name Atom, i, j Int) (Term, error) {
 		}
 		return i / j, nil
 	case "**", "^":
-		if name == "**" && j < 0 && i != 1 && i != -1 {
-			return binary(name, Float(i), Float(j))
-		}
-		return power(i, j)
+		return bigPower(name, bigOf(i), bigOf(j))
 	case "min":
 		return min(i, j), nil
 	case "max":
 		return max(i, j), nil
 	case ">>":
 		if j < 0 || j > 63 {
-			return nil, overflow()
+			return bigIntegers(name, bigOf(i), bigOf(j))
 		}
 		return i >> uint(j), nil
 	case "<<":
 		if j < 0 || j > 63 || i<<uint(j)>>uint(j) != i {
-			return nil, overflow()
+			return bigIntegers(name, bigOf(i), bigOf(j))
 		}
 		return i << uint(j), nil
 	case "/\\":
@@ -385,18 +395,7 @@ func integers(name Atom, i, j Int) (Term, error) {
 		}
 		return i >> uint(min(j, 63)) & 1, nil
 	case "lcm":
-		if i == 0 || j == 0 {
-			return Int(0), nil
-		}
-		g, err := integers("gcd", i, j)
-		if err != nil {
-			return nil, err
-		}
-		m, err := integers("*", i/g.(Int), j)
-		if err != nil {
-			return nil, err
-		}
-		return unary("abs", m)
+		return bigIntegers(name, bigOf(i), bigOf(j))
 	case "gcd":
 		for j != 0 {
 			i, j = j, i%j
@@ -407,38 +406,6 @@ func integers(name Atom, i, j Int) (Term, error) {
 		return i, nil
 	}
 	return binary(name, Float(i), Float(j))
-}
-
-func power(base, exp Int) (Term, error) {
-	if exp < 0 {
-		switch base {
-		case 1:
-			return Int(1), nil
-		case -1:
-			if exp%2 == 0 {
-				return Int(1), nil
-			}
-			return Int(-1), nil
-		case 0:
-			return nil, divisionByZero()
-		}
-		return nil, thrown(newTerm("type_error", Atom("float"), base), "%s to the power of a negative integer is no integer; write %s.0", show(base), show(base))
-	}
-	result := Term(Int(1))
-	var err error
-	for b := Term(base); exp > 0; exp >>= 1 {
-		if exp&1 == 1 {
-			if result, err = binary("*", result, b); err != nil {
-				return nil, err
-			}
-		}
-		if exp > 1 {
-			if b, err = binary("*", b, b); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return result, nil
 }
 
 // arithmeticPredicates are those over numbers.

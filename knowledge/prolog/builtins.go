@@ -1,6 +1,7 @@
 package prolog
 
 import (
+	"math/big"
 	"slices"
 	"sort"
 )
@@ -545,6 +546,9 @@ func (h *heap) listArg(t Term) ([]Term, error) {
 func integerArg(t Term) (Int, error) {
 	t = deref(t)
 	i, ok := t.(Int)
+	if _, isBig := t.(*big.Int); isBig {
+		return 0, thrown(newTerm("representation_error", Atom("int64_t")), "the integer %s is too large here", show(t))
+	}
 	if !ok {
 		return 0, wanted("integer", t)
 	}
@@ -602,6 +606,8 @@ func termSize(t Term) int64 {
 		case *Compound:
 			size += 64
 			todo = append(todo, t.args...)
+		case *big.Int:
+			size += int64(bigSize(t))
 		case Atom:
 			size += int64(len(t))
 		case String:

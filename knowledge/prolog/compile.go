@@ -1,5 +1,7 @@
 package prolog
 
+import "math/big"
+
 // goalKind says how a goal is carried out.
 type goalKind uint8
 
@@ -96,7 +98,7 @@ type clause struct {
 // keyOf returns what a first argument can be told apart by; nil for a variable.
 func keyOf(t Term) Term {
 	switch t := t.(type) {
-	case *Var, slot:
+	case *Var, slot, *big.Int:
 		return nil
 	case *Compound:
 		return indicator{t.name, len(t.args)}

@@ -256,16 +256,20 @@ func (l *lexer) number() (Term, error) {
 	return Float(f), nil
 }
 
+// maxDigits is how many digits an integer is read with.
+const maxDigits = 10_000
+
 func (l *lexer) integer(start int, digits string, base int) (Term, error) {
 	n, err := strconv.ParseInt(digits, base, 64)
 	if err == nil {
 		return Int(n), nil
 	}
-	// The least integer has no positive counterpart: the sign is read with it.
-	if b, ok := new(big.Int).SetString(digits, base); ok && start > 0 && l.text[start-1] == '-' && b.IsUint64() && b.Uint64() == 1<<63 {
-		return Int(math.MinInt64), nil
+	if len(digits) <= maxDigits {
+		if z, ok := new(big.Int).SetString(digits, base); ok {
+			return z, nil
+		}
 	}
-	return nil, l.fault(start, "the integer %s does not fit into 64 bits", l.text[start:l.at])
+	return nil, l.fault(start, "the integer has more than %d digits", maxDigits)
 }
 
 // quoted reads up to the closing quote.

@@ -1,6 +1,8 @@
 package prolog
 
 import (
+	"math/big"
+
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
@@ -374,6 +376,9 @@ func (h *heap) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
 		return true, nil
 	case *Compound:
 		return false, nil
+	case *big.Int:
+		z, ok := tmpl.(*big.Int)
+		return ok && z.Cmp(t) == 0, nil
 	default:
 		return t == tmpl, nil
 	}

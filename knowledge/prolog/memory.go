@@ -3,6 +3,7 @@ package prolog
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"time"
 )
 
@@ -166,6 +167,8 @@ func (s *sizing) term(t Term) {
 			t.seen = s.mark
 			s.bytes += 64 + 16*int64(len(t.args))
 			s.todo = append(s.todo, t.args...)
+		case *big.Int:
+			s.bytes += int64(bigSize(t))
 		case Atom:
 			s.bytes += int64(len(t))
 		case String:

@@ -1,6 +1,9 @@
 package prolog
 
-import "strings"
+import (
+	"math/big"
+	"strings"
+)
 
 // op is an operator: its priority, and how far its sides may reach.
 type op struct {
@@ -276,8 +279,9 @@ func (r *reader) name(tok token, most int) (Term, int, error) {
 			return nil, 0, err
 		}
 		switch n := n.(type) {
-		case Int:
-			return -n, 0, nil // of the least integer, itself
+		case Int, *big.Int:
+			t, err := unary("-", n)
+			return t, 0, err
 		case Float:
 			return -n, 0, nil
 		}

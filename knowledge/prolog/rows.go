@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -45,6 +46,8 @@ func (h *heap) json(b *strings.Builder, t Term, depth int) error {
 		b.WriteString(jsonText(string(t)))
 	case Int:
 		b.WriteString(formatInt(t))
+	case *big.Int:
+		b.WriteString(t.String())
 	case Float:
 		if math.IsInf(float64(t), 0) || math.IsNaN(float64(t)) {
 			b.WriteString(jsonText(formatFloat(t)))

@@ -3,6 +3,7 @@ package prolog
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ type (
 	Atom string
 	// String is a text in double quotes, which is not equal to the atom of the same text.
 	String string
-	// Int is an integer; arithmetic beyond 64 bits is an error.
+	// Int is an integer that fits; see big.go.
 	Int int64
 	// Float is a number with a point.
 	Float float64
@@ -94,6 +95,8 @@ func textOf(t Term) (string, bool) {
 		return string(t), true
 	case Int:
 		return formatInt(t), true
+	case *big.Int:
+		return t.String(), true
 	case Float:
 		return formatFloat(t), true
 	}
@@ -105,7 +108,7 @@ func rank(t Term) int {
 	switch t.(type) {
 	case *Var:
 		return 0
-	case Int, Float:
+	case Int, Float, *big.Int:
 		return 1
 	case String:
 		return 3
@@ -117,6 +120,16 @@ func rank(t Term) int {
 
 // compareNumbers compares by value: an integer that no float has exactly is not equal to one.
 func compareNumbers(a, b Term) int {
+	x, ok1 := a.(*big.Int)
+	y, ok2 := b.(*big.Int)
+	switch {
+	case ok1 && isInteger(b), ok2 && isInteger(a):
+		return bigOf(a).Cmp(bigOf(b))
+	case ok1:
+		return compareBig(x, b.(Float))
+	case ok2:
+		return -compareBig(y, a.(Float))
+	}
 	switch a := a.(type) {
 	case Int:
 		switch b := b.(type) {
@@ -134,6 +147,16 @@ func compareNumbers(a, b Term) int {
 		}
 	}
 	return 0
+}
+
+func compareBig(a *big.Int, b Float) int {
+	switch {
+	case math.IsNaN(float64(b)):
+		return 1
+	case math.IsInf(float64(b), 0):
+		return -int(math.Copysign(1, float64(b)))
+	}
+	return new(big.Float).SetInt(a).Cmp(big.NewFloat(float64(b)))
 }
 
 func compareIntFloat(a Int, b Float) int {
@@ -175,7 +198,7 @@ func (h *heap) compare(a, b Term, depth int) (int, error) {
 			return strings.Compare(string(a), string(b.(Atom))), nil
 		case String:
 			return strings.Compare(string(a), string(b.(String))), nil
-		case Int, Float:
+		case Int, Float, *big.Int:
 			c := compareNumbers(a, b)
 			if f, ok := a.(Float); ok && c == 0 && f == 0 { // -0.0 comes before 0.0
 				if g, ok := b.(Float); ok {
@@ -183,8 +206,7 @@ func (h *heap) compare(a, b Term, depth int) (int, error) {
 				}
 			}
 			if c == 0 { // 1.0 comes before 1
-				_, aInt := a.(Int)
-				_, bInt := b.(Int)
+				aInt, bInt := isInteger(a), isInteger(b)
 				if aInt != bInt {
 					c = 1
 					if bInt {
@@ -264,6 +286,10 @@ func (h *heap) unifyDeep(a, b Term, depth int) (bool, error) {
 		if y, ok := b.(*Var); ok {
 			h.bind(y, a)
 			return true, nil
+		}
+		if z, ok := a.(*big.Int); ok {
+			w, ok := b.(*big.Int)
+			return ok && z.Cmp(w) == 0, nil
 		}
 		if f, ok := a.(Float); ok { // a float that is no number is equal to itself
 			g, ok := b.(Float)

@@ -57,7 +57,7 @@ func termPredicates() map[string]map[int]builtin {
 		"nonvar":  is(func(t Term) bool { _, ok := t.(*Var); return !ok }),
 		"atom":    is(func(t Term) bool { _, ok := t.(Atom); return ok }),
 		"string":  is(func(t Term) bool { _, ok := t.(String); return ok }),
-		"integer": is(func(t Term) bool { _, ok := t.(Int); return ok }),
+		"integer": is(isInteger),
 		"float":   is(func(t Term) bool { _, ok := t.(Float); return ok }),
 		"number":  is(isNumber),
 		"atomic": is(func(t Term) bool {

@@ -1,6 +1,7 @@
 package prolog
 
 import (
+	"math/big"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -61,8 +62,9 @@ func parseNumber(s string) Term {
 	}
 	if sign == "-" {
 		switch n := n.(type) {
-		case Int:
-			return -n
+		case Int, *big.Int:
+			t, _ := unary("-", n)
+			return t
 		case Float:
 			return -n
 		}

@@ -101,7 +101,8 @@ func numberVars(m *machine, args []Term) (bool, error) {
 func (m *machine) ofType(kind, t Term) (is, known bool, err error) {
 	t = deref(t)
 	_, free := t.(*Var)
-	i, isInt := t.(Int)
+	isInt := isInteger(t)
+	positive := isInt && compareNumbers(t, Int(0)) > 0
 	_, isAtom := t.(Atom)
 	_, isString := t.(String)
 	_, isFloat := t.(Float)
@@ -115,9 +116,9 @@ func (m *machine) ofType(kind, t Term) (is, known bool, err error) {
 		case "integer":
 			is = isInt
 		case "nonneg":
-			is = isInt && i >= 0
+			is = positive || t == Term(Int(0))
 		case "positive_integer":
-			is = isInt && i > 0
+			is = positive
 		case "float":
 			is = isFloat
 		case "number":

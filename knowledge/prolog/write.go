@@ -2,6 +2,7 @@ package prolog
 
 import (
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 	"unicode"
@@ -131,6 +132,8 @@ func (w *writer) term(t Term, prec, depth int) {
 		w.put("_" + strconv.Itoa(n))
 	case Int:
 		w.put(formatInt(t))
+	case *big.Int:
+		w.put(t.String())
 	case Float:
 		w.put(formatFloat(t))
 	case String:
@@ -195,7 +198,7 @@ func (w *writer) compound(c *Compound, prec, depth int) {
 		}
 		w.atom(c.name)
 		switch x := deref(c.args[0]).(type) {
-		case Int, Float:
+		case Int, Float, *big.Int:
 			w.WriteString(" ") // - 1 is not -1
 		case Atom:
 			if _, isOp := operators[string(x)]; isOp {
