@@ -1,7 +1,9 @@
 package knowledge
 
 import (
+	"cmp"
 	"iter"
+	"slices"
 
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -96,16 +98,17 @@ func (t *paths) restrictions(r *reader, p uint32) {
 
 // step yields subjects and objects that a step along a property connects.
 func (r *reader) step(s uint32, t *paths, o uint32, yield func(s, o uint32) bool) bool {
-	for _, p := range t.forward {
-		if r.predicates[p] > 0 && !r.match(s, p, o, func(s, _, o uint32) bool { return yield(s, o) }) {
+	if r.live.of != t {
+		r.live = livePaths{of: t, forward: r.withTriples(t.forward), backward: r.withTriples(t.backward)}
+	}
+	forward, backward := r.live.forward, r.live.backward
+	for _, p := range forward {
+		if !r.match(s, p, o, func(s, _, o uint32) bool { return yield(s, o) }) {
 			return false
 		}
 	}
-	if len(t.backward) > 0 && (o == 0 || !r.isLiteral(o)) {
-		for _, p := range t.backward {
-			if r.predicates[p] == 0 {
-				continue
-			}
+	if len(backward) > 0 && (o == 0 || !r.isLiteral(o)) {
+		for _, p := range backward {
 			goOn := r.match(o, p, s, func(o, _, s uint32) bool { return r.isLiteral(s) || yield(s, o) })
 			if !goOn {
 				return false
@@ -147,14 +150,24 @@ func (r *reader) step(s uint32, t *paths, o uint32, yield func(s, o uint32) bool
 	return true
 }
 
+// withTriples returns the predicates that triples have.
+func (r *reader) withTriples(predicates []uint32) []uint32 {
+	none := func(p uint32) bool { return r.predicates[p] == 0 }
+	if !slices.ContainsFunc(predicates, none) {
+		return predicates
+	}
+	return slices.DeleteFunc(slices.Clone(predicates), none)
+}
+
 // sames reports whether anything is said to be the same as another.
 func (r *reader) sames() bool {
-	for _, p := range r.property(owlSameAs).subs {
-		if r.predicates[p] > 0 {
-			return true
+	if r.equals == unknownEquality {
+		r.equals = noEquality
+		if len(r.withTriples(r.property(owlSameAs).subs)) > 0 {
+			r.equals = someEquality
 		}
 	}
-	return false
+	return r.equals == someEquality
 }
 
 // same yields all that is the same as x, x first: owl_same_as/2.
@@ -264,18 +277,31 @@ func (r *reader) owlHasOf(s, p, o uint32, yield func(s, o uint32) bool) bool {
 			return r.equivalent(n, t, 0, func(_, m uint32) bool { return to(m) })
 		}, func(n uint32) bool { return yield(s, n) }, false)
 	}
-	edges := map[uint32][]uint32{}
-	r.equivalent(0, t, 0, func(s, o uint32) bool { edges[s] = append(edges[s], o); return true })
-	for s := range edges {
-		goOn := r.closure(s, p, func(n uint32, to func(uint32) bool) bool {
-			for _, m := range edges[n] {
-				if !to(m) {
-					return false
-				}
-			}
+	// All edges, those of a subject side by side.
+	var edges [][2]uint32
+	r.equivalent(0, t, 0, func(s, o uint32) bool { edges = append(edges, [2]uint32{s, o}); return true })
+	slices.SortStableFunc(edges, func(a, b [2]uint32) int { return cmp.Compare(a[0], b[0]) })
+	from := make(map[uint32]int32, len(edges))
+	for i := len(edges) - 1; i >= 0; i-- {
+		from[edges[i][0]] = int32(i)
+	}
+	steps := func(n uint32, to func(uint32) bool) bool {
+		first, ok := from[n]
+		if !ok {
 			return true
-		}, func(n uint32) bool { return yield(s, n) }, false)
-		if !goOn {
+		}
+		for _, e := range edges[first:] {
+			if e[0] != n {
+				break
+			}
+			if !to(e[1]) {
+				return false
+			}
+		}
+		return true
+	}
+	for i, e := range edges {
+		if s := e[0]; (i == 0 || edges[i-1][0] != s) && !r.closure(s, p, steps, func(n uint32) bool { return yield(s, n) }, false) {
 			return false
 		}
 	}

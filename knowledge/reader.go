@@ -13,6 +13,8 @@ import (
 type reader struct {
 	*Graph
 	derived *schema
+	live    livePaths // of the property that was stepped along last
+	equals  equality  // whether anything is the same as another
 	extra   []rdf.Term
 	pause   func() bool // called at each step of a way or proof, unless nil; false ends the question
 	proofs
@@ -20,6 +22,21 @@ type reader struct {
 
 // goOn says whether the question is still wanted.
 func (r *reader) goOn() bool { return r.pause == nil || r.pause() }
+
+// livePaths are paths without predicates that no triple has.
+type livePaths struct {
+	of                *paths
+	forward, backward []uint32
+}
+
+// equality is what is known of owl:sameAs.
+type equality uint8
+
+const (
+	unknownEquality equality = iota
+	noEquality
+	someEquality
+)
 
 func (g *Graph) reader() *reader { return &reader{Graph: g, derived: g.schema()} }
 
@@ -123,8 +140,21 @@ func (g *Graph) pairsOf(a, b rdf.Term, ask func(r *reader, a, b uint32, yield fu
 func (g *Graph) triplesOf(s, p, o rdf.Term, ask func(r *reader, s, p, o uint32, yield func(s, p, o uint32) bool) bool) iter.Seq[rdf.Triple] {
 	return func(yield func(rdf.Triple) bool) {
 		r := g.reader()
+		// Many answers in a row have a subject and a property in common.
+		var last key
+		var t rdf.Triple
 		ask(r, r.id(s), r.id(p), r.id(o), func(a, b, c uint32) bool {
-			return yield(rdf.Triple{S: r.termOf(a), P: r.termOf(b), O: r.termOf(c)})
+			if a != last[0] {
+				t.S = r.termOf(a)
+			}
+			if b != last[1] {
+				t.P = r.termOf(b)
+			}
+			if c != last[2] {
+				t.O = r.termOf(c)
+			}
+			last = key{a, b, c}
+			return yield(t)
 		})
 	}
 }
