@@ -35,7 +35,7 @@ func Knowledge() server.Memory {
 		Bounds: engram.Bounds{MaxBytes: 384 * mib, MaxCount: 1_000_000},
 		// What an ontology says is so, however long ago it was said.
 		KeepNewest: true,
-		Hooks:      server.Hooks{Start: answers.Start},
+		Hooks:      server.Hooks{Start: answers.Start, Run: answers.Run},
 		Features:   []feature.Feature{questions.Feature(answers)},
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/knowledge/base"
@@ -17,8 +19,10 @@ import (
 	"github.com/seed-301d4374/engram/world"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
 // kitchen is a server with a table, and a cup on it.
-func kitchen(t *testing.T) (engram.Service, *world.Memory) {
+func kitchen(t testing.TB) (engram.Service, *world.Memory) {
 	t.Helper()
 	s := serving.New(t, memories.All()...)
 	w, err := world.Over(t.Context(), s, "eye", world.DefaultRules(), world.FromSource(world.Operator))
@@ -43,7 +47,7 @@ func kitchen(t *testing.T) (engram.Service, *world.Memory) {
 }
 
 // ask returns the rows of a question, as text, sorted.
-func ask(t *testing.T, s service.Service, q service.Question) []string {
+func ask(t testing.TB, s service.Service, q service.Question) []string {
 	t.Helper()
 	var rows []string
 	for row, err := range s.Ask(t.Context(), q) {
@@ -56,11 +60,20 @@ func ask(t *testing.T, s service.Service, q service.Question) []string {
 	return rows
 }
 
-func local(t *testing.T, s engram.Service) *base.Local {
+func local(t testing.TB, s engram.Service) *base.Local {
 	l := base.NewLocal(service.Limits{Time: time.Minute})
-	if err := l.Start(t.Context(), s); err != nil {
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := l.Start(ctx, s); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- l.Run(ctx, s) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 	return l
 }
 

@@ -19,19 +19,22 @@ type Local struct {
 	limits service.Limits
 	places chan struct{} // one for each question that is answered at present
 
-	mu    sync.Mutex
-	svc   engram.Service
-	bases []*shared // those that were asked last come first
+	mu      sync.Mutex
+	ctx     context.Context // ends with the server
+	svc     engram.Service  // nil while the server is not running
+	bases   []*shared       // those that were asked last come first
+	running sync.WaitGroup  // a goroutine for each base; begun while svc is there
 }
 
 // shared is a base for all who may read the same.
 type shared struct {
-	scope engram.Scope // nil is everything
-	ready sync.Once
+	scope engram.Scope  // nil is everything
+	ready chan struct{} // closed when base or err is there
 	base  *Base
 	err   error
-	users int  // under the lock of Local
-	left  bool // it is closed when nobody uses it
+	idle  chan struct{} // closed when nobody uses what has left
+	users int           // under the lock of Local
+	left  bool          // nobody gets it any more
 }
 
 const (
@@ -49,15 +52,17 @@ func NewLocal(limits service.Limits) *Local {
 func (l *Local) Start(ctx context.Context, svc engram.Service) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.svc = svc
-	context.AfterFunc(ctx, func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.svc = nil
-		for len(l.bases) > 0 {
-			l.leave(0)
-		}
-	})
+	l.ctx, l.svc = ctx, svc
+	return nil
+}
+
+// Run waits until ctx ends, and then until nothing is left in RAM. Questions fail from then on.
+func (l *Local) Run(ctx context.Context, _ engram.Service) error {
+	<-ctx.Done()
+	l.mu.Lock()
+	l.svc, l.bases = nil, nil
+	l.mu.Unlock()
+	l.running.Wait()
 	return nil
 }
 
@@ -128,19 +133,45 @@ func within[T cmp.Ordered](asked, most T) T {
 	return asked
 }
 
-// take returns the base for who may read what the caller may.
+// take returns the base for who may read what the caller may. It waits for it for as long as ctx allows.
 func (l *Local) take(ctx context.Context) (*shared, error) {
-	scope := engram.ScopeOf(ctx)
+	s, err := l.find(engram.ScopeOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-s.ready:
+		err = s.err
+	case <-ctx.Done():
+		err = engram.Errorf(engram.Canceled, "", "the question was given up before its facts were read: %w", ctx.Err())
+	}
+	if err != nil {
+		l.giveBack(s)
+		return nil, err
+	}
+	return s, nil
+}
+
+// find returns the base of a scope, to be given back; a new one if there is none that follows its memories.
+func (l *Local) find(scope engram.Scope) (*shared, error) {
 	l.mu.Lock()
-	svc := l.svc
-	if svc == nil {
-		l.mu.Unlock()
+	defer l.mu.Unlock()
+	if l.svc == nil {
 		return nil, engram.Errorf(engram.Unavailable, "", "the server is not running")
 	}
 	i := slices.IndexFunc(l.bases, func(s *shared) bool { return s.scope == scope })
+	if i >= 0 && l.bases[i].over() {
+		l.leave(i)
+		i = -1
+	}
 	var s *shared
 	if i < 0 {
-		s = &shared{scope: scope}
+		s = &shared{scope: scope, ready: make(chan struct{}), idle: make(chan struct{})}
+		ctx, svc := l.ctx, l.svc
+		if scope != nil {
+			svc = scoped{svc, scope}
+		}
+		l.running.Go(func() { s.live(ctx, svc) })
 	} else {
 		s = l.bases[i]
 		l.bases = slices.Delete(l.bases, i, i+1)
@@ -150,27 +181,39 @@ func (l *Local) take(ctx context.Context) (*shared, error) {
 	if len(l.bases) > maxBases {
 		l.leave(len(l.bases) - 1)
 	}
-	l.mu.Unlock()
-	s.ready.Do(func() {
-		if scope != nil {
-			svc = scoped{svc, scope}
-		}
-		s.base, s.err = Over(context.WithoutCancel(ctx), svc)
-	})
-	err := s.err
-	if err == nil {
-		if err = s.base.failed(); err == nil {
-			return s, nil
-		}
+	return s, nil
+}
+
+// live has the base from its beginning until nobody uses it or ctx ends.
+func (s *shared) live(ctx context.Context, svc engram.Service) {
+	s.base, s.err = Over(ctx, svc)
+	close(s.ready)
+	if s.err != nil {
+		return
 	}
-	// The next one begins anew.
-	l.mu.Lock()
-	if i := slices.Index(l.bases, s); i >= 0 {
-		l.leave(i)
+	select {
+	case <-s.idle:
+	case <-ctx.Done():
 	}
-	l.mu.Unlock()
-	l.giveBack(s)
-	return nil, err
+	_ = s.base.Close() // it is only read
+}
+
+// over reports whether the base came to nothing, or follows its memories no more.
+func (s *shared) over() bool {
+	select {
+	case <-s.ready:
+	default:
+		return false
+	}
+	if s.err != nil {
+		return true
+	}
+	select {
+	case <-s.base.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // leave takes a base out of the list. The lock is held.
@@ -178,16 +221,16 @@ func (l *Local) leave(i int) {
 	s := l.bases[i]
 	l.bases = slices.Delete(l.bases, i, i+1)
 	s.left = true
-	if s.users == 0 && s.base != nil {
-		go s.base.Close()
+	if s.users == 0 {
+		close(s.idle)
 	}
 }
 
 func (l *Local) giveBack(s *shared) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s.users--; s.users == 0 && s.left && s.base != nil {
-		go s.base.Close()
+	if s.users--; s.users == 0 && s.left {
+		close(s.idle)
 	}
 }
 
@@ -217,6 +260,14 @@ func (s scoped) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time)
 
 func (s scoped) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
 	return s.Service.Subscribe(s.in(ctx), sub)
+}
+
+func (s scoped) Predict(ctx context.Context, ids []engram.ID) ([]engram.Prediction, error) {
+	return s.Service.Predict(s.in(ctx), ids)
+}
+
+func (s scoped) Describe(ctx context.Context, p engram.Pattern) ([]engram.Description, error) {
+	return s.Service.Describe(s.in(ctx), p)
 }
 
 func (s scoped) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([]engram.Stats, error) {
