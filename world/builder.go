@@ -345,14 +345,13 @@ func (b *Builder) hear(id int32, from engram.Time) {
 
 // takeHeard adds the names of what may differ since it was called last, each with the time from which
 // on.
-func (b *Builder) takeHeard(names []string) map[string]engram.Time {
+func (b *Builder) takeHeard(heard map[string]engram.Time) map[string]engram.Time {
 	b.correct()
-	heard := make(map[string]engram.Time, len(names))
-	for _, name := range names {
-		heard[name] = engram.MaxTime
-	}
 	for id, from := range b.heard {
-		heard[b.f.node(id).name] = from
+		name := b.f.node(id).name
+		if t, ok := heard[name]; !ok || from < t {
+			heard[name] = from
+		}
 	}
 	b.heard = emptied(b.heard)
 	return heard

@@ -32,8 +32,9 @@ func newHub(rules Rules) *hub {
 	}
 }
 
-// change changes the world up to marks by f, which returns the names of the items.
-func (h *hub) change(f func(*Builder) []string, to ...Mark) {
+// change changes the world up to marks by f, which returns the names of the items, each with the time from
+// which on it may differ.
+func (h *hub) change(f func(*Builder) map[string]engram.Time, to ...Mark) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	heard := h.builder.takeHeard(f(h.builder))

@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -38,16 +37,23 @@ func (l *Local) Past(context.Context, engram.Time, *engram.Time) (*Forest, error
 // put stores updates at once.
 func (l *Local) put(_ context.Context, updates []update) ([]error, Mark, error) {
 	failed := make([]error, len(updates))
-	names := map[string]bool{}
+	names := map[string]engram.Time{}
 	l.number += uint64(len(updates))
 	to := Mark{l.epoch, l.number}
-	l.change(func(b *Builder) []string {
+	l.change(func(b *Builder) map[string]engram.Time {
 		for i, u := range updates {
 			said := Said{Provider: l.provider, Time: u.time, Arrived: u.time, Confidence: u.confidence}
 			name, err := b.put(u.name, said, u.what)
-			names[name], failed[i] = true, err
+			failed[i] = err
+			from := u.time
+			if _, item := u.what.(*Item); item {
+				from = engram.MaxTime // the builder knows better
+			}
+			if t, again := names[name]; !again || from < t {
+				names[name] = from
+			}
 		}
-		return slices.Sorted(maps.Keys(names))
+		return names
 	}, to)
 	return failed, to, nil
 }

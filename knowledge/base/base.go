@@ -124,6 +124,7 @@ func (b *Base) reload(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.changedSince(engram.MinTime) // what came late was lost, too
 	for it := range r.All() {
 		b.hear(it.ID, it.Snapshot)
 	}
@@ -132,19 +133,18 @@ func (b *Base) reload(ctx context.Context) error {
 
 // hear takes a snapshot, unless a newer one of its entity is there. The lock is held.
 func (b *Base) hear(id engram.ID, s *engram.Snapshot) {
+	b.changedSince(s.Time) // that something newer is said already does not change what was so then
 	entity := id.Truncate(engram.LevelEntity)
-	if !newer(s, b.present.said[entity]) {
-		return
+	if newer(s, b.present.said[entity]) {
+		b.say(&b.present, entity, s)
+		b.view = nil
 	}
-	b.say(&b.present, entity, s)
-	b.changedSince(s.Time)
 }
 
-// changedSince says that the graph differs from a time on. The lock is held.
+// changedSince says that what was known differs from a time on. The lock is held.
 func (b *Base) changedSince(from engram.Time) {
-	b.view = nil
 	for _, p := range b.past {
-		if from <= p.at && p.asOf == engram.MaxTime {
+		if from <= p.at && p.open {
 			p.stale = true
 		}
 	}
@@ -250,13 +250,7 @@ func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.turn(&b.present, forest, names, false)
+	b.view = nil
 	b.changedSince(since)
 	return nil
-}
-
-// failed returns why the base follows its memories no more; nil while it does.
-func (b *Base) failed() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.ended
 }

@@ -15,6 +15,7 @@ type past struct {
 	at    engram.Time
 	asOf  engram.Time // MaxTime is what is known now
 	view  *knowledge.View
+	open  bool // more may come to be known of it
 	stale bool // something that was so then was said since
 }
 
@@ -26,13 +27,14 @@ const maxPast = 16
 // now. A time that was asked for lately is answered from RAM, as long as nothing was said of it
 // since; another one is read from the memories.
 func (b *Base) Past(ctx context.Context, at, asOf engram.Time) (*knowledge.View, error) {
+	// The past differs little from the present, and what was said of it late has come with that.
+	if _, err := b.View(ctx); err != nil {
+		return nil, err
+	}
 	if v := b.remembered(at, asOf); v != nil {
 		return v, nil
 	}
-	if _, err := b.View(ctx); err != nil { // from which the past differs little
-		return nil, err
-	}
-	p := &past{at: at, asOf: asOf}
+	p := &past{at: at, asOf: asOf, open: asOf >= engram.Now()}
 	b.mu.Lock()
 	s := b.present.fork()
 	b.past = append([]*past{p}, b.past...) // hears from now on of what is said of its time

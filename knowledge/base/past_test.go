@@ -1,0 +1,91 @@
+package base_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/knowledge/record"
+	"github.com/seed-301d4374/engram/knowledge/service"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// know has a provider say triples of individuals at a time.
+func know(t testing.TB, s engram.Service, provider string, at engram.Time, triples ...rdf.Triple) {
+	t.Helper()
+	c, err := record.NewCodec(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commit engram.Commit
+	for _, r := range record.Records(triples, "http://x/", record.Document{}) {
+		p, err := c.Encode(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := engram.NewID(record.Memory, r.Kind.String(), provider, r.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit.Updates = append(commit.Updates, engram.EntityUpdate{Entity: id, Time: at, Instances: []engram.Instance{engram.NewInstance(p)}})
+	}
+	results, err := s.Commit(t.Context(), commit)
+	if err == nil {
+		err = engram.FirstError(results)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func triple(s, p, o string) rdf.Triple {
+	return rdf.Triple{S: rdf.NewIRI(s), P: rdf.NewIRI(p), O: rdf.Term{Kind: rdf.Literal, Value: o}}
+}
+
+// What is said late of a past time counts when that is asked for again, though something newer was known.
+func TestWhatIsSaidLate(t *testing.T) {
+	s, _ := kitchen(t)
+	l := local(t, s)
+	begin := engram.Now()
+	state := func(provider string, now engram.Time, value string) world.Mark {
+		w, err := world.Over(t.Context(), s, provider, world.DefaultRules(), world.Clock(func() engram.Time { return now }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		mark, err := w.SetState(t.Context(), world.State{Item: "cup", Name: "full", Value: value}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mark
+	}
+	at := begin + 500
+	want := func(q service.Question, want ...string) {
+		t.Helper()
+		if got := ask(t, l, q); !slices.Equal(got, want) {
+			t.Fatalf("%s is answered by %q, want %q", q.Text, got, want)
+		}
+	}
+	full := service.Question{Language: service.Prolog, Text: `rdf('https://engram.dev/world#cup', 'https://engram.dev/state#full', literal(type(_, X)))`, At: &at}
+	state("eye", begin+1000, "no")
+	want(full)
+	full.After = []service.Mark{service.Mark(state("hand", begin+100, "yes"))}
+	want(full, "yes")
+
+	const john, says = "http://x/john", "http://x/says"
+	known := service.Question{Language: service.Prolog, Text: fmt.Sprintf(`rdf('%s', '%s', literal(X))`, john, says), At: &at}
+	know(t, s, "p", begin+1000, triple(john, says, "no"))
+	want(known)
+	know(t, s, "p", begin+100, triple(john, says, "yes"))
+	know(t, s, "p", begin+2000, triple(john, says, "later"))
+	// When the last is known, the news of the others have come.
+	for present := known; ; {
+		present.At = nil
+		if got := ask(t, l, present); slices.Contains(got, "later") {
+			break
+		}
+	}
+	want(known, "yes")
+}
