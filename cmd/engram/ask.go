@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/base"
 	"github.com/seed-301d4374/engram/knowledge/prolog"
@@ -211,7 +212,10 @@ func (a *asking) with(f func() error) error {
 	}
 	defer m.Close()
 	a.service, a.facts = m.Knowledge(), "what the server knows"
-	return f()
+	if err = f(); engram.CodeOf(err) == engram.NotFound || engram.CodeOf(err) == engram.Unsupported {
+		return engram.Errorf(engram.CodeOf(err), "", "%w; a server with this memory answers ('engram serve --memory %s'), and --load asks of files", err, client.KnowledgeMemory)
+	}
+	return err
 }
 
 // infer adds what rules of SWRL in files conclude; it tells of those that are not supported.

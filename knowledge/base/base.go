@@ -56,7 +56,7 @@ func Over(ctx context.Context, svc engram.Service) (*Base, error) {
 	}
 	switch b.world, err = world.Over(ctx, svc, "knowledge", world.DefaultRules()); {
 	case engram.CodeOf(err) == engram.NotFound: // there is no memory World
-		b.world = nil
+		b.world, err = nil, nil
 	case err != nil:
 		return nil, err
 	}

@@ -142,3 +142,15 @@ func TestAskWithinRights(t *testing.T) {
 		}
 	}
 }
+
+// A server without the memory World knows what documents say.
+func TestWithoutWorld(t *testing.T) {
+	l := local(t, serving.New(t, memories.Knowledge()))
+	if got := ask(t, l, service.Question{Language: service.Prolog, Text: "rdf(knowrob:properPhysicalParts, rdf:type, owl:'TransitiveProperty')"}); len(got) != 1 {
+		t.Fatalf("%d rows", len(got))
+	}
+	now := engram.Now()
+	if got := ask(t, l, service.Question{Text: "?x a knowrob:Cup", At: &now}); len(got) > 0 {
+		t.Fatalf("%q", got)
+	}
+}
