@@ -302,6 +302,9 @@ func (t *triple) uses(all []int) []int {
 
 func (c *compiler) triple(in *Triple, pos int) *triple {
 	t := &triple{text: in, repeat: in.P.Repeat, stated: true}
+	if in.S.kind == variable { // columns are in the order of the text
+		c.slot(in.S.text)
+	}
 	property := ""
 	switch p := in.P.Property; p.kind {
 	case variable:
