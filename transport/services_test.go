@@ -121,7 +121,7 @@ func TestEveryProcedureBehindRules(t *testing.T) {
 	d := newDeployment(t)
 	d.data = filepath.Join(t.TempDir(), "data")
 	g := d.serve("rules: [{allow: read, to: eye, on: '*'}]",
-		server.Memory{Name: "Hidden", Segments: []engram.CoreSegment{{ID: engram.MustID("Hidden/S")}}}, memories.RobotState())
+		server.Memory{Name: "Hidden", Segments: []engram.CoreSegment{{ID: engram.MustID("Hidden/S")}}}, memories.RobotState(), memories.Knowledge())
 	commit(t, g.Server, "Hidden/S/p/e")
 	names := mns.NewLocal()
 	defer names.Close()
