@@ -71,7 +71,7 @@ func requestOf(q service.Question) (*engramv1.AskRequest, error) {
 	m := &engramv1.AskRequest{
 		Language: engramv1.QuestionLanguage(q.Language), Question: q.Text, Prefixes: q.Prefixes,
 		At: (*int64)(q.At), AsOf: (*int64)(q.AsOf), Rows: int64(q.Rows), Why: q.Why,
-		Timeout: int64(q.Limits.Time), MaxSteps: q.Limits.Steps, MaxMemory: q.Limits.Memory,
+		TimeoutNanos: int64(q.Limits.Time), MaxSteps: q.Limits.Steps, MaxMemory: q.Limits.Memory,
 	}
 	for _, r := range q.Rules {
 		m.Rules = append(m.Rules, &engramv1.QuestionRules{Name: r.Name, Text: r.Text})

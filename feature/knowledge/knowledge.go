@@ -88,9 +88,9 @@ func question(ctx context.Context, m *engramv1.AskRequest) (service.Question, er
 	q := service.Question{
 		Language: service.Language(m.GetLanguage()), Text: m.GetQuestion(), Prefixes: m.GetPrefixes(),
 		At: (*engram.Time)(m.At), AsOf: (*engram.Time)(m.AsOf), Rows: int(m.GetRows()), Why: m.GetWhy(),
-		Limits: service.Limits{Time: time.Duration(m.GetTimeout()), Steps: m.GetMaxSteps(), Memory: m.GetMaxMemory()},
+		Limits: service.Limits{Time: time.Duration(m.GetTimeoutNanos()), Steps: m.GetMaxSteps(), Memory: m.GetMaxMemory()},
 	}
-	if m.GetTimeout() < 0 || m.GetMaxSteps() < 0 || m.GetMaxMemory() < 0 || m.GetRows() < 0 {
+	if m.GetTimeoutNanos() < 0 || m.GetMaxSteps() < 0 || m.GetMaxMemory() < 0 || m.GetRows() < 0 {
 		return q, engram.Errorf(engram.Invalid, "", "a limit is negative; 0 is the server's")
 	}
 	if err := wire.LimitsOf(ctx).Breadth("rules and marks", len(m.GetRules())+len(m.GetAfter())); err != nil {

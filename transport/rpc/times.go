@@ -50,6 +50,8 @@ var timeMembers = func() map[protoreflect.FullName]bool {
 		"ListLeftOutResponse.LeftOut": {"last"},
 		"MovedAcquisition":            {"time"},
 
+		"AskRequest": {"at", "as_of"},
+
 		"CopyShare":       {"latest", "before"},
 		"CopyPosition":    {"arrived"},
 		"CopyStatus":      {"since", "contact"},

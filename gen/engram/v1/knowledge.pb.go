@@ -93,9 +93,9 @@ type AskRequest struct {
 	// As it was known at this time, when what came later had not arrived.
 	AsOf *int64 `protobuf:"varint,7,opt,name=as_of,json=asOf,proto3,oneof" json:"as_of,omitempty"`
 	// Limits of this question; the server's apply, too. 0 is the server's.
-	Timeout   int64 `protobuf:"varint,8,opt,name=timeout,proto3" json:"timeout,omitempty"` // nanoseconds
-	MaxSteps  int64 `protobuf:"varint,9,opt,name=max_steps,json=maxSteps,proto3" json:"max_steps,omitempty"`
-	MaxMemory int64 `protobuf:"varint,10,opt,name=max_memory,json=maxMemory,proto3" json:"max_memory,omitempty"` // bytes
+	TimeoutNanos int64 `protobuf:"varint,8,opt,name=timeout_nanos,json=timeoutNanos,proto3" json:"timeout_nanos,omitempty"`
+	MaxSteps     int64 `protobuf:"varint,9,opt,name=max_steps,json=maxSteps,proto3" json:"max_steps,omitempty"`
+	MaxMemory    int64 `protobuf:"varint,10,opt,name=max_memory,json=maxMemory,proto3" json:"max_memory,omitempty"` // bytes
 	// How many rows are wanted at most; 0 is all.
 	Rows int64 `protobuf:"varint,11,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Have each row say what it rests on.
@@ -185,9 +185,9 @@ func (x *AskRequest) GetAsOf() int64 {
 	return 0
 }
 
-func (x *AskRequest) GetTimeout() int64 {
+func (x *AskRequest) GetTimeoutNanos() int64 {
 	if x != nil {
-		return x.Timeout
+		return x.TimeoutNanos
 	}
 	return 0
 }
@@ -595,7 +595,7 @@ var File_engram_v1_knowledge_proto protoreflect.FileDescriptor
 
 const file_engram_v1_knowledge_proto_rawDesc = "" +
 	"\n" +
-	"\x19engram/v1/knowledge.proto\x12\tengram.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xaa\x04\n" +
+	"\x19engram/v1/knowledge.proto\x12\tengram.v1\x1a\x1cgoogle/protobuf/struct.proto\"\xb5\x04\n" +
 	"\n" +
 	"AskRequest\x127\n" +
 	"\blanguage\x18\x01 \x01(\x0e2\x1b.engram.v1.QuestionLanguageR\blanguage\x12\x1a\n" +
@@ -604,8 +604,8 @@ const file_engram_v1_knowledge_proto_rawDesc = "" +
 	"\x05rules\x18\x04 \x03(\v2\x18.engram.v1.QuestionRulesR\x05rules\x12?\n" +
 	"\bprefixes\x18\x05 \x03(\v2#.engram.v1.AskRequest.PrefixesEntryR\bprefixes\x12\x13\n" +
 	"\x02at\x18\x06 \x01(\x03H\x00R\x02at\x88\x01\x01\x12\x18\n" +
-	"\x05as_of\x18\a \x01(\x03H\x01R\x04asOf\x88\x01\x01\x12\x18\n" +
-	"\atimeout\x18\b \x01(\x03R\atimeout\x12\x1b\n" +
+	"\x05as_of\x18\a \x01(\x03H\x01R\x04asOf\x88\x01\x01\x12#\n" +
+	"\rtimeout_nanos\x18\b \x01(\x03R\ftimeoutNanos\x12\x1b\n" +
 	"\tmax_steps\x18\t \x01(\x03R\bmaxSteps\x12\x1d\n" +
 	"\n" +
 	"max_memory\x18\n" +
