@@ -249,7 +249,7 @@ func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.turn(&b.present, forest, names, false)
+	b.turn(&b.present, forest, names)
 	b.view = nil
 	b.changedSince(since)
 	return nil

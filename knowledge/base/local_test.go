@@ -128,7 +128,7 @@ func TestAskedAfterItsNewsEnded(t *testing.T) {
 	// That it ended is noticed in the background.
 	q.After = []service.Mark{service.Mark(mark)}
 	for len(*c.streams) == len(before) {
-		_ = <-asking(t.Context(), l, q)
+		<-asking(t.Context(), l, q)
 	}
 	if got := ask(t, l, q); len(got) > 0 {
 		t.Errorf("%q is on the table after it was removed", got)

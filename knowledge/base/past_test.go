@@ -1,26 +1,29 @@
 package base_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/record"
 	"github.com/seed-301d4374/engram/knowledge/service"
 	"github.com/seed-301d4374/engram/world"
 )
 
-// know has a provider say triples of individuals at a time.
-func know(t testing.TB, s engram.Service, provider string, at engram.Time, triples ...rdf.Triple) {
+// know has a provider say records at a time.
+func know(t testing.TB, s engram.Service, provider string, at engram.Time, records ...record.Record) {
 	t.Helper()
 	c, err := record.NewCodec(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var commit engram.Commit
-	for _, r := range record.Records(triples, "http://x/", record.Document{}) {
+	for _, r := range records {
 		p, err := c.Encode(&r)
 		if err != nil {
 			t.Fatal(err)
@@ -32,6 +35,39 @@ func know(t testing.TB, s engram.Service, provider string, at engram.Time, tripl
 		commit.Updates = append(commit.Updates, engram.EntityUpdate{Entity: id, Time: at, Instances: []engram.Instance{engram.NewInstance(p)}})
 	}
 	results, err := s.Commit(t.Context(), commit)
+	if err == nil {
+		err = engram.FirstError(results)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// moment is a time as JSON has it.
+func moment(t engram.Time) string { return time.Unix(0, int64(t)).UTC().Format(time.RFC3339Nano) }
+
+// execute has the arm say of an execution of a skill what it is.
+func execute(t testing.TB, s engram.Service, name string, at engram.Time, members map[string]any) {
+	t.Helper()
+	def, err := s.Type(t.Context(), "engram.skill.Execution")
+	if err != nil {
+		t.Fatal(err)
+	}
+	typ, err := idf.ParseType(def)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := typ.FromJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := s.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
+		Entity: engram.MustID("Skill/Execution/arm/" + name), Time: at, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},
+	}}})
 	if err == nil {
 		err = engram.FirstError(results)
 	}
@@ -76,10 +112,10 @@ func TestWhatIsSaidLate(t *testing.T) {
 
 	const john, says = "http://x/john", "http://x/says"
 	known := service.Question{Language: service.Prolog, Text: fmt.Sprintf(`rdf('%s', '%s', literal(X))`, john, says), At: &at}
-	know(t, s, "p", begin+1000, triple(john, says, "no"))
+	know(t, s, "p", begin+1000, record.Record{Kind: record.Individual, Name: john, Triples: []rdf.Triple{triple(john, says, "no")}})
 	want(known)
-	know(t, s, "p", begin+100, triple(john, says, "yes"))
-	know(t, s, "p", begin+2000, triple(john, says, "later"))
+	know(t, s, "p", begin+100, record.Record{Kind: record.Individual, Name: john, Triples: []rdf.Triple{triple(john, says, "yes")}})
+	know(t, s, "p", begin+2000, record.Record{Kind: record.Individual, Name: john, Triples: []rdf.Triple{triple(john, says, "later")}})
 	// When the last is known, the news of the others have come.
 	for present := known; ; {
 		present.At = nil

@@ -23,7 +23,7 @@ type state struct {
 	said      map[engram.ID]*engram.Snapshot // what is said beside the world, by entity
 	documents map[engram.ID]bool             // entities of Knowledge that say something
 	forest    *world.Forest                  // nil is an empty one
-	names     *semmap.Names                  // of what is in the forest
+	names     *semmap.Names                  // of what is in the forest; it learns no more
 	scene     *computed.Scene                // of the forest
 	robot     string
 }
@@ -51,7 +51,7 @@ var ontology = sync.OnceValue(func() *knowledge.Graph {
 	return g.Fork()
 })
 
-// fork returns a state that can be changed on its own. It has the names of the first one until its world is another.
+// fork returns a state that can be changed on its own.
 func (s *state) fork() state {
 	other := *s
 	other.graph, other.more = s.graph.Fork(), maps.Clone(s.more)
@@ -59,36 +59,30 @@ func (s *state) fork() state {
 	return other
 }
 
-// replace has somebody say other triples than before.
+// replace has some say other triples than before. What several say is in both as often as it is said.
 func (s *state) replace(before, now []rdf.Triple) {
-	gone := make(map[rdf.Triple]bool, len(before))
+	more := make(map[rdf.Triple]int, len(before))
 	for _, t := range before {
-		gone[t] = true
+		more[t]--
 	}
 	for _, t := range now {
-		if gone[t] {
-			gone[t] = false
-			continue
-		}
-		if _, again := gone[t]; again {
-			continue
-		}
-		gone[t] = false
-		if !s.graph.Add(t) {
-			s.more[t]++
-		}
+		more[t]++
 	}
-	for t, is := range gone {
-		if !is {
-			continue
+	for t, n := range more {
+		for ; n > 0; n-- {
+			if !s.graph.Add(t) {
+				s.more[t]++
+			}
 		}
-		switch s.more[t] {
-		case 0:
-			s.graph.Remove(t)
-		case 1:
-			delete(s.more, t)
-		default:
-			s.more[t]--
+		for ; n < 0; n++ {
+			switch s.more[t] {
+			case 0:
+				s.graph.Remove(t)
+			case 1:
+				delete(s.more, t)
+			default:
+				s.more[t]--
+			}
 		}
 	}
 }
@@ -103,7 +97,10 @@ func (b *Base) say(s *state, entity engram.ID, snapshot *engram.Snapshot) {
 	// What the world says of the same is left out where a document does.
 	var same []string
 	if entity.Memory() == knowledgeMemory {
-		same = append(same, s.names.Item(entity.Entity()), s.names.Map(entity.Entity()))
+		iri := entity.Entity()
+		same = []string{s.names.Item(iri), s.names.Map(iri), semmap.ItemOf(s.names, iri)}
+		slices.Sort(same)
+		same = slices.Compact(same)
 	}
 	before := append(b.triplesOf(s, entity, s.said[entity]), s.world(same)...)
 	now := b.triplesOf(s, entity, snapshot)
@@ -142,19 +139,45 @@ func (b *Base) triplesOf(s *state, entity engram.ID, snapshot *engram.Snapshot) 
 }
 
 // turn has the world be another forest, which differs in what has the names at most.
-func (b *Base) turn(s *state, forest *world.Forest, names []string, anew bool) {
-	before := s.world(names)
-	if anew = anew || s.forest == nil; anew {
-		s.names = semmap.NewNames(b.robot) // others have those that there are
+func (b *Base) turn(s *state, forest *world.Forest, names []string) {
+	var said []rdf.Triple // beside the world, of what has other IRIs
+	iris := s.names
+	renamed := map[string]bool{}
+	if s.forest == nil || semmap.MayRename(s.forest, forest, names) {
+		iris = semmap.NewNames(b.robot) // others have those that there are
+		iris.Learn(forest)
+		for _, name := range namesIn(s.forest, forest) {
+			if iris.IRI(name) != s.names.IRI(name) || iris.MapIRI(name) != s.names.MapIRI(name) {
+				renamed[name] = true
+			}
+		}
+		names = speakingOf(renamed, names, s.forest, forest)
 	}
-	s.names.Learn(forest, names...)
-	s.forest = forest
-	s.replace(before, s.world(names))
-	if anew {
+	if len(renamed) > 0 {
+		said = b.deedsIn(s)
+	}
+	before := append(s.world(names), said...)
+	fresh := s.forest == nil || len(renamed) > 0
+	s.names, s.forest = iris, forest
+	if len(renamed) > 0 {
+		said = b.deedsIn(s)
+	}
+	s.replace(before, append(s.world(names), said...))
+	if fresh {
 		s.scene = computed.FromForest(forest, computed.DefaultRules(), s.names.IRI)
 	} else {
 		s.scene = s.scene.Follow(forest)
 	}
+}
+
+// deedsIn returns what is said beside the world and the memory Knowledge: it has the IRIs of items.
+func (b *Base) deedsIn(s *state) (all []rdf.Triple) {
+	for entity, snapshot := range s.said {
+		if entity.Memory() != knowledgeMemory {
+			all = append(all, b.triplesOf(s, entity, snapshot)...)
+		}
+	}
+	return all
 }
 
 // world returns what the world says of what has the names.
@@ -244,6 +267,47 @@ func affected(before, now *world.Forest, names []string) []string {
 		for j := range f.Joints().All() {
 			if all[j.Moved] {
 				all[j.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// speakingOf adds to names those of all that speaks of items in one of the forests.
+func speakingOf(items map[string]bool, names []string, forests ...*world.Forest) []string {
+	all := map[string]bool{}
+	for _, name := range names {
+		all[name] = true
+	}
+	for name := range items {
+		all[name] = true
+	}
+	for _, f := range forests {
+		if f == nil || len(items) == 0 {
+			continue
+		}
+		for m := range f.All() {
+			path, _ := f.PathToRoot(m.Name)
+			if len(path) > 1 && items[path[1].Name] || m.Placement != nil && items[m.Placement.Frame] {
+				all[m.Name] = true
+			}
+			if e, ok := f.Edge(m.Name); ok && items[e.Frame] {
+				all[m.Name] = true
+			}
+		}
+		for j := range f.Joints().All() {
+			if items[j.Base] || items[j.Moved] || items[j.Name] || slices.ContainsFunc(j.Serves, func(name string) bool { return items[name] }) {
+				all[j.Name] = true
+			}
+		}
+		for m := range f.Maps().All() {
+			if items[m.Map.Frame] || slices.ContainsFunc(m.Map.Describes, func(name string) bool { return items[name] }) {
+				all[m.Name] = true
+			}
+		}
+		for c := range f.Components().All() {
+			if items[c.Component.Robot] || items[c.Component.Frame] {
+				all[c.Name] = true
 			}
 		}
 	}

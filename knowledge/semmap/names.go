@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,12 +48,14 @@ func newTable() table { return table{map[string]string{}, map[string]string{}, m
 
 // Learn takes the IRIs that items and maps of a forest have kept, of all or of those that are
 // named; of these, what is not there any more loses its own. Of two with one IRI the first to be
-// learnt has it.
+// learnt has it: by name, if all are learnt at once.
 func (n *Names) Learn(f *world.Forest, names ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if names == nil {
-		for m := range f.All() {
+		items := slices.Collect(f.All())
+		slices.SortFunc(items, func(a, b *world.Merged) int { return strings.Compare(a.Name, b.Name) })
+		for _, m := range items {
 			n.learnItem(m)
 		}
 		for m := range f.Maps().All() {
@@ -72,6 +75,30 @@ func (n *Names) Learn(f *world.Forest, names ...string) {
 			n.learnMap(m)
 		}
 	}
+}
+
+// MayRename reports whether an item or a map has other IRIs in one forest than in the other, if only those of
+// some names differ.
+func MayRename(a, b *world.Forest, names []string) bool {
+	iris := func(f *world.Forest, name string) (kept [6][]string) {
+		if m, err := f.Get(name); err == nil && m.Description != nil {
+			copy(kept[:], importedAs(m.Description.Properties))
+		}
+		if m, err := f.Maps().Get(name); err == nil {
+			copy(kept[3:], importedAs(m.Map.Properties))
+		}
+		return kept
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		before, now := iris(a, name), iris(b, name)
+		return !slices.EqualFunc(before[:], now[:], slices.Equal)
+	})
+}
+
+// importedAs returns the IRIs that something was imported with, and those of what was joined with it.
+func importedAs(properties map[string]any) [][]string {
+	iri, _ := properties[PropertyIRI].(string)
+	return [][]string{{iri}, list(properties[propertySame]), list(properties[propertyJoined])}
 }
 
 func (n *Names) learnItem(m *world.Merged) {
