@@ -1,0 +1,55 @@
+package base_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge/service"
+)
+
+// Executions of skills are individuals with times, wholes and links, and are related as intervals.
+func TestDeeds(t *testing.T) {
+	s, _ := kitchen(t)
+	l := local(t, s)
+	second := engram.Time(1e9)
+	run := func(name string, started, ended engram.Time, parent string) {
+		members := map[string]any{
+			"started": moment(started), "timestamp": moment(started), "skill": "Skill/Description/arm/pick", "status": "Running", "caller": "operator", "message": "",
+			"cause": "World/Item/eye/cup",
+		}
+		if parent != "" {
+			members["parent"] = "Skill/Execution/arm/" + parent
+		}
+		execute(t, s, name, started, members)
+		if ended > 0 {
+			members["timestamp"], members["status"] = moment(ended), "Succeeded"
+			execute(t, s, name, ended, members)
+		}
+	}
+	run("serve", 100*second, 200*second, "")
+	run("grasp", 110*second, 120*second, "serve")
+	run("carry", 130*second, 200*second, "serve")
+	run("wait", 300*second, 0, "")
+	const id = "https://engram.dev/id#Skill/Execution/arm/"
+	for _, q := range []struct {
+		language service.Language
+		text     string
+		want     []string
+	}{
+		{service.Prolog, `rdf(X, knowrob:startTime, 'https://engram.dev/time#timepoint_110')`, []string{id + "grasp"}},
+		{service.Prolog, `rdf(X, knowrob:endTime, 'https://engram.dev/time#timepoint_200')`, []string{id + "carry", id + "serve"}},
+		{service.Prolog, `rdf(X, rdf:type, 'https://engram.dev/ontology#Execution'), \+ rdf(X, knowrob:endTime, _)`, []string{id + "wait"}},
+		{service.Prolog, `rdf('` + id + `serve', knowrob:subAction, X)`, []string{id + "carry", id + "grasp"}},
+		{service.Prolog, `rdf(X, 'https://engram.dev/ontology#cause', 'https://engram.dev/world#cup')`, []string{id + "carry", id + "grasp", id + "serve", id + "wait"}},
+		{service.Prolog, `rdf_triple('https://engram.dev/ontology#during', X, '` + id + `serve')`, []string{id + "grasp"}},
+		{service.Prolog, `rdf_triple('https://engram.dev/ontology#finishes', X, '` + id + `serve')`, []string{id + "carry"}},
+		{service.Prolog, `rdf_triple('https://engram.dev/ontology#before', '` + id + `grasp', X), rdf(X, knowrob:endTime, _)`, []string{id + "carry"}},
+		{service.Pattern, `?x <https://engram.dev/ontology#during> <` + id + `serve>`, []string{id + "grasp"}},
+		{service.Pattern, `<` + id + `carry> <https://engram.dev/ontology#after> ?x`, []string{id + "grasp"}},
+	} {
+		if got := ask(t, l, service.Question{Language: q.language, Text: q.text}); !slices.Equal(got, q.want) {
+			t.Errorf("%s is answered by %q, want %q", q.text, got, q.want)
+		}
+	}
+}
