@@ -1,0 +1,219 @@
+package knowledge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/feature/knowledge"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/deployment"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
+	"github.com/seed-301d4374/engram/knowledge/service"
+	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/transport"
+	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/world"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// state places items in the world of a server and returns the mark of the last.
+func state(t *testing.T, svc engram.Service, names ...string) service.Mark {
+	t.Helper()
+	w, err := world.Over(t.Context(), svc, "eye", world.DefaultRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var last world.Mark
+	for i, name := range names {
+		refused, m, err := w.Update(t.Context(), world.NamedItem{Name: name, Item: world.Item{
+			Structure:   &world.Structure{},
+			Placement:   &world.Placement{Frame: "map", Pose: pose.Translation(float64(i)/4, 0, 0)},
+			Description: &world.Description{Kinds: []string{"object"}, Box: &world.Box{Pose: pose.Identity(), Size: pose.Vec3{X: 1, Y: 1, Z: 1}}},
+		}})
+		if err != nil || len(refused) > 0 {
+			t.Fatal(refused, err)
+		}
+		last = m
+	}
+	return service.Mark(last)
+}
+
+// rows returns the rows of a question, each as text with all that it rests on.
+func rows(ctx context.Context, s service.Service, q service.Question) (all []string, err error) {
+	for row, err := range s.Ask(ctx, q) {
+		if err != nil {
+			return all, err
+		}
+		why, err := json.Marshal(row.Why)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, strings.Join(row.Texts, " ")+" "+string(why))
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// Each gets the answers that follow from what they may read, and nothing of the rest comes through: neither in
+// counts nor in reasons, errors or past times.
+func TestRights(t *testing.T) {
+	rules := access.New(access.Options{Log: testkit.Quiet})
+	defer rules.Close()
+	policy, err := access.Parse([]byte(`rules:
+  - {allow: read, to: cook, on: World}
+  - {deny: read, to: cook, on: World/Item/*/safe}
+  - {allow: read, to: chief, on: '*'}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rules.Set(policy); err != nil {
+		t.Fatal(err)
+	}
+	d := deployment.New(t)
+	e, err := transport.ListenSecurely(secure.Options{Credentials: d.Server(t, "server"), Access: rules}, serving.AnyPort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc := serving.New(t, memories.All()...)
+	names := mns.NewLocal()
+	defer names.Close()
+	serving.Until(t, func(ctx context.Context) error {
+		return e.Serve(ctx, svc, names, rpc.Options{Server: "s", Log: testkit.Quiet, Grace: 20 * time.Second})
+	})
+	as := func(id access.Identity) service.Service {
+		return knowledge.NewClient(serving.Dial(t, e.Addresses()[0], rpc.DialOptions{Credentials: d.Program(t, id)}))
+	}
+	cook, chief, nobody := as("cook"), as("chief"), as("nobody")
+	state(t, svc, "table", "safe")
+	before := engram.Now()
+	mark := state(t, svc, "cup")
+	for _, q := range []service.Question{
+		{Language: service.Prolog, Text: `rdf(X, rdf:type, 'https://engram.dev/ontology#Item')`},
+		{Language: service.Prolog, Text: `rdf_triple('https://engram.dev/ontology#near', X, Y)`},
+		{Language: service.Prolog, Text: `rdf(X, rdf:type, 'https://engram.dev/ontology#Item')`, At: &before},
+		{Language: service.Prolog, Text: fmt.Sprintf(`holds(rdf(X, rdf:type, 'https://engram.dev/ontology#Item'), %d.%09d)`, before/1e9, before%1e9)},
+		{Language: service.Pattern, Text: `?x a <https://engram.dev/ontology#Item>`, Why: true},
+		{Language: service.Pattern, Text: `?x near ?y`, Why: true},
+		{Language: service.Class, Text: `<https://engram.dev/ontology#Item>`},
+	} {
+		for range 2 { // read, and remembered
+			all, err := rows(t.Context(), chief, q)
+			if err != nil || !strings.Contains(strings.Join(all, "\n"), "safe") {
+				t.Fatalf("%s: the chief gets %q, %v", q.Text, all, err)
+			}
+			some, err := rows(t.Context(), cook, q)
+			if err != nil || len(some) == 0 || len(some) >= len(all) || strings.Contains(strings.Join(some, "\n"), "safe") {
+				t.Errorf("%s: the cook gets %q, %v", q.Text, some, err)
+			}
+			none, err := rows(t.Context(), nobody, q)
+			if err != nil || len(none) > 0 {
+				t.Errorf("%s: nobody gets %q, %v", q.Text, none, err)
+			}
+		}
+	}
+	count := service.Question{Language: service.Prolog, Text: `aggregate_all(count, rdf(_, _, _), N)`, After: []service.Mark{mark}}
+	counted, err := rows(t.Context(), cook, count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What they may not read changes, and nothing of what they get does.
+	count.After = []service.Mark{state(t, svc, "safe")}
+	if _, err := rows(t.Context(), chief, count); err != nil {
+		t.Fatal(err)
+	}
+	count.After = []service.Mark{mark}
+	if again, err := rows(t.Context(), cook, count); err != nil || !slices.Equal(again, counted) {
+		t.Errorf("the cook counts %q, then %q, %v", counted, again, err)
+	}
+	unknown, hidden := `?x near <https://engram.dev/world#nothing>`, `?x near <https://engram.dev/world#safe>`
+	a, errA := rows(t.Context(), cook, service.Question{Text: unknown})
+	b, errB := rows(t.Context(), cook, service.Question{Text: hidden})
+	if len(a)+len(b) > 0 || strings.ReplaceAll(fmt.Sprint(errA), "nothing", "safe") != fmt.Sprint(errB) {
+		t.Errorf("of what is not there: %q, %v; of what is hidden: %q, %v", a, errA, b, errB)
+	}
+}
+
+const loops = "loop(X) :- loop(X).\ngrow(X) :- grow(f(X, X)).\nrows(X) :- X = 1.\nrows(X) :- loop(X).\n"
+
+func prolog(text string) service.Question {
+	return service.Question{Language: service.Prolog, Text: text, Rules: []service.Rules{{Name: "loops.pl", Text: loops}}}
+}
+
+// Rows come as they are found. A question that does not end is ended by its limits or by who asks, and others are
+// answered meanwhile.
+func TestQuestionsWithoutEnd(t *testing.T) {
+	svc := serving.New(t, memories.All()...)
+	h := serving.Serve(t, svc, nil, rpc.Options{}, serving.Socket(t))
+	c := knowledge.NewClient(serving.Dial(t, h.Address, rpc.DialOptions{}))
+	state(t, svc, "cup")
+
+	endless, stop := context.WithCancel(t.Context())
+	const many = 8
+	first, ended := make(chan string, many), make(chan error, many)
+	for range many {
+		go func() {
+			var err error
+			for row, failure := range c.Ask(endless, prolog("rows(X)")) {
+				if err = failure; err == nil {
+					first <- row.Texts[0]
+				}
+			}
+			ended <- err
+		}()
+	}
+	for range many {
+		if got := <-first; got != "1" {
+			t.Errorf("the first row is %q", got)
+		}
+	}
+	for _, q := range []service.Question{prolog("loop(X)"), prolog("grow(X)"), prolog("rows(X)")} {
+		q.Limits = service.Limits{Steps: 100_000, Memory: 1 << 20}
+		if got, err := rows(t.Context(), c, q); engram.CodeOf(err) != engram.Exhausted {
+			t.Errorf("%s: %q, %v; want Exhausted", q.Text, got, err)
+		}
+	}
+	if got, err := rows(t.Context(), c, prolog(`rdf(X, rdf:type, 'https://engram.dev/ontology#Item')`)); err != nil || len(got) != 1 {
+		t.Errorf("meanwhile %q, %v", got, err)
+	}
+	stop()
+	for range many {
+		if err := <-ended; engram.CodeOf(err) != engram.Canceled {
+			t.Errorf("what was given up ends with %v", err)
+		}
+	}
+	n := 0
+	for _, err := range c.Ask(t.Context(), prolog("rows(X)")) {
+		if n++; err != nil {
+			t.Error(err)
+		}
+		break // who wants no more rows ends it
+	}
+	q := prolog("member(X, [1, 2, 3])")
+	q.Rows = 2
+	if got, err := rows(t.Context(), c, q); err == nil || err.Error() != service.ErrMore.Error() || len(got) != 2 {
+		t.Errorf("of three rows two were wanted: %q, %v", got, err)
+	}
+	if _, err := rows(t.Context(), c, prolog("syntax error(")); engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("a question that is none: %v", err)
+	}
+	for _, language := range []service.Language{3, 255} {
+		if _, err := rows(t.Context(), c, service.Question{Language: language, Text: "?x a ?y"}); engram.CodeOf(err) != engram.Invalid {
+			t.Errorf("the language %d: %v", language, err)
+		}
+	}
+}
