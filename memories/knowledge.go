@@ -12,7 +12,7 @@ import (
 )
 
 // questionLimits bound each question that a server answers.
-var questionLimits = service.Limits{Time: time.Minute, Memory: 256 * mib}
+var questionLimits = service.Limits{Time: time.Minute, Memory: 128 * mib}
 
 // Knowledge is what ontologies, documents and components say of classes, properties and individuals, as in OWL and
 // RDF. An entity's name is an IRI, the provider is the document or component that says so.
