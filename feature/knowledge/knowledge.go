@@ -90,6 +90,9 @@ func question(ctx context.Context, m *engramv1.AskRequest) (service.Question, er
 		At: (*engram.Time)(m.At), AsOf: (*engram.Time)(m.AsOf), Rows: int(m.GetRows()), Why: m.GetWhy(),
 		Limits: service.Limits{Time: time.Duration(m.GetTimeoutNanos()), Steps: m.GetMaxSteps(), Memory: m.GetMaxMemory()},
 	}
+	if _, known := engramv1.QuestionLanguage_name[int32(m.GetLanguage())]; !known {
+		return q, engram.Errorf(engram.Invalid, "", "the language %d of the question is not known", m.GetLanguage())
+	}
 	if m.GetTimeoutNanos() < 0 || m.GetMaxSteps() < 0 || m.GetMaxMemory() < 0 || m.GetRows() < 0 {
 		return q, engram.Errorf(engram.Invalid, "", "a limit is negative; 0 is the server's")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/feature/knowledge"
+	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
@@ -159,7 +160,8 @@ func prolog(text string) service.Question {
 func TestQuestionsWithoutEnd(t *testing.T) {
 	svc := serving.New(t, memories.All()...)
 	h := serving.Serve(t, svc, nil, rpc.Options{}, serving.Socket(t))
-	c := knowledge.NewClient(serving.Dial(t, h.Address, rpc.DialOptions{}))
+	conn := serving.Dial(t, h.Address, rpc.DialOptions{})
+	c := knowledge.NewClient(conn)
 	state(t, svc, "cup")
 
 	endless, stop := context.WithCancel(t.Context())
@@ -211,9 +213,14 @@ func TestQuestionsWithoutEnd(t *testing.T) {
 	if _, err := rows(t.Context(), c, prolog("syntax error(")); engram.CodeOf(err) != engram.Invalid {
 		t.Errorf("a question that is none: %v", err)
 	}
-	for _, language := range []service.Language{3, 255} {
-		if _, err := rows(t.Context(), c, service.Question{Language: language, Text: "?x a ?y"}); engram.CodeOf(err) != engram.Invalid {
+	for _, language := range []engramv1.QuestionLanguage{-1, 3, 256} {
+		answers, err := conn.Open(t.Context(), "/engram.v1.KnowledgeService/AskStepwise", &engramv1.AskRequest{Language: language, Question: "?x a ?y"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := answers.Receive(&engramv1.AskResponse{}); engram.CodeOf(err) != engram.Invalid {
 			t.Errorf("the language %d: %v", language, err)
 		}
+		answers.Close()
 	}
 }
