@@ -227,25 +227,25 @@ func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	first := b.present.forest == nil
-	b.mu.Unlock()
-	names := []string(nil)
+	now, cancel := context.WithCancel(ctx)
+	cancel() // what there is, without waiting
+	change, err := b.moves.Next(now)
+	if err == nil {
+		forest = change.Forest
+	}
+	var names []string
 	since := engram.MinTime
-	if first {
+	switch { // what is present changes under reading only
+	case b.present.forest == nil:
 		names = namesIn(forest)
-	} else {
-		now, cancel := context.WithCancel(ctx)
-		cancel() // what there is, without waiting
-		change, err := b.moves.Next(now)
-		if err != nil {
-			return ctx.Err()
-		}
-		forest, since = change.Forest, engram.MaxTime
+	case err != nil:
+		return ctx.Err()
+	default:
+		since = engram.MaxTime
 		for _, name := range change.Names {
 			since = min(since, change.Since(name))
 		}
-		names = affected(b.present.forest, forest, change.Names) // which changes under reading only
+		names = affected(b.present.forest, forest, change.Names)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -111,6 +111,6 @@ func (b *Base) goBack(ctx context.Context, s *state, at, asOf engram.Time) error
 	if forest, err = b.world.Past(ctx, at, known); err != nil {
 		return err
 	}
-	b.turn(s, forest, namesIn(s.forest, forest))
+	b.turn(s, forest, differing(s.forest, forest))
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -312,6 +313,52 @@ func speakingOf(items map[string]bool, names []string, forests ...*world.Forest)
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
+}
+
+// differing returns the names of all that may tell something else in one forest than in the other, by who says it,
+// since when: the two have nothing in common in RAM.
+func differing(before, now *world.Forest) []string {
+	var names []string
+	for _, name := range namesIn(before, now) {
+		if !sameItem(before, now, name) || !sameAside(before, now, name) {
+			names = append(names, name)
+		}
+	}
+	return affected(before, now, names)
+}
+
+func sameItem(a, b *world.Forest, name string) bool {
+	if a.Has(name) != b.Has(name) {
+		return false
+	}
+	if !slices.EqualFunc(a.Statements(name), b.Statements(name), func(x, y *world.Statement) bool { return x.Said == y.Said }) {
+		return false
+	}
+	x, _ := a.Edge(name)
+	y, _ := b.Edge(name)
+	in, _ := a.States(name)
+	also, _ := b.States(name)
+	return x == y && slices.EqualFunc(in, also, func(x, y *world.StateStatement) bool { return x.Said == y.Said && x.State.Name == y.State.Name })
+}
+
+// sameAside compares the joint, the map and the component of a name.
+func sameAside(a, b *world.Forest, name string) bool {
+	joint := func(f *world.Forest) any {
+		if j, err := f.Joints().Get(name); err == nil {
+			return j
+		}
+		return nil
+	}
+	said := func(f *world.Forest) (all [2]world.Said) {
+		if m, err := f.Maps().Get(name); err == nil {
+			all[0] = m.Said
+		}
+		if c, err := f.Components().Get(name); err == nil {
+			all[1] = c.Said
+		}
+		return all
+	}
+	return said(a) == said(b) && reflect.DeepEqual(joint(a), joint(b))
 }
 
 // namesIn returns the names of all that triples may tell of in one of the forests.
