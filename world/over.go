@@ -250,17 +250,18 @@ func (m *Memory) follows(memory string) bool {
 // take puts what came into the world. What cannot be read is left out, as is what is too much.
 func (m *Memory) take(came batch) {
 	m.change(func(b *Builder) map[string]engram.Time {
-		names := make(map[string]engram.Time, len(came.items))
+		names := map[string]engram.Time{}
 		for _, it := range came.items {
 			name, err := m.put(b, it)
 			if err != nil || name == "" {
 				continue
 			}
-			from := engram.MaxTime // of items the builder knows better
-			if home, _ := homeOf(it.ID); home != InWorld && home != InInstance && home != InAttachment {
-				said := m.codec.said(it.ID, it.Snapshot)
-				from = said.Time.Add(b.f.rules.Offsets[said.Robot])
+			home, _ := homeOf(it.ID)
+			if home == InWorld || home == InInstance || home == InAttachment {
+				continue // the builder knows whether the item may differ
 			}
+			said := m.codec.said(it.ID, it.Snapshot)
+			from := said.Time.Add(b.f.rules.Offsets[said.Robot])
 			if t, again := names[name]; !again || from < t {
 				names[name] = from
 			}
