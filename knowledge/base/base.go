@@ -37,6 +37,7 @@ type Base struct {
 	mu      sync.Mutex
 	present state
 	view    *knowledge.View // of the present; nil since a change
+	most    int             // more is said: what the memories have evicted is forgotten
 	past    []*past         // what was asked for last comes first
 	ended   error
 }
@@ -116,7 +117,10 @@ func (b *Base) query(s engram.SnapshotSelector) (q engram.Query) {
 	return q
 }
 
-// reload reads what is said beside the world anew.
+// fewSaid are never too many entities to be kept that the memories may have evicted.
+const fewSaid = 1 << 12
+
+// reload reads what is said beside the world anew. What is not there any more is forgotten.
 func (b *Base) reload(ctx context.Context) error {
 	r, err := b.svc.Query(ctx, b.query(engram.Latest(1)))
 	if err != nil {
@@ -125,9 +129,18 @@ func (b *Base) reload(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.changedSince(engram.MinTime) // what came late was lost, too
+	kept := map[engram.ID]bool{}
 	for it := range r.All() {
+		kept[it.ID.Truncate(engram.LevelEntity)] = true
 		b.hear(it.ID, it.Snapshot)
 	}
+	for entity := range b.present.said {
+		if !kept[entity] {
+			b.say(&b.present, entity, nil)
+			b.view = nil
+		}
+	}
+	b.most = max(2*len(b.present.said), fewSaid)
 	return nil
 }
 
@@ -163,6 +176,7 @@ func (b *Base) follow(ctx context.Context) {
 				b.hear(u.ID, u.Snapshot)
 			}
 		}
+		anew = anew || len(b.present.said) > b.most
 		b.mu.Unlock()
 		if err == nil && anew {
 			err = b.reload(ctx)

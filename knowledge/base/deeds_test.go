@@ -1,11 +1,18 @@
 package base_test
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
+	"github.com/seed-301d4374/engram/knowledge/base"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/service"
+	"github.com/seed-301d4374/engram/memories"
 )
 
 // Executions of skills are individuals with times, wholes and links, and are related as intervals.
@@ -51,5 +58,42 @@ func TestDeeds(t *testing.T) {
 		if got := ask(t, l, service.Question{Language: q.language, Text: q.text}); !slices.Equal(got, q.want) {
 			t.Errorf("%s is answered by %q, want %q", q.text, got, q.want)
 		}
+	}
+}
+
+// What the memory has evicted does not stay in RAM for ever.
+func TestEvictedDeeds(t *testing.T) {
+	skill := memories.Skill()
+	skill.Bounds.MaxCount = 100
+	s := serving.New(t, memories.Knowledge(), skill)
+	b, err := base.Over(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	const runs = 6_000
+	for i := range runs {
+		at := engram.Time(i+1) * 1e9
+		execute(t, s, fmt.Sprint("run", i), at, map[string]any{
+			"started": moment(at), "timestamp": moment(at), "skill": "Skill/Description/arm/pick", "status": "Running", "caller": "", "message": "",
+		})
+	}
+	for { // the last has come
+		v, err := b.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, n := false, 0
+		for it := range v.Match(rdf.Term{}, rdf.NewIRI(rdf.NS+"type"), rdf.NewIRI("https://engram.dev/ontology#Execution")) {
+			last = last || strings.HasSuffix(it.S.Value, fmt.Sprint("run", runs-1))
+			n++
+		}
+		if last {
+			if n > runs-1_000 {
+				t.Errorf("%d of %d executions are in RAM; the memory has 100", n, runs)
+			}
+			return
+		}
+		runtime.Gosched()
 	}
 }
