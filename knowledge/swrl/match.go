@@ -111,8 +111,14 @@ func (m *match) atom(a atom, goOn func() bool) bool {
 		if s.Kind == rdf.Literal {
 			return true
 		}
-		for _, t := range collect(m.g.OWLHas(s, a.of, m.get(a.args[1]))) {
-			if !m.with(a.args[0], t.S, func() bool { return m.with(a.args[1], t.O, goOn) }) {
+		c := m.g.Cursor()
+		var pairs [][2]rdf.Term // first all: what goes on may change the graph
+		c.Relation(c.ID(a.of), knowledge.AsOWL).Each(c.ID(s), c.ID(m.get(a.args[1])), func(s, o knowledge.ID) bool {
+			pairs = append(pairs, [2]rdf.Term{c.Term(s), c.Term(o)})
+			return true
+		})
+		for _, pair := range pairs {
+			if !m.with(a.args[0], pair[0], func() bool { return m.with(a.args[1], pair[1], goOn) }) {
 				return false
 			}
 		}
@@ -185,11 +191,4 @@ func firsts(pairs iter.Seq2[rdf.Term, rdf.Term]) iter.Seq[rdf.Term] {
 			}
 		}
 	}
-}
-
-func collect(of iter.Seq[rdf.Triple]) (all []rdf.Triple) {
-	for t := range of {
-		all = append(all, t)
-	}
-	return all
 }

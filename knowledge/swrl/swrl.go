@@ -1,7 +1,7 @@
 // Package swrl reads the rules of SWRL in a graph (swrl:Imp) and adds what follows from them.
 //
-// A class atom holds as owl_individual_of/2 has it, a property atom as owl_has/3: a rule sees
-// transitive and inverse properties, class definitions, and what other rules conclude. Rules are
+// A class atom holds as owl_individual_of/2 has it, a property atom as a pattern has it: a rule sees
+// sub-properties, transitive and inverse ones, class definitions, and what other rules conclude. Rules are
 // applied until nothing new follows, at most to a limit. What a rule concludes is a triple like
 // any other; nothing is taken back when its reasons go.
 //

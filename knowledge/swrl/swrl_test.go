@@ -70,6 +70,7 @@ func TestRules(t *testing.T) {
 		{rule(":r", atoms{property(":q", ":x", ":y")}, atoms{class(":Big", ":x")}), "b type Big, bb type Big, c type Big"},
 		{rule(":r", atoms{property(":part", ":x", ":y"), property(":part", ":y", ":z")}, atoms{property(":r", ":x", ":z")}), "e r g"},
 		{rule(":r", atoms{class("[ a owl:Class ; owl:unionOf ( :Cup :None ) ]", ":x")}, atoms{property(":r", ":x", ":x")}), "a r a"},
+		{":under rdfs:subPropertyOf :over . :d :under :e . " + rule(":r", atoms{property(":over", ":x", ":y")}, atoms{property(":r", ":x", ":y")}), "d r e"},
 		// A rule sees what another one concludes.
 		{rule(":r", atoms{class(":Thing", ":x")}, atoms{data(":r", ":x", `"yes"`)}) + rule(":s", atoms{class(":Cup", ":x")}, atoms{class(":Big", ":x")}), "a r yes, a type Big"},
 		// Values of data.
