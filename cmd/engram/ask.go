@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -155,6 +156,9 @@ func (a *asking) prepare() error {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
+		}
+		if !utf8.Valid(text) {
+			return engram.Errorf(engram.Invalid, file, "it is no text in UTF-8")
 		}
 		q.Rules = append(q.Rules, service.Rules{Name: file, Text: string(text)})
 	}

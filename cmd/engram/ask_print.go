@@ -8,12 +8,17 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge/service"
 )
 
 // ask prints the rows of one question. As NDJSON, each is printed when it is found.
 func (a *asking) ask(ctx context.Context, question string) error {
+	if !utf8.ValidString(question) {
+		return engram.Errorf(engram.Invalid, "", "the question is no text in UTF-8")
+	}
 	q := a.question
 	q.Text = question
 	if a.json {
@@ -85,7 +90,7 @@ func (a *asking) print(out io.Writer, rows []service.Row) error {
 		}
 		return print(out, a.format, nil, all)
 	}
-	t := &table{}
+	t := &table{verbatim: true}
 	uncertain := false
 	for _, row := range rows {
 		for _, name := range row.Names {

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,9 +18,10 @@ import (
 // the cells raw: numbers without separators and units, times as in JSON, names as
 // they are (but on a terminal, see screen).
 type table struct {
-	header []string // upper case
-	right  []bool   // columns aligned to the right
-	rows   [][]cell
+	header   []string // upper case
+	verbatim bool     // the header is not: it has names, which CSV has as they are
+	right    []bool   // columns aligned to the right
+	rows     [][]cell
 }
 
 type cell struct{ shown, raw string }
@@ -94,9 +96,11 @@ func (t *table) write(w io.Writer) error {
 
 func (t *table) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	header := make([]string, len(t.header))
-	for i, h := range t.header {
-		header[i] = strings.ToLower(h)
+	header := slices.Clone(t.header)
+	for i, h := range header {
+		if !t.verbatim {
+			header[i] = strings.ToLower(h)
+		}
 	}
 	_ = c.Write(header) // its error stays until Error
 	for _, row := range t.rows {
