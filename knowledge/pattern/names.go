@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -96,13 +97,22 @@ func (n *names) look() {
 	}
 	seen := map[string]bool{}
 	add := func(iri string) {
-		if name := localName(iri); n.wanted[name] && !seen[iri] {
+		name := localName(iri)
+		if plain, err := url.PathUnescape(name); err == nil && !n.wanted[name] {
+			name = plain
+		}
+		if n.wanted[name] && !seen[iri] {
 			seen[iri] = true
 			n.local[name] = append(n.local[name], iri)
 		}
 	}
 	wanted := slices.Collect(maps.Keys(n.wanted))
+	encoded := slices.ContainsFunc(wanted, func(name string) bool { return url.PathEscape(name) != name })
 	n.cursor.IRIs(func(_ knowledge.ID, iri string) bool {
+		if encoded && strings.IndexByte(iri, '%') >= 0 {
+			add(iri)
+			return true
+		}
 		for _, name := range wanted {
 			if strings.HasSuffix(iri, name) { // most have none: quicker than to look for their local names
 				add(iri)

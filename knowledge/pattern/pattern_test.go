@@ -26,7 +26,7 @@ const kitchen = `
 :cupboard a :Cupboard ; :height 2.05e0 ; :count 3 ; rdfs:label "Cupboard" .
 :table a :Table ; :height "0.75"^^xsd:double ; :count "12"^^xsd:integer ; :open true .
 :door a :Door ; :height "n/a" ; :opensTo :door . :drawer a :Drawer ; :open false ; :opensTo :table .
-:cup a :Cup . :plate a :Plate .`
+:cup a :Cup . :plate a :Plate . <http://x#blue%20m%C3%BCg> a :Mug .`
 
 func rows(t *testing.T, v *knowledge.View, text string) []string {
 	t.Helper()
@@ -69,6 +69,7 @@ func TestLanguage(t *testing.T) {
 		`?x a Furniture`:                          "cupboard, table",
 		`?x type Furniture; mode plain`:           "",
 		`?x parts door`:                           "cupboard, kitchen",
+		`'blue müg' type ?c`:                      "Mug",
 		`?x parts door; mode plain`:               "cupboard",
 		`?x parts+ door; mode plain`:              "cupboard, kitchen",
 		`?x parts* door; mode plain`:              "cupboard, door, kitchen",
