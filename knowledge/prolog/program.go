@@ -335,7 +335,8 @@ var withheld = func() map[Atom]string {
 		"write print writeln nl put_char format print_message portray_clause listing write_canonical writeq write_term":                                                                                          "questions print nothing; their answers are their variables",
 		"set_prolog_flag op set_flag prompt use_module module garbage_collect initialization":                                                                                                                    "questions do not change the system",
 		"rdf_assert rdf_retractall rdf_update rdf_reset_db rdf_transaction":                                                                                                                                      "questions change no facts",
-		"b_setval b_getval flag gensym reset_gensym recorda recordz recorded erase":                                                                                                                              "questions have no such variables; nb_setval/2 sets one",
+		":- -->": "a rule stands in a file of rules, or is asserted for one question by assertz/1",
+		"b_setval b_getval flag gensym reset_gensym recorda recordz recorded erase": "questions have no such variables; nb_setval/2 sets one",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			why[Atom(name)] = reason

@@ -195,6 +195,7 @@ func TestErrors(t *testing.T) {
 		"X = ":                      "column 5: a term is wanted here, not the end",
 		"X = 1, foo(X)":             "column 8: there is no predicate foo/1",
 		"rdf_haz(X, rdfs:label, Y)": "column 1: there is no predicate rdf_haz/3; did you mean rdf_has?",
+		"p(X) :- q(X)":              "there is no predicate :-/2: a rule stands in a file of rules, or is asserted for one question by assertz/1",
 		"atom_number(X)":            "there is no predicate atom_number/1; there is atom_number/2",
 		"X = 1, Y is X / 0":         "column 10: division by zero",
 		"true, findall(X, (member(X, [1]), Y is foo + X), L)": "column 37: foo/0 is nothing that can be computed",
