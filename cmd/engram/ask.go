@@ -52,7 +52,8 @@ What files import is never fetched: give each file that is to be known. Restrict
 of OWL are used if owl.owl is among what is known.
 
 A question neither reads files nor runs programs, and what it asserts is gone with it. One that
-does not end is stopped: by --timeout, --max-memory, --max-steps, or Ctrl-C.
+does not end is stopped: by --timeout, --max-memory, --max-steps, or Ctrl-C. A server has limits of its
+own, which these do not raise.
 
 Without a question, questions are read line by line; one that ends with a comma or a semicolon goes on. On
 a terminal the arrow keys bring what was asked before, Tab completes names, Ctrl-C stops a question, and halt or

@@ -56,6 +56,11 @@ func exportKnowledge(cmd *cobra.Command, _ []string) error {
 	f := cmd.Flags()
 	ontology, _ := f.GetString("ontology")
 	provider, _ := f.GetString("provider")
+	whole, _ := f.GetBool("world")
+	item, _ := f.GetString("item")
+	if past, _ := f.GetBool("past"); past && !whole && item == "" {
+		return usagef("--past: it goes with --world or --item")
+	}
 	out, _ := f.GetString("out")
 	format := rdf.Turtle
 	if text, _ := f.GetString("output"); text != "" {
@@ -70,8 +75,6 @@ func exportKnowledge(cmd *cobra.Command, _ []string) error {
 			return usagef("--out %s: %w, or give --output", out, err)
 		}
 	}
-	whole, _ := f.GetBool("world")
-	item, _ := f.GetString("item")
 	if whole || item != "" {
 		doc, triples, err := exportSemanticMap(cmd, item)
 		if err != nil {
