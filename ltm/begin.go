@@ -31,6 +31,15 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	r.beginning = true
 	target := &recovering{WM: w, recorder: r, episodes: s.disk.episodes, account: &s.account, held: newHeld(&s.disk)}
 	defer target.held.close()
+	// What is recorded again may be more than one episode holds.
+	r.ended.Go(r.sealer.run)
+	started := false
+	defer func() {
+		if !started {
+			close(r.sealer.jobs)
+			r.ended.Wait()
+		}
+	}()
 	var b Begun
 	var err error
 	if b.Log, err = s.logs.Journal.Restore(ctx, target); err != nil {
@@ -52,6 +61,7 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	if err := r.start(ctx); err != nil {
 		return b, err
 	}
+	started = true
 	s.recorder = r
 	s.account.counts.Store(&r.counts)
 	w.Indexes().Keep(archive{r, &s.disk})

@@ -104,7 +104,7 @@ func newRecorder(s *Store, w *wm.WM) *recorder {
 	return r
 }
 
-// start subscribes and records from then on.
+// start subscribes and records from then on. The sealer runs already.
 func (r *recorder) start(ctx context.Context) error {
 	var err error
 	limit := r.wm.Limits()
@@ -116,7 +116,6 @@ func (r *recorder) start(ctx context.Context) error {
 	r.progress.set(r.last)
 	r.ended.Go(r.feed)
 	r.ended.Go(r.run)
-	r.ended.Go(r.sealer.run)
 	return nil
 }
 

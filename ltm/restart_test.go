@@ -248,3 +248,31 @@ func TestManyValuesInForce(t *testing.T) {
 		t.Errorf("%d episodes were begun for one update", n)
 	}
 }
+
+// A killed server whose log has more entities than an episode takes begins, and records them all.
+func TestBeginWithManyEntitiesInTheLog(t *testing.T) {
+	dir := fastDir(t)
+	l := begin(t, ltm.Options{Dir: dir})
+	const n = 95
+	for i := range n {
+		l.commit(t, fmt.Sprintf("Test/Synced/p/e%d", i), 1, i)
+	}
+	crashed := copyAlive(t, dir) // nothing of it is sealed
+	l.end(t)
+	for _, f := range files(t, crashed, "episodes/*") {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(ltm.SetMaxChannels(10))
+	again := begin(t, ltm.Options{Dir: crashed})
+	if again.begun.Log.Snapshots != n || again.begun.Rerecord != n {
+		t.Errorf("%d versions came from the log, %d were recorded; want %d", again.begun.Log.Snapshots, again.begun.Rerecord, n)
+	}
+	if err := again.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		again.wantTimes(t, "after the kill", fmt.Sprintf("Test/Synced/p/e%d", i), engram.TargetLTM, engram.All(), 1)
+	}
+}
