@@ -88,6 +88,9 @@ func importKnowledge(cmd *cobra.Command, args []string, format string) error {
 	}
 	providers := map[string]*rdfFile{}
 	for i, file := range read {
+		if len(file.triples) == 0 {
+			return engram.Errorf(engram.Invalid, file.name, "it says nothing; nothing was stated ('engram knowledge withdraw' takes back what a document said)")
+		}
 		name := record.ProviderOf(file.ontology())
 		if provider != "" && i == 0 {
 			name = provider

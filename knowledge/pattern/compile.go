@@ -352,6 +352,10 @@ func (n *names) computedBelow(property string, mode knowledge.Mode) []string {
 	if len(n.computed) == 0 {
 		return nil
 	}
+	// One with an observer or a body in its IRI is not among those that are listed.
+	if _, ok := n.view.Computed.Compute(rdf.Term{}, property, rdf.Term{}); ok && !n.computed[property] {
+		return []string{property}
+	}
 	var all []string
 	for _, id := range n.cursor.Relation(n.cursor.ID(rdf.NewIRI(property)), mode).Below() {
 		if iri := n.cursor.Term(id).Value; n.computed[iri] {

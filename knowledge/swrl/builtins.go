@@ -72,9 +72,17 @@ func compare(a, b rdf.Term) (int, bool) {
 
 func ordered(holds func(c int) bool) builtin {
 	return builtin{least: 2, most: 2, test: func(args []rdf.Term) bool {
+		if x, y := number(args[0]), number(args[1]); (x == nil) != (y == nil) && (isNumeric(args[0]) || isNumeric(args[1])) {
+			return !holds(0) && holds(1) && holds(-1) // a number and what is none are not equal, and in no order
+		}
 		c, ok := compare(args[0], args[1])
 		return ok && holds(c)
 	}}
+}
+
+// isNumeric reports whether a literal has a datatype of numbers.
+func isNumeric(t rdf.Term) bool {
+	return number(t) != nil && strings.HasPrefix(t.Type, rdf.NSXSD) && t.Type != rdf.NSXSD+"string"
 }
 
 func tests(holds func(a, b string) bool) builtin {

@@ -75,6 +75,8 @@ func TestRules(t *testing.T) {
 		{rule(":r", atoms{class(":Thing", ":x")}, atoms{data(":r", ":x", `"yes"`)}) + rule(":s", atoms{class(":Cup", ":x")}, atoms{class(":Big", ":x")}), "a r yes, a type Big"},
 		// Values of data.
 		{rule(":r", atoms{builtin("swrlb:greaterThan", ":n", "3"), data(":size", ":x", ":n")}, atoms{class(":Big", ":x")}), "c type Big, d type Big"},
+		{rule(":r", atoms{data(":name", ":x", ":n"), builtin("swrlb:greaterThan", ":n", "3")}, atoms{class(":Big", ":x")}), ""}, // a text is no number
+		{rule(":r", atoms{data(":name", ":x", ":n"), builtin("swrlb:notEqual", ":n", "3")}, atoms{class(":Big", ":x")}), "d type Big"},
 		{rule(":r", atoms{data(":size", ":x", ":n"), builtin("swrlb:lessThanOrEqual", ":n", "3.0")}, atoms{class(":Small", ":x")}), "b type Small, bb type Small"},
 		{rule(":r", atoms{data(":size", ":x", ":n"), builtin("swrlb:multiply", ":m", ":n", "2"), builtin("swrlb:notEqual", ":m", "8")}, atoms{data(":double", ":x", ":m")}), "b double 6, bb double 6, c double 7"},
 		{rule(":r", atoms{data(":size", ":d", ":n"), builtin("swrlb:add", "5", ":n", "1")}, atoms{class(":Big", ":d")}), "d type Big"},
