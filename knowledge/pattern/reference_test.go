@@ -1,7 +1,6 @@
 package pattern_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,31 +9,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit/reference"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/pattern"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
-const reference = "../../../shared/data/knowledge"
+const referenceData = "../../../shared/data/knowledge"
 
 // load reads files of the reference into one graph.
 func load(t testing.TB, files string) *knowledge.View {
 	t.Helper()
-	g := knowledge.NewGraph()
-	for i, file := range strings.Fields(files) {
-		b, err := os.ReadFile(filepath.Join(reference, "maps", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = rdf.Read(bytes.NewReader(b), rdf.RDFXML, rdf.ReadOptions{Name: file, Base: "file:///" + file, Scope: fmt.Sprintf("f%d", i), Lists: true}, func(q rdf.Quad) error {
-			g.Add(q.Triple)
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return &knowledge.View{Graph: g}
+	return &knowledge.View{Graph: reference.Load(t, referenceData, files)}
 }
 
 // asPatterns are questions of the reference as they are said in patterns. The variables that both
@@ -68,7 +53,7 @@ var asPatterns = map[string]string{
 }
 
 func TestReference(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(reference, "queries.tsv"))
+	b, err := os.ReadFile(filepath.Join(referenceData, "queries.tsv"))
 	if err != nil {
 		t.Skip("the reference is not there: ", err)
 	}

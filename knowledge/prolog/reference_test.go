@@ -1,9 +1,7 @@
 package prolog_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,36 +9,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit/reference"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/prolog"
-	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
-const reference = "../../../shared/data/knowledge"
+const referenceData = "../../../shared/data/knowledge"
 
 // load reads files of the reference into one graph.
 func load(t testing.TB, files string) *knowledge.Graph {
 	t.Helper()
-	g := knowledge.NewGraph()
-	for i, file := range strings.Fields(files) {
-		b, err := os.ReadFile(filepath.Join(reference, "maps", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = rdf.Read(bytes.NewReader(b), rdf.RDFXML, rdf.ReadOptions{Name: file, Base: "file:///" + file, Scope: fmt.Sprintf("f%d", i), Lists: true}, func(q rdf.Quad) error {
-			g.Add(q.Triple)
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return g
+	return reference.Load(t, referenceData, files)
 }
 
 // The reference's questions have the answers that SWI-Prolog gave, as sets of rows.
 func TestReference(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(reference, "queries.tsv"))
+	b, err := os.ReadFile(filepath.Join(referenceData, "queries.tsv"))
 	if err != nil {
 		t.Skip("the reference is not there: ", err)
 	}

@@ -1,0 +1,35 @@
+// Package reference reads the maps and questions of the shared data for tests of several packages.
+package reference
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+)
+
+// Load reads the files, which blanks separate, of the folder's maps into one graph, as SWI-Prolog reads
+// them: the cells of collections are lists. A file that is not there fails the test.
+func Load(t testing.TB, folder, files string) *knowledge.Graph {
+	t.Helper()
+	g := knowledge.NewGraph()
+	for i, file := range strings.Fields(files) {
+		b, err := os.ReadFile(filepath.Join(folder, "maps", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = rdf.Read(bytes.NewReader(b), rdf.RDFXML, rdf.ReadOptions{Name: file, Base: "file:///" + file, Scope: fmt.Sprintf("f%d", i), Lists: true}, func(q rdf.Quad) error {
+			g.Add(q.Triple)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return g
+}
