@@ -85,6 +85,13 @@ func (g *Graph) Add(t rdf.Triple) bool {
 	return true
 }
 
+// AddAll adds triples, as Add does.
+func (g *Graph) AddAll(triples []rdf.Triple) {
+	for _, t := range triples {
+		g.Add(t)
+	}
+}
+
 // Remove takes a triple away and says whether it was there.
 func (g *Graph) Remove(t rdf.Triple) bool {
 	s, p, o := g.names.find(t.S), g.names.find(t.P), g.names.find(t.O)

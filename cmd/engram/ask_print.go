@@ -27,7 +27,7 @@ func (a *asking) ask(ctx context.Context, question string) error {
 	out := a.cmd.OutOrStdout()
 	var rows []service.Row
 	for row, err := range a.service.Ask(ctx, q) {
-		if isMore(err) {
+		if errors.Is(err, service.ErrMore) {
 			a.cmd.PrintErrf("engram: there are more rows than --limit %d\n", q.Rows)
 			break
 		}
@@ -45,8 +45,6 @@ func (a *asking) ask(ctx context.Context, question string) error {
 	}
 	return a.print(out, rows)
 }
-
-func isMore(err error) bool { return errors.Is(err, service.ErrMore) }
 
 // explained is a row with what it rests on.
 type explained struct {

@@ -57,17 +57,9 @@ func addKnowledgeTimeFlags(cmd *cobra.Command) {
 
 // readKnowledge returns what patterns match, at the time that the command's flags name.
 func readKnowledge(cmd *cobra.Command, m *client.Client, c *record.Codec, patterns ...engram.Pattern) ([]record.Statement, error) {
-	at, _, err := worldTimeFlag(cmd, "at")
+	at, known, err := worldTimeFlags(cmd)
 	if err != nil {
 		return nil, err
-	}
-	asOf, given, err := worldTimeFlag(cmd, "as-of")
-	if err != nil {
-		return nil, err
-	}
-	var known *engram.Time
-	if given {
-		known = &asOf
 	}
 	said, missing, err := c.Read(cmd.Context(), m, patterns, at, known)
 	warnMissing(cmd, missing)

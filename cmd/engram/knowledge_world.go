@@ -48,9 +48,7 @@ func importIntoWorld(cmd *cobra.Command, m *client.Client, classes *knowledge.Gr
 	o.Join, _ = f.GetBool("join")
 	o.Frame, _ = f.GetString("frame")
 	g := classes.Fork()
-	for _, t := range file.triples {
-		g.Add(t)
-	}
+	g.AddAll(file.triples)
 	sum, err := base.ImportWorld(cmd.Context(), m, g, o)
 	if engram.CodeOf(err) == engram.NotFound {
 		return nil, nil
@@ -93,18 +91,20 @@ func (w *worldImported) tell(cmd *cobra.Command, provider string) {
 	}
 }
 
-// classesOf returns what is known of classes and properties: by the memory, and by files.
+// classesOf returns what is known of classes and properties, by the memory and by files; nothing if no items are to be
+// stated, which alone need it.
 func classesOf(cmd *cobra.Command, m *client.Client, c *record.Codec, files []*rdfFile) (*knowledge.Graph, error) {
 	g := knowledge.NewGraph()
+	if no, _ := cmd.Flags().GetBool("no-world"); no {
+		return g, nil
+	}
 	for _, s := range []record.Kind{record.Class, record.Property} {
 		said, _, err := c.Read(cmd.Context(), m, []engram.Pattern{engram.MustPattern(record.Memory + "/" + s.String())}, engram.Now(), nil)
 		if err != nil {
 			return nil, err
 		}
 		for i := range said {
-			for _, t := range said[i].Triples {
-				g.Add(t)
-			}
+			g.AddAll(said[i].Triples)
 		}
 	}
 	for _, file := range files {
@@ -112,9 +112,7 @@ func classesOf(cmd *cobra.Command, m *client.Client, c *record.Codec, files []*r
 			if r.Kind != record.Class && r.Kind != record.Property {
 				continue
 			}
-			for _, t := range r.Triples {
-				g.Add(t)
-			}
+			g.AddAll(r.Triples)
 		}
 	}
 	return g, nil
@@ -123,9 +121,7 @@ func classesOf(cmd *cobra.Command, m *client.Client, c *record.Codec, files []*r
 // refusedRules says which rules of SWRL in a file are not supported.
 func refusedRules(file *rdfFile) error {
 	g := knowledge.NewGraph()
-	for _, t := range file.triples {
-		g.Add(t)
-	}
+	g.AddAll(file.triples)
 	_, err := swrl.Rules(g)
 	return err
 }
@@ -135,21 +131,13 @@ func exportSemanticMap(cmd *cobra.Command, item string) (rdf.Document, []rdf.Tri
 	doc := rdf.Document{Prefixes: knowledge.Prefixes()}
 	var triples []rdf.Triple
 	past, _ := cmd.Flags().GetBool("past")
-	at, given, err := worldTimeFlag(cmd, "at")
-	if err != nil {
-		return doc, nil, err
-	}
-	asOf, believed, err := worldTimeFlag(cmd, "as-of")
+	at, known, err := worldTimeFlags(cmd)
 	if err != nil {
 		return doc, nil, err
 	}
 	err = openWorld(cmd, world.Operator, func(_ *client.Client, w *world.Memory) error {
 		f, err := w.View(cmd.Context())
-		if err == nil && (given || believed) {
-			var known *engram.Time
-			if believed {
-				known = &asOf
-			}
+		if err == nil && (known != nil || cmd.Flags().Changed("at")) {
 			f, err = w.Past(cmd.Context(), at, known)
 		}
 		if err != nil {

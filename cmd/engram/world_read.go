@@ -36,11 +36,7 @@ func addWorldReadFlags(cmd *cobra.Command) {
 
 // readWorld calls f with the world that the command's flags name.
 func readWorld(cmd *cobra.Command, f func(format string, v *worldView) error) error {
-	at, _, err := worldTimeFlag(cmd, "at")
-	if err != nil {
-		return err
-	}
-	asOf, given, err := worldTimeFlag(cmd, "as-of")
+	at, known, err := worldTimeFlags(cmd)
 	if err != nil {
 		return err
 	}
@@ -54,11 +50,7 @@ func readWorld(cmd *cobra.Command, f func(format string, v *worldView) error) er
 		if err != nil {
 			return err
 		}
-		var known *engram.Time
-		if given {
-			known = &asOf
-		}
-		if given || cmd.Flags().Changed("at") {
+		if known != nil || cmd.Flags().Changed("at") {
 			if forest, err = w.Past(cmd.Context(), at, known); err != nil {
 				return err
 			}
@@ -95,6 +87,18 @@ func marksFlag(cmd *cobra.Command) ([]world.Mark, error) {
 		}
 	}
 	return marks, nil
+}
+
+// worldTimeFlags returns the times of --at, now if it is not given, and of --as-of, nil if it is not.
+func worldTimeFlags(cmd *cobra.Command) (at engram.Time, known *engram.Time, err error) {
+	if at, _, err = worldTimeFlag(cmd, "at"); err != nil {
+		return 0, nil, err
+	}
+	asOf, given, err := worldTimeFlag(cmd, "as-of")
+	if err != nil || !given {
+		return at, nil, err
+	}
+	return at, &asOf, nil
 }
 
 // worldTimeFlag returns the time of a flag, now if it is not given. The world's latest time

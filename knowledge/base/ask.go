@@ -58,13 +58,12 @@ func inProlog(ctx context.Context, v *knowledge.View, q *service.Question) (iter
 			return nil, err
 		}
 	}
-	limits := prolog.Limits{Time: q.Limits.Time, Steps: q.Limits.Steps, Memory: q.Limits.Memory}
 	var options []prolog.Option
 	if q.Why {
 		options = append(options, prolog.Why())
 	}
 	return func(yield func(service.Row, error) bool) {
-		for answer, err := range p.Ask(ctx, v, q.Text, limits, options...) {
+		for answer, err := range p.Ask(ctx, v, q.Text, q.Limits, options...) {
 			row := service.Row{Names: answer.Names, Texts: answer.Values, Probability: 1}
 			if err == nil {
 				err = row.SetValues(answer)
