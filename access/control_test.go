@@ -213,6 +213,40 @@ func TestRepeatsAreCounted(t *testing.T) {
 	})
 }
 
+// Who may know a name hears that its server has left a moment ago. Who may not hears what is
+// said of a name that never was, by whatever name it asks.
+func TestNamesThatHaveLeftBehindRules(t *testing.T) {
+	c := New(Options{Log: testkit.Quiet})
+	if err := c.Set(Policy{Rules: []Rule{
+		{Actions: Read, To: []string{"eye"}, On: []engram.Pattern{engram.MustPattern("Object"), engram.MustPattern("robot1:Secret"), engram.MustPattern("robot1:Never")}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	inner := mns.NewLocalOf("robot1")
+	defer inner.Close()
+	lease, err := inner.Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"Object", "Secret"}, Addresses: []string{"unix:/s"}, TTL: mns.MaxTTL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inner.Release(t.Context(), lease.ID); err != nil {
+		t.Fatal(err)
+	}
+	names, eye := GuardNames(inner, c), WithIdentity(t.Context(), "eye")
+	if _, err := names.Resolve(eye, "Object"); engram.CodeOf(err) != engram.Unavailable || !strings.Contains(err.Error(), "taken it over") {
+		t.Errorf("what it may know: %v", err)
+	}
+	for _, robot := range []string{"", "robot1:"} {
+		if _, err := inner.Resolve(t.Context(), robot+"Secret"); engram.CodeOf(err) != engram.Unavailable {
+			t.Fatal(err)
+		}
+		_, hidden := names.Resolve(eye, robot+"Secret")
+		_, never := names.Resolve(eye, robot+"Never")
+		if engram.CodeOf(hidden) != engram.NotFound || strings.Replace(hidden.Error(), "Secret", "Never", 1) != never.Error() {
+			t.Errorf("%v, of what there was not: %v", hidden, never)
+		}
+	}
+}
+
 // The name system shows the memories in which somebody may do something, and takes
 // registrations from those who may administer them.
 func TestNamesBehindRules(t *testing.T) {

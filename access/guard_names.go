@@ -12,8 +12,9 @@ import (
 )
 
 // GuardNames returns a name system behind the rules. Who may do nothing in a memory
-// does not find its name; registering a memory, or copies of one, needs the right to
-// administer it, and nobody registers as a server that another identity is.
+// does not find its name, and does not hear that it was there; registering a memory, or
+// copies of one, needs the right to administer it, and nobody registers as a server that
+// another identity is.
 func GuardNames(names mns.Registry, c *Control) mns.Registry {
 	return &guardedNames{inner: names, c: c, leases: map[uint64]registrant{}}
 }
@@ -122,7 +123,9 @@ func (n *guardedNames) Resolve(ctx context.Context, memory string) (mns.Entry, e
 	gr := n.grant(ctx)
 	if gr.knowsMemory(memory) {
 		e, err := n.inner.Resolve(ctx, memory)
+		left, has := mns.HasLeft(err)
 		switch {
+		case has && !gr.knowsMemory(left.Memory): // as below
 		case engram.CodeOf(err) == engram.NotFound:
 		case err == nil && !gr.knowsMemory(e.Memory): // by a name that it has elsewhere
 		default:

@@ -167,9 +167,7 @@ func TestServerSpeaksForItsOwn(t *testing.T) {
 			"$JS.API.STREAM.DELETE.KV_engram-names", "$JS.API.STREAM.PURGE.KV_engram-names", "$JS.API.STREAM.CREATE.X",
 			"$JS.API.STREAM.UPDATE.KV_engram-names", "$JS.API.STREAM.MSG.DELETE.KV_engram-names", "$JS.robot1.API.STREAM.DELETE.KV_engram-names",
 		} {
-			if _, err := b.Conn().Request(call, nil, 100*time.Millisecond); err == nil {
-				t.Errorf("a server was answered on %s", call)
-			}
+			mayNotAsk(t, b, call, "")
 		}
 	}
 	g.intact("what a server is not let do")
@@ -192,11 +190,10 @@ func TestServerSpeaksForItsOwn(t *testing.T) {
 	if got := listed(t, g.names); got != "Object@s1 Vision@s2 robot9:Object@" {
 		t.Errorf("the names are %s", got)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if _, err := own.Register(ctx, mns.Registration{Server: "s2", Memories: []string{"Speech"}, Addresses: []string{"nats:s2"}}); err == nil {
-		t.Error("vision has registered Speech")
-	}
+	mayNot(t, vision, "$KV.engram-names.Speech", func(ctx context.Context) error {
+		_, err := own.Register(ctx, mns.Registration{Server: "s2", Memories: []string{"Speech"}, Addresses: []string{"nats:s2"}})
+		return err
+	})
 	theirs, err := kv.Open(t.Context(), second.JetStream(), kv.Options{Robot: "robot2", Identity: "robot2", TTL: time.Hour})
 	if err != nil {
 		t.Fatalf("the bucket of robot2: %v", err)
@@ -206,6 +203,38 @@ func TestServerSpeaksForItsOwn(t *testing.T) {
 		t.Errorf("the names of robot2 are %s", got)
 	}
 	g.intact("a registration of robot2")
+}
+
+// mayNot has a connection do what takes a message on a subject, and checks that just that
+// is denied. The fabric tells of it by the subject that it makes of a request's.
+func mayNot(t *testing.T, b *backbone.Backbone, subject string, do func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
+	defer cancel()
+	thing := strings.TrimPrefix(strings.TrimPrefix(subject, "$JS.robot1."), "$JS.")
+	for {
+		err := b.Names(ctx, do)
+		if engram.CodeOf(err) != engram.Forbidden {
+			t.Errorf("on %s it is not denied, but ends with: %v", subject, err)
+			return
+		}
+		if strings.Contains(err.Error(), thing+`"`) {
+			return
+		}
+		if ctx.Err() != nil { // what was told was about something before
+			t.Errorf("that it may not publish on %s is not told, but: %v", subject, err)
+			return
+		}
+	}
+}
+
+// mayNotAsk is mayNot of a request.
+func mayNotAsk(t *testing.T, b *backbone.Backbone, subject, body string) {
+	t.Helper()
+	mayNot(t, b, subject, func(ctx context.Context) error {
+		_, err := b.Conn().RequestWithContext(ctx, subject, []byte(body))
+		return err
+	})
 }
 
 // Notices tell names, so only who may read everything hears them; and nobody hears
@@ -228,7 +257,7 @@ func TestServerHearsItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		first := (<-heard).Subject
+		first := testkit.Receive(t, heard).Subject
 		if hears && first != "engram.update.Object.a.b.c" || !hears && first != "engram.names.robot1.end" {
 			t.Errorf("%s hears %s", id, first)
 		}
@@ -240,10 +269,11 @@ func TestServerHearsItsOwn(t *testing.T) {
 func TestLeafSpeaksForItsRobot(t *testing.T) {
 	g := guard(t)
 	_, robot2 := start(t, embedded.Options{Robot: "robot2", LeafOf: []string{g.fabric.LeafURL()}, Secure: secure.Options{Credentials: g.Server(t, "robot2", "robot2:*")}})
-	heard := make(chan *nats.Msg, 100)
-	if _, err := robot2.Conn().ChanSubscribe("engram.>", heard); err != nil {
+	heard, err := robot2.Conn().SubscribeSync("engram.>") // its own, too, as often as it says it
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer heard.Unsubscribe()
 	announced, err := g.inside.Conn().SubscribeSync("engram.names.>")
 	if err != nil {
 		t.Fatal(err)
@@ -267,7 +297,11 @@ func TestLeafSpeaksForItsRobot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for m := range heard {
+	for {
+		m, err := heard.NextMsg(testkit.Patience)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if strings.HasPrefix(m.Subject, "engram.update.") {
 			t.Errorf("robot2 hears %s", m.Subject)
 		}

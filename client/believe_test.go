@@ -192,7 +192,7 @@ func TestServersAreBelievedWhatTheyMayServe(t *testing.T) {
 			testkit.Commit(t, right, testkit.Update(t, entity("Object"), 1, 1))
 			liar.asked.Store(0)
 
-			c, err := client.Connect(t.Context(), client.Options{Address: home.address, DetectionTimeout: 20 * time.Second, Dial: rpc.DialOptions{Credentials: d.program(t)}})
+			c, err := client.Connect(t.Context(), client.Options{Address: home.address, DetectionTimeout: patience, Dial: rpc.DialOptions{Credentials: d.program(t)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -295,7 +295,7 @@ func TestAnotherServerAtTheSameAddressIsNotBelieved(t *testing.T) {
 	e := right.at("robot1", "Object")
 	e.Addresses = []string{"nats:right"}
 	names.say(e)
-	c, err := client.Connect(t.Context(), client.Options{Address: home.address, DetectionTimeout: 20 * time.Second,
+	c, err := client.Connect(t.Context(), client.Options{Address: home.address, DetectionTimeout: patience,
 		Dial: rpc.DialOptions{Credentials: d.program(t), Backbone: backbone}})
 	if err != nil {
 		t.Fatal(err)
@@ -355,7 +355,7 @@ func TestHomeThatServesLessIsBelievedAgain(t *testing.T) {
 		testkit.Commit(t, s, testkit.Update(t, entity("Object"), 1, 1))
 	}
 	ask := rpc.DialOptions{Credentials: d.program(t)}
-	c, err := client.Connect(t.Context(), client.Options{Address: address, DetectionTimeout: 20 * time.Second, Dial: ask})
+	c, err := client.Connect(t.Context(), client.Options{Address: address, DetectionTimeout: patience, Dial: ask})
 	if err != nil {
 		t.Fatal(err)
 	}

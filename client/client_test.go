@@ -124,6 +124,7 @@ func ids(r *engram.Result) string {
 }
 
 func TestClientIsAMemory(t *testing.T) {
+	t.Parallel()
 	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
 		names := mns.NewLocal()
 		t.Cleanup(func() { names.Close() })
@@ -133,6 +134,7 @@ func TestClientIsAMemory(t *testing.T) {
 
 // The same with the memory on another server than the name system, and others there.
 func TestClusterIsAMemory(t *testing.T) {
+	t.Parallel()
 	memorytest.Run(t, func(t *testing.T) memorytest.Memory {
 		names := mns.NewLocal()
 		t.Cleanup(func() { names.Close() })
@@ -562,7 +564,7 @@ func TestHostedMemoryIsFound(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("Host ended with %v", err)
 	}
-	if _, err := names.Resolve(t.Context(), "B"); engram.CodeOf(err) != engram.NotFound {
+	if _, err := names.Resolve(t.Context(), "B"); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("after its end the memory is still registered: %v", err)
 	}
 }

@@ -45,8 +45,11 @@ func (c *Client) Commit(ctx context.Context, commit engram.Commit) ([]engram.Upd
 		})
 	}
 	wait.Wait()
-	if len(parts) > 0 && !slices.Contains(failed, nil) && allRefused(results) {
+	switch {
+	case len(parts) > 0 && !slices.Contains(failed, nil) && allRefused(results):
 		return nil, failed[0]
+	case len(parts) == 0 && len(results) > 0 && !slices.ContainsFunc(results, func(r engram.UpdateResult) bool { return engram.CodeOf(r.Err) != engram.Unavailable }):
+		return nil, results[0].Err // nobody could be asked
 	}
 	return results, nil
 }

@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/mns"
@@ -34,12 +36,28 @@ func (n names) Resolve(ctx context.Context, memory string) (e mns.Entry, err err
 			learned = n.c.answered(since, []mns.Entry{e})
 		case engram.NotFound:
 			learned = n.c.answered(since, nil, n.c.routes().name(memory))
+		case engram.Unavailable:
+			learned = n.left(ctx, since, n.c.routes().name(memory), err)
 		}
 		if done(); learned {
 			break
 		}
 	}
 	return e, err
+}
+
+// left learns from the error of a memory that it was not found because its server has left.
+// It reports whether it is as [router.answered] says.
+func (n names) left(ctx context.Context, since uint64, memory string, err error) bool {
+	e, ok := errors.AsType[*engram.Error](err)
+	if !ok || e.Thing != memory || n.c.routes().find(memory) == nil {
+		return true // it is the name system that is away, or there is nothing to be learned
+	}
+	entries, err := n.Registry.List(ctx)
+	if err != nil || slices.ContainsFunc(entries, func(e mns.Entry) bool { return e.Memory == memory }) {
+		return true
+	}
+	return n.c.answered(since, nil, memory)
 }
 
 func (n names) Wait(ctx context.Context, memory string) (mns.Entry, error) {

@@ -60,7 +60,7 @@ func TestNewsMayComeLate(t *testing.T) {
 		}
 	}
 	late.stop()
-	if _, err := waited.Names().Resolve(t.Context(), "E"); engram.CodeOf(err) != engram.NotFound {
+	if _, err := waited.Names().Resolve(t.Context(), "E"); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("what has left: %v", err)
 	}
 	r, err := waited.Query(t.Context(), engram.Pattern{}.Select(engram.All()))

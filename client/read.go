@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -61,6 +62,7 @@ type plan struct {
 	nodes  []selection // of the memories, one per node of the query
 	shares shares
 	absent []string                   // memories that nobody can be asked for
+	why    map[string]error           // why, where the name system has said it
 	part   func(*engram.Result) error // takes what comes; nil if it is kept
 }
 
@@ -69,11 +71,16 @@ func (c *Client) plan(ctx context.Context, q engram.Query) (*plan, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
+	p := &plan{c: c, query: q, why: map[string]error{}}
 	for i := range q.Memories {
-		c.learn(ctx, q.Memories[i].Names)
+		c.learn(ctx, q.Memories[i].Names, p.why)
 	}
 	r := c.routes()
-	p := &plan{c: c, query: q}
+	for m := range p.why {
+		if r.find(m) == nil {
+			p.absent = append(p.absent, m)
+		}
+	}
 	if r.only != nil && !namesRobots(q.Memories) {
 		p.shares = shares{{conn: r.only, hosts: r.own, whole: true}}
 		return p, nil
@@ -88,10 +95,8 @@ func (c *Client) plan(ctx context.Context, q engram.Query) (*plan, error) {
 		hosts = append(hosts, p.nodes[i].all()...)
 		p.absent = append(p.absent, p.nodes[i].absent()...)
 	}
-	if len(p.nodes) > 1 {
-		slices.Sort(p.absent)
-		p.absent = slices.Compact(p.absent)
-	}
+	slices.Sort(p.absent)
+	p.absent = slices.Compact(p.absent)
 	var nobody []*host
 	p.shares, nobody = divide(r.united(hosts), q.Source)
 	for _, h := range nobody {
@@ -241,7 +246,7 @@ func (p *plan) merge(answers []answer) (*engram.Result, error) {
 	case away != nil:
 		return nil, away
 	case len(p.absent) > 0:
-		return nil, errAbsent(p.absent[0])
+		return nil, cmp.Or(p.why[p.absent[0]], errAbsent(p.absent[0]))
 	}
 	return r, nil
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
@@ -29,7 +28,7 @@ func TestRevokedServersAreLeft(t *testing.T) {
 			kept := d.serve(t, "kept", credentials.Serving{}, nil, rpc.Options{}, "Object")
 			names.say(stolen.at("robot1", "Object"), kept.at("robot2", "Object"),
 				mns.Entry{Memory: "Own", Robot: "base", Server: home.name, Addresses: []string{home.address}})
-			o := client.Options{Address: home.address, DetectionTimeout: 20 * time.Second, Dial: rpc.DialOptions{Credentials: d.program(t)}}
+			o := client.Options{Address: home.address, DetectionTimeout: patience, Dial: rpc.DialOptions{Credentials: d.program(t)}}
 			file := filepath.Join(t.TempDir(), "access.yaml")
 			if err := os.WriteFile(file, nil, 0o600); err != nil {
 				t.Fatal(err)
@@ -142,7 +141,7 @@ func TestRevokedServersAreLeft(t *testing.T) {
 		}
 		shared := d.program(t)
 		for address, code := range map[string]engram.Code{lenientHome.address: 0, strictHome.address: engram.Forbidden} {
-			c, err := client.Connect(t.Context(), client.Options{Address: address, DetectionTimeout: 20 * time.Second, Dial: rpc.DialOptions{Credentials: shared}})
+			c, err := client.Connect(t.Context(), client.Options{Address: address, DetectionTimeout: patience, Dial: rpc.DialOptions{Credentials: shared}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,12 +37,26 @@ type robot struct {
 	kept    *mns.Kept
 }
 
-// namesLease is how long robots that are not heard stay in the names.
-const namesLease = 6 * time.Second
+// lasting names are those of robots that nobody takes for silent, however busy the machine
+// is; quick ones those of robots that are not heard for some seconds: a test that waits for
+// that needs real time.
+var (
+	lasting = fleet.Options{Lease: time.Hour, DetectionTimeout: time.Hour}
+	quick   = fleet.Options{Lease: 6 * time.Second, DetectionTimeout: 3 * time.Second}
+)
+
+// patience is how long a program waits for a server that sends nothing, on a machine that
+// may be busy.
+const patience = time.Minute
 
 // startRobot starts a robot whose server hosts memories; what stands in held are
 // memories of others that it holds copies of.
 func startRobot(t testing.TB, o embedded.Options, memories []string, held ...string) *robot {
+	t.Helper()
+	return startRobotOf(t, lasting, o, memories, held...)
+}
+
+func startRobotOf(t testing.TB, names fleet.Options, o embedded.Options, memories []string, held ...string) *robot {
 	t.Helper()
 	o.Log = testkit.Quiet
 	r := &robot{name: o.Robot}
@@ -55,11 +69,12 @@ func startRobot(t testing.TB, o embedded.Options, memories []string, held ...str
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.conn.Close() })
-	own, err := kv.Open(t.Context(), r.conn.JetStream(), kv.Options{})
+	own, err := kv.Open(t.Context(), r.conn.JetStream(), kv.Options{TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.names, err = fleet.Join(r.conn.Conn(), own, fleet.Options{Robot: o.Robot, Lease: namesLease, Every: 100 * time.Millisecond, Heard: r.conn.Heard, Log: testkit.Quiet}); err != nil {
+	names.Robot, names.Every, names.Heard, names.Log = o.Robot, 100*time.Millisecond, r.conn.Heard, testkit.Quiet
+	if r.names, err = fleet.Join(r.conn.Conn(), own, names); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.names.Close() })
@@ -110,10 +125,10 @@ func (r *robot) serve(t testing.TB, identity string, memories []string, held ...
 	return s, kept, addresses[len(addresses)-1]
 }
 
-// client connects a program on the robot. It is patient: this machine may be busy.
+// client connects a program on the robot that is patient.
 func (r *robot) client(t testing.TB) *client.Client {
 	t.Helper()
-	return r.clientOf(t, 20*time.Second)
+	return r.clientOf(t, patience)
 }
 
 // clientOf connects a program that is as patient as is said.
@@ -267,12 +282,12 @@ func reaches(t testing.TB, c *client.Client, pattern string) {
 
 // fleetOf starts a base station and two robots, each with the memory Object, the
 // base station with Map, too, and a copy of robot1:Object.
-func fleetOf(t testing.TB) (base, r1, r2 *robot, radio *link) {
+func fleetOf(t testing.TB, names fleet.Options) (base, r1, r2 *robot, radio *link) {
 	t.Helper()
-	base = startRobot(t, embedded.Options{Robot: "base", LeafListen: "127.0.0.1:0"}, []string{"Object", "Map"}, "robot1:Object")
+	base = startRobotOf(t, names, embedded.Options{Robot: "base", LeafListen: "127.0.0.1:0"}, []string{"Object", "Map"}, "robot1:Object")
 	radio = newLink(t, base.fabric.LeafURL())
-	r1 = startRobot(t, embedded.Options{Robot: "robot1", LeafOf: []string{radio.url()}}, []string{"Object"})
-	r2 = startRobot(t, embedded.Options{Robot: "robot2", LeafOf: []string{base.fabric.LeafURL()}}, []string{"Object"})
+	r1 = startRobotOf(t, names, embedded.Options{Robot: "robot1", LeafOf: []string{radio.url()}}, []string{"Object"})
+	r2 = startRobotOf(t, names, embedded.Options{Robot: "robot2", LeafOf: []string{base.fabric.LeafURL()}}, []string{"Object"})
 	return base, r1, r2, radio
 }
 
@@ -299,7 +314,7 @@ func ask(t testing.TB, c *client.Client, pattern string) string {
 // memories have their plain names, wherever it is asked.
 func TestOneView(t *testing.T) {
 	t.Parallel()
-	base, r1, r2, _ := fleetOf(t)
+	base, r1, r2, _ := fleetOf(t, lasting)
 	cb, c1, c2 := base.client(t), r1.client(t), r2.client(t)
 	for _, c := range []*client.Client{cb, c1, c2} {
 		knows(t, c, true, "base:Object", "robot1:Object", "robot2:Object", "base:Map")
@@ -400,8 +415,18 @@ func TestOneView(t *testing.T) {
 // that is wanted, and subscriptions go on where they were left off.
 func TestRobotCutOff(t *testing.T) {
 	t.Parallel()
-	base, r1, r2, radio := fleetOf(t)
-	cb, c1, c2 := base.clientOf(t, 3*time.Second), r1.client(t), r2.client(t)
+	t.Run("the others go on", func(t *testing.T) { robotCutOff(t, lasting, patience, false) })
+	t.Run("it is missed, and comes back", func(t *testing.T) {
+		testkit.RealTime(t, "robots that are there are heard, and answer, within 3 s; a robot that is cut off has been asked before 6 s are over, when it leaves the names")
+		robotCutOff(t, quick, 3*time.Second, true)
+	})
+}
+
+// robotCutOff cuts a robot off. If it is asked then, the question waits for as long as the
+// program is patient.
+func robotCutOff(t *testing.T, names fleet.Options, patience time.Duration, asked bool) {
+	base, r1, r2, radio := fleetOf(t, names)
+	cb, c1, c2 := base.clientOf(t, patience), r1.client(t), r2.client(t)
 	knows(t, cb, true, "robot1:Object", "robot2:Object")
 	if _, err := base.Server.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, "robot1:Object/Any/p/copied", 1, "")}}); err != nil {
 		t.Fatal(err)
@@ -446,6 +471,15 @@ func TestRobotCutOff(t *testing.T) {
 	}
 	testkit.Commit(t, c2, testkit.Update(t, "Object/Any/p/e", 2, ""))
 	testkit.Next(t, sub, 1)
+	if got := source(engram.SourceCopy, "robot1:Object"); got != copied {
+		t.Errorf("of the copy, the owner just cut off: %s", got)
+	}
+	if got := source(engram.SourceOwner, "robot2:Object"); got != "robot2:Object/Any/p/e robot2:Object/Any/p/e missing 0 copies 0" {
+		t.Errorf("of another owner: %s", got)
+	}
+	if !asked {
+		return
+	}
 	const away = "robot1:Object/Any/p/copied robot2:Object/Any/p/e robot2:Object/Any/p/e -robot1:Object robot1:Object@base host!"
 	for _, hosted := range []bool{true, false} { // while it is still in the names, and then
 		if !hosted {
@@ -496,8 +530,9 @@ func TestRobotCutOff(t *testing.T) {
 // A robot that falls silent does not keep the answer waiting for long, and once that
 // is known, not at all.
 func TestSilentRobot(t *testing.T) {
+	testkit.RealTime(t, "robots that are there answer within 4 s, and the first answer without the silent one comes within 15 s")
 	t.Parallel()
-	base, _, r2, radio := fleetOf(t)
+	base, _, r2, radio := fleetOf(t, quick)
 	cb := base.clientOf(t, 4*time.Second)
 	knows(t, cb, true, "robot1:Object", "robot2:Object")
 	testkit.Commit(t, r2.client(t), testkit.Update(t, "Object/Any/p/e", 1, ""))
@@ -533,8 +568,9 @@ func TestSilentRobot(t *testing.T) {
 // A subscription that asks for it is told when a robot falls silent, and when it is back;
 // a new program is told since when.
 func TestSilenceIsTold(t *testing.T) {
+	testkit.RealTime(t, "a robot that beats ten times a second is heard within 3 s, and robots that are there answer within 12 s")
 	t.Parallel()
-	base, r1, _, radio := fleetOf(t)
+	base, r1, _, radio := fleetOf(t, quick)
 	cb := base.client(t)
 	knows(t, cb, true, "robot1:Object", "robot2:Object")
 	sub, err := cb.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("robot1:Object")}, Absences: true})
@@ -576,10 +612,22 @@ func TestSilenceIsTold(t *testing.T) {
 // all that the new one was told, and says where the memory is back.
 func TestTakenOverOnAnotherRobot(t *testing.T) {
 	t.Parallel()
-	base, r1, _, radio := fleetOf(t)
+	t.Run("of updates", func(t *testing.T) {
+		soon := lasting
+		soon.DetectionTimeout = 300 * time.Millisecond // who is suspected without reason is heard again
+		takenOverOnAnotherRobot(t, soon, false)
+	})
+	t.Run("of absences", func(t *testing.T) {
+		testkit.RealTime(t, "a robot that beats ten times a second is heard within 3 s")
+		takenOverOnAnotherRobot(t, quick, true)
+	})
+}
+
+func takenOverOnAnotherRobot(t *testing.T, names fleet.Options, absences bool) {
+	base, r1, _, radio := fleetOf(t, names)
 	cb := base.client(t)
 	reaches(t, cb, "robot1:Object")
-	sub, err := cb.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("robot1:Object")}, Absences: true})
+	sub, err := cb.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{engram.MustPattern("robot1:Object")}, Absences: absences})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -596,13 +644,15 @@ func TestTakenOverOnAnotherRobot(t *testing.T) {
 	for i := range n {
 		testkit.Commit(t, successor, testkit.Update(t, "Object/Any/p/e", engram.Time(2+i), ""))
 	}
-	if u := testkit.Next(t, sub, 1)[0]; u.Absence == nil || u.Absence.Server != "robot1 host" || u.Absence.Until != 0 {
-		t.Fatalf("told %+v", u)
+	if absences {
+		if u := testkit.Next(t, sub, 1)[0]; u.Absence == nil || u.Absence.Server != "robot1 host" || u.Absence.Until != 0 {
+			t.Fatalf("told %+v", u)
+		}
 	}
 	radio.set(false, false)
 	var told []engram.Update
 	var back *engram.Absence
-	for len(told) < n || back == nil {
+	for len(told) < n || absences && back == nil {
 		for _, u := range testkit.Next(t, sub, 1) {
 			switch {
 			case u.Absence == nil:
@@ -617,7 +667,7 @@ func TestTakenOverOnAnotherRobot(t *testing.T) {
 			t.Errorf("update %d is %+v, want %v", i, u, want)
 		}
 	}
-	if back.Server != "robot1 standby" || !slices.Equal(back.Memories, []string{"robot1:Object"}) {
+	if absences && (back.Server != "robot1 standby" || !slices.Equal(back.Memories, []string{"robot1:Object"})) {
 		t.Errorf("told back: %+v", back)
 	}
 	if sub.Epoch() != successor.Epoch() {
@@ -626,12 +676,12 @@ func TestTakenOverOnAnotherRobot(t *testing.T) {
 }
 
 // An answer over a slow link is waited for, however long it takes. Its frames of 16 kB take
-// two thirds of a second each on the link, and longer on a busy machine; the test assumes
-// that less than the client's patience passes between two of them.
+// two thirds of a second each on the link.
 func TestSlowLink(t *testing.T) {
+	testkit.RealTime(t, "less than 10 s pass between two frames that the link takes two thirds of a second for")
 	t.Parallel()
 	const patience, pace = 10 * time.Second, 25_000
-	base, r1, _, radio := fleetOf(t)
+	base, r1, _, radio := fleetOf(t, quick)
 	cb := base.clientOf(t, patience)
 	knows(t, cb, true, "robot1:Object")
 	noise := make([]byte, 12*pace) // that no transport compresses
@@ -688,7 +738,7 @@ func TestHomeOnTheBackbone(t *testing.T) {
 	base := startRobot(t, embedded.Options{Robot: "base", Listen: "127.0.0.1:0", LeafListen: "127.0.0.1:0"}, []string{"Object"})
 	r1 := startRobot(t, embedded.Options{Robot: "robot1", LeafOf: []string{base.fabric.LeafURL()}}, []string{"Object"})
 	knows(t, base.client(t), true, "robot1:Object")
-	c, err := client.Connect(t.Context(), client.Options{Address: base.fabric.ClientURL(), DetectionTimeout: 20 * time.Second})
+	c, err := client.Connect(t.Context(), client.Options{Address: base.fabric.ClientURL(), DetectionTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -730,8 +780,10 @@ func TestMemoryOfAnotherRobot(t *testing.T) {
 // servers they know.
 func TestNameSystemIsAway(t *testing.T) {
 	t.Parallel()
-	r := startRobot(t, embedded.Options{Robot: "robot1", Listen: "127.0.0.1:0"}, []string{"Object"})
-	on, err := client.Connect(t.Context(), client.Options{Address: r.fabric.ClientURL()})
+	soon := lasting
+	soon.DetectionTimeout = 300 * time.Millisecond // of the backbone: there is no other robot
+	r := startRobotOf(t, soon, embedded.Options{Robot: "robot1", Listen: "127.0.0.1:0"}, []string{"Object"})
+	on, err := client.Connect(t.Context(), client.Options{Address: r.fabric.ClientURL(), DetectionTimeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -790,8 +842,8 @@ func TestHostOnTheBackbone(t *testing.T) {
 // while the owner is away; elsewhere the owner.
 func TestNearCopies(t *testing.T) {
 	t.Parallel()
-	base, r1, r2, radio := fleetOf(t)
-	cb, c1, c2 := base.clientOf(t, 3*time.Second), r1.client(t), r2.client(t)
+	base, r1, r2, radio := fleetOf(t, lasting)
+	cb, c1, c2 := base.client(t), r1.client(t), r2.client(t)
 	knows(t, cb, true, "robot1:Object", "robot2:Object")
 	reaches(t, cb, "~robot[12]:Object")
 	follow := func() engram.UpdateStream {

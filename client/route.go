@@ -12,8 +12,8 @@ import (
 )
 
 // where returns where a memory is, asking the name system if it is not known. The
-// error is NotFound if it is not registered, and Unavailable if it is another robot's
-// of which nothing is known.
+// error is NotFound if it is not registered, and Unavailable if its server left within
+// [mns.TakeoverTime], or if it is another robot's of which nothing is known.
 func (c *router) where(ctx context.Context, memory string) (*host, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
@@ -63,15 +63,20 @@ func (c *router) resolve(ctx context.Context, memory string) (*host, error) {
 
 // learn asks the name system for memories that a selector names and that are not
 // known, such as one that has registered a moment ago. Those that do not exist are
-// not an error.
-func (c *router) learn(ctx context.Context, names engram.NameSelector) {
+// not an error. It adds to away those that may be back soon, such as one whose server has
+// just left, with the errors that say so.
+func (c *router) learn(ctx context.Context, names engram.NameSelector, away map[string]error) {
 	const most = 16 // a query must not become a flood of look-ups
 	if names.Kind != engram.NameOneOf {
 		return
 	}
 	for _, m := range names.Names[:min(len(names.Names), most)] {
-		// The error says that there is no such memory, or that the name system is away.
-		_, _ = c.where(ctx, m)
+		if away[m] != nil {
+			continue
+		}
+		if _, err := c.where(ctx, m); engram.CodeOf(err) == engram.Unavailable {
+			away[m] = err
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (c *Client) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 			return nil, err
 		}
 		if len(p.Levels) > 0 {
-			c.learn(ctx, p.Levels[0])
+			c.learn(ctx, p.Levels[0], map[string]error{}) // those that are away it follows when they are back
 		}
 	}
 	if sub.Absences {

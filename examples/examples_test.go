@@ -164,7 +164,7 @@ func TestWeather(t *testing.T) {
 	if err := <-exited; err != nil {
 		t.Errorf("the program ended with %v\n%s", err, log.String())
 	}
-	if _, err := m.Names().Resolve(ctx, "Weather"); engram.CodeOf(err) != engram.NotFound {
+	if _, err := m.Names().Resolve(ctx, "Weather"); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("after the program's end its memory is still registered: %v", err)
 	}
 }

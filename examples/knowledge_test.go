@@ -8,19 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
-)
 
-const knowledgeMaps = "../../shared/data/knowledge/maps"
+	"github.com/seed-301d4374/engram/internal/testkit"
+)
 
 // The commands in docs/knowledge.md do what the document says.
 func TestKnowledgeDocument(t *testing.T) {
-	maps, err := filepath.Abs(knowledgeMaps)
-	if err == nil {
-		_, err = os.Stat(maps)
-	}
-	if err != nil {
-		t.Skip("the maps are not here: ", err)
-	}
+	testkit.Long(t)
+	maps := testkit.Shared(t, "knowledge", "maps")
 	text, err := os.ReadFile("../docs/knowledge.md")
 	if err != nil {
 		t.Fatal(err)

@@ -244,10 +244,7 @@ func TestImportMergedWithOthers(t *testing.T) {
 	if _, err := ingest.Export(t.Context(), from, file, ingest.ExportOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	other := "../../shared/data/recordings/rosbag2/talker.mcap"
-	if _, err := os.Stat(other); err != nil {
-		t.Skipf("the shared recordings are not here: %v", err)
-	}
+	other := testkit.Recording(t, "rosbag2/talker.mcap")
 	to := plainServer(t)
 	report, err := ingest.ImportEpisode(t.Context(), to, rewrite(t, rewriting{sorted: true}, file, other), ingest.Options{})
 	if err != nil || report.Source != "rewritten" || report.Refused > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
@@ -98,10 +99,10 @@ func TestCheck(t *testing.T) {
 
 // The published maps have these problems, each of which is one.
 func TestCheckOfPublishedMaps(t *testing.T) {
-	const maps = "../../shared/data/knowledge/maps"
-	files, _ := filepath.Glob(maps + "/*.owl")
-	if len(files) == 0 {
-		t.Skip("the reference data is not here")
+	maps := testkit.Shared(t, "knowledge", "maps")
+	files, err := filepath.Glob(filepath.Join(maps, "*.owl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no files in %s: %v", maps, err)
 	}
 	g := NewGraph()
 	for _, file := range files {

@@ -4,25 +4,23 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
-
-const shared = "../../shared/data/knowledge"
 
 // load reads files of the reference into a graph, as SWI-Prolog does.
 func load(t testing.TB, files ...string) *Graph {
 	t.Helper()
 	g := NewGraph()
 	for i, file := range files {
-		f, err := os.Open(filepath.Join(shared, "maps", file))
+		f, err := os.Open(testkit.Shared(t, "knowledge", "maps", file))
 		if err != nil {
-			t.Skip("the reference data is not here: ", err)
+			t.Fatal(err)
 		}
 		_, err = rdf.Read(f, rdf.RDFXML, rdf.ReadOptions{Name: file, Base: "file:///" + file, Scope: fmt.Sprintf("f%d", i), Lists: true}, func(q rdf.Quad) error {
 			g.Add(q.Triple)
@@ -38,9 +36,9 @@ func load(t testing.TB, files ...string) *Graph {
 
 // table reads a file of tab-separated values, without its header.
 func table(t testing.TB, name string) [][]string {
-	data, err := os.ReadFile(filepath.Join(shared, name))
+	data, err := os.ReadFile(testkit.Shared(t, "knowledge", name))
 	if err != nil {
-		t.Skip("the reference data is not here: ", err)
+		t.Fatal(err)
 	}
 	var rows [][]string
 	for _, line := range strings.Split(strings.TrimRight(string(data), "\n"), "\n")[1:] {

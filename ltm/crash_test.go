@@ -44,10 +44,7 @@ type acknowledged struct {
 // sealed, loses no synced commit and shows no half snapshot; what is found then is
 // found again in the epoch after.
 func TestPowerCutBetweenAnyTwoSteps(t *testing.T) {
-	images := 12
-	if testing.Short() {
-		images = 4
-	}
+	images := testkit.Repeats(4, 12)
 	for seed := range uint64(3) {
 		count := crash(t, seed, -1, nil) // how many steps there are
 		chance := rand.New(rand.NewPCG(seed, 1))

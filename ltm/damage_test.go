@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm"
 )
 
@@ -99,10 +100,7 @@ func TestDamagedEpisodes(t *testing.T) {
 			return os.WriteFile(name, b, 0o600)
 		},
 	}
-	rounds := 6
-	if testing.Short() {
-		rounds = 2
-	}
+	rounds := testkit.Repeats(2, 6)
 	for what, damage := range damages {
 		for _, when := range []string{"before the start", "before the start, without the catalogue", "while it runs"} {
 			running, rebuilt := when == "while it runs", strings.Contains(when, "without")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/policy"
@@ -486,10 +487,7 @@ func TestForgetWhileRecordingAndReading(t *testing.T) {
 	dir := fastDir(t)
 	l := begin(t, ltm.Options{Dir: dir})
 	const secret, other = "Test/Logged/p/secret", "Test/Volatile/p/other"
-	n := 600
-	if testing.Short() {
-		n = 150
-	}
+	n := testkit.Repeats(150, 600)
 	ctx, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	var committed atomic.Int64

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/policy"
@@ -578,11 +579,10 @@ func TestForgetWhileAnotherLogIsRefused(t *testing.T) {
 		t.Errorf("what is asked for may be in the log that is refused: %v", err)
 	}
 	faulty.Heal()
-	for deadline := time.Now().Add(20 * time.Second); len(l.Orders()) > 0; l.FinishOrders() {
-		if time.Now().After(deadline) {
-			t.Fatalf("when there is room it is still to be done: %+v", l.Orders())
-		}
-	}
+	testkit.Until(t, func() (string, bool) {
+		l.FinishOrders()
+		return fmt.Sprintf("when there is room it is still to be done: %+v", l.Orders()), len(l.Orders()) == 0
+	})
 }
 
 // An act of forgetting that a full disk keeps from being noted is noted later, also in a
@@ -624,14 +624,11 @@ func TestForgettingOnAFullDiskIsToldLater(t *testing.T) {
 				l = begin(t, ltm.Options{Dir: o.Dir})
 				l.addSystemState(t)
 			}
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			testkit.Until(t, func() (string, bool) {
 				l.FinishOrders()
-				if _, _, noted := l.told(t, cup); noted == 3 {
-					break
-				} else if time.Now().After(deadline) {
-					t.Fatalf("when there is room SystemState says that %d are forgotten, want 3", noted)
-				}
-			}
+				_, _, noted := l.told(t, cup)
+				return fmt.Sprintf("when there is room SystemState says that %d are forgotten, want 3", noted), noted == 3
+			})
 			l.FinishOrders()
 			if _, counted, noted := l.told(t, cup); counted != 3 || noted != 3 {
 				t.Errorf("when there is room the statistics say that %d are forgotten, SystemState %d; want 3", counted, noted)
@@ -644,7 +641,7 @@ func TestForgettingOnAFullDiskIsToldLater(t *testing.T) {
 func (l *life) refuses(t testing.TB, entity string) {
 	t.Helper()
 	typ, _ := l.Types().Get("engram.system_state.Forgetting")
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	testkit.Until(t, func() (string, bool) {
 		b, err := typ.Encode(map[string]any{})
 		if err != nil {
 			t.Fatal(err)
@@ -656,14 +653,13 @@ func (l *life) refuses(t testing.TB, entity string) {
 			t.Fatal(err)
 		}
 		switch err := results[0].Err; engram.CodeOf(err) {
-		case 0:
-		case engram.Exhausted:
-			return
+		case 0, engram.Exhausted:
+			return "nothing is refused", err != nil
 		default:
 			t.Fatal(err)
+			return "", false
 		}
-	}
-	t.Fatal("nothing is refused")
+	})
 }
 
 // What went before forgetting was given up is told like all that goes: at once, when the

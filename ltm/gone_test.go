@@ -12,7 +12,7 @@ import (
 // What the working memory has evicted with its entities, and the recorder has still to
 // record, is in every answer of both memories, or said to be missing.
 func TestEntitiesOnTheirWayToTheDisk(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
 		l := begin(t, ltm.Options{Dir: fastDir(t)})
 		if err := l.wm.AddMemory("Small", engram.Bounds{MaxCount: 2}); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/wal"
 )
@@ -21,7 +22,7 @@ import (
 // its manifest was up to date.
 func copyAlive(t *testing.T, dir string) string {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(time.Millisecond) {
 		to := filepath.Join(fastDir(t), "data")
 		err := os.CopyFS(to, os.DirFS(dir))
 		if err == nil && len(files(t, to, "*.new")) == 0 {
@@ -55,7 +56,7 @@ func killedLog(t *testing.T, n int) (dir, log string) {
 		l.commit(t, fmt.Sprintf("Test/Synced/p/e%d", i), engram.Time(i), strings.Repeat("x", 500))
 	}
 	manifest := filepath.Join(alive, "manifest.json") // which is written soon after the first commit
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); ; time.Sleep(time.Millisecond) {
 		text, err := os.ReadFile(manifest)
 		if err == nil && regexp.MustCompile(`"Test":{[^}]*"files":\[{`).Match(text) {
 			break

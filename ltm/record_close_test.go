@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/wm"
@@ -48,7 +49,7 @@ func (l *life) recorded(t testing.TB, provider string) (n int, missing []engram.
 // caughtUp waits until the recorder has seen all that was committed.
 func (l *life) caughtUp(t testing.TB) {
 	t.Helper()
-	for deadline := time.After(time.Minute); l.Figures().Behind > 0; {
+	for deadline := time.After(testkit.Patience); l.Figures().Behind > 0; {
 		progress := l.Progress()
 		if l.Figures().Behind == 0 {
 			return

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/policy"
@@ -77,16 +78,16 @@ func TestLostUpdatesComeFromTheLog(t *testing.T) {
 			}
 		}},
 		{"looking back", func(t *testing.T, l *life) {
-			for tries := 0; tries < 20_000 && l.versions(t, durabilities[2]) < 100; tries++ {
+			testkit.Until(t, func() (string, bool) {
 				if err := l.LookBack(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-			}
+				n := l.versions(t, durabilities[2])
+				return fmt.Sprintf("%d versions of %s were recorded", n, durabilities[2]), n >= 100
+			})
 		}},
 		{"waiting for it", func(t *testing.T, l *life) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			if !l.Recorded(ctx, l.wm.Number()) {
+			if !l.Recorded(testkit.Context(t), l.wm.Number()) {
 				t.Error("it is not recorded")
 			}
 		}},
@@ -271,7 +272,7 @@ func TestLostWhileSealingWaitsForTheDisk(t *testing.T) {
 // end.
 func waitForEnd(t *testing.T, log *wal.Log, behind wal.Position) wal.Position {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); log.End() <= behind; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(testkit.Patience); log.End() <= behind; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is appended")
 		}
@@ -326,7 +327,7 @@ func TestWhatTheLogKeepsIsNotWaitedFor(t *testing.T) {
 			l := overloaded(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: disk})
 			l.overload(t, 0, 50)
 			hinder(t, l, disk)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 			defer cancel()
 			if recorded := l.Recorded(ctx, l.wm.Number()); recorded || ctx.Err() != nil {
 				t.Errorf("recorded: %v, waited until %v", recorded, ctx.Err())

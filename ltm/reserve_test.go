@@ -188,22 +188,24 @@ func TestBeginWithoutAFreeByte(t *testing.T) {
 // reserved.
 func TestNotedOnAFullDisk(t *testing.T) {
 	disk := smallDisk(t)
-	dir := filepath.Join(disk, "data")
-	l := begin(t, ltm.Options{Dir: dir})
-	l.commit(t, durabilities[0], 1, "x")
-	fill(t, disk)
-	release := l.HoldRecorder() // or it would be done
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	_, err := l.Forget(ctx, ltm.Forgetting{Patterns: patterns("Test"), Why: "test"}, nil)
-	if engram.CodeOf(err) != engram.Canceled || !strings.Contains(err.Error(), "goes on by itself") {
-		t.Errorf("what was noted and cannot be done yet: %v", err)
-	}
-	if state, err := os.ReadFile(filepath.Join(dir, "state.json")); err != nil || !strings.Contains(string(state), `"why": "test"`) {
-		t.Errorf("the request is not noted: %v, %s", err, state)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "reserve")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what was reserved is not used: %v", err)
-	}
-	release()
+	inVirtualTime(t, func(t *testing.T) {
+		dir := filepath.Join(disk, "data")
+		l := begin(t, ltm.Options{Dir: dir})
+		l.commit(t, durabilities[0], 1, "x")
+		fill(t, disk)
+		release := l.HoldRecorder()                                           // or it would be done
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) // which begin when nothing goes on but for the time
+		defer cancel()
+		_, err := l.Forget(ctx, ltm.Forgetting{Patterns: patterns("Test"), Why: "test"}, nil)
+		if engram.CodeOf(err) != engram.Canceled || !strings.Contains(err.Error(), "goes on by itself") {
+			t.Errorf("what was noted and cannot be done yet: %v", err)
+		}
+		if state, err := os.ReadFile(filepath.Join(dir, "state.json")); err != nil || !strings.Contains(string(state), `"why": "test"`) {
+			t.Errorf("the request is not noted: %v, %s", err, state)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "reserve")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("what was reserved is not used: %v", err)
+		}
+		release()
+	})
 }

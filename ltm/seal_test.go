@@ -22,48 +22,50 @@ func TestSealingIsRefusedAndGoesOn(t *testing.T) {
 		"the beginning of the file": {Op: vfs.OpCreate, Name: ".mcap.open", Err: vfs.ErrFull},
 	} {
 		t.Run(what, func(t *testing.T) {
-			root := fastDir(t)
-			faulty := vfs.NewFaulty(vfs.OS, root)
-			l := begin(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: faulty})
-			if faults.Op != vfs.OpCreate {
-				l.commit(t, cup, 0, 0)
-				l.wantTimes(t, "before", cup, engram.TargetLTM, engram.All(), 0)
-			}
-			faulty.Inject(faults)
-			l.commit(t, cup, 1, 1)
-			for range 2 {
-				if err := l.Seal(t.Context(), "test"); err == nil || !strings.Contains(err.Error(), "goes on by itself") {
-					t.Fatalf("while the disk refuses: %v", err)
+			inVirtualTime(t, func(t *testing.T) {
+				root := fastDir(t)
+				faulty := vfs.NewFaulty(vfs.OS, root)
+				l := begin(t, ltm.Options{Dir: filepath.Join(root, "data"), FS: faulty})
+				if faults.Op != vfs.OpCreate {
+					l.commit(t, cup, 0, 0)
+					l.wantTimes(t, "before", cup, engram.TargetLTM, engram.All(), 0)
 				}
-			}
-			sealed := func() (any bool) {
-				t.Helper()
-				infos, err := l.Episodes(t.Context(), engram.Always())
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range infos {
-					if !infos[i].Sealed {
-						continue
-					}
-					any = true
-					if problems, err := l.Verify(t.Context(), infos[i].Name); err != nil || len(problems) > 0 {
-						t.Fatalf("a sealed episode has %v, error %v", problems, err)
+				faulty.Inject(faults)
+				l.commit(t, cup, 1, 1)
+				for range 2 {
+					if err := l.Seal(t.Context(), "test"); err == nil || !strings.Contains(err.Error(), "goes on by itself") {
+						t.Fatalf("while the disk refuses: %v", err)
 					}
 				}
-				return any
-			}
-			if sealed() {
-				t.Error("an episode is sealed though the disk refuses")
-			}
-			faulty.Heal()
-			for !sealed() {
-				time.Sleep(time.Millisecond)
-			}
-			if err := l.Seal(t.Context(), "test"); err != nil {
-				t.Errorf("when the disk works again: %v", err)
-			}
-			l.wantTimes(t, "afterwards", cup, engram.TargetLTM, engram.In(engram.Interval{Start: 1, End: 2}), 1)
+				sealed := func() (any bool) {
+					t.Helper()
+					infos, err := l.Episodes(t.Context(), engram.Always())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range infos {
+						if !infos[i].Sealed {
+							continue
+						}
+						any = true
+						if problems, err := l.Verify(t.Context(), infos[i].Name); err != nil || len(problems) > 0 {
+							t.Fatalf("a sealed episode has %v, error %v", problems, err)
+						}
+					}
+					return any
+				}
+				if sealed() {
+					t.Error("an episode is sealed though the disk refuses")
+				}
+				faulty.Heal()
+				for !sealed() {
+					time.Sleep(time.Millisecond)
+				}
+				if err := l.Seal(t.Context(), "test"); err != nil {
+					t.Errorf("when the disk works again: %v", err)
+				}
+				l.wantTimes(t, "afterwards", cup, engram.TargetLTM, engram.In(engram.Interval{Start: 1, End: 2}), 1)
+			})
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/policy"
 )
@@ -60,10 +61,7 @@ func TestDamagedSmallFiles(t *testing.T) {
 		}
 	}
 	chance := rand.New(rand.NewPCG(11, 12))
-	flips := 12
-	if testing.Short() {
-		flips = 3
-	}
+	flips := testkit.Repeats(3, 12)
 	for _, name := range small {
 		whole, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm"
 )
 
@@ -140,10 +141,7 @@ func TestReadersSeeOneVersion(t *testing.T) {
 		}
 	})
 	chance := rand.New(rand.NewPCG(1, 2))
-	steps := 40
-	if testing.Short() {
-		steps = 15
-	}
+	steps := testkit.Repeats(15, 40)
 	left := map[engram.Time]bool{}
 	for i := range n {
 		left[engram.Time(i)] = true

@@ -1,11 +1,11 @@
 package memories
 
 import (
-	"os"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -21,10 +21,7 @@ const tiltURDF = `<robot name="guardian">
 // reproduce its own transforms of that edge; and the transforms answer everywhere
 // within the recording.
 func TestPosesGuardianTilt(t *testing.T) {
-	const bag = "../../shared/data/recordings/guardian_palette.bag"
-	if _, err := os.Stat(bag); err != nil {
-		t.Skipf("the shared recording %s is not here", bag)
-	}
+	bag := testkit.Shared(t, "recordings", "guardian_palette.bag")
 	const mount, tilt = "guardian/laser_tilt_mount_link", "guardian/laser_tilt_link"
 	open := func(urdf string) (*server.Server, service.Service) {
 		s, p := newPoseServer(t)

@@ -19,6 +19,7 @@ type Local struct {
 	robot   string
 	mu      sync.Mutex
 	table   Table
+	left    Departures
 	holder  map[string]uint64
 	leases  map[uint64]*lease
 	changed chan struct{} // closed and replaced at each change
@@ -105,6 +106,7 @@ func (l *Local) dropLocked(id uint64, keep []string) {
 	for _, m := range ls.memories {
 		if l.holder[m] == id && !slices.Contains(keep, m) {
 			l.table.Unhost(m)
+			l.left.Note(m, ls.server)
 			delete(l.holder, m)
 		}
 	}
@@ -173,7 +175,7 @@ func (l *Local) resolveLocked(memory string) (Entry, error) {
 	if e, ok := l.table.Entry(memory); ok {
 		return e, nil
 	}
-	return Entry{}, Unknown(memory, slices.Sorted(maps.Keys(l.table.All())))
+	return Entry{}, l.left.Unknown(memory, slices.Sorted(maps.Keys(l.table.All())))
 }
 
 // Wait implements [Registry].

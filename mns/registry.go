@@ -25,7 +25,8 @@ type Registry interface {
 	// nothing.
 	Release(ctx context.Context, lease uint64) error
 	// Resolve returns the entry of a memory that is hosted, or of which copies are
-	// held; or NotFound.
+	// held; or NotFound. A memory whose server left within [TakeoverTime] is
+	// Unavailable: another server may be about to take it over.
 	Resolve(ctx context.Context, memory string) (Entry, error)
 	// Wait is Resolve that waits for the name until ctx ends.
 	Wait(ctx context.Context, memory string) (Entry, error)

@@ -65,7 +65,8 @@ func (o *copyOwners) Find(ctx context.Context, memory string) (string, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil {
-		if found, ok := o.known[memory]; ok && engram.CodeOf(err) == engram.NotFound {
+		_, left := mns.HasLeft(err)
+		if found, ok := o.known[memory]; ok && (left || engram.CodeOf(err) == engram.NotFound) {
 			found.gone = true
 			o.known[memory] = found
 		}

@@ -7,18 +7,17 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-)
 
-// sharedData is the folder of recordings and reference answers beside the project.
-const sharedData = "../../shared/data"
+	"github.com/seed-301d4374/engram/internal/testkit"
+)
 
 type csvRow map[string]string
 
 func readCSV(t testing.TB, name string) []csvRow {
 	t.Helper()
-	f, err := os.Open(filepath.Join(sharedData, "oracle", name))
+	f, err := os.Open(testkit.Shared(t, "oracle", filepath.FromSlash(name)))
 	if err != nil {
-		t.Skipf("the reference answers are not here: %v", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	all, err := csv.NewReader(f).ReadAll()

@@ -2,19 +2,19 @@ package pose
 
 import (
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 func loadRobot(t testing.TB, s *Store, name string, opts ...Option) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(sharedData, "urdf", name+".urdf"))
+	f, err := os.Open(testkit.Shared(t, "urdf", name+".urdf"))
 	if err != nil {
-		t.Skipf("the robot descriptions are not here: %v", err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	if err := s.LoadURDF(f, name, opts...); err != nil {

@@ -420,6 +420,8 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 }
 
 // While a server begins anew, or another one takes its memory over, there is none for a moment.
+// As long as takeoverTimeout, which is mns.TakeoverTime, the name system says that the
+// memory is unavailable.
 const (
 	takeoverTimeout = 15 * time.Second
 	tryEvery        = 100 * time.Millisecond
@@ -485,11 +487,13 @@ func (m *Memory) commitData(ctx context.Context, name string, t engram.Time, dat
 	if err != nil {
 		return err
 	}
-	results, err := m.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{Entity: id, Time: t, Instances: []engram.Instance{engram.NewInstance(p)}}}})
-	if err == nil {
-		err = engram.FirstError(results)
-	}
-	return err
+	return outlast(ctx, func() error {
+		results, err := m.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{Entity: id, Time: t, Instances: []engram.Instance{engram.NewInstance(p)}}}})
+		if err == nil {
+			err = engram.FirstError(results)
+		}
+		return err
+	})
 }
 
 // MapData implements [Model].

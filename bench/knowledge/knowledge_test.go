@@ -4,17 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
 const (
-	shared  = "../../../shared/data/knowledge"
 	knowrob = "http://knowrob.org/kb/knowrob.owl#"
 	ns      = "http://example.org/world#"
 )
@@ -30,9 +29,9 @@ var (
 
 // files returns those that the reference's times were measured with.
 func files(tb testing.TB) []string {
-	data, err := os.ReadFile(filepath.Join(shared, "timing.tsv"))
+	data, err := os.ReadFile(testkit.Shared(tb, "knowledge", "timing.tsv"))
 	if err != nil {
-		tb.Skip("the reference data is not here: ", err)
+		tb.Fatal(err)
 	}
 	for _, line := range strings.Split(string(data), "\n") {
 		if names, ok := strings.CutPrefix(line, "# files: "); ok {
@@ -56,9 +55,9 @@ func read(tb testing.TB, g *knowledge.Graph, name string, data []byte) {
 func load(tb testing.TB, names ...string) *knowledge.Graph {
 	g := knowledge.NewGraph()
 	for _, name := range names {
-		data, err := os.ReadFile(filepath.Join(shared, "maps", name))
+		data, err := os.ReadFile(testkit.Shared(tb, "knowledge", "maps", name))
 		if err != nil {
-			tb.Skip("the reference data is not here: ", err)
+			tb.Fatal(err)
 		}
 		read(tb, g, name, data)
 	}
@@ -77,7 +76,7 @@ func BenchmarkLoad(b *testing.B) {
 		b.Run(set.name, func(b *testing.B) {
 			contents := map[string][]byte{}
 			for _, name := range set.files {
-				data, err := os.ReadFile(filepath.Join(shared, "maps", name))
+				data, err := os.ReadFile(testkit.Shared(b, "knowledge", "maps", name))
 				if err != nil {
 					b.Fatal(err)
 				}

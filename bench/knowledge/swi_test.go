@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -75,10 +76,10 @@ func BenchmarkBesideSWI(b *testing.B) {
 	paths := make([]string, len(names))
 	contents := make([][]byte, len(names))
 	for i, name := range names {
-		paths[i] = filepath.Join(shared, "maps", name)
+		paths[i] = testkit.Shared(b, "knowledge", "maps", name)
 		data, err := os.ReadFile(paths[i])
 		if err != nil {
-			b.Skip("the reference data is not here: ", err)
+			b.Fatal(err)
 		}
 		contents[i] = data
 	}

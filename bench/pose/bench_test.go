@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/seed-301d4374/engram/internal/testkit"
+)
 
 // BenchmarkPose runs the rows of the table; the command beside it runs libtf2 as
 // well and prints the ratios.
@@ -17,9 +21,7 @@ func BenchmarkPose(b *testing.B) {
 
 // The rows run at all, and those that must not allocate do not.
 func TestCases(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the workloads take some seconds to build, which -short leaves out")
-	}
+	testkit.Long(t) // the workloads take some seconds to build
 	for _, c := range cases() {
 		op := c.setup()
 		op(1)

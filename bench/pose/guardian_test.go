@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ingest/recording"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/urdf"
 )
@@ -52,10 +53,7 @@ func (r *ros1) time() engram.Time {
 
 func readGuardian(t *testing.T) (transforms []transform, joints []jointValue) {
 	t.Helper()
-	rd, err := recording.Open("../../../shared/data/recordings/guardian_palette.bag")
-	if errors.Is(err, engram.NotFound) {
-		t.Skipf("the recording is not here: %v", err)
-	}
+	rd, err := recording.Open(testkit.Recording(t, "guardian_palette.bag"))
 	if err != nil {
 		t.Fatal(err)
 	}

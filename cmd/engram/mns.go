@@ -155,7 +155,7 @@ func newMNSResolve() *cobra.Command {
 		}
 		return withNames(cmd, func(format string, names mns.Registry) error {
 			e, err := names.Resolve(cmd.Context(), args[0])
-			if engram.CodeOf(err) == engram.NotFound && wait > 0 {
+			if code := engram.CodeOf(err); wait > 0 && (code == engram.NotFound || code == engram.Unavailable) {
 				ctx, cancel := context.WithTimeout(cmd.Context(), wait)
 				defer cancel()
 				var late error

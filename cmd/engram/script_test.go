@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -25,29 +27,22 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts in testdata/script run the real program, each in a folder of its own
-// with $ENGRAM_ADDRESS set to a socket there and $DATA to the shared recordings.
+// with $ENGRAM_ADDRESS set to a socket there.
 func TestScripts(t *testing.T) {
-	data, err := filepath.Abs("../../../shared/data")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, missing := os.Stat(data)
-	if missing != nil {
-		t.Logf("scripts that need recordings are skipped: there is no %s", data)
-	}
 	endsAtStop(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("DATA", data)
+			e.Values["test"] = e.T()
 			// Under the race detector each process would wait a second at its end.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("ENGRAM_ADDRESS", "unix:"+filepath.Join(e.WorkDir, "e.sock"))
 			e.Setenv("XDG_RUNTIME_DIR", e.WorkDir)
 			return nil
 		},
-		Condition: func(cond string) (bool, error) { return cond == "data" && missing == nil, nil },
+		Condition: condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"shared":   shared,
 			"serve":    serveInBackground,
 			"exitcode": exitCode,
 			"end":      func(ts *testscript.TestScript, neg bool, args []string) { stop(ts, neg, args, os.Interrupt) },
@@ -59,6 +54,19 @@ func TestScripts(t *testing.T) {
 			"capture":  capture,
 		},
 	})
+}
+
+// condition says whether one of the scripts' own conditions holds: [file:PATH], that a file
+// is there, and [long], that what takes long is run, too.
+func condition(which string) (bool, error) {
+	if path, ok := strings.CutPrefix(which, "file:"); ok {
+		_, err := os.Stat(path)
+		return err == nil, nil
+	}
+	if which == "long" {
+		return testkit.Repeats(0, 1) > 0, nil
+	}
+	return false, errors.New("it is none of testscript, file:PATH and long")
 }
 
 // endsAtStop looks for testscript's own command stop, which ends a script as if all of it had passed.
@@ -76,6 +84,15 @@ func endsAtStop(t *testing.T) {
 			t.Errorf("%s ends at stop; end is what ends a server", name)
 		}
 	}
+}
+
+// shared sets $DATA to the folder of the shared data. Where that is not, the rest of the script is
+// skipped, or fails, as testkit.Shared says.
+func shared(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: shared")
+	}
+	ts.Setenv("DATA", testkit.Shared(ts.Value("test").(testing.TB)))
 }
 
 // capture VARIABLE REGEXP sets a variable to what a regular expression finds in the standard output.

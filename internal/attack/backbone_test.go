@@ -147,9 +147,7 @@ func forged(own *rand.Rand) *nats.Msg {
 // connects there and whatever bytes they send, changes no name, hears nothing of what it may
 // not read, and keeps nobody from their work.
 func TestIntruderOnTheBackbone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks a server for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "what an intruder does and others commit goes on at once for seconds")
 	chance, s := chance(t), besiege(t)
 	intruder := s.Server(t, "robot2", "robot2:*")
 

@@ -19,9 +19,7 @@ import (
 // byte for byte, and the other what its rules let through and nothing else; nothing twice,
 // and nothing of what was forgotten.
 func TestCopiesOverBrokenLinks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks servers for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "servers over links that break are heard between two faults")
 	binary, chance, leaves := built(t), chance(t), testkit.FreeAddress(t)
 	start := func(robot string, flags ...string) *victim {
 		t.Helper()

@@ -54,9 +54,7 @@ func copied(ctx context.Context, v *victim, segment engram.ID, memory string, so
 // happens to the files of the copy: in the end it has what its owner has, byte for byte,
 // and nothing of what the owner forgot.
 func TestCopiesAfterKillsAndDamage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks servers for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "servers are heard soon after kills at random moments")
 	binary, chance, leaves := built(t), chance(t), testkit.FreeAddress(t)
 	dirs := [2]string{folder(t), folder(t)}
 	flags := [2][]string{

@@ -277,9 +277,7 @@ func filesOf(t *testing.T, dir string, folders bool) map[string][]string {
 // it answers is wrong, nothing that was forgotten is back, and what is missing is told by
 // the answers and by its health.
 func TestDamagedFolder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts servers for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "servers over damaged folders answer clients that give up a silent one after 3 s")
 	binary, chance := built(t), chance(t)
 	masters := map[string]string{}
 	for how, signal := range map[string]os.Signal{"ended": os.Interrupt, "killed": syscall.SIGKILL} {

@@ -9,14 +9,13 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // Filters that cost much, of hundreds of subscriptions and of queries without end, leave
 // commits nearly as fast as they are without them.
 func TestCostlyFilters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks a server for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "a median commit takes as long as the machine needs for it, not for what runs beside it")
 	v := begin(t)
 	b := v.bystander(t)
 	if err := b.c.AddCoreSegment(t.Context(), engram.CoreSegment{ID: engram.MustID("GeneralPurpose/Filtered"), History: engram.Bounds{MaxCount: 2}}); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -168,9 +169,7 @@ func (b *bystander) refused(t *testing.T) {
 // Whatever is committed, as much as can be, the server takes no more than its memories'
 // bounds and what it may take for messages, and answers others.
 func TestFloods(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks servers for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "a server is answered to beside floods by clients that go on for seconds")
 	deep := any(1)
 	for range 40 {
 		deep = []any{deep}

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/ltm/service"
 )
@@ -387,9 +388,7 @@ func (f *forgetters) drop(disk service.Service, chance *rand.Rand) error {
 // was forgotten comes never back: while others forget, seal, compact and drop whole
 // episodes, and after kills.
 func TestRacesOfForgetting(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks servers for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "clients forget and are answered between kills at random moments")
 	binary, chance, dir := built(t), chance(t), folder(t)
 	all := &lives{}
 	var failed sync.Once

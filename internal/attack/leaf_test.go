@@ -26,9 +26,7 @@ import (
 // robot's server it speaks and hears for that robot alone, whatever its own clients send
 // and listen to; and it is cut when it is revoked.
 func TestIntruderAsALeafNode(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks a server for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "what an intruder does and others commit goes on at once for seconds")
 	chance, s := chance(t), besiege(t)
 	const watching = rules + "  - allow: [read, subscribe]\n    to: watcher\n    on: \"*\"\n"
 	s.rule(t, watching)

@@ -64,9 +64,7 @@ var openTo = engram.MustID("GeneralPurpose/Open/p/e")
 // whatever certificate it can have, is told nothing. Who comes to the port without a valid
 // certificate of the deployment is answered nothing.
 func TestManInTheMiddle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks a server for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "an attempt over an altered connection is over within a second, one over a whole one within a minute")
 	chance := chance(t)
 	d, v, owner, _ := guarded(t, folder(t))
 	address := strings.TrimPrefix(v.server, "https://")
@@ -192,9 +190,6 @@ func TestManInTheMiddle(t *testing.T) {
 // A program that is revoked while it reads gets nothing from then on, and is not let in any
 // more; others go on.
 func TestRevokedWhileItReads(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts a server, which -short leaves out")
-	}
 	d, v, owner, policy := guarded(t, folder(t))
 	if err := access.WriteFile(policy, []byte(rules+"  - allow: [read, subscribe]\n    to: other\n    on: \"*\"\n")); err != nil {
 		t.Fatal(err)
@@ -248,9 +243,6 @@ func TestRevokedWhileItReads(t *testing.T) {
 // Another user of the computer reads nothing of the data folder and of the credentials, and
 // is not let in by a server's sockets, nor by its port without a certificate.
 func TestAnotherUserOfTheComputer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts a server, which -short leaves out")
-	}
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
 	}

@@ -157,9 +157,7 @@ const mostNoise = 1 << 30
 // in the middle, or say nothing at all: the server neither crashes nor panics nor grows,
 // what was committed is there, and others are answered.
 func TestNoise(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks a server for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "a server is heard within 3 s whatever noise it gets")
 	chance := chance(t)
 	v := begin(t)
 	c, err := client.Connect(t.Context(), client.Options{Address: v.unix()})

@@ -28,9 +28,7 @@ import (
 // altered, reads nothing of what is in tunnels and changes nothing there: a copy that is
 // pulled through it is what its owner has.
 func TestOperatorOfTheCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks servers for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "copies that are altered on their way go on between two alterations")
 	chance, d := chance(t), deployment.New(t)
 	config, err := d.Server(t, "cluster").ServerConfig(nil)
 	if err != nil {

@@ -37,9 +37,7 @@ const rules = `rules:
 // Whatever an identity asks, of whichever procedure and in whatever protocol, it learns
 // nothing of what it may not read, and changes nothing that it may not change.
 func TestGuestWithLittleRights(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks a server for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "some calls of the guest are answered within 200 ms")
 	chance := chance(t)
 	d, v, owner, _ := guarded(t, folder(t))
 	hidden := engram.MustID("GeneralPurpose/Hidden/" + secret + "/" + secret)

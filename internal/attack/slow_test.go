@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // Connections that are opened and left, that send a request byte by byte, or that send a
 // part of one and no more, by the hundred and over every port, keep nobody from the server.
 func TestSlowConnections(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks a server for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "a server is heard within 3 s beside 600 slow connections")
 	v := begin(t)
 	b := v.bystander(t)
 	address := strings.TrimPrefix(v.server, "http://")
@@ -70,9 +70,6 @@ func TestSlowConnections(t *testing.T) {
 // A web page of another site is refused by every procedure, whatever it sends, and so is one
 // that reaches the server by a name of its own.
 func TestWebPagesOfOtherSites(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts a server, which -short leaves out")
-	}
 	v := begin(t)
 	b := v.bystander(t)
 	address := strings.TrimPrefix(v.server, "http://")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
@@ -15,9 +16,7 @@ import (
 // bound for all of them, whatever they wait for; they are told what they lost, and others
 // get everything.
 func TestSubscribersThatDoNotRead(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it attacks servers for some seconds, which -short leaves out")
-	}
+	testkit.RealTime(t, "who reads keeps up with writers, and answers come within a minute")
 	instance := func(v any) []engram.Instance { return []engram.Instance{engram.NewInstance(value(t, v))} }
 	for _, attack := range []struct {
 		name      string

@@ -137,7 +137,6 @@ func (b *book) write(ctx context.Context, w engram.Writer, client int, mayRefuse
 // wait waits until n commits of each client were acknowledged.
 func (b *book) wait(t *testing.T, n int) {
 	t.Helper()
-	t.Helper()
 	testkit.Until(t, func() (string, bool) {
 		b.Lock()
 		defer b.Unlock()
@@ -164,6 +163,13 @@ func (s *stats) count(what *int) {
 	s.Lock()
 	defer s.Unlock()
 	*what++
+}
+
+// looked reports whether there was something of each to be compared.
+func (s *stats) looked() bool {
+	s.Lock()
+	defer s.Unlock()
+	return s.read > 0 && s.followed > 0 && s.believed > 0
 }
 
 func (s *stats) String() string {

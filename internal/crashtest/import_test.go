@@ -16,9 +16,6 @@ import (
 // there when it starts again, as it was where it was exported, and once, also after a second
 // import.
 func TestImportIsOnDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts three servers, which -short leaves out")
-	}
 	binary := buildEngram(t)
 	folder := func() string {
 		dir, err := os.MkdirTemp("", "import") // short: the path of a socket is bounded

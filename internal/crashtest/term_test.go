@@ -23,8 +23,9 @@ import (
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
-// hangs is the time after which a server that was told to end counts as one that hangs. It
-// gives up what does not end after 4.5 s by itself, and says so, but the machine may be busy.
+// hangs is the time after which a server that was told to end counts as one that hangs,
+// where nothing runs beside it. It gives up what does not end after 4.5 s by itself, and
+// says so.
 const hangs = 30 * time.Second
 
 // grace is how long a server waits for clients that stall.
@@ -48,6 +49,13 @@ func TestTerminate(t *testing.T) {
 		{name: "a second signal", hang: stall, twice: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			most := testkit.Patience
+			if test.name != "writers" {
+				testkit.RealTime(t, "no timer of a server is late by a second, and a server that was told to end does so within 30 s")
+			}
+			if testkit.Repeats(0, 1) > 0 {
+				most = hangs
+			}
 			dir, err := os.MkdirTemp("", "term") // short: the path of a socket is bounded
 			if err != nil {
 				t.Fatal(err)
@@ -101,7 +109,7 @@ func TestTerminate(t *testing.T) {
 			code := p.cmd.ProcessState.ExitCode()
 			t.Logf("ended with %d after %v", code, took.Round(time.Millisecond))
 			switch {
-			case took > hangs:
+			case took > most:
 				t.Errorf("the server took %v to end; it said\n%s", took, p.said.String())
 			case test.twice && (took < grace || time.Duration(second.Load()) > grace/2): // it needed no second one, or that came late
 			case test.twice && code != -1:
@@ -117,7 +125,7 @@ func TestTerminate(t *testing.T) {
 // TestTerminateCopies tells the holder of a copy to end while it pulls, then its owner
 // while it is pulled from: both end, and the copy has everything in the end.
 func TestTerminateCopies(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "a server that was told to end does so within 30 s")
 	binary := buildEngram(t)
 	dirs := [2]string{}
 	for i := range dirs {
@@ -228,7 +236,7 @@ func start(t *testing.T, binary, dir string, more ...string) *process {
 
 // wait waits for the process to end, and kills it where that takes much too long.
 func (p *process) wait(t *testing.T) error {
-	timer := time.AfterFunc(2*hangs, func() { p.cmd.Process.Kill() })
+	timer := time.AfterFunc(2*testkit.Patience, func() { p.cmd.Process.Kill() })
 	defer timer.Stop()
 	err := p.cmd.Wait()
 	if err, ok := err.(*exec.ExitError); err != nil && !ok {
@@ -287,7 +295,7 @@ func stall(t *testing.T, _ context.Context, p *process, _ *client.Client) {
 			t.Fatal(err)
 		}
 		if begin[1] == unfinished { // wait until the call is under way
-			nc.SetReadDeadline(time.Now().Add(time.Minute))
+			nc.SetReadDeadline(time.Now().Add(testkit.Patience))
 			if line, err := bufio.NewReader(nc).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100") {
 				t.Fatalf("the server says %q, %v", line, err)
 			}

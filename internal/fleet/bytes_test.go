@@ -21,7 +21,7 @@ import (
 // another one, which has a view of all, travels little more than what changed;
 // where the whole tree is told at each change, as TeMoto does, hundreds of times as much.
 func TestBytesPerChange(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "changes are made at a rate of ten a second")
 	w := fourWorlds(t)
 	for i := range w.srv {
 		w.join(i)

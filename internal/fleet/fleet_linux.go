@@ -124,7 +124,7 @@ type Server struct {
 }
 
 // startTimeout bounds how long a server may take until it answers.
-const startTimeout = 60 * time.Second
+const startTimeout = 2 * time.Minute
 
 // Start starts the server's process and waits until it answers.
 func (s *Server) Start(ctx context.Context) error {

@@ -271,7 +271,7 @@ func (b *bench) judge() {
 }
 
 func TestLinkCut(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "producers keep their rates over real links, and a cut is noticed")
 	t.Parallel() // it waits, mostly
 	b := begin(t)
 	f := b.Fleet
@@ -306,7 +306,7 @@ func TestLinkCut(t *testing.T) {
 }
 
 func TestLossyLink(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "producers keep their rates over real links")
 	t.Parallel() // it waits, mostly
 	b := begin(t)
 	f := b.Fleet
@@ -325,7 +325,7 @@ func TestLossyLink(t *testing.T) {
 }
 
 func TestKillEach(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "servers that are killed answer again within a minute")
 	b := begin(t)
 	f := b.Fleet
 	b.start()
@@ -350,7 +350,7 @@ func TestKillEach(t *testing.T) {
 }
 
 func TestBaseRestarted(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "a server that is told to end does so within 30 s")
 	b := begin(t)
 	f := b.Fleet
 	b.start()
@@ -370,6 +370,7 @@ func TestBaseRestarted(t *testing.T) {
 }
 
 func TestRobotJoinsLater(t *testing.T) {
+	testkit.RealTime(t, "producers keep their rates, and copies come within a minute")
 	b := begin(t)
 	f := b.Fleet
 	robot := f.Robots[0]
@@ -392,7 +393,7 @@ func TestRobotJoinsLater(t *testing.T) {
 // The base station copies the memory of every robot there is, and of one that comes
 // later; what is there of a robot that has gone stays, and goes on when it is back.
 func TestCopiesOfEveryRobot(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "producers keep their rates, and what was written is in the copy at the time of a kill")
 	b := beginWith(t, "*:GeneralPurpose")
 	f := b.Fleet
 	one, two := f.Robots[0], f.Robots[1]
@@ -425,7 +426,7 @@ func TestCopiesOfEveryRobot(t *testing.T) {
 }
 
 func TestClocksDiffer(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "producers keep their rates, and clocks are measured")
 	b := begin(t)
 	f := b.Fleet
 	f.Robots[0].First.Args = append(f.Robots[0].First.Args, "--clock-offset", "10s")
@@ -444,7 +445,7 @@ func TestClocksDiffer(t *testing.T) {
 }
 
 func TestSlowCopyBesideFast(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "a fast link carries 200 kB/s and is done within 30 s")
 	b := begin(t)
 	f := b.Fleet
 	b.start()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 // auth runs an "engram auth" command on a deployment's authority.
@@ -45,6 +46,7 @@ func (f *Fleet) secure(t *testing.T) string {
 }
 
 func TestRevokedIdentity(t *testing.T) {
+	testkit.RealTime(t, "a revocation is noticed while a producer keeps its rate")
 	b := begin(t)
 	f := b.Fleet
 	authority := f.secure(t)

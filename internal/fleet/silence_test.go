@@ -59,7 +59,7 @@ func (b *bench) entry(s *Server, memory string) (e mns.Entry) {
 // missing and since when, go on with what is there, and are answered by copies. When it
 // goes on, all is as before.
 func TestHungComputer(t *testing.T) {
-	testkit.Long(t)
+	testkit.RealTime(t, "leases of real servers run out, and those of others are renewed in time")
 	b := begin(t)
 	robot := b.Robots[0]
 	first, second := robot.First, robot.Second

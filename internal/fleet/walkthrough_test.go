@@ -95,6 +95,7 @@ func TestUnprintedLinesAreFound(t *testing.T) {
 
 // TestWalkthrough types the commands of docs/distribution.md.
 func TestWalkthrough(t *testing.T) {
+	testkit.RealTime(t, "the servers of a guide see each other in the seconds that it waits")
 	probe, err := netlab.New(t.TempDir())
 	if errors.Is(err, engram.Unsupported) {
 		t.Skip(err)

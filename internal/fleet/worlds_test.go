@@ -353,11 +353,13 @@ func (s *scenario) revive(m *stated) {
 // come back at all of them. When the links are back, who holds the marks of the last writes
 // sees the same world at each of them, which is the model's. 10,000 operations with -long.
 func TestFourWorlds(t *testing.T) {
+	testkit.RealTime(t, "four servers and links whose ends notice a cut keep up, and clocks are measured within a minute")
 	testWorlds(t, testkit.Repeats(500, 10_000), testkit.Repeats(6, 40), "*:World")
 }
 
 // The same where nobody holds copies: worlds are read from their owners.
 func TestFourWorldsWithoutCopies(t *testing.T) {
+	testkit.RealTime(t, "four servers and links whose ends notice a cut keep up, and clocks are measured within a minute")
 	testWorlds(t, testkit.Repeats(200, 2000), testkit.Repeats(4, 20))
 }
 
@@ -469,6 +471,7 @@ func (s *scenario) there() int {
 // reads a copy: it waits, and is told where the copy cannot have it. What was there before a
 // cut does not travel again after it.
 func TestMarksOfOtherRobots(t *testing.T) {
+	testkit.RealTime(t, "both ends notice a cut within 8 s, and a change needs seconds at most")
 	w := fourWorlds(t, "*:World")
 	w.join(0)
 	w.join(1)
@@ -549,6 +552,7 @@ func TestMarksOfOtherRobots(t *testing.T) {
 
 // The poses of a robot have the items that others state, as far as it holds copies of what they say.
 func TestItemsOfOtherRobotsArePoses(t *testing.T) {
+	testkit.RealTime(t, "the servers of a fleet start and hear each other within a minute")
 	w := fourWorlds(t, "*:World")
 	for i := range 2 {
 		w.srv[i].Args = append(w.srv[i].Args, "--memory", "RobotState")

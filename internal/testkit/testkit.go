@@ -59,40 +59,76 @@ func Commit(t T, w engram.Writer, updates ...engram.EntityUpdate) []engram.Updat
 	return results
 }
 
+// Patience is how long a test waits for one event. It is much longer than any event takes on
+// a computer that is busy, and much shorter than the ten minutes of a test binary, so
+// that one event that cannot come ends one test only, and the test says which it was.
+const Patience = 2 * time.Minute
+
 // spare is what a test has left to say why it gives up, before its process is ended.
 const spare = 5 * time.Second
 
-// limit is when a test gives up waiting for an event: shortly before the test binary's
-// own limit, as a loaded machine may need any time.
+// limit is when a test gives up waiting for an event that began to be awaited now.
 func limit(t any) time.Time {
-	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
-		if at, has := d.Deadline(); has {
-			return at.Add(-spare)
-		}
+	end := time.Now().Add(Patience)
+	if at, has := deadline(t); has && at.Before(end) {
+		return at
 	}
-	return time.Now().Add(10 * time.Minute)
+	return end
 }
 
-// Context returns a context for waiting for an event: it ends with the test, or when
-// the test must give up.
+// deadline is when the test must give up, shortly before the test binary's own limit.
+func deadline(t any) (time.Time, bool) {
+	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
+		if at, has := d.Deadline(); has {
+			return at.Add(-spare), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Context returns a context for the calls of a whole test: it ends with the test, or
+// shortly before the test binary's own limit.
 func Context(t testing.TB) context.Context {
-	ctx, cancel := context.WithDeadline(t.Context(), limit(t))
+	at, has := deadline(t)
+	if !has {
+		at = time.Now().Add(10 * time.Minute)
+	}
+	ctx, cancel := context.WithDeadline(t.Context(), at)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// Receive returns what comes through a channel.
-func Receive[V any](t testing.TB, from <-chan V) V {
+// await asks again and again until is says yes. It gives up when the test has failed
+// meanwhile, as a goroutine may have that was to bring the event about, and after
+// [Patience].
+func await(t testing.TB, what string, is func() (said string, yes bool)) {
 	t.Helper()
-	ctx, cancel := context.WithDeadline(t.Context(), limit(t))
-	defer cancel()
-	select {
-	case v := <-from:
-		return v
-	case <-ctx.Done():
-		t.Fatal("nothing has come")
-		panic("unreachable")
+	began := time.Now()
+	for end := limit(t); ; time.Sleep(5 * time.Millisecond) {
+		said, yes := is()
+		switch {
+		case yes:
+			return
+		case t.Failed():
+			t.Fatalf("%s is not awaited any more, for the test has failed: %s", what, said)
+		case time.Now().After(end):
+			t.Fatalf("%s has not come in %v: %s", what, time.Since(began).Round(time.Second), said)
+		}
 	}
+}
+
+// Receive returns what comes through a channel. It gives up as [Until] does.
+func Receive[V any](t testing.TB, from <-chan V) (v V) {
+	t.Helper()
+	await(t, "a value", func() (string, bool) {
+		select {
+		case v = <-from:
+			return "", true
+		case <-time.After(100 * time.Millisecond):
+			return "nothing is in the channel", false
+		}
+	})
+	return v
 }
 
 // Next returns a stream's next n updates.
@@ -110,22 +146,15 @@ func Next(t testing.TB, s engram.UpdateStream, n int) []engram.Update {
 	return all
 }
 
-// Until waits until is says yes. It asks again and again, without an end but the
-// test's; said is what the test fails with then.
+// Until waits until is says yes; said names what is missing, with which the test fails
+// otherwise. It gives up as soon as the test has failed, so a goroutine that is to bring
+// the event about reports its error by t.Error, and after [Patience].
 func Until(t testing.TB, is func() (said string, yes bool)) {
 	t.Helper()
-	for end := limit(t); ; time.Sleep(5 * time.Millisecond) {
-		said, yes := is()
-		if yes {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("in the end: %s", said)
-		}
-	}
+	await(t, "the event", is)
 }
 
-var long = flag.Bool("long", false, "run the tests that take long, too; .ci/run does")
+var long = flag.Bool("long", false, "run the tests that take long, or need real time, too; .ci/full does")
 
 // Long skips the test unless the flag -long is given. It is for scenarios that take
 // seconds of CPU.
@@ -133,6 +162,16 @@ func Long(t testing.TB) {
 	t.Helper()
 	if !*long {
 		t.Skip("takes long: runs with -long")
+	}
+}
+
+// RealTime skips the test unless the flag -long is given. It is for a test whose verdict
+// may depend on the speed of the machine; assumes says on what: "a lease of 2 s is
+// renewed in time". .ci/full runs such tests one at a time, with nothing beside them.
+func RealTime(t testing.TB, assumes string) {
+	t.Helper()
+	if !*long {
+		t.Skipf("needs real time (%s): runs with -long", assumes)
 	}
 }
 

@@ -2,10 +2,10 @@ package computed_test
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/computed"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
@@ -15,9 +15,9 @@ func load(t testing.TB, names ...string) *knowledge.View {
 	t.Helper()
 	g := knowledge.NewGraph()
 	for _, name := range names {
-		f, err := os.Open(filepath.Join("..", "..", "..", "shared", "data", "knowledge", "maps", name))
+		f, err := os.Open(testkit.Shared(t, "knowledge", "maps", name))
 		if err != nil {
-			t.Skip("the maps are not here: ", err)
+			t.Fatal(err)
 		}
 		_, err = rdf.Read(f, rdf.RDFXML, rdf.ReadOptions{Name: name, Base: "file:///" + name, Scope: name}, func(q rdf.Quad) error {
 			g.Add(q.Triple)

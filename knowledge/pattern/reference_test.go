@@ -4,23 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/reference"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/pattern"
 )
-
-const referenceData = "../../../shared/data/knowledge"
-
-// load reads files of the reference into one graph.
-func load(t testing.TB, files string) *knowledge.View {
-	t.Helper()
-	return &knowledge.View{Graph: reference.Load(t, referenceData, files)}
-}
 
 // asPatterns are questions of the reference as they are said in patterns. The variables that both
 // have are compared; a literal by its text.
@@ -53,9 +45,9 @@ var asPatterns = map[string]string{
 }
 
 func TestReference(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(referenceData, "queries.tsv"))
+	b, err := os.ReadFile(testkit.Shared(t, "knowledge", "queries.tsv"))
 	if err != nil {
-		t.Skip("the reference is not there: ", err)
+		t.Fatal(err)
 	}
 	views := map[string]*knowledge.View{}
 	asked := 0
@@ -67,7 +59,7 @@ func TestReference(t *testing.T) {
 		}
 		id, files := cells[0], cells[2]
 		if views[files] == nil {
-			views[files] = load(t, files)
+			views[files] = &knowledge.View{Graph: reference.Load(t, files)}
 		}
 		asked++
 		var want []map[string]any

@@ -3,21 +3,20 @@ package rdf
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-)
 
-const maps = "../../../shared/data/knowledge/maps"
+	"github.com/seed-301d4374/engram/internal/testkit"
+)
 
 // counted returns the files of the reference with how many triples an
 // independent reader and SWI-Prolog found in each.
 func counted(t *testing.T) map[string][2]int {
-	data, err := os.ReadFile(filepath.Join(maps, "triples.tsv"))
+	data, err := os.ReadFile(testkit.Shared(t, "knowledge", "maps", "triples.tsv"))
 	if err != nil {
-		t.Skip("the reference data is not here: ", err)
+		t.Fatal(err)
 	}
 	out := map[string][2]int{}
 	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n")[1:] {
@@ -31,7 +30,7 @@ func counted(t *testing.T) map[string][2]int {
 
 func readFile(t *testing.T, file string, o ReadOptions) ([]Triple, Document) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(maps, file))
+	f, err := os.Open(testkit.Shared(t, "knowledge", "maps", file))
 	if err != nil {
 		t.Fatal(err)
 	}

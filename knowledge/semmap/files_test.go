@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/prolog"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
@@ -20,8 +21,6 @@ import (
 	"github.com/seed-301d4374/engram/world"
 )
 
-const mapFolder = "../../../shared/data/knowledge/maps"
-
 var hospital = []string{"ias_hospital_room.owl", "ias_hospital_room_2D_occupancy_map.owl", "ias_hospital_room_octomap.owl", "ias_hospital_room_vslam_map.owl"}
 
 // load returns the graph of files of the reference data.
@@ -29,10 +28,7 @@ func load(t testing.TB, files ...string) *knowledge.Graph {
 	t.Helper()
 	g := knowledge.NewGraph()
 	for _, name := range files {
-		f, err := os.Open(filepath.Join(mapFolder, name))
-		if os.IsNotExist(err) {
-			t.Skip("the reference data are not here")
-		}
+		f, err := os.Open(testkit.Shared(t, "knowledge", "maps", filepath.FromSlash(name)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,9 +6,7 @@ import (
 	"image"
 	"image/jpeg"
 	"math/rand/v2"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/gen/foxglove"
 	"github.com/seed-301d4374/engram/ingest/recording"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 func needFFmpeg(t testing.TB) {
@@ -32,11 +31,7 @@ func needFFmpeg(t testing.TB) {
 // realJPEGs returns frames of a recording of a real robot, 640 x 480.
 func realJPEGs(t testing.TB, name string, first, n, step int) [][]byte {
 	t.Helper()
-	path := filepath.Join("../../../shared/data/recordings", name+".mcap")
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("the shared recordings are not here: %v", err)
-	}
-	r, err := recording.Open(path)
+	r, err := recording.Open(testkit.Recording(t, name+".mcap"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,10 +70,7 @@ func TestDamagedIsServedAtOnce(t *testing.T) {
 		t.Fatalf("whole: %d versions, damage %+v, %v", whole, damage, err)
 	}
 	// Cut anywhere: the longer it is, the more is served.
-	step := len(r.bytes) / 150
-	if testing.Short() {
-		step = len(r.bytes) / 30
-	}
+	step := len(r.bytes) / testkit.Repeats(30, 150)
 	last, first := 0, -1
 	for size := 0; size < len(r.bytes); size += step {
 		what := fmt.Sprintf("cut after %d bytes", size)
@@ -112,10 +109,7 @@ func TestDamagedIsServedAtOnce(t *testing.T) {
 		}
 	}
 	chance := rand.New(rand.NewPCG(5, 6))
-	rounds := 150
-	if testing.Short() {
-		rounds = 30
-	}
+	rounds := testkit.Repeats(30, 150)
 	for range rounds {
 		b := slices.Clone(r.bytes)
 		at := chance.IntN(len(b))

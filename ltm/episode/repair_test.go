@@ -15,6 +15,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
@@ -211,10 +212,7 @@ func TestRepairOfCutEpisodes(t *testing.T) {
 func TestDamageIsFoundAndRepaired(t *testing.T) {
 	r := record(t, 120, true)
 	rng := rand.New(rand.NewPCG(5, 6))
-	step := 400
-	if testing.Short() {
-		step = 1000
-	}
+	step := testkit.Repeats(1000, 400)
 	const damaged = "flipped.mcap"
 	for at := 0; at < len(r.bytes); at += 1 + rng.IntN(2*step) {
 		b := slices.Clone(r.bytes)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
@@ -66,11 +67,12 @@ func TestSeldomWaitedInVain(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		l, fs := slowLog(t, dir)
-		const records = 5000
+		records := testkit.Repeats(2000, 5000)
+		chance := rand.New(rand.NewPCG(1, 2))
 		var late, longest atomic.Int64
 		var done sync.WaitGroup
 		for i := range records {
-			time.Sleep(time.Duration(rand.ExpFloat64() * float64(20*time.Millisecond)))
+			time.Sleep(time.Duration(chance.ExpFloat64() * float64(20*time.Millisecond)))
 			done.Go(func() {
 				took := commitSynced(t, l, i)
 				if took > 2*fs.takes {
@@ -81,7 +83,7 @@ func TestSeldomWaitedInVain(t *testing.T) {
 			})
 		}
 		done.Wait()
-		if n := late.Load(); n > records/50 {
+		if n := late.Load(); n > int64(records)/50 {
 			t.Errorf("%d of %d waited for more than two syncs", n, records)
 		}
 		if d := time.Duration(longest.Load()); d > 2*fs.takes+maxGather {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/wal"
 )
@@ -87,7 +88,7 @@ func copyOf(t *testing.T, dir string) (root, copied string) {
 // and brings back nothing that was removed.
 func TestPowerCutWhileDefinitionsAreCompacted(t *testing.T) {
 	dir, content, cores := manyDefinitions(t)
-	const images = 4 // of each step, as chance decides what survives
+	images := testkit.Repeats(2, 4) // of each step, as chance decides what survives
 	run := func(at int, cut func(*vfs.Faulty)) (count int) {
 		root, data := copyOf(t, dir)
 		faulty := vfs.NewFaulty(wal.Unsynced, root)

@@ -67,6 +67,7 @@ type others struct {
 	entries   int // of all peers
 	heard     uint64
 	table     *mns.Table                  // of the peers; nil when it is to be made again
+	left      mns.Departures              // of the peers, and of the own name system when it began anew
 	changed   chan struct{}               // closed and replaced when what watches tell changes
 	following following                   // the own name system
 	merged    map[string]mns.Entry        // what watches tell; nil when it is to be made again

@@ -56,19 +56,19 @@ func start(t *testing.T, o embedded.Options, f fleet.Options) *robot {
 	return r
 }
 
-// quick beats often, so that a lease runs out soon, but not of who is late on a busy
-// machine; and not silent before it has.
+// quick beats often, so that a lease runs out soon, and who is silent is not suspected
+// before it has.
 var quick = fleet.Options{Lease: 3 * time.Second, Every: 50 * time.Millisecond, DetectionTimeout: 6 * time.Second}
 
-// lasting keeps what was heard once for longer than a test.
-var lasting = fleet.Options{Lease: time.Hour, Every: 50 * time.Millisecond}
+// lasting keeps what was heard once for longer than a test, however busy the machine is.
+var lasting = fleet.Options{Lease: time.Hour, Every: 50 * time.Millisecond, DetectionTimeout: time.Hour}
 
-func base(t *testing.T) *robot {
-	return start(t, embedded.Options{Robot: "base", LeafListen: "127.0.0.1:0"}, quick)
+func base(t *testing.T, o fleet.Options) *robot {
+	return start(t, embedded.Options{Robot: "base", LeafListen: "127.0.0.1:0"}, o)
 }
 
-func leaf(t *testing.T, of *robot, name string) *robot {
-	return start(t, embedded.Options{Robot: name, LeafOf: []string{of.fabric.LeafURL()}}, quick)
+func leaf(t *testing.T, of *robot, name string, o fleet.Options) *robot {
+	return start(t, embedded.Options{Robot: name, LeafOf: []string{of.fabric.LeafURL()}}, o)
 }
 
 func (r *robot) register(t *testing.T, memories []string, copies ...string) *mns.Kept {
@@ -113,8 +113,18 @@ func untilList(t *testing.T, r mns.Registry, want string) {
 // has run out, but for what others hold copies of; and it is back when the link is.
 func TestRobotsKnowEachOther(t *testing.T) {
 	t.Parallel()
-	b := base(t)
-	r1, r2 := leaf(t, b, "robot1"), leaf(t, b, "robot2")
+	robotsKnowEachOther(t, lasting)
+	t.Run("cut off", func(t *testing.T) {
+		testkit.RealTime(t, "a robot that beats every 50 ms is heard within its lease of 3 s")
+		b, r1 := robotsKnowEachOther(t, quick)
+		cutOff(t, b, r1)
+	})
+}
+
+func robotsKnowEachOther(t *testing.T, o fleet.Options) (b, r1 *robot) {
+	t.Helper()
+	b = base(t, o)
+	r1, r2 := leaf(t, b, "robot1", o), leaf(t, b, "robot2", o)
 	b.register(t, []string{"Object"}, "robot1:Object")
 	r1.register(t, []string{"Object", "Vision"})
 	k2 := r2.register(t, []string{"Object"}, "robot1:Vision")
@@ -132,7 +142,11 @@ func TestRobotsKnowEachOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	untilList(t, b, "Object@base robot1:Object@robot1+robot1:Object@base robot1:Vision@robot1")
+	return b, r1
+}
 
+func cutOff(t *testing.T, b, r1 *robot) {
+	t.Helper()
 	watch, stop := context.WithCancel(t.Context())
 	defer stop()
 	events := make(chan mns.Event, 1000)
@@ -145,7 +159,7 @@ func TestRobotsKnowEachOther(t *testing.T) {
 	}()
 	r1.fabric.Close() // with its leaf node and all its connections
 	untilList(t, b, "Object@base robot1:Object@+robot1:Object@base")
-	again := leaf(t, b, "robot1")
+	again := leaf(t, b, "robot1", quick)
 	again.register(t, []string{"Object"})
 	untilList(t, b, "Object@base robot1:Object@robot1+robot1:Object@base")
 	if _, err := b.Wait(t.Context(), "robot1:Object"); err != nil {
@@ -153,7 +167,7 @@ func TestRobotsKnowEachOther(t *testing.T) {
 	}
 	var told []string
 	for {
-		ev := <-events
+		ev := testkit.Receive(t, events)
 		switch {
 		case ev.Removed:
 			told = append(told, "-"+ev.Entry.Memory)
@@ -174,8 +188,8 @@ func TestRobotsKnowEachOther(t *testing.T) {
 // A name of a robot that is not there says so, and which are.
 func TestRobotOutOfReach(t *testing.T) {
 	t.Parallel()
-	b := base(t)
-	leaf(t, b, "robot1").register(t, []string{"Object"})
+	b := base(t, lasting)
+	leaf(t, b, "robot1", lasting).register(t, []string{"Object"})
 	untilList(t, b, "robot1:Object@robot1")
 	for name, words := range map[string]string{"robot7:Object": "robot1", "robot1:Vision": "robot1:Object", "Object": "none is"} {
 		_, err := b.Resolve(t.Context(), name)
@@ -240,15 +254,18 @@ func TestNamesAreBounded(t *testing.T) {
 	}
 }
 
-// Two robots of one name are reported where both are heard.
+// Two robots of one name are reported where both are heard, when they have been for longer
+// than a lease.
 func TestTwoRobotsOfOneName(t *testing.T) {
 	t.Parallel()
-	b := base(t)
+	soon := lasting
+	soon.Lease = 700 * time.Millisecond // one that runs out on a busy machine begins anew
+	b := base(t, soon)
 	b.register(t, []string{"Map"})
-	r1 := leaf(t, b, "robot1")
+	r1 := leaf(t, b, "robot1", soon)
 	r1.register(t, []string{"Object"})
 	untilList(t, b, "Map@base robot1:Object@robot1")
-	twin := leaf(t, b, "robot1")
+	twin := leaf(t, b, "robot1", soon)
 	twin.register(t, []string{"Object"})
 	for name, r := range map[string]*robot{"the base station": b, "the robot": r1} {
 		testkit.Until(t, func() (string, bool) {
@@ -256,7 +273,7 @@ func TestTwoRobotsOfOneName(t *testing.T) {
 			return name + " reports " + p, strings.Contains(p, "robot1") && strings.Contains(p, "different names")
 		})
 	}
-	base := leaf(t, b, "base")
+	base := leaf(t, b, "base", soon)
 	k, err := mns.Keep(t.Context(), base, mns.Registration{Server: "other", Memories: []string{"Object"}, Addresses: []string{"nats:other"}})
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +288,7 @@ func TestTwoRobotsOfOneName(t *testing.T) {
 // A memory whose name looks like another robot's is not registered.
 func TestNameWithAColon(t *testing.T) {
 	t.Parallel()
-	_, err := base(t).Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"a:b"}, Addresses: []string{"nats:s"}})
+	_, err := base(t, lasting).Register(t.Context(), mns.Registration{Server: "s", Memories: []string{"a:b"}, Addresses: []string{"nats:s"}})
 	if engram.CodeOf(err) != engram.Invalid {
 		t.Error(err)
 	}

@@ -95,7 +95,9 @@ func (f *others) take(a Announcement) (unknown bool) {
 			fresh.after(p)
 		}
 	}
-	f.peers[tokens] = fresh
+	if f.peers[tokens] = fresh; p != nil {
+		f.gaveUpLocked(p, a.Memories)
+	}
 	delete(f.departed, a.Robot)
 	f.entries += size
 	if !own && (p == nil || p.Epoch != a.Epoch || p.Version != a.Version) {
@@ -144,10 +146,23 @@ func (f *others) countedLocked(counts map[string]uint64) {
 func (f *others) dropLocked(tokens string) {
 	p := f.peers[tokens]
 	f.departLocked(p)
+	f.gaveUpLocked(p, nil)
 	delete(f.peers, tokens)
 	f.entries -= 1 + len(p.Memories) + len(p.Copies)
 	if p.Robot != f.o.Robot {
 		f.changedLocked()
+	}
+}
+
+// gaveUpLocked remembers what a server of another robot hosted, and does not any more.
+func (f *others) gaveUpLocked(p *peer, has []string) {
+	if slices.Equal(p.Memories, has) {
+		return
+	}
+	for _, m := range p.Memories {
+		if !slices.Contains(has, m) {
+			f.left.Note(p.Robot+":"+m, p.Server)
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ func (f *Fleet) Resolve(ctx context.Context, memory string) (mns.Entry, error) {
 		e, err := f.Registry.Resolve(ctx, memory)
 		return []mns.Entry{e}, err
 	})
-	if err != nil && robot == "" && engram.CodeOf(err) != engram.NotFound {
+	if _, left := mns.HasLeft(err); err != nil && robot == "" && !left && engram.CodeOf(err) != engram.NotFound {
 		return mns.Entry{}, err
 	}
 	// Without the robot's own name system, what others told of themselves still holds.
@@ -32,6 +32,12 @@ func (f *Fleet) Resolve(ctx context.Context, memory string) (mns.Entry, error) {
 		return mns.Entry{}, f.unknown(memory, robot)
 	case err == nil:
 		err = engram.Errorf(engram.Unavailable, memory, "the name system is away, and did not know the memory when it was there last")
+	case engram.CodeOf(err) == engram.NotFound:
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if left := f.left.Of(memory); left != nil {
+			err = left.Unavailable()
+		}
 	}
 	return mns.Entry{}, err
 }
@@ -49,7 +55,8 @@ func (f *Fleet) ask(ctx context.Context, question func(context.Context) ([]mns.E
 		call, cancel := context.WithTimeout(ctx, f.o.DetectionTimeout)
 		defer cancel()
 		entries, err := question(call)
-		if code := engram.CodeOf(err); ctx.Err() == nil && (code == engram.Unavailable || code == engram.Canceled) {
+		_, left := mns.HasLeft(err)
+		if code := engram.CodeOf(err); ctx.Err() == nil && !left && (code == engram.Unavailable || code == engram.Canceled) {
 			return last, nil
 		}
 		return byMemory(entries, err)
@@ -84,7 +91,7 @@ func (f *Fleet) unknown(memory, robot string) error {
 		}
 	}
 	if len(memories) > 0 {
-		return mns.Unknown(memory, slices.Sorted(maps.Keys(memories)))
+		return f.left.Unknown(memory, slices.Sorted(maps.Keys(memories)))
 	}
 	within := "none is"
 	if len(robots) > 0 {
@@ -98,7 +105,11 @@ func (f *Fleet) unknown(memory, robot string) error {
 		}
 		within = "those that are:" + within
 	}
-	return engram.Errorf(engram.NotFound, memory, "robot %s is not within reach, and nobody who is holds a copy; %s", robot, within)
+	code := engram.NotFound
+	if f.left.Of(memory) != nil {
+		code = engram.Unavailable
+	}
+	return engram.Errorf(code, memory, "robot %s is not within reach, and nobody who is holds a copy; %s", robot, within)
 }
 
 // Wait implements mns.Registry. Who waits goes on waiting while the robot's own name
@@ -287,6 +298,11 @@ func (f *Fleet) backLocked(entries map[string]mns.Entry) {
 	own := &f.following
 	if own.lost {
 		f.turnedLocked()
+		for m, e := range own.entries { // it may have begun anew, and servers have to register
+			if e.Server != "" && entries[m].Server == "" {
+				f.left.Note(m, e.Server)
+			}
+		}
 	}
 	own.entries, own.synced, own.lost, own.err = entries, true, false, nil
 	f.wakeWatchesLocked()

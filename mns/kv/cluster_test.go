@@ -19,6 +19,7 @@ import (
 // registered is there at once, can be renewed through the others, and new names can be
 // registered. That holds for a bucket that was made without replicas, too.
 func TestNamesOutliveAServerOfTheCluster(t *testing.T) {
+	testkit.Long(t) // it waits for a cluster to find leaders
 	var addresses, routes []string
 	for range 3 {
 		address := testkit.FreeAddress(t)

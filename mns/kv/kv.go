@@ -43,6 +43,7 @@ type Registry struct {
 
 	mu     sync.Mutex
 	leases map[uint64]*lease // granted through this registry
+	left   mns.Departures    // that watches of this registry were told of
 }
 
 var _ mns.Registry = (*Registry)(nil)
@@ -150,7 +151,7 @@ const askFor = 2 * time.Second
 func (r *Registry) make(ctx context.Context, name string) (jetstream.KeyValue, error) {
 	c := jetstream.KeyValueConfig{
 		Bucket: name, Description: "Engram's memory name system",
-		TTL: r.o.TTL, LimitMarkerTTL: max(r.o.TTL, time.Second), MaxBytes: 32 << 20, Storage: jetstream.MemoryStorage,
+		TTL: r.o.TTL, LimitMarkerTTL: mns.TakeoverTime, MaxBytes: 32 << 20, Storage: jetstream.MemoryStorage,
 	}
 	there, err := r.js.KeyValue(ctx, name)
 	if err == nil {
@@ -235,7 +236,7 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 		if ls.written[key], err = claim(ctx, b, key, value, reg); err != nil {
 			for key, revision := range ls.written {
 				if _, had := before[key]; !had && revision > 0 {
-					_ = b.Delete(ctx, key, jetstream.LastRevision(revision)) // it runs out otherwise
+					_ = remove(ctx, b, key, revision) // it runs out otherwise
 				}
 			}
 			return mns.Lease{}, err
@@ -243,8 +244,8 @@ func (r *Registry) Register(ctx context.Context, reg mns.Registration) (mns.Leas
 	}
 	for key, revision := range before { // what it gives up
 		if _, kept := ls.values[key]; !kept {
-			if err := b.Delete(ctx, key, jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-				return mns.Lease{}, failed(ctx, key, err)
+			if err := remove(ctx, b, key, revision); err != nil {
+				return mns.Lease{}, err
 			}
 		}
 	}
@@ -284,20 +285,32 @@ func claim(ctx context.Context, b jetstream.KeyValue, key string, value []byte, 
 	}
 }
 
+// remove takes a key out of the bucket, unless it was written since. Its marker stays for as
+// long as a takeover may take, but no longer than a lease runs, as does that of a key that has
+// run out.
+func remove(ctx context.Context, b jetstream.KeyValue, key string, revision uint64) error {
+	err := b.Purge(ctx, key, jetstream.LastRevision(revision), jetstream.PurgeTTL(mns.TakeoverTime))
+	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return nil
+	}
+	return failed(ctx, key, err)
+}
+
 // held returns the keys that a server holds, with their revisions.
 func (r *Registry) held(ctx context.Context, b jetstream.KeyValue, server string) (map[string]uint64, error) {
 	out := map[string]uint64{}
-	err := each(ctx, b, []string{">"}, func(key string, rec record, revision uint64) {
-		if rec.Server == server {
-			out[key] = revision
+	err := each(ctx, b, []string{">"}, func(kv jetstream.KeyValueEntry) {
+		if read(kv).Server == server {
+			out[kv.Key()] = kv.Revision()
 		}
 	})
 	return out, err
 }
 
-// each calls f with every record whose key one of the filters selects.
-func each(ctx context.Context, b jetstream.KeyValue, filters []string, f func(key string, rec record, revision uint64)) error {
-	w, err := b.WatchFiltered(ctx, filters, jetstream.IgnoreDeletes())
+// each calls f with every entry, and marker of a removed one, whose key one of the filters
+// selects.
+func each(ctx context.Context, b jetstream.KeyValue, filters []string, f func(jetstream.KeyValueEntry)) error {
+	w, err := b.WatchFiltered(ctx, filters)
 	if err != nil {
 		return failed(ctx, "", err)
 	}
@@ -311,18 +324,25 @@ func each(ctx context.Context, b jetstream.KeyValue, filters []string, f func(ke
 			if kv == nil {
 				return nil
 			}
-			f(kv.Key(), read(kv), kv.Revision())
+			f(kv)
 		case <-ctx.Done():
 			return failed(ctx, "", ctx.Err())
 		}
 	}
 }
 
-// entries returns what the records say whose keys the filters select.
-func entries(ctx context.Context, b jetstream.KeyValue, filters ...string) (*mns.Table, error) {
-	t := &mns.Table{}
-	err := each(ctx, b, filters, func(key string, rec record, _ uint64) { rec.put(t, key) })
-	return t, err
+// entries returns what the records say whose keys the filters select, and which keys were
+// removed a moment ago.
+func entries(ctx context.Context, b jetstream.KeyValue, filters ...string) (t *mns.Table, removed map[string]bool, err error) {
+	t, removed = &mns.Table{}, map[string]bool{}
+	err = each(ctx, b, filters, func(kv jetstream.KeyValueEntry) {
+		if kv.Operation() == jetstream.KeyValuePut {
+			read(kv).put(t, kv.Key())
+		} else {
+			removed[kv.Key()] = true
+		}
+	})
+	return t, removed, err
 }
 
 // Renew implements mns.Registry.
@@ -385,8 +405,8 @@ func (r *Registry) Release(ctx context.Context, id uint64) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for m, revision := range ls.written {
-		if err := b.Delete(ctx, m, jetstream.LastRevision(revision)); err != nil && !errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
-			return failed(ctx, m, err)
+		if err := remove(ctx, b, m, revision); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -398,12 +418,21 @@ func (r *Registry) Resolve(ctx context.Context, memory string) (mns.Entry, error
 	if err != nil {
 		return mns.Entry{}, err
 	}
-	t, err := entries(ctx, b, subject.Token(memory), subject.HolderPrefix+">")
+	t, removed, err := entries(ctx, b, subject.Token(memory), subject.HolderPrefix+">")
 	if err != nil {
 		return mns.Entry{}, err
 	}
 	if e, ok := t.Entry(memory); ok {
 		return e, nil
+	}
+	r.mu.Lock()
+	left := r.left.Of(memory)
+	r.mu.Unlock()
+	if left == nil && removed[subject.Token(memory)] {
+		left = &mns.Left{Memory: memory}
+	}
+	if left != nil {
+		return mns.Entry{}, left.Unavailable()
 	}
 	all, err := r.List(ctx)
 	if err != nil {
@@ -438,7 +467,7 @@ func (r *Registry) List(ctx context.Context) ([]mns.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := entries(ctx, b, ">")
+	t, _, err := entries(ctx, b, ">")
 	if err != nil {
 		return nil, err
 	}
@@ -475,7 +504,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 					yield(mns.Event{}, failed(ctx, r.name, errEnded))
 					return
 				}
-				for _, ev := range change(&t, kv) {
+				for _, ev := range r.change(&t, kv) {
 					if !yield(ev, nil) {
 						return
 					}
@@ -500,8 +529,8 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 }
 
 // change puts what is told of a key into the table, and returns the events that this
-// means to who knew the table.
-func change(t *mns.Table, kv jetstream.KeyValueEntry) []mns.Event {
+// means to who knew the table. It remembers who has left.
+func (r *Registry) change(t *mns.Table, kv jetstream.KeyValueEntry) []mns.Event {
 	if kv == nil {
 		return []mns.Event{{Synced: true}}
 	}
@@ -521,7 +550,15 @@ func change(t *mns.Table, kv jetstream.KeyValueEntry) []mns.Event {
 	}
 	before := pick()
 	rec.put(t, kv.Key())
-	return mns.Changes(before, pick())
+	after := pick()
+	for m, e := range before {
+		if e.Server != "" && after[m].Server == "" {
+			r.mu.Lock()
+			r.left.Note(m, e.Server)
+			r.mu.Unlock()
+		}
+	}
+	return mns.Changes(before, after)
 }
 
 // created tells one epoch of the bucket from another.

@@ -3,7 +3,10 @@ package kv_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,6 +76,7 @@ func until(t *testing.T, r mns.Registry, want string) {
 }
 
 func TestTwoServersCannotClaimOneName(t *testing.T) {
+	t.Parallel()
 	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	one, two := open(t, b, long), open(t, b, long)
 	register(t, one, registration("a", "Vision", "Über/Mich"))
@@ -97,6 +101,7 @@ func TestTwoServersCannotClaimOneName(t *testing.T) {
 }
 
 func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
+	t.Parallel()
 	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	r := open(t, b, time.Second)
 	dead := register(t, r, registration("dead", "Vision"))
@@ -121,7 +126,7 @@ func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
 		}
 		gone <- t.Context().Err()
 	}()
-	if err := <-gone; err != nil {
+	if err := testkit.Receive(t, gone); err != nil {
 		t.Fatal(err)
 	}
 	// The one that is alive may have been too late to renew, and registers again.
@@ -137,6 +142,7 @@ func TestLeaseRunsOutUnlessRenewed(t *testing.T) {
 
 // A renewal that was written, but whose answer was not waited for, takes no lease away.
 func TestRenewalWithoutItsAnswer(t *testing.T) {
+	t.Parallel()
 	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	r := open(t, b, long)
 	l := register(t, r, registration("a", "Vision"))
@@ -159,6 +165,7 @@ func TestRenewalWithoutItsAnswer(t *testing.T) {
 }
 
 func TestWatchTellsAllThenChanges(t *testing.T) {
+	t.Parallel()
 	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	r := open(t, b, long)
 	a := register(t, r, registration("a", "Vision"))
@@ -182,7 +189,7 @@ func TestWatchTellsAllThenChanges(t *testing.T) {
 	}()
 	expect := func(want string) {
 		t.Helper()
-		if got := <-events; got != want {
+		if got := testkit.Receive(t, events); got != want {
 			t.Errorf("event %q, want %q", got, want)
 		}
 	}
@@ -202,6 +209,7 @@ func TestWatchTellsAllThenChanges(t *testing.T) {
 }
 
 func TestWaitForAName(t *testing.T) {
+	t.Parallel()
 	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
 	r := open(t, b, long)
 	got := make(chan mns.Entry, 1)
@@ -214,7 +222,7 @@ func TestWaitForAName(t *testing.T) {
 	}()
 	register(t, r, registration("a", "Object"))
 	register(t, r, registration("b", "Vision"))
-	if e := <-got; e.Server != "b" {
+	if e := testkit.Receive(t, got); e.Server != "b" {
 		t.Errorf("waited for %+v", e)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -227,8 +235,9 @@ func TestWaitForAName(t *testing.T) {
 // A backbone that begins anew has lost the names; who keeps a registration is back
 // within a lease, who watches is told.
 func TestBackboneThatBeginsAnew(t *testing.T) {
-	dir := t.TempDir()
-	first := fabrics.Start(t, embedded.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	t.Parallel()
+	dir, address := t.TempDir(), testkit.FreeAddress(t)
+	first := fabrics.Start(t, embedded.Options{Dir: dir, Listen: address})
 	url := first.ClientURL()
 	client := fabrics.Connect(t, backbone.Options{URL: url})
 	r := open(t, client, time.Second)
@@ -237,68 +246,104 @@ func TestBackboneThatBeginsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	ended := make(chan error, 1)
+	var closed atomic.Bool
+	watching, ended := make(chan string, 100), make(chan error, 1)
 	go func() {
-		for _, err := range r.Watch(t.Context()) {
-			if err != nil {
-				ended <- err
+		for t.Context().Err() == nil {
+			for e, err := range r.Watch(t.Context()) {
+				switch {
+				case err == nil && !closed.Load():
+					watching <- e.Entry.Memory
+				case err != nil && closed.Load(): // before, where the machine is too busy to answer
+					ended <- err
+					return
+				}
 			}
 		}
 	}()
+	for testkit.Receive(t, watching) != "Vision" {
+	}
+	closed.Store(true)
 	first.Close()
 	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	if _, err := r.Resolve(short, "Vision"); err == nil {
 		t.Error("a name was resolved without a backbone")
 	}
 	cancel()
-	fabrics.Start(t, embedded.Options{Dir: dir, Listen: strings.TrimPrefix(url, "nats://")})
-	if err := <-ended; engram.CodeOf(err) != engram.Unavailable {
+	fabrics.Start(t, embedded.Options{Dir: dir, Listen: address})
+	if err := testkit.Receive(t, ended); engram.CodeOf(err) != engram.Unavailable {
 		t.Errorf("the watch ended with %v", err)
 	}
-	for {
+	testkit.Until(t, func() (string, bool) {
 		e, err := r.Wait(t.Context(), "Vision")
-		if engram.CodeOf(err) == engram.Unavailable { // it is about to be back
-			continue
+		if err != nil && engram.CodeOf(err) != engram.Unavailable { // else it is about to be back
+			t.Fatalf("after the restart: %v", err)
 		}
-		if err != nil || e.Server != "a" {
-			t.Errorf("after the restart: %+v, %v", e, err)
-		}
-		break
+		return fmt.Sprintf("after the restart: %+v, %v", e, err), err == nil && e.Server == "a"
+	})
+}
+
+// mortal is a name system as one sees it who dies: he registers and renews nothing any more.
+type mortal struct {
+	*kv.Registry
+	dead atomic.Bool
+}
+
+func (m *mortal) Register(ctx context.Context, r mns.Registration) (mns.Lease, error) {
+	if m.dead.Load() {
+		return mns.Lease{}, engram.Errorf(engram.Unavailable, "", "dead")
 	}
+	return m.Registry.Register(ctx, r)
+}
+
+func (m *mortal) Renew(ctx context.Context, lease uint64) error {
+	if m.dead.Load() {
+		return engram.Errorf(engram.Unavailable, "", "dead")
+	}
+	return m.Registry.Renew(ctx, lease)
 }
 
 // Copies have keys of their own: any number of servers may hold copies of one memory,
 // also of one that nobody hosts.
 func TestCopiesOnTheBackbone(t *testing.T) {
+	t.Parallel()
 	fabric := fabrics.Start(t, embedded.Options{})
 	r := open(t, fabrics.Connect(t, backbone.Options{InProcess: fabric}), time.Second)
 	ctx := testkit.Context(t)
-	told := make(chan mns.Event, 100)
+	var mu sync.Mutex
+	told := map[string]string{} // by memory
 	watched := make(chan struct{})
 	watch, stop := context.WithCancel(ctx)
 	go func() {
 		defer close(watched)
-		for ev := range r.Watch(watch) {
-			told <- ev
+		for watch.Err() == nil { // a watch may end where the machine is too busy to answer
+			all := map[string]string{}
+			for ev, err := range r.Watch(watch) {
+				if err != nil {
+					break
+				}
+				text := ev.Entry.Server
+				for _, c := range ev.Entry.Copies {
+					text += "|" + c.Server
+				}
+				mu.Lock()
+				if ev.Synced {
+					told = all
+				} else {
+					all[ev.Entry.Memory] = text
+				}
+				mu.Unlock()
+			}
 		}
 	}()
 	defer func() { stop(); <-watched }()
 	until := func(memory, want string) {
 		t.Helper()
-		for {
-			select {
-			case ev := <-told:
-				text := ev.Entry.Server
-				for _, c := range ev.Entry.Copies {
-					text += "|" + c.Server
-				}
-				if ev.Entry.Memory == memory && text == want {
-					return
-				}
-			case <-ctx.Done():
-				t.Fatalf("never told that %s is at %q", memory, want)
-			}
-		}
+		testkit.Until(t, func() (string, bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			return fmt.Sprintf("%s is told to be at %q, want %q", memory, told[memory], want), told[memory] == want
+		})
 	}
 	holder := registration("b", "Object")
 	holder.Copies = []string{"Vision", "robot1:Object"}
@@ -307,18 +352,26 @@ func TestCopiesOnTheBackbone(t *testing.T) {
 		t.Fatal(err)
 	}
 	until("Vision", "|b")
-	register(t, r, registration("a", "Vision"))
+	dying := &mortal{Registry: r}
+	dead, err := mns.Keep(ctx, dying, registration("a", "Vision"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead.Close()
 	until("Vision", "a|b")
+	until("robot1:Object", "|b")
 	e, err := r.Resolve(ctx, "robot1:Object")
-	for engram.CodeOf(err) == engram.NotFound { // too late to renew, and about to be back
+	for code := engram.CodeOf(err); code == engram.NotFound || code == engram.Unavailable; code = engram.CodeOf(err) { // too late to renew, and about to be back
 		e, err = r.Resolve(ctx, "robot1:Object")
 	}
 	if err != nil || e.Server != "" || len(e.Copies) != 1 || e.Copies[0].Server != "b" || e.Copies[0].Memory != "robot1:Object" {
 		t.Errorf("resolved %+v, %v", e, err)
 	}
+	dying.dead.Store(true)
 	until("Vision", "|b") // the lease of a has run out, that of b is kept
 	k.SetCopies(nil)
 	until("robot1:Object", "")
+	until("Object", "b")
 	if err := k.Close(); err != nil && engram.CodeOf(err) != engram.Canceled { // it waits for a second at most
 		t.Error(err)
 	}
@@ -328,6 +381,7 @@ func TestCopiesOnTheBackbone(t *testing.T) {
 // An entry that cannot be read, or that is about another name than its key's, hides no
 // other name; who serves the name registers it anew.
 func TestDamagedEntry(t *testing.T) {
+	t.Parallel()
 	s := fabrics.Start(t, embedded.Options{Robot: "robot1"})
 	b := fabrics.Connect(t, backbone.Options{InProcess: s})
 	r := open(t, b, long)
@@ -351,4 +405,88 @@ func TestDamagedEntry(t *testing.T) {
 			t.Errorf("after %s and a new registration there are %q", value, got)
 		}
 	}
+}
+
+// A name whose server has left is unavailable at first: to who has watched, by what that was
+// told, and to who comes later, by the marker that the key leaves; until another server
+// registers it.
+func TestNameWhoseServerHasLeft(t *testing.T) {
+	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
+	r := open(t, b, long)
+	a := register(t, r, registration("a", "Vision", "Speech"))
+	left := func(r mns.Registry, memory, words string) {
+		t.Helper()
+		_, err := r.Resolve(t.Context(), memory)
+		if engram.CodeOf(err) != engram.Unavailable || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v, want %q", memory, err, words)
+		}
+	}
+	register(t, r, registration("a", "Vision"))
+	left(open(t, b, long), "Speech", "a server hosted the memory until a moment ago")
+	if err := r.Release(t.Context(), a.ID); err != nil { // it was replaced
+		t.Fatal(err)
+	}
+	next, stop := iter.Pull2(r.Watch(t.Context()))
+	defer stop()
+	told := func(what string, is func(mns.Event) bool) {
+		t.Helper()
+		for {
+			ev, err, _ := next()
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if is(ev) {
+				return
+			}
+		}
+	}
+	gone := func(ev mns.Event) bool { return ev.Removed && ev.Entry.Memory == "Vision" }
+	told("all", func(ev mns.Event) bool { return ev.Synced })
+	again := register(t, r, registration("a", "Vision"))
+	if err := r.Release(t.Context(), again.ID); err != nil {
+		t.Fatal(err)
+	}
+	told("the release", gone)
+	left(r, "Vision", `server "a" hosted the memory until`)
+	left(open(t, b, long), "Vision", "a server hosted the memory until a moment ago")
+	register(t, r, registration("b", "Vision"))
+	if e, err := r.Resolve(t.Context(), "Vision"); err != nil || e.Server != "b" {
+		t.Errorf("taken over: %+v, %v", e, err)
+	}
+	if _, err := r.Resolve(t.Context(), "Never"); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("a name that never was: %v", err)
+	}
+}
+
+// A server that was killed leaves its names when its lease runs out. Its keys' markers go a
+// lease later.
+func TestNameWhoseLeaseRanOut(t *testing.T) {
+	b := fabrics.Connect(t, backbone.Options{InProcess: fabrics.Start(t, embedded.Options{})})
+	watched, late := open(t, b, time.Second), open(t, b, time.Second)
+	runsOut := func() (told bool) {
+		register(t, watched, registration("dead", "Vision"))
+		known := false
+		for ev, err := range watched.Watch(t.Context()) {
+			switch {
+			case err != nil, ev.Synced && !known: // the machine was too busy
+				return false
+			case ev.Removed:
+				return true
+			}
+			known = known || ev.Entry.Server == "dead"
+		}
+		return false
+	}
+	for !runsOut() {
+		if t.Context().Err() != nil {
+			t.Fatal("the test is over")
+		}
+	}
+	if _, err := watched.Resolve(t.Context(), "Vision"); engram.CodeOf(err) != engram.Unavailable || !strings.Contains(err.Error(), `server "dead"`) {
+		t.Errorf("a moment after: %v", err)
+	}
+	testkit.Until(t, func() (string, bool) {
+		_, err := late.Resolve(t.Context(), "Vision")
+		return fmt.Sprintf("to who has not watched: %v", err), engram.CodeOf(err) == engram.NotFound
+	})
 }

@@ -55,7 +55,7 @@ func TestNameSystemOverTheNetwork(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = names.Resolve(ctx, "Vision")
-	want(t, "a released name", err, engram.NotFound)
+	want(t, "a released name", err, engram.Unavailable, "Vision", `"a"`, "taken it over")
 }
 
 func TestWatchAndWaitOverTheNetwork(t *testing.T) {

@@ -9,12 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/urdf"
 	"github.com/seed-301d4374/engram/world"
 )
-
-const shared = "../../../shared/data"
 
 const cupboard = `<?xml version="1.0"?>
 <robot name="cupboard" version="1.0">
@@ -94,9 +93,10 @@ func TestCupboard(t *testing.T) {
 
 // TestAllDescriptions has each link and joint of real robots, at zero where they are.
 func TestAllDescriptions(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(shared, "urdf", "*.urdf"))
-	if len(files) == 0 {
-		t.Skip("there are no robot descriptions in " + shared)
+	folder := testkit.Shared(t, "urdf")
+	files, err := filepath.Glob(filepath.Join(folder, "*.urdf"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no robot descriptions in %s: %v", folder, err)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -155,11 +155,11 @@ func TestForwardKinematics(t *testing.T) {
 	for robot, root := range map[string]string{
 		"fetch": "base_link", "pr2": "base_footprint", "spot": "body", "tiago": "base_footprint", "turtlebot3_waffle_pi": "base_footprint",
 	} {
-		text, err := os.ReadFile(filepath.Join(shared, "urdf", robot+".urdf"))
+		text, err := os.ReadFile(testkit.Shared(t, "urdf", robot+".urdf"))
 		if err != nil {
-			t.Skipf("the robot descriptions are not here: %v", err)
+			t.Fatal(err)
 		}
-		rows := readCSV(t, filepath.Join(shared, "oracle/fk", robot+".csv"))
+		rows := readCSV(t, testkit.Shared(t, "oracle", "fk", robot+".csv"))
 		c, _, err := ReadURDF(text, robot, Description{Name: robot, Robot: true})
 		if err != nil {
 			t.Fatal(err)
@@ -224,7 +224,7 @@ func readCSV(t *testing.T, file string) (rows []map[string]string) {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	all, err := csv.NewReader(f).ReadAll()

@@ -5,21 +5,21 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
 
-// Load reads the files, which blanks separate, of the folder's maps into one graph, as SWI-Prolog reads
-// them: the cells of collections are lists. A file that is not there fails the test.
-func Load(t testing.TB, folder, files string) *knowledge.Graph {
+// Load reads the files, which blanks separate, of the shared maps into one graph, as SWI-Prolog reads
+// them: the cells of collections are lists.
+func Load(t testing.TB, files string) *knowledge.Graph {
 	t.Helper()
 	g := knowledge.NewGraph()
 	for i, file := range strings.Fields(files) {
-		b, err := os.ReadFile(filepath.Join(folder, "maps", file))
+		b, err := os.ReadFile(testkit.Shared(t, "knowledge", "maps", file))
 		if err != nil {
 			t.Fatal(err)
 		}
