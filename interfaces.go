@@ -1,6 +1,9 @@
 package engram
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Writer writes into a memory.
 type Writer interface {
@@ -71,15 +74,57 @@ type Subscriber interface {
 // Predictor says what will be.
 type Predictor interface {
 	// Predict returns for each snapshot ID (an entity and a time) the predicted
-	// snapshot, at the same index. Unsupported if the segment predicts nothing.
+	// snapshot, at the same index. An ID's error is Unsupported if its payload has no number that
+	// can be predicted, and NotFound if it has no snapshot.
 	Predict(ctx context.Context, ids []ID) ([]Prediction, error)
 }
 
-// Prediction answers one ID of a call to Predict.
+// Prediction answers one ID of a call to Predict. What a memory's own hook predicts may have no
+// more than a snapshot.
 type Prediction struct {
 	ID       ID
 	Snapshot *Snapshot // nil if Err is not
 	Err      error
+
+	Horizon time.Duration     // after the newest snapshot; 0 for what is known
+	From    []ID              // the snapshots that it rests on
+	Members []PredictedMember // the numbers of the first instance that were predicted
+
+	// Hypotheses are what may be, the most probable first, where that falls into several; none says that the
+	// prediction is the only one. Snapshot and Mean are of the first, the band holds all.
+	Hypotheses []Hypothesis
+	Poses      []PredictedPose // members of the first instance that are poses
+}
+
+// Hypothesis is one of several things that may be.
+type Hypothesis struct {
+	Probability float64 // those of all add up to at most 1
+	Snapshot    *Snapshot
+	Members     []PredictedMember
+	From        []ID            // past situations like the newest one that it followed, the nearest first
+	Poses       []PredictedPose // of this hypothesis alone; those of the prediction hold all
+}
+
+// PredictedPose is how uncertain a predicted pose is.
+type PredictedPose struct {
+	Path string // of the member that holds position and orientation, such as "pose"; "" is the payload
+	// Covariance is row by row as ROS has it: x, y, z (m) and the rotation about the fixed axes x, y, z (rad), in
+	// the frame in which the pose is told. pose.CovFromROS reads it.
+	Covariance [36]float64
+}
+
+// PredictedMember is a number of a predicted payload.
+type PredictedMember struct {
+	Path string // as idf.Found.Path has it
+	Mean float64
+	// SD is the standard deviation; of what is held, such as an enumeration, the probability of another value.
+	SD float64
+	// Low and High are the ends of the band that holds the truth in 9 of 10 cases.
+	Low, High float64
+	Model     string // that counted most, such as "damped trend"
+	// Skill is by how much errors at this horizon were smaller lately than those of holding the last
+	// value: 1 is none, 0 as large; NaN is not known yet.
+	Skill float64
 }
 
 // Segments defines and describes segments.
@@ -91,6 +136,11 @@ type Segments interface {
 	// AddProviderSegment adds a provider segment whose type, if given, extends the
 	// core segment's; TypeMismatch names the member that does not fit.
 	AddProviderSegment(ctx context.Context, s ProviderSegment) error
+	// SetHistory changes how much history a core segment keeps of each entity, or how much is kept
+	// of one entity, there or to come; what is beyond that is evicted. It lasts until its server
+	// ends, or, where that has a long-term memory, until it is set again. An entity with the bounds
+	// of its segment has none of its own.
+	SetHistory(ctx context.Context, id ID, b Bounds) error
 	// RemoveSegment removes a core or provider segment with all it holds.
 	RemoveSegment(ctx context.Context, id ID) error
 	// Describe returns the core and provider segments that the pattern matches or

@@ -66,10 +66,27 @@ type Query struct {
 	Where string
 	// FilterOrder says whether Type and Where or the selectors come first.
 	FilterOrder FilterOrder
-	// Fields keeps only these members (dotted paths) of the payloads. Empty means all.
+	// Fields keeps only these members of the payloads: paths as idf.Type.Project takes them, such as
+	// pose.position or position[3]. Empty means all.
 	Fields []string
 	// WithoutPayload leaves the payloads' bytes out.
 	WithoutPayload bool
+	// Every asks for aggregates of the selected snapshots in place of them. Of each entity there
+	// is a snapshot for each bucket of this length that has values, at the time when the bucket
+	// begins: a multiple of Every since 1970. Its payload is a [ValueType]: an object that has
+	// for each of Fields an object of count, min, max, mean, first and last. Fields are numbers
+	// then, such as position[3], of a snapshot's first instance; values that are not finite are
+	// left out. 0 asks for no aggregates.
+	Every time.Duration
+	// Predict asks for what is predicted where a selector [At] or [AtOrBefore] is of a time after an entity's
+	// newest snapshot: a snapshot of that time with [Snapshot].Predicted set. Where nothing can be predicted
+	// what is in force is the answer, and the result says why ([MissingNotPredicted]). It goes with neither
+	// AsOf nor Every. How sure a prediction is Predict tells.
+	Predict bool
+	// WithoutDoubtful leaves out what was withdrawn (SystemState/Withdrawal) and what rests on that: selectors choose among
+	// the others, as if it was not there. What a selector would have chosen otherwise is told ([MissingDoubtful]). It goes with
+	// neither Every nor Predict.
+	WithoutDoubtful bool
 }
 
 // QueryNode selects names at one level and says what is wanted below them. A node
@@ -199,6 +216,18 @@ func (q *Query) Check(limit int) error {
 	}
 	if len(q.Type) > maxTypeName {
 		return Errorf(Exhausted, "", "a query for a type whose name has %d bytes; at most %d are allowed", len(q.Type), maxTypeName)
+	}
+	switch {
+	case q.Every < 0:
+		return Errorf(Invalid, "every", "%v is no length of a bucket; it is more than 0", q.Every)
+	case q.Every > 0 && (len(q.Fields) == 0 || q.WithoutPayload):
+		return Errorf(Invalid, "every", "say of which members there shall be aggregates: Fields, such as position[3]")
+	}
+	if q.Predict && (q.AsOf != nil || q.Every != 0) {
+		return Errorf(Invalid, "predict", "what is predicted rests on what is known now; ask for it without AsOf and without Every")
+	}
+	if q.WithoutDoubtful && (q.Predict || q.Every != 0) {
+		return Errorf(Invalid, "without doubtful", "predictions and aggregates rest on all that is there, and cannot leave out what is doubtful; ask for snapshots")
 	}
 	n := 0
 	return checkNodes(q.Memories, LevelMemory, &n, limit)

@@ -106,6 +106,31 @@ type Stats struct {
 	// which only a part lies in the caller's scope.
 	Refused uint64
 	Disk    OnDisk
+	Value   *Value  // entities of memories that evict by value; else nil
+	Keeps   *Bounds // entities with bounds of their own; else nil
+	Mark    *Mark   // entities that a mark by hand names: the newest such; else nil
+}
+
+// Mark is a mark by hand of entities that matter: an entity of SystemState/Mark. What it names
+// counts as used, in RAM and on disk, as long as it stands.
+type Mark struct {
+	ID   ID     // of the mark
+	Note string // why, for people
+}
+
+// Value says why an entity stays in the working memory for longer or shorter than others. The
+// unit of time is a state's usual stay there: within a sixty-fourth of it uses count once, and
+// after half of it they count half, and all of it later an asker is none any more. Uses of several askers
+// within a sixty-fourth count for each.
+type Value struct {
+	Asked      float64 // uses: reads and queries
+	Askers     int     // by whom, told apart up to 4
+	Linked     float64 // uses that came along links
+	Surprised  float64 // uses that surprises count as: as many as they had sigmas
+	Marked     float64 // uses that incidents about it, and standing rules that it satisfied, and marks by hand count as
+	Confidence float64 // of its newest snapshot
+	// Stretch is by how much the bounds of its history are stretched for that, 1 to 4.
+	Stretch float64
 }
 
 // OnDisk tells what the long-term memory holds of a node. All is zero where there is
@@ -116,9 +141,12 @@ type OnDisk struct {
 	Bytes     int64  // stored, as compressed as can be told
 	First     Time   // times of the oldest and the newest snapshot;
 	Last      Time   // valid if Snapshots > 0
+	// Stretch is, of an entity, how many times less its ages count for the policies, for what
+	// it is and was worth in the working memory: 1 to 4.
+	Stretch float64
 }
 
-// Add adds what a node holds to the sum of several.
+// Add adds what a node holds to the sum of several, but for the stretch.
 func (d *OnDisk) Add(o OnDisk) {
 	if o.Snapshots > 0 {
 		if d.Snapshots == 0 {

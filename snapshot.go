@@ -39,6 +39,9 @@ type Snapshot struct {
 	// Recalled says that the working memory had lost it, and has it back from the
 	// long-term memory.
 	Recalled bool
+	// Predicted says that it was not observed: it is what was expected when a query asked for it
+	// ([Query].Predict). It was not stored, and has no number.
+	Predicted bool
 }
 
 // Size returns the bytes of all payloads.
@@ -80,6 +83,12 @@ const (
 	// is not. All such snapshots of an answer are told as one, below the level at which they
 	// have one ID; Example is one of them, and Detail says what failed there.
 	MissingFilterFailed = "filter failed"
+	// MissingNotPredicted: the query wanted what is predicted ([Query].Predict), and that could not be said; what
+	// is in force is the answer. Example is the snapshot that was wanted, Detail says why there is none.
+	MissingNotPredicted = "not predicted"
+	// MissingDoubtful: the query wanted none that is withdrawn or rests on what is ([Query].WithoutDoubtful). Example is
+	// the newest of these, Detail says why.
+	MissingDoubtful = "doubtful"
 )
 
 // Missing says which part of what a query asked for its result does not hold.
@@ -89,7 +98,7 @@ type Missing struct {
 	Count    uint64   // snapshots, as far as is known; 0 is unknown
 	Interval Interval // their times, as far as is known
 	// Example and Detail are an instance and what failed there, if the reason is
-	// [MissingFilterFailed]; else empty.
+	// [MissingFilterFailed], [MissingNotPredicted] or [MissingDoubtful]; else empty.
 	Example ID
 	Detail  string
 	// Since is when who is to answer was last heard, if the reason is [MissingUnreachable]

@@ -297,6 +297,14 @@ func (g *Guard) AddProviderSegment(ctx context.Context, s engram.ProviderSegment
 	return g.svc.AddProviderSegment(ctx, s)
 }
 
+// SetHistory implements engram.Segments.
+func (g *Guard) SetHistory(ctx context.Context, id engram.ID, b engram.Bounds) error {
+	if err := g.administer(ctx, id, "set history"); err != nil {
+		return err
+	}
+	return g.svc.SetHistory(ctx, id, b)
+}
+
 // RemoveSegment implements engram.Segments.
 func (g *Guard) RemoveSegment(ctx context.Context, id engram.ID) error {
 	if err := g.administer(ctx, id, "remove segment"); err != nil {

@@ -332,6 +332,48 @@ func TestSubscriptionIsJudgedBeforeThereIsAnything(t *testing.T) {
 	}
 }
 
+// A server that goes away ends a stream that has sent to it, also when nothing waits for an
+// answer: neither a server that is back, which may have lost its segments, nor its absence
+// from the names refuses what is sent then.
+func TestCommitStreamEndsWithAServer(t *testing.T) {
+	for _, back := range []bool{true, false} {
+		c, names, hosts := cluster(t)
+		stream, err := c.CommitStream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		send := func(memory string, at engram.Time) error {
+			cm := engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, entity(memory), at, "x")}}
+			return errors.Join(stream.Send(cm), stream.Flush())
+		}
+		for _, m := range []string{"A", "B"} {
+			if err := send(m, 1); err != nil {
+				t.Fatal(err)
+			}
+			if results, err := stream.Recv(); err != nil || engram.FirstError(results) != nil {
+				t.Fatal(results, err)
+			}
+		}
+		hosts[1].stop()
+		var again *host
+		if back {
+			again = start(t, "second", names, nil, serving.Socket(t), memory("B"))
+		}
+		testkit.Until(t, func() (string, bool) {
+			results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, entity("B"), 2, "x")}})
+			err = cmp.Or(err, engram.FirstError(results))
+			if back {
+				return fmt.Sprint("a commit after the restart: ", err), again.Number() > 0
+			}
+			return fmt.Sprint("a commit to a memory that is gone: ", err), engram.CodeOf(err) == engram.NotFound
+		})
+		if err := send("B", 3); engram.CodeOf(err) != engram.Unavailable {
+			t.Errorf("after its server went away, back: %v, the stream takes a commit: %v", back, err)
+		}
+	}
+}
+
 func TestCommitStreamAcrossServers(t *testing.T) {
 	c, _, _ := cluster(t)
 	stream, err := c.CommitStream(t.Context())

@@ -16,21 +16,23 @@ const pipelineDepth = 1024
 
 // CommitStream implements engram.CommitStreamer: a pipeline to each server that a
 // commit concerns, opened when the first one does. A server that goes away ends
-// the stream.
+// the stream, even if it is back when the next commit is sent: it may have lost its
+// segments and types.
 func (c *Client) CommitStream(ctx context.Context) (engram.CommitStream, error) {
 	if err := c.alive(); err != nil {
 		return nil, err
 	}
-	s := &commitStream{c: c, sent: make(chan sentCommit, pipelineDepth), pipes: map[transport.Client]engram.CommitStream{}}
-	s.ctx, s.cancel = context.WithCancel(ctx)
+	s := &commitStream{c: c, sent: make(chan sentCommit, pipelineDepth), pipes: map[transport.Client]engram.CommitStream{}, used: map[string]transport.Client{}}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	return s, nil
 }
 
 type commitStream struct {
 	c      *Client
 	ctx    context.Context
-	cancel context.CancelFunc
-	sent   chan sentCommit // in order, until CloseSend closes it
+	cancel context.CancelCauseFunc     // with what broke the stream; nil if it was closed
+	sent   chan sentCommit             // in order, until CloseSend closes it
+	used   map[string]transport.Client // Send's: the server of each memory so far
 
 	mu     sync.Mutex
 	pipes  map[transport.Client]engram.CommitStream
@@ -57,10 +59,20 @@ func (s *commitStream) Send(c engram.Commit) error {
 	sc := sentCommit{updates: c.Updates, results: make([]engram.UpdateResult, len(c.Updates))}
 	parts, refused := s.c.divide(s.ctx, len(c.Updates), func(i int) string { return c.Updates[i].Entity.Memory() })
 	for i, err := range refused {
+		if memory := c.Updates[i].Entity.Memory(); s.used[memory] != nil {
+			return s.broken(wentAway(memory), memory)
+		}
 		sc.results[i] = engram.UpdateResult{ID: c.Updates[i].Entity, Err: err}
 	}
 	for _, p := range parts {
-		pipe, err := s.pipe(p.conn)
+		client, err := s.c.get(s.ctx, p.conn)
+		if err == nil {
+			err = s.stays(client, p, c.Updates)
+		}
+		var pipe engram.CommitStream
+		if err == nil {
+			pipe, err = s.pipe(client)
+		}
 		if err == nil {
 			err = s.c.teach(s.ctx, p.conn)
 		}
@@ -69,8 +81,7 @@ func (s *commitStream) Send(c engram.Commit) error {
 		}
 		if err != nil {
 			// What other servers were sent already goes without an answer.
-			s.cancel()
-			return err
+			return s.broken(err, p.memory)
 		}
 		sc.parts = append(sc.parts, sentPart{p, pipe})
 	}
@@ -82,11 +93,40 @@ func (s *commitStream) Send(c engram.Commit) error {
 	}
 }
 
-func (s *commitStream) pipe(cn *conn) (engram.CommitStream, error) {
-	client, err := s.c.get(s.ctx, cn)
-	if err != nil {
-		return nil, err
+// stays returns Unavailable if a memory of a part was at another server before, or at this
+// one before a restart.
+func (s *commitStream) stays(client transport.Client, p *part, updates []engram.EntityUpdate) error {
+	last := ""
+	for _, i := range p.indices {
+		memory := updates[i].Entity.Memory()
+		if memory == last {
+			continue
+		}
+		last = memory
+		if used := s.used[memory]; used == nil {
+			s.used[memory] = client
+		} else if used != client {
+			return wentAway(memory)
+		}
 	}
+	return nil
+}
+
+// broken ends the stream for the reason err, and returns why it has ended. The connection to a server that
+// has left the names is closed, whereupon its pipeline says no more than that.
+func (s *commitStream) broken(err error, memory string) error {
+	if engram.CodeOf(err) == engram.Canceled && s.ctx.Err() == nil && s.c.alive() == nil {
+		err = wentAway(memory)
+	}
+	s.cancel(err)
+	return s.ended()
+}
+
+func wentAway(memory string) error {
+	return engram.Errorf(engram.Unavailable, memory, "the memory's server went away while commits were streamed to it; open another stream")
+}
+
+func (s *commitStream) pipe(client transport.Client) (engram.CommitStream, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if pipe, ok := s.pipes[client]; ok {
@@ -115,7 +155,11 @@ func (s *commitStream) all() []engram.CommitStream {
 	return pipes
 }
 
+// ended returns why the stream has ended.
 func (s *commitStream) ended() error {
+	if cause := context.Cause(s.ctx); engram.CodeOf(cause) != engram.Canceled {
+		return cause
+	}
 	return engram.Errorf(engram.Canceled, "", "the commit stream is closed: %w", context.Cause(s.ctx))
 }
 
@@ -126,7 +170,7 @@ func (s *commitStream) Flush() error {
 	}
 	for _, p := range s.all() {
 		if err := p.Flush(); err != nil {
-			return err
+			return s.broken(err, "")
 		}
 	}
 	return nil
@@ -151,8 +195,7 @@ func (s *commitStream) Recv() ([]engram.UpdateResult, error) {
 			err = engram.Errorf(engram.Corrupt, p.conn.server, "the server answered %d of %d updates", len(answers), len(p.indices))
 		}
 		if err != nil {
-			s.cancel()
-			return nil, err
+			return nil, s.broken(err, p.memory)
 		}
 		p.place(answers, nil, sc.updates, sc.results)
 	}
@@ -178,7 +221,7 @@ func (s *commitStream) CloseSend() error {
 
 // Close implements engram.CommitStream.
 func (s *commitStream) Close() error {
-	s.cancel()
+	s.cancel(nil)
 	var errs []error
 	for _, p := range s.all() {
 		errs = append(errs, p.Close())

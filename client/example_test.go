@@ -37,6 +37,7 @@ func ExampleConnect() {
 		fmt.Println(d.ID)
 	}
 	// Output:
+	// Vision/Calibration
 	// Vision/ImageDepth
 	// Vision/ImageRGB
 	// Vision/LaserScan

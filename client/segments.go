@@ -48,6 +48,17 @@ func (c *Client) addSegment(ctx context.Context, id engram.ID, typeName string, 
 	})
 }
 
+// SetHistory implements engram.Segments.
+func (c *Client) SetHistory(ctx context.Context, id engram.ID, b engram.Bounds) error {
+	return c.onMemory(ctx, id.Memory(), true, func(ctx context.Context, s transport.Client, h *host) error {
+		there, err := id.InMemory(h.local)
+		if err != nil {
+			return err
+		}
+		return s.SetHistory(ctx, there, b)
+	})
+}
+
 // RemoveSegment implements engram.Segments.
 func (c *Client) RemoveSegment(ctx context.Context, id engram.ID) error {
 	return c.onMemory(ctx, id.Memory(), false, func(ctx context.Context, s transport.Client, h *host) error {

@@ -217,7 +217,7 @@ func (f *fetch) run(ctx context.Context, patterns []engram.Pattern) (err error) 
 		for _, r := range f.replicas {
 			begun[r] = r.now()
 		}
-		err = f.owner.QueryParts(ctx, q, func(part *engram.Result) error { return f.take(ctx, a, part) })
+		err = f.owner.QueryParts(engram.WithAsker(ctx, engram.Nobody), q, func(part *engram.Result) error { return f.take(ctx, a, part) })
 		a.whole = a.whole && err == nil
 		for _, r := range f.replicas {
 			r.fetched(a, begun[r])

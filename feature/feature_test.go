@@ -20,6 +20,7 @@ import (
 	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/feature/pull"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	ltmservice "github.com/seed-301d4374/engram/ltm/service"
 	poseservice "github.com/seed-301d4374/engram/pose/service"
 )
@@ -37,19 +38,6 @@ func offered() []feature.Feature {
 type noCopies struct{ copyservice.Admin }
 
 func (noCopies) CopyStatus(context.Context) ([]copyservice.Status, error) { return nil, nil }
-
-func rules(t *testing.T, text string) *access.Control {
-	t.Helper()
-	policy, err := access.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := access.New(access.Options{})
-	if err := c.Set(policy); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
 
 // silent is a client that sends one message and nothing more.
 type silent struct{ rest []proto.Message }
@@ -81,7 +69,7 @@ func do(ctx context.Context, c *feature.Call) error {
 // Each procedure of the services is offered once, and who has no rights can make none of
 // the calls but those that are answered within what one may see.
 func TestEveryCallHasARule(t *testing.T) {
-	control := rules(t, "rules: [{allow: all, to: somebody, on: '*'}]")
+	control := serving.Rules(t, "rules: [{allow: all, to: somebody, on: '*'}]")
 	ctx := access.WithIdentity(t.Context(), "nobody")
 	within := map[string]bool{"/engram.v1.CopyService/ListCopies": true, "/engram.v1.CopyService/Pull": true}
 	found := map[string]int{}
@@ -127,7 +115,7 @@ func TestCallWithoutARule(t *testing.T) {
 	if err := do(t.Context(), &f.Calls[0]); err != nil {
 		t.Errorf("without rules in force: %v", err)
 	}
-	guarded := f.Guarded(rules(t, "rules: [{allow: all, to: somebody, on: '*'}]"))
+	guarded := f.Guarded(serving.Rules(t, "rules: [{allow: all, to: somebody, on: '*'}]"))
 	if err := do(access.WithIdentity(t.Context(), "somebody"), &guarded.Calls[0]); engram.CodeOf(err) != engram.Forbidden {
 		t.Errorf("with rules in force: %v", err)
 	}
@@ -152,7 +140,7 @@ func TestCallWithoutARule(t *testing.T) {
 // A stream ends when the rights of its caller change, and says why.
 func TestStreamEndsWithItsRights(t *testing.T) {
 	const may, may2 = "rules: [{allow: read, to: eye, on: '*'}]", "rules: [{allow: [read, write], to: eye, on: '*'}]"
-	control := rules(t, may)
+	control := serving.Rules(t, may)
 	begun := make(chan struct{})
 	waits := func(ctx context.Context, _ *engramv1.WatchPosesRequest, _ func(*engramv1.WatchPosesResponse) error) error {
 		close(begun)

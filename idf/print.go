@@ -32,6 +32,30 @@ func PrintFiles(t *Type) map[string]string {
 	return texts
 }
 
+// ProtoFile is the text of a .proto file.
+type ProtoFile struct{ Path, Text string }
+
+// PrintImports returns the .proto texts of the type's file and of all that it imports,
+// each after its imports: with those that every [Registry] knows, but for protobuf's
+// own, which every compiler has.
+func PrintImports(t *Type) []ProtoFile {
+	var files []ProtoFile
+	seen := map[string]bool{}
+	var add func(f protoreflect.FileDescriptor)
+	add = func(f protoreflect.FileDescriptor) {
+		if seen[f.Path()] || f.Package() == "google.protobuf" {
+			return
+		}
+		seen[f.Path()] = true
+		for i := range f.Imports().Len() {
+			add(f.Imports().Get(i).FileDescriptor)
+		}
+		files = append(files, ProtoFile{f.Path(), printFile(f)})
+	}
+	add(t.desc.ParentFile())
+	return files
+}
+
 // protoPrinter writes the text of one file.
 type protoPrinter struct {
 	strings.Builder

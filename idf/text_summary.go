@@ -74,11 +74,16 @@ func isEmpty(object map[string]any) bool {
 	return true
 }
 
+// vector writes coordinates in their order. Those of a quaternion have their names, since
+// its order is not everywhere the same.
 func (w *textWriter) vector(l *layout, object map[string]any) {
 	w.print("(")
 	for i, m := range l.members {
 		if i > 0 {
 			w.print(", ")
+		}
+		if l.name == "foxglove.Quaternion" {
+			w.print(m.name + " ")
 		}
 		w.any(object[m.name])
 	}

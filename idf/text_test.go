@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
 		{TextOptions{Items: 2}, `name: "cup", ratio: 0.1, raw: 1,234 bytes, mood: glad, joints: [0.1, 1.23457, … 43 values], ` +
 			`points: [{x: 1, label: "p"}, {x: 2}], named: {"a b": {}, knee: {x: 3}}, rows: [[{x: 5}]], pair: ("l", null), ` +
 			`time: 1970-01-01 00:00:09.000000, took: 1m30s, seen_in: Vision/ImageRGB, array: float64 2x2 [1, 2, 3, 4], any: {n: 5, none: null}, ` +
-			`pose: {position: (0.1, 0.2, 0.3), orientation: (0, 0, 0, 1)}, image: RawImage rgb8 640x480, 921,600 bytes, frame "cam", child: {count: 1}`},
+			`pose: {position: (0.1, 0.2, 0.3), orientation: (x 0, y 0, z 0, w 1)}, image: RawImage rgb8 640x480, 921,600 bytes, frame "cam", child: {count: 1}`},
 		{TextOptions{Lines: true, Items: 1}, `name: "cup"
 count: 0
 total: 0
@@ -69,7 +69,7 @@ any: {n: 5, … 2 entries}
 extras: {}
 pose:
   position: (0.1, 0.2, 0.3)
-  orientation: (0, 0, 0, 1)
+  orientation: (x 0, y 0, z 0, w 1)
 image: RawImage rgb8 640x480, 921,600 bytes, frame "cam"
 child:
   name: ""

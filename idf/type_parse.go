@@ -36,6 +36,11 @@ func ParseType(def engram.TypeDef) (*Type, error) {
 	if !ok || md.IsMapEntry() {
 		return nil, engram.Errorf(engram.Invalid, def.Name, "type definition: the name is not that of a message")
 	}
+	if paths := pathsIn(def.Descriptors); !bringsAll(paths, md.ParentFile(), map[string]bool{}) {
+		if def.Descriptors, err = descriptorSet(md.ParentFile()); err != nil {
+			return nil, engram.Errorf(engram.Invalid, def.Name, "type definition: %w", err)
+		}
+	}
 	return newType(md, func() engram.TypeDef { return def }), nil
 }
 

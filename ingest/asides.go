@@ -59,7 +59,7 @@ func (im *importer) asides() error {
 			im.out.refuse(t, engram.Errorf(engram.CodeOf(err), "", "%s is not imported: %w", a.Name, err))
 			continue
 		}
-		if err := im.out.add(t, entity, at, at, payload); err != nil {
+		if _, err := im.out.add(t, entity, at, at, payload); err != nil {
 			return err
 		}
 	}

@@ -29,3 +29,13 @@ func (c *opaqueConverter) convert(data []byte) ([]output, error) {
 	c.outputs[0] = output{bytes: b, owned: true}
 	return c.outputs[:], nil
 }
+
+// opaqueData returns the bytes of a message that was kept so; nil of another payload.
+func opaqueData(payload []byte) []byte {
+	v, err := idf.DecodeValue(payload)
+	if dict, ok := v.(map[string]any); ok && err == nil {
+		data, _ := dict["data"].([]byte)
+		return data
+	}
+	return nil
+}

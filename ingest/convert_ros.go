@@ -14,6 +14,7 @@ import (
 type rosSource struct {
 	definition *rosmsg.Definition
 	wire       rosmsg.Wire
+	joints     *topicJoints // nil: it has none
 }
 
 func newROSSource(c *recording.Channel, v rosmsg.Version, w rosmsg.Wire) (source, error) {
@@ -22,11 +23,11 @@ func newROSSource(c *recording.Channel, v rosmsg.Version, w rosmsg.Wire) (source
 		if err != nil {
 			return nil, err
 		}
-		return &rosSource{d, w}, nil
+		return &rosSource{definition: d, wire: w}, nil
 	}
 	if v == rosmsg.ROS2 {
 		if d, ok := rosmsg.Builtin(c.Type); ok {
-			return &rosSource{d, w}, nil
+			return &rosSource{definition: d, wire: w}, nil
 		}
 	}
 	if c.SchemaEncoding == "" {
@@ -50,6 +51,9 @@ func (s *rosSource) convert(target *idf.Type, rule *Rule, fields []string) (conv
 		for _, from := range slices.Sorted(maps.Keys(rule.Members)) {
 			t := rule.Members[from]
 			o.Members = append(o.Members, rosmsg.Member{From: from, To: t.To, Values: t.Values, Text: conversions[t.Convert]})
+		}
+		if s.joints != nil {
+			o.Members = s.joints.members(o.Members)
 		}
 		var err error
 		if o.Append, err = encodedMembers(target, rule.Set); err != nil {

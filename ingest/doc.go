@@ -8,6 +8,9 @@
 // GeneralPurpose as its own type, with named, typed members; one that cannot be
 // understood arrives there as a dict that holds its bytes.
 //
+// [Follow] does the same with a running robot, whose messages come as they happen (package
+// live).
+//
 // A [Report] tells what became of each topic, and what of a damaged recording was
 // lost. docs/ingest.md describes the mapping file.
 //

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/foxglove"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/ltm/episode"
@@ -34,9 +35,25 @@ type ExportOptions struct {
 	Span   engram.Interval
 	Target engram.Target // TargetBoth unless it is set
 	Robot  string        // its name, noted in the file
+	// Derive makes what viewers draw of types that they do not know, in channels of its own,
+	// which imports leave out; nil makes none.
+	Derive *foxglove.Deriver
 	// Progress is called every now and then with how much of the span of time has been
 	// dealt with, in nanoseconds.
 	Progress func(done, total int64)
+}
+
+// complete sets what was left to the defaults.
+func (o *ExportOptions) complete() {
+	if o.Span == (engram.Interval{}) {
+		o.Span = engram.Always()
+	}
+	if len(o.Patterns) == 0 {
+		o.Patterns = []engram.Pattern{{}}
+	}
+	if o.Progress == nil {
+		o.Progress = func(int64, int64) {}
+	}
 }
 
 // ExportReport tells what was exported.
@@ -64,20 +81,12 @@ type ExportReport struct {
 // to export; then, and when it fails, no file is left.
 func Export(ctx context.Context, src Source, path string, o ExportOptions) (*ExportReport, error) {
 	began := time.Now()
-	if o.Span == (engram.Interval{}) {
-		o.Span = engram.Always()
-	}
-	if len(o.Patterns) == 0 {
-		o.Patterns = []engram.Pattern{{}}
-	}
-	if o.Progress == nil {
-		o.Progress = func(int64, int64) {}
-	}
+	o.complete()
 	if _, err := os.Stat(path); err == nil {
 		return nil, engram.Errorf(engram.AlreadyExists, path, "there is such a file; give another name")
 	}
 	x := &exporter{
-		ctx: ctx, src: src, o: o, types: idf.NewRegistry(), channels: map[engram.ID]*episode.Channel{},
+		ctx: engram.WithAsker(ctx, engram.Nobody), src: src, o: o, types: idf.NewRegistry(), channels: map[engram.ID]*episode.Channel{},
 		missing: map[missingKey]int{}, segments: map[engram.ID]engram.Description{},
 	}
 	x.report.Path = path
@@ -345,6 +354,34 @@ func (x *exporter) write() (episode.Info, error) {
 			}
 		}
 	}
+	err := x.windows(func(items []engram.Item) error {
+		for _, item := range items {
+			if err := x.add(item, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return episode.Info{}, err
+	}
+	if x.o.Derive != nil {
+		due, err := x.o.Derive.End(x.ctx)
+		if err == nil {
+			err = x.addDerived(due)
+		}
+		if err != nil {
+			return episode.Info{}, err
+		}
+	}
+	if err := x.describeTypes(); err != nil {
+		return episode.Info{}, err
+	}
+	return x.w.Seal(x.ctx)
+}
+
+// windows calls each with what there is in the span, window by window, in the order of time.
+func (x *exporter) windows(each func([]engram.Item) error) error {
 	total := int64(x.held.End.Sub(x.held.Start))
 	step := windowStart
 	for at := x.held.Start; at < x.held.End; {
@@ -356,14 +393,14 @@ func (x *exporter) write() (episode.Info, error) {
 			continue
 		}
 		if err != nil {
-			return episode.Info{}, err
+			return err
 		}
 		bytes := 0
-		for _, item := range items {
-			bytes += item.Size()
-			if err := x.add(item, false); err != nil {
-				return episode.Info{}, err
-			}
+		for i := range items {
+			bytes += items[i].Size()
+		}
+		if err := each(items); err != nil {
+			return err
 		}
 		at = iv.End
 		switch n := len(items); {
@@ -374,10 +411,7 @@ func (x *exporter) write() (episode.Info, error) {
 		}
 	}
 	x.o.Progress(total, total)
-	if err := x.describeTypes(); err != nil {
-		return episode.Info{}, err
-	}
-	return x.w.Seal(x.ctx)
+	return nil
 }
 
 // gather returns what is selected in the order of time, each once though several patterns
@@ -396,6 +430,17 @@ func (x *exporter) gather(sel engram.SnapshotSelector, bounded bool) (items []en
 		return cmp.Or(cmp.Compare(a.Time, b.Time), a.ID.Compare(b.ID))
 	})
 	return slices.CompactFunc(items, func(a, b engram.Item) bool { return a.ID == b.ID }), err
+}
+
+// addDerived puts messages for viewers into the file.
+func (x *exporter) addDerived(due []foxglove.Message) error {
+	for i := range due {
+		m := &due[i]
+		if err := x.w.AddDerived(m.Topic, m.Type, m.Time, m.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add puts a snapshot into the file.
@@ -419,6 +464,15 @@ func (x *exporter) add(item engram.Item, inForce bool) error {
 			return err
 		}
 		x.channels[entity] = ch
+	}
+	if x.o.Derive != nil {
+		due, err := x.o.Derive.Add(x.ctx, item, inForce || episode.Timeless(item.Time))
+		if err == nil {
+			err = x.addDerived(due)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	for i := range item.Instances {
 		if _, err := x.typeOf(item.Instances[i].Payload.Type); err != nil {

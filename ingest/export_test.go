@@ -1,7 +1,6 @@
 package ingest_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -223,35 +222,16 @@ func TestExportKeepsCoreTypes(t *testing.T) {
 // protobuf with a schema.
 func readable(t *testing.T, file string) (n uint64) {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := mcap.NewReader(bytes.NewReader(b))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	it, err := r.Messages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		schema, ch, _, err := it.NextInto(nil)
-		if err == io.EOF {
-			return n
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	testkit.Messages(t, file, func(schema *mcap.Schema, ch *mcap.Channel, _ *mcap.Message) {
 		if strings.HasPrefix(ch.Topic, "/engram") || strings.HasPrefix(schema.Name, "engram.ltm.") {
-			continue
+			return
 		}
 		if ch.MessageEncoding != "protobuf" || schema == nil || schema.Encoding != "protobuf" || len(schema.Data) == 0 {
 			t.Fatalf("%s has the encoding %q and the schema %+v", ch.Topic, ch.MessageEncoding, schema)
 		}
 		n++
-	}
+	})
+	return n
 }
 
 // Several instances, confidences, times of sending, segments that the other memory does

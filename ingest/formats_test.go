@@ -13,9 +13,6 @@ import (
 
 	"github.com/foxglove/mcap/go/mcap"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/seed-301d4374/engram"
@@ -77,30 +74,9 @@ func (r *recorder) proto(topic string, m proto.Message) {
 	b, err := proto.Marshal(m)
 	r.check(err)
 	md := m.ProtoReflect().Descriptor()
-	r.write(topic, string(md.FullName()), "protobuf", "protobuf", fileSet(r.t, md.ParentFile()), b)
-}
-
-func fileSet(t testing.TB, f protoreflect.FileDescriptor) []byte {
-	t.Helper()
-	set := &descriptorpb.FileDescriptorSet{}
-	seen := map[string]bool{}
-	var add func(f protoreflect.FileDescriptor)
-	add = func(f protoreflect.FileDescriptor) {
-		if seen[f.Path()] {
-			return
-		}
-		seen[f.Path()] = true
-		for i := range f.Imports().Len() {
-			add(f.Imports().Get(i).FileDescriptor)
-		}
-		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
-	}
-	add(f)
-	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	typ, err := idf.TypeOf(md, "", "")
+	r.check(err)
+	r.write(topic, string(md.FullName()), "protobuf", "protobuf", typ.Def().Descriptors, b)
 }
 
 // file closes the recording and returns its path.

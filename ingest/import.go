@@ -30,6 +30,8 @@ type Options struct {
 	Mapping *Mapping // nil means [DefaultMapping]
 	// Times say of which topics the times are not the stamps as they are.
 	Times []TimeRule
+	// Joints are the names that joints of joint states get.
+	Joints JointMap
 	// Mark, if it is not nil, has a memory's long-term memory set a mark, whose label it
 	// gives. It is called before something is committed that no mark of this import keeps,
 	// for a new one or with one that keeps more; so all of the recording is on disk whatever
@@ -42,6 +44,9 @@ type Options struct {
 	// of the recording, or with a Rate, where the recording's time span is known
 	// beforehand, nanoseconds of it.
 	Progress func(done, total int64)
+	// Away is called when the memory went away while [Follow] commits to it, with why, and
+	// with nil when it is back; nil tells nobody.
+	Away func(err error)
 }
 
 // SourceName returns the provider segments' name for a recording that is given no
@@ -73,17 +78,8 @@ func Import(ctx context.Context, dst Destination, path string, o Options) (*Repo
 // importWith is Import, with what makes snapshots of the channels of episodes; nil if they
 // are channels like others.
 func importWith(ctx context.Context, dst Destination, path string, o Options, own *restorer, began time.Time) (*Report, error) {
-	if o.Source == "" {
-		o.Source = SourceName(path)
-	}
-	if err := engram.CheckName(o.Source); err != nil {
-		return nil, engram.Errorf(engram.Invalid, path, "the recording's name cannot be the provider segment's; give another: %w", err)
-	}
-	if o.Rate < 0 || o.Rate != o.Rate {
-		return nil, engram.Errorf(engram.Invalid, path, "the rate %v is not a positive number", o.Rate)
-	}
-	if o.Mapping == nil {
-		o.Mapping = DefaultMapping()
+	if err := o.check(path); err != nil {
+		return nil, err
 	}
 	rec, err := recording.Open(path)
 	if err != nil {
@@ -91,13 +87,51 @@ func importWith(ctx context.Context, dst Destination, path string, o Options, ow
 	}
 	defer rec.Close()
 	report := &Report{File: path, Source: o.Source}
-	im := &importer{o: o, rec: rec, own: own, report: report, router: newRouter(ctx, dst, &o, path)}
+	return report, importAll(ctx, dst, rec, o, own, report, began)
+}
+
+// check fills in what was left out of the options for a recording of that name.
+func (o *Options) check(name string) error {
+	if o.Source == "" {
+		o.Source = SourceName(name)
+	}
+	if err := engram.CheckName(o.Source); err != nil {
+		return engram.Errorf(engram.Invalid, name, "the recording's name cannot be the provider segment's; give another: %w", err)
+	}
+	if o.Rate < 0 || o.Rate != o.Rate {
+		return engram.Errorf(engram.Invalid, name, "the rate %v is not a positive number", o.Rate)
+	}
+	if err := o.Joints.check(name); err != nil {
+		return err
+	}
+	if o.Mapping == nil {
+		o.Mapping = DefaultMapping()
+	}
+	return nil
+}
+
+// importAll commits what rec has, and fills the report. It does not close rec.
+func importAll(ctx context.Context, dst Destination, rec recording.Reader, o Options, own *restorer, report *Report, began time.Time) error {
+	im := &importer{o: o, rec: rec, own: own, report: report, router: newRouter(ctx, dst, &o, report.File)}
+	return im.importAll(ctx, dst, began)
+}
+
+func (im *importer) importAll(ctx context.Context, dst Destination, began time.Time) error {
+	o, rec, own, report := im.o, im.rec, im.own, im.report
+	var err error
 	im.out, err = newSender(ctx, dst, marking{set: o.Mark, span: rec.Span()})
+	im.notes.im = im
 	if err == nil {
+		if im.live != nil {
+			im.out.maxRuns = liveTimeRuns
+		}
 		if own != nil {
 			own.out = im.out
 		}
 		err = im.run(ctx)
+		for im.live != nil && im.again(ctx, dst, err) {
+			err = im.run(ctx)
+		}
 		err = errors.Join(err, im.out.finish(err == nil))
 		report.Evictions, report.Displaced = im.out.keep.finish(dst)
 	}
@@ -123,17 +157,23 @@ func importWith(ctx context.Context, dst Destination, path string, o Options, ow
 			report.Unmatched = append(report.Unmatched, rule.Topic)
 		}
 	}
-	return report, report.finish(ctx, began, err)
+	report.Unnoted = im.notes.report.Refused + im.notes.report.Evicted
+	report.UnmatchedJoints = im.router.joints.unmatched()
+	return report.finish(ctx, began, err)
 }
 
 // importer imports one recording.
 type importer struct {
 	o      Options
 	rec    recording.Reader
-	own    *restorer // nil: channels of episodes are like others
+	own    *restorer          // nil: channels of episodes are like others
+	live   Live               // rec, if its messages come as they happen
+	ended  context.Context    // of live: nothing is waited for any more
+	held   *recording.Message // of live: the next one
 	router *router
 	report *Report
 	out    *sender
+	notes  noter
 	pace   pace
 	clocks clocks
 	now    engram.Time // the latest log time
@@ -152,7 +192,12 @@ func (im *importer) run(ctx context.Context) error {
 			}
 			im.progress()
 		}
-		m, err := im.rec.Next()
+		if im.live != nil && im.live.Buffered() == 0 {
+			if err := im.out.flush(); err != nil {
+				return err
+			}
+		}
+		m, err := im.next()
 		if err == io.EOF {
 			break
 		}
@@ -171,12 +216,32 @@ func (im *importer) run(ctx context.Context) error {
 		}
 	}
 	im.progress()
+	if err := im.notes.flushAll(); err != nil {
+		return err
+	}
 	if im.own != nil {
 		if err := im.own.flush(); err != nil {
 			return err
 		}
 	}
 	return im.asides()
+}
+
+// next returns the next message. Of a live source it is held back for later where the memory
+// has gone away.
+func (im *importer) next() (recording.Message, error) {
+	if im.held != nil {
+		m := *im.held
+		im.held = nil
+		return m, nil
+	}
+	m, err := im.rec.Next()
+	if err == nil && im.live != nil {
+		if err = im.out.failed(); err != nil {
+			im.held = &m
+		}
+	}
+	return m, err
 }
 
 func (im *importer) progress() {
@@ -193,7 +258,9 @@ func (im *importer) progress() {
 // message sends one message on its way. The error ends the import.
 func (im *importer) message(m *recording.Message) error {
 	r := im.report
-	im.clocks.log(m.LogTime)
+	if im.live == nil {
+		im.clocks.log(m.LogTime)
+	}
 	if r.Bytes += uint64(len(m.Data)); r.Span.Empty() {
 		r.Span = engram.Interval{Start: m.LogTime, End: m.LogTime + 1}
 	}
@@ -205,14 +272,23 @@ func (im *importer) message(m *recording.Message) error {
 		}
 	}
 	ch := im.router.channel(m.Channel)
+	if im.live != nil && ch.report.Messages > 0 { // the first may be an old one, sent to who subscribes
+		im.clocks.log(m.LogTime)
+	}
 	ch.report.Messages++
+	if episode.IsDerived(m.Channel.Metadata) {
+		ch.report.Skipped++
+		ch.report.note("it was made from the other topics when they were exported")
+		return nil
+	}
+	im.notes.begin()
 	rt, err := im.router.route(ch, m.Data)
 	if err != nil {
+		im.out.refuse(ch.report, err)
 		if code := engram.CodeOf(err); code == engram.Unavailable || code == engram.Canceled {
 			return err
 		}
-		im.out.refuse(ch.report, err)
-		return nil
+		return im.notes.end(im.router.ctx, ch, nil, m)
 	}
 	if rt == nil || rt.rule.Skip {
 		ch.report.Skipped++
@@ -221,7 +297,7 @@ func (im *importer) message(m *recording.Message) error {
 	outs, err := rt.convert.convert(m.Data)
 	if err != nil {
 		im.out.refuse(ch.report, err)
-		return nil
+		return im.notes.end(im.router.ctx, ch, nil, m)
 	}
 	for i := range outs {
 		o := &outs[i]
@@ -240,11 +316,13 @@ func (im *importer) message(m *recording.Message) error {
 			// The transcoder uses its buffer again; the memory keeps what it is given.
 			o.bytes = append(make([]byte, 0, len(o.bytes)), o.bytes...)
 		}
-		if err := im.out.add(ch.report, id, o.time, m.LogTime, engram.Payload{Type: rt.payload, Bytes: o.bytes}); err != nil {
+		at, err := im.out.add(ch.report, id, o.time, m.LogTime, engram.Payload{Type: rt.payload, Bytes: o.bytes})
+		if err != nil {
 			return err
 		}
+		im.notes.part(id, at, o.bytes)
 	}
-	return nil
+	return im.notes.end(im.router.ctx, ch, rt, m)
 }
 
 // pace holds a replay back to the recording's own time.

@@ -167,6 +167,20 @@ func (r *Rule) check() error {
 	return nil
 }
 
+// Wants reports whether some message of that topic and type may be taken: a source need not
+// send the others.
+func (m *Mapping) Wants(topic, typ string) bool {
+	for i := range m.Rules {
+		if r := &m.Rules[i]; r.fits(typ, topic) && (!r.Skip || len(r.When) == 0) {
+			return !r.Skip
+		}
+	}
+	return false
+}
+
+// FitsTopic reports whether a topic fits one of the globs.
+func FitsTopic(globs []string, topic string) bool { return anyGlob(globs, topic) }
+
 // keepsType reports whether the messages keep their own type.
 func (r *Rule) keepsType() bool { return strings.Contains(r.To, "{type}") }
 

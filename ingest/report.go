@@ -16,6 +16,7 @@ import (
 type Report struct {
 	File   string // as it was given
 	Source string // the provider segments' name; "" if they keep theirs
+	Live   bool   // it came as it happened, from a [Live] source
 	Topics []TopicReport
 	// Messages counts those read, Stored and Refused the entity updates made of
 	// them; a message with several transforms is several updates. Skipped counts
@@ -43,11 +44,20 @@ type Report struct {
 	ClockOffset time.Duration
 	// Unmatched are the patterns of [Options.Times] that no topic fits.
 	Unmatched []string
+	// Noted counts messages of which it is noted what their payloads do not tell, so that
+	// [ExportROS] gives them back as they were; Unnoted counts notes, each of up to 1000
+	// messages, that the memory refused or dropped already.
+	Noted, Unnoted uint64
+	// UnmatchedJoints are those of [Options.Joints] that no joint state had.
+	UnmatchedJoints []string
 }
 
 // Lossy reports whether something of the recording is not in the memory: a part
-// could not be read, updates were refused, or they are evicted already.
-func (r *Report) Lossy() bool { return len(r.Loss) > 0 || r.Refused > 0 || r.Evicted > 0 }
+// could not be read, updates were refused, or they are evicted already, which in time
+// becomes of all that came live.
+func (r *Report) Lossy() bool {
+	return len(r.Loss) > 0 || r.Refused > 0 || r.Evicted > 0 && !r.Live
+}
 
 // LossSummary returns one line that names what could not be read: bytes, messages,
 // span and topics; "" if nothing was lost.
@@ -93,6 +103,8 @@ type TopicReport struct {
 	// Notes say what is not as the mapping has it, such as messages that went to
 	// GeneralPurpose because they do not fit their segment.
 	Notes []string
+	// Joints are the joints of joint states by their names in the recording, in the order in which they came; at most 1000.
+	Joints []string
 }
 
 // Reason is why updates were refused, and how many.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ingest"
+	"github.com/seed-301d4374/engram/ingest/rosmsg"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/server"
@@ -277,38 +278,46 @@ func TestExportIsInOrder(t *testing.T) {
 	if report.Span.Start != start || report.Span.End != end+1 {
 		t.Errorf("the export is of %v, want %v to %v", report.Span, engram.Time(start), engram.Time(end))
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lexer, err := mcap.NewLexer(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var latest, n uint64
-	for {
-		token, data, err := lexer.Next(nil)
-		if err == io.EOF || token == mcap.TokenDataEnd {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if token != mcap.TokenMessage {
-			continue
-		}
-		m, err := mcap.ParseMessage(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+	testkit.MessagesAsTheyLie(t, file, func(m *mcap.Message) {
 		if m.LogTime < latest || n == 0 && m.LogTime != start {
 			t.Fatalf("message %d has the log time %d after %d", n, m.LogTime, latest)
 		}
 		latest = m.LogTime
 		n++
-	}
+	})
 	if latest != end {
 		t.Errorf("the last log time is %d, want %d", latest, uint64(end))
+	}
+}
+
+// What other programs made of an export gives the messages of ROS back as what it was made of
+// does.
+func TestRewrittenExportsAreExportedForROS(t *testing.T) {
+	s := recordingServer(t)
+	if _, err := ingest.Import(t.Context(), s, testkit.Shared(t, "recordings", "tilt_laser.bag"), ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	bag := func(s *server.Server) []byte {
+		path := filepath.Join(t.TempDir(), "out.bag")
+		if _, err := ingest.ExportROS(t.Context(), s, path, rosmsg.ROS1, ingest.ExportOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	file := filepath.Join(t.TempDir(), "export.mcap")
+	if _, err := ingest.Export(t.Context(), s, file, ingest.ExportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	restored := plainServer(t)
+	if _, err := ingest.ImportEpisode(t.Context(), restored, rewrite(t, rewriting{sorted: true, compression: mcap.CompressionLZ4}, file), ingest.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(bag(restored), bag(s)) {
+		t.Error("the bag is another one")
 	}
 }

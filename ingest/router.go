@@ -23,6 +23,7 @@ type router struct {
 	provider string
 	file     string // the recording, as it is named in losses
 	times    []TimeRule
+	joints   *jointNames
 	timed    []bool // which of these fit some topic
 
 	channels map[*recording.Channel]*channel
@@ -80,7 +81,7 @@ const maxEntities = 1 << 16
 
 func newRouter(ctx context.Context, dst Destination, o *Options, file string) *router {
 	return &router{
-		ctx: ctx, dst: dst, mapping: o.Mapping, provider: o.Source, file: file, times: o.Times, timed: make([]bool, len(o.Times)),
+		ctx: ctx, dst: dst, mapping: o.Mapping, provider: o.Source, file: file, times: o.Times, joints: &jointNames{names: o.Joints, met: map[string]bool{}}, timed: make([]bool, len(o.Times)),
 		channels: map[*recording.Channel]*channel{}, topics: map[topicKey]*TopicReport{},
 		types: map[string]*idf.Type{}, kept: map[keptKey]keptSegment{},
 	}
@@ -101,7 +102,9 @@ func (r *router) channel(c *recording.Channel) *channel {
 	ch = &channel{c: c, report: report, times: timesOf(r.times, r.timed, c.Topic)}
 	r.channels[c] = ch
 	var err error
-	if ch.source, err = sourceOf(c); err != nil {
+	ch.source, err = sourceOf(c)
+	r.joints.of(ch.source, c.Type, report)
+	if err != nil {
 		ch.source = nil
 		report.note(err.Error())
 		if code := engram.CodeOf(err); (code == engram.Invalid || code == engram.Corrupt) && len(r.damaged) < maxReasons {

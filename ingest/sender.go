@@ -24,6 +24,8 @@ type sender struct {
 	keep   *keeping
 	marks  marking
 	times  map[engram.ID]*takenTimes // of the entities written to, by message
+	// maxRuns bounds the times that are remembered of each.
+	maxRuns int
 
 	updates   []engram.EntityUpdate
 	instances []engram.Instance // of the updates, allocated together
@@ -33,13 +35,13 @@ type sender struct {
 	received sync.WaitGroup
 	mu       struct {
 		sync.Mutex
-		waiting [][]sent // of the commits sent, in order; also guards the reports' and tallies' counts
-		err     error    // of receiving
+		waiting []batch // that were not answered, in order; also guards the reports' and tallies' counts
+		err     error   // of receiving
 	}
 }
 
 func newSender(ctx context.Context, dst engram.Writer, marks marking) (*sender, error) {
-	s := &sender{ctx: ctx, dst: dst, marks: marks, keep: newKeeping(ctx, dst), times: map[engram.ID]*takenTimes{}}
+	s := &sender{ctx: ctx, dst: dst, marks: marks, keep: newKeeping(ctx, dst), times: map[engram.ID]*takenTimes{}, maxRuns: maxTimeRuns}
 	streamer, ok := dst.(engram.CommitStreamer)
 	if !ok {
 		return s, nil
@@ -56,6 +58,12 @@ func newSender(ctx context.Context, dst engram.Writer, marks marking) (*sender, 
 	return s, nil
 }
 
+// batch is what is committed together.
+type batch struct {
+	updates []engram.EntityUpdate
+	sent    []sent // of the updates
+}
+
 // sent is what is to be counted when an update is answered.
 type sent struct {
 	tally *tally
@@ -70,11 +78,11 @@ func (s *sender) refuse(t *TopicReport, err error) {
 }
 
 // add appends an update of one message; where another one has its time already, it
-// gets the next nanosecond that is free. The error ends the import.
-func (s *sender) add(t *TopicReport, entity engram.ID, at, logged engram.Time, p engram.Payload) error {
+// gets the next nanosecond that is free, which is returned. The error ends the import.
+func (s *sender) add(t *TopicReport, entity engram.ID, at, logged engram.Time, p engram.Payload) (engram.Time, error) {
 	times := s.times[entity]
 	if times == nil {
-		times = &takenTimes{}
+		times = &takenTimes{most: s.maxRuns}
 		s.times[entity] = times
 	}
 	if free := times.take(at); free != at {
@@ -84,7 +92,7 @@ func (s *sender) add(t *TopicReport, entity engram.ID, at, logged engram.Time, p
 	s.grow()
 	i := len(s.instances)
 	s.instances = append(s.instances, engram.Instance{Payload: p, Sent: logged, HasSent: true, Confidence: 1})
-	return s.addAll(t, entity, at, s.instances[i:i+1:i+1])
+	return at, s.addAll(t, entity, at, s.instances[i:i+1:i+1])
 }
 
 // grow makes room for a batch where there is none.
@@ -119,30 +127,35 @@ func (s *sender) commit() error {
 	if err := s.marks.cover(s.ctx, s.updates); err != nil {
 		return err
 	}
-	c, commit := engram.Commit{Updates: s.updates, Recorded: true}, s.sent
-	s.bytes = 0
+	b := batch{s.updates, s.sent}
+	s.updates, s.instances, s.sent, s.bytes = nil, nil, nil, 0 // the pipeline may hold them
+	return s.send(b)
+}
+
+// send sends a batch.
+func (s *sender) send(b batch) error {
+	s.mu.Lock()
+	s.mu.waiting = append(s.mu.waiting, b)
+	err := s.mu.err
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	c := engram.Commit{Updates: b.updates, Recorded: true}
 	if s.stream != nil {
-		s.mu.Lock()
-		s.mu.waiting = append(s.mu.waiting, commit)
-		err := s.mu.err
-		s.mu.Unlock()
-		if err != nil {
-			return err
-		}
-		s.updates, s.instances, s.sent = nil, nil, nil // the pipeline may hold them
 		if err := s.stream.Send(c); err != nil {
 			return s.cause(err)
 		}
 		return nil
 	}
-	s.updates, s.instances, s.sent = nil, nil, nil
 	results, err := s.dst.Commit(s.ctx, c)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return count(commit, results)
+	s.mu.waiting = nil
+	return count(b.sent, results)
 }
 
 // flush sends what was gathered, all the way.
@@ -157,6 +170,9 @@ func (s *sender) flush() error {
 	}
 	return nil
 }
+
+// failed returns why a pipeline broke, if it did.
+func (s *sender) failed() error { return s.cause(nil) }
 
 // cause returns why a pipeline broke: the receiving side knows better.
 func (s *sender) cause(err error) error {
@@ -181,7 +197,7 @@ func (s *sender) receive() {
 			err = engram.Errorf(engram.Internal, "", "the memory answered a commit that was not sent")
 			s.mu.err = err
 		default:
-			err = count(s.mu.waiting[0], results)
+			err = count(s.mu.waiting[0].sent, results)
 			s.mu.waiting = s.mu.waiting[1:]
 			s.mu.err = err
 		}
@@ -207,6 +223,14 @@ func count(commit []sent, results []engram.UpdateResult) error {
 		a.first, a.last = min(a.first, at), max(a.last, at)
 	}
 	return nil
+}
+
+// unanswered returns what is not known to be stored, once the sender has been finished.
+func (s *sender) unanswered() []batch {
+	if len(s.updates) == 0 {
+		return s.mu.waiting
+	}
+	return append(s.mu.waiting, batch{s.updates, s.sent})
 }
 
 // finish sends the rest if the import went well, and waits for all answers.

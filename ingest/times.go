@@ -12,10 +12,15 @@ import (
 // place of another. The same recording always gets the same times.
 type takenTimes struct {
 	runs []engram.Interval // sorted, apart from each other
+	most int               // runs; the earliest are given up
 }
 
-// maxTimeRuns bounds the runs of one entity, 16 bytes each: the earliest are given up.
-const maxTimeRuns = 1 << 20
+// How many runs are remembered of one entity, 16 bytes each: of a recording, and of what
+// comes live, which has no end.
+const (
+	maxTimeRuns  = 1 << 20
+	liveTimeRuns = 1 << 12
+)
 
 // take returns the first free time from at on, which is taken then.
 func (t *takenTimes) take(at engram.Time) engram.Time {
@@ -37,8 +42,8 @@ func (t *takenTimes) take(at engram.Time) engram.Time {
 	default:
 		t.runs = slices.Insert(t.runs, i, engram.Interval{Start: at, End: at.Add(1)})
 	}
-	if len(t.runs) > maxTimeRuns {
-		t.runs = slices.Clone(t.runs[maxTimeRuns/2:])
+	if len(t.runs) > t.most {
+		t.runs = slices.Clone(t.runs[t.most/2:])
 	}
 	return at
 }

@@ -12,7 +12,7 @@ import (
 // one from the stamp on.
 func TestTakenTimes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var taken takenTimes
+		taken := takenTimes{most: maxTimeRuns}
 		set := map[engram.Time]bool{}
 		for _, at := range rapid.SliceOf(rapid.Int64Range(-5, 40)).Draw(t, "stamps") {
 			want := engram.Time(at)
@@ -38,7 +38,7 @@ func TestTakenTimes(t *testing.T) {
 
 // However many stamps there are, what is remembered of them is bounded.
 func TestTakenTimesAreBounded(t *testing.T) {
-	var taken takenTimes
+	taken := takenTimes{most: maxTimeRuns}
 	for i := range engram.Time(2 * maxTimeRuns) {
 		taken.take(2 * i)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -126,33 +125,13 @@ func countRecorded(t *testing.T, path string) map[string]uint64 {
 // reads them.
 func exportedPayloads(t *testing.T, file string) map[string][][]byte {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := mcap.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	it, err := r.Messages()
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string][][]byte{}
-	for {
-		schema, ch, m, err := it.NextInto(nil)
-		if err == io.EOF {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	testkit.Messages(t, file, func(schema *mcap.Schema, ch *mcap.Channel, m *mcap.Message) {
 		if !strings.HasPrefix(schema.Name, "engram.ltm.") {
 			all[ch.Topic] = append(all[ch.Topic], m.Data)
 		}
-	}
+	})
+	return all
 }
 
 // TestNothingVanishes imports every recording.

@@ -22,6 +22,7 @@ type Begun struct {
 // have its memories and their segments, and hold no snapshot yet. It is called once.
 func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	s.wm, s.disk.earlier, s.disk.epoch = w, s.opened.Episodes > 0, w.Epoch()
+	s.account.values = w.Values()
 	w.KeptBy(s.policies.some)
 	s.past.noteLife(w.Epoch())
 	s.orderBook.restoreRemovals()

@@ -132,7 +132,7 @@ func (a *episodeFolder) merge(ctx context.Context, group []*handle) (episode.Inf
 	}
 	// A crash before this leaves both, which the next start finds by what is superseded.
 	if err == nil {
-		err = a.disk.catalogue.Put(ctx, info, r.Entities(), names...)
+		err = a.disk.catalogue.Put(ctx, info, r.Entities(), r.Links(), names...)
 	}
 	if err != nil {
 		for _, h := range group {

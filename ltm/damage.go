@@ -32,7 +32,7 @@ func (rep *repairer) noteDamaged(problems []catalogue.Problem, infos []episode.I
 			rep.folder.disk.episodes.publish(func(next *version) { rep.account.lost(next, problem.Name, held) })
 			continue
 		}
-		entities, err := rep.folder.entitiesOf(problem.Name)
+		entities, _, err := rep.folder.contentsOf(problem.Name)
 		if err != nil {
 			continue // it is damaged more by now; readers say so
 		}

@@ -210,7 +210,8 @@ func (a *episodeFolder) edit(ctx context.Context, name string, change func(path 
 	r, err := episode.Open(filepath.Join(a.disk.episodes.dir, info.Name), a.disk.episodes.options)
 	if err == nil {
 		entities = r.Entities()
-		err = errors.Join(r.Close(), a.disk.catalogue.Put(ctx, info, entities, name))
+		links := r.Links()
+		err = errors.Join(r.Close(), a.disk.catalogue.Put(ctx, info, entities, links, name))
 	}
 	a.disk.episodes.publish(func(next *version) {
 		next.remove(name)
@@ -254,12 +255,12 @@ func (a *episodeFolder) dropFile(ctx context.Context, h *handle, known *cut) err
 	return a.removeFiles([]string{name})
 }
 
-// entitiesOf returns what a sealed episode's file says that it holds.
-func (a *episodeFolder) entitiesOf(name string) ([]episode.Entity, error) {
+// contentsOf returns what a sealed episode's file says that it holds, and its list of links.
+func (a *episodeFolder) contentsOf(name string) (entities []episode.Entity, links []byte, err error) {
 	r, err := episode.Open(filepath.Join(a.disk.episodes.dir, name), a.disk.episodes.options)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer r.Close()
-	return r.Entities(), nil
+	return r.Entities(), r.Links(), nil
 }

@@ -28,6 +28,26 @@ func (s *Store) Orders() []order { return s.state.content().Orders }
 // FinishOrders carries them out, as it is done by itself now and then.
 func (s *Store) FinishOrders() { s.forgetter.finishOrders() }
 
+// Look looks as the background does, and returns when it forgot last.
+func (s *Store) Look(last, now time.Time) time.Time { return s.forgetter.look(last, now) }
+
+// PassWait has forgetting, and nothing else, wait for the CPU by what a function measures. It is
+// called before the first look.
+func (s *Store) PassWait(wait func() float64) { s.forgetter.courtesy.cpu = &cpu{wait: wait} }
+
+// LookAtEpisode has the recorder look whether the CPU is wanted and whether the open episode is
+// to be sealed, as it does by itself now and then, and reports whether it is, or was.
+func (s *Store) LookAtEpisode(ctx context.Context) (sealing bool, err error) {
+	r := s.recorder
+	err = r.do(ctx, func() error {
+		r.thrift.look(time.Now())
+		r.checkSize()
+		sealing = r.seal != nil || r.writer == nil
+		return nil
+	})
+	return sealing, err
+}
+
 // SetMaxChannels sets how many entities an episode holds at most.
 func SetMaxChannels(n int) (restore func()) {
 	before := maxChannels

@@ -45,6 +45,11 @@ func TestSmallFilesOnAFailingDisk(t *testing.T) {
 			}
 			return len(marks) > 0
 		}, false},
+		"bounds": {"state.json", func(t *testing.T, l *life) error {
+			return l.NoteBounds(engram.MustID(cup), &engram.Bounds{MaxCount: 4})
+		}, func(t *testing.T, l *life) bool {
+			return l.Bounds()[engram.MustID(cup)].MaxCount == 4
+		}, false},
 		"a policy": {"policies.yaml", func(t *testing.T, l *life) error {
 			return l.SetPolicy(t.Context(), policy.Override{Pattern: engram.MustPattern("Test/Volatile"), Settings: map[string]string{"record": "never"}})
 		}, func(t *testing.T, l *life) bool {

@@ -1,5 +1,7 @@
 package ltm
 
+import "time"
+
 // Figures are what operators watch of a store beside its [Stats]. Getting them costs
 // next to nothing.
 type Figures struct {
@@ -11,6 +13,12 @@ type Figures struct {
 	LogFailing int    // logs that cannot be written just now
 	LogLosses  int    // what logs have lost, in this epoch and earlier ones
 	Closing    bool   // Close was called
+	// What policies want to be gone waits for the CPU just now, and for how long it did in all.
+	PutOff    bool
+	PutOffFor time.Duration
+	// What is recorded takes less of the CPU just now, which is wanted, and for how long it did in all.
+	Thrifty    bool
+	ThriftyFor time.Duration
 }
 
 // Figures returns the figures; all are 0 before [Store.Begin].
@@ -20,6 +28,8 @@ func (a *admin) Figures() Figures {
 	}
 	p := &a.recorder.progress
 	f := Figures{LogLosses: len(a.account.logLosses), Closing: a.closing.Load(), Recorded: p.done.Load(), Lost: a.recorder.counts.lost.Load()}
+	f.PutOff, f.PutOffFor = a.courtesy.figures(time.Now())
+	f.Thrifty, f.ThriftyFor = a.recorder.thrift.figures(time.Now())
 	p.mu.Lock()
 	f.Stalled = p.stalled || a.recorder.sealer.stalled.Load()
 	p.mu.Unlock()

@@ -166,7 +166,8 @@ func (f *forgetter) Forget(ctx context.Context, what Forgetting, progress Progre
 	case what.Due && (len(what.Patterns) > 0 || len(what.IDs) > 0 || what.EvenKept):
 		return Forgotten{}, engram.Errorf(engram.Invalid, "", "what is due is what the policies say; it goes with no patterns and no IDs")
 	case what.Due:
-		return f.forgetDue(ctx, what.DryRun, progress)
+		done, _, err := f.forgetDue(ctx, what.DryRun, never, progress)
+		return done, err
 	case len(what.Patterns) == 0 && len(what.IDs) == 0:
 		return Forgotten{}, engram.Errorf(engram.Invalid, "", "it does not say what to forget; give patterns or the IDs of snapshots")
 	case strings.TrimSpace(what.Why) == "" && !what.DryRun:

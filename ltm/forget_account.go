@@ -30,6 +30,7 @@ type account struct {
 	episodes *episodeSet
 	now      func() engram.Time
 	counts   atomic.Pointer[counts] // of this epoch, once it has begun
+	values   wm.Values              // from Begin on
 
 	logLosses []LogLoss // does not change after Begin
 
@@ -55,6 +56,8 @@ type accountContent struct {
 	Damaged map[string]map[engram.ID]forgottenOf `json:"damaged,omitempty"`
 	// Recalled has the times of the last recalls, by episode and entity.
 	Recalled map[string]map[engram.ID][]engram.Time `json:"recalled,omitempty"`
+	// Worth is what entities are worth.
+	Worth map[engram.ID]worth `json:"worth,omitempty"`
 	// Untold are notes of forgetting that could not be committed yet.
 	Untold []note `json:"untold,omitempty"`
 	// LogLosses are what logs have lost.

@@ -34,48 +34,55 @@ type due struct {
 	thinned map[engram.ID]bool
 }
 
-// forgetDue forgets what the policies want to be gone by now, one episode at a time.
-func (f *forgetter) forgetDue(ctx context.Context, dryRun bool, progress Progress) (Forgotten, error) {
+// forgetDue forgets what the policies want to be gone by now, one episode at a time, until stops
+// says so. whole says that it did not.
+func (f *forgetter) forgetDue(ctx context.Context, dryRun bool, stops func() bool, progress Progress) (_ Forgotten, whole bool, err error) {
 	var done forgetResult
 	if err := f.forgetting.lock(ctx); err != nil {
-		return done.forgotten, err
+		return done.forgotten, true, err
 	}
 	defer f.forgetting.unlock()
+	f.account.noteWorths(f.options.Now())
 	list, err := f.retention.whatIsDue(ctx)
 	if err != nil {
-		return done.forgotten, err
+		return done.forgotten, true, err
 	}
 	kept := f.keeper.keptThings()
 	if len(list) > 0 {
 		err = f.keeper.withLinks(ctx, kept)
 	}
 	if err != nil {
-		return done.forgotten, err
+		return done.forgotten, true, err
 	}
 	if !dryRun {
 		f.health.set("protecting what is linked", kept.cut)
 	}
-	failed, err := f.forgetEach(ctx, list, kept, dryRun, &done, progress)
+	failed, whole, err := f.forgetEach(ctx, list, kept, dryRun, stops, &done, progress)
 	done.finish()
 	if dryRun {
-		return done.forgotten, err
+		return done.forgotten, whole, err
 	}
 	if err == nil {
-		f.health.setAll(forgettingFrom, failed)
+		if whole { // else what failed before may fail yet
+			f.health.setAll(forgettingFrom, failed)
+		}
 		err = f.account.save()
 	}
 	f.ledger.noteForgetting(ctx, &done, nil, "as the policies say", "", nil)
-	return done.forgotten, err
+	return done.forgotten, whole, err
 }
 
 // forgettingFrom begins, in the store's health, what fails of an episode.
 const forgettingFrom = "forgetting from "
 
 // forgetEach forgets what is due of each episode, or looks what that is, and adds it to
-// done, also if it is given up. It returns what failed, by episode.
-func (f *forgetter) forgetEach(ctx context.Context, list []due, kept *keptThings, dryRun bool, done *forgetResult, progress Progress) (failed map[string]error, err error) {
+// done, also if it is given up, until stops says so. It returns what failed, by episode.
+func (f *forgetter) forgetEach(ctx context.Context, list []due, kept *keptThings, dryRun bool, stops func() bool, done *forgetResult, progress Progress) (failed map[string]error, whole bool, err error) {
 	failed = map[string]error{}
 	for i := range list {
+		if stops() {
+			return failed, false, nil
+		}
 		progress.Tell(i, len(list))
 		plan, err := f.retention.duePlan(ctx, &list[i], kept)
 		var c cut
@@ -88,7 +95,7 @@ func (f *forgetter) forgetEach(ctx context.Context, list []due, kept *keptThings
 		}
 		switch code := engram.CodeOf(err); {
 		case code == engram.Canceled:
-			return failed, err
+			return failed, false, err
 		case code == engram.NotFound: // it was dropped meanwhile
 		case err != nil:
 			failed[list[i].name] = err // the others go on
@@ -99,7 +106,7 @@ func (f *forgetter) forgetEach(ctx context.Context, list []due, kept *keptThings
 		}
 	}
 	progress.Tell(len(list), len(list))
-	return failed, nil
+	return failed, true, nil
 }
 
 // whatIsDue returns what the policies want to be gone, by episode.
@@ -128,7 +135,7 @@ func (r *retention) whatIsDue(ctx context.Context) ([]due, error) {
 		need -= p.Bytes
 		p.Protected = true // it goes already
 	}
-	for _, drop := range policy.Victims(need, portions, r.policies.Of) {
+	for _, drop := range policy.Victims(now, need, portions, r.policies.Of) {
 		p := &portions[drop.Portion]
 		of(p).drops[p.Entity] = drop.Why
 		p.Protected = true
@@ -207,6 +214,7 @@ func (r *retention) portions(ctx context.Context, full bool) ([]policy.Portion, 
 		if err != nil {
 			return err
 		}
+		stretch := r.account.worth(id, now)
 		for _, h := range holdings.All() {
 			if _, sealed := r.disk.episodes.get(h.Episode); !sealed {
 				continue
@@ -216,7 +224,7 @@ func (r *retention) portions(ctx context.Context, full bool) ([]policy.Portion, 
 				Snapshots: int(h.Snapshots - min(h.InForce, h.Snapshots)), Bytes: h.Bytes,
 				Protected: kept[h.Episode] || labelled(h.Episode, labelReduced, id) || marked.coversAll(h.Span) ||
 					r.account.isRecalledOften(h.Episode, id, now),
-				Thinned: labelled(h.Episode, labelThinned, id),
+				Thinned: labelled(h.Episode, labelThinned, id), Stretch: stretch,
 			})
 		}
 		return ctx.Err()

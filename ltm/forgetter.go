@@ -48,6 +48,7 @@ type forgetter struct {
 	retention  *retention
 	ledger     *ledger
 	compactor  *compactor
+	courtesy   courtesy
 
 	ctx    context.Context // of the background
 	cancel context.CancelFunc
@@ -58,7 +59,7 @@ type forgetter struct {
 const lookAtDisk = 10 * time.Second
 
 func (f *forgetter) start() {
-	f.ctx, f.cancel = context.WithCancel(context.Background())
+	f.ctx, f.cancel = context.WithCancel(engram.WithAsker(context.Background(), engram.Nobody))
 	f.done.Go(f.run)
 }
 
@@ -82,17 +83,32 @@ func (f *forgetter) run() {
 		case <-ticker.C:
 		}
 		f.finishOrders()
-		if need, _ := f.retention.diskNeed(); need <= 0 && time.Since(last) < f.options.ForgetEvery {
-			continue
-		}
-		last = time.Now()
-		_, err := f.forgetDue(f.ctx, false, nil)
-		if f.ctx.Err() != nil {
-			return
-		}
-		f.health.set("forgetting", err)
+		last = f.look(last, time.Now())
 	}
 }
+
+// look has what policies want to be gone go if it is time for it, and returns when that was done
+// last.
+func (f *forgetter) look(last, now time.Time) time.Time {
+	stops := f.courtesy.stops
+	if need, _ := f.retention.diskNeed(); need > 0 {
+		stops = never
+	} else if now.Sub(last) < f.options.ForgetEvery || !f.courtesy.pass(now) {
+		return last
+	}
+	_, whole, err := f.forgetDue(f.ctx, false, stops, nil)
+	if f.ctx.Err() != nil {
+		return last
+	}
+	f.health.set("forgetting", err)
+	if !whole {
+		return last
+	}
+	return now
+}
+
+// never stops nothing.
+func never() bool { return false }
 
 // finishOrders carries out what was ordered and is not done, and tells what is not told.
 func (f *forgetter) finishOrders() {

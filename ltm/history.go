@@ -112,7 +112,16 @@ func (p *past) History(epoch uint64, match func(engram.ID) bool, after, upTo uin
 			h.episodes = append(h.episodes, e)
 		}
 	}
-	slices.SortFunc(h.episodes, func(a, b *handle) int { return strings.Compare(a.name, b.name) })
+	// Not by name alone: one that took the place of several has a newer name than those that followed them.
+	end := func(e *handle) engram.Time {
+		if slices.Contains(h.version.writing, e) {
+			return engram.MaxTime
+		}
+		return e.info.Arrived.End
+	}
+	slices.SortFunc(h.episodes, func(a, b *handle) int {
+		return cmp.Or(cmp.Compare(end(a), end(b)), strings.Compare(a.name, b.name))
+	})
 	return h
 }
 

@@ -203,8 +203,15 @@ func TestStandingRule(t *testing.T) {
 	if rules, err := l.Rules(t.Context()); err != nil || !slices.EqualFunc(rules, []ltm.Rule{rule}, func(a, b ltm.Rule) bool { return a.Name == b.Name && a.When == b.When }) {
 		t.Fatalf("rules %+v, %v", rules, err)
 	}
+	if err := l.wm.Values().Begin("Test"); err != nil {
+		t.Fatal(err)
+	}
 	l.commit(t, cup, seconds(10_000)[0], map[string]any{"state": "falls"})
 	waitForMarks(2)
+	wantSoon(t, "what satisfied the rule is of value", func() bool {
+		st, err := l.wm.Stats(t.Context(), engram.MustPattern(cup), engram.LevelEntity)
+		return err == nil && len(st) == 1 && st[0].Value.Marked == wm.MarkUses
+	})
 	if err := l.RemoveRule(t.Context(), "falls"); err != nil {
 		t.Fatal(err)
 	}

@@ -67,13 +67,16 @@ func (s *reader) execute(ctx context.Context, q engram.Query, part func(*engram.
 	if s.wm == nil {
 		return nil, errNotBegun
 	}
+	limits := s.wm.Limits()
+	if q.Every != 0 {
+		return query.Aggregated(ctx, q, s.options.Types, limits.Query(), s.QueryParts, part)
+	}
 	if q.Target == engram.TargetWM {
 		if part == nil {
 			return s.wm.Query(ctx, q)
 		}
 		return nil, s.wm.QueryParts(ctx, q, part)
 	}
-	limits := s.wm.Limits()
 	x := &execution{s: s, ctx: ctx, both: q.Target == engram.TargetBoth}
 	var err error
 	if x.answer, err = s.wm.Compiler().NewAnswer(ctx, q, s.options.Types, limits.Query(), part); err != nil {
@@ -244,6 +247,7 @@ func (x *execution) entity(id engram.ID, nodes []*query.Node) error {
 		w = x.view.Entity(id)
 	}
 	if w != nil {
+		w.Asked()
 		if done, err := x.fromWM(id, w, selectors, limit); done || err != nil {
 			return err
 		}
@@ -311,6 +315,7 @@ func (x *execution) merged(id engram.ID, w *wm.EntityView, selectors []engram.Sn
 	}
 	defer v.close()
 	v.wm, v.payload, v.filter = w, x.payload || x.found.Filter.NeedsPayloads(), x.filter
+	v.membersName, v.members = x.answer.Members()
 	v.admit.asOf, v.admit.epoch, v.admit.horizon = x.admit.asOf, x.admit.epoch, x.admit.horizon
 	if w != nil {
 		floor, any, err := x.s.disk.floor(x.ctx, x.version, id, w, x.admit.asOf)

@@ -66,6 +66,7 @@ type recorder struct {
 
 	progress progress
 	counts   counts
+	thrift   thrift
 	sealer   sealer
 }
 
@@ -94,9 +95,10 @@ func newRecorder(s *Store, w *wm.WM) *recorder {
 		stop: make(chan struct{}), filters: record.NewFilters(s.policies.Table, s.options.Types),
 		entities: map[engram.ID]*recorded{}, left: left{}, uncoded: map[engram.ID]bool{},
 	}
+	r.thrift.cpu = &s.cpu
 	r.counts.tallies = map[engram.ID]*tally{}
 	r.progress.changed = make(chan struct{})
-	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r.ctx, r.cancel = context.WithCancel(engram.WithAsker(context.Background(), engram.Nobody))
 	r.sealer = sealer{
 		options: r.options, health: r.health, account: r.account, disk: r.disk, logs: r.logs,
 		jobs: make(chan job), ctx: r.ctx, stop: r.stop, unsealed: map[engram.ID]uint64{},
@@ -159,6 +161,7 @@ func (r *recorder) run() {
 		case note := <-r.settled:
 			note()
 		case <-ticker.C:
+			r.thrift.look(time.Now())
 			r.filters.Expire(r.options.Now())
 			r.checkSize()
 			r.prepareCatchUp()

@@ -32,7 +32,7 @@ func (r *recorder) inForce() {
 			continue
 		}
 		p := r.policies.Of(entity)
-		if p.Record == policy.Never || p.Keep.Outlived(min(s.Time, s.Arrived), r.began) {
+		if p.Record == policy.Never || p.Keep.Outlived(min(s.Time, s.Arrived), r.began, r.account.worth(entity, r.began)) {
 			continue
 		}
 		size := s.Size()

@@ -33,6 +33,7 @@ func (r *recorder) checkSize() {
 		r.startSeal("size")
 	case len(info.Marks) >= maxMarks:
 		r.startSeal("marks")
+	case r.thrift.isOn() && o.Now().Sub(r.began) < mostSealed*o.SealAge:
 	case o.Now().Sub(r.began) >= o.SealAge:
 		r.startSeal("age")
 	}
@@ -144,7 +145,9 @@ func (r *recorder) open() error {
 	info := episode.Info{
 		Name: r.folder.nextName(r.began), Robot: o.Robot, Epoch: r.wm.Epoch(), Losses: r.counts.losses.Texts(),
 	}
-	w, err := episode.Create(filepath.Join(o.Dir, episodesDir), info.Name, info, r.disk.episodes.options)
+	options := r.disk.episodes.options
+	options.Quick = r.thrift.isOn
+	w, err := episode.Create(filepath.Join(o.Dir, episodesDir), info.Name, info, options)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ func (p *past) Removed(ctx context.Context, segment engram.ID) error {
 			}
 		}
 		c.Removed = append(kept, r)
+		c.dropBounds(segment)
 	})
 	p.publishState()
 	return err

@@ -222,11 +222,11 @@ func (rep *repairer) repairKnown(ctx context.Context, h *handle) (out EpisodeInf
 // takeIn takes a sealed episode's file that the store did not know, and returns what stays
 // lost of what it held.
 func (rep *repairer) takeIn(ctx context.Context, info episode.Info) (stays map[engram.ID]forgottenOf, err error) {
-	entities, err := rep.folder.entitiesOf(info.Name)
+	entities, links, err := rep.folder.contentsOf(info.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := rep.folder.disk.catalogue.Put(ctx, info, entities); err != nil {
+	if err := rep.folder.disk.catalogue.Put(ctx, info, entities, links); err != nil {
 		return nil, err
 	}
 	rep.folder.disk.repaired.Add(1)

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/query"
+	"github.com/seed-301d4374/engram/wm"
 )
 
 const (
@@ -68,7 +69,7 @@ func (g *ruleSet) newRun(r Rule) *runningRule {
 // start runs the rules that were set in earlier epochs. One that cannot be followed is
 // tried again; the server begins nevertheless.
 func (g *ruleSet) start() {
-	g.ctx, g.end = context.WithCancel(context.Background())
+	g.ctx, g.end = context.WithCancel(engram.WithAsker(context.Background(), engram.Nobody))
 	g.mu.running = map[string]*runningRule{}
 	g.saver.Go(g.saveMarks)
 	for _, r := range g.state.content().Rules {
@@ -318,6 +319,7 @@ func (r *runningRule) watch() error {
 			if r.grows, err = r.set.keeper.grow(r.grows, &r.Rule, u.Snapshot.Time); err != nil {
 				r.miss(1, "there are too many marks")
 			}
+			r.set.wm.Values().Regard(u.ID.Truncate(engram.LevelEntity), wm.Marked, wm.MarkUses)
 		}
 	}
 }

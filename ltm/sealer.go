@@ -116,12 +116,12 @@ func (s *sealer) sealOne(j job) error {
 	if err != nil {
 		return err
 	}
-	return s.adopt(j, info, j.writer.Entities())
+	return s.adopt(j, info, j.writer.Entities(), j.writer.Links())
 }
 
 // adopt makes a sealed episode known.
-func (s *sealer) adopt(j job, info episode.Info, entities []episode.Entity) error {
-	err := s.persist("the catalogue", func() error { return s.disk.catalogue.Put(s.ctx, info, entities) })
+func (s *sealer) adopt(j job, info episode.Info, entities []episode.Entity, links []byte) error {
+	err := s.persist("the catalogue", func() error { return s.disk.catalogue.Put(s.ctx, info, entities, links) })
 	s.disk.episodes.sealed(j.handle, info, j.upTo)
 	s.account.change() // what was left out
 	s.account.saveSoon()
@@ -141,6 +141,7 @@ func (s *sealer) saveBroken(j job, cause error) (whole bool, err error) {
 	from := filepath.Join(dir, strings.TrimSuffix(j.handle.name, sealedExt)+openExt)
 	var info episode.Info
 	var entities []episode.Entity
+	var links []byte
 	err = s.persist("repairing "+j.handle.name, func() error {
 		var err error
 		if info, _, err = episode.Repair(s.ctx, from, filepath.Join(dir, j.handle.name), s.disk.episodes.options); err != nil {
@@ -150,14 +151,14 @@ func (s *sealer) saveBroken(j job, cause error) (whole bool, err error) {
 		if err != nil {
 			return err
 		}
-		entities = repaired.Entities()
+		entities, links = repaired.Entities(), repaired.Links()
 		return errors.Join(repaired.Close(), s.options.FS.Remove(from))
 	})
 	if err != nil {
 		s.disk.episodes.abandon(j.handle)
 		return false, err
 	}
-	return info.Snapshots == j.writer.Info().Snapshots, s.adopt(j, info, entities)
+	return info.Snapshots == j.writer.Info().Snapshots, s.adopt(j, info, entities, links)
 }
 
 // persist does something with the disk, again and again until it succeeds, it cannot

@@ -38,6 +38,9 @@ type stateContent struct {
 	Orders  []order        `json:"orders,omitempty"` // to forget, that are not done yet
 	Lives   []uint64       `json:"lives,omitempty"`  // of the server, by their epochs, in their order
 	Copies  []string       `json:"copies,omitempty"` // memories that are copies of other servers'
+	Hosted  []Hosted       `json:"hosted,omitempty"` // memories that programs host
+	// Bounds were set at run-time, of core segments and entities in the working memory.
+	Bounds map[engram.ID]notedBounds `json:"bounds,omitempty"`
 	// Requests are the last orders, done or not, for holders of copies that were away.
 	Requests []request `json:"requests,omitempty"`
 	// Of the last one that is not among them any more.
@@ -201,7 +204,7 @@ func readJSON(file string, text []byte, version int, content any, versionOf func
 }
 
 func (s *state) load() error {
-	trouble, err := s.files.read(stateFile, "marks, which are looked for in the episodes, rules, kept episodes, what was removed, and orders to forget", func(text []byte) error {
+	trouble, err := s.files.read(stateFile, "marks, which are looked for in the episodes, rules, kept episodes, what was removed, bounds that were set, and orders to forget", func(text []byte) error {
 		var content stateContent
 		err := readJSON(stateFile, text, stateVersion, &content, func() int { return content.Version })
 		if err == nil {

@@ -3,7 +3,6 @@ package ltm
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/catalogue"
@@ -60,15 +59,19 @@ func (v *version) writingEntities() (map[engram.ID][]episode.Entity, error) {
 	return all, nil
 }
 
-// catalogued says which episodes count of those that the catalogue knows, in one look-up.
-// After it, apart returns the sealed episodes of the version that did not count: they tell
-// themselves what they hold.
-func (v *version) catalogued() (counts func(episode string) bool, apart func() []*handle) {
-	apart = sync.OnceValue(v.leaving) // after the catalogue was read
-	return func(name string) bool {
-		h := v.sealed[name]
-		return h != nil && !slices.Contains(apart(), h)
-	}, apart
+// catalogued says which episodes count of those that the catalogue knows, anew each time that it
+// is looked at. After it, apart returns the sealed episodes of the version that did not count at
+// the last time: they tell themselves what they hold.
+func (v *version) catalogued() (counting catalogue.Counting, apart func() []*handle) {
+	var leaving []*handle
+	counting = func() func(string) bool {
+		leaving = v.leaving()
+		return func(name string) bool {
+			h := v.sealed[name]
+			return h != nil && !slices.Contains(leaving, h)
+		}
+	}
+	return counting, func() []*handle { return leaving }
 }
 
 // entitiesOf returns what episodes say themselves that they hold of a provider segment.
@@ -139,8 +142,8 @@ func (c *counting) below(parent engram.ID) (total sum, err error) {
 
 // provider counts what is on disk of a provider segment's entities.
 func (c *counting) provider(id engram.ID) (total sum, err error) {
-	counts, apart := c.version.catalogued()
-	held, err := c.s.disk.catalogue.Held(c.ctx, id, counts)
+	counting, apart := c.version.catalogued()
+	held, err := c.s.disk.catalogue.Held(c.ctx, id, counting)
 	if err != nil {
 		return total, err
 	}
@@ -173,7 +176,7 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 			}
 		}
 		one := sum{typ: h.Type, OnDisk: engram.OnDisk{
-			Entities: 1, Snapshots: max(h.Snapshots-min(h.InForce, h.Snapshots), 1), Bytes: h.Bytes, First: h.Span.Start, Last: h.Span.End - 1,
+			Entities: 1, Stretch: c.s.account.worth(entity, c.s.options.Now()), Snapshots: max(h.Snapshots-min(h.InForce, h.Snapshots), 1), Bytes: h.Bytes, First: h.Span.Start, Last: h.Span.End - 1,
 		}}
 		if !c.view.Has(entity) {
 			one.only = 1
@@ -194,6 +197,9 @@ func (c *counting) tell(id engram.ID, of sum) {
 		i = len(c.out)
 		c.at[id] = i
 		c.out = append(c.out, engram.Stats{ID: id})
+		if id.Level() == engram.LevelEntity {
+			c.out[i].Mark = c.s.wm.Values().Mark(id)
+		}
 	}
 	st := &c.out[i]
 	st.Disk = of.OnDisk

@@ -44,6 +44,12 @@ type Options struct {
 	// so that it does not fill, lowest priority first; default 0.85.
 	DiskLimit   float64
 	ForgetEvery time.Duration // how often what the policies want to be gone goes; default 1 min
+	// CPUWait returns the share of the time since the call before in which some task waited for
+	// the CPU, 0 to 1: while that is much, what policies want to be gone waits, 10 times
+	// ForgetEvery at most, unless the disk fills; an episode is sealed at twice SealAge; and
+	// numbers are coded in less time, and take more bytes. It is called by one goroutine at a
+	// time. nil means that the CPU is never wanted.
+	CPUWait func() float64
 	// CloseWithin bounds how long Close records what the working memory still holds for
 	// it, and tries to write what the disk refuses; default 2 min.
 	CloseWithin time.Duration
@@ -123,6 +129,7 @@ type Store struct {
 type env struct {
 	options Options
 	health  health
+	cpu     cpu
 	// From Begin on; nil before, the recorder also while the log is read back.
 	wm       *wm.WM
 	recorder *recorder
@@ -154,7 +161,7 @@ const (
 // Nothing is recorded before [Store.Begin].
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.WithDefaults()
-	s := &Store{env: env{options: o, health: health{log: o.Log}}}
+	s := &Store{env: env{options: o, health: health{log: o.Log}, cpu: cpu{wait: o.CPUWait}}}
 	s.compose()
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(engram.Errorf(engram.CodeOf(err), o.Dir, "the long-term memory cannot be opened: %w", err), s.release())
@@ -184,11 +191,12 @@ func (s *Store) compose() {
 		env: e, forgetting: &s.forgetting, state: &s.state, account: &s.account, logs: &s.logs, disk: &s.disk,
 		folder: &s.episodeFolder, compactor: &s.compactor, keeper: &s.keeper, orders: &s.orderBook,
 		retention: &retention{e, &s.policies, &s.state, &s.account, &s.disk, &s.keeper}, ledger: &ledger{e, &s.account},
+		courtesy: courtesy{cpu: &s.cpu, most: mostPutOff * o.ForgetEvery},
 	}
 	s.reader = reader{e, &s.policies, &s.account, &s.disk, &s.logs}
 	s.recaller = recaller{e, &s.policies, &s.account, &s.forgetting, &s.reader}
 	s.past = past{e, &s.state, &s.policies, &s.account, &s.disk}
-	s.admin = admin{e, &s.policies, &s.account, &s.state, &s.disk, &s.logs, &s.repairer}
+	s.admin = admin{e, &s.policies, &s.account, &s.state, &s.disk, &s.logs, &s.repairer, &s.forgetter.courtesy}
 }
 
 func (s *Store) open(ctx context.Context) (err error) {
@@ -242,7 +250,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 	damaged := s.disk.episodes.current().damaged
 	for _, info := range infos {
 		if damaged[info.Name] != nil && info.Damage == nil {
-			if now, err := s.episodeFolder.entitiesOf(info.Name); err == nil {
+			if now, _, err := s.episodeFolder.contentsOf(info.Name); err == nil {
 				back[info.Name] = heldBy(now, o.Now())
 			}
 		}
@@ -335,6 +343,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.disk.catalogue.Close())
 	}
 	if s.begun.Load() {
+		s.account.noteWorths(s.options.Now())
 		s.account.change()
 		errs = append(errs, s.account.save())
 	}

@@ -42,8 +42,9 @@ type episodeSet struct {
 	// rewriting is called before a version is published whose episodes were rewritten.
 	rewriting func(number uint64)
 
-	now atomic.Pointer[version]
-	mu  struct { // held for no I/O; before a handle's own
+	now    atomic.Pointer[version]
+	losses atomic.Uint64 // changes after something may have gone
+	mu     struct {      // held for no I/O; before a handle's own
 		sync.Mutex
 		pinned  []*version // that somebody reads
 		leaving []*handle  // whose files go; a version may still name them
@@ -103,6 +104,9 @@ func (s *episodeSet) publish(change func(next *version)) {
 		s.rewriting(next.number)
 	}
 	s.now.Store(next)
+	if len(next.left) > 0 || next.rewritten || next.noted != was.noted || !slices.Equal(next.tombstones, was.tombstones) {
+		s.losses.Add(1)
+	}
 	gone := s.sweepLocked()
 	s.mu.Unlock()
 	retire(gone)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/query"
 )
@@ -64,6 +65,8 @@ func (f *fakeTimeline) Load(_ context.Context, i, first, last int) ([]*engram.Sn
 	f.loaded += last - first
 	return f.blocks[i][first:last], nil
 }
+
+func (f *fakeTimeline) Members(string, codec.Members) episode.Timeline { return f }
 
 // fakePart returns a part whose run is the timeline.
 func fakePart(f *fakeTimeline) part {

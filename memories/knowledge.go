@@ -18,9 +18,10 @@ var questionLimits = service.Limits{Time: time.Minute, Memory: 128 * mib}
 // RDF. An entity's name is an IRI, the provider is the document or component that says so.
 // Package knowledge/record turns triples into it and back. Its server answers questions in logic of
 // all that is known, the world included; package knowledge/base has how.
-func Knowledge() server.Memory {
+func Knowledge() server.Memory { return knowledgeOf(base.NewLocal(questionLimits)) }
+
+func knowledgeOf(answers *base.Local) server.Memory {
 	const name = "Knowledge"
-	answers := base.NewLocal(questionLimits)
 	return server.Memory{
 		Name:  name,
 		Doc:   "ontologies, classes, properties and individuals: what is known in OWL and RDF",

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/knowledge/base"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -15,11 +16,12 @@ type Option func(*options)
 type options struct {
 	knowledge    []fs.FS
 	monitorEvery time.Duration
-	poses        pose.Retention
+	poses        pose.Config
+	robotRadius  float64
 }
 
 func optionsOf(opts []Option) options {
-	o := options{poses: DefaultPoseRetention()}
+	o := options{poses: pose.Config{Retention: DefaultPoseRetention()}}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -42,20 +44,36 @@ func WithSystemMonitor(every time.Duration) Option {
 // the memory RobotState keeps; the zero Retention keeps everything. The default is
 // [DefaultPoseRetention].
 func WithPoseRetention(keep pose.Retention) Option {
-	return func(o *options) { o.poses = keep }
+	return func(o *options) { o.poses.Retention = keep }
+}
+
+// WithPoseDefaults sets what the poses of the memory RobotState answer where no sample is: how
+// far apart two samples may be for times between them to be answered (0 is 1 s, negative any),
+// how long the last sample is held (0 is not at all), and what a joint answers that was never
+// set. See [pose.Config].
+func WithPoseDefaults(maxGap, hold time.Duration, unset pose.UnsetPolicy) Option {
+	return func(o *options) { o.poses.MaxGap, o.poses.Hold, o.poses.Unset = maxGap, hold, unset }
+}
+
+// WithRobotRadius sets how near the robot may come to what is not free on cost maps, metres. The
+// default is the radius of the robot's item in the world, or 0.3 m if that has no box and no shape.
+func WithRobotRadius(metres float64) Option {
+	return func(o *options) { o.robotRadius = metres }
 }
 
 // All returns all concrete memories. A server with all of them keeps less than
 // 2 GiB of payloads.
 func All(opts ...Option) []server.Memory {
 	o := optionsOf(opts)
+	answers := base.NewLocal(questionLimits)
 	all := []server.Memory{
-		RobotState(opts...), Object(), Vision(), Speech(), Skill(), Navigation(), Grasp(),
-		World(), Knowledge(), SystemState(), Example(), GeneralPurpose(),
+		RobotState(opts...), Object(), Vision(), Speech(), skillOf(answers), Navigation(opts...), Grasp(), Prediction(),
+		World(), knowledgeOf(answers), SystemState(), Example(), GeneralPurpose(),
 	}
 	for i := range all {
 		m := &all[i]
 		m.Policies = policies[m.Name]
+		m.ByValue = m.Name != "SystemState" // whose bounds are those of its accounts
 		switch {
 		case m.Name == "SystemState" && o.monitorEvery > 0:
 			m.Hooks.Run = MonitorSystem(o.monitorEvery)
@@ -83,6 +101,13 @@ func segment(memory, name, typ string, history engram.Bounds) engram.CoreSegment
 // in it.
 func logged(s engram.CoreSegment) engram.CoreSegment {
 	s.Durability = engram.Logged
+	return s
+}
+
+// synced is a segment whose commits are on the disk before they are answered, where the
+// server has a log.
+func synced(s engram.CoreSegment) engram.CoreSegment {
+	s.Durability = engram.Synced
 	return s
 }
 

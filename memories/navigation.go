@@ -8,9 +8,13 @@ import (
 )
 
 // Navigation is where one can go and how going there went. An entity of Location
-// is a place, of Graph and Costmap a map, of Event and Result a navigator.
-func Navigation() server.Memory {
+// is a place, of Graph and Costmap a map, of Plan, Event and Result a navigator.
+//
+// Cost maps of the world's occupancy grids are kept up to date from the first query for
+// Navigation/Costmap or subscription to it on.
+func Navigation(opts ...Option) server.Memory {
 	const name = "Navigation"
+	costs := newCostmaps(optionsOf(opts).robotRadius)
 	hours := engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 4 * mib}
 	return server.Memory{
 		Name:  name,
@@ -22,9 +26,11 @@ func Navigation() server.Memory {
 			// 1000 x 1000 cells of a byte are 1 MB.
 			segment(name, "Costmap", "foxglove.Grid",
 				engram.Bounds{MaxCount: 1_000, MaxAge: 10 * time.Minute, MaxBytes: 32 * mib}),
+			logged(segment(name, "Plan", "engram.navigation.Plan", hours)),
 			logged(segment(name, "Event", "engram.navigation.Event", hours)),
 			logged(segment(name, "Result", "engram.navigation.Result", hours)),
 		},
 		Bounds: engram.Bounds{MaxBytes: 96 * mib, MaxCount: 100_000},
+		Hooks:  server.Hooks{Run: costs.run, Query: costs.queried},
 	}
 }

@@ -1,6 +1,7 @@
 package memories
 
 import (
+	"context"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -12,6 +13,7 @@ import (
 func Object() server.Memory {
 	const name = "Object"
 	let := &released{}
+	foresee := &foreseen{held: let}
 	minutes := engram.Bounds{MaxCount: 10_000, MaxAge: 15 * time.Minute, MaxBytes: 8 * mib}
 	return server.Memory{
 		Name:  name,
@@ -24,6 +26,12 @@ func Object() server.Memory {
 			logged(segment(name, "ArticulatedAttachments", "engram.object.ArticulatedAttachment", minutes)),
 		},
 		Bounds: engram.Bounds{MaxBytes: 96 * mib, MaxCount: 500_000},
-		Hooks:  server.Hooks{Start: let.start, Commit: let.committed},
+		Hooks: server.Hooks{
+			Start: func(ctx context.Context, svc engram.Service) error {
+				foresee.svc.Store(&svc)
+				return let.start(ctx, svc)
+			},
+			Commit: let.committed, Predict: foresee.predict,
+		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/posevalue"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
 )
@@ -90,16 +91,13 @@ func (h *poseHost) rest(ctx context.Context, u *engram.EntityUpdate, a map[strin
 	if err != nil || answers[0].Err != nil {
 		return false
 	}
-	in, ok := poseOf(held["pose"])
+	in, ok := posevalue.Of(held["pose"])
 	if !ok {
 		return false
 	}
 	at := answers[0].Pose.Mul(in)
 	a["frame_id"] = stays
-	a["pose"] = map[string]any{
-		"position":    map[string]any{"x": at.T.X, "y": at.T.Y, "z": at.T.Z},
-		"orientation": map[string]any{"w": at.R.W, "x": at.R.X, "y": at.R.Y, "z": at.R.Z},
-	}
+	a["pose"] = posevalue.To(at)
 	return true
 }
 
@@ -121,7 +119,7 @@ func (h *poseHost) frames(ctx context.Context, u *engram.EntityUpdate, a map[str
 	}
 	agent, _ := a["agent"].(engram.ID)
 	for _, robot := range []string{"", cmp.Or(agent.ProviderSegment(), agent.Entity()), agent.Entity(), u.Entity.ProviderSegment()} {
-		frame = absolute(robot, name)
+		frame = service.Absolute(robot, name)
 		if slices.ContainsFunc(edges, func(e pose.EdgeInfo) bool { return e.Child == frame }) {
 			break
 		}
@@ -136,17 +134,4 @@ func (h *poseHost) frames(ctx context.Context, u *engram.EntityUpdate, a map[str
 		}
 	}
 	return frame, stays
-}
-
-// poseOf reads a pose of a decoded message.
-func poseOf(v any) (pose.Pose, bool) {
-	m, _ := v.(map[string]any)
-	t, _ := m["position"].(map[string]any)
-	r, _ := m["orientation"].(map[string]any)
-	number := func(m map[string]any, key string) float64 { f, _ := m[key].(float64); return f }
-	p, err := pose.Pose{
-		T: pose.Vec3{X: number(t, "x"), Y: number(t, "y"), Z: number(t, "z")},
-		R: pose.Quat{W: number(r, "w"), X: number(r, "x"), Y: number(r, "y"), Z: number(r, "z")},
-	}.Checked()
-	return p, err == nil
 }

@@ -66,10 +66,10 @@ func TestDurabilityNeedsAFolder(t *testing.T) {
 		}
 		return s
 	}
-	if d := durability(server.Config{Store: store("version: 1\n")}, "Skill/Execution"); d != engram.Logged {
+	if d := durability(server.Config{Store: store("version: 1\n")}, "Skill/Transition"); d != engram.Logged {
 		t.Errorf("with a folder it is %v", d)
 	}
-	if d := durability(server.Config{Store: store("version: 1\npolicies:\n  Skill/*: {durability: synced}\n")}, "Skill/Execution"); d != engram.Synced {
+	if d := durability(server.Config{Store: store("version: 1\npolicies:\n  Skill/*: {durability: synced}\n")}, "Skill/Transition"); d != engram.Synced {
 		t.Errorf("with a policy it is %v", d)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +25,7 @@ const maxPoseFrames = 10_000
 // RobotState: descriptions, joint states, localizations, revisions and acquisitions.
 //
 // The frames of a provider segment's data are those of one robot, whose name is the
-// provider segment's; see [robotOf] and [absolute].
+// provider segment's; see [service.RobotOf] and [service.Absolute].
 type poses struct {
 	store   *pose.Store
 	service *service.Local
@@ -49,9 +48,11 @@ type poses struct {
 	world  *worldEdges   // nil where there is no memory World
 }
 
-func newPoses(keep pose.Retention) *poses {
+// newPoses returns a store that is configured so, within the memory's own limits.
+func newPoses(c pose.Config) *poses {
+	c.MaxFrames, c.Acquisitions = maxPoseFrames+2*maxItemEdges, maxAcquisitions
 	p := &poses{
-		store:  pose.New(pose.Config{Retention: keep, MaxFrames: maxPoseFrames + 2*maxItemEdges, Acquisitions: maxAcquisitions}),
+		store:  pose.New(c),
 		joints: map[engram.ID]*jointFeed{},
 		owners: map[string]engram.ID{},
 
@@ -169,24 +170,4 @@ func (p *poses) stored(ctx context.Context, u engram.Update) {
 			p.service.LeaveOut(entity, u.Snapshot.Time, err)
 		}
 	}
-}
-
-// robotOf returns the robot that an entity's data is about: the provider segment is
-// named after it, or, in a recording, after that. Prior knowledge of a robot is in
-// the entity of its name.
-func robotOf(entity engram.ID) string {
-	if entity.ProviderSegment() == PriorKnowledgeProvider {
-		return entity.Entity()
-	}
-	return entity.ProviderSegment()
-}
-
-// absolute returns the absolute name of a frame or joint: with a slash inside it
-// has its robot already. Leading slashes, which ROS 1 allowed, mean nothing.
-func absolute(robot, name string) string {
-	name = strings.TrimLeft(name, "/")
-	if name == "" || robot == "" || strings.Contains(name, "/") {
-		return name
-	}
-	return robot + "/" + name
 }

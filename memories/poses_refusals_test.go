@@ -242,7 +242,7 @@ func TestPosesRebuiltWithoutOdometry(t *testing.T) {
 	if want[2].Pose.T != (pose.Vec3{X: 18, Y: 5}) {
 		t.Errorf("%+v", want[2])
 	}
-	again := newPoses(DefaultPoseRetention())
+	again := newPoses(optionsOf(nil).poses)
 	if err := again.start(t.Context(), forgetful{s, []string{"Localization"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -254,7 +254,7 @@ func TestPosesRebuiltWithoutOdometry(t *testing.T) {
 	wantLeftOut(t, again.service, map[string]uint64{})
 
 	// Where more is gone, that alone is left out, and told.
-	again = newPoses(DefaultPoseRetention())
+	again = newPoses(optionsOf(nil).poses)
 	if err := again.start(t.Context(), forgetful{s, []string{"Localization", "Description"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestPosesRevisionMembers(t *testing.T) {
 	forged := placed("map", "base", 9, 0, "timestamp", 2*second, "is_body", true, "correction", placed("map", "odom", 1000, 0))
 	mustPut(t, s, "RobotState/Revision/rover1/slam", 2*second, map[string]any{"keys": []any{forged}, "number": uint64(77)})
 	at(t, p, "rover1/map", "rover1/base", 2*second, 9, 0, 0)
-	again := newPoses(DefaultPoseRetention())
+	again := newPoses(optionsOf(nil).poses)
 	if err := again.start(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

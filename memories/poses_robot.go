@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/pose/urdf"
 )
 
@@ -32,7 +33,7 @@ func checkDescription(u *engram.EntityUpdate) error {
 		if err != nil || len(bytes.TrimSpace(text)) == 0 {
 			continue // what is no message, the memory says best
 		}
-		if _, err := urdf.Read(bytes.NewReader(text), robotOf(u.Entity)+".urdf"); err != nil {
+		if _, err := urdf.Read(bytes.NewReader(text), service.RobotOf(u.Entity)+".urdf"); err != nil {
 			return err
 		}
 	}
@@ -45,7 +46,7 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 	if err != nil || len(bytes.TrimSpace(text)) == 0 {
 		return err
 	}
-	robot := robotOf(entity)
+	robot := service.RobotOf(entity)
 	d, err := urdf.Read(bytes.NewReader(text), robot+".urdf")
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 	p.mu.Lock()
 	p.described[robot] = true
 	for i := range d.Joints {
-		p.yieldLocked(absolute(robot, d.Joints[i].Child))
+		p.yieldLocked(service.Absolute(robot, d.Joints[i].Child))
 	}
 	p.meetLocked(robot + "/")
 	err = p.addRobotLocked(entity, t, d, robot)
@@ -144,9 +145,9 @@ type jointFeed struct {
 // not what it did.
 var commandWords = []string{"command", "cmd", "desired", "setpoint", "goal", "target"}
 
-// isCommanded reports whether an entity's name says that it tells what a robot was told
+// Commanded reports whether an entity's name says that it tells what a robot was told
 // to do.
-func isCommanded(entity engram.ID) bool {
+func Commanded(entity engram.ID) bool {
 	name := strings.ToLower(entity.Entity())
 	return slices.ContainsFunc(commandWords, func(w string) bool { return strings.Contains(name, w) })
 }
@@ -190,19 +191,19 @@ func (p *poses) jointFeedLocked(entity engram.ID, names [][]byte) *jointFeed {
 			return feed
 		}
 	}
-	robot := robotOf(entity)
+	robot := service.RobotOf(entity)
 	feed = &jointFeed{names: make([]string, len(names)), handles: make([]*pose.JointEdge, len(names))}
 	var unknown []string
 	for i := range names {
 		feed.names[i] = string(names[i])
-		name := absolute(robot, feed.names[i])
+		name := service.Absolute(robot, feed.names[i])
 		h, err := p.store.JointEdge(name)
 		if err != nil {
 			unknown = append(unknown, feed.names[i])
 			continue
 		}
 		owner, owned := p.owners[name]
-		if owned && isCommanded(owner) && !isCommanded(entity) {
+		if owned && Commanded(owner) && !Commanded(entity) {
 			delete(p.joints, owner) // it learns that the joint is not its own any more
 			owned = false
 		}

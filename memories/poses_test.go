@@ -275,7 +275,7 @@ func TestPosesRevisions(t *testing.T) {
 	}
 	check(p)
 
-	again := newPoses(DefaultPoseRetention())
+	again := newPoses(optionsOf(nil).poses)
 	if err := again.start(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func FuzzPoseDecode(f *testing.F) {
 	lt, _ := Type("engram.robot_state.Localization")
 	jt, _ := Type("engram.robot_state.Proprioception")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p := newPoses(DefaultPoseRetention())
+		p := newPoses(optionsOf(nil).poses)
 		id := engram.MustID("RobotState/Description/r/r")
 		u := engram.EntityUpdate{Entity: id, Time: second, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Bytes: b})}}
 		put := func(engram.EntityUpdate) error { return nil }
@@ -329,7 +329,7 @@ func FuzzPoseDecode(f *testing.F) {
 		_ = p.feel(id, second, b)
 		_ = p.writeLocalization(t.Context(), u, put)
 		_ = p.writeRevision(t.Context(), u, func(u engram.EntityUpdate) error {
-			if _, err := revisionOf(id, u.Instances[0].Payload.Bytes, asResolved); err != nil {
+			if _, err := revisionOf(id, u.Instances[0].Payload.Bytes, service.AsResolved); err != nil {
 				t.Errorf("the payload with its outcome cannot be read: %v", err)
 			}
 			return nil

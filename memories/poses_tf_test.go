@@ -85,7 +85,7 @@ func TestPosesTransformsOracle(t *testing.T) {
 			}
 			wantLeftOut(t, p, map[string]uint64{})
 			checkTransforms(t, p, queries)
-			again := newPoses(DefaultPoseRetention())
+			again := newPoses(optionsOf(nil).poses)
 			if err := again.start(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +186,7 @@ func TestPosesFollowTheParentsOnTF(t *testing.T) {
 		t.Errorf("a second parent from another source: %v", err)
 	}
 	wantLeftOut(t, p, map[string]uint64{})
-	again := newPoses(DefaultPoseRetention())
+	again := newPoses(optionsOf(nil).poses)
 	if err := again.start(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}

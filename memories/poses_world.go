@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -245,6 +246,9 @@ func (w *worldEdges) update(ctx context.Context, f *world.Forest, name string, s
 			from = engram.MinTime
 		}
 	}
+	if _, waits := w.pending[name]; known == nil && now.Frame == "" && !waits {
+		from = since // it had no place before, and has none now
+	}
 	p.mu.Unlock()
 	err := w.trace(ctx, f, name, known, from, last)
 	if err == errWhole {
@@ -266,6 +270,12 @@ func (w *worldEdges) trace(ctx context.Context, f *world.Forest, name string, kn
 	}
 	for i := range track {
 		track[i].Frame = w.local(f, track[i].Frame)
+	}
+	if known == nil && from != engram.MinTime {
+		if slices.ContainsFunc(track, func(e world.Edge) bool { return e.Frame != "" }) {
+			return errWhole
+		}
+		return nil
 	}
 	track, late := w.carryAll(f, w.ended(f, name, known, track))
 	p.mu.Lock()
@@ -427,7 +437,7 @@ func (w *worldEdges) linkLocked(f *world.Forest, name string, now world.Edge) st
 			names = []string{r.Base}
 		}
 		for _, base := range names {
-			if base = absolute(name, base); base != name && !f.Has(base) && w.p.store.Structure().Hangs(base) {
+			if base = service.Absolute(name, base); base != name && !f.Has(base) && w.p.store.Structure().Hangs(base) {
 				return base
 			}
 		}
@@ -544,7 +554,7 @@ func (w *worldEdges) carry(f *world.Forest, e *world.Edge) error {
 		return nil
 	}
 	p := w.p
-	if own := absolute(e.Provider, e.Frame); own != e.Frame && p.store.Structure().Hangs(own) {
+	if own := service.Absolute(e.Provider, e.Frame); own != e.Frame && p.store.Structure().Hangs(own) {
 		e.Frame = own
 	}
 	if e.Home != world.InInstance {

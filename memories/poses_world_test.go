@@ -176,7 +176,7 @@ func worldIsInThePoses(t *testing.T, robot string) {
 	// A removal ends the edge, and a restart finds all of it again.
 	st.item("eye", "cup", 38*second, world.Item{Removed: &world.Removal{Reason: "broken"}})
 	eventually(t, "the removal", func() bool { _, _, err := placedAt(t, p, "rover/map", "cup", 39*second); return err != nil })
-	again := newPoses(DefaultPoseRetention())
+	again := newPoses(optionsOf(nil).poses)
 	if err := again.start(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
@@ -351,7 +351,7 @@ func TestPosesEqualTheWorld(t *testing.T) {
 			return ""
 		}
 		testkit.Until(t, func() (string, bool) { d := differs(p); return d, d == "" })
-		again := newPoses(DefaultPoseRetention())
+		again := newPoses(optionsOf(nil).poses)
 		if err := again.start(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,13 @@
 package memories
 
 import (
-	"bytes"
 	"io/fs"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed-301d4374/engram/internal/procfs"
 )
 
 // procFS reads Linux's /proc (proc(5)). What is not there or cannot be read is 0 or
@@ -35,7 +36,7 @@ func (c coreTimes) loadSince(before coreTimes) float64 {
 }
 
 func (p procFS) cpuTimes() (t cpuTimes) {
-	for line := range p.lines("stat") {
+	for line := range procfs.Lines(p, "stat") {
 		f := strings.Fields(line)
 		if len(f) < 5 || !strings.HasPrefix(f[0], "cpu") {
 			continue
@@ -54,7 +55,7 @@ func (p procFS) cpuTimes() (t cpuTimes) {
 			t.cores = append(t.cores, c)
 		}
 	}
-	for line := range p.lines("self/stat") {
+	for line := range procfs.Lines(p, "self/stat") {
 		// The command's name, in brackets, may hold anything.
 		f := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
 		if len(f) > 12 {
@@ -68,7 +69,7 @@ func (p procFS) cpuTimes() (t cpuTimes) {
 
 // loadAverage returns the mean number of running tasks over 1, 5 and 15 minutes.
 func (p procFS) loadAverage() (means []float64) {
-	for line := range p.lines("loadavg") {
+	for line := range procfs.Lines(p, "loadavg") {
 		for _, text := range strings.Fields(line)[:min(3, len(strings.Fields(line)))] {
 			if v, err := strconv.ParseFloat(text, 64); err == nil {
 				means = append(means, v)
@@ -78,41 +79,13 @@ func (p procFS) loadAverage() (means []float64) {
 	return means
 }
 
-// memoryInfo returns the sizes of /proc/meminfo in bytes, by name.
-func (p procFS) memoryInfo() map[string]int64 {
-	info := map[string]int64{}
-	for line := range p.lines("meminfo") {
-		name, rest, _ := strings.Cut(line, ":")
-		if f := strings.Fields(rest); len(f) == 2 && f[1] == "kB" {
-			n, _ := strconv.ParseInt(f[0], 10, 64)
-			info[name] = n * kib
-		}
-	}
-	return info
-}
-
 // resident returns the resident set of this process, in bytes.
 func (p procFS) resident() int64 {
-	for line := range p.lines("self/statm") {
+	for line := range procfs.Lines(p, "self/statm") {
 		if f := strings.Fields(line); len(f) > 1 {
 			pages, _ := strconv.ParseInt(f[1], 10, 64)
 			return pages * int64(os.Getpagesize())
 		}
 	}
 	return 0
-}
-
-// lines yields a file's lines.
-func (p procFS) lines(name string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		b, err := fs.ReadFile(p, name)
-		if err != nil {
-			return
-		}
-		for line := range bytes.Lines(b) {
-			if !yield(string(bytes.TrimSpace(line))) {
-				return
-			}
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/procfs"
 )
 
 // monitor measures, and commits what it measured.
@@ -105,7 +106,7 @@ func (m *monitor) cpu(elapsed time.Duration) map[string]any {
 
 // ram returns a Ram.
 func (m *monitor) ram() map[string]any {
-	info := m.proc.memoryInfo()
+	info := procfs.MemoryInfo(m.proc)
 	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(heap)
 	return map[string]any{

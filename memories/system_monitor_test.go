@@ -87,10 +87,10 @@ func TestMonitor(t *testing.T) {
 		t.Errorf("the memory tells of %v snapshots, %v/s; want %d", about["snapshots"], about["commit_rate"], want)
 	}
 	segments := about["segments"].([]any)
-	if len(segments) != 6 {
+	if len(segments) != 11 {
 		t.Fatalf("segments: %v", segments)
 	}
-	first := segments[2].(map[string]any) // after Audit and Clock
+	first := segments[3].(map[string]any) // after Attention, Audit and Clock
 	if first["segment"] != engram.MustID("SystemState/Cpu") || first["entities"] != int64(1) || first["committed"] != int64(1) {
 		t.Errorf("the first segment: %v", first)
 	}

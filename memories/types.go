@@ -1,8 +1,10 @@
 package memories
 
 import (
+	"cmp"
 	"embed"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,12 +18,12 @@ var typeFiles embed.FS
 // typeFolders are the folders under types/engram. Each but the first, whose types
 // others include, holds the types of a memory.
 var typeFolders = []string{
-	"geometry", "example", "general_purpose", "grasp", "knowledge", "navigation", "object", "robot_state", "skill", "speech", "system_state", "vision", "world",
+	"geometry", "example", "general_purpose", "grasp", "knowledge", "navigation", "object", "prediction", "robot_state", "skill", "speech", "system_state", "vision", "world",
 }
 
 // compiledTypes are the types of all memories.
 type compiledTypes struct {
-	byFolder map[string][]engram.TypeDef // in the order of the files
+	byFolder map[string][]engram.TypeDef // what a type is made of before it
 	registry *idf.Registry
 }
 
@@ -57,12 +59,15 @@ func (c *compiledTypes) compile(root fs.FS, folder string) error {
 		if err != nil {
 			return err
 		}
-		for _, def := range defs {
-			if _, err := c.registry.Add(def); err != nil {
-				return err
-			}
-		}
 		c.byFolder[folder] = append(c.byFolder[folder], defs...)
+	}
+	// A definition holds those of the types it is made of, which are to be known first as they
+	// were written: each is longer than what it holds.
+	slices.SortStableFunc(c.byFolder[folder], func(a, b engram.TypeDef) int { return cmp.Compare(len(a.Descriptors), len(b.Descriptors)) })
+	for _, def := range c.byFolder[folder] {
+		if _, err := c.registry.Add(def); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -89,3 +94,6 @@ func typesIn(folders ...string) []engram.TypeDef {
 	}
 	return defs
 }
+
+// TypeNames returns the names of the types that [Type] knows, sorted.
+func TypeNames() []string { return mustCompile().registry.Names() }

@@ -19,7 +19,7 @@ func Vision() server.Memory {
 	images := engram.Bounds{MaxCount: 10_000, MaxAge: 5 * time.Minute, MaxBytes: 256 * mib}
 	return server.Memory{
 		Name:  name,
-		Doc:   "images, depth images, point clouds and laser scans",
+		Doc:   "images, depth images, point clouds, laser scans and the calibrations of cameras",
 		Types: typesIn("vision"),
 		Segments: []engram.CoreSegment{
 			segment(name, "ImageRGB", "engram.vision.Image", images),
@@ -28,6 +28,7 @@ func Vision() server.Memory {
 				engram.Bounds{MaxCount: 10_000, MaxAge: 5 * time.Minute, MaxBytes: 192 * mib}),
 			segment(name, "LaserScan", "foxglove.LaserScan",
 				engram.Bounds{MaxCount: 20_000, MaxAge: 10 * time.Minute, MaxBytes: 64 * mib}),
+			logged(segment(name, "Calibration", "foxglove.CameraCalibration", forever(16))),
 		},
 		Bounds: engram.Bounds{MaxBytes: 640 * mib, MaxCount: 200_000},
 	}

@@ -96,10 +96,12 @@ var parts = []struct {
 	{"OfType", testOfType},
 	{"FilterFails", testFilterFails},
 	{"Fields", testFields},
+	{"Every", testEvery},
 	{"Target", testTarget},
 	{"BadQueries", testBadQueries},
 	{"ManyEntities", testManyEntities},
 	{"Parts", testParts},
+	{"Cases", testCases},
 	{"Bounds", testBounds},
 
 	{"SubscribeNow", testSubscribeNow},

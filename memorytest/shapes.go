@@ -3,12 +3,14 @@ package memorytest
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 )
 
 // testWithoutPayload leaves the bytes out and nothing else.
@@ -434,6 +436,31 @@ func testBounds(s *suite) {
 	s.fill(entity, 50, 50) // superseded versions count
 	s.wantTimes("with two superseded versions", inWM(entity, engram.All()), 50)
 
+	s.must(s.m.SetHistory(s.ctx(), core, engram.Bounds{MaxCount: 4}))
+	s.fill(entity, 60, 70)
+	s.wantTimes("within bounds that were widened", inWM(entity, engram.All()), 50, 60, 70)
+	s.must(s.m.SetHistory(s.ctx(), core, engram.Bounds{MaxAge: 10}))
+	s.wantTimes("within bounds that were narrowed", inWM(entity, engram.All()), 60, 70)
+	if d := s.describe(engram.PatternOf(core)); len(d) == 0 || d[0].History != (engram.Bounds{MaxAge: 10}) {
+		s.Errorf("a segment whose history was set is described as %+v", d)
+	}
+	s.wantCode("the history of a segment that is not there", s.m.SetHistory(s.ctx(), id(s.memory, "none"), engram.Bounds{}), engram.NotFound)
+	s.wantCode("the history of a provider segment", s.m.SetHistory(s.ctx(), entity.Parent(), engram.Bounds{}), engram.Invalid)
+	s.must(s.m.SetHistory(s.ctx(), core, engram.Bounds{MaxCount: 2}))
+	s.must(s.m.SetHistory(s.ctx(), entity, engram.Bounds{MaxCount: 4}))
+	s.fill(entity, 80, 90)
+	s.wantTimes("within bounds of its own", inWM(entity, engram.All()), 60, 70, 80, 90)
+	if st, err := s.m.Stats(s.ctx(), engram.PatternOf(entity), engram.LevelEntity); err != nil || len(st) != 1 || st[0].Keeps == nil || *st[0].Keeps != (engram.Bounds{MaxCount: 4}) {
+		s.Errorf("an entity with bounds of its own is told of as %+v, %v", st, err)
+	}
+	s.must(s.m.SetHistory(s.ctx(), entity, engram.Bounds{MaxCount: 2}))
+	s.wantTimes("within its segment's again", inWM(entity, engram.All()), 80, 90)
+	s.must(s.m.SetHistory(s.ctx(), core, engram.Bounds{MaxCount: 1}))
+	s.wantTimes("within those that its segment has since", inWM(entity, engram.All()), 90)
+	s.wantCode("the history of an entity in no segment", s.m.SetHistory(s.ctx(), id(s.memory, "none", "p", "e"), engram.Bounds{}), engram.NotFound)
+	s.wantCode("a negative bound of an entity", s.m.SetHistory(s.ctx(), entity, engram.Bounds{MaxAge: -1}), engram.Invalid)
+	s.wantCode("a negative bound", s.m.SetHistory(s.ctx(), core, engram.Bounds{MaxCount: -1}), engram.Invalid)
+
 	aged := below(s.coreSegment(engram.CoreSegment{Type: readingType, History: engram.Bounds{MaxAge: 10}}), "Provider", "cup")
 	s.fill(aged, 100, 91, 90)
 	if s.longTerm {
@@ -475,5 +502,58 @@ func (s *suite) testEvictedIsKept(entity engram.ID) {
 		if r := s.query(q); len(r.Missing) != 0 {
 			s.Errorf("target %d: missing %+v of what is on disk", target, r.Missing)
 		}
+	}
+}
+
+// testEvery asks for aggregates in place of snapshots.
+func testEvery(s *suite) {
+	entity := s.readings("cup")
+	other := below(entity.Parent(), "plate")
+	s.fill(entity, -5, 0, 3, 10, 19, 40)
+	s.fill(other, 15)
+	ask := func(id engram.ID, every time.Duration, fields ...string) engram.Query {
+		q := engram.SelectID(id, engram.All())
+		q.Every, q.Fields = every, fields
+		return q
+	}
+	r := s.query(ask(entity, 10, "value"))
+	if got := times(r); !slices.Equal(got, []engram.Time{-10, 0, 10, 40}) {
+		s.Fatalf("buckets at %d", got)
+	}
+	for it := range r.All() {
+		if it.Snapshot.Time != 10 {
+			continue
+		}
+		p := it.Instances[0].Payload
+		v, err := idf.DecodeValue(p.Bytes)
+		want := map[string]any{"value": map[string]any{"count": int64(2), "min": 10.0, "max": 19.0, "mean": 14.5, "first": 10.0, "last": 19.0}}
+		if err != nil || p.Type != engram.ValueType || !reflect.DeepEqual(v, want) {
+			s.Errorf("the bucket at 10 has %v (%s), %v; want %v", v, p.Type, err, want)
+		}
+	}
+	if s.longTerm {
+		s.awaitRecorded(entity, 6)
+		q := ask(entity, 10, "value")
+		q.Target = engram.TargetLTM
+		s.wantTimes("from disk", q, -10, 0, 10, 40)
+	}
+	q := engram.PatternOf(entity.Parent()).Select(engram.In(engram.Interval{Start: 3, End: 40}))
+	q.Every, q.Fields, q.Where = 20, []string{"value"}, "value > 5.0"
+	n := 0
+	if err := s.m.(engram.PartReader).QueryParts(s.ctx(), q, func(r *engram.Result) error { n += len(r.Items()); return nil }); err != nil || n != 2 {
+		s.Errorf("of two entities came %d buckets, %v", n, err)
+	}
+	for name, c := range map[string]struct {
+		q    engram.Query
+		code engram.Code
+	}{
+		"no fields":            {ask(entity, 10), engram.Invalid},
+		"a negative length":    {ask(entity, -1, "value"), engram.Invalid},
+		"a member it lacks":    {ask(entity, 10, "valu"), engram.NotFound},
+		"a member of a number": {ask(entity, 10, "value.x"), engram.NotFound},
+		"a text":               {ask(entity, 10, "unit"), engram.TypeMismatch},
+	} {
+		_, err := s.m.Query(s.ctx(), c.q)
+		s.wantCode(name, err, c.code)
 	}
 }

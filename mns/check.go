@@ -47,6 +47,11 @@ func Unknown(memory string, known []string) error {
 	return engram.Errorf(engram.NotFound, short(memory), "no memory of this name is registered; %s", others)
 }
 
+// Expired is the error, NotFound, of a lease that is not known: its server registers again.
+func Expired() error {
+	return engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier epoch of the name system; register again")
+}
+
 // Taken is the Conflict error for a name of a registration that another server holds.
 func Taken(held Entry, r Registration) error {
 	advice := "; stop that server, host other memories here (--memory), or have this server stand by for it (--standby)"

@@ -135,7 +135,7 @@ func (l *Local) Renew(ctx context.Context, id uint64) error {
 	}
 	ls := l.leases[id]
 	if ls == nil {
-		return engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier epoch of the name system; register again")
+		return Expired()
 	}
 	ls.deadline = time.Now().Add(ls.TTL)
 	ls.expiry.Reset(ls.TTL)

@@ -2,15 +2,19 @@ package node
 
 import (
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone/embedded"
 	copyservice "github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/foxglove"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
 	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/web"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -46,6 +50,8 @@ type Config struct {
 	Copies []copyservice.Copy
 	// Security says who may do what.
 	Security Security
+	// Viewers are programs of other makers that look into the memory.
+	Viewers Viewers
 	// Operations are for those who look after the server.
 	Operations Operations
 	// Now is the clock; nil means [engram.Now].
@@ -84,6 +90,40 @@ type Operations struct {
 	Listen string
 	// ClockEvery is how often to measure how far other servers' clocks are; 0 is never.
 	ClockEvery time.Duration
-	// Log takes what metrics have to say; nil means [slog.Default].
+	// FixedBounds has the memories keep their bounds however short the computer is of main
+	// memory; else they give way ([pressure.Governor]).
+	FixedBounds bool
+	// Log takes what metrics and the governor have to say; nil means [slog.Default].
 	Log *slog.Logger
+}
+
+// Viewers says what viewers of other makers, such as Foxglove, are offered at the node's
+// addresses of TCP.
+type Viewers struct {
+	// Off offers nothing.
+	Off bool
+	// NoPage offers no page of our own to browsers.
+	NoPage bool
+	// Assets are folders below which they, and the page, may fetch files, such as meshes of robots.
+	Assets []string
+}
+
+// page returns what makes the page for browsers; nil if there is none.
+func (c *Config) page(o *rpc.Options) func(feature.Server) (http.Handler, []string) {
+	if c.Viewers.NoPage {
+		return nil
+	}
+	return func(svc feature.Server) (http.Handler, []string) {
+		return web.New(svc, web.Options{Robot: o.Robot, Assets: c.Viewers.Assets, Now: c.Now}), web.Paths
+	}
+}
+
+// viewers returns what makes the door for viewers; nil if there is none.
+func (c *Config) viewers(o *rpc.Options) func(feature.Server, *rpc.Calls) http.Handler {
+	if c.Viewers.Off {
+		return nil
+	}
+	return func(svc feature.Server, calls *rpc.Calls) http.Handler {
+		return foxglove.New(svc, foxglove.Options{Name: o.Server, API: calls, Assets: c.Viewers.Assets, Admit: calls.Admit, Now: c.Now})
+	}
 }

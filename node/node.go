@@ -11,12 +11,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/ops/pressure"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/meter"
@@ -41,6 +43,7 @@ type Node struct {
 	security  guard
 	held      heldCopies // as it announces them
 	robot     string     // its name, "" if it has none
+	others    others
 	// within may pass until the node has ended, once it is told to, but for what the
 	// recorder takes, which is recordWithin.
 	within, recordWithin time.Duration
@@ -67,6 +70,7 @@ func (e *LossError) Error() string { return e.Reason }
 // another server hosts one of its memories, Forbidden if its credentials do not let it.
 func New(ctx context.Context, c Config) (n *Node, err error) {
 	n = &Node{options: c.Edge, robot: c.Robot, within: EndWithin}
+	n.others.begin(n, c.Security)
 	n.options.Web, n.options.Reflection = c.Security.Web, reflection.Handlers
 	n.options.Now, n.options.Grace, n.options.Meter = c.Now, grace, new(meter.Meter)
 	defer func() {
@@ -79,6 +83,7 @@ func New(ctx context.Context, c Config) (n *Node, err error) {
 		return n, err
 	}
 	n.options.Operations = n.ops.mux
+	n.options.Viewers, n.options.Page = c.viewers(&n.options), c.page(&n.options)
 	if n.security, err = startSecurity(c.Security); err != nil {
 		return n, err
 	}
@@ -105,14 +110,19 @@ func New(ctx context.Context, c Config) (n *Node, err error) {
 		if o.Now == nil {
 			o.Now = c.Now
 		}
+		if o.CPUWait == nil {
+			cpu := pressure.NewCPU(os.DirFS("/proc"), os.DirFS("/sys/fs/cgroup"))
+			o.CPUWait = func() float64 { return cpu.Wait(time.Now()) }
+		}
 		if n.store, err = ltm.Open(ctx, o); err != nil {
 			return n, err
 		}
 	}
-	if n.srv, err = server.New(server.Config{Robot: n.robot, Memories: c.Memories, Now: c.Now, Limits: c.Limits, Store: n.store}); err != nil {
+	if n.srv, err = server.New(server.Config{Robot: n.robot, Memories: c.Memories, Now: c.Now, Limits: c.Limits, Store: n.store, Elsewhere: n.others.connect, Announce: n.announce}); err != nil {
 		return n, err
 	}
 	n.security.begin(n.srv)
+	n.options.Robot = n.robot
 	// The same after a restart, so that clients know the server again.
 	n.options.Server = cmp.Or(c.Name, strings.TrimSpace(n.robot+" "+cmp.Or(computer, "localhost")+" "+n.addresses[0]))
 	if err = n.register(ctx, &c); err != nil {
@@ -165,6 +175,14 @@ func (n *Node) register(ctx context.Context, c *Config) error {
 		return n.backbone.Names(ctx, keep)
 	}
 	return keep(ctx)
+}
+
+// announce tells the name system of the memories when there is one more.
+func (n *Node) announce(ctx context.Context, memories []string) error {
+	if err := n.mayServe(memories, false); err != nil {
+		return err
+	}
+	return n.kept.SetMemories(ctx, memories)
 }
 
 // Server returns the memory server, for calls inside the process. No access rules stand
@@ -258,6 +276,13 @@ func (n *Node) Serve(ctx context.Context) error {
 // serve answers calls until ctx ends, then closes everything.
 func (n *Node) serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, n.ops.drain)()
+	if !n.ops.settings.FixedBounds {
+		governing, stop := context.WithCancel(ctx)
+		var governor sync.WaitGroup
+		governor.Go(func() { n.ops.govern(governing, n.srv.Values()) })
+		defer governor.Wait()
+		defer stop()
+	}
 	err := n.endpoint.Serve(ctx, n.srv, n.names, n.options)
 	return errors.Join(err, n.Close())
 }
@@ -301,6 +326,7 @@ func (n *Node) Close() error {
 	if n.endpoint != nil {
 		err = n.endpoint.Close()
 	}
+	err = errors.Join(err, n.others.close())
 	n.ops.rest()
 	if n.copies != nil {
 		err = errors.Join(err, n.copies.Close())

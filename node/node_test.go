@@ -6,16 +6,21 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access"
 	"github.com/seed-301d4374/engram/backbone/embedded"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/ops/doctor"
 	"github.com/seed-301d4374/engram/ops/health"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -33,7 +38,8 @@ func served(t *testing.T, c Config) *Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	// The test's context ends before the clean-up, and would end all nodes at once.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- n.Serve(ctx) }()
 	t.Cleanup(func() {
@@ -120,6 +126,48 @@ func TestReadinessSaysWhy(t *testing.T) {
 		t.Errorf("a server that is not ready lives: %v %v", res, err)
 	} else {
 		res.Body.Close()
+	}
+}
+
+// What the doctor finds is told to who may read everything, and to nobody else; who asks again at once is told the same.
+func TestDoctorsFindings(t *testing.T) {
+	d := deployment.New(t)
+	credentials, rules := filepath.Join(t.TempDir(), "server"), filepath.Join(t.TempDir(), "access.yaml")
+	deployment.Write(t, credentials, d.Server(t, "robot1"))
+	if err := os.WriteFile(rules, []byte("rules:\n  - {allow: read, to: operator, on: '*'}\n  - {allow: read, to: guest, on: '*'}\n  - {deny: read, to: guest, on: SystemState}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := served(t, Config{Memories: memories.All(), Robot: "robot1", Listen: []string{"127.0.0.1:0"}, Data: &ltm.Options{Dir: t.TempDir()},
+		Security: Security{Credentials: credentials, Access: rules}})
+	ask := func(who access.Identity) (status int, text string) {
+		t.Helper()
+		status, body, err := rpc.Get(t.Context(), n.addresses[0], "/doctor", rpc.DialOptions{Credentials: d.Program(t, who)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return status, string(body)
+	}
+	if status, text := ask("guest"); status != http.StatusForbidden {
+		t.Errorf("a guest is told: %d %s", status, text)
+	}
+	status, text := ask("operator")
+	var told struct {
+		At       time.Time
+		Findings doctor.Findings
+	}
+	if err := json.Unmarshal([]byte(text), &told); err != nil || status != http.StatusOK || told.At.IsZero() {
+		t.Fatal(err, status, text)
+	}
+	for _, check := range []string{"names", "disk", "limits"} {
+		if !slices.ContainsFunc(told.Findings, func(f doctor.Finding) bool { return f.Check == check }) {
+			t.Errorf("nothing is found about %s: %s", check, text)
+		}
+	}
+	if slices.ContainsFunc(told.Findings, func(f doctor.Finding) bool { return f.Check == "lock" || f.Check == "names" && f.Level != doctor.OK }) {
+		t.Errorf("it takes itself for another server: %s", text)
+	}
+	if _, again := ask("operator"); again != text {
+		t.Errorf("it has looked again:\n%s\n%s", again, text)
 	}
 }
 

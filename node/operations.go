@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"github.com/seed-301d4374/engram/ops/clock"
 	"github.com/seed-301d4374/engram/ops/health"
 	"github.com/seed-301d4374/engram/ops/metrics"
+	"github.com/seed-301d4374/engram/ops/pressure"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 	"github.com/seed-301d4374/engram/transport/secure"
@@ -36,15 +38,17 @@ type operations struct {
 	server   *http.Server
 	serving  sync.WaitGroup
 	clocks   *clock.Watch // nil if they are not measured
+	doctor   examination
 }
 
 // startOperations makes what operators are offered, and serves it at an address of its
 // own from then on, if there is one: while the node starts it is alive and not ready.
 func startOperations(s Operations, web secure.Web) (*operations, error) {
-	o := &operations{settings: s, health: health.New(0), mux: http.NewServeMux()}
+	o := &operations{settings: s, health: health.New(0), mux: http.NewServeMux(), doctor: examination{busy: make(chan struct{}, 1)}}
 	o.health.State("memories", health.Failed, "the server is starting: it reads back what is on disk")
 	o.mux.HandleFunc("GET /healthz", o.health.ServeLive)
 	o.mux.HandleFunc("GET /readyz", o.health.ServeReady)
+	o.mux.HandleFunc("GET /doctor", o.doctor.serve)
 	o.mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) { (*o.metrics.Load()).ServeHTTP(w, r) })
 	o.show(metrics.Sources{Health: o.health.Ready})
 	if s.Listen == "" {
@@ -107,6 +111,13 @@ func (o *operations) watch(n *Node) {
 		s.Skews = o.clocks.Skews
 	}
 	o.show(s)
+	o.doctor.begin(n.examine)
+}
+
+// govern has the memories give way while the computer is short of main memory.
+func (o *operations) govern(ctx context.Context, m pressure.Memories) {
+	g := pressure.NewGovernor(m, cmp.Or(o.settings.Log, slog.Default()))
+	g.Run(ctx, pressure.NewMeter(os.DirFS("/proc"), os.DirFS("/sys/fs/cgroup")))
 }
 
 // drain says that the server is about to end, so that nobody new is sent to it.

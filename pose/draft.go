@@ -145,7 +145,12 @@ func (e *edge) configure(c *Config, opts []Option) error {
 		gap = c.MaxGap
 	}
 	e.rules = rules{maxGap: max(gap, 0), beyond: e.cfg.beyond, maxAge: e.cfg.maxAge, until: e.rules.until}
-	e.value.unset, e.value.sigma = e.cfg.unset, e.cfg.sigma
+	if e.cfg.beyond == beyondError && c.Hold > 0 {
+		e.rules.beyond, e.rules.maxAge = beyondHold, c.Hold
+	}
+	if e.value.unset, e.value.sigma = e.cfg.unset, e.cfg.sigma; !e.cfg.unset.Use {
+		e.value.unset = c.Unset
+	}
 	if e.cfg.noise.kind == noiseExact {
 		e.value.sigma = 0
 	}

@@ -132,9 +132,9 @@ func chord(a, b *Quat) float64 {
 // chordAngle returns the angle in [0, π] that a chord belongs to.
 func chordAngle(c float64) float64 { return 4 * math.Asin(min(c/2, math.Sqrt2/2)) }
 
-// String returns the pose as "[x y z] q[w x y z]".
+// String returns the pose as "[x y z] xyzw[x y z w]".
 func (a Pose) String() string {
-	return fmt.Sprintf("[%.6g %.6g %.6g] q[%.6g %.6g %.6g %.6g]", a.T.X, a.T.Y, a.T.Z, a.R.W, a.R.X, a.R.Y, a.R.Z)
+	return fmt.Sprintf("[%.6g %.6g %.6g] xyzw[%.6g %.6g %.6g %.6g]", a.T.X, a.T.Y, a.T.Z, a.R.X, a.R.Y, a.R.Z, a.R.W)
 }
 
 // maxUnitError is how far the length of a quaternion may be from 1 and still be

@@ -10,6 +10,11 @@ type Config struct {
 	// MaxGap is that of edges that do not set their own: how far apart two samples
 	// may be for the times between them to be answered. 0 means 1 s, negative any.
 	MaxGap time.Duration
+	// Hold is how long edges that set neither Hold, Rest nor Extrapolate answer times after
+	// their last sample with that sample. 0 means not at all.
+	Hold time.Duration
+	// Unset is what joints that were never set and have no policy of their own answer.
+	Unset UnsetPolicy
 	// Retention is that of edges that do not set their own; zero keeps everything.
 	Retention Retention
 	// Revisions is how many past revisions can be asked for; 0 means 128. An anchor

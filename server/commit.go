@@ -12,16 +12,17 @@ func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
-	if !s.concernsHooks(c) {
+	has := s.hosted.Load()
+	if !has.concernsHooks(c) {
 		return s.wm.Commit(ctx, c)
 	}
 	c = c.Owned() // hooks may keep payloads
-	passed, refusals := s.runCommitHooks(ctx, c)
-	results, err := s.store(ctx, passed)
+	passed, refusals := s.runCommitHooks(ctx, has, c)
+	results, err := s.store(ctx, has, passed)
 	if err != nil {
 		return nil, err
 	}
-	s.runStoredHooks(ctx, passed, results)
+	s.runStoredHooks(ctx, has, passed, results)
 	if len(refusals) == 0 {
 		return results, nil
 	}
@@ -40,12 +41,12 @@ func (s *Server) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateRe
 
 // concernsHooks reports whether a hook has to do with what is committed to one of
 // the memories.
-func (s *Server) concernsHooks(c engram.Commit) bool {
-	if !s.has.commit && !s.has.write && !s.has.stored {
+func (m *hosted) concernsHooks(c engram.Commit) bool {
+	if !m.has.commit && !m.has.write && !m.has.stored {
 		return false
 	}
 	for i := range c.Updates {
-		if h := s.hooks[c.Updates[i].Entity.Memory()]; h != nil && (h.Commit != nil || len(h.Write) > 0 || h.Stored != nil) {
+		if h := m.hooks[c.Updates[i].Entity.Memory()]; h != nil && (h.Commit != nil || len(h.Write) > 0 || h.Stored != nil) {
 			return true
 		}
 	}
@@ -54,13 +55,13 @@ func (s *Server) concernsHooks(c engram.Commit) bool {
 
 // runCommitHooks returns the updates that the hooks let pass, and the errors of
 // the others by index. The caller's commit is not changed.
-func (s *Server) runCommitHooks(ctx context.Context, c engram.Commit) (passed engram.Commit, refused map[int]error) {
-	if !s.has.commit {
+func (s *Server) runCommitHooks(ctx context.Context, m *hosted, c engram.Commit) (passed engram.Commit, refused map[int]error) {
+	if !m.has.commit {
 		return c, nil
 	}
 	passed = c.With(make([]engram.EntityUpdate, 0, len(c.Updates)))
 	for i, u := range c.Updates {
-		if h := s.hooks[u.Entity.Memory()]; h != nil && h.Commit != nil {
+		if h := m.hooks[u.Entity.Memory()]; h != nil && h.Commit != nil {
 			if err := h.Commit(ctx, &u); err != nil {
 				if refused == nil {
 					refused = map[int]error{}
@@ -75,13 +76,13 @@ func (s *Server) runCommitHooks(ctx context.Context, c engram.Commit) (passed en
 	return passed, refused
 }
 
-func (s *Server) runStoredHooks(ctx context.Context, c engram.Commit, results []engram.UpdateResult) {
-	if !s.has.stored {
+func (s *Server) runStoredHooks(ctx context.Context, m *hosted, c engram.Commit, results []engram.UpdateResult) {
+	if !m.has.stored {
 		return
 	}
-	ctx = context.WithoutCancel(ctx) // it is stored, whoever has given up waiting for that
+	ctx = engram.WithAsker(context.WithoutCancel(ctx), engram.Nobody) // it is stored, whoever has given up waiting for that
 	for i, r := range results {
-		h := s.hooks[r.ID.Memory()]
+		h := m.hooks[r.ID.Memory()]
 		if r.Err != nil || h == nil || h.Stored == nil {
 			continue
 		}

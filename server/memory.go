@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature"
+	links "github.com/seed-301d4374/engram/link/service"
 	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/pose/service"
 )
@@ -18,11 +19,16 @@ type Memory struct {
 	// Policies say what the long-term memory does with core segments, by their names;
 	// the others' record everything. What was set over them in the folder counts.
 	Policies map[string]policy.Policy
-	Bounds   engram.Bounds // of all the memory holds together
+	// Keep are the bounds of single entities, in the place of their segments'.
+	Keep   map[engram.ID]engram.Bounds
+	Bounds engram.Bounds // of all the memory holds together
 	// KeepNewest has it refuse what there is no room for, instead of forgetting the newest
 	// state of something else, unless a long-term memory records it.
 	KeepNewest bool
-	Hooks      Hooks
+	// ByValue has it evict what is of little value first, and stretch the bounds of what is
+	// asked for ([wm.Values.Begin]); else the oldest goes first.
+	ByValue bool
+	Hooks   Hooks
 	// Poses is the store of poses that the memory keeps, if it keeps one; at most one
 	// memory of a server does.
 	Poses service.Service
@@ -60,11 +66,31 @@ type Hooks struct {
 	// Query sees each query that can concern the memory, before it is answered; it
 	// may bring what is asked for up to date, change q (but not the slices it
 	// holds), or refuse with an error. Reading one entity's newest snapshot is a
-	// query too.
+	// query too, and so is a subscription, which has begun then.
 	Query func(ctx context.Context, q *engram.Query) error
 	// Predict answers engram.Predictor for snapshots of this memory, one answer
 	// per ID at the same index.
 	Predict func(ctx context.Context, ids []engram.ID) ([]engram.Prediction, error)
+}
+
+// elsewhere is the key of what [Elsewhere] returns.
+type elsewhere struct{}
+
+// Elsewhere returns what reaches, for a hook, by its context, all memories that are known by
+// name, those of other servers and robots too ([Config].Elsewhere). The error is Unsupported if
+// the server knows no names, Unavailable while they are not there yet.
+func Elsewhere(ctx context.Context) (Reach, error) {
+	reach, ok := ctx.Value(elsewhere{}).(func(context.Context) (Reach, error))
+	if !ok || reach == nil {
+		return nil, engram.Errorf(engram.Unsupported, "", "the server knows no memories but its own")
+	}
+	return reach(ctx)
+}
+
+// Reach is memories wherever they are, with the rights of the server that reads them.
+type Reach interface {
+	engram.Service
+	links.Follower
 }
 
 // WriteHook is a function of [Hooks].Write.

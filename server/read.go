@@ -12,11 +12,22 @@ func (s *Server) Query(ctx context.Context, q engram.Query) (*engram.Result, err
 	if err := s.runQueryHooks(ctx, &q); err != nil {
 		return nil, err
 	}
-	r, err := s.query(ctx, q)
+	r, err := queryWhole(ctx, s, q)
 	if err == nil {
 		s.explainCopies(ctx, &q, r)
 	}
 	return r, err
+}
+
+// queryWhole answers a query that may want more than what is stored.
+func queryWhole(ctx context.Context, s *Server, q engram.Query) (*engram.Result, error) {
+	switch {
+	case q.Predict:
+		return queryPredicted(ctx, s, q)
+	case q.WithoutDoubtful:
+		return queryUndoubted(ctx, s, q)
+	}
+	return s.query(ctx, q)
 }
 
 // Indexes returns the secondary indexes over what the server has, in which rooms register
@@ -35,7 +46,15 @@ func (s *Server) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 	if err := s.runQueryHooks(ctx, &q); err != nil {
 		return err
 	}
-	if err := s.queryParts(ctx, q, part); err != nil {
+	if q.Predict || q.WithoutDoubtful {
+		r, err := queryWhole(ctx, s, q)
+		if err == nil {
+			err = part(r)
+		}
+		if err != nil {
+			return err
+		}
+	} else if err := s.queryParts(ctx, q, part); err != nil {
 		return err
 	}
 	last := &engram.Result{}
@@ -75,10 +94,11 @@ func (s *Server) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time
 }
 
 func (s *Server) runLatestHooks(ctx context.Context, entity engram.ID, sel engram.SnapshotSelector) error {
-	if err := s.alive(); err != nil || !s.has.query {
+	has := s.hosted.Load()
+	if err := s.alive(); err != nil || !has.has.query {
 		return err
 	}
-	if h := s.hooks[entity.Memory()]; h == nil || h.Query == nil {
+	if h := has.hooks[entity.Memory()]; h == nil || h.Query == nil {
 		return nil
 	}
 	q := engram.SelectID(entity, sel)
@@ -88,7 +108,8 @@ func (s *Server) runLatestHooks(ctx context.Context, entity engram.ID, sel engra
 // runQueryHooks calls the Query hooks of the memories whose names the query
 // selects, in the order of their names.
 func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
-	if err := s.alive(); err != nil || !s.has.query {
+	has := s.hosted.Load()
+	if err := s.alive(); err != nil || !has.has.query {
 		return err
 	}
 	matchers := make([]engram.NameMatcher, len(q.Memories))
@@ -98,8 +119,8 @@ func (s *Server) runQueryHooks(ctx context.Context, q *engram.Query) error {
 			return err
 		}
 	}
-	for _, name := range s.names {
-		h := s.hooks[name]
+	for _, name := range has.names {
+		h := has.hooks[name]
 		if h.Query == nil {
 			continue
 		}
@@ -121,5 +142,21 @@ func (s *Server) Subscribe(ctx context.Context, sub engram.Subscription) (engram
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
-	return s.wm.Subscribe(ctx, sub)
+	stream, err := s.wm.Subscribe(ctx, sub)
+	if err != nil || !s.hosted.Load().has.query {
+		return stream, err
+	}
+	// After it has begun: what the hooks bring up to date comes over it.
+	var q engram.Query
+	for _, p := range sub.Patterns {
+		q.Memories = append(q.Memories, p.Select(engram.Latest(1)).Memories...)
+	}
+	if len(sub.Patterns) == 0 {
+		q = engram.Pattern{}.Select(engram.Latest(1))
+	}
+	if err := s.runQueryHooks(ctx, &q); err != nil {
+		_ = stream.Close()
+		return nil, err
+	}
+	return stream, nil
 }

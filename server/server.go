@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/hosting"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/link"
 	"github.com/seed-301d4374/engram/ltm"
 	longterm "github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/ltm/wal"
 	"github.com/seed-301d4374/engram/pose/service"
+	predictions "github.com/seed-301d4374/engram/predict/service"
 	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -35,28 +39,42 @@ type Config struct {
 	// is on disk. Types and Journal are the store's then. The server owns it from then
 	// on and closes it, also if New fails. Nil means none.
 	Store *ltm.Store
+	// Elsewhere reaches all memories that are known by name, for hooks ([Elsewhere]) and for
+	// answers that need memories of other servers; nil if the server knows none. It is called
+	// while the server runs, not before.
+	Elsewhere func(ctx context.Context) (Reach, error)
+	// Announce tells the name system of all memories when a program hosts one more; its error
+	// refuses that. Nil tells nobody.
+	Announce func(ctx context.Context, memories []string) error
 }
 
 // Server hosts memories. It implements feature.Server. Safe for concurrent use.
 type Server struct {
 	*holding
-	wm    *wm.WM
-	ltm   *ltm.Store // nil if there is no long-term memory
-	log   *slog.Logger
-	robot string
-	names []string          // of the memories, sorted
-	hooks map[string]*Hooks // by memory
-	has   struct{ commit, write, stored, query bool }
-	poses service.Service
+	wm          *wm.WM
+	ltm         *ltm.Store // nil if there is no long-term memory
+	log         *slog.Logger
+	robot       string
+	poses       service.Service
+	predictions *predictions.Service
+	types       *idf.Registry
+
+	hosted  atomic.Pointer[hosted]
+	hosts   *hosting.Hosts // of memories of programs
+	hosting hostings
 
 	features []feature.Feature // of the memories
+	links    link.Local
+
+	bounds sync.Mutex                  // held while some are set and noted
+	usual  map[engram.ID]engram.Bounds // of the memories' own segments, as the server started
 
 	journal  *wal.Journal // nil without a log
 	recovery *wal.Recovery
 
 	ctx    context.Context // of the Start and Run hooks; ends with Close
 	cancel context.CancelFunc
-	run    sync.WaitGroup // the Run hooks
+	run    sync.WaitGroup // the Run hooks, and associate
 
 	close  sync.Once
 	closed atomic.Bool
@@ -69,21 +87,36 @@ func New(c Config) (*Server, error) {
 	if c.Store != nil {
 		c.Types, c.Journal = c.Store.Types(), c.Store.Journal()
 	}
+	if c.Types == nil {
+		c.Types = idf.NewRegistry()
+	}
+	if c.Now == nil {
+		c.Now = engram.Now
+	}
 	s := &Server{
 		robot:   c.Robot,
 		ltm:     c.Store,
 		wm:      wm.New(wm.Config{Types: c.Types, Now: c.Now, Limits: c.Limits, Journal: c.journal()}),
 		log:     c.Log,
-		hooks:   make(map[string]*Hooks, len(c.Memories)),
 		journal: c.Journal,
+		hosting: hostings{announce: c.Announce},
 	}
+	s.hosted.Store(&hosted{})
+	s.usual = map[engram.ID]engram.Bounds{}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
 	s.holding = &holding{wm: s.wm, ltm: s.ltm, journal: s.journal, log: s.log, alive: s.alive,
-		hosts: func(memory string) bool { return s.hooks[memory] != nil }}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+		hosts: func(memory string) bool { return s.hosted.Load().hooks[memory] != nil }}
+	s.hosting.s = s
+	s.hosts = hosting.New(&s.hosting, s.log)
+	s.ctx, s.cancel = context.WithCancel(context.WithValue(engram.WithAsker(context.Background(), engram.Nobody), elsewhere{}, c.Elsewhere))
+	s.predictions, s.types = predictions.New(s, c.Types), c.Types
 	if err := s.Indexes().Register("type", wm.IndexOptions{New: query.NewTypeIndex}); err != nil {
+		return nil, err
+	}
+	s.links = newLinks(s, &c)
+	if err := registerLinks(s.Indexes(), c.Types, &s.links); err != nil {
 		return nil, err
 	}
 	if err := s.start(&c); err != nil {
@@ -99,13 +132,15 @@ func (s *Server) start(c *Config) error {
 			return engram.Errorf(engram.CodeOf(err), memories[i].Name, "the memory cannot be set up: %w", err)
 		}
 	}
-	slices.Sort(s.names)
+	s.hosting.addKnown()
+	s.run.Go(func() { associate(s) })
 	if err := s.addCopies(); err != nil {
 		return err
 	}
 	if err := s.restore(c.Journal); err != nil {
 		return err
 	}
+	restoreBounds(s)
 	for i := range memories {
 		m := &memories[i]
 		if m.Hooks.Start != nil {
@@ -136,11 +171,16 @@ func startError(memory string, err error) error {
 // add sets one memory up. Start hooks run when all memories are there, so that
 // they can commit to each other.
 func (s *Server) add(m *Memory, c *Config) error {
-	if s.hooks[m.Name] != nil {
+	if s.hosted.Load().hooks[m.Name] != nil {
 		return engram.Errorf(engram.AlreadyExists, "", "two memories have this name")
 	}
 	if err := s.wm.AddMemory(m.Name, m.Bounds); err != nil {
 		return err
+	}
+	if m.ByValue {
+		if err := s.wm.Values().Begin(m.Name); err != nil {
+			return err
+		}
 	}
 	if m.KeepNewest {
 		if err := s.wm.KeepNewest(m.Name); err != nil {
@@ -172,6 +212,15 @@ func (s *Server) add(m *Memory, c *Config) error {
 		if err := s.wm.AddCoreSegment(s.ctx, seg); err != nil {
 			return err
 		}
+		s.usual[seg.ID] = seg.History
+	}
+	for id, b := range m.Keep {
+		if id.Memory() != m.Name || id.Level() != engram.LevelEntity {
+			return engram.Errorf(engram.Invalid, id.String(), "there are bounds of it, and it is no entity of the memory")
+		}
+		if err := s.wm.SetHistory(s.ctx, id, b); err != nil {
+			return err
+		}
 	}
 	if m.Poses != nil {
 		if s.poses != nil {
@@ -180,21 +229,42 @@ func (s *Server) add(m *Memory, c *Config) error {
 		s.poses = m.Poses
 	}
 	s.features = append(s.features, m.Features...)
-	h := m.Hooks
-	s.hooks[m.Name] = &h
-	s.names = append(s.names, m.Name)
-	s.has.commit = s.has.commit || h.Commit != nil
-	s.has.write = s.has.write || len(h.Write) > 0
-	s.has.stored = s.has.stored || h.Stored != nil
-	s.has.query = s.has.query || h.Query != nil
+	s.hosted.Store(s.hosted.Load().with(m.Name, m.Hooks))
 	return nil
 }
 
+// hosted are the memories of a server. It does not change.
+type hosted struct {
+	names []string          // sorted
+	hooks map[string]*Hooks // by memory
+	has   struct{ commit, write, stored, query bool }
+}
+
+// with returns the memories with one more, or with other hooks of one.
+func (m *hosted) with(name string, h Hooks) *hosted {
+	next := &hosted{hooks: maps.Clone(m.hooks)}
+	if next.hooks == nil {
+		next.hooks = map[string]*Hooks{}
+	}
+	next.hooks[name] = &h
+	next.names = slices.Sorted(maps.Keys(next.hooks))
+	for _, h := range next.hooks {
+		next.has.commit = next.has.commit || h.Commit != nil
+		next.has.write = next.has.write || len(h.Write) > 0
+		next.has.stored = next.has.stored || h.Stored != nil
+		next.has.query = next.has.query || h.Query != nil
+	}
+	return next
+}
+
 // Memories returns the names of the memories hosted, sorted.
-func (s *Server) Memories() []string { return slices.Clone(s.names) }
+func (s *Server) Memories() []string { return slices.Clone(s.hosted.Load().names) }
 
 // Poses returns the poses that a memory of the server keeps, nil if none does.
 func (s *Server) Poses() service.Service { return s.poses }
+
+// Predictions returns what predicts the server's entities.
+func (s *Server) Predictions() *predictions.Service { return s.predictions }
 
 // LongTerm returns what the long-term memory offers, nil if the server has none.
 func (s *Server) LongTerm() longterm.Service {

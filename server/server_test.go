@@ -155,6 +155,17 @@ func TestQueryHookSeesWhatConcernsItsMemory(t *testing.T) {
 	s := serving.New(t, serving.Memory("B", hook("B")), serving.Memory("A", hook("A")), serving.Memory("C", server.Hooks{}))
 	entity := engram.MustID("A/Any/p/e")
 	commit(t, s, testkit.Update(t, entity.String(), 1, "x"))
+	subscribed := func(patterns ...string) error {
+		var sub engram.Subscription
+		for _, p := range patterns {
+			sub.Patterns = append(sub.Patterns, engram.MustPattern(p))
+		}
+		stream, err := s.Subscribe(t.Context(), sub)
+		if err != nil {
+			return err
+		}
+		return stream.Close()
+	}
 	for _, tt := range []struct {
 		what string
 		ask  func() error
@@ -171,6 +182,8 @@ func TestQueryHookSeesWhatConcernsItsMemory(t *testing.T) {
 		}, "A"},
 		{"latest", func() error { _, err := s.Latest(t.Context(), entity); return err }, "A"},
 		{"at or before", func() error { _, err := s.AtOrBefore(t.Context(), entity, 5); return err }, "A"},
+		{"subscription", func() error { return subscribed("A", "C") }, "A"},
+		{"subscription to all", func() error { return subscribed() }, "A B"},
 	} {
 		seen = nil
 		if err := tt.ask(); err != nil {
@@ -215,7 +228,7 @@ func TestPredictAsksTheMemory(t *testing.T) {
 		}
 		codes = append(codes, engram.CodeOf(p.Err))
 	}
-	if want := []engram.Code{0, engram.Unsupported, engram.NotFound, engram.Invalid, engram.Internal, 0}; !slices.Equal(codes, want) {
+	if want := []engram.Code{0, engram.NotFound, engram.NotFound, engram.Invalid, engram.Internal, 0}; !slices.Equal(codes, want) {
 		t.Errorf("codes %v; want %v", codes, want)
 	}
 	if got[5].Snapshot == nil || got[5].Snapshot.Time != 6 {

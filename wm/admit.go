@@ -16,7 +16,7 @@ func (w *writer) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, 
 	if err := w.roomLocked(p, u.Entity); err != nil {
 		return err
 	}
-	ahead := p.core.def.MaxAhead
+	ahead := p.core.def.Load().MaxAhead
 	if ahead == 0 {
 		ahead = engram.DefaultMaxAhead
 	}
@@ -25,7 +25,7 @@ func (w *writer) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, 
 		return engram.Errorf(engram.OutOfRange, u.Entity.String(), "the time %v lies %v ahead of the server's clock, %v; %s takes times up to %v ahead; give the time at which it was true, set the clock that is wrong, or have the segment take it (max ahead)",
 			u.Time, roughly(u.Time.Sub(clock)), clock, p.core.id, ahead)
 	}
-	if old := p.lateLocked(u.Entity.Entity()); old != nil && old.vanishesLocked(p.version) && !w.keptElsewhere(u.Entity) {
+	if old := p.lateLocked(u.Entity.Entity()); old != nil && old.vanishesLocked(p.version, w.mu.number) && !w.keptElsewhere(u.Entity) {
 		p.version = nil
 		return engram.Errorf(engram.TooOld, u.Entity.String(), "it would be evicted at once: newer ones of the entity are there, and the bounds keep nothing so old beside them; raise the bounds of %s or of its memory, or let a long-term memory record it",
 			p.core.id)
@@ -53,13 +53,13 @@ func (p *pending) crowdsLocked(entity engram.ID) bool {
 	} else if left.cost += entityCost(entity); p.provider == nil {
 		left.cost += providerCost(entity)
 	}
-	return m.crowdedLocked(left)
+	return m.crowdedLocked(left, m.beyondBounds)
 }
 
-// crowdedLocked reports whether there would be newest states only, and beyond the bounds, if
+// crowdedLocked reports whether there would be newest states only, and too much, if
 // the memory held so much and evicted the rest.
-func (m *memory) crowdedLocked(held counters) bool {
-	for old := m.history.first; m.beyond(&held); old = old.after {
+func (m *memory) crowdedLocked(held counters, beyond func(*counters) bool) bool {
+	for old := m.history.first; beyond(&held); old = old.after {
 		if old == nil {
 			return true
 		}
@@ -108,17 +108,19 @@ func (p *pending) lateLocked(name string) *entity {
 
 // vanishesLocked reports whether a version that is not to be the entity's newest state
 // would be evicted as soon as it is stored.
-func (e *entity) vanishesLocked(v *version) bool {
+func (e *entity) vanishesLocked(v *version, number uint64) bool {
 	m := e.provider.core.memory
-	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) && e.beyondWith(b, v) {
-		return true
+	if b := e.provider.core.history(e.id); b != (engram.Bounds{}) {
+		if b = stretched(b, e.stretch(number)); e.beyondWith(&b, v) {
+			return true
+		}
 	}
 	if b := &m.bounds; b.MaxAge > 0 && m.reference(b.MaxAge).Sub(v.Time) > b.MaxAge {
 		return true
 	}
 	held := m.held
 	held.addHeld(v.counted())
-	return m.crowdedLocked(held)
+	return m.crowdedLocked(held, m.beyond)
 }
 
 // beyondWith reports whether the entity's own bounds evict v, which is stored nowhere

@@ -201,7 +201,7 @@ func (w *writer) prepare(u *engram.EntityUpdate) (pending, error) {
 	if prov, ok := c.providers.Get(u.Entity.ProviderSegment()); ok {
 		p.provider, rule = prov, prov.rule
 		p.entity, _ = prov.entities.Get(u.Entity.Entity())
-	} else if c.def.FixedProviders {
+	} else if c.def.Load().FixedProviders {
 		return pending{}, engram.Errorf(engram.NotFound, u.Entity.Parent().String(), "there is no such provider segment, and its core segment takes only those that were added with AddProviderSegment")
 	}
 	if err := w.checkForm(u, c); err != nil {
@@ -250,8 +250,8 @@ func (w *writer) checkForm(u *engram.EntityUpdate, c *core) error {
 			return fail(engram.OutOfRange, "instance %d: it was sent at %v, the open end of intervals, which is no time of data", i, in.Sent)
 		}
 	}
-	if limit := c.def.History.MaxBytes; limit > 0 && size > limit {
-		return fail(engram.Exhausted, "the snapshot has %d bytes; its core segment keeps at most %d per entity", size, limit)
+	if limit := c.history(u.Entity).MaxBytes; limit > 0 && size > limit {
+		return fail(engram.Exhausted, "the snapshot has %d bytes; at most %d are kept of its entity", size, limit)
 	}
 	cost := versionCost(int(size), len(u.Instances)) + entityCost(u.Entity) + providerCost(u.Entity)
 	if limit := c.memory.bounds.MaxBytes; limit > 0 && cost > limit {
@@ -329,7 +329,9 @@ func (w *writer) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 		e.arrived.Store(max(e.arrived.Load(), int64(arrived)))
 		e.provider.arrived.Store(max(e.provider.arrived.Load(), int64(arrived)))
 	}
-	p.superseded = e.timeline.put(v)
+	if p.superseded = e.timeline.put(v); p.superseded != nil && !e.provider.revised.Load() {
+		e.provider.revised.Store(true)
+	}
 	if e.held.committed == 0 {
 		e.firstNumber.Store(v.Number)
 	}
@@ -383,6 +385,7 @@ func (e *entity) rankLocked(v *version) {
 		list = &m.current
 		if old != nil && m.bounded() {
 			m.current.remove(old)
+			old.spared = 0
 			m.history.push(old)
 		}
 	}

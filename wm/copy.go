@@ -27,7 +27,7 @@ func (cs Copies) Add(name, owner string) error {
 	defer cs.mu.Unlock()
 	m, ok := cs.memories.Get(name)
 	if !ok {
-		m = &memory{id: id, copied: true, feed: &cs.mu.feed}
+		m = &memory{id: id, copied: true, feed: &cs.mu.feed, marks: &cs.marks}
 		m.owner.Store(&owner)
 		cs.memories.add(name, m)
 		return nil
@@ -132,7 +132,7 @@ func (cs Copies) write(ctx context.Context, versions []Copied, results []engram.
 		if batch[i], results[i].Err = cs.prepareCopied(&versions[i]); results[i].Err != nil {
 			continue
 		}
-		if cs.journal == nil || batch[i].core.def.Durability == engram.Volatile {
+		if cs.journal == nil || batch[i].core.def.Load().Durability == engram.Volatile {
 			continue
 		}
 		entry, err := cs.journal.Begin(ctx, versions[i].Entity, &batch[i].version.Snapshot)

@@ -35,6 +35,10 @@
 // wrong: those far ahead of the clock are refused ([engram.CoreSegment].MaxAhead), and
 // the age of others is not measured from a time that stands alone.
 //
+// A memory may evict by value instead ([Values]): what is asked for, and what is linked with
+// that, stays up to four times as long, in the entity's bounds and in the memory's; and its bytes
+// may be fewer for a while than its bound ([Values.SetBudget]).
+//
 // # Copies
 //
 // A memory can be a copy of one that another server owns. Its versions come with their

@@ -11,9 +11,17 @@ import (
 // costs the same whatever is held (a search in the timeline apart), and removes
 // what a commit brought, so the cost of a commit is bounded on average.
 func (w *writer) boundLocked(e *entity) {
-	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) {
-		for v := e.oldestEvictable(); v != nil && e.beyond(b, v); v = e.oldestEvictable() {
-			e.evictLocked(v)
+	number := w.mu.number
+	if b := e.provider.core.history(e.id); b != (engram.Bounds{}) {
+		stretch := 0.0
+		for v := e.oldestEvictable(); v != nil && e.beyond(&b, v); v = e.oldestEvictable() {
+			if stretch == 0 {
+				if stretch = e.stretch(number); stretch > 1 {
+					b = stretched(b, stretch)
+					continue
+				}
+			}
+			e.dropLocked(v, number)
 		}
 	}
 	m := e.provider.core.memory
@@ -28,15 +36,18 @@ func (w *writer) boundLocked(e *entity) {
 		old.evictLocked(old.oldestEvictable())
 	}
 	for m.beyond(&m.held) {
-		v := m.history.first
+		v := m.victimLocked(number)
 		if v == nil {
-			v = m.current.first
+			break
 		}
-		if v == nil || v == m.current.last {
-			break // what came last stays: the segments themselves are beyond the bounds
-		}
-		v.entity.evictLocked(v)
+		v.entity.dropLocked(v, number)
 	}
+}
+
+// dropLocked evicts v for a bound.
+func (e *entity) dropLocked(v *version, number uint64) {
+	e.provider.core.memory.stayedLocked(v, number)
+	e.evictLocked(v)
 }
 
 func beyondSize(c *counters, b *engram.Bounds) bool {
@@ -44,8 +55,13 @@ func beyondSize(c *counters, b *engram.Bounds) bool {
 }
 
 // beyond reports whether what the memory holds is beyond its bounds, in numbers or in
-// what it costs.
+// what it costs, or beyond its budget.
 func (m *memory) beyond(c *counters) bool {
+	return m.beyondBounds(c) || m.budget > 0 && c.cost > m.budget
+}
+
+// beyondBounds is beyond without the budget.
+func (m *memory) beyondBounds(c *counters) bool {
 	return m.bounds.MaxCount > 0 && c.versions() > uint64(m.bounds.MaxCount) || m.bounds.MaxBytes > 0 && c.cost > m.bounds.MaxBytes
 }
 

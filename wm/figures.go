@@ -13,6 +13,7 @@ type Figures struct {
 	Behind        int    // updates in the fullest queue
 	Dropped       uint64 // updates that queues ever dropped
 	Segments      []SegmentFigures
+	Budgets       []Budget
 	Indexes       []IndexFigures // by name
 }
 
@@ -34,7 +35,7 @@ func (w *WM) Figures() Figures {
 	f := Figures{Number: w.mu.number, Begun: w.mu.feed.begun, Dropped: w.mu.feed.dropped}
 	subscriptions := append([]*subscription(nil), w.mu.feed.subscriptions...)
 	w.mu.Unlock()
-	f.Subscriptions, f.Indexes = len(subscriptions), w.indexes.Figures()
+	f.Subscriptions, f.Indexes, f.Budgets = len(subscriptions), w.indexes.Figures(), w.Values().Budgets()
 	for _, s := range subscriptions {
 		live, bytes := s.queue.waits()
 		f.Waiting += live

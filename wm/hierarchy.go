@@ -54,6 +54,8 @@ type memory struct {
 	cores   table[*core]
 	refused atomic.Uint64 // updates to no known core segment, and those of removed ones
 	feed    *feed         // under the WM's lock, but for its pins
+	part    atomic.Uint64 // updates in a part of a stay, see uses; 0 if it evicts by age
+	marks   *atomic.Pointer[marks]
 
 	// The WM's lock protects what follows.
 	held    counters    // of all segments, with what removed ones did
@@ -65,7 +67,9 @@ type memory struct {
 	byAge   ageHeap     // entities that have something old to evict
 	syncing []*syncing  // updates on their way to the disk, in the order of the journal
 
-	keepsNewest bool // see KeepNewest
+	keepsNewest bool    // see KeepNewest
+	budget      int64   // bytes, see Values.SetBudget; its bound, or less
+	stay        float64 // how many updates versions stay, averaged
 }
 
 // bounded reports whether the memory as a whole has bounds that need its lists.
@@ -74,9 +78,10 @@ func (m *memory) bounded() bool { return m.bounds.MaxCount > 0 || m.bounds.MaxBy
 // core is a core segment.
 type core struct {
 	id        engram.ID
-	def       engram.CoreSegment
+	def       atomic.Pointer[engram.CoreSegment] // its ID, type and durability stay
 	memory    *memory
 	rule      *typeRule
+	own       atomic.Pointer[map[engram.ID]engram.Bounds] // of entities with bounds of their own; nil if there are none
 	providers table[*provider]
 	refused   atomic.Uint64 // updates to no known provider segment, and those of removed ones
 
@@ -96,6 +101,7 @@ type provider struct {
 	refused  atomic.Uint64
 	gone     losses        // of entities that were evicted as a whole
 	evicted  atomic.Bool   // something of it was evicted
+	revised  atomic.Bool   // something of it was superseded
 	goneFrom atomic.Uint64 // no entity with a first update up to this was one of them before; 0 if none is gone
 	arrived  atomic.Int64  // of a copy: the latest arrival
 
@@ -116,12 +122,16 @@ type entity struct {
 	firstNumber atomic.Uint64 // of the first update ever
 	lastNumber  atomic.Uint64
 	arrived     atomic.Int64 // of a copy: the latest arrival
+	uses        uses         // how often it was asked for
+	askers      askers       // and by whom
+	regarded    [reasons]uses
 
 	// The WM's lock protects what follows.
 	held    counters
 	removed bool
-	matches matches // the subscriptions that match it
-	ageKey  ageKey  // its place among the entities with something old
+	marked  atomic.Uint32 // what mark names it, see marks; readers look at it without the lock
+	matches matches       // the subscriptions that match it
+	ageKey  ageKey        // its place among the entities with something old
 }
 
 // core returns the core segment that id lies in.

@@ -35,6 +35,9 @@ type Indexes struct {
 type IndexOptions struct {
 	// New makes an empty index. It is called whenever the index is filled.
 	New func() query.Index
+	// Knows says which conditions of queries the index can answer for; nil is all. One that
+	// answers for none is filled when it is first read ([Indexes.Read]).
+	Knows func(query.Condition) bool
 	// NeedsPayloads has versions come with their payloads' bytes from an archive, too,
 	// where reading them takes much longer.
 	NeedsPayloads bool
@@ -48,11 +51,21 @@ type Archive interface {
 	// Generation changes when the archive may have got something else than what was
 	// committed since; ok is false while it gets such things.
 	Generation() (g uint64, ok bool)
-	// EachVersion calls visit with every version in the archive, superseded ones too, some
-	// perhaps more than once, once it has all of this epoch's updates up to a number; and
-	// unread with the entities of which it cannot read something. An error says that not
-	// all were visited.
-	EachVersion(ctx context.Context, upTo uint64, payloads bool, visit func(engram.ID, *engram.Snapshot), unread func(engram.ID)) error
+	// EachVersion has every version in the archive visited, superseded ones too, some
+	// perhaps more than once, once it has all of this epoch's updates up to a number. An
+	// error says that not all were visited.
+	EachVersion(ctx context.Context, upTo uint64, v ArchiveVisitor) error
+}
+
+// ArchiveVisitor is what an archive is read for.
+type ArchiveVisitor struct {
+	Payloads bool // versions are to have their payloads' bytes
+	Version  func(engram.ID, *engram.Snapshot)
+	// Links, unless it is nil, is called with lists of the links of versions, and Version is
+	// not.
+	Links func(*query.Links)
+	// Unread is called with the entities of which something cannot be read.
+	Unread func(engram.ID)
 }
 
 // Indexes returns the memory's secondary indexes.
@@ -161,25 +174,62 @@ func (x *Indexes) Await(ctx context.Context, name string) error {
 		return engram.Errorf(engram.NotFound, name, "no index of that name is registered")
 	}
 	i, want := list[k], x.w.number.Load()
+	return i.await(ctx, func() bool { return i.built != nil && i.upTo >= want })
+}
+
+// await waits until the index is as is says, which is called under its lock.
+func (i *index) await(ctx context.Context, is func() bool) error {
 	for {
 		i.mu.RLock()
-		done, tooLarge, moved := i.built != nil && i.upTo >= want, i.tooLarge, i.moved
+		done, tooLarge, moved := is(), i.tooLarge, i.moved
 		i.mu.RUnlock()
 		switch {
 		case done:
 			return nil
 		case tooLarge:
-			return engram.Errorf(engram.Exhausted, name, "the index is larger than %d bytes; register it with a larger bound", i.o.MaxBytes)
+			return engram.Errorf(engram.Exhausted, i.name, "the index is larger than %d bytes; register it with a larger bound", i.o.MaxBytes)
 		}
 		i.ask()
 		select {
 		case <-moved:
 		case <-i.ctx.Done():
-			return engram.Errorf(engram.Unavailable, name, "the index was removed")
+			return engram.Errorf(engram.Unavailable, i.name, "the index was removed")
 		case <-ctx.Done():
 			return canceled(ctx)
 		}
 	}
+}
+
+// Read calls read with the index of a name once it has seen every update up to the newest,
+// and all that the archive holds; it waits for that, while the index is filled. unsure are
+// entities of which the index may lack something, since that could not be read. read must
+// keep neither; updates wait for it. The error is that of read, Exhausted if the index is too
+// large, NotFound if there is none of that name.
+func (x *Indexes) Read(ctx context.Context, name string, read func(of query.Index, unsure map[engram.ID]bool) error) error {
+	list, archive := x.all()
+	k := slices.IndexFunc(list, func(i *index) bool { return i.name == name })
+	if k < 0 {
+		return engram.Errorf(engram.NotFound, name, "no index of that name is registered")
+	}
+	i, want := list[k], x.w.number.Load()
+	for {
+		if done, err := i.read(want, archive, read); done {
+			return err
+		}
+		if err := i.await(ctx, func() bool { return i.built != nil && i.upTo >= want && (archive == nil || i.covers(archive)) }); err != nil {
+			return err
+		}
+	}
+}
+
+// read is one try of [Indexes.Read]; done is false if the index has not seen enough.
+func (i *index) read(want uint64, archive Archive, read func(query.Index, map[engram.ID]bool) error) (done bool, err error) {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if i.built == nil || i.upTo < want || archive != nil && !i.covers(archive) {
+		return false, nil
+	}
+	return true, read(i.built, i.unsure)
 }
 
 // Lookup is what an index has answered, for the state that it had then.
@@ -216,6 +266,9 @@ func (x *Indexes) For(a *query.Answer, asOf *engram.Time, archive bool) *Lookup 
 func (x *Indexes) Look(r query.Request, archive bool) *Lookup {
 	list, keeps := x.all()
 	for _, i := range list {
+		if i.o.Knows != nil && !i.o.Knows(r.Condition) {
+			continue
+		}
 		l := &Lookup{w: x.w}
 		if archive {
 			l.archive = keeps
@@ -362,7 +415,7 @@ func (i *index) ask() {
 }
 
 // run fills the index and follows the memory until the index ends. Filling it takes at
-// most a tenth of the time.
+// most a tenth of the time, unless as much as it holds has come since it was filled.
 func (i *index) run() {
 	watch := i.of.w.Feed().Watch()
 	defer watch.Close()
@@ -373,6 +426,9 @@ func (i *index) run() {
 		rest := time.NewTimer(min(10*max(took, pause), time.Minute))
 		if filled {
 			i.follow(watch)
+		}
+		if i.hasGrown() {
+			rest.Reset(0)
 		}
 		i.mu.Lock()
 		i.drop()
@@ -421,6 +477,23 @@ func (i *index) fill() bool {
 			return false
 		}
 	}
+	// What the memory had when the archive was read is there, or goes without a trace.
+	if archive != nil {
+		v := ArchiveVisitor{Payloads: i.o.NeedsPayloads, Version: f.add, Unread: func(entity engram.ID) {
+			i.mu.Lock()
+			i.unsure[entity] = true
+			i.mu.Unlock()
+		}}
+		if of, ok := f.next.(query.LinkIndex); ok {
+			v.Links = func(l *query.Links) {
+				of.AddLinks(l)
+				f.keepUp()
+			}
+		}
+		if err := archive.EachVersion(i.ctx, from, v); err != nil {
+			return false
+		}
+	}
 	for _, m := range w.memories.sorted() {
 		for _, c := range m.value.cores.sorted() {
 			for _, p := range c.value.providers.sorted() {
@@ -430,16 +503,6 @@ func (i *index) fill() bool {
 					}
 				}
 			}
-		}
-	}
-	if archive != nil {
-		err := archive.EachVersion(i.ctx, from, i.o.NeedsPayloads, f.add, func(entity engram.ID) {
-			i.mu.Lock()
-			i.unsure[entity] = true
-			i.mu.Unlock()
-		})
-		if err != nil {
-			return false
 		}
 	}
 	if !f.pull() || f.failed || i.ctx.Err() != nil {
@@ -472,6 +535,18 @@ func (f *filling) add(entity engram.ID, s *engram.Snapshot) {
 	f.next.Add(entity, s)
 	if f.added++; f.added%1024 == 0 {
 		f.failed = !f.pull() || f.i.ctx.Err() != nil
+	}
+}
+
+// keepUp takes what has come if the memory will not remember it much longer: an index of links
+// is better told of the archive first.
+func (f *filling) keepUp() {
+	w := f.i.of.w
+	w.mu.Lock()
+	keep := w.mu.feed.keep
+	w.mu.Unlock()
+	if !f.failed && w.number.Load()-f.upTo > keep/2 {
+		f.failed = !f.pull()
 	}
 }
 
@@ -550,11 +625,17 @@ func (i *index) follow(watch *Watcher) {
 	}
 }
 
+// hasGrown reports whether most of what the index holds came after it was filled. Its
+// goroutine alone changes what it looks at.
+func (i *index) hasGrown() bool {
+	return i.built != nil && i.built.Size().Entries > 2*i.full+slack
+}
+
 // isStale reports whether the index is to be filled anew.
 func (i *index) isStale() bool {
 	_, archive := i.of.all()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.over(i.built) || i.built.Size().Entries > 2*i.full+slack || len(i.unsure) > maxUnsure ||
+	return i.over(i.built) || i.hasGrown() || len(i.unsure) > maxUnsure ||
 		archive != nil && !i.covers(archive)
 }

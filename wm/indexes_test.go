@@ -109,3 +109,42 @@ func TestIndexIsBounded(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 }
+
+// Who reads an index finds all that was committed before; it is empty before, and read's error
+// is the caller's.
+func TestReadIndex(t *testing.T) {
+	w := memory(t, wm.Config{}, engram.Bounds{}, engram.Bounds{})
+	defer w.Close()
+	x := w.Indexes()
+	never := func(asking.Condition) bool { return false }
+	if err := x.Register("read", wm.IndexOptions{New: asking.NewTypeIndex, Knows: never}); err != nil {
+		t.Fatal(err)
+	}
+	if got := values(t, w); x.Figures()[0].Asked || len(got) > 0 {
+		t.Errorf("an index that answers for no condition is asked: %+v", x.Figures())
+	}
+	for i, name := range []string{"a", "b", "c"} {
+		testkit.Commit(t, w, change(name, 1, blob(5)))
+		entries := 0
+		err := x.Read(t.Context(), "read", func(of asking.Index, unsure map[engram.ID]bool) error {
+			entries = of.Size().Entries + len(unsure)
+			return nil
+		})
+		if err != nil || entries != i+1 {
+			t.Errorf("%d entries after %d commits: %v", entries, i+1, err)
+		}
+	}
+	mine := engram.Errorf(engram.OutOfRange, "", "mine")
+	if err := x.Read(t.Context(), "read", func(asking.Index, map[engram.ID]bool) error { return mine }); err != mine {
+		t.Errorf("the error of read: %v", err)
+	}
+	if err := x.Read(t.Context(), "other", nil); engram.CodeOf(err) != engram.NotFound {
+		t.Errorf("an index that nobody registered: %v", err)
+	}
+	if err := x.Register("small", wm.IndexOptions{New: asking.NewTypeIndex, Knows: never, MaxBytes: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Read(t.Context(), "small", nil); engram.CodeOf(err) != engram.Exhausted {
+		t.Errorf("too large an index: %v", err)
+	}
+}

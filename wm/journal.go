@@ -84,7 +84,7 @@ const completeBatch = 64
 func (w *writer) begin(ctx context.Context, updates []engram.EntityUpdate, batch []pending, results []engram.UpdateResult) (j journaled) {
 	for i := range batch {
 		p := &batch[i]
-		if p.version == nil || p.core.def.Durability == engram.Volatile {
+		if p.version == nil || p.core.def.Load().Durability == engram.Volatile {
 			continue
 		}
 		entry, err := w.journal.Begin(ctx, updates[i].Entity, &p.version.Snapshot)
@@ -92,7 +92,7 @@ func (w *writer) begin(ctx context.Context, updates []engram.EntityUpdate, batch
 			p.version, results[i].Err = nil, err
 			continue
 		}
-		if p.core.def.Durability == engram.Synced {
+		if p.core.def.Load().Durability == engram.Synced {
 			j.synced = append(j.synced, &syncing{pending: *p, update: &updates[i], entry: entry, index: i})
 			p.version = nil
 			continue
@@ -216,8 +216,8 @@ func (w *writer) prepareAgain(u *engram.EntityUpdate, p *pending, hasEntry bool)
 		return err
 	}
 	p.standsLocked(u)
-	if durability := p.core.def.Durability; durability != engram.Volatile && !hasEntry ||
-		hasEntry && (before.core.def.Durability != durability || !sameTypes(before.version, p.version)) {
+	if durability := p.core.def.Load().Durability; durability != engram.Volatile && !hasEntry ||
+		hasEntry && (before.core.def.Load().Durability != durability || !sameTypes(before.version, p.version)) {
 		p.version = nil
 		return engram.Errorf(engram.Unavailable, u.Entity.String(), "its segment was replaced during the commit; commit again")
 	}

@@ -9,11 +9,13 @@ import (
 
 // Latest implements engram.LatestReader.
 func (w *WM) Latest(ctx context.Context, id engram.ID) (*engram.Snapshot, error) {
-	if hidden(ctx, id) {
+	scope, asker := engram.CallerOf(ctx)
+	if hidden(scope, id) {
 		return nil, w.noEntity(ctx, id)
 	}
 	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity {
 		highWater := w.number.Load()
+		e.asked(highWater, asker)
 		if v := e.newest.Load(); v != nil && v.Number <= highWater {
 			return &v.Snapshot, nil
 		}
@@ -23,11 +25,13 @@ func (w *WM) Latest(ctx context.Context, id engram.ID) (*engram.Snapshot, error)
 
 // AtOrBefore implements engram.LatestReader.
 func (w *WM) AtOrBefore(ctx context.Context, id engram.ID, t engram.Time) (*engram.Snapshot, error) {
-	if hidden(ctx, id) {
+	scope, asker := engram.CallerOf(ctx)
+	if hidden(scope, id) {
 		return nil, w.noEntity(ctx, id)
 	}
 	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity {
 		highWater := w.number.Load()
+		e.asked(highWater, asker)
 		r := reading{spans: e.timeline.spans()}
 		p := r.after(t)
 		if v := r.prev(&p); v != nil && v.Number <= highWater && !e.lost.between(v.Time, t) {
@@ -70,9 +74,8 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 	return nil, engram.Errorf(engram.NotFound, id.String(), "the entity has no snapshot")
 }
 
-// hidden reports whether an entity does not lie in the call's scope.
-func hidden(ctx context.Context, id engram.ID) bool {
-	s := engram.ScopeOf(ctx)
+// hidden reports whether an entity does not lie in a call's scope.
+func hidden(s engram.Scope, id engram.ID) bool {
 	return s != nil && id.Level() == engram.LevelEntity && s.Visibility(id) == engram.Hidden
 }
 

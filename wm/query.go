@@ -30,6 +30,7 @@ func (w *WM) QueryParts(ctx context.Context, q engram.Query, part func(*engram.R
 type execution struct {
 	w      *WM
 	lens   lens
+	asker  engram.Asker
 	answer *query.Answer
 	among  *query.Candidates
 	found  query.Selection // reused
@@ -38,12 +39,16 @@ type execution struct {
 }
 
 func (w *WM) execute(ctx context.Context, q engram.Query, part func(*engram.Result) error) (*engram.Result, error) {
+	if q.Every != 0 {
+		return query.Aggregated(ctx, q, w.types, w.limits.Query(), w.QueryParts, part)
+	}
 	answer, err := w.compiler.NewAnswer(ctx, q, w.types, w.limits.Query(), part)
 	if err != nil {
 		return nil, err
 	}
 	look := w.indexes.For(answer, q.AsOf, false) // before the lens
-	x := &execution{w: w, lens: w.newLens(ctx, q.AsOf), answer: answer}
+	_, asker := engram.CallerOf(ctx)
+	x := &execution{w: w, lens: w.newLens(ctx, q.AsOf), asker: asker, answer: answer}
 	x.among = look.Until(x.lens.highWater)
 	x.lens.filter = x.answer.Filter()
 	x.answer.Select(&x.found)
@@ -110,6 +115,7 @@ func (x *execution) entity(e *entity, nodes []*query.Node) error {
 	if err != nil || len(selectors) == 0 {
 		return err
 	}
+	e.asked(x.lens.highWater, x.asker)
 	missing, err := x.w.read(x.lens, e, selectors, limit, &x.found, &x.how)
 	if err != nil {
 		return err

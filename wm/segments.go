@@ -36,8 +36,8 @@ func (w *WM) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error {
 		return engram.Errorf(engram.NotFound, s.ID.String(), "there is no memory %q here", s.ID.Memory())
 	}
 	if c, ok := m.cores.Get(s.ID.CoreSegment()); ok {
-		if c.def != s {
-			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, durability %v, max ahead %v, fixed providers %v); remove it first", c.def.Type, c.def.History, c.def.Durability, c.def.MaxAhead, c.def.FixedProviders)
+		if *c.def.Load() != s {
+			return engram.Errorf(engram.AlreadyExists, s.ID.String(), "the core segment exists with another definition (type %s, history %+v, durability %v, max ahead %v, fixed providers %v); remove it first", c.def.Load().Type, c.def.Load().History, c.def.Load().Durability, c.def.Load().MaxAhead, c.def.Load().FixedProviders)
 		}
 		return nil
 	}
@@ -52,7 +52,58 @@ func (w *WM) AddCoreSegment(ctx context.Context, s engram.CoreSegment) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m.cores.add(s.ID.CoreSegment(), &core{id: s.ID, def: s, memory: m, rule: newTypeRule(t)})
+	c := &core{id: s.ID, memory: m, rule: newTypeRule(t)}
+	c.def.Store(&s)
+	m.cores.add(s.ID.CoreSegment(), c)
+	return nil
+}
+
+// SetHistory implements engram.Segments. It holds, where there is a journal, for the segment
+// as its next start finds it, unless the server defines that itself; of an entity it holds until
+// the server ends.
+func (w *WM) SetHistory(ctx context.Context, id engram.ID, b engram.Bounds) error {
+	if id.Level() != engram.LevelCoreSegment && id.Level() != engram.LevelEntity {
+		return engram.Errorf(engram.Invalid, id.String(), "the ID of a %s, not of a core segment or an entity", id.Level())
+	}
+	if err := checkBounds(id, b); err != nil {
+		return err
+	}
+	w.defining.Lock()
+	defer w.defining.Unlock()
+	c, err := w.core(id)
+	if err != nil {
+		return err
+	}
+	if err := c.memory.refuseCommit(id); err != nil {
+		return err
+	}
+	if id.Level() == engram.LevelEntity {
+		return setOwn(w, c, id, b)
+	}
+	def := *c.def.Load()
+	if def.History == b {
+		return nil
+	}
+	def.History = b
+	if w.journal != nil {
+		if err := w.journal.AddCoreSegment(ctx, def); err != nil {
+			return err
+		}
+	}
+	c.def.Store(&def)
+	for _, p := range c.providers.sorted() {
+		for batch := p.value.entities.sorted(); len(batch) > 0; {
+			n := min(len(batch), releaseBatch)
+			w.mu.Lock()
+			for _, e := range batch[:n] {
+				if !e.value.removed && !p.value.removed {
+					w.boundLocked(e.value)
+				}
+			}
+			w.mu.Unlock()
+			batch = batch[n:]
+		}
+	}
 	return nil
 }
 
@@ -271,8 +322,8 @@ func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, 
 		return out
 	}
 	d := engram.Description{
-		ID: c.id, Type: c.def.Type, History: c.def.History,
-		Durability: c.def.Durability, MaxAhead: c.def.MaxAhead, FixedProviders: c.def.FixedProviders,
+		ID: c.id, Type: c.def.Load().Type, History: c.def.Load().History,
+		Durability: c.def.Load().Durability, MaxAhead: c.def.Load().MaxAhead, FixedProviders: c.def.Load().FixedProviders,
 	}
 	at := len(out)
 	out = append(out, d)

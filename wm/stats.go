@@ -125,7 +125,7 @@ func (s *statistics) core(c *core) (sum engram.Stats, there bool, err error) {
 		return sum, false, nil
 	}
 	place := len(s.out)
-	fill := s.node(c.id, c.def.Type)
+	fill := s.node(c.id, c.def.Load().Type)
 	there = seen == engram.Visible
 	for _, p := range c.providers.sorted() {
 		if s.from >= engram.LevelProviderSegment && !s.wants(engram.LevelProviderSegment, p.name) {
@@ -179,7 +179,7 @@ func (s *statistics) provider(p *provider) (sum engram.Stats, there bool, err er
 			}
 			there = true
 			if s.from < engram.LevelEntity || s.wants(engram.LevelEntity, e.name) {
-				st := e.value.statsLocked()
+				st := e.value.statsLocked(s.w.mu.number)
 				include(&sum, &st)
 				if s.to == engram.LevelEntity {
 					st.Entities = 0
@@ -207,8 +207,14 @@ func (s *statistics) provider(p *provider) (sum engram.Stats, there bool, err er
 }
 
 // statsLocked returns the entity's stats; it counts as one entity.
-func (e *entity) statsLocked() engram.Stats {
-	st := engram.Stats{ID: e.id, Entities: 1}
+func (e *entity) statsLocked(number uint64) engram.Stats {
+	mark := e.mark()
+	st := engram.Stats{ID: e.id, Entities: 1, Value: e.value(number, mark), Mark: mark}
+	if own := e.provider.core.own.Load(); own != nil {
+		if b, ok := (*own)[e.id]; ok {
+			st.Keeps = &b
+		}
+	}
 	e.held.set(&st)
 	if v := e.newest.Load(); v != nil && st.Snapshots > 0 {
 		st.First, st.Last = e.timeline.front().Time, v.Time

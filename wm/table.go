@@ -152,6 +152,17 @@ func (t *table[V]) sorted() []*entry[V] {
 	return next.entries
 }
 
+// any visits all nodes, those that come or go meanwhile perhaps, in no order.
+func (t *table[V]) any(yield func(V) bool) {
+	if a := t.slots.Load(); a != nil {
+		for i := range a.slots {
+			if e := a.slots[i].Load(); e != nil && e != a.gone && !yield(e.value) {
+				return
+			}
+		}
+	}
+}
+
 // Sorted visits all nodes in the order of their names.
 func (t *table[V]) Sorted() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) {

@@ -15,6 +15,7 @@ type version struct {
 	entity *entity
 
 	holders atomic.Int32 // how many queues it waits in, and whether the memory left it; see pins
+	spared  uint8        // under the WM's lock: how often it was passed over in the list of past states
 
 	// The WM's lock protects what follows.
 	newer         *version // the version that superseded it
@@ -71,4 +72,19 @@ func (l *versionList) remove(v *version) {
 		v.after.before = v.before
 	}
 	v.before, v.after = nil, nil
+}
+
+// putBehind puts v behind all others but the last.
+func (l *versionList) putBehind(v *version) {
+	if v == l.last {
+		return
+	}
+	l.remove(v)
+	v.before, v.after = l.last.before, l.last
+	if v.before == nil {
+		l.first = v
+	} else {
+		v.before.after = v
+	}
+	l.last.before = v
 }

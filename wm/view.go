@@ -11,14 +11,16 @@ import (
 // View is the working memory at one moment, for readers that merge it with the long-term
 // memory (package ltm). It is used by one goroutine.
 type View struct {
-	w    *WM
-	lens lens
+	w     *WM
+	lens  lens
+	asker engram.Asker
 }
 
 // View returns a view of the memory as it stands now, or of what it knew at asOf.
 // The view does not keep what is evicted after it was made.
 func (w *WM) View(ctx context.Context, asOf *engram.Time) *View {
-	return &View{w: w, lens: w.newLens(ctx, asOf)}
+	_, asker := engram.CallerOf(ctx)
+	return &View{w: w, lens: w.newLens(ctx, asOf), asker: asker}
 }
 
 // Number returns the number of the newest update that the view takes notice of.
@@ -156,6 +158,7 @@ func (l Loss) Missing(id engram.ID, a query.Asked, asOf engram.Time, m *engram.M
 type EntityView struct {
 	reading
 	entity *entity
+	asker  engram.Asker
 }
 
 // Place is a place in an entity's timeline.
@@ -167,7 +170,7 @@ func (v *View) Entity(id engram.ID) *EntityView {
 	if e == nil {
 		return nil
 	}
-	x := &EntityView{entity: e}
+	x := &EntityView{entity: e, asker: v.asker}
 	x.reading = reading{lens: v.lens, spans: e.timeline.spans(), newer: e.lastNumber.Load() > v.lens.highWater}
 	return x
 }
@@ -198,6 +201,9 @@ func (x *EntityView) Lost() Loss {
 	}
 	return gone
 }
+
+// Asked counts the entity as asked for by who makes the call.
+func (x *EntityView) Asked() { x.entity.asked(x.lens.highWater, x.asker) }
 
 // Torn reports whether something that stood at the view's moment may have been
 // evicted under the reader.

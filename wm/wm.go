@@ -112,8 +112,10 @@ type writer struct {
 	// stored when all up to it can be read.
 	number atomic.Uint64
 
-	removal  atomic.Uint64 // the Order of the last removal
-	restored atomic.Uint64 // the number given last to what was restored of an earlier epoch
+	marks    atomic.Pointer[marks] // see Values.SetMarks; nil if there are none
+	turns    atomic.Uint32         // how often they were set
+	removal  atomic.Uint64         // the Order of the last removal
+	restored atomic.Uint64         // the number given last to what was restored of an earlier epoch
 
 	// defining is held, before mu, while segments and types change and removals are noted:
 	// what is written to the disk of that is in the order in which it counts.
@@ -188,7 +190,7 @@ func (w *WM) AddMemory(name string, bounds engram.Bounds) error {
 		}
 		return nil
 	}
-	w.memories.add(name, &memory{id: id, bounds: bounds, feed: &w.mu.feed})
+	w.memories.add(name, &memory{id: id, bounds: bounds, budget: bounds.MaxBytes, feed: &w.mu.feed, marks: &w.marks})
 	if w.mu.bounded += bounds.MaxBytes; w.limits.MaxPinnedBytes <= 0 {
 		w.mu.maxPinned = max(w.limits.fullQueue(), w.mu.bounded/4)
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/posevalue"
 )
 
 func itemValue(it *Item) map[string]any {
@@ -15,7 +16,7 @@ func itemValue(it *Item) map[string]any {
 		v["structure"] = o
 	}
 	if p := it.Placement; p != nil {
-		o := map[string]any{"frame_id": p.Frame, "pose": poseValue(p.Pose), "pose_covariance": covValue(p.Pose, p.Cov)}
+		o := map[string]any{"frame_id": p.Frame, "pose": posevalue.To(p.Pose), "pose_covariance": covValue(p.Pose, p.Cov)}
 		present(o, "timestamp", p.Time)
 		v["placement"] = o
 	}
@@ -70,7 +71,7 @@ func descriptionValue(d *Description) map[string]any {
 		}
 		shape := map[string]any{"kind": int32(s.Kind), "size": vectorValue(s.Size), "mesh": s.Mesh, "outline": outline}
 		if s.Pose != nil {
-			shape["pose"] = poseValue(*s.Pose)
+			shape["pose"] = posevalue.To(*s.Pose)
 		}
 		v["shape"] = shape
 	}
@@ -122,7 +123,7 @@ func descriptionOf(v object) *Description {
 
 func jointValue(a *Articulation) map[string]any {
 	v := map[string]any{
-		"base": a.Base, "moved": a.Moved, "kind": int32(a.Kind), "pose": poseValue(a.Pose), "direction": vectorValue(a.Direction),
+		"base": a.Base, "moved": a.Moved, "kind": int32(a.Kind), "pose": posevalue.To(a.Pose), "direction": vectorValue(a.Direction),
 		"radius": a.Radius, "reference": a.Reference, "value_sigma": a.Sigma, "serves": a.Serves, "source": int32(a.Source),
 	}
 	present(v, "timestamp", a.Time)
@@ -164,7 +165,7 @@ func stateOf(v object) *State {
 
 func lookValue(l *Look) map[string]any {
 	return map[string]any{
-		"frame_id": l.Frame, "pose": poseValue(l.Pose), "seen": l.Seen,
+		"frame_id": l.Frame, "pose": posevalue.To(l.Pose), "seen": l.Seen,
 		"field_of_view": viewValue(&l.View),
 	}
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/posevalue"
 	"github.com/seed-301d4374/engram/pose"
 )
 
@@ -64,15 +65,8 @@ func present[T comparable](o map[string]any, key string, v T) {
 
 func vectorValue(v pose.Vec3) map[string]any { return map[string]any{"x": v.X, "y": v.Y, "z": v.Z} }
 
-func poseValue(p pose.Pose) map[string]any {
-	return map[string]any{
-		"position":    vectorValue(p.T),
-		"orientation": map[string]any{"w": p.R.W, "x": p.R.X, "y": p.R.Y, "z": p.R.Z},
-	}
-}
-
 func boxValue(b *Box) map[string]any {
-	return map[string]any{"pose": poseValue(b.Pose), "size": vectorValue(b.Size)}
+	return map[string]any{"pose": posevalue.To(b.Pose), "size": vectorValue(b.Size)}
 }
 
 // covValue returns a covariance as ROS has it; nothing for an unknown one. One that is exact

@@ -185,7 +185,7 @@ func TestUnreadable(t *testing.T) {
 	b := NewBuilder(DefaultRules())
 	put := func(id string, sec float64, p engram.Payload) {
 		t.Helper()
-		if _, err := m.put(b, engram.Item{ID: engram.MustID(id), Snapshot: &engram.Snapshot{Time: engram.Time(sec * 1e9), Instances: []engram.Instance{{Payload: p}}}}); err != nil {
+		if _, err := m.codec.put(b, engram.Item{ID: engram.MustID(id), Snapshot: &engram.Snapshot{Time: engram.Time(sec * 1e9), Instances: []engram.Instance{{Payload: p}}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -107,7 +107,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 		_ = m.stream.Close() // the error that counts is the first
 		return nil, err
 	}
-	background, cancel := context.WithCancel(context.Background())
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	m.cancel = cancel
 	go m.follow(background)
 	return m, nil
@@ -202,13 +202,13 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 	b := m.builder.anew()
 	for it := range r.All() {
 		if isOf(it.ID, clockMemory) {
-			_, _ = m.put(b, it)
+			_, _ = m.codec.put(b, it)
 		}
 	}
 	b.correct()
 	for it := range r.All() {
 		if said := m.codec.said(it.ID, it.Snapshot); !isOf(it.ID, clockMemory) && said.Time.Add(b.f.rules.Offsets[said.Robot]) <= at {
-			_, _ = m.put(b, it) // what cannot be read is left out, as it is at present
+			_, _ = m.codec.put(b, it) // what cannot be read is left out, as it is at present
 		}
 	}
 	return b.Forest(), nil
@@ -252,7 +252,7 @@ func (m *Memory) take(came batch) {
 	m.change(func(b *Builder) map[string]engram.Time {
 		names := map[string]engram.Time{}
 		for _, it := range came.items {
-			name, err := m.put(b, it)
+			name, err := m.codec.put(b, it)
 			if err != nil || name == "" {
 				continue
 			}
@@ -278,23 +278,23 @@ func (m *Memory) take(came batch) {
 
 // put puts a snapshot into the world. One that cannot be read counts as one that says nothing, and
 // has a note under its entity's name until its provider says something else there.
-func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
+func (c *Codec) put(b *Builder, it engram.Item) (string, error) {
 	if isOf(it.ID, clockMemory) {
-		s, err := m.codec.Clock(it.ID, it.Snapshot)
+		s, err := c.Clock(it.ID, it.Snapshot)
 		if err == nil {
 			b.putClock(s)
 		}
 		return "", err
 	}
-	name, err := m.putRead(b, it)
+	name, err := c.putRead(b, it)
 	home, aside := homeOf(it.ID)
 	switch {
 	case engram.CodeOf(err) == engram.Corrupt:
-		said := m.codec.said(it.ID, it.Snapshot)
+		said := c.said(it.ID, it.Snapshot)
 		said.Home = home
 		return it.ID.Entity(), b.see(Seen{Statement: unread(it.ID.Entity(), said, err)})
 	case err == nil && aside && b.f.any(it.ID.Entity()) != nil:
-		said := m.codec.said(it.ID, it.Snapshot)
+		said := c.said(it.ID, it.Snapshot)
 		said.Home = home
 		b.readAgain(it.ID.Entity(), said)
 	}
@@ -323,9 +323,9 @@ func homeOf(id engram.ID) (home Home, aside bool) {
 	return inState, true
 }
 
-func (m *Memory) putRead(b *Builder, it engram.Item) (string, error) {
+func (c *Codec) putRead(b *Builder, it engram.Item) (string, error) {
 	if !isOf(it.ID, ownMemory) {
-		s, err := m.codec.Seen(it.ID, it.Snapshot)
+		s, err := c.Seen(it.ID, it.Snapshot)
 		if err != nil {
 			return "", err
 		}
@@ -333,31 +333,31 @@ func (m *Memory) putRead(b *Builder, it engram.Item) (string, error) {
 	}
 	switch it.ID.CoreSegment() {
 	case itemSegment:
-		s, err := m.codec.Statement(it.ID, it.Snapshot)
+		s, err := c.Statement(it.ID, it.Snapshot)
 		if err != nil {
 			return "", err
 		}
 		return b.put(s.Name, s.Said, s.Item)
 	case jointSegment:
-		s, err := m.codec.Joint(it.ID, it.Snapshot)
+		s, err := c.Joint(it.ID, it.Snapshot)
 		if err != nil {
 			return "", err
 		}
 		return b.put(s.Name, s.Said, s.Joint)
 	case mapSegment:
-		s, err := m.codec.Map(it.ID, it.Snapshot)
+		s, err := c.Map(it.ID, it.Snapshot)
 		if err != nil {
 			return "", err
 		}
 		return b.put(s.Name, s.Said, s.Map)
 	case partSegment:
-		s, err := m.codec.Component(it.ID, it.Snapshot)
+		s, err := c.Component(it.ID, it.Snapshot)
 		if err != nil {
 			return "", err
 		}
 		return b.put(s.Name, s.Said, s.Component)
 	}
-	s, err := m.codec.State(it.ID, it.Snapshot)
+	s, err := c.State(it.ID, it.Snapshot)
 	if err != nil {
 		return "", err
 	}

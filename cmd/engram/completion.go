@@ -19,6 +19,8 @@ var (
 	bashCompletion string
 	//go:embed completion/engram.zsh
 	zshCompletion string
+	//go:embed completion/engram.fish
+	fishCompletion string
 )
 
 // typedCommand is the word by which the scripts ask for completions. The words after
@@ -33,7 +35,7 @@ func addCompletions(root *cobra.Command) {
 		return
 	}
 	for _, sub := range c.Commands() {
-		script := map[string]string{"bash": bashCompletion, "zsh": zshCompletion}[sub.Name()]
+		script := map[string]string{"bash": bashCompletion, "zsh": zshCompletion, "fish": fishCompletion}[sub.Name()]
 		if script == "" {
 			continue
 		}

@@ -39,6 +39,7 @@ var start = map[string]struct {
 }{
 	"bash": {[]string{"--norc", "--noprofile", "-i"}, "[ ! -r /usr/share/bash-completion/bash_completion ] || . /usr/share/bash-completion/bash_completion; . ./completion.bash"},
 	"zsh":  {[]string{"-f", "-i"}, "autoload -U compinit; compinit -D -u; . ./completion.zsh"},
+	"fish": {[]string{"--no-config", "--init-command", "function fish_prompt; echo -n 'READY> '; end", "-i"}, "source ./completion.fish"},
 }
 
 // typeIn types keys, of which \t is a tab, into a shell on a terminal, and compares
@@ -47,7 +48,7 @@ var start = map[string]struct {
 //	typed SHELL KEYS WANT…
 func typeIn(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 || start[args[0]].setup == "" {
-		ts.Fatalf("usage: typed bash|zsh KEYS WANT…")
+		ts.Fatalf("usage: typed bash|zsh|fish KEYS WANT…")
 	}
 	shell, work := start[args[0]], ts.Getenv("WORK")
 	keys := strings.ReplaceAll(args[1], `\t`, "\t")

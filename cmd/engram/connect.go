@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	_ "github.com/seed-301d4374/engram/client/backbone" // --address nats://…
+	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -29,6 +31,16 @@ func connect(cmd *cobra.Command) (*client.Client, error) {
 		err = usagef("--address: %w", err)
 	}
 	return m, err
+}
+
+// connectFor reads ID arguments, and reaches the memory that is asked for them.
+func connectFor(cmd *cobra.Command, args []string) ([]engram.Pattern, *client.Client, error) {
+	patterns, err := parsePatterns(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := connect(cmd)
+	return patterns, m, err
 }
 
 // namedAddress returns where the memory is, as --address or the environment says; "" if
@@ -83,6 +95,30 @@ func unreachedHint(err error, address string, credentials bool) string {
 	return fmt.Sprintf("start one there with 'engram serve --listen %s'", address)
 }
 
+// completeTopics completes SOURCE:/TOPIC, and /TOPIC of any source.
+func completeTopics(ctx context.Context, m engram.Statistician, typed string) []string {
+	source, topic := spelling.TopicSource(typed), typed
+	if source != "" {
+		topic = strings.TrimPrefix(typed, source)
+	}
+	p, err := parsePattern(source + topic + "*")
+	if err != nil {
+		return nil
+	}
+	nodes, err := m.Stats(ctx, p, engram.LevelEntity)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, s := range nodes {
+		if s.ID.Level() == engram.LevelEntity {
+			found = append(found, source+s.ID.Entity())
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
 // completeIDs completes an ID by asking the server what lies one level below what
 // was typed so far.
 func completeIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -91,6 +127,9 @@ func completeIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer m.Close()
+	if spelling.IsTopic(typed) {
+		return completeTopics(cmd.Context(), m, typed), cobra.ShellCompDirectiveNoFileComp
+	}
 	var parent engram.Pattern
 	cut := 0
 	for i := 0; i < len(typed); i++ {
@@ -116,7 +155,7 @@ func completeIDs(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.
 	}
 	var found []string
 	for _, s := range nodes {
-		if id := s.ID.String(); s.ID.Level() == level && strings.HasPrefix(id, typed) {
+		if id := s.ID.String(); s.ID.Level() == level && strings.HasPrefix(id, typed) && (typed != "" || !ofSystem(s.ID)) {
 			if level < engram.LevelEntity {
 				id += "/"
 			}

@@ -170,9 +170,9 @@ func describeCopy(s *service.Status) copyJSON {
 // shown returns how a table shows what is copied: what a rule made stands below it.
 func (c *copyJSON) shown() cell {
 	if c.Rule != "" {
-		return cell{"  " + c.Pattern, c.Pattern}
+		return cell{shown: "  " + c.Pattern, raw: c.Pattern}
 	}
-	return cell{c.Pattern, c.Pattern}
+	return cell{shown: c.Pattern, raw: c.Pattern}
 }
 
 // from returns where the owner's name stands: of a rule, what it made.

@@ -82,12 +82,12 @@ the copy is removed, or its owner removes what it was of.`,
 				for _, l := range o.LeftOut {
 					left += l.Count
 				}
-				lag := cell{"?", ""}
+				lag := cell{shown: "?", raw: ""}
 				if o.Contact != nil {
-					lag = cell{formatDuration(list[i].Lag), fmt.Sprint(o.LagSeconds)}
+					lag = cell{shown: formatDuration(list[i].Lag), raw: fmt.Sprint(o.LagSeconds)}
 				}
 				inState := max(engram.Now().Sub(o.Since), 0)
-				out.add(o.shown(), o.State, cell{formatDuration(inState.Truncate(time.Second)), fmt.Sprint(inState.Seconds())},
+				out.add(o.shown(), o.State, cell{shown: formatDuration(inState.Truncate(time.Second)), raw: fmt.Sprint(inState.Seconds())},
 					o.BehindUpdates, byteSize(o.BehindBytes), lag, o.Received, byteSize(o.Payload), byteSize(o.Wire), left, o.Lost, o.from())
 				objects = append(objects, o)
 			}

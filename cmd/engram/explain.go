@@ -60,6 +60,9 @@ func (e *explainer) explain(ctx context.Context) (string, error) {
 			return reason, err
 		}
 	}
+	if e.lacks(engram.MissingDoubtful) {
+		return e.say("all that was asked for is doubtful; without --without doubtful it is shown"), nil
+	}
 	if e.lacks(engram.MissingForgotten) {
 		return e.say("what was asked for is forgotten; " + there), nil
 	}
@@ -103,19 +106,35 @@ func (e *explainer) say(reason string) string { return e.target.text + ": " + re
 
 // noName says which name of the target does not exist, with a similar one.
 func (e *explainer) noName(ctx context.Context) (string, error) {
+	what, near, err := e.lacksName(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case near != "":
+		return e.say(fmt.Sprintf("%s; did you mean %s?", what, near)), nil
+	default:
+		return e.say(what + "; 'engram ls --all' shows what there is"), nil
+	}
+}
+
+// lacksName says which name of the target does not exist, and the most similar existing one as it would be typed.
+func (e *explainer) lacksName(ctx context.Context) (what, near string, err error) {
 	levels := e.target.pattern.Levels
 	n, near, err := e.absent(ctx)
 	switch level := engram.Level(n + 1); {
 	case err != nil:
-		return "", err
+		return "", "", err
 	case n == len(levels):
-		return e.say("there is nothing like that; 'engram ls' shows what there is"), nil
+		return "there is nothing like that", "", nil
 	case levels[n].Kind != engram.NameOneOf:
-		return e.say(fmt.Sprintf("no %s matches %s; 'engram ls --all' shows what there is", level, levels[n])), nil
-	case near != "":
-		return e.say(fmt.Sprintf("there is no %s %s; did you mean %s?", level, levels[n], engram.EscapeName(near))), nil
+		return fmt.Sprintf("no %s matches %s", level, levels[n]), "", nil
+	case level == engram.LevelEntity && spelling.IsTopic(e.target.text):
+		if near != "" {
+			near = spelling.TopicSource(e.target.text) + near
+		}
+		return "there is no topic " + levels[n].Names[0], near, nil
 	default:
-		return e.say(fmt.Sprintf("there is no %s %s; 'engram ls --all' shows what there is", level, levels[n])), nil
+		return fmt.Sprintf("there is no %s %s", level, levels[n]), engram.EscapeName(near), nil
 	}
 }
 
@@ -148,8 +167,9 @@ func (e *explainer) names(ctx context.Context, above []engram.NameSelector, leve
 		return nil, err
 	}
 	var names []string
+	topics := level == engram.LevelEntity && spelling.IsTopic(e.target.text)
 	for _, s := range nodes {
-		if s.ID.Level() == level {
+		if s.ID.Level() == level && (!topics || spelling.IsTopic(s.ID.Name())) {
 			names = append(names, s.ID.Name())
 		}
 	}

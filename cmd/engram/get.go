@@ -21,6 +21,7 @@ type snapshotJSON struct {
 	ID        string         `json:"id"`
 	Time      engram.Time    `json:"time"`
 	Number    string         `json:"number"`
+	Predicted bool           `json:"predicted,omitempty"`
 	Instances []instanceJSON `json:"instances"`
 }
 
@@ -52,15 +53,17 @@ what was true last.`,
   engram get Object/Instance/Localizer/cup --latest 3 -o json
   engram get Object/Instance --where 'confidence > 0.8'                 # now
   engram get Object/Instance --where 'confidence > 0.8' --filter-first  # last
+  engram get RobotState --field position.left_elbow --every 1s --range now-1m..
   engram get 'Vision/ImageRGB/*/~.*left' --save left.png`,
 		Args:              positional(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeIDs,
 	}
 	addSelectionFlags(cmd)
 	addShowFlags(cmd)
+	cmd.Flags().Bool("predict", false, "where --at lies after an entity's newest snapshot, what is predicted for that time; without it\nwhat is in force")
 	cmd.Flags().String("save", "", "save the image in the payload to this file (.png, .jpg; or as it is encoded), several with\na number before its ending; a file that is there is not overwritten; - is standard output")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return show(cmd, args, engram.Latest(1), showBlocks)
+		return show(cmd, args, engram.Latest(1), false)
 	}
 	return cmd
 }
@@ -78,18 +81,15 @@ func newHistory() *cobra.Command {
 	addSelectionFlags(cmd)
 	addShowFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return show(cmd, args, engram.All(), showLines)
+		return show(cmd, args, engram.All(), true)
 	}
 	return cmd
 }
 
 func addShowFlags(cmd *cobra.Command) {
-	addOutputFlag(cmd)
+	addOutputFormats(cmd, dataFormats)
 	cmd.Flags().Bool("bytes", false, "with -o, print bytes in full (base64) instead of their size and hash")
 }
-
-// showTable prints the snapshots for people.
-type showTable func(ctx context.Context, cmd *cobra.Command, types *typeCache, items []shown) error
 
 // shown is a snapshot and the instances of it that are to be shown.
 type shown struct {
@@ -97,7 +97,8 @@ type shown struct {
 	index int // -1 is all
 }
 
-func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, people showTable) error {
+// show prints snapshots; for people a line each, or a block.
+func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, lines bool) error {
 	format, err := outputFormat(cmd)
 	if err != nil {
 		return err
@@ -105,6 +106,9 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 	sel, err := readSelection(cmd)
 	if err != nil {
 		return err
+	}
+	if sel.predict, _ = cmd.Flags().GetBool("predict"); sel.predict && sel.at == nil {
+		return usagef("--predict wants the time that is meant, such as --at now+500ms; engram predict says more")
 	}
 	targets := make([]target, len(args))
 	for i, a := range args {
@@ -122,6 +126,23 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 		return err
 	}
 	types := newTypeCache(m)
+	var wanted signals
+	if len(sel.fields) > 0 {
+		patterns := make([]engram.Pattern, len(targets))
+		for i, t := range targets {
+			patterns[i] = t.pattern
+		}
+		if wanted, err = signalsOf(ctx, m, types, patterns, sel.fields); err != nil {
+			return err
+		}
+	}
+	if sel.every > 0 {
+		return showAggregates(ctx, cmd, m, types, targets, sel, wanted, format)
+	}
+	columns := wanted.elements || len(sel.fields) > 0 && (isFlat(format) || format == "table" && lines)
+	if columns {
+		sel.fields = wanted.request
+	}
 	var items []shown
 	var why []string
 	var refused error
@@ -159,7 +180,7 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 		return refused
 	}
 	if len(items) == 0 {
-		if format != "table" {
+		if format != "table" && format != asParquet {
 			if err := printItems(ctx, cmd, types, format, nil, shape{}); err != nil {
 				return err
 			}
@@ -169,8 +190,14 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 	if save, _ := cmd.Flags().GetString("save"); save != "" {
 		return saveImages(cmd, items, save)
 	}
+	if columns {
+		return printSignals(ctx, cmd, types, format, items, wanted)
+	}
 	if format == "table" {
-		return people(ctx, cmd, types, items)
+		if lines {
+			return showLines(ctx, cmd, types, items)
+		}
+		return showBlocks(ctx, cmd, types, items)
 	}
 	s := shape{fields: sel.fields}
 	s.allBytes, _ = cmd.Flags().GetBool("bytes")
@@ -255,6 +282,14 @@ func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
 			cmd.PrintErrf("engram: %s: its server is not reached%s\n", visible(miss.ID.String()), heard)
 			continue
 		}
+		if miss.Reason == engram.MissingNotPredicted {
+			cmd.PrintErrf("engram: %s is not predicted, and shown as it is in force: %s\n", visible(miss.Example.String()), visible(oneLine(miss.Detail)))
+			continue
+		}
+		if miss.Reason == engram.MissingDoubtful {
+			cmd.PrintErrf("engram: of %s, %s left out, such as that of %v: %s\n", visible(miss.ID.String()), are(miss.Count, "doubtful snapshot"), miss.Interval.End-1, visible(oneLine(miss.Detail)))
+			continue
+		}
 		if miss.Reason == engram.MissingNotBelieved {
 			cmd.PrintErrf("engram: %s: the server that announces it is not believed: its certificate is not for that, revoked, or of another deployment\n", visible(miss.ID.String()))
 			continue
@@ -284,7 +319,7 @@ func countOf(n uint64, noun string) string {
 }
 
 func toSnapshotJSON(ctx context.Context, types *typeCache, it shown, sh shape) (snapshotJSON, error) {
-	s := snapshotJSON{ID: it.ID.String(), Time: it.Time, Number: strconv.FormatUint(it.Number, 10)}
+	s := snapshotJSON{ID: it.ID.String(), Time: it.Time, Number: strconv.FormatUint(it.Number, 10), Predicted: it.Predicted}
 	for i, inst := range it.Instances {
 		if it.index >= 0 && i != it.index {
 			continue
@@ -334,7 +369,11 @@ func showBlocks(ctx context.Context, cmd *cobra.Command, types *typeCache, items
 				cmd.Printf("  instance %d\n", i)
 				indent = "    "
 			}
-			cmd.Printf("%s%s, confidence %g, update %d, arrived %s\n", indent, visible(inst.Payload.Type), inst.Confidence, it.Number, it.Arrived)
+			origin := fmt.Sprintf("update %d, arrived %s", it.Number, it.Arrived)
+			if it.Predicted {
+				origin = "predicted"
+			}
+			cmd.Printf("%s%s, confidence %g, %s\n", indent, visible(inst.Payload.Type), inst.Confidence, origin)
 			for line := range strings.Lines(types.text(ctx, inst.Payload, lines)) {
 				cmd.Printf("%s  %s\n", indent, visible(strings.TrimRight(line, "\n")))
 			}

@@ -55,14 +55,8 @@ recordings cannot be read, and after an interrupt. docs/ingest.md describes the 
   engram import run7.bag --offset '/lidar/*=-120ms' --log-times /gps`,
 		Args: positional(cobra.MinimumNArgs(1)),
 	}
-	f := cmd.Flags()
-	f.String("source", "", "the provider segments' name (default: the recording's name)")
-	f.String("urdf", "", "the robot's description, committed before what was recorded")
-	f.String("mapping", "", "a YAML file that says which messages go where, before the built-in rules")
-	f.Float64("rate", 0, "replay at this multiple of the recorded speed; 0 is as fast as possible")
-	addTimeFlags(cmd)
-	f.Bool("all", false, "have the disk keep all of it, whatever the policies leave out or let fade")
-	f.Bool("no-wait", false, "return without waiting until the server's disk has what was imported")
+	addImportFlags(cmd, "the recording's name")
+	cmd.Flags().Float64("rate", 0, "replay at this multiple of the recorded speed; 0 is as fast as possible")
 	printing(cmd, importRecordings)
 	return cmd
 }
@@ -77,6 +71,9 @@ func waitForDisk(cmd *cobra.Command, m *client.Client, reports []*ingest.Report)
 				memories[id.Memory()] = true
 			}
 		}
+		if r.Noted > 0 {
+			memories["GeneralPurpose"] = true
+		}
 	}
 	for _, memory := range slices.Sorted(maps.Keys(memories)) {
 		err := m.LongTerm(memory).Seal(cmd.Context(), "import")
@@ -87,24 +84,44 @@ func waitForDisk(cmd *cobra.Command, m *client.Client, reports []*ingest.Report)
 	return loss
 }
 
-func importRecordings(cmd *cobra.Command, args []string, format string) (err error) {
+// addImportFlags adds the flags of importOptions, and those of what follows an import.
+func addImportFlags(cmd *cobra.Command, from string) {
 	f := cmd.Flags()
-	var o ingest.Options
-	o.Source, _ = f.GetString("source")
-	if o.Rate, _ = f.GetFloat64("rate"); o.Rate < 0 {
-		return usagef("--rate %v: 0 or more", o.Rate)
-	}
-	if name, _ := f.GetString("mapping"); name != "" {
+	f.String("source", "", "the provider segments' name (default: "+from+")")
+	f.String("urdf", "", "the robot's description, committed before what was recorded")
+	f.String("mapping", "", "a YAML file that says which messages go where, before the built-in rules")
+	addTimeFlags(cmd)
+	f.StringArray("joint-map", nil, "OLD=NEW, or a YAML file of lines 'old: new': names that joints get; may be repeated")
+	f.Bool("all", false, "have the disk keep all of it, whatever the policies leave out or let fade")
+	f.Bool("no-wait", false, "return without waiting until the server's disk has what was imported")
+}
+
+func importOptions(cmd *cobra.Command) (o ingest.Options, err error) {
+	o.Source, _ = cmd.Flags().GetString("source")
+	if name, _ := cmd.Flags().GetString("mapping"); name != "" {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return err
+			return o, err
 		}
 		if o.Mapping, err = ingest.ParseMapping(name, text); err != nil {
-			return err
+			return o, err
 		}
 	}
-	if o.Times, err = timeRules(cmd); err != nil {
+	if o.Joints, err = jointMap(cmd); err != nil {
+		return o, err
+	}
+	o.Times, err = timeRules(cmd)
+	return o, err
+}
+
+func importRecordings(cmd *cobra.Command, args []string, format string) (err error) {
+	f := cmd.Flags()
+	o, err := importOptions(cmd)
+	if err != nil {
 		return err
+	}
+	if o.Rate, _ = f.GetFloat64("rate"); o.Rate < 0 {
+		return usagef("--rate %v: 0 or more", o.Rate)
 	}
 	m, err := connect(cmd)
 	if err != nil {
@@ -118,8 +135,8 @@ func importRecordings(cmd *cobra.Command, args []string, format string) (err err
 	own := map[string]bool{} // they come back under their own names and times
 	if !f.Changed("source") && !f.Changed("mapping") {
 		for _, name := range names {
-			if own[name] = ingest.IsEpisode(name); own[name] && len(o.Times) > 0 {
-				return usagef("%s: what was exported comes back at its own times; with --source it is imported like other recordings, and --offset and --log-times count", name)
+			if own[name] = ingest.IsEpisode(name); own[name] && len(o.Times)+len(o.Joints) > 0 {
+				return usagef("%s: what was exported comes back as it was; with --source it is imported like other recordings, and --time, --offset, --log-times and --joint-map count", name)
 			}
 		}
 	}
@@ -144,9 +161,6 @@ func importRecordings(cmd *cobra.Command, args []string, format string) (err err
 		bar.finish()
 		if report != nil {
 			loss = append(loss, lossesOf(cmd, report, reports)...)
-			for _, pattern := range report.Unmatched {
-				cmd.PrintErrf("%s: no topic is %s, so nothing was done to its times\n", name, visible(pattern))
-			}
 			reports = append(reports, report)
 			imported = imported || report.Stored > 0 || err == nil
 		}
@@ -166,15 +180,22 @@ func importRecordings(cmd *cobra.Command, args []string, format string) (err err
 			break // the memory went away
 		}
 	}
+	return conclude(cmd, m, format, reports, loss, imported)
+}
+
+// conclude waits for the disk, and tells what became of what was imported.
+func conclude(cmd *cobra.Command, m *client.Client, format string, reports []*ingest.Report, loss []string, imported bool) error {
+	f := cmd.Flags()
 	if noWait, _ := f.GetBool("no-wait"); !noWait && imported && cmd.Context().Err() == nil {
 		loss = append(loss, waitForDisk(cmd, m, reports)...)
 	}
+	all, _ := f.GetBool("all")
 	tellPolicies(cmd, m, reports, all)
 	if imported {
 		tellLeftOut(cmd, m.Poses(client.PoseMemory), reports, f.Changed("urdf"))
 	}
 	if len(reports) > 0 {
-		if err := printReports(cmd, format, reports); err != nil {
+		if err := printReports(cmd, m, format, reports); err != nil {
 			return err
 		}
 	}
@@ -214,14 +235,27 @@ func recordingsOf(args []string) ([]string, error) {
 }
 
 // lossesOf returns a line for each kind of loss of an import. What it pushed out of
-// the memory is a loss if it was of the imports before.
+// the memory is a loss if it was of the imports before. What comes live pushes out what is
+// older, as it shall.
 func lossesOf(cmd *cobra.Command, r *ingest.Report, before []*ingest.Report) []string {
+	for _, pattern := range r.Unmatched {
+		cmd.PrintErrf("%s: no topic is %s, so nothing was done to its times\n", r.File, visible(pattern))
+	}
+	if r.Unnoted > 0 {
+		cmd.PrintErrf("%s: GeneralPurpose/Recorded has not kept all that 'engram export --ros1' and '--ros2' need to write these messages byte by byte\n", r.File)
+	}
+	if n := len(r.UnmatchedJoints); n > 0 {
+		cmd.PrintErrf("%s: no joint state has %s of --joint-map: %s\n", r.File, countOf(uint64(n), "joint"), visible(strings.Join(r.UnmatchedJoints, ", ")))
+	}
 	var loss []string
 	if s := r.LossSummary(); s != "" {
 		loss = append(loss, "lost: "+s)
 	}
 	if r.Refused > 0 {
 		loss = append(loss, fmt.Sprintf("%s: the memory refused %s, see the table", r.File, countOf(r.Refused, "update")))
+	}
+	if r.Live {
+		return loss
 	}
 	if r.Evicted > 0 {
 		segments := make([]string, len(r.Evictions))
@@ -308,6 +342,8 @@ type reportJSON struct {
 	Superseded  uint64      `json:"superseded,string"`
 	Refused     uint64      `json:"refused,string"`
 	Skipped     uint64      `json:"skipped,string"`
+	Noted       uint64      `json:"noted,string"` // messages that an export for ROS gives back as they were
+	Unmatched   []string    `json:"unmatched_joints,omitempty"`
 	Seconds     float64     `json:"seconds"`
 	Loss        []string    `json:"loss,omitempty"`
 	Clocks      []clockJSON `json:"clocks,omitempty"` // times that do not fit the others
@@ -316,25 +352,26 @@ type reportJSON struct {
 }
 
 type topicJSON struct {
-	Topic      string   `json:"topic"`
-	Type       string   `json:"type"`
-	Messages   uint64   `json:"messages,string"`
-	Target     []string `json:"target"`
-	Stored     uint64   `json:"stored,string"`
-	Kept       uint64   `json:"kept,string"`
-	Shifted    uint64   `json:"shifted,string"`
-	Superseded uint64   `json:"superseded,string"`
-	Refused    uint64   `json:"refused,string"`
-	Skipped    uint64   `json:"skipped,string"`
-	Reasons    []string `json:"reasons,omitempty"`
-	Notes      []string `json:"notes,omitempty"`
+	Topic      string      `json:"topic"`
+	Type       string      `json:"type"`
+	Messages   uint64      `json:"messages,string"`
+	Target     []string    `json:"target"`
+	Stored     uint64      `json:"stored,string"`
+	Kept       uint64      `json:"kept,string"`
+	Shifted    uint64      `json:"shifted,string"`
+	Superseded uint64      `json:"superseded,string"`
+	Refused    uint64      `json:"refused,string"`
+	Skipped    uint64      `json:"skipped,string"`
+	Reasons    []string    `json:"reasons,omitempty"`
+	Notes      []string    `json:"notes,omitempty"`
+	Joints     *jointsJSON `json:"joints,omitempty"`
 }
 
 func toReportJSON(r *ingest.Report) reportJSON {
 	o := reportJSON{
 		File: r.File, Source: r.Source, Messages: r.Messages, Stored: r.Stored, Kept: r.Stored - r.Evicted, Shifted: r.Shifted, Superseded: r.Superseded,
 		Refused: r.Refused, Skipped: r.Skipped, Seconds: r.Took.Seconds(), Topics: []topicJSON{},
-		Clocks: clocksJSON(r), ClockOffset: r.ClockOffset.Seconds(),
+		Noted: r.Noted, Unmatched: r.UnmatchedJoints, Clocks: clocksJSON(r), ClockOffset: r.ClockOffset.Seconds(),
 	}
 	for _, l := range r.Loss {
 		o.Loss = append(o.Loss, l.String())
@@ -411,10 +448,12 @@ func without[T any](s []T, drop func(int) bool) []T {
 	return kept
 }
 
-func printReports(cmd *cobra.Command, format string, reports []*ingest.Report) error {
+func printReports(cmd *cobra.Command, m *client.Client, format string, reports []*ingest.Report) error {
+	joints, _ := jointMap(cmd)
 	objects := make([]reportJSON, len(reports))
 	for i, r := range reports {
 		objects[i] = toReportJSON(r)
+		addJoints(cmd.Context(), m, r, &objects[i], joints)
 	}
 	t := reportTable(format, objects)
 	if format != "table" || len(t.rows) > 0 {
@@ -425,22 +464,32 @@ func printReports(cmd *cobra.Command, format string, reports []*ingest.Report) e
 	if format != "table" && format != "csv" {
 		return nil // all is in the objects
 	}
-	for _, r := range reports {
+	for i, r := range reports {
 		if format == "csv" {
 			tellClocks(cmd, r)
+			tellJoints(cmd, &objects[i])
 			continue
 		}
 		if r.Messages == 0 {
-			cmd.PrintErrf("%s: holds no messages that can be read\n", r.File)
+			if r.Live {
+				cmd.PrintErrf("%s: sent no messages of the topics that are wanted\n", r.File)
+			} else {
+				cmd.PrintErrf("%s: holds no messages that can be read\n", r.File)
+			}
 			continue
 		}
 		where := "under the IDs that they had"
 		if r.Source != "" {
 			where = "to */*/" + engram.EscapeName(r.Source)
 		}
-		cmd.PrintErrf("%s: %s of %s recorded%s, written %s\n", r.File, countOf(r.Messages, "message"),
-			formatDuration(r.Span.End.Sub(r.Span.Start)), speedOf(r), where)
+		how := "recorded"
+		if r.Live {
+			how = "published"
+		}
+		cmd.PrintErrf("%s: %s of %s %s%s, written %s\n", r.File, countOf(r.Messages, "message"),
+			formatDuration(r.Span.End.Sub(r.Span.Start)), how, speedOf(r), where)
 		tellClocks(cmd, r)
+		tellJoints(cmd, &objects[i])
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"strings"
 	"time"
 
@@ -12,12 +14,20 @@ import (
 
 func addTimeFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.String("time", "header", "what the times are: header, the messages' stamps; log, the log times of all topics")
 	f.StringArray("log-times", nil, "TOPIC, may be a glob: its times are the log times, whatever its stamps are")
 	f.StringArray("offset", nil, "TOPIC=DURATION, such as '/odom=-7.65s': is added to its times")
 }
 
 // timeRules returns what the flags of addTimeFlags say.
 func timeRules(cmd *cobra.Command) (rules []ingest.TimeRule, err error) {
+	switch of, _ := cmd.Flags().GetString("time"); of {
+	case "header":
+	case "log":
+		rules = append(rules, ingest.TimeRule{Topic: "*", Log: true})
+	default:
+		return nil, usagef("--time %s: header or log", of)
+	}
 	logs, _ := cmd.Flags().GetStringArray("log-times")
 	for _, topic := range logs {
 		if topic == "" {
@@ -126,4 +136,29 @@ func clocksJSON(r *ingest.Report) (out []clockJSON) {
 		out = append(out, clockJSON{f.Fault.String(), f.Topics, f.By.Seconds(), f.Count, clockText(f)})
 	}
 	return out
+}
+
+// jointMap returns what the flag of that name says.
+func jointMap(cmd *cobra.Command) (ingest.JointMap, error) {
+	texts, _ := cmd.Flags().GetStringArray("joint-map")
+	all := ingest.JointMap{}
+	for _, text := range texts {
+		if from, to, ok := strings.Cut(text, "="); ok {
+			if from == "" || to == "" {
+				return nil, usagef("--joint-map %q: write OLD=NEW, such as left_elbow=kLeftElbow", text)
+			}
+			all[from] = to
+			continue
+		}
+		b, err := os.ReadFile(text)
+		if err != nil {
+			return nil, usagef("--joint-map %s is neither OLD=NEW nor a file that can be read: %v", text, err)
+		}
+		some, err := ingest.ParseJointMap(text, b)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, some)
+	}
+	return all, nil
 }

@@ -135,8 +135,8 @@ To fill it:          engram import recording.mcap`,
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().String("address", "", "where the memory's name system is: unix:/path, http://host:port,\nor nats://host:port of the backbone\n(default: $ENGRAM_ADDRESS, else the local server)")
 	root.PersistentFlags().String("credentials", "", "who this program is, where servers want to know: a file of 'engram auth add'\n(default: $ENGRAM_CREDENTIALS)")
-	root.AddCommand(newServe(), newDemo(), newImport(), newExport(), newLs(), newGet(), newHistory(), newQuery(),
-		newWatch(), newPut(), newType(), newSegment(), newPose(), newWorld(), newKnowledge(), newAsk(), newEpisode(), newLTM(), newMNS(), newCopy(), newAuth(), newConfig(), newStats(), newHealth(), newDoctor(), newVersion())
+	root.AddCommand(newServe(), newDemo(), newImport(), newIngest(), newExport(), newInfo(), newLs(), newGet(), newHistory(), newPredict(), newHz(), newBw(), newDelay(), newQuery(),
+		newWatch(), newPut(), newWithdraw(), newMark(), newType(), newGen(), newSegment(), newPose(), newWorld(), newSkill(), newKnowledge(), newAsk(), newNav(), newTrace(), newWhy(), newLink(), newEpisode(), newLTM(), newAttention(), newMNS(), newCopy(), newAuth(), newConfig(), newUI(), newMCP(), newView(), newStats(), newHealth(), newDoctor(), newVersion())
 	root.Version = versionOf().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetHelpCommand(newHelp(root))

@@ -15,6 +15,7 @@ func addOperationsFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("metrics-listen", "", "serve /metrics, /healthz and /readyz, and nothing else, at host:port\n(they are at the other addresses, too)")
 	f.Duration("clock-every", 30*time.Second, "how often to measure how far other servers' clocks are; 0 is never")
+	f.Bool("fixed-bounds", false, "keep the memories' bounds however short the computer is of main memory;\nelse what is of little value is evicted then")
 	addLogFlags(cmd)
 }
 
@@ -27,6 +28,7 @@ func readOperationsSettings(cmd *cobra.Command) (s node.Operations, err error) {
 	if s.ClockEvery, _ = f.GetDuration("clock-every"); s.ClockEvery < 0 {
 		wrong = append(wrong, usagef("--clock-every %v: 0 or more", s.ClockEvery))
 	}
+	s.FixedBounds, _ = f.GetBool("fixed-bounds")
 	return s, errors.Join(wrong...)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,12 +27,19 @@ var streamFormats = []string{"table", "json", "ndjson"}
 // formatsOf is the annotation of the flag -o with the formats of its command.
 const formatsOf = "engram_formats"
 
+// dataFormats are those of commands that print what a memory holds.
+var dataFormats = append(slices.Clone(outputFormats), asParquet)
+
 // addOutputFlag gives a command the flag -o and its completion.
 func addOutputFlag(cmd *cobra.Command) { addOutputFormats(cmd, outputFormats) }
 
 // addOutputFormats is addOutputFlag for a command that does not have all formats.
 func addOutputFormats(cmd *cobra.Command, formats []string) {
-	cmd.Flags().StringP("output", "o", "table", "how to print: "+strings.Join(formats, ", "))
+	usage := "how to print: " + strings.Join(formats, ", ")
+	if slices.Contains(formats, asParquet) {
+		usage += "; FILE.parquet writes a file"
+	}
+	cmd.Flags().StringP("output", "o", "table", usage)
 	_ = cmd.Flags().SetAnnotation("output", formatsOf, formats)
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -43,6 +51,16 @@ func outputFormat(cmd *cobra.Command) (string, error) {
 		return "", nil
 	}
 	f, formats := flag.Value.String(), flag.Annotations[formatsOf]
+	if strings.HasSuffix(f, "."+asParquet) && slices.Contains(formats, asParquet) {
+		if _, err := os.Stat(f); err == nil {
+			return "", usagef("-o %s: there is such a file; give another name", f)
+		}
+		cmd.SetOut(&newFile{path: f})
+		return asParquet, nil
+	}
+	if f == asParquet && terminalWidth(cmd.OutOrStdout()) > 0 {
+		return "", usagef("-o %s: this is no text for a terminal; say -o FILE.%s", f, f)
+	}
 	if !slices.Contains(formats, f) {
 		return "", usagef("-o %s: %s prints %s", f, cmd.Name(), listed(formats, "or"))
 	}
@@ -75,6 +93,8 @@ func print[T any](w io.Writer, format string, t *table, objects []T) error {
 		return t.write(w)
 	case "csv":
 		return t.writeCSV(w)
+	case asParquet:
+		return t.writeParquet(w)
 	case "ndjson":
 		for _, o := range objects {
 			if err := writeJSONLine(w, o); err != nil {

@@ -168,16 +168,3 @@ func newPoseRelease() *cobra.Command {
 		},
 	}
 }
-
-// parseDatum reads the ID of a datum: of an entity, or of its snapshot or instance.
-func parseDatum(text string) (engram.ID, error) {
-	names, rest := splitNames(text)
-	id, err := parseOneID(names)
-	if err != nil || rest == "" {
-		return id, err
-	}
-	if id, err = engram.Parse(id.String() + "/" + rest); err != nil {
-		return id, &usageError{err}
-	}
-	return id, nil
-}

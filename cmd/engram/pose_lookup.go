@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/predict/chain"
 )
 
 func newPoseLookup() *cobra.Command {
@@ -20,25 +22,48 @@ func newPoseLookup() *cobra.Command {
 		Use:   "lookup TARGET SOURCE",
 		Short: "Where SOURCE was, seen from TARGET",
 		Example: `  engram pose lookup map rover1/laser --at -5s --cov
-  engram pose lookup odom base_link --at '2022-02-18 13:06:56.4' -o json`,
+  engram pose lookup odom base_link --at '2022-02-18 13:06:56.4' -o json
+  engram pose lookup map base_link --range -10s.. --rate 50 -o tum > base_link.txt
+  engram pose lookup map cup --at now+200ms --predict --cov`,
 		Args: positional(cobra.ExactArgs(2)),
 	}
-	addOutputFlag(cmd)
+	addOutputFormats(cmd, append(slices.Clone(outputFormats), tum))
 	f := cmd.Flags()
+	f.String("range", "", "at equal times of a range, such as -10s.. or .., instead of one time")
+	f.Float64("rate", 10, "with --range: so many poses a second")
 	f.String("at", "", "at this time: absolute, now-10s, or -1s before the latest\n(default: the latest for which every edge has samples)")
 	f.Bool("cov", false, "with the covariance, as standard deviations and, with -o, as a matrix")
 	f.Duration("wait", 0, "wait so long until the time is known")
 	f.Uint64("as-of", 0, "what was believed in this revision")
+	f.Bool("predict", false, "predict the edges on the way that have no samples of the time yet")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return withPoses(cmd, func(format string, poses service.Service) error {
 			q := service.Question{Target: args[0], Source: args[1], When: service.LatestCommon, AsOf: revisionFlag(cmd, "as-of")}
 			q.Cov, _ = f.GetBool("cov")
+			if f.Changed("range") {
+				if err := exclusive(cmd, "predict", "range"); err != nil {
+					return err
+				}
+				return track(cmd, format, poses, q)
+			}
+			if format == tum {
+				return usagef("-o tum is a trajectory: say --range")
+			}
 			t, given, err := poseTime(cmd, poses, args[0], args[1])
 			if err != nil {
 				return err
 			}
 			if given {
 				q.When, q.Time = service.At, t
+			}
+			if predict, _ := f.GetBool("predict"); predict {
+				if err := exclusive(cmd, "predict", "wait", "as-of"); err != nil {
+					return err
+				}
+				if !given {
+					return usagef("--predict: say for which time, such as --at now+200ms")
+				}
+				return printPredicted(cmd, format, poses, &q)
 			}
 			answer, err := waiting(cmd, func(ctx context.Context, wait bool) (service.Answer, error) {
 				q.Wait = wait
@@ -55,6 +80,26 @@ func newPoseLookup() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// printPredicted prints where a frame will be; the model and the horizon of each edge that was predicted stand in HOW.
+func printPredicted(cmd *cobra.Command, format string, poses service.Service, q *service.Question) error {
+	a, err := chain.LookUp(cmd.Context(), poses, q.Target, q.Source, q.Time)
+	if err != nil {
+		return err
+	}
+	out, row, object := answerRow(&service.Answer{Target: a.Target, Source: a.Source, Pose: a.Pose, Cov: a.Cov, Info: pose.Info{SourceTime: q.Time}}, q.Cov)
+	how := make([]string, len(a.Moving))
+	for i, e := range a.Moving {
+		how[i] = fmt.Sprintf("%s after %s by %s", e.Child, formatDuration(e.Horizon), e.Model)
+	}
+	object.Flags = "known"
+	if len(how) > 0 {
+		object.Flags = "predicted: " + strings.Join(how, ", ")
+	}
+	row[10] = object.Flags
+	out.add(row...)
+	return print(cmd.OutOrStdout(), format, out, []answerJSON{object})
 }
 
 type answerJSON struct {

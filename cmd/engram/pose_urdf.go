@@ -24,14 +24,27 @@ func importURDF(cmd *cobra.Command, m *client.Client, recordings []string, sourc
 	if err != nil {
 		return err
 	}
-	d, err := urdf.Read(bytes.NewReader(text), file)
+	for _, recording := range recordings {
+		robot := source
+		if robot == "" {
+			robot = ingest.SourceName(recording)
+		}
+		if err := commitDescription(cmd, m, robot, file, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commitDescription commits the description of a robot, which comes from a file or elsewhere.
+func commitDescription(cmd *cobra.Command, m *client.Client, robot, from string, text []byte) error {
+	d, err := urdf.Read(bytes.NewReader(text), from)
 	if err != nil {
 		return err
 	}
 	for _, doubt := range d.Doubts {
 		cmd.PrintErrln("warning:", doubt)
 	}
-	const segment = "RobotState/Description"
 	def, err := m.Type(cmd.Context(), "engram.robot_state.Description")
 	if err != nil {
 		return err
@@ -40,31 +53,22 @@ func importURDF(cmd *cobra.Command, m *client.Client, recordings []string, sourc
 	if err != nil {
 		return err
 	}
-	for _, recording := range recordings {
-		robot := source
-		if robot == "" {
-			robot = ingest.SourceName(recording)
-		}
-		id, err := engram.MustID(segment).Child(robot)
-		if err == nil {
-			id, err = id.Child(robot)
-		}
-		if err != nil {
-			return err
-		}
-		b, err := typ.Encode(map[string]any{"name": robot, "urdf": string(text)})
-		if err != nil {
-			return err
-		}
-		results, err := m.Commit(cmd.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
-			Entity: id, Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},
-		}}})
-		if err == nil {
-			err = results[0].Err
-		}
-		if err != nil {
-			return engram.Errorf(engram.CodeOf(err), file, "%w", err)
-		}
+	id, err := engram.NewID("RobotState", "Description", robot, robot)
+	if err != nil {
+		return err
+	}
+	b, err := typ.Encode(map[string]any{"name": robot, "urdf": string(text)})
+	if err != nil {
+		return err
+	}
+	results, err := m.Commit(cmd.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
+		Entity: id, Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},
+	}}})
+	if err == nil {
+		err = results[0].Err
+	}
+	if err != nil {
+		return engram.Errorf(engram.CodeOf(err), from, "%w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/spelling"
+	"github.com/seed-301d4374/engram/link/doubt"
 )
 
 func newPut() *cobra.Command {
@@ -21,10 +25,14 @@ func newPut() *cobra.Command {
 		Short: "Write a snapshot of an entity from JSON",
 		Long: `Writes a snapshot of the entity, one instance for each DATA: JSON, @FILE, or - for
 standard input. The members are those of the segment's type ('engram type show').
-The snapshot's time is now, unless the ID or --time says otherwise.`,
+The snapshot's time is now, unless the ID or --time says otherwise.
+
+With --correct it takes the place of the snapshot of that time, or of the newest one if no time is given. What
+was there stays known (--as-of), and what rests on it is doubtful ('engram withdraw --help').`,
 		Example: `  engram put Speech/Text/me/shell '{"text": "hello robot"}'
   engram put GeneralPurpose/Notes/me/today '"any JSON"' --create
-  engram put Object/Instance/me/cup @cup.json --confidence 0.9`,
+  engram put Object/Instance/me/cup @cup.json --confidence 0.9
+  engram put 'Object/Instance/me/cup/2026-03-04 14:03:16' @glass.json --correct --reason 'that was a glass'`,
 		Args:              positional(cobra.MinimumNArgs(2)),
 		ValidArgsFunction: completeIDs,
 	}
@@ -32,6 +40,8 @@ The snapshot's time is now, unless the ID or --time says otherwise.`,
 	f.String("type", "", "the type of DATA, if it extends the segment's")
 	f.String("time", "", "when it was true: absolute or now-10s")
 	f.Float32("confidence", 1, "how sure it is, from 0 to 1")
+	f.Bool("correct", false, "put it in the place of a snapshot that was false")
+	f.String("reason", "", "with --correct: why, for people")
 	f.Bool("create", false, "add the core segment, for any data, if there is none")
 	printing(cmd, put)
 	return cmd
@@ -54,18 +64,28 @@ func put(cmd *cobra.Command, args []string, format string) error {
 			return err
 		}
 	}
+	correct, _ := cmd.Flags().GetBool("correct")
+	if correct {
+		if err := findFalse(cmd, m, &u, args[0]); err != nil {
+			return err
+		}
+	} else if cmd.Flags().Changed("reason") {
+		return usagef("--reason says why something is corrected; give --correct, too")
+	}
 	typeName, _ := cmd.Flags().GetString("type")
 	if err := encodeArgs(ctx, cmd, m, &u, args[1:], typeName); err != nil {
 		return err
 	}
-	results, err := m.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{u}})
-	if err == nil {
-		err = engram.FirstError(results)
-	}
+	results, err := commit(ctx, m, u)
 	if err != nil {
 		return err
 	}
 	r := results[0]
+	if correct {
+		if err := withdrawCorrected(cmd, m, r.ID, format == "table"); err != nil {
+			return engram.Errorf(engram.CodeOf(err), r.ID.String(), "it is corrected, but what rests on it is not marked as doubtful; engram withdraw does that: %w", err)
+		}
+	}
 	if format == "table" {
 		cmd.Printf("%s (update %d)\n", visible(r.ID.String()), r.Number)
 		return nil
@@ -75,6 +95,81 @@ func put(cmd *cobra.Command, args []string, format string) error {
 	return print(cmd.OutOrStdout(), format, t, []updateResultJSON{{r.ID.String(), r.Number}})
 }
 
+// commit stores updates; the error is that of the first one that is refused.
+func commit(ctx context.Context, m engram.Writer, updates ...engram.EntityUpdate) ([]engram.UpdateResult, error) {
+	results, err := m.Commit(ctx, engram.Commit{Updates: updates})
+	if err == nil {
+		err = engram.FirstError(results)
+	}
+	return results, err
+}
+
+// commitValue stores a value of a type as the one instance of a snapshot.
+func commitValue(ctx context.Context, m engram.Writer, entity engram.ID, at engram.Time, t *idf.Type, value any) error {
+	b, err := t.Encode(value)
+	if err != nil {
+		return err
+	}
+	_, err = commit(ctx, m, engram.EntityUpdate{Entity: entity, Time: at, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: t.Name(), Bytes: b})}})
+	return err
+}
+
+// findFalse gives the update the time of the snapshot that it corrects: of its own time, or the newest if none was said.
+func findFalse(cmd *cobra.Command, m *client.Client, u *engram.EntityUpdate, arg string) error {
+	_, when := spelling.SplitNames(arg)
+	sel := engram.Latest(1)
+	if when != "" || cmd.Flags().Changed("time") {
+		sel = engram.At(u.Time)
+	}
+	ask := func(sel engram.SnapshotSelector) ([]engram.Item, error) {
+		q := engram.SelectID(u.Entity, sel)
+		q.WithoutPayload = true
+		r, err := m.Query(cmd.Context(), q)
+		if err != nil {
+			return nil, err
+		}
+		return r.Items(), nil
+	}
+	found, err := ask(sel)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		u.Time = found[0].Time
+		return nil
+	}
+	if sel.Kind == engram.KindAt {
+		if near, err := ask(engram.AtOrBefore(u.Time)); err == nil && len(near) > 0 {
+			return engram.Errorf(engram.NotFound, u.Entity.At(u.Time).String(), "there is no snapshot of that time to correct; in force was that of %v", near[0].Time)
+		}
+	}
+	return engram.Errorf(engram.NotFound, u.Entity.String(), "there is no snapshot to correct")
+}
+
+// withdrawCorrected withdraws the versions of a snapshot before the one that was just put.
+func withdrawCorrected(cmd *cobra.Command, m *client.Client, id engram.ID, tell bool) error {
+	at, _ := id.Time()
+	q := engram.SelectID(id.Truncate(engram.LevelEntity), engram.At(at))
+	q.WithoutPayload = true
+	r, err := m.Query(cmd.Context(), q)
+	if err != nil {
+		return err
+	}
+	now := r.Items()
+	if len(now) == 0 {
+		return engram.Errorf(engram.NotFound, id.String(), "it is not there any more")
+	}
+	w := doubt.Withdrawal{Of: engram.PatternOf(id), During: engram.Interval{Start: at, End: at + 1}, Before: now[0].Arrived}
+	w.Reason, _ = cmd.Flags().GetString("reason")
+	if w.Reason = cmp.Or(w.Reason, "corrected"); w.Before == 0 {
+		w.Before = engram.Now()
+	}
+	if _, err := say(cmd.Context(), m, withdrawProvider, id.Truncate(engram.LevelSnapshot).String(), &w); err != nil || !tell {
+		return err
+	}
+	return tellResting(cmd, m, &w, []engram.ID{id.Truncate(engram.LevelEntity)})
+}
+
 type updateResultJSON struct {
 	ID     string `json:"id"`
 	Number uint64 `json:"number,string"`
@@ -82,7 +177,7 @@ type updateResultJSON struct {
 
 // readUpdate reads the update that the arguments describe, without its payloads.
 func readUpdate(cmd *cobra.Command, args []string) (engram.EntityUpdate, error) {
-	names, when := splitNames(args[0])
+	names, when := spelling.SplitNames(args[0])
 	id, err := parseOneID(names)
 	if err != nil {
 		return engram.EntityUpdate{}, err

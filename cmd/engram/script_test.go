@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"engram": main})
+	testscript.Main(m, map[string]func(){"engram": main, "agent": agent})
 }
 
 // The scripts in testdata/script run the real program, each in a folder of its own

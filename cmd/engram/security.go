@@ -16,6 +16,9 @@ import (
 func addSecurityFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("credentials", "", "this server's credentials ('engram auth add --server NAME'): whoever connects over TCP\nor the backbone must have some of the same authority (default: no TLS)")
+	f.StringArray("assets", nil, "let viewers fetch files below this folder, such as meshes: package://arm/hand.stl is arm/hand.stl in it; may be repeated")
+	f.Bool("no-viewers", false, "do not let Foxglove and other viewers look into the memory (docs/viewers.md)")
+	f.Bool("no-page", false, "do not show the memory to browsers (docs/ui.md)")
 	f.StringArray("allow-origin", nil, "let web pages of this origin call the server, such as https://studio.example; * is every page; may be repeated\n(default: pages of the server's own address only)")
 	f.StringArray("allow-host", nil, "let clients over TCP call the server by this name, too; * is any name; may be repeated\n(default: its addresses, localhost and this computer's name)")
 	f.String("access", "", "the rules of who may do what ('engram auth rule'), read again when they change\n(default: who can connect may do everything)")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/memories"
 )
 
 func newSegment() *cobra.Command {
@@ -17,7 +18,7 @@ func newSegment() *cobra.Command {
 		Use:   "segment",
 		Short: "List, add and remove core and provider segments",
 	}
-	cmd.AddCommand(newSegmentLs(), newSegmentAdd(), newSegmentRm())
+	cmd.AddCommand(newSegmentLs(), newSegmentAdd(), newSegmentSet(), newSegmentRm())
 	return cmd
 }
 
@@ -40,11 +41,7 @@ func newSegmentLs() *cobra.Command {
 		Example: "  engram segment ls\n  engram segment ls Vision -o json", ValidArgsFunction: completeIDs,
 	}
 	printing(cmd, func(cmd *cobra.Command, args []string, format string) error {
-		patterns, err := parsePatterns(args)
-		if err != nil {
-			return err
-		}
-		m, err := connect(cmd)
+		patterns, m, err := connectFor(cmd, args)
 		if err != nil {
 			return err
 		}
@@ -68,18 +65,18 @@ func newSegmentLs() *cobra.Command {
 					FixedProviders: d.FixedProviders, MaxAhead: formatAhead(d.MaxAhead),
 				}
 				objects = append(objects, o)
-				count := cell{"", strconv.Itoa(o.KeepCount)}
+				count := cell{shown: "", raw: strconv.Itoa(o.KeepCount)}
 				if o.KeepCount > 0 {
 					count.shown = formatCount(o.KeepCount)
 				}
-				age, size := cell{"", o.KeepAge}, cell{"", strconv.FormatInt(o.KeepBytes, 10)}
+				age, size := cell{shown: "", raw: o.KeepAge}, cell{shown: "", raw: strconv.FormatInt(o.KeepBytes, 10)}
 				if d.History.MaxAge > 0 {
 					age.shown = formatDuration(d.History.MaxAge)
 				}
 				if o.KeepBytes > 0 {
 					size.shown = byteSize(o.KeepBytes).String()
 				}
-				ahead := cell{o.MaxAhead, o.MaxAhead}
+				ahead := cell{shown: o.MaxAhead, raw: o.MaxAhead}
 				if d.MaxAhead >= 0 {
 					ahead.shown = formatDuration(cmp.Or(d.MaxAhead, engram.DefaultMaxAhead))
 				}
@@ -105,9 +102,7 @@ segment extends that of its core segment. 'engram type add' makes a type known.`
 	}
 	f := cmd.Flags()
 	f.String("type", "", "the payloads' type, by its full name")
-	f.Int("keep-count", 0, "of each entity keep at most so many snapshots; 0 is no bound")
-	f.String("keep-age", "0s", "of each entity keep snapshots up to this much older than its newest, such as 10m or 2d; 0s is no bound")
-	f.Int64("keep-bytes", 0, "of each entity keep at most so many bytes of payload; 0 is no bound")
+	addHistoryFlags(cmd)
 	f.String("max-ahead", formatAhead(0), "refuse commits whose time lies farther ahead of the server's clock than this, or take 'any'")
 	f.String("durability", "volatile", "what a commit promises: volatile, logged (on disk within a second) or synced (before the answer);\nfor the server's --data")
 	_ = cmd.RegisterFlagCompletionFunc("durability", cobra.FixedCompletions(durabilities(), cobra.ShellCompDirectiveNoFileComp))
@@ -123,14 +118,8 @@ func addSegment(cmd *cobra.Command, args []string) error {
 	}
 	typeName, _ := f.GetString("type")
 	var keep engram.Bounds
-	keep.MaxCount, _ = f.GetInt("keep-count")
-	keep.MaxBytes, _ = f.GetInt64("keep-bytes")
-	age, _ := f.GetString("keep-age")
-	if keep.MaxAge, err = parseSpan(age); err != nil {
-		return usagef("--keep-age: %w", err)
-	}
-	if keep.MaxCount < 0 || keep.MaxBytes < 0 || keep.MaxAge < 0 {
-		return usagef("--keep-count, --keep-age and --keep-bytes: 0 or more")
+	if err := readHistoryFlags(cmd, &keep); err != nil {
+		return err
 	}
 	durability, err := durabilityFlag(cmd)
 	if err != nil {
@@ -212,6 +201,200 @@ func durabilityFlag(cmd *cobra.Command) (engram.Durability, error) {
 	return 0, usagef("--durability %s: %s", text, listed(durabilities(), "or"))
 }
 
+func addHistoryFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.Int("keep-count", 0, "of each entity keep at most so many snapshots; 0 is no bound")
+	f.String("keep-age", "0s", "of each entity keep snapshots up to this much older than its newest, such as 10m or 2d; 0s is no bound")
+	f.Int64("keep-bytes", 0, "of each entity keep at most so many bytes of payload; 0 is no bound")
+}
+
+// readHistoryFlags sets what the flags of addHistoryFlags that were given say.
+func readHistoryFlags(cmd *cobra.Command, keep *engram.Bounds) (err error) {
+	f := cmd.Flags()
+	if f.Changed("keep-count") {
+		keep.MaxCount, _ = f.GetInt("keep-count")
+	}
+	if f.Changed("keep-bytes") {
+		keep.MaxBytes, _ = f.GetInt64("keep-bytes")
+	}
+	if f.Changed("keep-age") {
+		age, _ := f.GetString("keep-age")
+		if keep.MaxAge, err = parseSpan(age); err != nil {
+			return usagef("--keep-age: %w", err)
+		}
+	}
+	if keep.MaxCount < 0 || keep.MaxBytes < 0 || keep.MaxAge < 0 {
+		return usagef("--keep-count, --keep-age and --keep-bytes: 0 or more")
+	}
+	return nil
+}
+
+func newSegmentSet() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "set ID…",
+		Short: "Change how much core segments keep in RAM of each entity, or how much is kept of one",
+		Long: `Changes how much core segments keep in RAM of each entity, or how much is kept of single
+entities, while the server runs; what is not said stays as it is. What is beyond the new bounds is
+evicted at once; a long-term memory keeps what it has recorded ('engram ltm policy set' changes that).
+
+Where the server has a folder (--data), what is set here lasts until it is set again, also over
+what 'engram serve --keep' says. Without one it lasts until the server ends. --reset gives entities
+the bounds of their segment again, and segments that every server has those they have without
+--keep. 'engram segment ls' shows the bounds, 'engram stats --why' which entities have their own.`,
+		Example: `  engram segment set Vision/ImageRGB --keep-age 10m
+  engram segment set Vision/ImageRGB/Demo/head --keep-age 30m --keep-bytes 0
+  engram segment set Vision --keep-count 50      # all of its core segments`,
+		Args: positional(cobra.MinimumNArgs(1)), ValidArgsFunction: completeIDs,
+	}
+	addHistoryFlags(cmd)
+	cmd.Flags().Bool("reset", false, "give entities the bounds of their segment again, and segments those that every server has for them")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f := cmd.Flags()
+		reset, _ := f.GetBool("reset")
+		var said engram.Bounds
+		if err := readHistoryFlags(cmd, &said); err != nil {
+			return err
+		}
+		switch bounds := f.Changed("keep-count") || f.Changed("keep-age") || f.Changed("keep-bytes"); {
+		case reset && bounds:
+			return usagef("--reset gives bounds as they were; say no others")
+		case !reset && !bounds:
+			return usagef("say what to keep: --keep-count, --keep-age or --keep-bytes")
+		}
+		patterns, m, err := connectFor(cmd, args)
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		for i, p := range patterns {
+			switch {
+			case len(p.Levels) == int(engram.LevelEntity):
+				if err := setEntities(cmd, m, p, args[i], reset); err != nil {
+					return err
+				}
+				continue
+			case len(p.Levels) > int(engram.LevelCoreSegment):
+				return usagef("%s: name core segments, such as Vision/ImageRGB or Vision, or entities", args[i])
+			}
+			found, err := m.Describe(cmd.Context(), p)
+			if err != nil {
+				return err
+			}
+			set := 0
+			for _, d := range found {
+				if d.ID.Level() != engram.LevelCoreSegment {
+					continue
+				}
+				set++
+				if err := readHistoryFlags(cmd, &d.History); err != nil {
+					return err
+				}
+				if reset {
+					if d.History, err = usualBounds(d.ID); err != nil {
+						return err
+					}
+				}
+				if err := m.SetHistory(cmd.Context(), d.ID, d.History); err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s keeps %s\n", visible(d.ID.String()), historyText(d.History)); err != nil {
+					return err
+				}
+			}
+			if set == 0 {
+				return engram.Errorf(engram.NotFound, args[i], "there is no such core segment; 'engram segment ls' shows what there is")
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+// usualBounds returns the bounds of a segment that every server has.
+func usualBounds(id engram.ID) (engram.Bounds, error) {
+	for _, m := range memories.All() {
+		for _, s := range m.Segments {
+			if s.ID == id {
+				return s.History, nil
+			}
+		}
+	}
+	return engram.Bounds{}, usagef("%s: not every server has this segment, so there are no bounds to reset it to; say its bounds", visible(id.String()))
+}
+
+// setEntities sets how much is kept of the entities that a pattern matches.
+func setEntities(cmd *cobra.Command, m engram.Service, p engram.Pattern, arg string, reset bool) error {
+	stats, err := m.Stats(cmd.Context(), p, engram.LevelEntity)
+	if err != nil {
+		return err
+	}
+	above := p
+	if match, err := p.Matcher(); reset && len(stats) == 0 && err == nil {
+		if id, one := match.Exact(); one { // it has bounds of its own until it comes again
+			above = engram.PatternOf(id.Truncate(engram.LevelCoreSegment))
+			stats = []engram.Stats{{ID: id, Snapshots: 1}}
+		}
+	}
+	segments, err := m.Describe(cmd.Context(), above)
+	if err != nil {
+		return err
+	}
+	of := map[engram.ID]engram.Bounds{}
+	for _, d := range segments {
+		of[d.ID] = d.History
+	}
+	set := 0
+	for _, s := range stats {
+		if s.ID.Level() != engram.LevelEntity || s.Snapshots == 0 {
+			continue
+		}
+		keep, ok := of[s.ID.Truncate(engram.LevelCoreSegment)]
+		if !ok {
+			continue
+		}
+		set++
+		if s.Keeps != nil && !reset {
+			keep = *s.Keeps
+		}
+		if err := readHistoryFlags(cmd, &keep); err != nil {
+			return err
+		}
+		if err := m.SetHistory(cmd.Context(), s.ID, keep); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s keeps %s\n", visible(s.ID.String()), cmp.Or(boundsText(keep), "all, within the bounds of its memory")); err != nil {
+			return err
+		}
+	}
+	if set == 0 {
+		return engram.Errorf(engram.NotFound, arg, "there is no such entity in RAM; 'engram ls' shows what there is")
+	}
+	return nil
+}
+
+// historyText says what bounds keep of each entity.
+func historyText(b engram.Bounds) string {
+	if text := boundsText(b); text != "" {
+		return text + " of each entity"
+	}
+	return "all of each entity, within the bounds of its memory"
+}
+
+// boundsText says what bounds keep of an entity; "" if all.
+func boundsText(b engram.Bounds) string {
+	var parts []string
+	if b.MaxCount > 0 {
+		parts = append(parts, countOf(uint64(b.MaxCount), "snapshot"))
+	}
+	if b.MaxAge > 0 {
+		parts = append(parts, formatDuration(b.MaxAge))
+	}
+	if b.MaxBytes > 0 {
+		parts = append(parts, byteSize(b.MaxBytes).String())
+	}
+	return strings.Join(parts, ", ")
+}
+
 func newSegmentRm() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rm ID", Short: "Remove a core or provider segment with all it holds",
@@ -232,15 +415,7 @@ func newSegmentRm() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		entities, snapshots := 0, 0
-		for _, s := range held {
-			if s.ID.Level() == engram.LevelEntity {
-				entities++
-				snapshots += int(s.Snapshots)
-			}
-		}
-		what := fmt.Sprintf("This removes %s with all it holds in RAM, %s of %s, for good.", visible(id.String()),
-			countOf(uint64(snapshots), "snapshot"), map[bool]string{true: "1 entity", false: formatCount(entities) + " entities"}[entities == 1])
+		what := fmt.Sprintf("This removes %s with all it holds, for good: %s.", visible(id.String()), heldText(held))
 		if err := confirm(cmd, what); err != nil {
 			return err
 		}
@@ -251,6 +426,24 @@ func newSegmentRm() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// heldText counts what entities hold, in RAM and on disk.
+func heldText(nodes []engram.Stats) string {
+	var all engram.Stats
+	for _, s := range nodes {
+		if s.ID.Level() == engram.LevelEntity {
+			all.Entities++
+			all.Snapshots += s.Snapshots
+			all.Bytes += s.Bytes
+			all.Disk.Add(s.Disk)
+		}
+	}
+	text := fmt.Sprintf("%s of %s, %s", countOf(all.Snapshots, "snapshot"), countOf(all.Entities, "entity"), byteSize(all.Bytes))
+	if all.Disk.Snapshots > 0 {
+		text += fmt.Sprintf(" in RAM, and %s on disk, %s, which are not found any more", countOf(all.Disk.Snapshots, "snapshot"), byteSize(all.Disk.Bytes))
+	}
+	return text
 }
 
 func segmentID(text string) (engram.ID, error) {

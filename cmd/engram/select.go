@@ -26,8 +26,12 @@ type selection struct {
 	order   engram.FilterOrder
 	filter  *idf.Filter // of where; nil if that is empty
 	fields  []string
+	every   time.Duration // aggregates of buckets of this length; 0 is none
 	target  engram.Target
 	source  engram.Source
+	predict bool
+	// undoubted leaves out what is withdrawn, and what rests on that.
+	undoubted bool
 }
 
 func addSelectionFlags(cmd *cobra.Command) {
@@ -37,6 +41,7 @@ func addSelectionFlags(cmd *cobra.Command) {
 	f.String("range", "", "the snapshots from A up to, but not at, B, as A..B; either may be left out")
 	f.String("nearest", "", "the snapshot closest to this time; see --within")
 	f.String("within", "1s", "how far from --nearest a snapshot may be")
+	f.String("every", "", "in place of snapshots, the count, minimum, maximum, mean, first and last of each --field in each\nsuch time, such as 1s; of all snapshots, or those of --range")
 	addSelectionOptions(cmd)
 }
 
@@ -47,7 +52,8 @@ func addSelectionOptions(cmd *cobra.Command) {
 	f.String("type", "", "of what is selected, only payloads of this type, or of one that extends it, such as\nengram.object.Instance; 'engram type ls' lists types")
 	f.String("where", "", "of what is selected, only what satisfies this CEL expression, such as\n'confidence > 0.8 && pose.position.z < 1.0'")
 	f.Bool("filter-first", false, "choose among what satisfies --type and --where: the latest that does, even if newer\nsnapshots do not")
-	f.StringArray("field", nil, "only this member, such as pose.position; may be repeated")
+	f.StringArray("field", nil, "only this member, such as pose.position, position[3], or position.elbow beside a list of\nnames; may be repeated; history, and CSV, have a column for each")
+	f.String("without", "", "doubtful: choose among what was not withdrawn ('engram withdraw') and rests on nothing that was")
 	f.String("target", "both", "which memory answers: wm, ltm, both")
 	f.String("source", "any", "who answers for a memory of which copies are held: owner, copy,\nor any: the owner, and a copy where it is not reached")
 }
@@ -75,6 +81,17 @@ func readSelection(cmd *cobra.Command) (s selection, err error) {
 	}
 	if s.latest, _ = f.GetInt("latest"); f.Changed("latest") && s.latest < 1 {
 		return s, usagef("--latest %d: at least 1", s.latest)
+	}
+	if text, _ := f.GetString("every"); f.Changed("every") {
+		if s.every, err = parseSpan(text); err != nil {
+			return s, usagef("--every: %w", err)
+		}
+		if s.every <= 0 {
+			return s, usagef("--every %s: more than 0, such as 1s", text)
+		}
+		if len(s.fields) == 0 {
+			return s, usagef("--every: it is of numbers; name them with --field, such as --field 'position[3]'")
+		}
 	}
 	within, _ := f.GetString("within")
 	if f.Changed("within") && s.nearest == nil {
@@ -156,6 +173,11 @@ func readSelectionOptions(cmd *cobra.Command) (s selection, err error) {
 	if s.fields, err = fieldFlag(cmd); err != nil {
 		return s, err
 	}
+	if without, _ := cmd.Flags().GetString("without"); cmd.Flags().Changed("without") {
+		if s.undoubted = without == "doubtful"; !s.undoubted {
+			return s, usagef("--without %s: there is doubtful", without)
+		}
+	}
 	if s.target, err = targetFlag(cmd); err != nil {
 		return s, err
 	}
@@ -203,7 +225,7 @@ func readSource(cmd *cobra.Command) (engram.Source, error) {
 // apply sets what holds whatever is selected.
 func (s selection) apply(q *engram.Query, now engram.Time) {
 	q.Target, q.Source, q.Fields = s.target, s.source, s.fields
-	q.Type, q.Where, q.FilterOrder = s.ofType, s.where, s.order
+	q.Type, q.Where, q.FilterOrder, q.Every, q.Predict, q.WithoutDoubtful = s.ofType, s.where, s.order, s.every, s.predict, s.undoubted
 	if s.asOf != nil {
 		at := s.asOf.resolve(now, 0)
 		q.AsOf = &at

@@ -32,10 +32,10 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Run a memory server with all memories",
 		Long: `Runs a memory server in the foreground, until interrupted. It hosts the memories
-RobotState, Object, Vision, Speech, Skill, Navigation, Grasp, World, SystemState, Example
-and GeneralPurpose, and their name system. It listens on a Unix socket that only
-this user can open, and on the loopback interface. Before you listen on more, give it
---credentials and --access: 'engram auth --help'.`,
+RobotState, Object, Vision, Speech, Skill, Navigation, Grasp, Prediction, World,
+Knowledge, SystemState, Example and GeneralPurpose, and their name system. It listens on
+a Unix socket that only this user can open, and on the loopback interface. Before you
+listen on more, give it --credentials and --access: 'engram auth --help'.`,
 		Example: `  engram serve
   engram serve --prior ./knowledge
   engram serve --data ~/engram
@@ -60,6 +60,7 @@ func addServeFlags(cmd *cobra.Command) {
 	f.Int64("pose-bytes", keep.MaxBytes, "keep so many bytes of each moving frame's or joint's history in the poses; 0 is no bound")
 	f.Int("pose-samples", keep.MaxCount, "keep so many samples of it; 0 is no bound")
 	f.Duration("pose-age", keep.MaxAge, "keep it so far back from its newest sample, such as 1h; 0 is no bound\n(of several bounds the tightest counts)")
+	addPoseDefaultFlags(cmd)
 	f.Int("max-payload", 0, "refuse payloads of more bytes (default 64 MiB)")
 	f.Int("max-results", 0, "refuse to answer a query with more snapshots (default 1,000,000)")
 	f.Int("max-queue", 0, "let at most so many updates wait for one subscriber (default 65,536)")
@@ -75,6 +76,7 @@ func addServeFlags(cmd *cobra.Command) {
 	f.Duration("clock-offset", 0, "for tests: let the server's clock be ahead of this computer's by so much")
 	_ = f.MarkHidden("clock-offset") // it is there
 	addAheadFlag(cmd)
+	addKeepFlag(cmd)
 	addDataFlags(cmd)
 	addBackboneFlags(cmd)
 	addOperationsFlags(cmd)
@@ -105,7 +107,9 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 	}
 	keep, err := poseRetention(cmd)
 	note(err)
-	options = append(options, memories.WithPoseRetention(keep))
+	defaults, err := poseDefaults(cmd)
+	note(err)
+	options = append(options, memories.WithPoseRetention(keep), defaults)
 	for _, limit := range []struct {
 		name string
 		of   *int
@@ -125,6 +129,14 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 		s.Edge.MaxMessage = min(2*s.Limits.MaxPayload, math.MaxInt32)
 	}
 	s.Limits.MaxQueryNodes = s.Edge.MaxQueryNodes
+	s.Viewers.Off, _ = f.GetBool("no-viewers")
+	s.Viewers.NoPage, _ = f.GetBool("no-page")
+	s.Viewers.Assets, _ = f.GetStringArray("assets")
+	for _, dir := range s.Viewers.Assets {
+		if !isFolder(dir) {
+			note(usagef("--assets %s: there is no such folder", dir))
+		}
+	}
 	every, _ := f.GetDuration("monitor")
 	if every < 0 {
 		note(usagef("--monitor %v: 0 or more", every))
@@ -135,6 +147,7 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 	s.Memories, err = hosted(cmd, memories.All(options...))
 	note(err)
 	note(setAhead(cmd, s.Memories))
+	note(setKeep(cmd, s.Memories))
 	if s.Listen, _ = f.GetStringArray("listen"); len(s.Listen) == 0 {
 		s.Listen = rpc.DefaultAddresses()
 	}

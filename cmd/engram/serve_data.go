@@ -16,7 +16,7 @@ func addDataFlags(cmd *cobra.Command) {
 	f.String("data", "", "record in this folder, and answer from it what the working memory has not (default: nothing is kept on disk)")
 	f.String("ltm-cache", "64 MiB", "keep so many bytes of what was read from disk")
 	f.String("episode-size", "256 MiB", "begin another episode file at this size")
-	f.Duration("episode-age", 0, "begin another episode file after this time (default 10m)")
+	f.Duration("episode-age", 0, "begin another episode file after this time, twice of it while the CPU is wanted (default 10m)")
 	f.Duration("end-within", 2*time.Minute, "when it is told to end, record for up to so long what is not recorded yet, then name what is left")
 	f.Bool("accept-loss", false, "start although something that was on the disk of the log is gone, and tell from then on that it is")
 	f.Float64("disk-limit", 85, "forget, lowest priority first, when more than so many percent of the disk are in use")

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,10 @@ type table struct {
 	rows     [][]cell
 }
 
-type cell struct{ shown, raw string }
+type cell struct {
+	shown, raw string
+	value      any // as it goes into a Parquet file: bool, int64, float64, engram.Time; nil is raw, or nothing if that is empty
+}
 
 // add adds a row. Counts, sizes and times may stand as such (int, uint64, int64,
 // byteSize, engram.Time), and a cell that differs for people as a cell.
@@ -35,25 +39,27 @@ func (t *table) add(values ...any) {
 		case cell:
 			row[i] = v
 		case int:
-			row[i] = cell{formatCount(v), strconv.Itoa(v)}
+			row[i] = cell{formatCount(v), strconv.Itoa(v), int64(v)}
 		case int64:
-			row[i] = cell{formatCount(v), strconv.FormatInt(v, 10)}
+			row[i] = cell{formatCount(v), strconv.FormatInt(v, 10), v}
 		case uint64:
-			row[i] = cell{formatCount(v), strconv.FormatUint(v, 10)}
+			row[i] = cell{formatCount(v), strconv.FormatUint(v, 10), int64(min(v, math.MaxInt64))}
 		case byteSize:
-			row[i] = cell{v.String(), strconv.FormatInt(int64(v), 10)}
+			row[i] = cell{v.String(), strconv.FormatInt(int64(v), 10), int64(v)}
 		case engram.Time:
-			row[i] = cell{v.String()[:len("2006-01-02 15:04:05.000")], string(v.AppendRFC3339(nil))}
+			row[i] = cell{v.String()[:len("2006-01-02 15:04:05.000")], string(v.AppendRFC3339(nil)), v}
+		case float64:
+			row[i] = cell{fmt.Sprint(v), fmt.Sprint(v), v}
 		default:
 			text := fmt.Sprint(v)
-			row[i] = cell{text, text}
+			row[i] = cell{shown: text, raw: text}
 		}
 	}
 	t.rows = append(t.rows, row)
 }
 
 // fullTime is the cell of a time that people need in full.
-func fullTime(t engram.Time) cell { return cell{t.String(), string(t.AppendRFC3339(nil))} }
+func fullTime(t engram.Time) cell { return cell{t.String(), string(t.AppendRFC3339(nil)), t} }
 
 // write prints the table with aligned columns, cut to the terminal's width if w is
 // a terminal.

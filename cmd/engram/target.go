@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/spelling"
 )
 
 // target is what an ID argument names: entities by a pattern, and maybe one
@@ -16,6 +17,15 @@ type target struct {
 	index   int // -1 is all instances
 }
 
+// parsePattern reads an ID in which names may be patterns, or a topic.
+func parsePattern(text string) (engram.Pattern, error) {
+	p, err := engram.ParsePattern(spelling.Topic(text))
+	if err != nil {
+		return p, &usageError{err}
+	}
+	return p, nil
+}
+
 var errEmptyID = usagef("an ID is empty; '*' stands for every memory")
 
 // parseTarget reads an ID in which names may be patterns and the time relative.
@@ -24,10 +34,10 @@ func parseTarget(text string) (target, error) {
 	if text == "" {
 		return t, errEmptyID
 	}
-	names, rest := splitNames(text)
+	names, rest := spelling.SplitNames(spelling.Topic(text))
 	var err error
-	if t.pattern, err = engram.ParsePattern(names); err != nil {
-		return t, &usageError{err}
+	if t.pattern, err = parsePattern(names); err != nil {
+		return t, err
 	}
 	if rest == "" {
 		return t, nil
@@ -61,18 +71,15 @@ func parseOneID(text string) (engram.ID, error) {
 	return id, nil
 }
 
-// splitNames cuts an ID's text after its four names, at unescaped slashes.
-func splitNames(text string) (names, rest string) {
-	slashes := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '/':
-			if slashes++; slashes == 4 {
-				return text[:i], text[i+1:]
-			}
-		}
+// parseDatum reads the ID of a datum: what parseOneID reads, or a snapshot or instance of an entity.
+func parseDatum(text string) (engram.ID, error) {
+	names, rest := spelling.SplitNames(text)
+	id, err := parseOneID(names)
+	if err != nil || rest == "" {
+		return id, err
 	}
-	return text, ""
+	if id, err = engram.Parse(id.String() + "/" + rest); err != nil {
+		return id, &usageError{err}
+	}
+	return id, nil
 }

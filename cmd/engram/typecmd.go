@@ -20,7 +20,7 @@ func newType() *cobra.Command {
 		Use:   "type",
 		Short: "List, show, check, convert and add types",
 	}
-	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert(), newTypeAdd())
+	cmd.AddCommand(newTypeLs(), newTypeShow(), newTypeCheck(), newTypeConvert(), newTypeAdd(), newTypeDescriptors())
 	return cmd
 }
 
@@ -57,9 +57,10 @@ type memberJSON struct {
 func newTypeShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show NAME", Short: "Show a type's members", Args: positional(cobra.ExactArgs(1)),
-		Example: "  engram type show engram.object.Instance\n  engram type show foxglove.RawImage --proto",
+		Example: "  engram type show engram.object.Instance\n  engram type show foxglove.RawImage --proto --with-imports",
 	}
 	cmd.Flags().Bool("proto", false, "as .proto")
+	cmd.Flags().Bool("with-imports", false, "with --proto: all that it imports too, each file after a line '// file: PATH'")
 	cmd.Flags().Bool("source", false, "as it was written (ROS message definition, XML, .proto)")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		m, err := connect(cmd)
@@ -87,7 +88,21 @@ func newTypeShow() *cobra.Command {
 			cmd.Println(t.Def().Source)
 			return nil
 		}
-		if proto, _ := cmd.Flags().GetBool("proto"); proto {
+		proto, _ := cmd.Flags().GetBool("proto")
+		imports, _ := cmd.Flags().GetBool("with-imports")
+		switch {
+		case imports && !proto:
+			return usagef("--with-imports is for --proto")
+		case imports:
+			files := idf.PrintImports(t)
+			for i, f := range files {
+				if i > 0 {
+					cmd.Println()
+				}
+				cmd.Printf("// file: %s\n%s", f.Path, f.Text)
+			}
+			return nil
+		case proto:
 			cmd.Print(idf.PrintProto(t))
 			return nil
 		}
@@ -95,9 +110,9 @@ func newTypeShow() *cobra.Command {
 		var members []memberJSON
 		for _, mem := range t.Members() {
 			members = append(members, memberJSON{mem.Number, mem.Name, mem.Type, mem.Optional, mem.Doc})
-			optional := cell{"", "false"}
+			optional := cell{shown: "", raw: "false"}
 			if mem.Optional {
-				optional = cell{"optional", "true"}
+				optional = cell{shown: "optional", raw: "true"}
 			}
 			tab.add(strconv.Itoa(int(mem.Number)), mem.Name, mem.Type, optional, strings.Join(strings.Fields(mem.Doc), " "))
 		}

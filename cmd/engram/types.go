@@ -33,6 +33,11 @@ func (c *typeCache) get(ctx context.Context, name string) (*idf.Type, error) {
 	return c.known.Add(def)
 }
 
+// source returns the types as a function, for the calls of one command.
+func (c *typeCache) source(ctx context.Context) func(name string) (*idf.Type, error) {
+	return func(name string) (*idf.Type, error) { return c.get(ctx, name) }
+}
+
 // shape is how payloads are shown as JSON.
 type shape struct {
 	allBytes bool     // bytes over 64 in full

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ func newWatch() *cobra.Command {
 		Use:   "watch [ID…]",
 		Short: "Print updates as they come",
 		Long: `Prints a line for each snapshot that is written below the given IDs (patterns
-allowed; none is everything of this robot; robot1:Object is Object of robot1, and
+allowed; none is everything of this robot but SystemState; robot1:Object is Object of robot1, and
 *:Object that of every robot), until interrupted. If the terminal is too slow,
 updates are dropped, the oldest or, with --latest, all but the newest of each entity;
 how many is shown. Updates on which --where
@@ -55,6 +56,7 @@ reached, this is said; what comes there meanwhile is printed when it is back.`,
 	}
 	f := cmd.Flags()
 	addOutputFormats(cmd, streamFormats)
+	addSystemFlag(cmd)
 	f.Int("last", 0, "begin with the last N snapshots of each entity")
 	f.String("since", "", "begin with the kept snapshots from this time on: absolute or now-10s")
 	f.Bool("ids", false, "IDs only, without the data")
@@ -86,7 +88,7 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 	if err != nil {
 		return err
 	}
-	if err := noteUnknown(ctx, cmd, m, sub.Patterns); err != nil {
+	if err := noteUnknown(ctx, cmd, m, args, sub.Patterns); err != nil {
 		return err
 	}
 	if d, _ := cmd.Flags().GetDuration("for"); d > 0 {
@@ -98,7 +100,9 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 	sh := shape{fields: sub.Fields}
 	sh.allBytes, _ = cmd.Flags().GetBool("bytes")
 	types := newTypeCache(m)
-	seen := 0
+	system, _ := cmd.Flags().GetBool("system")
+	system = system || slices.ContainsFunc(sub.Patterns, namesSystem)
+	seen, left := 0, engram.Update{}
 	for u, err := range engram.Updates(ctx, stream) {
 		if err != nil {
 			if engram.CodeOf(err) == engram.Canceled {
@@ -116,6 +120,12 @@ func watch(cmd *cobra.Command, args []string, format string) error {
 			warnMissing(cmd, []engram.Missing{*u.Failed})
 			continue
 		}
+		if ofSystem(u.ID) && !system {
+			left.Dropped, left.Restarted = left.Dropped+u.Dropped, left.Restarted || u.Restarted // told with the next
+			continue
+		}
+		u.Dropped, u.Restarted = u.Dropped+left.Dropped, u.Restarted || left.Restarted
+		left = engram.Update{}
 		if format == "table" {
 			printUpdate(ctx, cmd, types, u)
 		} else if err := printUpdateJSON(ctx, cmd, types, u, sh); err != nil {
@@ -169,23 +179,29 @@ func doubtWatch(ctx context.Context, m engram.Service, sub engram.Subscription) 
 	return nil
 }
 
-// noteUnknown tells of memories that are waited for.
-func noteUnknown(ctx context.Context, cmd *cobra.Command, m engram.Statistician, patterns []engram.Pattern) error {
-	for _, p := range patterns {
-		if len(p.Levels) == 0 {
-			continue
-		}
-		memory := engram.Pattern{Levels: p.Levels[:1]}
-		found, err := m.Stats(ctx, memory, engram.LevelMemory)
+// noteUnknown tells of IDs that are waited for, because nothing has such a name yet.
+func noteUnknown(ctx context.Context, cmd *cobra.Command, m engram.Service, ids []string, patterns []engram.Pattern) error {
+	for i, id := range ids {
+		levels := patterns[i].Levels
+		found, err := m.Stats(ctx, patterns[i], engram.Level(len(levels)))
 		if engram.CodeOf(err) == engram.Unavailable {
 			continue // the watch tells who is away
 		}
 		if err != nil {
 			return err
 		}
-		if len(found) == 0 {
-			cmd.PrintErrf("engram: there is no memory %s yet; waiting\n", visible(memory.String()))
+		if slices.ContainsFunc(found, func(s engram.Stats) bool { return int(s.ID.Level()) >= len(levels) }) {
+			continue
 		}
+		e := explainer{m: m, target: target{text: id, pattern: patterns[i]}}
+		what, near, err := e.lacksName(ctx)
+		if err != nil {
+			return err
+		}
+		if what += " yet"; near != "" {
+			what += fmt.Sprintf(" (did you mean %s?)", near)
+		}
+		cmd.PrintErrf("engram: %s; waiting\n", visible(e.say(what)))
 	}
 	return nil
 }

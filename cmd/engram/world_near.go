@@ -120,9 +120,9 @@ func listItems(cmd *cobra.Command, find func(*worldView) ([]world.Neighbour, err
 				left++
 				continue
 			}
-			distance := cell{"-", ""}
+			distance := cell{shown: "-", raw: ""}
 			if n.Distance >= 0 {
-				distance = cell{formatRounded(n.Distance, 3) + " m", strconv.FormatFloat(n.Distance, 'g', 6, 64)}
+				distance = cell{shown: formatRounded(n.Distance, 3) + " m", raw: strconv.FormatFloat(n.Distance, 'g', 6, 64)}
 			}
 			if !tabular(format) {
 				o := v.object(n.Merged)

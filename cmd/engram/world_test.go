@@ -123,7 +123,7 @@ func TestPosesAreRead(t *testing.T) {
 }
 
 func TestAgesAreShort(t *testing.T) {
-	if c := ageCell(3 * time.Minute); c != (cell{"3 min", "180.000"}) {
+	if c := ageCell(3 * time.Minute); c != (cell{shown: "3 min", raw: "180.000"}) {
 		t.Errorf("%+v", c)
 	}
 }

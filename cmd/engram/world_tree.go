@@ -102,7 +102,7 @@ func (t *worldTree) add(m *world.Merged, level int, branch, next string) {
 	if level > indented {
 		name = strconv.Itoa(level) + ": " + name
 	}
-	t.out.add(append([]any{cell{branch + name, m.Name}}, t.v.cells(m, &a)...)...)
+	t.out.add(append([]any{cell{shown: branch + name, raw: m.Name}}, t.v.cells(m, &a)...)...)
 	if t.whole {
 		t.objects = append(t.objects, t.v.object(m))
 	}
@@ -122,10 +122,10 @@ func (t *worldTree) add(m *world.Merged, level int, branch, next string) {
 // cells are what tables show of each item after its name: kinds, age, belief, who says so,
 // the joint that moves it, and remarks.
 func (v *worldView) cells(m *world.Merged, a *world.Account) []any {
-	age, belief := cell{"-", ""}, cell{"-", ""}
+	age, belief := cell{shown: "-", raw: ""}, cell{shown: "-", raw: ""}
 	if a.Known {
 		age = ageCell(a.Age())
-		belief = cell{strconv.FormatFloat(a.P, 'f', 2, 64), strconv.FormatFloat(a.P, 'g', 6, 64)}
+		belief = cell{shown: strconv.FormatFloat(a.P, 'f', 2, 64), raw: strconv.FormatFloat(a.P, 'g', 6, 64)}
 	}
 	var notes []string
 	if j, err := v.Joint(m.Name); err == nil {
@@ -139,7 +139,7 @@ func (v *worldView) cells(m *world.Merged, a *world.Account) []any {
 
 // ageCell shows a time that has passed in words, and to programs in seconds.
 func ageCell(d time.Duration) cell {
-	return cell{strings.TrimSuffix(world.Ago(d), " ago"), strconv.FormatFloat(d.Seconds(), 'f', 3, 64)}
+	return cell{shown: strings.TrimSuffix(world.Ago(d), " ago"), raw: strconv.FormatFloat(d.Seconds(), 'f', 3, 64)}
 }
 
 func kindsOf(m *world.Merged) []string {

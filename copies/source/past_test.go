@@ -17,6 +17,7 @@ import (
 	"github.com/seed-301d4374/engram/copies/service"
 	"github.com/seed-301d4374/engram/copies/source"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/ltm/episode"
@@ -561,15 +562,7 @@ func testForgettingInScope(t *testing.T, on, pattern string, want []string) {
 			testkit.Commit(t, o, testkit.Update(t, "Test/A/"+name, engram.Time(i), i))
 		}
 	}
-	policy, err := access.Parse([]byte("rules:\n  - allow: all\n    to: holder\n    \"on\": " + on + "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules := access.New(access.Options{})
-	defer rules.Close()
-	if err := rules.Set(policy); err != nil {
-		t.Fatal(err)
-	}
+	rules := serving.Rules(t, "rules:\n  - allow: all\n    to: holder\n    \"on\": "+on+"\n")
 	ctx := rules.Within(access.WithIdentity(t.Context(), "holder"), access.Read|access.Subscribe)
 	forgotten := make(chan error, 1)
 	forget := sync.OnceFunc(func() {
@@ -579,7 +572,7 @@ func testForgettingInScope(t *testing.T, on, pattern string, want []string) {
 	var told []string
 	var before service.Position
 	batches := 0 // since it is being forgotten
-	err = o.Pull(ctx, shareOf("Test", service.Position{}, service.Rules{}), func(b *service.Batch) error {
+	err := o.Pull(ctx, shareOf("Test", service.Position{}, service.Rules{}), func(b *service.Batch) error {
 		for i := range b.Removed {
 			told = append(told, b.Removed[i].Pattern.String())
 		}

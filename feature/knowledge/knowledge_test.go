@@ -72,19 +72,11 @@ func rows(ctx context.Context, s service.Service, q service.Question) (all []str
 // Each gets the answers that follow from what they may read, and nothing of the rest comes through: neither in
 // counts nor in reasons, errors or past times.
 func TestRights(t *testing.T) {
-	rules := access.New(access.Options{Log: testkit.Quiet})
-	defer rules.Close()
-	policy, err := access.Parse([]byte(`rules:
+	rules := serving.Rules(t, `rules:
   - {allow: read, to: cook, on: World}
   - {deny: read, to: cook, on: World/Item/*/safe}
   - {allow: read, to: chief, on: '*'}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rules.Set(policy); err != nil {
-		t.Fatal(err)
-	}
+`)
 	d := deployment.New(t)
 	e, err := transport.ListenSecurely(secure.Options{Credentials: d.Server(t, "server"), Access: rules}, serving.AnyPort)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // QueryMessage returns the request of a query.
 func QueryMessage(q engram.Query) (*engramv1.QueryRequest, error) {
 	m := &engramv1.QueryRequest{
-		Target: engramv1.Target(q.Target), Source: engramv1.Source(q.Source), Type: q.Type, Where: q.Where, FilterOrder: engramv1.FilterOrder(q.FilterOrder), Fields: q.Fields, WithoutPayload: q.WithoutPayload,
+		Target: engramv1.Target(q.Target), Source: engramv1.Source(q.Source), Type: q.Type, Where: q.Where, FilterOrder: engramv1.FilterOrder(q.FilterOrder), Fields: q.Fields, WithoutPayload: q.WithoutPayload, EveryNanos: int64(q.Every), Predict: q.Predict, WithoutDoubtful: q.WithoutDoubtful,
 	}
 	if q.AsOf != nil {
 		t := int64(*q.AsOf)
@@ -77,7 +77,7 @@ func selectorMessage(s engram.SnapshotSelector) (*engramv1.SnapshotSelector, err
 // Query converts a request. The error is Invalid or Exhausted.
 func (l Limits) Query(m *engramv1.QueryRequest) (engram.Query, error) {
 	q := engram.Query{
-		Target: engram.Target(m.GetTarget()), Source: engram.Source(m.GetSource()), Type: m.GetType(), Where: m.GetWhere(), FilterOrder: engram.FilterOrder(m.GetFilterOrder()), Fields: m.GetFields(), WithoutPayload: m.GetWithoutPayload(),
+		Target: engram.Target(m.GetTarget()), Source: engram.Source(m.GetSource()), Type: m.GetType(), Where: m.GetWhere(), FilterOrder: engram.FilterOrder(m.GetFilterOrder()), Fields: m.GetFields(), WithoutPayload: m.GetWithoutPayload(), Every: time.Duration(m.GetEveryNanos()), Predict: m.GetPredict(), WithoutDoubtful: m.GetWithoutDoubtful(),
 	}
 	if m.GetTarget() < engramv1.Target_TARGET_BOTH || m.GetTarget() > engramv1.Target_TARGET_LTM {
 		return q, engram.Errorf(engram.Invalid, "", "a query of unknown target %d", m.GetTarget())

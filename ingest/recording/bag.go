@@ -275,6 +275,10 @@ func (b *bagFile) loose(off int64) int64 {
 	return off
 }
 
+// bagMetadata are the fields of a connection that its channel has as metadata, as MCAP's
+// profile ros1 has them.
+var bagMetadata = []string{"md5sum", "callerid", "latching"}
+
 // connection keeps a connection. Both arguments are copied.
 func (b *bagFile) connection(header, data []byte) {
 	id, ok := headerUint(header, "conn", 4)
@@ -288,6 +292,14 @@ func (b *bagFile) connection(header, data []byte) {
 	}
 	if v, ok := headerField(data, "message_definition"); ok {
 		c.Schema = slices.Clone(v)
+	}
+	for _, key := range bagMetadata {
+		if v, ok := headerField(data, key); ok {
+			if c.Metadata == nil {
+				c.Metadata = map[string]string{}
+			}
+			c.Metadata[key] = string(bytes.ToValidUTF8(v, []byte("?")))
+		}
 	}
 	b.connections[uint32(id)] = c
 }

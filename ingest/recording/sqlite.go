@@ -108,6 +108,7 @@ func (s *sqliteFile) prepare() error {
 	if err := rows.Err(); err != nil {
 		return engram.Errorf(engram.Corrupt, s.path, "its list of topics cannot be read: %w", err)
 	}
+	s.readQoS()
 	s.readMetadata()
 	if info, err := os.Stat(s.path + "-wal"); err == nil && info.Size() > 0 {
 		s.loss = append(s.loss, Loss{File: s.path + "-wal", Bytes: info.Size(),
@@ -139,6 +140,29 @@ func (s *sqliteFile) readSpan() {
 	}
 	if err == nil && first >= 0 && last >= first && engram.Time(last) < engram.MaxTime {
 		s.span = engram.Interval{Start: engram.Time(first), End: engram.Time(last).Add(1)}
+	}
+}
+
+// readQoS takes the topics' profiles of quality of service, which recordings have since Foxy,
+// and the hashes of their types, as MCAP's profile ros2 has them.
+func (s *sqliteFile) readQoS() {
+	for _, key := range []string{"offered_qos_profiles", "type_description_hash"} {
+		rows, err := s.db.Query("SELECT id, " + key + " FROM topics")
+		if err != nil {
+			continue
+		}
+		for rows.Next() {
+			var id int64
+			var text string
+			if rows.Scan(&id, &text) != nil || s.channels[id] == nil || text == "" {
+				continue
+			}
+			if s.channels[id].Metadata == nil {
+				s.channels[id].Metadata = map[string]string{}
+			}
+			s.channels[id].Metadata[key] = text
+		}
+		rows.Close()
 	}
 }
 

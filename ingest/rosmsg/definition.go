@@ -109,6 +109,8 @@ type Message struct {
 	Name      string // "pkg/Name"; "pkg/srv/Name" and the like keep their middle part
 	Fields    []Field
 	Constants []Constant
+
+	old map[string]string // of fields and constants whose type was written by an old name: byte, char
 }
 
 // Definition is a message definition with all it depends on. It is immutable.

@@ -127,6 +127,12 @@ func (p *parser) parseLine(m *Message, line string) error {
 	if !isIdentifier(name) || len(name) > engram.MaxNameLen {
 		return engram.Errorf(engram.Invalid, "", "expected a field name after %q, found %q", clip(typeText), clip(name))
 	}
+	if base, _, _ := strings.Cut(typeText, "["); base == "byte" || base == "char" {
+		if m.old == nil {
+			m.old = map[string]string{}
+		}
+		m.old[name] = base
+	}
 	if value, ok := strings.CutPrefix(tail, "="); ok {
 		if t.Kind == Struct || t.Array != Single {
 			return engram.Errorf(engram.Invalid, "", "constant %s is of type %q; only numbers and strings can be", name, clip(typeText))

@@ -1,5 +1,8 @@
 // Command protogen writes gen/ from api/: it compiles the .proto files and hands
-// them to the plugins that go.mod pins as tools, so that nothing but Go is needed.
+// them to the plugins that go.mod pins as tools, so that nothing but Go is needed. The
+// descriptors of api/ for clients in Python are one file, gen/python/api.binpb. The
+// TypeScript of the page, gen/es, needs Node.js: it is written where "npm ci --prefix web/app"
+// was run, and left as it is elsewhere.
 //
 //	go run ./internal/protogen        # from the module's root
 package main
@@ -13,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bufbuild/protocompile"
@@ -60,16 +64,53 @@ func generate(apiDir, genDir string) error {
 	for _, f := range compiled {
 		addFile(req, seen, f)
 	}
-	if err := os.RemoveAll(genDir); err != nil {
-		return err
-	}
-	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-connect-go"} {
-		if err := run(plugin, req, genDir); err != nil {
+	for _, dir := range []string{"engram", "foxglove"} {
+		if err := os.RemoveAll(filepath.Join(genDir, dir)); err != nil {
 			return err
 		}
 	}
-	return nil
+	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-connect-go"} {
+		if err := run(exec.Command("go", "tool", plugin), req, genDir); err != nil {
+			return err
+		}
+	}
+	if err := writeDescriptors(req.ProtoFile, filepath.Join(genDir, "python", "api.binpb")); err != nil {
+		return err
+	}
+	if _, err := os.Stat(typeScript); err != nil {
+		log.Printf("protogen: gen/es is left as it is: %v", err)
+		return nil
+	}
+	es := filepath.Join(genDir, "es")
+	if err := os.RemoveAll(es); err != nil {
+		return err
+	}
+	req.FileToGenerate = slices.DeleteFunc(files, func(f string) bool { return !strings.HasPrefix(f, "engram/v1/") })
+	req.Parameter = proto.String("target=ts,import_extension=js")
+	return run(exec.Command("node", typeScript), req, es)
 }
+
+// writeDescriptors writes files, without their comments, as an encoded FileDescriptorSet:
+// programs that make their classes when they run load it, whatever their protobuf's version.
+func writeDescriptors(files []*descriptorpb.FileDescriptorProto, path string) error {
+	set := &descriptorpb.FileDescriptorSet{}
+	for _, f := range files {
+		f = proto.CloneOf(f)
+		f.SourceCodeInfo = nil
+		set.File = append(set.File, f)
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b, 0o644)
+}
+
+// typeScript is the plugin for TypeScript.
+const typeScript = "web/app/node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es"
 
 // addFile adds f after everything it imports, as plugins expect.
 func addFile(req *pluginpb.CodeGeneratorRequest, seen map[string]bool, f protoreflect.FileDescriptor) {
@@ -92,12 +133,12 @@ func addFile(req *pluginpb.CodeGeneratorRequest, seen map[string]bool, f protore
 	req.ProtoFile = append(req.ProtoFile, fd)
 }
 
-func run(plugin string, req *pluginpb.CodeGeneratorRequest, genDir string) error {
+func run(cmd *exec.Cmd, req *pluginpb.CodeGeneratorRequest, genDir string) error {
 	in, err := proto.Marshal(req)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "tool", plugin)
+	plugin := filepath.Base(cmd.Args[len(cmd.Args)-1])
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

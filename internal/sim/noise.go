@@ -11,6 +11,8 @@ const (
 	noiseJoint uint64 = iota + 1
 	noiseLocalization
 	noiseObject
+	noisePixel
+	noiseDepth
 )
 
 // mix is the finaliser of splitmix64.

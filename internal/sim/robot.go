@@ -170,7 +170,3 @@ func vector(v vec3) map[string]any { return map[string]any{"x": v.X, "y": v.Y, "
 func rotationValue(q pose.Quat) map[string]any {
 	return map[string]any{"x": q.X, "y": q.Y, "z": q.Z, "w": q.W}
 }
-
-func poseValue(p pose.Pose) map[string]any {
-	return map[string]any{"position": vector(p.T), "orientation": rotationValue(p.R)}
-}

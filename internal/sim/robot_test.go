@@ -58,7 +58,7 @@ func TestRates(t *testing.T) {
 	}
 	want := map[string]int{
 		"RobotState/Proprioception": 1400, "RobotState/Localization": 700 + 3, "RobotState/Description": 1,
-		"Vision/ImageRGB": 280, "Speech/Command": 2, "Speech/Text": 4, "Object/Attachments": 2,
+		"Vision/ImageRGB": 280, "Vision/Calibration": 1, "Speech/Command": 2, "Speech/Text": 4, "Object/Attachments": 2,
 		"Object/Class": len(objects), "Skill/Description": len(skills), "Navigation/Location": 2,
 		"Skill/Execution": 6 * 5, "Skill/Transition": 6 * 5,
 		"World/Item": 5 + len(objects) + 1 + 1, "World/Articulation": 2 + 16 + 16, "World/Observation": 28,

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/posevalue"
 	"github.com/seed-301d4374/engram/pose"
 )
 
@@ -140,7 +141,7 @@ func (r *Robot) Objects(tick int) engram.Commit {
 		o := &objects[i]
 		found = append(found, o.name)
 		value := map[string]any{
-			"timestamp": t, "frame_id": mapFrame, "pose": poseValue(seen),
+			"timestamp": t, "frame_id": mapFrame, "pose": posevalue.To(seen),
 			"object_class":       r.id("Object", "Class", o.class),
 			"source_image":       r.ids.images.At(t).Instance(left),
 			"robot_localization": r.ids.base.At(t).Instance(0),

@@ -3,7 +3,12 @@ package sim
 import (
 	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/gen/foxglove"
+	"github.com/seed-301d4374/engram/internal/posevalue"
 	"github.com/seed-301d4374/engram/pose"
 )
 
@@ -40,6 +45,11 @@ func (r *Robot) Setup() engram.Commit {
 	static(mapFrame, odomFrame, pose.Translation(0, 0, 0))
 	static(body[neckPitch].link, leftCameraFrame, cameraInHead)
 	static(leftCameraFrame, rightCameraFrame, pose.Translation(stereoBaseline, 0, 0))
+	lenses := engram.EntityUpdate{Entity: r.id("Vision", "Calibration", r.ids.images.Entity()), Time: t}
+	for _, frame := range []string{leftCameraFrame, rightCameraFrame} {
+		lenses.Instances = append(lenses.Instances, engram.NewInstance(r.calibration(frame, t)))
+	}
+	c.Updates = append(c.Updates, lenses)
 	for i := range objects {
 		o := &objects[i]
 		symmetry := []any{1, 1, 0}
@@ -50,7 +60,7 @@ func (r *Robot) Setup() engram.Commit {
 		}
 		add(r.id("Object", "Class", o.class), payload(r.types.class, map[string]any{
 			"name": o.class, "spoken_names": []any{o.spoken}, "articulated": false, "mass": o.mass, "symmetry": symmetry,
-			"oobb": map[string]any{"pose": poseValue(pose.Translation(0, 0, 0)), "size": vector(o.size)},
+			"oobb": map[string]any{"pose": posevalue.To(pose.Translation(0, 0, 0)), "size": vector(o.size)},
 		}))
 	}
 	for _, s := range skills {
@@ -65,13 +75,23 @@ func (r *Robot) Setup() engram.Commit {
 	}
 	place := func(name string, p pose.Pose) {
 		add(r.id("Navigation", "Location", name), payload(r.types.location, map[string]any{
-			"names": []any{name}, "frame_id": mapFrame, "pose": poseValue(p),
+			"names": []any{name}, "frame_id": mapFrame, "pose": posevalue.To(p),
 		}))
 	}
 	place("home", pose.Translation(0, 0, 0))
 	place("table", pose.Translation(driveDistance, 0, 0))
 	c.Updates = append(c.Updates, r.kitchen(t)...)
 	return c
+}
+
+// calibration says how a camera sees: as a pinhole without a lens.
+func (r *Robot) calibration(frame string, t engram.Time) engram.Payload {
+	f := focalLength(r.config.Width)
+	b, err := proto.Marshal(&foxglove.CameraCalibration{
+		Timestamp: timestamppb.New(t.Std()), FrameId: frame, Width: uint32(r.config.Width), Height: uint32(r.config.Height),
+		K: []float64{f, 0, float64(r.config.Width-1) / 2, 0, f, float64(r.config.Height-1) / 2, 0, 0, 1},
+	})
+	return fits(engram.Payload{Type: "foxglove.CameraCalibration", Bytes: b}, err)
 }
 
 func jointGroups() map[string]any {

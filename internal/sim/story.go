@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/posevalue"
 )
 
 // command is something that somebody asks for in a cycle.
@@ -116,7 +117,7 @@ func (r *Robot) Events(tick int) engram.Commit {
 			c.Updates = append(c.Updates, update(r.id("Object", "Attachments", o.name), t, payload(r.types.attachment, map[string]any{
 				"timestamp": t, "object": r.id("Object", "Instance", o.name),
 				"agent":    r.id("RobotState", "Description", r.config.Robot),
-				"frame_id": tcpFrame(right), "pose": poseValue(cupInHand), "active": change.active,
+				"frame_id": tcpFrame(right), "pose": posevalue.To(cupInHand), "active": change.active,
 			})))
 		}
 	}

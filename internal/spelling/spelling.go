@@ -1,4 +1,4 @@
-// Package spelling finds the name that somebody meant who typed another.
+// Package spelling reads what people type: names with slips of the pen, and topics in the place of IDs.
 package spelling
 
 import "strings"

@@ -47,6 +47,7 @@ const knowledgeMemory = "Knowledge"
 // Over returns the base of a server's memories. It has all that was committed before the call.
 // ctx bounds only the call; Close ends the base.
 func Over(ctx context.Context, svc engram.Service) (*Base, error) {
+	ctx = engram.WithAsker(ctx, engram.Nobody) // it follows all, whatever is asked
 	codec, err := record.NewCodec(ctx, svc)
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func Over(ctx context.Context, svc engram.Service) (*Base, error) {
 		}
 		return nil, err
 	}
-	background, cancel := context.WithCancel(context.Background())
+	background, cancel := context.WithCancel(engram.WithAsker(context.Background(), engram.Nobody))
 	b.cancel = cancel
 	go b.follow(background)
 	return b, nil

@@ -86,7 +86,7 @@ func (b *Base) goBack(ctx context.Context, s *state, at, asOf engram.Time) error
 	}
 	q := b.query(engram.AtOrBefore(at))
 	q.AsOf = known
-	r, err := b.svc.Query(ctx, q)
+	r, err := b.svc.Query(engram.WithAsker(ctx, engram.Nobody), q)
 	if err != nil {
 		return err
 	}

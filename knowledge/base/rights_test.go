@@ -65,7 +65,7 @@ func (s seen) Stats(ctx context.Context, _ engram.Pattern, _ engram.Level) ([]en
 // or is one of those that are known to tell of no entity.
 func TestScopedReadsInItsScope(t *testing.T) {
 	tellsNothing := map[string]bool{
-		"Commit": true, "CommitStream": true, "AddCoreSegment": true, "AddProviderSegment": true, "RemoveSegment": true,
+		"Commit": true, "CommitStream": true, "AddCoreSegment": true, "AddProviderSegment": true, "SetHistory": true, "RemoveSegment": true,
 		"AddType": true, "Type": true, "TypeNames": true,
 	}
 	services := reflect.TypeFor[engram.Service]()

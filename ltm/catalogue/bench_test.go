@@ -102,7 +102,7 @@ func BenchmarkPut(b *testing.B) {
 	}
 	defer r.Close()
 	for b.Loop() {
-		if err := c.Put(context.Background(), r.Info(), r.Entities()); err != nil {
+		if err := c.Put(context.Background(), r.Info(), r.Entities(), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

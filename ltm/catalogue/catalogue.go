@@ -215,7 +215,7 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 				}
 				continue
 			}
-			info, entities := r.Info(), r.Entities()
+			info, entities, links := r.Info(), r.Entities(), r.Links()
 			r.Close()
 			p, err := ch.compare(&info, ok)
 			if err != nil {
@@ -224,7 +224,7 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 			if p.Err != nil {
 				problems = append(problems, p)
 			}
-			if err := ch.put(info, now.size, now.modified, entities); err != nil {
+			if err := ch.put(info, now.size, now.modified, entities, links); err != nil {
 				return err
 			}
 		}
@@ -362,9 +362,9 @@ func (c *Catalogue) modify(ctx context.Context, do func(*change) error) error {
 	return c.fail(err)
 }
 
-// Put adds a sealed episode, or replaces what was known of it, and removes those
-// that it replaces, all at once.
-func (c *Catalogue) Put(ctx context.Context, info episode.Info, entities []episode.Entity, replaces ...string) error {
+// Put adds a sealed episode, with its list of links if it has one, or replaces what was known
+// of it, and removes those that it replaces, all at once.
+func (c *Catalogue) Put(ctx context.Context, info episode.Info, entities []episode.Entity, links []byte, replaces ...string) error {
 	st, err := c.opts.Episode.FS.Stat(filepath.Join(c.opts.Dir, info.Name))
 	if err != nil {
 		return engram.Errorf(engram.NotFound, info.Name, "the episode is not in the catalogue's folder: %w", err)
@@ -375,7 +375,7 @@ func (c *Catalogue) Put(ctx context.Context, info episode.Info, entities []episo
 				return err
 			}
 		}
-		if err := ch.put(info, st.Size(), st.ModTime().UnixNano(), entities); err != nil {
+		if err := ch.put(info, st.Size(), st.ModTime().UnixNano(), entities, links); err != nil {
 			return err
 		}
 		return ch.sweep()

@@ -128,7 +128,7 @@ func state(t testing.TB, c *catalogue.Catalogue) string {
 	}
 	walk(engram.ID{})
 	for _, level := range []engram.Level{engram.LevelCoreSegment, engram.LevelProviderSegment} {
-		totals, err := c.Totals(ctx, level, every)
+		totals, err := c.Totals(ctx, level, catalogue.All)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,11 +151,11 @@ func TestCatalogueFollowsTheEpisodes(t *testing.T) {
 		t.Fatalf("an empty folder has %s", s)
 	}
 	infoA, entitiesA := record(t, dir, "a.mcap", 1e18, 10, left, cup)
-	if err := c.Put(ctx, infoA, entitiesA); err != nil {
+	if err := c.Put(ctx, infoA, entitiesA, nil); err != nil {
 		t.Fatal(err)
 	}
 	infoB, entitiesB := record(t, dir, "b.mcap", 1e18+100e9, 10, left, right)
-	if err := c.Put(ctx, infoB, entitiesB); err != nil {
+	if err := c.Put(ctx, infoB, entitiesB, nil); err != nil {
 		t.Fatal(err)
 	}
 	if names, _ := c.Names(ctx, left.Parent()); !slices.Equal(names, []string{"left", "right"}) {
@@ -171,7 +171,7 @@ func TestCatalogueFollowsTheEpisodes(t *testing.T) {
 	if _, err := c.Episode(ctx, "c.mcap"); engram.CodeOf(err) != engram.NotFound {
 		t.Errorf("an episode that is not there: %v", err)
 	}
-	totals, err := c.Totals(ctx, engram.LevelCoreSegment, every)
+	totals, err := c.Totals(ctx, engram.LevelCoreSegment, catalogue.All)
 	if err != nil || len(totals) != 2 || totals[1].Segment != engram.MustID("Vision/ImageRGB") || totals[1].Entities != 2 || totals[1].Snapshots != 30 {
 		t.Errorf("the totals are %+v, %v", totals, err)
 	}
@@ -197,7 +197,7 @@ func TestCatalogueFollowsTheEpisodes(t *testing.T) {
 
 	// An episode takes the place of two.
 	infoC, entitiesC := record(t, dir, "c.mcap", 1e18, 3, left)
-	if err := c.Put(ctx, infoC, entitiesC, "a.mcap", "b.mcap"); err != nil {
+	if err := c.Put(ctx, infoC, entitiesC, nil, "a.mcap", "b.mcap"); err != nil {
 		t.Fatal(err)
 	}
 	if names, _ := c.Names(ctx, engram.ID{}); !slices.Equal(names, []string{"Vision"}) {
@@ -471,7 +471,7 @@ func TestHoldingsFind(t *testing.T) {
 			}
 			defer c.Remove(ctx, info.Name)
 			e := episode.Entity{ID: left, Span: engram.Interval{Start: s.from, End: s.from + engram.Time(s.count-1)*1e9 + 1}}
-			if err := c.Put(ctx, info, []episode.Entity{e}); err != nil {
+			if err := c.Put(ctx, info, []episode.Entity{e}, nil); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -565,11 +565,11 @@ func TestManyEntities(t *testing.T) {
 		all = append(all, engram.MustID(fmt.Sprintf("RobotState/Proprioception/robot-%d/joint-%03d", i%2, i)))
 	}
 	info, entities := record(t, dir, "a.mcap", 1e18, 1, all...)
-	if err := c.Put(ctx, info, entities); err != nil {
+	if err := c.Put(ctx, info, entities, nil); err != nil {
 		t.Fatal(err)
 	}
 	info, entities = record(t, dir, "b.mcap", 2e18, 2, all[:3]...)
-	if err := c.Put(ctx, info, entities); err != nil {
+	if err := c.Put(ctx, info, entities, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{225, 225} {
@@ -586,16 +586,16 @@ func TestManyEntities(t *testing.T) {
 			t.Fatalf("%v: %+v, %v", id, h, err)
 		}
 	}
-	held, err := c.Held(ctx, all[0].Parent(), every)
+	held, err := c.Held(ctx, all[0].Parent(), catalogue.All)
 	if err != nil || len(held) != 225 || held[0] != (catalogue.Held{
 		Name: "joint-000", Type: engram.ValueType, Snapshots: 3, Bytes: held[0].Bytes, Span: engram.Interval{Start: 1e18, End: 2e18 + 1e9 + 1},
 	}) {
 		t.Errorf("%d entities are held, the first is %+v, %v", len(held), held[0], err)
 	}
-	if held, err = c.Held(ctx, all[0].Parent(), func(name string) bool { return name == "b.mcap" }); err != nil || len(held) != 2 || held[0].Snapshots != 2 {
+	if held, err = c.Held(ctx, all[0].Parent(), only("b.mcap")); err != nil || len(held) != 2 || held[0].Snapshots != 2 {
 		t.Errorf("of one episode: %+v, %v", held, err)
 	}
-	if totals, err := c.Totals(ctx, engram.LevelProviderSegment, func(name string) bool { return name == "b.mcap" }); err != nil || len(totals) != 2 || totals[0].Snapshots != 4 {
+	if totals, err := c.Totals(ctx, engram.LevelProviderSegment, only("b.mcap")); err != nil || len(totals) != 2 || totals[0].Snapshots != 4 {
 		t.Errorf("of one episode: %+v, %v", totals, err)
 	}
 	if err := c.Remove(ctx, "a.mcap"); err != nil {
@@ -604,7 +604,7 @@ func TestManyEntities(t *testing.T) {
 	if names, err := c.Names(ctx, all[0].Parent()); err != nil || !slices.Equal(names, []string{"joint-000", "joint-002"}) {
 		t.Errorf("robot 0 has %v, %v", names, err)
 	}
-	if held, err := c.Held(ctx, all[1].Parent(), every); err != nil || len(held) != 1 || held[0].Snapshots != 2 {
+	if held, err := c.Held(ctx, all[1].Parent(), catalogue.All); err != nil || len(held) != 1 || held[0].Snapshots != 2 {
 		t.Errorf("robot 1 has %+v, %v", held, err)
 	}
 }
@@ -672,5 +672,7 @@ func TestHoldingsInTheOrderOfNames(t *testing.T) {
 	}
 }
 
-// every counts all episodes.
-func every(string) bool { return true }
+// only counts one episode.
+func only(episode string) catalogue.Counting {
+	return func() func(string) bool { return func(name string) bool { return name == episode } }
+}

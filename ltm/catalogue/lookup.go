@@ -108,6 +108,31 @@ func (c *Catalogue) Holdings(ctx context.Context, entity engram.ID) (*Holdings, 
 	return first, nil
 }
 
+// Links calls visit with the lists of links of episodes (see [episode.ParseLinks]), of those
+// that have one, which is not too long. visit keeps none.
+func (c *Catalogue) Links(ctx context.Context, visit func(name string, list []byte)) error {
+	var found []struct {
+		name string
+		list []byte
+	}
+	err := c.read(ctx, func(db *database) error {
+		found = found[:0]
+		rows, err := db.QueryContext(ctx, "SELECT name, list FROM links")
+		return each(rows, err, func() error {
+			found = append(found, struct {
+				name string
+				list []byte
+			}{})
+			f := &found[len(found)-1]
+			return rows.Scan(&f.name, &f.list)
+		})
+	})
+	for _, f := range found {
+		visit(f.name, f.list)
+	}
+	return err
+}
+
 // each calls row with rows at each of the rows that a query has found.
 func each(rows *sql.Rows, err error, row func() error) error {
 	if err != nil {
@@ -132,14 +157,20 @@ type Held struct {
 	Span      engram.Interval
 }
 
-// Held returns what the episodes hold of the entities of a provider segment, by name. counts
-// selects the episodes; it is called after the moment of the answer is fixed. The slice is
-// shared: not to be changed.
-func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(episode string) bool) ([]Held, error) {
+// Counting selects the episodes that count. It is called after the moment of an answer is
+// fixed, and again where another moment takes its place: the last call holds.
+type Counting func() (counts func(episode string) bool)
+
+// All counts all episodes.
+func All() (counts func(episode string) bool) { return func(string) bool { return true } }
+
+// Held returns what the episodes that count hold of the entities of a provider segment, by
+// name. The slice is shared: not to be changed.
+func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counting Counting) ([]Held, error) {
 	if provider.Level() != engram.LevelProviderSegment {
 		return nil, engram.Errorf(engram.Invalid, provider.String(), "is a %s; name a provider segment", provider.Level())
 	}
-	if list, ok := c.cache.getHeld(provider, counts); ok {
+	if list, ok := c.cache.getHeld(provider, counting); ok {
 		return list, nil
 	}
 	var list []Held
@@ -148,7 +179,7 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 	err := c.readMoment(ctx, func(tx *sql.Tx) (err error) {
 		list = nil
 		var apart string
-		if names, apart, err = countedEpisodes(ctx, tx, counts); err != nil {
+		if names, apart, err = countedEpisodes(ctx, tx, counting); err != nil {
 			return err
 		}
 		all = apart == ""
@@ -179,21 +210,24 @@ func (c *Catalogue) Held(ctx context.Context, provider engram.ID, counts func(ep
 
 // countedEpisodes returns the names of all episodes, and a condition that excludes the
 // holdings of those that do not count.
-func countedEpisodes(ctx context.Context, tx *sql.Tx, counts func(string) bool) (names []string, condition string, err error) {
+func countedEpisodes(ctx context.Context, tx *sql.Tx, counting Counting) (names []string, condition string, err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT id, name FROM episodes")
-	var apart []string
+	var ids, apart []string
 	err = each(rows, err, func() error {
 		var id int64
 		var name string
 		if err := rows.Scan(&id, &name); err != nil {
 			return err
 		}
-		names = append(names, name)
-		if !counts(name) {
-			apart = append(apart, strconv.FormatInt(id, 10))
-		}
+		names, ids = append(names, name), append(ids, strconv.FormatInt(id, 10))
 		return nil
 	})
+	counts := counting()
+	for i, name := range names {
+		if !counts(name) {
+			apart = append(apart, ids[i])
+		}
+	}
 	if len(apart) > 0 {
 		condition = " AND holdings.episode NOT IN (" + strings.Join(apart, ",") + ")"
 	}
@@ -212,8 +246,8 @@ type Total struct {
 }
 
 // Totals returns the sums for each segment of a level (LevelCoreSegment or
-// LevelProviderSegment), sorted by ID. counts selects the episodes, as in [Catalogue.Held].
-func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counts func(episode string) bool) ([]Total, error) {
+// LevelProviderSegment), sorted by ID. counting selects the episodes, as in [Catalogue.Held].
+func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counting Counting) ([]Total, error) {
 	columns := "memory, core, provider"
 	switch level {
 	case engram.LevelProviderSegment:
@@ -225,7 +259,7 @@ func (c *Catalogue) Totals(ctx context.Context, level engram.Level, counts func(
 	var list []Total
 	err := c.readMoment(ctx, func(tx *sql.Tx) error {
 		list = nil
-		_, apart, err := countedEpisodes(ctx, tx, counts)
+		_, apart, err := countedEpisodes(ctx, tx, counting)
 		if err != nil {
 			return err
 		}

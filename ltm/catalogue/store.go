@@ -24,7 +24,7 @@ import (
 )
 
 // layout is the version of the tables; a file of another version is made anew.
-const layout = 3
+const layout = 4
 
 const tables = `
 CREATE TABLE episodes (
@@ -52,6 +52,7 @@ CREATE TABLE holdings (
 	PRIMARY KEY (entity, episode)
 ) WITHOUT ROWID;
 CREATE INDEX holdings_episode ON holdings (episode);
+CREATE TABLE links (episode INTEGER PRIMARY KEY, name TEXT NOT NULL, list BLOB NOT NULL); -- of episodes with few
 `
 
 const holdingColumns = 15
@@ -437,8 +438,12 @@ func (c *change) lookUp(segment engram.ID, n int, args []any) error {
 	})
 }
 
+// maxLinks bounds the lists of links that are kept, in bytes: reading a longer one takes long
+// anyway, and it is read from its episode.
+const maxLinks = 256 << 10
+
 // put adds an episode, or replaces what is known of it.
-func (c *change) put(info episode.Info, size, modified int64, list []episode.Entity) error {
+func (c *change) put(info episode.Info, size, modified int64, list []episode.Entity, links []byte) error {
 	if err := c.remove(info.Name); err != nil {
 		return err
 	}
@@ -453,6 +458,11 @@ func (c *change) put(info episode.Info, size, modified int64, list []episode.Ent
 	id, err := r.LastInsertId()
 	if err != nil {
 		return err
+	}
+	if links != nil && len(links) <= maxLinks && info.Damage == nil {
+		if _, err := c.exec("INSERT INTO links VALUES (?,?,?)", id, info.Name, links); err != nil {
+			return err
+		}
 	}
 	if err := c.number(list); err != nil {
 		return err
@@ -495,10 +505,12 @@ func (c *change) remove(name string) error {
 	if err := c.leave(id); err != nil {
 		return err
 	}
-	if _, err = c.exec("DELETE FROM holdings WHERE episode = ?", id); err == nil {
-		_, err = c.exec("DELETE FROM episodes WHERE id = ?", id)
+	for _, statement := range []string{"DELETE FROM holdings WHERE episode = ?", "DELETE FROM links WHERE episode = ?", "DELETE FROM episodes WHERE id = ?"} {
+		if _, err := c.exec(statement, id); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // held returns what an episode holds.

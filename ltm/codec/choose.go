@@ -5,13 +5,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // The names that stand for a codec that is chosen by the payloads' type.
 const (
-	Auto     = names.Auto
-	Lossless = names.Lossless
+	Auto     = meta.CodecAuto
+	Lossless = meta.CodecLossless
 )
 
 // Choose returns the codec for payloads of a type by what a policy says: the name of a

@@ -11,11 +11,11 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // Plain is the codec that stores each instance as one message of its own type.
-const Plain = names.Plain
+const Plain = meta.CodecPlain
 
 // Message is one stored message: it codes one instance of one snapshot (plain,
 // images, video) or all instances of several snapshots (columns).
@@ -68,6 +68,30 @@ type Decoder interface {
 	Close() error
 }
 
+// MemberDecoder is a decoder that can leave members of payloads out.
+type MemberDecoder interface {
+	Decoder
+	// DecodeMembers is Decode of payloads that have at least the members that are asked for.
+	DecodeMembers(ctx context.Context, m Message, want []bool, members Members) ([]*engram.Snapshot, error)
+}
+
+// Members says what is asked for of payloads of a type. Nil asks for all.
+type Members func(typ string) idf.Kept
+
+// ofPayload returns what is asked for of the i-th of the payloads of snapshots.
+func (of Members) ofPayload(snapshots []*engram.Snapshot, i int) idf.Kept {
+	for _, s := range snapshots {
+		if of == nil || i < 0 {
+			break
+		}
+		if i < len(s.Instances) {
+			return of(s.Instances[i].Payload.Type)
+		}
+		i -= len(s.Instances)
+	}
+	return idf.KeptWhole()
+}
+
 // Config says how one entity's snapshots are coded.
 type Config struct {
 	Codec string // one of the names that [Names] lists; "" means Plain
@@ -82,6 +106,9 @@ type Config struct {
 	// Shown is how many snapshots per second of codec columns are stored in plain form,
 	// for viewers, which do not know columns; 0 means none. Each snapshot is stored once.
 	Shown float64
+	// Quick says that others want the CPU just now: numbers are coded in less time, and take
+	// more bytes. It is called by the encoder's goroutine; nil is never.
+	Quick func() bool
 	// Dictionary is what the zstd codec was trained on; nil means none.
 	Dictionary []byte
 	// Params is what the codec's encoder wrote for the decoder when it was made: the

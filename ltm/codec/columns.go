@@ -9,14 +9,15 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	ltmv1 "github.com/seed-301d4374/engram/gen/engram/ltm/v1"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // Columns is the codec that stores the payloads of many snapshots as one message,
 // member by member, each member's values as a vector. Payloads are read back to the
 // byte, but for floats where [Config.MaxError] allows an error. It is made for
 // joints, poses, IMUs; everything else survives it, too.
-const Columns = names.Columns
+const Columns = meta.CodecColumns
 
 // ColumnsType is the type of the messages that codec columns stores.
 const ColumnsType = "engram.ltm.v1.Columns"
@@ -45,7 +46,7 @@ const (
 func init() {
 	codecs[Columns] = maker{
 		encoder: func(c Config) (Encoder, []byte, error) {
-			e := &columnsEncoder{types: typesOf(c), maxError: c.MaxError, count: maxColumnsCount}
+			e := &columnsEncoder{types: typesOf(c), maxError: c.MaxError, quick: c.Quick, count: maxColumnsCount}
 			if c.Shown > 0 {
 				e.shown.period = time.Duration(float64(time.Second) / c.Shown)
 			}
@@ -59,6 +60,7 @@ func init() {
 type columnsEncoder struct {
 	types    func(name string) *plan
 	maxError float64
+	quick    func() bool // nil is never
 	shown    shown
 	pending  []*engram.Snapshot
 	plain    []bool // which of these go in plain form
@@ -198,7 +200,7 @@ func (e *columnsEncoder) message(pending []*engram.Snapshot) (m Message, n int, 
 		for _, s := range pending[:n] {
 			body.Bytes += uint64(s.Size())
 		}
-		body.Structure, body.Data = t.append(times, e.maxError)
+		body.Structure, body.Data = t.append(times, e.maxError, e.quick != nil && e.quick())
 		perSnapshot := t.changing/n + 1
 		e.count = min(max(columnsValues/perSnapshot, minColumns), maxColumnsCount)
 		if n <= e.count+e.count/2 {
@@ -290,6 +292,11 @@ type columnsDecoder struct {
 }
 
 func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {
+	return d.DecodeMembers(ctx, m, want, nil)
+}
+
+// DecodeMembers implements [MemberDecoder].
+func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bool, members Members) ([]*engram.Snapshot, error) {
 	if m.Type != ColumnsType {
 		return d.plain.Decode(ctx, m, want)
 	}
@@ -327,7 +334,9 @@ func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]
 		copy(out, m.Snapshots)
 		return out, nil
 	}
-	t, err := parseTree(body.Structure, body.Data, times)
+	t, err := parseTree(body.Structure, body.Data, times, func(which []int64, root int) idf.Kept {
+		return members.ofPayload(m.Snapshots, slices.Index(which, int64(root)+1))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -342,7 +351,10 @@ func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]
 	if first > 0 && !t.seek(payloads) {
 		first, payloads = 0, 0
 	}
-	slab := make([]byte, 0, int(body.Bytes))
+	var slab []byte
+	if members == nil {
+		slab = make([]byte, 0, int(body.Bytes))
+	}
 	snapshots := make([]engram.Snapshot, len(m.Snapshots))
 	instances := make([]engram.Instance, 0, len(times))
 	for i, s := range m.Snapshots {
@@ -358,6 +370,9 @@ func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]
 			start := len(slab)
 			slab = t.build(slab, payloads)
 			payloads++
+			if members != nil && start == 0 { // the others are as long, about
+				slab = slices.Grow(slab, min(int(body.Bytes), len(slab)*(len(times)-payloads)))
+			}
 			if len(slab) > int(body.Bytes) {
 				return fail("the payloads have more than the %d bytes that they are said to have", body.Bytes)
 			}

@@ -2,6 +2,7 @@ package codec_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -76,6 +77,19 @@ func recorded(t testing.TB, name, core string) []history {
 		t.Fatalf("%s has nothing in %s", name, core)
 	}
 	return hs
+}
+
+// What the joints of a real robot cost, and what they do while the CPU is wanted.
+func BenchmarkColumnsOfRealJoints(b *testing.B) {
+	for _, h := range recorded(b, "g1_bottle_2.mcap", "RobotState/Proprioception") {
+		for _, maxError := range []float64{0, 1e-4} {
+			for _, quick := range []bool{false, true} {
+				b.Run(fmt.Sprintf("%v/within=%v/quick=%v", h.id, maxError, quick), func(b *testing.B) {
+					encodeAll(b, codec.Config{Codec: codec.Columns, Payload: h.typ, MaxError: maxError, Quick: func() bool { return quick }}, h.snapshots)
+				})
+			}
+		}
+	}
 }
 
 // The joints of a real robot at 30 Hz, in two recordings, states and commands.

@@ -457,6 +457,29 @@ func FuzzColumnsDecode(f *testing.F) {
 	})
 }
 
+// encodeAll measures how fast snapshots are coded, and into how many bytes.
+func encodeAll(b *testing.B, c codec.Config, snapshots []*engram.Snapshot) {
+	enc, _, err := codec.NewEncoder(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bytes := 0
+	emit := func(m codec.Message) error { bytes += len(m.Bytes); return nil }
+	for b.Loop() {
+		for _, s := range snapshots {
+			if err := enc.Encode(b.Context(), s, emit); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := enc.Flush(b.Context(), emit); err != nil {
+			b.Fatal(err)
+		}
+	}
+	n := float64(b.N * len(snapshots))
+	b.ReportMetric(n/b.Elapsed().Seconds(), "snapshots/s")
+	b.ReportMetric(float64(bytes)/n, "B/snapshot")
+}
+
 func BenchmarkColumns(b *testing.B) {
 	types := registry(b)
 	point := typeOf(b, types, "test.Point")
@@ -466,21 +489,13 @@ func BenchmarkColumns(b *testing.B) {
 	c := codec.Config{Codec: codec.Columns, Payload: point, Types: types}
 	_, stored := code(b, c, snapshots)
 	ctx := context.Background()
-	b.Run("write", func(b *testing.B) {
-		enc, _, err := codec.NewEncoder(c)
-		if err != nil {
-			b.Fatal(err)
-		}
-		emit := func(codec.Message) error { return nil }
-		for b.Loop() {
-			for _, s := range snapshots {
-				if err := enc.Encode(ctx, s, emit); err != nil {
-					b.Fatal(err)
-				}
-			}
-		}
-		b.ReportMetric(float64(b.N*len(snapshots))/b.Elapsed().Seconds(), "snapshots/s")
-	})
+	for _, quick := range []bool{false, true} {
+		b.Run(fmt.Sprintf("write/quick=%v", quick), func(b *testing.B) {
+			c := c
+			c.Quick = func() bool { return quick }
+			encodeAll(b, c, snapshots)
+		})
+	}
 	for _, one := range []bool{false, true} {
 		b.Run(fmt.Sprintf("read/one=%v", one), func(b *testing.B) {
 			dec, err := codec.NewDecoder(c)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/gen/foxglove"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // Payloads that look like what a codec makes come back byte for byte, whatever codec
@@ -43,14 +43,14 @@ func TestPayloadsThatLookCoded(t *testing.T) {
 		{Type: ColumnsType},
 	}
 	// What the codecs themselves make of an image, committed as somebody's own.
-	for _, name := range names.All() {
+	for _, name := range meta.Codecs() {
 		for _, m := range encodeAll(t, Config{Codec: name}, snapshotOf(0, raw)) {
 			if m.Type != raw.Type {
 				payloads = append(payloads, engram.Payload{Type: m.Type, Bytes: m.Bytes})
 			}
 		}
 	}
-	for _, name := range names.All() {
+	for _, name := range meta.Codecs() {
 		var want []*engram.Snapshot
 		for i, p := range payloads {
 			want = append(want, snapshotOf(3*i, p), snapshotOf(3*i+1, raw, p, raw), snapshotOf(3*i+2, p, p))
@@ -100,7 +100,7 @@ func TestImagesWithMembersOfTheirOwn(t *testing.T) {
 
 // What package names lists is what there is.
 func TestNamesAreThoseOfTheCodecs(t *testing.T) {
-	if have := slices.Sorted(maps.Keys(codecs)); !slices.Equal(have, names.All()) {
-		t.Errorf("there are the codecs %v, and named are %v", have, names.All())
+	if have := slices.Sorted(maps.Keys(codecs)); !slices.Equal(have, meta.Codecs()) {
+		t.Errorf("there are the codecs %v, and named are %v", have, meta.Codecs())
 	}
 }

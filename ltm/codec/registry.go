@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // maker makes the two sides of one codec.
@@ -58,7 +58,7 @@ func (c *Config) maker() (maker, error) {
 	}
 	m, ok := codecs[name]
 	if !ok {
-		return maker{}, engram.Errorf(engram.Invalid, name, "is not a codec; there are %s", strings.Join(names.All(), ", "))
+		return maker{}, engram.Errorf(engram.Invalid, name, "is not a codec; there are %s", strings.Join(meta.Codecs(), ", "))
 	}
 	return m, nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // The codecs of images. Each keeps all of a payload but its pixels as it is, and
@@ -15,12 +15,12 @@ import (
 const (
 	// Video codes colour images as H.264 by an ffmpeg process, or as JPEG where that
 	// is not installed, and depth as [Image] does.
-	Video = names.Video
+	Video = meta.CodecVideo
 	// JPEG codes colour images one by one, and depth as [Image] does.
-	JPEG = names.JPEG
+	JPEG = meta.CodecJPEG
 	// Image codes images without loss: colour as FFV1 by an ffmpeg process or as
 	// PNG, depth in ways of its own, whatever takes fewer bytes.
-	Image = names.Image
+	Image = meta.CodecImage
 )
 
 func init() {

@@ -51,6 +51,7 @@ func (e *ffv1Encoder) encode(ctx context.Context, frame []byte) (packet, extra [
 		if e.encoder, err = startFFmpeg(args...); err != nil {
 			return nil, nil, err
 		}
+		stepBack(e.encoder.cmd.Process)
 		e.packets = aviReader{p: e.encoder}
 	}
 	done := e.encoder.until(ctx)

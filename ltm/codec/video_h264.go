@@ -61,6 +61,7 @@ func (e *h264Encoder) start() error {
 	if err != nil {
 		return err
 	}
+	stepBack(p.cmd.Process)
 	e.encoder, e.packets, e.at = p, aviReader{p: p}, 0
 	return nil
 }

@@ -9,14 +9,14 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // Zstd is the codec that compresses each payload by itself, with the dictionary of
 // its channel. It helps where messages lie alone: in chunks of a few messages of
 // types that were seen before. Within an episode's compressed chunks of many
 // messages it does not; docs/formats/codecs.md has the figures.
-const Zstd = names.Zstd
+const Zstd = meta.CodecZstd
 
 // CompressedType is the type of the messages that codec zstd stores.
 const CompressedType = "engram.ltm.v1.Compressed"

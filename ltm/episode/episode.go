@@ -39,6 +39,8 @@ type Options struct {
 	// other tools, which read all. Otherwise large messages have chunks of their own, so
 	// that who looks for numbers does not read images.
 	Strict bool
+	// Quick says that others want the CPU just now, as [codec.Config] tells; nil is never.
+	Quick func() bool
 	// Mode is who may use files that are made, before umask; default 0600, this user
 	// alone.
 	Mode fs.FileMode
@@ -84,6 +86,9 @@ type Source interface {
 	Info() Info
 	// Entities are sorted by ID.
 	Entities() []Entity
+	// Links returns the list of links in the episode, for [ParseLinks]; nil if it has none,
+	// or is not sealed yet. Not to be changed.
+	Links() []byte
 	// Timeline returns an entity's timeline, or NotFound.
 	Timeline(entity engram.ID) (Timeline, error)
 }
@@ -105,6 +110,9 @@ type Timeline interface {
 	// payloads. A video frame needs the frames from the last key frame on; they
 	// are decoded for it and cached.
 	Load(ctx context.Context, i, first, last int) ([]*engram.Snapshot, error)
+	// Members returns the same timeline for who needs only some members of payloads: Load
+	// may leave the others out. Equal names say that the members are the same.
+	Members(name string, of codec.Members) Timeline
 }
 
 // Block is a part of a timeline.

@@ -39,7 +39,9 @@ const (
 	metadataSealed1      = "engram"         // metadataEpisode in format 1
 	attachmentIndex      = "engram.index"
 	attachmentDictionary = "engram.dictionary."
+	attachmentLinks      = "engram.links"
 	indexMediaType       = "application/vnd.engram.index"
+	linksMediaType       = "application/vnd.engram.links"
 
 	keyCRC     = "crc32c"   // of the other metadata
 	keyIndexAt = "index_at" // where in the file the index's attachment stands

@@ -70,7 +70,7 @@ func SourceOf(name string, metadata map[string]string) (typ, source, format stri
 // IsOwn reports whether a metadata record or an attachment of that name is an episode's
 // own, and not something that was recorded.
 func IsOwn(name string) bool {
-	return metadataKind(name) != "" || name == attachmentIndex || strings.HasPrefix(name, attachmentDictionary)
+	return metadataKind(name) != "" || name == attachmentIndex || name == attachmentLinks || strings.HasPrefix(name, attachmentDictionary)
 }
 
 // ownTime returns the time of a version, given what its channel says of it and its log

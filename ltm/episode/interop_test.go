@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -34,17 +34,7 @@ type read struct {
 // Sealed episodes as the format's authors' own reader for JavaScript sees them,
 // message by message: by the index and as a stream, every CRC checked.
 func TestAnIndependentReaderReadsEpisodes(t *testing.T) {
-	skip := t.Skip
-	if os.Getenv("CI") != "" {
-		skip = t.Fatal // .ci/run installs both
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		skip("node is not installed")
-	}
-	if _, err := os.Stat("testdata/interop/node_modules/@mcap/core"); err != nil {
-		skip("@mcap/core is not installed; run: npm ci --prefix ltm/episode/testdata/interop")
-	}
+	node := testkit.Node(t, "testdata/interop", "@mcap/core")
 	dir := t.TempDir()
 	w := create(t, dir, episode.Options{FS: quick.FS, ChunkBytes: 3000})
 	type key struct{ topic, schema, log, publish, hash string }
@@ -157,7 +147,7 @@ func TestAnIndependentReaderReadsEpisodes(t *testing.T) {
 			t.Errorf("%s: %d messages of the codec", how, packed[how])
 		}
 	}
-	if len(names) != 2 || !strings.HasPrefix(names[0], "engram.episode.") || names[1] != "engram.index" {
+	if len(names) != 3 || !strings.HasPrefix(names[0], "engram.episode.") || names[1] != "engram.links" || names[2] != "engram.index" {
 		t.Errorf("metadata and attachments are %v", names)
 	}
 	if last.How != "end" || !last.Done || last.BytesRemaining != 0 {

@@ -239,8 +239,19 @@ func (r *Reader) Types() ([]engram.TypeDef, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.sourcesLocked()
+	ofDerived, ofOthers := map[uint16]bool{}, map[uint16]bool{}
+	for _, ch := range r.sum.channels {
+		if IsDerived(ch.Metadata) {
+			ofDerived[ch.SchemaID] = true
+		} else {
+			ofOthers[ch.SchemaID] = true
+		}
+	}
 	var list []engram.TypeDef
-	for _, s := range r.sum.schemas {
+	for id, s := range r.sum.schemas {
+		if ofDerived[id] && !ofOthers[id] {
+			continue // nothing that the episode holds is of it
+		}
 		written := r.mu.sources[s.Name]
 		list = append(list, engram.TypeDef{Name: s.Name, Descriptors: s.Data, Source: written.text, Format: written.format})
 	}
@@ -276,6 +287,15 @@ func (r *Reader) dictionaryLocked(name string) ([]byte, error) {
 	if d, ok := r.mu.dictsRaw[name]; ok {
 		return d, nil
 	}
+	d, err := r.attachment(name)
+	if err == nil {
+		r.mu.dictsRaw[name] = d
+	}
+	return d, err
+}
+
+// attachment reads an attachment.
+func (r *Reader) attachment(name string) ([]byte, error) {
 	for _, x := range r.sum.attach {
 		if x.Name != name {
 			continue
@@ -292,8 +312,24 @@ func (r *Reader) dictionaryLocked(name string) ([]byte, error) {
 		if !ok || !whole || op != mcap.OpAttachment {
 			break
 		}
-		r.mu.dictsRaw[name] = a.data
 		return a.data, nil
 	}
 	return nil, engram.Errorf(engram.Corrupt, r.path, "the attachment %s is missing or damaged", name)
+}
+
+// Links implements [Source].
+func (r *Reader) Links() []byte {
+	if r.sum.info.Damage != nil {
+		return nil
+	}
+	done, err := r.use()
+	if err != nil {
+		return nil
+	}
+	defer done()
+	list, err := r.attachment(attachmentLinks)
+	if err != nil {
+		return nil // it can do without
+	}
+	return list
 }

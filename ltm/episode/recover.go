@@ -148,7 +148,7 @@ func (r *recovered) addBare() {
 		}
 		recordsOf(records, func(op mcap.OpCode, offset int, content []byte) {
 			m, ok := parseMessage(content)
-			if !ok || op != mcap.OpMessage || r.claimed[at][offset] {
+			if !ok || op != mcap.OpMessage || r.claimed[at][offset] || r.isDerived(m.channel) {
 				end()
 				return
 			}

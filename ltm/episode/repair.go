@@ -91,6 +91,7 @@ func withLabels(labels, over map[string]string) map[string]string {
 // takeInto takes all that is whole into w.
 func (s *salvage) takeInto(w *Writer) error {
 	s.out = w
+	w.mu.links.adoptFrom(s.dicts[attachmentLinks])
 	for _, schema := range s.schemas {
 		written := s.sources[schema.Name]
 		w.known[schema.Name] = engram.TypeDef{Name: schema.Name, Descriptors: schema.Data, Source: written.text, Format: written.format}
@@ -167,6 +168,7 @@ func (w *Writer) adopt(ctx context.Context, o *origin, messages []groupMessage, 
 			}
 			r.versions = append(r.versions, v)
 			e.show(v, inForce)
+			w.adoptLinksLocked(e, v)
 			w.countLocked(v, inForce)
 		}
 	}

@@ -327,6 +327,13 @@ func (s *salvage) typeOf(channel uint16) (engram.TypeDef, bool) {
 	return engram.TypeDef{Name: schema.Name, Descriptors: schema.Data, Source: written.text, Format: written.format}, true
 }
 
+// isDerived reports whether messages of a channel are made from others, so that no envelope
+// tells of them, and they are made anew when they are wanted again.
+func (s *salvage) isDerived(channel uint16) bool {
+	ch := s.channels[channel]
+	return ch != nil && IsDerived(ch.Metadata)
+}
+
 // origin returns how the messages of a channel are coded.
 func (s *salvage) origin(channel uint16, plain bool) (*origin, error) {
 	ch := s.channels[channel]

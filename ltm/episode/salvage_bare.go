@@ -60,7 +60,7 @@ func (s *salvage) takeUnclaimed(c *foundChunk, records []byte) error {
 		if !ok || op != mcap.OpMessage || err != nil {
 			return
 		}
-		if c.claimed[at] {
+		if c.claimed[at] || s.isDerived(m.channel) {
 			return
 		}
 		ch, typ := s.channels[m.channel], engram.TypeDef{}

@@ -201,6 +201,9 @@ func (v *verifier) chunk(r foundRecord) {
 			v.envelope(r, at, m.data)
 			return
 		}
+		if IsDerived(v.channels[m.channel].Metadata) {
+			return // no envelope tells of it
+		}
 		c.offsets, c.ids, c.claimed = append(c.offsets, at), append(c.ids, m.channel), append(c.claimed, false)
 	})
 	if !whole {
@@ -334,7 +337,7 @@ func (v *verifier) summary() {
 		}
 	}
 	for _, ch := range v.channels {
-		if ch.Topic == envelopeTopic {
+		if ch.Topic == envelopeTopic || IsDerived(ch.Metadata) {
 			continue
 		}
 		if _, err := channelDefOf(ch, v.schemas, func(name string) ([]byte, error) {

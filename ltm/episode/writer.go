@@ -88,14 +88,17 @@ type coder struct {
 		newest    uint64 // the latest log time of what was added and has its own
 		latest    uint64 // the latest log time of what was written
 		envelopes *channelState
-		scratch   []byte // what the last flush was put together in
+		derived   map[string]*channelState // by topic
+		deriveds  []derivedMessage         // that wait to be written
+		scratch   []byte                   // what the last flush was put together in
 		dicts     map[string]bool
 		stats     mcap.Statistics
 		chunks    []*mcap.ChunkIndex
 		attach    []*mcap.AttachmentIndex
 		meta      []*mcap.MetadataIndex
 		notes     []topRecord // that wait to be written
-		noted     bool        // what the episode says of itself has changed since it was written
+		links     linkList
+		noted     bool // what the episode says of itself has changed since it was written
 	}
 
 	// pub is what readers see; it is locked for moments only, after mu where both are.
@@ -167,6 +170,7 @@ func create(path, open string, info Info, o Options) (*Writer, error) {
 	w.pub.channels = map[uint16]*channelDef{}
 	w.mu.byName = map[string][]*schemaState{}
 	w.mu.dicts = map[string]bool{}
+	w.mu.derived = map[string]*channelState{}
 	w.mu.stats.ChannelMessageCounts = map[uint16]uint64{}
 	w.mu.stats.MessageStartTime = math.MaxUint64
 	if err = w.begin(); err == nil {
@@ -246,6 +250,7 @@ func (w *Writer) add(ctx context.Context, ch *Channel, s *engram.Snapshot, inFor
 		}
 	}
 	e.show(s, inForce)
+	w.listLocked(e, s)
 	w.countLocked(s, inForce)
 	w.flushFullLocked() // what the disk refuses now waits for another try
 	if (w.mu.pending > 0 || e.waitsInColumns()) && !w.mu.timed {
@@ -430,5 +435,6 @@ func (w *coder) codecConfig(ch *Channel, typ *idf.Type) codec.Config {
 	if c.Types == nil {
 		c.Types = w.opts.Types
 	}
+	c.Quick = w.opts.Quick
 	return c
 }

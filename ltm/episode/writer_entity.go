@@ -18,6 +18,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/codec"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // writeEntity is an entity of the episode that is being written. What is above
@@ -38,6 +39,8 @@ type writeEntity struct {
 	holds   int           // how many versions
 	runs    []*openRun    // that wait to be written
 	raw     int           // bytes of payloads in runs
+	canLink bool          // a payload's type can hold links
+	links   []query.Link
 	// spare is the memory of a run that was written, for the next one.
 	spare struct {
 		buf     []byte
@@ -53,6 +56,8 @@ type writeEntity struct {
 		// tail are the versions that are in no block yet, in the order of Add.
 		tail    []*engram.Snapshot
 		ordered bool // tail is sorted by time and arrival
+		// late says that one of the versions recorded may supersede another one.
+		late bool
 	}
 }
 
@@ -113,7 +118,10 @@ func (e *writeEntity) show(s *engram.Snapshot, inForce bool) {
 	v.Span, v.Arrived = extend(v.Span, s.Time), extend(v.Arrived, s.Arrived)
 	if inForce {
 		v.InForce++
-	} else if !Timeless(s.Time) {
+	} else if Timeless(s.Time) {
+		v.late = true
+	} else {
+		v.late = v.late || s.Time < v.Recorded.End
 		v.Recorded = extend(v.Recorded, s.Time)
 	}
 }

@@ -139,6 +139,7 @@ type piece struct {
 	first, last      int // messages
 	version, through int // versions
 	log              uint64
+	derived          *derivedMessage // instead of all of the above but log
 }
 
 // flushLocked writes all runs, with what the episode says of itself, if that has changed.
@@ -192,6 +193,10 @@ func (p *flushPlan) planChunks() {
 			}
 		}
 	}
+	for i := range p.w.mu.deriveds {
+		m := &p.w.mu.deriveds[i]
+		mixed = append(mixed, piece{derived: m, log: m.log})
+	}
 	slices.SortStableFunc(mixed, func(a, b piece) int { return cmp.Compare(a.log, b.log) })
 	slices.SortStableFunc(large, func(a, b []piece) int { return cmp.Compare(a[0].log, b[0].log) })
 	for _, pieces := range append([][]piece{mixed}, large...) {
@@ -235,9 +240,18 @@ func (r *openRun) offset(i int) int {
 // put puts the messages of a piece into the chunk, or into the next one if that is full.
 func (p *flushPlan) put(x *piece) {
 	r := x.run
-	n := r.offset(x.last) - r.offset(x.first)
+	n := 0
+	if x.derived != nil {
+		n = len(x.derived.record)
+	} else {
+		n = r.offset(x.last) - r.offset(x.first)
+	}
 	if len(p.records) > 0 && len(p.records)+n > p.w.opts.ChunkBytes {
 		p.endChunk()
+	}
+	if x.derived != nil {
+		p.putDerived(x.derived)
+		return
 	}
 	part := p.of[r]
 	if part == nil {
@@ -400,10 +414,11 @@ func (p *flushPlan) commit(base int64) {
 		w.mu.raw -= e.raw
 		e.runs, e.raw = nil, 0
 	}
+	derived := w.settleDerivedLocked()
 	w.mu.latest = p.latest
 	w.mu.envelopes.sequence += uint32(p.messages[w.mu.envelopes.ID])
 	w.pub.Lock()
-	w.pub.info.Messages += messages - p.messages[w.mu.envelopes.ID]
+	w.pub.info.Messages += messages - p.messages[w.mu.envelopes.ID] - derived
 	w.pub.info.Bytes = w.mu.offset
 	w.pub.Unlock()
 }

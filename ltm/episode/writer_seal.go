@@ -95,22 +95,33 @@ func (w *Writer) endingLocked() ([]byte, error) {
 	if stats.MessageCount == 0 {
 		stats.MessageStartTime = 0
 	}
-	at := stats.MessageEndTime
-	b := appendAttachment(nil, attachmentIndex, indexMediaType, at, at, data)
-	attach := append(slices.Clip(w.mu.attach), &mcap.AttachmentIndex{
-		Offset: base, Length: uint64(len(b)), LogTime: at, CreateTime: at,
-		DataSize: uint64(len(data)), Name: attachmentIndex, MediaType: indexMediaType,
-	})
+	at, attach := stats.MessageEndTime, slices.Clip(w.mu.attach)
+	var b []byte
+	attachOwn := func(name, mediaType string, data []byte) {
+		from := len(b)
+		b = appendAttachment(b, name, mediaType, at, at, data)
+		attach = append(attach, &mcap.AttachmentIndex{
+			Offset: base + uint64(from), Length: uint64(len(b) - from), LogTime: at, CreateTime: at,
+			DataSize: uint64(len(data)), Name: name, MediaType: mediaType,
+		})
+		stats.AttachmentCount++
+	}
+	if list, err := w.mu.links.end(entities); err != nil {
+		return nil, err
+	} else if list != nil {
+		attachOwn(attachmentLinks, linksMediaType, list)
+	}
+	indexAt := base + uint64(len(b))
+	attachOwn(attachmentIndex, indexMediaType, data)
 	w.pub.RLock()
 	info := w.pub.info
 	w.pub.RUnlock()
 	metaAt, name := len(b), w.metadataName(metadataEpisode)
 	told := infoMetadata(&info)
-	told[keyIndexAt] = strconv.FormatUint(base, 10)
+	told[keyIndexAt] = strconv.FormatUint(indexAt, 10)
 	told[keyCRC] = metadataCRC(told)
 	b = appendMetadata(b, name, told)
 	meta := append(slices.Clip(w.mu.meta), &mcap.MetadataIndex{Offset: base + uint64(metaAt), Length: uint64(len(b) - metaAt), Name: name})
-	stats.AttachmentCount++
 	stats.MetadataCount++
 
 	b = appendDataEnd(b, crc32.Update(w.mu.dataCRC, crc32.IEEETable, b))

@@ -97,6 +97,55 @@ func TestExpired(t *testing.T) {
 	}
 }
 
+// What an entity is worth slows what goes by age and count and who goes first, within the same
+// bytes.
+func TestStretchSlows(t *testing.T) {
+	now := 50 * second
+	for _, c := range []struct {
+		name    string
+		policy  Policy // of segment A/S
+		stretch float64
+		want    []string
+	}{
+		{"age", Policy{Keep: Retention{MaxAge: 10 * time.Second}}, 1, []string{"0x age", "1x age", "2x age", "3x age", "0y age", "1y age", "2y age", "3y age"}},
+		{"age, slower", Policy{Keep: Retention{MaxAge: 10 * time.Second}}, 2.5, []string{"0x age", "1x age", "0y age", "1y age", "2y age", "3y age"}},
+		{"count", Policy{Keep: Retention{MaxCount: 15}}, 2, []string{"0x count", "0y count", "1y count"}},
+		{"bytes", Policy{Keep: Retention{MaxBytes: 550}}, 4, []string{"0y bytes", "1y bytes", "2y bytes"}},
+	} {
+		ps := portions()
+		for i := range ps {
+			if ps[i].Entity == engram.MustID("A/S/p/x") {
+				ps[i].Stretch = c.stretch
+			}
+		}
+		of := func(core engram.ID) Policy {
+			if core == engram.MustID("A/S") {
+				return c.policy
+			}
+			return Policy{}
+		}
+		got := show(ps, Expired(now, ps, of))
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	ps := portions()
+	for i := range ps {
+		ps[i].Stretch = map[bool]float64{true: 4}[ps[i].Entity == engram.MustID("A/S/p/x")]
+	}
+	thin := func(engram.ID) Policy { return Policy{Thin: Thinning{After: 12 * time.Second, Every: 2}} }
+	got := show(ps, Due(now, ps, thin))
+	slices.Sort(got)
+	if want := []string{"0y thin", "0z thin", "1y thin", "1z thin", "2y thin", "2z thin"}; !slices.Equal(got, want) {
+		t.Errorf("thinning: %v, want %v", got, want)
+	}
+	if got := show(ps, Victims(now, 600, ps, thin)); slices.ContainsFunc(got, func(s string) bool { return s[1] == 'x' }) || len(got) != 6 {
+		t.Errorf("of a full disk go %v", got)
+	}
+}
+
 func TestDueForThinning(t *testing.T) {
 	ps := portions()
 	ps[0].Thinned, ps[1].Protected = true, true
@@ -118,14 +167,14 @@ func TestVictimsGoByPriorityThenAge(t *testing.T) {
 		}
 		return Policy{}
 	}
-	got := show(ps, Victims(350, ps, of))
+	got := show(ps, Victims(50*second, 350, ps, of))
 	if want := []string{"1z disk", "2z disk", "3z disk", "0y disk"}; !slices.Equal(got, want) && !slices.Equal(got, []string{"1z disk", "2z disk", "3z disk", "0x disk"}) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		need := rapid.Int64Range(0, 2000).Draw(t, "need")
 		freed := int64(0)
-		for _, d := range Victims(need, ps, of) {
+		for _, d := range Victims(50*second, need, ps, of) {
 			if freed >= need {
 				t.Fatalf("more is dropped than is needed")
 			}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // Mode says which snapshots are recorded.
@@ -28,8 +28,8 @@ const (
 
 // The names that stand for a codec of package ltm/codec that fits.
 const (
-	CodecAuto     = names.Auto     // picked by the payloads' type, as good as Quality and MaxError ask for
-	CodecLossless = names.Lossless // picked by the payloads' type, of those that lose nothing
+	CodecAuto     = meta.CodecAuto     // picked by the payloads' type, as good as Quality and MaxError ask for
+	CodecLossless = meta.CodecLossless // picked by the payloads' type, of those that lose nothing
 )
 
 // What notices of updates on the backbone can tell.

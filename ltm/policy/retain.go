@@ -2,7 +2,9 @@ package policy
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -18,6 +20,7 @@ type Portion struct {
 	Bytes     int64 // on disk
 	Protected bool  // marked, pinned, linked from something kept, or often recalled
 	Thinned   bool
+	Stretch   float64 // its age counts so many times less, of its entity; below 1 is 1
 }
 
 // newest returns the end of what a portion holds, as its age is measured: times ahead of
@@ -28,6 +31,9 @@ func (p *Portion) newest() engram.Time {
 	}
 	return min(p.Span.End, p.Arrived.End)
 }
+
+// aged returns the newest time as its age counts.
+func (p *Portion) aged(now engram.Time) engram.Time { return aged(p.newest(), now, p.Stretch) }
 
 // Why a portion is dropped or thinned.
 const (
@@ -44,15 +50,27 @@ type Drop struct {
 	Why     string
 }
 
-// Outlived reports whether what is of a time is older than MaxAge.
-func (r Retention) Outlived(t, now engram.Time) bool { return r.MaxAge > 0 && t <= now.Add(-r.MaxAge) }
+// Outlived reports whether what is of a time is older than MaxAge, where ages count so many times
+// less.
+func (r Retention) Outlived(t, now engram.Time, stretch float64) bool {
+	return r.MaxAge > 0 && aged(t, now, stretch) <= now.Add(-r.MaxAge)
+}
+
+// aged returns a time as its age counts.
+func aged(t, now engram.Time, stretch float64) engram.Time {
+	if age := now.Sub(t); age > 0 && stretch > 1 {
+		return now.Add(-time.Duration(float64(age) / stretch))
+	}
+	return t
+}
 
 // Expired returns the portions that their segments' policies want dropped at a
 // time, the oldest first. Protected portions stay, but count. Portions are dropped
 // whole: by age when their newest snapshot is too old, by count when the newer
-// portions have enough, by bytes until the bound is kept.
+// portions have enough, by bytes until the bound is kept. Ages count less and counts are higher
+// by the portions' stretch; the bound of bytes is not.
 func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []Drop {
-	newest := newestFirst(portions)
+	newest := newestFirst(now, portions)
 	var drops []Drop
 	counts := map[engram.ID]int{}
 	bytes := map[engram.ID]int64{} // of this and all newer portions, by core segment
@@ -60,7 +78,7 @@ func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy
 		p := &portions[i]
 		core := p.Entity.Truncate(engram.LevelCoreSegment)
 		keep := of(core).Keep
-		tooOld := keep.Outlived(p.newest(), now)
+		tooOld := keep.Outlived(p.newest(), now, p.Stretch)
 		if !tooOld {
 			bytes[core] += p.Bytes
 		}
@@ -68,7 +86,7 @@ func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy
 		switch {
 		case tooOld:
 			why = ForAge
-		case keep.MaxCount > 0 && counts[p.Entity] >= keep.MaxCount:
+		case keep.MaxCount > 0 && counts[p.Entity] >= int(math.Min(float64(keep.MaxCount)*max(p.Stretch, 1), math.MaxInt32)):
 			why = ForCount
 		case keep.MaxBytes > 0 && bytes[core] > keep.MaxBytes:
 			why = ForBytes
@@ -86,10 +104,10 @@ func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy
 // Due returns the portions that are to be thinned at a time, the oldest first.
 func Due(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []Drop {
 	var drops []Drop
-	for _, i := range newestFirst(portions) {
+	for _, i := range newestFirst(now, portions) {
 		p := &portions[i]
 		thin := of(p.Entity.Truncate(engram.LevelCoreSegment)).Thin
-		if thin.After > 0 && !p.Thinned && !p.Protected && p.newest() <= now.Add(-thin.After) {
+		if thin.After > 0 && !p.Thinned && !p.Protected && p.aged(now) <= now.Add(-thin.After) {
 			drops = append(drops, Drop{i, ForThin})
 		}
 	}
@@ -97,11 +115,11 @@ func Due(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []
 	return drops
 }
 
-// Victims returns what to drop so that at least need bytes become free: portions of
-// the lowest priority first, of these the oldest. It returns fewer bytes if all
+// Victims returns what to drop at a time so that at least need bytes become free: portions of
+// the lowest priority first, of these the oldest as their ages count. It returns fewer bytes if all
 // that is left is protected.
-func Victims(need int64, portions []Portion, of func(core engram.ID) Policy) []Drop {
-	order := newestFirst(portions)
+func Victims(now engram.Time, need int64, portions []Portion, of func(core engram.ID) Policy) []Drop {
+	order := newestFirst(now, portions)
 	slices.Reverse(order)
 	priority := make([]int, len(portions))
 	for i := range portions {
@@ -122,15 +140,15 @@ func Victims(need int64, portions []Portion, of func(core engram.ID) Policy) []D
 	return drops
 }
 
-// newestFirst returns the portions' indices, those that end last first.
-func newestFirst(portions []Portion) []int {
+// newestFirst returns the portions' indices, those that end last first, as their ages count.
+func newestFirst(now engram.Time, portions []Portion) []int {
 	order := make([]int, len(portions))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		p, q := &portions[a], &portions[b]
-		return cmp.Or(cmp.Compare(q.newest(), p.newest()), cmp.Compare(q.Span.Start, p.Span.Start),
+		return cmp.Or(cmp.Compare(q.aged(now), p.aged(now)), cmp.Compare(q.newest(), p.newest()), cmp.Compare(q.Span.Start, p.Span.Start),
 			cmp.Compare(p.Episode, q.Episode), p.Entity.Compare(q.Entity), cmp.Compare(a, b))
 	})
 	return order

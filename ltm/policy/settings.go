@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
-	"github.com/seed-301d4374/engram/ltm/codec/names"
+	"github.com/seed-301d4374/engram/ltm/episode/meta"
 )
 
 // setting is one field of a policy with its name and text.
@@ -34,7 +34,7 @@ var settings = []setting{
 	span("similar.at_least", func(p *Policy) *time.Duration { return &p.Similar.AtLeast }),
 	span("linked.within", func(p *Policy) *time.Duration { return &p.Linking.Within }),
 	size("linked.max_bytes", func(p *Policy) *int64 { return &p.Linking.MaxBytes }),
-	choice("codec", func(p *Policy) *string { return &p.Codec }, append([]string{CodecAuto, CodecLossless}, names.All()...)...),
+	choice("codec", func(p *Policy) *string { return &p.Codec }, append([]string{CodecAuto, CodecLossless}, meta.Codecs()...)...),
 	quantity("quality", decibels, 100, func(p *Policy) *float64 { return &p.Quality }),
 	quantity("max_error", unitless, math.MaxFloat64, func(p *Policy) *float64 { return &p.MaxError }),
 	choice("durability", func(p *Policy) *string { return &p.Durability },

@@ -358,6 +358,11 @@ type stuck struct {
 
 func (r *stuck) Renew(context.Context, uint64) error { return <-r.answers }
 
+// lenient is a registry that renews whatever it is asked to.
+type lenient struct{ mns.Registry }
+
+func (lenient) Renew(context.Context, uint64) error { return nil }
+
 // A server that renews its lease stays announced while its robot's own name system owes it
 // the answer, and until it has had time to register again if that has lost the lease.
 func TestLateRenewalsAreNoDeparture(t *testing.T) {
@@ -401,6 +406,31 @@ func TestLateRenewalsAreNoDeparture(t *testing.T) {
 		time.Sleep(7 * time.Second)
 		if announced() {
 			t.Error("it is announced though it did not register again")
+		}
+	})
+}
+
+// A process that hung for longer than its lease tells others at first that its server has gone. Its name system, in the
+// same process, may still have the lease: the server registers again, and is announced again.
+func TestServerThatHungIsAnnouncedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := alone(t, Options{})
+		f.Registry = lenient{f.Registry}
+		kept, err := mns.Keep(t.Context(), f, mns.Registration{Server: "s", Memories: []string{"Object"}, Addresses: []string{"http://10.0.0.1:7411"}, TTL: 6 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Close()
+		f.mu.Lock()
+		for lease := range f.own {
+			f.leaveLocked(lease) // what the first turn after the pause does
+		}
+		f.mu.Unlock()
+		time.Sleep(6 * time.Second)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if len(f.versions) != 1 {
+			t.Error("it is not announced again")
 		}
 	})
 }

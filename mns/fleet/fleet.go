@@ -363,16 +363,19 @@ func (f *Fleet) announceLocked(r mns.Registration) {
 
 // Renew implements mns.Registry. A server that renews its lease is there, however long the
 // robot's own name system takes to say so: others are told that it has gone when it says
-// so, and when it has not registered again though that has lost its lease.
+// so, and when it has not registered again though that has lost its lease. A lease that
+// others were told has run out is not renewed, whatever the name system would say.
 func (f *Fleet) Renew(ctx context.Context, lease uint64) error {
 	f.mu.Lock()
 	a := f.own[lease]
-	if a != nil {
-		a.deadline = time.Now().Add(a.ttl)
+	if a == nil {
+		f.mu.Unlock()
+		return mns.Expired()
 	}
+	a.deadline = time.Now().Add(a.ttl)
 	f.mu.Unlock()
 	err := f.Registry.Renew(ctx, lease)
-	if a != nil && engram.CodeOf(err) == engram.NotFound {
+	if engram.CodeOf(err) == engram.NotFound {
 		f.mu.Lock()
 		a.ttl = 0 // this lease is not renewed again
 		f.mu.Unlock()

@@ -295,13 +295,19 @@ func (r *Registry) held(ctx context.Context, b jetstream.KeyValue, server string
 	return out, err
 }
 
+// stop ends a watcher without waiting for the backbone, which may have gone: it forgets who does not
+// listen any more by itself.
+func stop(w jetstream.KeyWatcher) {
+	go func() { _ = w.Stop() }()
+}
+
 // each calls f with every record whose key one of the filters selects.
 func each(ctx context.Context, b jetstream.KeyValue, filters []string, f func(key string, rec record, revision uint64)) error {
 	w, err := b.WatchFiltered(ctx, filters, jetstream.IgnoreDeletes())
 	if err != nil {
 		return failed(ctx, "", err)
 	}
-	defer w.Stop()
+	defer stop(w)
 	for {
 		select {
 		case kv, ok := <-w.Updates():
@@ -331,7 +337,7 @@ func (r *Registry) Renew(ctx context.Context, id uint64) error {
 	ls := r.leases[id]
 	r.mu.Unlock()
 	if ls == nil {
-		return errExpired
+		return mns.Expired()
 	}
 	b, err := r.bucket(ctx)
 	if err != nil {
@@ -346,7 +352,7 @@ func (r *Registry) Renew(ctx context.Context, id uint64) error {
 			r.mu.Lock()
 			delete(r.leases, id)
 			r.mu.Unlock()
-			return errExpired
+			return mns.Expired()
 		case err != nil:
 			ls.written[m] = revision
 			return failed(ctx, m, err)
@@ -366,8 +372,6 @@ func renew(ctx context.Context, b jetstream.KeyValue, key string, value []byte, 
 	}
 	return written, err
 }
-
-var errExpired = engram.Errorf(engram.NotFound, "", "the lease has expired or is of an earlier epoch of the name system; register again")
 
 // Release implements mns.Registry.
 func (r *Registry) Release(ctx context.Context, id uint64) error {
@@ -464,7 +468,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 			yield(mns.Event{}, failed(ctx, "", err))
 			return
 		}
-		defer w.Stop()
+		defer stop(w)
 		check := time.NewTicker(r.o.TTL)
 		defer check.Stop()
 		var t mns.Table

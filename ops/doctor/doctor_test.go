@@ -279,6 +279,33 @@ func TestServers(t *testing.T) {
 	expect(t, found, doctor.Problem, "names", `"gone" is registered, and does not answer`)
 }
 
+// A server that looks at itself finds what others would, and does not take itself for another one.
+func TestOwn(t *testing.T) {
+	names := mns.NewLocal()
+	defer names.Close()
+	late := memoryServer(t, "127.0.0.1:0", nil, rpc.Options{Server: "late", Now: func() engram.Time { return engram.Now().Add(-300 * time.Millisecond) }})
+	for _, r := range []mns.Registration{
+		{Server: "home", Memories: []string{"A"}, Addresses: []string{"unix:/nowhere/home"}},
+		{Server: "late", Memories: []string{"B"}, Addresses: []string{late}},
+		{Server: "gone", Memories: []string{"E"}, Addresses: []string{"unix:/nowhere/s"}},
+	} {
+		if _, err := names.Register(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := health.Report{Status: health.Degraded, Checks: []health.Finding{{Check: "backbone", Status: health.Degraded, Reason: "it is away"}}}
+	found := doctor.Own(t.Context(), doctor.Self{Server: "home", Health: report, Names: names, Data: t.TempDir(), Held: 1 << 60}, patient)
+	expect(t, found, doctor.Warn, "health", "it is away")
+	expect(t, found, doctor.OK, "names", "3 memories on 3 servers")
+	expect(t, found, doctor.Warn, "clock", `"late" is `)
+	expect(t, found, doctor.Problem, "names", `"gone" is registered, and does not answer`)
+	expect(t, found, doctor.OK, "disk", "syncing it takes")
+	expect(t, found, doctor.Warn, "memory", "the working memory holds")
+	if text := fmt.Sprint(found); strings.Contains(text, `server "home" is registered, and`) {
+		t.Error(text)
+	}
+}
+
 // remembering is a name system that is away, of which is told what it said last.
 type remembering struct {
 	mns.Registry

@@ -44,13 +44,18 @@ func Folder(dir string) (found Findings) {
 		return found
 	}
 	running := found.lock(dir)
-	found.space(dir)
-	found.speed(dir)
-	found.files(dir)
+	found.inUse(dir)
 	if !running {
 		found.log(dir)
 	}
 	return found
+}
+
+// inUse looks at what may be amiss with a folder also while a server has it.
+func (f *Findings) inUse(dir string) {
+	f.space(dir)
+	f.speed(dir)
+	f.files(dir)
 }
 
 // lock looks whether a server has the folder open. It takes no lock itself that another

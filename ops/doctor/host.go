@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/procfs"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -31,9 +32,8 @@ func ThisHost(ctx context.Context) (h Host) {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
 		h.OpenFiles = limit.Max // the Go runtime raises what is in use to it
 	}
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		h.Memory, h.Available = meminfo(string(text), "MemTotal:"), meminfo(string(text), "MemAvailable:")
-	}
+	info := procfs.MemoryInfo(os.DirFS("/proc"))
+	h.Memory, h.Available = uint64(info["MemTotal"]), uint64(info["MemAvailable"])
 	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
 		if n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil && n < h.Memory {
 			h.Memory = n
@@ -50,16 +50,6 @@ func ThisHost(ctx context.Context) (h Host) {
 		h.Encoders = string(out)
 	}
 	return h
-}
-
-func meminfo(text, name string) uint64 {
-	for line := range strings.Lines(text) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
-			n, _ := strconv.ParseUint(f[1], 10, 64)
-			return n << 10
-		}
-	}
-	return 0
 }
 
 // Limits of what a host should have.

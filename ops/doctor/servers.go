@@ -39,22 +39,27 @@ func Server(ctx context.Context, c *rpc.Client, ask func(context.Context) (healt
 		found.warn("health", fmt.Sprintf("server %q does not tell its health", info.Server), "it is of an earlier release, or you may not ask; bring it to the release of this program")
 		return found
 	}
-	for _, f := range report.Checks {
-		switch f.Status {
+	found.health(info.Server, report)
+	return found
+}
+
+// health tells what a server says of itself.
+func (f *Findings) health(server string, report health.Report) {
+	for _, c := range report.Checks {
+		switch c.Status {
 		case health.OK:
 		case health.Degraded:
-			found.warn("health", fmt.Sprintf("%s: %s", f.Check, f.Reason), "as it says; 'engram health' shows whether it is over")
+			f.warn("health", fmt.Sprintf("%s: %s", c.Check, c.Reason), "as it says; 'engram health' shows whether it is over")
 		default:
-			found.problem("health", fmt.Sprintf("%s: %s", f.Check, f.Reason), "as it says; 'engram health' shows whether it is over")
+			f.problem("health", fmt.Sprintf("%s: %s", c.Check, c.Reason), "as it says; 'engram health' shows whether it is over")
 		}
 	}
 	switch {
 	case report.Status == health.OK && len(report.Checks) == 0:
-		found.ok("health", fmt.Sprintf("server %q is ready; what it checks is for those who may read everything", info.Server))
+		f.ok("health", fmt.Sprintf("server %q is ready; what it checks is for those who may read everything", server))
 	case report.Status == health.OK:
-		found.ok("health", fmt.Sprintf("server %q is ready; all of its %d checks pass", info.Server, len(report.Checks)))
+		f.ok("health", fmt.Sprintf("server %q is ready; all of its %d checks pass", server, len(report.Checks)))
 	}
-	return found
 }
 
 const doHangs = "it hangs, or has more to do than it can; look whether its process takes all of a core, and restart it if it stays so"

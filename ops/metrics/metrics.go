@@ -188,6 +188,12 @@ func (e *emitter) memory(f wm.Figures, labels segmentLabels) {
 	e.gauge("engram_subscription_queue_bytes", "Payload bytes that wait in the queues of subscriptions.", float64(f.WaitingBytes))
 	e.gauge("engram_subscription_lag_updates", "Updates that wait in the fullest queue of a subscription.", float64(f.Behind))
 	e.counter("engram_subscription_dropped_updates_total", "Updates that queues of slow subscribers dropped or replaced.", float64(f.Dropped))
+	for _, b := range f.Budgets {
+		of := []string{"memory", b.Memory}
+		e.gauge("engram_memory_bound_bytes", "Bytes of RAM that the memory may take at most.", float64(b.Bound), of...)
+		e.gauge("engram_memory_budget_bytes", "Bytes of RAM that the memory may take now: less than its bound while the computer is short of main memory.", float64(b.Bytes), of...)
+		e.gauge("engram_memory_held_bytes", "Bytes of RAM that the memory takes.", float64(b.Held), of...)
+	}
 	for _, i := range f.Indexes {
 		of := []string{"index", i.Name}
 		e.gauge("engram_index_ready", "1 if queries use the secondary index; 0 before the first that could, and while it is filled.", truth(i.Ready), of...)
@@ -229,6 +235,10 @@ func (e *emitter) recorder(f ltm.Figures) {
 	e.gauge("engram_recorder_lag_updates", "Updates that the recorder has still to see.", float64(f.Behind))
 	e.gauge("engram_recorder_stalled", "1 while the recorder waits for a disk that refuses.", truth(f.Stalled))
 	e.counter("engram_recorder_lost_versions_total", "Versions that could not be recorded.", float64(f.Lost))
+	e.gauge("engram_long_term_put_off", "1 while what policies want to be gone waits because the CPU is wanted.", truth(f.PutOff))
+	e.counter("engram_long_term_put_off_seconds_total", "For how long it waited.", f.PutOffFor.Seconds())
+	e.gauge("engram_recorder_thrifty", "1 while what is recorded takes less of the CPU, which is wanted, and more bytes.", truth(f.Thrifty))
+	e.counter("engram_recorder_thrifty_seconds_total", "For how long it did.", f.ThriftyFor.Seconds())
 	e.gauge("engram_log_bytes", "Bytes of the log's files.", float64(f.LogBytes))
 	e.gauge("engram_logs_failing", "Logs that cannot be written.", float64(f.LogFailing))
 	e.gauge("engram_log_losses", "Parts of logs that were on the disk and were found gone or damaged, in this epoch and earlier ones.", float64(f.LogLosses))

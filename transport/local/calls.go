@@ -61,7 +61,7 @@ func (c *conn) frame(w *writer, h header) error {
 		cl.lease.Release()
 		return err
 	}
-	job, err := c.open(cl, run)
+	job, err := c.open(cl, h, run)
 	switch {
 	case job == nil:
 		cl.lease.Release()
@@ -142,13 +142,17 @@ var commits = sync.Pool{New: func() any { return new(commit) }}
 
 // open makes a call known and returns the job to be done for it, nil if it was
 // refused. The error ends the connection.
-func (c *conn) open(cl *call, run func() error) (job func(), err error) {
+func (c *conn) open(cl *call, h header, run func() error) (job func(), err error) {
 	c.mu.Lock()
 	open := len(c.mu.calls)
 	_, taken := c.mu.calls[cl.number]
 	full := open >= c.s.o.MaxCalls
 	if !taken && !full && cl.number != 0 {
-		cl.ctx, cl.cancel = context.WithCancel(c.ctx)
+		ctx := c.ctx
+		if h.kind == kindCommit || h.flags&flagByItself != 0 && (h.kind == kindLatest || h.kind == kindQuery || h.kind == kindSelect) {
+			ctx = c.byItself
+		}
+		cl.ctx, cl.cancel = context.WithCancel(ctx)
 		cl.forget = func() {
 			c.mu.Lock()
 			delete(c.mu.calls, cl.number)
@@ -243,7 +247,7 @@ func (c *conn) streamed(w *writer, h header) error {
 	}
 	defer c.scratch.clear()
 	start := c.s.meter.BeginStreamed()
-	results, err := c.s.commit(c.ctx, cm)
+	results, err := c.s.commit(c.byItself, cm)
 	c.s.meter.EndStreamed(start, results, err)
 	c.stored++
 	if err != nil {

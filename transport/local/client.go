@@ -213,7 +213,7 @@ func (c *Client) AtOrBefore(ctx context.Context, entity engram.ID, t engram.Time
 func (c *Client) latest(ctx context.Context, mode uint8, entity engram.ID, t engram.Time) (*engram.Snapshot, error) {
 	var p *pending
 	err := resume.Repeat(ctx, func() (bool, error) {
-		p = &pending{want: kindSnapshot}
+		p = &pending{want: kindSnapshot, flags: askerFlag(ctx)}
 		_, err := c.call(ctx, p, kindLatest, func(e *encoder) {
 			e.u8(mode)
 			e.idRef(entity)

@@ -90,13 +90,13 @@ func TestCodec(t *testing.T) {
 			}
 			u := engram.Update{
 				ID:      drawID(t, engram.LevelSnapshot),
-				Number:  rapid.Uint64Range(0, 1<<63-1).Draw(t, "number"),
+				Number:  rapid.Uint64Range(0, 1<<62-1).Draw(t, "number"),
 				Arrived: engram.Time(rapid.Int64().Draw(t, "arrived")), Supersedes: rapid.Bool().Draw(t, "supersedes"),
 				Dropped: rapid.Uint64Range(0, 2).Draw(t, "dropped"), Restarted: rapid.Bool().Draw(t, "restarted"),
 			}
 			if rapid.Bool().Draw(t, "with data") {
 				at, _ := u.ID.Time()
-				u.Snapshot = &engram.Snapshot{Time: at, Arrived: u.Arrived, Number: u.Number, Recalled: rapid.Bool().Draw(t, "recalled"), Instances: genInstances(1).Draw(t, "instances")}
+				u.Snapshot = &engram.Snapshot{Time: at, Arrived: u.Arrived, Number: u.Number, Recalled: rapid.Bool().Draw(t, "recalled"), Predicted: rapid.Bool().Draw(t, "predicted"), Instances: genInstances(1).Draw(t, "instances")}
 			}
 			e.update(&u)
 			e.end(kindUpdates, 0, 1)

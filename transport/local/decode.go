@@ -146,7 +146,8 @@ func (d *decoder) snapshot() *engram.Snapshot {
 	}
 	s.Time, s.Arrived, s.Number = engram.Time(d.u64()), engram.Time(d.u64()), d.u64()
 	s.Recalled = s.Number&numberRecalled != 0
-	s.Number &^= numberRecalled
+	s.Predicted = s.Number&numberPredicted != 0
+	s.Number &^= numberRecalled | numberPredicted
 	list := s.one[:0]
 	n := d.count(instanceSize)
 	if n > 1 {

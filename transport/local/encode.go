@@ -197,12 +197,18 @@ func (e *encoder) snapshot(s *engram.Snapshot) {
 	if s.Recalled {
 		number |= numberRecalled
 	}
+	if s.Predicted {
+		number |= numberPredicted
+	}
 	e.buf = binary.LittleEndian.AppendUint64(b, number)
 	e.instances(s.Instances)
 }
 
-// numberRecalled is a flag in a snapshot's number.
-const numberRecalled = 1 << 63
+// Flags in a snapshot's number.
+const (
+	numberRecalled  = 1 << 63
+	numberPredicted = 1 << 62
+)
 
 // queryWithoutPayload is a flag of a query of one entity.
 const queryWithoutPayload = 1

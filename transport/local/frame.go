@@ -36,6 +36,7 @@ const (
 	flagPart     uint8 = 1 << 2 // answer: a part ends here
 	flagParts    uint8 = 1 << 1 // query, select: the answer is wanted in parts
 	flagDetail   uint8 = 1 << 2 // query: of what is missing, details are wanted
+	flagByItself uint8 = 1 << 3 // latest, query, select: the reader is engram.Nobody
 )
 
 const (

@@ -68,15 +68,23 @@ func (c *Client) query(ctx context.Context, q engram.Query, inParts bool, part f
 		if k == kindQuery {
 			flags |= flagDetail
 		}
-		m.w.send(k, flags, p.number)
+		m.w.send(k, flags|askerFlag(ctx), p.number)
 		return c.parts(ctx, m, p, part)
 	})
+}
+
+// askerFlag is flagByItself for who reads by itself, else 0.
+func askerFlag(ctx context.Context) uint8 {
+	if _, asker := engram.CallerOf(ctx); asker == engram.Nobody {
+		return flagByItself
+	}
+	return 0
 }
 
 // ofEntity returns the entity and the selectors of a query, if a select frame can express
 // the query.
 func ofEntity(q *engram.Query) (id engram.ID, selectors []engram.SnapshotSelector, ok bool) {
-	if q.AsOf != nil || q.Type != "" || q.Where != "" || q.FilterOrder > engram.SelectThenFilter || len(q.Fields) > 0 || q.Source != engram.SourceAny {
+	if q.AsOf != nil || q.Type != "" || q.Where != "" || q.FilterOrder > engram.SelectThenFilter || len(q.Fields) > 0 || q.Every != 0 || q.Predict || q.WithoutDoubtful || q.Source != engram.SourceAny {
 		return id, nil, false
 	}
 	nodes := q.Memories

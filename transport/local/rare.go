@@ -28,6 +28,7 @@ func newRare(svc feature.Server, o rpc.Options) *rare {
 		engramv1connect.MemoryServicePredictProcedure:       method(s.Predict),
 		engramv1connect.MemoryServiceDescribeProcedure:      method(s.Describe),
 		engramv1connect.MemoryServiceAddSegmentProcedure:    method(s.AddSegment),
+		engramv1connect.MemoryServiceSetHistoryProcedure:    method(s.SetHistory),
 		engramv1connect.MemoryServiceRemoveSegmentProcedure: method(s.RemoveSegment),
 		engramv1connect.MemoryServiceAddTypeProcedure:       method(s.AddType),
 		engramv1connect.MemoryServiceGetTypeProcedure:       method(s.GetType),

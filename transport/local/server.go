@@ -121,8 +121,11 @@ type conn struct {
 	// ctx ends with the connection. Calls' contexts derive from it.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	rd     *reader
-	calls  sync.WaitGroup
+	// byItself is ctx for calls whose reads do not count as asked for: of a client that says so,
+	// and of what hooks look at for a commit.
+	byItself context.Context
+	rd       *reader
+	calls    sync.WaitGroup
 
 	relief
 	ended chan struct{} // closed when there is nothing more to be read
@@ -235,6 +238,8 @@ func (c *conn) hello() (*writer, error) {
 	if err := c.identify(peer, err == nil); err != nil {
 		return nil, err
 	}
+	c.byItself = engram.WithAsker(c.ctx, engram.Nobody)
+	c.ctx = engram.WithAsker(c.ctx, engram.NewAsker(string(access.OfUser(peer.UID)), peer.Program()))
 	w, err := newWriter(c.nc, theirs.limits, c.s.o.StallTimeout)
 	if err != nil {
 		return nil, err

@@ -198,7 +198,7 @@ func TestRareCalls(t *testing.T) {
 		t.Errorf("%v, %v, want %v", stats, err, want)
 	}
 	predictions, err := c.Predict(ctx, []engram.ID{benchEntity.At(1)})
-	if err != nil || len(predictions) != 1 || engram.CodeOf(predictions[0].Err) != engram.Unsupported {
+	if err != nil || len(predictions) != 1 || engram.CodeOf(predictions[0].Err) != engram.NotFound {
 		t.Errorf("%v, %v", predictions, err)
 	}
 	if info, err := c.Info(ctx); err != nil || info.Epoch == 0 || len(info.Memories) != 1 {

@@ -108,6 +108,10 @@ func (c carried) AddSegment(ctx context.Context, r *connect.Request[engramv1.Add
 	return carry[engramv1.AddSegmentRequest, engramv1.AddSegmentResponse](ctx, c, engramv1connect.MemoryServiceAddSegmentProcedure, r)
 }
 
+func (c carried) SetHistory(ctx context.Context, r *connect.Request[engramv1.SetHistoryRequest]) (*connect.Response[engramv1.SetHistoryResponse], error) {
+	return carry[engramv1.SetHistoryRequest, engramv1.SetHistoryResponse](ctx, c, engramv1connect.MemoryServiceSetHistoryProcedure, r)
+}
+
 func (c carried) RemoveSegment(ctx context.Context, r *connect.Request[engramv1.RemoveSegmentRequest]) (*connect.Response[engramv1.RemoveSegmentResponse], error) {
 	return carry[engramv1.RemoveSegmentRequest, engramv1.RemoveSegmentResponse](ctx, c, engramv1connect.MemoryServiceRemoveSegmentProcedure, r)
 }

@@ -175,6 +175,7 @@ func newClient(address string, o DialOptions) (*Client, error) {
 	case tls:
 		c.http.Transport = &believing{Transport: way, claims: func(*http.Request) []credentials.Claim { return o.Serves() }, knows: c.knows}
 	}
+	c.http.Transport = asking{c.http.Transport}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	opts := []connect.ClientOption{
 		connect.WithAcceptCompression("gzip", nil, nil),

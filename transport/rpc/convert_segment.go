@@ -1,48 +1,11 @@
 package rpc
 
 import (
-	"time"
-
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/mns"
 )
-
-func segmentMessage(d engram.Description) *engramv1.Segment {
-	return &engramv1.Segment{
-		Id: d.ID.String(), Type: d.Type, Durability: engramv1.Durability(d.Durability), FixedProviders: d.FixedProviders,
-		MaxAheadNanos: int64(d.MaxAhead),
-		History: &engramv1.Bounds{
-			MaxCount: int64(d.History.MaxCount), MaxAgeNanos: int64(d.History.MaxAge), MaxBytes: d.History.MaxBytes,
-		},
-	}
-}
-
-func segmentFromMessage(m *engramv1.Segment) (engram.Description, error) {
-	id, err := engram.Parse(m.GetId())
-	if err != nil {
-		return engram.Description{}, err
-	}
-	if m.GetDurability() < 0 || m.GetDurability() > engramv1.Durability_DURABILITY_SYNCED {
-		return engram.Description{}, engram.Errorf(engram.Invalid, id.String(), "unknown durability %d", m.GetDurability())
-	}
-	return engram.Description{
-		ID: id, Type: m.GetType(), Durability: engram.Durability(m.GetDurability()), FixedProviders: m.GetFixedProviders(),
-		MaxAhead: time.Duration(m.GetMaxAheadNanos()),
-		History: engram.Bounds{
-			MaxCount: int(m.GetHistory().GetMaxCount()), MaxAge: time.Duration(m.GetHistory().GetMaxAgeNanos()), MaxBytes: m.GetHistory().GetMaxBytes(),
-		},
-	}, nil
-}
-
-func typeMessage(t engram.TypeDef) *engramv1.TypeDef {
-	return &engramv1.TypeDef{Name: t.Name, Descriptors: t.Descriptors, Source: t.Source, Format: t.Format}
-}
-
-func typeFromMessage(m *engramv1.TypeDef) engram.TypeDef {
-	return engram.TypeDef{Name: m.GetName(), Descriptors: m.GetDescriptors(), Source: m.GetSource(), Format: m.GetFormat()}
-}
 
 func statsMessage(s engram.Stats) *engramv1.Stats {
 	m := &engramv1.Stats{
@@ -55,7 +18,16 @@ func statsMessage(s engram.Stats) *engramv1.Stats {
 		m.First, m.Last = &first, &last
 	}
 	if d := s.Disk; d != (engram.OnDisk{}) {
-		m.Disk = &engramv1.OnDisk{Entities: d.Entities, Snapshots: d.Snapshots, Bytes: d.Bytes, First: int64(d.First), Last: int64(d.Last)}
+		m.Disk = &engramv1.OnDisk{Entities: d.Entities, Snapshots: d.Snapshots, Bytes: d.Bytes, First: int64(d.First), Last: int64(d.Last), Stretch: d.Stretch}
+	}
+	if v := s.Value; v != nil {
+		m.Value = &engramv1.Value{Asked: v.Asked, Linked: v.Linked, Confidence: v.Confidence, Stretch: v.Stretch, Surprised: v.Surprised, Marked: v.Marked, Askers: uint32(v.Askers)}
+	}
+	if s.Mark != nil {
+		m.Mark = &engramv1.Mark{Id: s.Mark.ID.String(), Note: s.Mark.Note}
+	}
+	if s.Keeps != nil {
+		m.Keeps = wire.BoundsMessage(*s.Keeps)
 	}
 	return m
 }
@@ -66,12 +38,29 @@ func statsFromMessage(m *engramv1.Stats) (engram.Stats, error) {
 		return engram.Stats{}, wire.BadAnswer(err)
 	}
 	d := m.GetDisk()
+	var value *engram.Value
+	if v := m.GetValue(); v != nil {
+		value = &engram.Value{Asked: v.GetAsked(), Linked: v.GetLinked(), Confidence: v.GetConfidence(), Stretch: v.GetStretch(), Surprised: v.GetSurprised(), Marked: v.GetMarked(), Askers: int(v.GetAskers())}
+	}
+	var mark *engram.Mark
+	if of := m.GetMark(); of != nil {
+		mark = &engram.Mark{Note: of.GetNote()}
+		if mark.ID, err = engram.Parse(of.GetId()); err != nil {
+			return engram.Stats{}, wire.BadAnswer(err)
+		}
+	}
+	var keeps *engram.Bounds
+	if m.GetKeeps() != nil {
+		b := wire.BoundsFromMessage(m.GetKeeps())
+		keeps = &b
+	}
 	return engram.Stats{
 		ID: id, Type: m.GetType(), Entities: m.GetEntities(), Snapshots: m.GetSnapshots(), Superseded: m.GetSuperseded(),
 		Instances: m.GetInstances(), Bytes: m.GetBytes(), First: engram.Time(m.GetFirst()), Last: engram.Time(m.GetLast()),
 		Committed: m.GetCommitted(), Evicted: m.GetEvicted(), Refused: m.GetRefused(),
+		Value: value, Keeps: keeps, Mark: mark,
 		Disk: engram.OnDisk{
-			Entities: d.GetEntities(), Snapshots: d.GetSnapshots(), Bytes: d.GetBytes(), First: engram.Time(d.GetFirst()), Last: engram.Time(d.GetLast()),
+			Entities: d.GetEntities(), Snapshots: d.GetSnapshots(), Bytes: d.GetBytes(), First: engram.Time(d.GetFirst()), Last: engram.Time(d.GetLast()), Stretch: d.GetStretch(),
 		},
 	}, nil
 }

@@ -33,7 +33,8 @@ type Handler struct {
 	mux     *http.ServeMux
 	refusal *connect.ErrorWriter
 	health  *grpchealth.StaticChecker
-	forward *forward // nil without a backbone
+	forward *forward     // nil without a backbone
+	viewers http.Handler // nil without viewers
 
 	draining context.Context // ends when the server is told to stop
 	drain    context.CancelFunc
@@ -70,7 +71,7 @@ func NewHandler(svc feature.Server, names mns.Registry, o Options) *Handler {
 			return engramv1connect.NewNameServiceHandler(nameHandler{h}, json...)
 		}, opts)
 	}
-	offered := append(svc.Features(), o.Features...)
+	offered := slices.Concat(svc.Features(), o.Features) // of its own: several handlers serve one server
 	for i := range offered {
 		if f := &offered[i]; !slices.Contains(services, f.Service) {
 			services = append(services, f.Service)
@@ -85,6 +86,15 @@ func NewHandler(svc feature.Server, names mns.Registry, o Options) *Handler {
 	if o.Reflection != nil {
 		for path, reflection := range o.Reflection(append(services, grpchealth.HealthV1ServiceName), opts, withStrictJSON(false)) {
 			h.mux.Handle(path, reflection)
+		}
+	}
+	if o.Viewers != nil {
+		h.viewers = o.Viewers(svc, newCalls(h))
+	}
+	if o.Page != nil {
+		page, patterns := o.Page(svc)
+		for _, pattern := range patterns {
+			h.mux.Handle(pattern, page)
 		}
 	}
 	if o.Operations != nil {

@@ -16,7 +16,12 @@ import (
 // stop reading or sending, bounds the streams of a connection, and ends long
 // streams when the server stops.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !h.o.Web.Handle(w, r, func(err error) { h.refuse(w, r, err) }) {
+	if !h.o.Web.Handle(w, r, func(err error) { h.turnAway(w, r, err) }) {
+		return
+	}
+	r = asked(r)
+	if h.viewers != nil && websocket(r) {
+		h.view(w, r)
 		return
 	}
 	g := &guard{rc: http.NewResponseController(w), timeout: h.o.StallTimeout}
@@ -79,6 +84,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.call(guarded, r, m)
+}
+
+// websocket reports whether a request wants to become a websocket.
+func websocket(r *http.Request) bool { return r.Header.Get("Sec-WebSocket-Key") != "" }
+
+// view serves a viewer, until the server stops.
+func (h *Handler) view(w http.ResponseWriter, r *http.Request) {
+	if h.draining.Err() != nil {
+		h.refuse(w, r, errDraining())
+		return
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(h.draining, func() { cancel(errDraining()) })()
+	h.viewers.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// turnAway refuses what a page may not call. The page of a viewer does not show why.
+func (h *Handler) turnAway(w http.ResponseWriter, r *http.Request, err error) {
+	if websocket(r) {
+		h.o.Log.Warn("a viewer was turned away", "reason", err)
+	}
+	h.refuse(w, r, err)
 }
 
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {

@@ -25,7 +25,7 @@ func answer[T any](msg *T, err error) (*connect.Response[T], error) {
 }
 
 func (h memoryHandler) Info(ctx context.Context, _ *connect.Request[engramv1.InfoRequest]) (*connect.Response[engramv1.InfoResponse], error) {
-	m := &engramv1.InfoResponse{Server: h.o.Server, Version: release.Current().Version, Received: int64(h.o.Now()),
+	m := &engramv1.InfoResponse{Server: h.o.Server, Robot: h.o.Robot, Version: release.Current().Version, Received: int64(h.o.Now()),
 		Epoch: h.svc.Epoch(), Memories: h.svc.MemoriesFor(ctx)}
 	m.Sent = int64(h.o.Now())
 	return answer(m, nil)
@@ -83,7 +83,7 @@ func (h memoryHandler) Latest(ctx context.Context, r *connect.Request[engramv1.L
 	if err != nil {
 		return nil, wireError(err)
 	}
-	m := &engramv1.LatestResponse{Id: entity.At(s.Time).String(), Snapshot: snapshotMessage(s)}
+	m := &engramv1.LatestResponse{Id: entity.At(s.Time).String(), Snapshot: wire.SnapshotMessage(s)}
 	if r.Msg.GetJson() {
 		err = h.types.show(ctx, m.GetSnapshot())
 	}
@@ -106,8 +106,12 @@ func (h memoryHandler) Predict(ctx context.Context, r *connect.Request[engramv1.
 		return nil, wireError(err)
 	}
 	m := &engramv1.PredictResponse{}
-	for _, p := range predictions {
-		m.Predictions = append(m.Predictions, &engramv1.Prediction{Id: p.ID.String(), Snapshot: snapshotMessage(p.Snapshot), Error: wire.ErrorMessage(p.Err)})
+	for i := range predictions {
+		p := predictionMessage(&predictions[i])
+		if r.Msg.GetJson() {
+			h.types.showPrediction(ctx, p)
+		}
+		m.Predictions = append(m.Predictions, p)
 	}
 	return answer(m, nil)
 }
@@ -120,13 +124,13 @@ func (h memoryHandler) Describe(ctx context.Context, r *connect.Request[engramv1
 	descriptions, err := h.svc.Describe(ctx, p)
 	m := &engramv1.DescribeResponse{}
 	for _, d := range descriptions {
-		m.Segments = append(m.Segments, segmentMessage(d))
+		m.Segments = append(m.Segments, wire.SegmentMessage(d))
 	}
 	return answer(m, err)
 }
 
 func (h memoryHandler) AddSegment(ctx context.Context, r *connect.Request[engramv1.AddSegmentRequest]) (*connect.Response[engramv1.AddSegmentResponse], error) {
-	d, err := segmentFromMessage(r.Msg.GetSegment())
+	d, err := wire.SegmentFromMessage(r.Msg.GetSegment())
 	if err != nil {
 		return nil, wireError(err)
 	}
@@ -141,6 +145,14 @@ func (h memoryHandler) AddSegment(ctx context.Context, r *connect.Request[engram
 	return answer(&engramv1.AddSegmentResponse{}, err)
 }
 
+func (h memoryHandler) SetHistory(ctx context.Context, r *connect.Request[engramv1.SetHistoryRequest]) (*connect.Response[engramv1.SetHistoryResponse], error) {
+	id, err := engram.Parse(r.Msg.GetId())
+	if err == nil {
+		err = h.svc.SetHistory(ctx, id, wire.BoundsFromMessage(r.Msg.GetHistory()))
+	}
+	return answer(&engramv1.SetHistoryResponse{}, err)
+}
+
 func (h memoryHandler) RemoveSegment(ctx context.Context, r *connect.Request[engramv1.RemoveSegmentRequest]) (*connect.Response[engramv1.RemoveSegmentResponse], error) {
 	id, err := engram.Parse(r.Msg.GetId())
 	if err == nil {
@@ -150,12 +162,12 @@ func (h memoryHandler) RemoveSegment(ctx context.Context, r *connect.Request[eng
 }
 
 func (h memoryHandler) AddType(ctx context.Context, r *connect.Request[engramv1.AddTypeRequest]) (*connect.Response[engramv1.AddTypeResponse], error) {
-	return answer(&engramv1.AddTypeResponse{}, h.svc.AddType(ctx, typeFromMessage(r.Msg.GetType())))
+	return answer(&engramv1.AddTypeResponse{}, h.svc.AddType(ctx, wire.TypeFromMessage(r.Msg.GetType())))
 }
 
 func (h memoryHandler) GetType(ctx context.Context, r *connect.Request[engramv1.GetTypeRequest]) (*connect.Response[engramv1.GetTypeResponse], error) {
 	t, err := h.svc.Type(ctx, r.Msg.GetName())
-	return answer(&engramv1.GetTypeResponse{Type: typeMessage(t)}, err)
+	return answer(&engramv1.GetTypeResponse{Type: wire.TypeMessage(t)}, err)
 }
 
 func (h memoryHandler) ListTypes(ctx context.Context, _ *connect.Request[engramv1.ListTypesRequest]) (*connect.Response[engramv1.ListTypesResponse], error) {

@@ -2,11 +2,17 @@ package rpc
 
 import (
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
+	"github.com/seed-301d4374/engram/gen/engram/v1/engramv1connect"
 )
 
 // identityHeader holds who makes a call that a server hands on. It is believed of
@@ -27,8 +33,61 @@ func (h *Handler) identified(r *http.Request) (*http.Request, error) {
 	if access.Identity(name) == access.Owner || len(name) > 2*access.MaxIdentityLen {
 		return r, engram.Errorf(engram.Invalid, string(by), "a call is handed on for somebody who cannot be: %.64q", name)
 	}
-	return r.WithContext(access.WithIdentity(r.Context(), access.Identity(name))), nil
+	return asked(r.WithContext(access.WithIdentity(r.Context(), access.Identity(name)))), nil
 }
+
+// byItselfHeader says in a call that what it reads does not count as asked for.
+const byItselfHeader = "Engram-By-Itself"
+
+// asked returns r with who asks: an identity, a computer, and the program that calls itself so.
+func asked(r *http.Request) *http.Request {
+	asker := engram.Nobody
+	if r.Header.Get(byItselfHeader) == "" && !commits(r.URL.Path) {
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		if err != nil {
+			host = r.RemoteAddr
+		}
+		agent := r.Header.Get("User-Agent")
+		asker = engram.NewAsker(string(access.IdentityOf(r.Context())), host, agent[:min(len(agent), maxAgent)])
+	}
+	return r.WithContext(engram.WithAsker(r.Context(), asker))
+}
+
+// commits reports whether a procedure writes: what hooks look at for it is not asked for.
+func commits(path string) bool {
+	return path == engramv1connect.MemoryServiceCommitProcedure || path == engramv1connect.MemoryServiceCommitStreamProcedure
+}
+
+// maxAgent bounds what is looked at of how a program calls itself.
+const maxAgent = 1024
+
+// asking says who asks: the program, beside its library, and that it reads by itself.
+type asking struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.WithContext(r.Context()) // a copy: who calls owns the request
+	r.Header = r.Header.Clone()
+	if agent := r.Header.Get("User-Agent"); strings.Contains(agent, "connect") { // no browser whose calls are handed on
+		r.Header.Set("User-Agent", agent+" "+program())
+	}
+	if _, asker := engram.CallerOf(r.Context()); asker == engram.Nobody {
+		r.Header.Set(byItselfHeader, "1")
+	}
+	return a.RoundTripper.RoundTrip(r)
+}
+
+// CloseIdleConnections is what http.Client looks for.
+func (a asking) CloseIdleConnections() {
+	if c, ok := a.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// program is what this program is called, for a header.
+var program = sync.OnceValue(func() string {
+	return url.PathEscape(filepath.Base(os.Args[0]))
+})
 
 // forwardIdentity says in a call that is handed on who makes it. The user whom this
 // server runs as holds its credentials, and so makes calls as the server; other users

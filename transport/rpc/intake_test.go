@@ -38,14 +38,7 @@ func (u unread) Read([]byte) (int, error) {
 
 // What nobody may write who calls is not read.
 func TestWhoCallsIsLookedAtFirst(t *testing.T) {
-	policy, err := access.Parse([]byte("rules:\n  - allow: read\n    to: reader\n    on: '*'\n  - allow: write\n    to: writer\n    on: Test\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules := access.New(access.Options{Log: testkit.Quiet})
-	if err := rules.Set(policy); err != nil {
-		t.Fatal(err)
-	}
+	rules := serving.Rules(t, "rules:\n  - allow: read\n    to: reader\n    on: '*'\n  - allow: write\n    to: writer\n    on: Test\n")
 	s := serving.New(t, testMemory(server.Hooks{}))
 	h := rpc.NewHandler(feature.Guard(s, rules), nil, rpc.Options{Log: testkit.Quiet, Secure: secure.Options{Access: rules}})
 	call := func(id access.Identity, procedure string, body io.Reader) int {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -8,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/feature/wire"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
 	"github.com/seed-301d4374/engram/internal/payload"
 )
@@ -66,6 +68,19 @@ func (ts *payloadTypes) show(ctx context.Context, s *engramv1.Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// showPrediction is show of all snapshots of a prediction; where that fails the prediction is an error.
+func (ts *payloadTypes) showPrediction(ctx context.Context, p *engramv1.Prediction) {
+	err := ts.show(ctx, p.GetSnapshot())
+	for _, h := range p.GetHypotheses() {
+		err = cmp.Or(err, ts.show(ctx, h.GetSnapshot()))
+	}
+	if err != nil {
+		id := p.GetId()
+		p.Reset()
+		p.Id, p.Error = id, wire.ErrorMessage(err)
+	}
 }
 
 func (ts *payloadTypes) showNodes(ctx context.Context, nodes []*engramv1.ResultNode) error {

@@ -52,6 +52,15 @@ var timeMembers = func() map[protoreflect.FullName]bool {
 
 		"AskRequest": {"at", "as_of"},
 
+		"BackLinksRequest":  {"until", "at", "start", "end", "as_of"},
+		"BackLink":          {"arrived"},
+		"TraceOptions":      {"as_of"},
+		"TraceRequest":      {"at"},
+		"TraceNode":         {"first", "until", "arrived"},
+		"LinkReference":     {"at"},
+		"LinkTarget":        {"first", "until"},
+		"CheckLinksRequest": {"start", "end"},
+
 		"CopyShare":       {"latest", "before"},
 		"CopyPosition":    {"arrived"},
 		"CopyStatus":      {"since", "contact"},

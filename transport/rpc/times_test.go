@@ -15,7 +15,7 @@ import (
 // Every signed integer of 64 bits of the API is a time or, by its name, something else.
 func TestEveryTimeOfTheAPIIsKnown(t *testing.T) {
 	others := map[protoreflect.Name]bool{}
-	for _, name := range strings.Fields("bytes bytes_before bytes_after max_count max_bytes max_payload samples pruned offset payload wire lag gather rows max_steps max_memory") {
+	for _, name := range strings.Fields("bytes bytes_before bytes_after max_count max_bytes max_payload samples pruned offset payload wire lag gather rows max_steps max_memory limit") {
 		others[protoreflect.Name(name)] = true
 	}
 	spans := map[protoreflect.FullName]bool{

@@ -1,7 +1,13 @@
 package secure
 
 import (
+	"fmt"
 	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/seed-301d4374/engram/access"
 )
@@ -12,6 +18,35 @@ type Peer struct {
 	UID int
 	GID int
 }
+
+// Program returns what names the program of the process: its file, and of an interpreter the script;
+// its number where the system does not tell. It is for statistics: a process can pretend.
+func (p Peer) Program() string {
+	args, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
+	if err != nil || len(args) == 0 {
+		return strconv.Itoa(p.PID)
+	}
+	words := strings.Split(string(args[:min(len(args), maxArgs)]), "\x00")
+	file, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.PID))
+	if err != nil { // of another user's process
+		file = words[0]
+	}
+	if !interpreter.MatchString(filepath.Base(file)) {
+		return file
+	}
+	for _, w := range words[1:] {
+		file += " " + w
+		if !strings.HasPrefix(w, "-") {
+			break
+		}
+	}
+	return file
+}
+
+// maxArgs bounds what is looked at of a command line.
+const maxArgs = 4096
+
+var interpreter = regexp.MustCompile(`^(python|pypy|node|deno|bun|ruby|perl|java|bash|dash|sh|lua|julia|R)[0-9.]*$`)
 
 // userOf returns the identity of a Unix socket's other end, Anonymous where the kernel
 // does not tell.

@@ -26,9 +26,10 @@ type Web struct {
 }
 
 // CheckOrigin returns an error if text is no origin that a browser would send, and not "*".
+// "file://" is that of desktop programs that show pages of their own.
 func CheckOrigin(text string) error {
 	u, err := url.Parse(text)
-	if text != "*" && (err != nil || u.Scheme == "" || u.Host == "" || u.String() != u.Scheme+"://"+u.Host || strings.ToLower(text) != text) {
+	if text != "*" && text != "file://" && (err != nil || u.Scheme == "" || u.Host == "" || u.String() != u.Scheme+"://"+u.Host || strings.ToLower(text) != text) {
 		return engram.Errorf(engram.Invalid, text, "not the origin of a web page; write it in small letters and without a path, such as https://studio.example or http://localhost:8080")
 	}
 	return nil
@@ -48,6 +49,7 @@ func (w Web) Check(r *http.Request) error {
 	}
 	origin := r.Header.Get("Origin")
 	switch {
+	case origin == "" && follows(r):
 	case origin == "":
 		// Browsers say so of pages' requests that have no origin, such as for images.
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
@@ -61,6 +63,12 @@ func (w Web) Check(r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+// follows reports whether a browser opens the server's page as a whole, by a link that may
+// stand anywhere: the page is the same for everyone, and who linked to it sees nothing of it.
+func follows(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // Allows reports whether pages of an origin may call.
@@ -127,12 +135,13 @@ func (w Web) Handle(rw http.ResponseWriter, r *http.Request, refuse func(error))
 		refuse(err)
 		return false
 	}
-	origin := r.Header.Get("Origin")
+	origin, h := r.Header.Get("Origin"), rw.Header()
+	if len(w.Origins) > 0 {
+		h.Add("Vary", "Origin") // of those who may not, too: an answer may be kept
+	}
 	if !w.Allows(origin) {
 		return true
 	}
-	h := rw.Header()
-	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Allow-Origin", origin)
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		h.Set("Access-Control-Expose-Headers", exposedHeaders)

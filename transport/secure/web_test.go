@@ -86,6 +86,34 @@ func TestWebPagesOfOthersAreRefused(t *testing.T) {
 	}
 }
 
+// A link that stands anywhere opens the page, and nothing else.
+func TestLinksOpenThePage(t *testing.T) {
+	for _, tt := range []struct {
+		method, path, mode, dest, origin string
+		ok                               bool
+	}{
+		{method: http.MethodGet, path: "/", mode: "navigate", dest: "document", ok: true},
+		{method: http.MethodGet, path: "/", mode: "navigate", dest: "iframe"},
+		{method: http.MethodGet, path: "/", mode: "no-cors", dest: "image"},
+		{method: http.MethodPost, path: "/", mode: "navigate", dest: "document"},
+		{method: http.MethodGet, path: "/", mode: "navigate", dest: "document", origin: "https://evil.example"},
+		{method: http.MethodGet, path: "/view/image", mode: "navigate", dest: "document"},
+		{method: http.MethodGet, path: "/metrics", mode: "navigate", dest: "document"},
+	} {
+		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, overTCP), tt.method, tt.path, nil)
+		r.Host = "127.0.0.1:7411"
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		r.Header.Set("Sec-Fetch-Mode", tt.mode)
+		r.Header.Set("Sec-Fetch-Dest", tt.dest)
+		if tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		if err := (secure.Web{}).Check(r); (err == nil) != tt.ok {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
 // A browser asks first, and is told, about the pages that may call.
 func TestPreflight(t *testing.T) {
 	s := httptest.NewServer(secure.Web{Origins: []string{"https://studio.example"}}.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

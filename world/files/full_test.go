@@ -7,14 +7,13 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/world"
 )
 
 // TestFull reads a file that the memory has no room for: who is refused is told with a line,
 // and what was there stays.
 func TestFull(t *testing.T) {
-	small := memories.World()
+	small := WorldMemory()
 	small.Bounds = engram.Bounds{MaxCount: 3}
 	w, err := world.Over(t.Context(), serving.New(t, small), "me", world.DefaultRules())
 	if err != nil {

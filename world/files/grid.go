@@ -216,6 +216,54 @@ func (g *Grid) cell(i int) int8 {
 	return int8(math.Round(99 * (p - g.Free) / (g.Occupied - g.Free)))
 }
 
+// Trinary returns what is known of each cell by the thresholds, whatever the mode, in the order of
+// [Grid.Cells]: 0 is free, below the threshold of what is; 100 is occupied, above the other; -1 is
+// unknown. What is raw are hundredths.
+func (g *Grid) Trinary() []int8 {
+	cells := make([]int8, 0, len(g.shades))
+	// Images have few shades: each is looked at once.
+	known := make(map[uint16]int8)
+	for y := g.Height - 1; y >= 0; y-- {
+		last, of := -1, int8(0)
+		for x := range g.Width {
+			i := y*g.Width + x
+			if g.opaque != nil && g.Mode == "scale" && !g.opaque[i] {
+				cells = append(cells, -1)
+				continue
+			}
+			if shade := g.shades[i]; int(shade) != last {
+				v, ok := known[shade]
+				if !ok {
+					v = g.trinary(shade)
+					known[shade] = v
+				}
+				last, of = int(shade), v
+			}
+			cells = append(cells, of)
+		}
+	}
+	return cells
+}
+
+func (g *Grid) trinary(shade uint16) int8 {
+	p := float64(shade) / float64(g.most)
+	switch {
+	case g.Mode == "raw":
+		if p = math.Round(p*255) / 100; p > 1 {
+			return -1
+		}
+	case !g.Negate:
+		p = float64(g.most-int(shade)) / float64(g.most)
+	}
+	switch {
+	case p > g.Occupied:
+		return 100
+	case p < g.Free:
+		return 0
+	}
+	return -1
+}
+
 // Count returns how many cells are free, occupied (above 0, of a scale) and unknown.
 func (g *Grid) Count() (free, occupied, unknown int) {
 	for i := range g.shades {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -134,7 +133,7 @@ func TestRealMaps(t *testing.T) {
 	if len(all) == 0 {
 		t.Skip("there are no maps in " + shared)
 	}
-	m, err := world.Over(t.Context(), serving.New(t, memories.World()), "me", world.DefaultRules())
+	m, err := world.Over(t.Context(), serving.New(t, WorldMemory()), "me", world.DefaultRules())
 	if err != nil {
 		t.Fatal(err)
 	}

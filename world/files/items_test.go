@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
-	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -171,7 +170,7 @@ func TestRoundTrip(t *testing.T) {
 		if again := write(t, state(t, read(t, text, file)), o); again != text {
 			t.Errorf("%+v: written\n%s\nand then\n%s", o, text, again)
 		}
-		m, err := world.Over(t.Context(), serving.New(t, memories.World()), "me", world.DefaultRules())
+		m, err := world.Over(t.Context(), serving.New(t, WorldMemory()), "me", world.DefaultRules())
 		if err != nil {
 			t.Fatal(err)
 		}

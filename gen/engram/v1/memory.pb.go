@@ -376,8 +376,9 @@ type InfoResponse struct {
 	Version  string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of Engram
 	// The server's clock when the request came and when the answer left, from which a
 	// caller finds out how far its own is from it; 0 if the server does not tell.
-	Received      int64 `protobuf:"varint,5,opt,name=received,proto3" json:"received,omitempty"`
-	Sent          int64 `protobuf:"varint,6,opt,name=sent,proto3" json:"sent,omitempty"`
+	Received      int64  `protobuf:"varint,5,opt,name=received,proto3" json:"received,omitempty"`
+	Sent          int64  `protobuf:"varint,6,opt,name=sent,proto3" json:"sent,omitempty"`
+	Robot         string `protobuf:"bytes,7,opt,name=robot,proto3" json:"robot,omitempty"` // whose memories they are; IDs may have it before the memory's name; "" if it has no name
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -452,6 +453,13 @@ func (x *InfoResponse) GetSent() int64 {
 		return x.Sent
 	}
 	return 0
+}
+
+func (x *InfoResponse) GetRobot() string {
+	if x != nil {
+		return x.Robot
+	}
+	return ""
 }
 
 type Payload struct {
@@ -584,7 +592,8 @@ type Snapshot struct {
 	Arrived       int64                  `protobuf:"varint,2,opt,name=arrived,proto3" json:"arrived,omitempty"`
 	Number        uint64                 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
 	Instances     []*Instance            `protobuf:"bytes,4,rep,name=instances,proto3" json:"instances,omitempty"`
-	Recalled      bool                   `protobuf:"varint,5,opt,name=recalled,proto3" json:"recalled,omitempty"` // the working memory had lost it, and has it back from the long-term memory
+	Recalled      bool                   `protobuf:"varint,5,opt,name=recalled,proto3" json:"recalled,omitempty"`   // the working memory had lost it, and has it back from the long-term memory
+	Predicted     bool                   `protobuf:"varint,6,opt,name=predicted,proto3" json:"predicted,omitempty"` // it was not observed: what was expected when a query asked for it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -650,6 +659,13 @@ func (x *Snapshot) GetInstances() []*Instance {
 func (x *Snapshot) GetRecalled() bool {
 	if x != nil {
 		return x.Recalled
+	}
+	return false
+}
+
+func (x *Snapshot) GetPredicted() bool {
+	if x != nil {
+		return x.Predicted
 	}
 	return false
 }
@@ -1319,8 +1335,19 @@ type QueryRequest struct {
 	WithoutPayload bool                `protobuf:"varint,8,opt,name=without_payload,json=withoutPayload,proto3" json:"without_payload,omitempty"`
 	Json           bool                `protobuf:"varint,9,opt,name=json,proto3" json:"json,omitempty"` // fill Payload.json instead of Payload.data
 	Source         Source              `protobuf:"varint,10,opt,name=source,proto3,enum=engram.v1.Source" json:"source,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Aggregates in place of the snapshots that are selected: of each entity one snapshot for
+	// each bucket of this length that has values, at the time when the bucket begins (a multiple
+	// of the length since 1970). Its payload is an engram.Value: an object that has for each of
+	// fields, which are numbers then, an object of count, min, max, mean, first and last.
+	EveryNanos int64 `protobuf:"varint,13,opt,name=every_nanos,json=everyNanos,proto3" json:"every_nanos,omitempty"`
+	// Where a time is asked for that lies after an entity's newest snapshot (at, at_or_before), what is
+	// predicted for it in place of what is in force.
+	Predict bool `protobuf:"varint,14,opt,name=predict,proto3" json:"predict,omitempty"`
+	// Without what was withdrawn (SystemState/Withdrawal), and without what rests on that: snapshots are chosen
+	// among the others.
+	WithoutDoubtful bool `protobuf:"varint,15,opt,name=without_doubtful,json=withoutDoubtful,proto3" json:"without_doubtful,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *QueryRequest) Reset() {
@@ -1435,6 +1462,27 @@ func (x *QueryRequest) GetSource() Source {
 		return x.Source
 	}
 	return Source_SOURCE_ANY
+}
+
+func (x *QueryRequest) GetEveryNanos() int64 {
+	if x != nil {
+		return x.EveryNanos
+	}
+	return 0
+}
+
+func (x *QueryRequest) GetPredict() bool {
+	if x != nil {
+		return x.Predict
+	}
+	return false
+}
+
+func (x *QueryRequest) GetWithoutDoubtful() bool {
+	if x != nil {
+		return x.WithoutDoubtful
+	}
+	return false
 }
 
 type ResultNode struct {
@@ -2201,7 +2249,8 @@ func (x *SubscribeResponse) GetNumber() uint64 {
 
 type PredictRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"` // of level snapshot: an entity and a time
+	Ids           []string               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`    // of level snapshot: an entity and a time
+	Json          bool                   `protobuf:"varint,2,opt,name=json,proto3" json:"json,omitempty"` // fill Payload.json instead of Payload.data
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2241,6 +2290,13 @@ func (x *PredictRequest) GetIds() []string {
 		return x.Ids
 	}
 	return nil
+}
+
+func (x *PredictRequest) GetJson() bool {
+	if x != nil {
+		return x.Json
+	}
+	return false
 }
 
 type PredictResponse struct {
@@ -2288,10 +2344,17 @@ func (x *PredictResponse) GetPredictions() []*Prediction {
 }
 
 type Prediction struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Snapshot      *Snapshot              `protobuf:"bytes,2,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
-	Error         *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Snapshot     *Snapshot              `protobuf:"bytes,2,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	Error        *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	HorizonNanos int64                  `protobuf:"varint,4,opt,name=horizon_nanos,json=horizonNanos,proto3" json:"horizon_nanos,omitempty"` // after the newest snapshot; 0 for what is known
+	From         []string               `protobuf:"bytes,5,rep,name=from,proto3" json:"from,omitempty"`                                      // the snapshots that it rests on
+	Members      []*PredictedMember     `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`                                // the numbers of the first instance that were predicted
+	// What may be, the most probable first, where that falls into several; none says that this is the only one.
+	// The snapshot and the means are those of the first, the bands hold all.
+	Hypotheses    []*Hypothesis    `protobuf:"bytes,7,rep,name=hypotheses,proto3" json:"hypotheses,omitempty"`
+	Poses         []*PredictedPose `protobuf:"bytes,8,rep,name=poses,proto3" json:"poses,omitempty"` // members of the first instance that are poses
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2347,6 +2410,266 @@ func (x *Prediction) GetError() *Error {
 	return nil
 }
 
+func (x *Prediction) GetHorizonNanos() int64 {
+	if x != nil {
+		return x.HorizonNanos
+	}
+	return 0
+}
+
+func (x *Prediction) GetFrom() []string {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *Prediction) GetMembers() []*PredictedMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *Prediction) GetHypotheses() []*Hypothesis {
+	if x != nil {
+		return x.Hypotheses
+	}
+	return nil
+}
+
+func (x *Prediction) GetPoses() []*PredictedPose {
+	if x != nil {
+		return x.Poses
+	}
+	return nil
+}
+
+// One of several things that may be.
+type Hypothesis struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Probability   float64                `protobuf:"fixed64,1,opt,name=probability,proto3" json:"probability,omitempty"` // those of all add up to at most 1
+	Snapshot      *Snapshot              `protobuf:"bytes,2,opt,name=snapshot,proto3" json:"snapshot,omitempty"`
+	Members       []*PredictedMember     `protobuf:"bytes,3,rep,name=members,proto3" json:"members,omitempty"`
+	From          []string               `protobuf:"bytes,4,rep,name=from,proto3" json:"from,omitempty"`   // past situations like the newest one that it followed, the nearest first
+	Poses         []*PredictedPose       `protobuf:"bytes,5,rep,name=poses,proto3" json:"poses,omitempty"` // of this hypothesis alone; those of a prediction hold all
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hypothesis) Reset() {
+	*x = Hypothesis{}
+	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hypothesis) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hypothesis) ProtoMessage() {}
+
+func (x *Hypothesis) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hypothesis.ProtoReflect.Descriptor instead.
+func (*Hypothesis) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Hypothesis) GetProbability() float64 {
+	if x != nil {
+		return x.Probability
+	}
+	return 0
+}
+
+func (x *Hypothesis) GetSnapshot() *Snapshot {
+	if x != nil {
+		return x.Snapshot
+	}
+	return nil
+}
+
+func (x *Hypothesis) GetMembers() []*PredictedMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *Hypothesis) GetFrom() []string {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *Hypothesis) GetPoses() []*PredictedPose {
+	if x != nil {
+		return x.Poses
+	}
+	return nil
+}
+
+// How uncertain a predicted pose is.
+type PredictedPose struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"` // of the member that holds position and orientation; empty is the payload
+	// 36 numbers, row by row: x, y, z (m) and the rotation about the fixed axes x, y, z (rad), in the frame
+	// in which the pose is told, as in ROS's PoseWithCovariance.
+	Covariance    []float64 `protobuf:"fixed64,2,rep,packed,name=covariance,proto3" json:"covariance,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PredictedPose) Reset() {
+	*x = PredictedPose{}
+	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PredictedPose) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PredictedPose) ProtoMessage() {}
+
+func (x *PredictedPose) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PredictedPose.ProtoReflect.Descriptor instead.
+func (*PredictedPose) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *PredictedPose) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *PredictedPose) GetCovariance() []float64 {
+	if x != nil {
+		return x.Covariance
+	}
+	return nil
+}
+
+// A number of a predicted payload.
+type PredictedMember struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Path          string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"` // such as position[3]
+	Mean          float64                `protobuf:"fixed64,2,opt,name=mean,proto3" json:"mean,omitempty"`
+	Sd            float64                `protobuf:"fixed64,3,opt,name=sd,proto3" json:"sd,omitempty"`   // standard deviation; of what is held, such as an enumeration, the probability of another value
+	Low           float64                `protobuf:"fixed64,4,opt,name=low,proto3" json:"low,omitempty"` // low and high are the ends of the band that holds the truth in 9 of 10 cases
+	High          float64                `protobuf:"fixed64,5,opt,name=high,proto3" json:"high,omitempty"`
+	Model         string                 `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`   // that counted most
+	Skill         float64                `protobuf:"fixed64,7,opt,name=skill,proto3" json:"skill,omitempty"` // 1 minus the ratio of the errors lately to those of holding the last value; NaN is not known
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PredictedMember) Reset() {
+	*x = PredictedMember{}
+	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PredictedMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PredictedMember) ProtoMessage() {}
+
+func (x *PredictedMember) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PredictedMember.ProtoReflect.Descriptor instead.
+func (*PredictedMember) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *PredictedMember) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *PredictedMember) GetMean() float64 {
+	if x != nil {
+		return x.Mean
+	}
+	return 0
+}
+
+func (x *PredictedMember) GetSd() float64 {
+	if x != nil {
+		return x.Sd
+	}
+	return 0
+}
+
+func (x *PredictedMember) GetLow() float64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *PredictedMember) GetHigh() float64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
+}
+
+func (x *PredictedMember) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *PredictedMember) GetSkill() float64 {
+	if x != nil {
+		return x.Skill
+	}
+	return 0
+}
+
 type Bounds struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MaxCount      int64                  `protobuf:"varint,1,opt,name=max_count,json=maxCount,proto3" json:"max_count,omitempty"`
@@ -2358,7 +2681,7 @@ type Bounds struct {
 
 func (x *Bounds) Reset() {
 	*x = Bounds{}
-	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	mi := &file_engram_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2370,7 +2693,7 @@ func (x *Bounds) String() string {
 func (*Bounds) ProtoMessage() {}
 
 func (x *Bounds) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[27]
+	mi := &file_engram_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2383,7 +2706,7 @@ func (x *Bounds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bounds.ProtoReflect.Descriptor instead.
 func (*Bounds) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Bounds) GetMaxCount() int64 {
@@ -2424,7 +2747,7 @@ type Segment struct {
 
 func (x *Segment) Reset() {
 	*x = Segment{}
-	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	mi := &file_engram_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2436,7 +2759,7 @@ func (x *Segment) String() string {
 func (*Segment) ProtoMessage() {}
 
 func (x *Segment) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[28]
+	mi := &file_engram_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2449,7 +2772,7 @@ func (x *Segment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Segment.ProtoReflect.Descriptor instead.
 func (*Segment) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Segment) GetId() string {
@@ -2504,7 +2827,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	mi := &file_engram_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2516,7 +2839,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[29]
+	mi := &file_engram_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2529,7 +2852,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DescribeRequest) GetPattern() string {
@@ -2555,7 +2878,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[30]
+	mi := &file_engram_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +2890,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[30]
+	mi := &file_engram_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2580,7 +2903,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DescribeResponse) GetSegments() []*Segment {
@@ -2599,7 +2922,7 @@ type AddSegmentRequest struct {
 
 func (x *AddSegmentRequest) Reset() {
 	*x = AddSegmentRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[31]
+	mi := &file_engram_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2611,7 +2934,7 @@ func (x *AddSegmentRequest) String() string {
 func (*AddSegmentRequest) ProtoMessage() {}
 
 func (x *AddSegmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[31]
+	mi := &file_engram_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2624,7 +2947,7 @@ func (x *AddSegmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSegmentRequest.ProtoReflect.Descriptor instead.
 func (*AddSegmentRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *AddSegmentRequest) GetSegment() *Segment {
@@ -2642,7 +2965,7 @@ type AddSegmentResponse struct {
 
 func (x *AddSegmentResponse) Reset() {
 	*x = AddSegmentResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[32]
+	mi := &file_engram_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2654,7 +2977,7 @@ func (x *AddSegmentResponse) String() string {
 func (*AddSegmentResponse) ProtoMessage() {}
 
 func (x *AddSegmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[32]
+	mi := &file_engram_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2667,7 +2990,95 @@ func (x *AddSegmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddSegmentResponse.ProtoReflect.Descriptor instead.
 func (*AddSegmentResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{35}
+}
+
+type SetHistoryRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // a core segment or an entity
+	History       *Bounds                `protobuf:"bytes,2,opt,name=history,proto3" json:"history,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetHistoryRequest) Reset() {
+	*x = SetHistoryRequest{}
+	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetHistoryRequest) ProtoMessage() {}
+
+func (x *SetHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetHistoryRequest.ProtoReflect.Descriptor instead.
+func (*SetHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SetHistoryRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SetHistoryRequest) GetHistory() *Bounds {
+	if x != nil {
+		return x.History
+	}
+	return nil
+}
+
+type SetHistoryResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetHistoryResponse) Reset() {
+	*x = SetHistoryResponse{}
+	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetHistoryResponse) ProtoMessage() {}
+
+func (x *SetHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetHistoryResponse.ProtoReflect.Descriptor instead.
+func (*SetHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 type RemoveSegmentRequest struct {
@@ -2679,7 +3090,7 @@ type RemoveSegmentRequest struct {
 
 func (x *RemoveSegmentRequest) Reset() {
 	*x = RemoveSegmentRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[33]
+	mi := &file_engram_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2691,7 +3102,7 @@ func (x *RemoveSegmentRequest) String() string {
 func (*RemoveSegmentRequest) ProtoMessage() {}
 
 func (x *RemoveSegmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[33]
+	mi := &file_engram_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2704,7 +3115,7 @@ func (x *RemoveSegmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSegmentRequest.ProtoReflect.Descriptor instead.
 func (*RemoveSegmentRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RemoveSegmentRequest) GetId() string {
@@ -2722,7 +3133,7 @@ type RemoveSegmentResponse struct {
 
 func (x *RemoveSegmentResponse) Reset() {
 	*x = RemoveSegmentResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[34]
+	mi := &file_engram_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2734,7 +3145,7 @@ func (x *RemoveSegmentResponse) String() string {
 func (*RemoveSegmentResponse) ProtoMessage() {}
 
 func (x *RemoveSegmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[34]
+	mi := &file_engram_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2747,7 +3158,7 @@ func (x *RemoveSegmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveSegmentResponse.ProtoReflect.Descriptor instead.
 func (*RemoveSegmentResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 type TypeDef struct {
@@ -2762,7 +3173,7 @@ type TypeDef struct {
 
 func (x *TypeDef) Reset() {
 	*x = TypeDef{}
-	mi := &file_engram_v1_memory_proto_msgTypes[35]
+	mi := &file_engram_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2774,7 +3185,7 @@ func (x *TypeDef) String() string {
 func (*TypeDef) ProtoMessage() {}
 
 func (x *TypeDef) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[35]
+	mi := &file_engram_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2787,7 +3198,7 @@ func (x *TypeDef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TypeDef.ProtoReflect.Descriptor instead.
 func (*TypeDef) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *TypeDef) GetName() string {
@@ -2827,7 +3238,7 @@ type AddTypeRequest struct {
 
 func (x *AddTypeRequest) Reset() {
 	*x = AddTypeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	mi := &file_engram_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2839,7 +3250,7 @@ func (x *AddTypeRequest) String() string {
 func (*AddTypeRequest) ProtoMessage() {}
 
 func (x *AddTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[36]
+	mi := &file_engram_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2852,7 +3263,7 @@ func (x *AddTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddTypeRequest.ProtoReflect.Descriptor instead.
 func (*AddTypeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *AddTypeRequest) GetType() *TypeDef {
@@ -2870,7 +3281,7 @@ type AddTypeResponse struct {
 
 func (x *AddTypeResponse) Reset() {
 	*x = AddTypeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	mi := &file_engram_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2882,7 +3293,7 @@ func (x *AddTypeResponse) String() string {
 func (*AddTypeResponse) ProtoMessage() {}
 
 func (x *AddTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[37]
+	mi := &file_engram_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2895,7 +3306,7 @@ func (x *AddTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddTypeResponse.ProtoReflect.Descriptor instead.
 func (*AddTypeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 type GetTypeRequest struct {
@@ -2907,7 +3318,7 @@ type GetTypeRequest struct {
 
 func (x *GetTypeRequest) Reset() {
 	*x = GetTypeRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[38]
+	mi := &file_engram_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +3330,7 @@ func (x *GetTypeRequest) String() string {
 func (*GetTypeRequest) ProtoMessage() {}
 
 func (x *GetTypeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[38]
+	mi := &file_engram_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +3343,7 @@ func (x *GetTypeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTypeRequest.ProtoReflect.Descriptor instead.
 func (*GetTypeRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GetTypeRequest) GetName() string {
@@ -2951,7 +3362,7 @@ type GetTypeResponse struct {
 
 func (x *GetTypeResponse) Reset() {
 	*x = GetTypeResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[39]
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +3374,7 @@ func (x *GetTypeResponse) String() string {
 func (*GetTypeResponse) ProtoMessage() {}
 
 func (x *GetTypeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[39]
+	mi := &file_engram_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +3387,7 @@ func (x *GetTypeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTypeResponse.ProtoReflect.Descriptor instead.
 func (*GetTypeResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetTypeResponse) GetType() *TypeDef {
@@ -2994,7 +3405,7 @@ type ListTypesRequest struct {
 
 func (x *ListTypesRequest) Reset() {
 	*x = ListTypesRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[40]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3417,7 @@ func (x *ListTypesRequest) String() string {
 func (*ListTypesRequest) ProtoMessage() {}
 
 func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[40]
+	mi := &file_engram_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3430,7 @@ func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesRequest.ProtoReflect.Descriptor instead.
 func (*ListTypesRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{45}
 }
 
 type ListTypesResponse struct {
@@ -3031,7 +3442,7 @@ type ListTypesResponse struct {
 
 func (x *ListTypesResponse) Reset() {
 	*x = ListTypesResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[41]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3043,7 +3454,7 @@ func (x *ListTypesResponse) String() string {
 func (*ListTypesResponse) ProtoMessage() {}
 
 func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[41]
+	mi := &file_engram_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3056,7 +3467,7 @@ func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesResponse.ProtoReflect.Descriptor instead.
 func (*ListTypesResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListTypesResponse) GetNames() []string {
@@ -3077,7 +3488,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[42]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3089,7 +3500,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[42]
+	mi := &file_engram_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3102,7 +3513,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{42}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *StatsRequest) GetPattern() string {
@@ -3135,7 +3546,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_engram_v1_memory_proto_msgTypes[43]
+	mi := &file_engram_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3147,7 +3558,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[43]
+	mi := &file_engram_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3160,7 +3571,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{43}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *StatsResponse) GetNodes() []*Stats {
@@ -3186,13 +3597,16 @@ type Stats struct {
 	Evicted       uint64                 `protobuf:"varint,12,opt,name=evicted,proto3" json:"evicted,omitempty"`
 	Refused       uint64                 `protobuf:"varint,13,opt,name=refused,proto3" json:"refused,omitempty"`
 	Disk          *OnDisk                `protobuf:"bytes,14,opt,name=disk,proto3" json:"disk,omitempty"`
+	Value         *Value                 `protobuf:"bytes,15,opt,name=value,proto3" json:"value,omitempty"` // entities of memories that evict by value
+	Keeps         *Bounds                `protobuf:"bytes,16,opt,name=keeps,proto3" json:"keeps,omitempty"` // entities with bounds of their own
+	Mark          *Mark                  `protobuf:"bytes,17,opt,name=mark,proto3" json:"mark,omitempty"`   // entities that a mark by hand names: the newest such
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3204,7 +3618,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[44]
+	mi := &file_engram_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3217,7 +3631,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{44}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Stats) GetId() string {
@@ -3318,6 +3732,175 @@ func (x *Stats) GetDisk() *OnDisk {
 	return nil
 }
 
+func (x *Stats) GetValue() *Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *Stats) GetKeeps() *Bounds {
+	if x != nil {
+		return x.Keeps
+	}
+	return nil
+}
+
+func (x *Stats) GetMark() *Mark {
+	if x != nil {
+		return x.Mark
+	}
+	return nil
+}
+
+// Mark is a mark by hand of entities that matter.
+type Mark struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`     // of the mark, an entity of SystemState/Mark; its provider segment set it
+	Note          string                 `protobuf:"bytes,2,opt,name=note,proto3" json:"note,omitempty"` // why, for people
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Mark) Reset() {
+	*x = Mark{}
+	mi := &file_engram_v1_memory_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Mark) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Mark) ProtoMessage() {}
+
+func (x *Mark) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Mark.ProtoReflect.Descriptor instead.
+func (*Mark) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *Mark) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Mark) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+// Value says why an entity stays in the working memory for longer or shorter than others. The
+// unit of time is a state's usual stay there: within a sixty-fourth of it uses count once, and
+// after half of it they count half.
+type Value struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Asked         float64                `protobuf:"fixed64,1,opt,name=asked,proto3" json:"asked,omitempty"`           // uses: reads and queries
+	Linked        float64                `protobuf:"fixed64,2,opt,name=linked,proto3" json:"linked,omitempty"`         // uses that came along links
+	Confidence    float64                `protobuf:"fixed64,3,opt,name=confidence,proto3" json:"confidence,omitempty"` // of its newest snapshot
+	Stretch       float64                `protobuf:"fixed64,4,opt,name=stretch,proto3" json:"stretch,omitempty"`       // by how much the bounds of its history are stretched for that, 1 to 4
+	Surprised     float64                `protobuf:"fixed64,5,opt,name=surprised,proto3" json:"surprised,omitempty"`   // uses that surprises count as: as many as they had sigmas
+	Marked        float64                `protobuf:"fixed64,6,opt,name=marked,proto3" json:"marked,omitempty"`         // uses that incidents about it, and standing rules that it satisfied, and marks by hand count as
+	Askers        uint32                 `protobuf:"varint,7,opt,name=askers,proto3" json:"askers,omitempty"`          // by whom it was asked for, told apart up to 4
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Value) Reset() {
+	*x = Value{}
+	mi := &file_engram_v1_memory_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Value) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Value) ProtoMessage() {}
+
+func (x *Value) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_v1_memory_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Value.ProtoReflect.Descriptor instead.
+func (*Value) Descriptor() ([]byte, []int) {
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *Value) GetAsked() float64 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
+}
+
+func (x *Value) GetLinked() float64 {
+	if x != nil {
+		return x.Linked
+	}
+	return 0
+}
+
+func (x *Value) GetConfidence() float64 {
+	if x != nil {
+		return x.Confidence
+	}
+	return 0
+}
+
+func (x *Value) GetStretch() float64 {
+	if x != nil {
+		return x.Stretch
+	}
+	return 0
+}
+
+func (x *Value) GetSurprised() float64 {
+	if x != nil {
+		return x.Surprised
+	}
+	return 0
+}
+
+func (x *Value) GetMarked() float64 {
+	if x != nil {
+		return x.Marked
+	}
+	return 0
+}
+
+func (x *Value) GetAskers() uint32 {
+	if x != nil {
+		return x.Askers
+	}
+	return 0
+}
+
 // OnDisk is what the long-term memory holds of a node.
 type OnDisk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3326,13 +3909,14 @@ type OnDisk struct {
 	Bytes         int64                  `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	First         int64                  `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"` // nanoseconds since 1970
 	Last          int64                  `protobuf:"varint,5,opt,name=last,proto3" json:"last,omitempty"`
+	Stretch       float64                `protobuf:"fixed64,6,opt,name=stretch,proto3" json:"stretch,omitempty"` // of an entity: its ages count so many times less for policies, 1 to 4
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OnDisk) Reset() {
 	*x = OnDisk{}
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3344,7 +3928,7 @@ func (x *OnDisk) String() string {
 func (*OnDisk) ProtoMessage() {}
 
 func (x *OnDisk) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[45]
+	mi := &file_engram_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3357,7 +3941,7 @@ func (x *OnDisk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OnDisk.ProtoReflect.Descriptor instead.
 func (*OnDisk) Descriptor() ([]byte, []int) {
-	return file_engram_v1_memory_proto_rawDescGZIP(), []int{45}
+	return file_engram_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *OnDisk) GetEntities() uint64 {
@@ -3395,6 +3979,13 @@ func (x *OnDisk) GetLast() int64 {
 	return 0
 }
 
+func (x *OnDisk) GetStretch() float64 {
+	if x != nil {
+		return x.Stretch
+	}
+	return 0
+}
+
 type NameSelector_Names struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Names         []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
@@ -3404,7 +3995,7 @@ type NameSelector_Names struct {
 
 func (x *NameSelector_Names) Reset() {
 	*x = NameSelector_Names{}
-	mi := &file_engram_v1_memory_proto_msgTypes[46]
+	mi := &file_engram_v1_memory_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +4007,7 @@ func (x *NameSelector_Names) String() string {
 func (*NameSelector_Names) ProtoMessage() {}
 
 func (x *NameSelector_Names) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[46]
+	mi := &file_engram_v1_memory_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3449,7 +4040,7 @@ type SnapshotSelector_Nearest struct {
 
 func (x *SnapshotSelector_Nearest) Reset() {
 	*x = SnapshotSelector_Nearest{}
-	mi := &file_engram_v1_memory_proto_msgTypes[47]
+	mi := &file_engram_v1_memory_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +4052,7 @@ func (x *SnapshotSelector_Nearest) String() string {
 func (*SnapshotSelector_Nearest) ProtoMessage() {}
 
 func (x *SnapshotSelector_Nearest) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[47]
+	mi := &file_engram_v1_memory_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3501,7 +4092,7 @@ type SnapshotSelector_Range struct {
 
 func (x *SnapshotSelector_Range) Reset() {
 	*x = SnapshotSelector_Range{}
-	mi := &file_engram_v1_memory_proto_msgTypes[48]
+	mi := &file_engram_v1_memory_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3513,7 +4104,7 @@ func (x *SnapshotSelector_Range) String() string {
 func (*SnapshotSelector_Range) ProtoMessage() {}
 
 func (x *SnapshotSelector_Range) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[48]
+	mi := &file_engram_v1_memory_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3553,7 +4144,7 @@ type SnapshotSelector_Indices struct {
 
 func (x *SnapshotSelector_Indices) Reset() {
 	*x = SnapshotSelector_Indices{}
-	mi := &file_engram_v1_memory_proto_msgTypes[49]
+	mi := &file_engram_v1_memory_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3565,7 +4156,7 @@ func (x *SnapshotSelector_Indices) String() string {
 func (*SnapshotSelector_Indices) ProtoMessage() {}
 
 func (x *SnapshotSelector_Indices) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[49]
+	mi := &file_engram_v1_memory_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3605,7 +4196,7 @@ type SubscribeRequest_Resume struct {
 
 func (x *SubscribeRequest_Resume) Reset() {
 	*x = SubscribeRequest_Resume{}
-	mi := &file_engram_v1_memory_proto_msgTypes[50]
+	mi := &file_engram_v1_memory_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3617,7 +4208,7 @@ func (x *SubscribeRequest_Resume) String() string {
 func (*SubscribeRequest_Resume) ProtoMessage() {}
 
 func (x *SubscribeRequest_Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_v1_memory_proto_msgTypes[50]
+	mi := &file_engram_v1_memory_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3652,14 +4243,15 @@ var File_engram_v1_memory_proto protoreflect.FileDescriptor
 const file_engram_v1_memory_proto_rawDesc = "" +
 	"\n" +
 	"\x16engram/v1/memory.proto\x12\tengram.v1\x1a\x1cgoogle/protobuf/struct.proto\"\r\n" +
-	"\vInfoRequest\"\xa2\x01\n" +
+	"\vInfoRequest\"\xb8\x01\n" +
 	"\fInfoResponse\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1a\n" +
 	"\bmemories\x18\x03 \x03(\tR\bmemories\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\tR\aversion\x12\x1a\n" +
 	"\breceived\x18\x05 \x01(\x03R\breceived\x12\x12\n" +
-	"\x04sent\x18\x06 \x01(\x03R\x04sent\"]\n" +
+	"\x04sent\x18\x06 \x01(\x03R\x04sent\x12\x14\n" +
+	"\x05robot\x18\a \x01(\tR\x05robot\"]\n" +
 	"\aPayload\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12*\n" +
@@ -3671,13 +4263,14 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"confidence\x18\x03 \x01(\x02H\x01R\n" +
 	"confidence\x88\x01\x01B\a\n" +
 	"\x05_sentB\r\n" +
-	"\v_confidence\"\x9f\x01\n" +
+	"\v_confidence\"\xbd\x01\n" +
 	"\bSnapshot\x12\x12\n" +
 	"\x04time\x18\x01 \x01(\x03R\x04time\x12\x18\n" +
 	"\aarrived\x18\x02 \x01(\x03R\aarrived\x12\x16\n" +
 	"\x06number\x18\x03 \x01(\x04R\x06number\x121\n" +
 	"\tinstances\x18\x04 \x03(\v2\x13.engram.v1.InstanceR\tinstances\x12\x1a\n" +
-	"\brecalled\x18\x05 \x01(\bR\brecalled\"K\n" +
+	"\brecalled\x18\x05 \x01(\bR\brecalled\x12\x1c\n" +
+	"\tpredicted\x18\x06 \x01(\bR\tpredicted\"K\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x14\n" +
 	"\x05thing\x18\x02 \x01(\tR\x05thing\x12\x18\n" +
@@ -3729,7 +4322,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\tQueryNode\x12-\n" +
 	"\x05names\x18\x01 \x01(\v2\x17.engram.v1.NameSelectorR\x05names\x120\n" +
 	"\bchildren\x18\x02 \x03(\v2\x14.engram.v1.QueryNodeR\bchildren\x129\n" +
-	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\"\xda\x03\n" +
+	"\tsnapshots\x18\x03 \x03(\v2\x1b.engram.v1.SnapshotSelectorR\tsnapshots\"\xc0\x04\n" +
 	"\fQueryRequest\x120\n" +
 	"\bmemories\x18\x01 \x03(\v2\x14.engram.v1.QueryNodeR\bmemories\x12\x1d\n" +
 	"\apattern\x18\x02 \x01(\tH\x00R\apattern\x88\x01\x01\x129\n" +
@@ -3743,7 +4336,11 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x0fwithout_payload\x18\b \x01(\bR\x0ewithoutPayload\x12\x12\n" +
 	"\x04json\x18\t \x01(\bR\x04json\x12)\n" +
 	"\x06source\x18\n" +
-	" \x01(\x0e2\x11.engram.v1.SourceR\x06sourceB\n" +
+	" \x01(\x0e2\x11.engram.v1.SourceR\x06source\x12\x1f\n" +
+	"\vevery_nanos\x18\r \x01(\x03R\n" +
+	"everyNanos\x12\x18\n" +
+	"\apredict\x18\x0e \x01(\bR\apredict\x12)\n" +
+	"\x10without_doubtful\x18\x0f \x01(\bR\x0fwithoutDoubtfulB\n" +
 	"\n" +
 	"\b_patternB\b\n" +
 	"\x06_as_of\"\x86\x01\n" +
@@ -3815,16 +4412,44 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12+\n" +
 	"\aupdates\x18\x02 \x03(\v2\x11.engram.v1.UpdateR\aupdates\x12\x1b\n" +
 	"\x06number\x18\x03 \x01(\x04H\x00R\x06number\x88\x01\x01B\t\n" +
-	"\a_number\"\"\n" +
+	"\a_number\"6\n" +
 	"\x0ePredictRequest\x12\x10\n" +
-	"\x03ids\x18\x01 \x03(\tR\x03ids\"J\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\x12\x12\n" +
+	"\x04json\x18\x02 \x01(\bR\x04json\"J\n" +
 	"\x0fPredictResponse\x127\n" +
-	"\vpredictions\x18\x01 \x03(\v2\x15.engram.v1.PredictionR\vpredictions\"u\n" +
+	"\vpredictions\x18\x01 \x03(\v2\x15.engram.v1.PredictionR\vpredictions\"\xcb\x02\n" +
 	"\n" +
 	"Prediction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
 	"\bsnapshot\x18\x02 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\x12&\n" +
-	"\x05error\x18\x03 \x01(\v2\x10.engram.v1.ErrorR\x05error\"f\n" +
+	"\x05error\x18\x03 \x01(\v2\x10.engram.v1.ErrorR\x05error\x12#\n" +
+	"\rhorizon_nanos\x18\x04 \x01(\x03R\fhorizonNanos\x12\x12\n" +
+	"\x04from\x18\x05 \x03(\tR\x04from\x124\n" +
+	"\amembers\x18\x06 \x03(\v2\x1a.engram.v1.PredictedMemberR\amembers\x125\n" +
+	"\n" +
+	"hypotheses\x18\a \x03(\v2\x15.engram.v1.HypothesisR\n" +
+	"hypotheses\x12.\n" +
+	"\x05poses\x18\b \x03(\v2\x18.engram.v1.PredictedPoseR\x05poses\"\xd9\x01\n" +
+	"\n" +
+	"Hypothesis\x12 \n" +
+	"\vprobability\x18\x01 \x01(\x01R\vprobability\x12/\n" +
+	"\bsnapshot\x18\x02 \x01(\v2\x13.engram.v1.SnapshotR\bsnapshot\x124\n" +
+	"\amembers\x18\x03 \x03(\v2\x1a.engram.v1.PredictedMemberR\amembers\x12\x12\n" +
+	"\x04from\x18\x04 \x03(\tR\x04from\x12.\n" +
+	"\x05poses\x18\x05 \x03(\v2\x18.engram.v1.PredictedPoseR\x05poses\"C\n" +
+	"\rPredictedPose\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n" +
+	"\n" +
+	"covariance\x18\x02 \x03(\x01R\n" +
+	"covariance\"\x9b\x01\n" +
+	"\x0fPredictedMember\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04mean\x18\x02 \x01(\x01R\x04mean\x12\x0e\n" +
+	"\x02sd\x18\x03 \x01(\x01R\x02sd\x12\x10\n" +
+	"\x03low\x18\x04 \x01(\x01R\x03low\x12\x12\n" +
+	"\x04high\x18\x05 \x01(\x01R\x04high\x12\x14\n" +
+	"\x05model\x18\x06 \x01(\tR\x05model\x12\x14\n" +
+	"\x05skill\x18\a \x01(\x01R\x05skill\"f\n" +
 	"\x06Bounds\x12\x1b\n" +
 	"\tmax_count\x18\x01 \x01(\x03R\bmaxCount\x12\"\n" +
 	"\rmax_age_nanos\x18\x02 \x01(\x03R\vmaxAgeNanos\x12\x1b\n" +
@@ -3845,7 +4470,11 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\bsegments\x18\x01 \x03(\v2\x12.engram.v1.SegmentR\bsegments\"A\n" +
 	"\x11AddSegmentRequest\x12,\n" +
 	"\asegment\x18\x01 \x01(\v2\x12.engram.v1.SegmentR\asegment\"\x14\n" +
-	"\x12AddSegmentResponse\"&\n" +
+	"\x12AddSegmentResponse\"P\n" +
+	"\x11SetHistoryRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
+	"\ahistory\x18\x02 \x01(\v2\x11.engram.v1.BoundsR\ahistory\"\x14\n" +
+	"\x12SetHistoryResponse\"&\n" +
 	"\x14RemoveSegmentRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x17\n" +
 	"\x15RemoveSegmentResponse\"o\n" +
@@ -3869,7 +4498,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\x05depth\x18\x02 \x01(\x0e2\x10.engram.v1.LevelR\x05depth\x12.\n" +
 	"\bselector\x18\x03 \x01(\v2\x12.engram.v1.PatternR\bselector\"7\n" +
 	"\rStatsResponse\x12&\n" +
-	"\x05nodes\x18\x01 \x03(\v2\x10.engram.v1.StatsR\x05nodes\"\xa1\x03\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x10.engram.v1.StatsR\x05nodes\"\x97\x04\n" +
 	"\x05Stats\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12&\n" +
 	"\x05level\x18\x02 \x01(\x0e2\x10.engram.v1.LevelR\x05level\x12\x12\n" +
@@ -3887,15 +4516,32 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\tcommitted\x18\v \x01(\x04R\tcommitted\x12\x18\n" +
 	"\aevicted\x18\f \x01(\x04R\aevicted\x12\x18\n" +
 	"\arefused\x18\r \x01(\x04R\arefused\x12%\n" +
-	"\x04disk\x18\x0e \x01(\v2\x11.engram.v1.OnDiskR\x04diskB\b\n" +
+	"\x04disk\x18\x0e \x01(\v2\x11.engram.v1.OnDiskR\x04disk\x12&\n" +
+	"\x05value\x18\x0f \x01(\v2\x10.engram.v1.ValueR\x05value\x12'\n" +
+	"\x05keeps\x18\x10 \x01(\v2\x11.engram.v1.BoundsR\x05keeps\x12#\n" +
+	"\x04mark\x18\x11 \x01(\v2\x0f.engram.v1.MarkR\x04markB\b\n" +
 	"\x06_firstB\a\n" +
-	"\x05_last\"\x82\x01\n" +
+	"\x05_last\"*\n" +
+	"\x04Mark\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04note\x18\x02 \x01(\tR\x04note\"\xbd\x01\n" +
+	"\x05Value\x12\x14\n" +
+	"\x05asked\x18\x01 \x01(\x01R\x05asked\x12\x16\n" +
+	"\x06linked\x18\x02 \x01(\x01R\x06linked\x12\x1e\n" +
+	"\n" +
+	"confidence\x18\x03 \x01(\x01R\n" +
+	"confidence\x12\x18\n" +
+	"\astretch\x18\x04 \x01(\x01R\astretch\x12\x1c\n" +
+	"\tsurprised\x18\x05 \x01(\x01R\tsurprised\x12\x16\n" +
+	"\x06marked\x18\x06 \x01(\x01R\x06marked\x12\x16\n" +
+	"\x06askers\x18\a \x01(\rR\x06askers\"\x9c\x01\n" +
 	"\x06OnDisk\x12\x1a\n" +
 	"\bentities\x18\x01 \x01(\x04R\bentities\x12\x1c\n" +
 	"\tsnapshots\x18\x02 \x01(\x04R\tsnapshots\x12\x14\n" +
 	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\x12\x14\n" +
 	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x12\n" +
-	"\x04last\x18\x05 \x01(\x03R\x04last*8\n" +
+	"\x04last\x18\x05 \x01(\x03R\x04last\x12\x18\n" +
+	"\astretch\x18\x06 \x01(\x01R\astretch*8\n" +
 	"\x06Target\x12\x0f\n" +
 	"\vTARGET_BOTH\x10\x00\x12\r\n" +
 	"\tTARGET_WM\x10\x01\x12\x0e\n" +
@@ -3924,7 +4570,7 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\fLEVEL_MEMORY\x10\x01\x12\x16\n" +
 	"\x12LEVEL_CORE_SEGMENT\x10\x02\x12\x1a\n" +
 	"\x16LEVEL_PROVIDER_SEGMENT\x10\x03\x12\x10\n" +
-	"\fLEVEL_ENTITY\x10\x042\xa0\b\n" +
+	"\fLEVEL_ENTITY\x10\x042\xeb\b\n" +
 	"\rMemoryService\x12<\n" +
 	"\x04Info\x12\x16.engram.v1.InfoRequest\x1a\x17.engram.v1.InfoResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\x06Commit\x12\x18.engram.v1.CommitRequest\x1a\x19.engram.v1.CommitResponse\x12G\n" +
@@ -3936,7 +4582,9 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\aPredict\x12\x19.engram.v1.PredictRequest\x1a\x1a.engram.v1.PredictResponse\x12H\n" +
 	"\bDescribe\x12\x1a.engram.v1.DescribeRequest\x1a\x1b.engram.v1.DescribeResponse\"\x03\x90\x02\x01\x12I\n" +
 	"\n" +
-	"AddSegment\x12\x1c.engram.v1.AddSegmentRequest\x1a\x1d.engram.v1.AddSegmentResponse\x12R\n" +
+	"AddSegment\x12\x1c.engram.v1.AddSegmentRequest\x1a\x1d.engram.v1.AddSegmentResponse\x12I\n" +
+	"\n" +
+	"SetHistory\x12\x1c.engram.v1.SetHistoryRequest\x1a\x1d.engram.v1.SetHistoryResponse\x12R\n" +
 	"\rRemoveSegment\x12\x1f.engram.v1.RemoveSegmentRequest\x1a .engram.v1.RemoveSegmentResponse\x12@\n" +
 	"\aAddType\x12\x19.engram.v1.AddTypeRequest\x1a\x1a.engram.v1.AddTypeResponse\x12E\n" +
 	"\aGetType\x12\x19.engram.v1.GetTypeRequest\x1a\x1a.engram.v1.GetTypeResponse\"\x03\x90\x02\x01\x12K\n" +
@@ -3956,7 +4604,7 @@ func file_engram_v1_memory_proto_rawDescGZIP() []byte {
 }
 
 var file_engram_v1_memory_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_engram_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_engram_v1_memory_proto_goTypes = []any{
 	(Target)(0),                      // 0: engram.v1.Target
 	(FilterOrder)(0),                 // 1: engram.v1.FilterOrder
@@ -3991,45 +4639,52 @@ var file_engram_v1_memory_proto_goTypes = []any{
 	(*PredictRequest)(nil),           // 30: engram.v1.PredictRequest
 	(*PredictResponse)(nil),          // 31: engram.v1.PredictResponse
 	(*Prediction)(nil),               // 32: engram.v1.Prediction
-	(*Bounds)(nil),                   // 33: engram.v1.Bounds
-	(*Segment)(nil),                  // 34: engram.v1.Segment
-	(*DescribeRequest)(nil),          // 35: engram.v1.DescribeRequest
-	(*DescribeResponse)(nil),         // 36: engram.v1.DescribeResponse
-	(*AddSegmentRequest)(nil),        // 37: engram.v1.AddSegmentRequest
-	(*AddSegmentResponse)(nil),       // 38: engram.v1.AddSegmentResponse
-	(*RemoveSegmentRequest)(nil),     // 39: engram.v1.RemoveSegmentRequest
-	(*RemoveSegmentResponse)(nil),    // 40: engram.v1.RemoveSegmentResponse
-	(*TypeDef)(nil),                  // 41: engram.v1.TypeDef
-	(*AddTypeRequest)(nil),           // 42: engram.v1.AddTypeRequest
-	(*AddTypeResponse)(nil),          // 43: engram.v1.AddTypeResponse
-	(*GetTypeRequest)(nil),           // 44: engram.v1.GetTypeRequest
-	(*GetTypeResponse)(nil),          // 45: engram.v1.GetTypeResponse
-	(*ListTypesRequest)(nil),         // 46: engram.v1.ListTypesRequest
-	(*ListTypesResponse)(nil),        // 47: engram.v1.ListTypesResponse
-	(*StatsRequest)(nil),             // 48: engram.v1.StatsRequest
-	(*StatsResponse)(nil),            // 49: engram.v1.StatsResponse
-	(*Stats)(nil),                    // 50: engram.v1.Stats
-	(*OnDisk)(nil),                   // 51: engram.v1.OnDisk
-	(*NameSelector_Names)(nil),       // 52: engram.v1.NameSelector.Names
-	(*SnapshotSelector_Nearest)(nil), // 53: engram.v1.SnapshotSelector.Nearest
-	(*SnapshotSelector_Range)(nil),   // 54: engram.v1.SnapshotSelector.Range
-	(*SnapshotSelector_Indices)(nil), // 55: engram.v1.SnapshotSelector.Indices
-	(*SubscribeRequest_Resume)(nil),  // 56: engram.v1.SubscribeRequest.Resume
-	(*structpb.Value)(nil),           // 57: google.protobuf.Value
+	(*Hypothesis)(nil),               // 33: engram.v1.Hypothesis
+	(*PredictedPose)(nil),            // 34: engram.v1.PredictedPose
+	(*PredictedMember)(nil),          // 35: engram.v1.PredictedMember
+	(*Bounds)(nil),                   // 36: engram.v1.Bounds
+	(*Segment)(nil),                  // 37: engram.v1.Segment
+	(*DescribeRequest)(nil),          // 38: engram.v1.DescribeRequest
+	(*DescribeResponse)(nil),         // 39: engram.v1.DescribeResponse
+	(*AddSegmentRequest)(nil),        // 40: engram.v1.AddSegmentRequest
+	(*AddSegmentResponse)(nil),       // 41: engram.v1.AddSegmentResponse
+	(*SetHistoryRequest)(nil),        // 42: engram.v1.SetHistoryRequest
+	(*SetHistoryResponse)(nil),       // 43: engram.v1.SetHistoryResponse
+	(*RemoveSegmentRequest)(nil),     // 44: engram.v1.RemoveSegmentRequest
+	(*RemoveSegmentResponse)(nil),    // 45: engram.v1.RemoveSegmentResponse
+	(*TypeDef)(nil),                  // 46: engram.v1.TypeDef
+	(*AddTypeRequest)(nil),           // 47: engram.v1.AddTypeRequest
+	(*AddTypeResponse)(nil),          // 48: engram.v1.AddTypeResponse
+	(*GetTypeRequest)(nil),           // 49: engram.v1.GetTypeRequest
+	(*GetTypeResponse)(nil),          // 50: engram.v1.GetTypeResponse
+	(*ListTypesRequest)(nil),         // 51: engram.v1.ListTypesRequest
+	(*ListTypesResponse)(nil),        // 52: engram.v1.ListTypesResponse
+	(*StatsRequest)(nil),             // 53: engram.v1.StatsRequest
+	(*StatsResponse)(nil),            // 54: engram.v1.StatsResponse
+	(*Stats)(nil),                    // 55: engram.v1.Stats
+	(*Mark)(nil),                     // 56: engram.v1.Mark
+	(*Value)(nil),                    // 57: engram.v1.Value
+	(*OnDisk)(nil),                   // 58: engram.v1.OnDisk
+	(*NameSelector_Names)(nil),       // 59: engram.v1.NameSelector.Names
+	(*SnapshotSelector_Nearest)(nil), // 60: engram.v1.SnapshotSelector.Nearest
+	(*SnapshotSelector_Range)(nil),   // 61: engram.v1.SnapshotSelector.Range
+	(*SnapshotSelector_Indices)(nil), // 62: engram.v1.SnapshotSelector.Indices
+	(*SubscribeRequest_Resume)(nil),  // 63: engram.v1.SubscribeRequest.Resume
+	(*structpb.Value)(nil),           // 64: google.protobuf.Value
 }
 var file_engram_v1_memory_proto_depIdxs = []int32{
-	57, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
+	64, // 0: engram.v1.Payload.json:type_name -> google.protobuf.Value
 	8,  // 1: engram.v1.Instance.payload:type_name -> engram.v1.Payload
 	9,  // 2: engram.v1.Snapshot.instances:type_name -> engram.v1.Instance
 	9,  // 3: engram.v1.EntityUpdate.instances:type_name -> engram.v1.Instance
 	12, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
 	15, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
 	11, // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
-	52, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
+	59, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
 	16, // 8: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
-	53, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
-	54, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
-	55, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
+	60, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
+	61, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
+	62, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
 	16, // 12: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
 	19, // 13: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
 	18, // 14: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
@@ -4044,7 +4699,7 @@ var file_engram_v1_memory_proto_depIdxs = []int32{
 	22, // 23: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
 	23, // 24: engram.v1.QueryResponse.copies:type_name -> engram.v1.CopyUsed
 	10, // 25: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
-	56, // 26: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
+	63, // 26: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
 	3,  // 27: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
 	17, // 28: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
 	10, // 29: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
@@ -4053,53 +4708,65 @@ var file_engram_v1_memory_proto_depIdxs = []int32{
 	32, // 32: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
 	10, // 33: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
 	11, // 34: engram.v1.Prediction.error:type_name -> engram.v1.Error
-	33, // 35: engram.v1.Segment.history:type_name -> engram.v1.Bounds
-	4,  // 36: engram.v1.Segment.durability:type_name -> engram.v1.Durability
-	17, // 37: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
-	34, // 38: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
-	34, // 39: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
-	41, // 40: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
-	41, // 41: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
-	5,  // 42: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
-	17, // 43: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
-	50, // 44: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
-	5,  // 45: engram.v1.Stats.level:type_name -> engram.v1.Level
-	51, // 46: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
-	6,  // 47: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
-	13, // 48: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
-	13, // 49: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
-	20, // 50: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
-	20, // 51: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
-	25, // 52: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
-	27, // 53: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
-	30, // 54: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
-	35, // 55: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
-	37, // 56: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
-	39, // 57: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
-	42, // 58: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
-	44, // 59: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
-	46, // 60: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
-	48, // 61: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
-	7,  // 62: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
-	14, // 63: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
-	14, // 64: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
-	24, // 65: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
-	24, // 66: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
-	26, // 67: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
-	29, // 68: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
-	31, // 69: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
-	36, // 70: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
-	38, // 71: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
-	40, // 72: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
-	43, // 73: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
-	45, // 74: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
-	47, // 75: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
-	49, // 76: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
-	62, // [62:77] is the sub-list for method output_type
-	47, // [47:62] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	35, // 35: engram.v1.Prediction.members:type_name -> engram.v1.PredictedMember
+	33, // 36: engram.v1.Prediction.hypotheses:type_name -> engram.v1.Hypothesis
+	34, // 37: engram.v1.Prediction.poses:type_name -> engram.v1.PredictedPose
+	10, // 38: engram.v1.Hypothesis.snapshot:type_name -> engram.v1.Snapshot
+	35, // 39: engram.v1.Hypothesis.members:type_name -> engram.v1.PredictedMember
+	34, // 40: engram.v1.Hypothesis.poses:type_name -> engram.v1.PredictedPose
+	36, // 41: engram.v1.Segment.history:type_name -> engram.v1.Bounds
+	4,  // 42: engram.v1.Segment.durability:type_name -> engram.v1.Durability
+	17, // 43: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
+	37, // 44: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
+	37, // 45: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
+	36, // 46: engram.v1.SetHistoryRequest.history:type_name -> engram.v1.Bounds
+	46, // 47: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
+	46, // 48: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
+	5,  // 49: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
+	17, // 50: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
+	55, // 51: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
+	5,  // 52: engram.v1.Stats.level:type_name -> engram.v1.Level
+	58, // 53: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
+	57, // 54: engram.v1.Stats.value:type_name -> engram.v1.Value
+	36, // 55: engram.v1.Stats.keeps:type_name -> engram.v1.Bounds
+	56, // 56: engram.v1.Stats.mark:type_name -> engram.v1.Mark
+	6,  // 57: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
+	13, // 58: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
+	13, // 59: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
+	20, // 60: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
+	20, // 61: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
+	25, // 62: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
+	27, // 63: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
+	30, // 64: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
+	38, // 65: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
+	40, // 66: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
+	42, // 67: engram.v1.MemoryService.SetHistory:input_type -> engram.v1.SetHistoryRequest
+	44, // 68: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
+	47, // 69: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
+	49, // 70: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
+	51, // 71: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
+	53, // 72: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
+	7,  // 73: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
+	14, // 74: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
+	14, // 75: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
+	24, // 76: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
+	24, // 77: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
+	26, // 78: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
+	29, // 79: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
+	31, // 80: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
+	39, // 81: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
+	41, // 82: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
+	43, // 83: engram.v1.MemoryService.SetHistory:output_type -> engram.v1.SetHistoryResponse
+	45, // 84: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
+	48, // 85: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
+	50, // 86: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
+	52, // 87: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
+	54, // 88: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
+	73, // [73:89] is the sub-list for method output_type
+	57, // [57:73] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_memory_proto_init() }
@@ -4131,15 +4798,15 @@ func file_engram_v1_memory_proto_init() {
 		(*SubscribeRequest_Resume_)(nil),
 	}
 	file_engram_v1_memory_proto_msgTypes[23].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[44].OneofWrappers = []any{}
-	file_engram_v1_memory_proto_msgTypes[48].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[49].OneofWrappers = []any{}
+	file_engram_v1_memory_proto_msgTypes[55].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_v1_memory_proto_rawDesc), len(file_engram_v1_memory_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   51,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,9 @@ func corrupt(format string, args ...any) error {
 type Writer struct {
 	Head []byte // how each vector is written, and all of short ones
 	Data []byte
+	// Quick says to take the first way that fits instead of the one that takes the fewest
+	// bytes, which several are tried for.
+	Quick bool
 }
 
 // Len returns the bytes written so far.

@@ -31,9 +31,12 @@ func (w *Writer) Floats(v []uint64, o FloatOptions) {
 		return
 	}
 	values, native := valuesOf(v, o.Single)
-	best := Writer{Head: []byte{floatsOrdered}}
+	if w.Quick && w.quickFloats(v, values, native, o) {
+		return
+	}
+	best := Writer{Head: []byte{floatsOrdered}, Quick: w.Quick}
 	best.Ints(native, nil)
-	if allSame(native) {
+	if w.Quick || allSame(native) {
 		w.append(best)
 		return
 	}
@@ -45,26 +48,70 @@ func (w *Writer) Floats(v []uint64, o FloatOptions) {
 	single := o.Single
 	if !o.Single && allSingle(v) {
 		single = true
-		ordered := make([]int64, len(v))
-		for i, x := range values {
-			ordered[i] = order32(math.Float32bits(float32(x)))
-		}
 		t := Writer{Head: []byte{floatsSingle}}
-		t.Ints(ordered, nil)
+		t.Ints(ordered32(values), nil)
 		try(t)
 	}
-	if e, ok := findDecimal(values, single); ok {
-		g := grid{kind: floatsDecimal, exponent: byte(e), single: single, native32: o.Single}
-		try(g.write(values, native, 0))
-	} else if step, ok := findStep(values, single); ok {
-		g := grid{kind: floatsStep, step: step, single: single, native32: o.Single}
-		try(g.write(values, native, 0))
+	tryGrid := func(g grid, maxError float64) {
+		t := Writer{}
+		g.write(&t, values, native, maxError)
+		try(t)
 	}
-	if o.MaxError > 0 && o.MaxError < math.MaxFloat64/4 {
-		g := grid{kind: floatsQuant, step: quantum(values, o), native32: o.Single}
-		try(g.write(values, native, o.MaxError))
+	if g, ok := decimalGrid(values, single, o); ok {
+		tryGrid(g, 0)
+	} else if step, ok := findStep(values, single); ok {
+		tryGrid(grid{kind: floatsStep, step: step, single: single, native32: o.Single}, 0)
+	}
+	if g, ok := quantGrid(values, o); ok {
+		tryGrid(g, o.MaxError)
 	}
 	w.append(best)
+}
+
+// quickFloats writes floats in the first way that takes less than their bits; none if there is
+// none that is found at once.
+func (w *Writer) quickFloats(v []uint64, values []float64, native []int64, o FloatOptions) bool {
+	if allSame(native) {
+		return false
+	}
+	if g, ok := quantGrid(values, o); ok {
+		g.write(w, values, native, o.MaxError)
+		return true
+	}
+	single := o.Single || allSingle(v)
+	if g, ok := decimalGrid(values, single, o); ok {
+		g.write(w, values, native, 0)
+		return true
+	}
+	if single && !o.Single {
+		w.byte(floatsSingle)
+		w.Ints(ordered32(values), nil)
+		return true
+	}
+	return false
+}
+
+// decimalGrid returns the grid of values that are decimal fractions; ok is false if they are not.
+func decimalGrid(values []float64, single bool, o FloatOptions) (g grid, ok bool) {
+	e, ok := findDecimal(values, single)
+	return grid{kind: floatsDecimal, exponent: byte(e), single: single, native32: o.Single}, ok
+}
+
+// quantGrid returns the grid of values that may be off by some error; ok is false if they may not.
+func quantGrid(values []float64, o FloatOptions) (g grid, ok bool) {
+	if o.MaxError <= 0 || o.MaxError >= math.MaxFloat64/4 {
+		return grid{}, false
+	}
+	return grid{kind: floatsQuant, step: quantum(values, o), native32: o.Single}, true
+}
+
+// ordered32 returns the bits of float32s as integers in the order of the values.
+func ordered32(values []float64) []int64 {
+	ordered := make([]int64, len(values))
+	for i, x := range values {
+		ordered[i] = order32(math.Float32bits(float32(x)))
+	}
+	return ordered
 }
 
 // valuesOf returns the values of floats and their bits as integers in the order of
@@ -170,7 +217,7 @@ func (g *grid) ordered(x float64) int64 {
 
 // write writes floats as multiples, and beside them by how many of the smallest steps
 // between floats each is corrected; none where it is within maxError.
-func (g *grid) write(values []float64, native []int64, maxError float64) (w Writer) {
+func (g *grid) write(w *Writer, values []float64, native []int64, maxError float64) {
 	ks, corrections := make([]int64, len(values)), make([]int64, len(values))
 	for i, x := range values {
 		ks[i] = g.nearest(x)
@@ -195,7 +242,37 @@ func (g *grid) write(values []float64, native []int64, maxError float64) (w Writ
 	}
 	w.Ints(ks, nil)
 	w.Ints(corrections, nil)
-	return w
+}
+
+// floatsHead reads how the integers of a vector become floats.
+func (r *Reader) floatsHead(single bool) (g grid) {
+	head := r.byte()
+	g = grid{kind: head &^ singleFlag, single: head&singleFlag != 0, native32: single}
+	switch g.kind {
+	case floatsOrdered, floatsSingle:
+	case floatsDecimal:
+		if g.exponent = r.byte(); int(g.exponent) >= len(powers) {
+			r.fail("decimals of %d digits", g.exponent)
+			g.exponent = 0
+		}
+	case floatsStep, floatsQuant:
+		g.step = math.Float64frombits(r.uint64())
+	default:
+		r.fail("unknown kind %d of floats", head)
+	}
+	return g
+}
+
+// SkipFloats passes over a vector of n floats.
+func (r *Reader) SkipFloats(n int) {
+	if n == 0 {
+		return
+	}
+	g := r.floatsHead(false)
+	r.SkipInts(n)
+	if g.kind != floatsOrdered && g.kind != floatsSingle {
+		r.SkipInts(n)
+	}
 }
 
 // Floats reads a vector of len(v) floats, as bits, into v. single says what the
@@ -204,8 +281,7 @@ func (r *Reader) Floats(v []uint64, single bool) {
 	if len(v) == 0 {
 		return
 	}
-	head := r.byte()
-	g := grid{kind: head &^ singleFlag, single: head&singleFlag != 0, native32: single}
+	g := r.floatsHead(single)
 	switch g.kind {
 	case floatsOrdered, floatsSingle:
 		if g.kind == floatsSingle && single {
@@ -224,16 +300,6 @@ func (r *Reader) Floats(v []uint64, single bool) {
 				v[i] = bits64(o)
 			}
 		}
-		return
-	case floatsDecimal:
-		if g.exponent = r.byte(); int(g.exponent) >= len(powers) {
-			r.fail("decimals of %d digits", g.exponent)
-			return
-		}
-	case floatsStep, floatsQuant:
-		g.step = math.Float64frombits(r.uint64())
-	default:
-		r.fail("unknown kind %d of floats", head)
 		return
 	}
 	ks, corrections := make([]int64, len(v)), make([]int64, len(v))

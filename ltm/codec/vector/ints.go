@@ -18,7 +18,7 @@ func (w *Writer) Ints(v, reference []int64) {
 	if len(v) == 0 || w.same(v, 0) {
 		return
 	}
-	var c choice
+	c := choice{quick: w.Quick}
 	c.among(v, 0)
 	if len(reference) == len(v) {
 		diff := make([]int64, len(v))
@@ -39,16 +39,21 @@ type choice struct {
 	flags     byte
 	residuals []int64
 	cost      int
+	quick     bool
 }
 
 // among tries the predictions for v.
 func (c *choice) among(v []int64, flags byte) {
 	scratch := make([]int64, len(v))
-	for _, p := range predictionsOf(v) {
+	ps := quickPredictions
+	if !c.quick {
+		ps = predictionsOf(v)
+	}
+	for _, p := range ps {
 		p.residuals(v, scratch)
 		if cost := cost(scratch) + 8*p.coefficients(); c.residuals == nil || cost < c.cost {
 			spare := c.residuals
-			*c = choice{p, flags, scratch, cost}
+			*c = choice{p, flags, scratch, cost, c.quick}
 			if scratch = spare; scratch == nil {
 				scratch = make([]int64, len(v))
 			}
@@ -90,9 +95,12 @@ func (w *Writer) residuals(c choice) {
 	parameter := bits.Len64(second)
 	coded, raw := encodeResiduals(rest, parameter)
 	kind := byte(intsCoded)
-	packed, width := packPlanes(rest)
-	if len(packed) < len(coded)+len(raw) {
-		kind, parameter = intsPlanes, width
+	var packed []byte
+	if !w.Quick {
+		all, width := packPlanes(rest)
+		if len(all) < len(coded)+len(raw) {
+			kind, packed, parameter = intsPlanes, all, width
+		}
 	}
 	w.byte(kind|c.flags, byte(c.by))
 	for i := range c.coefficients() {
@@ -175,21 +183,42 @@ func (r *Reader) Ints(v, reference []int64) {
 	}
 }
 
-func (r *Reader) residuals(kind byte, v []int64) {
-	p := prediction{by: predictor(r.byte())}
+// SkipInts passes over a vector of n integers.
+func (r *Reader) SkipInts(n int) {
+	if n == 0 {
+		return
+	}
+	switch head := r.byte(); head & intsKindMask {
+	case intsZero:
+	case intsSame:
+		r.uvarint()
+	case intsCoded, intsPlanes:
+		r.residualsHead(head & intsKindMask)
+	default:
+		r.fail("unknown kind %d of integers", head)
+	}
+}
+
+// residualsHead reads all of a vector of residuals but these. The parameter is the first class, or the number of planes.
+func (r *Reader) residualsHead(kind byte) (p prediction, first int64, parameter int, packed, raw []byte) {
+	p.by = predictor(r.byte())
 	if p.by >= predictors {
 		r.fail("unknown predictor %d", p.by)
 	}
 	for i := range p.coefficients() {
 		p.w[i] = int8(r.byte())
 	}
-	first := unzigzag(r.uvarint())
-	parameter := int(r.byte()) // the first class, or the number of planes
-	packed := r.data()
-	var raw []byte
+	first = unzigzag(r.uvarint())
+	parameter = int(r.byte())
+	packed = r.data()
 	if kind == intsCoded {
 		raw = r.data()
 	}
+	return p, first, parameter, packed, raw
+}
+
+func (r *Reader) residuals(kind byte, v []int64) {
+	p, first, parameter, packed, raw := r.residualsHead(kind)
 	switch {
 	case r.Err != nil:
 		return

@@ -96,6 +96,9 @@ func (p prediction) values(v []int64) {
 	}
 }
 
+// quickPredictions are those that need no look at what is to be predicted.
+var quickPredictions = []prediction{{by: byLast}, {by: byLine}}
+
 // predictionsOf returns the predictions worth trying for v.
 func predictionsOf(v []int64) []prediction {
 	ps := []prediction{{by: byLast}, {by: byNothing}, {by: byLine}, {by: byBits}}

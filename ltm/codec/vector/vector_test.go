@@ -10,13 +10,15 @@ import (
 )
 
 func roundTripInts(t interface{ Fatalf(string, ...any) }, v, reference []int64) {
-	var w Writer
-	w.Ints(v, reference)
-	got := make([]int64, len(v))
-	r := Reader{Head: append(w.Head, 9), Data: append(w.Data, 9)}
-	r.Ints(got, reference)
-	if r.Err != nil || !slices.Equal(got, v) || len(r.Head) != 1 || len(r.Data) != 1 {
-		t.Fatalf("%+v of %v is read as %v, %d and %d bytes are left, %v", w, v, got, len(r.Head), len(r.Data), r.Err)
+	for _, quick := range []bool{false, true} {
+		w := Writer{Quick: quick}
+		w.Ints(v, reference)
+		got := make([]int64, len(v))
+		r := Reader{Head: append(w.Head, 9), Data: append(w.Data, 9)}
+		r.Ints(got, reference)
+		if r.Err != nil || !slices.Equal(got, v) || len(r.Head) != 1 || len(r.Data) != 1 {
+			t.Fatalf("%+v of %v is read as %v, %d and %d bytes are left, %v", w, v, got, len(r.Head), len(r.Data), r.Err)
+		}
 	}
 }
 
@@ -61,14 +63,14 @@ func drawFloats(t *rapid.T) []float64 {
 }
 
 func TestFloatsAreReadToTheBitOrWithinTheError(t *testing.T) {
-	check := func(t interface{ Fatalf(string, ...any) }, v []float64, o FloatOptions) {
+	inWay := func(t interface{ Fatalf(string, ...any) }, v []float64, o FloatOptions, quick bool) {
 		in := make([]uint64, len(v))
 		for i, x := range v {
 			if in[i] = math.Float64bits(x); o.Single {
 				in[i] = uint64(math.Float32bits(float32(x)))
 			}
 		}
-		r := written(func(w *Writer) { w.Floats(in, o) })
+		r := written(func(w *Writer) { w.Quick = quick; w.Floats(in, o) })
 		out := make([]uint64, len(v))
 		r.Floats(out, o.Single)
 		if r.Err != nil || len(r.Head)+len(r.Data) != 0 {
@@ -83,9 +85,13 @@ func TestFloatsAreReadToTheBitOrWithinTheError(t *testing.T) {
 				x, y = float64(math.Float32frombits(uint32(in[i]))), float64(math.Float32frombits(uint32(out[i])))
 			}
 			if o.MaxError == 0 || !(math.Abs(x-y) <= o.MaxError) || x == 0 && math.Signbit(x) {
-				t.Fatalf("%v is read as %v with %+v in %v", x, y, o, v)
+				t.Fatalf("%v is read as %v with %+v in %v, quick %v", x, y, o, v, quick)
 			}
 		}
+	}
+	check := func(t interface{ Fatalf(string, ...any) }, v []float64, o FloatOptions) {
+		inWay(t, v, o, false)
+		inWay(t, v, o, true)
 	}
 	errors := []float64{0, 1e-4, 1e-12, 0.5, 1e300, math.MaxFloat64, math.SmallestNonzeroFloat64}
 	for _, e := range errors {

@@ -77,6 +77,9 @@ func NewFilter(p policy.Policy, types *idf.Registry) *Filter {
 	return f
 }
 
+// Look has the change of images measured within a region from now on.
+func (f *Filter) Look(r Region) { f.measure.region = r }
+
 func newCounts() Counts {
 	return Counts{Recorded: map[string]uint64{}, Skipped: map[string]uint64{}}
 }

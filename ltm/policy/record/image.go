@@ -20,16 +20,45 @@ const (
 )
 
 // thumbnail is the mean luminance of 64x64 parts of an image.
-type thumbnail [thumbnailSize * thumbnailSize]uint8
+type thumbnail struct {
+	parts         [thumbnailSize * thumbnailSize]uint8
+	width, height int // of the image, pixels
+}
 
-// difference returns the mean absolute difference of luminance, of 255.
-func (t *thumbnail) difference(o *thumbnail) float64 {
-	sum := 0
-	for i, a := range t {
-		d := int(a) - int(o[i])
-		sum += max(d, -d)
+// Region is a part of an image, in which change counts. It may lie outside the image, where nothing changes. The zero
+// Region is the whole image.
+type Region struct {
+	X, Y, Width, Height float64 // shares of the image, or pixels
+	Pixels              bool
+}
+
+// parts returns which parts of an image lie in a region, at least in part.
+func (r Region) parts(t *thumbnail) (x0, y0, x1, y1 int) {
+	if r == (Region{}) {
+		return 0, 0, thumbnailSize, thumbnailSize
 	}
-	return float64(sum) / float64(len(t))
+	sx, sy := float64(thumbnailSize), float64(thumbnailSize)
+	if r.Pixels {
+		sx, sy = sx/float64(t.width), sy/float64(t.height)
+	}
+	within := func(v float64) int { return int(max(0, min(v, thumbnailSize))) }
+	return within(math.Floor(r.X * sx)), within(math.Floor(r.Y * sy)), within(math.Ceil((r.X + r.Width) * sx)), within(math.Ceil((r.Y + r.Height) * sy))
+}
+
+// difference returns the mean absolute difference of luminance within a region, of 255.
+func (t *thumbnail) difference(o *thumbnail, in Region) float64 {
+	x0, y0, x1, y1 := in.parts(t)
+	if x0 >= x1 || y0 >= y1 {
+		return 0
+	}
+	sum := 0
+	for y := y0; y < y1; y++ {
+		for i := y*thumbnailSize + x0; i < y*thumbnailSize+x1; i++ {
+			d := int(t.parts[i]) - int(o.parts[i])
+			sum += max(d, -d)
+		}
+	}
+	return float64(sum) / float64((x1-x0)*(y1-y0))
 }
 
 // thumbnailOf makes a thumbnail of an encoded foxglove.RawImage or CompressedImage:
@@ -145,6 +174,7 @@ func rawThumbnail(data []byte, encoding string, width, height, step uint64) (t t
 
 // fill takes the mean of up to 4x4 pixels of each part.
 func (t *thumbnail) fill(width, height int, luminance func(x, y int) float64) {
+	t.width, t.height = width, height
 	var columns, rows [thumbnailSize * 4]int
 	for i := range columns {
 		columns[i] = (2*i + 1) * width / (2 * len(columns))
@@ -158,7 +188,7 @@ func (t *thumbnail) fill(width, height int, luminance func(x, y int) float64) {
 					sum += luminance(columns[4*u+dx], rows[4*v+dy])
 				}
 			}
-			t[v*thumbnailSize+u] = uint8(sum/16 + 0.5)
+			t.parts[v*thumbnailSize+u] = uint8(sum/16 + 0.5)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 // need, not the payloads: a walk over the encoded bytes finds it.
 type measure struct {
 	similar similarity
+	region  Region // of images
 	types   *idf.Registry
 	last    signature
 	next    signature // of the snapshot compared last; its memory is used again
@@ -71,7 +72,7 @@ func (m *measure) differs(s *engram.Snapshot) bool {
 		return true
 	}
 	m.sign(s, h, &m.next)
-	return m.next.broken || m.last.broken || m.similar.differ(&m.last, &m.next)
+	return m.next.broken || m.last.broken || m.similar.differ(&m.last, &m.next, m.region)
 }
 
 // comparesNothing reports whether no bound is set, so that any difference counts.
@@ -198,13 +199,13 @@ func components(b []byte) (v [4]float64) {
 	return v
 }
 
-// differ reports whether two signatures differ by more than the bounds.
-func (s *similarity) differ(a, b *signature) bool {
+// differ reports whether two signatures differ by more than the bounds; images within a region.
+func (s *similarity) differ(a, b *signature, region Region) bool {
 	if a.fixed != b.fixed || len(a.texts) != len(b.texts) || len(a.images) != len(b.images) {
 		return true
 	}
 	for i := range a.images {
-		if a.images[i].difference(&b.images[i]) > s.Image {
+		if a.images[i].difference(&b.images[i], region) > s.Image {
 			return true
 		}
 	}

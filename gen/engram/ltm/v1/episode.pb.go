@@ -402,6 +402,169 @@ func (x *BlockTable) GetAt() []uint32 {
 	return nil
 }
 
+// Links lists the links in the payloads of an episode's versions, so that who looks for
+// what links to something reads no payloads.
+type Links struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Name   []string               `protobuf:"bytes,1,rep,name=name,proto3" json:"name,omitempty"`     // IDs of entities and of what lies above, as text
+	Member []string               `protobuf:"bytes,2,rep,name=member,proto3" json:"member,omitempty"` // paths of members that hold links
+	// One element for each entity of which a payload's type can hold links.
+	Entity []uint32 `protobuf:"varint,3,rep,packed,name=entity,proto3" json:"entity,omitempty"` // an index of name
+	Links  []uint32 `protobuf:"varint,4,rep,packed,name=links,proto3" json:"links,omitempty"`   // how many of the links below are its own
+	// Of the times of its versions, as in the directory.
+	RecordedStart []int64  `protobuf:"zigzag64,5,rep,packed,name=recorded_start,json=recordedStart,proto3" json:"recorded_start,omitempty"`
+	RecordedSpan  []uint64 `protobuf:"varint,6,rep,packed,name=recorded_span,json=recordedSpan,proto3" json:"recorded_span,omitempty"`
+	ArrivedEnd    []int64  `protobuf:"zigzag64,7,rep,packed,name=arrived_end,json=arrivedEnd,proto3" json:"arrived_end,omitempty"`
+	// A version that is no value in force is not later than one before it, or is what holds
+	// at all times: one may be superseded.
+	Late []bool `protobuf:"varint,8,rep,packed,name=late,proto3" json:"late,omitempty"`
+	// One element for each link.
+	Time          []int64  `protobuf:"zigzag64,9,rep,packed,name=time,proto3" json:"time,omitempty"`        // of the version that has it, differences
+	Arrived       []int64  `protobuf:"zigzag64,10,rep,packed,name=arrived,proto3" json:"arrived,omitempty"` // differences
+	Instance      []uint32 `protobuf:"varint,11,rep,packed,name=instance,proto3" json:"instance,omitempty"`
+	AtMember      []uint32 `protobuf:"varint,12,rep,packed,name=at_member,json=atMember,proto3" json:"at_member,omitempty"`          // an index of member
+	Target        []uint32 `protobuf:"varint,13,rep,packed,name=target,proto3" json:"target,omitempty"`                              // an index of name
+	TargetTime    []int64  `protobuf:"zigzag64,14,rep,packed,name=target_time,json=targetTime,proto3" json:"target_time,omitempty"`  // of the snapshot that it leads to, differences; 0: to none
+	TargetLevel   []uint32 `protobuf:"varint,15,rep,packed,name=target_level,json=targetLevel,proto3" json:"target_level,omitempty"` // 0: the entity, or what lies above; 1: a snapshot; n + 2: its instance n
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Links) Reset() {
+	*x = Links{}
+	mi := &file_engram_ltm_v1_episode_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Links) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Links) ProtoMessage() {}
+
+func (x *Links) ProtoReflect() protoreflect.Message {
+	mi := &file_engram_ltm_v1_episode_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Links.ProtoReflect.Descriptor instead.
+func (*Links) Descriptor() ([]byte, []int) {
+	return file_engram_ltm_v1_episode_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Links) GetName() []string {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *Links) GetMember() []string {
+	if x != nil {
+		return x.Member
+	}
+	return nil
+}
+
+func (x *Links) GetEntity() []uint32 {
+	if x != nil {
+		return x.Entity
+	}
+	return nil
+}
+
+func (x *Links) GetLinks() []uint32 {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *Links) GetRecordedStart() []int64 {
+	if x != nil {
+		return x.RecordedStart
+	}
+	return nil
+}
+
+func (x *Links) GetRecordedSpan() []uint64 {
+	if x != nil {
+		return x.RecordedSpan
+	}
+	return nil
+}
+
+func (x *Links) GetArrivedEnd() []int64 {
+	if x != nil {
+		return x.ArrivedEnd
+	}
+	return nil
+}
+
+func (x *Links) GetLate() []bool {
+	if x != nil {
+		return x.Late
+	}
+	return nil
+}
+
+func (x *Links) GetTime() []int64 {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *Links) GetArrived() []int64 {
+	if x != nil {
+		return x.Arrived
+	}
+	return nil
+}
+
+func (x *Links) GetInstance() []uint32 {
+	if x != nil {
+		return x.Instance
+	}
+	return nil
+}
+
+func (x *Links) GetAtMember() []uint32 {
+	if x != nil {
+		return x.AtMember
+	}
+	return nil
+}
+
+func (x *Links) GetTarget() []uint32 {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *Links) GetTargetTime() []int64 {
+	if x != nil {
+		return x.TargetTime
+	}
+	return nil
+}
+
+func (x *Links) GetTargetLevel() []uint32 {
+	if x != nil {
+		return x.TargetLevel
+	}
+	return nil
+}
+
 type Directory_Entity struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Id           string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -430,7 +593,7 @@ type Directory_Entity struct {
 
 func (x *Directory_Entity) Reset() {
 	*x = Directory_Entity{}
-	mi := &file_engram_ltm_v1_episode_proto_msgTypes[3]
+	mi := &file_engram_ltm_v1_episode_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -442,7 +605,7 @@ func (x *Directory_Entity) String() string {
 func (*Directory_Entity) ProtoMessage() {}
 
 func (x *Directory_Entity) ProtoReflect() protoreflect.Message {
-	mi := &file_engram_ltm_v1_episode_proto_msgTypes[3]
+	mi := &file_engram_ltm_v1_episode_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -642,7 +805,26 @@ const file_engram_ltm_v1_episode_proto_rawDesc = "" +
 	" \x03(\rR\x05times\x12\x14\n" +
 	"\x05chunk\x18\a \x03(\x04R\x05chunk\x12!\n" +
 	"\fchunk_length\x18\b \x03(\rR\vchunkLength\x12\x0e\n" +
-	"\x02at\x18\t \x03(\rR\x02atB9Z7github.com/seed-301d4374/engram/gen/engram/ltm/v1;ltmv1b\x06proto3"
+	"\x02at\x18\t \x03(\rR\x02at\"\xa5\x03\n" +
+	"\x05Links\x12\x12\n" +
+	"\x04name\x18\x01 \x03(\tR\x04name\x12\x16\n" +
+	"\x06member\x18\x02 \x03(\tR\x06member\x12\x16\n" +
+	"\x06entity\x18\x03 \x03(\rR\x06entity\x12\x14\n" +
+	"\x05links\x18\x04 \x03(\rR\x05links\x12%\n" +
+	"\x0erecorded_start\x18\x05 \x03(\x12R\rrecordedStart\x12#\n" +
+	"\rrecorded_span\x18\x06 \x03(\x04R\frecordedSpan\x12\x1f\n" +
+	"\varrived_end\x18\a \x03(\x12R\n" +
+	"arrivedEnd\x12\x12\n" +
+	"\x04late\x18\b \x03(\bR\x04late\x12\x12\n" +
+	"\x04time\x18\t \x03(\x12R\x04time\x12\x18\n" +
+	"\aarrived\x18\n" +
+	" \x03(\x12R\aarrived\x12\x1a\n" +
+	"\binstance\x18\v \x03(\rR\binstance\x12\x1b\n" +
+	"\tat_member\x18\f \x03(\rR\batMember\x12\x16\n" +
+	"\x06target\x18\r \x03(\rR\x06target\x12\x1f\n" +
+	"\vtarget_time\x18\x0e \x03(\x12R\n" +
+	"targetTime\x12!\n" +
+	"\ftarget_level\x18\x0f \x03(\rR\vtargetLevelB9Z7github.com/seed-301d4374/engram/gen/engram/ltm/v1;ltmv1b\x06proto3"
 
 var (
 	file_engram_ltm_v1_episode_proto_rawDescOnce sync.Once
@@ -656,15 +838,16 @@ func file_engram_ltm_v1_episode_proto_rawDescGZIP() []byte {
 	return file_engram_ltm_v1_episode_proto_rawDescData
 }
 
-var file_engram_ltm_v1_episode_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_engram_ltm_v1_episode_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_engram_ltm_v1_episode_proto_goTypes = []any{
 	(*Envelope)(nil),         // 0: engram.ltm.v1.Envelope
 	(*Directory)(nil),        // 1: engram.ltm.v1.Directory
 	(*BlockTable)(nil),       // 2: engram.ltm.v1.BlockTable
-	(*Directory_Entity)(nil), // 3: engram.ltm.v1.Directory.Entity
+	(*Links)(nil),            // 3: engram.ltm.v1.Links
+	(*Directory_Entity)(nil), // 4: engram.ltm.v1.Directory.Entity
 }
 var file_engram_ltm_v1_episode_proto_depIdxs = []int32{
-	3, // 0: engram.ltm.v1.Directory.entities:type_name -> engram.ltm.v1.Directory.Entity
+	4, // 0: engram.ltm.v1.Directory.entities:type_name -> engram.ltm.v1.Directory.Entity
 	1, // [1:1] is the sub-list for method output_type
 	1, // [1:1] is the sub-list for method input_type
 	1, // [1:1] is the sub-list for extension type_name
@@ -683,7 +866,7 @@ func file_engram_ltm_v1_episode_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_engram_ltm_v1_episode_proto_rawDesc), len(file_engram_ltm_v1_episode_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

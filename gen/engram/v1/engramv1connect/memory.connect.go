@@ -64,6 +64,9 @@ const (
 	// MemoryServiceAddSegmentProcedure is the fully-qualified name of the MemoryService's AddSegment
 	// RPC.
 	MemoryServiceAddSegmentProcedure = "/engram.v1.MemoryService/AddSegment"
+	// MemoryServiceSetHistoryProcedure is the fully-qualified name of the MemoryService's SetHistory
+	// RPC.
+	MemoryServiceSetHistoryProcedure = "/engram.v1.MemoryService/SetHistory"
 	// MemoryServiceRemoveSegmentProcedure is the fully-qualified name of the MemoryService's
 	// RemoveSegment RPC.
 	MemoryServiceRemoveSegmentProcedure = "/engram.v1.MemoryService/RemoveSegment"
@@ -93,6 +96,7 @@ type MemoryServiceClient interface {
 	Predict(context.Context, *connect.Request[v1.PredictRequest]) (*connect.Response[v1.PredictResponse], error)
 	Describe(context.Context, *connect.Request[v1.DescribeRequest]) (*connect.Response[v1.DescribeResponse], error)
 	AddSegment(context.Context, *connect.Request[v1.AddSegmentRequest]) (*connect.Response[v1.AddSegmentResponse], error)
+	SetHistory(context.Context, *connect.Request[v1.SetHistoryRequest]) (*connect.Response[v1.SetHistoryResponse], error)
 	RemoveSegment(context.Context, *connect.Request[v1.RemoveSegmentRequest]) (*connect.Response[v1.RemoveSegmentResponse], error)
 	AddType(context.Context, *connect.Request[v1.AddTypeRequest]) (*connect.Response[v1.AddTypeResponse], error)
 	GetType(context.Context, *connect.Request[v1.GetTypeRequest]) (*connect.Response[v1.GetTypeResponse], error)
@@ -174,6 +178,12 @@ func NewMemoryServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(memoryServiceMethods.ByName("AddSegment")),
 			connect.WithClientOptions(opts...),
 		),
+		setHistory: connect.NewClient[v1.SetHistoryRequest, v1.SetHistoryResponse](
+			httpClient,
+			baseURL+MemoryServiceSetHistoryProcedure,
+			connect.WithSchema(memoryServiceMethods.ByName("SetHistory")),
+			connect.WithClientOptions(opts...),
+		),
 		removeSegment: connect.NewClient[v1.RemoveSegmentRequest, v1.RemoveSegmentResponse](
 			httpClient,
 			baseURL+MemoryServiceRemoveSegmentProcedure,
@@ -221,6 +231,7 @@ type memoryServiceClient struct {
 	predict       *connect.Client[v1.PredictRequest, v1.PredictResponse]
 	describe      *connect.Client[v1.DescribeRequest, v1.DescribeResponse]
 	addSegment    *connect.Client[v1.AddSegmentRequest, v1.AddSegmentResponse]
+	setHistory    *connect.Client[v1.SetHistoryRequest, v1.SetHistoryResponse]
 	removeSegment *connect.Client[v1.RemoveSegmentRequest, v1.RemoveSegmentResponse]
 	addType       *connect.Client[v1.AddTypeRequest, v1.AddTypeResponse]
 	getType       *connect.Client[v1.GetTypeRequest, v1.GetTypeResponse]
@@ -278,6 +289,11 @@ func (c *memoryServiceClient) AddSegment(ctx context.Context, req *connect.Reque
 	return c.addSegment.CallUnary(ctx, req)
 }
 
+// SetHistory calls engram.v1.MemoryService.SetHistory.
+func (c *memoryServiceClient) SetHistory(ctx context.Context, req *connect.Request[v1.SetHistoryRequest]) (*connect.Response[v1.SetHistoryResponse], error) {
+	return c.setHistory.CallUnary(ctx, req)
+}
+
 // RemoveSegment calls engram.v1.MemoryService.RemoveSegment.
 func (c *memoryServiceClient) RemoveSegment(ctx context.Context, req *connect.Request[v1.RemoveSegmentRequest]) (*connect.Response[v1.RemoveSegmentResponse], error) {
 	return c.removeSegment.CallUnary(ctx, req)
@@ -319,6 +335,7 @@ type MemoryServiceHandler interface {
 	Predict(context.Context, *connect.Request[v1.PredictRequest]) (*connect.Response[v1.PredictResponse], error)
 	Describe(context.Context, *connect.Request[v1.DescribeRequest]) (*connect.Response[v1.DescribeResponse], error)
 	AddSegment(context.Context, *connect.Request[v1.AddSegmentRequest]) (*connect.Response[v1.AddSegmentResponse], error)
+	SetHistory(context.Context, *connect.Request[v1.SetHistoryRequest]) (*connect.Response[v1.SetHistoryResponse], error)
 	RemoveSegment(context.Context, *connect.Request[v1.RemoveSegmentRequest]) (*connect.Response[v1.RemoveSegmentResponse], error)
 	AddType(context.Context, *connect.Request[v1.AddTypeRequest]) (*connect.Response[v1.AddTypeResponse], error)
 	GetType(context.Context, *connect.Request[v1.GetTypeRequest]) (*connect.Response[v1.GetTypeResponse], error)
@@ -396,6 +413,12 @@ func NewMemoryServiceHandler(svc MemoryServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(memoryServiceMethods.ByName("AddSegment")),
 		connect.WithHandlerOptions(opts...),
 	)
+	memoryServiceSetHistoryHandler := connect.NewUnaryHandler(
+		MemoryServiceSetHistoryProcedure,
+		svc.SetHistory,
+		connect.WithSchema(memoryServiceMethods.ByName("SetHistory")),
+		connect.WithHandlerOptions(opts...),
+	)
 	memoryServiceRemoveSegmentHandler := connect.NewUnaryHandler(
 		MemoryServiceRemoveSegmentProcedure,
 		svc.RemoveSegment,
@@ -450,6 +473,8 @@ func NewMemoryServiceHandler(svc MemoryServiceHandler, opts ...connect.HandlerOp
 			memoryServiceDescribeHandler.ServeHTTP(w, r)
 		case MemoryServiceAddSegmentProcedure:
 			memoryServiceAddSegmentHandler.ServeHTTP(w, r)
+		case MemoryServiceSetHistoryProcedure:
+			memoryServiceSetHistoryHandler.ServeHTTP(w, r)
 		case MemoryServiceRemoveSegmentProcedure:
 			memoryServiceRemoveSegmentHandler.ServeHTTP(w, r)
 		case MemoryServiceAddTypeProcedure:
@@ -507,6 +532,10 @@ func (UnimplementedMemoryServiceHandler) Describe(context.Context, *connect.Requ
 
 func (UnimplementedMemoryServiceHandler) AddSegment(context.Context, *connect.Request[v1.AddSegmentRequest]) (*connect.Response[v1.AddSegmentResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.MemoryService.AddSegment is not implemented"))
+}
+
+func (UnimplementedMemoryServiceHandler) SetHistory(context.Context, *connect.Request[v1.SetHistoryRequest]) (*connect.Response[v1.SetHistoryResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("engram.v1.MemoryService.SetHistory is not implemented"))
 }
 
 func (UnimplementedMemoryServiceHandler) RemoveSegment(context.Context, *connect.Request[v1.RemoveSegmentRequest]) (*connect.Response[v1.RemoveSegmentResponse], error) {

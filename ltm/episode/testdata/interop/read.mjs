@@ -20,6 +20,7 @@ const message = (how, channels, schemas, m) => {
     how, channel: m.channelId, topic: channel.topic, schema: schema.name, encoding: schema.encoding, schemaHash: hash(schema.data),
     codec: channel.metadata.get("codec") ?? "", id: channel.metadata.get("id") ?? "",
     sequence: m.sequence, log: m.logTime, publish: m.publishTime, size: m.data.length, hash: hash(m.data),
+    derived: channel.metadata.has("derived") ? Buffer.from(m.data).toString("base64") : undefined,
   });
 };
 

@@ -1,0 +1,23 @@
+// The views in the middle. Each is loaded when it is first looked at.
+import type { Component } from 'svelte'
+
+export interface Panel {
+  id: string
+  name: string
+  what: string
+  load: () => Promise<{ default: Component }>
+}
+
+export const panels: Panel[] = [
+  { id: 'scene', name: '3D', what: 'What is where', load: () => import('./Scene.svelte') },
+  { id: 'images', name: 'Images', what: 'What the cameras see', load: () => import('./Images.svelte') },
+  { id: 'plots', name: 'Plots', what: 'Numbers over time', load: () => import('./Plots.svelte') },
+  { id: 'world', name: 'World', what: 'The items of the world and where they are', load: () => import('./World.svelte') },
+  { id: 'table', name: 'Table', what: 'What there is, as rows', load: () => import('./Table.svelte') },
+  { id: 'trace', name: 'Trace', what: 'What led to the selected snapshot, and what came of it', load: () => import('./Trace.svelte') },
+  { id: 'diff', name: 'Diff', what: 'What changed', load: () => import('./Diff.svelte') },
+  { id: 'skills', name: 'Skills', what: 'What the robot can do, and does', load: () => import('./Skills.svelte') },
+  { id: 'attention', name: 'Attention', what: 'What is passed on to the memory and why, surprises, and how good predictions are', load: () => import('./Attention.svelte') },
+  { id: 'episodes', name: 'Episodes', what: 'What is recorded on disk', load: () => import('./Episodes.svelte') },
+  { id: 'health', name: 'Health', what: 'How the memory is', load: () => import('./Health.svelte') },
+]

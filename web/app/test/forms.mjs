@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { accessible, shot, step, test } from './browser.mjs'
+
+// What is committed is asked for as any program would.
+const latest = async (page, entity) =>
+  page.evaluate(async (e) => {
+    const r = await fetch('/engram.v1.MemoryService/Latest', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ entity: e, json: true }) })
+    return (await r.json()).snapshot.instances[0]
+  }, entity)
+
+await test(async (open) => {
+  const page = await open()
+  const go = async (query) => page.goto(new URL('?' + new URLSearchParams(query), page.url()).href)
+  const one = 'Example/ExampleData/me/one'
+
+  step('units, and a copy as a form')
+  await go({ sel: 'Object/Instance/me/cup', view: 'table' })
+  await page.getByText('rad or m', { exact: true }).waitFor()
+  await shot(page, 'inspector-units')
+  await go({ sel: one, view: 'table' })
+  await page.getByRole('button', { name: 'Edit a copy' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit a copy' })
+  const field = (name) => dialog.getByLabel(name, { exact: true })
+  const commit = dialog.getByRole('button', { name: 'Commit' })
+  await field('the_int').fill('many')
+  await dialog.locator('[data-path=the_int]').getByRole('alert').getByText('many is no whole number').waitFor()
+  assert.ok(await commit.isDisabled())
+  await field('the_int').fill('2147483648')
+  await dialog.getByText('It must lie from -2147483648 to 2147483647').waitFor()
+  await field('the_int').fill('-7')
+  await field('the_long').fill('9007199254740993')
+  await field('the_double').fill('nan')
+  await field('the_string').fill('<b>text</b>')
+  await field('the_bool').selectOption('true')
+  await field('the_enum').selectOption({ index: 1 })
+  await field('Add the_duration').click()
+  await field('the_duration').fill('1.5')
+  await field('Add the_position').click()
+  await field('the_position.x').fill('0.25')
+  await field('Add to the_list').click()
+  await field('Add to the_list').click()
+  await field('the_list[0]').fill('3')
+  await field('the_list[1]').fill('4')
+  await field('Remove the_list[0]').click()
+  await field('New key in the_dict').fill('left')
+  await field('Add the key to the_dict').click()
+  await field('the_dict.left').fill('hand')
+  await field('Add the_optional_int').click()
+  await field('Add the_tuple').click()
+  await field('the_tuple[1]').fill('5')
+  await field('the_int').scrollIntoViewIfNeeded()
+  await shot(page, 'ui-form')
+  await accessible(page)
+
+  step('the same as JSON')
+  await dialog.getByRole('button', { name: 'JSON' }).click()
+  const text = dialog.getByLabel('The value as JSON')
+  const value = JSON.parse(await text.inputValue())
+  assert.equal(value.the_long, '9007199254740993')
+  await text.fill(JSON.stringify({ ...value, the_float: 1.5, the_strange: 1 }))
+  await dialog.getByText('the_strange: engram.example.ExampleData has no such member.').waitFor()
+  await text.fill(JSON.stringify({ ...value, the_float: 1.5, the_matrix: { rows: 1, cols: 1, dtype: 'float64', data: [1] } }))
+  await dialog.getByRole('button', { name: 'Form', exact: true }).click()
+  assert.equal(await field('the_float').inputValue(), '1.5')
+
+  step('what the server refuses stands beside the member')
+  await commit.click()
+  await dialog.locator('[data-path=the_matrix]').getByRole('alert').waitFor()
+  await shot(page, 'form-refused')
+  assert.equal((await latest(page, one)).payload.json.the_string, undefined)
+  await field('Leave out the_matrix').click()
+  await field('Entity').fill('Example/Nothing/me/one')
+  await commit.click()
+  await dialog.getByRole('alert').waitFor()
+  await shot(page, 'form-entity')
+  await field('Entity').fill('Example/ExampleData/me/two')
+  await commit.focus()
+  await page.keyboard.press('Enter')
+  await dialog.getByRole('button', { name: /^Example\/ExampleData\/me\/two/ }).click()
+  await page.waitForURL(/sel=Example%2FExampleData%2Fme%2Ftwo/)
+  const got = (await latest(page, 'Example/ExampleData/me/two')).payload.json
+  assert.deepEqual(
+    [got.the_int, got.the_long, got.the_double, got.the_string, got.the_duration, got.the_position.x, got.the_list, got.the_dict, got.the_optional_int, got.the_tuple[1]],
+    [-7, '9007199254740993', 'NaN', '<b>text</b>', '1.5s', 0.25, [4], { left: 'hand' }, 0, 5],
+  )
+
+  step('a skill is run by a form, which the palette opens')
+  await go({ view: 'table' })
+  await page.keyboard.press('Control+k')
+  await page.getByLabel('Search names').fill('grasp')
+  await page.getByRole('option', { name: /skill.*Grasp/ }).first().waitFor()
+  await shot(page, 'palette-skill')
+  await page.getByRole('option', { name: /skill.*Grasp/ }).first().click()
+  const panel = page.getByRole('tabpanel')
+  const force = panel.getByLabel('force', { exact: true })
+  assert.equal(await force.inputValue(), '10')
+  await force.fill('much')
+  await panel.getByText('much is no number').waitFor()
+  assert.ok(await panel.getByRole('button', { name: 'Run' }).isDisabled())
+  await force.fill('3')
+  await panel.getByRole('button', { name: 'Add tries' }).click()
+  await panel.getByLabel('tries', { exact: true }).fill('2')
+  await shot(page, 'ui-skill')
+  await accessible(page)
+  await panel.getByRole('button', { name: 'Run' }).click()
+  await panel.getByRole('status').getByText('Succeeded').waitFor()
+  await shot(page, 'skill-done')
+
+  step('text in any payload is found')
+  await page.keyboard.press('Control+k')
+  await page.getByLabel('Search names').fill('b>text</')
+  await page.getByRole('option', { name: /ExampleData\/me\/two/ }).waitFor()
+  await shot(page, 'palette-text')
+  await page.keyboard.press('Escape')
+
+  step('a mark is set at the time that is shown')
+  await page.getByRole('button', { name: 'Mark', exact: true }).click()
+  await page.getByLabel('Text of the mark').fill('it slipped')
+  const drawn = () => {
+    const c = document.querySelector('canvas[aria-label=Timeline]')
+    const probe = Object.assign(document.createElement('i'), { style: 'color: var(--warn)' })
+    document.body.append(probe)
+    const [r, g, b] = getComputedStyle(probe).color.match(/\d+/g).map(Number)
+    probe.remove()
+    const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data
+    let n = 0
+    for (let i = 0; i < d.length; i += 4) if (d[i] === r && d[i + 1] === g && d[i + 2] === b && d[i + 3] === 255) n++
+    return n >= 40
+  }
+  await page.keyboard.press('Enter')
+  await page.waitForFunction(drawn)
+  await shot(page, 'marks')
+  const marks = await page.evaluate(async () => (await (await fetch('/engram.v1.LongTermService/ListMarks', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' })).json()).marks)
+  assert.ok(marks.some((m) => m.label === 'it slipped'))
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme })
+    await go({ sel: one, view: 'skills', skill: 'Skill/Description/Arm/Grasp' })
+    await panel.getByLabel('force', { exact: true }).waitFor()
+    await accessible(page, colorScheme)
+    await page.getByRole('button', { name: 'Edit a copy' }).click()
+    await field('the_int').waitFor()
+    await accessible(page, colorScheme)
+    await shot(page, `form-${colorScheme}`)
+  }
+})

@@ -1,0 +1,20 @@
+import { shot, step, test } from './browser.mjs'
+
+await test(async (open) => {
+  const page = await open()
+  const panel = page.getByRole('tabpanel')
+  step('What the doctor finds: the worst first, with what to do; what is well is folded away.')
+  await page.goto(new URL('?view=health', page.url()).href)
+  const doctor = panel.getByRole('region', { name: 'What the doctor finds' })
+  await doctor.getByText('1 problem, 1 warning').waitFor()
+  await doctor.getByRole('listitem').nth(0).getByText('<b>full</b>').waitFor()
+  await doctor.getByRole('listitem').nth(1).getByText('→ install it').waitFor()
+  await doctor.getByText('1 look found nothing amiss').click()
+  await doctor.getByText('registered').waitFor()
+  await doctor.getByRole('button', { name: 'Look again' }).click()
+  await doctor.getByText('1 problem, 1 warning').waitFor()
+  await panel.getByText('alive').waitFor()
+  await shot(page, 'health')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await shot(page, 'health-dark')
+})

@@ -1,0 +1,1 @@
+function e(e){let t=Number(e);if(t<1e3)return`${t} B`;let n=-1;for(;t>=999.95&&n<5;n++)t/=1e3;return`${t.toFixed(1)} ${`kMGTPE`[n]}B`}export{e as t};
