@@ -59,7 +59,7 @@ func onBackbone(t *testing.T, o backbone.Options, identity, name string) (addres
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := kv.Open(t.Context(), b.JetStream(), kv.Options{})
+	names, err := kv.Open(t.Context(), b.JetStream(), kv.Options{TTL: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

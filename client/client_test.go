@@ -212,15 +212,13 @@ func TestQueryWithoutAServer(t *testing.T) {
 	}
 	q := engram.Pattern{}.Select(engram.Latest(1))
 	var r *engram.Result
-	for { // until the client knows the registration
+	testkit.Until(t, func() (string, bool) { // until the client knows the registration
 		var err error
 		if r, err = c.Query(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Missing) > 0 {
-			break
-		}
-	}
+		return "nothing is missing", len(r.Missing) > 0
+	})
 	if ids(r) != "A/Any/p/e C/Any/p/e" || len(r.Missing) != 1 || r.Missing[0].ID != engram.MustID("B") || r.Missing[0].Reason != engram.MissingUnreachable {
 		t.Errorf("answered %q, missing %v", ids(r), r.Missing)
 	}
@@ -245,15 +243,13 @@ func TestMemoryThatMovesIsFollowed(t *testing.T) {
 	hosts[1].stop()
 	moved := start(t, "fourth", names, nil, serving.Socket(t), memory("B"))
 	// A commit on a connection that breaks may have been stored: it is not repeated.
-	for {
+	testkit.Until(t, func() (string, bool) {
 		results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, entity("B"), 2, "new")}})
-		if err = cmp.Or(err, engram.FirstError(results)); err == nil {
-			break
-		}
-		if !errors.Is(err, engram.Unavailable) {
+		if err = cmp.Or(err, engram.FirstError(results)); err != nil && !errors.Is(err, engram.Unavailable) {
 			t.Fatal(err)
 		}
-	}
+		return fmt.Sprint(err), err == nil
+	})
 	if snap, err := c.Latest(t.Context(), engram.MustID(entity("B"))); err != nil || snap.Time != 2 {
 		t.Errorf("latest %v, %v", snap, err)
 	}

@@ -46,6 +46,8 @@ func TestMemoryBetweenTwoServers(t *testing.T) {
 	unavailable("a commit", err)
 	_, err = c.Latest(t.Context(), engram.MustID(entity("B")))
 	unavailable("its latest snapshot", err)
+	_, err = c.Describe(t.Context(), engram.MustPattern("B"))
+	unavailable("its segments", err)
 	results, err := c.Commit(t.Context(), engram.Commit{Updates: []engram.EntityUpdate{testkit.Update(t, entity("A"), 2, "x"), testkit.Update(t, entity("B"), 2, "x")}})
 	if err != nil || results[0].Err != nil {
 		t.Fatalf("%+v, %v", results, err)

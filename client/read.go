@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -246,13 +245,17 @@ func (p *plan) merge(answers []answer) (*engram.Result, error) {
 	case away != nil:
 		return nil, away
 	case len(p.absent) > 0:
-		return nil, cmp.Or(p.why[p.absent[0]], errAbsent(p.absent[0]))
+		return nil, p.errAbsent()
 	}
 	return r, nil
 }
 
-// errAbsent is the error where nobody can be asked for a memory.
-func errAbsent(memory string) error {
+// errAbsent is the error where nobody can be asked for memories: of the first one.
+func (p *plan) errAbsent() error {
+	memory := p.absent[0]
+	if err := p.why[memory]; err != nil {
+		return err
+	}
 	if robot, _ := mns.SplitName(memory); robot != "" {
 		return engram.Errorf(engram.Unavailable, memory, "robot %s is not reached", robot)
 	}

@@ -135,7 +135,7 @@ func gather[T any](ctx context.Context, c *Client, p engram.Pattern, id func(*T)
 		all = append(all, answers[i]...)
 	}
 	if away == nil && len(plan.absent) > 0 {
-		away = errAbsent(plan.absent[0])
+		away = plan.errAbsent()
 	}
 	slices.SortStableFunc(all, func(a, b T) int { return id(&a).Compare(*id(&b)) })
 	return all, away

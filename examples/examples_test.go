@@ -19,6 +19,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/transport/rpc"
@@ -79,7 +80,7 @@ func build(t *testing.T, program string) string {
 // run runs a program to its end and returns what it printed.
 func run(t *testing.T, address string, command ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), client.AddressVariable+"="+address)
@@ -125,7 +126,7 @@ func TestWeather(t *testing.T) {
 	go func() { exited <- cmd.Wait() }()
 	defer cmd.Process.Kill()
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 	defer cancel()
 	m, err := client.Connect(ctx, client.Options{Address: address})
 	if err != nil {

@@ -105,8 +105,11 @@ func TestExportAndImport(t *testing.T) {
 	if len(files) < 8 {
 		t.Errorf("there are %d recordings, want 8 or more", len(files))
 	}
-	for _, file := range files {
+	for i, file := range files {
 		t.Run(strings.ReplaceAll(strings.TrimPrefix(file, root+"/"), "/", "_"), func(t *testing.T) {
+			if i%2 == 1 {
+				testkit.Long(t) // the other ones are much the same
+			}
 			from := recordingServer(t)
 			report, err := ingest.Import(t.Context(), from, file, ingest.Options{})
 			if err != nil || report.Stored == 0 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -295,7 +294,7 @@ func (x *machine) consume(t *rapid.T) {
 	}) {
 		return // there is nothing to wait for
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	updates, err := s.Next(ctx)
 	if err != nil {

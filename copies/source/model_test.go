@@ -3,14 +3,15 @@ package source_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -340,7 +341,7 @@ func (c *copying) cut(t *rapid.T) {
 
 // pull pulls until decide says that it is enough.
 func (c *copying) pull(decide func(b *service.Batch) (apply bool, end error)) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	err := c.owner.Pull(ctx, service.Request{Holder: "test", Shares: []service.Share{c.share}}, func(b *service.Batch) error {
 		apply, end := decide(b)
@@ -466,11 +467,13 @@ func TestHolderHasWhatTheOwnerHas(t *testing.T) {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		fast = "/dev/shm"
 	}
-	began := time.Now()
-	rapid.Check(t, func(r *rapid.T) {
-		if time.Since(began) > 8*time.Second {
-			return // the machine is busy, or slow
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue { // none are asked for
+		if err := checks.Value.Set(strconv.Itoa(testkit.Repeats(50, 200))); err != nil {
+			t.Fatal(err)
 		}
+		defer checks.Value.Set(checks.DefValue)
+	}
+	rapid.Check(t, func(r *rapid.T) {
 		c := newCopying(r, fast)
 		defer func() {
 			os.RemoveAll(c.owner.dir)

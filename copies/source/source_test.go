@@ -88,7 +88,7 @@ var errEnough = errors.New("enough")
 // pull pulls until want batches satisfy stop.
 func pull(t testing.TB, s service.Source, r service.Request, f func(*service.Batch) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testkit.Patience)
 	defer cancel()
 	err := s.Pull(ctx, r, func(b *service.Batch) error {
 		if f(b) {

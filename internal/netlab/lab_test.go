@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 )
 
 func lab(t *testing.T) *Lab {
@@ -57,6 +58,7 @@ func ping(t *testing.T, from, to *Host, n int) (answered int, mean time.Duration
 }
 
 func TestRadio(t *testing.T) {
+	testkit.RealTime(t, "pings are answered within 2 s")
 	l := lab(t)
 	if _, err := exec.LookPath("ping"); err != nil {
 		t.Skip("ping is not installed; the package iputils-ping has it")

@@ -46,9 +46,10 @@ func TestWritersShareSyncs(t *testing.T) {
 		const writers, rounds = 8, 100
 		var done sync.WaitGroup
 		for w := range writers {
+			chance := rand.New(rand.NewPCG(1, uint64(w)))
 			done.Go(func() {
 				for i := range rounds / (1 + w%2) { // half of them leave in between
-					time.Sleep(rand.N(time.Millisecond))
+					time.Sleep(time.Duration(chance.Int64N(int64(time.Millisecond))))
 					commitSynced(t, l, w*rounds+i)
 				}
 			})

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
@@ -101,7 +102,7 @@ func joined(t *testing.T, there bool) (*goingAway, *fleet.Fleet) {
 	if !there {
 		names.goAway()
 	}
-	f, err := fleet.Join(conn.Conn(), names, fleet.Options{Robot: "robot1", Log: testkit.Quiet})
+	f, err := fleet.Join(conn.Conn(), names, fleet.Options{Robot: "robot1", DetectionTimeout: time.Hour, Log: testkit.Quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

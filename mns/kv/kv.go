@@ -307,26 +307,49 @@ func (r *Registry) held(ctx context.Context, b jetstream.KeyValue, server string
 	return out, err
 }
 
+// stalled is how long a listing waits for its next entry. The bucket counts the entries before
+// it sends them, and the end of a listing is known by that count: where one runs out between,
+// the end is never told.
+const stalled = time.Second
+
 // each calls f with every entry, and marker of a removed one, whose key one of the filters
 // selects.
 func each(ctx context.Context, b jetstream.KeyValue, filters []string, f func(jetstream.KeyValueEntry)) error {
+	for {
+		found, whole, err := list(ctx, b, filters)
+		if err != nil {
+			return err
+		}
+		if whole {
+			for _, kv := range found {
+				f(kv)
+			}
+			return nil
+		}
+	}
+}
+
+// list reads what the filters select; whole is false where it has stalled.
+func list(ctx context.Context, b jetstream.KeyValue, filters []string) (found []jetstream.KeyValueEntry, whole bool, err error) {
 	w, err := b.WatchFiltered(ctx, filters)
 	if err != nil {
-		return failed(ctx, "", err)
+		return nil, false, failed(ctx, "", err)
 	}
 	defer w.Stop()
 	for {
 		select {
 		case kv, ok := <-w.Updates():
 			if !ok {
-				return failed(ctx, "", errEnded)
+				return nil, false, failed(ctx, "", errEnded)
 			}
 			if kv == nil {
-				return nil
+				return found, true, nil
 			}
-			f(kv)
+			found = append(found, kv)
+		case <-time.After(stalled):
+			return nil, false, nil
 		case <-ctx.Done():
-			return failed(ctx, "", ctx.Err())
+			return nil, false, failed(ctx, "", ctx.Err())
 		}
 	}
 }
@@ -497,6 +520,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 		check := time.NewTicker(r.o.TTL)
 		defer check.Stop()
 		var t mns.Table
+		synced, idle := false, false
 		for {
 			select {
 			case kv, ok := <-w.Updates():
@@ -504,6 +528,7 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 					yield(mns.Event{}, failed(ctx, r.name, errEnded))
 					return
 				}
+				synced, idle = synced || kv == nil, false
 				for _, ev := range r.change(&t, kv) {
 					if !yield(ev, nil) {
 						return
@@ -513,9 +538,14 @@ func (r *Registry) Watch(ctx context.Context) iter.Seq2[mns.Event, error] {
 				call, cancel := context.WithTimeout(ctx, r.o.TTL)
 				now, err := created(call, b)
 				cancel()
-				if err == nil && !now.Equal(born) {
+				switch {
+				case err != nil:
+				case !now.Equal(born):
 					err = errors.New("it began anew; watch again")
+				case !synced && idle:
+					err = errors.New("an entry ran out while they were listed; watch again")
 				}
+				idle = true
 				if err != nil {
 					yield(mns.Event{}, failed(ctx, r.name, err))
 					return

@@ -354,7 +354,7 @@ func TestCancel(t *testing.T) {
 
 // A server that is told to stop finishes the calls under way, for a while.
 func TestGrace(t *testing.T) {
-	for name, grace := range map[string]time.Duration{"enough": 20 * time.Second, "too short": time.Millisecond} {
+	for name, grace := range map[string]time.Duration{"enough": testkit.Patience, "too short": time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := os.MkdirTemp("", "local")
 			if err != nil {
