@@ -180,7 +180,7 @@ func TestStandingRule(t *testing.T) {
 		const cup = "Test/Volatile/p/cup"
 		waitForMarks := func(n int) {
 			t.Helper()
-			until(t, func() (string, bool) {
+			testkit.Until(t, func() (string, bool) {
 				marks, err := l.Marks(t.Context(), engram.Always())
 				if err != nil {
 					t.Fatal(err)
@@ -275,25 +275,10 @@ func inVirtualTime(t *testing.T, test func(*testing.T)) {
 	synctest.Test(t, test)
 }
 
-// until waits until is says yes, by the virtual time where there is one; testkit.Until does
-// not know that.
-func until(t *testing.T, is func() (said string, yes bool)) {
-	t.Helper()
-	for end := time.Now().Add(testkit.Patience); ; time.Sleep(5 * time.Millisecond) {
-		said, yes := is()
-		if yes {
-			return
-		}
-		if t.Failed() || time.Now().After(end) {
-			t.Fatal(said)
-		}
-	}
-}
-
 // wantSoon waits until something is so.
 func wantSoon(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	until(t, func() (string, bool) { return "there is not " + what, is() })
+	testkit.Until(t, func() (string, bool) { return "there is not " + what, is() })
 }
 
 // countingFS counts the files that are opened by what their names end in.
@@ -325,7 +310,7 @@ func TestMarksOfARuleGrow(t *testing.T) {
 		}
 		wantMarks := func(what string, want ...episode.Mark) {
 			t.Helper()
-			until(t, func() (string, bool) {
+			testkit.Until(t, func() (string, bool) {
 				got, err := l.Marks(t.Context(), engram.Always())
 				return fmt.Sprintf("%s: marks %v, %v; want %v", what, got, err, want), slices.Equal(got, want)
 			})

@@ -22,21 +22,18 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/program"
 )
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if *program == "" {
-			if binary, _ := build(); binary != "" {
-				os.RemoveAll(filepath.Dir(binary))
-			}
-		}
+		program.Remove()
 		os.Exit(code)
 	}))
 }
 
 var (
-	program = flag.String("program", "", "attack this program instead of one that is built")
+	given   = flag.String("program", "", "attack this program instead of one that is built")
 	only    = flag.String("only", "", "send only the requests whose names match this regular expression")
 	report  = flag.Bool("report", false, "print what each request took, and fail none")
 	lasting = flag.Duration("for", 2*time.Second, "how long each of the attacks goes on that could go on for ever")
@@ -56,30 +53,13 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(s, 0))
 }
 
-// build builds the program to be attacked, once.
-var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "attack")
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "engram")
-	if out, err := exec.Command("go", "build", "-o", binary, "github.com/seed-301d4374/engram/cmd/engram").CombinedOutput(); err != nil {
-		return binary, fmt.Errorf("%w\n%s", err, out)
-	}
-	return binary, nil
-})
-
 // built returns the program to be attacked.
 func built(t *testing.T) string {
 	t.Helper()
-	if *program != "" {
-		return *program
+	if *given != "" {
+		return *given
 	}
-	binary, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
+	return program.Engram(t)
 }
 
 // folder returns a new folder with a short path, as that of a socket is bounded.

@@ -10,13 +10,14 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/program"
 )
 
 // TestImportIsOnDisk kills a server as soon as an import into it has returned: all of it is
 // there when it starts again, as it was where it was exported, and once, also after a second
 // import.
 func TestImportIsOnDisk(t *testing.T) {
-	binary := buildEngram(t)
+	binary := program.Engram(t)
 	folder := func() string {
 		dir, err := os.MkdirTemp("", "import") // short: the path of a socket is bounded
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/program"
 )
 
 var (
@@ -32,34 +33,9 @@ var (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if binary, _ := build(); binary != "" {
-			os.RemoveAll(filepath.Dir(binary))
-		}
+		program.Remove()
 		os.Exit(code)
 	}))
-}
-
-// build builds the program, once.
-var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "crash")
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "engram")
-	if out, err := exec.Command("go", "build", "-o", binary, "github.com/seed-301d4374/engram/cmd/engram").CombinedOutput(); err != nil {
-		return binary, fmt.Errorf("%w\n%s", err, out)
-	}
-	return binary, nil
-})
-
-// buildEngram returns the program.
-func buildEngram(t *testing.T) string {
-	t.Helper()
-	binary, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return binary
 }
 
 // process is a server process.
@@ -106,7 +82,7 @@ func (p *process) kill() {
 
 // TestKill kills servers at random moments while clients commit, and starts them again.
 func TestKill(t *testing.T) {
-	binary := buildEngram(t)
+	binary := program.Engram(t)
 	if *seed == 0 {
 		*seed = 1
 		if testkit.Repeats(0, 1) > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/program"
 )
 
 var entities = flag.Int("entities", 8_000, "how many entities TestTerminateManyEntities commits, of a segment of each durability")
@@ -19,7 +20,7 @@ var entities = flag.Int("entities", 8_000, "how many entities TestTerminateManyE
 // tells the server to end at once: all of them are there when it starts again.
 func TestTerminateManyEntities(t *testing.T) {
 	testkit.Long(t)
-	binary := buildEngram(t)
+	binary := program.Engram(t)
 	dir, err := os.MkdirTemp("", "term") // short: the path of a socket is bounded
 	if err != nil {
 		t.Fatal(err)

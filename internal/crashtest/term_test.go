@@ -20,6 +20,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/program"
 	"github.com/seed-301d4374/engram/internal/vfs"
 )
 
@@ -35,7 +36,7 @@ const grace = 1500 * time.Millisecond
 // from it, and looks at what they have after the next start: all that was acknowledged,
 // of volatile segments too, if the server says that it ended in good order.
 func TestTerminate(t *testing.T) {
-	binary := buildEngram(t)
+	binary := program.Engram(t)
 	for _, test := range []struct {
 		name  string
 		hang  func(t *testing.T, ctx context.Context, p *process, c *client.Client)
@@ -126,7 +127,7 @@ func TestTerminate(t *testing.T) {
 // while it is pulled from: both end, and the copy has everything in the end.
 func TestTerminateCopies(t *testing.T) {
 	testkit.RealTime(t, "a server that was told to end does so within 30 s")
-	binary := buildEngram(t)
+	binary := program.Engram(t)
 	dirs := [2]string{}
 	for i := range dirs {
 		var err error

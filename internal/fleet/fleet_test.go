@@ -17,44 +17,28 @@ import (
 	"github.com/seed-301d4374/engram/client"
 	"github.com/seed-301d4374/engram/internal/netlab"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/program"
 	"github.com/seed-301d4374/engram/transport"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
 var (
-	program = flag.String("engram", "", "the engram program to test, instead of one that is built")
-	cutFor  = flag.Duration("cut", 60*time.Second, "how long the link is cut in TestLinkCut")
+	given  = flag.String("engram", "", "the engram program to test, instead of one that is built")
+	cutFor = flag.Duration("cut", 60*time.Second, "how long the link is cut in TestLinkCut")
 )
-
-var binary struct {
-	once sync.Once
-	dir  string // to be removed at the end
-	path string
-	err  error
-}
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if binary.dir != "" {
-		os.RemoveAll(binary.dir)
-	}
+	program.Remove()
 	os.Exit(code)
 }
 
 // built returns the engram program to test.
 func built(t *testing.T) string {
-	binary.once.Do(func() {
-		if binary.path = *program; binary.path != "" {
-			return
-		}
-		if binary.dir, binary.err = os.MkdirTemp("", "engram-fleet-"); binary.err == nil {
-			binary.path, binary.err = Build(binary.dir, os.Stderr)
-		}
-	})
-	if binary.err != nil {
-		t.Fatal(binary.err)
+	if *given != "" {
+		return *given
 	}
-	return binary.path
+	return program.Engram(t)
 }
 
 // fleet lays a fleet out for a test, and says what the servers printed if it fails.

@@ -67,31 +67,14 @@ const Patience = 2 * time.Minute
 // spare is what a test has left to say why it gives up, before its process is ended.
 const spare = 5 * time.Second
 
-// limit is when a test gives up waiting for an event that began to be awaited now.
-func limit(t any) time.Time {
-	end := time.Now().Add(Patience)
-	if at, has := deadline(t); has && at.Before(end) {
-		return at
-	}
-	return end
-}
-
-// deadline is when the test must give up, shortly before the test binary's own limit.
-func deadline(t any) (time.Time, bool) {
-	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
-		if at, has := d.Deadline(); has {
-			return at.Add(-spare), true
-		}
-	}
-	return time.Time{}, false
-}
-
 // Context returns a context for the calls of a whole test: it ends with the test, or
 // shortly before the test binary's own limit.
 func Context(t testing.TB) context.Context {
-	at, has := deadline(t)
-	if !has {
-		at = time.Now().Add(10 * time.Minute)
+	at := time.Now().Add(10 * time.Minute)
+	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
+		if end, has := d.Deadline(); has {
+			at = end.Add(-spare)
+		}
 	}
 	ctx, cancel := context.WithDeadline(t.Context(), at)
 	t.Cleanup(cancel)
@@ -100,11 +83,11 @@ func Context(t testing.TB) context.Context {
 
 // await asks again and again until is says yes. It gives up when the test has failed
 // meanwhile, as a goroutine may have that was to bring the event about, and after
-// [Patience].
+// [Patience], of the virtual time in a bubble of testing/synctest.
 func await(t testing.TB, what string, is func() (said string, yes bool)) {
 	t.Helper()
 	began := time.Now()
-	for end := limit(t); ; time.Sleep(5 * time.Millisecond) {
+	for end := began.Add(Patience); ; time.Sleep(5 * time.Millisecond) {
 		said, yes := is()
 		switch {
 		case yes:
