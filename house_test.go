@@ -20,7 +20,7 @@ const module = "github.com/seed-301d4374/engram"
 // packages of this module that each imports outside its tests.
 func listPackages(t *testing.T) map[string][]string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./bench/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,13 +250,15 @@ func TestDependenciesAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range regexp.MustCompile(`(?m)^\t(\S+\.\S+/?\S*) v\S+$`).FindAllStringSubmatch(string(mod), -1) {
-		if !strings.Contains(string(doc), "`"+m[1]+"`") {
-			t.Errorf("docs/dependencies.md does not say why %s is used", m[1])
+	for _, file := range []string{"go.mod", "bench/go.mod"} {
+		mod, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^\t(\S+\.\S+/?\S*) v\S+$`).FindAllStringSubmatch(string(mod), -1) {
+			if m[1] != module && !strings.Contains(string(doc), "`"+m[1]+"`") {
+				t.Errorf("docs/dependencies.md does not say why %s of %s is used", m[1], file)
+			}
 		}
 	}
 }
@@ -473,6 +475,66 @@ func TestGuaranteesNameTests(t *testing.T) {
 				t.Errorf("%s names no test of %q", file, cells[0])
 			}
 		}
+	}
+}
+
+// unrun returns those of a test's packages in which neither script runs it: skipped is what
+// .ci/skipped says, and full the packages that .ci/full runs with -long. A part of a test is
+// skipped alone, so it does not count.
+func unrun(test string, packages []string, skipped string, full func(pkg string) bool) (found []string) {
+	for _, pkg := range packages {
+		never := regexp.MustCompile(`(?m)^[-?] ` + regexp.QuoteMeta(pkg+" "+test) + `$`).MatchString(skipped)
+		moved := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(pkg+" "+test) + `$`).MatchString(skipped)
+		if never || moved && !full(pkg) {
+			found = append(found, pkg)
+		}
+	}
+	return found
+}
+
+// Each test that a promise names is run by .ci/run or .ci/full.
+func TestPromisesAreChecked(t *testing.T) {
+	output := func(name string, args ...string) string {
+		out, err := exec.Command(name, args...).Output()
+		if err != nil {
+			t.Fatalf("%s %q: %v", name, args, err)
+		}
+		return string(out)
+	}
+	text := func(file string) string {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(content)
+	}
+	scripts, skipped := text(".ci/run")+text(".ci/full"), text(".ci/skipped")
+	long := strings.Fields(output(".ci/long"))
+	full := func(pkg string) bool { return pkg == "./packaging/build" || slices.Contains(long, pkg) }
+	of := map[string][]string{} // packages of tests
+	for line := range strings.Lines(output("git", "grep", "-E", "^func Test[A-Za-z0-9_]+", "--", "*_test.go")) {
+		file, function, _ := strings.Cut(line, ":")
+		name, _, _ := strings.Cut(strings.TrimPrefix(function, "func "), "(")
+		of[name] = append(of[name], "./"+filepath.Dir(file))
+	}
+	for _, doc := range []string{"docs/guarantees.md", "docs/security.md"} {
+		for _, m := range regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]*)`").FindAllStringSubmatch(text(doc), -1) {
+			if found := unrun(m[1], of[m[1]], skipped, full); len(found) > 0 {
+				t.Errorf("%s names %s, which neither .ci/run nor .ci/full runs in %q", doc, m[1], found)
+			}
+		}
+	}
+	// A test behind a build tag is run where a script sets the tag.
+	for line := range strings.Lines(output("git", "grep", "-E", "^//go:build", "--", "*_test.go")) {
+		file, tags, _ := strings.Cut(line, "://go:build ")
+		tags = strings.TrimSpace(tags)
+		if !slices.Contains([]string{"linux", "race", "!race"}, tags) && !strings.Contains(scripts, "-tags "+tags) {
+			t.Errorf("no script runs the tests of %s, which need the tag %s", file, tags)
+		}
+	}
+	if len(unrun("TestA", []string{"./a"}, "- ./a TestA\n", full)) == 0 || len(unrun("TestA", []string{"./a"}, "./a TestA\n", full)) == 0 ||
+		len(unrun("TestA", []string{"./wm"}, "./wm TestA\n./wm TestB\n", full)) > 0 {
+		t.Error("a test that no script runs is not found, or one that a script runs is")
 	}
 }
 

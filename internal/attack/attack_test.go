@@ -37,20 +37,12 @@ var (
 	only    = flag.String("only", "", "send only the requests whose names match this regular expression")
 	report  = flag.Bool("report", false, "print what each request took, and fail none")
 	lasting = flag.Duration("for", 2*time.Second, "how long each of the attacks goes on that could go on for ever")
-	seed    = flag.Uint64("seed", 0, "of what is done at random; 0 takes the same each time, with -long a new one")
 )
 
 // chance returns random numbers, and logs how to get them again.
 func chance(t *testing.T) *rand.Rand {
-	s := *seed
-	if s == 0 {
-		s = 1
-		if testkit.Repeats(0, 1) > 0 {
-			s = rand.Uint64()
-		}
-	}
-	t.Logf("-seed %d", s)
-	return rand.New(rand.NewPCG(s, 0))
+	t.Helper()
+	return rand.New(rand.NewPCG(testkit.Seed(t), 0))
 }
 
 // built returns the program to be attacked.

@@ -28,7 +28,6 @@ var (
 	kills   = flag.Int("kills", 3, "how many times a server is killed")
 	within  = flag.Duration("within", 0, "time after which no more servers are begun; 0 sets none")
 	atLeast = flag.Int("at-least", 1, "how many kills must be made in that time")
-	seed    = flag.Uint64("seed", 0, "of the moments of the kills; 0 takes the same each time, with -long a new one")
 )
 
 func TestMain(m *testing.M) {
@@ -83,13 +82,7 @@ func (p *process) kill() {
 // TestKill kills servers at random moments while clients commit, and starts them again.
 func TestKill(t *testing.T) {
 	binary := program.Engram(t)
-	if *seed == 0 {
-		*seed = 1
-		if testkit.Repeats(0, 1) > 0 {
-			*seed = rand.Uint64()
-		}
-	}
-	t.Logf("-seed %d", *seed)
+	seed := testkit.Seed(t)
 	var left atomic.Int64
 	left.Store(int64(*kills))
 	var sum stats
@@ -104,7 +97,7 @@ func TestKill(t *testing.T) {
 	var servers sync.WaitGroup
 	for i := range max(2, runtime.GOMAXPROCS(0)) {
 		servers.Go(func() {
-			chance := rand.New(rand.NewPCG(*seed, uint64(i)))
+			chance := rand.New(rand.NewPCG(seed, uint64(i)))
 			for !over() && !t.Failed() {
 				oneFolder(t, binary, chance, &left, over, &sum)
 			}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -22,8 +21,6 @@ import (
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
-
-var worldSeed = flag.Uint64("world-seed", 0, "what the scenario of four worlds is made of; 0 is anything")
 
 // worlds are four robots around a base station, each with a memory World, copies of the others'
 // and a view of all.
@@ -364,8 +361,7 @@ func TestFourWorldsWithoutCopies(t *testing.T) {
 }
 
 func testWorlds(t *testing.T, operations, phases int, copies ...string) {
-	seed := cmp.Or(*worldSeed, rand.Uint64()|1)
-	t.Logf("again with -world-seed %d", seed)
+	seed := testkit.Seed(t)
 	s := &scenario{worlds: fourWorlds(t, copies...), Rand: rand.New(rand.NewPCG(seed, 0)), count: map[string]int{}}
 	for i := range s.model {
 		s.model[i] = map[string]*stated{}

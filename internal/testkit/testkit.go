@@ -9,6 +9,7 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -150,12 +151,31 @@ func Long(t testing.TB) {
 
 // RealTime skips the test unless the flag -long is given. It is for a test whose verdict
 // may depend on the speed of the machine; assumes says on what: "a lease of 2 s is
-// renewed in time". .ci/full runs such tests one at a time, with nothing beside them.
+// renewed in time". .ci/full runs such tests one at a time, with nothing beside them, and
+// nobody runs them under the race detector.
 func RealTime(t testing.TB, assumes string) {
 	t.Helper()
-	if !*long {
-		t.Skipf("needs real time (%s): runs with -long", assumes)
+	if !*long || Raced {
+		t.Skipf("needs real time (%s): runs with -long, without the race detector", assumes)
 	}
+}
+
+var seed = flag.Uint64("seed", 0, "of what tests do at random; 0 is the same each time, with -long a new one")
+
+// Seed returns the seed of what a test does at random, and logs it: that of the flag -seed,
+// else the same each time, or with -long a new one.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	s := *seed
+	switch {
+	case s != 0:
+	case *long:
+		s = rand.Uint64()
+	default:
+		s = 1
+	}
+	t.Logf("again with -seed %d", s)
+	return s
 }
 
 // Repeats returns how often a test repeats what it does, or how much it does at once:

@@ -190,19 +190,9 @@ func randomTriples(r *rand.Rand) []rdf.Triple {
 	return triples
 }
 
-// seed is what something random is made of: the same each time, with -long a new one.
-func seed(t *testing.T) uint64 {
-	seed := uint64(1)
-	if testkit.Repeats(0, 1) > 0 {
-		seed = rand.Uint64()
-	}
-	t.Log("seed", seed)
-	return seed
-}
-
 func TestRandomTriplesComeBackFromRecords(t *testing.T) {
 	c, _ := newCodec(t)
-	seed := seed(t)
+	seed := testkit.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 2000 {
 		triples := randomTriples(r)
@@ -380,7 +370,7 @@ func newServer() (*server.Server, error) {
 
 // A question at a time has the document that was imported for it, in whatever order documents were imported.
 func TestTimesOfDocuments(t *testing.T) {
-	seed := seed(t)
+	seed := testkit.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	for range 30 {
 		c, s := newCodec(t)

@@ -18,7 +18,7 @@ var release = flag.Bool("release", false, "make a whole release, which compiles 
 // that are told.
 func TestRelease(t *testing.T) {
 	if !*release {
-		t.Skip("it compiles everything twice; CI does it with -release")
+		t.Skip("it compiles everything twice: runs with -release")
 	}
 	b := build{out: t.TempDir(), version: "v9.8.7", architectures: "amd64,arm64"}
 	if err := b.run(); err != nil {
