@@ -2,6 +2,7 @@ package wal
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -392,6 +394,64 @@ func TestPowerLoss(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// After a failure the records that wait are written again, at other positions. Who asks
+// whether all up to a position from before is on the disk is told so only when it is.
+func TestSyncKnowsWhatIsWrittenAgain(t *testing.T) {
+	base := t.TempDir()
+	root := filepath.Join(base, "root")
+	os.Mkdir(root, 0o700)
+	faulty := vfs.NewFaulty(Unsynced, root)
+	var log atomic.Pointer[Log]
+	var end atomic.Uint64
+	var images []string // the flusher's until the log is closed
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	fs := vfs.Before(faulty, func() {
+		l, end := log.Load(), Position(end.Load())
+		if end == 0 || l.Sync(over, end) != nil {
+			return
+		}
+		image := filepath.Join(base, fmt.Sprint("image", len(images)))
+		if err := faulty.CrashImage(image, rand.New(rand.NewPCG(0, 0))); err != nil {
+			t.Error(err)
+		}
+		images = append(images, image)
+	})
+	l, _, err := Open(Options{FS: fs, Dir: filepath.Join(root, "log"), Memory: "Test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Store(l)
+	faulty.Inject(vfs.Fault{Op: vfs.OpSync, Times: 1})
+	for i := range 3 {
+		if err := begin(t, l, i, 100).Append(engram.Time(1000+i), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := l.End()
+	if err := l.Sync(t.Context(), before); err == nil {
+		t.Fatal("the disk did not refuse")
+	}
+	end.Store(uint64(before))
+	testkit.Until(t, func() (string, bool) { return "the log does not heal", l.Failure() == nil })
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if len(images) == 0 {
+		t.Error("nothing was looked at after the records were on the disk")
+	}
+	for _, image := range images {
+		back, _, err := Open(Options{FS: Unsynced, Dir: filepath.Join(image, "log"), Memory: "Test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := replay(t, back, 0); len(got) != 3 {
+			t.Errorf("all three records are said to be on the disk, which has %v", got)
+		}
+		back.Close()
 	}
 }
 

@@ -254,6 +254,7 @@ func (l *Log) announceLocked() {
 
 // rotate syncs the file and begins the one of that number.
 func (f *flusher) rotate(number uint64) error {
+	l := f.log
 	if err := f.sync(); err != nil {
 		return err
 	}
@@ -262,7 +263,13 @@ func (f *flusher) rotate(number uint64) error {
 		return err
 	}
 	f.file = nil
-	return f.create(number, cut)
+	if err := f.create(number, cut); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.mu.durable = position(number, recordsAt)
+	l.mu.Unlock()
+	return nil
 }
 
 // create begins the file of that number, durably.
@@ -290,7 +297,6 @@ func (f *flusher) create(number uint64, cut Position) error {
 	f.current = &logFile{header: h, version: Version, name: name, end: recordsAt}
 	l.mu.Lock()
 	l.mu.files = append(l.mu.files, f.current)
-	l.mu.durable = position(number, recordsAt)
 	l.mu.Unlock()
 	return nil
 }
@@ -346,7 +352,8 @@ func (f *flusher) dropFile(durable Position) {
 	l.mu.Unlock()
 }
 
-// heal begins a new file and writes into it what is waiting.
+// heal begins a new file and writes into it what is waiting. Until that is synced, positions
+// behind the last sync count as before, for who waits for one from before the failure.
 func (f *flusher) heal() error {
 	l := f.log
 	l.mu.Lock()
@@ -374,7 +381,6 @@ func (f *flusher) heal() error {
 	}
 	f.dropFile(cut)
 	l.mu.Lock()
-	l.mu.durable = cut
 	if n := len(l.mu.files); n > 0 && l.mu.files[n-1].number == number {
 		l.mu.files = l.mu.files[:n-1]
 	}
