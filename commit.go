@@ -56,6 +56,9 @@ type UpdateResult struct {
 	ID     ID     // the snapshot; the entity if it was refused
 	Number uint64 // the update number; 0 if it was refused
 	Err    error  // an *Error, or nil
+	// Note is what to know of an update that is stored all the same, such as that its pose
+	// is not among the poses: an *Error, or nil.
+	Note error
 }
 
 // FirstError returns the first error among results, or nil.

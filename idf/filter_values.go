@@ -264,6 +264,8 @@ func filterVariant(b []byte, depth int, in *filterInput) ref.Val {
 		return types.Int(v.int32())
 	case variantInt64:
 		return types.Int(protowire.DecodeZigZag(v.num))
+	case variantUint64:
+		return filterUint(v.num)
 	case variantFloat:
 		return types.Double(decimal(math.Float32frombits(uint32(v.num))))
 	case variantDouble:

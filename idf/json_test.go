@@ -84,7 +84,7 @@ func TestFromJSONIsGenerous(t *testing.T) {
 		{`{"matrix":{"data":[[1,2],[3,4]]}}`, `{"matrix":{"rows":2,"cols":2,"dtype":"float32","data":[1,2,3,4]}}`},
 		{`{"array":{"dtype":"UINT8","data":[1,2]}}`, `{"array":{"shape":[2],"dtype":"uint8","data":[1,2]}}`},
 		{`{"array":{"shape":[2,1],"dtype":"int16","data":"AQACAA=="}}`, `{"array":{"shape":[2,1],"dtype":"int16","data":[1,2]}}`},
-		{`{"any":[1,1.0,1e2,12345678901234567890,-0,"x",{"$dict":{"$time":"x"}}]}`, `{"any":[1,1.0,100.0,12345678901234567000.0,-0.0,"x",{"$dict":{"$time":"x"}}]}`},
+		{`{"any":[1,1.0,1e2,12345678901234567890,-0,"x",{"$dict":{"$time":"x"}}]}`, `{"any":[1,1.0,100.0,{"$uint64":"12345678901234567890"},-0.0,"x",{"$dict":{"$time":"x"}}]}`},
 		{`{"name":"\u00e9\ud83e\udd16\/"}`, `{"name":"é🤖/"}`},
 		{`{"points":[]}`, `{}`},
 	} {

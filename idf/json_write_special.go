@@ -135,6 +135,8 @@ func (w *jsonWriter) variant(b []byte, depth int) error {
 		} else {
 			w.tagged(tagInt64, func() { w.plainInt(i) })
 		}
+	case variantUint64:
+		w.tagged(tagUint64, func() { w.buf = append(strconv.AppendUint(append(w.buf, '"'), v.num, 10), '"') })
 	case variantInt32:
 		w.tagged(tagInt32, func() { w.plainInt(int64(v.int32())) })
 	case variantFloat:

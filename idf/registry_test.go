@@ -200,6 +200,15 @@ func TestParseTypeOwnCopies(t *testing.T) {
 	}
 }
 
+// A file that stands twice in a set, byte for byte the same, is one.
+func TestParseTypeOfAFileTwice(t *testing.T) {
+	file := &descriptorpb.FileDescriptorProto{Name: proto.String("a.proto"), Package: proto.String("acme"), MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Thing")}}}
+	ty, err := ParseType(engram.TypeDef{Name: "acme.Thing", Descriptors: fileSet(t, file, file)})
+	if err != nil || ty.Name() != "acme.Thing" {
+		t.Errorf("%v, %v", ty, err)
+	}
+}
+
 func TestParseTypeRefuses(t *testing.T) {
 	cyclic := func(name, imports string) *descriptorpb.FileDescriptorProto {
 		return &descriptorpb.FileDescriptorProto{Name: proto.String(name), Dependency: []string{imports}}
@@ -231,7 +240,7 @@ func TestParseTypeRefuses(t *testing.T) {
 		"cyclic import":  {"acme.Thing", fileSet(t, cyclic("a.proto", "b.proto"), cyclic("b.proto", "a.proto")), "cycle"},
 		"own import":     {"acme.Thing", fileSet(t, cyclic("a.proto", "a.proto")), "cycle"},
 		"unresolved":     {"acme.Thing", fileSet(t, protoFile(nil, "a", ".b.C")), "b.C"},
-		"twice":          {"acme.Thing", fileSet(t, protoFile(nil, "a", ".acme.Thing"), protoFile(nil, "a", ".acme.Thing")), "multiple times"},
+		"twice":          {"acme.Thing", fileSet(t, protoFile(nil, "a", ".acme.Thing"), protoFile(nil, "b", ".acme.Thing")), "multiple times"},
 		"other name":     {"acme.Other", fileSet(t, protoFile(nil, "a", ".acme.Thing")), "do not declare"},
 		"a field's name": {"acme.Thing.a", fileSet(t, protoFile(nil, "a", ".acme.Thing")), "not that of a message"},
 		"a map's entry":  {"acme.Thing.MEntry", fileSet(t, entry), "not that of a message"},

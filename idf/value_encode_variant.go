@@ -2,6 +2,7 @@ package idf
 
 import (
 	"math"
+	"math/big"
 	"reflect"
 	"slices"
 	"strconv"
@@ -29,6 +30,8 @@ func (e *encoder) variant(v any, depth int) error {
 		e.variantInt64(v)
 	case int:
 		e.variantInt64(int64(v))
+	case uint64:
+		e.variantUint64(v)
 	case float32:
 		e.variantFloat(v)
 	case float64:
@@ -83,7 +86,7 @@ func (e *encoder) variant(v any, depth int) error {
 // isScalar reports whether a Value holds v without a message.
 func isScalar(v any) bool {
 	switch v.(type) {
-	case nil, bool, int, int32, int64, float32, float64, string, Enum, jsonNumber:
+	case nil, bool, int, int32, int64, uint64, float32, float64, string, Enum, jsonNumber:
 		return true
 	}
 	return false
@@ -103,10 +106,7 @@ func (e *encoder) variantOther(v any, depth int) error {
 			e.variantInt32(int32(rv.Uint()))
 			break
 		}
-		if rv.Uint() > math.MaxInt64 {
-			return memberErrorf(engram.OutOfRange, "the number %d does not fit a Value, whose integers have 64 bits with a sign", rv.Uint())
-		}
-		e.variantInt64(int64(rv.Uint()))
+		e.variantUint64(rv.Uint())
 	case rv.Kind() == reflect.Float32:
 		e.variantFloat(float32(rv.Float()))
 	case rv.Kind() == reflect.Float64:
@@ -136,6 +136,15 @@ func (e *encoder) variantInt32(v int32) {
 	e.variantScalar(variantInt32, protowire.EncodeZigZag(int64(v)))
 }
 func (e *encoder) variantInt64(v int64) { e.variantScalar(variantInt64, protowire.EncodeZigZag(v)) }
+
+// variantUint64 writes an int64 wherever that holds the number, so that equal numbers are written alike.
+func (e *encoder) variantUint64(v uint64) {
+	if v <= math.MaxInt64 {
+		e.variantInt64(int64(v))
+		return
+	}
+	e.variantScalar(variantUint64, v)
+}
 func (e *encoder) variantFloat(v float32) {
 	e.variantScalar(variantFloat, uint64(math.Float32bits(v)))
 }
@@ -203,12 +212,13 @@ func (e *encoder) variantDict(dict map[string]any, depth int) error {
 //	null, true, "text", […], {…}   themselves
 //	1.0, 2.5e3                     double: a number with a point or an exponent
 //	17                             int64: one without, up to ±(2^53 - 1)
-//	{"$int64": "…"} {"$int32": 1} {"$float": 0.5} {"$double": "NaN"}
+//	{"$int64": "…"} {"$uint64": "…"} {"$int32": 1} {"$float": 0.5} {"$double": "NaN"}
 //	{"$time": "…"} {"$duration": "1.5s"} {"$link": "…"} {"$ndarray": {…}}
 //	{"$dict": {…}}                 a dict with one key that begins with "$"
 const (
 	tagInt32    = "$int32"
 	tagInt64    = "$int64"
+	tagUint64   = "$uint64"
 	tagFloat    = "$float"
 	tagDouble   = "$double"
 	tagTime     = "$time"
@@ -219,7 +229,7 @@ const (
 )
 
 var tagKinds = map[string]protowire.Number{
-	tagInt32: variantInt32, tagInt64: variantInt64, tagFloat: variantFloat, tagDouble: variantDouble,
+	tagInt32: variantInt32, tagInt64: variantInt64, tagUint64: variantUint64, tagFloat: variantFloat, tagDouble: variantDouble,
 	tagTime: variantTime, tagDuration: variantDuration, tagArray: variantArray, tagDict: variantDict, tagLink: variantLink,
 }
 
@@ -251,13 +261,22 @@ func (e *encoder) variantTagged(tag string, content any, depth int) error {
 	return under(tag, e.single(valueLayout.find(kind), content, depth, true))
 }
 
-// variantNumber writes a number of a JSON text.
+// variantNumber writes a number of a JSON text. An integer is not rounded: one beyond 64 bits must be a double as it is.
 func (e *encoder) variantNumber(s string) error {
 	n := parseNumber(s)
 	if !strings.ContainsAny(s, ".eE") {
 		if i, ok := n.int64(); ok && s != "-0" {
 			e.variantInt64(i)
 			return nil
+		}
+		if u, ok := n.uint64(); ok && n.kind == anInteger {
+			e.variantUint64(u)
+			return nil
+		}
+		if exact, ok := new(big.Int).SetString(s, 10); ok && len(s) > 18 && len(s) < 400 {
+			if f, accuracy := new(big.Float).SetInt(exact).Float64(); accuracy != big.Exact || math.IsInf(f, 0) {
+				return memberErrorf(engram.OutOfRange, "the integer %s does not fit 64 bits; write %s.0 for the double next to it, or a string", s, s)
+			}
 		}
 	}
 	f, err := strconv.ParseFloat(s, 64)

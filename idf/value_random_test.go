@@ -389,6 +389,9 @@ func (g contents) value(fd protoreflect.FieldDescriptor, newMessage func() proto
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		return protoreflect.ValueOf(rapid.Uint32().Draw(t, "uint32"))
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		if fd.FullName() == "engram.idf.v1.Value.uint64" { // smaller ones are written as int64
+			return protoreflect.ValueOf(rapid.Uint64Min(1<<63).Draw(t, "uint64 of a Value"))
+		}
 		return protoreflect.ValueOf(rapid.Uint64().Draw(t, "uint64"))
 	case protoreflect.FloatKind:
 		return protoreflect.ValueOf(rapid.OneOf(rapid.Float32(), rapid.SampledFrom([]float32{

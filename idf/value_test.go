@@ -60,6 +60,8 @@ func TestEncodeIsGenerous(t *testing.T) {
 		{"any", []celsius{1}, []any{float32(1)}},
 		{"any", map[string]int{"a": 1}, map[string]any{"a": int64(1)}},
 		{"any", uint32(7), int64(7)},
+		{"any", uint64(7), int64(7)},
+		{"any", uint64(math.MaxUint64), uint64(math.MaxUint64)},
 		{"any", int8(7), int32(7)},
 		{"any", Enum{"glad", 1}, "glad"},
 		{"any", nil, nil},
@@ -119,7 +121,7 @@ func TestEncodeErrors(t *testing.T) {
 		{map[string]any{"array": (*NDArray)(nil)}, engram.TypeMismatch, "member array: expected an ndarray, got null"},
 		{map[string]any{"matrix": []float64{1}}, engram.TypeMismatch, "a matrix has two dimensions"},
 		{map[string]any{"any": struct{}{}}, engram.TypeMismatch, "member any: expected any value, got a Go value of type struct {}"},
-		{map[string]any{"any": map[string]any{"a": []any{uint64(math.MaxUint64)}}}, engram.OutOfRange, `member any["a"][0]: the number`},
+		{map[string]any{"any": map[string]any{"a": []any{"\xff"}}}, engram.Invalid, `member any["a"][0]: the string`},
 		{map[string]any{"any": deep}, engram.Invalid, "nested deeper than 100 messages"},
 	} {
 		_, err := ty.Encode(c.v)

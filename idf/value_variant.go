@@ -27,6 +27,7 @@ const (
 	variantList
 	variantDict
 	variantLink
+	variantUint64
 )
 
 var variantWire = [...]protowire.Type{
@@ -42,6 +43,7 @@ var variantWire = [...]protowire.Type{
 	variantList:     protowire.BytesType,
 	variantDict:     protowire.BytesType,
 	variantLink:     protowire.BytesType,
+	variantUint64:   protowire.VarintType,
 }
 
 // variant is a Value that was opened: which kind it is, and the encoded content.
@@ -60,13 +62,13 @@ func readVariant(b []byte) (v variant, err error) {
 		if err != nil {
 			return v, err
 		}
-		if b = rest; f.num > variantLink {
+		if b = rest; f.num > variantUint64 {
 			continue
 		}
 		if f.wire != variantWire[f.num] {
 			return v, memberErrorf(engram.Corrupt, "field %d of a Value has wire type %d, not %d", f.num, f.wire, variantWire[f.num])
 		}
-		if v.kind != f.num || f.num < variantTime {
+		if v.kind != f.num || variantWire[f.num] != protowire.BytesType || f.num == variantString {
 			content = parts{}
 		}
 		content.add(f.b)
@@ -145,6 +147,8 @@ func decodeVariant(b []byte, depth int) (any, error) {
 		return v.int32(), nil
 	case variantInt64:
 		return protowire.DecodeZigZag(v.num), nil
+	case variantUint64:
+		return v.num, nil
 	case variantFloat:
 		return math.Float32frombits(uint32(v.num)), nil
 	case variantDouble:

@@ -335,6 +335,8 @@ func (w *walker) variant(b []byte, depth int) (more bool, err error) {
 		return w.integer(int64(v.int32())), nil
 	case variantInt64:
 		return w.integer(protowire.DecodeZigZag(v.num)), nil
+	case variantUint64:
+		return w.emit(KindNumber, Found{Num: float64(v.num), Int: int64(v.num)}), nil
 	case variantFloat:
 		return w.float(float64(math.Float32frombits(uint32(v.num)))), nil
 	case variantDouble:
@@ -352,8 +354,8 @@ func (w *walker) variant(b []byte, depth int) (more bool, err error) {
 }
 
 // variantKinds are the kinds of what a Value may hold.
-var variantKinds = [variantLink + 1]Kind{
-	variantInt32: KindNumber, variantInt64: KindNumber, variantFloat: KindNumber, variantDouble: KindNumber,
+var variantKinds = [variantUint64 + 1]Kind{
+	variantInt32: KindNumber, variantInt64: KindNumber, variantUint64: KindNumber, variantFloat: KindNumber, variantDouble: KindNumber,
 	variantString: KindString, variantTime: KindTime, variantLink: KindLink, variantBool: KindFlag, variantArray: KindBytes,
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/stamps"
 )
 
 // TimeRule says which times the messages of some topics get.
@@ -66,9 +67,14 @@ const (
 	ClockZero
 	// ClockLogBack: the log times of the recording go back, by up to By.
 	ClockLogBack
+	// ClockBack: the stamps go back by up to By, from From, the first time at the log time At,
+	// and go on from there, as those of a simulation that begins anew. Times that are there already
+	// would be those of two runs, so Count updates from there on stand later than their stamps,
+	// by Shifts, one for each time: the runs follow each other.
+	ClockBack
 )
 
-var clockFaults = [...]string{"off", "drifts", "scatters", "zero stamps", "log times go back"}
+var clockFaults = [...]string{"off", "drifts", "scatters", "zero stamps", "log times go back", "stamps go back"}
 
 func (f ClockFault) String() string { return clockFaults[f] }
 
@@ -77,8 +83,11 @@ type ClockFinding struct {
 	Fault   ClockFault
 	Topics  []string // of an edge of the transform tree "topic (parent,child)"
 	By      time.Duration
-	Count   uint64 // of zero stamps
-	LogTime bool   // the topics have log times, for want of stamps or as they were asked for
+	Count   uint64 // of zero stamps, or of updates that stand later than their stamps
+	From    engram.Time
+	At      engram.Time
+	Shifts  []time.Duration
+	LogTime bool // the topics have log times, for want of stamps or as they were asked for
 	// Edges says that these are some of the transforms of a topic, others of which fit.
 	Edges bool
 	// Mend is the [TimeRule.Offset] with which they would fit, together with TimeRule.Log
@@ -100,6 +109,8 @@ type stampStream struct {
 	rule    TimeRule
 	logged  uint64 // messages without stamps
 	stamped uint64
+	course  stamps.Course
+	reset   uint64 // messages whose clock went back
 	samples []stampSample
 	every   uint64        // which of the stamps are sampled
 	middle  time.Duration // how far the times lie from their log times, once all are known
@@ -117,19 +128,20 @@ type clocks struct {
 	streams map[stampKey]*stampStream
 	order   []*stampStream
 	latest  engram.Time   // log time
-	back    time.Duration // how far log times went back
+	logBack time.Duration // how far log times went back
 }
 
 // log notes the log time of a message.
 func (c *clocks) log(t engram.Time) {
 	c.latest = max(c.latest, t)
-	c.back = max(c.back, c.latest.Sub(t))
+	c.logBack = max(c.logBack, c.latest.Sub(t))
 }
 
-// note notes the time that an update of a message gets.
-func (c *clocks) note(ch *channel, rt *route, entity engram.ID, stamped bool, at, log engram.Time) {
+// stream returns what is known of the stamps that entities of a route get; nil if nothing
+// is said of them.
+func (c *clocks) stream(ch *channel, rt *route, entity engram.ID) *stampStream {
 	if rt.rule.Set["is_static"] == true {
-		return // transforms that hold at all times are stamped at any
+		return nil // transforms that hold at all times are stamped at any
 	}
 	key := stampKey{topic: ch.report}
 	if rt.edge {
@@ -138,7 +150,7 @@ func (c *clocks) note(ch *channel, rt *route, entity engram.ID, stamped bool, at
 	s := c.streams[key]
 	if s == nil {
 		if len(c.order) >= maxStampStreams {
-			return
+			return nil
 		}
 		s = &stampStream{topic: ch.report, edge: key.edge.Entity(), pose: rt.core.Memory() == poseMemory, rule: ch.times, every: 1}
 		if c.streams == nil {
@@ -147,10 +159,13 @@ func (c *clocks) note(ch *channel, rt *route, entity engram.ID, stamped bool, at
 		c.streams[key] = s
 		c.order = append(c.order, s)
 	}
-	if !stamped {
-		s.logged++
-		return
-	}
+	return s
+}
+
+func (s *stampStream) name() streamName { return streamName{s.topic.Topic, s.edge} }
+
+// note notes a stamp, and the time that stands for it.
+func (s *stampStream) note(at, log engram.Time) {
 	if s.stamped%s.every == 0 {
 		if len(s.samples) == maxStampSamples {
 			for i := range maxStampSamples / 2 {
@@ -206,16 +221,19 @@ func (s *stampStream) scatter() (farthest time.Duration) {
 }
 
 // find returns what does not fit, and how far the times of most lie from the log times.
-func (c *clocks) find() (findings []ClockFinding, reference time.Duration) {
-	if c.back > maxBack {
-		findings = append(findings, ClockFinding{Fault: ClockLogBack, By: c.back})
+func (c *clocks) find(r *restarts) (findings []ClockFinding, reference time.Duration) {
+	if c.logBack > maxBack {
+		findings = append(findings, ClockFinding{Fault: ClockLogBack, By: c.logBack})
+	}
+	if f, ok := c.back(r); ok {
+		findings = append(findings, f)
 	}
 	var judged []*stampStream
 	for _, s := range c.order {
 		if s.middle = s.rule.Offset; s.stamped > 0 {
 			s.middle = medianOf(s.samples)
 		}
-		if s.stamped+s.logged >= minStamps {
+		if s.stamped+s.logged+s.reset >= minStamps {
 			judged = append(judged, s)
 		}
 	}
@@ -278,6 +296,28 @@ func (c *clocks) find() (findings []ClockFinding, reference time.Duration) {
 		i = j
 	}
 	return findings, reference
+}
+
+// back tells where clocks went back.
+func (c *clocks) back(r *restarts) (f ClockFinding, ok bool) {
+	f = ClockFinding{Fault: ClockBack, At: engram.MaxTime}
+	in := map[*stampStream]bool{}
+	for _, s := range c.order {
+		if s.reset > 0 {
+			in[s], f.Count = true, f.Count+s.reset
+		}
+	}
+	if len(in) == 0 {
+		return f, false
+	}
+	for _, x := range r.all {
+		if f.At = min(f.At, x.at); x.by > f.By {
+			f.By, f.From = x.by, x.top
+		}
+		f.Shifts = append(f.Shifts, x.shift)
+	}
+	f.Topics, f.Edges = namesOf(in, c.order)
+	return f, true
 }
 
 func compareBool(a, b bool) int {

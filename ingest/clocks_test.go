@@ -103,9 +103,16 @@ func TestClocks(t *testing.T) {
 		}, []ClockFinding{{Fault: ClockDrifts, Topics: []string{"/camera"}, By: 300 * time.Millisecond}}},
 		{"several clocks on one topic", func(r *recorder) {
 			r.stamped("/tf", edge("odom", "base"), times(9, ahead)...)
+			for range 5 {
+				r.stamped("/log", picture, times(4, ahead)...)
+				r.stamped("/log", picture, -time.Minute)
+			}
+		}, []ClockFinding{{Fault: ClockScatters, Topics: []string{"/log"}, By: -time.Minute - ahead, Mend: ahead}}},
+		{"a clock that is set back", func(r *recorder) {
+			r.stamped("/tf", edge("odom", "base"), times(9, ahead)...)
 			r.stamped("/log", picture, times(20, ahead)...)
 			r.stamped("/log", picture, times(5, -time.Minute)...)
-		}, []ClockFinding{{Fault: ClockScatters, Topics: []string{"/log"}, By: -time.Minute - ahead, Mend: ahead}}},
+		}, []ClockFinding{{Fault: ClockBack, Topics: []string{"/log"}, By: time.Minute + ahead - time.Second, Count: 5}}},
 		{"a few wild stamps", func(r *recorder) {
 			r.stamped("/tf", edge("odom", "base"), times(200, 0)...)
 			r.stamped("/tf", edge("odom", "base"), times(5, time.Hour)...)

@@ -3,7 +3,9 @@ package ingest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,16 +68,89 @@ func parseJSON(data []byte) (any, error) {
 	if len(data) > maxJSON {
 		return nil, engram.Errorf(engram.Exhausted, "", "a JSON message of %d bytes; at most %d are read", len(data), maxJSON)
 	}
+	v, err := decodeJSON(data)
+	if err == nil {
+		return v, nil
+	}
+	if plain, ok := withoutWords(data); ok {
+		if v, err := decodeJSON(plain); err == nil {
+			return withWords(v), nil
+		}
+	}
+	return nil, engram.Errorf(engram.Corrupt, "", "the message is not JSON: %w", err)
+}
+
+// decodeJSON reads one JSON value, whose numbers are json.Number.
+func decodeJSON(data []byte) (v any, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	var v any
 	if err := d.Decode(&v); err != nil {
-		return nil, engram.Errorf(engram.Corrupt, "", "the message is not JSON: %w", err)
+		return nil, err
 	}
 	if d.More() {
-		return nil, engram.Errorf(engram.Corrupt, "", "the message goes on after its JSON value")
+		return nil, errors.New("it goes on after the value")
 	}
 	return v, nil
+}
+
+// word is a number that JSON does not have.
+type word struct {
+	text, number string
+	value        float64
+}
+
+// words are what Python and others write for numbers that JSON does not have, and what stands
+// for them while JSON is read. A word that another one begins with stands behind it.
+var words = []word{
+	{"-Infinity", "-1e999999999", math.Inf(-1)},
+	{"Infinity", "1e999999999", math.Inf(1)},
+	{"NaN", "-0e999999999", math.NaN()},
+}
+
+// withoutWords writes numbers for the words in JSON; ok is false if there are none.
+func withoutWords(data []byte) (plain []byte, ok bool) {
+	inString := false
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		switch {
+		case inString && c == '\\' && i+1 < len(data):
+			plain = append(plain, c)
+			i++
+			c = data[i]
+		case c == '"':
+			inString = !inString
+		case !inString && (c == '-' || c == 'I' || c == 'N'):
+			j := slices.IndexFunc(words, func(w word) bool { return bytes.HasPrefix(data[i:], []byte(w.text)) })
+			if j >= 0 {
+				plain, ok = append(plain, words[j].number...), true
+				i += len(words[j].text) - 1
+				continue
+			}
+		}
+		plain = append(plain, c)
+	}
+	return plain, ok
+}
+
+// withWords puts the numbers in their places that words stood for.
+func withWords(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = withWords(e)
+		}
+	case []any:
+		for i, e := range v {
+			v[i] = withWords(e)
+		}
+	case json.Number:
+		for _, w := range words {
+			if v.String() == w.number {
+				return w.value
+			}
+		}
+	}
+	return v
 }
 
 // jsonConverter makes Values of JSON.
@@ -106,7 +181,9 @@ func (c *jsonConverter) convert(data []byte) ([]output, error) {
 	return c.outputs[:], nil
 }
 
-// plainJSON turns JSON's numbers into int64 where they are whole, else float64.
+// plainJSON turns JSON's numbers into int64 or uint64 where they are written as integers, else
+// into float64. An integer beyond 64 bits stays as the text that it is: rounding it would be
+// another one.
 func plainJSON(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -121,7 +198,13 @@ func plainJSON(v any) any {
 		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 			return n
 		}
+		if n, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
+			return n
+		}
 		f, _ := v.Float64() // beyond range it is infinite, which is as near as it gets
+		if !strings.ContainsAny(v.String(), ".eE") && strconv.FormatFloat(f, 'f', -1, 64) != v.String() {
+			return v.String()
+		}
 		return f
 	}
 	return v
@@ -211,6 +294,12 @@ func timesAsText(v any) any {
 	case []any:
 		for i, e := range v {
 			v[i] = timesAsText(e)
+		}
+	case float64: // of a word
+		for _, w := range words {
+			if v == w.value || v != v && w.value != w.value {
+				return w.text
+			}
 		}
 	}
 	return v

@@ -116,8 +116,8 @@ func importWith(ctx context.Context, dst Destination, path string, o Options, ow
 		}
 	}
 	report.Loss = slices.Concat(rec.Loss(), im.router.damaged)
-	im.clocks.back = max(im.clocks.back, recording.GoneBack(rec))
-	report.Clocks, report.ClockOffset = im.clocks.find()
+	im.clocks.logBack = max(im.clocks.logBack, recording.GoneBack(rec))
+	report.Clocks, report.ClockOffset = im.clocks.find(im.restarts)
 	for i, rule := range o.Times {
 		if !im.router.timed[i] {
 			report.Unmatched = append(report.Unmatched, rule.Topic)
@@ -128,16 +128,17 @@ func importWith(ctx context.Context, dst Destination, path string, o Options, ow
 
 // importer imports one recording.
 type importer struct {
-	o      Options
-	rec    recording.Reader
-	own    *restorer // nil: channels of episodes are like others
-	router *router
-	report *Report
-	out    *sender
-	pace   pace
-	clocks clocks
-	now    engram.Time // the latest log time
-	span   engram.Interval
+	o        Options
+	rec      recording.Reader
+	own      *restorer // nil: channels of episodes are like others
+	router   *router
+	report   *Report
+	out      *sender
+	pace     pace
+	clocks   clocks
+	restarts *restarts   // nil until a stamp goes back
+	now      engram.Time // the latest log time
+	span     engram.Interval
 }
 
 // progressEvery is after how many messages progress is told.
@@ -166,7 +167,7 @@ func (im *importer) run(ctx context.Context) error {
 		if err := im.pace.wait(ctx, m.LogTime, im.out.flush); err != nil {
 			return err
 		}
-		if err := im.message(&m); err != nil {
+		if err := im.message(ctx, &m); err != nil {
 			return err
 		}
 	}
@@ -191,7 +192,7 @@ func (im *importer) progress() {
 }
 
 // message sends one message on its way. The error ends the import.
-func (im *importer) message(m *recording.Message) error {
+func (im *importer) message(ctx context.Context, m *recording.Message) error {
 	r := im.report
 	im.clocks.log(m.LogTime)
 	if r.Bytes += uint64(len(m.Data)); r.Span.Empty() {
@@ -206,7 +207,7 @@ func (im *importer) message(m *recording.Message) error {
 	}
 	ch := im.router.channel(m.Channel)
 	ch.report.Messages++
-	rt, err := im.router.route(ch, m.Data)
+	rt, outs, err := im.outputs(ch, m.Data)
 	if err != nil {
 		if code := engram.CodeOf(err); code == engram.Unavailable || code == engram.Canceled {
 			return err
@@ -214,13 +215,8 @@ func (im *importer) message(m *recording.Message) error {
 		im.out.refuse(ch.report, err)
 		return nil
 	}
-	if rt == nil || rt.rule.Skip {
+	if rt == nil {
 		ch.report.Skipped++
-		return nil
-	}
-	outs, err := rt.convert.convert(m.Data)
-	if err != nil {
-		im.out.refuse(ch.report, err)
 		return nil
 	}
 	for i := range outs {
@@ -230,12 +226,9 @@ func (im *importer) message(m *recording.Message) error {
 			im.out.refuse(ch.report, err)
 			continue
 		}
-		stamped := o.timed && !ch.times.Log
-		if !stamped {
-			o.time = m.LogTime
+		if o.time, err = im.time(ctx, ch, rt, id, o, m.LogTime); err != nil {
+			return err
 		}
-		o.time = o.time.Add(ch.times.Offset)
-		im.clocks.note(ch, rt, id, stamped, o.time, m.LogTime)
 		if !o.owned {
 			// The transcoder uses its buffer again; the memory keeps what it is given.
 			o.bytes = append(make([]byte, 0, len(o.bytes)), o.bytes...)
@@ -245,6 +238,40 @@ func (im *importer) message(m *recording.Message) error {
 		}
 	}
 	return nil
+}
+
+// outputs returns what is made of a message; without a route it is left out.
+func (im *importer) outputs(ch *channel, data []byte) (*route, []output, error) {
+	rt, err := im.router.route(ch, data)
+	if err != nil || rt == nil || rt.rule.Skip {
+		return nil, nil, err
+	}
+	outs, err := rt.convert.convert(data)
+	return rt, outs, err
+}
+
+// time returns the time at which an update of a message stands.
+func (im *importer) time(ctx context.Context, ch *channel, rt *route, id engram.ID, o *output, log engram.Time) (engram.Time, error) {
+	s := im.clocks.stream(ch, rt, id)
+	if !o.timed || ch.times.Log {
+		if s != nil {
+			s.logged++
+		}
+		return log.Add(ch.times.Offset), nil
+	}
+	if s != nil {
+		if s.course.Follow(o.time, log); s.course.Doubtful() && im.restarts == nil {
+			if err := im.findRestarts(ctx); err != nil {
+				return 0, err
+			}
+		}
+		if shift, ok := im.restarts.shift(s.name(), o.time, log); ok {
+			s.reset++
+			return o.time.Add(shift).Add(ch.times.Offset), nil
+		}
+		s.note(o.time.Add(ch.times.Offset), log)
+	}
+	return o.time.Add(ch.times.Offset), nil
 }
 
 // pace holds a replay back to the recording's own time.

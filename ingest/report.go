@@ -90,12 +90,15 @@ type TopicReport struct {
 	Refused    uint64
 	Skipped    uint64
 	Reasons    []Reason // why updates were refused, the most frequent first
+	// Noted is what the memory said of updates that it stored, such as that they were left
+	// out of the poses, the most frequent first.
+	Noted []Reason
 	// Notes say what is not as the mapping has it, such as messages that went to
 	// GeneralPurpose because they do not fit their segment.
 	Notes []string
 }
 
-// Reason is why updates were refused, and how many.
+// Reason is why updates were refused, or what was said of them, and how many.
 type Reason struct {
 	Text  string
 	Code  engram.Code
@@ -108,21 +111,26 @@ const maxReasons = 16
 // refuse counts n refused updates.
 func (t *TopicReport) refuse(err error, n uint64) {
 	t.Refused += n
+	t.Reasons = counted(t.Reasons, err, n)
+}
+
+// counted counts n updates with the reason err.
+func counted(reasons []Reason, err error, n uint64) []Reason {
 	text, code := err.Error(), engram.CodeOf(err)
 	if e, ok := errors.AsType[*engram.Error](err); ok && e.Msg != "" {
 		text = e.Msg // without the thing, which differs from one update to the next
 	}
 	text, _, _ = strings.Cut(text, "\n")
-	for i := range t.Reasons {
-		if r := &t.Reasons[i]; r.Text == text || i == maxReasons {
+	for i := range reasons {
+		if r := &reasons[i]; r.Text == text || i == maxReasons {
 			r.Count += n
-			return
+			return reasons
 		}
 	}
-	if len(t.Reasons) == maxReasons {
+	if len(reasons) == maxReasons {
 		text = "other reasons"
 	}
-	t.Reasons = append(t.Reasons, Reason{Text: text, Code: code, Count: n})
+	return append(reasons, Reason{Text: text, Code: code, Count: n})
 }
 
 func (t *TopicReport) note(text string) {
@@ -153,7 +161,9 @@ func (r *Report) finish(ctx context.Context, began time.Time, err error) error {
 		r.Shifted += t.Shifted
 		r.Evicted += t.Evicted
 		r.Superseded += t.Superseded
-		slices.SortStableFunc(t.Reasons, func(a, b Reason) int { return int(b.Count) - int(a.Count) })
+		for _, reasons := range [2][]Reason{t.Reasons, t.Noted} {
+			slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(b.Count, a.Count) })
+		}
 	}
 	r.Took = time.Since(began)
 	if err == nil {

@@ -202,6 +202,9 @@ func count(commit []sent, results []engram.UpdateResult) error {
 			a.topic.refuse(err, 1)
 			continue
 		}
+		if note := results[i].Note; note != nil {
+			a.topic.Noted = counted(a.topic.Noted, note, 1)
+		}
 		a.topic.Stored++
 		a.stored++
 		a.first, a.last = min(a.first, at), max(a.last, at)

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/server"
 )
 
 // DefaultPoseRetention is what the store that RobotState keeps holds of each edge,
@@ -39,9 +40,10 @@ type poses struct {
 	owners map[string]engram.ID // of joints: the entity that sets it
 	// described are the robots of which there is a description.
 	described map[string]bool
-	bodies    map[string]*body // by child frame
-	static    map[engram.ID]localization
-	revised   engram.Time // of the newest revision made through the service
+	bodies    map[string]*body           // by child frame
+	static    map[engram.ID]localization // of edges that are fixed beforehand: what was said last
+	revised   engram.Time                // of the newest revision made through the service
+	clocks    poseClocks
 	items     map[string]*itemEdge
 	robots    map[string]bool // whose frames there are
 
@@ -58,6 +60,7 @@ func newPoses(keep pose.Retention) *poses {
 		described: map[string]bool{},
 		bodies:    map[string]*body{},
 		static:    map[engram.ID]localization{},
+		clocks:    poseClocks{courses: map[engram.ID]*course{}},
 		items:     map[string]*itemEdge{},
 		robots:    map[string]bool{},
 		frames:    make(chan struct{}, 1),
@@ -67,7 +70,7 @@ func newPoses(keep pose.Retention) *poses {
 }
 
 // What the store is rebuilt from when the server starts, of all that the memory has
-// on disk: of each entity's moving history as much as the working memory keeps at
+// on disk: of each entity's history as much as the working memory keeps at
 // most, so that a robot's years on disk do not delay its start.
 const (
 	rebuildDescriptions = 16
@@ -75,8 +78,8 @@ const (
 	rebuildHistory      = 10 * time.Minute
 )
 
-// start rebuilds the store from what the memory holds: what is valid at all times
-// first, then everything in the order in which it arrived.
+// start rebuilds the store from what the memory holds, in the order in which it arrived but
+// for [rebuildRanks].
 func (p *poses) start(ctx context.Context, svc engram.Service) error {
 	var items []engram.Item
 	read := func(q engram.Query) error {
@@ -96,37 +99,65 @@ func (p *poses) start(ctx context.Context, svc engram.Service) error {
 			continue
 		}
 		for _, last := range items[first:] {
-			if segment == "Localization" && isStatic(last.Snapshot) {
-				continue
-			}
 			before := engram.Interval{Start: last.Time.Add(-rebuildHistory), End: last.Time}
 			// One wild stamp hides no history.
 			if snap, err := svc.AtOrBefore(ctx, last.ID.Truncate(engram.LevelEntity), last.Time-1); err == nil && snap.Time < before.Start {
 				before = engram.Interval{Start: snap.Time.Add(-rebuildHistory), End: snap.Time + 1}
+			}
+			// What rests did so before, too, unless it was seen elsewhere or moving.
+			if segment == "Localization" && isStatic(last.Snapshot) && before.Start > engram.MinTime {
+				if snap, err := svc.AtOrBefore(ctx, last.ID.Truncate(engram.LevelEntity), before.Start-1); err == nil {
+					before.Start = snap.Time
+				}
 			}
 			if err := read(engram.SelectID(last.ID.Truncate(engram.LevelEntity), engram.In(before))); err != nil {
 				return err
 			}
 		}
 	}
-	rank := func(it *engram.Item) int {
-		switch {
-		case it.ID.CoreSegment() == "Description":
-			return 0
-		case it.ID.CoreSegment() == "Localization" && isStatic(it.Snapshot):
-			return 1
-		}
-		return 2
-	}
 	slices.SortFunc(items, func(a, b engram.Item) int {
 		// Numbers order what arrived at one time only: each life of the server has its own.
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Number, b.Number))
 	})
+	ranks := rebuildRanks(items)
+	slices.SortStableFunc(items, func(a, b engram.Item) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
 	for i := range items {
 		p.replay(ctx, &items[i])
 	}
 	p.svc.Store(&svc)
 	return p.startWorld(ctx, svc)
+}
+
+// rebuildRanks orders items beyond their arrival: descriptions come first, then what was stated
+// of each frame that rests, which may have been said often and before all that is still held.
+func rebuildRanks(items []engram.Item) map[engram.ID]int {
+	ranks := make(map[engram.ID]int, len(items))
+	sources := map[string]engram.ID{} // of the frames, by name: who said where it is first
+	stated := map[string]bool{}
+	for i := range items {
+		it := &items[i]
+		ranks[it.ID] = 2
+		switch it.ID.CoreSegment() {
+		case "Description":
+			ranks[it.ID] = 0
+		case "Localization":
+			entity := it.ID.Truncate(engram.LevelEntity)
+			for j := range it.Instances {
+				l, _, err := decodeLocalization(it.Instances[j].Payload.Bytes)
+				if err != nil {
+					continue
+				}
+				source, child := sourceOf(entity, &l), absolute(robotOf(entity), l.child)
+				if _, known := sources[child]; !known {
+					sources[child] = source
+				}
+				if l.static && !stated[child] && sources[child] == source {
+					ranks[it.ID], stated[child] = 1, true
+				}
+			}
+		}
+	}
+	return ranks
 }
 
 // replay brings a snapshot that the memory holds into the store.
@@ -163,10 +194,14 @@ func (p *poses) stored(ctx context.Context, u engram.Update) {
 		case "Description":
 			err = p.describe(ctx, entity, u.Snapshot.Time, b)
 		case "Proprioception":
+			p.mu.Lock()
+			p.clocks.follow(ctx, entity, u.Snapshot.Time, u.Snapshot.Arrived)
+			p.mu.Unlock()
 			err = p.feel(entity, u.Snapshot.Time, b)
 		}
 		if err != nil {
 			p.service.LeaveOut(entity, u.Snapshot.Time, err)
+			server.Note(ctx, leftOut(entity, u.ID.CoreSegment(), err))
 		}
 	}
 }

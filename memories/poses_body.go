@@ -1,21 +1,26 @@
 package memories
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/server"
 )
 
 // body is what is known of a frame whose place entities of Localization set.
 type body struct {
 	source  engram.ID // who sets it; see sourceOf
 	handles map[string]*pose.FreeEdge
-	changes int // how often it changed its parent
+	rests   bool // it was stated to rest at some time
+	changes int  // how often it changed its parent, or began to rest or to move
 }
 
-// maxParentChanges bounds how often a frame changes its parent.
+// maxParentChanges bounds how often a frame changes its parent, or whether it rests.
 const maxParentChanges = 256
 
 // placement is what a localization does to the store. The zero placement does
@@ -23,14 +28,15 @@ const maxParentChanges = 256
 type placement struct {
 	localization
 	source  engram.ID
-	changes bool  // the parent of the child, or whether it has one
+	changes bool  // the parent of the child, or whether it has one, or whether it rests there
+	fixes   bool  // a static one is of an edge that its source does not observe
 	left    error // why the store is not to take it; it is no reason to refuse it
 	taken   bool
 }
 
 // writeLocalization is the memory's Write hook of localizations. One that cannot be
-// is refused.
-func (p *poses) writeLocalization(_ context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error {
+// is refused. What is stored and not among the poses, or not as it was said, is noted.
+func (p *poses) writeLocalization(ctx context.Context, u engram.EntityUpdate, put func(engram.EntityUpdate) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var buf [1]placement
@@ -45,8 +51,13 @@ func (p *poses) writeLocalization(_ context.Context, u engram.EntityUpdate, put 
 	if err := put(u); err != nil {
 		return err
 	}
+	if !slices.ContainsFunc(plans, func(plan placement) bool { return plan.static }) { // what rests is said at any time
+		p.clocks.follow(ctx, u.Entity, u.Time, engram.Now())
+	}
 	for i := range plans {
-		p.placeLocked(u.Entity, u.Time, &plans[i])
+		if note := p.placeLocked(u.Entity, u.Time, &plans[i]); note != nil {
+			server.Note(ctx, note)
+		}
 	}
 	return nil
 }
@@ -61,7 +72,7 @@ func (p *poses) replayLocalization(it *engram.Item) {
 		if err != nil {
 			plan = placement{left: err}
 		}
-		p.placeLocked(entity, it.Time, &plan)
+		_ = p.placeLocked(entity, it.Time, &plan) // there is nobody to be told
 	}
 }
 
@@ -105,7 +116,7 @@ func (p *poses) planLocked(entity engram.ID, t engram.Time, b []byte) (placement
 		return plan, engram.Errorf(engram.CodeOf(err), entity.String(), "%s in %s: %w", plan.child, plan.parent, err)
 	}
 	if plan.static {
-		err = p.planStaticLocked(entity, &plan)
+		err = p.planStaticLocked(entity, t, &plan)
 	} else {
 		err = p.planMovingLocked(t, &plan)
 	}
@@ -114,7 +125,8 @@ func (p *poses) planLocked(entity engram.ID, t engram.Time, b []byte) (placement
 		return plan, nil
 	}
 	err = engram.Errorf(engram.CodeOf(err), entity.String(), "%w", err)
-	if engram.CodeOf(err) == engram.TooOld || engram.CodeOf(err) == engram.Conflict && p.joinedLocked(t, plan.parent, plan.child) {
+	code := engram.CodeOf(err)
+	if code == engram.TooOld || (code == engram.Conflict || code == engram.Exhausted) && p.joinedLocked(t, plan.parent, plan.child) {
 		plan.left = err
 		return plan, nil
 	}
@@ -141,22 +153,35 @@ func (p *poses) planMovingLocked(t engram.Time, plan *placement) (err error) {
 		}
 		return engram.Errorf(engram.Conflict, plan.child, "a second %s: where it is, %s said first", second, b.sourceText(plan.child))
 	}
-	if b != nil && len(b.handles) == 1 && b.handles[plan.parent] != nil {
+	if b != nil && !b.rests && len(b.handles) == 1 && b.handles[plan.parent] != nil {
 		return nil // as always
 	}
 	plan.changes, err = p.store.CheckObserve(t, plan.parent, plan.child)
-	if err == nil && plan.changes && b != nil && b.changes >= maxParentChanges {
-		return engram.Errorf(engram.Exhausted, plan.child, "it changed its parent %d times already; do two publishers disagree about it?", b.changes)
-	}
-	return err
+	return cmp.Or(err, plan.checkChanges(b))
 }
 
-// planStaticLocked checks a pose that holds at all times.
-func (p *poses) planStaticLocked(entity engram.ID, plan *placement) error {
+// checkChanges refuses a change of a body that changed too often.
+func (plan *placement) checkChanges(b *body) error {
+	if plan.changes && b != nil && b.changes >= maxParentChanges {
+		return engram.Errorf(engram.Exhausted, plan.child, "it changed its parent, or from rest to motion, %d times already; do two publishers disagree about it?", b.changes)
+	}
+	return nil
+}
+
+// planStaticLocked checks a pose that holds from t on, or of an edge of the description at
+// all times.
+func (p *poses) planStaticLocked(entity engram.ID, t engram.Time, plan *placement) (err error) {
+	if b := p.bodies[plan.child]; b == nil || b.source == plan.source {
+		plan.changes, err = p.store.Statements("").Check(t, plan.parent, plan.child)
+		if engram.CodeOf(err) != engram.Conflict {
+			return cmp.Or(err, plan.checkChanges(b))
+		}
+	}
+	plan.changes, plan.fixes = false, true
 	if p.static[entity] == plan.localization {
 		return nil // publishers repeat themselves
 	}
-	err := p.store.CheckFixed(plan.parent, plan.child, plan.pose, plan.cov)
+	err = p.store.CheckFixed(plan.parent, plan.child, plan.pose, plan.cov)
 	if engram.CodeOf(err) != engram.Conflict {
 		return err
 	}
@@ -168,22 +193,71 @@ func (p *poses) planStaticLocked(entity engram.ID, plan *placement) error {
 	return nil
 }
 
-// placeLocked does what was planned and counts what the store does not take.
-func (p *poses) placeLocked(entity engram.ID, t engram.Time, plan *placement) {
+// placeLocked does what was planned and counts what the store does not take. It returns what
+// is to be known of it, if anything.
+func (p *poses) placeLocked(entity engram.ID, t engram.Time, plan *placement) (note *engram.Error) {
 	err := plan.left
 	switch {
 	case !plan.taken:
+	case plan.fixes:
+		err = p.fixLocked(entity, &plan.localization)
 	case plan.static:
-		err = p.placeStaticLocked(entity, &plan.localization)
+		err = p.placeStaticLocked(entity, t, plan)
 	default:
 		err = p.placeMovingLocked(t, plan)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		p.service.LeaveOut(entity, t, err)
+		what := "Localization"
+		if plan.parent != "" && plan.child != "" {
+			what = plan.child + " in " + plan.parent
+		}
+		return leftOut(entity, what, err)
+	case plan.normalised:
+		return engram.Errorf(engram.Invalid, entity.String(), "the quaternion of %s in %s was normalised; it was not of unit length", plan.child, plan.parent)
 	}
+	return nil
 }
 
-func (p *poses) placeStaticLocked(entity engram.ID, l *localization) error {
+// leftOut is the note that something said by an entity is not among the poses. It is the same
+// for all that is left out for one reason.
+func leftOut(entity engram.ID, what string, err error) *engram.Error {
+	why := err.Error()
+	if e, ok := errors.AsType[*engram.Error](err); ok && e.Thing == entity.String() {
+		why = e.Msg
+	}
+	if engram.CodeOf(err) == engram.TooOld {
+		why = "it is older than what retention keeps"
+	}
+	return engram.Errorf(engram.CodeOf(err), entity.String(), "left out of the poses: %s: %s", what, why)
+}
+
+// placeStaticLocked lets a body rest.
+func (p *poses) placeStaticLocked(entity engram.ID, t engram.Time, plan *placement) error {
+	err := p.store.Statements(entity.String()).Observe(t, plan.parent, plan.child, plan.pose, plan.cov)
+	if err == nil {
+		p.bodyLocked(plan).rests = true
+	}
+	return err
+}
+
+// bodyLocked returns the body that a placement is about, and counts the change.
+func (p *poses) bodyLocked(plan *placement) *body {
+	b := p.bodies[plan.child]
+	switch {
+	case b == nil:
+		b = &body{source: plan.source, handles: map[string]*pose.FreeEdge{}}
+		p.bodies[plan.child] = b
+		p.meetLocked(plan.parent, plan.child)
+	case plan.changes:
+		b.changes++
+	}
+	return b
+}
+
+// fixLocked calibrates an edge that is fixed.
+func (p *poses) fixLocked(entity engram.ID, l *localization) error {
 	if p.static[entity] == *l {
 		return nil
 	}
@@ -202,13 +276,7 @@ func (p *poses) placeMovingLocked(t engram.Time, plan *placement) error {
 		if err != nil {
 			return err
 		}
-		if b == nil {
-			b = &body{source: plan.source, handles: map[string]*pose.FreeEdge{}}
-			p.bodies[plan.child] = b
-			p.meetLocked(plan.parent, plan.child)
-		} else if plan.changes {
-			b.changes++
-		}
+		b = p.bodyLocked(plan)
 		b.handles[plan.parent] = edge
 	}
 	edge := b.handles[plan.parent]

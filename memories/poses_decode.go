@@ -38,6 +38,7 @@ type localization struct {
 	pose          pose.Pose
 	cov           pose.Cov
 	static        bool
+	normalised    bool // the quaternion was not of unit length, by more than rounding
 }
 
 // decodeLocalization reads a localization and the numbers of its covariance; whether
@@ -68,8 +69,13 @@ func decodeLocalization(b []byte) (l localization, cov []float64, err error) {
 	return l, cov, err
 }
 
+// rounding is how far single precision, or four decimals, leave a quaternion from unit length.
+const rounding = 1e-4
+
 // check normalises the pose and sets the covariance.
 func (l *localization) check(cov []float64) (err error) {
+	n := l.pose.R.Norm()
+	l.normalised = n < 1-rounding || n > 1+rounding
 	if l.pose, err = l.pose.Checked(); err != nil || len(cov) == 0 {
 		return err
 	}
@@ -80,7 +86,7 @@ func (l *localization) check(cov []float64) (err error) {
 	return err
 }
 
-// isStatic reports whether a snapshot of Localization holds at all times.
+// isStatic reports whether a snapshot of Localization tells of something at rest.
 func isStatic(s *engram.Snapshot) bool {
 	for i := range s.Instances {
 		if l, _, err := decodeLocalization(s.Instances[i].Payload.Bytes); err == nil && l.static {

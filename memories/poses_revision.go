@@ -6,6 +6,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/server"
 )
 
 // RevisionProvider is the provider segment of RobotState/Revision that revisions
@@ -50,6 +51,7 @@ func (p *poses) writeRevision(ctx context.Context, u engram.EntityUpdate, put fu
 	}
 	if err != nil { // a defect: it was checked
 		p.service.LeaveOut(u.Entity, u.Time, err)
+		server.Note(ctx, leftOut(u.Entity, "Revision", err))
 	}
 	if to, ok := ctx.Value(revisionKey{}).(*pose.Revision); ok {
 		*to = got

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/pose/urdf"
+	"github.com/seed-301d4374/engram/server"
 )
 
 // descriptionURDF returns the URDF text of an engram.robot_state.Description.
@@ -56,11 +57,12 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 		p.yieldLocked(absolute(robot, d.Joints[i].Child))
 	}
 	p.meetLocked(robot + "/")
-	err = p.addRobotLocked(entity, t, d, robot)
+	err = p.addRobotLocked(ctx, entity, t, d, robot)
 	clear(p.joints) // joints that were unknown may be known now
 	p.mu.Unlock()
 	for _, doubt := range d.Doubts {
 		p.service.LeaveOut(entity, t, doubt)
+		server.Note(ctx, leftOut(entity, "Description", doubt))
 	}
 	svc := p.svc.Load()
 	if err != nil || svc == nil {
@@ -84,7 +86,7 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 // addRobotLocked adds a robot. Where a frame has an edge already, because transforms
 // came before the description or because the description changed, only the values of
 // fixed edges are revised; other edges stay as they are.
-func (p *poses) addRobotLocked(entity engram.ID, t engram.Time, d *urdf.Robot, robot string) error {
+func (p *poses) addRobotLocked(ctx context.Context, entity engram.ID, t engram.Time, d *urdf.Robot, robot string) error {
 	err := p.store.AddRobot(d, robot)
 	if engram.CodeOf(err) != engram.Conflict {
 		return err
@@ -100,7 +102,9 @@ func (p *poses) addRobotLocked(entity engram.ID, t engram.Time, d *urdf.Robot, r
 				err = p.calibrate(entity, robot+"/"+j.Parent, robot+"/"+j.Child, pose.JointOrigin(&j), pose.Cov{})
 			}
 			if err != nil {
-				p.service.LeaveOut(entity, t, engram.Errorf(engram.CodeOf(err), robot+"/"+j.Name, "a joint of the description is left out: %w", err))
+				err := engram.Errorf(engram.CodeOf(err), robot+"/"+j.Name, "a joint of the description is left out: %w", err)
+				p.service.LeaveOut(entity, t, err)
+				server.Note(ctx, leftOut(entity, "Description", err))
 			}
 		}
 	}
@@ -122,8 +126,8 @@ func (p *poses) calibrate(author engram.ID, parent, child string, v pose.Pose, c
 		return err
 	}
 	// Rounding of angles to a quaternion and back is no calibration.
-	const rounding = 1e-9
-	if trans, rot := now.Distance(v); trans < rounding && rot < rounding && (cov.Mask == 0 || cov == known) {
+	const none = 1e-9
+	if trans, rot := now.Distance(v); trans < none && rot < none && (cov.Mask == 0 || cov == known) {
 		return nil
 	}
 	tx := p.store.Begin(author.String())
@@ -163,9 +167,6 @@ func (p *poses) feel(entity engram.ID, t engram.Time, b []byte) error {
 	defer p.mu.Unlock()
 	feed := p.jointFeedLocked(entity, j.names)
 	failed := feed.taken
-	if feed.unknown != nil {
-		p.service.LeaveOut(entity, t, feed.unknown)
-	}
 	for i, h := range feed.handles {
 		if h == nil || i >= len(j.positions) {
 			continue
@@ -173,6 +174,12 @@ func (p *poses) feel(entity engram.ID, t engram.Time, b []byte) error {
 		if err := h.Set(t, j.positions[i], 0); err != nil {
 			failed = err
 		}
+	}
+	if failed == nil {
+		return feed.unknown
+	}
+	if feed.unknown != nil {
+		p.service.LeaveOut(entity, t, feed.unknown)
 	}
 	return failed
 }

@@ -36,11 +36,12 @@ func RobotState(opts ...Option) server.Memory {
 		},
 		Bounds: engram.Bounds{MaxBytes: 256 * mib, MaxCount: 1_000_000},
 		Hooks: server.Hooks{
-			Start:  p.start,
-			Run:    p.followWorld,
-			Commit: p.committed,
-			Write:  map[string]server.WriteHook{"Localization": p.writeLocalization, "Revision": p.writeRevision, "Acquisition": p.writeAcquisition},
-			Stored: p.stored,
+			Start:    p.start,
+			Troubles: p.troubles,
+			Run:      p.followWorld,
+			Commit:   p.committed,
+			Write:    map[string]server.WriteHook{"Localization": p.writeLocalization, "Revision": p.writeRevision, "Acquisition": p.writeAcquisition},
+			Stored:   p.stored,
 		},
 		Poses: p.service,
 	}

@@ -75,7 +75,7 @@ func (o *operations) watch(n *Node) {
 		n.srv.Figures() // hangs if the working memory does
 		return health.OK, ""
 	})
-	o.health.State("memories", health.OK, "")
+	o.health.Set("memories", func(context.Context) (health.Status, string) { return memoriesHealth(n.srv.Troubles()) })
 	o.health.Set("names", func(context.Context) (health.Status, string) { return namesHealth(n.kept) })
 	if n.security.Credentials != nil {
 		o.health.Set("credentials", func(context.Context) (health.Status, string) { return n.servingHealth() })
@@ -134,6 +134,14 @@ func (o *operations) close() error {
 	err := o.server.Close()
 	o.serving.Wait()
 	return err
+}
+
+// memoriesHealth tells how what is committed is, from what is wrong with it.
+func memoriesHealth(troubles []string) (health.Status, string) {
+	if len(troubles) == 0 {
+		return health.OK, ""
+	}
+	return health.Degraded, strings.Join(troubles, "; ")
 }
 
 // namesHealth tells how a registration is.

@@ -25,6 +25,22 @@ type Sym6 [21]float64
 // AllDims is the mask of a covariance in which every dimension is estimated.
 const AllDims = 0x3f
 
+// From these variances on a dimension is not estimated: drivers write 1e6, 1e9 or the
+// greatest number for what they do not measure. An error of a kilometre, or of a whole turn,
+// says nothing.
+const (
+	unmeasuredTrans = 1e6                   // m²
+	unmeasuredRot   = 4 * math.Pi * math.Pi // rad²
+)
+
+// unmeasured returns the variance from which on dimension i is not estimated.
+func unmeasured(i int) float64 {
+	if i < 3 {
+		return unmeasuredTrans
+	}
+	return unmeasuredRot
+}
+
 // CovState is what is known about an uncertainty.
 type CovState uint8
 
@@ -60,7 +76,8 @@ func DiagonalCov(sigmaTrans, sigmaRot float64) Cov {
 }
 
 // NewCov returns the covariance with the full matrix m and every dimension
-// estimated. The error is Invalid if m is not finite, symmetric (within 1e-9 of
+// estimated, but for those whose variance is so large, 1e6 m² or (2π)² rad², that it says
+// that they were not measured. The error is Invalid if m is not finite, symmetric (within 1e-9 of
 // its largest element) and positive semidefinite.
 func NewCov(m *[6][6]float64) (Cov, error) { return NewPartialCov(m, AllDims) }
 
@@ -72,6 +89,11 @@ const PlanarDims = 1<<0 | 1<<1 | 1<<5
 // others is not looked at. The errors are those of [NewCov], and Invalid for a mask
 // with other bits.
 func NewPartialCov(m *[6][6]float64, mask uint8) (Cov, error) {
+	for i := range 6 {
+		if m[i][i] >= unmeasured(i) {
+			mask &^= 1 << i
+		}
+	}
 	c := Cov{Mask: mask}
 	estimated := func(i, j int) bool { return mask>>i&1 == 1 && mask>>j&1 == 1 }
 	var largest float64
@@ -96,10 +118,20 @@ func NewPartialCov(m *[6][6]float64, mask uint8) (Cov, error) {
 	return c.Checked()
 }
 
-// Checked returns c with the rows and columns outside its mask set to zero. The
-// error is Invalid if a number is not finite or if c is not positive semidefinite
+// Checked returns c without the dimensions that were not measured ([NewCov]), and with the
+// rows and columns outside its mask set to zero. The error is Invalid if a number is not finite or if c is not positive semidefinite
 // (within rounding).
 func (c Cov) Checked() (Cov, error) {
+	for i, x := range c.S.diagonal() {
+		if x >= unmeasured(i) {
+			c.Mask &^= 1 << i
+		}
+	}
+	return c.checked()
+}
+
+// checked is Checked of what may be arbitrarily large.
+func (c Cov) checked() (Cov, error) {
 	if c.Mask&^AllDims != 0 {
 		return Cov{}, engram.Errorf(engram.Invalid, "", "covariance mask %#x has bits beyond the six dimensions", c.Mask)
 	}
@@ -115,6 +147,7 @@ func (c Cov) Checked() (Cov, error) {
 	return c, nil
 }
 
+// clearUnmasked sets what is not estimated to zero.
 func (c *Cov) clearUnmasked() {
 	if c.Mask == AllDims {
 		return
@@ -127,6 +160,35 @@ func (c *Cov) clearUnmasked() {
 		}
 	}
 }
+
+// settle sets what is not estimated to zero. What has grown until it can be told from
+// infinity no more, by a lever that is too long, is estimated no more.
+func (c *Cov) settle() {
+	largest := 0.0
+	for _, x := range c.S {
+		if x = math.Abs(x); !(x <= largest) {
+			largest = x // NaN stays
+		}
+	}
+	if !(largest < endless) {
+		for i, x := range c.S.diagonal() {
+			if !(x < endless) {
+				c.Mask &^= 1 << i
+			}
+		}
+		for i := range 6 {
+			for j := i + 1; j < 6; j++ {
+				if both := uint8(1<<i | 1<<j); c.Mask&both == both && !(math.Abs(c.S.at(i, j)) < endless) {
+					c.Mask &^= both
+				}
+			}
+		}
+	}
+	c.clearUnmasked()
+}
+
+// endless is as good as infinite: its square, and what a lever makes of it, is finite.
+const endless = 1e100
 
 // State returns what is known: Unknown if any dimension is not estimated.
 func (c *Cov) State() CovState {

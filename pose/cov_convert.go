@@ -25,19 +25,24 @@ func CovFromLeft(p Pose, m *[6][6]float64) (Cov, error) {
 // ROS returns the covariance as ROS's geometry_msgs/PoseWithCovariance has it:
 // row by row, x y z and then the rotation about the fixed axes x y z of the parent
 // frame, the translation in the parent's axes, each perturbed on its own. An
-// unknown covariance is all zeros, as is the custom there; ask [Cov.State].
+// unknown covariance is all zeros, and what is not estimated of one that is known in
+// part has the variance 1e9, as is the custom there; ask [Cov.State].
 func (c *Cov) ROS(p Pose) (m [36]float64) {
 	t := c.Transported(Pose{R: p.R})
 	for i := range 6 {
 		for j := range 6 {
 			m[6*i+j] = t.S.at(i, j)
 		}
+		if t.Mask != 0 && t.Mask>>i&1 == 0 {
+			m[7*i] = 1e9
+		}
 	}
 	return m
 }
 
 // CovFromROS is the reverse of [Cov.ROS]. All zeros, or a negative first element,
-// mean unknown, as is the custom in ROS. It returns the errors of [NewCov].
+// mean unknown, as is the custom in ROS, and so does a variance so large that it was not
+// measured ([NewCov]). It returns the errors of [NewCov].
 func CovFromROS(p Pose, m *[36]float64) (Cov, error) {
 	if m[0] < 0 || *m == [36]float64{} {
 		return Cov{}, nil

@@ -138,7 +138,7 @@ func basisTwist(i int) (x Twist) {
 func (c *Cov) Transported(p Pose) Cov {
 	out := Cov{Mask: transportMask(c.Mask, &p)}
 	out.S.addTransported(1, &p, &c.S)
-	out.clearUnmasked()
+	out.settle()
 	return out
 }
 
@@ -157,7 +157,7 @@ func (c *Cov) plus(d *Cov) Cov {
 	for i := range out.S {
 		out.S[i] = c.S[i] + d.S[i]
 	}
-	out.clearUnmasked()
+	out.settle()
 	return out
 }
 
@@ -186,6 +186,6 @@ func InterpolateCov(a Pose, ca *Cov, b Pose, cb *Cov, u float64, p Pose) Cov {
 	out := Cov{Mask: transportMask(ca.Mask, &fromA) & transportMask(cb.Mask, &fromB)}
 	out.S.addTransported(1-u, &fromA, &ca.S)
 	out.S.addTransported(u, &fromB, &cb.S)
-	out.clearUnmasked()
+	out.settle()
 	return out
 }

@@ -15,6 +15,7 @@ type draft struct {
 	c      *content
 	fresh  map[string]int32        // frames that it adds
 	dirty  map[int32]bool          // frames whose edges it changes
+	author string                  // of the revision that it becomes
 	closed map[*poseHistory]func() // histories that take no writes meanwhile; the functions reopen them
 }
 
@@ -76,16 +77,17 @@ func (d *draft) frames(parent, child string) (p, c int32, err error) {
 func edgeName(parent, child string) string { return "edge " + parent + " ← " + child }
 
 // existing returns an edge of the kind that joins the frames already. The error is
-// Conflict if the edge is of another kind, the child has another parent, or the
-// edge would close a loop. Both may be nil.
+// Conflict if the edge is of another kind at all times, the child has another parent, or
+// the edge would close a loop. Both may be nil.
 func (d *draft) existing(kind Kind, p, c int32) (*edge, error) {
 	thing := edgeName(d.c.frames[p].name, d.c.frames[c].name)
 	var found, other *edge
 	for _, per := range d.c.frames[c].periods {
 		switch e := per.edge; {
 		case e == nil:
-		case e.parent == p:
+		case e.parent == p && (found == nil || found.kind != kind):
 			found = e
+		case e.parent == p:
 		default:
 			other = e
 		}
@@ -207,7 +209,7 @@ func (d *draft) settle(id int32) {
 			}
 		}
 	}
-	f = &frame{name: f.name, periods: slices.Clone(f.periods)}
+	f = &frame{name: f.name, periods: slices.Clone(f.periods), stated: f.stated}
 	for i, p := range f.periods {
 		if p.edge == nil || p.edge.poses == nil && p.edge.joint == nil {
 			continue
@@ -241,7 +243,7 @@ func (d *draft) publishLocked(revise bool, author string) Revision {
 		d.s.states.amend(d.c)
 	}
 	for id := range d.dirty {
-		d.s.refreshLocked(d.c, id)
+		d.refresh(id)
 	}
 	return d.s.states.now().rev
 }

@@ -49,6 +49,7 @@ type edge struct {
 	rules                 rules
 
 	fixed fixedValue   // KindFixed
+	said  *fixedValue  // KindFixed: what was stated of it; nil of an edge that nobody observed
 	poses *poseHistory // KindFree
 	joint *JointSpec   // KindJoint
 	value jointValue   // KindJoint: of the joint, or of the one it mimics
@@ -119,7 +120,8 @@ func Rest() Option {
 func (r *rules) rests() bool { return r.beyond == beyondHold && r.maxAge == math.MaxInt64 }
 
 // Extrapolate answers times up to maxAge after the last sample by continuing the
-// motion between the last two at constant velocity.
+// motion between the last two at constant velocity. One sample is held, and the answer flagged
+// Held and Extrapolated; if retention dropped those before it, the failure is [Pruned].
 func Extrapolate(maxAge time.Duration) Option {
 	return func(c *edgeConfig) { c.beyond, c.maxAge = beyondExtrapolate, max(maxAge, 0) }
 }
@@ -183,7 +185,7 @@ func (n *Noise) check() error {
 	var err error
 	if n.kind == noiseConstant || n.kind == noiseGrowth {
 		if n.cov, err = n.cov.Checked(); err == nil {
-			n.rate, err = n.rate.Checked()
+			n.rate, err = n.rate.checked()
 		}
 	}
 	return err

@@ -16,7 +16,7 @@ func (s *Store) change(edit func(d *draft) (revise bool, err error)) error {
 		d.drop()
 		return err
 	}
-	d.publishLocked(revise, "")
+	d.publishLocked(revise, d.author)
 	return nil
 }
 
@@ -158,9 +158,10 @@ func (s *Store) freeEdge(parent, child string) *FreeEdge {
 	return s.edges[[2]int32{pf, cf}]
 }
 
-// refreshLocked brings the handles of the edges above a frame up to date, and makes
-// those that are missing.
-func (s *Store) refreshLocked(c *content, child int32) {
+// refresh brings the handles of the edges above a frame up to date, and makes those that are
+// missing.
+func (d *draft) refresh(child int32) {
+	s, c := d.s, d.c
 	spans := map[int32]*[]freeSpan{} // by parent
 	for i, p := range c.frames[child].periods {
 		if p.edge == nil {
@@ -258,7 +259,7 @@ func (e *edge) mimic(source *edge) {
 // hangs on parent by a KindFree edge, and on its present parent no more: an object
 // is grasped or put down. Nothing interpolates across t, and what the edge before
 // had at or after t is forgotten. It is a revision. An empty parent makes child a
-// root. The options add to those that child had on parent at other times.
+// root. The options add to those that child has on parent in the last period by time.
 func (s *Store) Reparent(t engram.Time, parent, child string, opts ...Option) (*FreeEdge, error) {
 	err := s.change(func(d *draft) (bool, error) { return true, d.reparent(t, parent, child, opts) })
 	if err != nil || parent == "" {

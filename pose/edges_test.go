@@ -107,8 +107,14 @@ func TestWritesAreChecked(t *testing.T) {
 	s := New(Config{})
 	e := must[*FreeEdge](t)(s.Free("map", "base"))
 	ok(t, e.Set(0, Pose{R: Quat{W: 1.0005}}))
+	for _, n := range []float64{1.0049, 0.9951} { // libtf2 takes these
+		p := must[Pose](t)(Pose{R: Quat{W: n}}.Checked())
+		if p != Identity() {
+			t.Errorf("of length %g: %v", n, p)
+		}
+	}
 	for _, p := range []Pose{
-		{R: Quat{W: 1.002}}, {}, {R: Quat{W: math.NaN()}}, Translation(0, math.Inf(1), 0), {T: Vec3{X: math.NaN()}, R: Quat{W: 1.0005}},
+		{R: Quat{W: 1.0051}}, {R: Quat{W: 0.9949}}, {}, {R: Quat{W: math.NaN()}}, Translation(0, math.Inf(1), 0), {T: Vec3{X: math.NaN()}, R: Quat{W: 1.0005}},
 	} {
 		refused(t, e.Set(second, p), engram.Invalid, "edge map ← base")
 	}

@@ -21,6 +21,7 @@ type frame struct {
 	// periods are sorted and cover all times: each holds from its start to the next
 	// one's. A nil edge means that the frame is a root then.
 	periods []period
+	stated  []statement // in the order of time; see [Statements.Observe]
 }
 
 type period struct {
@@ -77,7 +78,7 @@ func (p *period) calibrated() bool { return p.edge != nil && p.edge.kind == Kind
 // with returns the frame with the edge e during iv, and what was there before and
 // after it.
 func (f *frame) with(iv engram.Interval, e *edge) *frame {
-	out := &frame{name: f.name}
+	out := &frame{name: f.name, stated: f.stated}
 	for i, p := range f.periods {
 		if p.from < iv.Start {
 			out.periods = append(out.periods, p)
@@ -99,7 +100,7 @@ func (f *frame) with(iv engram.Interval, e *edge) *frame {
 // replaced returns the frame with each edge e replaced by swap(e): one that stands in
 // several periods, before and after a calibration, stays one.
 func (f *frame) replaced(swap func(*edge) *edge) *frame {
-	out := &frame{name: f.name, periods: slices.Clone(f.periods)}
+	out := &frame{name: f.name, periods: slices.Clone(f.periods), stated: f.stated}
 	swapped := map[*edge]*edge{}
 	for i := range out.periods {
 		e := out.periods[i].edge

@@ -165,7 +165,10 @@ func (s snapshot[V, X]) beyond(res *around[V], t engram.Time, r *rules) {
 		}
 	case r.beyond == beyondExtrapolate:
 		res.flags = Held | Extrapolated // a single sample has no motion to continue
-		if before := s.previous(int(res.k), int(res.i)); before != nil {
+		switch before := s.previous(int(res.k), int(res.i)); {
+		case before == nil && s.b.pruned > 0:
+			res.code = Pruned // it had, with the samples that were dropped
+		case before != nil:
 			res.a, res.b = before, res.a
 			res.u = span(res.a.t, t) / span(res.a.t, res.b.t)
 			res.flags = Extrapolated

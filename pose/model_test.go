@@ -190,7 +190,7 @@ func TestModel(t *testing.T) {
 
 // step does one random change to both.
 func (w *world) step() {
-	switch w.r.IntN(20) {
+	switch w.r.IntN(22) {
 	case 0, 1:
 		w.reparent()
 	case 2:
@@ -210,6 +210,8 @@ func (w *world) step() {
 		w.views = append(w.views, v)
 	case 9:
 		w.configure()
+	case 20, 21:
+		w.observeFixed()
 	default:
 		w.write()
 	}
@@ -252,6 +254,25 @@ func (w *world) observe() {
 	w.ok(err)
 	w.n.write(naiveEdge{parent, child}, at, smp, Cov{})
 	w.keep(child, at)
+}
+
+// observeFixed states that a frame rests, half of the time where it was stated before.
+func (w *world) observeFixed() {
+	child := w.oneOf("cup", "cup", "boat", "handle")
+	parent, at := w.oneOf("cam", "site", "tool", "island", "base"), w.time()
+	value := naiveFixed{randomPose(w.r), w.cov()}
+	if said := w.n.now().stated[child]; len(said) > 0 && w.r.IntN(2) == 0 {
+		s := said[w.r.IntN(len(said))]
+		parent, value = s.parent, *s.value
+	}
+	w.did("%s rests on %s at %d: x = %.3g", child, parent, at, value.pose.T.X)
+	if p, _ := w.n.now().at(child, at); p.parent != "" && p.kept.from > engram.MinTime {
+		return // what is known of that time may be forgotten
+	}
+	err := w.s.Statements("somebody").Observe(at, parent, child, value.pose, value.cov)
+	if refused := w.n.observeFixed(at, parent, child, value); refused != (engram.CodeOf(err) == engram.Conflict) {
+		w.fail("%s rests on %s at %d: %v; refused: %v", child, parent, at, err, refused)
+	}
 }
 
 // configure changes the options of an edge; earlier revisions keep theirs.

@@ -38,6 +38,7 @@ type naiveTerm struct {
 	joint string
 	twist Twist
 	sigma float64
+	from  [2]float64 // the sample of the joint's value, and the fraction behind it
 }
 
 // hop answers for one edge in a revision; below says that the edge above it is an anchor
@@ -184,7 +185,7 @@ func (n *naive) joint(rev int, h *naiveHop, p naivePeriod, end, t engram.Time) {
 		x = Twist{Rho: spec.Axis}
 	}
 	h.p = spec.Origin.Mul(Exp(x.Scale(scale*q + offset)))
-	h.terms = []naiveTerm{{at: h.p, joint: root.Name, twist: x.Scale(scale), sigma: math.Sqrt(variance)}}
+	h.terms = []naiveTerm{{at: h.p, joint: root.Name, twist: x.Scale(scale), sigma: math.Sqrt(variance), from: [2]float64{float64(a.t), u}}}
 }
 
 func (h *naiveHop) anchor(keys []naiveKey, t engram.Time) {
@@ -205,6 +206,12 @@ func (h *naiveHop) anchor(keys []naiveKey, t engram.Time) {
 		h.terms = []naiveTerm{{at: a.c, cov: a.cov.scaled(1 - u)}, {at: b.c, cov: b.cov.scaled(u)}}
 		h.keys = []naiveShare{{*a, 1 - u}, {*b, u}}
 	}
+}
+
+// naiveReading is a value of a joint.
+type naiveReading struct {
+	joint string
+	from  [2]float64
 }
 
 // naiveAnswer is target ← source, or the codes of all guilty edges on the way; Pruned
@@ -252,7 +259,9 @@ func (n *naive) lookup(rev int, target, source string, t engram.Time) naiveAnswe
 	}
 	s, tt := join(ws), join(wt)
 	a.p = tt.Inverse().Mul(s)
-	joints := map[string]*naiveTerm{} // the twists of one joint's value, summed in the source's axes
+	// The twists of one joint's value, summed in the source's axes: what is known errs together,
+	// and what is unknown is so by itself unless it is one reading.
+	joints := map[naiveReading]*naiveTerm{}
 	for side, hops := range [2][]naiveHop{ws, wt} {
 		for _, h := range hops {
 			for _, term := range h.terms {
@@ -263,10 +272,16 @@ func (n *naive) lookup(rev int, target, source string, t engram.Time) naiveAnswe
 					continue
 				}
 				x := in.Adjoint(term.twist).Scale(1 - 2*float64(side))
-				if joints[term.joint] == nil {
-					joints[term.joint] = &naiveTerm{sigma: term.sigma}
+				key := naiveReading{joint: term.joint}
+				if math.IsNaN(term.sigma) {
+					key.from = term.from
+				} else {
+					x = x.Scale(term.sigma)
 				}
-				sum := joints[term.joint]
+				if joints[key] == nil {
+					joints[key] = &naiveTerm{sigma: term.sigma}
+				}
+				sum := joints[key]
 				sum.twist.Rho, sum.twist.Phi = sum.twist.Rho.Add(x.Rho), sum.twist.Phi.Add(x.Phi)
 			}
 		}
@@ -276,7 +291,7 @@ func (n *naive) lookup(rev int, target, source string, t engram.Time) naiveAnswe
 			a.cov.Mask &^= j.twist.dims()
 			continue
 		}
-		a.cov.S.addOuter(j.sigma*j.sigma, j.twist)
+		a.cov.S.addOuter(1, j.twist)
 	}
 	a.cov.clearUnmasked()
 	return a

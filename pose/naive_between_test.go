@@ -16,6 +16,7 @@ type naiveCause struct {
 	t     engram.Time
 	late  bool // the increment of a trajectory
 	i     int
+	read  [2]float64 // of an unknown error of a joint: which value
 }
 
 // naiveActs is how an error moves a hop's child, in its axes, dimension by dimension.
@@ -117,12 +118,13 @@ func (n *naive) betweenCov(rev int, target, source, fixed string, t1, t2 engram.
 				}
 			case KindJoint:
 				term := h.terms[0]
+				cause := naiveCause{edge: naiveEdge{"", term.joint}, leg: 1 + li}
 				acts.by[0] = term.twist
 				c := Cov{S: Sym6{term.sigma * term.sigma}, Mask: AllDims}
 				if math.IsNaN(term.sigma) {
-					c = Cov{Mask: AllDims &^ 1}
+					c, cause.read = Cov{Mask: AllDims &^ 1}, term.from
 				}
-				add(naiveCause{edge: naiveEdge{"", term.joint}, leg: 1 + li}, c, acts)
+				add(cause, c, acts)
 			default:
 				other := n.onOther(legs[1-li], e, rev, p.from)
 				if other == nil || h.grown == nil || other.grown == nil || h.below || other.below {

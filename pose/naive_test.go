@@ -52,6 +52,14 @@ type naiveStructure struct {
 	above   map[string][]naivePeriod // by child, sorted by time
 	keys    map[naiveEdge][]naiveKey
 	options map[naiveEdge]naiveOptions
+	stated  map[string][]naiveStatement // by child, sorted by time
+}
+
+// naiveStatement is that a frame was said to rest.
+type naiveStatement struct {
+	t      engram.Time
+	parent string
+	value  *naiveFixed
 }
 
 // naivePeriod is a time under one parent, "" for none.
@@ -61,6 +69,7 @@ type naivePeriod struct {
 	kind   Kind
 	joint  string // its name
 	fixed  *naiveFixed
+	said   *naiveFixed // the statement that it is of; nil of what nobody observed
 	kept   *naiveKept
 }
 
@@ -85,7 +94,7 @@ type naiveKey struct {
 
 func newNaive() *naive {
 	return &naive{
-		states:    []naiveStructure{{map[string][]naivePeriod{}, map[naiveEdge][]naiveKey{}, map[naiveEdge]naiveOptions{}}},
+		states:    []naiveStructure{{map[string][]naivePeriod{}, map[naiveEdge][]naiveKey{}, map[naiveEdge]naiveOptions{}, map[string][]naiveStatement{}}},
 		samples:   map[naiveEdge]map[engram.Time][]naiveSample{},
 		joints:    map[string]JointSpec{},
 		mayForget: map[naiveEdge]engram.Time{},
@@ -98,7 +107,7 @@ func (n *naive) rev() int             { return len(n.states) - 1 }
 func (n *naive) now() *naiveStructure { return &n.states[n.rev()] }
 func (n *naive) revise() {
 	was := n.now()
-	next := naiveStructure{map[string][]naivePeriod{}, map[naiveEdge][]naiveKey{}, maps.Clone(was.options)}
+	next := naiveStructure{map[string][]naivePeriod{}, map[naiveEdge][]naiveKey{}, maps.Clone(was.options), maps.Clone(was.stated)}
 	for k, v := range was.above {
 		next.above[k] = slices.Clone(v)
 	}
@@ -269,58 +278,213 @@ func (n *naive) forget(e naiveEdge, from, end engram.Time) {
 	clear(n.sorted)
 }
 
-// observe says that child is seen on parent at t. It reports whether that is refused.
-func (n *naive) observe(t engram.Time, parent, child string) (refused bool) {
+// observed says when it is known, and where that would be refused, that child is seen on
+// parent at t, moving or (KindFixed) at rest: from the pose or statement before or at t,
+// without which it is all the time before, until the next.
+func (n *naive) observed(t engram.Time, parent, child string, kind Kind) (from, end engram.Time, replaces, refused bool) {
 	st := n.now()
 	was, end := st.at(child, t)
-	from := was.from
+	from = was.from
+	var times []engram.Time
 	switch {
 	case was.parent == "":
-	case was.parent == parent:
-		return was.kind != KindFree
-	case was.kind != KindFree:
-		return true
-	default:
-		var before, after bool
-		for _, s := range n.list(n.rev(), naiveEdge{was.parent, child}, was.from, end) {
-			switch {
-			case s.t == t:
-				return true
-			case s.t < t:
-				before = true
-			case !after:
-				after, end = true, s.t
+	case was.kind == KindFree:
+		for _, s := range n.list(n.rev(), naiveEdge{was.parent, child}, from, end) {
+			times = append(times, s.t)
+		}
+	case was.said != nil:
+		from, end = st.rest(child, t)
+		for _, s := range st.stated[child] {
+			if s.parent == was.parent && from <= s.t && s.t < end {
+				times = append(times, s.t)
 			}
 		}
-		if before {
+	default:
+		return 0, 0, false, true
+	}
+	for _, at := range slices.Backward(times) {
+		switch {
+		case at == t:
+			if was.parent != parent {
+				return 0, 0, false, true
+			}
+			replaces = true
+		case at < t:
 			from = t
+		default:
+			end = at
 		}
 	}
-	if st.loops(parent, child, from, end) {
+	return from, end, replaces, st.loops(parent, child, from, end)
+}
+
+// rest returns when a frame that rests at t does so on the same parent.
+func (st *naiveStructure) rest(child string, t engram.Time) (from, end engram.Time) {
+	per, end := st.at(child, t)
+	from = per.from
+	rests := func(p naivePeriod) bool { return p.said != nil && p.parent == per.parent }
+	for p := per; from > engram.MinTime; from = p.from {
+		if p, _ = st.at(child, from-1); !rests(p) {
+			break
+		}
+	}
+	for end != engram.MaxTime {
+		p, until := st.at(child, end)
+		if !rests(p) {
+			break
+		}
+		end = until
+	}
+	return from, end
+}
+
+// observe says that child is seen on parent at t. It reports whether that is refused.
+func (n *naive) observe(t engram.Time, parent, child string) (refused bool) {
+	if was, _ := n.now().at(child, t); was.parent == parent && was.kind == KindFree {
+		return false
+	}
+	from, end, replaces, refused := n.observed(t, parent, child, KindFree)
+	if refused {
 		return true
+	}
+	n.option(naiveEdge{parent, child})
+	n.see(t, from, end, replaces, child, naivePeriod{parent: parent, kind: KindFree, kept: n.newKept()})
+	if replaces {
+		st := n.now()
+		st.stated[child] = slices.DeleteFunc(slices.Clone(st.stated[child]), func(s naiveStatement) bool { return s.t == t && s.parent == parent })
+	}
+	n.settle(child)
+	return false
+}
+
+// observeFixed says that child was stated to rest on parent at t.
+func (n *naive) observeFixed(t engram.Time, parent, child string, value naiveFixed) (refused bool) {
+	say := naiveStatement{t, parent, &value}
+	for _, s := range n.now().stated[child] {
+		if s.parent == parent && *s.value == value {
+			say.value = s.value
+		}
+	}
+	if was, _ := n.now().at(child, t); was.said != nil && was.parent == parent {
+		from, end := n.now().rest(child, t)
+		said := n.now().statedIn(child, parent, from, end)
+		if len(said) >= maxStated && said[len(said)-1].value == say.value || slices.Contains(said, say) {
+			return false
+		}
+		// It is a revision if it changes the value, which is known when it has.
+		before := n.now().above[child]
+		n.revise()
+		n.state(child, say)
+		n.settle(child)
+		if slices.Equal(before, n.now().above[child]) {
+			last := n.states[len(n.states)-1]
+			n.states = n.states[:len(n.states)-1]
+			n.states[len(n.states)-1] = last
+			clear(n.sorted)
+		}
+		return false
+	}
+	was, _ := n.now().at(child, t)
+	from, end, replaces, refused := n.observed(t, parent, child, KindFixed)
+	if refused {
+		return true
+	}
+	n.see(t, from, end, replaces, child, naivePeriod{parent: parent, kind: KindFixed, fixed: &value, said: say.value, kept: n.newKept()})
+	if was.kind == KindFree && was.parent != "" {
+		n.forget(naiveEdge{was.parent, child}, from, end)
+	}
+	n.state(child, say)
+	n.settle(child)
+	return false
+}
+
+// see puts a period above a frame, or goes on with that of the same kind behind it, or
+// before it where it takes the place of what was known of t.
+func (n *naive) see(t, from, end engram.Time, replaces bool, child string, p naivePeriod) {
+	was, wasEnd := n.now().at(child, t)
+	wasFrom := was.from
+	if was.said != nil {
+		wasFrom, wasEnd = n.now().rest(child, t)
 	}
 	if was.parent != "" {
 		n.revise()
-		st = n.now()
 	}
-	n.option(naiveEdge{parent, child})
-	p := naivePeriod{parent: parent, kind: KindFree, kept: n.newKept()}
-	next, _ := st.at(child, end)
-	_, wasEnd := st.at(child, t)
-	joins := end == wasEnd && end != engram.MaxTime && next.parent == parent && next.kind == KindFree
-	if joins {
-		p = next
+	st := n.now()
+	same := func(q naivePeriod) bool {
+		return q.parent == p.parent && q.kind == p.kind && (q.said != nil) == (p.said != nil)
+	}
+	joinsNext, joinsBefore := false, false
+	if next, _ := st.at(child, end); end == wasEnd && end != engram.MaxTime && same(next) {
+		p, joinsNext = next, true
+	}
+	if before, _ := st.at(child, from-1); replaces && from == wasFrom && from != engram.MinTime && same(before) {
+		p, joinsNext, joinsBefore = before, false, true
 	}
 	st.cut(child, from, end, p)
-	if joins { // they are one time under the parent
-		periods := st.above[child]
-		i := slices.IndexFunc(periods, func(q naivePeriod) bool { return q.from == end })
-		st.above[child] = slices.Delete(periods, i, i+1)
+	drop := func(from engram.Time) { // it is one time with what is before
+		st.above[child] = slices.DeleteFunc(st.above[child], func(q naivePeriod) bool { return q.from == from })
+	}
+	if joinsNext {
+		drop(end)
+	}
+	if joinsBefore {
+		drop(from)
 	}
 	if was.parent != "" {
 		n.part(child, was)
 	}
-	return false
+}
+
+func (st *naiveStructure) statedIn(child, parent string, from, end engram.Time) (out []naiveStatement) {
+	for _, s := range st.stated[child] {
+		if s.parent == parent && from <= s.t && s.t < end {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (n *naive) state(child string, say naiveStatement) {
+	st := n.now()
+	list := slices.DeleteFunc(slices.Clone(st.stated[child]), func(s naiveStatement) bool { return s.t == say.t && s.parent == say.parent })
+	list = append(list, say)
+	slices.SortStableFunc(list, func(a, b naiveStatement) int { return int(a.t - b.t) })
+	st.stated[child] = list
+}
+
+// settle gives each rest the value of its newest statement.
+func (n *naive) settle(child string) {
+	st := n.now()
+	var stated []naiveStatement
+	var fresh *naiveFixed
+	until := engram.MinTime // of the rest at hand
+	periods := slices.Clone(st.above[child])
+	for i := range periods {
+		p := &periods[i]
+		if p.said == nil {
+			continue
+		}
+		from, end := st.rest(child, p.from)
+		said := st.statedIn(child, p.parent, from, end)
+		if len(said) > maxStated {
+			said = slices.Delete(said, 1, 1+len(said)-maxStated)
+		}
+		if from == p.from {
+			stated = append(stated, said...)
+		}
+		if len(said) == 0 {
+			continue
+		}
+		newest := said[len(said)-1].value
+		if p.said == newest {
+			continue
+		}
+		if p.from >= until || fresh == nil {
+			fresh, until = &naiveFixed{newest.pose, newest.cov}, end
+		}
+		p.fixed, p.said = fresh, newest
+	}
+	st.above[child], st.stated[child] = periods, stated
 }
 
 // list returns the samples of an edge that count in a revision, in a span.

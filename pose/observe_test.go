@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose/urdf"
 )
 
 // Whatever the order in which poses with their parents come, the answers are those
@@ -84,6 +85,134 @@ func TestObserveInAnyOrder(t *testing.T) {
 			t.Fatalf("edges %+v in order; %+v else", a, b)
 		}
 	})
+}
+
+// Statements of rest and poses in motion come in any order, with the parents that they name,
+// and the newest at or before a time counts, whichever was known first. While a frame rests,
+// the value stated last counts for all of the rest; what rests first did so before.
+func TestStatementsInAnyOrder(t *testing.T) {
+	type said struct {
+		parent int
+		rests  bool
+		x      float64
+	}
+	parents := []string{"table", "gripper", "shelf"}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, maxStated).Draw(t, "statements")
+		all := make([]said, n) // by time
+		order := make([]int, n)
+		for i := range all {
+			all[i] = said{rapid.IntRange(0, 2).Draw(t, "parent"), rapid.Bool().Draw(t, "rests"), float64(10 * i)}
+			if all[i].rests {
+				all[i].x = float64(rapid.IntRange(1, 2).Draw(t, "value"))
+			}
+			order[i] = i
+		}
+		s := New(Config{MaxGap: -1})
+		for i, p := range parents[1:] {
+			if err := s.Fixed(parents[0], p, Translation(0, float64(100*(i+1)), 0), ExactCov()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, i := range rapid.Permutation(order).Draw(t, "order") {
+			at, parent, p := engram.Time(i)*1e9, parents[all[i].parent], Translation(all[i].x, 0, 0)
+			if all[i].rests {
+				before := s.Revision()
+				_, err := s.Statements("driver").Check(at, parent, "cup")
+				if err != nil || s.Revision() != before {
+					t.Fatal(err)
+				}
+				for range 2 { // publishers repeat themselves
+					if err := s.Statements("driver").Observe(at, parent, "cup", p, Cov{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				continue
+			}
+			e, err := s.Observe(at, parent, "cup")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Set(at, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for at := engram.Time(-1e9); at <= engram.Time(n)*1e9; at += 25e7 {
+			i, u := int(at/1e9), float64(at%1e9)/1e9
+			if i >= n {
+				i, u = n-1, 1
+			}
+			want, known := Pose{}, true
+			switch {
+			case at < 0 && !all[0].rests:
+				known = false
+			case all[max(i, 0)].rests:
+				i, first := max(i, 0), all[max(i, 0)]
+				for i+1 < n && all[i+1].rests && all[i+1].parent == first.parent {
+					i++
+				}
+				want = Translation(all[i].x, float64(100*first.parent), 0)
+			default:
+				known = u == 0 || i+1 < n && !all[i+1].rests && all[i+1].parent == all[i].parent
+				want = Translation(all[i].x+10*u, float64(100*all[i].parent), 0)
+			}
+			got, _, fail := s.Lookup("table", "cup", at)
+			if (fail.Code == OK) != known || known && poseError(got, want) > 1e-9 {
+				t.Fatalf("at %v: %v, %v; want %v, %v", at, got, fail.Err(), want, known)
+			}
+		}
+	})
+}
+
+// What was stated again does not undo a calibration, another value does, as a revision of its
+// author; and of a frame that nobody observed nothing can be stated.
+func TestStatementsAndCalibrations(t *testing.T) {
+	s := New(Config{})
+	say := func(at engram.Time, x float64) {
+		t.Helper()
+		ok(t, s.Statements("driver").Observe(at, "base", "cam", Translation(x, 0, 0), Cov{}))
+	}
+	at := func(when engram.Time, x float64) {
+		t.Helper()
+		if p, _, fail := s.Lookup("base", "cam", when); fail.Code != OK || p.T.X != x {
+			t.Errorf("at %v: %v, %v; want %g", when, p, fail.Err(), x)
+		}
+	}
+	say(1e9, 1)
+	tx := s.Begin("calibration")
+	tx.Fix("base", "cam", engram.Interval{Start: 3e9, End: 5e9}, Translation(7, 0, 0), ExactCov())
+	rev := must[Revision](t)(tx.Commit())
+	for i := range engram.Time(20) {
+		say((2+i)*1e9, 1)
+	}
+	at(2e9, 1)
+	at(4e9, 7)
+	at(9e9, 1)
+	if s.Revision() != rev || len(s.states.now().content.frames[1].stated) != maxStated {
+		t.Errorf("what was stated already is revision %d, %d statements are remembered", s.Revision()-rev, len(s.states.now().content.frames[1].stated))
+	}
+	say(30e9, 2)
+	at(0, 2)
+	at(4e9, 2)
+	if all := s.Revisions(); len(all) != 3 || all[2].Author != "driver" {
+		t.Errorf("%+v", all)
+	}
+	if v := must[*View](t)(s.View(AsOf(rev))); v != nil {
+		if p, _, _ := must[*Path](t)(v.Path("base", "cam")).At(4e9); p.T.X != 7 {
+			t.Errorf("the calibration of then: %v", p)
+		}
+	}
+	ok(t, s.Fixed("base", "mast", Identity(), ExactCov()))
+	must[*JointEdge](t)(s.Joint("base", "arm", JointSpec{Name: "arm", Type: urdf.Prismatic, Origin: Identity(), Axis: Vec3{1, 0, 0}}))
+	for child, parent := range map[string]string{"mast": "base", "cam": "cam", "arm": "base", "base": "cam"} {
+		_, err := s.Statements("driver").Check(1e9, parent, child)
+		refused(t, err, engram.Conflict, child)
+		refused(t, s.Statements("driver").Observe(1e9, parent, child, Identity(), Cov{}), engram.Conflict, child)
+	}
+	refused(t, s.Statements("driver").Observe(1e9, "mast", "cam", Identity(), Cov{}), engram.Conflict, "second parent") // at that very time
+	refused(t, s.Statements("driver").Observe(engram.MaxTime, "mast", "cam", Identity(), Cov{}), engram.OutOfRange, "")
+	refused(t, s.Statements("driver").Observe(2e9, "mast", "cam", Pose{}, Cov{}), engram.Invalid, "")
+	at(9e9, 2)
 }
 
 func TestObserveRefuses(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose/urdf"
 )
 
 // A path's covariance is the sum, over everything uncertain on it, of that thing's
@@ -24,6 +25,15 @@ type term struct {
 	cov    *Sym6   // weight·cov, or
 	twist  Twist   // weight·twist·twistᵀ if cov is nil
 	mask   uint8   // of what is estimated; 0 of a twist: unknown
+	// reading tells the values of one joint apart, of a twist.
+	reading reading
+}
+
+// reading is where a joint's value is from: the time of a sample, and how far behind that it
+// is, in shares of the way to the next.
+type reading struct {
+	t engram.Time
+	u float64
 }
 
 // terms collects contributions.
@@ -261,7 +271,7 @@ func increment(early Pose, covEarly *Cov, late Pose, covLate *Cov) (inc Cov, ok 
 	d := late.Inverse().Mul(early)
 	inc.Mask &= transportMask(covEarly.Mask, &d)
 	inc.S.addTransported(-1, &d, &covEarly.S)
-	inc.clearUnmasked()
+	inc.settle()
 	for _, i := range [6]int{0, 6, 11, 15, 18, 20} {
 		// What rounding leaves of equal variances is none.
 		if math.Abs(inc.S[i]) < 1e-12*covLate.S[i] {
@@ -286,7 +296,9 @@ func (ts *terms) addJoint(acc *Pose, st *step, q *query) {
 	s := st.valuesNow()
 	res := s.at(q.t, st.rules(q), q.rev)
 	variance := e.value.unset.Sigma * e.value.unset.Sigma
+	from := reading{t: engram.MinTime}
 	if res.code == OK {
+		from = reading{res.a.t, res.u}
 		xa, xb := s.extras(&res, q.t, q.rev)
 		variance = own(xa)
 		if res.b != nil {
@@ -297,8 +309,12 @@ func (ts *terms) addJoint(acc *Pose, st *step, q *query) {
 	scale, _ := e.joint.scaleOffset()
 	t := ts.next()
 	t.frame, t.weight, t.side, t.edge = *acc, variance, ts.side, e
-	t.cov, t.twist, t.mask = nil, e.joint.twist().Scale(scale), AllDims
-	if math.IsNaN(variance) {
+	t.cov, t.twist, t.mask, t.reading = nil, e.joint.twist().Scale(scale), AllDims, from
+	most := unmeasuredRot
+	if e.value.of.Type == urdf.Prismatic {
+		most = unmeasuredTrans
+	}
+	if !(variance < most) { // NaN, too
 		t.weight, t.mask = 0, 0
 	}
 }
@@ -338,39 +354,55 @@ func (ts *terms) sum(out *Cov, mimics bool) {
 			out.S.addTransported(t.weight, &g, t.cov)
 			continue
 		}
-		v := g.Adjoint(t.twist)
-		if mimics {
-			var first bool
-			if v, first = ts.gather(i, &inv); !first {
-				continue
-			}
-		}
-		if t.mask == 0 {
+		switch v := g.Adjoint(t.twist); {
+		case mimics:
+			ts.gather(i, &inv, out)
+		case t.mask == 0:
 			out.Mask &^= v.dims()
+		default:
+			out.S.addOuter(t.weight, v)
 		}
-		out.S.addOuter(t.weight, v)
 	}
-	out.clearUnmasked()
+	out.settle()
 }
 
-// gather adds up the motions of all joints that have the value of term i's, which
-// err together. It reports whether i is the first of them.
-func (ts *terms) gather(i int, inv *Pose) (sum Twist, first bool) {
+// gather adds the motions of all joints that have the value of term i's, if i is the first of
+// them. They err together, each by its own standard deviation: one edge may have ended before
+// the others, so that its value is from an earlier time. What is unknown of one reading is
+// unknown, but where its motions cancel out.
+func (ts *terms) gather(i int, inv *Pose, out *Cov) {
 	values := ts.list[i].edge.value.history
+	var sum Twist
 	for j := range ts.list {
 		t := &ts.list[j]
 		if t.cov != nil || t.edge.value.history != values {
 			continue
 		}
 		if j < i {
-			return sum, false
+			return
 		}
-		g := inv.Mul(t.frame)
-		v := g.Adjoint(t.twist).Scale(t.side)
-		sum.Rho, sum.Phi = sum.Rho.Add(v.Rho), sum.Phi.Add(v.Phi)
+		if t.mask != 0 {
+			sum = sum.plus(t.moves(inv).Scale(math.Sqrt(t.weight)))
+			continue
+		}
+		var unknown Twist
+		for k := range ts.list {
+			if o := &ts.list[k]; o.cov == nil && o.edge.value.history == values && o.reading == t.reading {
+				unknown = unknown.plus(o.moves(inv))
+			}
+		}
+		out.Mask &^= unknown.dims()
 	}
-	return sum, true
+	out.S.addOuter(1, sum)
 }
+
+// moves returns the motion of the source, in its axes, per unit of a joint's value.
+func (t *term) moves(inv *Pose) Twist {
+	g := inv.Mul(t.frame)
+	return g.Adjoint(t.twist).Scale(t.side)
+}
+
+func (x Twist) plus(y Twist) Twist { return Twist{x.Rho.Add(y.Rho), x.Phi.Add(y.Phi)} }
 
 // dims returns the mask of the dimensions in which x moves.
 func (x Twist) dims() (mask uint8) {

@@ -72,6 +72,9 @@ func (q Quat) Rotate(v Vec3) Vec3 {
 	}
 }
 
+// Norm returns the length of q, 1 of a rotation.
+func (q Quat) Norm() float64 { return math.Sqrt(q.W*q.W + q.X*q.X + q.Y*q.Y + q.Z*q.Z) }
+
 // Angle returns the angle of the rotation in [0, π].
 func (q Quat) Angle() float64 {
 	return 2 * math.Atan2(math.Sqrt(q.X*q.X+q.Y*q.Y+q.Z*q.Z), math.Abs(q.W))
@@ -137,13 +140,13 @@ func (a Pose) String() string {
 	return fmt.Sprintf("[%.6g %.6g %.6g] q[%.6g %.6g %.6g %.6g]", a.T.X, a.T.Y, a.T.Z, a.R.W, a.R.X, a.R.Y, a.R.Z)
 }
 
-// maxUnitError is how far the length of a quaternion may be from 1 and still be
-// taken for rounding.
-const maxUnitError = 1e-3
+// maxUnitError is how far the square of a quaternion's length may be from 1 for it to be
+// taken as a rotation, as in tf2 (QUATERNION_NORMALIZATION_TOLERANCE, 10e-3) and rviz.
+const maxUnitError = 1e-2
 
 // Checked returns p with its quaternion normalised. The error is Invalid if a
-// number is NaN or infinite, or if the quaternion's length differs from 1 by more
-// than 1e-3.
+// number is NaN or infinite, or if the square of the quaternion's length differs from 1 by
+// more than 0.01.
 func (a Pose) Checked() (Pose, error) {
 	if !a.check() {
 		return Pose{}, a.refusal()
@@ -167,7 +170,7 @@ func (a *Pose) check() bool {
 		return true
 	}
 	n := math.Sqrt(n2)
-	if !(math.Abs(n-1) <= maxUnitError) || !finite(a.T.X) || !finite(a.T.Y) || !finite(a.T.Z) {
+	if !(math.Abs(n2-1) <= maxUnitError) || !finite(a.T.X) || !finite(a.T.Y) || !finite(a.T.Z) {
 		return false
 	}
 	a.R = Quat{q.W / n, q.X / n, q.Y / n, q.Z / n}
@@ -181,7 +184,7 @@ func (a *Pose) refusal() *engram.Error {
 	q := a.R
 	n := math.Sqrt(q.W*q.W + q.X*q.X + q.Y*q.Y + q.Z*q.Z)
 	if finite(n) && finite(a.T.X) && finite(a.T.Y) && finite(a.T.Z) {
-		return engram.Errorf(engram.Invalid, "", "the quaternion of pose %v has length %.6g; it must be 1 within %g", *a, n, maxUnitError)
+		return engram.Errorf(engram.Invalid, "", "the quaternion of pose %v has length %.6g; the square of it must be 1 within %g", *a, n, maxUnitError)
 	}
 	return engram.Errorf(engram.Invalid, "", "pose %v holds a number that is not finite", *a)
 }

@@ -38,7 +38,7 @@ func propagated(ja *matrix6, ca *Cov, jb *matrix6, cb *Cov) Cov {
 	out := ExactCov()
 	out.addLinear(ja, ca)
 	out.addLinear(jb, cb)
-	out.clearUnmasked()
+	out.settle()
 	return out
 }
 

@@ -10,7 +10,8 @@ type Span struct {
 	Samples []Sample
 }
 
-// Sample is where a frame was, with the covariance of that.
+// Sample is where a frame was, with the covariance of that; the zero Cov is that of the edge's
+// noise ([Uncertain]).
 type Sample struct {
 	Time engram.Time
 	Pose Pose

@@ -54,7 +54,8 @@ func (tx *Tx) Key(parent, child string, t engram.Time, c Pose, cov Cov) {
 // cov in the axes of body. The anchor is the one below parent on the way to body at
 // t. The correction is p·O⁻¹, O the pose of body in the anchor's child at t as the
 // whole transaction leaves it: with its calibrations, and with its corrections of
-// other anchors on that way. O must be known at the commit.
+// other anchors on that way. O must be known at the commit, also where a later Key
+// overrules this one.
 func (tx *Tx) Localize(parent, body string, t engram.Time, p Pose, cov Cov) {
 	tx.key(parent, body, true, keyChange{t, p, known(&cov)})
 }

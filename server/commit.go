@@ -79,6 +79,9 @@ func (s *Server) runStoredHooks(ctx context.Context, c engram.Commit, results []
 	if !s.has.stored {
 		return
 	}
+	if c.Recorded {
+		ctx = context.WithValue(ctx, recordedKey{}, true)
+	}
 	ctx = context.WithoutCancel(ctx) // it is stored, whoever has given up waiting for that
 	for i, r := range results {
 		h := s.hooks[r.ID.Memory()]
@@ -91,7 +94,7 @@ func (s *Server) runStoredHooks(ctx context.Context, c engram.Commit, results []
 			// It was superseded or evicted since.
 			snap = &engram.Snapshot{Time: t, Arrived: t, Number: r.Number, Instances: c.Updates[i].Instances}
 		}
-		h.Stored(ctx, engram.Update{Number: r.Number, ID: r.ID, Arrived: snap.Arrived, Snapshot: snap})
+		h.Stored(noting(ctx, &results[i].Note), engram.Update{Number: r.Number, ID: r.ID, Arrived: snap.Arrived, Snapshot: snap})
 	}
 }
 

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -39,6 +41,39 @@ func (s *Server) store(ctx context.Context, c engram.Commit) ([]engram.UpdateRes
 	return results, nil
 }
 
+// noteKey is the key of a *error in a hook's context.
+type noteKey struct{}
+
+func noting(ctx context.Context, note *error) context.Context {
+	return context.WithValue(ctx, noteKey{}, note)
+}
+
+// Note tells who commits what is to be known of an update that is stored all the same: err
+// becomes the Note of its [engram.UpdateResult]. It is for Write and Stored hooks, with the
+// context that they were called with; of several notes the first counts.
+func Note(ctx context.Context, err *engram.Error) {
+	if note, ok := ctx.Value(noteKey{}).(*error); ok && *note == nil {
+		*note = err
+	}
+}
+
+// recordedKey is the key of the context of commits of another clock.
+type recordedKey struct{}
+
+// Recorded reports whether a Write or Stored hook was called for a commit whose times are of
+// another clock ([engram.Commit].Recorded), such as an import's.
+func Recorded(ctx context.Context) bool { return ctx.Value(recordedKey{}) != nil }
+
+// Troubles returns what the memories say is wrong with what was committed of late, a sentence each.
+func (s *Server) Troubles() (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.hooks)) {
+		if h := s.hooks[name]; h.Troubles != nil {
+			all = append(all, h.Troubles()...)
+		}
+	}
+	return all
+}
+
 func (s *Server) writeHook(entity engram.ID) WriteHook {
 	if h := s.hooks[entity.Memory()]; h != nil && entity.Level() == engram.LevelEntity {
 		return h.Write[entity.CoreSegment()]
@@ -48,10 +83,14 @@ func (s *Server) writeHook(entity engram.ID) WriteHook {
 
 // write stores the one update of a commit through its segment's hook.
 func (s *Server) write(ctx context.Context, hook WriteHook, c engram.Commit) engram.UpdateResult {
+	if c.Recorded {
+		ctx = context.WithValue(ctx, recordedKey{}, true)
+	}
 	u := c.Updates[0]
 	var result *engram.UpdateResult
+	var note error
 	wait := func(context.Context) {}
-	err := hook(ctx, u, func(u engram.EntityUpdate) error {
+	err := hook(noting(ctx, &note), u, func(u engram.EntityUpdate) error {
 		if result != nil {
 			return engram.Errorf(engram.Internal, u.Entity.String(), "the memory's Write hook stores an update twice")
 		}
@@ -62,6 +101,7 @@ func (s *Server) write(ctx context.Context, hook WriteHook, c engram.Commit) eng
 	})
 	if result != nil {
 		wait(ctx)
+		result.Note = note
 		return *result
 	}
 	if err == nil {

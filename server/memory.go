@@ -50,8 +50,8 @@ type Hooks struct {
 	// store it; put returns what the memory says. It is for state that must change
 	// with the memory or not at all: the hook holds that still, checks, calls put, and
 	// changes it if there was no error. What it returns without having called put
-	// refuses the update; after put it counts for nothing. Subscribers that make
-	// writers wait are waited for after the hook.
+	// refuses the update; after put it counts for nothing, but see [Note]. Subscribers
+	// that make writers wait are waited for after the hook.
 	Write map[string]WriteHook
 	// Stored is told of each stored snapshot, after it can be read and before the
 	// commit returns. It must be quick; what takes long belongs into a
@@ -65,6 +65,9 @@ type Hooks struct {
 	// Predict answers engram.Predictor for snapshots of this memory, one answer
 	// per ID at the same index.
 	Predict func(ctx context.Context, ids []engram.ID) ([]engram.Prediction, error)
+	// Troubles says what is wrong with what was committed of late, a sentence each; nothing
+	// if all is well. It must be quick.
+	Troubles func() []string
 }
 
 // WriteHook is a function of [Hooks].Write.

@@ -342,7 +342,7 @@ func toReportJSON(r *ingest.Report) reportJSON {
 	for _, topic := range r.Topics {
 		t := topicJSON{
 			Topic: topic.Topic, Type: topic.Type, Messages: topic.Messages, Target: []string{}, Stored: topic.Stored,
-			Kept: topic.Stored - topic.Evicted, Shifted: topic.Shifted, Superseded: topic.Superseded, Refused: topic.Refused, Skipped: topic.Skipped, Notes: topic.Notes,
+			Kept: topic.Stored - topic.Evicted, Shifted: topic.Shifted, Superseded: topic.Superseded, Refused: topic.Refused, Skipped: topic.Skipped,
 		}
 		for _, id := range topic.Targets {
 			t.Target = append(t.Target, id.String())
@@ -350,6 +350,10 @@ func toReportJSON(r *ingest.Report) reportJSON {
 		for _, reason := range topic.Reasons {
 			t.Reasons = append(t.Reasons, fmt.Sprintf("%s × %s", formatCount(reason.Count), reason.Text))
 		}
+		for _, noted := range topic.Noted {
+			t.Notes = append(t.Notes, fmt.Sprintf("%s × %s", formatCount(noted.Count), noted.Text))
+		}
+		t.Notes = append(t.Notes, topic.Notes...)
 		o.Topics = append(o.Topics, t)
 	}
 	return o

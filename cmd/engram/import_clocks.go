@@ -77,8 +77,11 @@ func clockText(f *ingest.ClockFinding) string {
 		text = "stamps of several clocks, up to " + by + " " + side + " the rest"
 	case ingest.ClockZero:
 		text = countOf(f.Count, "stamp") + " of zero, in whose place stand log times"
+	case ingest.ClockBack:
+		text = fmt.Sprintf("stamps go back by %s, from %v at the log time %v, as where a simulation or a bag begins anew, or are of two clocks; so that no pose is of two runs, %s from there on stand %s later than their stamps",
+			by, f.From, f.At, countOf(f.Count, "update"), shiftsText(f.Shifts))
 	case ingest.ClockLogBack:
-		return "log times go back by up to " + by + ", as the recorder's clock does when it is set; messages are taken in their order"
+		return "log times go back by up to " + by + ", as the recorder's clock does when it is set, or that of a simulation when it begins anew, whose runs are mixed then; messages are taken in their order"
 	}
 	topics, more := f.Topics, ""
 	if n := len(topics); n > 6 {
@@ -89,6 +92,18 @@ func clockText(f *ingest.ClockFinding) string {
 		text += "; " + mend
 	}
 	return text
+}
+
+// shiftsText lists by how much the runs of a clock were shifted.
+func shiftsText(shifts []time.Duration) string {
+	var texts []string
+	for _, d := range shifts[:min(len(shifts), 4)] {
+		texts = append(texts, formatDuration(d))
+	}
+	if len(shifts) > 4 {
+		texts = append(texts, "and so on")
+	}
+	return strings.Join(texts, ", then ")
 }
 
 // mendOf returns the flags that would make topics fit.

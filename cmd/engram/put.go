@@ -66,6 +66,9 @@ func put(cmd *cobra.Command, args []string, format string) error {
 		return err
 	}
 	r := results[0]
+	if r.Note != nil {
+		cmd.PrintErrln("engram: " + visible(r.Note.Error()))
+	}
 	if format == "table" {
 		cmd.Printf("%s (update %d)\n", visible(r.ID.String()), r.Number)
 		return nil

@@ -14,6 +14,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 	"github.com/seed-301d4374/engram/world/files"
@@ -523,6 +525,16 @@ type pair struct {
 	value any
 }
 
+// exactly reads JSON as a payload of any data has it: an integer keeps all digits.
+func exactly(text string) (any, error) {
+	t, _ := memories.Type(engram.ValueType)
+	b, err := t.FromJSON([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return idf.DecodeValue(b)
+}
+
 // pairsFlag reads a flag whose values are NAME=VALUE, where VALUE is JSON or text.
 func pairsFlag(cmd *cobra.Command, flag string) (pairs []pair, err error) {
 	texts, _ := cmd.Flags().GetStringArray(flag)
@@ -533,8 +545,8 @@ func pairsFlag(cmd *cobra.Command, flag string) (pairs []pair, err error) {
 		}
 		p := pair{name: name}
 		if value != "" {
-			if err := json.Unmarshal([]byte(value), &p.value); err != nil && strings.ContainsAny(value[:1], `{["`) {
-				return nil, usagef("--%s %s: it begins as JSON and is none: %w", flag, text, err)
+			if p.value, err = exactly(value); err != nil && (json.Valid([]byte(value)) || strings.ContainsAny(value[:1], `{["`)) {
+				return nil, usagef("--%s %s: it begins as JSON and cannot be read: %w", flag, text, err)
 			} else if err != nil {
 				p.value = value
 			}

@@ -78,7 +78,7 @@ func (c *chunk) load(f io.ReaderAt) (*bytes.Buffer, error) {
 		defer d.Reset(nil) //nolint:errcheck // drops the reference to src
 		src = d
 	default:
-		return buf, fmt.Errorf("unknown compression %q", c.compression)
+		return buf, fmt.Errorf("its compression %q is not known", c.compression)
 	}
 	n, err := io.Copy(buf, io.LimitReader(src, int64(c.rawSize)))
 	switch {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/foxglove/mcap/go/mcap"
 
@@ -249,7 +250,7 @@ func (m *mcapFile) chunk(off int64) (c *chunk, end int64) {
 	last, okEnd := toTime(binary.LittleEndian.Uint64(b[8:]))
 	c = &chunk{start: start, end: last, rawSize: binary.LittleEndian.Uint64(b[16:]), crc: binary.LittleEndian.Uint32(b[24:])}
 	nameLen := int(binary.LittleEndian.Uint32(b[28:]))
-	if !okStart || !okEnd || nameLen > 16 {
+	if !okStart || !okEnd || nameLen > maxCompressionName {
 		return nil, 0
 	}
 	b, ok = m.w.at(off+fixed, nameLen+8)
@@ -259,13 +260,17 @@ func (m *mcapFile) chunk(off int64) (c *chunk, end int64) {
 	c.compression = string(b[:nameLen])
 	size := binary.LittleEndian.Uint64(b[nameLen:])
 	c.offset = off + fixed + int64(nameLen) + 8
-	if size > 1<<40 || c.compression != "" && c.compression != "lz4" && c.compression != "zstd" {
+	// What compresses it is not known here: load says so. A name that is none is damage.
+	if size > 1<<40 || strings.ContainsFunc(c.compression, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, 0
 	}
 	c.size = int64(size)
 	c.index = c.offset + c.size
 	return c, c.index
 }
+
+// maxCompressionName is the longest name of a compression, in bytes.
+const maxCompressionName = 16
 
 // loose gathers messages that stand outside chunks, from off on, as one chunk that
 // is not compressed, and returns where they end.

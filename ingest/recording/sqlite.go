@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"io"
@@ -27,6 +28,8 @@ type sqliteFile struct {
 	rows     *sql.Rows
 	zstd     *zstd.Decoder // of messages compressed one by one, else nil
 	plain    []byte
+	// described says that there are metadata, which say whether messages are compressed.
+	described bool
 
 	byID   bool  // after damage: in the order of row numbers
 	lastID int64 // the last row read so
@@ -175,6 +178,7 @@ func (s *sqliteFile) readMetadata() {
 		return
 	}
 	if m, err := parseMetadata([]byte(text)); err == nil {
+		s.described = true
 		s.expected = m.MessageCount
 		if strings.EqualFold(m.CompressionMode, "message") && strings.EqualFold(m.CompressionFormat, "zstd") {
 			s.decompressMessages()
@@ -231,7 +235,7 @@ func (s *sqliteFile) row() (m Message, id int64, err error) {
 			s.after, s.afterID = at, id
 		}
 		m = Message{Channel: s.channels[s.topic], LogTime: at, PublishTime: at, Data: s.data}
-		if s.zstd != nil && m.Channel != nil {
+		if m.Channel != nil && s.isCompressed(m.Channel, s.data) {
 			s.plain, err = s.zstd.DecodeAll(s.data, s.plain[:0])
 			if err != nil {
 				s.lose(id, "a compressed message is damaged", len(s.data), at)
@@ -241,6 +245,15 @@ func (s *sqliteFile) row() (m Message, id int64, err error) {
 		}
 		return m, id, nil
 	}
+}
+
+// isCompressed reports whether a message is compressed: as the metadata say, or without them by its first bytes, which no
+// CDR has.
+func (s *sqliteFile) isCompressed(c *Channel, data []byte) bool {
+	if s.zstd == nil && !s.described && c.Encoding == "cdr" && bytes.HasPrefix(data, zstdMagic) {
+		s.decompressMessages()
+	}
+	return s.zstd != nil
 }
 
 // scan reads the next row. Rows that do not come in order are damage: a broken tree

@@ -155,6 +155,7 @@ func TestResultsAndErrors(t *testing.T) {
 		{ID: asked, Err: engram.Errorf(engram.TooOld, "thing", "message")},
 		{ID: engram.ID{}, Err: fmt.Errorf("plain")},
 		{ID: asked, Err: engram.Errorf(engram.Conflict, long, "%s", long)},
+		{ID: asked.At(7), Number: 12, Note: engram.Errorf(engram.Conflict, "thing", "left out")},
 	}
 	b := encoded(kindResults, 0, 1, func(e *encoder) {
 		for i := range results {
@@ -169,6 +170,9 @@ func TestResultsAndErrors(t *testing.T) {
 		got := rd.result(asked.At(7))
 		if got.ID != want.ID || got.Number != want.Number || engram.CodeOf(got.Err) != engram.CodeOf(want.Err) {
 			t.Errorf("result %d: %+v, want %+v", i, got, want)
+		}
+		if want.Note != nil && (got.Note == nil || got.Note.Error() != want.Note.Error()) || want.Note == nil && got.Note != nil {
+			t.Errorf("result %d: note %v, want %v", i, got.Note, want.Note)
 		}
 		if want.Err != nil && i < 5 && got.Err.Error() != want.Err.Error() {
 			t.Errorf("result %d: error %q, want %q", i, got.Err, want.Err)

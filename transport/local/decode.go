@@ -210,6 +210,10 @@ func (d *decoder) result(asked engram.ID) (r engram.UpdateResult) {
 	case resultRefused:
 		r.ID = d.id()
 		r.Err = d.err()
+	case resultNoted:
+		r.Number = d.u64()
+		r.ID = d.id()
+		r.Note = d.err()
 	default:
 		d.fail("a result has the status %d", status)
 	}

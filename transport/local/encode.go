@@ -247,6 +247,7 @@ const (
 	resultStored      = 0 // as the snapshot that was asked for
 	resultStoredOther = 1 // as another one, whose ID follows
 	resultRefused     = 2
+	resultNoted       = 3 // stored, with an ID and a note
 )
 
 // result answers update u.
@@ -256,6 +257,11 @@ func (e *encoder) result(u *engram.EntityUpdate, r *engram.UpdateResult) {
 		e.u8(resultRefused)
 		e.id(r.ID)
 		e.err(r.Err)
+	case r.Note != nil:
+		e.u8(resultNoted)
+		e.u64(r.Number)
+		e.id(r.ID)
+		e.err(r.Note)
 	case u.Entity.Level() == engram.LevelEntity && r.ID == u.Entity.At(u.Time):
 		e.u8(resultStored)
 		e.u64(r.Number)

@@ -103,7 +103,7 @@ type limits struct {
 
 const (
 	magic      = "ENGRAM\x00L"
-	version    = 2
+	version    = 3
 	helloSize  = 24 // of a client's hello
 	answerSize = 40 // of a server's
 )

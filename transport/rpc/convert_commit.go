@@ -47,7 +47,7 @@ func (h *Handler) commit(ctx context.Context, m *engramv1.CommitRequest) (*engra
 		return nil, engram.Errorf(engram.Internal, "", "the memory answered %d of %d updates", len(results), len(positions))
 	}
 	for k, r := range results {
-		answer.Results[positions[k]] = &engramv1.UpdateResult{Id: r.ID.String(), Number: r.Number, Error: wire.ErrorMessage(r.Err)}
+		answer.Results[positions[k]] = &engramv1.UpdateResult{Id: r.ID.String(), Number: r.Number, Error: wire.ErrorMessage(r.Err), Note: wire.ErrorMessage(r.Note)}
 	}
 	return answer, nil
 }
@@ -114,7 +114,7 @@ func resultsFromMessage(m *engramv1.CommitResponse) []engram.UpdateResult {
 	results := make([]engram.UpdateResult, len(m.GetResults()))
 	for i, rm := range m.GetResults() {
 		id, _ := engram.Parse(rm.GetId()) // of a refused update it may be no ID
-		results[i] = engram.UpdateResult{ID: id, Number: rm.GetNumber(), Err: wire.ErrorFromMessage(rm.GetError())}
+		results[i] = engram.UpdateResult{ID: id, Number: rm.GetNumber(), Err: wire.ErrorFromMessage(rm.GetError()), Note: wire.ErrorFromMessage(rm.GetNote())}
 	}
 	return results
 }

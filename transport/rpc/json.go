@@ -2,6 +2,11 @@ package rpc
 
 import (
 	"context"
+	"crypto/rand"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -45,7 +50,50 @@ func (ts *payloadTypes) encode(ctx context.Context, name string, j *structpb.Val
 	if err != nil {
 		return nil, engram.Errorf(engram.Invalid, "", "the payload is not JSON: %w", err)
 	}
-	return t.FromJSON(text)
+	return t.FromJSON(withNumbers(text))
+}
+
+// numberMark begins a string that stands for a number in a google.protobuf.Value, whose numbers are doubles and are written as
+// integers where they can be. No caller knows it.
+var numberMark = "number " + rand.Text() + " "
+
+// marked is such a string in JSON.
+var marked = regexp.MustCompile(`"` + numberMark + `([-+.0-9eE]+)"`)
+
+// withNumbers writes the numbers in JSON as such that [keepNumbers] has made strings of.
+func withNumbers(j []byte) []byte { return marked.ReplaceAll(j, []byte("$1")) }
+
+// keepNumbers returns JSON with marked strings for the integers that a double may round, and for the doubles that would become
+// integers; nil if there are none.
+func keepNumbers(j []byte) (out []byte) {
+	copied := 0
+	for i := 0; i < len(j); {
+		switch c := j[i]; {
+		case c == '"':
+			for i++; j[i] != '"'; i++ {
+				if j[i] == '\\' {
+					i++
+				}
+			}
+			i++
+		case c == '-' || '0' <= c && c <= '9':
+			start := i
+			for i < len(j) && !separates(j[i]) {
+				i++
+			}
+			text := string(j[start:i])
+			if n, err := strconv.ParseFloat(text, 64); err == nil && n == math.Trunc(n) && (math.Abs(n) >= 1<<53 || strings.ContainsAny(text, ".eE")) {
+				out = append(append(out, j[copied:start]...), `"`+numberMark+text+`"`...)
+				copied = i
+			}
+		default:
+			i++
+		}
+	}
+	if copied == 0 {
+		return nil
+	}
+	return append(out, j[copied:]...)
 }
 
 // show puts JSON in the place of the payloads' bytes.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -159,7 +160,8 @@ func FuzzRequest(f *testing.F) {
 // A member that a message does not have is refused: a mistyped filter must not
 // answer as if there were none.
 func TestUnknownJSONMembersAreRefused(t *testing.T) {
-	address := serving.Serve(t, serving.New(t, testMemory(server.Hooks{})), nil, rpc.Options{}, serving.AnyPort).Address
+	s := serving.New(t, testMemory(server.Hooks{}))
+	address := serving.Serve(t, s, nil, rpc.Options{}, serving.AnyPort).Address
 	defer http.DefaultClient.CloseIdleConnections()
 	answer := ask(t, address, "Query", `{"pattern": "Test", "wehre": "false"}`)
 	message, _ := at(answer, "message").(string)
@@ -168,5 +170,41 @@ func TestUnknownJSONMembersAreRefused(t *testing.T) {
 	}
 	if answer := ask(t, address, "Info", `{}`); at(answer, "memories", 0) != "Test" {
 		t.Errorf("an empty request is answered %v", answer)
+	}
+}
+
+// Integers in JSON are kept as they are written, in any data and in members that can hold them.
+func TestJSONIntegersAreNotRounded(t *testing.T) {
+	s := serving.New(t, testMemory(server.Hooks{}))
+	address := serving.Serve(t, s, nil, rpc.Options{}, serving.AnyPort).Address
+	defer http.DefaultClient.CloseIdleConnections()
+	for i, text := range []string{
+		"9007199254740993", "-9007199254740993", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "18446744073709551615", "18446744073709551614",
+	} {
+		body := `{"updates": [{"entity": "Test/Any/p/n", "time": "` + strconv.Itoa(i+1) + `", "instances": [{"payload": {"json": {"a": [` + text + `, "` + text + `", 1.5], "b` + text + `": ` + text + `, "c": 6.0}}}]}]}`
+		if failed := at(ask(t, address, "Commit", body), "results", 0, "error"); failed != nil {
+			t.Fatal(text, failed)
+		}
+		answer := ask(t, address, "Latest", `{"entity": "Test/Any/p/n", "json": true}`)
+		got, err := json.Marshal(at(answer, "snapshot", "instances", 0, "payload", "json"))
+		tag := "$int64"
+		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+			tag = "$uint64"
+		}
+		want := `{"a":[{"` + tag + `":"` + text + `"},"` + text + `",1.5],"b` + text + `":{"` + tag + `":"` + text + `"},"c":6}`
+		if err != nil || string(got) != want {
+			t.Errorf("%s came back as %s, want %s", text, got, want)
+		}
+		snap, err := s.Latest(t.Context(), engram.MustID("Test/Any/p/n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := idf.DecodeValue(snap.Instances[0].Payload.Bytes); err != nil || at(v, "c") != 6.0 {
+			t.Errorf("6.0 became %T %v, %v", at(v, "c"), at(v, "c"), err)
+		}
+	}
+	body := `{"updates": [{"entity": "Test/Any/p/n", "time": "100", "instances": [{"payload": {"json": 18446744073709551617}}]}]}`
+	if failed := at(ask(t, address, "Commit", body), "results", 0, "error", "code"); failed == nil {
+		t.Error("an integer beyond 64 bits is taken")
 	}
 }

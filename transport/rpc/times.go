@@ -67,6 +67,7 @@ var timeMembers = func() map[protoreflect.FullName]bool {
 // timeShape says where the times are in the JSON of a message; nil: nowhere.
 type timeShape struct {
 	time    bool                  // it is one itself
+	any     bool                  // it is any JSON, in which numbers stay as they are written
 	members map[string]*timeShape // by JSON name and by name
 }
 
@@ -85,6 +86,8 @@ func timesOf(d protoreflect.MessageDescriptor, made map[protoreflect.FullName]*t
 		case f.IsMap():
 		case timeMembers[f.FullName()]:
 			member = &timeShape{time: true}
+		case f.Message() != nil && f.Message().FullName() == "google.protobuf.Value":
+			member = &timeShape{any: true}
 		case f.Message() != nil:
 			member = timesOf(f.Message(), made)
 		}
@@ -102,7 +105,7 @@ func timesOf(d protoreflect.MessageDescriptor, made map[protoreflect.FullName]*t
 // timesAsText writes the times of a message's JSON, which has them as nanoseconds, as
 // RFC 3339.
 func timesAsText(j []byte, s *timeShape) ([]byte, error) {
-	return rewriteTimes(j, s, func(text string) (string, error) {
+	return rewriteTimes(j, s, false, func(text string) (string, error) {
 		ns, err := strconv.ParseInt(text, 10, 64)
 		return string(engram.Time(ns).AppendRFC3339(nil)), err
 	})
@@ -115,7 +118,7 @@ func timesAsNumbers(j []byte, s *timeShape) ([]byte, error) {
 	if err := json.Unmarshal(j, &valid); err != nil {
 		return nil, fmt.Errorf("not JSON: %w", err)
 	}
-	return rewriteTimes(j, s, func(text string) (string, error) {
+	return rewriteTimes(j, s, true, func(text string) (string, error) {
 		t, err := engram.ParseTime(text)
 		return strconv.FormatInt(int64(t), 10), err
 	})
@@ -127,16 +130,17 @@ type timeWriter struct {
 	in      []byte
 	pos     int
 	out     []byte
-	copied  int // of in
+	copied  int  // of in
+	keep    bool // the numbers in any JSON that a google.protobuf.Value would change
 	convert func(text string) (string, error)
 	err     error // of the first time that is none
 }
 
-func rewriteTimes(j []byte, s *timeShape, convert func(text string) (string, error)) ([]byte, error) {
+func rewriteTimes(j []byte, s *timeShape, keep bool, convert func(text string) (string, error)) ([]byte, error) {
 	if s == nil {
 		return j, nil
 	}
-	w := timeWriter{in: j, convert: convert}
+	w := timeWriter{in: j, keep: keep, convert: convert}
 	w.value(s, "")
 	if w.err != nil || w.copied == 0 {
 		return j, w.err
@@ -149,6 +153,8 @@ func (w *timeWriter) value(s *timeShape, name string) {
 	switch c := w.next(); {
 	case s == nil:
 		w.skip()
+	case s.any:
+		w.any()
 	case c == '[':
 		for w.pos++; w.next() != ']'; w.comma() {
 			w.value(s, name)
@@ -189,6 +195,19 @@ func (w *timeWriter) time(name string) {
 	w.out = append(append(w.out, w.in[w.copied:start]...), '"')
 	w.out = append(append(w.out, text...), '"')
 	w.copied = w.pos
+}
+
+// any goes over any JSON, and writes the numbers that a google.protobuf.Value would change as strings that [withNumbers] knows.
+func (w *timeWriter) any() {
+	start := w.pos
+	w.skip()
+	if !w.keep {
+		return
+	}
+	if kept := keepNumbers(w.in[start:w.pos]); kept != nil {
+		w.out = append(append(w.out, w.in[w.copied:start]...), kept...)
+		w.copied = w.pos
+	}
 }
 
 // next goes to the next byte that is no white space, and returns it.

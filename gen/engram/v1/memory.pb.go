@@ -879,6 +879,7 @@ type UpdateResult struct {
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"` // the snapshot; the entity if refused
 	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
 	Error         *Error                 `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	Note          *Error                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"` // what to know of one that is stored all the same
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -930,6 +931,13 @@ func (x *UpdateResult) GetNumber() uint64 {
 func (x *UpdateResult) GetError() *Error {
 	if x != nil {
 		return x.Error
+	}
+	return nil
+}
+
+func (x *UpdateResult) GetNote() *Error {
+	if x != nil {
+		return x.Note
 	}
 	return nil
 }
@@ -3691,11 +3699,12 @@ const file_engram_v1_memory_proto_rawDesc = "" +
 	"\aupdates\x18\x01 \x03(\v2\x17.engram.v1.EntityUpdateR\aupdates\x12\x1a\n" +
 	"\brecorded\x18\x02 \x01(\bR\brecorded\"C\n" +
 	"\x0eCommitResponse\x121\n" +
-	"\aresults\x18\x01 \x03(\v2\x17.engram.v1.UpdateResultR\aresults\"^\n" +
+	"\aresults\x18\x01 \x03(\v2\x17.engram.v1.UpdateResultR\aresults\"\x84\x01\n" +
 	"\fUpdateResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12&\n" +
-	"\x05error\x18\x03 \x01(\v2\x10.engram.v1.ErrorR\x05error\"\x9a\x01\n" +
+	"\x05error\x18\x03 \x01(\v2\x10.engram.v1.ErrorR\x05error\x12$\n" +
+	"\x04note\x18\x04 \x01(\v2\x10.engram.v1.ErrorR\x04note\"\x9a\x01\n" +
 	"\fNameSelector\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x125\n" +
 	"\x05names\x18\x02 \x01(\v2\x1d.engram.v1.NameSelector.NamesH\x00R\x05names\x12\x16\n" +
@@ -4025,81 +4034,82 @@ var file_engram_v1_memory_proto_depIdxs = []int32{
 	12, // 4: engram.v1.CommitRequest.updates:type_name -> engram.v1.EntityUpdate
 	15, // 5: engram.v1.CommitResponse.results:type_name -> engram.v1.UpdateResult
 	11, // 6: engram.v1.UpdateResult.error:type_name -> engram.v1.Error
-	52, // 7: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
-	16, // 8: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
-	53, // 9: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
-	54, // 10: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
-	55, // 11: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
-	16, // 12: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
-	19, // 13: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
-	18, // 14: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
-	19, // 15: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
-	18, // 16: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
-	0,  // 17: engram.v1.QueryRequest.target:type_name -> engram.v1.Target
-	1,  // 18: engram.v1.QueryRequest.filter_order:type_name -> engram.v1.FilterOrder
-	2,  // 19: engram.v1.QueryRequest.source:type_name -> engram.v1.Source
-	21, // 20: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
-	10, // 21: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
-	21, // 22: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
-	22, // 23: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
-	23, // 24: engram.v1.QueryResponse.copies:type_name -> engram.v1.CopyUsed
-	10, // 25: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
-	56, // 26: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
-	3,  // 27: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
-	17, // 28: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
-	10, // 29: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
-	22, // 30: engram.v1.Update.failed:type_name -> engram.v1.Missing
-	28, // 31: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
-	32, // 32: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
-	10, // 33: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
-	11, // 34: engram.v1.Prediction.error:type_name -> engram.v1.Error
-	33, // 35: engram.v1.Segment.history:type_name -> engram.v1.Bounds
-	4,  // 36: engram.v1.Segment.durability:type_name -> engram.v1.Durability
-	17, // 37: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
-	34, // 38: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
-	34, // 39: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
-	41, // 40: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
-	41, // 41: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
-	5,  // 42: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
-	17, // 43: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
-	50, // 44: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
-	5,  // 45: engram.v1.Stats.level:type_name -> engram.v1.Level
-	51, // 46: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
-	6,  // 47: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
-	13, // 48: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
-	13, // 49: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
-	20, // 50: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
-	20, // 51: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
-	25, // 52: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
-	27, // 53: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
-	30, // 54: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
-	35, // 55: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
-	37, // 56: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
-	39, // 57: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
-	42, // 58: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
-	44, // 59: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
-	46, // 60: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
-	48, // 61: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
-	7,  // 62: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
-	14, // 63: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
-	14, // 64: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
-	24, // 65: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
-	24, // 66: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
-	26, // 67: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
-	29, // 68: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
-	31, // 69: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
-	36, // 70: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
-	38, // 71: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
-	40, // 72: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
-	43, // 73: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
-	45, // 74: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
-	47, // 75: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
-	49, // 76: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
-	62, // [62:77] is the sub-list for method output_type
-	47, // [47:62] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	11, // 7: engram.v1.UpdateResult.note:type_name -> engram.v1.Error
+	52, // 8: engram.v1.NameSelector.names:type_name -> engram.v1.NameSelector.Names
+	16, // 9: engram.v1.Pattern.levels:type_name -> engram.v1.NameSelector
+	53, // 10: engram.v1.SnapshotSelector.nearest:type_name -> engram.v1.SnapshotSelector.Nearest
+	54, // 11: engram.v1.SnapshotSelector.range:type_name -> engram.v1.SnapshotSelector.Range
+	55, // 12: engram.v1.SnapshotSelector.indices:type_name -> engram.v1.SnapshotSelector.Indices
+	16, // 13: engram.v1.QueryNode.names:type_name -> engram.v1.NameSelector
+	19, // 14: engram.v1.QueryNode.children:type_name -> engram.v1.QueryNode
+	18, // 15: engram.v1.QueryNode.snapshots:type_name -> engram.v1.SnapshotSelector
+	19, // 16: engram.v1.QueryRequest.memories:type_name -> engram.v1.QueryNode
+	18, // 17: engram.v1.QueryRequest.snapshots:type_name -> engram.v1.SnapshotSelector
+	0,  // 18: engram.v1.QueryRequest.target:type_name -> engram.v1.Target
+	1,  // 19: engram.v1.QueryRequest.filter_order:type_name -> engram.v1.FilterOrder
+	2,  // 20: engram.v1.QueryRequest.source:type_name -> engram.v1.Source
+	21, // 21: engram.v1.ResultNode.children:type_name -> engram.v1.ResultNode
+	10, // 22: engram.v1.ResultNode.snapshots:type_name -> engram.v1.Snapshot
+	21, // 23: engram.v1.QueryResponse.memories:type_name -> engram.v1.ResultNode
+	22, // 24: engram.v1.QueryResponse.missing:type_name -> engram.v1.Missing
+	23, // 25: engram.v1.QueryResponse.copies:type_name -> engram.v1.CopyUsed
+	10, // 26: engram.v1.LatestResponse.snapshot:type_name -> engram.v1.Snapshot
+	56, // 27: engram.v1.SubscribeRequest.resume:type_name -> engram.v1.SubscribeRequest.Resume
+	3,  // 28: engram.v1.SubscribeRequest.slow:type_name -> engram.v1.SlowPolicy
+	17, // 29: engram.v1.SubscribeRequest.selectors:type_name -> engram.v1.Pattern
+	10, // 30: engram.v1.Update.snapshot:type_name -> engram.v1.Snapshot
+	22, // 31: engram.v1.Update.failed:type_name -> engram.v1.Missing
+	28, // 32: engram.v1.SubscribeResponse.updates:type_name -> engram.v1.Update
+	32, // 33: engram.v1.PredictResponse.predictions:type_name -> engram.v1.Prediction
+	10, // 34: engram.v1.Prediction.snapshot:type_name -> engram.v1.Snapshot
+	11, // 35: engram.v1.Prediction.error:type_name -> engram.v1.Error
+	33, // 36: engram.v1.Segment.history:type_name -> engram.v1.Bounds
+	4,  // 37: engram.v1.Segment.durability:type_name -> engram.v1.Durability
+	17, // 38: engram.v1.DescribeRequest.selector:type_name -> engram.v1.Pattern
+	34, // 39: engram.v1.DescribeResponse.segments:type_name -> engram.v1.Segment
+	34, // 40: engram.v1.AddSegmentRequest.segment:type_name -> engram.v1.Segment
+	41, // 41: engram.v1.AddTypeRequest.type:type_name -> engram.v1.TypeDef
+	41, // 42: engram.v1.GetTypeResponse.type:type_name -> engram.v1.TypeDef
+	5,  // 43: engram.v1.StatsRequest.depth:type_name -> engram.v1.Level
+	17, // 44: engram.v1.StatsRequest.selector:type_name -> engram.v1.Pattern
+	50, // 45: engram.v1.StatsResponse.nodes:type_name -> engram.v1.Stats
+	5,  // 46: engram.v1.Stats.level:type_name -> engram.v1.Level
+	51, // 47: engram.v1.Stats.disk:type_name -> engram.v1.OnDisk
+	6,  // 48: engram.v1.MemoryService.Info:input_type -> engram.v1.InfoRequest
+	13, // 49: engram.v1.MemoryService.Commit:input_type -> engram.v1.CommitRequest
+	13, // 50: engram.v1.MemoryService.CommitStream:input_type -> engram.v1.CommitRequest
+	20, // 51: engram.v1.MemoryService.Query:input_type -> engram.v1.QueryRequest
+	20, // 52: engram.v1.MemoryService.QueryStream:input_type -> engram.v1.QueryRequest
+	25, // 53: engram.v1.MemoryService.Latest:input_type -> engram.v1.LatestRequest
+	27, // 54: engram.v1.MemoryService.Subscribe:input_type -> engram.v1.SubscribeRequest
+	30, // 55: engram.v1.MemoryService.Predict:input_type -> engram.v1.PredictRequest
+	35, // 56: engram.v1.MemoryService.Describe:input_type -> engram.v1.DescribeRequest
+	37, // 57: engram.v1.MemoryService.AddSegment:input_type -> engram.v1.AddSegmentRequest
+	39, // 58: engram.v1.MemoryService.RemoveSegment:input_type -> engram.v1.RemoveSegmentRequest
+	42, // 59: engram.v1.MemoryService.AddType:input_type -> engram.v1.AddTypeRequest
+	44, // 60: engram.v1.MemoryService.GetType:input_type -> engram.v1.GetTypeRequest
+	46, // 61: engram.v1.MemoryService.ListTypes:input_type -> engram.v1.ListTypesRequest
+	48, // 62: engram.v1.MemoryService.Stats:input_type -> engram.v1.StatsRequest
+	7,  // 63: engram.v1.MemoryService.Info:output_type -> engram.v1.InfoResponse
+	14, // 64: engram.v1.MemoryService.Commit:output_type -> engram.v1.CommitResponse
+	14, // 65: engram.v1.MemoryService.CommitStream:output_type -> engram.v1.CommitResponse
+	24, // 66: engram.v1.MemoryService.Query:output_type -> engram.v1.QueryResponse
+	24, // 67: engram.v1.MemoryService.QueryStream:output_type -> engram.v1.QueryResponse
+	26, // 68: engram.v1.MemoryService.Latest:output_type -> engram.v1.LatestResponse
+	29, // 69: engram.v1.MemoryService.Subscribe:output_type -> engram.v1.SubscribeResponse
+	31, // 70: engram.v1.MemoryService.Predict:output_type -> engram.v1.PredictResponse
+	36, // 71: engram.v1.MemoryService.Describe:output_type -> engram.v1.DescribeResponse
+	38, // 72: engram.v1.MemoryService.AddSegment:output_type -> engram.v1.AddSegmentResponse
+	40, // 73: engram.v1.MemoryService.RemoveSegment:output_type -> engram.v1.RemoveSegmentResponse
+	43, // 74: engram.v1.MemoryService.AddType:output_type -> engram.v1.AddTypeResponse
+	45, // 75: engram.v1.MemoryService.GetType:output_type -> engram.v1.GetTypeResponse
+	47, // 76: engram.v1.MemoryService.ListTypes:output_type -> engram.v1.ListTypesResponse
+	49, // 77: engram.v1.MemoryService.Stats:output_type -> engram.v1.StatsResponse
+	63, // [63:78] is the sub-list for method output_type
+	48, // [48:63] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_engram_v1_memory_proto_init() }

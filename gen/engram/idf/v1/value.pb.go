@@ -116,6 +116,7 @@ type Value struct {
 	//	*Value_List
 	//	*Value_Dict
 	//	*Value_Link
+	//	*Value_Uint64
 	Kind          isValue_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -266,6 +267,15 @@ func (x *Value) GetLink() *Link {
 	return nil
 }
 
+func (x *Value) GetUint64() uint64 {
+	if x != nil {
+		if x, ok := x.Kind.(*Value_Uint64); ok {
+			return x.Uint64
+		}
+	}
+	return 0
+}
+
 type isValue_Kind interface {
 	isValue_Kind()
 }
@@ -318,6 +328,10 @@ type Value_Link struct {
 	Link *Link `protobuf:"bytes,12,opt,name=link,proto3,oneof"`
 }
 
+type Value_Uint64 struct {
+	Uint64 uint64 `protobuf:"varint,13,opt,name=uint64,proto3,oneof"` // beyond what int64 holds
+}
+
 func (*Value_Bool) isValue_Kind() {}
 
 func (*Value_Int32) isValue_Kind() {}
@@ -341,6 +355,8 @@ func (*Value_List) isValue_Kind() {}
 func (*Value_Dict) isValue_Kind() {}
 
 func (*Value_Link) isValue_Kind() {}
+
+func (*Value_Uint64) isValue_Kind() {}
 
 type List struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -609,7 +625,7 @@ var File_engram_idf_v1_value_proto protoreflect.FileDescriptor
 
 const file_engram_idf_v1_value_proto_rawDesc = "" +
 	"\n" +
-	"\x19engram/idf/v1/value.proto\x12\rengram.idf.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x03\n" +
+	"\x19engram/idf/v1/value.proto\x12\rengram.idf.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdb\x03\n" +
 	"\x05Value\x12\x14\n" +
 	"\x04bool\x18\x01 \x01(\bH\x00R\x04bool\x12\x16\n" +
 	"\x05int32\x18\x02 \x01(\x11H\x00R\x05int32\x12\x16\n" +
@@ -623,7 +639,8 @@ const file_engram_idf_v1_value_proto_rawDesc = "" +
 	"\x04list\x18\n" +
 	" \x01(\v2\x13.engram.idf.v1.ListH\x00R\x04list\x12)\n" +
 	"\x04dict\x18\v \x01(\v2\x13.engram.idf.v1.DictH\x00R\x04dict\x12)\n" +
-	"\x04link\x18\f \x01(\v2\x13.engram.idf.v1.LinkH\x00R\x04linkB\x06\n" +
+	"\x04link\x18\f \x01(\v2\x13.engram.idf.v1.LinkH\x00R\x04link\x12\x18\n" +
+	"\x06uint64\x18\r \x01(\x04H\x00R\x06uint64B\x06\n" +
 	"\x04kind\"2\n" +
 	"\x04List\x12*\n" +
 	"\x05items\x18\x01 \x03(\v2\x14.engram.idf.v1.ValueR\x05items\"\x8c\x01\n" +
@@ -724,6 +741,7 @@ func file_engram_idf_v1_value_proto_init() {
 		(*Value_List)(nil),
 		(*Value_Dict)(nil),
 		(*Value_Link)(nil),
+		(*Value_Uint64)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

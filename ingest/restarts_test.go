@@ -1,0 +1,261 @@
+package ingest
+
+import (
+	"database/sql"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/gen/foxglove"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/pose/service"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// at is a time of the recordings of these tests, whose log times begin at 1e18 + 1 s.
+func at(seconds float64) engram.Time { return engram.Time(1e18).Add(secs(seconds)) }
+
+func secs(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// moved writes a transform whose x tells the run, at a log time and with a stamp.
+func (r *recorder) moved(topic, parent, child string, log, stamp engram.Time, x float64) {
+	r.t.Helper()
+	r.now = uint64(log) - 1e9 // write counts a second on
+	r.proto(topic, &foxglove.FrameTransform{Timestamp: timestamppb.New(stamp.Std()), ParentFrameId: parent, ChildFrameId: child,
+		Translation: &foxglove.Vector3{X: x}, Rotation: &foxglove.Quaternion{W: 1}})
+}
+
+// look returns x of source in target, or the error.
+func look(t *testing.T, s *server.Server, target, source string, at engram.Time) (float64, error) {
+	t.Helper()
+	answers, err := s.Poses().LookUp(t.Context(), []service.Question{{Target: target, Source: source, Time: at}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answers[0].Pose.T.X, answers[0].Err
+}
+
+// TestSimTimeReset reads two runs of a simulation, of which each pose is of one.
+func TestSimTimeReset(t *testing.T) {
+	path := testkit.Shared(t, "reports", "sim_time_reset.mcap")
+	start := engram.Time(1_700_000_000e9)
+	for _, tt := range []struct {
+		rules []TimeRule
+		want  map[engram.Time]float64
+	}{
+		{nil, map[engram.Time]float64{engram.Time(5.5e9): 4.5, engram.Time(25.5e9): 104.5}},
+		{[]TimeRule{{Topic: "/tf", Log: true}}, map[engram.Time]float64{start.Add(secs(4.5)): 4.5, start.Add(secs(24.5)): 104.5}},
+	} {
+		s := newServer(t)
+		r := mustImport(t, s, path, Options{Source: "x", Times: tt.rules})
+		if len(r.Clocks) != 1-len(tt.rules) || r.Stored != 22 || r.Shifted > 0 {
+			t.Errorf("%v: report %+v", tt.rules, r)
+		}
+		for _, f := range r.Clocks {
+			if f.Fault != ClockBack || f.By != 10*time.Second || f.From != 11e9 || f.At != start.Add(20*time.Second) || f.Count != 11 || !slices.Equal(f.Shifts, []time.Duration{20 * time.Second}) || !slices.Equal(f.Topics, []string{"/tf"}) {
+				t.Errorf("found %+v", f)
+			}
+		}
+		for when, x := range tt.want {
+			if got, err := look(t, s, "x/odom", "x/base", when); err != nil || got < x-1e-9 || got > x+1e-9 {
+				t.Errorf("%v: at %v x is %v, %v, want %v", tt.rules, when, got, err, x)
+			}
+		}
+	}
+}
+
+// TestRunsStayApart has three runs of a robot, with what goes back by itself, what is seen too seldom to do so, and what
+// is of other clocks: x of each pose is 100 times the run, wherever a pose is asked for.
+func TestRunsStayApart(t *testing.T) {
+	const ahead = 7 * time.Second // of the wall clock's stamps
+	r := newRecorder(t)
+	picture := func(topic string, log, stamp engram.Time) {
+		r.now = uint64(log) - 1e9
+		r.proto(topic, &foxglove.CompressedImage{Timestamp: timestamppb.New(stamp.Std()), Format: "jpeg", Data: []byte{1}})
+	}
+	seldom := []engram.Time{engram.Time(2e9), engram.Time(6e9), engram.Time(7e9)} // the stamps never go back
+	for run := range 3 {
+		for i := range 90 {
+			log := at(1 + float64(20*run) + float64(i)/10)
+			stamp := engram.Time(1e8 * (10 + i))
+			x := float64(100 * run)
+			if i%10 != 3 { // now and then a message is late
+				r.moved("/tf", "odom", "base", log, stamp, x)
+			}
+			if i%10 == 7 {
+				r.moved("/tf", "odom", "base", log, stamp-4e8, x)
+			}
+			r.moved("/tf", "base", "arm", log, stamp+3e8, x)
+			if run > 0 {
+				r.moved("/tf", "base", "new", log, stamp+20e8, x)
+			}
+			picture("/camera", log, stamp-2e8)
+			picture("/wall", log, log.Add(ahead))
+			if stamp == seldom[run] {
+				r.moved("/seen", "base", "cup", log, stamp, x)
+			}
+		}
+	}
+	s := newServer(t)
+	report := mustImport(t, s, r.file(), Options{Source: "x"})
+	if report.Refused > 0 || report.Stored != report.Messages {
+		t.Fatalf("report %+v", report)
+	}
+	var back []ClockFinding
+	for _, f := range report.Clocks {
+		if f.Fault == ClockBack {
+			back = append(back, f)
+		}
+	}
+	if len(back) != 1 || !slices.Equal(back[0].Topics, []string{"/camera", "/seen", "/tf"}) || back[0].At != at(21) {
+		t.Errorf("what goes back is %+v", back)
+	}
+	asked, answered := 0, 0
+	for _, child := range []string{"base", "arm", "new", "cup"} {
+		for _, begin := range []engram.Time{0, at(0)} {
+			for i := range 700 {
+				got, err := look(t, s, "x/odom", "x/"+child, begin.Add(time.Duration(i)*100*time.Millisecond+30*time.Millisecond))
+				asked++
+				if err != nil {
+					continue
+				}
+				answered++
+				parts := map[string]float64{"base": 1, "arm": 2, "new": 2, "cup": 2}[child]
+				if run := got / 100 / parts; run != 0 && run != 1 && run != 2 {
+					t.Fatalf("x of %s at %v is %v, of several runs", child, begin.Add(time.Duration(i)*100*time.Millisecond), got)
+				}
+			}
+		}
+	}
+	if answered < 600 {
+		t.Errorf("only %d of %d poses are known", answered, asked)
+	}
+	for i, snap := range snapshots(t, s, "Vision", "ImageRGB", "x", "/wall") {
+		if want := snap.Instances[0].Sent.Add(ahead); snap.Time != want {
+			t.Fatalf("image %d of another clock stands at %v, want %v", i, snap.Time, want)
+		}
+	}
+}
+
+// Stamps of a clock that goes back while the recorder's goes on evenly do not come to stand among its earlier ones, and there is a
+// gap that nothing is interpolated over.
+func TestClockAheadGoesBack(t *testing.T) {
+	r := newRecorder(t)
+	for i := range 60 {
+		log := at(1 + float64(i)/2)
+		stamp := log.Add(5 * time.Second)
+		if i >= 30 {
+			stamp = log.Add(-8 * time.Second)
+		}
+		r.moved("/tf", "odom", "base", log, stamp, float64(i))
+	}
+	s := newServer(t)
+	mustImport(t, s, r.file(), Options{Source: "x"})
+	for i, snap := range snapshots(t, s, "RobotState", "Localization", "x", "odom,base") {
+		want := at(1 + float64(i)/2 + 5)
+		if i >= 30 { // half a second apart were too little
+			want += engram.Time(betweenRuns - time.Second/2)
+		}
+		if snap.Time != want {
+			t.Fatalf("transform %d stands at %v, want %v", i, snap.Time, want)
+		}
+	}
+}
+
+// The same in a rosbag2 database.
+func TestSimTimeResetInDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.db3")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{
+		"CREATE TABLE topics(id INTEGER PRIMARY KEY,name TEXT NOT NULL,type TEXT NOT NULL,serialization_format TEXT NOT NULL,offered_qos_profiles TEXT NOT NULL)",
+		"CREATE TABLE messages(id INTEGER PRIMARY KEY,topic_id INTEGER NOT NULL,timestamp INTEGER NOT NULL, data BLOB NOT NULL)",
+		"INSERT INTO topics VALUES (1, '/tf', 'tf2_msgs/msg/TFMessage', 'cdr', '')",
+	} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 12 {
+		data := cdr(uint32(1), uint32(1+i%6), uint32(0), "odom", "base", float64(100*(i/6)), 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+		if _, err := db.Exec("INSERT INTO messages VALUES (?, 1, ?, ?)", i+1, int64(at(float64(i))), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t)
+	r := mustImport(t, s, path, Options{})
+	if len(r.Clocks) == 0 || r.Clocks[0].Fault != ClockBack || r.Clocks[0].By != 5*time.Second {
+		t.Errorf("found %+v", r.Clocks)
+	}
+	for when, x := range map[engram.Time]float64{engram.Time(3.5e9): 0, engram.Time(9.5e9): 100} {
+		if got, err := look(t, s, "run/odom", "run/base", when); err != nil || got != x {
+			t.Errorf("at %v x is %v, %v, want %v", when, got, err, x)
+		}
+	}
+}
+
+// The same in a ROS 1 bag that was never closed.
+func TestSimTimeResetInBag(t *testing.T) {
+	const definition = "geometry_msgs/TransformStamped[] transforms\n" +
+		"===\nMSG: geometry_msgs/TransformStamped\nstd_msgs/Header header\nstring child_frame_id\ngeometry_msgs/Transform transform\n" +
+		"===\nMSG: std_msgs/Header\nuint32 seq\ntime stamp\nstring frame_id\n" +
+		"===\nMSG: geometry_msgs/Transform\ngeometry_msgs/Vector3 translation\ngeometry_msgs/Quaternion rotation\n" +
+		"===\nMSG: geometry_msgs/Vector3\nfloat64 x\nfloat64 y\nfloat64 z\n" +
+		"===\nMSG: geometry_msgs/Quaternion\nfloat64 x\nfloat64 y\nfloat64 z\nfloat64 w\n"
+	u32 := binary.LittleEndian.AppendUint32
+	text := func(b []byte, s string) []byte { return append(u32(b, uint32(len(s))), s...) }
+	fields := func(all ...string) (b []byte) {
+		for _, f := range all {
+			b = text(b, f)
+		}
+		return b
+	}
+	var bag []byte
+	record := func(data []byte, header ...string) {
+		h := fields(header...)
+		bag = append(u32(append(u32(bag, uint32(len(h))), h...), uint32(len(data))), data...)
+	}
+	bag = append(bag, "#ROSBAG V2.0\n"...)
+	record(make([]byte, 50), "op=\x03", "index_pos="+string(make([]byte, 8)), "conn_count=\x01\x00\x00\x00", "chunk_count=\x00\x00\x00\x00")
+	record(fields("topic=/tf", "type=tf2_msgs/TFMessage", "md5sum=94810edda583a504dfda3829e70d7eec", "message_definition="+definition), "op=\x07", "conn=\x00\x00\x00\x00", "topic=/tf")
+	for i := range 18 {
+		stamp := u32(u32(nil, uint32(1+i%6)), 0)
+		data := append(u32(u32(nil, 1), uint32(i)), stamp...)
+		data = text(text(data, "odom"), "base")
+		for _, x := range []float64{float64(100 * (i / 6)), 0, 0, 0, 0, 0, 1} {
+			data = binary.LittleEndian.AppendUint64(data, math.Float64bits(x))
+		}
+		record(data, "op=\x02", "conn=\x00\x00\x00\x00", "time="+string(u32(u32(nil, uint32(1_000_000_000+i)), 0)))
+	}
+	path := filepath.Join(t.TempDir(), "run.bag")
+	if err := os.WriteFile(path, bag, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t)
+	r := mustImport(t, s, path, Options{})
+	if r.Stored != 18 || len(r.Clocks) == 0 || r.Clocks[0].Fault != ClockBack || !slices.Equal(r.Clocks[0].Shifts, []time.Duration{6001 * time.Millisecond, 12002 * time.Millisecond}) {
+		t.Errorf("report %+v", r)
+	}
+	for i := range 200 {
+		if x, err := look(t, s, "run/odom", "run/base", engram.Time(i)*1e8); err == nil && x != 0 && x != 100 && x != 200 {
+			t.Errorf("at %v x is %v", engram.Time(i)*1e8, x)
+		}
+	}
+	for when, x := range map[engram.Time]float64{engram.Time(3.5e9): 0, engram.Time(9.5e9): 100, engram.Time(15.5e9): 200} {
+		if got, err := look(t, s, "run/odom", "run/base", when); err != nil || got != x {
+			t.Errorf("at %v x is %v, %v, want %v", when, got, err, x)
+		}
+	}
+}

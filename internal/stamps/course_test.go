@@ -1,0 +1,102 @@
+package stamps
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+)
+
+func at(seconds float64) engram.Time {
+	return engram.Time(1e18).Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// TestCourse tells clocks that go back from messages that are late, wild stamps, jumps forward, slow clocks and several
+// publishers.
+func TestCourse(t *testing.T) {
+	type pair struct{ log, stamp float64 }
+	evenly := func(n int, log, stamp, step, rate float64) (out []pair) {
+		for i := range n {
+			out = append(out, pair{log + float64(i)*step, stamp + float64(i)*step*rate})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name string
+		of   []pair
+		want []float64 // log times
+	}{
+		{"one run", evenly(50, 0, 3, 0.1, 1), nil},
+		{"two runs", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(50, 7, 0, 0.1, 1)), []float64{7}},
+		{"three runs of one message a second", slices.Concat(evenly(4, 0, 1, 1, 1), evenly(4, 5, 1, 1, 1), evenly(4, 10, 1, 1, 1)), []float64{5, 10}},
+		{"runs of a slow simulation", slices.Concat(evenly(9, 0, 0, 2, 0.2), evenly(9, 20, 0, 2, 0.2)), []float64{20}},
+		{"runs of a fast simulation", slices.Concat(evenly(9, 0, 0, 1, 5), evenly(9, 20, 0, 1, 5)), []float64{20}},
+		{"the last run has two messages", slices.Concat(evenly(9, 0, 0, 1, 1), evenly(2, 20, 0, 1, 1)), []float64{20}},
+		{"into the middle of the run before", slices.Concat(evenly(90, 0, 0, 0.1, 1), evenly(90, 10, 4, 0.1, 1)), []float64{10}},
+		{"by less than what is late", slices.Concat(evenly(90, 0, 0, 0.1, 1), evenly(90, 9, 8.3, 0.1, 1)), nil},
+		{"late messages", slices.Concat(evenly(50, 0, 0, 0.1, 1), []pair{{5, 1}, {5.01, 2}}, evenly(50, 5.1, 5.1, 0.1, 1)), nil},
+		{"what another sender held back for long", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(40, 5, 1, 0.001, 100), evenly(50, 5.1, 5.1, 0.1, 1)), nil},
+		{"a late message at the end", slices.Concat(evenly(50, 0, 0, 0.1, 1), []pair{{5, 1}}), nil},
+		{"a wild stamp", slices.Concat(evenly(50, 0, 0, 0.1, 1), []pair{{5, 999}}, evenly(50, 5.1, 5.1, 0.1, 1)), nil},
+		{"a wild stamp of a slow clock", slices.Concat(evenly(9, 0, 0, 2, 0.1), []pair{{18, 999}}, evenly(9, 20, 2, 2, 0.1)), nil},
+		{"a jump forward", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(50, 5, 60, 0.1, 1)), nil},
+		{"a pause", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(50, 60, 5, 0.1, 1)), nil},
+		{"back, and forward to a third clock", slices.Concat(evenly(50, 0, 100, 0.1, 1), evenly(50, 5, 0, 0.1, 1), evenly(50, 10, 300, 0.1, 1)), []float64{5}},
+	} {
+		var c Course
+		for _, p := range tt.of {
+			c.Follow(at(p.stamp), at(p.log))
+		}
+		var got []float64
+		for _, r := range c.End() {
+			got = append(got, r.At.Sub(at(0)).Seconds())
+		}
+		if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s: goes back at %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	turns := Course{} // two publishers whose clocks lie a minute apart, each sends five at a time
+	for i := range 100 {
+		turns.Follow(at(100+float64(i)/10-float64(i/5%2*60)), at(float64(i)/10))
+	}
+	if got := turns.End(); got != nil {
+		t.Errorf("two publishers: goes back at %v", got)
+	}
+}
+
+// A clock that goes on, whose messages are late by less than a second or in another order, never goes back; one that
+// begins anew always does, and where it does.
+func TestCourseOfAnyRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		period := time.Duration(rapid.IntRange(5, 900).Draw(t, "period in ms")) * time.Millisecond
+		n := rapid.IntRange(20, 60).Draw(t, "messages of a run")
+		runs := rapid.IntRange(1, 4).Draw(t, "runs")
+		length := time.Duration(n) * period
+		begin := rapid.Int64Range(0, 1e18).Draw(t, "begin")
+		var c Course
+		var want []engram.Time
+		log := engram.Time(1e18)
+		for run := range runs {
+			log = log.Add(time.Second)
+			if run > 0 && length > 4*time.Second {
+				want = append(want, log)
+			}
+			for i := range n {
+				late := time.Duration(rapid.IntRange(0, 450).Draw(t, "late by ms")) * time.Millisecond
+				c.Follow(engram.Time(begin).Add(time.Duration(i)*period-late), log)
+				log = log.Add(period)
+			}
+		}
+		var got []engram.Time
+		for _, r := range c.End() {
+			got = append(got, r.At)
+		}
+		if length > 4*time.Second && !slices.Equal(got, want) {
+			t.Fatalf("goes back at %v, want %v", got, want)
+		}
+	})
+}
