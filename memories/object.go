@@ -12,6 +12,8 @@ import (
 func Object() server.Memory {
 	const name = "Object"
 	let := &released{}
+	// A hand's entity holds one object after another: each stays where it was let go, however long ago.
+	grasps := engram.Bounds{MaxCount: 10_000, MaxBytes: 8 * mib}
 	minutes := engram.Bounds{MaxCount: 10_000, MaxAge: 15 * time.Minute, MaxBytes: 8 * mib}
 	return server.Memory{
 		Name:  name,
@@ -20,8 +22,8 @@ func Object() server.Memory {
 		Segments: []engram.CoreSegment{
 			logged(segment(name, "Class", "engram.object.Class", forever(16))),
 			logged(segment(name, "Instance", "engram.object.Instance", minutes)),
-			logged(segment(name, "Attachments", "engram.object.Attachment", minutes)),
-			logged(segment(name, "ArticulatedAttachments", "engram.object.ArticulatedAttachment", minutes)),
+			logged(segment(name, "Attachments", "engram.object.Attachment", grasps)),
+			logged(segment(name, "ArticulatedAttachments", "engram.object.ArticulatedAttachment", grasps)),
 		},
 		Bounds: engram.Bounds{MaxBytes: 96 * mib, MaxCount: 500_000},
 		Hooks:  server.Hooks{Start: let.start, Commit: let.committed},

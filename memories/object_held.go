@@ -64,16 +64,7 @@ func (r *released) committed(ctx context.Context, u *engram.EntityUpdate) error 
 func (h *poseHost) rest(ctx context.Context, u *engram.EntityUpdate, a map[string]any) bool {
 	held := a
 	if frame, _ := a["frame_id"].(string); frame == "" {
-		before, err := h.AtOrBefore(ctx, u.Entity, u.Time-1)
-		if err != nil {
-			return false
-		}
-		typ, ok := Type(before.Instances[0].Payload.Type)
-		if !ok {
-			return false
-		}
-		v, err := typ.Decode(before.Instances[0].Payload.Bytes)
-		if held, _ = v.(map[string]any); err != nil || held["active"] != true {
+		if held = h.before(ctx, u, objectOf(u.Entity, a)); held["active"] != true {
 			return false
 		}
 	}
@@ -101,6 +92,31 @@ func (h *poseHost) rest(ctx context.Context, u *engram.EntityUpdate, a map[strin
 		"orientation": map[string]any{"w": at.R.W, "x": at.R.X, "y": at.R.Y, "z": at.R.Z},
 	}
 	return true
+}
+
+// before returns what the entity of an attachment said of an object last before it; nil if nothing.
+func (h *poseHost) before(ctx context.Context, u *engram.EntityUpdate, object string) map[string]any {
+	r, err := h.Query(ctx, engram.SelectID(u.Entity, engram.In(engram.Interval{Start: engram.MinTime, End: u.Time})))
+	if err != nil {
+		return nil
+	}
+	for _, it := range slices.Backward(r.Items()) {
+		typ, ok := Type(it.Snapshot.Instances[0].Payload.Type)
+		if !ok {
+			continue
+		}
+		v, err := typ.Decode(it.Snapshot.Instances[0].Payload.Bytes)
+		if a, _ := v.(map[string]any); err == nil && objectOf(u.Entity, a) == object {
+			return a
+		}
+	}
+	return nil
+}
+
+// objectOf returns the name of the object that an attachment is about.
+func objectOf(entity engram.ID, a map[string]any) string {
+	object, _ := a["object"].(engram.ID)
+	return cmp.Or(object.Entity(), entity.Entity())
 }
 
 // frames returns the full name of the frame of an attachment, and the frame below which it moves; that is

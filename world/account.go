@@ -104,7 +104,7 @@ func (a *Account) String() string {
 		return where + "; nobody says where"
 	}
 	seen := "seen " + Ago(a.Age())
-	if a.Source != Perception {
+	if a.Source > Perception {
 		seen = "said " + Ago(a.Age()) + " by " + a.By
 	}
 	looked := "not looked for since"

@@ -13,7 +13,8 @@ func TestAccount(t *testing.T) {
 		at("plate", "plan", 2, thing("cupboard", 0, 0, 1)), at("lamp", "plan", 2, thing("cupboard", 0, 0, 2)),
 		at("key", "op", 2, Item{Structure: &Structure{Parent: "rover"}, Source: Operator}), at("dream", "op", 2, Item{Description: &Description{}}), at("blob", "eye", 2, Item{Structure: &Structure{Parent: "Bar"}, Views: 1}))
 	f := forest(t, said...)
-	missed := ahead(10, -2, 2.1, 0.75)
+	missed, missedToo, missedAgain := ahead(10, -2, 2.1, 0.75), ahead(10, -2, 2.1, 0.75), ahead(10, -2, 2.1, 0.75)
+	missedToo.Sensor, missedAgain.Sensor = "left eye", "right eye"
 	for _, c := range []struct {
 		item    string
 		sec     float64
@@ -22,9 +23,9 @@ func TestAccount(t *testing.T) {
 		present bool
 	}{
 		{"cup", 182, nil, "on the table, said 3 min ago by eye, not looked for since; 0.97", true},
-		{"cup", 182, []Look{ahead(3, -2, 2.1, 0.75, "cup"), missed}, "on the table, seen 3 min ago, looked since: once, not seen; 0.82", true},
-		{"cup", 182, []Look{missed, missed}, "on the table, said 3 min ago by eye, looked since: twice, not seen; 0.61", true},
-		{"cup", 182, []Look{missed, missed, missed}, "on the table, said 3 min ago by eye, looked since: 3 times, not seen; 0.33", false},
+		{"cup", 182, []Look{ahead(3, -2, 2.1, 0.75, "cup"), missed}, "on the table, seen 3 min ago, looked since: once, not seen; 0.96", true},
+		{"cup", 182, []Look{missed, missedToo}, "on the table, said 3 min ago by eye, looked since: twice, not seen; 0.61", true},
+		{"cup", 182, []Look{missed, missedToo, missedAgain}, "on the table, said 3 min ago by eye, looked since: 3 times, not seen; 0.33", false},
 		{"cup", 7202, []Look{missed}, "on the table, said 2 h ago by eye, looked since: once, not seen; 0.21", false},
 		{"kitchen", 2, nil, "in the flat, said 1 s ago by plan, not looked for since; 1.00", true},
 		{"flat", 1, nil, "by itself, said just now by plan, not looked for since; 1.00", true},
@@ -104,7 +105,7 @@ func TestDiff(t *testing.T) {
 	put(at("camera", "rover", 3, Item{Removed: &Removal{Reason: "broken"}}))
 	put(at("fork", "eye", 3, thing("table", 0, 0, 0)))
 	put(at("door", "plan", 3, thing("cupboard", 0.3, 0.5, 1.001, KindObject)))
-	if err := b.PutState(StateStatement{Said{Provider: "eye", Time: 3, Confidence: 1}, &State{Item: "cupboard", Name: "open", Value: true}}); err != nil {
+	if err := b.PutState(StateStatement{"", Said{Provider: "eye", Time: 3, Confidence: 1}, &State{Item: "cupboard", Name: "open", Value: true}}); err != nil {
 		t.Fatal(err)
 	}
 	after := b.Forest()

@@ -17,7 +17,7 @@ func (f *Forest) Provisional(name string) (why string, provisional bool, err err
 		return "", false, notFound(name)
 	}
 	m, rule := n.merged, f.rules.Admission
-	if m.Source != Perception {
+	if m.Source > Perception {
 		return "", false, nil
 	}
 	if m.Views > 0 && m.Views < rule.Views {

@@ -300,6 +300,7 @@ func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation) (*Articul
 	if err := a.Check(joint); err != nil {
 		return nil, 0, err
 	}
+	a.Source = cmp.Or(a.Source, k.source)
 	present, err := f.Joints().Get(joint)
 	if !a.describes() {
 		if err != nil {

@@ -24,6 +24,24 @@ type Look struct {
 	Pose  pose.Pose // frameFromSensor
 	View  View
 	Seen  []string // names of items
+	// LookedFor is what it would have seen: of other items that it did not see it tells nothing.
+	LookedFor LookedFor
+}
+
+// LookedFor says what a detector would report where it is in view: items by their names, their classes or their
+// kinds. The zero value is nothing.
+type LookedFor struct{ Items, Classes, Kinds []string }
+
+// has reports whether an item is among what was looked for. Nobody looks for places.
+func (s *LookedFor) has(m *Merged) bool {
+	if m.Is(KindMap) {
+		return false
+	}
+	if slices.Contains(s.Items, m.Name) {
+		return true
+	}
+	d := m.Description
+	return d != nil && (slices.Contains(s.Classes, d.ClassName()) || slices.ContainsFunc(d.Kinds, func(k string) bool { return slices.Contains(s.Kinds, k) }))
 }
 
 // Check returns an Invalid error if nothing can have looked so.
@@ -49,10 +67,16 @@ type Belief struct {
 // Belief returns how sure it is at a time that the item is where the forest has it, from
 // looks in any order; those after the time do not count.
 //
-// It begins with the confidence of the statement that placed the item, at its time; of an
-// item without a pose, of that which gave it its parent. Between two events it falls by half in each half-life ([Rules.HalfLife]). A look that saw the item
-// raises it from p to p + (1-p)·d, where d is [Rules].Detection. A look that reached its place and
-// did not see it lowers it by Bayes' rule to p·(1-d) / (1 - p·d), where p is at most 0.95. A look reaches a place that is in
+// It is the persistence filter of Rosen, Mason and Leonard (ICRA 2016) with an exponential prior, clamped as the cells of
+// OctoMap are (Hornung et al. 2013). It begins with the confidence of the statement that placed the item, at its time; of an
+// item without a pose, of that which gave it its parent. Between two events it falls by half in each half-life
+// ([Rules.HalfLife]). With d = [Rules].Detection and f = [Rules].FalseAlarm, a look that saw the item, or what hangs on it,
+// takes it from p to p·d / (p·d + (1-p)·f), and one that looked for it, reached its place and did not see it, to
+// p·(1-d) / (p·(1-d) + (1-p)·(1-f)). Looks of one sensor within [Rules].Correlation of one that counted do not count. When
+// somebody looks, a statement has at most 0.95, looks have led to between 0.001 and 0.999, and
+// what was away since t is back with the probability 0.05·(1 - 2^(-t/half-life)).
+//
+// A look reaches a place that is in
 // the sensor's view and range, unless another item's box is in between, that of a place
 // excepted; places are not looked for. Sensors and items are where the forest has them. Times are compared with the
 // clocks of robots corrected.
@@ -66,7 +90,7 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 		return Belief{}, engram.Errorf(engram.NotFound, name, "nobody says where it is, so nothing can be believed of it; state its pose or its parent")
 	}
 	b := belief{
-		halfLife: f.rules.HalfLife(n.merged.Item), detection: f.rules.Detection,
+		halfLife: f.rules.HalfLife(n.merged.Item), rules: &f.rules, counted: map[sensor]engram.Time{},
 		Belief: Belief{P: said.Confidence, Seen: when.Add(f.rules.Offsets[said.Robot]), By: said.Who()},
 	}
 	b.now = b.Seen
@@ -81,10 +105,15 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 // belief is a belief on its way through time.
 type belief struct {
 	Belief
-	now       engram.Time
-	halfLife  time.Duration
-	detection float64
+	now      engram.Time
+	last     engram.Time // when somebody looked last, that counted; 0 if nobody has
+	halfLife time.Duration
+	rules    *Rules
+	counted  map[sensor]engram.Time // when each looked last, that counted
 }
+
+// sensor is one that looks.
+type sensor struct{ name, provider, robot string }
 
 func (b *belief) fade(to engram.Time) {
 	b.P *= faded(to.Sub(b.now), b.halfLife)
@@ -92,19 +121,47 @@ func (b *belief) fade(to engram.Time) {
 }
 
 func (b *belief) look(e *event) {
-	if e.seen {
-		b.P += (1 - b.P) * b.detection
-		b.Seen, b.By, b.Looked = b.now, e.by.Sensor, 0
+	by := sensor{e.by.Sensor, e.by.Provider, e.by.Robot}
+	t, again := b.counted[by]
+	if counts := !again || e.at.Sub(t) >= b.rules.Correlation; counts {
+		b.counted[by] = e.at
+		b.count(e)
+	} else if !e.seen {
 		return
 	}
-	b.P = min(b.P, surest)
-	b.P *= (1 - b.detection) / (1 - b.P*b.detection)
-	b.Looked++
+	if e.seen {
+		b.Seen, b.By, b.Looked = b.now, e.by.Sensor, 0
+	} else {
+		b.Looked++
+	}
 }
 
-// surest is how sure one is at most that an item is still where it was when somebody looks and
-// does not see it: else a statement of confidence 1 would outlast all looks.
-const surest = 0.95
+// count changes the probability by a look.
+func (b *belief) count(e *event) {
+	if b.last == 0 {
+		b.last, b.P = b.Seen, min(b.P, surest)
+	}
+	b.P += (1 - b.P) * comesBack * (1 - faded(e.at.Sub(b.last), b.halfLife))
+	b.last = e.at
+	there, away := b.rules.Detection, b.rules.FalseAlarm
+	if !e.seen {
+		there, away = 1-there, 1-away
+	}
+	if is, not := b.P*there, (1-b.P)*away; is+not > 0 {
+		b.P = is / (is + not)
+	}
+	b.P = min(max(b.P, 1-clamp), clamp)
+}
+
+const (
+	// surest is how sure a statement is at most when somebody looks: else one of confidence 1 would
+	// outlast all looks.
+	surest = 0.95
+	// clamp is how sure looks make at most that an item is there, or is not: what changes later is noticed after some more.
+	clamp = 0.999
+	// comesBack is the probability that what went away is back after a long time.
+	comesBack = 0.05
+)
 
 // event is a look that tells of an item.
 type event struct {
@@ -118,15 +175,16 @@ type event struct {
 func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event {
 	var events []event
 	sight := sight{f: f, of: n}
-	sought := n.merged.Placement != nil && !n.merged.Is(KindMap)
+	placed := n.merged.Placement != nil
+	bears := bearer{f: f, of: n, since: map[string]engram.Time{}}
 	for i := range looks {
 		l := &looks[i]
 		t := l.Time.Add(f.rules.Offsets[l.Robot])
 		if t <= since || t > at {
 			continue
 		}
-		seen := slices.Contains(l.Seen, n.name)
-		if seen || sought && sight.reaches(l) {
+		seen := slices.Contains(l.Seen, n.name) || slices.ContainsFunc(l.Seen, func(child string) bool { return t >= bears.from(child) })
+		if seen || placed && l.LookedFor.has(n.merged) && sight.reaches(l) {
 			events = append(events, event{t, seen, l})
 		}
 	}
@@ -134,6 +192,35 @@ func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event 
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by.Sensor, b.by.Sensor), a.by.compare(&b.by.Said))
 	})
 	return events
+}
+
+// bearer tells since when an item bears others: who sees the cup on the table knows that the table is there. Places
+// bear nothing.
+type bearer struct {
+	f     *Forest
+	of    *node
+	since map[string]engram.Time // by the names of others
+}
+
+// from returns since when another item hangs on it; MaxTime if it does not.
+func (b *bearer) from(child string) engram.Time {
+	if t, ok := b.since[child]; ok {
+		return t
+	}
+	t := engram.MaxTime
+	if !b.of.merged.Is(KindMap) {
+		since := engram.MinTime
+		for n := b.f.item(child); n != nil && n.merged.Structured != nil; {
+			s := n.merged.Structured
+			since = max(since, s.at(n.merged.Structure.Time).Add(b.f.rules.Offsets[s.Robot]))
+			if n = b.f.parent(n); n == b.of {
+				t = since
+				break
+			}
+		}
+	}
+	b.since[child] = t
+	return t
 }
 
 // sight tells which looks reach an item.

@@ -16,8 +16,18 @@ func ahead(sec, x, y, z float64, seen ...string) Look {
 	return Look{
 		Sensor: "camera", Said: Said{Provider: "rover", Time: engram.Time(sec * 1e9)}, Frame: "kitchen",
 		Pose: pose.Pose{T: pose.Vec3{X: x, Y: y, Z: z}, R: forward},
-		View: View{Horizontal: 1, Vertical: 1, MinRange: 0.1, MaxRange: 5}, Seen: seen,
+		View: View{Horizontal: 1, Vertical: 1, MinRange: 0.1, MaxRange: 5}, Seen: seen, LookedFor: LookedFor{Kinds: []string{KindObject}},
 	}
+}
+
+// looked is Bayes' rule for a look, a time after the one before, with a half-life of the cup's hour.
+func looked(p, sinceSec float64, seen bool) float64 {
+	p += (1 - p) * 0.05 * (1 - math.Exp2(-sinceSec/3600))
+	there, away := 0.7, 0.01
+	if !seen {
+		there, away = 0.3, 0.99
+	}
+	return min(max(p*there/(p*there+(1-p)*away), 0.001), 0.999)
 }
 
 func believe(t *testing.T, f *Forest, name string, sec float64, looks ...Look) Belief {
@@ -41,9 +51,24 @@ func TestBelief(t *testing.T) {
 	near("after an hour", believe(t, f, "cup", 3602), 0.5, 0)
 	near("the table", believe(t, f, "table", 1+30*24*3600), 0.5, 0)
 	p := math.Exp2(-10.0 / 3600)
-	missed := surest * 0.3 / (1 - surest*0.7)
+	missed := looked(0.95, 10, false)
 	near("looked and not seen", believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.75)), missed, 1)
-	near("looked twice, told backwards", believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.8), ahead(12, -2, 2.1, 0.75)), missed*0.3/(1-missed*0.7), 2)
+	second2 := ahead(12, -2, 2.1, 0.75)
+	second2.Sensor = "other"
+	near("two looked, told backwards", believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.8), second2), looked(missed, 0, false), 2)
+	near("one looked twice in a second", believe(t, f, "cup", 12, ahead(11.1, -2, 2.1, 0.75), ahead(12, -2, 2.1, 0.75)),
+		looked(0.95, 9.1, false)*math.Exp2(-0.9/3600), 1)
+	near("one looked twice in two seconds", believe(t, f, "cup", 12, ahead(12, -2, 2.1, 0.75), ahead(10, -2, 2.1, 0.75)),
+		looked(looked(0.95, 8, false)*math.Exp2(-2.0/3600), 2, false), 2)
+	blind := ahead(12, -2, 2.1, 0.75)
+	blind.LookedFor = LookedFor{}
+	near("nothing was looked for", believe(t, f, "cup", 12, blind), p, 0)
+	blind.LookedFor = LookedFor{Items: []string{"table"}, Classes: []string{"table"}, Kinds: []string{"furniture"}}
+	near("others were looked for", believe(t, f, "cup", 12, blind), p, 0)
+	blind.LookedFor.Items = []string{"cup"}
+	near("it was looked for by name", believe(t, f, "cup", 12, blind), missed, 1)
+	near("the table, while the cup on it was seen", believe(t, f, "table", 12, ahead(12, -2, 2, 0, "cup")), 0.999, 0)
+	near("the table, before the cup was on it", believe(t, f, "table", 2, ahead(1.5, -2, 2, 0, "cup")), looked(0.95, 0, false)*math.Exp2(-0.5/(30*24*3600)), 1)
 	near("looked away", believe(t, f, "cup", 12, ahead(12, 2, 2.1, 0.75)), p, 0)
 	near("looked from too far", believe(t, f, "cup", 12, ahead(12, -6, 2.1, 0.75)), p, 0)
 	near("looked past it", believe(t, f, "cup", 12, ahead(12, -2, -2, 0.75)), p, 0)
@@ -136,7 +161,7 @@ func TestStates(t *testing.T) {
 	b := build(t, kitchen()...)
 	put := func(provider string, sec float64, s State) {
 		said := Said{Provider: provider, Time: engram.Time(sec * 1e9), Confidence: 0.8}
-		if err := b.PutState(StateStatement{said, &s}); err != nil {
+		if err := b.PutState(StateStatement{"", said, &s}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,6 +19,7 @@ type Builder struct {
 	edit   uint32
 	next   int32
 	joints map[speaker]*JointStatement  // the newest on each joint
+	states map[speaker]*StateStatement  // the newest of each entity
 	groups map[group]*group             // that there ever were
 	values map[string][]*JointStatement // what the memory Object says of the joint of the name
 	valued map[source][]string          // of which joints what is said there has values
@@ -39,6 +40,7 @@ func NewBuilder(rules Rules) *Builder {
 		f:      Forest{rules: rules.clone(), graph: graph{names: newNameTable()}},
 		edit:   1,
 		joints: map[speaker]*JointStatement{},
+		states: map[speaker]*StateStatement{},
 		groups: map[group]*group{},
 		values: map[string][]*JointStatement{},
 		valued: map[source][]string{},
@@ -119,10 +121,11 @@ func (b *Builder) hearIn(n *node) {
 
 // readAgain takes back that what somebody says aside of items cannot be read.
 func (b *Builder) readAgain(name string, said Said) {
-	for _, s := range b.f.any(name).said {
-		if s.fault != nil && s.compare(&said) == 0 {
-			_ = b.Put(Statement{name, said, &Item{}}) // the name is there
-		}
+	n := b.f.any(name)
+	rest := without(n.said, func(s *Statement) bool { return s.fault != nil && s.compare(&said) == 0 && said.newer(&s.Said) })
+	if len(rest) < len(n.said) {
+		b.hear(n.id, said.Time.Add(b.f.rules.Offsets[said.Robot]))
+		_ = b.merge(n.id, rest) // it refers to no new name
 	}
 }
 
@@ -302,7 +305,7 @@ func (b *Builder) unhang(s *JointStatement, from engram.Time) error {
 		return err
 	}
 	n = b.own(n.id)
-	b.rare(n).joints = slices.DeleteFunc(slices.Clone(n.joints), func(o *JointStatement) bool { return o == s })
+	b.rare(n).joints = without(n.joints, func(o *JointStatement) bool { return o == s })
 	if !slices.ContainsFunc(n.joints, func(o *JointStatement) bool { return o.Name == s.Name && o.Home == InWorld }) {
 		b.f.jointed.remove(hung{s.Name, n.named}, byJoint, b.edit)
 	}
@@ -366,16 +369,90 @@ func emptied[V any](m map[int32]V) map[int32]V {
 	return m
 }
 
-// PutState takes a statement on a state of an item, as [Builder.Put] does on an item.
+// PutState takes a statement on a state of an item, as [Builder.Put] does on an item. One on another item, or on
+// none, withdraws what its entity said before.
 func (b *Builder) PutState(s StateStatement) error {
-	n, err := b.intern(s.State.Item)
-	if err != nil {
-		return err
+	s.Name = cmp.Or(s.Name, s.State.Item+"/"+s.State.Name)
+	who := speaker{s.Name, s.Provider, s.Robot}
+	old := b.states[who]
+	if old != nil && !s.newer(&old.Said) {
+		return nil
 	}
-	states, counts := hear(n.states, &s, func(s *StateStatement) *Said { return &s.Said },
-		func(x, y *StateStatement) int { return cmp.Compare(x.State.Name, y.State.Name) })
-	if counts {
-		b.rare(b.own(n.id)).states = states
+	var n *node
+	if s.State.Item != "" {
+		var err error
+		if n, err = b.intern(s.State.Item); err != nil {
+			return err
+		}
+	}
+	if old != nil && old.State.Item != "" && old.State.Item != s.State.Item {
+		before := b.own(b.f.any(old.State.Item).id)
+		b.rare(before).states = without(before.states, func(o *StateStatement) bool { return o == old })
+		b.hear(before.id, s.Time.Add(b.f.rules.Offsets[s.Robot]))
+	}
+	b.states[who] = &s
+	if n != nil {
+		n = b.own(n.id)
+		b.rare(n).states, _ = hear(n.states, &s, func(s *StateStatement) *Said { return &s.Said },
+			func(x, y *StateStatement) int { return strings.Compare(x.Name, y.Name) })
 	}
 	return nil
+}
+
+// saidAside returns what somebody said last of a joint, a map, a component or a state; nil if nothing.
+func (b *Builder) saidAside(home Home, name string, by *Said) *Said {
+	who := speaker{name, by.Provider, by.Robot}
+	switch home {
+	case inJoint:
+		if s := b.joints[who]; s != nil {
+			return &s.Said
+		}
+	case inState:
+		if s := b.states[who]; s != nil {
+			return &s.Said
+		}
+	case inMap:
+		for _, s := range b.f.maps.said[name] {
+			if s.compare(by) == 0 {
+				return &s.Said
+			}
+		}
+	case inPart:
+		for _, s := range b.f.components.said[name] {
+			if s.compare(by) == 0 {
+				return &s.Said
+			}
+		}
+	}
+	return nil
+}
+
+// unsay takes back what snapshots said of what is held, by who says it and when, before it is heard anew: they were
+// replaced, perhaps by others on other objects.
+func (b *Builder) unsay(gone map[Said]bool) {
+	of := func(s *Said) bool {
+		return gone[Said{Provider: s.Provider, Robot: s.Robot, Home: s.Home, Time: cmp.Or(s.snapshot, s.Time)}]
+	}
+	for id := range b.next {
+		n := b.f.node(id)
+		if i := slices.IndexFunc(n.said, func(s *Statement) bool { return of(&s.Said) }); i >= 0 {
+			b.hear(id, n.said[i].Time.Add(b.f.rules.Offsets[n.said[i].Robot]))
+			_ = b.merge(id, without(n.said, func(s *Statement) bool { return of(&s.Said) })) // it refers to no new name
+		}
+		if i := slices.IndexFunc(n.joints, func(s *JointStatement) bool { return of(&s.Said) }); i >= 0 {
+			b.touch(id, n.joints[i].Time.Add(b.f.rules.Offsets[n.joints[i].Robot]))
+			b.rare(b.own(id)).joints = without(n.joints, func(s *JointStatement) bool { return of(&s.Said) })
+		}
+	}
+	for joint, values := range b.values {
+		b.values[joint] = without(values, func(s *JointStatement) bool { return of(&s.Said) })
+	}
+}
+
+// without returns those of which gone is false; the list is not changed.
+func without[S any](all []S, gone func(S) bool) []S {
+	if !slices.ContainsFunc(all, gone) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), gone)
 }

@@ -72,7 +72,7 @@ func (c *Codec) Patterns() []engram.Pattern {
 	return patterns
 }
 
-// EncodeItem returns an item as a payload of World/Item.
+// EncodeItem returns an item as a payload of World/Item, in which a source that is not set is perception.
 func (c *Codec) EncodeItem(it *Item) (engram.Payload, error) {
 	return c.encode(itemSegment, itemValue(it))
 }
@@ -134,7 +134,7 @@ func (c *Codec) State(id engram.ID, s *engram.Snapshot) (StateStatement, error) 
 	if err != nil {
 		return StateStatement{}, err
 	}
-	return StateStatement{c.said(id, s), stateOf(v)}, nil
+	return StateStatement{id.Entity(), c.said(id, s), stateOf(v)}, nil
 }
 
 // Look reads a snapshot of World/Observation.
@@ -160,13 +160,17 @@ func (c *Codec) decode(segment string, id engram.ID, s *engram.Snapshot) (object
 	return o, nil
 }
 
-// said returns who says a snapshot. Another robot's memory is called "robot:World".
-func (c *Codec) said(id engram.ID, s *engram.Snapshot) Said {
-	robot, _, other := strings.Cut(id.Memory(), ":")
-	if !other {
-		robot = c.robot
+// robotOf returns whose memory it is. Another robot's is called "robot:World".
+func (c *Codec) robotOf(memory string) string {
+	if robot, _, other := strings.Cut(memory, ":"); other {
+		return robot
 	}
-	said := Said{Provider: id.ProviderSegment(), Robot: robot, Time: s.Time, Arrived: s.Arrived}
+	return c.robot
+}
+
+// said returns who says a snapshot.
+func (c *Codec) said(id engram.ID, s *engram.Snapshot) Said {
+	said := Said{Provider: id.ProviderSegment(), Robot: c.robotOf(id.Memory()), Time: s.Time, Arrived: s.Arrived}
 	if len(s.Instances) > 0 {
 		said.Confidence = float64(s.Instances[0].Confidence)
 	}

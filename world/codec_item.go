@@ -1,13 +1,21 @@
 package world
 
 import (
+	"math"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 )
 
+// sourceNumber returns the number of a source on the wire, where 0 is perception: what was written without
+// one was perceived.
+func sourceNumber(s Source) int32 { return int32(max(s, Perception) - Perception) }
+
+// sourceOf is the reverse of sourceNumber.
+func sourceOf(number int32) Source { return Source(min(max(number, 0), math.MaxUint8-1)) + Perception }
+
 func itemValue(it *Item) map[string]any {
-	v := map[string]any{"source": int32(it.Source), "views": int32(it.Views)}
+	v := map[string]any{"source": sourceNumber(it.Source), "views": int32(it.Views)}
 	refer(v, "seen_in", it.SeenIn)
 	if s := it.Structure; s != nil {
 		o := map[string]any{"parent": s.Parent}
@@ -34,7 +42,7 @@ func itemValue(it *Item) map[string]any {
 }
 
 func itemOf(v object) *Item {
-	it := &Item{Source: Source(v.number("source")), Views: int(get[int32](v, "views")), SeenIn: v.reference("seen_in")}
+	it := &Item{Source: sourceOf(v.number("source")), Views: int(get[int32](v, "views")), SeenIn: v.reference("seen_in")}
 	if o, ok := v.sub("structure"); ok {
 		it.Structure = &Structure{get[string](o, "parent"), get[engram.Time](o, "timestamp")}
 	}
@@ -123,7 +131,7 @@ func descriptionOf(v object) *Description {
 func jointValue(a *Articulation) map[string]any {
 	v := map[string]any{
 		"base": a.Base, "moved": a.Moved, "kind": int32(a.Kind), "pose": poseValue(a.Pose), "direction": vectorValue(a.Direction),
-		"radius": a.Radius, "reference": a.Reference, "value_sigma": a.Sigma, "serves": a.Serves, "source": int32(a.Source),
+		"radius": a.Radius, "reference": a.Reference, "value_sigma": a.Sigma, "serves": a.Serves, "source": sourceNumber(a.Source),
 	}
 	present(v, "timestamp", a.Time)
 	present(v, "value_timestamp", a.ValueTime)
@@ -140,7 +148,7 @@ func jointOf(v object) *Articulation {
 	a := &Articulation{
 		Base: get[string](v, "base"), Moved: get[string](v, "moved"), Kind: JointKind(v.number("kind")), Pose: v.pose("pose"),
 		Direction: v.vector("direction"), Radius: get[float64](v, "radius"), Reference: get[float64](v, "reference"),
-		Sigma: get[float64](v, "value_sigma"), Serves: v.texts("serves"), Source: Source(v.number("source")),
+		Sigma: get[float64](v, "value_sigma"), Serves: v.texts("serves"), Source: sourceOf(v.number("source")),
 		Time: get[engram.Time](v, "timestamp"), ValueTime: get[engram.Time](v, "value_timestamp"),
 	}
 	if o, ok := v.sub("limits"); ok {
@@ -153,20 +161,24 @@ func jointOf(v object) *Articulation {
 }
 
 func stateValue(s *State) map[string]any {
-	v := map[string]any{"item": s.Item, "name": s.Name, "value": s.Value, "source": int32(s.Source)}
+	v := map[string]any{"item": s.Item, "name": s.Name, "value": s.Value, "source": sourceNumber(s.Source)}
 	present(v, "half_life", s.HalfLife)
 	return v
 }
 
 func stateOf(v object) *State {
-	return &State{get[string](v, "item"), get[string](v, "name"), v["value"], Source(v.number("source")), get[time.Duration](v, "half_life")}
+	return &State{get[string](v, "item"), get[string](v, "name"), v["value"], sourceOf(v.number("source")), get[time.Duration](v, "half_life")}
 }
 
 func lookValue(l *Look) map[string]any {
-	return map[string]any{
+	v := map[string]any{
 		"frame_id": l.Frame, "pose": poseValue(l.Pose), "seen": l.Seen,
 		"field_of_view": viewValue(&l.View),
 	}
+	if s := &l.LookedFor; len(s.Items)+len(s.Classes)+len(s.Kinds) > 0 {
+		v["looked_for"] = map[string]any{"items": s.Items, "classes": s.Classes, "kinds": s.Kinds}
+	}
+	return v
 }
 
 func viewValue(v *View) map[string]any {
@@ -181,6 +193,9 @@ func lookOf(v object) Look {
 	l := Look{Frame: get[string](v, "frame_id"), Pose: v.pose("pose"), Seen: v.texts("seen")}
 	if o, ok := v.sub("field_of_view"); ok {
 		l.View = viewOf(o)
+	}
+	if o, ok := v.sub("looked_for"); ok {
+		l.LookedFor = LookedFor{o.texts("items"), o.texts("classes"), o.texts("kinds")}
 	}
 	return l
 }

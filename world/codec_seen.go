@@ -27,6 +27,12 @@ var beside = map[string]string{
 // besideTypes are the keys of beside, in order.
 var besideTypes = slices.Sorted(maps.Keys(beside))
 
+// ofSeveral reports whether the entities of a core segment may speak of one object after another: a hand's
+// holds the cup and later the plate. Of each object the newest of all their snapshots counts.
+func ofSeveral(segment string) bool {
+	return segment == "Attachments" || segment == "ArticulatedAttachments"
+}
+
 // priorKnowledge is the provider of what was known before anything was sensed.
 const priorKnowledge = "PriorKnowledge"
 
@@ -78,7 +84,7 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 		seen.Item.Source = PriorKnowledge
 	}
 	if t := get[engram.Time](v, "timestamp"); t != 0 {
-		seen.Time = t
+		seen.Time, seen.snapshot = t, s.Time
 	}
 	for name, value := range get[map[string]any](v, "joint_values") {
 		q, _ := value.(float64)
@@ -113,7 +119,7 @@ func (c *Codec) Clock(id engram.ID, s *engram.Snapshot) (ClockStatement, error) 
 // instanceItem returns what an Object/Instance says of the item of its name: where it is, and of which
 // class.
 func instanceItem(v object) *Item {
-	it := &Item{SeenIn: v.reference("source_image"), Description: &Description{Kinds: []string{KindObject}, Class: v.reference("object_class")}}
+	it := &Item{Source: Perception, SeenIn: v.reference("source_image"), Description: &Description{Kinds: []string{KindObject}, Class: v.reference("object_class")}}
 	p := v.pose("pose")
 	it.Placement = &Placement{Frame: strings.TrimLeft(get[string](v, "frame_id"), "/"), Pose: p, Cov: v.covariance("pose_covariance", p)}
 	if get[bool](v, "is_static") {
@@ -131,7 +137,7 @@ func instanceItem(v object) *Item {
 func attachmentItem(v object) *Item {
 	frame := strings.TrimLeft(get[string](v, "frame_id"), "/")
 	p := v.pose("pose")
-	it := &Item{Structure: &Structure{}}
+	it := &Item{Source: Perception, Structure: &Structure{}}
 	if get[bool](v, "active") {
 		agent := agentName(v.link("agent"))
 		switch {

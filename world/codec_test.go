@@ -35,9 +35,9 @@ func TestItemsRoundTrip(t *testing.T) {
 	c := newCodec(t)
 	cov := pose.DiagonalCov(0.5, 0.25)
 	for name, it := range map[string]*world.Item{
-		"nothing": {},
-		"removed": {Removed: &world.Removal{Reason: "broken", Time: 3}},
-		"root":    {Structure: &world.Structure{}},
+		"nothing": {Source: world.Perception},
+		"removed": {Removed: &world.Removal{Reason: "broken", Time: 3}, Source: world.Perception},
+		"root":    {Structure: &world.Structure{}, Source: world.PriorKnowledge},
 		"all": {
 			Structure: &world.Structure{Parent: "table", Time: 1},
 			Placement: &world.Placement{Frame: "map", Pose: pose.Translation(1, 2, 3), Cov: cov, Time: 2},
@@ -102,8 +102,8 @@ func TestJointsStatesAndLooksRoundTrip(t *testing.T) {
 	c := newCodec(t)
 	value := 0.5
 	for _, a := range []*world.Articulation{
-		{Base: "a", Moved: "b", Pose: pose.Identity()},
-		{}, // it withdraws
+		{Base: "a", Moved: "b", Pose: pose.Identity(), Source: world.PriorKnowledge},
+		{Source: world.Perception}, // it withdraws
 		{Base: "lift", Moved: "cabin", Kind: world.Prismatic, Pose: turned, Direction: pose.Vec3{Z: 1}, Limits: &world.Limits{Lower: -1, Upper: 9},
 			Radius: 1, Reference: 0.25, Value: &value, Sigma: 0.1, Serves: []string{"ground floor"}, Source: world.Operator},
 	} {
@@ -123,7 +123,7 @@ func TestJointsStatesAndLooksRoundTrip(t *testing.T) {
 		t.Errorf("a joint that there cannot be: %v", err)
 	}
 	for _, state := range []*world.State{
-		{Item: "fridge", Name: "open"},
+		{Item: "fridge", Name: "open", Source: world.Perception},
 		{Item: "fridge", Name: "full", Value: 0.75, Source: world.PriorKnowledge, HalfLife: time.Hour},
 	} {
 		p, err := c.EncodeState(state)
@@ -134,7 +134,8 @@ func TestJointsStatesAndLooksRoundTrip(t *testing.T) {
 			t.Errorf("%+v, %v", s.State, err)
 		}
 	}
-	look := world.Look{Frame: "kitchen", Pose: turned, View: world.View{Horizontal: 1, Vertical: 2, MinRange: 3, MaxRange: 4}, Seen: []string{"cup"}}
+	look := world.Look{Frame: "kitchen", Pose: turned, View: world.View{Horizontal: 1, Vertical: 2, MinRange: 3, MaxRange: 4}, Seen: []string{"cup"},
+		LookedFor: world.LookedFor{Items: []string{"cup"}, Classes: []string{"mug", "plate"}, Kinds: []string{"object"}}}
 	p, err = c.EncodeLook(&look)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 // wireItem reads a World/Item; ok is false if package idf has to.
 func wireItem(b []byte) (it *Item, ok bool) {
-	it = &Item{}
+	it = &Item{Source: Perception}
 	return it, eachField(b, 0, func(num protowire.Number, f field) (ok bool) {
 		switch num {
 		case 1:
@@ -31,7 +31,7 @@ func wireItem(b []byte) (it *Item, ok bool) {
 			it.Description, ok = wireDescription(f)
 			return ok
 		case 4:
-			it.Source = Source(int32(f.bits))
+			it.Source = sourceOf(int32(f.bits))
 			return f.wire == protowire.VarintType
 		case 5:
 			it.Views = int(int32(f.bits))

@@ -140,6 +140,9 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 			since = from.Add(-f.rules.Offsets[s.Robot])
 		}
 		p := engram.PatternOf(id)
+		if ofSeveral(segment) {
+			since = engram.MinTime
+		}
 		q.Memories = append(q.Memories, p.Select(engram.In(engram.Interval{Start: since, End: engram.MaxTime})).Memories...)
 		q.Memories = append(q.Memories, p.Select(engram.AtOrBefore(since)).Memories...)
 	}
@@ -206,6 +209,9 @@ func (m *Memory) Track(ctx context.Context, f *Forest, name string, from engram.
 	track := f.rules.Track(name, statements, values)
 	for i := range track {
 		track[i].Frame = f.itemOf(track[i].Frame)
+	}
+	for len(track) > 1 && track[1].Time <= from {
+		track = track[1:]
 	}
 	return track, nil
 }

@@ -33,8 +33,9 @@ const (
 // follow takes what is committed until the stream or ctx ends.
 func (m *Memory) follow(ctx context.Context) {
 	defer close(m.done)
-	anew := map[string]uint64{} // memories that are to be read anew, with the epoch of who said so
-	to := map[uint64]uint64{}   // by epoch, how far the world is then
+	anew := map[string]uint64{}  // memories that are to be read anew, with the epoch of who said so
+	gone := map[engram.ID]bool{} // snapshots of what is held that were replaced, until they are read anew
+	to := map[uint64]uint64{}    // by epoch, how far the world is then
 	pause, due := firstPause, time.Time{}
 	for {
 		updates, err := m.next(ctx, len(anew) > 0, due)
@@ -43,6 +44,13 @@ func (m *Memory) follow(ctx context.Context) {
 			return
 		}
 		b := m.sort(updates)
+		for _, id := range b.gone {
+			gone[id] = true
+		}
+		if len(b.gone) > 0 { // what was replaced is heard before what it was replaced by is read
+			m.take(batch{items: b.items})
+			b.items, b.gone = nil, nil
+		}
 		for _, memory := range b.anew {
 			if _, owed := anew[memory]; !owed {
 				due = time.Time{}
@@ -53,10 +61,11 @@ func (m *Memory) follow(ctx context.Context) {
 			to[t.Epoch] = max(to[t.Epoch], t.Number)
 		}
 		if len(anew) > 0 && !time.Now().Before(due) {
-			missing, err := m.reload(ctx, slices.Sorted(maps.Keys(anew))...)
+			missing, err := m.reload(ctx, gone, slices.Sorted(maps.Keys(anew))...)
 			switch {
 			case err == nil:
 				maps.DeleteFunc(anew, func(memory string, _ uint64) bool { return !slices.Contains(missing, memory) })
+				maps.DeleteFunc(gone, func(id engram.ID, _ bool) bool { return !slices.Contains(missing, id.Memory()) })
 			case !away(err):
 				m.end(err)
 				return
@@ -113,6 +122,7 @@ type batch struct {
 	come  map[string]Mark // of other robots' memories: how far their news have come with it
 	own   Mark            // what the provider itself said has come up to it
 	anew  []string        // memories that are to be read before
+	gone  []engram.ID     // snapshots of what is held that were replaced
 }
 
 // sort returns what comes of updates.
@@ -140,6 +150,10 @@ func (m *Memory) sort(updates []engram.Update) (b batch) {
 		own := memory == ownMemory && u.ID.ProviderSegment() == m.provider
 		if u.Restarted || !m.isKnown(memory) {
 			read(memory)
+		}
+		if u.Supersedes && ofSeveral(u.ID.CoreSegment()) {
+			read(memory)
+			b.gone = append(b.gone, u.ID)
 		}
 		if u.Dropped > 0 { // of any memory of that server
 			read(memory)
@@ -180,26 +194,32 @@ func (m *Memory) followedIn(epoch uint64) (memories []string) {
 }
 
 // reload reads memories anew, all if none is named: what was written before it is in the world
-// then. It returns those whose owner is not reached.
-func (m *Memory) reload(ctx context.Context, memories ...string) (missing []string, err error) {
-	_, missing, err = m.read(ctx, memories...)
+// then, and not what snapshots said of what is held that are gone. It returns those whose owner is not reached.
+func (m *Memory) reload(ctx context.Context, gone map[engram.ID]bool, memories ...string) (missing []string, err error) {
+	_, missing, err = m.read(ctx, gone, memories...)
 	return missing, err
 }
 
 // read is reload, which returns the answer, too.
-func (m *Memory) read(ctx context.Context, memories ...string) (r *engram.Result, missing []string, err error) {
-	if r, err = m.svc.Query(ctx, m.query(engram.Latest(1), memories...)); err != nil {
+func (m *Memory) read(ctx context.Context, gone map[engram.ID]bool, memories ...string) (r *engram.Result, missing []string, err error) {
+	if r, err = m.svc.Query(ctx, m.query(memories...)); err != nil {
 		return nil, nil, err
-	}
-	m.take(batch{items: r.Items()})
-	if len(memories) == 0 {
-		for _, p := range m.codec.Patterns() { // the answer does not name one in which there is nothing yet
-			memories = append(memories, p.Levels[0].String())
-		}
 	}
 	for _, lack := range r.Missing {
 		if lack.Reason == engram.MissingUnreachable || lack.Reason == engram.MissingNotBelieved {
 			missing = append(missing, lack.ID.Memory())
+		}
+	}
+	b := batch{items: r.Items()}
+	for id := range gone {
+		if !slices.Contains(missing, id.Memory()) {
+			b.gone = append(b.gone, id)
+		}
+	}
+	m.take(b)
+	if len(memories) == 0 {
+		for _, p := range m.codec.Patterns() { // the answer does not name one in which there is nothing yet
+			memories = append(memories, p.Levels[0].String())
 		}
 	}
 	for _, n := range r.Memories {
@@ -235,7 +255,7 @@ func (m *Memory) inCopies(ctx context.Context, marks []Mark) error {
 			m.take(batch{to: []Mark{to}})
 			continue
 		}
-		r, _, err := m.read(ctx, c.Memory)
+		r, _, err := m.read(ctx, nil, c.Memory)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -22,14 +23,15 @@ const kindStatic = "static"
 // Source is where a statement comes from.
 type Source uint8
 
-// The sources of statements. An operator outranks the others.
+// The sources of statements. An operator outranks the others. Nothing is stated whose source is not set.
 const (
-	Perception Source = iota
+	SourceUnset Source = iota
+	Perception
 	PriorKnowledge
 	Operator
 )
 
-var sourceNames = [...]string{"perception", "prior knowledge", "operator"}
+var sourceNames = [...]string{"unset", "perception", "prior knowledge", "operator"}
 
 // String returns the source's words.
 func (s Source) String() string {
@@ -112,10 +114,18 @@ func (k ShapeKind) String() string {
 // Shape is the form of an item, in the item's frame or one of its own.
 type Shape struct {
 	Kind    ShapeKind
-	Size    pose.Vec3   // full extents, metres; of a mesh its scale, zeros for 1
+	Size    pose.Vec3   // full extents, metres; of a mesh its scale, negative where it is mirrored, zeros for 1
 	Mesh    string      // path or URL
 	Outline []pose.Vec3 // corners of a polygon, metres
 	Pose    *pose.Pose  // of the shape's own frame in the item's; nil is the item's frame
+}
+
+// extents returns the size, which of a mesh is a scale and may mirror.
+func (s *Shape) extents() pose.Vec3 {
+	if s.Kind != ShapeMesh {
+		return s.Size
+	}
+	return pose.Vec3{X: math.Abs(s.Size.X), Y: math.Abs(s.Size.Y), Z: math.Abs(s.Size.Z)}
 }
 
 // Box is an oriented box.
@@ -220,8 +230,8 @@ func (d *Description) check(name string) error {
 			return engram.Errorf(engram.Invalid, name, "its box has the size %v; edges are not negative, and 1e12 m at most", b.Size)
 		}
 	}
-	if s := d.Shape; s != nil && !extents(s.Size) {
-		return engram.Errorf(engram.Invalid, name, "its shape has the size %v; extents and scales are not negative, and 1e12 at most", s.Size)
+	if s := d.Shape; s != nil && !extents(s.extents()) {
+		return engram.Errorf(engram.Invalid, name, "its shape has the size %v; extents are not negative, and 1e12 at most as scales are", s.Size)
 	}
 	if s := d.Shape; s != nil && s.Pose != nil {
 		if _, err := s.Pose.Checked(); err != nil {

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -17,13 +18,34 @@ type update struct {
 	what       any // *Item, *Articulation or *State
 }
 
+// sourced returns an Invalid error for what says something and not where that comes from.
+func (u *update) sourced() error {
+	unset := false
+	switch v := u.what.(type) {
+	case *Item:
+		unset = v.Source == SourceUnset && (v.says() || v.Removed != nil)
+	case *Articulation:
+		unset = v.Source == SourceUnset
+	case *State:
+		unset = v.Source == SourceUnset && v.Value != nil
+	}
+	if unset {
+		return errUnsourced(u.name)
+	}
+	return nil
+}
+
+func errUnsourced(name string) error {
+	return engram.Errorf(engram.Invalid, name, "it is not said where this comes from; set its Source (Perception, PriorKnowledge or Operator), or give the world one by FromSource")
+}
+
 // keeper states what one provider says. What it has stated is in the world that all see, so it
 // keeps nothing of it beside.
 type keeper struct {
 	*hub
 	provider string
 	robot    string // that the provider belongs to, as far as is known
-	source   Source // of what is stated where no source is given
+	source   Source // of what is stated where no source is given; may be unset
 	now      func() engram.Time
 	// begin has the world have all that was stored before.
 	begin func(context.Context) error
@@ -71,6 +93,11 @@ func (k *keeper) write(ctx context.Context, change func(*Forest) ([]update, erro
 		return nil, Mark{}, err
 	}
 	updates, err := change(f)
+	for i := range updates {
+		if err == nil {
+			err = updates[i].sourced()
+		}
+	}
 	if err != nil || len(updates) == 0 {
 		return nil, Mark{}, err
 	}
@@ -129,7 +156,9 @@ func (it *Item) pin(s *Statement) {
 
 // revise states what of an item is set over what was stated before.
 func (it *Item) revise(by Item) {
-	it.Source = by.Source
+	if by.Source != SourceUnset {
+		it.Source = by.Source
+	}
 	if by.Structure != nil {
 		it.Structure = by.Structure
 	}
@@ -165,6 +194,9 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 			it.revise(by.Item)
 			it.pin(&Statement{Said: Said{Time: now}})
 			err := it.Check(by.Name)
+			if err == nil && by.Source == SourceUnset && k.source == SourceUnset {
+				err = errUnsourced(by.Name)
+			}
 			if err == nil && by.Removed != nil {
 				err = engram.Errorf(engram.Invalid, by.Name, "it is stated as removed; remove it")
 			}
@@ -323,6 +355,7 @@ func (k *keeper) SetState(ctx context.Context, s State, confidence float64) (Mar
 		if !(confidence >= 0 && confidence <= 1) {
 			return nil, engram.Errorf(engram.Invalid, s.Item, "state %q is stated with the confidence %g; it lies between 0 and 1", s.Name, confidence)
 		}
+		s.Source = cmp.Or(s.Source, k.source)
 		var mine engram.Time
 		for _, o := range f.item(s.Item).states {
 			if o.State.Name == s.Name && k.says(&o.Said) {

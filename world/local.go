@@ -17,10 +17,15 @@ type Local struct {
 	data   sync.Map // of maps, by name
 }
 
-// NewLocal returns an empty world whose statements are of the provider.
-func NewLocal(provider string, rules Rules) *Local {
+// NewLocal returns an empty world whose statements are of the provider. Of the options it has the
+// clock and the source.
+func NewLocal(provider string, rules Rules, more ...Option) *Local {
+	o := options{now: engram.Now}
+	for _, set := range more {
+		set(&o)
+	}
 	l := &Local{}
-	l.keeper = keeper{hub: newHub(rules), provider: provider, now: engram.Now, store: l.put, begin: func(context.Context) error { return nil }}
+	l.keeper = keeper{hub: newHub(rules), provider: provider, source: o.source, now: o.now, store: l.put, begin: func(context.Context) error { return nil }}
 	l.storeData = func(_ context.Context, name string, _ engram.Time, data []byte) error {
 		l.data.Store(name, slices.Clone(data))
 		return nil
@@ -91,7 +96,7 @@ func (b *Builder) put(name string, said Said, what any) (string, error) {
 		}
 		return moved, b.PutJoint(JointStatement{name, said, v})
 	case *State:
-		return v.Item, b.PutState(StateStatement{said, v})
+		return v.Item, b.PutState(StateStatement{name, said, v})
 	case *Map:
 		b.PutMap(MapStatement{name, said, v})
 		return name, nil

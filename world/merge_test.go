@@ -55,7 +55,7 @@ func statements(t *rapid.T) []Statement {
 	named := rapid.OneOf(rapid.Just(""), item)
 	kinds := rapid.SampledFrom([][]string{nil, {KindMap}, {KindObject}, {KindRobot, KindObject}})
 	draw := func(i int) Statement {
-		it := Item{Source: Source(rapid.IntRange(0, 2).Draw(t, "source"))}
+		it := Item{Source: Source(rapid.IntRange(1, 3).Draw(t, "source"))}
 		group := func() engram.Time { return engram.Time(rapid.IntRange(0, 9).Draw(t, "stated")) }
 		if rapid.IntRange(0, 5).Draw(t, "removed") == 0 {
 			it.Removed = &Removal{Time: group()}

@@ -20,7 +20,9 @@ type Model interface {
 	Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*Forest, error)
 	// Update states items. Groups and members that are not set stay as this provider has
 	// stated them; a group without a time is stated now. Items that are refused are told, with
-	// the reason, and do not stop the others.
+	// the reason, and do not stop the others. What says nothing of its source, in a world that was not
+	// given one by [FromSource], is refused as Invalid, here as in all that states something; a pose, a parent
+	// and a removal have the source of what this provider has stated of the item.
 	Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mark, error)
 	// UpdatePose states where an item is that there is, in the frame of another item; "" is its
 	// parent.

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func over(t testing.TB, svc engram.Service, provider string) *world.Memory {
 	t.Helper()
-	m, err := world.Over(t.Context(), svc, provider, world.DefaultRules())
+	m, err := world.Over(t.Context(), svc, provider, world.DefaultRules(), world.FromSource(world.Perception))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,9 @@ func over(t testing.TB, svc engram.Service, provider string) *world.Memory {
 	return m
 }
 
-func local() *world.Local { return world.NewLocal("rover", world.DefaultRules()) }
+func local() *world.Local {
+	return world.NewLocal("rover", world.DefaultRules(), world.FromSource(world.Perception))
+}
 
 // models are all that the behaviour is tested of.
 var models = map[string]func(*testing.T) world.Model{
@@ -192,7 +194,7 @@ func TestClockIsPutBack(t *testing.T) {
 	srv, ctx := newServer(t), testkit.Context(t)
 	now := engram.Time(1e18)
 	for i := range 2 {
-		m, err := world.Over(ctx, srv, "rover", world.DefaultRules(), world.Clock(func() engram.Time { return now }))
+		m, err := world.Over(ctx, srv, "rover", world.DefaultRules(), world.Clock(func() engram.Time { return now }), world.FromSource(world.Perception))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func sayings(t *rapid.T) (puts []func(*Builder) error) {
 		switch rapid.IntRange(0, 3).Draw(t, "what") {
 		case 0:
 			a := &Articulation{
-				Kind: Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}, Value: value, Source: Source(rapid.IntRange(0, 2).Draw(t, "source")),
+				Kind: Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}, Value: value, Source: Source(rapid.IntRange(1, 3).Draw(t, "source")),
 				Moved: rapid.OneOf(rapid.Just(""), item).Draw(t, "moved"), ValueTime: engram.Time(rapid.IntRange(0, 4).Draw(t, "stated")),
 			}
 			if a.Moved != "" && rapid.Bool().Draw(t, "described") {
@@ -51,7 +51,7 @@ func sayings(t *rapid.T) (puts []func(*Builder) error) {
 			}
 			puts = append(puts, func(b *Builder) error { return b.see(s) })
 		case 2:
-			s := StateStatement{said, &State{Item: item.Draw(t, "item"), Name: "full"}}
+			s := StateStatement{rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "entity"), said, &State{Item: item.Draw(t, "item"), Name: "full"}}
 			if value != nil {
 				s.State.Value = *value
 			}

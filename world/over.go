@@ -61,7 +61,8 @@ func Clock(now func() engram.Time) Option { return func(o *options) { o.now = no
 func OfRobot(name string) Option { return func(o *options) { o.robot = name } }
 
 // FromSource says where what the provider states comes from, where a call does not say so: an
-// operator's, such as at a command line, counts before what is perceived.
+// operator's, such as at a command line, counts before what is perceived. Without it each statement
+// has to say so itself, and so has what the provider said of the item before, where a call cannot.
 func FromSource(s Source) Option { return func(o *options) { o.source = s } }
 
 // Over returns the world of the memory World that the service has. What it writes are
@@ -103,7 +104,7 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := m.reload(ctx); err != nil {
+	if _, err := m.reload(ctx, nil); err != nil {
 		_ = m.stream.Close() // the error that counts is the first
 		return nil, err
 	}
@@ -167,8 +168,24 @@ func (m *Memory) Close() error {
 	return m.stream.Close()
 }
 
-// query selects snapshots of all that the world is made of, or of what is in memories.
-func (m *Memory) query(s engram.SnapshotSelector, memories ...string) engram.Query {
+// upTo selects of a pattern what says how the world is at a time, MaxTime for the present: of clocks
+// what was measured last, of others what was said up to then.
+func upTo(p engram.Pattern, at engram.Time) []engram.QueryNode {
+	s := engram.AtOrBefore(at)
+	switch segment := p.Levels[1].String(); {
+	case at == engram.MaxTime || strings.HasSuffix(p.Levels[0].String(), clockMemory):
+		s = engram.Latest(1)
+		if ofSeveral(segment) {
+			s = engram.All()
+		}
+	case ofSeveral(segment):
+		s = engram.In(engram.Interval{Start: engram.MinTime, End: at + 1})
+	}
+	return p.Select(s).Memories
+}
+
+// query selects snapshots of all that the present world is made of, or of what is in memories.
+func (m *Memory) query(memories ...string) engram.Query {
 	q := engram.Query{Source: engram.SourceNear}
 	patterns := m.patterns
 	if len(memories) > 0 {
@@ -178,7 +195,7 @@ func (m *Memory) query(s engram.SnapshotSelector, memories ...string) engram.Que
 		}
 	}
 	for _, p := range patterns {
-		q.Memories = append(q.Memories, p.Select(s).Memories...)
+		q.Memories = append(q.Memories, upTo(p, engram.MaxTime)...)
 	}
 	return q
 }
@@ -215,15 +232,11 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 }
 
 // queryPast selects what was said up to a time by this robot's clock, and possibly more, from how far the
-// clocks of robots are from it. Of clocks it selects what was measured last.
+// clocks of robots are from it.
 func (m *Memory) queryPast(at engram.Time, offsets map[string]time.Duration) (q engram.Query) {
 	q.Source = engram.SourceNear
 	for _, p := range m.patterns {
-		s := engram.AtOrBefore(at)
-		if strings.HasSuffix(p.Levels[0].String(), clockMemory) {
-			s = engram.Latest(1)
-		}
-		q.Memories = append(q.Memories, p.Select(s).Memories...)
+		q.Memories = append(q.Memories, upTo(p, at)...)
 	}
 	for robot, d := range offsets {
 		for _, p := range m.codec.Patterns() {
@@ -232,7 +245,7 @@ func (m *Memory) queryPast(at engram.Time, offsets map[string]time.Duration) (q 
 				memory = robot + ":" + memory
 			}
 			if memory != clockMemory && m.follows(memory) {
-				q.Memories = append(q.Memories, inMemory(p, engram.OneOf(memory)).Select(engram.AtOrBefore(at.Add(-d))).Memories...)
+				q.Memories = append(q.Memories, upTo(inMemory(p, engram.OneOf(memory)), at.Add(-d))...)
 			}
 		}
 	}
@@ -251,6 +264,15 @@ func (m *Memory) follows(memory string) bool {
 func (m *Memory) take(came batch) {
 	m.change(func(b *Builder) map[string]engram.Time {
 		names := map[string]engram.Time{}
+		if len(came.gone) > 0 {
+			gone := map[Said]bool{}
+			for _, id := range came.gone {
+				home, _ := homeOf(id)
+				at, _ := id.Time()
+				gone[Said{Provider: id.ProviderSegment(), Robot: m.codec.robotOf(id.Memory()), Home: home, Time: at}] = true
+			}
+			b.unsay(gone)
+		}
 		for _, it := range came.items {
 			name, err := m.put(b, it)
 			if err != nil || name == "" {
@@ -292,14 +314,27 @@ func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
 	case engram.CodeOf(err) == engram.Corrupt:
 		said := m.codec.said(it.ID, it.Snapshot)
 		said.Home = home
+		if nothing := sayingNothing[home]; nothing != nil {
+			aside := said
+			aside.Home = InWorld
+			if last := b.saidAside(home, it.ID.Entity(), &aside); last != nil && !aside.newer(last) {
+				return "", nil
+			}
+			if _, err := b.put(it.ID.Entity(), aside, nothing); err != nil {
+				return "", err
+			}
+		}
 		return it.ID.Entity(), b.see(Seen{Statement: unread(it.ID.Entity(), said, err)})
-	case err == nil && aside && b.f.any(it.ID.Entity()) != nil:
+	case err == nil && (aside || name != it.ID.Entity()) && b.f.any(it.ID.Entity()) != nil:
 		said := m.codec.said(it.ID, it.Snapshot)
 		said.Home = home
 		b.readAgain(it.ID.Entity(), said)
 	}
 	return name, err
 }
+
+// sayingNothing is what withdraws what was said aside of items, by its home.
+var sayingNothing = map[Home]any{inJoint: &Articulation{}, inMap: &Map{}, inPart: &Component{}, inState: &State{}}
 
 // homeOf returns the home of what a snapshot says, and whether that is aside: no statement
 // on the item of its entity's name.
@@ -361,7 +396,7 @@ func (m *Memory) putRead(b *Builder, it engram.Item) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return b.put("", s.Said, s.State)
+	return b.put(s.Name, s.Said, s.State)
 }
 
 // maxCommit is how many updates are committed at once.
@@ -451,7 +486,7 @@ func (m *Memory) catchUp(ctx context.Context) error {
 	if !m.unsure {
 		return nil
 	}
-	missing, err := m.reload(ctx, ownMemory)
+	missing, err := m.reload(ctx, nil, ownMemory)
 	m.unsure = err != nil || len(missing) > 0
 	return err
 }

@@ -100,7 +100,7 @@ func TestRobotsAreNamedAlike(t *testing.T) {
 	servers := []*server.Server{robotServer(t, "robot1", "robot2"), robotServer(t, "robot2", "robot1")}
 	var views []kit
 	for i, s := range servers {
-		w, err := world.Over(t.Context(), s, "plan", world.DefaultRules(), world.Robots("*"))
+		w, err := world.Over(t.Context(), s, "plan", world.DefaultRules(), world.Robots("*"), world.FromSource(world.Perception))
 		if err != nil {
 			t.Fatal(err)
 		}

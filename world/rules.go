@@ -20,9 +20,13 @@ type Rules struct {
 	// HalfLives say, by class or kind, after which time it is half as sure that an item is
 	// still where it was; see [Rules.HalfLife].
 	HalfLives map[string]time.Duration
-	// Detection is the probability with which a sensor sees what is in its view.
-	Detection float64
-	Admission Admission
+	// Detection is the probability with which a sensor sees what is in its view and looked for, FalseAlarm
+	// that with which it says to see an item that is not there.
+	Detection, FalseAlarm float64
+	// Correlation is for how long a detector goes on to see or to miss the same as in one frame. Of frames that
+	// follow each other within it the first counts.
+	Correlation time.Duration
+	Admission   Admission
 }
 
 // Admission is the rule by which what was perceived becomes an item; what does not
@@ -41,7 +45,7 @@ func DefaultRules() Rules {
 			"wall": 3650 * day, "furniture": 30 * day, kindStatic: 30 * day, "cup": time.Hour, "person": time.Minute,
 			KindMap: 3650 * day, KindComponent: 30 * day, KindObject: day, KindRobot: time.Minute,
 		},
-		Detection: 0.7,
+		Detection: 0.7, FalseAlarm: 0.01, Correlation: time.Second,
 		Admission: Admission{Views: 2, MaxSigma: 0.5},
 	}
 }

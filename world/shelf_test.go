@@ -29,7 +29,7 @@ func TestOrderOfHardwareDoesNotMatter(t *testing.T) {
 				}
 				puts = append(puts, func(b *Builder) { _ = b.PutJoint(JointStatement{name, said, j}) })
 			case 1:
-				j := &Articulation{Moved: of("moved", "x", "y"), Value: new(float64(i)), Source: Source(rapid.IntRange(0, 2).Draw(t, "source"))}
+				j := &Articulation{Moved: of("moved", "x", "y"), Value: new(float64(i)), Source: Source(rapid.IntRange(1, 3).Draw(t, "source"))}
 				puts = append(puts, func(b *Builder) { _ = b.PutJoint(JointStatement{name, said, j}) })
 			case 2:
 				puts = append(puts, func(b *Builder) { _ = b.PutJoint(JointStatement{name, said, &Articulation{}}) })

@@ -19,6 +19,7 @@ type State struct {
 
 // StateStatement is what one provider says of a state at present.
 type StateStatement struct {
+	Name string // of the entity that says it; "" is the usual one, "ITEM/STATE"
 	Said
 	State *State
 }

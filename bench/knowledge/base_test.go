@@ -27,7 +27,7 @@ func must(b *testing.B, err error) {
 func house(b *testing.B, items int) (*world.Memory, service.Service) {
 	svc := serving.New(b, memories.All()...)
 	h := serving.Serve(b, svc, nil, rpc.Options{}, serving.Socket(b))
-	w, err := world.Over(b.Context(), svc, "eye", world.DefaultRules())
+	w, err := world.Over(b.Context(), svc, "eye", world.DefaultRules(), world.FromSource(world.Perception))
 	must(b, err)
 	b.Cleanup(func() { must(b, w.Close()) })
 	var all []world.NamedItem

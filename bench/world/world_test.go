@@ -141,7 +141,7 @@ func BenchmarkRAM(b *testing.B) {
 
 // over returns a world over a memory in this process that 10,000 items were stated in.
 func over(b *testing.B, svc engram.Service) *world.Memory {
-	m, err := world.Over(b.Context(), svc, "plan", world.DefaultRules())
+	m, err := world.Over(b.Context(), svc, "plan", world.DefaultRules(), world.FromSource(world.Perception))
 	must(b, err)
 	b.Cleanup(func() { must(b, m.Close()) })
 	return m
@@ -218,7 +218,7 @@ func follow(address, as string) error {
 			return u[len(u)-1].Snapshot.Time, nil
 		}
 	} else {
-		m, err := world.Over(ctx, c, "plan", world.DefaultRules())
+		m, err := world.Over(ctx, c, "plan", world.DefaultRules(), world.FromSource(world.Perception))
 		if err != nil {
 			return err
 		}
@@ -322,7 +322,9 @@ func median(of []float64) float64 {
 // Belief of a cup that 20 of 1,000 looks since it was seen have covered, among 100 boxes. The
 // others looked elsewhere: away, or at other rooms.
 func BenchmarkBelief(b *testing.B) {
-	to := world.NewBuilder(world.DefaultRules())
+	rules := world.DefaultRules()
+	rules.Correlation = 0 // so that each look counts
+	to := world.NewBuilder(rules)
 	put(b, to, "room", &world.Item{Structure: &world.Structure{}})
 	put(b, to, "cup", item("room", pose.Translation(5, 0, 1), "cup"))
 	for i := range 100 {
@@ -339,7 +341,7 @@ func BenchmarkBelief(b *testing.B) {
 			Sensor: "rover/camera", Said: world.Said{Provider: "rover", Time: engram.Time(2 + i)}, Frame: "room",
 			Pose: pose.Pose{T: pose.Vec3{X: 2, Y: r.Float64()/5 - 0.1, Z: 1}, R: ahead},
 			View: world.View{Horizontal: 1, Vertical: 0.8, MinRange: 0.3, MaxRange: 5},
-			Seen: []string{"table", "plate", "lamp"},
+			Seen: []string{"table", "plate", "lamp"}, LookedFor: world.LookedFor{Kinds: []string{"cup"}},
 		}
 		switch {
 		case i%50 == 0:

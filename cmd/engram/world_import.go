@@ -280,7 +280,7 @@ func readGrid(cmd *cobra.Command, file, name string) (*files.Content, error) {
 		m.Created = engram.Time(info.ModTime().UnixNano())
 	}
 	free, occupied, unknown := g.Count()
-	c := &files.Content{Maps: []files.Map{m}}
+	c := &files.Content{Maps: []files.Map{m}, Notes: g.Notes}
 	c.Notes = append(c.Notes, fmt.Sprintf("%s: %d x %d cells of %g m: %s free, %s occupied, %s unknown",
 		file, g.Width, g.Height, g.Resolution, formatCount(free), formatCount(occupied), formatCount(unknown)))
 	if len(describes) == 0 {

@@ -298,7 +298,12 @@ func saidObject(m *world.Merged, s *world.Statement) itemSaidJSON {
 // text puts a pose into words.
 func (p *itemPoseJSON) text() string {
 	t := p.Translation
-	roll, pitch, yaw := (pose.Quat{W: p.Rotation.W, X: p.Rotation.X, Y: p.Rotation.Y, Z: p.Rotation.Z}).EulerZYX()
+	q := pose.Quat{W: p.Rotation.W, X: p.Rotation.X, Y: p.Rotation.Y, Z: p.Rotation.Z}
+	roll, pitch, yaw := q.EulerZYX()
+	if math.Abs(pitch) > math.Pi/2-1e-6 { // roll and yaw turn about one axis there: all is told as yaw
+		y := q.Rotate(pose.Vec3{Y: 1})
+		roll, yaw = 0, math.Atan2(-y.X, y.Y)
+	}
 	text := fmt.Sprintf("%s, %s, %s m", formatRounded(t[0], 3), formatRounded(t[1], 3), formatRounded(t[2], 3))
 	switch tilt := math.Abs(roll) + math.Abs(pitch); {
 	case tilt < 1e-6 && math.Abs(yaw) < 1e-6:

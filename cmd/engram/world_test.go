@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 
 // TestChangesInWords states items one after another and reads what watch and diff would say.
 func TestChangesInWords(t *testing.T) {
-	w := world.NewLocal("anna", world.DefaultRules())
+	w := world.NewLocal("anna", world.DefaultRules(), world.FromSource(world.Operator))
 	before, err := w.View(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -125,5 +126,21 @@ func TestPosesAreRead(t *testing.T) {
 func TestAgesAreShort(t *testing.T) {
 	if c := ageCell(3 * time.Minute); c != (cell{"3 min", "180.000"}) {
 		t.Errorf("%+v", c)
+	}
+}
+
+// A rotation by a pitch of 90° is told as one, however its quaternion is rounded.
+func TestUprightPosesInWords(t *testing.T) {
+	for q, want := range map[pose.Quat]string{
+		{Y: 0.7071067811865476, W: 0.7071067811865476}: "roll 0°, pitch 90°, yaw 0°",
+		pose.RPY(0, math.Pi/2, 0):                      "roll 0°, pitch 90°, yaw 0°",
+		pose.RPY(0.5, math.Pi/2, 0.7):                  "roll 0°, pitch 90°, yaw 11.459°",
+		pose.RPY(0.5, -math.Pi/2, 0.7):                 "roll 0°, pitch -90°, yaw 68.755°",
+		pose.RPY(0.5, 0.25, 0.7):                       "roll 28.648°, pitch 14.324°, yaw 40.107°",
+	} {
+		p := itemPoseJSON{Rotation: quatObject(q)}
+		if got := p.text(); !strings.Contains(strings.ReplaceAll(got, "-0°", "0°"), want) {
+			t.Errorf("%v is %q, want %q", q, got, want)
+		}
 	}
 }

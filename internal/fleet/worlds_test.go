@@ -101,7 +101,7 @@ func (w *worlds) join(i int) {
 	c, err := w.srv[i].Client(w.ctx)
 	w.must(err)
 	clock := func() engram.Time { return engram.Time(w.now.Load()).Add(skews[i]) }
-	w.at[i], err = world.Over(w.ctx, c, "plan", w.rules, world.Robots("*"), world.Clock(clock))
+	w.at[i], err = world.Over(w.ctx, c, "plan", w.rules, world.Robots("*"), world.Clock(clock), world.FromSource(world.Perception))
 	w.must(err)
 	w.close[i] = func() {
 		w.at[i].Close()

@@ -133,5 +133,8 @@ func (r *Robot) look(s *state, t engram.Time, seen []string) engram.EntityUpdate
 			MinRange: 0.3, MaxRange: 4,
 		},
 	}
+	for i := range objects {
+		l.LookedFor.Classes = append(l.LookedFor.Classes, objects[i].class)
+	}
 	return update(r.id("World", "Observation", "head_camera"), t, fits(r.codec.EncodeLook(&l)))
 }

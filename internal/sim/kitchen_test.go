@@ -66,7 +66,13 @@ func TestKitchen(t *testing.T) {
 		t.Errorf("of the can: %v, %v, after %d looks", &a, err, len(looks))
 	}
 
-	f, _ = view(int(cycle)*100 - 600)
+	f, looks = view(int(cycle)*100 - 600)
+	// What the localiser cannot name stays; so does what it was seen on.
+	for _, name := range []string{tableItem, cupboard, door, drawer, "can"} {
+		if a, err := f.Account(name, r.Time(int(cycle)*100), looks); err != nil || !a.Present() {
+			t.Errorf("of %s: %v, %v", name, &a, err)
+		}
+	}
 	parent(f, "cup", tableItem)
 	if near, err := f.Near(tableItem, pose.Vec3{}, 1.1); err != nil || len(near) < 1+len(objects) {
 		t.Errorf("near the table: %+v, %v", near, err)

@@ -29,10 +29,18 @@ func Parse(b []byte) (body ast.Node, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("the YAML cannot be parsed: %w", err)
 	}
-	if len(f.Docs) != 1 {
-		return nil, fmt.Errorf("the file holds %d YAML documents; write one", len(f.Docs))
+	docs := 0
+	for _, d := range f.Docs { // the parser has a directive, such as %YAML 1.2, as one of its own
+		if _, directive := d.Body.(*ast.DirectiveNode); directive {
+			continue
+		}
+		docs++
+		body = d.Body
 	}
-	return f.Docs[0].Body, nil
+	if docs > 1 {
+		return nil, fmt.Errorf("the file holds %d YAML documents; write one", docs)
+	}
+	return body, nil
 }
 
 // Errorf returns an error about a node, with its line.

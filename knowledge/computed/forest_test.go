@@ -22,7 +22,7 @@ type kitchen struct {
 }
 
 func newKitchen(t testing.TB) kitchen {
-	return kitchen{t, world.NewLocal("anna", world.DefaultRules())}
+	return kitchen{t, world.NewLocal("anna", world.DefaultRules(), world.FromSource(world.Perception))}
 }
 
 func (k kitchen) forest() *world.Forest {

@@ -157,7 +157,7 @@ func set(at any, terms []rdf.Term) (ok bool) {
 		*p, err = engram.Parse(lexical)
 		return err == nil
 	case *world.Source:
-		return word(p, lexical, 3)
+		return word(p, lexical, 4)
 	case *world.ShapeKind:
 		return word(p, lexical, 5)
 	case *world.JointKind:

@@ -25,6 +25,7 @@ func (r *reader) readJoints() {
 		}
 		ours[item] = true
 		j := Joint{Name: name}
+		j.Source = world.Perception // as where none is said
 		get(&r.source, iri, jointFields, &j.Articulation)
 		j.Base, j.Moved = r.nameOf(r.object(iri, own("base"))), r.nameOf(r.object(iri, own("moved")))
 		for _, floor := range r.objects(iri, own("serves")) {
@@ -226,6 +227,7 @@ func (r *reader) readStates() {
 		s := State{Confidence: 1}
 		item := r.object(iri, own("stateOf"))
 		values := r.objects(iri, own("value"))
+		s.Source = world.Perception // as where none is said
 		get(&r.source, iri, stateFields, &s)
 		if s.Item = r.nameOf(item); item == "" || s.Name == "" || len(values) == 0 {
 			r.note(iri, "the state has no item, name or value")

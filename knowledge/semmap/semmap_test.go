@@ -101,7 +101,7 @@ func genWorld(t *rapid.T) *world.Forest {
 		}
 	}
 	for i, name := range names[:n] {
-		it := &world.Item{Structure: &world.Structure{}, Description: genDescription(t), Source: world.Source(rapid.IntRange(0, 2).Draw(t, "source")), Views: rapid.IntRange(0, 3).Draw(t, "views")}
+		it := &world.Item{Structure: &world.Structure{}, Description: genDescription(t), Source: world.Source(rapid.IntRange(1, 3).Draw(t, "source")), Views: rapid.IntRange(0, 3).Draw(t, "views")}
 		if i > 0 {
 			it.Structure.Parent = rapid.SampledFrom(append([]string{""}, names[:i]...)).Draw(t, "parent")
 		}
@@ -119,7 +119,7 @@ func genWorld(t *rapid.T) *world.Forest {
 		}
 		check(b.Put(world.Statement{Name: name, Said: said(), Item: it}))
 		for _, s := range pick(t, "states", "open", "2 dirty", "stateOfObject") {
-			st := &world.State{Item: name, Name: s, Value: rapid.SampledFrom([]any{true, "DeviceStateOn", 0.5, int64(2)}).Draw(t, "value"), HalfLife: time.Duration(rapid.IntRange(0, 2).Draw(t, "hours")) * time.Hour}
+			st := &world.State{Source: world.Source(rapid.IntRange(1, 3).Draw(t, "source")), Item: name, Name: s, Value: rapid.SampledFrom([]any{true, "DeviceStateOn", 0.5, int64(2)}).Draw(t, "value"), HalfLife: time.Duration(rapid.IntRange(0, 2).Draw(t, "hours")) * time.Hour}
 			by := said()
 			by.Confidence = 0.75
 			check(b.PutState(world.StateStatement{Said: by, State: st}))
@@ -127,7 +127,7 @@ func genWorld(t *rapid.T) *world.Forest {
 	}
 	if n > 1 {
 		for i, joint := range pick(t, "joints", "hinge", "door/slide", "door") {
-			j := &world.Articulation{Base: names[0], Moved: names[1+i%(n-1)], Pose: genPose(t), Kind: world.JointKind(rapid.IntRange(0, 2).Draw(t, "joint")), Sigma: 0.1, Radius: 0.4}
+			j := &world.Articulation{Source: world.Source(rapid.IntRange(1, 3).Draw(t, "source")), Base: names[0], Moved: names[1+i%(n-1)], Pose: genPose(t), Kind: world.JointKind(rapid.IntRange(0, 2).Draw(t, "joint")), Sigma: 0.1, Radius: 0.4}
 			if j.Kind == world.Prismatic {
 				j.Direction = pose.Vec3{Y: 1}
 			}

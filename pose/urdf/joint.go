@@ -67,10 +67,14 @@ func (p *reader) jointPart(j *Joint, element string, e tag) (err error) {
 		err = p.numbers(j.Axis[:], xyz, in+" xyz", e.line)
 	case "limit":
 		j.Limit = &Limit{}
-		err = p.attributes(e, in, []number{
+		numbers := []number{
 			{name: "lower", to: &j.Limit.Lower}, {name: "upper", to: &j.Limit.Upper},
 			{name: "effort", to: &j.Limit.Effort, required: true}, {name: "velocity", to: &j.Limit.Velocity, required: true},
-		})
+		}
+		if p.robot.Minor >= 2 {
+			numbers = append(numbers, number{name: "acceleration"}, number{name: "deceleration"}, number{name: "jerk"})
+		}
+		err = p.attributes(e, in, numbers)
 	case "mimic":
 		j.Mimic = &Mimic{Multiplier: 1}
 		if j.Mimic.Joint, err = p.name(e, "joint", in); err != nil {
@@ -112,7 +116,7 @@ func (p *reader) origin(j *Joint, in string, e tag) error {
 	switch {
 	case !hasQuat:
 		return nil
-	case p.minor < 1:
+	case p.robot.Minor < 1:
 		p.doubt(e.line, in, "quat_xyzw is left out; it belongs to version 1.1 of the format, and <robot> does not say version=\"1.1\"")
 		return nil
 	case hasRPY:

@@ -17,6 +17,9 @@ import (
 // all its sensors has some hundred kilobytes.
 const MaxBytes = 32 << 20
 
+// newestMinor is that of the newest version of the format that is known, 1.2.
+const newestMinor = 2
+
 // maxDoubts bounds what a description that is all doubtful takes in main memory.
 const maxDoubts = 100
 
@@ -48,7 +51,6 @@ type reader struct {
 	file  string
 	scan  *scanner
 	utf8  bool     // all of the text is UTF-8
-	minor int      // of the format's version, 1.0 or 1.1
 	xacro []string // prefixes of its elements
 	robot Robot
 }
@@ -150,10 +152,14 @@ func (p *reader) readRobot(e tag) (err error) {
 		return err
 	}
 	if v, ok := e.attr("version"); ok {
-		if v != "1.0" && v != "1.1" {
-			return p.refuse(e.line, "<robot>", "version %q of the format is not known; 1.0 and 1.1 are", v)
+		minor, ok := strings.CutPrefix(v, "1.")
+		n, err := strconv.ParseUint(minor, 10, 16)
+		if !ok || err != nil {
+			return p.refuse(e.line, "<robot>", "version %q of the format is not known; 1.0 to 1.%d are", v, newestMinor)
 		}
-		p.minor = int(v[2] - '0')
+		if p.robot.Minor = int(n); n > newestMinor {
+			p.doubt(e.line, "<robot>", "version %q of the format is read as 1.%d, the newest that is known", v, newestMinor)
+		}
 	}
 	return p.children(e, func(e tag) (bool, error) {
 		switch e.name {

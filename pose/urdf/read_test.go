@@ -221,3 +221,39 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// Versions that are known are read without a word, later ones of the same format with one.
+func TestVersions(t *testing.T) {
+	for version, want := range map[string]struct {
+		minor, doubts int
+		ok            bool
+	}{
+		"1.0": {0, 0, true}, "1.1": {1, 0, true}, "1.2": {2, 0, true}, "1.3": {3, 1, true}, "1.12": {12, 1, true},
+		"0.9": {}, "2.0": {}, "1": {}, "1.": {}, "1.x": {}, "1.-1": {}, "": {}, "1.2.3": {},
+	} {
+		r, err := Read(strings.NewReader(`<robot name="r" version="`+version+`"><link name="a"/></robot>`), "f")
+		if !want.ok {
+			if engram.CodeOf(err) != engram.Invalid {
+				t.Errorf("%q: %v", version, err)
+			}
+			continue
+		}
+		if err != nil || r.Minor != want.minor || len(r.Doubts) != want.doubts {
+			t.Errorf("%q: %+v, %v", version, r, err)
+		}
+	}
+	text, err := os.ReadFile(testkit.Shared(t, "reports", "version12.urdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Read(strings.NewReader(string(text)), "version12.urdf")
+	if err != nil || len(r.Links) != 2 || len(r.Joints) != 1 || r.Joints[0].Limit.Upper != 1 || len(r.Doubts) > 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for version, ok := range map[string]bool{"1.1": true, "1.2": false} { // jerk means nothing before
+		odd := strings.NewReplacer(`jerk="50"`, `jerk="much"`, "1.2", version).Replace(string(text))
+		if _, err := Read(strings.NewReader(odd), "f"); (err == nil) != ok {
+			t.Errorf("a limit that is no number in %s: %v", version, err)
+		}
+	}
+}

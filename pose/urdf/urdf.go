@@ -3,7 +3,7 @@
 //
 // It reads what says where things are: links, joints with origin, axis, limits and
 // mimic, and the names of meshes, which it never opens. It accepts the files that
-// ROS's parser (urdfdom with TinyXML-2) accepts, in versions 1.0 and 1.1 of the format,
+// ROS's parser (urdfdom 6 with TinyXML-2) accepts, in versions 1.0 to 1.2 of the format,
 // and refuses the rest with the file, the line and the element. Beyond that it
 // refuses what ROS's parser takes without asking what it means: elements that xacro
 // should have expanded, an axis without a direction, a link with two parents, loops,
@@ -19,6 +19,7 @@ package urdf
 // Robot is a description: a tree of links.
 type Robot struct {
 	Name   string
+	Minor  int    // of the format's version, 1.0 where none is said
 	Root   string // the one link without a parent
 	Links  []Link // in the file's order
 	Joints []Joint
@@ -69,7 +70,7 @@ type Joint struct {
 	Child  string
 	XYZ    [3]float64  // the joint frame's origin in the parent link
 	RPY    [3]float64  // its roll, pitch and yaw about the parent's fixed axes
-	Quat   *[4]float64 // x, y, z, w of unit length, instead of RPY; nil but in version 1.1 of the format
+	Quat   *[4]float64 // x, y, z, w of unit length, instead of RPY; nil before version 1.1 of the format
 	Axis   [3]float64  // unit vector in the joint frame; of any type but fixed and floating
 	Limit  *Limit      // never nil for revolute and prismatic joints
 	Mimic  *Mimic      // nil for a joint with a value of its own

@@ -148,7 +148,7 @@ func (j joined) Error() string {
 
 func (j joined) Unwrap() []error { return j }
 
-// SetSource says where all statements come from.
+// SetSource says where all statements come from; without it they are prior knowledge.
 func (c *Content) SetSource(s world.Source) {
 	for i := range c.Items {
 		c.Items[i].Source = s
@@ -303,6 +303,7 @@ func (c *Content) State(ctx context.Context, m world.Model) (mark world.Mark, er
 		items := make([]world.NamedItem, len(c.Items))
 		for i := range c.Items {
 			items[i] = c.Items[i].NamedItem
+			items[i].Source = cmp.Or(items[i].Source, world.PriorKnowledge)
 		}
 		refused, next, err := m.Update(ctx, items...)
 		if err != nil {
@@ -322,13 +323,16 @@ func (c *Content) State(ctx context.Context, m world.Model) (mark world.Mark, er
 		}
 	}
 	for i := range c.Joints {
-		next, err := m.Articulate(ctx, c.Joints[i].Name, c.Joints[i].Articulation)
+		joint := c.Joints[i].Articulation
+		joint.Source = cmp.Or(joint.Source, world.PriorKnowledge)
+		next, err := m.Articulate(ctx, c.Joints[i].Name, joint)
 		if err != nil {
 			return mark, engram.Errorf(engram.CodeOf(err), c.Joints[i].At, "%w", err)
 		}
 		last(next)
 	}
 	for _, s := range c.States {
+		s.State.Source = cmp.Or(s.State.Source, world.PriorKnowledge)
 		next, err := m.SetState(ctx, s.State, s.Confidence)
 		if err != nil {
 			return mark, engram.Errorf(engram.CodeOf(err), s.At, "%w", err)

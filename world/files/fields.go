@@ -2,6 +2,7 @@ package files
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -22,6 +23,15 @@ type fields struct {
 
 // fields returns the members of a mapping, which are among those that are known.
 func (r *reader) fields(n *node, of string, known ...string) *fields {
+	f := r.fieldsOf(n, of)
+	for key, hint := range f.unknown(known) {
+		r.fail(f.m.line[key], of, "unknown member %q; %s", key, hint)
+	}
+	return f
+}
+
+// fieldsOf returns the members of a mapping, whatever they are.
+func (r *reader) fieldsOf(n *node, of string) *fields {
 	f := &fields{r: r, of: of, n: n}
 	m, ok := n.value.(*mapping)
 	if !ok {
@@ -29,16 +39,25 @@ func (r *reader) fields(n *node, of string, known ...string) *fields {
 		m = &mapping{at: map[string]*node{}, line: map[string]int{}}
 	}
 	f.m = m
-	for _, key := range m.keys {
-		if !slices.Contains(known, key) {
+	return f
+}
+
+// unknown yields the members that are not known, each with what may have been meant.
+func (f *fields) unknown(known []string) iter.Seq2[string, string] {
+	return func(yield func(key, hint string) bool) {
+		for _, key := range f.m.keys {
+			if slices.Contains(known, key) {
+				continue
+			}
 			hint := "the members are " + strings.Join(known, ", ")
 			if near := spelling.Nearest(key, known); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			r.fail(m.line[key], of, "unknown member %q; %s", key, hint)
+			if !yield(key, hint) {
+				return
+			}
 		}
 	}
-	return f
 }
 
 // what says what a value is.

@@ -29,6 +29,7 @@ type Grid struct {
 	Occupied, Free float64    // thresholds of occupancy, from 0 to 1
 	Mode           string     // trinary, scale or raw
 	Data           []byte     // the image file
+	Notes          []string   // what of the YAML is left out
 	Width, Height  int
 	shades         []uint16 // from 0, black, to most, white; rows from the top
 	most           int
@@ -40,7 +41,8 @@ const MaxPixels = 32 << 20
 
 // ReadGrid reads a map_server YAML, whose image open returns. file is its name in errors. A
 // relative path of the image is meant beside the YAML file, and may not lead out of its folder;
-// an absolute one is taken as it is. The errors are Invalid, or those of open.
+// an absolute one is taken as it is. Members that map_server does not know are left out, with a note. The
+// errors are Invalid, or those of open.
 func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) (*Grid, error) {
 	if bytes.HasPrefix(text, []byte("P2")) || bytes.HasPrefix(text, []byte("P5")) || bytes.HasPrefix(text, []byte("\x89PNG")) {
 		return nil, engram.Errorf(engram.Invalid, file, "it is an image; name the YAML file that says what it means")
@@ -50,13 +52,16 @@ func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) 
 		return nil, err
 	}
 	r := &reader{file: file}
-	f := r.fields(n, "map", "image", "resolution", "origin", "negate", "occupied_thresh", "free_thresh", "mode")
+	f := r.fieldsOf(n, "map")
 	for _, key := range []string{"image", "resolution", "origin"} {
 		if f.get(key) == nil {
 			r.fail(n.line, "map", "it has no %s", key)
 		}
 	}
 	g := &Grid{Image: f.text("image"), Occupied: 0.65, Free: 0.196, Mode: "trinary"}
+	for key, hint := range f.unknown([]string{"image", "resolution", "origin", "negate", "occupied_thresh", "free_thresh", "mode"}) {
+		g.Notes = append(g.Notes, fmt.Sprintf("%s: %q is left out, as map_server does with members that it does not know; %s", r.at(f.m.line[key]), key, hint))
+	}
 	if x, ok := f.number("resolution"); ok {
 		if g.Resolution = x; !(x > 0) || math.IsInf(x, 0) {
 			f.fail(f.get("resolution"), "the resolution is %g m; it is positive", x)
@@ -94,6 +99,17 @@ func ReadGrid(text []byte, file string, open func(path string) ([]byte, error)) 
 	return g, nil
 }
 
+// yesOrNo reads a truth value of YAML 1.1, which map_server reads.
+func yesOrNo(word string) (yes, ok bool) {
+	switch strings.ToLower(word) {
+	case "yes", "y", "on":
+		return true, true
+	case "no", "n", "off":
+		return false, true
+	}
+	return false, false
+}
+
 func (g *Grid) thresholds(f *fields) {
 	if n := f.get("negate"); n != nil {
 		switch v := n.value.(type) {
@@ -104,7 +120,10 @@ func (g *Grid) thresholds(f *fields) {
 				f.fail(n, "negate is %d; 0 or 1 is expected", v)
 			}
 		default:
-			f.fail(n, "negate is %s; 0 or 1 is expected", n.what())
+			var ok bool
+			if g.Negate, ok = yesOrNo(n.text()); !ok {
+				f.fail(n, "negate is %s; 0 or 1 is expected", n.what())
+			}
 		}
 	}
 	at := f.n

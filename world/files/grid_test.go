@@ -107,7 +107,6 @@ func TestGridsThatDisagree(t *testing.T) {
 		"origin NaN":         {change("[1, 2,", "[.nan, 2,"), img, "not finite"},
 		"mode":               {gridYAML + "mode: best\n", img, `the mode is the text "best"`},
 		"negate":             {change("negate: 0", "negate: 2"), img, "negate is 2"},
-		"unknown member":     {gridYAML + "colour: red\n", img, `unknown member "colour"`},
 		"truncated":          {gridYAML, "P5 2 2 255\n\x00\xfe\xcd", "it is truncated: 2 x 2 pixels take 4 bytes, and there are 3"},
 		"truncated text":     {gridYAML, "P2 2 2 255\n1 2 3", "it is truncated: pixel 4 of 4"},
 		"no header":          {gridYAML, "P5 2", "its height: the file ends before it"},
@@ -251,4 +250,45 @@ func FuzzReadGrid(f *testing.F) {
 			t.Error(fmt.Errorf("not the same again: %w", err))
 		}
 	})
+}
+
+// Grids as ROS's own tools write them are read as its map_server reads them.
+func TestGridsOfROS(t *testing.T) {
+	for file, want := range map[string]struct {
+		origin [3]float64
+		note   string
+	}{
+		"grid_directive.yaml": {[3]float64{-10, 0, 1.5707}, ""},
+		"grid_extra.yaml":     {[3]float64{-10, 0.5, 0}, `"map_type" is left out`},
+	} {
+		path := testkit.Shared(t, "reports", file)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := ReadGrid(text, path, os.ReadFile)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if free, occupied, unknown := g.Count(); free != 6 || occupied != 3 || unknown != 3 || g.Width != 4 || g.Height != 3 || g.Origin != want.origin || g.Negate || g.Resolution != 0.05 {
+			t.Errorf("%s: %d free, %d occupied, %d unknown of %+v", file, free, occupied, unknown, g)
+		}
+		if notes := strings.Join(g.Notes, "\n"); (notes != "") != (want.note != "") || !strings.Contains(notes, want.note) {
+			t.Errorf("%s: %q", file, notes)
+		}
+	}
+	const img = "P5 2 1 255\n\x00\xfe"
+	for word, negate := range map[string]bool{"yes": true, "No": false, "off": false, "true": true, "1": true} {
+		if g, err := grid(strings.Replace(gridYAML, "negate: 0", "negate: "+word, 1), img); err != nil || g.Negate != negate {
+			t.Errorf("negate: %s: %v", word, err)
+		}
+	}
+	g, err := grid("# by hand\n%YAML 1.2\n---\n"+strings.Replace(gridYAML, "occupied_thresh", "ocupied_thresh", 1)+"...\n", img)
+	if err != nil || len(g.Notes) != 1 || !strings.Contains(g.Notes[0], "did you mean occupied_thresh?") {
+		t.Error(g, err)
+	}
+	if _, err := grid(gridYAML+"---\n"+gridYAML, img); err == nil || !strings.Contains(err.Error(), "2 YAML documents") {
+		t.Error(err)
+	}
 }

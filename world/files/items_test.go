@@ -314,7 +314,7 @@ func TestRefused(t *testing.T) {
 		"stated twice":      {"- name: cup\n- name: table\n- name: cup\n", `f.yaml:3: cup: the item is stated twice, first at f.yaml:1`, engram.AlreadyExists},
 		"loop":              {"- name: a\n  parent: b\n- name: b\n  parent: c\n- name: c\n  parent: a\n", `f.yaml:1: a: it would be above itself: [a b c a]`, engram.Conflict},
 		"two parents":       {"- name: a\n  children: [{name: b, parent: c}]\n", `its parent is "c", and it stands among the children of "a"`, engram.Invalid},
-		"scale":             {"- name: cup\n  shape: {kind: mesh, mesh: a.stl, scale: [1, 0, 1]}\n", `the scale is 1, 0, 1; it is positive`, engram.Invalid},
+		"scale":             {"- name: cup\n  shape: {kind: mesh, mesh: a.stl, scale: [1, 0, 1]}\n", `the scale is 1, 0, 1; it is not 0`, engram.Invalid},
 		"shape":             {"- name: cup\n  shape: {kind: cube}\n", `kind is the text "cube"; it is one of box`, engram.Invalid},
 		"size":              {"- name: cup\n  box: [1, -1, 1]\n", `its box has the size`, engram.Invalid},
 		"outline":           {"- name: cup\n  shape: {kind: polygon, outline: [[0, 0], [1, 1]]}\n", `2 corners`, engram.Invalid},

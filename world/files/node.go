@@ -276,6 +276,10 @@ func (r *jsonReader) node(depth int) (*node, error) {
 			out.value = i
 			return out, nil
 		}
+		if u, err := strconv.ParseUint(v.String(), 10, 64); err == nil {
+			out.value = u
+			return out, nil
+		}
 		f, err := v.Float64()
 		if err != nil {
 			return nil, fault(r.file, out.line, "%s is beyond what a number can be", v)

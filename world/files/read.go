@@ -230,8 +230,8 @@ func (r *reader) shape(f *fields) *world.Shape {
 			g.fail(n, "a mesh needs a path or URL as mesh")
 		}
 		if scale, ok := g.vector("scale"); ok {
-			if s.Size = scale; !(scale.X > 0 && scale.Y > 0 && scale.Z > 0) {
-				g.fail(g.get("scale"), "the scale is %g, %g, %g; it is positive", scale.X, scale.Y, scale.Z)
+			if s.Size = scale; scale.X == 0 || scale.Y == 0 || scale.Z == 0 {
+				g.fail(g.get("scale"), "the scale is %g, %g, %g; it is not 0, and negative where the mesh is mirrored", scale.X, scale.Y, scale.Z)
 			}
 		}
 	case s.Kind == world.ShapePolygon:

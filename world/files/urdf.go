@@ -182,13 +182,15 @@ func (u *urdfReader) form(e *urdf.Element, path, where string) (f form, ok bool)
 		c := &e.Children[i]
 		switch {
 		case c.Name == "origin":
-			p, good := origin(c)
+			p, good := u.origin(c)
 			if f.origin = p; !good {
 				u.skip(path+"/origin, which is no pose", where)
 			}
 		case c.Name == "geometry" && len(c.Children) > 0:
 			if f.shape, ok = geometry(&c.Children[0]); !ok {
 				u.rest(c, path+"/geometry", where)
+			} else if c.Children[0].Name == "capsule" {
+				u.skip(path+"/geometry/capsule, of which the cylinder about it is kept", where)
 			}
 		default:
 			u.rest(c, path+"/"+c.Name, where)
@@ -215,17 +217,30 @@ func values(e *urdf.Element, attr string, n int) []float64 {
 	return v
 }
 
-func origin(e *urdf.Element) (pose.Pose, bool) {
-	p, ok := pose.Identity(), true
+// origin reads where a visual or a collision is in its link; ok is false if some of it is no pose.
+func (u *urdfReader) origin(e *urdf.Element) (p pose.Pose, ok bool) {
+	p, ok = pose.Identity(), true
 	if v := values(e, "xyz", 3); v != nil {
 		p.T = pose.Vec3{X: v[0], Y: v[1], Z: v[2]}
 	} else if _, has := e.Attr("xyz"); has {
 		ok = false
 	}
+	_, turned := e.Attr("rpy")
 	if v := values(e, "rpy", 3); v != nil {
 		p.R = pose.RPY(v[0], v[1], v[2])
-	} else if _, has := e.Attr("rpy"); has {
+	} else if turned {
 		ok = false
+	}
+	if _, has := e.Attr("quat_xyzw"); has {
+		v := values(e, "quat_xyzw", 4)
+		if v == nil || turned || u.robot.Minor < 1 { // it belongs to version 1.1 of the format
+			return p, false
+		}
+		q, err := pose.Pose{R: pose.Quat{X: v[0], Y: v[1], Z: v[2], W: v[3]}}.Checked()
+		if err != nil {
+			return p, false
+		}
+		p.R = q.R
 	}
 	return p, ok
 }
@@ -244,6 +259,12 @@ func geometry(e *urdf.Element) (s world.Shape, ok bool) {
 			return s, false
 		}
 		return world.Shape{Kind: world.ShapeCylinder, Size: pose.Vec3{X: 2 * r[0], Y: 2 * r[0], Z: l[0]}}, true
+	case "capsule": // length is that of the cylinder between its half spheres
+		r, l := values(e, "radius", 1), values(e, "length", 1)
+		if r == nil || l == nil || r[0] < 0 || l[0] < 0 {
+			return s, false
+		}
+		return world.Shape{Kind: world.ShapeCylinder, Size: pose.Vec3{X: 2 * r[0], Y: 2 * r[0], Z: l[0] + 2*r[0]}}, true
 	case "sphere":
 		r := values(e, "radius", 1)
 		if r == nil || r[0] < 0 {
@@ -258,7 +279,7 @@ func geometry(e *urdf.Element) (s world.Shape, ok bool) {
 		s = world.Shape{Kind: world.ShapeMesh, Mesh: name}
 		if _, scaled := e.Attr("scale"); scaled {
 			v := values(e, "scale", 3)
-			if v == nil || !(v[0] > 0 && v[1] > 0 && v[2] > 0) {
+			if v == nil || v[0]*v[1]*v[2] == 0 {
 				return s, false
 			}
 			if s.Size = (pose.Vec3{X: v[0], Y: v[1], Z: v[2]}); s.Size == (pose.Vec3{X: 1, Y: 1, Z: 1}) {

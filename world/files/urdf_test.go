@@ -240,3 +240,93 @@ func readCSV(t *testing.T, file string) (rows []map[string]string) {
 	}
 	return rows
 }
+
+func report(t *testing.T, file string) (*world.Forest, []LeftOut, []string) {
+	t.Helper()
+	text, err := os.ReadFile(testkit.Shared(t, "reports", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, left, err := ReadURDF(text, file, Description{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state(t, c), left, c.Notes
+}
+
+// Version 1.2 of the format has more limits, 1.1 quaternions and capsules.
+func TestNewerFormats(t *testing.T) {
+	f, left, notes := report(t, "version12.urdf")
+	if j, err := f.Joints().Get("arm/shoulder"); err != nil || *j.Limits != (world.Limits{Lower: -1, Upper: 1}) || !f.Has("arm/upper") || len(notes) > 0 {
+		t.Errorf("%+v, %v, %q", j, err, notes)
+	}
+	if !slices.ContainsFunc(left, func(l LeftOut) bool { return l.What == "joint/limit jerk" }) {
+		t.Errorf("left out: %v", left)
+	}
+	box := func(f *world.Forest, name string) world.Box {
+		m, err := f.Get(name)
+		if err != nil || m.Description.Box == nil {
+			t.Fatalf("%s has no box: %v", name, err)
+		}
+		return *m.Description.Box
+	}
+	f, left, _ = report(t, "capsule11.urdf")
+	if b := box(f, "arm/base"); b.Pose != pose.Translation(0, 0, 0.2) || b.Size.Sub(pose.Vec3{X: 0.1, Y: 0.1, Z: 0.5}).Norm() > 1e-12 {
+		t.Errorf("the capsule's box: %+v", b)
+	}
+	if len(left) != 1 || !strings.Contains(left[0].What, "capsule") {
+		t.Errorf("left out: %v", left)
+	}
+	f, left, _ = report(t, "visual_quat.urdf")
+	base, twin := box(f, "cart/base"), box(f, "cart/twin")
+	if base.Size != twin.Size || pose.Log(base.Pose.Inverse().Mul(twin.Pose)).Phi.Norm() > 1e-9 || base.Pose.T != twin.Pose.T {
+		t.Errorf("%+v is not %+v", base, twin)
+	}
+	for _, l := range left {
+		if strings.Contains(l.What, "quat") || strings.Contains(l.What, "origin") {
+			t.Error(l)
+		}
+	}
+	if m, _ := f.Get("cart/base"); m.Description.Shape.Pose == nil || pose.Log(m.Description.Shape.Pose.Inverse().Mul(twin.Pose)).Phi.Norm() > 1e-9 {
+		t.Errorf("%+v", m.Description.Shape)
+	}
+}
+
+// Where a quaternion does not belong, or is none, the form stays where it would be without, and that is told.
+func TestOriginsThatAreNoPose(t *testing.T) {
+	text, err := os.ReadFile(testkit.Shared(t, "reports", "visual_quat.urdf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string][2]string{
+		"version 1.0":    {`version="1.1"`, `version="1.0"`},
+		"both":           {"quat_xyzw", `rpy="0 0 0" quat_xyzw`},
+		"not a rotation": {`"0 0.70710678118654752 0 0.70710678118654752"`, `"0 2 0 0"`},
+		"three numbers":  {`"0 0.70710678118654752 0 0.70710678118654752"`, `"0 1 0"`},
+	} {
+		c, left, err := ReadURDF([]byte(strings.ReplaceAll(string(text), change[0], change[1])), "f.urdf", Description{})
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		told := slices.ContainsFunc(left, func(l LeftOut) bool { return strings.HasSuffix(l.What, "/origin, which is no pose") })
+		if m, err := state(t, c).Get("cart/base"); err != nil || m.Description.Box.Pose != pose.Translation(0, 0, 0.5) || !told {
+			t.Errorf("%s: %+v, %v, %v", what, m.Description.Box, err, left)
+		}
+	}
+}
+
+// A mesh that is mirrored keeps its name and its scale, in a world's own file, too.
+func TestMirroredMesh(t *testing.T) {
+	f, _, _ := report(t, "mirrored_mesh.urdf")
+	for name, y := range map[string]float64{"pair/left": 0.001, "pair/right": -0.001} {
+		m, err := f.Get(name)
+		if s := m.Description.Shape; err != nil || s == nil || s.Mesh != "package://pair/leg.stl" || s.Size != (pose.Vec3{X: 0.001, Y: y, Z: 0.001}) {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	first := write(t, f, Options{})
+	if again := write(t, state(t, read(t, first, "f")), Options{}); again != first {
+		t.Errorf("written\n%s\nand then\n%s", first, again)
+	}
+}
