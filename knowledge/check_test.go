@@ -45,6 +45,9 @@ func TestCheck(t *testing.T) {
 		"functional, but the same": {`:p a owl:FunctionalProperty . :a a :A ; :p :b, :c, [] . :b a :A . :c owl:sameAs [ owl:sameAs :b ] .`, ``},
 		"functional literals": {`:d a owl:FunctionalProperty . :a :d 1, "1.0"^^xsd:double, "1e0"^^xsd:float, "01"^^xsd:int . :b :d "x"@en, "x"@EN . :c :d "1", 1 . :e :d "NaN"^^xsd:double .`,
 			`functional: http://e#c has 2 values of http://e#d, which is functional: "1" and "1" (xsd:integer)`},
+		"functional times": {`:d a owl:FunctionalProperty . :a :d "2024-03-01T10:00:00+02:00"^^xsd:dateTime, "2024-03-01T08:00:00Z"^^xsd:dateTime . :b :d "P1Y"^^xsd:duration, "P12M"^^xsd:duration .
+			:c :d 18446744073709551616, 18446744073709551617 .`,
+			`functional: http://e#c has 2 values of http://e#d, which is functional: "18446744073709551616" (xsd:integer) and "18446744073709551617" (xsd:integer)`},
 		"inverse functional": {`:d a owl:InverseFunctionalProperty . :a :d 7 . :b :d "7.0"^^xsd:decimal . :c :d 8 .`,
 			`inverse functional: "7" (xsd:integer) is the value of 2 things of http://e#d, which is inverse functional: http://e#a and http://e#b`},
 		"disjoint": {`:A owl:disjointWith :B . :C rdfs:subClassOf :A . :a a :C, :B .`,

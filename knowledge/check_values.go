@@ -24,11 +24,11 @@ type distinct struct {
 // literals of one value.
 func (c *checker) distinctOf(terms []rdf.Term) distinct {
 	var d distinct
-	seen := map[any]bool{}
+	seen := map[rdf.Term]bool{}
+	values := values{}
 	for _, t := range terms {
 		if t.Kind == rdf.Literal {
-			if key := valueOf(t); !seen[key] {
-				seen[key] = true
+			if values.first(t) == t {
 				d.sure++
 				d.terms = append(d.terms, t)
 			}
@@ -72,15 +72,11 @@ func (c *checker) functional() {
 	}
 	for _, decl := range c.triples(rdf.Term{}, checked.typ, checked.inverseFunctional) {
 		subjects := map[rdf.Term][]rdf.Term{}
-		keys := map[any]rdf.Term{}
+		values := values{}
 		for t := range c.g.Has(rdf.Term{}, decl.S, rdf.Term{}) {
 			o := t.O
 			if o.Kind == rdf.Literal {
-				if known, ok := keys[valueOf(o)]; ok {
-					o = known
-				} else {
-					keys[valueOf(o)] = o
-				}
+				o = values.first(o)
 			}
 			subjects[o] = append(subjects[o], t.S)
 		}
@@ -381,19 +377,19 @@ func (c *checker) disjoint() {
 	}
 }
 
-// valueOf returns what is equal for literals of one value. Numbers of all types are compared.
-func valueOf(t rdf.Term) any {
-	text := strings.TrimSpace(t.Value)
-	switch kind := lexical[t.Type]; {
-	case t.Type == "" || t.Type == rdf.NSXSD+"string":
-		return [2]string{t.Value, strings.ToLower(t.Lang)}
-	case kind == number || kind == whole:
-		if r := rational(text); r != nil {
-			return r.RatString()
+// values are literals by what they mean.
+type values map[any][]rdf.Term
+
+// first returns the literal that came first of those that mean the same.
+func (v values) first(t rdf.Term) rdf.Term {
+	value := rdf.ValueOf(t)
+	key := value.Bucket()
+	for _, known := range v[key] {
+		if known == t || rdf.ValueOf(known).Equal(value) {
+			return known
 		}
-	case kind == truth && valid(t.Value, t.Type):
-		return text == "true" || text == "1"
 	}
+	v[key] = append(v[key], t)
 	return t
 }
 

@@ -241,8 +241,7 @@ func (a *asking) infer(g *knowledge.Graph) error {
 
 // loadFacts adds the triples of a file. Its blank nodes get labels that begin with scope.
 func loadFacts(to *knowledge.Graph, file, scope string) error {
-	format, err := rdf.FormatOf(file)
-	if err != nil {
+	if _, err := rdf.FormatOf(file); err != nil { // by its name it is none of these
 		return err
 	}
 	absolute, err := filepath.Abs(file)
@@ -255,7 +254,7 @@ func loadFacts(to *knowledge.Graph, file, scope string) error {
 	}
 	defer f.Close()
 	options := rdf.ReadOptions{Name: file, Base: "file://" + filepath.ToSlash(absolute), Scope: scope, Lists: true}
-	_, err = rdf.Read(bufio.NewReader(f), format, options, func(q rdf.Quad) error {
+	_, err = rdf.Read(bufio.NewReader(f), rdf.Detect, options, func(q rdf.Quad) error {
 		to.Add(q.Triple)
 		return nil
 	})

@@ -78,8 +78,7 @@ type rdfFile struct {
 
 // readRDF reads a file of triples.
 func readRDF(file string) (*rdfFile, error) {
-	format, err := rdf.FormatOf(file)
-	if err != nil {
+	if _, err := rdf.FormatOf(file); err != nil { // by its name it is none of these
 		return nil, err
 	}
 	absolute, err := filepath.Abs(file)
@@ -92,7 +91,7 @@ func readRDF(file string) (*rdfFile, error) {
 	}
 	defer in.Close()
 	f := &rdfFile{name: file}
-	f.doc, err = rdf.Read(bufio.NewReader(in), format, rdf.ReadOptions{Name: file, Base: "file://" + filepath.ToSlash(absolute)}, func(q rdf.Quad) error {
+	f.doc, err = rdf.Read(bufio.NewReader(in), rdf.Detect, rdf.ReadOptions{Name: file, Base: "file://" + filepath.ToSlash(absolute)}, func(q rdf.Quad) error {
 		f.triples = append(f.triples, q.Triple)
 		f.graphs = f.graphs || !q.Graph.IsZero()
 		switch {

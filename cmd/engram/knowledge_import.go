@@ -18,8 +18,9 @@ func newKnowledgeImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
 		Short: "State what OWL and RDF files say",
-		Long: `States what files say: RDF/XML (.owl, .rdf, .xml), Turtle (.ttl), N-Triples (.nt), N-Quads (.nq). Each
-file's provider is named after its ontology, such as knowrob for http://knowrob.org/kb/knowrob.owl.
+		Long: `States what files say: RDF/XML (.owl, .rdf, .xml), Turtle (.ttl), N-Triples (.nt), N-Quads (.nq); a
+file's content decides which it is. OWL/XML and other syntaxes are refused by name. Questions see a
+file as a whole or not at all; one for which there is no room leaves nothing. Each file's provider is named after its ontology, such as knowrob for http://knowrob.org/kb/knowrob.owl.
 A file that is imported again changes what it says otherwise than before, and withdraws what it says
 no more; --at says since when.
 

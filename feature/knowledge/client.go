@@ -100,10 +100,13 @@ func rowOf(m *engramv1.KnowledgeRow) (service.Row, error) {
 	if len(row.Texts) != len(row.Names) {
 		return row, wire.BadAnswer(engram.Errorf(engram.Corrupt, "", "a row has %d names and %d texts", len(row.Names), len(row.Texts)))
 	}
-	for _, name := range row.Names {
-		value, err := json.Marshal(m.GetValues().GetFields()[name].AsInterface())
-		if err != nil {
-			return row, wire.BadAnswer(err)
+	if len(m.GetJson()) != len(row.Names) {
+		return row, wire.BadAnswer(engram.Errorf(engram.Corrupt, "", "a row has %d names and %d values in JSON; a server of an earlier version sends none: have the server be of this program's version", len(row.Names), len(m.GetJson())))
+	}
+	for i, name := range row.Names {
+		value := json.RawMessage(m.GetJson()[i])
+		if !json.Valid(value) {
+			return row, wire.BadAnswer(engram.Errorf(engram.Corrupt, "", "the value of %s in a row is no JSON", name))
 		}
 		row.Values = append(row.Values, value)
 	}

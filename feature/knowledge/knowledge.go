@@ -3,9 +3,11 @@
 package knowledge
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"math/big"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -118,13 +120,14 @@ func question(ctx context.Context, m *engramv1.AskRequest) (service.Question, er
 }
 
 func rowMessage(row service.Row) (*engramv1.KnowledgeRow, error) {
-	text, err := json.Marshal(row)
-	if err != nil {
-		return nil, engram.Errorf(engram.Internal, "", "a row cannot be written: %w", err)
-	}
-	m := &engramv1.KnowledgeRow{Names: row.Names, Texts: row.Texts, Probability: row.Probability, Values: &structpb.Struct{}}
-	if err := protojson.Unmarshal(text, m.Values); err != nil {
-		return nil, engram.Errorf(engram.Internal, "", "a row cannot be written: %w", err)
+	m := &engramv1.KnowledgeRow{Names: row.Names, Texts: row.Texts, Probability: row.Probability, Values: &structpb.Struct{Fields: map[string]*structpb.Value{}}}
+	for i, name := range row.Names {
+		value, err := doubles(row.Values[i])
+		if err != nil {
+			return nil, engram.Errorf(engram.Internal, "", "the value of %s cannot be written: %w", name, err)
+		}
+		m.Json = append(m.Json, string(row.Values[i]))
+		m.Values.Fields[name] = value
 	}
 	for _, r := range row.Why {
 		reason := &engramv1.KnowledgeReason{Clause: r.Part}
@@ -134,4 +137,41 @@ func rowMessage(row service.Row) (*engramv1.KnowledgeRow, error) {
 		m.Why = append(m.Why, reason)
 	}
 	return m, nil
+}
+
+// doubles returns a value in JSON as messages have it, whose numbers are doubles.
+func doubles(text json.RawMessage) (*structpb.Value, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return structpb.NewValue(inDoubles(v))
+}
+
+// inDoubles has numbers in a value be doubles; those that no double is become strings of their digits.
+func inDoubles(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		if z, whole := new(big.Int).SetString(v.String(), 10); err == nil && whole {
+			if _, accuracy := new(big.Float).SetInt(z).Float64(); accuracy != big.Exact {
+				return v.String()
+			}
+		}
+		if err != nil {
+			return v.String()
+		}
+		return f
+	case []any:
+		for i := range v {
+			v[i] = inDoubles(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = inDoubles(v[name])
+		}
+	}
+	return v
 }

@@ -18,6 +18,10 @@ import (
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/deployment"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
+	kb "github.com/seed-301d4374/engram/knowledge"
+	"github.com/seed-301d4374/engram/knowledge/base"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
+	"github.com/seed-301d4374/engram/knowledge/record"
 	"github.com/seed-301d4374/engram/knowledge/service"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/mns"
@@ -33,7 +37,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // state places items in the world of a server and returns the mark of the last.
 func state(t *testing.T, svc engram.Service, names ...string) service.Mark {
 	t.Helper()
-	w, err := world.Over(t.Context(), svc, "eye", world.DefaultRules())
+	w, err := world.Over(t.Context(), svc, "eye", world.DefaultRules(), world.FromSource(world.Perception))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,5 +226,56 @@ func TestQuestionsWithoutEnd(t *testing.T) {
 			t.Errorf("the language %d: %v", language, err)
 		}
 		answers.Close()
+	}
+}
+
+// Values have the same text from a server as they have without one, whatever the numbers.
+func TestValuesOfServers(t *testing.T) {
+	svc := serving.New(t, memories.Knowledge())
+	h := serving.Serve(t, svc, nil, rpc.Options{}, serving.Socket(t))
+	g := kb.NewGraph()
+	var said []rdf.Triple
+	for i, o := range []rdf.Term{
+		rdf.NewTyped("9007199254740993", rdf.NSXSD+"integer"), rdf.NewTyped("1.0", rdf.NSXSD+"decimal"), rdf.NewTagged("Tür", "de"),
+		rdf.NewTyped("2024-03-01T10:00:00.123456789Z", rdf.NSXSD+"dateTime"), rdf.NewText("<&>"),
+	} {
+		it := rdf.Triple{S: rdf.NewIRI(fmt.Sprint("http://x/", i)), P: rdf.NewIRI("http://x/p"), O: o}
+		g.Add(it)
+		said = append(said, it)
+	}
+	c, err := record.NewCodec(t.Context(), svc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Import(t.Context(), svc, "x", said, record.Options{Ontology: "http://x"}); err != nil {
+		t.Fatal(err)
+	}
+	values := func(s service.Service, q service.Question) (all []string) {
+		t.Helper()
+		for row, err := range s.Ask(t.Context(), q) {
+			if err != nil {
+				t.Fatalf("%s: %v", q.Text, err)
+			}
+			text, err := row.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(text)+" "+strings.Join(row.Texts, " "))
+		}
+		slices.Sort(all)
+		return all
+	}
+	remote, here := knowledge.NewClient(serving.Dial(t, h.Address, rpc.DialOptions{})), base.Alone{View: base.OfGraph(g)}
+	for _, q := range []service.Question{
+		prolog(`X = 9007199254740993, Y = 1.0, Z is 2**70, T = 1700000000123456789, F is 1.0e22, L = [1, 1.0, [18446744073709551617]], C = f(-9007199254740993, 0.1)`),
+		prolog(`rdf_has(S, 'http://x/p', O)`),
+		{Text: "?s <http://x/p> ?o"},
+		{Text: "?s <http://x/p> ?o; count"},
+		{JSON: []byte(`{"patterns": [{"s": "?s", "p": "<http://x/p>", "o": "9007199254740993"}], "limit": 1}`)},
+	} {
+		got, want := values(remote, q), values(here, q)
+		if len(got) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s%s\n from a server %s\nwithout one %s", q.Text, q.JSON, got, want)
+		}
 	}
 }

@@ -9,7 +9,9 @@ package base
 
 import (
 	"context"
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
@@ -29,47 +31,62 @@ type Base struct {
 	robot  string
 	world  *world.Memory // nil where there is none
 	moves  world.Watcher // of the world; asked under reading
-	stream engram.UpdateStream
+	stream news
+	moved  news // of the world: only what came last
 	cancel context.CancelFunc
 	done   chan struct{}
 
+	pulling sync.Mutex // held by who takes from stream
+	behind  bool       // something of it was lost, or is to be forgotten; under pulling
+
 	reading sync.Mutex // held by who brings the graph up to the present world
+	last    world.Mark // of what was written to it; under reading
+
 	mu      sync.Mutex
 	present state
-	view    *knowledge.View // of the present; nil since a change
-	most    int             // more is said: what the memories have evicted is forgotten
-	past    []*past         // what was asked for last comes first
+	imports map[string]*record.Unfinished // by provider: what they have come to say so far
+	view    *knowledge.View               // of the present; nil since a change
+	most    int                           // more is said: what the memories have evicted is forgotten
+	past    []*past                       // what was asked for last comes first
 	ended   error
 }
 
 const knowledgeMemory = "Knowledge"
 
-// Over returns the base of a server's memories. It has all that was committed before the call.
+// news is a stream of a server in the same process: what was committed lies in it before who committed it is answered.
+type news interface {
+	engram.UpdateStream
+	Poll() ([]engram.Update, error)
+	Wait(ctx context.Context) error
+}
+
+func subscribe(ctx context.Context, svc engram.Service, sub engram.Subscription) (news, error) {
+	s, err := svc.Subscribe(ctx, sub)
+	if err != nil {
+		return nil, err
+	}
+	n, ok := s.(news)
+	if !ok {
+		_ = s.Close() // the error that counts is this one
+		return nil, engram.Errorf(engram.Unsupported, "", "knowledge is kept of a server in the same process only")
+	}
+	return n, nil
+}
+
+// Over returns the base of the memories of a server in the same process. It has all that was committed before the call.
 // ctx bounds only the call; Close ends the base.
 func Over(ctx context.Context, svc engram.Service) (*Base, error) {
 	codec, err := record.NewCodec(ctx, svc)
 	if err != nil {
 		return nil, err
 	}
-	b := &Base{svc: svc, codec: codec, done: make(chan struct{})}
+	b := &Base{svc: svc, codec: codec, done: make(chan struct{}), imports: map[string]*record.Unfinished{}}
 	if b.deeds, err = newDeeds(ctx, svc); err != nil {
 		return nil, err
 	}
-	switch b.world, err = world.Over(ctx, svc, "knowledge", world.DefaultRules()); {
-	case engram.CodeOf(err) == engram.NotFound: // there is no memory World
-		b.world, err = nil, nil
-	case err != nil:
-		return nil, err
-	}
-	if b.world != nil {
-		b.robot = b.world.Robot()
-		b.moves, err = b.world.Watch(ctx)
-	}
-	b.present = newState(b.robot)
-	if err == nil {
-		b.stream, err = svc.Subscribe(ctx, engram.Subscription{
-			Patterns: b.patterns(), WithData: true, Queue: 1 << 16, Source: engram.SourceNear,
-		})
+	if err = b.followWorld(ctx); err == nil {
+		b.present = newState(b.robot)
+		b.stream, err = subscribe(ctx, svc, engram.Subscription{Patterns: b.patterns(), WithData: true, Queue: mostNews, Source: engram.SourceNear})
 	}
 	if err == nil {
 		err = b.reload(ctx)
@@ -87,6 +104,31 @@ func Over(ctx context.Context, svc engram.Service) (*Base, error) {
 	return b, nil
 }
 
+// mostNews is how many updates wait to be taken.
+const mostNews = 1 << 16
+
+// followWorld follows the memory World, if there is one.
+func (b *Base) followWorld(ctx context.Context) error {
+	c, err := world.NewCodec(ctx, b.svc)
+	if engram.CodeOf(err) == engram.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Before the world is followed, which then hears of all that this stream does.
+	if b.moved, err = subscribe(ctx, b.svc, engram.Subscription{Patterns: c.Patterns(), Queue: 1, Source: engram.SourceNear}); err != nil {
+		return err
+	}
+	if b.world, err = world.Over(ctx, b.svc, "knowledge", world.DefaultRules()); err != nil {
+		b.world = nil
+		return err
+	}
+	b.robot = b.world.Robot()
+	b.moves, err = b.world.Watch(ctx)
+	return err
+}
+
 // Close ends the base: what is asked then fails with Canceled.
 func (b *Base) Close() error {
 	b.cancel()
@@ -102,6 +144,9 @@ func (b *Base) closeWorld() {
 	if b.world != nil {
 		_ = b.world.Close() // it is only read
 	}
+	if b.moved != nil {
+		_ = b.moved.Close()
+	}
 }
 
 // patterns match what is said beside the world.
@@ -109,12 +154,18 @@ func (b *Base) patterns() []engram.Pattern {
 	return append(b.deeds.patterns(), engram.MustPattern(knowledgeMemory))
 }
 
-// query selects snapshots of what is said beside the world.
-func (b *Base) query(s engram.SnapshotSelector) (q engram.Query) {
+// query returns the snapshots of what is said beside the world, as of a belief. An import that has not come to its end says
+// nothing yet; those are returned, too.
+func (b *Base) query(ctx context.Context, s engram.SnapshotSelector, asOf *engram.Time) ([]engram.Item, map[string]*record.Unfinished, error) {
+	q := engram.Query{AsOf: asOf}
 	for _, p := range b.patterns() {
 		q.Memories = append(q.Memories, p.Select(s).Memories...)
 	}
-	return q
+	r, err := b.svc.Query(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	return record.Settle(ctx, b.svc, b.patterns(), s, asOf, r.Items())
 }
 
 // fewSaid are never too many entities to be kept that the memories may have evicted.
@@ -122,17 +173,19 @@ const fewSaid = 1 << 12
 
 // reload reads what is said beside the world anew. What is not there any more is forgotten.
 func (b *Base) reload(ctx context.Context) error {
-	r, err := b.svc.Query(ctx, b.query(engram.Latest(1)))
+	items, imports, err := b.query(ctx, engram.Latest(1), nil)
 	if err != nil {
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.changedSince(engram.MinTime) // what came late was lost, too
+	clear(b.imports)
+	maps.Copy(b.imports, imports)
 	kept := map[engram.ID]bool{}
-	for it := range r.All() {
+	for _, it := range items {
 		kept[it.ID.Truncate(engram.LevelEntity)] = true
-		b.hear(it.ID, it.Snapshot)
+		b.take(it)
 	}
 	for entity := range b.present.said {
 		if !kept[entity] {
@@ -144,12 +197,30 @@ func (b *Base) reload(ctx context.Context) error {
 	return nil
 }
 
-// hear takes a snapshot, unless a newer one of its entity is there. The lock is held.
-func (b *Base) hear(id engram.ID, s *engram.Snapshot) {
-	b.changedSince(s.Time) // that something newer is said already does not change what was so then
-	entity := id.Truncate(engram.LevelEntity)
-	if newer(s, b.present.said[entity]) {
-		b.say(&b.present, entity, s)
+// hear takes what was committed. What an import says it takes when the import has come to its end. The lock is held.
+func (b *Base) hear(it engram.Item) {
+	entity := it.ID.Truncate(engram.LevelEntity)
+	provider := entity.ProviderSegment()
+	u := b.imports[provider]
+	switch {
+	case entity.Memory() == knowledgeMemory && record.Begins(it.Snapshot):
+		b.imports[provider] = u.Begin(entity, it.Snapshot)
+	case entity.Memory() != knowledgeMemory || u == nil:
+		b.take(it)
+	case u.Say(it):
+		delete(b.imports, provider)
+		for _, said := range u.Said {
+			b.take(said)
+		}
+	}
+}
+
+// take takes a snapshot, unless a newer one of its entity is there. The lock is held.
+func (b *Base) take(it engram.Item) {
+	b.changedSince(it.Snapshot.Time) // that something newer is said already does not change what was so then
+	entity := it.ID.Truncate(engram.LevelEntity)
+	if newer(it.Snapshot, b.present.said[entity]) {
+		b.say(&b.present, entity, it.Snapshot)
 		b.view = nil
 	}
 }
@@ -163,23 +234,13 @@ func (b *Base) changedSince(from engram.Time) {
 	}
 }
 
-// follow takes what is committed until the stream or ctx ends. What the queue lost is read anew.
+// follow takes what is committed until the stream or ctx ends.
 func (b *Base) follow(ctx context.Context) {
 	defer close(b.done)
 	for {
-		updates, err := b.stream.Next(ctx)
-		anew := false
-		b.mu.Lock()
-		for _, u := range updates {
-			anew = anew || u.Dropped > 0 || u.Restarted
-			if u.Snapshot != nil {
-				b.hear(u.ID, u.Snapshot)
-			}
-		}
-		anew = anew || len(b.present.said) > b.most
-		b.mu.Unlock()
-		if err == nil && anew {
-			err = b.reload(ctx)
+		err := b.pull(ctx)
+		if err == nil {
+			err = b.stream.Wait(ctx)
 		}
 		if err != nil {
 			b.mu.Lock()
@@ -190,9 +251,44 @@ func (b *Base) follow(ctx context.Context) {
 	}
 }
 
-// View returns what is known at present, with a world that has all that was written up to the
-// marks. It does not change meanwhile. Its Past asks for earlier times.
+// pull takes all that was committed before the call. What the queue lost is read anew.
+func (b *Base) pull(ctx context.Context) error {
+	b.pulling.Lock()
+	defer b.pulling.Unlock()
+	for taken := 0; taken <= mostNews; { // what waited at the beginning
+		updates, err := b.stream.Poll()
+		if err != nil {
+			return err
+		}
+		if len(updates) == 0 {
+			break
+		}
+		taken += len(updates)
+		b.mu.Lock()
+		for _, u := range updates {
+			b.behind = b.behind || u.Dropped > 0 || u.Restarted
+			if u.Snapshot != nil {
+				b.hear(engram.Item{ID: u.ID, Snapshot: u.Snapshot})
+			}
+		}
+		b.behind = b.behind || len(b.present.said) > b.most
+		b.mu.Unlock()
+	}
+	if b.behind {
+		if err := b.reload(ctx); err != nil {
+			return err
+		}
+		b.behind = false
+	}
+	return nil
+}
+
+// View returns what is known at present: all that was committed before the call, with a world that has all that was
+// written up to the marks, too. It does not change meanwhile. Its Past asks for earlier times.
 func (b *Base) View(ctx context.Context, after ...world.Mark) (*knowledge.View, error) {
+	if err := b.pull(ctx); err != nil {
+		return nil, err
+	}
 	if b.world != nil {
 		if err := b.catchUp(ctx, after); err != nil {
 			return nil, err
@@ -237,7 +333,7 @@ func (b *Base) viewOf(ctx context.Context, s *state, at, asOf engram.Time) (*kno
 func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
 	b.reading.Lock()
 	defer b.reading.Unlock()
-	forest, err := b.world.View(ctx, after...)
+	forest, err := b.presentWorld(ctx, after)
 	if err != nil {
 		return err
 	}
@@ -267,4 +363,27 @@ func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
 	b.view = nil
 	b.changedSince(since)
 	return nil
+}
+
+// newsTimeout bounds how long the world is waited for to have what was written to it last: it never has that if it was
+// removed meanwhile.
+const newsTimeout = 10 * time.Second
+
+// presentWorld returns a world that has all that was written before the call, and up to the marks.
+func (b *Base) presentWorld(ctx context.Context, after []world.Mark) (*world.Forest, error) {
+	updates, err := b.moved.Poll()
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range updates {
+		b.last = world.Mark{Epoch: b.moved.Epoch(), Number: u.Number}
+	}
+	patient, cancel := context.WithTimeout(ctx, newsTimeout)
+	defer cancel()
+	if _, err := b.world.View(patient, b.last); err != nil && patient.Err() == nil {
+		return nil, err
+	} else if err != nil {
+		b.last = world.Mark{}
+	}
+	return b.world.View(ctx, after...)
 }

@@ -132,7 +132,7 @@ func (t *tried) sayLate() {
 		return
 	}
 	t.lates++
-	w, err := world.Over(t.Context(), t.svc, fmt.Sprint("late", t.lates), world.DefaultRules(), world.Clock(func() engram.Time { return then }))
+	w, err := world.Over(t.Context(), t.svc, fmt.Sprint("late", t.lates), world.DefaultRules(), world.Clock(func() engram.Time { return then }), world.FromSource(world.Perception))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func model(t *tried) {
 	ctx := t.Context()
 	t.svc = serving.New(t, memories.All()...)
 	for i := range 2 {
-		w, err := world.Over(ctx, t.svc, fmt.Sprint("eye", i), world.DefaultRules())
+		w, err := world.Over(ctx, t.svc, fmt.Sprint("eye", i), world.DefaultRules(), world.FromSource(world.Perception))
 		if err != nil {
 			t.Fatal(err)
 		}

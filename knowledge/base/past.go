@@ -84,14 +84,12 @@ func (b *Base) goBack(ctx context.Context, s *state, at, asOf engram.Time) error
 	if asOf != engram.MaxTime {
 		known = &asOf
 	}
-	q := b.query(engram.AtOrBefore(at))
-	q.AsOf = known
-	r, err := b.svc.Query(ctx, q)
+	items, _, err := b.query(ctx, engram.AtOrBefore(at), known)
 	if err != nil {
 		return err
 	}
 	then := map[engram.ID]*engram.Snapshot{}
-	for it := range r.All() {
+	for _, it := range items {
 		then[it.ID.Truncate(engram.LevelEntity)] = it.Snapshot
 	}
 	for _, entity := range slices.Collect(maps.Keys(s.said)) {

@@ -86,7 +86,7 @@ func TestWhatIsSaidLate(t *testing.T) {
 	l := local(t, s)
 	begin := engram.Now()
 	state := func(provider string, now engram.Time, value string) world.Mark {
-		w, err := world.Over(t.Context(), s, provider, world.DefaultRules(), world.Clock(func() engram.Time { return now }))
+		w, err := world.Over(t.Context(), s, provider, world.DefaultRules(), world.Clock(func() engram.Time { return now }), world.FromSource(world.Perception))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,8 +66,8 @@ const (
 	placeAny    placeKind = iota
 	placeSlot             // of a variable
 	placeConst            // a term
-	placeTexts            // literals with a text
-	placeFilter           // objects that fulfil accepts
+	placeTexts            // literals with a text that fulfil accepts
+	placeFilter           // literals that fulfil accepts
 	placeClass            // of a class expression
 )
 
@@ -76,8 +76,17 @@ type place struct {
 	slot    int
 	term    rdf.Term
 	text    string
-	accepts func(rdf.Term) bool
+	accepts func(rdf.Term) bool // of texts nil is all
 	class   *classOf
+}
+
+// texts returns the literals of a graph that a text stands for.
+func (p place) texts(c *knowledge.Cursor) []knowledge.ID {
+	all := c.Texts(p.text)
+	if p.accepts == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(id knowledge.ID) bool { return !p.accepts(c.Term(id)) })
 }
 
 // Compile finds what the names of a question mean in a view, and how to answer it there. An error
@@ -372,7 +381,16 @@ func (c *compiler) place(t Term, as role) place {
 	case named:
 		return place{kind: placeConst, term: rdf.NewIRI(c.iri(t, as))}
 	case exact:
-		return place{kind: placeConst, term: c.exact(t)}
+		it := c.exact(t)
+		if it.Kind != rdf.Literal {
+			return place{kind: placeConst, term: it}
+		}
+		value := rdf.ValueOf(it)
+		accepts := func(other rdf.Term) bool { return other == it || rdf.ValueOf(other).Equal(value) }
+		if value.IsText() {
+			return place{kind: placeTexts, text: it.Value, accepts: accepts}
+		}
+		return place{kind: placeFilter, accepts: accepts}
 	case ofClass:
 		return place{kind: placeClass, class: c.class(t.class)}
 	case anything:
@@ -395,21 +413,15 @@ func (c *compiler) exact(t Term) rdf.Term {
 // accepts returns what says whether a term is a literal like t.
 func (c *compiler) accepts(t Term) func(rdf.Term) bool {
 	switch t.kind {
-	case anyText:
-		return func(it rdf.Term) bool { return it.Kind == rdf.Literal && it.Value == t.text }
 	case number:
-		if _, ok := parseNumber(t.text); !ok {
+		value, ok := rdf.NewNumber(t.text)
+		if !ok {
 			c.fail(t.pos, "%s is no number", t.text)
 		}
-		return func(it rdf.Term) bool {
-			_, ok := numberOf(it)
-			return ok && equalNumbers(it.Value, t.text)
-		}
+		return func(it rdf.Term) bool { return rdf.Equal(it, value) }
 	case boolean:
-		return func(it rdf.Term) bool {
-			value, ok := boolOf(it)
-			return ok && value == (t.text == "true")
-		}
+		value := rdf.NewTyped(t.text, rdf.NSXSD+"boolean")
+		return func(it rdf.Term) bool { return rdf.Equal(it, value) }
 	}
 	re, err := regexp.Compile(t.text)
 	if err != nil {
@@ -667,7 +679,7 @@ func (p *planner) cost(t *triple, bound map[int]bool) float64 {
 	rel := c.Relation(property, p.mode)
 	if t.o.kind == placeTexts && !knowsS {
 		n := 1
-		for _, id := range c.Texts(t.o.text) {
+		for _, id := range t.o.texts(c) {
 			n += rel.Count(s, id, mostCounted)
 		}
 		return factor * float64(n)

@@ -18,7 +18,7 @@
 //	?x roomNumber "3001"   a literal with this text, of any type and language
 //	?x height 2.0          a literal with this value: 2, "2.00"^^xsd:double
 //	?x label ~"Karl.*"     a literal in whose text the regular expression (RE2) is found
-//	?x label "Tür"@de      this very literal; "45"^^xsd:string too
+//	?x label "Tür"@de      a literal with this value: "4"^^xsd:int has 4.0, and not the text "4"
 //	not { … }              nothing fulfils this; ! before one triple is the same
 //	optional { … }         this too where something fulfils it
 //	where ?h > 2.0         a condition in CEL on the values of variables
@@ -42,7 +42,10 @@
 // independent. Within not, what is less likely than 0.5 does not hold.
 //
 // In CEL, literals have the types that they have in RDF: numbers, booleans and times; all others
-// and IRIs are strings. A variable without a value (of an optional part) is null. A condition that
-// fails on a row, such as a number compared with a string, does not hold of it; if
+// and IRIs are strings. Where a variable stands beside ==, !=, <, <=, >, >= or in, what its literal means is
+// compared ([rdf.Compare]): numbers of any size, times with and without a zone. A variable without a value (of an
+// optional part) is null. A condition that fails on a row, such as < of a number and a string, does not hold of it; if
 // it fails on all, that is an error.
+//
+// A variable that stands twice is one literal; ?a == ?b compares values.
 package pattern

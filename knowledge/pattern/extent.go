@@ -190,7 +190,7 @@ func (r *run) members(c *classOf) *extent {
 		case placeConst:
 			r.pairs(c, 0, r.cursor.ID(c.value.term), func(s, _ knowledge.ID) bool { return add(s) })
 		case placeTexts:
-			for _, text := range r.cursor.Texts(c.value.text) {
+			for _, text := range c.value.texts(r.cursor) {
 				r.pairs(c, 0, text, func(s, _ knowledge.ID) bool { return add(s) })
 			}
 		default:
@@ -263,7 +263,8 @@ func (p place) takes(r *run, id knowledge.ID) bool {
 	case placeConst:
 		return id == r.cursor.ID(p.term)
 	case placeTexts:
-		return r.cursor.IsLiteral(id) && r.cursor.Term(id).Value == p.text
+		it := r.cursor.Term(id)
+		return it.Kind == rdf.Literal && it.Value == p.text && (p.accepts == nil || p.accepts(it))
 	case placeFilter:
 		return r.cursor.IsLiteral(id) && p.accepts(r.cursor.Term(id))
 	}

@@ -30,7 +30,7 @@ type condition struct {
 }
 
 var conditions = sync.OnceValues(func() (*cel.Env, error) {
-	return cel.NewEnv(
+	return cel.NewEnv(slices.Concat([]cel.EnvOption{
 		cel.ClearMacros(),
 		cel.CrossTypeNumericComparisons(true),
 		cel.DefaultUTCTimeZone(true),
@@ -39,7 +39,7 @@ var conditions = sync.OnceValues(func() (*cel.Env, error) {
 		cel.ParserErrorRecoveryLimit(4),
 		ext.Strings(),
 		ext.Math(),
-	)
+	}, comparisons())...)
 })
 
 // growing are functions whose result can be far larger than what they are given.
@@ -84,7 +84,8 @@ func (c *compiler) condition(clause Clause, bound map[int]bool) *condition {
 		}
 		out.names["_"+u.name] = slot
 		out.slots = append(out.slots, slot)
-		variables = append(variables, cel.Variable("_"+u.name, cel.DynType))
+		out.names[compared+"_"+u.name] = slot
+		variables = append(variables, cel.Variable("_"+u.name, cel.DynType), cel.Variable(compared+"_"+u.name, cel.DynType))
 	}
 	if env, err = env.Extend(variables...); err != nil {
 		c.fail(clause.pos, "%v", err)
@@ -94,6 +95,7 @@ func (c *compiler) condition(clause Clause, bound map[int]bool) *condition {
 		first := issues.Errors()[0]
 		at, msg := clause.pos+offset(text, first.Location.Line(), first.Location.Column()), first.Message
 		if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "undeclared reference to '"), "'"); ok && strings.HasPrefix(msg, "undeclared") {
+			name = strings.TrimPrefix(name, compared)
 			msg = "there is no " + name + " here; a variable is ?" + name
 			if i := at - clause.pos; i < len(text) && text[i] == '(' {
 				msg = "there is no function " + name + "()"
@@ -198,7 +200,11 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	if id == 0 {
 		return types.NullValue, true
 	}
-	return valueOf(e.run.cursor.Term(id)), true
+	if t := e.run.cursor.Term(id); strings.HasPrefix(name, compared) {
+		return operand{types.NullValue, t}, true
+	} else {
+		return valueOf(t), true
+	}
 }
 
 // Parent implements cel.Activation.
@@ -209,14 +215,14 @@ func valueOf(t rdf.Term) ref.Val {
 	if t.Kind == rdf.Literal && strings.HasPrefix(t.Type, rdf.NSXSD) {
 		local := t.Type[len(rdf.NSXSD):]
 		switch {
-		case integers[local]:
+		case rdf.IsInteger(t.Type):
 			if v := types.String(strings.TrimPrefix(strings.TrimSpace(t.Value), "+")).ConvertToType(types.IntType); !types.IsError(v) {
 				return v
 			}
 			if v, ok := numberOf(t); ok {
 				return types.Double(v)
 			}
-		case isNumeric(t.Type):
+		case local == "decimal" || local == "double" || local == "float":
 			if v, ok := numberOf(t); ok {
 				return types.Double(v)
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/pattern"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
@@ -199,6 +201,102 @@ func TestClasses(t *testing.T) {
 			if !slices.Equal(part, got) {
 				t.Errorf("%s\n got %s\nwant %s", text, part, got)
 			}
+		}
+	}
+}
+
+// What literals mean counts, and not their text: in places, conditions, facets and orders.
+func TestValues(t *testing.T) {
+	v := turtle(t, `:a :n 4 ; :at "2024-03-01T10:00:00+02:00"^^xsd:dateTime ; :l "x"@en ; :big 18446744073709551616 ; :f "0.1"^^xsd:float ; :on true ; :long "P1M"^^xsd:duration .
+:b :n "4"^^xsd:int ; :at "2024-03-01T08:00:00Z"^^xsd:dateTime ; :l "x"@EN ; :big 18446744073709551617 ; :f 0.1e0 ; :on "1"^^xsd:boolean ; :long "P30D"^^xsd:duration .
+:c :n 4.0 ; :at "2024-03-01T12:00:00"^^xsd:dateTime ; :l "x" ; :big 18446744073709551615 ; :f 0.1 ; :on false ; :long "P29D"^^xsd:duration .
+:d :n "4" ; :at "2024-02-29"^^xsd:date ; :l "X"^^xsd:string ; :big 1.8446744073709551616e19 ; :f "NaN"^^xsd:double ; :long "P32D"^^xsd:duration .
+:e :n "4 mugs" .`)
+	for text, want := range map[string]string{
+		`?x n 4`:                            "a, b, c, d",
+		`?x n "4"^^xsd:short`:               "a, b, c",
+		`?x n "4"`:                          "a, b, d",
+		`?x n 4; mode plain`:                "a, b, c, d",
+		`?x n ?n; where ?n == 4; select ?x`: "a, b, c, d",
+		`?x n ?n; where ?n in [3, 4.0]; select ?x`:                           "a, b, c, d",
+		`?x n ?n; where ?n != 4; select ?x`:                                  "e",
+		`?x n ?n; where ?n > 3.9999; select ?x`:                              "a, b, c, d",
+		`?x n ?n; ?y n ?m; where ?n == ?m && ?x != ?y; select ?x; distinct`:  "a, b, c, d",
+		`?x at "2024-03-01T09:00:00+01:00"^^xsd:dateTime`:                    "a, b",
+		`?x at ?t; where ?t == timestamp("2024-03-01T08:00:00Z"); select ?x`: "a, b",
+		`?x at ?t; where ?t < timestamp("2024-03-02T00:00:00Z"); select ?x`:  "a, b, d",
+		`?x at ?t; where ?t < timestamp("2024-03-02T02:00:01Z"); select ?x`:  "a, b, c, d",
+		`?x at ?t; ?y at ?u; where ?t < ?u; select ?x, ?y`:                   "d a, d b, d c",
+		`?x l "x"@En`:                         "a, b",
+		`?x l "x"^^xsd:string`:                "c",
+		`?x l ?l; where ?l == "x"; select ?x`: "a, b, c",
+		`?x l ?l; ?y l ?m; where ?l == ?m && ?x < ?y; select ?x, ?y`: "a b",
+		`?x big ?m; ?y big ?n; where ?m < ?n; select ?x, ?y`:         "a b, c a, c b",
+		`?x big 18446744073709551617`:                                "b, d",
+		`?x big ?m; where ?m >= 18446744073709551615u; select ?x`:    "a, b, c, d",
+		`?x f 0.1`:                            "a, b, c",
+		`?x f ?f; where ?f == 0.1; select ?x`: "a, b, c",
+		`?x f ?f; ?y f ?g; where ?f == ?g && ?x < ?y; select ?x, ?y`:                "a c, b c",
+		`?x f "NaN"^^xsd:double`:                                                    "d",
+		`?x f ?f; where ?f != ?f; select ?x`:                                        "d",
+		`?x on true`:                                                                "a, b",
+		`?x on ?o; ?y on ?p; where ?o == ?p && ?x < ?y; select ?x, ?y`:              "a b",
+		`?x long ?s; where ?s > duration("696h"); select ?x`:                        "b, d",
+		`?x long ?s; ?y long ?t; where ?s < ?t; select ?x, ?y`:                      "a d, b d, c b, c d",
+		`?x a (n value "4"^^xsd:byte)`:                                              "a, b, c",
+		`?x a (at some xsd:dateTime[>= "2024-03-01T09:00:00+01:00"^^xsd:dateTime])`: "a, b",
+		`?x a (big some xsd:integer[> 18446744073709551616])`:                       "b",
+		`?x a (n some {"4"^^xsd:long})`:                                             "a, b, c",
+		`?x big ?m; order by ?m; select ?x, ?m`:                                     "c 18446744073709551615, a 18446744073709551616, b 18446744073709551617, d 1.8446744073709551616e19",
+		`?x at ?t; order by ?t; select ?t`:                                          "2024-02-29, 2024-03-01T08:00:00Z, 2024-03-01T10:00:00+02:00, 2024-03-01T12:00:00",
+	} {
+		got := rows(t, v, text)
+		if !strings.Contains(text, "order by") {
+			slices.Sort(got)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s\n got %s\nwant %s", text, strings.Join(got, ", "), want)
+		}
+	}
+}
+
+// The reports' files.
+func TestReportedValues(t *testing.T) {
+	read := func(format rdf.Format, path ...string) *knowledge.View {
+		g := knowledge.NewGraph()
+		for _, file := range path {
+			in, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			if _, err := rdf.Read(in, format, rdf.ReadOptions{Name: file}, func(q rdf.Quad) error { g.Add(q.Triple); return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return &knowledge.View{Graph: g}
+	}
+	wheels := read(rdf.Turtle, testkit.Shared(t, "reports", "wheels.ttl"))
+	times := read(rdf.Turtle, testkit.Shared(t, "reports", "times.ttl"))
+	decimals := read(rdf.RDFXML, testkit.Shared(t, "reports", "decimals.owl"), testkit.Shared(t, "knowledge", "maps", "owl.owl"))
+	for _, it := range []struct {
+		v          *knowledge.View
+		text, want string
+	}{
+		{wheels, `?x wheels 4`, "v1, v2, v3"},
+		{wheels, `?x mass ?m; ?y mass ?n; where ?m < ?n; select ?x, ?y`, "v1 v2, v3 v1, v3 v2, v4 v1, v4 v2, v4 v3"},
+		{wheels, `?x mass ?m; order by ?m desc; limit 2`, "v2 18446744073709551617, v1 18446744073709551616"},
+		{times, `?x begin ?b; ?x end ?e; where ?e < ?b; select ?x`, "b"},
+		{times, `?x begin ?b; ?x end ?e; where ?e == ?b; select ?x`, "d"},
+		{decimals, `?x a Narrow`, "board1, plank1"},
+		{decimals, `?x width 1.4`, "board1, board2, plank1"},
+	} {
+		got := rows(t, it.v, it.text)
+		if !strings.Contains(it.text, "order by") {
+			slices.Sort(got)
+		}
+		if strings.Join(got, ", ") != it.want {
+			t.Errorf("%s\n got %s\nwant %s", it.text, strings.Join(got, ", "), it.want)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (r *run) triple(t *triple, next func() bool) func() bool {
 	case placeConst:
 		m.o = r.cursor.ID(t.o.term)
 	case placeTexts:
-		m.texts = r.cursor.Texts(t.o.text)
+		m.texts = t.o.texts(r.cursor)
 		m.unique = len(m.texts) == 1 && t.s.kind != placeAny
 	}
 	if t.p.kind == placeSlot {
@@ -281,7 +281,7 @@ func (m *match) bind(s, o knowledge.ID) bool {
 	}
 	switch t.o.kind {
 	case placeFilter:
-		if !r.cursor.IsLiteral(o) || !t.o.accepts(r.cursor.Term(o)) {
+		if !t.o.takes(r, o) {
 			return true
 		}
 	case placeClass:
@@ -373,12 +373,8 @@ func (m *match) anyProperty() bool {
 					}
 				}
 				key[i] = found[i]
-			case placeTexts:
-				if !r.cursor.IsLiteral(found[i]) || r.cursor.Term(found[i]).Value != at.text {
-					return true
-				}
-			case placeFilter:
-				if !r.cursor.IsLiteral(found[i]) || !at.accepts(r.cursor.Term(found[i])) {
+			case placeTexts, placeFilter:
+				if !at.takes(r, found[i]) {
 					return true
 				}
 			case placeClass:

@@ -1,6 +1,7 @@
 package rdf
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -15,7 +16,9 @@ type Format uint8
 
 // The formats.
 const (
-	RDFXML Format = iota + 1
+	// Detect is, for a reader, the format that the document's content has.
+	Detect Format = iota
+	RDFXML
 	Turtle
 	NTriples
 	NQuads
@@ -41,8 +44,8 @@ func (f Format) String() string {
 	return fmt.Sprintf("Format(%d)", uint8(f))
 }
 
-// FormatOf tells a file's format by its name's extension: .owl, .rdf, .rdfs or
-// .xml, .ttl, .nt, .nq.
+// FormatOf tells the format that a file is written in by its name's extension: .owl, .rdf, .rdfs or
+// .xml, .ttl, .nt, .nq. What is read may have another one: [Detect].
 func FormatOf(file string) (Format, error) {
 	extension := strings.ToLower(path.Ext(file))
 	for _, known := range formats {
@@ -52,7 +55,12 @@ func FormatOf(file string) (Format, error) {
 			}
 		}
 	}
-	return 0, engram.Errorf(engram.Invalid, file, "the extension %q is of no format; have .owl, .rdf, .ttl, .nt or .nq", extension)
+	hint := "have .owl, .rdf, .ttl, .nt or .nq"
+	switch extension {
+	case ".gz", ".zip", ".bz2", ".xz", ".zst", ".7z":
+		hint = "unpack the file, and " + hint
+	}
+	return 0, engram.Errorf(engram.Invalid, file, "the extension %q is of no format; %s", extension, hint)
 }
 
 // A Quad is a triple and the graph that it is said in: the zero Term unless
@@ -70,7 +78,8 @@ type Document struct {
 
 // ReadOptions say how a document is read.
 type ReadOptions struct {
-	// Name stands in errors, such as the file's name.
+	// Name stands in errors, such as the file's name. Its extension tells N-Triples and N-Quads from
+	// Turtle where the content is all of these.
 	Name string
 	// Base is the IRI against which relative ones are resolved, unless the
 	// document has its own. Without any they stay as they are.
@@ -92,7 +101,8 @@ const (
 
 // Read calls add with each triple of a document, in its order, until add
 // returns an error. A document with a fault gives an error of code
-// engram.Invalid with the line; the triples before it have been added. One that
+// engram.Invalid with the line; the triples before it have been added. One in a syntax that is not
+// read, such as OWL/XML, is told by name, with nothing added. One that
 // is too long or nested too deep gives engram.Exhausted.
 //
 // Blank nodes get labels of their own, numbered in the order in which they
@@ -107,6 +117,12 @@ func Read(r io.Reader, format Format, o ReadOptions, add func(Quad) error) (Docu
 	}
 	if int64(len(data)) > o.MaxBytes {
 		return Document{}, engram.Errorf(engram.Exhausted, o.Name, "the document is longer than %d bytes", o.MaxBytes)
+	}
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if format == Detect {
+		if format, err = detect(o.Name, data); err != nil {
+			return Document{}, err
+		}
 	}
 	out := &output{options: o, add: add, labels: map[string]Term{}}
 	doc := Document{Base: o.Base, Prefixes: map[string]string{}}

@@ -15,7 +15,7 @@ const (
 
 // A Term is an IRI, a blank node or a literal. Terms are comparable; the zero
 // Term is none. Numbers are not converted: "0.80" and "0.8" are two terms, as
-// are a plain text and the same text of type xsd:string.
+// are a plain text and the same text of type xsd:string. What they mean is a [Value].
 type Term struct {
 	Kind  Kind
 	Value string // the IRI, a blank node's label, or a literal's lexical form as it was written

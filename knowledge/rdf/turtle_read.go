@@ -18,7 +18,6 @@ type turtleReader struct {
 }
 
 func readTurtle(data []byte, format Format, out *output, doc *Document) error {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	r := &turtleReader{output: out, data: data, format: format, doc: doc}
 	for {
 		r.space()
@@ -257,6 +256,8 @@ func (r *turtleReader) resource() (Term, error) {
 		return r.blankLabel()
 	case c == ':' || isNameByte(c):
 		return r.prefixed()
+	case c == '{':
+		return Term{}, r.faultf("this is %s", braces)
 	}
 	return Term{}, r.faultf("there is %s where a name is expected", r.here())
 }

@@ -95,6 +95,10 @@ func readXML(data []byte, out *output, doc *Document) error {
 			return err
 		}
 		switch token := token.(type) {
+		case xml.CharData:
+			if !blankText(token) {
+				return r.fault(r.line(), "there is text outside of the root element: %s", beginning(bytes.TrimSpace(token)))
+			}
 		case xml.Directive:
 			if err := r.doctype(string(token), data); err != nil {
 				return err
@@ -109,9 +113,12 @@ func readXML(data []byte, out *output, doc *Document) error {
 				return err
 			}
 			r.doc.Base = e.scope.base
-			if e.name == NS+"RDF" {
+			switch what := r.foreign(e); {
+			case e.name == NS+"RDF":
 				err = r.nodes(e.scope)
-			} else {
+			case what != "":
+				err = r.fault(e.line, "this is %s", what)
+			default:
 				_, err = r.node(e)
 			}
 			if err != nil {
@@ -119,6 +126,27 @@ func readXML(data []byte, out *output, doc *Document) error {
 			}
 		}
 	}
+}
+
+// foreign says what a document is whose root element is neither rdf:RDF nor a node of RDF/XML; "" if it is one.
+func (r *xmlReader) foreign(root element) string {
+	named, declared := false, false
+	for _, a := range root.attrs {
+		named = named || a.space == NS && (a.local == "about" || a.local == "ID" || a.local == "nodeID")
+	}
+	for s := root.scope.spaces; s != nil; s = s.outer {
+		declared = declared || s.iri == NS
+	}
+	local := root.raw.Name.Local
+	switch space := strings.TrimSuffix(root.name, local); {
+	case local == "Ontology" && !named && (space == NSOWL || strings.HasPrefix(space, "http://www.w3.org/2006/12/owl")):
+		return "OWL/XML, not RDF/XML; " + saveAs
+	case strings.EqualFold(local, "html"):
+		return html
+	case !named && !declared || space == "":
+		return fmt.Sprintf("XML with the root element <%s>, not RDF/XML; %s", rawName(root.raw.Name), saveAs)
+	}
+	return ""
 }
 
 func charset(label string, input io.Reader) (io.Reader, error) {
@@ -336,10 +364,10 @@ func (r *xmlReader) element(start xml.StartElement, outer scope) (element, error
 	if !ok {
 		return e, r.fault(e.line, "the prefix %s is not declared", start.Name.Space)
 	}
-	if iri == "" {
+	e.name = iri + start.Name.Local
+	if iri == "" && outer.spaces != nil { // of the root it is told what it is
 		return e, r.fault(e.line, "<%s> has no namespace", start.Name.Local)
 	}
-	e.name = iri + start.Name.Local
 	return e, nil
 }
 

@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -50,7 +51,9 @@ const (
 // Import has a provider say what a document says, and nothing else: it commits the records that
 // differ from what the provider has said of that time, and withdraws those that the document does not have. What
 // was said before stays asked for, and what is so from the next time on of which the provider has said something stays
-// so. Records are committed in batches; an error may come when some are, and the same import again does the rest.
+// so. Records are committed in batches; who reads the provider meanwhile ([Codec.Read], and questions) finds what it said
+// before. If the memory refuses one, such as for want of room, what was committed is taken back. An import that was cut off says
+// nothing until one of the same provider comes to its end.
 //
 // The error is Conflict if the provider has said something of other ontologies, and nothing of one of this
 // document, unless the options say that it is replaced; and Invalid if the name of the provider is none.
@@ -114,7 +117,7 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 		there = there && !c.withdrawn(id, said)
 		known = known || there && r.Kind == Ontology
 		switch {
-		case there && c.same(id, said, payload, r):
+		case there && !Begins(said) && c.same(id, said, payload, r):
 			sum.Same++
 			continue
 		case there:
@@ -125,7 +128,7 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 		updates = append(updates, engram.EntityUpdate{Entity: id, Time: o.At, Instances: []engram.Instance{engram.NewInstance(payload)}})
 	}
 	for id, said := range before {
-		if c.withdrawn(id, said) {
+		if c.withdrawn(id, said) && !Begins(said) {
 			continue
 		}
 		if id.CoreSegment() == Ontology.String() {
@@ -150,7 +153,60 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 		return Summary{}, err
 	}
 	slices.SortFunc(updates, func(a, b engram.EntityUpdate) int { return a.Entity.Compare(b.Entity) })
-	return sum, commit(ctx, svc, append(later, updates...))
+	last, stored := updates[:1], []engram.EntityUpdate(nil)
+	if others := append(later, updates[1:]...); len(others) > 0 {
+		stored, err = commit(ctx, svc, slices.Insert(others, 0, begin(last[0])))
+	}
+	if err == nil {
+		_, err = commit(ctx, svc, last)
+	}
+	switch engram.CodeOf(err) {
+	case engram.Unavailable, engram.Canceled: // who is not reached takes nothing back
+		return sum, err
+	}
+	if err != nil {
+		return Summary{}, errors.Join(err, c.takeBack(ctx, svc, stored, o.At, was))
+	}
+	return sum, nil
+}
+
+// takeBack has a provider say what it said before an import of which some updates were stored. The segments of a provider that
+// had none are removed, where the caller may, so that what it said takes no room.
+func (c *Codec) takeBack(ctx context.Context, svc Service, stored []engram.EntityUpdate, at engram.Time, was map[engram.ID]*engram.Snapshot) error {
+	var back []engram.EntityUpdate
+	later := false
+	for _, u := range stored {
+		if later = later || u.Time != at; u.Time != at {
+			continue // that is what it said
+		}
+		nothing, err := c.nothing(u.Entity)
+		if err != nil {
+			return err
+		}
+		u.Instances = []engram.Instance{engram.NewInstance(nothing)}
+		if s := was[u.Entity]; s != nil {
+			u.Instances = s.Instances
+		}
+		back = append(back, u)
+	}
+	if len(back) == 0 {
+		return nil
+	}
+	if _, err := commit(ctx, svc, append(back[1:], back[0])); err != nil { // the first one ends it
+		return engram.Errorf(engram.CodeOf(err), back[0].Entity.ProviderSegment(), "what was stated before that could not be taken back: %w", err)
+	}
+	segments, ok := svc.(engram.Segments)
+	if !ok || later || len(was) > 0 {
+		return nil
+	}
+	empty := map[engram.ID]bool{}
+	for _, u := range back {
+		empty[u.Entity.Parent()] = true
+	}
+	for segment := range empty {
+		_ = segments.RemoveSegment(ctx, segment) // who may not leaves records that say nothing
+	}
+	return nil
 }
 
 // later states again what is so from the next time on at which the provider has said something, of entities that
@@ -240,8 +296,8 @@ func (d *Document) equal(o *Document) bool {
 	return true
 }
 
-// commit commits updates in batches.
-func commit(ctx context.Context, w engram.Writer, updates []engram.EntityUpdate) error {
+// commit commits updates in batches. It returns those that were stored, in their order.
+func commit(ctx context.Context, w engram.Writer, updates []engram.EntityUpdate) (stored []engram.EntityUpdate, err error) {
 	for len(updates) > 0 {
 		n, size := 0, 0
 		for n < len(updates) && n < maxUpdates && (n == 0 || size < maxBytes) {
@@ -249,15 +305,20 @@ func commit(ctx context.Context, w engram.Writer, updates []engram.EntityUpdate)
 			n++
 		}
 		results, err := w.Commit(ctx, engram.Commit{Updates: updates[:n], Recorded: true})
+		for i := range results {
+			if results[i].Err == nil {
+				stored = append(stored, updates[i])
+			}
+		}
 		if err == nil {
 			err = engram.FirstError(results)
 		}
 		if err != nil {
-			return err
+			return stored, err
 		}
 		updates = updates[n:]
 	}
-	return nil
+	return stored, nil
 }
 
 // ProviderOf returns a pleasant name for who says what is in an ontology: the last part of its IRI's

@@ -28,13 +28,23 @@ func Of(iri string) engram.Pattern {
 // provider, kind and name. It reads under the rights of whoever asks r; missing is what the memory has no more, and the
 // error Corrupt if one cannot be read.
 func (c *Codec) Read(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time, asOf *engram.Time) (said []Statement, missing []engram.Missing, err error) {
+	var found []engram.Item
 	err = query(ctx, r, patterns, at, asOf, func(id engram.ID, s *engram.Snapshot) error {
-		one, err := c.Decode(id, s)
-		if err == nil && !one.Withdrawn() {
+		found = append(found, engram.Item{ID: id, Snapshot: s})
+		return nil
+	}, &missing)
+	if err == nil {
+		found, _, err = Settle(ctx, r, patterns, engram.AtOrBefore(at), asOf, found)
+	}
+	for _, it := range found {
+		one, wrong := c.Decode(it.ID, it.Snapshot)
+		if wrong != nil || err != nil {
+			return nil, missing, cmp.Or(err, wrong)
+		}
+		if !one.Withdrawn() {
 			said = append(said, one)
 		}
-		return err
-	}, &missing)
+	}
 	slices.SortFunc(said, func(a, b Statement) int {
 		return cmp.Or(cmp.Compare(a.ID.Memory(), b.ID.Memory()), cmp.Compare(a.Provider(), b.Provider()), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})

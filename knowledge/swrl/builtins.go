@@ -39,8 +39,7 @@ func (m *match) builtin(a atom, goOn func() bool) bool {
 	case args[0].IsZero():
 		return m.with(a.args[0], value, goOn)
 	}
-	c, ok := compare(args[0], value)
-	return !ok || c != 0 || goOn()
+	return !rdf.Equal(args[0], value) || goOn()
 }
 
 // number returns the value of a literal, exactly; nil if it is none.
@@ -56,33 +55,20 @@ func number(t rdf.Term) *big.Rat {
 	return r
 }
 
-// compare orders numbers by value, other literals by their text; individuals are only equal or not.
-func compare(a, b rdf.Term) (int, bool) {
-	if x, y := number(a), number(b); x != nil && y != nil {
-		return x.Cmp(y), true
-	}
-	if a.Kind != rdf.Literal || b.Kind != rdf.Literal {
-		if a == b {
-			return 0, true
-		}
-		return 1, a.Kind != rdf.Literal && b.Kind != rdf.Literal
-	}
-	return strings.Compare(a.Value, b.Value), true
-}
-
-func ordered(holds func(c int) bool) builtin {
+// equality is a test whether two literals mean the same, or two individuals are one; of a literal and an individual there is
+// none.
+func equality(wanted bool) builtin {
 	return builtin{least: 2, most: 2, test: func(args []rdf.Term) bool {
-		if x, y := number(args[0]), number(args[1]); (x == nil) != (y == nil) && (isNumeric(args[0]) || isNumeric(args[1])) {
-			return !holds(0) && holds(1) && holds(-1) // a number and what is none are not equal, and in no order
-		}
-		c, ok := compare(args[0], args[1])
-		return ok && holds(c)
+		return (args[0].Kind == rdf.Literal) == (args[1].Kind == rdf.Literal) && rdf.Equal(args[0], args[1]) == wanted
 	}}
 }
 
-// isNumeric reports whether a literal has a datatype of numbers.
-func isNumeric(t rdf.Term) bool {
-	return number(t) != nil && strings.HasPrefix(t.Type, rdf.NSXSD) && t.Type != rdf.NSXSD+"string"
+// ordered is a test of how two literals compare; it does not hold of those that are in no order.
+func ordered(holds func(c int) bool) builtin {
+	return builtin{least: 2, most: 2, test: func(args []rdf.Term) bool {
+		c, ok := rdf.Compare(args[0], args[1])
+		return ok && holds(c)
+	}}
 }
 
 func tests(holds func(a, b string) bool) builtin {
@@ -118,14 +104,20 @@ func withValue(most int) int {
 	return most + 1
 }
 
-// literal returns a number: a double or, if it is whole, an integer, or a decimal.
+// maxDigits is how many digits a decimal has after its point.
+const maxDigits = 400
+
+// literal returns a number: a double or, if it is whole, an integer, or a decimal, with all its digits if they end.
 func literal(r *big.Rat, double bool) rdf.Term {
 	f, _ := r.Float64()
-	switch {
-	case double:
+	if double {
 		return rdf.NewTyped(strconv.FormatFloat(f, 'g', -1, 64), rdf.NSXSD+"double")
-	case r.IsInt():
+	}
+	if r.IsInt() {
 		return rdf.NewTyped(r.Num().String(), rdf.NSXSD+"integer")
+	}
+	if digits, exact := r.FloatPrec(); exact && digits <= maxDigits {
+		return rdf.NewTyped(r.FloatString(digits), rdf.NSXSD+"decimal")
 	}
 	return rdf.NewTyped(strconv.FormatFloat(f, 'f', -1, 64), rdf.NSXSD+"decimal")
 }
@@ -175,12 +167,12 @@ func truncated(r *big.Rat) *big.Rat {
 
 // builtins are those that are supported, by their names.
 var builtins = map[string]builtin{
-	"equal":              ordered(func(c int) bool { return c == 0 }),
-	"notEqual":           ordered(func(c int) bool { return c != 0 }),
-	"lessThan":           literals(ordered(func(c int) bool { return c < 0 })),
-	"lessThanOrEqual":    literals(ordered(func(c int) bool { return c <= 0 })),
-	"greaterThan":        literals(ordered(func(c int) bool { return c > 0 })),
-	"greaterThanOrEqual": literals(ordered(func(c int) bool { return c >= 0 })),
+	"equal":              equality(true),
+	"notEqual":           equality(false),
+	"lessThan":           ordered(func(c int) bool { return c < 0 }),
+	"lessThanOrEqual":    ordered(func(c int) bool { return c <= 0 }),
+	"greaterThan":        ordered(func(c int) bool { return c > 0 }),
+	"greaterThanOrEqual": ordered(func(c int) bool { return c >= 0 }),
 
 	"add": numeric(1, -1, func(n []*big.Rat) *big.Rat {
 		sum := new(big.Rat)
@@ -248,15 +240,6 @@ var builtins = map[string]builtin{
 		is := v == "true" || v == "1"
 		return rdf.NewTyped(strconv.FormatBool(!is), rdf.NSXSD+"boolean"), is || v == "false" || v == "0"
 	}},
-}
-
-// literals is a builtin that holds of literals only.
-func literals(b builtin) builtin {
-	test := b.test
-	b.test = func(args []rdf.Term) bool {
-		return args[0].Kind == rdf.Literal && args[1].Kind == rdf.Literal && test(args)
-	}
-	return b
 }
 
 // substring takes a text from a character on, the first of which is 1, and so many.

@@ -16,8 +16,13 @@ type match struct {
 	rule   *Rule
 	values map[string]rdf.Term
 	done   []bool // the atoms that hold already
+	// valued has the pairs of a property by their literals ([rdf.Value.Bucket]).
+	valued map[rdf.Term]map[any][]pair
 	err    error
 }
+
+// pair is a subject and an object.
+type pair [2]rdf.Term
 
 // get returns the value of a term, the zero term if it has none yet.
 func (m *match) get(t term) rdf.Term {
@@ -31,12 +36,17 @@ func (m *match) get(t term) rdf.Term {
 func (m *match) with(t term, value rdf.Term, goOn func() bool) bool {
 	known := m.get(t)
 	if !known.IsZero() {
-		return known != value || goOn()
+		return !same(known, value) || goOn()
 	}
 	m.values[t.variable] = value
 	ok := goOn()
 	delete(m.values, t.variable)
 	return ok
+}
+
+// same reports whether two terms are one, or literals of one value.
+func same(a, b rdf.Term) bool {
+	return a == b || a.Kind == rdf.Literal && rdf.ValueOf(a).Equal(rdf.ValueOf(b))
 }
 
 // all calls found with each way in which the atoms that are not done hold.
@@ -111,14 +121,8 @@ func (m *match) atom(a atom, goOn func() bool) bool {
 		if s.Kind == rdf.Literal {
 			return true
 		}
-		c := m.g.Cursor()
-		var pairs [][2]rdf.Term // first all: what goes on may change the graph
-		c.Relation(c.ID(a.of), knowledge.AsOWL).Each(c.ID(s), c.ID(m.get(a.args[1])), func(s, o knowledge.ID) bool {
-			pairs = append(pairs, [2]rdf.Term{c.Term(s), c.Term(o)})
-			return true
-		})
-		for _, pair := range pairs {
-			if !m.with(a.args[0], pair[0], func() bool { return m.with(a.args[1], pair[1], goOn) }) {
+		for _, p := range m.pairs(a.of, s, m.get(a.args[1])) {
+			if !m.with(a.args[0], p[0], func() bool { return m.with(a.args[1], p[1], goOn) }) {
 				return false
 			}
 		}
@@ -132,6 +136,39 @@ func (m *match) atom(a atom, goOn func() bool) bool {
 		return m.builtin(a, goOn)
 	}
 	return true
+}
+
+// pairs returns what a property connects; a zero term is any. A literal stands for all that may have its value.
+func (m *match) pairs(property, s, o rdf.Term) (pairs []pair) { // first all: what goes on may change the graph
+	value := rdf.ValueOf(o).Bucket()
+	byValue := s.IsZero() && o.Kind == rdf.Literal
+	if byValue && m.valued[property] != nil {
+		return m.valued[property][value]
+	}
+	c := m.g.Cursor()
+	object := c.ID(o)
+	if o.Kind == rdf.Literal {
+		object = 0
+	}
+	c.Relation(c.ID(property), knowledge.AsOWL).Each(c.ID(s), object, func(s, o knowledge.ID) bool {
+		pairs = append(pairs, pair{c.Term(s), c.Term(o)})
+		return true
+	})
+	if !byValue {
+		return pairs
+	}
+	of := map[any][]pair{}
+	for _, p := range pairs {
+		if p[1].Kind == rdf.Literal {
+			key := rdf.ValueOf(p[1]).Bucket()
+			of[key] = append(of[key], p)
+		}
+	}
+	if m.valued == nil {
+		m.valued = map[rdf.Term]map[any][]pair{}
+	}
+	m.valued[property] = of
+	return of[value]
 }
 
 // equality looks at owl:sameAs, from both sides and over several steps.

@@ -1,7 +1,8 @@
 // Package swrl reads the rules of SWRL in a graph (swrl:Imp) and adds what follows from them.
 //
 // A class atom holds as owl_individual_of/2 has it, a property atom as a pattern has it: a rule sees
-// sub-properties, transitive and inverse ones, class definitions, and what other rules conclude. Rules are
+// sub-properties, transitive and inverse ones, class definitions, and what other rules conclude. Literals are
+// one if they mean the same ([rdf.Value]), and the built-ins compare what they mean ([rdf.Compare]). Rules are
 // applied until nothing new follows, at most to a limit. What a rule concludes is a triple like
 // any other; nothing is taken back when its reasons go.
 //

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/swrl"
@@ -114,6 +116,82 @@ func TestRules(t *testing.T) {
 		slices.Sort(got)
 		if joined := strings.Join(got, ", "); err != nil || joined != it.want || added != len(got) {
 			t.Errorf("%s\n got %s (%d, %v)\nwant %s", it.rules, joined, added, err, it.want)
+		}
+	}
+}
+
+// What literals mean counts in rules, and not their text.
+func TestValuesInRules(t *testing.T) {
+	const facts = `:a :size 4 . :b :size "4"^^xsd:int . :c :size "4.0"^^xsd:decimal . :d :size 4.0e0 . :e :size 5 . :f :size "4" . :g :size "n/a"^^xsd:int .
+:a :at "2024-03-01T10:00:00+02:00"^^xsd:dateTime . :b :at "2024-03-01T08:00:00Z"^^xsd:dateTime . :c :at "2024-03-01T08:00:00"^^xsd:dateTime . :d :at "2024-03-03T08:00:00"^^xsd:dateTime .
+:a :name "Tür"@de . :b :name "Tür"@DE . :c :name "Tür" . :a :open true . :b :open "1"^^xsd:boolean . :c :open false .
+:a :long "P1Y"^^xsd:duration . :b :long "P12M"^^xsd:duration . :c :long "P365D"^^xsd:duration .
+`
+	for _, it := range []struct {
+		rules string
+		want  string
+	}{
+		{rule(":r", atoms{data(":size", ":x", `"4"^^xsd:integer`)}, atoms{class(":Big", ":x")}), "a b c d"},
+		{rule(":r", atoms{data(":size", ":x", ":n"), data(":size", ":y", ":n"), two("DifferentIndividualsAtom", ":x", ":y")}, atoms{class(":Big", ":x")}), "a b c d"},
+		{rule(":r", atoms{data(":size", ":e", ":n"), builtin("swrlb:subtract", ":m", ":n", "1"), data(":size", ":x", ":m")}, atoms{class(":Big", ":x")}), "a b c d"},
+		{rule(":r", atoms{data(":size", ":x", ":n"), builtin("swrlb:equal", ":n", `"4"^^xsd:short`)}, atoms{class(":Big", ":x")}), "a b c d f"},
+		{rule(":r", atoms{data(":size", ":x", ":n"), builtin("swrlb:notEqual", ":n", "4")}, atoms{class(":Big", ":x")}), "e g"},
+		{rule(":r", atoms{data(":size", ":x", ":n"), builtin("swrlb:lessThan", ":n", "18446744073709551617"), builtin("swrlb:greaterThan", ":n", "4")}, atoms{class(":Big", ":x")}), "e"},
+		{rule(":r", atoms{data(":at", ":x", `"2024-03-01T09:00:00+01:00"^^xsd:dateTime`)}, atoms{class(":Big", ":x")}), "a b"},
+		{rule(":r", atoms{data(":at", ":x", ":n"), builtin("swrlb:greaterThan", ":n", `"2024-03-01T07:00:00Z"^^xsd:dateTime`)}, atoms{class(":Big", ":x")}), "a b d"},
+		{rule(":r", atoms{data(":at", ":x", ":n"), builtin("swrlb:lessThanOrEqual", ":n", `"2024-03-01T09:00:00+01:00"^^xsd:dateTime`)}, atoms{class(":Big", ":x")}), "a b"},
+		{rule(":r", atoms{data(":name", ":x", `"Tür"@De`)}, atoms{class(":Big", ":x")}), "a b"},
+		{rule(":r", atoms{data(":name", ":x", `"Tür"^^xsd:string`)}, atoms{class(":Big", ":x")}), "c"},
+		{rule(":r", atoms{data(":open", ":x", "true")}, atoms{class(":Big", ":x")}), "a b"},
+		{rule(":r", atoms{data(":open", ":x", ":n"), builtin("swrlb:booleanNot", ":n", "false")}, atoms{class(":Big", ":x")}), "a b"},
+		{rule(":r", atoms{data(":long", ":x", `"P1Y"^^xsd:duration`)}, atoms{class(":Big", ":x")}), "a b"},
+		{rule(":r", atoms{data(":long", ":x", ":n"), builtin("swrlb:lessThanOrEqual", ":n", `"P367D"^^xsd:duration`)}, atoms{class(":Big", ":x")}), "a b c"},
+	} {
+		if got := strings.Join(concluded(t, graph(t, facts+it.rules), "http://e/Big"), " "); got != it.want {
+			t.Errorf("%s\n got %s\nwant %s", it.rules, got, it.want)
+		}
+	}
+	// The results of decimals have all their digits.
+	g := graph(t, `:a :size 1234567890123456789.5 . `+rule(":r", atoms{data(":size", ":x", ":n"), builtin("swrlb:add", ":m", ":n", "0.25")}, atoms{data(":sum", ":x", ":m")}))
+	concluded(t, g, "")
+	for x := range g.Match(rdf.Term{}, rdf.NewIRI("http://e/sum"), rdf.Term{}) {
+		if x.O.Value != "1234567890123456789.75" {
+			t.Errorf("the sum is %v", x.O)
+		}
+	}
+}
+
+// concluded returns the names of a class's individuals after the rules of a graph were applied.
+func concluded(t *testing.T, g *knowledge.Graph, class string) (names []string) {
+	t.Helper()
+	rules, err := swrl.Rules(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := swrl.Infer(t.Context(), g, rules); err != nil {
+		t.Fatal(err)
+	}
+	for x := range g.Match(rdf.Term{}, rdf.NewIRI(rdf.NS+"type"), rdf.NewIRI(class)) {
+		names = append(names, x.S.Value[strings.LastIndexAny(x.S.Value, "/#")+1:])
+	}
+	slices.Sort(names)
+	return names
+}
+
+// The rules of the reports: instants count, and 4 is 4.
+func TestReportedRules(t *testing.T) {
+	for file, it := range map[string][2]string{"times.ttl": {"http://example.org/t#Backwards", "b"}, "wheels.ttl": {"http://example.org/w#Car", "v1 v2 v3"}} {
+		in, err := os.Open(testkit.Shared(t, "reports", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		g := knowledge.NewGraph()
+		if _, err := rdf.Read(in, rdf.Turtle, rdf.ReadOptions{Name: file}, func(q rdf.Quad) error { g.Add(q.Triple); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(concluded(t, g, it[0]), " "); got != it[1] {
+			t.Errorf("%s: %s has %s, want %s", file, it[0], got, it[1])
 		}
 	}
 }

@@ -390,15 +390,20 @@ type KnowledgeRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The variables that have a value, in the order of the question.
 	Names []string `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
-	// By variable: a name or text as a string, a number, a list, or an object such as
-	// {"literal": "3001", "type": "http://www.w3.org/2001/XMLSchema#string"}.
+	// By variable, for programs that do with the numbers of JavaScript: a name or text as a string, a
+	// number, a list, or an object such as
+	// {"literal": "3001", "type": "http://www.w3.org/2001/XMLSchema#string"}. A Struct has doubles only:
+	// 1 and 1.0 are the same, and a number that is no double is a string of its digits.
 	Values *structpb.Struct `protobuf:"bytes,2,opt,name=values,proto3" json:"values,omitempty"`
 	// For each name what a person reads.
 	Texts []string `protobuf:"bytes,3,rep,name=texts,proto3" json:"texts,omitempty"`
 	// Below 1 where the row rests on what was computed from uncertain poses.
 	Probability float64 `protobuf:"fixed64,4,opt,name=probability,proto3" json:"probability,omitempty"`
 	// What the row rests on, if it was asked for.
-	Why           []*KnowledgeReason `protobuf:"bytes,5,rep,name=why,proto3" json:"why,omitempty"`
+	Why []*KnowledgeReason `protobuf:"bytes,5,rep,name=why,proto3" json:"why,omitempty"`
+	// For each name its value as JSON, with all digits of whole numbers, and a point or an exponent in
+	// those that are not whole numbers: 9007199254740993, 1.0.
+	Json          []string `protobuf:"bytes,6,rep,name=json,proto3" json:"json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -464,6 +469,13 @@ func (x *KnowledgeRow) GetProbability() float64 {
 func (x *KnowledgeRow) GetWhy() []*KnowledgeReason {
 	if x != nil {
 		return x.Why
+	}
+	return nil
+}
+
+func (x *KnowledgeRow) GetJson() []string {
+	if x != nil {
+		return x.Json
 	}
 	return nil
 }
@@ -626,13 +638,14 @@ const file_engram_v1_knowledge_proto_rawDesc = "" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\"N\n" +
 	"\vAskResponse\x12+\n" +
 	"\x04rows\x18\x01 \x03(\v2\x17.engram.v1.KnowledgeRowR\x04rows\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\xbb\x01\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"\xcf\x01\n" +
 	"\fKnowledgeRow\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\x12/\n" +
 	"\x06values\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06values\x12\x14\n" +
 	"\x05texts\x18\x03 \x03(\tR\x05texts\x12 \n" +
 	"\vprobability\x18\x04 \x01(\x01R\vprobability\x12,\n" +
-	"\x03why\x18\x05 \x03(\v2\x1a.engram.v1.KnowledgeReasonR\x03why\"Y\n" +
+	"\x03why\x18\x05 \x03(\v2\x1a.engram.v1.KnowledgeReasonR\x03why\x12\x12\n" +
+	"\x04json\x18\x06 \x03(\tR\x04json\"Y\n" +
 	"\x0fKnowledgeReason\x12\x16\n" +
 	"\x06clause\x18\x01 \x01(\tR\x06clause\x12.\n" +
 	"\x05facts\x18\x02 \x03(\v2\x18.engram.v1.KnowledgeFactR\x05facts\"s\n" +
