@@ -443,8 +443,11 @@ func arithmeticPredicates() map[string]map[int]builtin {
 		"succ": {2: func(m *machine, args []Term) (bool, error) {
 			if _, free := deref(args[0]).(*Var); free {
 				y, err := integerArg(args[1])
-				if err != nil || y <= 0 {
+				if err != nil || y == 0 {
 					return false, err
+				}
+				if y < 0 {
+					return false, typeError("not_less_than_zero", y)
 				}
 				return m.unify(args[0], y-1)
 			}
@@ -454,6 +457,9 @@ func arithmeticPredicates() map[string]map[int]builtin {
 			}
 			if x < 0 {
 				return false, typeError("not_less_than_zero", x)
+			}
+			if y := deref(args[1]); !isFree(y) && !isInteger(y) {
+				return false, typeError("integer", y)
 			}
 			y, err := binary("+", x, Int(1))
 			if err != nil {

@@ -165,13 +165,7 @@ func bigPower(name Atom, x, y *big.Int) (Term, error) {
 	one := x.IsInt64() && (x.Int64() == 1 || x.Int64() == -1)
 	switch {
 	case y.Sign() < 0 && !one:
-		if name == "**" {
-			return binary(name, Float(bigFloat(x)), Float(bigFloat(y)))
-		}
-		if x.Sign() == 0 {
-			return nil, divisionByZero()
-		}
-		return nil, thrown(newTerm("type_error", Atom("float"), x), "%s to the power of a negative integer is no integer; write %s.0", show(x), show(x))
+		return binary(name, Float(bigFloat(x)), Float(bigFloat(y)))
 	case one && y.Bit(0) == 0:
 		return Int(1), nil
 	case one:

@@ -122,24 +122,6 @@ func throwTerm(m *machine, args []Term) (bool, error) {
 	return false, &exception{term: ball}
 }
 
-// limitGoal is limit/2: the first solutions of a goal.
-func limitGoal(m *machine, args []Term) (bool, error) {
-	n, err := integerArg(args[0])
-	if err != nil || n <= 0 {
-		return false, err
-	}
-	left := n
-	cut := len(m.choices)
-	count := &pred{library: true, do: func(m *machine, _ []Term) (bool, error) {
-		if left--; left == 0 {
-			m.cutTo(cut)
-		}
-		return true, nil
-	}}
-	m.frame = frame{code: []goal{{pred: count, direct: true}}, next: m.follow(), cut: cut, view: m.view}
-	return m.callGoal(args[1])
-}
-
 func between(m *machine, args []Term) (bool, error) {
 	low, err := integerArg(args[0])
 	if err != nil {
@@ -378,6 +360,21 @@ func (m *machine) unifyBag(bag Term, terms []Term, set bool) (bool, error) {
 
 // groups gives the bags of witness-template pairs, one for each witness.
 func (m *machine) groups(witness, bag Term, results []Term, set bool) (bool, error) {
+	// Witnesses that differ in the names of variables only are one: their variables are made the same.
+	var shared []Term
+	for _, r := range results {
+		var vars []Term
+		if err := m.variables(r.(*Compound).args[0], map[*Var]bool{}, &vars); err != nil {
+			return false, err
+		}
+		for i, v := range vars {
+			if i == len(shared) {
+				shared = append(shared, v)
+			} else if v != shared[i] {
+				m.bind(v.(*Var), shared[i])
+			}
+		}
+	}
 	var failed error
 	sort.SliceStable(results, func(i, j int) bool {
 		c, err := m.compare(results[i].(*Compound).args[0], results[j].(*Compound).args[0], 0)
@@ -389,7 +386,7 @@ func (m *machine) groups(witness, bag Term, results []Term, set bool) (bool, err
 	if failed != nil || len(results) == 0 {
 		return false, failed
 	}
-	return m.choose(alternatives{next: func() (bool, bool, error) {
+	return m.choose(alternatives{held: func(s *sizing) { s.terms(results) }, next: func() (bool, bool, error) {
 		of := results[0].(*Compound).args[0]
 		var terms []Term
 		for len(results) > 0 {
@@ -569,18 +566,13 @@ func assertAt(front bool) builtin {
 		if err != nil {
 			return false, err
 		}
-		before := m.allocated
-		if err := m.charge(200); err != nil {
-			return false, err
-		}
-		size := termSize(t)
 		comp := compiler{find: m.find, expand: m.program.expandKnown}
 		c, err := comp.clause(head, body)
 		if err != nil {
 			return false, err
 		}
-		m.kept += 3*size + 200
-		m.allocated = before
+		c.size = 3*termSize(t) + 200
+		m.kept += c.size
 		if front {
 			p.clauses = append([]*clause{c}, p.clauses...)
 		} else {
@@ -592,7 +584,7 @@ func assertAt(front bool) builtin {
 			p.index, p.stale = nil, true
 		}
 		p.defined = true
-		return true, m.charge(int(3*size + 200))
+		return true, m.charge(int(c.size))
 	}
 }
 
@@ -689,6 +681,7 @@ func clausesOf(m *machine, head, body Term, take bool) (bool, error) {
 		}
 		if ok && take {
 			p.clauses = slices.DeleteFunc(slices.Clone(p.clauses), func(other *clause) bool { return other == c })
+			m.kept -= c.size
 			p.index, p.stale = nil, true
 		}
 		return ok, len(rest) > 0, err
@@ -719,6 +712,10 @@ func controlPredicates() map[string]map[int]builtin {
 		"^":             {2: func(m *machine, args []Term) (bool, error) { return m.callGoal(args[1]) }},
 		":":             {2: func(m *machine, args []Term) (bool, error) { return m.callGoal(args[1]) }}, // a module
 		"limit":         {2: limitGoal},
+		"offset":        {2: offsetGoal},
+		"call_nth":      {2: callNth},
+		"call_cleanup":  {2: callCleanup},
+		"findnsols":     {4: findnsols, 5: findnsols},
 		"assertz":       {1: assertAt(false)},
 		"assert":        {1: assertAt(false)},
 		"asserta":       {1: assertAt(true)},
@@ -746,16 +743,14 @@ func controlPredicates() map[string]map[int]builtin {
 				if err != nil {
 					return false, err
 				}
-				top := m.push(chooseNothing)
-				trail := top.trail
-				ok, err := m.unify(args[0], t.(*Compound).args[0])
-				m.undo(trail)
-				m.cutTo(len(m.choices) - 1)
+				ok, err := m.unifiable(args[0], t.(*Compound).args[0])
 				if err != nil {
 					return false, err
 				}
 				if !ok {
 					left = append(left, c)
+				} else {
+					m.kept -= c.size
 				}
 			}
 			p.clauses, p.defined, p.index, p.stale = left, true, nil, true
@@ -819,7 +814,7 @@ func (m *machine) anyOf(t Term, with []Term) (bool, error) {
 	if len(with) == 0 {
 		return false, nil
 	}
-	return m.choose(alternatives{next: func() (bool, bool, error) {
+	return m.choose(alternatives{held: func(s *sizing) { s.terms(with) }, next: func() (bool, bool, error) {
 		ok, err := m.unify(t, with[0])
 		with = with[1:]
 		return ok, len(with) > 0, err

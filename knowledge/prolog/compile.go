@@ -17,7 +17,7 @@ const (
 	doSoftCut                 // the machine's: take the alternative of *-> away
 	doFail                    // the machine's
 	doCollect                 // the machine's: a solution of findall/3 and its like
-	doExit                    // the machine's: out of catch/3
+	doExit                    // the machine's: out of catch/3, or of a goal with a cleanup
 	doDone                    // the machine's: a solution of the question
 )
 
@@ -91,8 +91,9 @@ type clause struct {
 	head   []Term // templates of the arguments
 	body   []goal
 	vars   int
-	key    Term // the first argument, if atomic, or its functor; nil for any
-	source Term // head :- body, for clause/2 and retract/1
+	key    Term  // the first argument, if atomic, or its functor; nil for any
+	source Term  // head :- body, for clause/2 and retract/1
+	size   int64 // what it takes of a question's memory; 0 for a program's
 }
 
 // keyOf returns what a first argument can be told apart by; nil for a variable.
@@ -100,6 +101,11 @@ func keyOf(t Term) Term {
 	switch t := t.(type) {
 	case *Var, slot, *big.Int:
 		return nil
+	case Float:
+		if t != t { // it is not equal to itself, as a key
+			return nil
+		}
+		return t
 	case *Compound:
 		return indicator{t.name, len(t.args)}
 	default:
@@ -210,12 +216,8 @@ func (c *compiler) compound(t *Compound, out []goal) ([]goal, error) {
 		return append(out, g), nil
 	case indicator{"->", 2}, indicator{"*->", 2}:
 		g.kind = doIf
-		if t.name == "*->" { // without an alternative it is a conjunction
-			out, err := c.body(t.args[0], out)
-			if err != nil {
-				return nil, err
-			}
-			return c.body(t.args[1], out)
+		if t.name == "*->" {
+			g.kind, g.hasElse, g.c = doSoftIf, true, codeNone
 		}
 		if err := branch(t.args[0], &g.a); err != nil {
 			return nil, err

@@ -293,7 +293,7 @@ func answer[T any](m *machine, from iter.Seq[T], use func(T) (bool, error)) (boo
 		return false, err
 	}
 	if complete {
-		return m.choose(alternatives{next: func() (bool, bool, error) {
+		return m.choose(alternatives{held: func(s *sizing) { s.bytes += 200 * int64(len(ready)) }, next: func() (bool, bool, error) {
 			t := ready[0]
 			ready = ready[1:]
 			ok, err := use(t)

@@ -1,6 +1,7 @@
 package prolog
 
 import (
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,7 +127,10 @@ func (h *heap) formatted(text string, values []Term) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			n, digits = int(min(max(i, 0), maxColumn)), 1
+			if i < 0 || i > maxColumn {
+				return "", formatError("~*: a number from 0 to %d is wanted, not %d", maxColumn, i)
+			}
+			n, digits = int(i), 1
 		case strings.HasPrefix(rest, "`") && len(rest) > 1:
 			r, size := utf8.DecodeRuneInString(rest[1:])
 			n, digits = int(r), 1+size
@@ -135,7 +139,10 @@ func (h *heap) formatted(text string, values []Term) (string, error) {
 				digits++
 			}
 			if digits > 0 {
-				n, _ = strconv.Atoi(rest[:min(digits, 4)])
+				var err error
+				if n, err = strconv.Atoi(rest[:digits]); err != nil || n > maxColumn {
+					return "", formatError("~%s: a number of at most %d is wanted", rest[:digits], maxColumn)
+				}
 			}
 		}
 		if rest = rest[digits:]; rest == "" {
@@ -182,23 +189,31 @@ func (f *formatting) directive(directive rune, n int) error {
 		}
 		return f.put(strings.Repeat(string(rune(c)), max(n, 1)))
 	case 'd', 'D':
-		i, err := f.integer(directive)
+		value, err := f.next(directive)
 		if err != nil {
 			return err
 		}
-		return f.put(groupedInt(i, max(n, 0), directive == 'D'))
+		z := bigOf(value)
+		if z == nil {
+			return wanted("integer", value)
+		}
+		return f.put(groupedInt(z, max(n, 0), directive == 'D'))
 	case 'r', 'R':
-		i, err := f.integer(directive)
+		value, err := f.next(directive)
 		if err != nil {
 			return err
+		}
+		z := bigOf(value)
+		if z == nil {
+			return wanted("integer", value)
 		}
 		if n < 0 {
-			n = 8
+			return formatError("~%c has no base: ~8%c is of base 8", directive, directive)
 		}
 		if n < 2 || n > 36 {
 			return formatError("~%dr: a base from 2 to 36 is wanted", n)
 		}
-		s := strconv.FormatInt(int64(i), n)
+		s := z.Text(n)
 		if directive == 'R' {
 			s = strings.ToUpper(s)
 		}
@@ -211,10 +226,15 @@ func (f *formatting) directive(directive rune, n int) error {
 	s := ""
 	switch directive {
 	case 'w':
-		s, err = f.heap.text(value, false)
+		s, err = f.heap.text(value, writer{numbered: true})
 	case 'q', 'p':
-		s, err = f.heap.text(value, true)
-	case 'a', 's':
+		s, err = f.heap.text(value, writer{numbered: true, quoted: true})
+	case 'a':
+		var atomic bool
+		if s, atomic = textOf(value); !atomic {
+			return wanted("atomic", value)
+		}
+	case 's':
 		s, err = f.textArg(value)
 	case 'e', 'f', 'g':
 		x, evalErr := f.eval(value)
@@ -224,9 +244,16 @@ func (f *formatting) directive(directive rune, n int) error {
 		if n < 0 {
 			n = 6
 		}
-		s = strconv.FormatFloat(toFloat(x), byte(directive), min(n, 300), 64)
-		if directive == 'g' {
-			s = strconv.FormatFloat(toFloat(x), 'g', 6, 64)
+		z := bigOf(x)
+		switch {
+		case directive == 'g':
+			s = strconv.FormatFloat(toFloat(x), 'g', max(n, 1), 64)
+		case directive == 'f' && z != nil: // exactly
+			if s = z.String(); n > 0 {
+				s += "." + strings.Repeat("0", n)
+			}
+		default:
+			s = strconv.FormatFloat(toFloat(x), byte(directive), n, 64)
 		}
 	case 'i':
 	default:
@@ -239,8 +266,8 @@ func (f *formatting) directive(directive rune, n int) error {
 }
 
 // groupedInt writes an integer with so many digits behind a point, and commas between thousands.
-func groupedInt(i Int, decimals int, grouped bool) string {
-	s := strings.TrimPrefix(formatInt(i), "-")
+func groupedInt(z *big.Int, decimals int, grouped bool) string {
+	s := strings.TrimPrefix(z.String(), "-")
 	s = strings.Repeat("0", max(0, decimals+1-len(s))) + s
 	whole, part := s[:len(s)-decimals], s[len(s)-decimals:]
 	if grouped {
@@ -251,7 +278,7 @@ func groupedInt(i Int, decimals int, grouped bool) string {
 	if part != "" {
 		whole += "." + part
 	}
-	if i < 0 {
+	if z.Sign() < 0 {
 		whole = "-" + whole
 	}
 	return whole

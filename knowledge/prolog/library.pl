@@ -6,9 +6,7 @@ ignore(_).
 not(G) :- \+ G.
 apply(G, Extra) :- G =.. L0, append(L0, Extra, L1), G2 =.. L1, call(G2).
 forall(C, A) :- \+ (C, \+ A).
-call_cleanup(G, C) :- once(G), ignore(C).
-setup_call_cleanup(S, G, C) :- once(S), once(G), ignore(C).
-findnsols(N, T, G, L) :- findall(T, limit(N, G), L).
+setup_call_cleanup(S, G, C) :- once(S), call_cleanup(G, C).
 aggregate_all(Spec, Discriminator, G, R) :-
     findall(Discriminator-Spec, G, L0), sort(0, @<, L0, L1), '$aggregate_list'(Spec, L1, R).
 '$aggregate_list'(Spec, L, R) :- aggregate_all(Spec, member(_-Spec, L), R).
@@ -17,8 +15,7 @@ aggregate_all(Spec, Discriminator, G, R) :-
 
 append([], L, L).
 append([H|T], L, [H|R]) :- append(T, L, R).
-append(Ls, L) :- foldl('$append_before', Ls, [], Rs), reverse(Rs, Fs), '$flat'(Fs, L).
-'$append_before'(L, Acc, [L|Acc]).
+append(Ls, L) :- must_be(list, Ls), '$flat'(Ls, L).
 '$flat'([], []).
 '$flat'([L|Ls], R) :- append(L, R0, R), '$flat'(Ls, R0).
 prefix([], _).
@@ -27,30 +24,32 @@ member(X, [H|T]) :- '$member'(T, X, H).
 '$member'(_, X, X).
 '$member'([H|T], X, _) :- '$member'(T, X, H).
 memberchk(X, L) :- member(X, L), !.
-last([X], X) :- !.
-last([_|T], X) :- last(T, X).
-reverse(L, R) :- '$reverse'(L, [], R).
-'$reverse'([], R, R).
-'$reverse'([H|T], A, R) :- '$reverse'(T, [H|A], R).
+last([H|T], X) :- '$last'(T, H, X).
+'$last'([], X, X).
+'$last'([H|T], _, X) :- '$last'(T, H, X).
+reverse(L, R) :- '$reverse'(L, [], R, R).
+'$reverse'([], R, R, []).
+'$reverse'([H|T], A, R, [_|Bound]) :- '$reverse'(T, [H|A], R, Bound).
 nth0(I, L, E) :- '$nth'(I, 0, L, E).
 nth1(I, L, E) :- '$nth'(I, 1, L, E).
 '$nth'(I, B, L, E) :- integer(I), !, N is I - B, N >= 0, '$nth_at'(N, L, E).
-'$nth'(I, B, [H|T], E) :- var(I), '$nth_any'(T, H, E, B, I).
+'$nth'(I, B, L, E) :- var(I), !, L = [H|T], '$nth_any'(T, H, E, B, I).
+'$nth'(I, _, _, _) :- must_be(integer, I).
 '$nth_at'(0, [E|_], E) :- !.
 '$nth_at'(N, [_|T], E) :- N1 is N - 1, '$nth_at'(N1, T, E).
 '$nth_any'(_, H, H, B, B).
 '$nth_any'([H|T], _, E, B, I) :- B1 is B + 1, '$nth_any'(T, H, E, B1, I).
-nth0(I, L, E, R) :- integer(I), !, I >= 0, '$nth_del'(I, L, E, R).
-nth0(I, L, E, R) :- var(I), '$nth_gen'(L, E, R, 0, I).
-nth1(I, L, E, R) :- integer(I), !, I0 is I - 1, nth0(I0, L, E, R).
-nth1(I, L, E, R) :- nth0(I0, L, E, R), I is I0 + 1.
+nth0(I, L, E, R) :- var(I), !, '$nth_gen'(L, E, R, 0, I).
+nth0(I, L, E, R) :- must_be(nonneg, I), '$nth_del'(I, L, E, R).
+nth1(I, L, E, R) :- var(I), !, '$nth_gen'(L, E, R, 1, I).
+nth1(I, L, E, R) :- must_be(positive_integer, I), I0 is I - 1, '$nth_del'(I0, L, E, R).
 '$nth_del'(0, [E|R], E, R) :- !.
 '$nth_del'(N, [H|T], E, [H|R]) :- N1 is N - 1, '$nth_del'(N1, T, E, R).
 '$nth_gen'([E|R], E, R, B, B).
 '$nth_gen'([H|T], E, [H|R], B, I) :- B1 is B + 1, '$nth_gen'(T, E, R, B1, I).
 select(X, [X|T], T).
 select(X, [H|T], [H|R]) :- select(X, T, R).
-selectchk(X, L, R) :- select(X, L, R), !.
+selectchk(X, L, R) :- select(X, L, R0), !, R = R0.
 select(X, Xs, Y, Ys) :- '$select4'(Xs, X, Y, Ys).
 '$select4'([X|T], X, Y, [Y|T]).
 '$select4'([H|T], X, Y, [H|T2]) :- '$select4'(T, X, Y, T2).
@@ -94,19 +93,20 @@ max_member(M, L) :- '$max_member'(L, M).
 '$later'(X, M0, M) :- ( X @> M0 -> M = X ; M = M0 ).
 min_member(M, [H|T]) :- foldl('$earlier', T, H, M).
 '$earlier'(X, M0, M) :- ( X @< M0 -> M = X ; M = M0 ).
-numlist(L, H, []) :- L > H, !.
-numlist(L, H, [L|T]) :- L1 is L + 1, numlist(L1, H, T).
+numlist(L, H, R) :- must_be(integer, L), must_be(integer, H), L =< H, '$numlist'(L, H, R).
+'$numlist'(H, H, L) :- !, L = [H].
+'$numlist'(L, H, [L|T]) :- L1 is L + 1, '$numlist'(L1, H, T).
 delete([], _, []).
 delete([H|T], X, R) :- ( H \= X -> R = [H|R1] ; R = R1 ), delete(T, X, R1).
-subtract([], _, []).
+subtract([], _, []) :- !.
 subtract([H|T], L, R) :- ( memberchk(H, L) -> R = R1 ; R = [H|R1] ), subtract(T, L, R1).
-intersection([], _, []).
+intersection([], _, []) :- !.
 intersection([H|T], L, R) :- ( memberchk(H, L) -> R = [H|R1] ; R = R1 ), intersection(T, L, R1).
-union([], L, L).
+union([], L, L) :- !.
 union([H|T], L, R) :- ( memberchk(H, L) -> R = R1 ; R = [H|R1] ), union(T, L, R1).
-subset([], _).
+subset([], _) :- !.
 subset([H|T], L) :- memberchk(H, L), subset(T, L).
-list_to_set(L, S) :- '$to_set'(L, [], S).
+list_to_set(L, S) :- must_be(list, L), '$to_set'(L, [], S).
 '$to_set'([], _, []).
 '$to_set'([H|T], Seen, R) :- ( '$seen'(H, Seen) -> R = R1 ; R = [H|R1] ), '$to_set'(T, [H|Seen], R1).
 '$seen'(X, [Y|T]) :- ( X == Y -> true ; '$seen'(X, T) ).
@@ -130,7 +130,7 @@ pairs_keys([K-_|T], [K|Ks]) :- pairs_keys(T, Ks).
 pairs_values([], []).
 pairs_values([_-V|T], [V|Vs]) :- pairs_values(T, Vs).
 permutation(Xs, Ys) :- '$skel'(Xs, Ys), '$perm'(Xs, Ys).
-'$skel'(Xs, Ys) :- ( is_list(Xs) -> length(Xs, N), length(Ys, N) ; is_list(Ys), length(Ys, N), length(Xs, N) ).
+'$skel'(Xs, Ys) :- ( is_list(Ys), \+ is_list(Xs) -> length(Ys, N), length(Xs, N) ; length(Xs, N), length(Ys, N) ).
 '$perm'([], []).
 '$perm'(L, [H|T]) :- select(H, L, R), '$perm'(R, T).
 same_length([], []).
@@ -154,7 +154,7 @@ predsort(P, L, S) :- length(L, N), '$predsort'(P, N, L, _, S0), !, S = S0.
 concat_atom(L, A) :- atomic_list_concat(L, A).
 concat_atom(L, S, A) :- atomic_list_concat(L, S, A).
 
-transpose_pairs(Pairs, Transposed) :- findall(V-K, member(K-V, Pairs), L), keysort(L, Transposed).
+transpose_pairs(Pairs, Transposed) :- pairs_keys_values(Pairs, Ks, Vs), pairs_keys_values(L, Vs, Ks), keysort(L, Transposed).
 partition(P, L, Ls, Es, Gs) :- '$partition'(L, P, Ls, Es, Gs).
 '$partition'([], _, [], [], []).
 '$partition'([H|T], P, L, E, G) :-
@@ -185,15 +185,14 @@ aggregate(Spec, G, R) :- '$bag_goal'(G, Vars, Goal), '$aggregate'(Spec, Vars, Go
 
 % Solutions in order, each once, or some of them.
 
-offset(N, G) :- findall(G, G, L), length(Skipped, N), append(Skipped, Rest, L), !, member(G, Rest).
-call_nth(G, N) :- integer(N), !, N > 0, findall(G, limit(N, G), L), length(L, N), last(L, G).
-call_nth(G, N) :- findall(G, G, L), nth1(N, L, G).
 distinct(G) :- distinct(G, G).
 distinct(W, G) :- findall(W-G, G, L), '$distinct'(L, [], D), member(W-G, D).
 '$distinct'([], _, []).
 '$distinct'([W-G|T], Seen, R) :- ( '$variant_in'(W, Seen) -> R = R1 ; R = [W-G|R1] ), '$distinct'(T, [W|Seen], R1).
 '$variant_in'(W, [X|T]) :- ( W =@= X -> true ; '$variant_in'(W, T) ).
-order_by(Specs, G) :- findall(G, G, L0), '$order_by'(Specs, G, L0, L), member(G, L).
+order_by(Specs, G) :- must_be(list, Specs), '$orders'(Specs), findall(G, G, L0), '$order_by'(Specs, G, L0, L), member(G, L).
+'$orders'([]).
+'$orders'([S|Ss]) :- ( nonvar(S), ( S = asc(_) ; S = desc(_) ) -> true ; must_be(oneof([asc(_), desc(_)]), S) ), '$orders'(Ss).
 '$order_by'([], _, L, L).
 '$order_by'([Spec|Specs], G, L0, L) :-
     '$order_by'(Specs, G, L0, L1), ( Spec = asc(V) -> Order = (@=<) ; Spec = desc(V), Order = (@>=) ),
@@ -223,7 +222,9 @@ put_assoc(K, A, V, B) :- '$put'(A, K, V, B, _).
 '$halves'(<, -, >).
 '$halves'(>, <, -).
 '$halves'(-, -, -).
-list_to_assoc(L, A) :- foldl('$put_pair', L, t, A).
+list_to_assoc(L, A) :-
+    foldl('$put_pair', L, t, A), pairs_keys(L, Ks), sort(Ks, Sorted), length(Ks, N),
+    ( length(Sorted, N) -> true ; throw(error(domain_error(unique_key_pairs, L), 'a key stands twice in the list')) ).
 ord_list_to_assoc(L, A) :- list_to_assoc(L, A).
 '$put_pair'(K-V, A, B) :- put_assoc(K, A, V, B).
 assoc_to_list(A, L) :- '$assoc_list'(A, L, []).

@@ -1,9 +1,6 @@
 package prolog
 
 import (
-	"cmp"
-	"strings"
-
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -141,7 +138,7 @@ func (o *object) condition(t Term) error {
 		}
 		return nil
 	}
-	// Orders: numbers by value where both are some, texts as they are otherwise.
+	// Orders: by what literals mean.
 	holds, ok := map[Atom]func(int) bool{
 		"eq": func(c int) bool { return c == 0 }, "lt": func(c int) bool { return c < 0 }, "le": func(c int) bool { return c <= 0 },
 		"gt": func(c int) bool { return c > 0 }, "ge": func(c int) bool { return c >= 0 },
@@ -153,7 +150,7 @@ func (o *object) condition(t Term) error {
 			return err
 		}
 		o.keep = func(t rdf.Term) bool {
-			c, ok := compare(t.Value)
+			c, ok := compare(t)
 			return ok && holds(c)
 		}
 		return nil
@@ -167,8 +164,8 @@ func (o *object) condition(t Term) error {
 			return err
 		}
 		o.keep = func(t rdf.Term) bool {
-			a, ok1 := low(t.Value)
-			b, ok2 := high(t.Value)
+			a, ok1 := low(t)
+			b, ok2 := high(t)
 			return ok1 && ok2 && a >= 0 && b <= 0
 		}
 		return nil
@@ -176,24 +173,23 @@ func (o *object) condition(t Term) error {
 	return domainError("condition", c)
 }
 
-// comparison returns how texts compare with a bound.
-func comparison(bound Term) (func(text string) (c int, ok bool), error) {
-	if c, ok := isFunctor(bound, "type", 2); ok {
-		bound = deref(c.args[1])
+// comparison returns how literals compare with a bound: type(T, V), lang(L, V), a number, or a text, which is a number if it
+// is written as one. A bound without a language is compared with the text of a literal that has one.
+func comparison(bound Term) (func(t rdf.Term) (c int, ok bool), error) {
+	limit, ok, err := literalOf(bound)
+	if err == nil && !ok {
+		err = wanted("number", bound)
 	}
-	text, ok := textOf(bound)
-	if !ok {
-		return nil, wanted("number", bound)
+	if err != nil {
+		return nil, err
 	}
-	number := parseNumber(strings.TrimSpace(text))
-	return func(text2 string) (int, bool) {
-		if number == nil {
-			return cmp.Compare(text2, text), true
+	if number, ok := rdf.NewNumber(limit.Value); ok && limit.Type == "" && limit.Lang == "" {
+		limit = number
+	}
+	return func(t rdf.Term) (int, bool) {
+		if limit.Type == "" && limit.Lang == "" && t.Lang != "" {
+			t = rdf.NewText(t.Value)
 		}
-		n := parseNumber(strings.TrimSpace(text2))
-		if n == nil {
-			return 0, false
-		}
-		return compareNumbers(n, number), true
+		return rdf.Compare(t, limit)
 	}, nil
 }

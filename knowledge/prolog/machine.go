@@ -17,7 +17,7 @@ type frame struct {
 	view *knowledge.View // what the goals are asked of
 	pos  int32           // of the goal whose success it waits for
 	top  bool            // it is of the question itself: it is kept even if nothing follows, to tell places
-	seen uint8
+	seen uint16          // the measurement of memory that has counted it
 	into *collector
 	in   *catching
 }
@@ -29,6 +29,7 @@ const (
 	chooseClause                    // the next clause
 	chooseNext                      // the next answer of a Go function
 	chooseCatch                     // nothing: catch/3 was called here
+	chooseCleanup                   // nothing: a goal with a cleanup was called here
 	chooseCollect                   // the end of what a collector collects
 	chooseNothing                   // nothing
 )
@@ -56,6 +57,8 @@ type alternatives struct {
 	// next tries the next one; more says that there may be another.
 	next func() (ok, more bool, err error)
 	stop func() // nil where nothing is to be ended
+	// held adds what is kept for the next ones; nil where that is little.
+	held func(*sizing)
 }
 
 // collector collects the solutions of a goal.
@@ -65,7 +68,7 @@ type collector struct {
 	finish   func(results []Term) (bool, error)
 }
 
-// catching is a call of catch/3.
+// catching is a call of catch/3, or of a goal with a cleanup: that is the recovery then, and catches nothing.
 type catching struct{ catcher, recovery Term }
 
 // machine answers one question.
@@ -85,7 +88,8 @@ type machine struct {
 	sources []*source // of the program, and the question's
 
 	choices  []choice
-	answered []*Var // the variables of the question
+	cleanups []frame // of calls that are over, whose cleanup is still to be carried out
+	answered []*Var  // the variables of the question, those without a name, too
 
 	why  bool  // facts are to be remembered
 	used *used // the last one
@@ -103,6 +107,9 @@ func (m *machine) cutTo(n int) {
 	for i := len(m.choices) - 1; i >= n; i-- {
 		if again := m.choices[i].again; again != nil && again.stop != nil {
 			again.stop()
+		}
+		if m.choices[i].kind == chooseCleanup {
+			m.cleanups = append(m.cleanups, m.choices[i].frame)
 		}
 		m.choices[i] = choice{}
 	}
@@ -148,12 +155,34 @@ func (m *machine) run() (bool, error) {
 			}
 			continue
 		}
+		if len(m.cleanups) > 0 {
+			m.cleanUp(ok)
+			continue
+		}
 		if !ok {
 			if more, err := m.backtrack(); !more || err != nil {
 				return false, err
 			}
 		}
 	}
+}
+
+// cleanUp has the cleanups of calls that are over carried out, the innermost first, and then what
+// follows, or failure.
+func (m *machine) cleanUp(ok bool) {
+	if !ok {
+		m.frame = frame{code: codeNone, next: m.frame.next, view: m.view}
+	}
+	for i := len(m.cleanups) - 1; i >= 0; i-- {
+		over := m.cleanups[i]
+		m.frame = frame{code: m.ignoring(over.in.recovery), next: m.follow(), view: over.view}
+	}
+	m.cleanups = nil
+}
+
+// ignoring is a goal that is carried out once, and may fail.
+func (m *machine) ignoring(t Term) []goal {
+	return []goal{{pred: m.find(indicator{"ignore", 1}), direct: true, args: []Term{t}}}
 }
 
 // step carries out one goal.
@@ -217,7 +246,9 @@ func (m *machine) step() (ok, done bool, err error) {
 		m.cutTo(m.cut)
 		return true, false, nil
 	case doSoftCut:
-		m.choices[m.cut].kind = chooseNothing
+		if m.choices[m.cut].kind = chooseNothing; m.cut == len(m.choices)-1 {
+			m.cutTo(m.cut)
+		}
 		return true, false, nil
 	case doFail:
 		return false, false, nil
@@ -229,8 +260,8 @@ func (m *machine) step() (ok, done bool, err error) {
 		m.into.results = append(m.into.results, t)
 		return false, false, err
 	case doExit:
-		if top := len(m.choices) - 1; top >= 0 && m.choices[top].kind == chooseCatch && m.choices[top].in == m.in {
-			m.cutTo(top)
+		if top := len(m.choices) - 1; top >= 0 && m.choices[top].in == m.in {
+			m.cutTo(top) // nothing is left to be tried
 		}
 		return true, false, nil
 	case doDone:
@@ -379,6 +410,9 @@ func (h *heap) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
 	case *big.Int:
 		z, ok := tmpl.(*big.Int)
 		return ok && z.Cmp(t) == 0, nil
+	case Float:
+		f, ok := tmpl.(Float)
+		return ok && sameFloat(f, t), nil
 	default:
 		return t == tmpl, nil
 	}
@@ -432,6 +466,10 @@ func (m *machine) backtrack() (more bool, err error) {
 			ok, err = m.enter(c.args, c.rest, c)
 		case chooseNext:
 			ok, err = m.redo()
+		case chooseCleanup:
+			m.cutTo(n - 1)
+			m.cleanUp(false)
+			return true, nil
 		case chooseCollect:
 			into := c.into
 			m.into = nil
@@ -556,20 +594,25 @@ func (m *machine) caught(err error) error {
 		in := c.in
 		m.undo(c.trail)
 		m.frame, m.used = c.frame, c.used
-		isCatch := c.kind == chooseCatch && active[in]
+		isCatch, isCleanup := c.kind == chooseCatch && active[in], c.kind == chooseCleanup
 		m.cutTo(n - 1)
+		if isCleanup { // whatever comes of it, the error goes on
+			m.frame.in, m.cleanups = nil, m.cleanups[:len(m.cleanups)-1]
+			again := &pred{library: true, do: func(*machine, []Term) (bool, error) { return false, ex }}
+			m.frame = frame{code: []goal{{pred: again, direct: true}}, next: m.follow(), view: m.view}
+			_, err := m.callGoal(newTerm("catch", newTerm("ignore", in.recovery), m.newVar(), atomTrue))
+			return err
+		}
 		if !isCatch {
 			continue
 		}
 		m.frame.in = nil
-		trail := len(m.trail)
-		ok, err := m.unify(in.catcher, ex.term)
+		// What does not catch it leaves the term as it was thrown to the next catch/3.
+		ok, err := m.tryUnify(in.catcher, ex.term, true)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			// Nothing is left of the attempt, although no choice may have had it trailed.
-			m.undo(trail)
 			continue
 		}
 		if ok, err = m.callGoal(in.recovery); err != nil {

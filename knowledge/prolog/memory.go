@@ -20,22 +20,21 @@ type heap struct {
 	deadline         time.Time
 
 	allocated, nextMeasure int64
+	measureEach            int64 // how much is taken between two measurements
 	pending                int64 // what was taken by the goal that is carried out, and may not be reachable yet
 	kept                   int64 // what is not measured: rows and asserted clauses
-	measurement            uint8
+	measurement            uint16
 	roots                  func(*sizing) // what is reachable
 }
 
-const varStep = 1 << 8
-
 func (h *heap) newVar() *Var {
-	h.lastVar += varStep
-	return &Var{id: h.lastVar}
+	h.lastVar++
+	return &Var{ageLow: uint32(h.lastVar), ageHigh: uint16(h.lastVar >> 32)}
 }
 
 func (h *heap) bind(v *Var, t Term) {
 	v.ref = t
-	if v.id < h.young {
+	if v.age() < h.young {
 		h.trail = append(h.trail, v)
 	}
 }
@@ -70,7 +69,9 @@ func (h *heap) spend(n int64) error {
 func (h *heap) charge(bytes int) error {
 	h.allocated += int64(bytes)
 	h.pending += int64(bytes)
-	h.steps += int64(bytes+63) >> 6 // to fill it takes time
+	if err := h.spend(int64(bytes+63) >> 6); err != nil { // to fill it takes time
+		return err
+	}
 	if h.allocated < h.nextMeasure {
 		return nil
 	}
@@ -80,7 +81,7 @@ func (h *heap) charge(bytes int) error {
 	}
 	if h.pending <= h.limits.Memory {
 		h.allocated = h.measure() + h.pending
-		h.nextMeasure = h.allocated + h.limits.Memory/4
+		h.nextMeasure = h.allocated + h.measureEach
 	}
 	if h.allocated > h.limits.Memory {
 		return &limitError{fmt.Sprintf("it takes more than %d MB of memory: it may recurse or collect without end, or more memory is needed", h.limits.Memory>>20)}
@@ -89,9 +90,13 @@ func (h *heap) charge(bytes int) error {
 }
 
 // measure returns how many bytes are reachable, beside the program. Each object is marked
-// with the number of the measurement, and so counted once.
+// with the number of the measurement, and so counted once. Numbers come again after 65,535
+// measurements: what has lain outside of all of them since is then not counted, once. The marks say
+// nothing to the machine.
 func (h *heap) measure() int64 {
-	h.measurement = h.measurement%250 + 1
+	if h.measurement++; h.measurement == 0 { // no mark
+		h.measurement++
+	}
 	s := sizing{mark: h.measurement, bytes: h.kept + int64(len(h.trail))*8}
 	for _, v := range h.trail {
 		s.term(v)
@@ -108,6 +113,9 @@ func (m *machine) reachable(s *sizing) {
 		c := &m.choices[i]
 		s.frame(&c.frame)
 		s.terms(c.args)
+		if c.again != nil && c.again.held != nil {
+			c.again.held(s)
+		}
 	}
 	for _, v := range m.answered {
 		s.term(v)
@@ -116,7 +124,7 @@ func (m *machine) reachable(s *sizing) {
 
 // sizing adds up the sizes of what can be reached.
 type sizing struct {
-	mark  uint8
+	mark  uint16
 	bytes int64
 	todo  []Term // compound terms whose arguments are still to be counted
 }
@@ -152,10 +160,10 @@ func (s *sizing) term(t Term) {
 		s.todo = s.todo[:len(s.todo)-1]
 		switch t := t.(type) {
 		case *Var:
-			if uint8(t.id) == s.mark {
+			if t.seen == s.mark {
 				continue
 			}
-			t.id = t.id&^0xff | uint64(s.mark)
+			t.seen = s.mark
 			s.bytes += 24
 			if t.ref != nil {
 				s.todo = append(s.todo, t.ref)

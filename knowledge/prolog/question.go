@@ -50,10 +50,10 @@ func (p *Program) Ask(ctx context.Context, view *knowledge.View, question string
 				return
 			}
 			row, err := m.row(vars)
-			if err == nil && !told[row.json] {
-				m.kept += int64(len(row.json) + 32)
-				err = m.charge(len(row.json) + 32)
-				told[row.json] = true
+			if err == nil && !told[row.key] {
+				m.kept += int64(len(row.key) + 32)
+				err = m.charge(len(row.key) + 32)
+				told[row.key] = true
 				if err == nil && !yield(row, nil) {
 					return
 				}
@@ -77,7 +77,7 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	base := p.sources[len(p.sources)-1].end()
 	src := &source{name: "", text: question, base: base}
 	m := &machine{
-		program: p, asked: view, heap: &heap{ctx: ctx, limits: limits, nextMeasure: limits.Memory / 4},
+		program: p, asked: view, heap: &heap{ctx: ctx, limits: limits, nextMeasure: limits.Memory / 4, measureEach: limits.Memory / 4},
 		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
@@ -91,7 +91,11 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	if len(question) > maxSource {
 		return nil, nil, engram.Errorf(engram.Exhausted, "", "a question of %d bytes; %d are the most", len(question), maxSource)
 	}
-	r := newReader(question, base, true, m.newVar)
+	r := newReader(question, base, true, func() *Var {
+		v := m.newVar()
+		m.answered = append(m.answered, v)
+		return v
+	})
 	t, err := r.whole()
 	var syntax *syntaxError
 	if errors.As(err, &syntax) {
@@ -99,9 +103,6 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	}
 	if c, ok := isFunctor(t, "?-", 1); ok {
 		t = c.args[0]
-	}
-	for _, n := range r.vars {
-		m.answered = append(m.answered, n.v)
 	}
 	m.frame = frame{next: &frame{code: codeDone}, view: view}
 	comp := compiler{find: m.find, expand: p.expandKnown}
@@ -141,12 +142,15 @@ func (m *machine) failure(err error) error {
 // A Row is one answer: values of the question's named variables, in the order in which these
 // appear. It is JSON, as ../../../shared/data/knowledge describes rows.
 type Row struct {
-	Names  []string
-	Values []string // as people read them
+	Names []string
+	// Values are as people read them: texts and numbers as they are, other terms as Prolog reads them,
+	// with the same name for the same variable in all columns.
+	Values []string
 	// Facts are, if they were asked for ([Why]), the answers of predicates over facts that led to the
 	// row, in the order of the question; not those within findall and the like, or \+.
 	Facts []rdf.Triple
 	json  string
+	key   string // what tells it apart from other rows
 }
 
 // MarshalJSON returns the row as an object.
@@ -157,6 +161,7 @@ func (r Row) MarshalJSON() ([]byte, error) { return []byte(r.json), nil }
 func (m *machine) row(vars []namedVar) (Row, error) {
 	var r Row
 	var b strings.Builder
+	names := map[*Var]int{} // of the variables without a value, the same in all columns
 	b.WriteByte('{')
 	for _, n := range vars {
 		value := deref(n.v)
@@ -171,14 +176,21 @@ func (m *machine) row(vars []namedVar) (Row, error) {
 		if err := m.json(&b, value, 0); err != nil {
 			return Row{}, err
 		}
-		text, err := m.text(value, false)
-		if err != nil {
-			return Row{}, err
+		text, atomic := textOf(value)
+		if !atomic {
+			var err error
+			if text, err = m.text(value, writer{quoted: true, vars: names}); err != nil {
+				return Row{}, err
+			}
 		}
 		r.Names, r.Values = append(r.Names, n.name), append(r.Values, text)
 	}
 	b.WriteByte('}')
 	r.json = b.String()
+	r.key = r.json
+	if len(names) > 1 { // JSON does not tell which variables are the same
+		r.key += strings.Join(r.Values, "\n")
+	}
 	for u := m.used; u != nil; u = u.before {
 		if !slices.Contains(r.Facts, u.fact) {
 			r.Facts = append(r.Facts, u.fact)

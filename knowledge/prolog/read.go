@@ -334,7 +334,7 @@ func (r *reader) bracketed(tok token) (Term, error) {
 		return t, r.expect(")")
 	case "{":
 		if r.punct("}") {
-			return atomCurly, r.advance()
+			return r.emptyBrackets(tok.at, atomCurly)
 		}
 		t, err := r.parse(1200)
 		if err != nil {
@@ -343,7 +343,7 @@ func (r *reader) bracketed(tok token) (Term, error) {
 		return r.compound(tok.at, atomCurly, t), r.expect("}")
 	case "[":
 		if r.punct("]") {
-			return atomNil, r.advance()
+			return r.emptyBrackets(tok.at, atomNil)
 		}
 		var terms []Term
 		for {
@@ -373,6 +373,18 @@ func (r *reader) bracketed(tok token) (Term, error) {
 	}
 	r.tok = tok
 	return nil, r.fault(tok.at, "a term is wanted here, not %s", tok.text)
+}
+
+// emptyBrackets reads on behind [] or {}: they may be a functor.
+func (r *reader) emptyBrackets(at int, name Atom) (Term, error) {
+	if err := r.advance(); err != nil || !r.punct("(") || r.tok.apart {
+		return name, err
+	}
+	args, err := r.arguments()
+	if err != nil {
+		return nil, err
+	}
+	return r.compound(at, name, args...), nil
 }
 
 func (r *reader) list(at int, terms []Term, tail Term) Term {

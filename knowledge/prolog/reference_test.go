@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +49,67 @@ func TestReference(t *testing.T) {
 	}
 	if asked != 99 {
 		t.Errorf("%d questions were asked", asked)
+	}
+}
+
+// The reports' goals have the rows that SWI-Prolog 9.0.4 gave, in its order.
+func TestReports(t *testing.T) {
+	b, err := os.ReadFile(testkit.Shared(t, "reports", "prolog.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prolog.NewProgram()
+	asked := 0
+	for line := range strings.Lines(string(b)) {
+		goal, rows, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		if goal == "goal" {
+			continue
+		}
+		asked++
+		var want []any
+		if err := json.Unmarshal([]byte(rows), &want); err != nil {
+			t.Fatalf("%s: %v", goal, err)
+		}
+		got, err := ask(t, p, knowledge.NewGraph(), goal, patience)
+		var read any
+		if err == nil {
+			err = json.Unmarshal([]byte("["+strings.Join(got, ",")+"]"), &read)
+		}
+		if err != nil || !equal(read, want) {
+			t.Errorf("%s\n got %v, %v\nwant %s", goal, got, err, rows)
+		}
+	}
+	if asked != 24 {
+		t.Errorf("%d goals were asked", asked)
+	}
+}
+
+// A question has the answers that SWI-Prolog gave, however often memory is measured.
+func TestAnswersAtEachLimit(t *testing.T) {
+	rules, err := os.ReadFile(testkit.Shared(t, "reports", "pairs.pl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prolog.NewProgram()
+	if err := p.AddRules("pairs.pl", string(rules)); err != nil {
+		t.Fatal(err)
+	}
+	g := reference.Load(t, "knowrob.owl")
+	for _, c := range []struct {
+		question string
+		want     []string
+		rows     int
+		limits   []int64 // in MB
+	}{
+		{"aggregate_all(count, pair(X, Y), N)", []string{`{"N":2107}`}, 1, []int64{8}},
+		{"between(1, 10000, X), atom_number(A, X), atom_concat(x, A, B), Y is X mod 500, Y =:= 0", nil, 20, []int64{1, 2, 128}},
+	} {
+		for _, memory := range c.limits {
+			got, err := ask(t, p, g, c.question, prolog.Limits{Memory: memory << 20})
+			if err != nil || len(got) != c.rows || c.want != nil && !slices.Equal(got, c.want) {
+				t.Errorf("%s with %d MB: %d rows, %v, %v", c.question, memory, len(got), got[:min(len(got), 1)], err)
+			}
+		}
 	}
 }
 

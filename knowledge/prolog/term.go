@@ -24,10 +24,14 @@ type (
 // Var is a variable; ref is what it is bound to, nil while it is free.
 type Var struct {
 	ref Term
-	// id orders variables by age. Its last byte counts the measurement of memory that has
-	// seen the variable.
-	id uint64
+	// How many variables there were before: an age of 48 bits.
+	ageLow  uint32
+	ageHigh uint16
+	// seen is the measurement of memory that has counted the variable; nothing else reads it.
+	seen uint16
 }
+
+func (v *Var) age() uint64 { return uint64(v.ageHigh)<<32 | uint64(v.ageLow) }
 
 // Compound is a functor with arguments, at least one.
 type Compound struct {
@@ -37,7 +41,7 @@ type Compound struct {
 	pos int32
 	// seen is the measurement of memory that has counted this term; shared terms belong to a
 	// program and are never counted.
-	seen uint8
+	seen uint16
 	// ground terms have no variables; only what was read and compiled knows it.
 	ground bool
 	shared bool
@@ -193,7 +197,7 @@ func (h *heap) compare(a, b Term, depth int) (int, error) {
 		}
 		switch a := a.(type) {
 		case *Var:
-			return cmp.Compare(a.id>>8, b.(*Var).id>>8), nil
+			return cmp.Compare(a.age(), b.(*Var).age()), nil
 		case Atom:
 			return strings.Compare(string(a), string(b.(Atom))), nil
 		case String:
@@ -248,7 +252,7 @@ func (h *heap) unifyDeep(a, b Term, depth int) (bool, error) {
 				if x == y {
 					return true, nil
 				}
-				if x.id < y.id { // the younger one is bound to the older
+				if x.age() < y.age() { // the younger one is bound to the older
 					x, b = y, x
 				}
 			}
@@ -293,13 +297,18 @@ func (h *heap) unifyDeep(a, b Term, depth int) (bool, error) {
 		}
 		if f, ok := a.(Float); ok { // a float that is no number is equal to itself
 			g, ok := b.(Float)
-			return ok && math.Float64bits(float64(f)) == math.Float64bits(float64(g)), nil
+			return ok && sameFloat(f, g), nil
 		}
 		if _, ok := b.(*Compound); ok {
 			return false, nil
 		}
 		return a == b, nil
 	}
+}
+
+// sameFloat tells whether two floats are one term: each that is no number is the same.
+func sameFloat(f, g Float) bool {
+	return f == g && math.Signbit(float64(f)) == math.Signbit(float64(g)) || f != f && g != g
 }
 
 // copyTerm returns a copy with fresh variables in the places of the free ones, as renamed says.

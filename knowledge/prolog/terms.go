@@ -105,16 +105,32 @@ func termPredicates() map[string]map[int]builtin {
 			2: func(m *machine, args []Term) (bool, error) { return m.sortList(args[0], args[1], nil, 1, true) },
 			4: sort4,
 		},
-		"msort":   {2: func(m *machine, args []Term) (bool, error) { return m.sortList(args[0], args[1], nil, 1, false) }},
-		"keysort": {2: func(m *machine, args []Term) (bool, error) { return m.sortList(args[0], args[1], Int(1), 1, false) }},
+		"msort": {2: func(m *machine, args []Term) (bool, error) { return m.sortList(args[0], args[1], nil, 1, false) }},
+		"keysort": {2: func(m *machine, args []Term) (bool, error) {
+			pairs, err := m.listArg(args[0])
+			for _, p := range pairs {
+				if _, ok := isFunctor(deref(p), "-", 2); !ok {
+					return false, wanted("pair", deref(p))
+				}
+			}
+			if err != nil {
+				return false, err
+			}
+			return m.sortList(args[0], args[1], Int(1), 1, false)
+		}},
 	}
 }
 
 // unifiable tells whether two terms can be made equal, and leaves them as they are.
-func (m *machine) unifiable(a, b Term) (bool, error) {
-	trail := m.push(chooseNothing).trail
+func (m *machine) unifiable(a, b Term) (bool, error) { return m.tryUnify(a, b, false) }
+
+// tryUnify unifies two terms. It leaves them as they were if that fails, or if they are not kept so.
+func (m *machine) tryUnify(a, b Term, keep bool) (bool, error) {
+	trail := m.push(chooseNothing).trail // has all be trailed
 	ok, err := m.unify(a, b)
-	m.undo(trail)
+	if !ok || !keep {
+		m.undo(trail)
+	}
 	m.cutTo(len(m.choices) - 1)
 	return ok, err
 }
@@ -170,6 +186,9 @@ func functor(m *machine, args []Term) (bool, error) {
 		}
 		name := deref(args[1])
 		if n == 0 {
+			if _, atomic := textOf(name); !atomic {
+				return false, wanted("atomic", name)
+			}
 			return m.unify(t, name)
 		}
 		a, ok := name.(Atom)
@@ -238,6 +257,9 @@ func univ(m *machine, args []Term) (bool, error) {
 		}
 		name := deref(parts[0])
 		if len(parts) == 1 {
+			if _, atomic := textOf(name); !atomic {
+				return false, wanted("atomic", name)
+			}
 			return m.unify(t, name)
 		}
 		a, ok := name.(Atom)
@@ -267,6 +289,9 @@ func length(m *machine, args []Term) (bool, error) {
 	if !ok {
 		if t != Term(atomNil) {
 			return false, typeError("list", deref(args[0]))
+		}
+		if want := deref(args[1]); !isFree(want) && !isInteger(want) {
+			return false, typeError("integer", want)
 		}
 		return m.unify(args[1], n)
 	}

@@ -178,8 +178,8 @@ func textPredicates() map[string]map[int]builtin {
 			}
 			return m.unify(args[0], Atom(string(rune(c))))
 		}},
-		"number_codes":       converts(codes, mustBeNumber),
-		"number_chars":       converts(chars, mustBeNumber),
+		"number_codes":       numberText(codes),
+		"number_chars":       numberText(chars),
 		"name":               converts(codes, orNumber),
 		"atom_string":        converts(asString, asAtom),
 		"string_chars":       converts(chars, asString),
@@ -202,7 +202,31 @@ func textPredicates() map[string]map[int]builtin {
 	}
 }
 
-func mustBeNumber(s string) Term { return parseNumber(strings.TrimLeft(s, " \t\n")) }
+// numberText is number_codes/2 and number_chars/2.
+func numberText(to func(string) Term) map[int]builtin {
+	return map[int]builtin{2: func(m *machine, args []Term) (bool, error) {
+		n := deref(args[0])
+		if _, free := n.(*Var); !free {
+			s, _ := textOf(n)
+			if !isNumber(n) {
+				return false, typeError("number", n)
+			}
+			if err := m.charge(120 * len(s)); err != nil {
+				return false, err
+			}
+			return m.unify(args[1], to(s))
+		}
+		s, err := m.textArg(args[1])
+		if err != nil {
+			return false, err
+		}
+		number := parseNumber(strings.TrimLeft(s, " \t\n"))
+		if number == nil {
+			return false, thrown(newTerm("syntax_error", Atom("illegal_number")), "%s is no number", show(Atom(s)))
+		}
+		return m.unify(n, number)
+	}}
+}
 
 func atomNumber(m *machine, args []Term) (bool, error) {
 	switch a := deref(args[0]).(type) {
@@ -254,7 +278,7 @@ func termToAtom(as func(string) Term) builtin {
 			}
 			return m.unify(args[0], t)
 		}
-		s, err := m.text(args[0], true)
+		s, err := m.text(args[0], writer{quoted: true})
 		if err != nil {
 			return false, err
 		}
@@ -422,7 +446,7 @@ func subText(as func(string) Term) builtin {
 		if b < 0 || l < 0 || b+l > size {
 			return false, nil
 		}
-		return m.choose(alternatives{next: func() (bool, bool, error) {
+		return m.choose(alternatives{held: func(s *sizing) { s.bytes += 8 * int64(len(offsets)) }, next: func() (bool, bool, error) {
 			atB, atL := b, l
 			more := true
 			switch {

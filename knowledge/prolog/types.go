@@ -256,9 +256,19 @@ func charType(as func(rune) Term) builtin {
 						return false, nil
 					}
 					return m.unify(kind.args[0], Int(r-'0'))
-				case "to_lower", "lower":
+				case "lower":
+					if !unicode.IsLower(r) {
+						return false, nil
+					}
 					return m.unify(kind.args[0], as(unicode.ToUpper(r)))
-				case "to_upper", "upper":
+				case "upper":
+					if !unicode.IsUpper(r) {
+						return false, nil
+					}
+					return m.unify(kind.args[0], as(unicode.ToLower(r)))
+				case "to_lower":
+					return m.unify(kind.args[0], as(unicode.ToUpper(r)))
+				case "to_upper":
 					return m.unify(kind.args[0], as(unicode.ToLower(r)))
 				}
 			}
@@ -275,7 +285,6 @@ func setGlobal(m *machine, args []Term) (bool, error) {
 	if !ok {
 		return false, wanted("atom", deref(args[0]))
 	}
-	before := m.allocated
 	t, err := m.copyTerm(args[1], map[*Var]Term{}, 0)
 	if err != nil {
 		return false, err
@@ -288,7 +297,6 @@ func setGlobal(m *machine, args []Term) (bool, error) {
 	}
 	m.globals[key] = t
 	m.kept += termSize(t) + 64
-	m.allocated = before
 	return true, m.charge(int(termSize(t)) + 64)
 }
 

@@ -20,25 +20,21 @@ func formatFloat(f Float) string {
 	case math.IsNaN(float64(f)):
 		return "nan"
 	}
-	s := strconv.FormatFloat(float64(f), 'g', -1, 64)
-	if exp := strings.IndexByte(s, 'e'); exp >= 0 {
-		e, _ := strconv.Atoi(s[exp+1:])
-		if -5 < e && e < 15 {
-			s = strconv.FormatFloat(float64(f), 'f', -1, 64)
-		} else {
-			if !strings.Contains(s[:exp], ".") {
-				s = s[:exp] + ".0" + s[exp:]
-			}
-			return s
-		}
-	} else if e := len(strings.TrimPrefix(s, "-")); e > 15 && !strings.Contains(s, ".") {
-		s = strconv.FormatFloat(float64(f), 'e', -1, 64)
-		mantissa, exp, _ := strings.Cut(s, "e")
-		if !strings.Contains(mantissa, ".") {
+	s := strconv.FormatFloat(float64(f), 'e', -1, 64)
+	mantissa, exponent, _ := strings.Cut(s, "e")
+	e, _ := strconv.Atoi(exponent)
+	digits := len(strings.TrimPrefix(strings.Replace(mantissa, ".", "", 1), "-"))
+	if e < -4 || e > 14 && digits <= e+1 {
+		if digits == 1 {
 			mantissa += ".0"
 		}
-		return mantissa + "e" + exp
+		sign := ""
+		if e > 0 {
+			sign = "+"
+		}
+		return mantissa + "e" + sign + strconv.Itoa(e)
 	}
+	s = strconv.FormatFloat(float64(f), 'f', -1, 64)
 	if !strings.Contains(s, ".") {
 		s += ".0"
 	}
@@ -48,29 +44,39 @@ func formatFloat(f Float) string {
 // show writes a term for people: quoted as it would be read, cut where it is long.
 func show(t Term) string {
 	w := writer{quoted: true, most: 200}
-	w.term(t, 999, 0)
+	w.term(t, 999, 0, false)
 	return w.String()
 }
 
-// text returns a term as it would be read again, or without quotes, its variables as _1, _2 …
-func (h *heap) text(t Term, quoted bool) (string, error) {
-	if text, ok := textOf(deref(t)); ok && !quoted {
-		return text, nil
-	}
-	w := writer{quoted: quoted, most: math.MaxInt, h: h}
-	w.term(t, 1200, 0)
+// text returns a term as a writer writes it, its variables as _1, _2 … What is quoted is read
+// again as the same term, unless variables have been numbered.
+func (h *heap) text(t Term, w writer) (string, error) {
+	w.h, w.most = h, math.MaxInt
+	w.term(t, 1200, 0, false)
 	return w.String(), w.err
 }
 
-// writer writes terms, with operators where their names are some.
+// writer writes terms as SWI-Prolog does, with operators where their names are some.
 type writer struct {
 	strings.Builder
-	quoted bool
-	most   int   // after so many bytes an ellipsis ends it
-	h      *heap // who pays, nil for nobody
-	err    error
-	vars   map[*Var]int
+	quoted   bool
+	numbered bool  // $VAR(1) is written as the variable B, see numbervars/3
+	most     int   // after so many bytes an ellipsis ends it
+	h        *heap // who pays, nil for nobody
+	err      error
+	vars     map[*Var]int // their numbers
+	after    position
 }
+
+// position is where a token comes.
+type position uint8
+
+const (
+	afterToken  position = iota // of no special kind
+	afterPrefix                 // after a prefix operator: an opening parenthesis would make it a functor,
+	afterMinus                  // and a digit a negative number
+	afterInfix
+)
 
 func (w *writer) full() bool {
 	if w.err != nil {
@@ -88,35 +94,42 @@ func (w *writer) full() bool {
 	return w.err != nil
 }
 
-// put writes a token, apart from the one before where they would be read as one.
-func (w *writer) put(s string) {
+// put writes a token, apart from the one before where the two would be read otherwise.
+func (w *writer) put(s string) (apart bool) {
 	if s == "" {
-		return
+		return false
 	}
-	if w.Len() > 0 {
-		before, _ := utf8.DecodeLastRuneInString(w.String()[max(0, w.Len()-4):])
-		first, _ := utf8.DecodeRuneInString(s)
-		if isAlnum(before) && isAlnum(first) || isSymbol(before) && isSymbol(first) {
-			w.WriteByte(' ')
-		}
+	first, _ := utf8.DecodeRuneInString(s)
+	before, _ := utf8.DecodeLastRuneInString(w.String())
+	prefixed := w.after == afterPrefix || w.after == afterMinus
+	apart = w.Len() > 0 && (isAlnum(before) && isAlnum(first) || isSymbol(before) && isSymbol(first) ||
+		prefixed && (first == '(' || first == '{') || w.after == afterMinus && isDecimal(first))
+	if apart {
+		w.WriteByte(' ')
 	}
 	w.WriteString(s)
+	w.after = afterToken
+	return apart
 }
 
-func (w *writer) atom(a Atom) {
+func (w *writer) atom(a Atom) (apart bool) {
 	if w.quoted {
-		w.put(quoteAtom(string(a)))
-		return
+		return w.put(quoteAtom(string(a)))
 	}
-	w.put(string(a))
+	return w.put(string(a))
 }
 
-func (w *writer) term(t Term, prec, depth int) {
+// term writes a term that may have a priority of at most prec; operand tells of one beside an operator.
+func (w *writer) term(t Term, prec, depth int, operand bool) {
 	if w.full() {
 		return
 	}
-	if depth > 1000 {
+	if depth > 1000 && w.h == nil {
 		w.put("…")
+		return
+	}
+	if depth > maxDepth {
+		w.err = errNesting
 		return
 	}
 	switch t := deref(t).(type) {
@@ -135,7 +148,7 @@ func (w *writer) term(t Term, prec, depth int) {
 	case *big.Int:
 		w.put(t.String())
 	case Float:
-		w.put(formatFloat(t))
+		w.put(w.float(t))
 	case String:
 		if w.quoted {
 			w.put(quoteText(string(t), '"'))
@@ -143,7 +156,7 @@ func (w *writer) term(t Term, prec, depth int) {
 			w.put(string(t))
 		}
 	case Atom:
-		if _, isOp := operators[string(t)]; isOp && prec < 1200 && depth > 0 && prec < 999 {
+		if _, isOp := operators[string(t)]; isOp && operand {
 			w.put("(")
 			w.atom(t)
 			w.WriteString(")")
@@ -155,58 +168,64 @@ func (w *writer) term(t Term, prec, depth int) {
 	}
 }
 
+// float returns a float as it is read again, or as people call it.
+func (w *writer) float(f Float) string {
+	switch {
+	case !w.quoted:
+	case math.IsNaN(float64(f)):
+		return "1.5NaN"
+	case math.IsInf(float64(f), 1):
+		return "1.0Inf"
+	case math.IsInf(float64(f), -1):
+		return "-1.0Inf"
+	}
+	return formatFloat(f)
+}
+
 func (w *writer) compound(c *Compound, prec, depth int) {
+	if n, ok := deref(c.args[0]).(Int); ok && w.numbered && c.name == "$VAR" && len(c.args) == 1 && n >= 0 {
+		name := string(rune('A' + n%26))
+		if n >= 26 {
+			name += formatInt(n / 26)
+		}
+		w.put(name)
+		return
+	}
 	switch {
 	case c.name == atomDot && len(c.args) == 2:
 		w.list(c, depth)
 		return
 	case c.name == atomCurly && len(c.args) == 1:
 		w.put("{")
-		w.term(c.args[0], 1200, depth+1)
+		w.term(c.args[0], 1200, depth+1, false)
 		w.WriteString("}")
 		return
 	}
 	ops := operators[string(c.name)]
-	if len(c.args) == 2 && ops.infix.prec > 0 {
-		op := ops.infix
-		if op.prec > prec {
-			w.put("(")
-			defer w.WriteString(")")
-		}
-		left, right := op.sides()
-		w.term(c.args[0], left, depth+1)
-		switch c.name {
-		case ",":
+	switch {
+	case len(c.args) == 2 && ops.infix.prec > 0 && c.name != "|": // as an operator | is read as ;
+		w.open(ops.infix, prec)
+		left, right := ops.infix.sides()
+		w.term(c.args[0], left, depth+1, true)
+		if c.name == atomComma {
 			w.WriteString(",")
-		default:
-			if first, _ := utf8.DecodeRuneInString(string(c.name)); isAlnum(first) {
-				w.WriteString(" ")
-				w.atom(c.name)
-				w.WriteString(" ")
-			} else {
-				w.atom(c.name)
-			}
+		} else if w.atom(c.name) {
+			w.WriteString(" ")
 		}
-		w.term(c.args[1], right, depth+1)
+		w.after = afterInfix
+		w.term(c.args[1], right, depth+1, true)
+		w.close(ops.infix, prec)
 		return
-	}
-	if len(c.args) == 1 && ops.prefix.prec > 0 {
-		op := ops.prefix
-		if op.prec > prec {
-			w.put("(")
-			defer w.WriteString(")")
-		}
+	case len(c.args) == 1 && ops.prefix.prec > 0:
+		w.open(ops.prefix, prec)
 		w.atom(c.name)
-		switch x := deref(c.args[0]).(type) {
-		case Int, Float, *big.Int:
-			w.WriteString(" ") // - 1 is not -1
-		case Atom:
-			if _, isOp := operators[string(x)]; isOp {
-				w.WriteString(" ")
-			}
+		w.after = afterPrefix
+		if c.name == atomMinus {
+			w.after = afterMinus
 		}
-		_, right := op.sides()
-		w.term(c.args[0], right, depth+1)
+		_, right := ops.prefix.sides()
+		w.term(c.args[0], right, depth+1, true)
+		w.close(ops.prefix, prec)
 		return
 	}
 	w.atom(c.name)
@@ -215,23 +234,36 @@ func (w *writer) compound(c *Compound, prec, depth int) {
 		if i > 0 {
 			w.WriteString(",")
 		}
-		w.term(arg, 999, depth+1)
+		w.term(arg, 999, depth+1, false)
 	}
 	w.WriteString(")")
 }
 
+// open and close put parentheses around a term of an operator that binds less than it may.
+func (w *writer) open(o op, prec int) {
+	if o.prec > prec {
+		w.put("(")
+	}
+}
+
+func (w *writer) close(o op, prec int) {
+	if o.prec > prec {
+		w.WriteString(")")
+	}
+}
+
 func (w *writer) list(c *Compound, depth int) {
 	w.put("[")
-	w.term(c.args[0], 999, depth+1)
+	w.term(c.args[0], 999, depth+1, false)
 	for rest := deref(c.args[1]); rest != Term(atomNil) && !w.full(); {
 		next, ok := isFunctor(rest, atomDot, 2)
 		if !ok {
 			w.WriteString("|")
-			w.term(rest, 999, depth+1)
+			w.term(rest, 999, depth+1, false)
 			break
 		}
 		w.WriteString(",")
-		w.term(next.args[0], 999, depth+1)
+		w.term(next.args[0], 999, depth+1, false)
 		rest = deref(next.args[1])
 	}
 	w.WriteString("]")
@@ -240,15 +272,12 @@ func (w *writer) list(c *Compound, depth int) {
 // quoteAtom returns an atom as it is read, in quotes if it needs them.
 func quoteAtom(s string) string {
 	switch s {
-	case "[]", "!", ";", "{}", ",", "|":
-		if s == "," || s == "|" {
-			return "'" + s + "'"
-		}
+	case "[]", "!", ";", "{}":
 		return s
 	}
 	first, _ := utf8.DecodeRuneInString(s)
 	plain := s != "" && unicode.IsLower(first)
-	symbols := s != ""
+	symbols := s != "" && s != "." && !strings.HasPrefix(s, "/*") // a full stop, a comment
 	for _, r := range s {
 		plain = plain && isAlnum(r)
 		symbols = symbols && isSymbol(r)
