@@ -106,6 +106,7 @@ type stampStream struct {
 	topic   *TopicReport
 	edge    string
 	pose    bool
+	static  bool // its transforms hold until others are said: they are stamped at any time
 	rule    TimeRule
 	logged  uint64 // messages without stamps
 	stamped uint64
@@ -140,9 +141,6 @@ func (c *clocks) log(t engram.Time) {
 // stream returns what is known of the stamps that entities of a route get; nil if nothing
 // is said of them.
 func (c *clocks) stream(ch *channel, rt *route, entity engram.ID) *stampStream {
-	if rt.rule.Set["is_static"] == true {
-		return nil // transforms that hold at all times are stamped at any
-	}
 	key := stampKey{topic: ch.report}
 	if rt.edge {
 		key.edge = entity
@@ -152,7 +150,7 @@ func (c *clocks) stream(ch *channel, rt *route, entity engram.ID) *stampStream {
 		if len(c.order) >= maxStampStreams {
 			return nil
 		}
-		s = &stampStream{topic: ch.report, edge: key.edge.Entity(), pose: rt.core.Memory() == poseMemory, rule: ch.times, every: 1}
+		s = &stampStream{topic: ch.report, edge: key.edge.Entity(), pose: rt.core.Memory() == poseMemory, static: rt.rule.Set["is_static"] == true, rule: ch.times, every: 1}
 		if c.streams == nil {
 			c.streams = map[stampKey]*stampStream{}
 		}
@@ -233,7 +231,7 @@ func (c *clocks) find(r *restarts) (findings []ClockFinding, reference time.Dura
 		if s.middle = s.rule.Offset; s.stamped > 0 {
 			s.middle = medianOf(s.samples)
 		}
-		if s.stamped+s.logged+s.reset >= minStamps {
+		if !s.static && s.stamped+s.logged+s.reset >= minStamps {
 			judged = append(judged, s)
 		}
 	}

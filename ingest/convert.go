@@ -37,8 +37,9 @@ type source interface {
 	// convert returns a converter to the target type by a rule, which also reads the
 	// values of fields. The rule may be nil.
 	convert(target *idf.Type, rule *Rule, fields []string) (converter, error)
-	// probe returns a converter that only reads fields.
-	probe(fields []string) (converter, error)
+	// probe returns a converter that only reads times and fields, of each element if split names
+	// an array; the outputs have no bytes.
+	probe(fields []string, split string) (converter, error)
 }
 
 // sourceOf finds out how a channel's messages are to be read; the error says why

@@ -54,11 +54,15 @@ func (s *jsonSource) convert(target *idf.Type, rule *Rule, fields []string) (con
 	return &jsonConverter{fields: fields}, nil
 }
 
-func (s *jsonSource) probe(fields []string) (converter, error) {
+func (s *jsonSource) probe(fields []string, split string) (converter, error) {
 	if s.schema != nil {
-		return s.convert(s.schema, nil, fields)
+		inner, err := s.proto.probe(fields, split)
+		if err != nil {
+			return nil, err
+		}
+		return &foxgloveJSON{schema: s.schema, inner: inner}, nil
 	}
-	return &jsonConverter{fields: fields}, nil
+	return &jsonConverter{fields: fields, probes: true}, nil
 }
 
 // maxJSON is the largest JSON message read; its form in memory is many times larger.
@@ -156,6 +160,7 @@ func withWords(v any) any {
 // jsonConverter makes Values of JSON.
 type jsonConverter struct {
 	fields  []string
+	probes  bool // makes none
 	outputs [1]output
 }
 
@@ -174,6 +179,9 @@ func (c *jsonConverter) convert(data []byte) ([]output, error) {
 			o.time, o.timed = t, true
 			break
 		}
+	}
+	if c.probes {
+		return c.outputs[:], nil
 	}
 	if o.bytes, err = idf.EncodeValue(plainJSON(v)); err != nil {
 		return nil, err

@@ -82,14 +82,15 @@ func renameMessage(set *descriptorpb.FileDescriptorSet, name, suffix string) {
 	}
 }
 
-func (s *protoSource) probe(fields []string) (converter, error) {
-	return s.build(s.typ, nil, fields)
+func (s *protoSource) probe(fields []string, split string) (converter, error) {
+	return s.build(nil, &Rule{Split: split}, fields)
 }
 
 func (s *protoSource) convert(target *idf.Type, rule *Rule, fields []string) (converter, error) {
 	return s.build(target, rule, fields)
 }
 
+// build returns a converter to a target; without one, it only reads times and fields.
 func (s *protoSource) build(target *idf.Type, rule *Rule, fields []string) (converter, error) {
 	c := &protoConverter{source: s.typ, target: target}
 	element := s.typ.Descriptor()
@@ -111,7 +112,7 @@ func (s *protoSource) build(target *idf.Type, rule *Rule, fields []string) (conv
 		path, _ := findPath(element, f)
 		c.fields = append(c.fields, path)
 	}
-	if rule == nil {
+	if rule == nil || target == nil {
 		return c, nil
 	}
 	var err error
@@ -202,6 +203,9 @@ func (c *protoConverter) one(b []byte) error {
 		}
 	}
 	switch {
+	case c.target == nil:
+		c.outputs = append(c.outputs, o)
+		return nil
 	case c.renames != nil:
 		var err error
 		if o.bytes, err = c.renames.apply(nil, b); err != nil {

@@ -66,8 +66,8 @@ func (s *rosSource) convert(target *idf.Type, rule *Rule, fields []string) (conv
 	return &rosConverter{plan: plan, wire: s.wire}, nil
 }
 
-func (s *rosSource) probe(fields []string) (converter, error) {
-	plan, err := rosmsg.Compile(s.definition, nothing(), rosmsg.Options{Taps: fields})
+func (s *rosSource) probe(fields []string, split string) (converter, error) {
+	plan, err := rosmsg.Compile(s.definition, nothing(), rosmsg.Options{Taps: fields, Split: split})
 	if err != nil {
 		return nil, err
 	}

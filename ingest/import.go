@@ -260,12 +260,15 @@ func (im *importer) time(ctx context.Context, ch *channel, rt *route, id engram.
 		return log.Add(ch.times.Offset), nil
 	}
 	if s != nil {
-		if s.course.Follow(o.time, log); s.course.Doubtful() && im.restarts == nil {
+		if !s.static {
+			s.course.Follow(o.time, log)
+		}
+		if s.course.Doubtful() && im.restarts == nil {
 			if err := im.findRestarts(ctx); err != nil {
 				return 0, err
 			}
 		}
-		if shift, ok := im.restarts.shift(s.name(), o.time, log); ok {
+		if shift, ok := im.restarts.shift(s, o.time, log); ok {
 			s.reset++
 			return o.time.Add(shift).Add(ch.times.Offset), nil
 		}

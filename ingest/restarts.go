@@ -30,7 +30,10 @@ type restart struct {
 	top, to engram.Time   // of all streams: the latest stamp before, the earliest first one after it
 	shift   time.Duration // is added to the stamps since: the runs follow each other
 	streams map[streamName]bool
-	lead    []stampSample // until the next restart: what the clock reads
+	before  []stampSample       // what the clock read before
+	was     time.Duration       // at the end of that
+	lead    []stampSample       // what it reads from the restart to the next one; never empty
+	others  map[streamName]bool // of a clock that read the same already
 }
 
 // restarts are where clocks of a recording went back, in the order of log times.
@@ -41,30 +44,51 @@ type streamName struct{ topic, edge string }
 
 // off returns how far stamps of the clock lie after their log times at a log time.
 func (r *restart) off(log engram.Time) time.Duration {
-	i := sort.Search(len(r.lead), func(i int) bool { return r.lead[i].log >= log })
+	i := since(r.lead, log)
 	if i == len(r.lead) || i > 0 && r.lead[i].log-log > log-r.lead[i-1].log {
 		i--
 	}
 	return r.lead[i].off
 }
 
+// since returns which sample is the first one from a log time on.
+func since(samples []stampSample, log engram.Time) int {
+	return sort.Search(len(samples), func(i int) bool { return samples[i].log >= log })
+}
+
+// has reports whether a stamp is one of the clock since it went back. One that is static may be of any
+// moment since.
+func (r *restart) has(static bool, stamp, log engram.Time) bool {
+	ahead := stamp.Sub(log) - r.off(log)
+	if static {
+		return ahead <= r.by/2 && stamp >= r.to.Add(-stamps.MaxLate)
+	}
+	return ahead.Abs() <= r.by/2
+}
+
+// hadBefore reports whether a stamp is rather one of the clock before it went back, of a message that is late.
+func (r *restart) hadBefore(stamp, log engram.Time) bool {
+	off := stamp.Sub(log)
+	return stamp <= r.top.Add(stamps.MaxLate) && (off-r.was).Abs() < (off-r.off(log)).Abs()
+}
+
 // shift returns what to add to a stamp of a clock that went back before; ok is false of others.
 //
 // A clock that went back in one stream did so in all: those with too few messages to tell,
 // and those that only began then, are of the clock that they are nearest to.
-func (r *restarts) shift(s streamName, stamp, log engram.Time) (shift time.Duration, ok bool) {
+func (r *restarts) shift(s *stampStream, stamp, log engram.Time) (shift time.Duration, ok bool) {
 	if r == nil {
 		return 0, false
 	}
 	var own *restart
 	for _, x := range slices.Backward(r.all) {
-		if log < x.at {
+		if log < x.at || x.others[s.name()] {
 			continue
 		}
-		if (stamp.Sub(log) - x.off(log)).Abs() <= x.by/2 {
+		if x.has(s.static, stamp, log) {
 			return x.shift, true
 		}
-		if own == nil && x.streams[s] {
+		if own == nil && x.streams[s.name()] && !x.hadBefore(stamp, log) {
 			own = x
 		}
 	}
@@ -95,26 +119,57 @@ func (r *restarts) add(s *stampStream, x stamps.Reset) {
 	of.at, of.by = min(of.at, x.At), min(of.by, x.By())
 	of.top, of.to = max(of.top, x.Top), min(of.to, x.To)
 	of.goesOn = max(of.goesOn, x.Before-off)
-	if from := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].log >= x.At }); len(s.samples)-from > len(of.lead) {
-		of.lead = s.samples[from:]
+	if from := since(s.samples, x.At); of.lead == nil || len(s.samples)-from > len(of.lead) {
+		of.before, of.was, of.lead = s.samples[:from], x.Before, s.samples[from:]
 	}
 }
 
 // arrange finds out how far the runs are to be shifted.
 func (r *restarts) arrange() {
-	r.all = slices.DeleteFunc(r.all, func(x *restart) bool { return len(x.lead) == 0 })
 	slices.SortFunc(r.all, func(a, b *restart) int { return cmp.Compare(a.at, b.at) })
 	for i, x := range r.all {
 		x.shift = max(x.goesOn, x.top.Sub(x.to)+betweenRuns)
 		for _, before := range slices.Backward(r.all[:i]) {
 			if sameStream(before, x) {
 				x.shift += before.shift
-				end := sort.Search(len(before.lead), func(i int) bool { return before.lead[i].log >= x.at })
-				before.lead = before.lead[:max(end, 1)]
+				before.lead = before.lead[:since(before.lead, x.at)]
 				break
 			}
 		}
 	}
+	for _, x := range r.all {
+		x.lead = smooth(slices.Concat([]stampSample{{x.at, x.newOff}}, x.lead))
+	}
+}
+
+// around is how many samples on each side tell what a clock reads; a late message does not.
+const around = 2
+
+// smooth returns the samples without those that stand alone.
+func smooth(samples []stampSample) []stampSample {
+	out := slices.Clone(samples)
+	for i := range out {
+		out[i].off = medianOf(samples[max(i-around, 0):min(i+around+1, len(samples))])
+	}
+	return out
+}
+
+// readsOn reports whether a stream is of another clock, which went on as it was when this one came to read the same.
+func (r *restart) readsOn(s *stampStream) bool {
+	i := since(s.samples, r.at)
+	if i == 0 || r.streams[s.name()] {
+		return false
+	}
+	near := s.samples[max(i-2*around, 0):i]
+	then, now := medianOf(near), r.newOff
+	if after := s.samples[i:min(i+2*around, len(s.samples))]; len(after) > 0 {
+		now = medianOf(after)
+	}
+	was := r.was
+	if j := since(r.before, near[len(near)/2].log); j < len(r.before) {
+		was = medianOf(r.before[max(j-around, 0):min(j+around+1, len(r.before))])
+	}
+	return (now-then).Abs() <= min(r.by/2, stamps.MaxLate) && (then-was).Abs() > r.by/2
 }
 
 // sameStream reports whether two restarts are of one clock.
@@ -136,6 +191,7 @@ func (im *importer) findRestarts(ctx context.Context) error {
 	}
 	defer rec.Close()
 	scan := &importer{rec: rec, router: newRouter(ctx, im.router.dst, &im.o, im.report.File)}
+	scan.router.probes = true
 	for n := 0; ; n++ {
 		if n%progressEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -163,7 +219,9 @@ func (im *importer) findRestarts(ctx context.Context) error {
 		for i := range outs {
 			if id, err := scan.router.entity(ch, rt, outs[i].fields); err == nil && outs[i].timed && !ch.times.Log {
 				if s := scan.clocks.stream(ch, rt, id); s != nil {
-					s.course.Follow(outs[i].time, m.LogTime)
+					if !s.static {
+						s.course.Follow(outs[i].time, m.LogTime)
+					}
 					s.note(outs[i].time, m.LogTime)
 				}
 			}
@@ -182,5 +240,13 @@ func (c *clocks) restarts() *restarts {
 		}
 	}
 	r.arrange()
+	for _, x := range r.all {
+		x.others = map[streamName]bool{}
+		for _, s := range c.order {
+			if x.readsOn(s) {
+				x.others[s.name()] = true
+			}
+		}
+	}
 	return r
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/binary"
 	"math"
@@ -10,10 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/gen/foxglove"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/ingest/recording"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
@@ -256,6 +260,165 @@ func TestSimTimeResetInBag(t *testing.T) {
 	for when, x := range map[engram.Time]float64{engram.Time(3.5e9): 0, engram.Time(9.5e9): 100, engram.Time(15.5e9): 200} {
 		if got, err := look(t, s, "run/odom", "run/base", when); err != nil || got != x {
 			t.Errorf("at %v x is %v, %v, want %v", when, got, err, x)
+		}
+	}
+}
+
+// fed returns a stream that has taken stamps, each with its log time.
+func fed(topic string, pairs ...[2]float64) *stampStream {
+	s := &stampStream{topic: &TopicReport{Topic: topic}, every: 1}
+	for _, p := range pairs {
+		s.course.Follow(at(p[1]), at(p[0]))
+		s.note(at(p[1]), at(p[0]))
+	}
+	return s
+}
+
+// evenly returns n log times, step apart, with the stamps that lie off after them.
+func evenly(n int, log, off, step float64) (pairs [][2]float64) {
+	for i := range n {
+		pairs = append(pairs, [2]float64{log + float64(i)*step, log + float64(i)*step + off})
+	}
+	return pairs
+}
+
+// TestShiftOfStamps says by how many seconds stamps of recordings are shifted that are hard to tell.
+func TestShiftOfStamps(t *testing.T) {
+	type asked struct{ log, stamp, want float64 } // want of 0: not at all
+	late := [2]float64{100.85, 99.95}             // of the first of two runs
+	long := fed("/tf", slices.Concat(evenly(360_000, 0, 0, 0.01), evenly(400, 3600, -3600, 0.01))...)
+	for _, tt := range []struct {
+		name    string
+		streams []*stampStream // of the first is asked
+		asked   []asked
+	}{
+		{"a short last run after a long one, of which no stamp was sampled", []*stampStream{long}, []asked{{3599, 3599, 0}, {3600, 0, 3600.991}, {3603.99, 3.99, 3600.991}}},
+		{"a run between two, of which no stamp was sampled",
+			[]*stampStream{fed("/tf", slices.Concat(evenly(3001, 0, 0, 0.1), evenly(3, 400, -350, 0.13), evenly(1000, 500, -500, 0.1))...)},
+			[]asked{{400, 50, 350}, {400.26, 50.26, 350}, {500, 0, 500}, {599, 99, 500}}},
+		{"a late message of the run before", []*stampStream{fed("/tf", slices.Concat(evenly(1000, 0, 0, 0.1), evenly(9, 100, -100, 0.1), [][2]float64{late}, evenly(3000, 100.9, -100, 0.1))...)},
+			[]asked{{100.8, 0.8, 100.901}, {late[0], late[1], 0}, {100.9, 0.9, 100.901}, {300, 200, 100.901}}},
+		{"one, of all of which the stamps are sampled", []*stampStream{fed("/tf", slices.Concat(evenly(500, 50, 0, 0.1), evenly(9, 100, -100, 0.1), [][2]float64{late}, evenly(300, 100.9, -100, 0.1))...)},
+			[]asked{{100.8, 0.8, 100.901}, {late[0], late[1], 0}, {100.9, 0.9, 100.901}}},
+		{"a stream whose stamps were old", []*stampStream{fed("/map", [2]float64{60, 2}, [2]float64{122, 22}),
+			fed("/tf", slices.Concat(evenly(1000, 0, 0, 0.1), evenly(1000, 100, -100, 0.1))...)}, []asked{{60, 2, 0}, {122, 22, 100.901}}},
+		{"a stream that was right of a clock that was set right", []*stampStream{fed("/camera", evenly(2000, 0, -0.1, 0.1)...),
+			fed("/tf", slices.Concat(evenly(1000, 0, 10, 0.1), evenly(1000, 100, 0, 0.1))...)}, []asked{{99, 98.9, 0}, {101, 100.9, 0}, {199, 198.9, 0}}},
+		{"one that takes long", []*stampStream{fed("/found", evenly(200, 0, -2, 1)...),
+			fed("/tf", slices.Concat(evenly(1000, 0, 10, 0.1), evenly(1000, 100, 0, 0.1))...)}, []asked{{101, 99, 0}, {199, 197, 0}}},
+		{"one of the clock itself, of which there are few stamps", []*stampStream{fed("/seen", [2]float64{10, 20}, [2]float64{150, 150}),
+			fed("/tf", slices.Concat(evenly(1000, 0, 10, 0.1), evenly(1000, 100, 0, 0.1))...)}, []asked{{10, 20, 0}, {150, 150, 10.901}}},
+		{"few stamps of a simulation that is faster than the recorder", []*stampStream{fed("/seen", [2]float64{0, 0}, [2]float64{12.5, 12.5}),
+			fed("/tf", slices.Concat(fast(80, 0), fast(80, 10))...)}, []asked{{12.5, 12.5, 41.6}}},
+	} {
+		c := clocks{order: tt.streams}
+		r := c.restarts()
+		for _, a := range tt.asked {
+			got, ok := r.shift(tt.streams[0], at(a.stamp), at(a.log))
+			if want := secs(a.want); (got-want).Abs() > time.Microsecond || ok != (want > 0) {
+				t.Errorf("%s: the stamp %v at the log time %v is shifted by %v, %v; want %v", tt.name, a.stamp, a.log, got, ok, want)
+			}
+		}
+	}
+}
+
+// fast returns stamps of a simulation that begins at a log time and goes five times as fast.
+func fast(n int, log float64) (pairs [][2]float64) {
+	for i := range n {
+		pairs = append(pairs, [2]float64{log + float64(i)/10, float64(i) / 2})
+	}
+	return pairs
+}
+
+// TestStaticOfALaterRun has static transforms that hold from their run on, not from their stamps.
+func TestStaticOfALaterRun(t *testing.T) {
+	m, err := ParseMapping("test.yaml", []byte("default: true\nrules:\n- {topic: '*_static', to: RobotState/Localization, entity: '{parent_frame_id},{child_frame_id}', set: {is_static: true}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRecorder(t)
+	for run := range 2 {
+		for i := range 90 {
+			log, stamp := at(1+float64(20*run)+float64(i)/10), engram.Time(1e8*(10+i))
+			if i == 60 { // late: it holds since the run began
+				r.moved("/tf_static", []string{"map", "dock"}[run], "odom", log, engram.Time(1e9), float64(50*run))
+			}
+			r.moved("/tf", "odom", "base", log, stamp, 0)
+		}
+	}
+	s := newServer(t)
+	report := mustImport(t, s, r.file(), Options{Source: "x", Mapping: m})
+	if f := report.Clocks; len(f) != 1 || f[0].Fault != ClockBack || f[0].Count != 91 || !slices.Equal(f[0].Topics, []string{"/tf", "/tf_static (dock,odom)"}) {
+		t.Errorf("found %+v", f)
+	}
+	for when, want := range map[float64]struct {
+		parent string
+		x      float64
+	}{1.5: {"x/map", 0}, 9: {"x/map", 0}, 21.5: {"x/dock", 50}, 29: {"x/dock", 50}} {
+		if got, err := look(t, s, want.parent, "x/base", engram.Time(secs(when))); err != nil || got != want.x {
+			t.Errorf("at %v x in %s is %v, %v, want %v", when, want.parent, got, err, want.x)
+		}
+	}
+}
+
+// What only reads times and names reads the same as what makes payloads.
+func TestProbesReadTheSame(t *testing.T) {
+	foxgloveJSON := `{"timestamp":{"sec":7,"nsec":5},"parent_frame_id":"a","child_frame_id":"b"}`
+	transforms := &foxglove.FrameTransforms{Transforms: []*foxglove.FrameTransform{
+		{Timestamp: timestamppb.New(at(1).Std()), ParentFrameId: "a", ChildFrameId: "b"}, {ParentFrameId: "b", ChildFrameId: "c"}}}
+	b, err := proto.Marshal(transforms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := fileSet(t, transforms.ProtoReflect().Descriptor().ParentFile())
+	for _, tt := range []struct {
+		channel     recording.Channel
+		data        []byte
+		as          string
+		rule        *Rule
+		fields      []string
+		n           int
+		timed, name string // of the first
+	}{
+		{recording.Channel{Type: "foxglove.FrameTransforms", Encoding: "protobuf", SchemaEncoding: "protobuf", Schema: schema}, b,
+			"foxglove.FrameTransform", &Rule{Split: "transforms"}, []string{"child_frame_id"}, 2, at(1).String(), "b"},
+		{recording.Channel{Type: "foxglove.FrameTransform", Encoding: "json"}, []byte(foxgloveJSON), "foxglove.FrameTransform", nil, []string{"child_frame_id"}, 1, engram.Time(7e9 + 5).String(), "b"},
+		{recording.Channel{Type: "mine", Encoding: "json"}, []byte(`{"header":{"stamp":{"sec":7,"nanosec":5}},"id":3}`), engram.ValueType, nil, []string{"id"}, 1, engram.Time(7e9 + 5).String(), "3"},
+		{recording.Channel{Type: "tf2_msgs/msg/TFMessage", Encoding: "cdr"}, cdr(uint32(1), uint32(7), uint32(5), "a", "b", 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
+			"foxglove.FrameTransform", &Rule{Split: "transforms", Members: map[string]Target{"transform.translation": {To: "translation"}}}, []string{"child_frame_id"}, 1, engram.Time(7e9 + 5).String(), "b"},
+	} {
+		s, err := sourceOf(&tt.channel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		target, ok := idf.NewRegistry().Get(tt.as)
+		if !ok {
+			t.Fatalf("no type %s", tt.as)
+		}
+		split := ""
+		if tt.rule != nil {
+			split = tt.rule.Split
+		}
+		full, err := s.convert(target, tt.rule, tt.fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		probe, err := s.probe(tt.fields, split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := full.convert(tt.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := probe.convert(tt.data)
+		if err != nil || len(got) != tt.n || len(want) != tt.n || got[0].time.String() != tt.timed || string(got[0].fields[0]) != tt.name {
+			t.Fatalf("%s %s: %d of %d outputs, %v", tt.channel.Encoding, tt.channel.Type, len(got), len(want), err)
+		}
+		for i := range got {
+			if got[i].time != want[i].time || got[i].timed != want[i].timed || !slices.EqualFunc(got[i].fields, want[i].fields, bytes.Equal) || len(got[i].bytes) > 0 || len(want[i].bytes) == 0 {
+				t.Errorf("%s %s: output %d is %+v, want the time and fields of %+v", tt.channel.Encoding, tt.channel.Type, i, got[i], want[i])
+			}
 		}
 	}
 }

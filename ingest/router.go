@@ -24,6 +24,7 @@ type router struct {
 	file     string // the recording, as it is named in losses
 	times    []TimeRule
 	timed    []bool // which of these fit some topic
+	probes   bool   // only times and entities are asked for, no payloads
 
 	channels map[*recording.Channel]*channel
 	topics   map[topicKey]*TopicReport
@@ -125,7 +126,7 @@ func (r *router) channel(c *recording.Channel) *channel {
 	}
 	if len(asked) > 0 {
 		ch.fields = slices.Sorted(maps.Keys(asked))
-		if ch.probe, err = ch.source.probe(ch.fields); err != nil {
+		if ch.probe, err = ch.source.probe(ch.fields, ""); err != nil {
 			report.note(err.Error())
 		}
 	}
@@ -203,6 +204,9 @@ func (r *router) build(ch *channel, rt *route) error {
 		err = r.keep(ch, rt, fields)
 	} else {
 		err = r.into(ch, rt, fields)
+	}
+	if _, opaque := rt.convert.(*opaqueConverter); err == nil && r.probes && !opaque {
+		rt.convert, err = ch.source.probe(fields, rt.rule.Split)
 	}
 	if err != nil {
 		return err

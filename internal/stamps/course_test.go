@@ -25,6 +25,16 @@ func TestCourse(t *testing.T) {
 		}
 		return out
 	}
+	runsWithLate := func() (out []pair) {
+		for run := range 5 {
+			for i, p := range evenly(1000, float64(run)*100, 0, 0.1, 1) {
+				if out = append(out, p); run > 0 && i == 3 {
+					out = append(out, pair{p.log + 0.05, 99.95})
+				}
+			}
+		}
+		return out
+	}
 	for _, tt := range []struct {
 		name string
 		of   []pair
@@ -45,6 +55,13 @@ func TestCourse(t *testing.T) {
 		{"a wild stamp of a slow clock", slices.Concat(evenly(9, 0, 0, 2, 0.1), []pair{{18, 999}}, evenly(9, 20, 2, 2, 0.1)), nil},
 		{"a jump forward", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(50, 5, 60, 0.1, 1)), nil},
 		{"a pause", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(50, 60, 5, 0.1, 1)), nil},
+		{"a late message of the run before", slices.Concat(evenly(1000, 0, 0, 0.1, 1), []pair{{100, 0}, {100.05, 99.95}}, evenly(1000, 100.1, 0.1, 0.1, 1)), []float64{100}},
+		{"the same after a pause", slices.Concat(evenly(1000, 0, 0, 0.1, 1), []pair{{120, 0}, {120.05, 99.95}}, evenly(1000, 120.1, 0.1, 0.1, 1)), []float64{120}},
+		{"late once a run is certain, in each of five", runsWithLate(), []float64{100, 200, 300, 400}},
+		{"messages that are late by two seconds, and a reset", slices.Concat(evenly(20, 0, 0, 0.1, 1), []pair{{2, 0}}, evenly(20, 2, 2, 0.1, 1), []pair{{4, 2}},
+			evenly(20, 4, 4, 0.1, 1), []pair{{6, 4}}, evenly(20, 6, 6, 0.1, 1), evenly(20, 8.1, 5.5, 0.1, 1)), []float64{8.1}},
+		{"old messages of several senders, and a jump forward", slices.Concat(evenly(9, 0, 500, 0.01, 1), []pair{{1, 40}, {1, 44}, {1, 50}, {1, 43}, {1, 46}, {1.01, 30}}, evenly(50, 3, 511, 0.1, 1)), nil},
+		{"a reset right after a late message", slices.Concat(evenly(50, 0, 0, 0.1, 1), []pair{{5, 2}}, evenly(50, 5.1, 0, 0.1, 1)), []float64{5.1}},
 		{"back, and forward to a third clock", slices.Concat(evenly(50, 0, 100, 0.1, 1), evenly(50, 5, 0, 0.1, 1), evenly(50, 10, 300, 0.1, 1)), []float64{5}},
 	} {
 		var c Course
@@ -63,13 +80,19 @@ func TestCourse(t *testing.T) {
 	for i := range 100 {
 		turns.Follow(at(100+float64(i)/10-float64(i/5%2*60)), at(float64(i)/10))
 	}
-	if got := turns.End(); got != nil {
+	if got := turns.End(); len(got) > 0 {
 		t.Errorf("two publishers: goes back at %v", got)
+	}
+	for i := range 40 { // then both clocks go back
+		turns.Follow(at(float64(i)/10-10), at(20+float64(i)/10))
+	}
+	if got := turns.Resets(); len(got) != 1 || got[0].At != at(20) {
+		t.Errorf("two publishers, and a reset: goes back at %v", got)
 	}
 }
 
 // A clock that goes on, whose messages are late by less than a second or in another order, never goes back; one that
-// begins anew always does, and where it does.
+// begins anew always does, and where it does, even if some of its last messages come between the first ones after it.
 func TestCourseOfAnyRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		period := time.Duration(rapid.IntRange(5, 900).Draw(t, "period in ms")) * time.Millisecond
@@ -81,13 +104,17 @@ func TestCourseOfAnyRun(t *testing.T) {
 		var want []engram.Time
 		log := engram.Time(1e18)
 		for run := range runs {
-			log = log.Add(time.Second)
+			log = log.Add(time.Duration(rapid.IntRange(0, 1000).Draw(t, "pause in ms")) * time.Millisecond)
 			if run > 0 && length > 4*time.Second {
 				want = append(want, log)
 			}
 			for i := range n {
 				late := time.Duration(rapid.IntRange(0, 450).Draw(t, "late by ms")) * time.Millisecond
 				c.Follow(engram.Time(begin).Add(time.Duration(i)*period-late), log)
+				if run > 0 && i < 5 && rapid.Bool().Draw(t, "one of the run before follows") {
+					late := time.Duration(rapid.IntRange(0, 450).Draw(t, "late by ms")) * time.Millisecond
+					c.Follow(engram.Time(begin).Add(length-late), log.Add(period/2))
+				}
 				log = log.Add(period)
 			}
 		}
