@@ -170,7 +170,7 @@ func (p *poses) replay(ctx context.Context, it *engram.Item) {
 	case "Acquisition":
 		p.replayAcquisition(it)
 	default:
-		p.stored(ctx, engram.Update{ID: it.ID, Number: it.Number, Snapshot: it.Snapshot})
+		p.take(ctx, it.ID, it.Snapshot)
 	}
 }
 
@@ -183,25 +183,32 @@ func (p *poses) committed(_ context.Context, u *engram.EntityUpdate) error {
 	return nil
 }
 
-// stored is the memory's Stored hook. What the store does not take is kept by the
-// memory all the same: it is what was said.
+// stored is the memory's Stored hook.
 func (p *poses) stored(ctx context.Context, u engram.Update) {
-	for i := range u.Snapshot.Instances {
-		b := u.Snapshot.Instances[i].Payload.Bytes
-		entity := u.ID.Truncate(engram.LevelEntity)
+	if u.ID.CoreSegment() == "Proprioception" {
+		p.mu.Lock()
+		p.clocks.follow(ctx, u.ID.Truncate(engram.LevelEntity), u.Snapshot.Time, u.Snapshot.Arrived)
+		p.mu.Unlock()
+	}
+	p.take(ctx, u.ID, u.Snapshot)
+}
+
+// take gives the store a description or joint states. What the store does not take is kept by the
+// memory all the same: it is what was said.
+func (p *poses) take(ctx context.Context, id engram.ID, snap *engram.Snapshot) {
+	for i := range snap.Instances {
+		b := snap.Instances[i].Payload.Bytes
+		entity := id.Truncate(engram.LevelEntity)
 		var err error
-		switch u.ID.CoreSegment() {
+		switch id.CoreSegment() {
 		case "Description":
-			err = p.describe(ctx, entity, u.Snapshot.Time, b)
+			err = p.describe(ctx, entity, snap.Time, b)
 		case "Proprioception":
-			p.mu.Lock()
-			p.clocks.follow(ctx, entity, u.Snapshot.Time, u.Snapshot.Arrived)
-			p.mu.Unlock()
-			err = p.feel(entity, u.Snapshot.Time, b)
+			err = p.feel(entity, snap.Time, b)
 		}
 		if err != nil {
-			p.service.LeaveOut(entity, u.Snapshot.Time, err)
-			server.Note(ctx, leftOut(entity, u.ID.CoreSegment(), err))
+			p.service.LeaveOut(entity, snap.Time, err)
+			server.Note(ctx, leftOut(entity, id.CoreSegment(), err))
 		}
 	}
 }

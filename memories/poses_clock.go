@@ -16,6 +16,7 @@ const (
 	maxCourses = maxPoseFrames    // entities whose stamps are followed
 	troubled   = 10 * time.Minute // so long it is told that a clock went back
 	maxTold    = 16               // entities are named
+	maxResets  = 16               // of an entity are kept, then its stamps are followed anew
 )
 
 // poseClocks follows the stamps of what is committed to the poses in the order in which it arrives, and finds where the
@@ -30,8 +31,9 @@ type poseClocks struct {
 type course struct {
 	stamps.Course
 	entity engram.ID
-	told   int         // resets
-	at     engram.Time // of the last one, when it arrived
+	told   int          // of its resets
+	last   stamps.Reset // of them
+	at     engram.Time  // when it arrived
 }
 
 // follow takes the time of an update that was stored, and notes where it tells that the clock went back.
@@ -49,10 +51,16 @@ func (p *poseClocks) follow(ctx context.Context, entity engram.ID, t, arrived en
 	}
 	c.Follow(t, arrived)
 	all := c.Resets()
-	if len(all) <= c.told {
+	if len(all) < c.told { // some turned out to be of several clocks
+		c.told, c.at = len(all), 0
+	}
+	if len(all) == c.told {
 		return
 	}
-	c.told, c.at = len(all), arrived
+	c.told, c.last, c.at = len(all), all[len(all)-1], arrived
+	if c.told == maxResets {
+		c.Course, c.told = stamps.Course{}, 0
+	}
 	p.back = append(slices.DeleteFunc(p.back, func(o *course) bool { return o == c }), c)
 	if len(p.back) > maxTold {
 		p.back = slices.Delete(p.back, 0, 1)
@@ -62,7 +70,7 @@ func (p *poseClocks) follow(ctx context.Context, entity engram.ID, t, arrived en
 
 // text says how the clock went back last.
 func (c *course) text() string {
-	r := c.Resets()[c.told-1]
+	r := &c.last
 	return fmt.Sprintf("the stamps go back by %v, from %v to %v: a clock was set, or a simulation or a bag began anew; poses asked for between may be of both runs. "+
 		"Commit each run under a provider of its own, or forget the earlier one (engram ltm forget)", r.By(), r.Top, r.To)
 }
@@ -72,7 +80,7 @@ func (p *poses) troubles() (all []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.clocks.back {
-		if engram.Now().Sub(c.at) < troubled && len(c.Resets()) >= c.told {
+		if engram.Now().Sub(c.at) < troubled {
 			all = append(all, c.entity.String()+": "+c.text())
 		}
 	}

@@ -99,9 +99,13 @@ func NewPartialCov(m *[6][6]float64, mask uint8) (Cov, error) {
 	var largest float64
 	for i := range 6 {
 		for j := range 6 {
-			if estimated(i, j) {
-				largest = math.Max(largest, math.Abs(m[i][j]))
+			if !estimated(i, j) {
+				continue
 			}
+			if !finite(m[i][j]) {
+				return Cov{}, engram.Errorf(engram.Invalid, "", "covariance has %g at row %d, column %d, counted from 0; it must be finite", m[i][j], i, j)
+			}
+			largest = math.Max(largest, math.Abs(m[i][j]))
 		}
 	}
 	for i := range 6 {
@@ -110,7 +114,7 @@ func NewPartialCov(m *[6][6]float64, mask uint8) (Cov, error) {
 				continue
 			}
 			if !(math.Abs(m[i][j]-m[j][i]) <= 1e-9*largest) {
-				return Cov{}, engram.Errorf(engram.Invalid, "", "covariance has %g at row %d, column %d and %g at the transposed place; it must be symmetric and finite", m[i][j], i, j, m[j][i])
+				return Cov{}, engram.Errorf(engram.Invalid, "", "covariance has %g at row %d, column %d and %g at the transposed place; it must be symmetric", m[i][j], i, j, m[j][i])
 			}
 			c.S[symIndex(i, j)] = m[i][j]
 		}

@@ -179,7 +179,9 @@ func BetweenCov(a Pose, ca *Cov, b Pose, cb *Cov) Cov {
 }
 
 // InterpolateCov returns the covariance at p, the pose at the fraction u between a
-// and b: (1-u)·ca + u·cb, each transported to p.
+// and b: (1-u)·ca + u·cb, each transported to p, as it is for what moves along a screw
+// ([Geodesic]). On a line ([Interpolate]) the position errs by what the positions of a and b
+// err, however these are turned; look-ups between samples therefore give a and b the position of p.
 func InterpolateCov(a Pose, ca *Cov, b Pose, cb *Cov, u float64, p Pose) Cov {
 	inv := p.Inverse()
 	fromA, fromB := inv.Mul(a), inv.Mul(b)

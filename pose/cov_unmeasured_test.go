@@ -2,6 +2,7 @@ package pose
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -59,6 +60,15 @@ func TestUnmeasuredIsUnknown(t *testing.T) {
 	ok(t, j.Set(0, 0, math.MaxFloat64))
 	if _, cov, _, fail := pathOf(t, s, "base", "arm").AtCov(0); fail.Code != OK || cov.State() != Unknown {
 		t.Errorf("a joint whose sigma is the greatest number: %v, %v", cov, fail.Err())
+	}
+}
+
+// What is no number is named by its place.
+func TestNoNumberInACovariance(t *testing.T) {
+	var m [6][6]float64
+	m[0][0], m[5][5] = 0.1, math.NaN()
+	if _, err := NewCov(&m); engram.CodeOf(err) != engram.Invalid || !strings.Contains(err.Error(), "NaN at row 5, column 5") {
+		t.Errorf("a variance that is no number: %v", err)
 	}
 }
 

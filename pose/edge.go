@@ -134,7 +134,7 @@ func Uncertain(n Noise) Option { return func(c *edgeConfig) { c.noise = n } }
 // independent of each other, and answers between two of them what first order
 // propagation of both makes of that ([PropagateCov], [PropagateGeodesicCov]). It has no
 // effect on [GrowthNoise], nor between two odometry samples whose covariances say how
-// much was gathered since an anchor's key. Without it the covariance is mixed, by
+// much was gathered since an anchor's key. Without it the covariance is mixed: see
 // [InterpolateCov].
 func Propagate() Option { return func(c *edgeConfig) { c.propagate = true } }
 

@@ -258,7 +258,7 @@ func (e *edge) mimic(source *edge) {
 // Reparent says that from t on, until the next such event that is known, child
 // hangs on parent by a KindFree edge, and on its present parent no more: an object
 // is grasped or put down. Nothing interpolates across t, and what the edge before
-// had at or after t is forgotten. It is a revision. An empty parent makes child a
+// had at or after t, statements too, is forgotten. It is a revision. An empty parent makes child a
 // root. The options add to those that child has on parent in the last period by time.
 func (s *Store) Reparent(t engram.Time, parent, child string, opts ...Option) (*FreeEdge, error) {
 	err := s.change(func(d *draft) (bool, error) { return true, d.reparent(t, parent, child, opts) })
@@ -281,6 +281,7 @@ func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) err
 	if parent == "" {
 		if per.edge != nil {
 			d.set(cf, d.c.frames[cf].with(iv, nil))
+			d.c.frames[cf].settleRests()
 		}
 		return nil
 	}
@@ -297,5 +298,9 @@ func (d *draft) reparent(t engram.Time, parent, child string, opts []Option) err
 	if d.c.above(cf, pf, iv) {
 		return engram.Errorf(engram.Conflict, thing, "a loop: %s is above %s", child, parent)
 	}
-	return d.insertFree(pf, cf, iv, opts)
+	if err := d.insertFree(pf, cf, iv, opts); err != nil {
+		return err
+	}
+	d.c.frames[cf].settleRests()
+	return nil
 }

@@ -188,13 +188,36 @@ func TestModel(t *testing.T) {
 	})
 }
 
+// TestModelOfRests is TestModel of what makes frames change their parents, rest and move only, which
+// meets more seldom there.
+func TestModelOfRests(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt)
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			switch w.r.IntN(6) {
+			case 0:
+				w.reparent("boat", w.oneOf("site", "island", ""))
+			case 1:
+				w.observe("boat", w.oneOf("site", "island"))
+			default:
+				w.observeFixed("boat", w.oneOf("site", "island"))
+			}
+		}
+		w.compare()
+	})
+}
+
 // step does one random change to both.
 func (w *world) step() {
 	switch w.r.IntN(22) {
 	case 0, 1:
-		w.reparent()
+		child, parent := w.oneOf("cup", "cup", "cam", "head", "handle", "boat", "lens", "base"), w.oneOf("cam", "site", "tool", "cup", "island", "base", "head", "")
+		if child == "base" {
+			parent = w.oneOf("odom", "wheels", "wheels", "boat", "")
+		}
+		w.reparent(child, parent)
 	case 2:
-		w.observe()
+		w.observe(w.oneOf("cup", "boat", "handle"), w.oneOf("cam", "site", "tool", "island", "base"))
 	case 3, 4, 5:
 		w.transaction()
 	case 6:
@@ -211,7 +234,7 @@ func (w *world) step() {
 	case 9:
 		w.configure()
 	case 20, 21:
-		w.observeFixed()
+		w.observeFixed(w.oneOf("cup", "cup", "boat", "handle"), w.oneOf("cam", "site", "tool", "island", "base"))
 	default:
 		w.write()
 	}
@@ -220,12 +243,8 @@ func (w *world) step() {
 	}
 }
 
-func (w *world) reparent() {
-	child := w.oneOf("cup", "cup", "cam", "head", "handle", "boat", "lens", "base")
-	parent, at := w.oneOf("cam", "site", "tool", "cup", "island", "base", "head", ""), w.time()
-	if child == "base" {
-		parent = w.oneOf("odom", "wheels", "wheels", "boat", "")
-	}
+func (w *world) reparent(child, parent string) {
+	at := w.time()
 	w.did("re-parent %s to %q at %d", child, parent, at)
 	_, err := w.s.Reparent(at, parent, child, Keep(modelRetention[child]))
 	if _, refused := w.n.reparent(at, parent, child); refused != (engram.CodeOf(err) == engram.Conflict) {
@@ -233,9 +252,8 @@ func (w *world) reparent() {
 	}
 }
 
-func (w *world) observe() {
-	child := w.oneOf("cup", "boat", "handle")
-	parent, at := w.oneOf("cam", "site", "tool", "island", "base"), w.time()
+func (w *world) observe(child, parent string) {
+	at := w.time()
 	w.did("observe %s on %s at %d", child, parent, at)
 	if p, _ := w.n.now().at(child, at); p.parent != "" && p.kept.from > engram.MinTime {
 		return // what is known of that time may be forgotten
@@ -257,9 +275,8 @@ func (w *world) observe() {
 }
 
 // observeFixed states that a frame rests, half of the time where it was stated before.
-func (w *world) observeFixed() {
-	child := w.oneOf("cup", "cup", "boat", "handle")
-	parent, at := w.oneOf("cam", "site", "tool", "island", "base"), w.time()
+func (w *world) observeFixed(child, parent string) {
+	at := w.time()
 	value := naiveFixed{randomPose(w.r), w.cov()}
 	if said := w.n.now().stated[child]; len(said) > 0 && w.r.IntN(2) == 0 {
 		s := said[w.r.IntN(len(said))]

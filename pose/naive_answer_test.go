@@ -147,7 +147,7 @@ func (n *naive) free(rev int, h *naiveHop, p naivePeriod, end, t engram.Time, be
 		return
 	}
 	ca, cb := own(a), own(b)
-	h.terms = []naiveTerm{{at: a.p, cov: ca.scaled(1 - u)}, {at: b.p, cov: cb.scaled(u)}}
+	h.terms = []naiveTerm{{at: Pose{T: h.p.T, R: a.p.R}, cov: ca.scaled(1 - u)}, {at: Pose{T: h.p.T, R: b.p.R}, cov: cb.scaled(u)}}
 }
 
 func abs(t engram.Time) engram.Time { return max(t, -t) }

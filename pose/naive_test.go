@@ -244,6 +244,7 @@ func (n *naive) reparent(t engram.Time, parent, child string) (changes, refused 
 	if e := (naiveEdge{was.parent, child}); was.kind == KindFree && was.parent != "" {
 		n.forget(e, t, end)
 	}
+	n.settle(child)
 	return true, false
 }
 

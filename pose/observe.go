@@ -65,6 +65,9 @@ func (st Statements) Observe(t engram.Time, parent, child string, p Pose, cov Co
 	if err != nil {
 		return err
 	}
+	if st.repeats(t, parent, child, &value) {
+		return nil
+	}
 	return st.s.change(func(d *draft) (bool, error) {
 		d.author = st.author
 		o, err := d.observed(t, parent, child, KindFixed)
@@ -83,6 +86,21 @@ func (st Statements) Observe(t engram.Time, parent, child string, p Pose, cov Co
 		d.observe(&o, e, say)
 		return o.was.edge != nil, nil
 	})
+}
+
+// repeats reports whether it is known already that a frame was stated to rest so. Most statements
+// only repeat what was said, so it takes no lock.
+func (st Statements) repeats(t engram.Time, parent, child string, value *fixedValue) bool {
+	s := st.s
+	c := s.states.now().content
+	pf, ok1 := s.frameID(c, parent)
+	cf, ok2 := s.frameID(c, child)
+	if !ok1 || !ok2 || t == engram.MaxTime {
+		return false
+	}
+	f := c.frames[cf]
+	per, _ := f.periodAt(t)
+	return per.edge != nil && per.edge.said != nil && per.edge.parent == pf && f.repeats(&statement{t, pf, value}, f.rest(t))
 }
 
 // Check returns the error that Observe would return for a pose that is one, and whether child
@@ -315,25 +333,37 @@ func (d *draft) observe(o *observation, e *edge, say *statement) {
 // whether that is a calibration.
 func (d *draft) restate(o *observation, say *statement) (revise bool) {
 	was := d.c.frames[o.child]
-	f := &frame{name: was.name, periods: slices.Clone(was.periods), stated: was.stated}
-	said := f.statedIn(o.parent, o.whole)
-	f.state(say)
-	if len(said) >= maxStated && said[len(said)-1].value == say.value || slices.Contains(said, *say) {
-		return false // nothing new
+	if was.repeats(say, o.whole) {
+		return false
 	}
+	f := &frame{name: was.name, periods: slices.Clone(was.periods), stated: was.stated}
+	f.state(say)
 	revise = f.settleRests()
 	d.set(o.child, f)
 	return revise
 }
 
-// state adds a statement to a frame that is not published yet. What says the same as another
-// has its value.
-func (f *frame) state(say *statement) {
-	var stated []statement
+// repeats reports whether a statement says nothing new of a rest.
+func (f *frame) repeats(say *statement, rest engram.Interval) bool {
+	f.recall(say)
+	said := f.statedIn(say.parent, rest)
+	return len(said) >= maxStated && said[len(said)-1].value == say.value || slices.Contains(said, *say)
+}
+
+// recall gives a statement the value of one that says the same, if there is one.
+func (f *frame) recall(say *statement) {
 	for _, s := range f.stated {
 		if s.parent == say.parent && s.value.same(say.value) {
 			say.value = s.value
 		}
+	}
+}
+
+// state adds a statement to a frame that is not published yet.
+func (f *frame) state(say *statement) {
+	f.recall(say)
+	var stated []statement
+	for _, s := range f.stated {
 		if s.parent != say.parent || s.t != say.t {
 			stated = append(stated, s)
 		}
@@ -354,7 +384,7 @@ func (v *fixedValue) same(said *fixedValue) bool {
 }
 
 // settleRests gives each rest of a frame that is not published yet the value of the newest
-// statement about it, and reports whether a value changed.
+// statement about it, forgets statements about other times, and reports whether a value changed.
 func (f *frame) settleRests() (changed bool) {
 	var stated []statement
 	for i, end := 0, 0; i < len(f.periods); i = end {
@@ -388,6 +418,6 @@ func (f *frame) settleRests() (changed bool) {
 		}
 	}
 	f.stated = stated
-	f.periods = slices.CompactFunc(f.periods, func(a, b period) bool { return a.edge == b.edge })
+	f.periods = slices.CompactFunc(f.periods, func(a, b period) bool { return a.edge != nil && a.edge == b.edge })
 	return changed
 }

@@ -164,6 +164,27 @@ func TestStatementsInAnyOrder(t *testing.T) {
 	})
 }
 
+// What was stated already is found to be so in the present content, without a lock and a copy of it.
+func TestRepeatedStatementTakesNoLock(t *testing.T) {
+	s := New(Config{})
+	say := func(at engram.Time) {
+		t.Helper()
+		ok(t, s.Statements("driver").Observe(at, "base", "cam", Translation(1, 0, 0), Cov{}))
+	}
+	for i := range engram.Time(maxStated) {
+		say(i)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		say(3)             // that very statement
+		say(2 * maxStated) // one more that says the same
+	}()
+	<-done
+}
+
 // What was stated again does not undo a calibration, another value does, as a revision of its
 // author; and of a frame that nobody observed nothing can be stated.
 func TestStatementsAndCalibrations(t *testing.T) {

@@ -180,7 +180,10 @@ func (ts *terms) addFree(parent, child *Pose, res *around[Pose], st *step, s sna
 		ts.addSample(child, 1, xa, st, s, q)
 		return
 	}
+	// On a line the position errs by what those of the samples err: how they are turned moves it
+	// not at all.
 	atA, atB := parent.Mul(res.a.v), parent.Mul(res.b.v)
+	atA.T, atB.T = child.T, child.T
 	ts.addSample(&atA, 1-res.u, xa, st, s, q)
 	ts.addSample(&atB, res.u, xb, st, s, q)
 }

@@ -129,3 +129,48 @@ func TestKeyOverrulesLocalize(t *testing.T) {
 	_, err := tx.Commit()
 	refused(t, err, engram.TooNew)
 }
+
+// What was stated of the edge before, at or after a re-parenting, is forgotten: it says nothing of
+// the time before, nor of a later rest on the same parent.
+func TestReparentForgetsStatements(t *testing.T) {
+	for _, parent := range []string{"hand", ""} {
+		s := New(Config{})
+		say := func(at engram.Time, x float64) {
+			t.Helper()
+			ok(t, s.Statements("driver").Observe(at*second, "table", "cup", Translation(x, 0, 0), Cov{}))
+		}
+		at := func(x float64, times ...engram.Time) {
+			t.Helper()
+			for _, when := range times {
+				if p, _, fail := s.Lookup("table", "cup", when*second); fail.Code != OK || p.T.X != x {
+					t.Errorf("%q: at %d s: %v, %v; want %g", parent, when, p, fail.Err(), x)
+				}
+			}
+		}
+		say(0, 1)
+		say(20, 2)
+		at(2, 5, 15, 25)
+		rev := s.Revision()
+		must[*FreeEdge](t)(s.Reparent(10*second, parent, "cup"))
+		at(1, 5)
+		if s.Revision() != rev+1 {
+			t.Errorf("%q: it is %d revisions", parent, s.Revision()-rev)
+		}
+		say(12, 3)
+		at(3, 15, 25)
+	}
+}
+
+// A frame that is on nothing from a time on is so however it came to be on nothing before.
+func TestTwoReparentsToNothing(t *testing.T) {
+	s := New(Config{})
+	must[*FreeEdge](t)(s.Free("table", "cup"))
+	for _, at := range []engram.Time{10, 5} {
+		must[*FreeEdge](t)(s.Reparent(at*second, "", "cup"))
+	}
+	ok(t, must[*FreeEdge](t)(s.Reparent(7*second, "hand", "cup")).Set(9*second, Identity()))
+	all := s.Edges()
+	if last := all[len(all)-1]; last.Parent != "hand" || last.Valid != (engram.Interval{Start: 7 * second, End: 10 * second}) {
+		t.Errorf("%+v", all)
+	}
+}

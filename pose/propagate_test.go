@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
 )
 
 // What propagation says is how the answer moves when one end is moved a little.
@@ -54,6 +56,32 @@ func TestPropagationByPerturbation(t *testing.T) {
 	})
 }
 
+// mixedOnLine is what look-ups mix between two samples: how these are turned does not move what
+// lies on the line between them.
+func mixedOnLine(a Pose, ca *Cov, b Pose, cb *Cov, u float64) Cov {
+	p := Interpolate(a, b, u)
+	a.T, b.T = p.T, p.T
+	return InterpolateCov(a, ca, b, cb, u, p)
+}
+
+// Where yaw is not measured, as by GPS, the position between two samples is known all the same.
+func TestUnmeasuredYawMovesNothingBetweenSamples(t *testing.T) {
+	s := New(Config{})
+	e := must[*FreeEdge](t)(s.Free("map", "base", MaxGap(10*second.Sub(0))))
+	gps := DiagonalCov(0.3, 0)
+	gps.Mask = 0b000111
+	for i := range 3 {
+		ok(t, e.SetCov(engram.Time(i)*second, Pose{T: Vec3{X: float64(10 * i)}, R: RPY(0, 0, 0.2*float64(i))}, gps))
+	}
+	for at := engram.Time(0); at <= 2*second; at += second / 4 {
+		_, cov, _, fail := pathOf(t, s, "map", "base").AtCov(at)
+		ok(t, fail.Err())
+		if cov.Mask != gps.Mask || math.Abs(cov.At(0, 0)-0.09) > 1e-12 || math.Abs(cov.At(1, 1)-0.09) > 1e-12 {
+			t.Errorf("at %v: %v", at, cov)
+		}
+	}
+}
+
 // Up to 30° between two samples, what is mixed is at least what is propagated in every
 // direction; beyond it may be less.
 func TestMixedAgainstPropagated(t *testing.T) {
@@ -66,8 +94,10 @@ func TestMixedAgainstPropagated(t *testing.T) {
 			a, u, ca, cb := randomPose(r), r.Float64(), randomCov(r, 0.01), randomCov(r, 0.01)
 			b := a.Mul(Exp(x))
 			line, screw := PropagateCov(a, &ca, b, &cb, u), PropagateGeodesicCov(a, &ca, b, &cb, u)
-			for p, propagated := range map[Pose]*Cov{Interpolate(a, b, u): &line, Geodesic(a, b, u): &screw} {
-				more := InterpolateCov(a, &ca, b, &cb, u, p)
+			for _, c := range []struct{ more, propagated Cov }{
+				{mixedOnLine(a, &ca, b, &cb, u), line}, {InterpolateCov(a, &ca, b, &cb, u, Geodesic(a, b, u)), screw},
+			} {
+				more, propagated := c.more, c.propagated
 				for i := range more.S {
 					more.S[i] -= propagated.S[i]
 				}
@@ -113,7 +143,7 @@ func TestPropagateOption(t *testing.T) {
 		must[Revision](t)(tx.Commit())
 		quarter := cb.scaled(0.25)
 		want := map[string]Cov{
-			"own":      InterpolateCov(a, &ca, b, &cb, 0.25, Interpolate(a, b, 0.25)),
+			"own":      mixedOnLine(a, &ca, b, &cb, 0.25),
 			"model":    ca,
 			"grows":    ca.plus(&quarter),
 			"anchored": InterpolateCov(a, &ca, b, &cb, 0.25, Geodesic(a, b, 0.25)),
