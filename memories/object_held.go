@@ -94,13 +94,30 @@ func (h *poseHost) rest(ctx context.Context, u *engram.EntityUpdate, a map[strin
 	return true
 }
 
-// before returns what the entity of an attachment said of an object last before it; nil if nothing.
+// before returns what the entity of an attachment said of an object last before it: what is in RAM of that, else among the newest
+// fromDisk snapshots. It is nil if nothing was found.
 func (h *poseHost) before(ctx context.Context, u *engram.EntityUpdate, object string) map[string]any {
-	r, err := h.Query(ctx, engram.SelectID(u.Entity, engram.In(engram.Interval{Start: engram.MinTime, End: u.Time})))
+	q := engram.SelectID(u.Entity, engram.In(engram.Interval{Start: engram.MinTime, End: u.Time}))
+	q.Target = engram.TargetWM
+	if a := h.last(ctx, q, u, object); a != nil {
+		return a
+	}
+	return h.last(ctx, engram.SelectID(u.Entity, engram.Latest(fromDisk), engram.AtOrBefore(u.Time-1)), u, object)
+}
+
+// fromDisk is how many snapshots a commit reads from disk to find what a hand held: a server that began anew has few in RAM.
+const fromDisk = 1000
+
+// last returns what the newest snapshot of an answer before an update says of an object; nil if none does.
+func (h *poseHost) last(ctx context.Context, q engram.Query, u *engram.EntityUpdate, object string) map[string]any {
+	r, err := h.Query(ctx, q)
 	if err != nil {
 		return nil
 	}
 	for _, it := range slices.Backward(r.Items()) {
+		if it.Snapshot.Time >= u.Time {
+			continue
+		}
 		typ, ok := Type(it.Snapshot.Instances[0].Payload.Type)
 		if !ok {
 			continue

@@ -1,6 +1,7 @@
 package memories
 
 import (
+	"context"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
@@ -30,5 +31,62 @@ func TestHandThatHoldsTwo(t *testing.T) {
 			got, _, err := placedAt(t, p, "rover/odom", thing, 9*second)
 			return err == nil && near(got, x, 0)
 		})
+	}
+}
+
+// inRAM is a memory of which RAM has some snapshots, and the disk the rest.
+type inRAM struct {
+	engram.Service
+	ram, disk []engram.Time // of snapshots of a hand that held the cup
+	asked     []engram.Query
+}
+
+func (m *inRAM) Query(_ context.Context, q engram.Query) (*engram.Result, error) {
+	m.asked = append(m.asked, q)
+	times := m.ram
+	if q.Target != engram.TargetWM {
+		times = append(m.disk, m.ram...)
+	}
+	typ, _ := Type("engram.object.Attachment")
+	hand := &engram.ResultNode{Name: "hand"}
+	for _, t := range times {
+		b, err := typ.Encode(map[string]any{"object": engram.MustID("Object/Instance/rover/cup"), "frame_id": t.Std().Format("05")})
+		if err != nil {
+			return nil, err
+		}
+		in := engram.NewInstance(engram.Payload{Type: "engram.object.Attachment", Bytes: b})
+		hand.Snapshots = append(hand.Snapshots, &engram.Snapshot{Time: t, Instances: []engram.Instance{in}})
+	}
+	for _, name := range []string{"rover", "Attachments", "Object"} {
+		hand = &engram.ResultNode{Name: name, Children: []*engram.ResultNode{hand}}
+	}
+	return &engram.Result{Memories: []*engram.ResultNode{hand}}, nil
+}
+
+// What a hand held is looked for in RAM, and only if it is not there among some of what is on disk.
+func TestWhatAHandHeldIsFound(t *testing.T) {
+	u := &engram.EntityUpdate{Entity: engram.MustID("Object/Attachments/rover/hand"), Time: 5 * second}
+	for _, c := range []struct {
+		ram, disk []engram.Time
+		frame     any
+		asked     int
+	}{
+		{[]engram.Time{3 * second, 4 * second}, []engram.Time{1 * second}, "04", 1},
+		{nil, []engram.Time{1 * second, 2 * second}, "02", 2},
+		{nil, []engram.Time{2 * second, 6 * second}, "02", 2}, // a statement that is late
+		{nil, nil, nil, 2},
+	} {
+		m := &inRAM{ram: c.ram, disk: c.disk}
+		h := &poseHost{Service: m}
+		if a := h.before(t.Context(), u, "cup"); a["frame_id"] != c.frame || len(m.asked) != c.asked {
+			t.Errorf("of %v in RAM and %v on disk: %v, asked %d times", c.ram, c.disk, a["frame_id"], len(m.asked))
+		}
+		for _, q := range m.asked[1:] {
+			for _, s := range q.Memories[0].Children[0].Children[0].Children[0].Snapshots {
+				if s.Kind != engram.KindAtOrBefore && (s.Kind != engram.KindLatest || s.N > 1000) {
+					t.Errorf("the disk is asked for %+v", s)
+				}
+			}
+		}
 	}
 }

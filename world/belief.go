@@ -70,8 +70,10 @@ type Belief struct {
 // It is the persistence filter of Rosen, Mason and Leonard (ICRA 2016) with an exponential prior, clamped as the cells of
 // OctoMap are (Hornung et al. 2013). It begins with the confidence of the statement that placed the item, at its time; of an
 // item without a pose, of that which gave it its parent. Between two events it falls by half in each half-life
-// ([Rules.HalfLife]). With d = [Rules].Detection and f = [Rules].FalseAlarm, a look that saw the item, or what hangs on it,
-// takes it from p to p·d / (p·d + (1-p)·f), and one that looked for it, reached its place and did not see it, to
+// ([Rules.HalfLife]). What was perceived to hang on it, a statement of a parent, shows that the item is there: the
+// belief begins anew at that time, with the statement's confidence if that is more. With d = [Rules].Detection and
+// f = [Rules].FalseAlarm, a look that saw the item, or what hangs on it, takes it from p to p·d / (p·d + (1-p)·f), and
+// one that looked for it, reached its place and did not see it, to
 // p·(1-d) / (p·(1-d) + (1-p)·(1-f)). Looks of one sensor within [Rules].Correlation of one that counted do not count. When
 // somebody looks, a statement has at most 0.95, looks have led to between 0.001 and 0.999, and
 // what was away since t is back with the probability 0.05·(1 - 2^(-t/half-life)).
@@ -96,7 +98,11 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 	b.now = b.Seen
 	for _, l := range f.relevant(n, b.Seen, at, looks) {
 		b.fade(l.at)
-		b.look(&l)
+		if l.look == nil {
+			b.bears(&l)
+		} else {
+			b.look(&l)
+		}
 	}
 	b.fade(at)
 	return b.Belief, nil
@@ -106,7 +112,7 @@ func (f *Forest) Belief(name string, at engram.Time, looks []Look) (Belief, erro
 type belief struct {
 	Belief
 	now      engram.Time
-	last     engram.Time // when somebody looked last, that counted; 0 if nobody has
+	last     engram.Time // when somebody looked last, that counted; 0 if nobody has since it began
 	halfLife time.Duration
 	rules    *Rules
 	counted  map[sensor]engram.Time // when each looked last, that counted
@@ -121,7 +127,7 @@ func (b *belief) fade(to engram.Time) {
 }
 
 func (b *belief) look(e *event) {
-	by := sensor{e.by.Sensor, e.by.Provider, e.by.Robot}
+	by := sensor{e.look.Sensor, e.look.Provider, e.look.Robot}
 	t, again := b.counted[by]
 	if counts := !again || e.at.Sub(t) >= b.rules.Correlation; counts {
 		b.counted[by] = e.at
@@ -130,10 +136,16 @@ func (b *belief) look(e *event) {
 		return
 	}
 	if e.seen {
-		b.Seen, b.By, b.Looked = b.now, e.by.Sensor, 0
+		b.Seen, b.By, b.Looked = b.now, e.by, 0
 	} else {
 		b.Looked++
 	}
+}
+
+// bears takes a statement that something hangs on the item.
+func (b *belief) bears(e *event) {
+	b.P = max(b.P, e.said.Confidence)
+	b.Seen, b.By, b.Looked, b.last = b.now, e.by, 0, 0
 }
 
 // count changes the probability by a look.
@@ -163,15 +175,17 @@ const (
 	comesBack = 0.05
 )
 
-// event is a look that tells of an item.
+// event is a look that tells of an item, or a statement that another one hangs on it.
 type event struct {
 	at   engram.Time
 	seen bool
-	by   *Look
+	by   string // the sensor, or the provider
+	said *Said
+	look *Look // nil for a statement
 }
 
 // relevant returns the looks after since and up to at that saw the item, or reached it
-// without seeing it, by time.
+// without seeing it, and what was perceived then to hang on it, by time.
 func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event {
 	var events []event
 	sight := sight{f: f, of: n}
@@ -185,11 +199,22 @@ func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event 
 		}
 		seen := slices.Contains(l.Seen, n.name) || slices.ContainsFunc(l.Seen, func(child string) bool { return t >= bears.from(child) })
 		if seen || placed && l.LookedFor.has(n.merged) && sight.reaches(l) {
-			events = append(events, event{t, seen, l})
+			events = append(events, event{t, seen, l.Sensor, &l.Said, l})
 		}
 	}
+	bears.perceived(func(s *Statement, t engram.Time) {
+		if t > since && t <= at {
+			events = append(events, event{t, true, s.Who(), &s.Said, nil})
+		}
+	})
 	slices.SortFunc(events, func(a, b event) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.by.Sensor, b.by.Sensor), a.by.compare(&b.by.Said))
+		last := func(e *event) int { // a statement outweighs the looks of its time
+			if e.look == nil {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(last(&a), last(&b)), cmp.Compare(a.by, b.by), a.said.compare(b.said))
 	})
 	return events
 }
@@ -221,6 +246,31 @@ func (b *bearer) from(child string) engram.Time {
 	}
 	b.since[child] = t
 	return t
+}
+
+// perceived yields the statements by perception that something hangs on the item, or on what hangs on it since before. It
+// keeps its own stack, as subtree does.
+func (b *bearer) perceived(yield func(*Statement, engram.Time)) {
+	if b.of.merged.Is(KindMap) {
+		return
+	}
+	type bearing struct {
+		*node
+		since engram.Time
+	}
+	for stack := []bearing{{b.of, engram.MinTime}}; len(stack) > 0; {
+		on := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		b.f.below(on.node, func(c *node) bool {
+			s := c.merged.Structured
+			t := s.at(c.merged.Structure.Time).Add(b.f.rules.Offsets[s.Robot])
+			if t >= on.since && s.Item.Source == Perception {
+				yield(s, t)
+			}
+			stack = append(stack, bearing{c, max(on.since, t)})
+			return true
+		})
+	}
 }
 
 // sight tells which looks reach an item.

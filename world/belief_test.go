@@ -2,6 +2,7 @@ package world
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -87,6 +88,59 @@ func TestBelief(t *testing.T) {
 	f = forest(t, Statement{"dream", Said{Provider: "a", Time: 1, Confidence: 1}, &Item{Description: &Description{}}})
 	if _, err := f.Belief("dream", 0, nil); engram.CodeOf(err) != engram.NotFound {
 		t.Errorf("the place of what has none: %v", err)
+	}
+}
+
+// A localiser states what it sees after each image, the parent too: what bears it is there, though a detector
+// that looks for it misses it each time.
+func TestRestatingLocaliser(t *testing.T) {
+	on := func(parent string, source Source) Item {
+		it := thing(parent, 0, 0, 0.1, KindObject)
+		it.Source = source
+		return it
+	}
+	for _, c := range []struct {
+		what   string
+		source Source
+		on     string // what bears the cup
+		stays  bool
+	}{
+		{"the table", Perception, "table", true},
+		{"a tray on the table", Perception, "tray", true},
+		{"nobody perceives it", PriorKnowledge, "table", false},
+		{"another thing", Perception, "cupboard", false},
+	} {
+		said := append(kitchen(), at("tray", "plan", 1.5, on("table", PriorKnowledge)))
+		var looks []Look
+		for sec := 2.0; sec <= 10; sec++ {
+			l := ahead(sec, -2, 2, 0, "cup")
+			l.Sensor, l.Provider = "eye", "eye"
+			looks = append(looks, l)
+			said = append(said, at("cup", "eye", sec+0.1, on(c.on, c.source)))
+			f := forest(t, said...)
+			slices.Reverse(said)
+			b := believe(t, f, "table", sec+0.1, looks...)
+			if again := believe(t, forest(t, said...), "table", sec+0.1, looks...); again != b {
+				t.Errorf("%s: told backwards %+v, else %+v", c.what, again, b)
+			}
+			if sec > 4 && (b.P >= PresentBelief) != c.stays {
+				t.Errorf("%s, after %g s: %+v", c.what, sec, b)
+			}
+			if c.stays && (b.Looked != 0 || b.By != "eye") {
+				t.Errorf("%s, after %g s: it is there by what is said of the cup: %+v", c.what, sec, b)
+			}
+		}
+	}
+	vague := at("cup", "eye", 5, on("table", Perception))
+	vague.Confidence = 0.3
+	f := forest(t, append(kitchen()[:6], vague)...)
+	if b := believe(t, f, "table", 6); b.P < 0.99 || b.Seen != 5*second {
+		t.Errorf("who is not sure of the cup makes nobody less sure of the table: %+v", b)
+	}
+	tray := at("tray", "plan", 7, on("table", PriorKnowledge))
+	old := at("cup", "eye", 5, on("tray", Perception))
+	if b := believe(t, forest(t, append(kitchen()[:5], tray, old)...), "table", 8); b.Seen != 1*second {
+		t.Errorf("the cup was on the tray before that came onto the table: %+v", b)
 	}
 }
 

@@ -28,10 +28,14 @@ var beside = map[string]string{
 var besideTypes = slices.Sorted(maps.Keys(beside))
 
 // ofSeveral reports whether the entities of a core segment may speak of one object after another: a hand's
-// holds the cup and later the plate. Of each object the newest of all their snapshots counts.
+// holds the cup and later the plate. Of each object the newest of their snapshots counts, of which a world reads mostHeld.
 func ofSeveral(segment string) bool {
 	return segment == "Attachments" || segment == "ArticulatedAttachments"
 }
+
+// mostHeld is how many snapshots of an entity that may speak of one object after another a world reads, the newest: as many
+// as the memory Object holds in RAM. A gripper that restates what it holds at 10 Hz has a million a day on disk.
+const mostHeld = 10_000
 
 // priorKnowledge is the provider of what was known before anything was sensed.
 const priorKnowledge = "PriorKnowledge"

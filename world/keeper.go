@@ -330,7 +330,7 @@ func (k *keeper) Withdraw(ctx context.Context, name string) (Mark, error) {
 		if n := f.item(name); n != nil {
 			for _, s := range n.states {
 				if k.says(&s.Said) && s.State.Value != nil {
-					updates = append(updates, update{name + "/" + s.State.Name, k.tick(s.Time), 1, &State{Item: name, Name: s.State.Name}})
+					updates = append(updates, update{s.Name, k.tick(s.Time), 1, &State{Item: name, Name: s.State.Name}})
 				}
 			}
 		}
@@ -356,12 +356,17 @@ func (k *keeper) SetState(ctx context.Context, s State, confidence float64) (Mar
 			return nil, engram.Errorf(engram.Invalid, s.Item, "state %q is stated with the confidence %g; it lies between 0 and 1", s.Name, confidence)
 		}
 		s.Source = cmp.Or(s.Source, k.source)
+		usual := s.Item + "/" + s.Name
 		var mine engram.Time
+		var updates []update
 		for _, o := range f.item(s.Item).states {
-			if o.State.Name == s.Name && k.says(&o.Said) {
-				mine = o.Time
+			if o.State.Name != s.Name || !k.says(&o.Said) {
+				continue
+			}
+			if mine = max(mine, o.Time); o.Name != usual && o.State.Value != nil {
+				updates = append(updates, update{o.Name, k.tick(o.Time), 1, &State{Item: s.Item, Name: s.Name}})
 			}
 		}
-		return []update{{s.Item + "/" + s.Name, k.tick(mine), confidence, &s}}, engram.CheckName(s.Name)
+		return append(updates, update{usual, k.tick(mine), confidence, &s}), engram.CheckName(s.Name)
 	})
 }

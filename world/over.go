@@ -3,6 +3,7 @@ package world
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -169,17 +170,15 @@ func (m *Memory) Close() error {
 }
 
 // upTo selects of a pattern what says how the world is at a time, MaxTime for the present: of clocks
-// what was measured last, of others what was said up to then.
+// what was measured last, of others what was said up to then. Of those of several objects it selects what heldBefore
+// begins with, or for the present all that counts.
 func upTo(p engram.Pattern, at engram.Time) []engram.QueryNode {
 	s := engram.AtOrBefore(at)
-	switch segment := p.Levels[1].String(); {
-	case at == engram.MaxTime || strings.HasSuffix(p.Levels[0].String(), clockMemory):
+	if at == engram.MaxTime || strings.HasSuffix(p.Levels[0].String(), clockMemory) {
 		s = engram.Latest(1)
-		if ofSeveral(segment) {
-			s = engram.All()
+		if ofSeveral(p.Levels[1].String()) {
+			s = engram.Latest(mostHeld)
 		}
-	case ofSeveral(segment):
-		s = engram.In(engram.Interval{Start: engram.MinTime, End: at + 1})
 	}
 	return p.Select(s).Memories
 }
@@ -216,6 +215,10 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 	if err != nil {
 		return nil, err
 	}
+	held, err := m.heldBefore(ctx, r, asOf)
+	if err != nil {
+		return nil, err
+	}
 	b := m.builder.anew()
 	for it := range r.All() {
 		if isOf(it.ID, clockMemory) {
@@ -223,13 +226,62 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 		}
 	}
 	b.correct()
-	for it := range r.All() {
+	for _, it := range slices.Concat(r.Items(), held) {
 		if said := m.codec.said(it.ID, it.Snapshot); !isOf(it.ID, clockMemory) && said.Time.Add(b.f.rules.Offsets[said.Robot]) <= at {
 			_, _ = m.put(b, it) // what cannot be read is left out, as it is at present
 		}
 	}
 	return b.Forest(), nil
 }
+
+// heldBefore reads the newest mostHeld snapshots of each entity of several objects, up to the one in r. How far
+// back these go nobody knows: it looks ten times as far until they are found.
+func (m *Memory) heldBefore(ctx context.Context, r *engram.Result, asOf *engram.Time) (all []engram.Item, err error) {
+	last := map[engram.ID]engram.Time{}
+	for it := range r.All() {
+		if ofSeveral(it.ID.CoreSegment()) {
+			last[it.ID.Parent()] = it.Snapshot.Time // of several the last one, which is the newest
+		}
+	}
+	for window := time.Hour; len(last) > 0; window *= 10 {
+		held := map[engram.ID][]engram.Item{}
+		for some := range slices.Chunk(slices.Collect(maps.Keys(last)), mostAsked) {
+			q := engram.Query{Source: engram.SourceNear, AsOf: asOf}
+			for _, entity := range some {
+				within := engram.Interval{Start: last[entity].Add(-window), End: last[entity] + 1}
+				if window >= longest {
+					within.Start = engram.MinTime
+				}
+				q.Memories = append(q.Memories, engram.PatternOf(entity).Select(engram.In(within)).Memories...)
+			}
+			var r *engram.Result
+			err := outlast(ctx, func() (err error) {
+				r, err = m.svc.Query(ctx, q)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			for it := range r.All() {
+				held[it.ID.Parent()] = append(held[it.ID.Parent()], it)
+			}
+		}
+		for entity := range last {
+			if items := held[entity]; len(items) >= mostHeld || window >= longest {
+				all = append(all, items[max(len(items)-mostHeld, 0):]...)
+				delete(last, entity)
+			}
+		}
+	}
+	return all, nil
+}
+
+const (
+	// longest is a window that reaches back to all that there is.
+	longest = 100 * 365 * 24 * time.Hour
+	// mostAsked is how many entities are asked for in one query.
+	mostAsked = 1000
+)
 
 // queryPast selects what was said up to a time by this robot's clock, and possibly more, from how far the
 // clocks of robots are from it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -214,10 +215,10 @@ func (s *itemSaidJSON) text(now engram.Time) string {
 	if s.Home != "" {
 		in = ", " + s.Home
 	}
-	text := fmt.Sprintf("%s (%s%s) %s, %s", who, s.Source, in, world.Ago(now.Sub(s.Time)), formatSeconds(s.Time))
 	if len(s.Says) == 0 {
-		return text + ": nothing any more"
+		return fmt.Sprintf("%s%s %s, %s: nothing any more", who, in, world.Ago(now.Sub(s.Time)), formatSeconds(s.Time))
 	}
+	text := fmt.Sprintf("%s (%s%s) %s, %s", who, s.Source, in, world.Ago(now.Sub(s.Time)), formatSeconds(s.Time))
 	gone := slices.Contains(s.Says, "removed")
 	says := slices.DeleteFunc(slices.Clone(s.Says), func(what string) bool { return what == "removed" && len(s.Says) > 1 })
 	text += ": " + strings.Join(says, ", ")
@@ -236,11 +237,49 @@ func (s *itemSaidJSON) text(now engram.Time) string {
 
 func percent(p float64) string { return formatRounded(100*p, 0) + " %" }
 
-// valueText writes a value as JSON.
+// valueText writes a value as JSON, without the tags that tell kinds of numbers and times apart.
 func valueText(v any) string {
 	j, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Sprint(v)
 	}
+	d := json.NewDecoder(bytes.NewReader(j))
+	d.UseNumber()
+	var tree any
+	if err := d.Decode(&tree); err != nil {
+		return string(j)
+	}
+	if j, err = json.Marshal(untagged(tree)); err != nil {
+		return fmt.Sprint(v)
+	}
 	return string(j)
+}
+
+// untagged returns a value of JSON without the tags of package idf.
+func untagged(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = untagged(v[i])
+		}
+	case map[string]any:
+		for key, content := range v {
+			text, isText := content.(string)
+			dict, isDict := content.(map[string]any)
+			switch {
+			case len(v) > 1 || !strings.HasPrefix(key, "$"):
+				v[key] = untagged(content)
+			case isText && (key == "$int64" || key == "$uint64"):
+				return json.Number(text)
+			case isDict && key == "$dict":
+				for name := range dict {
+					dict[name] = untagged(dict[name])
+				}
+				return dict
+			default:
+				return content
+			}
+		}
+	}
+	return v
 }

@@ -114,8 +114,8 @@ type itemBeliefJSON struct {
 type itemSaidJSON struct {
 	Provider string      `json:"provider"`
 	Robot    string      `json:"robot,omitempty"`
-	Home     string      `json:"home,omitempty"` // where it stands if not in World/Item
-	Source   string      `json:"source"`
+	Home     string      `json:"home,omitempty"`   // where it stands if not in World/Item
+	Source   string      `json:"source,omitempty"` // of what it says; "" if that is nothing
 	Time     engram.Time `json:"time"`
 	Says     []string    `json:"says"`   // structure, pose, description or removed
 	Counts   []string    `json:"counts"` // of these
@@ -272,7 +272,7 @@ func jointObject(j *world.Articulation) *itemJointJSON {
 
 func saidObject(m *world.Merged, s *world.Statement) itemSaidJSON {
 	home := map[world.Home]string{world.InInstance: "Object/Instance", world.InAttachment: "Object/Attachments"}[s.Home]
-	o := itemSaidJSON{Provider: s.Provider, Robot: s.Robot, Home: home, Source: s.Item.Source.String(), Time: s.Time, Says: []string{}, Counts: []string{}}
+	o := itemSaidJSON{Provider: s.Provider, Robot: s.Robot, Home: home, Time: s.Time, Says: []string{}, Counts: []string{}}
 	for _, g := range []struct {
 		name string
 		said bool
@@ -291,6 +291,9 @@ func saidObject(m *world.Merged, s *world.Statement) itemSaidJSON {
 	}
 	if r := s.Item.Removed; r != nil {
 		o.Says, o.Reason = append(o.Says, "removed"), r.Reason
+	}
+	if len(o.Says) > 0 { // what is withdrawn has none
+		o.Source = s.Item.Source.String()
 	}
 	return o
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
@@ -104,6 +105,31 @@ func TestJointsInWords(t *testing.T) {
 		if got := jointObject(&c.joint).text(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// Values are printed without the tags that they have in JSON.
+func TestValuesInWords(t *testing.T) {
+	for want, v := range map[string]any{
+		"9007199254740993": int64(1<<53 + 1), "18446744073709551615": uint64(math.MaxUint64), "5": int32(5), "0.5": float32(0.5), "1.0": 1.0, `"NaN"`: math.NaN(), `"$int64"`: "$int64",
+		`{"$int64":[9007199254740993,"x"]}`: map[string]any{"$int64": []any{int64(1<<53 + 1), "x"}}, `{"a":{"b":9007199254740993},"c":null}`: map[string]any{"a": map[string]any{"b": int64(1<<53 + 1)}, "c": nil},
+		`"1970-01-01T00:00:00.000000005Z"`: engram.Time(5),
+	} {
+		if got := valueText(valueObject(v)); got != want {
+			t.Errorf("%v is %s, not %s", v, got, want)
+		}
+	}
+}
+
+// Who says nothing any more says it of no source.
+func TestWithdrawnInWords(t *testing.T) {
+	s := world.Statement{Name: "cup", Said: world.Said{Provider: "op2"}, Item: &world.Item{}}
+	if o := saidObject(&world.Merged{}, &s); o.Source != "" || !strings.HasPrefix(o.text(s.Time), "op2 just now, ") || !strings.HasSuffix(o.text(s.Time), ": nothing any more") {
+		t.Errorf("%q, %s", o.Source, o.text(s.Time))
+	}
+	s.Item.Structure, s.Item.Source = &world.Structure{}, world.Operator
+	if o := saidObject(&world.Merged{}, &s); o.Source != "operator" || !strings.HasPrefix(o.text(s.Time), "op2 (operator) just now, ") {
+		t.Errorf("%q, %s", o.Source, o.text(s.Time))
 	}
 }
 

@@ -101,6 +101,8 @@ func scalar(v any, isJSON bool) string {
 		return strconv.FormatBool(v)
 	case int64:
 		return strconv.FormatInt(v, 10)
+	case uint64:
+		return strconv.FormatUint(v, 10)
 	case float64:
 		switch {
 		case math.IsNaN(v) && isJSON:

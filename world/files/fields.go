@@ -6,9 +6,11 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/internal/spelling"
 	"github.com/seed-301d4374/engram/pose"
 )
@@ -75,7 +77,7 @@ func (n *node) what() string {
 		}
 		return fmt.Sprintf("the text %q", v)
 	}
-	return fmt.Sprint(n.value)
+	return n.written
 }
 
 func (f *fields) has(key string) bool { return f.m.at[key] != nil }
@@ -100,7 +102,7 @@ func (f *fields) text(key string) string {
 	switch v := n.value.(type) {
 	case string:
 		return v
-	case int64, float64, bool: // as a number of a room is written
+	case int64, uint64, float64, bool: // as the number of a room is written, such as 007
 		return n.text()
 	}
 	f.fail(n, "%s is %s; a text is expected", key, n.what())
@@ -120,7 +122,7 @@ func (f *fields) texts(key string) []string {
 	var texts []string
 	for _, item := range list {
 		switch item.value.(type) {
-		case string, int64, float64, bool:
+		case string, int64, uint64, float64, bool:
 			texts = append(texts, item.text())
 		default:
 			f.fail(item, "%s holds %s; a text is expected", key, item.what())
@@ -145,6 +147,8 @@ func (f *fields) number(key string) (float64, bool) {
 func (n *node) number() (float64, bool) {
 	switch v := n.value.(type) {
 	case int64:
+		return float64(v), true
+	case uint64:
 		return float64(v), true
 	case float64:
 		return v, true
@@ -350,32 +354,59 @@ func (f *fields) properties(key string) map[string]any {
 	if n == nil {
 		return nil
 	}
-	m, ok := n.plain().(map[string]any)
+	m, ok := n.value.(*mapping)
 	if !ok {
 		f.fail(n, "%s is %s; a mapping is expected", key, n.what())
 		return nil
 	}
-	if len(m) == 0 {
+	if len(m.keys) == 0 {
 		return nil
 	}
-	return m
+	return f.r.dict(m, f.of)
 }
 
-// plain returns a value as package idf has it.
-func (n *node) plain() any {
+// dict returns the members of a mapping as package idf has them.
+func (r *reader) dict(m *mapping, of string) map[string]any {
+	dict := make(map[string]any, len(m.keys))
+	for _, key := range m.keys {
+		dict[key] = r.plain(m.at[key], of)
+	}
+	return dict
+}
+
+// plain returns a value as package idf has it. What files have no form for is a mapping with the tag that it has in JSON
+// as its only member, such as {$time: …} or {$int32: 5}.
+func (r *reader) plain(n *node, of string) any {
 	switch v := n.value.(type) {
 	case []*node:
 		list := make([]any, len(v))
 		for i, item := range v {
-			list[i] = item.plain()
+			list[i] = r.plain(item, of)
 		}
 		return list
 	case *mapping:
-		m := make(map[string]any, len(v.keys))
-		for _, key := range v.keys {
-			m[key] = v.at[key].plain()
+		if len(v.keys) != 1 || !strings.HasPrefix(v.keys[0], "$") {
+			return r.dict(v, of)
 		}
-		return m
+		if inner, ok := v.at[v.keys[0]].value.(*mapping); ok && v.keys[0] == "$dict" {
+			return r.dict(inner, of)
+		}
+		b, err := valueType().FromJSON(appendJSON(nil, n.tree(), 0))
+		if err != nil {
+			r.fail(n.line, of, "%w", err)
+			return nil
+		}
+		value, err := idf.DecodeValue(b)
+		if err != nil {
+			r.fail(n.line, of, "%w", err)
+		}
+		return value
 	}
 	return n.value
 }
+
+// valueType is the type of properties and states.
+var valueType = sync.OnceValue(func() *idf.Type {
+	t, _ := idf.NewRegistry().Get(engram.ValueType) // which every registry has
+	return t
+})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,8 +21,9 @@ import (
 
 // node is a value of a YAML or JSON file with the line that it begins in.
 type node struct {
-	line  int
-	value any // nil, bool, int64, float64, string, []*node or *mapping
+	line    int
+	value   any    // nil, bool, int64, uint64 beyond it, float64, string, []*node or *mapping
+	written string // a scalar that is no text, as it stands there
 }
 
 // mapping are the members of a mapping in the file's order.
@@ -102,6 +104,9 @@ func (y *yamlReader) node(n ast.Node, depth int) (*node, error) {
 		return nil, tooManyValues(y.file)
 	}
 	out := &node{line: at}
+	if scalar, ok := n.(ast.ScalarNode); ok && scalar.GetToken() != nil {
+		out.written = scalar.GetToken().Value
+	}
 	switch n := n.(type) {
 	case *ast.NullNode:
 	case *ast.BoolNode:
@@ -111,7 +116,7 @@ func (y *yamlReader) node(n ast.Node, depth int) (*node, error) {
 		case int64:
 			out.value = v
 		case uint64:
-			if out.value = float64(v); v <= math.MaxInt64 {
+			if out.value = v; v <= math.MaxInt64 {
 				out.value = int64(v)
 			}
 		default:
@@ -166,8 +171,11 @@ func (y *yamlReader) node(n ast.Node, depth int) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if tag := n.Start.Value; tag == "!!str" && n.Value != nil {
+		switch x, number := v.number(); {
+		case n.Start.Value == "!!str" && n.Value != nil:
 			v.value = n.Value.GetToken().Value
+		case n.Start.Value == "!!float" && number:
+			v.value = x
 		}
 		return v, nil
 	default:
@@ -205,7 +213,7 @@ func (m *mapping) set(file string, line int, key string, v *node) error {
 	return nil
 }
 
-// text returns a scalar as text, and of anything else what it is.
+// text returns a scalar as it is written, and of anything else what it is.
 func (n *node) text() string {
 	switch v := n.value.(type) {
 	case string:
@@ -213,7 +221,26 @@ func (n *node) text() string {
 	case []*node, *mapping:
 		return n.what()
 	}
-	return fmt.Sprint(n.value)
+	return n.written
+}
+
+// tree returns a node as it is written again.
+func (n *node) tree() any {
+	switch v := n.value.(type) {
+	case []*node:
+		list := make([]any, len(v))
+		for i, item := range v {
+			list[i] = item.tree()
+		}
+		return list
+	case *mapping:
+		o := make(object, len(v.keys))
+		for i, key := range v.keys {
+			o[i] = field{key, v.at[key].tree()}
+		}
+		return o
+	}
+	return n.value
 }
 
 // jsonReader reads JSON with its lines.
@@ -269,10 +296,12 @@ func (r *jsonReader) node(depth int) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &node{line: r.at()}
+	out := &node{line: r.at(), written: fmt.Sprint(t)}
 	switch v := t.(type) {
+	case nil:
+		out.written = "null"
 	case json.Number:
-		if i, err := v.Int64(); err == nil {
+		if i, err := v.Int64(); err == nil && v != "-0" { // that is a float
 			out.value = i
 			return out, nil
 		}
@@ -281,6 +310,11 @@ func (r *jsonReader) node(depth int) (*node, error) {
 			return out, nil
 		}
 		f, err := v.Float64()
+		if err == nil && !strings.ContainsAny(v.String(), ".eE") && v.String() != strconv.FormatFloat(f, 'f', -1, 64) { // as other programs write doubles
+			if i, _ := new(big.Int).SetString(v.String(), 10); new(big.Float).SetInt(i).Cmp(big.NewFloat(f)) != 0 {
+				return nil, fault(r.file, out.line, "the integer %s does not fit 64 bits; write %s.0 for the double next to it, or a text in quotes", v, v)
+			}
+		}
 		if err != nil {
 			return nil, fault(r.file, out.line, "%s is beyond what a number can be", v)
 		}

@@ -288,14 +288,14 @@ func (r *reader) state(n *node, item, name string, line int) {
 	of := fmt.Sprintf("state %q of %q", name, item)
 	if m, ok := n.value.(*mapping); ok && m.at["value"] != nil {
 		f := r.fields(n, of, "value", "confidence", "half_life")
-		s.Value, s.HalfLife = m.at["value"].plain(), f.duration("half_life")
+		s.Value, s.HalfLife = r.plain(m.at["value"], of), f.duration("half_life")
 		if c, ok := f.number("confidence"); ok {
 			if s.Confidence = c; !(c >= 0 && c <= 1) {
 				f.fail(f.get("confidence"), "the confidence is %g; it lies between 0 and 1", c)
 			}
 		}
 	} else {
-		s.Value = n.plain()
+		s.Value = r.plain(n, of)
 	}
 	if s.Value == nil {
 		r.fail(line, of, "it has no value")

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
@@ -33,7 +33,7 @@ func Write(f *world.Forest, o Options) (text []byte, notes []string, err error) 
 		_, err := f.Get(o.Item)
 		return nil, nil, err
 	}
-	w := &writer{f: f, in: map[string]bool{}, joints: map[string][]world.NamedJoint{}, maps: map[string][]*world.MapStatement{}}
+	w := &writer{f: f, in: map[string]bool{}, joints: map[string][]world.NamedJoint{}, maps: map[string][]*world.MapStatement{}, json: o.JSON}
 	all := f.All()
 	if o.Item != "" {
 		all = f.Subtree(o.Item)
@@ -69,7 +69,7 @@ type object []field
 
 type field struct {
 	key   string
-	value any // object, []any, string, float64, int64, bool or nil
+	value any // object, []any, string, float64, int64, uint64, bool or nil
 }
 
 // add adds a member unless it is the zero value.
@@ -97,6 +97,7 @@ type writer struct {
 	joints map[string][]world.NamedJoint
 	maps   map[string][]*world.MapStatement
 	notes  []string
+	json   bool
 }
 
 // collect files joints and maps under the items that they are written in, and returns the
@@ -470,34 +471,33 @@ func (w *writer) properties(o *object, of string, p map[string]any) {
 	if len(p) == 0 {
 		return
 	}
-	v, ok := w.plain(p)
+	v, ok := w.dict(p)
 	if !ok {
-		w.notes = append(w.notes, fmt.Sprintf("properties of %s hold what no file can hold, such as arrays; that is left out", of))
+		w.notes = append(w.notes, fmt.Sprintf("properties of %s hold what no file can hold; that is left out", of))
 	}
 	*o = append(*o, field{"properties", v})
 }
 
-// plain returns a value as files have it; ok is false if something is left out.
+// dict returns the members of a value as files have them, by key; ok is false if something is left out.
+func (w *writer) dict(d map[string]any) (o object, ok bool) {
+	ok = true
+	for key, item := range d {
+		value, whole := w.plain(item)
+		o, ok = append(o, field{key, value}), ok && whole
+	}
+	slices.SortFunc(o, func(a, b field) int { return cmp.Compare(a.key, b.key) })
+	return o, ok
+}
+
+// plain returns a value as files have it, which reader.plain reads as the same; ok is false if something is left out.
 func (w *writer) plain(v any) (out any, ok bool) {
 	switch v := v.(type) {
-	case nil, bool, string, int64, float64:
+	case nil, bool, string, int64, uint64:
 		return v, true
-	case int32:
-		return int64(v), true
-	case int:
-		return int64(v), true
-	case uint32:
-		return int64(v), true
-	case float32:
-		return float64(v), true
-	case engram.Time:
-		return v.String(), true
-	case time.Duration:
-		return v.String(), true
-	case engram.ID:
-		return v.String(), true
-	case idf.Enum:
-		return v.String(), true
+	case float64:
+		if !w.json || !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return v, true
+		}
 	case []any:
 		list := make([]any, len(v))
 		ok = true
@@ -507,14 +507,23 @@ func (w *writer) plain(v any) (out any, ok bool) {
 		}
 		return list, ok
 	case map[string]any:
-		o := object{}
-		ok = true
-		for key, item := range v {
-			value, whole := w.plain(item)
-			o, ok = append(o, field{key, value}), ok && whole
+		o, ok := w.dict(v)
+		if len(o) == 1 && strings.HasPrefix(o[0].key, "$") {
+			o = object{{"$dict", o}}
 		}
-		slices.SortFunc(o, func(a, b field) int { return cmp.Compare(a.key, b.key) })
 		return o, ok
 	}
-	return nil, false
+	b, err := idf.EncodeValue(v)
+	if err != nil {
+		return nil, false
+	}
+	text, err := valueType().JSON(b, idf.JSONOptions{SummarizeBytes: -1})
+	if err != nil {
+		return nil, false
+	}
+	n, err := parseJSON(text, "")
+	if err != nil {
+		return nil, false
+	}
+	return n.tree(), true
 }
