@@ -443,7 +443,6 @@ var lexical = func() map[string]lexicalForm {
 var (
 	decimals = regexp.MustCompile(`^[+-]?(\d+(\.\d*)?|\.\d+)$`)
 	doubles  = regexp.MustCompile(`^([+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?INF|NaN)$`)
-	integers = regexp.MustCompile(`^[+-]?\d+$`)
 	zones    = `(Z|[+-]\d\d:\d\d)?`
 	days     = `-?\d{4,}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])`
 	hours    = `([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?|24:00:00(\.0+)?`
@@ -454,24 +453,6 @@ var (
 		"duration":   regexp.MustCompile(`^-?P(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$`),
 	}
 )
-
-// bounds are those of whole numbers; nil is none.
-var bounds = map[string][2]*big.Int{
-	"long": bits(64, true), "int": bits(32, true), "short": bits(16, true), "byte": bits(8, true),
-	"unsignedLong": bits(64, false), "unsignedInt": bits(32, false), "unsignedShort": bits(16, false), "unsignedByte": bits(8, false),
-	"nonNegativeInteger": {big.NewInt(0), nil}, "positiveInteger": {big.NewInt(1), nil},
-	"nonPositiveInteger": {nil, big.NewInt(0)}, "negativeInteger": {nil, big.NewInt(-1)},
-}
-
-// bits are the bounds of numbers of so many bits, with a sign or without.
-func bits(n uint, signed bool) [2]*big.Int {
-	one := big.NewInt(1)
-	if !signed {
-		return [2]*big.Int{big.NewInt(0), new(big.Int).Sub(new(big.Int).Lsh(one, n), one)}
-	}
-	half := new(big.Int).Lsh(one, n-1)
-	return [2]*big.Int{new(big.Int).Neg(half), new(big.Int).Sub(half, one)}
-}
 
 // valid reports whether a text is one of a datatype; of one that is not known here it is.
 func valid(text, datatype string) bool {
@@ -487,15 +468,7 @@ func valid(text, datatype string) bool {
 		}
 		return doubles.MatchString(text)
 	case whole:
-		if !integers.MatchString(text) {
-			return false
-		}
-		b, bounded := bounds[name]
-		if !bounded {
-			return true
-		}
-		n, _ := new(big.Int).SetString(strings.TrimPrefix(text, "+"), 10)
-		return (b[0] == nil || n.Cmp(b[0]) >= 0) && (b[1] == nil || n.Cmp(b[1]) <= 0)
+		return rdf.ValueOf(rdf.NewTyped(text, datatype)).IsNumber()
 	case truth:
 		return text == "true" || text == "false" || text == "1" || text == "0"
 	case other:

@@ -75,6 +75,22 @@ func (c *Cursor) Texts(text string) []ID {
 	return found
 }
 
+// Values returns the literals that mean what t does ([rdf.Value]), and t itself, which is no plain text. It looks at all
+// literals that are none.
+func (c *Cursor) Values(t rdf.Term) []ID {
+	var found []ID
+	value := rdf.ValueOf(t)
+	for id := range c.r.names.terms {
+		if c.r.names.terms[id].qualifier <= qualifiedPlain {
+			continue
+		}
+		if it := c.r.termOf(uint32(id)); it == t || rdf.ValueOf(it).Equal(value) {
+			found = append(found, uint32(id))
+		}
+	}
+	return found
+}
+
 // IRIs yields the IRIs that triples have.
 func (c *Cursor) IRIs(yield func(ID, string) bool) {
 	for id := range c.r.names.terms {

@@ -39,8 +39,8 @@ type Base struct {
 	pulling sync.Mutex // held by who takes from stream
 	behind  bool       // something of it was lost, or is to be forgotten; under pulling
 
-	reading sync.Mutex // held by who brings the graph up to the present world
-	last    world.Mark // of what was written to it; under reading
+	reading chan struct{} // has one of who brings the graph up to the present world
+	last    world.Mark    // of what was written to it; under reading
 
 	mu      sync.Mutex
 	present state
@@ -80,7 +80,7 @@ func Over(ctx context.Context, svc engram.Service) (*Base, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Base{svc: svc, codec: codec, done: make(chan struct{}), imports: map[string]*record.Unfinished{}}
+	b := &Base{svc: svc, codec: codec, done: make(chan struct{}), reading: make(chan struct{}, 1), imports: map[string]*record.Unfinished{}}
 	if b.deeds, err = newDeeds(ctx, svc); err != nil {
 		return nil, err
 	}
@@ -331,8 +331,12 @@ func (b *Base) viewOf(ctx context.Context, s *state, at, asOf engram.Time) (*kno
 
 // catchUp brings the graph up to the present world.
 func (b *Base) catchUp(ctx context.Context, after []world.Mark) error {
-	b.reading.Lock()
-	defer b.reading.Unlock()
+	select {
+	case b.reading <- struct{}{}:
+		defer func() { <-b.reading }()
+	case <-ctx.Done():
+		return engram.Errorf(engram.Canceled, "", "the question was given up before the world was there: %w", ctx.Err())
+	}
 	forest, err := b.presentWorld(ctx, after)
 	if err != nil {
 		return err
@@ -380,9 +384,12 @@ func (b *Base) presentWorld(ctx context.Context, after []world.Mark) (*world.For
 	}
 	patient, cancel := context.WithTimeout(ctx, newsTimeout)
 	defer cancel()
-	if _, err := b.world.View(patient, b.last); err != nil && patient.Err() == nil {
+	_, err = b.world.View(patient, b.last)
+	switch {
+	case err == nil:
+	case patient.Err() == nil || ctx.Err() != nil: // who comes next waits for it still
 		return nil, err
-	} else if err != nil {
+	default:
 		b.last = world.Mark{}
 	}
 	return b.world.View(ctx, after...)

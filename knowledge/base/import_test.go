@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
+	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/base"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/record"
@@ -63,6 +65,8 @@ func TestQuestionsSeeWholeDocuments(t *testing.T) {
 	c, l := codecOf(t, s), local(t, s)
 	const many = 3000
 	want := map[string]bool{"": true}
+	ends := record.By("x") // of the document, without its ontology
+	ends.Levels = append(ends.Levels, engram.OneOf("http://x/i00000", "http://x/i01500", "http://x/i02999"))
 	for _, edition := range []string{"a", "b", "c"} {
 		whole := fmt.Sprintf("%s %d", edition, many)
 		want[whole] = true
@@ -81,6 +85,15 @@ func TestQuestionsSeeWholeDocuments(t *testing.T) {
 			}
 			if got := counted(t, l, service.Question{}); !want[got] || ended && got != whole {
 				t.Fatalf("%q; the import of %s has ended: %v", got, whole, ended)
+			}
+			said, _, err := c.Read(t.Context(), s, []engram.Pattern{ends}, engram.Now(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range said {
+				if len(said) != 3 || one.Triples[0].O != said[0].Triples[0].O {
+					t.Fatalf("a part of the document is of several editions: %v", said)
+				}
 			}
 		}
 	}
@@ -168,6 +181,25 @@ func TestImportsThatAreCutOff(t *testing.T) {
 			if got := len(said); got > 0 != (is != "") || got > 0 && !strings.HasSuffix(is, fmt.Sprint(" ", got-1)) { // and the ontology
 				t.Fatalf("%d records, want those of %q", got, is)
 			}
+			one, ofOne := "http://x/i00000", []string(nil)
+			for _, w := range was {
+				for _, pattern := range []engram.Pattern{record.Of(one), engram.MustPattern("Knowledge/Ontology")} {
+					said, _, err := c.Read(t.Context(), s, []engram.Pattern{pattern}, w.at, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ofOne = ofOne[:0]
+					for _, r := range said {
+						ofOne = append(ofOne, r.Name)
+						if r.Name == one && r.Triples[0].O.Value != strings.Fields(w.has)[0] {
+							t.Fatalf("%v alone says %v, want that of %q", one, r.Triples, w.has)
+						}
+					}
+					if len(ofOne) > 1 || len(ofOne) > 0 != (w.has != "") {
+						t.Fatalf("%v finds %v at %v, want what belongs to %q; %v; %v", pattern, ofOne, w.at, w.has, was, said)
+					}
+				}
+			}
 			if got := counted(t, anew, service.Question{}); got != is {
 				t.Fatalf("%q for who begins anew, want %q", got, is)
 			}
@@ -211,5 +243,194 @@ func TestImportsWithoutRoom(t *testing.T) {
 	imported(t, c, s, "y", document(900, "smaller"))
 	if got := counted(t, l, service.Question{}); got != "smaller 900" {
 		t.Errorf("%q at last", got)
+	}
+}
+
+// full is a service that has no room for one of its commits.
+type full struct {
+	engram.Service
+	left *int
+}
+
+func (f full) Commit(ctx context.Context, commit engram.Commit) ([]engram.UpdateResult, error) {
+	if *f.left--; *f.left == -1 {
+		return nil, engram.Errorf(engram.Exhausted, "", "the memory is full")
+	}
+	return f.Service.Commit(ctx, commit)
+}
+
+// A document of the past for which there is no room leaves what its provider says at present.
+func TestPastImportsWithoutRoom(t *testing.T) {
+	s := serving.New(t, memories.Knowledge())
+	c, l := codecOf(t, s), local(t, s)
+	imported(t, c, s, "k", document(2500, "present"))
+	for _, n := range []int{2400, 2600} { // some of what is said at present, and more than that
+		left := 1
+		_, err := c.Import(t.Context(), full{s, &left}, "k", document(n, "past"), record.Options{Ontology: "http://x", At: 100})
+		if engram.CodeOf(err) != engram.Exhausted {
+			t.Fatalf("%v, want Exhausted", err)
+		}
+		then := engram.Time(200)
+		for _, asker := range []*base.Local{l, local(t, s)} {
+			if got := counted(t, asker, service.Question{}); got != "present 2500" {
+				t.Errorf("%q, want what was said before", got)
+			}
+			if got := counted(t, asker, service.Question{At: &then}); got != "" {
+				t.Errorf("%q in the past", got)
+			}
+		}
+	}
+}
+
+// An import of an earlier time than that of one that was cut off is refused, until one of that time or later has come to its end.
+func TestImportsBeforeOneThatWasCutOff(t *testing.T) {
+	s := serving.New(t, memories.Knowledge())
+	c, l := codecOf(t, s), local(t, s)
+	load := func(n int, edition string, at engram.Time, commits int) error {
+		_, err := c.Import(t.Context(), cutOff{s, &commits}, "x", document(n, edition), record.Options{Ontology: "http://x", At: at})
+		return err
+	}
+	says := func(want string, at ...engram.Time) {
+		t.Helper()
+		for _, asker := range []*base.Local{l, local(t, s)} {
+			q := service.Question{}
+			if len(at) > 0 {
+				q.At = &at[0]
+			}
+			if got := counted(t, asker, q); got != want {
+				t.Errorf("%q at %v, want %q", got, at, want)
+			}
+		}
+	}
+	const whole = 100
+	if err := load(2000, "cut", 2000, 1); engram.CodeOf(err) != engram.Unavailable {
+		t.Fatal(err)
+	}
+	if err := load(10, "earlier", 1000, whole); engram.CodeOf(err) != engram.Conflict || !strings.Contains(err.Error(), engram.Time(2000).String()) {
+		t.Errorf("%v, want a Conflict that names the time", err)
+	}
+	says("")
+	if err := load(10, "again", 3000, whole); err != nil {
+		t.Fatal(err)
+	}
+	if err := load(20, "earlier", 1000, whole); err != nil {
+		t.Fatal(err)
+	}
+	says("again 10")
+	says("earlier 20", 1500)
+	// One of the past is cut off, and then others of its time, of later and of earlier ones end.
+	if err := load(2000, "cut", 1200, 1); engram.CodeOf(err) != engram.Unavailable {
+		t.Fatal(err)
+	}
+	says("again 10")
+	says("earlier 20", 1300)
+	says("", 900)
+	for _, at := range []engram.Time{800, 1400, 1200, 3000} {
+		if err := load(30, fmt.Sprint("at", int64(at)), at, whole); err != nil {
+			t.Fatal(err)
+		}
+		says(fmt.Sprintf("at%d 30", int64(at)), at+100)
+		says(map[bool]string{true: "at3000 30", false: "again 10"}[at == 3000])
+	}
+	if err := load(40, "last", 4000, whole); err != nil {
+		t.Fatal(err)
+	}
+	says("last 40")
+}
+
+// What an import that was cut off has said is nowhere stated again.
+func TestPastImportsAfterOneThatWasCutOff(t *testing.T) {
+	s := serving.New(t, memories.Knowledge())
+	c, l := codecOf(t, s), local(t, s)
+	load := func(triples []rdf.Triple, at engram.Time, commits int) error {
+		_, err := c.Import(t.Context(), cutOff{s, &commits}, "x", triples, record.Options{Ontology: "http://x", At: at})
+		return err
+	}
+	const whole = 100
+	if err := load(document(10, "present")[5:], 3000, whole); err != nil {
+		t.Fatal(err)
+	}
+	large := document(1, "cut") // the first by name, which is not said at present, and has come last
+	for i := range 1500 {
+		large = append(large, rdf.Triple{S: rdf.NewIRI(fmt.Sprint("http://x/p", i)), P: rdf.NewIRI(rdf.NS + "type"), O: rdf.NewIRI(rdf.NSOWL + "ObjectProperty")})
+	}
+	if err := load(large, 1000, 1); engram.CodeOf(err) != engram.Unavailable {
+		t.Fatal(err)
+	}
+	for _, at := range []engram.Time{2000, 1500} {
+		edition := fmt.Sprint("at", int64(at))
+		if err := load(document(3, edition), at, whole); err != nil {
+			t.Fatal(err)
+		}
+		for _, asker := range []*base.Local{l, local(t, s)} {
+			if got := counted(t, asker, service.Question{At: &at}); got != edition+" 3" {
+				t.Errorf("%q at %v", got, at)
+			}
+			if got := counted(t, asker, service.Question{}); got != "present 5" {
+				t.Errorf("%q at present", got)
+			}
+		}
+	}
+}
+
+// lagging is a service whose world comes late: while the lock is held.
+type lagging struct {
+	engram.Service
+	late *sync.Mutex
+}
+
+func (l lagging) Subscribe(ctx context.Context, sub engram.Subscription) (engram.UpdateStream, error) {
+	s, err := l.Service.Subscribe(ctx, sub)
+	if err != nil || sub.Start.Kind != engram.StartLast {
+		return s, err
+	}
+	return lateStream{s, l.late}, nil
+}
+
+type lateStream struct {
+	engram.UpdateStream
+	late *sync.Mutex
+}
+
+func (l lateStream) Next(ctx context.Context) ([]engram.Update, error) {
+	updates, err := l.UpdateStream.Next(ctx)
+	l.late.Lock()
+	defer l.late.Unlock()
+	return updates, err
+}
+
+// Who gives up is not told what is stale, and takes nothing from who asks next.
+func TestAskersThatGiveUp(t *testing.T) {
+	s, w := kitchen(t)
+	var late sync.Mutex
+	b, err := base.Over(t.Context(), lagging{s, &late})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	late.Lock()
+	if _, err := w.UpdatePose(t.Context(), "cup", "map", pose.Translation(5, 0.1, 0.7), pose.Cov{}); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if _, err := b.View(over); err == nil {
+			t.Error("who gave up has a view that lacks what was acknowledged")
+		}
+	}
+	views := make(chan *knowledge.View)
+	go func() {
+		v, err := b.View(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		views <- v
+	}()
+	late.Unlock()
+	if v := <-views; v != nil {
+		for row, err := range base.Ask(t.Context(), v, service.Question{Language: service.Prolog, Text: onTable}) {
+			t.Errorf("%v is on the table, %v", row.Texts, err)
+		}
 	}
 }

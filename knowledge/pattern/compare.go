@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+	"cel.dev/cel-go/interpreter"
 
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 )
@@ -20,8 +22,33 @@ import (
 // what CEL makes of it, which has neither large numbers nor times without a zone.
 const compared = "@"
 
-// comparing is the function that compares with variables.
-const comparing = "@compare"
+// comparing is the function that compares with variables, meaning the one that has what is written beside them mean what
+// a literal does, once for all rows if it is a constant.
+const (
+	comparing = "@compare"
+	meaning   = "@meaning"
+)
+
+// large is the function that returns an integer beyond 64 bits.
+const large = "@integer"
+
+// largeName is the name that stands for such an integer in CEL's text: its first digit is a letter from A on.
+var largeName = regexp.MustCompile(`^[A-J][0-9]{18,}$`)
+
+// digitsOf returns the integer that a name stands for.
+func digitsOf(name string) string { return string(name[0]-'A'+'0') + name[1:] }
+
+// largeInteger returns the digits of an integer beyond 64 bits, with its sign; "" of what is none.
+func largeInteger(e ast.Expr) string {
+	sign := ""
+	if e.Kind() == ast.CallKind && e.AsCall().FunctionName() == operators.Negate {
+		sign, e = "-", e.AsCall().Args()[0]
+	}
+	if e.Kind() != ast.IdentKind || !largeName.MatchString(e.AsIdent()) {
+		return ""
+	}
+	return sign + digitsOf(e.AsIdent())
+}
 
 // comparisons have CEL's operators compare variables by what their literals mean ([rdf.Compare]).
 func comparisons() (options []cel.EnvOption) {
@@ -30,13 +57,34 @@ func comparisons() (options []cel.EnvOption) {
 	} {
 		options = append(options, cel.Macros(cel.GlobalMacro(op, 2, func(f cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *cel.Error) {
 			some := false
-			call := []ast.Expr{f.NewLiteral(types.String(op))}
-			for _, arg := range args {
-				if arg.Kind() == ast.IdentKind && strings.HasPrefix(arg.AsIdent(), "_") {
+			side := func(arg ast.Expr) ast.Expr {
+				if digits := largeInteger(arg); digits != "" {
 					some = true
-					arg = f.NewIdent(compared + arg.AsIdent())
+					return f.NewCall(large, f.NewLiteral(types.String(digits)))
 				}
-				call = append(call, arg)
+				switch {
+				case arg.Kind() == ast.IdentKind && strings.HasPrefix(arg.AsIdent(), "_"):
+					some = true
+					return f.NewIdent(compared + arg.AsIdent())
+				case mentionsVariable(arg):
+					return arg
+				}
+				return f.NewCall(meaning, arg)
+			}
+			call := []ast.Expr{f.NewLiteral(types.String(op))}
+			for i, arg := range args {
+				if op == operators.In && i == 1 {
+					if arg.Kind() == ast.ListKind {
+						var elements []ast.Expr
+						for _, e := range arg.AsList().Elements() {
+							elements = append(elements, side(e))
+						}
+						arg = f.NewList(elements...)
+					}
+					call = append(call, arg)
+					continue
+				}
+				call = append(call, side(arg))
 			}
 			if !some {
 				return nil, nil // CEL's own
@@ -45,13 +93,77 @@ func comparisons() (options []cel.EnvOption) {
 		})))
 	}
 	return append(options, cel.Function(comparing, cel.Overload(comparing+"_dyn_dyn", []*cel.Type{cel.StringType, cel.DynType, cel.DynType}, cel.BoolType,
-		cel.FunctionBinding(func(args ...ref.Val) ref.Val { return compare(string(args[0].(types.String)), args[1], args[2]) }))))
+		cel.FunctionBinding(func(args ...ref.Val) ref.Val { return compare(string(args[0].(types.String)), args[1], args[2]) }))),
+		cel.Function(large, cel.Overload(large+"_string", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(func(digits ref.Val) ref.Val {
+			t := rdf.NewTyped(string(digits.(types.String)), rdf.NSXSD+"integer")
+			return operand{types.NullValue, t, rdf.ValueOf(t), nil}
+		}))),
+		cel.Function(meaning, cel.Overload(meaning+"_dyn", []*cel.Type{cel.DynType}, cel.DynType, cel.UnaryBinding(written))))
 }
 
-// operand is the value of a variable that is compared.
+func mentionsVariable(e ast.Expr) (does bool) {
+	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		does = does || e.Kind() == ast.IdentKind && strings.HasPrefix(strings.TrimPrefix(e.AsIdent(), compared), "_")
+	}))
+	return does
+}
+
+// constants has what is written mean what it does when a condition is compiled, and not once for each row.
+func constants(i interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	if call, ok := i.(interpreter.InterpretableCall); ok && call.Function() == meaning {
+		if it, ok := call.Args()[0].(interpreter.InterpretableConst); ok {
+			return interpreter.NewConstValue(call.ID(), written(it.Value())), nil
+		}
+	}
+	return i, nil
+}
+
+// operand is what is compared: the value of a variable, or what is written beside one.
 type operand struct {
 	ref.Val // never used
 	term    rdf.Term
+	value   rdf.Value
+	as      ref.Type // the other one is taken as CEL has it, if it is of this type there
+}
+
+// written returns the operand of what has no variable. A time is the instant that it says.
+func written(v ref.Val) ref.Val {
+	x, ok := operandOf(v)
+	if !ok {
+		return v
+	}
+	if x.as == types.TimestampType {
+		x.as = nil
+	}
+	return x
+}
+
+// operandOf returns a value as an operand. A string of CEL is compared with the text of what is a string in CEL: of an
+// IRI, too, and of a text in any language. A time that CEL has reckoned is compared with what CEL has, to which a time without
+// a zone is one of UTC.
+func operandOf(v ref.Val) (x operand, ok bool) {
+	if x, ok = v.(operand); ok {
+		return x, true
+	}
+	t, ok := termOf(v)
+	if !ok {
+		return x, false
+	}
+	x = operand{types.NullValue, t, rdf.ValueOf(t), nil}
+	if of := v.Type(); of == types.StringType || of == types.TimestampType {
+		x.as = of
+	}
+	return x, true
+}
+
+// beside returns an operand as it is compared with another one.
+func (x operand) beside(y operand) operand {
+	if y.as != nil {
+		if v := valueOf(x.term); v.Type() == y.as {
+			x, _ = operandOf(v)
+		}
+	}
+	return x
 }
 
 // compare answers an operator on a variable and another value.
@@ -75,12 +187,13 @@ func compare(op string, a, b ref.Val) ref.Val {
 		return types.Bool(!equal(a, b))
 	}
 	x, y, ok := sides(a, b)
-	c := strings.Compare(x.Value, y.Value)
-	if ok && (x.Kind == rdf.Literal || y.Kind == rdf.Literal) {
-		c, ok = rdf.Compare(x, y)
+	c := strings.Compare(x.term.Value, y.term.Value)
+	if ok && (x.term.Kind == rdf.Literal || y.term.Kind == rdf.Literal) {
+		v, w := rdf.Alike(x.value, y.value)
+		c, ok = v.Compare(w)
 	}
 	if !ok {
-		return types.NewErr("no such overload: %s and %s are in no order", shown(a), shown(b))
+		return types.False
 	}
 	switch op {
 	case operators.Less:
@@ -98,27 +211,18 @@ func equal(a, b ref.Val) bool {
 		return a == b
 	}
 	x, y, ok := sides(a, b)
-	return ok && rdf.Equal(x, y)
+	if !ok || x.term.Kind != rdf.Literal || y.term.Kind != rdf.Literal {
+		return ok && x.term == y.term
+	}
+	v, w := rdf.Alike(x.value, y.value)
+	return v.Equal(w)
 }
 
-// sides returns two values as terms; ok is false if one is none. A string of CEL is compared with the text of what is a
-// string in CEL: of an IRI, too, and of a text in any language.
-func sides(a, b ref.Val) (x, y rdf.Term, ok bool) {
-	x, known := termOf(a)
-	y, ok = termOf(b)
-	textOf := func(t rdf.Term) rdf.Term {
-		if s, is := valueOf(t).(types.String); is {
-			return rdf.NewText(string(s))
-		}
-		return t
-	}
-	if _, is := a.(types.String); is && ok {
-		y = textOf(y)
-	}
-	if _, is := b.(types.String); is && known {
-		x = textOf(x)
-	}
-	return x, y, known && ok
+// sides returns two values as operands; ok is false if one is none.
+func sides(a, b ref.Val) (x, y operand, ok bool) {
+	x, known := operandOf(a)
+	y, ok = operandOf(b)
+	return x.beside(y), y.beside(x), known && ok
 }
 
 // termOf returns a value of CEL as a term. A double is what it is written as: 0.1 is the decimal.
@@ -153,11 +257,4 @@ func termOf(v ref.Val) (t rdf.Term, ok bool) {
 		return rdf.NewTyped(sign+"PT"+strconv.FormatFloat(rest.Seconds(), 'f', 9, 64)+"S", rdf.NSXSD+"dayTimeDuration"), true
 	}
 	return t, false
-}
-
-func shown(v ref.Val) string {
-	if t, ok := termOf(v); ok {
-		return t.String()
-	}
-	return "a " + v.Type().TypeName()
 }

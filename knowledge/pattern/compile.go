@@ -67,6 +67,7 @@ const (
 	placeSlot             // of a variable
 	placeConst            // a term
 	placeTexts            // literals with a text that fulfil accepts
+	placeValue            // literals that mean what the term does, which accepts tells
 	placeFilter           // literals that fulfil accepts
 	placeClass            // of a class expression
 )
@@ -80,8 +81,27 @@ type place struct {
 	class   *classOf
 }
 
-// texts returns the literals of a graph that a text stands for.
-func (p place) texts(c *knowledge.Cursor) []knowledge.ID {
+// listed says whether the literals of a place are listed: what is computed has others than the graph.
+func (p place) listed(computed []string) bool {
+	return (p.kind == placeTexts || p.kind == placeValue) && len(computed) == 0
+}
+
+// literals returns those of a graph that a text or a value stands for, as objects of a relation; nil is any.
+func (p place) literals(c *knowledge.Cursor, of *knowledge.Relation) []knowledge.ID {
+	switch {
+	case p.kind == placeTexts:
+	case of == nil || 4*of.Count(0, 0, mostCounted) > c.Count(0, 0, 0, 1):
+		return c.Values(p.term)
+	default: // to look at what few triples have takes less
+		var found []knowledge.ID
+		of.Each(0, 0, func(_, o knowledge.ID) bool {
+			if c.IsLiteral(o) && !slices.Contains(found, o) && p.accepts(c.Term(o)) {
+				found = append(found, o)
+			}
+			return true
+		})
+		return found
+	}
 	all := c.Texts(p.text)
 	if p.accepts == nil {
 		return all
@@ -344,7 +364,7 @@ func (c *compiler) triple(in *Triple, pos int) *triple {
 		from, to = to, from
 	}
 	t.s, t.o = c.place(from, subject), c.place(to, object)
-	if t.s.kind == placeTexts || t.s.kind == placeFilter || t.s.kind == placeConst && t.s.term.Kind == rdf.Literal {
+	if t.s.kind == placeTexts || t.s.kind == placeValue || t.s.kind == placeFilter || t.s.kind == placeConst && t.s.term.Kind == rdf.Literal {
 		c.fail(pos, "a literal has no properties: the subject is a variable, a name or an IRI")
 	}
 	if t.s.kind == placeClass {
@@ -390,7 +410,7 @@ func (c *compiler) place(t Term, as role) place {
 		if value.IsText() {
 			return place{kind: placeTexts, text: it.Value, accepts: accepts}
 		}
-		return place{kind: placeFilter, accepts: accepts}
+		return place{kind: placeValue, term: it, accepts: accepts}
 	case ofClass:
 		return place{kind: placeClass, class: c.class(t.class)}
 	case anything:
@@ -412,16 +432,22 @@ func (c *compiler) exact(t Term) rdf.Term {
 
 // accepts returns what says whether a term is a literal like t.
 func (c *compiler) accepts(t Term) func(rdf.Term) bool {
+	means := func(literal rdf.Term) func(rdf.Term) bool {
+		value := rdf.ValueOf(literal)
+		return func(it rdf.Term) bool {
+			v, w := rdf.Alike(rdf.ValueOf(it), value)
+			return v.Equal(w)
+		}
+	}
 	switch t.kind {
 	case number:
 		value, ok := rdf.NewNumber(t.text)
 		if !ok {
 			c.fail(t.pos, "%s is no number", t.text)
 		}
-		return func(it rdf.Term) bool { return rdf.Equal(it, value) }
+		return means(value)
 	case boolean:
-		value := rdf.NewTyped(t.text, rdf.NSXSD+"boolean")
-		return func(it rdf.Term) bool { return rdf.Equal(it, value) }
+		return means(rdf.NewTyped(t.text, rdf.NSXSD+"boolean"))
 	}
 	re, err := regexp.Compile(t.text)
 	if err != nil {
@@ -502,7 +528,7 @@ func (c *Compiled) plan(v *knowledge.View, cursor *knowledge.Cursor) *plan {
 	if p := c.planned.Load(); p != nil && n <= 2*p.length+16 && p.length <= 2*n+16 {
 		return p
 	}
-	pl := planner{cursor: cursor, mode: c.mode, samples: map[sampled]float64{}}
+	pl := planner{cursor: cursor, mode: c.mode, samples: map[sampled]float64{}, literals: map[*triple][]knowledge.ID{}}
 	p := &plan{steps: pl.order(c.body, map[int]bool{}), length: n}
 	c.planned.Store(p)
 	return p
@@ -540,9 +566,10 @@ func (c *Compiled) Plan() []string {
 
 // planner puts steps in order, by how many triples each is thought to look at.
 type planner struct {
-	cursor  *knowledge.Cursor
-	mode    knowledge.Mode
-	samples map[sampled]float64
+	cursor   *knowledge.Cursor
+	mode     knowledge.Mode
+	samples  map[sampled]float64
+	literals map[*triple][]knowledge.ID // of objects
 }
 
 type sampled struct {
@@ -639,6 +666,13 @@ func (p *planner) cost(t *triple, bound map[int]bool) float64 {
 	}
 	s, knowsS := is(t.s)
 	o, knowsO := is(t.o)
+	listed := !knowsS && t.o.listed(t.computed)
+	literals := func(of *knowledge.Relation) []knowledge.ID {
+		if _, known := p.literals[t]; !known {
+			p.literals[t] = t.o.literals(c, of)
+		}
+		return p.literals[t]
+	}
 	factor := 1.0
 	joined := knowsS && t.s.kind == placeSlot || knowsO && t.o.kind == placeSlot
 	if len(bound) > 0 && !joined {
@@ -660,6 +694,12 @@ func (p *planner) cost(t *triple, bound map[int]bool) float64 {
 			return factor * 8
 		case knowsO:
 			return factor * 30
+		case listed:
+			n := 1
+			for _, id := range literals(nil) {
+				n += c.Count(0, 0, id, mostCounted)
+			}
+			return factor * float64(n)
 		}
 		return factor * float64(c.Count(0, 0, 0, 1)+1)
 	}
@@ -677,9 +717,9 @@ func (p *planner) cost(t *triple, bound map[int]bool) float64 {
 		}
 	}
 	rel := c.Relation(property, p.mode)
-	if t.o.kind == placeTexts && !knowsS {
+	if listed {
 		n := 1
-		for _, id := range t.o.texts(c) {
+		for _, id := range literals(rel) {
 			n += rel.Count(s, id, mostCounted)
 		}
 		return factor * float64(n)

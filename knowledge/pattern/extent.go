@@ -23,7 +23,10 @@ type classOf struct {
 }
 
 func (c *compiler) class(in *Class) *classOf {
-	out := &classOf{kind: in.kind, n: in.n, inverse: in.inverse, facets: in.facets}
+	out := &classOf{kind: in.kind, n: in.n, inverse: in.inverse, facets: slices.Clone(in.facets)}
+	for i := range out.facets {
+		out.facets[i].limit = rdf.ValueOf(out.facets[i].value.literal())
+	}
 	switch in.kind {
 	case classNamed, classData:
 		iri := c.iri(in.name, asClass)
@@ -79,7 +82,7 @@ func (c *classOf) cost(p *planner) float64 {
 	case classSome:
 		return min(pairs(), 4*c.of[0].cost(p))
 	case classValue:
-		if c.value.kind == placeConst || c.value.kind == placeTexts {
+		if c.value.kind == placeConst || c.value.listed(c.computed) {
 			return 4
 		}
 		return pairs()
@@ -186,12 +189,12 @@ func (r *run) members(c *classOf) *extent {
 	case classSome:
 		r.some(c, add)
 	case classValue:
-		switch c.value.kind {
-		case placeConst:
+		switch {
+		case c.value.kind == placeConst:
 			r.pairs(c, 0, r.cursor.ID(c.value.term), func(s, _ knowledge.ID) bool { return add(s) })
-		case placeTexts:
-			for _, text := range c.value.texts(r.cursor) {
-				r.pairs(c, 0, text, func(s, _ knowledge.ID) bool { return add(s) })
+		case c.value.listed(c.computed):
+			for _, literal := range c.value.literals(r.cursor, r.cursor.Relation(r.cursor.ID(c.property), r.c.mode)) {
+				r.pairs(c, 0, literal, func(s, _ knowledge.ID) bool { return add(s) })
 			}
 		default:
 			r.pairs(c, 0, 0, func(s, o knowledge.ID) bool { return !c.value.takes(r, o) || add(s) })
@@ -265,7 +268,7 @@ func (p place) takes(r *run, id knowledge.ID) bool {
 	case placeTexts:
 		it := r.cursor.Term(id)
 		return it.Kind == rdf.Literal && it.Value == p.text && (p.accepts == nil || p.accepts(it))
-	case placeFilter:
+	case placeValue, placeFilter:
 		return r.cursor.IsLiteral(id) && p.accepts(r.cursor.Term(id))
 	}
 	return false

@@ -3,6 +3,7 @@ package pattern
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -96,10 +97,16 @@ func (c *compiler) condition(clause Clause, bound map[int]bool) *condition {
 		at, msg := clause.pos+offset(text, first.Location.Line(), first.Location.Column()), first.Message
 		if name, _, ok := strings.Cut(strings.TrimPrefix(msg, "undeclared reference to '"), "'"); ok && strings.HasPrefix(msg, "undeclared") {
 			name = strings.TrimPrefix(name, compared)
+			if largeName.MatchString(name) {
+				c.fail(at, "the integer %s does not fit 64 bits; beyond them it can be compared, and not be computed with", digitsOf(name))
+			}
 			msg = "there is no " + name + " here; a variable is ?" + name
 			if i := at - clause.pos; i < len(text) && text[i] == '(' {
 				msg = "there is no function " + name + "()"
 			}
+		}
+		if msg == "invalid int literal" || msg == "invalid uint literal" {
+			msg = "an integer written so has 64 bits at most; write a larger one in decimal, without a u"
 		}
 		c.fail(at, "%s", msg)
 	}
@@ -111,7 +118,7 @@ func (c *compiler) condition(clause Clause, bound map[int]bool) *condition {
 			c.fail(clause.pos, "%s() is not offered in conditions: what it returns can be far larger than what it is given", e.AsCall().FunctionName())
 		}
 	}))
-	if out.program, err = env.Program(checked, cel.EvalOptions(cel.OptOptimize)); err != nil {
+	if out.program, err = env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CustomDecoratorV2(constants)); err != nil {
 		c.fail(clause.pos, "%v", err)
 	}
 	return out
@@ -141,7 +148,7 @@ type usedVariable struct {
 	at   int
 }
 
-// variablesAsNames writes _ for the ? of variables. A ? after an operand is CEL's own, unless the
+// variablesAsNames writes _ for the ? of variables, and a letter for the first digit of integers beyond 64 bits. A ? after an operand is CEL's own, unless the
 // name follows it at once and blank space stands before.
 func variablesAsNames(s string) (string, []usedVariable) {
 	b := []byte(s)
@@ -167,7 +174,21 @@ func variablesAsNames(s string) (string, []usedVariable) {
 			i += len(name)
 			operand = true
 		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
-		case c >= '0' && c <= '9' || c == ')' || c == ']' || c == '}':
+		case c >= '0' && c <= '9':
+			end := i + 1
+			for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+				end++
+			}
+			sign := ""
+			if strings.HasSuffix(strings.TrimRight(s[:i], " \t\r\n"), "-") {
+				sign = "-"
+			}
+			_, err := strconv.ParseInt(sign+s[i:end], 10, 64)
+			if err != nil && (i == 0 || s[i-1] != '.') && (end == len(s) || s[end] != '.' && identifier(s[end:]) == "") {
+				b[i] += 'A' - '0'
+			}
+			i, operand = end-1, true
+		case c == ')' || c == ']' || c == '}':
 			operand = true
 		default:
 			if word := identifier(s[i:]); word != "" {
@@ -201,7 +222,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return types.NullValue, true
 	}
 	if t := e.run.cursor.Term(id); strings.HasPrefix(name, compared) {
-		return operand{types.NullValue, t}, true
+		return operand{types.NullValue, t, rdf.ValueOf(t), nil}, true
 	} else {
 		return valueOf(t), true
 	}

@@ -91,7 +91,8 @@ func (f facet) holds(t rdf.Term) bool {
 		return limit == "*" && t.Lang != "" || strings.EqualFold(t.Lang, limit) ||
 			len(t.Lang) > len(limit) && t.Lang[len(limit)] == '-' && strings.EqualFold(t.Lang[:len(limit)], limit)
 	}
-	c, ok := rdf.Compare(t, f.value.literal())
+	v, w := rdf.Alike(rdf.ValueOf(t), f.limit)
+	c, ok := v.Compare(w)
 	if !ok {
 		return false
 	}

@@ -373,17 +373,41 @@ func TestErrors(t *testing.T) {
 // A condition that fails on all rows is a mistake; one that fails on some is not.
 func TestConditionsThatFail(t *testing.T) {
 	v := turtle(t, kitchen)
-	c, err := pattern.CompileText(v, `?x label ?l; where ?l > 1.0`)
+	c, err := pattern.CompileText(v, `?x label ?l; where ?l + 1 > 1`)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, err := range c.Ask(t.Context(), v, knowledge.DefaultLimits) {
-		if err == nil || !strings.Contains(err.Error(), "column 20: the condition ?l > 1.0 fails on all 3 rows: no such overload") {
+		if err == nil || !strings.Contains(err.Error(), "column 20: the condition ?l + 1 > 1 fails on all 3 rows: no such overload") {
 			t.Errorf("%v", err)
 		}
 	}
-	if got := rows(t, v, `?x height ?l; where ?l > 1.0`); len(got) != 1 {
+	if got := rows(t, v, `?x height ?l; where ?l + 1.0 > 2.0`); len(got) != 1 {
 		t.Errorf("%v", got)
+	}
+}
+
+// What is in no order fulfils no <, also if it is so on all rows. Integers have any size.
+func TestConditionsOfNoOrder(t *testing.T) {
+	v := turtle(t, `:a :n 9223372036854775808 , 1180591620717411303423 , -9223372036854775809, 4, 4.5e0, "x", :b, true, "NaN"^^xsd:double, "4"@en . :b :to :a .`)
+	for question, want := range map[string]int{
+		`?x n ?v; where ?v > 5`: 2, `?x n ?v; where ?v <= 5`: 3, `?x to ?v; where ?v > 5`: 0, `?x to ?v; where 5 >= ?v`: 0, `?x to ?v; where !(?v > 5)`: 1,
+		`?x n ?v; where ?v < 1180591620717411303423`: 4, `?x n ?v; where ?v <= 1180591620717411303423`: 5, `?x n ?v; where 1180591620717411303424 > ?v && ?v>=1180591620717411303423`: 1,
+		`?x n ?v; where ?v == 1180591620717411303423`: 1, `?x n ?v; where ?v != 1180591620717411303423`: 9, `?x n ?v; where ?v in [4, 1180591620717411303423, -9223372036854775809]`: 3,
+		`?x n ?v; where ?v < -9223372036854775808`: 1, `?x n ?v; where int(?v) + 1 > -9223372036854775808`: 3, `?x n ?v; where ?v == -9223372036854775809`: 1, `?x n ?v; where ?v == - 9223372036854775809`: 1, `?x n ?v; where ?v == 9223372036854775808`: 1,
+		`?x n ?v; where ?v > 4.1234567890123456789012 && ?v < 1000000000000000000000.0e0`: 2, `?x n ?v; where ?v == "1180591620717411303423"`: 1, `?x n ?v; where string(?v) == "9223372036854775808888"`: 0,
+	} {
+		if got := rows(t, v, question); len(got) != want {
+			t.Errorf("%s: %v, not %d", question, got, want)
+		}
+	}
+	for question, want := range map[string]string{
+		`?x n ?v; where ?v == 0x1FFFFFFFFFFFFFFFF`: "column 22: an integer written so has 64 bits at most", `?x n ?v; where ?v == 18446744073709551616u`: "column 22: an integer written so has 64 bits at most",
+		`?x n ?v; where ?v + 1180591620717411303423 > 5`: "column 21: the integer 1180591620717411303423 does not fit 64 bits",
+	} {
+		if _, err := pattern.CompileText(v, question); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", question, err)
+		}
 	}
 }
 

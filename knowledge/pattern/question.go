@@ -180,4 +180,5 @@ type facet struct {
 	name   string // >=, >, <=, <, length, minLength, maxLength, pattern, langRange
 	value  Term
 	regexp *regexp.Regexp // of a pattern
+	limit  rdf.Value      // what value means, once compiled
 }

@@ -159,8 +159,10 @@ type match struct {
 	yield    func(s, o knowledge.ID) bool
 	relation *knowledge.Relation
 	s, o     knowledge.ID   // of constants
-	texts    []knowledge.ID // of an object that is a text
-	freeS    bool           // the variable is not bound yet
+	literals []knowledge.ID // of an object that is a text or value, once known
+	known    bool
+	filters  bool // not all objects that come are the triple's
+	freeS    bool // the variable is not bound yet
 	freeO    bool
 	unique   bool // what comes is not repeated, although a place is not bound
 	single   bool // what is bound decides: the first is enough
@@ -177,12 +179,8 @@ func (r *run) triple(t *triple, next func() bool) func() bool {
 	if t.s.kind == placeConst {
 		m.s = r.cursor.ID(t.s.term)
 	}
-	switch t.o.kind {
-	case placeConst:
+	if t.o.kind == placeConst {
 		m.o = r.cursor.ID(t.o.term)
-	case placeTexts:
-		m.texts = t.o.texts(r.cursor)
-		m.unique = len(m.texts) == 1 && t.s.kind != placeAny
 	}
 	if t.p.kind == placeSlot {
 		return m.anyProperty
@@ -235,6 +233,20 @@ func (m *match) types(s, o knowledge.ID, yield func(s, o knowledge.ID) bool) boo
 	return true
 }
 
+// listed says whether the triples of a subject, or of any, are looked up by the literals that are the object. To find those
+// of a value takes longer than to look at the values of one subject.
+func (m *match) listed(s knowledge.ID) bool {
+	if s != 0 && m.t.o.kind != placeTexts || !m.t.o.listed(m.t.computed) {
+		return false
+	}
+	if !m.known {
+		m.known = true
+		m.literals = m.t.o.literals(m.run.cursor, m.relation)
+		m.unique = len(m.literals) == 1 && m.t.s.kind != placeAny
+	}
+	return true
+}
+
 // look goes through what fulfils the triple.
 func (m *match) look() bool {
 	r, t := m.run, m.t
@@ -255,15 +267,17 @@ func (m *match) look() bool {
 	if s != 0 && r.cursor.IsLiteral(s) {
 		return true
 	}
+	listed := m.listed(s)
+	m.filters = !listed && (t.o.kind == placeTexts || t.o.kind == placeValue || t.o.kind == placeFilter)
 	looseS, looseO := s == 0 && !m.freeS, o == 0 && !m.freeO
 	m.single = !m.freeS && !m.freeO
 	m.told = nil
 	if (looseS && m.freeO || looseO && m.freeS) && !m.unique {
 		m.told = map[knowledge.ID]struct{}{}
 	}
-	if t.o.kind == placeTexts {
-		for _, text := range m.texts {
-			if !m.each(s, text, m.yield) {
+	if listed {
+		for _, literal := range m.literals {
+			if !m.each(s, literal, m.yield) {
 				break
 			}
 		}
@@ -273,21 +287,22 @@ func (m *match) look() bool {
 	return !m.stop && r.err == nil
 }
 
+// takes says whether an object that comes is the triple's.
+func (m *match) takes(o knowledge.ID) bool {
+	if class := m.t.o.class; class != nil {
+		return o == 0 || m.run.isIn(class, o)
+	}
+	return !m.filters || m.t.o.takes(m.run, o)
+}
+
 // bind goes on with a subject and object that were found.
 func (m *match) bind(s, o knowledge.ID) bool {
 	r, t := m.run, m.t
 	if !r.tick() || r.probability < r.least {
 		return r.err == nil
 	}
-	switch t.o.kind {
-	case placeFilter:
-		if !t.o.takes(r, o) {
-			return true
-		}
-	case placeClass:
-		if o != 0 && !r.isIn(t.o.class, o) {
-			return true
-		}
+	if !m.takes(o) {
+		return true
 	}
 	if m.told != nil {
 		one := s
@@ -358,7 +373,11 @@ func (m *match) anyProperty() bool {
 	if loose {
 		told = map[[3]knowledge.ID]struct{}{}
 	}
-	r.cursor.Match(ids[0], ids[1], ids[2], func(s, p, o knowledge.ID) bool {
+	objects := []knowledge.ID{ids[2]}
+	if m.listed(ids[0]) {
+		objects = m.literals
+	}
+	take := func(s, p, o knowledge.ID) bool {
 		if !r.tick() {
 			return false
 		}
@@ -373,7 +392,7 @@ func (m *match) anyProperty() bool {
 					}
 				}
 				key[i] = found[i]
-			case placeTexts, placeFilter:
+			case placeTexts, placeValue, placeFilter:
 				if !at.takes(r, found[i]) {
 					return true
 				}
@@ -404,7 +423,12 @@ func (m *match) anyProperty() bool {
 			}
 		}
 		return !stop
-	})
+	}
+	for _, o := range objects {
+		if !r.cursor.Match(ids[0], ids[1], o, take) {
+			break
+		}
+	}
 	return !stop && r.err == nil
 }
 

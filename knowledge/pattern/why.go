@@ -76,15 +76,8 @@ func (w *explainer) triple(t *triple) (facts []rdf.Triple) {
 	m := w.match(t)
 	m.next = func() bool { return false }
 	m.yield = func(a, b knowledge.ID) bool {
-		switch t.o.kind {
-		case placeFilter:
-			if !t.o.takes(r, b) {
-				return true
-			}
-		case placeClass:
-			if b != 0 && !r.isIn(t.o.class, b) {
-				return true
-			}
+		if !m.takes(b) {
+			return true
 		}
 		s, o = a, b
 		m.stop = true

@@ -471,7 +471,7 @@ func (h *heap) freeVariables(t Term, bound map[*Var]bool, out *[]Term, depth int
 				return err
 			}
 			return h.freeVariables(c.args[2], bound, out, depth+1)
-		case indicator{",", 2}, indicator{";", 2}, indicator{"->", 2}:
+		case indicator{",", 2}, indicator{";", 2}, indicator{"|", 2}, indicator{"->", 2}:
 			for _, arg := range c.args {
 				if err := h.freeVariables(arg, bound, out, depth+1); err != nil {
 					return err
@@ -571,9 +571,10 @@ func assertAt(front bool) builtin {
 		if err != nil {
 			return false, err
 		}
-		c.size = 3*termSize(t) + 200
-		m.kept += c.size
+		size := 3*termSize(t) + 200
+		m.kept += size
 		if front {
+			size += 8 * int64(len(p.clauses))
 			p.clauses = append([]*clause{c}, p.clauses...)
 		} else {
 			p.clauses = append(p.clauses, c)
@@ -584,7 +585,7 @@ func assertAt(front bool) builtin {
 			p.index, p.stale = nil, true
 		}
 		p.defined = true
-		return true, m.charge(int(c.size))
+		return true, m.charge(int(size))
 	}
 }
 
@@ -625,7 +626,7 @@ func (m *machine) changeable(head Term) (*pred, error) {
 	own, ok := m.changed[p]
 	if !ok {
 		c := *p
-		c.clauses, c.index, c.stale = slices.Clone(p.clauses), nil, true
+		c.clauses, c.index, c.stale, c.own = slices.Clone(p.clauses), nil, true, true
 		own = &c
 		m.changed[p] = own
 	}
@@ -664,7 +665,8 @@ func clausesOf(m *machine, head, body Term, take bool) (bool, error) {
 			return false, err
 		}
 	}
-	return m.choose(alternatives{next: func() (bool, bool, error) {
+	held := 8 * int64(cap(rest))
+	return m.choose(alternatives{held: func(s *sizing) { s.bytes += held }, next: func() (bool, bool, error) {
 		c := rest[0]
 		rest = rest[1:]
 		if take && !slices.Contains(p.clauses, c) {
@@ -680,8 +682,10 @@ func clausesOf(m *machine, head, body Term, take bool) (bool, error) {
 			ok, err = m.unify(body, rule.args[1])
 		}
 		if ok && take {
+			if err := m.charge(8 * len(p.clauses)); err != nil {
+				return false, false, err
+			}
 			p.clauses = slices.DeleteFunc(slices.Clone(p.clauses), func(other *clause) bool { return other == c })
-			m.kept -= c.size
 			p.index, p.stale = nil, true
 		}
 		return ok, len(rest) > 0, err
@@ -729,6 +733,9 @@ func controlPredicates() map[string]map[int]builtin {
 			if err != nil {
 				return false, err
 			}
+			if err := m.charge(8 * len(p.clauses)); err != nil {
+				return false, err
+			}
 			var left []*clause
 			var key Term
 			if c, ok := deref(args[0]).(*Compound); ok {
@@ -749,8 +756,6 @@ func controlPredicates() map[string]map[int]builtin {
 				}
 				if !ok {
 					left = append(left, c)
-				} else {
-					m.kept -= c.size
 				}
 			}
 			p.clauses, p.defined, p.index, p.stale = left, true, nil, true

@@ -51,6 +51,7 @@ type pred struct {
 	stale   bool               // the index is to be made again
 	defined bool               // it exists, even without clauses
 	library bool               // it is not to be changed
+	own     bool               // it is of one question
 	// expand has prefixes in the arguments expanded when the predicate is called.
 	expand bool
 }
@@ -91,9 +92,8 @@ type clause struct {
 	head   []Term // templates of the arguments
 	body   []goal
 	vars   int
-	key    Term  // the first argument, if atomic, or its functor; nil for any
-	source Term  // head :- body, for clause/2 and retract/1
-	size   int64 // what it takes of a question's memory; 0 for a program's
+	key    Term // the first argument, if atomic, or its functor; nil for any
+	source Term // head :- body, for clause/2 and retract/1
 }
 
 // keyOf returns what a first argument can be told apart by; nil for a variable.

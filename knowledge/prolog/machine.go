@@ -41,7 +41,9 @@ type choice struct {
 	mark  uint64 // variables from here on are younger
 	frame        // what follows
 	args  []Term
+	of    *pred // whose clauses are tried
 	rest  []*clause
+	at    int // the next one of rest
 	again *alternatives
 	used  *used
 }
@@ -296,18 +298,21 @@ func (m *machine) call(p *pred, args []Term) (bool, error) {
 		return false, err
 	}
 	if p.stale {
+		if err := m.charge(8 * len(p.clauses)); err != nil {
+			return false, err
+		}
 		p.reindex()
 	}
-	return m.enter(args, p.matching(args), nil)
+	return m.enter(p, args, p.matching(args), 0, nil)
 }
 
-// enter tries clauses in turn. top is the choice that stands for them already, if any.
-func (m *machine) enter(args []Term, rest []*clause, top *choice) (bool, error) {
+// enter tries clauses of a predicate in turn, from the i-th on. top is the choice that stands for them
+// already, if any.
+func (m *machine) enter(p *pred, args []Term, rest []*clause, i int, top *choice) (bool, error) {
 	var key Term
 	if len(args) > 0 {
 		key = keyOf(deref(args[0]))
 	}
-	i := 0
 	for {
 		for i < len(rest) && !rest[i].mayMatch(key) {
 			i++
@@ -330,9 +335,9 @@ func (m *machine) enter(args []Term, rest []*clause, top *choice) (bool, error) 
 			top = nil
 		case !last && top == nil:
 			top = m.push(chooseClause)
-			top.args, top.rest = args, rest[i:]
+			top.of, top.args, top.rest, top.at = p, args, rest, i
 		case !last:
-			top.rest = rest[i:]
+			top.at = i
 		}
 		if err := m.spend(1); err != nil {
 			return false, err
@@ -463,7 +468,7 @@ func (m *machine) backtrack() (more bool, err error) {
 			m.cutTo(n - 1)
 			return true, nil
 		case chooseClause:
-			ok, err = m.enter(c.args, c.rest, c)
+			ok, err = m.enter(c.of, c.args, c.rest, c.at, c)
 		case chooseNext:
 			ok, err = m.redo()
 		case chooseCleanup:
@@ -583,8 +588,10 @@ func (m *machine) caught(err error) error {
 	if ex.pos == 0 {
 		ex.pos = m.where(m.goalPos)
 	}
+	from := m.frame // that of the goal that threw: only the catch/3 that it is in may catch
+	from.pos = m.goalPos
 	active := map[*catching]bool{}
-	for f := &m.frame; f != nil; f = f.next {
+	for f := &from; f != nil; f = f.next {
 		if f.in != nil {
 			active[f.in] = true
 		}
@@ -597,9 +604,9 @@ func (m *machine) caught(err error) error {
 		isCatch, isCleanup := c.kind == chooseCatch && active[in], c.kind == chooseCleanup
 		m.cutTo(n - 1)
 		if isCleanup { // whatever comes of it, the error goes on
-			m.frame.in, m.cleanups = nil, m.cleanups[:len(m.cleanups)-1]
+			m.cleanups = m.cleanups[:len(m.cleanups)-1]
 			again := &pred{library: true, do: func(*machine, []Term) (bool, error) { return false, ex }}
-			m.frame = frame{code: []goal{{pred: again, direct: true}}, next: m.follow(), view: m.view}
+			m.frame = frame{code: []goal{{pred: again, direct: true}}, next: &from, view: m.view}
 			_, err := m.callGoal(newTerm("catch", newTerm("ignore", in.recovery), m.newVar(), atomTrue))
 			return err
 		}
@@ -651,7 +658,7 @@ func (m *machine) find(i indicator) *pred {
 	}
 	p, ok := m.own[i]
 	if !ok {
-		p = &pred{indicator: i}
+		p = &pred{indicator: i, own: true}
 		m.own[i] = p
 	}
 	return p

@@ -22,7 +22,7 @@ type heap struct {
 	allocated, nextMeasure int64
 	measureEach            int64 // how much is taken between two measurements
 	pending                int64 // what was taken by the goal that is carried out, and may not be reachable yet
-	kept                   int64 // what is not measured: rows and asserted clauses
+	kept                   int64 // what is not measured: rows and clauses that were asserted, also those retracted since, which may still be tried
 	measurement            uint16
 	roots                  func(*sizing) // what is reachable
 }
@@ -109,13 +109,22 @@ func (h *heap) measure() int64 {
 func (m *machine) reachable(s *sizing) {
 	s.bytes += int64(len(m.choices)) * 200
 	s.frame(&m.frame)
+	lists := map[**clause]bool{}
 	for i := range m.choices {
 		c := &m.choices[i]
+		if c.of != nil && c.of.own && !lists[&c.rest[0]] {
+			lists[&c.rest[0]] = true
+			s.bytes += 8 * int64(cap(c.rest))
+		}
 		s.frame(&c.frame)
 		s.terms(c.args)
 		if c.again != nil && c.again.held != nil {
 			c.again.held(s)
 		}
+	}
+	for key, value := range m.globals {
+		s.bytes += int64(len(key)) + 64
+		s.term(value)
 	}
 	for _, v := range m.answered {
 		s.term(v)

@@ -127,6 +127,7 @@ func TestChoicesCount(t *testing.T) {
 	for question, least := range map[string]int64{
 		"numlist(1, 2000, _L), bagof(X, (member(X, _L), Y is X mod 2), _)": 2000 / 2 * 100,
 		"rdf(X, p, o)": 499 * 200,
+		"forall(between(1, 2000, X), assertz(c(X))), clause(c(_), true)":                                                                                       1999 * 8,
 		"atom_concat(_, _, abc), length(_L, 20000), atomic_list_concat(_M, ',', abc), maplist(=(a), _L), atomic_list_concat(_L, _A), sub_atom(_A, _, _, _, _)": 20_000 * 8,
 	} {
 		m, _, err := NewProgram().prepare(t.Context(), &knowledge.View{Graph: g}, question, Limits{Memory: 1 << 30})
@@ -140,6 +141,65 @@ func TestChoicesCount(t *testing.T) {
 		m.choices[len(m.choices)-1].again.held = nil
 		if without := m.measure(); with-without < least {
 			t.Errorf("%s: %d bytes with what the last choice holds, %d without", question, with, without)
+		}
+	}
+}
+
+// What a question has asserted counts also when it is retracted, since choices may still try it; what it has
+// set counts as long as it is set.
+func TestWhatOutlivesBacktrackingCounts(t *testing.T) {
+	for question, want := range map[string]struct{ least, most int64 }{
+		"forall(between(1, 50, _), (length(L, 100), assertz(c(L)), retract(c(_))))":                                   {50 * 100 * 64, 1 << 30},
+		"forall(between(1, 50, _), (length(L, 100), assertz(c(L)), retractall(c(_))))":                                {50 * 100 * 64, 1 << 30},
+		"forall(true, (length(L, 100), nb_setval(k, L)))":                                                             {100 * 64, 100 * 200},
+		"forall(between(1, 50, _), (length(L, 100), nb_setval(k, L)))":                                                {100 * 64, 100 * 200},
+		"forall(between(1, 50, _), (nb_setval(k, f(_)), nb_getval(k, f(L)), length(L, 1000), nb_setval(k, x)))":       {64, 1000},
+		"nb_setval(k, f(_)), nb_getval(k, f(L)), length(L, 1000), nb_setval(k, x)":                                    {1000 * 64, 1000 * 200},
+		"forall(between(1, 50, _), (nb_setval(k, f(_)), nb_getval(k, f(L)), length(L, 1000))), nb_getval(k, f(Free))": {64, 2000},
+	} {
+		m, _, err := NewProgram().prepare(t.Context(), &knowledge.View{Graph: knowledge.NewGraph()}, question, Limits{Memory: 1 << 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := m.run(); !ok || err != nil {
+			t.Fatalf("%s: %v, %v", question, ok, err)
+		}
+		if got := m.measure(); got < want.least || got > want.most {
+			t.Errorf("%s: %d bytes, not from %d to %d", question, got, want.least, want.most)
+		}
+	}
+}
+
+// A choice keeps the list of clauses that it tries, also when the predicate has another one since. A list
+// that several choices keep counts once, and a program's does not.
+func TestListsOfClausesCount(t *testing.T) {
+	p := NewProgram()
+	if err := p.AddRules("rules.pl", strings.Repeat("r(a).\n", 1000)); err != nil {
+		t.Fatal(err)
+	}
+	for question, lists := range map[string]int64{
+		"c(_), c(_), c(_)":                         1,
+		"c(_), once(retract(c(_))), c(_), c(_)":    2,
+		"c(_), retractall(c(1)), c(_)":             2,
+		"c(_), asserta(c(1)), c(_), c(_)":          2,
+		"r(_), r(_)":                               0,
+		"r(_), assertz(r(b)), r(_), r(_)":          1,
+		"r(a), assertz(r(b)), r(a), r(_)":          2, // the first is the index's
+		"r(_), assertz(r(b)), c(_), c(1000), c(_)": 1,
+	} {
+		m, _, err := p.prepare(t.Context(), &knowledge.View{Graph: knowledge.NewGraph()}, "forall(between(1, 1000, X), assertz(c(X))), "+question, Limits{Memory: 1 << 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := m.run(); !ok || err != nil {
+			t.Fatalf("%s: %v, %v", question, ok, err)
+		}
+		with := m.measure()
+		for i := range m.choices {
+			m.choices[i].of = nil
+		}
+		if kept := with - m.measure(); kept < lists*990*8 || kept > lists*1400*8 {
+			t.Errorf("%s: %d bytes for %d lists", question, kept, lists)
 		}
 	}
 }

@@ -34,7 +34,7 @@ var operators = func() map[string]ops {
 	}{
 		{1200, "xfx", ":- -->"}, {1200, "fx", ":- ?-"},
 		{1150, "fx", "dynamic discontiguous multifile table initialization module_transparent meta_predicate rdf_meta"},
-		{1100, "xfy", "; |"}, {1050, "xfy", "-> *->"}, {1000, "xfy", ","}, {990, "xfx", ":="}, {900, "fy", "\\+"},
+		{1105, "xfy", "|"}, {1100, "xfy", ";"}, {1050, "xfy", "-> *->"}, {1000, "xfy", ","}, {990, "xfx", ":="}, {900, "fy", "\\+"},
 		{700, "xfx", "< = =.. =@= \\=@= =:= =< == =\\= > >= @< @=< @> @>= \\= \\== as is"},
 		{600, "xfy", ":"}, {500, "yfx", "+ - /\\ \\/ xor"},
 		{400, "yfx", "* / // mod rem << >> div rdiv divmod tdiv"},
@@ -206,9 +206,6 @@ func (r *reader) parse(most int) (Term, error) {
 		right, err := r.parse(rightMost)
 		if err != nil {
 			return nil, err
-		}
-		if name == "|" {
-			name = ";"
 		}
 		left, prec = r.compound(at, Atom(name), left, right), o.prec
 	}

@@ -25,7 +25,8 @@ func jsonText(s string) string {
 }
 
 // json writes a term: texts and IRIs as strings, numbers as numbers, lists as arrays,
-// literals as objects, and other terms as {"functor": …, "args": […]}.
+// literals as objects, and other terms as {"functor": …, "args": […]}, lists with another end than [] or a variable among
+// them.
 func (h *heap) json(b *strings.Builder, t Term, depth int) error {
 	if depth > 1000 {
 		return errNesting
@@ -64,26 +65,57 @@ func (h *heap) json(b *strings.Builder, t Term, depth int) error {
 	return nil
 }
 
+// isArray reports whether a list ends with [] or a variable. Others, such as [1,2|3], are terms with the functor '[|]'.
+func (h *heap) isArray(c *Compound) (bool, error) {
+	for {
+		if err := h.spend(1); err != nil {
+			return false, err
+		}
+		switch rest := deref(c.args[1]).(type) {
+		case *Var:
+			return true, nil
+		case *Compound:
+			if rest.name != atomDot || len(rest.args) != 2 {
+				return false, nil
+			}
+			c = rest
+		default:
+			return rest == Term(atomNil), nil
+		}
+	}
+}
+
+// jsonArray writes a list; a variable at its end is null.
+func (h *heap) jsonArray(b *strings.Builder, c *Compound, depth int) error {
+	b.WriteByte('[')
+	for {
+		if err := h.json(b, c.args[0], depth+1); err != nil {
+			return err
+		}
+		rest := deref(c.args[1])
+		if rest == Term(atomNil) {
+			b.WriteByte(']')
+			return nil
+		}
+		b.WriteByte(',')
+		next, ok := rest.(*Compound)
+		if !ok {
+			err := h.json(b, rest, depth+1)
+			b.WriteByte(']')
+			return err
+		}
+		c = next
+	}
+}
+
 func (h *heap) jsonCompound(b *strings.Builder, c *Compound, depth int) error {
 	if c.name == atomDot && len(c.args) == 2 {
-		b.WriteByte('[')
-		for {
-			if err := h.json(b, c.args[0], depth+1); err != nil {
-				return err
-			}
-			next, ok := isFunctor(deref(c.args[1]), atomDot, 2)
-			if !ok {
-				if rest := deref(c.args[1]); rest != Term(atomNil) {
-					b.WriteByte(',')
-					if err := h.json(b, rest, depth+1); err != nil {
-						return err
-					}
-				}
-				b.WriteByte(']')
-				return nil
-			}
-			b.WriteByte(',')
-			c = next
+		array, err := h.isArray(c)
+		if err != nil {
+			return err
+		}
+		if array {
+			return h.jsonArray(b, c, depth)
 		}
 	}
 	key := "value"

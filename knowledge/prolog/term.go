@@ -107,7 +107,8 @@ func textOf(t Term) (string, bool) {
 	return "", false
 }
 
-// The standard order: variables, numbers, strings, atoms, compound terms.
+// The standard order: variables, numbers, strings, atoms, compound terms. SWI-Prolog sorts so, though its
+// manual has atoms before strings.
 func rank(t Term) int {
 	switch t.(type) {
 	case *Var:

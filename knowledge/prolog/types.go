@@ -292,12 +292,8 @@ func setGlobal(m *machine, args []Term) (bool, error) {
 	if m.globals == nil {
 		m.globals = map[Atom]Term{}
 	}
-	if old, ok := m.globals[key]; ok {
-		m.kept -= termSize(old) + 64
-	}
 	m.globals[key] = t
-	m.kept += termSize(t) + 64
-	return true, m.charge(int(termSize(t)) + 64)
+	return true, m.charge(len(key) + 64)
 }
 
 func getGlobal(m *machine, args []Term) (bool, error) {

@@ -203,12 +203,12 @@ func (w *writer) compound(c *Compound, prec, depth int) {
 	}
 	ops := operators[string(c.name)]
 	switch {
-	case len(c.args) == 2 && ops.infix.prec > 0 && c.name != "|": // as an operator | is read as ;
+	case len(c.args) == 2 && ops.infix.prec > 0:
 		w.open(ops.infix, prec)
 		left, right := ops.infix.sides()
 		w.term(c.args[0], left, depth+1, true)
-		if c.name == atomComma {
-			w.WriteString(",")
+		if c.name == atomComma || c.name == "|" { // other than as atoms they need no quotes
+			w.WriteString(string(c.name))
 		} else if w.atom(c.name) {
 			w.WriteString(" ")
 		}

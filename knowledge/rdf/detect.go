@@ -34,6 +34,7 @@ var syntaxes = []struct {
 	{regexp.MustCompile(`^(Prefix|Namespace|Ontology|Import|Class|Datatype|ObjectProperty|DataProperty|AnnotationProperty|Individual):\s`), "OWL's Manchester syntax, not RDF/XML or Turtle; " + saveAs},
 	{regexp.MustCompile(`^(\{\s*["}]|\[\s*\{)`), "JSON (such as JSON-LD), not RDF/XML or Turtle; " + saveAs},
 	{regexp.MustCompile(`^(GRAPH\s|(<[^>\s]*>\s*|[^\s{"'<]*\s*)\{)`), braces},
+	{regexp.MustCompile(`^(?i:(;[^\n]*\s+)*\(\s*(define-[a-z]|def(prim)?(concept|role|ine)\b|(in|init)-[at]box\b|(implies|equivalent|disjoint|instance|related|signature)\s))`), "KRSS, not RDF/XML or Turtle; " + saveAs},
 	{regexp.MustCompile(`^format-version:`), "OBO, not RDF/XML or Turtle; " + saveAs},
 }
 

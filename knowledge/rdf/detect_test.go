@@ -22,6 +22,7 @@ func TestContentDecides(t *testing.T) {
 		"Turtle after comments":           "# a kitchen\n\n  # <rdf:RDF>\r\n@prefix x: # the namespace\n  <http://x/> . # here\nx:cup1 a x:Cup .",
 		"Turtle in the words of SPARQL":   "prefix x: <http://x/>\nx:cup1 a x:Cup .",
 		"Turtle with a base":              "@base <http://x/> .\n<cup1> a <Cup> .",
+		"Turtle with terms of KRSS":       "@prefix instance: <http://x/> .\ninstance:cup1 a instance:Cup .",
 		"Turtle that begins with an IRI":  "<http://x/cup1>\n  a <http://x/Cup> .",
 		"Turtle that begins with an HTML": "<http://x/cup1> a <http://x/Cup> .\n# <html></html>",
 		"N-Triples":                       cup + "\n",
@@ -78,6 +79,10 @@ func TestSyntaxesThatAreNotRead(t *testing.T) {
 		"\xff\xfe<\x00?\x00": "this is text in UTF-16; write it in UTF-8",
 		"<http://x/g> { <http://x/a> <http://x/b> <http://x/c> }":          "this is TriG or N3, with graphs in braces; save it as N-Quads or Turtle",
 		"@prefix x: <http://x/> .\nx:g { x:a x:b x:c }":                    "this is TriG or N3, with graphs in braces; save it as N-Quads or Turtle",
+		"(define-concept Cup Vessel)\n":                                    "this is KRSS, not RDF/XML or Turtle; save it as RDF/XML or Turtle",
+		";; a kitchen\n\n; again\n(IN-TBOX kitchen)\n(implies Cup Vessel)": "this is KRSS",
+		"(defprimconcept CUP VESSEL)":                                      "this is KRSS",
+		"( instance cup1 Cup)":                                             "this is KRSS",
 		"format-version: 1.2\nontology: x\n":                               "this is OBO",
 		"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 1": "this is a pointer of Git LFS; fetch the file itself",
 	} {

@@ -24,8 +24,8 @@ import (
 //     text and then by tag, whose case does not count.
 //   - Literals of other datatypes are equal if text and datatype are, and in no order, as is binary data.
 //
-// A literal whose text is not one of its datatype, such as "n/a"^^xsd:double, is equal to itself only. Numbers beyond the
-// range of their datatype are numbers all the same.
+// A literal whose text is not one of its datatype, such as "n/a"^^xsd:double, "4.5"^^xsd:integer or "300"^^xsd:byte, is
+// equal to itself only.
 type Value struct {
 	kind   valueKind
 	text   string // of texts; of an exact number its lexical form; of binary data the bytes
@@ -92,7 +92,11 @@ func valueAs(datatype, text string) (v Value) {
 		if v.truth || text == "false" || text == "0" {
 			v.kind = truthValue
 		}
-	case integers[datatype] || datatype == "decimal":
+	case integers[datatype] != nil:
+		if v = numberAs(exactValue, text); strings.Contains(text, ".") || !integers[datatype].has(v.exact) {
+			return Value{}
+		}
+	case datatype == "decimal":
 		return numberAs(exactValue, text)
 	case datatype == "float":
 		return numberAs(floatValue, text)
@@ -122,16 +126,32 @@ func valueAs(datatype, text string) (v Value) {
 
 func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
 
-// integers are the datatypes of whole numbers.
-var integers = map[string]bool{
-	"integer": true, "long": true, "int": true, "short": true, "byte": true, "nonNegativeInteger": true, "positiveInteger": true,
-	"nonPositiveInteger": true, "negativeInteger": true, "unsignedLong": true, "unsignedInt": true, "unsignedShort": true, "unsignedByte": true,
+// integers are the datatypes of whole numbers, with what is in them.
+var integers = map[string]*bounds{
+	"integer": between("", ""), "nonNegativeInteger": between("0", ""), "positiveInteger": between("1", ""),
+	"nonPositiveInteger": between("", "0"), "negativeInteger": between("", "-1"),
+	"long": between("-9223372036854775808", "9223372036854775807"), "unsignedLong": between("0", "18446744073709551615"),
+	"int": between("-2147483648", "2147483647"), "unsignedInt": between("0", "4294967295"),
+	"short": between("-32768", "32767"), "unsignedShort": between("0", "65535"),
+	"byte": between("-128", "127"), "unsignedByte": between("0", "255"),
+}
+
+// bounds are the least and the greatest number of a datatype.
+type bounds struct{ least, most Value }
+
+// between returns bounds; of "" there is none.
+func between(least, most string) *bounds {
+	return &bounds{numberAs(exactValue, least), numberAs(exactValue, most)}
+}
+
+func (b *bounds) has(d decimal) bool {
+	return (!b.least.IsNumber() || d.compare(b.least.exact) >= 0) && (!b.most.IsNumber() || d.compare(b.most.exact) <= 0)
 }
 
 // IsInteger reports whether a datatype is one of whole numbers.
 func IsInteger(datatype string) bool {
 	local, ok := strings.CutPrefix(datatype, NSXSD)
-	return ok && integers[local]
+	return ok && integers[local] != nil
 }
 
 // numberIn reads a number of no datatype: one with an exponent is a double, as are NaN and INF, any other one exact.
@@ -381,19 +401,19 @@ func Equal(a, b Term) bool {
 	if a.Kind != Literal || b.Kind != Literal {
 		return a == b
 	}
-	v, w := alike(ValueOf(a), ValueOf(b))
+	v, w := Alike(ValueOf(a), ValueOf(b))
 	return v.Equal(w)
 }
 
 // Compare orders two literals by what they mean, a plain text read as what the other one is. ok is false if they are in
 // no order, as other terms are.
 func Compare(a, b Term) (c int, ok bool) {
-	v, w := alike(ValueOf(a), ValueOf(b))
+	v, w := Alike(ValueOf(a), ValueOf(b))
 	return v.Compare(w)
 }
 
-// alike reads one of two values that is a text as the other one's kind, if it is written so.
-func alike(v, w Value) (Value, Value) {
+// Alike reads one of two values that is a text as the other one's kind, if it is written so. [Equal] and [Compare] do so.
+func Alike(v, w Value) (Value, Value) {
 	switch {
 	case v.kind == textValue && w.kind != textValue:
 		return v.as(w), w

@@ -27,7 +27,16 @@ func TestLiteralsCompare(t *testing.T) {
 		// Decimals and integers of any type and size, exactly.
 		`4 = "4"^^xsd:int`, `4 = "4.0"^^xsd:decimal`, `"+04"^^xsd:unsignedByte = " 4 "^^xsd:long`, `4 < 4.000000000000000000001`, `-4 < 3`, `-2 > -10`, `9 < 10`, `0.5 < 0.55`,
 		`18446744073709551616 < 18446744073709551617`, `-18446744073709551616 > -18446744073709551617`, `1.40 = 1.4`, `"-0"^^xsd:integer = 0`, `".5"^^xsd:decimal = "0.50"^^xsd:decimal`,
-		`100000000000000000000000000000000000000001 > 100000000000000000000000000000000000000000.9`, `"300"^^xsd:byte > 299`,
+		`100000000000000000000000000000000000000001 > 100000000000000000000000000000000000000000.9`,
+		// What is none of its datatype.
+		`"4.5"^^xsd:integer # 4.5`, `"4.0"^^xsd:int # 4`, `"4."^^xsd:integer # 4`, `"4.5"^^xsd:integer ≡ "4.5"^^xsd:integer`, `"4.5"^^xsd:integer # "4.5"^^xsd:long`,
+		`"300"^^xsd:byte # 299`, `"300"^^xsd:byte # 300`, `"127"^^xsd:byte = 127`, `"128"^^xsd:byte # 128`, `"-128"^^xsd:byte = -128`, `"-129"^^xsd:byte # -129`, `"255"^^xsd:unsignedByte = 255`, `"256"^^xsd:unsignedByte # 256`,
+		`"32768"^^xsd:short # 32768`, `"65535"^^xsd:unsignedShort = 65535`, `"2147483647"^^xsd:int < 2147483648`, `"2147483648"^^xsd:int # 2147483648`, `"4294967296"^^xsd:unsignedInt # 4294967296`,
+		`"-9223372036854775808"^^xsd:long = -9223372036854775808`, `"9223372036854775808"^^xsd:long # 9223372036854775808`, `"18446744073709551615"^^xsd:unsignedLong = 18446744073709551615`,
+		`"18446744073709551616"^^xsd:unsignedLong # 18446744073709551616`, `"-1"^^xsd:unsignedLong # -1`, `"-0"^^xsd:unsignedInt = 0`, `"-1"^^xsd:nonNegativeInteger # -1`, `"0"^^xsd:positiveInteger # 0`, `"1"^^xsd:nonPositiveInteger # 1`,
+		`"0"^^xsd:nonPositiveInteger = 0`, `"0"^^xsd:negativeInteger # 0`, `"-18446744073709551616"^^xsd:negativeInteger = -18446744073709551616`,
+		`"P1Y"^^xsd:dayTimeDuration # "P12M"^^xsd:duration`, `"P1M"^^xsd:dayTimeDuration # "P1M"^^xsd:yearMonthDuration`, `"P1YT1M"^^xsd:dayTimeDuration # "P1YT1M"^^xsd:duration`, `"P1D"^^xsd:yearMonthDuration # "PT24H"^^xsd:duration`,
+		`"PT1M"^^xsd:yearMonthDuration # "PT1M"^^xsd:duration`, `"P1Y"^^xsd:yearMonthDuration = "P12M"^^xsd:duration`, `"P1DT1M"^^xsd:dayTimeDuration = "PT1441M"^^xsd:duration`, `"-PT1M"^^xsd:dayTimeDuration < "PT0S"^^xsd:duration`,
 		// Floats as IEEE 754 has them; a decimal beside one as XPath does.
 		`1.4e0 = 1.4`, `0.1 = "0.1"^^xsd:float`, `"0.1"^^xsd:float > "0.1"^^xsd:double`, `"16777217"^^xsd:float = "16777216"^^xsd:float`, `"16777217"^^xsd:double > "16777216"^^xsd:double`,
 		`9007199254740993 = 9007199254740992e0`, `"1e400"^^xsd:double = "INF"^^xsd:double`, `"-INF"^^xsd:float < -100000000000000000000000000000000000000000`, `"NaN"^^xsd:double # "NaN"^^xsd:double`,

@@ -244,11 +244,14 @@ func parseSpan(datatype, text string) (s span, ok bool) {
 	}
 	rest, negative := strings.CutPrefix(text, "-")
 	rest, ok = strings.CutPrefix(rest, "P")
-	if !ok || rest == "" || strings.HasSuffix(rest, "T") {
+	if !ok || rest == "" || strings.HasSuffix(rest, "T") || datatype == "yearMonthDuration" && strings.ContainsAny(rest, "DT") {
 		return s, false
 	}
 	s.seconds = new(big.Rat)
 	units := "YMDTHMS"
+	if datatype == "dayTimeDuration" {
+		units = "DTHMS"
+	}
 	for rest != "" {
 		if rest[0] == 'T' {
 			i := strings.IndexByte(units, 'T')

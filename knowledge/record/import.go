@@ -56,7 +56,8 @@ const (
 // nothing until one of the same provider comes to its end.
 //
 // The error is Conflict if the provider has said something of other ontologies, and nothing of one of this
-// document, unless the options say that it is replaced; and Invalid if the name of the provider is none.
+// document, unless the options say that it is replaced, and if an import of the provider for a later time was cut off; and Invalid if
+// the name of the provider is none.
 func (c *Codec) Import(ctx context.Context, svc Service, provider string, triples []rdf.Triple, o Options) (Summary, error) {
 	if err := engram.CheckName(provider); err != nil {
 		return Summary{}, err
@@ -89,9 +90,11 @@ func (c *Codec) Withdraw(ctx context.Context, svc Service, provider string, o Op
 // state has a provider say what is in records, and nothing else.
 func (c *Codec) state(ctx context.Context, svc Service, provider string, records []Record, o Options) (Summary, error) {
 	before := map[engram.ID]*engram.Snapshot{}
+	var found []engram.Item
 	var missing []engram.Missing
 	err := query(ctx, svc, []engram.Pattern{By(provider)}, o.At, nil, func(id engram.ID, s *engram.Snapshot) error {
 		before[id.Truncate(engram.LevelEntity)] = s
+		found = append(found, engram.Item{ID: id, Snapshot: s})
 		return nil
 	}, &missing)
 	if err != nil {
@@ -148,7 +151,7 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 	if o.DryRun || len(updates) == 0 {
 		return sum, nil
 	}
-	later, err := c.later(ctx, svc, provider, o.At, updates, was)
+	later, more, err := c.later(ctx, svc, provider, o.At, updates, found)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -165,18 +168,17 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 		return sum, err
 	}
 	if err != nil {
-		return Summary{}, errors.Join(err, c.takeBack(ctx, svc, stored, o.At, was))
+		return Summary{}, errors.Join(err, c.takeBack(ctx, svc, stored, o.At, was, len(was) == 0 && !more && len(missing) == 0))
 	}
 	return sum, nil
 }
 
-// takeBack has a provider say what it said before an import of which some updates were stored. The segments of a provider that
-// had none are removed, where the caller may, so that what it said takes no room.
-func (c *Codec) takeBack(ctx context.Context, svc Service, stored []engram.EntityUpdate, at engram.Time, was map[engram.ID]*engram.Snapshot) error {
+// takeBack has a provider say what it said before an import of which some updates were stored. If it has said nothing else of
+// any time, its segments are removed, where the caller may, so that they take no room.
+func (c *Codec) takeBack(ctx context.Context, svc Service, stored []engram.EntityUpdate, at engram.Time, was map[engram.ID]*engram.Snapshot, nothingElse bool) error {
 	var back []engram.EntityUpdate
-	later := false
 	for _, u := range stored {
-		if later = later || u.Time != at; u.Time != at {
+		if u.Time != at {
 			continue // that is what it said
 		}
 		nothing, err := c.nothing(u.Entity)
@@ -196,7 +198,7 @@ func (c *Codec) takeBack(ctx context.Context, svc Service, stored []engram.Entit
 		return engram.Errorf(engram.CodeOf(err), back[0].Entity.ProviderSegment(), "what was stated before that could not be taken back: %w", err)
 	}
 	segments, ok := svc.(engram.Segments)
-	if !ok || later || len(was) > 0 {
+	if !ok || !nothingElse {
 		return nil
 	}
 	empty := map[engram.ID]bool{}
@@ -210,27 +212,42 @@ func (c *Codec) takeBack(ctx context.Context, svc Service, stored []engram.Entit
 }
 
 // later states again what is so from the next time on at which the provider has said something, of entities that
-// it has said nothing of then: an import of a document into the past says nothing of what came after.
-func (c *Codec) later(ctx context.Context, r engram.Reader, provider string, at engram.Time, updates []engram.EntityUpdate, was map[engram.ID]*engram.Snapshot) ([]engram.EntityUpdate, error) {
+// it has said nothing of then: an import of a document into the past says nothing of what came after. found is what was said at
+// the time of the import. more reports whether anything was said after it. The error is Conflict if an import of a later time has
+// not come to its end: what it says would be known with this one.
+func (c *Codec) later(ctx context.Context, r engram.Reader, provider string, at engram.Time, updates []engram.EntityUpdate, found []engram.Item) (later []engram.EntityUpdate, more bool, err error) {
 	q := By(provider).Select(engram.In(engram.Interval{Start: at.Add(1), End: engram.MaxTime}))
 	q.WithoutPayload = true
 	res, err := r.Query(ctx, q)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	next := engram.MaxTime
-	first := map[engram.ID]engram.Time{}
-	for it := range res.All() {
+	first, newest := map[engram.ID]engram.Time{}, map[engram.ID]*engram.Snapshot{}
+	for it := range res.All() { // of an entity by time
 		id := it.ID.Truncate(engram.LevelEntity)
-		if known, ok := first[id]; !ok || it.Time < known {
+		if _, ok := first[id]; !ok {
 			first[id] = it.Time
 		}
+		newest[id] = it.Snapshot
 		next = min(next, it.Time)
 	}
-	if next == engram.MaxTime {
-		return nil, nil
+	for _, s := range newest {
+		if Begins(s) {
+			return nil, true, engram.Errorf(engram.Conflict, provider, "an import for a later time, %v, has not come to its end; import for that time again, or for one after it, or withdraw what the provider says, before something is said of earlier times", s.Time)
+		}
 	}
-	var later []engram.EntityUpdate
+	if next == engram.MaxTime {
+		return nil, len(res.Missing) > 0, nil
+	}
+	found, _, err = Settle(ctx, r, []engram.Pattern{By(provider)}, engram.AtOrBefore(at), nil, found)
+	if err != nil {
+		return nil, true, err
+	}
+	was := map[engram.ID]*engram.Snapshot{}
+	for _, it := range found {
+		was[it.ID.Truncate(engram.LevelEntity)] = it.Snapshot
+	}
 	for _, u := range updates {
 		if first[u.Entity] == next {
 			continue
@@ -241,13 +258,13 @@ func (c *Codec) later(ctx context.Context, r engram.Reader, provider string, at 
 		} else {
 			nothing, err := c.nothing(u.Entity)
 			if err != nil {
-				return nil, err
+				return nil, true, err
 			}
 			again.Instances = []engram.Instance{engram.NewInstance(nothing)}
 		}
 		later = append(later, again)
 	}
-	return later, nil
+	return later, true, nil
 }
 
 // nothing returns the payload that withdraws an entity.

@@ -3,6 +3,7 @@ package record
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -13,9 +14,9 @@ func All() engram.Pattern {
 	return engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(Memory), engram.OneOf(kindNames[:]...)}}
 }
 
-// By is the pattern of what one provider says.
-func By(provider string) engram.Pattern {
-	return engram.Pattern{Levels: append(All().Levels, engram.OneOf(provider))}
+// By is the pattern of what providers say.
+func By(providers ...string) engram.Pattern {
+	return engram.Pattern{Levels: append(All().Levels, engram.OneOf(providers...))}
 }
 
 // Of is the pattern of what anybody says of a name.
@@ -28,11 +29,7 @@ func Of(iri string) engram.Pattern {
 // provider, kind and name. It reads under the rights of whoever asks r; missing is what the memory has no more, and the
 // error Corrupt if one cannot be read.
 func (c *Codec) Read(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time, asOf *engram.Time) (said []Statement, missing []engram.Missing, err error) {
-	var found []engram.Item
-	err = query(ctx, r, patterns, at, asOf, func(id engram.ID, s *engram.Snapshot) error {
-		found = append(found, engram.Item{ID: id, Snapshot: s})
-		return nil
-	}, &missing)
+	found, missing, err := find(ctx, r, patterns, at, asOf)
 	if err == nil {
 		found, _, err = Settle(ctx, r, patterns, engram.AtOrBefore(at), asOf, found)
 	}
@@ -51,12 +48,81 @@ func (c *Codec) Read(ctx context.Context, r engram.Reader, patterns []engram.Pat
 	return said, missing, err
 }
 
-// query calls each with the snapshots in force at a time; in parts, where the reader has them.
-func query(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time, asOf *engram.Time, each func(engram.ID, *engram.Snapshot) error, missing *[]engram.Missing) error {
+// find returns the snapshots in force at a time that patterns match and, where these do not match all that a provider says, those
+// that begin an import of one of these providers.
+func find(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time, asOf *engram.Time) (found []engram.Item, missing []engram.Missing, err error) {
+	for {
+		found, missing = nil, nil
+		err := query(ctx, r, patterns, at, asOf, func(id engram.ID, s *engram.Snapshot) error {
+			found = append(found, engram.Item{ID: id, Snapshot: s})
+			return nil
+		}, &missing)
+		if err != nil || len(found) == 0 || !slices.ContainsFunc(patterns, narrow) {
+			return found, missing, err
+		}
+		providers := map[string]bool{}
+		known := engram.MinTime
+		for _, it := range found {
+			if it.ID.Memory() == Memory {
+				providers[it.ID.ProviderSegment()] = true
+				known = max(known, it.Arrived)
+			}
+		}
+		begun, err := beginnings(ctx, r, slices.Collect(maps.Keys(providers)), engram.AtOrBefore(at), asOf)
+		if err != nil {
+			return nil, missing, err
+		}
+		if asOf == nil { // whether what was found was still so then: an import may have come to its end in between
+			now, err := lastArrival(ctx, r, patterns, at)
+			if err != nil {
+				return nil, missing, err
+			}
+			if now > known {
+				continue
+			}
+		}
+		return append(found, begun...), missing, nil
+	}
+}
+
+// narrow reports whether a pattern matches some of what a provider says and other things not.
+func narrow(p engram.Pattern) bool {
+	if len(p.Levels) <= 1 {
+		return false
+	}
+	kinds := p.Levels[1]
+	return len(p.Levels) > 3 || kinds.Kind != engram.NameAll && (kinds.Kind != engram.NameOneOf || slices.ContainsFunc(kindNames[:], func(k string) bool { return !slices.Contains(kinds.Names, k) }))
+}
+
+// lastArrival returns when the last of what patterns match at a time arrived.
+func lastArrival(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time) (engram.Time, error) {
+	q := selected(patterns, engram.AtOrBefore(at), nil)
+	q.WithoutPayload = true
+	res, err := r.Query(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	last := engram.MinTime
+	for it := range res.All() {
+		if it.ID.Memory() == Memory {
+			last = max(last, it.Arrived)
+		}
+	}
+	return last, nil
+}
+
+// selected is the query for what a selector finds by patterns, as of a belief.
+func selected(patterns []engram.Pattern, s engram.SnapshotSelector, asOf *engram.Time) engram.Query {
 	q := engram.Query{AsOf: asOf}
 	for _, p := range patterns {
-		q.Memories = append(q.Memories, p.Select(engram.AtOrBefore(at)).Memories...)
+		q.Memories = append(q.Memories, p.Select(s).Memories...)
 	}
+	return q
+}
+
+// query calls each with the snapshots in force at a time; in parts, where the reader has them.
+func query(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time, asOf *engram.Time, each func(engram.ID, *engram.Snapshot) error, missing *[]engram.Missing) error {
+	q := selected(patterns, engram.AtOrBefore(at), asOf)
 	part := func(res *engram.Result) error {
 		*missing = append(*missing, res.Missing...)
 		for it := range res.All() {

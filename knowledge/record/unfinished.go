@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -27,6 +28,8 @@ type Unfinished struct {
 	Time  engram.Time   // of what it says
 	Since engram.Time   // when it arrived, or an earlier one of the provider that was given up
 	Said  []engram.Item // what has come of it
+
+	begun engram.Time // when First arrived
 }
 
 // Begin takes the snapshot that begins an import; u is nil, or another one of the provider, which was given up.
@@ -35,8 +38,8 @@ func (u *Unfinished) Begin(entity engram.ID, s *engram.Snapshot) *Unfinished {
 		u = &Unfinished{Since: s.Arrived}
 	}
 	u.Since = min(u.Since, s.Arrived)
-	if u.First == (engram.ID{}) || s.Time >= u.Time {
-		u.First, u.Time = entity, s.Time
+	if s.Arrived >= u.begun {
+		u.First, u.Time, u.begun = entity, s.Time, s.Arrived
 	}
 	return u
 }
@@ -49,7 +52,7 @@ func (u *Unfinished) Say(it engram.Item) (end bool) {
 
 // Settle returns what a selector finds by patterns in the memory Knowledge, as of a belief, without what imports say that have not
 // come to their end: of their providers what was known before. Of these it returns the imports. found is what a query
-// without regard of imports has found.
+// without regard of imports has found; where patterns do not match all of a provider, with the snapshots that begin its imports.
 func Settle(ctx context.Context, r engram.Reader, patterns []engram.Pattern, s engram.SnapshotSelector, asOf *engram.Time, found []engram.Item) ([]engram.Item, map[string]*Unfinished, error) {
 	open := map[string]*Unfinished{}
 	provider := func(it engram.Item) *Unfinished {
@@ -87,31 +90,44 @@ func Settle(ctx context.Context, r engram.Reader, patterns []engram.Pattern, s e
 
 // before returns what was known of a provider before an import of it began, and before those that were given up earlier.
 func before(ctx context.Context, r engram.Reader, patterns []engram.Pattern, s engram.SnapshotSelector, asOf *engram.Time, provider string, since engram.Time) ([]engram.Item, error) {
-	for {
-		until := since - 1
+	var until engram.Time
+	for whole := false; !whole; {
+		until = since - 1
 		if asOf != nil {
 			until = min(until, *asOf)
 		}
-		q := engram.Query{AsOf: &until}
-		for _, p := range patterns {
-			q.Memories = append(q.Memories, p.Select(s).Memories...)
+		begun, err := beginnings(ctx, r, []string{provider}, s, &until)
+		if err != nil {
+			return nil, err
 		}
+		for _, it := range begun {
+			since = min(since, it.Arrived)
+		}
+		whole = len(begun) == 0
+	}
+	res, err := r.Query(ctx, selected(patterns, s, &until))
+	if err != nil {
+		return nil, err
+	}
+	var known []engram.Item
+	for it := range res.All() {
+		if it.ID.Memory() == Memory && it.ID.ProviderSegment() == provider {
+			known = append(known, it)
+		}
+	}
+	return known, nil
+}
+
+// beginnings returns, of what a selector finds of providers as of a belief, the snapshots that begin an import, without payloads.
+func beginnings(ctx context.Context, r engram.Reader, providers []string, s engram.SnapshotSelector, asOf *engram.Time) (begun []engram.Item, err error) {
+	for some := range slices.Chunk(providers, 1_000) { // a query has bounds
+		q := By(some...).Select(s)
+		q.AsOf, q.Where, q.FilterOrder, q.WithoutPayload = asOf, "confidence == 0.0", engram.SelectThenFilter, true
 		res, err := r.Query(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		var known []engram.Item
-		whole := true
-		for it := range res.All() {
-			if it.ID.Memory() == Memory && it.ID.ProviderSegment() == provider {
-				known = append(known, it)
-				if Begins(it.Snapshot) {
-					whole, since = false, min(since, it.Snapshot.Arrived)
-				}
-			}
-		}
-		if whole {
-			return known, nil
-		}
+		begun = append(begun, res.Items()...)
 	}
+	return begun, nil
 }

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
@@ -127,6 +129,12 @@ func literals(at any) []rdf.Term {
 			all = append(all, v.X, v.Y, v.Z)
 		}
 		return numbers(all...)
+	case world.Evidence:
+		b, err := json.Marshal(x)
+		if err != nil {
+			return nil
+		}
+		return []rdf.Term{rdf.NewTyped(string(b), rdf.NS+"JSON")}
 	case engram.Time, time.Duration:
 	case fmt.Stringer: // kinds, sources and IDs
 		return []rdf.Term{text(x.String())}
@@ -274,7 +282,7 @@ func parseDecimal(s string) (engram.Time, bool) {
 }
 
 // value returns a literal for a value of a property: its own type where XML Schema has one,
-// else JSON.
+// else JSON, which tells its kind.
 func value(v any) (rdf.Term, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -293,14 +301,24 @@ func value(v any) (rdf.Term, bool) {
 		return rdf.NewTyped(strconv.FormatInt(int64(v), 10), rdf.NSXSD+"int"), true
 	case int:
 		return value(int64(v))
+	case uint64:
+		return rdf.NewTyped(strconv.FormatUint(v, 10), rdf.NSXSD+"unsignedLong"), true
 	case engram.Time:
 		return rdf.NewTyped(v.Std().UTC().Format(time.RFC3339Nano), rdf.NSXSD+"dateTime"), true
 	case time.Duration:
 		return rdf.NewTyped("PT"+decimal(int64(v))+"S", rdf.NSXSD+"dayTimeDuration"), true
 	}
-	b, err := json.Marshal(v)
+	b, err := idf.EncodeValue(v)
+	if err == nil {
+		b, err = valueType().JSON(b, idf.JSONOptions{SummarizeBytes: -1})
+	}
 	return rdf.NewTyped(string(b), rdf.NS+"JSON"), err == nil
 }
+
+var valueType = sync.OnceValue(func() *idf.Type {
+	t, _ := idf.NewRegistry().Get(engram.ValueType) // which every registry has
+	return t
+})
 
 // valueOf returns the value of a literal; its text if it has no other.
 func valueOf(t rdf.Term) any {
@@ -315,8 +333,10 @@ func valueOf(t rdf.Term) any {
 		var f float64
 		f, err = strconv.ParseFloat(t.Value, 32)
 		v = float32(f)
-	case "long", "integer", "nonNegativeInteger":
-		v, err = strconv.ParseInt(t.Value, 10, 64)
+	case "long", "integer", "nonNegativeInteger", "positiveInteger", "unsignedLong":
+		if v, err = strconv.ParseInt(t.Value, 10, 64); err != nil {
+			v, err = strconv.ParseUint(t.Value, 10, 64)
+		}
 	case "int", "short", "byte":
 		var i int64
 		i, err = strconv.ParseInt(t.Value, 10, 32)
@@ -330,7 +350,10 @@ func valueOf(t rdf.Term) any {
 			return time.Duration(at)
 		}
 	case rdf.NS + "JSON":
-		err = json.Unmarshal([]byte(t.Value), &v)
+		var b []byte
+		if b, err = valueType().FromJSON([]byte(t.Value)); err == nil {
+			v, err = idf.DecodeValue(b)
+		}
 	}
 	if err != nil {
 		return t.Value

@@ -3,6 +3,7 @@ package semmap_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +75,7 @@ func genDescription(t *rapid.T) *world.Description {
 	})
 	d.Robot = maybe(t, "robot", func() *world.RobotFrames { return &world.RobotFrames{Odom: "r/odom", Base: "r/base"} })
 	d.Properties = maybe(t, "props", func() map[string]any {
-		return map[string]any{"weight": size.Draw(t, "weight"), "red": true, "count": int64(3), "small": int32(2), "of /what": "iron", "7": "x", "_a": "y", "_.": "z", ".a": "v", "ä": "w", "list": []any{"a", 1.5, map[string]any{"b": false}}, "since": engram.Time(5)}
+		return map[string]any{"weight": size.Draw(t, "weight"), "red": true, "count": int64(3), "hash": uint64(math.MaxUint64), "small": int32(2), "of /what": "iron", "7": "x", "_a": "y", "_.": "z", ".a": "v", "ä": "w", "list": []any{"a", 1.5, 1.0, int64(1<<53 + 1), uint64(math.MaxUint64), map[string]any{"b": false}}, "since": engram.Time(5)}
 	})
 	return d
 }
