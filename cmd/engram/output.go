@@ -172,7 +172,7 @@ func (q quoteUnprintable) Visit(n ast.Node) ast.Visitor {
 			key.Token.Type = token.DoubleQuoteType
 		}
 	case *ast.StringNode:
-		if strings.ContainsFunc(n.Value, func(r rune) bool { return r != '\n' && unprintable(r) }) || !literal(n.Value) {
+		if strings.ContainsFunc(n.Value, func(r rune) bool { return r != '\n' && unprintable(r) }) || !literal(n.Value) || misread(n.Value) {
 			n.Token.Type = token.DoubleQuoteType
 		}
 	}
@@ -183,6 +183,16 @@ func (q quoteUnprintable) Visit(n ast.Node) ast.Visitor {
 // line at its beginning, or with several line breaks at its end, is read as another.
 func literal(s string) bool {
 	return !strings.Contains(s, "\n") || !strings.ContainsAny(s[:1], " \n") && !strings.HasSuffix(s, "\n\n") && !strings.Contains(s, " \n")
+}
+
+// misread tells whether a text means something else in YAML without quotes, beyond what the
+// encoder quotes by itself: "? a" is a key, .inf a number, << merges.
+func misread(s string) bool {
+	switch strings.ToLower(strings.TrimLeft(s, "+-")) {
+	case "", ".inf", ".nan", "<<":
+		return true
+	}
+	return strings.ContainsRune("?-:", rune(s[0])) && (len(s) == 1 || strings.ContainsRune(" \t\n", rune(s[1])))
 }
 
 func writeJSONLine(w io.Writer, v any) error {

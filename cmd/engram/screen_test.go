@@ -48,6 +48,24 @@ func TestScreen(t *testing.T) {
 	})
 }
 
+// YAML carries what would mean something else, were it not in quotes.
+func TestPrintIndicators(t *testing.T) {
+	for _, text := range []string{"?", "? A", "-", "- a", ":", ": b", "a: b", "a #b", "# c", "'x", "\"", "{", "[", "]", ",", "@x", "`x", "%x", "&a", "*a", "!t", "|", ">",
+		"null", "~", "yes", "true", "1", "0x1", "1.5", ".inf", "+.inf", "-.INF", ".NaN", "+", "--", "2026-11-29", " lead", "trail ", "", "---", "...", "<<", "=", "?\tA", "-\tA", "? A\nb", "- a\nb", "a\n? b"} {
+		var out bytes.Buffer
+		if err := printObject(&out, "yaml", map[string]any{"list": []any{text, "x"}, "in": map[string]any{text: text}}); err != nil {
+			t.Fatal(err)
+		}
+		var back struct {
+			List []string
+			In   map[string]string
+		}
+		if err := yaml.Unmarshal(out.Bytes(), &back); err != nil || len(back.List) != 2 || back.List[0] != text || back.In[text] != text {
+			t.Errorf("%q is read as %q, %v", out.Bytes(), back, err)
+		}
+	}
+}
+
 // JSON and YAML carry every text, and nothing of it that steers a terminal.
 func TestPrintUnprintable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
