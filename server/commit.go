@@ -79,10 +79,7 @@ func (s *Server) runStoredHooks(ctx context.Context, c engram.Commit, results []
 	if !s.has.stored {
 		return
 	}
-	if c.Recorded {
-		ctx = context.WithValue(ctx, recordedKey{}, true)
-	}
-	ctx = context.WithoutCancel(ctx) // it is stored, whoever has given up waiting for that
+	ctx = context.WithoutCancel(hookContext(ctx, c)) // it is stored, whoever has given up waiting for that
 	for i, r := range results {
 		h := s.hooks[r.ID.Memory()]
 		if r.Err != nil || h == nil || h.Stored == nil {

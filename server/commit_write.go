@@ -60,6 +60,14 @@ func Note(ctx context.Context, err *engram.Error) {
 // recordedKey is the key of the context of commits of another clock.
 type recordedKey struct{}
 
+// hookContext returns the context that hooks are called with for a commit.
+func hookContext(ctx context.Context, c engram.Commit) context.Context {
+	if c.Recorded {
+		ctx = context.WithValue(ctx, recordedKey{}, true)
+	}
+	return ctx
+}
+
 // Recorded reports whether a Write or Stored hook was called for a commit whose times are of
 // another clock ([engram.Commit].Recorded), such as an import's.
 func Recorded(ctx context.Context) bool { return ctx.Value(recordedKey{}) != nil }
@@ -83,9 +91,7 @@ func (s *Server) writeHook(entity engram.ID) WriteHook {
 
 // write stores the one update of a commit through its segment's hook.
 func (s *Server) write(ctx context.Context, hook WriteHook, c engram.Commit) engram.UpdateResult {
-	if c.Recorded {
-		ctx = context.WithValue(ctx, recordedKey{}, true)
-	}
+	ctx = hookContext(ctx, c)
 	u := c.Updates[0]
 	var result *engram.UpdateResult
 	var note error

@@ -190,23 +190,28 @@ func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event 
 	var events []event
 	sight := sight{f: f, of: n}
 	placed := n.merged.Placement != nil
-	bears := bearer{f: f, of: n, since: map[string]engram.Time{}}
+	on := f.hanging(n, func(s *Statement, t engram.Time) {
+		if t > since && t <= at {
+			events = append(events, event{t, true, s.Who(), &s.Said, nil})
+		}
+	})
+	hangs := func(l *Look, t engram.Time) bool {
+		return len(on) > 0 && slices.ContainsFunc(l.Seen, func(child string) bool {
+			since, is := on[child]
+			return is && t >= since
+		})
+	}
 	for i := range looks {
 		l := &looks[i]
 		t := l.Time.Add(f.rules.Offsets[l.Robot])
 		if t <= since || t > at {
 			continue
 		}
-		seen := slices.Contains(l.Seen, n.name) || slices.ContainsFunc(l.Seen, func(child string) bool { return t >= bears.from(child) })
+		seen := slices.Contains(l.Seen, n.name) || hangs(l, t)
 		if seen || placed && l.LookedFor.has(n.merged) && sight.reaches(l) {
 			events = append(events, event{t, seen, l.Sensor, &l.Said, l})
 		}
 	}
-	bears.perceived(func(s *Statement, t engram.Time) {
-		if t > since && t <= at {
-			events = append(events, event{t, true, s.Who(), &s.Said, nil})
-		}
-	})
 	slices.SortFunc(events, func(a, b event) int {
 		last := func(e *event) int { // a statement outweighs the looks of its time
 			if e.look == nil {
@@ -219,58 +224,34 @@ func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event 
 	return events
 }
 
-// bearer tells since when an item bears others: who sees the cup on the table knows that the table is there. Places
-// bear nothing.
-type bearer struct {
-	f     *Forest
-	of    *node
-	since map[string]engram.Time // by the names of others
-}
-
-// from returns since when another item hangs on it; MaxTime if it does not.
-func (b *bearer) from(child string) engram.Time {
-	if t, ok := b.since[child]; ok {
-		return t
-	}
-	t := engram.MaxTime
-	if !b.of.merged.Is(KindMap) {
-		since := engram.MinTime
-		for n := b.f.item(child); n != nil && n.merged.Structured != nil; {
-			s := n.merged.Structured
-			since = max(since, s.at(n.merged.Structure.Time).Add(b.f.rules.Offsets[s.Robot]))
-			if n = b.f.parent(n); n == b.of {
-				t = since
-				break
-			}
-		}
-	}
-	b.since[child] = t
-	return t
-}
-
-// perceived yields the statements by perception that something hangs on the item, or on what hangs on it since before. It
-// keeps its own stack, as subtree does.
-func (b *bearer) perceived(yield func(*Statement, engram.Time)) {
-	if b.of.merged.Is(KindMap) {
-		return
+// hanging returns since when others hang on an item, by their names: who sees the cup on the table knows that the table
+// is there. It calls perceived with each statement by perception that something hangs on the item, or on what hangs on it since
+// before. Places bear nothing. It keeps its own stack, as subtree does.
+func (f *Forest) hanging(of *node, perceived func(*Statement, engram.Time)) map[string]engram.Time {
+	on := map[string]engram.Time{}
+	if of.merged.Is(KindMap) {
+		return on
 	}
 	type bearing struct {
 		*node
 		since engram.Time
 	}
-	for stack := []bearing{{b.of, engram.MinTime}}; len(stack) > 0; {
-		on := stack[len(stack)-1]
+	for stack := []bearing{{of, engram.MinTime}}; len(stack) > 0; {
+		by := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
-		b.f.below(on.node, func(c *node) bool {
+		f.below(by.node, func(c *node) bool {
 			s := c.merged.Structured
-			t := s.at(c.merged.Structure.Time).Add(b.f.rules.Offsets[s.Robot])
-			if t >= on.since && s.Item.Source == Perception {
-				yield(s, t)
+			t := s.at(c.merged.Structure.Time).Add(f.rules.Offsets[s.Robot])
+			if t >= by.since && s.Item.Source == Perception {
+				perceived(s, t)
 			}
-			stack = append(stack, bearing{c, max(on.since, t)})
+			since := max(by.since, t)
+			on[c.name] = since
+			stack = append(stack, bearing{c, since})
 			return true
 		})
 	}
+	return on
 }
 
 // sight tells which looks reach an item.
