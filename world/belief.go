@@ -190,7 +190,7 @@ func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event 
 	var events []event
 	sight := sight{f: f, of: n}
 	placed := n.merged.Placement != nil
-	on := f.hanging(n, func(s *Statement, t engram.Time) {
+	on := sight.hanging(func(s *Statement, t engram.Time) {
 		if t > since && t <= at {
 			events = append(events, event{t, true, s.Who(), &s.Said, nil})
 		}
@@ -224,37 +224,7 @@ func (f *Forest) relevant(n *node, since, at engram.Time, looks []Look) []event 
 	return events
 }
 
-// hanging returns since when others hang on an item, by their names: who sees the cup on the table knows that the table
-// is there. It calls perceived with each statement by perception that something hangs on the item, or on what hangs on it since
-// before. Places bear nothing. It keeps its own stack, as subtree does.
-func (f *Forest) hanging(of *node, perceived func(*Statement, engram.Time)) map[string]engram.Time {
-	on := map[string]engram.Time{}
-	if of.merged.Is(KindMap) {
-		return on
-	}
-	type bearing struct {
-		*node
-		since engram.Time
-	}
-	for stack := []bearing{{of, engram.MinTime}}; len(stack) > 0; {
-		by := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		f.below(by.node, func(c *node) bool {
-			s := c.merged.Structured
-			t := s.at(c.merged.Structure.Time).Add(f.rules.Offsets[s.Robot])
-			if t >= by.since && s.Item.Source == Perception {
-				perceived(s, t)
-			}
-			since := max(by.since, t)
-			on[c.name] = since
-			stack = append(stack, bearing{c, since})
-			return true
-		})
-	}
-	return on
-}
-
-// sight tells which looks reach an item.
+// sight tells which looks reach an item, and what hangs on it.
 type sight struct {
 	f  *Forest
 	of *node
@@ -265,6 +235,36 @@ type sight struct {
 	inTree        bool
 	boxes         []solid // what may be in between, once it is needed
 	boxed         bool
+}
+
+// hanging returns since when others hang on an item, by their names: who sees the cup on the table knows that the table
+// is there. It calls perceived with each statement by perception that something hangs on the item, or on what hangs on it since
+// before. Places bear nothing. It keeps its own stack, as subtree does.
+func (s *sight) hanging(perceived func(*Statement, engram.Time)) map[string]engram.Time {
+	on := map[string]engram.Time{}
+	if s.of.merged.Is(KindMap) {
+		return on
+	}
+	type bearing struct {
+		*node
+		since engram.Time
+	}
+	for stack := []bearing{{s.of, engram.MinTime}}; len(stack) > 0; {
+		by := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		s.f.below(by.node, func(c *node) bool {
+			said := c.merged.Structured
+			t := said.at(c.merged.Structure.Time).Add(s.f.rules.Offsets[said.Robot])
+			if t >= by.since && said.Item.Source == Perception {
+				perceived(said, t)
+			}
+			since := max(by.since, t)
+			on[c.name] = since
+			stack = append(stack, bearing{c, since})
+			return true
+		})
+	}
+	return on
 }
 
 // solid is a box that hides what is behind it.
