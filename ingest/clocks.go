@@ -71,6 +71,9 @@ const (
 	// and go on from there, as those of a simulation that begins anew. Times that are there already
 	// would be those of two runs, so Count updates from there on stand later than their stamps,
 	// by Shifts, one for each time: the runs follow each other.
+	//
+	// Without Shifts they go back by less than a second with no pause before, and all stand as they are:
+	// two moments have one time.
 	ClockBack
 )
 
@@ -226,6 +229,9 @@ func (c *clocks) find(r *restarts) (findings []ClockFinding, reference time.Dura
 	if f, ok := c.back(r); ok {
 		findings = append(findings, f)
 	}
+	if f, ok := c.steps(); ok {
+		findings = append(findings, f)
+	}
 	var judged []*stampStream
 	for _, s := range c.order {
 		if s.middle = s.rule.Offset; s.stamped > 0 {
@@ -313,6 +319,26 @@ func (c *clocks) back(r *restarts) (f ClockFinding, ok bool) {
 			f.By, f.From = x.by, x.top
 		}
 		f.Shifts = append(f.Shifts, x.shift)
+	}
+	f.Topics, f.Edges = namesOf(in, c.order)
+	return f, true
+}
+
+// steps tells where clocks went back by so little that no run is told from late messages.
+func (c *clocks) steps() (f ClockFinding, ok bool) {
+	f = ClockFinding{Fault: ClockBack}
+	in := map[*stampStream]bool{}
+	for _, s := range c.order {
+		step, ok := s.course.Step()
+		if !ok || step.By() <= ClockTolerance {
+			continue
+		}
+		if in[s] = true; step.By() > f.By {
+			f.By, f.From, f.At = step.By(), step.Top, step.At
+		}
+	}
+	if len(in) == 0 {
+		return f, false
 	}
 	f.Topics, f.Edges = namesOf(in, c.order)
 	return f, true

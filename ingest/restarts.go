@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 	"time"
@@ -25,15 +26,29 @@ const (
 type restart struct {
 	at      engram.Time
 	by      time.Duration
+	reach   time.Duration // how far a stamp may lie from what the clock reads: less is nearer to it than to the clock before
 	newOff  time.Duration // of the first stamp after it from its log time
-	goesOn  time.Duration // what takes the stamps to where the clock would be, had it gone on
 	top, to engram.Time   // of all streams: the latest stamp before, the earliest first one after it
 	shift   time.Duration // is added to the stamps since: the runs follow each other
-	streams map[streamName]bool
+	streams map[streamName]reset
 	before  []stampSample       // what the clock read before
 	was     time.Duration       // at the end of that
 	lead    []stampSample       // what it reads from the restart to the next one; never empty
 	others  map[streamName]bool // of a clock that read the same already
+}
+
+// reset is where the clock of a stream went back.
+type reset struct {
+	stamps.Reset
+	samples []stampSample // of the stream
+}
+
+// fell returns how far the stamps lie farther behind their log times than before: as far as they went back, and the pause.
+func (x reset) fell() time.Duration { return x.Before - x.To.Sub(x.At) }
+
+// reach returns half of how far the stamps went back. After a pause, less may tell.
+func (x reset) reach() time.Duration {
+	return max(x.By(), min(x.fell(), 2*stamps.MaxLate)) / 2
 }
 
 // restarts are where clocks of a recording went back, in the order of log times.
@@ -41,6 +56,10 @@ type restarts struct{ all []*restart }
 
 // streamName names a stream in whichever reader: a topic, or an edge of it.
 type streamName struct{ topic, edge string }
+
+func (n streamName) compare(o streamName) int {
+	return cmp.Or(cmp.Compare(n.topic, o.topic), cmp.Compare(n.edge, o.edge))
+}
 
 // off returns how far stamps of the clock lie after their log times at a log time.
 func (r *restart) off(log engram.Time) time.Duration {
@@ -61,9 +80,9 @@ func since(samples []stampSample, log engram.Time) int {
 func (r *restart) has(static bool, stamp, log engram.Time) bool {
 	ahead := stamp.Sub(log) - r.off(log)
 	if static {
-		return ahead <= r.by/2 && stamp >= r.to.Add(-stamps.MaxLate)
+		return ahead <= r.reach && stamp >= r.to.Add(-stamps.MaxLate)
 	}
-	return ahead.Abs() <= r.by/2
+	return ahead.Abs() <= r.reach
 }
 
 // hadBefore reports whether a stamp is rather one of the clock before it went back, of a message that is late.
@@ -88,7 +107,7 @@ func (r *restarts) shift(s *stampStream, stamp, log engram.Time) (shift time.Dur
 		if x.has(s.static, stamp, log) {
 			return x.shift, true
 		}
-		if own == nil && x.streams[s.name()] && !x.hadBefore(stamp, log) {
+		if own == nil && x.in(s) && !x.hadBefore(stamp, log) {
 			own = x
 		}
 	}
@@ -98,13 +117,20 @@ func (r *restarts) shift(s *stampStream, stamp, log engram.Time) (shift time.Dur
 	return own.shift, true
 }
 
+// in reports whether the clock was seen to go back in a stream.
+func (r *restart) in(s *stampStream) bool {
+	_, ok := r.streams[s.name()]
+	return ok
+}
+
 // add notes that the clock of a stream went back. It did so together with that of others, if it
 // reads the same after it.
-func (r *restarts) add(s *stampStream, x stamps.Reset) {
+func (r *restarts) add(s *stampStream, at stamps.Reset) {
+	x := reset{at, s.samples}
 	off := x.To.Sub(x.At)
 	var of *restart
 	for _, o := range r.all {
-		if !o.streams[s.name()] && (o.newOff-off).Abs() <= min(o.by, x.By())/2 {
+		if !o.in(s) && (o.newOff-off).Abs() <= min(o.reach, x.reach()) {
 			of = o
 		}
 	}
@@ -112,29 +138,41 @@ func (r *restarts) add(s *stampStream, x stamps.Reset) {
 		if len(r.all) >= maxRestarts {
 			return
 		}
-		of = &restart{at: x.At, by: x.By(), newOff: off, top: x.Top, to: x.To, streams: map[streamName]bool{}}
+		of = &restart{at: x.At, by: x.By(), reach: x.reach(), newOff: off, to: x.To, streams: map[streamName]reset{}}
 		r.all = append(r.all, of)
 	}
-	of.streams[s.name()] = true
-	of.at, of.by = min(of.at, x.At), min(of.by, x.By())
-	of.top, of.to = max(of.top, x.Top), min(of.to, x.To)
-	of.goesOn = max(of.goesOn, x.Before-off)
-	if from := since(s.samples, x.At); of.lead == nil || len(s.samples)-from > len(of.lead) {
-		of.before, of.was, of.lead = s.samples[:from], x.Before, s.samples[from:]
-	}
+	of.streams[s.name()] = x
+	of.at, of.to = min(of.at, x.At), min(of.to, x.To)
+	of.by, of.reach = min(of.by, x.By()), min(of.reach, x.reach())
 }
 
-// arrange finds out how far the runs are to be shifted.
+// arrange finds out what the clocks read, and how far the runs are to be shifted.
 func (r *restarts) arrange() {
 	slices.SortFunc(r.all, func(a, b *restart) int { return cmp.Compare(a.at, b.at) })
 	for i, x := range r.all {
-		x.shift = max(x.goesOn, x.top.Sub(x.to)+betweenRuns)
-		for _, before := range slices.Backward(r.all[:i]) {
-			if sameStream(before, x) {
-				x.shift += before.shift
-				before.lead = before.lead[:since(before.lead, x.at)]
+		var last *restart
+		for _, b := range slices.Backward(r.all[:i]) {
+			if sameClock(b, x) {
+				last = b
 				break
 			}
+		}
+		names := slices.SortedFunc(maps.Keys(x.streams), streamName.compare)
+		if last != nil { // others have nothing of the run between
+			names = slices.DeleteFunc(names, func(n streamName) bool { _, ok := last.streams[n]; return !ok })
+		}
+		x.top = x.streams[names[0]].Top
+		var goesOn time.Duration // what takes the stamps to where the clock would be, had it gone on
+		for _, n := range names {
+			s := x.streams[n]
+			x.top, goesOn = max(x.top, s.Top), max(goesOn, s.fell())
+			if from := since(s.samples, s.At); x.lead == nil || len(s.samples)-from > len(x.lead) {
+				x.before, x.was, x.lead = s.samples[:from], s.Before, s.samples[from:]
+			}
+		}
+		if x.shift = max(goesOn, x.top.Sub(x.to)+betweenRuns); last != nil {
+			x.shift += last.shift
+			last.lead = last.lead[:since(last.lead, x.at)]
 		}
 	}
 	for _, x := range r.all {
@@ -157,7 +195,7 @@ func smooth(samples []stampSample) []stampSample {
 // readsOn reports whether a stream is of another clock, which went on as it was when this one came to read the same.
 func (r *restart) readsOn(s *stampStream) bool {
 	i := since(s.samples, r.at)
-	if i == 0 || r.streams[s.name()] {
+	if i == 0 || r.in(s) {
 		return false
 	}
 	near := s.samples[max(i-2*around, 0):i]
@@ -169,13 +207,13 @@ func (r *restart) readsOn(s *stampStream) bool {
 	if j := since(r.before, near[len(near)/2].log); j < len(r.before) {
 		was = medianOf(r.before[max(j-around, 0):min(j+around+1, len(r.before))])
 	}
-	return (now-then).Abs() <= min(r.by/2, stamps.MaxLate) && (then-was).Abs() > r.by/2
+	return (now-then).Abs() <= min(r.reach, stamps.MaxLate) && (then-was).Abs() > r.reach
 }
 
-// sameStream reports whether two restarts are of one clock.
-func sameStream(a, b *restart) bool {
+// sameClock reports whether two restarts are of one clock.
+func sameClock(a, b *restart) bool {
 	for s := range a.streams {
-		if b.streams[s] {
+		if _, ok := b.streams[s]; ok {
 			return true
 		}
 	}

@@ -148,6 +148,76 @@ func TestRunsStayApart(t *testing.T) {
 	}
 }
 
+// TestShortRuns has runs that end after a few messages or a part of a second, and another edge that has one of each at most: each
+// pose is of one run.
+func TestShortRuns(t *testing.T) {
+	type run struct {
+		log, step float64
+		n         int
+	}
+	for _, tt := range []struct {
+		name string
+		runs []run
+	}{
+		{"two messages between two runs", []run{{0, 1, 11}, {20, 1, 2}, {30, 1, 11}}},
+		{"an aborted run between two", []run{{0, 0.02, 250}, {10, 0.02, 10}, {12, 0.02, 250}}},
+		{"three aborted runs", []run{{0, 0.02, 250}, {10, 0.02, 10}, {12, 0.02, 10}, {14, 0.02, 2}}},
+		{"a bag of less than a second in a loop", []run{{0, 0.1, 9}, {2, 0.1, 9}, {4, 0.1, 9}, {6, 0.1, 9}}},
+		{"two messages each", []run{{0, 1, 2}, {10, 1, 2}, {20, 1, 2}, {30, 1, 2}}},
+	} {
+		r := newRecorder(t)
+		var shifts []time.Duration
+		for k, run := range tt.runs {
+			for i := range run.n {
+				log, stamp := at(1+run.log+float64(i)*run.step), engram.Time(secs(100+float64(i)*run.step))
+				r.moved("/tf", "odom", "base", log, stamp, float64(1000*k))
+				r.moved("/tf", "base", "arm", log, stamp, float64(1000*k))
+				if i == 1 {
+					r.moved("/seldom", "base", "cup", log, stamp, float64(1000*k))
+				}
+			}
+			if k > 0 {
+				shifts = append(shifts, secs(run.log))
+			}
+		}
+		s := newServer(t)
+		report := mustImport(t, s, r.file(), Options{Source: "x"})
+		if f := report.Clocks; len(f) != 1 || f[0].Fault != ClockBack || !slices.Equal(f[0].Shifts, shifts) || !slices.Equal(f[0].Topics, []string{"/seldom", "/tf"}) {
+			t.Errorf("%s: found %+v, want shifts of %v", tt.name, f, shifts)
+		}
+		answered := 0
+		for i := range 4000 {
+			when := engram.Time(secs(99 + float64(i)/50))
+			for child, parts := range map[string]float64{"base": 1, "arm": 2, "cup": 2} {
+				x, err := look(t, s, "x/odom", "x/"+child, when)
+				if err != nil {
+					continue
+				}
+				answered++
+				if run := x / parts / 1000; run != float64(int(run)) {
+					t.Fatalf("%s: x of %s at %v is %v, of two runs", tt.name, child, when, x)
+				}
+			}
+		}
+		if answered == 0 {
+			t.Errorf("%s: no pose is known", tt.name)
+		}
+	}
+}
+
+// Stamps that go back by less than a second are told, and stand as they are.
+func TestStampsThatGoBackALittle(t *testing.T) {
+	r := newRecorder(t)
+	for i := range 90 {
+		r.moved("/tf", "odom", "base", at(float64(i)/10), engram.Time(secs(100+float64(i)/10-0.5*float64(i/45))), 0)
+		r.moved("/tf", "odom", "map", at(float64(i)/10), engram.Time(secs(100+float64(i)/10)), 0)
+	}
+	report := mustImport(t, newServer(t), r.file(), Options{Source: "x"})
+	if f := report.Clocks; len(f) != 2 || f[0].Fault != ClockBack || f[0].By != 400*time.Millisecond || len(f[0].Shifts) > 0 || f[0].At != at(4.5) || !slices.Equal(f[0].Topics, []string{"/tf (odom,base)"}) || f[1].Fault != ClockDrifts {
+		t.Errorf("found %+v", report.Clocks)
+	}
+}
+
 // Stamps of a clock that goes back while the recorder's goes on evenly do not come to stand among its earlier ones, and there is a
 // gap that nothing is interpolated over.
 func TestClockAheadGoesBack(t *testing.T) {

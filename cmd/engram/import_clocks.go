@@ -78,8 +78,13 @@ func clockText(f *ingest.ClockFinding) string {
 	case ingest.ClockZero:
 		text = countOf(f.Count, "stamp") + " of zero, in whose place stand log times"
 	case ingest.ClockBack:
-		text = fmt.Sprintf("stamps go back by %s, from %v at the log time %v, as where a simulation or a bag begins anew, or are of two clocks; so that no pose is of two runs, %s from there on stand %s later than their stamps",
-			by, f.From, f.At, countOf(f.Count, "update"), shiftsText(f.Shifts))
+		text = fmt.Sprintf("stamps go back by %s, from %v at the log time %v, ", by, f.From, f.At)
+		if len(f.Shifts) == 0 {
+			text += "and go on from there, as where a clock was set, or a short bag begins anew; so two moments have one time, and a pose there may lie between both"
+			break
+		}
+		text += fmt.Sprintf("as where a simulation or a bag begins anew, or are of two clocks; so that the runs do not mix, %s from there on stand %s later than their stamps",
+			countOf(f.Count, "update"), shiftsText(f.Shifts))
 	case ingest.ClockLogBack:
 		return "log times go back by up to " + by + ", as the recorder's clock does when it is set, or that of a simulation when it begins anew, whose runs are mixed then; messages are taken in their order"
 	}

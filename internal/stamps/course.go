@@ -15,9 +15,10 @@ const MaxLate = time.Second
 
 // Of clocks that go back.
 const (
-	minRun      = 3                      // stamps in a row that go on from where a clock went back, for minSpan; fewer are late messages
-	minRunAtEnd = 2                      // of them where nothing follows
+	minRun      = 3                      // stamps in a row that go on from where a clock went back, for minSpan
 	minSpan     = 250 * time.Millisecond // what was held back comes faster
+	minShortRun = 2                      // of them where nothing returns to where the clock was: it went back again, or nothing follows
+	maxPace     = 10                     // of the stamps of these, against the log times
 	maxReturns  = 2                      // to an earlier clock that goes on: with more it is several clocks, not one that went back
 	maxLines    = 8                      // that are remembered of a stream
 	maxResets   = 1 << 10
@@ -46,60 +47,98 @@ type Reset struct {
 	run    int           // that begins with it
 }
 
+// mark is a message.
+type mark struct{ stamp, log engram.Time }
+
 // run is a run of the clock. Its lines share it.
 type run struct {
 	Reset        // not of the first run
 	before  *run // until it is certain
 	certain bool
+	count   int // of its messages in a row
+	first   mark
+	last    mark // of them
+}
+
+// short reports whether messages that may be late are a run that ended early, if nothing returns to where the clock was:
+// they come at about the pace of their stamps.
+func (r *run) short() bool {
+	over := r.last.stamp.Sub(r.first.stamp)
+	return r.count >= minShortRun && over > 0 && over/maxPace <= r.last.log.Sub(r.first.log)
 }
 
 // A Course follows the stamps of one stream in the order of its messages, and finds where
 // their clock went back: stamps that lie far before earlier ones, and go on from there. A
 // message or two that are late return to where the clock was, or to where it is; stamps of
-// several publishers in turn return to a clock that has gone on.
+// several publishers in turn return to a clock that has gone on. Stamps that go back by less
+// than a second, with no pause before, may be out of order: see [Course.Step].
 type Course struct {
 	lines   []line // the last one is the present one
+	present *run   // of it
 	runs    int
 	resets  []Reset
-	count   int         // of the messages in a row that are of the present run
-	since   engram.Time // the log time of the first of them
 	returns int
+	period  time.Duration // the shortest, of log times
+	step    Reset         // the farthest within a run
+	least   time.Duration // of the others
+	rise    time.Duration // how far a stamp came nearer to its log time than the one before, up to MaxLate
 }
 
 // Follow takes the next stamp, of a message that was recorded, or arrived, at log.
 func (c *Course) Follow(stamp, log engram.Time) {
 	if len(c.lines) == 0 {
-		c.begin(line{run: &run{certain: true}, off: stamp.Sub(log), top: stamp}, log)
+		c.begin(line{run: &run{certain: true}, off: stamp.Sub(log), top: stamp})
+		c.followed(stamp, log)
 		return
 	}
 	now := &c.lines[len(c.lines)-1]
 	switch ahead := stamp.Sub(log) - now.off; {
 	case !now.run.certain && c.back(stamp, log): // perhaps because what was late has caught up
-	case now.near(stamp, log), stamp >= now.top.Add(-MaxLate) && ahead < 0: // or slower than the recorder's
+	case now.near(stamp, log), ahead < 0 && stamp >= now.top.Add(-c.outOfOrder(log)): // or slower than the recorder's
 		now.follow(stamp, log)
 	case c.back(stamp, log):
-	case stamp >= now.top.Add(-MaxLate): // a jump forward
+	case stamp >= now.top.Add(-MaxLate) && ahead > 0: // a jump forward
 		of := now.run
-		for !of.certain && stamp >= of.Top.Add(-MaxLate) {
+		for !of.certain && !of.short() && stamp >= of.Top.Add(-MaxLate) {
 			of = of.before // what went back was late, or this is
 		}
-		c.begin(line{run: of, off: stamp.Sub(log), top: stamp}, log)
+		c.begin(line{run: of, off: stamp.Sub(log), top: stamp})
 	default:
 		c.runs++
-		r := &run{Reset: Reset{At: log, Top: now.top, To: stamp, Before: now.off, run: c.runs}, before: now.run}
-		if of := now.run; !of.certain { // it may have been late
-			r.Top, r.Before = max(r.Top, of.Top), of.Before
+		of := now.run
+		r := &run{Reset: Reset{At: log, Top: now.top, To: stamp, Before: now.off, run: c.runs}, before: of}
+		if !of.certain && !of.short() { // it may have been late
+			r.Top, r.Before, r.before = max(r.Top, of.Top), of.Before, of.before
 		}
-		c.begin(line{run: r, off: stamp.Sub(log), top: stamp}, log)
+		if c.shortRuns(r) > maxLines {
+			c.note(r.before)
+		}
+		c.begin(line{run: r, off: stamp.Sub(log), top: stamp})
 	}
-	c.followed(log)
+	c.followed(stamp, log)
+}
+
+// outOfOrder returns by how much a stamp may be out of order. After a pause of the messages none is.
+func (c *Course) outOfOrder(log engram.Time) time.Duration {
+	switch {
+	case c.period == 0:
+		return MaxLate
+	case log.Sub(c.present.last.log) >= 2*c.period:
+		return 0
+	}
+	return min(c.period/2, MaxLate)
+}
+
+// shortRuns counts the runs before one, in a row, that are not certain.
+func (c *Course) shortRuns(r *run) (n int) {
+	for r = r.before; !r.certain; r = r.before {
+		n++
+	}
+	return n
 }
 
 // begin makes another line the present one.
-func (c *Course) begin(l line, log engram.Time) {
-	if n := len(c.lines); n == 0 || c.lines[n-1].run != l.run {
-		c.count, c.since = 0, log
-	}
+func (c *Course) begin(l line) {
 	if c.lines = append(c.lines, l); len(c.lines) > maxLines {
 		c.lines = append(c.lines[:0], c.lines[1:]...)
 	}
@@ -112,7 +151,7 @@ func (c *Course) back(stamp, log engram.Time) bool {
 	for i := n - 1; i >= 0; i-- {
 		l := c.lines[i]
 		// After one wild stamp the clock may have gone on slower than the recorder's.
-		slow := l.run == now && stamp.Sub(log) < l.off && stamp >= l.top.Add(-MaxLate)
+		slow := l.run == now && stamp.Sub(log) < l.off && stamp >= l.top
 		if !slow && !l.near(stamp, log) {
 			continue
 		}
@@ -123,7 +162,7 @@ func (c *Course) back(stamp, log engram.Time) bool {
 		}
 		c.lines = slices.Delete(c.lines, i, i+1)
 		l.follow(stamp, log)
-		c.begin(l, log)
+		c.begin(l)
 		return true
 	}
 	return false
@@ -131,19 +170,41 @@ func (c *Course) back(stamp, log engram.Time) bool {
 
 // followed counts a message of the present run, and notes what enough of them tell: that the run
 // began with a reset, and that later ones, not yet certain, were late messages.
-func (c *Course) followed(log engram.Time) {
-	if c.count++; c.count < minRun || log.Sub(c.since) < minSpan {
+func (c *Course) followed(stamp, log engram.Time) {
+	r := c.lines[len(c.lines)-1].run
+	if r != c.present {
+		c.present, r.count, r.first = r, 0, mark{stamp, log}
+	} else {
+		if by := r.last.stamp.Sub(stamp); by > 0 {
+			if c.least == 0 || by < c.least {
+				c.least = by
+			}
+			if by > c.step.By() {
+				c.step = Reset{At: log, Top: r.last.stamp, To: stamp}
+			}
+		}
+		if d := log.Sub(r.last.log); c.period == 0 || d > 0 && d < c.period {
+			c.period = d
+		}
+		if up := stamp.Sub(log) - r.last.stamp.Sub(r.last.log); up <= MaxLate {
+			c.rise = max(c.rise, up)
+		}
+	}
+	r.last = mark{stamp, log}
+	if r.count++; r.count < minRun || log.Sub(r.first.log) < minSpan {
 		return
 	}
-	now := c.lines[len(c.lines)-1].run
-	if !now.certain {
-		c.note(now)
+	if !r.certain {
+		c.note(r)
 	}
-	c.lines = slices.DeleteFunc(c.lines, func(l line) bool { return l.run.run > now.run && !l.run.certain })
+	c.lines = slices.DeleteFunc(c.lines, func(l line) bool { return l.run.run > r.run && !l.run.certain })
 }
 
-// note takes the beginning of a run for certain.
+// note takes the beginning of a run for certain, and of those short ones before it that nothing returned from.
 func (c *Course) note(r *run) {
+	if !r.before.certain {
+		c.note(r.before)
+	}
 	r.certain, r.before = true, nil
 	c.returns = 0
 	if len(c.resets) < maxResets {
@@ -153,10 +214,21 @@ func (c *Course) note(r *run) {
 
 // End returns where the clock went back, once all stamps are known.
 func (c *Course) End() []Reset {
-	if c.Doubtful() && c.count >= minRunAtEnd {
-		c.note(c.lines[len(c.lines)-1].run)
+	if c.Doubtful() {
+		switch r := c.present; {
+		case r.short():
+			c.note(r)
+		case !r.before.certain:
+			c.note(r.before)
+		}
 	}
 	return c.resets
+}
+
+// Step returns where stamps went back the farthest by less than MaxLate, with no pause before, and went on from there; ok is
+// false if there is none, or stamps come out of order: then some return to where they were, or go back by much less.
+func (c *Course) Step() (r Reset, ok bool) {
+	return c.step, c.step.By() > 0 && max(c.rise, c.step.By()-c.least) <= c.step.By()/2
 }
 
 // Resets returns where the clock went back, as far as it is certain already. Those are taken back
@@ -165,7 +237,7 @@ func (c *Course) Resets() []Reset { return c.resets }
 
 // Doubtful reports whether the clock went back, or a message is late: what follows will tell.
 func (c *Course) Doubtful() bool {
-	return len(c.lines) > 0 && !c.lines[len(c.lines)-1].run.certain
+	return c.present != nil && !c.present.certain
 }
 
 // By returns how far the clock went back.

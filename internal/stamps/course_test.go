@@ -62,6 +62,27 @@ func TestCourse(t *testing.T) {
 			evenly(20, 4, 4, 0.1, 1), []pair{{6, 4}}, evenly(20, 6, 6, 0.1, 1), evenly(20, 8.1, 5.5, 0.1, 1)), []float64{8.1}},
 		{"old messages of several senders, and a jump forward", slices.Concat(evenly(9, 0, 500, 0.01, 1), []pair{{1, 40}, {1, 44}, {1, 50}, {1, 43}, {1, 46}, {1.01, 30}}, evenly(50, 3, 511, 0.1, 1)), nil},
 		{"a reset right after a late message", slices.Concat(evenly(50, 0, 0, 0.1, 1), []pair{{5, 2}}, evenly(50, 5.1, 0, 0.1, 1)), []float64{5.1}},
+		{"a run of two messages between two", slices.Concat(evenly(11, 0, 1, 1, 1), evenly(2, 20, 1, 1, 1), evenly(11, 30, 1, 1, 1)), []float64{20, 30}},
+		{"an aborted run", slices.Concat(evenly(250, 0, 100, 0.02, 1), evenly(10, 10, 100, 0.02, 1), evenly(250, 12, 100, 0.02, 1)), []float64{10, 12}},
+		{"three in a row, the last one at the end", slices.Concat(evenly(250, 0, 100, 0.02, 1), evenly(10, 10, 100, 0.02, 1), evenly(5, 12, 100, 0.02, 1), evenly(3, 14, 100, 0.02, 1)), []float64{10, 12, 14}},
+		{"two, and the first message of a third", slices.Concat(evenly(250, 0, 100, 0.02, 1), evenly(10, 10, 100, 0.02, 1), []pair{{12, 100}}), []float64{10}},
+		{"an aborted run, and one that begins later", slices.Concat(evenly(250, 0, 100, 0.02, 1), evenly(10, 10, 100, 0.02, 1), evenly(250, 12, 300, 0.02, 1)), []float64{10}},
+		{"runs of less than a second", slices.Concat(evenly(9, 0, 10, 0.1, 1), evenly(9, 2, 10, 0.1, 1), evenly(9, 4, 10, 0.1, 1)), []float64{2, 4}},
+		{"twenty of two messages", func() (out []pair) {
+			for run := range 20 {
+				out = append(out, evenly(2, float64(run)*10, 1, 1, 1)...)
+			}
+			return out
+		}(), []float64{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170, 180, 190}},
+		{"stamps of a millisecond, not in order", func() (out []pair) {
+			for i := range 500 {
+				out = append(out, pair{float64(i), float64(99-i%100) / 1000})
+			}
+			return out
+		}(), nil},
+		{"held back at the end", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(40, 5, 1, 0.001, 100)), nil},
+		{"two late messages at the pace of the stamps", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(2, 5, 2, 0.1, 1), evenly(50, 5.2, 5.2, 0.1, 1)), nil},
+		{"a pause of the simulation", slices.Concat(evenly(50, 0, 0, 0.1, 1), evenly(50, 5, 5, 0.1, 0), evenly(50, 12, 5, 0.1, 1)), nil},
 		{"back, and forward to a third clock", slices.Concat(evenly(50, 0, 100, 0.1, 1), evenly(50, 5, 0, 0.1, 1), evenly(50, 10, 300, 0.1, 1)), []float64{5}},
 	} {
 		var c Course
@@ -123,6 +144,74 @@ func TestCourseOfAnyRun(t *testing.T) {
 			got = append(got, r.At)
 		}
 		if length > 4*time.Second && !slices.Equal(got, want) {
+			t.Fatalf("goes back at %v, want %v", got, want)
+		}
+	})
+}
+
+// TestStep tells a clock that goes back by less than a second from messages out of order.
+func TestStep(t *testing.T) {
+	follow := func(c *Course, n int, log, stamp float64) {
+		for i := range n {
+			c.Follow(at(stamp+float64(i)/10), at(log+float64(i)/10))
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		feed  func(*Course)
+		wants float64 // seconds
+	}{
+		{"evenly", func(c *Course) { follow(c, 90, 0, 5) }, 0},
+		{"a pause", func(c *Course) { follow(c, 9, 0, 5); follow(c, 9, 8, 6) }, 0},
+		{"set back", func(c *Course) { follow(c, 90, 0, 5); follow(c, 90, 9, 13.5) }, 0.4},
+		{"a short bag, played in a loop", func(c *Course) { follow(c, 9, 0, 5); follow(c, 9, 0.9, 5); follow(c, 9, 1.8, 5) }, 0.8},
+		{"a late message", func(c *Course) { follow(c, 90, 0, 5); c.Follow(at(13.4), at(9)); follow(c, 90, 9.1, 14.1) }, 0},
+		{"two publishers", func(c *Course) {
+			for i := range 50 {
+				follow(c, 1, float64(i)/10, 5+float64(i)/10)
+				follow(c, 1, float64(i)/10+0.05, 4.5+float64(i)/10)
+			}
+		}, 0},
+		{"what is late, and catches up", func(c *Course) {
+			for i := range 90 {
+				follow(c, 1, float64(i)/50, 5+float64(i)/50-0.2*max(0, 1-float64(i%30)/20))
+				c.Follow(at(5+float64(i)/50-0.005), at(float64(i)/50+0.01))
+			}
+		}, 0},
+		{"a run anew", func(c *Course) { follow(c, 90, 0, 5); follow(c, 90, 9, 5) }, 0},
+	} {
+		var c Course
+		tt.feed(&c)
+		if r, ok := c.Step(); ok != (tt.wants > 0) || ok && (r.By()-time.Duration(tt.wants*1e9)).Abs() > time.Microsecond {
+			t.Errorf("%s: goes back by %v, %v; want %v s", tt.name, r.By(), ok, tt.wants)
+		}
+	}
+}
+
+// Runs of any length from two messages on are told apart where there is a pause between them, however they differ.
+func TestCourseOfShortRuns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var c Course
+		var want, got []engram.Time
+		log, period := engram.Time(1e18), time.Duration(0)
+		for run := range rapid.IntRange(1, 12).Draw(t, "runs") {
+			if run > 0 {
+				log = log.Add(2*period + time.Duration(rapid.IntRange(1001, 9000).Draw(t, "pause in ms"))*time.Millisecond)
+				want = append(want, log)
+			}
+			period = time.Duration(rapid.IntRange(5, 2000).Draw(t, "period in ms")) * time.Millisecond
+			pace := rapid.IntRange(1, 10).Draw(t, "pace in tenths")
+			for i := range rapid.IntRange(2, 30).Draw(t, "messages") {
+				if i > 0 {
+					log = log.Add(period)
+				}
+				c.Follow(at(1).Add(time.Duration(i*pace)*period/10), log)
+			}
+		}
+		for _, r := range c.End() {
+			got = append(got, r.At)
+		}
+		if !slices.Equal(got, want) {
 			t.Fatalf("goes back at %v, want %v", got, want)
 		}
 	})
