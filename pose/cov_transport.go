@@ -93,6 +93,11 @@ func (s *Sym6) diagonalOnly() bool {
 		s[1] == 0 && s[2] == 0 && s[7] == 0 && s[16] == 0 && s[17] == 0 && s[19] == 0
 }
 
+// mixes is how much of an unestimated dimension makes another one unestimated. Quaternions of
+// float32 are tilted by some 1e-7 rad; even of a height that may be a kilometre wrong, less than
+// this moves x and y by less than a centimetre.
+const mixes = 1e-5
+
 // transportMask returns the dimensions that stay estimated when a covariance with
 // the mask is transported by Ad(p): those that no unestimated one mixes into.
 func transportMask(mask uint8, p *Pose) uint8 {
@@ -106,7 +111,7 @@ func transportMask(mask uint8, p *Pose) uint8 {
 		}
 		column := p.Adjoint(basisTwist(j))
 		for i, x := range column.components() {
-			if math.Abs(x) > 1e-9 {
+			if math.Abs(x) > mixes {
 				out &^= 1 << i
 			}
 		}

@@ -49,6 +49,22 @@ func TestUnmeasuredIsUnknown(t *testing.T) {
 			t.Errorf("%g everywhere: %v", big, c)
 		}
 	}
+	// A quaternion of float32 is not quite level; one that tilts by a degree mixes z into the rest.
+	for tilt, want := range map[float64]uint8{1e-7: PlanarDims, 1e-6: PlanarDims, 0.02: 0} {
+		p := Pose{R: RPY(tilt, -tilt, 0.7)}
+		c := must[Cov](t)(CovFromROS(p, planarROS(1e6)))
+		s := New(Config{})
+		e := must[*FreeEdge](t)(s.Free("odom", "base"))
+		ok(t, e.SetCov(0, p, c))
+		ok(t, e.SetCov(second, p, c))
+		_, there, _, _ := pathOf(t, s, "odom", "base").AtCov(second / 2)
+		_, back, _, _ := pathOf(t, s, "base", "odom").AtCov(second)
+		for _, c := range []Cov{c, there, back} {
+			if c.Mask&PlanarDims != want {
+				t.Errorf("tilted by %g rad: mask %#x, want %#x", tilt, c.Mask, want)
+			}
+		}
+	}
 	refused(t, func() error { _, err := CovFromROS(Identity(), planarROS(math.NaN())); return err }(), engram.Invalid)
 	// A kilometre and a turn are the bounds, in which everything stays as it was.
 	c := DiagonalCov(999, 6.28)

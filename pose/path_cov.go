@@ -410,7 +410,7 @@ func (x Twist) plus(y Twist) Twist { return Twist{x.Rho.Add(y.Rho), x.Phi.Add(y.
 // dims returns the mask of the dimensions in which x moves.
 func (x Twist) dims() (mask uint8) {
 	for i, c := range x.components() {
-		if math.Abs(c) > 1e-9 {
+		if math.Abs(c) > mixes {
 			mask |= 1 << i
 		}
 	}

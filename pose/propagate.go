@@ -47,7 +47,7 @@ func propagated(ja *matrix6, ca *Cov, jb *matrix6, cb *Cov) Cov {
 func (c *Cov) addLinear(j *matrix6, e *Cov) {
 	for k := range 6 {
 		for i := range 6 {
-			if e.Mask>>k&1 == 0 && math.Abs(j[i][k]) > 1e-9 {
+			if e.Mask>>k&1 == 0 && math.Abs(j[i][k]) > mixes {
 				c.Mask &^= 1 << i
 			}
 		}
