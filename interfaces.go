@@ -54,7 +54,7 @@ type PartReader interface {
 
 // LatestReader is a Reader with a short way to one entity's snapshots.
 type LatestReader interface {
-	// Latest returns the entity's newest snapshot, or NotFound.
+	// Latest returns the entity's newest snapshot, as [Latest] selects it, or NotFound.
 	Latest(ctx context.Context, entity ID) (*Snapshot, error)
 	// AtOrBefore returns the entity's newest snapshot not after t; TooOld if it
 	// was kept once and evicted, NotFound if there was none.

@@ -109,7 +109,10 @@ type SnapshotSelector struct {
 // All selects every snapshot.
 func All() SnapshotSelector { return SnapshotSelector{Kind: KindAll} }
 
-// Latest selects the n snapshots with the highest times.
+// Latest selects the n snapshots with the highest times that are not beyond the present
+// ([CoreSegment.Present]): a clock that was ahead once does not hide what is. Where all are
+// beyond it, as of a recording from another time, it selects among these. The result tells
+// what it passed over ([MissingAhead]).
 func Latest(n int) SnapshotSelector { return SnapshotSelector{Kind: KindLatest, N: n} }
 
 // At selects the snapshot with exactly time t.
@@ -129,7 +132,7 @@ func Nearest(t Time, within time.Duration) SnapshotSelector {
 func In(iv Interval) SnapshotSelector { return SnapshotSelector{Kind: KindRange, Interval: iv} }
 
 // Indices selects by position among the entity's retained snapshots in order of
-// time, both ends inclusive; 0 is the oldest, -1 the latest.
+// time, both ends inclusive; 0 is the first, -1 the last, be it beyond the present.
 func Indices(first, last int) SnapshotSelector {
 	return SnapshotSelector{Kind: KindIndexRange, First: first, Last: last}
 }

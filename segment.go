@@ -52,11 +52,26 @@ type CoreSegment struct {
 	Durability Durability
 	// MaxAhead is how far the time of a commit may lie ahead of the server's clock; one
 	// farther ahead is refused, unless it is [Commit].Recorded. 0 means
-	// [DefaultMaxAhead], a negative value, such as [AnyAhead], any time.
+	// [DefaultMaxAhead], a negative value, such as [AnyAhead], any time. It bounds what
+	// counts as newest, too: see [CoreSegment.Present].
 	MaxAhead time.Duration
 	// FixedProviders refuses commits to provider segments that were not added
 	// explicitly.
 	FixedProviders bool
+}
+
+// Present returns up to which time data of the segment count as present when a clock reads
+// now: MaxAhead later. What is stamped beyond is from a clock that was wrong, or of a
+// recording or simulation of another time; [Latest] passes over it where there is anything
+// of the present.
+func (s *CoreSegment) Present(now Time) Time {
+	switch {
+	case s.MaxAhead < 0:
+		return MaxTime
+	case s.MaxAhead == 0:
+		return now.Add(DefaultMaxAhead)
+	}
+	return now.Add(s.MaxAhead)
 }
 
 // ProviderSegment defines the data of one source within a core segment.

@@ -72,6 +72,9 @@ const (
 	MissingDamaged     = "damaged"     // what holds it on disk cannot be read
 	MissingLeftOut     = "left out"    // a rule of the copy left it out; its owner may have it (engram copy fetch)
 	MissingUnreachable = "unreachable" // the server that has it did not answer
+	// MissingAhead: it is stamped beyond the present ([CoreSegment.Present]), and [Latest]
+	// chose among what is not. It is kept, and read by its times.
+	MissingAhead = "stamped ahead of the clock"
 	// MissingNotBelieved: the server that says it has it has a certificate that does not
 	// allow it to.
 	MissingNotBelieved = "not believed"

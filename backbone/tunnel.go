@@ -112,6 +112,33 @@ func (t *tunnels) drop(c *conn) {
 	t.mu.Unlock()
 }
 
+// runOf returns what of a tunnel's subject tells the process at that end.
+func runOf(end string) string { return end[:strings.LastIndexByte(end, '.')+1] }
+
+// to returns the connections that were dialled to a server.
+func (t *tunnels) to(server string) (conns []*conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.conns {
+		if c.remote == tunnelAddr(server) {
+			conns = append(conns, c)
+		}
+	}
+	return conns
+}
+
+// endOthers ends the connections to a server that lead to another process than the one that
+// has its name now.
+func (t *tunnels) endOthers(server, run string) {
+	for _, c := range t.to(server) {
+		c.mu.Lock()
+		if c.to != "" && runOf(c.to) != run {
+			c.failLocked(engram.Errorf(engram.Unavailable, server, "the server has begun anew"), false)
+		}
+		c.mu.Unlock()
+	}
+}
+
 func (t *tunnels) close() {
 	t.mu.Lock()
 	t.closed = true
@@ -169,7 +196,19 @@ func (b *Backbone) Dial(ctx context.Context, server string) (net.Conn, error) {
 		return nil, engram.Errorf(engram.Unavailable, server, "the server answers with %.64q, which is not the end of a tunnel", reply.Data)
 	}
 	c.start(string(reply.Data), reply.Header.Get(creditHeader))
+	b.tunnels.endOthers(server, runOf(string(reply.Data)))
 	return c, nil
+}
+
+// Restarted is told that a server has begun anew. It ends the connections to the process
+// before, which ended without a word if it was killed.
+func (b *Backbone) Restarted(ctx context.Context, server string) {
+	if len(b.tunnels.to(server)) == 0 {
+		return
+	}
+	if c, err := b.Dial(ctx, server); err == nil { // else they end when they are silent for too long
+		c.Close()
+	}
 }
 
 // dialling calls f with a context that ends when the NATS cluster denies what dialling a

@@ -46,12 +46,14 @@ const (
 	maxFilterFolds   = 3         // macros such as all() within each other
 	maxFilterSums    = 64        // additions, which may join strings
 	maxFilterRegex   = 1000      // instructions of a compiled regex
+	maxFilterRegexes = 4000      // of all
+	maxFilterRanges  = 100       // of characters in an instruction, on average
 	maxFilterParse   = 100       // nesting
 	maxFilterSteps   = 1_000_000 // of one evaluation: about 50 ms
 	maxFilterString  = 1 << 16   // bytes of a string that is looked at in loops
 	charsPerStep     = 16        // of a string that is read, made or compared
 	slowCharsPerStep = 4         // of a string that is gone through character by character
-	instsPerStep     = 10        // of a regex, for each character
+	instsPerStep     = 2         // of a regex, for each character
 	zoneSteps        = 200       // of a time in a time zone, which is looked up by its name
 	recordsPerStep   = 8         // of other members, that are passed over
 	filterPause      = 20_000    // steps between two looks at the meter: about 1 ms

@@ -44,14 +44,15 @@ var slowFunctions = map[string]bool{
 
 // filterUse is what an expression uses.
 type filterUse struct {
-	members map[string]bool // names that may be members
-	taken   string          // a name that CEL takes for itself
-	loops   []string        // variables of folds
-	folds   bool
-	sums    int
-	nodes   int                         // seen so far
-	steps   map[int64]int               // by the ID of a fold's step: its nodes
-	charged map[int64]func(ref.Val) int // by the ID of a value: the steps it is charged
+	members  map[string]bool // names that may be members
+	taken    string          // a name that CEL takes for itself
+	loops    []string        // variables of folds
+	folds    bool
+	sums     int
+	patterns int                         // instructions of all regular expressions
+	nodes    int                         // seen so far
+	steps    map[int64]int               // by the ID of a fold's step: its nodes
+	charged  map[int64]func(ref.Val) int // by the ID of a value: the steps it is charged
 }
 
 // celTypes are names that stand for types in CEL.
@@ -141,6 +142,9 @@ func (u *filterUse) visitCall(c ast.CallExpr, folds int) error {
 			return err
 		}
 		u.nodes += size
+		if u.patterns += size; u.patterns > maxFilterRegexes {
+			return engram.Errorf(engram.Exhausted, "filter", "the patterns of matches() are too large together")
+		}
 		text := c.Args()[0] // matches(text, pattern) or text.matches(pattern)
 		if c.IsMemberFunction() {
 			text = c.Target()
@@ -176,14 +180,18 @@ func patternSize(args []ast.Expr) (int, error) {
 	if err != nil {
 		return 0, engram.Errorf(engram.Invalid, "filter", "the pattern of matches() does not compile (RE2 syntax): %w", err)
 	}
-	program, err := syntax.Compile(re.Simplify())
-	if err != nil {
-		return 0, engram.Errorf(engram.Invalid, "filter", "the pattern of matches() does not compile (RE2 syntax): %w", err)
+	size := maxFilterRegex + 1
+	if most := maxFilterRanges * maxFilterRegex; engram.RegexSize(re, most) <= most { // before it is compiled
+		program, err := syntax.Compile(re.Simplify())
+		if err != nil {
+			return 0, engram.Errorf(engram.Invalid, "filter", "the pattern of matches() does not compile (RE2 syntax): %w", err)
+		}
+		size = len(program.Inst)
 	}
-	if len(program.Inst) > maxFilterRegex {
+	if size > maxFilterRegex {
 		return 0, engram.Errorf(engram.Exhausted, "filter", "the pattern %s of matches() is too large", shorten(string(pattern)))
 	}
-	return len(program.Inst), nil
+	return size, nil
 }
 
 // chargeSizes notes which values of a call are charged: what it makes, and what it

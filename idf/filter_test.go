@@ -172,6 +172,8 @@ func TestCompileFilterErrors(t *testing.T) {
 		{strings.Repeat("(", 1000) + "true" + strings.Repeat(")", 1000), engram.Invalid, "recursion"},
 		{`"` + strings.Repeat("x", MaxFilterLen) + `" == ""`, engram.Exhausted, "at most 4096"},
 		{`x.matches("` + strings.Repeat("(a{100}){9}", 3) + `")`, engram.Exhausted, "is too large"},
+		{`x.matches("(?:` + strings.Repeat(`\\pL`, 900) + `){1000}")`, engram.Exhausted, "is too large"}, // compiled it takes 40 MB
+		{strings.Repeat(`x.matches("a{900}") || `, 9) + "true", engram.Exhausted, "too large together"},
 	} {
 		_, err := CompileFilter(c.expr)
 		if engram.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.want) {
@@ -241,7 +243,7 @@ func TestFilterChargesWhatItGoesThrough(t *testing.T) {
 		`name.substring(3) == "x"`: size / 4, `name.substring(3, 5) == "x"`: size / 4, `name.split("").size() == 3`: 2 * size,
 		`timestamp(name) == time`: size / 4, `duration(name) == time - sent`: size / 4, `int(name) == 1`: size / 4, `uint(name) == 1u`: size / 4, `double(name) == 1.0`: size / 4,
 		`bytes(name) == b"x"`: size / 16, `string(bytes(name)) == "x"`: size / 8, `name + "x" == child.name`: size / 8,
-		`name.matches("b+q")`: size * 5 / 10, `name.matches("(a|b| )*(a|b| ){9}q")`: size * 35 / 10,
+		`name.matches("b+q")`: size * 5 / 2, `name.matches("(a|b| )*(a|b| ){9}q")`: size * 34 / 2,
 		`pose.position.x == 2.0`: size / 8, `"k" in named`: size / 8, `joints.size() == 3`: size / 8, // beside rows and tags
 	} {
 		f := compileFilter(t, expr)

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ingest/recording"
+	"github.com/seed-301d4374/engram/internal/tempdir"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -42,17 +43,17 @@ func openEpisode(ctx context.Context, path string) (r *episode.Reader, lost []re
 	if engram.CodeOf(err) != engram.Corrupt || errors.Is(err, episode.ErrRewritten) {
 		return r, nil, func() { r.Close() }, err
 	}
-	dir, err := os.MkdirTemp("", "engram-import-")
+	dir, err := tempdir.Make("engram-import-")
 	if err != nil {
 		return nil, nil, nil, engram.Errorf(engram.Unavailable, path, "is damaged, and there is no room to repair a copy of it: %w", err)
 	}
-	saved := filepath.Join(dir, "saved.mcap")
+	saved := filepath.Join(dir.Path, "saved.mcap")
 	_, problems, err := episode.Repair(ctx, path, saved, o)
 	if err == nil {
 		r, err = episode.Open(saved, o)
 	}
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, nil, nil, errors.Join(err, dir.Remove())
 	}
 	for _, p := range problems {
 		lost = append(lost, recording.Loss{File: path, Offset: p.Offset, Reason: p.What})
@@ -60,7 +61,7 @@ func openEpisode(ctx context.Context, path string) (r *episode.Reader, lost []re
 	if len(lost) == 0 {
 		lost = append(lost, recording.Loss{File: path, Reason: "the file has no end; what it holds of messages is whole"})
 	}
-	return r, lost, func() { r.Close(); os.RemoveAll(dir) }, nil
+	return r, lost, func() { r.Close(); dir.Remove() }, nil
 }
 
 // ImportEpisode commits what an export or an episode holds under the same IDs, with
@@ -91,7 +92,7 @@ func ImportEpisode(ctx context.Context, dst Destination, path string, o Options)
 	if err := im.define(); err != nil {
 		return nil, err
 	}
-	if im.out, err = newSender(ctx, dst, marking{set: o.Mark, span: r.Info().Recorded}); err == nil {
+	if im.out, err = newSender(ctx, dst, marking{set: o.Mark, span: episode.RecordedFromZero(r.Info().Recorded, r.Info().Span)}); err == nil {
 		err = im.run()
 		err = errors.Join(err, im.out.finish(err == nil))
 		report.Evictions, report.Displaced = im.out.keep.finish(dst)

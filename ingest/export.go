@@ -105,7 +105,7 @@ func Export(ctx context.Context, src Source, path string, o ExportOptions) (*Exp
 		return nil, err
 	}
 	r := &x.report
-	r.Entities, r.Snapshots, r.InForce, r.Bytes, r.Span = len(x.channels), info.Snapshots, info.InForce, info.Bytes, info.Recorded
+	r.Entities, r.Snapshots, r.InForce, r.Bytes, r.Span = len(x.channels), info.Snapshots, info.InForce, info.Bytes, episode.RecordedFromZero(info.Recorded, info.Span)
 	r.Took = time.Since(began)
 	return r, nil
 }
@@ -176,7 +176,7 @@ func (x *exporter) measure() error {
 	if err := x.query(engram.Indices(0, 0), false, note); err != nil {
 		return err
 	}
-	if err := x.query(engram.Latest(1), false, note); err != nil {
+	if err := x.query(engram.Indices(-1, -1), false, note); err != nil { // beyond the present, too
 		return err
 	}
 	x.held = engram.Interval{Start: max(first, x.o.Span.Start), End: min(last.Add(1), x.o.Span.End)}

@@ -286,6 +286,9 @@ func (c *recaller) recall(ctx context.Context, q engram.Query, found map[engram.
 				continue
 			}
 			n++
+			if c.recorder != nil {
+				c.recorder.lossCount.recalled.add(r.ID)
+			}
 			if first == 0 {
 				first = r.Number
 			}

@@ -83,7 +83,7 @@ func (c *compactor) smallEpisodes(full int64) [][]*handle {
 	}
 	for _, h := range all {
 		info := &h.info
-		if info.Bytes >= c.options.SealBytes/compactSmall || c.state.keeps(h.name) {
+		if info.Bytes >= c.options.SealBytes/compactSmall || h.left || c.state.keeps(h.name) {
 			end()
 			continue
 		}

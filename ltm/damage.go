@@ -79,7 +79,7 @@ func (rep *repairer) damages() (list []string) {
 	v := rep.folder.disk.episodes.current()
 	told := map[string]bool{}
 	tell := func(name, text string) {
-		told[name] = true
+		told[repairedName(name)] = true
 		list = append(list, fmt.Sprintf("the episode %s is damaged: %s", name, text))
 	}
 	for name, h := range v.sealed {

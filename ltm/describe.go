@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // Describe adds to what the working memory describes for a pattern the segments that
@@ -16,14 +17,20 @@ func (s *reader) Describe(ctx context.Context, p engram.Pattern, known []engram.
 	if !s.disk.earlier {
 		return known, nil // the working memory knows all there is
 	}
-	match, err := p.Matcher()
+	if s.wm == nil {
+		return nil, errNotBegun
+	}
+	names, err := s.wm.Compiler().Names(ctx, p, s.wm.Limits().MaxFilterSteps)
 	if err != nil {
 		return nil, err
 	}
 	v := s.disk.episodes.pin()
 	defer v.release()
-	d := &describing{s: s, version: v, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, levels: len(p.Levels), out: known}
+	d := &describing{s: s, version: v, ctx: ctx, scope: engram.ScopeOf(ctx), names: names, levels: len(p.Levels), out: known}
 	if err := d.memories(); err != nil {
+		return nil, err
+	}
+	if err := names.Err(); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(d.out, func(a, b engram.Description) int { return a.ID.Compare(b.ID) })
@@ -36,7 +43,7 @@ type describing struct {
 	version *version // pinned
 	ctx     context.Context
 	scope   engram.Scope
-	match   *engram.PatternMatcher
+	names   *query.Names
 	levels  int
 	out     []engram.Description
 }
@@ -47,10 +54,9 @@ func (d *describing) each(parent engram.ID, visit func(engram.ID) error) error {
 	if err != nil {
 		return err
 	}
-	matcher := d.match.Level(parent.Level() + 1)
 	for _, name := range names {
 		id, err := parent.Child(name)
-		if err != nil || !matcher.Match(name) || engram.VisibilityIn(d.scope, id) == engram.Hidden {
+		if err != nil || !d.names.Match(id.Level(), name) || engram.VisibilityIn(d.scope, id) == engram.Hidden {
 			continue
 		}
 		if err := visit(id); err != nil {

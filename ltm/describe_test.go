@@ -44,3 +44,37 @@ func TestDescribeKnowsTheDisk(t *testing.T) {
 		}
 	}
 }
+
+// An episode of a clock that begins at 0, as a simulation's, begins there; what holds at all
+// times does not count beside times of today.
+func TestEpisodeFromZero(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		times []engram.Time
+		want  engram.Interval
+	}{
+		{"a simulation", []engram.Time{0, 1e9, 2e9}, engram.Interval{Start: 0, End: 2e9 + 1}},
+		{"prior knowledge", []engram.Time{0, 1_700_000_000e9}, engram.Interval{Start: 1_700_000_000e9, End: 1_700_000_000e9 + 1}},
+		{"before 1970", []engram.Time{-1, 0, 1e9}, engram.Interval{Start: 1e9, End: 1e9 + 1}},
+	} {
+		l := begin(t, ltm.Options{Dir: fastDir(t)})
+		for _, at := range c.times {
+			l.commit(t, "Test/Volatile/p/e", at, "x")
+		}
+		l.caughtUp(t)
+		check := func(when string) {
+			t.Helper()
+			e := mustEpisodes(t, l)[0]
+			info, entities, err := l.Episode(t.Context(), e.Name)
+			if err != nil || e.Recorded != c.want || info.Recorded != c.want || entities[0].Recorded != c.want {
+				t.Errorf("%s, %s: recorded %v, %v, and of the entity %v, %v; want %v", c.name, when, e.Recorded, info.Recorded, entities[0].Recorded, err, c.want)
+			}
+		}
+		check("open")
+		if err := l.Seal(t.Context(), "test"); err != nil {
+			t.Fatal(err)
+		}
+		check("sealed")
+		l.end(t)
+	}
+}

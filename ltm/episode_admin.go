@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
@@ -28,7 +28,8 @@ type admin struct {
 func (a *admin) Episodes(_ context.Context, iv engram.Interval) ([]EpisodeInfo, error) {
 	var out []EpisodeInfo
 	for _, h := range a.disk.episodes.all() {
-		if info := h.current(); listed(&info).Overlaps(iv) || info.Snapshots == 0 {
+		info := h.current()
+		if info.Recorded = episode.RecordedFromZero(info.Recorded, info.Span); listed(&info).Overlaps(iv) || info.Snapshots == 0 {
 			out = append(out, EpisodeInfo{Info: h.withDamage(info), Kept: a.state.keeps(h.name)})
 		}
 	}
@@ -61,7 +62,12 @@ func (a *admin) Episode(_ context.Context, name string) (EpisodeInfo, []episode.
 		return EpisodeInfo{}, nil, err
 	}
 	defer h.close()
-	return EpisodeInfo{Info: h.withDamage(h.current()), Kept: a.state.keeps(name)}, src.Entities(), nil
+	info, entities := h.withDamage(h.current()), slices.Clone(src.Entities())
+	info.Recorded = episode.RecordedFromZero(info.Recorded, info.Span)
+	for i := range entities {
+		entities[i].Recorded = episode.RecordedFromZero(entities[i].Recorded, entities[i].Span)
+	}
+	return EpisodeInfo{Info: info, Kept: a.state.keeps(name)}, entities, nil
 }
 
 // Verify implements [Service].
@@ -75,7 +81,7 @@ func (rep *repairer) Verify(ctx context.Context, name string) ([]episode.Problem
 	}
 	h.edit.Lock() // it is not to be replaced meanwhile
 	defer h.edit.Unlock()
-	return episode.Verify(ctx, filepath.Join(rep.folder.disk.episodes.dir, name), rep.folder.disk.episodes.options)
+	return episode.Verify(ctx, h.path(), rep.folder.disk.episodes.options)
 }
 
 // KeepEpisode implements [Service].
@@ -151,7 +157,11 @@ func (f *forgetter) dropKnown(ctx context.Context, h *handle, why string) (cut, 
 // dropDamaged drops the file of an episode that cannot be read, and returns what it held
 // as far as that was known before.
 func (f *forgetter) dropDamaged(name string) (cut, error) {
-	gone := cut{entities: f.disk.episodes.current().damaged[name], causes: map[engram.ID]string{}, touched: true}
+	of := name // under which it is known what it held
+	if base, open := strings.CutSuffix(strings.TrimSuffix(name, putAside), openExt); open {
+		of = base + sealedExt
+	}
+	gone := cut{entities: f.disk.episodes.current().damaged[of], causes: map[engram.ID]string{}, touched: true}
 	for id := range gone.entities {
 		gone.causes[id] = service.CauseDropped
 	}
@@ -159,7 +169,8 @@ func (f *forgetter) dropDamaged(name string) (cut, error) {
 		return gone, err
 	}
 	f.disk.episodes.publish(func(next *version) {
-		f.account.found(next, name, nil, nil)
+		next.readAgain(of)
+		f.account.found(next, of, nil, nil)
 		f.account.forgot(next, gone.entities)
 	})
 	return gone, nil

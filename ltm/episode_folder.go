@@ -24,7 +24,8 @@ type episodeFolder struct {
 	*env
 	account  *account
 	disk     *disk
-	sequence atomic.Uint64 // of the episode begun last
+	sequence atomic.Uint64    // of the episode begun last
+	left     map[string]error // see salvage; it does not change
 }
 
 // files returns the names of the files in the folder.
@@ -42,72 +43,9 @@ func filesIn(fsys vfs.FS, dir string) ([]string, error) {
 	return names, nil
 }
 
-// salvage seals what a crash left open. What holds nothing of its own, as after a crash
-// that came soon, is deleted.
-func (a *episodeFolder) salvage(ctx context.Context) (found Opened, err error) {
-	fsys, dir := a.options.FS, a.disk.episodes.dir
-	files, err := a.files()
-	if err != nil {
-		return found, err
-	}
-	for _, file := range files {
-		// Also of what cannot be read, so that no two episodes bear one number.
-		a.sequence.Store(max(a.sequence.Load(), sequenceOf(file)))
-		name, left := strings.CutSuffix(file, openExt)
-		if !left {
-			continue
-		}
-		from, to := filepath.Join(dir, file), filepath.Join(dir, name+sealedExt)
-		if _, err := fsys.Stat(to); err == nil {
-			// The crash came between the sealed form and the end of the open one.
-			if err := fsys.Remove(from); err != nil {
-				return found, err
-			}
-			continue
-		}
-		if head, err := fsys.Stat(from); err == nil && head.Size() < episode.HeadBytes {
-			// Not even the file's head was written, or reached the disk.
-			if err := fsys.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return found, err
-			}
-			continue
-		}
-		info, lost, err := episode.Repair(ctx, from, to, a.disk.episodes.options)
-		switch {
-		case engram.CodeOf(err) == engram.Canceled:
-			return found, err
-		case err != nil:
-			found.Problems = append(found.Problems, file+": "+err.Error())
-			a.options.Log.Error("an episode that was left open cannot be salvaged", "episode", file, "error", err)
-			if err := fsys.Rename(from, from+".damaged"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return found, err
-			}
-			continue
-		}
-		for _, p := range lost {
-			a.options.Log.Warn("an episode that was left open lost something", "episode", name, "offset", p.Offset, "what", p.What)
-		}
-		empty := info.Snapshots == info.InForce && len(info.Marks)+len(info.Losses)+len(lost) == 0
-		if empty {
-			// First the sealed form: a crash between the two does not leave that.
-			if err := fsys.Remove(to); err != nil {
-				return found, err
-			}
-		}
-		if err := fsys.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return found, err
-		}
-		if empty {
-			continue
-		}
-		found.Salvaged = append(found.Salvaged, info)
-	}
-	return found, fsys.SyncDir(dir)
-}
-
 // nextName returns the name of an episode that begins at t.
 func (a *episodeFolder) nextName(t engram.Time) string {
-	return sequenced(t.Std().Format("2006-01-02T15-04-05Z"), a.sequence.Add(1))
+	return sequenced(t.Std().Format(beganLayout), a.sequence.Add(1))
 }
 
 func sequenced(began string, n uint64) string { return fmt.Sprintf("%s-%06d%s", began, n, sealedExt) }
@@ -186,11 +124,24 @@ func (a *episodeFolder) removeFiles(names []string) error {
 // way to forget and to repair. No one else edits it meanwhile; who reads it goes on
 // reading what was. change gets the file's path and returns what the file says now. With
 // the episode comes what noting makes of the version that has it, given what it holds then.
+// One that a crash left open is sealed first.
 func (a *episodeFolder) edit(ctx context.Context, name string, change func(path string, o episode.Options) (episode.Info, error), noting func(*version, []episode.Entity)) error {
 	h, ok := a.disk.episodes.get(name)
+	if ok && h.left {
+		if _, _, err := a.finishLeft(ctx, h, false); err != nil {
+			return err
+		}
+		h, ok = a.disk.episodes.get(name)
+	}
 	if !ok {
 		return engram.Errorf(engram.NotFound, name, "there is no such sealed episode")
 	}
+	return a.replace(ctx, h, change, noting)
+}
+
+// replace is edit for an episode as it stands.
+func (a *episodeFolder) replace(ctx context.Context, h *handle, change func(path string, o episode.Options) (episode.Info, error), noting func(*version, []episode.Entity)) error {
+	name := h.name
 	h.edit.Lock()
 	defer h.edit.Unlock()
 	if err := a.isCurrent(h); err != nil {
@@ -199,7 +150,7 @@ func (a *episodeFolder) edit(ctx context.Context, name string, change func(path 
 	if err := a.disk.episodes.hold(h); err != nil {
 		return err
 	}
-	info, err := change(filepath.Join(a.disk.episodes.dir, name), a.disk.episodes.options)
+	info, err := change(h.path(), a.disk.episodes.options)
 	if err != nil {
 		a.disk.episodes.letGo(h)
 		return err
@@ -251,7 +202,7 @@ func (a *episodeFolder) dropFile(ctx context.Context, h *handle, known *cut) err
 	})
 	a.account.episodeGone(name)
 	a.health.set(forgettingFrom+name, nil)
-	return a.removeFiles([]string{name})
+	return a.removeFiles([]string{filepath.Base(h.path())})
 }
 
 // entitiesOf returns what a sealed episode's file says that it holds.

@@ -18,6 +18,9 @@ type handle struct {
 	name string
 	info episode.Info
 	set  *episodeSet
+	// left says that a crash left it open and that it could not be sealed yet: its file
+	// bears the name of an open one.
+	left bool
 	// upTo is the highest number that a version in it can have in the epoch that
 	// recorded it.
 	upTo uint64
@@ -42,6 +45,14 @@ type handle struct {
 	place  *list.Element         // among the open ones that nobody reads; idle's
 }
 
+// path returns the path of a sealed episode's file, or of one that a crash left open.
+func (h *handle) path() string {
+	if h.left {
+		return filepath.Join(h.set.dir, openName(h.name))
+	}
+	return filepath.Join(h.set.dir, h.name)
+}
+
 // open opens the episode for reading; close is to be called afterwards. What cannot be
 // read of its file is Corrupt.
 func (h *handle) open() (episode.Source, error) {
@@ -63,7 +74,7 @@ func (h *handle) openLocked() (episode.Source, error) {
 		return nil, engram.Errorf(engram.NotFound, h.name, "the episode was dropped or replaced")
 	}
 	if h.mu.reader == nil {
-		r, err := episode.Open(filepath.Join(h.set.dir, h.name), h.set.options)
+		r, err := episode.Open(h.path(), h.set.options)
 		if engram.CodeOf(err) == engram.NotFound { // nobody has dropped it
 			return nil, engram.Errorf(engram.Corrupt, h.name, "its file is missing: %w", err)
 		}
@@ -87,8 +98,12 @@ func isOf(now, was *episode.Info) bool {
 	return (now.Epoch == was.Epoch || now.Epoch == 0) && (now.Snapshots == 0 || was.Span.Start <= now.Span.Start && now.Span.End <= was.Span.End)
 }
 
-// look notes what is found to be damaged of an open episode.
+// look notes what is found to be damaged of an open episode. That one which a crash left
+// has no end is no damage.
 func (h *handle) look(src episode.Source) {
+	if h.left {
+		return
+	}
 	if r, ok := src.(*episode.Reader); ok && h.damage.Load() == nil {
 		if d := r.Info().Damage; d != nil {
 			h.set.damaged(h, engram.Errorf(engram.Corrupt, h.name, "%s", d.Why))

@@ -179,3 +179,21 @@ func AddRule(dir string, r Rule) error {
 
 // Stopped is closed when a store that is closed waits no more for its recorder.
 func (s *Store) Stopped() <-chan struct{} { return s.recorder.stop }
+
+// TryAgain tries what the system refused at the start, as it is done by itself now and then.
+func (s *Store) TryAgain(ctx context.Context) error {
+	if err := s.forgetting.lock(ctx); err != nil {
+		return err
+	}
+	defer s.forgetting.unlock()
+	for _, r := range s.repairer.refused {
+		*r = retry{}
+	}
+	s.repairer.tryAgain(ctx)
+	return nil
+}
+
+// Flush writes what of the open episode waits in RAM, as it is done every few seconds.
+func (s *Store) Flush(ctx context.Context) error {
+	return s.recorder.do(ctx, func() error { return s.recorder.writer.Flush(ctx) })
+}

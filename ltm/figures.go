@@ -4,7 +4,7 @@ package ltm
 // next to nothing.
 type Figures struct {
 	Behind     uint64 // updates that the recorder has still to see
-	Stalled    bool   // what is recorded, or sealed, waits for the disk
+	Stalled    bool   // what is recorded, or sealed, waits for the disk; at the end, what is logged, too
 	Recorded   uint64 // number of the newest update that the recorder has seen
 	Lost       uint64 // versions that could not be recorded in this epoch
 	LogBytes   int64  // of the log's files
@@ -33,6 +33,7 @@ func (a *admin) Figures() Figures {
 			f.LogFailing++
 		}
 	}
+	f.Stalled = f.Stalled || f.Closing && f.LogFailing > 0
 	return f
 }
 

@@ -36,8 +36,10 @@ type account struct {
 	names nameTree // of the entities something was ever forgotten of, or damaged
 	// earlier is the content's LeftOut, since the store was opened.
 	earlier map[engram.ID]forgottenOf
-	saving  sync.Mutex // held while the file is written; taken before mu
-	mu      struct {
+	// unrecorded is the content's Lost, since the store was opened.
+	unrecorded map[engram.ID]forgottenOf
+	saving     sync.Mutex // held while the file is written; taken before mu
+	mu         struct {
 		sync.Mutex
 		accountContent        // but for what the newest version of the episodes says
 		changed        bool   // since it was written
@@ -51,6 +53,9 @@ type accountContent struct {
 	Segments map[engram.ID]uint64      `json:"segments,omitempty"` // versions, by core segment
 	// LeftOut is what policies left out in earlier epochs.
 	LeftOut map[engram.ID]forgottenOf `json:"left_out,omitempty"`
+	// Lost is what was lost on its way to the disk in earlier epochs, by provider segment; in
+	// memory, in this one.
+	Lost map[engram.ID]forgottenOf `json:"lost,omitempty"`
 	// Damaged is what episodes held that cannot be read any more, by their names.
 	Damaged map[string]map[engram.ID]forgottenOf `json:"damaged,omitempty"`
 	// Recalled has the times of the last recalls, by episode and entity.
@@ -114,11 +119,11 @@ func (a *account) load() error {
 			a.names.add(id)
 		}
 	}
-	a.earlier, a.logLosses = content.LeftOut, content.LogLosses
+	a.earlier, a.unrecorded, a.logLosses = content.LeftOut, content.Lost, content.LogLosses
 	a.episodes.publish(func(next *version) {
 		next.forgotten, next.segments, next.damaged = content.Entities, content.Segments, content.Damaged
 	})
-	content.Entities, content.Segments, content.Damaged = nil, nil, nil
+	content.Entities, content.Segments, content.Damaged, content.Lost = nil, nil, nil, nil
 	a.mu.accountContent = *content
 	return nil
 }
@@ -141,6 +146,7 @@ func (a *account) save() error {
 	a.mu.changed = false
 	a.mu.Unlock()
 	content.Version, content.LogLosses = accountVersion, a.logLosses
+	content.Lost = lostOf(a.unrecorded, content.Lost)
 	content.Entities, content.Segments, content.Damaged = v.forgotten, v.segments, v.damaged
 	if counts := a.counts.Load(); counts != nil { // the next epoch is to know of this one
 		content.LeftOut = counts.leftOut(content.LeftOut)

@@ -128,7 +128,7 @@ func (r *retention) whatIsDue(ctx context.Context) ([]due, error) {
 		need -= p.Bytes
 		p.Protected = true // it goes already
 	}
-	for _, drop := range policy.Victims(need, portions, r.policies.Of) {
+	for _, drop := range policy.Victims(now, need, portions, r.policies.Of) {
 		p := &portions[drop.Portion]
 		of(p).drops[p.Entity] = drop.Why
 		p.Protected = true

@@ -43,6 +43,7 @@ type forgetter struct {
 	logs       *logs
 	disk       *disk
 	folder     *episodeFolder
+	repairer   *repairer
 	keeper     *keeper
 	orders     *orderBook
 	retention  *retention
@@ -100,6 +101,7 @@ func (f *forgetter) finishOrders() {
 		return
 	}
 	defer f.forgetting.unlock()
+	f.repairer.tryAgain(f.ctx)
 	f.ledger.tell(context.WithoutCancel(f.ctx), nil)
 	failed := map[string]error{}
 	for _, o := range f.state.content().Orders {

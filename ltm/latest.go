@@ -13,6 +13,9 @@ func (s *reader) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot
 		return nil, errNotBegun
 	}
 	snap, err := s.wm.Latest(ctx, entity)
+	if err == nil && snap.Time > s.wm.Present(entity) {
+		return s.readOne(ctx, entity, engram.Latest(1), nil) // the disk may have something of the present
+	}
 	return s.orFromDisk(ctx, entity, engram.Latest(1), engram.MaxTime, snap, err)
 }
 

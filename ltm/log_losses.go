@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -69,21 +70,51 @@ func (a *account) noteLogLosses(losses []wal.Loss) {
 // LogLosses returns what logs have lost, in this epoch and earlier ones.
 func (s *reader) LogLosses() []LogLoss { return slices.Clone(s.account.logLosses) }
 
-// missLogs tells of what logs have lost of an entity's segment, if that may have been
-// what was asked of it and not found.
-func (x *execution) missLogs(entity engram.ID) {
-	for i := range x.s.account.logLosses {
-		l := &x.s.account.logLosses[i]
-		if l.Memory == entity.Memory() && slices.ContainsFunc(x.found.Asked, l.concerns) {
-			x.missLog(entity, i)
+// unknownLoss is something lost of which nobody knows what it is.
+type unknownLoss struct {
+	memory  string          // whose it is …
+	logged  bool            // … and only what was logged; else of any memory
+	arrived engram.Interval // in this span
+}
+
+// unknown returns what is lost of which nobody knows what it is: what logs have lost, and
+// what episodes hold that cannot be read.
+func (x *execution) unknown() []unknownLoss {
+	if x.unknownLosses == nil {
+		x.unknownLosses = []unknownLoss{}
+		for i := range x.s.account.logLosses {
+			l := &x.s.account.logLosses[i]
+			x.unknownLosses = append(x.unknownLosses, unknownLoss{l.Memory, true, l.span()})
+		}
+		for _, name := range slices.Sorted(maps.Keys(x.version.unread)) {
+			x.unknownLosses = append(x.unknownLosses, unknownLoss{arrived: x.version.unread[name]})
+		}
+	}
+	return x.unknownLosses
+}
+
+// concerns reports whether something lost may be what was asked for.
+func (l *unknownLoss) concerns(a query.Asked) bool {
+	return a.First < l.arrived.End && a.Last >= l.arrived.Start
+}
+
+func (l *unknownLoss) isOf(memory string) bool { return !l.logged || l.memory == memory }
+
+// missUnknown tells of what is lost and nobody knows what it is, if that may have been what
+// was asked of an entity and not found.
+func (x *execution) missUnknown(entity engram.ID) {
+	for i := range x.unknown() {
+		l := &x.unknown()[i]
+		if l.isOf(entity.Memory()) && slices.ContainsFunc(x.found.Asked, l.concerns) {
+			x.missLoss(entity, i)
 		}
 	}
 }
 
-// missLogsBelow tells of what logs have lost if a node asks by name for something below
-// that is not there: it may have been lost.
-func (x *execution) missLogsBelow(id engram.ID, nodes []*query.Node) {
-	if len(x.s.account.logLosses) == 0 {
+// missUnknownBelow tells of it if a node asks by name for something below that is not
+// there: it may have been lost.
+func (x *execution) missUnknownBelow(id engram.ID, nodes []*query.Node) {
+	if len(x.unknown()) == 0 {
 		return
 	}
 	names := x.names(id)
@@ -93,36 +124,39 @@ func (x *execution) missLogsBelow(id engram.ID, nodes []*query.Node) {
 			if _, there := names.Get(name); there {
 				continue
 			}
-			for i := range x.s.account.logLosses {
-				if l := &x.s.account.logLosses[i]; l.Memory == id.Memory() && n.Asks(l.concerns) {
-					x.missLog(id, i)
+			for i := range x.unknown() {
+				if l := &x.unknown()[i]; l.isOf(id.Memory()) && n.Asks(l.concerns) {
+					x.missLoss(id, i)
 				}
 			}
 		}
 	}
 }
 
-// concerns reports whether something lost may be what was asked for.
-func (l *LogLoss) concerns(a query.Asked) bool { return a.First <= l.Until && a.Last >= l.From }
-
-// missLog tells of a loss, once for each core segment whose commits are logged.
-func (x *execution) missLog(id engram.ID, loss int) {
-	l := &x.s.account.logLosses[loss]
+// missLoss tells of a loss, once for each core segment, if that is one whose commits are
+// logged or others may have been lost.
+func (x *execution) missLoss(id engram.ID, loss int) {
+	l := &x.unknown()[loss]
 	told := toldLoss{id.Truncate(engram.LevelCoreSegment), loss}
-	if x.told[told] || l.From > x.admit.asOf || !x.s.isLogged(x.ctx, told.segment) {
+	if x.told[told] || l.arrived.Start > x.admit.asOf || l.logged && !x.s.isLogged(x.ctx, told.segment) {
 		return
 	}
+	x.tell(told, engram.Missing{ID: told.segment, Reason: engram.MissingDamaged, Interval: l.arrived})
+}
+
+// tell tells of something lost, once.
+func (x *execution) tell(told toldLoss, m engram.Missing) {
 	if x.told == nil {
 		x.told = map[toldLoss]bool{}
 	}
 	x.told[told] = true
-	x.answer.Miss(engram.Missing{ID: told.segment, Reason: engram.MissingDamaged, Interval: l.span()})
+	x.answer.Miss(m)
 }
 
-// toldLoss is a loss of a log that an answer tells of a segment.
+// toldLoss is a loss that an answer tells of a segment.
 type toldLoss struct {
 	segment engram.ID
-	loss    int
+	loss    int // of execution.unknown; -1 is what was lost on its way to the disk
 }
 
 // isLogged reports whether the commits of a core segment are logged.

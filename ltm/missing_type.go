@@ -63,16 +63,19 @@ func (x *execution) lossesBelow() map[engram.ID][]string {
 	for id := range x.s.account.earlier {
 		add(id, engram.MissingFiltered)
 	}
+	for id := range x.s.account.unrecorded {
+		add(id, engram.MissingEvicted)
+	}
 	return x.losses
 }
 
-// missLogsOfType tells of what logs have lost of a core segment, in which something of the
-// type that a query asks for may have been.
-func (x *execution) missLogsOfType(segment engram.ID, nodes []*query.Node) {
+// missUnknownOfType tells of what is lost and nobody knows what it is, of a core segment,
+// if something of the type that a query asks for may have been in it.
+func (x *execution) missUnknownOfType(segment engram.ID, nodes []*query.Node) {
 	if iv, any := query.AskedOf(nodes); any {
-		for i := range x.s.account.logLosses {
-			if l := &x.s.account.logLosses[i]; l.Memory == segment.Memory() && l.span().Overlaps(iv) {
-				x.missLog(segment, i)
+		for i := range x.unknown() {
+			if l := &x.unknown()[i]; l.isOf(segment.Memory()) && l.arrived.Overlaps(iv) {
+				x.missLoss(segment, i)
 			}
 		}
 	}

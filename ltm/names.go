@@ -231,7 +231,8 @@ func (d *disk) eachHolding(ctx context.Context, v *version, id engram.ID, visit 
 // be closed before that is released.
 func (d *disk) view(ctx context.Context, v *version, id engram.ID) (*view, error) {
 	out := &view{
-		ctx: ctx, entity: id, floor: engram.MaxTime, payload: true,
+		present: engram.MaxTime,
+		ctx:     ctx, entity: id, floor: engram.MaxTime, payload: true,
 		admit: admission{asOf: engram.MaxTime, horizon: ^uint64(0), hidden: v.hiddenOf(id), tombstones: v.tombstonesOf(id), life: v.lifeIndex},
 	}
 	for _, h := range v.writing {

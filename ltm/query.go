@@ -53,7 +53,9 @@ type execution struct {
 	found   query.Selection
 	err     error // of looking up names
 	told    map[toldLoss]bool
-	losses  map[engram.ID][]string // see lossesBelow
+
+	unknownLosses []unknownLoss          // see unknown
+	losses        map[engram.ID][]string // see lossesBelow
 }
 
 // fail notes an error of looking up names, which ends the query.
@@ -151,13 +153,19 @@ func (x *execution) namesBelow(parent engram.ID) iter.Seq[string] {
 	}
 }
 
+// live reports whether the working memory's names count: also where the disk alone is asked,
+// of the segments in which something may have been that cannot be read.
+func (n *names) live() bool {
+	return n.x.both || len(n.x.version.unread) > 0 && n.parent.Level() < engram.LevelCoreSegment
+}
+
 // Get implements query.Table.
 func (n *names) Get(name string) (engram.ID, bool) {
 	id, err := n.parent.Child(name)
 	if err != nil {
 		return id, false
 	}
-	if n.x.both && n.x.view.Has(id) {
+	if n.live() && n.x.view.Has(id) {
 		return id, true
 	}
 	n.x.awaitGone(n.parent)
@@ -170,7 +178,7 @@ func (n *names) Get(name string) (engram.ID, bool) {
 func (n *names) Sorted() iter.Seq2[string, engram.ID] {
 	return func(yield func(string, engram.ID) bool) {
 		var held []string // before the disk's: what goes from here meanwhile is there
-		if n.x.both {
+		if n.live() {
 			held = slices.Collect(n.x.view.Names(n.parent))
 		}
 		n.x.awaitGone(n.parent)
@@ -208,9 +216,12 @@ func (x *execution) node(id engram.ID, nodes []*query.Node) error {
 		return err
 	}
 	if seen == engram.Visible && id.Level() >= engram.LevelCoreSegment {
-		x.missLogsBelow(id, query.Below(nodes))
+		x.missUnknownBelow(id, query.Below(nodes))
+		if x.answer.OfType() == nil {
+			x.missLostBelow(id, query.Below(nodes))
+		}
 		if id.Level() == engram.LevelCoreSegment && x.answer.OfType() != nil {
-			x.missLogsOfType(id, query.Below(nodes))
+			x.missUnknownOfType(id, query.Below(nodes))
 		}
 	}
 	if id.Level() == engram.LevelProviderSegment {
@@ -310,6 +321,7 @@ func (x *execution) merged(id engram.ID, w *wm.EntityView, selectors []engram.Sn
 		return err
 	}
 	defer v.close()
+	v.present = x.view.Present(id)
 	v.wm, v.payload, v.filter = w, x.payload || x.found.Filter.NeedsPayloads(), x.filter
 	v.admit.asOf, v.admit.epoch, v.admit.horizon = x.admit.asOf, x.admit.epoch, x.admit.horizon
 	if w != nil {
@@ -351,9 +363,10 @@ func (x *execution) selectFrom(v *view, selectors []engram.SnapshotSelector, lim
 // add adds what was found of an entity to the answer.
 func (x *execution) add(id engram.ID) error {
 	if x.answer.OfType() == nil {
-		x.missLogs(id)
+		x.missUnknown(id)
+		x.missLostBefore(id)
 	}
-	if err := x.answer.Add(slices.Clip(x.found.Snapshots)); err != nil {
+	if err := x.answer.Add(id, &x.found); err != nil {
 		return err
 	}
 	return x.answer.Flush()

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-301d4374/engram/ltm/policy"
 	"github.com/seed-301d4374/engram/ltm/policy/record"
 	"github.com/seed-301d4374/engram/ltm/wal"
+	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -42,22 +43,23 @@ type recorder struct {
 	ctx     context.Context // ends after all was recorded
 	cancel  context.CancelFunc
 
-	filters  *record.Filters
-	entities map[engram.ID]*recorded
-	handle   *handle // the open episode; nil before its first version
-	writer   *episode.Writer
-	began    engram.Time
-	channels int
-	trained  dictionaries // of the open episode
-	added    uint64
-	seal     *sealing
-	last     uint64      // the number of the last update seen
-	arrived  engram.Time // when the newest of those seen arrived
-	gaps     gaps
-	catchUp  *catchUp    // from the log; nil if none is prepared
-	notAgain engram.Time // until then
-	gaveUp   bool        // something was not recorded as the store closes: the log keeps it
-	left     left        // of that, what was not even tried
+	filters   *record.Filters
+	entities  map[engram.ID]*recorded
+	lossCount lossCount // of what no log has
+	handle    *handle   // the open episode; nil before its first version
+	writer    *episode.Writer
+	began     engram.Time
+	channels  int
+	trained   dictionaries // of the open episode
+	added     uint64
+	seal      *sealing
+	last      uint64      // the number of the last update seen
+	arrived   engram.Time // when the newest of those seen arrived
+	gaps      gaps
+	catchUp   *catchUp    // from the log; nil if none is prepared
+	notAgain  engram.Time // until then
+	gaveUp    bool        // something was not recorded as the store closes: the log keeps it
+	left      left        // of that, how much
 	// withheld says that something that was promised to survive is in no episode: the log
 	// is not cut off in this epoch.
 	withheld  bool
@@ -77,6 +79,7 @@ type recorded struct {
 	// newest is the newest state, if it was not recorded: of durable segments.
 	newest *engram.Snapshot
 	tally  *tally
+	of     *providerCount
 	copied bool        // it is a copy: what arrives is of its owner's clock …
 	came   engram.Time // … and this is when the last version was offered, by that of this server
 }
@@ -92,7 +95,7 @@ func newRecorder(s *Store, w *wm.WM) *recorder {
 		batches: make(chan []engram.Update), taken: make(chan struct{}),
 		orders: make(chan func()), settled: make(chan func()), over: make(chan struct{}),
 		stop: make(chan struct{}), filters: record.NewFilters(s.policies.Table, s.options.Types),
-		entities: map[engram.ID]*recorded{}, left: left{}, uncoded: map[engram.ID]bool{},
+		entities: map[engram.ID]*recorded{}, lossCount: newLossCount(), left: left{}, uncoded: map[engram.ID]bool{},
 	}
 	r.counts.tallies = map[engram.ID]*tally{}
 	r.progress.changed = make(chan struct{})
@@ -106,7 +109,10 @@ func newRecorder(s *Store, w *wm.WM) *recorder {
 
 // start subscribes and records from then on. The sealer runs already.
 func (r *recorder) start(ctx context.Context) error {
-	var err error
+	err := r.lossCount.begin(ctx, r.wm, r.options.Now())
+	if err != nil {
+		return err
+	}
 	limit := r.wm.Limits()
 	r.stream, err = r.wm.Subscribe(ctx, engram.Subscription{WithData: true, Slow: engram.SlowDropOldest, Queue: min(queueLength, limit.MaxQueue)})
 	if err != nil {
@@ -162,6 +168,7 @@ func (r *recorder) run() {
 			r.filters.Expire(r.options.Now())
 			r.checkSize()
 			r.prepareCatchUp()
+			r.lossCount.note(r.ctx, r)
 		}
 		r.sealIfDue()
 		r.catchUpIfDue()
@@ -230,11 +237,13 @@ func (r *recorder) update(u *engram.Update) {
 // see offers an update to its policy, unless it is too late.
 func (r *recorder) see(u *engram.Update) {
 	r.last, r.arrived = u.Number, max(r.arrived, u.Arrived)
+	entity := u.ID.Truncate(engram.LevelEntity)
 	if r.stopped() {
-		r.leave(u.ID.Truncate(engram.LevelEntity))
+		r.leave(entity)
 		return
 	}
-	r.offer(u.ID.Truncate(engram.LevelEntity), u.Snapshot)
+	r.entity(entity).of.given++
+	r.offer(entity, u.Snapshot)
 }
 
 // readHistory takes what the queue dropped before u from the working memory, which may be
@@ -307,14 +316,14 @@ func (r *recorder) offer(entity engram.ID, s *engram.Snapshot) {
 		return nil
 	})
 	if d.Verdict != record.Record {
-		e.leaveOut(s)
+		e.leaveOut(s, r.wm.Present(entity))
 	}
 }
 
 // leaveOut notes a version that the policy does not want.
-func (e *recorded) leaveOut(s *engram.Snapshot) {
+func (e *recorded) leaveOut(s *engram.Snapshot, present engram.Time) {
 	e.tally.filter(s)
-	if e.durable && (e.newest == nil || s.Time >= e.newest.Time) {
+	if e.durable && (e.newest == nil || !query.Newer(e.newest.Time, s.Time, present)) {
 		e.newest = s
 	}
 }
@@ -322,7 +331,7 @@ func (e *recorded) leaveOut(s *engram.Snapshot) {
 // keep records a version that its policy wants.
 func (r *recorder) keep(entity engram.ID, s *engram.Snapshot) {
 	e := r.entity(entity)
-	if e.newest != nil && s.Time >= e.newest.Time {
+	if e.newest != nil && !query.Newer(e.newest.Time, s.Time, r.wm.Present(entity)) {
 		e.newest = nil
 	}
 	if r.add(entity, e, s, false) {
@@ -379,6 +388,9 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 			continue
 		case refuses(err):
 			r.lose(1, unrecordedVersion(entity, err))
+			if !inForce {
+				e.of.failed++
+			}
 			if e.durable && !inForce {
 				r.withheld = true
 				r.health.set(withholding, engram.Errorf(code, entity.At(s.Time).String(), "it can be in no episode; the log keeps it, and all that comes, until the server is begun anew: %w", err))
@@ -398,7 +410,11 @@ func (r *recorder) add(entity engram.ID, e *recorded, s *engram.Snapshot, inForc
 		r.progress.stall(false)
 		if closing {
 			r.gaveUp = true
-			r.lose(1, unrecordedVersion(entity, err))
+			r.note(unrecordedVersion(entity, err))
+			if !inForce {
+				r.left.add(entity, 1, e.durable)
+				e.of.failed++
+			}
 			return false
 		}
 	}
@@ -461,7 +477,7 @@ func (r *recorder) wait(pause time.Duration) bool {
 func (r *recorder) entity(id engram.ID) *recorded {
 	e := r.entities[id]
 	if e == nil {
-		e = &recorded{tally: r.counts.of(id), copied: r.wm.Copies().Has(id), came: engram.MinTime}
+		e = &recorded{tally: r.counts.of(id), of: r.lossCount.of(id), copied: r.wm.Copies().Has(id), came: engram.MinTime}
 		e.channel, e.durable = r.channel(id)
 		r.entities[id] = e
 	}

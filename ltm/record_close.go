@@ -1,12 +1,12 @@
 package ltm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/policy"
@@ -22,6 +22,7 @@ type left map[string]*leftOf
 type leftOf struct {
 	updates uint64
 	logged  uint64 // of these; the log has them, and the next epoch records them
+	perhaps uint64 // others that the log could not write; an open episode may have some
 }
 
 // add counts n updates of an entity.
@@ -47,9 +48,13 @@ func (l left) lost() (n uint64) {
 func (l left) String() string {
 	var texts []string
 	for _, memory := range slices.Sorted(maps.Keys(l)) {
-		text := fmt.Sprintf("%d updates of %s", l[memory].updates, memory)
-		if n := l[memory].logged; n > 0 {
-			text += fmt.Sprintf(" (%d are in the log, and are recorded at the next start)", n)
+		of := l[memory]
+		text := fmt.Sprintf("%d updates of %s", of.updates, memory)
+		if of.logged > 0 {
+			text += fmt.Sprintf(" (%d are in the log, and are recorded at the next start)", of.logged)
+		}
+		if of.perhaps > 0 {
+			text += fmt.Sprintf(" and perhaps %d more that were logged, which the disk refused", of.perhaps)
 		}
 		texts = append(texts, text)
 	}
@@ -58,25 +63,41 @@ func (l left) String() string {
 
 // close waits until all that the working memory, which was closed, still holds for the
 // recorder is sealed, but not longer than it may.
-func (r *recorder) close() error {
+func (r *recorder) close(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { r.ended.Wait(); close(done) }()
-	within := r.options.CloseWithin
-	timer := time.NewTimer(within)
-	defer timer.Stop()
 	select {
 	case <-done:
-	case <-timer.C:
+	case <-ctx.Done():
 		close(r.stop)
 		<-done
 	}
 	r.cancel()
 	r.leaveUnsealed()
-	err := r.stream.Close()
-	if len(r.left) > 0 {
-		err = errors.Join(err, engram.Errorf(engram.Unavailable, r.options.Dir, "%w within %v: %v", ErrLeft, within, r.left))
+	return r.stream.Close()
+}
+
+// errorOfLeft names what a recorder has left when the logs are closed, too; unwritten are
+// versions that were to be logged, by memory, and are in no file of the logs.
+func errorOfLeft(r *recorder, unwritten map[string]uint64) error {
+	for memory, n := range unwritten {
+		if r.sealer.complete { // sealed episodes hold them
+			break
+		}
+		of := r.left[memory]
+		if of == nil {
+			of = &leftOf{}
+			r.left[memory] = of
+		}
+		lost := min(of.logged, n)
+		of.logged -= lost
+		of.perhaps = n - lost
+		r.counts.lost.Add(lost)
 	}
-	return err
+	if len(r.left) == 0 {
+		return nil
+	}
+	return engram.Errorf(engram.Unavailable, r.options.Dir, "%w within %v: %v", ErrLeft, r.options.CloseWithin, r.left)
 }
 
 // leave counts an update that comes too late to be recorded.
@@ -94,6 +115,7 @@ func (r *recorder) leaveUnsealed() {
 	before := r.left.lost()
 	for entity, n := range r.sealer.unsealed {
 		r.left.add(entity, n, r.entity(entity).durable)
+		r.entity(entity).of.failed += n
 	}
 	r.counts.lost.Add(r.left.lost() - before)
 }

@@ -192,3 +192,67 @@ func TestLeftUnsealed(t *testing.T) {
 		}
 	}
 }
+
+// What was acknowledged as logged, and the disk refuses, is written when it works again
+// while the end waits, and named as lost if it does not; if an episode holds it nobody waits.
+func TestLoggedThatTheDiskRefusesAtTheEnd(t *testing.T) {
+	const n = 7
+	full := []vfs.Fault{{Op: vfs.OpWrite, Err: vfs.ErrFull}, {Op: vfs.OpCreate, Err: vfs.ErrFull}}
+	for _, c := range []struct {
+		name   string
+		within time.Duration
+		faults []vfs.Fault
+		heal   bool // while the end waits
+		lost   bool
+	}{
+		{"until the end", 50 * time.Millisecond, full, false, true},
+		{"until it works again", testkit.Patience, full, true, false},
+		{"in the log alone, while an episode holds it", testkit.Patience, []vfs.Fault{{Op: vfs.OpWrite, Name: "log", Err: vfs.ErrFull}, {Op: vfs.OpCreate, Name: "log", Err: vfs.ErrFull}}, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := fastDir(t)
+			disk := vfs.NewFaulty(vfs.OS, root)
+			o := ltm.Options{Dir: filepath.Join(root, "data"), FS: disk, CloseWithin: c.within}
+			l := begin(t, o)
+			l.leaves = true
+			l.commitMany(t, "Test/Logged/p", n)
+			if err := l.Seal(t.Context(), "test"); err != nil {
+				t.Fatal(err)
+			}
+			disk.Inject(c.faults...)
+			l.commitMany(t, "Test/Logged/q", n) // the log has them in RAM when it finds that out
+			wantSoon(t, "a log that fails", func() bool { return l.Figures().LogFailing > 0 })
+			if err := l.wm.Close(); err != nil {
+				t.Fatal(err)
+			}
+			closed := make(chan error, 1)
+			go func() { closed <- l.Close() }()
+			if c.heal {
+				wantSoon(t, "an end that waits", func() bool { return l.Figures().Closing })
+				disk.Heal()
+			}
+			err := <-closed
+			if lost := errors.Is(err, ltm.ErrLeft); lost != c.lost || lost && !strings.Contains(err.Error(), fmt.Sprintf("%d updates of Test", n)) {
+				t.Errorf("closing says %v; want it to name what is lost %v", err, c.lost)
+			}
+			if strings.Contains(fmt.Sprint(err), "are in the log") {
+				t.Errorf("closing says %v; the log has nothing of it", err)
+			}
+			if f := l.Figures(); (f.Lost > 0) != c.lost {
+				t.Errorf("%d are counted as lost", f.Lost)
+			}
+			disk.Heal()
+			l = begin(t, ltm.Options{Dir: o.Dir})
+			want := n
+			if c.lost {
+				want = 0
+			}
+			if got, _ := l.recorded(t, "Test/Logged/q"); got != want {
+				t.Errorf("in the next epoch %d are on disk; want %d", got, want)
+			}
+			if got, missing := l.recorded(t, "Test/Logged/p"); got != n || len(missing) > 0 {
+				t.Errorf("in the next epoch of what was sealed before %d are on disk, missing %+v", got, missing)
+			}
+		})
+	}
+}

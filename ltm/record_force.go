@@ -26,7 +26,7 @@ func (r *recorder) inForce() {
 		if e == nil {
 			continue
 		}
-		s, _ := e.Prev(e.End(), engram.MinTime)
+		s := e.Newest()
 		// What is newer than the recorder is offered to the policy yet.
 		if s == nil || r.changedSince(entity, s, quiet) || s.Number > r.last {
 			continue

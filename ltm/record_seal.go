@@ -156,7 +156,7 @@ func (r *recorder) open() error {
 
 // finish records nothing more: it hands the last episode over.
 func (r *recorder) finish() {
-	var j job
+	j := job{last: true}
 	if r.seal != nil {
 		j.waiting = r.seal.waiting
 	}

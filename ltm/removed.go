@@ -45,6 +45,7 @@ func (p *past) Removed(ctx context.Context, segment engram.ID) error {
 
 // forgetEntities lets go of what the recorder knows of the entities of a segment.
 func (r *recorder) forgetEntities(segment engram.ID) {
+	r.lossCount.forget(segment)
 	for id := range r.entities {
 		if segment.Contains(id) {
 			delete(r.entities, id)

@@ -24,6 +24,7 @@ type repairer struct {
 	folder  *episodeFolder
 	account *account
 	state   *state
+	refused map[string]*retry // files that the system refused at the start; by the lock of forgetting
 }
 
 // Damaged implements [Service].
@@ -38,7 +39,7 @@ func (rep *repairer) Damaged(context.Context) ([]Damaged, error) {
 		r, err := episode.Open(filepath.Join(rep.folder.disk.episodes.dir, name), rep.folder.disk.episodes.options)
 		if err == nil {
 			r.Close()
-		} else if !strings.HasSuffix(name, damagedExt) {
+		} else if !strings.HasSuffix(name, damagedExt) || isRefused(err) {
 			why = err.Error()
 		}
 		list = append(list, Damaged{Name: name, Why: why})
@@ -54,12 +55,13 @@ func (a *episodeFolder) unreadable() ([]string, error) {
 	}
 	var names []string
 	for _, name := range files {
-		base, open := strings.CutSuffix(name, damagedExt)
-		_, known := a.disk.episodes.get(name)
-		if open { // it was repaired since
-			_, known = a.disk.episodes.get(base + sealedExt)
+		known := false
+		if of := repairedName(name); of == name || a.left[name] != nil || strings.HasSuffix(name, damagedExt) {
+			_, known = a.disk.episodes.get(of) // perhaps it was repaired since
+		} else {
+			continue // it is being written, or stays beside what was saved of it
 		}
-		if !known && (strings.HasSuffix(name, sealedExt) || strings.HasSuffix(name, damagedExt)) && !a.isWritten(name) {
+		if !known && !a.isWritten(name) {
 			names = append(names, name)
 		}
 	}
@@ -187,6 +189,13 @@ func (rep *repairer) noteLost(stays map[engram.ID]forgottenOf) (lost []episode.P
 
 // repairKnown repairs an episode that can be read, with something wrong in it.
 func (rep *repairer) repairKnown(ctx context.Context, h *handle) (out EpisodeInfo, lost []episode.Problem, err error) {
+	if h.left {
+		info, lost, err := rep.folder.finishLeft(ctx, h, true)
+		if err != nil {
+			err = engram.Errorf(engram.CodeOf(err), h.name, "it was left open by a crash and cannot be sealed yet: %w", err)
+		}
+		return EpisodeInfo{Info: info, Kept: rep.state.keeps(h.name)}, lost, err
+	}
 	problems, err := rep.Verify(ctx, h.name)
 	if err != nil || len(problems) == 0 {
 		return EpisodeInfo{Info: h.current(), Kept: rep.state.keeps(h.name)}, nil, err
@@ -232,6 +241,7 @@ func (rep *repairer) takeIn(ctx context.Context, info episode.Info) (stays map[e
 	rep.folder.disk.repaired.Add(1)
 	rep.folder.disk.episodes.publish(func(next *version) {
 		next.add(info, math.MaxUint64)
+		next.readAgain(info.Name)
 		stays = rep.account.found(next, info.Name, next.damaged[info.Name], heldBy(entities, rep.options.Now()))
 	})
 	return stays, nil

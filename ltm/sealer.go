@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +29,9 @@ type sealer struct {
 	stop <-chan struct{} // closed when the store waits no more
 
 	stalled atomic.Bool // the disk refuses what is to be done with it
+	// complete says that sealed episodes hold all that was logged; it is read when run has
+	// ended.
+	complete bool
 	// unsealed counts versions of episodes that are in no file as the store closes; it is
 	// read when run has ended.
 	unsealed map[engram.ID]uint64
@@ -42,6 +44,7 @@ type job struct {
 	ends    map[string]wal.Position // the log is cut off up to these
 	broken  error                   // the disk refused to sync it
 	upTo    uint64                  // no version in it has a higher number
+	last    bool                    // there is none behind it
 	waiting []chan<- error
 }
 
@@ -60,7 +63,7 @@ func (s *sealer) run() {
 			whole, err = s.saveBroken(j, err)
 			cut = cut && whole
 		}
-		if cut {
+		if s.complete = j.last && cut && err == nil && j.ends != nil; cut {
 			s.truncateLogs(j.ends)
 		}
 		answer(j.waiting, err)
@@ -138,7 +141,7 @@ func (s *sealer) saveBroken(j job, cause error) (whole bool, err error) {
 		return false, cause
 	}
 	dir := filepath.Join(s.options.Dir, episodesDir)
-	from := filepath.Join(dir, strings.TrimSuffix(j.handle.name, sealedExt)+openExt)
+	from := filepath.Join(dir, openName(j.handle.name))
 	var info episode.Info
 	var entities []episode.Entity
 	err = s.persist("repairing "+j.handle.name, func() error {

@@ -181,6 +181,9 @@ func (f *smallFiles) read(file, gone string, read func(text []byte) error) (trou
 	if wrong != nil {
 		f.health.set(file, engram.Errorf(engram.Corrupt, file, "%w; without its last changes, or without it, there may be lacking %s", wrong, gone))
 	}
+	if err != nil && !isUnsupported(err) {
+		err = engram.Errorf(engram.Unavailable, file, "the system refuses to read it, and without it there would be lacking %s; give the server the right to read it, or move it and its copy away to go on without: %w", gone, err)
+	}
 	return wrong != nil, err
 }
 

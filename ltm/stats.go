@@ -8,6 +8,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/catalogue"
 	"github.com/seed-301d4374/engram/ltm/episode"
+	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
 
@@ -18,7 +19,7 @@ func (s *reader) Stats(ctx context.Context, p engram.Pattern, depth engram.Level
 	if s.wm == nil {
 		return nil, errNotBegun
 	}
-	match, err := p.Matcher()
+	names, err := s.wm.Compiler().Names(ctx, p, s.wm.Limits().MaxFilterSteps)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func (s *reader) Stats(ctx context.Context, p engram.Pattern, depth engram.Level
 		return nil, err
 	}
 	c := &counting{
-		s: s, version: pinned, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, view: s.wm.View(ctx, nil), writing: writing,
+		s: s, version: pinned, ctx: ctx, scope: engram.ScopeOf(ctx), names: names, view: s.wm.View(ctx, nil), writing: writing,
 		from: max(engram.LevelMemory, engram.Level(len(p.Levels))), out: known, at: map[engram.ID]int{},
 	}
 	c.to = max(depth, c.from)
@@ -37,6 +38,9 @@ func (s *reader) Stats(ctx context.Context, p engram.Pattern, depth engram.Level
 		c.at[known[i].ID] = i
 	}
 	if _, err := c.below(engram.ID{}); err != nil {
+		return nil, err
+	}
+	if err := names.Err(); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(c.out, func(a, b engram.Stats) int { return a.ID.Compare(b.ID) })
@@ -89,7 +93,7 @@ type counting struct {
 	version  *version // pinned
 	ctx      context.Context
 	scope    engram.Scope
-	match    *engram.PatternMatcher
+	names    *query.Names
 	view     *wm.View
 	writing  map[engram.ID][]episode.Entity
 	from, to engram.Level // nodes of these levels are told of
@@ -120,7 +124,7 @@ func (c *counting) below(parent engram.ID) (total sum, err error) {
 	}
 	for _, name := range names {
 		id, err := parent.Child(name)
-		if err != nil || !c.match.Level(id.Level()).Match(name) || engram.VisibilityIn(c.scope, id) == engram.Hidden {
+		if err != nil || !c.names.Match(id.Level(), name) || engram.VisibilityIn(c.scope, id) == engram.Hidden {
 			continue
 		}
 		count := c.below
@@ -160,7 +164,7 @@ func (c *counting) provider(id engram.ID) (total sum, err error) {
 	removed := c.version.touchesRemoved(id)
 	for name, h := range entities {
 		entity, err := id.Child(name)
-		if err != nil || h.Snapshots == 0 || !c.match.Level(engram.LevelEntity).Match(name) || engram.VisibilityIn(c.scope, entity) == engram.Hidden {
+		if err != nil || h.Snapshots == 0 || !c.names.Match(engram.LevelEntity, name) || engram.VisibilityIn(c.scope, entity) == engram.Hidden {
 			continue
 		}
 		if removed {

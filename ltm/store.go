@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -174,7 +176,7 @@ func (s *Store) compose() {
 	s.account.now, s.account.episodes = o.Now, s.disk.episodes
 
 	s.episodeFolder.env, s.episodeFolder.account, s.episodeFolder.disk = e, &s.account, &s.disk
-	s.repairer = repairer{e, &s.episodeFolder, &s.account, &s.state}
+	s.repairer = repairer{env: e, folder: &s.episodeFolder, account: &s.account, state: &s.state}
 	s.compactor = compactor{e, &s.forgetting, &s.episodeFolder, &s.account, &s.state}
 	s.keeper.env, s.keeper.state, s.keeper.disk = e, &s.state, &s.disk
 	s.keeper.growth.changed = make(chan struct{}, 1)
@@ -182,7 +184,7 @@ func (s *Store) compose() {
 	s.orderBook = orderBook{e, &s.state, &s.disk, &s.keeper}
 	s.forgetter = forgetter{
 		env: e, forgetting: &s.forgetting, state: &s.state, account: &s.account, logs: &s.logs, disk: &s.disk,
-		folder: &s.episodeFolder, compactor: &s.compactor, keeper: &s.keeper, orders: &s.orderBook,
+		folder: &s.episodeFolder, repairer: &s.repairer, compactor: &s.compactor, keeper: &s.keeper, orders: &s.orderBook,
 		retention: &retention{e, &s.policies, &s.state, &s.account, &s.disk, &s.keeper}, ledger: &ledger{e, &s.account},
 	}
 	s.reader = reader{e, &s.policies, &s.account, &s.disk, &s.logs}
@@ -214,12 +216,14 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err := s.account.load(); err != nil {
 		return err
 	}
-	if s.opened, err = s.episodeFolder.salvage(ctx); err != nil {
+	var left map[string]error
+	if s.opened, left, err = s.episodeFolder.salvage(ctx); err != nil {
 		return err
 	}
 	var problems []catalogue.Problem
 	s.disk.catalogue, problems, err = catalogue.Open(ctx, catalogue.Options{
 		Dir: dir, File: filepath.Join(o.Dir, catalogueFile), Episode: s.disk.episodes.options, Log: o.Log,
+		Left: slices.Sorted(maps.Keys(left)),
 	})
 	if err != nil {
 		return err
@@ -242,7 +246,11 @@ func (s *Store) open(ctx context.Context) (err error) {
 	damaged := s.disk.episodes.current().damaged
 	for _, info := range infos {
 		if damaged[info.Name] != nil && info.Damage == nil {
-			if now, err := s.episodeFolder.entitiesOf(info.Name); err == nil {
+			file := info.Name
+			if !info.Sealed {
+				file = openName(file)
+			}
+			if now, err := s.episodeFolder.entitiesOf(file); err == nil {
 				back[info.Name] = heldBy(now, o.Now())
 			}
 		}
@@ -259,6 +267,10 @@ func (s *Store) open(ctx context.Context) (err error) {
 			s.account.found(next, name, next.damaged[name], now)
 		}
 	})
+	s.repairer.noteRefused(left, problems)
+	if err := s.repairer.noteUnread(ctx, infos); err != nil {
+		return err
+	}
 	s.keeper.findMarks(infos)
 	s.opened.Episodes = len(infos)
 	if err := s.openJournal(); err != nil {
@@ -310,8 +322,9 @@ func (s *Store) Types() *idf.Registry { return s.options.Types }
 // Close ends the recorder once it has recorded what the working memory, which must be
 // closed before, still holds for it; seals the open episode and releases the folder. An
 // episode that cannot be sealed stays for the next epoch to salvage. If the recorder is
-// not done within Options.CloseWithin the error wraps [ErrLeft] and names what is left
-// unrecorded; meanwhile Figures tells how far it is.
+// not done within Options.CloseWithin, or the disk refuses until then what a log was to
+// write and no episode holds, the error wraps [ErrLeft] and names what is left;
+// meanwhile Figures tells how far it is.
 func (s *Store) Close() error {
 	s.close.Do(func() {
 		s.closing.Store(true)
@@ -325,11 +338,22 @@ func (s *Store) release() error {
 	s.forgetter.close()
 	s.ruleSet.close()
 	if s.recorder != nil {
-		errs = append(errs, s.recorder.close())
+		ctx, cancel := context.WithTimeout(context.Background(), s.options.CloseWithin)
+		errs = append(errs, s.recorder.close(ctx))
+		if !s.recorder.sealer.complete {
+			s.logs.Settle(ctx)
+		}
+		cancel()
 	}
 	s.disk.episodes.close()
 	if s.logs.Journal != nil {
-		errs = append(errs, s.logs.Journal.Close())
+		if err := s.logs.Journal.Close(); s.recorder == nil || !s.recorder.sealer.complete { // else nothing is lost with it
+			errs = append(errs, err)
+		}
+	}
+	if s.recorder != nil {
+		errs = append(errs, errorOfLeft(s.recorder, s.logs.Unwritten()))
+		s.recorder.lossCount.note(context.Background(), s.recorder)
 	}
 	if s.disk.catalogue != nil {
 		errs = append(errs, s.disk.catalogue.Close())

@@ -24,6 +24,7 @@ type version struct {
 	damaged    map[string]map[engram.ID]forgottenOf // what cannot be read any more, by episode
 	segments   map[engram.ID]uint64                 // versions that were forgotten, by core segment
 	noted      uint64                               // the last version in which one of these three changed
+	unread     map[string]engram.Interval           // when it arrived what episodes hold of which nobody knows what it is
 	removed    []removal                            // of segments
 	lives      []uint64                             // of the server, by their epochs, in their order
 
@@ -89,7 +90,7 @@ func (s *episodeSet) publish(change func(next *version)) {
 	was := s.now.Load()
 	next := &version{
 		set: s, number: was.number + 1, sealed: maps.Clone(was.sealed), writing: was.writing,
-		tombstones: was.tombstones, forgotten: was.forgotten, damaged: was.damaged, segments: was.segments, noted: was.noted,
+		tombstones: was.tombstones, forgotten: was.forgotten, damaged: was.damaged, segments: was.segments, noted: was.noted, unread: was.unread,
 		removed: was.removed, lives: was.lives,
 	}
 	change(next)
@@ -166,7 +167,7 @@ func (v *version) leaving() []*handle {
 // recorded it, in the place of what had its name.
 func (v *version) add(info episode.Info, upTo uint64) {
 	v.remove(info.Name)
-	h := &handle{name: info.Name, info: info, set: v.set, upTo: upTo, since: v.number, until: math.MaxUint64}
+	h := &handle{name: info.Name, info: info, set: v.set, left: !info.Sealed, upTo: upTo, since: v.number, until: math.MaxUint64}
 	if info.Damage != nil {
 		v.set.damaged(h, engram.Errorf(engram.Corrupt, info.Name, "%s", info.Damage.Why))
 	}

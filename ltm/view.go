@@ -20,6 +20,8 @@ type view struct {
 	entity engram.ID
 	disk   []part
 	wm     *wm.EntityView // nil if the working memory is not asked or has no such entity
+	// present is the latest time that is not beyond the present.
+	present engram.Time
 	// floor is the latest time for which the disk is asked: above it the working
 	// memory is complete.
 	floor   engram.Time
@@ -57,7 +59,8 @@ func (a *admission) admits(v arrival) bool {
 	return v.arrived <= a.asOf && (v.epoch != a.epoch || v.number <= a.horizon) && !a.hidden.hides(v)
 }
 
-// Begin, End, From, After and Beyond implement [query.View].
+// Begin, End, From, After, Beyond and Present implement [query.View].
+func (v *view) Present() engram.Time            { return v.present }
 func (v *view) Begin() engram.Time              { return engram.MinTime }
 func (v *view) End() engram.Time                { return engram.MaxTime }
 func (v *view) From(t engram.Time) engram.Time  { return t }

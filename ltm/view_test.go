@@ -206,7 +206,8 @@ func TestViewIsASortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts, all := timelines(t)
 		v := &view{
-			ctx: context.Background(), floor: engram.MaxTime, payload: true,
+			present: engram.MaxTime,
+			ctx:     context.Background(), floor: engram.MaxTime, payload: true,
 			admit: admission{asOf: engram.MaxTime, epoch: 2, horizon: 0},
 		}
 		if rapid.Bool().Draw(t, "as of") {
@@ -270,7 +271,7 @@ func TestViewReadsOnlyWhatItNeeds(t *testing.T) {
 		{engram.AtOrBefore(-1), 0, 0, 0, 0},
 	} {
 		tl.indexed, tl.loaded = 0, 0
-		v := &view{ctx: t.Context(), floor: engram.MaxTime, payload: true, admit: admission{asOf: engram.MaxTime}, disk: []part{fakePart(tl)}}
+		v := &view{ctx: t.Context(), present: engram.MaxTime, floor: engram.MaxTime, payload: true, admit: admission{asOf: engram.MaxTime}, disk: []part{fakePart(tl)}}
 		var got query.Selection
 		query.Select[engram.Time](&got, v, tt.sel, 1000)
 		if len(got.Snapshots) != tt.snapshots || tt.snapshots > 0 && got.Snapshots[0].Time != engram.Time(tt.from) {
@@ -280,7 +281,7 @@ func TestViewReadsOnlyWhatItNeeds(t *testing.T) {
 			t.Errorf("%+v reads %d indices and %d versions; want at most %d and %d", tt.sel, tl.indexed, tl.loaded, tt.blocks, tt.loaded)
 		}
 	}
-	v := &view{ctx: t.Context(), floor: 2500, payload: true, admit: admission{asOf: engram.MaxTime}, disk: []part{fakePart(tl)}}
+	v := &view{ctx: t.Context(), present: engram.MaxTime, floor: 2500, payload: true, admit: admission{asOf: engram.MaxTime}, disk: []part{fakePart(tl)}}
 	var got query.Selection
 	if query.Select[engram.Time](&got, v, engram.Latest(1), 10); len(got.Snapshots) != 1 || got.Snapshots[0].Time != 2500 {
 		t.Errorf("the latest up to the floor is %v", describeAll(got.Snapshots))

@@ -2,6 +2,7 @@ package memories
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -13,13 +14,15 @@ const clockType = "engram.system_state.Clock"
 // clockSlack is what a clock may drift before it is told again.
 const clockSlack = 20 * time.Millisecond
 
-// Clocks tells how far the clocks of other servers are, in SystemState/Clock. It is for one
-// goroutine.
+// Clocks tells how far the clocks of other servers are, in World/Clock where a server has the
+// memory World, so that it is wherever the statements are that are compared by it, or else in
+// SystemState/Clock. It is for one goroutine.
 type Clocks struct {
-	svc    engram.Writer
-	server string
-	told   map[string]ClockSkew // by entity
-	typ    *idf.Type
+	svc            engram.Writer
+	memory, server string
+	told           map[string]ClockSkew // by entity
+	last           engram.Time          // that was told
+	typ            *idf.Type
 }
 
 // ClockSkew is how far the clock of a server is from this one's.
@@ -30,10 +33,22 @@ type ClockSkew struct {
 	At            engram.Time // by this clock
 }
 
-// NewClocks returns what tells clocks to a server with the memory SystemState, which is named so.
-func NewClocks(svc engram.Writer, server string) *Clocks {
+// NewClocks returns what tells clocks to a server of that name with these memories; nil if it has
+// neither World nor SystemState.
+func NewClocks(svc engram.Writer, server string, memories []string) *Clocks {
 	typ, _ := Type(clockType)
-	return &Clocks{svc: svc, server: server, told: map[string]ClockSkew{}, typ: typ}
+	for _, memory := range [...]string{"World", "SystemState"} {
+		if slices.Contains(memories, memory) {
+			return &Clocks{svc: svc, memory: memory, server: server, told: map[string]ClockSkew{}, typ: typ}
+		}
+	}
+	return nil
+}
+
+// clockDef is the type of what is told of a clock.
+func clockDef() engram.TypeDef {
+	defs := typesIn("system_state")
+	return defs[slices.IndexFunc(defs, func(d engram.TypeDef) bool { return d.Name == clockType })]
 }
 
 // Tell commits what was measured and is not told already: a clock that agrees with what was told of it,
@@ -57,16 +72,17 @@ func (c *Clocks) Tell(ctx context.Context, skews []ClockSkew) error {
 			continue
 		}
 		told[name] = s
+		c.last = max(s.At, c.last+1) // also if this clock was put back: what is told last counts
 		b, err := c.typ.Encode(map[string]any{"timestamp": s.At, "server": s.Server, "offset": s.Offset, "uncertainty": s.Uncertainty})
 		if err != nil {
 			return err
 		}
-		id, err := engram.NewID("SystemState", "Clock", c.server, name)
+		id, err := engram.NewID(c.memory, "Clock", c.server, name)
 		if err != nil {
 			return err
 		}
 		commit.Updates = append(commit.Updates, engram.EntityUpdate{
-			Entity: id, Time: s.At, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: clockType, Bytes: b})},
+			Entity: id, Time: c.last, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: clockType, Bytes: b})},
 		})
 	}
 	if len(commit.Updates) == 0 {

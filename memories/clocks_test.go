@@ -46,9 +46,9 @@ func TestClocksAreStatements(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clocks := NewClocks(s, "rover@host")
+	clocks := NewClocks(s, "rover@host", s.Memories())
 	count := func() int {
-		r, err := s.Query(ctx, engram.MustPattern("SystemState/Clock").Select(engram.All()))
+		r, err := s.Query(ctx, engram.MustPattern("World/Clock").Select(engram.All()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestClocksAreStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Query(ctx, engram.MustPattern("SystemState/Clock/*/tug").Select(engram.Latest(1)))
+	r, err := s.Query(ctx, engram.MustPattern("World/Clock/*/tug").Select(engram.Latest(1)))
 	if err != nil || len(r.Items()) != 1 {
 		t.Fatal(r, err)
 	}

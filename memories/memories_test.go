@@ -54,6 +54,7 @@ var segments = map[string]string{
 	"World/Component":               "engram.world.Component",
 	"World/State":                   "engram.world.State",
 	"World/Observation":             "engram.world.Observation",
+	"World/Clock":                   "engram.system_state.Clock",
 	"Knowledge/Ontology":            "engram.knowledge.Ontology",
 	"Knowledge/Class":               "engram.knowledge.Class",
 	"Knowledge/Property":            "engram.knowledge.Property",

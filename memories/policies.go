@@ -84,6 +84,7 @@ var policies = map[string]map[string]policy.Policy{
 		"Component":    rarely(deeds),
 		"State":        every(deeds),
 		"Observation":  every(housework),
+		"Clock":        every(usual), // as that of SystemState
 	},
 	"SystemState": {
 		"Cpu":    watched,

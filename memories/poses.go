@@ -30,6 +30,7 @@ const maxPoseFrames = 10_000
 // provider segment's; see [robotOf] and [absolute].
 type poses struct {
 	store   *pose.Store
+	present *pose.Present
 	service *service.Local
 	svc     atomic.Pointer[engram.Service] // the server the memory lives in
 
@@ -52,10 +53,12 @@ type poses struct {
 }
 
 func newPoses(keep pose.Retention) *poses {
+	present := pose.NewPresent()
 	p := &poses{
-		store:  pose.New(pose.Config{Retention: keep, MaxFrames: maxPoseFrames + 2*maxItemEdges, Acquisitions: maxAcquisitions}),
-		joints: map[engram.ID]*jointFeed{},
-		owners: map[string]engram.ID{},
+		store:   pose.New(pose.Config{Retention: keep, MaxFrames: maxPoseFrames + 2*maxItemEdges, Acquisitions: maxAcquisitions, Present: present}),
+		present: present,
+		joints:  map[engram.ID]*jointFeed{},
+		owners:  map[string]engram.ID{},
 
 		described: map[string]bool{},
 		bodies:    map[string]*body{},
@@ -160,6 +163,23 @@ func rebuildRanks(items []engram.Item) map[engram.ID]int {
 	return ranks
 }
 
+// clocked is a server that says up to which time what is committed to a segment is of the
+// present.
+type clocked interface {
+	Present(segment engram.ID) engram.Time
+}
+
+// follow tells the store the time, before something is written to it.
+func (p *poses) follow() {
+	if svc := p.svc.Load(); svc != nil {
+		if s, ok := (*svc).(clocked); ok {
+			p.present.Set(max(s.Present(localizations), s.Present(proprioceptions)))
+		}
+	}
+}
+
+var localizations, proprioceptions = engram.MustID("RobotState/Localization"), engram.MustID("RobotState/Proprioception")
+
 // replay brings a snapshot that the memory holds into the store.
 func (p *poses) replay(ctx context.Context, it *engram.Item) {
 	switch it.ID.CoreSegment() {
@@ -186,6 +206,7 @@ func (p *poses) committed(_ context.Context, u *engram.EntityUpdate) error {
 // stored is the memory's Stored hook.
 func (p *poses) stored(ctx context.Context, u engram.Update) {
 	if u.ID.CoreSegment() == "Proprioception" {
+		p.follow()
 		p.mu.Lock()
 		p.clocks.follow(ctx, u.ID.Truncate(engram.LevelEntity), u.Snapshot.Time, u.Snapshot.Arrived)
 		p.mu.Unlock()

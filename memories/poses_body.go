@@ -54,6 +54,7 @@ func (p *poses) writeLocalization(ctx context.Context, u engram.EntityUpdate, pu
 	if !slices.ContainsFunc(plans, func(plan placement) bool { return plan.static }) { // what rests is said at any time
 		p.clocks.follow(ctx, u.Entity, u.Time, engram.Now())
 	}
+	p.follow()
 	for i := range plans {
 		if note := p.placeLocked(u.Entity, u.Time, &plans[i]); note != nil {
 			server.Note(ctx, note)

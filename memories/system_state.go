@@ -10,7 +10,7 @@ import (
 // SystemState is how the computers and the memories themselves are. An entity of
 // Cpu and Ram is a computer, an entity of Memory a memory. [MonitorSystem] fills it.
 // An entity of Forgetting is a core segment of which the long-term memory forgot
-// something; that fills it. An entity of Clock is a robot, or a server of none; [Clocks] fills it. An entity of Audit is an identity; [Audit] fills it.
+// something; that fills it. An entity of Clock is a robot, or a server of none; [Clocks] fills it where there is no memory World. An entity of Audit is an identity; [Audit] fills it.
 func SystemState() server.Memory {
 	const name = "SystemState"
 	hour := engram.Bounds{MaxCount: 4_000, MaxAge: time.Hour, MaxBytes: 4 * mib}

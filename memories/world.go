@@ -1,21 +1,26 @@
 package memories
 
 import (
+	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/world"
 )
 
 // World is what is around robots and how it hangs together. An entity of Item is an
 // item, of Map a map, of Articulation a joint, of Component a component, of State a
-// state of an item, of Observation a sensor. Package world merges what all providers say.
+// state of an item, of Observation a sensor, of Clock a robot whose clock was measured ([Clocks]).
+// Package world merges what all providers say.
 func World() server.Memory {
 	const name = "World"
+	var seen views
 	return server.Memory{
 		Name:  name,
 		Doc:   "places, things and robots, their joints and states, maps and sensors",
-		Types: typesIn("world"),
+		Types: append(typesIn("world"), clockDef()),
 		Segments: []engram.CoreSegment{
 			// Where a thing was at some time is asked long after it was moved.
 			logged(segment(name, "Item", "engram.world.Item", engram.Bounds{MaxCount: 1_000, MaxBytes: 2 * mib})),
@@ -28,9 +33,45 @@ func World() server.Memory {
 			logged(segment(name, "State", "engram.world.State", engram.Bounds{MaxCount: 1_000, MaxBytes: 2 * mib})),
 			logged(segment(name, "Observation", "engram.world.Observation",
 				engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 8 * mib})),
+			logged(segment(name, "Clock", clockType, forever(100))),
 		},
 		Bounds: engram.Bounds{MaxBytes: 128 * mib, MaxCount: 500_000},
 		// What nobody has touched for long, such as a wall, is there still.
 		KeepNewest: true,
+		Hooks:      server.Hooks{Start: seen.start, Commit: seen.committed},
 	}
+}
+
+// views refuses what sensors cannot have: of what no world could make anything nobody would be told.
+type views struct{ codec atomic.Pointer[world.Codec] }
+
+// start is the Start hook of the memory World.
+func (v *views) start(ctx context.Context, svc engram.Service) error {
+	c, err := world.NewCodec(ctx, svc)
+	v.codec.Store(c)
+	return err
+}
+
+// committed is the Commit hook of the memory World. It refuses an observation with a pose or a field of view that there cannot
+// be, and such a field of view of a component.
+func (v *views) committed(_ context.Context, u *engram.EntityUpdate) error {
+	c, segment := v.codec.Load(), u.Entity.CoreSegment()
+	if c == nil || segment != "Observation" && segment != "Component" {
+		return nil
+	}
+	for i := range u.Instances {
+		one := &engram.Snapshot{Time: u.Time, Instances: u.Instances[i : i+1]}
+		var wrong error
+		if segment == "Observation" {
+			if l, err := c.Look(u.Entity, one); err == nil { // what is no message, the memory says best
+				wrong = l.Check()
+			}
+		} else if s, err := c.Component(u.Entity, one); err == nil && s.Component.View != nil && s.Component.Kind != "" {
+			wrong = s.Component.Check(s.Name)
+		}
+		if wrong != nil {
+			return wrong
+		}
+	}
+	return nil
 }

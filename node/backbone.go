@@ -94,7 +94,7 @@ func (b *fabric) join(ctx context.Context, server string) error {
 		}
 		return c.Close()
 	}
-	if b.names, err = fleet.Join(b.Conn(), b.own, fleet.Options{Robot: b.robot, Alive: alive, Heard: b.Heard}); err != nil {
+	if b.names, err = fleet.Join(b.Conn(), b.own, fleet.Options{Robot: b.robot, Alive: alive, Heard: b.Heard, Restarted: b.Restarted}); err != nil {
 		return err
 	}
 	if err = b.Flush(ctx); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-301d4374/engram/transport/rpc"
 	"github.com/seed-301d4374/engram/transport/secure"
 	"github.com/seed-301d4374/engram/wm"
+	"github.com/seed-301d4374/engram/world"
 )
 
 // Config is what a node runs with. The zero value of each member is a default that is
@@ -44,6 +45,9 @@ type Config struct {
 	Backbone *Backbone
 	// Copies are held of what other servers own. They need a Backbone.
 	Copies []copyservice.Copy
+	// Recovery says what becomes of what the memories World, Object and Navigation said before
+	// the node began and have lost, where copies at other servers have it.
+	Recovery world.Recovery
 	// Security says who may do what.
 	Security Security
 	// Operations are for those who look after the server.

@@ -38,6 +38,7 @@ type Node struct {
 	store     *ltm.Store // the server's, which closes it; nil without one
 	ops       *operations
 	copies    *copies.Holder
+	recovery  *recovery // nil where nothing can be recovered
 	security  guard
 	held      heldCopies // as it announces them
 	robot     string     // its name, "" if it has none
@@ -120,6 +121,9 @@ func New(ctx context.Context, c Config) (n *Node, err error) {
 	}
 	n.heedCredentials()
 	if err = n.holdCopies(&c); err != nil {
+		return n, err
+	}
+	if err = n.recover(ctx, c.Recovery); err != nil {
 		return n, err
 	}
 	n.ops.watch(n)
@@ -289,10 +293,15 @@ func (n *Node) cannotEnd(recording bool) error {
 	if recording {
 		within = n.recordWithin + 2*n.within
 	}
+	kept := "What was acknowledged as logged or synced is on disk"
 	if n.store != nil {
-		unrecorded = fmt.Sprintf("; %d updates of volatile segments may not be recorded", n.store.Figures().Behind)
+		f := n.store.Figures()
+		unrecorded = fmt.Sprintf("; %d updates of volatile segments may not be recorded", f.Behind)
+		if f.LogFailing > 0 {
+			kept = "What was acknowledged as synced is on disk, and of what was logged what came before the disk refused"
+		}
 	}
-	return &LossError{fmt.Sprintf("the server could not end in good order within %v%s. What was acknowledged as logged or synced is on disk", within, unrecorded)}
+	return &LossError{fmt.Sprintf("the server could not end in good order within %v%s. %s", within, unrecorded, kept)}
 }
 
 // Close ends a node that is not served.
@@ -302,6 +311,7 @@ func (n *Node) Close() error {
 		err = n.endpoint.Close()
 	}
 	n.ops.rest()
+	n.recovery.rest()
 	if n.copies != nil {
 		err = errors.Join(err, n.copies.Close())
 	}

@@ -102,9 +102,16 @@ func (o *operations) watch(n *Node) {
 			return copiesHealth(n.copies.Problems(), list, err)
 		})
 	}
+	if n.recovery != nil {
+		o.health.Set("recovery", n.recovery.health)
+	}
 	if o.settings.ClockEvery > 0 {
 		o.clocks = clock.Begin(clock.WatchOptions{Peers: n.peers, Connect: n.askClock, Tell: n.tellClocks(cmp.Or(o.settings.Log, slog.Default())), Now: n.options.Now, Every: o.settings.ClockEvery})
 		s.Skews = o.clocks.Skews
+		o.health.Set("clocks", func(context.Context) (health.Status, string) { return clocksHealth(o.clocks.Skews()) })
+	}
+	if slices.Contains(n.srv.Memories(), "World") {
+		o.health.Set("future", n.futureHealth)
 	}
 	o.show(s)
 }
@@ -252,12 +259,13 @@ func (n *Node) peers(ctx context.Context) ([]clock.Peer, error) {
 	return peers, nil
 }
 
-// tellClocks returns what commits measured clocks to the memory SystemState; nil if it is not here.
+// tellClocks returns what commits measured clocks to the memory World or SystemState; nil if neither
+// is here.
 func (n *Node) tellClocks(log *slog.Logger) func(context.Context, []clock.Skew) {
-	if !slices.Contains(n.srv.Memories(), "SystemState") {
+	clocks := memories.NewClocks(n.srv, n.options.Server, n.srv.Memories())
+	if clocks == nil {
 		return nil
 	}
-	clocks := memories.NewClocks(n.srv, n.options.Server)
 	return func(ctx context.Context, skews []clock.Skew) {
 		var told []memories.ClockSkew
 		for _, s := range skews {

@@ -143,7 +143,7 @@ func (d *draft) insertFree(pf, cf int32, iv engram.Interval, opts []Option) erro
 	if err != nil {
 		return err
 	}
-	e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg))
+	e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg), d.s.cfg.Present)
 	d.insert(e, iv)
 	return nil
 }

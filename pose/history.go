@@ -21,6 +21,7 @@ import (
 type history[V comparable, X comparable] struct {
 	body      atomic.Pointer[body[V, X]]
 	retention Retention
+	present   *Present
 	limit     int // samples in a chunk at most
 
 	mu     sync.Mutex       // serialises writers, guards the rest; taken after Store.mu
@@ -96,8 +97,8 @@ const (
 	chunkBytes = 32 << 10
 )
 
-func newHistory[V, X comparable](r Retention) *history[V, X] {
-	h := &history[V, X]{retention: r, limit: chunkLimit[V](r)}
+func newHistory[V, X comparable](r Retention, p *Present) *history[V, X] {
+	h := &history[V, X]{retention: r, present: p, limit: chunkLimit[V](r)}
 	h.body.Store(&body[V, X]{active: make([]sample[V], minChunk)})
 	return h
 }

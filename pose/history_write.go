@@ -61,11 +61,12 @@ func (h *history[V, X]) changed() <-chan struct{} {
 }
 
 func (h *history[V, X]) writeSlowLocked(t engram.Time, v *V, x *X) written {
-	s := h.snapshot()
+	if h.closed {
+		return moved
+	}
+	s := h.ofPresent(t)
 	smp := sample[V]{t, *v}
 	switch {
-	case h.closed:
-		return moved
 	case s.b.pruned > 0 && t < s.b.prunedTo:
 		return tooOld
 	case s.n == 0:
@@ -304,7 +305,7 @@ func (h *history[V, X]) part(iv engram.Interval) *history[V, X] {
 	}
 	b.old = slices.DeleteFunc(slices.Clone(b.old), func(o superseded[V, X]) bool { return !iv.Contains(o.t) })
 	b.pinned = pinnedWithin(b.pinned, iv)
-	out := newHistory[V, X](h.retention)
+	out := newHistory[V, X](h.retention, h.present)
 	out.body.Store(b)
 	out.pins = slices.DeleteFunc(slices.Clone(h.pins), func(t engram.Time) bool { return !iv.Contains(t) })
 	h.heirs = append(h.heirs, out)

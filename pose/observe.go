@@ -28,7 +28,7 @@ func (s *Store) Observe(t engram.Time, parent, child string, opts ...Option) (*F
 		if err != nil {
 			return false, err
 		}
-		e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg))
+		e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg), d.s.cfg.Present)
 		d.observe(&o, e, nil)
 		return o.was.edge != nil, nil
 	})

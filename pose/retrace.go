@@ -65,7 +65,7 @@ func (d *draft) retrace(cf int32, span *Span, iv engram.Interval, opts []Option)
 	if err != nil {
 		return err
 	}
-	e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg))
+	e.poses = newHistory[Pose, Cov](e.retention(&d.s.cfg), d.s.cfg.Present)
 	for _, sample := range span.Samples {
 		v, err := checkedValue(thing, sample.Pose, sample.Cov)
 		if err != nil {

@@ -20,6 +20,8 @@ type Config struct {
 	Acquisitions int
 	// MaxFrames limits the number of frames; 0 means 100,000.
 	MaxFrames int
+	// Present says which samples are of the present; nil says that all are.
+	Present *Present
 	// MaxChanges limits the keys and calibrations of one transaction; 0 means
 	// 1,000,000.
 	MaxChanges int
@@ -33,6 +35,9 @@ func (c *Config) setDefaults() {
 		if *v <= 0 {
 			*v = d
 		}
+	}
+	if c.Present == nil {
+		c.Present = NewPresent()
 	}
 	setDefault(&c.Revisions, 128)
 	setDefault(&c.Acquisitions, 1_000_000)

@@ -161,7 +161,7 @@ func (d *draft) joint(parent, child string, spec JointSpec, opts []Option) error
 		return err
 	}
 	if e.joint = &spec; spec.Mimic == nil {
-		e.value.of, e.value.history = &spec, newHistory[float64, float64](e.retention(&d.s.cfg))
+		e.value.of, e.value.history = &spec, newHistory[float64, float64](e.retention(&d.s.cfg), d.s.cfg.Present)
 	} else {
 		e.mimic(d.c.joints[spec.Mimic.Joint])
 	}

@@ -41,7 +41,7 @@ type Answer struct {
 type Limits struct {
 	Nodes       int   // nodes, names and selectors; 0 is no bound
 	Results     int   // snapshots and bare names of an answer at once
-	FilterSteps int64 // of its filter; 0 is no bound
+	FilterSteps int64 // of all that it computes: of its filter, and of regular expressions; 0 is no bound
 }
 
 // NewAnswer checks and compiles q. part is nil, or gets the answer in parts.
@@ -55,11 +55,12 @@ func (c *Compiler) NewAnswer(ctx context.Context, q engram.Query, types *idf.Reg
 	if q.Target > engram.TargetLTM {
 		return nil, engram.Errorf(engram.Invalid, "", "a query of unknown target %d", q.Target)
 	}
-	plan, err := c.Compile(q.Memories)
+	w := c.work(ctx, limits.FilterSteps)
+	plan, err := c.compile(q.Memories, w)
 	if err != nil {
 		return nil, err
 	}
-	filter, err := c.filter(ctx, q.Type, q.Where, types, limits.FilterSteps)
+	filter, err := c.filter(w, q.Type, q.Where, types)
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +169,14 @@ func (a *Answer) WantsPayload() bool { return !a.shape.withoutPayload }
 // Miss notes something that is missing.
 func (a *Answer) Miss(m engram.Missing) { a.missing = append(a.missing, m) }
 
-// Add adds snapshots, which it may change the slice of, to the entity entered last,
-// and hands them over in parts if the answer is given so.
-func (a *Answer) Add(snapshots []*engram.Snapshot) error {
+// Add adds what was selected, whose snapshots' slice it may change, to the entity entered
+// last, and tells of what was passed over; it hands it over in parts if the answer is
+// given so.
+func (a *Answer) Add(entity engram.ID, found *Selection) error {
+	if !found.ahead.Empty() {
+		a.Miss(engram.Missing{ID: entity, Reason: engram.MissingAhead, Interval: found.ahead})
+	}
+	snapshots := slices.Clip(found.Snapshots)
 	if err := a.spend(len(snapshots)); err != nil {
 		return err
 	}

@@ -6,7 +6,8 @@
 // It knows neither where snapshots lie nor how they are kept. Who answers a query
 //
 //   - compiles it, with [Compiler.NewAnswer], or its parts: names with
-//     [Compiler.Compile], the filter with [Compiler.Filter];
+//     [Compiler.Compile], the filter with [Compiler.Filter]; all that one query computes has
+//     one budget of steps;
 //   - walks the hierarchy in the order of names, with [EachChild] over a [Table] for
 //     each level, and tells the [Answer] of the nodes that it enters;
 //   - shows one entity at a time as a [View], from which [Select] takes what the

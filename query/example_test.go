@@ -22,6 +22,7 @@ func (t track) From(at engram.Time) int {
 func (t track) After(at engram.Time) int {
 	return sort.Search(len(t), func(i int) bool { return t[i].Time > at })
 }
+func (t track) Present() engram.Time  { return engram.MaxTime }
 func (t track) Skip(p, n int) int     { return min(p+n, len(t)) }
 func (t track) SkipBack(p, n int) int { return max(p-n, 0) }
 func (t track) Beyond(p, q int) bool  { return p > q }
@@ -47,7 +48,7 @@ func Example() {
 	}
 	compiler := query.NewCompiler()
 	q := engram.SelectID(engram.MustID("Object/Instance/Localizer/cup"), engram.Nearest(12e9, 5e9), engram.AtOrBefore(25e9))
-	nodes, err := compiler.Compile(q.Memories)
+	nodes, err := compiler.Compile(context.Background(), q.Memories, 0)
 	if err != nil {
 		panic(err)
 	}

@@ -3,8 +3,7 @@ package query
 import (
 	"context"
 	"errors"
-	"math"
-	"runtime"
+	"fmt"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
@@ -14,20 +13,14 @@ import (
 // budget, counts the snapshots on which evaluating it fails, and takes turns with others if
 // it takes long. It is used by one goroutine.
 type Filter struct {
-	ctx    context.Context
+	*work  // of all that the query computes
 	types  *idf.Registry
 	ofType *OfType     // nil takes all types
 	filter *idf.Filter // nil takes all values
-	gate   gate
-	over   <-chan struct{} // see Begin
-	meter  idf.FilterMeter
-	budget int64
-	inTurn bool
 
 	entity engram.ID
 	known  map[moment]bool // of the entity: on what evaluating failed; at most maxKnown
 	failed engram.Missing  // Count is 0 if it did not fail
-	err    error
 }
 
 // moment identifies a snapshot among those of an entity.
@@ -36,34 +29,26 @@ type moment struct {
 	number uint64
 }
 
-const (
-	// freeSteps of a filter are evaluated without waiting for a turn: about 50 ms.
-	freeSteps = 1_000_000
-	// maxKnown bounds how many failures of one entity are known apart: beyond it, one that
-	// is met twice counts twice.
-	maxKnown = 1 << 16
-)
+// maxKnown bounds how many failures of one entity are known apart: beyond it, one that
+// is met twice counts twice.
+const maxKnown = 1 << 16
 
 // Filter compiles a CEL expression for one reader; "" gives nil, which takes everything.
 // All that it evaluates may take budget steps (see [idf.FilterMeter]); 0 is no bound.
 func (c *Compiler) Filter(ctx context.Context, where string, types *idf.Registry, budget int64) (*Filter, error) {
-	return c.filter(ctx, "", where, types, budget)
+	return c.filter(c.work(ctx, budget), "", where, types)
 }
 
 // filter is Filter of payloads of a type; "" is any.
-func (c *Compiler) filter(ctx context.Context, typ, where string, types *idf.Registry, budget int64) (*Filter, error) {
+func (c *Compiler) filter(w *work, typ, where string, types *idf.Registry) (*Filter, error) {
 	compiled, err := c.Expression(where)
 	if compiled == nil && typ == "" || err != nil {
 		return nil, err
 	}
-	if budget == 0 {
-		budget = math.MaxInt64
-	}
-	f := &Filter{ctx: ctx, types: types, filter: compiled, gate: c.gate, budget: budget}
+	f := &Filter{work: w, types: types, filter: compiled}
 	if typ != "" {
 		f.ofType = NewOfType(typ, types)
 	}
-	f.meter = idf.FilterMeter{Left: budget, Pause: f.pause}
 	return f, nil
 }
 
@@ -106,7 +91,7 @@ func (f *Filter) Snapshot(s *engram.Snapshot) *engram.Snapshot {
 	if f.err != nil {
 		return nil
 	}
-	if !f.inTurn && f.budget-f.meter.Left > freeSteps {
+	if f.long() {
 		if f.err = f.take(); f.err != nil {
 			return nil
 		}
@@ -154,7 +139,7 @@ func (f *Filter) match(s *engram.Snapshot, i int) bool {
 	match, err := f.filter.Evaluate(t, s, i, &f.meter)
 	switch stop := f.meter.Err(); {
 	case engram.CodeOf(stop) == engram.Exhausted:
-		f.err = engram.Errorf(engram.Exhausted, "filter", "%.60s: evaluating it took more than the %d steps that one query may take (MaxFilterSteps); ask of fewer entities or a shorter time, or with an expression that goes through less", f.filter, f.budget)
+		f.err = f.exhausted("filter", fmt.Sprintf("%.60s: evaluating it", f.filter))
 	case stop != nil:
 		f.err = stop
 	case err != nil:
@@ -213,53 +198,3 @@ func (f *Filter) Failures() uint64 {
 
 // Failed returns what evaluating has failed on, if that is anything.
 func (f *Filter) Failed() engram.Missing { return f.failed }
-
-// Begin takes a turn for several snapshots, within a call, that is to be ended with
-// [Filter.Yield]; in between, who has it must wait for nothing else. If over, which may be
-// nil, is closed, the filter cannot go on.
-func (f *Filter) Begin(ctx context.Context, over <-chan struct{}) error {
-	f.ctx, f.over = ctx, over
-	if f.err = f.given(); f.err == nil {
-		f.meter = idf.FilterMeter{Left: f.meter.Left, Pause: f.pause}
-		f.err = f.take()
-	}
-	return f.err
-}
-
-// Yield ends a turn.
-func (f *Filter) Yield() {
-	if f.inTurn {
-		f.inTurn = false
-		f.gate.leave()
-	}
-}
-
-func (f *Filter) take() error {
-	if err := f.gate.enter(f.ctx, f.over); err != nil {
-		return err
-	}
-	f.inTurn = true
-	return nil
-}
-
-// pause gives way to others.
-func (f *Filter) pause() error {
-	if f.inTurn {
-		f.Yield()
-		runtime.Gosched()
-		if err := f.take(); err != nil {
-			return err
-		}
-	}
-	return f.given()
-}
-
-// given returns a Canceled error if the filter was given up.
-func (f *Filter) given() error {
-	select {
-	case <-f.over:
-		return errOver
-	default:
-		return checkContext(f.ctx)
-	}
-}

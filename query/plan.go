@@ -14,24 +14,33 @@ type Node struct {
 	match     engram.NameMatcher
 	names     []string // if it lists names: these, sorted, each once
 	lists     bool
+	work      *work // of the query
 	children  []*Node
 	Snapshots []engram.SnapshotSelector
 }
 
-// Compile compiles the nodes of a query.
-func (c *Compiler) Compile(nodes []engram.QueryNode) ([]*Node, error) {
+// Compile compiles the nodes of a query for one reader. To compile its regular expressions and to match names with
+// them may take budget steps (see [idf.FilterMeter]); 0 is no bound.
+func (c *Compiler) Compile(ctx context.Context, nodes []engram.QueryNode, budget int64) ([]*Node, error) {
+	return c.compile(nodes, c.work(ctx, budget))
+}
+
+func (c *Compiler) compile(nodes []engram.QueryNode, w *work) ([]*Node, error) {
 	var out []*Node
 	for i := range nodes {
 		n := &nodes[i]
-		p := &Node{Snapshots: n.Snapshots}
+		p := &Node{Snapshots: n.Snapshots, work: w}
 		var err error
 		if p.match, err = c.matcher(n.Names); err != nil {
+			return nil, err
+		}
+		if err := w.spend(1 + compileSteps*int64(p.match.Instructions())); err != nil {
 			return nil, err
 		}
 		if p.names, p.lists = p.match.Exact(); p.lists {
 			p.names = slices.Compact(slices.Sorted(slices.Values(p.names)))
 		}
-		if p.children, err = c.Compile(n.Children); err != nil {
+		if p.children, err = c.compile(n.Children, w); err != nil {
 			return nil, err
 		}
 		out = append(out, p)
@@ -143,22 +152,14 @@ func EachChild[V any, T Table[V]](ctx context.Context, t T, nodes []*Node, visit
 		return nil
 	}
 	var matching []*Node
-	work := 0
 	for name, v := range t.Sorted() {
-		if work += len(matchers); work >= 4096 {
-			work = 0
-			if err := checkContext(ctx); err != nil {
-				return err
-			}
-		}
 		matching = matching[:0]
 		if len(listed) > 0 {
 			matching = append(matching, listed[name]...)
 		}
-		for _, n := range matchers {
-			if n.match.Match(name) {
-				matching = append(matching, n)
-			}
+		var err error
+		if matching, err = matched(matchers, name, matching); err != nil {
+			return err
 		}
 		if len(matching) > 0 {
 			if err := visit(v, matching); err != nil {
@@ -167,4 +168,25 @@ func EachChild[V any, T Table[V]](ctx context.Context, t T, nodes []*Node, visit
 		}
 	}
 	return nil
+}
+
+// matched appends the nodes that match a name.
+func matched(nodes []*Node, name string, out []*Node) ([]*Node, error) {
+	w := nodes[0].work
+	if w.long() {
+		if w.err = w.take(); w.err != nil {
+			return nil, w.err
+		}
+		defer w.Yield()
+	}
+	for _, n := range nodes {
+		found, err := w.matches(&n.match, name)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			out = append(out, n)
+		}
+	}
+	return out, nil
 }

@@ -28,6 +28,8 @@ type View[P any] interface {
 	SkipBack(p P, n int) P
 	// Beyond reports whether p lies behind q.
 	Beyond(p, q P) bool
+	// Present returns the latest time that is not beyond the present for the entity.
+	Present() engram.Time
 }
 
 // Selection is what selectors select from one entity.
@@ -37,11 +39,13 @@ type Selection struct {
 	// Filter takes what satisfies it of what selectors select; nil takes all. What is to be
 	// selected from is the view's affair.
 	Filter *Filter
+
+	ahead engram.Interval // what was passed over, see Newest
 }
 
 // Reset empties the selection; its memory is used again.
 func (sel *Selection) Reset() {
-	sel.Snapshots, sel.Asked = sel.Snapshots[:0], sel.Asked[:0]
+	sel.Snapshots, sel.Asked, sel.ahead = sel.Snapshots[:0], sel.Asked[:0], engram.Interval{}
 }
 
 // Asked is the closed span of times in which a selector wanted to know of every
@@ -74,6 +78,31 @@ func AskedBy(s engram.SnapshotSelector) Asked {
 	return Asked{First: engram.MinTime, Last: engram.MaxTime}
 }
 
+// Newest returns the newest snapshot of v, nil if there is none, and the place before it:
+// the last one that is not beyond the present, or the last of all where all are beyond it.
+// This is what "newest" and "latest" mean wherever a memory is read; ahead spans the times
+// of what was passed over as beyond the present.
+func Newest[P any, V View[P]](v V) (snap *engram.Snapshot, before P, ahead engram.Interval) {
+	snap, before = v.Prev(v.End(), engram.MinTime)
+	present := v.Present()
+	if snap == nil || snap.Time <= present {
+		return snap, before, ahead
+	}
+	if s, p := v.Prev(v.After(present), engram.MinTime); s != nil {
+		return s, p, engram.Interval{Start: present + 1, End: snap.Time + 1}
+	}
+	return snap, before, ahead
+}
+
+// Newer reports whether of two times a counts as newer than b: what is not beyond the
+// present before what is, then the later.
+func Newer(a, b, present engram.Time) bool {
+	if (a > present) != (b > present) {
+		return a <= present
+	}
+	return a > b
+}
+
 // Select adds to sel what one selector selects of v, at most limit snapshots and
 // one more.
 func Select[P any, V View[P]](sel *Selection, v V, s engram.SnapshotSelector, limit int) {
@@ -83,22 +112,30 @@ func Select[P any, V View[P]](sel *Selection, v V, s engram.SnapshotSelector, li
 	case engram.KindAll, engram.KindRange:
 		forward[P](sel, v, v.From(a.First), a.Last, maxInt, limit)
 	case engram.KindLatest:
-		got, p := 0, v.End()
-		for got < s.N {
-			var snap *engram.Snapshot
-			if snap, p = v.Prev(p, engram.MinTime); snap == nil {
-				break
-			}
+		got, present := 0, v.Present()
+		snap, p, ahead := Newest[P](v)
+		if !ahead.Empty() {
+			sel.ahead = ahead
+		}
+		beyond := snap != nil && snap.Time > present // all is
+		if snap != nil && !beyond {
+			a.Last = present
+		}
+		for snap != nil {
 			if got++; got == s.N {
 				a.First, a.Met = snap.Time+1, true
 			}
-			if !sel.take(snap, limit) {
+			if !sel.take(snap, limit) || got == s.N {
 				break
 			}
+			snap, p = v.Prev(p, engram.MinTime)
 		}
 		slices.Reverse(sel.Snapshots[had:])
-		if !a.Met {
+		switch {
+		case !a.Met:
 			a.Count = s.N - got
+		case beyond: // anything of the present would have been better
+			a.First, a.Last = engram.MinTime, present
 		}
 	case engram.KindAt:
 		if snap, _ := v.Next(v.From(s.Time), s.Time); snap != nil {

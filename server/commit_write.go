@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -71,16 +69,6 @@ func hookContext(ctx context.Context, c engram.Commit) context.Context {
 // Recorded reports whether a Write or Stored hook was called for a commit whose times are of
 // another clock ([engram.Commit].Recorded), such as an import's.
 func Recorded(ctx context.Context) bool { return ctx.Value(recordedKey{}) != nil }
-
-// Troubles returns what the memories say is wrong with what was committed of late, a sentence each.
-func (s *Server) Troubles() (all []string) {
-	for _, name := range slices.Sorted(maps.Keys(s.hooks)) {
-		if h := s.hooks[name]; h.Troubles != nil {
-			all = append(all, h.Troubles()...)
-		}
-	}
-	return all
-}
 
 func (s *Server) writeHook(entity engram.ID) WriteHook {
 	if h := s.hooks[entity.Memory()]; h != nil && entity.Level() == engram.LevelEntity {

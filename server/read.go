@@ -52,6 +52,9 @@ func (s *Server) queryParts(ctx context.Context, q engram.Query, part func(*engr
 	return s.wm.QueryParts(ctx, q, part)
 }
 
+// Present returns up to which time what is committed to an entity is of the present.
+func (s *Server) Present(entity engram.ID) engram.Time { return s.wm.Present(entity) }
+
 // Latest implements engram.LatestReader.
 func (s *Server) Latest(ctx context.Context, entity engram.ID) (*engram.Snapshot, error) {
 	if err := s.runLatestHooks(ctx, entity, engram.Latest(1)); err != nil {

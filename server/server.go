@@ -121,6 +121,7 @@ func (s *Server) start(c *Config) error {
 			})
 		}
 	}
+	s.run.Go(func() { tellTroubles(s) })
 	return nil
 }
 

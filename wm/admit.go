@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // admitLocked is confirmLocked for a local commit. It refuses an update with OutOfRange if
@@ -16,18 +17,14 @@ func (w *writer) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, 
 	if err := w.roomLocked(p, u.Entity); err != nil {
 		return err
 	}
-	ahead := p.core.def.MaxAhead
-	if ahead == 0 {
-		ahead = engram.DefaultMaxAhead
-	}
-	if ahead > 0 && u.Time > clock && u.Time.Sub(clock) > ahead {
+	if present := p.core.def.Present(clock); u.Time > present {
 		p.version = nil
 		return engram.Errorf(engram.OutOfRange, u.Entity.String(), "the time %v lies %v ahead of the server's clock, %v; %s takes times up to %v ahead; give the time at which it was true, set the clock that is wrong, or have the segment take it (max ahead)",
-			u.Time, roughly(u.Time.Sub(clock)), clock, p.core.id, ahead)
+			u.Time, roughly(u.Time.Sub(clock)), clock, p.core.id, present.Sub(clock))
 	}
-	if old := p.lateLocked(u.Entity.Entity()); old != nil && old.vanishesLocked(p.version) && !w.keptElsewhere(u.Entity) {
+	if old := p.lateLocked(u.Entity.Entity(), w.mu.clock); old != nil && old.vanishesLocked(p.version, w.mu.clock) && !w.keptElsewhere(u.Entity) {
 		p.version = nil
-		return engram.Errorf(engram.TooOld, u.Entity.String(), "it would be evicted at once: newer ones of the entity are there, and the bounds keep nothing so old beside them; raise the bounds of %s or of its memory, or let a long-term memory record it",
+		return engram.Errorf(engram.TooOld, u.Entity.String(), "it would be evicted at once: newer ones of the entity are there, and the bounds keep nothing so old, or so far ahead of the clock, beside them; raise the bounds of %s or of its memory, or let a long-term memory record it",
 			p.core.id)
 	}
 	if p.crowdsLocked(u.Entity) && !w.keptElsewhere(u.Entity) {
@@ -95,12 +92,13 @@ func (p *pending) knownLocked(name string) *entity {
 
 // lateLocked returns the entity of that name if it has a newer state than the version,
 // else nil.
-func (p *pending) lateLocked(name string) *entity {
+func (p *pending) lateLocked(name string, now engram.Time) *entity {
 	e := p.knownLocked(name)
-	if e == nil {
+	if e == nil || e.newest.Load() == nil {
 		return nil
 	}
-	if newest := e.newest.Load(); newest == nil || p.version.Time >= newest.Time {
+	present := e.present(now)
+	if !query.Newer(e.newestLocked(present).Time, p.version.Time, present) {
 		return nil
 	}
 	return e
@@ -108,9 +106,9 @@ func (p *pending) lateLocked(name string) *entity {
 
 // vanishesLocked reports whether a version that is not to be the entity's newest state
 // would be evicted as soon as it is stored.
-func (e *entity) vanishesLocked(v *version) bool {
+func (e *entity) vanishesLocked(v *version, now engram.Time) bool {
 	m := e.provider.core.memory
-	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) && e.beyondWith(b, v) {
+	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) && e.beyondWith(b, v, e.newestLocked(e.present(now))) {
 		return true
 	}
 	if b := &m.bounds; b.MaxAge > 0 && m.reference(b.MaxAge).Sub(v.Time) > b.MaxAge {
@@ -122,9 +120,24 @@ func (e *entity) vanishesLocked(v *version) bool {
 }
 
 // beyondWith reports whether the entity's own bounds evict v, which is stored nowhere
-// yet, and all that is older.
-func (e *entity) beyondWith(b *engram.Bounds, v *version) bool {
-	since := e.newest.Load().Time
+// yet, and all that goes before it. newest is the entity's.
+func (e *entity) beyondWith(b *engram.Bounds, v, newest *version) bool {
+	left := e.held
+	left.addHeld(v.counted())
+	ahead := v.Time > newest.Time
+	for old := range e.versions() { // what is ahead goes first, and never for its age
+		if old.Time <= newest.Time {
+			continue
+		}
+		if !beyondSize(&left, b) || ahead && old.Time > v.Time {
+			break
+		}
+		left.subHeld(old.counted())
+	}
+	if ahead {
+		return beyondSize(&left, b)
+	}
+	since := newest.Time
 	if b.MaxAge > 0 {
 		if before := e.timeline.before(since); before == nil || v.Time > before.Time {
 			since = robust(since, v.Time, b.MaxAge)
@@ -132,8 +145,6 @@ func (e *entity) beyondWith(b *engram.Bounds, v *version) bool {
 			since = robust(since, before.Time, b.MaxAge)
 		}
 	}
-	left := e.held
-	left.addHeld(v.counted())
 	exceeded := func(t engram.Time) bool {
 		return beyondSize(&left, b) || b.MaxAge > 0 && since.Sub(t) > b.MaxAge
 	}

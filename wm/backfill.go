@@ -130,7 +130,7 @@ func (b *backfiller) search(patterns []engram.Pattern, before uint64) error {
 	for _, p := range patterns {
 		nodes = append(nodes, p.Select(engram.All()).Memories...)
 	}
-	plan, err := b.w.compiler.Compile(nodes)
+	plan, err := b.w.compiler.Compile(b.ctx, nodes, b.w.limits.MaxFilterSteps)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,8 @@ func (w *writer) eachEntity(ctx context.Context, plan []*query.Node, visit func(
 // snapshots adds the snapshots of e that the selector selects.
 func (b *backfiller) snapshots(e *entity, s engram.SnapshotSelector) error {
 	var sel query.Selection
-	l := lens{ctx: b.ctx, highWater: b.subscription.start, asOf: engram.MaxTime}
+	l := b.w.newLens(b.ctx, nil)
+	l.highWater = b.subscription.start
 	if _, err := b.w.read(l, e, []engram.SnapshotSelector{s}, math.MaxInt-1, &sel, &reading{}); err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (w *writer) commitBatch(ctx context.Context, c engram.Commit, results []eng
 		return nil, errServerClosed
 	}
 	now := w.now()
-	w.mu.arrived = max(w.mu.arrived, now)
+	w.mu.clock, w.mu.arrived = now, max(w.mu.arrived, now)
 	clock := now
 	if c.Recorded {
 		clock = engram.MaxTime // nothing is ahead of it
@@ -299,7 +299,7 @@ func (p *pending) currentLocked(name string, t engram.Time) *version {
 		}
 		p.entity = e
 	}
-	if newest := p.entity.newest.Load(); newest == nil || t > newest.Time {
+	if newest := p.entity.newest.Load(); newest == nil || t > newest.Time && !p.entity.ahead.Load() {
 		return nil
 	}
 	return p.entity.timeline.current(t)
@@ -334,7 +334,7 @@ func (w *writer) putLocked(id engram.ID, p *pending, arrived engram.Time) {
 		e.firstNumber.Store(v.Number)
 	}
 	e.countLocked(v, p.superseded != nil)
-	e.rankLocked(v)
+	e.rankLocked(v, e.present(w.mu.clock))
 	m := e.provider.core.memory
 	m.byAge.refresh(e, m.bounds)
 	w.mu.feed.record(v, w.lowWatermarkLocked())
@@ -371,24 +371,44 @@ func (e *entity) countLocked(v *version, supersedes bool) {
 	}
 }
 
-// rankLocked finds out whether v is its entity's newest state, and tells the
-// memory, which evicts what is not first.
-func (e *entity) rankLocked(v *version) {
+// rankLocked finds out whether v, which is in the timeline, is its entity's newest state,
+// and tells the memory, which evicts what is not first.
+func (e *entity) rankLocked(v *version, present engram.Time) {
 	m := e.provider.core.memory
-	m.reached(v.Time)
-	list := &m.history
+	m.reached(v.Time, present)
 	old := e.newest.Load()
-	if old == nil || v.Time >= old.Time {
-		e.newest.Store(v)
-		list = &m.current
-		if old != nil && m.bounded() {
-			m.current.remove(old)
-			m.history.push(old)
-		}
+	newest, ahead := v, false
+	switch {
+	case old == nil:
+	case e.ahead.Load() || max(old.Time, v.Time) > present:
+		newest = e.timeline.newest(present)
+		ahead = e.timeline.last().Time > newest.Time
+	case v.Time < old.Time:
+		newest = old
 	}
-	if m.bounded() {
-		list.push(v)
+	if newest != old {
+		e.newest.Store(newest)
 	}
+	if ahead != e.ahead.Load() {
+		e.ahead.Store(ahead)
+	}
+	if !m.bounded() {
+		return
+	}
+	if v != newest {
+		m.history.push(v)
+	}
+	if newest == old {
+		return
+	}
+	if old != nil {
+		m.current.remove(old)
+		m.history.push(old)
+	}
+	if v != newest {
+		m.history.remove(newest)
+	}
+	m.current.push(newest)
 }
 
 // countRefusal counts a refused update at the deepest segment on its way.

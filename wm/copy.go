@@ -147,6 +147,7 @@ func (cs Copies) write(ctx context.Context, versions []Copied, results []engram.
 		cs.mu.Unlock()
 		return nil, errServerClosed
 	}
+	cs.mu.clock = cs.now()
 	for i := range batch {
 		p := &batch[i]
 		if p.version == nil {

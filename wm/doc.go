@@ -22,7 +22,8 @@
 //
 // A core segment bounds each of its entities: snapshots and superseded versions
 // are evicted in the order of their times (versions of one time: of their
-// arrival), never the newest snapshot. A memory bounds all it holds together: what
+// arrival), never the newest snapshot; for their count and bytes those beyond the present
+// go first (present.go). A memory bounds all it holds together: what
 // was evicted first is what stopped being its entity's newest state longest ago,
 // wherever it is; when nothing but newest states is left, the one that arrived
 // first goes, and its entity with it, unless the memory keeps those ([WM.KeepNewest]). Every eviction is counted in the entity and
@@ -33,7 +34,8 @@
 // What is acknowledged can be read: a commit that would be evicted at once is refused,
 // unless something else keeps it ([WM.KeptBy]). Times are other programs' and may be
 // wrong: those far ahead of the clock are refused ([engram.CoreSegment].MaxAhead), and
-// the age of others is not measured from a time that stands alone.
+// the age of others is not measured from a time that stands alone. What a clock that was
+// ahead has left is not newest beside what is of the present ([query.Newest]).
 //
 // # Copies
 //

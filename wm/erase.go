@@ -33,7 +33,7 @@ func (w *WM) Erase(ctx context.Context, id engram.ID, unwanted func(*engram.Snap
 		times = times[len(batch):]
 		w.mu.Lock()
 		for _, t := range batch {
-			n += e.eraseLocked(t, unwanted)
+			n += e.eraseLocked(t, unwanted, e.present(w.now()))
 		}
 		w.mu.Unlock()
 	}
@@ -54,7 +54,7 @@ func (v *version) anyOf(unwanted func(*engram.Snapshot) bool) bool {
 }
 
 // eraseLocked drops the unwanted versions of a time, from the oldest on.
-func (e *entity) eraseLocked(t engram.Time, unwanted func(*engram.Snapshot) bool) (n uint64) {
+func (e *entity) eraseLocked(t engram.Time, unwanted func(*engram.Snapshot) bool, present engram.Time) (n uint64) {
 	if e.removed || e.provider.removed {
 		return 0
 	}
@@ -69,29 +69,38 @@ func (e *entity) eraseLocked(t engram.Time, unwanted func(*engram.Snapshot) bool
 	for v != nil && unwanted(&v.Snapshot) {
 		newer := v.newer
 		if newer == nil && v == e.newest.Load() {
-			e.demoteLocked(v)
+			e.demoteLocked(v, present)
 		}
 		e.evictLocked(v)
 		n++
 		v = newer
 	}
+	if !e.removed {
+		e.ahead.Store(e.timeline.last().Time > e.newest.Load().Time)
+	}
 	return n
 }
 
-// demoteLocked makes the snapshot before v, which is the newest and about to go, the
+// demoteLocked makes the newest snapshot beside v, which is the newest and about to go, the
 // entity's newest state, if there is one.
-func (e *entity) demoteLocked(v *version) {
-	before := e.timeline.before(v.Time)
-	if before == nil {
+func (e *entity) demoteLocked(v *version, present engram.Time) {
+	next := e.timeline.newest(present)
+	if next == v {
+		next = e.timeline.before(v.Time)
+	}
+	if next == nil { // all others are ahead
+		next = e.timeline.last()
+	}
+	if next == v {
 		return
 	}
 	if m := e.provider.core.memory; m.bounded() {
 		m.current.remove(v)
 		m.history.push(v)
-		m.history.remove(before)
-		m.current.push(before)
+		m.history.remove(next)
+		m.current.push(next)
 	}
-	e.newest.Store(before)
+	e.newest.Store(next)
 }
 
 // before returns the current version of the last snapshot before t, or nil. It is the

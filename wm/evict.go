@@ -1,10 +1,12 @@
 package wm
 
 import (
+	"cmp"
 	"container/heap"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // boundLocked evicts what e and its memory hold beyond their bounds. Each eviction
@@ -12,7 +14,7 @@ import (
 // what a commit brought, so the cost of a commit is bounded on average.
 func (w *writer) boundLocked(e *entity) {
 	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) {
-		for v := e.oldestEvictable(); v != nil && e.beyond(b, v); v = e.oldestEvictable() {
+		for v := e.nextToGo(b); v != nil; v = e.nextToGo(b) {
 			e.evictLocked(v)
 		}
 	}
@@ -49,20 +51,30 @@ func (m *memory) beyond(c *counters) bool {
 	return m.bounds.MaxCount > 0 && c.versions() > uint64(m.bounds.MaxCount) || m.bounds.MaxBytes > 0 && c.cost > m.bounds.MaxBytes
 }
 
-// beyond reports whether the entity is beyond its bounds with v, the oldest it holds.
-func (e *entity) beyond(b *engram.Bounds, v *version) bool {
+// nextToGo returns what the entity's own bounds evict next, or nil: while there is too much,
+// the oldest of what is ahead of the newest state, then the oldest of all; and what is too old.
+func (e *entity) nextToGo(b *engram.Bounds) *version {
+	v := e.oldestEvictable()
 	if beyondSize(&e.held, b) {
-		return true
+		if e.ahead.Load() {
+			if first := e.timeline.after(e.newest.Load().Time); first != nil {
+				return cmp.Or(first.oldest, first)
+			}
+		}
+		return v
 	}
-	if b.MaxAge == 0 {
-		return false
+	if v == nil || b.MaxAge == 0 {
+		return nil
 	}
 	newest := e.newest.Load().Time
 	if newest.Sub(v.Time) <= b.MaxAge {
-		return false
+		return nil
 	}
 	before := e.timeline.before(newest) // v, if there is no other
-	return robust(newest, before.Time, b.MaxAge).Sub(v.Time) > b.MaxAge
+	if robust(newest, before.Time, b.MaxAge).Sub(v.Time) <= b.MaxAge {
+		return nil
+	}
+	return v
 }
 
 // reference returns the time from which the memory's ages are measured back.
@@ -71,15 +83,19 @@ func (m *memory) reference(age time.Duration) engram.Time {
 }
 
 // reached notes the time of a version that is stored.
-func (m *memory) reached(t engram.Time) {
+func (m *memory) reached(t, present engram.Time) {
 	switch {
 	case m.held.committed == 1:
+		m.highest, m.newest, m.second = t, t, engram.MinTime
+		return
+	case m.newest > present && t <= present: // that was no time of this clock
 		m.newest, m.second = t, engram.MinTime
-	case t >= m.newest:
+	case !query.Newer(m.newest, t, present):
 		m.newest, m.second = t, m.newest
-	case t > m.second:
+	case t > m.second && t <= m.newest:
 		m.second = t
 	}
+	m.highest = max(m.highest, t)
 }
 
 // oldestEvictable returns what the entity's own bounds evict next, or nil: the

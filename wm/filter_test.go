@@ -142,3 +142,46 @@ func TestFilterOfThePastGivenUp(t *testing.T) {
 		s.Close()
 	})
 }
+
+// What matching names costs is bounded wherever a pattern is given, and nobody who writes waits for it.
+func TestNamesOfPatternsAreBounded(t *testing.T) {
+	w := memory(t, wm.Config{Limits: wm.Limits{MaxFilterSteps: 2_000_000}}, engram.Bounds{}, engram.Bounds{})
+	defer w.Close()
+	for i := range 300 {
+		testkit.Commit(t, w, change(fmt.Sprint(strings.Repeat("a", 200), i), 1, testkit.Value(t, 1)))
+	}
+	level := engram.MatchRegex("(?:a|b|ab){0,100}(?:a|b|ab){0,100}c")
+	pattern := engram.PatternOf(modelCore)
+	pattern.Levels = append(pattern.Levels, engram.AllNames(), level)
+	for what, ask := range map[string]func() error{
+		"a query": func() error {
+			_, err := w.Query(t.Context(), pattern.Select(engram.Latest(1)))
+			return err
+		},
+		"statistics": func() error {
+			_, err := w.Stats(t.Context(), pattern, engram.LevelEntity)
+			return err
+		},
+		"a description": func() error {
+			_, err := w.Describe(t.Context(), pattern)
+			return err
+		},
+		"a subscription to the past": func() error {
+			s, err := w.Subscribe(t.Context(), engram.Subscription{Patterns: []engram.Pattern{pattern}, Start: engram.Start{Kind: engram.StartLast, N: 1}})
+			if err == nil {
+				s.Close()
+			}
+			return err
+		},
+	} {
+		if err := ask(); engram.CodeOf(err) != engram.Exhausted {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	pattern.Levels[3] = engram.MatchRegex("a*7")
+	if all, err := w.Stats(t.Context(), pattern, engram.LevelEntity); err != nil || len(all) != 1 {
+		t.Errorf("statistics of one: %v, %v", all, err)
+	}
+	s := subscribe(t, w, engram.Subscription{Patterns: []engram.Pattern{pattern}})
+	s.Close()
+}

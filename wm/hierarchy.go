@@ -58,8 +58,9 @@ type memory struct {
 	// The WM's lock protects what follows.
 	held    counters    // of all segments, with what removed ones did
 	made    int         // provider segments that are there
-	newest  engram.Time // the highest time of all versions ever stored, if held.committed > 0
-	second  engram.Time // the second highest; MinTime if there is none
+	highest engram.Time // no version that is held has a higher time
+	newest  engram.Time // the newest time of all versions ever stored, if held.committed > 0
+	second  engram.Time // the second newest; MinTime if there is none
 	history versionList // what is not its entity's newest state, in the order it ceased to be
 	current versionList // the newest states of all entities, in the order of their arrival
 	byAge   ageHeap     // entities that have something old to evict
@@ -110,8 +111,12 @@ type entity struct {
 	id       engram.ID
 	provider *provider
 	timeline timeline
-	newest   atomic.Pointer[version] // the current version of the snapshot with the highest time
-	lost     losses
+	// newest is the current version of the newest snapshot, by the clock when the entity was
+	// last written; ahead says that there are later ones, which were beyond the present then.
+	// Who reads both without the lock reads ahead first.
+	newest atomic.Pointer[version]
+	ahead  atomic.Bool
+	lost   losses
 
 	firstNumber atomic.Uint64 // of the first update ever
 	lastNumber  atomic.Uint64

@@ -145,6 +145,7 @@ func (w *writer) completeLocked(s *syncing) (owed notices) {
 	if s.done.Load() {
 		return owed
 	}
+	w.mu.clock = w.now()
 	m := s.core.memory
 	var completed []*syncing
 	var batch []pending

@@ -12,9 +12,9 @@ func (w *WM) Latest(ctx context.Context, id engram.ID) (*engram.Snapshot, error)
 	if hidden(ctx, id) {
 		return nil, w.noEntity(ctx, id)
 	}
-	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity {
+	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity && !e.ahead.Load() {
 		highWater := w.number.Load()
-		if v := e.newest.Load(); v != nil && v.Number <= highWater {
+		if v := e.newest.Load(); v != nil && v.Number <= highWater && v.Time <= e.present(w.now()) {
 			return &v.Snapshot, nil
 		}
 	}
@@ -50,7 +50,7 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 	if e == nil {
 		return nil, w.noEntity(ctx, id)
 	}
-	l := lens{ctx: ctx, highWater: w.number.Load(), asOf: engram.MaxTime}
+	l := w.newLens(ctx, nil)
 	var sel query.Selection
 	missing, err := w.read(l, e, []engram.SnapshotSelector{s}, 1, &sel, &reading{})
 	if err != nil {

@@ -17,7 +17,12 @@ type losses struct {
 	snapshots  atomic.Uint64 // snapshots with all their versions
 	first      atomic.Int64  // times of the first and the last of these snapshots
 	last       atomic.Int64
+	gap        atomic.Pointer[gap]
 }
+
+// gap is the widest span of times between which none of the snapshots lies: where a clock
+// was wrong, what was lost of two times does not tell of all between them.
+type gap struct{ after, before engram.Time }
 
 // version tells of a version that is evicted, with its snapshot if it is the last.
 func (l *losses) version(v *version) {
@@ -44,8 +49,18 @@ func (l *losses) add(n uint64, arrived engram.Time, number uint64) {
 
 func (l *losses) addSnapshots(n uint64, first, last engram.Time) {
 	if l.snapshots.Load() > 0 {
-		first = min(first, engram.Time(l.first.Load()))
-		last = max(last, engram.Time(l.last.Load()))
+		was := l.load()
+		widest := gap{}
+		for _, g := range [...]gap{{was.last, first}, {last, was.first}, {was.gap.after, min(first, was.gap.before)}, {max(last, was.gap.after), was.gap.before}} {
+			if g.after < g.before && g.before.Sub(g.after) > widest.before.Sub(widest.after) {
+				widest = g
+			}
+		}
+		if widest != was.gap {
+			g := widest // the only one that is allocated
+			l.gap.Store(&g)
+		}
+		first, last = min(first, was.first), max(last, was.last)
 	}
 	l.first.Store(int64(first))
 	l.last.Store(int64(last))
@@ -56,18 +71,29 @@ func (l *losses) addSnapshots(n uint64, first, last engram.Time) {
 type loss struct {
 	evictions, snapshots uint64
 	arrived, first, last engram.Time
+	gap                  gap
 }
 
 func (l *losses) load() loss {
-	return loss{
+	was := loss{
 		evictions: l.evictions.Load(), snapshots: l.snapshots.Load(),
 		arrived: engram.Time(l.arrived.Load()), first: engram.Time(l.first.Load()), last: engram.Time(l.last.Load()),
 	}
+	if g := l.gap.Load(); g != nil {
+		was.gap = *g
+	}
+	return was
+}
+
+// within reports whether some of what was lost may have had a time in [first, last].
+func (l *loss) within(first, last engram.Time) bool {
+	return l.snapshots > 0 && l.last >= first && l.first <= last && (first <= l.gap.after || last >= l.gap.before)
 }
 
 // between reports whether some of what was lost may have had a time in (after, last].
 func (l *losses) between(after, last engram.Time) bool {
-	return l.snapshots.Load() > 0 && engram.Time(l.last.Load()) > after && engram.Time(l.first.Load()) <= last
+	was := l.load()
+	return after < last && was.within(after+1, last)
 }
 
 // GoneBetween reports whether an earlier entity of that name, evicted as a whole, may have
@@ -112,7 +138,7 @@ func (e *entity) missingBefore(sel *query.Selection, asOf engram.Time, m *engram
 
 // missing adds to m what was asked for and was lost.
 func (l loss) missing(id engram.ID, a query.Asked, asOf engram.Time, m *engram.Missing) *engram.Missing {
-	if a.First > a.Last || l.snapshots == 0 || l.first > a.Last || l.last < a.First || l.arrived > asOf {
+	if a.First > a.Last || !l.within(a.First, a.Last) || l.arrived > asOf {
 		return m
 	}
 	count := l.snapshots

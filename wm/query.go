@@ -121,7 +121,7 @@ func (x *execution) entity(e *entity, nodes []*query.Node) error {
 	if !ofType {
 		x.gone = e.missingBefore(&x.found, x.lens.asOf, x.gone)
 	}
-	if err := x.answer.Add(x.found.Snapshots); err != nil {
+	if err := x.answer.Add(e.id, &x.found); err != nil {
 		return err
 	}
 	return x.answer.Flush()

@@ -12,8 +12,9 @@ import (
 // what it takes notice of.
 type reading struct {
 	lens
-	spans []span
-	steps int // versions looked at
+	spans   []span
+	present engram.Time // see Present
+	steps   int         // versions looked at
 
 	// What it met on its way.
 	torn    bool  // something was evicted
@@ -28,6 +29,7 @@ type reading struct {
 // lens says what a reader takes notice of.
 type lens struct {
 	ctx       context.Context
+	now       engram.Time   // by the memory's clock; as of then
 	highWater uint64        // the highest update number
 	asOf      engram.Time   // the latest arrival; MaxTime is now
 	filter    *query.Filter // nil takes every version as it is
@@ -35,11 +37,16 @@ type lens struct {
 
 // newLens returns the lens of a reader that begins now.
 func (w *WM) newLens(ctx context.Context, asOf *engram.Time) lens {
-	l := lens{ctx: ctx, highWater: w.number.Load(), asOf: engram.MaxTime}
+	l := lens{ctx: ctx, now: w.now(), highWater: w.number.Load(), asOf: engram.MaxTime}
 	if asOf != nil {
-		l.asOf = *asOf
+		l.now, l.asOf = *asOf, *asOf
 	}
 	return l
+}
+
+// read returns how a reader with the lens looks at an entity from now on.
+func (l lens) read(e *entity) reading {
+	return reading{lens: l, spans: e.timeline.spans(), present: e.present(l.now), newer: e.lastNumber.Load() > l.highWater}
 }
 
 // visible returns what the reader sees of the snapshot whose current version is v:
@@ -91,11 +98,12 @@ type place struct{ i, j int }
 // A reading is a [query.View].
 var _ query.View[place] = (*reading)(nil)
 
-// Begin, End, From, After and Beyond implement [query.View].
+// Begin, End, From, After, Beyond and Present implement [query.View].
 func (r *reading) Begin() place              { return place{} }
 func (r *reading) End() place                { return r.after(engram.MaxTime) }
 func (r *reading) After(t engram.Time) place { return r.after(t) }
 func (r *reading) Beyond(p, q place) bool    { return p.i > q.i || p.i == q.i && p.j > q.j }
+func (r *reading) Present() engram.Time      { return r.present }
 func (r *reading) From(t engram.Time) place {
 	if t == engram.MinTime {
 		return place{}

@@ -51,6 +51,7 @@ func (w *writer) restore(versions []Restored, results []engram.UpdateResult) err
 	if w.mu.closed {
 		return errServerClosed
 	}
+	w.mu.clock = w.now()
 	for i := range batch {
 		p := &batch[i]
 		if p.version == nil {

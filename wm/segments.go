@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // AddCoreSegment implements engram.Segments. Without a journal the only durability
@@ -241,31 +242,31 @@ func (e *entity) releaseLocked() {
 
 // Describe implements engram.Segments.
 func (w *WM) Describe(ctx context.Context, p engram.Pattern) ([]engram.Description, error) {
-	match, err := p.Matcher()
+	names, err := w.compiler.Names(ctx, p, w.limits.MaxFilterSteps)
 	if err != nil {
 		return nil, err
 	}
 	scope := engram.ScopeOf(ctx)
 	var out []engram.Description
 	for _, m := range w.memories.sorted() {
-		if !match.Level(engram.LevelMemory).Match(m.name) || engram.VisibilityIn(scope, m.value.id) == engram.Hidden {
+		if !names.Match(engram.LevelMemory, m.name) || engram.VisibilityIn(scope, m.value.id) == engram.Hidden {
 			continue
 		}
 		for _, c := range m.value.cores.sorted() {
 			if err := checkContext(ctx); err != nil {
 				return nil, err
 			}
-			if match.Level(engram.LevelCoreSegment).Match(c.name) {
-				out = c.value.describe(out, match, len(p.Levels), scope)
+			if names.Match(engram.LevelCoreSegment, c.name) {
+				out = c.value.describe(out, names, len(p.Levels), scope)
 			}
 		}
 	}
-	return out, nil
+	return out, names.Err()
 }
 
 // describe appends the descriptions of the core segment and its provider segments that
 // match a pattern of so many levels, or contain a match of it.
-func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, levels int, scope engram.Scope) []engram.Description {
+func (c *core) describe(out []engram.Description, names *query.Names, levels int, scope engram.Scope) []engram.Description {
 	seen := engram.VisibilityIn(scope, c.id)
 	if seen == engram.Hidden {
 		return out
@@ -278,15 +279,15 @@ func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, 
 	out = append(out, d)
 	found := levels <= int(engram.LevelCoreSegment) && seen == engram.Visible
 	for _, p := range c.providers.sorted() {
-		if !match.Level(engram.LevelProviderSegment).Match(p.name) ||
-			levels == int(engram.LevelEntity) && !p.value.anyEntity(match.Level(engram.LevelEntity), scope) {
+		if !names.Match(engram.LevelProviderSegment, p.name) ||
+			levels == int(engram.LevelEntity) && !p.value.anyEntity(names, scope) {
 			continue
 		}
 		switch engram.VisibilityIn(scope, p.value.id) {
 		case engram.Hidden:
 			continue
 		case engram.Partial:
-			if !p.value.anyEntity(match.Level(engram.LevelEntity), scope) {
+			if !p.value.anyEntity(names, scope) {
 				continue
 			}
 		}
@@ -300,11 +301,11 @@ func (c *core) describe(out []engram.Description, match *engram.PatternMatcher, 
 	return out
 }
 
-// anyEntity reports whether m matches an entity of the provider segment that lies in
+// anyEntity reports whether an entity of the provider segment is matched that lies in
 // the scope.
-func (p *provider) anyEntity(m *engram.NameMatcher, scope engram.Scope) bool {
-	if names, ok := m.Exact(); ok {
-		for _, name := range names {
+func (p *provider) anyEntity(names *query.Names, scope engram.Scope) bool {
+	if listed, ok := names.Listed(engram.LevelEntity); ok {
+		for _, name := range listed {
 			if e, there := p.entities.Get(name); there && engram.VisibilityIn(scope, e.id) != engram.Hidden {
 				return true
 			}
@@ -312,7 +313,7 @@ func (p *provider) anyEntity(m *engram.NameMatcher, scope engram.Scope) bool {
 		return false
 	}
 	for _, e := range p.entities.sorted() {
-		if m.Match(e.name) && engram.VisibilityIn(scope, e.value.id) != engram.Hidden {
+		if names.Match(engram.LevelEntity, e.name) && engram.VisibilityIn(scope, e.value.id) != engram.Hidden {
 			return true
 		}
 	}

@@ -23,7 +23,7 @@ func (w *WM) read(l lens, e *entity, selectors []engram.SnapshotSelector, limit 
 	}
 	lost := e.lost.load()
 	for first := true; ; first = false {
-		*r = reading{lens: l, spans: e.timeline.spans(), newer: e.lastNumber.Load() > l.highWater}
+		*r = l.read(e)
 		sel.Reset()
 		for i := range selectors {
 			query.Select[place](sel, r, selectors[i], limit)

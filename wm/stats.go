@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // Stats implements engram.Statistician. Nodes that the pattern matches are told of
@@ -13,21 +14,21 @@ func (w *WM) Stats(ctx context.Context, p engram.Pattern, depth engram.Level) ([
 	if depth < engram.LevelMemory || depth > engram.LevelEntity {
 		return nil, engram.Errorf(engram.Invalid, "", "stats down to the level of a %s; from memory to entity is possible", depth)
 	}
-	match, err := p.Matcher()
+	names, err := w.compiler.Names(ctx, p, w.limits.MaxFilterSteps)
 	if err != nil {
 		return nil, err
 	}
-	s := &statistics{w: w, ctx: ctx, scope: engram.ScopeOf(ctx), match: match, from: max(engram.LevelMemory, engram.Level(len(p.Levels)))}
+	s := &statistics{w: w, ctx: ctx, scope: engram.ScopeOf(ctx), names: names, from: max(engram.LevelMemory, engram.Level(len(p.Levels)))}
 	s.to = max(depth, s.from)
 	for _, m := range w.memories.sorted() {
-		if !match.Level(engram.LevelMemory).Match(m.name) {
+		if !names.Match(engram.LevelMemory, m.name) {
 			continue
 		}
 		if err := s.memory(m.value); err != nil {
 			return nil, err
 		}
 	}
-	return s.out, nil
+	return s.out, names.Err()
 }
 
 // statistics collects the stats of nodes from one level to another.
@@ -35,13 +36,13 @@ type statistics struct {
 	w        *WM
 	ctx      context.Context
 	scope    engram.Scope
-	match    *engram.PatternMatcher
+	names    *query.Names
 	from, to engram.Level
 	out      []engram.Stats
 }
 
 func (s *statistics) wants(l engram.Level, name string) bool {
-	return s.match.Level(l).Match(name)
+	return s.names.Match(l, name)
 }
 
 // node reserves the place of a node's stats, before those below it, and returns a
@@ -172,13 +173,20 @@ func (s *statistics) provider(p *provider) (sum engram.Stats, there bool, err er
 			return sum, false, err
 		}
 		n := min(statsBatch, len(entities))
+		var wanted [statsBatch]bool // before the lock: matching names takes its time
+		for i, e := range entities[:n] {
+			wanted[i] = s.from < engram.LevelEntity || s.wants(engram.LevelEntity, e.name)
+		}
+		if err := s.names.Err(); err != nil {
+			return sum, false, err
+		}
 		s.w.mu.Lock()
-		for _, e := range entities[:n] {
+		for i, e := range entities[:n] {
 			if seen == engram.Partial && s.scope.Visibility(e.value.id) == engram.Hidden {
 				continue
 			}
 			there = true
-			if s.from < engram.LevelEntity || s.wants(engram.LevelEntity, e.name) {
+			if wanted[i] {
 				st := e.value.statsLocked()
 				include(&sum, &st)
 				if s.to == engram.LevelEntity {
@@ -211,7 +219,7 @@ func (e *entity) statsLocked() engram.Stats {
 	st := engram.Stats{ID: e.id, Entities: 1}
 	e.held.set(&st)
 	if v := e.newest.Load(); v != nil && st.Snapshots > 0 {
-		st.First, st.Last = e.timeline.front().Time, v.Time
+		st.First, st.Last = e.timeline.front().Time, e.timeline.last().Time
 		st.Type = v.Instances[0].Payload.Type
 	}
 	return st

@@ -332,6 +332,30 @@ func (tl *timeline) front() *version {
 	return nil
 }
 
+// newest returns the current version of the snapshot that is the newest for readers
+// ([query.Newest]), last that of the one with the highest time, and after that of the first
+// one after t; nil if there is none.
+func (tl *timeline) newest(present engram.Time) *version {
+	r := reading{spans: tl.spans()}
+	p := r.after(present)
+	if v := r.prev(&p); v != nil {
+		return v
+	}
+	return tl.last()
+}
+
+func (tl *timeline) last() *version {
+	r := reading{spans: tl.spans()}
+	p := r.End()
+	return r.prev(&p)
+}
+
+func (tl *timeline) after(t engram.Time) *version {
+	r := reading{spans: tl.spans()}
+	p := r.after(t)
+	return r.next(&p)
+}
+
 // clear empties the slot of v, a current version without superseded ones.
 func (tl *timeline) clear(v *version) {
 	spans := tl.spans()

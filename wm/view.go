@@ -30,6 +30,10 @@ func (w *WM) Limits() Limits { return w.limits }
 // Compiler returns what compiles the memory's queries.
 func (w *WM) Compiler() *query.Compiler { return w.compiler }
 
+// Present returns the latest time that is not beyond the present for an entity that the
+// view need not have.
+func (v *View) Present(entity engram.ID) engram.Time { return v.w.present(entity, v.lens.now) }
+
 // Has reports whether there is a node of that ID, from a memory to an entity.
 func (v *View) Has(id engram.ID) bool {
 	m, ok := v.w.memories.Get(id.Memory())
@@ -167,9 +171,7 @@ func (v *View) Entity(id engram.ID) *EntityView {
 	if e == nil {
 		return nil
 	}
-	x := &EntityView{entity: e}
-	x.reading = reading{lens: v.lens, spans: e.timeline.spans(), newer: e.lastNumber.Load() > v.lens.highWater}
-	return x
+	return &EntityView{reading: v.lens.read(e), entity: e}
 }
 
 // Lost tells what was evicted of the entity. Read it after the entity: what is evicted
@@ -203,6 +205,12 @@ func (x *EntityView) Lost() Loss {
 // evicted under the reader.
 func (x *EntityView) Torn() bool {
 	return x.torn || x.newer && x.entity.lost.evictions.Load() > 0
+}
+
+// Newest returns the entity's newest snapshot that the view takes notice of, or nil.
+func (x *EntityView) Newest() *engram.Snapshot {
+	s, _, _ := query.Newest[Place](&x.reading)
+	return s
 }
 
 // Read selects from the entity, by the memory's own rules, at most limit snapshots

@@ -44,8 +44,9 @@ type Limits struct {
 	// MaxAskedBytes bounds what all open subscriptions ask for: their patterns, filters and
 	// fields, each once in a subscription, beyond 16 KiB of each. Default 128 MiB.
 	MaxAskedBytes int64
-	// MaxFilterSteps bounds what the filter of one query may cost in all; a step takes about
-	// 50 ns. Default 200,000,000: about ten seconds.
+	// MaxFilterSteps bounds what one query may compute in all: what its filter costs, and the
+	// regular expressions of its names, compiled and matched; a step takes about 50 ns.
+	// Default 200,000,000: about ten seconds.
 	MaxFilterSteps int64
 	// Recent is how many updates the memory remembers to have written where, so that
 	// who resumes behind one of them need not search for what followed; default 65,536.
@@ -126,6 +127,7 @@ type writer struct {
 		sync.Mutex
 		closed   bool
 		number   uint64      // the last given
+		clock    engram.Time // when what is written now was begun to be
 		arrived  engram.Time // the last given
 		syncing  int         // updates on their way to the disk, of all memories
 		removing engram.Time // Until of the removal on its way there, MaxTime if there is none

@@ -20,6 +20,7 @@ type Account struct {
 	Time   engram.Time // that was asked for
 	Parent string      // "" is none
 	There  bool        // the parent exists
+	Absent string      // why it does not, such as "anna removed"; "" if it does, or there is none
 	Frame  string      // of the pose of an item without a parent; "" if it has none
 	Inside bool        // it lies in its parent, a place or a box, and not on it
 	Held   bool        // its parent is a robot, of which it is no part
@@ -44,6 +45,10 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 		a.Held = p.merged.Is(KindRobot) && !n.merged.Is(KindComponent)
 		a.Inside = p.merged.Is(KindMap) || boxed(n, p)
 	}
+	if a.Parent != "" && !a.There {
+		who, more := absence(f, a.Parent)
+		a.Absent = who + more
+	}
 	if p := n.merged.Placement; p != nil && a.Parent == "" {
 		a.Frame = p.Frame
 	}
@@ -61,6 +66,27 @@ func (f *Forest) Account(name string, at engram.Time, looks []Look) (Account, er
 		a.Source = Perception
 	}
 	return a, nil
+}
+
+// Absence says why there is no item of a name: that nobody has stated it, that nobody states it any more, or who removed
+// it and why.
+func Absence(f *Forest, name string) string {
+	who, more := absence(f, name)
+	return who + " it" + more
+}
+
+// absence returns what stands before and behind the object of such a sentence.
+func absence(f *Forest, name string) (who, more string) {
+	s, removed := f.Removed(name)
+	switch {
+	case removed && s.Item.Removed.Reason != "":
+		return s.Who() + " removed", " (" + s.Item.Removed.Reason + ")"
+	case removed:
+		return s.Who() + " removed", ""
+	case len(f.Statements(name)) > 0:
+		return "nobody states", " any more"
+	}
+	return "nobody has stated", ""
 }
 
 // boxed reports whether an item's origin lies within the box of another one, below its top.
@@ -92,7 +118,7 @@ func (a *Account) String() string {
 		where = "by itself in the frame of " + withArticle(a.Frame)
 	case a.Parent == "":
 	case !a.There:
-		where = "waiting for " + withArticle(a.Parent) + ", which nobody has stated"
+		where = "waiting for " + withArticle(a.Parent) + ", which " + a.Absent
 	case a.Held:
 		where = "held by " + withArticle(a.Parent)
 	case a.Inside:

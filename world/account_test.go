@@ -1,6 +1,7 @@
 package world
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,25 @@ func TestAccount(t *testing.T) {
 	}
 	if _, err := f.Account("moon", 0, nil); engram.CodeOf(err) != engram.NotFound {
 		t.Error(err)
+	}
+}
+
+// A parent that is not there was never stated, is stated no more, or was removed.
+func TestAbsentParents(t *testing.T) {
+	gone := Item{Removed: &Removal{Reason: "sold"}, Source: Operator}
+	f := forest(t,
+		at("shelf", "plan", 1, thing("", 0, 0, 0)), at("shelf", "op", 2, gone),
+		at("crate", "plan", 1, thing("", 0, 0, 0)), at("crate", "op", 2, Item{Removed: &Removal{}, Source: Operator}),
+		at("box", "plan", 3, Item{}),
+		at("a", "eye", 2, thing("shelf", 0, 0, 0)), at("b", "eye", 2, thing("crate", 0, 0, 0)), at("c", "eye", 2, thing("box", 0, 0, 0)), at("d", "eye", 2, thing("moon", 0, 0, 0)))
+	for item, want := range map[string][3]string{
+		"a": {"op removed (sold)", "shelf", "op removed it (sold)"}, "b": {"op removed", "crate", "op removed it"},
+		"c": {"nobody states any more", "box", "nobody states it any more"}, "d": {"nobody has stated", "moon", "nobody has stated it"},
+	} {
+		a, err := f.Account(item, 2e9, nil)
+		if err != nil || a.Absent != want[0] || a.Parent != want[1] || Absence(f, a.Parent) != want[2] || !strings.HasPrefix(a.String(), "waiting for the "+want[1]+", which "+want[0]+", said just now by eye") {
+			t.Errorf("%s: %q, %q, %q, %v", item, a.Absent, Absence(f, a.Parent), a.String(), err)
+		}
 	}
 }
 

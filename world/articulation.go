@@ -92,7 +92,7 @@ func (a *Articulation) Check(name string) error {
 func (a *Articulation) checkValue(name string) error {
 	switch {
 	case a.Value == nil && !a.describes():
-		return engram.Errorf(engram.Invalid, name, "nothing is said of the joint; state its value, or the items that it joins")
+		return engram.Errorf(engram.Invalid, name, "nothing is said of the joint; state its value, or the items that it joins; to take a joint back, withdraw its name")
 	case a.Value != nil && !(math.Abs(*a.Value) <= MaxLength):
 		return engram.Errorf(engram.Invalid, name, "its value is %g; it must be finite, and 1e12 at most", *a.Value)
 	case !(a.Sigma >= 0) || math.IsInf(a.Sigma, 0):
@@ -176,23 +176,26 @@ func (a *Articulation) move(p pose.Pose, c pose.Cov) (pose.Pose, pose.Cov) {
 }
 
 // joint returns the joint that moves a node's item, with the value that counts, or nil.
-func (f *Forest) joint(n *node) *Articulation { return f.rules.joint(n.joints) }
+func (f *Forest) joint(n *node) *Articulation { return f.rules.joint(n.said, n.joints) }
 
-func (r *Rules) joint(joints []*JointStatement) *Articulation {
+// joint returns the joint that moves an item, from what is said of the item and of joints.
+func (r *Rules) joint(said []*Statement, joints []*JointStatement) *Articulation {
 	if len(joints) == 0 {
 		return nil
 	}
-	_, a := r.mergeJoints(joints, "")
+	_, a := r.mergeJoints(said, joints, "")
 	return a
 }
 
 // mergeJoints returns what counts of what is said of joints that move one item, of that of a
 // name if it is not "": of all that describe one that which counts by rank, time and name, and
-// of its values, those in the memory Object among them, the same.
-func (r *Rules) mergeJoints(joints []*JointStatement, name string) (*JointStatement, *Articulation) {
+// of its values, those in the memory Object among them, the same. What was said before the item was removed
+// does not count.
+func (r *Rules) mergeJoints(said []*Statement, joints []*JointStatement, name string) (*JointStatement, *Articulation) {
+	removed := r.removals(said)
 	var described, valued *JointStatement
 	for _, s := range joints {
-		if s.Home != InWorld || !s.Joint.describes() || name != "" && s.Name != name {
+		if s.Home != InWorld || !s.Joint.describes() || name != "" && s.Name != name || !r.jointStamp(s, s.Joint.Time).afterAll(removed) {
 			continue
 		}
 		if described == nil || r.jointOver(s, described, s.Joint.Time, described.Joint.Time) {
@@ -203,17 +206,21 @@ func (r *Rules) mergeJoints(joints []*JointStatement, name string) (*JointStatem
 		return nil, nil
 	}
 	for _, s := range joints {
-		if s.Name != described.Name || s.Joint.Value == nil {
+		if s.Name != described.Name || s.Joint.Value == nil || !r.jointStamp(s, s.Joint.ValueTime).afterAll(removed) {
 			continue
 		}
 		if valued == nil || r.jointOver(s, valued, s.Joint.ValueTime, valued.Joint.ValueTime) {
 			valued = s
 		}
 	}
-	if valued == nil || valued == described {
+	if valued == described || valued == nil && described.Joint.Value == nil {
 		return described, described.Joint
 	}
 	a := *described.Joint
+	if valued == nil { // it is of what was removed
+		a.Value, a.Sigma, a.ValueTime = nil, 0, 0
+		return described, &a
+	}
 	a.Value, a.Sigma, a.ValueTime = valued.Joint.Value, valued.Joint.Sigma, valued.at(valued.Joint.ValueTime)
 	return described, &a
 }
@@ -261,7 +268,8 @@ func (j Joints) All() iter.Seq[NamedJoint] { return j.from("") }
 func (j Joints) from(name string) iter.Seq[NamedJoint] {
 	return func(yield func(NamedJoint) bool) {
 		j.f.jointed.from(hung{name, &named{}}, byJoint, func(k hung) bool {
-			s, a := j.f.rules.mergeJoints(j.f.node(k.id).joints, k.joint)
+			n := j.f.node(k.id)
+			s, a := j.f.rules.mergeJoints(n.said, n.joints, k.joint)
 			return a == nil || yield(NamedJoint{k.joint, a, s})
 		})
 	}
@@ -312,34 +320,30 @@ func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation) (*Articul
 			}
 		}
 	}
-	own := k.ownJoint(f, joint, a.Moved)
+	own := k.ownJoint(joint)
 	if own == nil {
 		return &a, k.tick(0), nil
 	}
 	was := own.Joint
-	if !a.describes() && was.describes() {
+	switch {
+	case was.Moved != a.Moved:
+	case !a.describes() && was.describes():
 		value := a
 		a = *was
 		a.Time, a.ValueTime = own.at(was.Time), value.ValueTime
 		a.Value, a.Sigma, a.Source = value.Value, value.Sigma, value.Source
-	} else if a.Value == nil && was.Value != nil && a.within(joint, *was.Value) == nil {
+	case a.Value == nil && was.Value != nil && a.within(joint, *was.Value) == nil:
 		a.Value, a.Sigma, a.ValueTime = was.Value, was.Sigma, own.at(was.ValueTime)
 	}
 	return &a, k.tick(own.Time), nil
 }
 
-// ownJoint returns what the provider says of a joint that moves an item, or nil.
-func (k *keeper) ownJoint(f *Forest, joint, moved string) *JointStatement {
-	n := f.any(moved)
-	if n == nil {
-		return nil
-	}
-	for _, s := range n.joints {
-		if s.Name == joint && k.says(&s.Said) {
-			return s
-		}
-	}
-	return nil
+// ownJoint returns what the provider said last of a joint, which may be nothing any more; nil if it never
+// said anything.
+func (k *keeper) ownJoint(joint string) *JointStatement {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.builder.joints[speaker{joint, k.provider, k.robot}]
 }
 
 // SetAxis has a revolute joint turn about an axis that is given in the frame of its Pose, at

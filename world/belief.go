@@ -49,9 +49,26 @@ func (l *Look) Check() error {
 	if _, err := l.Pose.Checked(); err != nil {
 		return engram.Errorf(engram.Invalid, l.Sensor, "%w", err)
 	}
-	v := l.View
-	if !(v.Horizontal > 0 && v.Vertical > 0 && v.MinRange >= 0 && v.MaxRange > v.MinRange) {
-		return engram.Errorf(engram.Invalid, l.Sensor, "its view %+v has an angle that is not positive, or a range that ends before it begins", v)
+	if l.View.Vertical == 0 {
+		return engram.Errorf(engram.Invalid, l.Sensor, "its field of view is 0 rad high; vertical is the full angle, more than 0")
+	}
+	return l.View.check(l.Sensor)
+}
+
+// check returns an Invalid error about a sensor that can reach nothing so. A flat scanner is 0 rad high.
+func (v *View) check(sensor string) error {
+	fail := func(format string, args ...any) error {
+		return engram.Errorf(engram.Invalid, sensor, "its field of view "+format, args...)
+	}
+	switch {
+	case !(v.Horizontal > 0) || math.IsInf(v.Horizontal, 0):
+		return fail("is %g rad wide; horizontal is the full angle, more than 0 (2 pi is all around)", v.Horizontal)
+	case !(v.Vertical >= 0) || math.IsInf(v.Vertical, 0):
+		return fail("is %g rad high; vertical is the full angle, 0 for a flat scanner, else more", v.Vertical)
+	case !(v.MinRange >= 0):
+		return fail("begins at %g m; min_range is 0 or more", v.MinRange)
+	case !(v.MaxRange > v.MinRange):
+		return fail("goes from %g m to %g m; max_range is more than min_range", v.MinRange, v.MaxRange)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -250,5 +251,51 @@ func TestStandingOnABoxIsNotHidden(t *testing.T) {
 		if b := believe(t, f, "cup", 12, ahead(12, 0, 0.1, height)); b.Looked != 1 {
 			t.Errorf("looked at from a height of %g m: %+v", height, b)
 		}
+	}
+}
+
+// What a sensor cannot reach so is told in words, of looks and of components.
+func TestViewsInWords(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		view      View
+		want      string
+		component bool // it is right for a component
+	}{
+		{View{1, 1, 0, 5}, "", true},
+		{View{2 * math.Pi, 0, 0, 5}, "its field of view is 0 rad high", true}, // a flat scanner
+		{View{0, 1, 0, 5}, "its field of view is 0 rad wide", false},
+		{View{-1, 1, 0, 5}, "its field of view is -1 rad wide", false},
+		{View{nan, 1, 0, 5}, "its field of view is NaN rad wide", false},
+		{View{math.Inf(1), 1, 0, 5}, "its field of view is +Inf rad wide", false},
+		{View{1, -0.5, 0, 5}, "its field of view is -0.5 rad high", false},
+		{View{1, nan, 0, 5}, "its field of view is NaN rad high", false},
+		{View{1, 1, -1, 5}, "its field of view begins at -1 m", false},
+		{View{1, 1, nan, 5}, "its field of view begins at NaN m", false},
+		{View{1, 1, 3, 2}, "its field of view goes from 3 m to 2 m", false},
+		{View{1, 1, 0, nan}, "its field of view goes from 0 m to NaN m", false},
+	} {
+		says := func(what string, err error, want string) {
+			t.Helper()
+			if want == "" && err != nil || want != "" && (engram.CodeOf(err) != engram.Invalid || !strings.Contains(err.Error(), "eye: "+want) || strings.Contains(err.Error(), "{")) {
+				t.Errorf("%s with %+v: %v, not %q", what, c.view, err, want)
+			}
+		}
+		l := ahead(1, 0, 0, 0)
+		l.Sensor, l.View = "eye", c.view
+		says("a look", l.Check(), c.want)
+		want := c.want
+		if c.component {
+			want = ""
+		}
+		says("a component", (&Component{Kind: "camera", View: &c.view}).Check("eye"), want)
+	}
+	l := ahead(1, 0, 0, 0)
+	l.Pose.R = pose.Quat{}
+	if err := l.Check(); engram.CodeOf(err) != engram.Invalid || !strings.Contains(err.Error(), "quaternion") {
+		t.Error(err)
+	}
+	if err := (&Component{Kind: "camera", View: &View{1, 1, 0, math.Inf(1)}}).Check("eye"); engram.CodeOf(err) != engram.Invalid {
+		t.Error(err)
 	}
 }

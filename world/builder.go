@@ -431,7 +431,7 @@ func (b *Builder) saidAside(home Home, name string, by *Said) *Said {
 // replaced, perhaps by others on other objects.
 func (b *Builder) unsay(gone map[Said]bool) {
 	of := func(s *Said) bool {
-		return gone[Said{Provider: s.Provider, Robot: s.Robot, Home: s.Home, Time: cmp.Or(s.snapshot, s.Time)}]
+		return gone[Said{Provider: s.Provider, Robot: s.Robot, Home: s.Home, Time: s.Time}]
 	}
 	for id := range b.next {
 		n := b.f.node(id)

@@ -17,6 +17,7 @@ const (
 	mapSegment   = "Map"
 	dataSegment  = "MapData"
 	partSegment  = "Component"
+	clockSegment = "Clock"
 )
 
 // Codec turns what a world is made of into payloads of the memory World and back. It is safe
@@ -68,6 +69,9 @@ func (c *Codec) Patterns() []engram.Pattern {
 		if c.types[name] != nil {
 			patterns = append(patterns, engram.MustPattern(beside[name]))
 		}
+	}
+	if c.types[clockType] != nil {
+		patterns = append(patterns, engram.MustPattern(ownMemory+"/"+clockSegment))
 	}
 	return patterns
 }

@@ -47,7 +47,8 @@ type Seen struct {
 }
 
 // Seen reads a snapshot of Object/Instance, Object/Attachments or Object/ArticulatedAttachments. Of an
-// object that several instances of the snapshot tell of, the most confident counts. The
+// object that several instances of the snapshot tell of, the most confident counts. It is of the snapshot's time, which
+// decides what is the newest; the payload's timestamp, of an attachment since when it is, does not. The
 // error is Corrupt if it is none.
 func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 	if len(s.Instances) == 0 {
@@ -87,9 +88,6 @@ func (c *Codec) Seen(id engram.ID, s *engram.Snapshot) (Seen, error) {
 	if id.ProviderSegment() == priorKnowledge {
 		seen.Item.Source = PriorKnowledge
 	}
-	if t := get[engram.Time](v, "timestamp"); t != 0 {
-		seen.Time, seen.snapshot = t, s.Time
-	}
 	for name, value := range get[map[string]any](v, "joint_values") {
 		q, _ := value.(float64)
 		if !strings.HasPrefix(name, seen.Name+"/") {
@@ -111,7 +109,12 @@ func (s *Seen) value(joint string) JointStatement {
 	return JointStatement{joint, s.Said, &Articulation{}}
 }
 
-// Clock reads a snapshot of SystemState/Clock.
+// isClock reports whether an ID is of what a server measured of clocks.
+func isClock(id engram.ID) bool {
+	return id.CoreSegment() == clockSegment && (isOf(id, ownMemory) || isOf(id, clockMemory))
+}
+
+// Clock reads a snapshot of World/Clock or SystemState/Clock.
 func (c *Codec) Clock(id engram.ID, s *engram.Snapshot) (ClockStatement, error) {
 	v, err := c.decode(clockType, id, s)
 	if err != nil {

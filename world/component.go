@@ -40,8 +40,13 @@ func (c *Component) Check(name string) error {
 	if c.Kind == "" {
 		return engram.Errorf(engram.Invalid, name, "the component has no kind; say what it is, such as camera")
 	}
-	if v := c.View; v != nil && (!(v.Horizontal > 0 && v.Vertical >= 0 && v.MinRange >= 0 && v.MaxRange > v.MinRange) || math.IsInf(v.MaxRange, 0)) {
-		return engram.Errorf(engram.Invalid, name, "its field of view %+v has an angle that is not positive, or a range that ends before it begins, or does not end", *v)
+	if v := c.View; v != nil {
+		if err := v.check(name); err != nil {
+			return err
+		}
+		if math.IsInf(v.MaxRange, 0) {
+			return engram.Errorf(engram.Invalid, name, "its field of view has no end; say how far it reaches as max_range, metres")
+		}
 	}
 	return engram.CheckName(name)
 }

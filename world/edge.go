@@ -34,15 +34,15 @@ func (f *Forest) Edge(name string) (Edge, bool) {
 	if f.frameOf(n) == none {
 		return Edge{}, true
 	}
-	return f.rules.edge(n.merged, f.in(n).name, n.joints), true
+	return f.rules.edge(n.merged, f.in(n).name, n.said, n.joints), true
 }
 
-// edge returns the edge of an item in a frame.
-func (r *Rules) edge(m *Merged, frame string, joints []*JointStatement) Edge {
+// edge returns the edge of an item in a frame, from what is said of it and of the joints that move it.
+func (r *Rules) edge(m *Merged, frame string, said []*Statement, joints []*JointStatement) Edge {
 	p, s := m.Placement, m.Placed
 	e := Edge{Frame: frame, Pose: p.Pose, Cov: p.Cov, Provider: s.Provider, Home: s.Home}
 	e.Time = s.at(p.Time).Add(r.Offsets[s.Robot])
-	if j := r.joint(joints); j != nil && j.moves(s, frame) {
+	if j := r.joint(said, joints); j != nil && j.moves(s, frame) {
 		e.Pose, e.Cov = j.move(p.Pose, p.Cov)
 	}
 	return e
@@ -110,7 +110,7 @@ func (r *Rules) edgeAt(name string, said []*Statement, joints []*JointStatement)
 	if frame == "" || frame == name {
 		return Edge{}
 	}
-	return r.edge(m, frame, joints)
+	return r.edge(m, frame, said, joints)
 }
 
 // Track returns where an item was from a time on, and at that time, as [Rules.Track] does of what the

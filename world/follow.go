@@ -24,6 +24,17 @@ func (m *Memory) knows(epoch uint64) bool {
 	return m.epochOf(ownMemory) == epoch || m.hub.knows(epoch)
 }
 
+// isCurrent reports whether more may come of an epoch: of a server that is followed at present, or of an owner of
+// copies.
+func (m *Memory) isCurrent(epoch uint64) bool {
+	if m.epochOf(ownMemory) == epoch || len(m.followedIn(epoch)) > 0 {
+		return true
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Contains(m.owners, epoch)
+}
+
 // How long what could not be read anew waits for the next attempt: twice as long each time.
 const (
 	firstPause   = 500 * time.Millisecond
@@ -246,6 +257,13 @@ func (m *Memory) inCopies(ctx context.Context, marks []Mark) error {
 	if err != nil {
 		return err
 	}
+	var owners []uint64
+	for _, c := range r.Copies {
+		owners = append(owners, c.Epoch)
+	}
+	m.mu.Lock()
+	m.owners = owners
+	m.mu.Unlock()
 	for _, c := range r.Copies {
 		to := Mark{c.Epoch, c.Number}
 		if !slices.ContainsFunc(marks, func(m Mark) bool { return m.Epoch == to.Epoch && m.Number <= to.Number }) {

@@ -24,6 +24,8 @@ type hub struct {
 	// is nowhere else. It is called by one goroutine at a time.
 	seek    func(context.Context, []Mark) error
 	seeking chan struct{} // has room for who calls it
+	// current reports whether more may come of an epoch; nil if there is only one.
+	current func(epoch uint64) bool
 }
 
 func newHub(rules Rules) *hub {
@@ -121,9 +123,26 @@ func (h *hub) View(ctx context.Context, after ...Mark) (*Forest, error) {
 			return nil, ended
 		}
 		if err := h.await(ctx, news, after); err != nil {
-			return nil, notYet(err)
+			return nil, h.notYet(err, after)
 		}
 	}
+}
+
+// notYet says that marks were not reached, and where that is known that waiting does not help.
+func (h *hub) notYet(why error, after []Mark) error {
+	text := "wait longer, or ask again"
+	for _, m := range after {
+		switch {
+		case h.current == nil || h.current(m.Epoch):
+			continue
+		case h.knows(m.Epoch):
+			text = "the server that wrote it has begun anew since, and this world had not come so far: waiting does not help. What the server has kept is there; ask without the mark " + m.String()
+		default:
+			text = "it is of no server that this world follows now: that has begun anew since, or belongs to a robot that the world is not over (--robots, world.Robots). " +
+				"Waiting does not help then. What the server has kept is there; ask without the mark " + m.String()
+		}
+	}
+	return &engram.Error{Code: engram.TooNew, Thing: "world", Err: why, Msg: "what was written up to the mark is not there yet; " + text}
 }
 
 // seekEvery is how often what does not come is looked for elsewhere.

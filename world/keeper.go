@@ -15,7 +15,7 @@ type update struct {
 	name       string // of the entity
 	time       engram.Time
 	confidence float64
-	what       any // *Item, *Articulation or *State
+	what       any // *Item, *Articulation, *State, *Map, *Component, or the data of a map as []byte
 }
 
 // sourced returns an Invalid error for what says something and not where that comes from.
@@ -25,7 +25,7 @@ func (u *update) sourced() error {
 	case *Item:
 		unset = v.Source == SourceUnset && (v.says() || v.Removed != nil)
 	case *Articulation:
-		unset = v.Source == SourceUnset
+		unset = v.Source == SourceUnset && v.Moved != ""
 	case *State:
 		unset = v.Source == SourceUnset && v.Value != nil
 	}
@@ -49,7 +49,10 @@ type keeper struct {
 	now      func() engram.Time
 	// begin has the world have all that was stored before.
 	begin func(context.Context) error
-	// store writes updates, one error each, and returns the mark of the last.
+	// check returns an error for each update that cannot be stored.
+	check func(context.Context, []update) []error
+	// store writes updates, one error each, and returns the mark of the last. Its own error says that none was
+	// written, or if it is Unavailable or Canceled that nobody knows.
 	store func(context.Context, []update) ([]error, Mark, error)
 	// storeData stores the data of a map, of which no world has more than that they are there.
 	storeData func(ctx context.Context, name string, t engram.Time, data []byte) error
@@ -85,10 +88,7 @@ func lastSaid[S any](k *keeper, all []*S, said func(*S) *Said) engram.Time {
 func (k *keeper) write(ctx context.Context, change func(*Forest) ([]update, error)) ([]error, Mark, error) {
 	k.writing.Lock()
 	defer k.writing.Unlock()
-	if err := k.begin(ctx); err != nil {
-		return nil, Mark{}, err
-	}
-	f, err := k.View(ctx)
+	f, err := k.upToDate(ctx)
 	if err != nil {
 		return nil, Mark{}, err
 	}
@@ -104,9 +104,23 @@ func (k *keeper) write(ctx context.Context, change func(*Forest) ([]update, erro
 	return k.store(ctx, updates)
 }
 
+// upToDate returns the world with all that the provider has stated. writing is held.
+func (k *keeper) upToDate(ctx context.Context) (*Forest, error) {
+	if err := k.begin(ctx); err != nil {
+		return nil, err
+	}
+	return k.View(ctx)
+}
+
 // writeAll is write of what is to be written as a whole.
 func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, error)) (Mark, error) {
-	failed, mark, err := k.write(ctx, change)
+	failed, mark, err := k.write(ctx, func(f *Forest) ([]update, error) {
+		updates, err := change(f)
+		if err == nil {
+			err = cmp.Or(k.check(ctx, updates)...)
+		}
+		return updates, err
+	})
 	for _, e := range failed {
 		if err == nil {
 			err = e
@@ -185,21 +199,9 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 	var stated []string
 	failed, mark, err := k.write(ctx, func(f *Forest) ([]update, error) {
 		var updates []update
-		revised := map[string]Item{} // one that is named twice is revised twice
+		revised := map[string]*Item{} // one that is named twice is revised twice
 		for _, by := range items {
-			it, now := k.own(f, by.Name)
-			if before, again := revised[by.Name]; again {
-				it = before
-			}
-			it.revise(by.Item)
-			it.pin(&Statement{Said: Said{Time: now}})
-			err := it.Check(by.Name)
-			if err == nil && by.Source == SourceUnset && k.source == SourceUnset {
-				err = errUnsourced(by.Name)
-			}
-			if err == nil && by.Removed != nil {
-				err = engram.Errorf(engram.Invalid, by.Name, "it is stated as removed; remove it")
-			}
+			it, now, err := k.revisedItem(f, by, revised[by.Name])
 			if err == nil && by.Structure != nil {
 				err = f.checkParent(by.Name, by.Structure.Parent)
 			}
@@ -207,7 +209,7 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 				refused = append(refused, Refusal{by.Name, err})
 				continue
 			}
-			revised[by.Name] = it
+			revised[by.Name] = &it
 			stated = append(stated, by.Name)
 			updates = append(updates, update{by.Name, now, 1, it.upright()})
 		}
@@ -219,6 +221,47 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 		}
 	}
 	return refused, mark, err
+}
+
+// revisedItem returns what the provider says of an item once it has stated more of it, over what it is about to say
+// (nil is what it says at present), and when.
+func (k *keeper) revisedItem(f *Forest, by NamedItem, before *Item) (Item, engram.Time, error) {
+	it, now := k.own(f, by.Name)
+	if before != nil {
+		it = *before
+	}
+	it.revise(by.Item)
+	it.pin(&Statement{Said: Said{Time: now}})
+	err := it.Check(by.Name)
+	switch {
+	case err != nil:
+	case by.Source == SourceUnset && k.source == SourceUnset:
+		err = errUnsourced(by.Name)
+	case by.Removed != nil:
+		err = engram.Errorf(engram.Invalid, by.Name, "it is stated as removed; remove it")
+	default:
+		err = k.checkPlace(f, by)
+	}
+	return it, now, err
+}
+
+// PlacesItself reports whether an item is a robot, by what is said of it or others say, and of its place or parent
+// something is said that does not count, since neither the provider nor the robot of its memory World is it.
+func PlacesItself(f *Forest, it NamedItem, provider, robot string) bool {
+	if provider == it.Name || robot == it.Name || it.Placement == nil && (it.Structure == nil || it.Structure.Parent == "") {
+		return false
+	}
+	n := f.any(it.Name)
+	return it.Is(KindRobot) || n != nil && slices.Contains(kindsOf(f.rules.living(n.said)), KindRobot)
+}
+
+// checkPlace returns a Conflict error for the place of a robot that the provider has no say in.
+func (k *keeper) checkPlace(f *Forest, it NamedItem) error {
+	if PlacesItself(f, it, k.provider, k.robot) {
+		return engram.Errorf(engram.Conflict, it.Name, "where a robot is counts from itself only: from the provider %q, or any of the robot's own memory World, and not from %q; state its place and parent there, and here the rest",
+			it.Name, k.provider)
+	}
+	return nil
 }
 
 // checkParent returns a Conflict error if a parent lies below its child. A parent that is the
@@ -243,7 +286,7 @@ func (k *keeper) UpdatePose(ctx context.Context, name, frame string, p pose.Pose
 			m, _ := f.Get(name)
 			it.Placement.Frame = m.parent()
 		}
-		return []update{{name, now, 1, it.upright()}}, it.Check(name)
+		return []update{{name, now, 1, it.upright()}}, cmp.Or(it.Check(name), k.checkPlace(f, NamedItem{name, Item{Placement: it.Placement}}))
 	})
 }
 
@@ -271,7 +314,7 @@ func (k *keeper) Attach(ctx context.Context, name, parent string, at *pose.Pose)
 		}
 		it.Structure = &Structure{parent, now}
 		it.Placement = &Placement{parent, where.Pose, where.Cov, now}
-		return []update{{name, now, 1, it.upright()}}, it.Check(name)
+		return []update{{name, now, 1, it.upright()}}, cmp.Or(it.Check(name), k.checkPlace(f, NamedItem{name, Item{Placement: it.Placement}}))
 	})
 }
 
@@ -293,7 +336,9 @@ func (k *keeper) Remove(ctx context.Context, name, reason string, children Child
 			slices.Reverse(below) // what is cut short leaves nothing that waits
 		case children == OrphanChildren:
 			for _, c := range below {
-				updates = append(updates, k.orphan(f, c, m))
+				if !PlacesItself(f, NamedItem{c.Name, Item{Structure: c.Structure}}, k.provider, k.robot) {
+					updates = append(updates, k.orphan(f, c, m))
+				}
 			}
 			below = []*Merged{m}
 		default:
@@ -324,49 +369,77 @@ func (k *keeper) orphan(f *Forest, c, parent *Merged) update {
 
 // Withdraw implements [Model].
 func (k *keeper) Withdraw(ctx context.Context, name string) (Mark, error) {
-	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
-		_, now := k.own(f, name)
-		updates := []update{{name, now, 1, &Item{}}}
-		if n := f.item(name); n != nil {
-			for _, s := range n.states {
-				if k.says(&s.Said) && s.State.Value != nil {
-					updates = append(updates, update{s.Name, k.tick(s.Time), 1, &State{Item: name, Name: s.State.Name}})
-				}
-			}
+	return k.stateOne(ctx, Stated{Name: name, What: Withdrawal{Item: true, States: true, Joints: true, Joint: true, Map: true, Component: true}})
+}
+
+// withdrawal takes back what the provider says under a name.
+func (k *keeper) withdrawal(f *Forest, name string, w Withdrawal) (updates []update) {
+	back := func(name string, said *Said, says bool, nothing any) {
+		if says && k.says(said) {
+			updates = append(updates, update{name, k.tick(said.Time), 1, nothing})
 		}
-		return updates, engram.CheckName(name)
-	})
+	}
+	if w.Item {
+		_, now := k.own(f, name)
+		updates = append(updates, update{name, now, 1, &Item{}})
+	}
+	var beside rare
+	if n := f.any(name); n != nil {
+		beside = *n.rare
+	}
+	for _, s := range beside.states {
+		back(s.Name, &s.Said, w.States && s.State.Value != nil, &State{Item: name, Name: s.State.Name})
+	}
+	for _, s := range beside.joints {
+		back(s.Name, &s.Said, w.Joints, &Articulation{})
+	}
+	if s := k.ownJoint(name); s != nil {
+		back(name, &s.Said, w.Joint && s.Joint.Moved != "" && !(w.Joints && s.Joint.Moved == name), &Articulation{})
+	}
+	for of, said := range f.maps.said {
+		for _, s := range said {
+			back(of, &s.Said, w.Map && of == name && s.Map.says() || w.Maps && len(s.Map.Describes) > 0 && s.Map.Describes[0] == name, &Map{})
+		}
+	}
+	for _, s := range f.components.said[name] {
+		back(name, &s.Said, w.Component && s.Component.Kind != "", &Component{})
+	}
+	return updates
 }
 
 // Articulate implements [Model].
 func (k *keeper) Articulate(ctx context.Context, joint string, a Articulation) (Mark, error) {
-	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
-		stated, now, err := k.revisedJoint(f, joint, a)
-		return []update{{joint, now, 1, stated}}, err
-	})
+	return k.stateOne(ctx, Stated{Name: joint, What: a})
 }
 
 // SetState implements [Model].
 func (k *keeper) SetState(ctx context.Context, s State, confidence float64) (Mark, error) {
-	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
-		if !f.Has(s.Item) {
-			return nil, notFound(s.Item)
+	return k.stateOne(ctx, Stated{What: s, Confidence: confidence})
+}
+
+// revisedState returns what comes of a state of an item that there is, or that is stated with it.
+func (k *keeper) revisedState(f *Forest, s State, confidence float64, stated bool) ([]update, error) {
+	if !stated && !f.Has(s.Item) {
+		return nil, notFound(s.Item)
+	}
+	if !(confidence >= 0 && confidence <= 1) {
+		return nil, engram.Errorf(engram.Invalid, s.Item, "state %q is stated with the confidence %g; it lies between 0 and 1", s.Name, confidence)
+	}
+	s.Source = cmp.Or(s.Source, k.source)
+	usual := s.Item + "/" + s.Name
+	var mine engram.Time
+	var updates []update
+	var before []*StateStatement
+	if n := f.any(s.Item); n != nil {
+		before = n.states
+	}
+	for _, o := range before {
+		if o.State.Name != s.Name || !k.says(&o.Said) {
+			continue
 		}
-		if !(confidence >= 0 && confidence <= 1) {
-			return nil, engram.Errorf(engram.Invalid, s.Item, "state %q is stated with the confidence %g; it lies between 0 and 1", s.Name, confidence)
+		if mine = max(mine, o.Time); o.Name != usual && o.State.Value != nil {
+			updates = append(updates, update{o.Name, k.tick(o.Time), 1, &State{Item: s.Item, Name: s.Name}})
 		}
-		s.Source = cmp.Or(s.Source, k.source)
-		usual := s.Item + "/" + s.Name
-		var mine engram.Time
-		var updates []update
-		for _, o := range f.item(s.Item).states {
-			if o.State.Name != s.Name || !k.says(&o.Said) {
-				continue
-			}
-			if mine = max(mine, o.Time); o.Name != usual && o.State.Value != nil {
-				updates = append(updates, update{o.Name, k.tick(o.Time), 1, &State{Item: s.Item, Name: s.Name}})
-			}
-		}
-		return append(updates, update{usual, k.tick(mine), confidence, &s}), engram.CheckName(s.Name)
-	})
+	}
+	return append(updates, update{usual, k.tick(mine), confidence, &s}), engram.CheckName(s.Name)
 }

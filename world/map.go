@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -72,7 +73,7 @@ func (m *Map) says() bool { return len(m.Describes) > 0 || m.Format != "" }
 func (m *Map) Check(name string) error {
 	switch {
 	case !m.says():
-		return engram.Errorf(engram.Invalid, name, "the map describes no item and has no format; say one of them")
+		return engram.Errorf(engram.Invalid, name, "the map describes no item and has no format; say one of them (an empty map takes back what the same provider has stated of it)")
 	case !(m.Resolution >= 0) || math.IsInf(m.Resolution, 0):
 		return engram.Errorf(engram.Invalid, name, "its resolution is %g m; it is finite and not negative", m.Resolution)
 	case !(m.Quality >= 0 && m.Quality <= 1):
@@ -329,49 +330,38 @@ func (k *keeper) mapNamed(ctx context.Context, name string) (*MapStatement, erro
 
 // SetMap implements [Model].
 func (k *keeper) SetMap(ctx context.Context, name string, m Map, data []byte) (Mark, error) {
-	if data != nil {
-		m.SHA256 = checksum(data)
-		id, err := engram.NewID(ownMemory, dataSegment, k.provider, name)
-		if err != nil {
-			return Mark{}, err
-		}
-		m.Link = id
-	}
-	if err := m.Check(name); err != nil {
-		return Mark{}, err
-	}
-	if data != nil { // first: who has the map shall find them
-		f, err := k.View(ctx)
-		if err != nil {
-			return Mark{}, err
-		}
-		k.writing.Lock()
-		t := k.tick(k.saidMap(f, name))
-		k.writing.Unlock()
-		if err := k.storeData(ctx, name, t, data); err != nil {
-			return Mark{}, err
-		}
-	}
-	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
-		if is, err := f.Maps().Get(name); err == nil && m.Link == (engram.ID{}) && m.SHA256 != "" && m.SHA256 == is.Map.SHA256 && is.Robot == k.robot {
-			m.Link = is.Map.Link // the data are the same
-		}
-		return []update{{name, k.tick(k.saidMap(f, name)), 1, &m}}, nil
-	})
+	return k.stateOne(ctx, Stated{Name: name, What: m, Data: data})
 }
 
-// saidMap returns when the provider stated a map last; 0 if it did not.
-func (k *keeper) saidMap(f *Forest, name string) engram.Time {
-	return lastSaid(k, f.maps.said[name], func(s *MapStatement) *Said { return &s.Said })
+// revisedMap returns what comes of a map, its data before it.
+func (k *keeper) revisedMap(f *Forest, name string, m Map, data []byte) (updates []update, err error) {
+	said := lastSaid(k, f.maps.said[name], func(s *MapStatement) *Said { return &s.Said })
+	if said != 0 && data == nil && reflect.ValueOf(m).IsZero() {
+		return []update{{name, k.tick(said), 1, &m}}, nil // it is taken back
+	}
+	if data != nil {
+		m.SHA256 = checksum(data)
+		if m.Link, err = engram.NewID(ownMemory, dataSegment, k.provider, name); err != nil {
+			return nil, err
+		}
+		updates = append(updates, update{name, k.tick(said), 1, data})
+	}
+	if is, err := f.Maps().Get(name); err == nil && m.Link == (engram.ID{}) && m.SHA256 != "" && m.SHA256 == is.Map.SHA256 && is.Robot == k.robot {
+		m.Link = is.Map.Link // the data are the same
+	}
+	return append(updates, update{name, k.tick(said), 1, &m}), m.Check(name)
 }
 
 // SetComponent implements [Model].
 func (k *keeper) SetComponent(ctx context.Context, name string, c Component) (Mark, error) {
-	return k.writeAll(ctx, func(f *Forest) ([]update, error) {
-		now := k.tick(lastSaid(k, f.components.said[name], func(s *ComponentStatement) *Said { return &s.Said }))
-		if c.Kind == "" {
-			return []update{{name, now, 1, &Component{}}}, engram.CheckName(name)
-		}
-		return []update{{name, now, 1, &c}}, c.Check(name)
-	})
+	return k.stateOne(ctx, Stated{Name: name, What: c})
+}
+
+// revisedComponent returns what comes of a component, and when it is said.
+func (k *keeper) revisedComponent(f *Forest, name string, c Component) (*Component, engram.Time, error) {
+	now := k.tick(lastSaid(k, f.components.said[name], func(s *ComponentStatement) *Said { return &s.Said }))
+	if c.Kind == "" {
+		return &Component{}, now, engram.CheckName(name)
+	}
+	return &c, now, c.Check(name)
 }

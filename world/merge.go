@@ -164,23 +164,28 @@ func (r *Rules) stamp(s *Statement, t engram.Time, kinds []string) stamp {
 // One of which any group is newer counts as a whole: a provider goes on saying all of it.
 // A removal holds as long as its provider says it, with what it says of the item since, too.
 func (r *Rules) living(statements []*Statement) []*Statement {
-	var removed []stamp
-	for _, s := range statements {
-		if d := s.Item.Removed; d != nil {
-			removed = append(removed, r.stamp(s, d.Time, nil))
-		}
-	}
+	removed := r.removals(statements)
 	var live []*Statement
 	for _, s := range statements {
 		if !s.Item.says() {
 			continue
 		}
-		newest := r.stamp(s, s.newestGroup(), nil)
-		if !slices.ContainsFunc(removed, func(o stamp) bool { return !newest.after(o) }) {
+		if r.stamp(s, s.newestGroup(), nil).afterAll(removed) {
 			live = append(live, s)
 		}
 	}
 	return live
+}
+
+// removals returns the stamps by which an item was removed. What was said before of its states and of the joints that
+// move it does not count either.
+func (r *Rules) removals(statements []*Statement) (removed []stamp) {
+	for _, s := range statements {
+		if d := s.Item.Removed; d != nil {
+			removed = append(removed, r.stamp(s, d.Time, nil))
+		}
+	}
+	return removed
 }
 
 // newestGroup returns when a group was last stated, by the provider's clock.
@@ -260,7 +265,7 @@ func (r *Rules) atOdds(statements []*Statement) (a, b *Statement) {
 	live := r.living(statements)
 	for i, a := range live {
 		for _, b := range live[:i] {
-			if x, y := knownKinds(a), knownKinds(b); x != 0 && y != 0 && x&y == 0 {
+			if Unlike(a.Item.Description, b.Item.Description) {
 				return b, a
 			}
 		}
@@ -268,13 +273,20 @@ func (r *Rules) atOdds(statements []*Statement) (a, b *Statement) {
 	return nil, nil
 }
 
+// Unlike reports whether two descriptions cannot be of one thing: each says kinds that the package knows, and they have none
+// of these in common.
+func Unlike(a, b *Description) bool {
+	x, y := a.knownKinds(), b.knownKinds()
+	return x != 0 && y != 0 && x&y == 0
+}
+
 // knownKinds returns a bit for each of the kinds that the package knows.
-func knownKinds(s *Statement) (kinds uint8) {
-	if s.Item.Description == nil {
+func (d *Description) knownKinds() (kinds uint8) {
+	if d == nil {
 		return 0
 	}
 	for i, k := range [...]string{KindMap, KindObject, KindComponent, KindRobot} {
-		if slices.Contains(s.Item.Description.Kinds, k) {
+		if slices.Contains(d.Kinds, k) {
 			kinds |= 1 << i
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -586,5 +587,310 @@ func TestSwitchOverOneServer(t *testing.T) {
 	s.Exchange(old)
 	if f := k.see(k.put(item("cup", "kitchen", 1)), nil); !f.Has("cup") {
 		t.Error("there is no cup after its mark")
+	}
+}
+
+// What is stated together is stated as a whole: whatever is wrong with any part of it, nothing is, and a dry run says the
+// same.
+func TestStateAllIsWhole(t *testing.T) {
+	good := func() []world.Stated {
+		return []world.Stated{
+			{Name: "box", What: item("box", "shelf", 1, "object").Item}, // before its parent
+			{Name: "shelf", What: item("shelf", "", 0, "object").Item},
+			{What: world.State{Item: "box", Name: "full", Value: true, Source: world.Perception}, Confidence: 0.5},
+			{Name: "slide", What: world.Articulation{Base: "shelf", Moved: "box", Kind: world.Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}}},
+			{Name: "plan", What: world.Map{Describes: []string{"shelf"}}, Data: []byte{1, 2}},
+			{Name: "eye", What: world.Component{Kind: "camera"}},
+		}
+	}
+	wide := item("wide", "", 0).Item
+	wide.Description.Shape = &world.Shape{Kind: world.ShapePolygon, Outline: slices.Repeat([]pose.Vec3{{X: 1, Y: 2, Z: 3}}, 80_000)}
+	robot := item("tug", "shelf", 0, world.KindRobot).Item
+	for name, c := range map[string]struct {
+		bad        world.Stated
+		code       engram.Code
+		memoryOnly bool
+	}{
+		"NaN":             {world.Stated{Name: "nan", What: item("nan", "shelf", math.NaN()).Item}, engram.Invalid, false},
+		"loop":            {world.Stated{Name: "shelf2", What: item("shelf2", "shelf2", 0).Item}, engram.Invalid, false},
+		"another robot":   {world.Stated{Name: "tug", What: robot}, engram.Conflict, false},
+		"twice":           {world.Stated{Name: "eye", What: world.Component{Kind: "lidar"}}, engram.AlreadyExists, false},
+		"state of nobody": {world.Stated{What: world.State{Item: "moon", Name: "full", Value: true}, Confidence: 1}, engram.NotFound, false},
+		"confidence":      {world.Stated{What: world.State{Item: "box", Name: "new", Value: true}, Confidence: 2}, engram.Invalid, false},
+		"joint":           {world.Stated{Name: "j", What: world.Articulation{Base: "box", Moved: "box"}}, engram.Invalid, false},
+		"map":             {world.Stated{Name: "m", What: world.Map{}}, engram.Invalid, false},
+		"view":            {world.Stated{Name: "c", What: world.Component{Kind: "camera", View: &world.View{Horizontal: -1, MaxRange: 1}}}, engram.Invalid, false},
+		"anything":        {world.Stated{Name: "x", What: 5}, engram.Invalid, false},
+		"no name":         {world.Stated{What: world.Withdrawal{Item: true}}, engram.Invalid, false},
+		"large":           {world.Stated{Name: "wide", What: wide}, engram.Exhausted, true},
+		"large data":      {world.Stated{Name: "m", What: world.Map{Format: "own"}, Data: make([]byte, 33<<20)}, engram.Exhausted, true},
+		"no payload":      {world.Stated{Name: "odd", What: world.Item{Description: &world.Description{Properties: map[string]any{"c": make(chan int)}}}}, engram.TypeMismatch, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachModel(t, func(k kit) {
+				if c.memoryOnly && !strings.Contains(t.Name()+k.Name(), "memory") {
+					return
+				}
+				before := k.see(k.put(item("wall", "", 0)), nil)
+				for at := range 3 { // where the bad one stands does not matter
+					if c.memoryOnly && at != 1 { // these are large
+						continue
+					}
+					all := good()
+					all = slices.Insert(all, at*len(all)/2, c.bad)
+					for _, dry := range []bool{true, false} {
+						failed, mark, err := k.StateAll(k.ctx, dry, all...)
+						if err != nil || mark != (world.Mark{}) || len(failed) != len(all) {
+							k.Fatal(failed, mark, err)
+						}
+						wrong := 0
+						for _, err := range failed {
+							if err != nil {
+								wrong++
+								k.code(name, err, c.code)
+							}
+						}
+						if wrong != 1 {
+							k.Errorf("%d are wrong: %v", wrong, failed)
+						}
+					}
+				}
+				after, err := k.View(k.ctx)
+				if err != nil || len(world.Diff(before, after, pose.Threshold{})) > 0 || len(slices.Collect(after.Maps().All()))+len(slices.Collect(after.Components().All())) > 0 {
+					k.Errorf("%q are there, %v", names(after.All()), err)
+				}
+				if failed, mark, err := k.StateAll(k.ctx, true, good()...); failed != nil || err != nil || mark != (world.Mark{}) {
+					k.Error("a dry run of what can be:", failed, mark, err)
+				}
+				failed, mark, err := k.StateAll(k.ctx, false, good()...)
+				if failed != nil {
+					k.Fatal(failed)
+				}
+				f := k.see(mark, err)
+				k.at(f, "shelf", "box", 1)
+				states, _ := f.States("box")
+				if _, err := f.Joint("box"); err != nil || len(states) != 1 || len(slices.Collect(f.Maps().All())) != 1 || len(slices.Collect(f.Components().All())) != 1 {
+					k.Errorf("not all is there: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Items that only together are no loop are stated together, and a loop is refused, whichever way it goes through the world.
+func TestStateAllTurnsATree(t *testing.T) {
+	eachModel(t, func(k kit) {
+		k.kitchen()
+		failed, mark, err := k.StateAll(k.ctx, false, world.Stated{Name: "table", What: item("table", "cup", 1).Item}, world.Stated{Name: "cup", What: item("cup", "kitchen", 1).Item})
+		if failed != nil {
+			k.Fatal(failed)
+		}
+		k.at(k.see(mark, err), "kitchen", "table", 2)
+		failed, _, err = k.StateAll(k.ctx, false, world.Stated{Name: "kitchen", What: item("kitchen", "box", 1).Item}, world.Stated{Name: "box", What: item("box", "table", 1).Item})
+		if err != nil || len(failed) != 2 {
+			k.Fatal(failed, err)
+		}
+		k.code("a loop", failed[0], engram.Conflict)
+	})
+}
+
+// fullServer refuses all of a name, as a server does that has no room for it.
+type fullServer struct {
+	engram.Service
+	name  string
+	parts int // commits that it takes as a whole before it is away; 0 is all
+}
+
+func (s *fullServer) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	if s.parts--; s.parts == 0 {
+		return nil, engram.Errorf(engram.Exhausted, "", "no more commits")
+	}
+	var rest engram.Commit
+	for _, u := range c.Updates {
+		if u.Entity.Entity() != s.name {
+			rest.Updates = append(rest.Updates, u)
+		}
+	}
+	taken, err := s.Service.Commit(ctx, rest)
+	var all []engram.UpdateResult
+	for _, u := range c.Updates {
+		if u.Entity.Entity() == s.name {
+			all = append(all, engram.UpdateResult{ID: u.Entity, Err: engram.Errorf(engram.Exhausted, s.name, "no room")})
+			continue
+		}
+		all, taken = append(all, taken[0]), taken[1:]
+	}
+	return all, err
+}
+
+// What no check foresees is told beside a mark of what was stated.
+func TestStateAllThatAServerRefuses(t *testing.T) {
+	k := kit{t, over(t, &fullServer{newServer(t), "b", 0}, "rover"), testkit.Context(t)}
+	failed, mark, err := k.StateAll(k.ctx, false, world.Stated{Name: "a", What: item("a", "", 0).Item}, world.Stated{Name: "b", What: item("b", "", 0).Item},
+		world.Stated{Name: "c", What: item("c", "", 0).Item})
+	if len(failed) != 3 || failed[0] != nil || failed[2] != nil || !errors.Is(failed[1], engram.Exhausted) {
+		t.Fatal(failed)
+	}
+	if got := names(k.see(mark, err).All()); !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("stated are %q", got)
+	}
+	// Of several commits the first is taken.
+	k.Model = over(t, &fullServer{newServer(t), "", 2}, "rover")
+	var all []world.Stated
+	for i := range 2001 {
+		name := fmt.Sprintf("box%04d", i)
+		all = append(all, world.Stated{Name: name, What: item(name, "", 0).Item})
+	}
+	failed, mark, err = k.StateAll(k.ctx, false, all...)
+	if len(failed) != 2001 || failed[1999] != nil || !errors.Is(failed[2000], engram.Exhausted) {
+		t.Fatal(len(failed), err)
+	}
+	if f := k.see(mark, err); f.Len() != 2000 {
+		t.Errorf("%d are stated", f.Len())
+	}
+}
+
+// Joints, maps and components can be taken back, by their names and with the item, by who stated them only.
+func TestWithdraw(t *testing.T) {
+	eachModel(t, func(k kit) {
+		k.kitchen()
+		state := func() *world.Forest {
+			k.Helper()
+			failed, mark, err := k.StateAll(k.ctx, false,
+				world.Stated{Name: "slide", What: world.Articulation{Base: "table", Moved: "cup", Kind: world.Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}, Value: new(0.25), Source: world.Operator}},
+				world.Stated{What: world.State{Item: "cup", Name: "full", Value: true, Source: world.Operator}, Confidence: 1},
+				world.Stated{Name: "floor", What: world.Map{Describes: []string{"kitchen"}}}, world.Stated{Name: "cup", What: world.Component{Kind: "tag"}})
+			if failed != nil {
+				k.Fatal(failed)
+			}
+			f := k.see(mark, err)
+			k.at(f, "table", "cup", 0.75)
+			return f
+		}
+		left := func(f *world.Forest, joints, states, maps, components int) {
+			k.Helper()
+			said, _ := f.States("cup")
+			got := []int{len(slices.Collect(f.Joints().All())), len(said), len(slices.Collect(f.Maps().All())), len(slices.Collect(f.Components().All()))}
+			if want := []int{joints, states, maps, components}; !slices.Equal(got, want) {
+				k.Errorf("joints, states, maps, components: %d, not %d", got, want)
+			}
+		}
+		for range 2 { // what was taken back is stated again, and counts
+			left(state(), 1, 1, 1, 1)
+			f := k.see(k.Withdraw(k.ctx, "slide"))
+			left(f, 0, 1, 1, 1)
+			k.at(f, "table", "cup", 0.5)
+		}
+		left(state(), 1, 1, 1, 1)
+		left(k.see(k.Withdraw(k.ctx, "floor")), 1, 1, 0, 1)
+		left(state(), 1, 1, 1, 1)
+		left(k.see(k.SetMap(k.ctx, "floor", world.Map{}, nil)), 1, 1, 0, 1)
+		left(state(), 1, 1, 1, 1)
+		f := k.see(k.Withdraw(k.ctx, "cup")) // with all beside it
+		if left(f, 0, 0, 1, 0); f.Has("cup") {
+			k.Error("the cup is there")
+		}
+		left(k.see(k.put(item("cup", "table", 0.5)), nil), 0, 0, 1, 0)
+		left(state(), 1, 1, 1, 1)
+		failed, mark, err := k.StateAll(k.ctx, false, world.Stated{Name: "cup", What: world.Withdrawal{States: true, Joints: true, Component: true}},
+			world.Stated{Name: "kitchen", What: world.Withdrawal{Maps: true}})
+		if failed != nil {
+			k.Fatal(failed)
+		}
+		f = k.see(mark, err)
+		if left(f, 0, 0, 0, 0); !f.Has("cup") || !f.Has("kitchen") {
+			k.Error("the items are gone")
+		}
+	})
+}
+
+// What somebody else states stays.
+func TestWithdrawOnlyOnesOwn(t *testing.T) {
+	svc := newServer(t)
+	plan, eye := kit{t, over(t, svc, "plan"), testkit.Context(t)}, kit{t, over(t, svc, "eye"), testkit.Context(t)}
+	mark := plan.put(item("shelf", "", 0), item("box", "shelf", 1))
+	joint := world.Articulation{Base: "shelf", Moved: "box", Kind: world.Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}}
+	plan.see(plan.Articulate(plan.ctx, "slide", joint))
+	eye.see(mark, nil)
+	joint.Value = new(0.5)
+	f := eye.see(eye.Articulate(eye.ctx, "slide", joint))
+	eye.at(f, "shelf", "box", 1.5)
+	f = eye.see(eye.Withdraw(eye.ctx, "slide"))
+	if j, err := f.Joints().Get("slide"); err != nil || j.Described.Provider != "plan" || j.Value != nil {
+		t.Errorf("%+v, %v", j, err)
+	}
+}
+
+// What was said of an item's states and joints before it was removed does not count when it is there again.
+func TestStatesGoWithTheItem(t *testing.T) {
+	eachModel(t, func(k kit) {
+		k.kitchen()
+		slide := world.Articulation{Base: "table", Moved: "cup", Kind: world.Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}, Value: new(0.25)}
+		k.see(k.Articulate(k.ctx, "slide", slide))
+		k.see(k.SetState(k.ctx, world.State{Item: "cup", Name: "full", Value: true}, 1))
+		k.see(k.Remove(k.ctx, "cup", "broken", world.RefuseChildren))
+		f := k.see(k.put(item("cup", "table", 0.5)), nil)
+		if s, err := f.States("cup"); err != nil || len(s) > 0 {
+			k.Errorf("its states are %v, %v", s, err)
+		}
+		if j, err := f.Joint("cup"); err == nil {
+			k.Errorf("it is moved by %+v", j)
+		}
+		k.at(f, "table", "cup", 0.5)
+		slide.Value = nil
+		f = k.see(k.Articulate(k.ctx, "slide", slide))
+		if k.at(f, "table", "cup", 0.5); f.Len() != 4 {
+			k.Errorf("there are %d items", f.Len())
+		}
+		if s, err := k.see(k.SetState(k.ctx, world.State{Item: "cup", Name: "full", Value: false}, 1)).States("cup"); err != nil || len(s) != 1 || s[0].State.Value != false {
+			k.Errorf("%v, %v", s, err)
+		}
+	})
+}
+
+// Where a robot is is stated by itself, or in its own memory World; others are told so.
+func TestPlaceOfAnotherRobot(t *testing.T) {
+	eachModel(t, func(k kit) { // of the provider rover
+		k.kitchen()
+		k.put(item("rover", "kitchen", 1, world.KindRobot))
+		tug := item("tug", "kitchen", 1, world.KindRobot)
+		refused := func(what string, items ...world.NamedItem) {
+			k.Helper()
+			all, mark, err := k.Update(k.ctx, items...)
+			if err != nil || mark != (world.Mark{}) || len(all) != 1 {
+				k.Fatal(what, all, mark, err)
+			}
+			k.code(what, all[0].Err, engram.Conflict)
+		}
+		refused("all of it", tug)
+		f := k.see(k.put(item("tug", "", 0, world.KindRobot)), nil)
+		if !f.Has("tug") {
+			k.Error("what it is counts")
+		}
+		refused("its pose", world.NamedItem{Name: "tug", Item: world.Item{Placement: tug.Placement}})
+		refused("its parent", world.NamedItem{Name: "tug", Item: world.Item{Structure: tug.Structure}})
+		_, err := k.UpdatePose(k.ctx, "tug", "kitchen", pose.Identity(), pose.Cov{})
+		k.code("its pose alone", err, engram.Conflict)
+		_, err = k.Attach(k.ctx, "tug", "kitchen", &tug.Placement.Pose)
+		k.code("attached", err, engram.Conflict)
+		if !strings.Contains(err.Error(), `from the provider "tug"`) {
+			k.Error(err)
+		}
+	})
+}
+
+// A robot whose parent is removed waits for it, since nobody else can give it another one; other children have none.
+func TestRobotWaitsForItsParent(t *testing.T) {
+	svc := newServer(t)
+	plan, tug := kit{t, over(t, svc, "plan"), testkit.Context(t)}, kit{t, over(t, svc, "tug"), testkit.Context(t)}
+	plan.kitchen()
+	plan.see(tug.put(item("tug", "kitchen", 1, world.KindRobot)), nil)
+	f := plan.see(plan.Remove(plan.ctx, "kitchen", "burnt", world.OrphanChildren))
+	var waiting []string
+	for w := range f.Waiting() {
+		waiting = append(waiting, w.Item.Name+" for "+w.Parent)
+	}
+	if !slices.Equal(waiting, []string{"tug for kitchen"}) || !slices.Equal(names(f.Roots()), []string{"shelf", "table"}) || len(f.Statements("tug")) != 1 {
+		t.Errorf("%q wait, roots are %q, and %d speak of the robot", waiting, names(f.Roots()), len(f.Statements("tug")))
 	}
 }

@@ -3,7 +3,9 @@ package world
 import (
 	"cmp"
 	"context"
+	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -24,9 +26,11 @@ type Memory struct {
 	done     chan struct{}      // closed when it follows no more
 	cancel   context.CancelFunc // of what it does in the background
 
-	come map[string]Mark // by other robot's memory, how far its news have come; under the hub's lock
+	come   map[string]Mark // by other robot's memory, how far its news have come; under the hub's lock
+	owners []uint64        // epochs of the owners of copies, when these were asked last; under the hub's lock
 
-	unsure bool // whether the world has what was written last; under writing
+	unsure bool           // whether the world has what was written last; under writing
+	most   map[string]int // bytes that the server keeps of an entity, by core segment; nil before it was asked; under writing
 
 	reading sync.Mutex
 	known   map[string]bool // memories that were read
@@ -86,7 +90,8 @@ func Over(ctx context.Context, svc engram.Service, provider string, rules Rules,
 	m := &Memory{svc: svc, codec: codec, done: make(chan struct{}), known: map[string]bool{}, come: map[string]Mark{}}
 	h := newHub(rules)
 	h.builder.robot = codec.robot
-	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, store: m.commit, storeData: m.commitData}
+	m.keeper = keeper{hub: h, provider: provider, robot: codec.robot, source: o.source, now: o.now, begin: m.catchUp, check: m.check, store: m.commit, storeData: m.commitData}
+	m.current = m.isCurrent
 	if m.patterns, err = o.patterns(codec); err != nil {
 		return nil, err
 	}
@@ -174,7 +179,7 @@ func (m *Memory) Close() error {
 // begins with, or for the present all that counts.
 func upTo(p engram.Pattern, at engram.Time) []engram.QueryNode {
 	s := engram.AtOrBefore(at)
-	if at == engram.MaxTime || strings.HasSuffix(p.Levels[0].String(), clockMemory) {
+	if at == engram.MaxTime || p.Levels[1].String() == clockSegment {
 		s = engram.Latest(1)
 		if ofSeveral(p.Levels[1].String()) {
 			s = engram.Latest(mostHeld)
@@ -221,13 +226,13 @@ func (m *Memory) Past(ctx context.Context, at engram.Time, asOf *engram.Time) (*
 	}
 	b := m.builder.anew()
 	for it := range r.All() {
-		if isOf(it.ID, clockMemory) {
+		if isClock(it.ID) {
 			_, _ = m.put(b, it)
 		}
 	}
 	b.correct()
 	for _, it := range slices.Concat(r.Items(), held) {
-		if said := m.codec.said(it.ID, it.Snapshot); !isOf(it.ID, clockMemory) && said.Time.Add(b.f.rules.Offsets[said.Robot]) <= at {
+		if said := m.codec.said(it.ID, it.Snapshot); !isClock(it.ID) && said.Time.Add(b.f.rules.Offsets[said.Robot]) <= at {
 			_, _ = m.put(b, it) // what cannot be read is left out, as it is at present
 		}
 	}
@@ -296,7 +301,7 @@ func (m *Memory) queryPast(at engram.Time, offsets map[string]time.Duration) (q 
 			if robot != m.codec.robot {
 				memory = robot + ":" + memory
 			}
-			if memory != clockMemory && m.follows(memory) {
+			if p.Levels[1].String() != clockSegment && m.follows(memory) {
 				q.Memories = append(q.Memories, upTo(inMemory(p, engram.OneOf(memory)), at.Add(-d))...)
 			}
 		}
@@ -353,7 +358,7 @@ func (m *Memory) take(came batch) {
 // put puts a snapshot into the world. One that cannot be read counts as one that says nothing, and
 // has a note under its entity's name until its provider says something else there.
 func (m *Memory) put(b *Builder, it engram.Item) (string, error) {
-	if isOf(it.ID, clockMemory) {
+	if isClock(it.ID) {
 		s, err := m.codec.Clock(it.ID, it.Snapshot)
 		if err == nil {
 			b.putClock(s)
@@ -451,35 +456,94 @@ func (m *Memory) putRead(b *Builder, it engram.Item) (string, error) {
 	return b.put(s.Name, s.Said, s.State)
 }
 
-// maxCommit is how many updates are committed at once.
-const maxCommit = 2000
+// maxCommit is how many updates are committed at once, maxCommitBytes of how many bytes.
+const (
+	maxCommit      = 2000
+	maxCommitBytes = 16 << 20
+)
 
-// commit writes updates in one commit, or in several if they are many.
-func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, error) {
-	var c engram.Commit
-	failed := make([]error, len(updates))
-	var places []int // of the commit's updates among these
+// check returns an error for each update that no payload can hold, or that is larger than what the server keeps of
+// one entity.
+func (m *Memory) check(ctx context.Context, updates []update) []error {
+	_, _, failed := m.encodeAll(ctx, updates)
+	return failed
+}
+
+// encodeAll returns updates as they are committed, with their places, and errors for the others.
+func (m *Memory) encodeAll(ctx context.Context, updates []update) (encoded []engram.EntityUpdate, places []int, failed []error) {
+	failed = make([]error, len(updates))
 	for i, u := range updates {
 		segment, p, err := m.encode(u.what)
 		var id engram.ID
 		if err == nil {
 			id, err = engram.NewID(ownMemory, segment, m.provider, u.name)
 		}
+		if most := m.mostBytes(ctx, segment, len(p.Bytes)); err == nil && len(p.Bytes) > most {
+			err = engram.Errorf(engram.Exhausted, u.name, "what is said of it takes %d bytes, and the server keeps at most %d of one entity of %s/%s; say less, such as an outline of fewer corners",
+				len(p.Bytes), most, ownMemory, segment)
+		}
 		if failed[i] = err; err != nil {
 			continue
 		}
 		in := engram.NewInstance(p)
 		in.Confidence = float32(u.confidence)
-		c.Updates = append(c.Updates, engram.EntityUpdate{Entity: id, Time: u.time, Instances: []engram.Instance{in}})
+		encoded = append(encoded, engram.EntityUpdate{Entity: id, Time: u.time, Instances: []engram.Instance{in}})
 		places = append(places, i)
 	}
+	return encoded, places, failed
+}
+
+// mostBytes returns how many bytes the server keeps of an entity of a segment, if something of so many may be more. What
+// it does not tell, it refuses itself.
+func (m *Memory) mostBytes(ctx context.Context, segment string, size int) int {
+	const small = 64 << 10 // which the bounds of every server leave room for
+	if size > small && m.most == nil {
+		found, _ := m.svc.Describe(ctx, engram.MustPattern(ownMemory+"/*"))
+		if len(found) > 0 {
+			m.most = map[string]int{}
+		}
+		for _, d := range found {
+			if d.ID.Level() == engram.LevelCoreSegment && d.History.MaxBytes > 0 {
+				m.most[d.ID.CoreSegment()] = int(d.History.MaxBytes)
+			}
+		}
+	}
+	if most, known := m.most[segment]; known {
+		return most
+	}
+	return math.MaxInt
+}
+
+// chunks parts updates into what is committed at once.
+func chunks(updates []engram.EntityUpdate) iter.Seq[[]engram.EntityUpdate] {
+	return func(yield func([]engram.EntityUpdate) bool) {
+		from, size := 0, 0
+		for i, u := range updates {
+			n := len(u.Instances[0].Payload.Bytes)
+			if i > from && (i-from >= maxCommit || size+n > maxCommitBytes) {
+				if !yield(updates[from:i]) {
+					return
+				}
+				from, size = i, 0
+			}
+			size += n
+		}
+		if from < len(updates) {
+			yield(updates[from:])
+		}
+	}
+}
+
+// commit writes updates in one commit, or in several if they are many.
+func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, error) {
+	encoded, places, failed := m.encodeAll(ctx, updates)
 	wrote := Mark{Epoch: m.epochOf(ownMemory)}
 	m.mu.Lock()
 	m.heard = Mark{}
 	m.mu.Unlock()
 	m.unsure = true
 	var results []engram.UpdateResult
-	for part := range slices.Chunk(c.Updates, maxCommit) {
+	for part := range chunks(encoded) {
 		err := outlast(ctx, func() error {
 			// Committed twice, as when an answer was lost, it is the same as once: it has its time.
 			r, err := m.svc.Commit(ctx, engram.Commit{Updates: part})
@@ -488,8 +552,14 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 			}
 			return err
 		})
-		if err != nil {
+		if err != nil && len(results) == 0 {
 			return nil, Mark{}, err
+		}
+		if err != nil { // those before are there
+			for _, i := range places[len(results):] {
+				failed[i] = engram.Errorf(engram.CodeOf(err), updates[i].name, "it was not stated: %w", err)
+			}
+			break
 		}
 	}
 	for i, r := range results {
@@ -560,6 +630,9 @@ func (m *Memory) encode(what any) (segment string, p engram.Payload, err error) 
 	case *Component:
 		p, err = m.codec.EncodeComponent(v)
 		return partSegment, p, err
+	case []byte:
+		p, err = m.codec.EncodeMapData(v)
+		return dataSegment, p, err
 	}
 	return "", p, engram.Errorf(engram.Internal, "world", "a statement of %T", what)
 }

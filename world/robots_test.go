@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,8 +107,22 @@ func TestRobotsAreNamedAlike(t *testing.T) {
 		}
 		t.Cleanup(func() { w.Close() })
 		k := kit{t, w, testkit.Context(t)}
-		k.put(item("room", "", 0, world.KindMap), item("robot1", "room", float64(1+10*i), world.KindRobot),
-			item("robot2", "room", float64(2+10*i), world.KindRobot), item(s.Robot()+"/camera", s.Robot(), 0.5, world.KindComponent))
+		all := []world.NamedItem{item("room", "", 0, world.KindMap), item("robot1", "room", float64(1+10*i), world.KindRobot),
+			item("robot2", "room", float64(2+10*i), world.KindRobot), item(s.Robot()+"/camera", s.Robot(), 0.5, world.KindComponent)}
+		other := all[2-i] // which has no say in where the other one is, and whose statement does not count where it is committed all the same
+		refused, _, err := w.Update(k.ctx, all...)
+		if err != nil || len(refused) != 1 || refused[0].Name != other.Name || !errors.Is(refused[0].Err, engram.Conflict) {
+			t.Fatal(refused, err)
+		}
+		codec, err := world.NewCodec(k.ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := codec.EncodeItem(&other.Item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Commit(t, s, engram.EntityUpdate{Entity: engram.MustID("World/Item/plan/" + other.Name), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(p)}})
 		views = append(views, k)
 	}
 	copyTo(t, servers[0], servers[1])

@@ -155,3 +155,8 @@ func (s stamp) after(o stamp) bool {
 	}
 	return s.time > o.time
 }
+
+// afterAll reports whether s is still true after all of several removals.
+func (s stamp) afterAll(removed []stamp) bool {
+	return !slices.ContainsFunc(removed, func(o stamp) bool { return !s.after(o) })
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
@@ -174,5 +175,35 @@ func TestLocationsOfAPlace(t *testing.T) {
 	all, _ := w.Locations(k.ctx, "kitchen")
 	if got, err := all[0].In(f, "flat"); err != nil || got.Pose.T.X != 6 || all[0].Names[0] != "dinner" {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Of what is seen the snapshot's time decides, for one provider and for several, in a world that watched and in one that is
+// opened later, whatever timestamps the payloads have.
+func TestNewestSeenIsOfTheSnapshot(t *testing.T) {
+	svc := serving.New(t, memories.World(), memories.Object())
+	k := kit{t, over(t, svc, "plan"), testkit.Context(t)}
+	k.put(item("kitchen", "", 0, "map"))
+	now := engram.Now().Add(-time.Hour)
+	see := func(provider string, at, timestamp time.Duration, x float64) {
+		k.tell(svc, "Object/Instance/"+provider+"/cup", "engram.object.Instance", now.Add(at), posed("kitchen", x, "timestamp", now.Add(timestamp)))
+	}
+	see("eye", 3, 1, 3)
+	see("eye", 2, 9, 2)
+	see("other", 1, 10, 1)
+	k.tell(svc, "Object/Instance/eye/end", "engram.object.Instance", now, posed("kitchen", 0))
+	k.await(func(f *world.Forest) bool { return f.Has("end") })
+	for _, w := range []*world.Memory{k.Model.(*world.Memory), over(t, svc, "late")} {
+		f, err := w.View(k.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.at(f, "kitchen", "cup", 3)
+		if m, err := f.Get("cup"); err != nil || m.Placed.Time != now.Add(3) {
+			t.Errorf("it is of %v, %v", m.Placed.Time, err)
+		}
+		if a, err := f.Account("cup", now.Add(3), nil); err != nil || a.Seen != now.Add(3) {
+			t.Errorf("it was seen at %v, %v", a.Seen, err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -275,6 +276,18 @@ func TestRestart(t *testing.T) {
 	defer cancel()
 	_, err := arm.View(ctx, world.Mark{Epoch: old.Epoch, Number: old.Number + 1})
 	arm.code("a mark that the server took with it", err, engram.TooNew)
+	says := func(of kit, m world.Mark, want string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(of.ctx, 10*time.Millisecond)
+		defer cancel()
+		if _, err := of.View(ctx, m); !errors.Is(err, engram.TooNew) || !strings.Contains(err.Error(), want) {
+			t.Errorf("the mark %v: %v, not %q", m, err, want)
+		}
+	}
+	says(arm, world.Mark{Epoch: old.Epoch, Number: old.Number + 1}, "has begun anew since, and this world had not come so far: waiting does not help")
+	says(arm, world.Mark{Epoch: mark.Epoch, Number: mark.Number + 1}, "is not there yet; wait longer, or ask again")
+	says(arm, world.Mark{Epoch: 1, Number: 1}, "of no server that this world follows now")
+	says(kit{t, over(t, connect(t, address), "later"), arm.ctx}, old, "of no server that this world follows now")
 	if fresh := (kit{t, over(t, connect(t, address), "plan"), arm.ctx}); fresh.see(mark, nil).Has("kitchen") {
 		t.Error("a server that keeps nothing has the kitchen")
 	}

@@ -38,16 +38,17 @@ func faded(age, halfLife time.Duration) float64 {
 }
 
 // States returns the states of an item by name, of each what counts: an operator's before
-// the others, then the newest.
+// the others, then the newest. What was said before the item was removed does not count.
 func (f *Forest) States(name string) ([]*StateStatement, error) {
 	n := f.item(name)
 	if n == nil {
 		return nil, notFound(name)
 	}
 	best := map[string]*StateStatement{}
+	removed := f.rules.removals(n.said)
 	for _, s := range n.states {
 		state := s.State.Name
-		if o := best[state]; s.State.Value != nil && (o == nil || f.stateStamp(s).over(f.stateStamp(o))) {
+		if o := best[state]; s.State.Value != nil && f.stateStamp(s).afterAll(removed) && (o == nil || f.stateStamp(s).over(f.stateStamp(o))) {
 			best[state] = s
 		}
 	}

@@ -34,9 +34,8 @@ type Said struct {
 	// Time is when it was true, Arrived when the memory knew it. Of what a provider says
 	// of one thing only the newest counts, of equal times what arrived later.
 	Time, Arrived engram.Time
-	Confidence    float64     // in [0, 1]
-	snapshot      engram.Time // of the snapshot that says it, where that is not Time; 0 is Time
-	fault         *fault      // what of it cannot count; nil for nothing
+	Confidence    float64 // in [0, 1]
+	fault         *fault  // what of it cannot count; nil for nothing
 }
 
 // Who names the provider, after its robot if that is known: "robot1:plan".
@@ -49,10 +48,12 @@ func (s *Said) Who() string {
 
 // newer reports whether s counts instead of o, which is of the same speaker.
 func (s *Said) newer(o *Said) bool {
-	if x, y := cmp.Or(s.snapshot, s.Time), cmp.Or(o.snapshot, o.Time); x != y {
-		return x > y
-	}
-	return s.Arrived > o.Arrived
+	return s.Time > o.Time || s.Time == o.Time && s.Arrived > o.Arrived
+}
+
+// Corrected returns a time that somebody told by the clock that rules compare with, which is that of the own robot.
+func Corrected(f *Forest, by *Said, t engram.Time) engram.Time {
+	return t.Add(f.rules.Offsets[by.Robot])
 }
 
 // compare orders by who speaks.

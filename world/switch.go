@@ -140,6 +140,15 @@ func (s *Switch) Update(ctx context.Context, items ...NamedItem) (refused []Refu
 	return refused, mark, err
 }
 
+// StateAll implements [Model].
+func (s *Switch) StateAll(ctx context.Context, dryRun bool, all ...Stated) (failed []error, mark Mark, err error) {
+	mark, err = s.write(func(m Model) (mark Mark, err error) {
+		failed, mark, err = m.StateAll(ctx, dryRun, all...)
+		return mark, err
+	})
+	return failed, mark, err
+}
+
 // UpdatePose implements [Model].
 func (s *Switch) UpdatePose(ctx context.Context, name, frame string, p pose.Pose, c pose.Cov) (Mark, error) {
 	return s.write(func(m Model) (Mark, error) { return m.UpdatePose(ctx, name, frame, p, c) })

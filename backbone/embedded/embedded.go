@@ -25,6 +25,7 @@ import (
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone"
 	"github.com/seed-301d4374/engram/backbone/subject"
+	"github.com/seed-301d4374/engram/internal/tempdir"
 	"github.com/seed-301d4374/engram/transport/secure"
 )
 
@@ -34,7 +35,7 @@ type Options struct {
 	// is the JetStream domain; robots that meet have different names.
 	Robot string
 	// Dir is where the server keeps its files; empty means in a temporary folder that
-	// is removed at the end.
+	// is removed at the end, or if the process is killed when the next one starts.
 	Dir        string
 	Listen     string   // host:port for other processes; empty means this process only
 	LeafListen string   // host:port for the leaf nodes of other robots
@@ -65,7 +66,7 @@ func (o Options) Check() error {
 type Server struct {
 	o   Options
 	s   *server.Server
-	tmp string // a folder to be removed at the end
+	tmp *tempdir.Dir // a folder to be removed at the end; nil if it was given one
 
 	admission *admission         // nil without credentials
 	asks      *backbone.Backbone // hands on what JetStream is asked; nil without credentials
@@ -103,10 +104,10 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	}()
 	dir := o.Dir
 	if dir == "" {
-		if dir, err = os.MkdirTemp("", "engram-backbone-"); err != nil {
+		if e.tmp, err = tempdir.Make("engram-backbone-"); err != nil {
 			return nil, engram.Errorf(engram.Unavailable, os.TempDir(), "a folder for the backbone: %w", err)
 		}
-		e.tmp = dir
+		dir = e.tmp.Path
 	}
 	opts, err := o.server(dir)
 	if err == nil {
@@ -250,8 +251,8 @@ func (e *Server) Close() (err error) {
 		e.s.Shutdown()
 		e.s.WaitForShutdown()
 	}
-	if e.tmp != "" {
-		err = errors.Join(err, os.RemoveAll(e.tmp))
+	if e.tmp != nil {
+		err = errors.Join(err, e.tmp.Remove())
 	}
 	return err
 }

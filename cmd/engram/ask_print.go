@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +24,13 @@ func (a *asking) ask(ctx context.Context, question string) error {
 	q.Text = question
 	if a.json {
 		q.Text, q.JSON = "", json.RawMessage(question)
+	}
+	told := math.MaxInt
+	q.Waits = func(before int) {
+		if before <= told/2 { // now and then
+			told = before
+			a.cmd.PrintErrf("engram: the server answers other questions first; %d wait before this one\n", before)
+		}
 	}
 	out := a.cmd.OutOrStdout()
 	var rows []service.Row

@@ -36,7 +36,15 @@ func (e *explainer) explain(ctx context.Context) (string, error) {
 	case inRAM+onDisk == 0 && e.lacks(engram.MissingDamaged):
 		return e.say("what there was of it is damaged or lost; 'engram doctor' says more"), nil
 	case len(nodes) == 0:
-		return e.noName(ctx)
+		reason, err := e.noName(ctx)
+		if e.lacks(engram.MissingEvicted) { // whatever names are like it
+			const lost = "it was there, perhaps: nobody knows the names of what was evicted before it was recorded"
+			if err != nil {
+				return e.say(lost), nil
+			}
+			reason += "; or " + lost
+		}
+		return reason, err
 	case e.sel.target == engram.TargetLTM && onDisk == 0 && !e.lacks(engram.MissingForgotten):
 		return e.say("there is no long-term memory of it; without --target ltm the working memory is asked"), nil
 	case e.sel.target == engram.TargetWM && inRAM == 0 && onDisk > 0:

@@ -137,6 +137,9 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 		}
 		warnAbout(cmd, r)
 		n, found := len(items), r.Items()
+		if sel.wantsLatest(t, fallback) {
+			warnAhead(cmd, found)
+		}
 		for _, it := range found {
 			if t.index < len(it.Instances) {
 				items = append(items, shown{it, t.index})
@@ -214,6 +217,21 @@ func warnAbout(cmd *cobra.Command, r *engram.Result) {
 	}))
 }
 
+// warnAhead says of which entities the latest snapshot is stamped ahead of the clock: there
+// is nothing else of them.
+func warnAhead(cmd *cobra.Command, latest []engram.Item) {
+	now := engram.Now()
+	latest = slices.DeleteFunc(slices.Clone(latest), func(it engram.Item) bool { return it.Time.Sub(now) <= engram.DefaultMaxAhead })
+	if len(latest) == 0 {
+		return
+	}
+	more := ""
+	if n := uint64(len(latest)) - 1; n > 0 {
+		more = ", and " + countOf(n, "snapshot") + " more are"
+	}
+	cmd.PrintErrf("engram: %s is stamped %s ahead of the clock%s\n", visible(latest[0].ID.String()), formatDuration(latest[0].Time.Sub(now).Round(time.Second)), more)
+}
+
 // copyText says which copy has answered for a memory and how old it is.
 func copyText(c engram.CopyUsed) string {
 	text := "a copy at " + c.Server
@@ -246,6 +264,7 @@ var missingWords = map[string]string{
 }
 
 func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
+	var ahead []engram.Missing
 	for _, miss := range missing {
 		if miss.Reason == engram.MissingUnreachable && miss.Count == 0 && miss.Interval == engram.Always() {
 			heard := ""
@@ -263,11 +282,22 @@ func warnMissing(cmd *cobra.Command, missing []engram.Missing) {
 			cmd.PrintErrf("engram: --where could not be evaluated on %s, such as %s\n", countOf(miss.Count, "snapshot"), visible(miss.Example.String()+": "+oneLine(miss.Detail)))
 			continue
 		}
+		if miss.Reason == engram.MissingAhead {
+			ahead = append(ahead, miss)
+			continue
+		}
 		count := "some snapshots"
 		if miss.Count > 0 {
 			count = countOf(miss.Count, "snapshot")
 		}
 		cmd.PrintErrf("engram: of %s, %s within %v %s\n", visible(miss.ID.String()), count, miss.Interval, cmp.Or(missingWords[miss.Reason], miss.Reason))
+	}
+	if len(ahead) > 0 {
+		of := ahead[0].ID.String()
+		if n := uint64(len(ahead)); n > 1 {
+			of = countOf(n, "entity") + ", such as " + of
+		}
+		cmd.PrintErrf("engram: of %s, what is within %v is stamped ahead of the clock, and not the latest for that; --range reads it, 'engram ltm forget' forgets it\n", visible(of), ahead[0].Interval)
 	}
 }
 

@@ -106,6 +106,22 @@ func askHealth(ctx context.Context, cmd *cobra.Command) (health.Report, error) {
 		strings.Join(addresses, " or "), client.AddressVariable, first)
 }
 
+// noteRecovered says what of its memories the server has from copies at others, because it lost it
+// when it was ended. A server that does not tell is asked in vain.
+func noteRecovered(cmd *cobra.Command) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+	defer cancel()
+	report, err := askHealth(ctx, cmd)
+	if err != nil {
+		return
+	}
+	for _, c := range report.Checks {
+		if c.Check == "recovery" && c.Reason != "" {
+			cmd.PrintErrf("engram: %s\n", visible(c.Reason))
+		}
+	}
+}
+
 // dialOptions says how a server is dialled directly, as who the flags say.
 func dialOptions(cmd *cobra.Command) (o rpc.DialOptions, err error) {
 	if file := namedCredentials(cmd); file != "" {

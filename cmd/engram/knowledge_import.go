@@ -126,6 +126,10 @@ func importKnowledge(cmd *cobra.Command, args []string, format string) error {
 			}
 			o.Ontology = file.ontology()
 			o.Document = record.Document{Source: filepath.Base(file.name), Base: file.doc.Base, Prefixes: file.doc.Prefixes}
+			// What of it the world would refuse is told before its facts are stated.
+			if _, err := importIntoWorld(cmd, m, classes, file, base.WorldOptions{Provider: nameOf[file], At: o.At, DryRun: true}); err != nil {
+				return engram.Errorf(engram.CodeOf(err), file.name, "%w; nothing of it was stated", err)
+			}
 			sum, err := c.Import(cmd.Context(), m, nameOf[file], file.triples, o)
 			if err != nil {
 				return engram.Errorf(engram.CodeOf(err), file.name, "%w", err)

@@ -75,7 +75,7 @@ func (w *worldImported) tell(cmd *cobra.Command, provider string) {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{w.Items, "items"}, {w.Articulations, "articulations"}, {w.Maps, "maps"}, {w.States, "states"}, {w.Components, "components"}, {w.Poses, "poses"}, {w.Withdrawn, "items withdrawn"}} {
+	}{{w.Items, "items"}, {w.Articulations, "articulations"}, {w.Maps, "maps"}, {w.States, "states"}, {w.Components, "components"}, {w.Poses, "poses"}, {w.Withdrawn, "withdrawn"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprint(p.n, " ", p.what))
 		}

@@ -51,17 +51,39 @@ func newPoseLookup() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printAnswer(cmd, format, &answer, q.Cov)
+			var since *engram.Time
+			if answer.Info.SourceTime == engram.MaxTime && answer.Info.Flags&pose.Static == 0 && q.AsOf == nil {
+				if since, err = restsSince(cmd.Context(), poses, answer.Target, answer.Source); err != nil {
+					return err
+				}
+			}
+			return printAnswer(cmd, format, &answer, q.Cov, since)
 		})
 	}
 	return cmd
+}
+
+// restsSince returns since when a pose is as it is, all on whose path rests: since the newest of what is known of it.
+func restsSince(ctx context.Context, poses service.Service, target, source string) (*engram.Time, error) {
+	edges, err := poses.Path(ctx, target, source, engram.MaxTime)
+	if err != nil {
+		return nil, err
+	}
+	var since *engram.Time
+	for i := range edges {
+		if e := &edges[i]; e.Samples > 0 && (since == nil || e.Last > *since) {
+			since = &e.Last
+		}
+	}
+	return since, nil
 }
 
 type answerJSON struct {
 	Acquisition uint64          `json:"acquisition,omitempty"`
 	Target      string          `json:"target"`
 	Source      string          `json:"source"`
-	Time        *engram.Time    `json:"time,omitempty"` // none for what is the same at all times
+	Time        *engram.Time    `json:"time,omitempty"`  // none for what is the same at all times, or rests
+	Since       *engram.Time    `json:"since,omitempty"` // of what rests: when it was last stated or moved
 	Translation [3]float64      `json:"translation"`
 	Rotation    quatJSON        `json:"rotation"`
 	Uncertainty string          `json:"uncertainty,omitempty"`
@@ -80,8 +102,13 @@ type quatJSON struct {
 
 func quatObject(q pose.Quat) quatJSON { return quatJSON{q.X, q.Y, q.Z, q.W} }
 
-func printAnswer(cmd *cobra.Command, format string, a *service.Answer, withCov bool) error {
+func printAnswer(cmd *cobra.Command, format string, a *service.Answer, withCov bool, since *engram.Time) error {
 	out, row, object := answerRow(a, withCov)
+	if object.Since = since; since != nil {
+		at := fullTime(*since)
+		at.shown = "since " + at.shown
+		row[2] = at
+	}
 	out.add(row...)
 	return print(cmd.OutOrStdout(), format, out, []answerJSON{object})
 }
@@ -94,7 +121,10 @@ func answerRow(a *service.Answer, withCov bool) (out *table, row []any, o answer
 		Target: a.Target, Source: a.Source, Revision: uint64(i.Revision), Flags: i.Flags.String(),
 		Translation: [3]float64{p.T.X, p.T.Y, p.T.Z}, Rotation: quatObject(p.R),
 	}
-	when := any("always")
+	when := any("at rest")
+	if i.Flags&pose.Static != 0 {
+		when = "always"
+	}
 	if i.SourceTime != engram.MaxTime {
 		o.Time = &i.SourceTime
 		when = fullTime(i.SourceTime)

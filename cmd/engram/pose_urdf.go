@@ -52,9 +52,9 @@ func importURDF(cmd *cobra.Command, m *client.Client, recordings []string, sourc
 		if err != nil {
 			return err
 		}
-		b, err := typ.Encode(map[string]any{"name": robot, "urdf": string(text)})
+		b, err := typ.Encode(map[string]any{"name": robot, "urdf": urdf.UTF8(text)})
 		if err != nil {
-			return err
+			return engram.Errorf(engram.CodeOf(err), file, "%w", err)
 		}
 		results, err := m.Commit(cmd.Context(), engram.Commit{Updates: []engram.EntityUpdate{{
 			Entity: id, Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ.Name(), Bytes: b})},

@@ -236,6 +236,12 @@ func (s selection) usesLatest(t target) bool {
 	return rel(t.time) || rel(s.at) || rel(s.nearest) || s.span != nil && s.span.usesLatest()
 }
 
+// wantsLatest reports whether entities' latest snapshots are selected.
+func (s selection) wantsLatest(t target, fallback engram.SnapshotSelector) bool {
+	selectors := s.selectors(t, 0, 0, fallback)
+	return len(selectors) == 1 && selectors[0].Kind == engram.KindLatest
+}
+
 // query reads what the target and the flags select. The result may hold the answers
 // to several queries.
 func (s selection) query(ctx context.Context, m engram.Reader, t target, fallback engram.SnapshotSelector) (*engram.Result, error) {

@@ -141,6 +141,8 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 	note(readBackboneSettings(cmd, &s.Config))
 	s.Copies, err = readCopySettings(cmd)
 	note(err)
+	s.Recovery, err = readRecovery(cmd)
+	note(err)
 	s.Security, err = readSecuritySettings(cmd)
 	note(err)
 	if offset, _ := f.GetDuration("clock-offset"); offset != 0 {

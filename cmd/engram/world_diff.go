@@ -180,7 +180,8 @@ type diffJSON struct {
 	Moved     *movementJSON  `json:"moved,omitempty"`
 	Parent    *exchangeJSON  `json:"parent,omitempty"`
 	Label     *exchangeJSON  `json:"label,omitempty"`
-	Pose      string         `json:"pose,omitempty"` // "known now" or "not known any more"
+	Kinds     *exchangeJSON  `json:"kinds,omitempty"` // where it cannot be the same thing
+	Pose      string         `json:"pose,omitempty"`  // "known now" or "not known any more"
 	Described bool           `json:"described,omitempty"`
 	States    []exchangeJSON `json:"states,omitempty"`
 	Component string         `json:"component,omitempty"` // linked or unlinked
@@ -219,6 +220,9 @@ func diffObject(after *world.Forest, d *world.Difference) diffJSON {
 	}
 	if d.Relabelled {
 		o.Label = &exchangeJSON{From: d.Before.Label(), To: d.After.Label()}
+	}
+	if world.Unlike(d.Before.Description, d.After.Description) {
+		o.Kinds = &exchangeJSON{From: strings.Join(kindsOf(d.Before), ", "), To: strings.Join(kindsOf(d.After), ", ")}
 	}
 	switch had, has := d.Before.Placement != nil, d.After.Placement != nil; {
 	case has && !had:
@@ -288,7 +292,9 @@ func (o *diffJSON) changes() (list [][2]string) {
 	if o.Label != nil {
 		add("label", named(o.Label.From)+" → "+named(o.Label.To))
 	}
-	if o.Described {
+	if o.Kinds != nil {
+		add("kinds", named(o.Kinds.From)+" → "+named(o.Kinds.To)+", by "+o.By)
+	} else if o.Described {
 		add("described", "otherwise by "+o.By)
 	}
 	if o.Component != "" {

@@ -76,7 +76,7 @@ func (v *worldView) block(w io.Writer, o *itemJSON) error {
 	if o.Label != o.Name {
 		line("label", o.Label)
 	}
-	line("called", strings.Join(o.SpokenNames, ", "))
+	line("spoken names", strings.Join(o.SpokenNames, ", "))
 	line("class", o.Class)
 	if o.Place != nil {
 		line("place", strings.TrimSpace(o.Place.Level+" "+o.Place.Number))
@@ -107,7 +107,7 @@ func (v *worldView) block(w io.Writer, o *itemJSON) error {
 		line(first(i, "properties"), key+" = "+valueText(o.Properties[key]))
 	}
 	for i, s := range o.States {
-		line(first(i, "states"), fmt.Sprintf("%s = %s (%s, said %s by %s)", s.Name, valueText(s.Value), percent(s.Confidence), world.Ago(v.at.Sub(s.Time)), s.Provider))
+		line(first(i, "states"), fmt.Sprintf("%s = %s (%s, said %s by %s)", s.Name, valueText(s.Value), percent(s.Confidence), world.Ago(v.at.Sub(s.since)), s.Provider))
 	}
 	if o.Joint != nil {
 		line("joint", o.Joint.text())
@@ -216,9 +216,9 @@ func (s *itemSaidJSON) text(now engram.Time) string {
 		in = ", " + s.Home
 	}
 	if len(s.Says) == 0 {
-		return fmt.Sprintf("%s%s %s, %s: nothing any more", who, in, world.Ago(now.Sub(s.Time)), formatSeconds(s.Time))
+		return fmt.Sprintf("%s%s %s, %s: nothing any more", who, in, world.Ago(now.Sub(s.since)), formatSeconds(s.since))
 	}
-	text := fmt.Sprintf("%s (%s%s) %s, %s", who, s.Source, in, world.Ago(now.Sub(s.Time)), formatSeconds(s.Time))
+	text := fmt.Sprintf("%s (%s%s) %s, %s", who, s.Source, in, world.Ago(now.Sub(s.since)), formatSeconds(s.since))
 	gone := slices.Contains(s.Says, "removed")
 	says := slices.DeleteFunc(slices.Clone(s.Says), func(what string) bool { return what == "removed" && len(s.Says) > 1 })
 	text += ": " + strings.Join(says, ", ")

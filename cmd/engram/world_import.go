@@ -95,6 +95,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 		if err != nil {
 			return err
 		}
+		c.Robot = w.Robot()
 		if err := c.Check(f, worldProvider(cmd)); err != nil {
 			return refusedWhole(cmd, err, "nothing was stated")
 		}
@@ -104,11 +105,13 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 			LeftOut: left, Notes: c.Notes, DryRun: dry,
 		}
 		var mark world.Mark
-		if !dry {
-			if mark, err = c.State(cmd.Context(), w); err != nil {
-				return refusedWhole(cmd, err, "not all was stated")
-			}
+		if dry {
+			err = c.DryRun(cmd.Context(), w)
+		} else if mark, err = c.State(cmd.Context(), w); err == nil {
 			o.Mark = mark.String()
+		}
+		if err != nil {
+			return refusedContent(cmd, err)
 		}
 		if format != "table" {
 			t := &table{header: []string{"ITEMS", "ARTICULATIONS", "STATES", "MAPS", "COMPONENTS", "MARK"}}
@@ -162,6 +165,21 @@ func (o *importedJSON) tell(cmd *cobra.Command) {
 	if o.Mark != "" {
 		cmd.Printf("mark %s\n", o.Mark)
 	}
+}
+
+// refusedContent tells what of a content was not stated, and what was, by name.
+func refusedContent(cmd *cobra.Command, err error) error {
+	partly, is := errors.AsType[*files.Partly](err)
+	switch code := engram.CodeOf(err); {
+	case is:
+		for _, what := range partly.Stated {
+			cmd.PrintErrln("stated:", visible(what))
+		}
+		return refusedWhole(cmd, partly.Err, fmt.Sprintf("the %s that are named above were stated all the same", countOf(uint64(len(partly.Stated)), "statement")))
+	case code == engram.Unavailable || code == engram.Canceled:
+		return refusedWhole(cmd, err, "whether it was stated is not known; import it again, which changes nothing that was")
+	}
+	return refusedWhole(cmd, err, "nothing was stated")
 }
 
 // refusedWhole tells errors in files, a line each, and what follows from them.

@@ -87,8 +87,10 @@ type itemStateJSON struct {
 	Confidence float64     `json:"confidence"` // at the time asked for
 	Source     string      `json:"source"`
 	Provider   string      `json:"provider"`
-	Time       engram.Time `json:"time"`
+	Time       engram.Time `json:"time"` // by the clock of who says so
 	HalfLife   string      `json:"half_life,omitempty"`
+
+	since engram.Time // Time by this robot's clock
 }
 
 type itemJointJSON struct {
@@ -116,10 +118,12 @@ type itemSaidJSON struct {
 	Robot    string      `json:"robot,omitempty"`
 	Home     string      `json:"home,omitempty"`   // where it stands if not in World/Item
 	Source   string      `json:"source,omitempty"` // of what it says; "" if that is nothing
-	Time     engram.Time `json:"time"`
-	Says     []string    `json:"says"`   // structure, pose, description or removed
-	Counts   []string    `json:"counts"` // of these
+	Time     engram.Time `json:"time"`             // by the clock of who says so
+	Says     []string    `json:"says"`             // structure, pose, description or removed
+	Counts   []string    `json:"counts"`           // of these
 	Reason   string      `json:"reason,omitempty"`
+
+	since engram.Time // Time by this robot's clock
 }
 
 func list3(v pose.Vec3) [3]float64 { return [3]float64{v.X, v.Y, v.Z} }
@@ -151,9 +155,10 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 	}
 	states, _ := v.States(m.Name) // the item is there
 	for _, s := range states {
+		since := world.Corrected(v.Forest, &s.Said, s.Time)
 		state := itemStateJSON{
-			Name: s.State.Name, Value: valueObject(s.State.Value), Confidence: s.ConfidenceAt(v.at), Source: s.State.Source.String(),
-			Provider: s.Who(), Time: s.Time,
+			Name: s.State.Name, Value: valueObject(s.State.Value), Confidence: s.ConfidenceAt(v.at.Add(s.Time.Sub(since))), Source: s.State.Source.String(),
+			Provider: s.Who(), Time: s.Time, since: since,
 		}
 		if s.State.HalfLife > 0 {
 			state.HalfLife = formatDuration(s.State.HalfLife)
@@ -175,7 +180,9 @@ func (v *worldView) object(m *world.Merged) itemJSON {
 		o.Belief = &itemBeliefJSON{a.P, a.Seen, a.By, a.Source.String(), a.Looked, a.String()}
 	}
 	for _, s := range v.Statements(m.Name) {
-		o.Statements = append(o.Statements, saidObject(m, s))
+		said := saidObject(m, s)
+		said.since = world.Corrected(v.Forest, &s.Said, s.Time)
+		o.Statements = append(o.Statements, said)
 	}
 	return o
 }

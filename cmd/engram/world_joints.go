@@ -16,7 +16,8 @@ func newWorldArticulate() *cobra.Command {
 		Short: "State a joint between two items, or its value; without JOINT list them",
 		Long: `States how one item can move against another, or only what value a joint has: what no flag
 names stays as it is. A revolute joint turns about the z axis of its frame, which --axis turns;
-a prismatic one goes along --direction. Values are radians or metres, and lie within the limits.`,
+a prismatic one goes along --direction. Values are radians or metres, and lie within the limits.
+'engram world withdraw JOINT' takes a joint back.`,
 		Example: `  engram world articulate hinge --base cupboard --moved door --kind revolute --pose 0.3,0.2,0.4 --limits 0,1.6 --radius 0.45
   engram world articulate rail --base cupboard --moved drawer --kind prismatic --direction 1,0,0 --limits 0,0.4
   engram world articulate hinge --value 1.2 --sigma 0.01`,
@@ -94,7 +95,7 @@ func articulate(cmd *cobra.Command, args []string, _ string) error {
 			}
 			for _, name := range []string{a.Base, a.Moved} {
 				if !f.Has(name) {
-					cmd.PrintErrf("engram: there is no item %s yet\n", visible(name))
+					cmd.PrintErrf("engram: %s\n", visible(noItem(f, name)))
 				}
 			}
 		}
@@ -241,7 +242,7 @@ func printJoints(cmd *cobra.Command, format string, f *world.Forest) error {
 		}
 		for _, name := range []string{j.Base, j.Moved} {
 			if !f.Has(name) {
-				o.Notes = append(o.Notes, "there is no item "+name)
+				o.Notes = append(o.Notes, strings.TrimSuffix(noItem(f, name), " yet"))
 			}
 		}
 		if l := j.Limits; j.Value != nil && l != nil && (*j.Value < l.Lower-1e-9 || *j.Value > l.Upper+1e-9) {

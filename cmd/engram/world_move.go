@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -91,11 +92,13 @@ have it as their parent, say what becomes of them: --with-children removes all b
 
 func newWorldWithdraw() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "withdraw ITEM",
-		Short: "Take back what was said of an item; others may still say it",
-		Long: `Takes back all that --provider says of an item: what others say counts again. Without
+		Use:   "withdraw NAME",
+		Short: "Take back what was said of an item, a joint, a map or a component; others may still say it",
+		Long: `Takes back all that --provider says under a name: of the item with its states and the
+joints that move it, of the joint, the map and the component. What others say counts again. Without
 anybody else who says something, there is no such item any more. A removal is taken back, too.`,
 		Example: `  engram world withdraw cup
+  engram world withdraw hinge
   engram world withdraw cup --provider anna`,
 		Args:              positional(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeItems,
@@ -124,17 +127,27 @@ anybody else who says something, there is no such item any more. A removal is ta
 // back.
 func saysSomething(f *world.Forest, name string, who world.Said) error {
 	var others []string
+	mine := false
+	hear := func(s *world.Said, says bool) {
+		switch by := s.Who(); {
+		case !says || s.Home != world.InWorld:
+		case s.Provider == who.Provider && s.Robot == who.Robot:
+			mine = true
+		case !slices.Contains(others, by):
+			others = append(others, by)
+		}
+	}
 	for _, s := range f.Statements(name) {
 		it := s.Item
-		if s.Home != world.InWorld || it.Removed == nil && it.Structure == nil && it.Placement == nil && it.Description == nil {
-			continue
-		}
-		if s.Provider == who.Provider && s.Robot == who.Robot {
-			return nil
-		}
-		others = append(others, s.Who())
+		hear(&s.Said, it.Removed != nil || it.Structure != nil || it.Placement != nil || it.Description != nil)
 	}
-	if len(others) == 0 {
+	for said := range world.SaidBeside(f, name) {
+		hear(said, true)
+	}
+	switch {
+	case mine:
+		return nil
+	case len(others) == 0:
 		return unknownItem(f, name)
 	}
 	return engram.Errorf(engram.NotFound, name, "%s says nothing of it; it is stated by %s: --provider NAME says whose statement is meant, which is withdrawn at its own robot",

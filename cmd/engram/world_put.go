@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/client"
@@ -42,7 +43,13 @@ what is perceived until 'engram world withdraw'.`,
 	addPoseFlags(cmd)
 	f.String("frame", "", "the item in whose frame the pose is, instead of the parent")
 	f.String("label", "", "what to call it in a display")
-	f.StringArray("called", nil, "what people call it; may be repeated, the usual name first")
+	f.StringArray("spoken-name", nil, "what people call it; may be repeated, the usual name first; --called is the same")
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "called" || name == "spoken-names" {
+			name = "spoken-name"
+		}
+		return pflag.NormalizedName(name)
+	})
 	f.String("class", "", "its class: the name of an entity of Object/Class, or an ID")
 	f.String("size", "", "edge lengths of its bounding box x,y,z, about its origin or with @x,y,z about another point")
 	f.String("shape", "", "its form: box:x,y,z, cylinder:DIAMETER,HEIGHT, sphere:DIAMETER, mesh:URL, or\npolygon:x,y;x,y;… of a floor plan")
@@ -77,23 +84,23 @@ func putItem(cmd *cobra.Command, args []string, _ string) error {
 		if err := s.complete(ctx, m, f, worldProvider(cmd)); err != nil {
 			return err
 		}
-		refused, mark, err := w.Update(ctx, world.NamedItem{Name: s.name, Item: s.item})
-		if len(refused) > 0 {
-			return refused[0].Err
+		if world.PlacesItself(f, world.NamedItem{Name: s.name, Item: s.item}, worldProvider(cmd), w.Robot()) {
+			return engram.Errorf(engram.Conflict, s.name, "where a robot is counts from itself only; --provider %s says it in its name, and --kind robot alone states the robot", s.name)
 		}
-		if err != nil {
-			return err
-		}
+		all := []world.Stated{{Name: s.name, What: s.item}}
 		for _, state := range s.states {
-			if mark, err = w.SetState(ctx, state, s.confidence); err != nil {
-				return err
-			}
+			all = append(all, world.Stated{What: state, Confidence: s.confidence})
+		}
+		failed, mark, err := w.StateAll(ctx, false, all...)
+		if err = cmp.Or(err, cmp.Or(failed...)); err != nil {
+			return err
 		}
 		if p := s.item.Structure; p != nil && p.Parent != "" && !f.Has(p.Parent) {
-			cmd.PrintErrf("engram: there is no item %s yet; %s waits for it\n", visible(p.Parent), visible(s.name))
+			cmd.PrintErrf("engram: %s; %s waits for it\n", visible(noItem(f, p.Parent)), visible(s.name))
 		}
-		if err := s.noteRobot(cmd, w, mark); err != nil {
-			return err
+		if old, err := f.Get(s.name); err == nil && world.Unlike(old.Description, s.item.Description) {
+			cmd.PrintErrf("engram: %s was of the kind %s, and is %s now; if these are two things, give one another name\n",
+				visible(s.name), visible(strings.Join(kindsOf(old), ", ")), visible(strings.Join(s.item.Description.Kinds, ", ")))
 		}
 		if cmd.Flags().Changed("shape") {
 			said := files.Item{NamedItem: world.NamedItem{Name: s.name, Item: s.item}, At: "--shape"}
@@ -105,23 +112,12 @@ func putItem(cmd *cobra.Command, args []string, _ string) error {
 	})
 }
 
-// noteRobot says that where a robot is counts from itself, if somebody else has said it.
-func (s *stated) noteRobot(cmd *cobra.Command, w *world.Memory, mark world.Mark) error {
-	f, err := w.View(cmd.Context(), mark)
-	if err != nil {
-		return err
+// noItem says that there is no item of a name, or none any more.
+func noItem(f *world.Forest, name string) string {
+	if len(f.Statements(name)) == 0 {
+		return "there is no item " + name + " yet"
 	}
-	m, err := f.Get(s.name)
-	if err != nil || !m.Is(world.KindRobot) || s.item.Structure == nil && s.item.Placement == nil {
-		return nil
-	}
-	for _, won := range []*world.Statement{m.Structured, m.Placed} {
-		if won != nil && won.Provider == worldProvider(cmd) {
-			return nil
-		}
-	}
-	cmd.PrintErrf("engram: where a robot is counts from itself only; --provider %s says it in its name\n", visible(s.name))
-	return nil
+	return "there is no item " + name + " any more, since " + world.Absence(f, name)
 }
 
 type writtenJSON struct {
@@ -274,7 +270,7 @@ func parseSource(text string) (world.Source, error) {
 // addPoseFlags gives a command the flags that say where an item is.
 func addPoseFlags(cmd *cobra.Command) {
 	cmd.Flags().String("pose", "", "x,y,z in the parent, with roll,pitch,yaw or the quaternion qx,qy,qz,qw if it is turned")
-	cmd.Flags().String("sigma", "0", "how sure the pose is: standard deviations of position and rotation,\nsuch as 0.01,0.05, or unknown; 0 is exact")
+	cmd.Flags().String("sigma", "", "how sure the pose is: standard deviations of position and rotation,\nsuch as 0.01,0.05, or unknown; 0 is exact (default: exact, of perception unknown)")
 }
 
 // readPlacement returns what --pose, --frame and --sigma say; nil without a pose.
@@ -294,6 +290,12 @@ func readPlacement(cmd *cobra.Command) (*world.Placement, error) {
 	p, err := parsePose("--pose", text)
 	if err != nil {
 		return nil, err
+	}
+	if sigma == "" {
+		sigma = "0"
+		if source, err := f.GetString("source"); err == nil && source == "perception" {
+			sigma = "unknown" // nothing that is perceived is exact
+		}
 	}
 	cov, err := parseSigma(sigma)
 	return &world.Placement{Frame: frame, Pose: p, Cov: cov}, err
@@ -368,11 +370,11 @@ func (s *stated) readDescription(cmd *cobra.Command) error {
 	for i := range kinds {
 		kinds[i] = strings.TrimSpace(kinds[i])
 	}
-	called, _ := f.GetStringArray("called")
+	spoken, _ := f.GetStringArray("spoken-name")
 	tags, _ := f.GetStringArray("tag")
 	set("kind", func(d *world.Description) { d.Kinds = kinds })
 	set("label", func(d *world.Description) { d.Label = text("label") })
-	set("called", func(d *world.Description) { d.SpokenNames = called })
+	set("spoken-name", func(d *world.Description) { d.SpokenNames = spoken })
 	set("maintainer", func(d *world.Description) { d.Maintainer = text("maintainer") })
 	set("place-level", func(d *world.Description) { setPlace(d, func(p *world.Place) { p.Level = text("place-level") }) })
 	set("number", func(d *world.Description) { setPlace(d, func(p *world.Place) { p.Number = text("number") }) })

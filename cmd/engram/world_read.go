@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -180,7 +181,11 @@ func (v *worldView) remarks(m *world.Merged, a *world.Account) []string {
 	switch {
 	case a.Parent == "":
 	case !a.There:
-		texts = append(texts, "waits for its parent "+a.Parent)
+		text := "waits for its parent " + a.Parent
+		if len(v.Statements(a.Parent)) > 0 {
+			text += ", which " + a.Absent
+		}
+		texts = append(texts, text)
 	case ofRobot(m) || ofRobot(v.parentOf(m)): // its pose is that of its frames
 	case m.Placement == nil:
 		texts = append(texts, "no pose")
@@ -188,6 +193,9 @@ func (v *worldView) remarks(m *world.Merged, a *world.Account) []string {
 		if _, err := v.Pose(a.Parent, m.Name); err != nil {
 			texts = append(texts, "not aligned with "+a.Parent)
 		}
+	}
+	if s, by := world.FromFuture(v.Forest, m.Name, v.at); s != nil {
+		texts = append(texts, fmt.Sprintf("from the future: %s says it %v ahead of this clock", s.Who(), by.Round(time.Second)))
 	}
 	return append(texts, v.notes[m.Name]...)
 }

@@ -89,6 +89,10 @@ func TestChangesInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	said("withdrawn", "ball went nobody says it any more")
+	put("anna", world.Item{Structure: on(""), Description: &world.Description{Kinds: []string{world.KindRobot}}})
+	said("a robot", "anna came said by anna")
+	put("anna", world.Item{Description: &world.Description{Kinds: []string{world.KindMap}}})
+	said("it is a place now", "anna kinds robot → map, by anna")
 }
 
 func TestJointsInWords(t *testing.T) {
@@ -168,5 +172,36 @@ func TestUprightPosesInWords(t *testing.T) {
 		if got := p.text(); !strings.Contains(strings.ReplaceAll(got, "-0°", "0°"), want) {
 			t.Errorf("%v is %q, want %q", q, got, want)
 		}
+	}
+}
+
+// What is told of another robot's statements is by this robot's clock.
+func TestAgesByTheOwnClock(t *testing.T) {
+	rules := world.DefaultRules()
+	rules.Offsets = map[string]time.Duration{"tug": -25 * time.Second} // its clock is ahead
+	b := world.NewBuilder(rules)
+	now := engram.Time(1e18)
+	said := world.Said{Provider: "eye", Robot: "tug", Time: now.Add(20 * time.Second), Confidence: 1}
+	if err := b.Put(world.Statement{Name: "cup", Said: said, Item: &world.Item{Source: world.Perception, Structure: &world.Structure{}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.PutState(world.StateStatement{Said: said, State: &world.State{Item: "cup", Name: "full", Value: true, HalfLife: 5 * time.Second}}); err != nil {
+		t.Fatal(err)
+	}
+	v := &worldView{Forest: b.Forest(), at: now}
+	m, err := v.must("cup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := v.object(m)
+	if got := o.Statements[0].text(now); !strings.HasPrefix(got, "tug:eye (perception) 5 s ago, ") || o.Statements[0].Time != said.Time {
+		t.Error(got)
+	}
+	if c := o.States[0].Confidence; math.Abs(c-0.5) > 1e-9 {
+		t.Errorf("after a half-life it is sure to %g", c)
+	}
+	var text strings.Builder
+	if err := v.block(&text, &o); err != nil || !strings.Contains(text.String(), "full = true (50 %, said 5 s ago by tug:eye)") {
+		t.Errorf("%s, %v", text.String(), err)
 	}
 }

@@ -17,8 +17,9 @@ func newWorldTree() *cobra.Command {
 		Short: "All items, each below its parent, or one with all below it",
 		Long: `Prints all items, each below its parent, or one with all below it. AGE is the time since
 the item was last seen or stated, BELIEF how sure it is that it is still there. What must
-not be overlooked follows a "!": an item that waits for a parent which nobody has stated,
-that is provisional, not aligned with its parent, or of a loop. Below the 24th level the
+not be overlooked follows a "!": an item that waits for a parent which is not there,
+that is provisional, not aligned with its parent, of a loop, or said to be of the future. What the
+server lost and has back from copies is told on standard error. Below the 24th level the
 indentation ends; the level stands before the name.`,
 		Example: `  engram world tree
   engram world tree kitchen --at -10s
@@ -29,7 +30,11 @@ indentation ends; the level stands before the name.`,
 	addWorldReadFlags(cmd)
 	cmd.Flags().String("place", "", "what is in the place that is called so, or numbered; an address is\nwritten from the greater to the lesser")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return readWorld(cmd, func(format string, v *worldView) error { return printTree(cmd, format, v, args) })
+		err := readWorld(cmd, func(format string, v *worldView) error { return printTree(cmd, format, v, args) })
+		if err == nil {
+			noteRecovered(cmd)
+		}
+		return err
 	}
 	return cmd
 }
@@ -81,7 +86,7 @@ func (t *worldTree) all() {
 	waiting := slices.Collect(t.v.Waiting())
 	for i, w := range waiting {
 		if i == 0 || waiting[i-1].Parent != w.Parent {
-			t.out.add(w.Parent, "", "", "", "", "! nobody has stated it")
+			t.out.add(w.Parent, "", "", "", "", "! "+world.Absence(t.v.Forest, w.Parent))
 		}
 		branch, next := "├─ ", "│  "
 		if i == len(waiting)-1 || waiting[i+1].Parent != w.Parent {

@@ -49,6 +49,9 @@ func (c client) Ask(ctx context.Context, q service.Question) iter.Seq2[service.R
 				fail(err)
 				return
 			}
+			if answer.Waiting != nil && q.Waits != nil {
+				q.Waits(int(answer.GetWaiting()))
+			}
 			for _, r := range answer.GetRows() {
 				row, err := rowOf(r)
 				if err != nil {

@@ -23,8 +23,11 @@ import (
 
 const name = "engram.v1.KnowledgeService"
 
-// maxAtOnce bounds the rows of an answer that comes at once.
-const maxAtOnce = 100_000
+// Bounds of an answer that comes at once: rows, and bytes of their values as JSON.
+const (
+	maxAtOnce      = 100_000
+	maxBytesAtOnce = 16 << 20
+)
 
 // Feature offers questions. Everybody may ask, of what they may read.
 func Feature(s service.Service) feature.Feature {
@@ -39,9 +42,13 @@ type handler struct{ service.Service }
 
 func (h handler) ask(ctx context.Context, m *engramv1.AskRequest) (*engramv1.AskResponse, error) {
 	var answer engramv1.AskResponse
-	err := h.rows(ctx, m, func(row *engramv1.KnowledgeRow) error {
-		if len(answer.Rows) == maxAtOnce {
-			return engram.Errorf(engram.Exhausted, "", "there are more than %d rows; ask for fewer, or stepwise", maxAtOnce)
+	size := 0
+	err := h.rows(ctx, m, nil, func(row *engramv1.KnowledgeRow) error {
+		for _, value := range row.Json {
+			size += len(value)
+		}
+		if len(answer.Rows) == maxAtOnce || size > maxBytesAtOnce {
+			return engram.Errorf(engram.Exhausted, "", "there are more than %d rows, or %d MB of them; ask for fewer, or stepwise", maxAtOnce, maxBytesAtOnce>>20)
 		}
 		answer.Rows = append(answer.Rows, row)
 		return nil
@@ -56,7 +63,11 @@ func (h handler) ask(ctx context.Context, m *engramv1.AskRequest) (*engramv1.Ask
 }
 
 func (h handler) askStepwise(ctx context.Context, m *engramv1.AskRequest, send func(*engramv1.AskResponse) error) error {
-	err := h.rows(ctx, m, func(row *engramv1.KnowledgeRow) error {
+	waits := func(before int) {
+		n := uint32(before)
+		_ = send(&engramv1.AskResponse{Waiting: &n}) // who is gone waits no longer: ctx ends
+	}
+	err := h.rows(ctx, m, waits, func(row *engramv1.KnowledgeRow) error {
 		return send(&engramv1.AskResponse{Rows: []*engramv1.KnowledgeRow{row}})
 	})
 	if errors.Is(err, service.ErrMore) {
@@ -66,11 +77,12 @@ func (h handler) askStepwise(ctx context.Context, m *engramv1.AskRequest, send f
 }
 
 // rows answers a question row by row.
-func (h handler) rows(ctx context.Context, m *engramv1.AskRequest, use func(*engramv1.KnowledgeRow) error) error {
+func (h handler) rows(ctx context.Context, m *engramv1.AskRequest, waits func(before int), use func(*engramv1.KnowledgeRow) error) error {
 	q, err := question(ctx, m)
 	if err != nil {
 		return err
 	}
+	q.Waits = waits
 	for row, err := range h.Ask(ctx, q) {
 		if err != nil {
 			return err

@@ -229,6 +229,91 @@ func TestQuestionsWithoutEnd(t *testing.T) {
 	}
 }
 
+// Who waits for others is told how many come first, whenever that changes, and is answered in the end.
+func TestWaitingIsTold(t *testing.T) {
+	svc := serving.New(t, memories.Knowledge())
+	h := serving.Serve(t, svc, nil, rpc.Options{}, serving.Socket(t))
+	c := knowledge.NewClient(serving.Dial(t, h.Address, rpc.DialOptions{}))
+	const many = 16
+	ended := make(chan error, many)
+	var stops []context.CancelFunc
+	for range many {
+		ctx, stop := context.WithCancel(t.Context())
+		stops = append(stops, stop)
+		began := make(chan struct{})
+		go func() {
+			var err error
+			for _, err = range c.Ask(ctx, prolog("rows(X)")) {
+				if err == nil {
+					close(began)
+				}
+			}
+			ended <- err
+		}()
+		<-began
+	}
+	type waiting struct {
+		told  chan int
+		ended chan error
+	}
+	var queue []waiting
+	for i := range 3 {
+		w := waiting{make(chan int, 10), make(chan error, 1)}
+		queue = append(queue, w)
+		q := prolog("X = 1")
+		q.Waits = func(before int) { w.told <- before }
+		go func() {
+			var err error
+			for _, err = range c.Ask(t.Context(), q) {
+			}
+			w.ended <- err
+		}()
+		if before := <-w.told; before != i {
+			t.Errorf("the question %d is told of %d before it", i, before)
+		}
+	}
+	stops[0]()
+	for i, w := range queue {
+		if err := <-w.ended; err != nil {
+			t.Errorf("the question %d ends with %v", i, err)
+		}
+		close(w.told)
+		last := i
+		for before := range w.told { // of those that go at once nobody may be told
+			if before >= last {
+				t.Errorf("the question %d is told of %d before it, then of %d", i, last, before)
+			}
+			last = before
+		}
+	}
+	for _, stop := range stops {
+		stop()
+	}
+	for range many {
+		if err := <-ended; engram.CodeOf(err) != engram.Canceled {
+			t.Errorf("what was given up ends with %v", err)
+		}
+	}
+}
+
+// An answer that comes at once has a bound, in rows and in bytes.
+func TestAnswersAtOnceAreBounded(t *testing.T) {
+	svc := serving.New(t, memories.Knowledge())
+	h := serving.Serve(t, svc, nil, rpc.Options{}, serving.Socket(t))
+	conn := serving.Dial(t, h.Address, rpc.DialOptions{})
+	for question, want := range map[string]engram.Code{
+		"between(1, 100, X)":    0,
+		"between(1, 100001, X)": engram.Exhausted,
+		"length(_L, 20000), maplist(=(abcdefghij), _L), atomic_list_concat(_L, X), between(1, 10, Y)":  0,
+		"length(_L, 20000), maplist(=(abcdefghij), _L), atomic_list_concat(_L, X), between(1, 100, Y)": engram.Exhausted,
+	} {
+		err := conn.Call(t.Context(), "/engram.v1.KnowledgeService/Ask", &engramv1.AskRequest{Language: engramv1.QuestionLanguage_QUESTION_LANGUAGE_PROLOG, Question: question}, &engramv1.AskResponse{})
+		if engram.CodeOf(err) != want {
+			t.Errorf("%s: %v", question, err)
+		}
+	}
+}
+
 // Values have the same text from a server as they have without one, whatever the numbers.
 func TestValuesOfServers(t *testing.T) {
 	svc := serving.New(t, memories.Knowledge())

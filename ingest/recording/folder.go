@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/tempdir"
 )
 
 // metadataFile is the name of the file that describes a rosbag2 recording.
@@ -315,13 +316,13 @@ const maxUnpacked = 256 << 30
 // unpacked is a reader of a temporary file.
 type unpacked struct {
 	Reader
-	temp string
+	dir *tempdir.Dir
 }
 
 // Close implements Reader.
 func (u unpacked) Close() error {
 	err := u.Reader.Close()
-	return errors.Join(err, os.Remove(u.temp))
+	return errors.Join(err, u.dir.Remove())
 }
 
 // openZstd reads a recording that is compressed as a whole, as rosbag2's
@@ -333,8 +334,13 @@ func openZstd(path string, f *os.File) (Reader, error) {
 		return nil, engram.Errorf(engram.Corrupt, path, "cannot be decompressed: %w", err)
 	}
 	defer d.Close()
-	temp, err := os.CreateTemp("", "engram-*")
+	dir, err := tempdir.Make("engram-unpacked-")
 	if err != nil {
+		return nil, engram.Errorf(engram.Unavailable, path, "no room to decompress it: %w", err)
+	}
+	temp, err := os.Create(filepath.Join(dir.Path, "recording"))
+	if err != nil {
+		dir.Remove()
 		return nil, engram.Errorf(engram.Unavailable, path, "no room to decompress it: %w", err)
 	}
 	_, cause := io.Copy(temp, io.LimitReader(d, maxUnpacked))
@@ -350,7 +356,7 @@ func openZstd(path string, f *os.File) (Reader, error) {
 	}
 	if err != nil {
 		temp.Close()
-		os.Remove(temp.Name())
+		dir.Remove()
 		if cause != nil {
 			return nil, engram.Errorf(engram.Corrupt, path, "cannot be decompressed: %w", cause)
 		}
@@ -359,7 +365,7 @@ func openZstd(path string, f *os.File) (Reader, error) {
 	if cause != nil {
 		r = lossy{r, Loss{File: path, Offset: info.Size(), Reason: "the compressed file is damaged or cut: " + cause.Error()}}
 	}
-	return unpacked{r, temp.Name()}, nil
+	return unpacked{r, dir}, nil
 }
 
 // lossy adds a loss to those of a reader.

@@ -75,7 +75,8 @@ func WriteKept(fsys FS, path string, text []byte, replace func(fsys FS, path str
 
 // ReadKept has a kept file read by a function, its copy if that fails, and reports as
 // trouble what is wrong with it. If neither can be read it is put aside under another
-// name. read changes nothing when it fails, and is not called if there is no file; an
+// name, unless the system refuses them and may not another time: that error is returned.
+// read changes nothing when it fails, and is not called if there is no file; an
 // error of it that fatal reports is returned.
 func ReadKept(fsys FS, path string, limit int64, read func(text []byte) error, fatal func(error) bool) (trouble, err error) {
 	try := func(path string) (there bool, err error) {
@@ -105,12 +106,26 @@ func ReadKept(fsys FS, path string, limit int64, read func(text []byte) error, f
 		return nil, nil
 	}
 	wrong = errors.Join(wrong, copyWrong)
+	if isRefusal(wrong) {
+		return nil, wrong
+	}
 	for _, name := range [...]string{path, path + CopySuffix} {
 		if _, err := PutAside(fsys, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, errors.Join(wrong, err)
 		}
 	}
 	return fmt.Errorf("neither it nor its copy can be read; they are put aside with the name %s, and it is begun anew: %w", path+DamagedSuffix, wrong), nil
+}
+
+// isRefusal reports whether an error says that the system refuses to open a file that may
+// be whole: for want of rights, of descriptors or of memory.
+func isRefusal(err error) bool {
+	for _, refusal := range [...]error{syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
+		if errors.Is(err, refusal) {
+			return true
+		}
+	}
+	return false
 }
 
 // PutAside renames what stands in the place of a file and cannot be used: to its name with

@@ -39,6 +39,9 @@ func answers(ctx context.Context, v *knowledge.View, q *service.Question) (iter.
 	if q.Language != service.Prolog && len(q.Rules) > 0 {
 		return nil, engram.Errorf(engram.Invalid, q.Rules[0].Name, "rules are in Prolog; the question is not")
 	}
+	if err := reading(knowledge.ShareOf(ctx), q); err != nil {
+		return nil, err
+	}
 	switch q.Language {
 	case service.Prolog:
 		return inProlog(ctx, v, q)
@@ -46,6 +49,22 @@ func answers(ctx context.Context, v *knowledge.View, q *service.Question) (iter.
 		return inPattern(ctx, v, q)
 	}
 	return nil, engram.Errorf(engram.Invalid, "", "the language %d of the question is not known", q.Language)
+}
+
+// textBytes is what the terms of a text take, for each of its bytes, at most.
+const textBytes = 100
+
+// reading has a question hold what its text and rules take when they are read.
+func reading(share *knowledge.Share, q *service.Question) error {
+	length := len(q.Text) + len(q.JSON)
+	for _, r := range q.Rules {
+		length += len(r.Text)
+	}
+	size := textBytes * int64(length)
+	if q.Limits.Memory > 0 && size > max(q.Limits.Memory, 1<<20) {
+		return engram.Errorf(engram.Exhausted, "", "the question and its rules have %d bytes; to read them takes more than its %d MB of memory", length, q.Limits.Memory>>20)
+	}
+	return kept(share, size)
 }
 
 func inProlog(ctx context.Context, v *knowledge.View, q *service.Question) (iter.Seq2[service.Row, error], error) {

@@ -62,6 +62,12 @@ func ask(t testing.TB, s service.Service, q service.Question) []string {
 
 func local(t testing.TB, s engram.Service) *base.Local {
 	l := base.NewLocal(service.Limits{Time: time.Minute})
+	serve(t, l, s)
+	return l
+}
+
+// serve has questions be answered from a server until the test ends.
+func serve(t testing.TB, l *base.Local, s engram.Service) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if err := l.Start(ctx, s); err != nil {
 		t.Fatal(err)
@@ -74,7 +80,6 @@ func local(t testing.TB, s engram.Service) *base.Local {
 			t.Error(err)
 		}
 	})
-	return l
 }
 
 const onTable = `rdf_triple('https://engram.dev/ontology#on', X, 'https://engram.dev/world#table')`

@@ -3,6 +3,7 @@ package base
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -26,7 +27,7 @@ type WorldOptions struct {
 type WorldSummary struct {
 	Items, Joints, Maps, States, Components int
 	Poses                                   int // perceptions, of all times
-	Withdrawn                               int // items that the map does not have any more
+	Withdrawn                               int // items, joints, maps and components that the map does not have any more
 	Notes                                   []semmap.Note
 }
 
@@ -34,7 +35,8 @@ type WorldSummary struct {
 // prior knowledge of a provider: each with the poses at which it was perceived, at those times, and
 // all else from the first of them on. What the provider has stated from an earlier import and the
 // graph does not have, it withdraws. The graph has the facts of one document, and the classes and
-// properties that help to understand it.
+// properties that help to understand it. What cannot be stated is found out before anything is; then nothing is
+// stated.
 func ImportWorld(ctx context.Context, svc engram.Service, g *knowledge.Graph, o WorldOptions) (sum WorldSummary, err error) {
 	now := o.At
 	w, err := world.Over(ctx, svc, o.Provider, world.DefaultRules(), world.FromSource(world.PriorKnowledge), world.Clock(func() engram.Time { return now }))
@@ -55,70 +57,80 @@ func ImportWorld(ctx context.Context, svc engram.Service, g *knowledge.Graph, o 
 	}
 	gone := gone(f, o.Provider, w.Robot(), imp)
 	sum.Withdrawn = len(gone)
-	if o.DryRun {
-		return sum, nil
-	}
+	leavePlaces(f, &sum, imp, o.Provider, w.Robot())
 	earlier := earlierPoses(f, o.Provider, w.Robot(), imp)
 	for _, p := range imp.Poses {
 		if p.Time > 0 && len(earlier) > 0 {
 			now = min(now, p.Time)
 		}
 	}
-	state := func(items ...world.NamedItem) error {
-		refused, _, err := w.Update(ctx, items...)
-		for _, r := range refused {
-			if err == nil {
-				err = engram.Errorf(engram.CodeOf(r.Err), r.Name, "%w", r.Err)
-			}
+	// What is said of an item without its pose comes first: poses are said at their times.
+	var first, rest []world.Stated
+	for _, it := range imp.Items {
+		if len(earlier) > 0 {
+			it.Placement = nil
+		}
+		first = append(first, world.Stated{Name: it.Name, What: it.Item})
+	}
+	last := map[string]int{} // of a joint that is there twice the last counts
+	for i, j := range imp.Joints {
+		last[j.Name] = i
+	}
+	for i, j := range imp.Joints {
+		if last[j.Name] != i {
+			continue
+		}
+		rest = append(rest, world.Stated{Name: j.Name, What: j.Articulation})
+	}
+	for _, m := range imp.Maps {
+		rest = append(rest, world.Stated{Name: m.Name, What: m.Map})
+	}
+	for _, s := range imp.States {
+		rest = append(rest, world.Stated{What: s.State, Confidence: s.Confidence})
+	}
+	for _, c := range imp.Components {
+		rest = append(rest, world.Stated{Name: c.Name, What: c.Component})
+	}
+	state := func(dryRun bool, all ...world.Stated) error {
+		failed, _, err := w.StateAll(ctx, dryRun, all...)
+		if failed != nil {
+			err = engram.Errorf(engram.CodeOf(cmp.Or(failed...)), "", "%w", errors.Join(failed...))
 		}
 		return err
 	}
-	// What is said of an item without its pose comes first: poses are said at their times.
-	first := slices.Clone(imp.Items)
-	if len(earlier) > 0 {
-		for i := range first {
-			first[i].Placement = nil
-		}
+	if err := state(true, slices.Concat(first, rest)...); err != nil || o.DryRun {
+		return sum, err
 	}
-	if err := state(first...); err != nil {
+	if err := state(false, first...); err != nil {
 		return sum, err
 	}
 	for _, p := range earlier {
 		now = max(now, p.Time)
-		it := world.NamedItem{Name: p.Item}
-		it.Placement = &world.Placement{Frame: p.Frame, Pose: p.Pose, Cov: p.Cov, Time: p.Time}
-		it.Source = world.PriorKnowledge
-		if err := state(it); err != nil {
+		it := world.Item{Source: world.PriorKnowledge, Placement: &world.Placement{Frame: p.Frame, Pose: p.Pose, Cov: p.Cov, Time: p.Time}}
+		if err := state(false, world.Stated{Name: p.Item, What: it}); err != nil {
 			return sum, err
 		}
 	}
 	now = max(now, o.At)
-	for _, j := range imp.Joints {
-		if _, err := w.Articulate(ctx, j.Name, j.Articulation); err != nil {
-			return sum, err
-		}
+	if err := state(false, rest...); err != nil {
+		return sum, err
 	}
-	for _, m := range imp.Maps {
-		if _, err := w.SetMap(ctx, m.Name, m.Map, nil); err != nil {
-			return sum, err
+	return sum, state(false, gone...)
+}
+
+// leavePlaces leaves out where robots are, which counts from themselves only, and notes it.
+func leavePlaces(f *world.Forest, sum *WorldSummary, imp *semmap.Import, provider, robot string) {
+	left := map[string]bool{}
+	for i := range imp.Items {
+		it := &imp.Items[i]
+		if !world.PlacesItself(f, *it, provider, robot) {
+			continue
 		}
+		left[it.Name] = true
+		it.Placement, it.Structure = nil, &world.Structure{}
+		sum.Notes = append(sum.Notes, semmap.Note{IRI: it.Name, Text: "where a robot is counts from itself only, so its place is not stated"})
 	}
-	for _, s := range imp.States {
-		if _, err := w.SetState(ctx, s.State, s.Confidence); err != nil {
-			return sum, err
-		}
-	}
-	for _, c := range imp.Components {
-		if _, err := w.SetComponent(ctx, c.Name, c.Component); err != nil {
-			return sum, err
-		}
-	}
-	for _, name := range gone {
-		if _, err := w.Withdraw(ctx, name); err != nil {
-			return sum, err
-		}
-	}
-	return sum, nil
+	imp.Poses = slices.DeleteFunc(imp.Poses, func(p semmap.Pose) bool { return left[p.Item] })
 }
 
 // says reports whether a provider of a robot says something of an item in the memory World.
@@ -128,19 +140,47 @@ func says(f *world.Forest, name, provider, robot string) bool {
 	})
 }
 
-// gone returns the items of which the provider says something and the import does not.
-func gone(f *world.Forest, provider, robot string, imp *semmap.Import) (names []string) {
-	stays := map[string]bool{}
-	for _, it := range imp.Items {
-		stays[it.Name] = true
+// gone returns what takes back what the provider says of items, joints, maps and components that the import does not have.
+func gone(f *world.Forest, provider, robot string, imp *semmap.Import) (back []world.Stated) {
+	stays := map[world.Withdrawal]map[string]bool{}
+	has := func(what world.Withdrawal, name string) {
+		if stays[what] == nil {
+			stays[what] = map[string]bool{}
+		}
+		stays[what][name] = true
 	}
-	for name := range f.Spoken() {
-		if !stays[name] && says(f, name, provider, robot) {
-			names = append(names, name)
+	take := func(what world.Withdrawal, name string, says bool) {
+		if says && !stays[what][name] {
+			back = append(back, world.Stated{Name: name, What: what})
 		}
 	}
-	slices.Sort(names)
-	return names
+	by := func(s *world.Said) bool { return s.Provider == provider && s.Robot == robot }
+	item, joint, aMap, part := world.Withdrawal{Item: true, States: true}, world.Withdrawal{Joint: true}, world.Withdrawal{Map: true}, world.Withdrawal{Component: true}
+	for i := range imp.Items {
+		has(item, imp.Items[i].Name)
+	}
+	for i := range imp.Joints {
+		has(joint, imp.Joints[i].Name)
+	}
+	for i := range imp.Maps {
+		has(aMap, imp.Maps[i].Name)
+	}
+	for i := range imp.Components {
+		has(part, imp.Components[i].Name)
+	}
+	for _, name := range slices.Sorted(f.Spoken()) {
+		take(item, name, says(f, name, provider, robot))
+	}
+	for j := range f.Joints().All() {
+		take(joint, j.Name, by(&j.Described.Said))
+	}
+	for m := range f.Maps().All() {
+		take(aMap, m.Name, by(&m.Said))
+	}
+	for c := range f.Components().All() {
+		take(part, c.Name, by(&c.Said))
+	}
+	return back
 }
 
 // earlierPoses returns the poses to be stated one by one, by time: all of what the provider has said nothing of

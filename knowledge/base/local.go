@@ -1,6 +1,7 @@
 package base
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"iter"
@@ -17,7 +18,8 @@ import (
 // RAM before the first one.
 type Local struct {
 	limits service.Limits
-	places chan struct{} // one for each question that is answered at present
+	places admission
+	budget *knowledge.Budget
 
 	mu      sync.Mutex
 	ctx     context.Context // ends with the server
@@ -40,12 +42,19 @@ type shared struct {
 const (
 	maxBases = 8  // of other rights than all
 	atOnce   = 16 // questions that are answered at once; others wait
+
+	// textsAtOnce is what a question may take, in bytes, for its text and its rows, beside what its memory is limited to.
+	textsAtOnce = 16 << 20
 )
 
 // NewLocal returns a service that answers from the server that [Local.Start] is given.
-// Questions are bounded by the limits, and may ask for less.
+// Questions are bounded by the limits, and may ask for less. All together take no more than two that each take the most.
 func NewLocal(limits service.Limits) *Local {
-	return &Local{limits: limits, places: make(chan struct{}, atOnce)}
+	budget := 2 * limits.Memory
+	if budget > 0 {
+		budget += 2 * textsAtOnce
+	}
+	return &Local{limits: limits, places: admission{most: atOnce}, budget: knowledge.NewBudget(budget)}
 }
 
 // Start says what to answer from, until ctx ends.
@@ -69,13 +78,15 @@ func (l *Local) Run(ctx context.Context, _ engram.Service) error {
 // Ask implements [service.Service].
 func (l *Local) Ask(ctx context.Context, q service.Question) iter.Seq2[service.Row, error] {
 	return func(yield func(service.Row, error) bool) {
-		select {
-		case l.places <- struct{}{}:
-			defer func() { <-l.places }()
-		case <-ctx.Done():
-			yield(service.Row{}, engram.Errorf(engram.Canceled, "", "the question was given up while it waited for others: %w", ctx.Err()))
+		q.Limits = l.bounded(q.Limits)
+		if err := l.places.enter(ctx, q.Limits.Time, q.Waits); err != nil {
+			yield(service.Row{}, err)
 			return
 		}
+		defer l.places.leave()
+		share := l.budget.Share()
+		defer share.End()
+		ctx = knowledge.WithShare(ctx, share)
 		s, err := l.take(ctx)
 		if err != nil {
 			yield(service.Row{}, err)
@@ -87,13 +98,42 @@ func (l *Local) Ask(ctx context.Context, q service.Question) iter.Seq2[service.R
 			yield(service.Row{}, err)
 			return
 		}
-		q.Limits = l.bounded(q.Limits)
+		if err := share.Begin(ctx); err != nil {
+			yield(service.Row{}, err)
+			return
+		}
 		for row, err := range Ask(ctx, v, q) {
-			if !yield(row, err) {
+			size := rowSize(&row)
+			if err == nil {
+				err = kept(share, size)
+			}
+			share.Leave() // who asks takes his time
+			if !yield(row, err) || err != nil {
+				return
+			}
+			_ = share.Keep(-size) // less is never refused
+			if err := share.Begin(ctx); err != nil {
+				yield(service.Row{}, err)
 				return
 			}
 		}
 	}
+}
+
+// kept has a question hold so many bytes more, beside what it computes.
+func kept(share *knowledge.Share, bytes int64) error {
+	if err := share.Keep(bytes); err != nil {
+		return engram.Errorf(engram.Exhausted, "", "the question: %w", err)
+	}
+	return nil
+}
+
+// rowSize is about what a row takes while it is made a message: its texts several times, and more for each value in them.
+func rowSize(row *service.Row) (size int64) {
+	for i, value := range row.Values {
+		size += 3*int64(len(value)) + 128*int64(1+bytes.Count(value, []byte{','})) + int64(len(row.Texts[i]))
+	}
+	return size
 }
 
 // viewFor returns the view that a question is asked of.

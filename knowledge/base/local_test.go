@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge/base"
@@ -132,5 +134,32 @@ func TestAskedAfterItsNewsEnded(t *testing.T) {
 	}
 	if got := ask(t, l, q); len(got) > 0 {
 		t.Errorf("%q is on the table after it was removed", got)
+	}
+}
+
+// What reading a question takes counts before it is read, and what a row takes before it is handed over.
+func TestTextsAndRowsAreCounted(t *testing.T) {
+	s, _ := kitchen(t)
+	l := base.NewLocal(service.Limits{Time: time.Minute, Memory: 64 << 20})
+	serve(t, l, s)
+	rules := func(n int) []service.Rules {
+		return []service.Rules{{Name: "rules.pl", Text: strings.Repeat("p(a).\n", n)}}
+	}
+	for _, c := range []struct {
+		q    service.Question
+		want string // "" is no error
+	}{
+		{service.Question{Text: "p(X)", Rules: rules(50_000)}, ""},
+		{service.Question{Text: "p(X)", Rules: rules(200_000)}, "to read them takes more than its 64 MB of memory"},
+		{service.Question{Text: "X = [" + strings.Repeat("a,", 500_000) + "b]"}, "to read them takes more than its 64 MB of memory"},
+		{service.Question{Text: "p(X)", Rules: rules(2_000), Limits: service.Limits{Memory: 1 << 20}}, "to read them takes more than its 1 MB of memory"},
+		{service.Question{Text: "numlist(1, 100000, _L), X = [_L,_L]"}, ""},
+		{service.Question{Text: "numlist(1, 100000, _L), X = [_L,_L,_L,_L,_L,_L,_L,_L]"}, "MB of memory that other questions leave it"},
+	} {
+		c.q.Language = service.Prolog
+		err := <-asking(t.Context(), l, c.q)
+		if c.want == "" && err != nil || c.want != "" && (engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%.60s: %v, want %q", c.q.Text, err, c.want)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -78,6 +77,7 @@ type place struct {
 	term    rdf.Term
 	text    string
 	accepts func(rdf.Term) bool // of texts nil is all
+	insts   int                 // of the regular expression, if it is one
 	class   *classOf
 }
 
@@ -418,7 +418,8 @@ func (c *compiler) place(t Term, as role) place {
 	case anyText:
 		return place{kind: placeTexts, text: t.text}
 	}
-	return place{kind: placeFilter, accepts: c.accepts(t)}
+	accepts, insts := c.accepts(t)
+	return place{kind: placeFilter, accepts: accepts, insts: insts}
 }
 
 // exact returns a term of RDF; the datatype may be a name.
@@ -430,8 +431,9 @@ func (c *compiler) exact(t Term) rdf.Term {
 	return it
 }
 
-// accepts returns what says whether a term is a literal like t.
-func (c *compiler) accepts(t Term) func(rdf.Term) bool {
+// accepts returns what says whether a term is a literal like t, and how large the regular expression is that it is
+// matched with, if any.
+func (c *compiler) accepts(t Term) (func(rdf.Term) bool, int) {
 	means := func(literal rdf.Term) func(rdf.Term) bool {
 		value := rdf.ValueOf(literal)
 		return func(it rdf.Term) bool {
@@ -445,15 +447,15 @@ func (c *compiler) accepts(t Term) func(rdf.Term) bool {
 		if !ok {
 			c.fail(t.pos, "%s is no number", t.text)
 		}
-		return means(value)
+		return means(value), 0
 	case boolean:
-		return means(rdf.NewTyped(t.text, rdf.NSXSD+"boolean"))
+		return means(rdf.NewTyped(t.text, rdf.NSXSD+"boolean")), 0
 	}
-	re, err := regexp.Compile(t.text)
+	re, insts, err := bounded(t.text)
 	if err != nil {
 		c.fail(t.pos, "%v", err)
 	}
-	return func(it rdf.Term) bool { return it.Kind == rdf.Literal && re.MatchString(it.Value) }
+	return func(it rdf.Term) bool { return it.Kind == rdf.Literal && re.MatchString(it.Value) }, insts
 }
 
 // columns finds what rows have.

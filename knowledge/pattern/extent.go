@@ -207,7 +207,7 @@ func (r *run) members(c *classOf) *extent {
 			break
 		}
 		looked := &extent{has: map[knowledge.ID]struct{}{}}
-		r.pairs(c, 0, 0, func(s, _ knowledge.ID) bool { looked.add(s); return true })
+		r.pairs(c, 0, 0, func(s, _ knowledge.ID) bool { return !looked.add(s) || r.charge(24) })
 		for _, s := range looked.list {
 			if !filtered(s) {
 				break
@@ -240,6 +240,9 @@ func (r *run) some(c *classOf, add func(knowledge.ID) bool) {
 	r.pairs(c, 0, 0, func(s, o knowledge.ID) bool {
 		in, ok := known[o]
 		if !ok {
+			if !r.charge(16) {
+				return false
+			}
 			in = r.isIn(filler, o)
 			known[o] = in
 		}
@@ -269,7 +272,11 @@ func (p place) takes(r *run, id knowledge.ID) bool {
 		it := r.cursor.Term(id)
 		return it.Kind == rdf.Literal && it.Value == p.text && (p.accepts == nil || p.accepts(it))
 	case placeValue, placeFilter:
-		return r.cursor.IsLiteral(id) && p.accepts(r.cursor.Term(id))
+		if !r.cursor.IsLiteral(id) {
+			return false
+		}
+		it := r.cursor.Term(id)
+		return r.matching(p.insts, len(it.Value)) && p.accepts(it)
 	}
 	return false
 }
@@ -305,7 +312,7 @@ func (r *run) isIn(c *classOf, i knowledge.ID) bool {
 			return false
 		}
 		t := r.cursor.Term(i)
-		return isOfDatatype(t, c.class.Value) && !slices.ContainsFunc(c.facets, func(f facet) bool { return !f.holds(t) })
+		return isOfDatatype(t, c.class.Value) && !slices.ContainsFunc(c.facets, func(f facet) bool { return !r.matching(f.insts, len(t.Value)) || !f.holds(t) })
 	case classAnd:
 		return !slices.ContainsFunc(c.of, func(of *classOf) bool { return !r.isIn(of, i) })
 	case classOr:

@@ -27,6 +27,7 @@ type condition struct {
 	pos     int
 	program cel.Program
 	slots   []int
+	insts   int            // that it may take for each byte of what it is about, regular expressions included
 	names   map[string]int // what stands for variables to their slots
 }
 
@@ -114,8 +115,23 @@ func (c *compiler) condition(clause Clause, bound map[int]bool) *condition {
 		c.fail(clause.pos, "%s is a %s; a condition says true or false", clause.Where, t)
 	}
 	ast.PostOrderVisit(checked.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		if e.Kind() == ast.CallKind && growing[e.AsCall().FunctionName()] {
-			c.fail(clause.pos, "%s() is not offered in conditions: what it returns can be far larger than what it is given", e.AsCall().FunctionName())
+		if e.Kind() != ast.CallKind {
+			return
+		}
+		call := e.AsCall()
+		if growing[call.FunctionName()] {
+			c.fail(clause.pos, "%s() is not offered in conditions: what it returns can be far larger than what it is given", call.FunctionName())
+		}
+		out.insts++
+		if args := call.Args(); call.FunctionName() == "matches" && len(args) > 0 {
+			pattern, ok := args[len(args)-1].AsLiteral().(types.String)
+			if !ok {
+				c.fail(clause.pos, "the regular expression of matches() must be a text in quotes")
+			}
+			_, insts, err := bounded(string(pattern))
+			if out.insts += insts; err != nil || out.insts > maxRegexp {
+				c.fail(clause.pos, "the regular expressions of matches() do not compile, or are too large: %.100s", string(pattern))
+			}
 		}
 	}))
 	if out.program, err = env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CustomDecoratorV2(constants)); err != nil {
@@ -273,7 +289,13 @@ func (r *run) fulfils(c *condition) bool {
 		}
 		r.conditions[c] = e
 	}
-	if !r.tick() {
+	length := 0
+	for _, slot := range c.slots {
+		if id := r.regs[slot]; id != 0 {
+			length += len(r.cursor.Term(id).Value)
+		}
+	}
+	if !r.matching(c.insts, length) {
 		return false
 	}
 	e.asked++

@@ -3,6 +3,7 @@ package pattern
 import (
 	"cmp"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func isOfDatatype(t rdf.Term, datatype string) bool {
 func (f *facet) prepare() (err error) {
 	switch f.name {
 	case "pattern":
-		f.regexp, err = regexp.Compile("^(?:" + f.value.literalText() + ")$")
+		f.regexp, f.insts, err = bounded("^(?:" + f.value.literalText() + ")$")
 		return err
 	case "length", "minLength", "maxLength":
 		if n, err := strconv.Atoi(f.value.literalText()); err != nil || n < 0 {
@@ -55,6 +56,23 @@ func (f *facet) prepare() (err error) {
 		}
 	}
 	return nil
+}
+
+// maxRegexp is how large a regular expression in a question may be, see [engram.RegexSize].
+const maxRegexp = 10_000
+
+// bounded compiles a regular expression that is not too large, and returns how large it is.
+func bounded(text string) (*regexp.Regexp, int, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, 0, err
+	}
+	size := engram.RegexSize(parsed, maxRegexp)
+	if size > maxRegexp {
+		return nil, 0, engram.Errorf(engram.Exhausted, "", "the regular expression is too large when it is compiled; repeat fewer times, and smaller classes of characters")
+	}
+	re, err := regexp.Compile(text)
+	return re, size, err
 }
 
 func (t Term) literalText() string {

@@ -1,7 +1,6 @@
 package pattern
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,7 +206,7 @@ func (p *parser) simple() Term {
 	case t.kind == tokenNumber:
 		it.kind = number
 	case t.kind == tokenRegexp:
-		if _, err := regexp.Compile(t.text); err != nil {
+		if _, _, err := bounded(t.text); err != nil {
 			p.fail(t.pos, "%v", err)
 		}
 		it.kind = expression

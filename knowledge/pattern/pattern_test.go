@@ -327,19 +327,23 @@ func TestErrors(t *testing.T) {
 		`"x" parts ?y`:                         "column 1: a literal has no properties",
 		`?x label "x`:                          `column 10: the quote " is not closed`,
 		`?x label ~"("`:                        "column 10: error parsing regexp",
-		`?x label "\q"`:                        `column 11: \q is not known`,
-		`?x ?p+ ?y`:                            "column 4: a variable stands for one step",
-		`not { ?x a Door`:                      "column 16: } is wanted here, not the end",
-		`not { }`:                              "column 5: there is nothing in the braces",
-		`?x a Door; limit 0`:                   "column 18: a number of rows is wanted here, not 0",
-		`?x a Door; mode fast`:                 "column 17: owl, rdfs or plain is wanted here, not fast",
-		`?x a Door; certain >= 2`:              "column 23: a probability from 0 to 1",
-		`?x a (Door and )`:                     "column 16: a class or a property is wanted here, not )",
-		`?x a (Door[> 1])`:                     "is no datatype",
-		"?x a Door;\n?x a Dor":                 "line 2, column 6: there is no class Dor",
-		strings.Repeat("not {", 200):           "nested more than 100 deep",
-		"?x a " + strings.Repeat("(", 200):     "nested more than 100 deep",
-		"?x a Door; & ":                        "column 12: '&' has no meaning here",
+		`?x label ~"(?:a{100}){100}"`:          "column 10: error parsing regexp: invalid repeat count",
+		`?x label ~"(?:abcdefghijkl){1000}"`:   "column 10: ",
+		`?x label ?l; where ?l.matches("(?:abcdefghijkl){1000}")`: "are too large",
+		`?x label ?l; where ?l.matches(?l)`:                       "must be a text in quotes",
+		`?x label "\q"`:                                           `column 11: \q is not known`,
+		`?x ?p+ ?y`:                                               "column 4: a variable stands for one step",
+		`not { ?x a Door`:                                         "column 16: } is wanted here, not the end",
+		`not { }`:                                                 "column 5: there is nothing in the braces",
+		`?x a Door; limit 0`:                                      "column 18: a number of rows is wanted here, not 0",
+		`?x a Door; mode fast`:                                    "column 17: owl, rdfs or plain is wanted here, not fast",
+		`?x a Door; certain >= 2`:                                 "column 23: a probability from 0 to 1",
+		`?x a (Door and )`:                                        "column 16: a class or a property is wanted here, not )",
+		`?x a (Door[> 1])`:                                        "is no datatype",
+		"?x a Door;\n?x a Dor":                                    "line 2, column 6: there is no class Dor",
+		strings.Repeat("not {", 200):                              "nested more than 100 deep",
+		"?x a " + strings.Repeat("(", 200):                        "nested more than 100 deep",
+		"?x a Door; & ":                                           "column 12: '&' has no meaning here",
 	} {
 		_, err := pattern.CompileText(v, text)
 		if err == nil || !strings.Contains(err.Error(), want) || engram.CodeOf(err) != engram.Invalid {
@@ -431,6 +435,22 @@ func TestLimits(t *testing.T) {
 	}
 	if _, err := last(c, t.Context(), knowledge.Limits{Steps: 100_000}); engram.CodeOf(err) != engram.Exhausted || !strings.Contains(err.Error(), "100000 steps") {
 		t.Errorf("%v", err)
+	}
+	// What is matched counts by its length, and does not go on beyond what a moment is.
+	long := turtle(t, `:a :says "`+strings.Repeat("ab", 50_000)+`" .`)
+	for _, text := range []string{
+		`?x says ~"(?:a|b|ab){0,200}(?:a|b|ab){0,200}c"`, `?x says ?t; where ?t.matches("(?:a|b|ab){0,200}(?:a|b|ab){0,200}c")`,
+		`?x says ?t; where ` + strings.Repeat(`?t.lowerAscii() == "x" || `, 100) + "false", `?x says _; ?x a (says some xsd:string[pattern "(?:a|b|ab){0,500}c"])`,
+	} {
+		c, err := pattern.CompileText(long, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err = range c.Ask(t.Context(), long, knowledge.Limits{Steps: 100_000}) {
+		}
+		if engram.CodeOf(err) != engram.Exhausted {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 	ordered, err := pattern.CompileText(v, `?a to+ ?b; ?c to+ ?d; order by ?a`)
 	if err != nil {

@@ -181,4 +181,5 @@ type facet struct {
 	value  Term
 	regexp *regexp.Regexp // of a pattern
 	limit  rdf.Value      // what value means, once compiled
+	insts  int            // how large the regular expression is
 }

@@ -21,7 +21,7 @@ const likely = 0.5
 // meanwhile, nor while a row is used.
 func (c *Compiled) Ask(ctx context.Context, v *knowledge.View, limits knowledge.Limits) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		r := &run{ctx: ctx, c: c, view: v, cursor: v.Cursor(), limits: limits, nextCheck: 1024, probability: 1, least: c.least}
+		r := &run{ctx: ctx, c: c, view: v, cursor: v.Cursor(), limits: limits, share: knowledge.ShareOf(ctx), nextCheck: 1024, probability: 1, least: c.least}
 		if err := ctx.Err(); err != nil {
 			yield(Row{}, r.canceled(err))
 			return
@@ -64,6 +64,8 @@ type run struct {
 	steps       int64
 	nextCheck   int64
 	bytes       int64
+	held        int64 // bytes that have room
+	share       *knowledge.Share
 	err         error
 	regs        []knowledge.ID
 	few         [8]knowledge.ID
@@ -85,7 +87,7 @@ func (r *run) tick() bool {
 	}
 	switch {
 	case r.err != nil:
-	case r.ctx.Err() != nil:
+	case r.ctx.Err() != nil || r.share.Pause(r.ctx) != nil:
 		r.err = r.canceled(r.ctx.Err())
 	case !r.deadline.IsZero() && time.Now().After(r.deadline):
 		r.err = engram.Errorf(engram.Exhausted, "", "the question takes longer than %v; ask for less, or with a longer time limit", r.limits.Time)
@@ -95,19 +97,42 @@ func (r *run) tick() bool {
 	return r.err == nil
 }
 
+// mostMatching is how many instructions of regular expressions are tried at once, for each byte of a text: about 5 s.
+const mostMatching = 200_000_000
+
+// matching counts the steps of matching a text with regular expressions of so many instructions, or of a condition that
+// goes through it so often; false ends the question.
+func (r *run) matching(insts, length int) bool {
+	n := int64(insts) * int64(length)
+	if n > mostMatching && r.err == nil {
+		r.err = engram.Errorf(engram.Exhausted, "", "the question matches a text of %d bytes with what is too large for that; ask with a simpler regular expression or condition", length)
+	}
+	r.steps += n / 16
+	return r.tick()
+}
+
 func (r *run) canceled(err error) error {
 	return engram.Errorf(engram.Canceled, "", "the question was given up: %w", err)
 }
 
-// charge counts memory that is kept until the question ends; false ends it.
+// charge counts memory that is kept until the question ends, before it is taken; false ends it.
 func (r *run) charge(bytes int) bool {
-	if r.bytes += int64(bytes); r.limits.Memory > 0 && r.bytes > r.limits.Memory {
-		if r.err == nil {
-			r.err = engram.Errorf(engram.Exhausted, "", "the question takes more than %d MB of memory; ask for less, or with more memory", r.limits.Memory>>20)
-		}
-		return false
+	if r.bytes += int64(bytes); r.bytes <= r.held || r.limits.Memory <= 0 {
+		return true
 	}
-	return true
+	held := min(r.bytes+max(r.bytes/8, 1<<20), r.limits.Memory)
+	err := r.share.Hold(held)
+	switch {
+	case r.err != nil:
+	case r.bytes > r.limits.Memory:
+		r.err = engram.Errorf(engram.Exhausted, "", "the question takes more than %d MB of memory; ask for less, or with more memory", r.limits.Memory>>20)
+	case err != nil:
+		r.err = engram.Errorf(engram.Exhausted, "", "the question: %w", err)
+	default:
+		r.held = held
+		return true
+	}
+	return false
 }
 
 // chain returns what goes through all that fulfils steps, and calls then for each. False ends.
@@ -615,6 +640,9 @@ func (o *results) add() bool {
 		return true
 	}
 	c := r.c
+	if len(c.order) > 0 && !r.charge(80+4*len(r.regs)) {
+		return false
+	}
 	row := Row{c: c, cursor: r.cursor, view: r.view, Probability: r.probability, ids: make([]knowledge.ID, len(r.regs))}
 	copy(row.ids, r.regs)
 	for _, col := range c.columns {
@@ -629,7 +657,7 @@ func (o *results) add() bool {
 	}
 	if len(c.order) > 0 {
 		o.kept = append(o.kept, row)
-		return r.charge(80 + 4*len(row.ids))
+		return true
 	}
 	return o.tell(row)
 }
@@ -652,8 +680,11 @@ func (o *results) isNew(row Row) bool {
 	if o.told == nil {
 		o.told = map[string]struct{}{}
 	}
+	if !o.run.charge(48 + len(o.key)) {
+		return false
+	}
 	o.told[string(o.key)] = struct{}{}
-	return o.run.charge(48 + len(o.key))
+	return true
 }
 
 // tell hands a row out.

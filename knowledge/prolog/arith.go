@@ -70,24 +70,38 @@ func (h *heap) evalDeep(t Term, depth int) (Term, error) {
 			return nil, err
 		}
 		if len(t.args) == 1 {
-			return h.paid(unary(t.name, x))
+			if z, ok := x.(*big.Int); ok {
+				if err := h.charge(bigSize(z.BitLen())); err != nil {
+					return nil, err
+				}
+			}
+			return unary(t.name, x)
 		}
 		y, err := h.evalDeep(t.args[1], depth+1)
 		if err != nil {
 			return nil, err
 		}
-		return h.paid(binary(t.name, x, y))
+		return h.binary(t.name, x, y)
 	default:
 		return nil, typeError("evaluable", t)
 	}
 }
 
-// paid charges for a result that is a big integer.
-func (h *heap) paid(t Term, err error) (Term, error) {
-	if z, ok := t.(*big.Int); ok && err == nil {
-		err = h.charge(bigSize(z))
+// binary is the function binary within limits: what integers beyond 64 bits take, and how long, is counted before.
+func (h *heap) binary(name Atom, x, y Term) (Term, error) {
+	_, ok1 := x.(Int)
+	_, ok2 := y.(Int)
+	grows := name == "**" || name == "^" || name == "<<"
+	if (!ok1 || !ok2 || grows) && isInteger(x) && isInteger(y) {
+		bits, steps := bigCost(name, bigOf(x), bigOf(y))
+		if err := h.charge(bigSize(bits)); err != nil {
+			return nil, err
+		}
+		if err := h.spend(steps); err != nil {
+			return nil, err
+		}
 	}
-	return t, err
+	return binary(name, x, y)
 }
 
 func notEvaluable(name Atom, arity int) error {
@@ -461,7 +475,7 @@ func arithmeticPredicates() map[string]map[int]builtin {
 			if y := deref(args[1]); !isFree(y) && !isInteger(y) {
 				return false, typeError("integer", y)
 			}
-			y, err := binary("+", x, Int(1))
+			y, err := m.binary("+", x, Int(1))
 			if err != nil {
 				return false, err
 			}
@@ -486,7 +500,7 @@ func arithmeticPredicates() map[string]map[int]builtin {
 			if err != nil {
 				return false, err
 			}
-			z, err := binary(sign, x, y)
+			z, err := m.binary(sign, x, y)
 			if err != nil {
 				return false, err
 			}

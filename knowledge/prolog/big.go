@@ -32,8 +32,33 @@ func bigOf(t Term) *big.Int {
 	return nil
 }
 
-// bigSize is what a big integer takes of memory.
-func bigSize(z *big.Int) int { return 64 + z.BitLen()/8 }
+// bigSize is what an integer of so many bits takes of memory.
+func bigSize(bits int) int { return 64 + bits/8 }
+
+// bigCost is how many bits the result of two integers may have, and how many steps it takes beyond going
+// through these.
+func bigCost(name Atom, x, y *big.Int) (bits int, steps int64) {
+	a, b := int64(x.BitLen()), int64(y.BitLen())
+	words := a / 64 * (b / 64)
+	switch name {
+	case "**", "^", "<<":
+		n := int64(maxBits)
+		switch {
+		case !y.IsInt64() || y.Int64() > maxBits:
+		case name == "<<":
+			n = a + max(y.Int64(), 0)
+		default:
+			n = a * max(y.Int64(), 1)
+		}
+		n = min(n, maxBits)
+		return int(n), n / 64
+	case "*", "//", "rem", "mod", "div", "tdiv":
+		steps = words / 512
+	case "/", "gcd", "lcm":
+		steps = words / 32
+	}
+	return int(a + b), steps
+}
 
 func isInteger(t Term) bool {
 	switch t.(type) {

@@ -1,6 +1,7 @@
 package prolog
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 	"sort"
@@ -97,6 +98,9 @@ func (m *machine) extended(g Term, extra []Term) (Term, error) {
 	case *Compound:
 		if g.name == ":" && len(g.args) == 2 { // a module
 			return m.extended(g.args[1], extra)
+		}
+		if err := m.charge(16 * len(g.args)); err != nil {
+			return nil, err
 		}
 		return &Compound{name: g.name, args: append(slices.Clip(g.args), extra...), pos: g.pos}, nil
 	}
@@ -210,6 +214,9 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 	}
 	each := func(f func(args []Term) error) error {
 		for _, r := range results {
+			if err := m.spend(1); err != nil {
+				return err
+			}
 			if err := f(r.(*Compound).args); err != nil {
 				return err
 			}
@@ -224,7 +231,7 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 		err := each(func(args []Term) error {
 			x, err := m.eval(args[0])
 			if err == nil {
-				sum, err = binary("+", sum, x)
+				sum, err = m.binary("+", sum, x)
 			}
 			return err
 		})
@@ -264,18 +271,17 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 		}
 		return best, err
 	case indicator{"bag", 1}, indicator{"set", 1}:
-		var terms []Term
-		_ = each(func(args []Term) error {
-			terms = append(terms, args[0])
-			return nil
-		})
-		if spec.name == "set" {
-			var err error
-			if terms, err = m.sorted(terms, true); err != nil {
-				return nil, err
-			}
+		terms, err := m.gather(len(results), each, func(args []Term) Term { return args[0] })
+		if err == nil && spec.name == "set" {
+			terms, err = m.sorted(terms, true)
 		}
-		return listOf(terms, atomNil), m.charge(96 * len(terms))
+		if err == nil {
+			err = m.charge(listBytes * len(terms))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return listOf(terms, atomNil), nil
 	}
 	// A term of specifications, such as r(count, max(X)), is aggregated part by part.
 	out := &Compound{name: spec.name, args: make([]Term, len(spec.args))}
@@ -287,15 +293,15 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 			}
 			part = newTerm("count", atomTrue)
 		}
-		var of []Term
-		_ = each(func(args []Term) error {
+		of, err := m.gather(len(results), each, func(args []Term) Term {
 			if c, ok := deref(args[i]).(*Compound); ok {
-				of = append(of, c)
-			} else {
-				of = append(of, part)
+				return c
 			}
-			return nil
+			return part
 		})
+		if err != nil {
+			return nil, err
+		}
 		value, err := aggregate(m, part, of, depth+1)
 		if err != nil || value == nil && results != nil {
 			return nil, err
@@ -303,6 +309,19 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 		out.args[i] = value
 	}
 	return out, nil
+}
+
+// gather makes a list of what f makes of each of n results.
+func (h *heap) gather(n int, each func(func(args []Term) error) error, f func(args []Term) Term) ([]Term, error) {
+	if err := h.charge(16 * n); err != nil {
+		return nil, err
+	}
+	terms := make([]Term, 0, n)
+	err := each(func(args []Term) error {
+		terms = append(terms, f(args))
+		return nil
+	})
+	return terms, err
 }
 
 // bagof is bagof/3 and setof/3.
@@ -352,7 +371,7 @@ func (m *machine) unifyBag(bag Term, terms []Term, set bool) (bool, error) {
 			return false, err
 		}
 	}
-	if err := m.charge(96 * len(terms)); err != nil {
+	if err := m.charge(listBytes * len(terms)); err != nil {
 		return false, err
 	}
 	return m.unify(bag, listOf(terms, atomNil))
@@ -415,6 +434,9 @@ func (h *heap) variables(t Term, seen map[*Var]bool, out *[]Term) error {
 	var err error
 	h.walk(t, &err, func(v *Var) {
 		if !seen[v] {
+			if err = h.charge(variableBytes); err != nil {
+				return
+			}
 			seen[v] = true
 			if out != nil {
 				*out = append(*out, v)
@@ -457,13 +479,19 @@ func (h *heap) freeVariables(t Term, bound map[*Var]bool, out *[]Term, depth int
 		case indicator{`\+`, 1}:
 			return nil
 		case indicator{"^", 2}:
-			inner := cloneSet(bound)
+			inner, err := h.cloneSet(bound)
+			if err != nil {
+				return err
+			}
 			if err := h.variables(c.args[0], inner, nil); err != nil {
 				return err
 			}
 			return h.freeVariables(c.args[1], inner, out, depth+1)
 		case indicator{"setof", 3}, indicator{"bagof", 3}:
-			inner := cloneSet(bound)
+			inner, err := h.cloneSet(bound)
+			if err != nil {
+				return err
+			}
 			if err := h.variables(c.args[0], inner, nil); err != nil {
 				return err
 			}
@@ -481,10 +509,17 @@ func (h *heap) freeVariables(t Term, bound map[*Var]bool, out *[]Term, depth int
 		}
 	}
 	var found []Term
-	if err := h.variables(t, cloneSet(bound), &found); err != nil {
+	seen, err := h.cloneSet(bound)
+	if err != nil {
+		return err
+	}
+	if err := h.variables(t, seen, &found); err != nil {
 		return err
 	}
 	for _, v := range found {
+		if err := h.spend(int64(len(*out) >> 3)); err != nil {
+			return err
+		}
 		if !slices.Contains(*out, v) {
 			*out = append(*out, v)
 		}
@@ -492,12 +527,11 @@ func (h *heap) freeVariables(t Term, bound map[*Var]bool, out *[]Term, depth int
 	return nil
 }
 
-func cloneSet(set map[*Var]bool) map[*Var]bool {
-	c := make(map[*Var]bool, len(set))
-	for v := range set {
-		c[v] = true
+func (h *heap) cloneSet(set map[*Var]bool) (map[*Var]bool, error) {
+	if err := h.charge(32 * len(set)); err != nil {
+		return nil, err
 	}
-	return c
+	return maps.Clone(set), nil
 }
 
 // sorted returns terms in the standard order; distinct leaves one of equal ones.
@@ -566,15 +600,20 @@ func assertAt(front bool) builtin {
 		if err != nil {
 			return false, err
 		}
-		comp := compiler{find: m.find, expand: m.program.expandKnown}
-		c, err := comp.clause(head, body)
-		if err != nil {
-			return false, err
-		}
 		size := 3*termSize(t) + 200
 		m.kept += size
 		if front {
 			size += 8 * int64(len(p.clauses))
+		}
+		if err := m.charge(int(size)); err != nil {
+			return false, err
+		}
+		comp := m.compiler()
+		c, err := comp.clause(head, body)
+		if err != nil {
+			return false, err
+		}
+		if front {
 			p.clauses = append([]*clause{c}, p.clauses...)
 		} else {
 			p.clauses = append(p.clauses, c)
@@ -585,7 +624,7 @@ func assertAt(front bool) builtin {
 			p.index, p.stale = nil, true
 		}
 		p.defined = true
-		return true, m.charge(int(size))
+		return true, nil
 	}
 }
 
@@ -600,7 +639,7 @@ func termSize(t Term) int64 {
 			size += 64
 			todo = append(todo, t.args...)
 		case *big.Int:
-			size += int64(bigSize(t))
+			size += int64(bigSize(t.BitLen()))
 		case Atom:
 			size += int64(len(t))
 		case String:

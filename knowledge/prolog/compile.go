@@ -29,6 +29,7 @@ type goal struct {
 	pos     int32
 	pred    *pred
 	args    []Term
+	size    int // of the terms that are made of the templates
 	a, b, c []goal
 }
 
@@ -121,10 +122,14 @@ func (c *clause) mayMatch(key Term) bool {
 // compiler makes goals of terms.
 type compiler struct {
 	find     func(indicator) *pred
-	expand   func(Term) Term // prefixes, where they are known already
-	template func(Term) Term // nil: the arguments stay as they are
+	expand   func(Term) (Term, error) // prefixes, where they are known already
+	template func(Term) Term          // nil: the arguments stay as they are
+	pay      func(bytes int) error    // nil: nobody has to
 	depth    int
 }
+
+// goalBytes is what a goal takes, beside its arguments.
+const goalBytes = 160
 
 // body appends the goals of a body.
 func (c *compiler) body(t Term, out []goal) ([]goal, error) {
@@ -134,6 +139,11 @@ func (c *compiler) body(t Term, out []goal) ([]goal, error) {
 	defer func() { c.depth-- }()
 	for {
 		var err error
+		if c.pay != nil {
+			if err = c.pay(goalBytes); err != nil {
+				return nil, err
+			}
+		}
 		pair, ok := isFunctor(c.look(t), atomComma, 2)
 		if !ok {
 			break
@@ -239,13 +249,17 @@ func (c *compiler) compound(t *Compound, out []goal) ([]goal, error) {
 	if g.pred.expand && c.expand != nil {
 		g.args = make([]Term, len(t.args))
 		for i, arg := range t.args {
-			g.args[i] = c.expand(arg)
+			var err error
+			if g.args[i], err = c.expand(arg); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if !g.direct {
 		args := make([]Term, len(g.args))
 		for i, arg := range g.args {
 			args[i] = c.arg(arg)
+			g.size += templateSize(args[i])
 		}
 		g.args = args
 	}
@@ -312,18 +326,54 @@ func template(t Term, times map[*Var]int, slots map[*Var]slot) Term {
 		if t.ground {
 			return t
 		}
-		c := &Compound{name: t.name, args: make([]Term, len(t.args)), pos: t.pos, shared: true, ground: true}
-		for i, arg := range t.args {
-			c.args[i] = template(arg, times, slots)
-			switch x := c.args[i].(type) {
-			case slot:
-				c.ground = false
-			case *Compound:
-				c.ground = c.ground && x.ground
+		var all []*Compound // along last arguments, so that lists may be long
+		for {
+			c := &Compound{name: t.name, args: make([]Term, len(t.args)), pos: t.pos, shared: true, ground: true}
+			all = append(all, c)
+			last := len(t.args) - 1
+			for i, arg := range t.args[:last] {
+				c.args[i] = template(arg, times, slots)
+			}
+			next, ok := deref(t.args[last]).(*Compound)
+			if !ok || next.ground {
+				c.args[last] = template(t.args[last], times, slots)
+				break
+			}
+			t = next
+		}
+		for i := len(all) - 1; i >= 0; i-- {
+			c := all[i]
+			if i < len(all)-1 {
+				c.args[len(c.args)-1] = all[i+1]
+			}
+			for _, arg := range c.args {
+				switch x := arg.(type) {
+				case slot:
+					c.ground = false
+				case *Compound:
+					c.ground = c.ground && x.ground
+				}
 			}
 		}
-		return c
+		return all[0]
 	default:
 		return t
+	}
+}
+
+// templateSize is what the term of a template takes that is made of it.
+func templateSize(t Term) int {
+	size := 0
+	for {
+		c, ok := t.(*Compound)
+		if !ok || c.ground || !c.shared {
+			return size
+		}
+		size += 64 + 16*len(c.args)
+		last := len(c.args) - 1
+		for _, arg := range c.args[:last] {
+			size += templateSize(arg)
+		}
+		t = c.args[last]
 	}
 }

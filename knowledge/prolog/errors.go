@@ -8,7 +8,8 @@ import (
 // exception is a term that was thrown: by throw/1, or as error(What, Context) by a predicate.
 type exception struct {
 	term Term
-	pos  int32 // of the goal
+	pos  int32         // of the goal
+	hint func() string // what people are told beside the term, if nothing catches it; nil for nothing
 }
 
 func (e *exception) Error() string { return "exception" }
@@ -65,11 +66,17 @@ func article(noun string) string {
 	return "a " + noun
 }
 
+// maxTold bounds what people are told of an error that a question makes itself, in bytes.
+const maxTold = 10_000
+
 // told returns what people are told of a thrown term.
 func told(t Term) string {
 	t = deref(t)
 	if c, ok := isFunctor(t, "error", 2); ok {
 		if text, ok := deref(c.args[1]).(Atom); ok {
+			if len(text) > maxTold {
+				text = text[:maxTold] + "…"
+			}
 			return string(text)
 		}
 		return show(c.args[0])

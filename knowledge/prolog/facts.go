@@ -300,14 +300,18 @@ func answer[T any](m *machine, from iter.Seq[T], use func(T) (bool, error)) (boo
 			return ok, len(ready) > 0, err
 		}})
 	}
-	// None was given yet: they come again, one by one, and perhaps in another order.
+	// None was given yet: they come again, one by one, and perhaps in another order. Meanwhile there is a
+	// goroutine, and closures remember what they have been to.
 	next, stop := iter.Pull(from)
+	held := int64(8 << 10)
 	return m.choose(alternatives{
+		held: func(s *sizing) { s.bytes += held },
 		next: func() (bool, bool, error) {
 			t, ok := next()
 			if !ok {
 				return false, false, nil
 			}
+			held += 32
 			ok, err := use(t)
 			return ok, true, err
 		},

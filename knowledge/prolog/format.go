@@ -36,6 +36,9 @@ func formatTo(m *machine, args []Term) (bool, error) {
 	case "string":
 		return m.unify(sink.args[0], String(s))
 	}
+	if err := m.charge(120 * len(s)); err != nil {
+		return false, err
+	}
 	return m.unify(sink.args[0], codes(s))
 }
 
@@ -55,12 +58,15 @@ type formatting struct {
 }
 
 func (f *formatting) put(s string) error {
+	if err := f.charge(5*len(s) + 16); err != nil { // with the text that is made of it
+		return err
+	}
 	f.text = append(f.text, []rune(s)...)
 	if at := strings.LastIndexByte(s, '\n'); at >= 0 {
 		f.line = len(f.text) - utf8.RuneCountInString(s[at+1:])
 		f.column, f.fills, f.with = f.line, nil, nil
 	}
-	return f.charge(4*len(s) + 16)
+	return nil
 }
 
 // stop ends a column at a place in the line.
@@ -197,6 +203,9 @@ func (f *formatting) directive(directive rune, n int) error {
 		if z == nil {
 			return wanted("integer", value)
 		}
+		if err := f.charge(2 * z.BitLen()); err != nil {
+			return err
+		}
 		return f.put(groupedInt(z, max(n, 0), directive == 'D'))
 	case 'r', 'R':
 		value, err := f.next(directive)
@@ -212,6 +221,9 @@ func (f *formatting) directive(directive rune, n int) error {
 		}
 		if n < 2 || n > 36 {
 			return formatError("~%dr: a base from 2 to 36 is wanted", n)
+		}
+		if err := f.charge(2 * z.BitLen()); err != nil {
+			return err
 		}
 		s := z.Text(n)
 		if directive == 'R' {
@@ -230,9 +242,12 @@ func (f *formatting) directive(directive rune, n int) error {
 	case 'q', 'p':
 		s, err = f.heap.text(value, writer{numbered: true, quoted: true})
 	case 'a':
-		var atomic bool
-		if s, atomic = textOf(value); !atomic {
+		if value == Term(atomNil) {
+			s = string(atomNil)
+		} else if _, compound := value.(*Compound); compound {
 			return wanted("atomic", value)
+		} else {
+			s, err = f.textArg(value)
 		}
 	case 's':
 		s, err = f.textArg(value)
@@ -271,9 +286,14 @@ func groupedInt(z *big.Int, decimals int, grouped bool) string {
 	s = strings.Repeat("0", max(0, decimals+1-len(s))) + s
 	whole, part := s[:len(s)-decimals], s[len(s)-decimals:]
 	if grouped {
-		for at := len(whole) - 3; at > 0; at -= 3 {
-			whole = whole[:at] + "," + whole[at:]
+		var b strings.Builder
+		for i := range len(whole) {
+			if i > 0 && (len(whole)-i)%3 == 0 {
+				b.WriteByte(',')
+			}
+			b.WriteByte(whole[i])
 		}
+		whole = b.String()
 	}
 	if part != "" {
 		whole += "." + part

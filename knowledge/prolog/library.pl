@@ -93,9 +93,6 @@ max_member(M, L) :- '$max_member'(L, M).
 '$later'(X, M0, M) :- ( X @> M0 -> M = X ; M = M0 ).
 min_member(M, [H|T]) :- foldl('$earlier', T, H, M).
 '$earlier'(X, M0, M) :- ( X @< M0 -> M = X ; M = M0 ).
-numlist(L, H, R) :- must_be(integer, L), must_be(integer, H), L =< H, '$numlist'(L, H, R).
-'$numlist'(H, H, L) :- !, L = [H].
-'$numlist'(L, H, [L|T]) :- L1 is L + 1, '$numlist'(L1, H, T).
 delete([], _, []).
 delete([H|T], X, R) :- ( H \= X -> R = [H|R1] ; R = R1 ), delete(T, X, R1).
 subtract([], _, []) :- !.

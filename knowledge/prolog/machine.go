@@ -52,7 +52,11 @@ type choice struct {
 type used struct {
 	fact   rdf.Triple
 	before *used
+	seen   uint16 // the measurement of memory that has counted it
 }
+
+// usedBytes is what one takes; its texts are the graph's.
+const usedBytes = 224
 
 // alternatives are the answers of a Go function.
 type alternatives struct {
@@ -197,17 +201,17 @@ func (m *machine) step() (ok, done bool, err error) {
 		m.goalPos = g.pos
 		args := g.args
 		if !g.direct {
+			if err := m.charge(16*len(g.args) + g.size); err != nil {
+				return false, false, err
+			}
 			args = make([]Term, len(g.args))
 			for i, arg := range g.args {
 				args[i] = m.resolve(arg, m.env)
 			}
-			if err := m.charge(16 * len(args)); err != nil {
-				return false, false, err
-			}
 		}
 		ok, err = m.call(g.pred, args)
 		return ok, false, err
-	case doVar:
+	case doVar: // a variable needs no room
 		ok, err = m.callGoal(m.resolve(g.args[0], m.env))
 		return ok, false, err
 	case doCut:
@@ -366,14 +370,15 @@ func (m *machine) enter(p *pred, args []Term, rest []*clause, i int, top *choice
 // match unifies the head of a clause with arguments.
 func (h *heap) match(c *clause, args []Term, env []Term) (bool, error) {
 	for i, t := range c.head {
-		if ok, err := h.matchTerm(t, args[i], env, 0); !ok {
+		if ok, err := h.matchTerm(t, args[i], env); !ok {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func (h *heap) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
+func (h *heap) matchTerm(tmpl, t Term, env []Term) (bool, error) {
+again: // with the last arguments, so that lists may be long
 	switch x := tmpl.(type) {
 	case slot:
 		if x < 0 {
@@ -389,20 +394,25 @@ func (h *heap) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
 		if x.ground {
 			return h.unify(x, t)
 		}
-		switch t := t.(type) {
+		switch is := t.(type) {
 		case *Var:
-			h.bind(t, h.resolve(x, env))
+			if err := h.charge(templateSize(x)); err != nil {
+				return false, err
+			}
+			h.bind(is, h.resolve(x, env))
 			return true, nil
 		case *Compound:
-			if t.name != x.name || len(t.args) != len(x.args) {
+			if is.name != x.name || len(is.args) != len(x.args) {
 				return false, nil
 			}
-			for i, arg := range x.args {
-				if ok, err := h.matchTerm(arg, t.args[i], env, depth+1); !ok {
+			last := len(x.args) - 1
+			for i, arg := range x.args[:last] {
+				if ok, err := h.matchTerm(arg, is.args[i], env); !ok {
 					return false, err
 				}
 			}
-			return true, nil
+			tmpl, t = x.args[last], is.args[last]
+			goto again
 		}
 		return false, nil
 	}
@@ -423,7 +433,7 @@ func (h *heap) matchTerm(tmpl, t Term, env []Term, depth int) (bool, error) {
 	}
 }
 
-// resolve returns the term of a template. Its size is paid with the clause's, which bounds it.
+// resolve returns the term of a template, whose size has been charged.
 func (h *heap) resolve(t Term, env []Term) Term {
 	switch x := t.(type) {
 	case slot:
@@ -438,12 +448,20 @@ func (h *heap) resolve(t Term, env []Term) Term {
 		if x.ground || !x.shared {
 			return x
 		}
-		c := &Compound{name: x.name, args: make([]Term, len(x.args)), pos: x.pos}
-		h.allocated += int64(64 + 16*len(x.args))
-		for i, arg := range x.args {
-			c.args[i] = h.resolve(arg, env)
+		top := &Compound{name: x.name, args: make([]Term, len(x.args)), pos: x.pos}
+		for c := top; ; {
+			last := len(x.args) - 1
+			for i, arg := range x.args[:last] {
+				c.args[i] = h.resolve(arg, env)
+			}
+			next, ok := x.args[last].(*Compound)
+			if !ok || next.ground || !next.shared {
+				c.args[last] = h.resolve(x.args[last], env)
+				return top
+			}
+			below := &Compound{name: next.name, args: make([]Term, len(next.args)), pos: next.pos}
+			c.args[last], c, x = below, below, next
 		}
-		return c
 	}
 	return t
 }
@@ -530,7 +548,8 @@ func (m *machine) redo() (bool, error) {
 // rests remembers a fact that what is done from here on rests on.
 func (m *machine) rests(fact rdf.Triple) {
 	if m.why {
-		m.used = &used{fact, m.used}
+		m.used = &used{fact: fact, before: m.used}
+		m.allocated += usedBytes
 	}
 }
 
@@ -562,15 +581,13 @@ func (m *machine) callGoal(t Term) (bool, error) {
 	}
 	code, ok := m.calls[c]
 	if !ok {
-		comp := compiler{find: m.find, expand: m.program.expandKnown}
+		comp := m.compiler()
 		var err error
 		if code, err = comp.body(c, nil); err != nil {
 			return false, err
 		}
 		if c.pos >= m.ownBase() && c.shared { // it stands in the question
 			m.calls[c] = code
-		} else if err := m.charge(120 * len(code)); err != nil {
-			return false, err
 		}
 	}
 	m.frame = frame{code: code, next: m.follow(), cut: len(m.choices), view: m.view}
@@ -651,6 +668,14 @@ func (m *machine) where(pos int32) int32 {
 	return pos
 }
 
+// ownBytes is what a predicate that exists in a question only takes, beside its name.
+const ownBytes = 300
+
+// compiler returns a compiler of what the question makes, which pays for it.
+func (m *machine) compiler() compiler {
+	return compiler{find: m.find, expand: m.expandKnown, pay: m.charge}
+}
+
 // find returns the predicate of that name, which may not exist.
 func (m *machine) find(i indicator) *pred {
 	if p, ok := m.program.preds[i]; ok {
@@ -660,6 +685,8 @@ func (m *machine) find(i indicator) *pred {
 	if !ok {
 		p = &pred{indicator: i, own: true}
 		m.own[i] = p
+		m.kept += ownBytes + int64(len(i.name))
+		m.allocated += ownBytes + int64(len(i.name))
 	}
 	return p
 }

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"math/big"
 	"time"
+
+	"github.com/seed-301d4374/engram/knowledge"
 )
 
 // heap is where the variables and terms of one question are, and what they have cost.
 type heap struct {
 	ctx    context.Context
 	limits Limits
+	share  *knowledge.Share
 
 	lastVar uint64
 	young   uint64 // variables from here on are younger than the last choice
@@ -20,7 +23,8 @@ type heap struct {
 	deadline         time.Time
 
 	allocated, nextMeasure int64
-	measureEach            int64 // how much is taken between two measurements
+	measured               int64 // what allocated was after the last measurement
+	measureEach            int64 // how much is taken between two measurements at most
 	pending                int64 // what was taken by the goal that is carried out, and may not be reachable yet
 	kept                   int64 // what is not measured: rows and clauses that were asserted, also those retracted since, which may still be tried
 	measurement            uint16
@@ -55,16 +59,22 @@ func (h *heap) spend(n int64) error {
 	if err := h.ctx.Err(); err != nil {
 		return err
 	}
+	if err := h.share.Pause(h.ctx); err != nil {
+		return h.ctx.Err()
+	}
 	if !h.deadline.IsZero() && time.Now().After(h.deadline) {
 		return &limitError{fmt.Sprintf("it takes longer than %v: it may not end, or a longer time limit is needed", h.limits.Time)}
 	}
 	if h.limits.Steps > 0 && h.steps > h.limits.Steps {
 		return &limitError{fmt.Sprintf("it takes more than %d steps: it may not end, or more steps are needed", h.limits.Steps)}
 	}
+	if h.allocated >= h.nextMeasure { // what little is taken is only added
+		return h.grow()
+	}
 	return nil
 }
 
-// charge counts memory that is taken. What was taken and is garbage by now counts, too, until
+// charge counts memory before it is taken. What was taken and is garbage by now counts, too, until
 // so much has come together that measuring what is reachable is worth it.
 func (h *heap) charge(bytes int) error {
 	h.allocated += int64(bytes)
@@ -75,19 +85,44 @@ func (h *heap) charge(bytes int) error {
 	if h.allocated < h.nextMeasure {
 		return nil
 	}
-	if h.limits.Memory <= 0 {
+	return h.grow()
+}
+
+// grow measures what is reachable, and sees to it that there is room for more before the next measurement.
+func (h *heap) grow() error {
+	most := h.limits.Memory
+	if most <= 0 {
 		h.nextMeasure = 1 << 62
 		return nil
 	}
-	if h.pending <= h.limits.Memory {
+	if h.pending <= most {
+		h.share.Take(h.allocated - h.measured)
 		h.allocated = h.measure() + h.pending
-		h.nextMeasure = h.allocated + h.measureEach
+		h.measured = h.allocated
 	}
-	if h.allocated > h.limits.Memory {
-		return &limitError{fmt.Sprintf("it takes more than %d MB of memory: it may recurse or collect without end, or more memory is needed", h.limits.Memory>>20)}
+	if h.allocated > most {
+		return &limitError{fmt.Sprintf("it takes more than %d MB of memory: it may recurse or collect without end, or more memory is needed", most>>20)}
 	}
-	return nil
+	// What has grown is measured when it may have doubled. It is not looked at all the time where it can hardly grow.
+	least := h.allocated / 16
+	for room := min(h.measureEach, max(h.allocated, firstMeasure)); ; room /= 2 {
+		room = max(room, min(least, h.measureEach))
+		err := h.share.Hold(min(h.allocated+room, most))
+		if err == nil {
+			h.nextMeasure = h.allocated + min(room, max(most-h.allocated, least, 1))
+			return nil
+		}
+		if room <= least || room <= 1 {
+			return &limitError{err.Error()}
+		}
+	}
 }
+
+// listBytes is what an element of a list takes, beside itself.
+const listBytes = 96
+
+// firstMeasure is how much is taken before what is reachable is measured for the first time.
+const firstMeasure = 1 << 20
 
 // measure returns how many bytes are reachable, beside the program. Each object is marked
 // with the number of the measurement, and so counted once. Numbers come again after 65,535
@@ -109,6 +144,7 @@ func (h *heap) measure() int64 {
 func (m *machine) reachable(s *sizing) {
 	s.bytes += int64(len(m.choices)) * 200
 	s.frame(&m.frame)
+	s.used(m.used)
 	lists := map[**clause]bool{}
 	for i := range m.choices {
 		c := &m.choices[i]
@@ -117,6 +153,7 @@ func (m *machine) reachable(s *sizing) {
 			s.bytes += 8 * int64(cap(c.rest))
 		}
 		s.frame(&c.frame)
+		s.used(c.used)
 		s.terms(c.args)
 		if c.again != nil && c.again.held != nil {
 			c.again.held(s)
@@ -155,6 +192,13 @@ func (s *sizing) frame(f *frame) {
 	}
 }
 
+func (s *sizing) used(u *used) {
+	for ; u != nil && u.seen != s.mark; u = u.before {
+		u.seen = s.mark
+		s.bytes += usedBytes
+	}
+}
+
 func (s *sizing) terms(ts []Term) {
 	s.bytes += 16 * int64(len(ts))
 	for _, t := range ts {
@@ -185,7 +229,7 @@ func (s *sizing) term(t Term) {
 			s.bytes += 64 + 16*int64(len(t.args))
 			s.todo = append(s.todo, t.args...)
 		case *big.Int:
-			s.bytes += int64(bigSize(t))
+			s.bytes += int64(bigSize(t.BitLen()))
 		case Atom:
 			s.bytes += int64(len(t))
 		case String:

@@ -8,10 +8,10 @@ import (
 
 // expandKnown returns a term with those name:local in it expanded that have no variables and
 // whose prefix is known. It is what expandArgs does later with the others.
-func (p *Program) expandKnown(t Term) Term {
-	expanded, _ := p.expandTerm(t, false, 0)
-	return expanded
-}
+func (p *Program) expandKnown(t Term) (Term, error) { return p.expandTerm(t, false, nil, 0) }
+
+// expandKnown is that of a term that the question has made.
+func (m *machine) expandKnown(t Term) (Term, error) { return m.program.expandTerm(t, false, m.heap, 0) }
 
 // expandArgs dereferences arguments, and expands name:local in them.
 func (m *machine) expandArgs(args []Term) ([]Term, error) {
@@ -20,7 +20,7 @@ func (m *machine) expandArgs(args []Term) ([]Term, error) {
 		t := deref(arg)
 		if c, ok := t.(*Compound); ok && needsExpansion(c) {
 			var err error
-			if t, err = m.program.expandTerm(c, true, 0); err != nil {
+			if t, err = m.program.expandTerm(c, true, m.heap, 0); err != nil {
 				return nil, err
 			}
 		}
@@ -51,15 +51,20 @@ func needsExpansion(c *Compound) bool {
 	return true
 }
 
-// expandTerm expands prefixes anywhere in a term. strict makes an error of what cannot be
-// expanded, instead of leaving it.
-func (p *Program) expandTerm(t Term, strict bool, depth int) (Term, error) {
+// expandTerm expands prefixes anywhere in a term, for which h pays, unless it is nil. strict makes an error of
+// what cannot be expanded, instead of leaving it.
+func (p *Program) expandTerm(t Term, strict bool, h *heap, depth int) (Term, error) {
 	if strict {
 		t = deref(t)
 	}
 	c, ok := t.(*Compound)
 	if !ok || depth > 100 {
 		return t, nil
+	}
+	if h != nil { // the same part may be met many times
+		if err := h.spend(1); err != nil {
+			return nil, err
+		}
 	}
 	if c.name == ":" && len(c.args) == 2 {
 		name, ok1 := deref(c.args[0]).(Atom)
@@ -86,7 +91,7 @@ func (p *Program) expandTerm(t Term, strict bool, depth int) (Term, error) {
 				continue // a text with a colon is no name
 			}
 		}
-		expanded, err := p.expandTerm(arg, strict, depth+1)
+		expanded, err := p.expandTerm(arg, strict, h, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -94,6 +99,11 @@ func (p *Program) expandTerm(t Term, strict bool, depth int) (Term, error) {
 			continue
 		}
 		if out == nil {
+			if h != nil {
+				if err := h.charge(64 + 16*len(c.args)); err != nil {
+					return nil, err
+				}
+			}
 			out = &Compound{name: c.name, args: slices.Clone(c.args), pos: c.pos, shared: c.shared, ground: c.ground}
 		}
 		out.args[i] = expanded
@@ -157,7 +167,7 @@ func globalID(m *machine, args []Term) (bool, error) {
 			}
 			return m.unify(id, newTerm(":", Atom(name), Atom(local)))
 		}
-		iri, err := m.program.expandTerm(id, true, 0)
+		iri, err := m.program.expandTerm(id, true, m.heap, 0)
 		if err != nil {
 			return false, err
 		}

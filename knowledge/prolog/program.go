@@ -156,7 +156,9 @@ func (p *Program) add(t Term, added map[*pred]bool) error {
 		return err
 	}
 	if pred.expand { // as rdf_meta declares
-		head = p.expandKnown(head)
+		if head, err = p.expandKnown(head); err != nil {
+			return err
+		}
 	}
 	comp := compiler{find: p.find, expand: p.expandKnown}
 	c, err := comp.clause(head, body)
@@ -292,7 +294,13 @@ func (p *Program) declare(t Term, f func(*pred)) error {
 
 // unknown is the error of a goal whose predicate does not exist.
 func (m *machine) unknown(p *pred) error {
-	hint := ""
+	err := thrown(newTerm("existence_error", Atom("procedure"), newTerm("/", p.name, Int(p.arity))), "there is no predicate %.100s/%d", p.name, p.arity)
+	err.(*exception).hint = func() string { return m.meant(p) }
+	return err
+}
+
+// meant tells what may be meant instead of a predicate that does not exist.
+func (m *machine) meant(p *pred) (hint string) {
 	if why, ok := withheld[p.name]; ok {
 		hint = ": " + why
 	} else {
@@ -314,8 +322,7 @@ func (m *machine) unknown(p *pred) error {
 			hint = "; did you mean " + near + "?"
 		}
 	}
-	return thrown(newTerm("existence_error", Atom("procedure"), newTerm("/", p.name, Int(p.arity))),
-		"there is no predicate %s/%d%s", p.name, p.arity, hint)
+	return hint
 }
 
 // nearest is spelling.Nearest, with names of about the same length first: among those that are

@@ -77,7 +77,7 @@ func (p *Program) prepare(ctx context.Context, view *knowledge.View, question st
 	base := p.sources[len(p.sources)-1].end()
 	src := &source{name: "", text: question, base: base}
 	m := &machine{
-		program: p, asked: view, heap: &heap{ctx: ctx, limits: limits, nextMeasure: limits.Memory / 4, measureEach: limits.Memory / 4},
+		program: p, asked: view, heap: &heap{ctx: ctx, limits: limits, share: knowledge.ShareOf(ctx), nextMeasure: min(limits.Memory/4, firstMeasure), measureEach: limits.Memory / 4},
 		own: map[indicator]*pred{}, calls: map[*Compound][]goal{}, changed: map[*pred]*pred{},
 		sources: append(p.sources[:len(p.sources):len(p.sources)], src),
 	}
@@ -122,6 +122,9 @@ func (m *machine) failure(err error) error {
 	switch {
 	case errors.As(err, &ex):
 		pos, msg = ex.pos, told(ex.term)
+		if ex.hint != nil {
+			msg += ex.hint()
+		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return engram.Errorf(engram.Canceled, "", "the question was given up: %w", err)
 	case isLimit(err):

@@ -65,7 +65,8 @@ type reader struct {
 	depth  int
 	newVar func() *Var
 	// vars are the named variables of the clause, in the order in which they appear.
-	vars []namedVar
+	vars  []namedVar
+	named map[string]*Var // the same, once there are many
 }
 
 type namedVar struct {
@@ -85,7 +86,7 @@ func (r *reader) advance() (err error) {
 // clause reads up to the next full stop, or to the end of the text; nil at its end. The
 // full stop at the end of the text may be missing if the text is one question.
 func (r *reader) clause(question bool) (Term, error) {
-	r.vars = nil
+	r.vars, r.named = nil, nil
 	if err := r.advance(); err != nil {
 		return nil, err
 	}
@@ -256,13 +257,25 @@ func (r *reader) variable(name string) Term {
 	if name == "_" {
 		return r.newVar()
 	}
-	for _, n := range r.vars {
-		if n.name == name {
-			return n.v
+	if r.named == nil {
+		for _, n := range r.vars {
+			if n.name == name {
+				return n.v
+			}
 		}
+	} else if v, ok := r.named[name]; ok {
+		return v
 	}
 	v := r.newVar()
 	r.vars = append(r.vars, namedVar{name, v})
+	if r.named != nil {
+		r.named[name] = v
+	} else if len(r.vars) > 32 {
+		r.named = make(map[string]*Var, 2*len(r.vars))
+		for _, n := range r.vars {
+			r.named[n.name] = n.v
+		}
+	}
 	return v
 }
 

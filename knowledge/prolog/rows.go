@@ -34,7 +34,22 @@ func (h *heap) json(b *strings.Builder, t Term, depth int) error {
 	if err := h.charge(32); err != nil {
 		return err
 	}
-	switch t := deref(t).(type) {
+	t = deref(t)
+	size := 0
+	switch t := t.(type) {
+	case Atom:
+		size = len(t)
+	case String:
+		size = len(t)
+	case *big.Int:
+		size = t.BitLen()
+	}
+	if size > 16 {
+		if err := h.charge(2 * size); err != nil { // the text grows by more than it needs
+			return err
+		}
+	}
+	switch t := t.(type) {
 	case *Var:
 		b.WriteString("null")
 	case Atom:

@@ -107,6 +107,17 @@ func textOf(t Term) (string, bool) {
 	return "", false
 }
 
+// longText is from how many bytes on a text takes a while to go through.
+const longText = 1 << 12
+
+// going counts the time that it takes to go through n bytes of text.
+func (h *heap) going(n int) error {
+	if n < longText {
+		return nil
+	}
+	return h.spend(int64(n) >> 6)
+}
+
 // The standard order: variables, numbers, strings, atoms, compound terms. SWI-Prolog sorts so, though its
 // manual has atoms before strings.
 func rank(t Term) int {
@@ -200,9 +211,9 @@ func (h *heap) compare(a, b Term, depth int) (int, error) {
 		case *Var:
 			return cmp.Compare(a.age(), b.(*Var).age()), nil
 		case Atom:
-			return strings.Compare(string(a), string(b.(Atom))), nil
+			return strings.Compare(string(a), string(b.(Atom))), h.going(len(a))
 		case String:
-			return strings.Compare(string(a), string(b.(String))), nil
+			return strings.Compare(string(a), string(b.(String))), h.going(len(a))
 		case Int, Float, *big.Int:
 			c := compareNumbers(a, b)
 			if f, ok := a.(Float); ok && c == 0 && f == 0 { // -0.0 comes before 0.0
@@ -303,6 +314,9 @@ func (h *heap) unifyDeep(a, b Term, depth int) (bool, error) {
 		if _, ok := b.(*Compound); ok {
 			return false, nil
 		}
+		if s, ok := a.(Atom); ok && len(s) >= longText {
+			return a == b, h.going(len(s))
+		}
 		return a == b, nil
 	}
 }
@@ -311,6 +325,9 @@ func (h *heap) unifyDeep(a, b Term, depth int) (bool, error) {
 func sameFloat(f, g Float) bool {
 	return f == g && math.Signbit(float64(f)) == math.Signbit(float64(g)) || f != f && g != g
 }
+
+// variableBytes is what a variable takes, with its place in a table of variables.
+const variableBytes = 80
 
 // copyTerm returns a copy with fresh variables in the places of the free ones, as renamed says.
 func (h *heap) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, error) {
@@ -322,7 +339,7 @@ func (h *heap) copyTerm(t Term, renamed map[*Var]Term, depth int) (Term, error) 
 		}
 		v := h.newVar()
 		renamed[t] = v
-		return v, nil
+		return v, h.charge(variableBytes)
 	case *Compound:
 		if t.ground {
 			return t, nil

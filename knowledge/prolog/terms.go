@@ -30,7 +30,10 @@ func termPredicates() map[string]map[int]builtin {
 			if !ok {
 				return false, err
 			}
-			return acyclic(args[0]) && acyclic(args[1]), nil
+			if ok, err := m.acyclic(args[0]); !ok {
+				return false, err
+			}
+			return m.acyclic(args[1])
 		}},
 		"?=": {2: func(m *machine, args []Term) (bool, error) {
 			c, err := m.compare(args[0], args[1], 0)
@@ -72,7 +75,7 @@ func termPredicates() map[string]map[int]builtin {
 			}
 			return false
 		}),
-		"acyclic_term": is(acyclic),
+		"acyclic_term": {1: func(m *machine, args []Term) (bool, error) { return m.acyclic(args[0]) }},
 		"is_list": {1: func(m *machine, args []Term) (bool, error) {
 			_, _, ok, err := m.listTerms(args[0])
 			return ok, err
@@ -98,9 +101,13 @@ func termPredicates() map[string]map[int]builtin {
 			if err := m.variables(args[0], map[*Var]bool{}, &vars); err != nil {
 				return false, err
 			}
+			if err := m.charge(listBytes * len(vars)); err != nil {
+				return false, err
+			}
 			return m.unify(args[1], listOf(vars, atomNil))
 		}},
-		"length": {2: length},
+		"length":  {2: length},
+		"numlist": {3: numlist},
 		"sort": {
 			2: func(m *machine, args []Term) (bool, error) { return m.sortList(args[0], args[1], nil, 1, true) },
 			4: sort4,
@@ -136,7 +143,7 @@ func (m *machine) tryUnify(a, b Term, keep bool) (bool, error) {
 }
 
 // acyclic tells whether a term does not contain itself.
-func acyclic(t Term) bool {
+func (h *heap) acyclic(t Term) (bool, error) {
 	type step struct {
 		c    *Compound
 		next int
@@ -156,9 +163,12 @@ func acyclic(t Term) bool {
 		return true
 	}
 	if !enter(t) {
-		return false
+		return false, nil
 	}
 	for len(path) > 0 {
+		if err := h.charge(64); err != nil {
+			return false, err
+		}
 		top := &path[len(path)-1]
 		if top.next == len(top.c.args) {
 			delete(on, top.c)
@@ -168,10 +178,10 @@ func acyclic(t Term) bool {
 		}
 		top.next++
 		if !enter(top.c.args[top.next-1]) {
-			return false
+			return false, nil
 		}
 	}
-	return true
+	return true, nil
 }
 
 // maxArity is how many arguments a term may be given.
@@ -246,6 +256,9 @@ func argument(m *machine, args []Term) (bool, error) {
 func univ(m *machine, args []Term) (bool, error) {
 	switch t := deref(args[0]).(type) {
 	case *Compound:
+		if err := m.charge(listBytes * len(t.args)); err != nil {
+			return false, err
+		}
 		return m.unify(args[1], cons(t.name, listOf(t.args, atomNil)))
 	case *Var:
 		parts, err := m.listArg(args[1])
@@ -265,6 +278,9 @@ func univ(m *machine, args []Term) (bool, error) {
 		a, ok := name.(Atom)
 		if !ok {
 			return false, wanted("atom", name)
+		}
+		if err := m.charge(64 + 16*len(parts)); err != nil {
+			return false, err
 		}
 		return m.unify(t, &Compound{name: a, args: slices.Clone(parts[1:])})
 	default:
@@ -327,6 +343,28 @@ func length(m *machine, args []Term) (bool, error) {
 	}
 }
 
+// numlist is numlist/3: the integers from one to another.
+func numlist(m *machine, args []Term) (bool, error) {
+	low, err := integerArg(args[0])
+	if err != nil {
+		return false, err
+	}
+	high, err := integerArg(args[1])
+	if err != nil || low > high {
+		return false, err
+	}
+	// As numbers without a sign, whose difference fits.
+	if err := m.charge(int(min(uint64(high)-uint64(low), 1<<40)+1) * (listBytes + 8)); err != nil {
+		return false, err
+	}
+	var list Term = atomNil
+	for i := high; ; i-- {
+		if list = cons(i, list); i == low {
+			return m.unify(args[2], list)
+		}
+	}
+}
+
 // sortList unifies out with a list sorted by the key-th arguments of its elements, or by
 // these themselves.
 func (m *machine) sortList(list, out, key Term, sign int, distinct bool) (bool, error) {
@@ -347,7 +385,7 @@ func (m *machine) sortList(list, out, key Term, sign int, distinct bool) (bool, 
 	if terms, err = m.sortedBy(terms, by, sign, distinct); err != nil {
 		return false, err
 	}
-	if err := m.charge(96 * len(terms)); err != nil {
+	if err := m.charge(listBytes * len(terms)); err != nil {
 		return false, err
 	}
 	return m.unify(out, listOf(terms, atomNil))

@@ -11,12 +11,20 @@ import (
 // characters.
 func (h *heap) textArg(t Term) (string, error) {
 	t = deref(t)
+	if z, ok := t.(*big.Int); ok { // its digits are computed
+		if err := h.charge(z.BitLen()); err != nil {
+			return "", err
+		}
+	}
 	if s, ok := textOf(t); ok && t != Term(atomNil) {
 		return s, nil
 	}
 	if _, ok := isFunctor(t, atomDot, 2); ok || t == Term(atomNil) {
 		terms, err := h.listArg(t)
 		if err != nil {
+			return "", err
+		}
+		if err := h.charge(4 * len(terms)); err != nil {
 			return "", err
 		}
 		var b strings.Builder
@@ -36,7 +44,7 @@ func (h *heap) textArg(t Term) (string, error) {
 				return "", wanted("character", t)
 			}
 		}
-		return b.String(), h.charge(b.Len())
+		return b.String(), nil
 	}
 	return "", wanted("atomic", t)
 }
@@ -207,9 +215,12 @@ func numberText(to func(string) Term) map[int]builtin {
 	return map[int]builtin{2: func(m *machine, args []Term) (bool, error) {
 		n := deref(args[0])
 		if _, free := n.(*Var); !free {
-			s, _ := textOf(n)
 			if !isNumber(n) {
 				return false, typeError("number", n)
+			}
+			s, err := m.textArg(n)
+			if err != nil {
+				return false, err
 			}
 			if err := m.charge(120 * len(s)); err != nil {
 				return false, err
@@ -242,7 +253,10 @@ func atomNumber(m *machine, args []Term) (bool, error) {
 		if !isNumber(n) {
 			return false, wanted("number", n)
 		}
-		s, _ := textOf(n)
+		s, err := m.textArg(n)
+		if err != nil {
+			return false, err
+		}
 		return m.unify(a, Atom(s))
 	default:
 		return false, typeError("atom", a)
@@ -489,6 +503,9 @@ func subKnown(m *machine, s string, args []Term) (bool, error) {
 		}
 		return at + i
 	}
+	if err := m.going(len(s)); err != nil {
+		return false, err
+	}
 	next := find()
 	if next < 0 {
 		return false, nil
@@ -500,10 +517,13 @@ func subKnown(m *machine, s string, args []Term) (bool, error) {
 		_, n := utf8.DecodeRuneInString(s[i:])
 		at = i + max(n, 1)
 		chars++
-		next = find()
 		if err := m.charge(64); err != nil {
 			return false, false, err
 		}
+		if err := m.going(len(s)); err != nil {
+			return false, false, err
+		}
+		next = find()
 		ok := true
 		for j, n := range []int{before, partChars, utf8.RuneCountInString(s[i+len(part):])} {
 			if ok, err = m.unify(args[j+1], Int(n)); !ok {
@@ -535,15 +555,21 @@ func joinList(m *machine, list Term, separator string, split, out Term) (bool, e
 				ok = false
 				break
 			}
-			s, atomic := textOf(deref(t))
-			if !atomic {
-				return false, typeError("atomic", deref(t))
+			t := deref(t)
+			if _, compound := t.(*Compound); compound {
+				return false, typeError("atomic", t)
 			}
-			if i > 0 {
-				b.WriteString(separator)
+			s := ""
+			if t == Term(atomNil) {
+				s = string(atomNil)
+			} else if s, err = m.textArg(t); err != nil {
+				return false, err
 			}
 			if err := m.charge(len(separator) + len(s)); err != nil {
 				return false, err
+			}
+			if i > 0 {
+				b.WriteString(separator)
 			}
 			b.WriteString(s)
 		}
@@ -603,15 +629,15 @@ func splitString(m *machine, args []Term) (bool, error) {
 		}
 		texts[i] = s
 	}
-	s, separators, pad := texts[0], texts[1], texts[2]
-	s = strings.Trim(s, pad) // so that separators in it are none at the ends
+	if err := m.charge(16 * (len(texts[1]) + len(texts[2]))); err != nil {
+		return false, err
+	}
+	separates, pads := runesOf(texts[1]), runesOf(texts[2])
+	s := strings.TrimFunc(texts[0], pads) // so that separators in it are none at the ends
 	var parts []Term
 	for {
-		s = strings.TrimLeft(s, pad)
-		end := -1
-		if separators != "" {
-			end = strings.IndexAny(s, separators)
-		}
+		s = strings.TrimLeftFunc(s, pads)
+		end := strings.IndexFunc(s, separates)
 		part := s
 		if end >= 0 {
 			part = s[:end]
@@ -619,11 +645,23 @@ func splitString(m *machine, args []Term) (bool, error) {
 		if err := m.charge(112); err != nil {
 			return false, err
 		}
-		parts = append(parts, String(strings.Trim(part, pad)))
+		if err := m.going(len(part)); err != nil {
+			return false, err
+		}
+		parts = append(parts, String(strings.TrimFunc(part, pads)))
 		if end < 0 {
 			return m.unify(args[3], listOf(parts, atomNil))
 		}
 		_, n := utf8.DecodeRuneInString(s[end:])
 		s = s[end+n:]
 	}
+}
+
+// runesOf returns whether a character is one of a text.
+func runesOf(text string) func(rune) bool {
+	all := map[rune]bool{}
+	for _, r := range text {
+		all[r] = true
+	}
+	return func(r rune) bool { return all[r] }
 }

@@ -94,7 +94,11 @@ func (m *machine) viewAt(at engram.Time) (*knowledge.View, error) {
 	case m.view.Past == nil:
 		return nil, thrown(newTerm("existence_error", Atom("time"), Float(float64(at)/1e9)), "nothing is known here of the past")
 	}
+	m.share.Leave() // it is read from the memories
 	v, err := m.view.Past(m.ctx, at)
+	if again := m.share.Begin(m.ctx); again != nil {
+		return nil, m.ctx.Err()
+	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil, err
 	}
@@ -244,6 +248,9 @@ func changeBetween(m *machine, args []Term) (bool, error) {
 			}
 			at, ok := computed.TimeOf(t.O)
 			if ok && at > when.Start && at < when.End && !times[at] {
+				if err := m.charge(64); err != nil {
+					return false, err
+				}
 				times[at] = true
 				found = append(found, numberOf(at))
 			}

@@ -87,6 +87,9 @@ func numberVars(m *machine, args []Term) (bool, error) {
 	if err := m.variables(args[0], map[*Var]bool{}, &vars); err != nil {
 		return false, err
 	}
+	if err := m.charge(96 * len(vars)); err != nil {
+		return false, err
+	}
 	for _, v := range vars {
 		m.bind(v.(*Var), newTerm("$VAR", n))
 		n++
@@ -286,6 +289,9 @@ func setGlobal(m *machine, args []Term) (bool, error) {
 		return false, wanted("atom", deref(args[0]))
 	}
 	t, err := m.copyTerm(args[1], map[*Var]Term{}, 0)
+	if err == nil {
+		err = m.charge(len(key) + 64)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -293,7 +299,7 @@ func setGlobal(m *machine, args []Term) (bool, error) {
 		m.globals = map[Atom]Term{}
 	}
 	m.globals[key] = t
-	return true, m.charge(len(key) + 64)
+	return true, nil
 }
 
 func getGlobal(m *machine, args []Term) (bool, error) {

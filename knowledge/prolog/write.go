@@ -82,7 +82,7 @@ func (w *writer) full() bool {
 	if w.err != nil {
 		return true
 	}
-	if w.h != nil {
+	if w.h != nil && w.err == nil {
 		w.err = w.h.charge(16)
 	}
 	if w.Len() > w.most {
@@ -96,8 +96,16 @@ func (w *writer) full() bool {
 
 // put writes a token, apart from the one before where the two would be read otherwise.
 func (w *writer) put(s string) (apart bool) {
-	if s == "" {
+	if s == "" || w.err != nil {
 		return false
+	}
+	if w.h == nil && len(s) > w.most {
+		s = strings.ToValidUTF8(s[:w.most], "") + "…"
+	}
+	if w.h != nil && len(s) > 16 {
+		if w.err = w.h.charge(2 * len(s)); w.err != nil { // the text grows by more than it needs
+			return false
+		}
 	}
 	first, _ := utf8.DecodeRuneInString(s)
 	before, _ := utf8.DecodeLastRuneInString(w.String())

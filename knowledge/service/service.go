@@ -34,6 +34,9 @@ type Question struct {
 	Rows     int    // how many are wanted at most; 0 is all
 	Why      bool   // have each row say what it rests on
 	After    []Mark // the world has all that was written up to these
+	// Waits, unless it is nil, is called while a server answers others first, with how many wait before this one, and again
+	// when that changes. It is called by who goes through the rows.
+	Waits func(before int)
 }
 
 // Rules are clauses in Prolog.

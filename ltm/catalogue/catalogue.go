@@ -26,9 +26,12 @@ import (
 
 // Options configure a catalogue.
 type Options struct {
-	Dir        string // of the episodes
-	File       string // of the catalogue, an SQLite database
-	Episode    episode.Options
+	Dir     string // of the episodes
+	File    string // of the catalogue, an SQLite database
+	Episode episode.Options
+	// Left are the names of files that a crash left open and that cannot be sealed yet:
+	// they are read as they stand, and known by the names that they are to have.
+	Left       []string
 	CacheBytes int64        // of what is looked up often; default 32 MiB
 	Log        *slog.Logger // nil means slog.Default()
 }
@@ -60,6 +63,7 @@ type Catalogue struct {
 		sync.RWMutex
 		db       *database // nil after a rebuilding that failed; the next call tries again
 		inMemory bool      // and not in the file, which could not be written
+		opened   bool
 		closed   bool
 	}
 	// write lets one change at a time into the database; it is locked before life.
@@ -82,6 +86,7 @@ func Open(ctx context.Context, o Options) (*Catalogue, []Problem, error) {
 		o.Log = slog.Default()
 	}
 	c := &Catalogue{opts: o, cache: holdingsCache{max: o.CacheBytes}}
+	defer func() { c.life.opened = true }()
 	var known []Problem // what the file said of what cannot be read
 	db, err := openFile(ctx, o.File)
 	if err == nil {
@@ -187,17 +192,23 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 	var problems []Problem
 	err = c.change(ctx, func(ch *change) error {
 		problems = nil
+		seen := map[string]bool{}
 		for _, f := range files {
-			if f.IsDir() || !strings.HasSuffix(f.Name(), ".mcap") {
+			name, left := f.Name(), slices.Contains(c.opts.Left, f.Name())
+			if left {
+				name = strings.TrimSuffix(name, ".open")
+			}
+			if f.IsDir() || !strings.HasSuffix(name, ".mcap") || seen[name] { // the sealed form comes first
 				continue
 			}
+			seen[name] = true
 			st, err := f.Info()
 			if err != nil {
 				continue // it went away
 			}
 			now := stamp{st.Size(), st.ModTime().UnixNano()}
-			old, ok := known[f.Name()]
-			delete(known, f.Name())
+			old, ok := known[name]
+			delete(known, name)
 			if ok && old == now {
 				continue
 			}
@@ -208,15 +219,21 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 				}
 				return engram.Errorf(engram.Canceled, f.Name(), "the start was given up: %w", context.Cause(ctx))
 			}
+			if err != nil && c.life.opened && engram.CodeOf(err) == engram.Unavailable {
+				return err // nobody would be told that it is not there now
+			}
 			if err != nil {
-				problems = append(problems, Problem{Name: f.Name(), Err: err})
+				problems = append(problems, Problem{Name: name, Err: err})
 				if ok {
-					known[f.Name()] = old
+					known[name] = old
 				}
 				continue
 			}
 			info, entities := r.Info(), r.Entities()
 			r.Close()
+			if left { // that it has no end is no damage
+				info.Name, info.Sealed, info.Damage = name, false, nil
+			}
 			p, err := ch.compare(&info, ok)
 			if err != nil {
 				return err
@@ -233,8 +250,15 @@ func (c *Catalogue) update(ctx context.Context) ([]Problem, error) {
 			if err != nil {
 				return err
 			}
+			nothing, err := ch.leftWithNothing(name)
+			if err != nil {
+				return err
+			}
 			if err := ch.remove(name); err != nil {
 				return err
+			}
+			if nothing {
+				continue
 			}
 			i := slices.IndexFunc(problems, func(p Problem) bool { return p.Name == name })
 			if i < 0 {

@@ -543,16 +543,75 @@ func TestRebuildingThatFailsIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	faulty.Inject(vfs.Fault{Op: vfs.OpReadDir})
-	for range 2 {
-		if _, err := c.Episodes(t.Context(), engram.Always()); engram.CodeOf(err) != engram.Unavailable {
-			t.Errorf("while the folder cannot be read: %v; want Unavailable", err)
+	for what, fault := range map[string]vfs.Fault{
+		"the folder cannot be read":  {Op: vfs.OpReadDir},
+		"an episode is not let open": {Op: vfs.OpOpen, Name: "1.mcap", Err: syscall.EMFILE}, // it would not be told that it is lacking
+	} {
+		faulty.Inject(fault)
+		for range 2 {
+			if _, err := c.Episodes(t.Context(), engram.Always()); engram.CodeOf(err) != engram.Unavailable {
+				t.Errorf("while %s: %v; want Unavailable", what, err)
+			}
 		}
+		faulty.Heal()
 	}
-	faulty.Heal()
 	if got := state(t, c); got != want {
 		t.Errorf("it tells\n%s\nwant\n%s", got, want)
 	}
+}
+
+// What a crash left open is known by the name that it is to have, as far as it is whole, and
+// without damage; when it is sealed, or had nothing and is gone, nothing is said to be missing.
+func TestLeftOpen(t *testing.T) {
+	dir := folder(t)
+	options := func(left ...string) catalogue.Options {
+		return catalogue.Options{Dir: dir, File: filepath.Join(dir, "..", "catalogue.sqlite"), Episode: episode.Options{Types: registry}, Left: left}
+	}
+	value, _ := registry.Get(engram.ValueType)
+	for _, name := range []string{"1.mcap", "2.mcap", "3.mcap"} {
+		w, err := episode.Create(dir, name, episode.Info{Robot: "armar"}, options().Episode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &engram.Snapshot{Time: 1e18, Arrived: 1e18, Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: engram.ValueType})}}
+		if err := w.Add(t.Context(), &episode.Channel{Entity: left, Type: value.Def()}, s, name == "2.mcap"); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+	}
+	for range 2 { // read, and known
+		c, problems, err := catalogue.Open(t.Context(), options("1.mcap.open", "2.mcap.open", "3.mcap.open"))
+		if err != nil || len(problems) > 0 {
+			t.Fatal(problems, err)
+		}
+		list, err := c.Episodes(t.Context(), engram.Always())
+		if err != nil || len(list) != 3 || list[0].Name != "1.mcap" || list[0].Sealed || list[0].Damage != nil || list[0].Snapshots != 1 {
+			t.Errorf("there are %+v, %v", list, err)
+		}
+		if h, err := c.Holdings(t.Context(), left); err != nil || len(h.All()) != 3 {
+			t.Errorf("%+v, %v", h.All(), err)
+		}
+		c.Close()
+	}
+	if _, _, err := episode.Salvage(t.Context(), filepath.Join(dir, "1.mcap.open"), filepath.Join(dir, "1.mcap"), options().Episode); err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range []string{"2.mcap.open", "3.mcap.open"} { // the first was nothing but a value in force
+		if err := os.Remove(filepath.Join(dir, gone)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, problems, err := catalogue.Open(t.Context(), options("1.mcap.open"))
+	if err != nil || len(problems) != 1 || problems[0].Name != "3.mcap" || engram.CodeOf(problems[0].Err) != engram.NotFound || len(problems[0].Held) != 1 {
+		t.Errorf("problems are %+v, %v; want that what is gone is missing", problems, err)
+	}
+	if list, err := c.Episodes(t.Context(), engram.Always()); err != nil || len(list) != 1 || !list[0].Sealed || list[0].Damage != nil {
+		t.Errorf("there are %+v, %v; want the sealed one", list, err)
+	}
+	c.Close()
 }
 
 // More entities than a statement takes, in several segments, and some of them gone again.

@@ -501,6 +501,13 @@ func (c *change) remove(name string) error {
 	return err
 }
 
+// leftWithNothing reports whether an episode was left open by a crash and held nothing of
+// its own: such a one is deleted when it is sealed.
+func (c *change) leftWithNothing(name string) (bool, error) {
+	was, err := scanInfo(c.tx.QueryRowContext(c.ctx, "SELECT info FROM episodes WHERE name = ?", name))
+	return !was.Sealed && was.Snapshots == was.InForce, err
+}
+
 // held returns what an episode holds.
 func (c *change) held(name string) (list []episode.Entity, err error) {
 	rows, err := c.tx.QueryContext(c.ctx, `SELECT s.memory, s.core, s.provider, e.name, h.time_start, h.time_end, h.arrived_start, h.arrived_end, h.snapshots, h.in_force

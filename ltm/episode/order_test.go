@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,6 +120,36 @@ func TestOrderOfLogTimes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What has the time 0 of a clock that begins there, as a simulation's, has the log time 0 in
+// the file, too.
+func TestLogTimesFromZero(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		dir := t.TempDir()
+		w := create(t, dir, episode.Options{Strict: strict})
+		var want []*engram.Snapshot
+		for i := range engram.Time(3) {
+			s := snapshot(i*1e9, uint64(i+1), fmt.Sprint(i))
+			add(t, w, channel(t, cup), s, false)
+			want = append(want, s)
+		}
+		seal(t, w)
+		path := filepath.Join(dir, name)
+		var times []uint64
+		for _, m := range inFile(t, path) {
+			if m.topic == cup.String() {
+				times = append(times, m.log)
+			}
+		}
+		if !slices.Equal(times, []uint64{0, 1e9, 2e9}) {
+			t.Errorf("strict %v: the log times are %v", strict, times)
+		}
+		if problems, err := episode.Verify(t.Context(), path, quick); err != nil || len(problems) > 0 {
+			t.Errorf("%v, %v", problems, err)
+		}
+		compare(t, open(t, path, quick), map[engram.ID][]*engram.Snapshot{cup: want})
 	}
 }
 

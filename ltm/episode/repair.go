@@ -14,7 +14,16 @@ import (
 // one at path to, which may be the same, and returns what was lost. What is
 // damaged is skipped; the file from stays, unless it is to.
 func Repair(ctx context.Context, from, to string, o Options) (Info, []Problem, error) {
-	return transfer(ctx, from, to, to+".repair", o, Change{})
+	return transfer(ctx, from, to, to+".repair", o, Change{}, false)
+}
+
+// ErrNothing says that a file holds nothing of an episode.
+var ErrNothing = errors.New("nothing of an episode is found in the file")
+
+// Salvage is Repair, but writes nothing if the disk does not give back all of the file:
+// another time it may. The error is ErrNothing only if all of it was read.
+func Salvage(ctx context.Context, from, to string, o Options) (Info, []Problem, error) {
+	return transfer(ctx, from, to, to+".repair", o, Change{}, true)
 }
 
 // Change says what a rewritten episode is like.
@@ -31,13 +40,13 @@ type Change struct {
 // other versions is in the file then. Readers that are open keep reading the old episode
 // until they are closed.
 func Rewrite(ctx context.Context, path string, c Change, o Options) (Info, error) {
-	info, _, err := transfer(ctx, path, path, path+".rewrite", o, c)
+	info, _, err := transfer(ctx, path, path, path+".rewrite", o, c, false)
 	return info, err
 }
 
 // transfer makes the episode to of what is whole in from, by way of the file open.
-// Without a Keep it is a repair.
-func transfer(ctx context.Context, from, to, open string, o Options, c Change) (Info, []Problem, error) {
+// Without a Keep it is a repair. With all it fails if something of from cannot be read.
+func transfer(ctx context.Context, from, to, open string, o Options, c Change, all bool) (Info, []Problem, error) {
 	o.setDefaults()
 	f, scan, err := openScan(from, &o, os.O_RDONLY)
 	if err != nil {
@@ -50,11 +59,14 @@ func transfer(ctx context.Context, from, to, open string, o Options, c Change) (
 	if err == nil {
 		err = first.walk(ctx, s.define)
 	}
+	if err == nil && all && first.refused != nil {
+		err = fileError(from, first.refused)
+	}
 	if err != nil {
 		return Info{}, nil, err
 	}
 	if !s.told && len(s.channels) == 0 {
-		return Info{}, first.problems, engram.Errorf(engram.Corrupt, from, "nothing of an episode is found in the file")
+		return Info{}, first.problems, engram.Errorf(engram.Corrupt, from, "%w", ErrNothing)
 	}
 	if err := o.FS.Remove(open); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Info{}, nil, fileError(open, err)
@@ -66,7 +78,7 @@ func transfer(ctx context.Context, from, to, open string, o Options, c Change) (
 	if err != nil {
 		return Info{}, nil, err
 	}
-	info, err = s.into(w, c.Why)
+	info, err = s.into(w, c.Why, all)
 	if err2 := w.Close(); err == nil {
 		err = err2
 	}
@@ -101,11 +113,14 @@ func (s *salvage) takeInto(w *Writer) error {
 	return s.finish()
 }
 
-// into takes all into w and seals it.
-func (s *salvage) into(w *Writer, why []string) (Info, error) {
+// into takes all into w and seals it. With all it fails if something cannot be read.
+func (s *salvage) into(w *Writer, why []string, all bool) (Info, error) {
 	w.known = map[string]engram.TypeDef{}
 	if err := s.takeInto(w); err != nil {
 		return Info{}, err
+	}
+	if all && s.scan.refused != nil {
+		return Info{}, fileError(s.scan.path, s.scan.refused)
 	}
 	if have := w.Info().Snapshots + s.lost + s.dropped; have < s.sealed {
 		s.scan.problem(s.scan.size, "%d versions are gone without a trace", s.sealed-have)

@@ -204,7 +204,7 @@ func (s *salvage) load(c *foundChunk) ([]byte, error) {
 	}
 	if s.last == nil || s.last.offset != c.offset {
 		b := make([]byte, c.length)
-		if n, err := s.scan.f.ReadAt(b, c.offset); n < len(b) {
+		if err := s.scan.read(b, c.offset); err != nil {
 			return nil, fileError(s.scan.path, err)
 		}
 		records, _, err := openChunk(b[recordHead:])

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/foxglove/mcap/go/mcap"
 
@@ -20,6 +22,7 @@ type scanner struct {
 	window   []byte
 	windowAt int64
 	problems []Problem
+	refused  error // what the disk said first that did not give back something of the file
 }
 
 // foundRecord is a whole record outside chunks.
@@ -61,16 +64,28 @@ func (s *scanner) at(off int64, n int) []byte {
 		return s.window[off-s.windowAt:][:n]
 	}
 	b := make([]byte, n)
-	if m, _ := s.f.ReadAt(b, off); m < n {
+	if err := s.read(b, off); err != nil {
 		return nil
 	}
 	return b
 }
 
+// read fills b from off on. Where the file is shorter than it was, that is no refusal.
+func (s *scanner) read(b []byte, off int64) error {
+	n, err := s.f.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if s.refused == nil && !errors.Is(err, io.EOF) {
+		s.refused = err
+	}
+	return err
+}
+
 // load has the window begin at off.
 func (s *scanner) load(off int64) bool {
 	b := make([]byte, min(windowLen, s.size-off))
-	if m, err := s.f.ReadAt(b, off); m < len(b) {
+	if err := s.read(b, off); err != nil {
 		s.problem(off, "the disk does not give back %d bytes: %v", len(b), err)
 		return false
 	}
@@ -188,7 +203,7 @@ func (s *scanner) walk(ctx context.Context, visit func(foundRecord) error) error
 			continue
 		}
 		content := make([]byte, n)
-		if m, err := s.f.ReadAt(content, off+recordHead); int64(m) < n {
+		if err := s.read(content, off+recordHead); err != nil {
 			s.problem(off, "the disk does not give back a record of %d bytes: %v", n, err)
 			off += recordHead + n
 			continue

@@ -118,14 +118,14 @@ func TestVictimsGoByPriorityThenAge(t *testing.T) {
 		}
 		return Policy{}
 	}
-	got := show(ps, Victims(350, ps, of))
+	got := show(ps, Victims(50*second, 350, ps, of))
 	if want := []string{"1z disk", "2z disk", "3z disk", "0y disk"}; !slices.Equal(got, want) && !slices.Equal(got, []string{"1z disk", "2z disk", "3z disk", "0x disk"}) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		need := rapid.Int64Range(0, 2000).Draw(t, "need")
 		freed := int64(0)
-		for _, d := range Victims(need, ps, of) {
+		for _, d := range Victims(50*second, need, ps, of) {
 			if freed >= need {
 				t.Fatalf("more is dropped than is needed")
 			}
@@ -135,6 +135,31 @@ func TestVictimsGoByPriorityThenAge(t *testing.T) {
 			t.Fatalf("%d bytes become free of %d", freed, need)
 		}
 	})
+}
+
+// What an epoch left whose clock was ahead goes before what is of the present, whatever
+// bound is exceeded.
+func TestFutureGoesFirst(t *testing.T) {
+	day := engram.Time(24 * time.Hour)
+	now := 1000 * day
+	portion := func(at engram.Time) Portion {
+		iv := engram.Interval{Start: at, End: at + day/2}
+		return Portion{Entity: engram.MustID("Object/Instance/p/cup"), Span: iv, Arrived: iv, Snapshots: 5, Bytes: 10}
+	}
+	portions := []Portion{portion(998 * day), portion(1365 * day), portion(999 * day), portion(1366 * day), portion(1000 * day)}
+	for name, keep := range map[string]Retention{"count": {MaxCount: 12}, "bytes": {MaxBytes: 30}} {
+		got := Expired(now, portions, func(engram.ID) Policy { return Policy{Keep: keep} })
+		if len(got) != 2 || got[0].Portion != 1 || got[1].Portion != 3 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	var order []int
+	for _, d := range Victims(now, 50, portions, func(engram.ID) Policy { return Policy{} }) {
+		order = append(order, d.Portion)
+	}
+	if want := []int{1, 3, 0, 2, 4}; !slices.Equal(order, want) {
+		t.Errorf("of a full disk they go in the order %v, want %v", order, want)
+	}
 }
 
 // A snapshot stamped in the future keeps what arrived with it no longer than that.

@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -19,6 +20,14 @@ type Portion struct {
 	Protected bool  // marked, pinned, linked from something kept, or often recalled
 	Thinned   bool
 }
+
+// aheadOf is how far ahead of now something may be that is of the present: of a copy it has
+// arrived by another clock, which may be hours off.
+const aheadOf = 24 * time.Hour
+
+// isAhead reports whether a portion is stamped, and arrived, in the future: the clock was
+// wrong then.
+func (p *Portion) isAhead(now engram.Time) bool { return p.newest() > now.Add(aheadOf) }
 
 // newest returns the end of what a portion holds, as its age is measured: times ahead of
 // the clock do not keep it longer than its arrival does.
@@ -52,7 +61,7 @@ func (r Retention) Outlived(t, now engram.Time) bool { return r.MaxAge > 0 && t 
 // whole: by age when their newest snapshot is too old, by count when the newer
 // portions have enough, by bytes until the bound is kept.
 func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []Drop {
-	newest := newestFirst(portions)
+	newest := newestFirst(now, portions)
 	var drops []Drop
 	counts := map[engram.ID]int{}
 	bytes := map[engram.ID]int64{} // of this and all newer portions, by core segment
@@ -86,7 +95,7 @@ func Expired(now engram.Time, portions []Portion, of func(core engram.ID) Policy
 // Due returns the portions that are to be thinned at a time, the oldest first.
 func Due(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []Drop {
 	var drops []Drop
-	for _, i := range newestFirst(portions) {
+	for _, i := range newestFirst(now, portions) {
 		p := &portions[i]
 		thin := of(p.Entity.Truncate(engram.LevelCoreSegment)).Thin
 		if thin.After > 0 && !p.Thinned && !p.Protected && p.newest() <= now.Add(-thin.After) {
@@ -100,8 +109,8 @@ func Due(now engram.Time, portions []Portion, of func(core engram.ID) Policy) []
 // Victims returns what to drop so that at least need bytes become free: portions of
 // the lowest priority first, of these the oldest. It returns fewer bytes if all
 // that is left is protected.
-func Victims(need int64, portions []Portion, of func(core engram.ID) Policy) []Drop {
-	order := newestFirst(portions)
+func Victims(now engram.Time, need int64, portions []Portion, of func(core engram.ID) Policy) []Drop {
+	order := newestFirst(now, portions)
 	slices.Reverse(order)
 	priority := make([]int, len(portions))
 	for i := range portions {
@@ -122,15 +131,22 @@ func Victims(need int64, portions []Portion, of func(core engram.ID) Policy) []D
 	return drops
 }
 
-// newestFirst returns the portions' indices, those that end last first.
-func newestFirst(portions []Portion) []int {
+// newestFirst returns the portions' indices, those that end last first, but behind all
+// others those of a clock that was ahead: they keep nothing of the present from its place.
+func newestFirst(now engram.Time, portions []Portion) []int {
 	order := make([]int, len(portions))
 	for i := range order {
 		order[i] = i
 	}
+	ahead := func(p *Portion) int {
+		if p.isAhead(now) {
+			return 1
+		}
+		return 0
+	}
 	slices.SortFunc(order, func(a, b int) int {
 		p, q := &portions[a], &portions[b]
-		return cmp.Or(cmp.Compare(q.newest(), p.newest()), cmp.Compare(q.Span.Start, p.Span.Start),
+		return cmp.Or(cmp.Compare(ahead(p), ahead(q)), cmp.Compare(q.newest(), p.newest()), cmp.Compare(q.Span.Start, p.Span.Start),
 			cmp.Compare(p.Episode, q.Episode), p.Entity.Compare(q.Entity), cmp.Compare(a, b))
 	})
 	return order

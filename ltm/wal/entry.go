@@ -23,6 +23,7 @@ type Entry struct {
 
 	pos    Position // where the record begins; the log's lock protects it until the flusher has it
 	synced bool
+	again  bool // it is in an earlier file, and written anew
 	state  atomic.Uint32
 	err    error // written before state
 }
@@ -58,7 +59,7 @@ func (l *Log) Begin(ctx context.Context, entity engram.ID, s *engram.Snapshot) (
 		return nil, err
 	}
 	e := entries.Get().(*Entry)
-	e.log, e.synced, e.err = l, false, nil
+	e.log, e.synced, e.again, e.err = l, false, false, nil
 	e.state.Store(waiting)
 	e.meta = appendSnapshot(append(e.room[:0], emptyFrame[:]...), entity, s)
 	e.data = e.inline[:0]

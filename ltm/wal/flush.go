@@ -432,6 +432,9 @@ func (f *flusher) finish() {
 		l.mu.failure = l.classify("the log cannot be closed", err)
 	}
 	for _, e := range f.unsynced { // only if it failed
+		if !e.again && Kind(e.meta[frameSize]) == KindSnapshot {
+			l.mu.unwritten++
+		}
 		e.complete(l.mu.failure)
 	}
 	l.announceLocked()

@@ -284,6 +284,26 @@ func (j *Journal) Begin(ctx context.Context, entity engram.ID, s *engram.Snapsho
 // found again the next time unless [Journal.Restore] is called in this one.
 func (j *Journal) Gone() []Loss { return slices.Clone(j.gone) }
 
+// Settle waits until all that was appended is on the disk, also while the disk refuses
+// that, or until ctx ends.
+func (j *Journal) Settle(ctx context.Context) {
+	for _, l := range *j.logs.Load() {
+		l.Settle(ctx)
+	}
+}
+
+// Unwritten returns how many versions of each memory that were acknowledged as logged Close
+// could not write.
+func (j *Journal) Unwritten() map[string]uint64 {
+	lost := map[string]uint64{}
+	for memory, l := range *j.logs.Load() {
+		if n := l.Unwritten(); n > 0 {
+			lost[memory] = n
+		}
+	}
+	return lost
+}
+
 // Close writes and syncs what is waiting, and closes the logs.
 func (j *Journal) Close() error {
 	j.mu.Lock()

@@ -40,6 +40,7 @@ type Log struct {
 		files     []*logFile    // by number; the last one is written, if it is open
 		returns   uint64        // the lowest number of a removed file that may come back, or 0
 		first     uint64        // files of lower numbers need not be there
+		unwritten uint64        // versions that were acknowledged and lost as it was closed
 
 		replacement *replacement // nil if there is none to be made
 	}
@@ -258,6 +259,38 @@ func (l *Log) Truncate(pos Position) error {
 	l.mu.returns = 0
 	l.mu.Unlock()
 	return nil
+}
+
+// Settle waits until all that was appended is on the disk, also while the disk refuses
+// that, or until ctx ends. It reports whether it is.
+func (l *Log) Settle(ctx context.Context) bool {
+	for {
+		l.mu.Lock()
+		settled, ch := l.mu.waiting == 0, l.mu.completed
+		if !settled && l.mu.failure == nil {
+			l.mu.sync, l.mu.urgent = true, true
+			l.wakeFlusher()
+		}
+		l.mu.Unlock()
+		if settled {
+			return true
+		}
+		select {
+		case <-ch:
+		case <-l.ended:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// Unwritten returns how many versions that were acknowledged as logged Close could not
+// write: they are in no file of the log.
+func (l *Log) Unwritten() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.unwritten
 }
 
 // Close writes and syncs what is waiting, and closes the log. If that cannot be

@@ -238,7 +238,7 @@ func (l *Log) cutTorn(f *logFile) (losses []Loss) {
 // entryOf returns a record as it is to be written anew.
 func (l *Log) entryOf(fr frame) *Entry {
 	return &Entry{
-		log: l, meta: append(emptyFrame[:], fr.meta...), data: [][]byte{bytes.Clone(fr.data)},
+		log: l, again: true, meta: append(emptyFrame[:], fr.meta...), data: [][]byte{bytes.Clone(fr.data)},
 		dataLen: len(fr.data), dataCRC: crc32.Checksum(fr.data, castagnoli),
 	}
 }

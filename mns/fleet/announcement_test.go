@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -79,5 +80,35 @@ func TestOwnServerIsNoOtherRobots(t *testing.T) {
 	f.mu.Unlock()
 	if p := f.Problems(); len(p) != 1 || !strings.Contains(p[0], "robot2") {
 		t.Errorf("problems: %q", p)
+	}
+}
+
+// A server that begins anew without having left is told of once, whatever comes late from before.
+func TestRestartIsTold(t *testing.T) {
+	told := make(chan string, 10)
+	f := &Fleet{others: others{
+		o:   Options{Robot: "base", Lease: time.Minute, DetectionTimeout: time.Hour, Log: testkit.Quiet, Restarted: func(_ context.Context, server string) { told <- server }},
+		ctx: t.Context(), announce: make(chan struct{}, 1), changed: make(chan struct{}),
+		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, warned: map[string]time.Time{},
+	}}
+	say := func(server string, epoch, version uint64, gone bool) {
+		f.take(Announcement{Robot: "robot1", Server: server, Epoch: epoch, Version: version, Gone: gone, Memories: []string{"World"}, Addresses: []string{"nats:" + server}})
+	}
+	say("one", 1, 0, false)
+	say("one", 1, 1, false) // it says something else
+	say("one", 2, 0, false) // it was killed
+	say("one", 1, 2, false) // late
+	say("one", 2, 1, false)
+	say("two", 1, 0, false)
+	say("two", 1, 0, true) // it leaves
+	say("two", 2, 0, false)
+	f.done.Wait()
+	close(told)
+	var all []string
+	for server := range told {
+		all = append(all, server)
+	}
+	if !slices.Equal(all, []string{"one"}) {
+		t.Errorf("told of %q", all)
 	}
 }

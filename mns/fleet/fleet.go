@@ -37,7 +37,11 @@ type Options struct {
 	// whose count has grown is up: over a slow link its announcements may wait behind its
 	// answers. backbone.Backbone.Heard counts so. Nil means that nothing is counted.
 	Heard func() map[string]uint64
-	Log   *slog.Logger // nil means slog.Default()
+	// Restarted is told of a server that has begun anew and did not leave before: it was
+	// killed. It is called in a goroutine of its own, which Close waits for. Nil means that
+	// nobody is told.
+	Restarted func(ctx context.Context, server string)
+	Log       *slog.Logger // nil means slog.Default()
 }
 
 // Fleet is a robot's name system that knows the names of other robots, too. It

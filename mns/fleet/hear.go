@@ -93,6 +93,7 @@ func (f *others) take(a Announcement) (unknown bool) {
 			fresh.since, fresh.known, fresh.unknown = p.since, p.known, p.unknown
 		} else {
 			fresh.after(p)
+			f.restartedLocked(a.Server)
 		}
 	}
 	if f.peers[tokens] = fresh; p != nil {
@@ -114,6 +115,13 @@ func (p *peer) after(before *peer) {
 	}
 	delete(p.earlier, p.Epoch)
 	p.earlier[before.Epoch] = true
+}
+
+// restartedLocked tells that a server has begun anew.
+func (f *others) restartedLocked(server string) {
+	if f.o.Restarted != nil && f.ctx.Err() == nil { // Close waits for nothing that begins later
+		f.done.Go(func() { f.o.Restarted(f.ctx, server) })
+	}
 }
 
 // overtakenLocked judges what comes from an epoch of a server after another one was heard.

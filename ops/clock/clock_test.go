@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -122,4 +126,50 @@ func TestWatch(t *testing.T) {
 	if got := w.Skews(); len(got) != 2 || got[0].Error == "" || got[0].Offset != 10*time.Second {
 		t.Errorf("after the servers are gone: %+v", got)
 	}
+}
+
+// A peer that comes between two rounds is asked soon, and not again before the next round.
+func TestWhoComesIsAskedSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		peers, asked := []clock.Peer{}, map[string]int{}
+		w := clock.Begin(clock.WatchOptions{
+			Every: 30 * time.Second, Now: func() engram.Time { return 1e18 },
+			Peers: func(context.Context) ([]clock.Peer, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				return slices.Clone(peers), nil
+			},
+			Connect: func(_ context.Context, p clock.Peer) (clock.Ask, func(), error) {
+				mu.Lock()
+				defer mu.Unlock()
+				asked[p.Server]++
+				return func(context.Context) (a, b engram.Time, err error) { return 1e18, 1e18, nil }, func() {}, nil
+			},
+		})
+		defer w.Close()
+		for _, at := range []struct {
+			comes  string
+			within time.Duration
+			want   map[string]int
+		}{
+			{"first", 1500 * time.Millisecond, map[string]int{"first": 1}},
+			{"second", 2 * time.Second, map[string]int{"first": 1, "second": 1}},
+			{"third", 2 * time.Second, map[string]int{"first": 1, "second": 1, "third": 1}},
+			{"", 24 * time.Second, map[string]int{"first": 1, "second": 1, "third": 1}},
+			{"", 5 * time.Second, map[string]int{"first": 2, "second": 2, "third": 2}},
+		} {
+			if at.comes != "" {
+				mu.Lock()
+				peers = append(peers, clock.Peer{Server: at.comes})
+				mu.Unlock()
+			}
+			time.Sleep(at.within)
+			mu.Lock()
+			if !maps.Equal(asked, at.want) {
+				t.Errorf("after %v: %v, want %v", at.within, asked, at.want)
+			}
+			mu.Unlock()
+		}
+	})
 }

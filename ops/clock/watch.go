@@ -91,20 +91,30 @@ func Begin(o WatchOptions) *Watch {
 
 func (w *Watch) run(ctx context.Context) {
 	defer close(w.done)
-	wait := min(time.Second, w.o.Every) // others start just now, too
-	for {
+	look := min(time.Second, w.o.Every) // others start just now, too
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for due := time.Now(); ; {
 		select {
-		case <-time.After(wait):
+		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		w.Round(ctx)
-		wait = w.o.Every
+		if now := time.Now(); now.Before(due) {
+			w.round(ctx, true)
+		} else {
+			due = now.Add(w.o.Every - look/2)
+			w.Round(ctx)
+		}
 	}
 }
 
 // Round asks some of the peers, the others in later rounds.
-func (w *Watch) Round(ctx context.Context) {
+func (w *Watch) Round(ctx context.Context) { w.round(ctx, false) }
+
+// round is Round, or asks only peers that were never asked: what they say is not put in order
+// before their clocks are known.
+func (w *Watch) round(ctx context.Context, fresh bool) {
 	call, cancel := context.WithTimeout(ctx, patience)
 	peers, err := w.o.Peers(call)
 	cancel()
@@ -115,13 +125,21 @@ func (w *Watch) Round(ctx context.Context) {
 	peers = slices.CompactFunc(peers, func(a, b Peer) bool { return a.Server == b.Server })
 	peers = peers[:min(len(peers), maxPeers)]
 	w.forget(peers)
+	if fresh {
+		peers = slices.DeleteFunc(peers, w.knows)
+	}
 	if len(peers) == 0 {
 		return
 	}
-	first, _ := slices.BinarySearchFunc(peers, w.next, func(p Peer, name string) int { return strings.Compare(p.Server, name) })
+	first := 0
+	if !fresh {
+		first, _ = slices.BinarySearchFunc(peers, w.next, func(p Peer, name string) int { return strings.Compare(p.Server, name) })
+	}
 	for i := range min(perRound, len(peers)) {
 		p := peers[(first+i)%len(peers)]
-		w.next = peers[(first+i+1)%len(peers)].Server
+		if !fresh {
+			w.next = peers[(first+i+1)%len(peers)].Server
+		}
 		w.ask(ctx, p)
 		if ctx.Err() != nil {
 			return
@@ -166,6 +184,13 @@ func (w *Watch) ask(ctx context.Context, p Peer) {
 			"server", p.Server, "offset", best.Offset.Round(time.Microsecond).String(), "uncertainty", best.Uncertainty().Round(time.Microsecond).String())
 	}
 	known.warned = far
+}
+
+// knows reports whether a peer was asked.
+func (w *Watch) knows(p Peer) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mu.peers[p.Server] != nil
 }
 
 // forget forgets the servers that are no peers any more.

@@ -424,7 +424,7 @@ func TestHost(t *testing.T) {
 	}{
 		{func(h *doctor.Host) { h.OpenFiles = 256 }, "limits", "LimitNOFILE"},
 		{func(h *doctor.Host) { h.Inotify = 100 }, "limits", "max_user_watches"},
-		{func(h *doctor.Host) { h.Memory = 2 << 30 }, "memory", "GOMEMLIMIT"},
+		{func(h *doctor.Host) { h.Memory = 512 << 20 }, "memory", "GOMEMLIMIT"},
 		{func(h *doctor.Host) { h.Available = 1 << 20 }, "memory", "top"},
 		{func(h *doctor.Host) { h.FFmpeg = "" }, "ffmpeg", "install it"},
 		{func(h *doctor.Host) { h.Encoders = "" }, "ffmpeg", "libx264"},
@@ -442,7 +442,7 @@ func TestHost(t *testing.T) {
 	if found := good.Usage(1 << 30); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
-	if h := doctor.ThisHost(t.Context()); h.OpenFiles == 0 || h.Memory == 0 {
+	if h := doctor.ThisHost(t.Context()); h.OpenFiles == 0 || h.Memory == 0 || h.SoftLimit == 0 || h.SoftLimit > h.Memory/4*3 {
 		t.Errorf("this computer: %+v", h)
 	}
 }

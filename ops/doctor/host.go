@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/mainmem"
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
@@ -20,6 +21,7 @@ type Host struct {
 	OpenFiles uint64 // that a process may have open
 	Memory    uint64 // bytes of main memory, or what the control group allows; 0 if unknown
 	Available uint64 // bytes that programs can still get; 0 if unknown
+	SoftLimit uint64 // bytes from which on a server collects garbage harder, unless it is told otherwise; 0 if unknown
 	FFmpeg    string // the path of ffmpeg; "" if there is none
 	Encoders  string // what 'ffmpeg -encoders' prints
 	Inotify   int    // user watches; 0 if unknown
@@ -31,13 +33,10 @@ func ThisHost(ctx context.Context) (h Host) {
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil {
 		h.OpenFiles = limit.Max // the Go runtime raises what is in use to it
 	}
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		h.Memory, h.Available = meminfo(string(text), "MemTotal:"), meminfo(string(text), "MemAvailable:")
-	}
-	if text, err := os.ReadFile("/sys/fs/cgroup/memory.max"); err == nil {
-		if n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil && n < h.Memory {
-			h.Memory = n
-		}
+	memory := mainmem.Read()
+	h.Memory, h.Available = memory.Total, memory.Available
+	if h.SoftLimit = memory.SoftLimit(); memory.Group > 0 {
+		h.Memory = memory.Group
 	}
 	if text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches"); err == nil {
 		h.Inotify, _ = strconv.Atoi(strings.TrimSpace(string(text)))
@@ -52,21 +51,11 @@ func ThisHost(ctx context.Context) (h Host) {
 	return h
 }
 
-func meminfo(text, name string) uint64 {
-	for line := range strings.Lines(text) {
-		if f := strings.Fields(line); len(f) >= 2 && f[0] == name {
-			n, _ := strconv.ParseUint(f[1], 10, 64)
-			return n << 10
-		}
-	}
-	return 0
-}
-
 // Limits of what a host should have.
 const (
-	fewOpenFiles  = 4096
-	softHeapLimit = 3 << 30 // of server.TuneRuntime
-	fewWatches    = 8192
+	fewOpenFiles = 4096
+	fewMemory    = 1 << 30
+	fewWatches   = 8192
 )
 
 // Look says what of the computer is in the way of a server; records says that it is to
@@ -82,19 +71,19 @@ func (h Host) Look(records bool) (found Findings) {
 	if h.Inotify > 0 && h.Inotify < fewWatches {
 		found.warn("limits", fmt.Sprintf("a user may watch %d files", h.Inotify), "'sysctl fs.inotify.max_user_watches=65536'")
 	}
-	limit := uint64(softHeapLimit)
-	if text := os.Getenv("GOMEMLIMIT"); text != "" {
-		limit = 0 // the operator has decided
+	collects := ""
+	if h.SoftLimit > 0 && os.Getenv("GOMEMLIMIT") == "" { // else the operator has decided
+		collects = "; a server collects garbage harder from " + gib(h.SoftLimit) + " on"
 	}
 	switch {
 	case h.Memory == 0:
-	case h.Memory < limit*5/4:
-		found.warn("memory", fmt.Sprintf("there are %s of main memory; the server collects garbage harder from %s on only", gib(h.Memory), gib(limit)),
-			fmt.Sprintf("set GOMEMLIMIT=%dMiB in the server's environment, and bounds for its segments", h.Memory/2>>20))
+	case h.Memory < fewMemory:
+		found.warn("memory", fmt.Sprintf("there are %s of main memory%s", gib(h.Memory), collects),
+			"bound the histories of the largest segments ('engram stats'); GOMEMLIMIT in the server's environment sets another limit")
 	case h.Available > 0 && h.Available < h.Memory/20:
 		found.warn("memory", fmt.Sprintf("%s of %s of main memory are available", gib(h.Available), gib(h.Memory)), "find out which program needs so much: 'top -o RES'")
 	default:
-		found.ok("memory", fmt.Sprintf("%s of main memory, %s available", gib(h.Memory), gib(h.Available)))
+		found.ok("memory", fmt.Sprintf("%s of main memory, %s available%s", gib(h.Memory), gib(h.Available), collects))
 	}
 	if !records {
 		return found

@@ -2,9 +2,12 @@ package metrics
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -93,14 +96,29 @@ func NewRegistry(s Sources) *prometheus.Registry {
 	return r
 }
 
-// Handler answers with all metrics. What cannot be collected is logged and left out.
+// Handler answers with all metrics. What cannot be collected is logged and left out. That
+// the client went away, or too much time passed, ends the answer and is no fault of a metric.
 func Handler(s Sources, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(NewRegistry(s), promhttp.HandlerOpts{
-		ErrorLog:            slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:            faults{log},
 		ErrorHandling:       promhttp.ContinueOnError,
 		MaxRequestsInFlight: 4,
 		Timeout:             10 * time.Second,
 	})
+}
+
+// faults logs what is wrong with metrics. The handler writes on, metric by metric, after the
+// answer has ended, and tells each time that it could not.
+type faults struct{ log *slog.Logger }
+
+// Println implements promhttp.Logger.
+func (f faults) Println(v ...any) {
+	for _, what := range v {
+		if err, ok := what.(error); ok && (errors.Is(err, context.Canceled) || errors.Is(err, http.ErrHandlerTimeout)) {
+			return
+		}
+	}
+	f.log.Warn(strings.TrimSuffix(fmt.Sprintln(v...), "\n"))
 }
 
 // Describe implements prometheus.Collector: which metrics there are depends on the

@@ -1,13 +1,17 @@
 package metrics
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,6 +58,41 @@ func everything(segments int) Sources {
 			return []clock.Skew{{Server: "b", Sample: clock.Sample{Offset: -10 * time.Second, Delay: 2 * time.Millisecond, At: 1}}, {Server: "never answered"}}
 		},
 		Health: h.Ready,
+	}
+}
+
+// Who asks for the metrics and goes away, or is kept waiting too long, leaves nothing in the
+// log; a metric that cannot be made is told once.
+func TestAbortedExposition(t *testing.T) {
+	for name, waits := range map[string]time.Duration{"gone": 0, "too slow": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				ctx, cancel := context.WithCancel(t.Context())
+				s := everything(3)
+				answered := make(chan struct{})
+				s.Memory = func() wm.Figures {
+					if waits == 0 {
+						cancel()
+					}
+					<-answered
+					return wm.Figures{}
+				}
+				w := httptest.NewRecorder()
+				Handler(s, slog.New(slog.NewTextHandler(&log, nil))).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/metrics", nil))
+				close(answered)
+				synctest.Wait()
+				if w.Code != http.StatusServiceUnavailable || log.Len() > 0 {
+					t.Errorf("status %d; the log has %s", w.Code, &log)
+				}
+				cancel()
+			})
+		})
+	}
+	var log bytes.Buffer
+	faults{slog.New(slog.NewTextHandler(&log, nil))}.Println("error gathering metrics:", errors.New("no such"))
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "error gathering metrics: no such") {
+		t.Errorf("the log has %s", got)
 	}
 }
 

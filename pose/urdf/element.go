@@ -27,9 +27,9 @@ func (e *Element) Attr(name string) (string, bool) {
 }
 
 // Elements reads all elements of a description, those that [Read] does not look at
-// among them, without the texts between. The errors are those of Read about the form.
+// among them, without the texts between, as UTF-8. The errors are those of Read about the form.
 func Elements(text []byte, file string) (*Element, error) {
-	p := &reader{file: file, scan: newScanner(text)}
+	p := &reader{file: file, scan: newScanner([]byte(UTF8(text)))}
 	for {
 		t, err := p.next()
 		if errors.Is(err, io.EOF) {

@@ -179,13 +179,8 @@ func (p *reader) text(s, in string, line int) (string, error) {
 	if p.utf8 {
 		return s, nil
 	}
-	switch e := strings.ToLower(p.scan.encoding); {
-	case strings.HasPrefix(e, "iso-8859-1"), e == "latin1", e == "windows-1252", e == "cp1252":
-		runes := make([]rune, len(s))
-		for i := range len(s) {
-			runes[i] = rune(s[i])
-		}
-		return string(runes), nil
+	if p.scan.latin1() {
+		return fromLatin1(s), nil
 	}
 	if !utf8.ValidString(s) {
 		return "", p.refuse(line, in, "%q is not UTF-8; declare the encoding, as in <?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>", s)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // beyondROS are the reasons for which what ROS's parser accepts is refused; see the
@@ -122,6 +123,37 @@ func TestNamesInOtherEncodings(t *testing.T) {
 		r, err := Read(strings.NewReader(text), "f")
 		if err != nil || r.Root != "grün" {
 			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+}
+
+// As UTF-8 a description is read as it is, whatever encoding it declares or has in places
+// that are not read; and as UTF-8 it is text.
+func TestUTF8(t *testing.T) {
+	for name, c := range map[string]struct{ text, root string }{
+		"Latin-1":                   {"<?xml version='1.0' encoding='ISO-8859-1'?><!-- \xe9 -->\n<robot name='r'><link name='gr\xfcn'/></robot>", "grün"},
+		"windows-1252":              {"<?xml version='1.0' encoding='Windows-1252'?><robot name='r'><link name='gr\xfcn'/></robot>", "grün"},
+		"UTF-8, declared otherwise": {"<?xml version='1.0' encoding='ISO-8859-1'?><robot name='r'><link name='grün'/></robot>", "grün"},
+		"not declared, in a remark": {"<!-- \xe9 -->\n<robot name='r'><link name='grün'/></robot>", "grün"},
+		"with a mark of order":      {"\ufeff<?xml version='1.0' encoding='ISO-8859-1'?><robot name='r'><link name='gr\xfcn'/></robot>", ""},
+	} {
+		before, err := Read(strings.NewReader(c.text), "f")
+		if c.root != "" && (err != nil || before.Root != c.root) {
+			t.Fatalf("%s: %+v, %v", name, before, err)
+		}
+		text := UTF8([]byte(c.text))
+		if !utf8.ValidString(text) || strings.Count(text, "\n") != strings.Count(c.text, "\n") {
+			t.Errorf("%s: %q", name, text)
+		}
+		if err != nil {
+			continue
+		}
+		after, err := Read(strings.NewReader(text), "f")
+		if err != nil || after.Root != before.Root {
+			t.Errorf("%s: %+v, %v; want %+v", name, after, err, before)
+		}
+		if e, err := Elements([]byte(c.text), "f"); err != nil || e.Children[0].Attributes[0].Value != before.Root {
+			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}
 }

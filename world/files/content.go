@@ -16,9 +16,20 @@ type Content struct {
 	States     []State
 	Maps       []Map
 	Components []Component
+	// Without are what is taken back beside items, by the items.
+	Without []Without
 	// Notes are what a reader shall know: what was not carried over, or does not do what it
 	// seems to.
 	Notes []string
+	// Robot is whose memory World it is stated in; "" if that is not known.
+	Robot string
+}
+
+// Without says what is taken back beside an item.
+type Without struct {
+	Name string
+	world.Withdrawal
+	At string
 }
 
 // Item is an item with where the file says it, such as "kitchen.yaml:7".
@@ -168,6 +179,7 @@ func (c *Content) Add(o *Content) {
 	c.States = append(c.States, o.States...)
 	c.Maps = append(c.Maps, o.Maps...)
 	c.Components = append(c.Components, o.Components...)
+	c.Without = append(c.Without, o.Without...)
 	c.Notes = append(c.Notes, o.Notes...)
 }
 
@@ -178,7 +190,7 @@ func (c *Content) Add(o *Content) {
 func (c *Content) Check(f *world.Forest, provider string) error {
 	var p problems
 	at := map[string]string{}
-	parents := map[string]string{}
+	var items []world.NamedItem
 	for i := range c.Items {
 		it := &c.Items[i]
 		if first, twice := at[it.Name]; twice {
@@ -191,62 +203,44 @@ func (c *Content) Check(f *world.Forest, provider string) error {
 		} else {
 			p.add(it.At, it.complete(f))
 		}
-		if it.Structure != nil {
-			parents[it.Name] = it.Structure.Parent
-		}
-		c.noteRobot(it, provider)
+		c.leavePlace(it, f, provider)
+		c.noteKinds(it, f)
+		items = append(items, it.NamedItem)
 	}
-	rooted := map[string]bool{}
+	for i, err := range world.CheckParents(f, items) {
+		p.add(at[items[i].Name], err)
+	}
 	for i := range c.Items {
 		it := &c.Items[i]
-		p.add(it.At, c.checkLoop(f, it, parents, rooted))
 		if it.Structure != nil && it.Structure.Parent != "" && at[it.Structure.Parent] == "" && !f.Has(it.Structure.Parent) {
-			c.Notes = append(c.Notes, fmt.Sprintf("%s: the parent %s of %s does not exist yet; %s waits for it", it.At, it.Structure.Parent, it.Name, it.Name))
+			parent := it.Structure.Parent
+			why := "does not exist yet"
+			if len(f.Statements(parent)) > 0 {
+				why = "is not there any more, since " + world.Absence(f, parent)
+			}
+			c.Notes = append(c.Notes, fmt.Sprintf("%s: the parent %s of %s %s; %s waits for it", it.At, parent, it.Name, why, it.Name))
 		}
 	}
 	c.checkRest(f, &p, at)
 	return p.err()
 }
 
-// noteRobot tells that others have no say in where a robot is.
-func (c *Content) noteRobot(it *Item, provider string) {
-	if it.Is(world.KindRobot) && it.Name != provider && (it.Placement != nil || it.Structure != nil && it.Structure.Parent != "") {
-		c.Notes = append(c.Notes, fmt.Sprintf("%s: where the robot %s is counts from the provider %s only, not from %s", it.At, it.Name, it.Name, provider))
+// leavePlace leaves out where a robot is, in which others have no say, and tells so.
+func (c *Content) leavePlace(it *Item, f *world.Forest, provider string) {
+	if !world.PlacesItself(f, it.NamedItem, provider, c.Robot) {
+		return
 	}
+	if it.Placement = nil; it.Structure != nil {
+		it.Structure = &world.Structure{}
+	}
+	c.Notes = append(c.Notes, fmt.Sprintf("%s: where the robot %s is counts from the provider %s only, not from %s, and is not stated", it.At, it.Name, it.Name, provider))
 }
 
-// checkLoop returns a Conflict error if an item is above itself. Names whose way is known to
-// end at a root are in rooted, so that a deep tree costs one step per item.
-func (c *Content) checkLoop(f *world.Forest, it *Item, parents map[string]string, rooted map[string]bool) error {
-	if it.Structure == nil {
-		return nil
+// noteKinds tells that an item becomes something else, such as a robot a place.
+func (c *Content) noteKinds(it *Item, f *world.Forest) {
+	if old, err := f.Get(it.Name); err == nil && world.Unlike(old.Description, it.Description) {
+		c.Notes = append(c.Notes, fmt.Sprintf("%s: %s was of the kinds %q, and is %q now; if these are two things, give one another name", it.At, it.Name, old.Description.Kinds, it.Description.Kinds))
 	}
-	way, on := []string{it.Name}, map[string]bool{it.Name: true}
-	for name := it.Structure.Parent; name != "" && !rooted[name]; {
-		if name == it.Name {
-			if len(way) == 1 {
-				return nil // its own parent: told already
-			}
-			return engram.Errorf(engram.Conflict, it.Name, "it would be above itself: %v", append(way, name))
-		}
-		if on[name] {
-			return nil // on a loop above, which is told of its own items
-		}
-		way, on[name] = append(way, name), true
-		if parent, said := parents[name]; said {
-			name = parent
-			continue
-		}
-		path, err := f.PathToRoot(name)
-		if err != nil || len(path) < 2 {
-			break
-		}
-		name = path[1].Name
-	}
-	for _, name := range way {
-		rooted[name] = true
-	}
-	return nil
 }
 
 func (c *Content) checkRest(f *world.Forest, p *problems, items map[string]string) {
@@ -292,66 +286,71 @@ func (c *Content) checkRest(f *world.Forest, p *problems, items map[string]strin
 	}
 }
 
-// State writes the content to a model, which was checked, and returns the mark of all of it.
-func (c *Content) State(ctx context.Context, m world.Model) (mark world.Mark, err error) {
-	last := func(next world.Mark) {
-		if next.Number > 0 {
-			mark = next
+// Partly says that not all of a content was stated, since the server refused some of it after it had stated other
+// things.
+type Partly struct {
+	Stated []string // what was stated, in words, such as "item cup"
+	Err    error    // of the rest
+}
+
+// Error implements error.
+func (p *Partly) Error() string { return p.Err.Error() }
+
+// Unwrap returns why the rest was not stated.
+func (p *Partly) Unwrap() error { return p.Err }
+
+// State writes the content to a model, which was checked, and returns the mark of all of it: all is stated, or nothing and
+// an error, or the error is a [Partly].
+func (c *Content) State(ctx context.Context, m world.Model) (world.Mark, error) {
+	return c.state(ctx, m, false)
+}
+
+// DryRun returns the error that State would return, as far as it can be foreseen, and states nothing.
+func (c *Content) DryRun(ctx context.Context, m world.Model) error {
+	_, err := c.state(ctx, m, true)
+	return err
+}
+
+func (c *Content) state(ctx context.Context, m world.Model, dryRun bool) (world.Mark, error) {
+	var all []world.Stated
+	var at, what []string
+	add := func(place, kind, name string, s world.Stated) {
+		all, at, what = append(all, s), append(at, place), append(what, kind+" "+name)
+	}
+	for _, x := range c.Without { // first: it may be stated otherwise by the same file
+		add(x.At, "what there is beside", x.Name, world.Stated{Name: x.Name, What: x.Withdrawal})
+	}
+	for _, x := range c.Items {
+		x.Source = cmp.Or(x.Source, world.PriorKnowledge)
+		add(x.At, "item", x.Name, world.Stated{Name: x.Name, What: x.Item})
+	}
+	for _, x := range c.Joints {
+		x.Source = cmp.Or(x.Source, world.PriorKnowledge)
+		add(x.At, "articulation", x.Name, world.Stated{Name: x.Name, What: x.Articulation})
+	}
+	for _, x := range c.States {
+		x.Source = cmp.Or(x.Source, world.PriorKnowledge)
+		add(x.At, "state", x.Item+"/"+x.Name, world.Stated{What: x.State, Confidence: x.Confidence})
+	}
+	for _, x := range c.Maps {
+		add(x.At, "map", x.Name, world.Stated{Name: x.Name, What: x.Map, Data: x.Data})
+	}
+	for _, x := range c.Components {
+		add(x.At, "component", x.Name, world.Stated{Name: x.Name, What: x.Component})
+	}
+	failed, mark, err := m.StateAll(ctx, dryRun, all...)
+	if err != nil || failed == nil {
+		return mark, err
+	}
+	var p problems
+	partly := &Partly{}
+	for i, err := range failed {
+		if p.add(at[i], err); err == nil {
+			partly.Stated = append(partly.Stated, what[i])
 		}
 	}
-	if len(c.Items) > 0 {
-		items := make([]world.NamedItem, len(c.Items))
-		for i := range c.Items {
-			items[i] = c.Items[i].NamedItem
-			items[i].Source = cmp.Or(items[i].Source, world.PriorKnowledge)
-		}
-		refused, next, err := m.Update(ctx, items...)
-		if err != nil {
-			return mark, err
-		}
-		last(next)
-		if len(refused) > 0 {
-			at := map[string]string{}
-			for i := range c.Items {
-				at[c.Items[i].Name] = c.Items[i].At
-			}
-			var p problems
-			for _, r := range refused {
-				p.add(at[r.Name], r.Err)
-			}
-			return mark, p.err()
-		}
+	if partly.Err = p.err(); mark == (world.Mark{}) {
+		return mark, partly.Err
 	}
-	for i := range c.Joints {
-		joint := c.Joints[i].Articulation
-		joint.Source = cmp.Or(joint.Source, world.PriorKnowledge)
-		next, err := m.Articulate(ctx, c.Joints[i].Name, joint)
-		if err != nil {
-			return mark, engram.Errorf(engram.CodeOf(err), c.Joints[i].At, "%w", err)
-		}
-		last(next)
-	}
-	for _, s := range c.States {
-		s.State.Source = cmp.Or(s.State.Source, world.PriorKnowledge)
-		next, err := m.SetState(ctx, s.State, s.Confidence)
-		if err != nil {
-			return mark, engram.Errorf(engram.CodeOf(err), s.At, "%w", err)
-		}
-		last(next)
-	}
-	for i := range c.Maps {
-		next, err := m.SetMap(ctx, c.Maps[i].Name, c.Maps[i].Map, c.Maps[i].Data)
-		if err != nil {
-			return mark, engram.Errorf(engram.CodeOf(err), c.Maps[i].At, "%w", err)
-		}
-		last(next)
-	}
-	for i := range c.Components {
-		next, err := m.SetComponent(ctx, c.Components[i].Name, c.Components[i].Component)
-		if err != nil {
-			return mark, engram.Errorf(engram.CodeOf(err), c.Components[i].At, "%w", err)
-		}
-		last(next)
-	}
-	return mark, nil
+	return mark, partly
 }

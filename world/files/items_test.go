@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -273,6 +274,201 @@ func TestWhatIsNotSaidStays(t *testing.T) {
 	}
 }
 
+// TestNullTakesBack takes back what stands in items beside what is said of them, and one member for another.
+func TestNullTakesBack(t *testing.T) {
+	left := func(f *world.Forest) string {
+		states, _ := f.States("door")
+		return fmt.Sprint(len(slices.Collect(f.Joints().All())), " ", len(states), " ", len(slices.Collect(f.Maps().All())), " ", len(slices.Collect(f.Components().All())))
+	}
+	for text, want := range map[string]string{
+		"- name: door\n":                                                        "1 2 1 1",
+		"- name: door\n  articulations: null\n":                                 "0 2 1 1",
+		"- name: door\n  articulations: []\n":                                   "0 2 1 1",
+		"- name: cupboard\n  articulations: null\n":                             "1 2 1 1", // it is not moved
+		"- name: door\n  states: null\n":                                        "1 0 1 1",
+		"- name: door\n  states: {open: null}\n":                                "1 1 1 1",
+		"- name: kitchen\n  maps: null\n":                                       "1 2 0 1",
+		"- name: rover/camera\n  component: null\n":                             "1 2 1 0",
+		"- name: door\n  articulations: null\n  states: {open: false}\n":        "0 2 1 1",
+		`[{"name": "door", "states": {}, "articulations": null}]`:               "0 2 1 1",
+		"items: [{name: kitchen, maps: []}]\nmaps: [{name: new, describes: a}]": "1 2 1 1",
+	} {
+		for _, by := range []string{"me", "another"} {
+			svc := serving.New(t, memories.World())
+			first, err := world.Over(t.Context(), svc, "me", world.DefaultRules())
+			if err != nil {
+				t.Fatal(err)
+			}
+			stated(t, first, read(t, kitchen, "kitchen.yaml"))
+			m, err := world.Over(t.Context(), svc, by, world.DefaultRules())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := left(stated(t, m, read(t, text, "f.yaml")))
+			if expected := want; by == "me" && got != expected {
+				t.Errorf("%s: left are %s, not %s", text, got, expected)
+			} else if by == "another" && !strings.Contains(text, "false") && !strings.Contains(text, "new") && got != "1 2 1 1" {
+				t.Errorf("%s: of what another one stated %s is left", text, got)
+			}
+			for _, m := range []*world.Memory{first, m} {
+				if err := m.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+}
+
+// TestNotes tells that an item becomes something else, and that a parent is not there any more.
+func TestNotes(t *testing.T) {
+	m := world.NewLocal("me", world.DefaultRules())
+	stated(t, m, read(t, "- name: rover\n  kinds: robot\n- name: fridge\n  kinds: [object]\n- name: shelf\n- name: box\n", "f.yaml"))
+	if _, err := m.Remove(t.Context(), "shelf", "sold", world.RefuseChildren); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Withdraw(t.Context(), "box"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := m.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"- name: rover\n  kinds: [map]\n":         `f.yaml:1: rover was of the kinds ["robot"], and is ["map"] now; if these are two things, give one another name`,
+		"- name: rover\n  kinds: [robot, map]\n":  "",
+		"- name: rover\n  kinds: [vehicle]\n":     "",
+		"- name: fridge\n  kinds: null\n":         "",
+		"- name: cup\n  parent: shelf\n":          "f.yaml:1: the parent shelf of cup is not there any more, since me removed it (sold); cup waits for it",
+		"- name: cup\n  parent: box\n":            "f.yaml:1: the parent box of cup is not there any more, since nobody states it any more; cup waits for it",
+		"- name: cup\n  parent: moon\n":           "f.yaml:1: the parent moon of cup does not exist yet; cup waits for it",
+		"- name: cup\n  parent: x\n- {name: x}\n": "",
+	} {
+		c := read(t, text, "f.yaml")
+		if err := c.Check(f, "me"); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Notes, "; "); got != want {
+			t.Errorf("%s: %q, not %q", text, got, want)
+		}
+	}
+}
+
+// TestCalled has the word of the command line beside that of files.
+func TestCalled(t *testing.T) {
+	f := state(t, read(t, "- name: cup\n  called: [mug, beaker]\n", "f.yaml"))
+	if m, err := f.Get("cup"); err != nil || !slices.Equal(m.Description.SpokenNames, []string{"mug", "beaker"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := Read([]byte("- name: cup\n  called: mug\n  spoken_names: [mug]\n"), "f.yaml"); !errors.Is(err, engram.Invalid) {
+		t.Error(err)
+	}
+}
+
+// TestImportIsWhole states all of a content or nothing, and a dry run says the same, also of what only the server knows.
+func TestImportIsWhole(t *testing.T) {
+	wide := `[{"name": "first"}, ` + "\n" + `{"name": "second", "shape": {"kind": "polygon", "outline": [` + strings.Repeat("[1.5, 2.5], ", 110_000) + `[0, 0]]}}, {"name": "third"}]`
+	long := strings.Repeat("x", 2<<20+1)
+	for name, c := range map[string]struct{ text, want string }{
+		"outline":    {wide, "f:2: second: what is said of it takes "},
+		"properties": {"- name: first\n- name: second\n  properties: {text: " + long + "}\n- name: third\n", "f:2: second: what is said of it takes "},
+		"state":      {"- name: first\n  states: {text: " + long + "}\n- name: second\n", "f:2: first/text: what is said of it takes "},
+	} {
+		svc := serving.New(t, memories.World())
+		m, err := world.Over(t.Context(), svc, "me", world.DefaultRules())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := m.View(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := read(t, c.text, "f")
+		if err := content.Check(f, "me"); err != nil {
+			t.Fatal(err)
+		}
+		for _, dry := range []bool{true, false} {
+			if dry {
+				err = content.DryRun(t.Context(), m)
+			} else {
+				_, err = content.State(t.Context(), m)
+			}
+			if _, partly := errors.AsType[*Partly](err); partly || !errors.Is(err, engram.Exhausted) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, dry run %v: %.200v", name, dry, err)
+			}
+		}
+		if f, err = m.View(t.Context()); err != nil || f.Len() != 0 {
+			t.Errorf("%s: %d items are stated, %v", name, f.Len(), err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// refusing is a server that refuses what has a name, when it is committed.
+type refusing struct {
+	engram.Service
+	name string
+}
+
+func (r refusing) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	at := slices.IndexFunc(c.Updates, func(u engram.EntityUpdate) bool { return u.Entity.Entity() == r.name })
+	if at < 0 {
+		return r.Service.Commit(ctx, c)
+	}
+	c.Updates = slices.Delete(slices.Clone(c.Updates), at, at+1)
+	results, err := r.Service.Commit(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Insert(results, at, engram.UpdateResult{Err: engram.Errorf(engram.Exhausted, r.name, "no room")}), nil
+}
+
+// TestPartly names what was stated where the server refuses something unforeseen.
+func TestPartly(t *testing.T) {
+	m, err := world.Over(t.Context(), refusing{serving.New(t, memories.World()), "table"}, "me", world.DefaultRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	f, err := m.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := read(t, "- name: kitchen\n- name: table\n  parent: kitchen\n- name: cup\n  parent: table\n  states: {full: true}\n", "f.yaml")
+	if err := c.Check(f, "me"); err != nil {
+		t.Fatal(err)
+	}
+	mark, err := c.State(t.Context(), m)
+	partly, is := errors.AsType[*Partly](err)
+	if !is || mark.Number == 0 || !slices.Equal(partly.Stated, []string{"item kitchen", "item cup", "state cup/full"}) || err.Error() != "f.yaml:2: table: no room" || !errors.Is(err, engram.Exhausted) {
+		t.Errorf("%v, %+v", err, partly)
+	}
+}
+
+// TestRobotsPlaceThemselves leaves out, and tells, where a robot is, but for the robot itself.
+func TestRobotsPlaceThemselves(t *testing.T) {
+	const text = "- name: kitchen\n- name: rover\n  kinds: robot\n  parent: kitchen\n  pose: [1, 0, 0]\n"
+	for _, c := range []struct {
+		provider, robot string
+		counts          bool
+	}{{"me", "", false}, {"rover", "", true}, {"me", "rover", true}, {"me", "tug", false}} {
+		content := read(t, text, "f.yaml")
+		content.Robot = c.robot
+		m := world.NewLocal(c.provider, world.DefaultRules())
+		f, _ := m.View(t.Context())
+		if err := content.Check(f, c.provider); err != nil {
+			t.Fatal(err)
+		}
+		if got := content.Items[1].Placement != nil; got != c.counts || len(content.Notes) == 0 != c.counts {
+			t.Errorf("by %s of %q: placed %v, %q", c.provider, c.robot, got, content.Notes)
+		}
+		if _, err := content.State(t.Context(), m); err != nil && c.robot == "" { // a world in RAM is of no robot
+			t.Error(err)
+		}
+	}
+}
+
 // TestDeep has a chain of items, parents first and children first.
 func TestDeep(t *testing.T) {
 	var lines []string
@@ -330,6 +526,10 @@ func TestRefused(t *testing.T) {
 		"resolution":        {"- name: b\n  maps: [{name: m, resolution: -1}]\n", `resolution is -1 m`, engram.Invalid},
 		"far away":          {"- name: b\n  pose: [2e12, 0, 0]\n", `f.yaml:1: b: it is 2e+12 m away from the frame that its pose is in`, engram.OutOfRange},
 		"empty kind":        {"- name: b\n  kinds: [object, \"\"]\n", `f.yaml:1: b: one of its kinds ["object" ""] or spoken names [] is empty`, engram.Invalid},
+		"component":         {"components: [{kind: camera, colour: red}]\n", `f.yaml:1: component: unknown member "colour"`, engram.Invalid},
+		"named component":   {"components: [{name: eye, kind: camera, running: 5}]\n", `f.yaml:1: component "eye": running is 5`, engram.Invalid},
+		"joint of nothing":  {"articulations: [{kind: revolute, base: a}]\n", `f.yaml:1: articulation: it has no name`, engram.Invalid},
+		"field of view":     {"components: [{name: eye, kind: camera, field_of_view: {horizontal: -1, vertical: 1, max_range: 2}}]\n", `f.yaml:1: eye: its field of view is -1 rad wide; horizontal is the full angle`, engram.Invalid},
 		"class":             {"- name: b\n  class: a/b/c/d/e/f/g\n", `class`, engram.Invalid},
 	} {
 		got, err := Read([]byte(c.text), "f.yaml")

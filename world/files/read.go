@@ -66,8 +66,19 @@ func (r *reader) list(n *node, of string) []*node {
 	return list
 }
 
+// about says what a node is, for errors: with its name, which it may have or say.
+func about(what string, n *node, name string) string {
+	if m, ok := n.value.(*mapping); ok && name == "" && m.at["name"] != nil {
+		name = m.at["name"].text()
+	}
+	if name == "" {
+		return what
+	}
+	return fmt.Sprintf("%s %q", what, name)
+}
+
 var itemMembers = []string{
-	"name", "kinds", "parent", "pose", "frame", "covariance", "label", "spoken_names", "class", "shape", "box", "detection", "place", "robot",
+	"name", "kinds", "parent", "pose", "frame", "covariance", "label", "spoken_names", "called", "class", "shape", "box", "detection", "place", "robot",
 	"maintainer", "properties", "states", "component", "articulations", "maps", "children",
 }
 
@@ -75,15 +86,18 @@ var shapeKinds = []string{"box", "cylinder", "sphere", "mesh", "polygon"}
 
 // item reads an item and its children; parent is the item that it stands in, or "".
 func (r *reader) item(n *node, parent string) {
-	of := "item"
-	if m, ok := n.value.(*mapping); ok && m.at["name"] != nil {
-		of = fmt.Sprintf("item %q", m.at["name"].text())
-	}
+	of := about("item", n, "")
 	f := r.fields(n, of, itemMembers...)
 	name := f.text("name")
 	if name == "" {
 		r.fail(n.line, of, "it has no name")
 		return
+	}
+	if called := f.m.at["called"]; called != nil { // as the command line may have it
+		if f.has("spoken_names") {
+			f.fail(called, "it has both spoken_names and called, which are one; give spoken_names")
+		}
+		f.m.at["spoken_names"] = called
 	}
 	it := Item{At: r.at(n.line), NamedItem: world.NamedItem{Name: name}}
 	if err := engram.CheckName(name); err != nil {
@@ -256,8 +270,20 @@ func (r *reader) outline(g *fields) []pose.Vec3 {
 	return corners
 }
 
-// parts reads what stands in an item and is not of it alone.
+// parts reads what stands in an item and is not of it alone. What is null, or a list of nothing, is taken back.
 func (r *reader) parts(f *fields, it *Item) {
+	none := func(key string) bool {
+		n := f.m.at[key]
+		if n == nil {
+			return false
+		}
+		list, is := n.value.([]*node)
+		return n.value == nil || is && len(list) == 0
+	}
+	w := world.Withdrawal{States: none("states"), Joints: none("articulations"), Maps: none("maps"), Component: none("component")}
+	if w != (world.Withdrawal{}) {
+		r.c.Without = append(r.c.Without, Without{it.Name, w, it.At})
+	}
 	if n := f.get("states"); n != nil {
 		m, ok := n.value.(*mapping)
 		if !ok {
@@ -295,10 +321,7 @@ func (r *reader) state(n *node, item, name string, line int) {
 			}
 		}
 	} else {
-		s.Value = r.plain(n, of)
-	}
-	if s.Value == nil {
-		r.fail(line, of, "it has no value")
+		s.Value = r.plain(n, of) // null takes it back
 	}
 	r.c.States = append(r.c.States, s)
 }
@@ -307,9 +330,9 @@ var jointKinds = []string{"fixed", "revolute", "prismatic"}
 
 // joint reads an articulation; base and moved are those of the item that it stands in.
 func (r *reader) joint(n *node, base, moved string, index int) {
-	of := fmt.Sprintf("articulation of %q", moved)
-	if m, ok := n.value.(*mapping); ok && m.at["name"] != nil {
-		of = fmt.Sprintf("articulation %q", m.at["name"].text())
+	of := about("articulation", n, "")
+	if moved != "" && of == "articulation" {
+		of = fmt.Sprintf("articulation of %q", moved)
 	}
 	f := r.fields(n, of, "name", "base", "moved", "kind", "pose", "axis", "direction", "limits", "radius", "reference", "value", "sigma", "serves")
 	j := Joint{Name: f.text("name"), At: r.at(n.line)}
@@ -374,10 +397,7 @@ func (r *reader) axis(f *fields, a *world.Articulation) {
 }
 
 func (r *reader) mapOf(n *node, describes string) {
-	of := "map"
-	if m, ok := n.value.(*mapping); ok && m.at["name"] != nil {
-		of = fmt.Sprintf("map %q", m.at["name"].text())
-	}
+	of := about("map", n, "")
 	f := r.fields(n, of, "name", "kind", "describes", "frame", "resolution", "extent", "format", "link", "url", "sha256",
 		"sensors", "algorithms", "author", "created", "quality", "properties")
 	m := Map{Name: f.text("name"), At: r.at(n.line)}
@@ -405,7 +425,7 @@ func (r *reader) mapOf(n *node, describes string) {
 }
 
 func (r *reader) component(n *node, name string) {
-	of := fmt.Sprintf("component %q", name)
+	of := about("component", n, name)
 	known := []string{"kind", "robot", "inputs", "outputs", "frame", "field_of_view", "running", "started_by", "properties"}
 	if name == "" {
 		known = append([]string{"name"}, known...)

@@ -337,7 +337,10 @@ type AskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Rows  []*KnowledgeRow        `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
 	// There are more rows than were wanted.
-	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// The question is not answered yet, since others are answered first: so many of those that wait come before it. It
+	// comes again when that changes, stepwise only.
+	Waiting       *uint32 `protobuf:"varint,3,opt,name=waiting,proto3,oneof" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -384,6 +387,13 @@ func (x *AskResponse) GetMore() bool {
 		return x.More
 	}
 	return false
+}
+
+func (x *AskResponse) GetWaiting() uint32 {
+	if x != nil && x.Waiting != nil {
+		return *x.Waiting
+	}
+	return 0
 }
 
 type KnowledgeRow struct {
@@ -635,10 +645,13 @@ const file_engram_v1_knowledge_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"9\n" +
 	"\tWorldMark\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x04R\x06number\"N\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\"y\n" +
 	"\vAskResponse\x12+\n" +
 	"\x04rows\x18\x01 \x03(\v2\x17.engram.v1.KnowledgeRowR\x04rows\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"\xcf\x01\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12\x1d\n" +
+	"\awaiting\x18\x03 \x01(\rH\x00R\awaiting\x88\x01\x01B\n" +
+	"\n" +
+	"\b_waiting\"\xcf\x01\n" +
 	"\fKnowledgeRow\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\x12/\n" +
 	"\x06values\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x06values\x12\x14\n" +
@@ -715,6 +728,7 @@ func file_engram_v1_knowledge_proto_init() {
 		return
 	}
 	file_engram_v1_knowledge_proto_msgTypes[0].OneofWrappers = []any{}
+	file_engram_v1_knowledge_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"hash/maphash"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -38,9 +39,39 @@ type signature struct {
 
 // leaf is a number, a position or an orientation.
 type leaf struct {
-	path uint64
-	what byte
-	v    [4]float64
+	path  uint64
+	what  byte
+	whole integer // the number, if it is one
+	v     [4]float64
+}
+
+// integer is a whole number from -2⁶³ to 2⁶⁴ − 1, also where a double is not exact.
+type integer struct {
+	is       bool
+	negative bool
+	size     uint64
+}
+
+// integerOf returns the number that a walk has found, if it is whole.
+func integerOf(f *idf.Found) integer {
+	switch {
+	case f.Num == float64(f.Int) && f.Int < 0:
+		return integer{true, true, -uint64(f.Int)}
+	case f.Num == float64(f.Int), f.Num > 0 && f.Num == float64(uint64(f.Int)): // it was wrapped
+		return integer{true, false, uint64(f.Int)}
+	}
+	return integer{}
+}
+
+// within reports whether the difference of two whole numbers is at most a bound.
+func (a integer) within(b integer, bound float64) bool {
+	difference, over := max(a.size, b.size)-min(a.size, b.size), uint64(0)
+	if a.negative != b.negative {
+		difference, over = bits.Add64(a.size, b.size, 0)
+	}
+	const beyond = 1 << 64
+	return bound >= 2*beyond || over == 0 && (bound >= beyond || difference <= uint64(bound)) ||
+		over > 0 && bound >= beyond && difference <= uint64(bound-beyond)
 }
 
 const (
@@ -130,12 +161,9 @@ func (m *measure) found(f *idf.Found, g *signature, fixed *maphash.Hash) {
 		maphash.WriteComparable(fixed, len(b))
 		fixed.Write(b)
 	}
-	number := func(x float64) {
-		g.leaves = append(g.leaves, leaf{path: maphash.Bytes(seed, f.Path), what: aNumber, v: [4]float64{x}})
-	}
 	switch f.Kind {
 	case idf.KindNumber:
-		number(f.Num)
+		g.leaves = append(g.leaves, leaf{path: maphash.Bytes(seed, f.Path), what: aNumber, whole: integerOf(f), v: [4]float64{f.Num}})
 	case idf.KindVector:
 		l := leaf{path: maphash.Bytes(seed, f.Path), what: aNumber, v: components(f.Bytes)}
 		if isPosition(f.Path) {
@@ -246,12 +274,12 @@ func (s *similarity) differInOrder(a, b []leaf) bool {
 	for len(a)+len(b) > 0 {
 		switch {
 		case len(b) == 0 || len(a) > 0 && a[0].path < b[0].path:
-			if s.apart(&a[0], &leaf{what: a[0].what}) {
+			if s.apart(&a[0], zero(&a[0])) {
 				return true
 			}
 			a = a[1:]
 		case len(a) == 0 || b[0].path < a[0].path:
-			if s.apart(&b[0], &leaf{what: b[0].what}) {
+			if s.apart(&b[0], zero(&b[0])) {
 				return true
 			}
 			b = b[1:]
@@ -265,13 +293,20 @@ func (s *similarity) differInOrder(a, b []leaf) bool {
 	return false
 }
 
+// zero returns what is not written of another leaf's kind.
+func zero(of *leaf) *leaf {
+	return &leaf{what: of.what, whole: integer{is: of.whole.is}}
+}
+
 // apart reports whether two leaves are farther apart than the bounds allow. NaN is
 // the same as NaN.
 func (s *similarity) apart(a, b *leaf) bool {
-	if a.v == b.v {
+	if a.v == b.v && a.whole == b.whole {
 		return false
 	}
 	switch {
+	case a.whole.is && b.whole.is:
+		return s.Numbers > 0 && !a.whole.within(b.whole, s.Numbers)
 	case a.what == aPosition && s.Distance > 0:
 		d := math.Hypot(math.Hypot(a.v[0]-b.v[0], a.v[1]-b.v[1]), a.v[2]-b.v[2])
 		return !(d <= s.Distance) && !alike(a, b)

@@ -1,0 +1,122 @@
+package ltm_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm"
+	"github.com/seed-301d4374/engram/ltm/policy"
+)
+
+// A clock that was a year ahead for one epoch hides nothing from the next: what is newest is
+// of the present, wherever it is, and what was stamped ahead stays readable by its times and
+// can be forgotten by time, of all entities at once.
+func TestEpochOfAClockThatWasAhead(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	for _, segment := range []string{"Volatile", "Logged", "Synced"} {
+		t.Run(segment, func(t *testing.T) {
+			t.Parallel()
+			now := engram.Time(1_700_000_000_000_000_000)
+			dir := fastDir(t)
+			entities := []string{"Test/" + segment + "/p/a", "Test/" + segment + "/p/b"}
+			o := ltm.Options{Dir: dir, Now: func() engram.Time { return now }}
+			epoch := func(ahead time.Duration, commits int) *life {
+				now = now.Add(ahead)
+				l := begin(t, o)
+				for i := range commits {
+					now = now.Add(time.Second)
+					for _, e := range entities {
+						l.commit(t, e, now, marker(e, now, i))
+					}
+				}
+				return l
+			}
+			latest := func(what string, l *life, want engram.Time) {
+				t.Helper()
+				for _, e := range entities {
+					if s, err := l.Latest(t.Context(), engram.MustID(e)); err != nil || s.Time != want {
+						t.Errorf("%s: the latest is %+v, %v; want that of %v", what, s, err, want)
+					}
+					for _, target := range []engram.Target{engram.TargetBoth, engram.TargetLTM} {
+						if target == engram.TargetLTM {
+							if err := l.Seal(t.Context(), "test"); err != nil {
+								t.Fatal(err)
+							}
+						}
+						got, missing := l.times(t, e, target, engram.Latest(1))
+						if !slices.Equal(got, []engram.Time{want}) || slices.ContainsFunc(missing, func(m engram.Missing) bool { return m.Reason != engram.MissingAhead }) {
+							t.Errorf("%s: of target %d the latest is of %v, missing %+v; want %v", what, target, got, missing, want)
+						}
+					}
+				}
+			}
+			l := epoch(0, 5)
+			before := now
+			latest("before", l, before)
+			l.end(t)
+
+			l = epoch(year, 5)
+			latest("while the clock is ahead", l, now)
+			ahead := now
+			l.end(t)
+
+			now = before.Add(time.Minute)
+			l = epoch(0, 0)
+			latest("when it is set right", l, before) // what is in RAM may all be ahead
+			if got, _ := l.times(t, entities[0], engram.TargetBoth, engram.AtOrBefore(ahead)); !slices.Equal(got, []engram.Time{ahead}) {
+				t.Errorf("by its time there is %v, want that of %v", got, ahead)
+			}
+			for i := range 5 {
+				now = now.Add(time.Second)
+				for _, e := range entities {
+					l.commit(t, e, now, marker(e, now, i))
+				}
+				latest("after a commit", l, now)
+			}
+			last := now
+			l.end(t)
+
+			now = now.Add(time.Minute)
+			l = epoch(0, 0)
+			latest("after a restart", l, last)
+			forget(t, l, ltm.Forgetting{Patterns: patterns("*"), Span: engram.Interval{Start: now.Add(time.Hour), End: engram.MaxTime}, Why: "clock"})
+			latest("after forgetting", l, last)
+			if got, missing := l.times(t, entities[0], engram.TargetBoth, engram.Latest(1)); len(missing) > 0 {
+				t.Errorf("%v is the latest, and missing is %+v", got, missing)
+			}
+			if a := l.wm.Ahead(); a.Entities > 0 {
+				t.Errorf("all is forgotten, and there is %+v", a)
+			}
+			l.end(t)
+		})
+	}
+}
+
+// What the policy leaves out of a durable segment outlives the log as its newest state: that
+// of the present, not what was stamped ahead.
+func TestNewestStateThatIsKeptIsOfThePresent(t *testing.T) {
+	const cup = "Test/Logged/p/cup"
+	now := engram.Time(1_700_000_000_000_000_000)
+	o := ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return now }, Policies: map[engram.ID]policy.Policy{engram.MustID("Test/Logged"): {Record: policy.Change, MaxRate: 0.001}}}
+	l := begin(t, o)
+	commit := func() {
+		now = now.Add(time.Second)
+		l.commit(t, cup, now, marker(cup, now, 0))
+	}
+	commit()
+	now = now.Add(365 * 24 * time.Hour)
+	commit()
+	commit()
+	now = now.Add(-365 * 24 * time.Hour)
+	commit()
+	commit()
+	if err := l.Seal(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	defer l.end(t)
+	if got, _ := l.times(t, cup, engram.TargetLTM, engram.All()); !slices.Contains(got, now) {
+		t.Errorf("of the last state, of %v, nothing is on disk: there are %v", now, got)
+	}
+}

@@ -1,0 +1,337 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/access/credentials"
+	"github.com/seed-301d4374/engram/mns"
+	"github.com/seed-301d4374/engram/ops/health"
+	"github.com/seed-301d4374/engram/transport/rpc"
+	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// recovery has the node's memories say again what they said before the node began and have
+// lost, as far as copies at other servers have it: at the beginning, and where a
+// server that holds one comes into reach later. Each is asked once.
+type recovery struct {
+	n     *Node
+	how   world.Recovery
+	since map[string]engram.Time // by memory: the newest arrival that it has back from disk
+	done  sync.WaitGroup
+	stop  context.CancelFunc
+
+	mu      sync.Mutex
+	from    map[string]*recoveredFrom // by memory
+	trouble map[heldCopy]error        // why a copy cannot be used that is there
+}
+
+// heldCopy is a copy of a memory of this node.
+type heldCopy struct{ memory, server string }
+
+// recoveredFrom is what a memory has back from copies.
+type recoveredFrom struct {
+	holders    []string
+	statements map[engram.ID]engram.Time // by entity, those that may still count; maxRecovered at most
+	refused    int
+	reason     error
+}
+
+// maxRecovered bounds the statements of a memory of which it is known whether they count.
+const maxRecovered = 10_000
+
+// How long a copy waits for the next attempt that cannot be used yet.
+const (
+	firstLook   = 100 * time.Millisecond
+	longestLook = time.Minute
+)
+
+// recover begins to recover what the node's memories have lost.
+func (n *Node) recover(ctx context.Context, how world.Recovery) error {
+	if n.backbone == nil || how == world.RecoverNothing {
+		return nil
+	}
+	r := &recovery{n: n, how: how, since: map[string]engram.Time{}, from: map[string]*recoveredFrom{}, trouble: map[heldCopy]error{}}
+	for _, memory := range n.srv.Memories() {
+		if !world.Recoverable(memory) {
+			continue
+		}
+		r.since[memory] = engram.MinTime
+		if n.store == nil {
+			continue
+		}
+		q := engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(memory)}}.Select(engram.Latest(1))
+		q.Target, q.WithoutPayload = engram.TargetWM, true
+		err := n.srv.QueryParts(ctx, q, func(part *engram.Result) error {
+			for it := range part.All() {
+				r.since[memory] = max(r.since[memory], it.Snapshot.Arrived)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(r.since) == 0 {
+		return nil
+	}
+	n.recovery = r
+	ctx, r.stop = context.WithCancel(context.Background())
+	r.done.Go(func() { r.run(ctx) })
+	return nil
+}
+
+// rest ends the recovery.
+func (r *recovery) rest() {
+	if r != nil {
+		r.stop()
+		r.done.Wait()
+	}
+}
+
+func (r *recovery) run(ctx context.Context) {
+	select {
+	case <-r.n.kept.Active():
+	case <-ctx.Done(): // it stood by all the time
+		return
+	}
+	changed := make(chan struct{}, 1)
+	r.done.Go(func() {
+		(&copyOwners{names: r.n.names}).Watch(ctx, func() {
+			select {
+			case changed <- struct{}{}:
+			default:
+			}
+		})
+	})
+	waits := map[heldCopy]*attempt{}
+	for ctx.Err() == nil {
+		select {
+		case <-changed:
+		case <-time.After(r.round(ctx, waits)):
+		case <-ctx.Done():
+			return
+		}
+		select { // names change several at a time
+		case <-time.After(firstLook):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// attempt is how a copy is asked: whether that is done, or else when it is asked next.
+type attempt struct {
+	done  bool
+	next  time.Time
+	pause time.Duration
+}
+
+// round asks the copies that are due, and returns when the next one is.
+func (r *recovery) round(ctx context.Context, waits map[heldCopy]*attempt) time.Duration {
+	look, cancel := context.WithTimeout(ctx, 2*time.Second)
+	entries, err := r.n.names.List(look)
+	cancel()
+	if err != nil {
+		return time.Second // the name system is away
+	}
+	there := map[heldCopy]mns.Copy{}
+	for _, e := range entries {
+		if _, is := r.since[e.Memory]; !is || e.Server != r.n.options.Server {
+			continue
+		}
+		for _, c := range e.Copies {
+			if c.Server != e.Server {
+				there[heldCopy{e.Memory, c.Server}] = c
+			}
+		}
+	}
+	r.forget(waits, there)
+	next := longestLook
+	// Those that are silent come last.
+	for _, key := range slices.SortedFunc(maps.Keys(there), func(a, b heldCopy) int {
+		return cmp.Or(cmp.Compare(there[a].SuspectedSince, there[b].SuspectedSince), strings.Compare(a.memory, b.memory), strings.Compare(a.server, b.server))
+	}) {
+		a := waits[key]
+		if a == nil {
+			a = &attempt{pause: firstLook}
+			waits[key] = a
+		}
+		if a.done {
+			continue
+		}
+		if now := time.Now(); !now.Before(a.next) {
+			a.done, err = r.ask(ctx, key.memory, there[key])
+			if ctx.Err() != nil {
+				return 0
+			}
+			r.note(key, err)
+			a.next = time.Now().Add(a.pause)
+			a.pause = min(2*a.pause, longestLook)
+		}
+		if !a.done {
+			next = min(next, max(time.Until(a.next), 0))
+		}
+	}
+	return next
+}
+
+// forget forgets what is waited for of copies that are not there any more.
+func (r *recovery) forget(waits map[heldCopy]*attempt, there map[heldCopy]mns.Copy) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, a := range waits {
+		if _, is := there[key]; !is {
+			delete(r.trouble, key)
+			if !a.done || len(waits) > mns.MaxEntries {
+				delete(waits, key)
+			}
+		}
+	}
+}
+
+// note notes why a copy cannot be used. One that is not reached is tried again.
+func (r *recovery) note(key heldCopy, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch engram.CodeOf(err) {
+	case 0, engram.Unavailable, engram.NotFound, engram.Canceled:
+		delete(r.trouble, key)
+		return
+	}
+	if r.trouble[key] == nil {
+		slog.Warn("what was said before this server began cannot be asked for", "memory", key.memory, "server", key.server, "error", err)
+	}
+	r.trouble[key] = err
+}
+
+// ask recovers what a copy has. It is not done where the copy cannot be used yet: it must be
+// whole, and must have come to this epoch of the memory. Then it has carried out all that was
+// forgotten here, also if its server was away meanwhile.
+func (r *recovery) ask(ctx context.Context, memory string, c mns.Copy) (done bool, err error) {
+	dial, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	claims := []credentials.Claim{secure.ClaimOf(memory, r.n.robot, true)}
+	holder, err := reach(dial, c.Addresses, rpc.DialOptions{
+		Server: c.Server, Backbone: r.n.options.Backbone, MaxMessage: r.n.options.MaxMessage, Credentials: r.n.security.Credentials,
+		Serves: func() []credentials.Claim { return claims },
+	})
+	if err != nil {
+		return false, err
+	}
+	defer holder.Close()
+	nothing := engram.OneOf("-")
+	probe := engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(c.Memory), nothing, nothing, nothing}}
+	result, err := holder.Query(dial, probe.Select(engram.Latest(1)))
+	if err != nil {
+		return false, err
+	}
+	epoch := r.n.srv.Epoch()
+	if !slices.ContainsFunc(result.Copies, func(u engram.CopyUsed) bool { return u.Memory == c.Memory && u.Epoch == epoch }) {
+		return false, nil
+	}
+	got, err := world.Recover(ctx, world.RecoverOptions{
+		How: r.how, Memory: memory, Own: r.n.srv, Copy: patient{holder}, Name: c.Memory, Since: r.since[memory], Now: r.n.now,
+	})
+	r.add(memory, cmp.Or(c.Robot, c.Server), &got)
+	return err == nil, err
+}
+
+// patient reads from a copy as long as that answers.
+type patient struct{ engram.PartReader }
+
+// patience is how long a copy may be silent.
+const patience = 30 * time.Second
+
+// QueryParts implements engram.PartReader.
+func (p patient) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	silent := time.AfterFunc(patience, cancel)
+	defer silent.Stop()
+	return p.PartReader.QueryParts(ctx, q, func(r *engram.Result) error {
+		silent.Stop() // what is done with it takes its time
+		defer silent.Reset(patience)
+		return part(r)
+	})
+}
+
+// add notes what was recovered.
+func (r *recovery) add(memory, holder string, got *world.Recovered) {
+	if len(got.Statements)+got.Others+got.Refused == 0 {
+		return
+	}
+	slog.Info("a memory has from a copy what it lost when its server ended", "memory", memory, "copy at", holder, "statements", len(got.Statements), "others", got.Others,
+		"withdrawn", r.how == world.RecoverWithdraw, "refused", got.Refused)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.from[memory]
+	if f == nil {
+		f = &recoveredFrom{statements: map[engram.ID]engram.Time{}}
+		r.from[memory] = f
+	}
+	if !slices.Contains(f.holders, holder) {
+		f.holders = append(f.holders, holder)
+	}
+	if f.refused += got.Refused; f.reason == nil {
+		f.reason = got.Reason
+	}
+	for _, id := range got.Statements[:min(len(got.Statements), max(maxRecovered-len(f.statements), 0))] {
+		f.statements[id.Truncate(engram.LevelEntity)], _ = id.Time()
+	}
+}
+
+// health tells what of the node's memories is as it was said before the node began.
+func (r *recovery) health(ctx context.Context) (health.Status, string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	status := health.OK
+	var texts []string
+	for _, memory := range slices.Sorted(maps.Keys(r.from)) {
+		f := r.from[memory]
+		newest := engram.MinTime
+		for entity, t := range f.statements {
+			if s, err := r.n.srv.Latest(ctx, entity); err == nil && s.Time != t || engram.CodeOf(err) == engram.NotFound {
+				delete(f.statements, entity) // something was said since
+				continue
+			}
+			newest = max(newest, t)
+		}
+		switch n, by := len(f.statements), strings.Join(f.holders, ", "); {
+		case n == 0:
+		case r.how == world.RecoverWithdraw:
+			texts = append(texts, fmt.Sprintf("%s: what %s said before this server began was lost, and is withdrawn; the copy at %s had it", memory, entities(n), by))
+		default:
+			texts = append(texts, fmt.Sprintf("%s: %s as said before this server began, from the copy at %s; the newest is of %s", memory, entities(n), by, newest))
+		}
+		if f.refused > 0 {
+			status = health.Degraded
+			texts = append(texts, fmt.Sprintf("%s: %d statements and others that copies have cannot be taken back: %v", memory, f.refused, f.reason))
+		}
+	}
+	for key, err := range r.trouble {
+		if r.n.store == nil { // else hardly anything is lost
+			status = health.Degraded
+		}
+		texts = append(texts, fmt.Sprintf("%s: what was said before this server began cannot be asked of the copy at %s: %v", key.memory, key.server, err))
+	}
+	return status, strings.Join(texts, "; ")
+}
+
+func entities(n int) string {
+	switch {
+	case n == 1:
+		return "1 entity"
+	case n >= maxRecovered:
+		return fmt.Sprintf("%d entities or more", n)
+	}
+	return fmt.Sprintf("%d entities", n)
+}

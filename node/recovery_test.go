@@ -1,0 +1,164 @@
+package node
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/backbone/embedded"
+	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/ltm"
+	longterm "github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/ops/health"
+	"github.com/seed-301d4374/engram/server"
+	"github.com/seed-301d4374/engram/world"
+)
+
+// begin starts a node that serves until end is called.
+func begin(t *testing.T, c Config) (n *Node, end func()) {
+	t.Helper()
+	n, err := New(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Serve(ctx) }()
+	end = func() {
+		if cancel != nil {
+			cancel()
+			<-ended
+			cancel = nil
+		}
+	}
+	t.Cleanup(end)
+	return n, end
+}
+
+// statementsOf returns, by entity, when an item was stated last in a memory, and whether anything is said of it.
+func statementsOf(t *testing.T, n *Node, memory string) map[string]int {
+	t.Helper()
+	r, err := n.srv.Query(t.Context(), engram.MustPattern(memory+"/Item").Select(engram.Latest(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]int{}
+	for it := range r.All() {
+		said[it.ID.Entity()] = len(it.Snapshot.Instances[0].Payload.Bytes)
+	}
+	return said
+}
+
+// A server that keeps nothing has back what it said before, from the copy that another one holds, and says so;
+// or it is withdrawn there, too; or it stays as it is. One that takes its memory over has it as well.
+func TestWhatAServerLostIsRecovered(t *testing.T) {
+	for name, test := range map[string]struct {
+		how       world.Recovery
+		successor string // the name of the server that has the memory next
+		check     string // of its health
+		says      bool   // something of the cup at the end
+	}{
+		"take":      {world.RecoverTake, "owner", "1 entity as said before", true},
+		"successor": {world.RecoverTake, "successor", "1 entity as said before", true},
+		"withdraw":  {world.RecoverWithdraw, "owner", "is withdrawn", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := testkit.FreeAddress(t)
+			socket := func(name string) []string { return []string{"unix:" + filepath.Join(t.TempDir(), name)} }
+			copied := service.Copy{Pattern: engram.MustPattern("World")}
+			holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []service.Copy{copied},
+				Backbone: &Backbone{Embedded: embedded.Options{Listen: address}}})
+			own := Config{Memories: []server.Memory{memories.World()}, Name: "owner", Listen: socket("o"), Backbone: &Backbone{URL: "nats://" + address}, Recovery: test.how}
+			first, end := begin(t, own)
+			w, err := world.Over(t.Context(), first.srv, "eye", world.DefaultRules(), world.FromSource(world.Perception))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := w.Update(t.Context(), world.NamedItem{Name: "cup", Item: world.Item{Structure: &world.Structure{}}}); err != nil {
+				t.Fatal(err)
+			}
+			testkit.Until(t, func() (string, bool) { return "the copy has nothing", statementsOf(t, holder, "World")["cup"] > 0 })
+			w.Close()
+			end()
+			own.Name = test.successor
+			second, _ := begin(t, own)
+			testkit.Until(t, func() (string, bool) {
+				said, is := statementsOf(t, second, "World")["cup"]
+				return "the memory says nothing of the cup", is && (said > 0) == test.says
+			})
+			testkit.Until(t, func() (string, bool) {
+				return "the copy is not as the memory", (statementsOf(t, holder, "World")["cup"] > 0) == test.says
+			})
+			testkit.Until(t, func() (string, bool) {
+				status, reason := second.recovery.health(t.Context())
+				return reason, status == health.OK && strings.Contains(reason, test.check) && strings.Contains(reason, "holder")
+			})
+			if !test.says {
+				return
+			}
+			// It is its own again: what it takes back is gone everywhere, and health tells no more of it.
+			again, err := world.Over(t.Context(), second.srv, "eye", world.DefaultRules(), world.FromSource(world.Perception))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.Close()
+			if _, err := again.Withdraw(t.Context(), "cup"); err != nil {
+				t.Fatal(err)
+			}
+			testkit.Until(t, func() (string, bool) { return "the copy believes it", statementsOf(t, holder, "World")["cup"] == 0 })
+			if _, reason := second.recovery.health(t.Context()); reason != "" {
+				t.Errorf("health tells of what was said since: %s", reason)
+			}
+		})
+	}
+}
+
+// A server with a disk has from a copy the last that it lost when it was killed, and not what it forgot meanwhile.
+func TestOnlyWhatIsLostIsRecovered(t *testing.T) {
+	address := testkit.FreeAddress(t)
+	socket := func(name string) []string { return []string{"unix:" + filepath.Join(t.TempDir(), name)} }
+	holder, _ := begin(t, Config{Memories: []server.Memory{memories.Speech()}, Name: "holder", Listen: socket("h"), Copies: []service.Copy{{Pattern: engram.MustPattern("World")}},
+		Backbone: &Backbone{Embedded: embedded.Options{Listen: address}}})
+	data := t.TempDir()
+	own := func() Config {
+		return Config{Memories: []server.Memory{memories.World()}, Name: "owner", Listen: socket("o"), Backbone: &Backbone{URL: "nats://" + address}, Data: &ltm.Options{Dir: data}}
+	}
+	first, end := begin(t, own())
+	say := func(n *Node, names ...string) {
+		w, err := world.Over(t.Context(), n.srv, "eye", world.DefaultRules(), world.FromSource(world.Perception))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		for _, name := range names {
+			if _, _, err := w.Update(t.Context(), world.NamedItem{Name: name, Item: world.Item{Structure: &world.Structure{}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	say(first, "cup", "secret")
+	testkit.Until(t, func() (string, bool) { return "the copy has nothing", len(statementsOf(t, holder, "World")) == 2 })
+	end()
+	second, end := begin(t, own())
+	if got := statementsOf(t, second, "World"); len(got) != 2 {
+		t.Fatalf("%v are there after the restart", got)
+	}
+	if _, err := second.srv.LongTerm().Forget(t.Context(), longterm.Forgetting{Patterns: []engram.Pattern{engram.MustPattern("World/Item/eye/secret")}, Span: engram.Always(), Why: "test", By: "test"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Until(t, func() (string, bool) { return "the copy has not forgotten", len(statementsOf(t, holder, "World")) == 1 })
+	end()
+	third, _ := begin(t, own())
+	say(third, "plate")
+	testkit.Until(t, func() (string, bool) { return "the copy has nothing", len(statementsOf(t, holder, "World")) == 2 })
+	if got := statementsOf(t, third, "World"); len(got) != 2 {
+		t.Errorf("%v are there", got)
+	}
+	if status, reason := third.recovery.health(t.Context()); status != health.OK || reason != "" {
+		t.Errorf("health is %s: %s", status, reason)
+	}
+}

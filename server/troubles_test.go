@@ -1,0 +1,74 @@
+package server_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/server"
+)
+
+// What is stamped ahead of a clock that was set right is told, once in the log, with what to
+// do, until it is the present.
+func TestStampsAheadAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		var log bytes.Buffer
+		s, err := server.New(server.Config{
+			Memories: []server.Memory{{Name: "Test", Segments: []engram.CoreSegment{{ID: engram.MustID("Test/Core")}}}},
+			Now:      func() engram.Time { return engram.Now().Add(time.Duration(ahead.Load())) },
+			Log:      slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p, err := idf.ValuePayload("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(entity string) {
+			t.Helper()
+			now := engram.Now().Add(time.Duration(ahead.Load()))
+			for _, r := range commit(t, s, engram.EntityUpdate{Entity: engram.MustID("Test/Core/me/" + entity), Time: now, Instances: []engram.Instance{engram.NewInstance(p)}}) {
+				if r.Err != nil {
+					t.Fatal(r.Err)
+				}
+			}
+		}
+		const hours = 5 * time.Hour
+		ahead.Store(int64(hours))
+		put("a")
+		put("b")
+		if got := s.Troubles(); len(got) > 0 {
+			t.Errorf("while the clock is ahead, %q is told", got)
+		}
+		ahead.Store(0)
+		put("a")
+		put("c")
+		got := s.Troubles()
+		if len(got) != 1 {
+			t.Fatalf("troubles are %q", got)
+		}
+		for _, part := range []string{"of 2 entities", "Test/Core/me/", "up to 5h0m0s ahead", "gone when the server is started anew", "max ahead"} {
+			if !strings.Contains(got[0], part) {
+				t.Errorf("%q is not in %q", part, got[0])
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "of 2 entities") {
+			t.Errorf("the log has %s", text)
+		}
+		time.Sleep(hours)
+		if got := s.Troubles(); len(got) > 0 {
+			t.Errorf("when it is the present, %q is told", got)
+		}
+	})
+}
