@@ -18,15 +18,18 @@ func TestEpochOfAClockThatWasAhead(t *testing.T) {
 	for _, segment := range []string{"Volatile", "Logged", "Synced"} {
 		t.Run(segment, func(t *testing.T) {
 			t.Parallel()
-			now := engram.Time(1_700_000_000_000_000_000)
+			var c clock
+			now := engram.Time(0)
+			to := func(t engram.Time) { now = t; c.Store(int64(t)) }
+			to(1_700_000_000_000_000_000)
 			dir := fastDir(t)
 			entities := []string{"Test/" + segment + "/p/a", "Test/" + segment + "/p/b"}
-			o := ltm.Options{Dir: dir, Now: func() engram.Time { return now }}
+			o := ltm.Options{Dir: dir, Now: c.now}
 			epoch := func(ahead time.Duration, commits int) *life {
-				now = now.Add(ahead)
+				to(now.Add(ahead))
 				l := begin(t, o)
 				for i := range commits {
-					now = now.Add(time.Second)
+					to(now.Add(time.Second))
 					for _, e := range entities {
 						l.commit(t, e, now, marker(e, now, i))
 					}
@@ -62,14 +65,14 @@ func TestEpochOfAClockThatWasAhead(t *testing.T) {
 			ahead := now
 			l.end(t)
 
-			now = before.Add(time.Minute)
+			to(before.Add(time.Minute))
 			l = epoch(0, 0)
 			latest("when it is set right", l, before) // what is in RAM may all be ahead
 			if got, _ := l.times(t, entities[0], engram.TargetBoth, engram.AtOrBefore(ahead)); !slices.Equal(got, []engram.Time{ahead}) {
 				t.Errorf("by its time there is %v, want that of %v", got, ahead)
 			}
 			for i := range 5 {
-				now = now.Add(time.Second)
+				to(now.Add(time.Second))
 				for _, e := range entities {
 					l.commit(t, e, now, marker(e, now, i))
 				}
@@ -78,7 +81,7 @@ func TestEpochOfAClockThatWasAhead(t *testing.T) {
 			last := now
 			l.end(t)
 
-			now = now.Add(time.Minute)
+			to(now.Add(time.Minute))
 			l = epoch(0, 0)
 			latest("after a restart", l, last)
 			forget(t, l, ltm.Forgetting{Patterns: patterns("*"), Span: engram.Interval{Start: now.Add(time.Hour), End: engram.MaxTime}, Why: "clock"})
@@ -98,18 +101,21 @@ func TestEpochOfAClockThatWasAhead(t *testing.T) {
 // of the present, not what was stamped ahead.
 func TestNewestStateThatIsKeptIsOfThePresent(t *testing.T) {
 	const cup = "Test/Logged/p/cup"
-	now := engram.Time(1_700_000_000_000_000_000)
-	o := ltm.Options{Dir: fastDir(t), Now: func() engram.Time { return now }, Policies: map[engram.ID]policy.Policy{engram.MustID("Test/Logged"): {Record: policy.Change, MaxRate: 0.001}}}
+	var c clock
+	now := engram.Time(0)
+	to := func(t engram.Time) { now = t; c.Store(int64(t)) }
+	to(1_700_000_000_000_000_000)
+	o := ltm.Options{Dir: fastDir(t), Now: c.now, Policies: map[engram.ID]policy.Policy{engram.MustID("Test/Logged"): {Record: policy.Change, MaxRate: 0.001}}}
 	l := begin(t, o)
 	commit := func() {
-		now = now.Add(time.Second)
+		to(now.Add(time.Second))
 		l.commit(t, cup, now, marker(cup, now, 0))
 	}
 	commit()
-	now = now.Add(365 * 24 * time.Hour)
+	to(now.Add(365 * 24 * time.Hour))
 	commit()
 	commit()
-	now = now.Add(-365 * 24 * time.Hour)
+	to(now.Add(-365 * 24 * time.Hour))
 	commit()
 	commit()
 	if err := l.Seal(t.Context(), "test"); err != nil {
