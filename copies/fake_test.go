@@ -319,6 +319,8 @@ type versionKey struct {
 
 // fakeMemory holds what it is given. A crash takes back what was not synced.
 type fakeMemory struct {
+	present engram.Time // of all segments; changes while no holder is open
+
 	mu       sync.Mutex
 	disk     bool
 	held     map[versionKey]string
@@ -333,7 +335,7 @@ type fakeMemory struct {
 }
 
 func newFakeMemory(disk bool) *fakeMemory {
-	return &fakeMemory{disk: disk, held: map[versionKey]string{}, segments: map[engram.ID]bool{}}
+	return &fakeMemory{disk: disk, present: engram.MaxTime, held: map[versionKey]string{}, segments: map[engram.ID]bool{}}
 }
 
 func (m *fakeMemory) PrepareCopy(_ context.Context, segments []service.Segment) error {
@@ -401,6 +403,8 @@ func (m *fakeMemory) DropCopy(_ context.Context, p engram.Pattern) error {
 }
 
 func (m *fakeMemory) Copies() []string { return nil }
+
+func (m *fakeMemory) Present(engram.ID) engram.Time { return m.present }
 
 func (m *fakeMemory) ExplainCopies(explain func(*engram.Query) ([]engram.Missing, []engram.CopyUsed)) {
 	m.mu.Lock()

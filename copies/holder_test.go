@@ -313,6 +313,63 @@ func TestCorrectionThatWasLeftOut(t *testing.T) {
 	})
 }
 
+// A stamp far ahead of the clock does not hide what rules left out of the present, whatever
+// an earlier release took for the newest.
+func TestLeftOutBesideAStampAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, owners, m, dir := newFakeOwner("a"), &fakeOwners{}, newFakeMemory(true), t.TempDir()
+		owners.set(o)
+		const copied, present, ahead = `robot1:Object/Instance where="confidence > 0.5"`, 1000, 1_000_000
+		m.present = present
+		h := open(t, m, owners, dir, copied)
+		leave := func(entity string, at engram.Time) {
+			o.other(fakeUpdate{leftOut: &service.LeftOut{Entity: engram.MustID("Object/Instance/P/" + entity), Reason: service.LeftOutFilter, Count: 1, Interval: engram.Interval{Start: at, End: at + 1}}})
+		}
+		check := func(when, entity string, want ...engram.Time) {
+			t.Helper()
+			synctest.Wait()
+			q := engram.SelectID(engram.MustID("robot1:Object/Instance/P/"+entity), engram.Latest(1))
+			got, _ := h.Explain(&q)
+			var times []engram.Time
+			for _, m := range got {
+				times = append(times, m.Interval.Start)
+			}
+			if !slices.Equal(times, want) {
+				t.Errorf("%s, of the latest is missing %+v, want that of %v", when, got, want)
+			}
+		}
+		leave("cup", 12)
+		o.write("cup", 15)
+		o.write("cup", ahead)
+		leave("cup", ahead+1)
+		check("what was left out is older, or ahead", "cup")
+		leave("cup", 16)
+		check("a newer one is left out", "cup", 16)
+		o.write("cup", 17)
+		check("one that is newer still came", "cup")
+		o.write("plate", ahead)
+		leave("plate", 16)
+		check("all is ahead, and one of the present is left out", "plate", 16)
+		o.write("plate", 17)
+		check("one of the present came", "plate")
+		closeHolder(t, h)
+
+		m.present = engram.MaxTime // so it was before there was a present
+		h = open(t, m, owners, dir, copied)
+		o.write("bowl", ahead)
+		leave("bowl", 16)
+		check("nothing is ahead", "bowl")
+		closeHolder(t, h)
+		m.present = present
+		h = open(t, m, owners, dir, copied)
+		check("after a restart", "cup")
+		check("after a restart", "bowl", 16)
+		o.write("bowl", 17)
+		check("after a restart, one of the present came", "bowl")
+		closeHolder(t, h)
+	})
+}
+
 func sameMissing(a, b []engram.Missing) bool {
 	order := func(x, y engram.Missing) int {
 		return cmp.Or(x.ID.Compare(y.ID), cmp.Compare(x.Interval.Start, y.Interval.Start))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies/service"
+	"github.com/seed-301d4374/engram/query"
 )
 
 // ledger counts the owner's versions that a copy does not hold: left out by rules, or lost
@@ -23,7 +24,8 @@ type ledger struct {
 	added  uint64 // counts what was added
 }
 
-// newest is the newest version of an entity in a copy.
+// newest is the newest version of an entity in a copy, by the clock when it came
+// ([query.Newer]).
 type newest struct {
 	at engram.Time
 	// corrected: a version of the same time was left out later, or in the same batch. The
@@ -161,9 +163,9 @@ func (t *tally) bound() {
 	}
 }
 
-// stored notes that a version is there.
-func (l *ledger) stored(id engram.ID, at engram.Time) {
-	if n, ok := l.newest[id]; !ok || at >= n.at {
+// stored notes that a version is there. present is the entity's.
+func (l *ledger) stored(id engram.ID, at, present engram.Time) {
+	if n, ok := l.newest[id]; !ok || !query.Newer(n.at, at, present) {
 		if ok || len(l.newest) < maxTallied || l.tallies[id] != nil {
 			l.newest[id] = newest{at: at}
 		}

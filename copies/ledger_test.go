@@ -81,10 +81,10 @@ func TestLedgerFitsIntoItsFile(t *testing.T) {
 func TestNewestIsKnownOfWhatIsMissing(t *testing.T) {
 	l, cup := newLedger(), engram.MustID("M/C/P/cup")
 	for i := range maxTallied + 10 {
-		l.stored(engram.MustID(fmt.Sprint("M/C/P/", i)), 1)
+		l.stored(engram.MustID(fmt.Sprint("M/C/P/", i)), 1, engram.MaxTime)
 	}
 	l.add(cup, service.LeftOutRate, 1, 0, engram.Interval{Start: 3, End: 4})
-	l.stored(cup, 5)
+	l.stored(cup, 5, engram.MaxTime)
 	if n, ok := l.newest[cup]; !ok || n.at != 5 || len(l.newest) != maxTallied+1 {
 		t.Errorf("the newest of an entity of which something is missing is %v, %v; known are %d", n, ok, len(l.newest))
 	}

@@ -29,6 +29,10 @@ func (s *Store) Begin(ctx context.Context, w *wm.WM) (Begun, error) {
 	s.orderBook.buryOrdered()
 	r := newRecorder(s, w)
 	r.beginning = true
+	if err := s.unsynced; err != nil {
+		r.withheld = true
+		s.health.set(withholding, engram.Errorf(engram.CodeOf(err), "", "what a crash left open may be on no disk yet; the log keeps all that comes, until the server is begun anew: %w", err))
+	}
 	target := &recovering{WM: w, recorder: r, episodes: s.disk.episodes, account: &s.account, held: newHeld(&s.disk)}
 	defer target.held.close()
 	// What is recorded again may be more than one episode holds.
@@ -276,7 +280,14 @@ func (c *recaller) recall(ctx context.Context, q engram.Query, found map[engram.
 		if len(versions) == 0 {
 			return nil
 		}
-		results, err := c.wm.Restore(ctx, versions)
+		restore := func() ([]engram.UpdateResult, error) { return c.wm.Restore(ctx, versions) }
+		var results []engram.UpdateResult
+		var err error
+		if c.recorder != nil {
+			results, err = c.recorder.lossCount.recalled.count(restore)
+		} else {
+			results, err = restore()
+		}
 		if err != nil {
 			return err
 		}
@@ -286,9 +297,6 @@ func (c *recaller) recall(ctx context.Context, q engram.Query, found map[engram.
 				continue
 			}
 			n++
-			if c.recorder != nil {
-				c.recorder.lossCount.recalled.add(r.ID)
-			}
 			if first == 0 {
 				first = r.Number
 			}

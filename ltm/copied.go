@@ -80,7 +80,7 @@ func (f *forgetter) ForgetCopied(ctx context.Context, pattern engram.Pattern, sp
 		return 0, err
 	}
 	survey, err := f.surveyOrder(ctx, u)
-	if err != nil || recorded && survey.Versions == 0 && survey.Volatile == 0 {
+	if err != nil || recorded && survey.Versions == 0 && survey.Volatile == 0 && len(f.repairer.unserved()) == 0 {
 		return 0, err
 	}
 	if !slices.ContainsFunc(f.state.content().Orders, func(given order) bool { return given.same(&o) }) {

@@ -2,9 +2,11 @@ package ltm_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -225,5 +227,34 @@ func TestForgettingWhatIsNotRecordedYet(t *testing.T) {
 	}
 	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{1, 2}) {
 		t.Errorf("there is %v", got)
+	}
+}
+
+// What its owner has forgotten does not come back with an episode that the system refused at
+// the start.
+func TestForgettingCopiesWaitsForWhatIsRefused(t *testing.T) {
+	const cup = "robot1:Test/Core/p/cup"
+	dir := fastDir(t)
+	l := beginCopying(t, ltm.Options{Dir: dir})
+	for i := range engram.Time(4) {
+		l.copied(t, cup, i, 10+i)
+	}
+	l.end(t)
+	if err := os.Chtimes(files(t, dir, "episodes/*.mcap")[0], engram.Time(1).Std(), engram.Time(1).Std()); err != nil { // so that it is read again
+		t.Fatal(err)
+	}
+	disk := vfs.NewFaulty(vfs.OS, dir)
+	disk.Inject(vfs.Fault{Op: vfs.OpOpen, Name: ".mcap", Err: syscall.EMFILE})
+	l = beginCopying(t, ltm.Options{Dir: dir, FS: disk})
+	if _, err := l.ForgetCopied(t.Context(), engram.MustPattern(cup), engram.Always(), nil, 11, "asked"); engram.CodeOf(err) != engram.Unavailable {
+		t.Errorf("forgetting says %v; want Unavailable", err)
+	}
+	disk.Heal()
+	if err := l.TryAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l.FinishOrders()
+	if got, _ := l.times(t, cup, engram.TargetBoth, engram.All()); !slices.Equal(got, []engram.Time{2, 3}) || len(l.Orders()) > 0 {
+		t.Errorf("there is %v; orders %+v", got, l.Orders())
 	}
 }

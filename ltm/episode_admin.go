@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/episode"
@@ -132,6 +133,11 @@ func (f *forgetter) DropEpisode(ctx context.Context, name, why, by string) error
 	}
 	if err != nil {
 		return err
+	}
+	for _, file := range []string{name, openName(name)} { // what waits for it waits no more
+		if r := f.repairer.refused[file]; r != nil {
+			r.at = time.Time{}
+		}
 	}
 	var done forgetResult
 	f.count(&done, gone)

@@ -108,8 +108,17 @@ func (a *episodeFolder) dropLeftovers() error {
 	return a.removeFiles(left)
 }
 
+// removeFiles removes files of episodes, first what could not be removed of them when they
+// were sealed.
 func (a *episodeFolder) removeFiles(names []string) error {
+	all := make([]string, 0, 2*len(names))
 	for _, name := range names {
+		if strings.HasSuffix(name, sealedExt) {
+			all = append(all, openName(name))
+		}
+		all = append(all, name)
+	}
+	for _, name := range all {
 		if err := a.options.FS.Remove(filepath.Join(a.disk.episodes.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return engram.Errorf(engram.Unavailable, name, "the file cannot be deleted: %w", err)
 		}

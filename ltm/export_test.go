@@ -193,6 +193,17 @@ func (s *Store) TryAgain(ctx context.Context) error {
 	return nil
 }
 
+// NoteLosses has the recorder look for what was lost, as it does by itself now and then,
+// after something else that it has not seen then.
+func (s *Store) NoteLosses(ctx context.Context, meanwhile func()) error {
+	return s.recorder.do(ctx, func() error {
+		meanwhile()
+		s.recorder.lossCount.looked = time.Time{}
+		s.recorder.lossCount.note(ctx, s.recorder)
+		return nil
+	})
+}
+
 // Flush writes what of the open episode waits in RAM, as it is done every few seconds.
 func (s *Store) Flush(ctx context.Context) error {
 	return s.recorder.do(ctx, func() error { return s.recorder.writer.Flush(ctx) })

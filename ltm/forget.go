@@ -277,6 +277,10 @@ func (f *forgetter) forgetOrdered(ctx context.Context, b *tombstone, done *forge
 	if err := f.cutConcerned(ctx, b, done, progress); err != nil || sealing != nil {
 		return volatile, errors.Join(sealing, err)
 	}
+	if files := f.repairer.unserved(); len(files) > 0 {
+		return volatile, engram.Errorf(engram.Unavailable, f.options.Dir, "%d files of episodes that may hold some of it cannot be read, or removed, now; let go of those that stay so with 'engram episode drop': %s",
+			len(files), strings.Join(files[:min(len(files), 10)], " "))
+	}
 	if err := f.account.save(); err != nil {
 		return volatile, err
 	}

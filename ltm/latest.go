@@ -43,10 +43,8 @@ func (s *reader) orFromDisk(ctx context.Context, entity engram.ID, sel engram.Sn
 	return s.readOne(ctx, entity, sel, wmErr)
 }
 
-// covers reports whether neither an earlier epoch nor, in this one, an entity of that name
-// that the working memory has evicted as a whole, can have left something on disk behind
-// snap in time and up to t. Of the entity itself, the working memory answers only where
-// it has evicted nothing there.
+// covers reports whether neither an earlier epoch nor what the working memory has evicted
+// in this one can have left something on disk behind snap in time and up to t.
 func (s *reader) covers(ctx context.Context, entity engram.ID, snap *engram.Snapshot, t engram.Time) (bool, error) {
 	if s.wm.Feed().GoneBetween(entity, snap.Time, t) {
 		return false, nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,7 +59,8 @@ func (a *episodeFolder) salvage(ctx context.Context) (found Opened, left map[str
 			}
 			continue
 		}
-		info, lost, err := a.sealLeft(ctx, name, episode.Salvage)
+		sealed, err := a.sealLeft(ctx, from, name, episode.Salvage)
+		info := sealed.info
 		switch {
 		case engram.CodeOf(err) == engram.Canceled:
 			return found, nil, err
@@ -73,7 +75,12 @@ func (a *episodeFolder) salvage(ctx context.Context) (found Opened, left map[str
 			left[file] = err
 			continue
 		}
-		empty := info.Snapshots == info.InForce && len(info.Marks)+len(info.Losses)+len(lost) == 0
+		if len(sealed.lost) > 0 { // first: the open file tells of it no more
+			now := a.heldIn(name)
+			a.disk.episodes.publish(func(next *version) { a.account.found(next, name, more(next.damaged[name], sealed.was), now) })
+			a.account.saveSoon()
+		}
+		empty := info.Snapshots == info.InForce && len(info.Marks)+len(info.Losses)+len(sealed.lost) == 0
 		if empty {
 			// First the sealed form: a crash between the two does not leave that.
 			if err := fsys.Remove(to); err != nil {
@@ -91,47 +98,95 @@ func (a *episodeFolder) salvage(ctx context.Context) (found Opened, left map[str
 	return found, left, fsys.SyncDir(dir)
 }
 
-// sealLeft makes the sealed form of an episode that a crash left open, if there is room for
-// it; the open file stays.
-func (a *episodeFolder) sealLeft(ctx context.Context, name string, salvage func(ctx context.Context, from, to string, o episode.Options) (episode.Info, []episode.Problem, error)) (episode.Info, []episode.Problem, error) {
+// sealedLeft is the sealed form of an episode that a crash left open.
+type sealedLeft struct {
+	info episode.Info
+	lost []episode.Problem
+	was  map[engram.ID]forgottenOf // what the open file held, if something is lost
+}
+
+// sealLeft makes the sealed form of an episode that a crash left open in a file, if there is
+// room for it; that file stays.
+func (a *episodeFolder) sealLeft(ctx context.Context, from, name string, salvage func(ctx context.Context, from, to string, o episode.Options) (episode.Info, []episode.Problem, error)) (sealed sealedLeft, err error) {
 	dir := a.disk.episodes.dir
-	from := filepath.Join(dir, openName(name))
 	if file, err := a.options.FS.Stat(from); err == nil {
 		// To try it nevertheless would take the room that the log needs meanwhile.
 		if _, free, err := a.options.FS.Space(dir); err == nil && free < uint64(file.Size()) {
-			return episode.Info{}, nil, engram.Errorf(engram.Exhausted, "", "that takes about %d bytes of the disk, which has %d free: %w", file.Size(), free, errNoRoom)
+			return sealed, engram.Errorf(engram.Exhausted, "", "that takes about %d bytes of the disk, which has %d free: %w", file.Size(), free, errNoRoom)
 		}
 	}
-	info, lost, err := salvage(ctx, from, filepath.Join(dir, name), a.disk.episodes.options)
+	sealed.info, sealed.lost, err = salvage(ctx, from, filepath.Join(dir, name), a.disk.episodes.options)
 	if err != nil {
-		return info, nil, err
+		return sealedLeft{}, err
 	}
-	for _, p := range lost {
+	for _, p := range sealed.lost {
 		a.options.Log.Warn("an episode that was left open lost something", "episode", name, "offset", p.Offset, "what", p.What)
 	}
-	return info, lost, nil
+	if len(sealed.lost) > 0 {
+		sealed.was = a.heldIn(filepath.Base(from))
+	}
+	return sealed, nil
+}
+
+// heldIn returns what an episode's file holds of each entity, as far as it can be read.
+func (a *episodeFolder) heldIn(file string) map[engram.ID]forgottenOf {
+	entities, err := a.entitiesOf(file)
+	if err != nil {
+		return nil
+	}
+	return heldBy(entities, a.options.Now())
+}
+
+// more returns what is more of each entity.
+func more(a, b map[engram.ID]forgottenOf) map[engram.ID]forgottenOf {
+	sum := map[engram.ID]forgottenOf{}
+	maps.Copy(sum, a)
+	for id, of := range b {
+		if of.Versions > sum[id].Versions {
+			sum[id] = of
+		}
+	}
+	return sum
 }
 
 // errNoRoom says that there is no room for the sealed form of an episode.
 var errNoRoom = fmt.Errorf("it is too full: %w", syscall.ENOSPC)
 
-// finishLeft seals an episode that is served as a crash left it. What the disk does not
-// give back of it is tried again another time, unless that is given up: then the open file
-// is put aside.
-func (a *episodeFolder) finishLeft(ctx context.Context, h *handle, giveUp bool) (info episode.Info, lost []episode.Problem, err error) {
-	salvage := episode.Salvage
-	if giveUp {
-		salvage = episode.Repair
-	}
+// finishLeft seals an episode that is served as a crash left it, and returns what stays lost
+// of it. What the disk does not give back of it is tried again another time, unless that is
+// given up: then the open file is put aside.
+func (a *episodeFolder) finishLeft(ctx context.Context, h *handle, giveUp bool) (sealed sealedLeft, stays map[engram.ID]forgottenOf, err error) {
+	pinned := a.disk.episodes.pin()
+	was := heldBy(h.entities(), a.options.Now())
+	pinned.release()
+	open := h.path()
 	err = a.replace(ctx, h, func(string, episode.Options) (episode.Info, error) {
-		info, lost, err = a.sealLeft(ctx, h.name, salvage)
-		return info, err
-	}, func(*version, []episode.Entity) {})
+		from := open
+		if giveUp { // first: beside a sealed form, the next start takes an open file for one that is finished
+			from += putAside
+			if err := a.options.FS.Rename(open, from); err != nil {
+				return episode.Info{}, engram.Errorf(engram.Unavailable, h.name, "the file cannot be put aside: %w", err)
+			}
+		}
+		sealed, err = a.sealLeft(ctx, from, h.name, episode.Salvage)
+		if err != nil && giveUp && !vfs.IsFull(err) {
+			sealed, err = a.sealLeft(ctx, from, h.name, episode.Repair)
+		}
+		if err != nil && giveUp {
+			err = errors.Join(err, a.options.FS.Rename(from, open))
+		}
+		return sealed.info, err
+	}, func(next *version, now []episode.Entity) {
+		if len(sealed.lost) > 0 {
+			stays = a.account.found(next, h.name, more(was, sealed.was), heldBy(now, a.options.Now()))
+		}
+	})
 	if err != nil {
-		return info, lost, err
+		return sealed, stays, err
 	}
+	a.account.saveSoon()
 	a.health.set(salvaging+h.name, nil)
-	return info, lost, a.removeLeft(h.path(), giveUp)
+	return sealed, stays, a.removeLeft(open, false)
 }
 
 // removeLeft removes an open file of which the sealed form is there, or puts it aside.
@@ -163,8 +218,9 @@ func isRefused(err error) bool {
 
 // retry is when something that was refused is tried again.
 type retry struct {
-	at    time.Time
-	pause time.Duration
+	at     time.Time
+	pause  time.Duration
+	sealed bool // it has its sealed form: what was left is to be removed
 }
 
 // maxRetry bounds the pause between two tries.
@@ -177,6 +233,9 @@ func (rep *repairer) noteRefused(left map[string]error, problems []catalogue.Pro
 	for file, err := range left {
 		rep.refused[file] = &retry{}
 		rep.tellLeft(file, err)
+		if _, served := rep.folder.disk.episodes.get(repairedName(file)); served && rep.unsynced == nil {
+			rep.unsynced = rep.folder.sync(file)
+		}
 	}
 	for _, p := range problems {
 		if _, isLeft := left[openName(p.Name)]; !p.Served && isRefused(p.Err) && !isLeft {
@@ -184,6 +243,16 @@ func (rep *repairer) noteRefused(left map[string]error, problems []catalogue.Pro
 			rep.health.set(reading+p.Name, p.Err)
 		}
 	}
+}
+
+// sync has the disk keep what a file holds: the process that wrote it may have been killed
+// before it did so.
+func (a *episodeFolder) sync(file string) error {
+	f, err := a.options.FS.OpenFile(filepath.Join(a.disk.episodes.dir, file), os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 func (rep *repairer) tellLeft(file string, err error) {
@@ -208,7 +277,7 @@ func (rep *repairer) tryAgain(ctx context.Context) {
 		if now.Before(r.at) {
 			continue
 		}
-		err := rep.tryFile(ctx, file)
+		err := rep.tryFile(ctx, file, r)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -231,40 +300,77 @@ func (rep *repairer) tryAgain(ctx context.Context) {
 }
 
 // tryFile takes in one file that was refused.
-func (rep *repairer) tryFile(ctx context.Context, file string) error {
+func (rep *repairer) tryFile(ctx context.Context, file string, r *retry) error {
 	a := rep.folder
 	name := repairedName(file)
 	path := filepath.Join(a.disk.episodes.dir, file)
+	open := strings.HasSuffix(file, openExt)
 	h, served := a.disk.episodes.get(name)
 	switch {
-	case served && !h.left:
-		return nil // it was repaired
-	case served:
+	case r.sealed:
+	case served && h.left:
 		_, _, err := a.finishLeft(ctx, h, false)
+		if now, ok := a.disk.episodes.get(name); ok && !now.left {
+			r.sealed = true
+		}
 		return err
-	case strings.HasSuffix(file, openExt):
+	case served: // it was sealed by who edits it, or repaired
+		r.sealed = true
+	case open:
 		if _, err := a.options.FS.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil // it was dropped
 		}
-		info, _, err := a.sealLeft(ctx, name, episode.Salvage)
+		sealed, err := a.sealLeft(ctx, path, name, episode.Salvage)
+		if errors.Is(err, episode.ErrNothing) {
+			return a.removeLeft(path, true)
+		}
 		if err == nil {
-			_, err = rep.takeIn(ctx, info)
+			_, err = rep.takeIn(ctx, sealed.info, sealed.was)
+			rep.account.saveSoon()
 		}
 		if err != nil {
 			return err
 		}
-		return a.removeLeft(path, false)
-	}
-	r, err := episode.OpenContext(ctx, path, a.disk.episodes.options)
-	if err != nil {
+		r.sealed = true
+	default:
+		reader, err := episode.OpenContext(ctx, path, a.disk.episodes.options)
+		if err != nil {
+			return err
+		}
+		info := reader.Info()
+		if err := reader.Close(); err != nil {
+			return err
+		}
+		_, err = rep.takeIn(ctx, info, nil)
 		return err
 	}
-	info := r.Info()
-	if err := r.Close(); err != nil {
-		return err
+	if !open {
+		return nil
 	}
-	_, err = rep.takeIn(ctx, info)
-	return err
+	return a.removeLeft(path, false)
+}
+
+// unserved returns the files that were refused and may hold something that nobody finds: they
+// are not served, or could not be removed when they were sealed.
+func (rep *repairer) unserved() (files []string) {
+	for _, file := range slices.Sorted(maps.Keys(rep.refused)) {
+		h, served := rep.folder.disk.episodes.get(repairedName(file))
+		open := strings.HasSuffix(file, openExt)
+		if served && (h.left || !open) {
+			continue
+		}
+		path := filepath.Join(rep.folder.disk.episodes.dir, file)
+		if _, err := rep.options.FS.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if r := rep.refused[file]; served || r.sealed {
+			if r.sealed = true; rep.folder.removeLeft(path, false) == nil {
+				continue
+			}
+		}
+		files = append(files, file)
+	}
+	return files
 }
 
 // noteUnread notes, at the start, what is lost with files that the store does not read,

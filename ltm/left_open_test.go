@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -47,11 +48,17 @@ func leftOpen(t *testing.T) (dir string, entities []string) {
 // fullFS is a disk without a free byte as long as it is told so.
 type fullFS struct {
 	vfs.FS
-	full bool
+	full atomic.Bool
+}
+
+func newFullFS(base vfs.FS, full bool) *fullFS {
+	f := &fullFS{FS: base}
+	f.full.Store(full)
+	return f
 }
 
 func (f *fullFS) Space(string) (total, free uint64, err error) {
-	if f.full {
+	if f.full.Load() {
 		return 1 << 30, 0, nil
 	}
 	return 1 << 30, 1 << 29, nil
@@ -96,9 +103,8 @@ func TestLeftOpenIsNotPutAside(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir := killed(t, original)
-			disk := &fullFS{full: c.full}
 			faulty := vfs.NewFaulty(vfs.OS, dir)
-			disk.FS = faulty
+			disk := newFullFS(faulty, c.full)
 			faulty.Inject(c.faults...)
 			l := begin(t, ltm.Options{Dir: dir, FS: disk})
 			for range 2 { // it stays so, however often it is tried
@@ -122,7 +128,7 @@ func TestLeftOpenIsNotPutAside(t *testing.T) {
 				t.Errorf("%q are put aside", aside)
 			}
 			later := killed(t, dir)
-			disk.full = false
+			disk.full.Store(false)
 			faulty.Heal()
 			if err := l.TryAgain(t.Context()); err != nil {
 				t.Fatal(err)
@@ -214,7 +220,7 @@ func TestLeftOpenOnAFullDisk(t *testing.T) {
 // An episode that is left open, and cannot be sealed, is dropped like a sealed one.
 func TestLeftOpenIsDropped(t *testing.T) {
 	dir, entities := leftOpen(t)
-	l := begin(t, ltm.Options{Dir: dir, FS: &fullFS{FS: vfs.OS, full: true}})
+	l := begin(t, ltm.Options{Dir: dir, FS: newFullFS(vfs.OS, true)})
 	if err := l.DropEpisode(t.Context(), mustEpisodes(t, l)[0].Name, "test", "me"); err != nil {
 		t.Fatal(err)
 	}
@@ -365,17 +371,21 @@ func TestPutAsideIsMissing(t *testing.T) {
 func TestSmallFilesThatAreRefused(t *testing.T) {
 	folder, _ := settledFolder(t)
 	for _, name := range []string{"state.json", "account.json"} {
-		faulty := vfs.NewFaulty(vfs.OS, folder)
-		faulty.Inject(vfs.Fault{Op: vfs.OpOpen, Name: name, Err: syscall.EMFILE})
-		s, err := ltm.Open(t.Context(), ltm.Options{Dir: folder, FS: faulty, Log: quiet})
-		if err == nil {
-			s.Close()
-		}
-		if engram.CodeOf(err) != engram.Unavailable || !strings.Contains(fmt.Sprint(err), name) {
-			t.Errorf("opening a folder whose %s is refused: %v; want Unavailable that names it", name, err)
-		}
-		if aside := files(t, folder, "*.damaged"); len(aside) > 0 {
-			t.Errorf("%q are put aside", aside)
+		for _, fault := range []vfs.Fault{
+			{Op: vfs.OpOpen, Name: name, Err: syscall.EMFILE}, {Op: vfs.OpOpen, Name: name, Err: syscall.EACCES}, {Op: vfs.OpOpen, Name: name}, {Op: vfs.OpRead, Name: name},
+		} {
+			faulty := vfs.NewFaulty(vfs.OS, folder)
+			faulty.Inject(fault)
+			s, err := ltm.Open(t.Context(), ltm.Options{Dir: folder, FS: faulty, Log: quiet})
+			if err == nil {
+				s.Close()
+			}
+			if engram.CodeOf(err) != engram.Unavailable || !strings.Contains(fmt.Sprint(err), name) {
+				t.Errorf("opening a folder whose %s is refused: %v; want Unavailable that names it", name, err)
+			}
+			if aside := files(t, folder, "*.damaged"); len(aside) > 0 {
+				t.Errorf("%q are put aside", aside)
+			}
 		}
 	}
 	checkSettled(t, "none", folder, "")

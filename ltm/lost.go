@@ -2,9 +2,11 @@ package ltm
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/policy"
@@ -13,7 +15,7 @@ import (
 )
 
 // What is committed faster than it can be recorded, and evicted before, is lost where no log
-// has it. Nobody knows what it was: the recorder was not given it, and with the entity even
+// has it, and so is what the end can write nowhere. Nobody knows what it was: the recorder was not given it, and with the entity even
 // its name is gone. But the working memory counts what was committed to each provider
 // segment, and the recorder what it was given, so that it is known how much is lost of each.
 
@@ -24,7 +26,18 @@ type lossCount struct {
 	before    map[engram.ID]uint64 // committed before the recorder was told of updates
 	since     engram.Time          // when that began
 	noted     uint64               // counts.lost, when it was found out last
+	looked    time.Time            // and when that was
+	look      *lossLook            // that the recorder has still to come to; nil if there is none
 	recalled  *providerNumbers     // versions since then
+	removed   map[engram.ID]uint64 // segments, by the last update that is theirs, if the recorder may not have come to it
+}
+
+// lossLook is what was committed to each provider segment up to an update.
+type lossLook struct {
+	number  uint64               // of that
+	lost    uint64               // counts.lost
+	missing map[engram.ID]uint64 // updates that the recorder is to be given; once it is reached, that it was not given
+	reached bool                 // the recorder has seen all of them that it will ever see
 }
 
 // providerCount is what the recorder knows of a provider segment.
@@ -39,46 +52,45 @@ type providerNumbers struct {
 	of map[engram.ID]uint64
 }
 
-// add counts a version.
-func (n *providerNumbers) add(version engram.ID) {
-	n.mu.Lock()
+// count has versions put back, and counts them.
+func (n *providerNumbers) count(restore func() ([]engram.UpdateResult, error)) ([]engram.UpdateResult, error) {
+	n.mu.Lock() // meanwhile nobody looks at how many were committed
 	defer n.mu.Unlock()
-	if n.of == nil {
-		n.of = map[engram.ID]uint64{}
+	results, err := restore()
+	for _, r := range results {
+		if r.Err == nil {
+			n.of[r.ID.Truncate(engram.LevelProviderSegment)]++
+		}
 	}
-	n.of[version.Truncate(engram.LevelProviderSegment)]++
-}
-
-func (n *providerNumbers) get(provider engram.ID) uint64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.of[provider]
+	return results, err
 }
 
 func newLossCount() lossCount {
-	return lossCount{providers: map[engram.ID]*providerCount{}, before: map[engram.ID]uint64{}, recalled: &providerNumbers{}}
+	return lossCount{
+		providers: map[engram.ID]*providerCount{}, before: map[engram.ID]uint64{}, removed: map[engram.ID]uint64{},
+		recalled: &providerNumbers{of: map[engram.ID]uint64{}},
+	}
 }
 
 // begin notes what was committed before the recorder is told of updates.
-func (c *lossCount) begin(ctx context.Context, w *wm.WM, now engram.Time) error {
-	committed, err := committedTo(ctx, w)
+func (c *lossCount) begin(w *wm.WM, now engram.Time) {
 	c.since = now
-	for id, of := range committed {
-		c.before[id] = of.Committed
-	}
-	return err
+	c.before, _ = w.Committed()
 }
 
-// committedTo returns what the working memory tells of each provider segment.
-func committedTo(ctx context.Context, w *wm.WM) (map[engram.ID]engram.Stats, error) {
-	nodes, err := w.Stats(ctx, engram.Pattern{}, engram.LevelProviderSegment)
-	of := map[engram.ID]engram.Stats{}
-	for _, n := range nodes {
-		if n.ID.Level() == engram.LevelProviderSegment {
-			of[n.ID] = n
+// give counts an update that the recorder is given, of a provider segment.
+func (c *lossCount) give(p *providerCount, u *engram.Update) {
+	if c.look != nil && u.Number > c.look.number {
+		c.reach()
+	}
+	for segment, last := range c.removed {
+		if u.Number > last {
+			delete(c.removed, segment)
+		} else if segment.Contains(u.ID) { // it is of what was there before
+			return
 		}
 	}
-	return of, err
+	p.given++
 }
 
 // of returns the count of the provider segment that an ID lies in.
@@ -92,45 +104,92 @@ func (c *lossCount) of(id engram.ID) *providerCount {
 	return p
 }
 
-// forget lets go of a segment that is removed.
-func (c *lossCount) forget(segment engram.ID) {
+// forget lets go of a segment that is removed; last is the last update of it.
+func (c *lossCount) forget(segment engram.ID, last uint64) {
 	maps.DeleteFunc(c.providers, func(id engram.ID, _ *providerCount) bool { return segment.Contains(id) })
-	maps.DeleteFunc(c.before, func(id engram.ID, _ uint64) bool { return segment.Contains(id) })
+	inIt := func(id engram.ID, _ uint64) bool { return segment.Contains(id) }
+	maps.DeleteFunc(c.before, inIt)
+	if c.look != nil {
+		maps.DeleteFunc(c.look.missing, inIt)
+	}
+	c.removed[segment] = last
 	c.recalled.mu.Lock()
 	defer c.recalled.mu.Unlock()
-	maps.DeleteFunc(c.recalled.of, func(id engram.ID, _ uint64) bool { return segment.Contains(id) })
+	maps.DeleteFunc(c.recalled.of, inIt)
 }
 
 // note notes, for queries in later epochs, what was lost in this one of segments that no log
-// has, if something was lost since it was noted last. It notes nothing while the recorder
-// has still something to do.
+// has, if something was lost since it was noted last. It is called now and then: it is seen
+// what was committed by now, and noted when the recorder has come to that.
 func (c *lossCount) note(ctx context.Context, r *recorder) {
-	lost, newest := r.counts.lost.Load(), r.wm.Number()
-	if lost == c.noted || r.progress.done.Load() < r.progress.told(newest) {
+	if c.look == nil && r.counts.lost.Load() != c.noted && time.Since(c.looked) >= lookAtDisk {
+		c.see(r)
+	}
+	if c.look != nil && r.progress.done.Load() >= r.progress.told(c.look.number) {
+		c.reach()
+	}
+	if c.look != nil && c.look.reached {
+		c.tell(ctx, r, nil)
+	}
+}
+
+// noteAtEnd is note when the recorder has ended. unwritten are versions that were to be
+// logged, by memory, and are in no file of the logs: nobody knows which.
+func (c *lossCount) noteAtEnd(ctx context.Context, r *recorder, unwritten map[string]uint64) {
+	if r.counts.lost.Load() != c.noted {
+		c.see(r)
+		c.reach()
+		c.tell(ctx, r, unwritten)
+	}
+}
+
+// see looks at what was committed by now.
+func (c *lossCount) see(r *recorder) {
+	c.recalled.mu.Lock()
+	defer c.recalled.mu.Unlock()
+	c.looked, c.look = time.Now(), &lossLook{lost: r.counts.lost.Load()}
+	c.look.missing, c.look.number = r.wm.Committed()
+	for id, n := range c.look.missing {
+		c.look.missing[id] = n - min(c.before[id]+c.recalled.of[id], n)
+	}
+}
+
+// reach ends a look: the recorder has seen all up to that update, and nothing behind it.
+func (c *lossCount) reach() {
+	if c.look.reached {
 		return
 	}
-	committed, err := committedTo(ctx, r.wm)
-	if err != nil || r.wm.Number() != newest { // it is tried again
-		return
+	c.look.reached = true
+	for id, n := range c.look.missing {
+		c.look.missing[id] = n - min(c.of(id).given, n)
 	}
-	c.noted = lost
+}
+
+// tell notes what a look has found.
+func (c *lossCount) tell(ctx context.Context, r *recorder, unwritten map[string]uint64) {
+	look := c.look
+	c.look, c.noted = nil, look.lost
 	all := map[engram.ID]forgottenOf{}
 	view := r.wm.View(ctx, nil)
-	for id, now := range committed {
+	for id, n := range look.missing {
 		p := c.of(id)
-		had := c.before[id] + c.recalled.get(id) + p.given
-		n := now.Committed - min(had, now.Committed) + p.failed
-		if n == 0 || r.policies.Of(id).Record == policy.Never {
+		if n += p.failed; n == 0 || r.policies.Of(id).Record == policy.Never {
 			continue
 		}
-		if d, err := r.wm.Describe(ctx, engram.PatternOf(id)); err != nil || len(d) == 0 || d[0].Durability != engram.Volatile {
+		d, err := r.wm.Describe(ctx, engram.PatternOf(id))
+		if err != nil || len(d) == 0 {
 			continue
+		}
+		if d[0].Durability != engram.Volatile {
+			if n = min(n, unwritten[id.Memory()]); n == 0 { // the log has it
+				continue
+			}
 		}
 		gone := evictedOf(view, id)
 		if gone.Versions == 0 || p.failed > 0 { // it may be what is still there
 			there := forgottenOf{1, 0, r.options.Now(), c.since, 0}
-			if now.Snapshots > 0 {
-				there.First, there.Last = now.First, now.Last
+			if now, err := r.wm.Stats(ctx, engram.PatternOf(id), engram.LevelProviderSegment); err == nil && len(now) == 1 && now[0].Snapshots > 0 {
+				there.First, there.Last = now[0].First, now[0].Last
 			}
 			gone = gone.plus(there)
 		}
@@ -200,6 +259,45 @@ func (x *execution) missLostBelow(id engram.ID, nodes []*query.Node) {
 			}
 			if _, there := names.Get(name); !there {
 				x.missLostOf(child.Truncate(engram.LevelProviderSegment), n.Asks)
+			}
+		}
+	}
+	if id.Level() == engram.LevelCoreSegment {
+		x.fail(query.EachChild(x.ctx, lostNames{names}, nodes, func(provider engram.ID, matching []*query.Node) error {
+			for _, n := range matching {
+				x.missLostOf(provider, n.Asks)
+			}
+			return nil
+		}))
+	}
+}
+
+// lostNames are the provider segments of a core segment of which something was lost in
+// earlier epochs and nothing is there.
+type lostNames struct{ *names }
+
+// Get implements query.Table.
+func (n lostNames) Get(name string) (engram.ID, bool) {
+	id, err := n.parent.Child(name)
+	if err != nil {
+		return id, false
+	}
+	if _, lost := n.x.s.account.unrecorded[id]; !lost {
+		return id, false
+	}
+	_, there := n.names.Get(name)
+	return id, !there
+}
+
+// Sorted implements query.Table.
+func (n lostNames) Sorted() iter.Seq2[string, engram.ID] {
+	return func(yield func(string, engram.ID) bool) {
+		for _, id := range slices.SortedFunc(maps.Keys(n.x.s.account.unrecorded), engram.ID.Compare) {
+			if id.Parent() != n.parent {
+				continue
+			}
+			if _, missing := n.Get(id.Name()); missing && !yield(id.Name(), id) {
+				return
 			}
 		}
 	}

@@ -148,17 +148,24 @@ func TestLeftAtTheEndIsToldInLaterEpochs(t *testing.T) {
 	release()
 	<-closed
 	l = begin(t, ltm.Options{Dir: dir})
-	for provider, want := range map[string]uint64{"Test/Volatile/p": 10, "Test/Logged/p": 0} {
-		r, err := l.Query(t.Context(), engram.MustPattern(provider).Select(engram.All()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := uint64(0)
-		for _, m := range r.Missing {
-			got += m.Count
-		}
-		if got != want {
-			t.Errorf("of %s %+v is missing; want %d", provider, r.Missing, want)
+	for pattern, want := range map[string]uint64{
+		"Test/Volatile/p": 10, "Test/Logged/p": 0, "Test/Volatile": 10, "Test/Volatile/*": 10, "Test/Volatile/~p/~e.*": 10, "Test/Volatile/*/e1": 10,
+		"Test": 10, "*": 10, "*/*": 10, "~T.*/~V.*": 10, "Test/Volatile/q": 0, "Test/Volatile/~q.*": 0, "Test/Logged": 0, "Test/Synced": 0,
+	} {
+		for _, target := range []engram.Target{engram.TargetBoth, engram.TargetLTM} {
+			q := engram.MustPattern(pattern).Select(engram.All())
+			q.Target = target
+			r, err := l.Query(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := uint64(0)
+			for _, m := range r.Missing {
+				got += m.Count
+			}
+			if got != want {
+				t.Errorf("of %s in %v %+v is missing; want %d", pattern, target, r.Missing, want)
+			}
 		}
 	}
 }
@@ -184,4 +191,96 @@ func TestLostOnItsWayIsNotedSoon(t *testing.T) {
 		}
 		l.end(t)
 	})
+}
+
+// What was lost is noted though something is committed all the time, so that the recorder is
+// never done, with its number as of what the recorder has come to.
+func TestLostOnItsWayIsNotedWhileOthersCommit(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
+		const n = 40
+		dir := fastDir(t)
+		l := beginSmall(t, dir)
+		release := l.HoldRecorder()
+		for i := range n {
+			l.commit(t, fmt.Sprintf("Small/Things/p/e%d", i), engram.Time(1000+i), i)
+		}
+		release()
+		for i := range 3 {
+			l.caughtUp(t)
+			err := l.NoteLosses(t.Context(), func() { // it has always something to do
+				l.commit(t, "Small/Things/p/stream", engram.Time(2000+2*i), i)
+				l.commit(t, "Small/Things/q/stream", engram.Time(2001+2*i), i)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.FinishOrders() // which writes the account
+		lost := l.Figures().Lost
+		image := killed(t, dir)
+		l.end(t)
+		l = beginSmall(t, image)
+		for provider, want := range map[string]uint64{"Small/Things/p": lost, "Small/Things/q": 0} {
+			_, missing := l.times(t, provider+"/nobody", engram.TargetBoth, engram.Latest(1))
+			got := uint64(0)
+			for _, m := range missing {
+				got += m.Count
+			}
+			if lost == 0 || got != want {
+				t.Errorf("after a kill of %s %+v is missing; want %d", provider, missing, want)
+			}
+		}
+		l.end(t)
+	})
+}
+
+// What is still on its way to the recorder of a segment that is removed does not count for
+// the one that takes its place.
+func TestLossOfASegmentThatTakesAnothersPlace(t *testing.T) {
+	for range 8 { // which comes first is a matter of chance
+		inVirtualTime(t, testLossAfterARemoval)
+	}
+}
+
+func testLossAfterARemoval(t *testing.T) {
+	const n = 40
+	dir := fastDir(t)
+	l := beginSmall(t, dir)
+	things := engram.CoreSegment{ID: engram.MustID("Small/Things")}
+	release := l.HoldRecorder()
+	for i := range 4 {
+		l.commit(t, fmt.Sprintf("Small/Things/p/old%d", i), engram.Time(1000+i), i)
+	}
+	number := l.wm.Number()
+	if err := l.wm.RemoveSegment(t.Context(), things.ID); err != nil {
+		t.Fatal(err)
+	}
+	removed := make(chan error, 1)
+	go func() { removed <- l.Removed(t.Context(), things.ID) }()
+	synctest.Wait()
+	if l.wm.Number() != number {
+		t.Fatal("something was committed")
+	}
+	if err := l.wm.AddCoreSegment(t.Context(), things); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	if err := <-removed; err != nil {
+		t.Fatal(err)
+	}
+	l.caughtUp(t)
+	release = l.HoldRecorder()
+	for i := range n {
+		l.commit(t, fmt.Sprintf("Small/Things/p/e%d", i), engram.Time(1000+i), i)
+	}
+	release()
+	l.caughtUp(t)
+	lost := l.Figures().Lost
+	l.end(t)
+	l = beginSmall(t, dir)
+	_, missing := l.times(t, "Small/Things/p/nobody", engram.TargetBoth, engram.Latest(1))
+	if lost == 0 || len(missing) != 1 || missing[0].Count != lost {
+		t.Errorf("missing is %+v; want %d", missing, lost)
+	}
+	l.end(t)
 }

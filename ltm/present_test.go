@@ -89,7 +89,7 @@ func TestEpochOfAClockThatWasAhead(t *testing.T) {
 			if got, missing := l.times(t, entities[0], engram.TargetBoth, engram.Latest(1)); len(missing) > 0 {
 				t.Errorf("%v is the latest, and missing is %+v", got, missing)
 			}
-			if a := l.wm.Ahead(); a.Entities > 0 {
+			if a := l.wm.Ahead(); len(a) > 0 {
 				t.Errorf("all is forgotten, and there is %+v", a)
 			}
 			l.end(t)
@@ -124,5 +124,37 @@ func TestNewestStateThatIsKeptIsOfThePresent(t *testing.T) {
 	defer l.end(t)
 	if got, _ := l.times(t, cup, engram.TargetLTM, engram.All()); !slices.Contains(got, now) {
 		t.Errorf("of the last state, of %v, nothing is on disk: there are %v", now, got)
+	}
+}
+
+// What was stamped ahead, and is kept on disk only, is the latest when its time comes, also
+// where the working memory has something older.
+func TestLatestIsOnDisk(t *testing.T) {
+	const a = "Test/Logged/p/a"
+	var c clock
+	now := engram.Time(1_700_000_000_000_000_000)
+	to := func(t engram.Time) { now = t; c.Store(int64(t)) }
+	to(now.Add(5 * time.Minute))
+	l := begin(t, ltm.Options{Dir: fastDir(t), Now: c.now})
+	for i := range 2 {
+		to(now.Add(time.Second))
+		l.commit(t, a, now, marker(a, now, i))
+	}
+	ahead := now
+	to(now.Add(-5 * time.Minute))
+	for i := range 3 { // as many as the segment keeps in RAM
+		to(now.Add(time.Second))
+		l.commit(t, a, now, marker(a, now, i))
+	}
+	want := now
+	for range 2 {
+		if s, err := l.Latest(t.Context(), engram.MustID(a)); err != nil || s.Time != want {
+			t.Errorf("at %v the latest is %+v, %v; want that of %v", now, s, err, want)
+		}
+		if got, _ := l.times(t, a, engram.TargetBoth, engram.Latest(1)); !slices.Equal(got, []engram.Time{want}) {
+			t.Errorf("at %v a query finds %v; want that of %v", now, got, want)
+		}
+		to(now.Add(10 * time.Minute))
+		want = ahead
 	}
 }

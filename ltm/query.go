@@ -154,9 +154,9 @@ func (x *execution) namesBelow(parent engram.ID) iter.Seq[string] {
 }
 
 // live reports whether the working memory's names count: also where the disk alone is asked,
-// of the segments in which something may have been that cannot be read.
+// of the segments in which something may have been that cannot be read, or was lost.
 func (n *names) live() bool {
-	return n.x.both || len(n.x.version.unread) > 0 && n.parent.Level() < engram.LevelCoreSegment
+	return n.x.both || len(n.x.version.unread)+len(n.x.s.account.unrecorded) > 0 && n.parent.Level() < engram.LevelCoreSegment
 }
 
 // Get implements query.Table.

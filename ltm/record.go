@@ -109,11 +109,9 @@ func newRecorder(s *Store, w *wm.WM) *recorder {
 
 // start subscribes and records from then on. The sealer runs already.
 func (r *recorder) start(ctx context.Context) error {
-	err := r.lossCount.begin(ctx, r.wm, r.options.Now())
-	if err != nil {
-		return err
-	}
+	r.lossCount.begin(r.wm, r.options.Now())
 	limit := r.wm.Limits()
+	var err error
 	r.stream, err = r.wm.Subscribe(ctx, engram.Subscription{WithData: true, Slow: engram.SlowDropOldest, Queue: min(queueLength, limit.MaxQueue)})
 	if err != nil {
 		return err
@@ -242,7 +240,7 @@ func (r *recorder) see(u *engram.Update) {
 		r.leave(entity)
 		return
 	}
-	r.entity(entity).of.given++
+	r.lossCount.give(r.entity(entity).of, u)
 	r.offer(entity, u.Snapshot)
 }
 

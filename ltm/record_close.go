@@ -53,7 +53,10 @@ func (l left) String() string {
 		if of.logged > 0 {
 			text += fmt.Sprintf(" (%d are in the log, and are recorded at the next start)", of.logged)
 		}
-		if of.perhaps > 0 {
+		switch {
+		case of.updates == 0:
+			text = fmt.Sprintf("perhaps %d updates of %s that were logged, which the disk refused", of.perhaps, memory)
+		case of.perhaps > 0:
 			text += fmt.Sprintf(" and perhaps %d more that were logged, which the disk refused", of.perhaps)
 		}
 		texts = append(texts, text)

@@ -204,10 +204,14 @@ func TestLoggedThatTheDiskRefusesAtTheEnd(t *testing.T) {
 		faults []vfs.Fault
 		heal   bool // while the end waits
 		lost   bool
+		told   bool // in the next epoch, which takes that account.json can be written
 	}{
-		{"until the end", 50 * time.Millisecond, full, false, true},
-		{"until it works again", testkit.Patience, full, true, false},
-		{"in the log alone, while an episode holds it", testkit.Patience, []vfs.Fault{{Op: vfs.OpWrite, Name: "log", Err: vfs.ErrFull}, {Op: vfs.OpCreate, Name: "log", Err: vfs.ErrFull}}, false, false},
+		{"until the end", 50 * time.Millisecond, full, false, true, false},
+		{"until the end, but for small files", 50 * time.Millisecond, []vfs.Fault{
+			{Op: vfs.OpWrite, Name: "log", Err: vfs.ErrFull}, {Op: vfs.OpCreate, Name: "log", Err: vfs.ErrFull}, {Op: vfs.OpWrite, Name: "episodes", Err: vfs.ErrFull}, {Op: vfs.OpCreate, Name: "episodes", Err: vfs.ErrFull},
+		}, false, true, true},
+		{"until it works again", testkit.Patience, full, true, false, false},
+		{"in the log alone, while an episode holds it", testkit.Patience, []vfs.Fault{{Op: vfs.OpWrite, Name: "log", Err: vfs.ErrFull}, {Op: vfs.OpCreate, Name: "log", Err: vfs.ErrFull}}, false, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := fastDir(t)
@@ -247,8 +251,12 @@ func TestLoggedThatTheDiskRefusesAtTheEnd(t *testing.T) {
 			if c.lost {
 				want = 0
 			}
-			if got, _ := l.recorded(t, "Test/Logged/q"); got != want {
+			got, missing := l.recorded(t, "Test/Logged/q")
+			if got != want {
 				t.Errorf("in the next epoch %d are on disk; want %d", got, want)
+			}
+			if told := len(missing) == 1 && missing[0].Reason == engram.MissingEvicted && missing[0].Count == n; told != c.told || len(missing) > 1 {
+				t.Errorf("in the next epoch missing is %+v; want it told %v", missing, c.told)
 			}
 			if got, missing := l.recorded(t, "Test/Logged/p"); got != n || len(missing) > 0 {
 				t.Errorf("in the next epoch of what was sealed before %d are on disk, missing %+v", got, missing)

@@ -22,7 +22,7 @@ func (p *past) Removed(ctx context.Context, segment engram.ID) error {
 		}
 	}
 	err := p.recorder.do(ctx, func() error {
-		p.recorder.forgetEntities(segment)
+		p.recorder.forgetEntities(segment, r.Number)
 		p.disk.recent.remove(segment)
 		return nil
 	})
@@ -43,9 +43,10 @@ func (p *past) Removed(ctx context.Context, segment engram.ID) error {
 	return err
 }
 
-// forgetEntities lets go of what the recorder knows of the entities of a segment.
-func (r *recorder) forgetEntities(segment engram.ID) {
-	r.lossCount.forget(segment)
+// forgetEntities lets go of what the recorder knows of the entities of a segment that was
+// removed after the update of a number.
+func (r *recorder) forgetEntities(segment engram.ID, last uint64) {
+	r.lossCount.forget(segment, last)
 	for id := range r.entities {
 		if segment.Contains(id) {
 			delete(r.entities, id)

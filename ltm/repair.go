@@ -21,10 +21,12 @@ const damagedExt = openExt + putAside
 // repairer finds and repairs damaged episodes, and knows what is lost of them.
 type repairer struct {
 	*env
-	folder  *episodeFolder
-	account *account
-	state   *state
-	refused map[string]*retry // files that the system refused at the start; by the lock of forgetting
+	folder     *episodeFolder
+	account    *account
+	state      *state
+	forgetting *forgetLock
+	refused    map[string]*retry // files that the system refused at the start; by forgetting
+	unsynced   error             // why what is served as a crash left it may be on no disk; of the start
 }
 
 // Damaged implements [Service].
@@ -129,7 +131,15 @@ func (a *episodeFolder) isWritten(name string) bool {
 // Repair implements [Service]. A file that could not be read stays beside the repaired
 // one, under a name that ends in ".damaged".
 func (rep *repairer) Repair(ctx context.Context, name string) (EpisodeInfo, []episode.Problem, error) {
-	if h, ok := rep.folder.disk.episodes.get(name); ok {
+	if err := rep.forgetting.lock(ctx); err != nil {
+		return EpisodeInfo{}, nil, err
+	}
+	defer rep.forgetting.unlock()
+	h, ok := rep.folder.disk.episodes.get(name)
+	if !ok && strings.HasSuffix(name, openExt) { // perhaps it was sealed meanwhile
+		h, ok = rep.folder.disk.episodes.get(repairedName(name))
+	}
+	if ok {
 		return rep.repairKnown(ctx, h)
 	}
 	names, err := rep.folder.unreadable()
@@ -140,8 +150,9 @@ func (rep *repairer) Repair(ctx context.Context, name string) (EpisodeInfo, []ep
 		return EpisodeInfo{}, nil, engram.Errorf(engram.NotFound, name, "there is no such sealed episode")
 	}
 	var stays map[engram.ID]forgottenOf
+	aside := strings.TrimSuffix(name, putAside) + putAside
 	info, lost, err := repairFile(ctx, rep.folder.disk.episodes.dir, name, rep.folder.disk.episodes.options, func(info episode.Info) (err error) {
-		stays, err = rep.takeIn(ctx, info)
+		stays, err = rep.takeIn(ctx, info, rep.folder.heldIn(aside))
 		return err
 	})
 	if err != nil {
@@ -190,11 +201,11 @@ func (rep *repairer) noteLost(stays map[engram.ID]forgottenOf) (lost []episode.P
 // repairKnown repairs an episode that can be read, with something wrong in it.
 func (rep *repairer) repairKnown(ctx context.Context, h *handle) (out EpisodeInfo, lost []episode.Problem, err error) {
 	if h.left {
-		info, lost, err := rep.folder.finishLeft(ctx, h, true)
+		sealed, stays, err := rep.folder.finishLeft(ctx, h, true)
 		if err != nil {
 			err = engram.Errorf(engram.CodeOf(err), h.name, "it was left open by a crash and cannot be sealed yet: %w", err)
 		}
-		return EpisodeInfo{Info: info, Kept: rep.state.keeps(h.name)}, lost, err
+		return EpisodeInfo{Info: sealed.info, Kept: rep.state.keeps(h.name)}, append(sealed.lost, rep.noteLost(stays)...), err
 	}
 	problems, err := rep.Verify(ctx, h.name)
 	if err != nil || len(problems) == 0 {
@@ -229,8 +240,8 @@ func (rep *repairer) repairKnown(ctx context.Context, h *handle) (out EpisodeInf
 }
 
 // takeIn takes a sealed episode's file that the store did not know, and returns what stays
-// lost of what it held.
-func (rep *repairer) takeIn(ctx context.Context, info episode.Info) (stays map[engram.ID]forgottenOf, err error) {
+// lost of what it held: of what was known of it, and of what was found in its file.
+func (rep *repairer) takeIn(ctx context.Context, info episode.Info, was map[engram.ID]forgottenOf) (stays map[engram.ID]forgottenOf, err error) {
 	entities, err := rep.folder.entitiesOf(info.Name)
 	if err != nil {
 		return nil, err
@@ -242,7 +253,7 @@ func (rep *repairer) takeIn(ctx context.Context, info episode.Info) (stays map[e
 	rep.folder.disk.episodes.publish(func(next *version) {
 		next.add(info, math.MaxUint64)
 		next.readAgain(info.Name)
-		stays = rep.account.found(next, info.Name, next.damaged[info.Name], heldBy(entities, rep.options.Now()))
+		stays = rep.account.found(next, info.Name, more(next.damaged[info.Name], was), heldBy(entities, rep.options.Now()))
 	})
 	return stays, nil
 }

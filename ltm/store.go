@@ -176,7 +176,7 @@ func (s *Store) compose() {
 	s.account.now, s.account.episodes = o.Now, s.disk.episodes
 
 	s.episodeFolder.env, s.episodeFolder.account, s.episodeFolder.disk = e, &s.account, &s.disk
-	s.repairer = repairer{env: e, folder: &s.episodeFolder, account: &s.account, state: &s.state}
+	s.repairer = repairer{env: e, folder: &s.episodeFolder, account: &s.account, state: &s.state, forgetting: &s.forgetting}
 	s.compactor = compactor{e, &s.forgetting, &s.episodeFolder, &s.account, &s.state}
 	s.keeper.env, s.keeper.state, s.keeper.disk = e, &s.state, &s.disk
 	s.keeper.growth.changed = make(chan struct{}, 1)
@@ -352,8 +352,9 @@ func (s *Store) release() error {
 		}
 	}
 	if s.recorder != nil {
-		errs = append(errs, errorOfLeft(s.recorder, s.logs.Unwritten()))
-		s.recorder.lossCount.note(context.Background(), s.recorder)
+		unwritten := s.logs.Unwritten()
+		errs = append(errs, errorOfLeft(s.recorder, unwritten))
+		s.recorder.lossCount.noteAtEnd(context.Background(), s.recorder, unwritten)
 	}
 	if s.disk.catalogue != nil {
 		errs = append(errs, s.disk.catalogue.Close())

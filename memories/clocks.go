@@ -18,11 +18,17 @@ const clockSlack = 20 * time.Millisecond
 // memory World, so that it is wherever the statements are that are compared by it, or else in
 // SystemState/Clock. It is for one goroutine.
 type Clocks struct {
-	svc            engram.Writer
+	svc            clockMemory
 	memory, server string
 	told           map[string]ClockSkew // by entity
-	last           engram.Time          // that was told
+	last           engram.Time          // of all that was told, before a restart, too; 0 if it is not known yet
 	typ            *idf.Type
+}
+
+// clockMemory is what clocks are told to.
+type clockMemory interface {
+	engram.Writer
+	engram.Reader
 }
 
 // ClockSkew is how far the clock of a server is from this one's.
@@ -35,7 +41,7 @@ type ClockSkew struct {
 
 // NewClocks returns what tells clocks to a server of that name with these memories; nil if it has
 // neither World nor SystemState.
-func NewClocks(svc engram.Writer, server string, memories []string) *Clocks {
+func NewClocks(svc clockMemory, server string, memories []string) *Clocks {
 	typ, _ := Type(clockType)
 	for _, memory := range [...]string{"World", "SystemState"} {
 		if slices.Contains(memories, memory) {
@@ -43,6 +49,13 @@ func NewClocks(svc engram.Writer, server string, memories []string) *Clocks {
 		}
 	}
 	return nil
+}
+
+// clockSegment is a segment of clocks.
+func clockSegment(memory string) engram.CoreSegment {
+	s := logged(segment(memory, "Clock", clockType, forever(100)))
+	s.MaxAhead = engram.AnyAhead // see Clocks.Tell
+	return s
 }
 
 // clockDef is the type of what is told of a clock.
@@ -54,8 +67,18 @@ func clockDef() engram.TypeDef {
 // Tell commits what was measured and is not told already: a clock that agrees with what was told of it,
 // within both uncertainties and 20 ms, is not told again, so that views do not change with what
 // messages were on their way. The entity is the robot, or the server of no robot; of several servers of
-// a robot the first in the list counts.
+// a robot the first in the list counts. What is told last is the newest, also if this clock was set back
+// since; so its time may be ahead of the clock.
 func (c *Clocks) Tell(ctx context.Context, skews []ClockSkew) error {
+	if c.last == 0 && len(skews) > 0 {
+		before, err := c.svc.Query(ctx, engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(c.memory), engram.OneOf("Clock"), engram.OneOf(c.server)}}.Select(engram.Latest(1)))
+		if err != nil {
+			return err
+		}
+		for it := range before.All() {
+			c.last = max(c.last, it.Snapshot.Time)
+		}
+	}
 	var commit engram.Commit
 	told := map[string]ClockSkew{}
 	for _, s := range skews {
@@ -72,7 +95,7 @@ func (c *Clocks) Tell(ctx context.Context, skews []ClockSkew) error {
 			continue
 		}
 		told[name] = s
-		c.last = max(s.At, c.last+1) // also if this clock was put back: what is told last counts
+		c.last = max(s.At, c.last+1)
 		b, err := c.typ.Encode(map[string]any{"timestamp": s.At, "server": s.Server, "offset": s.Offset, "uncertainty": s.Uncertainty})
 		if err != nil {
 			return err

@@ -73,6 +73,12 @@ func TestClocksAreStatements(t *testing.T) {
 	if n := count(); n != 4 {
 		t.Errorf("%d clocks were told", n)
 	}
+	// The own clock was ahead, and is set back; then the server begins anew.
+	now := engram.Now()
+	tell(now.Add(10*time.Minute), 30*time.Second, "tug", "crane")
+	tell(now, 10*time.Second, "tug", "crane")
+	clocks = NewClocks(s, "rover@host", s.Memories())
+	tell(now.Add(time.Second), 20*time.Second, "tug", "crane")
 	p, err := world.NewCodec(ctx, s)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package memories
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,8 +15,10 @@ import (
 // another time says of a robot is there as before.
 func TestPosesOfAClockThatIsSetRight(t *testing.T) {
 	const year = engram.Time(365 * 24 * time.Hour)
-	now := year
-	s, err := server.New(server.Config{Memories: []server.Memory{RobotState()}, Now: func() engram.Time { return now }})
+	var now atomic.Int64 // the server's goroutines read it, too
+	now.Store(int64(year))
+	clock := func() engram.Time { return engram.Time(now.Load()) }
+	s, err := server.New(server.Config{Memories: []server.Memory{RobotState()}, Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,23 +31,24 @@ func TestPosesOfAClockThatIsSetRight(t *testing.T) {
 		}
 		return a[0]
 	}
-	mustPut(t, s, "RobotState/Description/rover1/rover1", now, map[string]any{"urdf": roverURDF})
+	mustPut(t, s, "RobotState/Description/rover1/rover1", clock(), map[string]any{"urdf": roverURDF})
 	step := func() {
 		t.Helper()
-		now += second / 10
+		now := engram.Time(now.Add(int64(second / 10)))
 		mustPut(t, s, "RobotState/Proprioception/rover1/joints", now, map[string]any{"name": []string{"pan"}, "position": []float64{0.1}})
 		mustPut(t, s, "RobotState/Localization/rover1/odom", now, placed("/odom", "base", float64(now%year)/1e9, 0))
 	}
 	for range 20 {
 		step()
 	}
-	now += year
+	now.Add(int64(year))
 	for range 20 {
 		step()
 	}
-	now -= year
+	now.Add(-int64(year))
 	for range 20 {
 		step()
+		now := clock()
 		if a := latest(); a.Err != nil || a.Info.TargetTime != now || a.Pose.T.X != float64(now%year)/1e9 {
 			t.Fatalf("the latest pose is %+v; want that of %v", a, now)
 		}

@@ -22,7 +22,7 @@ func SystemState() server.Memory {
 			segment(name, "Cpu", "engram.system_state.Cpu", hour),
 			segment(name, "Ram", "engram.system_state.Ram", hour),
 			segment(name, "Memory", "engram.system_state.Memory", hour),
-			logged(segment(name, "Clock", clockType, forever(100))),
+			clockSegment(name),
 			logged(segment(name, "Forgetting", "engram.system_state.Forgetting", forever(1_000))),
 			logged(segment(name, "Audit", "engram.system_state.Audit", forever(2_000))),
 		},

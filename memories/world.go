@@ -33,7 +33,7 @@ func World() server.Memory {
 			logged(segment(name, "State", "engram.world.State", engram.Bounds{MaxCount: 1_000, MaxBytes: 2 * mib})),
 			logged(segment(name, "Observation", "engram.world.Observation",
 				engram.Bounds{MaxCount: 10_000, MaxAge: 12 * time.Hour, MaxBytes: 8 * mib})),
-			logged(segment(name, "Clock", clockType, forever(100))),
+			clockSegment(name),
 		},
 		Bounds: engram.Bounds{MaxBytes: 128 * mib, MaxCount: 500_000},
 		// What nobody has touched for long, such as a wall, is there still.

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/ops/clock"
 	"github.com/seed-301d4374/engram/ops/health"
+	"github.com/seed-301d4374/engram/world"
 )
 
 // farClock is from which difference on clocks are a trouble, and how far ahead of a clock something
@@ -40,10 +41,7 @@ func clocksHealth(skews []clock.Skew) (health.Status, string) {
 	return health.Degraded, strings.Join(far, "; ") + "; set all by NTP or PTP. Worlds compare times with these differences taken off; in the data they stay"
 }
 
-// stated matches what providers say in the memory World.
-var stated = engram.MustPattern("World/~Item|Articulation|State|Map|Component")
-
-// futureHealth tells of statements in the memory World, and in copies of others', that are said to
+// futureHealth tells of statements that worlds are made of, here and in copies of others', that are said to
 // be of the future: by this server's clock and, of robots whose clocks were measured, by theirs.
 func (n *Node) futureHealth(ctx context.Context) (health.Status, string) {
 	skews := map[string]time.Duration{}
@@ -54,28 +52,42 @@ func (n *Node) futureHealth(ctx context.Context) (health.Status, string) {
 			}
 		}
 	}
-	count := 0
+	unknown := func(err error) (health.Status, string) {
+		return health.Degraded, "whether statements are of the future is not known: " + err.Error()
+	}
+	codec, err := world.NewCodec(ctx, n.srv)
+	if err != nil {
+		return unknown(err)
+	}
+	ahead := map[engram.ID]bool{} // entities: however often they are said, one statement of each counts
 	var furthest engram.ID
 	var by time.Duration
 	for _, memory := range slices.Concat(n.srv.Memories(), n.srv.Copies()) {
 		robot, name := mns.SplitName(memory)
-		if name != "World" {
+		now := n.now().Add(skews[robot])
+		q := engram.Query{Target: engram.TargetWM, WithoutPayload: true}
+		for _, p := range codec.Patterns() {
+			if p.Levels[0].String() == name && p.Levels[1].String() != "Clock" {
+				p.Levels = slices.Concat([]engram.NameSelector{engram.OneOf(memory)}, p.Levels[1:])
+				q.Memories = append(q.Memories, p.Select(engram.In(engram.Interval{Start: now.Add(farClock), End: engram.MaxTime})).Memories...)
+			}
+		}
+		if len(q.Memories) == 0 {
 			continue
 		}
-		now := n.now().Add(skews[robot])
-		q := engram.Pattern{Levels: []engram.NameSelector{engram.OneOf(memory), stated.Levels[1]}}.Select(engram.In(engram.Interval{Start: now.Add(farClock), End: engram.MaxTime}))
-		q.Target, q.WithoutPayload = engram.TargetWM, true
 		r, err := n.srv.Query(ctx, q)
 		if err != nil {
-			return health.Degraded, "whether statements are of the future is not known: " + err.Error()
+			return unknown(err)
 		}
 		for it := range r.All() {
-			count++
-			if ahead := it.Snapshot.Time.Sub(now); ahead > by {
-				furthest, by = it.ID.Truncate(engram.LevelEntity), ahead
+			entity := it.ID.Truncate(engram.LevelEntity)
+			ahead[entity] = true
+			if d := it.Snapshot.Time.Sub(now); d > by {
+				furthest, by = entity, d
 			}
 		}
 	}
+	count := len(ahead)
 	if count == 0 {
 		return health.OK, ""
 	}
@@ -83,8 +95,8 @@ func (n *Node) futureHealth(ctx context.Context) (health.Status, string) {
 	if count == 1 {
 		are = "statement is"
 	}
-	return health.Degraded, fmt.Sprintf("World: %d %s of the future, the furthest by %v, %s: who said them has, or had, a clock that is ahead, and until then they count before all that is said elsewhere. "+
-		"Set that clock; say them again, or forget them (engram ltm forget)", count, are, by.Round(time.Second), furthest)
+	return health.Degraded, fmt.Sprintf("%d %s of the future, the furthest by %v, %s: who said them has, or had, a clock that is ahead, and until then they count before all that is said elsewhere. "+
+		"Set that clock; what is more than a minute ahead cannot be said again until then: wait, or forget it here and at the holders of copies (engram ltm forget; without --data begin anew with --recover off)", count, are, by.Round(time.Second), furthest)
 }
 
 // now is the node's clock.

@@ -46,7 +46,8 @@ type Config struct {
 	// Copies are held of what other servers own. They need a Backbone.
 	Copies []copyservice.Copy
 	// Recovery says what becomes of what the memories World, Object and Navigation said before
-	// the node began and have lost, where copies at other servers have it.
+	// the node began and have lost, where copies at other servers have it. With Data it is
+	// not withdrawn.
 	Recovery world.Recovery
 	// Security says who may do what.
 	Security Security

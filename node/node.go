@@ -23,6 +23,7 @@ import (
 	"github.com/seed-301d4374/engram/transport/rpc"
 	"github.com/seed-301d4374/engram/transport/rpc/reflection"
 	"github.com/seed-301d4374/engram/transport/secure"
+	"github.com/seed-301d4374/engram/world"
 )
 
 // Node is a memory server with its name system, on the network. Safe for concurrent use.
@@ -65,8 +66,12 @@ func (e *LossError) Error() string { return e.Reason }
 // New starts a node: it reads back what is on disk, listens, joins the backbone and
 // registers its memories. It answers calls once [Node.Serve] is called. A node that is not
 // served must be closed. The error is a [*ListenError] if it cannot listen, Conflict if
-// another server hosts one of its memories, Forbidden if its credentials do not let it.
+// another server hosts one of its memories, Forbidden if its credentials do not let it,
+// Invalid if it is to withdraw what it has on disk.
 func New(ctx context.Context, c Config) (n *Node, err error) {
+	if c.Data != nil && c.Recovery == world.RecoverWithdraw {
+		return nil, engram.Errorf(engram.Invalid, c.Data.Dir, "a server that keeps data knows what it said: withdraw only where nothing is kept, or take what was lost")
+	}
 	n = &Node{options: c.Edge, robot: c.Robot, within: EndWithin}
 	n.options.Web, n.options.Reflection = c.Security.Web, reflection.Handlers
 	n.options.Now, n.options.Grace, n.options.Meter = c.Now, grace, new(meter.Meter)

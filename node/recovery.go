@@ -26,9 +26,12 @@ import (
 type recovery struct {
 	n     *Node
 	how   world.Recovery
+	began engram.Time
 	since map[string]engram.Time // by memory: the newest arrival that it has back from disk
 	done  sync.WaitGroup
 	stop  context.CancelFunc
+
+	taking sync.Mutex // one copy is taken from at a time, so that nothing is twice
 
 	mu      sync.Mutex
 	from    map[string]*recoveredFrom // by memory
@@ -40,10 +43,11 @@ type heldCopy struct{ memory, server string }
 
 // recoveredFrom is what a memory has back from copies.
 type recoveredFrom struct {
-	holders    []string
-	statements map[engram.ID]engram.Time // by entity, those that may still count; maxRecovered at most
-	refused    int
-	reason     error
+	holders []string
+	// By entity, those that may still count; maxRecovered at most of each.
+	statements, withdrawn map[engram.ID]engram.Time
+	refused               int
+	reason                error
 }
 
 // maxRecovered bounds the statements of a memory of which it is known whether they count.
@@ -55,12 +59,15 @@ const (
 	longestLook = time.Minute
 )
 
+// perRound is how many servers are asked at a time.
+const perRound = 16
+
 // recover begins to recover what the node's memories have lost.
 func (n *Node) recover(ctx context.Context, how world.Recovery) error {
 	if n.backbone == nil || how == world.RecoverNothing {
 		return nil
 	}
-	r := &recovery{n: n, how: how, since: map[string]engram.Time{}, from: map[string]*recoveredFrom{}, trouble: map[heldCopy]error{}}
+	r := &recovery{n: n, how: how, began: n.now(), since: map[string]engram.Time{}, from: map[string]*recoveredFrom{}, trouble: map[heldCopy]error{}}
 	for _, memory := range n.srv.Memories() {
 		if !world.Recoverable(memory) {
 			continue
@@ -155,29 +162,47 @@ func (r *recovery) round(ctx context.Context, waits map[heldCopy]*attempt) time.
 		}
 	}
 	r.forget(waits, there)
-	next := longestLook
-	// Those that are silent come last.
-	for _, key := range slices.SortedFunc(maps.Keys(there), func(a, b heldCopy) int {
-		return cmp.Or(cmp.Compare(there[a].SuspectedSince, there[b].SuspectedSince), strings.Compare(a.memory, b.memory), strings.Compare(a.server, b.server))
-	}) {
+	due := map[string][]heldCopy{} // by server
+	for key := range there {
 		a := waits[key]
 		if a == nil {
 			a = &attempt{pause: firstLook}
 			waits[key] = a
 		}
-		if a.done {
-			continue
+		if !a.done && !time.Now().Before(a.next) {
+			due[key.server] = append(due[key.server], key)
 		}
-		if now := time.Now(); !now.Before(a.next) {
-			a.done, err = r.ask(ctx, key.memory, there[key])
-			if ctx.Err() != nil {
-				return 0
+	}
+	// One that hangs is not waited for by the others, nor for each of its copies.
+	var asked sync.WaitGroup
+	places := make(chan struct{}, perRound)
+	for _, keys := range due {
+		asked.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			slices.SortFunc(keys, func(a, b heldCopy) int { return strings.Compare(a.memory, b.memory) })
+			var away error
+			for _, key := range keys {
+				a, err := waits[key], away
+				if err == nil {
+					a.done, err = r.ask(ctx, key.memory, there[key])
+				}
+				if ctx.Err() != nil {
+					return
+				}
+				switch r.note(key, err); engram.CodeOf(err) {
+				case engram.Unavailable, engram.Canceled: // it does not answer in time
+					away = err
+				}
+				a.next = time.Now().Add(a.pause)
+				a.pause = min(2*a.pause, longestLook)
 			}
-			r.note(key, err)
-			a.next = time.Now().Add(a.pause)
-			a.pause = min(2*a.pause, longestLook)
-		}
-		if !a.done {
+		})
+	}
+	asked.Wait()
+	next := longestLook
+	for key := range there {
+		if a := waits[key]; !a.done {
 			next = min(next, max(time.Until(a.next), 0))
 		}
 	}
@@ -208,7 +233,7 @@ func (r *recovery) note(key heldCopy, err error) {
 		return
 	}
 	if r.trouble[key] == nil {
-		slog.Warn("what was said before this server began cannot be asked for", "memory", key.memory, "server", key.server, "error", err)
+		slog.Warn("what was said before this server began is not back yet", "memory", key.memory, "server", key.server, "error", err)
 	}
 	r.trouble[key] = err
 }
@@ -238,8 +263,10 @@ func (r *recovery) ask(ctx context.Context, memory string, c mns.Copy) (done boo
 	if !slices.ContainsFunc(result.Copies, func(u engram.CopyUsed) bool { return u.Memory == c.Memory && u.Epoch == epoch }) {
 		return false, nil
 	}
+	r.taking.Lock()
+	defer r.taking.Unlock()
 	got, err := world.Recover(ctx, world.RecoverOptions{
-		How: r.how, Memory: memory, Own: r.n.srv, Copy: patient{holder}, Name: c.Memory, Since: r.since[memory], Now: r.n.now,
+		How: r.how, Memory: memory, Own: r.n.srv, Copy: patient{holder}, Name: c.Memory, Since: r.since[memory], Began: r.began,
 	})
 	r.add(memory, cmp.Or(c.Robot, c.Server), &got)
 	return err == nil, err
@@ -266,16 +293,16 @@ func (p patient) QueryParts(ctx context.Context, q engram.Query, part func(*engr
 
 // add notes what was recovered.
 func (r *recovery) add(memory, holder string, got *world.Recovered) {
-	if len(got.Statements)+got.Others+got.Refused == 0 {
+	if len(got.Statements)+len(got.Withdrawn)+got.Others+got.Refused == 0 {
 		return
 	}
-	slog.Info("a memory has from a copy what it lost when its server ended", "memory", memory, "copy at", holder, "statements", len(got.Statements), "others", got.Others,
-		"withdrawn", r.how == world.RecoverWithdraw, "refused", got.Refused)
+	slog.Info("a memory has from a copy what it lost when its server ended", "memory", memory, "copy at", holder, "statements", len(got.Statements),
+		"withdrawn", len(got.Withdrawn), "others", got.Others, "refused", got.Refused)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f := r.from[memory]
 	if f == nil {
-		f = &recoveredFrom{statements: map[engram.ID]engram.Time{}}
+		f = &recoveredFrom{statements: map[engram.ID]engram.Time{}, withdrawn: map[engram.ID]engram.Time{}}
 		r.from[memory] = f
 	}
 	if !slices.Contains(f.holders, holder) {
@@ -284,9 +311,26 @@ func (r *recovery) add(memory, holder string, got *world.Recovered) {
 	if f.refused += got.Refused; f.reason == nil {
 		f.reason = got.Reason
 	}
-	for _, id := range got.Statements[:min(len(got.Statements), max(maxRecovered-len(f.statements), 0))] {
-		f.statements[id.Truncate(engram.LevelEntity)], _ = id.Time()
+	keep := func(into map[engram.ID]engram.Time, ids []engram.ID) {
+		for _, id := range ids[:min(len(ids), max(maxRecovered-len(into), 0))] {
+			into[id.Truncate(engram.LevelEntity)], _ = id.Time()
+		}
 	}
+	keep(f.statements, got.Statements)
+	keep(f.withdrawn, got.Withdrawn)
+}
+
+// stands removes what was said anew since, and returns when the newest is of that was not.
+func (r *recovery) stands(ctx context.Context, said map[engram.ID]engram.Time) (newest engram.Time) {
+	newest = engram.MinTime
+	for entity, t := range said {
+		if s, err := r.n.srv.Latest(ctx, entity); err == nil && s.Time != t || engram.CodeOf(err) == engram.NotFound {
+			delete(said, entity)
+			continue
+		}
+		newest = max(newest, t)
+	}
+	return newest
 }
 
 // health tells what of the node's memories is as it was said before the node began.
@@ -297,19 +341,13 @@ func (r *recovery) health(ctx context.Context) (health.Status, string) {
 	var texts []string
 	for _, memory := range slices.Sorted(maps.Keys(r.from)) {
 		f := r.from[memory]
-		newest := engram.MinTime
-		for entity, t := range f.statements {
-			if s, err := r.n.srv.Latest(ctx, entity); err == nil && s.Time != t || engram.CodeOf(err) == engram.NotFound {
-				delete(f.statements, entity) // something was said since
-				continue
-			}
-			newest = max(newest, t)
-		}
-		switch n, by := len(f.statements), strings.Join(f.holders, ", "); {
-		case n == 0:
-		case r.how == world.RecoverWithdraw:
+		by := strings.Join(f.holders, ", ")
+		r.stands(ctx, f.withdrawn)
+		if n := len(f.withdrawn); n > 0 {
 			texts = append(texts, fmt.Sprintf("%s: what %s said before this server began was lost, and is withdrawn; the copy at %s had it", memory, entities(n), by))
-		default:
+		}
+		newest := r.stands(ctx, f.statements)
+		if n := len(f.statements); n > 0 {
 			texts = append(texts, fmt.Sprintf("%s: %s as said before this server began, from the copy at %s; the newest is of %s", memory, entities(n), by, newest))
 		}
 		if f.refused > 0 {
@@ -321,7 +359,7 @@ func (r *recovery) health(ctx context.Context) (health.Status, string) {
 		if r.n.store == nil { // else hardly anything is lost
 			status = health.Degraded
 		}
-		texts = append(texts, fmt.Sprintf("%s: what was said before this server began cannot be asked of the copy at %s: %v", key.memory, key.server, err))
+		texts = append(texts, fmt.Sprintf("%s: what was said before this server began is not back from the copy at %s: %v", key.memory, key.server, err))
 	}
 	return status, strings.Join(texts, "; ")
 }

@@ -2,9 +2,14 @@ package node
 
 import (
 	"context"
+	"fmt"
+	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/backbone/embedded"
@@ -13,6 +18,7 @@ import (
 	"github.com/seed-301d4374/engram/ltm"
 	longterm "github.com/seed-301d4374/engram/ltm/service"
 	"github.com/seed-301d4374/engram/memories"
+	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/ops/health"
 	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/world"
@@ -115,6 +121,58 @@ func TestWhatAServerLostIsRecovered(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server with a disk knows what it said: it withdraws nothing.
+func TestWithdrawingNeedsNoDisk(t *testing.T) {
+	n, err := New(t.Context(), Config{Data: &ltm.Options{Dir: t.TempDir()}, Recovery: world.RecoverWithdraw})
+	if engram.CodeOf(err) != engram.Invalid {
+		t.Errorf("%v", err)
+		n.Close()
+	}
+}
+
+// listing is a name system that knows only these.
+type listing struct {
+	mns.Registry
+	entries []mns.Entry
+}
+
+func (l listing) List(context.Context) ([]mns.Entry, error) { return l.entries, nil }
+
+// Servers that hang are asked for their copies at the same time, each once in a round.
+func TestOneThatHangsIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		asked := make(chan string, 100)
+		n := &Node{}
+		n.options.Server = "own"
+		n.options.Backbone = func(ctx context.Context, server string) (net.Conn, error) {
+			asked <- fmt.Sprint(server, " after ", time.Since(began))
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		r := &recovery{n: n, since: map[string]engram.Time{}, from: map[string]*recoveredFrom{}, trouble: map[heldCopy]error{}}
+		var names listing
+		for _, memory := range []string{"World", "Object", "Navigation"} {
+			r.since[memory] = engram.MinTime
+			names.entries = append(names.entries, mns.Entry{Memory: memory, Server: "own", Copies: []mns.Copy{
+				{Server: "a", Memory: memory, Addresses: []string{"nats:a"}}, {Server: "b", Memory: memory, Addresses: []string{"nats:b"}},
+			}})
+		}
+		n.names = names
+		waits := map[heldCopy]*attempt{}
+		r.round(t.Context(), waits)
+		close(asked)
+		var got []string
+		for a := range asked {
+			got = append(got, a)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"a after 0s", "b after 0s"}) || len(waits) != 6 {
+			t.Errorf("asked %q, for %d copies", got, len(waits))
+		}
+	})
 }
 
 // A server with a disk has from a copy the last that it lost when it was killed, and not what it forgot meanwhile.

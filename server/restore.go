@@ -1,7 +1,10 @@
 package server
 
 import (
+	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/ltm/wal"
@@ -64,7 +67,14 @@ func (s *Server) closeMemory() error {
 	case s.ltm != nil:
 		return errors.Join(err, s.ltm.Close())
 	case s.journal != nil:
-		return errors.Join(err, s.journal.Close())
+		ctx, cancel := context.WithTimeout(context.Background(), s.settle)
+		s.journal.Settle(ctx)
+		cancel()
+		err = errors.Join(err, s.journal.Close())
+		lost := s.journal.Unwritten()
+		for _, memory := range slices.Sorted(maps.Keys(lost)) {
+			err = errors.Join(err, engram.Errorf(engram.Unavailable, memory, "%d updates that were logged are lost: the disk refused them for %v until the end", lost[memory], s.settle))
+		}
 	}
 	return err
 }

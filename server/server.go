@@ -1,12 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature"
@@ -31,6 +33,9 @@ type Config struct {
 	// holds is put back before the Start hooks run, and Close closes it. Nil offers
 	// Volatile only, and gives the memories' own segments that durability.
 	Journal *wal.Journal
+	// CloseWithin bounds how long Close waits for a disk that refuses what the journal was to
+	// write; 0 means what it does for a store, whose own options count if there is one.
+	CloseWithin time.Duration
 	// Store is the long-term memory: the memories are recorded, and queries find what
 	// is on disk. Types and Journal are the store's then. The server owns it from then
 	// on and closes it, also if New fails. Nil means none.
@@ -51,7 +56,8 @@ type Server struct {
 
 	features []feature.Feature // of the memories
 
-	journal  *wal.Journal // nil without a log
+	journal  *wal.Journal  // nil without a log
+	settle   time.Duration // see Config.CloseWithin
 	recovery *wal.Recovery
 
 	ctx    context.Context // of the Start and Run hooks; ends with Close
@@ -76,6 +82,7 @@ func New(c Config) (*Server, error) {
 		log:     c.Log,
 		hooks:   make(map[string]*Hooks, len(c.Memories)),
 		journal: c.Journal,
+		settle:  cmp.Or(c.CloseWithin, (ltm.Options{}).WithDefaults().CloseWithin),
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -215,8 +222,9 @@ func (s *Server) Epoch() uint64 { return s.wm.Epoch() }
 func (s *Server) Number() uint64 { return s.wm.Number() }
 
 // Close ends the hooks' context, waits for the Run hooks, which may still commit
-// what they have, ends all subscriptions, and writes and closes the log. What is called
-// afterwards returns Unavailable. It must not be called by a hook.
+// what they have, ends all subscriptions, and writes and closes the log. The error names what
+// was acknowledged as logged and could not be written. What is called afterwards returns
+// Unavailable. It must not be called by a hook.
 func (s *Server) Close() error {
 	var err error
 	s.close.Do(func() {

@@ -4,20 +4,41 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/wm"
 )
+
+// trouble is something that is wrong with what was committed.
+type trouble struct {
+	of   []string // what tells it from others as long as it lasts
+	text string   // a sentence
+}
 
 // Troubles returns what is wrong with what was committed, a sentence each: what is stamped
 // ahead of the clock, and what the memories say of late.
 func (s *Server) Troubles() (all []string) {
-	if text := aheadText(s); text != "" {
-		all = append(all, text)
+	for _, t := range troublesOf(s) {
+		all = append(all, t.text)
+	}
+	return all
+}
+
+func troublesOf(s *Server) (all []trouble) {
+	if ahead := s.wm.Ahead(); len(ahead) > 0 {
+		t := trouble{text: aheadText(s, ahead)}
+		for i := range ahead {
+			t.of = append(t.of, ahead[i].Segment.String())
+		}
+		all = append(all, t)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.hooks)) {
 		if h := s.hooks[name]; h.Troubles != nil {
-			all = append(all, h.Troubles()...)
+			for _, text := range h.Troubles() {
+				all = append(all, trouble{[]string{text}, text})
+			}
 		}
 	}
 	return all
@@ -26,17 +47,26 @@ func (s *Server) Troubles() (all []string) {
 // troublesEvery is how often it is looked for troubles that the log does not have.
 const troublesEvery = time.Minute
 
-// tellTroubles logs the troubles when there are more than the last time, until the server
-// ends.
+// tellTroubles logs the troubles that were not there the last time, until the server ends.
 func tellTroubles(s *Server) {
 	tick := time.NewTicker(troublesEvery)
 	defer tick.Stop()
-	for told := 0; ; {
-		all := s.Troubles()
-		if len(all) > told {
-			s.log.Warn("something is wrong with what was committed", "what", all)
+	told := map[string]bool{}
+	for {
+		var news []string
+		now := map[string]bool{}
+		for _, t := range troublesOf(s) {
+			if slices.ContainsFunc(t.of, func(of string) bool { return !told[of] }) {
+				news = append(news, t.text)
+			}
+			for _, of := range t.of {
+				now[of] = true
+			}
 		}
-		told = len(all)
+		if len(news) > 0 {
+			s.log.Warn("something is wrong with what was committed", "what", news)
+		}
+		told = now
 		select {
 		case <-tick.C:
 		case <-s.ctx.Done():
@@ -45,24 +75,32 @@ func tellTroubles(s *Server) {
 	}
 }
 
-// aheadText says what is stamped beyond the present, and what to do; "" if nothing is.
-func aheadText(s *Server) string {
-	a := s.wm.Ahead()
-	if a.Entities == 0 {
-		return ""
+// aheadText says what is stamped beyond the present, and what to do. What forgets it takes
+// along all that is stamped later in these segments, and nothing of others.
+func aheadText(s *Server, ahead []wm.Ahead) string {
+	n, last := 0, engram.MinTime
+	since := map[string][]string{} // patterns, by the beginning of the time to be forgotten
+	for i := range ahead {
+		a := &ahead[i]
+		n, last = n+a.Entities, max(last, a.Last)
+		from := a.Present.Std().Truncate(time.Second).Add(time.Second).Format("2006-01-02 15:04:05")
+		since[from] = append(since[from], fmt.Sprintf("%q", engram.PatternOf(a.Segment)))
 	}
-	of := "of 1 entity, " + a.Example.String() + ","
-	if a.Entities > 1 {
-		of = fmt.Sprintf("of %d entities, such as %v,", a.Entities, a.Example)
+	of := "of 1 entity, " + ahead[0].Example.String() + ","
+	if n > 1 {
+		of = fmt.Sprintf("of %d entities, such as %v,", n, ahead[0].Example)
 	}
 	right := "they are gone when the server is started anew"
 	switch {
 	case s.ltm == nil && s.journal != nil:
 		right = "they stay as long as the log has them"
 	case s.ltm != nil:
-		since := engram.TimeOf(a.Since.Std().Truncate(time.Second).Add(time.Second))
-		right = fmt.Sprintf("'engram ltm forget \"*\" --range \"%s..\" --reason clock' forgets them, of all entities", since.Std().Format("2006-01-02 15:04:05"))
+		var commands []string
+		for _, from := range slices.Sorted(maps.Keys(since)) {
+			commands = append(commands, fmt.Sprintf("'engram ltm forget %s --range \"%s..\" --reason clock'", strings.Join(since[from], " "), from))
+		}
+		right = strings.Join(commands, " and ") + " forgets them, and whatever else is of that time there, such as a recording of it (--dry-run says how much)"
 	}
 	return fmt.Sprintf("there are snapshots %s stamped up to %v ahead of the clock, the last at %v: they do not count as newest where there is anything of the present. If a clock was wrong, %s; of a simulation, have the segment take any time (max ahead)",
-		of, a.Last.Sub(s.wm.Now()).Truncate(time.Second), a.Last, right)
+		of, last.Sub(s.wm.Now()).Truncate(time.Second), last, right)
 }

@@ -72,3 +72,40 @@ func TestStampsAheadAreTold(t *testing.T) {
 		}
 	})
 }
+
+// A trouble is logged once, when it comes, also in the minute in which another one goes.
+func TestTroublesAreLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var troubles atomic.Pointer[[]string]
+		set := func(all ...string) { troubles.Store(&all) }
+		set("first")
+		var log bytes.Buffer
+		s, err := server.New(server.Config{
+			Memories: []server.Memory{{Name: "Test", Hooks: server.Hooks{Troubles: func() []string { return *troubles.Load() }}}},
+			Log:      slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		for _, c := range []struct {
+			now  []string
+			news string // "" if nothing is logged
+		}{
+			{[]string{"first"}, "[first]"},
+			{[]string{"second"}, "[second]"},
+			{[]string{"second", "third"}, "[third]"},
+			{[]string{"third"}, ""},
+			{nil, ""},
+			{[]string{"third"}, "[third]"},
+		} {
+			set(c.now...)
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			if text := log.String(); strings.Count(text, "\n") != min(1, len(c.news)) || !strings.Contains(text, c.news) {
+				t.Errorf("when there is %q, the log has %q, want %q", c.now, text, c.news)
+			}
+			log.Reset()
+		}
+	})
+}

@@ -110,7 +110,10 @@ func (d deployed) serve(rules string, memories ...server.Memory) guarded {
 	served := make(chan error, 1)
 	names := mns.NewLocal()
 	go func() {
-		served <- e.Serve(ctx, g.Server, names, rpc.Options{Server: "s", Grace: time.Second, Operations: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		served <- e.Serve(ctx, g.Server, names, rpc.Options{Server: "s", Grace: time.Second, Operations: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.RawQuery != "" {
+				w.WriteHeader(http.StatusServiceUnavailable) // what is asked for is not well
+			}
 			fmt.Fprint(w, "M/S is fine")
 		})})
 	}()

@@ -84,6 +84,11 @@ rules:
 	if got, body, err := rpc.Get(t.Context(), g.tcp, "/readyz", d.client("eye")); err != nil || got != http.StatusOK || string(body) != `{"status":"ok"}`+"\n" {
 		t.Errorf("whether it is ready: %v %q %v", got, body, err)
 	}
+	for who, status := range map[string]int{"auditor": http.StatusServiceUnavailable, "eye": http.StatusOK} { // who may not see what is not well, cannot ask for one check
+		if got, _, err := rpc.Get(t.Context(), g.tcp, "/readyz?check=disk", d.client(access.Identity(who))); err != nil || got != status {
+			t.Errorf("one check for %s: %v %v", who, got, err)
+		}
+	}
 	if _, body, err := rpc.Get(t.Context(), g.tcp, "/readyz", d.client("auditor")); err != nil || string(body) != "M/S is fine" {
 		t.Errorf("how it is, for who may read everything: %q %v", body, err)
 	}

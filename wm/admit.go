@@ -107,8 +107,8 @@ func (p *pending) lateLocked(name string, now engram.Time) *entity {
 // vanishesLocked reports whether a version that is not to be the entity's newest state
 // would be evicted as soon as it is stored.
 func (e *entity) vanishesLocked(v *version, now engram.Time) bool {
-	m := e.provider.core.memory
-	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) && e.beyondWith(b, v, e.newestLocked(e.present(now))) {
+	m, newest := e.provider.core.memory, e.newestLocked(e.present(now))
+	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) && e.beyondWith(b, v, newest) {
 		return true
 	}
 	if b := &m.bounds; b.MaxAge > 0 && m.reference(b.MaxAge).Sub(v.Time) > b.MaxAge {
@@ -116,6 +116,10 @@ func (e *entity) vanishesLocked(v *version, now engram.Time) bool {
 	}
 	held := m.held
 	held.addHeld(v.counted())
+	if was := e.newest.Load(); was != newest { // it stays, and the other one may go
+		held.addHeld(newest.counted())
+		held.subHeld(was.counted())
+	}
 	return m.crowdedLocked(held)
 }
 

@@ -376,6 +376,7 @@ func (e *entity) countLocked(v *version, supersedes bool) {
 func (e *entity) rankLocked(v *version, present engram.Time) {
 	m := e.provider.core.memory
 	m.reached(v.Time, present)
+	e.provider.core.highest = max(e.provider.core.highest, v.Time)
 	old := e.newest.Load()
 	newest, ahead := v, false
 	switch {
@@ -395,20 +396,19 @@ func (e *entity) rankLocked(v *version, present engram.Time) {
 	if !m.bounded() {
 		return
 	}
+	if newest != old {
+		if old != nil { // before v, which is not to go for it
+			m.current.remove(old)
+			m.history.push(old)
+		}
+		if v != newest {
+			m.history.remove(newest)
+		}
+		m.current.push(newest)
+	}
 	if v != newest {
 		m.history.push(v)
 	}
-	if newest == old {
-		return
-	}
-	if old != nil {
-		m.current.remove(old)
-		m.history.push(old)
-	}
-	if v != newest {
-		m.history.remove(newest)
-	}
-	m.current.push(newest)
 }
 
 // countRefusal counts a refused update at the deepest segment on its way.

@@ -85,17 +85,13 @@ func (m *memory) reference(age time.Duration) engram.Time {
 // reached notes the time of a version that is stored.
 func (m *memory) reached(t, present engram.Time) {
 	switch {
-	case m.held.committed == 1:
-		m.highest, m.newest, m.second = t, t, engram.MinTime
-		return
-	case m.newest > present && t <= present: // that was no time of this clock
+	case m.held.committed == 1, m.newest > present && t <= present: // that was no time of this clock
 		m.newest, m.second = t, engram.MinTime
 	case !query.Newer(m.newest, t, present):
 		m.newest, m.second = t, m.newest
 	case t > m.second && t <= m.newest:
 		m.second = t
 	}
-	m.highest = max(m.highest, t)
 }
 
 // oldestEvictable returns what the entity's own bounds evict next, or nil: the
@@ -148,6 +144,9 @@ func (e *entity) evictLocked(v *version) {
 			e.removeLocked()
 		}
 		e.timeline.clear(v)
+		if newest := e.newest.Load(); newest != nil && v.Time > newest.Time { // what was ahead may be gone
+			e.ahead.Store(e.timeline.last().Time > newest.Time)
+		}
 	} else {
 		current := e.timeline.current(v.Time)
 		if current.oldest = v.newer; v.newer == current {

@@ -50,6 +50,27 @@ func (w *WM) Figures() Figures {
 	return f
 }
 
+// Committed returns how many snapshots were ever committed to each provider segment that is
+// there, and the number of the newest update: all of one moment. That costs a moment per
+// provider segment, however many entities there are.
+func (w *WM) Committed() (of map[engram.ID]uint64, number uint64) {
+	var providers []*provider
+	for _, m := range w.memories.sorted() {
+		for _, c := range m.value.cores.sorted() {
+			for _, p := range c.value.providers.sorted() {
+				providers = append(providers, p.value)
+			}
+		}
+	}
+	of = make(map[engram.ID]uint64, len(providers))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range providers {
+		of[p.id] = p.held.committed
+	}
+	return of, w.mu.number
+}
+
 func (w *writer) segmentFigures(c *core) SegmentFigures {
 	f := SegmentFigures{Segment: c.id, Refused: c.refused.Load()}
 	providers := c.providers.sorted()

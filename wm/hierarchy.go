@@ -58,7 +58,6 @@ type memory struct {
 	// The WM's lock protects what follows.
 	held    counters    // of all segments, with what removed ones did
 	made    int         // provider segments that are there
-	highest engram.Time // no version that is held has a higher time
 	newest  engram.Time // the newest time of all versions ever stored, if held.committed > 0
 	second  engram.Time // the second newest; MinTime if there is none
 	history versionList // what is not its entity's newest state, in the order it ceased to be
@@ -82,8 +81,9 @@ type core struct {
 	refused   atomic.Uint64 // updates to no known provider segment, and those of removed ones
 
 	// The WM's lock protects what follows.
-	past    counters // what removed provider segments did
-	leaving bool     // it is about to be removed, and takes nothing any more
+	past    counters    // what removed provider segments did
+	highest engram.Time // no version that is held has a higher time
+	leaving bool        // it is about to be removed, and takes nothing any more
 	removed bool
 }
 

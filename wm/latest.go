@@ -7,7 +7,8 @@ import (
 	"github.com/seed-301d4374/engram/query"
 )
 
-// Latest implements engram.LatestReader.
+// Latest implements engram.LatestReader. What was evicted later, as that of a clock that was
+// ahead, hides nothing; see [Feed.GoneBetween].
 func (w *WM) Latest(ctx context.Context, id engram.ID) (*engram.Snapshot, error) {
 	if hidden(ctx, id) {
 		return nil, w.noEntity(ctx, id)
@@ -60,7 +61,7 @@ func (w *WM) readOne(ctx context.Context, id engram.ID, s engram.SnapshotSelecto
 		missing = e.missingBefore(&sel, l.asOf, missing)
 	}
 	switch {
-	case len(sel.Snapshots) > 0 && missing == nil:
+	case len(sel.Snapshots) > 0 && (missing == nil || s.Kind == engram.KindLatest): // of later ones that are gone, a query tells
 		return sel.Snapshots[0], nil
 	case missing != nil:
 		return nil, engram.Errorf(engram.TooOld, id.String(), "the snapshot was evicted; what was evicted has times in %v", missing.Interval)

@@ -96,11 +96,11 @@ func (l *losses) between(after, last engram.Time) bool {
 	return after < last && was.within(after+1, last)
 }
 
-// GoneBetween reports whether an earlier entity of that name, evicted as a whole, may have
-// had a snapshot with a time in (after, last].
+// GoneBetween reports whether a snapshot with a time in (after, last] may have been evicted: of
+// the entity, if that time is not beyond the present, or with an earlier entity of that name.
 func (f Feed) GoneBetween(entity engram.ID, after, last engram.Time) bool {
 	e := f.entity(entity)
-	return e == nil || e.reborn() && e.provider.gone.between(after, last)
+	return e == nil || e.lost.between(after, min(last, e.present(f.now()))) || e.reborn() && e.provider.gone.between(after, last)
 }
 
 // reborn reports whether an entity of that name may have been evicted as a whole before.

@@ -49,58 +49,55 @@ func (e *entity) newestLocked(present engram.Time) *version {
 	return v
 }
 
-// Ahead tells of the snapshots that are stamped beyond the present.
+// Ahead tells of the snapshots of a core segment that are stamped beyond its present.
 type Ahead struct {
-	Entities int         // that have some; the other fields mean nothing if it is 0
+	Segment  engram.ID
+	Present  engram.Time // of the segment: all of them are later
+	Entities int         // that have some
 	Example  engram.ID   // one of them
-	Since    engram.Time // all of them are later
 	Last     engram.Time // the time of the last of them
 }
 
-// Ahead looks for what is stamped beyond the present. Where there is nothing it costs a
-// moment per segment, else one per entity.
-func (w *WM) Ahead() (found Ahead) {
+// Ahead looks for what is stamped beyond the present, and returns the segments that have some,
+// sorted. It costs a moment per segment, and where there is something one per entity.
+func (w *WM) Ahead() (found []Ahead) {
 	now := w.now()
-	found.Since, found.Last = engram.MaxTime, engram.MinTime
 	for _, m := range w.memories.sorted() {
-		least := engram.MaxTime
 		for _, c := range m.value.cores.sorted() {
-			least = min(least, c.value.present(now))
+			w.mu.Lock()
+			highest := c.value.highest
+			w.mu.Unlock()
+			a := Ahead{Segment: c.value.id, Present: c.value.present(now)}
+			if highest <= a.Present {
+				continue
+			}
+			a.Last = engram.MinTime
+			c.value.look(&a)
+			w.mu.Lock()
+			if c.value.highest == highest { // what had that time may be gone
+				c.value.highest = a.Last
+			}
+			w.mu.Unlock()
+			if a.Entities > 0 {
+				found = append(found, a)
+			}
 		}
-		w.mu.Lock()
-		highest := m.value.highest
-		w.mu.Unlock()
-		if highest <= least {
-			continue
-		}
-		last := m.value.look(now, &found)
-		w.mu.Lock()
-		if m.value.highest == highest { // what had that time may be gone
-			m.value.highest = last
-		}
-		w.mu.Unlock()
 	}
 	return found
 }
 
-// look adds what the memory has beyond the present, and returns the highest time of all.
-func (m *memory) look(now engram.Time, found *Ahead) (highest engram.Time) {
-	highest = engram.MinTime
-	for _, c := range m.cores.sorted() {
-		present := c.value.present(now)
-		for _, p := range c.value.providers.sorted() {
-			for _, e := range p.value.entities.sorted() {
-				v := e.value.timeline.last()
-				if v == nil {
-					continue
-				}
-				if highest = max(highest, v.Time); v.Time > present {
-					found.Entities++
-					found.Example = e.value.id
-					found.Since, found.Last = min(found.Since, present), max(found.Last, v.Time)
-				}
+// look finds what the segment has beyond the present; the last time is that of all it has.
+func (c *core) look(a *Ahead) {
+	for _, p := range c.providers.sorted() {
+		for _, e := range p.value.entities.sorted() {
+			v := e.value.timeline.last()
+			if v == nil {
+				continue
+			}
+			if a.Last = max(a.Last, v.Time); v.Time > a.Present {
+				a.Entities++
+				a.Example = e.value.id
 			}
 		}
 	}
-	return highest
 }

@@ -62,7 +62,8 @@ func TestClockThatWasAhead(t *testing.T) {
 			for range 20 {
 				commit()
 			}
-			if now -= aYear; w.Ahead().Entities != 2 {
+			now -= aYear
+			if a := w.Ahead(); len(a) != 1 || a[0].Entities != 2 || a[0].Segment != modelCore || a[0].Present != w.Present(modelID("a")) || a[0].Last != now+aYear {
 				t.Errorf("the clock was set right, and %+v is told", w.Ahead())
 			}
 			var given []engram.Time
@@ -107,7 +108,7 @@ func TestClockThatWasAhead(t *testing.T) {
 					t.Errorf("what was ahead is erased, and there are %v", got)
 				}
 			}
-			if s, err := w.Latest(t.Context(), modelID("a")); err != nil || s.Time != now || w.Ahead().Entities != 0 {
+			if s, err := w.Latest(t.Context(), modelID("a")); err != nil || s.Time != now || len(w.Ahead()) > 0 {
 				t.Errorf("what was ahead is erased: %+v, %v, %+v", s, err, w.Ahead())
 			}
 		})
@@ -197,7 +198,7 @@ func TestBoundOfThePresent(t *testing.T) {
 			if s, err := w.Latest(t.Context(), modelID("a")); err != nil || (s.Time == now.Add(c.ahead)) != c.newest {
 				t.Errorf("%+v, %v", s, err)
 			}
-			if got := w.Ahead().Entities == 0; got != c.newest {
+			if got := len(w.Ahead()) == 0; got != c.newest {
 				t.Errorf("%+v", w.Ahead())
 			}
 		})
@@ -205,7 +206,7 @@ func TestBoundOfThePresent(t *testing.T) {
 }
 
 // Whatever a clock does and whatever comes late, the newest is the same however it is asked
-// for, and that of the definition, and what is acknowledged last of the present is there.
+// for, now and later, and that of the definition, and what is acknowledged is there.
 func TestNewestOfAnyClock(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := 55 * aYear
@@ -213,7 +214,12 @@ func TestNewestOfAnyClock(t *testing.T) {
 		if rapid.Bool().Draw(rt, "aged") {
 			history.MaxAge = time.Hour
 		}
-		w := memory(t, wm.Config{Now: func() engram.Time { return now }}, history, engram.Bounds{MaxCount: rapid.SampledFrom([]int{0, 0, 8}).Draw(rt, "of all")})
+		all := engram.Bounds{MaxCount: rapid.SampledFrom([]int{0, 0, 3, 8}).Draw(rt, "of all")}
+		if rapid.Bool().Draw(rt, "bytes of all") {
+			all.MaxBytes = 12_000
+		}
+		w := memory(t, wm.Config{Now: func() engram.Time { return now }}, history, all)
+		steps := []engram.Time{0, 0, 0, -1, 20e9, 30e9, -aYear, 2 * aYear, -10e9, 10 * 60e9}
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			now += engram.Time(time.Second)
 			switch rapid.IntRange(0, 9).Draw(rt, "clock") {
@@ -221,19 +227,24 @@ func TestNewestOfAnyClock(t *testing.T) {
 				now += aYear
 			case 1:
 				now -= aYear
+			case 2:
+				now += 5 * 60e9
+			case 3:
+				now -= 5 * 60e9
 			}
-			c := one(stateAt("a", now+rapid.SampledFrom([]engram.Time{0, 0, 0, -1, 30e9, -aYear, 2 * aYear, -10e9}).Draw(rt, "at")))
+			entity := rapid.SampledFrom([]string{"a", "a", "a", "b"}).Draw(rt, "entity")
+			at := now + rapid.SampledFrom(steps).Draw(rt, "at")
+			c := one(change(entity, int(at), blob(rapid.SampledFrom([]int{5, 5, 4000}).Draw(rt, "size"))))
 			c.Recorded = true
 			results, err := w.Commit(t.Context(), c)
 			if err != nil {
 				rt.Fatal(err)
 			}
-			at := c.Updates[0].Time
 			if results[0].Err != nil {
 				if engram.CodeOf(results[0].Err) != engram.TooOld {
 					rt.Fatal(results[0].Err)
 				}
-			} else if got := timesOf(t, w, "a"); !slices.Contains(got, at) {
+			} else if got := timesOf(t, w, entity); !slices.Contains(got, at) {
 				rt.Fatalf("%v is acknowledged, and there are %v", at, got)
 			}
 			if rapid.IntRange(0, 5).Draw(rt, "erase") == 0 {
@@ -246,22 +257,33 @@ func TestNewestOfAnyClock(t *testing.T) {
 			if len(there) == 0 {
 				continue
 			}
-			present := w.Present(modelID("a"))
-			want := slices.Max(there)
-			for _, t := range there {
-				if t <= present && (want > present || t > want) {
-					want = t
+			then := now
+			for _, later := range []engram.Time{0, 60e9, 10 * 60e9, aYear, 9 * aYear} {
+				now = then + later
+				present := w.Present(modelID("a"))
+				want := slices.Max(there)
+				for _, t := range there {
+					if t <= present && (want > present || t > want) {
+						want = t
+					}
+				}
+				times, missing := latestOf(t, w, "a", 1)
+				if !slices.Equal(times, []engram.Time{want}) || slices.Contains(missing, engram.MissingAhead) != (slices.Max(there) > present && want <= present) {
+					rt.Fatalf("of %v the newest is %v, missing %v; want %v by %v", there, times, missing, want, present)
+				}
+				if s, err := w.Latest(t.Context(), modelID("a")); err != nil || s.Time != want {
+					rt.Fatalf("of %v: %+v, %v; want %v by %v", there, s, err, want, present)
 				}
 			}
-			times, missing := latestOf(t, w, "a", 1)
-			if !slices.Equal(times, []engram.Time{want}) || slices.Contains(missing, engram.MissingAhead) != (slices.Max(there) > present && want <= present) {
-				rt.Fatalf("of %v the newest is %v, missing %v; want %v by %v", there, times, missing, want, present)
+			now = then
+			ahead, last := 0, engram.MinTime
+			for _, e := range []string{"a", "b"} {
+				if at := slices.Max(append(timesOf(t, w, e), engram.MinTime)); at > w.Present(modelID(e)) {
+					ahead, last = ahead+1, max(last, at)
+				}
 			}
-			if s, err := w.Latest(t.Context(), modelID("a")); err == nil && s.Time != want || err != nil && engram.CodeOf(err) != engram.TooOld {
-				rt.Fatalf("%+v, %v; want %v", s, err, want)
-			}
-			if a := w.Ahead(); (a.Entities > 0) != (slices.Max(there) > present) {
-				rt.Fatalf("of %v by %v: %+v", there, present, a)
+			if a := w.Ahead(); len(a) != min(ahead, 1) || ahead > 0 && (a[0].Entities != ahead || a[0].Last != last) {
+				rt.Fatalf("%d entities are ahead, up to %v: %+v", ahead, last, a)
 			}
 		}
 	})
@@ -287,5 +309,75 @@ func TestLossesOfTwoTimes(t *testing.T) {
 		if (len(r.Missing) > 0) != c.lost {
 			t.Errorf("of %v to %v, missing is %+v", c.first, c.last, r.Missing)
 		}
+	}
+}
+
+// What of a clock that was ahead a bound has evicted hides nothing, also when its time comes.
+func TestLatestWhenWhatWasAheadIsGone(t *testing.T) {
+	const minute = engram.Time(time.Minute)
+	for name, ahead := range map[string][]engram.Time{"all of it": {1, 2}, "the first of it": {1, 2, 60 * minute}} {
+		t.Run(name, func(t *testing.T) {
+			now := 55 * aYear
+			w := memory(t, wm.Config{Now: func() engram.Time { return now }}, engram.Bounds{MaxCount: len(ahead)}, engram.Bounds{})
+			put := func(at engram.Time) {
+				t.Helper()
+				c := one(stateAt("a", at))
+				c.Recorded = true
+				if err := commitTo(t, w, c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, by := range ahead {
+				put(now + 5*minute + by)
+			}
+			put(now)
+			put(now + 1)
+			last := now + 1
+			ctx, a := t.Context(), modelID("a")
+			if n := testing.AllocsPerRun(100, func() { w.Latest(ctx, a) }); n > 0 && len(ahead) == 2 {
+				t.Errorf("nothing is ahead any more, and the latest takes the long way: %v allocations", n)
+			}
+			for range 10 {
+				now += minute
+				if s, err := w.Latest(t.Context(), modelID("a")); err != nil || s.Time != last {
+					t.Errorf("at %v the latest is %+v, %v; want that of %v", now, s, err, last)
+				}
+			}
+		})
+	}
+}
+
+// What is acknowledged is not evicted for what is ahead of the clock: by the bounds of all
+// that goes first, however large it is beside what is of the present.
+func TestAcknowledgedBesideWhatWasAhead(t *testing.T) {
+	const second = engram.Time(time.Second)
+	for name, c := range map[string]struct {
+		bounds         engram.Bounds
+		near, far, own int // sizes
+		isTooOld       bool
+		wantTimesA     []engram.Time
+	}{
+		"count":                    {engram.Bounds{MaxCount: 3}, 10, 10, 10, false, []engram.Time{0, 20 * second}},
+		"bytes":                    {engram.Bounds{MaxBytes: 20_000}, 100, 12_000, 6_000, false, []engram.Time{0, 20 * second}},
+		"bytes, of little that is": {engram.Bounds{MaxBytes: 20_000}, 12_000, 10, 6_000, true, []engram.Time{20 * second, 120 * second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := 55 * aYear
+			now := start + 120*second
+			w := memory(t, wm.Config{Now: func() engram.Time { return now }}, engram.Bounds{}, c.bounds)
+			testkit.Commit(t, w, change("a", int(start+20*second), blob(c.near)), change("a", int(start+120*second), blob(c.far)), change("b", int(start+120*second), blob(10)))
+			now = start
+			err := commitTo(t, w, one(change("a", int(start), blob(c.own))))
+			if tooOld := engram.CodeOf(err) == engram.TooOld; tooOld != c.isTooOld || err != nil && !tooOld {
+				t.Fatal(err)
+			}
+			got := timesOf(t, w, "a")
+			for i := range got {
+				got[i] -= start
+			}
+			if !slices.Equal(got, c.wantTimesA) {
+				t.Errorf("after %v there are %v, want %v", err, got, c.wantTimesA)
+			}
+		})
 	}
 }

@@ -195,7 +195,7 @@ func (r *Rules) mergeJoints(said []*Statement, joints []*JointStatement, name st
 	removed := r.removals(said)
 	var described, valued *JointStatement
 	for _, s := range joints {
-		if s.Home != InWorld || !s.Joint.describes() || name != "" && s.Name != name || !r.jointStamp(s, s.Joint.Time).afterAll(removed) {
+		if s.Home != InWorld || !s.Joint.describes() || name != "" && s.Name != name || !r.jointStamp(s, s.Joint.Time).besideAll(removed) {
 			continue
 		}
 		if described == nil || r.jointOver(s, described, s.Joint.Time, described.Joint.Time) {
@@ -206,7 +206,7 @@ func (r *Rules) mergeJoints(said []*Statement, joints []*JointStatement, name st
 		return nil, nil
 	}
 	for _, s := range joints {
-		if s.Name != described.Name || s.Joint.Value == nil || !r.jointStamp(s, s.Joint.ValueTime).afterAll(removed) {
+		if s.Name != described.Name || s.Joint.Value == nil || !r.jointStamp(s, s.Joint.ValueTime).besideAll(removed) {
 			continue
 		}
 		if valued == nil || r.jointOver(s, valued, s.Joint.ValueTime, valued.Joint.ValueTime) {
@@ -303,8 +303,9 @@ func byJoint(a, b hung) int {
 	return cmp.Or(strings.Compare(a.joint, b.joint), strings.Compare(a.name, b.name))
 }
 
-// revisedJoint returns what the provider says of a joint once it has stated a, too, and when.
-func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation) (*Articulation, engram.Time, error) {
+// revisedJoint returns what the provider says of a joint once it has stated a, too, and when. What it said before stays as
+// far as a says nothing else, but anew.
+func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation, anew bool) (*Articulation, engram.Time, error) {
 	if err := a.Check(joint); err != nil {
 		return nil, 0, err
 	}
@@ -326,7 +327,7 @@ func (k *keeper) revisedJoint(f *Forest, joint string, a Articulation) (*Articul
 	}
 	was := own.Joint
 	switch {
-	case was.Moved != a.Moved:
+	case anew, was.Moved != a.Moved:
 	case !a.describes() && was.describes():
 		value := a
 		a = *was

@@ -1,10 +1,12 @@
 package world_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -37,6 +39,39 @@ func TestFromFuture(t *testing.T) {
 			}
 			s, by := world.FromFuture(b.Forest(), "cup", now)
 			if by != test.by || (s != nil) != (test.by > 0) || s != nil && s.Robot != "robot3" {
+				t.Errorf("%v ahead, by %+v", by, s)
+			}
+		})
+	}
+	value := 0.5
+	ahead := world.Said{Provider: "eye", Robot: "robot3", Time: now.Add(25 * time.Second)}
+	joint := func(j world.Articulation) world.JointStatement {
+		j.Moved = "cup"
+		return world.JointStatement{Name: "hinge", Said: ahead, Joint: &j}
+	}
+	described := joint(world.Articulation{Base: "table", Kind: world.Revolute, Pose: pose.Identity()})
+	described.Provider, described.Time = "plan", now.Add(-time.Hour)
+	for name, say := range map[string]func(b *world.Builder) error{
+		"a removal": func(b *world.Builder) error {
+			return b.Put(world.Statement{Name: "cup", Said: ahead, Item: &world.Item{Removed: &world.Removal{}}})
+		},
+		"a state": func(b *world.Builder) error {
+			return b.PutState(world.StateStatement{Said: ahead, State: &world.State{Item: "cup", Name: "full", Value: true}})
+		},
+		"a joint": func(b *world.Builder) error {
+			return b.PutJoint(joint(world.Articulation{Base: "table", Kind: world.Revolute, Pose: pose.Identity()}))
+		},
+		"a value": func(b *world.Builder) error {
+			return errors.Join(b.PutJoint(described), b.PutJoint(joint(world.Articulation{Value: &value})))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := world.NewBuilder(world.DefaultRules())
+			cup := world.Statement{Name: "cup", Said: world.Said{Provider: "plan", Time: now.Add(-time.Hour)}, Item: &world.Item{Structure: &world.Structure{Parent: "table"}}}
+			if err := errors.Join(b.Put(cup), say(b)); err != nil {
+				t.Fatal(err)
+			}
+			if s, by := world.FromFuture(b.Forest(), "cup", now); s == nil || s.Robot != "robot3" || by != 25*time.Second {
 				t.Errorf("%v ahead, by %+v", by, s)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
@@ -54,7 +55,7 @@ type keeper struct {
 	// store writes updates, one error each, and returns the mark of the last. Its own error says that none was
 	// written, or if it is Unavailable or Canceled that nobody knows.
 	store func(context.Context, []update) ([]error, Mark, error)
-	// storeData stores the data of a map, of which no world has more than that they are there.
+	// storeData stores the data of a map, of which no world has more than that they are there; none are deleted.
 	storeData func(ctx context.Context, name string, t engram.Time, data []byte) error
 
 	writing sync.Mutex  // held from what is read to what is written in its place
@@ -62,9 +63,13 @@ type keeper struct {
 }
 
 // tick returns the time of what is said next: later than all before, and than what it takes the
-// place of, also if the clock was put back since.
+// place of, also if the clock was put back since. If that was by more than a second, it is later than the latter only.
 func (k *keeper) tick(after engram.Time) engram.Time {
-	k.stated = max(k.now(), k.stated+1, after+1)
+	now := k.now()
+	if k.stated > now.Add(time.Second) {
+		k.stated = 0
+	}
+	k.stated = max(now, k.stated+1, after+1)
 	return k.stated
 }
 
@@ -199,7 +204,7 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 	var stated []string
 	failed, mark, err := k.write(ctx, func(f *Forest) ([]update, error) {
 		var updates []update
-		revised := map[string]*Item{} // one that is named twice is revised twice
+		revised := map[string]*update{} // one that is named twice is revised twice
 		for _, by := range items {
 			it, now, err := k.revisedItem(f, by, revised[by.Name])
 			if err == nil && by.Structure != nil {
@@ -209,9 +214,9 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 				refused = append(refused, Refusal{by.Name, err})
 				continue
 			}
-			revised[by.Name] = &it
-			stated = append(stated, by.Name)
-			updates = append(updates, update{by.Name, now, 1, it.upright()})
+			u := update{by.Name, now, 1, it.upright()}
+			revised[by.Name] = &u
+			stated, updates = append(stated, by.Name), append(updates, u)
 		}
 		return updates, nil
 	})
@@ -225,11 +230,12 @@ func (k *keeper) Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mar
 
 // revisedItem returns what the provider says of an item once it has stated more of it, over what it is about to say
 // (nil is what it says at present), and when.
-func (k *keeper) revisedItem(f *Forest, by NamedItem, before *Item) (Item, engram.Time, error) {
+func (k *keeper) revisedItem(f *Forest, by NamedItem, before *update) (Item, engram.Time, error) {
 	it, now := k.own(f, by.Name)
 	if before != nil {
-		it = *before
+		it, now = *before.what.(*Item), max(now, before.time+1)
 	}
+	becomes := by.Is(KindRobot) && !it.Is(KindRobot)
 	it.revise(by.Item)
 	it.pin(&Statement{Said: Said{Time: now}})
 	err := it.Check(by.Name)
@@ -240,7 +246,11 @@ func (k *keeper) revisedItem(f *Forest, by NamedItem, before *Item) (Item, engra
 	case by.Removed != nil:
 		err = engram.Errorf(engram.Invalid, by.Name, "it is stated as removed; remove it")
 	default:
-		err = k.checkPlace(f, by)
+		place := Item{Description: it.Description, Structure: by.Structure, Placement: by.Placement}
+		err = k.checkPlace(f, NamedItem{by.Name, place})
+		if err == nil && becomes && PlacesItself(f, NamedItem{by.Name, it}, k.provider, k.robot) {
+			err = engram.Errorf(engram.Conflict, by.Name, "where a robot is counts from itself only, and %q has stated where it is; withdraw that, then state what it is", k.provider)
+		}
 	}
 	return it, now, err
 }
@@ -370,41 +380,6 @@ func (k *keeper) orphan(f *Forest, c, parent *Merged) update {
 // Withdraw implements [Model].
 func (k *keeper) Withdraw(ctx context.Context, name string) (Mark, error) {
 	return k.stateOne(ctx, Stated{Name: name, What: Withdrawal{Item: true, States: true, Joints: true, Joint: true, Map: true, Component: true}})
-}
-
-// withdrawal takes back what the provider says under a name.
-func (k *keeper) withdrawal(f *Forest, name string, w Withdrawal) (updates []update) {
-	back := func(name string, said *Said, says bool, nothing any) {
-		if says && k.says(said) {
-			updates = append(updates, update{name, k.tick(said.Time), 1, nothing})
-		}
-	}
-	if w.Item {
-		_, now := k.own(f, name)
-		updates = append(updates, update{name, now, 1, &Item{}})
-	}
-	var beside rare
-	if n := f.any(name); n != nil {
-		beside = *n.rare
-	}
-	for _, s := range beside.states {
-		back(s.Name, &s.Said, w.States && s.State.Value != nil, &State{Item: name, Name: s.State.Name})
-	}
-	for _, s := range beside.joints {
-		back(s.Name, &s.Said, w.Joints, &Articulation{})
-	}
-	if s := k.ownJoint(name); s != nil {
-		back(name, &s.Said, w.Joint && s.Joint.Moved != "" && !(w.Joints && s.Joint.Moved == name), &Articulation{})
-	}
-	for of, said := range f.maps.said {
-		for _, s := range said {
-			back(of, &s.Said, w.Map && of == name && s.Map.says() || w.Maps && len(s.Map.Describes) > 0 && s.Map.Describes[0] == name, &Map{})
-		}
-	}
-	for _, s := range f.components.said[name] {
-		back(name, &s.Said, w.Component && s.Component.Kind != "", &Component{})
-	}
-	return updates
 }
 
 // Articulate implements [Model].

@@ -27,7 +27,9 @@ func NewLocal(provider string, rules Rules, more ...Option) *Local {
 	l := &Local{}
 	l.keeper = keeper{hub: newHub(rules), provider: provider, source: o.source, now: o.now, store: l.put, check: func(context.Context, []update) []error { return nil }, begin: func(context.Context) error { return nil }}
 	l.storeData = func(_ context.Context, name string, _ engram.Time, data []byte) error {
-		l.data.Store(name, slices.Clone(data))
+		if l.data.Store(name, slices.Clone(data)); len(data) == 0 {
+			l.data.Delete(name)
+		}
 		return nil
 	}
 	l.epoch = rand.Uint64() | 1

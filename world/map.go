@@ -299,6 +299,12 @@ func (s *MapStatement) id() engram.ID {
 	return id
 }
 
+// dataID returns the entity that its provider has the data of the map in, called likewise.
+func (s *MapStatement) dataID() engram.ID {
+	id, _ := engram.NewID(ownMemory, dataSegment, s.Provider, s.Name)
+	return id
+}
+
 // checked returns data that are those that the map names.
 func (s *MapStatement) checked(data []byte, err error) ([]byte, error) {
 	if err == nil && s.Map.SHA256 != "" && !strings.EqualFold(s.Map.SHA256, checksum(data)) {

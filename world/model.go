@@ -21,7 +21,8 @@ type Model interface {
 	// Update states items. Groups and members that are not set stay as this provider has
 	// stated them; a group without a time is stated now. Items that are refused are told, with
 	// the reason, and do not stop the others. The pose or the parent of a robot that is neither this provider nor the robot
-	// of its memory World is refused as Conflict, here as in all that states them: it would not count. What says nothing of its source, in a world that was not
+	// of its memory World is refused as Conflict, here as in all that states them: it would not count. So is that an item is a
+	// robot whose place or parent this provider has stated. What says nothing of its source, in a world that was not
 	// given one by [FromSource], is refused as Invalid, here as in all that states something; a pose, a parent
 	// and a removal have the source of what this provider has stated of the item.
 	Update(ctx context.Context, items ...NamedItem) ([]Refusal, Mark, error)

@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +18,10 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
+	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/server"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -220,6 +225,29 @@ func TestClockIsPutBack(t *testing.T) {
 		}
 		now -= engram.Time(time.Hour)
 	}
+}
+
+// Once a clock that was far ahead is set, the running program says what is new, and what it said with a later time is refused
+// until then.
+func TestClockThatWasAheadIsSet(t *testing.T) {
+	var off atomic.Int64
+	now := func() engram.Time { return engram.Now().Add(time.Duration(off.Load())) }
+	svc, ctx := serving.NewOf(t, server.Config{Memories: []server.Memory{memories.World()}, Log: testkit.Quiet, Now: now}), testkit.Context(t)
+	m, err := world.Over(ctx, svc, "plan", world.DefaultRules(), world.FromSource(world.Perception), world.Clock(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	k := kit{t, m, ctx}
+	off.Store(int64(10 * time.Minute))
+	k.put(item("cup", "", 0), item("room", "", 0))
+	off.Store(0)
+	refused, mark, err := m.Update(ctx, item("new", "", 0), item("cup", "room", 1), item("newer", "new", 1))
+	if f := k.see(mark, err); len(refused) != 1 || !errors.Is(refused[0].Err, engram.OutOfRange) || !f.Has("new") || !f.Has("newer") {
+		t.Errorf("%v; there are %q", refused, names(f.All()))
+	}
+	off.Store(int64(9*time.Minute + 30*time.Second)) // less ahead than a server allows
+	k.put(item("cup", "room", 1))
 }
 
 func TestUpdatePose(t *testing.T) {
@@ -691,19 +719,62 @@ func TestStateAllTurnsATree(t *testing.T) {
 			k.Fatal(failed, err)
 		}
 		k.code("a loop", failed[0], engram.Conflict)
+		// An item that waits is on the way, too.
+		k.put(item("a", "x", 1), item("b", "a", 1))
+		for _, parent := range []string{"a", "b"} {
+			x := item("x", parent, 1)
+			refused, _, err := k.Update(k.ctx, x)
+			if err != nil || len(refused) != 1 {
+				k.Fatal(refused, err)
+			}
+			k.code("x in "+parent, refused[0].Err, engram.Conflict)
+			if failed, _, err = k.StateAll(k.ctx, false, world.Stated{Name: "x", What: x.Item}); err != nil || len(failed) != 1 {
+				k.Fatal(failed, err)
+			}
+			k.code("x in "+parent+" of all", failed[0], engram.Conflict)
+		}
 	})
+	// A loop of two writers may be stated again, as by the import of what was exported; no other one is made of it.
+	svc := newServer(t)
+	k := kit{t, over(t, svc, "plan"), testkit.Context(t)}
+	k.put(item("b", "", 0), item("d", "", 0))
+	mark := k.put(item("c", "b", 1))
+	codec, err := world.NewCodec(k.ctx, svc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := codec.EncodeItem(&world.Item{Structure: &world.Structure{Parent: "c"}, Source: world.Operator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Commit(t, svc, engram.EntityUpdate{Entity: engram.MustID("World/Item/bob/b"), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(p)}})
+	k.see(mark, nil)
+	k.await(func(f *world.Forest) bool { b, err := f.Get("b"); return err == nil && b.Structure.Parent == "c" })
+	for _, c := range []struct {
+		name, parent string
+		code         engram.Code
+	}{{"b", "c", 0}, {"c", "b", 0}, {"d", "c", 0}, {"b", "d", engram.Conflict}} {
+		failed, mark, err := k.StateAll(k.ctx, false, world.Stated{Name: c.name, What: world.Item{Structure: &world.Structure{Parent: c.parent}, Source: world.Operator}})
+		if got := engram.CodeOf(cmp.Or(failed...)); err != nil || got != c.code {
+			t.Errorf("%s in %s: %v, %v", c.name, c.parent, failed, err)
+		}
+		if failed == nil {
+			k.see(mark, nil)
+		}
+	}
 }
 
 // fullServer refuses all of a name, as a server does that has no room for it.
 type fullServer struct {
 	engram.Service
 	name  string
-	parts int // commits that it takes as a whole before it is away; 0 is all
+	parts int         // commits that it takes as a whole before it is away; 0 is all
+	why   engram.Code // of a commit that it does not take
 }
 
 func (s *fullServer) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
 	if s.parts--; s.parts == 0 {
-		return nil, engram.Errorf(engram.Exhausted, "", "no more commits")
+		return nil, engram.Errorf(s.why, "", "no more commits")
 	}
 	var rest engram.Commit
 	for _, u := range c.Updates {
@@ -725,7 +796,7 @@ func (s *fullServer) Commit(ctx context.Context, c engram.Commit) ([]engram.Upda
 
 // What no check foresees is told beside a mark of what was stated.
 func TestStateAllThatAServerRefuses(t *testing.T) {
-	k := kit{t, over(t, &fullServer{newServer(t), "b", 0}, "rover"), testkit.Context(t)}
+	k := kit{t, over(t, &fullServer{newServer(t), "b", 0, 0}, "rover"), testkit.Context(t)}
 	failed, mark, err := k.StateAll(k.ctx, false, world.Stated{Name: "a", What: item("a", "", 0).Item}, world.Stated{Name: "b", What: item("b", "", 0).Item},
 		world.Stated{Name: "c", What: item("c", "", 0).Item})
 	if len(failed) != 3 || failed[0] != nil || failed[2] != nil || !errors.Is(failed[1], engram.Exhausted) {
@@ -734,19 +805,137 @@ func TestStateAllThatAServerRefuses(t *testing.T) {
 	if got := names(k.see(mark, err).All()); !slices.Equal(got, []string{"a", "c"}) {
 		t.Errorf("stated are %q", got)
 	}
-	// Of several commits the first is taken.
-	k.Model = over(t, &fullServer{newServer(t), "", 2}, "rover")
+	// Of several commits the first is taken, and whether the second is, nobody knows if its answer was lost.
 	var all []world.Stated
-	for i := range 2001 {
+	for i := range 4001 {
 		name := fmt.Sprintf("box%04d", i)
 		all = append(all, world.Stated{Name: name, What: item(name, "", 0).Item})
 	}
-	failed, mark, err = k.StateAll(k.ctx, false, all...)
-	if len(failed) != 2001 || failed[1999] != nil || !errors.Is(failed[2000], engram.Exhausted) {
-		t.Fatal(len(failed), err)
+	const not, unknown = "it was not stated: ", "whether it was stated is not known: "
+	for why, says := range map[engram.Code]string{engram.Exhausted: not, engram.Canceled: unknown} {
+		k.Model = over(t, &fullServer{newServer(t), "", 2, why}, "rover")
+		failed, mark, err = k.StateAll(k.ctx, false, all...)
+		if len(failed) != 4001 || failed[1999] != nil || engram.CodeOf(failed[2000]) != why {
+			t.Fatal(len(failed), err)
+		}
+		if !strings.Contains(failed[2000].Error(), says) || !strings.Contains(failed[3999].Error(), says) || !strings.Contains(failed[4000].Error(), not) {
+			t.Errorf("%v: %v, %v, %v", why, failed[2000], failed[3999], failed[4000])
+		}
+		if f := k.see(mark, err); f.Len() != 2000 {
+			t.Errorf("%d are stated", f.Len())
+		}
 	}
-	if f := k.see(mark, err); f.Len() != 2000 {
-		t.Errorf("%d are stated", f.Len())
+}
+
+// What is taken back and stated by one call is as it is stated then, and nothing of before; also where the last statement has
+// a time that is still to come.
+func TestTakenBackAndStated(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 30 * time.Second} {
+		svc, ctx := newServer(t), testkit.Context(t)
+		var off atomic.Int64
+		now := func() engram.Time { return engram.Now().Add(time.Duration(off.Load())) }
+		w, err := world.Over(ctx, svc, "plan", world.DefaultRules(), world.FromSource(world.Perception), world.Clock(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := kit{t, w, ctx}
+		off.Store(int64(ahead))
+		k.put(item("shelf", "", 0), item("box", "shelf", 1, "object"))
+		slide := world.Articulation{Base: "shelf", Moved: "box", Kind: world.Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}, Value: new(0.5)}
+		k.see(k.Articulate(ctx, "slide", slide))
+		k.see(k.SetState(ctx, world.State{Item: "box", Name: "full", Value: true}, 1))
+		k.see(k.SetMap(ctx, "plan", world.Map{Describes: []string{"box"}}, []byte{1}))
+		off.Store(0)
+		slide.Value = nil
+		failed, mark, err := w.StateAll(ctx, false, world.Stated{Name: "box", What: world.Withdrawal{Item: true, States: true, Joints: true, Maps: true}},
+			world.Stated{Name: "new", What: item("new", "shelf", 0).Item},
+			world.Stated{Name: "box", What: world.Item{Structure: &world.Structure{Parent: "shelf"}}}, world.Stated{Name: "slide", What: slide},
+			world.Stated{What: world.State{Item: "box", Name: "full", Value: false}, Confidence: 1}, world.Stated{Name: "plan", What: world.Map{Format: "own"}, Data: []byte{2}})
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		f := k.see(mark, err)
+		box, err := f.Get("box")
+		states, _ := f.States("box")
+		joint, jerr := f.Joint("box")
+		data, derr := w.MapData(ctx, "plan")
+		if err != nil || box.Placement != nil || box.Description != nil || jerr != nil || joint.Value != nil || len(states) != 1 || states[0].State.Value != false || derr != nil || data[0] != 2 {
+			t.Errorf("%v ahead: %+v, %v, joint %+v, %v, states %v, data %v, %v", ahead, box, err, joint, jerr, states, data, derr)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The data of a map that is taken back, or has no data any more, are not kept, unless another map has them.
+func TestDataGoWithTheMap(t *testing.T) {
+	svc := newServer(t)
+	k := kit{t, over(t, svc, "plan"), testkit.Context(t)}
+	held := func(name string) int {
+		k.Helper()
+		r, err := svc.Query(k.ctx, engram.PatternOf(engram.MustID("World/MapData/plan/"+name)).Select(engram.Latest(1)))
+		if err != nil {
+			k.Fatal(err)
+		}
+		codec, err := world.NewCodec(k.ctx, svc)
+		if err != nil {
+			k.Fatal(err)
+		}
+		for it := range r.All() {
+			data, err := codec.MapData(it.ID, it.Snapshot)
+			if err != nil {
+				k.Fatal(err)
+			}
+			return len(data)
+		}
+		return 0
+	}
+	data := []byte{1, 2, 3}
+	k.put(item("kitchen", "", 0))
+	for name, c := range map[string]struct {
+		back func(name string) (world.Mark, error)
+		left int
+	}{
+		"withdrawn": {func(name string) (world.Mark, error) { return k.Withdraw(k.ctx, name) }, 0},
+		"no map":    {func(name string) (world.Mark, error) { return k.SetMap(k.ctx, name, world.Map{}, nil) }, 0},
+		"of another": {func(name string) (world.Mark, error) {
+			return k.SetMap(k.ctx, name, world.Map{URL: "file:///x", Format: "own"}, nil)
+		}, 0},
+		"by item": {func(string) (world.Mark, error) {
+			_, mark, err := k.StateAll(k.ctx, false, world.Stated{Name: "kitchen", What: world.Withdrawal{Maps: true}})
+			return mark, err
+		}, 0},
+		"said again": {func(name string) (world.Mark, error) {
+			f, err := k.View(k.ctx)
+			if err != nil {
+				return world.Mark{}, err
+			}
+			is, err := f.Maps().Get(name)
+			if err != nil {
+				return world.Mark{}, err
+			}
+			_, mark, err := k.StateAll(k.ctx, false, world.Stated{Name: "kitchen", What: world.Withdrawal{Maps: true}}, world.Stated{Name: name, What: *is.Map})
+			return mark, err
+		}, 3},
+		"in another map": {func(name string) (world.Mark, error) {
+			other := world.Map{Format: "own", Link: engram.MustID("World/MapData/plan/" + name)}
+			k.see(k.SetMap(k.ctx, "copy", other, nil))
+			return k.Withdraw(k.ctx, name)
+		}, 3},
+	} {
+		k.see(k.SetMap(k.ctx, name, world.Map{Describes: []string{"kitchen"}, Format: "own"}, data))
+		if held(name) != 3 {
+			k.Fatal("there are no data")
+		}
+		k.see(c.back(name))
+		if got := held(name); got != c.left {
+			k.Errorf("%s: %d bytes are left", name, got)
+		}
+		k.see(k.SetMap(k.ctx, name, world.Map{Format: "own"}, data)) // and they are there again
+		if got, err := k.MapData(k.ctx, name); err != nil || !slices.Equal(got, data) {
+			k.Errorf("%s: %v, %v", name, got, err)
+		}
 	}
 }
 
@@ -846,6 +1035,48 @@ func TestStatesGoWithTheItem(t *testing.T) {
 			k.Errorf("%v, %v", s, err)
 		}
 	})
+	// An operator who removed an item and stated it again has said nothing of its states and joints: what is perceived of
+	// them since counts, and what was before does not.
+	eachModel(t, func(k kit) {
+		k.kitchen()
+		cup := item("cup", "table", 0.5)
+		cup.Source = world.Operator
+		slide := world.Articulation{Base: "table", Moved: "cup", Kind: world.Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}, Source: world.Perception}
+		perceive := func(value float64) *world.Forest {
+			slide.Value = &value
+			k.see(k.Articulate(k.ctx, "slide", slide))
+			return k.see(k.SetState(k.ctx, world.State{Item: "cup", Name: "full", Value: value, Source: world.Perception}, 1))
+		}
+		for i := range 3 { // the second and the third time he has removed it before
+			k.put(cup)
+			value := float64(i)
+			f := perceive(value)
+			s, err := f.States("cup")
+			if j, jerr := f.Joint("cup"); err != nil || jerr != nil || len(s) != 1 || s[0].State.Value != value || *j.Value != value {
+				k.Errorf("perceived %d times: %v, %v, %+v, %v", i+1, s, err, j, jerr)
+			}
+			k.see(k.Remove(k.ctx, "cup", "oops", world.RefuseChildren))
+			f = k.see(k.put(cup), nil)
+			s, err = f.States("cup")
+			if j, jerr := f.Joint("cup"); err != nil || len(s) > 0 || jerr == nil {
+				k.Errorf("stated again: %v, %v, %+v", s, err, j)
+			}
+		}
+	})
+	// An operator's item stays where a camera says that it is gone, and its state and joint with it.
+	svc := newServer(t)
+	plan, eye := kit{t, over(t, svc, "plan"), testkit.Context(t)}, kit{t, over(t, svc, "eye"), testkit.Context(t)}
+	box := item("box", "shelf", 1)
+	box.Source = world.Operator
+	plan.put(item("shelf", "", 0), box)
+	plan.see(plan.Articulate(plan.ctx, "slide", world.Articulation{Base: "shelf", Moved: "box", Kind: world.Prismatic, Pose: pose.Identity(), Direction: pose.Vec3{X: 1}, Value: new(0.5), Source: world.Operator}))
+	mark, err := plan.SetState(plan.ctx, world.State{Item: "box", Name: "full", Value: true, Source: world.Operator}, 1)
+	eye.see(mark, err)
+	f := plan.see(eye.Remove(eye.ctx, "box", "not seen", world.RefuseChildren))
+	if s, err := f.States("box"); err != nil || len(s) != 1 {
+		t.Errorf("%v, %v", s, err)
+	}
+	plan.at(f, "shelf", "box", 1.5)
 }
 
 // Where a robot is is stated by itself, or in its own memory World; others are told so.
@@ -876,6 +1107,31 @@ func TestPlaceOfAnotherRobot(t *testing.T) {
 		if !strings.Contains(err.Error(), `from the provider "tug"`) {
 			k.Error(err)
 		}
+		// What it is may be said first, with the same call, or last.
+		kind := func(name string) world.NamedItem {
+			return world.NamedItem{Name: name, Item: world.Item{Description: &world.Description{Kinds: []string{world.KindRobot}}, Source: world.Perception}}
+		}
+		placed := func(name string) world.NamedItem {
+			return world.NamedItem{Name: name, Item: world.Item{Placement: &world.Placement{Frame: "kitchen", Pose: pose.Identity()}, Source: world.Perception}}
+		}
+		all, mark, err := k.Update(k.ctx, kind("new"), placed("new"))
+		if len(all) != 1 {
+			k.Fatal(all, err)
+		}
+		k.code("placed with the same call", all[0].Err, engram.Conflict)
+		if f := k.see(mark, err); !f.Has("new") {
+			k.Error("what it is counts")
+		}
+		k.put(placed("late"))
+		refused("what it is, once placed", kind("late"))
+		failed, _, err := k.StateAll(k.ctx, true, world.Stated{Name: "late", What: kind("late").Item})
+		if err != nil || len(failed) != 1 {
+			k.Fatal(failed, err)
+		}
+		k.code("of all", failed[0], engram.Conflict)
+		k.see(k.Withdraw(k.ctx, "late"))
+		k.put(kind("late"), kind("late"))
+		k.put(placed("rover"), kind("rover"))
 	})
 }
 

@@ -556,8 +556,13 @@ func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, e
 			return nil, Mark{}, err
 		}
 		if err != nil { // those before are there
-			for _, i := range places[len(results):] {
-				failed[i] = engram.Errorf(engram.CodeOf(err), updates[i].name, "it was not stated: %w", err)
+			code := engram.CodeOf(err)
+			for j, i := range places[len(results):] {
+				what := "it was not stated"
+				if j < len(part) && (code == engram.Unavailable || code == engram.Canceled) {
+					what = "whether it was stated is not known"
+				}
+				failed[i] = engram.Errorf(code, updates[i].name, what+": %w", err)
 			}
 			break
 		}

@@ -3,6 +3,7 @@ package world
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -15,7 +16,7 @@ type Recovery uint8
 // What becomes of it.
 const (
 	RecoverTake     Recovery = iota // it is said again, as it was
-	RecoverWithdraw                 // it is withdrawn, of the memory World
+	RecoverWithdraw                 // statements of the memory World are withdrawn, all else is said again
 	RecoverNothing                  // it stays as it is
 )
 
@@ -23,7 +24,7 @@ const (
 type recoveredPart struct {
 	segments engram.Pattern
 	newest   int  // snapshots of each entity
-	says     bool // they are statements, which can be withdrawn
+	says     bool // they are statements, which can be withdrawn; else they are said again
 }
 
 // recovered is what a world is made of, by memory, but for clocks, which are measured anew.
@@ -57,12 +58,15 @@ type RecoverOptions struct {
 	// Since is the time of arrival from which on the memory may have lost something, by the
 	// memory's clock.
 	Since engram.Time
-	Now   func() engram.Time // when something is withdrawn
+	// Began is when the server began: what is withdrawn is withdrawn as of then, so that what is
+	// said since counts.
+	Began engram.Time
 }
 
 // Recovered tells what was recovered.
 type Recovered struct {
-	Statements []engram.ID // snapshots of entities that say with each all that they say
+	Statements []engram.ID // said again: snapshots of entities that say with each all that they say
+	Withdrawn  []engram.ID // snapshots that withdraw such
 	Others     int         // snapshots beside these, such as looks
 	Refused    int         // by the memory …
 	Reason     error       // … and why the first was
@@ -70,22 +74,19 @@ type Recovered struct {
 
 // Recover has a memory say what a copy of it has and the memory has lost of what a world is
 // made of: of statements the newest, of looks and of what hands hold the newest 10,000 of each
-// sensor and hand; where the memory is kept on disk, what arrived last. What was said since is newer and
-// counts. Done twice it does nothing the second
+// sensor and hand; where the memory is kept on disk, of these what arrived last. What was said since is newer and
+// counts; what the memory's bounds keep no more is passed over. Done twice it does nothing the second
 // time. An error ends it; what was recovered before stays.
 func Recover(ctx context.Context, o RecoverOptions) (r Recovered, err error) {
-	var codec *Codec
-	switch o.How {
-	case RecoverNothing:
+	if o.How == RecoverNothing {
 		return r, nil
-	case RecoverWithdraw:
-		if codec, err = NewCodec(ctx, o.Own); err != nil {
-			return r, err
-		}
 	}
 	for _, part := range recovered[o.Memory] {
-		if codec != nil && !part.says {
-			continue
+		var codec *Codec
+		if o.How == RecoverWithdraw && part.says {
+			if codec, err = NewCodec(ctx, o.Own); err != nil {
+				return r, err
+			}
 		}
 		if err := o.recover(ctx, &part, codec, &r); err != nil {
 			return r, err
@@ -94,14 +95,20 @@ func Recover(ctx context.Context, o RecoverOptions) (r Recovered, err error) {
 	return r, nil
 }
 
-// lateness is how much later than it was true something may be known that a memory has lost which
+// lateness is how much later than it was true a look may be known that a memory has lost which
 // is kept on disk: the last of what it was told before it was killed.
 const lateness = time.Minute
 
+// recover recovers a part; with a codec it is withdrawn.
 func (o *RecoverOptions) recover(ctx context.Context, part *recoveredPart, codec *Codec, r *Recovered) error {
-	selector, all := engram.Latest(part.newest), o.Since == engram.MinTime
-	if !all {
+	selector := engram.Latest(part.newest)
+	own := selector
+	switch {
+	case part.newest == 1:
+		own = engram.Indices(-1, -1) // what is ahead of the clock is there, too
+	case o.Since != engram.MinTime:
 		selector = engram.In(engram.Interval{Start: o.Since.Add(-lateness), End: engram.MaxTime})
+		own = selector
 	}
 	// Most of it is there: only what is not has its payload fetched.
 	lost := map[engram.ID]map[engram.Time]engram.Time{} // by entity and time, when it arrived
@@ -119,11 +126,11 @@ func (o *RecoverOptions) recover(ctx context.Context, part *recoveredPart, codec
 	if err != nil || len(lost) == 0 {
 		return err
 	}
-	q = part.query(o.Memory, lost, selector)
+	q = part.query(o.Memory, lost, own)
 	q.WithoutPayload = true
 	err = o.each(ctx, o.Own, q, func(entity engram.ID, s *engram.Snapshot) error {
 		for t, arrived := range lost[entity] {
-			if t == s.Time && arrived <= s.Arrived || t < s.Time && all && part.newest == 1 {
+			if t == s.Time && arrived <= s.Arrived || t < s.Time && part.newest == 1 {
 				delete(lost[entity], t)
 			}
 		}
@@ -140,14 +147,18 @@ func (o *RecoverOptions) recover(ctx context.Context, part *recoveredPart, codec
 	commit := func() error {
 		results, err := o.Own.Commit(ctx, engram.Commit{Updates: updates})
 		if err != nil {
-			return err
+			return fmt.Errorf("the memory does not take it: %w", err)
 		}
 		for i := range results {
+			id := updates[i].Entity.At(updates[i].Time)
 			switch {
+			case engram.CodeOf(results[i].Err) == engram.TooOld: // it is not lost: the bounds would have evicted it
 			case results[i].Err != nil:
 				r.refuse(results[i].Err)
+			case codec != nil:
+				r.Withdrawn = append(r.Withdrawn, id)
 			case part.newest == 1:
-				r.Statements = append(r.Statements, updates[i].Entity.At(updates[i].Time))
+				r.Statements = append(r.Statements, id)
 			default:
 				r.Others++
 			}
@@ -169,7 +180,7 @@ func (o *RecoverOptions) recover(ctx context.Context, part *recoveredPart, codec
 			if len(s.Instances) == 1 && bytes.Equal(s.Instances[0].Payload.Bytes, nothing.Bytes) {
 				return nil
 			}
-			u.Time, u.Instances = max(o.Now(), s.Time+1), []engram.Instance{engram.NewInstance(nothing)}
+			u.Time, u.Instances = max(o.Began, s.Time+1), []engram.Instance{engram.NewInstance(nothing)}
 		}
 		if updates, size = append(updates, u), size+s.Size(); len(updates) < maxCommit && size < maxCommitBytes {
 			return nil

@@ -161,14 +161,15 @@ func TestRecoverTheLast(t *testing.T) {
 	}
 	say("cup", now)
 	say("plate", now)
+	say("late", now.Add(-10*time.Minute)) // what was seen before is said late
 	copyOf(t, holder, own)
 	fresh := serverOf(t, memories.World())
 	testkit.Commit(t, fresh, engram.EntityUpdate{Entity: engram.MustID("World/Item/eye/cup"), Time: before.Time, Instances: before.Instances})
 	r, err := world.Recover(t.Context(), world.RecoverOptions{Memory: "World", Own: fresh, Copy: holder, Name: "World", Since: before.Arrived + 1})
-	if err != nil || len(r.Statements) != 2 {
+	if err != nil || len(r.Statements) != 3 {
 		t.Errorf("%v, %+v", err, r)
 	}
-	for entity, is := range map[string]bool{"old": false, "plate": true} {
+	for entity, is := range map[string]bool{"old": false, "plate": true, "late": true} {
 		if _, err := fresh.Latest(t.Context(), engram.MustID("World/Item/eye/"+entity)); (err == nil) != is {
 			t.Errorf("%s: %v", entity, err)
 		}
@@ -211,8 +212,8 @@ func TestRecoverByWithdrawing(t *testing.T) {
 	fresh := serverOf(t, memories.World())
 	later := engram.Now().Add(time.Minute)
 	for i, want := range []int{5, 0} {
-		r, err := world.Recover(t.Context(), world.RecoverOptions{How: world.RecoverWithdraw, Memory: "World", Own: fresh, Copy: holder, Name: "World", Since: engram.MinTime, Now: func() engram.Time { return later }})
-		if err != nil || len(r.Statements) != want || r.Refused != 0 {
+		r, err := world.Recover(t.Context(), world.RecoverOptions{How: world.RecoverWithdraw, Memory: "World", Own: fresh, Copy: holder, Name: "World", Since: engram.MinTime, Began: later})
+		if err != nil || len(r.Withdrawn) != want || len(r.Statements)+r.Others+r.Refused != 0 {
 			t.Errorf("%d: %v, %+v", i, err, r)
 		}
 	}
@@ -231,5 +232,113 @@ func TestRecoverByWithdrawing(t *testing.T) {
 		if it.Snapshot.Time != later {
 			t.Errorf("%v was withdrawn at %v", it.ID, it.Snapshot.Time)
 		}
+	}
+}
+
+// meanwhile is a server to which something is said after it was asked what it has.
+type meanwhile struct {
+	*server.Server
+	say func()
+}
+
+func (m *meanwhile) QueryParts(ctx context.Context, q engram.Query, part func(*engram.Result) error) error {
+	err := m.Server.QueryParts(ctx, q, part)
+	m.say()
+	m.say = func() {}
+	return err
+}
+
+// What is said since the server began is not withdrawn, whenever it is said, and wherever the memory is kept.
+func TestWithdrawingLeavesWhatIsSaidSince(t *testing.T) {
+	for name, test := range map[string]struct {
+		meanwhile bool
+		since     engram.Time
+	}{
+		"before the recovery":         {false, engram.MinTime},
+		"meanwhile":                   {true, engram.MinTime},
+		"before, and there is a disk": {false, engram.Now().Add(-time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own, holder, fresh := serverOf(t, memories.World()), serverOf(t), serverOf(t, memories.World())
+			k := kit{t, over(t, own, "plan"), testkit.Context(t)}
+			k.put(item("cup", "", 1), item("plate", "", 1))
+			copyOf(t, holder, own)
+			began := engram.Now()
+			again := func() { kit{t, over(t, fresh, "plan"), k.ctx}.put(item("cup", "", 2)) }
+			m := &meanwhile{fresh, func() {}}
+			if test.meanwhile {
+				m.say = again
+			} else {
+				again()
+			}
+			if _, err := world.Recover(t.Context(), world.RecoverOptions{How: world.RecoverWithdraw, Memory: "World", Own: m, Copy: holder, Name: "World", Since: test.since, Began: began}); err != nil {
+				t.Fatal(err)
+			}
+			for entity, says := range map[string]bool{"cup": true, "plate": false} {
+				s, err := fresh.Latest(t.Context(), engram.MustID("World/Item/plan/"+entity))
+				if err != nil || (len(s.Instances[0].Payload.Bytes) > 0) != says {
+					t.Errorf("%s: %v, %v; is anything said of it: %v", entity, s, err, says)
+				}
+			}
+		})
+	}
+}
+
+// What cannot be withdrawn is taken back instead, so that all have the same world.
+func TestWithdrawingTakesTheRest(t *testing.T) {
+	own, holder, fresh := serverOf(t, memories.World(), memories.Object()), serverOf(t), serverOf(t, memories.World(), memories.Object())
+	for entity, typ := range map[string]string{"World/Item/eye/cup": "engram.world.Item", "Object/Instance/eye/plate": "engram.object.Instance"} {
+		testkit.Commit(t, own, engram.EntityUpdate{Entity: engram.MustID(entity), Time: engram.Now(), Instances: []engram.Instance{engram.NewInstance(engram.Payload{Type: typ, Bytes: []byte{0x0a, 0}})}})
+	}
+	copyOf(t, holder, own)
+	o := world.RecoverOptions{How: world.RecoverWithdraw, Own: fresh, Copy: holder, Since: engram.MinTime, Began: engram.Now()}
+	for memory, want := range map[string][2]int{"World": {0, 1}, "Object": {1, 0}} {
+		o.Memory, o.Name = memory, memory
+		if r, err := world.Recover(t.Context(), o); err != nil || [2]int{len(r.Statements), len(r.Withdrawn)} != want {
+			t.Errorf("%s: %v, %+v; want %v taken and withdrawn", memory, err, r, want)
+		}
+	}
+}
+
+// What the bounds of a memory keep no more is not lost, and is not told.
+func TestRecoverWithinTheBounds(t *testing.T) {
+	c, err := world.NewCodec(t.Context(), serverOf(t, memories.World()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.EncodeLook(&world.Look{Frame: "map", Pose: pose.Identity(), View: world.View{Horizontal: 1, Vertical: 1, MaxRange: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := engram.Now()
+	look := func(s *server.Server, at ...time.Duration) {
+		var updates []engram.EntityUpdate
+		for _, d := range at {
+			updates = append(updates, engram.EntityUpdate{Entity: engram.MustID("World/Observation/rover/eye"), Time: now.Add(d), Instances: []engram.Instance{engram.NewInstance(p)}})
+		}
+		testkit.Commit(t, s, updates...)
+	}
+	times := func(n int, first, step time.Duration) (at []time.Duration) {
+		for i := range n {
+			at = append(at, first+time.Duration(i)*step)
+		}
+		return at
+	}
+	for name, test := range map[string]struct{ before, since []time.Duration }{
+		"a night": {times(100, -20*time.Hour, time.Minute), times(3, 0, 1)},
+		"full":    {times(10_000, -time.Hour, time.Millisecond), times(5, 0, 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			own, holder, fresh := serverOf(t, memories.World()), serverOf(t), serverOf(t, memories.World())
+			look(own, test.before...)
+			copyOf(t, holder, own)
+			look(fresh, test.since...)
+			for range 2 {
+				r, err := world.Recover(t.Context(), world.RecoverOptions{Memory: "World", Own: fresh, Copy: holder, Name: "World", Since: engram.MinTime})
+				if err != nil || r.Refused > 0 {
+					t.Errorf("%v, %d are refused: %v", err, r.Refused, r.Reason)
+				}
+			}
+		})
 	}
 }

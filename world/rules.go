@@ -160,3 +160,9 @@ func (s stamp) after(o stamp) bool {
 func (s stamp) afterAll(removed []stamp) bool {
 	return !slices.ContainsFunc(removed, func(o stamp) bool { return !s.after(o) })
 }
+
+// besideAll is afterAll of a state or a joint: it counts if it is newer, whoever removed the item, since he may have
+// stated it again and goes on saying when it was removed.
+func (s stamp) besideAll(removed []stamp) bool {
+	return !slices.ContainsFunc(removed, func(o stamp) bool { return !s.after(o) && s.time <= o.time })
+}

@@ -48,7 +48,7 @@ func (f *Forest) States(name string) ([]*StateStatement, error) {
 	removed := f.rules.removals(n.said)
 	for _, s := range n.states {
 		state := s.State.Name
-		if o := best[state]; s.State.Value != nil && f.stateStamp(s).afterAll(removed) && (o == nil || f.stateStamp(s).over(f.stateStamp(o))) {
+		if o := best[state]; s.State.Value != nil && f.stateStamp(s).besideAll(removed) && (o == nil || f.stateStamp(s).over(f.stateStamp(o))) {
 			best[state] = s
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"reflect"
 	"slices"
 
 	"github.com/seed-301d4374/engram"
@@ -15,9 +16,11 @@ type together struct {
 	f       *Forest
 	items   map[string]bool // that are stated
 	said    map[subject]bool
-	failed  []error  // of each thing
-	updates []update // what comes of them
-	of      []int    // the thing that each update is of
+	last    map[entity]engram.Time // when what comes of them is said last, of each entity
+	maps    *mapIndex              // nil before it is needed
+	failed  []error                // of each thing
+	updates []update               // what comes of them
+	of      []int                  // the thing that each update is of
 }
 
 // subject is what one of several things is about.
@@ -25,6 +28,20 @@ type subject struct {
 	kind Home
 	name string
 }
+
+// mapIndex finds maps of a forest.
+type mapIndex struct {
+	first  map[string][]*MapStatement // the provider's own, by the item that they describe first
+	linked map[engram.ID]int          // how many have these data
+}
+
+// entity is what an update is of: its name, and the type of what it says.
+type entity struct {
+	name string
+	what reflect.Type
+}
+
+func (u *update) entity() entity { return entity{u.name, reflect.TypeOf(u.what)} }
 
 // StateAll implements [Model].
 func (k *keeper) StateAll(ctx context.Context, dryRun bool, all ...Stated) ([]error, Mark, error) {
@@ -34,17 +51,19 @@ func (k *keeper) StateAll(ctx context.Context, dryRun bool, all ...Stated) ([]er
 	if err != nil {
 		return nil, Mark{}, err
 	}
-	t := together{k: k, f: f, items: map[string]bool{}, said: map[subject]bool{}, failed: make([]error, len(all))}
+	t := together{k: k, f: f, items: map[string]bool{}, said: map[subject]bool{}, last: map[entity]engram.Time{}, failed: make([]error, len(all))}
 	t.take(all)
 	t.note(k.check(ctx, t.updates))
 	if dryRun || t.refused() || len(t.updates) == 0 {
 		return t.errors(), Mark{}, nil
 	}
-	var rest []update
-	var of []int
+	var rest, deleted []update
+	var of, by []int
 	for i, u := range t.updates {
 		if data, is := u.what.([]byte); !is {
 			rest, of = append(rest, u), append(of, t.of[i])
+		} else if len(data) == 0 {
+			deleted, by = append(deleted, u), append(by, t.of[i])
 		} else if err := k.storeData(ctx, u.name, u.time, data); err != nil { // first: who has the map shall find them
 			return nil, Mark{}, err
 		}
@@ -52,6 +71,14 @@ func (k *keeper) StateAll(ctx context.Context, dryRun bool, all ...Stated) ([]er
 	t.updates, t.of = rest, of
 	failed, mark, err := k.store(ctx, rest)
 	t.note(failed)
+	for i, u := range deleted { // last, for the same reason
+		if err != nil || t.failed[by[i]] != nil {
+			continue
+		}
+		if err := k.storeData(ctx, u.name, u.time, nil); err != nil {
+			t.failed[by[i]] = engram.Errorf(engram.CodeOf(err), u.name, "the map is taken back, and its data are not deleted: %w", err)
+		}
+	}
 	return t.errors(), mark, err
 }
 
@@ -85,9 +112,47 @@ func (t *together) take(all []Stated) {
 			continue
 		}
 		for _, u := range updates {
+			if last, again := t.last[u.entity()]; again { // taken back, and stated
+				u.time = max(u.time, last+1)
+			}
+			t.last[u.entity()] = u.time
 			t.updates, t.of = append(t.updates, u), append(t.of, i)
 		}
 	}
+	for i, u := range t.updates {
+		if m, is := u.what.(*Map); is && u.time == t.last[u.entity()] && t.leaves(u.name, m) {
+			t.updates, t.of = append(t.updates, update{u.name, u.time, 1, []byte{}}), append(t.of, t.of[i])
+		}
+	}
+}
+
+// leaves reports whether nothing has the own data of a map any more once m is stated.
+func (t *together) leaves(name string, m *Map) bool {
+	for _, s := range t.f.maps.said[name] {
+		if s.Map.Link == s.dataID() && t.k.says(&s.Said) {
+			return m.Link != s.Map.Link && t.mapIndex().linked[s.Map.Link] == 1
+		}
+	}
+	return false
+}
+
+// mapIndex returns the index of maps.
+func (t *together) mapIndex() *mapIndex {
+	if t.maps != nil {
+		return t.maps
+	}
+	t.maps = &mapIndex{map[string][]*MapStatement{}, map[engram.ID]int{}}
+	for _, said := range t.f.maps.said {
+		for _, s := range said {
+			if s.Robot == t.k.robot {
+				t.maps.linked[s.Map.Link]++
+			}
+			if t.k.says(&s.Said) && len(s.Map.Describes) > 0 {
+				t.maps.first[s.Map.Describes[0]] = append(t.maps.first[s.Map.Describes[0]], s)
+			}
+		}
+	}
+	return t.maps
 }
 
 // updatesOf returns what comes of one thing.
@@ -102,10 +167,15 @@ func (t *together) updatesOf(s *Stated) ([]update, error) {
 	}
 	switch v := s.What.(type) {
 	case Item:
-		it, now, err := k.revisedItem(t.f, NamedItem{name, v}, nil)
+		var before *update
+		if last, back := t.last[entity{name, reflect.TypeFor[*Item]()}]; back {
+			before = &update{name, last, 1, &Item{Source: k.source}}
+		}
+		it, now, err := k.revisedItem(t.f, NamedItem{name, v}, before)
 		return []update{{name, now, 1, it.upright()}}, cmp.Or(once(InWorld), err)
 	case Articulation:
-		a, now, err := k.revisedJoint(t.f, name, v)
+		_, back := t.last[entity{name, reflect.TypeFor[*Articulation]()}]
+		a, now, err := k.revisedJoint(t.f, name, v, back)
 		return []update{{name, now, 1, a}}, cmp.Or(once(inJoint), err)
 	case State:
 		name = v.Item + "/" + v.Name
@@ -118,9 +188,54 @@ func (t *together) updatesOf(s *Stated) ([]update, error) {
 		c, now, err := k.revisedComponent(t.f, name, v)
 		return []update{{name, now, 1, c}}, cmp.Or(once(inPart), err)
 	case Withdrawal:
-		return k.withdrawal(t.f, name, v), engram.CheckName(name)
+		return t.withdrawal(name, v), engram.CheckName(name)
 	}
 	return nil, engram.Errorf(engram.Invalid, name, "a %T cannot be stated; state an Item, Articulation, State, Map, Component or Withdrawal", s.What)
+}
+
+// withdrawal takes back what the provider says under a name.
+func (t *together) withdrawal(name string, w Withdrawal) (updates []update) {
+	k, f := t.k, t.f
+	back := func(name string, said *Said, says bool, nothing any) {
+		if says && k.says(said) {
+			updates = append(updates, update{name, k.tick(said.Time), 1, nothing})
+		}
+	}
+	if w.Item {
+		_, now := k.own(f, name)
+		updates = append(updates, update{name, now, 1, &Item{}})
+	}
+	var beside rare
+	if n := f.any(name); n != nil {
+		beside = *n.rare
+	}
+	for _, s := range beside.states {
+		back(s.Name, &s.Said, w.States && s.State.Value != nil, &State{Item: name, Name: s.State.Name})
+	}
+	for _, s := range beside.joints {
+		back(s.Name, &s.Said, w.Joints, &Articulation{})
+	}
+	if s := k.ownJoint(name); s != nil {
+		back(name, &s.Said, w.Joint && s.Joint.Moved != "" && !(w.Joints && s.Joint.Moved == name), &Articulation{})
+	}
+	var maps []*MapStatement
+	if w.Map {
+		maps = f.maps.said[name]
+	}
+	if w.Maps {
+		for _, s := range t.mapIndex().first[name] {
+			if !w.Map || s.Name != name {
+				maps = append(slices.Clip(maps), s)
+			}
+		}
+	}
+	for _, s := range maps {
+		back(s.Name, &s.Said, s.Map.says(), &Map{})
+	}
+	for _, s := range f.components.said[name] {
+		back(name, &s.Said, w.Component && s.Component.Kind != "", &Component{})
+	}
+	return updates
 }
 
 // note takes the errors of updates as those of their things.
@@ -156,9 +271,11 @@ func CheckParents(f *Forest, items []NamedItem) []error {
 	}
 	rooted := map[string]bool{} // names whose way is known to end at a root, so that a deep tree costs one step per item
 	for i := range items {
-		if items[i].Structure != nil {
-			failed[i] = checkLoop(f, items[i].Name, parents, rooted)
+		s := items[i].Structure
+		if n := f.item(items[i].Name); s == nil || n != nil && n.merged.parent() == s.Parent { // it makes no loop that there is not yet
+			continue
 		}
+		failed[i] = checkLoop(f, items[i].Name, parents, rooted)
 	}
 	return failed
 }
@@ -181,15 +298,50 @@ func checkLoop(f *Forest, item string, parents map[string]string, rooted map[str
 			continue
 		}
 		n := f.item(name)
-		if n == nil || f.parent(n) == nil {
+		if n == nil {
 			break
 		}
-		name = f.parent(n).name
+		name = n.merged.parent() // the stated one, be it there or not
 	}
 	for _, name := range way {
 		rooted[name] = true
 	}
 	return nil
+}
+
+// Stating yields each joint, map and component of which somebody who is meant says something, whether it counts or not,
+// as what takes it back; one of several statements is there several times, in no order.
+func Stating(f *Forest, meant func(*Said) bool) iter.Seq[Stated] {
+	return func(yield func(Stated) bool) {
+		var all []Stated
+		f.jointed.all(func(k hung) bool {
+			for _, s := range f.node(k.id).joints {
+				if s.Name == k.joint && s.Home == InWorld && meant(&s.Said) {
+					all = append(all, Stated{Name: s.Name, What: Withdrawal{Joint: true}})
+				}
+			}
+			return true
+		})
+		for name, said := range f.maps.said {
+			for _, s := range said {
+				if s.Map.says() && meant(&s.Said) {
+					all = append(all, Stated{Name: name, What: Withdrawal{Map: true}})
+				}
+			}
+		}
+		for name, said := range f.components.said {
+			for _, s := range said {
+				if s.Component.Kind != "" && meant(&s.Said) {
+					all = append(all, Stated{Name: name, What: Withdrawal{Component: true}})
+				}
+			}
+		}
+		for _, s := range all {
+			if !yield(s) {
+				return
+			}
+		}
+	}
 }
 
 // SaidBeside yields who says something under a name beside an item: a state of it, a joint that moves it or has the

@@ -13,7 +13,7 @@ import (
 // addCopyFlags adds the flags of the copies that a server holds.
 func addCopyFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArray("copy", nil, "hold a copy of what another server owns: a pattern and rules, such as\n'robot1:Object/Instance rate=2 max-payload=64KB', or '*:Object' of every other robot;\nmay be repeated; see 'engram copy --help'")
-	cmd.Flags().String("recover", "take", "what becomes of what World, Object and Navigation said before this server began and have\nlost, where copies at other servers have it: 'take' says it again, 'withdraw' has World\nwithdraw it everywhere, 'off' leaves it as it is")
+	cmd.Flags().String("recover", "take", "what becomes of what World, Object and Navigation said before this server began and have\nlost, where copies at other servers have it: 'take' says it again, 'withdraw' has World\nwithdraw its statements everywhere, 'off' leaves it as it is")
 }
 
 // recoveries are the values of --recover.

@@ -138,7 +138,7 @@ func show(cmd *cobra.Command, args []string, fallback engram.SnapshotSelector, p
 		warnAbout(cmd, r)
 		n, found := len(items), r.Items()
 		if sel.wantsLatest(t, fallback) {
-			warnAhead(cmd, found)
+			warnAhead(cmd, m, r)
 		}
 		for _, it := range found {
 			if t.index < len(it.Instances) {
@@ -217,11 +217,24 @@ func warnAbout(cmd *cobra.Command, r *engram.Result) {
 	}))
 }
 
-// warnAhead says of which entities the latest snapshot is stamped ahead of the clock: there
-// is nothing else of them.
-func warnAhead(cmd *cobra.Command, latest []engram.Item) {
-	now := engram.Now()
-	latest = slices.DeleteFunc(slices.Clone(latest), func(it engram.Item) bool { return it.Time.Sub(now) <= engram.DefaultMaxAhead })
+// warnAhead says of which entities the latest snapshot is stamped farther ahead of this
+// computer's clock than their segments take: there is nothing else of them. A copy has its
+// owner's clock, of which nothing is known.
+func warnAhead(cmd *cobra.Command, m engram.Service, r *engram.Result) {
+	now, presents := engram.Now(), map[engram.ID]engram.Time{}
+	latest := slices.DeleteFunc(r.Items(), func(it engram.Item) bool {
+		if it.Time.Sub(now) <= engram.DefaultMaxAhead || slices.ContainsFunc(r.Copies, func(c engram.CopyUsed) bool { return c.Memory == it.ID.Memory() }) {
+			return true
+		}
+		core := it.ID.Truncate(engram.LevelCoreSegment)
+		if _, known := presents[core]; !known {
+			presents[core] = engram.MaxTime
+			if d, err := m.Describe(cmd.Context(), engram.PatternOf(core)); err == nil && len(d) > 0 {
+				presents[core] = (&engram.CoreSegment{MaxAhead: d[0].MaxAhead}).Present(now)
+			}
+		}
+		return it.Time <= presents[core]
+	})
 	if len(latest) == 0 {
 		return
 	}
@@ -229,7 +242,7 @@ func warnAhead(cmd *cobra.Command, latest []engram.Item) {
 	if n := uint64(len(latest)) - 1; n > 0 {
 		more = ", and " + countOf(n, "snapshot") + " more are"
 	}
-	cmd.PrintErrf("engram: %s is stamped %s ahead of the clock%s\n", visible(latest[0].ID.String()), formatDuration(latest[0].Time.Sub(now).Round(time.Second)), more)
+	cmd.PrintErrf("engram: %s is stamped %s ahead of this computer's clock%s\n", visible(latest[0].ID.String()), formatDuration(latest[0].Time.Sub(now).Round(time.Second)), more)
 }
 
 // copyText says which copy has answered for a memory and how old it is.

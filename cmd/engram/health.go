@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -78,8 +79,8 @@ func printHealth(cmd *cobra.Command, format string, r health.Report) error {
 	return print[health.Finding](cmd.OutOrStdout(), format, out, nil)
 }
 
-// askHealth asks the server at --address, or at the usual places, how it is.
-func askHealth(ctx context.Context, cmd *cobra.Command) (health.Report, error) {
+// askHealth asks the server at --address, or at the usual places, how it is, by all checks or some.
+func askHealth(ctx context.Context, cmd *cobra.Command, checks ...string) (health.Report, error) {
 	address := namedAddress(cmd)
 	if onBackbone(address) {
 		return health.Report{}, usagef("--address %[1]s: that is the backbone, which has no health of its own; name one server, or let 'engram doctor --address %[1]s' look at all that are on it", backbone.Redacted(address))
@@ -91,7 +92,7 @@ func askHealth(ctx context.Context, cmd *cobra.Command) (health.Report, error) {
 	var first error
 	addresses := placesOf(address)
 	for _, a := range addresses {
-		r, err := healthAt(ctx, a, dial)
+		r, err := healthAt(ctx, a, dial, checks...)
 		if err == nil || engram.CodeOf(err) != engram.Unavailable {
 			return r, err
 		}
@@ -111,7 +112,7 @@ func askHealth(ctx context.Context, cmd *cobra.Command) (health.Report, error) {
 func noteRecovered(cmd *cobra.Command) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
 	defer cancel()
-	report, err := askHealth(ctx, cmd)
+	report, err := askHealth(ctx, cmd, "recovery")
 	if err != nil {
 		return
 	}
@@ -133,8 +134,12 @@ func dialOptions(cmd *cobra.Command) (o rpc.DialOptions, err error) {
 }
 
 // healthAt asks the server at an address how it is.
-func healthAt(ctx context.Context, address string, o rpc.DialOptions) (r health.Report, err error) {
-	status, body, err := rpc.Get(ctx, address, "/readyz", o)
+func healthAt(ctx context.Context, address string, o rpc.DialOptions, checks ...string) (r health.Report, err error) {
+	path := "/readyz"
+	if len(checks) > 0 {
+		path += "?" + url.Values{"check": checks}.Encode()
+	}
+	status, body, err := rpc.Get(ctx, address, path, o)
 	if code := engram.CodeOf(err); code == engram.Invalid || code == engram.Unsupported {
 		err = usagef("--address: %w", err)
 	}

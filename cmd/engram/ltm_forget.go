@@ -27,7 +27,7 @@ in SystemState/Forgetting and in the episodes. What is marked, or lies in an epi
 that is kept, stays, and the exit code is 3; --even-kept forgets that, too.`,
 		Example: `  engram ltm forget 'Vision/*/*/kitchen' --range now-1h..now --reason 'a guest asked' --yes
   engram ltm forget --id 'Object/Instance/me/cup/2026-02-18 13:06:56.492182' --reason 'wrong calibration' --yes
-  engram ltm forget '*' --range now+1m.. --reason 'the clock was a year ahead' --yes
+  engram ltm forget Vision Object/Instance --range now+1m.. --reason 'the clock was a year ahead' --yes
   engram ltm forget --due --dry-run`,
 		ValidArgsFunction: completeIDs,
 	}

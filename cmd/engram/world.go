@@ -109,6 +109,9 @@ func unknownItem(f *world.Forest, name string) error {
 		if r := s.Item.Removed.Reason; r != "" {
 			why = ": " + r
 		}
+		if s, by := world.FromFuture(f, name, engram.Now()); s != nil {
+			why += "; " + fromFuture(s, by)
+		}
 		return engram.Errorf(engram.NotFound, name, "it was removed at %s by %s%s; --at shows the time before", formatSeconds(world.Corrected(f, &s.Said, removedAt(s))), s.Who(), why)
 	}
 	called := map[string]string{} // what items are called, and their names

@@ -111,7 +111,7 @@ func importWorld(cmd *cobra.Command, args []string, format string) error {
 			o.Mark = mark.String()
 		}
 		if err != nil {
-			return refusedContent(cmd, err)
+			return refusedContent(cmd, err, dry)
 		}
 		if format != "table" {
 			t := &table{header: []string{"ITEMS", "ARTICULATIONS", "STATES", "MAPS", "COMPONENTS", "MARK"}}
@@ -168,7 +168,7 @@ func (o *importedJSON) tell(cmd *cobra.Command) {
 }
 
 // refusedContent tells what of a content was not stated, and what was, by name.
-func refusedContent(cmd *cobra.Command, err error) error {
+func refusedContent(cmd *cobra.Command, err error, dry bool) error {
 	partly, is := errors.AsType[*files.Partly](err)
 	switch code := engram.CodeOf(err); {
 	case is:
@@ -176,7 +176,7 @@ func refusedContent(cmd *cobra.Command, err error) error {
 			cmd.PrintErrln("stated:", visible(what))
 		}
 		return refusedWhole(cmd, partly.Err, fmt.Sprintf("the %s that are named above were stated all the same", countOf(uint64(len(partly.Stated)), "statement")))
-	case code == engram.Unavailable || code == engram.Canceled:
+	case !dry && (code == engram.Unavailable || code == engram.Canceled):
 		return refusedWhole(cmd, err, "whether it was stated is not known; import it again, which changes nothing that was")
 	}
 	return refusedWhole(cmd, err, "nothing was stated")

@@ -34,7 +34,7 @@ a prismatic one goes along --direction. Values are radians or metres, and lie wi
 	f.Float64("radius", 0, "from the axis to the handle, metres")
 	f.Float64("reference", 0, "the value at which the moved item has the pose that is stated of it")
 	f.Float64("value", 0, "the present value")
-	f.Float64("sigma", 0, "standard deviation of the value")
+	f.Float64("sigma", 0, "standard deviation of the value; of perception it must be said")
 	f.StringSlice("serves", nil, "of a lift, the floors that it stops at")
 	f.String("source", "operator", "where it comes from: operator, prior or perception")
 	_ = cmd.RegisterFlagCompletionFunc("base", completeItems)
@@ -73,6 +73,9 @@ func articulate(cmd *cobra.Command, args []string, _ string) error {
 	source, err := parseSource(word)
 	if err != nil {
 		return err
+	}
+	if source == world.Perception && cmd.Flags().Changed("value") && !cmd.Flags().Changed("sigma") {
+		return usagef("how sure is the --value? What is perceived has a --sigma; 0 is exact")
 	}
 	format, err := outputFormat(cmd)
 	if err != nil {

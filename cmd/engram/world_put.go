@@ -93,6 +93,9 @@ func putItem(cmd *cobra.Command, args []string, _ string) error {
 		}
 		failed, mark, err := w.StateAll(ctx, false, all...)
 		if err = cmp.Or(err, cmp.Or(failed...)); err != nil {
+			if mark != (world.Mark{}) {
+				s.tellStated(cmd, failed)
+			}
 			return err
 		}
 		if p := s.item.Structure; p != nil && p.Parent != "" && !f.Has(p.Parent) {
@@ -110,6 +113,19 @@ func putItem(cmd *cobra.Command, args []string, _ string) error {
 		}
 		return printMark(cmd, format, s.name, mark)
 	})
+}
+
+// tellStated names what was stated, the item and then its states, where the server refused the rest.
+func (s *stated) tellStated(cmd *cobra.Command, failed []error) {
+	for i, err := range failed {
+		switch {
+		case err != nil:
+		case i == 0:
+			cmd.PrintErrln("stated: item", visible(s.name))
+		default:
+			cmd.PrintErrln("stated: state", visible(s.name+"/"+s.states[i-1].Name))
+		}
+	}
 }
 
 // noItem says that there is no item of a name, or none any more.

@@ -195,7 +195,12 @@ func (v *worldView) remarks(m *world.Merged, a *world.Account) []string {
 		}
 	}
 	if s, by := world.FromFuture(v.Forest, m.Name, v.at); s != nil {
-		texts = append(texts, fmt.Sprintf("from the future: %s says it %v ahead of this clock", s.Who(), by.Round(time.Second)))
+		texts = append(texts, fromFuture(s, by))
 	}
 	return append(texts, v.notes[m.Name]...)
+}
+
+// fromFuture says that something is said to be of the future.
+func fromFuture(s *world.Said, by time.Duration) string {
+	return fmt.Sprintf("from the future: %s says it %v ahead of this clock", s.Who(), by.Round(time.Second))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
 	"github.com/seed-301d4374/engram/world"
@@ -203,5 +205,31 @@ func TestAgesByTheOwnClock(t *testing.T) {
 	var text strings.Builder
 	if err := v.block(&text, &o); err != nil || !strings.Contains(text.String(), "full = true (50 %, said 5 s ago by tug:eye)") {
 		t.Errorf("%s, %v", text.String(), err)
+	}
+}
+
+// TestRefusedInPart tells what was stated and what was not, or may have been.
+func TestRefusedInPart(t *testing.T) {
+	away, full := engram.Errorf(engram.Unavailable, "", "no answer"), engram.Errorf(engram.Exhausted, "cup/full", "no room")
+	for _, c := range []struct {
+		tell func(*cobra.Command) error
+		want string
+	}{
+		{func(cmd *cobra.Command) error { return refusedContent(cmd, away, false) }, "no answer; whether it was stated is not known; import it again, which changes nothing that was"},
+		{func(cmd *cobra.Command) error { return refusedContent(cmd, away, true) }, "no answer; nothing was stated"},
+		{func(cmd *cobra.Command) error { return refusedContent(cmd, full, false) }, "cup/full: no room; nothing was stated"},
+		{func(cmd *cobra.Command) error {
+			s := stated{name: "cup", states: []world.State{{Name: "full"}, {Name: "clean"}}}
+			s.tellStated(cmd, []error{nil, full, nil})
+			return full
+		}, "stated: item cup\nstated: state cup/clean\ncup/full: no room"},
+	} {
+		var told strings.Builder
+		cmd := &cobra.Command{}
+		cmd.SetErr(&told)
+		err := c.tell(cmd)
+		if got := told.String() + err.Error(); got != c.want {
+			t.Errorf("%q, not %q", got, c.want)
+		}
 	}
 }

@@ -31,6 +31,10 @@ type Memory interface {
 	// segments that hold nothing more, and the memory, are no more then. If it fails it
 	// may be done later; until then ApplyCopy takes nothing of it.
 	DropCopy(ctx context.Context, p engram.Pattern) error
+	// Present returns the latest time that is not beyond the present for an entity of a copy
+	// ([engram.CoreSegment].Present), which need not be there. It is called by several
+	// goroutines at once and must be quick.
+	Present(entity engram.ID) engram.Time
 	// Copies returns the names of the memories that it holds copies of, sorted.
 	Copies() []string
 	// ExplainCopies has queries ask what copies lack of what they ask for, and how old

@@ -253,19 +253,24 @@ func TestRobotWithoutADiskComesBack(t *testing.T) {
 	testkit.RealTime(t, "a server starts and is heard of by four others within 5 s")
 	for _, how := range []string{"take", "withdraw"} {
 		t.Run(how, func(t *testing.T) {
-			g := newGuideRobots(t, false, "--recover", how)
+			g := newGuideRobots(t, false, "--recover", how, "--memory", "Object", "--copy", "*:Object")
 			put := func(w *world.Memory) error {
 				_, _, err := w.Update(g.ctx, world.NamedItem{Name: "cup", Item: world.Item{Structure: &world.Structure{}}})
 				return err
 			}
 			has := func(text string) bool { return strings.Contains(text, "name: cup") }
+			seen := func(text string) bool { return strings.Contains(text, "name: plate") }
 			if err := g.world(g.all[3], "eye", put); err != nil {
 				t.Fatal(err)
 			}
-			g.equal(20*time.Second, "the beginning", has)
+			if out, err := exec.Command(g.binary, "put", "Object/Instance/eye/plate", `{"frame_id": "map"}`, "--address", g.socket(g.all[3])).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			g.equal(20*time.Second, "the beginning", func(text string) bool { return has(text) && seen(text) })
 			g.kill(g.all[3])
 			g.start(g.all[3])
-			g.equal(5*time.Second, "robot3 was back", func(text string) bool { return has(text) == (how == "take") })
+			// What was seen cannot be withdrawn, and is there at the owner, too.
+			g.equal(5*time.Second, "robot3 was back", func(text string) bool { return has(text) == (how == "take") && seen(text) })
 			out, err := exec.Command(g.binary, "health", "--address", g.socket(g.all[3])).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "recovery") || !strings.Contains(string(out), "said before this server began") {
 				t.Errorf("health: %v\n%s", err, out)

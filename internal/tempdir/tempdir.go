@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,9 +47,19 @@ func Make(kind string) (*Dir, error) {
 // Remove removes the folder with all in it.
 func (d *Dir) Remove() error { return errors.Join(os.RemoveAll(d.Path), d.lock.Close()) }
 
+// begunWithin is how long a folder may take to get its name. One that has none then is of a
+// process that died before.
+const begunWithin = time.Hour
+
 // sweep removes the folders of a kind whose owner is gone. What it cannot open, as another
 // user's, or what has no lock, as of an earlier release, stays.
 func sweep(kind string) {
+	begun, _ := filepath.Glob(filepath.Join(os.TempDir(), "."+kind+"*"))
+	for _, dir := range begun {
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > begunWithin {
+			_ = os.RemoveAll(dir)
+		}
+	}
 	found, _ := filepath.Glob(filepath.Join(os.TempDir(), kind+"*"))
 	for _, dir := range found {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {

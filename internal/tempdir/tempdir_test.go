@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // Folders of the living stay, those of the dead go when the next is made, and nothing else
@@ -29,8 +30,19 @@ func TestFoldersOfTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	// One that died before its folder had its name, and one that is about to give it.
+	unnamed, begun := filepath.Join(os.TempDir(), "."+kind+"dead"), filepath.Join(os.TempDir(), "."+kind+"begun")
+	for _, dir := range []string{unnamed, begun} {
+		if err := os.MkdirAll(filepath.Join(dir, "content"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if before := time.Now().Add(-2 * begunWithin); os.Chtimes(unnamed, before, before) != nil {
+		t.Fatal("the time of a folder cannot be set")
+	}
+
 	next := make1(t, kind)
-	for path, stays := range map[string]bool{living.Path: true, dead.Path: false, other.Path: true, old: true, elsewhere.Path: true, next.Path: true} {
+	for path, stays := range map[string]bool{living.Path: true, dead.Path: false, other.Path: true, old: true, elsewhere.Path: true, next.Path: true, unnamed: false, begun: true} {
 		if _, err := os.Stat(filepath.Join(path, "content")); path != old && (err == nil) != stays {
 			t.Errorf("%s: %v; is it to stay: %v", path, err, stays)
 		} else if _, err := os.Stat(path); (err == nil) != stays {

@@ -105,8 +105,8 @@ func ReadKept(fsys FS, path string, limit int64, read func(text []byte) error, f
 	case !there && !copied:
 		return nil, nil
 	}
-	wrong = errors.Join(wrong, copyWrong)
-	if isRefusal(wrong) {
+	refused := isRefusal(wrong) || isRefusal(copyWrong)
+	if wrong = errors.Join(wrong, copyWrong); refused {
 		return nil, wrong
 	}
 	for _, name := range [...]string{path, path + CopySuffix} {
@@ -117,15 +117,19 @@ func ReadKept(fsys FS, path string, limit int64, read func(text []byte) error, f
 	return fmt.Errorf("neither it nor its copy can be read; they are put aside with the name %s, and it is begun anew: %w", path+DamagedSuffix, wrong), nil
 }
 
-// isRefusal reports whether an error says that the system refuses to open a file that may
-// be whole: for want of rights, of descriptors or of memory.
+// isRefusal reports whether an error says that the system refuses to open or to read a file
+// that may be whole: for want of rights, of descriptors or of memory, or because a disk fails.
+// What is not there, or is no file, is not refused.
 func isRefusal(err error) bool {
-	for _, refusal := range [...]error{syscall.EACCES, syscall.EPERM, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM} {
-		if errors.Is(err, refusal) {
-			return true
+	if _, system := errors.AsType[syscall.Errno](err); !system {
+		return false
+	}
+	for _, noFile := range [...]error{syscall.ENOENT, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENXIO} {
+		if errors.Is(err, noFile) {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // PutAside renames what stands in the place of a file and cannot be used: to its name with

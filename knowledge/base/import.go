@@ -85,20 +85,38 @@ func ImportWorld(ctx context.Context, svc engram.Service, g *knowledge.Graph, o 
 	for _, m := range imp.Maps {
 		rest = append(rest, world.Stated{Name: m.Name, What: m.Map})
 	}
-	for _, s := range imp.States {
-		rest = append(rest, world.Stated{What: s.State, Confidence: s.Confidence})
+	lastState := map[[2]string]int{} // so does of a state
+	for i, s := range imp.States {
+		lastState[[2]string{s.Item, s.Name}] = i
+	}
+	for i, s := range imp.States {
+		if lastState[[2]string{s.Item, s.Name}] == i {
+			rest = append(rest, world.Stated{What: s.State, Confidence: s.Confidence})
+		}
 	}
 	for _, c := range imp.Components {
 		rest = append(rest, world.Stated{Name: c.Name, What: c.Component})
 	}
+	stated := 0
 	state := func(dryRun bool, all ...world.Stated) error {
-		failed, _, err := w.StateAll(ctx, dryRun, all...)
+		failed, mark, err := w.StateAll(ctx, dryRun, all...)
 		if failed != nil {
 			err = engram.Errorf(engram.CodeOf(cmp.Or(failed...)), "", "%w", errors.Join(failed...))
 		}
+		if mark != (world.Mark{}) {
+			stated += len(all) - len(slices.DeleteFunc(failed, func(err error) bool { return err == nil }))
+		}
+		if err != nil && stated > 0 {
+			err = engram.Errorf(engram.CodeOf(err), "", "%w\n%d statements of the map were made all the same; import it again, which changes nothing that was stated", err, stated)
+		}
 		return err
 	}
-	if err := state(true, slices.Concat(first, rest)...); err != nil || o.DryRun {
+	for _, p := range earlier {
+		if it := perceived(p); err == nil {
+			err = it.Check(p.Item)
+		}
+	}
+	if err := cmp.Or(err, state(true, slices.Concat(first, rest)...)); err != nil || o.DryRun {
 		return sum, err
 	}
 	if err := state(false, first...); err != nil {
@@ -106,8 +124,7 @@ func ImportWorld(ctx context.Context, svc engram.Service, g *knowledge.Graph, o 
 	}
 	for _, p := range earlier {
 		now = max(now, p.Time)
-		it := world.Item{Source: world.PriorKnowledge, Placement: &world.Placement{Frame: p.Frame, Pose: p.Pose, Cov: p.Cov, Time: p.Time}}
-		if err := state(false, world.Stated{Name: p.Item, What: it}); err != nil {
+		if err := state(false, world.Stated{Name: p.Item, What: perceived(p)}); err != nil {
 			return sum, err
 		}
 	}
@@ -116,6 +133,11 @@ func ImportWorld(ctx context.Context, svc engram.Service, g *knowledge.Graph, o 
 		return sum, err
 	}
 	return sum, state(false, gone...)
+}
+
+// perceived is what a pose says of its item.
+func perceived(p semmap.Pose) world.Item {
+	return world.Item{Source: world.PriorKnowledge, Placement: &world.Placement{Frame: p.Frame, Pose: p.Pose, Cov: p.Cov, Time: p.Time}}
 }
 
 // leavePlaces leaves out where robots are, which counts from themselves only, and notes it.
@@ -151,6 +173,7 @@ func gone(f *world.Forest, provider, robot string, imp *semmap.Import) (back []w
 	}
 	take := func(what world.Withdrawal, name string, says bool) {
 		if says && !stays[what][name] {
+			has(what, name) // once
 			back = append(back, world.Stated{Name: name, What: what})
 		}
 	}
@@ -171,14 +194,9 @@ func gone(f *world.Forest, provider, robot string, imp *semmap.Import) (back []w
 	for _, name := range slices.Sorted(f.Spoken()) {
 		take(item, name, says(f, name, provider, robot))
 	}
-	for j := range f.Joints().All() {
-		take(joint, j.Name, by(&j.Described.Said))
-	}
-	for m := range f.Maps().All() {
-		take(aMap, m.Name, by(&m.Said))
-	}
-	for c := range f.Components().All() {
-		take(part, c.Name, by(&c.Said))
+	beside := slices.SortedFunc(world.Stating(f, by), func(a, b world.Stated) int { return cmp.Compare(a.Name, b.Name) })
+	for _, s := range beside {
+		take(s.What.(world.Withdrawal), s.Name, true)
 	}
 	return back
 }

@@ -1,6 +1,7 @@
 package base_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	"github.com/seed-301d4374/engram/knowledge"
 	"github.com/seed-301d4374/engram/knowledge/base"
+	"github.com/seed-301d4374/engram/knowledge/rdf"
 	"github.com/seed-301d4374/engram/knowledge/semmap"
 	"github.com/seed-301d4374/engram/memories"
 	"github.com/seed-301d4374/engram/pose"
@@ -111,5 +113,166 @@ func TestWorldOfAMapIsTakenBack(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// graphOf is the graph that a world is written as.
+func graphOf(t *testing.T, b *world.Builder, change func([]rdf.Triple) []rdf.Triple) *knowledge.Graph {
+	t.Helper()
+	f := b.Forest()
+	o := semmap.WriteOptions{Names: semmap.NewNames("")}
+	o.Names.Learn(f)
+	triples, err := semmap.Write(f, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := knowledge.NewGraph()
+	g.AddAll(change(triples))
+	return g
+}
+
+// cupOf is a world with a cup that is full.
+func cupOf(t *testing.T) *world.Builder {
+	b, said := world.NewBuilder(world.DefaultRules()), world.Said{Provider: "plan", Time: 5e9, Confidence: 1}
+	it := &world.Item{Structure: &world.Structure{}, Placement: &world.Placement{Frame: "map", Pose: pose.Identity()}, Description: &world.Description{Kinds: []string{world.KindObject}}, Source: world.PriorKnowledge}
+	if err := b.Put(world.Statement{Name: "cup", Said: said, Item: it}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.PutState(world.StateStatement{Name: "cup/full", Said: said, State: &world.State{Item: "cup", Name: "full", Value: true}}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What others say of the same joint, map and component, and counts before it, does not keep what a map had.
+func TestWorldOfAMapTakesBackWhatIsOutranked(t *testing.T) {
+	svc := serving.New(t, memories.World())
+	b, said := cupOf(t), world.Said{Provider: "plan", Time: 5e9, Confidence: 1}
+	none := func(all []rdf.Triple) []rdf.Triple { return all }
+	table := &world.Item{Structure: &world.Structure{}, Description: &world.Description{Kinds: []string{world.KindObject}}, Source: world.PriorKnowledge}
+	if err := b.Put(world.Statement{Name: "table", Said: said, Item: table}); err != nil {
+		t.Fatal(err)
+	}
+	less := graphOf(t, b, none)
+	joint := world.Articulation{Base: "table", Moved: "cup", Kind: world.Revolute, Pose: pose.Identity(), Source: world.PriorKnowledge}
+	aMap, part := world.Map{Describes: []string{"cup"}, Format: "yaml"}, world.Component{Kind: "camera"}
+	if err := b.PutJoint(world.JointStatement{Name: "hinge", Said: said, Joint: &joint}); err != nil {
+		t.Fatal(err)
+	}
+	b.PutMap(world.MapStatement{Name: "floor", Said: said, Map: &aMap})
+	b.PutComponent(world.ComponentStatement{Name: "eye", Said: said, Component: &part})
+	if sum, err := base.ImportWorld(t.Context(), svc, graphOf(t, b, none), base.WorldOptions{Provider: "kb", At: engram.Now()}); err != nil || sum.Joints+sum.Maps+sum.Components != 3 {
+		t.Fatal(sum, err)
+	}
+	w, err := world.Over(t.Context(), svc, "anna", world.DefaultRules(), world.FromSource(world.Operator))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	joint.Source = world.Operator
+	if failed, _, err := w.StateAll(t.Context(), false, world.Stated{Name: "hinge", What: joint}, world.Stated{Name: "floor", What: aMap}, world.Stated{Name: "eye", What: part}); err != nil || failed != nil {
+		t.Fatal(failed, err)
+	}
+	for i, withdrawn := range []int{3, 0} {
+		if sum, err := base.ImportWorld(t.Context(), svc, less, base.WorldOptions{Provider: "kb", At: engram.Now()}); err != nil || sum.Withdrawn != withdrawn {
+			t.Errorf("import %d: %+v, %v", i, sum, err)
+		}
+	}
+	for _, name := range []string{"hinge", "floor", "eye"} {
+		if _, err := w.Withdraw(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+	}
+	reader, err := world.Over(t.Context(), svc, "reader", world.DefaultRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	f, err := reader.View(t.Context())
+	if left := [3]int{len(slices.Collect(f.Joints().All())), len(slices.Collect(f.Maps().All())), len(slices.Collect(f.Components().All()))}; err != nil || left != [3]int{} {
+		t.Errorf("left are %d, %v", left, err)
+	}
+}
+
+// again has triples once more, of subjects of other names, with another value of a property.
+func again(all []rdf.Triple, subject, property, value string) []rdf.Triple {
+	for _, x := range slices.Clone(all) {
+		if !strings.HasSuffix(x.S.Value, subject) {
+			continue
+		}
+		if x.S.Value += "2"; strings.HasSuffix(x.P.Value, property) {
+			x.O.Value = value
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// Of two states of one item and name the last counts.
+func TestStateThatIsThereTwice(t *testing.T) {
+	svc := serving.New(t, memories.World())
+	g := graphOf(t, cupOf(t), func(all []rdf.Triple) []rdf.Triple { return again(all, "state@cup@full", "ontology#value", "false") })
+	sum, err := base.ImportWorld(t.Context(), svc, g, base.WorldOptions{Provider: "kb", At: engram.Now()})
+	if err != nil || sum.States != 2 {
+		t.Fatal(sum, err)
+	}
+	w, err := world.Over(t.Context(), svc, "reader", world.DefaultRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	f, err := w.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if states, err := f.States("cup"); err != nil || len(states) != 1 || states[0].State.Value != false {
+		t.Errorf("%+v, %v", states, err)
+	}
+}
+
+// An earlier pose that cannot be is found out before anything is stated.
+func TestPoseThatCannotBe(t *testing.T) {
+	svc := serving.New(t, memories.World())
+	g := graphOf(t, cupOf(t), func(all []rdf.Triple) []rdf.Triple {
+		for i := range all { // the last one can be
+			if strings.HasSuffix(all[i].S.Value, "perception@cup") && strings.HasSuffix(all[i].P.Value, "startTime") {
+				all[i].O.Value = strings.Replace(all[i].O.Value, "timepoint_5", "timepoint_9", 1)
+			}
+		}
+		all = again(all, "perception@cup", "ontology#pose", "1e15 0 0 1 0 0 0")
+		for i := range all {
+			if strings.HasSuffix(all[i].S.Value, "perception@cup2") && strings.HasSuffix(all[i].P.Value, "startTime") {
+				all[i].O.Value = strings.Replace(all[i].O.Value, "timepoint_9", "timepoint_5", 1)
+			}
+		}
+		return all
+	})
+	for _, dry := range []bool{true, false} {
+		sum, err := base.ImportWorld(t.Context(), svc, g, base.WorldOptions{Provider: "kb", At: engram.Now(), DryRun: dry})
+		if sum.Poses != 2 || !errors.Is(err, engram.OutOfRange) {
+			t.Errorf("dry run %v: %+v, %v", dry, sum, err)
+		}
+	}
+	if r, err := svc.Query(t.Context(), engram.MustPattern("World").Select(engram.All())); err != nil || len(r.Items()) > 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// noStates is a server that has no room for states.
+type noStates struct{ engram.Service }
+
+func (s noStates) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateResult, error) {
+	if c.Updates[0].Entity.CoreSegment() == "State" {
+		return []engram.UpdateResult{{ID: c.Updates[0].Entity, Err: engram.Errorf(engram.Exhausted, "", "no room")}}, nil
+	}
+	return s.Service.Commit(ctx, c)
+}
+
+// What was stated before a server refused something that nobody could foresee is told.
+func TestWorldOfAMapInPart(t *testing.T) {
+	g := graphOf(t, cupOf(t), func(all []rdf.Triple) []rdf.Triple { return all })
+	_, err := base.ImportWorld(t.Context(), noStates{serving.New(t, memories.World())}, g, base.WorldOptions{Provider: "kb", At: engram.Now()})
+	if !errors.Is(err, engram.Exhausted) || !strings.Contains(err.Error(), "2 statements of the map were made all the same") { // the cup, and where it was
+		t.Error(err)
 	}
 }

@@ -292,9 +292,9 @@ func (r *reader) finish(items map[string]*world.NamedItem) {
 		r.out.Poses = append(r.out.Poses, r.poses[it.Name]...)
 	}
 	slices.SortStableFunc(r.out.Poses, func(a, b Pose) int { return cmp.Compare(a.Item, b.Item) })
-	slices.SortFunc(r.out.Joints, func(a, b Joint) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(r.out.Joints, func(a, b Joint) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(r.out.Maps, func(a, b Map) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(r.out.States, func(a, b State) int { return cmp.Or(cmp.Compare(a.Item, b.Item), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(r.out.States, func(a, b State) int { return cmp.Or(cmp.Compare(a.Item, b.Item), cmp.Compare(a.Name, b.Name)) })
 	slices.SortFunc(r.out.Components, func(a, b Component) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortStableFunc(r.out.Notes, func(a, b Note) int { return cmp.Or(cmp.Compare(a.IRI, b.IRI), cmp.Compare(a.Text, b.Text)) })
 	r.out.Notes = slices.Compact(r.out.Notes)

@@ -66,7 +66,7 @@ func TestAnnouncedAddressesLeadElsewhere(t *testing.T) {
 func TestOwnServerIsNoOtherRobots(t *testing.T) {
 	f := &Fleet{others: others{
 		o: Options{Robot: "base", Lease: time.Minute, Log: testkit.Quiet}, announce: make(chan struct{}, 1), changed: make(chan struct{}),
-		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, warned: map[string]time.Time{},
+		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, restarts: map[string]bool{}, warned: map[string]time.Time{},
 	}}
 	f.take(Announcement{Robot: "robot2", Server: "base host", Epoch: 1, Memories: []string{"Object"}, Addresses: []string{"https://10.0.0.1:1"}})
 	f.mu.Lock()
@@ -89,7 +89,7 @@ func TestRestartIsTold(t *testing.T) {
 	f := &Fleet{others: others{
 		o:   Options{Robot: "base", Lease: time.Minute, DetectionTimeout: time.Hour, Log: testkit.Quiet, Restarted: func(_ context.Context, server string) { told <- server }},
 		ctx: t.Context(), announce: make(chan struct{}, 1), changed: make(chan struct{}),
-		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, warned: map[string]time.Time{},
+		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, restarts: map[string]bool{}, warned: map[string]time.Time{},
 	}}
 	say := func(server string, epoch, version uint64, gone bool) {
 		f.take(Announcement{Robot: "robot1", Server: server, Epoch: epoch, Version: version, Gone: gone, Memories: []string{"World"}, Addresses: []string{"nats:" + server}})
@@ -110,5 +110,40 @@ func TestRestartIsTold(t *testing.T) {
 	}
 	if !slices.Equal(all, []string{"one"}) {
 		t.Errorf("told of %q", all)
+	}
+}
+
+// Of a server that begins anew again and again one telling is under way at a time, and one follows what came meanwhile.
+func TestRestartsAreToldOneByOne(t *testing.T) {
+	began, end := make(chan string, 10), make(chan struct{})
+	f := &Fleet{others: others{
+		o: Options{Robot: "base", Lease: time.Minute, DetectionTimeout: time.Hour, Log: testkit.Quiet, Restarted: func(_ context.Context, server string) {
+			began <- server
+			<-end
+		}},
+		ctx: t.Context(), announce: make(chan struct{}, 1), changed: make(chan struct{}),
+		versions: map[string]*Announcement{}, due: map[string]bool{}, peers: map[string]*peer{}, problems: map[string]problem{}, restarts: map[string]bool{}, warned: map[string]time.Time{},
+	}}
+	say := func(server string, epoch uint64) {
+		f.take(Announcement{Robot: "robot1", Server: server, Epoch: epoch, Memories: []string{server}, Addresses: []string{"nats:" + server}})
+	}
+	say("one", 1)
+	say("two", 1)
+	for epoch := range uint64(5) {
+		say("one", 2+epoch)
+	}
+	say("two", 2)
+	if got := []string{<-began, <-began}; !slices.Contains(got, "one") || !slices.Contains(got, "two") {
+		t.Errorf("told of %q", got)
+	}
+	close(end)
+	f.done.Wait()
+	close(began)
+	var more []string
+	for server := range began {
+		more = append(more, server)
+	}
+	if !slices.Equal(more, []string{"one"}) || len(f.restarts) != 0 {
+		t.Errorf("told of %q, too, and %v", more, f.restarts)
 	}
 }

@@ -80,6 +80,7 @@ type others struct {
 	counted   map[string]uint64           // what Heard returned last
 	departed  map[string]engram.Time      // robots that were known, and when they were last heard
 	hosted    map[string]mns.Registration // what was registered here and not released, by server
+	restarts  map[string]bool             // servers of whose restart is being told; whether they began anew meanwhile
 	problems  map[string]problem
 	warned    map[string]time.Time
 	asked     time.Time // the last time that questions were counted from 0
@@ -132,7 +133,7 @@ func Join(nc *nats.Conn, own mns.Registry, o Options) (*Fleet, error) {
 	f := &Fleet{Registry: own, others: others{
 		o: o, nc: nc, announce: make(chan struct{}, 1),
 		own: map[uint64]*announced{}, versions: map[string]*Announcement{}, due: map[string]bool{},
-		peers: map[string]*peer{}, changed: make(chan struct{}), problems: map[string]problem{}, warned: map[string]time.Time{},
+		peers: map[string]*peer{}, changed: make(chan struct{}), problems: map[string]problem{}, restarts: map[string]bool{}, warned: map[string]time.Time{},
 		hosted: map[string]mns.Registration{}, following: following{entries: map[string]mns.Entry{}},
 		fabric: fabric{heard: engram.Now()}, signs: map[signKey]*sign{}, departed: map[string]engram.Time{},
 	}}

@@ -117,11 +117,28 @@ func (p *peer) after(before *peer) {
 	p.earlier[before.Epoch] = true
 }
 
-// restartedLocked tells that a server has begun anew.
+// restartedLocked tells that a server has begun anew: of one at a time, and of what comes meanwhile once more.
 func (f *others) restartedLocked(server string) {
-	if f.o.Restarted != nil && f.ctx.Err() == nil { // Close waits for nothing that begins later
-		f.done.Go(func() { f.o.Restarted(f.ctx, server) })
+	if f.o.Restarted == nil || f.ctx.Err() != nil { // Close waits for nothing that begins later
+		return
 	}
+	if _, telling := f.restarts[server]; telling {
+		f.restarts[server] = true
+		return
+	}
+	f.restarts[server] = false
+	f.done.Go(func() {
+		for again := true; again && f.ctx.Err() == nil; {
+			f.o.Restarted(f.ctx, server)
+			f.mu.Lock()
+			if again = f.restarts[server]; again {
+				f.restarts[server] = false
+			} else {
+				delete(f.restarts, server)
+			}
+			f.mu.Unlock()
+		}
+	})
 }
 
 // overtakenLocked judges what comes from an epoch of a server after another one was heard.

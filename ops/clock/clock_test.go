@@ -128,6 +128,35 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// A peer that does not answer at first is asked again soon, less and less often, and not before those that were
+// never asked.
+func TestWhoDoesNotAnswerIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var asked []time.Duration
+		began := time.Now()
+		w := clock.Begin(clock.WatchOptions{
+			Every: 30 * time.Second, Now: func() engram.Time { return 1e18 },
+			Peers: func(context.Context) ([]clock.Peer, error) { return []clock.Peer{{Server: "late"}}, nil },
+			Connect: func(_ context.Context, p clock.Peer) (clock.Ask, func(), error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if asked = append(asked, time.Since(began)); len(asked) < 4 {
+					return nil, nil, engram.Errorf(engram.Unavailable, p.Server, "it is about to begin")
+				}
+				return func(context.Context) (a, b engram.Time, err error) { return 1e18, 1e18, nil }, func() {}, nil
+			},
+		})
+		defer w.Close()
+		time.Sleep(20 * time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		if want := []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}; !slices.Equal(asked, want) {
+			t.Errorf("asked at %v, want %v", asked, want)
+		}
+	})
+}
+
 // A peer that comes between two rounds is asked soon, and not again before the next round.
 func TestWhoComesIsAskedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -69,6 +69,9 @@ type peer struct {
 	filter Filter
 	err    error
 	warned bool
+	// One that was never measured is asked again from next on, and after a pause that doubles.
+	next  time.Time
+	pause time.Duration
 }
 
 // Begin begins to measure, until [Watch.Close].
@@ -112,8 +115,8 @@ func (w *Watch) run(ctx context.Context) {
 // Round asks some of the peers, the others in later rounds.
 func (w *Watch) Round(ctx context.Context) { w.round(ctx, false) }
 
-// round is Round, or asks only peers that were never asked: what they say is not put in order
-// before their clocks are known.
+// round is Round, or asks only peers that were never measured, of these those first that were never
+// asked: what they say is not put in order before their clocks are known.
 func (w *Watch) round(ctx context.Context, fresh bool) {
 	call, cancel := context.WithTimeout(ctx, patience)
 	peers, err := w.o.Peers(call)
@@ -127,6 +130,7 @@ func (w *Watch) round(ctx context.Context, fresh bool) {
 	w.forget(peers)
 	if fresh {
 		peers = slices.DeleteFunc(peers, w.knows)
+		slices.SortStableFunc(peers, func(a, b Peer) int { return w.due(a).Compare(w.due(b)) })
 	}
 	if len(peers) == 0 {
 		return
@@ -174,6 +178,8 @@ func (w *Watch) ask(ctx context.Context, p Peer) {
 	}
 	known.robot, known.err = p.Robot, err
 	if err != nil {
+		known.pause = min(max(2*known.pause, time.Second), w.o.Every)
+		known.next = time.Now().Add(known.pause)
 		return
 	}
 	known.filter.Add(s)
@@ -186,11 +192,26 @@ func (w *Watch) ask(ctx context.Context, p Peer) {
 	known.warned = far
 }
 
-// knows reports whether a peer was asked.
+// knows reports whether a peer was measured, or is not to be asked again yet.
 func (w *Watch) knows(p Peer) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.mu.peers[p.Server] != nil
+	known := w.mu.peers[p.Server]
+	if known == nil {
+		return false
+	}
+	_, measured := known.filter.Best()
+	return measured || time.Now().Before(known.next)
+}
+
+// due returns from when on a peer is to be asked that was never measured.
+func (w *Watch) due(p Peer) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known := w.mu.peers[p.Server]; known != nil {
+		return known.next
+	}
+	return time.Time{}
 }
 
 // forget forgets the servers that are no peers any more.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -134,16 +135,24 @@ func (h *Health) State(name string, s Status, reason string) {
 }
 
 // Ready returns a report of all checks.
-func (h *Health) Ready(ctx context.Context) Report {
+func (h *Health) Ready(ctx context.Context) Report { return h.report(ctx, nil) }
+
+// report returns a report of some checks; nil is all.
+func (h *Health) report(ctx context.Context, only []string) Report {
 	h.mu.Lock()
 	r := h.mu.about
-	n := len(h.mu.checks)
+	var which []int
+	for i := range h.mu.checks {
+		if only == nil || slices.Contains(only, h.mu.checks[i].name) {
+			which = append(which, i)
+		}
+	}
 	h.mu.Unlock()
 	r.Status, r.Uptime = OK, time.Since(h.began).Seconds()
-	r.Checks = make([]Finding, n)
+	r.Checks = make([]Finding, len(which))
 	var done sync.WaitGroup
-	for i := range n {
-		done.Go(func() { r.Checks[i] = h.run(ctx, i) })
+	for i, check := range which {
+		done.Go(func() { r.Checks[i] = h.run(ctx, check) })
 	}
 	done.Wait()
 	for _, f := range r.Checks {
@@ -214,9 +223,9 @@ func (h *Health) ServeLive(w http.ResponseWriter, r *http.Request) {
 }
 
 // ServeReady answers /readyz: 200 if the server is ready, 503 if it is not, with a
-// [Report].
+// [Report]; with ?check=NAME, which may be repeated, of these checks only.
 func (h *Health) ServeReady(w http.ResponseWriter, r *http.Request) {
-	report := h.Ready(r.Context())
+	report := h.report(r.Context(), r.URL.Query()["check"])
 	write(w, report.Status, report)
 }
 

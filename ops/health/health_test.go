@@ -43,6 +43,12 @@ func TestReadiness(t *testing.T) {
 			if w.Code != test.code || r.Status != test.want || len(r.Checks) != 1+len(test.states) || r.Server != "s" || r.Robot != "robot1" {
 				t.Errorf("%d %+v", w.Code, r)
 			}
+			w = httptest.NewRecorder()
+			h.ServeReady(w, httptest.NewRequest("GET", "/readyz?check=alive&check=unknown", nil))
+			var one health.Report
+			if err := json.Unmarshal(w.Body.Bytes(), &one); err != nil || one.Status != health.OK || len(one.Checks) != 1 || one.Checks[0].Check != "alive" {
+				t.Errorf("one check of several: %+v, %v", one, err)
+			}
 		})
 	}
 }

@@ -60,6 +60,8 @@ func (h *Handler) guardOperations(pages http.Handler) http.Handler {
 		case rules.May(r.Context(), access.Read, engram.ID{}):
 			pages.ServeHTTP(w, r)
 		case r.URL.Path == "/healthz", r.URL.Path == "/readyz":
+			r = r.Clone(r.Context())
+			r.URL.RawQuery = "" // which of the checks fails is not told either
 			status := &statusOnly{w: w}
 			pages.ServeHTTP(status, r)
 			status.WriteHeader(http.StatusOK)

@@ -290,7 +290,8 @@ func TestNullTakesBack(t *testing.T) {
 		"- name: kitchen\n  maps: null\n":                                       "1 2 0 1",
 		"- name: rover/camera\n  component: null\n":                             "1 2 1 0",
 		"- name: door\n  articulations: null\n  states: {open: false}\n":        "0 2 1 1",
-		`[{"name": "door", "states": {}, "articulations": null}]`:               "0 2 1 1",
+		`[{"name": "door", "states": {}, "articulations": null}]`:               "0 0 1 1",
+		"- name: door\n  states: []\n":                                          "1 0 1 1",
 		"items: [{name: kitchen, maps: []}]\nmaps: [{name: new, describes: a}]": "1 2 1 1",
 	} {
 		for _, by := range []string{"me", "another"} {

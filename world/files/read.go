@@ -270,21 +270,29 @@ func (r *reader) outline(g *fields) []pose.Vec3 {
 	return corners
 }
 
-// parts reads what stands in an item and is not of it alone. What is null, or a list of nothing, is taken back.
+// parts reads what stands in an item and is not of it alone. What is null, or a list of nothing, is taken back, as are
+// states if there are none in their mapping.
 func (r *reader) parts(f *fields, it *Item) {
 	none := func(key string) bool {
 		n := f.m.at[key]
 		if n == nil {
 			return false
 		}
-		list, is := n.value.([]*node)
-		return n.value == nil || is && len(list) == 0
+		switch v := n.value.(type) {
+		case nil:
+			return true
+		case []*node:
+			return len(v) == 0
+		case *mapping:
+			return key == "states" && len(v.keys) == 0
+		}
+		return false
 	}
 	w := world.Withdrawal{States: none("states"), Joints: none("articulations"), Maps: none("maps"), Component: none("component")}
 	if w != (world.Withdrawal{}) {
 		r.c.Without = append(r.c.Without, Without{it.Name, w, it.At})
 	}
-	if n := f.get("states"); n != nil {
+	if n := f.get("states"); n != nil && !w.States {
 		m, ok := n.value.(*mapping)
 		if !ok {
 			f.fail(n, "states are %s; a mapping is expected", n.what())
