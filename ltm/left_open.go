@@ -389,7 +389,7 @@ func (rep *repairer) noteUnread(ctx context.Context, infos []episode.Info) error
 		began = append(began, beganOf(file))
 	}
 	slices.Sort(began)
-	unread := map[string]engram.Interval{}
+	unread := map[string]unknownLoss{}
 	for _, file := range names {
 		name := repairedName(file)
 		if rep.folder.disk.episodes.current().damaged[name] != nil {
@@ -403,7 +403,10 @@ func (rep *repairer) noteUnread(ctx context.Context, infos []episode.Info) error
 		}
 		from := beganOf(file)
 		i, _ := slices.BinarySearch(began, from+1)
-		unread[name] = engram.Interval{Start: from, End: began[min(i, len(began)-1)]}
+		unread[name] = unknownLoss{
+			open:    strings.HasSuffix(strings.TrimSuffix(file, putAside), openExt),
+			arrived: engram.Interval{Start: from, End: began[min(i, len(began)-1)]},
+		}
 	}
 	if ctx.Err() != nil {
 		return engram.Errorf(engram.Canceled, "", "the start was given up: %w", context.Cause(ctx))

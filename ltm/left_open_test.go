@@ -309,6 +309,7 @@ func TestUnknownLossesAreTold(t *testing.T) {
 			{"Test/Volatile/p/nobody", engram.In(engram.Interval{Start: now.Add(-1e12), End: now.Add(1e12)}), true},
 			{"Test/Volatile/p/nobody", engram.In(engram.Interval{Start: 1, End: 100}), false}, // long before it was begun
 			{"Test/Volatile/p/new", engram.Latest(1), false},
+			{"Test/Synced/p/nobody", engram.Latest(1), false}, // the log has it
 			{"Test/Volatile/p/new", engram.Latest(2), true},
 		} {
 			_, missing := l.times(t, c.entity, engram.TargetBoth, c.sel)

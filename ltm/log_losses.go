@@ -74,6 +74,7 @@ func (s *reader) LogLosses() []LogLoss { return slices.Clone(s.account.logLosses
 type unknownLoss struct {
 	memory  string          // whose it is …
 	logged  bool            // … and only what was logged; else of any memory
+	open    bool            // and nothing that was logged: of an episode that is not sealed the log has that
 	arrived engram.Interval // in this span
 }
 
@@ -84,10 +85,10 @@ func (x *execution) unknown() []unknownLoss {
 		x.unknownLosses = []unknownLoss{}
 		for i := range x.s.account.logLosses {
 			l := &x.s.account.logLosses[i]
-			x.unknownLosses = append(x.unknownLosses, unknownLoss{l.Memory, true, l.span()})
+			x.unknownLosses = append(x.unknownLosses, unknownLoss{memory: l.Memory, logged: true, arrived: l.span()})
 		}
 		for _, name := range slices.Sorted(maps.Keys(x.version.unread)) {
-			x.unknownLosses = append(x.unknownLosses, unknownLoss{arrived: x.version.unread[name]})
+			x.unknownLosses = append(x.unknownLosses, x.version.unread[name])
 		}
 	}
 	return x.unknownLosses
@@ -138,7 +139,7 @@ func (x *execution) missUnknownBelow(id engram.ID, nodes []*query.Node) {
 func (x *execution) missLoss(id engram.ID, loss int) {
 	l := &x.unknown()[loss]
 	told := toldLoss{id.Truncate(engram.LevelCoreSegment), loss}
-	if x.told[told] || l.arrived.Start > x.admit.asOf || l.logged && !x.s.isLogged(x.ctx, told.segment) {
+	if x.told[told] || l.arrived.Start > x.admit.asOf || (l.logged || l.open) && x.s.isLogged(x.ctx, told.segment) != l.logged {
 		return
 	}
 	x.tell(told, engram.Missing{ID: told.segment, Reason: engram.MissingDamaged, Interval: l.arrived})

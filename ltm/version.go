@@ -24,7 +24,7 @@ type version struct {
 	damaged    map[string]map[engram.ID]forgottenOf // what cannot be read any more, by episode
 	segments   map[engram.ID]uint64                 // versions that were forgotten, by core segment
 	noted      uint64                               // the last version in which one of these three changed
-	unread     map[string]engram.Interval           // when it arrived what episodes hold of which nobody knows what it is
+	unread     map[string]unknownLoss               // what episodes hold of which nobody knows what it is
 	removed    []removal                            // of segments
 	lives      []uint64                             // of the server, by their epochs, in their order
 
