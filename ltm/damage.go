@@ -32,11 +32,10 @@ func (rep *repairer) noteDamaged(problems []catalogue.Problem, infos []episode.I
 			rep.folder.disk.episodes.publish(func(next *version) { rep.account.lost(next, problem.Name, held) })
 			continue
 		}
-		entities, err := rep.folder.entitiesOf(problem.Name)
-		if err != nil {
+		now := rep.folder.heldIn(problem.Name)
+		if now == nil {
 			continue // it is damaged more by now; readers say so
 		}
-		now := heldBy(entities, rep.options.Now())
 		if problem.Replaced {
 			now = nil
 		}

@@ -11,8 +11,8 @@
 // segment's policy wants into the open episode. It never makes a commit wait: what it
 // cannot keep up with is taken from the working memory's history as long as that has
 // it, then from the log, and else counted and named in the episode; later epochs tell how
-// much of which provider segment it was. An episode is sealed by size, by age, on demand and at the end; then the log is cut off up to where the
-// sealed episodes hold everything.
+// much of which provider segment it was. An episode is sealed by size, by age, on demand
+// and at the end; then the log is cut off up to where the sealed episodes hold everything.
 //
 // # Reading
 //

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-301d4374/engram"
@@ -164,8 +163,8 @@ func (f *forgetter) dropKnown(ctx context.Context, h *handle, why string) (cut, 
 // as far as that was known before.
 func (f *forgetter) dropDamaged(name string) (cut, error) {
 	of := name // under which it is known what it held
-	if base, open := strings.CutSuffix(strings.TrimSuffix(name, putAside), openExt); open {
-		of = base + sealedExt
+	if wasLeftOpen(name) {
+		of = repairedName(name)
 	}
 	gone := cut{entities: f.disk.episodes.current().damaged[of], causes: map[engram.ID]string{}, touched: true}
 	for id := range gone.entities {

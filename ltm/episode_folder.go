@@ -25,7 +25,7 @@ type episodeFolder struct {
 	account  *account
 	disk     *disk
 	sequence atomic.Uint64    // of the episode begun last
-	left     map[string]error // see salvage; it does not change
+	left     map[string]error // files that could not be sealed at the start, and why
 }
 
 // files returns the names of the files in the folder.
@@ -211,7 +211,7 @@ func (a *episodeFolder) dropFile(ctx context.Context, h *handle, known *cut) err
 	})
 	a.account.episodeGone(name)
 	a.health.set(forgettingFrom+name, nil)
-	return a.removeFiles([]string{filepath.Base(h.path())})
+	return a.removeFiles([]string{name})
 }
 
 // entitiesOf returns what a sealed episode's file says that it holds.

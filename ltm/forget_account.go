@@ -146,10 +146,10 @@ func (a *account) save() error {
 	a.mu.changed = false
 	a.mu.Unlock()
 	content.Version, content.LogLosses = accountVersion, a.logLosses
-	content.Lost = lostOf(a.unrecorded, content.Lost)
+	content.Lost = sumOf(a.unrecorded, content.Lost)
 	content.Entities, content.Segments, content.Damaged = v.forgotten, v.segments, v.damaged
 	if counts := a.counts.Load(); counts != nil { // the next epoch is to know of this one
-		content.LeftOut = counts.leftOut(content.LeftOut)
+		content.LeftOut = sumOf(content.LeftOut, counts.leftOut())
 	}
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -199,6 +199,17 @@ func bounded(of map[engram.ID]forgottenOf) (gone []engram.ID) {
 		delete(of, id)
 	}
 	return gone
+}
+
+// sumOf sums up what was lost in earlier epochs and in this one.
+func sumOf(before, now map[engram.ID]forgottenOf) map[engram.ID]forgottenOf {
+	sum := map[engram.ID]forgottenOf{}
+	maps.Copy(sum, before)
+	for id, of := range now {
+		sum[id] = sum[id].plus(of)
+	}
+	bounded(sum)
+	return sum
 }
 
 // heldBy returns what an episode holds of each entity now, but for values in force.

@@ -176,7 +176,7 @@ func TestLeftOpenIsOnTheDiskBeforeTheLogIsCutOff(t *testing.T) {
 				if refused {
 					faulty.Inject(vfs.Fault{Op: vfs.OpSync, Name: ".mcap.open", Times: 1})
 				}
-				l := begin(t, ltm.Options{Dir: dir, FS: newFullFS(faulty, true)})
+				l := begin(t, ltm.Options{Dir: dir, FS: newFullDisk(faulty, true)})
 				if n := l.begun.Rerecord; n > 0 {
 					t.Fatalf("%d were recorded again; the test needs that the open episode has them", n)
 				}
@@ -285,7 +285,7 @@ func TestWhatSealingLosesIsTold(t *testing.T) {
 				dir := killed(t, c.original)
 				faulty := vfs.NewFaulty(vfs.OS, dir)
 				holed := &holedFS{FS: faulty}
-				disk := newFullFS(holed, c.full)
+				disk := newFullDisk(holed, c.full)
 				if !c.full {
 					faulty.Inject(c.faults...)
 				}
@@ -300,7 +300,7 @@ func TestWhatSealingLosesIsTold(t *testing.T) {
 					name := mustEpisodes(t, l)[0].Name
 					check("meanwhile", l)
 					synctest.Wait() // it has tried by itself
-					disk.full.Store(false)
+					disk.free.Store(halfFree)
 					faulty.Inject(c.faults...)
 					holed.on.Store(c.holed)
 					switch c.how {
@@ -340,11 +340,11 @@ func TestLeftOpenThatCannotBeRemoved(t *testing.T) {
 			inVirtualTime(t, func(t *testing.T) {
 				dir := killed(t, original)
 				faulty := vfs.NewFaulty(vfs.OS, dir)
-				disk := newFullFS(faulty, true)
+				disk := newFullDisk(faulty, true)
 				l := begin(t, ltm.Options{Dir: dir, FS: disk})
 				name := mustEpisodes(t, l)[0].Name
 				synctest.Wait() // it has tried by itself
-				disk.full.Store(false)
+				disk.free.Store(halfFree)
 				faulty.Inject(vfs.Fault{Op: vfs.OpRemove, Name: ".mcap.open", Err: syscall.EACCES})
 				for range 2 {
 					if err := l.TryAgain(t.Context()); err != nil || !strings.Contains(strings.Join(l.Health(), "\n"), "left open") {
@@ -397,7 +397,7 @@ func TestLeftOpenThatCannotBeRemoved(t *testing.T) {
 
 // gatedFS is a disk on which a repair waits before it makes its file.
 type gatedFS struct {
-	*fullFS
+	*fullDisk
 	waits chan struct{} // is told when one waits
 	gate  chan struct{}
 }
@@ -407,7 +407,7 @@ func (g *gatedFS) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, e
 		g.waits <- struct{}{}
 		<-g.gate
 	}
-	return g.fullFS.OpenFile(name, flag, perm)
+	return g.fullDisk.OpenFile(name, flag, perm)
 }
 
 // Who repairs an episode that is being sealed by itself waits for that, and is told no error.
@@ -415,11 +415,11 @@ func TestRepairOfWhatIsTriedAgain(t *testing.T) {
 	original, entities := leftOpen(t)
 	for _, ext := range []string{"", ".open"} {
 		inVirtualTime(t, func(t *testing.T) {
-			disk := &gatedFS{newFullFS(vfs.OS, true), make(chan struct{}), make(chan struct{})}
+			disk := &gatedFS{newFullDisk(vfs.OS, true), make(chan struct{}), make(chan struct{})}
 			l := begin(t, ltm.Options{Dir: killed(t, original), FS: disk})
 			name := mustEpisodes(t, l)[0].Name
 			synctest.Wait() // it has tried by itself
-			disk.full.Store(false)
+			disk.free.Store(halfFree)
 			var both sync.WaitGroup
 			both.Go(func() {
 				if err := l.TryAgain(t.Context()); err != nil {

@@ -26,16 +26,20 @@ import (
 // openName returns the name of the file of an episode that is not sealed.
 func openName(name string) string { return strings.TrimSuffix(name, sealedExt) + openExt }
 
+// wasLeftOpen reports whether a file is one that a crash left open, also if it is put aside.
+func wasLeftOpen(file string) bool {
+	return strings.HasSuffix(strings.TrimSuffix(file, putAside), openExt)
+}
+
 // salvage seals what a crash left open. What holds nothing of its own, as after a crash
-// that came soon, is deleted. left are the files that cannot be sealed yet, and why.
-func (a *episodeFolder) salvage(ctx context.Context) (found Opened, left map[string]error, err error) {
+// that came soon, is deleted. Of what cannot be sealed yet, left tells why.
+func (a *episodeFolder) salvage(ctx context.Context) (found Opened, err error) {
 	fsys, dir := a.options.FS, a.disk.episodes.dir
 	files, err := a.files()
 	if err != nil {
-		return found, nil, err
+		return found, err
 	}
-	left = map[string]error{}
-	defer func() { a.left = left }()
+	a.left = map[string]error{}
 	for _, file := range files {
 		// Also of what cannot be read, so that no two episodes bear one number.
 		a.sequence.Store(max(a.sequence.Load(), sequenceOf(file)))
@@ -48,14 +52,14 @@ func (a *episodeFolder) salvage(ctx context.Context) (found Opened, left map[str
 		if _, err := fsys.Stat(to); err == nil {
 			// The crash came between the sealed form and the end of the open one.
 			if err := fsys.Remove(from); err != nil {
-				return found, nil, err
+				return found, err
 			}
 			continue
 		}
 		if head, err := fsys.Stat(from); err == nil && head.Size() < episode.HeadBytes {
 			// Not even the file's head was written, or reached the disk.
 			if err := fsys.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return found, nil, err
+				return found, err
 			}
 			continue
 		}
@@ -63,16 +67,16 @@ func (a *episodeFolder) salvage(ctx context.Context) (found Opened, left map[str
 		info := sealed.info
 		switch {
 		case engram.CodeOf(err) == engram.Canceled:
-			return found, nil, err
+			return found, err
 		case errors.Is(err, episode.ErrNothing):
 			found.Problems = append(found.Problems, file+": "+err.Error())
 			a.options.Log.Error("an episode that was left open cannot be salvaged", "episode", file, "error", err)
 			if err := fsys.Rename(from, from+putAside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return found, nil, err
+				return found, err
 			}
 			continue
 		case err != nil:
-			left[file] = err
+			a.left[file] = err
 			continue
 		}
 		if len(sealed.lost) > 0 { // first: the open file tells of it no more
@@ -80,22 +84,22 @@ func (a *episodeFolder) salvage(ctx context.Context) (found Opened, left map[str
 			a.disk.episodes.publish(func(next *version) { a.account.found(next, name, more(next.damaged[name], sealed.was), now) })
 			a.account.saveSoon()
 		}
-		empty := info.Snapshots == info.InForce && len(info.Marks)+len(info.Losses)+len(sealed.lost) == 0
+		empty := episode.HoldsNothing(&info) && len(sealed.lost) == 0
 		if empty {
 			// First the sealed form: a crash between the two does not leave that.
 			if err := fsys.Remove(to); err != nil {
-				return found, nil, err
+				return found, err
 			}
 		}
 		if err := fsys.Remove(from); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return found, nil, err
+			return found, err
 		}
 		if empty {
 			continue
 		}
 		found.Salvaged = append(found.Salvaged, info)
 	}
-	return found, left, fsys.SyncDir(dir)
+	return found, fsys.SyncDir(dir)
 }
 
 // sealedLeft is the sealed form of an episode that a crash left open.
@@ -128,7 +132,8 @@ func (a *episodeFolder) sealLeft(ctx context.Context, from, name string, salvage
 	return sealed, nil
 }
 
-// heldIn returns what an episode's file holds of each entity, as far as it can be read.
+// heldIn returns what an episode's file holds of each entity, as far as it can be read; nil
+// if nothing can be.
 func (a *episodeFolder) heldIn(file string) map[engram.ID]forgottenOf {
 	entities, err := a.entitiesOf(file)
 	if err != nil {
@@ -160,20 +165,18 @@ func (a *episodeFolder) finishLeft(ctx context.Context, h *handle, giveUp bool) 
 	was := heldBy(h.entities(), a.options.Now())
 	pinned.release()
 	open := h.path()
-	err = a.replace(ctx, h, func(string, episode.Options) (episode.Info, error) {
-		from := open
-		if giveUp { // first: beside a sealed form, the next start takes an open file for one that is finished
-			from += putAside
-			if err := a.options.FS.Rename(open, from); err != nil {
-				return episode.Info{}, engram.Errorf(engram.Unavailable, h.name, "the file cannot be put aside: %w", err)
-			}
-		}
+	seal := func(from string) (err error) {
 		sealed, err = a.sealLeft(ctx, from, h.name, episode.Salvage)
 		if err != nil && giveUp && !vfs.IsFull(err) {
 			sealed, err = a.sealLeft(ctx, from, h.name, episode.Repair)
 		}
-		if err != nil && giveUp {
-			err = errors.Join(err, a.options.FS.Rename(from, open))
+		return err
+	}
+	err = a.replace(ctx, h, func(string, episode.Options) (_ episode.Info, err error) {
+		if giveUp { // first: beside a sealed form, the next start takes an open file for one that is finished
+			err = puttingAside(a.options.FS, open, seal)
+		} else {
+			err = seal(open)
 		}
 		return sealed.info, err
 	}, func(next *version, now []episode.Entity) {
@@ -226,11 +229,11 @@ type retry struct {
 // maxRetry bounds the pause between two tries.
 const maxRetry = 10 * time.Minute
 
-// noteRefused notes what the system refused at the start and is tried again: to seal the
-// files left, and to read those of problems.
-func (rep *repairer) noteRefused(left map[string]error, problems []catalogue.Problem) {
+// noteRefused notes what the system refused at the start and is tried again: to seal what
+// a crash left open, and to read the files of problems.
+func (rep *repairer) noteRefused(problems []catalogue.Problem) {
 	rep.refused = map[string]*retry{}
-	for file, err := range left {
+	for file, err := range rep.folder.left {
 		rep.refused[file] = &retry{}
 		rep.tellLeft(file, err)
 		if _, served := rep.folder.disk.episodes.get(repairedName(file)); served && rep.unsynced == nil {
@@ -238,7 +241,7 @@ func (rep *repairer) noteRefused(left map[string]error, problems []catalogue.Pro
 		}
 	}
 	for _, p := range problems {
-		if _, isLeft := left[openName(p.Name)]; !p.Served && isRefused(p.Err) && !isLeft {
+		if rep.folder.left[openName(p.Name)] == nil && !p.Served && isRefused(p.Err) {
 			rep.refused[p.Name] = &retry{}
 			rep.health.set(reading+p.Name, p.Err)
 		}
@@ -277,16 +280,17 @@ func (rep *repairer) tryAgain(ctx context.Context) {
 		if now.Before(r.at) {
 			continue
 		}
+		open := strings.HasSuffix(file, openExt)
 		err := rep.tryFile(ctx, file, r)
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil, !isRefused(err) && !strings.HasSuffix(file, openExt): // it is damaged, or gone
+		case err == nil, !isRefused(err) && !open: // it is damaged, or gone
 			delete(rep.refused, file)
 			rep.health.set(reading+file, nil)
 			rep.health.set(salvaging+repairedName(file), nil)
 			continue
-		case strings.HasSuffix(file, openExt):
+		case open:
 			rep.tellLeft(file, err)
 		default:
 			rep.health.set(reading+file, err)
@@ -351,7 +355,8 @@ func (rep *repairer) tryFile(ctx context.Context, file string, r *retry) error {
 }
 
 // unserved returns the files that were refused and may hold something that nobody finds: they
-// are not served, or could not be removed when they were sealed.
+// are not served, or could not be removed when they were sealed. It tries to remove those
+// again first.
 func (rep *repairer) unserved() (files []string) {
 	for _, file := range slices.Sorted(maps.Keys(rep.refused)) {
 		h, served := rep.folder.disk.episodes.get(repairedName(file))
@@ -363,10 +368,10 @@ func (rep *repairer) unserved() (files []string) {
 		if _, err := rep.options.FS.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if r := rep.refused[file]; served || r.sealed {
-			if r.sealed = true; rep.folder.removeLeft(path, false) == nil {
-				continue
-			}
+		r := rep.refused[file]
+		r.sealed = r.sealed || served
+		if r.sealed && rep.folder.removeLeft(path, false) == nil {
+			continue
 		}
 		files = append(files, file)
 	}
@@ -404,7 +409,7 @@ func (rep *repairer) noteUnread(ctx context.Context, infos []episode.Info) error
 		from := beganOf(file)
 		i, _ := slices.BinarySearch(began, from+1)
 		unread[name] = unknownLoss{
-			open:    strings.HasSuffix(strings.TrimSuffix(file, putAside), openExt),
+			open:    wasLeftOpen(file),
 			arrived: engram.Interval{Start: from, End: began[min(i, len(began)-1)]},
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -45,23 +44,17 @@ func leftOpen(t *testing.T) (dir string, entities []string) {
 	return dir, entities
 }
 
-// fullFS is a disk without a free byte as long as it is told so.
-type fullFS struct {
-	vfs.FS
-	full atomic.Bool
-}
+// halfFree is what of the disk of newFullDisk is free when it is not full.
+const halfFree = 1 << 29
 
-func newFullFS(base vfs.FS, full bool) *fullFS {
-	f := &fullFS{FS: base}
-	f.full.Store(full)
-	return f
-}
-
-func (f *fullFS) Space(string) (total, free uint64, err error) {
-	if f.full.Load() {
-		return 1 << 30, 0, nil
+// newFullDisk returns a disk of which half is free, or without a free byte.
+func newFullDisk(base vfs.FS, full bool) *fullDisk {
+	d := &fullDisk{FS: base}
+	d.total.Store(2 * halfFree)
+	if !full {
+		d.free.Store(halfFree)
 	}
-	return 1 << 30, 1 << 29, nil
+	return d
 }
 
 // What the system refuses at the start is not damaged: an episode that a crash left open is
@@ -104,7 +97,7 @@ func TestLeftOpenIsNotPutAside(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			dir := killed(t, original)
 			faulty := vfs.NewFaulty(vfs.OS, dir)
-			disk := newFullFS(faulty, c.full)
+			disk := newFullDisk(faulty, c.full)
 			faulty.Inject(c.faults...)
 			l := begin(t, ltm.Options{Dir: dir, FS: disk})
 			for range 2 { // it stays so, however often it is tried
@@ -128,7 +121,7 @@ func TestLeftOpenIsNotPutAside(t *testing.T) {
 				t.Errorf("%q are put aside", aside)
 			}
 			later := killed(t, dir)
-			disk.full.Store(false)
+			disk.free.Store(halfFree)
 			faulty.Heal()
 			if err := l.TryAgain(t.Context()); err != nil {
 				t.Fatal(err)
@@ -220,7 +213,7 @@ func TestLeftOpenOnAFullDisk(t *testing.T) {
 // An episode that is left open, and cannot be sealed, is dropped like a sealed one.
 func TestLeftOpenIsDropped(t *testing.T) {
 	dir, entities := leftOpen(t)
-	l := begin(t, ltm.Options{Dir: dir, FS: newFullFS(vfs.OS, true)})
+	l := begin(t, ltm.Options{Dir: dir, FS: newFullDisk(vfs.OS, true)})
 	if err := l.DropEpisode(t.Context(), mustEpisodes(t, l)[0].Name, "test", "me"); err != nil {
 		t.Fatal(err)
 	}

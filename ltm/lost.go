@@ -14,10 +14,11 @@ import (
 	"github.com/seed-301d4374/engram/wm"
 )
 
-// What is committed faster than it can be recorded, and evicted before, is lost where no log
-// has it, and so is what the end can write nowhere. Nobody knows what it was: the recorder was not given it, and with the entity even
-// its name is gone. But the working memory counts what was committed to each provider
-// segment, and the recorder what it was given, so that it is known how much is lost of each.
+// What is evicted before it is recorded is lost where no log has it, and so is what the end
+// can write nowhere. Nobody knows what it was: the recorder was not given it, and with the
+// entity even its name is gone. But the working memory counts what was committed to each
+// provider segment, and the recorder what it was given, so that it is known how much is lost
+// of each.
 
 // lossCount finds out how much was lost of each provider segment. It belongs to the
 // recorder's goroutine, but for recalled, which has a lock of its own.
@@ -134,7 +135,7 @@ func (c *lossCount) note(ctx context.Context, r *recorder) {
 }
 
 // noteAtEnd is note when the recorder has ended. unwritten are versions that were to be
-// logged, by memory, and are in no file of the logs: nobody knows which.
+// logged, by memory, and may be in no file: nobody knows which.
 func (c *lossCount) noteAtEnd(ctx context.Context, r *recorder, unwritten map[string]uint64) {
 	if r.counts.lost.Load() != c.noted {
 		c.see(r)
@@ -221,17 +222,6 @@ func (a *account) setLost(of map[engram.ID]forgottenOf) {
 	if !maps.Equal(a.mu.Lost, of) {
 		a.mu.Lost, a.mu.changed = of, true
 	}
-}
-
-// lostOf sums up what was lost in earlier epochs and in this one.
-func lostOf(before, now map[engram.ID]forgottenOf) map[engram.ID]forgottenOf {
-	sum := map[engram.ID]forgottenOf{}
-	maps.Copy(sum, before)
-	for id, of := range now {
-		sum[id] = sum[id].plus(of)
-	}
-	bounded(sum)
-	return sum
 }
 
 // missLostBefore tells of what was lost of an entity's provider segment in earlier epochs, if

@@ -1,7 +1,6 @@
 package ltm
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -103,21 +102,17 @@ func (c *counts) forgottenOf(id engram.ID) uint64 {
 	return t.forgotten
 }
 
-// leftOut returns what the policies left out in this epoch and in those before.
-func (c *counts) leftOut(before map[engram.ID]forgottenOf) map[engram.ID]forgottenOf {
-	sum := maps.Clone(before)
-	if sum == nil {
-		sum = map[engram.ID]forgottenOf{}
-	}
+// leftOut returns what the policies left out in this epoch.
+func (c *counts) leftOut() map[engram.ID]forgottenOf {
+	of := map[engram.ID]forgottenOf{}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, t := range c.tallies {
 		if l, _ := t.loss(); l.Evictions > 0 {
-			sum[id] = sum[id].plus(forgottenOf{l.Evictions, l.First, l.Last, l.Arrived, 0})
+			of[id] = forgottenOf{l.Evictions, l.First, l.Last, l.Arrived, 0}
 		}
 	}
-	bounded(sum)
-	return sum
+	return of
 }
 
 // tally counts what the recorder did with an entity's versions. Safe for concurrent

@@ -231,8 +231,7 @@ func (d *disk) eachHolding(ctx context.Context, v *version, id engram.ID, visit 
 // be closed before that is released.
 func (d *disk) view(ctx context.Context, v *version, id engram.ID) (*view, error) {
 	out := &view{
-		present: engram.MaxTime,
-		ctx:     ctx, entity: id, floor: engram.MaxTime, payload: true,
+		ctx: ctx, entity: id, present: engram.MaxTime, floor: engram.MaxTime, payload: true,
 		admit: admission{asOf: engram.MaxTime, horizon: ^uint64(0), hidden: v.hiddenOf(id), tombstones: v.tombstonesOf(id), life: v.lifeIndex},
 	}
 	for _, h := range v.writing {

@@ -217,10 +217,10 @@ func (x *execution) node(id engram.ID, nodes []*query.Node) error {
 	}
 	if seen == engram.Visible && id.Level() >= engram.LevelCoreSegment {
 		x.missUnknownBelow(id, query.Below(nodes))
-		if x.answer.OfType() == nil {
+		switch {
+		case x.answer.OfType() == nil:
 			x.missLostBelow(id, query.Below(nodes))
-		}
-		if id.Level() == engram.LevelCoreSegment && x.answer.OfType() != nil {
+		case id.Level() == engram.LevelCoreSegment:
 			x.missUnknownOfType(id, query.Below(nodes))
 		}
 	}

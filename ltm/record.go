@@ -314,14 +314,14 @@ func (r *recorder) offer(entity engram.ID, s *engram.Snapshot) {
 		return nil
 	})
 	if d.Verdict != record.Record {
-		e.leaveOut(s, r.wm.Present(entity))
+		e.leaveOut(r, entity, s)
 	}
 }
 
 // leaveOut notes a version that the policy does not want.
-func (e *recorded) leaveOut(s *engram.Snapshot, present engram.Time) {
+func (e *recorded) leaveOut(r *recorder, entity engram.ID, s *engram.Snapshot) {
 	e.tally.filter(s)
-	if e.durable && (e.newest == nil || !query.Newer(e.newest.Time, s.Time, present)) {
+	if e.durable && (e.newest == nil || !query.Newer(e.newest.Time, s.Time, r.wm.Present(entity))) {
 		e.newest = s
 	}
 }

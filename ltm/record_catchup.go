@@ -342,7 +342,7 @@ func (f *logReading) take(ctx context.Context, rec *wal.Record) error {
 		if s.Arrived < g.from || s.Arrived > g.to {
 			return nil // perhaps it was left out before
 		}
-		e.leaveOut(s, r.wm.Present(rec.Entity))
+		e.leaveOut(r, rec.Entity, s)
 	}
 	if r.gaveUp {
 		return errClosing

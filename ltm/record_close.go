@@ -25,13 +25,17 @@ type leftOf struct {
 	perhaps uint64 // others that the log could not write; an open episode may have some
 }
 
+// of returns what is left of a memory.
+func (l left) of(memory string) *leftOf {
+	if l[memory] == nil {
+		l[memory] = &leftOf{}
+	}
+	return l[memory]
+}
+
 // add counts n updates of an entity.
 func (l left) add(entity engram.ID, n uint64, logged bool) {
-	of := l[entity.Memory()]
-	if of == nil {
-		of = &leftOf{}
-		l[entity.Memory()] = of
-	}
+	of := l.of(entity.Memory())
 	if of.updates += n; logged {
 		of.logged += n
 	}
@@ -81,17 +85,10 @@ func (r *recorder) close(ctx context.Context) error {
 }
 
 // errorOfLeft names what a recorder has left when the logs are closed, too; unwritten are
-// versions that were to be logged, by memory, and are in no file of the logs.
+// the versions, by memory, that were to be logged and may be in no file.
 func errorOfLeft(r *recorder, unwritten map[string]uint64) error {
 	for memory, n := range unwritten {
-		if r.sealer.complete { // sealed episodes hold them
-			break
-		}
-		of := r.left[memory]
-		if of == nil {
-			of = &leftOf{}
-			r.left[memory] = of
-		}
+		of := r.left.of(memory)
 		lost := min(of.logged, n)
 		of.logged -= lost
 		of.perhaps = n - lost

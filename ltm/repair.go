@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/internal/vfs"
 	"github.com/seed-301d4374/engram/ltm/episode"
 )
 
@@ -169,24 +170,33 @@ func repairedName(name string) string {
 // repairFile makes an episode of what can be saved of a damaged file, and has it adopted.
 // The file stays beside it, under a name that ends in putAside; if it fails, as it was.
 func repairFile(ctx context.Context, dir, name string, o episode.Options, adopt func(episode.Info) error) (info episode.Info, lost []episode.Problem, err error) {
-	from := filepath.Join(dir, name)
-	aside := strings.TrimSuffix(from, putAside) + putAside
-	if from != aside {
-		if err := o.FS.Rename(from, aside); err != nil {
-			return info, nil, engram.Errorf(engram.Unavailable, name, "the file cannot be put aside: %w", err)
+	err = puttingAside(o.FS, filepath.Join(dir, name), func(aside string) (err error) {
+		info, lost, err = episode.Repair(ctx, aside, filepath.Join(dir, repairedName(name)), o)
+		if err == nil {
+			err = adopt(info)
+		}
+		if err != nil {
+			return engram.Errorf(engram.CodeOf(err), name, "the episode cannot be repaired: %w", err)
+		}
+		return nil
+	})
+	return info, lost, err
+}
+
+// puttingAside has a file that is put aside, under a name that ends in putAside, made into
+// another one. If that fails the file is as it was.
+func puttingAside(fsys vfs.FS, path string, repair func(aside string) error) error {
+	aside := strings.TrimSuffix(path, putAside) + putAside
+	if path != aside {
+		if err := fsys.Rename(path, aside); err != nil {
+			return engram.Errorf(engram.Unavailable, filepath.Base(path), "the file cannot be put aside: %w", err)
 		}
 	}
-	info, lost, err = episode.Repair(ctx, aside, filepath.Join(dir, repairedName(name)), o)
-	if err == nil {
-		err = adopt(info)
+	err := repair(aside)
+	if err != nil && path != aside {
+		err = errors.Join(err, fsys.Rename(aside, path))
 	}
-	if err == nil {
-		return info, lost, nil
-	}
-	if from != aside {
-		err = errors.Join(err, o.FS.Rename(aside, from))
-	}
-	return info, lost, engram.Errorf(engram.CodeOf(err), name, "the episode cannot be repaired: %w", err)
+	return err
 }
 
 // noteLost writes down, and says of each entity, what stays lost of a repaired episode.
@@ -216,16 +226,14 @@ func (rep *repairer) repairKnown(ctx context.Context, h *handle) (out EpisodeInf
 	pinned.release()
 	var stays map[engram.ID]forgottenOf
 	err = rep.folder.edit(ctx, h.name, func(path string, o episode.Options) (info episode.Info, err error) {
-		from := path
-		if h.info.Damage != nil { // its end is not whole: who knows what else can be found in it
-			from = path + putAside
-			if err := o.FS.Rename(path, from); err != nil {
-				return info, engram.Errorf(engram.Unavailable, h.name, "the file cannot be put aside: %w", err)
-			}
+		repair := func(from string) (err error) {
+			info, lost, err = episode.Repair(ctx, from, path, o)
+			return err
 		}
-		info, lost, err = episode.Repair(ctx, from, path, o)
-		if err != nil && from != path {
-			err = errors.Join(err, o.FS.Rename(from, path))
+		if h.info.Damage != nil { // its end is not whole: who knows what else can be found in it
+			err = puttingAside(o.FS, path, repair)
+		} else {
+			err = repair(path)
 		}
 		out = EpisodeInfo{Info: info, Kept: rep.state.keeps(info.Name)}
 		return info, err
@@ -295,9 +303,9 @@ func (f *Folder) Episodes() ([]string, error) {
 	}
 	var names []string
 	for _, name := range files {
-		base, left := strings.CutSuffix(strings.TrimSuffix(name, putAside), openExt)
+		left := wasLeftOpen(name)
 		if left {
-			_, err := f.options.FS.Stat(filepath.Join(f.dir, episodesDir, base+sealedExt))
+			_, err := f.options.FS.Stat(filepath.Join(f.dir, episodesDir, repairedName(name)))
 			left = err != nil // it was sealed, or repaired, since
 		}
 		if left || strings.HasSuffix(name, sealedExt) {

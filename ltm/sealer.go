@@ -63,7 +63,8 @@ func (s *sealer) run() {
 			whole, err = s.saveBroken(j, err)
 			cut = cut && whole
 		}
-		if s.complete = j.last && cut && err == nil && j.ends != nil; cut {
+		s.complete = j.last && cut && err == nil && j.ends != nil
+		if cut {
 			s.truncateLogs(j.ends)
 		}
 		answer(j.waiting, err)

@@ -216,14 +216,13 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err := s.account.load(); err != nil {
 		return err
 	}
-	var left map[string]error
-	if s.opened, left, err = s.episodeFolder.salvage(ctx); err != nil {
+	if s.opened, err = s.episodeFolder.salvage(ctx); err != nil {
 		return err
 	}
 	var problems []catalogue.Problem
 	s.disk.catalogue, problems, err = catalogue.Open(ctx, catalogue.Options{
 		Dir: dir, File: filepath.Join(o.Dir, catalogueFile), Episode: s.disk.episodes.options, Log: o.Log,
-		Left: slices.Sorted(maps.Keys(left)),
+		Left: slices.Sorted(maps.Keys(s.episodeFolder.left)),
 	})
 	if err != nil {
 		return err
@@ -250,8 +249,8 @@ func (s *Store) open(ctx context.Context) (err error) {
 			if !info.Sealed {
 				file = openName(file)
 			}
-			if now, err := s.episodeFolder.entitiesOf(file); err == nil {
-				back[info.Name] = heldBy(now, o.Now())
+			if now := s.episodeFolder.heldIn(file); now != nil {
+				back[info.Name] = now
 			}
 		}
 		s.episodeFolder.sequence.Store(max(s.episodeFolder.sequence.Load(), sequenceOf(info.Name)))
@@ -267,7 +266,7 @@ func (s *Store) open(ctx context.Context) (err error) {
 			s.account.found(next, name, next.damaged[name], now)
 		}
 	})
-	s.repairer.noteRefused(left, problems)
+	s.repairer.noteRefused(problems)
 	if err := s.repairer.noteUnread(ctx, infos); err != nil {
 		return err
 	}
@@ -352,7 +351,10 @@ func (s *Store) release() error {
 		}
 	}
 	if s.recorder != nil {
-		unwritten := s.logs.Unwritten()
+		var unwritten map[string]uint64
+		if !s.recorder.sealer.complete { // else sealed episodes hold it
+			unwritten = s.logs.Unwritten()
+		}
 		errs = append(errs, errorOfLeft(s.recorder, unwritten))
 		s.recorder.lossCount.noteAtEnd(context.Background(), s.recorder, unwritten)
 	}

@@ -206,8 +206,7 @@ func TestViewIsASortedList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts, all := timelines(t)
 		v := &view{
-			present: engram.MaxTime,
-			ctx:     context.Background(), floor: engram.MaxTime, payload: true,
+			ctx: context.Background(), present: engram.MaxTime, floor: engram.MaxTime, payload: true,
 			admit: admission{asOf: engram.MaxTime, epoch: 2, horizon: 0},
 		}
 		if rapid.Bool().Draw(t, "as of") {

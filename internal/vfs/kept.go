@@ -74,8 +74,8 @@ func WriteKept(fsys FS, path string, text []byte, replace func(fsys FS, path str
 }
 
 // ReadKept has a kept file read by a function, its copy if that fails, and reports as
-// trouble what is wrong with it. If neither can be read it is put aside under another
-// name, unless the system refuses them and may not another time: that error is returned.
+// trouble what is wrong with it. If neither can be read both are put aside under other
+// names; but where the system refuses to read them its error is returned: they may be whole.
 // read changes nothing when it fails, and is not called if there is no file; an
 // error of it that fatal reports is returned.
 func ReadKept(fsys FS, path string, limit int64, read func(text []byte) error, fatal func(error) bool) (trouble, err error) {

@@ -502,10 +502,10 @@ func (c *change) remove(name string) error {
 }
 
 // leftWithNothing reports whether an episode was left open by a crash and held nothing of
-// its own, marks and losses included: such a one is deleted when it is sealed.
+// its own: such a one is deleted when it is sealed.
 func (c *change) leftWithNothing(name string) (bool, error) {
 	was, err := scanInfo(c.tx.QueryRowContext(c.ctx, "SELECT info FROM episodes WHERE name = ?", name))
-	return !was.Sealed && was.Snapshots == was.InForce && len(was.Marks)+len(was.Losses) == 0, err
+	return !was.Sealed && episode.HoldsNothing(&was), err
 }
 
 // held returns what an episode holds.

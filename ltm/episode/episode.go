@@ -57,18 +57,24 @@ type (
 // knowledge: 1970, or before.
 func Timeless(t engram.Time) bool { return t <= 0 }
 
-// FromZero reports whether a time is of the first day of a clock that begins at 0, such as
+// fromZero reports whether a time is of the first day of a clock that begins at 0, such as
 // a simulation's: beside it 0 is a time like others.
-func FromZero(t engram.Time) bool { return t > 0 && t < engram.Time(24*time.Hour) }
+func fromZero(t engram.Time) bool { return t > 0 && t < engram.Time(24*time.Hour) }
 
 // RecordedFromZero returns when something was recorded, given the times that it has. What
 // stands at 0 does not count in an [Info]; where the clock began there, it was recorded like
 // the rest.
 func RecordedFromZero(recorded, span engram.Interval) engram.Interval {
-	if span.Start == 0 && FromZero(recorded.Start) {
+	if span.Start == 0 && fromZero(recorded.Start) {
 		recorded.Start = 0
 	}
 	return recorded
+}
+
+// HoldsNothing reports whether an episode holds nothing of its own, marks and losses
+// included: values in force are of those before it.
+func HoldsNothing(info *Info) bool {
+	return info.Snapshots == info.InForce && len(info.Marks)+len(info.Losses) == 0
 }
 
 // AddMark adds a mark to others. A time and a label are one mark, which keeps all that it

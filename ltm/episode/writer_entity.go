@@ -313,7 +313,7 @@ func (w *coder) encodeLocked(ctx context.Context, e *writeEntity, c *coding, s *
 		r.inForce++
 	}
 	switch {
-	case Timeless(s.Time) && FromZero(engram.Time(w.mu.floor)):
+	case Timeless(s.Time) && fromZero(engram.Time(w.mu.floor)):
 		log = max(log, w.mu.newest)
 	case Timeless(s.Time):
 		log = max(log, w.mu.floor, w.mu.newest)

@@ -262,8 +262,8 @@ func (l *Log) Truncate(pos Position) error {
 }
 
 // Settle waits until all that was appended is on the disk, also while the disk refuses
-// that, or until ctx ends. It reports whether it is.
-func (l *Log) Settle(ctx context.Context) bool {
+// that, or until ctx ends.
+func (l *Log) Settle(ctx context.Context) {
 	for {
 		l.mu.Lock()
 		settled, ch := l.mu.waiting == 0, l.mu.completed
@@ -273,14 +273,14 @@ func (l *Log) Settle(ctx context.Context) bool {
 		}
 		l.mu.Unlock()
 		if settled {
-			return true
+			return
 		}
 		select {
 		case <-ch:
 		case <-l.ended:
-			return false
+			return
 		case <-ctx.Done():
-			return false
+			return
 		}
 	}
 }
