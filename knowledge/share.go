@@ -16,7 +16,7 @@ import (
 // processors. The other half is left to all else, however many questions there are. Safe for concurrent use.
 type Budget struct {
 	memory int64         // bytes; 0 is no bound
-	turns  chan struct{} // has one of each question that is at work
+	turns  chan struct{} // holds a token of each question that computes
 	taken  atomic.Int64  // bytes, since somebody looked for garbage
 
 	mu struct {
@@ -24,7 +24,7 @@ type Budget struct {
 		held int64 // bytes, of all shares
 	}
 
-	collecting sync.Mutex // has who looks whether there is garbage
+	collecting sync.Mutex // held by who looks for garbage
 }
 
 // NewBudget returns a budget of so many bytes; 0 is no bound.
@@ -35,8 +35,7 @@ func NewBudget(memory int64) *Budget {
 const (
 	// turnTime is how long a question goes on while others wait for their turn.
 	turnTime = 2 * time.Millisecond
-	// lookAfter is how many bytes questions take until somebody looks how much of all is garbage, and leastGarbage is how
-	// much is left as it is.
+	// lookAfter is how many bytes questions take between two looks for garbage. Less than leastGarbage is not collected.
 	lookAfter, leastGarbage = 16 << 20, 64 << 20
 )
 
@@ -67,8 +66,8 @@ func ShareOf(ctx context.Context) *Share {
 }
 
 // Hold has the question hold so many bytes from now on, beside what it keeps. It is called before they are
-// taken. A question may hold as much as it leaves free for others: of all the first half, what comes
-// after it half of the rest, and so on, so that there is always room for one more. The error says so.
+// taken. A question may hold as much as it leaves free for others: the first one half of all, the next one half
+// of the rest, and so on, so that there is always room for one more. The error says so.
 func (s *Share) Hold(bytes int64) error {
 	if s == nil || s.of.memory == 0 {
 		return nil
@@ -85,8 +84,8 @@ func (s *Share) Hold(bytes int64) error {
 	return nil
 }
 
-// Keep has the question hold so many bytes more, or fewer, until it ends, whatever [Share.Hold] says. The error is
-// that of Hold; it keeps nothing more then.
+// Keep has the question hold so many bytes more (or fewer, if bytes is negative) beside those of [Share.Hold], until it
+// ends. The error is that of Hold; then it keeps nothing more.
 func (s *Share) Keep(bytes int64) error {
 	if s == nil {
 		return nil
@@ -100,8 +99,8 @@ func (s *Share) Keep(bytes int64) error {
 	return err
 }
 
-// Take counts bytes that the question has taken, also those that are garbage by now. When there is as much garbage as
-// there is else, it is collected: by itself a server does that much later.
+// Take counts bytes that the question has allocated, garbage included. The server's garbage is collected once it is as
+// large as all else: by itself the runtime of a server does that much later.
 func (s *Share) Take(bytes int64) {
 	if s != nil && s.of.taken.Add(bytes) >= lookAfter {
 		s.of.collect()

@@ -169,9 +169,8 @@ func (a *Answer) WantsPayload() bool { return !a.shape.withoutPayload }
 // Miss notes something that is missing.
 func (a *Answer) Miss(m engram.Missing) { a.missing = append(a.missing, m) }
 
-// Add adds what was selected, whose snapshots' slice it may change, to the entity entered
-// last, and tells of what was passed over; it hands it over in parts if the answer is
-// given so.
+// Add adds a selection to the entity entered last, and notes what was passed over. It may change the selection's slice
+// of snapshots, and hands the answer over in parts if it is given so.
 func (a *Answer) Add(entity engram.ID, found *Selection) error {
 	if !found.ahead.Empty() {
 		a.Miss(engram.Missing{ID: entity, Reason: engram.MissingAhead, Interval: found.ahead})

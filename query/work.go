@@ -9,8 +9,8 @@ import (
 	"github.com/seed-301d4374/engram/idf"
 )
 
-// work is what a query, or a reader of its own, computes: regular expressions that are compiled and matched with
-// names, values that a filter looks at. All of it has one budget, and takes turns with others if
+// work is what a query, or a reader of its own, computes: it compiles regular expressions and matches names with them,
+// and its filter looks at values. All of it has one budget, and takes turns with others if
 // it takes long. It is used by one goroutine.
 type work struct {
 	ctx    context.Context
@@ -82,9 +82,8 @@ func (w *work) exhausted(about, what string) error {
 	return engram.Errorf(engram.Exhausted, about, "%s took more than the %d steps that one query may take (MaxFilterSteps); ask of fewer entities or a shorter time, or with expressions that go through less", what, w.budget)
 }
 
-// Begin takes a turn for several snapshots, within a call, that is to be ended with
-// [Filter.Yield]; in between, who has it must wait for nothing else. If over, which may be
-// nil, is closed, the filter cannot go on.
+// Begin takes a turn for several snapshots within a call; until [Filter.Yield] ends it, the caller must wait for nothing
+// else. If over, which may be nil, is closed, the filter cannot go on.
 func (w *work) Begin(ctx context.Context, over <-chan struct{}) error {
 	w.ctx, w.over = ctx, over
 	if w.err = w.given(); w.err == nil {

@@ -72,27 +72,14 @@ func ImportWorld(ctx context.Context, svc engram.Service, g *knowledge.Graph, o 
 		}
 		first = append(first, world.Stated{Name: it.Name, What: it.Item})
 	}
-	last := map[string]int{} // of a joint that is there twice the last counts
-	for i, j := range imp.Joints {
-		last[j.Name] = i
-	}
-	for i, j := range imp.Joints {
-		if last[j.Name] != i {
-			continue
-		}
+	for _, j := range lastOf(imp.Joints, func(j semmap.Joint) string { return j.Name }) {
 		rest = append(rest, world.Stated{Name: j.Name, What: j.Articulation})
 	}
 	for _, m := range imp.Maps {
 		rest = append(rest, world.Stated{Name: m.Name, What: m.Map})
 	}
-	lastState := map[[2]string]int{} // so does of a state
-	for i, s := range imp.States {
-		lastState[[2]string{s.Item, s.Name}] = i
-	}
-	for i, s := range imp.States {
-		if lastState[[2]string{s.Item, s.Name}] == i {
-			rest = append(rest, world.Stated{What: s.State, Confidence: s.Confidence})
-		}
+	for _, s := range lastOf(imp.States, func(s semmap.State) [2]string { return [2]string{s.Item, s.Name} }) {
+		rest = append(rest, world.Stated{What: s.State, Confidence: s.Confidence})
 	}
 	for _, c := range imp.Components {
 		rest = append(rest, world.Stated{Name: c.Name, What: c.Component})
@@ -135,6 +122,20 @@ func ImportWorld(ctx context.Context, svc engram.Service, g *knowledge.Graph, o 
 	return sum, state(false, gone...)
 }
 
+// lastOf returns the last of each key: of a joint or state that a map has twice it counts.
+func lastOf[T any, K comparable](all []T, key func(T) K) (out []T) {
+	last := map[K]int{}
+	for i, x := range all {
+		last[key(x)] = i
+	}
+	for i, x := range all {
+		if last[key(x)] == i {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // perceived is what a pose says of its item.
 func perceived(p semmap.Pose) world.Item {
 	return world.Item{Source: world.PriorKnowledge, Placement: &world.Placement{Frame: p.Frame, Pose: p.Pose, Cov: p.Cov, Time: p.Time}}
@@ -164,39 +165,39 @@ func says(f *world.Forest, name, provider, robot string) bool {
 
 // gone returns what takes back what the provider says of items, joints, maps and components that the import does not have.
 func gone(f *world.Forest, provider, robot string, imp *semmap.Import) (back []world.Stated) {
-	stays := map[world.Withdrawal]map[string]bool{}
-	has := func(what world.Withdrawal, name string) {
-		if stays[what] == nil {
-			stays[what] = map[string]bool{}
-		}
-		stays[what][name] = true
+	type named struct {
+		what world.Withdrawal
+		name string
 	}
-	take := func(what world.Withdrawal, name string, says bool) {
-		if says && !stays[what][name] {
-			has(what, name) // once
+	done := map[named]bool{} // it stays, or is taken back already
+	take := func(what world.Withdrawal, name string) {
+		if n := (named{what, name}); !done[n] {
+			done[n] = true
 			back = append(back, world.Stated{Name: name, What: what})
 		}
 	}
 	by := func(s *world.Said) bool { return s.Provider == provider && s.Robot == robot }
 	item, joint, aMap, part := world.Withdrawal{Item: true, States: true}, world.Withdrawal{Joint: true}, world.Withdrawal{Map: true}, world.Withdrawal{Component: true}
 	for i := range imp.Items {
-		has(item, imp.Items[i].Name)
+		done[named{item, imp.Items[i].Name}] = true
 	}
 	for i := range imp.Joints {
-		has(joint, imp.Joints[i].Name)
+		done[named{joint, imp.Joints[i].Name}] = true
 	}
 	for i := range imp.Maps {
-		has(aMap, imp.Maps[i].Name)
+		done[named{aMap, imp.Maps[i].Name}] = true
 	}
 	for i := range imp.Components {
-		has(part, imp.Components[i].Name)
+		done[named{part, imp.Components[i].Name}] = true
 	}
 	for _, name := range slices.Sorted(f.Spoken()) {
-		take(item, name, says(f, name, provider, robot))
+		if says(f, name, provider, robot) {
+			take(item, name)
+		}
 	}
 	beside := slices.SortedFunc(world.Stating(f, by), func(a, b world.Stated) int { return cmp.Compare(a.Name, b.Name) })
 	for _, s := range beside {
-		take(s.What.(world.Withdrawal), s.Name, true)
+		take(s.What.(world.Withdrawal), s.Name)
 	}
 	return back
 }

@@ -18,12 +18,17 @@ import (
 	"github.com/seed-301d4374/engram/world"
 )
 
+// object is an object that stands somewhere.
+func object() *world.Item {
+	return &world.Item{Structure: &world.Structure{}, Placement: &world.Placement{Frame: "map", Pose: pose.Identity()}, Description: &world.Description{Kinds: []string{world.KindObject}}, Source: world.PriorKnowledge}
+}
+
 // A semantic map of which the world would refuse anything states nothing, and a dry run says so, too.
 func TestWorldOfAMapIsWhole(t *testing.T) {
 	for name, maintainer := range map[string]string{"small": "anna", "large": strings.Repeat("x", 3<<20)} {
 		b := world.NewBuilder(world.DefaultRules())
 		for _, item := range []string{"bowl", "cup", "fork"} {
-			it := &world.Item{Structure: &world.Structure{}, Placement: &world.Placement{Frame: "map", Pose: pose.Identity()}, Description: &world.Description{Kinds: []string{world.KindObject}}, Source: world.PriorKnowledge}
+			it := object()
 			if item == "cup" {
 				it.Description.Maintainer = maintainer
 			}
@@ -31,15 +36,7 @@ func TestWorldOfAMapIsWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		f := b.Forest()
-		o := semmap.WriteOptions{Names: semmap.NewNames("")}
-		o.Names.Learn(f)
-		triples, err := semmap.Write(f, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := knowledge.NewGraph()
-		g.AddAll(triples)
+		g := graphOf(t, b, same)
 		svc := serving.New(t, memories.World())
 		for _, dry := range []bool{true, false} {
 			sum, err := base.ImportWorld(t.Context(), svc, g, base.WorldOptions{Provider: "kb", At: engram.Now(), DryRun: dry})
@@ -66,7 +63,7 @@ func TestWorldOfAMapIsTakenBack(t *testing.T) {
 			if item == "key" && !all {
 				continue
 			}
-			it := &world.Item{Structure: &world.Structure{}, Placement: &world.Placement{Frame: "map", Pose: pose.Identity()}, Description: &world.Description{Kinds: []string{world.KindObject}}, Source: world.PriorKnowledge}
+			it := object()
 			if err := b.Put(world.Statement{Name: item, Said: said, Item: it}); err != nil {
 				t.Fatal(err)
 			}
@@ -78,16 +75,7 @@ func TestWorldOfAMapIsTakenBack(t *testing.T) {
 			}
 			b.PutMap(world.MapStatement{Name: "floor", Said: said, Map: &world.Map{Describes: []string{"cupboard"}, Format: "yaml"}})
 		}
-		f := b.Forest()
-		o := semmap.WriteOptions{Names: semmap.NewNames("")}
-		o.Names.Learn(f)
-		triples, err := semmap.Write(f, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g := knowledge.NewGraph()
-		g.AddAll(triples)
-		return g
+		return graphOf(t, b, same)
 	}
 	svc := serving.New(t, memories.World())
 	for i, c := range []struct {
@@ -99,24 +87,17 @@ func TestWorldOfAMapIsTakenBack(t *testing.T) {
 		if err != nil || sum.Withdrawn != c.withdrawn {
 			t.Errorf("import %d: %+v, %v", i, sum, err)
 		}
-		w, err := world.Over(t.Context(), svc, "reader", world.DefaultRules())
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := w.View(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := forestOf(t, svc)
 		if got := [3]int{f.Len(), len(slices.Collect(f.Joints().All())), len(slices.Collect(f.Maps().All()))}; got != c.left {
 			t.Errorf("after import %d there are %d items, joints and maps, not %d", i, got, c.left)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }
 
-// graphOf is the graph that a world is written as.
+// same changes nothing.
+func same(all []rdf.Triple) []rdf.Triple { return all }
+
+// graphOf is the graph that a world is written as, with its triples changed.
 func graphOf(t *testing.T, b *world.Builder, change func([]rdf.Triple) []rdf.Triple) *knowledge.Graph {
 	t.Helper()
 	f := b.Forest()
@@ -131,10 +112,29 @@ func graphOf(t *testing.T, b *world.Builder, change func([]rdf.Triple) []rdf.Tri
 	return g
 }
 
+// forestOf is the world of a server at present.
+func forestOf(t *testing.T, svc engram.Service) *world.Forest {
+	t.Helper()
+	w, err := world.Over(t.Context(), svc, "reader", world.DefaultRules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	f, err := w.View(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // cupOf is a world with a cup that is full.
 func cupOf(t *testing.T) *world.Builder {
 	b, said := world.NewBuilder(world.DefaultRules()), world.Said{Provider: "plan", Time: 5e9, Confidence: 1}
-	it := &world.Item{Structure: &world.Structure{}, Placement: &world.Placement{Frame: "map", Pose: pose.Identity()}, Description: &world.Description{Kinds: []string{world.KindObject}}, Source: world.PriorKnowledge}
+	it := object()
 	if err := b.Put(world.Statement{Name: "cup", Said: said, Item: it}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,12 +148,11 @@ func cupOf(t *testing.T) *world.Builder {
 func TestWorldOfAMapTakesBackWhatIsOutranked(t *testing.T) {
 	svc := serving.New(t, memories.World())
 	b, said := cupOf(t), world.Said{Provider: "plan", Time: 5e9, Confidence: 1}
-	none := func(all []rdf.Triple) []rdf.Triple { return all }
 	table := &world.Item{Structure: &world.Structure{}, Description: &world.Description{Kinds: []string{world.KindObject}}, Source: world.PriorKnowledge}
 	if err := b.Put(world.Statement{Name: "table", Said: said, Item: table}); err != nil {
 		t.Fatal(err)
 	}
-	less := graphOf(t, b, none)
+	less := graphOf(t, b, same)
 	joint := world.Articulation{Base: "table", Moved: "cup", Kind: world.Revolute, Pose: pose.Identity(), Source: world.PriorKnowledge}
 	aMap, part := world.Map{Describes: []string{"cup"}, Format: "yaml"}, world.Component{Kind: "camera"}
 	if err := b.PutJoint(world.JointStatement{Name: "hinge", Said: said, Joint: &joint}); err != nil {
@@ -161,7 +160,7 @@ func TestWorldOfAMapTakesBackWhatIsOutranked(t *testing.T) {
 	}
 	b.PutMap(world.MapStatement{Name: "floor", Said: said, Map: &aMap})
 	b.PutComponent(world.ComponentStatement{Name: "eye", Said: said, Component: &part})
-	if sum, err := base.ImportWorld(t.Context(), svc, graphOf(t, b, none), base.WorldOptions{Provider: "kb", At: engram.Now()}); err != nil || sum.Joints+sum.Maps+sum.Components != 3 {
+	if sum, err := base.ImportWorld(t.Context(), svc, graphOf(t, b, same), base.WorldOptions{Provider: "kb", At: engram.Now()}); err != nil || sum.Joints+sum.Maps+sum.Components != 3 {
 		t.Fatal(sum, err)
 	}
 	w, err := world.Over(t.Context(), svc, "anna", world.DefaultRules(), world.FromSource(world.Operator))
@@ -183,14 +182,9 @@ func TestWorldOfAMapTakesBackWhatIsOutranked(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	reader, err := world.Over(t.Context(), svc, "reader", world.DefaultRules())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	f, err := reader.View(t.Context())
-	if left := [3]int{len(slices.Collect(f.Joints().All())), len(slices.Collect(f.Maps().All())), len(slices.Collect(f.Components().All()))}; err != nil || left != [3]int{} {
-		t.Errorf("left are %d, %v", left, err)
+	f := forestOf(t, svc)
+	if left := [3]int{len(slices.Collect(f.Joints().All())), len(slices.Collect(f.Maps().All())), len(slices.Collect(f.Components().All()))}; left != [3]int{} {
+		t.Errorf("left are %d", left)
 	}
 }
 
@@ -216,16 +210,7 @@ func TestStateThatIsThereTwice(t *testing.T) {
 	if err != nil || sum.States != 2 {
 		t.Fatal(sum, err)
 	}
-	w, err := world.Over(t.Context(), svc, "reader", world.DefaultRules())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
-	f, err := w.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if states, err := f.States("cup"); err != nil || len(states) != 1 || states[0].State.Value != false {
+	if states, err := forestOf(t, svc).States("cup"); err != nil || len(states) != 1 || states[0].State.Value != false {
 		t.Errorf("%+v, %v", states, err)
 	}
 }
@@ -270,7 +255,7 @@ func (s noStates) Commit(ctx context.Context, c engram.Commit) ([]engram.UpdateR
 
 // What was stated before a server refused something that nobody could foresee is told.
 func TestWorldOfAMapInPart(t *testing.T) {
-	g := graphOf(t, cupOf(t), func(all []rdf.Triple) []rdf.Triple { return all })
+	g := graphOf(t, cupOf(t), same)
 	_, err := base.ImportWorld(t.Context(), noStates{serving.New(t, memories.World())}, g, base.WorldOptions{Provider: "kb", At: engram.Now()})
 	if !errors.Is(err, engram.Exhausted) || !strings.Contains(err.Error(), "2 statements of the map were made all the same") { // the cup, and where it was
 		t.Error(err)

@@ -73,18 +73,17 @@ func comparisons() (options []cel.EnvOption) {
 			}
 			call := []ast.Expr{f.NewLiteral(types.String(op))}
 			for i, arg := range args {
-				if op == operators.In && i == 1 {
-					if arg.Kind() == ast.ListKind {
-						var elements []ast.Expr
-						for _, e := range arg.AsList().Elements() {
-							elements = append(elements, side(e))
-						}
-						arg = f.NewList(elements...)
+				switch {
+				case op != operators.In || i == 0:
+					arg = side(arg)
+				case arg.Kind() == ast.ListKind:
+					var elements []ast.Expr
+					for _, e := range arg.AsList().Elements() {
+						elements = append(elements, side(e))
 					}
-					call = append(call, arg)
-					continue
+					arg = f.NewList(elements...)
 				}
-				call = append(call, side(arg))
+				call = append(call, arg)
 			}
 			if !some {
 				return nil, nil // CEL's own
@@ -95,8 +94,7 @@ func comparisons() (options []cel.EnvOption) {
 	return append(options, cel.Function(comparing, cel.Overload(comparing+"_dyn_dyn", []*cel.Type{cel.StringType, cel.DynType, cel.DynType}, cel.BoolType,
 		cel.FunctionBinding(func(args ...ref.Val) ref.Val { return compare(string(args[0].(types.String)), args[1], args[2]) }))),
 		cel.Function(large, cel.Overload(large+"_string", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(func(digits ref.Val) ref.Val {
-			t := rdf.NewTyped(string(digits.(types.String)), rdf.NSXSD+"integer")
-			return operand{types.NullValue, t, rdf.ValueOf(t), nil}
+			return newOperand(rdf.NewTyped(string(digits.(types.String)), rdf.NSXSD+"integer"))
 		}))),
 		cel.Function(meaning, cel.Overload(meaning+"_dyn", []*cel.Type{cel.DynType}, cel.DynType, cel.UnaryBinding(written))))
 }
@@ -126,6 +124,8 @@ type operand struct {
 	as      ref.Type // the other one is taken as CEL has it, if it is of this type there
 }
 
+func newOperand(t rdf.Term) operand { return operand{types.NullValue, t, rdf.ValueOf(t), nil} }
+
 // written returns the operand of what has no variable. A time is the instant that it says.
 func written(v ref.Val) ref.Val {
 	x, ok := operandOf(v)
@@ -149,7 +149,7 @@ func operandOf(v ref.Val) (x operand, ok bool) {
 	if !ok {
 		return x, false
 	}
-	x = operand{types.NullValue, t, rdf.ValueOf(t), nil}
+	x = newOperand(t)
 	if of := v.Type(); of == types.StringType || of == types.TimestampType {
 		x.as = of
 	}

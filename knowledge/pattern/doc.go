@@ -43,10 +43,10 @@
 //
 // In CEL, literals have the types that they have in RDF: numbers, booleans and times; all others
 // and IRIs are strings. Where a variable stands beside ==, !=, <, <=, >, >= or in, what its literal means is
-// compared ([rdf.Compare]): numbers of any size, times with and without a zone; so it is in a list after in. What is
-// reckoned, as ?t + duration("1h"), is CEL's: a time without a zone is one of UTC in it and beside it. A variable without a value (of an
-// optional part) is null. What is in no order, such as a number and an IRI, fulfils none of <, <=, > and >=. A condition
-// that fails on a row, such as one that adds a number and a string, does not hold of it; if it fails on all, that is an error.
+// compared ([rdf.Compare]): numbers of any size, times with and without a zone; also in a list after in. What is
+// computed, such as ?t + duration("1h"), is CEL's: a time without a zone is one of UTC there, and where it is compared with
+// that. A variable without a value (of an optional part) is null. What is in no order, such as a number and an IRI,
+// fulfils none of <, <=, > and >=. A condition that fails on a row, such as one that adds a number and a string, does not hold of it; if it fails on all, that is an error.
 //
 // A variable that stands twice is one literal; ?a == ?b compares values.
 package pattern

@@ -238,7 +238,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return types.NullValue, true
 	}
 	if t := e.run.cursor.Term(id); strings.HasPrefix(name, compared) {
-		return operand{types.NullValue, t, rdf.ValueOf(t), nil}, true
+		return newOperand(t), true
 	} else {
 		return valueOf(t), true
 	}

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/knowledge"
@@ -40,6 +41,7 @@ func TestMemoryIsCountedBeforeItIsTaken(t *testing.T) {
 		bigAtom + "length(_M, 1000), maplist(=(_A), _M), throw(_M)":                    3 * most,
 		bigAtom + "throw(error(x, _A))":                                                3 * most,
 		"length(_L, 20000), maplist(=(a), _L), atomic_list_concat(_L, ',', _A), length(_M, 50), maplist(=(_A), _M), atomic_list_concat(_M, _B), split_string(_B, \",\", \"\", _P)": 4 * most,
+		"length(_L, 20000), maplist(=('ä'), _L), atomic_list_concat([x|_L], _A), throw(error(x, _A))":                                                                              3 * most,
 		"X is 2 ** 100000000": 0,
 		"X is 1 << 100000000": 0,
 		"_X is 2 ** 1000000, length(_L, 1000), maplist(=(_X), _L), sum_list(_L, _S), format(atom(_A), '~D', [_X])": 4 * most,
@@ -62,6 +64,9 @@ func TestMemoryIsCountedBeforeItIsTaken(t *testing.T) {
 		}
 		if err != nil && len(err.Error()) > 2*maxTold {
 			t.Errorf("%s: the error has %d bytes", question, len(err.Error()))
+		}
+		if err != nil && !utf8.ValidString(err.Error()) {
+			t.Errorf("%s: the error is cut within a character", question)
 		}
 	}
 }
@@ -90,6 +95,10 @@ func TestTimeIsCounted(t *testing.T) {
 		"equal texts":                 "length(_L, 100000), maplist(=(ab), _L), atomic_list_concat(_L, _A), atomic_list_concat(_L, _B), repeat, _A = _B, fail",
 		"common divisors":             "X is 3 ** 600000, Y is 7 ** 300000, repeat, Z is gcd(X, Y), Z < 0",
 		"fractions":                   "X is 3 ** 600000, Y is 7 ** 300000, repeat, Z is X / Y, Z < 0",
+		"a type":                      "X is 3 ** 600000, repeat, atomic(X), must_be(atomic, X), functor(X, X, 0), X =.. [X], fail",
+		"a literal":                   "X is 3 ** 600000, repeat, rdf(a, b, literal(X)), fail",
+		"a literal with a type":       "X is 3 ** 600000, repeat, rdf(a, b, literal(type(X, X))), fail",
+		"a literal like another":      "X is 3 ** 600000, repeat, rdf(a, b, literal(ge(X), Y)), fail",
 		"digits":                      "X is 3 ** 600000, repeat, atom_length(X, 1)",
 		"digits in groups":            "X is 3 ** 600000, repeat, format(atom(A), '~D', [X]), fail",
 		"what a condition depends on": "numlist(1, 5000, L), length(L, N), functor(T, f, N), T =.. [_|Vs], repeat, bagof(x, (member(_, []), p(Vs), Vs^q), _)",

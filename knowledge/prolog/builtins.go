@@ -223,6 +223,17 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 		}
 		return nil
 	}
+	gather := func(f func(args []Term) Term) ([]Term, error) { // what f makes of each
+		if err := m.charge(16 * len(results)); err != nil {
+			return nil, err
+		}
+		terms := make([]Term, 0, len(results))
+		err := each(func(args []Term) error {
+			terms = append(terms, f(args))
+			return nil
+		})
+		return terms, err
+	}
 	switch (indicator{spec.name, len(spec.args)}) {
 	case indicator{"count", 1}:
 		return Int(len(results)), nil
@@ -271,7 +282,7 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 		}
 		return best, err
 	case indicator{"bag", 1}, indicator{"set", 1}:
-		terms, err := m.gather(len(results), each, func(args []Term) Term { return args[0] })
+		terms, err := gather(func(args []Term) Term { return args[0] })
 		if err == nil && spec.name == "set" {
 			terms, err = m.sorted(terms, true)
 		}
@@ -293,7 +304,7 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 			}
 			part = newTerm("count", atomTrue)
 		}
-		of, err := m.gather(len(results), each, func(args []Term) Term {
+		of, err := gather(func(args []Term) Term {
 			if c, ok := deref(args[i]).(*Compound); ok {
 				return c
 			}
@@ -309,19 +320,6 @@ func aggregate(m *machine, spec *Compound, results []Term, depth int) (Term, err
 		out.args[i] = value
 	}
 	return out, nil
-}
-
-// gather makes a list of what f makes of each of n results.
-func (h *heap) gather(n int, each func(func(args []Term) error) error, f func(args []Term) Term) ([]Term, error) {
-	if err := h.charge(16 * n); err != nil {
-		return nil, err
-	}
-	terms := make([]Term, 0, n)
-	err := each(func(args []Term) error {
-		terms = append(terms, f(args))
-		return nil
-	})
-	return terms, err
 }
 
 // bagof is bagof/3 and setof/3.

@@ -3,6 +3,7 @@ package prolog
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // exception is a term that was thrown: by throw/1, or as error(What, Context) by a predicate.
@@ -75,7 +76,7 @@ func told(t Term) string {
 	if c, ok := isFunctor(t, "error", 2); ok {
 		if text, ok := deref(c.args[1]).(Atom); ok {
 			if len(text) > maxTold {
-				text = text[:maxTold] + "…"
+				return strings.ToValidUTF8(string(text[:maxTold]), "") + "…"
 			}
 			return string(text)
 		}

@@ -90,7 +90,7 @@ func triples(ask question, askLiteral func(*knowledge.Graph) literalQuestion) bu
 		if !ok {
 			return false, err
 		}
-		o, err := objectOf(args[2])
+		o, err := m.objectOf(args[2])
 		if err != nil || o.none {
 			return false, err
 		}
@@ -145,13 +145,15 @@ func described(name Atom, do builtin) builtin {
 type relation func(g *knowledge.Graph, a, b rdf.Term) iter.Seq2[rdf.Term, rdf.Term]
 
 // pairs is a predicate over two resources, between which a property is where it holds.
-func pairs(property string, ask relation) builtin { return related(resource, property, ask) }
+func pairs(property string, ask relation) builtin {
+	return related(func(_ *heap, t Term) (rdf.Term, bool, error) { return resource(t) }, property, ask)
+}
 
 // individuals is a predicate over a resource or a literal, and a class.
 func individuals(ask relation) builtin {
-	return related(func(t Term) (rdf.Term, bool, error) {
+	return related(func(h *heap, t Term) (rdf.Term, bool, error) {
 		if c, ok := isFunctor(t, "literal", 1); ok {
-			return literalOf(c.args[0])
+			return h.literalOf(c.args[0])
 		}
 		return resource(t)
 	}, rdf.NS+"type", ask)
@@ -159,9 +161,9 @@ func individuals(ask relation) builtin {
 
 // related is a predicate over two terms, the first of which is read as left says. Where it holds, the
 // property is between them.
-func related(left func(Term) (rdf.Term, bool, error), property string, ask relation) builtin {
+func related(left func(*heap, Term) (rdf.Term, bool, error), property string, ask relation) builtin {
 	return expanding(func(m *machine, args []Term) (bool, error) {
-		a, ok, err := left(args[0])
+		a, ok, err := left(m.heap, args[0])
 		if !ok {
 			return false, err
 		}
@@ -253,7 +255,7 @@ func matchLabel(m *machine, args []Term) (bool, error) {
 		return false, domainError("search_method", how)
 	}
 	var o object
-	if err := o.condition(newTerm(how, args[1])); err != nil {
+	if err := o.condition(m.heap, newTerm(how, args[1])); err != nil {
 		return false, err
 	}
 	label, err := m.textArg(args[2])
@@ -343,19 +345,22 @@ func literalValue(t rdf.Term) Term {
 }
 
 // literalOf returns the literal of type(T, V), lang(L, V) or V; ok is false if it is not known.
-func literalOf(value Term) (t rdf.Term, ok bool, err error) {
+func (h *heap) literalOf(value Term) (t rdf.Term, ok bool, err error) {
 	value = deref(value)
 	if c, isCompound := value.(*Compound); isCompound && len(c.args) == 2 && (c.name == "type" || c.name == "lang") {
-		qualifier, ok1 := textOf(deref(c.args[0]))
-		text, ok2 := textOf(deref(c.args[1]))
+		qualifier, ok1, err := h.textOf(c.args[0])
+		if err != nil {
+			return t, false, err
+		}
+		text, ok2, err := h.textOf(c.args[1])
 		t = rdf.Term{Kind: rdf.Literal, Value: text, Type: qualifier}
 		if c.name == "lang" {
 			t.Type, t.Lang = "", qualifier
 		}
-		return t, ok1 && ok2, nil
+		return t, ok1 && ok2 && err == nil, err
 	}
-	text, ok := textOf(value)
-	return rdf.NewText(text), ok, nil
+	text, ok, err := h.textOf(value)
+	return rdf.NewText(text), ok, err
 }
 
 // resource returns what an argument in the place of a resource asks for: nothing for a

@@ -242,13 +242,7 @@ func (f *formatting) directive(directive rune, n int) error {
 	case 'q', 'p':
 		s, err = f.heap.text(value, writer{numbered: true, quoted: true})
 	case 'a':
-		if value == Term(atomNil) {
-			s = string(atomNil)
-		} else if _, compound := value.(*Compound); compound {
-			return wanted("atomic", value)
-		} else {
-			s, err = f.textArg(value)
-		}
+		s, err = f.atomicText(value)
 	case 's':
 		s, err = f.textArg(value)
 	case 'e', 'f', 'g':

@@ -56,14 +56,14 @@ func (h *heap) unifyLiteral(value Term, t rdf.Term) (bool, error) {
 // unifyText unifies a variable with the text as an atom, and compares other terms with it.
 func (h *heap) unifyText(value Term, text string) (bool, error) {
 	value = deref(value)
-	if s, ok := textOf(value); ok {
-		return s == text, nil
+	if s, ok, err := h.textOf(value); ok || err != nil {
+		return err == nil && s == text, err
 	}
 	return h.unify(value, Atom(text))
 }
 
 // objectOf reads an argument whose prefixes are expanded.
-func objectOf(t Term) (o object, err error) {
+func (h *heap) objectOf(t Term) (o object, err error) {
 	switch t := t.(type) {
 	case *Var:
 		o.whole = t
@@ -71,11 +71,11 @@ func objectOf(t Term) (o object, err error) {
 	case *Compound:
 		if t.name == "literal" && len(t.args) == 1 {
 			o.isLiteral = true
-			return o, o.literal(t.args[0])
+			return o, o.literal(h, t.args[0])
 		}
 		if t.name == "literal" && len(t.args) == 2 {
 			o.isLiteral, o.value = true, t.args[1]
-			return o, o.condition(deref(t.args[0]))
+			return o, o.condition(h, deref(t.args[0]))
 		}
 		return o, typeError("object", t)
 	}
@@ -85,11 +85,11 @@ func objectOf(t Term) (o object, err error) {
 }
 
 // literal reads the argument of literal/1.
-func (o *object) literal(value Term) error {
+func (o *object) literal(h *heap, value Term) error {
 	value = deref(value)
-	if text, ok := textOf(value); ok {
+	if text, ok, err := h.textOf(value); ok || err != nil {
 		o.pattern = knowledge.Pattern{Match: knowledge.Same, Text: text}
-		return nil
+		return err
 	}
 	o.value = value
 	c, ok := value.(*Compound)
@@ -99,7 +99,10 @@ func (o *object) literal(value Term) error {
 	if len(c.args) != 2 || c.name != "type" && c.name != "lang" {
 		return typeError("literal", c)
 	}
-	qualifier, isText := textOf(deref(c.args[0]))
+	qualifier, isText, err := h.textOf(c.args[0])
+	if err != nil {
+		return err
+	}
 	if !isText && !isFree(c.args[0]) {
 		return typeError("atom", deref(c.args[0]))
 	}
@@ -108,10 +111,11 @@ func (o *object) literal(value Term) error {
 	} else {
 		o.pattern.Qualifier, o.pattern.Lang = knowledge.Tagged, qualifier
 	}
-	if text, ok := textOf(deref(c.args[1])); ok {
+	text, ok, err := h.textOf(c.args[1])
+	if ok {
 		o.pattern.Match, o.pattern.Text = knowledge.Same, text
 	}
-	return nil
+	return err
 }
 
 // matches are the conditions of literal/2 on a text.
@@ -121,14 +125,17 @@ var matches = map[Atom]knowledge.TextMatch{
 }
 
 // condition reads the first argument of literal/2.
-func (o *object) condition(t Term) error {
+func (o *object) condition(h *heap, t Term) error {
 	c, ok := t.(*Compound)
 	if !ok {
 		return wanted("condition", t)
 	}
 	arg := deref(c.args[0])
 	if match, ok := matches[c.name]; ok && len(c.args) == 1 {
-		text, ok := textOf(arg)
+		text, ok, err := h.textOf(arg)
+		if err != nil {
+			return err
+		}
 		if !ok {
 			return wanted("text", arg)
 		}
@@ -145,7 +152,7 @@ func (o *object) condition(t Term) error {
 	}[c.name]
 	switch {
 	case ok && len(c.args) == 1:
-		compare, err := comparison(arg)
+		compare, err := h.comparison(arg)
 		if err != nil {
 			return err
 		}
@@ -155,11 +162,11 @@ func (o *object) condition(t Term) error {
 		}
 		return nil
 	case c.name == "between" && len(c.args) == 2:
-		low, err := comparison(arg)
+		low, err := h.comparison(arg)
 		if err != nil {
 			return err
 		}
-		high, err := comparison(deref(c.args[1]))
+		high, err := h.comparison(deref(c.args[1]))
 		if err != nil {
 			return err
 		}
@@ -175,8 +182,8 @@ func (o *object) condition(t Term) error {
 
 // comparison returns how literals compare with a bound: type(T, V), lang(L, V), a number, or a text, which is a number if it
 // is written as one. A bound without a language is compared with the text of a literal that has one.
-func comparison(bound Term) (func(t rdf.Term) (c int, ok bool), error) {
-	limit, ok, err := literalOf(bound)
+func (h *heap) comparison(bound Term) (func(t rdf.Term) (c int, ok bool), error) {
+	limit, ok, err := h.literalOf(bound)
 	if err == nil && !ok {
 		err = wanted("number", bound)
 	}

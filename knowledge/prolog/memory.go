@@ -103,10 +103,10 @@ func (h *heap) grow() error {
 	if h.allocated > most {
 		return &limitError{fmt.Sprintf("it takes more than %d MB of memory: it may recurse or collect without end, or more memory is needed", most>>20)}
 	}
-	// What has grown is measured when it may have doubled. It is not looked at all the time where it can hardly grow.
-	least := h.allocated / 16
+	// What has grown is measured when it may have doubled; where it can hardly grow, not all the time.
+	least := min(h.allocated/16, h.measureEach)
 	for room := min(h.measureEach, max(h.allocated, firstMeasure)); ; room /= 2 {
-		room = max(room, min(least, h.measureEach))
+		room = max(room, least)
 		err := h.share.Hold(min(h.allocated+room, most))
 		if err == nil {
 			h.nextMeasure = h.allocated + min(room, max(most-h.allocated, least, 1))

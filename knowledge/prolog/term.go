@@ -90,6 +90,15 @@ func listOf(terms []Term, tail Term) Term {
 	return tail
 }
 
+// isAtomic reports whether a term is neither a variable nor compound.
+func isAtomic(t Term) bool {
+	switch t.(type) {
+	case Atom, String, Int, *big.Int, Float:
+		return true
+	}
+	return false
+}
+
 // textOf returns the text of an atomic term.
 func textOf(t Term) (string, bool) {
 	switch t := t.(type) {

@@ -56,17 +56,14 @@ func termPredicates() map[string]map[int]builtin {
 			}
 			return m.unify(args[0], []Atom{"<", "=", ">"}[c+1])
 		}},
-		"var":     is(func(t Term) bool { _, ok := t.(*Var); return ok }),
-		"nonvar":  is(func(t Term) bool { _, ok := t.(*Var); return !ok }),
-		"atom":    is(func(t Term) bool { _, ok := t.(Atom); return ok }),
-		"string":  is(func(t Term) bool { _, ok := t.(String); return ok }),
-		"integer": is(isInteger),
-		"float":   is(func(t Term) bool { _, ok := t.(Float); return ok }),
-		"number":  is(isNumber),
-		"atomic": is(func(t Term) bool {
-			_, ok := textOf(t)
-			return ok
-		}),
+		"var":      is(func(t Term) bool { _, ok := t.(*Var); return ok }),
+		"nonvar":   is(func(t Term) bool { _, ok := t.(*Var); return !ok }),
+		"atom":     is(func(t Term) bool { _, ok := t.(Atom); return ok }),
+		"string":   is(func(t Term) bool { _, ok := t.(String); return ok }),
+		"integer":  is(isInteger),
+		"float":    is(func(t Term) bool { _, ok := t.(Float); return ok }),
+		"number":   is(isNumber),
+		"atomic":   is(isAtomic),
 		"compound": is(func(t Term) bool { _, ok := t.(*Compound); return ok }),
 		"callable": is(func(t Term) bool {
 			switch t.(type) {
@@ -196,7 +193,7 @@ func functor(m *machine, args []Term) (bool, error) {
 		}
 		name := deref(args[1])
 		if n == 0 {
-			if _, atomic := textOf(name); !atomic {
+			if !isAtomic(name) {
 				return false, wanted("atomic", name)
 			}
 			return m.unify(t, name)
@@ -270,7 +267,7 @@ func univ(m *machine, args []Term) (bool, error) {
 		}
 		name := deref(parts[0])
 		if len(parts) == 1 {
-			if _, atomic := textOf(name); !atomic {
+			if !isAtomic(name) {
 				return false, wanted("atomic", name)
 			}
 			return m.unify(t, name)

@@ -7,18 +7,31 @@ import (
 	"unicode/utf8"
 )
 
+// textOf is the function textOf within limits: what the digits of a big integer take is counted before.
+func (h *heap) textOf(t Term) (s string, ok bool, err error) {
+	t = deref(t)
+	if z, isBig := t.(*big.Int); isBig {
+		if err := h.charge(z.BitLen()); err != nil {
+			return "", false, err
+		}
+	}
+	s, ok = textOf(t)
+	return s, ok, nil
+}
+
+// atomicText returns the text of an atomic term; that a term is none is an error.
+func (h *heap) atomicText(t Term) (string, error) {
+	s, ok, err := h.textOf(t)
+	if err == nil && !ok {
+		err = wanted("atomic", deref(t))
+	}
+	return s, err
+}
+
 // textArg returns the text of an argument: of an atomic term, or of a list of codes or
 // characters.
 func (h *heap) textArg(t Term) (string, error) {
 	t = deref(t)
-	if z, ok := t.(*big.Int); ok { // its digits are computed
-		if err := h.charge(z.BitLen()); err != nil {
-			return "", err
-		}
-	}
-	if s, ok := textOf(t); ok && t != Term(atomNil) {
-		return s, nil
-	}
 	if _, ok := isFunctor(t, atomDot, 2); ok || t == Term(atomNil) {
 		terms, err := h.listArg(t)
 		if err != nil {
@@ -46,7 +59,7 @@ func (h *heap) textArg(t Term) (string, error) {
 		}
 		return b.String(), nil
 	}
-	return "", wanted("atomic", t)
+	return h.atomicText(t)
 }
 
 func isFree(t Term) bool {
@@ -218,7 +231,7 @@ func numberText(to func(string) Term) map[int]builtin {
 			if !isNumber(n) {
 				return false, typeError("number", n)
 			}
-			s, err := m.textArg(n)
+			s, err := m.atomicText(n)
 			if err != nil {
 				return false, err
 			}
@@ -253,7 +266,7 @@ func atomNumber(m *machine, args []Term) (bool, error) {
 		if !isNumber(n) {
 			return false, wanted("number", n)
 		}
-		s, err := m.textArg(n)
+		s, err := m.atomicText(n)
 		if err != nil {
 			return false, err
 		}
@@ -555,14 +568,8 @@ func joinList(m *machine, list Term, separator string, split, out Term) (bool, e
 				ok = false
 				break
 			}
-			t := deref(t)
-			if _, compound := t.(*Compound); compound {
-				return false, typeError("atomic", t)
-			}
-			s := ""
-			if t == Term(atomNil) {
-				s = string(atomNil)
-			} else if s, err = m.textArg(t); err != nil {
+			s, err := m.atomicText(t)
+			if err != nil {
 				return false, err
 			}
 			if err := m.charge(len(separator) + len(s)); err != nil {

@@ -46,7 +46,7 @@ func (m *machine) derived(s, p, o Term, least float64, probability Term) (bool, 
 	if !ok {
 		return false, err
 	}
-	object, err := objectOf(o)
+	object, err := m.objectOf(o)
 	if err != nil || object.none {
 		return false, err
 	}
@@ -152,7 +152,11 @@ func (m *machine) timeArg(t Term) (engram.Time, error) {
 		}
 	case *Compound:
 		if t.name == "literal" && len(t.args) == 1 {
-			if l, ok, err := literalOf(t.args[0]); ok && err == nil {
+			l, ok, err := m.literalOf(t.args[0])
+			if err != nil {
+				return 0, err
+			}
+			if ok {
 				if at, ok := computed.TimeOf(l); ok {
 					return at, nil
 				}

@@ -133,7 +133,7 @@ func (m *machine) ofType(kind, t Term) (is, known bool, err error) {
 		case "text":
 			is = isAtom || isString
 		case "atomic":
-			_, is = textOf(t)
+			is = isAtomic(t)
 		case "compound":
 			_, is = t.(*Compound)
 		case "callable":

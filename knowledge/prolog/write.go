@@ -82,7 +82,7 @@ func (w *writer) full() bool {
 	if w.err != nil {
 		return true
 	}
-	if w.h != nil && w.err == nil {
+	if w.h != nil {
 		w.err = w.h.charge(16)
 	}
 	if w.Len() > w.most {

@@ -89,18 +89,12 @@ func (c *Codec) Withdraw(ctx context.Context, svc Service, provider string, o Op
 
 // state has a provider say what is in records, and nothing else.
 func (c *Codec) state(ctx context.Context, svc Service, provider string, records []Record, o Options) (Summary, error) {
-	before := map[engram.ID]*engram.Snapshot{}
-	var found []engram.Item
-	var missing []engram.Missing
-	err := query(ctx, svc, []engram.Pattern{By(provider)}, o.At, nil, func(id engram.ID, s *engram.Snapshot) error {
-		before[id.Truncate(engram.LevelEntity)] = s
-		found = append(found, engram.Item{ID: id, Snapshot: s})
-		return nil
-	}, &missing)
+	found, missing, err := find(ctx, svc, []engram.Pattern{By(provider)}, o.At, nil)
 	if err != nil {
 		return Summary{}, err
 	}
-	was := maps.Clone(before)
+	was := byEntity(found)
+	before := maps.Clone(was)
 	sum := Summary{At: o.At}
 	var updates []engram.EntityUpdate
 	others, known := []string(nil), false // ontologies of before, and whether one of them is here
@@ -171,6 +165,15 @@ func (c *Codec) state(ctx context.Context, svc Service, provider string, records
 		return Summary{}, errors.Join(err, c.takeBack(ctx, svc, stored, o.At, was, len(was) == 0 && !more && len(missing) == 0))
 	}
 	return sum, nil
+}
+
+// byEntity returns the snapshot of each entity.
+func byEntity(found []engram.Item) map[engram.ID]*engram.Snapshot {
+	of := make(map[engram.ID]*engram.Snapshot, len(found))
+	for _, it := range found {
+		of[it.ID.Truncate(engram.LevelEntity)] = it.Snapshot
+	}
+	return of
 }
 
 // takeBack has a provider say what it said before an import of which some updates were stored. If it has said nothing else of
@@ -244,10 +247,7 @@ func (c *Codec) later(ctx context.Context, r engram.Reader, provider string, at 
 	if err != nil {
 		return nil, true, err
 	}
-	was := map[engram.ID]*engram.Snapshot{}
-	for _, it := range found {
-		was[it.ID.Truncate(engram.LevelEntity)] = it.Snapshot
-	}
+	was := byEntity(found)
 	for _, u := range updates {
 		if first[u.Entity] == next {
 			continue

@@ -52,11 +52,7 @@ func (c *Codec) Read(ctx context.Context, r engram.Reader, patterns []engram.Pat
 // that begin an import of one of these providers.
 func find(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time, asOf *engram.Time) (found []engram.Item, missing []engram.Missing, err error) {
 	for {
-		found, missing = nil, nil
-		err := query(ctx, r, patterns, at, asOf, func(id engram.ID, s *engram.Snapshot) error {
-			found = append(found, engram.Item{ID: id, Snapshot: s})
-			return nil
-		}, &missing)
+		found, missing, err = query(ctx, r, patterns, at, asOf)
 		if err != nil || len(found) == 0 || !slices.ContainsFunc(patterns, narrow) {
 			return found, missing, err
 		}
@@ -120,24 +116,21 @@ func selected(patterns []engram.Pattern, s engram.SnapshotSelector, asOf *engram
 	return q
 }
 
-// query calls each with the snapshots in force at a time; in parts, where the reader has them.
-func query(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time, asOf *engram.Time, each func(engram.ID, *engram.Snapshot) error, missing *[]engram.Missing) error {
+// query returns the snapshots in force at a time; it takes them in parts, where the reader has them.
+func query(ctx context.Context, r engram.Reader, patterns []engram.Pattern, at engram.Time, asOf *engram.Time) (found []engram.Item, missing []engram.Missing, err error) {
 	q := selected(patterns, engram.AtOrBefore(at), asOf)
 	part := func(res *engram.Result) error {
-		*missing = append(*missing, res.Missing...)
-		for it := range res.All() {
-			if err := each(it.ID, it.Snapshot); err != nil {
-				return err
-			}
-		}
+		missing = append(missing, res.Missing...)
+		found = slices.AppendSeq(found, res.All())
 		return nil
 	}
 	if parts, ok := r.(engram.PartReader); ok {
-		return parts.QueryParts(ctx, q, part)
+		err = parts.QueryParts(ctx, q, part)
+		return found, missing, err
 	}
 	res, err := r.Query(ctx, q)
-	if err != nil {
-		return err
+	if err == nil {
+		err = part(res)
 	}
-	return part(res)
+	return found, missing, err
 }

@@ -91,7 +91,7 @@ func Settle(ctx context.Context, r engram.Reader, patterns []engram.Pattern, s e
 // before returns what was known of a provider before an import of it began, and before those that were given up earlier.
 func before(ctx context.Context, r engram.Reader, patterns []engram.Pattern, s engram.SnapshotSelector, asOf *engram.Time, provider string, since engram.Time) ([]engram.Item, error) {
 	var until engram.Time
-	for whole := false; !whole; {
+	for {
 		until = since - 1
 		if asOf != nil {
 			until = min(until, *asOf)
@@ -100,10 +100,12 @@ func before(ctx context.Context, r engram.Reader, patterns []engram.Pattern, s e
 		if err != nil {
 			return nil, err
 		}
+		if len(begun) == 0 {
+			break
+		}
 		for _, it := range begun {
 			since = min(since, it.Arrived)
 		}
-		whole = len(begun) == 0
 	}
 	res, err := r.Query(ctx, selected(patterns, s, &until))
 	if err != nil {
