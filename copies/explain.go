@@ -18,7 +18,7 @@ func (h *Holder) Explain(q *engram.Query) (missing []engram.Missing, used []engr
 	for i := range ways {
 		for _, r := range list {
 			if ways[i].levels[0].Match(r.memory) {
-				missing = r.missing(missing, &ways[i], h.o.Memory.Present)
+				missing = r.missing(missing, &ways[i])
 			}
 		}
 	}
@@ -42,12 +42,12 @@ func (h *Holder) Explain(q *engram.Query) (missing []engram.Missing, used []engr
 }
 
 // missing appends what is missing of what the selectors ask of the entities that
-// match. present is the copy's, by entity.
-func (l *ledger) missing(out []engram.Missing, p *path, present func(engram.ID) engram.Time) []engram.Missing {
+// match.
+func (l *ledger) missing(out []engram.Missing, p *path) []engram.Missing {
 	of := func(id engram.ID) {
 		for _, t := range l.tallies[id] {
 			for _, s := range p.selectors {
-				if m, ok := l.asked(id, t, s, present); ok {
+				if m, ok := l.asked(id, t, s); ok {
 					out = append(out, m)
 					break
 				}
@@ -69,13 +69,13 @@ func (l *ledger) missing(out []engram.Missing, p *path, present func(engram.ID) 
 }
 
 // asked returns what a selector asks for and is missing.
-func (l *ledger) asked(id engram.ID, t *tally, s engram.SnapshotSelector, present func(engram.ID) engram.Time) (engram.Missing, bool) {
+func (l *ledger) asked(id engram.ID, t *tally, s engram.SnapshotSelector) (engram.Missing, bool) {
 	a := query.AskedBy(s)
 	first, last := a.First, a.Last
 	if latest := s.Kind == engram.KindLatest && s.N == 1; latest || s.Kind == engram.KindAtOrBefore {
 		until := last
 		if latest {
-			until = present(id)
+			until = l.present(id)
 		}
 		// Only a newer version, or a correction, could change the answer.
 		if n, ok := l.newest[id]; ok && n.at <= until {

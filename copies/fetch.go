@@ -297,7 +297,7 @@ func (f *fetch) take(ctx context.Context, a *answer, part *engram.Result) (err e
 		f.total.Versions += applied.Stored
 		f.total.Had += applied.Had
 		for _, r := range f.replicas {
-			r.stored(changes.Versions, f.h.o.Memory.Present)
+			r.stored(changes.Versions)
 		}
 		maps.Copy(a.upTo, upTo)
 	}

@@ -132,7 +132,7 @@ func Open(o Options) (*Holder, error) {
 		h.keep(r, configured)
 	}
 	for pattern, c := range configured {
-		r := newReplica(c)
+		r := newReplica(c, h.o.Memory.Present)
 		r.configured = true
 		h.replicas[pattern] = r
 	}
@@ -188,7 +188,7 @@ func (h *Holder) beginLocked(c service.Copy, byRule string, configured bool) *re
 	pattern := c.Pattern.String()
 	r := h.idle[pattern]
 	if r == nil {
-		r = newReplica(c)
+		r = newReplica(c, h.o.Memory.Present)
 	}
 	delete(h.idle, pattern)
 	r.copy.Rules, r.rule, r.configured = c.Rules, byRule, configured

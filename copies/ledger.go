@@ -22,6 +22,8 @@ type ledger struct {
 	// to maxTallied others.
 	newest map[engram.ID]newest
 	added  uint64 // counts what was added
+	// present is that of the copy's entities ([service.Memory].Present).
+	present func(entity engram.ID) engram.Time
 }
 
 // newest is the newest version of an entity in a copy, by the clock when it came
@@ -62,8 +64,8 @@ type tally struct {
 	added   uint64      // the ledger's counter at that time
 }
 
-func newLedger() ledger {
-	return ledger{tallies: map[engram.ID][]*tally{}, newest: map[engram.ID]newest{}}
+func newLedger(present func(engram.ID) engram.Time) ledger {
+	return ledger{tallies: map[engram.ID][]*tally{}, newest: map[engram.ID]newest{}, present: present}
 }
 
 func (l *ledger) add(id engram.ID, reason string, count uint64, bytes int64, span engram.Interval) {
@@ -163,9 +165,9 @@ func (t *tally) bound() {
 	}
 }
 
-// stored notes that a version is there. present is the entity's.
-func (l *ledger) stored(id engram.ID, at, present engram.Time) {
-	if n, ok := l.newest[id]; !ok || !query.Newer(n.at, at, present) {
+// stored notes that a version is there.
+func (l *ledger) stored(id engram.ID, at engram.Time) {
+	if n, ok := l.newest[id]; !ok || !query.Newer(n.at, at, l.present(id)) {
 		if ok || len(l.newest) < maxTallied || l.tallies[id] != nil {
 			l.newest[id] = newest{at: at}
 		}

@@ -11,9 +11,11 @@ import (
 	"github.com/seed-301d4374/engram/copies/service"
 )
 
+func allPresent(engram.ID) engram.Time { return engram.MaxTime }
+
 // However many parts of what is missing are fetched, the spans of the rest are bounded.
 func TestSpansOfTheRestAreBounded(t *testing.T) {
-	l, id := newLedger(), engram.MustID("Object/Instance/P/cup")
+	l, id := newLedger(allPresent), engram.MustID("Object/Instance/P/cup")
 	l.add(id, service.LeftOutRate, 1000, 0, engram.Interval{Start: 0, End: 1000})
 	for i := range engram.Time(100) {
 		a, err := newAnswer(engram.PatternOf(id), engram.Interval{Start: 10 * i, End: 10*i + 5})
@@ -39,7 +41,7 @@ func TestLedgerFitsIntoItsFile(t *testing.T) {
 		"reasons":          func(i int) (engram.ID, string) { return engram.MustID("M/C/P/e"), fmt.Sprint(i) },
 		"reasons, of much": func(i int) (engram.ID, string) { return engram.MustID("M"), fmt.Sprint(i) },
 	} {
-		l := newLedger()
+		l := newLedger(allPresent)
 		const n = maxTallied + maxSegments + 10_000
 		for i := range n {
 			id, reason := next(i)
@@ -79,12 +81,12 @@ func TestLedgerFitsIntoItsFile(t *testing.T) {
 // The newest versions are known of entities of which something is missing, however many
 // others there are, and not of what was removed.
 func TestNewestIsKnownOfWhatIsMissing(t *testing.T) {
-	l, cup := newLedger(), engram.MustID("M/C/P/cup")
+	l, cup := newLedger(allPresent), engram.MustID("M/C/P/cup")
 	for i := range maxTallied + 10 {
-		l.stored(engram.MustID(fmt.Sprint("M/C/P/", i)), 1, engram.MaxTime)
+		l.stored(engram.MustID(fmt.Sprint("M/C/P/", i)), 1)
 	}
 	l.add(cup, service.LeftOutRate, 1, 0, engram.Interval{Start: 3, End: 4})
-	l.stored(cup, 5, engram.MaxTime)
+	l.stored(cup, 5)
 	if n, ok := l.newest[cup]; !ok || n.at != 5 || len(l.newest) != maxTallied+1 {
 		t.Errorf("the newest of an entity of which something is missing is %v, %v; known are %d", n, ok, len(l.newest))
 	}
@@ -107,7 +109,7 @@ func TestNewestIsKnownOfWhatIsMissing(t *testing.T) {
 // What was forgotten at the owner stays known when its removal is told, which may be told
 // more than once; a segment that is removed leaves nothing.
 func TestForgottenStaysKnown(t *testing.T) {
-	l, cup := newLedger(), engram.MustID("Object/Instance/P/cup")
+	l, cup := newLedger(allPresent), engram.MustID("Object/Instance/P/cup")
 	span := engram.Interval{Start: 1, End: 5}
 	for _, reason := range []string{engram.MissingForgotten, service.LeftOutRate} {
 		l.add(cup, reason, 4, 0, span)

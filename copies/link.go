@@ -270,7 +270,7 @@ func (l *link) apply(ctx context.Context, share *linkShare, b *service.Batch) er
 	if applied.Refused > 0 {
 		l.h.o.Log.Warn("a copy cannot take some of what its owner has", "copy", r.memory, "versions", applied.Refused, "error", applied.Reason)
 	}
-	r.took(l.server, share.rules, b, &changes, applied, left, lost, l.h.o.Memory.Present)
+	r.took(l.server, share.rules, b, &changes, applied, left, lost)
 	return nil
 }
 

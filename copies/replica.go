@@ -50,10 +50,10 @@ type replica struct {
 	removed      uint64
 }
 
-func newReplica(c service.Copy) *replica {
+func newReplica(c service.Copy, present func(engram.ID) engram.Time) *replica {
 	r := &replica{
 		pattern: c.Pattern.String(),
-		memory:  c.Pattern.Levels[0].Names[0], copy: c, positions: map[string]service.Position{}, newest: map[string]service.Had{}, ledger: newLedger(),
+		memory:  c.Pattern.Levels[0].Names[0], copy: c, positions: map[string]service.Position{}, newest: map[string]service.Had{}, ledger: newLedger(present),
 		state: service.StateWaiting, since: time.Now(), heard: new(atomic.Int64),
 	}
 	r.matcher, _ = c.Pattern.Matcher() // the errors were found by Check
@@ -94,8 +94,8 @@ func (r *replica) setStateLocked(s service.State, owner, problem string) {
 }
 
 // took notes the outcome of a batch from a server. rules is the count of the rules that it
-// was pulled by, present that of the entities; c, left and lost have the holder's names.
-func (r *replica) took(server string, rules uint64, b *service.Batch, c *service.Changes, applied service.Applied, left []service.LeftOut, lost []engram.Missing, present func(engram.ID) engram.Time) {
+// was pulled by; c, left and lost have the holder's names.
+func (r *replica) took(server string, rules uint64, b *service.Batch, c *service.Changes, applied service.Applied, left []service.LeftOut, lost []engram.Missing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range c.Removed {
@@ -103,7 +103,7 @@ func (r *replica) took(server string, rules uint64, b *service.Batch, c *service
 	}
 	for i := range c.Versions {
 		v := &c.Versions[i]
-		r.ledger.stored(v.Entity, v.Snapshot.Time, present(v.Entity))
+		r.ledger.stored(v.Entity, v.Snapshot.Time)
 		r.payload += int64(v.Snapshot.Size())
 	}
 	r.held = max(r.held, applied.Number)
@@ -161,13 +161,13 @@ func (r *replica) now() moment {
 	return moment{r.rules, r.ledger.added}
 }
 
-// stored notes versions that were fetched. present is that of their entities.
-func (r *replica) stored(versions []service.Version, present func(engram.ID) engram.Time) {
+// stored notes versions that were fetched.
+func (r *replica) stored(versions []service.Version) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range versions {
 		if v := &versions[i]; r.matcher.Match(v.Entity) {
-			r.ledger.stored(v.Entity, v.Snapshot.Time, present(v.Entity))
+			r.ledger.stored(v.Entity, v.Snapshot.Time)
 		}
 	}
 	r.changes++
@@ -253,7 +253,7 @@ func (r *replica) beginAnew() {
 	defer r.mu.Unlock()
 	clear(r.positions)
 	clear(r.newest)
-	r.ledger = newLedger()
+	r.ledger = newLedger(r.ledger.present)
 	r.changes++
 	r.rules++
 }
@@ -303,12 +303,12 @@ func (r *replica) isWholeLocked() bool {
 		!slices.ContainsFunc(r.copy.Pattern.Levels[1:], func(s engram.NameSelector) bool { return s.Kind != engram.NameAll })
 }
 
-// missing appends what the copy lacks of a query's path. present is that of its entities.
-func (r *replica) missing(out []engram.Missing, p *path, present func(engram.ID) engram.Time) []engram.Missing {
+// missing appends what the copy lacks of a query's path.
+func (r *replica) missing(out []engram.Missing, p *path) []engram.Missing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.ledger.tallies) == 0 {
 		return out
 	}
-	return r.ledger.missing(out, p, present)
+	return r.ledger.missing(out, p)
 }

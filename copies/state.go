@@ -74,8 +74,9 @@ func (r *replica) encodeLocked() ([]byte, error) {
 	return json.Marshal(&s)
 }
 
-// decode reads the file of a replica, or of a rule: then there is no replica.
-func decode(text []byte) (c service.Copy, r *replica, err error) {
+// decode reads the file of a replica, or of a rule: then there is no replica. present is that of
+// the entities ([service.Memory].Present).
+func decode(text []byte, present func(engram.ID) engram.Time) (c service.Copy, r *replica, err error) {
 	var s stateJSON
 	if err := json.Unmarshal(text, &s); err != nil {
 		return c, nil, err
@@ -83,7 +84,7 @@ func decode(text []byte) (c service.Copy, r *replica, err error) {
 	if c, err = Parse(s.Copy); err != nil || c.OfMany() {
 		return c, nil, err
 	}
-	r = newReplica(c)
+	r = newReplica(c, present)
 	r.configured, r.rule = s.Configured, s.Rule
 	for server, p := range s.Positions {
 		r.positions[server] = service.Position{Epoch: p.Epoch, Number: p.Number, Arrived: p.Arrived}
@@ -155,7 +156,7 @@ func (h *Holder) loadFile(name string) (c service.Copy, r *replica, err error) {
 		if sealed, err = vfs.CheckChecksum(text); err != nil {
 			return err
 		}
-		of, replica, err := decode(text)
+		of, replica, err := decode(text, h.o.Memory.Present)
 		if err == nil && fileOf(of.Pattern.String()) != name {
 			err = fmt.Errorf("it is that of %s", of.Pattern)
 		}

@@ -165,6 +165,13 @@ func (c *clocks) stream(ch *channel, rt *route, entity engram.ID) *stampStream {
 
 func (s *stampStream) name() streamName { return streamName{s.topic.Topic, s.edge} }
 
+// follow follows the clock of a stamp, unless stamps at any time are right.
+func (s *stampStream) follow(stamp, log engram.Time) {
+	if !s.static {
+		s.course.Follow(stamp, log)
+	}
+}
+
 // note notes a stamp, and the time that stands for it.
 func (s *stampStream) note(at, log engram.Time) {
 	if s.stamped%s.every == 0 {

@@ -260,10 +260,7 @@ func (im *importer) time(ctx context.Context, ch *channel, rt *route, id engram.
 		return log.Add(ch.times.Offset), nil
 	}
 	if s != nil {
-		if !s.static {
-			s.course.Follow(o.time, log)
-		}
-		if s.course.Doubtful() && im.restarts == nil {
+		if s.follow(o.time, log); s.course.Doubtful() && im.restarts == nil {
 			if err := im.findRestarts(ctx); err != nil {
 				return 0, err
 			}

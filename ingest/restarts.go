@@ -130,7 +130,7 @@ func (r *restarts) add(s *stampStream, at stamps.Reset) {
 	off := x.To.Sub(x.At)
 	var of *restart
 	for _, o := range r.all {
-		if !o.in(s) && (o.newOff-off).Abs() <= min(o.reach, x.reach()) {
+		if (o.newOff-off).Abs() <= min(o.reach, x.reach()) && !o.in(s) {
 			of = o
 		}
 	}
@@ -187,9 +187,13 @@ const around = 2
 func smooth(samples []stampSample) []stampSample {
 	out := slices.Clone(samples)
 	for i := range out {
-		out[i].off = medianOf(samples[max(i-around, 0):min(i+around+1, len(samples))])
+		out[i].off = medianAround(samples, i)
 	}
 	return out
+}
+
+func medianAround(samples []stampSample, i int) time.Duration {
+	return medianOf(samples[max(i-around, 0):min(i+around+1, len(samples))])
 }
 
 // readsOn reports whether a stream is of another clock, which went on as it was when this one came to read the same.
@@ -205,7 +209,7 @@ func (r *restart) readsOn(s *stampStream) bool {
 	}
 	was := r.was
 	if j := since(r.before, near[len(near)/2].log); j < len(r.before) {
-		was = medianOf(r.before[max(j-around, 0):min(j+around+1, len(r.before))])
+		was = medianAround(r.before, j)
 	}
 	return (now-then).Abs() <= min(r.reach, stamps.MaxLate) && (then-was).Abs() > r.reach
 }
@@ -257,9 +261,7 @@ func (im *importer) findRestarts(ctx context.Context) error {
 		for i := range outs {
 			if id, err := scan.router.entity(ch, rt, outs[i].fields); err == nil && outs[i].timed && !ch.times.Log {
 				if s := scan.clocks.stream(ch, rt, id); s != nil {
-					if !s.static {
-						s.course.Follow(outs[i].time, m.LogTime)
-					}
+					s.follow(outs[i].time, m.LogTime)
 					s.note(outs[i].time, m.LogTime)
 				}
 			}

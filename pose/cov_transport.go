@@ -94,8 +94,8 @@ func (s *Sym6) diagonalOnly() bool {
 }
 
 // mixes is how much of an unestimated dimension makes another one unestimated. Quaternions of
-// float32 are tilted by some 1e-7 rad; even of a height that may be a kilometre wrong, less than
-// this moves x and y by less than a centimetre.
+// float32 are tilted by some 1e-7 rad. A tilt below this moves x and y by less than a centimetre,
+// even if the height is wrong by a kilometre.
 const mixes = 1e-5
 
 // transportMask returns the dimensions that stay estimated when a covariance with

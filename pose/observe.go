@@ -100,7 +100,7 @@ func (st Statements) repeats(t engram.Time, parent, child string, value *fixedVa
 	}
 	f := c.frames[cf]
 	per, _ := f.periodAt(t)
-	return per.edge != nil && per.edge.said != nil && per.edge.parent == pf && f.repeats(&statement{t, pf, value}, f.rest(t))
+	return per.restsOn(pf) && f.repeats(statement{t, pf, value}, f.rest(t))
 }
 
 // Check returns the error that Observe would return for a pose that is one, and whether child
@@ -284,18 +284,18 @@ func (f *frame) rest(t engram.Time) engram.Interval {
 	per, _ := f.periodAt(t)
 	i := slices.Index(f.periods, per)
 	from, to := i, i
-	for from > 0 && f.periods[from-1].restsAs(per.edge) {
+	for from > 0 && f.periods[from-1].restsOn(per.edge.parent) {
 		from--
 	}
-	for to+1 < len(f.periods) && f.periods[to+1].restsAs(per.edge) {
+	for to+1 < len(f.periods) && f.periods[to+1].restsOn(per.edge.parent) {
 		to++
 	}
 	return engram.Interval{Start: f.periods[from].from, End: f.span(to).End}
 }
 
-// restsAs reports whether the frame rests in the period, on the parent of an edge.
-func (p *period) restsAs(e *edge) bool {
-	return p.edge != nil && p.edge.said != nil && p.edge.parent == e.parent
+// restsOn reports whether the frame rests on a parent in the period.
+func (p *period) restsOn(parent int32) bool {
+	return p.edge != nil && p.edge.said != nil && p.edge.parent == parent
 }
 
 // observe makes an observation part of the draft: of what was known, that before the interval
@@ -333,7 +333,7 @@ func (d *draft) observe(o *observation, e *edge, say *statement) {
 // whether that is a calibration.
 func (d *draft) restate(o *observation, say *statement) (revise bool) {
 	was := d.c.frames[o.child]
-	if was.repeats(say, o.whole) {
+	if was.repeats(*say, o.whole) {
 		return false
 	}
 	f := &frame{name: was.name, periods: slices.Clone(was.periods), stated: was.stated}
@@ -344,10 +344,10 @@ func (d *draft) restate(o *observation, say *statement) (revise bool) {
 }
 
 // repeats reports whether a statement says nothing new of a rest.
-func (f *frame) repeats(say *statement, rest engram.Interval) bool {
-	f.recall(say)
+func (f *frame) repeats(say statement, rest engram.Interval) bool {
+	f.recall(&say)
 	said := f.statedIn(say.parent, rest)
-	return len(said) >= maxStated && said[len(said)-1].value == say.value || slices.Contains(said, *say)
+	return len(said) >= maxStated && said[len(said)-1].value == say.value || slices.Contains(said, say)
 }
 
 // recall gives a statement the value of one that says the same, if there is one.
@@ -393,7 +393,7 @@ func (f *frame) settleRests() (changed bool) {
 		if e == nil || e.said == nil {
 			continue
 		}
-		for end < len(f.periods) && f.periods[end].restsAs(e) {
+		for end < len(f.periods) && f.periods[end].restsOn(e.parent) {
 			end++
 		}
 		said := f.statedIn(e.parent, engram.Interval{Start: f.periods[i].from, End: f.span(end - 1).End})

@@ -8,10 +8,10 @@ import (
 )
 
 // Present says up to which time samples are of the present, for a store that follows a
-// clock ([Config].Present): when a sample of the present comes to an edge, what a clock that
-// was wrong has stamped later goes, since neither the latest time, nor what lies between, nor
-// the age of samples can be told beside it. What comes to edges that have nothing of the
-// present is kept, as of a recording of another time.
+// clock ([Config].Present). When a sample of the present comes to an edge, the edge drops those
+// beyond the present, which a wrong clock has stamped: beside them neither the latest time,
+// nor what lies between, nor the age of samples can be told. An edge that nothing of the
+// present comes to keeps all, such as a recording of another time.
 type Present struct{ until atomic.Int64 }
 
 // NewPresent returns a Present that every time is of.

@@ -44,7 +44,7 @@ func troublesOf(s *Server) (all []trouble) {
 	return all
 }
 
-// troublesEvery is how often it is looked for troubles that the log does not have.
+// troublesEvery is how often tellTroubles looks for new troubles.
 const troublesEvery = time.Minute
 
 // tellTroubles logs the troubles that were not there the last time, until the server ends.

@@ -22,7 +22,7 @@ func (w *writer) admitLocked(u *engram.EntityUpdate, p *pending, hasEntry bool, 
 		return engram.Errorf(engram.OutOfRange, u.Entity.String(), "the time %v lies %v ahead of the server's clock, %v; %s takes times up to %v ahead; give the time at which it was true, set the clock that is wrong, or have the segment take it (max ahead)",
 			u.Time, roughly(u.Time.Sub(clock)), clock, p.core.id, present.Sub(clock))
 	}
-	if old := p.lateLocked(u.Entity.Entity(), w.mu.clock); old != nil && old.vanishesLocked(p.version, w.mu.clock) && !w.keptElsewhere(u.Entity) {
+	if e, newest := p.lateLocked(u.Entity.Entity(), w.mu.clock); e != nil && e.vanishesLocked(p.version, newest) && !w.keptElsewhere(u.Entity) {
 		p.version = nil
 		return engram.Errorf(engram.TooOld, u.Entity.String(), "it would be evicted at once: newer ones of the entity are there, and the bounds keep nothing so old, or so far ahead of the clock, beside them; raise the bounds of %s or of its memory, or let a long-term memory record it",
 			p.core.id)
@@ -90,24 +90,23 @@ func (p *pending) knownLocked(name string) *entity {
 	return e
 }
 
-// lateLocked returns the entity of that name if it has a newer state than the version,
-// else nil.
-func (p *pending) lateLocked(name string, now engram.Time) *entity {
-	e := p.knownLocked(name)
-	if e == nil || e.newest.Load() == nil {
-		return nil
+// lateLocked returns the entity of that name and its newest state if that is newer than the
+// version, else nil.
+func (p *pending) lateLocked(name string, now engram.Time) (e *entity, newest *version) {
+	if e = p.knownLocked(name); e == nil {
+		return nil, nil
 	}
 	present := e.present(now)
-	if !query.Newer(e.newestLocked(present).Time, p.version.Time, present) {
-		return nil
+	if newest = e.newestLocked(present); newest == nil || !query.Newer(newest.Time, p.version.Time, present) {
+		return nil, nil
 	}
-	return e
+	return e, newest
 }
 
 // vanishesLocked reports whether a version that is not to be the entity's newest state
-// would be evicted as soon as it is stored.
-func (e *entity) vanishesLocked(v *version, now engram.Time) bool {
-	m, newest := e.provider.core.memory, e.newestLocked(e.present(now))
+// would be evicted as soon as it is stored. newest is that state.
+func (e *entity) vanishesLocked(v, newest *version) bool {
+	m := e.provider.core.memory
 	if b := &e.provider.core.def.History; *b != (engram.Bounds{}) && e.beyondWith(b, v, newest) {
 		return true
 	}
@@ -129,10 +128,8 @@ func (e *entity) beyondWith(b *engram.Bounds, v, newest *version) bool {
 	left := e.held
 	left.addHeld(v.counted())
 	ahead := v.Time > newest.Time
-	for old := range e.versions() { // what is ahead goes first, and never for its age
-		if old.Time <= newest.Time {
-			continue
-		}
+	r := reading{spans: e.timeline.spans()}
+	for old := range r.versions(r.After(newest.Time)) { // what is ahead goes first, and never for its age
 		if !beyondSize(&left, b) || ahead && old.Time > v.Time {
 			break
 		}

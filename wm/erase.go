@@ -31,9 +31,10 @@ func (w *WM) Erase(ctx context.Context, id engram.ID, unwanted func(*engram.Snap
 		}
 		batch := times[:min(eraseBatch, len(times))]
 		times = times[len(batch):]
+		present := e.present(w.now())
 		w.mu.Lock()
 		for _, t := range batch {
-			n += e.eraseLocked(t, unwanted, e.present(w.now()))
+			n += e.eraseLocked(t, unwanted, present)
 		}
 		w.mu.Unlock()
 	}
@@ -101,22 +102,4 @@ func (e *entity) demoteLocked(v *version, present engram.Time) {
 		m.current.push(next)
 	}
 	e.newest.Store(next)
-}
-
-// before returns the current version of the last snapshot before t, or nil. It is the
-// writer's.
-func (tl *timeline) before(t engram.Time) *version {
-	spans := tl.spans()
-	for i := len(spans) - 1; i >= 0; i-- {
-		c := spans[i]
-		for j := int(c.filled.Load()) - 1; j >= 0; j-- {
-			if c.slots[j].time >= t {
-				continue
-			}
-			if v := c.slots[j].current.Load(); v != nil {
-				return v
-			}
-		}
-	}
-	return nil
 }

@@ -29,9 +29,7 @@ func (w *WM) AtOrBefore(ctx context.Context, id engram.ID, t engram.Time) (*engr
 	}
 	if e := w.entity(id); e != nil && id.Level() == engram.LevelEntity {
 		highWater := w.number.Load()
-		r := reading{spans: e.timeline.spans()}
-		p := r.after(t)
-		if v := r.prev(&p); v != nil && v.Number <= highWater && !e.lost.between(v.Time, t) {
+		if v := e.timeline.atOrBefore(t); v != nil && v.Number <= highWater && !e.lost.between(v.Time, t) {
 			return &v.Snapshot, nil
 		}
 	}

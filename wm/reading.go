@@ -123,9 +123,14 @@ func (r *reading) after(t engram.Time) place {
 // versions yields the versions that an entity holds: in the order of time, of each
 // snapshot the newest first.
 func (e *entity) versions() iter.Seq[*version] {
+	r := reading{spans: e.timeline.spans()}
+	return r.versions(r.Begin())
+}
+
+// versions yields those behind p.
+func (r *reading) versions(p place) iter.Seq[*version] {
 	return func(yield func(*version) bool) {
-		r := reading{spans: e.timeline.spans()}
-		for p := (place{}); ; {
+		for p := p; ; {
 			v := r.next(&p)
 			if v == nil {
 				return

@@ -1,6 +1,7 @@
 package wm
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
@@ -333,20 +334,25 @@ func (tl *timeline) front() *version {
 }
 
 // newest returns the current version of the snapshot that is the newest for readers
-// ([query.Newest]), last that of the one with the highest time, and after that of the first
-// one after t; nil if there is none.
+// ([query.Newest]), nil if there is none.
 func (tl *timeline) newest(present engram.Time) *version {
-	r := reading{spans: tl.spans()}
-	p := r.after(present)
-	if v := r.prev(&p); v != nil {
-		return v
-	}
-	return tl.last()
+	return cmp.Or(tl.atOrBefore(present), tl.last())
 }
 
-func (tl *timeline) last() *version {
+// last returns the current version of the snapshot with the highest time, nil if there is
+// none. The others are of the last snapshot at or before t, before it, and of the first one
+// after it.
+func (tl *timeline) last() *version { return tl.atOrBefore(engram.MaxTime) }
+
+func (tl *timeline) atOrBefore(t engram.Time) *version {
 	r := reading{spans: tl.spans()}
-	p := r.End()
+	p := r.After(t)
+	return r.prev(&p)
+}
+
+func (tl *timeline) before(t engram.Time) *version {
+	r := reading{spans: tl.spans()}
+	p := r.From(t)
 	return r.prev(&p)
 }
 

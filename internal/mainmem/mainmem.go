@@ -66,14 +66,14 @@ func meminfo(text, name string) uint64 {
 	return 0
 }
 
-// MostSoftLimit is the soft limit where there is plenty, in bytes.
-const MostSoftLimit = 3 << 30
+// mostSoftLimit is the soft limit where there is plenty, in bytes.
+const mostSoftLimit = 3 << 30
 
 // SoftLimit returns from how many bytes on a memory server collects garbage harder: 3 GiB,
 // half of the computer's memory, whose rest is others', or three quarters of what the
 // control group allows, in which ffmpeg may run beside it, whatever is least.
 func (i Info) SoftLimit() uint64 {
-	limit := uint64(MostSoftLimit)
+	limit := uint64(mostSoftLimit)
 	if i.Total > 0 {
 		limit = min(limit, i.Total/2)
 	}

@@ -36,7 +36,7 @@ func TestRead(t *testing.T) {
 			}
 		})
 	}
-	if i := read(fstest.MapFS{}); i != (Info{}) || i.SoftLimit() != MostSoftLimit {
+	if i := read(fstest.MapFS{}); i != (Info{}) || i.SoftLimit() != mostSoftLimit {
 		t.Errorf("where nothing is known: %+v", i)
 	}
 }

@@ -74,7 +74,6 @@ func (r *run) short() bool {
 // than a second, with no pause before, may be out of order: see [Course.Step].
 type Course struct {
 	lines   []line // the last one is the present one
-	present *run   // of it
 	runs    int
 	resets  []Reset
 	returns int
@@ -86,9 +85,10 @@ type Course struct {
 
 // Follow takes the next stamp, of a message that was recorded, or arrived, at log.
 func (c *Course) Follow(stamp, log engram.Time) {
-	if len(c.lines) == 0 {
+	was := c.present()
+	if was == nil {
 		c.begin(line{run: &run{certain: true}, off: stamp.Sub(log), top: stamp})
-		c.followed(stamp, log)
+		c.followed(was, stamp, log)
 		return
 	}
 	now := &c.lines[len(c.lines)-1]
@@ -115,7 +115,15 @@ func (c *Course) Follow(stamp, log engram.Time) {
 		}
 		c.begin(line{run: r, off: stamp.Sub(log), top: stamp})
 	}
-	c.followed(stamp, log)
+	c.followed(was, stamp, log)
+}
+
+// present returns the run of the newest message, nil if there is none.
+func (c *Course) present() *run {
+	if len(c.lines) == 0 {
+		return nil
+	}
+	return c.lines[len(c.lines)-1].run
 }
 
 // outOfOrder returns by how much a stamp may be out of order. After a pause of the messages none is.
@@ -123,7 +131,7 @@ func (c *Course) outOfOrder(log engram.Time) time.Duration {
 	switch {
 	case c.period == 0:
 		return MaxLate
-	case log.Sub(c.present.last.log) >= 2*c.period:
+	case log.Sub(c.present().last.log) >= 2*c.period:
 		return 0
 	}
 	return min(c.period/2, MaxLate)
@@ -169,11 +177,12 @@ func (c *Course) back(stamp, log engram.Time) bool {
 }
 
 // followed counts a message of the present run, and notes what enough of them tell: that the run
-// began with a reset, and that later ones, not yet certain, were late messages.
-func (c *Course) followed(stamp, log engram.Time) {
-	r := c.lines[len(c.lines)-1].run
-	if r != c.present {
-		c.present, r.count, r.first = r, 0, mark{stamp, log}
+// began with a reset, and that later ones, not yet certain, were late messages. The message before
+// was of the run was.
+func (c *Course) followed(was *run, stamp, log engram.Time) {
+	r := c.present()
+	if r != was {
+		r.count, r.first = 0, mark{stamp, log}
 	} else {
 		if by := r.last.stamp.Sub(stamp); by > 0 {
 			if c.least == 0 || by < c.least {
@@ -215,7 +224,7 @@ func (c *Course) note(r *run) {
 // End returns where the clock went back, once all stamps are known.
 func (c *Course) End() []Reset {
 	if c.Doubtful() {
-		switch r := c.present; {
+		switch r := c.present(); {
 		case r.short():
 			c.note(r)
 		case !r.before.certain:
@@ -237,7 +246,8 @@ func (c *Course) Resets() []Reset { return c.resets }
 
 // Doubtful reports whether the clock went back, or a message is late: what follows will tell.
 func (c *Course) Doubtful() bool {
-	return c.present != nil && !c.present.certain
+	r := c.present()
+	return r != nil && !r.certain
 }
 
 // By returns how far the clock went back.
