@@ -14,9 +14,9 @@ const clockType = "engram.system_state.Clock"
 // clockSlack is what a clock may drift before it is told again.
 const clockSlack = 20 * time.Millisecond
 
-// Clocks tells how far the clocks of other servers are, in World/Clock where a server has the
-// memory World, so that it is wherever the statements are that are compared by it, or else in
-// SystemState/Clock. It is for one goroutine.
+// Clocks states how far the clocks of other servers are: in World/Clock if the server has the memory
+// World, so that copies of World have what its statements are compared by; else in SystemState/Clock.
+// It is for one goroutine.
 type Clocks struct {
 	svc            clockMemory
 	memory, server string

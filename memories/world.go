@@ -2,6 +2,7 @@ package memories
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,21 +44,27 @@ func World() server.Memory {
 }
 
 // views refuses what sensors cannot have: of what no world could make anything nobody would be told.
-type views struct{ codec atomic.Pointer[world.Codec] }
+type views struct {
+	codec atomic.Pointer[func() (*world.Codec, error)]
+}
 
-// start is the Start hook of the memory World.
-func (v *views) start(ctx context.Context, svc engram.Service) error {
-	c, err := world.NewCodec(ctx, svc)
-	v.codec.Store(c)
-	return err
+// start is the Start hook of the memory World. The types are parsed when something is to be read by them.
+func (v *views) start(_ context.Context, svc engram.Service) error {
+	codec := sync.OnceValues(func() (*world.Codec, error) { return world.NewCodec(context.Background(), svc) })
+	v.codec.Store(&codec)
+	return nil
 }
 
 // committed is the Commit hook of the memory World. It refuses an observation with a pose or a field of view that there cannot
 // be, and such a field of view of a component.
 func (v *views) committed(_ context.Context, u *engram.EntityUpdate) error {
-	c, segment := v.codec.Load(), u.Entity.CoreSegment()
-	if c == nil || segment != "Observation" && segment != "Component" {
+	codec, segment := v.codec.Load(), u.Entity.CoreSegment()
+	if codec == nil || segment != "Observation" && segment != "Component" {
 		return nil
+	}
+	c, err := (*codec)()
+	if err != nil {
+		return err
 	}
 	for i := range u.Instances {
 		one := &engram.Snapshot{Time: u.Time, Instances: u.Instances[i : i+1]}

@@ -14,23 +14,14 @@ import (
 	"github.com/seed-301d4374/engram/world"
 )
 
-// farClock is from which difference on clocks are a trouble, and how far ahead of a clock something
-// is of the future.
-const farClock = time.Second
-
 // clocksHealth tells whose clocks are far from this server's.
 func clocksHealth(skews []clock.Skew) (health.Status, string) {
 	const most = 5
 	var far []string
 	for _, s := range skews {
-		if off := max(s.Offset, -s.Offset); !s.Known() || off-s.Uncertainty() <= farClock {
-			continue
+		if s.Known() && s.Least() > clock.Far {
+			far = append(far, fmt.Sprintf("the clock of %q is %v %s this one", s.Server, s.Offset.Abs().Round(10*time.Millisecond), s.Side()))
 		}
-		how := "ahead of"
-		if s.Offset < 0 {
-			how = "behind"
-		}
-		far = append(far, fmt.Sprintf("the clock of %q is %v %s this one", s.Server, max(s.Offset, -s.Offset).Round(10*time.Millisecond), how))
 	}
 	if len(far) == 0 {
 		return health.OK, ""
@@ -52,32 +43,22 @@ func (n *Node) futureHealth(ctx context.Context) (health.Status, string) {
 			}
 		}
 	}
-	unknown := func(err error) (health.Status, string) {
-		return health.Degraded, "whether statements are of the future is not known: " + err.Error()
-	}
-	codec, err := world.NewCodec(ctx, n.srv)
-	if err != nil {
-		return unknown(err)
-	}
 	ahead := map[engram.ID]bool{} // entities: however often they are said, one statement of each counts
 	var furthest engram.ID
 	var by time.Duration
 	for _, memory := range slices.Concat(n.srv.Memories(), n.srv.Copies()) {
-		robot, name := mns.SplitName(memory)
+		robot, _ := mns.SplitName(memory)
 		now := n.now().Add(skews[robot])
 		q := engram.Query{Target: engram.TargetWM, WithoutPayload: true}
-		for _, p := range codec.Patterns() {
-			if p.Levels[0].String() == name && p.Levels[1].String() != "Clock" {
-				p.Levels = slices.Concat([]engram.NameSelector{engram.OneOf(memory)}, p.Levels[1:])
-				q.Memories = append(q.Memories, p.Select(engram.In(engram.Interval{Start: now.Add(farClock), End: engram.MaxTime})).Memories...)
-			}
+		for _, p := range world.PatternsIn(memory) {
+			q.Memories = append(q.Memories, p.Select(engram.In(engram.Interval{Start: now.Add(world.FutureFrom), End: engram.MaxTime})).Memories...)
 		}
 		if len(q.Memories) == 0 {
 			continue
 		}
 		r, err := n.srv.Query(ctx, q)
 		if err != nil {
-			return unknown(err)
+			return health.Degraded, "whether statements are of the future is not known: " + err.Error()
 		}
 		for it := range r.All() {
 			entity := it.ID.Truncate(engram.LevelEntity)

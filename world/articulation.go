@@ -183,17 +183,16 @@ func (r *Rules) joint(said []*Statement, joints []*JointStatement) *Articulation
 	if len(joints) == 0 {
 		return nil
 	}
-	_, a := r.mergeJoints(said, joints, "")
+	_, _, a := r.mergeJoints(said, joints, "")
 	return a
 }
 
 // mergeJoints returns what counts of what is said of joints that move one item, of that of a
 // name if it is not "": of all that describe one that which counts by rank, time and name, and
-// of its values, those in the memory Object among them, the same. What was said before the item was removed
-// does not count.
-func (r *Rules) mergeJoints(said []*Statement, joints []*JointStatement, name string) (*JointStatement, *Articulation) {
+// of its values, those in the memory Object among them, the same; and the joint that comes of both. What was said
+// before the item was removed does not count.
+func (r *Rules) mergeJoints(said []*Statement, joints []*JointStatement, name string) (described, valued *JointStatement, joint *Articulation) {
 	removed := r.removals(said)
-	var described, valued *JointStatement
 	for _, s := range joints {
 		if s.Home != InWorld || !s.Joint.describes() || name != "" && s.Name != name || !r.jointStamp(s, s.Joint.Time).besideAll(removed) {
 			continue
@@ -203,7 +202,7 @@ func (r *Rules) mergeJoints(said []*Statement, joints []*JointStatement, name st
 		}
 	}
 	if described == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	for _, s := range joints {
 		if s.Name != described.Name || s.Joint.Value == nil || !r.jointStamp(s, s.Joint.ValueTime).besideAll(removed) {
@@ -214,15 +213,15 @@ func (r *Rules) mergeJoints(said []*Statement, joints []*JointStatement, name st
 		}
 	}
 	if valued == described || valued == nil && described.Joint.Value == nil {
-		return described, described.Joint
+		return described, valued, described.Joint
 	}
 	a := *described.Joint
 	if valued == nil { // it is of what was removed
 		a.Value, a.Sigma, a.ValueTime = nil, 0, 0
-		return described, &a
+		return described, nil, &a
 	}
 	a.Value, a.Sigma, a.ValueTime = valued.Joint.Value, valued.Joint.Sigma, valued.at(valued.Joint.ValueTime)
-	return described, &a
+	return described, valued, &a
 }
 
 // jointOver reports whether what a states at one time counts before what b does at another.
@@ -269,7 +268,7 @@ func (j Joints) from(name string) iter.Seq[NamedJoint] {
 	return func(yield func(NamedJoint) bool) {
 		j.f.jointed.from(hung{name, &named{}}, byJoint, func(k hung) bool {
 			n := j.f.node(k.id)
-			s, a := j.f.rules.mergeJoints(n.said, n.joints, k.joint)
+			s, _, a := j.f.rules.mergeJoints(n.said, n.joints, k.joint)
 			return a == nil || yield(NamedJoint{k.joint, a, s})
 		})
 	}

@@ -76,6 +76,20 @@ func (c *Codec) Patterns() []engram.Pattern {
 	return patterns
 }
 
+// PatternsIn match what of a memory, whose name may begin with a robot's, a world is made of, but for clocks.
+func PatternsIn(memory string) (patterns []engram.Pattern) {
+	name := memory[strings.IndexByte(memory, ':')+1:]
+	if name == ownMemory {
+		return []engram.Pattern{inMemory(inWorld, engram.OneOf(memory))}
+	}
+	for _, typ := range besideTypes {
+		if p := engram.MustPattern(beside[typ]); typ != clockType && p.Levels[0].String() == name {
+			patterns = append(patterns, inMemory(p, engram.OneOf(memory)))
+		}
+	}
+	return patterns
+}
+
 // EncodeItem returns an item as a payload of World/Item, in which a source that is not set is perception.
 func (c *Codec) EncodeItem(it *Item) (engram.Payload, error) {
 	return c.encode(itemSegment, itemValue(it))

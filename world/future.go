@@ -6,16 +6,16 @@ import (
 	"github.com/seed-301d4374/engram"
 )
 
-// futureFrom is how far ahead something may be said to be true: clocks that are set by NTP, and
+// FutureFrom is how far ahead something may be said to be true: clocks that are set by NTP, and
 // corrected, are closer.
-const futureFrom = time.Second
+const FutureFrom = time.Second
 
-// FromFuture returns who says what counts of an item, of its states, of the joint that moves it, or that it was
-// removed, the furthest ahead of now, and by how much, by the clock of the world's own robot; nil if that is no
-// more than a second. Who said it has a clock that is ahead and was not measured, or gave a time that is. It counts
-// before all that others say until then.
+// FromFuture returns the furthest ahead of now of the statements that count of an item, of its states, of the joint that
+// moves it, or the removal, and by how much, by the clock of the world's own robot; nil if that is no more than
+// [FutureFrom]. Its speaker has a clock that is ahead and was not measured, or gave the time. It counts before all that
+// others say until then.
 func FromFuture(f *Forest, name string, now engram.Time) (furthest *Said, by time.Duration) {
-	by = futureFrom
+	by = FutureFrom
 	look := func(s *Said, stated engram.Time) {
 		if ahead := Corrected(f, s, s.at(stated)).Sub(now); ahead > by {
 			furthest, by = s, ahead
@@ -37,14 +37,12 @@ func FromFuture(f *Forest, name string, now engram.Time) (furthest *Said, by tim
 		for _, s := range states {
 			look(&s.Said, s.Time)
 		}
-		described, joint := f.rules.mergeJoints(n.said, n.joints, "")
-		for _, s := range n.joints {
-			if s == described {
-				look(&s.Said, s.Joint.Time)
-			}
-			if joint != nil && joint.Value != nil && s.Joint.Value == joint.Value { // it is who told the value
-				look(&s.Said, s.Joint.ValueTime)
-			}
+		described, valued, _ := f.rules.mergeJoints(n.said, n.joints, "")
+		if described != nil {
+			look(&described.Said, described.Joint.Time)
+		}
+		if valued != nil {
+			look(&valued.Said, valued.Joint.ValueTime)
 		}
 	} else if s, removed := f.Removed(name); removed {
 		look(&s.Said, s.Item.Removed.Time)

@@ -121,7 +121,7 @@ func (k *keeper) upToDate(ctx context.Context) (*Forest, error) {
 func (k *keeper) writeAll(ctx context.Context, change func(*Forest) ([]update, error)) (Mark, error) {
 	failed, mark, err := k.write(ctx, func(f *Forest) ([]update, error) {
 		updates, err := change(f)
-		if err == nil {
+		if err == nil && len(updates) > 1 { // of one, storing it tells the same
 			err = cmp.Or(k.check(ctx, updates)...)
 		}
 		return updates, err

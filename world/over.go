@@ -537,6 +537,9 @@ func chunks(updates []engram.EntityUpdate) iter.Seq[[]engram.EntityUpdate] {
 // commit writes updates in one commit, or in several if they are many.
 func (m *Memory) commit(ctx context.Context, updates []update) ([]error, Mark, error) {
 	encoded, places, failed := m.encodeAll(ctx, updates)
+	if len(encoded) == 0 {
+		return failed, Mark{}, nil
+	}
 	wrote := Mark{Epoch: m.epochOf(ownMemory)}
 	m.mu.Lock()
 	m.heard = Mark{}
@@ -644,16 +647,12 @@ func (m *Memory) encode(what any) (segment string, p engram.Payload, err error) 
 
 // commitData writes the data of a map. No world has them, so there is no news of it to wait for.
 func (m *Memory) commitData(ctx context.Context, name string, t engram.Time, data []byte) error {
-	p, err := m.codec.EncodeMapData(data)
-	if err != nil {
-		return err
-	}
-	id, err := engram.NewID(ownMemory, dataSegment, m.provider, name)
-	if err != nil {
-		return err
+	encoded, _, failed := m.encodeAll(ctx, []update{{name, t, 1, data}})
+	if failed[0] != nil {
+		return failed[0]
 	}
 	return outlast(ctx, func() error {
-		results, err := m.svc.Commit(ctx, engram.Commit{Updates: []engram.EntityUpdate{{Entity: id, Time: t, Instances: []engram.Instance{engram.NewInstance(p)}}}})
+		results, err := m.svc.Commit(ctx, engram.Commit{Updates: encoded})
 		if err == nil {
 			err = engram.FirstError(results)
 		}

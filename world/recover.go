@@ -30,7 +30,7 @@ type recoveredPart struct {
 // recovered is what a world is made of, by memory, but for clocks, which are measured anew.
 var recovered = map[string][]recoveredPart{
 	ownMemory: {
-		{engram.MustPattern(ownMemory + "/~" + itemSegment + "|" + jointSegment + "|" + stateSegment + "|" + mapSegment + "|" + partSegment), 1, true},
+		{inWorld, 1, true},
 		{engram.MustPattern(ownMemory + "/" + dataSegment), 1, false},
 		{engram.MustPattern(ownMemory + "/" + lookSegment), mostHeld, false},
 	},

@@ -16,7 +16,7 @@ type together struct {
 	f       *Forest
 	items   map[string]bool // that are stated
 	said    map[subject]bool
-	last    map[entity]engram.Time // when what comes of them is said last, of each entity
+	last    map[entity]engram.Time // of the last update of each entity
 	maps    *mapIndex              // nil before it is needed
 	failed  []error                // of each thing
 	updates []update               // what comes of them
@@ -53,7 +53,9 @@ func (k *keeper) StateAll(ctx context.Context, dryRun bool, all ...Stated) ([]er
 	}
 	t := together{k: k, f: f, items: map[string]bool{}, said: map[subject]bool{}, last: map[entity]engram.Time{}, failed: make([]error, len(all))}
 	t.take(all)
-	t.note(k.check(ctx, t.updates))
+	if dryRun || len(all) > 1 || len(t.updates) > 1 { // else storing it tells the same
+		t.note(k.check(ctx, t.updates))
+	}
 	if dryRun || t.refused() || len(t.updates) == 0 {
 		return t.errors(), Mark{}, nil
 	}
@@ -312,75 +314,63 @@ func checkLoop(f *Forest, item string, parents map[string]string, rooted map[str
 // Stating yields each joint, map and component of which somebody who is meant says something, whether it counts or not,
 // as what takes it back; one of several statements is there several times, in no order.
 func Stating(f *Forest, meant func(*Said) bool) iter.Seq[Stated] {
-	return func(yield func(Stated) bool) {
-		var all []Stated
-		f.jointed.all(func(k hung) bool {
-			for _, s := range f.node(k.id).joints {
-				if s.Name == k.joint && s.Home == InWorld && meant(&s.Said) {
-					all = append(all, Stated{Name: s.Name, What: Withdrawal{Joint: true}})
-				}
-			}
-			return true
-		})
-		for name, said := range f.maps.said {
-			for _, s := range said {
-				if s.Map.says() && meant(&s.Said) {
-					all = append(all, Stated{Name: name, What: Withdrawal{Map: true}})
-				}
+	var all []Stated
+	f.jointed.all(func(k hung) bool {
+		for _, s := range f.node(k.id).joints {
+			if s.Name == k.joint && s.Home == InWorld && meant(&s.Said) {
+				all = append(all, Stated{Name: s.Name, What: Withdrawal{Joint: true}})
 			}
 		}
-		for name, said := range f.components.said {
-			for _, s := range said {
-				if s.Component.Kind != "" && meant(&s.Said) {
-					all = append(all, Stated{Name: name, What: Withdrawal{Component: true}})
-				}
-			}
-		}
-		for _, s := range all {
-			if !yield(s) {
-				return
+		return true
+	})
+	for name, said := range f.maps.said {
+		for _, s := range said {
+			if s.Map.says() && meant(&s.Said) {
+				all = append(all, Stated{Name: name, What: Withdrawal{Map: true}})
 			}
 		}
 	}
+	for name, said := range f.components.said {
+		for _, s := range said {
+			if s.Component.Kind != "" && meant(&s.Said) {
+				all = append(all, Stated{Name: name, What: Withdrawal{Component: true}})
+			}
+		}
+	}
+	return slices.Values(all)
 }
 
 // SaidBeside yields who says something under a name beside an item: a state of it, a joint that moves it or has the
 // name, a map or a component.
 func SaidBeside(f *Forest, name string) iter.Seq[*Said] {
-	return func(yield func(*Said) bool) {
-		var said []*Said
-		if n := f.any(name); n != nil {
-			for _, s := range n.states {
-				if s.State.Value != nil {
-					said = append(said, &s.Said)
-				}
-			}
-			for _, s := range n.joints {
+	var said []*Said
+	if n := f.any(name); n != nil {
+		for _, s := range n.states {
+			if s.State.Value != nil {
 				said = append(said, &s.Said)
 			}
 		}
-		f.jointed.from(hung{name, &named{}}, byJoint, func(k hung) bool {
-			for _, s := range f.node(k.id).joints {
-				if s.Name == name && k.joint == name {
-					said = append(said, &s.Said)
-				}
-			}
-			return k.joint == name
-		})
-		for _, s := range f.maps.said[name] {
-			if s.Map.says() {
-				said = append(said, &s.Said)
-			}
-		}
-		for _, s := range f.components.said[name] {
-			if s.Component.Kind != "" {
-				said = append(said, &s.Said)
-			}
-		}
-		for _, s := range said {
-			if !yield(s) {
-				return
-			}
+		for _, s := range n.joints {
+			said = append(said, &s.Said)
 		}
 	}
+	f.jointed.from(hung{name, &named{}}, byJoint, func(k hung) bool {
+		for _, s := range f.node(k.id).joints {
+			if s.Name == name && k.joint == name {
+				said = append(said, &s.Said)
+			}
+		}
+		return k.joint == name
+	})
+	for _, s := range f.maps.said[name] {
+		if s.Map.says() {
+			said = append(said, &s.Said)
+		}
+	}
+	for _, s := range f.components.said[name] {
+		if s.Component.Kind != "" {
+			said = append(said, &s.Said)
+		}
+	}
+	return slices.Values(said)
 }

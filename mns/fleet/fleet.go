@@ -80,7 +80,7 @@ type others struct {
 	counted   map[string]uint64           // what Heard returned last
 	departed  map[string]engram.Time      // robots that were known, and when they were last heard
 	hosted    map[string]mns.Registration // what was registered here and not released, by server
-	restarts  map[string]bool             // servers of whose restart is being told; whether they began anew meanwhile
+	restarts  map[string]bool             // servers whose restart is being told; true if they began anew once more meanwhile
 	problems  map[string]problem
 	warned    map[string]time.Time
 	asked     time.Time // the last time that questions were counted from 0

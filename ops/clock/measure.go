@@ -24,6 +24,23 @@ type Sample struct {
 // Uncertainty bounds how wrong the offset can be.
 func (s Sample) Uncertainty() time.Duration { return s.Delay / 2 }
 
+// Least returns how far the clocks are apart at least: the offset, less what it may be wrong by.
+func (s Sample) Least() time.Duration { return s.Offset.Abs() - s.Uncertainty() }
+
+// Side says on which side of this clock the other one is: "ahead of" or "behind".
+func (s Sample) Side() string {
+	if s.Offset < 0 {
+		return "behind"
+	}
+	return "ahead of"
+}
+
+// Differences between clocks, less what they may be wrong by.
+const (
+	Apart = 100 * time.Millisecond // from which on they are noted
+	Far   = time.Second            // from which on they are a trouble
+)
+
 // agrees reports whether both samples can be right about clocks that were not set in
 // between.
 func (s Sample) agrees(o Sample) bool {

@@ -83,7 +83,7 @@ func Begin(o WatchOptions) *Watch {
 		o.Log = slog.Default()
 	}
 	o.Every = cmp.Or(o.Every, 30*time.Second)
-	o.Warn = cmp.Or(o.Warn, 100*time.Millisecond)
+	o.Warn = cmp.Or(o.Warn, Apart)
 	w := &Watch{o: o, done: make(chan struct{})}
 	w.mu.peers = map[string]*peer{}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -184,7 +184,7 @@ func (w *Watch) ask(ctx context.Context, p Peer) {
 	}
 	known.filter.Add(s)
 	best, _ := known.filter.Best()
-	far := max(best.Offset, -best.Offset)-best.Uncertainty() > w.o.Warn
+	far := best.Least() > w.o.Warn
 	if far && !known.warned {
 		w.o.Log.Warn("the clock of another server is far from this one's; set both by NTP or PTP, times in the data are not changed",
 			"server", p.Server, "offset", best.Offset.Round(time.Microsecond).String(), "uncertainty", best.Uncertainty().Round(time.Microsecond).String())

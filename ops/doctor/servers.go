@@ -15,12 +15,6 @@ import (
 	"github.com/seed-301d4374/engram/transport/rpc"
 )
 
-// How far clocks may be apart before it is a warning, and a problem.
-const (
-	skewWarn    = 100 * time.Millisecond
-	skewProblem = time.Second
-)
-
 // Server looks at a server that answers: its release, its clock, and its health, which ask
 // tells.
 func Server(ctx context.Context, c *rpc.Client, ask func(context.Context) (health.Report, error), o Options) (found Findings) {
@@ -90,17 +84,12 @@ func (f *Findings) clockOf(ctx context.Context, server string, c *rpc.Client, o 
 
 // skew judges a measured skew, less what the measurement may be wrong by.
 func (f *Findings) skew(whose, than string, s clock.Sample) {
-	how := "ahead of"
-	if s.Offset < 0 {
-		how = "behind"
-	}
-	off := max(s.Offset, -s.Offset)
-	what := fmt.Sprintf("%s is %v ± %v %s %s", whose, off.Round(10*time.Microsecond), s.Uncertainty().Round(10*time.Microsecond), how, than)
+	what := fmt.Sprintf("%s is %v ± %v %s %s", whose, s.Offset.Abs().Round(10*time.Microsecond), s.Uncertainty().Round(10*time.Microsecond), s.Side(), than)
 	do := "set the clocks of all computers by NTP or PTP ('chronyc tracking', 'timedatectl'); Engram changes no times, so what is seen at one moment has times that differ by as much"
-	switch sure := off - s.Uncertainty(); {
-	case sure > skewProblem:
+	switch least := s.Least(); {
+	case least > clock.Far:
 		f.problem("clock", what, do)
-	case sure > skewWarn:
+	case least > clock.Apart:
 		f.warn("clock", what, do)
 	default:
 		f.ok("clock", what)
