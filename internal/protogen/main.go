@@ -1,5 +1,7 @@
 // Command protogen writes gen/ from api/: it compiles the .proto files and hands
 // them to the plugins that go.mod pins as tools, so that nothing but Go is needed.
+// TypeScript, gen/es, needs Node.js: it is written where "npm ci --prefix edge/web/app" was
+// run, and stays as it is elsewhere.
 //
 //	go run ./internal/protogen        # from the module's root
 package main
@@ -13,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bufbuild/protocompile"
@@ -60,16 +63,32 @@ func generate(apiDir, genDir string) error {
 	for _, f := range compiled {
 		addFile(req, seen, f)
 	}
-	if err := os.RemoveAll(genDir); err != nil {
-		return err
+	languages := []string{"engram", "foxglove"}
+	_, err = os.Stat(typeScript)
+	if err == nil {
+		languages = append(languages, "es")
 	}
-	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-connect-go"} {
-		if err := run(plugin, req, genDir); err != nil {
+	for _, dir := range languages {
+		if err := os.RemoveAll(filepath.Join(genDir, dir)); err != nil {
 			return err
 		}
 	}
-	return nil
+	for _, plugin := range []string{"protoc-gen-go", "protoc-gen-connect-go"} {
+		if err := run(exec.Command("go", "tool", plugin), req, genDir); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		log.Printf("protogen: gen/es stays as it is: %v", err)
+		return nil
+	}
+	req.FileToGenerate = slices.DeleteFunc(files, func(f string) bool { return !strings.HasPrefix(f, "engram/v1/") })
+	req.Parameter = proto.String("target=ts,import_extension=js")
+	return run(exec.Command("node", typeScript), req, filepath.Join(genDir, "es"))
 }
+
+// typeScript is the plugin for TypeScript.
+const typeScript = "edge/web/app/node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es"
 
 // addFile adds f after everything it imports, as plugins expect.
 func addFile(req *pluginpb.CodeGeneratorRequest, seen map[string]bool, f protoreflect.FileDescriptor) {
@@ -92,12 +111,13 @@ func addFile(req *pluginpb.CodeGeneratorRequest, seen map[string]bool, f protore
 	req.ProtoFile = append(req.ProtoFile, fd)
 }
 
-func run(plugin string, req *pluginpb.CodeGeneratorRequest, genDir string) error {
+// run has a plugin write the files of a request below a folder.
+func run(cmd *exec.Cmd, req *pluginpb.CodeGeneratorRequest, genDir string) error {
 	in, err := proto.Marshal(req)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "tool", plugin)
+	plugin := filepath.Base(cmd.Args[len(cmd.Args)-1])
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()

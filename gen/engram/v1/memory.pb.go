@@ -376,8 +376,11 @@ type InfoResponse struct {
 	Version  string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of Engram
 	// The server's clock when the request came and when the answer left, from which a
 	// caller finds out how far its own is from it; 0 if the server does not tell.
-	Received      int64 `protobuf:"varint,5,opt,name=received,proto3" json:"received,omitempty"`
-	Sent          int64 `protobuf:"varint,6,opt,name=sent,proto3" json:"sent,omitempty"`
+	Received int64 `protobuf:"varint,5,opt,name=received,proto3" json:"received,omitempty"`
+	Sent     int64 `protobuf:"varint,6,opt,name=sent,proto3" json:"sent,omitempty"`
+	// The robot whose memories they are; IDs may have it before the memory's name. Empty if
+	// it has no name.
+	Robot         string `protobuf:"bytes,7,opt,name=robot,proto3" json:"robot,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -452,6 +455,13 @@ func (x *InfoResponse) GetSent() int64 {
 		return x.Sent
 	}
 	return 0
+}
+
+func (x *InfoResponse) GetRobot() string {
+	if x != nil {
+		return x.Robot
+	}
+	return ""
 }
 
 type Payload struct {
@@ -3660,14 +3670,15 @@ var File_engram_v1_memory_proto protoreflect.FileDescriptor
 const file_engram_v1_memory_proto_rawDesc = "" +
 	"\n" +
 	"\x16engram/v1/memory.proto\x12\tengram.v1\x1a\x1cgoogle/protobuf/struct.proto\"\r\n" +
-	"\vInfoRequest\"\xa2\x01\n" +
+	"\vInfoRequest\"\xb8\x01\n" +
 	"\fInfoResponse\x12\x16\n" +
 	"\x06server\x18\x01 \x01(\tR\x06server\x12\x14\n" +
 	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1a\n" +
 	"\bmemories\x18\x03 \x03(\tR\bmemories\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\tR\aversion\x12\x1a\n" +
 	"\breceived\x18\x05 \x01(\x03R\breceived\x12\x12\n" +
-	"\x04sent\x18\x06 \x01(\x03R\x04sent\"]\n" +
+	"\x04sent\x18\x06 \x01(\x03R\x04sent\x12\x14\n" +
+	"\x05robot\x18\a \x01(\tR\x05robot\"]\n" +
 	"\aPayload\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12*\n" +
