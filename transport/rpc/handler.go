@@ -87,6 +87,12 @@ func NewHandler(svc feature.Server, names mns.Registry, o Options) *Handler {
 			h.mux.Handle(path, reflection)
 		}
 	}
+	if o.Page != nil {
+		page, patterns := o.Page(svc)
+		for _, pattern := range patterns {
+			h.mux.Handle(pattern, page)
+		}
+	}
 	if o.Operations != nil {
 		h.mux.Handle("/", h.guardOperations(o.Operations))
 	}

@@ -25,7 +25,7 @@ func answer[T any](msg *T, err error) (*connect.Response[T], error) {
 }
 
 func (h memoryHandler) Info(ctx context.Context, _ *connect.Request[engramv1.InfoRequest]) (*connect.Response[engramv1.InfoResponse], error) {
-	m := &engramv1.InfoResponse{Server: h.o.Server, Version: release.Current().Version, Received: int64(h.o.Now()),
+	m := &engramv1.InfoResponse{Server: h.o.Server, Robot: h.o.Robot, Version: release.Current().Version, Received: int64(h.o.Now()),
 		Epoch: h.svc.Epoch(), Memories: h.svc.MemoriesFor(ctx)}
 	m.Sent = int64(h.o.Now())
 	return answer(m, nil)

@@ -25,6 +25,8 @@ import (
 type Options struct {
 	// Server identifies this server, as in its registration with the name system.
 	Server string
+	// Robot is the robot whose memories they are, "" if it has no name.
+	Robot string
 
 	MaxMessage       int // bytes of one message, in or out; default 128 MiB
 	MaxRequest       int // bytes of one request that carries no payloads; default 4 MiB
@@ -67,6 +69,10 @@ type Options struct {
 	// Operations answers GET requests for paths that begin with none of the services'
 	// names, such as /metrics and /readyz. Nil means there is nothing.
 	Operations http.Handler
+
+	// Page makes the handler of the page that browsers show (package edge/web) from what is
+	// served, and returns its patterns, as of http.ServeMux. Nil serves none.
+	Page func(svc feature.Server) (page http.Handler, patterns []string)
 
 	// Reflection makes the handlers that tell tools what services there are, by their paths
 	// (package reflection); nil means that nothing tells.

@@ -48,6 +48,7 @@ func (w Web) Check(r *http.Request) error {
 	}
 	origin := r.Header.Get("Origin")
 	switch {
+	case origin == "" && follows(r):
 	case origin == "":
 		// Browsers say so of pages' requests that have no origin, such as for images.
 		if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
@@ -61,6 +62,12 @@ func (w Web) Check(r *http.Request) error {
 		}
 	}
 	return nil
+}
+
+// follows reports whether a browser opens the server's page as a whole, by a link on any
+// other page: the page is the same for everyone, and the one with the link sees nothing of it.
+func follows(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
 // Allows reports whether pages of an origin may call.
@@ -127,12 +134,13 @@ func (w Web) Handle(rw http.ResponseWriter, r *http.Request, refuse func(error))
 		refuse(err)
 		return false
 	}
-	origin := r.Header.Get("Origin")
+	origin, h := r.Header.Get("Origin"), rw.Header()
+	if len(w.Origins) > 0 {
+		h.Add("Vary", "Origin") // for refused origins, too: a cache may keep the answer
+	}
 	if !w.Allows(origin) {
 		return true
 	}
-	h := rw.Header()
-	h.Add("Vary", "Origin")
 	h.Set("Access-Control-Allow-Origin", origin)
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		h.Set("Access-Control-Expose-Headers", exposedHeaders)
