@@ -53,6 +53,8 @@ type Config struct {
 	Security Security
 	// Operations are for those who look after the server.
 	Operations Operations
+	// NoPage offers no page to browsers.
+	NoPage bool
 	// Now is the clock; nil means [engram.Now].
 	Now func() engram.Time
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/copies"
+	"github.com/seed-301d4374/engram/edge/web"
+	"github.com/seed-301d4374/engram/feature"
 	"github.com/seed-301d4374/engram/ltm"
 	"github.com/seed-301d4374/engram/mns"
 	"github.com/seed-301d4374/engram/server"
@@ -119,6 +122,10 @@ func New(ctx context.Context, c Config) (n *Node, err error) {
 		return n, err
 	}
 	n.security.begin(n.srv)
+	n.options.Robot = n.robot
+	if !c.NoPage {
+		n.options.Page = n.page
+	}
 	// The same after a restart, so that clients know the server again.
 	n.options.Server = cmp.Or(c.Name, strings.TrimSpace(n.robot+" "+cmp.Or(computer, "localhost")+" "+n.addresses[0]))
 	if err = n.register(ctx, &c); err != nil {
@@ -174,6 +181,11 @@ func (n *Node) register(ctx context.Context, c *Config) error {
 		return n.backbone.Names(ctx, keep)
 	}
 	return keep(ctx)
+}
+
+// page returns the page that browsers show of what an edge serves, and its paths.
+func (n *Node) page(svc feature.Server) (http.Handler, []string) {
+	return web.New(svc, web.Options{Robot: n.robot}), web.Paths
 }
 
 // Server returns the memory server, for calls inside the process. No access rules stand

@@ -33,7 +33,7 @@ that they are in, speech and what its skills do.`,
 		Args: positional(cobra.NoArgs),
 	}
 	cmd.Flags().Duration("for", 6*time.Second, "how long the robot lives")
-	cmd.Flags().Bool("keep", false, "keep the server running afterwards, so that you can ask more")
+	cmd.Flags().Bool("keep", false, "let the robot and its memory live on afterwards, so that you can ask more, also in a browser")
 	cmd.Flags().String("data", "", "record in this folder what the robot lives through; see 'engram serve --data'")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		d := &demo{cmd: cmd, out: cmd.OutOrStdout()}
@@ -78,8 +78,21 @@ func (d *demo) run(ctx context.Context) (err error) {
 		err = errors.Join(err, <-served)
 	}()
 
-	if err := d.live(ctx); err != nil {
+	robot, err := d.live(ctx)
+	if err != nil {
 		return err
+	}
+	if d.keep {
+		dial, err := rpc.Dial(ctx, d.address, rpc.DialOptions{})
+		if err != nil {
+			return err
+		}
+		defer dial.Close()
+		living, end := context.WithCancel(ctx)
+		var life sync.WaitGroup
+		life.Go(func() { _, _ = robot.Run(living, dial, 1) }) // it ends with the memory
+		defer life.Wait()
+		defer end()
 	}
 	if err := d.ask(ctx); err != nil {
 		return err
@@ -94,42 +107,63 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if d.address != rpc.DefaultSocket() {
 		hint = fmt.Sprintf(" after\n\n    export ENGRAM_ADDRESS=%s\n\n", d.address)
 	}
-	d.say("The memory goes on running; type the commands above in another terminal%s. ^C ends it.", hint)
+	d.say("The robot lives on: look at %s in a browser, or type the commands above in another\nterminal%s. ^C ends it.", pageAddress(n), hint)
 	<-ctx.Done()
 	return nil
 }
 
-// start starts the server on the default socket, or on one of its own where
-// another server runs already.
-func (d *demo) start(ctx context.Context) (*node.Node, error) {
-	c := node.Config{Memories: memories.All(memories.WithSystemMonitor(time.Second)), Listen: []string{rpc.DefaultSocket()}}
+// start starts the server on the default socket, or on one of its own where another server
+// runs already; one that is kept also on the default port, or on a free one, for browsers.
+func (d *demo) start(ctx context.Context) (n *node.Node, err error) {
+	c := node.Config{Memories: memories.All(memories.WithSystemMonitor(time.Second))}
 	if dir, _ := d.cmd.Flags().GetString("data"); dir != "" {
 		c.Data = &ltm.Options{Dir: dir}
 	}
-	n, err := node.New(ctx, c)
-	if errors.Is(err, engram.AlreadyExists) {
-		c.Listen = []string{"unix:" + filepath.Join(d.folder, "engram.sock")}
+	own := "unix:" + filepath.Join(d.folder, "engram.sock")
+	places := [][]string{{rpc.DefaultSocket()}, {own}}
+	if d.keep {
+		const free = "127.0.0.1:0"
+		places = [][]string{rpc.DefaultAddresses(), {rpc.DefaultSocket(), free}, {own, free}}
+	}
+	for i, listen := range places {
+		c.Listen = listen
 		n, err = node.New(ctx, c)
+		var taken *node.ListenError
+		if err == nil || i == len(places)-1 || !errors.Is(err, engram.AlreadyExists) && !errors.As(err, &taken) {
+			break
+		}
 	}
-	if err == nil {
-		d.say("A memory server runs in this process, at %s.", n.Addresses()[0])
+	if err != nil {
+		return nil, err
 	}
-	return n, err
+	if d.keep {
+		d.say("Open %s in a browser to see the memory live, back in time, and why.", pageAddress(n))
+	}
+	d.say("A memory server runs in this process, at %s.", n.Addresses()[0])
+	return n, nil
 }
 
+// pageAddress returns where browsers find the page of a node that listens at a socket and a
+// port.
+func pageAddress(n *node.Node) string { return n.Addresses()[1] + "/" }
+
 // live lets the robot live, while the memory is watched.
-func (d *demo) live(ctx context.Context) error {
-	robot, err := sim.New(sim.Config{Start: engram.TimeOf(time.Now().Truncate(time.Millisecond))})
+func (d *demo) live(ctx context.Context) (*sim.Robot, error) {
+	width, height := 640, 480
+	if d.keep { // RAM holds 28 s of these, and 7 s of the larger ones
+		width, height = 320, 240
+	}
+	robot, err := sim.New(sim.Config{Start: engram.TimeOf(time.Now().Truncate(time.Millisecond)), Width: width, Height: height})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	dial, err := rpc.Dial(ctx, d.address, rpc.DialOptions{})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer dial.Close()
-	d.say("A simulated robot now lives in it for %v: 43 joints at 100 Hz, two 640x480 cameras at\n"+
-		"20 Hz, the objects it sees, what it hears and does. Its words and deeds, as they come:", d.life)
+	d.say("A simulated robot now lives in it for %v: 43 joints at 100 Hz, two %dx%d cameras at\n"+
+		"20 Hz, the objects it sees, what it hears and does. Its words and deeds, as they come:", d.life, width, height)
 
 	var wg sync.WaitGroup
 	watching, stop := context.WithCancel(ctx)
@@ -141,17 +175,17 @@ func (d *demo) live(ctx context.Context) error {
 	stop()
 	wg.Wait()
 	if err = errors.Join(err, watchErr, ctx.Err()); err != nil {
-		return err
+		return nil, err
 	}
 	if report.Refused > 0 {
-		return fmt.Errorf("the memory refused %s: %w", countOf(uint64(report.Refused), "update"), report.Err)
+		return nil, fmt.Errorf("the memory refused %s: %w", countOf(uint64(report.Refused), "update"), report.Err)
 	}
 	d.say("In %.1f s the robot wrote %s, among them %s; none was refused.", lived.Seconds(),
 		countOf(uint64(report.Updates), "snapshot"), countOf(uint64(report.Frames), "stereo pair"))
 	if report.Skipped > 0 {
 		d.say("(This computer was too slow for %s, which the simulated camera left out.)", countOf(uint64(report.Skipped), "more pair"))
 	}
-	return nil
+	return robot, nil
 }
 
 // ask shows what can be asked.

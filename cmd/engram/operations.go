@@ -15,6 +15,7 @@ func addOperationsFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.String("metrics-listen", "", "serve /metrics, /healthz and /readyz, and nothing else, at host:port\n(they are at the other addresses, too)")
 	f.Duration("clock-every", 30*time.Second, "how often to measure how far other servers' clocks are; 0 is never")
+	f.Bool("no-page", false, "show the memory to no browsers (docs/ui.md)")
 	addLogFlags(cmd)
 }
 

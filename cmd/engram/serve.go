@@ -148,6 +148,7 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 	if offset, _ := f.GetDuration("clock-offset"); offset != 0 {
 		s.Now = func() engram.Time { return engram.Now().Add(offset) }
 	}
+	s.NoPage, _ = f.GetBool("no-page")
 	s.Operations, err = readOperationsSettings(cmd)
 	note(err)
 	s.log, err = readLogSettings(cmd)

@@ -31,7 +31,10 @@ func (b *build) licenses(arch string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	notices := map[string][]string{"The Go standard library " + version: {filepath.Join(root, "LICENSE")}}
+	notices := map[string][]string{
+		"The Go standard library " + version: {filepath.Join(root, "LICENSE")},
+		"The page (edge/web/dist)":           {filepath.Join(b.root, "edge/web/dist/ui/licenses.md")},
+	}
 	for line := range strings.Lines(string(list)) {
 		part := strings.Split(strings.TrimSpace(line), "\t")
 		if len(part) != 3 {

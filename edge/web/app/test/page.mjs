@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { accessible, ask, shot, step, test } from './browser.mjs'
+
+await test(
+  async (open) => {
+    let page = await open()
+    const time = page.getByTestId('time')
+    const inspector = page.getByRole('complementary')
+    const row = (name) => page.getByRole('treeitem').filter({ hasText: name }).first()
+
+    step('Live numbers move.')
+    await page.goto(new URL('?sel=RobotState/Proprioception/Simulation/humanoid', page.url()).href)
+    const number = inspector.locator('dd').last()
+    const before = await number.textContent()
+    await page.waitForFunction((n) => [...document.querySelectorAll('aside dd')].pop()?.textContent !== n, before)
+    await shot(page, 'live')
+
+    step('The tree: by keys down to an entity, and filtered.')
+    await page.keyboard.press('/')
+    await page.keyboard.type('cup')
+    await row('cup').waitFor()
+    await page.getByRole('treeitem', { name: /cup/ }).first().waitFor()
+    await page.keyboard.press('Escape')
+    await page.goto(new URL('?sel=Object/Instance/Simulation/cup', page.url()).href)
+    await inspector.getByText('confidence').first().waitFor()
+
+    await page.getByRole('tabpanel').getByText('bottle').first().waitFor()
+    await shot(page, 'ui')
+
+    // What is looked at before is still remembered then.
+    await ask('rest')
+
+    step('Back in time, to the snapshot before; all is shown as of then, and the address says so.')
+    await page.keyboard.press('Control+ArrowLeft')
+    await page.waitForURL(/at=/)
+    assert.match(await time.textContent(), /^at \d\d:/)
+    assert.match(await inspector.textContent(), /in force for/)
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Space')
+    await page.getByRole('button', { name: 'Pause' }).waitFor()
+    await page.keyboard.press('Space')
+    const shownTime = /at (\S+)/.exec(await time.textContent())[1]
+    await page.waitForURL((u) => u.searchParams.get('at')?.includes(shownTime.slice(0, -1)))
+    const shared = page.url()
+
+    step('A link to it opens the same view elsewhere.')
+    const other = await open(shared)
+    await other.getByTestId('time').filter({ hasText: shownTime }).waitFor()
+    await other.getByRole('complementary').getByText('confidence').first().waitFor()
+    await other.context().close()
+
+    step('A link leads to the image that it was seen in; back returns.')
+    await inspector.getByRole('button', { name: /head_camera/ }).click()
+    await inspector.getByRole('button', { name: 'head_camera' }).waitFor()
+    await page.goBack()
+    await inspector.getByRole('button', { name: 'cup', exact: true }).waitFor()
+
+    step('A sentence is found, and opens paused at its time.')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('bring me the cup')
+    await page.getByRole('option', { name: /Speech\/Text/ }).first().waitFor()
+    await shot(page, 'palette')
+    await page.getByRole('option', { name: /Speech\/Text/ }).first().click()
+    await inspector.getByText('Bring me the cup').first().waitFor()
+
+    step('A time is typed.')
+    await page.getByRole('textbox', { name: 'Go to a time' }).fill('-2s')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/at=/)
+    await page.keyboard.press('Escape')
+
+    step('What differs from the snapshot before.')
+    await page.goto(new URL('?view=diff&sel=RobotState/Proprioception/Simulation/humanoid', page.url()).href)
+    await page.getByRole('cell', { name: /^(effort|position|velocity)\./ }).first().waitFor()
+    await shot(page, 'diff')
+
+    for (const [tab, seen] of [['Table', 'humanoid'], ['Diff', 'member']]) {
+      step(`The view ${tab}.`)
+      await page.getByRole('tab', { name: tab }).click()
+      await page.getByRole('tabpanel').getByText(seen).first().waitFor()
+      await shot(page, tab.toLowerCase())
+    }
+
+    step('By eye the page is well in both themes; by rules it can be used by everybody.')
+    for (const colorScheme of ['light', 'dark']) {
+      await page.emulateMedia({ colorScheme })
+      await accessible(page, colorScheme)
+      await shot(page, colorScheme)
+    }
+
+    step('The server goes, and is back.')
+    await ask('stop')
+    await page.getByText('The server does not answer').waitFor()
+    await shot(page, 'lost')
+    await ask('start')
+    await page.getByText('The server does not answer').waitFor({ state: 'detached' })
+    await page.getByText('connected', { exact: true }).first().waitFor()
+  },
+  // What a browser says of a server that is away.
+  { expected: [/net::ERR_|Failed to fetch|502|503/] },
+)

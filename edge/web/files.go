@@ -1,0 +1,80 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+//go:embed all:dist
+var dist embed.FS
+
+// files serves the folder dist: index.html at /, what it loads at /ui/.
+var files = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if name == "" {
+		name = "index.html"
+	}
+	f := file(name)
+	if f == nil {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("ETag", f.tag)
+	if name == "index.html" {
+		h.Set("Cache-Control", "no-cache")
+	} else {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable") // its name has its hash
+	}
+	content := f.plain
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && len(f.packed) < len(f.plain) {
+		content = f.packed
+		h.Set("Content-Encoding", "gzip")
+		h.Set("ETag", strings.TrimSuffix(f.tag, `"`)+`-gzip"`)
+	}
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+})
+
+// static is a file of dist. It does not change.
+type static struct {
+	kind, tag     string
+	plain, packed []byte
+}
+
+var statics sync.Map // name → *static
+
+// file returns a file of dist, compressed once; nil if there is none.
+func file(name string) *static {
+	if f, ok := statics.Load(name); ok {
+		return f.(*static)
+	}
+	b, err := fs.ReadFile(dist, path.Join("dist", name))
+	if err != nil {
+		return nil
+	}
+	f := &static{kind: mime.TypeByExtension(path.Ext(name)), plain: b}
+	if path.Ext(name) == ".js" {
+		f.kind = "text/javascript; charset=utf-8" // whatever the computer's tables say
+	}
+	sum := sha256.Sum256(b)
+	f.tag = `"` + hex.EncodeToString(sum[:12]) + `"`
+	var packed bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one
+	_, _ = z.Write(b)                                          // a buffer takes all
+	_ = z.Close()
+	f.packed = packed.Bytes()
+	kept, _ := statics.LoadOrStore(name, f)
+	return kept.(*static)
+}

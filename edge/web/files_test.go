@@ -1,0 +1,84 @@
+package web_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/seed-301d4374/engram/edge/web"
+	"github.com/seed-301d4374/engram/internal/testkit"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
+	"github.com/seed-301d4374/engram/memories"
+)
+
+// The page and what it loads: what names itself by its content is kept for good, the page is asked for anew; it may load
+// nothing from elsewhere and run nothing but its own scripts.
+func TestFiles(t *testing.T) {
+	p := web.New(serving.New(t, memories.All()...), web.Options{Log: testkit.Quiet})
+	get := func(path string, header ...string) *http.Response {
+		t.Helper()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, r)
+		return w.Result()
+	}
+	content := func(r io.Reader) string {
+		t.Helper()
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	res := get("/")
+	page := content(res.Body)
+	if res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-cache" || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
+		t.Error(res.Status, res.Header)
+	}
+	for header, part := range map[string]string{
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self';", "X-Content-Type-Options": "nosniff",
+		"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+	} {
+		if got := res.Header.Get(header); !strings.Contains(got, part) || strings.Contains(got, "unsafe") {
+			t.Errorf("%s: %q", header, got)
+		}
+	}
+	if strings.Contains(page, "<style") || regexp.MustCompile(`<script[^>]*>[^<]`).MatchString(page) || strings.Contains(page, "http:") {
+		t.Errorf("the page has scripts or styles in it, or loads from elsewhere: %s", page)
+	}
+	script := regexp.MustCompile(`/ui/index-[\w-]+\.js`).FindString(page)
+	if script == "" {
+		t.Fatalf("no script: %s", page)
+	}
+	res = get(script)
+	plain := content(res.Body)
+	if res.StatusCode != http.StatusOK || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/javascript") || res.Header.Get("Vary") != "Accept-Encoding" {
+		t.Error(res.Status, res.Header)
+	}
+	packed := get(script, "Accept-Encoding", "gzip, br")
+	z, err := gzip.NewReader(packed.Body)
+	if err != nil || packed.Header.Get("Content-Encoding") != "gzip" {
+		t.Fatal(err, packed.Header)
+	}
+	if content(z) != plain {
+		t.Error("compressed, a script is another")
+	}
+	if packed.Header.Get("ETag") == res.Header.Get("ETag") {
+		t.Error("two encodings have one tag")
+	}
+	if again := get(script, "If-None-Match", res.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
+		t.Error(again.Status)
+	}
+	for _, path := range []string{"/ui/", "/ui/nothing.js", "/ui/../doc.go", "/ui/%2e%2e/doc.go"} {
+		if res := get(path); res.StatusCode == http.StatusOK {
+			t.Errorf("%s: %s", path, res.Status)
+		}
+	}
+}
