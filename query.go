@@ -66,7 +66,8 @@ type Query struct {
 	Where string
 	// FilterOrder says whether Type and Where or the selectors come first.
 	FilterOrder FilterOrder
-	// Fields keeps only these members (dotted paths) of the payloads. Empty means all.
+	// Fields keeps only these members of the payloads: dotted paths, and such as position[3]
+	// for an element of a list, whose other elements become zero. Empty means all.
 	Fields []string
 	// WithoutPayload leaves the payloads' bytes out.
 	WithoutPayload bool

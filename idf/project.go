@@ -28,10 +28,12 @@ type Projection struct {
 //
 //	pose.position.z     a member of a member
 //	joints.position     of a list: that member in each of its elements
+//	position[3]         of a list: that element; the others become zero or empty, so that it keeps its place
 //	limits.knee.max     of a dict: what stands under the key "knee"
 //	limits["k.1"].max   the same, of a key with other characters than a name's
 //	limits.*.max        what stands under each key
 //	pair[0]             an item of a tuple
+//	pairs.*[0]          of a list of tuples or lists: that item of each
 //	data.map.cells      inside a Value: by the keys of dicts, through lists
 //
 // The error is NotFound and names the path and the nearest member there is, Invalid
@@ -61,6 +63,7 @@ type choice struct {
 	members map[*member]*choice
 	keys    map[string]*choice // of a dict, or of dicts inside a Value
 	each    *choice            // of a dict: for every key
+	items   map[int]*choice    // of a list: of the element with that index, beside what is kept of each
 }
 
 // sub returns the choice for a member, made if need be.
@@ -91,6 +94,26 @@ func (c *choice) key(s step) *choice {
 	return c.keys[s.name]
 }
 
+// item returns the choice for an element of a list, made if need be.
+func (c *choice) item(text string) *choice {
+	i, _ := strconv.Atoi(text) // an index in a path is a number of 31 bits
+	if c.items[i] == nil {
+		if c.items == nil {
+			c.items = map[int]*choice{}
+		}
+		c.items[i] = &choice{}
+	}
+	return c.items[i]
+}
+
+// at returns what is chosen of a list's element, nil for nothing.
+func (c *choice) at(i int) *choice {
+	if !c.all && c.layout == nil {
+		return c.items[i]
+	}
+	return c.items[i].or(c)
+}
+
 // under returns what is chosen of the value of a dict's key, nil for nothing.
 func (c *choice) under(key []byte) *choice {
 	named := c.keys[string(key)]
@@ -115,7 +138,7 @@ func (c *choice) or(o *choice) *choice {
 	if both.layout == nil {
 		both.layout = o.layout
 	}
-	both.members, both.keys = unite(c.members, o.members), unite(c.keys, o.keys)
+	both.members, both.keys, both.items = unite(c.members, o.members), unite(c.keys, o.keys), unite(c.items, o.items)
 	return both
 }
 
@@ -168,8 +191,10 @@ func (c *choice) choose(m *member, steps []step) error {
 	case len(steps) == 0:
 		c.all = true
 		return nil
-	case m.list && steps[0].index && !(m.msg != nil && m.msg.special == isTuple):
-		return errIndex(steps[0])
+	case m.list && steps[0].index:
+		return c.item(steps[0].name).chooseElement(m, steps[1:])
+	case m.list && m.msg != nil && (m.msg.special == isTuple || m.msg.special == isList) && steps[0].isEach() && len(steps) > 1 && steps[1].index:
+		return c.chooseElement(m, steps[1:])
 	case m.dict:
 		key := dictKey{text: steps[0].name}
 		if !steps[0].isEach() {
@@ -178,6 +203,16 @@ func (c *choice) choose(m *member, steps []step) error {
 			}
 		}
 		return c.key(steps[0]).choose(m.elem(), steps[1:])
+	}
+	return c.chooseElement(m, steps)
+}
+
+// chooseElement adds the rest of a path that leads into the value of a member, or into an element of a list.
+func (c *choice) chooseElement(m *member, steps []step) error {
+	switch {
+	case len(steps) == 0:
+		c.all = true
+		return nil
 	case m.msg != nil:
 		return c.chooseIn(m.msg, steps)
 	}
@@ -185,7 +220,7 @@ func (c *choice) choose(m *member, steps []step) error {
 }
 
 func errIndex(s step) error {
-	return memberErrorf(engram.Invalid, "a projection keeps every element of a list; leave [%s] out", s.name)
+	return memberErrorf(engram.Invalid, "a projection keeps every element of a list in a Value; leave [%s] out", s.name)
 }
 
 // Apply returns the payload with the chosen members only, copied byte by byte from
@@ -210,6 +245,7 @@ func (c *choice) message(e *encoder, l *layout, b []byte, depth int) error {
 	if l.special == isValue {
 		return c.variant(e, b, depth)
 	}
+	var seen []int // how many elements there were of lists of which some are chosen, by member
 	for len(b) > 0 {
 		o, n, err := l.next(b)
 		if err != nil {
@@ -217,14 +253,92 @@ func (c *choice) message(e *encoder, l *layout, b []byte, depth int) error {
 		}
 		record := b[:n]
 		b = b[n:]
-		if o.m == nil {
+		sub := c.members[o.m]
+		switch {
+		case o.m == nil || sub == nil:
 			continue
-		}
-		if sub := c.members[o.m]; sub != nil {
-			if err := sub.record(e, &o, record, depth); err != nil {
-				return under(o.m.name, err)
+		case sub.items == nil:
+			err = sub.record(e, &o, record, depth)
+		default:
+			if seen == nil {
+				seen = make([]int, len(l.members))
 			}
+			at := &seen[o.m.index]
+			if o.isPacked() {
+				*at += sub.packed(e, &o, record, *at)
+				break
+			}
+			err = sub.at(*at).element(e, &o, record, depth)
+			*at++
 		}
+		if err != nil {
+			return under(o.m.name, err)
+		}
+	}
+	return nil
+}
+
+// packed writes a packed record of which it chooses some elements, of which the first is the list's first-th; it returns
+// how many there are.
+func (c *choice) packed(e *encoder, o *occurrence, record []byte, first int) (n int) {
+	n = o.m.packedLen(o.b)
+	if c.all {
+		e.buf = append(e.buf, record...)
+		return n
+	}
+	size := 1 // of a zero
+	switch o.m.wire {
+	case protowire.Fixed32Type:
+		size = 4
+	case protowire.Fixed64Type:
+		size = 8
+	}
+	start := e.begin(o.m.number)
+	if size == 1 {
+		for i, b := first, o.b; len(b) > 0; i++ {
+			_, length := consumeVarint(b)
+			if length <= 0 { // the rest is damaged, and stays so
+				e.buf = append(e.buf, b...)
+				break
+			}
+			if c.items[i] == nil {
+				e.buf = append(e.buf, 0)
+			} else {
+				e.buf = append(e.buf, b[:length]...)
+			}
+			b = b[length:]
+		}
+		e.end(start)
+		return n
+	}
+	e.buf = slices.Grow(e.buf, n*size)
+	own := e.buf[len(e.buf) : len(e.buf)+n*size]
+	clear(own)
+	for i := range c.items {
+		if i -= first; i >= 0 && i < n {
+			copy(own[i*size:(i+1)*size], o.b[i*size:])
+		}
+	}
+	e.buf = e.buf[:len(e.buf)+n*size]
+	e.end(start)
+	return n
+}
+
+// element writes what is chosen of a list's element: nil makes it zero or empty.
+func (c *choice) element(e *encoder, o *occurrence, record []byte, depth int) error {
+	if c != nil {
+		return c.record(e, o, record, depth)
+	}
+	switch o.wire {
+	case protowire.StartGroupType:
+		e.buf = protowire.AppendTag(e.buf, o.m.number, protowire.StartGroupType)
+		e.buf = protowire.AppendTag(e.buf, o.m.number, protowire.EndGroupType)
+	case protowire.Fixed32Type:
+		e.buf = protowire.AppendFixed32(protowire.AppendTag(e.buf, o.m.number, o.wire), 0)
+	case protowire.Fixed64Type:
+		e.buf = protowire.AppendFixed64(protowire.AppendTag(e.buf, o.m.number, o.wire), 0)
+	default: // zero, or nothing
+		e.buf = append(protowire.AppendTag(e.buf, o.m.number, o.wire), 0)
 	}
 	return nil
 }

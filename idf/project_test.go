@@ -2,7 +2,9 @@ package idf
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -43,6 +45,10 @@ func TestProject(t *testing.T) {
 		{[]string{"joints"}, `{"joints":[1,2.5]}`},
 		{[]string{"points.x"}, `{"points":[{"x":1},{"x":2}]}`},
 		{[]string{"points.y"}, `{"points":[{},{}]}`},
+		{[]string{"joints[1]"}, `{"joints":[0,2.5]}`},
+		{[]string{"joints[7]", "points[1].x"}, `{"joints":[0,0],"points":[{},{"x":2}]}`},
+		{[]string{"points[0].label", "points.x"}, `{"points":[{"x":1,"label":"p"},{"x":2}]}`},
+		{[]string{"rows[1][1].label"}, `{"rows":[[],[{},{"label":"p"}]]}`},
 		{[]string{"rows.label"}, `{"rows":[[{"label":"p"}],[{"label":"p"},{"label":"p"}]]}`},
 		{[]string{"named.knee"}, `{"named":{"knee":{"x":3,"label":"p"}}}`},
 		{[]string{`named["\"odd\" ½"].x`, "named.none.x"}, `{"named":{"\"odd\" ½":{"x":4}}}`},
@@ -88,7 +94,8 @@ func TestProjectErrors(t *testing.T) {
 		{"count.x", engram.NotFound, `a number (int32) has no member "x"`},
 		{"time.seconds", engram.NotFound, `a time has no member "seconds"`},
 		{"pair[2]", engram.NotFound, `a tuple of 2 items has no item "2"`},
-		{"points[0].x", engram.Invalid, "leave [0] out"},
+		{"points[0].y.x", engram.NotFound, `a number (double) has no member "x"`},
+		{"any.deep[0]", engram.Invalid, "leave [0] out"},
 		{"numbered.five", engram.Invalid, `key "five": the key is not an integer`},
 		{"", engram.Invalid, "a name is missing"},
 		{"pose..z", engram.Invalid, "a name is missing"},
@@ -145,11 +152,33 @@ func TestProjectAgainstProtobuf(t *testing.T) {
 type kept struct {
 	all    bool
 	fields map[protoreflect.Name]*kept
+	items  map[int]*kept // of a list, beside what is kept of each element
+}
+
+// and returns what either keeps of a value.
+func (k *kept) and(o *kept) *kept {
+	if k == nil || o == nil {
+		return cmp.Or(k, o)
+	}
+	both := &kept{all: k.all || o.all, fields: maps.Clone(k.fields), items: maps.Clone(k.items)}
+	for name, sub := range o.fields {
+		if both.fields == nil {
+			both.fields = map[protoreflect.Name]*kept{}
+		}
+		both.fields[name] = both.fields[name].and(sub)
+	}
+	for i, sub := range o.items {
+		if both.items == nil {
+			both.items = map[int]*kept{}
+		}
+		both.items[i] = both.items[i].and(sub)
+	}
+	return both
 }
 
 // randomPath draws a path and notes it in keep. In front of a wrapper's own field
 // nothing is written.
-func randomPath(t *rapid.T, md protoreflect.MessageDescriptor, keep *kept, path string) string {
+func randomPath(t *rapid.T, md protoreflect.MessageDescriptor, keep *kept, path string) (whole string) {
 	if md.Fields().Len() == 0 {
 		keep.all = true
 		return path
@@ -171,6 +200,23 @@ func randomPath(t *rapid.T, md protoreflect.MessageDescriptor, keep *kept, path 
 			path += "."
 		}
 		path += string(fd.Name())
+	}
+	if fd.IsList() && rapid.Bool().Draw(t, "element") {
+		i := rapid.IntRange(0, 4).Draw(t, "index")
+		path += fmt.Sprintf("[%d]", i)
+		if keep.items == nil {
+			keep.items = map[int]*kept{}
+		}
+		if keep.items[i] == nil {
+			keep.items[i] = &kept{}
+		}
+		keep = keep.items[i]
+	} else if fd.IsList() {
+		defer func(before string) { // each, if an item in them is named
+			if strings.HasPrefix(whole[len(before):], "[") {
+				whole = before + ".*" + whole[len(before):]
+			}
+		}(path)
 	}
 	of := fd.Message()
 	if fd.IsMap() {
@@ -202,8 +248,14 @@ func (k *kept) prune(m protoreflect.Message) {
 				return true
 			})
 		case fd.IsList():
+			each := &kept{fields: sub.fields}
 			for i := range v.List().Len() {
-				sub.prune(v.List().Get(i).Message())
+				switch of := each.and(sub.items[i]); {
+				case fd.Message() != nil:
+					of.prune(v.List().Get(i).Message())
+				case !of.all:
+					v.List().Set(i, v.List().NewElement())
+				}
 			}
 		default:
 			sub.prune(v.Message())

@@ -38,6 +38,7 @@ type Found struct {
 	Num   float64
 	Int   int64  // integers, exactly (uint64 above the highest int64 wrap); times in ns
 	Bytes []byte // the encoded member: link text, string, bytes, pose and other messages; not copied
+	Type  string // of a message, such as a pose or an image: its full name
 }
 
 // Walk finds members of the given kinds in encoded bytes, in the order they stand
@@ -63,6 +64,9 @@ func (t *Type) Walk(b []byte, kinds Kind, visit func(*Found) bool) error {
 	walkers.Put(w)
 	return err
 }
+
+// Has reports whether payloads of the type may hold members of a kind.
+func (t *Type) Has(kinds Kind) bool { return t.walkPlan(kinds) != nil }
 
 // Link is a link found in a payload.
 type Link struct {
@@ -134,7 +138,7 @@ func (w *walker) message(p *walkPlan, b []byte, depth int) (more bool, err error
 		return false, errNesting(engram.Corrupt)
 	}
 	if p.stop != 0 {
-		return w.emit(p.stop, Found{Bytes: b}), nil
+		return w.emit(p.stop, Found{Bytes: b, Type: p.layout.name}), nil
 	}
 	switch p.layout.special {
 	case isValue:

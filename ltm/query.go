@@ -323,6 +323,7 @@ func (x *execution) merged(id engram.ID, w *wm.EntityView, selectors []engram.Sn
 	defer v.close()
 	v.present = x.view.Present(id)
 	v.wm, v.payload, v.filter = w, x.payload || x.found.Filter.NeedsPayloads(), x.filter
+	v.membersName, v.members = x.answer.Members()
 	v.admit.asOf, v.admit.epoch, v.admit.horizon = x.admit.asOf, x.admit.epoch, x.admit.horizon
 	if w != nil {
 		floor, any, err := x.s.disk.floor(x.ctx, x.version, id, w, x.admit.asOf)

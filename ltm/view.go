@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/query"
 	"github.com/seed-301d4374/engram/wm"
 )
@@ -28,6 +29,9 @@ type view struct {
 	admit   admission
 	filter  *query.Filter // chooses among the versions; nil takes them all
 	payload bool          // payloads are wanted
+	// members are those of payloads that have to be read, nil for all.
+	members     codec.Members
+	membersName string
 
 	forward, backward lane
 	steps             int
@@ -196,6 +200,9 @@ func (v *view) open(p *part) bool {
 	if err := p.open(); err != nil {
 		v.fail(p.handle, err, p.span, p.count)
 		return false
+	}
+	if !opened && v.members != nil {
+		p.run.timeline = p.run.timeline.Members(v.membersName, v.members)
 	}
 	have := 0
 	for i := range p.run.blocks {

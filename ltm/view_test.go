@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
 	"github.com/seed-301d4374/engram/ltm/episode"
 	"github.com/seed-301d4374/engram/query"
 )
@@ -59,6 +60,8 @@ func (f *fakeTimeline) Versions(_ context.Context, i int) (*episode.Versions, er
 	f.indexed++
 	return episode.VersionsOf(f.blocks[i]), nil
 }
+
+func (f *fakeTimeline) Members(string, codec.Members) episode.Timeline { return f }
 
 func (f *fakeTimeline) Load(_ context.Context, i, first, last int) ([]*engram.Snapshot, error) {
 	f.loaded += last - first

@@ -166,6 +166,14 @@ func (a *Answer) InParts() bool { return a.part != nil }
 // WantsPayload reports whether the payloads' bytes are to be in the answer.
 func (a *Answer) WantsPayload() bool { return !a.shape.withoutPayload }
 
+// Members is [Shape.Members] of what has to be read of snapshots that are selected from and added.
+func (a *Answer) Members() (name string, of func(typ string) idf.Kept) {
+	if a.filter.NeedsPayloads() || a.shape.withoutPayload {
+		return "", nil
+	}
+	return a.shape.Members()
+}
+
 // Miss notes something that is missing.
 func (a *Answer) Miss(m engram.Missing) { a.missing = append(a.missing, m) }
 

@@ -1,6 +1,9 @@
 package query
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
 )
@@ -47,6 +50,27 @@ func (s *Shape) Apply(snap *engram.Snapshot) (*engram.Snapshot, error) {
 		}
 	}
 	return &out, nil
+}
+
+// Members returns what of a type's payloads has to be read for the fields that are wanted, and a name of them that others
+// with the same fields have, too. It is nil if all has to be read.
+func (s *Shape) Members() (name string, of func(typ string) idf.Kept) {
+	if len(s.fields) == 0 {
+		return "", nil
+	}
+	fields := slices.Sorted(slices.Values(s.fields))
+	return strings.Join(slices.Compact(fields), "\x00"), func(typ string) idf.Kept {
+		p := s.projection(typ)
+		if p == nil {
+			return idf.KeptWhole()
+		}
+		for _, f := range s.fields {
+			if !s.known[f] || s.unknown[f] != nil { // a type without it may be replaced by one that has it
+				return idf.KeptWhole()
+			}
+		}
+		return p.Kept()
+	}
 }
 
 // projection returns the projection of that type's payloads onto those of the

@@ -68,6 +68,30 @@ type Decoder interface {
 	Close() error
 }
 
+// MemberDecoder is a decoder that can leave members of payloads out.
+type MemberDecoder interface {
+	Decoder
+	// DecodeMembers is Decode of payloads that have at least the members that are asked for.
+	DecodeMembers(ctx context.Context, m Message, want []bool, members Members) ([]*engram.Snapshot, error)
+}
+
+// Members says what is asked for of payloads of a type. Nil asks for all.
+type Members func(typ string) idf.Kept
+
+// ofPayload returns what is asked for of the i-th of the payloads of snapshots.
+func (of Members) ofPayload(snapshots []*engram.Snapshot, i int) idf.Kept {
+	for _, s := range snapshots {
+		if of == nil || i < 0 {
+			break
+		}
+		if i < len(s.Instances) {
+			return of(s.Instances[i].Payload.Type)
+		}
+		i -= len(s.Instances)
+	}
+	return idf.KeptWhole()
+}
+
 // Config says how one entity's snapshots are coded.
 type Config struct {
 	Codec string // one of the names that [Names] lists; "" means Plain

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	ltmv1 "github.com/seed-301d4374/engram/gen/engram/ltm/v1"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/codec/names"
 )
 
@@ -290,6 +291,11 @@ type columnsDecoder struct {
 }
 
 func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]*engram.Snapshot, error) {
+	return d.DecodeMembers(ctx, m, want, nil)
+}
+
+// DecodeMembers implements [MemberDecoder].
+func (d *columnsDecoder) DecodeMembers(ctx context.Context, m Message, want []bool, members Members) ([]*engram.Snapshot, error) {
 	if m.Type != ColumnsType {
 		return d.plain.Decode(ctx, m, want)
 	}
@@ -327,7 +333,9 @@ func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]
 		copy(out, m.Snapshots)
 		return out, nil
 	}
-	t, err := parseTree(body.Structure, body.Data, times)
+	t, err := parseTree(body.Structure, body.Data, times, func(which []int64, root int) idf.Kept {
+		return members.ofPayload(m.Snapshots, slices.Index(which, int64(root)+1))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -342,7 +350,10 @@ func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]
 	if first > 0 && !t.seek(payloads) {
 		first, payloads = 0, 0
 	}
-	slab := make([]byte, 0, int(body.Bytes))
+	var slab []byte
+	if members == nil {
+		slab = make([]byte, 0, int(body.Bytes))
+	}
 	snapshots := make([]engram.Snapshot, len(m.Snapshots))
 	instances := make([]engram.Instance, 0, len(times))
 	for i, s := range m.Snapshots {
@@ -358,6 +369,9 @@ func (d *columnsDecoder) Decode(ctx context.Context, m Message, want []bool) ([]
 			start := len(slab)
 			slab = t.build(slab, payloads)
 			payloads++
+			if members != nil && start == 0 { // the others are as long, about
+				slab = slices.Grow(slab, min(int(body.Bytes), len(slab)*(len(times)-payloads)))
+			}
 			if len(slab) > int(body.Bytes) {
 				return fail("the payloads have more than the %d bytes that they are said to have", body.Bytes)
 			}

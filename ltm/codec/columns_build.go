@@ -26,6 +26,9 @@ func (n *node) appendMembers(dst []byte) []byte {
 }
 
 func (n *node) appendMember(dst []byte) []byte {
+	if n.skip {
+		return dst
+	}
 	switch n.occurs {
 	case occursMaybe:
 		if n.present.next() == 0 {
@@ -83,8 +86,17 @@ func (n *node) isZero() bool {
 	return zero
 }
 
-// appendValue appends the next value, of bytes with their length.
+// appendValue appends the next value, of bytes with their length. An element that was not read is zero or empty.
 func (n *node) appendValue(dst []byte) []byte {
+	if n.skip {
+		switch n.kind.wire() {
+		case protowire.Fixed64Type:
+			return binary.LittleEndian.AppendUint64(dst, 0)
+		case protowire.Fixed32Type:
+			return binary.LittleEndian.AppendUint32(dst, 0)
+		}
+		return append(dst, 0)
+	}
 	switch n.kind {
 	case kindDouble:
 		n.at++

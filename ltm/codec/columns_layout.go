@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/idf"
 	"github.com/seed-301d4374/engram/ltm/codec/vector"
 )
 
@@ -106,8 +107,8 @@ func (w *treeWriter) value(n *node, times []int64) {
 	}
 }
 
-// parseTree is the inverse of append. Errors are Corrupt.
-func parseTree(structure, data []byte, times []int64) (*tree, error) {
+// parseTree is the inverse of append. Of root i it reads what keep(i) keeps. Errors are Corrupt.
+func parseTree(structure, data []byte, times []int64, keep func(which []int64, root int) idf.Kept) (*tree, error) {
 	plain, err := vector.Decompress(structure, maxColumnsPlain)
 	if err != nil {
 		return nil, err
@@ -135,7 +136,7 @@ func parseTree(structure, data []byte, times []int64) (*tree, error) {
 	t.kept = r.texts(counts[0])
 	for i := range int(roots) {
 		n := &node{kind: kindMessage}
-		r.body(n, counts[i+1], t.timesOf(i, times), 1)
+		r.body(n, counts[i+1], t.timesOf(i, times), 1, keep(t.which, i))
 		t.roots = append(t.roots, n)
 	}
 	if left := len(r.structure) + len(r.vectors.Head) + len(r.vectors.Data); r.err == nil && left > 0 {
@@ -226,6 +227,22 @@ func (r *treeReader) floats(n int, single bool) []uint64 {
 	return v
 }
 
+// pass passes over a column of n values.
+func (r *treeReader) pass(k kind, n int) {
+	if !r.room(n) {
+		return
+	}
+	switch k {
+	case kindText:
+		r.vectors.SkipTexts(n)
+	case kindFloat, kindDouble:
+		r.vectors.SkipFloats(n)
+	default:
+		r.vectors.SkipInts(n)
+	}
+	r.check()
+}
+
 func (r *treeReader) check() {
 	if r.vectors.Err != nil {
 		r.fail("%w", r.vectors.Err)
@@ -233,7 +250,7 @@ func (r *treeReader) check() {
 }
 
 // body reads the members of a message that occurs n times.
-func (r *treeReader) body(m *node, n int, times []int64, depth int) {
+func (r *treeReader) body(m *node, n int, times []int64, depth int, keep idf.Kept) {
 	fields := r.uvarint()
 	r.room(n)
 	if depth > maxTreeDepth || fields > 2*maxTreeNodes {
@@ -252,9 +269,11 @@ func (r *treeReader) body(m *node, n int, times []int64, depth int) {
 			return
 		}
 		m.fields = append(m.fields, f)
+		kept := keep.Member(f.number)
+		f.skip = !kept.Any()
 		switch f.occurs {
 		case occursUnlessZero:
-			r.value(f, n, times, depth)
+			r.value(f, n, times, depth, kept)
 		case occursMaybe:
 			f.present.v = r.ints(n, nil)
 			there := 0
@@ -264,18 +283,18 @@ func (r *treeReader) body(m *node, n int, times []int64, depth int) {
 				}
 			}
 			if there < n {
-				r.value(f, there, nil, depth)
+				r.value(f, there, nil, depth, kept)
 			} else {
-				r.value(f, n, times, depth)
+				r.value(f, n, times, depth, kept)
 			}
 		default:
-			r.list(f, n, depth)
+			r.list(f, n, depth, kept)
 		}
 	}
 }
 
 // list reads a list that occurs n times.
-func (r *treeReader) list(f *node, n, depth int) {
+func (r *treeReader) list(f *node, n, depth int, keep idf.Kept) {
 	f.count.v = r.ints(n, nil)
 	elems, rest := r.uvarint(), r.byte()
 	if elems > maxListColumns || rest > 1 {
@@ -302,7 +321,12 @@ func (r *treeReader) list(f *node, n, depth int) {
 		}
 		e := &node{kind: f.kind}
 		r.nodes++
-		r.value(e, longer[i], nil, depth)
+		kept := keep.Item(int(i))
+		if i == elems && keep.Beyond(int(i)) {
+			kept = idf.KeptWhole()
+		}
+		e.skip = !kept.Any()
+		r.value(e, longer[i], nil, depth, kept)
 		if i < elems {
 			f.elems = append(f.elems, e)
 		} else {
@@ -312,10 +336,16 @@ func (r *treeReader) list(f *node, n, depth int) {
 }
 
 // value reads the column of a scalar, or the members of a message.
-func (r *treeReader) value(f *node, n int, times []int64, depth int) {
+func (r *treeReader) value(f *node, n int, times []int64, depth int, keep idf.Kept) {
+	switch {
+	case f.kind == kindMessage:
+		r.body(f, n, times, depth+1, keep)
+		return
+	case f.skip:
+		r.pass(f.kind, n)
+		return
+	}
 	switch f.kind {
-	case kindMessage:
-		r.body(f, n, times, depth+1)
 	case kindText:
 		f.texts = r.texts(n)
 	case kindFloat, kindDouble:

@@ -62,6 +62,8 @@ type node struct {
 	rest   *node   // of a list: elements beyond elems
 
 	plan *plan // while shredding
+
+	skip bool // its values were not read
 }
 
 // column is a row of integers with a place to read on.

@@ -28,6 +28,8 @@ type cacheKey struct {
 	kind   cacheKind
 	offset int64
 	at     int64
+	// members are those that payloads have, as far as they were read; "" for all.
+	members string
 }
 
 type cacheKind uint8

@@ -76,7 +76,13 @@ func (t *timeline) loadCoded(ctx context.Context, i int, x *blockIndex, k, first
 			continue
 		}
 		at := cacheKey{source: t.source, kind: cacheDecoded, offset: m.place.chunk, at: m.place.at}
-		if v, ok := t.cache.get(at); ok {
+		v, held := t.cache.get(at)
+		if !held && t.members != nil {
+			some := at
+			some.members = t.membersName
+			v, held = t.cache.get(some)
+		}
+		if held {
 			copy(out[a-first:b-first], v.([]*engram.Snapshot)[a-m.first:b-m.first])
 			continue
 		}
@@ -96,7 +102,13 @@ func (t *timeline) loadCoded(ctx context.Context, i int, x *blockIndex, k, first
 				want[v-m.first] = true
 			}
 		}
-		got, err2 := d.decode(ctx, m, want)
+		members := t.members
+		if _, can := d.Decoder.(codec.MemberDecoder); !can {
+			members = nil
+		} else if members != nil {
+			at.members = t.membersName
+		}
+		got, err2 := d.decode(ctx, m, want, members)
 		if err2 != nil {
 			return engram.Errorf(engram.CodeOf(err2), t.path, "a message of %s in the chunk at %d cannot be decoded: %w", t.entity, m.place.chunk, err2)
 		}
@@ -165,7 +177,7 @@ func (t *timeline) decoderAt(ctx context.Context, key decoderKey, def *channelDe
 	}
 	for n := range slices.Backward(steps) {
 		m := &steps[n]
-		if _, err := d.decode(ctx, m, make([]bool, m.last-m.first)); err != nil {
+		if _, err := d.decode(ctx, m, make([]bool, m.last-m.first), nil); err != nil {
 			t.decoders.put(d, false)
 			return nil, engram.Errorf(engram.CodeOf(err), t.path, "a message of %s in the chunk at %d cannot be decoded: %w", t.entity, m.place.chunk, err)
 		}
@@ -197,10 +209,14 @@ type pooledDecoder struct {
 }
 
 // decode decodes a message and checks that it gave what it was to give.
-func (d *pooledDecoder) decode(ctx context.Context, m *codedMessage, want []bool) ([]*engram.Snapshot, error) {
+func (d *pooledDecoder) decode(ctx context.Context, m *codedMessage, want []bool, members codec.Members) (got []*engram.Snapshot, err error) {
 	coded := m.Message
 	coded.Snapshots = m.run.columns.snapshots(m.first, m.last)
-	got, err := d.Decode(ctx, coded, want)
+	if members != nil {
+		got, err = d.Decoder.(codec.MemberDecoder).DecodeMembers(ctx, coded, want, members)
+	} else {
+		got, err = d.Decode(ctx, coded, want)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -125,6 +125,9 @@ type Timeline interface {
 	// payloads. A video frame needs the frames from the last key frame on; they
 	// are decoded for it and cached.
 	Load(ctx context.Context, i, first, last int) ([]*engram.Snapshot, error)
+	// Members returns the same timeline for who needs only some members of payloads: Load
+	// may leave the others out. Equal names say that the members are the same.
+	Members(name string, of codec.Members) Timeline
 }
 
 // Block is a part of a timeline.

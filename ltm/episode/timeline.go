@@ -9,6 +9,7 @@ import (
 	"github.com/foxglove/mcap/go/mcap"
 
 	"github.com/seed-301d4374/engram"
+	"github.com/seed-301d4374/engram/ltm/codec"
 )
 
 // blockRef is a block and where it lies.
@@ -55,6 +56,16 @@ type timeline struct {
 	tail   []*engram.Snapshot // the last block, if it is not written yet: whole, sorted
 	// ordered says that starts and ends of the blocks' spans ascend.
 	ordered bool
+	// members are those that Load has to read, nil for all.
+	members     codec.Members
+	membersName string
+}
+
+// Members implements [Timeline].
+func (t *timeline) Members(name string, of codec.Members) Timeline {
+	some := *t
+	some.membersName, some.members = name, of
+	return &some
 }
 
 func (t *timeline) Blocks() []Block { return t.blocks }

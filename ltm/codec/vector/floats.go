@@ -198,14 +198,44 @@ func (g *grid) write(values []float64, native []int64, maxError float64) (w Writ
 	return w
 }
 
+// floatsHead reads how the integers of a vector become floats.
+func (r *Reader) floatsHead(single bool) (g grid) {
+	head := r.byte()
+	g = grid{kind: head &^ singleFlag, single: head&singleFlag != 0, native32: single}
+	switch g.kind {
+	case floatsOrdered, floatsSingle:
+	case floatsDecimal:
+		if g.exponent = r.byte(); int(g.exponent) >= len(powers) {
+			r.fail("decimals of %d digits", g.exponent)
+			g.exponent = 0
+		}
+	case floatsStep, floatsQuant:
+		g.step = math.Float64frombits(r.uint64())
+	default:
+		r.fail("unknown kind %d of floats", head)
+	}
+	return g
+}
+
+// SkipFloats passes over a vector of n floats.
+func (r *Reader) SkipFloats(n int) {
+	if n == 0 {
+		return
+	}
+	g := r.floatsHead(false)
+	r.SkipInts(n)
+	if g.kind != floatsOrdered && g.kind != floatsSingle {
+		r.SkipInts(n)
+	}
+}
+
 // Floats reads a vector of len(v) floats, as bits, into v. single says what the
 // writer was told.
 func (r *Reader) Floats(v []uint64, single bool) {
 	if len(v) == 0 {
 		return
 	}
-	head := r.byte()
-	g := grid{kind: head &^ singleFlag, single: head&singleFlag != 0, native32: single}
+	g := r.floatsHead(single)
 	switch g.kind {
 	case floatsOrdered, floatsSingle:
 		if g.kind == floatsSingle && single {
@@ -224,16 +254,6 @@ func (r *Reader) Floats(v []uint64, single bool) {
 				v[i] = bits64(o)
 			}
 		}
-		return
-	case floatsDecimal:
-		if g.exponent = r.byte(); int(g.exponent) >= len(powers) {
-			r.fail("decimals of %d digits", g.exponent)
-			return
-		}
-	case floatsStep, floatsQuant:
-		g.step = math.Float64frombits(r.uint64())
-	default:
-		r.fail("unknown kind %d of floats", head)
 		return
 	}
 	ks, corrections := make([]int64, len(v)), make([]int64, len(v))

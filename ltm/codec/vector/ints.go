@@ -175,21 +175,42 @@ func (r *Reader) Ints(v, reference []int64) {
 	}
 }
 
-func (r *Reader) residuals(kind byte, v []int64) {
-	p := prediction{by: predictor(r.byte())}
+// SkipInts passes over a vector of n integers.
+func (r *Reader) SkipInts(n int) {
+	if n == 0 {
+		return
+	}
+	switch head := r.byte(); head & intsKindMask {
+	case intsZero:
+	case intsSame:
+		r.uvarint()
+	case intsCoded, intsPlanes:
+		r.residualsHead(head & intsKindMask)
+	default:
+		r.fail("unknown kind %d of integers", head)
+	}
+}
+
+// residualsHead reads all of a vector of residuals but these. The parameter is the first class, or the number of planes.
+func (r *Reader) residualsHead(kind byte) (p prediction, first int64, parameter int, packed, raw []byte) {
+	p.by = predictor(r.byte())
 	if p.by >= predictors {
 		r.fail("unknown predictor %d", p.by)
 	}
 	for i := range p.coefficients() {
 		p.w[i] = int8(r.byte())
 	}
-	first := unzigzag(r.uvarint())
-	parameter := int(r.byte()) // the first class, or the number of planes
-	packed := r.data()
-	var raw []byte
+	first = unzigzag(r.uvarint())
+	parameter = int(r.byte())
+	packed = r.data()
 	if kind == intsCoded {
 		raw = r.data()
 	}
+	return p, first, parameter, packed, raw
+}
+
+func (r *Reader) residuals(kind byte, v []int64) {
+	p, first, parameter, packed, raw := r.residualsHead(kind)
 	switch {
 	case r.Err != nil:
 		return

@@ -77,7 +77,13 @@ func (w *Writer) joined(v [][]byte) {
 
 // Texts reads a vector of n texts. They may share memory with what is read, and with
 // each other.
-func (r *Reader) Texts(n int) [][]byte {
+func (r *Reader) Texts(n int) [][]byte { return r.texts(n, false) }
+
+// SkipTexts passes over a vector of n texts.
+func (r *Reader) SkipTexts(n int) { r.texts(n, true) }
+
+// texts returns nil for texts that are skipped.
+func (r *Reader) texts(n int, skip bool) [][]byte {
 	if n > MaxCount {
 		r.fail("%d elements; at most %d are allowed", n, MaxCount)
 		return nil
@@ -87,7 +93,7 @@ func (r *Reader) Texts(n int) [][]byte {
 	}
 	switch kind := r.byte(); kind {
 	case textsSame:
-		t := r.joined(1)
+		t := r.joined(1, skip)
 		if t == nil {
 			return nil
 		}
@@ -98,7 +104,11 @@ func (r *Reader) Texts(n int) [][]byte {
 			r.fail("%d different texts among %d", different, n)
 			return nil
 		}
-		texts := r.joined(int(different))
+		texts := r.joined(int(different), skip)
+		if skip {
+			r.SkipInts(n)
+			return nil
+		}
 		which := make([]int64, n)
 		if r.Ints(which, nil); r.Err != nil {
 			return nil
@@ -113,14 +123,14 @@ func (r *Reader) Texts(n int) [][]byte {
 		}
 		return v
 	case textsAll:
-		return r.joined(n)
+		return r.joined(n, skip)
 	default:
 		r.fail("unknown kind %d of texts", kind)
 		return nil
 	}
 }
 
-func (r *Reader) joined(n int) [][]byte {
+func (r *Reader) joined(n int, skip bool) [][]byte {
 	lengths := make([]int64, n)
 	r.Ints(lengths, nil)
 	sum := int64(0)
@@ -142,14 +152,18 @@ func (r *Reader) joined(n int) [][]byte {
 	case joinedPlain:
 		all = r.data()
 	case joinedPacked:
+		packed := r.data()
+		if skip || r.Err != nil {
+			return nil
+		}
 		var err error
-		if all, err = decompress(r.data(), int(sum)); err != nil {
+		if all, err = decompress(packed, int(sum)); err != nil {
 			r.fail("%v", err)
 		}
 	default:
 		r.fail("texts in unknown place %d", where)
 	}
-	if r.Err != nil {
+	if skip || r.Err != nil {
 		return nil
 	}
 	if sum != int64(len(all)) {

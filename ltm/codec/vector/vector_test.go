@@ -111,6 +111,37 @@ func TestTextsAreReadAsTheyWere(t *testing.T) {
 }
 
 // walk returns n values as an encoder of that step gives them, from a fixed seed.
+// Who passes over a vector stands where who reads it does.
+func TestVectorsArePassedOver(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ints := rapid.SliceOf(rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 3), rapid.Just(int64(7)))).Draw(t, "ints")
+		var reference []int64
+		if rapid.Bool().Draw(t, "has reference") {
+			reference = slices.Repeat([]int64{5}, len(ints))
+		}
+		floats := drawFloats(t)
+		bits := make([]uint64, len(floats))
+		for i, v := range floats {
+			bits[i] = math.Float64bits(v)
+		}
+		options := FloatOptions{MaxError: rapid.SampledFrom([]float64{0, 1e-4}).Draw(t, "error")}
+		texts := rapid.SliceOf(rapid.SliceOfN(rapid.Byte(), 0, 40)).Draw(t, "texts")
+		r := written(func(w *Writer) {
+			w.Ints(ints, reference)
+			w.Floats(bits, options)
+			w.Texts(texts)
+			w.Ints([]int64{1, 9, 4}, nil)
+		})
+		r.SkipInts(len(ints))
+		r.SkipFloats(len(bits))
+		r.SkipTexts(len(texts))
+		last := make([]int64, 3)
+		if r.Ints(last, nil); r.Err != nil || !slices.Equal(last, []int64{1, 9, 4}) || len(r.Head)+len(r.Data) != 0 {
+			t.Fatalf("%v is left, of %d and %d bytes, %v", last, len(r.Head), len(r.Data), r.Err)
+		}
+	})
+}
+
 func walk(n int, offset int64, speed float64, value func(k int64) float64) []uint64 {
 	r := rand.New(rand.NewPCG(1, 2))
 	v, k, d := make([]uint64, n), float64(offset), 0.0

@@ -1,0 +1,329 @@
+package idf
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// Numbers reads numbers at some paths of encoded payloads of one type, without decoding
+// the rest. It is used by one goroutine.
+type Numbers struct {
+	t    *Type
+	root pick
+	n    int
+}
+
+// Numbers compiles a reader of numbers at paths as [Found.Path] has them, such as
+// position[3], limits["knee"].max, or limits.knee.max; the empty path is that of a payload
+// that is a number itself.
+//
+// The error is NotFound and names the path and the nearest member there is, TypeMismatch
+// if there is no number at the path, Invalid for a path that cannot be one, and Exhausted
+// for too many or too long paths.
+func (t *Type) Numbers(paths []string) (*Numbers, error) {
+	if len(paths) > maxProjectPaths {
+		return nil, engram.Errorf(engram.Exhausted, t.Name(), "%d paths to read; at most %d are allowed", len(paths), maxProjectPaths)
+	}
+	r := &Numbers{t: t, n: len(paths)}
+	for i, path := range paths {
+		var steps []step
+		var err error
+		if path != "" {
+			steps, err = parsePath(path)
+		}
+		if err == nil {
+			err = r.root.into(t.layout(), steps, i)
+		}
+		if err != nil {
+			e := err.(*memberError)
+			return nil, engram.Errorf(e.code, t.Name(), "member path %s: %s", shorten(path), e.msg)
+		}
+	}
+	r.root.finish()
+	return r, nil
+}
+
+// Read sets out[i] to the number at path i: NaN where the payload has none. Bools are 0
+// and 1, enumerations their numbers, durations and times seconds, times since the Unix
+// epoch. A member that cannot be unset is zero if it is not written. The error is Corrupt.
+func (r *Numbers) Read(b []byte, out []float64) error {
+	for i := range out[:r.n] {
+		out[i] = math.NaN()
+	}
+	if r.n == 0 {
+		return nil
+	}
+	if err := r.root.message(r.t.layout(), b, out); err != nil {
+		return r.t.fail(err)
+	}
+	return nil
+}
+
+func (p *pick) set(out []float64, v float64) {
+	for _, i := range p.out {
+		out[i] = v
+	}
+}
+
+// forget takes back what was read at a place and below it.
+func (p *pick) forget(out []float64) {
+	p.set(out, math.NaN())
+	for _, f := range p.fields {
+		f.forget(out)
+	}
+	for _, it := range p.items {
+		it.forget(out)
+	}
+	for _, k := range p.keys {
+		k.forget(out)
+	}
+}
+
+// message reads a message.
+func (p *pick) message(l *layout, b []byte, out []float64) error {
+	switch l.special {
+	case isValue:
+		return p.variant(b, out)
+	case isTime, isDuration:
+		sec, nanos, err := readSeconds(b)
+		p.set(out, float64(sec)+float64(nanos)/1e9)
+		return err
+	}
+	for _, f := range p.fields {
+		f.seen = 0
+	}
+	for _, i := range p.zeros {
+		if math.IsNaN(out[i]) { // another record of the same message may have set it
+			out[i] = 0
+		}
+	}
+	for len(b) > 0 {
+		num, wire, n := consumeTag(b)
+		if n < 0 {
+			return errWire(n)
+		}
+		m := l.find(num)
+		if m == nil || p.members[m.index] == nil && m.oneof == 0 {
+			v := skipValue(num, wire, b[n:])
+			if v < 0 {
+				return errWire(v)
+			}
+			b = b[n+v:]
+			continue
+		}
+		o, n, err := l.next(b)
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+		if m.oneof > 0 {
+			p.override(m, out)
+		}
+		if f := p.members[m.index]; f != nil {
+			if err := f.record(&o, out); err != nil {
+				return under(m.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// skipValue is protowire.ConsumeFieldValue with a short way for what is short.
+func skipValue(num protowire.Number, wire protowire.Type, b []byte) int {
+	if wire == protowire.BytesType && len(b) > 0 && b[0] < 0x80 && int(b[0]) < len(b) {
+		return 1 + int(b[0])
+	}
+	return protowire.ConsumeFieldValue(num, wire, b)
+}
+
+// override takes back what was read of other members of a oneof.
+func (p *pick) override(m *member, out []float64) {
+	for _, f := range p.fields {
+		if f.m != m && f.m.oneof == m.oneof {
+			f.forget(out)
+		}
+	}
+}
+
+// record reads one record of a member.
+func (p *pick) record(o *occurrence, out []float64) error {
+	m := p.m
+	switch {
+	case m.dict:
+		return p.entry(o.b, out)
+	case !m.list:
+		return p.one(m, o, out)
+	case o.isPacked():
+		return p.packed(o.b, out)
+	}
+	it := p.at(p.seen)
+	p.seen++
+	if it == nil {
+		return nil
+	}
+	return it.one(m, o, out)
+}
+
+// at returns what is read of a list's element, nil for nothing.
+func (p *pick) at(index int) *pick {
+	i, found := slices.BinarySearchFunc(p.items, index, func(it item, index int) int { return cmp.Compare(it.index, index) })
+	if !found {
+		return nil
+	}
+	return p.items[i].pick
+}
+
+// packed reads elements of a list of scalars.
+func (p *pick) packed(b []byte, out []float64) error {
+	m, first := p.m, p.seen
+	count := m.packedLen(b)
+	p.seen += count
+	at := 0 // the element that b begins with
+	for _, it := range p.items {
+		i := it.index - first
+		if i < 0 {
+			continue
+		}
+		if i >= count {
+			break
+		}
+		switch m.wire {
+		case protowire.Fixed32Type:
+			b = b[4*(i-at):]
+		case protowire.Fixed64Type:
+			b = b[8*(i-at):]
+		default:
+			for range i - at {
+				_, n := consumeVarint(b)
+				if n < 0 {
+					return errWire(n)
+				}
+				b = b[n:]
+			}
+		}
+		num, _, err := m.consumeScalar(b)
+		if err != nil {
+			return err
+		}
+		at = i
+		it.set(out, m.float(num))
+	}
+	return nil
+}
+
+// entry reads an entry of a dict.
+func (p *pick) entry(b []byte, out []float64) error {
+	var key, value occurrence
+	var content parts
+	for rest := b; len(rest) > 0; {
+		o, n, err := p.m.msg.next(rest)
+		if err != nil {
+			return err
+		}
+		switch rest = rest[n:]; {
+		case o.m == nil:
+		case o.m == p.m.key():
+			key = o
+		default:
+			content.add(o.b)
+			value = o
+		}
+	}
+	text := string(key.b)
+	if p.m.key().kind != protoreflect.StringKind {
+		text = p.m.key().keyText(key.num)
+	}
+	k := p.keys[text]
+	if k == nil {
+		return nil
+	}
+	k.forget(out) // of equal keys the last one counts
+	value.b = content.b
+	return k.one(p.m.elem(), &value, out)
+}
+
+// one reads a single value of a member.
+func (p *pick) one(m *member, o *occurrence, out []float64) error {
+	if m.msg != nil {
+		return p.message(m.msg, o.b, out)
+	}
+	p.set(out, m.float(o.num))
+	return nil
+}
+
+// float returns a scalar of a member as a number.
+func (m *member) float(num uint64) float64 {
+	switch m.kind {
+	case protoreflect.DoubleKind:
+		return math.Float64frombits(num)
+	case protoreflect.FloatKind:
+		return float64(math.Float32frombits(uint32(num)))
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		return float64(num)
+	}
+	return float64(integer(m.kind, num))
+}
+
+// variant reads a Value.
+func (p *pick) variant(b []byte, out []float64) error {
+	v, err := readVariant(b)
+	if err != nil {
+		return err
+	}
+	switch v.kind {
+	case variantBool:
+		p.set(out, float64(v.num&1))
+	case variantInt32:
+		p.set(out, float64(v.int32()))
+	case variantInt64:
+		p.set(out, float64(protowire.DecodeZigZag(v.num)))
+	case variantUint64:
+		p.set(out, float64(v.num))
+	case variantFloat:
+		p.set(out, float64(math.Float32frombits(uint32(v.num))))
+	case variantDouble:
+		p.set(out, math.Float64frombits(v.num))
+	case variantTime, variantDuration:
+		sec, nanos, err := readSeconds(v.b)
+		p.set(out, float64(sec)+float64(nanos)/1e9)
+		return err
+	case variantList, variantDict:
+		return p.variants(v, out)
+	}
+	return nil
+}
+
+// variants reads the content of a list or a dict in a Value.
+func (p *pick) variants(v variant, out []float64) error {
+	if v.kind == variantList && len(p.items) == 0 || v.kind == variantDict && len(p.keys) == 0 {
+		return nil
+	}
+	for i := 0; ; i++ {
+		content, rest, found, err := nextRecord(v.b, 1)
+		if err != nil || !found {
+			return err
+		}
+		v.b = rest
+		k := p.at(i)
+		if v.kind == variantDict {
+			var key []byte
+			if key, content, err = dictEntry(content); err != nil {
+				return err
+			}
+			k = p.keys[string(key)]
+		}
+		if k == nil {
+			continue
+		}
+		k.forget(out) // of equal keys the last one counts
+		if err := k.variant(content, out); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package idf
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/seed-301d4374/engram"
+)
+
+func numbersAt(t rapid.TB, ty *Type, b []byte, paths ...string) []float64 {
+	t.Helper()
+	r, err := ty.Numbers(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]float64, len(paths))
+	for range 2 { // what was read before leaves nothing behind
+		if err := r.Read(b, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func TestNumbers(t *testing.T) {
+	ty, b := zoo(t), zooPayload(t)
+	want := map[string]float64{
+		"count": 3, "ratio": 0.5, "ok": 1, "joints[0]": 1, "joints[1]": 2.5, "joints[2]": math.NaN(),
+		"points[1].x": 2, "points[2].x": math.NaN(), `named["knee"].x`: 3, "named.knee.x": 3, `named["\"odd\" ½"].x`: 4, "named.hip.x": math.NaN(),
+		"rows[1][1].x": 7, "rows[1][2].x": math.NaN(), "pair[1].x": 8, "time": 9, "took": 1.5,
+		`any["n"]`: 5, "any.deep[0]": 1.5, "any.deep[2].at": 1e-9, "any.deep[1]": math.NaN(), "any.deep": math.NaN(),
+		"pose.position.x": 1, "pose.position.y": 0, "pose.orientation.w": math.NaN(),
+		"image.width": 2, "image.height": 0, "child.count": 1, "child.child.count": math.NaN(), "far": -5, "total": math.MaxUint64,
+	}
+	for path, v := range want {
+		if got := numbersAt(t, ty, b, path)[0]; got != v && !(math.IsNaN(got) && math.IsNaN(v)) {
+			t.Errorf("%s is %v, want %v", path, got, v)
+		}
+	}
+	for path, code := range map[string]engram.Code{
+		"nothing": engram.NotFound, "name": engram.TypeMismatch, "joints": engram.TypeMismatch, "named": engram.TypeMismatch,
+		"pose": engram.TypeMismatch, "count.x": engram.NotFound, "seen_in": engram.TypeMismatch, "pair[7]": engram.NotFound,
+		"a..b": engram.Invalid, "joints[-1]": engram.Invalid, "array": engram.TypeMismatch,
+	} {
+		if _, err := ty.Numbers([]string{path}); engram.CodeOf(err) != code {
+			t.Errorf("%s: %v, want %v", path, err, code)
+		}
+	}
+}
+
+// Every number that a walk finds is read at its path, and is listed.
+func TestNumbersAreThoseOfWalks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ty := randomType(t, false)
+		b, _ := contents{t: t, regular: true}.wire(ty.Descriptor())
+		var paths []string
+		var want []float64
+		err := ty.Walk(b, KindNumber|KindFlag|KindTime, func(f *Found) bool {
+			v := f.Num
+			if f.Kind == KindTime {
+				v = float64(f.Int) / 1e9
+			}
+			paths, want = append(paths, string(f.Path)), append(want, v)
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(paths) > maxProjectPaths {
+			paths, want = paths[:maxProjectPaths], want[:maxProjectPaths]
+		}
+		listed := map[string]bool{}
+		members, err := ty.NumberMembers(b, math.MaxInt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range members {
+			listed[m.Path] = true
+		}
+		for i, got := range numbersAt(t, ty, b, paths...) {
+			if diff := math.Abs(got - want[i]); diff > 1e-6*math.Abs(want[i]) || math.IsNaN(got) != math.IsNaN(want[i]) {
+				t.Errorf("%s is %v, want %v", paths[i], got, want[i])
+			}
+			if !listed[paths[i]] {
+				t.Errorf("%s is not listed", paths[i])
+			}
+		}
+	})
+}
+
+func TestNumbersOfDamagedPayloads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ty := randomType(t, false)
+		b, _ := contents{t: t}.wire(ty.Descriptor())
+		members, err := ty.NumberMembers(b, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		for _, m := range members {
+			paths = append(paths, m.Path)
+		}
+		r, err := ty.Numbers(paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make([]float64, len(paths))
+		if err := r.Read(b, out); err != nil {
+			t.Fatal(err)
+		}
+		if len(b) == 0 {
+			return
+		}
+		b[rapid.IntRange(0, len(b)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
+		b = b[:rapid.IntRange(0, len(b)).Draw(t, "length")]
+		_, listing := ty.NumberMembers(b, 100)
+		for _, err := range []error{listing, r.Read(b, out)} {
+			if err != nil && engram.CodeOf(err) != engram.Corrupt {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// Ten joints of 43, with all that a robot feels.
+func BenchmarkNumbers(b *testing.B) {
+	ty := compiled(b, "acme.Feeling", `
+		syntax = "proto3";
+		package acme;
+		message Feeling { repeated string name = 1; repeated double position = 2; repeated double velocity = 3; repeated double effort = 4; }`)
+	names, values := make([]string, 43), make([]float64, 43)
+	for i := range names {
+		names[i], values[i] = "arm_left_joint", float64(i)+0.5
+	}
+	payload := mustEncode(b, ty, map[string]any{"name": names, "position": values, "velocity": values, "effort": values})
+	var paths []string
+	for i := range 10 {
+		paths = append(paths, "position"+indexSegment(3*i))
+	}
+	r, err := ty.Numbers(paths)
+	if err != nil {
+		b.Fatal(err)
+	}
+	out := make([]float64, len(paths))
+	for b.Loop() {
+		if err := r.Read(payload, out); err != nil || out[9] != 27.5 {
+			b.Fatal(out, err)
+		}
+	}
+}
