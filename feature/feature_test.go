@@ -20,7 +20,9 @@ import (
 	"github.com/seed-301d4374/engram/feature/poses"
 	"github.com/seed-301d4374/engram/feature/pull"
 	engramv1 "github.com/seed-301d4374/engram/gen/engram/v1"
+	"github.com/seed-301d4374/engram/internal/testkit/serving"
 	ltmservice "github.com/seed-301d4374/engram/ltm/service"
+	"github.com/seed-301d4374/engram/pose"
 	poseservice "github.com/seed-301d4374/engram/pose/service"
 )
 
@@ -174,3 +176,40 @@ func TestStreamEndsWithItsRights(t *testing.T) {
 		t.Errorf("the stream ended with %v", err)
 	}
 }
+
+// A call within the process is made as over a connection: by its rule, and with its own error.
+func TestWithin(t *testing.T) {
+	revisions := poseservice.Revisions{Life: 7}
+	s := feature.Guard(offering{serving.New(t), []feature.Feature{poses.Feature(keeper{revisions: revisions})}},
+		rules(t, "rules: [{allow: read, to: somebody, on: RobotState}]"))
+	client := poses.NewClient(feature.Within(s))
+	got, err := client.Revisions(access.WithIdentity(t.Context(), "somebody"))
+	if err != nil || got.Life != revisions.Life {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := client.Revisions(access.WithIdentity(t.Context(), "nobody")); engram.CodeOf(err) != engram.Forbidden {
+		t.Errorf("who has no rights: %v", err)
+	}
+	if _, err := client.Watch(t.Context(), pose.Changes{}, nil); engram.CodeOf(err) != engram.Unsupported {
+		t.Errorf("a call of several answers: %v", err)
+	}
+	if _, err := poses.NewClient(feature.Within(serving.New(t))).Revisions(t.Context()); engram.CodeOf(err) != engram.Unsupported {
+		t.Errorf("a call that is not offered: %v", err)
+	}
+}
+
+// offering is a server that offers features.
+type offering struct {
+	engram.Server
+	features []feature.Feature
+}
+
+func (o offering) Features() []feature.Feature { return o.features }
+
+// keeper keeps no poses.
+type keeper struct {
+	poseservice.Service
+	revisions poseservice.Revisions
+}
+
+func (k keeper) Revisions(context.Context) (poseservice.Revisions, error) { return k.revisions, nil }

@@ -154,7 +154,7 @@ func (h *poseHost) frames(ctx context.Context, u *engram.EntityUpdate, a map[str
 	}
 	agent, _ := a["agent"].(engram.ID)
 	for _, robot := range []string{"", cmp.Or(agent.ProviderSegment(), agent.Entity()), agent.Entity(), u.Entity.ProviderSegment()} {
-		frame = absolute(robot, name)
+		frame = service.Absolute(robot, name)
 		if slices.ContainsFunc(edges, func(e pose.EdgeInfo) bool { return e.Child == frame }) {
 			break
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +26,7 @@ const maxPoseFrames = 10_000
 // RobotState: descriptions, joint states, localizations, revisions and acquisitions.
 //
 // The frames of a provider segment's data are those of one robot, whose name is the
-// provider segment's; see [robotOf] and [absolute].
+// provider segment's; see [service.RobotOf] and [service.Absolute].
 type poses struct {
 	store   *pose.Store
 	present *pose.Present
@@ -150,7 +149,7 @@ func rebuildRanks(items []engram.Item) map[engram.ID]int {
 				if err != nil {
 					continue
 				}
-				source, child := sourceOf(entity, &l), absolute(robotOf(entity), l.child)
+				source, child := sourceOf(entity, &l), service.Absolute(service.RobotOf(entity), l.child)
 				if _, known := sources[child]; !known {
 					sources[child] = source
 				}
@@ -232,24 +231,4 @@ func (p *poses) take(ctx context.Context, id engram.ID, snap *engram.Snapshot) {
 			server.Note(ctx, leftOut(entity, id.CoreSegment(), err))
 		}
 	}
-}
-
-// robotOf returns the robot that an entity's data is about: the provider segment is
-// named after it, or, in a recording, after that. Prior knowledge of a robot is in
-// the entity of its name.
-func robotOf(entity engram.ID) string {
-	if entity.ProviderSegment() == PriorKnowledgeProvider {
-		return entity.Entity()
-	}
-	return entity.ProviderSegment()
-}
-
-// absolute returns the absolute name of a frame or joint: with a slash inside it
-// has its robot already. Leading slashes, which ROS 1 allowed, mean nothing.
-func absolute(robot, name string) string {
-	name = strings.TrimLeft(name, "/")
-	if name == "" || robot == "" || strings.Contains(name, "/") {
-		return name
-	}
-	return robot + "/" + name
 }

@@ -39,15 +39,15 @@ func readAcquisition(entity engram.ID, t engram.Time, b []byte) (a acquisitionOf
 		return a, err
 	}
 	m, _ := value.(map[string]any)
-	robot := robotOf(entity)
-	if robot == RevisionProvider {
+	robot := service.RobotOf(entity)
+	if robot == service.RevisionProvider {
 		robot = ""
 	}
 	a.Sensor, _ = m["sensor_frame_id"].(string)
 	if a.Sensor == "" {
 		a.Sensor = entity.Entity()
 	}
-	a.Sensor, a.Time = absolute(robot, a.Sensor), t
+	a.Sensor, a.Time = service.Absolute(robot, a.Sensor), t
 	number, _ := m["number"].(uint64)
 	a.id = pose.AcquisitionID(number)
 	a.released, _ = m["released"].(bool)
@@ -114,7 +114,7 @@ func (p *poses) replayAcquisition(it *engram.Item) {
 func acquisitionEntity(sensor string) (engram.ID, error) {
 	robot, name, ok := strings.Cut(sensor, "/")
 	if !ok {
-		robot, name = RevisionProvider, sensor
+		robot, name = service.RevisionProvider, sensor
 	}
 	return engram.NewID("RobotState", "Acquisition", robot, name)
 }

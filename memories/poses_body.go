@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/server"
 )
 
@@ -106,8 +107,8 @@ func (p *poses) planLocked(entity engram.ID, t engram.Time, b []byte) (placement
 		return placement{left: err}, nil // what is no message, the memory says best
 	}
 	plan := placement{localization: l, source: sourceOf(entity, &l)}
-	robot := robotOf(entity)
-	plan.parent, plan.child = absolute(robot, l.parent), absolute(robot, l.child)
+	robot := service.RobotOf(entity)
+	plan.parent, plan.child = service.Absolute(robot, l.parent), service.Absolute(robot, l.child)
 	p.yieldLocked(plan.child)
 	if plan.parent == "" || plan.child == "" {
 		plan.left = engram.Errorf(engram.Invalid, entity.String(), "it names no parent and child frame")

@@ -9,10 +9,6 @@ import (
 	"github.com/seed-301d4374/engram/server"
 )
 
-// RevisionProvider is the provider segment of RobotState/Revision that revisions
-// made through the service are committed to. The frames in it have absolute names.
-const RevisionProvider = "PoseService"
-
 const revisionType = "engram.robot_state.Revision"
 
 // revisionKey is the key of a *pose.Revision in a commit's context, through which
@@ -27,7 +23,7 @@ func (p *poses) writeRevision(ctx context.Context, u engram.EntityUpdate, put fu
 		return engram.Errorf(engram.Invalid, u.Entity.String(), "a revision is one instance, not %d", len(u.Instances))
 	}
 	in := u.Instances[0]
-	tx, err := revisionOf(u.Entity, in.Payload.Bytes, asSaid)
+	tx, err := revisionOf(u.Entity, in.Payload.Bytes, service.AsSaid)
 	if err != nil {
 		return err
 	}
@@ -69,7 +65,7 @@ func (p *poses) replayRevision(it *engram.Item) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	tx, err := revisionOf(entity, it.Instances[0].Payload.Bytes, asResolved)
+	tx, err := revisionOf(entity, it.Instances[0].Payload.Bytes, service.AsResolved)
 	if err != nil {
 		leave(err)
 		return
@@ -131,7 +127,7 @@ func (p *poses) commitRevision(ctx context.Context, tx service.Transaction) (pos
 	if tx.Author == "" {
 		tx.Author = "unknown"
 	}
-	entity, err := engram.NewID("RobotState", "Revision", RevisionProvider, tx.Author)
+	entity, err := engram.NewID("RobotState", "Revision", service.RevisionProvider, tx.Author)
 	if err != nil {
 		return 0, err
 	}

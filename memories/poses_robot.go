@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/pose/urdf"
 	"github.com/seed-301d4374/engram/server"
 )
@@ -33,7 +34,7 @@ func checkDescription(u *engram.EntityUpdate) error {
 		if err != nil || len(bytes.TrimSpace(text)) == 0 {
 			continue // what is no message, the memory says best
 		}
-		if _, err := urdf.Read(bytes.NewReader(text), robotOf(u.Entity)+".urdf"); err != nil {
+		if _, err := urdf.Read(bytes.NewReader(text), service.RobotOf(u.Entity)+".urdf"); err != nil {
 			return err
 		}
 	}
@@ -46,7 +47,7 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 	if err != nil || len(bytes.TrimSpace(text)) == 0 {
 		return err
 	}
-	robot := robotOf(entity)
+	robot := service.RobotOf(entity)
 	d, err := urdf.Read(bytes.NewReader(text), robot+".urdf")
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (p *poses) describe(ctx context.Context, entity engram.ID, t engram.Time, b
 	p.mu.Lock()
 	p.described[robot] = true
 	for i := range d.Joints {
-		p.yieldLocked(absolute(robot, d.Joints[i].Child))
+		p.yieldLocked(service.Absolute(robot, d.Joints[i].Child))
 	}
 	p.meetLocked(robot + "/")
 	err = p.addRobotLocked(ctx, entity, t, d, robot)
@@ -144,17 +145,6 @@ type jointFeed struct {
 	unknown error // of names of which the description has no joint
 }
 
-// commandWords are in the names of entities that tell what a robot was told to do, and
-// not what it did.
-var commandWords = []string{"command", "cmd", "desired", "setpoint", "goal", "target"}
-
-// isCommanded reports whether an entity's name says that it tells what a robot was told
-// to do.
-func isCommanded(entity engram.ID) bool {
-	name := strings.ToLower(entity.Entity())
-	return slices.ContainsFunc(commandWords, func(w string) bool { return strings.Contains(name, w) })
-}
-
 // feel stores joint values. A joint is set by the entity that set it first, unless its
 // name says that it tells commands: beside what a robot does, recordings hold what it was
 // told to do, and what was measured counts, whichever comes first.
@@ -197,19 +187,19 @@ func (p *poses) jointFeedLocked(entity engram.ID, names [][]byte) *jointFeed {
 			return feed
 		}
 	}
-	robot := robotOf(entity)
+	robot := service.RobotOf(entity)
 	feed = &jointFeed{names: make([]string, len(names)), handles: make([]*pose.JointEdge, len(names))}
 	var unknown []string
 	for i := range names {
 		feed.names[i] = string(names[i])
-		name := absolute(robot, feed.names[i])
+		name := service.Absolute(robot, feed.names[i])
 		h, err := p.store.JointEdge(name)
 		if err != nil {
 			unknown = append(unknown, feed.names[i])
 			continue
 		}
 		owner, owned := p.owners[name]
-		if owned && isCommanded(owner) && !isCommanded(entity) {
+		if owned && service.Commanded(owner) && !service.Commanded(entity) {
 			delete(p.joints, owner) // it learns that the joint is not its own any more
 			owned = false
 		}

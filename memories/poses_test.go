@@ -329,7 +329,7 @@ func FuzzPoseDecode(f *testing.F) {
 		_ = p.feel(id, second, b)
 		_ = p.writeLocalization(t.Context(), u, put)
 		_ = p.writeRevision(t.Context(), u, func(u engram.EntityUpdate) error {
-			if _, err := revisionOf(id, u.Instances[0].Payload.Bytes, asResolved); err != nil {
+			if _, err := revisionOf(id, u.Instances[0].Payload.Bytes, service.AsResolved); err != nil {
 				t.Errorf("the payload with its outcome cannot be read: %v", err)
 			}
 			return nil

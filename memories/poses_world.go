@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
+	"github.com/seed-301d4374/engram/pose/service"
 	"github.com/seed-301d4374/engram/world"
 )
 
@@ -64,6 +65,7 @@ func (p *poses) startWorld(ctx context.Context, svc engram.Service) error {
 	if err != nil {
 		return err
 	}
+	p.service.SetForeignSources(itemSources(ctx, svc))
 	w := &worldEdges{p: p, model: model, pending: map[string]waiting{}}
 	w.watcher, err = model.Watch(ctx)
 	var f *world.Forest
@@ -79,6 +81,27 @@ func (p *poses) startWorld(ctx context.Context, svc engram.Service) error {
 	w.retry(ctx, f)
 	p.world = w
 	return nil
+}
+
+// itemSources returns what tells where items are, of all robots.
+func itemSources(ctx context.Context, svc engram.Service) (ids []engram.ID) {
+	names := []string{"World", "Object"}
+	if s, ok := svc.(interface {
+		MemoriesFor(ctx context.Context) []string
+	}); ok {
+		names = s.MemoriesFor(ctx)
+	}
+	for _, name := range names {
+		switch name[strings.IndexByte(name, ':')+1:] {
+		case "World":
+			ids = append(ids, engram.MustID(name))
+		case "Object":
+			for _, segment := range []string{"Instance", "Attachments", "ArticulatedAttachments"} {
+				ids = append(ids, engram.MustID(name+"/"+segment))
+			}
+		}
+	}
+	return ids
 }
 
 // followWorld is the memory's Run hook: it follows what is committed to the world.
@@ -339,7 +362,7 @@ func (p *poses) extendLocked(name string, known *itemEdge, track []world.Edge, f
 			if e.Time <= known.last {
 				return errWhole
 			}
-			handle, err := p.store.Reparent(e.Time, e.Frame, name, pose.Rest(), pose.MaxGap(0))
+			handle, err := p.store.Reparent(e.Time, e.Frame, name, pose.Rest(), pose.MaxGap(0), pose.Foreign())
 			if err != nil {
 				return err
 			}
@@ -400,7 +423,7 @@ func spansOf(track []world.Edge) (spans []pose.Span, last world.Edge) {
 // setSpansLocked makes spans, the last of which has its last sample at a time, all that the store has of
 // an item.
 func (p *poses) setSpansLocked(name string, spans []pose.Span, newest engram.Time) error {
-	handle, err := p.store.Retrace(name, spans, pose.Rest(), pose.MaxGap(0))
+	handle, err := p.store.Retrace(name, spans, pose.Rest(), pose.MaxGap(0), pose.Foreign())
 	if err != nil {
 		return err
 	}
@@ -427,7 +450,7 @@ func (w *worldEdges) linkLocked(f *world.Forest, name string, now world.Edge) st
 			names = []string{r.Base}
 		}
 		for _, base := range names {
-			if base = absolute(name, base); base != name && !f.Has(base) && w.p.store.Structure().Hangs(base) {
+			if base = service.Absolute(name, base); base != name && !f.Has(base) && w.p.store.Structure().Hangs(base) {
 				return base
 			}
 		}
@@ -470,7 +493,7 @@ func (p *poses) linkItemLocked(name, link string) error {
 	if link == "" {
 		return nil
 	}
-	if err := p.store.Fixed(link, name, pose.Identity(), pose.ExactCov()); err != nil {
+	if err := p.store.Fixed(link, name, pose.Identity(), pose.ExactCov(), pose.Foreign()); err != nil {
 		return err
 	}
 	p.items[name] = &itemEdge{parent: link, link: link}
@@ -544,7 +567,7 @@ func (w *worldEdges) carry(f *world.Forest, e *world.Edge) error {
 		return nil
 	}
 	p := w.p
-	if own := absolute(e.Provider, e.Frame); own != e.Frame && p.store.Structure().Hangs(own) {
+	if own := service.Absolute(e.Provider, e.Frame); own != e.Frame && p.store.Structure().Hangs(own) {
 		e.Frame = own
 	}
 	if e.Home != world.InInstance {

@@ -12,11 +12,12 @@ import (
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/idf"
+	"github.com/seed-301d4374/engram/pose/service"
 )
 
 // PriorKnowledgeProvider is the provider segment that prior knowledge is committed
 // to.
-const PriorKnowledgeProvider = "PriorKnowledge"
+const PriorKnowledgeProvider = service.PriorKnowledge
 
 // PriorKnowledge returns a Start hook that commits folders of prior knowledge; see
 // [LoadPriorKnowledge].

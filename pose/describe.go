@@ -13,6 +13,7 @@ type EdgeInfo struct {
 	Kind          Kind
 	Valid         engram.Interval
 	Joint         string // its name, of a KindJoint edge
+	Foreign       bool   // see [Foreign]
 	// Samples and Bytes are what its history holds, or how many keys an anchor has;
 	// First and Last are valid if Samples > 0. Pruned counts the samples that
 	// retention dropped.
@@ -70,7 +71,7 @@ func (p *Path) Edges(t engram.Time) (out []EdgeInfo, fail Failure) {
 // describe describes an edge during the span in which it holds.
 func (v *View) describe(e *edge, valid engram.Interval) EdgeInfo {
 	poses, values := v.samples(e, valid)
-	info := EdgeInfo{Parent: e.parentName, Child: e.childName, Kind: e.kind, Valid: valid}
+	info := e.info(valid)
 	switch e.kind {
 	case KindFree:
 		poses.describe(&info)

@@ -80,6 +80,7 @@ type edgeConfig struct {
 	sigma     float64 // of a joint; NaN: unknown
 	unset     UnsetPolicy
 	retention *Retention // nil: the store's default
+	foreign   bool
 }
 
 // UnsetPolicy says what a joint answers that was never set: by default the failure
@@ -144,6 +145,9 @@ func Sigma(sigma float64) Option { return func(c *edgeConfig) { c.sigma = sigma 
 
 // WhenUnset sets what a joint that was never set answers.
 func WhenUnset(p UnsetPolicy) Option { return func(c *edgeConfig) { c.unset = p } }
+
+// Foreign marks an edge as one that somebody else says than the rest: [EdgeInfo] tells.
+func Foreign() Option { return func(c *edgeConfig) { c.foreign = true } }
 
 // Keep sets how much history the edge keeps. The default is the store's. It has no
 // effect on an edge that exists already.

@@ -102,6 +102,14 @@ func unknownFrame(name string, t engram.Time) Failure {
 	return Failure{Code: UnknownFrame, Time: t, about: &subject{kind: "frame", of: name}}
 }
 
+// NoFrame returns the error for a frame that no edge names.
+func NoFrame(name string) error { return unknownFrame(name, 0).Err() }
+
+// NoWay returns the error for two frames that are in different trees at a time.
+func NoWay(target, source string, t engram.Time) error {
+	return Failure{Code: NotConnected, Time: t, about: &subject{kind: "path", of: target, to: source}}.Err()
+}
+
 // when names the time asked for.
 func (f Failure) when() string {
 	if f.Time == engram.MaxTime {

@@ -1,6 +1,10 @@
 package pose
 
-import "github.com/seed-301d4374/engram"
+import (
+	"iter"
+
+	"github.com/seed-301d4374/engram"
+)
 
 // Span is a time during which a frame hangs on one parent: from a time on, until the next
 // span's.
@@ -122,10 +126,26 @@ func (v Structure) Above(t engram.Time, frame string) []EdgeInfo {
 		if p.edge == nil {
 			break
 		}
-		edges = append(edges, EdgeInfo{
-			Parent: p.edge.parentName, Child: p.edge.childName, Kind: p.edge.kind, Valid: engram.Interval{Start: p.from, End: end},
-		})
+		edges = append(edges, p.edge.info(engram.Interval{Start: p.from, End: end}))
 		id = p.edge.parent
 	}
 	return edges
+}
+
+// Edges visits all edges, without their samples.
+func (v Structure) Edges() iter.Seq[EdgeInfo] {
+	return func(yield func(EdgeInfo) bool) {
+		for _, f := range v.c.frames {
+			for i, p := range f.periods {
+				if p.edge != nil && !yield(p.edge.info(f.span(i))) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// info describes an edge without its samples.
+func (e *edge) info(valid engram.Interval) EdgeInfo {
+	return EdgeInfo{Parent: e.parentName, Child: e.childName, Kind: e.kind, Valid: valid, Foreign: e.cfg.foreign}
 }

@@ -4,6 +4,7 @@ package poses
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/access"
@@ -18,7 +19,8 @@ const name = "engram.v1.PoseService"
 
 // Poses are made of what the memory RobotState holds: who may read all of it may ask for
 // poses, who may write all of it may revise them. Who may also write to the acquisitions
-// may acquire.
+// may acquire. Frames that come from elsewhere, such as the world's items, are told to those
+// who may read all that they come from.
 var (
 	memory    = engram.MustID("RobotState")
 	reading   = feature.Needs(of(access.Read))
@@ -34,20 +36,33 @@ func of(a access.Actions) access.Need {
 func Feature(s service.Service) feature.Feature {
 	h := handler{s}
 	return feature.New(name,
-		feature.Unary("LookUp", reading, h.lookUp).Lasting(),
-		feature.Unary("Acquire", acquiring, h.acquire).Lasting(),
+		feature.Unary("LookUp", reading, within(h, h.lookUp)).Lasting(),
+		feature.Unary("Acquire", acquiring, within(h, h.acquire)).Lasting(),
 		feature.Unary("ReleaseAcquisition", acquiring, h.release),
 		feature.Unary("CommitRevision", revising, h.commitRevision).Carrying(access.Write),
 		feature.Unary("ListRevisions", reading, h.listRevisions),
-		feature.Unary("DiffPoses", reading, h.diff),
-		feature.Unary("Tree", reading, h.tree),
-		feature.Unary("Path", reading, h.path),
+		feature.Unary("DiffPoses", reading, within(h, h.diff)),
+		feature.Unary("Tree", reading, within(h, h.tree)),
+		feature.Unary("Path", reading, within(h, h.path)),
 		feature.Unary("ListLeftOut", reading, h.listLeftOut),
 		feature.Stream("WatchPoses", reading, h.watch).Watching(),
 	)
 }
 
 type handler struct{ poses service.Service }
+
+// within answers a call within what its caller may know of the frames.
+func within[Req, Res any](h handler, f func(context.Context, Req) (Res, error)) func(context.Context, Req) (Res, error) {
+	return func(ctx context.Context, r Req) (Res, error) { return f(h.within(ctx), r) }
+}
+
+func (h handler) within(ctx context.Context) context.Context {
+	s, ok := h.poses.(interface{ ForeignSources() []engram.ID })
+	if ok && slices.ContainsFunc(s.ForeignSources(), func(id engram.ID) bool { return !access.May(ctx, access.Read, id) }) {
+		return service.WithoutForeign(ctx)
+	}
+	return ctx
+}
 
 func (h handler) lookUp(ctx context.Context, r *engramv1.LookUpRequest) (*engramv1.LookUpResponse, error) {
 	if err := wire.LimitsOf(ctx).Breadth("questions", len(r.GetQuestions())); err != nil {
@@ -125,6 +140,9 @@ func (h handler) listLeftOut(ctx context.Context, _ *engramv1.ListLeftOutRequest
 	left, err := h.poses.LeftOut(ctx)
 	m := &engramv1.ListLeftOutResponse{}
 	for _, l := range left {
+		if !access.May(ctx, access.Read, l.Entity) {
+			continue
+		}
 		m.LeftOut = append(m.LeftOut, &engramv1.ListLeftOutResponse_LeftOut{
 			Entity: l.Entity.String(), Reason: wire.ErrorMessage(l.Reason), Count: l.Count, Last: int64(l.Last)})
 	}
@@ -132,7 +150,7 @@ func (h handler) listLeftOut(ctx context.Context, _ *engramv1.ListLeftOutRequest
 }
 
 func (h handler) watch(ctx context.Context, r *engramv1.WatchPosesRequest, send func(*engramv1.WatchPosesResponse) error) error {
-	watch, err := h.poses.Watch(ctx, pose.Changes{
+	watch, err := h.poses.Watch(h.within(ctx), pose.Changes{
 		Target: r.GetTarget(), Source: r.GetSource(), OnlyAcquired: r.GetOnlyAcquired(), Trans: r.GetTrans(), Rot: r.GetRot(),
 	}, (*pose.Revision)(r.From))
 	if err != nil {

@@ -100,7 +100,7 @@ func checkSize(typ string, width, height int) error {
 	if width <= 0 || height <= 0 {
 		return engram.Errorf(engram.Corrupt, typ, "an image of %d x %d pixels has none", width, height)
 	}
-	if int64(width)*int64(height) > maxPixels {
+	if width > maxPixels/height { // their product may be too large for a number
 		return engram.Errorf(engram.Exhausted, typ, "an image of %d x %d pixels is larger than the %d pixels that are decoded", width, height, maxPixels)
 	}
 	return nil

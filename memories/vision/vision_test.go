@@ -96,6 +96,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"step shorter than a row", payload(t, raw("rgb8", 2, 1, 5, 1, 2, 3, 4, 5, 6)), engram.Corrupt},
 		{"no pixels", payload(t, raw("rgb8", 0, 0, 0)), engram.Corrupt},
 		{"too many pixels", payload(t, raw("mono8", 1<<31-1, 1<<31-1, 0, 1)), engram.Exhausted},
+		{"more pixels than a number holds", payload(t, raw("mono8", math.MaxUint32, math.MaxUint32, 0, 1)), engram.Exhausted},
 		{"empty compressed", payload(t, &foxglove.CompressedImage{Format: "jpeg"}), engram.Corrupt},
 		{"avif", payload(t, &foxglove.CompressedImage{Format: "avif", Data: []byte("ftypavif")}), engram.Unsupported},
 		{"cut jpeg", payload(t, &foxglove.CompressedImage{Format: "jpeg", Data: jpg.Bytes()[:jpg.Len()-20]}), engram.Corrupt},

@@ -10,14 +10,15 @@ import (
 	"github.com/seed-301d4374/engram/pose"
 )
 
-// pair returns the full names of two frames. Where a name alone stands for frames of
-// several robots, the other one decides: both are of one robot.
-func (l *Local) pair(target, source string) (fullTarget, fullSource string, err error) {
-	targets, err := l.candidates(target)
+// pair returns the full names of two frames that are asked about at t, as far as the caller
+// may know them. Where a name alone stands for frames of several robots, the other one
+// decides: both are of one robot.
+func (l *Local) pair(k *known, target, source string, t engram.Time) (fullTarget, fullSource string, err error) {
+	targets, err := l.candidates(k, target)
 	if err != nil {
 		return "", "", err
 	}
-	sources, err := l.candidates(source)
+	sources, err := l.candidates(k, source)
 	if err != nil {
 		return "", "", err
 	}
@@ -27,7 +28,7 @@ func (l *Local) pair(target, source string) (fullTarget, fullSource string, err 
 	if err != nil {
 		return "", "", err
 	}
-	return targets[0], sources[0], nil
+	return targets[0], sources[0], k.way(targets[0], sources[0], t)
 }
 
 // narrow reduces the candidates of a name to those of robots of which the other
@@ -66,8 +67,8 @@ func severalRobots(name string, candidates []string) error {
 // resolve returns the full name of a frame: the name itself if there is such a
 // frame; else that of the robot of the frame beside it, or of the only robot that
 // has one.
-func (l *Local) resolve(name, beside string) (string, error) {
-	candidates, err := l.candidates(name)
+func (l *Local) resolve(k *known, name, beside string) (string, error) {
+	candidates, err := l.candidates(k, name)
 	if err != nil {
 		return "", err
 	}
@@ -75,20 +76,26 @@ func (l *Local) resolve(name, beside string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if !k.has(left[0]) {
+		return "", pose.NoFrame(left[0])
+	}
 	return left[0], nil
 }
 
 // candidates returns the frames that a name may stand for, sorted: the name itself if
 // there is such a frame, or if there is none at all, which the store says best.
-func (l *Local) candidates(name string) ([]string, error) {
+func (l *Local) candidates(k *known, name string) ([]string, error) {
 	if name == "" {
 		return nil, engram.Errorf(engram.Invalid, "", "a frame's name is empty")
 	}
-	if l.has(name) || strings.Contains(name, "/") {
+	if l.has(k, name) || strings.Contains(name, "/") {
 		return []string{name}, nil
 	}
 	found := map[string]bool{}
-	for _, e := range l.store.Edges() {
+	for e := range l.store.Structure().Edges() {
+		if k != nil && e.Foreign {
+			continue
+		}
 		for _, frame := range []string{e.Parent, e.Child} {
 			if _, last, _ := cutLast(frame); last == name {
 				found[frame] = true
@@ -101,10 +108,7 @@ func (l *Local) candidates(name string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-func (l *Local) has(name string) bool {
-	_, err := l.store.Path(name, name)
-	return err == nil
-}
+func (l *Local) has(k *known, name string) bool { return k.has(name) && l.store.Structure().Has(name) }
 
 func cutLast(s string) (before, after string, found bool) {
 	if i := strings.LastIndexByte(s, '/'); i >= 0 {

@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/pose"
@@ -15,6 +17,9 @@ type Local struct {
 	writes Writes
 	life   uint64
 	left   leftOut
+	own    atomic.Pointer[known] // of the last structure that was asked about without foreign edges
+
+	sources []engram.ID
 }
 
 // Writes are the ways by which what clients change comes into a store, such as
@@ -43,7 +48,7 @@ func New(s *pose.Store, w Writes) *Local {
 
 // LookUp implements [Service].
 func (l *Local) LookUp(ctx context.Context, questions []Question) ([]Answer, error) {
-	views := map[pose.Revision]*pose.View{}
+	views := map[pose.Revision]look{}
 	answers := make([]Answer, len(questions))
 	for i := range questions {
 		if err := ctx.Err(); err != nil {
@@ -58,9 +63,16 @@ func canceled(err error) error {
 	return engram.Errorf(engram.Canceled, "", "the question was given up: %w", err)
 }
 
-func (l *Local) answer(ctx context.Context, q *Question, views map[pose.Revision]*pose.View) (a Answer) {
+// look is a view of a revision, with what the caller may know of it.
+type look struct {
+	*pose.View
+	known *known
+}
+
+func (l *Local) answer(ctx context.Context, q *Question, views map[pose.Revision]look) (a Answer) {
 	a.Target, a.Source = q.Target, q.Source
-	p, err := l.path(q, views)
+	k := l.known(ctx)
+	p, err := l.path(k, q, views)
 	if err != nil {
 		a.Err = err
 		return a
@@ -82,7 +94,10 @@ func (l *Local) answer(ctx context.Context, q *Question, views map[pose.Revision
 	case q.When == LatestCommon:
 		a.Pose, a.Info, fail = p.LatestCommon()
 	case q.When == Between:
-		fixed, err := l.resolve(q.Fixed, a.Source)
+		fixed, err := l.resolve(k, q.Fixed, a.Source)
+		if err == nil {
+			err = k.way(fixed, a.Source, q.SourceTime)
+		}
 		if err != nil {
 			a.Err = err
 			return a
@@ -98,6 +113,15 @@ func (l *Local) answer(ctx context.Context, q *Question, views map[pose.Revision
 	if a.Err == nil {
 		a.Err = fail.Err()
 	}
+	if k != nil && q.AsOf == nil {
+		// Meanwhile other edges may have come.
+		if err := l.known(ctx).way(a.Target, a.Source, q.Time); err != nil {
+			a.Err = err
+		}
+	}
+	if k != nil && a.Err == nil && crosses(p, &a.Info) {
+		a.Err = pose.NoWay(a.Target, a.Source, a.Info.TargetTime)
+	}
 	if a.Err != nil {
 		a.Pose, a.Cov, a.Info = pose.Pose{}, pose.Cov{}, pose.Info{}
 	}
@@ -105,20 +129,30 @@ func (l *Local) answer(ctx context.Context, q *Question, views map[pose.Revision
 }
 
 // path resolves a question's frames, in the view that it asks for.
-func (l *Local) path(q *Question, views map[pose.Revision]*pose.View) (*pose.Path, error) {
-	target, source, err := l.pair(q.Target, q.Source)
+func (l *Local) path(k *known, q *Question, views map[pose.Revision]look) (*pose.Path, error) {
+	t := q.Time
+	if q.When == LatestCommon {
+		t = engram.MaxTime
+	}
+	target, source, err := l.pair(k, q.Target, q.Source, t)
 	if err != nil {
 		return nil, err
 	}
 	if q.AsOf == nil {
 		return l.store.Path(target, source)
 	}
-	v := views[*q.AsOf]
-	if v == nil {
-		if v, err = l.store.View(pose.AsOf(*q.AsOf)); err != nil {
+	v, ok := views[*q.AsOf]
+	if !ok {
+		if v.View, err = l.store.View(pose.AsOf(*q.AsOf)); err != nil {
 			return nil, err
 		}
+		if k != nil {
+			v.known = knownOf(slices.Values(v.Edges()))
+		}
 		views[*q.AsOf] = v
+	}
+	if err := v.known.way(target, source, t); err != nil {
+		return nil, err
 	}
 	return v.Path(target, source)
 }
@@ -126,7 +160,7 @@ func (l *Local) path(q *Question, views map[pose.Revision]*pose.View) (*pose.Pat
 // Acquire implements [Service].
 func (l *Local) Acquire(ctx context.Context, a Acquire) (pose.Acquisition, error) {
 	var err error
-	if a.Sensor, err = l.resolve(a.Sensor, ""); err != nil {
+	if a.Sensor, err = l.resolve(l.known(ctx), a.Sensor, ""); err != nil {
 		return pose.Acquisition{}, err
 	}
 	for a.Wait {
@@ -180,8 +214,8 @@ func (l *Local) Revisions(context.Context) (Revisions, error) {
 }
 
 // Diff implements [Service].
-func (l *Local) Diff(_ context.Context, target, source string, a, b pose.Revision, th pose.Threshold) ([]pose.Change, error) {
-	target, source, err := l.pair(target, source)
+func (l *Local) Diff(ctx context.Context, target, source string, a, b pose.Revision, th pose.Threshold) ([]pose.Change, error) {
+	target, source, err := l.pair(l.known(ctx), target, source, engram.MaxTime)
 	if err != nil {
 		return nil, err
 	}
@@ -189,20 +223,22 @@ func (l *Local) Diff(_ context.Context, target, source string, a, b pose.Revisio
 }
 
 // Tree implements [Service].
-func (l *Local) Tree(_ context.Context, asOf *pose.Revision) ([]pose.EdgeInfo, error) {
+func (l *Local) Tree(ctx context.Context, asOf *pose.Revision) ([]pose.EdgeInfo, error) {
+	k := l.known(ctx)
 	if asOf == nil {
-		return l.store.Edges(), nil
+		return k.part(l.store.Edges()), nil
 	}
 	v, err := l.store.View(pose.AsOf(*asOf))
 	if err != nil {
 		return nil, err
 	}
-	return v.Edges(), nil
+	return k.part(v.Edges()), nil
 }
 
 // Path implements [Service].
-func (l *Local) Path(_ context.Context, target, source string, t engram.Time) ([]pose.EdgeInfo, error) {
-	target, source, err := l.pair(target, source)
+func (l *Local) Path(ctx context.Context, target, source string, t engram.Time) ([]pose.EdgeInfo, error) {
+	k := l.known(ctx)
+	target, source, err := l.pair(k, target, source, t)
 	if err != nil {
 		return nil, err
 	}
@@ -211,13 +247,16 @@ func (l *Local) Path(_ context.Context, target, source string, t engram.Time) ([
 		return nil, err
 	}
 	edges, fail := p.Edges(t)
+	if len(k.part(slices.Clone(edges))) != len(edges) {
+		return nil, pose.NoWay(target, source, t)
+	}
 	return edges, fail.Err()
 }
 
 // Watch implements [Service].
-func (l *Local) Watch(_ context.Context, ask pose.Changes, from *pose.Revision) (Stream, error) {
+func (l *Local) Watch(ctx context.Context, ask pose.Changes, from *pose.Revision) (Stream, error) {
 	var err error
-	if ask.Target, ask.Source, err = l.pair(ask.Target, ask.Source); err != nil {
+	if ask.Target, ask.Source, err = l.pair(l.known(ctx), ask.Target, ask.Source, engram.MaxTime); err != nil {
 		return nil, err
 	}
 	rev := l.store.Revision()
@@ -231,7 +270,9 @@ func (l *Local) Watch(_ context.Context, ask pose.Changes, from *pose.Revision) 
 	if err != nil {
 		return nil, err
 	}
-	s := &localStream{sub: sub, told: rev}
+	// The stream outlives the call, and its rights are those of the call.
+	rights := context.WithoutCancel(ctx)
+	s := &localStream{sub: sub, told: rev, way: func() error { return l.known(rights).way(ask.Target, ask.Source, engram.MaxTime) }}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -239,6 +280,7 @@ func (l *Local) Watch(_ context.Context, ask pose.Changes, from *pose.Revision) 
 // localStream is a subscription at a store of this process.
 type localStream struct {
 	sub    *pose.Subscription
+	way    func() error // whether the caller may know, still
 	ctx    context.Context
 	cancel context.CancelFunc
 
@@ -256,6 +298,9 @@ func (s *localStream) Next(ctx context.Context) (Event, error) {
 	ev, err := s.sub.Next(ctx)
 	if ctx.Err() != nil && err != nil {
 		return Event{}, engram.Errorf(engram.Canceled, "", "the watch was given up: %w", err)
+	}
+	if err == nil {
+		err = s.way()
 	}
 	if err != nil {
 		return Event{}, err
