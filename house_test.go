@@ -95,7 +95,9 @@ func importRules(packages map[string][]string) []importRule {
 		{except(rooms("transport", "feature", "gen")), rooms("gen/engram/v1"),
 			"generated RPC types stay at the edge and in features", [2]string{"memories", "gen/engram/v1/engramv1connect"}},
 		{rooms("memories", "ingest"), rooms("transport", "client"), "they write through the domain interfaces", [2]string{"ingest", "client"}},
-		{rooms("edge"), rooms("wm", "ltm", "server", "transport", "client", "memories", "ingest"),
+		{rooms("edge"), func(p string) bool {
+			return rooms("wm", "ltm", "server", "transport", "client", "memories", "ingest")(p) && !in("memories/vision")(p)
+		},
 			"faces see the memory as clients do, through the domain interfaces and features", [2]string{"edge/web", "wm"}},
 		{except(rooms("node", "edge")), rooms("edge"), "faces are put on last; only the composition imports them", [2]string{"transport/rpc", "edge/web"}},
 		{except(rooms("node")), rooms("node"), "a server is composed last; only programs import the composition", [2]string{"server", "node"}},

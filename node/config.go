@@ -55,6 +55,9 @@ type Config struct {
 	Operations Operations
 	// NoPage offers no page to browsers.
 	NoPage bool
+	// Assets are folders with files that descriptions of robots name, such as meshes, for the
+	// page: package://arm/hand.stl is arm/hand.stl in the first that has it.
+	Assets []string
 	// Now is the clock; nil means [engram.Now].
 	Now func() engram.Time
 }

@@ -124,7 +124,8 @@ func New(ctx context.Context, c Config) (n *Node, err error) {
 	n.security.begin(n.srv)
 	n.options.Robot = n.robot
 	if !c.NoPage {
-		n.options.Page = n.page
+		o := web.Options{Robot: n.robot, Assets: c.Assets, Now: c.Now, Log: c.Operations.Log}
+		n.options.Page = func(svc feature.Server) (http.Handler, []string) { return web.New(svc, o), web.Paths }
 	}
 	// The same after a restart, so that clients know the server again.
 	n.options.Server = cmp.Or(c.Name, strings.TrimSpace(n.robot+" "+cmp.Or(computer, "localhost")+" "+n.addresses[0]))
@@ -181,11 +182,6 @@ func (n *Node) register(ctx context.Context, c *Config) error {
 		return n.backbone.Names(ctx, keep)
 	}
 	return keep(ctx)
-}
-
-// page returns the page that browsers show of what an edge serves, and its paths.
-func (n *Node) page(svc feature.Server) (http.Handler, []string) {
-	return web.New(svc, web.Options{Robot: n.robot}), web.Paths
 }
 
 // Server returns the memory server, for calls inside the process. No access rules stand

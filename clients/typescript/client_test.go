@@ -32,8 +32,9 @@ func TestClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := serving.Serve(t, srv, nil, rpc.Options{Log: testkit.Quiet}, "")
+	restarted := serving.Serve(t, serving.New(t, memories.All()...), nil, rpc.Options{Log: testkit.Quiet}, "") // as one that began anew
 	cmd := exec.CommandContext(testkit.Context(t), node, "--test", "test/")
-	cmd.Env = append(os.Environ(), "ENGRAM_HTTP="+h.Address)
+	cmd.Env = append(os.Environ(), "ENGRAM_HTTP="+h.Address, "ENGRAM_HTTP_RESTARTED="+restarted.Address)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

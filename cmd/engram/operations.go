@@ -16,6 +16,7 @@ func addOperationsFlags(cmd *cobra.Command) {
 	f.String("metrics-listen", "", "serve /metrics, /healthz and /readyz, and nothing else, at host:port\n(they are at the other addresses, too)")
 	f.Duration("clock-every", 30*time.Second, "how often to measure how far other servers' clocks are; 0 is never")
 	f.Bool("no-page", false, "show the memory to no browsers (docs/ui.md)")
+	f.StringArray("assets", nil, "let the page fetch files below this folder, such as meshes: package://arm/hand.stl is arm/hand.stl in it;\nall who reach the page may; may be repeated")
 	addLogFlags(cmd)
 }
 

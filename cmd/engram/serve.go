@@ -149,6 +149,12 @@ func readSettings(cmd *cobra.Command) (s settings, err error) {
 		s.Now = func() engram.Time { return engram.Now().Add(offset) }
 	}
 	s.NoPage, _ = f.GetBool("no-page")
+	s.Assets, _ = f.GetStringArray("assets")
+	for _, dir := range s.Assets {
+		if !isFolder(dir) {
+			note(usagef("--assets %s: there is no such folder", dir))
+		}
+	}
 	s.Operations, err = readOperationsSettings(cmd)
 	note(err)
 	s.log, err = readLogSettings(cmd)

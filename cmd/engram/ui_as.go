@@ -58,6 +58,7 @@ func showAs(cmd *cobra.Command, q url.Values) error {
 	fmt.Fprintln(cmd.OutOrStdout(), address)
 	cmd.PrintErrf("shown as %s until Ctrl-C; the address is good once, for %v\n", as, secure.TokenLife)
 	if no, _ := cmd.Flags().GetBool("no-open"); !no {
+		cmd.PrintErrln("if the browser shows an empty page or no file, as one from a snap does, paste the address there")
 		remove, err := openUnseen(address)
 		defer remove()
 		if err != nil {

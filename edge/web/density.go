@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"net/http"
+	"slices"
 
 	"github.com/seed-301d4374/engram"
 )
@@ -29,40 +31,61 @@ type density struct {
 //	from, to  of which time; otherwise from the first to the newest snapshot
 //	n         in how many equal parts
 //	asof      what was known then
-func (p *Page) density(w http.ResponseWriter, r *http.Request, q query) error {
+func (p *plots) density(w http.ResponseWriter, r *http.Request, q query) error {
 	n, err := q.number("n", 1, maxColumns, 1000)
 	if err != nil {
 		return err
 	}
-	if ids := len(q.Values["id"]); ids == 0 || ids > maxEntities {
-		return engram.Errorf(engram.Invalid, "id", "%d entities; 1 to %d can be asked for at once", ids, maxEntities)
+	texts := q.Values["id"]
+	if len(texts) == 0 || len(texts) > maxEntities {
+		return engram.Errorf(engram.Invalid, "id", "%d entities; 1 to %d can be asked for at once", len(texts), maxEntities)
 	}
-	all := []density{}
-	for _, text := range q.Values["id"] {
+	var ids []engram.ID
+	for _, text := range texts {
 		id, err := q.parse(text)
 		if err != nil {
 			return err
 		}
-		s, held, err := p.span(r.Context(), q, id)
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	all, err := p.densities(r.Context(), q, ids, n)
+	if err != nil {
+		return err
+	}
+	return answer(w, all)
+}
+
+// densities counts the snapshots of entities in n bins.
+func (p *plots) densities(ctx context.Context, q query, ids []engram.ID, n int) ([]density, error) {
+	done, err := p.busy.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	all := []density{}
+	for _, id := range ids {
+		s, held, err := p.span(ctx, q, id)
 		if engram.CodeOf(err) == engram.NotFound {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d := density{ID: id, From: nanoseconds(s.from), To: nanoseconds(s.to), Count: make([]int, n)}
 		if held.count > 0 {
 			d.First, d.Last = exact(held.first), exact(held.last)
 		}
-		err = p.each(r.Context(), s, held, func(snap *engram.Snapshot) error {
+		err = p.each(ctx, s, held, func(snap *engram.Snapshot) error {
 			d.Count[s.binOf(snap.Time, n)]++
 			return nil
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d.Gaps = s.gaps()
 		all = append(all, d)
 	}
-	return answer(w, all)
+	return all, nil
 }

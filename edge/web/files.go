@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,9 @@ import (
 
 //go:embed all:dist
 var dist embed.FS
+
+// hashed matches the names that have the hash of their content.
+var hashed = regexp.MustCompile(`-[\w-]{8}\.(js|css)$`)
 
 // files serves the folder dist: index.html at /, what it loads at /ui/.
 var files = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,10 +37,10 @@ var files = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", f.kind)
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("ETag", f.tag)
-	if name == "index.html" {
-		h.Set("Cache-Control", "no-cache")
+	if hashed.MatchString(name) {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	} else {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable") // its name has its hash
+		h.Set("Cache-Control", "no-cache") // by its tag a browser sees whether it has changed
 	}
 	content := f.plain
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") && len(f.packed) < len(f.plain) {

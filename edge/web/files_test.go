@@ -44,7 +44,7 @@ func TestFiles(t *testing.T) {
 	}
 	for header, part := range map[string]string{
 		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self';", "X-Content-Type-Options": "nosniff",
-		"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+		"Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 	} {
 		if got := res.Header.Get(header); !strings.Contains(got, part) || strings.Contains(got, "unsafe") {
 			t.Errorf("%s: %q", header, got)
@@ -75,6 +75,12 @@ func TestFiles(t *testing.T) {
 	}
 	if again := get(script, "If-None-Match", res.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 		t.Error(again.Status)
+	}
+	for _, path := range []string{"/ui/icon.svg", "/ui/licenses.md"} { // whose names stay
+		res := get(path)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Cache-Control") != "no-cache" || res.Header.Get("ETag") == "" {
+			t.Error(path, res.Status, res.Header)
+		}
 	}
 	for _, path := range []string{"/ui/", "/ui/nothing.js", "/ui/../doc.go", "/ui/%2e%2e/doc.go"} {
 		if res := get(path); res.StatusCode == http.StatusOK {

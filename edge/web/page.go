@@ -6,11 +6,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
 	"strings"
 
 	"github.com/seed-301d4374/engram"
 	"github.com/seed-301d4374/engram/feature"
+	"github.com/seed-301d4374/engram/feature/poses"
+	"github.com/seed-301d4374/engram/pose/service"
 )
 
 // Options configures a [Page]. Zero members mean the defaults.
@@ -18,15 +21,49 @@ type Options struct {
 	// Robot is the robot whose memories the server hosts. IDs may have it before the
 	// memory's name, as links have that other robots follow.
 	Robot string
-	Log   *slog.Logger // nil means slog.Default()
+	// Assets are folders with files that robots' descriptions and items name:
+	// package://arm/meshes/hand.stl is arm/meshes/hand.stl in the first that has it. All who
+	// reach the page may read them.
+	Assets []string
+	// Now is the server's clock; nil means [engram.Now].
+	Now func() engram.Time
+	Log *slog.Logger // nil means slog.Default()
 }
 
 // Page serves the page. Make one with [New]. Safe for concurrent use.
 type Page struct {
-	svc feature.Server
-	o   Options
-	mux *http.ServeMux
+	robot string
+	mux   *http.ServeMux
 }
+
+// reader reads what the pieces show.
+type reader struct {
+	svc   feature.Server
+	types types
+	busy  *admission // of what is read window by window, and takes seconds
+}
+
+// plots serves pieces of numbers over time.
+type plots struct {
+	*reader
+	log *slog.Logger
+}
+
+// pictures serves images and video.
+type pictures struct{ *reader }
+
+// scenes serves what is where.
+type scenes struct {
+	*reader
+	o      Options
+	poses  service.Service
+	worlds worlds
+	maps   lastMap
+	large  *admission // of large payloads
+}
+
+// maxLarge bounds the clouds and grids that are read at once: one may have 100 MB.
+const maxLarge = 3
 
 // Paths are the patterns of http.ServeMux that a page answers.
 var Paths = []string{"GET /{$}", "GET /ui/", "GET /view/"}
@@ -34,10 +71,24 @@ var Paths = []string{"GET /{$}", "GET /ui/", "GET /view/"}
 // New returns the page of a memory server, which must be behind its access rules.
 func New(svc feature.Server, o Options) *Page {
 	o.Log = cmp.Or(o.Log, slog.Default())
-	p := &Page{svc: svc, o: o, mux: http.NewServeMux()}
+	if o.Now == nil {
+		o.Now = engram.Now
+	}
+	r := &reader{svc: svc, busy: newAdmission(1 + runtime.GOMAXPROCS(0))}
+	r.types.service = svc
+	p := &Page{robot: o.Robot, mux: http.NewServeMux()}
 	p.mux.Handle("GET /{$}", files)
 	p.mux.Handle("GET /ui/", files)
-	p.mux.Handle("GET /view/density", p.piece(p.density))
+	numbers, images := &plots{r, o.Log}, &pictures{r}
+	places := &scenes{reader: r, o: o, poses: poses.NewClient(feature.Within(svc)), large: newAdmission(maxLarge)}
+	for name, f := range map[string]func(http.ResponseWriter, *http.Request, query) error{
+		"density": numbers.density, "members": numbers.members, "series": numbers.series,
+		"cameras": images.cameras, "image": images.image, "video": images.video,
+		"scene": places.scene, "missing": places.missing, "trails": places.trails, "points": places.points,
+		"grid": places.grid, "robot": places.robot, "asset": places.asset, "world": places.world,
+	} {
+		p.mux.Handle("GET /view/"+name, p.piece(f))
+	}
 	return p
 }
 
@@ -48,6 +99,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Content-Security-Policy", policy)
 	p.mux.ServeHTTP(w, r)
 }
@@ -59,7 +111,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // piece answers a request by f, or with its error.
 func (p *Page) piece(f func(w http.ResponseWriter, r *http.Request, q query) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := f(w, r, query{r.URL.Query(), p.o.Robot}); err != nil && r.Context().Err() == nil {
+		if err := f(w, r, query{r.URL.Query(), p.robot}); err != nil && r.Context().Err() == nil {
 			refuse(w, err)
 		}
 	})
@@ -112,6 +164,15 @@ func (q query) parse(text string) (engram.ID, error) {
 		text = strings.TrimPrefix(text, q.robot+":")
 	}
 	return engram.Parse(text)
+}
+
+// id reads the ID of a parameter.
+func (q query) id(name string) (engram.ID, error) {
+	id, err := q.parse(q.Get(name))
+	if err != nil {
+		return id, engram.Errorf(engram.CodeOf(err), name, "%w", err)
+	}
+	return id, nil
 }
 
 // time reads a time, in RFC 3339 or nanoseconds; otherwise, if there is none.

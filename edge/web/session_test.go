@@ -73,14 +73,14 @@ func TestSessionHasTheRightsOfItsIdentity(t *testing.T) {
 		t.Errorf("as the owner: %v", err)
 	}
 	for name, tt := range map[string]struct {
-		by    *rpc.Client
-		as    access.Identity
-		sees  bool // what is there for guests
-		nodes bool // what is hidden from them
+		by         *rpc.Client
+		as         access.Identity
+		sees       bool // what is there for guests
+		seesHidden bool // what is hidden from them
 	}{
 		"a guest with credentials": {by: asGuest, sees: true},
 		"a guest, by the owner":    {by: asOwner, as: "guest", sees: true},
-		"an operator":              {by: asOwner, as: "operator", sees: true, nodes: true},
+		"an operator":              {by: asOwner, as: "operator", sees: true, seesHidden: true},
 		"somebody without rights":  {by: asOwner, as: "stranger"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,10 +136,10 @@ func TestSessionHasTheRightsOfItsIdentity(t *testing.T) {
 			if status, there := piece(seen); status != http.StatusOK || there != tt.sees {
 				t.Errorf("a piece: %d, %v", status, there)
 			}
-			if status, there := piece(hidden); status != http.StatusOK || there != tt.nodes {
+			if status, there := piece(hidden); status != http.StatusOK || there != tt.seesHidden {
 				t.Errorf("a hidden piece: %d, %v", status, there)
 			}
-			if status, text := ask(http.MethodPost, stats, `{"depth": "LEVEL_ENTITY"}`); status != http.StatusOK || strings.Contains(text, hidden) != tt.nodes {
+			if status, text := ask(http.MethodPost, stats, `{"depth": "LEVEL_ENTITY"}`); status != http.StatusOK || strings.Contains(text, hidden) != tt.seesHidden {
 				t.Errorf("%d %s", status, text)
 			}
 			if status, text := ask(http.MethodPost, commit, `{"commit": {"updates": [{"entity": "Vision/ImageRGB/p/camera"}]}}`); !strings.Contains(text, "no rule lets") {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"math/bits"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -13,6 +14,8 @@ const (
 	// windowCount and windowBytes are how much of an entity's history is read at once, about.
 	windowCount = 8192
 	windowBytes = 8 << 20
+	// maxReaders bounds the parts of a history that are read at once.
+	maxReaders = 4
 	// maxGaps bounds the notes of what is missing that a piece tells.
 	maxGaps = 1000
 )
@@ -31,7 +34,7 @@ type span struct {
 
 // span reads from, to and asof of an entity. Without from it begins with the first snapshot there is, without to it
 // ends with the newest.
-func (p *Page) span(ctx context.Context, q query, entity engram.ID) (s *span, held held, err error) {
+func (p *reader) span(ctx context.Context, q query, entity engram.ID) (s *span, held held, err error) {
 	s = &span{entity: entity}
 	if entity.Level() != engram.LevelEntity {
 		return nil, held, engram.Errorf(engram.Invalid, entity.String(), "is no entity")
@@ -59,7 +62,7 @@ type held struct {
 	bytes       int64  // of one snapshot, about
 }
 
-func (p *Page) held(ctx context.Context, entity engram.ID) (h held, err error) {
+func (p *reader) held(ctx context.Context, entity engram.ID) (h held, err error) {
 	stats, err := p.svc.Stats(ctx, engram.PatternOf(entity), engram.LevelEntity)
 	if err != nil {
 		return h, err
@@ -90,9 +93,31 @@ func heldOf(s *engram.Stats) (h held) {
 	return h
 }
 
+// split cuts a span into parts that can be read at the same time, if it is long.
+func (s *span) split(h held) []*span {
+	from, to := max(s.from, h.first), min(s.to, h.last.Add(1))
+	n := 1
+	if from < to {
+		count := float64(h.count) * float64(to.Sub(from)) / float64(h.last.Add(1).Sub(h.first))
+		n = max(1, min(runtime.GOMAXPROCS(0), maxReaders, int(count/(2*windowCount))))
+	}
+	parts := make([]*span, n)
+	for i := range parts {
+		part := *s
+		if i > 0 {
+			part.from = parts[i-1].to
+		}
+		if i < n-1 {
+			part.to = from.Add(to.Sub(from) / time.Duration(n) * time.Duration(i+1))
+		}
+		parts[i] = &part
+	}
+	return parts
+}
+
 // each visits the snapshots of a span in the order of time. It reads the history window by window, each of about as
 // many snapshots as are held in RAM without harm, and so needs no more however long the span is.
-func (p *Page) each(ctx context.Context, s *span, h held, visit func(*engram.Snapshot) error) error {
+func (p *reader) each(ctx context.Context, s *span, h held, visit func(*engram.Snapshot) error) error {
 	at, end := max(s.from, h.first), min(s.to, h.last.Add(1))
 	want := windowCount
 	if s.payload && h.bytes > 0 {
@@ -152,7 +177,7 @@ func (w *window) next(n, want int) {
 }
 
 // count counts the snapshots in a part of a span.
-func (p *Page) count(ctx context.Context, s *span, at engram.Time, length time.Duration) (n int, err error) {
+func (p *reader) count(ctx context.Context, s *span, at engram.Time, length time.Duration) (n int, err error) {
 	probe := *s
 	probe.payload = false
 	n, _, err = p.read(ctx, &probe, at, at.Add(length), func(*engram.Snapshot) error { return nil })
@@ -160,7 +185,7 @@ func (p *Page) count(ctx context.Context, s *span, at engram.Time, length time.D
 }
 
 // read visits the snapshots in a part of a span, and returns their number and size.
-func (p *Page) read(ctx context.Context, s *span, from, to engram.Time, visit func(*engram.Snapshot) error) (n, bytes int, err error) {
+func (p *reader) read(ctx context.Context, s *span, from, to engram.Time, visit func(*engram.Snapshot) error) (n, bytes int, err error) {
 	if from >= to {
 		return 0, 0, nil
 	}

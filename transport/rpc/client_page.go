@@ -15,6 +15,19 @@ import (
 	"github.com/seed-301d4374/engram/access"
 )
 
+// Web returns where browsers reach the server at the address of the client, with https if it asks who connects; "" if
+// the address is of no TCP port.
+func (c *Client) Web() string {
+	network, target, _ := splitAddress(c.address) // as it was when the client was made
+	switch {
+	case network != "tcp":
+		return ""
+	case c.o.Credentials != nil:
+		return "https://" + target
+	}
+	return "http://" + target
+}
+
 // Page returns a handler that hands requests of the server's page on to the server, as
 // made by an identity, for whom the client must be allowed to forward; "" is that of the
 // client itself. Who may call it is the caller's to look at. The error is Forbidden if the

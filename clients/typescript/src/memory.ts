@@ -197,14 +197,17 @@ export class Memory {
    */
   async *watch(patterns: string | string[], how: Watch = {}): AsyncGenerator<Update> {
     const { payload = 'value', signal } = how
-    let seen: { number: bigint; epoch: bigint } | undefined
+    const since = how.since === undefined ? undefined : toTime(how.since)
+    let seen: { number: bigint; epoch: bigint } | undefined // the last update that was told, or after which to begin
+    let epoch = 0n
+    let backfill = 0n // the newest update when it began
     let pause = 20
     let begun = false
     while (!signal?.aborted) {
       const start = seen
         ? ({ case: 'resume', value: seen } as const)
-        : how.since !== undefined
-          ? ({ case: 'since', value: toTime(how.since) } as const)
+        : since !== undefined
+          ? ({ case: 'since', value: since } as const)
           : how.backfill
             ? ({ case: 'last', value: how.backfill } as const)
             : ({ case: undefined } as const)
@@ -226,19 +229,32 @@ export class Memory {
           pause = 20
           if (!begun) how.started?.()
           begun = true
-          if (r.epoch && r.epoch !== seen?.epoch) seen = { epoch: r.epoch, number: r.number ?? 0n }
+          if (r.epoch) {
+            // Where nothing was told yet, the server did not refuse, but may leave out what it was told before it was asked.
+            if (epoch && epoch !== r.epoch) throw new EngramError('conflict', this.address, 'the server has begun anew')
+            epoch = r.epoch
+            if (seen) seen = { number: seen.number, epoch }
+            else {
+              backfill = r.number ?? 0n
+              if (start.case === undefined && r.number !== undefined) seen = { number: r.number, epoch }
+            }
+          }
           for (const u of r.updates) {
-            if (seen) seen = { ...seen, number: u.number > seen.number ? u.number : seen.number }
+            if (seen && u.number <= seen.number) continue
+            seen = { number: u.number, epoch }
             const update = updateOf(u)
-            if (update) yield update
+            // A resumption within the backfill brings what lies before its beginning, too.
+            if (update && !(since !== undefined && u.number <= backfill && update.time < since)) yield update
           }
         }
       } catch (e) {
         if (signal?.aborted) return
         const error = EngramError.from(e, this.address)
         // A server that began anew counts anew: what it has now is told from the beginning.
-        if (error.code === 'conflict' && seen) seen = undefined
-        else if (!begun || !/^(unavailable|internal|canceled|aborted|unknown|exhausted)$/.test(error.code)) throw error
+        if (error.code === 'conflict' && epoch) {
+          seen = { number: 0n, epoch: 0n }
+          epoch = backfill = 0n
+        } else if (!begun || !/^(unavailable|internal|canceled|aborted|unknown|exhausted)$/.test(error.code)) throw error
       } finally {
         one.end()
       }

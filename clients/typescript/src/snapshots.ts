@@ -2,8 +2,8 @@
 import { toJson, type JsonValue } from '@bufbuild/protobuf'
 import { ValueSchema } from '@bufbuild/protobuf/wkt'
 import type { Instance as InstanceMessage, ResultNode, Snapshot as SnapshotMessage, Update as UpdateMessage } from '../../../gen/es/engram/v1/memory_pb.js'
-import { entityOf, idOf } from './ids.js'
-import { idTime } from './times.js'
+import { entityOf, idOf, namesOf } from './ids.js'
+import { idTime, timeOf } from './times.js'
 
 /** One of the things that a snapshot says. */
 export interface Instance {
@@ -60,8 +60,11 @@ export function snapshotOf(entity: string, m: SnapshotMessage): Snapshot {
 }
 
 export function updateOf(u: UpdateMessage): Update | undefined {
-  if (!u.snapshot) return undefined
-  return { ...snapshotOf(entityOf(u.id), u.snapshot), arrived: u.arrived, supersedes: u.supersedes, dropped: u.dropped }
+  const time = namesOf(u.id)[4]
+  if (time === undefined) return undefined
+  const entity = entityOf(u.id)
+  const said = u.snapshot ? snapshotOf(entity, u.snapshot) : { id: u.id, entity, time: timeOf(time), instances: [], value: null }
+  return { ...said, arrived: u.arrived, supersedes: u.supersedes, dropped: u.dropped }
 }
 
 /** A snapshot of an answer with the ID of its entity, as the API has it. */

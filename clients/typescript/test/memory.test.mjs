@@ -64,6 +64,11 @@ test('what changes is told, after what was', async () => {
     if (seen.length === 2) stop.abort()
   }
   assert.deepEqual(seen, [23, 24])
+  const last = await m.latest(entity)
+  for await (const u of m.watch(entity, { backfill: 1, payload: 'none' })) {
+    assert.deepEqual([u.id, u.entity, u.time, u.arrived, u.instances, u.value], [last.id, entity, last.time, last.arrived, [], null])
+    break
+  }
 })
 
 test('a watch outlives a server that is away, and one that begins anew', async () => {
@@ -91,6 +96,54 @@ test('a watch outlives a server that is away, and one that begins anew', async (
     if (got.length === 3) break
   }
   assert.deepEqual([got, away], [[24, 25, 26], 2])
+})
+
+test('what another server at the address has is told from the beginning', async () => {
+  const other = new Memory(process.env.ENGRAM_HTTP_RESTARTED)
+  await other.addSegment(segment)
+  let calls = 0
+  // The first connection breaks when it has told something. From then on the other server answers.
+  const restarted = (next) => async (req) => {
+    const call = req.method.name === 'Subscribe' ? ++calls : 0
+    const r = await next(calls > 1 ? { ...req, url: req.url.replace(process.env.ENGRAM_HTTP, process.env.ENGRAM_HTTP_RESTARTED) } : req)
+    const messages = r.message
+    if (call === 1)
+      return { ...r, message: (async function* () { for await (const one of messages) { yield one; if (one.updates.length) throw new TypeError('terminated') } })() }
+    if (call > 1)
+      return { ...r, message: (async function* () { for await (const one of messages) { yield one; if (one.epoch) await other.commit(entity, { celsius: 33 }) } })() }
+    return r
+  }
+  const shaky = new Memory(process.env.ENGRAM_HTTP, { interceptors: [restarted] })
+  const got = []
+  const started = () => m.commit(entity, { celsius: 31 })
+  for await (const u of shaky.watch(entity, { started })) {
+    got.push(u.value.celsius)
+    if (got.length === 3 || u.value.celsius === 33) break
+    await other.commit(entity, { celsius: 32 }) // before the watch comes there
+  }
+  assert.deepEqual(got, [31, 32, 33])
+})
+
+test('a backfill that breaks off is completed', async () => {
+  const since = timeOf('2026-02-01T00:00:00Z')
+  const times = [since, since - 1n, since + 1n, since + 2n]
+  for (const [how, want] of [[{ backfill: 1 }, [0, 1, 2, 3]], [{ since }, [0, 2, 3]]]) {
+    let calls = 0
+    // The first connection breaks when it has told one of them.
+    const breaking = (next) => async (req) => {
+      const r = await next(req)
+      if (req.method.name !== 'Subscribe' || ++calls > 1) return r
+      const messages = r.message
+      return { ...r, message: (async function* () { for await (const one of messages) { yield { ...one, updates: one.updates.slice(0, 1) }; if (one.updates.length) throw new TypeError('terminated') } })() }
+    }
+    await m.commitAll(times.map((time, i) => [`${segment}/backfill/${i}`, { value: { i }, time }]))
+    const got = []
+    for await (const u of new Memory(process.env.ENGRAM_HTTP, { interceptors: [breaking] }).watch(`${segment}/backfill`, how)) {
+      got.push(u.value.i)
+      if (u.value.i === 3) break
+    }
+    assert.deepEqual([got, calls], [want, 2])
+  }
 })
 
 test('types, segments, poses', async () => {

@@ -4,8 +4,13 @@ import { inForce, patternOf, queryOf, type Selector } from 'engram-client'
 import { Level, SlowPolicy, PatternSchema, type Snapshot, type Stats } from '@api/memory_pb'
 import { create } from '@bufbuild/protobuf'
 import { own } from './lib/own.svelte'
-import { eachStats, idOf, items, memory, namesOf, quoteRegex, said, type Item } from './lib/api'
+import { eachStats, idOf, items, memory, namesOf, said, type Item } from './lib/api'
 import { Pace } from './lib/pace'
+import { lastName, named } from './lib/texts'
+import { levelsOf, mayMatch, type Levels } from './lib/patterns'
+import { parse } from './lib/time'
+import { Turns } from './lib/turns'
+import { forgetShapes } from './lib/type'
 import { clock, view } from './state.svelte'
 
 /** Something that went wrong, and what to do about it. */
@@ -65,6 +70,9 @@ export interface Node {
   rate: number
 }
 
+/** Of how many nodes a page remembers how much there was, for their rates. */
+const mostRated = 20_000
+
 class Tree {
   /** Memories, core and provider segments, in order. */
   nodes = $state<Node[]>([])
@@ -114,16 +122,29 @@ class Tree {
     return all
   }
 
+  /** Forgets how much there was: the server begins anew. */
+  forget() {
+    this.#before.clear()
+  }
+
   rated(all: Stats[]): Node[] {
     const now = performance.now()
-    return all.map((stats) => {
+    const nodes = all.map((stats) => {
       const before = this.#before.get(stats.id)
       let rate = 0
       if (before && now > before.at) rate = Math.max(0, (Number(stats.committed - before.committed) * 1000) / (now - before.at))
-      if (!before || now - before.at > 900) this.#before.set(stats.id, { committed: stats.committed, at: now })
+      if (!before || now - before.at > 900) {
+        this.#before.delete(stats.id) // The last one is the newest.
+        this.#before.set(stats.id, { committed: stats.committed, at: now })
+      }
       const names = namesOf(stats.id)
       return { id: stats.id, name: names[names.length - 1] ?? '', level: stats.level, stats, rate }
     })
+    for (const id of this.#before.keys()) {
+      if (this.#before.size <= mostRated) break
+      this.#before.delete(id)
+    }
+    return nodes
   }
 }
 
@@ -131,12 +152,11 @@ export const tree = new Tree()
 
 /** The entities whose ID has a text, in small letters or not. */
 export async function entitiesLike(text: string, signal: AbortSignal): Promise<Node[]> {
-  const quoted = quoteRegex(text.split('/').pop()!)
   const all = { kind: { case: undefined } } as const
-  const selector = create(PatternSchema, { levels: [all, all, all, { kind: { case: 'regex', value: `(?i).*${quoted}.*` } }] })
+  const selector = create(PatternSchema, { levels: [all, all, all, { kind: { case: 'regex', value: lastName(text) } }] })
   const found: Node[] = []
   await eachStats({ depth: Level.ENTITY, selector }, signal, (part) =>
-    found.push(...tree.rated(part.filter((n) => n.level === Level.ENTITY && n.id.toLowerCase().includes(text.toLowerCase())))),
+    found.push(...tree.rated(part.filter((n) => n.level === Level.ENTITY && named(n.id, text)))),
   )
   return found
 }
@@ -167,24 +187,60 @@ export async function history(entity: string, select: Selector, asOf: bigint | u
 /** What changed: entities, with the time of their newest snapshots. */
 export type News = Map<string, bigint>
 
+/** What a panel looks at: what has these names from the memory down, or what a pattern as text matches. */
+type Watched = { names: string[] } | { text: string }
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms))
+
+/** How often a page looks where no stream tells it, and whether a stream tells of what changes, ms. */
+const everyLook = 1000
+const everyCheck = 3000
+/** Of how many a page remembers that no stream tells of them. */
+const mostSilent = 100
+
+function alertOfSilence(why: string) {
+  server.alert({ key: 'stream', kind: 'warning', text: `Not all changes are told to this page, which looks each second instead: ${why}`, hint: 'It needs the right "subscribe" (docs/security.md).' })
+}
+
 /**
  * The one stream of a page: which entities change, without their values. Panels say what they look at; what they show
  * they fetch, as fast as they can draw.
+ *
+ * A page that is hidden has none. Where many are seen, or where the rules do not let this one be told of changes, it looks
+ * each second instead.
  */
 class Stream {
   /** Updates that have come, and those that were left out since the page was too slow for them. */
   got = 0
   skipped = 0
-  #wanted = new Map<symbol, { patterns: string[][]; tell: (news: News) => void }>()
+  #wanted = new Map<symbol, { watched: Watched[]; levels: Levels[]; tell: (news: News) => void }>()
   #abort?: AbortController
   #restart?: ReturnType<typeof setTimeout>
   #news: News = new Map()
   #frame = 0
+  #turns = new Turns(() => this.#again())
+  /** Segments and entities that change, of which the stream does not tell. */
+  #silent = new Set<string>()
 
-  /** Has tell called, at most once a frame, when something under one of these (names from the memory down) changes. */
-  watch(patterns: string[][], tell: (news: News) => void): () => void {
+  constructor() {
+    const look = () => {
+      this.#turns.want(!document.hidden)
+      this.#again()
+    }
+    look()
+    document.addEventListener('visibilitychange', look)
+    addEventListener('pagehide', () => this.#turns.want(false))
+    addEventListener('pageshow', look)
+  }
+
+  /**
+   * Has tell called, at most once a frame, when something under one of these (names from the memory down), or what a
+   * pattern as text matches, changes; of a text perhaps for more than it matches.
+   */
+  watch(patterns: string[][] | string, tell: (news: News) => void): () => void {
     const key = Symbol()
-    this.#wanted.set(key, { patterns, tell })
+    if (typeof patterns === 'string') this.#wanted.set(key, { watched: [{ text: patterns }], levels: [levelsOf(patterns)], tell })
+    else this.#wanted.set(key, { watched: patterns.map((names) => ({ names })), levels: patterns, tell })
     this.#again()
     return () => {
       this.#wanted.delete(key)
@@ -196,41 +252,147 @@ class Stream {
     clearTimeout(this.#restart)
     this.#restart = setTimeout(() => {
       this.#abort?.abort()
+      if (document.hidden || this.#wanted.size === 0 || this.#turns.mine === undefined) return
       this.#abort = new AbortController()
-      void this.#follow(this.#abort.signal)
+      void (this.#turns.mine ? this.#follow(this.#abort.signal) : this.#look(this.#all, this.#abort.signal))
     }, 30)
   }
 
+  #all = () => [...this.#wanted.values()].flatMap((w) => w.watched)
+
   async #follow(signal: AbortSignal) {
     let pause = 200
+    let unreadable = false
+    const all = this.#all()
+    const entities = new Set(all.flatMap((w) => ('names' in w && w.names.length > 3 ? [idOf(w.names)] : [])))
     while (!signal.aborted) {
+      const over = new AbortController()
+      const told = new Set<string>()
+      let checks = false
       try {
-        const selectors = [...this.#wanted.values()].flatMap((w) => w.patterns.map(patternOf))
-        if (selectors.length === 0) return
-        const stream = memory.subscribe({ selectors, slow: SlowPolicy.SLOW_LATEST, start: { case: 'last', value: 1 } }, { signal })
+        const selectors = all.flatMap((w) => ('names' in w ? [patternOf(w.names)] : []))
+        // A text that is no pattern would end the stream for all; whoever shows it says so.
+        const patterns = unreadable ? ['*'] : all.flatMap((w) => ('text' in w ? [w.text] : []))
+        const stream = memory.subscribe({ selectors, patterns, slow: SlowPolicy.SLOW_LATEST, start: { case: 'last', value: 1 } }, { signal })
         const pace = new Pace()
         for await (const r of stream) {
           await pace.rest()
           pause = 200
+          if (!checks) void this.#check(told, AbortSignal.any([signal, over.signal]))
+          checks = true
           for (const u of r.updates) {
             this.got++
             this.skipped += Number(u.dropped)
             const names = namesOf(u.id)
             if (names.length < 5) continue
-            this.#news.set(u.id.slice(0, u.id.lastIndexOf('/')), u.snapshot?.time ?? u.arrived)
+            const entity = idOf(names.slice(0, 4))
+            told.add(idOf(names.slice(0, 3)))
+            if (entities.has(entity)) told.add(entity)
+            this.#note(u.id.slice(0, u.id.lastIndexOf('/')), parse(names[4] + 'Z', 0n) ?? u.arrived)
           }
-          if (this.#news.size && !this.#frame) this.#frame = requestAnimationFrame(() => this.#tell())
         }
       } catch (e) {
         if (signal.aborted) return
+        if (ConnectError.from(e).code === Code.InvalidArgument) unreadable = true
         if (ConnectError.from(e).code === Code.PermissionDenied) {
-          server.alert({ key: 'stream', kind: 'warning', text: `Changes cannot be followed: ${said(e)}`, hint: 'The page needs the right "subscribe" (docs/security.md).' })
-          return
+          alertOfSilence(said(e))
+          return this.#look(this.#all, signal)
         }
       }
-      await new Promise((done) => setTimeout(done, pause))
+      over.abort()
+      await sleep(pause)
       pause = Math.min(pause * 2, 3000)
     }
+  }
+
+  #note(entity: string, t: bigint) {
+    if (t > (this.#news.get(entity) ?? t - 1n)) this.#news.set(entity, t)
+    this.#frame ||= requestAnimationFrame(() => this.#tell())
+  }
+
+  /** Has what is watched looked at again and again, as there is no stream that tells of it. */
+  async #look(of: () => Watched[], signal: AbortSignal) {
+    const segments = new Map<string, bigint>()
+    const entities = new Map<string, bigint>()
+    while (!signal.aborted) {
+      const begun = performance.now()
+      try {
+        const { nodes } = await memory.stats({ depth: Level.PROVIDER_SEGMENT }, { signal })
+        const changed = nodes.filter((n) => n.level === Level.PROVIDER_SEGMENT && segments.get(n.id) !== n.committed).map((n) => namesOf(n.id))
+        for (const w of of()) {
+          const levels = 'names' in w ? w.names : levelsOf(w.text)
+          if (!changed.some((names) => mayMatch(levels, names))) continue
+          const which = 'names' in w ? { selector: patternOf(w.names) } : { pattern: w.text }
+          await eachStats({ depth: Level.ENTITY, ...which }, signal, (part) => {
+            for (const n of part) {
+              if (n.level !== Level.ENTITY || n.last === undefined || entities.get(n.id) === n.committed) continue
+              entities.set(n.id, n.committed)
+              this.#note(n.id, n.last)
+            }
+          }).catch((e) => {
+            if (ConnectError.from(e).code !== Code.InvalidArgument) throw e // else it is no pattern; whoever shows it says so.
+          })
+        }
+        for (const n of nodes) segments.set(n.id, n.committed)
+      } catch {
+        // It is looked again; followServer tells of a server that is away.
+      }
+      // Who has much to look at looks less often.
+      await sleep(Math.max(everyLook, 4 * (performance.now() - begun)))
+    }
+  }
+
+  /** Finds what changes without a word of it in the stream, since the rules leave it out; that is looked at instead. */
+  async #check(told: Set<string>, signal: AbortSignal) {
+    const first = new Map<string, bigint>()
+    const due = new Set<string>()
+    let looks = false
+    for (;;) {
+      if (!looks && this.#untold().length) {
+        looks = true
+        void this.#look(() => this.#untold(), signal)
+      }
+      await sleep(everyCheck)
+      if (signal.aborted) return
+      const silent = [...this.#silent].join()
+      for (const id of this.#silent) if (told.has(id)) this.#silent.delete(id)
+      for (const [id, committed] of await this.#committed(told, signal)) {
+        const before = first.get(id)
+        if (told.has(id)) continue
+        if (due.has(id) && this.#silent.size < mostSilent) this.#silent.add(id)
+        else if (before === undefined) first.set(id, committed)
+        else if (before < committed) due.add(id) // The stream may be on its way.
+      }
+      if (signal.aborted || [...this.#silent].join() === silent) continue
+      const [one] = this.#silent
+      if (one === undefined) server.well('stream')
+      else alertOfSilence(`it heard nothing of ${one}${this.#silent.size > 1 ? ` and ${this.#silent.size - 1} more` : ''}, which changes`)
+    }
+  }
+
+  /** What is watched and silent. */
+  #untold = () =>
+    this.#all().flatMap((w): Watched[] => {
+      const levels = 'names' in w ? w.names : levelsOf(w.text)
+      const silent = [...this.#silent].map(namesOf).filter((names) => mayMatch(levels, names))
+      return silent.map((names) => ('names' in w && w.names.length > names.length ? w : { names }))
+    })
+
+  /** How much was committed of what is watched, and not told of: by segment, or entity where that is watched. */
+  async #committed(told: Set<string>, signal: AbortSignal): Promise<Map<string, bigint>> {
+    const all = new Map<string, bigint>()
+    for (const w of this.#all()) {
+      const levels = 'names' in w ? w.names : levelsOf(w.text)
+      if (levels.length < 4) {
+        if ('text' in w && /(^|\/)~/.test(w.text)) continue // Only the server knows which segments match.
+        for (const n of tree.nodes) if (n.level === Level.PROVIDER_SEGMENT && mayMatch(levels, namesOf(n.id))) all.set(idOf(namesOf(n.id)), n.stats.committed)
+      } else if ('names' in w && !told.has(idOf(w.names))) {
+        const r = await memory.stats({ selector: patternOf(w.names), depth: Level.ENTITY }, { signal }).catch(() => undefined)
+        const n = r?.nodes.find((n) => n.level === Level.ENTITY)
+        if (n) all.set(idOf(w.names), n.committed)
+      }
+    }
+    return all
   }
 
   #tell() {
@@ -241,7 +403,7 @@ class Stream {
     for (const w of this.#wanted.values()) {
       const own: News = new Map()
       for (const { entity, t, names } of all) {
-        if (w.patterns.some((p) => p.every((name, i) => name === names[i]))) own.set(entity, t)
+        if (w.levels.some((levels) => mayMatch(levels, names))) own.set(entity, t)
       }
       if (own.size) w.tell(own)
     }
@@ -268,12 +430,16 @@ export function followServer() {
       server.version = info.version
       server.robot = own.robot = info.robot
       server.memories = info.memories
-      if (server.epoch && server.epoch !== info.epoch) {
+      const anew = server.epoch !== 0n && server.epoch !== info.epoch
+      if (anew) {
+        forgetShapes()
+        tree.forget()
+        server.well('epoch') // It is told again, though it was dismissed.
         server.alert({ key: 'epoch', kind: 'warning', text: 'The server was started anew.', hint: 'What it kept only in RAM is gone.' })
       }
       server.epoch = info.epoch
       await tree.refresh(abort.signal)
-      if (lost) view.refresh()
+      if (lost || anew) view.refresh()
       lost = false
       server.connected = true
       server.well('lost')

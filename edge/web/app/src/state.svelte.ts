@@ -1,7 +1,7 @@
 // What is looked at: time, selection, tab, filter. All of it stands in the address, so that a link opens the same view.
 import { createContext } from 'svelte'
 import { entityOf, idOf, namesOf } from './lib/api'
-import { parse, rfc3339 } from './lib/time'
+import { parse, rfc3339, within } from './lib/time'
 
 class Clock {
   /** How far the server's clock is ahead of the browser's, in ns. */
@@ -27,7 +27,7 @@ class View {
   asOf = $state<bigint | undefined>(undefined)
   /** The ID that is selected: of an entity, a snapshot, or something above. */
   sel = $state('')
-  tab = $state('table')
+  tab = $state('scene')
   /** The tabs of the views beside that, three at most. */
   beside = $state<string[]>([])
   filter = $state('')
@@ -40,7 +40,15 @@ class View {
   /** What panels keep in the address. */
   extra = $state<Record<string, string>>({})
 
+  /** Times in the address that cannot be read. */
+  unreadable = $state<string[]>([])
+
   #again = $state(0)
+
+  /** Counts how often all views were asked to ask again. */
+  get again(): number {
+    return this.#again
+  }
 
   /** Has all views ask again for what they show: the server is another one, or back. */
   refresh() {
@@ -63,6 +71,7 @@ class View {
   }
 
   goLive() {
+    if (this.unreadable.length) this.unreadable = []
     this.live = true
     this.playing = false
   }
@@ -70,8 +79,9 @@ class View {
   /** Shows what was in force at a time, and stays there. */
   seek(t: bigint) {
     if (this.live) this.playing = false
+    if (this.unreadable.length) this.unreadable = []
     this.live = false
-    this.t = t
+    this.t = within(t)
   }
 
   /** Selects what an ID names. That of a snapshot selects its entity at its time. */
@@ -113,7 +123,7 @@ class View {
       if (of !== at) extra[keyOf(key!, of > at ? of - 1 : of)] = v
     }
     this.extra = extra
-    this.tab = tabs[0] ?? 'table'
+    this.tab = tabs[0] ?? 'scene'
     this.beside = tabs.slice(1)
   }
 
@@ -123,7 +133,7 @@ class View {
     if (at !== undefined) q.set('at', rfc3339(at))
     if (this.asOf !== undefined) q.set('asof', rfc3339(this.asOf))
     if (this.sel) q.set('sel', this.sel)
-    if (this.tab !== 'table') q.set('view', this.tab)
+    if (this.tab !== 'scene') q.set('view', this.tab)
     if (this.beside.length) q.set('beside', this.beside.join(','))
     if (this.wide) q.set('wide', '1')
     if (this.filter) q.set('q', this.filter)
@@ -136,14 +146,21 @@ class View {
 
   read(search: string) {
     const q = new URLSearchParams(search)
-    const time = (text: string | null | undefined) => (text && text !== 'live' ? parse(text, clock.read()) : undefined)
+    const unreadable: string[] = []
+    const time = (text: string | null | undefined) => {
+      if (!text || text === 'live') return undefined
+      const t = parse(text, clock.read())
+      if (t === undefined) unreadable.push(text)
+      return t
+    }
     const at = time(q.get('at'))
     this.playing = false
-    this.live = at === undefined
+    this.live = at === undefined && !unreadable.length
     if (at !== undefined) this.t = at
+    else if (!this.live) this.t ||= clock.read() // Not live: the address says a time, if a wrong one.
     this.asOf = time(q.get('asof'))
     this.sel = q.get('sel') ?? ''
-    this.tab = q.get('view') ?? 'table'
+    this.tab = q.get('view') ?? 'scene'
     this.beside = (q.get('beside') ?? '').split(',').filter(Boolean).slice(0, panes.length - 1)
     this.wide = q.has('wide')
     this.filter = q.get('q') ?? ''
@@ -154,6 +171,7 @@ class View {
     this.range = between(q.get('range'))
     this.span = between(q.get('loop'))
     this.loop = this.span !== undefined
+    this.unreadable = unreadable
     for (const own of ['at', 'asof', 'sel', 'view', 'beside', 'wide', 'q', 'range', 'loop']) q.delete(own)
     this.extra = Object.fromEntries(q)
   }
@@ -167,7 +185,7 @@ export class Pane {
   constructor(readonly at: number) {}
 
   get tab(): string {
-    return (this.at ? view.beside[this.at - 1] : view.tab) ?? 'table'
+    return (this.at ? view.beside[this.at - 1] : view.tab) ?? 'scene'
   }
   set tab(id: string) {
     if (this.at) view.beside = view.beside.map((t, i) => (i === this.at - 1 ? id : t))
@@ -196,21 +214,40 @@ export function followAddress() {
   const now = () => ({ sel: view.sel, tabs: [view.tab, ...view.beside].join(), live: view.live })
   let last = now()
   let timer: ReturnType<typeof setTimeout> | undefined
+  let pending: string | undefined
+  const write = () => {
+    if (pending !== undefined) history.replaceState(null, '', pending)
+    pending = undefined
+  }
+  const stop = () => {
+    clearTimeout(timer)
+    timer = undefined
+  }
   $effect(() => {
     const address = view.address()
     const is = now()
     const step = is.sel !== last.sel || is.tabs !== last.tabs || is.live !== last.live
     last = is
-    if (address === location.search || (address === location.pathname && !location.search)) return
-    clearTimeout(timer)
     if (step) {
+      stop()
+      write()
+    }
+    if (address === location.search || (address === location.pathname && !location.search)) {
+      pending = undefined
+    } else if (step) {
       history.pushState(null, '', address)
     } else {
+      pending = address
       // Browsers refuse to note each step of a scrubber.
-      timer = setTimeout(() => history.replaceState(null, '', address), 300)
+      timer ??= setTimeout(() => {
+        timer = undefined
+        write()
+      }, 500)
     }
   })
   addEventListener('popstate', () => {
+    stop()
+    pending = undefined
     view.read(location.search)
     last = now()
   })

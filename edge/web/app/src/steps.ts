@@ -1,4 +1,6 @@
+import { atOrBefore, type Selector } from 'engram-client'
 import { said } from './lib/api'
+import { nextAfter } from './lib/next'
 import { history, server } from './data.svelte'
 import { view } from './state.svelte'
 
@@ -16,18 +18,9 @@ async function find(by: 1 | -1) {
   const entity = view.entity
   if (!entity) return
   const t = view.shown
-  const signal = AbortSignal.timeout(5000)
-  if (by < 0) {
-    const [s] = await history(entity, { kind: { case: 'atOrBefore', value: t - 1n } }, view.asOf, signal)
-    if (s) view.seek(s.time)
-    return
-  }
-  // The next one is the first of a range; ranges grow until there is one.
-  for (let width = 1_000_000_000n; width < 1_000_000_000_000_000n; width *= 30n) {
-    const [s] = await history(entity, { kind: { case: 'range', value: { start: t + 1n, end: t + 1n + width } } }, view.asOf, signal)
-    if (s) {
-      view.seek(s.time)
-      return
-    }
-  }
+  const signal = AbortSignal.timeout(10_000)
+  const one = async (select: Selector) => (await history(entity, select, view.asOf, signal))[0]?.time
+  const found = by < 0 ? await one(atOrBefore(t - 1n)) : await nextAfter(t, one)
+  if (found !== undefined) view.seek(found)
+  else server.tell(`There is no snapshot ${by < 0 ? 'before' : 'after'} this time.`)
 }

@@ -4,6 +4,8 @@ import { server, stream, tree } from './data.svelte'
 
 // How often it is looked, ms.
 const every = 5000
+// How many refused calls are told.
+const mostDenied = 20
 
 /** Looks for troubles. To be called once. */
 export function followTroubles(): () => void {
@@ -24,17 +26,21 @@ export function followTroubles(): () => void {
   }
   timer = setTimeout(turn, 1000)
 
-  const denied = new Set<string>()
+  const denied = new Map<string, string>()
   const unreadable = new Map<string, string>()
   onOutcome((o) => {
-    if (o.kind === 'denied') {
-      denied.add(`${o.of}: ${o.why}`)
+    if (o.kind === 'denied' || o.kind === 'allowed') {
+      if (!denied.delete(o.of) && o.kind === 'allowed') return
+      if (o.kind === 'denied') denied.set(o.of, o.why)
+      const [oldest] = denied.keys()
+      if (oldest === undefined) return server.well('rights')
+      if (denied.size > mostDenied) denied.delete(oldest)
       server.alert({
         key: 'rights',
         kind: 'warning',
-        text: denied.size === 1 ? `You may not do this: ${o.why}` : `${denied.size} things of this page you may not do.`,
+        text: denied.size === 1 ? `You may not do this: ${[...denied.values()][0]}` : `${denied.size} things of this page you may not do.`,
         hint: 'The rules of the server say so; “engram auth check NAME …” tells which (docs/security.md).',
-        more: [...denied],
+        more: [...denied].map(([of, why]) => `${of}: ${why}`),
       })
       return
     }

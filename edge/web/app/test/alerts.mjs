@@ -1,8 +1,8 @@
-import { ask, shot, step, test } from './browser.mjs'
+import { address, ask, shot, step, test } from './browser.mjs'
 
 await test(
   async (open) => {
-    const page = await open()
+    const page = await open(`${address}/?view=table`)
     const alerts = page.getByRole('status')
     step('What memories refuse is counted, by segment.')
     await page.getByRole('treeitem').first().waitFor()

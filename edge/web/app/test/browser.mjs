@@ -67,10 +67,10 @@ export async function test(run, { expected = [] } = {}) {
   process.exit(failed || unexpected.length ? 1 : 0)
 }
 
-/** Fails if the page breaks rules of accessibility as it is. */
-export async function accessible(page, what = '') {
+/** Fails if the page, or a part of it, breaks rules of accessibility as it is. */
+export async function accessible(page, what = '', part = 'html') {
   await page.evaluate(axe)
-  const { violations } = await page.evaluate(() => globalThis.axe.run())
+  const { violations } = await page.evaluate((part) => globalThis.axe.run(part), part)
   assert.deepEqual(violations.map((v) => `${what} ${v.id}: ${v.nodes.map((n) => n.target).join(' ')}`), [])
 }
 

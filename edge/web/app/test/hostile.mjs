@@ -12,7 +12,7 @@ await test(
     await inspector.getByText('<script>').first().waitFor()
     await page.getByRole('tabpanel').getByText('<script>').first().waitFor()
     assert.equal(await page.locator('img[src="x"], main script, aside script').count(), 0)
-    for (const view of ['diff', 'none of them']) {
+    for (const view of ['diff', 'world', 'scene', 'images', 'plots', 'none of them']) {
       step(`… in the view ${view}.`)
       await go({ sel: 'Speech/Text/Evil/<img src=x onerror=alert(1)>', view })
       await page.getByRole('tabpanel').waitFor()
@@ -31,7 +31,7 @@ await test(
 
     step('Among 10,000 entities one is found, and the tree holds few of them.')
     await go({ sel: 'GeneralPurpose/Many/Crowd/entity-09999', view: 'table' })
-    await page.getByRole('treeitem').first().waitFor()
+    await page.getByRole('treeitem', { name: 'entity-09999' }).waitFor()
     await page.keyboard.press('/')
     await page.keyboard.type('entity-0777')
     await page.getByRole('treeitem', { name: /entity-07770/ }).waitFor()
@@ -45,4 +45,6 @@ await test(
     assert.ok((await page.getByRole('treeitem').count()) < 100)
     await shot(page, 'many')
   },
+  // A member that could be an image, and is none.
+  { expected: [/^404: .*\/view\/image/] },
 )

@@ -6,13 +6,13 @@ const cup = 'Object/Instance/Simulation/cup'
 await test(
   async (open) => {
     step('Without a token one sees the page, and nothing on it.')
-    const nobody = await open()
+    const nobody = await open(`${address}/?view=table`)
     await nobody.getByText(/does not let this browser look.*engram ui --as/).waitFor()
     await shot(nobody, 'session-none')
     assert.equal(await nobody.getByRole('treeitem').count(), 0)
 
     step('With one there are values, as far as one may; it is gone from the address.')
-    const link = `${address}/?sel=${encodeURIComponent(cup)}#token=${await ask('token')}`
+    const link = `${address}/?sel=${encodeURIComponent(cup)}&view=table#token=${await ask('token')}`
     const page = await open(link)
     await page.waitForURL((u) => u.hash === '')
     await page.getByRole('treeitem').filter({ hasText: 'Vision' }).first().waitFor()

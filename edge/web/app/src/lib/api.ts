@@ -2,16 +2,17 @@
 import { fromBinary, type MessageInitShape } from '@bufbuild/protobuf'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import { EmptySchema } from '@bufbuild/protobuf/wkt'
-import { Code, ConnectError, type Interceptor } from '@connectrpc/connect'
+import { Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect'
 import * as client from 'engram-client'
+import { LongTermService } from '@api/long_term_pb'
 import { MemoryService, StatsSchema, type Stats, type StatsRequestSchema } from '@api/memory_pb'
 import { own } from './own.svelte'
 import { Pace } from './pace'
 
 export { idOf, items, json, quoteRegex, robotOf, type Item } from 'engram-client'
 
-/** How a call or a piece ended, whoever asked: there is no right to it, or what an entity says is, or is not, readable. */
-export type Outcome = { kind: 'denied' | 'unreadable' | 'readable'; of: string; why: string }
+/** How a call or a piece ended, whoever asked: there is, or is not, a right to it; what an entity says is, or is not, readable. */
+export type Outcome = { kind: 'denied' | 'allowed' | 'unreadable' | 'readable'; of: string; why: string }
 
 let tell: (o: Outcome) => void = () => undefined
 /** Has f told of outcomes from now on. */
@@ -24,7 +25,9 @@ const decoded = /^(image|points|grid)$/
 
 const watched: Interceptor = (next) => async (req) => {
   try {
-    return await next(req)
+    const r = await next(req)
+    tell({ kind: 'allowed', of: req.method.name, why: '' })
+    return r
   } catch (e) {
     if (ConnectError.from(e).code === Code.PermissionDenied) tell({ kind: 'denied', of: req.method.name, why: said(e) })
     throw e
@@ -32,7 +35,8 @@ const watched: Interceptor = (next) => async (req) => {
 }
 const transport = client.transportTo(location.origin, { interceptors: [watched] })
 
-export const { memory, longTerm, knowledge, poses } = client.servicesOf(transport)
+export const memory = createClient(MemoryService, transport)
+export const longTerm = createClient(LongTermService, transport)
 
 /** Calls stats, and takes the nodes in portions: those of very many entities are decoded without holding up the page. */
 export async function eachStats(request: MessageInitShape<typeof StatsRequestSchema>, signal: AbortSignal, take: (part: Stats[]) => void) {
@@ -53,6 +57,11 @@ export const namesOf = (id: string): string[] => client.namesOf(id, own.robot)
 /** The entity of the ID of a snapshot, an instance, or an entity; "" of one of a segment. */
 export const entityOf = (id: string): string => client.entityOf(id, own.robot)
 
+/** Whether a call was given up on purpose. */
+export function cancelled(e: unknown): boolean {
+  return ConnectError.from(e).code === Code.Canceled || (e instanceof DOMException && e.name === 'AbortError')
+}
+
 /** Whether an entity, or what is asked for, is not there. */
 export function missing(e: unknown): boolean {
   return ConnectError.from(e).code === Code.NotFound
@@ -66,6 +75,7 @@ export function said(e: unknown): string {
 /** A piece of the memory that is made for a screen; the error is what the server says. */
 export async function piece(path: string, params: Record<string, string | string[] | undefined>, signal?: AbortSignal): Promise<Response> {
   const r = await fetch(pieceURL(path, params), { signal })
+  const asked = params.id === undefined ? path : `${path} of ${params.id}`
   if (!r.ok) {
     let text = r.statusText
     let code = ''
@@ -76,10 +86,11 @@ export async function piece(path: string, params: Record<string, string | string
     } catch {
       // It is not one of ours.
     }
-    if (r.status === 403) tell({ kind: 'denied', of: path, why: text })
+    if (r.status === 403) tell({ kind: 'denied', of: asked, why: text })
     if (code === 'corrupt' && decoded.test(path)) tell({ kind: 'unreadable', of: String(params.id), why: text })
     throw new Error(text)
   }
+  tell({ kind: 'allowed', of: asked, why: '' })
   if (decoded.test(path)) tell({ kind: 'readable', of: String(params.id), why: '' })
   return r
 }

@@ -4,12 +4,15 @@
  * takes, for the rest of the page and of the machine.
  */
 export class Latest {
-  #waiting?: (signal: AbortSignal) => Promise<void>
+  #waiting?: { task: (signal: AbortSignal) => Promise<void>; key?: string }
+  #running?: string
   #abort?: AbortController
 
-  run(task: (signal: AbortSignal) => Promise<void>) {
-    this.#waiting = task
+  /** Runs a task. With a key, such as the selection, what runs with another one is given up: nobody wants it any more. */
+  run(task: (signal: AbortSignal) => Promise<void>, key?: string) {
+    this.#waiting = { task, key }
     if (!this.#abort) void this.#work()
+    else if (key !== undefined && key !== this.#running) this.#abort.abort()
   }
 
   /** Gives up what runs and what waits. */
@@ -20,8 +23,9 @@ export class Latest {
 
   async #work() {
     while (this.#waiting) {
-      const task = this.#waiting
+      const { task, key } = this.#waiting
       this.#waiting = undefined
+      this.#running = key
       this.#abort = new AbortController()
       const begun = performance.now()
       try {
@@ -29,6 +33,7 @@ export class Latest {
       } catch (e) {
         if (!this.#abort.signal.aborted) console.error(e)
       }
+      if (this.#abort.signal.aborted) continue
       const took = performance.now() - begun
       if (took > 16) await new Promise((done) => setTimeout(done, Math.min(took / 2, 250)))
       // A page that is not looked at waits here.

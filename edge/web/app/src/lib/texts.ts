@@ -1,6 +1,19 @@
-// Texts in payloads: conditions that find them, and the text that was found.
+// Texts in names and payloads: whether they are there, conditions that find them, and the text that was found.
 import type { JsonValue } from '@bufbuild/protobuf'
+import { namesOf, quoteRegex } from './api'
 import { shapeOf, type Shape } from './type'
+
+/** Whether an ID has a text, in small letters or not, as it is written or with its names as they are. */
+export function named(id: string, text: string): boolean {
+  const low = text.toLowerCase()
+  return id.toLowerCase().includes(low) || (id.includes('\\') && namesOf(id).join('/').toLowerCase().includes(low))
+}
+
+/** A regular expression for the last name of what has a text in its ID; others may match, too. */
+export const lastName = (text: string) => `(?i).*(${quoteRegex(text.split('/').pop()!)}|${quoteRegex(namesOf(text).pop()!)}).*`
+
+/** Whether a text may be a condition in CEL: it compares, calls or looks something up. The server knows. */
+export const isCondition = (text: string) => /[=<>!]=|[<>].*\d|\w\(|\bin\s*\[/.test(text)
 
 const most = 40
 

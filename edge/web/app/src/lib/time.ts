@@ -31,16 +31,22 @@ export function span(ns: bigint): string {
   return `${(s / 86400).toFixed(1)} days`
 }
 
-/** Reads a time as people write it; what lies before 1970 or is beyond the calendar is none. */
+const least = -(1n << 63n)
+const greatest = (1n << 63n) - 1n
+
+/** The nearest time that there can be. */
+export const within = (t: bigint): bigint => (t < least ? least : t > greatest ? greatest : t)
+
+/** Reads a time as people write it; what servers have no number for, before 1677 or after 2262, is none. */
 export function parse(text: string, now: bigint): bigint | undefined {
   const t = read(text, now)
-  return t === undefined || t < 0n || t >= 1n << 63n ? undefined : t
+  return t === undefined || t !== within(t) ? undefined : t
 }
 
 /** Reads RFC 3339, nanoseconds, "14:00", "yesterday 14:00", "10 s ago", "-10s"; undefined of anything else. */
 function read(text: string, now: bigint): bigint | undefined {
   text = text.trim()
-  if (/^\d{12,20}$/.test(text)) return BigInt(text)
+  if (/^-?\d{12,20}$/.test(text)) return BigInt(text)
   const ago = /^(?:-\s*)?(\d+(?:\.\d+)?)\s*(ms|s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)(\s+ago)?$/i.exec(text)
   if (ago && (ago[3] || text.startsWith('-'))) {
     const unit = ago[2]!.toLowerCase()

@@ -2,7 +2,8 @@
 import { createFileRegistry, fromBinary, ScalarType, type DescEnum, type DescField, type DescMessage, type JsonValue, type Message } from '@bufbuild/protobuf'
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
-import { memory } from './api'
+import type { Instance } from '@api/memory_pb'
+import { json, memory } from './api'
 
 export type Kind = 'bool' | 'int' | 'float' | 'text' | 'bytes' | 'choice' | 'time' | 'duration' | 'link' | 'struct' | 'list' | 'tuple' | 'dict' | 'json'
 
@@ -169,7 +170,7 @@ export function memberOf(s: Shape | undefined, key: string): Member | undefined 
 
 const made = new Map<string, Promise<Shape>>()
 
-/** The shape of a type that the server knows; it is asked for once. */
+/** The shape of a type that the server knows; it is asked for once, and again 10 s after it failed. */
 export function shapeOf(name: string): Promise<Shape> {
   let shape = made.get(name)
   if (!shape) {
@@ -179,9 +180,15 @@ export function shapeOf(name: string): Promise<Shape> {
       return message(m)
     })
     made.set(name, shape)
-    shape.catch(() => made.delete(name))
+    // What cannot be had is not asked for again with each value.
+    shape.catch(() => setTimeout(() => made.delete(name), 10_000))
   }
   return shape
+}
+
+/** Forgets all shapes: a server that was started anew may have other types. */
+export function forgetShapes() {
+  made.clear()
 }
 
 type Struct = Record<string, JsonValue>
@@ -219,19 +226,44 @@ export function zero(s: Shape): JsonValue {
   }
 }
 
-/** A value with what its JSON leaves out because it is zero. */
-export function filled(s: Shape, v: JsonValue): JsonValue {
-  if (s.kind === 'list' && Array.isArray(v) && s.item) return v.map((x) => filled(s.item!, x))
-  if (s.kind === 'dict' && isStruct(v) && s.item) return Object.fromEntries(Object.entries(v).map(([k, x]) => [k, filled(s.item!, x)]))
-  if (s.kind !== 'struct' || !isStruct(v)) return v
-  const out: Struct = { ...v }
+/** A value, in the order of its type, with those of its members that its JSON leaves out because they are zero. */
+export function withZeros(s: Shape | undefined, v: JsonValue): JsonValue {
+  if (s?.kind !== 'struct' || !isStruct(v)) return v
+  const out: Struct = {}
   for (const m of s.members) {
-    const has = out[m.name]
-    if (has !== undefined) out[m.name] = filled(m.shape, has)
+    const has = v[m.name]
+    if (has !== undefined) out[m.name] = has
     else if (!m.optional && !messages.includes(m.shape.kind)) out[m.name] = zero(m.shape)
   }
-  return out
+  return { ...out, ...v }
 }
+
+/** A value with all that its JSON leaves out because it is zero. */
+export function filled(s: Shape | undefined, v: JsonValue): JsonValue {
+  if (!s || !['struct', 'list', 'tuple', 'dict'].includes(s.kind)) return v
+  if (Array.isArray(v)) return s.item && !s.item.item && !s.item.items.length && s.item.kind !== 'struct' ? v : v.map((x, i) => filled(s.items[i] ?? s.item, x))
+  if (!isStruct(v)) return v
+  const all = { ...(withZeros(s, v) as Struct) }
+  if (s.kind === 'struct') for (const m of s.members) if (all[m.name] !== undefined) all[m.name] = filled(m.shape, all[m.name]!)
+  if (s.kind === 'dict') for (const k of Object.keys(all)) all[k] = filled(s.item, all[k]!)
+  return all
+}
+
+/** What an instance says, with what its JSON leaves out. */
+export async function valueOf(instance: Instance): Promise<JsonValue> {
+  return filled(await describedBy(instance), json(instance))
+}
+
+/** The shape of what an instance says; undefined if the server does not describe it. */
+export const describedBy = (instance: Instance): Promise<Shape | undefined> => shapeOf(instance.payload?.type ?? '').catch(() => undefined)
+
+export const videoType = 'foxglove.CompressedVideo'
+
+/** Whether a type is that of an image or of video. */
+export const isImage = (type: string) => type === videoType || /^foxglove\.(Raw|Compressed)Image$/.test(type)
+
+/** Whether payloads of a type are large and no text: they are not loaded to be read. */
+export const isHeavy = (type: string) => isImage(type) || /^(foxglove\.(PointCloud|Grid)|engram\.vision\.Image)$/.test(type)
 
 /** Whether JSON has these integers as text, since its numbers would lose digits. */
 export const wide = (s: Shape) => s.limits !== undefined && s.limits[1] > 1n << 33n

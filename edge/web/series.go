@@ -1,0 +1,288 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/seed-301d4374/engram"
+)
+
+// maxPaths bounds the series of one piece, and maxBins the bins of all of them.
+const (
+	maxPaths = 64
+	maxBins  = 1 << 17
+)
+
+// series answers numbers of an entity over time, as a plot shows them:
+//
+//	id        an entity, or an instance of one of its snapshots: then that of each snapshot that has the same number
+//	path      a member that is a number, as idf.Type.Numbers takes it; several may be asked for at once
+//	from, to  of which time; otherwise from the first to the newest snapshot
+//	n         in how many bins of equal length
+//	asof      what was known then
+//	csv       1 for all values as they are, as CSV
+//
+// Of each bin it tells the first, last, lowest and highest value, and the number of values; empty bins are left out.
+// A value holds until the next one, so that of the time before is told, too, and the times from which on no value is in
+// force: of the first snapshots without the member, or with NaN or an infinity in it. Losses that are known are told as gaps.
+func (p *plots) series(w http.ResponseWriter, r *http.Request, q query) error {
+	id, err := q.id("id")
+	if err != nil {
+		return err
+	}
+	paths := q.Values["path"]
+	if len(paths) == 0 || len(paths) > maxPaths {
+		return engram.Errorf(engram.Invalid, "path", "%d members; 1 to %d can be asked for at once", len(paths), maxPaths)
+	}
+	n, err := q.number("n", 1, min(maxColumns, maxBins/len(paths)), min(1000, maxBins/len(paths)))
+	if err != nil {
+		return err
+	}
+	s, held, err := p.span(r.Context(), q, id.Truncate(engram.LevelEntity))
+	if err != nil {
+		return err
+	}
+	s.payload = true
+	instance, _ := id.Index()
+	numbers := newNumbers(&p.types, paths, instance)
+	s.fields = p.fieldsOf(r.Context(), id.Truncate(engram.LevelProviderSegment), paths)
+	if q.Get("csv") == "1" {
+		return p.csv(w, r, s, held, numbers)
+	}
+	all := make([]binned, len(paths))
+	for i := range all {
+		all[i].bins, all[i].before = make([]bucket, n), math.NaN()
+	}
+	if err := p.fill(r.Context(), s, held, numbers, all); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	var out bytes.Buffer
+	if err := writeSeries(&out, s, n, numbers, all); err != nil {
+		return err
+	}
+	_, err = w.Write(out.Bytes())
+	return err
+}
+
+// fill reads the values in force before a span, and puts those in it into bins.
+func (p *plots) fill(ctx context.Context, s *span, h held, numbers *numbers, into []binned) error {
+	done, err := p.busy.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	before, err := p.before(ctx, s, h)
+	if err != nil {
+		return err
+	}
+	if before != nil {
+		if err := numbers.read(ctx, before); err != nil {
+			return err
+		}
+		for i, v := range numbers.values {
+			into[i].before, into[i].beforeTime = v, before.Time
+		}
+	}
+	return p.bin(ctx, s, h, numbers, into)
+}
+
+// bin puts the values of a span into bins: of a long one by several processors, each of which reads a part of the time.
+func (p *plots) bin(ctx context.Context, s *span, h held, all *numbers, into []binned) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	parts := s.split(h)
+	work := func(part *span, own *numbers, into []binned) {
+		n := len(into[0].bins)
+		err := p.each(ctx, part, h, func(snap *engram.Snapshot) error {
+			if err := own.read(ctx, snap); err != nil {
+				return err
+			}
+			at := s.binOf(snap.Time, n)
+			for i, v := range own.values {
+				into[i].bins[at].add(snap.Time, v)
+			}
+			return nil
+		})
+		if err != nil {
+			cancel(err)
+		}
+	}
+	others := make([]*numbers, len(parts))
+	bins := make([][]binned, len(parts))
+	var workers sync.WaitGroup
+	for k := range parts[1:] {
+		k++
+		others[k], bins[k] = all.again(), make([]binned, len(into))
+		for i := range into {
+			bins[k][i].bins = make([]bucket, len(into[i].bins))
+		}
+		workers.Go(func() { work(parts[k], others[k], bins[k]) })
+	}
+	work(parts[0], all, into)
+	workers.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for k, part := range parts {
+		s.miss(part.missing)
+		if k == 0 {
+			continue
+		}
+		all.join(others[k])
+		for i := range into {
+			for at := range into[i].bins {
+				into[i].bins[at].join(&bins[k][i].bins[at])
+			}
+		}
+	}
+	return nil
+}
+
+// before returns the snapshot in force when a span begins, nil if there is none.
+func (p *plots) before(ctx context.Context, s *span, h held) (*engram.Snapshot, error) {
+	if s.from <= h.first {
+		return nil, nil
+	}
+	snap, err := p.snapshot(ctx, asked{entity: s.entity, selector: engram.AtOrBefore(s.from - 1), asOf: s.asOf}, true)
+	if code := engram.CodeOf(err); code == engram.NotFound || code == engram.TooOld {
+		return nil, nil
+	}
+	return snap, err
+}
+
+// fieldsOf returns the paths as members that a query can ask for, so that others are not read from disk; nil if payloads of
+// the segment, which are of its type or extend it, may not have all of them.
+func (p *plots) fieldsOf(ctx context.Context, segment engram.ID, paths []string) []string {
+	stats, err := p.svc.Stats(ctx, engram.PatternOf(segment), engram.LevelProviderSegment)
+	if err != nil || len(stats) != 1 || stats[0].ID != segment {
+		return nil
+	}
+	t, err := p.types.get(ctx, stats[0].Type)
+	if err != nil {
+		return nil
+	}
+	if _, err := t.Numbers(paths); err != nil {
+		return nil
+	}
+	if _, err := t.Project(paths); err != nil {
+		return nil
+	}
+	return paths
+}
+
+// binned is a series in bins.
+type binned struct {
+	bins       []bucket
+	before     float64 // the value in force when the first bin begins; NaN if there is none
+	beforeTime engram.Time
+}
+
+// seriesHead and seriesOf are what a piece tells before its columns.
+type seriesHead struct {
+	ID   engram.ID   `json:"id"`
+	From nanoseconds `json:"from"`
+	To   nanoseconds `json:"to"`
+	N    int         `json:"n"`
+	Gaps []gap       `json:"gaps"`
+}
+
+type seriesOf struct {
+	Path   string  `json:"path"`
+	Error  string  `json:"error,omitempty"`  // why no payload has such a member
+	Before *before `json:"before,omitempty"` // the value in force when the time begins
+	None   int     `json:"none,omitempty"`   // snapshots without a finite number
+}
+
+type before struct {
+	Time  nanoseconds `json:"time"`
+	Value float64     `json:"value"`
+}
+
+// writeSeries writes series as JSON, with a column for each property of the bins that have values. Times are nanoseconds
+// after from. Of a series with at most one value in each bin, first has all, and the other columns are left out. Ends have
+// the times from which on no value is in force, by bin.
+func writeSeries(out *bytes.Buffer, s *span, n int, numbers *numbers, all []binned) error {
+	head, err := json.Marshal(seriesHead{ID: s.entity, From: nanoseconds(s.from), To: nanoseconds(s.to), N: n, Gaps: s.gaps()})
+	if err != nil {
+		return err
+	}
+	out.Write(head[:len(head)-1])
+	out.WriteString(`,"series":[`)
+	for i := range all {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		b := &all[i]
+		of := seriesOf{Path: numbers.paths[i]}
+		for k := range b.bins {
+			of.None += b.bins[k].none
+		}
+		if err := numbers.err(i); err != nil {
+			of.Error = err.Error()
+		}
+		if !math.IsNaN(b.before) && !math.IsInf(b.before, 0) {
+			of.Before = &before{nanoseconds(b.beforeTime), b.before}
+		}
+		head, err := json.Marshal(of)
+		if err != nil {
+			return err
+		}
+		out.Write(head[:len(head)-1])
+		b.write(out, s.from)
+		out.WriteByte('}')
+	}
+	out.WriteString("]}\n")
+	return nil
+}
+
+func (b *binned) write(out *bytes.Buffer, from engram.Time) {
+	single := true
+	for i := range b.bins {
+		single = single && b.bins[i].count <= 1
+	}
+	column := func(name string, has func(*bucket) bool, value func(to []byte, at int, b *bucket) []byte) {
+		out.WriteString(`,"` + name + `":[`)
+		separator := false
+		for i := range b.bins {
+			if !has(&b.bins[i]) {
+				continue
+			}
+			to := out.AvailableBuffer()
+			if separator {
+				to = append(to, ',')
+			}
+			separator = true
+			out.Write(value(to, i, &b.bins[i]))
+		}
+		out.WriteByte(']')
+	}
+	place := func(to []byte, at int, _ *bucket) []byte { return strconv.AppendInt(to, int64(at), 10) }
+	integer := func(value func(*bucket) int64) func([]byte, int, *bucket) []byte {
+		return func(to []byte, _ int, b *bucket) []byte { return strconv.AppendInt(to, value(b), 10) }
+	}
+	number := func(value func(*bucket) float64) func([]byte, int, *bucket) []byte {
+		return func(to []byte, _ int, b *bucket) []byte { return strconv.AppendFloat(to, value(b), 'g', -1, 64) }
+	}
+	ends := func(b *bucket) bool { return b.ended }
+	column("endBin", ends, place)
+	column("endTime", ends, integer(func(b *bucket) int64 { return int64(b.endTime - from) }))
+	filled := func(b *bucket) bool { return b.count > 0 }
+	column("bin", filled, place)
+	column("firstTime", filled, integer(func(b *bucket) int64 { return int64(b.firstTime - from) }))
+	column("first", filled, number(func(b *bucket) float64 { return b.first }))
+	if single {
+		return
+	}
+	column("lastTime", filled, integer(func(b *bucket) int64 { return int64(b.lastTime - from) }))
+	column("last", filled, number(func(b *bucket) float64 { return b.last }))
+	column("low", filled, number(func(b *bucket) float64 { return b.low }))
+	column("high", filled, number(func(b *bucket) float64 { return b.high }))
+	column("count", filled, integer(func(b *bucket) int64 { return int64(b.count) }))
+}
